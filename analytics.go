@@ -1,0 +1,138 @@
+package svc
+
+import "time"
+
+// AnalyticsScope is what every analytics read is about.
+type AnalyticsScope struct {
+	Environment Environment
+	Window      Window
+	Filters     Filters
+	IncludeBots bool
+}
+
+// Headline holds the six metrics of an overview (Visitors is the sum of daily
+// uniques) and the true uniques beside them.
+type Headline struct {
+	Visitors       uint64
+	UniqueVisitors uint64
+	Pageviews      uint64
+	Sessions       uint64
+	Events         uint64
+	// BounceRate is 0..1, 0 without sessions.
+	BounceRate    float64
+	AvgDurationMs uint64
+	Conversions   uint64
+}
+
+// Overview is a headline with that of the window before.
+type Overview struct {
+	Window   Window
+	Capped   bool
+	Current  Headline
+	Previous Headline
+}
+
+// Metric is what a time series counts.
+type Metric string
+
+// The metrics of a time series.
+const (
+	MetricVisitors    Metric = "visitors"
+	MetricPageviews   Metric = "pageviews"
+	MetricSessions    Metric = "sessions"
+	MetricEvents      Metric = "events"
+	MetricConversions Metric = "conversions"
+)
+
+// Metrics lists all metrics of a time series.
+func Metrics() []Metric {
+	return []Metric{MetricVisitors, MetricPageviews, MetricSessions, MetricEvents, MetricConversions}
+}
+
+// Point is one bucket of a series; T is the bucket's beginning.
+type Point struct {
+	T     time.Time
+	Value float64
+}
+
+// Series is dense: a quiet bucket is a zero, never missing.
+type Series struct {
+	Metric   Metric
+	Interval Interval
+	Capped   bool
+	Points   []Point
+}
+
+// EventQuery selects a page of the event feed, newest first. Empty fields
+// select everything; Before is the keyset (ts, id) of the last row seen.
+type EventQuery struct {
+	Environment Environment
+	ID          string
+	Name        string
+	PersonID    string
+	SessionID   string
+	Search      string
+	// SearchMasked says that the caller may not see e-mail-like values, so the
+	// search must not match inside them either.
+	SearchMasked bool
+	Before       *EventKey
+	Limit        int
+}
+
+// EventKey is an event's place in the feed.
+type EventKey struct {
+	Ts time.Time
+	ID string
+}
+
+// EventName is one row of the catalogue of names seen in a window.
+type EventName struct {
+	Name        string
+	Count       uint64
+	Users       uint64
+	Conversions uint64
+	LastSeenAt  *time.Time
+}
+
+// EventNamesQuery selects a page of the catalogue, the most frequent first.
+type EventNamesQuery struct {
+	AnalyticsScope
+	After *EventNameKey
+	Limit int
+}
+
+// EventNameKey is a name's place in the catalogue.
+type EventNameKey struct {
+	Count uint64
+	Name  string
+}
+
+// EventNames is one page of the catalogue; More says that another one follows.
+type EventNames struct {
+	Rows   []EventName
+	More   bool
+	Capped bool
+}
+
+// LiveSeconds is how far back the live view looks.
+const LiveSeconds = 300
+
+// LiveRows is the longest list of the live view (decision 47).
+const LiveRows = 10
+
+// Live is who is there now.
+type Live struct {
+	AsOf      time.Time
+	Visitors  uint64
+	Pageviews uint64
+	Pages     []LiveRow
+	Sources   []LiveRow
+	Countries []LiveRow
+	Devices   []LiveRow
+}
+
+// LiveRow is one value of the live view with the visitors who show it.
+type LiveRow struct {
+	Value    string
+	Visitors uint64
+}

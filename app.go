@@ -1,0 +1,324 @@
+package svc
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Bounds of an application's settings.
+const (
+	MaxAppName    = 100  // characters
+	MaxAppURL     = 2048 // bytes
+	MaxAppOrigins = 100
+	MaxKeyLabel   = 100 // characters
+)
+
+// DefaultPlatform is meant where a new application names none (decision 19).
+const DefaultPlatform = "web"
+
+// DefaultModules lists the modules of a new application that names none: those
+// that need no connection to anything else.
+func DefaultModules() []Module {
+	return []Module{ModuleAnalytics, ModulePeople, ModuleErrors, ModuleMetrics, ModuleFlags}
+}
+
+// AppSpec is what a new application is made of. Empty fields take their
+// defaults: the slug is derived from the name, the platform is web, nil Modules
+// are DefaultModules, and the time zone is UTC.
+type AppSpec struct {
+	Name     string
+	Slug     string
+	Platform string
+	URL      string
+	Modules  []Module
+	Timezone string
+}
+
+// Validate returns every problem of the specification, none for a good one.
+func (s AppSpec) Validate() []FieldError {
+	problems := validateName("name", s.Name)
+	if s.Slug != "" && !ValidSlug(s.Slug) {
+		problems = append(problems, FieldError{Field: "slug", Code: "invalid_slug",
+			Message: "A slug is up to 48 lower-case letters, digits and single inner hyphens, and is not reserved."})
+	}
+	if s.Platform != "" && !slices.Contains(Platforms(), s.Platform) {
+		problems = append(problems, FieldError{Field: "platform", Code: "unknown_value",
+			Message: fmt.Sprintf("Unknown platform %q.", s.Platform), Allowed: Platforms()})
+	}
+	if s.URL != "" && !validAppURL(s.URL) {
+		problems = append(problems, FieldError{Field: "url", Code: "invalid_url", Message: "The url must be an absolute http or https address."})
+	}
+	if s.Modules != nil {
+		problems = append(problems, validateModules(s.Modules)...)
+	}
+	return append(problems, validateTimezone(s.Timezone)...)
+}
+
+// validateName checks a name that people read.
+func validateName(field, name string) []FieldError {
+	switch trimmed := strings.TrimSpace(name); {
+	case trimmed == "":
+		return []FieldError{{Field: field, Code: "required", Message: fmt.Sprintf("The %s must not be empty.", field)}}
+	case utf8.RuneCountInString(trimmed) > MaxAppName:
+		return []FieldError{{Field: field, Code: "too_long", Message: fmt.Sprintf("The %s is longer than %d characters.", field, MaxAppName)}}
+	}
+	return nil
+}
+
+func validAppURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && len(s) <= MaxAppURL && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
+}
+
+// validateModules checks that the modules exist and that ai has data to work on
+// (decision 22).
+func validateModules(modules []Module) []FieldError {
+	var problems []FieldError
+	for _, module := range modules {
+		if !slices.Contains(Modules(), module) {
+			problems = append(problems, FieldError{Field: "modules", Code: "unknown_value",
+				Message: fmt.Sprintf("Unknown module %q.", module), Allowed: words(Modules())})
+		}
+	}
+	hasData := slices.ContainsFunc(modules, func(m Module) bool { return slices.Contains(dataModules(), m) })
+	if slices.Contains(modules, ModuleAI) && !hasData {
+		problems = append(problems, FieldError{Field: "modules", Code: "requires_data_module",
+			Message: "The module ai needs at least one data module beside it.", Allowed: words(dataModules())})
+	}
+	return problems
+}
+
+// validateTimezone accepts an IANA name; the empty name means UTC.
+func validateTimezone(name string) []FieldError {
+	if _, err := time.LoadLocation(name); err != nil || strings.EqualFold(name, "local") {
+		return []FieldError{{Field: "timezone", Code: "unknown_timezone",
+			Message: fmt.Sprintf("Unknown time zone %q; write an IANA name, for example Europe/Berlin.", name)}}
+	}
+	return nil
+}
+
+// orderModules returns the modules without repetition in their shown order.
+func orderModules(modules []Module) []Module {
+	return slices.DeleteFunc(Modules(), func(m Module) bool { return !slices.Contains(modules, m) })
+}
+
+// words returns values of a string type as strings.
+func words[T ~string](values []T) []string {
+	out := make([]string, len(values))
+	for i, value := range values {
+		out[i] = string(value)
+	}
+	return out
+}
+
+// DeriveSlug returns the slug of a name that is not taken: the derived one, or
+// the first of -2, -3, … behind it (decision 23). Reserved slugs count as taken.
+func DeriveSlug(name string, taken func(slug string) bool) string {
+	base := Slugify(name)
+	if base == "" {
+		base = "app"
+	}
+	for slug, n := base, 2; ; n++ {
+		if !ReservedSlug(slug) && !taken(slug) {
+			return slug
+		}
+		suffix := "-" + strconv.Itoa(n)
+		slug = strings.TrimRight(base[:min(len(base), slugLimit-len(suffix))], "-") + suffix
+	}
+}
+
+// AppIDs holds the identifiers of a new application, which chance chooses.
+type AppIDs struct {
+	App          string
+	Environments [3]string
+	Numbers      [3]uint64
+}
+
+// NewApplication builds a valid specification's application under a free slug,
+// with its three environments and revision 1.
+func NewApplication(spec AppSpec, slug string, org Organization, ids AppIDs, now time.Time) Application {
+	modules := spec.Modules
+	if modules == nil {
+		modules = DefaultModules()
+	}
+	app := Application{
+		ID: ids.App, Slug: slug, Name: strings.TrimSpace(spec.Name), Platform: spec.Platform, URL: spec.URL,
+		Timezone: spec.Timezone, Modules: orderModules(modules), RetentionDays: DefaultRetentionDays,
+		AllowedOrigins: []string{}, Organization: org, CreatedAt: now, UpdatedAt: now, Revision: 1,
+	}
+	if app.Platform == "" {
+		app.Platform = DefaultPlatform
+	}
+	if app.Timezone == "" {
+		app.Timezone = "UTC"
+	}
+	for i, env := range EnvironmentSlugs() {
+		app.Environments = append(app.Environments, Environment{
+			ID: ids.Environments[i], Slug: env, Name: strings.ToUpper(env[:1]) + env[1:], Number: ids.Numbers[i],
+		})
+	}
+	return app
+}
+
+// AppPatch holds the settings to change; nil fields stay as they are.
+type AppPatch struct {
+	Name           *string   `json:"name" doc:"The name that people read."`
+	Timezone       *string   `json:"timezone" doc:"An IANA time-zone name; days of reports begin at its midnights."`
+	Modules        *[]Module `json:"modules" doc:"All modules that shall be on; it replaces the present list."`
+	AllowedOrigins *[]string `json:"allowedOrigins" doc:"Origins whose browsers may send events; * allows every origin."`
+	RetentionDays  *int      `json:"retentionDays" doc:"Days for which events are kept."`
+}
+
+// Apply changes the application and returns the names of the settings that
+// differ from before; the revision grows by one where any does. A patch that
+// names nothing or breaks a rule fails with invalid_request, lists every
+// problem, and changes nothing.
+func (a *Application) Apply(patch AppPatch, now time.Time) (changed []string, err error) {
+	if patch == (AppPatch{}) {
+		return nil, Invalid(FieldError{Field: "", Code: "empty_body", Message: "The body names nothing to change."})
+	}
+	next, problems := a.patched(patch)
+	if len(problems) > 0 {
+		return nil, Invalid(problems...)
+	}
+	for _, setting := range []struct {
+		name string
+		same bool
+	}{
+		{"name", next.Name == a.Name},
+		{"timezone", next.Timezone == a.Timezone},
+		{"modules", slices.Equal(next.Modules, a.Modules)},
+		{"allowedOrigins", slices.Equal(next.AllowedOrigins, a.AllowedOrigins)},
+		{"retentionDays", next.RetentionDays == a.RetentionDays},
+	} {
+		if !setting.same {
+			changed = append(changed, setting.name)
+		}
+	}
+	if len(changed) > 0 {
+		next.Revision, next.UpdatedAt = a.Revision+1, now
+		*a = next
+	}
+	return changed, nil
+}
+
+// patched returns a copy of the application with the patch applied, and every
+// problem of the patch.
+func (a *Application) patched(patch AppPatch) (next Application, problems []FieldError) {
+	next = *a
+	if patch.Name != nil {
+		next.Name = strings.TrimSpace(*patch.Name)
+		problems = append(problems, validateName("name", next.Name)...)
+	}
+	if patch.Timezone != nil {
+		next.Timezone = *patch.Timezone
+		problems = append(problems, validateTimezone(next.Timezone)...)
+		if next.Timezone == "" {
+			next.Timezone = "UTC"
+		}
+	}
+	if patch.Modules != nil {
+		next.Modules = orderModules(*patch.Modules)
+		problems = append(problems, validateModules(*patch.Modules)...)
+	}
+	if patch.AllowedOrigins != nil {
+		var broken []FieldError
+		next.AllowedOrigins, broken = NormaliseOrigins(*patch.AllowedOrigins)
+		problems = append(problems, broken...)
+	}
+	if patch.RetentionDays != nil {
+		next.RetentionDays = *patch.RetentionDays
+		if next.RetentionDays < 1 || next.RetentionDays > MaxRetentionDays {
+			problems = append(problems, FieldError{Field: "retentionDays", Code: "out_of_range",
+				Message: fmt.Sprintf("The retention must be 1 to %d days.", MaxRetentionDays)})
+		}
+	}
+	return next, problems
+}
+
+// NormaliseOrigins returns the values in origin form, in order and without
+// repetition; * stays as it is. Every value that is no origin is a problem.
+func NormaliseOrigins(values []string) (origins []string, problems []FieldError) {
+	origins = []string{}
+	for i, value := range values {
+		origin, ok := NormaliseOrigin(value)
+		switch {
+		case !ok:
+			problems = append(problems, FieldError{Field: fmt.Sprintf("allowedOrigins[%d]", i), Code: "invalid_origin",
+				Message: fmt.Sprintf("%q is not an origin; write scheme://host or scheme://host:port, or *.", value)})
+		case !slices.Contains(origins, origin):
+			origins = append(origins, origin)
+		}
+	}
+	if len(origins) > MaxAppOrigins {
+		problems = append(problems, FieldError{Field: "allowedOrigins", Code: "too_many",
+			Message: fmt.Sprintf("An application has at most %d origins.", MaxAppOrigins)})
+	}
+	return origins, problems
+}
+
+// NormaliseOrigin returns a URL's origin as browsers write it: lower-case
+// scheme and host, no default port, no path. It accepts * as it is and refuses
+// hosts that are not plain ASCII, for browsers send those in their ASCII form.
+func NormaliseOrigin(value string) (string, bool) {
+	value = strings.TrimSpace(value)
+	if value == "*" {
+		return value, true
+	}
+	u, err := url.Parse(value)
+	if err != nil || u.Scheme == "" || !plainHost(u.Hostname()) {
+		return "", false
+	}
+	host, port := strings.ToLower(u.Hostname()), u.Port()
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); port != "" && (err != nil || n == 0) {
+		return "", false
+	}
+	if port != "" && !(u.Scheme == "http" && port == "80") && !(u.Scheme == "https" && port == "443") {
+		host += ":" + port
+	}
+	return u.Scheme + "://" + host, true
+}
+
+// plainHost says whether a host consists of the characters of names and addresses.
+func plainHost(host string) bool {
+	for _, r := range host {
+		isWord := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+		if !isWord && !strings.ContainsRune("-._:", r) {
+			return false
+		}
+	}
+	return host != ""
+}
+
+// KeySpec is what a new ingest key is made of.
+type KeySpec struct {
+	Kind        KeyKind
+	Environment string
+	Label       string
+}
+
+// Validate returns every problem of the specification, none for a good one.
+func (s KeySpec) Validate() []FieldError {
+	var problems []FieldError
+	if !slices.Contains(KeyKinds(), s.Kind) {
+		problems = append(problems, FieldError{Field: "kind", Code: "unknown_value",
+			Message: fmt.Sprintf("Unknown kind %q.", s.Kind), Allowed: words(KeyKinds())})
+	}
+	if !slices.Contains(EnvironmentSlugs(), s.Environment) {
+		problems = append(problems, FieldError{Field: "environment", Code: "unknown_value",
+			Message: fmt.Sprintf("Unknown environment %q.", s.Environment), Allowed: EnvironmentSlugs()})
+	}
+	if utf8.RuneCountInString(s.Label) > MaxKeyLabel {
+		problems = append(problems, FieldError{Field: "label", Code: "too_long",
+			Message: fmt.Sprintf("The label is longer than %d characters.", MaxKeyLabel)})
+	}
+	return problems
+}

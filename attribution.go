@@ -1,0 +1,273 @@
+package svc
+
+import (
+	"net/url"
+	"strings"
+)
+
+// Attribution says where a visit came from: the referring domain, the source
+// and medium it counts for, and the campaign parameters and click identifiers
+// that its page address carried.
+type Attribution struct {
+	ReferrerDomain string   `json:"referrerDomain"`
+	Source         string   `json:"source"`
+	Medium         string   `json:"medium"`
+	UTMSource      string   `json:"utmSource"`
+	UTMMedium      string   `json:"utmMedium"`
+	UTMCampaign    string   `json:"utmCampaign"`
+	UTMTerm        string   `json:"utmTerm"`
+	UTMContent     string   `json:"utmContent"`
+	ClickIDs       ClickIDs `json:"clickIds"`
+}
+
+// ClickIDs are the identifiers that advertising and social networks append to
+// the links they send visitors through.
+type ClickIDs struct {
+	GCLID   string `json:"gclid,omitempty"`
+	FBCLID  string `json:"fbclid,omitempty"`
+	MSCLKID string `json:"msclkid,omitempty"`
+	TTCLID  string `json:"ttclid,omitempty"`
+	LiFatID string `json:"li_fat_id,omitempty"`
+	TWCLID  string `json:"twclid,omitempty"`
+}
+
+// Campaign holds the campaign fields that a sender states beside the page
+// address. A field that is not empty replaces the UTM parameter of its name.
+type Campaign struct {
+	Source  string `json:"source,omitempty"`
+	Medium  string `json:"medium,omitempty"`
+	Name    string `json:"name,omitempty"`
+	Term    string `json:"term,omitempty"`
+	Content string `json:"content,omitempty"`
+}
+
+// Source and medium of a visit that nothing brought.
+const (
+	SourceDirect = "direct"
+	MediumNone   = "none"
+)
+
+// Media that a referrer or a click identifier implies. Campaigns may name
+// any other.
+const (
+	MediumCPC      = "cpc"
+	MediumOrganic  = "organic"
+	MediumSocial   = "social"
+	MediumAI       = "ai"
+	MediumEmail    = "email"
+	MediumReferral = "referral"
+)
+
+// maxDomain is the length of the longest domain name, in bytes (RFC 1035). It
+// also bounds the time that looking one up takes.
+const maxDomain = 253
+
+// channel is a pair of source and medium.
+type channel struct{ source, medium string }
+
+// Attribute derives the attribution of a page view from its address, its
+// referrer and the campaign fields stated beside them.
+//
+// Source and Medium are decided apart from each other. Each is the UTM value
+// in lower case if there is one; otherwise it is what a click identifier
+// implies, otherwise what the referrer implies, otherwise direct and none. The
+// identifiers gclid and msclkid belong to advertisements and outweigh the
+// referrer; the other identifiers are added to ordinary links too and yield to
+// a referrer that is a known social network.
+//
+// A referrer on the page's own domain, with or without "www.", counts as none,
+// and so does one whose host is longer than a domain name can be. Of a repeated
+// parameter the first value that is not empty counts. UTM values keep their
+// case; a value with a malformed escape is kept as it was sent.
+//
+// The strings of the result share memory with the arguments wherever no
+// decoding or case folding is needed, and Attribute allocates nothing then.
+// Any input is accepted, well-formed or not.
+func Attribute(pageURL, referrer string, campaign Campaign) Attribution {
+	page := cutURL(pageURL)
+	var a Attribution
+	a.readQuery(page.query)
+	a.override(campaign)
+	a.ReferrerDomain = domainOf(HostOf(referrer))
+	if len(a.ReferrerDomain) > maxDomain || a.ReferrerDomain == domainOf(hostName(page.authority)) {
+		a.ReferrerDomain = ""
+	}
+	implied := a.implied()
+	a.Source, a.Medium = implied.source, implied.medium
+	if a.UTMSource != "" {
+		a.Source = strings.ToLower(a.UTMSource)
+	}
+	if a.UTMMedium != "" {
+		a.Medium = strings.ToLower(a.UTMMedium)
+	}
+	return a
+}
+
+// readQuery fills the UTM and click identifier fields from a raw query.
+func (a *Attribution) readQuery(query string) {
+	for query != "" {
+		var pair string
+		pair, query, _ = strings.Cut(query, "&")
+		key, value, _ := strings.Cut(pair, "=")
+		if field := a.field(unescape(key)); field != nil && *field == "" {
+			*field = unescape(value)
+		}
+	}
+}
+
+// field returns the field that holds the query parameter of the given name,
+// nil for a parameter that means nothing here.
+func (a *Attribution) field(parameter string) *string {
+	switch parameter {
+	case "utm_source":
+		return &a.UTMSource
+	case "utm_medium":
+		return &a.UTMMedium
+	case "utm_campaign":
+		return &a.UTMCampaign
+	case "utm_term":
+		return &a.UTMTerm
+	case "utm_content":
+		return &a.UTMContent
+	case "gclid":
+		return &a.ClickIDs.GCLID
+	case "fbclid":
+		return &a.ClickIDs.FBCLID
+	case "msclkid":
+		return &a.ClickIDs.MSCLKID
+	case "ttclid":
+		return &a.ClickIDs.TTCLID
+	case "li_fat_id":
+		return &a.ClickIDs.LiFatID
+	case "twclid":
+		return &a.ClickIDs.TWCLID
+	}
+	return nil
+}
+
+// unescape decodes percent escapes and plus signs. Text with a malformed
+// escape is returned as it is; bytes that are no UTF-8 become U+FFFD.
+func unescape(text string) string {
+	if strings.IndexByte(text, '%') < 0 && strings.IndexByte(text, '+') < 0 {
+		return text
+	}
+	decoded, err := url.QueryUnescape(text)
+	if err != nil {
+		return text
+	}
+	return strings.ToValidUTF8(decoded, "\uFFFD")
+}
+
+func (a *Attribution) override(c Campaign) {
+	a.UTMSource = firstNonEmpty(c.Source, a.UTMSource)
+	a.UTMMedium = firstNonEmpty(c.Medium, a.UTMMedium)
+	a.UTMCampaign = firstNonEmpty(c.Name, a.UTMCampaign)
+	a.UTMTerm = firstNonEmpty(c.Term, a.UTMTerm)
+	a.UTMContent = firstNonEmpty(c.Content, a.UTMContent)
+}
+
+func firstNonEmpty(stated, found string) string {
+	if stated != "" {
+		return stated
+	}
+	return found
+}
+
+// implied returns the channel that click identifiers and referrer imply
+// together.
+func (a *Attribution) implied() channel {
+	referring := channel{SourceDirect, MediumNone}
+	if a.ReferrerDomain != "" {
+		referring = referrerChannel(a.ReferrerDomain)
+	}
+	switch ids := &a.ClickIDs; {
+	case ids.GCLID != "":
+		return channel{"google", MediumCPC}
+	case ids.MSCLKID != "":
+		return channel{"bing", MediumCPC}
+	case referring.medium == MediumSocial:
+		return referring
+	case ids.FBCLID != "":
+		return channel{"facebook", MediumSocial}
+	case ids.TTCLID != "":
+		return channel{"tiktok", MediumSocial}
+	case ids.LiFatID != "":
+		return channel{"linkedin", MediumSocial}
+	case ids.TWCLID != "":
+		return channel{"twitter", MediumSocial}
+	}
+	return referring
+}
+
+// PathOf returns the path of an address as it was sent, without query and
+// fragment, and "/" where there is none.
+func PathOf(address string) string {
+	if path := cutURL(address).path; path != "" {
+		return path
+	}
+	return "/"
+}
+
+// HostOf returns the host of an address in lower case, without user, port and
+// the brackets of an IPv6 address. It is empty for an address that names no
+// host, such as a bare path or "about:blank".
+func HostOf(address string) string {
+	return hostName(cutURL(address).authority)
+}
+
+// domainOf is a host without the prefix and the final dot that make no
+// difference to where it leads.
+func domainOf(host string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(host, "www."), ".")
+}
+
+// urlParts are the raw parts of an address; none of them is decoded.
+type urlParts struct{ authority, path, query string }
+
+// cutURL cuts an address as net/url does, but accepts every input.
+func cutURL(address string) urlParts {
+	address, _, _ = strings.Cut(address, "#")
+	address, query, _ := strings.Cut(address, "?")
+	scheme := schemeLength(address)
+	rest := address[scheme:]
+	switch {
+	case strings.HasPrefix(rest, "//") && (scheme > 0 || !strings.HasPrefix(rest, "///")):
+		rest = rest[len("//"):]
+		slash := strings.IndexByte(rest, '/')
+		if slash < 0 {
+			return urlParts{authority: rest, query: query}
+		}
+		return urlParts{authority: rest[:slash], path: rest[slash:], query: query}
+	case scheme > 0 && !strings.HasPrefix(rest, "/"):
+		return urlParts{query: query}
+	}
+	return urlParts{path: rest, query: query}
+}
+
+// schemeLength is the length of the scheme that an address begins with, its
+// colon included, or 0.
+func schemeLength(address string) int {
+	for i := range len(address) {
+		switch c := address[i]; {
+		case c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z':
+		case i == 0:
+			return 0
+		case c >= '0' && c <= '9' || c == '+' || c == '-' || c == '.':
+		case c == ':':
+			return i + 1
+		default:
+			return 0
+		}
+	}
+	return 0
+}
+
+func hostName(authority string) string {
+	host := authority[strings.LastIndexByte(authority, '@')+1:]
+	if strings.HasPrefix(host, "[") {
+		host, _, _ = strings.Cut(host[1:], "]")
+	} else if colon := strings.LastIndexByte(host, ':'); colon >= 0 {
+		host = host[:colon]
+	}
+	return strings.ToLower(host)
+}

@@ -1,0 +1,22 @@
+package svc
+
+import "strings"
+
+// httpLibraries are the beginnings of the user agents of programs that send
+// requests for somebody else.
+const httpLibraries = " curl libcurl wget python-requests python-httpx python-urllib aiohttp go-http-client node node-fetch undici axios got " +
+	"java apache-httpclient apache-httpasyncclient okhttp postmanruntime insomnia ruby faraday rest-client php guzzlehttp symfony " +
+	"httpie reqwest hyper dart k6 hey vegeta bun deno libwww-perl lua-resty-http unirest restsharp .net "
+
+// VisitorAgent returns what a connection's user agent says of the visitor: a
+// program that was told to send an event, such as curl or a library for HTTP
+// requests, says nothing of who caused it, so nothing is known then. The visitor
+// is no bot for it.
+func VisitorAgent(connection string) string {
+	product, _, _ := strings.Cut(connection, "/")
+	product, _, _ = strings.Cut(product, " ")
+	if product != "" && strings.Contains(httpLibraries, " "+strings.ToLower(product)+" ") {
+		return ""
+	}
+	return connection
+}

@@ -1,0 +1,23 @@
+// Package svc is the language of the product: organizations, applications,
+// environments, tokens, keys, events, windows and the rules over them.
+//
+// Everything here is plain data and pure functions over the standard library.
+// Time and chance arrive as arguments, nothing here performs I/O, and no type
+// of a vendor appears. The other folders speak to machines: http to callers,
+// actors to the state that has one owner, storage to Kafka and ClickHouse,
+// cluster to the actor library; cmd/svc wires them.
+//
+// # Words
+//
+//   - An organization owns applications; an application has three environments
+//     and a list of modules.
+//   - An access token (personal, organization, assistant, console) calls the
+//     management API. An ingest key (public, secret) sends events.
+//   - An item is what a client sends; an event is the enriched row that is
+//     stored; a record is what one Kafka offset carries (many events); a block
+//     is what one ClickHouse insert carries (many records).
+//   - A visitor is the distinct id of an event, or its anonymous id where no
+//     distinct id was sent. A session is a visitor's run of events without a
+//     pause of 30 minutes. A bounce is a session of exactly one page view, no
+//     other interactive event and less than 10 s of engagement.
+package svc

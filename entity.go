@@ -1,0 +1,64 @@
+package svc
+
+import "time"
+
+// Entity is one stored thing of an actor. Its owner is the actor's kind and
+// identity; the highest version of an (owner, kind, id) is the present one.
+type Entity struct {
+	Owner   string
+	Kind    string
+	ID      string
+	Version Version
+	Deleted bool
+	// Payload is the entity as JSON.
+	Payload []byte
+}
+
+// Version orders the writes of one owner. A later generation of the ownership
+// of the owner's partition wins over any write of an earlier one.
+type Version struct {
+	Generation uint32
+	Sequence   uint32
+}
+
+// Next returns the version of the write that follows, made in a generation.
+// Versions never go back, even where generations were counted anew.
+func (v Version) Next(generation uint32) Version {
+	if generation > v.Generation {
+		return Version{Generation: generation, Sequence: v.Sequence + 1}
+	}
+	return Version{Generation: v.Generation, Sequence: v.Sequence + 1}
+}
+
+// Number returns the version as one ordered number.
+func (v Version) Number() uint64 { return uint64(v.Generation)<<32 | uint64(v.Sequence) }
+
+// VersionOf is the inverse of Number.
+func VersionOf(number uint64) Version {
+	return Version{Generation: uint32(number >> 32), Sequence: uint32(number)}
+}
+
+// Wakeup is a durable wish of an actor to be called at a time.
+type Wakeup struct {
+	Kind     string
+	Identity string
+	// Name tells the wake-ups of one actor apart; a later wish replaces an earlier one.
+	Name string
+	Due  time.Time
+}
+
+// AuditRow records one management write: who, what, and the request.
+type AuditRow struct {
+	At        time.Time
+	Org       string
+	App       string
+	RequestID string
+	Operation string
+	Method    string
+	Path      string
+	Status    int
+	TokenID   string
+	TokenKind TokenKind
+	UserID    string
+	Detail    string
+}

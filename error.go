@@ -1,0 +1,154 @@
+package svc
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Code is the machine-readable class of an error. A caller may branch on it;
+// its HTTP status and whether a retry can help are fixed in the table of Codes.
+type Code string
+
+// The codes that an answer may carry.
+const (
+	CodeInvalidRequest   Code = "invalid_request"
+	CodeInvalidCursor    Code = "invalid_cursor"
+	CodeUnauthorized     Code = "unauthorized"
+	CodeForbidden        Code = "forbidden"
+	CodeModuleDisabled   Code = "module_disabled"
+	CodePasskeyRequired  Code = "passkey_required"
+	CodeNotFound         Code = "not_found"
+	CodeMethodNotAllowed Code = "method_not_allowed"
+	CodeNotAcceptable    Code = "not_acceptable"
+	CodeConflict         Code = "conflict"
+	CodePrecondition     Code = "precondition_failed"
+	CodeTooLarge         Code = "payload_too_large"
+	CodeUnsupportedMedia Code = "unsupported_media_type"
+	CodeRateLimited      Code = "rate_limited"
+	CodeInternal         Code = "internal"
+	CodeNotAvailable     Code = "not_available"
+	CodeUnavailable      Code = "unavailable"
+	CodeQueryTimeout     Code = "query_timeout"
+)
+
+// CodeInfo says how a code is answered over HTTP.
+type CodeInfo struct {
+	Code   Code
+	Status int
+	Title  string
+	// Retryable says that the same request may succeed later without a change.
+	Retryable bool
+	// Meaning is the sentence of the reference page.
+	Meaning string
+}
+
+// Codes lists every code once; it generates the reference page and maps codes
+// to statuses.
+func Codes() []CodeInfo {
+	return []CodeInfo{
+		{CodeInvalidRequest, 400, "Bad request", false, "The request breaks a rule; errors[] names each field, why, and what is allowed."},
+		{CodeInvalidCursor, 400, "Bad request", false, "The cursor was not issued by this endpoint for these parameters; start again without it."},
+		{CodeUnauthorized, 401, "Unauthorized", false, "No token or key was sent, or it is unknown, revoked or expired."},
+		{CodeForbidden, 403, "Forbidden", false, "The token lacks the scope or permission named in required, or the action is not offered here."},
+		{CodeModuleDisabled, 403, "Module disabled", false, "The application has switched this endpoint's module off."},
+		{CodePasskeyRequired, 403, "Passkey required", false, "The console session needs a fresh passkey."},
+		{CodeNotFound, 404, "Not found", false, "There is no such thing that this token may address."},
+		{CodeMethodNotAllowed, 405, "Method not allowed", false, "The path exists for the methods in the Allow header."},
+		{CodeNotAcceptable, 406, "Not acceptable", false, "The endpoint answers JSON."},
+		{CodeConflict, 409, "Conflict", false, "The request contradicts the present state; detail says how."},
+		{CodePrecondition, 412, "Precondition failed", false, "If-Match names a version that is no longer the present one."},
+		{CodeTooLarge, 413, "Payload too large", false, "The body is over the limit named in detail."},
+		{CodeUnsupportedMedia, 415, "Unsupported media type", false, "The body's type or encoding is not accepted."},
+		{CodeRateLimited, 429, "Too many requests", true, "The limit of the token is used up; wait for Retry-After seconds."},
+		{CodeInternal, 500, "Internal error", true, "Something failed here; the request id finds it in the log."},
+		{CodeNotAvailable, 501, "Not available", false, "This deployment was built without the module."},
+		{CodeUnavailable, 503, "Unavailable", true, "The log or the store does not answer; nothing was accepted; wait for Retry-After seconds."},
+		{CodeQueryTimeout, 504, "Query timeout", true, "The query took too long; narrow the range or drop a filter."},
+	}
+}
+
+// InfoOf returns the row of a code; an unknown code is internal.
+func InfoOf(code Code) CodeInfo {
+	internal := CodeInfo{}
+	for _, info := range Codes() {
+		if info.Code == code {
+			return info
+		}
+		if info.Code == CodeInternal {
+			internal = info
+		}
+	}
+	return internal
+}
+
+// FieldError is one problem of a request.
+type FieldError struct {
+	Field   string   `json:"field"`
+	Code    string   `json:"code"`
+	Message string   `json:"message"`
+	Allowed []string `json:"allowed,omitempty"`
+}
+
+// Required names what a forbidden call would have needed.
+type Required struct {
+	Scope      Scope      `json:"scope,omitempty"`
+	Permission Permission `json:"permission,omitempty"`
+}
+
+// Error is the one error type that reaches callers. Any other error is
+// answered as internal and its text stays in the log.
+type Error struct {
+	Code    Code
+	Message string
+	// Fields lists every problem of an invalid request.
+	Fields []FieldError
+	// Required is set with CodeForbidden where a scope or permission was missing.
+	Required *Required
+	// Reason refines a conflict or a refusal by one word, for example target_changed.
+	Reason string
+	// Module is set with CodeModuleDisabled.
+	Module Module
+	// RetryAfter is set with codes that a later attempt may cure.
+	RetryAfter time.Duration
+}
+
+// Error returns the sentence for a person, behind the code.
+func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
+
+// Errorf returns an error of a code with a sentence for a person.
+func Errorf(code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// Invalid returns an invalid_request error that lists the given problems. Its
+// sentence is the first problem's.
+func Invalid(fields ...FieldError) *Error {
+	message := "The request is not valid."
+	if len(fields) > 0 {
+		message = fields[0].Message
+	}
+	return &Error{Code: CodeInvalidRequest, Message: message, Fields: fields}
+}
+
+// NotFound returns the one error for what does not exist and for what belongs
+// to somebody else; both read the same.
+func NotFound(what string) *Error {
+	return Errorf(CodeNotFound, "No such %s.", what)
+}
+
+// Unavailable returns the error for a dependency that does not answer.
+func Unavailable(what string, retryAfter time.Duration) *Error {
+	return &Error{Code: CodeUnavailable, Message: what + " does not answer; nothing was accepted.", RetryAfter: retryAfter}
+}
+
+// ErrFenced is the refusal of a write by an owner whose generation has ended.
+var ErrFenced = errors.New("generation has ended")
+
+// CodeOf returns the code of an error; errors of other types are internal.
+func CodeOf(err error) Code {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Code
+	}
+	return CodeInternal
+}

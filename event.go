@@ -1,0 +1,146 @@
+package svc
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Event is one stored row, enriched: what the feed lists and the names are
+// those of decision 41. Optional words are empty where nothing is known and are
+// shown as null.
+type Event struct {
+	ID             string
+	Ts, ReceivedAt time.Time
+	Name           string
+	URL            string
+	Path           string
+	Title          string
+	Referrer       string
+	DistinctID     string
+	AnonymousID    string
+	PersonID       string
+	SessionID      string
+	Attribution
+	Country        string
+	Region         string
+	City           string
+	Device         string
+	Browser        string
+	BrowserVersion string
+	OS             string
+	OSVersion      string
+	Screen         string
+	Locale         string
+	Value          *float64
+	Currency       string
+	// Properties is a JSON object, {} where none was sent.
+	Properties  json.RawMessage
+	Release     string
+	Library     string
+	IsBot       bool
+	Environment string
+}
+
+// Visitor returns who the event counts for: the distinct id, else the anonymous id.
+func (e *Event) Visitor() string { return Visitor(e.DistinctID, e.AnonymousID) }
+
+// Visitor returns who an event counts for: the distinct id, else the anonymous id.
+func Visitor(distinctID, anonymousID string) string {
+	if distinctID != "" {
+		return distinctID
+	}
+	return anonymousID
+}
+
+// Names under which clients send a page view, and names that are no deed of a
+// person and so neither end a bounce nor count as interactive.
+const (
+	PageView       = "page_view"
+	pageViewDollar = "$pageview"
+	IdentifyEvent  = "$identify"
+	AliasEvent     = "$alias"
+	EngagementName = "engagement"
+)
+
+// IsPageview says whether events of a name are page views.
+func IsPageview(name string) bool { return name == PageView || name == pageViewDollar }
+
+// IsInteractive says whether events of a name are deeds of a person other than
+// page views.
+func IsInteractive(name string) bool {
+	return !IsPageview(name) && name != IdentifyEvent && name != AliasEvent && name != EngagementName
+}
+
+// Ingest limits (decision 38).
+const (
+	MaxRequestBytes   = 1 << 20
+	MaxInflatedBytes  = 20 << 20
+	MaxBatchItems     = 1000
+	MaxEventBytes     = 64 << 10
+	MaxPropertyDepth  = 4
+	MaxIDBytes        = 200
+	MaxNameBytes      = 200
+	MaxURLBytes       = 4096
+	MaxTextBytes      = 1024
+	PublicEventAge    = 72 * time.Hour
+	FutureTolerance   = 5 * time.Minute
+	MaxPropertiesKeys = 512
+)
+
+// Rejection says which item of a request was not accepted and why.
+type Rejection struct {
+	Index   int    `json:"index"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// Part is a payload for one partition of the log.
+type Part struct {
+	Partition int
+	Payload   []byte
+}
+
+// LogRecord is one record of the log. Its value is not changed once read.
+type LogRecord struct {
+	Partition int
+	Offset    int64
+	Time      time.Time
+	Value     []byte
+}
+
+// LogPosition is how far a partition of the log is consumed: the next offset to
+// read, and a text that is stored with it.
+type LogPosition struct {
+	Partition int
+	Offset    int64
+	Metadata  string
+}
+
+// LogAssignment is this node's share of the log in one generation of ownership.
+type LogAssignment struct {
+	Generation int32
+	Member     string
+	Partitions []LogPosition
+}
+
+// EventRow is one enriched event on its way to the store. Its strings stay
+// valid as long as the row.
+type EventRow struct {
+	Event
+	EnvironmentNumber uint64
+	// SessionStartedMs is when the event's session began, in milliseconds since
+	// the epoch; Bounce and DurationMs are what the event changed in it.
+	SessionStartedMs int64
+	Bounce           int8
+	DurationMs       int64
+	EngagedMs        int64
+	RetentionDays    uint32
+}
+
+// OpenSession is a session that may still grow, with its visitor.
+type OpenSession struct {
+	Session
+	Environment uint64
+	DistinctID  string
+	AnonymousID string
+}

@@ -1,0 +1,104 @@
+package svc
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Dimension is a property of events by which reads are filtered and broken down.
+type Dimension string
+
+// The dimensions of the specification.
+const (
+	DimPath           Dimension = "path"
+	DimEntryPath      Dimension = "entry_path"
+	DimExitPath       Dimension = "exit_path"
+	DimReferrerDomain Dimension = "referrer_domain"
+	DimSource         Dimension = "source"
+	DimMedium         Dimension = "medium"
+	DimUTMSource      Dimension = "utm_source"
+	DimUTMMedium      Dimension = "utm_medium"
+	DimUTMCampaign    Dimension = "utm_campaign"
+	DimUTMTerm        Dimension = "utm_term"
+	DimUTMContent     Dimension = "utm_content"
+	DimCountry        Dimension = "country"
+	DimRegion         Dimension = "region"
+	DimCity           Dimension = "city"
+	DimDevice         Dimension = "device"
+	DimBrowser        Dimension = "browser"
+	DimOS             Dimension = "os"
+	DimEvent          Dimension = "event"
+)
+
+// Dimensions lists all dimensions in the order in which they are shown.
+func Dimensions() []Dimension {
+	return []Dimension{
+		DimPath, DimEntryPath, DimExitPath, DimReferrerDomain, DimSource, DimMedium,
+		DimUTMSource, DimUTMMedium, DimUTMCampaign, DimUTMTerm, DimUTMContent,
+		DimCountry, DimRegion, DimCity, DimDevice, DimBrowser, DimOS, DimEvent,
+	}
+}
+
+// Filter keeps the rows whose dimension has one value.
+type Filter struct {
+	Dimension Dimension
+	Value     string
+}
+
+// Filters are ANDed; each dimension occurs once.
+type Filters []Filter
+
+// ParseFilters reads the repeated filter parameter. The first colon ends the
+// dimension, a repeated dimension keeps its last value, and the result is
+// ordered by dimension so that equal filters read equal.
+func ParseFilters(words []string) (Filters, []FieldError) {
+	var problems []FieldError
+	last := map[Dimension]string{}
+	for _, word := range words {
+		name, value, found := strings.Cut(word, ":")
+		switch {
+		case !slices.Contains(Dimensions(), Dimension(name)):
+			problems = append(problems, UnknownDimension("filter", name))
+		case !found || value == "":
+			problems = append(problems, FieldError{Field: "filter", Code: "missing_value",
+				Message: fmt.Sprintf("The filter on %q has no value; write %s:<value>.", name, name)})
+		default:
+			last[Dimension(name)] = value
+		}
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	var filters Filters
+	for _, dimension := range Dimensions() {
+		if value, set := last[dimension]; set {
+			filters = append(filters, Filter{dimension, value})
+		}
+	}
+	return filters, nil
+}
+
+// UnknownDimension is the problem of a dimension that does not exist; it lists
+// those that do.
+func UnknownDimension(field, name string) FieldError {
+	allowed := make([]string, 0, len(Dimensions()))
+	for _, dimension := range Dimensions() {
+		allowed = append(allowed, string(dimension))
+	}
+	return FieldError{Field: field, Code: "unknown_dimension", Message: fmt.Sprintf("Unknown dimension %q.", name), Allowed: allowed}
+}
+
+// Without returns the filters that are not on a dimension.
+func (f Filters) Without(dimension Dimension) Filters {
+	return slices.DeleteFunc(slices.Clone(f), func(filter Filter) bool { return filter.Dimension == dimension })
+}
+
+// String returns the filters in their query form, for cursors and keys.
+func (f Filters) String() string {
+	parts := make([]string, len(f))
+	for i, filter := range f {
+		parts[i] = string(filter.Dimension) + ":" + filter.Value
+	}
+	return strings.Join(parts, "&")
+}

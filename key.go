@@ -1,0 +1,76 @@
+package svc
+
+import (
+	"strings"
+	"time"
+)
+
+// KeyKind says where an ingest key may live.
+type KeyKind string
+
+// The kinds of ingest key.
+const (
+	KeyPublic KeyKind = "public"
+	KeySecret KeyKind = "secret"
+)
+
+// KeyKinds lists both kinds.
+func KeyKinds() []KeyKind { return []KeyKind{KeyPublic, KeySecret} }
+
+// IngestKey is what is known of an ingest key; the key itself is shown once.
+type IngestKey struct {
+	ID          string     `json:"id"`
+	Kind        KeyKind    `json:"kind"`
+	Environment string     `json:"environment"`
+	Label       string     `json:"label"`
+	Prefix      string     `json:"prefix"`
+	Last4       string     `json:"last4"`
+	CreatedAt   time.Time  `json:"createdAt"`
+	RevokedAt   *time.Time `json:"revokedAt"`
+	// Hash is the SHA-256 of the key in hex.
+	Hash string `json:"-"`
+}
+
+// ShortEnvironment returns the environment's form inside key prefixes
+// (decision 15): letters and digits only, at most eight.
+func ShortEnvironment(slug string) string {
+	switch slug {
+	case "production":
+		return "prod"
+	case "staging":
+		return "stg"
+	case "development":
+		return "dev"
+	}
+	short := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return -1
+	}, slug)
+	return short[:min(len(short), 8)]
+}
+
+// KeyPrefix returns the beginning of every key of a kind and environment,
+// without the last underscore.
+func KeyPrefix(kind KeyKind, environment string) string {
+	short := "pub"
+	if kind == KeySecret {
+		short = "sec"
+	}
+	return "svc_" + short + "_" + ShortEnvironment(environment)
+}
+
+// Collector is what the ingest path must know to judge a request made with a
+// key: an immutable snapshot that is replaced when the application changes.
+type Collector struct {
+	App         AppRef
+	AppID       string
+	Environment Environment
+	KeyID       string
+	Kind        KeyKind
+	Modules     []Module
+	Origins     []string
+	// RetentionDays bounds how old an event of a secret key may be.
+	RetentionDays int
+}

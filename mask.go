@@ -1,0 +1,145 @@
+package svc
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Mask hides the e-mail-like values of an event from callers without
+// people.pii.read: in its name, the identifiers, the addresses, the title, the
+// campaign words, and the properties at any depth. Everything else stays.
+func (e *Event) Mask() {
+	for _, field := range []*string{
+		&e.Name, &e.DistinctID, &e.AnonymousID, &e.URL, &e.Path, &e.Title, &e.Referrer,
+		&e.Source, &e.Medium, &e.UTMSource, &e.UTMMedium, &e.UTMCampaign, &e.UTMTerm, &e.UTMContent,
+	} {
+		*field = MaskEmails(*field)
+	}
+	e.Properties = maskJSON(e.Properties)
+}
+
+// MaskText keeps the first character of a value and replaces each other one by
+// an asterisk. A masked value is hidden, never absent.
+func MaskText(s string) string {
+	_, first := utf8.DecodeRuneInString(s)
+	return s[:first] + strings.Repeat("*", utf8.RuneCountInString(s[first:]))
+}
+
+// MaskEmails returns s with MaskText applied to each part that reads like an
+// e-mail address, written plainly or percent-encoded once or more.
+func MaskEmails(s string) string {
+	var masked strings.Builder
+	done := 0
+	for at := 0; at < len(s); {
+		separator := emailSeparator(s[at:])
+		if separator == 0 {
+			at++
+			continue
+		}
+		end := at + separator + emailDomain(s[at+separator:])
+		start := at
+		if end > at+separator {
+			start = done + emailLocal(s[done:at])
+		}
+		if start < at {
+			masked.WriteString(s[done:start])
+			masked.WriteString(MaskText(s[start:end]))
+			done = end
+		}
+		at = end
+	}
+	if done == 0 {
+		return s
+	}
+	return masked.String() + s[done:]
+}
+
+// emailSeparator returns the length of the @ that s begins with, 0 without one.
+func emailSeparator(s string) int {
+	if s[0] == '@' {
+		return 1
+	}
+	if s[0] != '%' {
+		return 0
+	}
+	rest := s[1:]
+	for strings.HasPrefix(rest, "25") {
+		rest = rest[2:]
+	}
+	if !strings.HasPrefix(rest, "40") {
+		return 0
+	}
+	return len(s) - len(rest) + 2
+}
+
+// emailDomain returns the length of the domain that s begins with, 0 without
+// one: at least two labels, of which a later one holds a letter.
+func emailDomain(s string) int {
+	end := strings.IndexFunc(s, func(r rune) bool {
+		return r != '.' && r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
+	if end < 0 {
+		end = len(s)
+	}
+	domain := strings.TrimRight(s[:end], ".-")
+	first, later, _ := strings.Cut(domain, ".")
+	if first == "" || !strings.ContainsFunc(later, unicode.IsLetter) {
+		return 0
+	}
+	return len(domain)
+}
+
+// emailLocal returns where the local part that s ends with begins, len(s)
+// without one.
+func emailLocal(s string) int {
+	last := strings.LastIndexFunc(s, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(".!#$%*+^_{|}~'-", r)
+	})
+	if last < 0 {
+		return 0
+	}
+	_, size := utf8.DecodeRuneInString(s[last:])
+	return last + size
+}
+
+// maskJSON applies MaskEmails to every string and member name of a JSON
+// document; one that does not parse becomes {}.
+func maskJSON(document json.RawMessage) json.RawMessage {
+	if !bytes.ContainsAny(document, `@%\`) {
+		return document
+	}
+	decoder := json.NewDecoder(bytes.NewReader(document))
+	decoder.UseNumber()
+	var value any
+	if decoder.Decode(&value) != nil {
+		return json.RawMessage("{}")
+	}
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if encoder.Encode(maskValue(value)) != nil {
+		return json.RawMessage("{}")
+	}
+	return bytes.TrimSpace(out.Bytes())
+}
+
+func maskValue(value any) any {
+	switch value := value.(type) {
+	case string:
+		return MaskEmails(value)
+	case []any:
+		for i := range value {
+			value[i] = maskValue(value[i])
+		}
+	case map[string]any:
+		masked := make(map[string]any, len(value))
+		for name, inner := range value {
+			masked[MaskEmails(name)] = maskValue(inner)
+		}
+		return masked
+	}
+	return value
+}

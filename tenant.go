@@ -1,0 +1,241 @@
+package svc
+
+import (
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// Module is a part of the product that an application may switch on.
+type Module string
+
+// The modules, in the order in which they are shown.
+const (
+	ModuleAnalytics      Module = "analytics"
+	ModulePeople         Module = "people"
+	ModuleErrors         Module = "errors"
+	ModuleMetrics        Module = "metrics"
+	ModuleFlags          Module = "flags"
+	ModuleCommunications Module = "communications"
+	ModuleRevenue        Module = "revenue"
+	ModuleDestinations   Module = "destinations"
+	ModuleAI             Module = "ai"
+)
+
+// Modules lists all modules in the order in which they are shown.
+func Modules() []Module {
+	return []Module{
+		ModuleAnalytics, ModulePeople, ModuleErrors, ModuleMetrics, ModuleFlags,
+		ModuleCommunications, ModuleRevenue, ModuleDestinations, ModuleAI,
+	}
+}
+
+// dataModules are those of which at least one must be on for ModuleAI (decision 22).
+func dataModules() []Module {
+	return []Module{ModuleAnalytics, ModulePeople, ModuleErrors, ModuleMetrics, ModuleFlags, ModuleRevenue}
+}
+
+// Platforms lists the values of Application.Platform (decision 19).
+func Platforms() []string {
+	return []string{"web", "ios", "android", "react-native", "flutter", "server", "desktop", "other"}
+}
+
+// Role is a member's place in an organization.
+type Role string
+
+// The roles (decision 12).
+const (
+	RoleOwner  Role = "owner"
+	RoleAdmin  Role = "admin"
+	RoleMember Role = "member"
+	RoleViewer Role = "viewer"
+)
+
+// Roles lists all roles, the mightiest first.
+func Roles() []Role { return []Role{RoleOwner, RoleAdmin, RoleMember, RoleViewer} }
+
+// User is a person who may act. Email and Name are personal data.
+type User struct {
+	ID    string `json:"id"`
+	Email string `json:"email"`
+	Name  string `json:"name"`
+}
+
+// Member is a user's seat in one organization.
+type Member struct {
+	User     User      `json:"user"`
+	Role     Role      `json:"role"`
+	JoinedAt time.Time `json:"joinedAt"`
+}
+
+// Organization owns applications. Its slug is its address and never changes.
+type Organization struct {
+	ID   string `json:"id"`
+	Slug string `json:"slug"`
+	Name string `json:"name"`
+}
+
+// Environment is one of an application's three. Number names it in records and
+// rows; it is chosen at random when the application is created, and is also the
+// numeric id in an error SDK's DSN.
+type Environment struct {
+	ID     string `json:"id"`
+	Slug   string `json:"slug"`
+	Name   string `json:"name"`
+	Number uint64 `json:"-"`
+}
+
+// EnvironmentSlugs lists the environments that every application has.
+func EnvironmentSlugs() []string { return []string{"production", "staging", "development"} }
+
+// DefaultEnvironment is meant where a request names none (decision 31).
+const DefaultEnvironment = "production"
+
+// AppRef addresses an application by the two slugs of its path.
+type AppRef struct {
+	Org string `json:"org"`
+	App string `json:"app"`
+}
+
+// String returns "org/app".
+func (r AppRef) String() string { return r.Org + "/" + r.App }
+
+// ParseAppRef splits "org/app".
+func ParseAppRef(s string) (AppRef, bool) {
+	org, app, ok := strings.Cut(s, "/")
+	return AppRef{Org: org, App: app}, ok && org != "" && app != ""
+}
+
+// Application is a customer's product that sends events.
+type Application struct {
+	ID             string        `json:"id"`
+	Slug           string        `json:"slug"`
+	Name           string        `json:"name"`
+	Platform       string        `json:"platform"`
+	URL            string        `json:"url"`
+	Timezone       string        `json:"timezone"`
+	Modules        []Module      `json:"modules"`
+	RetentionDays  int           `json:"retentionDays"`
+	AllowedOrigins []string      `json:"allowedOrigins"`
+	Organization   Organization  `json:"organization"`
+	Environments   []Environment `json:"environments"`
+	CreatedAt      time.Time     `json:"createdAt"`
+	UpdatedAt      time.Time     `json:"updatedAt"`
+	// Revision counts the changes; it is the entity tag of the application.
+	Revision uint64 `json:"-"`
+}
+
+// Ref returns the application's address.
+func (a *Application) Ref() AppRef { return AppRef{Org: a.Organization.Slug, App: a.Slug} }
+
+// Has says whether a module is on.
+func (a *Application) Has(module Module) bool { return slices.Contains(a.Modules, module) }
+
+// Environment returns the environment of a slug; the empty slug means the default.
+func (a *Application) Environment(slug string) (Environment, bool) {
+	if slug == "" {
+		slug = DefaultEnvironment
+	}
+	for _, env := range a.Environments {
+		if env.Slug == slug {
+			return env, true
+		}
+	}
+	return Environment{}, false
+}
+
+// Location returns the application's time zone.
+func (a *Application) Location() *time.Location {
+	if loc, err := time.LoadLocation(a.Timezone); err == nil {
+		return loc
+	}
+	return time.UTC
+}
+
+// Retention bounds, in days.
+const (
+	DefaultRetentionDays = 365
+	MaxRetentionDays     = 3650
+)
+
+// slugLimit is the longest slug, in bytes (decision 23).
+const slugLimit = 48
+
+// ReservedSlug says whether a slug is kept for paths of the service.
+func ReservedSlug(slug string) bool {
+	switch slug {
+	case "new", "api", "docs", "s", "embed":
+		return true
+	}
+	return false
+}
+
+// ValidSlug says whether s is a slug: lower-case letters, digits and single
+// inner hyphens, at most 48 bytes, not reserved.
+func ValidSlug(s string) bool {
+	return s != "" && s == Slugify(s) && !ReservedSlug(s)
+}
+
+// Slugify derives a slug from a name: lower-case, ASCII-folded, everything else
+// a hyphen, trimmed, at most 48 bytes (decision 23). It may return "".
+func Slugify(name string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(name) {
+		folded := foldASCII(r)
+		if folded == "" {
+			if b.Len() > 0 && !strings.HasSuffix(b.String(), "-") {
+				b.WriteByte('-')
+			}
+			continue
+		}
+		b.WriteString(folded)
+	}
+	slug := b.String()
+	if len(slug) > slugLimit {
+		slug = slug[:slugLimit]
+	}
+	return strings.Trim(slug, "-")
+}
+
+// foldASCII maps a letter to its plain form, "" for what has none.
+func foldASCII(r rune) string {
+	switch {
+	case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+		return string(r)
+	case r == 'ß':
+		return "ss"
+	case r == 'æ':
+		return "ae"
+	case r == 'ø':
+		return "o"
+	case r == 'œ':
+		return "oe"
+	case r == 'ł':
+		return "l"
+	case r == 'đ', r == 'ð':
+		return "d"
+	case r == 'þ':
+		return "th"
+	}
+	if r < 0xC0 || r > 0x17F || !unicode.IsLetter(r) {
+		return ""
+	}
+	return latinBase(r)
+}
+
+// latinBase returns the base letter of an accented Latin letter.
+func latinBase(r rune) string {
+	groups := []struct{ base, letters string }{
+		{"a", "àáâãäåāăą"}, {"c", "çćĉċč"}, {"d", "ď"}, {"e", "èéêëēĕėęě"}, {"g", "ĝğġģ"},
+		{"h", "ĥħ"}, {"i", "ìíîïĩīĭįı"}, {"j", "ĵ"}, {"k", "ķ"}, {"l", "ĺļľŀ"}, {"n", "ñńņň"},
+		{"o", "òóôõöōŏő"}, {"r", "ŕŗř"}, {"s", "śŝşš"}, {"t", "ţťŧ"}, {"u", "ùúûüũūŭůűų"},
+		{"w", "ŵ"}, {"y", "ýÿŷ"}, {"z", "źżž"},
+	}
+	for _, group := range groups {
+		if strings.ContainsRune(group.letters, r) {
+			return group.base
+		}
+	}
+	return ""
+}

@@ -1,0 +1,249 @@
+package svc
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"hash/crc32"
+	"log/slog"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Scope is the coarse reach of a token.
+type Scope string
+
+// The scopes; each includes none of the others.
+const (
+	ScopeRead  Scope = "read"
+	ScopeWrite Scope = "write"
+	ScopeAdmin Scope = "admin"
+)
+
+// Scopes lists all scopes.
+func Scopes() []Scope { return []Scope{ScopeRead, ScopeWrite, ScopeAdmin} }
+
+// Permission is the fine right that a route asks for.
+type Permission string
+
+// The permissions (decision 18).
+const (
+	PermOrgRead            Permission = "org.read"
+	PermAppsRead           Permission = "apps.read"
+	PermAppsWrite          Permission = "apps.write"
+	PermKeysRead           Permission = "keys.read"
+	PermKeysWrite          Permission = "keys.write"
+	PermAnalyticsRead      Permission = "analytics.read"
+	PermAnalyticsWrite     Permission = "analytics.write"
+	PermEventsRead         Permission = "events.read"
+	PermPeopleRead         Permission = "people.read"
+	PermPeopleWrite        Permission = "people.write"
+	PermPeoplePIIRead      Permission = "people.pii.read"
+	PermMetricsRead        Permission = "metrics.read"
+	PermMetricsWrite       Permission = "metrics.write"
+	PermFlagsRead          Permission = "flags.read"
+	PermFlagsWrite         Permission = "flags.write"
+	PermCommunicationsRead Permission = "communications.read"
+	PermRevenueRead        Permission = "revenue.read"
+	PermDestinationsRead   Permission = "destinations.read"
+	PermDestinationsWrite  Permission = "destinations.write"
+	PermErrorsRead         Permission = "errors.read"
+	PermErrorsWrite        Permission = "errors.write"
+	PermAIUse              Permission = "ai.use"
+)
+
+// Permissions lists all permissions in the order in which they are shown.
+func Permissions() []Permission {
+	return []Permission{
+		PermOrgRead, PermAppsRead, PermAppsWrite, PermKeysRead, PermKeysWrite,
+		PermAnalyticsRead, PermAnalyticsWrite, PermEventsRead,
+		PermPeopleRead, PermPeopleWrite, PermPeoplePIIRead,
+		PermMetricsRead, PermMetricsWrite, PermFlagsRead, PermFlagsWrite,
+		PermCommunicationsRead, PermRevenueRead, PermDestinationsRead, PermDestinationsWrite,
+		PermErrorsRead, PermErrorsWrite, PermAIUse,
+	}
+}
+
+// scopeOf returns the scope under which a permission can be used (the
+// endpoint tables of the specification: keys ask for admin).
+func scopeOf(p Permission) Scope {
+	switch {
+	case p == PermKeysRead, p == PermKeysWrite:
+		return ScopeAdmin
+	case strings.HasSuffix(string(p), ".write"):
+		return ScopeWrite
+	default:
+		return ScopeRead
+	}
+}
+
+// rolePermissions returns what a role may do (decision 12).
+func rolePermissions(role Role) []Permission {
+	allowed := func(p Permission) bool {
+		switch role {
+		case RoleOwner, RoleAdmin:
+			return true
+		case RoleMember:
+			return p != PermKeysRead && p != PermKeysWrite && p != PermAppsWrite && p != PermPeoplePIIRead
+		case RoleViewer:
+			return strings.HasSuffix(string(p), ".read") && p != PermPeoplePIIRead && p != PermKeysRead
+		}
+		return false
+	}
+	var out []Permission
+	for _, p := range Permissions() {
+		if allowed(p) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// EffectivePermissions returns what a token of these scopes may do in the hands
+// of a member of this role: exactly that and nothing more.
+func EffectivePermissions(role Role, scopes []Scope) []Permission {
+	out := []Permission{}
+	for _, p := range rolePermissions(role) {
+		// ai.use reads conversations under read and asks under write; the
+		// route's own scope decides, either scope lets the permission show.
+		if slices.Contains(scopes, scopeOf(p)) || p == PermAIUse && slices.Contains(scopes, ScopeWrite) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// TokenKind says who a token speaks for.
+type TokenKind string
+
+// The kinds of access token.
+const (
+	TokenPersonal     TokenKind = "personal"
+	TokenOrganization TokenKind = "organization"
+	TokenAssistant    TokenKind = "assistant"
+	TokenConsole      TokenKind = "console"
+)
+
+// Prefix returns the beginning of every token of a kind.
+func (k TokenKind) Prefix() string {
+	switch k {
+	case TokenPersonal:
+		return "svc_pat_"
+	case TokenOrganization:
+		return "svc_org_"
+	case TokenAssistant:
+		return "svc_agt_"
+	case TokenConsole:
+		return "svc_con_"
+	}
+	return ""
+}
+
+// Token is what is known of an access token. The token itself is never stored:
+// its SHA-256 addresses this record.
+type Token struct {
+	ID     string    `json:"id"`
+	Kind   TokenKind `json:"kind"`
+	Name   string    `json:"name"`
+	Scopes []Scope   `json:"scopes"`
+	// User is the person whom the token acts as; nil where none is bound.
+	User *User `json:"user"`
+	// Org is the only organization that an organization token addresses, by slug.
+	Org       string     `json:"org,omitempty"`
+	Last4     string     `json:"last4"`
+	CreatedAt time.Time  `json:"createdAt"`
+	ExpiresAt *time.Time `json:"expiresAt"`
+	RevokedAt *time.Time `json:"revokedAt"`
+	// LastUsedAt is when the token last opened anything, to the minute; nil
+	// where it never did.
+	LastUsedAt *time.Time `json:"lastUsedAt"`
+	// Hash is the SHA-256 of the token in hex.
+	Hash string `json:"-"`
+}
+
+// Live says whether the token opens anything at an instant.
+func (t *Token) Live(now time.Time) bool {
+	return t.RevokedAt == nil && (t.ExpiresAt == nil || now.Before(*t.ExpiresAt))
+}
+
+// Grant is what one request may do: the token, its owner's membership as read
+// for this request, and the permissions that remain.
+type Grant struct {
+	Token Token
+	// Role is the owner's role in the addressed organization; empty where the
+	// route addresses none.
+	Role        Role
+	Permissions []Permission
+}
+
+// May says whether the grant holds a permission; the empty permission is held by all.
+func (g *Grant) May(p Permission) bool { return p == "" || slices.Contains(g.Permissions, p) }
+
+// HasScope says whether the token carries a scope.
+func (g *Grant) HasScope(s Scope) bool { return s == "" || slices.Contains(g.Token.Scopes, s) }
+
+// Secret is a token or key in the clear. It prints and logs as a mask.
+type Secret string
+
+// String returns a mask.
+func (s Secret) String() string { return "•••" }
+
+// LogValue returns a mask.
+func (s Secret) LogValue() slog.Value { return slog.StringValue("•••") }
+
+// Reveal returns the secret itself, for the one answer that shows it.
+func (s Secret) Reveal() string { return string(s) }
+
+// secretBody and secretSum are the lengths behind the prefix (decision 14).
+const (
+	secretBody = 32
+	secretSum  = 6
+	base62     = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+)
+
+// TokenPattern matches every access token and ingest key; secret scanners may use it.
+const TokenPattern = `svc_(?:(?:pat|org|agt|con)|(?:pub|sec)_[A-Za-z0-9]{1,8})_[0-9A-Za-z]{38}`
+
+// MintSecret builds a secret from a prefix and random bytes: 32 base62
+// characters and a CRC32 in six more, so that a typo is caught without a
+// look-up. It needs at least 32 random bytes.
+func MintSecret(prefix string, random []byte) Secret {
+	body := make([]byte, secretBody)
+	for i := range body {
+		body[i] = base62[int(random[i])%len(base62)]
+	}
+	return Secret(prefix + string(body) + checksum(prefix+string(body)))
+}
+
+// checksum returns the CRC32 of s in six base62 characters.
+func checksum(s string) string {
+	sum := crc32.ChecksumIEEE([]byte(s))
+	out := make([]byte, secretSum)
+	for i := secretSum - 1; i >= 0; i-- {
+		out[i] = base62[sum%62]
+		sum /= 62
+	}
+	return string(out)
+}
+
+// WellFormedSecret says whether s has the form and the checksum of a token or key.
+func WellFormedSecret(s string) bool {
+	if len(s) < secretBody+secretSum+len("svc_x_") || !strings.HasPrefix(s, "svc_") {
+		return false
+	}
+	cut := len(s) - secretSum
+	return checksum(s[:cut]) == s[cut:]
+}
+
+// HashSecret returns the SHA-256 under which a secret is stored and found.
+func HashSecret(s string) [sha256.Size]byte { return sha256.Sum256([]byte(s)) }
+
+// HashSecretHex returns HashSecret in hex.
+func HashSecretHex(s string) string {
+	sum := HashSecret(s)
+	return hex.EncodeToString(sum[:])
+}
+
+// SecretScanner returns the compiled TokenPattern.
+func SecretScanner() *regexp.Regexp { return regexp.MustCompile(TokenPattern) }

@@ -1,0 +1,227 @@
+package svc
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Interval is the width of a series' buckets.
+type Interval string
+
+// The intervals of analytics series.
+const (
+	Hour  Interval = "hour"
+	Day   Interval = "day"
+	Week  Interval = "week"
+	Month Interval = "month"
+)
+
+// MaxWindowDays is the longest custom window (decision 32).
+const MaxWindowDays = 400
+
+// FilteredDays is how much of a window a filtered read covers (Limits: filtered
+// analytics reads).
+const FilteredDays = 90
+
+// hourDays is the longest window, in days, that may be cut into hours (decision 50).
+const hourDays = 90
+
+// Window is the span of time that a read covers: From is inside, To is not.
+type Window struct {
+	// Key is the word that asked for the window, for example 7d.
+	Key      string
+	From, To time.Time
+	// Interval is the window's own grain.
+	Interval Interval
+	// Location is the application's time zone; days begin at its midnights.
+	Location *time.Location
+}
+
+// DefaultWindow is meant where a request names no range (decision 32).
+const DefaultWindow = "7d"
+
+// WindowKeys lists the range words of analytics, the custom form last.
+func WindowKeys() []string {
+	return []string{"24h", "7d", "14d", "30d", "90d", "12m", "today", "yesterday", "custom:<YYYY-MM-DD>..<YYYY-MM-DD>"}
+}
+
+// ParseWindow reads a range word. Relative windows end at now and are exactly
+// as long as they say, measured by the clock on the wall of loc; custom windows
+// run from the first day's midnight to the end of the last day.
+func ParseWindow(key string, now time.Time, loc *time.Location) (Window, *FieldError) {
+	if key == "" {
+		key = DefaultWindow
+	}
+	local := now.In(loc)
+	window := Window{Key: key, To: now, Location: loc}
+	switch key {
+	case "24h":
+		window.From = now.Add(-24 * time.Hour)
+	case "7d", "14d", "30d", "90d":
+		days := map[string]int{"7d": 7, "14d": 14, "30d": 30, "90d": 90}[key]
+		window.From = local.AddDate(0, 0, -days)
+	case "12m":
+		window.From = local.AddDate(-1, 0, 0)
+	case "today":
+		window.From = Day.Floor(local)
+	case "yesterday":
+		window.To = Day.Floor(local)
+		window.From = Day.Floor(window.To.AddDate(0, 0, -1))
+	default:
+		var problem *FieldError
+		if window.From, window.To, problem = parseCustomWindow(key, loc); problem != nil {
+			return Window{}, problem
+		}
+	}
+	window.From, window.To = truncateMillis(window.From), truncateMillis(window.To)
+	window.Interval = window.grain()
+	return window, nil
+}
+
+// parseCustomWindow reads custom:<first day>..<last day>.
+func parseCustomWindow(key string, loc *time.Location) (from, to time.Time, problem *FieldError) {
+	invalid := func(format string, args ...any) (time.Time, time.Time, *FieldError) {
+		return from, to, &FieldError{Field: "range", Code: "unknown_value", Message: fmt.Sprintf(format, args...), Allowed: WindowKeys()}
+	}
+	days, isCustom := strings.CutPrefix(key, "custom:")
+	first, last, isSpan := strings.Cut(days, "..")
+	if !isCustom || !isSpan {
+		return invalid("Unknown range %q.", key)
+	}
+	from, err := time.ParseInLocation(time.DateOnly, first, loc)
+	if err != nil {
+		return invalid("The range's first day %q is not a date.", first)
+	}
+	end, err := time.ParseInLocation(time.DateOnly, last, loc)
+	if err != nil {
+		return invalid("The range's last day %q is not a date.", last)
+	}
+	if end.Before(from) {
+		return invalid("The range ends before it begins.")
+	}
+	to = Day.Next(end)
+	if to.After(from.AddDate(0, 0, MaxWindowDays)) {
+		return invalid("The range is longer than %d days.", MaxWindowDays)
+	}
+	return from, to, nil
+}
+
+func truncateMillis(t time.Time) time.Time { return t.Truncate(time.Millisecond) }
+
+// grain returns the window's own interval (decision 32).
+func (w Window) grain() Interval {
+	switch length := w.To.Sub(w.From); {
+	case length <= 48*time.Hour:
+		return Hour
+	case !w.To.After(w.From.AddDate(0, 0, 90)):
+		return Day
+	case !w.To.After(w.From.AddDate(1, 0, 0)):
+		return Week
+	}
+	return Month
+}
+
+// Previous returns the equally long window immediately before.
+func (w Window) Previous() Window {
+	previous := w
+	previous.From, previous.To = w.From.Add(-w.To.Sub(w.From)), w.From
+	return previous
+}
+
+// Capped returns the part of the window that a filtered read covers and whether
+// that is less than the whole.
+func (w Window) Capped() (Window, bool) {
+	earliest := w.To.In(w.Location).AddDate(0, 0, -FilteredDays)
+	if !w.From.Before(earliest) {
+		return w, false
+	}
+	w.From = earliest
+	return w, true
+}
+
+// Intervals lists the intervals that the window may be cut into.
+func (w Window) Intervals() []Interval {
+	if w.To.After(w.From.AddDate(0, 0, hourDays)) {
+		return []Interval{Day, Week, Month}
+	}
+	return []Interval{Hour, Day, Week, Month}
+}
+
+// ParseInterval reads the interval of a series; the empty word is the window's
+// own grain.
+func (w Window) ParseInterval(word string) (Interval, *FieldError) {
+	if word == "" {
+		return w.Interval, nil
+	}
+	if slices.Contains(w.Intervals(), Interval(word)) {
+		return Interval(word), nil
+	}
+	allowed := make([]string, 0, 4)
+	for _, interval := range w.Intervals() {
+		allowed = append(allowed, string(interval))
+	}
+	return "", &FieldError{Field: "interval", Code: "unknown_value",
+		Message: fmt.Sprintf("The interval %q does not suit this range.", word), Allowed: allowed}
+}
+
+// Buckets returns the beginnings of all buckets that the window touches, the
+// first one possibly before From.
+func (w Window) Buckets(interval Interval) []time.Time {
+	var out []time.Time
+	for t := interval.Floor(w.From.In(w.Location)); t.Before(w.To); t = interval.Next(t) {
+		out = append(out, t)
+	}
+	return out
+}
+
+// Floor returns the beginning of the bucket that holds t, in t's location.
+// Weeks begin on Monday.
+func (i Interval) Floor(t time.Time) time.Time {
+	year, month, day := t.Date()
+	switch i {
+	case Hour:
+		// Truncating the elapsed minutes keeps both hours of a clock set back apart.
+		return t.Add(-time.Duration(t.Minute())*time.Minute - time.Duration(t.Second())*time.Second - time.Duration(t.Nanosecond()))
+	case Week:
+		day -= (int(t.Weekday()) + 6) % 7
+	case Month:
+		day = 1
+	}
+	return time.Date(year, month, day, 0, 0, 0, 0, t.Location())
+}
+
+// Next returns the beginning of the bucket after the one that begins at t.
+func (i Interval) Next(t time.Time) time.Time {
+	year, month, day := t.Date()
+	switch i {
+	case Hour:
+		return i.Floor(t.Add(time.Hour))
+	case Week:
+		day += 7
+	case Month:
+		month, day = month+1, 1
+	default:
+		day++
+	}
+	return time.Date(year, month, day, 0, 0, 0, 0, t.Location())
+}
+
+// Delta returns the change from previous to current as a percentage with one
+// decimal, nil where previous is zero.
+func Delta(current, previous float64) *float64 {
+	if previous == 0 {
+		return nil
+	}
+	percent := (current - previous) / previous * 100
+	rounded := float64(int64(percent*10+copysignHalf(percent))) / 10
+	return &rounded
+}
+
+func copysignHalf(x float64) float64 {
+	if x < 0 {
+		return -0.5
+	}
+	return 0.5
+}
