@@ -1,0 +1,207 @@
+package chdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+const (
+	// defaultConnections is the number of statements that run at once.
+	defaultConnections = 8
+
+	// drainTime is how long Close lets statements finish by themselves, and again how
+	// long it waits for the cancelled ones.
+	drainTime = 10 * time.Second
+
+	// maxHeader bounds the URL of a request, which carries the bound values.
+	maxHeader = 16 << 20
+)
+
+// Config says what to open.
+type Config struct {
+	Library     string            // path of libchdb, from FindLibrary
+	Dir         string            // data folder; made when it does not exist
+	Connections int               // statements at once; 0 means 8
+	Logger      *slog.Logger      // nil drops what the engine reports
+	Settings    map[string]string // overrides defaultSettings, server and query settings alike
+}
+
+// Engine is a running ClickHouse engine. Its methods may be called at the same time from
+// any number of goroutines.
+type Engine struct {
+	lib      *library
+	args     []string          // arguments of the first connection
+	base     map[string]string // settings every statement starts with
+	pool     *pool
+	listener *listener
+	server   *http.Server
+	cancel   context.CancelFunc // ends the context of every request
+	served   chan struct{}      // closed when the server stopped accepting
+
+	mu      sync.Mutex
+	control *conn // keeps the engine alive and cancels statements; guarded by mu
+
+	closing  sync.Once
+	closeErr error
+}
+
+// Open loads the library, opens the data folder and starts to serve. It fails when the
+// folder is in use, by another process or by this one, and when this process has another
+// folder open. The context covers Open only; Close ends the engine.
+func Open(ctx context.Context, cfg Config) (*Engine, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("opening the engine: %w", err)
+	}
+	if cfg.Dir == "" {
+		return nil, errors.New("opening the engine: no data folder is named")
+	}
+	dir, err := filepath.Abs(cfg.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("opening the engine: %w", err)
+	}
+	logger := cfg.Logger
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	if err := prepareFolder(dir, logger); err != nil {
+		return nil, fmt.Errorf("opening the engine: %w", err)
+	}
+	lib, err := loadLibrary(cfg.Library)
+	if err != nil {
+		return nil, err
+	}
+	e := &Engine{lib: lib, args: arguments(dir, cfg.Settings), listener: newListener(), served: make(chan struct{})}
+	if err := e.start(cfg, logger); err != nil {
+		return nil, fmt.Errorf("opening the engine on %s: %w", dir, err)
+	}
+	return e, nil
+}
+
+// prepareFolder makes the data folder, or finds it unused and repairs what a killed
+// process left.
+func prepareFolder(dir string, logger *slog.Logger) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("making the data folder: %w", err)
+	}
+	if err := checkUnused(dir); err != nil {
+		return err
+	}
+	recovered, err := recoverTokens(dir)
+	if recovered > 0 {
+		logger.Info("insert tokens without rows were taken back", "tokens", recovered)
+	}
+	return err
+}
+
+// start opens the connections and serves them.
+func (e *Engine) start(cfg Config, logger *slog.Logger) error {
+	e.lib.setSignalHandlersEnabled(0)
+	control, err := connect(e.lib, e.args, "svc-control", nil)
+	if err != nil {
+		return fmt.Errorf("%w: either this process has another data folder open, of which libchdb allows one, or the folder's content does not load", err)
+	}
+	e.control = control
+	handler, err := e.prepare(cfg)
+	if err != nil {
+		control.close()
+		return err
+	}
+	base, cancel := context.WithCancel(context.Background())
+	e.cancel = cancel
+	e.server = &http.Server{
+		Handler:        handler,
+		BaseContext:    func(net.Listener) context.Context { return base },
+		MaxHeaderBytes: maxHeader,
+		ErrorLog:       slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
+	}
+	go func() {
+		defer close(e.served)
+		_ = e.server.Serve(e.listener) // returns http.ErrServerClosed after Close
+	}()
+	return nil
+}
+
+// prepare opens the pool, once the settings that depend on the machine are known.
+func (e *Engine) prepare(cfg Config) (*handler, error) {
+	base, err := baseSettings(e.control, cfg.Settings)
+	if err != nil {
+		return nil, err
+	}
+	e.base = base
+	size := cfg.Connections
+	if size <= 0 {
+		size = defaultConnections
+	}
+	e.pool = newPool(size, e.connect)
+	hello, err := newHello(e.pool)
+	if err != nil {
+		return nil, errors.Join(err, e.pool.close(context.Background()))
+	}
+	return newHandler(e.pool, hello), nil
+}
+
+// connect opens a connection for the pool.
+func (e *Engine) connect(name string) (*conn, error) {
+	c, err := connect(e.lib, e.args, name, e.base)
+	if err != nil {
+		return nil, err
+	}
+	c.kill = e.kill
+	return c, nil
+}
+
+// kill asks the engine to cancel what runs on the connection of that name. It does not
+// wait for it, and nothing running there is no error.
+func (e *Engine) kill(name string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	_, _ = e.control.execute("KILL QUERY WHERE Settings['log_comment'] = "+quoteString(name)+" ASYNC", "Null")
+}
+
+// DialContext returns a new connection to the engine. It has the type of DialContext in
+// clickhouse.Options; the address is ignored. After Close it returns net.ErrClosed.
+func (e *Engine) DialContext(ctx context.Context, _ string) (net.Conn, error) {
+	conn, err := e.listener.dial(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("dialing the embedded engine: %w", err)
+	}
+	return conn, nil
+}
+
+// Close refuses new connections, waits up to ten seconds for running statements, cancels
+// the rest, and shuts the engine down. When it returns nil, the data folder is free and
+// may be opened again. Further calls return what the first one returned.
+func (e *Engine) Close() error {
+	e.closing.Do(func() { e.closeErr = e.shutdown() })
+	return e.closeErr
+}
+
+func (e *Engine) shutdown() error {
+	defer e.cancel()
+	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+	defer cancel()
+	if err := e.server.Shutdown(ctx); err != nil {
+		e.cancel()
+	}
+	<-e.served
+	last, cancelLast := context.WithTimeout(context.Background(), drainTime)
+	defer cancelLast()
+	if err := e.pool.close(last); err != nil {
+		return errors.Join(fmt.Errorf("closing the engine: %w", err), e.server.Close())
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.control.close()
+	if err := e.server.Close(); err != nil {
+		return fmt.Errorf("closing the engine's server: %w", err)
+	}
+	return nil
+}

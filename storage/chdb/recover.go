@@ -1,0 +1,192 @@
+package chdb
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The engine notes the token of a block in the table's deduplication log and renames the
+// block's part into place after that. A process that is killed between the two leaves a
+// token without rows, and a replay with the same token would be dropped: the rows would
+// be lost. Before the engine starts, the notes whose part does not exist are therefore
+// taken back, in the engine's own way: with a record that says the part was dropped.
+
+// Operations of a record in a deduplication log. A record is one line: operation, part
+// name and block id, with tabs between.
+const (
+	recordAdded   = "1"
+	recordDropped = "2"
+)
+
+// temporaryLog is the file in the data folder in which a new log is written. The engine
+// reads every file beside a log as a log, so it is not made there.
+const temporaryLog = "deduplication_log.tmp"
+
+// partName is the name of a committed part: partition, first block, last block, level
+// and sometimes a mutation.
+var partName = regexp.MustCompile(`^([^_]+)_(\d+)_(\d+)_\d+(?:_\d+)?$`)
+
+// logName is the name of a deduplication log. The highest number is the newest.
+var logName = regexp.MustCompile(`^deduplication_log_(\d+)\.txt$`)
+
+// part is the range of blocks that a part holds.
+type part struct {
+	partition   string
+	first, last uint64
+}
+
+func parsePart(name string) (part, bool) {
+	m := partName.FindStringSubmatch(name)
+	if m == nil {
+		return part{}, false
+	}
+	first, err1 := strconv.ParseUint(m[2], 10, 64)
+	last, err2 := strconv.ParseUint(m[3], 10, 64)
+	return part{m[1], first, last}, err1 == nil && err2 == nil
+}
+
+func (p part) covers(other part) bool {
+	return p.partition == other.partition && p.first <= other.first && other.last <= p.last
+}
+
+// recoverTokens repairs the deduplication logs of all tables below the data folder dir.
+// It must not run while an engine has the folder open. It returns the number of notes it
+// took back. Running it again changes nothing.
+func recoverTokens(dir string) (int, error) {
+	logs, err := filepath.Glob(filepath.Join(dir, "store", "*", "*", "deduplication_logs"))
+	if err != nil {
+		return 0, fmt.Errorf("listing deduplication logs: %w", err)
+	}
+	total := 0
+	for _, folder := range logs {
+		n, err := recoverTable(filepath.Dir(folder), folder, filepath.Join(dir, temporaryLog))
+		if err != nil {
+			return total, fmt.Errorf("recovering the tokens of %s: %w", filepath.Dir(folder), err)
+		}
+		total += n
+	}
+	return total, nil
+}
+
+// recoverTable repairs the log of one table. The newest file is replaced as a whole, so
+// that a crash here leaves either the old or the new one.
+func recoverTable(table, folder, temporary string) (int, error) {
+	notes, newest, err := readNotes(folder)
+	if err != nil || len(notes) == 0 {
+		return 0, err
+	}
+	parts, err := listParts(table)
+	if err != nil {
+		return 0, err
+	}
+	var dropped strings.Builder
+	n := 0
+	for _, note := range notes {
+		noted, ok := parsePart(note.part)
+		if !ok || slices.ContainsFunc(parts, func(p part) bool { return p.covers(noted) }) {
+			continue
+		}
+		fmt.Fprintf(&dropped, "%s\t%s\t%s\n", recordDropped, note.part, note.block)
+		n++
+	}
+	if n == 0 {
+		return 0, nil
+	}
+	return n, appendAtomically(newest, temporary, dropped.String())
+}
+
+// note says that a block became a part.
+type note struct{ part, block string }
+
+// readNotes returns the notes in force in the logs of a folder, and the newest log.
+func readNotes(folder string) (notes []note, newest string, err error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, "", err
+	}
+	numbers := map[int]string{}
+	for _, e := range entries {
+		if m := logName.FindStringSubmatch(e.Name()); m != nil {
+			n, _ := strconv.Atoi(m[1])
+			numbers[n] = filepath.Join(folder, e.Name())
+		}
+	}
+	order := make([]int, 0, len(numbers))
+	for n := range numbers {
+		order = append(order, n)
+	}
+	slices.Sort(order)
+	inForce := map[string]string{} // part by block
+	var blocks []string
+	for _, n := range order {
+		newest = numbers[n]
+		content, err := os.ReadFile(newest)
+		if err != nil {
+			return nil, "", err
+		}
+		blocks = append(blocks, readRecords(content, inForce)...)
+	}
+	for _, b := range blocks {
+		if p, ok := inForce[b]; ok {
+			notes = append(notes, note{p, b})
+			delete(inForce, b)
+		}
+	}
+	return notes, newest, nil
+}
+
+// readRecords applies the records of a log to inForce and returns the blocks it adds, in
+// their order. A last line without its end was never finished and does not count.
+func readRecords(content []byte, inForce map[string]string) (blocks []string) {
+	content = content[:bytes.LastIndexByte(content, '\n')+1]
+	lines := bufio.NewScanner(bytes.NewReader(content))
+	for lines.Scan() {
+		fields := strings.SplitN(lines.Text(), "\t", 3)
+		if len(fields) != 3 {
+			continue
+		}
+		switch operation, part, block := fields[0], fields[1], fields[2]; operation {
+		case recordAdded:
+			inForce[block] = part
+			blocks = append(blocks, block)
+		case recordDropped:
+			delete(inForce, block)
+		}
+	}
+	return blocks
+}
+
+// listParts returns the committed parts of a table.
+func listParts(table string) ([]part, error) {
+	entries, err := os.ReadDir(table)
+	if err != nil {
+		return nil, err
+	}
+	var parts []part
+	for _, e := range entries {
+		if p, ok := parsePart(e.Name()); ok && e.IsDir() {
+			parts = append(parts, p)
+		}
+	}
+	return parts, nil
+}
+
+// appendAtomically replaces the file by itself and text, by way of the file temporary.
+func appendAtomically(path, temporary, text string) error {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	content = append(content[:bytes.LastIndexByte(content, '\n')+1], text...)
+	if err := os.WriteFile(temporary, content, 0o640); err != nil {
+		return err
+	}
+	return os.Rename(temporary, path)
+}

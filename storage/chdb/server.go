@@ -1,0 +1,100 @@
+package chdb
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+)
+
+// copyBuffer is the size of the pieces in which rows go into the engine. Larger pieces
+// do not make an insert faster.
+const copyBuffer = 256 << 10
+
+// handler answers ClickHouse's HTTP interface with the connections of a pool.
+type handler struct {
+	pool    *pool
+	hello   []byte
+	buffers sync.Pool
+}
+
+func newHandler(p *pool, hello []byte) *handler {
+	return &handler{
+		pool: p, hello: hello,
+		buffers: sync.Pool{New: func() any { b := make([]byte, copyBuffer); return &b }},
+	}
+}
+
+// ServeHTTP runs one statement. The status is 200 as soon as the first block of the
+// result is sent; an exception after that is framed into the body and the connection is
+// cut, so that the client cannot take the result for complete.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s, err := newStatement(r)
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("X-ClickHouse-Exception-Tag", exceptionTag)
+	if s.text == helloQuery {
+		_, _ = w.Write(h.hello)
+		return
+	}
+	sent, err := h.run(w, r, s)
+	switch {
+	case err == nil:
+	case !sent:
+		fail(w, err)
+	default:
+		_, _ = w.Write([]byte(asException(err).frame()))
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// run gives the statement to a connection of the pool. It reports whether a part of the
+// result was sent.
+func (h *handler) run(w http.ResponseWriter, r *http.Request, s *statement) (sent bool, err error) {
+	// A client reads the answer after it sent everything, so rows that the engine did
+	// not want are read and dropped.
+	defer func() { _, _ = io.Copy(io.Discard, r.Body) }()
+	c, err := h.pool.acquire(r.Context())
+	if err != nil {
+		return false, err
+	}
+	defer h.pool.release(c)
+	if err := c.prepare(s.database, s.settings); err != nil {
+		return false, err
+	}
+	if s.rows {
+		buffer := h.buffers.Get().(*[]byte)
+		defer h.buffers.Put(buffer)
+		return false, c.insert(r.Context(), s, r.Body, *buffer)
+	}
+	err = c.query(r.Context(), s, func(block []byte) error {
+		sent = true
+		_, err := w.Write(block)
+		return err
+	})
+	return sent, err
+}
+
+// fail answers with an exception as the whole response.
+func fail(w http.ResponseWriter, err error) {
+	e := asException(err)
+	w.Header().Set("Content-Type", "text/plain; charset=UTF-8")
+	w.Header().Set("X-ClickHouse-Exception-Code", strconv.Itoa(e.code))
+	w.WriteHeader(e.status())
+	_, _ = w.Write([]byte(e.text + "\n"))
+}
+
+// asException finds the engine's exception in err. Any other error broke the exchange
+// with the client and is reported as a network error.
+func asException(err error) *exception {
+	var e *exception
+	if errors.As(err, &e) {
+		return e
+	}
+	return newException(codeNetworkError, "NETWORK_ERROR", "%s", err)
+}
