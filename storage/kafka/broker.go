@@ -1,0 +1,163 @@
+package kafka
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+)
+
+const (
+	// groupSessionMin is the shortest session that members of the embedded
+	// broker may ask for. Its members are few and near.
+	groupSessionMin = 100 * time.Millisecond
+
+	// groupLogBytes is the size at which the broker rewrites the log of
+	// committed positions. Everything waits for the rewrite, so that it
+	// comes often and stays short.
+	groupLogBytes = 1 << 20
+
+	// positionMinutes is how long the positions of a group without members
+	// are kept: for as long as any log.
+	positionMinutes = 10 * 365 * 24 * 60
+)
+
+// BrokerConfig describes the embedded broker.
+type BrokerConfig struct {
+	// Dir holds the log and the group's state. It is created when missing
+	// and belongs to one broker at a time.
+	Dir string
+
+	// Sync forces everything to disk before it is acknowledged, so that it
+	// survives a loss of power. Without it, what was acknowledged survives
+	// the death of the process only.
+	Sync bool
+
+	// Topic is the topic that Sync covers, with Partitions partitions.
+	Topic      string
+	Partitions int
+
+	// Addr is the address to listen on and to tell clients, a host that they
+	// reach and a port. The default is 127.0.0.1 with a free port.
+	Addr string
+
+	Logger *slog.Logger
+}
+
+// Broker is a Kafka broker inside the process.
+type Broker struct {
+	cluster *kfake.Cluster
+	lock    *os.File
+	forcer  *forcer
+}
+
+// OpenBroker starts a broker on the log in cfg.Dir. A torn tail that a killed
+// process left is cut off. Members of the consumer group that were alive at the
+// last stop are forgotten, so that new ones need not wait for them; committed
+// positions and the generation number are kept.
+func OpenBroker(cfg BrokerConfig) (*Broker, error) {
+	if cfg.Dir == "" || cfg.Topic == "" || cfg.Partitions < 1 {
+		return nil, errors.New("broker needs a directory, a topic and partitions")
+	}
+	if err := os.MkdirAll(cfg.Dir, 0o755); err != nil {
+		return nil, fmt.Errorf("creating broker directory: %w", err)
+	}
+	lock, err := lockDir(cfg.Dir)
+	if err != nil {
+		return nil, err
+	}
+	b := &Broker{lock: lock}
+	if err := b.open(cfg); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return b, nil
+}
+
+func (b *Broker) open(cfg BrokerConfig) error {
+	sessions := filepath.Join(cfg.Dir, "session_state.json")
+	if err := os.Remove(sessions); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("forgetting group members: %w", err)
+	}
+	if cfg.Sync {
+		b.forcer = newForcer(cfg.Dir, cfg.Topic, cfg.Partitions)
+	}
+	addr := cmp.Or(cfg.Addr, "127.0.0.1:0")
+	cluster, err := kfake.NewCluster(
+		kfake.NumBrokers(1),
+		kfake.DataDir(cfg.Dir),
+		kfake.GroupMinSessionTimeout(groupSessionMin),
+		kfake.BrokerConfigs(map[string]string{
+			"offsets.retention.minutes": strconv.Itoa(positionMinutes),
+			"state.log.compact.bytes":   strconv.Itoa(groupLogBytes),
+		}),
+		kfake.WithLogger(brokerLogger{cmp.Or(cfg.Logger, slog.Default())}),
+		kfake.ListenFn(func(network, _ string) (net.Listener, error) {
+			ln, err := net.Listen(network, addr)
+			if err != nil || b.forcer == nil {
+				return ln, err
+			}
+			return forcedListener{ln, b.forcer}, nil
+		}),
+	)
+	if err != nil {
+		return fmt.Errorf("opening broker: %w", err)
+	}
+	b.cluster = cluster
+	return nil
+}
+
+// Addrs returns the addresses to give to a [Producer] and a [Consumer].
+func (b *Broker) Addrs() []string {
+	return b.cluster.ListenAddrs()
+}
+
+// Close stops the broker and writes what speeds up the next start. It is the
+// last to stop, since producers and consumers need it to drain.
+func (b *Broker) Close() error {
+	b.cluster.Close()
+	var err error
+	if b.forcer != nil {
+		err = b.forcer.close()
+	}
+	if err := errors.Join(err, b.lock.Close()); err != nil {
+		return fmt.Errorf("closing broker: %w", err)
+	}
+	return nil
+}
+
+// lockDir claims the directory for this process. The claim ends with the
+// process, however it ends.
+func lockDir(dir string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("opening broker lock: %w", err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, errors.Join(fmt.Errorf("locking broker directory %s: %w", dir, err), f.Close())
+	}
+	return f, nil
+}
+
+// brokerLogger passes the broker's warnings and errors on.
+type brokerLogger struct{ log *slog.Logger }
+
+func (l brokerLogger) Logf(level kfake.LogLevel, format string, args ...any) {
+	at := slog.LevelWarn
+	switch level {
+	case kfake.LogLevelError:
+		at = slog.LevelError
+	case kfake.LogLevelWarn:
+	default:
+		return
+	}
+	l.log.Log(context.Background(), at, "embedded broker", "detail", fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,47 @@
+package kafka
+
+import (
+	"net"
+	"time"
+
+	kafkago "github.com/segmentio/kafka-go"
+)
+
+const (
+	// dialTime bounds one connection attempt, so that a dead broker of a
+	// cluster is passed over quickly.
+	dialTime = 2 * time.Second
+
+	// metadataTime is how stale the known partition leaders may be.
+	metadataTime = 2 * time.Second
+)
+
+// link is a pool of connections to one cluster, for the requests of one owner.
+type link struct {
+	addr      net.Addr
+	transport *kafkago.Transport
+	client    *kafkago.Client
+}
+
+// newLink returns a pool that knows the leaders of topic's partitions. It
+// connects on first use.
+func newLink(brokers []string, topic string) *link {
+	addr := kafkago.TCP(brokers...)
+	transport := &kafkago.Transport{
+		ClientID:       "svc",
+		DialTimeout:    dialTime,
+		MetadataTTL:    metadataTime,
+		MetadataTopics: []string{topic},
+	}
+	return &link{
+		addr:      addr,
+		transport: transport,
+		client:    &kafkago.Client{Addr: addr, Transport: transport},
+	}
+}
+
+// close drops the idle connections. Connections in use close when their
+// request ends.
+func (l *link) close() {
+	l.transport.CloseIdleConnections()
+}

@@ -1,0 +1,142 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	kafkago "github.com/segmentio/kafka-go"
+)
+
+// MetadataBytes bounds the text of a position. It is what a Kafka cluster
+// accepts as shipped.
+const MetadataBytes = 4096
+
+// Commit stores positions of a generation with one request. When it returns nil
+// they are as durable as the log. A generation that has ended is refused with
+// [ErrFenced] and nothing is stored. After any other error some of the
+// positions may be stored.
+//
+// Metadata is text in UTF-8 of at most [MetadataBytes] bytes.
+func (c *Consumer) Commit(ctx context.Context, generation int32, positions []Position) error {
+	if len(positions) == 0 {
+		return nil
+	}
+	c.mu.Lock()
+	now := c.current
+	c.mu.Unlock()
+	if generation < 1 || generation != now.generation {
+		return fmt.Errorf("committing generation %d: %w", generation, ErrFenced)
+	}
+	commits := make([]kafkago.OffsetCommit, len(positions))
+	for i, p := range positions {
+		if len(p.Metadata) > MetadataBytes || !utf8.ValidString(p.Metadata) {
+			return fmt.Errorf("committing partition %d: metadata of %d bytes is too long or not text", p.Partition, len(p.Metadata))
+		}
+		commits[i] = kafkago.OffsetCommit{Partition: p.Partition, Offset: p.Offset, Metadata: p.Metadata}
+	}
+	answer, err := c.link.client.OffsetCommit(ctx, &kafkago.OffsetCommitRequest{
+		GroupID:      c.cfg.Group,
+		GenerationID: int(now.generation),
+		MemberID:     now.member,
+		Topics:       map[string][]kafkago.OffsetCommit{c.cfg.Topic: commits},
+	})
+	if err != nil {
+		return fmt.Errorf("committing generation %d: %w", generation, err)
+	}
+	return commitResult(answer.Topics[c.cfg.Topic], generation, len(positions))
+}
+
+// commitResult reduces the answer for the single partitions to one error.
+func commitResult(answers []kafkago.OffsetCommitPartition, generation int32, asked int) error {
+	if len(answers) != asked {
+		return fmt.Errorf("committing generation %d: %d of %d partitions answered", generation, len(answers), asked)
+	}
+	var all []error
+	for _, p := range answers {
+		if fenced(p.Error) {
+			return fmt.Errorf("committing generation %d: %w: %w", generation, ErrFenced, p.Error)
+		}
+		if p.Error != nil {
+			all = append(all, fmt.Errorf("committing partition %d: %w", p.Partition, p.Error))
+		}
+	}
+	return errors.Join(all...)
+}
+
+// Committed returns the stored positions of partitions, in their order. A
+// partition without one is at its earliest offset.
+func (c *Consumer) Committed(ctx context.Context, partitions []int) ([]Position, error) {
+	if len(partitions) == 0 {
+		return nil, nil
+	}
+	answer, err := c.link.client.OffsetFetch(ctx, &kafkago.OffsetFetchRequest{
+		GroupID: c.cfg.Group,
+		Topics:  map[string][]int{c.cfg.Topic: partitions},
+	})
+	if err == nil {
+		err = answer.Error
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading committed positions: %w", err)
+	}
+	positions := make([]Position, len(partitions))
+	var fresh []int
+	for i, p := range partitions {
+		at := slices.IndexFunc(answer.Topics[c.cfg.Topic], func(f kafkago.OffsetFetchPartition) bool {
+			return f.Partition == p
+		})
+		if at < 0 {
+			return nil, fmt.Errorf("reading committed positions: no answer for partition %d", p)
+		}
+		found := answer.Topics[c.cfg.Topic][at]
+		if found.Error != nil {
+			return nil, fmt.Errorf("reading committed position of partition %d: %w", p, found.Error)
+		}
+		positions[i] = Position{Partition: p, Offset: found.CommittedOffset, Metadata: found.Metadata}
+		if found.CommittedOffset < 0 {
+			fresh = append(fresh, p)
+		}
+	}
+	if len(fresh) == 0 {
+		return positions, nil
+	}
+	starts, _, err := offsets(ctx, c.link, c.cfg.Topic, fresh)
+	if err != nil {
+		return nil, err
+	}
+	for i := range positions {
+		if positions[i].Offset < 0 {
+			positions[i].Offset = starts[positions[i].Partition]
+		}
+	}
+	return positions, nil
+}
+
+// Lag returns, for every partition of the topic, how many offsets lie between
+// its committed position and its end.
+func (c *Consumer) Lag(ctx context.Context) (map[int]int64, error) {
+	meta, err := c.link.client.Metadata(ctx, &kafkago.MetadataRequest{Topics: []string{c.cfg.Topic}})
+	if err != nil {
+		return nil, fmt.Errorf("reading partitions: %w", err)
+	}
+	if len(meta.Topics) != 1 || meta.Topics[0].Error != nil {
+		return nil, fmt.Errorf("reading partitions of %s: %w", c.cfg.Topic, kafkago.UnknownTopicOrPartition)
+	}
+	partitions := allPartitions(len(meta.Topics[0].Partitions))
+	positions, err := c.Committed(ctx, partitions)
+	if err != nil {
+		return nil, err
+	}
+	_, ends, err := offsets(ctx, c.link, c.cfg.Topic, partitions)
+	if err != nil {
+		return nil, err
+	}
+	lag := make(map[int]int64, len(partitions))
+	for _, p := range positions {
+		lag[p.Partition] = max(0, ends[p.Partition]-p.Offset)
+	}
+	return lag, nil
+}

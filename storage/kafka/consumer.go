@@ -1,0 +1,256 @@
+package kafka
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	kafkago "github.com/segmentio/kafka-go"
+
+	"svc"
+)
+
+// Defaults of ConsumerConfig. Six seconds is the shortest session that a Kafka
+// cluster grants as shipped.
+const (
+	defaultSession   = 6 * time.Second
+	defaultHeartbeat = 250 * time.Millisecond
+	defaultRebalance = 10 * time.Second
+
+	// rejoinTime is the pause before another attempt to join the group.
+	rejoinTime = 100 * time.Millisecond
+
+	// coordinatorTime bounds one request to the group coordinator. A cut-off
+	// member gives up its generation when a heartbeat takes longer, which
+	// must come before its session ends and others take over.
+	coordinatorTime = 5 * time.Second
+)
+
+// ConsumerConfig describes a member of a consumer group. Zero durations take
+// the defaults.
+type ConsumerConfig struct {
+	Brokers []string
+	Topic   string
+	Group   string
+
+	// UserData is shown to the other members, see [Consumer.Owners]. It is
+	// the node's address. Members with the same one are the same node: a
+	// new one removes what an earlier life of it left in the group.
+	UserData []byte
+
+	Handler Handler
+
+	// Session is how long a silent member keeps its partitions. Heartbeat
+	// is the pause between signs of life and the delay with which a member
+	// notices a rebalance. Rebalance bounds the wait for slow members.
+	Session   time.Duration
+	Heartbeat time.Duration
+	Rebalance time.Duration
+
+	// Gap is told that the offsets from up to to are no longer in the log
+	// and were not delivered. to is below from when the log was lost and
+	// begins again. It may be nil.
+	Gap func(partition int, from, to int64)
+
+	Logger *slog.Logger
+}
+
+// Handler receives the life of a member, generation by generation.
+type Handler interface {
+	// Assigned begins a generation: which partitions this node owns, with
+	// each one's committed offset and text. The result names the offsets to
+	// start at; partitions missing from it start at their committed offset.
+	// No record of the generation is delivered before it returns. An error
+	// ends the generation, and the next one begins after a pause.
+	Assigned(ctx context.Context, a Assignment) (starts map[int]int64, err error)
+
+	// Records delivers records of one partition in offset order. Blocking
+	// holds back that partition only, until ctx ends with the generation.
+	// highWater is the offset after the partition's last record. The
+	// handler may keep the records. An error ends the generation, and the
+	// partition starts again at its committed offset.
+	Records(ctx context.Context, partition int, records []Record, highWater int64) error
+
+	// Revoked ends the generation. No call of Records is running any more
+	// and commits of the generation are refused.
+	Revoked(generation int32)
+}
+
+// Assignment is a member's share of the partitions in one generation. A
+// position without a commit is the earliest offset.
+type Assignment = svc.LogAssignment
+
+// Position is how far a partition is consumed.
+type Position = svc.LogPosition
+
+// Record is one record of a partition.
+type Record = svc.LogRecord
+
+// Consumer is a member of a consumer group. Its methods may be called
+// concurrently.
+type Consumer struct {
+	cfg      ConsumerConfig
+	link     *link
+	balancer *balancer
+
+	mu      sync.Mutex
+	current session
+	ends    map[int]*atomic.Int64
+}
+
+// session is the generation that this member takes part in. Generations count
+// from 1, so that the zero value stands for none.
+type session struct {
+	generation int32
+	member     string
+}
+
+// NewConsumer checks cfg. It joins the group in [Consumer.Run].
+func NewConsumer(cfg ConsumerConfig) (*Consumer, error) {
+	if len(cfg.Brokers) == 0 || cfg.Topic == "" || cfg.Group == "" || cfg.Handler == nil {
+		return nil, errors.New("consumer needs brokers, a topic, a group and a handler")
+	}
+	cfg.Session = cmp.Or(cfg.Session, defaultSession)
+	cfg.Heartbeat = cmp.Or(cfg.Heartbeat, defaultHeartbeat)
+	cfg.Rebalance = cmp.Or(cfg.Rebalance, defaultRebalance)
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
+	return &Consumer{
+		cfg:      cfg,
+		link:     newLink(cfg.Brokers, cfg.Topic),
+		balancer: newBalancer(cfg.Topic, cfg.UserData),
+		ends:     make(map[int]*atomic.Int64),
+	}, nil
+}
+
+// Run takes part in the group until ctx ends. It then waits for the handler,
+// leaves the group so that the others take over at once, and returns nil.
+func (c *Consumer) Run(ctx context.Context) error {
+	defer c.link.close()
+	if err := c.evict(ctx); err != nil && ctx.Err() == nil {
+		c.cfg.Logger.Warn("removing an earlier life from the group", "error", err)
+	}
+	group, err := kafkago.NewConsumerGroup(kafkago.ConsumerGroupConfig{
+		ID:                c.cfg.Group,
+		Brokers:           c.cfg.Brokers,
+		Topics:            []string{c.cfg.Topic},
+		GroupBalancers:    []kafkago.GroupBalancer{c.balancer},
+		HeartbeatInterval: c.cfg.Heartbeat,
+		SessionTimeout:    c.cfg.Session,
+		RebalanceTimeout:  c.cfg.Rebalance,
+		JoinGroupBackoff:  rejoinTime,
+		Timeout:           min(coordinatorTime, c.cfg.Session*2/3),
+		Dialer:            &kafkago.Dialer{ClientID: "svc", Timeout: dialTime},
+	})
+	if err != nil {
+		return fmt.Errorf("joining group: %w", err)
+	}
+	for trouble := false; ; {
+		generation, err := group.Next(ctx)
+		switch {
+		case err == nil:
+			trouble = false
+			generation.Start(func(ended context.Context) { c.serve(ended, generation) })
+		case ctx.Err() != nil:
+			if err := group.Close(); err != nil {
+				return fmt.Errorf("leaving group: %w", err)
+			}
+			return nil
+		case !trouble && !errors.Is(err, kafkago.RebalanceInProgress):
+			trouble = true
+			c.cfg.Logger.Warn("joining the group", "error", err)
+		}
+	}
+}
+
+// serve lives through one generation. Its return ends the generation.
+func (c *Consumer) serve(ended context.Context, g *kafkago.Generation) {
+	ctx, cancel := context.WithCancel(ended)
+	defer cancel()
+	owned := make([]int, 0, len(g.Assignments[c.cfg.Topic]))
+	for _, p := range g.Assignments[c.cfg.Topic] {
+		owned = append(owned, p.ID)
+	}
+	c.balancer.own(g.ID, owned)
+	c.enter(session{g.ID, g.MemberID}, owned)
+	err := c.deliver(ctx, owned)
+	c.enter(session{}, nil)
+	c.cfg.Handler.Revoked(g.ID)
+	if err != nil && ctx.Err() == nil {
+		c.cfg.Logger.Error("generation ends early", "generation", g.ID, "error", err)
+		pause(ctx, rejoinTime)
+	}
+}
+
+// enter makes s the current session and forgets the high waters of partitions
+// that are not owned in it.
+func (c *Consumer) enter(s session, owned []int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.current = s
+	if s.generation == 0 {
+		return
+	}
+	clear(c.ends)
+	for _, p := range owned {
+		c.ends[p] = new(atomic.Int64)
+	}
+}
+
+// deliver announces the assignment and reads the owned partitions until ctx
+// ends or one of them fails.
+func (c *Consumer) deliver(ctx context.Context, owned []int) error {
+	positions, err := c.Committed(ctx, owned)
+	for err != nil && pause(ctx, retryLast) {
+		positions, err = c.Committed(ctx, owned)
+	}
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	now := c.current
+	c.mu.Unlock()
+	starts, err := c.cfg.Handler.Assigned(ctx, Assignment{
+		Generation: now.generation,
+		Member:     now.member,
+		Partitions: positions,
+	})
+	if err != nil {
+		return fmt.Errorf("taking the assignment: %w", err)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var readers sync.WaitGroup
+	for _, p := range positions {
+		if start, ok := starts[p.Partition]; ok {
+			p.Offset = start
+		}
+		r := c.newReader(p)
+		readers.Go(func() {
+			if err := r.run(ctx); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	<-ctx.Done()
+	readers.Wait()
+	return context.Cause(ctx)
+}
+
+// HighWater returns the offset after the last record of an owned partition, as
+// the broker said with its latest answer. ok is false for other partitions and
+// before the first answer.
+func (c *Consumer) HighWater(partition int) (end int64, ok bool) {
+	c.mu.Lock()
+	known := c.ends[partition]
+	c.mu.Unlock()
+	if known == nil {
+		return 0, false
+	}
+	end = known.Load()
+	return end, end > 0
+}

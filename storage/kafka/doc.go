@@ -1,0 +1,22 @@
+// Package kafka carries ingested events through a Kafka topic.
+//
+// A [Producer] gathers payloads into one record per partition and acknowledges
+// them once every in-sync replica has them. A [Consumer] owns a share of the
+// partitions through a consumer group, delivers their records in order, and
+// keeps offsets together with a short text per partition. [Broker] is a Kafka
+// broker inside the process for installations without a cluster. Both ends
+// speak the Kafka protocol, so a cluster takes the broker's place without a
+// change elsewhere.
+//
+// Invariants:
+//   - a nil error from Produce means that the payload is in the log;
+//   - a payload is never split, and payloads of one caller for one partition
+//     keep their order;
+//   - delivery is at least once: a produce whose answer was lost is repeated,
+//     so readers recognise repeated events by id;
+//   - a commit of an ended generation is refused;
+//   - with [BrokerConfig.Sync] nothing leaves the embedded broker before the
+//     log and the group's state that it reflects are forced to disk.
+//
+// The package does not look into payloads and knows no product word.
+package kafka

@@ -1,0 +1,45 @@
+package kafka
+
+import (
+	"errors"
+
+	kafkago "github.com/segmentio/kafka-go"
+
+	"svc"
+)
+
+var (
+	// ErrUnavailable reports that a payload was not acknowledged: the queue
+	// of its partition is full, the deadline passed, or the producer stopped.
+	// The payload may still reach the log. Callers repeat the request later.
+	ErrUnavailable = errors.New("kafka is unavailable")
+
+	// ErrTooLarge reports a payload above the limit of one record. Nothing
+	// of the call was queued. Repeating the call is pointless.
+	ErrTooLarge = errors.New("payload exceeds the record limit")
+
+	// ErrFenced reports a commit of a generation that has ended. Nothing of
+	// the call was stored.
+	ErrFenced = svc.ErrFenced
+
+	// ErrRebalancing reports that the group has no stable assignment now.
+	ErrRebalancing = errors.New("group is rebalancing")
+
+	// ErrPartitions reports a topic whose partition count differs from the
+	// configured one. Keys would change their partition, so no node may run.
+	ErrPartitions = errors.New("topic has another partition count")
+)
+
+// fenced reports whether the coordinator refused a request because the member
+// or its generation is no longer current.
+func fenced(err error) bool {
+	return errors.Is(err, kafkago.IllegalGeneration) ||
+		errors.Is(err, kafkago.UnknownMemberId) ||
+		errors.Is(err, kafkago.FencedInstanceID)
+}
+
+// permanent reports whether repeating a produce request cannot succeed.
+func permanent(err error) bool {
+	var code kafkago.Error
+	return errors.As(err, &code) && !code.Temporary()
+}

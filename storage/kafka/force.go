@@ -1,0 +1,313 @@
+package kafka
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// forcer forces the files of the embedded broker to disk on behalf of all its
+// connections. Callers that arrive while a round runs share the next one, so
+// that the cost of forcing is spread over everything that gathered meanwhile.
+//
+// The first failure is final: after it the operating system may have dropped
+// the pages it could not write, and a later success would prove nothing.
+type forcer struct {
+	logs []*forcedLog
+
+	mu      sync.Mutex
+	current *round // nil when none runs
+	next    *round // nil when nobody waits for it
+	failed  error
+}
+
+// errForcerClosed is what callers get once the broker has stopped.
+var errForcerClosed = errors.New("broker has stopped")
+
+// round is one pass over the files. err is set before done is closed.
+type round struct {
+	done chan struct{}
+	err  error
+}
+
+func newForcer(dir, topic string, partitions int) *forcer {
+	f := &forcer{logs: []*forcedLog{{dir: dir, pick: pickNamed("groups.log")}}}
+	for p := range partitions {
+		name := url.PathEscape(topic) + "-" + strconv.Itoa(p)
+		f.logs = append(f.logs, &forcedLog{
+			dir:  filepath.Join(dir, "partitions", name),
+			pick: pickSegments,
+		})
+	}
+	return f
+}
+
+// force returns once everything that was written before the call is on disk.
+func (f *forcer) force() error {
+	f.mu.Lock()
+	if f.failed != nil {
+		defer f.mu.Unlock()
+		return f.failed
+	}
+	if f.next == nil {
+		f.next = &round{done: make(chan struct{})}
+	}
+	r := f.next
+	lead := f.current == nil
+	if lead {
+		f.current, f.next = r, nil
+	}
+	f.mu.Unlock()
+	if lead {
+		f.pass(r)
+	}
+	<-r.done
+	return r.err
+}
+
+// pass runs one round, then hands the turn to the callers that arrived since.
+func (f *forcer) pass(r *round) {
+	r.err = f.sync()
+	close(r.done)
+
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if r.err != nil && f.failed == nil {
+		f.failed = r.err
+	}
+	f.current, f.next = f.next, nil
+	if f.current == nil {
+		return
+	}
+	if f.failed == nil {
+		go f.pass(f.current)
+		return
+	}
+	f.current.err = f.failed
+	close(f.current.done)
+	f.current = nil
+}
+
+// sync forces the files that grew, all at once: the file system then serves
+// them with few writes of its journal.
+func (f *forcer) sync() error {
+	var dirty []*os.File
+	for _, l := range f.logs {
+		files, err := l.dirty()
+		if err != nil {
+			return fmt.Errorf("looking for written files: %w", err)
+		}
+		dirty = append(dirty, files...)
+	}
+	if len(dirty) == 0 {
+		return nil
+	}
+	errs := make([]error, len(dirty))
+	var wg sync.WaitGroup
+	for i, file := range dirty[1:] {
+		wg.Go(func() { errs[i+1] = file.Sync() })
+	}
+	errs[0] = dirty[0].Sync()
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("forcing the log to disk: %w", err)
+	}
+	return nil
+}
+
+// close forces what is left, refuses later callers and releases the files.
+func (f *forcer) close() error {
+	err := f.force()
+	f.mu.Lock()
+	if f.failed == nil {
+		f.failed = errForcerClosed
+	}
+	last := f.current
+	f.mu.Unlock()
+	if last != nil {
+		<-last.done
+	}
+	for _, l := range f.logs {
+		l.close()
+	}
+	return err
+}
+
+// forcedLog follows the files of one directory that are written at their end.
+// Only the running round uses it.
+type forcedLog struct {
+	dir    string
+	pick   func(names []string, last string) []string
+	handle *os.File
+
+	active *os.File
+	info   os.FileInfo
+	forced int64
+
+	// retired files are complete. The round that retires them forces them
+	// a last time.
+	retired []*os.File
+}
+
+// dirty returns the files that grew since the previous round, with their
+// directory when a file is new in it. The sizes are taken before the files are
+// forced, so that growth during the round is seen by the next one.
+func (l *forcedLog) dirty() ([]*os.File, error) {
+	l.closeRetired()
+	if l.handle == nil {
+		handle, err := os.Open(l.dir)
+		if errors.Is(err, os.ErrNotExist) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		l.handle = handle
+	}
+	names, err := l.names()
+	if err != nil {
+		return nil, err
+	}
+	var files []*os.File
+	for _, name := range names {
+		found, err := l.follow(name)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, found...)
+	}
+	return files, nil
+}
+
+func (l *forcedLog) names() ([]string, error) {
+	if _, err := l.handle.Seek(0, 0); err != nil {
+		return nil, err
+	}
+	names, err := l.handle.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	last := ""
+	if l.active != nil {
+		last = filepath.Base(l.active.Name())
+	}
+	return l.pick(names, last), nil
+}
+
+// follow makes name the active file and returns what must be forced for it.
+func (l *forcedLog) follow(name string) ([]*os.File, error) {
+	path := filepath.Join(l.dir, name)
+	info, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if l.active != nil && os.SameFile(info, l.info) {
+		if info.Size() == l.forced {
+			return nil, nil
+		}
+		l.forced = info.Size()
+		return []*os.File{l.active}, nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if l.active != nil {
+		l.retired = append(l.retired, l.active)
+	}
+	l.active, l.info, l.forced = file, info, info.Size()
+	return []*os.File{file, l.handle}, nil
+}
+
+func (l *forcedLog) close() {
+	for _, f := range []*os.File{l.active, l.handle} {
+		if f != nil {
+			l.retired = append(l.retired, f)
+		}
+	}
+	l.active, l.handle = nil, nil
+	l.closeRetired()
+}
+
+// closeRetired closes files that were only read, so that no error matters.
+func (l *forcedLog) closeRetired() {
+	for _, f := range l.retired {
+		_ = f.Close()
+	}
+	l.retired = l.retired[:0]
+}
+
+// pickNamed selects one file.
+func pickNamed(name string) func([]string, string) []string {
+	return func([]string, string) []string { return []string{name} }
+}
+
+// pickSegments selects the segment that was active last and all later ones, in
+// order of their first offset.
+func pickSegments(names []string, last string) []string {
+	after := segmentBase(last)
+	var newest []string
+	for _, name := range names {
+		if base := segmentBase(name); base >= 0 && base >= after {
+			newest = append(newest, name)
+		}
+	}
+	slices.SortFunc(newest, func(a, b string) int {
+		return cmp.Compare(segmentBase(a), segmentBase(b))
+	})
+	return newest
+}
+
+// segmentBase returns the first offset of a segment file, or -1 for a file
+// that is none.
+func segmentBase(name string) int64 {
+	digits, ok := strings.CutSuffix(name, ".dat")
+	if !ok {
+		return -1
+	}
+	base, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil {
+		return -1
+	}
+	return base
+}
+
+// forcedListener makes every connection wait for the forcer.
+type forcedListener struct {
+	net.Listener
+	forcer *forcer
+}
+
+func (l forcedListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return forcedConn{conn, l.forcer}, nil
+}
+
+// forcedConn holds each answer of the broker back until what it reflects is on
+// disk: an acknowledged record, a committed position, a generation number, and
+// also a record on its way to a reader.
+type forcedConn struct {
+	net.Conn
+	forcer *forcer
+}
+
+func (c forcedConn) Write(answer []byte) (int, error) {
+	if err := c.forcer.force(); err != nil {
+		return 0, err
+	}
+	return c.Conn.Write(answer)
+}

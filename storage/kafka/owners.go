@@ -1,0 +1,92 @@
+package kafka
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	kafkago "github.com/segmentio/kafka-go"
+)
+
+// stable is the state of a group whose members all know their share.
+const stable = "Stable"
+
+// Owner is the member that a partition belongs to.
+type Owner struct {
+	Member   string
+	UserData []byte
+}
+
+// Owners returns the owner of every partition, as the group's coordinator sees
+// it. It returns [ErrRebalancing] while the group has no stable assignment. A
+// partition is missing when no member owns it.
+func (c *Consumer) Owners(ctx context.Context) (map[int]Owner, error) {
+	group, err := c.describe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if group.GroupState != stable {
+		return nil, fmt.Errorf("describing group in state %s: %w", group.GroupState, ErrRebalancing)
+	}
+	owners := make(map[int]Owner)
+	for _, m := range group.Members {
+		data, err := decodeClaim(m.MemberMetadata.UserData)
+		if err != nil {
+			return nil, fmt.Errorf("describing member %s: %w", m.MemberID, err)
+		}
+		for _, topic := range m.MemberAssignments.Topics {
+			if topic.Topic != c.cfg.Topic {
+				continue
+			}
+			for _, p := range topic.Partitions {
+				owners[p] = Owner{Member: m.MemberID, UserData: data.node}
+			}
+		}
+	}
+	return owners, nil
+}
+
+func (c *Consumer) describe(ctx context.Context) (kafkago.DescribeGroupsResponseGroup, error) {
+	var none kafkago.DescribeGroupsResponseGroup
+	answer, err := c.link.client.DescribeGroups(ctx, &kafkago.DescribeGroupsRequest{GroupIDs: []string{c.cfg.Group}})
+	if err != nil {
+		return none, fmt.Errorf("describing group: %w", err)
+	}
+	if len(answer.Groups) != 1 {
+		return none, fmt.Errorf("describing group: %d answers", len(answer.Groups))
+	}
+	if err := answer.Groups[0].Error; err != nil {
+		return none, fmt.Errorf("describing group: %w", err)
+	}
+	return answer.Groups[0], nil
+}
+
+// evict removes members with this node's user data from the group. They are
+// what a killed process left, and the group would wait for them until their
+// session ends. The group shows them only until somebody joins, so that this
+// comes before joining.
+func (c *Consumer) evict(ctx context.Context) error {
+	if len(c.cfg.UserData) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, coordinatorTime)
+	defer cancel()
+	group, err := c.describe(ctx)
+	if err != nil {
+		return err
+	}
+	var all []error
+	for _, m := range group.Members {
+		data, err := decodeClaim(m.MemberMetadata.UserData)
+		if err != nil || !bytes.Equal(data.node, c.cfg.UserData) {
+			continue
+		}
+		_, err = c.link.client.LeaveGroup(ctx, &kafkago.LeaveGroupRequest{
+			GroupID: c.cfg.Group,
+			Members: []kafkago.LeaveGroupRequestMember{{ID: m.MemberID}},
+		})
+		all = append(all, err)
+	}
+	return errors.Join(all...)
+}

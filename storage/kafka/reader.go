@@ -1,0 +1,157 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"time"
+
+	kafkago "github.com/segmentio/kafka-go"
+)
+
+const (
+	// fetchWait is how long the broker holds a fetch that finds nothing. A
+	// new record ends the wait, so that it costs no delay, only idle load.
+	fetchWait = 5 * time.Second
+
+	// fetchGrace is added to fetchWait before an answer counts as lost.
+	fetchGrace = 5 * time.Second
+
+	// fetchBytes is the target size of one answer. One record may exceed it.
+	fetchBytes = 4 << 20
+)
+
+// reader follows one partition within one generation.
+type reader struct {
+	cfg       *ConsumerConfig
+	link      *link
+	partition int
+	next      int64
+	end       *atomic.Int64
+}
+
+func (c *Consumer) newReader(p Position) *reader {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return &reader{
+		cfg:       &c.cfg,
+		link:      c.link,
+		partition: p.Partition,
+		next:      p.Offset,
+		end:       c.ends[p.Partition],
+	}
+}
+
+// run delivers records until ctx ends or the handler fails. Trouble with the
+// broker is waited out: when it lasts, the coordinator ends the generation.
+func (r *reader) run(ctx context.Context) error {
+	for wait := retryFirst; ctx.Err() == nil; {
+		records, end, err := r.fetch(ctx)
+		if errors.Is(err, kafkago.OffsetOutOfRange) {
+			err = r.skip(ctx)
+		}
+		if err != nil {
+			if ctx.Err() == nil {
+				r.cfg.Logger.Debug("fetching", "partition", r.partition, "error", err)
+				pause(ctx, wait)
+				wait = min(2*wait, retryLast)
+			}
+			continue
+		}
+		wait = retryFirst
+		if len(records) == 0 {
+			continue
+		}
+		if err := r.cfg.Handler.Records(ctx, r.partition, records, end); err != nil {
+			return fmt.Errorf("handling partition %d from offset %d: %w", r.partition, records[0].Offset, err)
+		}
+		r.next = records[len(records)-1].Offset + 1
+	}
+	return nil
+}
+
+// fetch returns the records from the next offset on, once there are any, and
+// the partition's end offset.
+func (r *reader) fetch(ctx context.Context) ([]Record, int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, fetchWait+fetchGrace)
+	defer cancel()
+	answer, err := r.link.client.Fetch(ctx, &kafkago.FetchRequest{
+		Topic:     r.cfg.Topic,
+		Partition: r.partition,
+		Offset:    r.next,
+		MinBytes:  1,
+		MaxBytes:  fetchBytes,
+		MaxWait:   fetchWait,
+	})
+	if err == nil {
+		err = answer.Error
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("fetching partition %d: %w", r.partition, err)
+	}
+	r.end.Store(answer.HighWatermark)
+	records, err := r.read(answer.Records)
+	return records, answer.HighWatermark, err
+}
+
+// read copies the records out of an answer. Batches come whole, so that
+// records before the next offset are passed over.
+func (r *reader) read(source kafkago.RecordReader) ([]Record, error) {
+	var records []Record
+	for {
+		rec, err := source.ReadRecord()
+		if errors.Is(err, io.EOF) {
+			return records, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading partition %d: %w", r.partition, err)
+		}
+		value, err := takeValue(rec)
+		if err != nil {
+			return nil, fmt.Errorf("reading partition %d offset %d: %w", r.partition, rec.Offset, err)
+		}
+		if rec.Offset < r.next {
+			continue
+		}
+		records = append(records, Record{
+			Partition: r.partition,
+			Offset:    rec.Offset,
+			Time:      rec.Time,
+			Value:     value,
+		})
+	}
+}
+
+// takeValue copies a record's value and gives its buffers back.
+func takeValue(rec *kafkago.Record) ([]byte, error) {
+	if rec.Key != nil {
+		defer rec.Key.Close()
+	}
+	if rec.Value == nil {
+		return nil, nil
+	}
+	defer rec.Value.Close()
+	value := make([]byte, rec.Value.Len())
+	_, err := io.ReadFull(rec.Value, value)
+	return value, err
+}
+
+// skip moves to the earliest offset of a log that no longer has the next one.
+func (r *reader) skip(ctx context.Context) error {
+	starts, ends, err := offsets(ctx, r.link, r.cfg.Topic, []int{r.partition})
+	if err != nil {
+		return err
+	}
+	start, end := starts[r.partition], ends[r.partition]
+	if start <= r.next && r.next <= end {
+		return nil
+	}
+	r.cfg.Logger.Error("log has a gap", "partition", r.partition, "from", r.next, "to", start)
+	if r.cfg.Gap != nil {
+		r.cfg.Gap(r.partition, r.next, start)
+	}
+	r.next = start
+	return nil
+}

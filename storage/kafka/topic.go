@@ -1,0 +1,231 @@
+package kafka
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	kafkago "github.com/segmentio/kafka-go"
+)
+
+const (
+	// segmentBytes is the size at which the broker starts a new log file.
+	// Only whole files are deleted, so that it bounds the disk space that
+	// consumed records keep, per partition.
+	segmentBytes = 16 << 20
+
+	// topicPoll is the pause between two looks at a topic that is on its way.
+	topicPoll = 50 * time.Millisecond
+)
+
+// TopicConfig names a topic and its shape.
+type TopicConfig struct {
+	Brokers    []string
+	Topic      string
+	Partitions int
+
+	// Replicas is the number of copies a cluster keeps. The default is the
+	// cluster's own.
+	Replicas int
+}
+
+// Topic administers one topic.
+type Topic struct {
+	cfg  TopicConfig
+	link *link
+}
+
+// NewTopic returns the administration of cfg.Topic. It connects on first use.
+func NewTopic(cfg TopicConfig) (*Topic, error) {
+	if len(cfg.Brokers) == 0 || cfg.Topic == "" || cfg.Partitions < 1 {
+		return nil, errors.New("topic needs brokers, a name and partitions")
+	}
+	return &Topic{cfg: cfg, link: newLink(cfg.Brokers, cfg.Topic)}, nil
+}
+
+// Close releases the connections.
+func (t *Topic) Close() {
+	t.link.close()
+}
+
+// Ensure returns once the topic exists without any limit of time or size, since
+// [Topic.Trim] alone decides what is deleted. It creates a missing topic and
+// lifts the limits of an existing one. It refuses a topic with another
+// partition count with [ErrPartitions]. While no broker answers it tries again
+// until ctx ends.
+func (t *Topic) Ensure(ctx context.Context) error {
+	for {
+		found, err := t.partitions(ctx)
+		switch {
+		case err == nil && found == t.cfg.Partitions:
+			if err = t.retain(ctx); err == nil {
+				return nil
+			}
+		case err == nil && found > 0:
+			return fmt.Errorf("%w: %s has %d, wanted %d", ErrPartitions, t.cfg.Topic, found, t.cfg.Partitions)
+		case err == nil:
+			err = t.create(ctx)
+		}
+		if permanent(err) {
+			return fmt.Errorf("ensuring topic %s: %w", t.cfg.Topic, err)
+		}
+		if !pause(ctx, topicPoll) {
+			return fmt.Errorf("ensuring topic %s: %w", t.cfg.Topic, cmp.Or(err, ctx.Err()))
+		}
+	}
+}
+
+// partitions asks the cluster, past every cache, for the topic's partition
+// count. It is 0 when the topic does not exist.
+func (t *Topic) partitions(ctx context.Context) (int, error) {
+	link := newLink(t.cfg.Brokers, t.cfg.Topic)
+	defer link.close()
+	meta, err := link.client.Metadata(ctx, &kafkago.MetadataRequest{Topics: []string{t.cfg.Topic}})
+	if err != nil {
+		return 0, fmt.Errorf("reading topic metadata: %w", err)
+	}
+	for _, topic := range meta.Topics {
+		switch {
+		case topic.Name != t.cfg.Topic || errors.Is(topic.Error, kafkago.UnknownTopicOrPartition):
+		case topic.Error != nil:
+			return 0, fmt.Errorf("reading topic metadata: %w", topic.Error)
+		default:
+			return len(topic.Partitions), nil
+		}
+	}
+	return 0, nil
+}
+
+func (t *Topic) create(ctx context.Context) error {
+	link := newLink(t.cfg.Brokers, t.cfg.Topic)
+	defer link.close()
+	answer, err := link.client.CreateTopics(ctx, &kafkago.CreateTopicsRequest{
+		Topics: []kafkago.TopicConfig{{
+			Topic:             t.cfg.Topic,
+			NumPartitions:     t.cfg.Partitions,
+			ReplicationFactor: cmp.Or(t.cfg.Replicas, -1),
+			ConfigEntries: append(retention(), kafkago.ConfigEntry{
+				ConfigName:  "segment.bytes",
+				ConfigValue: strconv.Itoa(segmentBytes),
+			}),
+		}},
+	})
+	if err == nil {
+		err = answer.Errors[t.cfg.Topic]
+	}
+	if err != nil && !errors.Is(err, kafkago.TopicAlreadyExists) {
+		return fmt.Errorf("creating topic: %w", err)
+	}
+	return nil
+}
+
+// retention returns the settings that keep the clock from deleting records.
+func retention() []kafkago.ConfigEntry {
+	return []kafkago.ConfigEntry{
+		{ConfigName: "cleanup.policy", ConfigValue: "delete"},
+		{ConfigName: "retention.ms", ConfigValue: "-1"},
+		{ConfigName: "retention.bytes", ConfigValue: "-1"},
+	}
+}
+
+// retain applies the retention settings to the existing topic.
+func (t *Topic) retain(ctx context.Context) error {
+	resource := kafkago.IncrementalAlterConfigsRequestResource{
+		ResourceType: kafkago.ResourceTypeTopic,
+		ResourceName: t.cfg.Topic,
+	}
+	for _, entry := range retention() {
+		resource.Configs = append(resource.Configs, kafkago.IncrementalAlterConfigsRequestConfig{
+			Name:            entry.ConfigName,
+			Value:           entry.ConfigValue,
+			ConfigOperation: kafkago.ConfigOperationSet,
+		})
+	}
+	answer, err := t.link.client.IncrementalAlterConfigs(ctx, &kafkago.IncrementalAlterConfigsRequest{
+		Resources: []kafkago.IncrementalAlterConfigsRequestResource{resource},
+	})
+	if err != nil {
+		return fmt.Errorf("setting retention: %w", err)
+	}
+	for _, r := range answer.Resources {
+		if r.Error != nil {
+			return fmt.Errorf("setting retention: %w", r.Error)
+		}
+	}
+	return nil
+}
+
+// Ends returns the offset after the last record of every partition.
+func (t *Topic) Ends(ctx context.Context) (map[int]int64, error) {
+	_, ends, err := offsets(ctx, t.link, t.cfg.Topic, allPartitions(t.cfg.Partitions))
+	return ends, err
+}
+
+// Trim deletes the records of a partition below the offset before, as far as
+// whole log files allow. The newest record always stays: the embedded broker
+// takes the next offset from it after a restart.
+func (t *Topic) Trim(ctx context.Context, partition int, before int64) error {
+	starts, ends, err := offsets(ctx, t.link, t.cfg.Topic, []int{partition})
+	if err != nil {
+		return err
+	}
+	before = min(before, ends[partition]-1)
+	if before <= starts[partition] {
+		return nil
+	}
+	if err := t.deleteRecords(ctx, partition, before); err != nil {
+		return fmt.Errorf("trimming partition %d: %w", partition, err)
+	}
+	return nil
+}
+
+// offsets returns the first and the next offset of each partition.
+func offsets(ctx context.Context, l *link, topic string, partitions []int) (starts, ends map[int]int64, err error) {
+	ask := make([]kafkago.OffsetRequest, 0, 2*len(partitions))
+	for _, p := range partitions {
+		ask = append(ask, kafkago.FirstOffsetOf(p), kafkago.LastOffsetOf(p))
+	}
+	answer, err := l.client.ListOffsets(ctx, &kafkago.ListOffsetsRequest{
+		Topics: map[string][]kafkago.OffsetRequest{topic: ask},
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("listing offsets: %w", err)
+	}
+	starts = make(map[int]int64, len(partitions))
+	ends = make(map[int]int64, len(partitions))
+	for _, p := range answer.Topics[topic] {
+		if p.Error != nil {
+			return nil, nil, fmt.Errorf("listing offsets of partition %d: %w", p.Partition, p.Error)
+		}
+		starts[p.Partition], ends[p.Partition] = p.FirstOffset, p.LastOffset
+	}
+	for _, p := range partitions {
+		if _, ok := ends[p]; !ok {
+			return nil, nil, fmt.Errorf("listing offsets: no answer for partition %d", p)
+		}
+	}
+	return starts, ends, nil
+}
+
+func allPartitions(n int) []int {
+	all := make([]int, n)
+	for p := range all {
+		all[p] = p
+	}
+	return all
+}
+
+// pause waits and reports whether ctx still lives.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
