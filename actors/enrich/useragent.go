@@ -1,0 +1,122 @@
+// Package enrich says what client sent an event, from its user agent string.
+// It holds no clock, does no I/O and knows nothing of events. It does not
+// detect clients that lie: a crawler that sends a browser's string is taken
+// for that browser.
+package enrich
+
+import (
+	"strings"
+
+	"github.com/mileusna/useragent"
+)
+
+// Client describes the software and the device that sent an event. A field is
+// empty where the user agent string does not tell.
+type Client struct {
+	Device         string // desktop, mobile, tablet, tv, console or other
+	Browser        string // product name; for a bot its own name
+	BrowserVersion string // digits and dots
+	OS             string
+	OSVersion      string // digits and dots, or the name that a Windows release is sold under
+	Bot            bool   // crawlers, feed readers, monitors, scripts and link previews
+}
+
+// Words of Client.Device.
+const (
+	DeviceDesktop = "desktop"
+	DeviceMobile  = "mobile"
+	DeviceTablet  = "tablet"
+	DeviceTV      = "tv"
+	DeviceConsole = "console"
+	DeviceOther   = "other"
+)
+
+// maxLength is where a user agent string is cut, in bytes. Real ones end
+// sooner, but for those of embedded browsers that list every plug-in.
+const maxLength = 512
+
+// UserAgents parses user agent strings and remembers the answers. It belongs
+// to one goroutine at a time: it has no lock.
+type UserAgents struct {
+	bots    *botRules
+	half    int
+	recent  map[string]Client
+	earlier map[string]Client
+}
+
+// NewUserAgents returns a parser that remembers at most size strings, at least
+// two. What was not asked for while size/2 other strings came in may be
+// forgotten.
+func NewUserAgents(size int) *UserAgents {
+	half := max(size/2, 1)
+	return &UserAgents{
+		bots:    newBotRules(),
+		half:    half,
+		recent:  make(map[string]Client),
+		earlier: make(map[string]Client),
+	}
+}
+
+// Parse returns the client of a user agent string, which is cut at 512 bytes
+// first. An empty string, or the "-" that log files write for it, yields the
+// zero Client, which is no bot. Any bytes are accepted; the result is valid
+// UTF-8 and keeps none of the argument's memory. An answer to a
+// string that was asked for lately costs no allocation.
+func (u *UserAgents) Parse(ua string) Client {
+	if len(ua) > maxLength {
+		ua = ua[:maxLength]
+	}
+	if ua == "" || ua == "-" {
+		return Client{}
+	}
+	client, ok := u.recent[ua]
+	if ok {
+		return client
+	}
+	ua = strings.Clone(ua)
+	if client, ok = u.earlier[ua]; !ok {
+		client = u.describe(strings.ToValidUTF8(ua, ""))
+	}
+	if len(u.recent) >= u.half {
+		clear(u.earlier)
+		u.recent, u.earlier = u.earlier, u.recent
+	}
+	u.recent[ua] = client
+	return client
+}
+
+// describe parses a string that is not remembered.
+func (u *UserAgents) describe(ua string) Client {
+	raw := useragent.Parse(ua)
+	client := Client{Bot: u.bots.match(ua)}
+	client.OS, client.OSVersion = system(ua)
+	client.Browser, client.BrowserVersion = browser(raw, ua, client)
+	client.Device = device(raw, ua, client)
+	return client
+}
+
+// number returns the digits and dots at the beginning of text, with the
+// underscores of Apple's versions as dots and without a final dot.
+func number(text string) string {
+	end := 0
+	for end < len(text) && (text[end] >= '0' && text[end] <= '9' || end > 0 && (text[end] == '.' || text[end] == '_')) {
+		end++
+	}
+	return strings.TrimRight(strings.ReplaceAll(text[:end], "_", "."), ".")
+}
+
+// numberAfter returns the number that follows the first occurrence of token.
+func numberAfter(ua, token string) string {
+	_, after, _ := strings.Cut(ua, token)
+	return number(after)
+}
+
+// containsAny says whether text contains one of the words.
+func containsAny(text string, words ...string) bool {
+	for _, word := range words {
+		if strings.Contains(text, word) {
+			return true
+		}
+	}
+	return false
+}

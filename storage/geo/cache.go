@@ -1,0 +1,46 @@
+package geo
+
+import "net/netip"
+
+// Cache remembers the places of the addresses that were asked for lately. It
+// belongs to one goroutine at a time: it has no lock.
+type Cache struct {
+	db      *DB
+	half    int
+	recent  map[netip.Addr]Location
+	earlier map[netip.Addr]Location
+}
+
+// NewCache returns a cache in front of db, which may be nil, that holds at
+// most size addresses, at least two. What was not asked for while size/2 other
+// addresses came in may be forgotten.
+func NewCache(db *DB, size int) *Cache {
+	return &Cache{
+		db:      db,
+		half:    max(size/2, 1),
+		recent:  make(map[netip.Addr]Location),
+		earlier: make(map[netip.Addr]Location),
+	}
+}
+
+// Locate returns what the database's Locate does. A remembered answer costs no
+// allocation.
+func (c *Cache) Locate(ip netip.Addr) Location {
+	ip = ip.Unmap().WithZone("")
+	if location, ok := c.recent[ip]; ok {
+		return location
+	}
+	location, ok := c.earlier[ip]
+	if !ok {
+		location = c.db.Locate(ip)
+	}
+	if len(c.recent) >= c.half {
+		clear(c.earlier)
+		c.recent, c.earlier = c.earlier, c.recent
+	}
+	c.recent[ip] = location
+	return location
+}
+
+// Len returns the number of addresses that are remembered.
+func (c *Cache) Len() int { return len(c.recent) + len(c.earlier) }
