@@ -1,0 +1,66 @@
+// Package datadir guards the folder in which one process keeps its data.
+package datadir
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// Dir is a locked data folder.
+type Dir struct {
+	path string
+	lock *os.File
+}
+
+// ErrInUse reports that another process holds the folder.
+var ErrInUse = errors.New("data directory in use")
+
+// lockName is the file whose lock stands for the folder; it holds the owner's
+// process id for the message that the next one shows.
+const lockName = "svc.lock"
+
+// Open makes the folder if there is none and locks it. The lock ends with the
+// process, however that ends.
+func Open(path string) (*Dir, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("resolving the data directory: %w", err)
+	}
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return nil, fmt.Errorf("making the data directory: %w", err)
+	}
+	lock, err := os.OpenFile(filepath.Join(path, lockName), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("opening the lock of the data directory: %w", err)
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		owner, _ := os.ReadFile(lock.Name())
+		_ = lock.Close()
+		return nil, fmt.Errorf("%w: %s is held by another svc process (pid %s); stop it, or set SVC_DATA_DIR to another folder", ErrInUse, path, strings.TrimSpace(string(owner)))
+	}
+	if err := note(lock); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return &Dir{path: path, lock: lock}, nil
+}
+
+func note(lock *os.File) error {
+	if err := lock.Truncate(0); err != nil {
+		return fmt.Errorf("noting the owner of the data directory: %w", err)
+	}
+	if _, err := lock.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0); err != nil {
+		return fmt.Errorf("noting the owner of the data directory: %w", err)
+	}
+	return nil
+}
+
+// Join returns the path of something in the folder.
+func (d *Dir) Join(name string) string { return filepath.Join(d.path, name) }
+
+// Close gives the folder free.
+func (d *Dir) Close() error { return d.lock.Close() }
