@@ -1,0 +1,55 @@
+package cluster
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// quietLogger keeps the actor library's own log to warnings, and never prints a
+// message: the library logs whole ones, which may hold tokens or personal data.
+func quietLogger(logger *slog.Logger) func(*actor.ActorSystem) *slog.Logger {
+	return func(*actor.ActorSystem) *slog.Logger {
+		return slog.New(&redactingHandler{Handler: logger.Handler()})
+	}
+}
+
+type redactingHandler struct{ slog.Handler }
+
+// Enabled lets warnings and errors through.
+func (h *redactingHandler) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn && h.Handler.Enabled(ctx, level)
+}
+
+// Handle masks every attribute that could hold a message.
+func (h *redactingHandler) Handle(ctx context.Context, record slog.Record) error {
+	clean := slog.NewRecord(record.Time, record.Level, record.Message, record.PC)
+	record.Attrs(func(attr slog.Attr) bool {
+		clean.AddAttrs(redact(attr))
+		return true
+	})
+	return h.Handler.Handle(ctx, clean)
+}
+
+// WithAttrs keeps the redaction on derived loggers.
+func (h *redactingHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	clean := make([]slog.Attr, len(attrs))
+	for i, attr := range attrs {
+		clean[i] = redact(attr)
+	}
+	return &redactingHandler{Handler: h.Handler.WithAttrs(clean)}
+}
+
+// WithGroup keeps the redaction on derived loggers.
+func (h *redactingHandler) WithGroup(name string) slog.Handler {
+	return &redactingHandler{Handler: h.Handler.WithGroup(name)}
+}
+
+func redact(attr slog.Attr) slog.Attr {
+	switch attr.Key {
+	case "message", "msg", "envelope", "payload", "sender":
+		return slog.String(attr.Key, "•••")
+	}
+	return attr
+}

@@ -1,0 +1,59 @@
+package cluster
+
+import (
+	"sync/atomic"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// bounceMailbox is an unbounded mailbox that stops losing messages: once the
+// stop message has passed, every later request is bounced to its caller at
+// once instead of being dropped with the mailbox.
+type bounceMailbox struct {
+	actor.Mailbox
+}
+
+// newBounceMailbox returns the producer of such mailboxes.
+func newBounceMailbox() actor.MailboxProducer {
+	inner := actor.Unbounded()
+	return func() actor.Mailbox { return &bounceMailbox{Mailbox: inner()} }
+}
+
+// RegisterHandlers puts the bouncing invoker in front of the actor.
+func (m *bounceMailbox) RegisterHandlers(invoker actor.MessageInvoker, dispatcher actor.Dispatcher) {
+	m.Mailbox.RegisterHandlers(&bounceInvoker{MessageInvoker: invoker}, dispatcher)
+}
+
+type bounceInvoker struct {
+	actor.MessageInvoker
+	stopping atomic.Bool
+}
+
+// InvokeSystemMessage notes the stop before the actor sees it.
+func (i *bounceInvoker) InvokeSystemMessage(message any) {
+	if _, isStop := message.(*actor.Stop); isStop {
+		i.stopping.Store(true)
+	}
+	i.MessageInvoker.InvokeSystemMessage(message)
+}
+
+// InvokeUserMessage bounces requests that arrive behind the stop.
+func (i *bounceInvoker) InvokeUserMessage(message any) {
+	if i.stopping.Load() && bounce(message) {
+		return
+	}
+	i.MessageInvoker.InvokeUserMessage(message)
+}
+
+// bounce ends a request that will not be executed; it reports whether the
+// message was one.
+func bounce(message any) bool {
+	if envelope, ok := message.(*actor.MessageEnvelope); ok {
+		message = envelope.Message
+	}
+	request, ok := message.(*Request)
+	if ok {
+		request.Bounce()
+	}
+	return ok
+}

@@ -1,0 +1,30 @@
+package cluster
+
+import (
+	"log/slog"
+	"runtime/debug"
+
+	"github.com/asynkron/protoactor-go/actor"
+)
+
+// recovering is the outermost middleware of every kind. A panic ends the
+// request at once as moved, so its caller does not wait for a time-out, and
+// stops the actor: its state is what was last saved, and the next call makes a
+// new activation.
+func recovering(kind string, logger *slog.Logger, metrics *Metrics) actor.ReceiverMiddleware {
+	return func(next actor.ReceiverFunc) actor.ReceiverFunc {
+		return func(c actor.ReceiverContext, envelope *actor.MessageEnvelope) {
+			defer func() {
+				cause := recover()
+				if cause == nil {
+					return
+				}
+				metrics.Panics.WithLabelValues(kind).Inc()
+				logger.Error("actor panicked", "kind", kind, "actor", c.Self().Id, "cause", cause, "stack", string(debug.Stack()))
+				bounce(envelope)
+				c.ActorSystem().Root.Stop(c.Self())
+			}()
+			next(c, envelope)
+		}
+	}
+}

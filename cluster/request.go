@@ -1,0 +1,56 @@
+package cluster
+
+import (
+	"errors"
+	"sync/atomic"
+
+	"svc/protos"
+)
+
+// ErrMoved is the answer for a request that was not executed because its actor
+// is stopping or lives elsewhere; the same request may be sent again.
+var ErrMoved = errors.New("actor moved")
+
+// ErrUnavailable is the answer where no activation could take the request
+// within the caller's deadline, or the kind has too many under way.
+var ErrUnavailable = errors.New("actor unavailable")
+
+// ErrRank is the answer for a call from an actor to a kind of its own or a
+// higher rank.
+var ErrRank = errors.New("call does not go down in rank")
+
+// Request is what an actor receives for a call. Exactly one of its answer
+// methods takes effect.
+type Request struct {
+	Call *protos.Call
+	// Generation is the epoch of the ownership under which the node accepted it.
+	Generation uint32
+
+	answered atomic.Bool
+	reply    chan reply
+}
+
+type reply struct {
+	answer *protos.Answer
+	err    error
+}
+
+func newRequest(call *protos.Call, generation uint32) *Request {
+	return &Request{Call: call, Generation: generation, reply: make(chan reply, 1)}
+}
+
+// Answer ends the request; the answer must not be changed afterwards.
+func (r *Request) Answer(answer *protos.Answer) { r.end(reply{answer: answer}) }
+
+// Bounce ends the request as not executed.
+func (r *Request) Bounce() { r.end(reply{err: ErrMoved}) }
+
+func (r *Request) end(with reply) {
+	if r.answered.CompareAndSwap(false, true) {
+		r.reply <- with
+	}
+}
+
+// Passivate asks an actor to stop if it has had nothing to do; the actor
+// compares its own account of activity, since messages may have come between.
+type Passivate struct{}

@@ -1,0 +1,77 @@
+package cluster
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"svc/protos"
+)
+
+// Due is one durable wake-up whose time has come.
+type Due struct {
+	Kind, Identity, Name string
+}
+
+// Wakeups is the store of durable wake-ups.
+type Wakeups interface {
+	// Due lists wake-ups that are due at an instant, the oldest first.
+	Due(ctx context.Context, at time.Time, limit int) ([]Due, error)
+}
+
+// WakeMethod is the method of the call that delivers a wake-up; the payload is
+// its name. The actor treats it as a hint, checks its own state, and replaces or
+// removes the wake-up when it has done what was due.
+const WakeMethod = "wake"
+
+// Sweeper pokes the actors of this node whose durable wake-ups are due. Nothing
+// is lost with a process: a wake-up stays due until its actor removes it.
+type Sweeper struct {
+	Cluster *Cluster
+	Store   Wakeups
+	Every   time.Duration
+	Logger  *slog.Logger
+	Now     func() time.Time
+}
+
+// sweepBatch bounds the wake-ups of one round.
+const sweepBatch = 1000
+
+// Run sweeps until ctx ends.
+func (s *Sweeper) Run(ctx context.Context) error {
+	ticker := time.NewTicker(s.Every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+			s.sweep(ctx)
+		}
+	}
+}
+
+func (s *Sweeper) sweep(ctx context.Context) {
+	due, err := s.Store.Due(ctx, s.Now(), sweepBatch)
+	if err != nil {
+		if ctx.Err() == nil {
+			s.Logger.Warn("reading due wake-ups failed", "error", err)
+		}
+		return
+	}
+	for _, wake := range due {
+		kind := s.Cluster.kinds[wake.Kind]
+		if kind == nil {
+			continue
+		}
+		if _, owned := s.Cluster.config.Placement.Owned(kind.partitionOf(wake.Identity, s.Cluster.config.Partitions)); !owned {
+			continue
+		}
+		call := &protos.Call{Kind: wake.Kind, Identity: wake.Identity, Method: WakeMethod, Payload: []byte(`"` + wake.Name + `"`)}
+		if _, err := s.Cluster.Call(ctx, call); err != nil && ctx.Err() == nil {
+			s.Logger.Warn("wake-up failed", "kind", wake.Kind, "error", err)
+			continue
+		}
+		s.Cluster.config.Metrics.Wakeups.Inc()
+	}
+}
