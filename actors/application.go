@@ -1,0 +1,151 @@
+package actors
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"svc"
+)
+
+// The application actor.
+//
+//	identity   org/app, the two slugs
+//	rank       1
+//	owns       the application's settings and ingest keys
+//	persists   entities application, key
+//	woken by   calls only
+//	limits     none of its own
+//	stops      after ten minutes without a message
+//
+// Every change is published to the collectors of this node before it is
+// answered, so a new key works on the next request and a revoked one stops.
+const kindApplication = "application"
+
+type application struct {
+	app  *appRecord
+	keys map[string]keyRecord
+	// publish makes a change known to the ingest path.
+	publish func(svc.Application, []svc.IngestKey)
+}
+
+type (
+	createApp struct {
+		App appRecord `json:"app"`
+	}
+	updateApp struct {
+		Patch   svc.AppPatch `json:"patch"`
+		IfMatch *uint64      `json:"ifMatch"`
+	}
+	mintKey struct {
+		Key keyRecord `json:"key"`
+	}
+	revokeKey struct {
+		ID string `json:"id"`
+	}
+)
+
+func applicationHandlers() map[string]handler[*application] {
+	return map[string]handler[*application]{
+		"create":     on((*application).onCreate),
+		"get":        on((*application).onGet),
+		"update":     on((*application).onUpdate),
+		"keys":       on((*application).onKeys),
+		"key.mint":   on((*application).onMintKey),
+		"key.revoke": on((*application).onRevokeKey),
+	}
+}
+
+func (a *application) apply(now time.Time, method string, payload []byte) (outcome, error) {
+	if a.app == nil && method != "create" {
+		return outcome{}, svc.NotFound("application")
+	}
+	return dispatch(applicationHandlers(), a, now, method, payload)
+}
+
+func (a *application) restore(entities []svc.Entity) error {
+	a.app, a.keys = nil, map[string]keyRecord{}
+	for _, entity := range entities {
+		var err error
+		switch entity.Kind {
+		case "application":
+			var record appRecord
+			record, err = decode[appRecord](entity)
+			a.app = &record
+		case "key":
+			a.keys[entity.ID], err = decode[keyRecord](entity)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// changed is the outcome of a change that the ingest path must learn of.
+func (a *application) changed(answer any, writes ...write) outcome {
+	return outcome{answer: answer, writes: writes, after: func() { a.publish(a.app.application(), a.liveKeys()) }}
+}
+
+func (a *application) onCreate(_ time.Time, m createApp) (outcome, error) {
+	if a.app != nil {
+		return outcome{answer: *a.app}, nil
+	}
+	record := m.App
+	a.app = &record
+	return a.changed(record, write{"application", record.ID, record}), nil
+}
+
+func (a *application) onGet(time.Time, none) (outcome, error) { return outcome{answer: *a.app}, nil }
+
+func (a *application) onUpdate(now time.Time, m updateApp) (outcome, error) {
+	app := a.app.application()
+	if m.IfMatch != nil && *m.IfMatch != app.Revision {
+		return outcome{}, svc.Errorf(svc.CodePrecondition, "The application has changed since; read it again.")
+	}
+	changed, err := app.Apply(m.Patch, now)
+	if err != nil {
+		return outcome{}, err
+	}
+	if len(changed) == 0 {
+		return outcome{answer: *a.app}, nil
+	}
+	record := recordApp(app)
+	a.app = &record
+	return a.changed(record, write{"application", record.ID, record}), nil
+}
+
+// liveKeys returns the keys that were not revoked, the newest first.
+func (a *application) liveKeys() []svc.IngestKey {
+	keys := []svc.IngestKey{}
+	for _, record := range a.sortedKeys() {
+		if record.RevokedAt == nil {
+			keys = append(keys, record.key())
+		}
+	}
+	return keys
+}
+
+func (a *application) sortedKeys() []keyRecord {
+	return slices.SortedFunc(maps.Values(a.keys), func(x, y keyRecord) int { return compareStrings(y.ID, x.ID) })
+}
+
+func (a *application) onKeys(time.Time, none) (outcome, error) {
+	live := slices.DeleteFunc(a.sortedKeys(), func(r keyRecord) bool { return r.RevokedAt != nil })
+	return outcome{answer: live}, nil
+}
+
+func (a *application) onMintKey(_ time.Time, m mintKey) (outcome, error) {
+	a.keys[m.Key.ID] = m.Key
+	return a.changed(m.Key, write{"key", m.Key.ID, m.Key}), nil
+}
+
+func (a *application) onRevokeKey(now time.Time, m revokeKey) (outcome, error) {
+	record, found := a.keys[m.ID]
+	if !found || record.RevokedAt != nil {
+		return outcome{}, svc.NotFound("key")
+	}
+	record.RevokedAt = &now
+	a.keys[m.ID] = record
+	return a.changed(none{}, write{"key", m.ID, record}), nil
+}

@@ -1,0 +1,19 @@
+// Package actors holds the virtual actors of the product, one file per kind,
+// and the clients through which http and storage reach them.
+//
+// A kind has a pure core (state, and one function per message that returns an
+// outcome) and shares one shell (grain.go) that loads the state when it is first
+// asked, saves what an outcome writes before it answers, and performs the rest.
+//
+// Who may ask whom (calls go down in rank only):
+//
+//	rank 3  token         one access token: standing and rate limit
+//	rank 3  replay        one idempotency key: the answer that was given
+//	rank 2  user          one person: memberships, personal tokens
+//	rank 2  organization  one organization: members, application slugs, its tokens
+//	rank 1  application   one application: settings, ingest keys
+//	rank 1  intake        one partition of the log: duplicates, sessions, blocks
+//
+// No actor of this package calls another: where a request needs two (a token's
+// standing and its owner's membership), the client asks one after the other.
+package actors

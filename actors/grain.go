@@ -1,0 +1,254 @@
+package actors
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"svc"
+	"svc/cluster"
+	"svc/protos"
+)
+
+// Entities is where persistent actors keep what they own.
+type Entities interface {
+	// Load returns the present entities of an owner.
+	Load(ctx context.Context, owner string) ([]svc.Entity, error)
+	// Put stores entities and wake-ups; they survive any crash once it returns.
+	Put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup) error
+}
+
+// core is the pure part of a persistent kind: state and the rules over it,
+// without clock, I/O or library.
+type core interface {
+	// restore rebuilds the state from the stored entities; none means new.
+	restore(entities []svc.Entity) error
+	// apply handles one message. It may change the state only together with the
+	// writes of its outcome: where saving fails, the state is dropped.
+	apply(now time.Time, method string, payload []byte) (outcome, error)
+}
+
+// outcome is what handling one message leads to.
+type outcome struct {
+	// answer is sent as JSON once the writes are durable.
+	answer  any
+	writes  []write
+	wakeups []svc.Wakeup
+	// after runs once the writes are durable, before the answer.
+	after func()
+}
+
+// write stores one entity; a nil value deletes it.
+type write struct {
+	kind, id string
+	value    any
+}
+
+// phase is where a grain stands between its first message and its end.
+type phase int
+
+const (
+	cold phase = iota
+	loading
+	ready
+	saving
+)
+
+// ioTime bounds one load or save.
+const ioTime = 10 * time.Second
+
+// grain is the shell of one persistent activation. It handles one message after
+// another; what arrives while it loads or saves waits in order.
+type grain struct {
+	kind, identity string
+	core           core
+	store          Entities
+	logger         *slog.Logger
+	now            func() time.Time
+	idle           time.Duration
+
+	phase   phase
+	version svc.Version
+	used    time.Time
+	waiting []*cluster.Request
+	// current is the request whose writes are being saved, done is closed when
+	// the save has ended.
+	current *cluster.Request
+	pending outcome
+	done    chan struct{}
+}
+
+// loaded and saved bring the results of I/O back into the mailbox.
+type loaded struct {
+	entities []svc.Entity
+	err      error
+}
+
+type saved struct{ err error }
+
+// Receive handles one message of the mailbox.
+func (g *grain) Receive(c actor.Context) {
+	switch message := c.Message().(type) {
+	case *cluster.Request:
+		g.used = g.now()
+		g.waiting = append(g.waiting, message)
+	case *loaded:
+		g.onLoaded(message)
+	case *saved:
+		g.onSaved(message)
+	case *cluster.Passivate:
+		g.onPassivate(c)
+	case *actor.Stopping:
+		g.onStopping()
+		return
+	default:
+		return
+	}
+	g.advance(c)
+}
+
+// advance does what the phase allows until there is nothing to do or I/O is
+// under way.
+func (g *grain) advance(c actor.Context) {
+	for len(g.waiting) > 0 {
+		switch g.phase {
+		case cold:
+			g.startLoading(c)
+		case ready:
+			request := g.waiting[0]
+			g.waiting = g.waiting[1:]
+			g.handle(c, request)
+		case loading, saving:
+			return
+		}
+	}
+}
+
+func (g *grain) owner() string { return g.kind + "/" + g.identity }
+
+func (g *grain) startLoading(c actor.Context) {
+	g.phase = loading
+	root, self, owner := c.ActorSystem().Root, c.Self(), g.owner()
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), ioTime)
+		defer cancel()
+		entities, err := g.store.Load(ctx, owner)
+		root.Send(self, &loaded{entities, err})
+	}()
+}
+
+func (g *grain) onLoaded(result *loaded) {
+	g.phase = cold
+	err := result.err
+	if err == nil {
+		for _, entity := range result.entities {
+			if entity.Version.Number() > g.version.Number() {
+				g.version = entity.Version
+			}
+		}
+		err = g.core.restore(result.entities)
+	}
+	if err == nil {
+		g.phase = ready
+		return
+	}
+	g.logger.Error("loading an actor failed", "kind", g.kind, "error", err)
+	for _, request := range g.waiting {
+		request.Answer(failure(svc.Unavailable("The store", time.Second)))
+	}
+	g.waiting = nil
+}
+
+// handle applies one request and answers it, or starts to save what it wrote.
+func (g *grain) handle(c actor.Context, request *cluster.Request) {
+	result, err := g.core.apply(g.now(), request.Call.GetMethod(), request.Call.GetPayload())
+	switch {
+	case err != nil:
+		request.Answer(failure(err))
+	case len(result.writes) == 0 && len(result.wakeups) == 0:
+		g.finish(request, result)
+	default:
+		g.startSaving(c, request, result)
+	}
+}
+
+func (g *grain) finish(request *cluster.Request, result outcome) {
+	if result.after != nil {
+		result.after()
+	}
+	request.Answer(success(result.answer))
+}
+
+func (g *grain) startSaving(c actor.Context, request *cluster.Request, result outcome) {
+	g.version = g.version.Next(request.Generation)
+	entities := make([]svc.Entity, 0, len(result.writes))
+	for _, w := range result.writes {
+		entity := svc.Entity{Owner: g.owner(), Kind: w.kind, ID: w.id, Version: g.version, Deleted: w.value == nil}
+		if w.value != nil {
+			payload, err := json.Marshal(w.value)
+			if err != nil {
+				request.Answer(failure(fmt.Errorf("encoding %s %s: %w", w.kind, w.id, err)))
+				g.phase = cold
+				return
+			}
+			entity.Payload = payload
+		}
+		entities = append(entities, entity)
+	}
+	g.phase, g.current, g.pending, g.done = saving, request, result, make(chan struct{})
+	root, self, done := c.ActorSystem().Root, c.Self(), g.done
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), ioTime)
+		defer cancel()
+		err := g.store.Put(ctx, entities, result.wakeups)
+		root.Send(self, &saved{err})
+		close(done)
+	}()
+}
+
+func (g *grain) onSaved(result *saved) {
+	request, pending := g.current, g.pending
+	g.current, g.pending = nil, outcome{}
+	if result.err != nil {
+		// The write may or may not have happened, so the state is read again.
+		g.logger.Error("saving an actor failed", "kind", g.kind, "error", result.err)
+		g.phase = cold
+		request.Answer(failure(svc.Unavailable("The store", time.Second)))
+		return
+	}
+	g.phase = ready
+	g.finish(request, pending)
+}
+
+func (g *grain) onPassivate(c actor.Context) {
+	if g.phase != loading && g.phase != saving && len(g.waiting) == 0 && g.now().Sub(g.used) >= g.idle {
+		c.Stop(c.Self())
+	}
+}
+
+// onStopping waits for a save under way, so that no later activation can read
+// what this one is about to write, and sends everyone else elsewhere. The one
+// whose write was under way is told that its fate is unknown.
+func (g *grain) onStopping() {
+	if g.phase == saving {
+		<-g.done
+		g.current.Answer(failure(svc.Unavailable("The actor", time.Second)))
+	}
+	for _, request := range g.waiting {
+		request.Bounce()
+	}
+	g.waiting = nil
+}
+
+// success encodes an answer.
+func success(answer any) *protos.Answer {
+	payload, err := json.Marshal(answer)
+	if err != nil {
+		return failure(fmt.Errorf("encoding the answer: %w", err))
+	}
+	return &protos.Answer{Payload: payload}
+}

@@ -1,0 +1,196 @@
+package actors
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"strconv"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"svc"
+	"svc/actors/enrich"
+	"svc/protos"
+)
+
+// The intake actor.
+//
+//	identity   the number of a partition of the log
+//	rank       1
+//	owns       the ids of the partition's recent events, the open sessions of its
+//	           visitors, its parsers' caches
+//	persists   nothing of its own: the rows it makes are its state, read back when
+//	           a generation of ownership begins
+//	woken by   the stream, with the state at the beginning of a generation and
+//	           then with the records in order, one batch under way at a time
+//	limits     RecentIDs ids; the stream waits where the sink is full
+//	stops      with the ownership of its partition
+const kindIntake = "intake"
+
+// RecentIDs is how many event ids a partition remembers at least.
+const RecentIDs = 500_000
+
+// Locator finds the place of an address.
+type Locator interface {
+	Locate(ip netip.Addr) (country, region, city string)
+}
+
+// blocks takes the rows that an intake makes.
+type blocks interface {
+	// append adds the rows of one record, all in the same block.
+	append(generation int32, record recordRange, rows []svc.EventRow)
+}
+
+// recordRange names the offsets of the log that rows came from.
+type recordRange struct {
+	partition   int
+	first, last int64
+}
+
+// begin gives an intake the state of its partition for a generation.
+type begin struct {
+	generation int32
+	ids        *recentIDs
+	sessions   *stitcher
+}
+
+// fold gives an intake records to make rows of; done receives one value.
+type fold struct {
+	generation int32
+	records    []svc.LogRecord
+	done       chan error
+}
+
+type intake struct {
+	partition  int
+	generation int32
+	ids        *recentIDs
+	sessions   *stitcher
+	agents     *enrich.UserAgents
+	locator    Locator
+	blocks     blocks
+	metrics    *IntakeMetrics
+	logger     *slog.Logger
+	rows       []svc.EventRow
+	record     protos.Record
+}
+
+// userAgentCache is how many user agents a partition remembers.
+const userAgentCache = 2048
+
+// Receive handles one message of the mailbox.
+func (i *intake) Receive(c actor.Context) {
+	switch message := c.Message().(type) {
+	case *begin:
+		i.generation, i.ids, i.sessions = message.generation, message.ids, message.sessions
+	case *fold:
+		message.done <- i.onFold(message)
+	}
+}
+
+// onFold makes rows of records, in order, and hands them to the open block.
+func (i *intake) onFold(m *fold) error {
+	if i.ids == nil || m.generation != i.generation {
+		return fmt.Errorf("intake %d has no state for generation %d", i.partition, m.generation)
+	}
+	for n := range m.records {
+		record := &m.records[n]
+		i.rows = i.rows[:0]
+		i.foldRecord(record)
+		i.blocks.append(m.generation, recordRange{i.partition, record.Offset, record.Offset}, i.rows)
+	}
+	return nil
+}
+
+// foldRecord appends the rows of one record. A record that does not decode was
+// not written by this program; it is counted, logged and passed over, since no
+// later attempt could read it.
+func (i *intake) foldRecord(record *svc.LogRecord) {
+	i.record.Reset()
+	if err := i.record.UnmarshalVTUnsafe(record.Value); err != nil {
+		i.metrics.Broken.Inc()
+		i.logger.Error("record does not decode", "partition", i.partition, "offset", record.Offset, "error", err)
+		return
+	}
+	for _, event := range i.record.Events {
+		i.foldEvent(event)
+	}
+	i.metrics.Events.Add(float64(len(i.record.Events)))
+	i.metrics.Duplicates.Add(float64(len(i.record.Events) - len(i.rows)))
+}
+
+// foldEvent appends the row of one event unless the event is a duplicate.
+func (i *intake) foldEvent(event *protos.Event) {
+	if !i.ids.add(protos.EventKey(event.Environment, event.Id)) {
+		return
+	}
+	i.rows = append(i.rows, svc.EventRow{})
+	row := &i.rows[len(i.rows)-1]
+	i.describe(row, event)
+	i.stitch(row, event)
+}
+
+// describe fills what the event itself says and what its words reveal.
+func (i *intake) describe(row *svc.EventRow, event *protos.Event) {
+	client := i.agents.Parse(event.UserAgent)
+	campaign := event.GetCampaign()
+	row.Event = svc.Event{
+		ID: event.Id, Ts: time.UnixMilli(event.TsMs), ReceivedAt: time.UnixMilli(event.ReceivedMs),
+		Name: event.Name, URL: event.Url, Path: event.Path, Title: event.Title, Referrer: event.Referrer,
+		DistinctID: event.DistinctId, AnonymousID: event.AnonymousId,
+		Attribution: svc.Attribute(event.Url, event.Referrer, svc.Campaign{
+			Source: campaign.GetSource(), Medium: campaign.GetMedium(), Name: campaign.GetName(),
+			Term: campaign.GetTerm(), Content: campaign.GetContent(),
+		}),
+		Device: client.Device, Browser: client.Browser, BrowserVersion: client.BrowserVersion,
+		OS: client.OS, OSVersion: client.OSVersion, IsBot: client.Bot,
+		Screen: event.Screen, Locale: event.Locale, Value: event.Value, Currency: event.Currency,
+		Properties: json.RawMessage(event.Properties), Release: event.Release, Library: event.Library,
+	}
+	if address, err := netip.ParseAddr(event.Ip); err == nil {
+		row.Country, row.Region, row.City = i.locator.Locate(address)
+	}
+	row.EnvironmentNumber, row.RetentionDays, row.EngagedMs = event.Environment, event.RetentionDays, event.EngagedMs
+}
+
+// stitch finds the event's session.
+func (i *intake) stitch(row *svc.EventRow, event *protos.Event) {
+	visitor := protos.VisitorHash(event.Environment, row.Visitor())
+	session := i.sessions.add(visitor, event.SessionId, event.ReceivedMs, svc.SessionStep{
+		TsMs: event.TsMs, Pageview: svc.IsPageview(event.Name), Interactive: svc.IsInteractive(event.Name), EngagedMs: event.EngagedMs,
+	})
+	row.SessionID, row.SessionStartedMs = session.id, session.started
+	row.Bounce, row.DurationMs = session.delta.Bounce, session.delta.DurationMs
+}
+
+func intakeIdentity(partition int) string { return strconv.Itoa(partition) }
+
+// intakePartition places an intake at the partition that its identity names.
+func intakePartition(identity string, partitions int) int {
+	n, err := strconv.Atoi(identity)
+	if err != nil {
+		return 0
+	}
+	return n % partitions
+}
+
+// teller hands messages to actors of this node.
+type teller interface {
+	Tell(kind, identity string, message any) error
+}
+
+// foldRecords has the intake of a partition fold records and waits for it.
+func foldRecords(ctx context.Context, to teller, partition int, message *fold) error {
+	if err := to.Tell(kindIntake, intakeIdentity(partition), message); err != nil {
+		return fmt.Errorf("handing records to intake %d: %w", partition, err)
+	}
+	select {
+	case err := <-message.done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

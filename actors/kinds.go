@@ -1,0 +1,61 @@
+package actors
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"svc"
+	"svc/actors/enrich"
+	"svc/cluster"
+)
+
+// Deps is what the actors of a node need.
+type Deps struct {
+	Store      Entities
+	Collectors *Collectors
+	Sink       *Sink
+	Locator    func() Locator
+	Limits     Limits
+	Now        func() time.Time
+	Intake     *IntakeMetrics
+	Logger     *slog.Logger
+}
+
+// Kinds is the table of actor kinds.
+func Kinds(deps Deps) []cluster.Kind {
+	return []cluster.Kind{
+		deps.persistent(kindOrganization, 2, 10*time.Minute, func(string) core { return &organization{} }),
+		deps.persistent(kindUser, 2, 10*time.Minute, func(string) core { return &user{} }),
+		deps.persistent(kindToken, 3, 5*time.Minute, func(string) core { return &token{limits: deps.Limits} }),
+		deps.persistent(kindReplay, 3, 5*time.Minute, func(identity string) core { return &replay{identity: identity} }),
+		deps.persistent(kindApplication, 1, 10*time.Minute, func(string) core {
+			return &application{publish: deps.Collectors.Publish}
+		}),
+		{
+			Name: kindIntake, Rank: 1, Stays: true, Partition: intakePartition,
+			New: func(identity string) actor.Actor {
+				return &intake{
+					partition: intakePartition(identity, 1<<31-1),
+					agents:    enrich.NewUserAgents(userAgentCache),
+					locator:   deps.Locator(),
+					blocks:    deps.Sink,
+					metrics:   deps.Intake,
+					logger:    deps.Logger,
+					rows:      []svc.EventRow{},
+				}
+			},
+		},
+	}
+}
+
+// persistent returns the row of a kind that shares the shell of grain.go.
+func (d Deps) persistent(name string, rank int, idle time.Duration, newCore func(identity string) core) cluster.Kind {
+	return cluster.Kind{Name: name, Rank: rank, Idle: idle, New: func(identity string) actor.Actor {
+		return &grain{
+			kind: name, identity: identity, core: newCore(identity), store: d.Store,
+			logger: d.Logger, now: d.Now, idle: idle,
+		}
+	}}
+}

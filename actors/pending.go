@@ -1,0 +1,166 @@
+package actors
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"svc"
+)
+
+// behind returns the positions after a block.
+func (b *openBlock) behind() []svc.LogPosition {
+	positions := make([]svc.LogPosition, 0, len(b.ranges))
+	for partition, span := range b.ranges {
+		positions = append(positions, svc.LogPosition{Partition: partition, Offset: span.last + 1})
+	}
+	return positions
+}
+
+// boundaries returns the positions before a block, each with the text that
+// describes the whole block.
+func (b *openBlock) boundaries(id uint64) []svc.LogPosition {
+	pending := pendingBlock{id: id}
+	for _, span := range b.ranges {
+		pending.spans = append(pending.spans, span)
+	}
+	slices.SortFunc(pending.spans, func(x, y recordRange) int { return x.partition - y.partition })
+	text := pending.String()
+	positions := make([]svc.LogPosition, 0, len(pending.spans))
+	for _, span := range pending.spans {
+		positions = append(positions, svc.LogPosition{Partition: span.partition, Offset: span.first, Metadata: text})
+	}
+	return positions
+}
+
+// pendingBlock is what the text beside committed offsets says of a block whose
+// insert may or may not have happened.
+type pendingBlock struct {
+	id    uint64
+	spans []recordRange
+}
+
+// pendingVersion begins the text; digits are in base 36 to keep it short.
+const pendingVersion = "block1"
+
+// String returns the text that is stored.
+func (p pendingBlock) String() string {
+	text := []byte(pendingVersion + " ")
+	text = strconv.AppendUint(text, p.id, 36)
+	for _, span := range p.spans {
+		for n, number := range [...]int64{int64(span.partition), span.first, span.last - span.first} {
+			separator := byte(',')
+			if n == 0 {
+				separator = ' '
+			}
+			text = strconv.AppendInt(append(text, separator), number, 36)
+		}
+	}
+	return string(text)
+}
+
+// errPendingText is the error of a text that is no block's.
+var errPendingText = errors.New("unknown text beside a committed offset")
+
+// parsePending reads such a text.
+func parsePending(text string) (pendingBlock, error) {
+	fields := strings.Fields(text)
+	if len(fields) < 3 || fields[0] != pendingVersion {
+		return pendingBlock{}, fmt.Errorf("%w: %q", errPendingText, text)
+	}
+	id, err := strconv.ParseUint(fields[1], 36, 64)
+	if err != nil {
+		return pendingBlock{}, fmt.Errorf("%w: %q", errPendingText, text)
+	}
+	pending := pendingBlock{id: id}
+	for _, field := range fields[2:] {
+		words := strings.Split(field, ",")
+		if len(words) != 3 {
+			return pendingBlock{}, fmt.Errorf("%w: %q", errPendingText, text)
+		}
+		var numbers [3]int64
+		for n, word := range words {
+			if numbers[n], err = strconv.ParseInt(word, 36, 64); err != nil || numbers[n] < 0 {
+				return pendingBlock{}, fmt.Errorf("%w: %q", errPendingText, text)
+			}
+		}
+		pending.spans = append(pending.spans, recordRange{int(numbers[0]), numbers[1], numbers[1] + numbers[2]})
+	}
+	return pending, nil
+}
+
+// verdict says what became of a pending block.
+type verdict int
+
+const (
+	// nonePending: no text stands beside any offset.
+	nonePending verdict = iota
+	// notBegun: the boundaries were not written everywhere, so the insert did not
+	// begin. The texts must be removed, and the records are read as if new.
+	notBegun
+	// undecided: the boundaries stand everywhere; the insert must be repeated
+	// under the same token.
+	undecided
+	// stored: some partition was committed behind the block, which happens only
+	// after the insert; the others must follow.
+	stored
+)
+
+// judge reads what a crash left beside the committed offsets of a node's
+// partitions. Writing the positions of several partitions is not atomic, so
+// each of them may be before, in, or behind the block.
+func judge(positions []svc.LogPosition) (pendingBlock, verdict, error) {
+	var pending pendingBlock
+	at := map[int]svc.LogPosition{}
+	for _, position := range positions {
+		at[position.Partition] = position
+		if position.Metadata == "" {
+			continue
+		}
+		found, err := parsePending(position.Metadata)
+		if err != nil {
+			return pending, nonePending, err
+		}
+		if pending.id != 0 && pending.id != found.id {
+			return pending, nonePending, fmt.Errorf("two blocks are pending, %d and %d", pending.id, found.id)
+		}
+		pending = found
+	}
+	if pending.id == 0 {
+		return pending, nonePending, nil
+	}
+	result := undecided
+	for _, span := range pending.spans {
+		position, owned := at[span.partition]
+		switch {
+		case !owned:
+			return pending, nonePending, fmt.Errorf("the pending block spans partition %d, which this node does not own", span.partition)
+		case position.Offset > span.last:
+			return pending, stored, nil
+		case position.Metadata == "":
+			result = notBegun
+		}
+	}
+	return pending, result, nil
+}
+
+// settle returns the positions to commit so that nothing is pending: behind a
+// block that was stored, before one that was not begun.
+func (p pendingBlock) settle(v verdict, positions []svc.LogPosition) []svc.LogPosition {
+	var out []svc.LogPosition
+	for _, position := range positions {
+		if position.Metadata == "" {
+			continue
+		}
+		position.Metadata = ""
+		for _, span := range p.spans {
+			if v == stored && span.partition == position.Partition {
+				position.Offset = span.last + 1
+			}
+		}
+		out = append(out, position)
+	}
+	return out
+}

@@ -1,0 +1,334 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"sync"
+	"time"
+
+	"svc"
+)
+
+// BlockStore takes blocks of rows.
+type BlockStore interface {
+	NewBlock() Block
+	// Insert stores a block so that queries see it. The same token never stores
+	// anything twice, and completes what an interrupted attempt left undone.
+	Insert(ctx context.Context, token string, id uint64, block Block) error
+}
+
+// Block is a batch of rows in the form in which the store takes them. It copies
+// nothing that a row's strings point to.
+type Block interface {
+	Append(row *svc.EventRow)
+	Rows() int
+	Reset()
+}
+
+// Committer stores positions of the log; those of an ended generation are refused.
+type Committer interface {
+	Commit(ctx context.Context, generation int32, positions []svc.LogPosition) error
+}
+
+// Sink gathers the rows of all partitions of this node into blocks and stores
+// each block exactly once:
+//
+//  1. the block's boundaries (for each partition the first and last offset) are
+//     written beside the committed offsets, in one durable request;
+//  2. the block is inserted under a token made of its number;
+//  3. the offsets behind the block are committed, without boundaries.
+//
+// A crash between 1 and 3 leaves the boundaries: the next owner makes the same
+// block of the same records and inserts it under the same token, so what was
+// already stored is not stored again. A crash before 1 leaves nothing.
+//
+// One block is under way at a time, and at most one insert begins per interval,
+// however many partitions there are: many small parts are what a column store
+// suffers from most.
+type Sink struct {
+	config SinkConfig
+
+	// flushing is held while a block is under way.
+	flushing sync.Mutex
+
+	mu   sync.Mutex
+	open *openBlock
+	// held keeps the open block from being taken before the records of a pending
+	// block are all in it.
+	held bool
+	// ended is the last generation that was found to be over.
+	ended  int32
+	spare  *openBlock
+	filled chan struct{} // holds a token while the open block has records
+	room   chan struct{} // closed and replaced when the open block is taken
+}
+
+// SinkConfig is what a sink needs.
+type SinkConfig struct {
+	Store    BlockStore
+	Log      Committer
+	Interval time.Duration
+	// MaxRows is the size of the open block from which the streams wait.
+	MaxRows int
+	Now     func() time.Time
+	// NewBlock returns a number that no block has had.
+	NewBlockID func(now time.Time) uint64
+	Metrics    *SinkMetrics
+	Logger     *slog.Logger
+	// Stored is told of every stored block's newest arrival.
+	Stored func(receivedAt time.Time)
+}
+
+type openBlock struct {
+	generation int32
+	rows       Block
+	ranges     map[int]recordRange
+	newest     time.Time
+}
+
+// NewSink returns a sink with an empty block.
+func NewSink(config SinkConfig) *Sink {
+	s := &Sink{config: config, filled: make(chan struct{}, 1), room: make(chan struct{})}
+	s.open, s.spare = s.newBlock(), s.newBlock()
+	return s
+}
+
+func (s *Sink) newBlock() *openBlock {
+	return &openBlock{rows: s.config.Store.NewBlock(), ranges: map[int]recordRange{}}
+}
+
+// append adds the rows of one record to the open block. Rows of an ended
+// generation are dropped: their records will be delivered again.
+func (s *Sink) append(generation int32, record recordRange, rows []svc.EventRow) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if generation < s.open.generation || generation <= s.ended {
+		return
+	}
+	if generation > s.open.generation {
+		s.open.reset(generation)
+	}
+	for i := range rows {
+		s.open.rows.Append(&rows[i])
+	}
+	if n := len(rows); n > 0 && rows[n-1].ReceivedAt.After(s.open.newest) {
+		s.open.newest = rows[n-1].ReceivedAt
+	}
+	span, begun := s.open.ranges[record.partition]
+	if !begun {
+		span = record
+	}
+	span.last = record.last
+	s.open.ranges[record.partition] = span
+	select {
+	case s.filled <- struct{}{}:
+	default:
+	}
+}
+
+func (b *openBlock) reset(generation int32) {
+	b.rows.Reset()
+	clear(b.ranges)
+	b.generation, b.newest = generation, time.Time{}
+}
+
+// begin makes the open block one of a generation, dropping what an earlier one
+// left in it. A held block waits for flushAs.
+func (s *Sink) begin(generation int32, held bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open.reset(generation)
+	s.held = held
+}
+
+// over says whether a block's generation has been followed by another or was
+// found to have ended.
+func (s *Sink) over(block *openBlock) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return block.generation < s.open.generation || block.generation <= s.ended
+}
+
+// end drops everything of a generation from now on: its offsets can no longer
+// be committed, so its records will be delivered again.
+func (s *Sink) end(generation int32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = max(s.ended, generation)
+}
+
+// wait returns once the open block has room.
+func (s *Sink) wait(ctx context.Context) error {
+	for {
+		s.mu.Lock()
+		full, room := s.open.rows.Rows() >= s.config.MaxRows, s.room
+		s.mu.Unlock()
+		if !full {
+			return nil
+		}
+		select {
+		case <-room:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// take returns the open block, if it holds any record, and opens another. The
+// caller holds flushing and gives the block back.
+func (s *Sink) take(pending bool) *openBlock {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.open.ranges) == 0 || s.held != pending {
+		return nil
+	}
+	taken := s.open
+	s.open, s.spare, s.held = s.spare, nil, false
+	s.open.reset(taken.generation)
+	close(s.room)
+	s.room = make(chan struct{})
+	return taken
+}
+
+// giveBack returns a stored block's memory.
+func (s *Sink) giveBack(block *openBlock) {
+	block.reset(0)
+	s.mu.Lock()
+	s.spare = block
+	s.mu.Unlock()
+}
+
+// Run stores blocks until ctx ends, then stores the last one.
+func (s *Sink) Run(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+			defer cancel()
+			return s.flush(last)
+		case <-s.filled:
+		}
+		pause := time.After(s.config.Interval)
+		if err := s.flush(ctx); err != nil && ctx.Err() == nil {
+			s.config.Logger.Warn("block abandoned", "error", err)
+		}
+		select {
+		case <-pause:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// drainTime bounds the storing of the last block at a stop.
+const drainTime = 15 * time.Second
+
+// flush stores the open block.
+func (s *Sink) flush(ctx context.Context) error {
+	s.flushing.Lock()
+	defer s.flushing.Unlock()
+	block := s.take(false)
+	if block == nil {
+		return nil
+	}
+	defer s.giveBack(block)
+	return s.store(ctx, block, s.config.NewBlockID(s.config.Now()))
+}
+
+// flushAs stores the held block under the number that its boundaries were
+// written with before a crash.
+func (s *Sink) flushAs(ctx context.Context, id uint64) error {
+	s.flushing.Lock()
+	defer s.flushing.Unlock()
+	block := s.take(true)
+	if block == nil {
+		return nil
+	}
+	defer s.giveBack(block)
+	return s.insertAndCommit(ctx, block, id)
+}
+
+// store runs the three steps of a block.
+func (s *Sink) store(ctx context.Context, block *openBlock, id uint64) error {
+	if block.rows.Rows() == 0 {
+		return s.commit(ctx, block.generation, block.behind())
+	}
+	if err := s.commit(ctx, block.generation, block.boundaries(id)); err != nil {
+		return fmt.Errorf("fixing the boundaries: %w", err)
+	}
+	return s.insertAndCommit(ctx, block, id)
+}
+
+func (s *Sink) insertAndCommit(ctx context.Context, block *openBlock, id uint64) error {
+	began := s.config.Now()
+	if err := s.insert(ctx, block, id); err != nil {
+		return err
+	}
+	if err := s.commit(ctx, block.generation, block.behind()); err != nil {
+		return fmt.Errorf("committing behind a block: %w", err)
+	}
+	s.config.Metrics.Blocks.Inc()
+	s.config.Metrics.Rows.Add(float64(block.rows.Rows()))
+	s.config.Metrics.Seconds.Observe(s.config.Now().Sub(began).Seconds())
+	if s.config.Stored != nil && !block.newest.IsZero() {
+		s.config.Stored(block.newest)
+	}
+	return nil
+}
+
+// Pauses between attempts of one step.
+const (
+	firstRetry = 50 * time.Millisecond
+	lastRetry  = 2 * time.Second
+)
+
+// errOver ends the work on a block whose generation has ended.
+var errOver = errors.New("the generation has ended")
+
+// insert repeats the insert until it succeeds or the generation or ctx ends:
+// nothing that was accepted is given up because the store is away.
+func (s *Sink) insert(ctx context.Context, block *openBlock, id uint64) error {
+	if block.rows.Rows() == 0 {
+		return nil
+	}
+	token := "block-" + strconv.FormatUint(id, 36)
+	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
+		err := s.config.Store.Insert(ctx, token, id, block.rows)
+		if err == nil {
+			return nil
+		}
+		if s.over(block) {
+			return errOver
+		}
+		s.config.Metrics.Failures.Inc()
+		s.config.Logger.Warn("storing a block failed", "rows", block.rows.Rows(), "error", err)
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("storing a block: %w", err)
+		case <-time.After(pause):
+		}
+	}
+}
+
+// commit repeats the commit until it succeeds, is refused, or ctx ends. A
+// refused commit ends the generation for the sink.
+func (s *Sink) commit(ctx context.Context, generation int32, positions []svc.LogPosition) error {
+	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
+		err := s.config.Log.Commit(ctx, generation, positions)
+		if err == nil {
+			return nil
+		}
+		if errors.Is(err, svc.ErrFenced) {
+			s.end(generation)
+			return err
+		}
+		s.config.Logger.Warn("committing offsets failed", "error", err)
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(pause):
+		}
+	}
+}

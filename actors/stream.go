@@ -1,0 +1,258 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"svc"
+	"svc/protos"
+)
+
+// History is what the store knows of the recent past, for a beginning generation.
+type History interface {
+	// RecentIDs yields the events that arrived since an instant, except those of
+	// one block.
+	RecentIDs(ctx context.Context, since time.Time, exceptBlock uint64, yield func(environment uint64, distinctID, anonymousID, id string) bool) error
+	// OpenSessions yields the sessions of which an event arrived since an
+	// instant, folded over all their events except those of one block.
+	OpenSessions(ctx context.Context, since time.Time, exceptBlock uint64, yield func(svc.OpenSession) bool) error
+}
+
+// DuplicateWindow is how long an event's id is remembered, unless RecentIDs
+// newer ones of its partition came in since.
+const DuplicateWindow = 24 * time.Hour
+
+// Stream carries the records of this node's partitions to their intakes. It is
+// told by the log's consumer which partitions the node owns; a block that a
+// crash left pending is completed before anything else is read.
+type Stream struct {
+	config StreamConfig
+
+	mu         sync.Mutex
+	generation *generation
+	last       *generation
+}
+
+// StreamConfig is what a stream needs.
+type StreamConfig struct {
+	Partitions int
+	Ownership  *Ownership
+	Actors     teller
+	Sink       *Sink
+	Log        Committer
+	History    History
+	Evict      func(partition int)
+	Now        func() time.Time
+	Logger     *slog.Logger
+}
+
+// NewStream returns a stream without partitions.
+func NewStream(config StreamConfig) *Stream { return &Stream{config: config} }
+
+// generation is one epoch of ownership.
+type generation struct {
+	number     int32
+	partitions []int
+	// ready is closed once every intake has its state and no block is pending;
+	// failed is set before where that went wrong.
+	ready  chan struct{}
+	failed error
+	// pending is the block to complete first; lasts holds its last offset in
+	// each of its partitions that were not read so far.
+	pending uint64
+	mu      sync.Mutex
+	lasts   map[int]int64
+}
+
+// Assigned begins a generation: it settles what a crash left pending, gives the
+// intakes their states, and returns where to start reading.
+func (s *Stream) Assigned(ctx context.Context, assignment svc.LogAssignment) (map[int]int64, error) {
+	pending, found, err := judge(assignment.Partitions)
+	if err != nil {
+		return nil, err
+	}
+	g := &generation{number: assignment.Generation, ready: make(chan struct{}), lasts: map[int]int64{}}
+	starts := map[int]int64{}
+	for _, position := range assignment.Partitions {
+		g.partitions = append(g.partitions, position.Partition)
+		starts[position.Partition] = position.Offset
+	}
+	switch found {
+	case notBegun, stored:
+		settled := pending.settle(found, assignment.Partitions)
+		if err := s.config.Log.Commit(ctx, g.number, settled); err != nil {
+			return nil, fmt.Errorf("settling an interrupted block: %w", err)
+		}
+		for _, position := range settled {
+			starts[position.Partition] = position.Offset
+		}
+	case undecided:
+		g.pending = pending.id
+		for _, span := range pending.spans {
+			g.lasts[span.partition] = span.last
+		}
+	}
+	return starts, s.start(ctx, g)
+}
+
+// start makes a generation the present one.
+func (s *Stream) start(ctx context.Context, g *generation) error {
+	s.release(g)
+	if err := s.begin(ctx, g, g.pending); err != nil {
+		return err
+	}
+	s.config.Sink.begin(g.number, g.pending != 0)
+	s.mu.Lock()
+	s.generation = g
+	s.mu.Unlock()
+	if g.pending == 0 {
+		close(g.ready)
+		return nil
+	}
+	s.config.Logger.Info("completing the block of an interrupted run", "partitions", len(g.lasts))
+	return nil
+}
+
+// begin gives every intake the state of its partition as the store has it,
+// without the rows of one block.
+func (s *Stream) begin(ctx context.Context, g *generation, exceptBlock uint64) error {
+	states := make(map[int]*begin, len(g.partitions))
+	for _, partition := range g.partitions {
+		states[partition] = &begin{generation: g.number, ids: newRecentIDs(RecentIDs), sessions: newStitcher()}
+	}
+	of := func(environment uint64, distinctID, anonymousID string) (uint64, *begin) {
+		visitor := protos.VisitorHash(environment, svc.Visitor(distinctID, anonymousID))
+		return visitor, states[int(visitor%uint64(s.config.Partitions))]
+	}
+	now := s.config.Now()
+	err := s.config.History.RecentIDs(ctx, now.Add(-DuplicateWindow), exceptBlock, func(environment uint64, distinctID, anonymousID, id string) bool {
+		if _, state := of(environment, distinctID, anonymousID); state != nil {
+			state.ids.add(protos.EventKey(environment, id))
+		}
+		return true
+	})
+	if err != nil {
+		return fmt.Errorf("reading recent ids: %w", err)
+	}
+	since := now.Add(-stitchTime * time.Millisecond)
+	err = s.config.History.OpenSessions(ctx, since, exceptBlock, func(open svc.OpenSession) bool {
+		if visitor, state := of(open.Environment, open.DistinctID, open.AnonymousID); state != nil {
+			state.sessions.restore(visitor, open.Session)
+		}
+		return true
+	})
+	if err != nil {
+		return fmt.Errorf("reading open sessions: %w", err)
+	}
+	s.config.Ownership.begin(g.number, g.partitions)
+	for partition, state := range states {
+		state.sessions.turnMs = now.UnixMilli()
+		if err := s.config.Actors.Tell(kindIntake, intakeIdentity(partition), state); err != nil {
+			return fmt.Errorf("waking intake %d: %w", partition, err)
+		}
+	}
+	return nil
+}
+
+// errNoGeneration is the answer for records outside a generation.
+var errNoGeneration = errors.New("no generation is under way")
+
+// Records carries records of one partition to its intake and waits until they
+// are in a block.
+func (s *Stream) Records(ctx context.Context, partition int, records []svc.LogRecord, _ int64) error {
+	s.mu.Lock()
+	g := s.generation
+	s.mu.Unlock()
+	if g == nil {
+		return errNoGeneration
+	}
+	records, err := s.complete(ctx, g, partition, records)
+	if err != nil || len(records) == 0 {
+		return err
+	}
+	select {
+	case <-g.ready:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if g.failed != nil {
+		return g.failed
+	}
+	if err := s.config.Sink.wait(ctx); err != nil {
+		return err
+	}
+	return foldRecords(ctx, s.config.Actors, partition, &fold{g.number, records, make(chan error, 1)})
+}
+
+// complete folds what belongs to the pending block and returns what is behind
+// it. The partition that brings the last record stores the block, has the
+// intakes read their state anew, and opens the way for all.
+func (s *Stream) complete(ctx context.Context, g *generation, partition int, records []svc.LogRecord) ([]svc.LogRecord, error) {
+	g.mu.Lock()
+	last, belongs := g.lasts[partition]
+	g.mu.Unlock()
+	if !belongs {
+		return records, nil
+	}
+	cut := 0
+	for cut < len(records) && records[cut].Offset <= last {
+		cut++
+	}
+	if cut > 0 {
+		if err := foldRecords(ctx, s.config.Actors, partition, &fold{g.number, records[:cut], make(chan error, 1)}); err != nil {
+			return nil, err
+		}
+	}
+	if cut == len(records) && (cut == 0 || records[cut-1].Offset < last) {
+		return nil, nil
+	}
+	g.mu.Lock()
+	delete(g.lasts, partition)
+	remaining := len(g.lasts)
+	g.mu.Unlock()
+	if remaining > 0 {
+		return records[cut:], nil
+	}
+	g.failed = s.storePending(ctx, g)
+	close(g.ready)
+	return records[cut:], g.failed
+}
+
+func (s *Stream) storePending(ctx context.Context, g *generation) error {
+	if err := s.config.Sink.flushAs(ctx, g.pending); err != nil {
+		return fmt.Errorf("completing a block: %w", err)
+	}
+	return s.begin(ctx, g, 0)
+}
+
+// Revoked ends the generation: the node stops serving its partitions. Their
+// actors stay in memory until the next generation says who owns them.
+func (s *Stream) Revoked(int32) {
+	s.config.Ownership.end()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last, s.generation = s.generation, nil
+}
+
+// release stops the actors of partitions that this node does not keep. Where a
+// generation passed without this node, others may have written, and nothing is
+// kept.
+func (s *Stream) release(next *generation) {
+	s.mu.Lock()
+	last := s.last
+	s.mu.Unlock()
+	if last == nil {
+		return
+	}
+	unbroken := next.number == last.number+1
+	for _, partition := range last.partitions {
+		if !unbroken || !slices.Contains(next.partitions, partition) {
+			s.config.Evict(partition)
+		}
+	}
+}
