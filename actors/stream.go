@@ -190,8 +190,8 @@ func (s *Stream) Records(ctx context.Context, partition int, records []svc.LogRe
 }
 
 // complete folds what belongs to the pending block and returns what is behind
-// it. The partition that brings the last record stores the block, has the
-// intakes read their state anew, and opens the way for all.
+// it. The partition that brings the last record stores the block and opens the
+// way for all.
 func (s *Stream) complete(ctx context.Context, g *generation, partition int, records []svc.LogRecord) ([]svc.LogRecord, error) {
 	g.mu.Lock()
 	last, belongs := g.lasts[partition]
@@ -218,16 +218,11 @@ func (s *Stream) complete(ctx context.Context, g *generation, partition int, rec
 	if remaining > 0 {
 		return records[cut:], nil
 	}
-	g.failed = s.storePending(ctx, g)
+	if err := s.config.Sink.flushAs(ctx, g.pending); err != nil {
+		g.failed = fmt.Errorf("completing a block: %w", err)
+	}
 	close(g.ready)
 	return records[cut:], g.failed
-}
-
-func (s *Stream) storePending(ctx context.Context, g *generation) error {
-	if err := s.config.Sink.flushAs(ctx, g.pending); err != nil {
-		return fmt.Errorf("completing a block: %w", err)
-	}
-	return s.begin(ctx, g, 0)
 }
 
 // Revoked ends the generation: the node stops serving its partitions. Their

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	nethttp "net/http"
+	"os"
+	"strings"
+	"time"
+
+	"svc"
+	"svc/http/admin"
+)
+
+const adminHelp = `Usage: svc admin <command> [flags]
+
+Operator's commands, sent to the admin listener of a running server
+(SVC_ADMIN_ADDR, or --addr).
+
+  login          --email E                         open a console session for 12 hours
+  orgs create    --name N --owner E [--slug S]     make an organization with its owner
+  members list   --org O
+  members put    --org O --email E --role R [--name N]
+  members remove --org O --email E
+  tokens list    [--org O] [--email E]             a person's tokens, or an organization's
+  tokens mint    --email E --name N --scopes read,write [--org O] [--expires 2160h]
+  tokens revoke  --id ID [--org O] [--email E]
+
+Roles: owner, admin, member, viewer. Scopes: read, write, admin.
+
+Example:
+
+  svc admin members put --org acme --email ada@acme.example --role admin
+  svc admin tokens mint --email ada@acme.example --name laptop --scopes read
+`
+
+// adminTime bounds one command.
+const adminTime = 30 * time.Second
+
+// adminCalls maps the words of a command to the operator's call.
+func adminCalls() map[string]string {
+	return map[string]string{
+		"login": "login", "orgs create": "orgs.create",
+		"members list": "members.list", "members put": "members.put", "members remove": "members.remove",
+		"tokens list": "tokens.list", "tokens mint": "tokens.mint", "tokens revoke": "tokens.revoke",
+	}
+}
+
+// runAdmin sends one operator's command to a running server.
+func runAdmin(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	var words []string
+	for len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		words, args = append(words, args[0]), args[1:]
+	}
+	call, known := adminCalls()[strings.Join(words, " ")]
+	if !known {
+		fmt.Fprint(stderr, adminHelp)
+		return errUsage
+	}
+	command, addr, err := parseAdmin(args, stderr)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, adminTime)
+	defer cancel()
+	return sendAdmin(ctx, addr, call, command, stdout)
+}
+
+// parseAdmin reads the flags of a command.
+func parseAdmin(args []string, stderr io.Writer) (admin.Command, string, error) {
+	var command admin.Command
+	preset := os.Getenv("SVC_ADMIN_ADDR")
+	if preset == "" {
+		preset = "127.0.0.1:8081"
+	}
+	flags := flag.NewFlagSet("admin", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.Usage = func() { fmt.Fprint(stderr, adminHelp) }
+	addr := flags.String("addr", preset, "the admin listener")
+	flags.StringVar(&command.Org, "org", "", "organization")
+	flags.StringVar(&command.Org, "slug", "", "slug of a new organization")
+	flags.StringVar(&command.Name, "name", "", "name")
+	flags.StringVar(&command.Email, "email", "", "person")
+	flags.StringVar(&command.Email, "owner", "", "owner of a new organization")
+	flags.StringVar(&command.ID, "id", "", "token id")
+	role := flags.String("role", "", "role")
+	scopes := flags.String("scopes", "read", "scopes, comma-separated")
+	expires := flags.Duration("expires", 0, "lifetime")
+	if err := flags.Parse(args); err != nil || flags.NArg() > 0 {
+		return command, "", errUsage
+	}
+	command.Role = svc.Role(*role)
+	for _, scope := range strings.Split(*scopes, ",") {
+		command.Scopes = append(command.Scopes, svc.Scope(strings.TrimSpace(scope)))
+	}
+	if *expires > 0 {
+		ends := time.Now().Add(*expires)
+		command.ExpiresAt = &ends
+	}
+	return command, *addr, nil
+}
+
+// sendAdmin posts a command and prints the answer.
+func sendAdmin(ctx context.Context, addr, call string, command admin.Command, stdout io.Writer) error {
+	body, err := json.Marshal(command)
+	if err != nil {
+		return fmt.Errorf("encoding the command: %w", err)
+	}
+	request, err := nethttp.NewRequestWithContext(ctx, nethttp.MethodPost, "http://"+addr+"/admin/v1/"+call, bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("addressing the server: %w", err)
+	}
+	response, err := (&nethttp.Client{}).Do(request)
+	if err != nil {
+		if _, refused := errors.AsType[*net.OpError](err); refused {
+			return fmt.Errorf("no server answers at %s; start it with `svc serve`, or name it with --addr", addr)
+		}
+		return fmt.Errorf("asking the server: %w", err)
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	if err != nil {
+		return fmt.Errorf("reading the answer: %w", err)
+	}
+	if response.StatusCode != nethttp.StatusOK {
+		return fmt.Errorf("the server refused: %s", strings.TrimSpace(string(answer)))
+	}
+	var indented bytes.Buffer
+	if err := json.Indent(&indented, answer, "", "  "); err != nil {
+		return fmt.Errorf("reading the answer: %w", err)
+	}
+	_, err = indented.WriteTo(stdout)
+	return err
+}

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"svc"
+)
+
+// Config is everything that the environment may set.
+type Config struct {
+	HTTPAddr      string
+	AdminAddr     string
+	DataDir       string
+	PublicURL     string
+	KafkaBrokers  []string
+	ClickHouseDSN string
+	Partitions    int
+	NodeAddr      string
+	ClusterSecret svc.Secret
+	MasterKey     svc.Secret
+	GeoDB         string
+	RateLimit     int
+	LogLevel      slog.Level
+	LogSync       string
+	LogRetention  time.Duration
+	FlushInterval time.Duration
+	BootstrapFile string
+	ChdbLib       string
+}
+
+// setting is one row of the configuration table.
+type setting struct {
+	name, preset, unit, meaning string
+	secret                      bool
+	set                         func(c *Config, value string) error
+}
+
+// The words of SVC_LOG_SYNC.
+const (
+	syncAlways = "always"
+	syncOS     = "os"
+)
+
+// maxPartitions bounds SVC_PARTITIONS.
+const maxPartitions = 4096
+
+// settings is the configuration table: the README and `svc config` show it.
+func settings() []setting {
+	text := func(field func(*Config) *string) func(*Config, string) error {
+		return func(c *Config, value string) error { *field(c) = value; return nil }
+	}
+	return []setting{
+		{"SVC_HTTP_ADDR", ":8080", "address", "where clients reach the service", false, text(func(c *Config) *string { return &c.HTTPAddr })},
+		{"SVC_ADMIN_ADDR", "127.0.0.1:8081", "address", "health, metrics, pprof and the operator's API; never expose it", false, text(func(c *Config) *string { return &c.AdminAddr })},
+		{"SVC_DATA_DIR", "./data", "folder", "where the embedded log, the embedded engine and the vault key live", false, text(func(c *Config) *string { return &c.DataDir })},
+		{"SVC_PUBLIC_URL", "", "URL", "how clients see the service; empty derives it from SVC_HTTP_ADDR", false, setPublicURL},
+		{"SVC_KAFKA_BROKERS", "", "host:port,…", "Apache Kafka; empty runs the embedded broker in the data directory", false, setBrokers},
+		{"SVC_CLICKHOUSE_DSN", "", "URL", "a ClickHouse server; empty runs the embedded engine in the data directory", true, text(func(c *Config) *string { return &c.ClickHouseDSN })},
+		{"SVC_PARTITIONS", "16", "count", "partitions of the log; fixed once data is there", false, setPartitions},
+		{"SVC_NODE_ADDR", "", "host:port", "how other nodes reach this one", false, text(func(c *Config) *string { return &c.NodeAddr })},
+		{"SVC_CLUSTER_SECRET", "", "text", "shared by the nodes of a cluster", true, func(c *Config, v string) error { c.ClusterSecret = svc.Secret(v); return nil }},
+		{"SVC_MASTER_KEY", "", "text", "the vault's key; empty makes a key file of mode 0600 in the data directory", true, func(c *Config, v string) error { c.MasterKey = svc.Secret(v); return nil }},
+		{"SVC_GEO_DB", "", "file", "an MMDB with cities; empty knows countries only", false, text(func(c *Config) *string { return &c.GeoDB })},
+		{"SVC_RATE_LIMIT", "600", "requests/min", "per access token; 0 switches limits off", false, setRate},
+		{"SVC_LOG_LEVEL", "info", "word", "debug, info, warn or error", false, func(c *Config, v string) error { return c.LogLevel.UnmarshalText([]byte(v)) }},
+		{"SVC_LOG_SYNC", syncAlways, "word", "always: the embedded log is forced to disk before the answer; os: left to the operating system", false, setSync},
+		{"SVC_LOG_RETENTION", "1h", "duration", "how long the log keeps records that were stored", false, duration(func(c *Config) *time.Duration { return &c.LogRetention }, time.Minute, 30*24*time.Hour)},
+		{"SVC_FLUSH_INTERVAL", "500ms", "duration", "the least time between two blocks stored in ClickHouse", false, duration(func(c *Config) *time.Duration { return &c.FlushInterval }, 10*time.Millisecond, time.Minute)},
+		{"SVC_BOOTSTRAP_FILE", "", "file", "where the first start writes its token and keys (mode 0600)", false, text(func(c *Config) *string { return &c.BootstrapFile })},
+		{"SVC_CHDB_LIB", "", "file", "another copy of the engine library; empty uses what `make deps` fetched", false, text(func(c *Config) *string { return &c.ChdbLib })},
+	}
+}
+
+func setBrokers(c *Config, value string) error {
+	for _, broker := range strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' }) {
+		if _, _, err := net.SplitHostPort(broker); err != nil {
+			return fmt.Errorf("%q is not host:port", broker)
+		}
+		c.KafkaBrokers = append(c.KafkaBrokers, broker)
+	}
+	return nil
+}
+
+func setPublicURL(c *Config, value string) error {
+	if value == "" {
+		return nil
+	}
+	parsed, err := url.Parse(value)
+	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
+		return errors.New("not an http or https URL")
+	}
+	c.PublicURL = strings.TrimSuffix(value, "/")
+	return nil
+}
+
+func setPartitions(c *Config, value string) error {
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 1 || n > maxPartitions {
+		return fmt.Errorf("not a number from 1 to %d", maxPartitions)
+	}
+	c.Partitions = n
+	return nil
+}
+
+func setRate(c *Config, value string) error {
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 0 {
+		return errors.New("not a number of requests")
+	}
+	c.RateLimit = n
+	return nil
+}
+
+func setSync(c *Config, value string) error {
+	if value != syncAlways && value != syncOS {
+		return fmt.Errorf("neither %q nor %q", syncAlways, syncOS)
+	}
+	c.LogSync = value
+	return nil
+}
+
+func duration(field func(*Config) *time.Duration, least, most time.Duration) func(*Config, string) error {
+	return func(c *Config, value string) error {
+		d, err := time.ParseDuration(value)
+		if err != nil || d < least || d > most {
+			return fmt.Errorf("not a duration from %s to %s", least, most)
+		}
+		*field(c) = d
+		return nil
+	}
+}
+
+// loadConfig reads the environment. It reports every problem at once.
+func loadConfig(lookup func(string) (string, bool)) (Config, error) {
+	var config Config
+	var problems []error
+	for _, s := range settings() {
+		value, set := lookup(s.name)
+		if !set || value == "" {
+			value = s.preset
+		}
+		if err := s.set(&config, value); err != nil {
+			shown := value
+			if s.secret {
+				shown = "•••"
+			}
+			problems = append(problems, fmt.Errorf("%s=%s: %w", s.name, shown, err))
+		}
+	}
+	for _, addr := range []struct{ name, value string }{{"SVC_HTTP_ADDR", config.HTTPAddr}, {"SVC_ADMIN_ADDR", config.AdminAddr}} {
+		if _, _, err := net.SplitHostPort(addr.value); err != nil {
+			problems = append(problems, fmt.Errorf("%s=%s: not host:port", addr.name, addr.value))
+		}
+	}
+	return config, errors.Join(problems...)
+}
+
+// runConfig prints what the server would run with.
+func runConfig(_ context.Context, args []string, stdout, stderr io.Writer) error {
+	flags := flag.NewFlagSet("config", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.Usage = func() {
+		fmt.Fprint(stderr, "Usage: svc config\n\nPrints the effective configuration with secrets masked. These variables are read:\n\n")
+		printSettings(stderr, func(s setting) string { return s.preset })
+	}
+	if err := flags.Parse(args); err != nil {
+		return errUsage
+	}
+	if _, err := loadConfig(os.LookupEnv); err != nil {
+		return err
+	}
+	printSettings(stdout, func(s setting) string {
+		value, set := os.LookupEnv(s.name)
+		switch {
+		case !set || value == "":
+			return s.preset
+		case s.secret:
+			return "•••"
+		}
+		return value
+	})
+	return nil
+}
+
+func printSettings(w io.Writer, value func(setting) string) {
+	table := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	for _, s := range settings() {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", s.name, value(s), s.unit, s.meaning)
+	}
+	_ = table.Flush()
+}

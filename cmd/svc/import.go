@@ -1,0 +1,215 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"svc"
+)
+
+// importHelp teaches `svc import`.
+const importHelp = `svc import replays files into the ingest path of a running server.
+
+Usage:
+  svc import access-log FILE [flags]
+
+FILE is a web server's log in the combined format of Apache and nginx, plain or
+gzip. A GET that was answered 200 or 304 and asks for a page (not for an image,
+a style sheet, a download …) becomes a page view; the other lines are counted as
+skipped, and lines that are not in the format as malformed.
+
+Each line is sent with an id made of its number and its text. So a broken import
+may simply be started again, and importing a file twice changes nothing.
+
+Flags:
+  --url URL         the server (default http://127.0.0.1:8080, or what the
+                    bootstrap file says)
+  --key KEY         a secret ingest key, svc_sec_… (default: $SVC_KEY). Public
+                    keys will not do: they cannot say who the visitor was.
+  --bootstrap FILE  take the key from the file that the server's first start
+                    wrote (default: $SVC_BOOTSTRAP_FILE)
+  --env NAME        which environment's key of that file (default production)
+  --align-end TIME  shift all times by one constant, so that the last line falls
+                    at TIME: RFC 3339 or now
+  --site URL        the address of the logged site, so that links between its own
+                    pages do not count as referrals, for example
+                    https://example.com
+
+Examples:
+  # yesterday's log, its times as they are
+  svc import access-log /var/log/nginx/access.log.1 --key svc_sec_prod_…
+
+  # an old log, as if its last visitor had just left
+  svc import access-log access.log.gz --bootstrap bootstrap.json --align-end now
+`
+
+// runImport replays a file: `svc import access-log FILE`.
+func runImport(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	if len(args) == 0 {
+		fmt.Fprint(stderr, importHelp)
+		return errUsage
+	}
+	switch args[0] {
+	case "help", "-h", "-help", "--help":
+		fmt.Fprint(stdout, importHelp)
+		return nil
+	case "access-log":
+	default:
+		fmt.Fprintf(stderr, "svc import: %q cannot be imported; access-log can\n\n%s", args[0], importHelp)
+		return errUsage
+	}
+	flags, err := parseImportFlags(args[1:], os.LookupEnv)
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(stdout, importHelp)
+		return nil
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "svc import: %v\n\n`svc import --help` explains the flags.\n", err)
+		return errUsage
+	}
+	return importAccessLog(ctx, flags, stdout, stderr)
+}
+
+// importFlags is what the call said.
+type importFlags struct {
+	file string
+	url  string
+	key  svc.Secret
+	// site is the logged site's scheme and host, empty where unknown.
+	site string
+	// align says that times are shifted; the last line falls at end.
+	align bool
+	end   time.Time
+}
+
+// parseImportFlags reads the flags, which may stand before and after the file.
+func parseImportFlags(args []string, lookup func(string) (string, bool)) (importFlags, error) {
+	var parsed importFlags
+	var key, bootstrap, environment, end string
+	set := flag.NewFlagSet("import access-log", flag.ContinueOnError)
+	set.SetOutput(io.Discard)
+	set.StringVar(&parsed.url, "url", "", "")
+	set.StringVar(&key, "key", "", "")
+	set.StringVar(&bootstrap, "bootstrap", "", "")
+	set.StringVar(&environment, "env", "production", "")
+	set.StringVar(&end, "align-end", "", "")
+	set.StringVar(&parsed.site, "site", "", "")
+	var files []string
+	for rest := args; ; {
+		if err := set.Parse(rest); err != nil {
+			return parsed, err
+		}
+		if rest = set.Args(); len(rest) == 0 {
+			break
+		}
+		files, rest = append(files, rest[0]), rest[1:]
+	}
+	if len(files) != 1 {
+		return parsed, fmt.Errorf("name one log file; %d are named", len(files))
+	}
+	parsed.file = files[0]
+	if err := parsed.chooseKey(key, bootstrap, environment, lookup); err != nil {
+		return parsed, err
+	}
+	if err := parsed.chooseURLs(); err != nil {
+		return parsed, err
+	}
+	return parsed, parsed.chooseEnd(end, time.Now())
+}
+
+// chooseKey takes the key from the flag, else from the bootstrap file, else
+// from the environment; it must be a secret one.
+func (f *importFlags) chooseKey(key, bootstrap, environment string, lookup func(string) (string, bool)) error {
+	fromEnv, _ := lookup("SVC_KEY")
+	bootstrapFromEnv, _ := lookup("SVC_BOOTSTRAP_FILE")
+	if key == "" && bootstrap == "" {
+		key, bootstrap = fromEnv, bootstrapFromEnv
+	}
+	if key == "" && bootstrap == "" {
+		return errors.New("no ingest key: give --key svc_sec_…, set SVC_KEY, or name the bootstrap file with --bootstrap")
+	}
+	if key == "" {
+		var err error
+		if key, err = f.readBootstrap(bootstrap, environment); err != nil {
+			return err
+		}
+	}
+	if !strings.HasPrefix(key, svc.KeyPrefix(svc.KeySecret, "")) {
+		return errors.New("the key is no secret ingest key (svc_sec_…); only those may say which address and user agent an event came from")
+	}
+	f.key = svc.Secret(key)
+	return nil
+}
+
+// readBootstrap returns the secret key of an environment from the file that the
+// first start wrote, and takes the server's URL from it where none was given.
+func (f *importFlags) readBootstrap(name, environment string) (string, error) {
+	content, err := os.ReadFile(name) //nolint:gosec // the operator names the file
+	if err != nil {
+		return "", err
+	}
+	var bootstrap struct {
+		URL  string `json:"url"`
+		Keys map[string]struct {
+			Secret string `json:"secret"`
+		} `json:"keys"`
+	}
+	if err := json.Unmarshal(content, &bootstrap); err != nil {
+		return "", fmt.Errorf("reading the bootstrap file %s: %w", name, err)
+	}
+	key := bootstrap.Keys[environment].Secret
+	if key == "" {
+		return "", fmt.Errorf("the bootstrap file %s has no secret key for the environment %q", name, environment)
+	}
+	if f.url == "" {
+		f.url = bootstrap.URL
+	}
+	return key, nil
+}
+
+// chooseURLs checks the server's address and the logged site's.
+func (f *importFlags) chooseURLs() error {
+	if f.url == "" {
+		f.url = "http://127.0.0.1:8080"
+	}
+	for _, address := range []struct {
+		flag  string
+		value *string
+	}{{"--url", &f.url}, {"--site", &f.site}} {
+		if *address.value == "" {
+			continue
+		}
+		parsed, err := url.Parse(*address.value)
+		if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
+			return fmt.Errorf("%s %s is no http or https address", address.flag, *address.value)
+		}
+		*address.value = strings.TrimSuffix(*address.value, "/")
+	}
+	return nil
+}
+
+// chooseEnd reads --align-end.
+func (f *importFlags) chooseEnd(end string, now time.Time) error {
+	switch end {
+	case "":
+		return nil
+	case "now":
+		f.end = now.Truncate(time.Second)
+	default:
+		at, err := time.Parse(time.RFC3339, end)
+		if err != nil {
+			return fmt.Errorf("--align-end %s is neither now nor a time like %s", end, now.UTC().Format(time.RFC3339))
+		}
+		f.end = at
+	}
+	f.align, f.end = true, f.end.UTC()
+	return nil
+}

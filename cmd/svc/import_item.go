@@ -1,0 +1,110 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"svc"
+	"svc/cmd/svc/accesslog"
+)
+
+// pageItem is one item of a batch (decision 36).
+type pageItem struct {
+	Type       string      `json:"type"`
+	ID         string      `json:"id"`
+	Ts         time.Time   `json:"ts"`
+	DistinctID string      `json:"distinctId"`
+	URL        string      `json:"url,omitempty"`
+	Path       string      `json:"path"`
+	Referrer   string      `json:"referrer,omitempty"`
+	Context    pageContext `json:"context"`
+}
+
+type pageContext struct {
+	IP        string `json:"ip"`
+	UserAgent string `json:"userAgent"`
+}
+
+// itemBuilder makes items of the lines of one log; it counts the lines, since a
+// line's number is part of its item's id.
+type itemBuilder struct {
+	shift time.Duration
+	site  string
+	lines int64
+}
+
+// next takes the next line of the log and returns its item as JSON, with its
+// visitor; nil for a line that is no page view, which is counted.
+func (b *itemBuilder) next(raw []byte, line accesslog.Line, ok bool, totals *importTotals) (encoded []byte, visitor string) {
+	b.lines++
+	switch {
+	case !ok:
+		totals.malformed.Add(1)
+		return nil, ""
+	case !line.IsPageView():
+		totals.skipped.Add(1)
+		return nil, ""
+	}
+	visitor = line.Visitor()
+	item := pageItem{
+		Type: "page", ID: lineID(b.lines, raw), Ts: line.Time.Add(b.shift).UTC(),
+		DistinctID: visitor, Path: line.Path(),
+		// A log says "-" of what it does not know. The user agent is sent so
+		// too: without one, the event would get this program's own.
+		Context: pageContext{IP: line.Address, UserAgent: line.UserAgent},
+	}
+	if b.site != "" || line.HasQuery() {
+		item.URL = b.site + line.Target
+	}
+	if line.Referrer != "-" {
+		item.Referrer = line.Referrer
+	}
+	encoded, err := json.Marshal(item)
+	if err != nil { // only a time outside the years 0 to 9999 cannot be encoded
+		totals.malformed.Add(1)
+		return nil, ""
+	}
+	return encoded, visitor
+}
+
+// lineID returns the id of a line's event. The same line of the same file has
+// the same id in every import.
+func lineID(number int64, raw []byte) string {
+	hash := sha256.New()
+	hash.Write(strconv.AppendInt(nil, number, 10))
+	hash.Write([]byte{'\n'})
+	hash.Write(raw)
+	return "log_" + hex.EncodeToString(hash.Sum(nil)[:16])
+}
+
+// importBatch is the body of one request, growing.
+type importBatch struct {
+	body  []byte
+	items int64
+}
+
+// batchFrame is what stands around the items.
+const (
+	batchHead = `{"items":[`
+	batchTail = `]}`
+)
+
+// fits says whether an item may be added: a request stays under its limits
+// even before it is compressed.
+func (b *importBatch) fits(item []byte) bool {
+	return b.items == 0 || b.items < svc.MaxBatchItems && len(b.body)+len(item)+len(batchTail)+1 <= svc.MaxRequestBytes-1024
+}
+
+// add appends an item.
+func (b *importBatch) add(item []byte) {
+	if b.items == 0 {
+		b.body = append(b.body, batchHead...)
+	} else {
+		b.body = append(b.body, ',')
+	}
+	b.body = append(b.body, item...)
+	b.items++
+}

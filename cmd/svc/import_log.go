@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"svc"
+	"svc/cmd/svc/accesslog"
+)
+
+// importSenders is how many requests are under way at once. The lines of one
+// visitor always take the same way, so that they arrive in the log's order.
+const importSenders = 4
+
+// logSurvey is what a first pass over a log finds.
+type logSurvey struct {
+	lines       int64
+	first, last time.Time // of the first and the last line that has a time
+	latest      time.Time // servers write a line when its request ends, so the last is not always the latest
+}
+
+func surveyLog(ctx context.Context, name string) (survey logSurvey, err error) {
+	err = eachLine(ctx, name, func(_ []byte, line accesslog.Line, ok bool) error {
+		survey.lines++
+		if !ok {
+			return nil
+		}
+		if survey.first.IsZero() {
+			survey.first = line.Time
+		}
+		survey.last = line.Time
+		if line.Time.After(survey.latest) {
+			survey.latest = line.Time
+		}
+		return nil
+	})
+	return survey, err
+}
+
+// eachLine calls do for every line of a log, until do fails or ctx ends.
+func eachLine(ctx context.Context, name string, do func(raw []byte, line accesslog.Line, ok bool) error) error {
+	reader, err := accesslog.Open(name)
+	if err != nil {
+		return err
+	}
+	for err == nil {
+		var raw []byte
+		if raw, err = reader.Next(); err == nil {
+			line, ok := accesslog.Parse(raw)
+			if err = do(raw, line, ok); err == nil {
+				err = ctx.Err()
+			}
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return errors.Join(err, reader.Close())
+}
+
+// importAccessLog replays a log and prints what became of its lines.
+func importAccessLog(ctx context.Context, flags importFlags, stdout, stderr io.Writer) error {
+	survey, err := surveyLog(ctx, flags.file)
+	if err != nil {
+		return err
+	}
+	if survey.last.IsZero() {
+		return fmt.Errorf("%s has no line in the combined format of Apache and nginx", flags.file)
+	}
+	var shift time.Duration
+	if flags.align {
+		shift = flags.end.Sub(survey.last)
+	}
+	announce(stderr, flags, survey, shift)
+
+	var totals importTotals
+	started := time.Now()
+	progress := newProgress(stderr, survey.lines, &totals)
+	err = replayLog(ctx, flags, shift, &totals, progress)
+	progress.stop()
+	totals.print(stdout, time.Since(started))
+	return totals.verdict(ctx, err, flags)
+}
+
+// announce says what is about to be sent.
+func announce(w io.Writer, flags importFlags, survey logSurvey, shift time.Duration) {
+	stamp := func(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+	fmt.Fprintf(w, "%s: %d lines from %s to %s\n", flags.file, survey.lines, stamp(survey.first), stamp(survey.last))
+	if flags.align {
+		end := survey.last.Add(shift)
+		fmt.Fprintf(w, "shifted by %s: the last line falls at %s (--align-end %s repeats this import)\n", shift, stamp(end), stamp(end))
+	}
+	switch ahead := time.Until(survey.latest.Add(shift)).Round(time.Second); {
+	case ahead > svc.FutureTolerance:
+		fmt.Fprintf(w, "warning: the log reaches %s into the future; the server moves what is more than %s ahead back to its own time\n", ahead, svc.FutureTolerance)
+	case ahead > 0:
+		fmt.Fprintf(w, "the log's latest time is %s ahead; ranges that end now hold all of it by then\n", ahead)
+	}
+}
+
+// replayLog reads the log once more and hands every page view to the sender of
+// its visitor. When ctx ends, it waits for the requests that are under way.
+func replayLog(ctx context.Context, flags importFlags, shift time.Duration, totals *importTotals, progress *importProgress) error {
+	group, ctx := errgroup.WithContext(ctx)
+	client := newIngestClient(flags.url, flags.key, progress)
+	batches := make([]*importBatch, importSenders)
+	lanes := make([]chan *importBatch, importSenders)
+	for i := range lanes {
+		lane := make(chan *importBatch)
+		batches[i], lanes[i] = &importBatch{}, lane
+		group.Go(func() error { return client.sendAll(ctx, lane, totals) })
+	}
+	hand := func(lane int) error {
+		select {
+		case lanes[lane] <- batches[lane]:
+			batches[lane] = &importBatch{}
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	group.Go(func() error {
+		defer func() {
+			for _, lane := range lanes {
+				close(lane)
+			}
+		}()
+		builder := itemBuilder{shift: shift, site: flags.site}
+		seed := maphash.MakeSeed()
+		err := eachLine(ctx, flags.file, func(raw []byte, line accesslog.Line, ok bool) error {
+			item, visitor := builder.next(raw, line, ok, totals)
+			if item == nil {
+				return nil
+			}
+			lane := int(maphash.String(seed, visitor) % importSenders)
+			if !batches[lane].fits(item) {
+				if err := hand(lane); err != nil {
+					return err
+				}
+			}
+			batches[lane].add(item)
+			return nil
+		})
+		for lane := range lanes {
+			if err == nil && batches[lane].items > 0 {
+				err = hand(lane)
+			}
+		}
+		return err
+	})
+	return group.Wait()
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"time"
+
+	"svc"
+)
+
+const (
+	// importRequestTime bounds one request. The server itself answers 503 when
+	// its log does not acknowledge within 10 s.
+	importRequestTime = 30 * time.Second
+	// importPatience is how long a batch is tried before the import fails.
+	importPatience = time.Minute
+	// firstPause and longestPause bound the wait before a retry where the
+	// server names none.
+	firstPause   = 250 * time.Millisecond
+	longestPause = 10 * time.Second
+	// maxAnswerBytes bounds what is read of an answer: 1000 rejections.
+	maxAnswerBytes = 1 << 20
+)
+
+// notices takes what a person should know meanwhile.
+type notices interface{ notice(text string) }
+
+// ingestClient sends batches to one server.
+type ingestClient struct {
+	url     string
+	key     svc.Secret
+	http    *http.Client
+	notices notices
+}
+
+func newIngestClient(url string, key svc.Secret, notices notices) *ingestClient {
+	transport := &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		MaxIdleConnsPerHost: importSenders,
+		IdleConnTimeout:     importPatience,
+	}
+	return &ingestClient{
+		url: url + "/api/v1/batch", key: key, notices: notices,
+		http: &http.Client{Transport: transport, Timeout: importRequestTime},
+	}
+}
+
+// sendAll sends batches in order until the lane is closed or one is refused. A
+// batch whose sending was begun is finished even if ctx ends meanwhile.
+func (c *ingestClient) sendAll(ctx context.Context, lane <-chan *importBatch, totals *importTotals) error {
+	for batch := range lane {
+		if err := c.send(ctx, batch, totals); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ingestAnswer is the part of an answer that counts, of success and refusal.
+type ingestAnswer struct {
+	Accepted int64           `json:"accepted"`
+	Rejected []svc.Rejection `json:"rejected"`
+	Detail   string          `json:"detail"`
+}
+
+// send sends one batch, again after a pause where another attempt may help.
+// Repeating is safe: the server knows the ids of what it took already.
+func (c *ingestClient) send(ctx context.Context, batch *importBatch, totals *importTotals) error {
+	body, err := squeeze(batch.body)
+	if err != nil {
+		return err
+	}
+	pause, deadline := firstPause, time.Now().Add(importPatience)
+	for {
+		answer, again, err := c.post(ctx, body)
+		if err == nil {
+			totals.note(answer, batch.items)
+			return nil
+		}
+		if again == noRetry || time.Now().After(deadline) {
+			return err
+		}
+		wait := min(max(again, pause+rand.N(pause)), longestPause) //nolint:gosec // spreads retries, no secret
+		c.notices.notice(fmt.Sprintf("%v; trying again in %s", err, wait.Round(10*time.Millisecond)))
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		pause *= 2
+	}
+}
+
+// noRetry says that another attempt would meet the same refusal.
+const noRetry time.Duration = -1
+
+// post makes one attempt. Where it fails, again says how long the server wants
+// to be left alone, or noRetry.
+func (c *ingestClient) post(ctx context.Context, body []byte) (answer ingestAnswer, again time.Duration, err error) {
+	// An interrupt does not cut a request short: its outcome would be unknown.
+	request, err := http.NewRequestWithContext(context.WithoutCancel(ctx), http.MethodPost, c.url, bytes.NewReader(body))
+	if err != nil {
+		return answer, noRetry, err
+	}
+	request.Header.Set("Authorization", "Bearer "+c.key.Reveal())
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Content-Encoding", "gzip")
+	response, err := c.http.Do(request)
+	if err != nil {
+		return answer, 0, fmt.Errorf("the server does not answer: %w", err)
+	}
+	defer response.Body.Close() //nolint:errcheck // nothing is left to read
+	content, err := io.ReadAll(io.LimitReader(response.Body, maxAnswerBytes))
+	if err != nil {
+		return answer, 0, fmt.Errorf("reading the server's answer: %w", err)
+	}
+	decoded := json.Unmarshal(content, &answer)
+	switch status := response.StatusCode; {
+	case status == http.StatusAccepted && decoded == nil:
+		return answer, 0, nil
+	case status == http.StatusBadRequest && len(answer.Rejected) > 0:
+		return answer, 0, nil // every item was judged, none was taken
+	case status == http.StatusTooManyRequests, status >= http.StatusInternalServerError && status != http.StatusNotImplemented:
+		return answer, retryAfter(response.Header), refusal(response, answer)
+	}
+	return answer, noRetry, refusal(response, answer)
+}
+
+// refusal tells a person what the server said, and what may be done.
+func refusal(response *http.Response, answer ingestAnswer) error {
+	text := "the server answered " + response.Status
+	if answer.Detail != "" {
+		text += ": " + answer.Detail
+	}
+	switch response.StatusCode {
+	case http.StatusUnauthorized:
+		text += " Is the key one of this server's?"
+	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusOK:
+		text += " Does --url name the service?"
+	}
+	return errors.New(text)
+}
+
+// retryAfter returns how long the server asks to wait, 0 where it does not.
+func retryAfter(header http.Header) time.Duration {
+	seconds, err := strconv.Atoi(header.Get("Retry-After"))
+	if err != nil || seconds < 0 {
+		return 0
+	}
+	return time.Duration(seconds) * time.Second
+}
+
+// squeeze closes the body of a batch and compresses it.
+func squeeze(body []byte) ([]byte, error) {
+	var out bytes.Buffer
+	zip := gzip.NewWriter(&out)
+	_, err := zip.Write(body)
+	if err == nil {
+		_, err = io.WriteString(zip, batchTail)
+	}
+	if err = errors.Join(err, zip.Close()); err != nil {
+		return nil, fmt.Errorf("compressing a batch: %w", err)
+	}
+	return out.Bytes(), nil
+}

@@ -1,0 +1,80 @@
+// Command svc is the whole service in one binary: the server, the operator's
+// commands, and the importers. `svc help` lists them.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// command is one sub-command.
+type command struct {
+	name, summary string
+	run           func(ctx context.Context, args []string, stdout, stderr io.Writer) error
+}
+
+func commands() []command {
+	return []command{
+		{"serve", "run the server (the default)", runServe},
+		{"admin", "operator's commands: organizations, members, tokens, console sessions", runAdmin},
+		{"import", "replay files into the ingest path", runImport},
+		{"config", "print the effective configuration, secrets masked", runConfig},
+		{"routes", "print the route table", runRoutes},
+		{"version", "print the version", runVersion},
+	}
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := dispatch(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
+		if !errors.Is(err, errUsage) {
+			fmt.Fprintln(os.Stderr, "svc:", err)
+		}
+		stop()
+		os.Exit(exitCode(err))
+	}
+}
+
+// errUsage is the error of a call whose words are off; the help has been shown.
+var errUsage = errors.New("usage")
+
+func exitCode(err error) int {
+	if errors.Is(err, errUsage) {
+		return 2
+	}
+	return 1
+}
+
+// dispatch runs the sub-command that args name.
+func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	name := "serve"
+	if len(args) > 0 {
+		name, args = args[0], args[1:]
+	}
+	if name == "help" || name == "-h" || name == "--help" {
+		usage(stdout)
+		return nil
+	}
+	for _, c := range commands() {
+		if c.name == name {
+			return c.run(ctx, args, stdout, stderr)
+		}
+	}
+	fmt.Fprintf(stderr, "svc: there is no command %q\n\n", name)
+	usage(stderr)
+	return errUsage
+}
+
+func usage(w io.Writer) {
+	fmt.Fprint(w, "svc takes in events of applications and answers questions about them.\n\nUsage: svc <command> [arguments]\n\n")
+	for _, c := range commands() {
+		fmt.Fprintf(w, "  %-8s %s\n", c.name, c.summary)
+	}
+	fmt.Fprint(w, "\nEvery command explains itself with --help. The server is configured by\nenvironment variables only; `svc config --help` lists them.\n")
+}

@@ -1,0 +1,332 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	nethttp "net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"svc"
+	"svc/actors"
+	"svc/cluster"
+	"svc/http"
+	"svc/http/admin"
+	"svc/http/api"
+	"svc/storage/chdb"
+	"svc/storage/clickhouse"
+	"svc/storage/datadir"
+	"svc/storage/geo"
+	"svc/storage/kafka"
+	"svc/storage/vault"
+)
+
+// apiRevision is the date of the API's last addition (X-API-Revision).
+const apiRevision = "2026-11-20"
+
+// Names on the log.
+const (
+	ingestTopic = "ingest"
+	intakeGroup = "intake"
+)
+
+// node is a whole server: everything that `svc serve` runs, wired.
+type node struct {
+	config Config
+	logger *slog.Logger
+	now    func() time.Time
+	chance actors.Chance
+
+	dir       *datadir.Dir
+	vault     *vault.Vault
+	broker    *kafka.Broker
+	engine    *chdb.Engine
+	db        *clickhouse.DB
+	places    *geo.DB
+	topic     *kafka.Topic
+	producer  *kafka.Producer
+	consumer  *kafka.Consumer
+	retention *kafka.Retention
+
+	registry   *prometheus.Registry
+	ownership  *actors.Ownership
+	collectors *actors.Collectors
+	sink       *actors.Sink
+	stream     *actors.Stream
+	cluster    *cluster.Cluster
+	sweeper    *cluster.Sweeper
+	identity   *actors.Identity
+	apps       *actors.Applications
+
+	public, operator *http.Server
+	// publicAddr is known once the listener is bound.
+	publicAddr net.Addr
+}
+
+// openNode opens everything that must be there before anything runs, in the
+// order in which each needs the one before. What was opened is closed by close,
+// also after an error.
+func openNode(ctx context.Context, config Config, logger *slog.Logger) (n *node, err error) {
+	n = &node{config: config, logger: logger, now: time.Now, chance: newChance(), registry: prometheus.NewRegistry()}
+	n.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	for _, step := range []struct {
+		doing string
+		open  func(ctx context.Context) error
+	}{
+		{"opening the data directory", n.openDir},
+		{"opening the log", n.openLog},
+		{"opening the store", n.openStore},
+		{"opening the places", n.openPlaces},
+		{"wiring the actors", n.wireActors},
+		{"loading the ingest keys", func(ctx context.Context) error { return n.collectors.Load(ctx, n.db) }},
+		{"wiring the listeners", n.wireHTTP},
+	} {
+		if err := step.open(ctx); err != nil {
+			return n, fmt.Errorf("%s: %w", step.doing, err)
+		}
+	}
+	return n, nil
+}
+
+func (n *node) openDir(context.Context) (err error) {
+	if n.dir, err = datadir.Open(n.config.DataDir); err != nil {
+		return err
+	}
+	n.vault, err = vault.Open(n.config.MasterKey, n.dir.Join("vault.key"))
+	return err
+}
+
+func (n *node) openLog(ctx context.Context) (err error) {
+	brokers := n.config.KafkaBrokers
+	if len(brokers) == 0 {
+		n.broker, err = kafka.OpenBroker(kafka.BrokerConfig{
+			Dir: n.dir.Join("log"), Sync: n.config.LogSync == syncAlways, Topic: ingestTopic, Partitions: n.config.Partitions, Logger: n.logger,
+		})
+		if err != nil {
+			return err
+		}
+		brokers = n.broker.Addrs()
+	}
+	n.topic, err = kafka.NewTopic(kafka.TopicConfig{Brokers: brokers, Topic: ingestTopic, Partitions: n.config.Partitions})
+	if err != nil {
+		return err
+	}
+	if err := n.topic.Ensure(ctx); err != nil {
+		return err
+	}
+	n.producer, err = kafka.NewProducer(kafka.ProducerConfig{Brokers: brokers, Topic: ingestTopic, Partitions: n.config.Partitions, Logger: n.logger})
+	if err != nil {
+		return err
+	}
+	n.consumer, err = kafka.NewConsumer(kafka.ConsumerConfig{
+		Brokers: brokers, Topic: ingestTopic, Group: intakeGroup, UserData: []byte(n.nodeAddr()), Handler: streamHandler{n}, Logger: n.logger,
+		Gather: n.config.FlushInterval / gatherShare,
+		Gap: func(partition int, from, to int64) {
+			n.logger.Error("the log lost records that were not stored", "partition", partition, "from", from, "to", to)
+		},
+	})
+	n.retention = &kafka.Retention{
+		Topic: n.topic, Consumer: n.consumer, Partitions: n.config.Partitions, Keep: n.config.LogRetention,
+		Every: time.Minute, Now: n.now, Logger: n.logger,
+	}
+	return err
+}
+
+// gatherShare is the part of the flush interval for which records of one
+// partition are gathered before they are read.
+const gatherShare = 10
+
+// nodeAddr names this node to the group; a node alone is named by its folder.
+func (n *node) nodeAddr() string {
+	if n.config.NodeAddr != "" {
+		return n.config.NodeAddr
+	}
+	return n.dir.Join("")
+}
+
+// streamHandler lets the consumer be made before the stream that it feeds.
+type streamHandler struct{ node *node }
+
+func (h streamHandler) Assigned(ctx context.Context, a svc.LogAssignment) (map[int]int64, error) {
+	return h.node.stream.Assigned(ctx, a)
+}
+
+func (h streamHandler) Records(ctx context.Context, partition int, records []svc.LogRecord, highWater int64) error {
+	return h.node.stream.Records(ctx, partition, records, highWater)
+}
+
+func (h streamHandler) Revoked(generation int32) { h.node.stream.Revoked(generation) }
+
+func (n *node) openStore(ctx context.Context) error {
+	config := clickhouse.Config{DSN: n.config.ClickHouseDSN, Durable: n.config.LogSync == syncAlways, Logger: n.logger}
+	if config.DSN == "" {
+		library, err := chdb.FindLibrary(n.config.ChdbLib)
+		if err != nil {
+			return err
+		}
+		if n.engine, err = chdb.Open(ctx, chdb.Config{Library: library, Dir: n.dir.Join("store"), Logger: n.logger}); err != nil {
+			return err
+		}
+		config.Engine = n.engine
+	}
+	var err error
+	n.db, err = clickhouse.Open(ctx, config)
+	return err
+}
+
+func (n *node) openPlaces(context.Context) error {
+	country, err := geo.FindCountryDB()
+	if err != nil {
+		return err
+	}
+	n.places, err = geo.Open(country, n.config.GeoDB)
+	return err
+}
+
+// maxBlockRows is the size of the open block from which reading the log waits.
+const maxBlockRows = 200_000
+
+// placeCache is how many addresses a partition remembers.
+const placeCache = 4096
+
+func (n *node) wireActors(context.Context) (err error) {
+	n.ownership, n.collectors = &actors.Ownership{}, actors.NewCollectors()
+	n.sink = actors.NewSink(actors.SinkConfig{
+		Store: blockStore{n.db}, Log: n.consumer, Interval: n.config.FlushInterval, MaxRows: maxBlockRows, Now: n.now,
+		NewBlockID: n.newBlockID, Metrics: actors.NewSinkMetrics(n.registry), Logger: n.logger,
+	})
+	limits := actors.Limits{Default: n.config.RateLimit, Query: min(n.config.RateLimit, svc.QueryPerMinute)}
+	n.cluster, err = cluster.New(cluster.Config{
+		Kinds: actors.Kinds(actors.Deps{
+			Store: n.db, Collectors: n.collectors, Sink: n.sink, Limits: limits, Now: n.now, Logger: n.logger,
+			Intake:  actors.NewIntakeMetrics(n.registry),
+			Locator: func() actors.Locator { return located{geo.NewCache(n.places, placeCache)} },
+		}),
+		Partitions: n.config.Partitions, Placement: n.ownership, Logger: n.logger, Metrics: cluster.NewMetrics(n.registry),
+	})
+	if err != nil {
+		return err
+	}
+	n.stream = actors.NewStream(actors.StreamConfig{
+		Partitions: n.config.Partitions, Ownership: n.ownership, Actors: n.cluster, Sink: n.sink, Log: n.consumer,
+		History: history{n.db}, Evict: n.cluster.Evict, Now: n.now, Logger: n.logger,
+	})
+	n.sweeper = &cluster.Sweeper{Cluster: n.cluster, Store: wakeups{n.db}, Every: 5 * time.Second, Logger: n.logger, Now: n.now}
+	n.identity = &actors.Identity{Actors: n.cluster, Chance: n.chance, Now: n.now}
+	n.apps = &actors.Applications{Actors: n.cluster, Chance: n.chance, Now: n.now}
+	return nil
+}
+
+func (n *node) wireHTTP(context.Context) error {
+	key, err := n.vault.Key("cursors")
+	if err != nil {
+		return err
+	}
+	routes := n.routes()
+	handler, err := http.New(http.Config{
+		Routes: routes, Authority: n.identity, Applications: n.apps, Auditor: n.db,
+		Replays: &actors.Replays{Actors: n.cluster}, Cursors: svc.NewCursors(key), Now: n.now,
+		PublicURL: n.config.PublicURL, Revision: apiRevision, ConcurrentQueries: n.concurrentQueries(),
+		Logger: n.logger, Registerer: n.registry,
+	})
+	if err != nil {
+		return err
+	}
+	if n.public, err = http.NewServer(n.config.HTTPAddr, handler, n.logger); err != nil {
+		return err
+	}
+	n.operator, err = http.NewServer(n.config.AdminAddr, n.adminHandler(), n.logger)
+	return err
+}
+
+// concurrentQueries is the limit of one token; it goes with the rate limit.
+func (n *node) concurrentQueries() int {
+	if n.config.RateLimit == 0 {
+		return 0
+	}
+	return svc.ConcurrentQueries
+}
+
+// routes is the whole table of this node.
+func (n *node) routes() []http.Route {
+	ports := api.Ports{
+		Organizations: n.identity, Members: n.identity, Tokens: n.identity, Apps: n.apps, Keys: n.apps,
+		Analytics: analytics{n.db}, Presence: presence{n.db, n.now}, Events: events{n.db},
+		Limits: api.Limits{
+			PerMinute: n.config.RateLimit, AnalyticsPerMinute: min(n.config.RateLimit, svc.QueryPerMinute), ConcurrentQueries: n.concurrentQueries(),
+		},
+	}
+	collect := &api.Collect{
+		Collectors: n.collectors, Log: logProducer{n.producer}, Partitions: n.config.Partitions, Now: n.now,
+		Metrics: api.NewCollectMetrics(n.registry),
+	}
+	return append(api.Routes(ports), collect.Routes()...)
+}
+
+func (n *node) adminHandler() nethttp.Handler {
+	n.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "svc_ingest_lag_records", Help: "Records of the log that are not stored yet.",
+	}, func() float64 { return float64(n.lag()) }))
+	return admin.New(admin.Config{
+		Gatherer: n.registry, Operator: n.identity, Now: n.now,
+		Checks: []admin.Check{
+			{Name: "partitions", Ready: func(context.Context) error {
+				if n.ownership.Partitions() == 0 {
+					return errors.New("this node owns no partition of the log yet")
+				}
+				return nil
+			}},
+			{Name: "store", Ready: n.db.Ping},
+			{Name: "lag", Ready: func(context.Context) error {
+				if lag := n.lag(); lag > lagBound {
+					return fmt.Errorf("%d records of the log are not stored yet", lag)
+				}
+				return nil
+			}},
+		},
+	})
+}
+
+// lagBound is the number of records of the log from which the node is not ready.
+const lagBound = 100_000
+
+// lagTime bounds the look at the log's ends.
+const lagTime = 2 * time.Second
+
+// lag returns how many records of the log are not stored; -1 where the log does
+// not answer.
+func (n *node) lag() int64 {
+	ctx, cancel := context.WithTimeout(context.Background(), lagTime)
+	defer cancel()
+	behind, err := n.consumer.Lag(ctx)
+	if err != nil {
+		return -1
+	}
+	var sum int64
+	for _, records := range behind {
+		sum += records
+	}
+	return sum
+}
+
+// close gives everything free that openNode opened, the last first.
+func (n *node) close() error {
+	var problems []error
+	closeOne := func(opened bool, close func() error) {
+		if opened {
+			problems = append(problems, close())
+		}
+	}
+	closeOne(n.places != nil, n.places.Close)
+	closeOne(n.db != nil, n.db.Close)
+	closeOne(n.engine != nil, n.engine.Close)
+	closeOne(n.topic != nil, func() error { n.topic.Close(); return nil })
+	closeOne(n.broker != nil, n.broker.Close)
+	closeOne(n.dir != nil, n.dir.Close)
+	return errors.Join(problems...)
+}

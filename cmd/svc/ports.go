@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"time"
+
+	"svc"
+	"svc/actors"
+	"svc/cluster"
+	"svc/storage/clickhouse"
+	"svc/storage/geo"
+	"svc/storage/kafka"
+)
+
+// The types below fit the folders' interfaces to each other: http, actors and
+// storage never see one another.
+
+// logProducer is the ingest path's view of the log.
+type logProducer struct{ *kafka.Producer }
+
+// produceRetry is what clients are told to wait when the log does not answer.
+const produceRetry = time.Second
+
+func (l logProducer) Produce(ctx context.Context, parts []svc.Part) error {
+	err := l.Producer.Produce(ctx, parts)
+	if errors.Is(err, kafka.ErrUnavailable) {
+		return svc.Unavailable("The log", produceRetry)
+	}
+	return err
+}
+
+// blockStore is the sink's view of the store.
+type blockStore struct{ *clickhouse.DB }
+
+func (s blockStore) NewBlock() actors.Block { return block{s.DB.NewBlock()} }
+
+func (s blockStore) Insert(ctx context.Context, token string, id uint64, b actors.Block) error {
+	return s.DB.Insert(ctx, token, id, b.(block).Block)
+}
+
+type block struct{ *clickhouse.Block }
+
+func (b block) Append(row *svc.EventRow) {
+	_ = b.Block.Append(&clickhouse.Row{
+		Event: &row.Event, Environment: row.EnvironmentNumber, SessionStarted: time.UnixMilli(row.SessionStartedMs),
+		Bounce: row.Bounce, DurationMs: row.DurationMs, EngagedMs: row.EngagedMs, RetentionDays: row.RetentionDays,
+	})
+}
+
+// history is the stream's view of the store.
+type history struct{ *clickhouse.DB }
+
+func (h history) OpenSessions(ctx context.Context, since time.Time, exceptBlock uint64, yield func(svc.OpenSession) bool) error {
+	return h.DB.OpenSessions(ctx, since, exceptBlock, func(row clickhouse.SessionRow) bool {
+		return yield(svc.OpenSession{Session: row.Session, Environment: row.Environment, DistinctID: row.DistinctID, AnonymousID: row.AnonymousID})
+	})
+}
+
+// located gives an intake a cache of its own in front of the places.
+type located struct{ *geo.Cache }
+
+func (l located) Locate(ip netip.Addr) (country, region, city string) {
+	place := l.Cache.Locate(ip)
+	return place.Country, place.Region, place.City
+}
+
+// wakeups is the sweeper's view of the store.
+type wakeups struct{ *clickhouse.DB }
+
+func (w wakeups) Due(ctx context.Context, at time.Time, limit int) ([]cluster.Due, error) {
+	found, err := w.DB.Due(ctx, at, limit)
+	due := make([]cluster.Due, 0, len(found))
+	for _, wake := range found {
+		due = append(due, cluster.Due{Kind: wake.Kind, Identity: wake.Identity, Name: wake.Name})
+	}
+	return due, err
+}
+
+// analytics is http's view of the store's answers. Applications have no goals
+// yet, so none are passed.
+type analytics struct{ db *clickhouse.DB }
+
+func (a analytics) Overview(ctx context.Context, scope svc.AnalyticsScope) (svc.Overview, error) {
+	return a.db.Overview(ctx, scope, nil)
+}
+
+func (a analytics) Timeseries(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, interval svc.Interval) (svc.Series, error) {
+	return a.db.Timeseries(ctx, scope, metric, interval, nil)
+}
+
+// presence is http's view of who is there now.
+type presence struct {
+	db  *clickhouse.DB
+	now func() time.Time
+}
+
+func (p presence) Live(ctx context.Context, env svc.Environment) (svc.Live, error) {
+	return p.db.Live(ctx, env, p.now())
+}
+
+// events is http's view of the feed.
+type events struct{ *clickhouse.DB }
+
+func (e events) Names(ctx context.Context, query svc.EventNamesQuery) (svc.EventNames, error) {
+	return e.DB.Names(ctx, query, nil)
+}

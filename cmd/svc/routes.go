@@ -1,0 +1,41 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"svc/http/api"
+)
+
+// runRoutes prints the route table; it needs no server.
+func runRoutes(_ context.Context, args []string, stdout, stderr io.Writer) error {
+	flags := flag.NewFlagSet("routes", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.Usage = func() {
+		fmt.Fprint(stderr, "Usage: svc routes\n\nPrints every route with its surface, scope, permission, module and effect.\n")
+	}
+	if err := flags.Parse(args); err != nil {
+		return errUsage
+	}
+	collect := &api.Collect{Now: time.Now, Metrics: api.NewCollectMetrics(prometheus.NewRegistry())}
+	table := tabwriter.NewWriter(stdout, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(table, "SURFACE\tMETHOD\tPATH\tOPERATION\tSCOPE\tPERMISSION\tMODULE\tEFFECT")
+	for _, route := range append(api.Routes(api.Ports{}), collect.Routes()...) {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", route.Surface, route.Method, route.Pattern(), route.Operation,
+			dash(route.Scope), dash(route.Permission), dash(route.Module), route.Effect)
+	}
+	return table.Flush()
+}
+
+func dash[T ~string](value T) string {
+	if value == "" {
+		return "-"
+	}
+	return string(value)
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+)
+
+// runServe runs the server until ctx ends.
+func runServe(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	flags := flag.NewFlagSet("serve", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.Usage = func() {
+		fmt.Fprint(stderr, "Usage: svc serve\n\nRuns the server. It is configured by environment variables only; `svc config --help`\nlists them. With none set it runs on this machine alone, with an embedded log and an\nembedded store in ./data.\n")
+	}
+	if err := flags.Parse(args); err != nil {
+		return errUsage
+	}
+	config, err := loadConfig(os.LookupEnv)
+	if err != nil {
+		return err
+	}
+	logger := slog.New(slog.NewJSONHandler(stderr, &slog.HandlerOptions{Level: config.LogLevel}))
+	return serve(ctx, config, logger, stdout)
+}
+
+// serve opens a node, runs it, prints the first start's secrets, and closes it.
+func serve(ctx context.Context, config Config, logger *slog.Logger, stdout io.Writer) (err error) {
+	n, err := openNode(ctx, config, logger)
+	defer func() {
+		if n != nil {
+			err = errors.Join(err, n.close())
+		}
+	}()
+	if err != nil {
+		return err
+	}
+	return n.run(ctx, stdout)
+}
+
+// part is a component that runs until its context ends.
+type part struct {
+	name string
+	run  func(ctx context.Context) error
+}
+
+// run starts the parts in an order in which each finds what it needs, and stops
+// them in the reverse one, each after the one before has ended:
+//
+//   - the listeners first, so that no new request is accepted while those under
+//     way are answered;
+//   - the sweeper and the retention, which only add work;
+//   - the sink before the consumer, since its last block is committed in the
+//     generation that the consumer still holds;
+//   - the consumer before the actors, since it hands them records;
+//   - the producer last of those that use the log: requests under way still
+//     produce.
+func (n *node) run(ctx context.Context, stdout io.Writer) error {
+	parts := []part{
+		{"producer", n.producer.Run},
+		{"actors", n.cluster.Run},
+		{"consumer", n.consumer.Run},
+		{"sink", n.sink.Run},
+		{"retention", n.retention.Run},
+		{"sweeper", n.sweeper.Run},
+		{"operator's listener", n.operator.Run},
+		{"public listener", n.public.Run},
+		{"greeting", func(ctx context.Context) error { return n.greet(ctx, stdout) }},
+	}
+	return runParts(ctx, parts, n.logger)
+}
+
+// runParts runs parts until ctx ends or one fails, then stops the last first.
+func runParts(ctx context.Context, parts []part, logger *slog.Logger) error {
+	failed := make(chan error, len(parts))
+	stops := make([]func(), 0, len(parts))
+	for _, p := range parts {
+		partCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		var done sync.WaitGroup
+		done.Go(func() {
+			if err := p.run(partCtx); err != nil && partCtx.Err() == nil {
+				failed <- fmt.Errorf("%s: %w", p.name, err)
+			} else if err != nil {
+				logger.Warn("part ended with an error", "part", p.name, "error", err)
+			}
+		})
+		stops = append(stops, func() { cancel(); done.Wait() })
+	}
+	var cause error
+	select {
+	case <-ctx.Done():
+		logger.Info("stopping")
+	case cause = <-failed:
+		logger.Error("stopping after a failure", "error", cause)
+	}
+	for i := len(stops) - 1; i >= 0; i-- {
+		stops[i]()
+	}
+	return cause
+}
