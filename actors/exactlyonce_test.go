@@ -181,7 +181,7 @@ func (w *world) produce(now time.Time) {
 		if _, again := w.sent[id]; again {
 			name = "page_view"
 		}
-		at := now.Add(-time.Duration(w.rng.IntN(40*24*60)) * time.Minute)
+		at := now.Add(-time.Duration(w.rng.IntN(40*24*3600*1000)) * time.Millisecond)
 		value, _ = protos.AppendRecord(value, &protos.Event{
 			Environment: 1, Id: id, DistinctId: visitor, Name: name, TsMs: at.UnixMilli(), ReceivedMs: now.UnixMilli(),
 		})
