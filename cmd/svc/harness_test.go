@@ -1,0 +1,215 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	nethttp "net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+)
+
+// server is a whole node in this process, over a data directory of its own.
+type server struct {
+	t       *testing.T
+	node    *node
+	dir     string
+	boot    bootstrap
+	output  *lockedBuffer
+	stopped func()
+}
+
+// lockedBuffer is what the server prints.
+type lockedBuffer struct {
+	mu     sync.Mutex
+	buffer bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.String()
+}
+
+// patience bounds every wait of these tests; it is long because CI is slow.
+const patience = 60 * time.Second
+
+// startServer starts a node over dir; env overrides the configuration.
+func startServer(t *testing.T, dir string, env map[string]string) *server {
+	t.Helper()
+	values := map[string]string{
+		"SVC_HTTP_ADDR": "127.0.0.1:0", "SVC_ADMIN_ADDR": "127.0.0.1:0", "SVC_DATA_DIR": dir, "SVC_RATE_LIMIT": "0",
+		"SVC_BOOTSTRAP_FILE": filepath.Join(dir, "bootstrap.json"), "SVC_PARTITIONS": "4", "SVC_FLUSH_INTERVAL": "100ms",
+	}
+	maps.Copy(values, env)
+	config, err := loadConfig(func(name string) (string, bool) { value, ok := values[name]; return value, ok })
+	if err != nil {
+		t.Fatal(err)
+	}
+	logs := &lockedBuffer{}
+	s := &server{t: t, dir: dir, output: &lockedBuffer{}}
+	ctx, cancel := context.WithCancel(context.Background())
+	n, err := openNode(ctx, config, slog.New(slog.NewTextHandler(logs, nil)))
+	if err != nil {
+		cancel()
+		_ = n.close()
+		t.Fatal(err)
+	}
+	s.node = n
+	ended := make(chan error, 1)
+	go func() { ended <- n.run(ctx, s.output) }()
+	s.stopped = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("the server ended with %v", err)
+		}
+		if err := n.close(); err != nil {
+			t.Errorf("closing the server: %v", err)
+		}
+		if t.Failed() {
+			t.Log(logs.String())
+		}
+	})
+	t.Cleanup(s.stopped)
+	eventually(t, "the server says that it serves", func() error {
+		if s.output.String() == "" {
+			return fmt.Errorf("it printed nothing; its log: %s", logs.String())
+		}
+		return nil
+	})
+	raw, err := os.ReadFile(values["SVC_BOOTSTRAP_FILE"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(raw, &s.boot); err != nil {
+		t.Fatal(err)
+	}
+	s.boot.URL = "http://" + n.publicAddr.String()
+	return s
+}
+
+// eventually repeats a check until it holds.
+func eventually(t *testing.T, what string, check func() error) {
+	t.Helper()
+	deadline := time.Now().Add(patience)
+	for {
+		err := check()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("waiting until %s: %v", what, err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// answer is what the server said.
+type answer struct {
+	status int
+	header nethttp.Header
+	body   []byte
+}
+
+// call sends one request.
+func (s *server) call(method, path, token string, body []byte, header map[string]string) answer {
+	s.t.Helper()
+	request, err := nethttp.NewRequestWithContext(context.Background(), method, s.boot.URL+path, bytes.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	if len(body) > 0 {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	for name, value := range header {
+		request.Header.Set(name, value)
+	}
+	response, err := nethttp.DefaultClient.Do(request)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return answer{response.StatusCode, response.Header, content}
+}
+
+// get reads a management path with the first token.
+func (s *server) get(path string) map[string]any {
+	s.t.Helper()
+	got := s.call("GET", path, s.boot.Token, nil, nil)
+	if got.status != 200 {
+		s.t.Fatalf("GET %s: %d %s", path, got.status, got.body)
+	}
+	return object(s.t, got.body)
+}
+
+func object(t *testing.T, body []byte) map[string]any {
+	t.Helper()
+	var out map[string]any
+	if err := json.Unmarshal(body, &out); err != nil {
+		t.Fatalf("decoding %s: %v", body, err)
+	}
+	return out
+}
+
+// send posts a batch with the production secret key and expects all accepted.
+func (s *server) send(items ...map[string]any) {
+	s.t.Helper()
+	body, err := json.Marshal(map[string]any{"items": items})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	got := s.call("POST", "/api/v1/batch", s.boot.Keys["production"].Secret, body, nil)
+	if got.status != 202 || object(s.t, got.body)["accepted"] != float64(len(items)) {
+		s.t.Fatalf("sending %d items: %d %s", len(items), got.status, got.body)
+	}
+}
+
+// settled waits until everything that was accepted is stored.
+func (s *server) settled() {
+	s.t.Helper()
+	eventually(s.t, "everything is stored", func() error {
+		if lag := s.node.lag(); lag != 0 {
+			return fmt.Errorf("%d records are not", lag)
+		}
+		return nil
+	})
+}
+
+const appPath = "/api/v1/apps/acme/web"
+
+// feed reads all events of production, page by page.
+func (s *server) feed(query string) []map[string]any {
+	s.t.Helper()
+	var all []map[string]any
+	for cursor := ""; ; {
+		page := s.get(appPath + "/events?limit=500" + query + cursor)
+		for _, row := range page["data"].([]any) {
+			all = append(all, row.(map[string]any))
+		}
+		next, more := page["nextCursor"].(string)
+		if !more {
+			return all
+		}
+		cursor = "&cursor=" + next
+	}
+}
