@@ -152,7 +152,7 @@ func (f *importFlags) chooseKey(key, bootstrap, environment string, lookup func(
 // readBootstrap returns the secret key of an environment from the file that the
 // first start wrote, and takes the server's URL from it where none was given.
 func (f *importFlags) readBootstrap(name, environment string) (string, error) {
-	content, err := os.ReadFile(name) //nolint:gosec // the operator names the file
+	content, err := os.ReadFile(name)
 	if err != nil {
 		return "", err
 	}

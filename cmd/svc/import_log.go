@@ -104,55 +104,86 @@ func announce(w io.Writer, flags importFlags, survey logSurvey, shift time.Durat
 	}
 }
 
-// replayLog reads the log once more and hands every page view to the sender of
-// its visitor. When ctx ends, it waits for the requests that are under way.
+// replayLog reads the log once more and sends every page view. When ctx ends, it
+// waits for the requests that are under way.
 func replayLog(ctx context.Context, flags importFlags, shift time.Duration, totals *importTotals, progress *importProgress) error {
 	group, ctx := errgroup.WithContext(ctx)
 	client := newIngestClient(flags.url, flags.key, progress)
-	batches := make([]*importBatch, importSenders)
-	lanes := make([]chan *importBatch, importSenders)
-	for i := range lanes {
-		lane := make(chan *importBatch)
-		batches[i], lanes[i] = &importBatch{}, lane
+	lanes := newImportLanes()
+	for _, lane := range lanes.ways {
 		group.Go(func() error { return client.sendAll(ctx, lane, totals) })
 	}
-	hand := func(lane int) error {
-		select {
-		case lanes[lane] <- batches[lane]:
-			batches[lane] = &importBatch{}
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 	group.Go(func() error {
-		defer func() {
-			for _, lane := range lanes {
-				close(lane)
-			}
-		}()
+		defer lanes.close()
 		builder := itemBuilder{shift: shift, site: flags.site}
-		seed := maphash.MakeSeed()
 		err := eachLine(ctx, flags.file, func(raw []byte, line accesslog.Line, ok bool) error {
 			item, visitor := builder.next(raw, line, ok, totals)
 			if item == nil {
 				return nil
 			}
-			lane := int(maphash.String(seed, visitor) % importSenders)
-			if !batches[lane].fits(item) {
-				if err := hand(lane); err != nil {
-					return err
-				}
-			}
-			batches[lane].add(item)
-			return nil
+			return lanes.add(ctx, visitor, item)
 		})
-		for lane := range lanes {
-			if err == nil && batches[lane].items > 0 {
-				err = hand(lane)
-			}
+		if err != nil {
+			return err
 		}
-		return err
+		return lanes.flush(ctx)
 	})
 	return group.Wait()
+}
+
+// importLanes deals items out to the senders: those of one visitor to one sender.
+type importLanes struct {
+	seed    maphash.Seed
+	ways    [importSenders]chan *importBatch
+	growing [importSenders]*importBatch
+}
+
+func newImportLanes() *importLanes {
+	lanes := &importLanes{seed: maphash.MakeSeed()}
+	for i := range lanes.ways {
+		lanes.ways[i], lanes.growing[i] = make(chan *importBatch), &importBatch{}
+	}
+	return lanes
+}
+
+// add puts an item into its visitor's batch; a full batch goes to its sender.
+func (l *importLanes) add(ctx context.Context, visitor string, item []byte) error {
+	i := int(maphash.String(l.seed, visitor) % importSenders)
+	if !l.growing[i].fits(item) {
+		if err := l.hand(ctx, i); err != nil {
+			return err
+		}
+	}
+	l.growing[i].add(item)
+	return nil
+}
+
+// flush hands over what is left.
+func (l *importLanes) flush(ctx context.Context) error {
+	for i, batch := range l.growing {
+		if batch.items == 0 {
+			continue
+		}
+		if err := l.hand(ctx, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hand waits until a sender takes its batch.
+func (l *importLanes) hand(ctx context.Context, i int) error {
+	select {
+	case l.ways[i] <- l.growing[i]:
+		l.growing[i] = &importBatch{}
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (l *importLanes) close() {
+	for _, way := range l.ways {
+		close(way)
+	}
 }

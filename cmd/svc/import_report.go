@@ -103,7 +103,7 @@ type importProgress struct {
 func newProgress(w io.Writer, lines int64, totals *importTotals) *importProgress {
 	p := &importProgress{w: w, lines: lines, totals: totals, done: make(chan struct{}), ended: make(chan struct{})}
 	pause := progressPause
-	if file, ok := w.(*os.File); ok && term.IsTerminal(int(file.Fd())) { //nolint:gosec // descriptors are small
+	if file, ok := w.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
 		pause = barPause
 		p.bar = progressbar.NewOptions64(lines, progressbar.OptionSetWriter(w), progressbar.OptionSetDescription("importing"),
 			progressbar.OptionShowCount(),

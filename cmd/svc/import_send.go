@@ -88,7 +88,7 @@ func (c *ingestClient) send(ctx context.Context, batch *importBatch, totals *imp
 		if again == noRetry || time.Now().After(deadline) {
 			return err
 		}
-		wait := min(max(again, pause+rand.N(pause)), longestPause) //nolint:gosec // spreads retries, no secret
+		wait := min(max(again, pause+rand.N(pause)), longestPause)
 		c.notices.notice(fmt.Sprintf("%v; trying again in %s", err, wait.Round(10*time.Millisecond)))
 		select {
 		case <-time.After(wait):
@@ -117,7 +117,7 @@ func (c *ingestClient) post(ctx context.Context, body []byte) (answer ingestAnsw
 	if err != nil {
 		return answer, 0, fmt.Errorf("the server does not answer: %w", err)
 	}
-	defer response.Body.Close() //nolint:errcheck // nothing is left to read
+	defer response.Body.Close()
 	content, err := io.ReadAll(io.LimitReader(response.Body, maxAnswerBytes))
 	if err != nil {
 		return answer, 0, fmt.Errorf("reading the server's answer: %w", err)

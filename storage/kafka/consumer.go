@@ -52,6 +52,11 @@ type ConsumerConfig struct {
 	Heartbeat time.Duration
 	Rebalance time.Duration
 
+	// Gather is a pause before a partition is read again once its end was
+	// reached. It makes one delivery of many records that arrive one by one,
+	// at the price of that much delay.
+	Gather time.Duration
+
 	// Gap is told that the offsets from up to to are no longer in the log
 	// and were not delivered. to is below from when the log was lost and
 	// begins again. It may be nil.

@@ -68,6 +68,9 @@ func (r *reader) run(ctx context.Context) error {
 			return fmt.Errorf("handling partition %d from offset %d: %w", r.partition, records[0].Offset, err)
 		}
 		r.next = records[len(records)-1].Offset + 1
+		if r.cfg.Gather > 0 && r.next >= end {
+			pause(ctx, r.cfg.Gather)
+		}
 	}
 	return nil
 }

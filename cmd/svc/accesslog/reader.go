@@ -23,7 +23,7 @@ type Reader struct {
 
 // Open returns a reader that stands before the first line.
 func Open(name string) (*Reader, error) {
-	file, err := os.Open(name) //nolint:gosec // the operator names the file to import
+	file, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,87 @@
+// Package admin serves the operator's listener: health, metrics, profiles, and
+// the commands of `svc admin`. Whoever reaches it is the operator, so it must
+// not be reachable by anybody else.
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/pprof"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"svc"
+)
+
+// Check is one condition of readiness.
+type Check struct {
+	Name string
+	// Ready returns nil while the condition holds.
+	Ready func(ctx context.Context) error
+}
+
+// checkTime bounds all checks of one request.
+const checkTime = 3 * time.Second
+
+// Config is what the listener shows and does.
+type Config struct {
+	Checks   []Check
+	Gatherer prometheus.Gatherer
+	Operator Operator
+	Now      func() time.Time
+}
+
+// New returns the listener's handler.
+func New(config Config) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { write(w, http.StatusOK, map[string]string{"status": "ok"}) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { readyz(w, r, config.Checks) })
+	mux.Handle("GET /metrics", promhttp.HandlerFor(config.Gatherer, promhttp.HandlerOpts{}))
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	operator{config.Operator, config.Now}.register(mux)
+	return mux
+}
+
+// readyz answers 200 while every check holds, else 503 with those that do not.
+func readyz(w http.ResponseWriter, r *http.Request, checks []Check) {
+	ctx, cancel := context.WithTimeout(r.Context(), checkTime)
+	defer cancel()
+	status, states := http.StatusOK, map[string]string{}
+	for _, check := range checks {
+		states[check.Name] = "ok"
+		if err := check.Ready(ctx); err != nil {
+			status, states[check.Name] = http.StatusServiceUnavailable, err.Error()
+		}
+	}
+	write(w, status, states)
+}
+
+func write(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(body)
+}
+
+// refuse writes an error for the operator, who may read it in full.
+func refuse(w http.ResponseWriter, err error) {
+	status := http.StatusInternalServerError
+	body := map[string]any{"error": err.Error()}
+	if known, ok := errors.AsType[*svc.Error](err); ok {
+		status = svc.InfoOf(known.Code).Status
+		body = map[string]any{"error": known.Message, "code": known.Code}
+		if len(known.Fields) > 0 {
+			body["errors"] = known.Fields
+		}
+	}
+	write(w, status, body)
+}

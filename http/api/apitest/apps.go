@@ -1,0 +1,103 @@
+package apitest
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"svc"
+)
+
+// List is the port api.Apps.
+func (m *Memory) List(_ context.Context, org, after string, limit int) (page []svc.Application, more bool, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for ref, held := range m.apps {
+		if ref.Org == org && ref.App > after {
+			page = append(page, held.app)
+		}
+	}
+	slices.SortFunc(page, func(a, b svc.Application) int { return strings.Compare(a.Slug, b.Slug) })
+	return page[:min(limit, len(page))], len(page) > limit, nil
+}
+
+// Get is the port api.Apps.
+func (m *Memory) Get(_ context.Context, ref svc.AppRef) (svc.Application, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if held := m.apps[ref]; held != nil {
+		return held.app, nil
+	}
+	return svc.Application{}, svc.NotFound("application")
+}
+
+// Create is the port api.Apps.
+func (m *Memory) Create(_ context.Context, org string, spec svc.AppSpec) (svc.Application, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	taken := func(slug string) bool { return m.apps[svc.AppRef{Org: org, App: slug}] != nil }
+	slug := spec.Slug
+	if slug == "" {
+		slug = svc.DeriveSlug(spec.Name, taken)
+	}
+	if taken(slug) {
+		return svc.Application{}, svc.Errorf(svc.CodeConflict, "The slug %q is taken.", slug)
+	}
+	ids := svc.AppIDs{App: m.newID("app")}
+	for i := range ids.Environments {
+		ids.Environments[i], ids.Numbers[i] = m.newID("env"), m.ids
+	}
+	held := &heldApp{app: svc.NewApplication(spec, slug, m.orgs[org].Organization, ids, m.now())}
+	m.apps[held.app.Ref()] = held
+	return held.app, nil
+}
+
+// Update is the port api.Apps.
+func (m *Memory) Update(_ context.Context, ref svc.AppRef, patch svc.AppPatch, ifMatch *uint64) (svc.Application, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	held := m.apps[ref]
+	if held == nil {
+		return svc.Application{}, svc.NotFound("application")
+	}
+	if ifMatch != nil && *ifMatch != held.app.Revision {
+		return svc.Application{}, svc.Errorf(svc.CodePrecondition, "The application has changed.")
+	}
+	_, err := held.app.Apply(patch, m.now())
+	return held.app, err
+}
+
+// Keys is the port api.Keys.
+func (m *Memory) Keys(_ context.Context, ref svc.AppRef) ([]svc.IngestKey, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.apps[ref].keys), nil
+}
+
+// MintKey is the port api.Keys.
+func (m *Memory) MintKey(_ context.Context, ref svc.AppRef, spec svc.KeySpec) (svc.IngestKey, svc.Secret, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	prefix := svc.KeyPrefix(spec.Kind, spec.Environment)
+	secret := svc.MintSecret(prefix+"_", m.random())
+	key := svc.IngestKey{
+		ID: m.newID("key"), Kind: spec.Kind, Environment: spec.Environment, Label: spec.Label, Prefix: prefix,
+		Last4: secret.Reveal()[len(secret)-4:], CreatedAt: m.now(),
+	}
+	m.apps[ref].keys = append(m.apps[ref].keys, key)
+	return key, secret, nil
+}
+
+// RevokeKey is the port api.Keys.
+func (m *Memory) RevokeKey(_ context.Context, ref svc.AppRef, id string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := range m.apps[ref].keys {
+		if key := &m.apps[ref].keys[i]; key.ID == id && key.RevokedAt == nil {
+			now := m.now()
+			key.RevokedAt = &now
+			return nil
+		}
+	}
+	return svc.NotFound("key")
+}

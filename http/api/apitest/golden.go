@@ -1,0 +1,210 @@
+package apitest
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	nethttp "net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"svc"
+)
+
+// Open returns a fresh world; every call of Run opens one.
+type Open func(t *testing.T) World
+
+// step is one request of the golden suite and the name of its golden file.
+// Braces in path and body take values of earlier answers.
+type step struct {
+	name   string
+	as     func(World) svc.Secret
+	method string
+	path   string
+	body   string
+	header map[string]string
+	// keep names members of the answer, by path, that later steps use.
+	keep map[string]string
+}
+
+func owner(w World) svc.Secret   { return w.Owner }
+func viewer(w World) svc.Secret  { return w.Viewer }
+func session(w World) svc.Secret { return w.Session }
+
+// steps lists the requests in order; later ones see what earlier ones did.
+func steps() []step { return slices.Concat(manageSteps(), consoleSteps()) }
+
+// manageSteps lists the requests of the management API.
+func manageSteps() []step {
+	const app = "/api/v1/apps/acme/web"
+	return []step{
+		{name: "me.get", as: owner, method: "GET", path: "/api/v1/me"},
+		{name: "me.get-organization", as: func(w World) svc.Secret { return w.Organization }, method: "GET", path: "/api/v1/me"},
+		{name: "me.get-reader", as: func(w World) svc.Secret { return w.Reader }, method: "GET", path: "/api/v1/me"},
+		{name: "me.get-no-token", as: func(World) svc.Secret { return "" }, method: "GET", path: "/api/v1/me"},
+		{name: "me.listTokens", as: owner, method: "GET", path: "/api/v1/me/tokens"},
+		{name: "orgs.list", as: owner, method: "GET", path: "/api/v1/orgs"},
+		{name: "apps.list", as: owner, method: "GET", path: "/api/v1/orgs/acme/apps"},
+		{name: "apps.get", as: owner, method: "GET", path: app},
+		{name: "apps.get-missing", as: owner, method: "GET", path: "/api/v1/apps/acme/nothing"},
+		{name: "apps.create", as: owner, method: "POST", path: "/api/v1/orgs/acme/apps", body: `{"name":"Web","platform":"ios","unknown":1}`},
+		{name: "apps.create-conflict", as: owner, method: "POST", path: "/api/v1/orgs/acme/apps", body: `{"name":"Web","slug":"web"}`},
+		{name: "apps.create-invalid", as: owner, method: "POST", path: "/api/v1/orgs/acme/apps", body: `{"slug":"New!","platform":"vax","url":"web","modules":["ai","x"],"timezone":"Mars/Base"}`},
+		{name: "apps.list-page", as: owner, method: "GET", path: "/api/v1/orgs/acme/apps?limit=1", keep: map[string]string{"cursor": "nextCursor"}},
+		{name: "apps.list-next", as: owner, method: "GET", path: "/api/v1/orgs/acme/apps?limit=1&cursor={cursor}"},
+		{name: "apps.update", as: owner, method: "PATCH", path: "/api/v1/apps/acme/web-2", body: `{"name":"Phone","timezone":"Asia/Tokyo","allowedOrigins":["HTTPS://Example.com:443/x","*","https://example.com"],"retentionDays":30}`},
+		{name: "apps.update-empty", as: owner, method: "PATCH", path: app, body: `{}`},
+		{name: "apps.update-invalid", as: owner, method: "PATCH", path: app, body: `{"name":7,"allowedOrigins":["nowhere"],"modules":["ai"],"retentionDays":0}`},
+		{name: "apps.update-stale", as: owner, method: "PATCH", path: app, body: `{"name":"Web"}`, header: map[string]string{"If-Match": `"999"`}},
+		{name: "keys.create", as: owner, method: "POST", path: app + "/keys", body: `{"kind":"public","environment":"staging","label":"Site"}`, keep: map[string]string{"key": "id"}},
+		{name: "keys.create-invalid", as: owner, method: "POST", path: app + "/keys", body: `{"kind":"open","environment":"moon"}`},
+		{name: "keys.list", as: owner, method: "GET", path: app + "/keys?limit=1"},
+		{name: "keys.revoke", as: owner, method: "DELETE", path: app + "/keys/{key}"},
+		{name: "keys.revoke-again", as: owner, method: "DELETE", path: app + "/keys/{key}"},
+		{name: "analytics.overview", as: owner, method: "GET", path: app + "/analytics/overview"},
+		{name: "analytics.overview-filtered", as: owner, method: "GET", path: app + "/analytics/overview?range=12m&filter=path:/pricing&env=production"},
+		{name: "analytics.overview-invalid", as: owner, method: "GET", path: app + "/analytics/overview?env=moon&range=8d&filter=shoe:9&filter=path:&includeBots=maybe"},
+		{name: "analytics.timeseries", as: owner, method: "GET", path: app + "/analytics/timeseries?metric=events"},
+		{name: "analytics.timeseries-too-fine", as: owner, method: "GET", path: app + "/analytics/timeseries?range=12m&interval=hour"},
+		{name: "analytics.live", as: owner, method: "GET", path: app + "/analytics/live"},
+		{name: "events.list", as: owner, method: "GET", path: app + "/events?limit=2", keep: map[string]string{"feed": "nextCursor"}},
+		{name: "events.list-next", as: owner, method: "GET", path: app + "/events?limit=2&cursor={feed}"},
+		{name: "events.list-foreign-cursor", as: owner, method: "GET", path: app + "/events?name=signup&cursor={feed}"},
+		{name: "events.list-masked", as: viewer, method: "GET", path: app + "/events?limit=2"},
+		{name: "events.list-masked-search", as: viewer, method: "GET", path: app + "/events?search=ada%40acme"},
+		{name: "events.names", as: owner, method: "GET", path: app + "/events/names?filter=event:signup"},
+	}
+}
+
+// consoleSteps lists the requests of the console and of paths without a row.
+func consoleSteps() []step {
+	const console = "/console/api/v1"
+	return []step{
+		{name: "console.orgs.list", as: session, method: "GET", path: console + "/orgs"},
+		{name: "console.orgs.create", as: session, method: "POST", path: console + "/orgs", body: `{"name":"Initech Ltd."}`},
+		{name: "console.orgs.rename", as: session, method: "PATCH", path: console + "/orgs/initech-ltd", body: `{"name":"Initech"}`},
+		{name: "console.members.put", as: session, method: "PUT", path: console + "/orgs/initech-ltd/members/Bob@Initech.example", body: `{"role":"member","name":"Bob"}`},
+		{name: "console.members.list", as: session, method: "GET", path: console + "/orgs/initech-ltd/members"},
+		{name: "console.members.put-last-owner", as: session, method: "PUT", path: console + "/orgs/initech-ltd/members/ada@acme.example", body: `{"role":"viewer"}`},
+		{name: "console.members.remove", as: session, method: "DELETE", path: console + "/orgs/initech-ltd/members/bob@initech.example"},
+		{name: "console.members.remove-last-owner", as: session, method: "DELETE", path: console + "/orgs/initech-ltd/members/ada@acme.example"},
+		{name: "console.tokens.create", as: session, method: "POST", path: console + "/me/tokens", body: `{"name":"laptop","scopes":["read"]}`, keep: map[string]string{"token": "id"}},
+		{name: "console.tokens.create-invalid", as: session, method: "POST", path: console + "/me/tokens", body: `{"scopes":["fly"],"expiresAt":"2001-01-01T00:00:00Z"}`},
+		{name: "console.tokens.revoke", as: session, method: "DELETE", path: console + "/me/tokens/{token}"},
+		{name: "console.orgTokens.create", as: session, method: "POST", path: console + "/orgs/initech-ltd/tokens", body: `{"name":"ci","scopes":["read","write"],"expiresAt":null}`, keep: map[string]string{"ci": "id"}},
+		{name: "console.orgTokens.list", as: session, method: "GET", path: console + "/orgs/initech-ltd/tokens"},
+		{name: "console.orgTokens.revoke", as: session, method: "DELETE", path: console + "/orgs/initech-ltd/tokens/{ci}"},
+		{name: "no-such-path", as: owner, method: "GET", path: "/api/v1/nothing/"},
+		{name: "method-not-allowed", as: owner, method: "DELETE", path: "/api/v1/orgs/acme/apps"},
+	}
+}
+
+// Run sends the requests of the golden suite to a world and compares each
+// answer with its golden file. The flag -update of the calling test, where it
+// has one, rewrites the files.
+func Run(t *testing.T, open Open) {
+	world := open(t)
+	kept := []string{}
+	for _, step := range steps() {
+		t.Run(step.name, func(t *testing.T) {
+			fill := strings.NewReplacer(kept...)
+			request := httptest.NewRequestWithContext(t.Context(), step.method, fill.Replace(step.path), strings.NewReader(step.body))
+			if secret := step.as(world); secret != "" {
+				request.Header.Set("Authorization", "Bearer "+secret.Reveal())
+			}
+			if step.body != "" {
+				request.Header.Set("Content-Type", "application/json")
+			}
+			for name, value := range step.header {
+				request.Header.Set(name, value)
+			}
+			response := httptest.NewRecorder()
+			world.Handler.ServeHTTP(response, request)
+			for name, member := range step.keep {
+				kept = append(kept, "{"+name+"}", textOf(t, response.Body.Bytes(), member))
+			}
+			compare(t, step.name, shown(t, step, response))
+		})
+	}
+}
+
+// textOf returns a text member of an answer.
+func textOf(t *testing.T, body []byte, name string) string {
+	t.Helper()
+	var object map[string]any
+	if err := json.Unmarshal(body, &object); err != nil {
+		t.Fatalf("the answer is no object: %s", body)
+	}
+	word, ok := object[name].(string)
+	if !ok {
+		t.Fatalf("the answer has no text member %s: %s", name, body)
+	}
+	return word
+}
+
+// shown writes an answer with what differs from run to run replaced.
+func shown(t *testing.T, step step, response *httptest.ResponseRecorder) string {
+	t.Helper()
+	var out strings.Builder
+	fmt.Fprintf(&out, "%s %s\n", step.method, step.path)
+	if step.body != "" {
+		fmt.Fprintln(&out, step.body)
+	}
+	fmt.Fprintf(&out, "\n%d %s\n", response.Code, nethttp.StatusText(response.Code))
+	for _, name := range []string{"Content-Type", "Location", "Link", "Etag", "Allow", "Www-Authenticate", "Retry-After"} {
+		if value := response.Header().Get(name); value != "" {
+			fmt.Fprintf(&out, "%s: %s\n", name, value)
+		}
+	}
+	if response.Body.Len() > 0 {
+		var body bytes.Buffer
+		if err := json.Indent(&body, response.Body.Bytes(), "", "  "); err != nil {
+			t.Fatalf("the answer is no JSON: %s", response.Body)
+		}
+		out.WriteString("\n" + body.String())
+	}
+	return normalise(out.String())
+}
+
+// normalise replaces identifiers, secrets, cursors and times; what does not
+// have their exact form stays and shows.
+func normalise(text string) string {
+	for _, rule := range []struct{ pattern, with string }{
+		{svc.TokenPattern, "<secret>"},
+		{`\b(app|env|key|tok|usr|org|req|ses)_[0-9A-Z]{26}\b`, "<$1>"},
+		{`"last4": "[0-9A-Za-z]{4}"`, `"last4": "<last4>"`},
+		{`"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z"`, `"<time>"`},
+		{`"nextCursor": "[0-9A-Za-z_-]+"`, `"nextCursor": "<cursor>"`},
+		{`cursor=[0-9A-Za-z_-]+`, "cursor=<cursor>"},
+	} {
+		text = regexp.MustCompile(rule.pattern).ReplaceAllString(text, rule.with)
+	}
+	return text
+}
+
+// compare holds a text against its golden file.
+func compare(t *testing.T, name, got string) {
+	t.Helper()
+	_, here, _, _ := runtime.Caller(0)
+	path := filepath.Join(filepath.Dir(here), "testdata", name+".golden")
+	if update := flag.Lookup("update"); update != nil && update.Value.String() == "true" {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path) //nolint:gosec // a golden file beside this one
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("the answer differs from %s:\n%s\nwant:\n%s", path, got, want)
+	}
+}

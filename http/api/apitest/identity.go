@@ -1,0 +1,252 @@
+package apitest
+
+import (
+	"context"
+	"crypto/sha256"
+	"slices"
+	"strings"
+	"time"
+
+	"svc"
+)
+
+func (m *Memory) person(email, name string) svc.User {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.personLocked(email, name)
+}
+
+func (m *Memory) personLocked(email, name string) svc.User {
+	person, seen := m.users[email]
+	if !seen {
+		person = svc.User{ID: m.newID("usr"), Email: email}
+	}
+	if name != "" {
+		person.Name = name
+	}
+	m.users[email] = person
+	return person
+}
+
+// Authorize is the port http.Authority.
+func (m *Memory) Authorize(_ context.Context, secret string, class svc.RateClass, org string) (svc.Grant, svc.RateState, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	held := m.tokens[svc.HashSecretHex(secret)]
+	if held == nil || !held.token.Live(m.now()) {
+		return svc.Grant{}, svc.RateState{}, svc.Errorf(svc.CodeUnauthorized, "unknown")
+	}
+	grant := svc.Grant{Token: held.token, Permissions: []svc.Permission{}}
+	state, wait := m.take(held.token.ID, class)
+	if wait > 0 {
+		return grant, state, &svc.Error{Code: svc.CodeRateLimited, Message: "The token's limit is used up.", RetryAfter: wait}
+	}
+	if org == "" {
+		best := svc.RoleViewer
+		for _, membership := range m.memberships(held.token) {
+			if membership.Role.AtLeast(best) {
+				best = membership.Role
+			}
+		}
+		grant.Permissions = svc.EffectivePermissions(best, held.token.Scopes)
+		return grant, state, nil
+	}
+	for _, membership := range m.memberships(held.token) {
+		if membership.Slug == org {
+			grant.Role = membership.Role
+			grant.Permissions = svc.EffectivePermissions(membership.Role, held.token.Scopes)
+			return grant, state, nil
+		}
+	}
+	return grant, state, svc.NotFound("organization")
+}
+
+// take counts one request; a limit of zero answers with the default quota untouched.
+func (m *Memory) take(token string, class svc.RateClass) (svc.RateState, time.Duration) {
+	if m.limit == 0 {
+		return svc.RateState{Class: class, Quota: svc.DefaultPerMinute, Window: time.Minute, Remaining: svc.DefaultPerMinute - 1, Reset: 100 * time.Millisecond}, 0
+	}
+	if m.meters[token] == nil {
+		m.meters[token] = &svc.Meter{}
+	}
+	return m.meters[token].Take(m.now(), class, m.limit)
+}
+
+// Memberships is the port api.Organizations.
+func (m *Memory) Memberships(_ context.Context, grant svc.Grant) ([]svc.Membership, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.memberships(grant.Token), nil
+}
+
+func (m *Memory) memberships(token svc.Token) []svc.Membership {
+	var out []svc.Membership
+	for _, org := range m.orgs {
+		for _, member := range org.members {
+			if token.User != nil && member.User.ID == token.User.ID && (token.Org == "" || token.Org == org.Slug) {
+				out = append(out, svc.Membership{Organization: org.Organization, Role: member.Role})
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b svc.Membership) int { return strings.Compare(a.Slug, b.Slug) })
+	return out
+}
+
+// CreateOrganization is the port api.Organizations.
+func (m *Memory) CreateOrganization(_ context.Context, owner svc.User, spec svc.OrgSpec) (svc.Organization, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	slug := spec.Slug
+	if slug == "" {
+		slug = svc.DeriveSlug(spec.Name, func(s string) bool { return m.orgs[s] != nil })
+	}
+	if m.orgs[slug] != nil {
+		return svc.Organization{}, svc.Errorf(svc.CodeConflict, "The slug %q is taken.", slug)
+	}
+	m.orgs[slug] = &organization{
+		Organization: svc.Organization{ID: m.newID("org"), Slug: slug, Name: spec.Name},
+		members:      []svc.Member{{User: owner, Role: svc.RoleOwner, JoinedAt: m.now()}},
+	}
+	return m.orgs[slug].Organization, nil
+}
+
+// RenameOrganization is the port api.Organizations.
+func (m *Memory) RenameOrganization(_ context.Context, org, name string) (svc.Organization, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.orgs[org].Name = name
+	return m.orgs[org].Organization, nil
+}
+
+// Members is the port api.Members.
+func (m *Memory) Members(_ context.Context, org string) ([]svc.Member, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.orgs[org].members), nil
+}
+
+// PutMember is the port api.Members.
+func (m *Memory) PutMember(_ context.Context, org string, actor svc.Role, spec svc.MemberSpec) (svc.Member, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	members := m.orgs[org].members
+	if err := svc.CheckMemberChange(members, actor, spec.Email, spec.Role); err != nil {
+		return svc.Member{}, err
+	}
+	person := m.personLocked(spec.Email, spec.Name)
+	for i := range members {
+		if members[i].User.ID == person.ID {
+			members[i].User, members[i].Role = person, spec.Role
+			return members[i], nil
+		}
+	}
+	seat := svc.Member{User: person, Role: spec.Role, JoinedAt: m.now()}
+	m.orgs[org].members = append(members, seat)
+	return seat, nil
+}
+
+// RemoveMember is the port api.Members.
+func (m *Memory) RemoveMember(_ context.Context, org string, actor svc.Role, email string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := svc.CheckMemberChange(m.orgs[org].members, actor, email, ""); err != nil {
+		return err
+	}
+	m.orgs[org].members = slices.DeleteFunc(m.orgs[org].members, func(seat svc.Member) bool { return seat.User.Email == email })
+	return nil
+}
+
+// Tokens is the port api.Tokens.
+func (m *Memory) Tokens(_ context.Context, owner svc.TokenOwner) ([]svc.Token, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []svc.Token
+	for _, held := range m.tokens {
+		if m.owns(owner, held) {
+			out = append(out, held.token)
+		}
+	}
+	return out, nil
+}
+
+// owns says whether a token is one of an owner's listed ones.
+func (m *Memory) owns(owner svc.TokenOwner, held *heldToken) bool {
+	if owner.Org != "" {
+		return held.token.Kind == svc.TokenOrganization && held.owner.Org == owner.Org
+	}
+	return held.token.Kind == svc.TokenPersonal && held.owner.User.ID == owner.User.ID
+}
+
+// MintToken is the port api.Tokens.
+func (m *Memory) MintToken(_ context.Context, owner svc.TokenOwner, spec svc.TokenSpec) (svc.Token, svc.Secret, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	kind := svc.TokenPersonal
+	if owner.Org != "" {
+		kind = svc.TokenOrganization
+	}
+	token, secret := m.mint(kind, owner, spec)
+	return token, secret, nil
+}
+
+func (m *Memory) mint(kind svc.TokenKind, owner svc.TokenOwner, spec svc.TokenSpec) (svc.Token, svc.Secret) {
+	secret := svc.MintSecret(kind.Prefix(), m.random())
+	hash := svc.HashSecretHex(secret.Reveal())
+	person := owner.User
+	m.tokens[hash] = &heldToken{owner: owner, token: svc.Token{
+		ID: m.newID("tok"), Kind: kind, Name: spec.Name, Scopes: spec.Scopes, User: &person, Org: owner.Org,
+		Last4: secret.Reveal()[len(secret)-4:], CreatedAt: m.now(), ExpiresAt: spec.ExpiresAt, Hash: hash,
+	}}
+	return m.tokens[hash].token, secret
+}
+
+// RevokeToken is the port api.Tokens.
+func (m *Memory) RevokeToken(_ context.Context, owner svc.TokenOwner, id string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, held := range m.tokens {
+		if held.token.ID == id && m.owns(owner, held) && held.token.RevokedAt == nil {
+			now := m.now()
+			held.token.RevokedAt = &now
+			return nil
+		}
+	}
+	return svc.NotFound("token")
+}
+
+// Append is the port http.Auditor.
+func (m *Memory) Append(_ context.Context, row svc.AuditRow) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.audit = append(m.audit, row)
+	return nil
+}
+
+// Begin is the port http.Replays.
+func (m *Memory) Begin(_ context.Context, token, key string, body [sha256.Size]byte) ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	held := m.claims[token+key]
+	switch {
+	case held == nil:
+		m.claims[token+key] = &claim{body: body}
+		return nil, nil
+	case held.body != body:
+		return nil, &svc.Error{Code: svc.CodeConflict, Reason: "idempotency_key_reused", Message: "The Idempotency-Key belongs to another request."}
+	case held.sealed == nil:
+		return nil, &svc.Error{Code: svc.CodeConflict, Reason: "in_progress", Message: "The same request is still in progress."}
+	}
+	return held.sealed, nil
+}
+
+// Finish is the port http.Replays.
+func (m *Memory) Finish(_ context.Context, token, key string, _ [sha256.Size]byte, sealed []byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(sealed) == 0 {
+		delete(m.claims, token+key)
+		return nil
+	}
+	m.claims[token+key].sealed = sealed
+	return nil
+}

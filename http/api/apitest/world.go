@@ -1,0 +1,160 @@
+// Package apitest holds in-memory fakes of the API's ports and the golden suite
+// that every implementation of them must pass. The fakes keep everything in
+// maps under one lock, take their clock as an argument, and do what the
+// contracts of the ports say.
+package apitest
+
+import (
+	"crypto/sha256"
+	"fmt"
+	nethttp "net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/http"
+	"svc/http/api"
+)
+
+// World is a running service with the content that the golden suite expects:
+// the organization acme with its application web (all modules but ai, events as
+// in Fixture), and the organization globex with its application shop, which
+// nobody of acme may see.
+type World struct {
+	Handler nethttp.Handler
+	// Owner is a personal token of all scopes of Ada, the owner of acme; Viewer
+	// one of Vic, a viewer; Reader a token of Ada's with scope read alone;
+	// Organization one of acme, minted by Ada. Session is Ada's console session.
+	Owner, Viewer, Reader, Organization, Session svc.Secret
+}
+
+// Memory is the in-memory implementation of every port.
+type Memory struct {
+	now func() time.Time
+
+	mu     sync.Mutex
+	ids    uint64
+	orgs   map[string]*organization
+	users  map[string]svc.User
+	tokens map[string]*heldToken
+	apps   map[svc.AppRef]*heldApp
+	events []svc.Event
+	audit  []svc.AuditRow
+	claims map[string]*claim
+	meters map[string]*svc.Meter
+	limit  int
+}
+
+type organization struct {
+	svc.Organization
+	members []svc.Member
+}
+
+type heldToken struct {
+	token svc.Token
+	owner svc.TokenOwner
+}
+
+type heldApp struct {
+	app  svc.Application
+	keys []svc.IngestKey
+}
+
+type claim struct {
+	body   [sha256.Size]byte
+	sealed []byte
+}
+
+// NewMemory returns an empty implementation with a clock.
+func NewMemory(now func() time.Time) *Memory {
+	return &Memory{
+		now: now, orgs: map[string]*organization{}, users: map[string]svc.User{}, tokens: map[string]*heldToken{},
+		apps: map[svc.AppRef]*heldApp{}, claims: map[string]*claim{}, meters: map[string]*svc.Meter{},
+	}
+}
+
+// Ports returns the memory as the ports of the handlers.
+func (m *Memory) Ports() api.Ports {
+	return api.Ports{Organizations: m, Members: m, Tokens: m, Apps: m, Keys: m, Analytics: m, Presence: m, Events: feed{m}, Limits: api.DefaultLimits()}
+}
+
+// Config returns the configuration of a handler over the memory.
+func (m *Memory) Config() http.Config {
+	return http.Config{
+		Routes: api.Routes(m.Ports()), Authority: m, Applications: m, Auditor: m, Replays: m,
+		Cursors: svc.NewCursors([]byte("test")), Now: m.now, PublicURL: "https://svc.example", Revision: "2026-11-20",
+		ConcurrentQueries: svc.ConcurrentQueries,
+	}
+}
+
+// LimitRate switches a limit per token and minute on; zero switches it off.
+func (m *Memory) LimitRate(perMinute int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.limit = perMinute
+}
+
+// Audit returns the audit rows so far.
+func (m *Memory) Audit() []svc.AuditRow {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return append([]svc.AuditRow{}, m.audit...)
+}
+
+// Issue makes a token of an owner outside of the API.
+func (m *Memory) Issue(t testing.TB, kind svc.TokenKind, owner svc.TokenOwner, scopes ...svc.Scope) svc.Secret {
+	t.Helper()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, secret := m.mint(kind, owner, svc.TokenSpec{Name: string(kind), Scopes: scopes})
+	return secret
+}
+
+// newID returns an id with a prefix; ids sort in the order of their making.
+func (m *Memory) newID(prefix string) string {
+	m.ids++
+	return fmt.Sprintf("%s_%026d", prefix, m.ids)
+}
+
+// random returns bytes that chance would choose; they differ from call to call.
+func (m *Memory) random() []byte {
+	m.ids++
+	sum := sha256.Sum256(fmt.Appendf(nil, "random %d", m.ids))
+	return sum[:]
+}
+
+// Fill gives the memory the content of a World and returns the world with a
+// handler over it.
+func (m *Memory) Fill(t testing.TB) World {
+	t.Helper()
+	ada, vic, glo := m.person("ada@acme.example", "Ada"), m.person("vic@acme.example", "Vic"), m.person("glo@globex.example", "Glo")
+	for _, org := range []struct {
+		owner           svc.User
+		name, app, slug string
+	}{{ada, "Acme", "Web", "acme"}, {glo, "Globex", "Shop", "globex"}} {
+		if _, err := m.CreateOrganization(t.Context(), org.owner, svc.OrgSpec{Name: org.name}); err != nil {
+			t.Fatal(err)
+		}
+		spec := svc.AppSpec{Name: org.app, URL: "https://" + org.slug + ".example", Timezone: "Europe/Berlin", Modules: svc.Modules()[:8]}
+		if _, err := m.Create(t.Context(), org.slug, spec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := m.PutMember(t.Context(), "acme", svc.RoleOwner, svc.MemberSpec{Email: vic.Email, Role: svc.RoleViewer}); err != nil {
+		t.Fatal(err)
+	}
+	m.events = Fixture(m.now())
+	handler, err := http.New(m.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner := svc.TokenOwner{User: ada}
+	return World{
+		Handler: handler,
+		Owner:   m.Issue(t, svc.TokenPersonal, owner, svc.Scopes()...), Reader: m.Issue(t, svc.TokenPersonal, owner, svc.ScopeRead),
+		Viewer:       m.Issue(t, svc.TokenPersonal, svc.TokenOwner{User: vic}, svc.Scopes()...),
+		Organization: m.Issue(t, svc.TokenOrganization, svc.TokenOwner{User: ada, Org: "acme"}, svc.Scopes()...),
+		Session:      m.Issue(t, svc.TokenConsole, owner, svc.Scopes()...),
+	}
+}

@@ -1,0 +1,214 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"svc"
+	plumbing "svc/http"
+	"svc/protos"
+)
+
+// Collectors knows the live ingest keys.
+type Collectors interface {
+	// Collector returns what a key may do, by its SHA-256; nil for an unknown one.
+	Collector(hash [32]byte) *svc.Collector
+}
+
+// Log takes accepted events.
+type Log interface {
+	// Produce returns nil once every part is acknowledged by the log.
+	Produce(ctx context.Context, parts []svc.Part) error
+}
+
+// Collect answers the ingest paths: it judges the key and every item, and
+// answers 202 only after the log has acknowledged what was accepted.
+type Collect struct {
+	Collectors Collectors
+	Log        Log
+	Partitions int
+	Now        func() time.Time
+	Metrics    *CollectMetrics
+}
+
+// produceTime bounds the wait for the log; a longer one is answered 503.
+const produceTime = 10 * time.Second
+
+// collectRetry is what a client is told to wait when the log does not answer.
+const collectRetry = time.Second
+
+// Routes returns the rows of the ingest surface.
+func (c *Collect) Routes() []plumbing.Route {
+	row := func(path, operation, summary string, kind itemKind) plumbing.Route {
+		return plumbing.Route{
+			Surface: plumbing.Collect, Method: http.MethodPost, Path: "/api/v1" + path, Operation: operation,
+			Effect: plumbing.Write, Status: http.StatusAccepted, Summary: summary,
+			Raw: func(w http.ResponseWriter, r *http.Request) { c.serve(w, r, kind) },
+		}
+	}
+	return []plumbing.Route{
+		row("/events", "collect.events", "Send one event or a list of events.", itemEvent),
+		row("/identify", "collect.identify", "Say who a visitor is.", itemIdentify),
+		row("/batch", "collect.batch", "Send up to 1000 items of mixed types.", itemAny),
+	}
+}
+
+// serve handles one ingest request.
+func (c *Collect) serve(w http.ResponseWriter, r *http.Request, kind itemKind) {
+	intake := intakePool.Get().(*intakeRequest)
+	defer intake.release()
+	intake.reset(c, w, r)
+	if r.Method == http.MethodOptions {
+		plumbing.CORS{Allow: anyOrigin}.Apply(w, r)
+		return
+	}
+	if err := intake.run(kind); err != nil {
+		c.Metrics.refused(err)
+		plumbing.CORS{Allow: anyOrigin}.Apply(w, r)
+		plumbing.Refuse(w, r, err, nil)
+		return
+	}
+	c.Metrics.Accepted.Add(float64(intake.accepted))
+	intake.answer()
+}
+
+// anyOrigin lets every page ask and read why it was refused: a preflight carries
+// no key, so the origin is judged with the request itself.
+func anyOrigin(*http.Request, string) bool { return true }
+
+// run reads, judges, and produces. A key outside the body is judged first, so
+// that strangers cost no decoding.
+func (i *intakeRequest) run(kind itemKind) error {
+	outside := i.authenticate("")
+	if outside != nil && !errors.Is(outside, errNoKey) {
+		return outside
+	}
+	if err := i.readBody(); err != nil {
+		return err
+	}
+	if err := i.decode(kind); err != nil {
+		return err
+	}
+	if outside != nil || i.envelope.WriteKey != "" {
+		if err := i.authenticate(i.envelope.WriteKey); err != nil {
+			return err
+		}
+	}
+	for n := range i.items {
+		i.accept(n, &i.items[n], kind)
+	}
+	if len(i.items) == 0 {
+		return svc.Invalid(svc.FieldError{Field: "items", Code: "missing_value", Message: "The request holds no item."})
+	}
+	return i.produce()
+}
+
+// produce hands the parts to the log and waits for its acknowledgement.
+func (i *intakeRequest) produce() error {
+	parts := i.parts[:0]
+	for _, partition := range i.touched {
+		parts = append(parts, svc.Part{Partition: partition, Payload: i.payloads[partition]})
+	}
+	i.parts = parts
+	if len(parts) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(i.request.Context(), produceTime)
+	defer cancel()
+	if err := i.collect.Log.Produce(ctx, parts); err != nil {
+		if known, ok := errors.AsType[*svc.Error](err); ok {
+			return known
+		}
+		return svc.Unavailable("The log", collectRetry)
+	}
+	return nil
+}
+
+// answer writes 202 with what was accepted and what was not; 400 where nothing
+// was; 204 to a beacon, which reads no answer.
+func (i *intakeRequest) answer() {
+	if i.accepted == 0 {
+		i.answerRejected()
+		return
+	}
+	if i.request.URL.RawQuery != "" && i.request.URL.Query().Get("beacon") == "1" {
+		i.allowOrigin()
+		i.writer.WriteHeader(http.StatusNoContent)
+		return
+	}
+	body := append(i.out[:0], `{"accepted":`...)
+	body = strconv.AppendInt(body, int64(i.accepted), 10)
+	body = append(body, `,"rejected":`...)
+	body = i.appendRejected(body)
+	body = append(body, `,"requestId":`...)
+	body = strconv.AppendQuote(body, plumbing.RequestID(i.writer))
+	body = append(body, '}', '\n')
+	i.out = body
+	header := i.writer.Header()
+	header["Content-Type"] = jsonType
+	i.allowOrigin()
+	i.writer.WriteHeader(http.StatusAccepted)
+	_, _ = i.writer.Write(body)
+}
+
+// answerRejected writes the problem of a request of which nothing was accepted.
+func (i *intakeRequest) answerRejected() {
+	rejection := i.rejected[0]
+	err := svc.Invalid(svc.FieldError{Field: "items", Code: rejection.Code, Message: "No item was accepted: " + rejection.Message})
+	i.allowOrigin()
+	plumbing.Refuse(i.writer, i.request, err, map[string]any{"accepted": 0, "rejected": i.rejected})
+}
+
+// allowOrigin lets the page that sent the request read its answer.
+func (i *intakeRequest) allowOrigin() {
+	if i.request.Header["Origin"] != nil {
+		plumbing.CORS{Allow: anyOrigin}.Apply(i.writer, i.request)
+	}
+}
+
+func (i *intakeRequest) appendRejected(body []byte) []byte {
+	if len(i.rejected) == 0 {
+		return append(body, "[]"...)
+	}
+	encoded, err := json.Marshal(i.rejected)
+	if err != nil {
+		return append(body, "[]"...)
+	}
+	return append(body, encoded...)
+}
+
+// reject notes that an item was not accepted.
+func (i *intakeRequest) reject(index int, code, message string) {
+	i.rejected = append(i.rejected, svc.Rejection{Index: index, Code: code, Message: message})
+	i.collect.Metrics.Rejected.WithLabelValues(code).Inc()
+}
+
+// emit appends an accepted event to the payload of its partition.
+func (i *intakeRequest) emit(event *protos.Event) error {
+	partition := protos.PartitionOf(event.Environment, svc.Visitor(event.DistinctId, event.AnonymousId), i.collect.Partitions)
+	if len(i.payloads[partition]) == 0 {
+		i.touched = append(i.touched, partition)
+	}
+	payload, err := protos.AppendRecord(i.payloads[partition], event)
+	i.payloads[partition] = payload
+	if err != nil {
+		return err
+	}
+	i.accepted++
+	return nil
+}
+
+// remoteIP returns the address of the connection.
+func remoteIP(r *http.Request) string {
+	if port, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
+		return port.Addr().Unmap().String()
+	}
+	host, _, _ := strings.Cut(r.RemoteAddr, ":")
+	return host
+}

@@ -1,0 +1,169 @@
+package api
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"svc"
+	"svc/protos"
+)
+
+// intakeRequest is the working memory of one ingest request; it is reused.
+type intakeRequest struct {
+	collect *Collect
+	writer  http.ResponseWriter
+	request *http.Request
+
+	now       time.Time
+	collector *svc.Collector
+	raw       bytes.Buffer
+	inflated  bytes.Buffer
+	body      []byte
+	envelope  envelope
+	items     []item
+	event     protos.Event
+	campaign  protos.Campaign
+	userAgent string
+	remoteIP  string
+
+	accepted int
+	rejected []svc.Rejection
+	payloads [][]byte
+	touched  []int
+	parts    []svc.Part
+	out      []byte
+}
+
+//nolint:gochecknoglobals // a pool is shared by all requests of the process by its nature
+var (
+	intakePool = sync.Pool{New: func() any { return &intakeRequest{} }}
+	jsonType   = []string{"application/json"}
+)
+
+// keepBytes bounds the memory that a pooled request keeps per buffer.
+const keepBytes = 1 << 20
+
+func (i *intakeRequest) reset(c *Collect, w http.ResponseWriter, r *http.Request) {
+	i.collect, i.writer, i.request, i.now = c, w, r, c.Now()
+	if len(i.payloads) != c.Partitions {
+		i.payloads = make([][]byte, c.Partitions)
+	}
+}
+
+// release empties the request and returns it to the pool.
+func (i *intakeRequest) release() {
+	for _, partition := range i.touched {
+		if cap(i.payloads[partition]) > keepBytes {
+			i.payloads[partition] = nil
+		}
+		i.payloads[partition] = i.payloads[partition][:0]
+	}
+	clear(i.items)
+	clear(i.parts)
+	i.collect, i.writer, i.request, i.collector, i.body = nil, nil, nil, nil, nil
+	i.envelope, i.items, i.touched, i.rejected = envelope{}, i.items[:0], i.touched[:0], i.rejected[:0]
+	i.event, i.campaign = protos.Event{}, protos.Campaign{} //nolint:govet // no lock is held by a message that was never shared
+	i.accepted, i.userAgent, i.remoteIP = 0, "", ""
+	if i.raw.Cap() > keepBytes || i.inflated.Cap() > keepBytes {
+		i.raw, i.inflated = bytes.Buffer{}, bytes.Buffer{}
+	}
+	i.raw.Reset()
+	i.inflated.Reset()
+	intakePool.Put(i)
+}
+
+// readBody reads the body within its limit and inflates it within another.
+func (i *intakeRequest) readBody() error {
+	if i.request.ContentLength > svc.MaxRequestBytes {
+		return tooLarge("The body is over %d bytes.", svc.MaxRequestBytes)
+	}
+	n, err := i.raw.ReadFrom(io.LimitReader(i.request.Body, svc.MaxRequestBytes+1))
+	if err != nil {
+		return svc.Invalid(svc.FieldError{Code: "unreadable_body", Message: "The body ended early."})
+	}
+	if n > svc.MaxRequestBytes {
+		return tooLarge("The body is over %d bytes.", svc.MaxRequestBytes)
+	}
+	i.body = i.raw.Bytes()
+	return i.inflate()
+}
+
+func tooLarge(format string, args ...any) error { return svc.Errorf(svc.CodeTooLarge, format, args...) }
+
+// inflate undoes the content encoding. A gzip body is recognised by its first
+// bytes as well, since some clients do not name it.
+func (i *intakeRequest) inflate() error {
+	encoding := i.request.Header.Get("Content-Encoding")
+	isGzip := len(i.body) > 2 && i.body[0] == 0x1f && i.body[1] == 0x8b
+	var reader io.Reader
+	switch {
+	case encoding == "gzip" || encoding == "x-gzip" || (encoding == "" || encoding == "identity") && isGzip:
+		unzip, err := gzip.NewReader(bytes.NewReader(i.body))
+		if err != nil {
+			return badEncoding("gzip")
+		}
+		reader = unzip
+	case encoding == "" || encoding == "identity":
+		return nil
+	case encoding == "zstd":
+		unzip, err := zstd.NewReader(bytes.NewReader(i.body), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(svc.MaxInflatedBytes))
+		if err != nil {
+			return badEncoding("zstd")
+		}
+		defer unzip.Close()
+		reader = unzip
+	default:
+		return svc.Errorf(svc.CodeUnsupportedMedia, "The content encoding %q is not accepted; send gzip, zstd or none.", encoding)
+	}
+	n, err := i.inflated.ReadFrom(io.LimitReader(reader, svc.MaxInflatedBytes+1))
+	switch {
+	case n > svc.MaxInflatedBytes, errors.Is(err, zstd.ErrDecoderSizeExceeded), errors.Is(err, zstd.ErrWindowSizeExceeded):
+		return tooLarge("The body inflates to more than %d bytes.", svc.MaxInflatedBytes)
+	case err != nil:
+		return badEncoding(encoding)
+	}
+	i.body = i.inflated.Bytes()
+	return nil
+}
+
+func badEncoding(name string) error {
+	return svc.Invalid(svc.FieldError{Code: "invalid_encoding", Message: "The body is not valid " + name + "."})
+}
+
+// authenticate finds the collector of the one key that the request carries.
+func (i *intakeRequest) authenticate(writeKey string) error {
+	key, err := ingestKey(i.request, writeKey)
+	if err != nil {
+		return err
+	}
+	if i.collector = i.collect.Collectors.Collector(svc.HashSecret(key)); i.collector == nil {
+		return svc.Errorf(svc.CodeUnauthorized, "The ingest key is unknown or revoked.")
+	}
+	if origin := i.request.Header.Get("Origin"); i.collector.Kind == svc.KeyPublic && !originAllowed(origin, i.collector.Origins) {
+		return &svc.Error{Code: svc.CodeForbidden, Reason: "origin_not_allowed",
+			Message: "The application does not allow events from the origin " + origin + "; add it to allowedOrigins."}
+	}
+	if i.collector.Kind == svc.KeyPublic {
+		// A secret key's connection is the customer's server, not the visitor.
+		i.userAgent, i.remoteIP = svc.VisitorAgent(i.request.UserAgent()), remoteIP(i.request)
+	}
+	return nil
+}
+
+// originAllowed says whether pages of an origin may send with a public key. A
+// request without an origin comes from no page.
+func originAllowed(origin string, allowed []string) bool {
+	if origin == "" || slices.Contains(allowed, "*") {
+		return true
+	}
+	normal, ok := svc.NormaliseOrigin(origin)
+	return ok && slices.Contains(allowed, normal)
+}

@@ -1,0 +1,79 @@
+package api
+
+import (
+	"encoding/base64"
+	"net/http"
+	"strings"
+
+	"svc"
+)
+
+// errNoKey is the refusal of a request without a key.
+//
+//nolint:gochecknoglobals // a sentinel error
+var errNoKey = svc.Errorf(svc.CodeUnauthorized, "No ingest key was sent; send it as Authorization: Bearer <key>.")
+
+// ingestKey returns the one ingest key of a request. It may stand, in this
+// order, in the Authorization header as a bearer token or as the user of basic
+// credentials, in X-SVC-Key or X-API-Key, in the query as key, or in the body as
+// writeKey. Two different keys are refused, and so is an access token.
+func ingestKey(r *http.Request, writeKey string) (string, error) {
+	var found string
+	for _, key := range [...]string{
+		authorizationKey(r.Header.Get("Authorization")), r.Header.Get("X-Svc-Key"), r.Header.Get("X-Api-Key"), queryKey(r), writeKey,
+	} {
+		switch {
+		case key == "" || key == found:
+		case found == "":
+			found = key
+		default:
+			return "", svc.Errorf(svc.CodeUnauthorized, "The request carries two different ingest keys.")
+		}
+	}
+	switch {
+	case found == "":
+		return "", errNoKey
+	case isAccessToken(found):
+		return "", svc.Errorf(svc.CodeUnauthorized, "This is an access token; events are sent with an ingest key (svc_pub_… or svc_sec_…).")
+	}
+	return found, nil
+}
+
+// authorizationKey reads the Authorization header.
+func authorizationKey(header string) string {
+	scheme, value, _ := strings.Cut(header, " ")
+	switch {
+	case strings.EqualFold(scheme, "Bearer"):
+		return strings.TrimSpace(value)
+	case strings.EqualFold(scheme, "Basic"):
+		decoded, err := base64.StdEncoding.DecodeString(strings.TrimSpace(value))
+		if err != nil {
+			return ""
+		}
+		user, _, _ := strings.Cut(string(decoded), ":")
+		return user
+	}
+	return ""
+}
+
+// queryKey reads the key of a beacon, which can set no header.
+func queryKey(r *http.Request) string {
+	if r.URL.RawQuery == "" {
+		return ""
+	}
+	query := r.URL.Query()
+	if key := query.Get("key"); key != "" {
+		return key
+	}
+	return query.Get("writeKey")
+}
+
+// isAccessToken says whether a secret has the prefix of a management token.
+func isAccessToken(secret string) bool {
+	for _, kind := range []svc.TokenKind{svc.TokenPersonal, svc.TokenOrganization, svc.TokenAssistant, svc.TokenConsole} {
+		if strings.HasPrefix(secret, kind.Prefix()) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,71 @@
+package api
+
+import (
+	"context"
+
+	"svc"
+	"svc/http"
+)
+
+// consoleOrgs answers the console's routes of organizations.
+type consoleOrgs struct{ organizations Organizations }
+
+func (c consoleOrgs) list(ctx context.Context, call *http.Call, in paging) (svc.Page[svc.Membership], error) {
+	return me{organizations: c.organizations}.listOrganizations(ctx, call, in)
+}
+
+type createOrg struct {
+	Body newOrganization `body:"json"`
+}
+
+// newOrganization is the body of POST /orgs.
+type newOrganization struct {
+	Name string `json:"name" required:"true"`
+	Slug string `json:"slug" doc:"The address; derived from the name where it is absent. It never changes."`
+}
+
+// Check applies the rules of organizations.
+func (c *createOrg) Check(*http.Call) []svc.FieldError { return svc.OrgSpec(c.Body).Validate() }
+
+func (c consoleOrgs) create(ctx context.Context, call *http.Call, in createOrg) (svc.Organization, error) {
+	person, err := signedIn(call)
+	if err != nil {
+		return svc.Organization{}, err
+	}
+	org, err := c.organizations.CreateOrganization(ctx, person, svc.OrgSpec(in.Body))
+	if err != nil {
+		return svc.Organization{}, err
+	}
+	call.Created("/orgs/" + org.Slug)
+	return org, nil
+}
+
+type renameOrg struct {
+	orgPath
+	Body orgPatch `body:"json"`
+}
+
+// orgPatch is the body of PATCH /orgs/{org}.
+type orgPatch struct {
+	Name *string `json:"name"`
+}
+
+// Check applies the rules of organizations.
+func (r *renameOrg) Check(*http.Call) []svc.FieldError {
+	if r.Body.Name == nil {
+		return []svc.FieldError{{Code: "empty_body", Message: "The body names nothing to change."}}
+	}
+	return svc.OrgSpec{Name: *r.Body.Name}.Validate()
+}
+
+func (c consoleOrgs) rename(ctx context.Context, _ *http.Call, in renameOrg) (svc.Organization, error) {
+	return c.organizations.RenameOrganization(ctx, in.Org, *in.Body.Name)
+}
+
+// signedIn returns the person of a console session.
+func signedIn(call *http.Call) (svc.User, error) {
+	if call.Grant.Token.User == nil {
+		return svc.User{}, &svc.Error{Code: svc.CodeForbidden, Reason: "user_bound_token_required", Message: "The session is bound to no person."}
+	}
+	return *call.Grant.Token.User, nil
+}

@@ -1,0 +1,111 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"svc"
+	"svc/http"
+)
+
+// consoleTokens answers the console's routes of personal and organization
+// tokens; a path with an organization means the latter.
+type consoleTokens struct{ tokens Tokens }
+
+// token is an access token as lists show it.
+type token struct {
+	ID         string        `json:"id"`
+	Kind       svc.TokenKind `json:"kind"`
+	Name       string        `json:"name"`
+	Scopes     []svc.Scope   `json:"scopes"`
+	Prefix     string        `json:"prefix"`
+	Last4      string        `json:"last4"`
+	User       *svc.User     `json:"user" doc:"The person whom the token acts as."`
+	CreatedAt  http.Time     `json:"createdAt"`
+	ExpiresAt  *http.Time    `json:"expiresAt"`
+	LastUsedAt *http.Time    `json:"lastUsedAt"`
+	RevokedAt  *http.Time    `json:"revokedAt"`
+}
+
+// newToken is the one answer that shows a token.
+type newToken struct {
+	token
+	Token string `json:"token" doc:"The token itself; it is never shown again."`
+}
+
+func tokenOf(t *svc.Token) token {
+	return token{
+		ID: t.ID, Kind: t.Kind, Name: t.Name, Scopes: append([]svc.Scope{}, t.Scopes...), Prefix: t.Kind.Prefix(), Last4: t.Last4, User: t.User,
+		CreatedAt: http.Time(t.CreatedAt), ExpiresAt: http.TimeOf(t.ExpiresAt), LastUsedAt: http.TimeOf(t.LastUsedAt), RevokedAt: http.TimeOf(t.RevokedAt),
+	}
+}
+
+func tokenID(row token) string { return row.ID }
+
+// owner returns whose tokens the path means.
+func (c consoleTokens) owner(call *http.Call) (svc.TokenOwner, error) {
+	person, err := signedIn(call)
+	return svc.TokenOwner{User: person, Org: call.Param("org")}, err
+}
+
+func (c consoleTokens) list(ctx context.Context, call *http.Call, in paging) (svc.Page[token], error) {
+	owner, err := c.owner(call)
+	if err != nil {
+		return svc.Page[token]{}, err
+	}
+	rows, err := c.tokens.Tokens(ctx, owner)
+	if err != nil {
+		return svc.Page[token]{}, err
+	}
+	return pageOfAll(call, convert(rows, tokenOf), in, tokenID)
+}
+
+type createToken struct {
+	Body tokenSpec `body:"json"`
+}
+
+// tokenSpec is the body of POST …/tokens.
+type tokenSpec struct {
+	Name      string                   `json:"name" required:"true" doc:"What people call the token."`
+	Scopes    []svc.Scope              `json:"scopes" required:"true"`
+	ExpiresAt http.Nullable[http.Time] `json:"expiresAt" doc:"When the token ends: null for never, 90 days from now where it is absent."`
+}
+
+func (c *createToken) spec(now time.Time) svc.TokenSpec {
+	spec := svc.TokenSpec{Name: c.Body.Name, Scopes: c.Body.Scopes}
+	switch expires := c.Body.ExpiresAt; {
+	case !expires.Set:
+		end := now.Add(svc.DefaultTokenLifetime)
+		spec.ExpiresAt = &end
+	case expires.Value != nil:
+		end := time.Time(*expires.Value)
+		spec.ExpiresAt = &end
+	}
+	return spec
+}
+
+// Check applies the rules of tokens.
+func (c *createToken) Check(call *http.Call) []svc.FieldError {
+	return c.spec(call.Now).Validate(call.Now)
+}
+
+func (c consoleTokens) create(ctx context.Context, call *http.Call, in createToken) (newToken, error) {
+	owner, err := c.owner(call)
+	if err != nil {
+		return newToken{}, err
+	}
+	minted, secret, err := c.tokens.MintToken(ctx, owner, in.spec(call.Now))
+	if err != nil {
+		return newToken{}, err
+	}
+	call.Answer(201)
+	return newToken{token: tokenOf(&minted), Token: secret.Reveal()}, nil
+}
+
+func (c consoleTokens) revoke(ctx context.Context, call *http.Call, in tokenPath) (http.Empty, error) {
+	owner, err := c.owner(call)
+	if err != nil {
+		return http.Empty{}, err
+	}
+	return http.Empty{}, c.tokens.RevokeToken(ctx, owner, in.ID)
+}

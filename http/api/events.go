@@ -1,0 +1,196 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"svc"
+	"svc/http"
+)
+
+// Events reads the event feed.
+type Events interface {
+	// List returns a page of the feed, newest first, and whether more follow.
+	List(ctx context.Context, query svc.EventQuery) (page []svc.Event, more bool, err error)
+	// Names returns a page of the catalogue of names, the most frequent first.
+	Names(ctx context.Context, query svc.EventNamesQuery) (svc.EventNames, error)
+}
+
+// events answers the routes of the event feed.
+type events struct{ events Events }
+
+// event is one row of the feed (decision 41).
+type event struct {
+	ID             string          `json:"id"`
+	Ts             http.Time       `json:"ts"`
+	ReceivedAt     http.Time       `json:"receivedAt"`
+	Name           string          `json:"name"`
+	URL            *string         `json:"url"`
+	Path           *string         `json:"path"`
+	Title          *string         `json:"title"`
+	Referrer       *string         `json:"referrer"`
+	ReferrerDomain *string         `json:"referrerDomain"`
+	DistinctID     *string         `json:"distinctId"`
+	AnonymousID    *string         `json:"anonymousId"`
+	PersonID       *string         `json:"personId"`
+	SessionID      *string         `json:"sessionId"`
+	Source         *string         `json:"source"`
+	Medium         *string         `json:"medium"`
+	UTMSource      *string         `json:"utmSource"`
+	UTMMedium      *string         `json:"utmMedium"`
+	UTMCampaign    *string         `json:"utmCampaign"`
+	UTMTerm        *string         `json:"utmTerm"`
+	UTMContent     *string         `json:"utmContent"`
+	ClickIDs       svc.ClickIDs    `json:"clickIds"`
+	Country        *string         `json:"country"`
+	Region         *string         `json:"region"`
+	City           *string         `json:"city"`
+	Device         *string         `json:"device"`
+	Browser        *string         `json:"browser"`
+	BrowserVersion *string         `json:"browserVersion"`
+	OS             *string         `json:"os"`
+	OSVersion      *string         `json:"osVersion"`
+	Screen         *string         `json:"screen"`
+	Locale         *string         `json:"locale"`
+	Value          *float64        `json:"value"`
+	Currency       *string         `json:"currency"`
+	Properties     json.RawMessage `json:"properties"`
+	Release        *string         `json:"release"`
+	Library        *string         `json:"library"`
+	IsBot          bool            `json:"isBot"`
+	Environment    string          `json:"environment"`
+}
+
+func eventOf(e *svc.Event) event {
+	row := event{
+		ID: e.ID, Ts: http.Time(e.Ts), ReceivedAt: http.Time(e.ReceivedAt), Name: e.Name, URL: known(e.URL), Path: known(e.Path),
+		Title: known(e.Title), Referrer: known(e.Referrer), ReferrerDomain: known(e.ReferrerDomain),
+		DistinctID: known(e.DistinctID), AnonymousID: known(e.AnonymousID), PersonID: known(e.PersonID), SessionID: known(e.SessionID),
+		Source: known(e.Source), Medium: known(e.Medium), UTMSource: known(e.UTMSource), UTMMedium: known(e.UTMMedium),
+		UTMCampaign: known(e.UTMCampaign), UTMTerm: known(e.UTMTerm), UTMContent: known(e.UTMContent), ClickIDs: e.ClickIDs,
+		Country: known(e.Country), Region: known(e.Region), City: known(e.City), Device: known(e.Device),
+		Browser: known(e.Browser), BrowserVersion: known(e.BrowserVersion), OS: known(e.OS), OSVersion: known(e.OSVersion),
+		Screen: known(e.Screen), Locale: known(e.Locale), Value: e.Value, Currency: known(e.Currency),
+		Properties: e.Properties, Release: known(e.Release), Library: known(e.Library), IsBot: e.IsBot, Environment: e.Environment,
+	}
+	if row.Value != nil && *row.Value != finite(*row.Value) {
+		row.Value = nil
+	}
+	if len(row.Properties) == 0 {
+		row.Properties = json.RawMessage("{}")
+	}
+	return row
+}
+
+type listEvents struct {
+	appPath
+	Env       environment `query:"env" doc:"The environment's slug."`
+	ID        string      `query:"id" doc:"A page of this one event, or of none."`
+	Name      string      `query:"name"`
+	PersonID  string      `query:"personId"`
+	SessionID string      `query:"sessionId"`
+	Search    string      `query:"search" doc:"Matches name, path, url, distinct id and serialized properties."`
+	Limit     feedLimit   `query:"limit" doc:"Rows of a page; more than 500 means 500."`
+	Cursor    string      `query:"cursor" doc:"The nextCursor of the page before."`
+}
+
+// eventPage is the answer of …/events.
+type eventPage struct {
+	svc.Page[event]
+	Environment string `json:"environment"`
+}
+
+func (e events) list(ctx context.Context, call *http.Call, in listEvents) (eventPage, error) {
+	seesPersons := call.Grant.May(svc.PermPeoplePIIRead)
+	query := svc.EventQuery{
+		Environment: in.Env.Environment, ID: in.ID, Name: in.Name, PersonID: in.PersonID, SessionID: in.SessionID,
+		Search: in.Search, SearchMasked: !seesPersons, Limit: int(in.Limit),
+	}
+	var err error
+	if query.Before, err = eventKey(call, in.Cursor); err != nil {
+		return eventPage{}, err
+	}
+	rows, more, err := e.events.List(ctx, query)
+	if err != nil {
+		return eventPage{}, err
+	}
+	page := http.PageOf(call, convert(rows, func(row *svc.Event) event {
+		if !seesPersons {
+			row.Mask()
+		}
+		return eventOf(row)
+	}), more, func(last event) []string {
+		return []string{strconv.FormatInt(time.Time(last.Ts).UnixMilli(), 10), last.ID}
+	})
+	return eventPage{Page: page, Environment: in.Env.Slug}, nil
+}
+
+// eventKey reads the place in the feed that a cursor names.
+func eventKey(call *http.Call, cursor string) (*svc.EventKey, error) {
+	keyset, err := call.Keyset(cursor, 2)
+	if keyset == nil || err != nil {
+		return nil, err
+	}
+	millis, err := strconv.ParseInt(keyset[0], 10, 64)
+	if err != nil {
+		return nil, svc.Errorf(svc.CodeInvalidCursor, "The cursor does not belong to this list.")
+	}
+	return &svc.EventKey{Ts: time.UnixMilli(millis).UTC(), ID: keyset[1]}, nil
+}
+
+type listNames struct {
+	appPath
+	covered
+	paging
+}
+
+// eventName is one row of the catalogue.
+type eventName struct {
+	Name        string     `json:"name"`
+	Count       uint64     `json:"count"`
+	Users       uint64     `json:"users"`
+	Conversions uint64     `json:"conversions"`
+	LastSeenAt  *http.Time `json:"lastSeenAt"`
+}
+
+// namePage is the answer of …/events/names.
+type namePage struct {
+	svc.Page[eventName]
+	Capped      bool   `json:"capped" doc:"The numbers describe the last 90 days of the range."`
+	Environment string `json:"environment"`
+}
+
+func (e events) names(ctx context.Context, call *http.Call, in listNames) (namePage, error) {
+	query := svc.EventNamesQuery{AnalyticsScope: in.scope(), Limit: int(in.Limit)}
+	query.Filters = query.Filters.Without(svc.DimEvent)
+	var err error
+	if query.After, err = nameKey(call, in.Cursor); err != nil {
+		return namePage{}, err
+	}
+	names, err := e.events.Names(ctx, query)
+	if err != nil {
+		return namePage{}, err
+	}
+	rows := convert(names.Rows, func(n *svc.EventName) eventName {
+		return eventName{Name: n.Name, Count: n.Count, Users: n.Users, Conversions: n.Conversions, LastSeenAt: http.TimeOf(n.LastSeenAt)}
+	})
+	page := http.PageOf(call, rows, names.More, func(last eventName) []string {
+		return []string{strconv.FormatUint(last.Count, 10), last.Name}
+	})
+	return namePage{Page: page, Capped: names.Capped, Environment: in.Env.Slug}, nil
+}
+
+// nameKey reads the place in the catalogue that a cursor names.
+func nameKey(call *http.Call, cursor string) (*svc.EventNameKey, error) {
+	keyset, err := call.Keyset(cursor, 2)
+	if keyset == nil || err != nil {
+		return nil, err
+	}
+	count, err := strconv.ParseUint(keyset[0], 10, 64)
+	if err != nil {
+		return nil, svc.Errorf(svc.CodeInvalidCursor, "The cursor does not belong to this list.")
+	}
+	return &svc.EventNameKey{Count: count, Name: keyset[1]}, nil
+}

@@ -1,0 +1,102 @@
+package api
+
+import (
+	"context"
+	"errors"
+
+	"svc"
+	"svc/http"
+)
+
+// Keys keeps the ingest keys of applications.
+type Keys interface {
+	// Keys returns an application's keys, revoked ones included.
+	Keys(ctx context.Context, ref svc.AppRef) ([]svc.IngestKey, error)
+	// MintKey makes a key of a valid specification and returns it in the clear, once.
+	MintKey(ctx context.Context, ref svc.AppRef, spec svc.KeySpec) (svc.IngestKey, svc.Secret, error)
+	// RevokeKey ends a key at once. It fails with not_found where there is no such
+	// key or it is revoked already.
+	RevokeKey(ctx context.Context, ref svc.AppRef, id string) error
+}
+
+// keys answers the routes of ingest keys.
+type keys struct{ keys Keys }
+
+// keyRow is a key as lists show it.
+type keyRow struct {
+	ID          string      `json:"id"`
+	Kind        svc.KeyKind `json:"kind"`
+	Environment string      `json:"environment"`
+	Label       string      `json:"label"`
+	Prefix      string      `json:"prefix"`
+	Last4       string      `json:"last4"`
+	CreatedAt   http.Time   `json:"createdAt"`
+	RevokedAt   *http.Time  `json:"revokedAt"`
+}
+
+// newKeyRow is the one answer that shows a key.
+type newKeyRow struct {
+	keyRow
+	Key string `json:"key" doc:"The full key; it is never shown again."`
+}
+
+func keyRowOf(key *svc.IngestKey) keyRow {
+	return keyRow{
+		ID: key.ID, Kind: key.Kind, Environment: key.Environment, Label: key.Label, Prefix: key.Prefix,
+		Last4: key.Last4, CreatedAt: http.Time(key.CreatedAt), RevokedAt: http.TimeOf(key.RevokedAt),
+	}
+}
+
+type listKeys struct {
+	appPath
+	paging
+}
+
+func (k keys) list(ctx context.Context, call *http.Call, in listKeys) (svc.Page[keyRow], error) {
+	rows, err := k.keys.Keys(ctx, call.Ref())
+	if err != nil {
+		return svc.Page[keyRow]{}, err
+	}
+	return pageOfAll(call, convert(rows, keyRowOf), in.paging, func(row keyRow) string { return row.ID })
+}
+
+type createKey struct {
+	appPath
+	Body keySpec `body:"json"`
+}
+
+// keySpec is the body of POST …/keys.
+type keySpec struct {
+	Kind        svc.KeyKind `json:"kind" required:"true"`
+	Environment string      `json:"environment" required:"true" doc:"The environment's slug."`
+	Label       string      `json:"label" doc:"What people call the key."`
+}
+
+// Check applies the rules of keys.
+func (c *createKey) Check(*http.Call) []svc.FieldError { return svc.KeySpec(c.Body).Validate() }
+
+func (k keys) create(ctx context.Context, call *http.Call, in createKey) (newKeyRow, error) {
+	key, secret, err := k.keys.MintKey(ctx, call.Ref(), svc.KeySpec(in.Body))
+	if err != nil {
+		return newKeyRow{}, err
+	}
+	call.Created("/apps/" + call.Ref().String() + "/keys/" + key.ID)
+	return newKeyRow{keyRow: keyRowOf(&key), Key: secret.Reveal()}, nil
+}
+
+type keyPath struct {
+	appPath
+	ID string `path:"id" doc:"The key's id."`
+}
+
+func (k keys) revoke(ctx context.Context, call *http.Call, in keyPath) (http.Empty, error) {
+	return http.Empty{}, k.keys.RevokeKey(ctx, call.Ref(), in.ID)
+}
+
+// problemsOf returns the problems that an error lists.
+func problemsOf(err error) []svc.FieldError {
+	if known, ok := errors.AsType[*svc.Error](err); ok {
+		return known.Fields
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+package api
+
+import (
+	"context"
+
+	"svc"
+	"svc/http"
+)
+
+// Organizations knows who belongs where.
+type Organizations interface {
+	// Memberships returns the organizations that a grant's token may address,
+	// exactly one for an organization token, with the role in each.
+	Memberships(ctx context.Context, grant svc.Grant) ([]svc.Membership, error)
+	// CreateOrganization makes an organization with one owner; an empty slug is
+	// derived. It fails with conflict where an explicit slug is taken.
+	CreateOrganization(ctx context.Context, owner svc.User, spec svc.OrgSpec) (svc.Organization, error)
+	// RenameOrganization changes an organization's name.
+	RenameOrganization(ctx context.Context, org, name string) (svc.Organization, error)
+}
+
+// Tokens issues and revokes access tokens.
+type Tokens interface {
+	// Tokens returns an owner's tokens, revoked ones included.
+	Tokens(ctx context.Context, owner svc.TokenOwner) ([]svc.Token, error)
+	// MintToken makes a token and returns it in the clear, once.
+	MintToken(ctx context.Context, owner svc.TokenOwner, spec svc.TokenSpec) (svc.Token, svc.Secret, error)
+	// RevokeToken ends a token at once. It fails with not_found where the owner has
+	// no such token or it is revoked already.
+	RevokeToken(ctx context.Context, owner svc.TokenOwner, id string) error
+}
+
+// Limits are the limits of one token.
+type Limits struct {
+	PerMinute          int `json:"perMinute"`
+	AnalyticsPerMinute int `json:"analyticsPerMinute"`
+	ConcurrentQueries  int `json:"concurrentQueries"`
+}
+
+// DefaultLimits returns the limits of decision 7.
+func DefaultLimits() Limits {
+	return Limits{PerMinute: svc.DefaultPerMinute, AnalyticsPerMinute: svc.QueryPerMinute, ConcurrentQueries: svc.ConcurrentQueries}
+}
+
+// me answers who calls.
+type me struct {
+	organizations Organizations
+	tokens        Tokens
+	limits        Limits
+}
+
+// identity is the answer of GET /me.
+type identity struct {
+	Token         identityToken    `json:"token"`
+	User          *svc.User        `json:"user" doc:"The person whom the token acts as; null where none is bound."`
+	Organizations []svc.Membership `json:"organizations"`
+	Permissions   []svc.Permission `json:"permissions" doc:"Exactly what this token may do."`
+	RateLimit     Limits           `json:"rateLimit"`
+}
+
+type identityToken struct {
+	ID        string        `json:"id"`
+	Kind      svc.TokenKind `json:"kind"`
+	Name      string        `json:"name"`
+	Scopes    []svc.Scope   `json:"scopes"`
+	ExpiresAt *http.Time    `json:"expiresAt"`
+}
+
+func (m me) get(ctx context.Context, call *http.Call, _ struct{}) (identity, error) {
+	memberships, err := m.organizations.Memberships(ctx, call.Grant)
+	if err != nil {
+		return identity{}, err
+	}
+	token := &call.Grant.Token
+	return identity{
+		Token:         identityToken{ID: token.ID, Kind: token.Kind, Name: token.Name, Scopes: token.Scopes, ExpiresAt: http.TimeOf(token.ExpiresAt)},
+		User:          token.User,
+		Organizations: append([]svc.Membership{}, memberships...),
+		Permissions:   append([]svc.Permission{}, call.Grant.Permissions...),
+		RateLimit:     m.limits,
+	}, nil
+}
+
+func (m me) listOrganizations(ctx context.Context, call *http.Call, in paging) (svc.Page[svc.Membership], error) {
+	memberships, err := m.organizations.Memberships(ctx, call.Grant)
+	if err != nil {
+		return svc.Page[svc.Membership]{}, err
+	}
+	return pageOfAll(call, memberships, in, func(row svc.Membership) string { return row.Slug })
+}
+
+// listTokens lists a person's personal tokens; an organization token sees
+// itself alone.
+func (m me) listTokens(ctx context.Context, call *http.Call, in paging) (svc.Page[token], error) {
+	own := &call.Grant.Token
+	if own.Kind == svc.TokenOrganization {
+		return pageOfAll(call, []token{tokenOf(own)}, in, tokenID)
+	}
+	if own.User == nil {
+		return pageOfAll(call, nil, in, tokenID)
+	}
+	rows, err := m.tokens.Tokens(ctx, svc.TokenOwner{User: *own.User})
+	if err != nil {
+		return svc.Page[token]{}, err
+	}
+	return pageOfAll(call, convert(rows, tokenOf), in, tokenID)
+}
+
+type tokenPath struct {
+	ID string `path:"id" doc:"The token's id."`
+}
+
+// revokeToken revokes a personal token of the caller's person; an organization
+// token can revoke itself alone.
+func (m me) revokeToken(ctx context.Context, call *http.Call, in tokenPath) (http.Empty, error) {
+	own := &call.Grant.Token
+	isOrganization := own.Kind == svc.TokenOrganization
+	if isOrganization && in.ID != own.ID || !isOrganization && own.User == nil {
+		return http.Empty{}, svc.NotFound("token")
+	}
+	var owner svc.TokenOwner
+	if own.User != nil {
+		owner.User = *own.User
+	}
+	if isOrganization {
+		owner.Org = own.Org
+	}
+	return http.Empty{}, m.tokens.RevokeToken(ctx, owner, in.ID)
+}

@@ -1,0 +1,64 @@
+package api_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"svc/http"
+	"svc/http/api"
+	"svc/http/api/apitest"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+// noon is the instant of the tests.
+func noon() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
+
+func TestGoldenAnswers(t *testing.T) {
+	apitest.Run(t, func(t *testing.T) apitest.World { return apitest.NewMemory(noon).Fill(t) })
+}
+
+// golden compares a text with testdata.
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s differs; got:\n%s", path, got)
+	}
+}
+
+func TestRouteList(t *testing.T) {
+	var out bytes.Buffer
+	for _, route := range api.Routes(api.Ports{}) {
+		fmt.Fprintf(&out, "%-6s %-58s %-24s scope=%s permission=%s module=%s role=%s effect=%s rate=%s\n",
+			route.Method, route.Pattern(), route.Operation, route.Scope, route.Permission, route.Module, route.Role, route.Effect, route.Rate)
+	}
+	golden(t, "routes.golden", out.Bytes())
+}
+
+func TestOpenAPIDocument(t *testing.T) {
+	document, err := http.OpenAPI(api.Routes(api.Ports{}), "https://svc.example", "2026-11-20")
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := json.MarshalIndent(document, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "openapi.golden.json", append(body, '\n'))
+}

@@ -1,0 +1,161 @@
+package http_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"svc"
+	"svc/http"
+)
+
+// form is an input of every kind of field.
+type form struct {
+	Word  string   `query:"word"`
+	Must  string   `query:"must" required:"true"`
+	Words []string `query:"words"`
+	Flag  bool     `query:"flag"`
+	Body  content  `body:"json"`
+}
+
+type content struct {
+	Name   string                   `json:"name" required:"true"`
+	Count  *int                     `json:"count"`
+	Share  float64                  `json:"share"`
+	On     bool                     `json:"on"`
+	Tags   []string                 `json:"tags"`
+	Inner  inner                    `json:"inner"`
+	Inners []inner                  `json:"inners"`
+	Until  http.Nullable[http.Time] `json:"until"`
+	Free   json.RawMessage          `json:"free"`
+}
+
+type inner struct {
+	Key string `json:"key" required:"true"`
+}
+
+// formHandler answers with what it read.
+func formHandler(t testing.TB) *http.Handler {
+	return newGateway().handler(t, row("POST", "/form", func(_ context.Context, _ *http.Call, in form) (string, error) {
+		count := "absent"
+		if in.Body.Count != nil {
+			count = fmt.Sprint(*in.Body.Count)
+		}
+		return fmt.Sprintf("%s|%s|%v|%v|%s|%s|%v|%s|%v|%v", in.Word, in.Must, in.Words, in.Flag, in.Body.Name, count, in.Body.Tags, in.Body.Inner.Key, in.Body.Until.Set, in.Body.Until.Value != nil), nil
+	}))
+}
+
+// problems lists the problems of an answer as "field code".
+func problems(t testing.TB, body []byte) (svc.Code, []string) {
+	t.Helper()
+	var problem http.Problem
+	if err := json.Unmarshal(body, &problem); err != nil {
+		t.Fatalf("no problem: %s", body)
+	}
+	list := []string{}
+	for _, e := range problem.Errors {
+		list = append(list, e.Field+" "+e.Code)
+	}
+	return problem.Code, list
+}
+
+func TestGoodInput(t *testing.T) {
+	for _, test := range []struct{ query, body, want string }{
+		{"must=m", `{"name":"n","extra":{"x":1}}`, "|m|[]|false|n|absent|[]||false|false"},
+		{"must=m&word=w&words=a&words=b&flag=true&other=1&other=2", `{"name":"n","count":3,"tags":["x","y"],"inner":{"key":"k"},"until":null}`, "w|m|[a b]|true|n|3|[x y]|k|true|false"},
+		{"must=m&word=", ` {"name":"","until":"2026-01-01T00:00:00+02:00"} `, "|m|[]|false||absent|[]||true|true"},
+	} {
+		response := ask(t, formHandler(t), "POST", "/api/v1/form?"+test.query, test.body, "Content-Type: application/json; charset=UTF-8")
+		if got := strings.Trim(strings.TrimSpace(response.Body.String()), `"`); response.Code != 200 || got != test.want {
+			t.Errorf("%s %s: %d %s, want %s", test.query, test.body, response.Code, got, test.want)
+		}
+	}
+}
+
+func TestBadInput(t *testing.T) {
+	for _, test := range []struct {
+		query, body string
+		want        []string
+	}{
+		{"", `{}`, []string{"must required", "name required"}},
+		{"must=m&must=n&word=a&word=b&flag=perhaps", `{"name":1}`, []string{"word duplicate_parameter", "must duplicate_parameter", "flag invalid_value", "name invalid_type"}},
+		{"must=m", ``, []string{" empty_body"}},
+		{"must=m", `  `, []string{" empty_body"}},
+		{"must=m", `{"name":"n"} x`, []string{" invalid_json"}},
+		{"must=m", `{"name":"n"}{}`, []string{" invalid_json"}},
+		{"must=m", `{"name":`, []string{" invalid_json"}},
+		{"must=m", `[]`, []string{" invalid_type"}},
+		{"must=m", `null`, []string{" invalid_type"}},
+		{"must=m", "{\"name\":\"\xff\"}", []string{" invalid_text"}},
+		{"must=m", `{"name":"a\u0000b"}`, []string{" invalid_text"}},
+		{"must=m", `{"x":{"a\u0000":1},"name":"n"}`, []string{" invalid_text"}},
+		{
+			"must=m", `{"name":null,"count":1.5,"share":"x","on":1,"tags":"x","inner":[],"inners":[{},3],"until":7}`,
+			[]string{"name invalid_type", "count invalid_type", "share invalid_type", "on invalid_type", "tags invalid_type", "inner invalid_type", "inners[0].key required", "inners[1] invalid_type", "until invalid_type"},
+		},
+		{"must=m", `{"name":"n","tags":["a",null,2],"share":null}`, []string{"share invalid_type", "tags[1] invalid_type", "tags[2] invalid_type"}},
+		{"must=%zz", `{"name":"n"}`, []string{" invalid_query", "must required"}},
+		{"must=a%00b", `{"name":"n"}`, []string{"must invalid_text", "must required"}},
+		{"must=%ff", `{"name":"n"}`, []string{"must invalid_text", "must required"}},
+		{"must=m;x=1", `{"name":"n"}`, []string{" invalid_query", "must required"}},
+	} {
+		response := ask(t, formHandler(t), "POST", "/api/v1/form?"+test.query, test.body)
+		code, got := problems(t, response.Body.Bytes())
+		if response.Code != 400 || code != svc.CodeInvalidRequest || !slices.Equal(got, test.want) {
+			t.Errorf("%s %s: %d %q, want %q", test.query, test.body, response.Code, got, test.want)
+		}
+	}
+}
+
+func TestRefusedInput(t *testing.T) {
+	for _, test := range []struct {
+		body    string
+		headers []string
+		want    svc.Code
+	}{
+		{`{"name":"n"}`, []string{"Content-Type: text/plain"}, svc.CodeUnsupportedMedia},
+		{`{"name":"n"}`, []string{"Content-Type: application/x-www-form-urlencoded"}, svc.CodeUnsupportedMedia},
+		{`{"name":"n"}`, []string{"Content-Type: application/json; charset=latin1"}, svc.CodeUnsupportedMedia},
+		{`{"name":"n"}`, []string{"Content-Type: ;"}, svc.CodeUnsupportedMedia},
+		{`{"name":"n"}`, []string{"Content-Encoding: gzip"}, svc.CodeUnsupportedMedia},
+		{`{"name":"` + strings.Repeat("n", http.MaxBodyBytes) + `"}`, nil, svc.CodeTooLarge},
+		{`{"name":"n"}`, []string{"Accept: text/html"}, svc.CodeNotAcceptable},
+		{`{"name":"n"}`, []string{"Accept: text/event-stream"}, svc.CodeNotAcceptable},
+		{`{"name":"n"}`, []string{"Accept: */*, application/json;q=0"}, svc.CodeNotAcceptable},
+	} {
+		response := ask(t, formHandler(t), "POST", "/api/v1/form?must=m", test.body, test.headers...)
+		if code, _ := problems(t, response.Body.Bytes()); code != test.want || response.Code != svc.InfoOf(test.want).Status {
+			t.Errorf("%v: %d %s", test.headers, response.Code, response.Body)
+		}
+	}
+	for _, header := range []string{"Content-Type: application/merge-patch+json", "Accept: text/html, application/*;q=0.1", "Accept: */*;q=0.5", "Content-Encoding: identity"} {
+		if response := ask(t, formHandler(t), "POST", "/api/v1/form?must=m", `{"name":"n"}`, header); response.Code != 200 {
+			t.Errorf("%s: %d %s", header, response.Code, response.Body)
+		}
+	}
+}
+
+func FuzzInput(f *testing.F) {
+	handler := formHandler(f)
+	f.Add("must=m&words=a", `{"name":"n","count":3,"inners":[{"key":"k"}],"until":null}`)
+	f.Add("must=%zz&flag=1", `[1,2`)
+	f.Add("", "{\"name\":\"\\u0000\"}")
+	f.Fuzz(func(t *testing.T, query, body string) {
+		request := "/api/v1/form?" + strings.Map(func(r rune) rune {
+			if r <= ' ' || r > '~' || r == '#' {
+				return -1
+			}
+			return r
+		}, query)
+		response := ask(t, handler, "POST", request, body)
+		if response.Code != 200 && response.Code != 400 && response.Code != 413 {
+			t.Errorf("%q %q: %d %s", query, body, response.Code, response.Body)
+		}
+		if !json.Valid(response.Body.Bytes()) {
+			t.Errorf("no JSON: %q", response.Body)
+		}
+	})
+}

@@ -1,0 +1,74 @@
+package http
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+)
+
+// Time-outs and bounds of the listener. Streams lift the write time-out for
+// themselves.
+const (
+	headerTimeout = 10 * time.Second
+	readTimeout   = 60 * time.Second
+	writeTimeout  = 90 * time.Second
+	idleTimeout   = 120 * time.Second
+	drainTimeout  = 15 * time.Second
+	maxHeader     = 64 << 10
+)
+
+// Server serves one handler on one address.
+type Server struct {
+	server *http.Server
+	addr   string
+	bound  chan net.Addr
+}
+
+// NewServer checks its arguments and does no I/O.
+func NewServer(addr string, handler http.Handler, logger *slog.Logger) (*Server, error) {
+	if handler == nil {
+		return nil, errors.New("the server has no handler")
+	}
+	if _, _, err := net.SplitHostPort(addr); err != nil {
+		return nil, fmt.Errorf("parsing the address: %w", err)
+	}
+	return &Server{
+		addr:  addr,
+		bound: make(chan net.Addr, 1),
+		server: &http.Server{
+			Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
+			IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
+		},
+	}, nil
+}
+
+// Bound delivers the address once the server listens; the port of an address
+// that ends in :0 is found here.
+func (s *Server) Bound() <-chan net.Addr { return s.bound }
+
+// Run listens and serves until the context ends, then lets running requests
+// finish for up to 15 seconds. It returns nil after an orderly end.
+func (s *Server) Run(ctx context.Context) error {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.addr)
+	if err != nil {
+		return fmt.Errorf("listening: %w", err)
+	}
+	s.bound <- listener.Addr()
+	served := make(chan error, 1)
+	go func() { served <- s.server.Serve(listener) }()
+	select {
+	case err := <-served:
+		return fmt.Errorf("serving: %w", err)
+	case <-ctx.Done():
+	}
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
+	defer cancel()
+	if err := s.server.Shutdown(drain); err != nil {
+		return errors.Join(fmt.Errorf("draining: %w", err), s.server.Close())
+	}
+	return nil
+}

@@ -1,0 +1,158 @@
+package http
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+
+	"svc"
+)
+
+// Surface is the group of routes that one kind of caller sees.
+type Surface string
+
+// The surfaces. Paths of manage and console rows are relative to the surface's
+// base; those of collect and share rows are absolute.
+const (
+	Manage  Surface = "manage"
+	Console Surface = "console"
+	Collect Surface = "collect"
+	Share   Surface = "share"
+)
+
+// Base returns what stands before the paths of a surface.
+func (s Surface) Base() string {
+	switch s {
+	case Manage:
+		return "/api/v1"
+	case Console:
+		return "/console/api/v1"
+	case Collect, Share:
+	}
+	return ""
+}
+
+// Effect says how deep a call reaches; the assistant's tiers follow it.
+type Effect string
+
+// The effects.
+const (
+	Read        Effect = "read"
+	Write       Effect = "write"
+	Destructive Effect = "destructive"
+	External    Effect = "external"
+)
+
+// Route is one row of the table, from which registration, gates, OpenAPI and
+// the tests of every row follow.
+type Route struct {
+	Surface Surface
+	Method  string
+	// Path has parameters in braces, for example /apps/{org}/{app}/keys/{id};
+	// a last one of the form {slug...} takes the rest of the path.
+	Path string
+	// Operation names the row: noun.verb, unique in the table.
+	Operation  string
+	Module     svc.Module
+	Scope      svc.Scope
+	Permission svc.Permission
+	// Role is the least role that a console row asks for; empty asks for none.
+	Role    svc.Role
+	Effect  Effect
+	Rate    svc.RateClass
+	Summary string
+	// Status is that of a good answer, 200 where it is zero.
+	Status int
+	// Codes lists the codes that the row may answer beyond those of its gates.
+	Codes   []svc.Code
+	Handler Endpoint
+	// Raw serves a row of the surfaces collect and share instead of Handler.
+	Raw http.HandlerFunc
+}
+
+// Pattern returns the row's full path, parameters in braces.
+func (r *Route) Pattern() string { return r.Surface.Base() + r.Path }
+
+// HasParam says whether the path has a parameter.
+func (r *Route) HasParam(name string) bool { return strings.Contains(r.Path, "{"+name+"}") }
+
+// gated says whether the row's requests pass the gates.
+func (r *Route) gated() bool { return r.Surface == Manage || r.Surface == Console }
+
+// status returns the status of a good answer.
+func (r *Route) status() int {
+	if r.Status == 0 {
+		return http.StatusOK
+	}
+	return r.Status
+}
+
+// Empty is the output of rows that answer 204 without a body.
+type Empty struct{}
+
+// Endpoint is a typed handler with its types: what is read, what is answered.
+type Endpoint struct {
+	Input, Output reflect.Type
+
+	decode func(call *Call, request *http.Request) (input any, body []byte, err error)
+	call   func(ctx context.Context, call *Call, input any) (any, error)
+}
+
+// Typed makes an endpoint of a function from input to output. The fields of In
+// are bound by their tags: path:"name", query:"name", and body:"json" for one
+// struct that holds the JSON body; embedded structs group fields. In must be a
+// struct whose fields suit those tags, or New refuses the table.
+func Typed[In, Out any](handle func(ctx context.Context, call *Call, in In) (Out, error)) Endpoint {
+	plan := planInput(reflect.TypeFor[In]())
+	return Endpoint{
+		Input: reflect.TypeFor[In](), Output: reflect.TypeFor[Out](),
+		decode: func(call *Call, request *http.Request) (any, []byte, error) {
+			in := new(In)
+			body, err := plan.fill(call, request, reflect.ValueOf(in).Elem())
+			return in, body, err
+		},
+		call: func(ctx context.Context, call *Call, input any) (any, error) {
+			return handle(ctx, call, *input.(*In))
+		},
+	}
+}
+
+// checkTable returns the first contradiction between the rows of a table.
+func checkTable(routes []Route) error {
+	operations := map[string]bool{}
+	for i := range routes {
+		route := &routes[i]
+		if operations[route.Operation] || route.Operation == "" {
+			return fmt.Errorf("route %s %s: operation %q is empty or taken", route.Method, route.Path, route.Operation)
+		}
+		operations[route.Operation] = true
+		if err := checkRoute(route); err != nil {
+			return fmt.Errorf("route %s: %w", route.Operation, err)
+		}
+	}
+	return nil
+}
+
+// checkRoute returns the first contradiction within a row.
+func checkRoute(route *Route) error {
+	switch {
+	case !strings.HasPrefix(route.Path, "/") || strings.HasSuffix(route.Path, "/"):
+		return fmt.Errorf("path %q must begin with a slash and not end with one", route.Path)
+	case route.gated() == (route.Handler.call == nil), route.gated() == (route.Raw != nil):
+		return fmt.Errorf("surface %q does not suit the kind of handler", route.Surface)
+	case !route.gated():
+		return nil
+	case !slices.Contains(svc.Scopes(), route.Scope):
+		return fmt.Errorf("unknown scope %q", route.Scope)
+	case route.Permission != "" && !slices.Contains(svc.Permissions(), route.Permission):
+		return fmt.Errorf("unknown permission %q", route.Permission)
+	case route.Module != "" && !(route.HasParam("org") && route.HasParam("app")):
+		return fmt.Errorf("module %q needs an application in the path", route.Module)
+	case (route.Method == http.MethodGet) != (route.Effect == Read):
+		return fmt.Errorf("effect %q does not suit %s", route.Effect, route.Method)
+	}
+	return checkInput(route)
+}

@@ -1,0 +1,152 @@
+package clickhouse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"golang.org/x/sync/singleflight"
+
+	"svc"
+)
+
+const (
+	// queryTime bounds a read (decision: 30 s, less where the caller's deadline is sooner).
+	queryTime = 30 * time.Second
+	// queryMemory bounds what one read may allocate in the engine, in bytes.
+	queryMemory = 2 << 30
+	// maxConnections is the number of statements that one node runs at once.
+	maxConnections = 32
+	// dayCacheBytes bounds what the results of past days may take in memory.
+	dayCacheBytes = 64 << 20
+	// defaultDatabase is meant where the configuration names none.
+	defaultDatabase = "svc"
+)
+
+// Dialer opens connections to an engine inside the process.
+type Dialer interface {
+	DialContext(ctx context.Context, addr string) (net.Conn, error)
+}
+
+// Config says which engine to use. Exactly one of DSN and Engine is set.
+type Config struct {
+	// DSN names a server, for example http://user:password@host:8123/ or
+	// clickhouse://host:9000/. A database in it yields to Database.
+	DSN    string
+	Engine Dialer
+	// Database is made if it does not exist; empty means svc.
+	Database string
+	// Durable forces inserts to disk before they are acknowledged.
+	Durable bool
+	// Logger may be nil.
+	Logger *slog.Logger
+}
+
+// DB is an open database. Its methods may be called at the same time from any number
+// of goroutines.
+type DB struct {
+	conn    driver.Conn
+	queries map[string]string
+	// server says that the other end is a server and not the engine of this process.
+	server  bool
+	native  bool
+	columns string
+	flight  singleflight.Group
+	days    *dayCache
+	puts    *committer[put]
+	audits  *committer[svc.AuditRow]
+}
+
+// Open connects, makes the database and applies the migrations that it lacks. Nodes
+// may open the same database at the same time.
+func Open(ctx context.Context, cfg Config) (*DB, error) {
+	if cfg.Database == "" {
+		cfg.Database = defaultDatabase
+	}
+	queries, err := loadQueries()
+	if err != nil {
+		return nil, err
+	}
+	db := &DB{queries: queries, days: newDayCache(dayCacheBytes), server: cfg.Engine == nil}
+	db.puts = newCommitter(db.writePuts)
+	db.audits = newCommitter(db.writeAudit)
+	if err := db.connect(ctx, cfg); err != nil {
+		return nil, fmt.Errorf("opening the database %s: %w", cfg.Database, err)
+	}
+	if err := db.migrate(ctx, cfg.Durable); err != nil {
+		return nil, errors.Join(fmt.Errorf("migrating the database %s: %w", cfg.Database, err), db.conn.Close())
+	}
+	return db, nil
+}
+
+// connect makes the database over a connection of its own, because a connection to a
+// database that does not exist is refused.
+func (db *DB) connect(ctx context.Context, cfg Config) error {
+	options, err := cfg.options()
+	if err != nil {
+		return err
+	}
+	db.native = options.Protocol == clickhouse.Native
+	options.Auth.Database = "default"
+	first, err := clickhouse.Open(options)
+	if err != nil {
+		return fmt.Errorf("connecting: %w", err)
+	}
+	err = first.Exec(ctx, db.queries["database.Create"], clickhouse.Named("database", cfg.Database))
+	if err = errors.Join(err, first.Close()); err != nil {
+		return unavailable(err)
+	}
+	if options, err = cfg.options(); err != nil {
+		return err
+	}
+	options.Auth.Database = cfg.Database
+	db.conn, err = clickhouse.Open(options)
+	if err != nil {
+		return fmt.Errorf("connecting: %w", err)
+	}
+	return nil
+}
+
+func (cfg Config) options() (*clickhouse.Options, error) {
+	options := &clickhouse.Options{Protocol: clickhouse.HTTP, Addr: []string{"engine"}}
+	switch {
+	case (cfg.DSN == "") == (cfg.Engine == nil):
+		return nil, errors.New("exactly one of a DSN and an engine must be given")
+	case cfg.Engine != nil:
+		options.DialContext = cfg.Engine.DialContext
+	default:
+		var err error
+		if options, err = clickhouse.ParseDSN(cfg.DSN); err != nil {
+			return nil, fmt.Errorf("reading the DSN: %w", err)
+		}
+	}
+	options.Logger = cfg.Logger
+	options.MaxOpenConns, options.MaxIdleConns = maxConnections, maxConnections
+	if options.Settings == nil {
+		options.Settings = clickhouse.Settings{}
+	}
+	options.Settings["async_insert"] = 0
+	options.Settings["session_timezone"] = "UTC"
+	return options, nil
+}
+
+// Close ends the connections. Calls that are still running fail.
+func (db *DB) Close() error {
+	if err := db.conn.Close(); err != nil {
+		return fmt.Errorf("closing the database: %w", err)
+	}
+	return nil
+}
+
+// Ping returns svc.CodeUnavailable while the store does not answer.
+func (db *DB) Ping(ctx context.Context) error {
+	if err := db.conn.Ping(ctx); err != nil {
+		return unavailable(err)
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+package clickhouse
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc"
+)
+
+// writeTime bounds a write that callers share.
+const writeTime = 30 * time.Second
+
+// put is what one call of Put stores.
+type put struct {
+	entities []svc.Entity
+	wakeups  []svc.Wakeup
+	version  uint64
+}
+
+// Put stores entities and wake-ups of one owner; both are durable when it returns nil.
+// A wake-up without a due time removes the one of its name. Wake-ups have the version of
+// the entities they come with, so a call with wake-ups needs an entity.
+//
+// Wake-ups that call are stored before the entities and removals after them: a crash in
+// between leaves a wake-up too many, never one too few. After an error anything may be
+// stored.
+func (db *DB) Put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup) error {
+	if len(entities) == 0 {
+		if len(wakeups) > 0 {
+			return errors.New("storing wake-ups: no entity gives their version")
+		}
+		return nil
+	}
+	item := put{entities: entities, wakeups: wakeups}
+	for i := range entities {
+		item.version = max(item.version, entities[i].Version.Number())
+	}
+	return db.puts.commit(ctx, item)
+}
+
+// writePuts stores what several callers put.
+func (db *DB) writePuts(ctx context.Context, puts []put) error {
+	ctx, cancel := context.WithTimeout(ctx, writeTime)
+	defer cancel()
+	if err := db.writeWakeups(ctx, puts, false); err != nil {
+		return writeError("storing wake-ups", err)
+	}
+	batch, err := db.batch(ctx, "entities.Append", entityColumns())
+	if err != nil {
+		return writeError("storing entities", err)
+	}
+	defer func() { _ = batch.Close() }() // does nothing after Send
+	for _, p := range puts {
+		for i := range p.entities {
+			e := &p.entities[i]
+			if err := batch.Append(e.Owner, e.Kind, e.ID, e.Version.Number(), e.Deleted, e.Payload); err != nil {
+				return writeError("storing entities", err)
+			}
+		}
+	}
+	if err := batch.Send(); err != nil {
+		return writeError("storing entities", err)
+	}
+	return writeError("removing wake-ups", db.writeWakeups(ctx, puts, true))
+}
+
+// writeWakeups stores the wake-ups that call, or those that are removed.
+func (db *DB) writeWakeups(ctx context.Context, puts []put, removed bool) error {
+	var batch driver.Batch
+	for _, p := range puts {
+		for _, w := range p.wakeups {
+			if w.Due.IsZero() != removed {
+				continue
+			}
+			if batch == nil {
+				var err error
+				if batch, err = db.batch(ctx, "wakeups.Append", wakeupColumns()); err != nil {
+					return err
+				}
+				defer func() { _ = batch.Close() }() // does nothing after Send
+			}
+			due := w.Due
+			if removed {
+				due = time.UnixMilli(0)
+			}
+			if err := batch.Append(w.Kind, w.Identity, w.Name, due.UnixMilli(), p.version, removed); err != nil {
+				return err
+			}
+		}
+	}
+	if batch == nil {
+		return nil
+	}
+	return batch.Send()
+}
+
+// batch begins an insert of the named query. columns spare the question for them.
+func (db *DB) batch(ctx context.Context, query string, columns []clickhouse.ColumnNameAndType) (driver.Batch, error) {
+	ctx = clickhouse.Context(ctx, clickhouse.WithColumnNamesAndTypes(columns))
+	return db.conn.PrepareBatch(ctx, db.queries[query])
+}
+
+func entityColumns() []clickhouse.ColumnNameAndType {
+	return []clickhouse.ColumnNameAndType{
+		{Name: "owner", Type: "String"}, {Name: "kind", Type: "LowCardinality(String)"}, {Name: "id", Type: "String"},
+		{Name: "version", Type: "UInt64"}, {Name: "deleted", Type: "Bool"}, {Name: "payload", Type: "String"},
+	}
+}
+
+func wakeupColumns() []clickhouse.ColumnNameAndType {
+	return []clickhouse.ColumnNameAndType{
+		{Name: "kind", Type: "LowCardinality(String)"}, {Name: "identity", Type: "String"},
+		{Name: "name", Type: "LowCardinality(String)"}, {Name: "due", Type: "DateTime64(3, 'UTC')"},
+		{Name: "version", Type: "UInt64"}, {Name: "deleted", Type: "Bool"},
+	}
+}
+
+// Load returns the present entities of an owner, without the deleted ones.
+func (db *DB) Load(ctx context.Context, owner string) ([]svc.Entity, error) {
+	return db.entities(ctx, db.queries["entities.Load"], arguments{"owner": owner})
+}
+
+// LoadKind returns the present entities of a kind of all owners, without the deleted
+// ones.
+func (db *DB) LoadKind(ctx context.Context, kind string) ([]svc.Entity, error) {
+	return db.entities(ctx, db.queries["entities.LoadKind"], arguments{"kind": kind})
+}
+
+func (db *DB) entities(ctx context.Context, query string, args arguments) ([]svc.Entity, error) {
+	var out []svc.Entity
+	err := db.read(ctx, "loading entities", query, args, func(rows driver.Rows) (bool, error) {
+		var e svc.Entity
+		var version uint64
+		if err := rows.Scan(&e.Owner, &e.Kind, &e.ID, &version, &e.Deleted, &e.Payload); err != nil {
+			return false, err
+		}
+		e.Version = svc.VersionOf(version)
+		out = append(out, e)
+		return true, nil
+	})
+	return out, err
+}
+
+// Due returns up to limit wake-ups that are due at an instant, the longest due first.
+func (db *DB) Due(ctx context.Context, at time.Time, limit int) ([]svc.Wakeup, error) {
+	var out []svc.Wakeup
+	args := arguments{"at": at, "limit": limit}
+	err := db.read(ctx, "listing due wake-ups", db.queries["wakeups.Due"], args, func(rows driver.Rows) (bool, error) {
+		var w svc.Wakeup
+		err := rows.Scan(&w.Kind, &w.Identity, &w.Name, &w.Due)
+		out = append(out, w)
+		return true, err
+	})
+	return out, err
+}

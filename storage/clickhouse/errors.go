@@ -1,0 +1,64 @@
+package clickhouse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+
+	"svc"
+)
+
+// Exception codes of ClickHouse.
+const (
+	codeTimeoutExceeded     = 159
+	codeMemoryLimitExceeded = 241
+)
+
+// storeRetry is when a caller may try again while the store does not answer.
+const storeRetry = 5 * time.Second
+
+// unavailableError is svc.CodeUnavailable for callers and keeps the cause for the log.
+type unavailableError struct {
+	shown error
+	cause error
+}
+
+func (e *unavailableError) Error() string   { return e.shown.Error() + " " + e.cause.Error() }
+func (e *unavailableError) Unwrap() []error { return []error{e.shown, e.cause} }
+
+// unavailable says that the store does not answer, unless it answered with an
+// exception or the caller gave up.
+func unavailable(err error) error {
+	if _, ok := errors.AsType[*clickhouse.Exception](err); ok || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return &unavailableError{shown: svc.Unavailable("The store", storeRetry), cause: err}
+}
+
+// readError translates the failure of a read; what says what was being read, as a
+// gerund with its object.
+func readError(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	exception, answered := errors.AsType[*clickhouse.Exception](err)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded),
+		answered && (exception.Code == codeTimeoutExceeded || exception.Code == codeMemoryLimitExceeded):
+		return svc.Errorf(svc.CodeQueryTimeout, "The query took too long or too much memory; narrow the range or drop a filter.")
+	case answered, errors.Is(err, context.Canceled):
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return fmt.Errorf("%s: %w", what, unavailable(err))
+}
+
+// writeError translates the failure of a write.
+func writeError(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, unavailable(err))
+}

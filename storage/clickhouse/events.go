@@ -1,0 +1,128 @@
+package clickhouse
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc"
+)
+
+// emailPattern matches at least what svc.MaskEmails hides: a local part, an @ plain or
+// percent-encoded any number of times, and a domain of two labels.
+const emailPattern = `[\p{L}\p{N}.!#$%*+^_{|}~'-]*(@|%(25)*40)[\p{L}\p{N}-][\p{L}\p{N}.-]*\.[\p{L}\p{N}.-]*`
+
+// List returns a page of the feed, newest first, and whether another one follows.
+func (db *DB) List(ctx context.Context, q svc.EventQuery) (events []svc.Event, more bool, err error) {
+	c := db.feedClause(q)
+	args := c.args.with(arguments{"environment": q.Environment.Number, "limit": q.Limit + 1})
+	err = db.read(ctx, "listing events", bind(db.queries["events.List"], c), args, func(rows driver.Rows) (bool, error) {
+		if len(events) == q.Limit {
+			more = true
+			return false, nil
+		}
+		e := svc.Event{Environment: q.Environment.Slug}
+		err := scanEvent(rows, &e)
+		events = append(events, e)
+		return true, err
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	return events, more, nil
+}
+
+// feedClause returns the condition of a feed query beside its environment.
+func (db *DB) feedClause(q svc.EventQuery) clause {
+	var c clause
+	for _, condition := range []struct{ column, value string }{
+		{"id", q.ID}, {"name", q.Name}, {"person_id", q.PersonID}, {"session_id", q.SessionID},
+	} {
+		if condition.value != "" {
+			c.equals(condition.column, condition.value)
+		}
+	}
+	if q.Search != "" && q.SearchMasked {
+		c.add(db.queries["events.SearchMasked"], "search", q.Search)
+		c.args["email"] = emailPattern
+	} else if q.Search != "" {
+		c.add(db.queries["events.Search"], "search", q.Search)
+	}
+	if q.Before != nil {
+		c.add(db.queries["events.Before"], "before_ts", q.Before.Ts)
+		c.args["before_id"] = q.Before.ID
+	}
+	return c
+}
+
+// scanEvent reads a row of events.List.
+func scanEvent(rows driver.Rows, e *svc.Event) error {
+	var ts, received int64
+	var clickIDs, properties string
+	err := rows.Scan(&e.ID, &ts, &received, &e.Name, &e.URL, &e.Path, &e.Title, &e.Referrer,
+		&e.DistinctID, &e.AnonymousID, &e.PersonID, &e.SessionID,
+		&e.ReferrerDomain, &e.Source, &e.Medium,
+		&e.UTMSource, &e.UTMMedium, &e.UTMCampaign, &e.UTMTerm, &e.UTMContent, &clickIDs,
+		&e.Country, &e.Region, &e.City, &e.Device, &e.Browser, &e.BrowserVersion, &e.OS, &e.OSVersion,
+		&e.Screen, &e.Locale, &e.Value, &e.Currency, &properties, &e.Release, &e.Library, &e.IsBot)
+	if err != nil {
+		return err
+	}
+	e.Ts, e.ReceivedAt = time.UnixMilli(ts).UTC(), time.UnixMilli(received).UTC()
+	e.Properties = json.RawMessage(properties)
+	if properties == "" {
+		e.Properties = json.RawMessage("{}")
+	}
+	if clickIDs == "" {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(clickIDs), &e.ClickIDs); err != nil {
+		return fmt.Errorf("decoding click identifiers: %w", err)
+	}
+	return nil
+}
+
+// Names returns a page of the catalogue of event names. A name's conversions are its
+// events if a goal is on that name, else 0; goals on paths count for no name.
+func (db *DB) Names(ctx context.Context, q svc.EventNamesQuery, goals []GoalMatch) (svc.EventNames, error) {
+	c, err := db.where(q.Filters)
+	if err != nil {
+		return svc.EventNames{}, err
+	}
+	var out svc.EventNames
+	query, window := db.queries["events.Names"], q.Window
+	if len(q.Filters) > 0 {
+		query = bind(db.queries["events.FilteredNames"], c)
+		window, out.Capped = q.Window.Capped()
+	}
+	args := c.args.with(scopeArguments(q.AnalyticsScope, window)).with(arguments{
+		"first_page": q.After == nil, "after_count": uint64(0), "after_name": "", "limit": q.Limit + 1,
+	})
+	if q.After != nil {
+		args["after_count"], args["after_name"] = q.After.Count, q.After.Name
+	}
+	converting := map[string]bool{}
+	for _, goal := range goals {
+		converting[goal.Match] = converting[goal.Match] || goal.Kind == GoalEvent
+	}
+	err = db.read(ctx, "listing event names", query, args, func(rows driver.Rows) (bool, error) {
+		if len(out.Rows) == q.Limit {
+			out.More = true
+			return false, nil
+		}
+		var row svc.EventName
+		var lastSeen int64
+		err := rows.Scan(&row.Name, &row.Count, &row.Users, &lastSeen)
+		at := time.UnixMilli(lastSeen).UTC()
+		row.LastSeenAt = &at
+		if converting[row.Name] {
+			row.Conversions = row.Count
+		}
+		out.Rows = append(out.Rows, row)
+		return true, err
+	})
+	return out, err
+}

@@ -1,0 +1,87 @@
+package clickhouse
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"svc/storage/chdb"
+)
+
+// suite is what the tests of the process share: libchdb allows one engine.
+type suite struct {
+	engine    *chdb.Engine
+	databases atomic.Int64
+}
+
+var shared suite
+
+func TestMain(m *testing.M) { os.Exit(runTests(m)) }
+
+func runTests(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "clickhouse-test-*")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	library, err := chdb.FindLibrary(os.Getenv("SVC_CHDB_LIB"))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	shared.engine, err = chdb.Open(context.Background(), chdb.Config{
+		Library: library, Dir: dir, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	code := m.Run()
+	if err := shared.engine.Close(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
+
+// open returns a database of its own for a test.
+func open(t testing.TB) *DB {
+	return openNamed(t, fmt.Sprintf("test%d", shared.databases.Add(1)), false)
+}
+
+func openNamed(t testing.TB, name string, durable bool) *DB {
+	t.Helper()
+	db, err := Open(deadline(t), Config{Engine: shared.engine, Database: name, Durable: durable})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+// deadline is a context that fails a test which hangs.
+func deadline(t testing.TB) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// ask returns the only value of a statement.
+func ask[T any](t testing.TB, db *DB, statement string, args ...any) T {
+	t.Helper()
+	var value T
+	if err := db.conn.QueryRow(deadline(t), statement, args...).Scan(&value); err != nil {
+		t.Fatalf("%s: %v", statement, err)
+	}
+	return value
+}

@@ -1,0 +1,255 @@
+package clickhouse
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"svc"
+)
+
+// model is the plain recomputation of every analytics read over rows in memory.
+type model struct{ rows []Row }
+
+// site generates the events of visitors of one environment: sessions with page views and
+// other events, bots among them, cut as svc.Session cuts them.
+type site struct {
+	random      *rand.Rand
+	environment uint64
+	rows        []Row
+}
+
+// visitor generates the sessions of one visitor between two instants.
+func (s *site) visitor(n int, from, to time.Time) {
+	r := s.random
+	distinctID, anonymousID := fmt.Sprintf("user-%d", n), fmt.Sprintf("anon-%d", n)
+	if n%3 == 0 {
+		distinctID = ""
+	}
+	bot := n%11 == 0
+	b := browsers()[r.IntN(5)]
+	for range 1 + r.IntN(4) {
+		at := from.Add(time.Duration(r.Int64N(int64(to.Sub(from)))).Truncate(time.Millisecond))
+		id := fmt.Sprintf("s-%d-%d", n, at.UnixMilli())
+		source := []string{"direct", "google", "news"}[r.IntN(3)]
+		session := svc.Session{ID: id, Started: at.UnixMilli(), First: at.UnixMilli(), Last: at.UnixMilli()}
+		for i := range 1 + r.IntN(6) {
+			if i > 0 {
+				at = at.Add(time.Duration(r.Int64N(int64(25 * time.Minute)))).Truncate(time.Millisecond)
+			}
+			name := []string{svc.PageView, svc.PageView, "$pageview", "signup", "purchase", svc.EngagementName}[r.IntN(6)]
+			engaged := int64(0)
+			if name == svc.EngagementName {
+				engaged = r.Int64N(20000)
+			}
+			delta := session.Add(svc.SessionStep{TsMs: at.UnixMilli(), Pageview: svc.IsPageview(name), Interactive: svc.IsInteractive(name), EngagedMs: engaged})
+			e := &svc.Event{
+				ID: fmt.Sprintf("e-%s-%d", id, i), Ts: at, ReceivedAt: at.Add(time.Second), Name: name,
+				Path: fmt.Sprintf("/p/%d", r.IntN(6)), URL: "https://shop.example.com/?q=" + distinctID, Title: "Title",
+				DistinctID: distinctID, AnonymousID: anonymousID, SessionID: id,
+				Device: b.device, Browser: b.name, OS: b.os, Country: []string{"DE", "NP", "US"}[n%3], City: "Ü-Stadt 'quoted' \\ \t",
+				Properties: []byte(`{"plan":"pro"}`), IsBot: bot, Screen: "1x1", Locale: "de",
+			}
+			e.Source, e.Medium, e.UTMCampaign, e.ReferrerDomain = source, "none", "spring", source+".com"
+			s.rows = append(s.rows, Row{
+				Event: e, Environment: s.environment, SessionStarted: time.UnixMilli(session.Started),
+				Bounce: delta.Bounce, DurationMs: delta.DurationMs, EngagedMs: engaged, RetentionDays: 3650,
+			})
+		}
+	}
+}
+
+// generate makes the rows of a number of visitors and a neighbour environment.
+func generate(seed uint64, visitors int, from, to time.Time) []Row {
+	s := &site{random: rand.New(rand.NewPCG(seed, 1)), environment: 7}
+	for n := range visitors {
+		s.visitor(n, from, to)
+	}
+	s.environment = 8
+	for n := range visitors / 4 {
+		s.visitor(n, from, to)
+	}
+	s.random.Shuffle(len(s.rows), func(i, j int) { s.rows[i], s.rows[j] = s.rows[j], s.rows[i] })
+	return s.rows
+}
+
+// store inserts rows in blocks of a size.
+func store(t testing.TB, db *DB, rows []Row, size int) {
+	t.Helper()
+	for i := 0; i < len(rows); i += size {
+		b := db.NewBlock()
+		for j := i; j < min(i+size, len(rows)); j++ {
+			if err := b.Append(&rows[j]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		insert(t, db, fmt.Sprint("block ", i), uint64(i+1), b)
+	}
+}
+
+func visitorOf(r *Row) string { return r.Event.Visitor() }
+
+func sessionOf(r *Row) string { return r.Event.Visitor() + "\x00" + r.Event.SessionID }
+
+// inScope returns the rows of the scope's environment that may count.
+func (m model) inScope(scope svc.AnalyticsScope) []*Row {
+	var out []*Row
+	for i := range m.rows {
+		r := &m.rows[i]
+		if r.Environment == scope.Environment.Number && (scope.IncludeBots || !r.Event.IsBot) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func inWindow(w svc.Window, t time.Time) bool { return !t.Before(w.From) && t.Before(w.To) }
+
+// matching returns the events in the window that pass the filters.
+func (m model) matching(scope svc.AnalyticsScope) []*Row {
+	var within []*Row
+	for _, r := range m.inScope(scope) {
+		if inWindow(scope.Window, r.Event.Ts) {
+			within = append(within, r)
+		}
+	}
+	out := within
+	for _, filter := range scope.Filters {
+		out = slices.DeleteFunc(slices.Clone(out), func(r *Row) bool { return !passes(r, filter, within) })
+	}
+	return out
+}
+
+func passes(r *Row, filter svc.Filter, within []*Row) bool {
+	e := r.Event
+	switch filter.Dimension {
+	case svc.DimPath:
+		return e.Path == filter.Value
+	case svc.DimEvent:
+		return e.Name == filter.Value
+	case svc.DimSource:
+		return e.Source == filter.Value
+	case svc.DimCountry:
+		return e.Country == filter.Value
+	case svc.DimCity:
+		return e.City == filter.Value
+	case svc.DimBrowser:
+		return e.Browser == filter.Value
+	case svc.DimEntryPath, svc.DimExitPath:
+		var views []*Row
+		for _, other := range within {
+			if sessionOf(other) == sessionOf(r) && svc.IsPageview(other.Event.Name) {
+				views = append(views, other)
+			}
+		}
+		if len(views) == 0 {
+			return false
+		}
+		slices.SortFunc(views, func(a, b *Row) int {
+			return cmp.Or(a.Event.Ts.Compare(b.Event.Ts), cmp.Compare(a.Event.ID, b.Event.ID))
+		})
+		if filter.Dimension == svc.DimExitPath {
+			return views[len(views)-1].Event.Path == filter.Value
+		}
+		return views[0].Event.Path == filter.Value
+	}
+	panic("the model knows no " + filter.Dimension)
+}
+
+func completes(e *svc.Event, goals []GoalMatch) bool {
+	return slices.ContainsFunc(goals, func(g GoalMatch) bool {
+		if g.Kind == GoalEvent {
+			return e.Name == g.Match
+		}
+		prefix, open := strings.CutSuffix(g.Match, "*")
+		return svc.IsPageview(e.Name) && (e.Path == g.Match && !open || open && strings.HasPrefix(e.Path, prefix))
+	})
+}
+
+// bucketed groups the distinct answers of a question by the buckets of an interval.
+func bucketed(rows []*Row, w svc.Window, interval svc.Interval, of func(*Row) string) map[int64]map[string]bool {
+	out := map[int64]map[string]bool{}
+	for _, r := range rows {
+		at := interval.Floor(r.Event.Ts.In(w.Location)).Unix()
+		if out[at] == nil {
+			out[at] = map[string]bool{}
+		}
+		out[at][of(r)] = true
+	}
+	return out
+}
+
+func size(sets map[int64]map[string]bool) (n uint64) {
+	for _, set := range sets {
+		n += uint64(len(set))
+	}
+	return n
+}
+
+func (m model) headline(scope svc.AnalyticsScope, goals []GoalMatch) svc.Headline {
+	if len(scope.Filters) > 0 {
+		scope.Window, _ = scope.Window.Capped()
+	}
+	rows := m.matching(scope)
+	var h svc.Headline
+	unique, sessions := map[string]bool{}, map[string]bool{}
+	for _, r := range rows {
+		h.Events++
+		if svc.IsPageview(r.Event.Name) {
+			h.Pageviews++
+		}
+		if completes(r.Event, goals) {
+			h.Conversions++
+		}
+		unique[visitorOf(r)], sessions[sessionOf(r)] = true, true
+	}
+	h.UniqueVisitors = uint64(len(unique))
+	h.Visitors = size(bucketed(rows, scope.Window, svc.Day, visitorOf))
+	h.Sessions = size(bucketed(rows, scope.Window, svc.Day, sessionOf))
+	var bounces, lasted int64
+	for _, r := range m.inScope(scope) {
+		if inWindow(scope.Window, r.SessionStarted) && (len(scope.Filters) == 0 || sessions[sessionOf(r)]) {
+			bounces += int64(r.Bounce)
+			lasted += r.DurationMs
+		}
+	}
+	if h.Sessions > 0 {
+		h.BounceRate = min(max(float64(bounces)/float64(h.Sessions), 0), 1)
+		h.AvgDurationMs = uint64(max(lasted, 0)) / h.Sessions
+	}
+	return h
+}
+
+func (m model) series(scope svc.AnalyticsScope, metric svc.Metric, interval svc.Interval, goals []GoalMatch) []svc.Point {
+	if len(scope.Filters) > 0 {
+		scope.Window, _ = scope.Window.Capped()
+	}
+	grain := svc.Day
+	if interval == svc.Hour {
+		grain = svc.Hour
+	}
+	rows := m.matching(scope)
+	rows = slices.DeleteFunc(rows, func(r *Row) bool {
+		return metric == svc.MetricPageviews && !svc.IsPageview(r.Event.Name) || metric == svc.MetricConversions && !completes(r.Event, goals)
+	})
+	of := func(r *Row) string { return r.Event.ID }
+	switch metric {
+	case svc.MetricVisitors:
+		of = visitorOf
+	case svc.MetricSessions:
+		of = sessionOf
+	}
+	values := map[int64]float64{}
+	for at, set := range bucketed(rows, scope.Window, grain, of) {
+		values[interval.Floor(time.Unix(at, 0).In(scope.Window.Location)).Unix()] += float64(len(set))
+	}
+	var points []svc.Point
+	for t := interval.Floor(scope.Window.From.In(scope.Window.Location)); t.Before(scope.Window.To); t = interval.Next(t) {
+		points = append(points, svc.Point{T: t, Value: values[t.Unix()]})
+	}
+	return points
+}

@@ -1,0 +1,15 @@
+-- The sums and distinct counts of the events of a window that pass a filter, per bucket
+-- and, in the row whose total is 1, over all. Key: environment, ts. Rows read: the events
+-- of at most 90 days; returned: one per bucket and one.
+SELECT
+    roundDown(toUInt32(toUnixTimestamp(ts)), {buckets:Array(UInt32)}) AS bucket,
+    toUInt8(grouping(bucket) = 0) AS single,
+    count() AS occurred,
+    countIf(name IN ('page_view', '$pageview')) AS viewed,
+    uniqExact(cityHash64(if(distinct_id != '', distinct_id, anonymous_id))) AS visitors,
+    uniqExact(cityHash64(if(distinct_id != '', distinct_id, anonymous_id), session_id)) AS sessions
+FROM events
+WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8}
+    AND ts >= {from:DateTime64(3, 'UTC')} AND ts < {to:DateTime64(3, 'UTC')}
+    AND ($(where))
+GROUP BY GROUPING SETS ((bucket), ())

@@ -1,0 +1,2 @@
+-- Records a migration.
+INSERT INTO migrations (name) SELECT {name:String}

@@ -1,0 +1,7 @@
+-- The distinct visitors of a whole window. Key: environment, slot; the edges read events
+-- by environment, ts. Rows read: one per slot and session; returned: one.
+SELECT uniqExact(visitor) AS visitors
+FROM
+(
+    $(window.Visits)
+)

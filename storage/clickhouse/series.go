@@ -1,0 +1,107 @@
+package clickhouse
+
+import (
+	"context"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc"
+)
+
+// Timeseries returns a metric of a window in buckets, quiet ones included. In hours,
+// visitors and sessions are those active in the hour; in days and longer buckets they
+// are sums over local days, so that the points add up to the overview. With filters the
+// series covers at most svc.FilteredDays.
+func (db *DB) Timeseries(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, interval svc.Interval, goals []GoalMatch) (svc.Series, error) {
+	key := "series " + string(metric) + " " + string(interval) + " " + scopeKey(scope, goals)
+	return share(ctx, &db.flight, key, func(ctx context.Context) (svc.Series, error) {
+		return db.series(ctx, scope, metric, interval, goals)
+	})
+}
+
+func (db *DB) series(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, interval svc.Interval, goals []GoalMatch) (svc.Series, error) {
+	out := svc.Series{Metric: metric, Interval: interval}
+	if len(scope.Filters) > 0 {
+		scope.Window, out.Capped = scope.Window.Capped()
+	}
+	grain := svc.Day
+	if interval == svc.Hour {
+		grain = svc.Hour
+	}
+	values, err := db.values(ctx, scope, metric, scope.Window.Buckets(grain), grain, goals)
+	if err != nil {
+		return svc.Series{}, err
+	}
+	sums := map[int64]float64{}
+	for at, value := range values {
+		bucket := interval.Floor(time.Unix(at, 0).In(scope.Window.Location))
+		sums[bucket.Unix()] += value
+	}
+	for _, bucket := range scope.Window.Buckets(interval) {
+		out.Points = append(out.Points, svc.Point{T: bucket, Value: sums[bucket.Unix()]})
+	}
+	return out, nil
+}
+
+// values returns a metric by the beginnings of hours or local days; quiet ones may be
+// missing.
+func (db *DB) values(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, buckets []time.Time, grain svc.Interval, goals []GoalMatch) (map[int64]float64, error) {
+	if metric == svc.MetricConversions {
+		conversions, err := db.conversions(ctx, scope, goals, buckets)
+		out := make(map[int64]float64, len(conversions))
+		for bucket, n := range conversions {
+			out[bucket] = float64(n)
+		}
+		return out, err
+	}
+	counts, err := db.bucketCounts(ctx, scope, metric, buckets, grain)
+	out := make(map[int64]float64, len(counts.buckets))
+	for bucket, t := range counts.buckets {
+		switch metric {
+		case svc.MetricVisitors:
+			out[bucket] = float64(t.visitors)
+		case svc.MetricSessions:
+			out[bucket] = float64(t.sessions)
+		case svc.MetricEvents:
+			out[bucket] = float64(t.events)
+		case svc.MetricPageviews:
+			out[bucket] = float64(t.pageviews)
+		case svc.MetricConversions:
+		}
+	}
+	return out, err
+}
+
+// bucketCounts counts at least what a metric needs.
+func (db *DB) bucketCounts(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, buckets []time.Time, grain svc.Interval) (windowCounts, error) {
+	distinct := metric == svc.MetricVisitors || metric == svc.MetricSessions
+	switch {
+	case len(scope.Filters) > 0:
+		return db.filteredCounts(ctx, scope, buckets, false)
+	case distinct && grain == svc.Day:
+		return db.wholeCounts(ctx, scope)
+	case distinct:
+		return db.hourlyVisits(ctx, scope, buckets)
+	}
+	counts := windowCounts{buckets: map[int64]tally{}}
+	sums, err := db.traffic(ctx, scope, buckets)
+	for bucket, t := range sums {
+		counts.buckets[bucket] = tally{events: uint64(t.events), pageviews: uint64(t.pageviews)}
+	}
+	return counts, err
+}
+
+// hourlyVisits counts visitors and sessions per hour.
+func (db *DB) hourlyVisits(ctx context.Context, scope svc.AnalyticsScope, hours []time.Time) (windowCounts, error) {
+	counts := windowCounts{buckets: map[int64]tally{}}
+	args := scopeArguments(scope, scope.Window).with(bucketArguments(hours))
+	err := db.read(ctx, "counting visits", db.queries["visits.Count"], args, func(rows driver.Rows) (bool, error) {
+		var bucket uint32
+		var t tally
+		err := rows.Scan(&bucket, &t.visitors, &t.sessions)
+		counts.buckets[int64(bucket)] = t
+		return true, err
+	})
+	return counts, err
+}

@@ -1,0 +1,32 @@
+package clickhouse
+
+import (
+	"context"
+	"fmt"
+
+	"golang.org/x/sync/singleflight"
+)
+
+// share runs a read once for all callers that ask for the same key at the same time. The
+// read goes on when a caller gives up, because others may wait for it.
+func share[T any](ctx context.Context, flight *singleflight.Group, key string, read func(context.Context) (T, error)) (T, error) {
+	answer := flight.DoChan(key, func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), queryTime)
+		defer cancel()
+		return read(ctx)
+	})
+	var none T
+	select {
+	case <-ctx.Done():
+		return none, readError("waiting for a shared read", ctx.Err())
+	case result := <-answer:
+		if result.Err != nil {
+			return none, result.Err
+		}
+		value, ok := result.Val.(T)
+		if !ok {
+			return none, fmt.Errorf("a shared read returned %T", result.Val)
+		}
+		return value, nil
+	}
+}
