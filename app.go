@@ -10,9 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of an application's settings.
+// Bounds of names and of an application's settings.
 const (
-	MaxAppName    = 100  // characters
+	MaxName       = 100  // characters
 	MaxAppURL     = 2048 // bytes
 	MaxAppOrigins = 100
 	MaxKeyLabel   = 100 // characters
@@ -41,14 +41,18 @@ type AppSpec struct {
 
 // Validate returns every problem of the specification, none for a good one.
 func (s AppSpec) Validate() []FieldError {
-	problems := validateName("name", s.Name)
+	problems := validateName(s.Name)
 	if s.Slug != "" && !ValidSlug(s.Slug) {
-		problems = append(problems, FieldError{Field: "slug", Code: "invalid_slug",
-			Message: "A slug is up to 48 lower-case letters, digits and single inner hyphens, and is not reserved."})
+		problems = append(problems, FieldError{
+			Field: "slug", Code: "invalid_slug",
+			Message: "A slug is up to 48 lower-case letters, digits and single inner hyphens, and is not reserved.",
+		})
 	}
 	if s.Platform != "" && !slices.Contains(Platforms(), s.Platform) {
-		problems = append(problems, FieldError{Field: "platform", Code: "unknown_value",
-			Message: fmt.Sprintf("Unknown platform %q.", s.Platform), Allowed: Platforms()})
+		problems = append(problems, FieldError{
+			Field: "platform", Code: "unknown_value",
+			Message: fmt.Sprintf("Unknown platform %q.", s.Platform), Allowed: Platforms(),
+		})
 	}
 	if s.URL != "" && !validAppURL(s.URL) {
 		problems = append(problems, FieldError{Field: "url", Code: "invalid_url", Message: "The url must be an absolute http or https address."})
@@ -60,12 +64,12 @@ func (s AppSpec) Validate() []FieldError {
 }
 
 // validateName checks a name that people read.
-func validateName(field, name string) []FieldError {
+func validateName(name string) []FieldError {
 	switch trimmed := strings.TrimSpace(name); {
 	case trimmed == "":
-		return []FieldError{{Field: field, Code: "required", Message: fmt.Sprintf("The %s must not be empty.", field)}}
-	case utf8.RuneCountInString(trimmed) > MaxAppName:
-		return []FieldError{{Field: field, Code: "too_long", Message: fmt.Sprintf("The %s is longer than %d characters.", field, MaxAppName)}}
+		return []FieldError{{Field: "name", Code: "required", Message: "The name must not be empty."}}
+	case utf8.RuneCountInString(trimmed) > MaxName:
+		return []FieldError{{Field: "name", Code: "too_long", Message: fmt.Sprintf("The name is longer than %d characters.", MaxName)}}
 	}
 	return nil
 }
@@ -81,14 +85,18 @@ func validateModules(modules []Module) []FieldError {
 	var problems []FieldError
 	for _, module := range modules {
 		if !slices.Contains(Modules(), module) {
-			problems = append(problems, FieldError{Field: "modules", Code: "unknown_value",
-				Message: fmt.Sprintf("Unknown module %q.", module), Allowed: words(Modules())})
+			problems = append(problems, FieldError{
+				Field: "modules", Code: "unknown_value",
+				Message: fmt.Sprintf("Unknown module %q.", module), Allowed: words(Modules()),
+			})
 		}
 	}
 	hasData := slices.ContainsFunc(modules, func(m Module) bool { return slices.Contains(dataModules(), m) })
 	if slices.Contains(modules, ModuleAI) && !hasData {
-		problems = append(problems, FieldError{Field: "modules", Code: "requires_data_module",
-			Message: "The module ai needs at least one data module beside it.", Allowed: words(dataModules())})
+		problems = append(problems, FieldError{
+			Field: "modules", Code: "requires_data_module",
+			Message: "The module ai needs at least one data module beside it.", Allowed: words(dataModules()),
+		})
 	}
 	return problems
 }
@@ -96,8 +104,10 @@ func validateModules(modules []Module) []FieldError {
 // validateTimezone accepts an IANA name; the empty name means UTC.
 func validateTimezone(name string) []FieldError {
 	if _, err := time.LoadLocation(name); err != nil || strings.EqualFold(name, "local") {
-		return []FieldError{{Field: "timezone", Code: "unknown_timezone",
-			Message: fmt.Sprintf("Unknown time zone %q; write an IANA name, for example Europe/Berlin.", name)}}
+		return []FieldError{{
+			Field: "timezone", Code: "unknown_timezone",
+			Message: fmt.Sprintf("Unknown time zone %q; write an IANA name, for example Europe/Berlin.", name),
+		}}
 	}
 	return nil
 }
@@ -213,7 +223,7 @@ func (a *Application) patched(patch AppPatch) (next Application, problems []Fiel
 	next = *a
 	if patch.Name != nil {
 		next.Name = strings.TrimSpace(*patch.Name)
-		problems = append(problems, validateName("name", next.Name)...)
+		problems = append(problems, validateName(next.Name)...)
 	}
 	if patch.Timezone != nil {
 		next.Timezone = *patch.Timezone
@@ -234,8 +244,10 @@ func (a *Application) patched(patch AppPatch) (next Application, problems []Fiel
 	if patch.RetentionDays != nil {
 		next.RetentionDays = *patch.RetentionDays
 		if next.RetentionDays < 1 || next.RetentionDays > MaxRetentionDays {
-			problems = append(problems, FieldError{Field: "retentionDays", Code: "out_of_range",
-				Message: fmt.Sprintf("The retention must be 1 to %d days.", MaxRetentionDays)})
+			problems = append(problems, FieldError{
+				Field: "retentionDays", Code: "out_of_range",
+				Message: fmt.Sprintf("The retention must be 1 to %d days.", MaxRetentionDays),
+			})
 		}
 	}
 	return next, problems
@@ -249,15 +261,19 @@ func NormaliseOrigins(values []string) (origins []string, problems []FieldError)
 		origin, ok := NormaliseOrigin(value)
 		switch {
 		case !ok:
-			problems = append(problems, FieldError{Field: fmt.Sprintf("allowedOrigins[%d]", i), Code: "invalid_origin",
-				Message: fmt.Sprintf("%q is not an origin; write scheme://host or scheme://host:port, or *.", value)})
+			problems = append(problems, FieldError{
+				Field: fmt.Sprintf("allowedOrigins[%d]", i), Code: "invalid_origin",
+				Message: fmt.Sprintf("%q is not an origin; write scheme://host or scheme://host:port, or *.", value),
+			})
 		case !slices.Contains(origins, origin):
 			origins = append(origins, origin)
 		}
 	}
 	if len(origins) > MaxAppOrigins {
-		problems = append(problems, FieldError{Field: "allowedOrigins", Code: "too_many",
-			Message: fmt.Sprintf("An application has at most %d origins.", MaxAppOrigins)})
+		problems = append(problems, FieldError{
+			Field: "allowedOrigins", Code: "too_many",
+			Message: fmt.Sprintf("An application has at most %d origins.", MaxAppOrigins),
+		})
 	}
 	return origins, problems
 }
@@ -309,16 +325,22 @@ type KeySpec struct {
 func (s KeySpec) Validate() []FieldError {
 	var problems []FieldError
 	if !slices.Contains(KeyKinds(), s.Kind) {
-		problems = append(problems, FieldError{Field: "kind", Code: "unknown_value",
-			Message: fmt.Sprintf("Unknown kind %q.", s.Kind), Allowed: words(KeyKinds())})
+		problems = append(problems, FieldError{
+			Field: "kind", Code: "unknown_value",
+			Message: fmt.Sprintf("Unknown kind %q.", s.Kind), Allowed: words(KeyKinds()),
+		})
 	}
 	if !slices.Contains(EnvironmentSlugs(), s.Environment) {
-		problems = append(problems, FieldError{Field: "environment", Code: "unknown_value",
-			Message: fmt.Sprintf("Unknown environment %q.", s.Environment), Allowed: EnvironmentSlugs()})
+		problems = append(problems, FieldError{
+			Field: "environment", Code: "unknown_value",
+			Message: fmt.Sprintf("Unknown environment %q.", s.Environment), Allowed: EnvironmentSlugs(),
+		})
 	}
 	if utf8.RuneCountInString(s.Label) > MaxKeyLabel {
-		problems = append(problems, FieldError{Field: "label", Code: "too_long",
-			Message: fmt.Sprintf("The label is longer than %d characters.", MaxKeyLabel)})
+		problems = append(problems, FieldError{
+			Field: "label", Code: "too_long",
+			Message: fmt.Sprintf("The label is longer than %d characters.", MaxKeyLabel),
+		})
 	}
 	return problems
 }

@@ -14,7 +14,7 @@ func TestVisitorAgent(t *testing.T) {
 		"node":                   "",
 		"":                       "",
 		"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0 Safari/537.36": "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0 Safari/537.36",
-		"Googlebot/2.1 (+http://www.google.com/bot.html)":                                                  "Googlebot/2.1 (+http://www.google.com/bot.html)",
+		"Googlebot/2.1 (+http://www.google.com/bot.html)":                                                   "Googlebot/2.1 (+http://www.google.com/bot.html)",
 		"curling/1.0": "curling/1.0",
 	} {
 		if got := svc.VisitorAgent(connection); got != want {

@@ -2,6 +2,7 @@ package svc
 
 import (
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -61,8 +62,10 @@ func ParseFilters(words []string) (Filters, []FieldError) {
 		case !slices.Contains(Dimensions(), Dimension(name)):
 			problems = append(problems, UnknownDimension("filter", name))
 		case !found || value == "":
-			problems = append(problems, FieldError{Field: "filter", Code: "missing_value",
-				Message: fmt.Sprintf("The filter on %q has no value; write %s:<value>.", name, name)})
+			problems = append(problems, FieldError{
+				Field: "filter", Code: "missing_value",
+				Message: fmt.Sprintf("The filter on %q has no value; write %s:<value>.", name, name),
+			})
 		default:
 			last[Dimension(name)] = value
 		}
@@ -94,11 +97,12 @@ func (f Filters) Without(dimension Dimension) Filters {
 	return slices.DeleteFunc(slices.Clone(f), func(filter Filter) bool { return filter.Dimension == dimension })
 }
 
-// String returns the filters in their query form, for cursors and keys.
+// String returns the filters in a form that differs where they differ, for
+// cursors and keys.
 func (f Filters) String() string {
 	parts := make([]string, len(f))
 	for i, filter := range f {
-		parts[i] = string(filter.Dimension) + ":" + filter.Value
+		parts[i] = string(filter.Dimension) + ":" + url.QueryEscape(filter.Value)
 	}
 	return strings.Join(parts, "&")
 }

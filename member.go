@@ -27,10 +27,12 @@ type OrgSpec struct {
 
 // Validate returns every problem of the specification, none for a good one.
 func (s OrgSpec) Validate() []FieldError {
-	problems := validateName("name", s.Name)
+	problems := validateName(s.Name)
 	if s.Slug != "" && !ValidSlug(s.Slug) {
-		problems = append(problems, FieldError{Field: "slug", Code: "invalid_slug",
-			Message: "A slug is up to 48 lower-case letters, digits and single inner hyphens, and is not reserved."})
+		problems = append(problems, FieldError{
+			Field: "slug", Code: "invalid_slug",
+			Message: "A slug is up to 48 lower-case letters, digits and single inner hyphens, and is not reserved.",
+		})
 	}
 	return problems
 }
@@ -50,11 +52,13 @@ func (s MemberSpec) Validate() []FieldError {
 		problems = append(problems, FieldError{Field: "email", Code: "invalid_email", Message: "The e-mail address does not parse."})
 	}
 	if !slices.Contains(Roles(), s.Role) {
-		problems = append(problems, FieldError{Field: "role", Code: "unknown_value",
-			Message: fmt.Sprintf("Unknown role %q.", s.Role), Allowed: words(Roles())})
+		problems = append(problems, FieldError{
+			Field: "role", Code: "unknown_value",
+			Message: fmt.Sprintf("Unknown role %q.", s.Role), Allowed: words(Roles()),
+		})
 	}
 	if strings.TrimSpace(s.Name) != "" {
-		problems = append(problems, validateName("name", s.Name)...)
+		problems = append(problems, validateName(s.Name)...)
 	}
 	return problems
 }
@@ -120,14 +124,16 @@ type TokenSpec struct {
 // Validate returns every problem of the specification at an instant, none for
 // a good one.
 func (s TokenSpec) Validate(now time.Time) []FieldError {
-	problems := validateName("name", s.Name)
+	problems := validateName(s.Name)
 	if len(s.Scopes) == 0 {
 		problems = append(problems, FieldError{Field: "scopes", Code: "required", Message: "A token needs at least one scope.", Allowed: words(Scopes())})
 	}
 	for _, scope := range s.Scopes {
 		if !slices.Contains(Scopes(), scope) {
-			problems = append(problems, FieldError{Field: "scopes", Code: "unknown_value",
-				Message: fmt.Sprintf("Unknown scope %q.", scope), Allowed: words(Scopes())})
+			problems = append(problems, FieldError{
+				Field: "scopes", Code: "unknown_value",
+				Message: fmt.Sprintf("Unknown scope %q.", scope), Allowed: words(Scopes()),
+			})
 		}
 	}
 	if s.ExpiresAt != nil && !s.ExpiresAt.After(now) {

@@ -64,7 +64,7 @@ func (c *Cursors) Encode(scope string, keyset ...string) string {
 // cursor is broken, forged, of another scope, or not of the given size.
 func (c *Cursors) Decode(scope, cursor string, size int) ([]string, error) {
 	invalid := Errorf(CodeInvalidCursor, "The cursor does not belong to this list.")
-	raw, err := base64.RawURLEncoding.DecodeString(cursor)
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
 	if err != nil || len(raw) <= 1+cursorMAC || raw[0] != cursorVersion {
 		return nil, invalid
 	}

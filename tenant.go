@@ -177,11 +177,15 @@ func ValidSlug(s string) bool {
 	return s != "" && s == Slugify(s) && !ReservedSlug(s)
 }
 
-// Slugify derives a slug from a name: lower-case, ASCII-folded, everything else
-// a hyphen, trimmed, at most 48 bytes (decision 23). It may return "".
+// Slugify derives a slug from a name: lower-case, ASCII-folded, combining marks
+// dropped, everything else a hyphen, trimmed, at most 48 bytes (decision 23). It
+// may return "".
 func Slugify(name string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(name) {
+		if unicode.Is(unicode.Mn, r) {
+			continue
+		}
 		folded := foldASCII(r)
 		if folded == "" {
 			if b.Len() > 0 && !strings.HasSuffix(b.String(), "-") {
@@ -227,10 +231,25 @@ func foldASCII(r rune) string {
 // latinBase returns the base letter of an accented Latin letter.
 func latinBase(r rune) string {
 	groups := []struct{ base, letters string }{
-		{"a", "àáâãäåāăą"}, {"c", "çćĉċč"}, {"d", "ď"}, {"e", "èéêëēĕėęě"}, {"g", "ĝğġģ"},
-		{"h", "ĥħ"}, {"i", "ìíîïĩīĭįı"}, {"j", "ĵ"}, {"k", "ķ"}, {"l", "ĺļľŀ"}, {"n", "ñńņň"},
-		{"o", "òóôõöōŏő"}, {"r", "ŕŗř"}, {"s", "śŝşš"}, {"t", "ţťŧ"}, {"u", "ùúûüũūŭůűų"},
-		{"w", "ŵ"}, {"y", "ýÿŷ"}, {"z", "źżž"},
+		{"a", "àáâãäåāăą"},
+		{"c", "çćĉċč"},
+		{"d", "ď"},
+		{"e", "èéêëēĕėęě"},
+		{"g", "ĝğġģ"},
+		{"h", "ĥħ"},
+		{"i", "ìíîïĩīĭįı"},
+		{"j", "ĵ"},
+		{"k", "ķ"},
+		{"l", "ĺļľŀ"},
+		{"n", "ñńņň"},
+		{"o", "òóôõöōŏő"},
+		{"r", "ŕŗř"},
+		{"s", "śŝşš"},
+		{"t", "ţťŧ"},
+		{"u", "ùúûüũūŭůűų"},
+		{"w", "ŵ"},
+		{"y", "ýÿŷ"},
+		{"z", "źżž"},
 	}
 	for _, group := range groups {
 		if strings.ContainsRune(group.letters, r) {

@@ -227,13 +227,38 @@ func checksum(s string) string {
 	return string(out)
 }
 
-// WellFormedSecret says whether s has the form and the checksum of a token or key.
+// WellFormedSecret says whether s has the form (TokenPattern) and the checksum
+// of a token or key.
 func WellFormedSecret(s string) bool {
-	if len(s) < secretBody+secretSum+len("svc_x_") || !strings.HasPrefix(s, "svc_") {
+	begin, cut := len(s)-secretBody-secretSum, len(s)-secretSum
+	if begin <= 0 || !isBase62(s[begin:]) || !isSecretPrefix(s[:begin]) {
 		return false
 	}
-	cut := len(s) - secretSum
 	return checksum(s[:cut]) == s[cut:]
+}
+
+// isSecretPrefix says whether s begins tokens or keys.
+func isSecretPrefix(s string) bool {
+	for _, kind := range []TokenKind{TokenPersonal, TokenOrganization, TokenAssistant, TokenConsole} {
+		if s == kind.Prefix() {
+			return true
+		}
+	}
+	key, ok := strings.CutPrefix(s, "svc_pub_")
+	if !ok {
+		key, ok = strings.CutPrefix(s, "svc_sec_")
+	}
+	environment, closed := strings.CutSuffix(key, "_")
+	return ok && closed && environment != "" && len(environment) <= 8 && isBase62(environment)
+}
+
+func isBase62(s string) bool {
+	for i := range len(s) {
+		if strings.IndexByte(base62, s[i]) < 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // HashSecret returns the SHA-256 under which a secret is stored and found.

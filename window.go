@@ -2,6 +2,7 @@ package svc
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -20,6 +21,12 @@ const (
 
 // MaxWindowDays is the longest custom window (decision 32).
 const MaxWindowDays = 400
+
+// The years that a custom window may touch: what the store can hold.
+const (
+	minWindowYear = 1970
+	maxWindowYear = 2199
+)
 
 // FilteredDays is how much of a window a filtered read covers (Limits: filtered
 // analytics reads).
@@ -90,22 +97,24 @@ func parseCustomWindow(key string, loc *time.Location) (from, to time.Time, prob
 	if !isCustom || !isSpan {
 		return invalid("Unknown range %q.", key)
 	}
-	from, err := time.ParseInLocation(time.DateOnly, first, loc)
+	begin, err := time.Parse(time.DateOnly, first)
 	if err != nil {
 		return invalid("The range's first day %q is not a date.", first)
 	}
-	end, err := time.ParseInLocation(time.DateOnly, last, loc)
+	end, err := time.Parse(time.DateOnly, last)
 	if err != nil {
 		return invalid("The range's last day %q is not a date.", last)
 	}
-	if end.Before(from) {
+	switch {
+	case end.Before(begin):
 		return invalid("The range ends before it begins.")
-	}
-	to = Day.Next(end)
-	if to.After(from.AddDate(0, 0, MaxWindowDays)) {
+	case !end.Before(begin.AddDate(0, 0, MaxWindowDays)):
 		return invalid("The range is longer than %d days.", MaxWindowDays)
+	case begin.Year() < minWindowYear || end.Year() > maxWindowYear:
+		return invalid("The range leaves the years %d to %d.", minWindowYear, maxWindowYear)
 	}
-	return from, to, nil
+	from = midnight(begin.Year(), begin.Month(), begin.Day(), loc)
+	return from, midnight(end.Year(), end.Month(), end.Day()+1, loc), nil
 }
 
 func truncateMillis(t time.Time) time.Time { return t.Truncate(time.Millisecond) }
@@ -162,8 +171,10 @@ func (w Window) ParseInterval(word string) (Interval, *FieldError) {
 	for _, interval := range w.Intervals() {
 		allowed = append(allowed, string(interval))
 	}
-	return "", &FieldError{Field: "interval", Code: "unknown_value",
-		Message: fmt.Sprintf("The interval %q does not suit this range.", word), Allowed: allowed}
+	return "", &FieldError{
+		Field: "interval", Code: "unknown_value",
+		Message: fmt.Sprintf("The interval %q does not suit this range.", word), Allowed: allowed,
+	}
 }
 
 // Buckets returns the beginnings of all buckets that the window touches, the
@@ -188,8 +199,22 @@ func (i Interval) Floor(t time.Time) time.Time {
 		day -= (int(t.Weekday()) + 6) % 7
 	case Month:
 		day = 1
+	case Day:
 	}
-	return time.Date(year, month, day, 0, 0, 0, 0, t.Location())
+	return midnight(year, month, day, t.Location())
+}
+
+// midnight returns the first instant of a day. Where the clock is set forward
+// at midnight, that is not 00:00, and time.Date may name an instant of the day
+// before.
+func midnight(year int, month time.Month, day int, loc *time.Location) time.Time {
+	begin := time.Date(year, month, day, 0, 0, 0, 0, loc)
+	noon := time.Date(year, month, day, 12, 0, 0, 0, loc)
+	if begin.Day() == noon.Day() {
+		return begin
+	}
+	changed, _ := noon.ZoneBounds()
+	return changed
 }
 
 // Next returns the beginning of the bucket after the one that begins at t.
@@ -205,23 +230,21 @@ func (i Interval) Next(t time.Time) time.Time {
 	default:
 		day++
 	}
-	return time.Date(year, month, day, 0, 0, 0, 0, t.Location())
+	next := midnight(year, month, day, t.Location())
+	for !next.After(t) { // The clock skipped the day, as Samoa's did in 2011.
+		day++
+		next = midnight(year, month, day, t.Location())
+	}
+	return next
 }
 
 // Delta returns the change from previous to current as a percentage with one
-// decimal, nil where previous is zero.
+// decimal, nil where previous is zero or the change is no finite number.
 func Delta(current, previous float64) *float64 {
-	if previous == 0 {
+	percent := math.Round((current-previous)/previous*1000) / 10
+	if previous == 0 || math.IsNaN(percent) || math.IsInf(percent, 0) {
 		return nil
 	}
-	percent := (current - previous) / previous * 100
-	rounded := float64(int64(percent*10+copysignHalf(percent))) / 10
-	return &rounded
-}
-
-func copysignHalf(x float64) float64 {
-	if x < 0 {
-		return -0.5
-	}
-	return 0.5
+	percent += 0 // A negative zero becomes zero.
+	return &percent
 }

@@ -10,7 +10,7 @@ import (
 
 // Keys keeps the ingest keys of applications.
 type Keys interface {
-	// Keys returns an application's keys, revoked ones included.
+	// Keys returns an application's keys; revoked ones may be left out.
 	Keys(ctx context.Context, ref svc.AppRef) ([]svc.IngestKey, error)
 	// MintKey makes a key of a valid specification and returns it in the clear, once.
 	MintKey(ctx context.Context, ref svc.AppRef, spec svc.KeySpec) (svc.IngestKey, svc.Secret, error)

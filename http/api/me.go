@@ -21,7 +21,7 @@ type Organizations interface {
 
 // Tokens issues and revokes access tokens.
 type Tokens interface {
-	// Tokens returns an owner's tokens, revoked ones included.
+	// Tokens returns an owner's tokens; ended ones may be left out.
 	Tokens(ctx context.Context, owner svc.TokenOwner) ([]svc.Token, error)
 	// MintToken makes a token and returns it in the clear, once.
 	MintToken(ctx context.Context, owner svc.TokenOwner, spec svc.TokenSpec) (svc.Token, svc.Secret, error)

@@ -200,7 +200,7 @@ func compare(t *testing.T, name, got string) {
 		}
 		return
 	}
-	want, err := os.ReadFile(path) //nolint:gosec // a golden file beside this one
+	want, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}

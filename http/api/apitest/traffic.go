@@ -104,7 +104,7 @@ func headline(events []svc.Event, location *time.Location) svc.Headline {
 		}
 	}
 	if n := int64(len(sessions)); n > 0 {
-		h.BounceRate, h.AvgDurationMs = float64(bounces)/float64(n), uint64(duration/n) //nolint:gosec // a session does not last less than nothing
+		h.BounceRate, h.AvgDurationMs = float64(bounces)/float64(n), uint64(duration/n)
 	}
 	return h
 }

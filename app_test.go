@@ -1,0 +1,180 @@
+package svc_test
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"svc"
+)
+
+// day is the instant of the tests.
+func day() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
+
+// codesOf lists problems as "field code".
+func codesOf(problems []svc.FieldError) []string {
+	out := []string{}
+	for _, p := range problems {
+		out = append(out, p.Field+" "+p.Code)
+	}
+	return out
+}
+
+// fieldsOf lists the problems of an error.
+func fieldsOf(err error) []string {
+	if known, ok := errors.AsType[*svc.Error](err); ok {
+		return codesOf(known.Fields)
+	}
+	return []string{}
+}
+
+func TestAppSpecValidate(t *testing.T) {
+	long := strings.Repeat("x", 101)
+	for name, test := range map[string]struct {
+		spec svc.AppSpec
+		want []string
+	}{
+		"least":   {svc.AppSpec{Name: "A"}, []string{}},
+		"full":    {svc.AppSpec{Name: "A", Slug: "a-1", Platform: "react-native", URL: "https://a.example/x", Modules: svc.Modules(), Timezone: "Asia/Tokyo"}, []string{}},
+		"nothing": {svc.AppSpec{}, []string{"name required"}}, "spaces": {svc.AppSpec{Name: "  "}, []string{"name required"}},
+		"long":      {svc.AppSpec{Name: long}, []string{"name too_long"}},
+		"all wrong": {svc.AppSpec{Name: "A", Slug: "A", Platform: "vax", URL: "ftp://a", Modules: []svc.Module{"x"}, Timezone: "Local"}, []string{"slug invalid_slug", "platform unknown_value", "url invalid_url", "modules unknown_value", "timezone unknown_timezone"}},
+		"reserved":  {svc.AppSpec{Name: "A", Slug: "new"}, []string{"slug invalid_slug"}},
+		"ai alone":  {svc.AppSpec{Name: "A", Modules: []svc.Module{svc.ModuleAI, svc.ModuleCommunications, svc.ModuleDestinations}}, []string{"modules requires_data_module"}},
+		"ai data":   {svc.AppSpec{Name: "A", Modules: []svc.Module{svc.ModuleAI, svc.ModuleRevenue}}, []string{}},
+		"none":      {svc.AppSpec{Name: "A", Modules: []svc.Module{}}, []string{}},
+		"relative":  {svc.AppSpec{Name: "A", URL: "/x"}, []string{"url invalid_url"}},
+		"escaping":  {svc.AppSpec{Name: "A", Timezone: "../etc/passwd"}, []string{"timezone unknown_timezone"}},
+	} {
+		if got := codesOf(test.spec.Validate()); !slices.Equal(got, test.want) {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+func TestNewApplication(t *testing.T) {
+	org := svc.Organization{ID: "org_1", Slug: "acme", Name: "Acme"}
+	ids := svc.AppIDs{App: "app_1", Environments: [3]string{"env_1", "env_2", "env_3"}, Numbers: [3]uint64{7, 8, 9}}
+	got := svc.NewApplication(svc.AppSpec{Name: " Web "}, "web", org, ids, day())
+	want := svc.Application{
+		ID: "app_1", Slug: "web", Name: "Web", Platform: "web", Timezone: "UTC", Modules: svc.DefaultModules(), RetentionDays: 365,
+		AllowedOrigins: []string{}, Organization: org, CreatedAt: day(), UpdatedAt: day(), Revision: 1,
+		Environments: []svc.Environment{{"env_1", "production", "Production", 7}, {"env_2", "staging", "Staging", 8}, {"env_3", "development", "Development", 9}},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v\nwant %+v", got, want)
+	}
+	picked := svc.NewApplication(svc.AppSpec{Name: "Web", Modules: []svc.Module{svc.ModuleFlags, svc.ModuleAnalytics, svc.ModuleFlags}}, "web", org, ids, day())
+	if !slices.Equal(picked.Modules, []svc.Module{svc.ModuleAnalytics, svc.ModuleFlags}) {
+		t.Errorf("%v", picked.Modules)
+	}
+}
+
+func TestDeriveSlug(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		taken []string
+		want  string
+	}{
+		{"My App", nil, "my-app"},
+		{"My App", []string{"my-app"}, "my-app-2"},
+		{"My App", []string{"my-app", "my-app-2"}, "my-app-3"},
+		{"new", nil, "new-2"},
+		{"…", nil, "app"},
+		{strings.Repeat("a", 60), []string{strings.Repeat("a", 48)}, strings.Repeat("a", 46) + "-2"},
+	} {
+		got := svc.DeriveSlug(test.name, func(s string) bool { return slices.Contains(test.taken, s) })
+		if got != test.want || !svc.ValidSlug(got) {
+			t.Errorf("%s: %s, want %s", test.name, got, test.want)
+		}
+	}
+}
+
+func TestApplicationApply(t *testing.T) {
+	base := svc.NewApplication(svc.AppSpec{Name: "Web"}, "web", svc.Organization{}, svc.AppIDs{}, day())
+	later := day().Add(time.Hour)
+	text := func(s string) *string { return &s }
+	number := func(n int) *int { return &n }
+	list := func(words ...string) *[]string { return &words }
+	modules := func(m ...svc.Module) *[]svc.Module { return &m }
+	for name, test := range map[string]struct {
+		patch    svc.AppPatch
+		changed  []string
+		problems []string
+		want     func(*svc.Application)
+	}{
+		"empty": {svc.AppPatch{}, nil, []string{" empty_body"}, nil},
+		"same":  {svc.AppPatch{Name: text("Web"), RetentionDays: number(365), AllowedOrigins: list()}, nil, nil, nil},
+		"everything": {
+			svc.AppPatch{Name: text(" Site "), Timezone: text("Europe/Berlin"), Modules: modules("flags", "analytics", "flags"), AllowedOrigins: list("https://A.example/"), RetentionDays: number(3650)},
+			[]string{"name", "timezone", "modules", "allowedOrigins", "retentionDays"},
+			nil,
+			func(a *svc.Application) {
+				a.Name, a.Timezone, a.RetentionDays, a.AllowedOrigins = "Site", "Europe/Berlin", 3650, []string{"https://a.example"}
+				a.Modules = []svc.Module{svc.ModuleAnalytics, svc.ModuleFlags}
+			},
+		},
+		"time zone by default": {svc.AppPatch{Timezone: text("")}, nil, nil, nil},
+		"all wrong": {
+			svc.AppPatch{Name: text(""), Timezone: text("Nowhere"), Modules: modules("ai"), AllowedOrigins: list("*", "x", "https://ok.example", ""), RetentionDays: number(3651)},
+			nil,
+			[]string{"name required", "timezone unknown_timezone", "modules requires_data_module", "allowedOrigins[1] invalid_origin", "allowedOrigins[3] invalid_origin", "retentionDays out_of_range"},
+			nil,
+		},
+		"no retention": {svc.AppPatch{RetentionDays: number(0)}, nil, []string{"retentionDays out_of_range"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, want := base, base
+			changed, err := got.Apply(test.patch, later)
+			if test.want != nil {
+				test.want(&want)
+				want.Revision, want.UpdatedAt = 2, later
+			}
+			if problems := fieldsOf(err); !slices.Equal(changed, test.changed) || !slices.Equal(problems, test.problems) || (err == nil) != (test.problems == nil) {
+				t.Errorf("changed %v, problems %v", changed, problems)
+			}
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("%+v\nwant %+v", got, want)
+			}
+		})
+	}
+}
+
+func TestNormaliseOrigin(t *testing.T) {
+	for value, want := range map[string]string{
+		"*": "*", " https://Example.com/ ": "https://example.com", "HTTP://example.com:80/a?b#c": "http://example.com", "https://example.com:8443": "https://example.com:8443",
+		"http://example.com:443": "http://example.com:443", "https://user:pw@example.com": "https://example.com", "http://[::1]:3000": "http://[::1]:3000",
+		"capacitor://localhost": "capacitor://localhost", "http://127.0.0.1": "http://127.0.0.1", "https://example.com:": "https://example.com",
+		"": "", "null": "", "example.com": "", "//example.com": "", "https://": "", "https://*.example.com": "", "https://exämple.com": "", "javascript:alert(1)": "",
+		"https://example.com:99999": "", "https://example.com:0": "", "https://a b": "", "https://%41.example": "", "http://[::1": "",
+	} {
+		got, ok := svc.NormaliseOrigin(value)
+		if got != want || ok != (want != "") {
+			t.Errorf("%q: %q, want %q", value, got, want)
+		}
+		if again, _ := svc.NormaliseOrigin(got); ok && again != got {
+			t.Errorf("%q becomes %q", got, again)
+		}
+	}
+	if _, problems := svc.NormaliseOrigins(slices.Repeat([]string{"https://a.example"}, 500)); len(problems) != 0 {
+		t.Errorf("%v", problems)
+	}
+}
+
+func TestKeySpecValidate(t *testing.T) {
+	for _, test := range []struct {
+		spec svc.KeySpec
+		want []string
+	}{
+		{svc.KeySpec{Kind: svc.KeyPublic, Environment: "production"}, []string{}},
+		{svc.KeySpec{}, []string{"kind unknown_value", "environment unknown_value"}},
+		{svc.KeySpec{Kind: svc.KeySecret, Environment: "staging", Label: strings.Repeat("x", 101)}, []string{"label too_long"}},
+	} {
+		if got := codesOf(test.spec.Validate()); !slices.Equal(got, test.want) {
+			t.Errorf("%+v: %q, want %q", test.spec, got, test.want)
+		}
+	}
+}

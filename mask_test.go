@@ -1,0 +1,63 @@
+package svc_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"svc"
+)
+
+func TestMaskEmails(t *testing.T) {
+	for value, want := range map[string]string{
+		"": "", "visitor-1": "visitor-1", "ada@acme.example": "a***************", "x ada@acme.example, bob@b.de.": "x a***************, b*******.",
+		"https://x.example/?e=ada@acme.example&f=1":   "https://x.example/?e=a***************&f=1",
+		"https://x.example/?e=ada%40acme.example&f=1": "https://x.example/?e=a*****************&f=1",
+		"/u/ada%2540acme.example/":                    "/u/a*******************/",
+		"mailto:ada.b+c@sub.acme.example":             "mailto:a***********************",
+		"äda@äcme.example":                            "ä***************",
+		"@handle":                                     "@handle", "a@b": "a@b", "pkg@1.2.3": "pkg@1.2.3", "100% @ home": "100% @ home", "a@b@c.de": "a@b*****",
+		"50%40": "50%40", "%40x.de": "%40x.de", "ada@acme.example:8080/x": "a***************:8080/x", "a@b.c1.5": "a*******",
+	} {
+		if got := svc.MaskEmails(value); got != want {
+			t.Errorf("%q: %q, want %q", value, got, want)
+		}
+	}
+}
+
+func TestMaskEvent(t *testing.T) {
+	const mail, hidden = "ada@acme.example", "a***************"
+	event := svc.Event{
+		ID: "evt_1", Name: "signup", DistinctID: mail, AnonymousID: mail, URL: "https://x/?q=" + mail, Path: "/" + mail, Title: "Hi " + mail,
+		Referrer: mail, PersonID: "per_1", SessionID: "ses_1", Country: "DE", Attribution: svc.Attribution{Source: "google", UTMTerm: mail},
+		Properties: json.RawMessage(`{"n":12345678901234567890,"list":["ada@acme.example",{"e":"ada\u0040acme.example"}],"ada@acme.example":true,"html":"<b>"}`),
+	}
+	want := event
+	want.DistinctID, want.AnonymousID, want.URL, want.Path, want.Title, want.Referrer = hidden, hidden, "https://x/?q="+hidden, "/"+hidden, "Hi "+hidden, hidden
+	want.UTMTerm = hidden
+	want.Properties = json.RawMessage(`{"a***************":true,"html":"<b>","list":["a***************",{"e":"a***************"}],"n":12345678901234567890}`)
+	if event.Mask(); !reflect.DeepEqual(event, want) {
+		t.Errorf("%+v\nwant %+v", event, want)
+	}
+	broken := svc.Event{Properties: json.RawMessage(`{"e":"a@b.de"`)}
+	if broken.Mask(); string(broken.Properties) != "{}" {
+		t.Errorf("%s", broken.Properties)
+	}
+}
+
+func FuzzMaskEmails(f *testing.F) {
+	for _, seed := range []string{"ada@acme.example", "a%2540b.de@c.de", "x@y@z.de", "%%40a@b.c", strings.Repeat("a%40", 50) + "b.de"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		masked := svc.MaskEmails(s)
+		if utf8.ValidString(s) && utf8.RuneCountInString(masked) != utf8.RuneCountInString(s) {
+			t.Errorf("%q becomes %q", s, masked)
+		}
+		if strings.Contains(svc.MaskEmails("<"+s+"> ada@acme.example"), "ada@acme.example") {
+			t.Errorf("an address behind %q stays", s)
+		}
+	})
+}

@@ -1,0 +1,167 @@
+package clickhouse
+
+import (
+	"fmt"
+	"reflect"
+	"sync"
+	"testing"
+	"time"
+
+	"svc"
+)
+
+func entity(owner, kind, id string, generation, sequence uint32, payload string) svc.Entity {
+	return svc.Entity{
+		Owner: owner, Kind: kind, ID: id, Payload: []byte(payload),
+		Version: svc.Version{Generation: generation, Sequence: sequence},
+	}
+}
+
+func keep(t *testing.T, db *DB, wakeups []svc.Wakeup, entities ...svc.Entity) {
+	t.Helper()
+	if err := db.Put(deadline(t), entities, wakeups); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func load(t *testing.T, db *DB, owner string) []svc.Entity {
+	t.Helper()
+	entities, err := db.Load(deadline(t), owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entities
+}
+
+func TestHighestVersionIsPresent(t *testing.T) {
+	db := open(t)
+	keep(t, db, nil, entity("app/1", "goal", "g", 2, 5, `{"n":2}`), entity("app/1", "funnel", "f", 2, 5, "{}"))
+	keep(t, db, nil, entity("app/1", "goal", "g", 1, 9, `{"n":1}`)) // a write of an owner whose generation ended
+	want := []svc.Entity{entity("app/1", "funnel", "f", 2, 5, "{}"), entity("app/1", "goal", "g", 2, 5, `{"n":2}`)}
+	if got := load(t, db, "app/1"); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if got := load(t, db, "app/10"); len(got) != 0 {
+		t.Errorf("another owner has %+v", got)
+	}
+}
+
+func TestDeletedStaysDeleted(t *testing.T) {
+	db := open(t)
+	gone := entity("app/1", "goal", "g", 3, 2, "")
+	gone.Deleted = true
+	keep(t, db, nil, entity("app/1", "goal", "g", 3, 1, "{}"))
+	keep(t, db, nil, gone)
+	keep(t, db, nil, entity("app/1", "goal", "g", 2, 7, "{}"))
+	if got := load(t, db, "app/1"); len(got) != 0 {
+		t.Errorf("got %+v", got)
+	}
+	keep(t, db, nil, entity("app/1", "goal", "g", 3, 3, "{}"))
+	if got := load(t, db, "app/1"); len(got) != 1 {
+		t.Errorf("a later version is not present: %+v", got)
+	}
+}
+
+func TestLoadKind(t *testing.T) {
+	db := open(t)
+	for i := range 50 {
+		keep(t, db, nil, entity(fmt.Sprintf("app/%02d", i), "app", "", 1, 1, "{}"), entity(fmt.Sprintf("app/%02d", i), "goal", "x", 1, 1, "{}"))
+	}
+	got, err := db.LoadKind(deadline(t), "app")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 50 || got[49].Owner != "app/49" || got[0].Kind != "app" {
+		t.Errorf("got %d entities: %+v", len(got), got)
+	}
+}
+
+func TestPutSharesInserts(t *testing.T) {
+	db := open(t)
+	var wait sync.WaitGroup
+	for i := range 200 {
+		wait.Go(func() {
+			if err := db.Put(deadline(t), []svc.Entity{entity("app/1", "goal", fmt.Sprint(i), 1, uint32(i), "{}")}, nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	if got := load(t, db, "app/1"); len(got) != 200 {
+		t.Errorf("%d entities are present, want 200", len(got))
+	}
+}
+
+func TestWakeups(t *testing.T) {
+	db := open(t)
+	at := func(minute int) time.Time { return time.Date(2026, 11, 20, 12, minute, 0, 0, time.UTC) }
+	wish := func(identity, name string, minute int) svc.Wakeup {
+		return svc.Wakeup{Kind: "monitor", Identity: identity, Name: name, Due: at(minute)}
+	}
+	keep(t, db, []svc.Wakeup{wish("a", "check", 1), wish("a", "purge", 5), wish("b", "check", 3)}, entity("monitor/a", "m", "", 1, 1, ""))
+	keep(t, db, []svc.Wakeup{wish("a", "check", 2)}, entity("monitor/a", "m", "", 1, 2, ""))
+	keep(t, db, []svc.Wakeup{wish("a", "check", 0)}, entity("monitor/a", "m", "", 1, 1, "")) // older
+	assertDue(t, db, at(4), 10, wish("a", "check", 2), wish("b", "check", 3))
+	assertDue(t, db, at(9), 1, wish("a", "check", 2))
+	keep(t, db, []svc.Wakeup{{Kind: "monitor", Identity: "a", Name: "check"}}, entity("monitor/a", "m", "", 1, 3, ""))
+	assertDue(t, db, at(9), 10, wish("b", "check", 3), wish("a", "purge", 5))
+	if err := db.Put(deadline(t), nil, []svc.Wakeup{wish("a", "check", 2)}); err == nil {
+		t.Error("wake-ups without an entity were accepted")
+	}
+}
+
+func assertDue(t *testing.T, db *DB, at time.Time, limit int, want ...svc.Wakeup) {
+	t.Helper()
+	got, err := db.Due(deadline(t), at, limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("due at %s: got %+v, want %+v", at, got, want)
+	}
+}
+
+func TestAudit(t *testing.T) {
+	db := open(t)
+	var wait sync.WaitGroup
+	for i := range 100 {
+		wait.Go(func() {
+			err := db.Append(deadline(t), svc.AuditRow{
+				At: time.UnixMilli(1.78e12), Org: "acme", Operation: "goals.create", Status: 201, Detail: fmt.Sprint(i),
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	if got := ask[uint64](t, db, "SELECT uniqExact(detail) FROM audit WHERE org = 'acme' AND status = 201"); got != 100 {
+		t.Errorf("%d rows are stored, want 100", got)
+	}
+	if got := ask[int64](t, db, "SELECT toUnixTimestamp64Milli(max(at)) FROM audit"); got != 1.78e12 {
+		t.Errorf("the time of a row is %d ms", got)
+	}
+}
+
+func TestDurable(t *testing.T) {
+	db := openNamed(t, "durable", true)
+	keep(t, db, nil, entity("app/1", "goal", "g", 1, 1, "{}"))
+	again := openNamed(t, "durable", true) // applies no migration twice and finds what was stored
+	if got := load(t, again, "app/1"); len(got) != 1 {
+		t.Errorf("got %+v", got)
+	}
+	for _, table := range append(tables(), "entities", "wakeups", "audit") {
+		text := ask[string](t, db, "SELECT engine_full FROM system.tables WHERE database = currentDatabase() AND name = '"+table+"'")
+		if !contains(text, "fsync_after_insert = 1, fsync_part_directory = 1") {
+			t.Errorf("%s is not forced to disk: %s", table, text)
+		}
+	}
+}
+
+func TestOpenAtOnce(t *testing.T) {
+	var wait sync.WaitGroup
+	for range 4 {
+		wait.Go(func() { openNamed(t, "together", false) })
+	}
+	wait.Wait()
+}

@@ -1,0 +1,75 @@
+package clickhouse
+
+import (
+	"context"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc"
+)
+
+// Names returns a page of the catalogue of event names. With filters it covers at most
+// svc.FilteredDays and the events that pass them. A name's conversions are the goals that
+// its visitors completed in the window (decision 48); without goals there are none.
+func (db *DB) Names(ctx context.Context, q svc.EventNamesQuery, goals []GoalMatch) (svc.EventNames, error) {
+	c, err := db.where(q.Filters)
+	if err != nil {
+		return svc.EventNames{}, err
+	}
+	out := svc.EventNames{Rows: []svc.EventName{}}
+	query := db.queries["events.Names"]
+	if len(q.Filters) > 0 {
+		query = bind(db.queries["events.FilteredNames"], c)
+		q.Window, out.Capped = q.Window.Capped()
+	}
+	args := c.args.with(scopeArguments(q.AnalyticsScope, q.Window)).with(arguments{
+		"first_page": q.After == nil, "after_count": uint64(0), "after_name": "", "limit": q.Limit + 1,
+	})
+	if q.After != nil {
+		args["after_count"], args["after_name"] = q.After.Count, q.After.Name
+	}
+	err = db.read(ctx, "listing event names", query, args, func(rows driver.Rows) (bool, error) {
+		if len(out.Rows) == q.Limit {
+			out.More = true
+			return false, nil
+		}
+		var row svc.EventName
+		var lastSeen int64
+		err := rows.Scan(&row.Name, &row.Count, &row.Users, &lastSeen)
+		at := time.UnixMilli(lastSeen).UTC()
+		row.LastSeenAt = &at
+		out.Rows = append(out.Rows, row)
+		return true, err
+	})
+	if err != nil {
+		return svc.EventNames{}, err
+	}
+	return out, db.nameConversions(ctx, q.AnalyticsScope, goals, out.Rows)
+}
+
+// nameConversions fills in the conversions of rows.
+func (db *DB) nameConversions(ctx context.Context, scope svc.AnalyticsScope, goals []GoalMatch, names []svc.EventName) error {
+	if len(goals) == 0 || len(names) == 0 {
+		return nil
+	}
+	c, err := db.where(scope.Filters)
+	if err != nil {
+		return err
+	}
+	words, places := make([]string, len(names)), make(map[string]int, len(names))
+	for i := range names {
+		words[i], places[names[i].Name] = names[i].Name, i
+	}
+	args := c.args.with(scopeArguments(scope, scope.Window)).with(goalArguments(goals)).with(arguments{"names": words})
+	query := bind(db.queries["conversions.PerName"], c)
+	return db.read(ctx, "counting conversions per name", query, args, func(rows driver.Rows) (bool, error) {
+		var name string
+		var conversions uint64
+		err := rows.Scan(&name, &conversions)
+		if i, known := places[name]; known {
+			names[i].Conversions = conversions
+		}
+		return true, err
+	})
+}

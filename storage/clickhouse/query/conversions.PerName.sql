@@ -1,0 +1,24 @@
+-- For names of events, the goals completed in a window by the visitors who caused an event
+-- of the name that passes a filter. Key: environment, ts. Rows read: the events of the
+-- window, twice, four columns; returned: at most one per name.
+SELECT word, sum(completions) AS conversions
+FROM
+(
+    SELECT DISTINCT
+        toString(name) AS word,
+        cityHash64(if(distinct_id != '', distinct_id, anonymous_id)) AS visitor
+    FROM events
+    WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8}
+        AND ts >= {from:DateTime64(3, 'UTC')} AND ts < {to:DateTime64(3, 'UTC')}
+        AND name IN {names:Array(String)} AND ($(where))
+) AS shown
+INNER JOIN
+(
+    SELECT cityHash64(if(distinct_id != '', distinct_id, anonymous_id)) AS visitor, count() AS completions
+    FROM events
+    WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8}
+        AND ts >= {from:DateTime64(3, 'UTC')} AND ts < {to:DateTime64(3, 'UTC')}
+        AND $(goals.Match)
+    GROUP BY visitor
+) AS completed USING (visitor)
+GROUP BY word

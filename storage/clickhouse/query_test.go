@@ -1,0 +1,141 @@
+package clickhouse
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"svc"
+)
+
+func contains(text, part string) bool { return strings.Contains(text, part) }
+
+// TestNoStatementsInGo keeps statements in files of their own.
+func TestNoStatementsInGo(t *testing.T) {
+	statement := regexp.MustCompile(`(?i)\b(SELECT|INSERT INTO|CREATE|ALTER|DROP|FROM|GROUP BY|ORDER BY|WHERE)\s`)
+	files, err := fs.Glob(os.DirFS("."), "*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING && statement.MatchString(literal.Value) {
+				t.Errorf("%s holds the statement %s", name, literal.Value)
+			}
+			return true
+		})
+	}
+}
+
+// TestQueriesExplain asks the engine to plan every query on empty tables.
+func TestQueriesExplain(t *testing.T) {
+	db := open(t)
+	c, err := db.where(everyFilter())
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	scope := svc.AnalyticsScope{Environment: production(), Window: svc.Window{From: now.Add(-time.Hour), To: now, Location: time.UTC}}
+	args := c.args.with(scopeArguments(scope, scope.Window)).with(bucketArguments([]time.Time{now})).with(goalArguments(nil)).with(arguments{
+		"owner": "", "kind": "", "at": now, "limit": 1, "since": now, "until": now, "block": uint64(1), "names": []string{},
+		"first_page": true, "after_count": uint64(0), "after_name": "", "name": "", "database": "x",
+	})
+	for name, text := range db.queries {
+		if !strings.HasPrefix(text, "SELECT") && !strings.HasPrefix(text, "WITH") {
+			continue
+		}
+		if name == "window.Visits" {
+			text = "SELECT * FROM (" + text + ")"
+		}
+		var plan string
+		if err := db.conn.QueryRow(deadline(t), "EXPLAIN indexes = 1 "+bind(text, c), args.list()...).Scan(&plan); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// everyFilter has a filter on every dimension.
+func everyFilter() svc.Filters {
+	var filters svc.Filters
+	for _, dimension := range svc.Dimensions() {
+		filters = append(filters, svc.Filter{Dimension: dimension, Value: "x"})
+	}
+	return filters
+}
+
+// TestQueriesSayWhatTheyAre asserts that every file begins with a comment.
+func TestQueriesSayWhatTheyAre(t *testing.T) {
+	files, err := fs.Glob(queryFiles, "query/*.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		text, err := queryFiles.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(string(text), "-- ") {
+			t.Errorf("%s does not say what it is", name)
+		}
+		if strings.Contains(string(text), "SELECT") && !strings.Contains(string(text), "Key: ") && !strings.HasPrefix(name, "query/migrations.") {
+			t.Errorf("%s does not say which key it uses", name)
+		}
+	}
+}
+
+// TestNamesOfPageViews asserts that the queries and svc agree on which names are page
+// views and which are interactive.
+func TestNamesOfPageViews(t *testing.T) {
+	db := open(t)
+	for _, name := range []string{svc.PageView, "$pageview", svc.IdentifyEvent, svc.AliasEvent, svc.EngagementName, "signup", ""} {
+		b := db.NewBlock()
+		at := time.UnixMilli(1.78e12)
+		if err := b.Append(&Row{Event: &svc.Event{ID: name, Name: name, Ts: at, ReceivedAt: at, DistinctID: name + "!", SessionID: name}, Environment: 7, SessionStarted: at, RetentionDays: 3650}); err != nil {
+			t.Fatal(err)
+		}
+		insert(t, db, name+".", 1, b)
+		pageviews, interactive := int32(-1), int32(-1)
+		err := db.OpenSessions(deadline(t), at, 0, func(s SessionRow) bool {
+			if s.ID == name {
+				pageviews, interactive = s.Pageviews, s.Interactive
+			}
+			return true
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if (pageviews == 1) != svc.IsPageview(name) || (interactive == 1) != svc.IsInteractive(name) {
+			t.Errorf("%q: %d page views, %d interactive", name, pageviews, interactive)
+		}
+	}
+	if got := ask[int64](t, db, "SELECT sum(pageviews) FROM traffic"); got != 2 {
+		t.Errorf("the view counts %d page views, want 2", got)
+	}
+}
+
+func TestReadErrors(t *testing.T) {
+	db := open(t)
+	if err := db.read(deadline(t), "x", "SELECT sleep(1) SETTINGS max_execution_time = 0.1", nil, nil); svc.CodeOf(err) != svc.CodeQueryTimeout {
+		t.Errorf("a query over its time fails with %v", err)
+	}
+	if err := db.read(deadline(t), "x", "SELECT groupArray(number) FROM numbers(100000000) SETTINGS max_memory_usage = 1000000", nil, nil); svc.CodeOf(err) != svc.CodeQueryTimeout {
+		t.Errorf("a query over its memory fails with %v", err)
+	}
+	gone, err := Open(deadline(t), Config{DSN: "http://127.0.0.1:1/"})
+	if svc.CodeOf(err) != svc.CodeUnavailable {
+		t.Errorf("opening a store that does not answer fails with %v, %v", gone, err)
+	}
+}
