@@ -63,6 +63,7 @@ type node struct {
 	identity   *actors.Identity
 	apps       *actors.Applications
 
+	table            []http.Route
 	public, operator *http.Server
 	// publicAddr is known once the listener is bound.
 	publicAddr net.Addr
@@ -227,9 +228,9 @@ func (n *node) wireHTTP(context.Context) error {
 	if err != nil {
 		return err
 	}
-	routes := n.routes()
+	n.table = n.routes()
 	handler, err := http.New(http.Config{
-		Routes: routes, Authority: n.identity, Applications: n.apps, Auditor: n.db,
+		Routes: n.table, Authority: n.identity, Applications: n.apps, Auditor: n.db,
 		Replays: &actors.Replays{Actors: n.cluster}, Cursors: svc.NewCursors(key), Now: n.now,
 		PublicURL: n.config.PublicURL, Revision: apiRevision, ConcurrentQueries: n.concurrentQueries(),
 		Logger: n.logger, Registerer: n.registry,

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"svc"
+	"svc/http"
+)
+
+// concrete fills the parameters of a row's path.
+func concrete(route http.Route, org, app string) string {
+	return strings.NewReplacer("{org}", org, "{app}", app, "{id}", "nothing", "{email}", "nobody@example.com").Replace(route.Pattern())
+}
+
+// problem decodes a problem body without what differs between two requests.
+func problem(t *testing.T, got answer) map[string]any {
+	t.Helper()
+	body := object(t, got.body)
+	delete(body, "requestId")
+	return body
+}
+
+// TestEveryRouteOnTheRealServer walks the table: without a token it is 401, with
+// an ingest key it is 401, and a stranger's token reads the same 404 for what
+// exists as for what does not.
+func TestEveryRouteOnTheRealServer(t *testing.T) {
+	s := startServer(t, t.TempDir(), nil)
+	ctx := context.Background()
+	stranger, err := s.node.identity.User(ctx, "stranger@other.example", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.node.identity.CreateOrganization(ctx, stranger, svc.OrgSpec{Name: "Other"}); err != nil {
+		t.Fatal(err)
+	}
+	_, foreign, err := s.node.identity.MintToken(ctx, svc.TokenOwner{User: stranger}, svc.TokenSpec{Name: "all", Scopes: svc.Scopes()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, session, err := s.node.identity.OpenSession(ctx, stranger, 3600e9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	walked := 0
+	for _, route := range s.node.table {
+		if route.Surface != http.Manage && route.Surface != http.Console {
+			continue
+		}
+		walked++
+		t.Run(route.Operation, func(t *testing.T) {
+			s.t = t
+			body := []byte(nil)
+			if slices.Contains([]string{"POST", "PATCH", "PUT"}, route.Method) {
+				body = []byte(`{}`)
+			}
+			path := concrete(route, "acme", "web")
+			if got := s.call(route.Method, path, "", body, nil); got.status != 401 || got.header.Get("Www-Authenticate") != `Bearer realm="svc"` {
+				t.Errorf("no token: %d %s", got.status, got.body)
+			}
+			if got := s.call(route.Method, path, s.boot.Keys["production"].Secret, body, nil); got.status != 401 || !strings.Contains(string(got.body), "ingest key") {
+				t.Errorf("ingest key: %d %s", got.status, got.body)
+			}
+			if !route.HasParam("org") {
+				return
+			}
+			token := foreign.Reveal()
+			if route.Surface == http.Console {
+				token = session.Reveal()
+			}
+			here, nowhere := s.call(route.Method, path, token, body, nil), s.call(route.Method, concrete(route, "missing", "missing"), token, body, nil)
+			want, _ := json.Marshal(problem(t, nowhere))
+			if got, _ := json.Marshal(problem(t, here)); here.status != 404 || nowhere.status != 404 || string(got) != string(want) {
+				t.Errorf("a stranger reads %d %s here and %d %s for what is missing", here.status, got, nowhere.status, want)
+			}
+		})
+	}
+	if walked < 20 {
+		t.Errorf("only %d routes were walked", walked)
+	}
+}
+
+// TestTheOpenAPIDocumentIsServed checks that the document names every route.
+func TestTheOpenAPIDocumentIsServed(t *testing.T) {
+	s := startServer(t, t.TempDir(), nil)
+	document := s.get("/api/v1/openapi.json")
+	if document["openapi"] != "3.1.0" {
+		t.Errorf("openapi: %v", document["openapi"])
+	}
+	paths := document["paths"].(map[string]any)
+	for _, route := range s.node.table {
+		if route.Surface != http.Manage {
+			continue
+		}
+		item, _ := paths[route.Path].(map[string]any)
+		if item == nil {
+			item, _ = paths[route.Pattern()].(map[string]any)
+		}
+		if item[strings.ToLower(route.Method)] == nil {
+			t.Errorf("%s %s is missing", route.Method, route.Pattern())
+		}
+	}
+}
