@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	nethttp "net/http"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"svc/storage/chdb"
+	"svc/storage/kafka"
+)
+
+// cable is a TCP address in front of something that can be pulled out and put
+// in again.
+type cable struct {
+	listener net.Listener
+	dial     func() (net.Conn, error)
+
+	mu    sync.Mutex
+	out   bool
+	conns map[net.Conn]bool
+}
+
+func newCable(t *testing.T, dial func() (net.Conn, error)) *cable {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cable{listener: listener, dial: dial, conns: map[net.Conn]bool{}}
+	t.Cleanup(func() { _ = listener.Close(); c.pull() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go c.carry(conn)
+		}
+	}()
+	return c
+}
+
+func (c *cable) carry(near net.Conn) {
+	far, err := c.dial()
+	if err != nil {
+		_ = near.Close()
+		return
+	}
+	c.mu.Lock()
+	if c.out {
+		c.mu.Unlock()
+		_, _ = near.Close(), far.Close()
+		return
+	}
+	c.conns[near], c.conns[far] = true, true
+	c.mu.Unlock()
+	done := make(chan struct{}, 2)
+	for _, way := range [][2]net.Conn{{near, far}, {far, near}} {
+		go func() { _, _ = io.Copy(way[0], way[1]); done <- struct{}{} }()
+	}
+	<-done
+	_, _ = near.Close(), far.Close()
+	c.mu.Lock()
+	delete(c.conns, near)
+	delete(c.conns, far)
+	c.mu.Unlock()
+}
+
+// pull cuts every connection and refuses new ones.
+func (c *cable) pull() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.out = true
+	for conn := range c.conns {
+		_ = conn.Close()
+	}
+}
+
+func (c *cable) plug() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.out = false
+}
+
+// TestTheStoreGoesAwayAndNothingIsLost runs over a store by address and cuts it
+// off: events are still accepted, wait in the log, and are stored once each when
+// the store is back. Reads answer 503 meanwhile.
+func TestTheStoreGoesAwayAndNothingIsLost(t *testing.T) {
+	library, err := chdb.FindLibrary("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine, err := chdb.Open(context.Background(), chdb.Config{Library: library, Dir: filepath.Join(t.TempDir(), "store")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := engine.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	store := newCable(t, func() (net.Conn, error) { return engine.DialContext(context.Background(), "") })
+	s := startServer(t, t.TempDir(), map[string]string{"SVC_CLICKHOUSE_DSN": "http://" + store.listener.Addr().String() + "/"})
+
+	sent := 0
+	publish := func(count int) {
+		for range count {
+			s.send(item(fmt.Sprintf("event-%d", sent), fmt.Sprintf("visitor-%d", sent%7), "/", time.Now()))
+			sent++
+		}
+	}
+	publish(50)
+	s.settled()
+	for round := range 3 {
+		store.pull()
+		publish(100)
+		if lag := s.node.lag(); lag == 0 {
+			t.Errorf("round %d: nothing waits in the log while the store is away", round)
+		}
+		if got := s.call("GET", appPath+"/analytics/overview?range=24h", s.boot.Token, nil, nil); got.status != 503 || got.header.Get("Retry-After") == "" {
+			t.Errorf("round %d: a read while the store is away: %d %s", round, got.status, got.body)
+		}
+		store.plug()
+		s.settled()
+	}
+	rows := s.feed("")
+	seen := map[string]int{}
+	for _, row := range rows {
+		seen[row["id"].(string)]++
+	}
+	if len(rows) != sent || len(seen) != sent {
+		t.Errorf("%d rows of %d ids, %d were sent", len(rows), len(seen), sent)
+	}
+	if pageviews := s.overview()["pageviews"]; pageviews != float64(sent) {
+		t.Errorf("%v page views, %d were sent", pageviews, sent)
+	}
+}
+
+// TestTheLogGoesAwayAndNothingIsAcknowledged runs over a log by address and
+// stops it: ingest answers 503 with Retry-After and goes on when it is back.
+func TestTheLogGoesAwayAndNothingIsAcknowledged(t *testing.T) {
+	folder, addr := t.TempDir(), freeAddr(t)
+	open := func() *kafka.Broker {
+		t.Helper()
+		broker, err := kafka.OpenBroker(kafka.BrokerConfig{Dir: folder, Topic: ingestTopic, Partitions: 4, Addr: addr, Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return broker
+	}
+	broker := open()
+	t.Cleanup(func() { _ = broker.Close() })
+	s := startServer(t, t.TempDir(), map[string]string{"SVC_KAFKA_BROKERS": addr})
+	s.send(item("before", "u", "/", time.Now()))
+	if err := broker.Close(); err != nil {
+		t.Fatal(err)
+	}
+	body := []byte(`{"name":"page_view","distinctId":"u","id":"during"}`)
+	if got := s.call("POST", "/api/v1/events", s.boot.Keys["production"].Public, body, nil); got.status != 503 || got.header.Get("Retry-After") == "" {
+		t.Errorf("while the log is away: %d %s", got.status, got.body)
+	}
+	broker = open()
+	eventually(t, "ingest goes on", func() error {
+		if got := s.call("POST", "/api/v1/events", s.boot.Keys["production"].Public, body, nil); got.status != nethttp.StatusAccepted {
+			return fmt.Errorf("%d %s", got.status, got.body)
+		}
+		return nil
+	})
+	eventually(t, "both events are stored once", func() error {
+		var ids []string
+		for _, row := range s.feed("") {
+			ids = append(ids, row["id"].(string))
+		}
+		if len(ids) != 2 {
+			return errors.New(fmt.Sprint(ids))
+		}
+		return nil
+	})
+}
+
+// freeAddr returns an address of this machine that nobody listens on.
+func freeAddr(t *testing.T) string {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
