@@ -7,6 +7,7 @@ package protos
 import (
 	fmt "fmt"
 	protohelpers "github.com/planetscale/vtprotobuf/protohelpers"
+	proto "google.golang.org/protobuf/proto"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	io "io"
 	unsafe "unsafe"
@@ -19,6 +20,154 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+func (m *Call) CloneVT() *Call {
+	if m == nil {
+		return (*Call)(nil)
+	}
+	r := new(Call)
+	r.Kind = m.Kind
+	r.Identity = m.Identity
+	r.Method = m.Method
+	r.Id = m.Id
+	r.DeadlineUnixMs = m.DeadlineUnixMs
+	if rhs := m.Payload; rhs != nil {
+		tmpBytes := make([]byte, len(rhs))
+		copy(tmpBytes, rhs)
+		r.Payload = tmpBytes
+	}
+	if len(m.unknownFields) > 0 {
+		r.unknownFields = make([]byte, len(m.unknownFields))
+		copy(r.unknownFields, m.unknownFields)
+	}
+	return r
+}
+
+func (m *Call) CloneMessageVT() proto.Message {
+	return m.CloneVT()
+}
+
+func (m *Answer) CloneVT() *Answer {
+	if m == nil {
+		return (*Answer)(nil)
+	}
+	r := new(Answer)
+	r.Failure = m.Failure.CloneVT()
+	if rhs := m.Payload; rhs != nil {
+		tmpBytes := make([]byte, len(rhs))
+		copy(tmpBytes, rhs)
+		r.Payload = tmpBytes
+	}
+	if len(m.unknownFields) > 0 {
+		r.unknownFields = make([]byte, len(m.unknownFields))
+		copy(r.unknownFields, m.unknownFields)
+	}
+	return r
+}
+
+func (m *Answer) CloneMessageVT() proto.Message {
+	return m.CloneVT()
+}
+
+func (m *Failure) CloneVT() *Failure {
+	if m == nil {
+		return (*Failure)(nil)
+	}
+	r := new(Failure)
+	r.Moved = m.Moved
+	if rhs := m.Error; rhs != nil {
+		tmpBytes := make([]byte, len(rhs))
+		copy(tmpBytes, rhs)
+		r.Error = tmpBytes
+	}
+	if len(m.unknownFields) > 0 {
+		r.unknownFields = make([]byte, len(m.unknownFields))
+		copy(r.unknownFields, m.unknownFields)
+	}
+	return r
+}
+
+func (m *Failure) CloneMessageVT() proto.Message {
+	return m.CloneVT()
+}
+
+func (this *Call) EqualVT(that *Call) bool {
+	if this == that {
+		return true
+	} else if this == nil || that == nil {
+		return false
+	}
+	if this.Kind != that.Kind {
+		return false
+	}
+	if this.Identity != that.Identity {
+		return false
+	}
+	if this.Method != that.Method {
+		return false
+	}
+	if string(this.Payload) != string(that.Payload) {
+		return false
+	}
+	if this.Id != that.Id {
+		return false
+	}
+	if this.DeadlineUnixMs != that.DeadlineUnixMs {
+		return false
+	}
+	return string(this.unknownFields) == string(that.unknownFields)
+}
+
+func (this *Call) EqualMessageVT(thatMsg proto.Message) bool {
+	that, ok := thatMsg.(*Call)
+	if !ok {
+		return false
+	}
+	return this.EqualVT(that)
+}
+func (this *Answer) EqualVT(that *Answer) bool {
+	if this == that {
+		return true
+	} else if this == nil || that == nil {
+		return false
+	}
+	if string(this.Payload) != string(that.Payload) {
+		return false
+	}
+	if !this.Failure.EqualVT(that.Failure) {
+		return false
+	}
+	return string(this.unknownFields) == string(that.unknownFields)
+}
+
+func (this *Answer) EqualMessageVT(thatMsg proto.Message) bool {
+	that, ok := thatMsg.(*Answer)
+	if !ok {
+		return false
+	}
+	return this.EqualVT(that)
+}
+func (this *Failure) EqualVT(that *Failure) bool {
+	if this == that {
+		return true
+	} else if this == nil || that == nil {
+		return false
+	}
+	if string(this.Error) != string(that.Error) {
+		return false
+	}
+	if this.Moved != that.Moved {
+		return false
+	}
+	return string(this.unknownFields) == string(that.unknownFields)
+}
+
+func (this *Failure) EqualMessageVT(thatMsg proto.Message) bool {
+	that, ok := thatMsg.(*Failure)
+	if !ok {
+		return false
+	}
+	return this.EqualVT(that)
+}
 func (m *Call) MarshalVT() (dAtA []byte, err error) {
 	if m == nil {
 		return nil, nil

@@ -8,6 +8,7 @@ import (
 	binary "encoding/binary"
 	fmt "fmt"
 	protohelpers "github.com/planetscale/vtprotobuf/protohelpers"
+	proto "google.golang.org/protobuf/proto"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	io "io"
 	math "math"
@@ -22,6 +23,249 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+func (m *Record) CloneVT() *Record {
+	if m == nil {
+		return (*Record)(nil)
+	}
+	r := RecordFromVTPool()
+	if rhs := m.Events; rhs != nil {
+		tmpContainer := make([]*Event, len(rhs))
+		for k, v := range rhs {
+			tmpContainer[k] = v.CloneVT()
+		}
+		r.Events = tmpContainer
+	}
+	if len(m.unknownFields) > 0 {
+		r.unknownFields = make([]byte, len(m.unknownFields))
+		copy(r.unknownFields, m.unknownFields)
+	}
+	return r
+}
+
+func (m *Record) CloneMessageVT() proto.Message {
+	return m.CloneVT()
+}
+
+func (m *Event) CloneVT() *Event {
+	if m == nil {
+		return (*Event)(nil)
+	}
+	r := EventFromVTPool()
+	r.Environment = m.Environment
+	r.Id = m.Id
+	r.TsMs = m.TsMs
+	r.ReceivedMs = m.ReceivedMs
+	r.Name = m.Name
+	r.DistinctId = m.DistinctId
+	r.AnonymousId = m.AnonymousId
+	r.SessionId = m.SessionId
+	r.Url = m.Url
+	r.Path = m.Path
+	r.Referrer = m.Referrer
+	r.Title = m.Title
+	r.Locale = m.Locale
+	r.Screen = m.Screen
+	r.Library = m.Library
+	r.Release = m.Release
+	r.Currency = m.Currency
+	r.Ip = m.Ip
+	r.UserAgent = m.UserAgent
+	r.Campaign = m.Campaign.CloneVT()
+	r.EngagedMs = m.EngagedMs
+	r.RetentionDays = m.RetentionDays
+	if rhs := m.Value; rhs != nil {
+		tmpVal := *rhs
+		r.Value = &tmpVal
+	}
+	if rhs := m.Properties; rhs != nil {
+		tmpBytes := make([]byte, len(rhs))
+		copy(tmpBytes, rhs)
+		r.Properties = tmpBytes
+	}
+	if len(m.unknownFields) > 0 {
+		r.unknownFields = make([]byte, len(m.unknownFields))
+		copy(r.unknownFields, m.unknownFields)
+	}
+	return r
+}
+
+func (m *Event) CloneMessageVT() proto.Message {
+	return m.CloneVT()
+}
+
+func (m *Campaign) CloneVT() *Campaign {
+	if m == nil {
+		return (*Campaign)(nil)
+	}
+	r := new(Campaign)
+	r.Source = m.Source
+	r.Medium = m.Medium
+	r.Name = m.Name
+	r.Term = m.Term
+	r.Content = m.Content
+	if len(m.unknownFields) > 0 {
+		r.unknownFields = make([]byte, len(m.unknownFields))
+		copy(r.unknownFields, m.unknownFields)
+	}
+	return r
+}
+
+func (m *Campaign) CloneMessageVT() proto.Message {
+	return m.CloneVT()
+}
+
+func (this *Record) EqualVT(that *Record) bool {
+	if this == that {
+		return true
+	} else if this == nil || that == nil {
+		return false
+	}
+	if len(this.Events) != len(that.Events) {
+		return false
+	}
+	for i, vx := range this.Events {
+		vy := that.Events[i]
+		if p, q := vx, vy; p != q {
+			if p == nil {
+				p = &Event{}
+			}
+			if q == nil {
+				q = &Event{}
+			}
+			if !p.EqualVT(q) {
+				return false
+			}
+		}
+	}
+	return string(this.unknownFields) == string(that.unknownFields)
+}
+
+func (this *Record) EqualMessageVT(thatMsg proto.Message) bool {
+	that, ok := thatMsg.(*Record)
+	if !ok {
+		return false
+	}
+	return this.EqualVT(that)
+}
+func (this *Event) EqualVT(that *Event) bool {
+	if this == that {
+		return true
+	} else if this == nil || that == nil {
+		return false
+	}
+	if this.Environment != that.Environment {
+		return false
+	}
+	if this.Id != that.Id {
+		return false
+	}
+	if this.TsMs != that.TsMs {
+		return false
+	}
+	if this.ReceivedMs != that.ReceivedMs {
+		return false
+	}
+	if this.Name != that.Name {
+		return false
+	}
+	if this.DistinctId != that.DistinctId {
+		return false
+	}
+	if this.AnonymousId != that.AnonymousId {
+		return false
+	}
+	if this.SessionId != that.SessionId {
+		return false
+	}
+	if this.Url != that.Url {
+		return false
+	}
+	if this.Path != that.Path {
+		return false
+	}
+	if this.Referrer != that.Referrer {
+		return false
+	}
+	if this.Title != that.Title {
+		return false
+	}
+	if this.Locale != that.Locale {
+		return false
+	}
+	if this.Screen != that.Screen {
+		return false
+	}
+	if this.Library != that.Library {
+		return false
+	}
+	if this.Release != that.Release {
+		return false
+	}
+	if this.Currency != that.Currency {
+		return false
+	}
+	if p, q := this.Value, that.Value; (p == nil && q != nil) || (p != nil && (q == nil || *p != *q)) {
+		return false
+	}
+	if string(this.Properties) != string(that.Properties) {
+		return false
+	}
+	if this.Ip != that.Ip {
+		return false
+	}
+	if this.UserAgent != that.UserAgent {
+		return false
+	}
+	if !this.Campaign.EqualVT(that.Campaign) {
+		return false
+	}
+	if this.EngagedMs != that.EngagedMs {
+		return false
+	}
+	if this.RetentionDays != that.RetentionDays {
+		return false
+	}
+	return string(this.unknownFields) == string(that.unknownFields)
+}
+
+func (this *Event) EqualMessageVT(thatMsg proto.Message) bool {
+	that, ok := thatMsg.(*Event)
+	if !ok {
+		return false
+	}
+	return this.EqualVT(that)
+}
+func (this *Campaign) EqualVT(that *Campaign) bool {
+	if this == that {
+		return true
+	} else if this == nil || that == nil {
+		return false
+	}
+	if this.Source != that.Source {
+		return false
+	}
+	if this.Medium != that.Medium {
+		return false
+	}
+	if this.Name != that.Name {
+		return false
+	}
+	if this.Term != that.Term {
+		return false
+	}
+	if this.Content != that.Content {
+		return false
+	}
+	return string(this.unknownFields) == string(that.unknownFields)
+}
+
+func (this *Campaign) EqualMessageVT(thatMsg proto.Message) bool {
+	that, ok := thatMsg.(*Campaign)
+	if !ok {
+		return false
+	}
+	return this.EqualVT(that)
+}
 func (m *Record) MarshalVT() (dAtA []byte, err error) {
 	if m == nil {
 		return nil, nil
