@@ -46,7 +46,7 @@ func FuzzDecode(f *testing.F) {
 		var fast, slow envelope
 		fastErr, slowErr := json.Unmarshal(body, &fast), stdjson.Unmarshal(body, &slow)
 		if fastErr == nil && !stdjson.Valid(body) {
-			t.Skip() // decode refuses what is not valid JSON before it is stored
+			t.Fatalf("the fast decoder reads what is no JSON: %q", body)
 		}
 		if fastErr == nil && slowErr == nil && !reflect.DeepEqual(fast, slow) {
 			t.Errorf("read differently:\nfast %+v\nslow %+v", fast, slow)
