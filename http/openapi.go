@@ -13,8 +13,9 @@ import (
 	"svc"
 )
 
-// OpenAPI describes the gated rows of a table as an OpenAPI 3.1 document: every
-// parameter, body, answer and problem.
+// OpenAPI describes the rows of a table as an OpenAPI 3.1 document: every
+// parameter, body, answer and problem. Raw rows appear where they say what they
+// read and answer.
 func OpenAPI(routes []Route, publicURL, revision string) (map[string]any, error) {
 	types := newSchemas()
 	if _, err := types.of(reflect.TypeFor[Problem](), false); err != nil {
@@ -23,7 +24,7 @@ func OpenAPI(routes []Route, publicURL, revision string) (map[string]any, error)
 	paths := map[string]map[string]any{}
 	for i := range routes {
 		route := &routes[i]
-		if !route.gated() {
+		if route.Handler.Input == nil {
 			continue
 		}
 		operation, err := describe(route, types)
@@ -47,6 +48,7 @@ func OpenAPI(routes []Route, publicURL, revision string) (map[string]any, error)
 			"schemas": types.components,
 			"securitySchemes": map[string]any{
 				"accessToken":    map[string]any{"type": "http", "scheme": "bearer", "description": "A personal, organization or assistant token."},
+				"ingestKey":      map[string]any{"type": "http", "scheme": "bearer", "description": "A public or secret ingest key. It may also stand in X-SVC-Key, in the query as key, or in the body as writeKey."},
 				"consoleSession": map[string]any{"type": "http", "scheme": "bearer", "description": "A console session."},
 			},
 		},
@@ -65,17 +67,16 @@ func describe(route *Route, types *schemas) (map[string]any, error) {
 		return nil, err
 	}
 	noun, _, _ := strings.Cut(route.Operation, ".")
-	scheme := "accessToken"
-	if route.Surface == Console {
-		scheme = "consoleSession"
-	}
+	scheme := map[Surface]string{Manage: "accessToken", Console: "consoleSession", Collect: "ingestKey"}[route.Surface]
 	operation := map[string]any{
 		"operationId": route.Operation, "summary": route.Summary, "tags": []string{noun},
 		"parameters": append(parameters, describeHeaders(route)...), "responses": responses,
-		"security": []any{map[string]any{scheme: []string{}}},
-		"x-scope":  route.Scope, "x-effect": route.Effect, "x-rate-class": route.Rate,
+		"security": []any{map[string]any{scheme: []string{}}}, "x-effect": route.Effect,
 	}
-	for name, word := range map[string]string{"x-permission": string(route.Permission), "x-module": string(route.Module), "x-role": string(route.Role)} {
+	for name, word := range map[string]string{
+		"x-scope": string(route.Scope), "x-rate-class": string(route.Rate),
+		"x-permission": string(route.Permission), "x-module": string(route.Module), "x-role": string(route.Role),
+	} {
 		if word != "" {
 			operation[name] = word
 		}
@@ -126,7 +127,7 @@ func describeHeaders(route *Route) []any {
 		return map[string]any{"name": name, "in": "header", "required": false, "schema": Schema{"type": "string"}, "description": description}
 	}
 	headers := []any{}
-	if route.Method == http.MethodPost {
+	if route.gated() && route.Method == http.MethodPost {
 		headers = append(headers, header("Idempotency-Key", "Repeating the request under the same key within 24 hours answers the same again."))
 	}
 	if slices.Contains(route.Codes, svc.CodePrecondition) {
@@ -163,6 +164,9 @@ func describeResponses(route *Route, plan *inputPlan, types *schemas) (map[strin
 // routeCodes lists the codes that a row may answer: those of its gates, of its
 // input, and its own.
 func routeCodes(route *Route, plan *inputPlan) []svc.Code {
+	if !route.gated() {
+		return route.Codes
+	}
 	codes := []svc.Code{
 		svc.CodeInvalidRequest, svc.CodeUnauthorized, svc.CodeForbidden, svc.CodeNotAcceptable,
 		svc.CodeRateLimited, svc.CodeInternal, svc.CodeUnavailable,

@@ -120,6 +120,12 @@ func Typed[In, Out any](handle func(ctx context.Context, call *Call, in In) (Out
 	}
 }
 
+// Shape says what a raw row reads and answers, for its description alone; the
+// types follow the rules of Typed.
+func Shape[In, Out any]() Endpoint {
+	return Endpoint{Input: reflect.TypeFor[In](), Output: reflect.TypeFor[Out]()}
+}
+
 // checkTable returns the first contradiction between the rows of a table.
 func checkTable(routes []Route) error {
 	operations := map[string]bool{}

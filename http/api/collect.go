@@ -45,18 +45,38 @@ const collectRetry = time.Second
 
 // Routes returns the rows of the ingest surface.
 func (c *Collect) Routes() []plumbing.Route {
-	row := func(path, operation, summary string, kind itemKind) plumbing.Route {
+	row := func(path, operation, summary string, kind itemKind, shape plumbing.Endpoint) plumbing.Route {
 		return plumbing.Route{
 			Surface: plumbing.Collect, Method: http.MethodPost, Path: "/api/v1" + path, Operation: operation,
-			Effect: plumbing.Write, Status: http.StatusAccepted, Summary: summary,
-			Raw: func(w http.ResponseWriter, r *http.Request) { c.serve(w, r, kind) },
+			Effect: plumbing.Write, Status: http.StatusAccepted, Summary: summary, Handler: shape,
+			Codes: []svc.Code{svc.CodeInvalidRequest, svc.CodeUnauthorized, svc.CodeForbidden, svc.CodeTooLarge, svc.CodeUnsupportedMedia, svc.CodeUnavailable},
+			Raw:   func(w http.ResponseWriter, r *http.Request) { c.serve(w, r, kind) },
 		}
 	}
 	return []plumbing.Route{
-		row("/events", "collect.events", "Send one event or a list of events.", itemEvent),
-		row("/identify", "collect.identify", "Say who a visitor is.", itemIdentify),
-		row("/batch", "collect.batch", "Send up to 1000 items of mixed types.", itemAny),
+		row("/events", "collect.events", "Send one event or a list of events.", itemEvent, plumbing.Shape[itemInput, collected]()),
+		row("/identify", "collect.identify", "Say who a visitor is.", itemIdentify, plumbing.Shape[itemInput, collected]()),
+		row("/batch", "collect.batch", "Send up to 1000 items of mixed types.", itemAny, plumbing.Shape[batchInput, collected]()),
 	}
+}
+
+// itemInput, batchInput and collected are the shapes of the ingest path.
+type itemInput struct {
+	Beacon string `query:"beacon" doc:"1 answers 204 without a body, for beacons."`
+	Key    string `query:"key" doc:"The ingest key, where no header can be set."`
+	Body   item   `body:"json"`
+}
+
+type batchInput struct {
+	Beacon string   `query:"beacon" doc:"1 answers 204 without a body, for beacons."`
+	Key    string   `query:"key" doc:"The ingest key, where no header can be set."`
+	Body   envelope `body:"json"`
+}
+
+type collected struct {
+	Accepted  int             `json:"accepted" doc:"Items that the log has acknowledged."`
+	Rejected  []svc.Rejection `json:"rejected" doc:"Items that were not accepted, and why."`
+	RequestID string          `json:"requestId"`
 }
 
 // serve handles one ingest request.

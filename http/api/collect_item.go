@@ -31,7 +31,7 @@ const (
 
 // envelope is the body of a batch.
 type envelope struct {
-	SentAt   string       `json:"sentAt"`
+	SentAt   string       `json:"sentAt" doc:"When the client sent the request, to correct its clock."`
 	WriteKey string       `json:"writeKey"`
 	Context  *itemContext `json:"context"`
 	Items    []item       `json:"items"`
@@ -39,24 +39,24 @@ type envelope struct {
 
 // item is what a client sends for one event; unknown fields are ignored.
 type item struct {
-	Type        itemKind           `json:"type"`
-	ID          string             `json:"id"`
-	Ts          string             `json:"ts"`
-	DistinctID  string             `json:"distinctId"`
-	AnonymousID string             `json:"anonymousId"`
+	Type        itemKind           `json:"type" doc:"event, page, identify or alias; needed in a batch."`
+	ID          string             `json:"id" doc:"The client's own id of the event; the same id is stored once. One is derived where it is missing."`
+	Ts          string             `json:"ts" doc:"When it happened, ISO 8601; the arrival where it is missing."`
+	DistinctID  string             `json:"distinctId" doc:"Who it was, as the customer knows the person. This or anonymousId is needed."`
+	AnonymousID string             `json:"anonymousId" doc:"Who it was, before the person is known."`
 	PreviousID  string             `json:"previousId"`
-	SessionID   string             `json:"sessionId"`
-	Name        string             `json:"name"`
+	SessionID   string             `json:"sessionId" doc:"The client's own session; sessions are found where it is missing."`
+	Name        string             `json:"name" doc:"What happened; page_view for a page."`
 	URL         string             `json:"url"`
 	Path        string             `json:"path"`
 	Referrer    string             `json:"referrer"`
 	Title       string             `json:"title"`
-	Properties  stdjson.RawMessage `json:"properties"`
-	Traits      stdjson.RawMessage `json:"traits"`
+	Properties  stdjson.RawMessage `json:"properties" doc:"Any object, at most 4 deep and 64 KiB with the event."`
+	Traits      stdjson.RawMessage `json:"traits" doc:"What is known of the person, for identify."`
 	Value       *float64           `json:"value"`
 	Currency    string             `json:"currency"`
 	Release     string             `json:"release"`
-	EngagedMs   int64              `json:"engagedMs"`
+	EngagedMs   int64              `json:"engagedMs" doc:"Milliseconds of attention since the last event of the session."`
 	Context     *itemContext       `json:"context"`
 	SentAt      string             `json:"sentAt"`
 	WriteKey    string             `json:"writeKey"`
@@ -77,8 +77,8 @@ type itemContext struct {
 	Path      string             `json:"path"`
 	Referrer  string             `json:"referrer"`
 	Title     string             `json:"title"`
-	IP        string             `json:"ip"`
-	UserAgent string             `json:"userAgent"`
+	IP        string             `json:"ip" doc:"The visitor's address; counts for secret keys only."`
+	UserAgent string             `json:"userAgent" doc:"The visitor's browser; counts for secret keys only."`
 }
 
 type campaign struct {

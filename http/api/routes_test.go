@@ -44,7 +44,7 @@ func golden(t *testing.T, name string, got []byte) {
 
 func TestRouteList(t *testing.T) {
 	var out bytes.Buffer
-	for _, route := range api.Routes(api.Ports{}) {
+	for _, route := range wholeTable() {
 		fmt.Fprintf(&out, "%-6s %-58s %-24s scope=%s permission=%s module=%s role=%s effect=%s rate=%s\n",
 			route.Method, route.Pattern(), route.Operation, route.Scope, route.Permission, route.Module, route.Role, route.Effect, route.Rate)
 	}
@@ -52,7 +52,7 @@ func TestRouteList(t *testing.T) {
 }
 
 func TestOpenAPIDocument(t *testing.T) {
-	document, err := http.OpenAPI(api.Routes(api.Ports{}), "https://svc.example", "2026-11-20")
+	document, err := http.OpenAPI(wholeTable(), "https://svc.example", "2026-11-20")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,4 +61,9 @@ func TestOpenAPIDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "openapi.golden.json", append(body, '\n'))
+}
+
+// wholeTable returns every row that the server registers.
+func wholeTable() []http.Route {
+	return append(api.Routes(api.Ports{}), (&api.Collect{}).Routes()...)
 }
