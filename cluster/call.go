@@ -29,7 +29,7 @@ func WithRank(ctx context.Context, rank int) context.Context {
 // Call sends a message to the activation of (kind, identity) and returns its
 // answer. A request that was not executed is repeated with growing pauses until
 // the context ends; a request that may have been executed never is. The error
-// is ErrUnavailable, ErrRank, or the context's.
+// is ErrUnavailable, ErrPanicked, ErrRank, or the context's.
 func (c *Cluster) Call(ctx context.Context, call *protos.Call) (*protos.Answer, error) {
 	kind := c.kinds[call.GetKind()]
 	if kind == nil {
@@ -54,7 +54,7 @@ func (c *Cluster) Call(ctx context.Context, call *protos.Call) (*protos.Answer, 
 			return answer, err
 		}
 		c.config.Metrics.Retries.WithLabelValues(kind.Name).Inc()
-		shaken := pause/2 + rand.N(pause) //nolint:gosec // only spreads retries
+		shaken := pause/2 + rand.N(pause)
 		select {
 		case <-ctx.Done():
 			return nil, fmt.Errorf("%w: %s: %w", ErrUnavailable, kind.Name, ctx.Err())
@@ -78,20 +78,15 @@ func (c *Cluster) enter(kind *Kind) (release func(), err error) {
 
 // attempt makes one try; ErrMoved means that it was not executed.
 func (c *Cluster) attempt(ctx context.Context, kind *Kind, call *protos.Call) (*protos.Answer, error) {
-	generation, owned := c.config.Placement.Owned(kind.partitionOf(call.GetIdentity(), c.config.Partitions))
-	if !owned {
-		return nil, ErrMoved
-	}
-	r, err := c.activation(kind, call.GetIdentity())
+	r, generation, err := c.activation(kind, call.GetIdentity())
 	if err != nil {
 		return nil, err
 	}
-	r.used.Store(time.Now().UnixNano()) //nolint:forbidigo // idleness is measured on the wall clock of the host
 	request := newRequest(call, generation)
 	c.system.Root.Send(r.pid, request)
 	select {
 	case reply := <-request.reply:
-		return reply.answer, reply.err
+		return c.confirm(ctx, kind, call.GetIdentity(), r, generation, reply)
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-r.gone:
@@ -99,28 +94,52 @@ func (c *Cluster) attempt(ctx context.Context, kind *Kind, call *protos.Call) (*
 		// answered just before, or the mailbox was thrown away with it.
 		select {
 		case reply := <-request.reply:
-			return reply.answer, reply.err
+			return c.confirm(ctx, kind, call.GetIdentity(), r, generation, reply)
 		default:
 			return nil, ErrMoved
 		}
 	}
 }
 
+// confirm gives an answer out once it is certain that no other node can have
+// owned the identity meanwhile: the generation is still the same, or a later one
+// left the activation in place. Between two generations it waits; an answer of
+// an owner that was replaced is withheld, for its write may have been overtaken.
+func (c *Cluster) confirm(ctx context.Context, kind *Kind, identity string, r *resident, generation uint32, with reply) (*protos.Answer, error) {
+	if with.err != nil {
+		return nil, with.err
+	}
+	for pause, gone := firstPause, r.gone; ; pause = min(2*pause, longPause) {
+		now, owned := c.owned(kind, identity)
+		switch {
+		case owned && (now == generation || c.resides(kind, identity, r)):
+			return with.answer, nil
+		case owned || gone == nil:
+			return nil, fmt.Errorf("%w: %s was owned anew while it answered", ErrUnavailable, kind.Name)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%w: %s: %w", ErrUnavailable, kind.Name, ctx.Err())
+		case <-gone:
+			gone = nil
+		case <-time.After(pause):
+		}
+	}
+}
+
 // Tell hands a message to the activation of (kind, identity) on this node,
-// without an answer. It reports ErrMoved where the node does not own it.
+// without an answer. It reports ErrMoved where the node does not own it. A
+// message with a method Bounce has it called where the actor stops first, or
+// panics on the message.
 func (c *Cluster) Tell(kindName, identity string, message any) error {
 	kind := c.kinds[kindName]
 	if kind == nil {
 		return fmt.Errorf("unknown actor kind %q", kindName)
 	}
-	if _, owned := c.config.Placement.Owned(kind.partitionOf(identity, c.config.Partitions)); !owned {
-		return ErrMoved
-	}
-	r, err := c.activation(kind, identity)
+	r, _, err := c.activation(kind, identity)
 	if err != nil {
 		return err
 	}
-	r.used.Store(time.Now().UnixNano()) //nolint:forbidigo // idleness is measured on the wall clock of the host
 	c.system.Root.Send(r.pid, message)
 	return nil
 }

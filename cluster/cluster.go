@@ -43,6 +43,9 @@ type resident struct {
 	used atomic.Int64
 	// gone is closed when the actor has stopped.
 	gone chan struct{}
+	// evicted says that the ownership of its partition has ended; guarded by the
+	// cluster's mutex.
+	evicted bool
 }
 
 // New checks the table of kinds and returns a cluster without activations.
@@ -62,13 +65,14 @@ func New(config Config) (*Cluster, error) {
 	for name, kind := range kinds {
 		flight[name] = make(chan struct{}, kind.InFlight)
 	}
-	return &Cluster{
-		config:    config,
-		kinds:     kinds,
-		system:    actor.NewActorSystem(actor.WithLoggerFactory(quietLogger(config.Logger))),
-		flight:    flight,
-		residents: map[residentKey]*resident{},
-	}, nil
+	system := actor.NewActorSystem(actor.WithLoggerFactory(quietLogger(config.Logger)))
+	// What reaches nobody is bounced, so that nobody waits for it.
+	system.EventStream.Subscribe(func(event any) {
+		if letter, ok := event.(*actor.DeadLetterEvent); ok {
+			bounce(letter.Message)
+		}
+	})
+	return &Cluster{config: config, kinds: kinds, system: system, flight: flight, residents: map[residentKey]*resident{}}, nil
 }
 
 // Run passivates idle activations until ctx ends, then stops all of them: each
@@ -118,6 +122,7 @@ func (c *Cluster) Evict(partition int) {
 	defer c.mu.Unlock()
 	for key, r := range c.residents {
 		if kind := c.kinds[key.kind]; !kind.Stays && kind.partitionOf(key.identity, c.config.Partitions) == partition {
+			r.evicted = true
 			c.system.Root.Poison(r.pid)
 		}
 	}
@@ -149,24 +154,42 @@ func (c *Cluster) Resident(kind string) int {
 	return n
 }
 
-// activation returns the activation of an identity, made if there is none.
-func (c *Cluster) activation(kind *Kind, identity string) (*resident, error) {
+// owned returns the generation of the ownership of an identity's partition, and
+// whether this node owns it now.
+func (c *Cluster) owned(kind *Kind, identity string) (generation uint32, owned bool) {
+	return c.config.Placement.Owned(kind.partitionOf(identity, c.config.Partitions))
+}
+
+// activation returns the activation of an identity, made if there is none, and
+// the generation in which the node owns it. The ownership is read under the lock
+// that Evict takes, so no activation is made behind an eviction and outlives it.
+func (c *Cluster) activation(kind *Kind, identity string) (r *resident, generation uint32, err error) {
 	if identity == "" {
-		return nil, fmt.Errorf("kind %s: empty identity", kind.Name)
+		return nil, 0, fmt.Errorf("kind %s: empty identity", kind.Name)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closing.Load() {
-		return nil, ErrUnavailable
+		return nil, 0, ErrUnavailable
+	}
+	generation, owned := c.owned(kind, identity)
+	if !owned {
+		return nil, 0, ErrMoved
 	}
 	key := residentKey{kind.Name, identity}
-	if r := c.residents[key]; r != nil {
-		return r, nil
+	r = c.residents[key]
+	if r == nil {
+		r = c.activate(kind, key)
 	}
-	r := &resident{gone: make(chan struct{})}
 	r.used.Store(time.Now().UnixNano()) //nolint:forbidigo // idleness is measured on the wall clock of the host
+	return r, generation, nil
+}
+
+// activate makes an activation; the caller holds the lock.
+func (c *Cluster) activate(kind *Kind, key residentKey) *resident {
+	r := &resident{gone: make(chan struct{})}
 	props := actor.PropsFromProducer(
-		func() actor.Actor { return kind.New(identity) },
+		func() actor.Actor { return kind.New(key.identity) },
 		actor.WithMailbox(newBounceMailbox()),
 		actor.WithReceiverMiddleware(
 			recovering(kind.Name, c.config.Logger, c.config.Metrics),
@@ -177,7 +200,14 @@ func (c *Cluster) activation(kind *Kind, identity string) (*resident, error) {
 	r.pid = c.system.Root.Spawn(props)
 	c.residents[key] = r
 	c.config.Metrics.Resident.WithLabelValues(kind.Name).Inc()
-	return r, nil
+	return r
+}
+
+// resides says whether an activation is in memory and was not evicted.
+func (c *Cluster) resides(kind *Kind, identity string, r *resident) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.residents[residentKey{kind.Name, identity}] == r && !r.evicted
 }
 
 // departure takes an activation out of the directory once it has stopped, so
@@ -185,17 +215,21 @@ func (c *Cluster) activation(kind *Kind, identity string) (*resident, error) {
 func (c *Cluster) departure(key residentKey, r *resident) actor.ReceiverMiddleware {
 	return func(next actor.ReceiverFunc) actor.ReceiverFunc {
 		return func(ctx actor.ReceiverContext, envelope *actor.MessageEnvelope) {
+			if _, stopped := envelope.Message.(*actor.Stopped); stopped {
+				// Also where the actor panics on its last message.
+				defer c.depart(key, r)
+			}
 			next(ctx, envelope)
-			if _, stopped := envelope.Message.(*actor.Stopped); !stopped {
-				return
-			}
-			c.mu.Lock()
-			if c.residents[key] == r {
-				delete(c.residents, key)
-			}
-			c.mu.Unlock()
-			c.config.Metrics.Resident.WithLabelValues(key.kind).Dec()
-			close(r.gone)
 		}
 	}
+}
+
+func (c *Cluster) depart(key residentKey, r *resident) {
+	c.mu.Lock()
+	if c.residents[key] == r {
+		delete(c.residents, key)
+	}
+	c.mu.Unlock()
+	c.config.Metrics.Resident.WithLabelValues(key.kind).Dec()
+	close(r.gone)
 }

@@ -8,9 +8,12 @@
 //     the node that owns that partition (Placement). An activation is not made,
 //     and a call is not accepted, for a partition that is not owned.
 //   - A request is answered exactly once: by the actor, by the recovering
-//     middleware after a panic, or by the mailbox once the actor is stopping.
-//     The last answer is ErrMoved, which means "not executed", so that Call may
-//     try again without harm.
+//     middleware after a panic (ErrPanicked: it may have had effects and is not
+//     repeated), or by the mailbox once the actor is stopping. The last answer is
+//     ErrMoved, which means "not executed", so that Call may try again without
+//     harm.
+//   - An answer is given out only where no other node can have owned the identity
+//     while it was made.
 //   - Calls go down in rank only, so no two actors can wait for each other.
 //
 // What it does not use of the library, and why, is in DECISIONS.md (D3).

@@ -51,5 +51,12 @@ func redact(attr slog.Attr) slog.Attr {
 	case "message", "msg", "envelope", "payload", "sender":
 		return slog.String(attr.Key, "•••")
 	}
+	if value := attr.Value.Resolve(); value.Kind() == slog.KindGroup {
+		clean := make([]slog.Attr, 0, len(value.Group()))
+		for _, member := range value.Group() {
+			clean = append(clean, redact(member))
+		}
+		return slog.Attr{Key: attr.Key, Value: slog.GroupValue(clean...)}
+	}
 	return attr
 }

@@ -37,7 +37,7 @@ func (i *bounceInvoker) InvokeSystemMessage(message any) {
 	i.MessageInvoker.InvokeSystemMessage(message)
 }
 
-// InvokeUserMessage bounces requests that arrive behind the stop.
+// InvokeUserMessage bounces messages that arrive behind the stop.
 func (i *bounceInvoker) InvokeUserMessage(message any) {
 	if i.stopping.Load() && bounce(message) {
 		return
@@ -45,15 +45,19 @@ func (i *bounceInvoker) InvokeUserMessage(message any) {
 	i.MessageInvoker.InvokeUserMessage(message)
 }
 
-// bounce ends a request that will not be executed; it reports whether the
-// message was one.
+// bouncer is a message that somebody waits for; Bounce says that it was not
+// executed.
+type bouncer interface{ Bounce() }
+
+// bounce ends a message that will not be executed; it reports whether somebody
+// waits for it.
 func bounce(message any) bool {
 	if envelope, ok := message.(*actor.MessageEnvelope); ok {
 		message = envelope.Message
 	}
-	request, ok := message.(*Request)
+	waited, ok := message.(bouncer)
 	if ok {
-		request.Bounce()
+		waited.Bounce()
 	}
 	return ok
 }

@@ -8,9 +8,10 @@ import (
 )
 
 // recovering is the outermost middleware of every kind. A panic ends the
-// request at once as moved, so its caller does not wait for a time-out, and
-// stops the actor: its state is what was last saved, and the next call makes a
-// new activation.
+// request at once, so its caller does not wait for a time-out, and stops the
+// actor: its state is what was last saved, and the next call makes a new
+// activation. The request is not repeated, for it may have had effects; those
+// behind it in the mailbox are bounced, and so repeated.
 func recovering(kind string, logger *slog.Logger, metrics *Metrics) actor.ReceiverMiddleware {
 	return func(next actor.ReceiverFunc) actor.ReceiverFunc {
 		return func(c actor.ReceiverContext, envelope *actor.MessageEnvelope) {
@@ -21,10 +22,20 @@ func recovering(kind string, logger *slog.Logger, metrics *Metrics) actor.Receiv
 				}
 				metrics.Panics.WithLabelValues(kind).Inc()
 				logger.Error("actor panicked", "kind", kind, "actor", c.Self().Id, "cause", cause, "stack", string(debug.Stack()))
-				bounce(envelope)
+				abort(envelope)
 				c.ActorSystem().Root.Stop(c.Self())
 			}()
 			next(c, envelope)
 		}
 	}
+}
+
+// abort ends a message whose execution panicked: a request as unfinished, any
+// other that can be bounced as not executed.
+func abort(envelope *actor.MessageEnvelope) {
+	if request, ok := envelope.Message.(*Request); ok {
+		request.Abort()
+		return
+	}
+	bounce(envelope)
 }

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"errors"
+	"log/slog"
 	"sync/atomic"
 
 	"svc/protos"
@@ -14,6 +15,10 @@ var ErrMoved = errors.New("actor moved")
 // ErrUnavailable is the answer where no activation could take the request
 // within the caller's deadline, or the kind has too many under way.
 var ErrUnavailable = errors.New("actor unavailable")
+
+// ErrPanicked is the answer for a request whose execution panicked. It is not
+// repeated: the panic may have come after an effect, and would likely come again.
+var ErrPanicked = errors.New("actor panicked")
 
 // ErrRank is the answer for a call from an actor to a kind of its own or a
 // higher rank.
@@ -44,6 +49,14 @@ func (r *Request) Answer(answer *protos.Answer) { r.end(reply{answer: answer}) }
 
 // Bounce ends the request as not executed.
 func (r *Request) Bounce() { r.end(reply{err: ErrMoved}) }
+
+// Abort ends the request as begun and not finished: what it did is unknown.
+func (r *Request) Abort() { r.end(reply{err: ErrPanicked}) }
+
+// LogValue names the request and keeps its content out of logs.
+func (r *Request) LogValue() slog.Value {
+	return slog.StringValue(r.Call.GetKind() + "." + r.Call.GetMethod())
+}
 
 func (r *Request) end(with reply) {
 	if r.answered.CompareAndSwap(false, true) {

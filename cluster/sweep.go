@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -64,12 +65,18 @@ func (s *Sweeper) sweep(ctx context.Context) {
 		if kind == nil {
 			continue
 		}
-		if _, owned := s.Cluster.config.Placement.Owned(kind.partitionOf(wake.Identity, s.Cluster.config.Partitions)); !owned {
+		if _, owned := s.Cluster.owned(kind, wake.Identity); !owned {
 			continue
 		}
 		call := &protos.Call{Kind: wake.Kind, Identity: wake.Identity, Method: WakeMethod, Payload: []byte(`"` + wake.Name + `"`)}
-		if _, err := s.Cluster.Call(ctx, call); err != nil && ctx.Err() == nil {
-			s.Logger.Warn("wake-up failed", "kind", wake.Kind, "error", err)
+		answer, err := s.Cluster.Call(ctx, call)
+		if err == nil && answer.GetFailure() != nil {
+			err = errors.New("the actor refused it")
+		}
+		if err != nil {
+			if ctx.Err() == nil {
+				s.Logger.Warn("wake-up failed", "kind", wake.Kind, "error", err)
+			}
 			continue
 		}
 		s.Cluster.config.Metrics.Wakeups.Inc()

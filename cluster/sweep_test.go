@@ -1,0 +1,121 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"svc/protos"
+)
+
+// wakeups is a store of wake-ups in memory.
+type wakeups struct {
+	mu     sync.Mutex
+	due    map[Due]time.Time
+	failed error
+}
+
+func (w *wakeups) Due(_ context.Context, at time.Time, limit int) ([]Due, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.failed != nil {
+		return nil, w.failed
+	}
+	var due []Due
+	for wake, when := range w.due {
+		if !when.After(at) {
+			due = append(due, wake)
+		}
+	}
+	slices.SortFunc(due, func(a, b Due) int { return strings.Compare(a.Identity+a.Kind, b.Identity+b.Kind) })
+	return due[:min(len(due), limit)], nil
+}
+
+// TestTheSweeperWakesUntilTheWishIsRemoved sweeps once a second over wake-ups
+// that are due, due later, of another node, of no kind, and refused.
+func TestTheSweeperWakesUntilTheWishIsRemoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		mine, later, foreign := identityOf("thing", 1), identityOf("thing", 2), identityOf("thing", 9)
+		store := &wakeups{due: map[Due]time.Time{
+			{"thing", mine, "tick"}:    began,
+			{"thing", later, "tick"}:   began.Add(4500 * time.Millisecond),
+			{"thing", foreign, "tick"}: began,
+			{"nothing", "a", "tick"}:   began,
+			{"refuses", "r", "tick"}:   began.Add(time.Minute),
+		}}
+		placement := &testPlacement{}
+		placement.own(1, 1, 2, HashPartition("refuses/r", testPartitions))
+		got := map[string][]string{}
+		at := func() string { return time.Since(began).String() }
+		kind := testKind("thing", func(_ actor.Context, identity string, request *Request) {
+			store.mu.Lock()
+			defer store.mu.Unlock()
+			got[identity] = append(got[identity], at()+" "+request.Call.GetMethod()+" "+string(request.Call.GetPayload()))
+			if len(got[identity]) == 3 {
+				delete(store.due, Due{"thing", identity, "tick"})
+			}
+			request.Answer(&protos.Answer{})
+		})
+		refusals := 0
+		refuses := testKind("refuses", func(_ actor.Context, _ string, request *Request) {
+			store.mu.Lock()
+			defer store.mu.Unlock()
+			refusals++
+			request.Answer(&protos.Answer{Failure: &protos.Failure{}})
+		})
+		c := newTestCluster(t, placement, kind, refuses)
+		run(t, c)
+		sweeper := &Sweeper{Cluster: c, Store: store, Every: time.Second, Logger: slog.New(slog.DiscardHandler), Now: time.Now}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- sweeper.Run(ctx) }()
+		// sleep lets time pass; until the next one, only the test is at work.
+		sleep := func(d time.Duration) {
+			store.mu.Unlock()
+			time.Sleep(d)
+			synctest.Wait()
+			store.mu.Lock()
+		}
+		store.mu.Lock()
+
+		sleep(8500 * time.Millisecond)
+		for identity, want := range map[string][]string{
+			mine:    {`1s wake "tick"`, `2s wake "tick"`, `3s wake "tick"`},
+			later:   {`5s wake "tick"`, `6s wake "tick"`, `7s wake "tick"`},
+			foreign: nil,
+		} {
+			if !slices.Equal(got[identity], want) {
+				t.Errorf("%s was woken %v, want %v", identity, got[identity], want)
+			}
+		}
+		if n := figure(t, c.config.Metrics.Wakeups); n != 6 {
+			t.Errorf("%v wake-ups were counted, want 6", n)
+		}
+		placement.own(2)
+		store.failed = errors.New("the store is away")
+		sleep(time.Second)
+		store.failed = nil
+		sleep(time.Second)
+		if want := []string{`10s wake "tick"`}; !slices.Equal(got[foreign], want) {
+			t.Errorf("what was taken over was woken %v, want %v", got[foreign], want)
+		}
+		sleep(52 * time.Second)
+		if n := figure(t, c.config.Metrics.Wakeups); n != 9 || refusals != 3 {
+			t.Errorf("%v wake-ups were counted and %d refused, want 9 and 3", n, refusals)
+		}
+		store.mu.Unlock()
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("Run returned %v, want nil", err)
+		}
+	})
+}
