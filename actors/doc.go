@@ -12,6 +12,7 @@
 //	rank 2  user          one person: memberships, personal tokens
 //	rank 2  organization  one organization: members, application slugs, its tokens
 //	rank 1  application   one application: settings, ingest keys
+//	rank 1  live          one environment: who is there now
 //	rank 1  intake        one partition of the log: duplicates, sessions, blocks
 //
 // No actor of this package calls another: where a request needs two (a token's

@@ -31,7 +31,7 @@ type world struct {
 	notes      map[string]bool // token and month whose part is stored
 	// forgetful worlds lie beyond the duplicate window: the history knows no id,
 	// and no event is sent twice, so only tokens and offsets can save the count.
-	forgetful bool
+	forgetful  bool
 	generation int32
 	agents     *enrich.UserAgents
 
@@ -39,6 +39,9 @@ type world struct {
 	steps int
 	dead  bool
 	kill  context.CancelFunc
+	// orderly lives are asked to stop instead: the step fails because its context
+	// ends, and the process still stores its last block.
+	orderly bool
 }
 
 type storedRow struct {
@@ -65,8 +68,12 @@ func (w *world) step() error {
 		return errDead
 	}
 	if w.steps == 0 {
-		w.dead = true
+		w.steps = -1
 		w.kill()
+		if w.orderly {
+			return context.Canceled
+		}
+		w.dead = true
 		return errDead
 	}
 	w.steps--
@@ -227,6 +234,7 @@ func (w *world) start(t *testing.T, now time.Time) (*process, context.Context) {
 	p := &process{w: w, next: make([]int64, w.partitions)}
 	p.sink = NewSink(SinkConfig{
 		Store: w, Log: w, MaxRows: 1 << 20, Now: clock, Logger: logger, Metrics: NewSinkMetrics(registry),
+		Watchers: &Watchers{}, Digests: &Digests{Actors: p, Logger: logger},
 		NewBlockID: func(time.Time) uint64 { return w.rng.Uint64()>>1 | 1 },
 	})
 	metrics := NewIntakeMetrics(registry)
@@ -251,7 +259,7 @@ func (p *process) live(ctx context.Context, now time.Time, produce int) error {
 	for partition, offset := range starts {
 		p.next[partition] = offset
 	}
-	for !p.w.dead {
+	for !p.w.dead && ctx.Err() == nil {
 		if produce > 0 {
 			p.w.produce(now)
 			produce--
@@ -268,7 +276,18 @@ func (p *process) live(ctx context.Context, now time.Time, produce int) error {
 			return p.sink.flush(ctx)
 		}
 	}
-	return errDead
+	return context.Canceled
+}
+
+// drain is the end of an orderly life: records still come in while the sink
+// stores its last block.
+func (p *process) drain(ctx context.Context) {
+	for range 10 {
+		if p.stream.generation == nil || p.deliver(ctx, p.w.rng.IntN(p.w.partitions)) != nil {
+			break
+		}
+	}
+	_ = p.sink.flush(ctx)
 }
 
 // deliver hands the next records of a partition to the stream. While a block is
@@ -316,9 +335,13 @@ func TestEveryEventIsStoredOnceThroughCrashes(t *testing.T) {
 			w.forgetful = seed%2 == 1
 			now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 			for range 12 {
-				w.steps = w.rng.IntN(60)
+				w.steps, w.orderly = w.rng.IntN(60), w.rng.IntN(3) == 0
 				p, ctx := w.start(t, now)
-				if err := p.live(ctx, now, 20); err != nil && !errors.Is(err, errDead) && !errors.Is(err, context.Canceled) {
+				err := p.live(ctx, now, 20)
+				if w.orderly && !w.dead {
+					p.drain(t.Context())
+				}
+				if err != nil && !errors.Is(err, errDead) && !errors.Is(err, context.Canceled) {
 					t.Fatalf("a life ended with %v", err)
 				}
 				now = now.Add(time.Minute)

@@ -16,7 +16,8 @@ import (
 
 // Entities is where persistent actors keep what they own.
 type Entities interface {
-	// Load returns the present entities of an owner.
+	// Load returns the last version of every entity of an owner. The deleted ones
+	// are among them, for the next write must have a higher version than they.
 	Load(ctx context.Context, owner string) ([]svc.Entity, error)
 	// Put stores entities and wake-ups; they survive any crash once it returns.
 	Put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup) error
@@ -75,11 +76,11 @@ type grain struct {
 	version svc.Version
 	used    time.Time
 	waiting []*cluster.Request
-	// current is the request whose writes are being saved, done is closed when
-	// the save has ended.
+	// current is the request whose writes are being saved, done receives how the
+	// save ended.
 	current *cluster.Request
 	pending outcome
-	done    chan struct{}
+	done    chan error
 }
 
 // loaded and saved bring the results of I/O back into the mailbox.
@@ -145,12 +146,16 @@ func (g *grain) onLoaded(result *loaded) {
 	g.phase = cold
 	err := result.err
 	if err == nil {
+		live := make([]svc.Entity, 0, len(result.entities))
 		for _, entity := range result.entities {
 			if entity.Version.Number() > g.version.Number() {
 				g.version = entity.Version
 			}
+			if !entity.Deleted {
+				live = append(live, entity)
+			}
 		}
-		err = g.core.restore(result.entities)
+		err = g.core.restore(live)
 	}
 	if err == nil {
 		g.phase = ready
@@ -165,6 +170,7 @@ func (g *grain) onLoaded(result *loaded) {
 
 // handle applies one request and answers it, or starts to save what it wrote.
 func (g *grain) handle(c actor.Context, request *cluster.Request) {
+	defer abortOnPanic(request)
 	result, err := g.core.apply(g.now(), request.Call.GetMethod(), request.Call.GetPayload())
 	switch {
 	case err != nil:
@@ -176,7 +182,17 @@ func (g *grain) handle(c actor.Context, request *cluster.Request) {
 	}
 }
 
+// abortOnPanic ends a request, taken out of the queue before, whose execution
+// panicked, and lets the panic go on.
+func abortOnPanic(request *cluster.Request) {
+	if cause := recover(); cause != nil {
+		request.Abort()
+		panic(cause)
+	}
+}
+
 func (g *grain) finish(request *cluster.Request, result outcome) {
+	defer abortOnPanic(request)
 	if result.after != nil {
 		result.after()
 	}
@@ -199,14 +215,14 @@ func (g *grain) startSaving(c actor.Context, request *cluster.Request, result ou
 		}
 		entities = append(entities, entity)
 	}
-	g.phase, g.current, g.pending, g.done = saving, request, result, make(chan struct{})
+	g.phase, g.current, g.pending, g.done = saving, request, result, make(chan error, 1)
 	root, self, done := c.ActorSystem().Root, c.Self(), g.done
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), ioTime)
 		defer cancel()
 		err := g.store.Put(ctx, entities, result.wakeups)
+		done <- err
 		root.Send(self, &saved{err})
-		close(done)
 	}()
 }
 
@@ -231,12 +247,11 @@ func (g *grain) onPassivate(c actor.Context) {
 }
 
 // onStopping waits for a save under way, so that no later activation can read
-// what this one is about to write, and sends everyone else elsewhere. The one
-// whose write was under way is told that its fate is unknown.
+// what this one is about to write, answers the one who asked for it, and sends
+// everyone else elsewhere.
 func (g *grain) onStopping() {
 	if g.phase == saving {
-		<-g.done
-		g.current.Answer(failure(svc.Unavailable("The actor", time.Second)))
+		g.onSaved(&saved{<-g.done})
 	}
 	for _, request := range g.waiting {
 		request.Bounce()

@@ -40,8 +40,10 @@ func (i *Identity) Authorize(ctx context.Context, secret string, class svc.RateC
 	}
 	grant := svc.Grant{Token: now.Token.token(), Permissions: []svc.Permission{}}
 	if now.Wait > 0 {
-		return grant, now.Rate, &svc.Error{Code: svc.CodeRateLimited, RetryAfter: now.Wait,
-			Message: fmt.Sprintf("The token's limit of %d requests a minute is used up.", now.Rate.Quota)}
+		return grant, now.Rate, &svc.Error{
+			Code: svc.CodeRateLimited, RetryAfter: now.Wait,
+			Message: fmt.Sprintf("The token's limit of %d requests a minute is used up.", now.Rate.Quota),
+		}
 	}
 	if org == "" {
 		return i.widest(ctx, grant, now.Rate)
@@ -174,10 +176,14 @@ func (i *Identity) Members(ctx context.Context, org string) ([]svc.Member, error
 
 // PutMember seats a person or changes a seat, on behalf of a member of a role.
 // The person's own list is a hint that may be ahead of the organization's, which
-// decides, so the hint is written first.
+// decides, so the hint is written first; but who may not seat the person learns
+// nothing and changes nothing.
 func (i *Identity) PutMember(ctx context.Context, org string, actor svc.Role, spec svc.MemberSpec) (svc.Member, error) {
 	if problems := spec.Validate(); len(problems) > 0 {
 		return svc.Member{}, svc.Invalid(problems...)
+	}
+	if err := i.mayPut(ctx, org, actor, spec); err != nil {
+		return svc.Member{}, err
 	}
 	person, err := i.User(ctx, spec.Email, spec.Name)
 	if err != nil {
@@ -187,6 +193,20 @@ func (i *Identity) PutMember(ctx context.Context, org string, actor svc.Role, sp
 		return svc.Member{}, err
 	}
 	return ask[svc.Member](ctx, i.Actors, kindOrganization, org, "member.put", putMember{Actor: actor, User: person, Role: spec.Role})
+}
+
+// mayPut judges a seating before anything is written; the organization judges
+// again when it seats.
+func (i *Identity) mayPut(ctx context.Context, org string, actor svc.Role, spec svc.MemberSpec) error {
+	if !actor.AtLeast(svc.RoleAdmin) {
+		return &svc.Error{Code: svc.CodeForbidden, Reason: "role_required", Message: "Only an administrator changes members."}
+	}
+	members, err := i.Members(ctx, org)
+	if err != nil {
+		return err
+	}
+	email, _ := svc.NormaliseEmail(spec.Email)
+	return svc.CheckMemberChange(members, actor, email, spec.Role)
 }
 
 // RemoveMember takes a person's seat away: from the next request on, none of

@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/netip"
@@ -63,6 +64,12 @@ type fold struct {
 	records    []svc.LogRecord
 	done       chan error
 }
+
+// errIntakeStopped ends a fold that was not executed, or not to its end.
+var errIntakeStopped = errors.New("the intake stopped")
+
+// Bounce ends the fold for the stream that waits for it.
+func (m *fold) Bounce() { m.done <- errIntakeStopped }
 
 type intake struct {
 	partition  int

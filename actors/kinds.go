@@ -2,6 +2,7 @@ package actors
 
 import (
 	"log/slog"
+	"strconv"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -16,6 +17,8 @@ type Deps struct {
 	Store      Entities
 	Collectors *Collectors
 	Sink       *Sink
+	Visits     Visits
+	Watchers   *Watchers
 	Locator    func() Locator
 	Limits     Limits
 	Now        func() time.Time
@@ -23,16 +26,28 @@ type Deps struct {
 	Logger     *slog.Logger
 }
 
+// liveIdle is how long a live window is kept after the last question.
+const liveIdle = 2 * time.Minute
+
 // Kinds is the table of actor kinds.
 func Kinds(deps Deps) []cluster.Kind {
 	return []cluster.Kind{
 		deps.persistent(kindOrganization, 2, 10*time.Minute, func(string) core { return &organization{} }),
 		deps.persistent(kindUser, 2, 10*time.Minute, func(string) core { return &user{} }),
-		deps.persistent(kindToken, 3, 5*time.Minute, func(string) core { return &token{limits: deps.Limits} }),
+		deps.persistent(kindToken, 3, 5*time.Minute, func(identity string) core { return &token{identity: identity, limits: deps.Limits} }),
 		deps.persistent(kindReplay, 3, 5*time.Minute, func(identity string) core { return &replay{identity: identity} }),
 		deps.persistent(kindApplication, 1, 10*time.Minute, func(string) core {
 			return &application{publish: deps.Collectors.Publish}
 		}),
+		{
+			Name: kindLive, Rank: 1, Idle: liveIdle,
+			New: func(identity string) actor.Actor {
+				environment, _ := strconv.ParseUint(identity, 10, 64) // a strange identity watches environment 0, which has no events
+				return &live{
+					environment: environment, visits: deps.Visits, watchers: deps.Watchers, now: deps.Now, idle: liveIdle, logger: deps.Logger,
+				}
+			},
+		},
 		{
 			Name: kindIntake, Rank: 1, Stays: true, Partition: intakePartition,
 			New: func(identity string) actor.Actor {

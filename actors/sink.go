@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"svc"
+	"svc/protos"
 )
 
 // BlockStore takes blocks of rows.
@@ -78,15 +80,25 @@ type SinkConfig struct {
 	NewBlockID func(now time.Time) uint64
 	Metrics    *SinkMetrics
 	Logger     *slog.Logger
-	// Stored is told of every stored block's newest arrival.
-	Stored func(receivedAt time.Time)
+	// Watchers says whose visits to gather; Digests takes them once a block is
+	// stored.
+	Watchers *Watchers
+	Digests  digests
+}
+
+// digests takes what a stored block says of one environment.
+type digests interface {
+	deliver(environment uint64, message *digest)
 }
 
 type openBlock struct {
 	generation int32
 	rows       Block
 	ranges     map[int]recordRange
-	newest     time.Time
+	// watched are the environments that were watched when the block was begun,
+	// visits what they gathered.
+	watched map[uint64]bool
+	visits  map[uint64][]svc.LiveVisit
 }
 
 // NewSink returns a sink with an empty block.
@@ -97,7 +109,7 @@ func NewSink(config SinkConfig) *Sink {
 }
 
 func (s *Sink) newBlock() *openBlock {
-	return &openBlock{rows: s.config.Store.NewBlock(), ranges: map[int]recordRange{}}
+	return &openBlock{rows: s.config.Store.NewBlock(), ranges: map[int]recordRange{}, visits: map[uint64][]svc.LiveVisit{}}
 }
 
 // append adds the rows of one record to the open block. Rows of an ended
@@ -109,13 +121,11 @@ func (s *Sink) append(generation int32, record recordRange, rows []svc.EventRow)
 		return
 	}
 	if generation > s.open.generation {
-		s.open.reset(generation)
+		s.reset(s.open, generation)
 	}
 	for i := range rows {
 		s.open.rows.Append(&rows[i])
-	}
-	if n := len(rows); n > 0 && rows[n-1].ReceivedAt.After(s.open.newest) {
-		s.open.newest = rows[n-1].ReceivedAt
+		s.open.gather(&rows[i])
 	}
 	span, begun := s.open.ranges[record.partition]
 	if !begun {
@@ -129,10 +139,35 @@ func (s *Sink) append(generation int32, record recordRange, rows []svc.EventRow)
 	}
 }
 
-func (b *openBlock) reset(generation int32) {
+// reset begins a block anew.
+func (s *Sink) reset(b *openBlock, generation int32) {
 	b.rows.Reset()
 	clear(b.ranges)
-	b.generation, b.newest = generation, time.Time{}
+	clear(b.visits)
+	b.generation, b.watched = generation, s.config.Watchers.set()
+}
+
+// gather notes a row for those who watch its environment.
+func (b *openBlock) gather(row *svc.EventRow) {
+	old := row.ReceivedAt.Sub(row.Ts) > svc.LiveSeconds*time.Second
+	if len(b.watched) == 0 || row.IsBot || old || !b.watched[row.EnvironmentNumber] {
+		return
+	}
+	b.visits[row.EnvironmentNumber] = append(b.visits[row.EnvironmentNumber], svc.LiveVisit{
+		TsMs: row.Ts.UnixMilli(), Visitor: protos.VisitorHash(row.EnvironmentNumber, row.Visitor()), Pageview: svc.IsPageview(row.Name),
+		Path: strings.Clone(row.Path), Source: strings.Clone(row.Source), Country: row.Country, Device: row.Device,
+	})
+}
+
+// digest tells everybody who watches now what a stored block said.
+func (s *Sink) digest(b *openBlock) {
+	for environment := range s.config.Watchers.set() {
+		if !b.watched[environment] {
+			s.config.Digests.deliver(environment, &digest{partial: true})
+		} else if visits := b.visits[environment]; len(visits) > 0 {
+			s.config.Digests.deliver(environment, &digest{visits: visits})
+		}
+	}
 }
 
 // begin makes the open block one of a generation, dropping what an earlier one
@@ -140,7 +175,7 @@ func (b *openBlock) reset(generation int32) {
 func (s *Sink) begin(generation int32, held bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.open.reset(generation)
+	s.reset(s.open, generation)
 	s.held = held
 }
 
@@ -160,12 +195,16 @@ func (s *Sink) end(generation int32) {
 	s.ended = max(s.ended, generation)
 }
 
-// wait returns once the open block has room.
-func (s *Sink) wait(ctx context.Context) error {
+// wait returns once the open block has room; it fails where the generation has
+// ended, so that the records are read again in another.
+func (s *Sink) wait(ctx context.Context, generation int32) error {
 	for {
 		s.mu.Lock()
-		full, room := s.open.rows.Rows() >= s.config.MaxRows, s.room
+		full, room, ended := s.open.rows.Rows() >= s.config.MaxRows, s.room, generation <= s.ended
 		s.mu.Unlock()
+		if ended {
+			return errOver
+		}
 		if !full {
 			return nil
 		}
@@ -182,12 +221,12 @@ func (s *Sink) wait(ctx context.Context) error {
 func (s *Sink) take(pending bool) *openBlock {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.open.ranges) == 0 || s.held != pending {
+	if len(s.open.ranges) == 0 || s.held != pending || s.open.generation <= s.ended {
 		return nil
 	}
 	taken := s.open
 	s.open, s.spare, s.held = s.spare, nil, false
-	s.open.reset(taken.generation)
+	s.reset(s.open, taken.generation)
 	close(s.room)
 	s.room = make(chan struct{})
 	return taken
@@ -195,25 +234,27 @@ func (s *Sink) take(pending bool) *openBlock {
 
 // giveBack returns a stored block's memory.
 func (s *Sink) giveBack(block *openBlock) {
-	block.reset(0)
+	s.reset(block, 0)
 	s.mu.Lock()
 	s.spare = block
 	s.mu.Unlock()
 }
 
-// Run stores blocks until ctx ends, then stores the last one.
+// Run stores blocks until ctx ends, then stores the last one. The block under
+// way and the last one have drainTime from then on.
 func (s *Sink) Run(ctx context.Context) error {
+	work, abandon := context.WithCancel(context.WithoutCancel(ctx))
+	defer abandon()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(drainTime, abandon) })()
 	for {
 		select {
 		case <-ctx.Done():
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
-			defer cancel()
-			return s.flush(last)
+			return s.flush(work)
 		case <-s.filled:
 		}
 		pause := time.After(s.config.Interval)
-		if err := s.flush(ctx); err != nil && ctx.Err() == nil {
-			s.config.Logger.Warn("block abandoned", "error", err)
+		if err := s.flush(work); err != nil {
+			s.config.Logger.Warn("block abandoned; its records will be read again", "error", err)
 		}
 		select {
 		case <-pause:
@@ -222,10 +263,11 @@ func (s *Sink) Run(ctx context.Context) error {
 	}
 }
 
-// drainTime bounds the storing of the last block at a stop.
+// drainTime bounds the storing of the last blocks at a stop.
 const drainTime = 15 * time.Second
 
-// flush stores the open block.
+// flush stores the open block. A block that cannot be stored ends its
+// generation here: nothing behind it may be committed.
 func (s *Sink) flush(ctx context.Context) error {
 	s.flushing.Lock()
 	defer s.flushing.Unlock()
@@ -234,7 +276,11 @@ func (s *Sink) flush(ctx context.Context) error {
 		return nil
 	}
 	defer s.giveBack(block)
-	return s.store(ctx, block, s.config.NewBlockID(s.config.Now()))
+	err := s.store(ctx, block, s.config.NewBlockID(s.config.Now()))
+	if err != nil {
+		s.end(block.generation)
+	}
+	return err
 }
 
 // flushAs stores the held block under the number that its boundaries were
@@ -247,7 +293,11 @@ func (s *Sink) flushAs(ctx context.Context, id uint64) error {
 		return nil
 	}
 	defer s.giveBack(block)
-	return s.insertAndCommit(ctx, block, id)
+	err := s.insertAndCommit(ctx, block, id)
+	if err != nil {
+		s.end(block.generation)
+	}
+	return err
 }
 
 // store runs the three steps of a block.
@@ -272,9 +322,7 @@ func (s *Sink) insertAndCommit(ctx context.Context, block *openBlock, id uint64)
 	s.config.Metrics.Blocks.Inc()
 	s.config.Metrics.Rows.Add(float64(block.rows.Rows()))
 	s.config.Metrics.Seconds.Observe(s.config.Now().Sub(began).Seconds())
-	if s.config.Stored != nil && !block.newest.IsZero() {
-		s.config.Stored(block.newest)
-	}
+	s.digest(block)
 	return nil
 }
 
@@ -312,8 +360,7 @@ func (s *Sink) insert(ctx context.Context, block *openBlock, id uint64) error {
 	}
 }
 
-// commit repeats the commit until it succeeds, is refused, or ctx ends. A
-// refused commit ends the generation for the sink.
+// commit repeats the commit until it succeeds, is refused, or ctx ends.
 func (s *Sink) commit(ctx context.Context, generation int32, positions []svc.LogPosition) error {
 	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
 		err := s.config.Log.Commit(ctx, generation, positions)
@@ -321,7 +368,6 @@ func (s *Sink) commit(ctx context.Context, generation int32, positions []svc.Log
 			return nil
 		}
 		if errors.Is(err, svc.ErrFenced) {
-			s.end(generation)
 			return err
 		}
 		s.config.Logger.Warn("committing offsets failed", "error", err)

@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"slices"
 	"strconv"
 
 	"svc"
@@ -51,8 +52,9 @@ func (s *stitcher) add(visitor uint64, clientSession string, nowMs int64, step s
 		if session.ID == "" {
 			session.ID = sessionID(visitor, step.TsMs)
 		}
-		if len(sessions) == sessionsPerVisitor {
-			sessions = append(sessions[:0], sessions[1:]...)
+		for len(sessions) >= sessionsPerVisitor {
+			oldest := earliest(sessions)
+			sessions = slices.Delete(sessions, oldest, oldest+1)
 		}
 		sessions = append(sessions, session)
 		at = len(sessions) - 1
@@ -85,6 +87,17 @@ func find(sessions []svc.Session, clientSession string, tsMs int64) int {
 		}
 	}
 	return best
+}
+
+// earliest returns the index of the session whose last event is the oldest.
+func earliest(sessions []svc.Session) int {
+	at := 0
+	for i := range sessions {
+		if sessions[i].Last < sessions[at].Last {
+			at = i
+		}
+	}
+	return at
 }
 
 // sessionID names a session by its visitor and its beginning: no two sessions

@@ -183,7 +183,7 @@ func (s *Stream) Records(ctx context.Context, partition int, records []svc.LogRe
 	if g.failed != nil {
 		return g.failed
 	}
-	if err := s.config.Sink.wait(ctx); err != nil {
+	if err := s.config.Sink.wait(ctx, g.number); err != nil {
 		return err
 	}
 	return foldRecords(ctx, s.config.Actors, partition, &fold{g.number, records, make(chan error, 1)})

@@ -18,9 +18,10 @@ import (
 const kindToken = "token"
 
 type token struct {
-	token  *tokenRecord
-	meter  svc.Meter
-	limits Limits
+	identity string
+	token    *tokenRecord
+	meter    svc.Meter
+	limits   Limits
 }
 
 // Limits are the requests a minute and token; zero switches a limit off.
@@ -61,7 +62,7 @@ func tokenHandlers() map[string]handler[*token] {
 }
 
 func (t *token) apply(now time.Time, method string, payload []byte) (outcome, error) {
-	if t.token == nil && method != "create" {
+	if t.token == nil && method != "create" && method != "wake" {
 		return outcome{}, svc.Errorf(svc.CodeUnauthorized, "The token is unknown, revoked or expired.")
 	}
 	return dispatch(tokenHandlers(), t, now, method, payload)
@@ -87,7 +88,7 @@ func (t *token) onCreate(_ time.Time, m createToken) (outcome, error) {
 	t.token = &record
 	result := outcome{answer: none{}, writes: []write{{"token", record.ID, record}}}
 	if record.ExpiresAt != nil {
-		result.wakeups = []svc.Wakeup{{Kind: kindToken, Identity: record.Hash, Name: "expire", Due: *record.ExpiresAt}}
+		result.wakeups = []svc.Wakeup{{Kind: kindToken, Identity: t.identity, Name: "expire", Due: *record.ExpiresAt}}
 	}
 	return result, nil
 }
@@ -110,8 +111,12 @@ func (t *token) onRevoke(now time.Time, _ none) (outcome, error) {
 	return outcome{answer: none{}, writes: []write{{"token", t.token.ID, *t.token}}, wakeups: t.noWakeup()}, nil
 }
 
-// onWake removes the record of a token that has expired.
+// onWake removes the record of a token that has expired. A wake-up without a
+// token is what a crash left of a removal, which is done again.
 func (t *token) onWake(now time.Time, _ string) (outcome, error) {
+	if t.token == nil {
+		return outcome{answer: none{}, writes: []write{{"token", "expired", nil}}, wakeups: t.noWakeup()}, nil
+	}
 	if live := t.token.token(); live.Live(now) {
 		return outcome{answer: none{}}, nil
 	}
@@ -123,5 +128,5 @@ func (t *token) onWake(now time.Time, _ string) (outcome, error) {
 
 // noWakeup removes the wake-up of the expiry.
 func (t *token) noWakeup() []svc.Wakeup {
-	return []svc.Wakeup{{Kind: kindToken, Identity: t.token.Hash, Name: "expire"}}
+	return []svc.Wakeup{{Kind: kindToken, Identity: t.identity, Name: "expire"}}
 }

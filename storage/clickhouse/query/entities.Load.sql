@@ -1,6 +1,6 @@
--- The present entities of one owner. Key: owner. Rows: those of the owner, with their
+-- The last version of every entity of one owner, the deleted ones among them. Key: owner. Rows: those of the owner, with their
 -- neighbours in at most two granules of 1,024.
 SELECT owner, kind, id, version, deleted, payload
 FROM entities FINAL
-WHERE owner = {owner:String} AND NOT deleted
+WHERE owner = {owner:String}
 ORDER BY kind, id

@@ -1,0 +1,210 @@
+// Package actorstest holds what tests of actors need: a store in memory that
+// fails and waits as a test says, and a small cluster that hosts kinds.
+package actorstest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"svc"
+	"svc/cluster"
+)
+
+// Put is one call of Store.Put.
+type Put struct {
+	Entities []svc.Entity
+	Wakeups  []svc.Wakeup
+}
+
+// Store keeps entities and wake-ups in memory; of each the highest version wins.
+type Store struct {
+	mu       sync.Mutex
+	entities map[entityKey]svc.Entity
+	wakeups  map[cluster.Due]wish
+	puts     []Put
+	loads    int
+
+	failLoads, failPuts, losePuts failure
+	holdLoads, holdPuts           chan struct{}
+}
+
+type entityKey struct{ owner, kind, id string }
+
+type wish struct {
+	due     time.Time
+	version uint64
+}
+
+type failure struct {
+	times int
+	err   error
+}
+
+// take returns the error while any of its times is left.
+func (f *failure) take() error {
+	if f.times == 0 {
+		return nil
+	}
+	f.times--
+	return f.err
+}
+
+// NewStore returns an empty store.
+func NewStore() *Store {
+	return &Store{entities: map[entityKey]svc.Entity{}, wakeups: map[cluster.Due]wish{}}
+}
+
+// FailLoads lets the next loads fail.
+func (s *Store) FailLoads(times int, err error) {
+	s.script(func() { s.failLoads = failure{times, err} })
+}
+
+// FailPuts lets the next puts fail without a trace.
+func (s *Store) FailPuts(times int, err error) { s.script(func() { s.failPuts = failure{times, err} }) }
+
+// LosePuts lets the next puts store what they are given and fail nevertheless.
+func (s *Store) LosePuts(times int, err error) { s.script(func() { s.losePuts = failure{times, err} }) }
+
+func (s *Store) script(set func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	set()
+}
+
+// HoldLoads lets loads wait until release is called.
+func (s *Store) HoldLoads() (release func()) { return s.hold(&s.holdLoads) }
+
+// HoldPuts lets puts wait, before they store anything, until release is called.
+func (s *Store) HoldPuts() (release func()) { return s.hold(&s.holdPuts) }
+
+func (s *Store) hold(gate *chan struct{}) (release func()) {
+	opened := make(chan struct{})
+	s.script(func() { *gate = opened })
+	return sync.OnceFunc(func() {
+		s.script(func() { *gate = nil })
+		close(opened)
+	})
+}
+
+// wait returns once the gate is open.
+func (s *Store) wait(ctx context.Context, gate *chan struct{}) error {
+	s.mu.Lock()
+	closed := *gate
+	s.mu.Unlock()
+	if closed == nil {
+		return nil
+	}
+	select {
+	case <-closed:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Load returns the last version of every entity of an owner, the deleted ones
+// among them, by kind and id.
+func (s *Store) Load(ctx context.Context, owner string) ([]svc.Entity, error) {
+	s.script(func() { s.loads++ })
+	if err := s.wait(ctx, &s.holdLoads); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.failLoads.take(); err != nil {
+		return nil, err
+	}
+	return s.list(func(e svc.Entity) bool { return e.Owner == owner }), nil
+}
+
+// LoadKind returns the present entities of a kind of all owners.
+func (s *Store) LoadKind(_ context.Context, kind string) ([]svc.Entity, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.failLoads.take(); err != nil {
+		return nil, err
+	}
+	return s.list(func(e svc.Entity) bool { return e.Kind == kind && !e.Deleted }), nil
+}
+
+func (s *Store) list(wanted func(svc.Entity) bool) []svc.Entity {
+	var out []svc.Entity
+	for _, entity := range s.entities {
+		if wanted(entity) {
+			out = append(out, entity)
+		}
+	}
+	slices.SortFunc(out, func(a, b svc.Entity) int {
+		return cmp.Or(cmp.Compare(a.Owner, b.Owner), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID))
+	})
+	return out
+}
+
+// errNoEntity is the refusal of wake-ups that come without an entity.
+var errNoEntity = errors.New("storing wake-ups: no entity gives their version")
+
+// Put stores entities and wake-ups. A wake-up without a due time removes the one
+// of its name; wake-ups have the version of the entities they come with.
+func (s *Store) Put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup) error {
+	if err := s.wait(ctx, &s.holdPuts); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(entities) == 0 && len(wakeups) > 0 {
+		return errNoEntity
+	}
+	if err := s.failPuts.take(); err != nil {
+		return err
+	}
+	s.puts = append(s.puts, Put{slices.Clone(entities), slices.Clone(wakeups)})
+	var version uint64
+	for _, entity := range entities {
+		version = max(version, entity.Version.Number())
+		key := entityKey{entity.Owner, entity.Kind, entity.ID}
+		if present, known := s.entities[key]; !known || entity.Version.Number() > present.Version.Number() {
+			s.entities[key] = entity
+		}
+	}
+	for _, wakeup := range wakeups {
+		key := cluster.Due{Kind: wakeup.Kind, Identity: wakeup.Identity, Name: wakeup.Name}
+		if version > s.wakeups[key].version {
+			s.wakeups[key] = wish{wakeup.Due, version}
+		}
+	}
+	return s.losePuts.take()
+}
+
+// Due lists the wake-ups that are due at an instant, the oldest first.
+func (s *Store) Due(_ context.Context, at time.Time, limit int) ([]cluster.Due, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var due []cluster.Due
+	for key, wish := range s.wakeups {
+		if !wish.due.IsZero() && !wish.due.After(at) {
+			due = append(due, key)
+		}
+	}
+	slices.SortFunc(due, func(a, b cluster.Due) int {
+		return cmp.Or(s.wakeups[a].due.Compare(s.wakeups[b].due), cmp.Compare(a.Kind+"/"+a.Identity, b.Kind+"/"+b.Identity))
+	})
+	return due[:min(len(due), limit)], nil
+}
+
+// Loads returns how many loads were asked for.
+func (s *Store) Loads() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.loads
+}
+
+// Puts returns what was stored, in order.
+func (s *Store) Puts() []Put {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.puts)
+}

@@ -1,0 +1,498 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"svc"
+	"svc/actors/actorstest"
+	"svc/cluster"
+)
+
+// words is a core for tests of the shell: a list of words, in order of arrival.
+type words struct {
+	list    []string
+	applied *[]string
+}
+
+func (w *words) restore(entities []svc.Entity) error {
+	w.list = nil
+	for _, entity := range entities {
+		list, err := decode[[]string](entity)
+		if err != nil {
+			return err
+		}
+		w.list = append(w.list, list...)
+	}
+	return nil
+}
+
+func (w *words) apply(now time.Time, method string, payload []byte) (outcome, error) {
+	*w.applied = append(*w.applied, method)
+	return dispatch(map[string]handler[*words]{
+		"get": on(func(w *words, _ time.Time, _ none) (outcome, error) { return outcome{answer: w.list}, nil }),
+		"add": on(func(w *words, _ time.Time, word string) (outcome, error) {
+			w.list = append(w.list, word)
+			return outcome{answer: w.list, writes: []write{{"list", "list", w.list}}}, nil
+		}),
+		"clear": on(func(w *words, _ time.Time, _ none) (outcome, error) {
+			w.list = nil
+			return outcome{writes: []write{{"list", "list", nil}}}, nil
+		}),
+		"refuse": on(func(*words, time.Time, none) (outcome, error) { return outcome{}, svc.NotFound("word") }),
+		"panic": on(func(w *words, _ time.Time, word string) (outcome, error) {
+			w.list = append(w.list, word)
+			panic("a bug")
+		}),
+		"panic after": on(func(w *words, _ time.Time, word string) (outcome, error) {
+			w.list = append(w.list, word)
+			return outcome{writes: []write{{"list", "list", w.list}}, after: func() { panic("a bug") }}, nil
+		}),
+		"not JSON": on(func(w *words, _ time.Time, word string) (outcome, error) {
+			w.list = append(w.list, word)
+			return outcome{writes: []write{{"list", "list", func() {}}}}, nil
+		}),
+	}, w, now, method, payload)
+}
+
+// grainHost is a host of one kind of words.
+type grainHost struct {
+	*actorstest.Host
+	t       *testing.T
+	store   *actorstest.Store
+	applied []string
+}
+
+const wordsIdle = 30 * time.Second
+
+func newGrainHost(t *testing.T) *grainHost {
+	h := &grainHost{t: t, store: actorstest.NewStore()}
+	deps := Deps{Store: h.store, Now: time.Now, Logger: slog.New(slog.DiscardHandler)}
+	h.Host = actorstest.NewHost(t, deps.persistent("words", 1, wordsIdle, func(string) core { return &words{applied: &h.applied} }))
+	return h
+}
+
+// pending is a request under way.
+type pending struct {
+	done   chan struct{}
+	answer []string
+	err    error
+}
+
+// ask sends a request and lets it go as far as it can.
+func (h *grainHost) ask(method string, message any) *pending {
+	p := &pending{done: make(chan struct{})}
+	go func() {
+		defer close(p.done)
+		p.answer, p.err = ask[[]string](context.Background(), h, "words", "a", method, message)
+	}()
+	synctest.Wait()
+	return p
+}
+
+// want checks what becomes of a request.
+func (h *grainHost) want(p *pending, answer []string, err error) {
+	h.t.Helper()
+	<-p.done
+	if !slices.Equal(p.answer, answer) || !sameError(p.err, err) {
+		h.t.Errorf("the answer is %v, %v; want %v, %v", p.answer, p.err, answer, err)
+	}
+}
+
+func (h *grainHost) wantPending(what string, p *pending) {
+	h.t.Helper()
+	synctest.Wait()
+	select {
+	case <-p.done:
+		h.t.Errorf("%s was answered with %v, %v; want no answer yet", what, p.answer, p.err)
+	default:
+	}
+}
+
+// wantList checks the present list.
+func (h *grainHost) wantList(list ...string) {
+	h.t.Helper()
+	h.want(h.ask("get", none{}), list, nil)
+}
+
+// sameError compares product errors whole, others by identity or text.
+func sameError(got, want error) bool {
+	shown, isShown := errors.AsType[*svc.Error](got)
+	wanted, wantShown := errors.AsType[*svc.Error](want)
+	if isShown && wantShown {
+		return reflect.DeepEqual(shown, wanted)
+	}
+	return isShown == wantShown && (errors.Is(got, want) || got != nil && want != nil && got.Error() == want.Error())
+}
+
+// storeAway is the answer while the store does not answer.
+func storeAway() error { return svc.Unavailable("The store", time.Second) }
+
+var errAway = errors.New("the store is away")
+
+// inBubble runs a test of the shell under virtual time.
+func inBubble(t *testing.T, test func(t *testing.T, h *grainHost)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { test(t, newGrainHost(t)) })
+}
+
+func TestAGrainLoadsOnceAndKeepsTheOrder(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *grainHost) {
+		release := h.store.HoldLoads()
+		var adds []*pending
+		var want []string
+		for n := range 20 {
+			want = append(want, fmt.Sprint(n))
+			adds = append(adds, h.ask("add", fmt.Sprint(n)))
+		}
+		for n, add := range adds {
+			h.wantPending(fmt.Sprintf("add %d", n), add)
+		}
+		if len(h.applied) != 0 {
+			t.Errorf("%v was applied before the state was there", h.applied)
+		}
+		release()
+		for n, add := range adds {
+			h.want(add, want[:n+1], nil)
+		}
+		h.wantList(want...)
+		if got := h.store.Loads(); got != 1 {
+			t.Errorf("the state was loaded %d times, want 1", got)
+		}
+	})
+}
+
+func TestAnAnswerWaitsForTheWrite(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *grainHost) {
+		h.wantList()
+		release := h.store.HoldPuts()
+		add, get, refuse := h.ask("add", "x"), h.ask("get", none{}), h.ask("refuse", none{})
+		time.Sleep(ioTime / 2)
+		h.wantPending("the write", add)
+		h.wantPending("the read behind it", get)
+		h.wantPending("the refusal behind it", refuse)
+		release()
+		h.want(add, []string{"x"}, nil)
+		h.want(get, []string{"x"}, nil)
+		h.want(refuse, nil, svc.NotFound("word"))
+		want := []actorstest.Put{{Entities: []svc.Entity{
+			{Owner: "words/a", Kind: "list", ID: "list", Version: svc.Version{Generation: 1, Sequence: 1}, Payload: []byte(`["x"]`)},
+		}}}
+		if got := h.store.Puts(); !reflect.DeepEqual(got, want) {
+			t.Errorf("stored %+v, want %+v", got, want)
+		}
+	})
+}
+
+func TestAStoreThatHangsIsGivenUp(t *testing.T) {
+	inBubble(t, func(_ *testing.T, h *grainHost) {
+		h.wantList()
+		release := h.store.HoldPuts()
+		add := h.ask("add", "x")
+		time.Sleep(ioTime - time.Millisecond)
+		h.wantPending("the write", add)
+		// The caller's own ten seconds end at the same instant as the store's.
+		if <-add.done; add.err == nil {
+			h.t.Errorf("the write got %v, %v; want an error", add.answer, add.err)
+		}
+		time.Sleep(time.Millisecond) // until the store has given up as well
+		synctest.Wait()
+		release()
+		h.wantList()
+	})
+}
+
+func TestAFailedSaveLeavesNoTrace(t *testing.T) {
+	tests := map[string]struct {
+		fail func(*actorstest.Store)
+		want []string
+	}{
+		"that stored nothing":           {func(s *actorstest.Store) { s.FailPuts(1, errAway) }, []string{"x"}},
+		"that stored what it was given": {func(s *actorstest.Store) { s.LosePuts(1, errAway) }, []string{"x", "phantom"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, h *grainHost) {
+				h.want(h.ask("add", "x"), []string{"x"}, nil)
+				test.fail(h.store)
+				release := h.store.HoldPuts()
+				add, behind := h.ask("add", "phantom"), h.ask("get", none{})
+				release()
+				h.want(add, nil, storeAway())
+				h.want(behind, test.want, nil)
+				h.want(h.ask("add", "y"), append(slices.Clone(test.want), "y"), nil)
+				h.EvictAll()
+				h.wantList(append(slices.Clone(test.want), "y")...)
+				if got := h.store.Loads(); got != 3 {
+					t.Errorf("the state was loaded %d times, want 3", got)
+				}
+			})
+		})
+	}
+}
+
+func TestAFailedLoadIsTriedAgain(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *grainHost) {
+		h.store.FailLoads(1, errAway)
+		release := h.store.HoldLoads()
+		first, second := h.ask("get", none{}), h.ask("add", "x")
+		release()
+		h.want(first, nil, storeAway())
+		h.want(second, nil, storeAway())
+		h.wantList()
+		if got := h.store.Loads(); got != 2 {
+			t.Errorf("the state was loaded %d times, want 2", got)
+		}
+		if len(h.store.Puts()) != 0 {
+			t.Errorf("stored %v, want nothing", h.store.Puts())
+		}
+	})
+}
+
+func TestAnUnreadableStateIsNeverOverwritten(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *grainHost) {
+		broken := svc.Entity{Owner: "words/a", Kind: "list", ID: "list", Version: svc.Version{Generation: 1, Sequence: 1}, Payload: []byte(`{`)}
+		if err := h.store.Put(t.Context(), []svc.Entity{broken}, nil); err != nil {
+			t.Fatal(err)
+		}
+		h.want(h.ask("add", "x"), nil, storeAway())
+		h.want(h.ask("add", "x"), nil, storeAway())
+		if got := len(h.store.Puts()); got != 1 {
+			t.Errorf("%d puts, want only the broken one", got)
+		}
+	})
+}
+
+// TestVersionsRise lets every write be stored under a higher version than any
+// before, also after what was deleted and where generations were counted anew.
+func TestVersionsRise(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *grainHost) {
+		h.want(h.ask("add", "a"), []string{"a"}, nil)
+		h.want(h.ask("add", "b"), []string{"a", "b"}, nil)
+		h.Placement.Own(5)
+		h.want(h.ask("add", "c"), []string{"a", "b", "c"}, nil)
+		h.EvictAll()
+		h.want(h.ask("add", "d"), []string{"a", "b", "c", "d"}, nil)
+		h.want(h.ask("clear", none{}), nil, nil)
+		h.EvictAll()
+		h.want(h.ask("add", "e"), []string{"e"}, nil)
+		h.EvictAll()
+		h.Placement.Own(2)
+		h.wantList("e")
+		h.want(h.ask("add", "f"), []string{"e", "f"}, nil)
+		h.EvictAll()
+		h.wantList("e", "f")
+		var got []svc.Version
+		for _, put := range h.store.Puts() {
+			got = append(got, put.Entities[0].Version)
+		}
+		want := []svc.Version{
+			{Generation: 1, Sequence: 1},
+			{Generation: 1, Sequence: 2},
+			{Generation: 5, Sequence: 3},
+			{Generation: 5, Sequence: 4},
+			{Generation: 5, Sequence: 5},
+			{Generation: 5, Sequence: 6},
+			{Generation: 5, Sequence: 7},
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("the versions are %v, want %v", got, want)
+		}
+	})
+}
+
+func TestAnUnknownMethodIsAnsweredAtOnce(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *grainHost) {
+		began := time.Now()
+		h.want(h.ask("nonsense", none{}), nil, svc.Errorf(svc.CodeInternal, `unknown method "nonsense"`))
+		h.want(h.ask("add", 7), nil, svc.Errorf(svc.CodeInternal,
+			"decoding a message: json: cannot unmarshal number into Go value of type string"))
+		if took := time.Since(began); took != 0 {
+			t.Errorf("the answers took %s, want none", took)
+		}
+	})
+}
+
+func TestAStopWaitsForTheSave(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *grainHost) {
+		h.wantList()
+		release := h.store.HoldPuts()
+		add, queued := h.ask("add", "x"), h.ask("get", none{})
+		h.EvictAll()
+		later := h.ask("add", "y")
+		time.Sleep(time.Second)
+		h.wantPending("the write", add)
+		h.wantPending("the request behind it", queued)
+		h.wantPending("the request behind the stop", later)
+		if got := h.Resident("words"); got != 1 {
+			t.Errorf("%d activations are in memory, want 1", got)
+		}
+		release()
+		h.want(add, []string{"x"}, nil)
+		h.want(later, []string{"x", "y"}, nil)
+		if <-queued.done; queued.err != nil {
+			t.Errorf("the request behind the save got %v", queued.err)
+		}
+		h.wantList("x", "y")
+		if got := h.store.Loads(); got != 2 {
+			t.Errorf("the state was loaded %d times, want 2", got)
+		}
+	})
+}
+
+func TestAStopReportsAFailedSave(t *testing.T) {
+	inBubble(t, func(_ *testing.T, h *grainHost) {
+		h.wantList()
+		h.store.FailPuts(1, errAway)
+		release := h.store.HoldPuts()
+		add := h.ask("add", "x")
+		h.EvictAll()
+		release()
+		h.want(add, nil, storeAway())
+		h.wantList()
+	})
+}
+
+func TestAGrainStopsOnlyWhenIdle(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *grainHost) {
+		passivate := func(want int, why string) {
+			t.Helper()
+			if err := h.Tell("words", "a", &cluster.Passivate{}); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if got := h.Resident("words"); got != want {
+				t.Errorf("%s: %d activations, want %d", why, got, want)
+			}
+		}
+		h.wantList()
+		time.Sleep(wordsIdle - time.Nanosecond)
+		passivate(1, "asked too early")
+		release := h.store.HoldPuts()
+		add := h.ask("add", "x")
+		time.Sleep(ioTime - time.Second)
+		passivate(1, "while saving")
+		release()
+		h.want(add, []string{"x"}, nil)
+		time.Sleep(wordsIdle)
+		passivate(0, "idle")
+		loading := h.store.HoldLoads()
+		get := h.ask("get", none{})
+		passivate(1, "while loading")
+		loading()
+		h.want(get, []string{"x"}, nil)
+		time.Sleep(3 * time.Minute)
+		synctest.Wait()
+		if got := h.Resident("words"); got != 0 {
+			t.Errorf("%d activations after three idle minutes, want 0", got)
+		}
+		h.wantList("x")
+	})
+}
+
+func TestAPanicDropsTheStateAndIsNotRepeated(t *testing.T) {
+	panicked := fmt.Errorf("asking words: %w", cluster.ErrPanicked)
+	tests := map[string]struct {
+		method string
+		list   []string
+		err    error
+	}{
+		"while applying":                 {"panic", []string{"x"}, panicked},
+		"after the write":                {"panic after", []string{"x", "bad"}, panicked},
+		"a value that cannot be encoded": {"not JSON", []string{"x"}, svc.Errorf(svc.CodeInternal, "encoding list list: json: unsupported type: func()")},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, h *grainHost) {
+				h.want(h.ask("add", "x"), []string{"x"}, nil)
+				h.EvictAll()
+				synctest.Wait()
+				began := time.Now()
+				release := h.store.HoldLoads() // so that it panics while handling a load
+				bad := h.ask(test.method, "bad")
+				behind := h.ask("get", none{})
+				release()
+				h.want(bad, nil, test.err)
+				if took := time.Since(began); took != 0 {
+					t.Errorf("the answer took %s, want none", took)
+				}
+				h.want(behind, test.list, nil)
+				if got := count(h.applied, test.method); got != 1 {
+					t.Errorf("the request was applied %d times, want 1", got)
+				}
+			})
+		})
+	}
+}
+
+func count(list []string, word string) (n int) {
+	for _, other := range list {
+		if other == word {
+			n++
+		}
+	}
+	return n
+}
+
+// TestNoWriteIsLostWhileGrainsStop has callers add words while their grains are
+// stopped and the store fails: what was answered is there, and nothing else
+// than what was answered or failed.
+func TestNoWriteIsLostWhileGrainsStop(t *testing.T) {
+	inBubble(t, func(t *testing.T, h *grainHost) {
+		const callers, adds = 16, 50
+		var mu sync.Mutex
+		answered, failed := map[string]bool{}, map[string]bool{}
+		var done sync.WaitGroup
+		for caller := range callers {
+			done.Go(func() {
+				for n := range adds {
+					word := fmt.Sprintf("%d-%d", caller, n)
+					_, err := ask[[]string](t.Context(), h, "words", "a", "add", word)
+					mu.Lock()
+					if err == nil {
+						answered[word] = true
+					} else {
+						failed[word] = true
+					}
+					mu.Unlock()
+					switch n % 10 {
+					case 3:
+						h.EvictAll()
+					case 6:
+						h.store.FailPuts(1, errAway)
+					case 9:
+						h.store.LosePuts(1, errAway)
+					}
+				}
+			})
+		}
+		done.Wait()
+		list, err := ask[[]string](t.Context(), h, "words", "a", "get", none{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[string]bool{}
+		for _, word := range list {
+			if seen[word] || !answered[word] && !failed[word] {
+				t.Errorf("%q is in the list twice or without reason", word)
+			}
+			seen[word] = true
+		}
+		for word := range answered {
+			if !seen[word] {
+				t.Errorf("%q was answered and is lost", word)
+			}
+		}
+		if len(answered)+len(failed) != callers*adds || len(failed) == 0 || len(answered) < callers*adds/2 {
+			t.Errorf("%d adds were answered and %d failed", len(answered), len(failed))
+		}
+	})
+}

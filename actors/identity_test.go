@@ -1,0 +1,549 @@
+package actors
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"svc"
+	"svc/actors/actorstest"
+	"svc/protos"
+)
+
+// clients are the clients of a node of its own.
+type clients struct {
+	*actorstest.Host
+	t          *testing.T
+	store      *actorstest.Store
+	collectors *Collectors
+	identity   *Identity
+	apps       *Applications
+	replays    *Replays
+	// refuse, where set, says which calls fail instead of reaching an actor.
+	refuse func(call *protos.Call) error
+
+	mu      sync.Mutex
+	numbers map[string]int
+	bytes   uint64
+}
+
+// withClients runs a test of the clients under virtual time.
+func withClients(t *testing.T, limits Limits, test func(t *testing.T, c *clients)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		c := &clients{t: t, store: actorstest.NewStore(), collectors: NewCollectors(), numbers: map[string]int{}}
+		c.Host = actorstest.NewHost(t, Kinds(Deps{
+			Store: c.store, Collectors: c.collectors, Limits: limits, Now: clock, Logger: slog.New(slog.DiscardHandler),
+		})...)
+		chance := Chance{ID: c.id, Bytes: c.random}
+		c.identity = &Identity{Actors: c, Chance: chance, Now: clock}
+		c.apps = &Applications{Actors: c, Chance: chance, Now: clock}
+		c.replays = &Replays{Actors: c}
+		test(t, c)
+	})
+}
+
+// clock is the bubble's, in the form in which times come back from JSON.
+func clock() time.Time { return time.Now().UTC().Round(0) }
+
+// Call is the caller of the clients.
+func (c *clients) Call(ctx context.Context, call *protos.Call) (*protos.Answer, error) {
+	if c.refuse != nil {
+		if err := c.refuse(call); err != nil {
+			return nil, err
+		}
+	}
+	return c.Host.Call(ctx, call)
+}
+
+// id counts the ids of each prefix.
+func (c *clients) id(prefix string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.numbers[prefix]++
+	return fmt.Sprintf("%s%d", prefix, c.numbers[prefix])
+}
+
+// random returns bytes that count.
+func (c *clients) random(n int) []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.bytes++
+	out := make([]byte, max(n, 8))
+	binary.LittleEndian.PutUint64(out, c.bytes<<16)
+	return out[:n]
+}
+
+func (c *clients) user(email, name string) svc.User {
+	c.t.Helper()
+	user, err := c.identity.User(c.t.Context(), email, name)
+	noError(c.t, err)
+	return user
+}
+
+// organization makes an organization with its owner.
+func (c *clients) organization(name string, owner svc.User) svc.Organization {
+	c.t.Helper()
+	org, err := c.identity.CreateOrganization(c.t.Context(), owner, svc.OrgSpec{Name: name})
+	noError(c.t, err)
+	return org
+}
+
+// seat seats a user in acme.
+func (c *clients) seat(user svc.User, role svc.Role) {
+	c.t.Helper()
+	_, err := c.identity.PutMember(c.t.Context(), "acme", svc.RoleOwner, svc.MemberSpec{Email: user.Email, Role: role})
+	noError(c.t, err)
+}
+
+func (c *clients) mint(owner svc.TokenOwner, scopes ...svc.Scope) (svc.Token, string) {
+	c.t.Helper()
+	token, secret, err := c.identity.MintToken(c.t.Context(), owner, svc.TokenSpec{Name: "ci", Scopes: scopes})
+	noError(c.t, err)
+	return token, secret.Reveal()
+}
+
+// authorize asks for a route of no class, which no limit governs.
+func (c *clients) authorize(secret, org string) (svc.Grant, error) {
+	grant, _, err := c.identity.Authorize(c.t.Context(), secret, svc.RateNone, org)
+	return grant, err
+}
+
+func noError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantError(t *testing.T, what string, got error, want *svc.Error) {
+	t.Helper()
+	if !sameError(got, want) {
+		t.Errorf("%s fails with %#v, want %#v", what, got, want)
+	}
+}
+
+func wantEqual(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%s is\n%+v, want\n%+v", what, got, want)
+	}
+}
+
+func unknownToken() *svc.Error {
+	return svc.Errorf(svc.CodeUnauthorized, "The token is unknown, revoked or expired.")
+}
+
+func TestAuthorizeRefusesWhatOpensNothing(t *testing.T) {
+	withClients(t, Limits{}, func(t *testing.T, c *clients) {
+		ada := c.user("ada@example.com", "Ada")
+		c.organization("Acme", ada)
+		_, live := c.mint(svc.TokenOwner{User: ada}, svc.ScopeRead)
+		revoked, revokedSecret := c.mint(svc.TokenOwner{User: ada}, svc.ScopeRead)
+		noError(t, c.identity.RevokeToken(t.Context(), svc.TokenOwner{User: ada}, revoked.ID))
+		ends := clock().Add(time.Hour)
+		_, expiring, err := c.identity.MintToken(t.Context(), svc.TokenOwner{User: ada}, svc.TokenSpec{Name: "short", Scopes: svc.Scopes(), ExpiresAt: &ends})
+		noError(t, err)
+		if _, err := c.authorize(expiring.Reveal(), "acme"); err != nil {
+			t.Errorf("a token before its end fails with %v", err)
+		}
+		time.Sleep(time.Hour)
+		tests := map[string]string{
+			"nothing":          "",
+			"a malformed one":  "svc_pat_short",
+			"a typo":           live[:len(live)-1] + "~",
+			"one never minted": svc.MintSecret("svc_pat_", make([]byte, 32)).Reveal(),
+			"a revoked one":    revokedSecret,
+			"an expired one":   expiring.Reveal(),
+		}
+		for name, secret := range tests {
+			grant, rate, err := c.identity.Authorize(t.Context(), secret, svc.RateDefault, "acme")
+			wantError(t, name, err, unknownToken())
+			wantEqual(t, "the grant of "+name, grant, svc.Grant{})
+			wantEqual(t, "the rate of "+name, rate, svc.RateState{})
+		}
+		if _, err := c.authorize(live, "acme"); err != nil {
+			t.Errorf("the live token fails with %v", err)
+		}
+	})
+}
+
+func TestAuthorizeGrantsRoleAndScopes(t *testing.T) {
+	withClients(t, Limits{}, func(t *testing.T, c *clients) {
+		ada, bob := c.user("ada@example.com", "Ada"), c.user("bob@example.com", "Bob")
+		c.organization("Acme", ada)
+		c.organization("Beta", bob)
+		c.organization("Zoo", bob)
+		c.seat(bob, svc.RoleViewer)
+		adaAll, adaAllSecret := c.mint(svc.TokenOwner{User: ada}, svc.Scopes()...)
+		bobRead, bobReadSecret := c.mint(svc.TokenOwner{User: bob}, svc.ScopeRead)
+		orgToken, orgSecret := c.mint(svc.TokenOwner{User: ada, Org: "acme"}, svc.ScopeRead, svc.ScopeWrite)
+		noMember := svc.NotFound("organization")
+		permissions := svc.EffectivePermissions
+		tests := map[string]struct {
+			secret, org string
+			want        svc.Grant
+			err         *svc.Error
+		}{
+			"owner with every scope":       {adaAllSecret, "acme", svc.Grant{Token: adaAll, Role: svc.RoleOwner, Permissions: permissions(svc.RoleOwner, svc.Scopes())}, nil},
+			"viewer who reads":             {bobReadSecret, "acme", svc.Grant{Token: bobRead, Role: svc.RoleViewer, Permissions: permissions(svc.RoleViewer, []svc.Scope{svc.ScopeRead})}, nil},
+			"owner who only reads":         {bobReadSecret, "beta", svc.Grant{Token: bobRead, Role: svc.RoleOwner, Permissions: permissions(svc.RoleOwner, []svc.Scope{svc.ScopeRead})}, nil},
+			"a foreign organization":       {adaAllSecret, "beta", svc.Grant{Token: adaAll, Permissions: []svc.Permission{}}, noMember},
+			"no such organization":         {adaAllSecret, "nothing", svc.Grant{Token: adaAll, Permissions: []svc.Permission{}}, noMember},
+			"organization token":           {orgSecret, "acme", svc.Grant{Token: orgToken, Role: svc.RoleOwner, Permissions: permissions(svc.RoleOwner, []svc.Scope{svc.ScopeRead, svc.ScopeWrite})}, nil},
+			"organization token elsewhere": {orgSecret, "beta", svc.Grant{Token: orgToken, Permissions: []svc.Permission{}}, noMember},
+			"no organization addressed":    {bobReadSecret, "", svc.Grant{Token: bobRead, Permissions: permissions(svc.RoleOwner, []svc.Scope{svc.ScopeRead})}, nil},
+		}
+		for name, test := range tests {
+			got, err := c.authorize(test.secret, test.org)
+			if test.err != nil || err != nil {
+				wantError(t, name, err, test.err)
+			}
+			wantEqual(t, "the grant of "+name, got, test.want)
+		}
+		memberships, err := c.identity.Memberships(t.Context(), svc.Grant{Token: bobRead})
+		noError(t, err)
+		wantEqual(t, "the list of memberships", memberships, []svc.Membership{
+			{Organization: svc.Organization{ID: "org_1", Slug: "acme", Name: "Acme"}, Role: svc.RoleViewer},
+			{Organization: svc.Organization{ID: "org_2", Slug: "beta", Name: "Beta"}, Role: svc.RoleOwner},
+			{Organization: svc.Organization{ID: "org_3", Slug: "zoo", Name: "Zoo"}, Role: svc.RoleOwner},
+		})
+	})
+}
+
+func TestAuthorizeLimitsRequests(t *testing.T) {
+	withClients(t, Limits{Default: 3, Query: 1}, func(t *testing.T, c *clients) {
+		ada := c.user("ada@example.com", "Ada")
+		c.organization("Acme", ada)
+		token, secret := c.mint(svc.TokenOwner{User: ada}, svc.ScopeRead)
+		want := func(class svc.RateClass, org string, rate svc.RateState, wait time.Duration) {
+			t.Helper()
+			grant, got, err := c.identity.Authorize(t.Context(), secret, class, org)
+			wantEqual(t, "the rate", got, rate)
+			wantEqual(t, "the token", grant.Token, token)
+			if wait == 0 {
+				noError(t, err)
+				return
+			}
+			wantError(t, "a request too many", err, &svc.Error{
+				Code: svc.CodeRateLimited, RetryAfter: wait,
+				Message: fmt.Sprintf("The token's limit of %d requests a minute is used up.", rate.Quota),
+			})
+		}
+		state := func(class svc.RateClass, quota, remaining int, reset time.Duration) svc.RateState {
+			return svc.RateState{Class: class, Quota: quota, Window: time.Minute, Remaining: remaining, Reset: reset}
+		}
+		want(svc.RateDefault, "acme", state(svc.RateDefault, 3, 2, 20*time.Second), 0)
+		want(svc.RateDefault, "", state(svc.RateDefault, 3, 1, 40*time.Second), 0)
+		want(svc.RateDefault, "acme", state(svc.RateDefault, 3, 0, 60*time.Second), 0)
+		want(svc.RateDefault, "acme", state(svc.RateDefault, 3, 0, 60*time.Second), 20*time.Second)
+		want(svc.RateQuery, "acme", state(svc.RateQuery, 1, 0, 60*time.Second), 0)
+		want(svc.RateQuery, "acme", state(svc.RateQuery, 1, 0, 60*time.Second), 60*time.Second)
+		time.Sleep(20 * time.Second)
+		want(svc.RateDefault, "acme", state(svc.RateDefault, 3, 0, 60*time.Second), 0)
+		want(svc.RateQuery, "acme", state(svc.RateQuery, 1, 0, 40*time.Second), 40*time.Second)
+	})
+}
+
+func TestARemovedMemberIsOutAtOnce(t *testing.T) {
+	withClients(t, Limits{}, func(t *testing.T, c *clients) {
+		ada, bob := c.user("ada@example.com", "Ada"), c.user("bob@example.com", "Bob")
+		acme := c.organization("Acme", ada)
+		c.seat(bob, svc.RoleAdmin)
+		bobToken, bobSecret := c.mint(svc.TokenOwner{User: bob}, svc.Scopes()...)
+		orgToken, orgSecret := c.mint(svc.TokenOwner{User: bob, Org: "acme"}, svc.Scopes()...)
+		for _, secret := range []string{bobSecret, orgSecret} {
+			grant, err := c.authorize(secret, "acme")
+			noError(t, err)
+			wantEqual(t, "the role", grant.Role, svc.RoleAdmin)
+		}
+		noError(t, c.identity.RemoveMember(t.Context(), "acme", svc.RoleOwner, " Bob@Example.com"))
+
+		_, err := c.authorize(bobSecret, "acme")
+		wantError(t, "the token of a removed member", err, svc.NotFound("organization"))
+		grant, err := c.authorize(bobSecret, "")
+		noError(t, err)
+		wantEqual(t, "the grant that addresses nothing", grant, svc.Grant{Token: bobToken, Permissions: []svc.Permission{}})
+		memberships, err := c.identity.Memberships(t.Context(), grant)
+		noError(t, err)
+		wantEqual(t, "the list of memberships", memberships, []svc.Membership{})
+
+		userless := orgToken
+		userless.User = nil
+		viewer := svc.EffectivePermissions(svc.RoleViewer, svc.Scopes())
+		grant, err = c.authorize(orgSecret, "acme")
+		noError(t, err)
+		wantEqual(t, "the organization token's grant", grant, svc.Grant{Token: userless, Role: svc.RoleViewer, Permissions: viewer})
+		memberships, err = c.identity.Memberships(t.Context(), svc.Grant{Token: orgToken})
+		noError(t, err)
+		wantEqual(t, "the organization token's memberships", memberships, []svc.Membership{{Organization: acme, Role: svc.RoleViewer}})
+
+		c.seat(bob, svc.RoleMember)
+		grant, err = c.authorize(bobSecret, "acme")
+		noError(t, err)
+		wantEqual(t, "the role after a return", grant.Role, svc.RoleMember)
+	})
+}
+
+func TestMembers(t *testing.T) {
+	withClients(t, Limits{}, func(t *testing.T, c *clients) {
+		ada := c.user("ada@example.com", "Ada")
+		c.organization("Acme", ada)
+		joined := clock()
+		put := func(actor svc.Role, email, name string, role svc.Role) (svc.Member, error) {
+			return c.identity.PutMember(t.Context(), "acme", actor, svc.MemberSpec{Email: email, Name: name, Role: role})
+		}
+		time.Sleep(time.Minute)
+		bob, err := put(svc.RoleAdmin, "Bob@Example.com", "Bob", svc.RoleMember)
+		noError(t, err)
+		wantEqual(t, "the new member", bob, svc.Member{User: svc.User{ID: "usr_2", Email: "bob@example.com", Name: "Bob"}, Role: svc.RoleMember, JoinedAt: joined.Add(time.Minute)})
+		members, err := c.identity.Members(t.Context(), "acme")
+		noError(t, err)
+		wantEqual(t, "the list of members", members, []svc.Member{{User: ada, Role: svc.RoleOwner, JoinedAt: joined}, bob})
+
+		lastOwner := &svc.Error{Code: svc.CodeConflict, Reason: "last_owner", Message: "The last owner can be neither removed nor demoted."}
+		adminOnly := &svc.Error{Code: svc.CodeForbidden, Reason: "role_required", Message: "Only an administrator changes members."}
+		ownerOnly := &svc.Error{Code: svc.CodeForbidden, Reason: "role_required", Message: "Only an owner makes or unmakes owners."}
+		_, err = put(svc.RoleOwner, "ada@example.com", "", svc.RoleViewer)
+		wantError(t, "demoting the last owner", err, lastOwner)
+		wantError(t, "removing the last owner", c.identity.RemoveMember(t.Context(), "acme", svc.RoleOwner, "ada@example.com"), lastOwner)
+		_, err = put(svc.RoleAdmin, "bob@example.com", "", svc.RoleOwner)
+		wantError(t, "an admin making an owner", err, ownerOnly)
+		wantError(t, "removing nobody", c.identity.RemoveMember(t.Context(), "acme", svc.RoleOwner, "not an address"), svc.NotFound("member"))
+		_, err = put(svc.RoleOwner, "not an address", "", "king")
+		wantError(t, "a bad seat", err, svc.Invalid(
+			svc.FieldError{Field: "email", Code: "invalid_email", Message: "The e-mail address does not parse."},
+			svc.FieldError{Field: "role", Code: "unknown_value", Message: `Unknown role "king".`, Allowed: []string{"owner", "admin", "member", "viewer"}},
+		))
+
+		// Who may not seat anybody makes and renames nobody.
+		puts := len(c.store.Puts())
+		for _, actor := range []svc.Role{svc.RoleMember, svc.RoleViewer} {
+			_, err = put(actor, "bob@example.com", "Mallory", svc.RoleMember)
+			wantError(t, "a rename by a "+string(actor), err, adminOnly)
+			_, err = put(actor, "new@example.com", "New", svc.RoleViewer)
+			wantError(t, "a seat by a "+string(actor), err, adminOnly)
+		}
+		_, err = put(svc.RoleAdmin, "ada@example.com", "Mallory", svc.RoleMember)
+		wantError(t, "an admin demoting an owner", err, ownerOnly)
+		if got := len(c.store.Puts()); got != puts {
+			t.Errorf("%d writes for what was forbidden, want none", got-puts)
+		}
+		_, err = c.identity.KnownUser(t.Context(), "new@example.com")
+		wantError(t, "a person who was not seated", err, svc.NotFound("user"))
+	})
+}
+
+func TestUsersAndOrganizations(t *testing.T) {
+	withClients(t, Limits{}, func(t *testing.T, c *clients) {
+		ctx := t.Context()
+		nameless := c.user("Ada@Example.com", "")
+		wantEqual(t, "a new user", nameless, svc.User{ID: "usr_1", Email: "ada@example.com", Name: "ada@example.com"})
+		ada := c.user("ada@example.com", "Ada")
+		wantEqual(t, "the named user", ada, svc.User{ID: "usr_1", Email: "ada@example.com", Name: "Ada"})
+		known, err := c.identity.KnownUser(ctx, " ADA@example.com")
+		noError(t, err)
+		wantEqual(t, "the known user", known, ada)
+		_, err = c.identity.User(ctx, "Ada <ada@example.com>", "")
+		wantError(t, "a bad address", err, svc.Invalid(svc.FieldError{Field: "email", Code: "invalid_email", Message: "The e-mail address does not parse."}))
+
+		acme := c.organization("Ácme & Co", ada)
+		wantEqual(t, "the organization", acme, svc.Organization{ID: "org_1", Slug: "acme-co", Name: "Ácme & Co"})
+		_, err = c.identity.CreateOrganization(ctx, ada, svc.OrgSpec{Name: "Other", Slug: "acme-co"})
+		wantError(t, "a slug that is taken", err, svc.Errorf(svc.CodeConflict, `The slug "acme-co" is already used.`))
+		_, err = c.identity.CreateOrganization(ctx, ada, svc.OrgSpec{Name: "日本"})
+		wantError(t, "a name without a slug", err, svc.Invalid(svc.FieldError{Field: "slug", Code: "invalid_slug", Message: "The name yields no slug; give one."}))
+		_, err = c.identity.CreateOrganization(ctx, ada, svc.OrgSpec{})
+		wantError(t, "no name", err, svc.Invalid(svc.FieldError{Field: "name", Code: "required", Message: "The name must not be empty."}))
+		renamed, err := c.identity.RenameOrganization(ctx, "acme-co", "Acme")
+		noError(t, err)
+		got, err := c.identity.Organization(ctx, "acme-co")
+		noError(t, err)
+		wantEqual(t, "the renamed organization", []svc.Organization{renamed, got}, []svc.Organization{{ID: "org_1", Slug: "acme-co", Name: "Acme"}, {ID: "org_1", Slug: "acme-co", Name: "Acme"}})
+		_, err = c.identity.Organization(ctx, "nothing")
+		wantError(t, "no organization", err, svc.NotFound("organization"))
+	})
+}
+
+func TestTokens(t *testing.T) {
+	withClients(t, Limits{}, func(t *testing.T, c *clients) {
+		ctx := t.Context()
+		ada := c.user("ada@example.com", "Ada")
+		c.organization("Acme", ada)
+		mine, ours := svc.TokenOwner{User: ada}, svc.TokenOwner{User: ada, Org: "acme"}
+		now, ends := clock(), clock().Add(time.Hour)
+		personal, secret, err := c.identity.MintToken(ctx, mine, svc.TokenSpec{Name: "ci", Scopes: []svc.Scope{svc.ScopeRead}, ExpiresAt: &ends})
+		noError(t, err)
+		clear := secret.Reveal()
+		wantEqual(t, "the personal token", through[svc.Token](t, personal), svc.Token{
+			ID: "tok_1", Kind: svc.TokenPersonal, Name: "ci", Scopes: []svc.Scope{svc.ScopeRead}, User: &ada,
+			Last4: clear[len(clear)-4:], CreatedAt: now, ExpiresAt: &ends,
+		})
+		organizational, orgSecret := c.mint(ours, svc.Scopes()...)
+		wantEqual(t, "the organization token's kind and place", []any{organizational.Kind, organizational.Org}, []any{svc.TokenOrganization, "acme"})
+		session, sessionSecret, err := c.identity.OpenSession(ctx, ada, 12*time.Hour)
+		noError(t, err)
+		wantEqual(t, "the session's kind", session.Kind, svc.TokenConsole)
+		for prefix, secret := range map[string]string{"svc_pat_": clear, "svc_org_": orgSecret, "svc_con_": sessionSecret.Reveal()} {
+			if !svc.WellFormedSecret(secret) || secret[:len(prefix)] != prefix {
+				t.Errorf("a token is %q, want a well-formed %s", secret, prefix)
+			}
+			if _, err := c.authorize(secret, "acme"); err != nil {
+				t.Errorf("%s does not open the organization: %v", prefix, err)
+			}
+		}
+		ids := func(owner svc.TokenOwner) (ids []string) {
+			t.Helper()
+			tokens, err := c.identity.Tokens(ctx, owner)
+			noError(t, err)
+			for _, token := range tokens {
+				ids = append(ids, token.ID)
+			}
+			return ids
+		}
+		wantEqual(t, "the personal list", ids(mine), []string{"tok_1"})
+		wantEqual(t, "the organization's list", ids(ours), []string{"tok_2"})
+		wantError(t, "revoking another's", c.identity.RevokeToken(ctx, mine, "tok_2"), svc.NotFound("token"))
+		noError(t, c.identity.RevokeToken(ctx, ours, "tok_2"))
+		_, err = c.authorize(orgSecret, "acme")
+		wantError(t, "the revoked token", err, unknownToken())
+		wantError(t, "revoking it twice", c.identity.RevokeToken(ctx, ours, "tok_2"), svc.NotFound("token"))
+		wantEqual(t, "the organization's list", ids(ours), []string(nil))
+		time.Sleep(time.Hour)
+		wantEqual(t, "the personal list without the expired", ids(mine), []string(nil))
+		noError(t, c.identity.RevokeToken(ctx, mine, "tok_1"))
+
+		past := clock()
+		_, _, err = c.identity.MintToken(ctx, mine, svc.TokenSpec{Scopes: []svc.Scope{"all"}, ExpiresAt: &past})
+		wantError(t, "a bad token", err, svc.Invalid(
+			svc.FieldError{Field: "name", Code: "required", Message: "The name must not be empty."},
+			svc.FieldError{Field: "scopes", Code: "unknown_value", Message: `Unknown scope "all".`, Allowed: []string{"read", "write", "admin"}},
+			svc.FieldError{Field: "expiresAt", Code: "in_the_past", Message: "The token would have expired already."},
+		))
+		_, _, err = c.identity.MintToken(ctx, svc.TokenOwner{User: ada, Org: "nothing"}, svc.TokenSpec{Name: "ci", Scopes: svc.Scopes()})
+		wantError(t, "a token of no organization", err, svc.NotFound("organization"))
+	})
+}
+
+// TestAnInterruptedRevocation stops a revocation after its first step: the token
+// opens nothing, and the next attempt completes it.
+func TestAnInterruptedRevocation(t *testing.T) {
+	withClients(t, Limits{}, func(t *testing.T, c *clients) {
+		ada := c.user("ada@example.com", "Ada")
+		owner := svc.TokenOwner{User: ada}
+		c.organization("Acme", ada)
+		token, secret := c.mint(owner, svc.ScopeRead)
+		c.refuse = func(call *protos.Call) error {
+			if call.GetMethod() == "token.remove" {
+				return errAway
+			}
+			return nil
+		}
+		if err := c.identity.RevokeToken(t.Context(), owner, token.ID); err == nil {
+			t.Error("an interrupted revocation succeeds")
+		}
+		c.refuse = nil
+		_, err := c.authorize(secret, "acme")
+		wantError(t, "the token", err, unknownToken())
+		noError(t, c.identity.RevokeToken(t.Context(), owner, token.ID))
+		tokens, err := c.identity.Tokens(t.Context(), owner)
+		noError(t, err)
+		wantEqual(t, "the list", tokens, []svc.Token{})
+	})
+}
+
+// TestATokenThatWasListedOnlyCanBeRevoked stops a minting between its two steps.
+func TestATokenThatWasListedOnlyCanBeRevoked(t *testing.T) {
+	withClients(t, Limits{}, func(t *testing.T, c *clients) {
+		owner := svc.TokenOwner{User: c.user("ada@example.com", "Ada")}
+		c.refuse = func(call *protos.Call) error {
+			if call.GetKind() == kindToken {
+				return errAway
+			}
+			return nil
+		}
+		_, _, err := c.identity.MintToken(t.Context(), owner, svc.TokenSpec{Name: "ci", Scopes: svc.Scopes()})
+		if err == nil {
+			t.Error("an interrupted minting succeeds")
+		}
+		c.refuse = nil
+		tokens, err := c.identity.Tokens(t.Context(), owner)
+		noError(t, err)
+		if len(tokens) != 1 {
+			t.Fatalf("%d tokens are listed, want 1", len(tokens))
+		}
+		noError(t, c.identity.RevokeToken(t.Context(), owner, tokens[0].ID))
+	})
+}
+
+// TestEverythingSurvivesTheProcess reads all through a second node over the same store.
+func TestEverythingSurvivesTheProcess(t *testing.T) {
+	withClients(t, Limits{}, func(t *testing.T, c *clients) {
+		ada, bob := c.user("ada@example.com", "Ada"), c.user("bob@example.com", "Bob")
+		c.organization("Acme", ada)
+		c.seat(bob, svc.RoleAdmin)
+		noError(t, c.identity.RemoveMember(t.Context(), "acme", svc.RoleOwner, bob.Email))
+		token, secret := c.mint(svc.TokenOwner{User: ada}, svc.ScopeRead)
+		before, err := c.authorize(secret, "acme")
+		noError(t, err)
+		c.EvictAll()
+		synctest.Wait()
+		for _, kind := range []string{kindOrganization, kindUser, kindToken} {
+			if n := c.Resident(kind); n != 0 {
+				t.Errorf("%d activations of %s, want 0", n, kind)
+			}
+		}
+		after, err := c.authorize(secret, "acme")
+		noError(t, err)
+		wantEqual(t, "the grant", after, before)
+		wantEqual(t, "its token", after.Token, token)
+		// The first write of the new activation follows a deletion.
+		c.seat(bob, svc.RoleViewer)
+		c.EvictAll()
+		synctest.Wait()
+		members, err := c.identity.Members(t.Context(), "acme")
+		noError(t, err)
+		if len(members) != 2 {
+			t.Errorf("the members are %+v, want two", members)
+		}
+	})
+}
+
+func TestReplays(t *testing.T) {
+	withClients(t, Limits{}, func(t *testing.T, c *clients) {
+		body, other := [32]byte{1}, [32]byte{2}
+		underWay := svc.Errorf(svc.CodeConflict, "A request with this Idempotency-Key is still under way.")
+		begin := func(token, key string, body [32]byte, sealed []byte, want *svc.Error) {
+			t.Helper()
+			got, err := c.replays.Begin(t.Context(), token, key, body)
+			if want != nil || err != nil {
+				wantError(t, "begin", err, want)
+			}
+			wantEqual(t, "the answer", got, sealed)
+		}
+		begin("tok_1", "key", body, nil, nil)
+		begin("tok_1", "key", body, nil, underWay)
+		begin("tok_2", "key", body, nil, nil)
+		begin("tok_1", "another", body, nil, nil)
+		noError(t, c.replays.Finish(t.Context(), "tok_1", "key", body, []byte("sealed")))
+		noError(t, c.replays.Finish(t.Context(), "tok_2", "key", body, nil))
+		c.EvictAll()
+		synctest.Wait()
+		begin("tok_1", "key", body, []byte("sealed"), nil)
+		begin("tok_1", "key", other, nil, svc.Errorf(svc.CodeConflict, "The Idempotency-Key was used with another body."))
+		begin("tok_2", "key", other, nil, nil)
+		due, err := c.store.Due(t.Context(), clock().Add(replayTime), 10)
+		noError(t, err)
+		if len(due) != 1 || due[0].Identity != replayIdentity("tok_1", "key") || due[0].Name != "forget" {
+			t.Errorf("the wake-ups are %v, want one for the answer", due)
+		}
+		time.Sleep(replayTime)
+		begin("tok_1", "key", other, nil, nil)
+	})
+}

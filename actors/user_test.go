@@ -1,0 +1,63 @@
+package actors
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"svc"
+)
+
+func TestUserLife(t *testing.T) {
+	noUser := svc.NotFound("user")
+	nameless := svc.User{ID: "usr_1", Email: "ada@example.com"}
+	named := svc.User{ID: "usr_1", Email: "ada@example.com", Name: "ada@example.com"}
+	tok1, tok2 := testTokenRecord("tok_1", ada(), nil), testTokenRecord("tok_2", ada(), nil)
+	var steps []step
+	for method := range userHandlers() {
+		if method != "ensure" {
+			steps = append(steps, step{name: "before it exists", method: method, message: none{}, err: noUser})
+		}
+	}
+	steps = append(steps, []step{
+		{name: "make without a name", method: "ensure", message: ensureUser{nameless}, want: outcome{answer: named, writes: []write{{"user", "usr_1", named}}}},
+		{name: "is there", method: "ensure", message: ensureUser{svc.User{ID: "usr_9", Email: "ada@example.com"}}, want: outcome{answer: named}},
+		{
+			name: "take over a name", method: "ensure", message: ensureUser{svc.User{ID: "usr_9", Email: "ada@example.com", Name: "Ada"}},
+			want: outcome{answer: ada(), writes: []write{{"user", "usr_1", ada()}}},
+		},
+		{name: "the same name", method: "ensure", message: ensureUser{ada()}, want: outcome{answer: ada()}},
+		{name: "get", method: "get", message: none{}, want: outcome{answer: ada()}},
+		{name: "nowhere seated", method: "memberships", message: none{}, want: outcome{answer: []string(nil)}},
+		{name: "join", method: "join", message: joinOrganization{"b"}, want: outcome{answer: none{}, writes: []write{{"membership", "b", none{}}}}},
+		{name: "join twice", method: "join", message: joinOrganization{"b"}, want: outcome{answer: none{}}},
+		{name: "join another", method: "join", message: joinOrganization{"a"}, want: outcome{answer: none{}, writes: []write{{"membership", "a", none{}}}}},
+		{name: "seats by slug", method: "memberships", message: none{}, want: outcome{answer: []string{"a", "b"}}},
+		{name: "leave", method: "leave", message: joinOrganization{"b"}, want: outcome{answer: none{}, writes: []write{{"membership", "b", nil}}}},
+		{name: "leave twice", method: "leave", message: joinOrganization{"b"}, want: outcome{answer: none{}}},
+		{name: "what is left", method: "memberships", message: none{}, want: outcome{answer: []string{"a"}}},
+		{name: "add a token", method: "token.add", message: addToken{tok1}, want: outcome{answer: none{}, writes: []write{{"token", "tok_1", tok1}}}},
+		{name: "add another", method: "token.add", message: addToken{tok2}, want: outcome{answer: none{}, writes: []write{{"token", "tok_2", tok2}}}},
+		{name: "tokens, the newest first", method: "tokens", message: none{}, want: outcome{answer: []tokenRecord{tok2, tok1}}},
+		{name: "find", method: "token.find", message: findToken{"tok_2"}, want: outcome{answer: tok2}},
+		{name: "remove", method: "token.remove", message: findToken{"tok_2"}, want: outcome{answer: none{}, writes: []write{{"token", "tok_2", nil}}}},
+		{name: "remove twice", method: "token.remove", message: findToken{"tok_2"}, err: svc.NotFound("token")},
+		{name: "find no more", method: "token.find", message: findToken{"tok_2"}, err: svc.NotFound("token")},
+		{name: "unknown method", method: "nonsense", message: none{}, err: fmt.Errorf(`unknown method "nonsense"`)},
+	}...)
+	play(t, func() core { return &user{} }, true, steps)
+	for method := range userHandlers() {
+		if !slices.ContainsFunc(steps, func(s step) bool { return s.method == method && s.err == nil }) {
+			t.Errorf("no step has %s succeed", method)
+		}
+	}
+}
+
+func TestAPersonHasOneIdentity(t *testing.T) {
+	if a, b := userIdentity("Ada@Example.com "), userIdentity("ada@example.com"); a != b {
+		t.Errorf("two identities of one person: %s, %s", a, b)
+	}
+	if a, b := userIdentity("ada@example.com"), userIdentity("bob@example.com"); a == b || len(a) != 64 {
+		t.Errorf("identities of two people: %s, %s", a, b)
+	}
+}
