@@ -1,0 +1,138 @@
+package bare
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/goccy/go-json"
+	"github.com/julienschmidt/httprouter"
+
+	"svc/bench/harness"
+)
+
+// Handlers that can be measured: the body is read and dropped, decoded as one
+// event, or decoded as a batch.
+const (
+	Read   = "read"
+	Single = "single"
+	Batch  = "batch"
+)
+
+// event is the reference event as a bare handler decodes it.
+type event struct {
+	Name       string         `json:"name"`
+	DistinctID string         `json:"distinctId"`
+	SessionID  string         `json:"sessionId"`
+	Ts         string         `json:"ts"`
+	ID         string         `json:"id"`
+	Context    surroundings   `json:"context"`
+	Properties map[string]any `json:"properties"`
+}
+
+type surroundings struct {
+	URL      string `json:"url"`
+	Path     string `json:"path"`
+	Title    string `json:"title"`
+	Referrer string `json:"referrer"`
+	Locale   string `json:"locale"`
+	Screen   struct {
+		Width  float64 `json:"width"`
+		Height float64 `json:"height"`
+	} `json:"screen"`
+	UTM struct {
+		Source   string `json:"source"`
+		Medium   string `json:"medium"`
+		Campaign string `json:"campaign"`
+	} `json:"utm"`
+}
+
+// bodyBytes bounds a body.
+const bodyBytes = 1 << 20
+
+// serve is the child's life: a handler on an address, until it is killed.
+func serve(role, address string) error {
+	router := httprouter.New()
+	handler, err := handlerOf(role)
+	if err != nil {
+		return err
+	}
+	router.POST("/api/v1/events", handler)
+	router.POST("/api/v1/batch", handler)
+	server := &http.Server{Addr: address, Handler: router, ReadHeaderTimeout: 10 * time.Second}
+	return server.ListenAndServe()
+}
+
+func handlerOf(role string) (httprouter.Handle, error) {
+	decode := map[string]func([]byte) (int, error){
+		Read: func([]byte) (int, error) { return 1, nil },
+		Single: func(body []byte) (int, error) {
+			var e event
+			return 1, json.Unmarshal(body, &e)
+		},
+		Batch: func(body []byte) (int, error) {
+			var envelope struct {
+				Items []event `json:"items"`
+			}
+			err := json.Unmarshal(body, &envelope)
+			return len(envelope.Items), err
+		},
+	}[role]
+	if decode == nil {
+		return nil, fmt.Errorf("there is no bare handler %q", role)
+	}
+	pool := &sync.Pool{New: func() any { return new(bytes.Buffer) }}
+	return func(w http.ResponseWriter, r *http.Request, _ httprouter.Params) {
+		body := pool.Get().(*bytes.Buffer)
+		defer pool.Put(body)
+		body.Reset()
+		if _, err := body.ReadFrom(io.LimitReader(r.Body, bodyBytes)); err != nil {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		if n, err := decode(body.Bytes()); err != nil || n == 0 {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		w.WriteHeader(http.StatusAccepted)
+	}, nil
+}
+
+// HTTP measures a bare handler under a load; the load's address is filled here.
+func HTTP(ctx context.Context, role string, cpu int, dir string, load harness.Load) (harness.Measurement, error) {
+	address, err := harness.FreeAddress(ctx)
+	if err != nil {
+		return harness.Measurement{}, err
+	}
+	process, err := startChild(role, address, cpu, dir)
+	if err != nil {
+		return harness.Measurement{}, err
+	}
+	defer process.Kill()
+	err = harness.Poll(ctx, "the bare handler", 10*time.Second, 5*time.Millisecond, func(ctx context.Context) (bool, string) {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+		if err != nil {
+			return false, err.Error()
+		}
+		return conn.Close() == nil, ""
+	})
+	if err != nil {
+		return harness.Measurement{}, err
+	}
+	meter, err := harness.StartMeter(process.PID())
+	if err != nil {
+		return harness.Measurement{}, err
+	}
+	load.Address, load.Key = address, "none"
+	outcome := load.Run(ctx)
+	usage, err := meter.Read()
+	if err != nil {
+		return harness.Measurement{}, err
+	}
+	return outcome.Fill("http "+role, harness.KindLimit, usage), nil
+}

@@ -1,0 +1,7 @@
+// Package harness is what the programs of bench share: it starts, kills and
+// measures a server process, renders the reference event, drives load in closed
+// and open loops, reads the management API back, and writes results as JSON.
+//
+// It knows the server by its wire only: environment variables, HTTP and
+// Prometheus text. Everything binds 127.0.0.1 and every wait has a deadline.
+package harness

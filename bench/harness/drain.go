@@ -1,0 +1,86 @@
+package harness
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// Names of the server's figures that the harness watches.
+const (
+	MetricAccepted   = "svc_ingest_accepted_total"
+	MetricStored     = "svc_sink_rows_total"
+	MetricDuplicates = "svc_intake_duplicates_total"
+	MetricBlocks     = "svc_sink_blocks_total"
+)
+
+// Lag is how many accepted events are not stored yet, by the figures of one
+// life of the server.
+func (m Metrics) Lag() int64 {
+	return int64(m[MetricAccepted]) - int64(m[MetricStored]) - int64(m[MetricDuplicates])
+}
+
+// AwaitDrained waits until everything that this life of the server accepted is
+// stored. It holds only where that life began without a backlog.
+func (s *Server) AwaitDrained(ctx context.Context, limit time.Duration) error {
+	return Poll(ctx, "an empty backlog", limit, 50*time.Millisecond, func(ctx context.Context) (bool, string) {
+		metrics, err := s.Scrape(ctx)
+		if err != nil {
+			return false, err.Error()
+		}
+		return metrics.Lag() <= 0, strconv.FormatInt(metrics.Lag(), 10) + " events"
+	})
+}
+
+// MarkerName is the name of barrier events.
+const MarkerName = "bench_marker"
+
+// MarkerVisitors is how many visitors the markers have, the same for every
+// barrier. So many leave one of 16 partitions out with a probability below 10⁻¹².
+const MarkerVisitors = 500
+
+// Barrier sends markers into every partition and waits until all are stored.
+// Partitions are stored in order, so that everything acknowledged before is
+// stored then, whichever life of the server accepted it. number makes the
+// markers of one data directory distinct.
+func (s *Server) Barrier(ctx context.Context, number int, limit time.Duration) error {
+	before, err := s.NameCount(ctx, "production", MarkerName)
+	if err != nil {
+		return err
+	}
+	type marker struct {
+		Type       string `json:"type"`
+		ID         string `json:"id"`
+		Name       string `json:"name"`
+		DistinctID string `json:"distinctId"`
+	}
+	items := make([]marker, MarkerVisitors)
+	for n := range items {
+		id := fmt.Sprintf("marker-%d-%d", number, n)
+		items[n] = marker{Type: "event", ID: id, Name: MarkerName, DistinctID: fmt.Sprintf("marker-%d", n)}
+	}
+	body, err := json.Marshal(map[string]any{"items": items})
+	if err != nil {
+		return fmt.Errorf("encoding markers: %w", err)
+	}
+	conn := NewConn(s.Address, "/api/v1/batch", s.Keys["production"].Secret, UserAgents()[0])
+	defer conn.Close()
+	reply, err := conn.Post(body)
+	if err != nil {
+		return fmt.Errorf("sending markers: %w", err)
+	}
+	if reply.Status != http.StatusAccepted {
+		return fmt.Errorf("sending markers: %w", errors.New(string(reply.Body)))
+	}
+	return Poll(ctx, "the markers", limit, 100*time.Millisecond, func(ctx context.Context) (bool, string) {
+		count, err := s.NameCount(ctx, "production", MarkerName)
+		if err != nil {
+			return false, err.Error()
+		}
+		return count >= before+MarkerVisitors, fmt.Sprintf("%d of %d", count-before, MarkerVisitors)
+	})
+}

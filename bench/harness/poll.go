@@ -1,0 +1,27 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Poll calls check every interval until it is true. It fails at the deadline
+// with what was awaited and what check last said.
+func Poll(ctx context.Context, what string, limit, interval time.Duration, check func(context.Context) (done bool, seen string)) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not within %s", limit))
+	defer cancel()
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		done, seen := check(ctx)
+		if done {
+			return nil
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for %s: %w; last seen: %s", what, context.Cause(ctx), seen)
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Process is a child of the benchmark. It dies with its parent.
+type Process struct {
+	cmd    *exec.Cmd
+	exited chan struct{}
+	log    *os.File
+	once   sync.Once
+}
+
+// Unpinned is the processor of a process that may run anywhere.
+const Unpinned = -1
+
+// StartProcess starts a program on a processor or anywhere. What it prints goes
+// to the end of a file.
+func StartProcess(cpu int, environment []string, logFile, program string, args ...string) (*Process, error) {
+	log, err := os.OpenFile(logFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("opening the log: %w", err)
+	}
+	if cpu != Unpinned {
+		args = append([]string{"-c", strconv.Itoa(cpu), program}, args...)
+		program = "taskset"
+	} else if online := onlineCPUs(); online != "" {
+		args = append([]string{"-c", online, program}, args...)
+		program = "taskset"
+	}
+	cmd := exec.Command(program, args...)
+	cmd.Env = append(os.Environ(), environment...)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	p := &Process{cmd: cmd, exited: make(chan struct{}), log: log}
+	if err := cmd.Start(); err != nil {
+		return nil, errors.Join(fmt.Errorf("starting %s: %w", program, err), log.Close())
+	}
+	go func() {
+		_ = cmd.Wait() // how it ended is seen by what it left undone
+		close(p.exited)
+	}()
+	return p, nil
+}
+
+// onlineCPUs undoes the generator's own pinning for a child.
+func onlineCPUs() string {
+	text, err := os.ReadFile("/sys/devices/system/cpu/online")
+	if err != nil {
+		return ""
+	}
+	return string(text[:max(0, len(text)-1)])
+}
+
+// PID returns the number of the process; taskset replaces itself by the program.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Exited is closed once the process has ended.
+func (p *Process) Exited() <-chan struct{} { return p.exited }
+
+// Kill ends the process at once, as kill -9 does, and waits for its end.
+func (p *Process) Kill() {
+	_ = p.cmd.Process.Kill() // it may have ended already
+	p.reap()
+}
+
+// Stop asks the process to end and kills it where it has not within limit.
+func (p *Process) Stop(limit time.Duration) error {
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended already
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-p.exited:
+		p.reap()
+		return nil
+	case <-timer.C:
+		p.Kill()
+		return fmt.Errorf("stopping: still running after %s, killed", limit)
+	}
+}
+
+// Pause freezes the process until Resume.
+func (p *Process) Pause() error { return p.cmd.Process.Signal(syscall.SIGSTOP) }
+
+// Resume lets a frozen process go on.
+func (p *Process) Resume() error { return p.cmd.Process.Signal(syscall.SIGCONT) }
+
+func (p *Process) reap() {
+	<-p.exited
+	p.once.Do(func() { _ = p.log.Close() })
+}
+
+// FreeAddress returns an address of loopback that nobody listens on.
+func FreeAddress(ctx context.Context) (string, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("finding a free port: %w", err)
+	}
+	return listener.Addr().String(), listener.Close()
+}

@@ -1,0 +1,242 @@
+// Command query loads events of the last month and measures the reads of the
+// dashboards: cold, which is the first one after a restart, and warm.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net/url"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"svc/bench/harness"
+)
+
+// options are the flags.
+type options struct {
+	binary  string
+	results string
+	events  int
+	days    int
+	warm    int
+	pin     bool
+	limit   time.Duration
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := start(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "query:", err)
+		stop()
+		os.Exit(1) //nolint:gocritic // stop was called
+	}
+}
+
+// start reads the flags and measures.
+func start(ctx context.Context) (err error) {
+	var o options
+	flag.StringVar(&o.binary, "server", "bin/svc", "the server's program")
+	flag.StringVar(&o.results, "results", "bench/results", "folder of results")
+	flag.IntVar(&o.events, "events", 200_000, "events to load; 10000000 by hand")
+	flag.IntVar(&o.days, "days", 29, "days that the events are spread over")
+	flag.IntVar(&o.warm, "warm", 30, "warm runs of each read")
+	flag.BoolVar(&o.pin, "pin", false, "server on processor 1, generator on processor 0")
+	flag.DurationVar(&o.limit, "limit", 30*time.Minute, "the run ends with an error after this time")
+	flag.Parse()
+	if o.pin {
+		if err := harness.PinSelf(harness.GeneratorCPU); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, o.limit, fmt.Errorf("the run took longer than %s", o.limit))
+	defer cancel()
+	dir, err := os.MkdirTemp("", "svc-query-")
+	if err != nil {
+		return fmt.Errorf("making a directory: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	return measure(ctx, &o, dir)
+}
+
+// bench is one server under measurement.
+type bench struct {
+	*options
+	server *harness.Server
+	result *harness.Result
+}
+
+func measure(ctx context.Context, o *options, dir string) error {
+	b := &bench{options: o, result: harness.NewResult(ctx, "query", o.binary, o.pin)}
+	b.result.Bottleneck = "one thread of the engine per read; one reader at a time"
+	cpu := harness.Unpinned
+	if o.pin {
+		cpu = harness.ServerCPU
+	}
+	var err error
+	if b.server, err = harness.NewServer(ctx, harness.Settings{Binary: o.binary, Dir: dir, Sync: "os", CPU: cpu}); err != nil {
+		return err
+	}
+	defer b.server.Kill()
+	if err := b.load(ctx); err != nil {
+		return err
+	}
+	if err := b.reads(ctx); err != nil {
+		return err
+	}
+	b.ratios()
+	name, err := b.result.Write(o.results)
+	if err != nil {
+		return err
+	}
+	fmt.Println("written:", name)
+	return errors.Join(b.server.Stop(), b.violated())
+}
+
+// violated is the error of a result with violations.
+func (b *bench) violated() error {
+	var err error
+	for _, violation := range b.result.Violations {
+		err = errors.Join(err, errors.New(violation))
+	}
+	return err
+}
+
+const (
+	connections = 8
+	batchSize   = 500
+	// loadTime bounds the sending and, again, the wait for the backlog.
+	loadTime = 20 * time.Minute
+)
+
+// load sends the events in the order of their time and waits until all are
+// counted.
+func (b *bench) load(ctx context.Context) error {
+	if _, err := b.server.Open(ctx); err != nil {
+		return err
+	}
+	began := time.Now().AddDate(0, 0, -b.days)
+	step := float64(time.Since(began)-time.Minute) * connections / float64(b.events)
+	meter, err := harness.StartMeter(b.server.PID())
+	if err != nil {
+		return err
+	}
+	outcome := harness.Load{
+		Address: b.server.Address, Path: "/api/v1/batch", Key: b.server.Keys["production"].Secret,
+		Connections: connections, Batch: batchSize, Events: b.events, Duration: loadTime, Seed: 1,
+		Time: func(sent int) time.Time { return began.Add(time.Duration(step * float64(sent))) },
+	}.Run(ctx)
+	if err := b.server.AwaitDrained(ctx, loadTime); err != nil {
+		return err
+	}
+	usage, err := meter.Read()
+	if err != nil {
+		return err
+	}
+	if outcome.Failures > 0 {
+		return fmt.Errorf("loading: %d requests failed, the first: %s", outcome.Failures, outcome.FirstFailure)
+	}
+	row := outcome.Fill("load", harness.KindService, usage)
+	row.Extra = map[string]float64{"storedPerSecond": float64(outcome.Events) / usage.Elapsed.Seconds()}
+	b.add(row)
+	headline, err := b.server.Overview(ctx, "production", "30d")
+	if err != nil {
+		return err
+	}
+	if headline.Pageviews != uint64(b.events) {
+		b.result.Violations = append(b.result.Violations, fmt.Sprintf("%d events were sent, the overview counts %d page views", b.events, headline.Pageviews))
+	}
+	return nil
+}
+
+func (b *bench) add(row harness.Measurement) {
+	b.result.Rows = append(b.result.Rows, row)
+	fmt.Print(harness.Line(&row))
+}
+
+// read is one read of a dashboard.
+type read struct {
+	name  string
+	path  string
+	query url.Values
+}
+
+// readsOf lists the reads: from aggregates where nothing is filtered, from rows
+// where something is.
+func readsOf() []read {
+	const overview, timeseries, names, feed = "/analytics/overview", "/analytics/timeseries", "/events/names", "/events"
+	month := func(more ...string) url.Values {
+		query := url.Values{"env": {"production"}, "range": {"30d"}}
+		for n := 0; n+1 < len(more); n += 2 {
+			query.Add(more[n], more[n+1])
+		}
+		return query
+	}
+	page := func(more ...string) url.Values {
+		query := month(more...)
+		query.Del("range")
+		query.Set("limit", "50")
+		return query
+	}
+	return []read{
+		{"overview 30d", overview, month()},
+		{"overview 24h", overview, url.Values{"env": {"production"}, "range": {"24h"}}},
+		{"overview 30d, one path", overview, month("filter", "path:/products/item-42")},
+		{"overview 30d, one browser", overview, month("filter", "browser:Firefox")},
+		{"timeseries 30d, visitors by day", timeseries, month("metric", "visitors", "interval", "day")},
+		{"timeseries 30d, page views by hour", timeseries, month("metric", "pageviews", "interval", "hour")},
+		{"timeseries 30d, visitors by day, one path", timeseries, month("metric", "visitors", "interval", "day", "filter", "path:/products/item-42")},
+		{"names 30d", names, month()},
+		{"names 30d, one path", names, month("filter", "path:/products/item-42")},
+		{"feed", feed, page()},
+		{"feed, one name", feed, page("name", "$pageview")},
+		{"feed, one visitor searched", feed, page("search", "user-00001234")},
+		{"feed, one unknown id", feed, page("id", "00000000-0000-4000-8000-000000000000")},
+	}
+}
+
+// reads measures every read: once after a restart, then warm.
+func (b *bench) reads(ctx context.Context) error {
+	if err := b.server.Stop(); err != nil {
+		return err
+	}
+	took, err := b.server.Open(ctx)
+	if err != nil {
+		return err
+	}
+	b.add(harness.Measurement{Name: "restart to ready", Kind: harness.KindService, Extra: map[string]float64{"ms": float64(took.Milliseconds()), "events": float64(b.events)}})
+	for _, read := range readsOf() {
+		var cold, warm harness.Latency
+		for n := range 1 + b.warm {
+			began := time.Now()
+			if err := b.server.Read(ctx, read.path, read.query, nil); err != nil {
+				return fmt.Errorf("%s: %w", read.name, err)
+			}
+			if n == 0 {
+				cold.Record(time.Since(began))
+			} else {
+				warm.Record(time.Since(began))
+			}
+		}
+		spread := warm.Spread()
+		b.add(harness.Measurement{Name: read.name, Kind: harness.KindService, Latency: &spread, Extra: map[string]float64{"coldMs": cold.Spread().Max}})
+	}
+	rss, anonymous, err := harness.ProcessRSS(b.server.PID())
+	if err != nil {
+		return err
+	}
+	b.add(harness.Measurement{Name: "after the reads", Kind: harness.KindService, RSSBytes: rss, Extra: map[string]float64{"anonymousMiB": float64(anonymous >> 20)}})
+	return nil
+}
+
+// ratios compares unfiltered reads with the goal of dashboards.
+func (b *bench) ratios() {
+	for _, name := range []string{"overview 30d", "timeseries 30d, visitors by day"} {
+		p99 := b.result.Median(name, func(m *harness.Measurement) float64 { return m.Latency.P99 })
+		b.result.Ratios = append(b.result.Ratios, harness.AtMost("G19", fmt.Sprintf("%s on %d events, p99 ms", name, b.events), p99, 50))
+	}
+}
