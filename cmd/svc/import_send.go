@@ -10,7 +10,9 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"strconv"
+	"sync"
 	"time"
 
 	"svc"
@@ -39,16 +41,19 @@ type ingestClient struct {
 	key     svc.Secret
 	http    *http.Client
 	notices notices
+
+	lock    sync.Mutex
+	noticed time.Time // when a person was last told of a failure
 }
 
-func newIngestClient(url string, key svc.Secret, notices notices) *ingestClient {
+func newIngestClient(server string, key svc.Secret, notices notices) *ingestClient {
 	transport := &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
 		MaxIdleConnsPerHost: importSenders,
 		IdleConnTimeout:     importPatience,
 	}
 	return &ingestClient{
-		url: url + "/api/v1/batch", key: key, notices: notices,
+		url: server + "/api/v1/batch", key: key, notices: notices,
 		http: &http.Client{Transport: transport, Timeout: importRequestTime},
 	}
 }
@@ -89,7 +94,7 @@ func (c *ingestClient) send(ctx context.Context, batch *importBatch, totals *imp
 			return err
 		}
 		wait := min(max(again, pause+rand.N(pause)), longestPause)
-		c.notices.notice(fmt.Sprintf("%v; trying again in %s", err, wait.Round(10*time.Millisecond)))
+		c.complain(err, deadline)
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
@@ -97,6 +102,18 @@ func (c *ingestClient) send(ctx context.Context, batch *importBatch, totals *imp
 		}
 		pause *= 2
 	}
+}
+
+// complain tells of a failure that is retried. All senders meet the same one, so
+// one sentence a second will do.
+func (c *ingestClient) complain(err error, deadline time.Time) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	if time.Since(c.noticed) < time.Second {
+		return
+	}
+	c.noticed = time.Now()
+	c.notices.notice(fmt.Sprintf("%v; trying for another %s", err, time.Until(deadline).Round(time.Second)))
 }
 
 // noRetry says that another attempt would meet the same refusal.
@@ -115,7 +132,10 @@ func (c *ingestClient) post(ctx context.Context, body []byte) (answer ingestAnsw
 	request.Header.Set("Content-Encoding", "gzip")
 	response, err := c.http.Do(request)
 	if err != nil {
-		return answer, 0, fmt.Errorf("the server does not answer: %w", err)
+		if wrapped, ok := errors.AsType[*url.Error](err); ok {
+			err = wrapped.Err // it repeats method and address
+		}
+		return answer, 0, fmt.Errorf("%s does not answer: %w", request.URL.Host, err)
 	}
 	defer response.Body.Close()
 	content, err := io.ReadAll(io.LimitReader(response.Body, maxAnswerBytes))

@@ -197,14 +197,16 @@ const placeCache = 4096
 
 func (n *node) wireActors(context.Context) (err error) {
 	n.ownership, n.collectors = &actors.Ownership{}, actors.NewCollectors()
+	watchers, digests := &actors.Watchers{}, &actors.Digests{Logger: n.logger}
 	n.sink = actors.NewSink(actors.SinkConfig{
 		Store: blockStore{n.db}, Log: n.consumer, Interval: n.config.FlushInterval, MaxRows: maxBlockRows, Now: n.now,
 		NewBlockID: n.newBlockID, Metrics: actors.NewSinkMetrics(n.registry), Logger: n.logger,
+		Watchers: watchers, Digests: digests,
 	})
 	limits := actors.Limits{Default: n.config.RateLimit, Query: min(n.config.RateLimit, svc.QueryPerMinute)}
 	n.cluster, err = cluster.New(cluster.Config{
 		Kinds: actors.Kinds(actors.Deps{
-			Store: n.db, Collectors: n.collectors, Sink: n.sink, Limits: limits, Now: n.now, Logger: n.logger,
+			Store: n.db, Collectors: n.collectors, Sink: n.sink, Visits: n.db, Watchers: watchers, Limits: limits, Now: n.now, Logger: n.logger,
 			Intake:  actors.NewIntakeMetrics(n.registry),
 			Locator: func() actors.Locator { return located{geo.NewCache(n.places, placeCache)} },
 		}),
@@ -213,6 +215,7 @@ func (n *node) wireActors(context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	digests.Actors = n.cluster
 	n.stream = actors.NewStream(actors.StreamConfig{
 		Partitions: n.config.Partitions, Ownership: n.ownership, Actors: n.cluster, Sink: n.sink, Log: n.consumer,
 		History: history{n.db}, Evict: n.cluster.Evict, Now: n.now, Logger: n.logger,
@@ -257,7 +260,7 @@ func (n *node) concurrentQueries() int {
 func (n *node) routes() []http.Route {
 	ports := api.Ports{
 		Organizations: n.identity, Members: n.identity, Tokens: n.identity, Apps: n.apps, Keys: n.apps,
-		Analytics: analytics{n.db}, Presence: presence{n.db, n.now}, Events: events{n.db},
+		Analytics: analytics{n.db}, Presence: &actors.Presence{Actors: n.cluster}, Events: events{n.db},
 		Limits: api.Limits{
 			PerMinute: n.config.RateLimit, AnalyticsPerMinute: min(n.config.RateLimit, svc.QueryPerMinute), ConcurrentQueries: n.concurrentQueries(),
 		},

@@ -90,16 +90,6 @@ func (a analytics) Timeseries(ctx context.Context, scope svc.AnalyticsScope, met
 	return a.db.Timeseries(ctx, scope, metric, interval, nil)
 }
 
-// presence is http's view of who is there now.
-type presence struct {
-	db  *clickhouse.DB
-	now func() time.Time
-}
-
-func (p presence) Live(ctx context.Context, env svc.Environment) (svc.Live, error) {
-	return p.db.Live(ctx, env, p.now())
-}
-
 // events is http's view of the feed.
 type events struct{ *clickhouse.DB }
 

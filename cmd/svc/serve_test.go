@@ -280,3 +280,34 @@ func TestASecondProcessIsToldWhoHoldsTheData(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestTheLiveViewFollowsTheStream asks for the live view before and while events
+// come in, and after a restart.
+func TestTheLiveViewFollowsTheStream(t *testing.T) {
+	dir := t.TempDir()
+	s := startServer(t, dir, nil)
+	want := func(s *server, visitors, pageviews, top float64) {
+		t.Helper()
+		eventually(t, fmt.Sprintf("the live view shows %v visitors", visitors), func() error {
+			live := s.get(appPath + "/analytics/live")
+			pages := live["pages"].([]any)
+			if live["visitors"] != visitors || live["pageviews"] != pageviews || visitors > 0 && pages[0].(map[string]any)["visitors"] != top {
+				return fmt.Errorf("%v", live)
+			}
+			return nil
+		})
+	}
+	want(s, 0, 0, 0)
+	for n := range 30 {
+		s.send(item(fmt.Sprintf("live-%d", n), fmt.Sprintf("visitor-%d", n%10), fmt.Sprintf("/%d", n%2), time.Now()))
+	}
+	want(s, 10, 30, 5)
+	s.send(item("old", "somebody", "/", time.Now().Add(-time.Hour)))
+	s.settled()
+	want(s, 10, 30, 5)
+	s.stopped()
+	again := startServer(t, dir, nil)
+	want(again, 10, 30, 5)
+	again.send(item("new", "newcomer", "/1", time.Now()))
+	want(again, 11, 31, 6)
+}

@@ -33,6 +33,8 @@ type intakeRequest struct {
 	campaign  protos.Campaign
 	userAgent string
 	remoteIP  string
+	screenRaw []byte
+	screen    string
 
 	accepted int
 	rejected []svc.Rejection

@@ -5,13 +5,14 @@ import (
 	"encoding/base32"
 	"encoding/binary"
 	stdjson "encoding/json"
+	"errors"
 	"math"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
-	"github.com/goccy/go-json"
+	"github.com/segmentio/encoding/json"
 	"github.com/zeebo/xxh3"
 
 	"svc"
@@ -31,10 +32,10 @@ const (
 
 // envelope is the body of a batch.
 type envelope struct {
-	SentAt   string       `json:"sentAt" doc:"When the client sent the request, to correct its clock."`
-	WriteKey string       `json:"writeKey"`
-	Context  *itemContext `json:"context"`
-	Items    []item       `json:"items"`
+	SentAt   string      `json:"sentAt" doc:"When the client sent the request, to correct its clock."`
+	WriteKey string      `json:"writeKey"`
+	Context  itemContext `json:"context"`
+	Items    []item      `json:"items"`
 }
 
 // item is what a client sends for one event; unknown fields are ignored.
@@ -57,7 +58,7 @@ type item struct {
 	Currency    string             `json:"currency"`
 	Release     string             `json:"release"`
 	EngagedMs   int64              `json:"engagedMs" doc:"Milliseconds of attention since the last event of the session."`
-	Context     *itemContext       `json:"context"`
+	Context     itemContext        `json:"context"`
 	SentAt      string             `json:"sentAt"`
 	WriteKey    string             `json:"writeKey"`
 
@@ -71,8 +72,8 @@ type itemContext struct {
 	Locale    string             `json:"locale"`
 	Screen    stdjson.RawMessage `json:"screen"`
 	Library   stdjson.RawMessage `json:"library"`
-	Campaign  *campaign          `json:"campaign"`
-	UTM       *campaign          `json:"utm"`
+	Campaign  campaign           `json:"campaign"`
+	UTM       campaign           `json:"utm"`
 	URL       string             `json:"url"`
 	Path      string             `json:"path"`
 	Referrer  string             `json:"referrer"`
@@ -100,14 +101,14 @@ func (i *intakeRequest) decode(kind itemKind) error {
 	case !utf8.Valid(body):
 		return svc.Invalid(svc.FieldError{Code: "invalid_utf8", Message: "The body is not valid UTF-8."})
 	case body[0] == '[':
-		err = json.Unmarshal(body, &i.items)
+		err = parse(body, &i.items)
 	case kind == itemAny:
 		i.envelope.Items = i.items
-		err = json.Unmarshal(body, &i.envelope)
+		err = parse(body, &i.envelope)
 		i.items, i.envelope.Items = i.envelope.Items, nil
 	default:
 		i.items = append(i.items, item{})
-		err = json.Unmarshal(body, &i.items[0])
+		err = parse(body, &i.items[0])
 		i.envelope.SentAt, i.envelope.WriteKey = i.items[0].SentAt, i.items[0].WriteKey
 	}
 	if err != nil {
@@ -122,6 +123,18 @@ func (i *intakeRequest) decode(kind itemKind) error {
 	return nil
 }
 
+// parse decodes a whole JSON text. The strings of the result are parts of the
+// text itself, so they live as long as the request's buffers: whatever outlives
+// the request is copied (events are, when they are encoded). Names of fields are
+// matched exactly.
+func parse(text []byte, into any) error {
+	rest, err := json.Parse(text, into, json.ZeroCopy|json.DontMatchCaseInsensitiveStructFields)
+	if err == nil && len(bytes.TrimLeft(rest, " \t\r\n")) > 0 {
+		return errors.New("text follows the JSON")
+	}
+	return err
+}
+
 // decodeApart reads a body of which some item has a wrong type: the other items
 // are none the worse for it.
 func (i *intakeRequest) decodeApart(body []byte, kind itemKind) error {
@@ -134,7 +147,7 @@ func (i *intakeRequest) decodeApart(body []byte, kind itemKind) error {
 		var apart struct {
 			SentAt   string               `json:"sentAt"`
 			WriteKey string               `json:"writeKey"`
-			Context  *itemContext         `json:"context"`
+			Context  itemContext          `json:"context"`
 			Items    []stdjson.RawMessage `json:"items"`
 		}
 		if err := stdjson.Unmarshal(body, &apart); err != nil {
@@ -251,10 +264,7 @@ func (i *intakeRequest) identify(event *protos.Event, it *item) {
 // place fills which page it is about.
 func (i *intakeRequest) place(event *protos.Event, it *item) {
 	event.Url, event.Path, event.Referrer, event.Title = it.URL, it.Path, it.Referrer, it.Title
-	for _, context := range [...]*itemContext{it.Context, i.envelope.Context} {
-		if context == nil {
-			continue
-		}
+	for _, context := range [...]*itemContext{&it.Context, &i.envelope.Context} {
 		event.Url = firstOf(event.Url, context.URL)
 		event.Path = firstOf(event.Path, context.Path)
 		event.Referrer = firstOf(event.Referrer, context.Referrer)
@@ -268,15 +278,12 @@ func (i *intakeRequest) place(event *protos.Event, it *item) {
 // contextualise fills what surrounds it. The address and the user agent in the
 // context count for secret keys only.
 func (i *intakeRequest) contextualise(event *protos.Event, it *item) {
-	for _, context := range [...]*itemContext{it.Context, i.envelope.Context} {
-		if context == nil {
-			continue
-		}
+	for _, context := range [...]*itemContext{&it.Context, &i.envelope.Context} {
 		event.Locale = firstOf(event.Locale, context.Locale)
-		event.Screen = firstOf(event.Screen, screenOf(context.Screen))
+		event.Screen = firstOf(event.Screen, i.screenOf(context.Screen))
 		event.Library = firstOf(event.Library, libraryOf(context.Library))
-		for _, stated := range [...]*campaign{context.Campaign, context.UTM} {
-			if stated != nil && event.Campaign == nil {
+		for _, stated := range [...]*campaign{&context.Campaign, &context.UTM} {
+			if *stated != (campaign{}) && event.Campaign == nil {
 				i.campaign = protos.Campaign{Source: stated.Source, Medium: stated.Medium, Name: firstOf(stated.Name, stated.Campaign), Term: stated.Term, Content: stated.Content} //nolint:govet // the message is rebuilt in place and never shared
 				event.Campaign = &i.campaign
 			}
@@ -285,10 +292,8 @@ func (i *intakeRequest) contextualise(event *protos.Event, it *item) {
 	if i.collector.Kind != svc.KeySecret {
 		return
 	}
-	for _, context := range [...]*itemContext{i.envelope.Context, it.Context} {
-		if context != nil {
-			event.Ip, event.UserAgent = firstOf(context.IP, event.Ip), firstOf(context.UserAgent, event.UserAgent)
-		}
+	for _, context := range [...]*itemContext{&i.envelope.Context, &it.Context} {
+		event.Ip, event.UserAgent = firstOf(context.IP, event.Ip), firstOf(context.UserAgent, event.UserAgent)
 	}
 }
 
@@ -299,13 +304,27 @@ func firstOf(a, b string) string {
 	return b
 }
 
-// screenOf reads a screen as text or as {width, height}.
-func screenOf(raw stdjson.RawMessage) string {
+// screenOf reads a screen as text or as {width, height}. The items of a request
+// mostly come from one screen, so the last one is remembered.
+func (i *intakeRequest) screenOf(raw stdjson.RawMessage) string {
 	if len(raw) == 0 {
 		return ""
 	}
-	var size struct{ Width, Height float64 }
-	if raw[0] == '{' && json.Unmarshal(raw, &size) == nil && size.Width > 0 && size.Width < 1e6 && size.Height > 0 && size.Height < 1e6 {
+	if !bytes.Equal(raw, i.screenRaw) {
+		i.screenRaw, i.screen = append(i.screenRaw[:0], raw...), strings.Clone(screenText(raw))
+	}
+	return i.screen
+}
+
+// maxScreen is the longest side of a screen that is believed, in pixels.
+const maxScreen = 1_000_000
+
+func screenText(raw stdjson.RawMessage) string {
+	var size struct {
+		Width  float64 `json:"width"`
+		Height float64 `json:"height"`
+	}
+	if raw[0] == '{' && parse(raw, &size) == nil && size.Width > 0 && size.Width < maxScreen && size.Height > 0 && size.Height < maxScreen {
 		return strconv.Itoa(int(size.Width)) + "x" + strconv.Itoa(int(size.Height))
 	}
 	return textOf(raw)
@@ -316,8 +335,11 @@ func libraryOf(raw stdjson.RawMessage) string {
 	if len(raw) == 0 {
 		return ""
 	}
-	var library struct{ Name, Version string }
-	if raw[0] == '{' && json.Unmarshal(raw, &library) == nil {
+	var library struct {
+		Name    string `json:"name"`
+		Version string `json:"version"`
+	}
+	if raw[0] == '{' && parse(raw, &library) == nil {
 		return strings.TrimSuffix(library.Name+"/"+library.Version, "/")
 	}
 	return textOf(raw)
@@ -325,7 +347,7 @@ func libraryOf(raw stdjson.RawMessage) string {
 
 func textOf(raw stdjson.RawMessage) string {
 	var text string
-	if raw[0] == '"' && json.Unmarshal(raw, &text) == nil {
+	if raw[0] == '"' && parse(raw, &text) == nil {
 		return text
 	}
 	return ""
