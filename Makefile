@@ -1,0 +1,109 @@
+# `make help` lists the targets. GNU make, a Go toolchain and npm are enough.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+GO ?= go
+LINT_VERSION := v2.15.0
+LINT := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
+
+# The race detector needs cgo, hence a C compiler; everything else does without.
+HAS_CC := $(shell test "$$($(GO) env CGO_ENABLED)" = 1 && command -v "$$($(GO) env CC | cut -d' ' -f1)" >/dev/null 2>&1 && echo yes)
+RACE := $(if $(HAS_CC),-race,)
+
+# More than two packages at a time only make the timing tests of each other slow.
+PARALLEL ?= 2
+TEST_TIMEOUT ?= 12m
+# What to test: make test PKG=./storage/kafka RUN=TestLane
+PKG ?= ./...
+RUN ?=
+
+FUZZ_COUNT ?= 200000x
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+.PHONY: deps
+deps: ## fetch the engine library and the country database, once
+	@scripts/fetch-chdb.sh
+	@scripts/fetch-geo.sh
+
+.PHONY: build
+build: ## compile bin/svc
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/svc ./cmd/svc
+
+.PHONY: run
+run: deps build ## start the server on one machine, nothing else needed
+	@exec bin/svc serve
+
+.PHONY: up
+up: ## start three nodes, Apache Kafka and ClickHouse with docker compose
+	docker compose up --build --detach --wait
+
+.PHONY: down
+down: ## stop what up started; make down VOLUMES=1 deletes its data too
+	docker compose down $(if $(VOLUMES),--volumes,)
+
+.PHONY: test
+test: deps ## run all tests; make test PKG=./storage/kafka RUN=Lane picks some
+	@$(if $(HAS_CC),,echo "make test: no C compiler found, so the race detector is off" >&2)
+	$(GO) test $(RACE) -shuffle=on -p $(PARALLEL) -timeout $(TEST_TIMEOUT) $(if $(RUN),-run '$(RUN)' -count=1,) $(PKG)
+
+.PHONY: cover
+cover: deps ## run all tests and write the coverage to cover.html
+	$(GO) test -shuffle=on -p $(PARALLEL) -timeout $(TEST_TIMEOUT) -coverpkg=./... -coverprofile=cover.out $(PKG)
+	$(GO) tool cover -html=cover.out -o cover.html
+	@$(GO) tool cover -func=cover.out | tail -n 1
+
+.PHONY: fuzz
+fuzz: deps ## run every fuzz target for FUZZ_COUNT inputs
+	@GO='$(GO)' scripts/fuzz.sh '$(FUZZ_COUNT)' $(PKG)
+
+# Flags of the crash test: make crash CRASH='-kills 6 -events 2000'
+CRASH ?=
+
+.PHONY: crash
+crash: deps build ## kill the server under load, count what is lost or doubled
+	$(GO) run ./bench/crash $(CRASH)
+
+# Flags of all benchmarks: make bench BENCH='-pin'. bench/README.md has the rest.
+BENCH ?=
+
+.PHONY: bench
+bench: deps build ## run the benchmarks in their short form, and update their table
+	$(GO) run ./bench/limits $(BENCH)
+	$(GO) run ./bench/ingest $(BENCH)
+	$(GO) run ./bench/query $(BENCH)
+	$(GO) run ./bench/report
+
+.PHONY: golden
+golden: deps ## rewrite the golden files from what the code says now
+	@GO='$(GO)' scripts/golden.sh
+
+.PHONY: gen
+gen: ## regenerate the committed generated files
+	$(GO) run ./protos/gen
+	$(GO) run ./actors/enrich/gen
+
+.PHONY: gen-check
+gen-check: ## fail when the generated files are not what gen makes
+	@scripts/unchanged.sh $(MAKE) gen
+
+.PHONY: fmt
+fmt: ## format the Go files
+	$(LINT) fmt ./...
+
+.PHONY: lint
+lint: ## vet and golangci-lint (the first time compiles it, about a minute)
+	$(GO) vet ./...
+	$(LINT) run ./...
+
+.PHONY: check
+check: build lint gen-check test ## everything a pull request needs
+
+.PHONY: clean
+clean: ## delete what was built; the data directory and the cache stay
+	rm -rf bin cover.out cover.html
