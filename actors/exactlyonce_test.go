@@ -245,7 +245,7 @@ func (w *world) start(t *testing.T, now time.Time) (*process, context.Context) {
 	}
 	p.stream = NewStream(StreamConfig{
 		Partitions: w.partitions, Ownership: &Ownership{}, Actors: p, Sink: p.sink, Log: w, History: w,
-		Evict: func(int) {}, Now: clock, Logger: logger,
+		Evict: func(int) {}, Go: func(work func()) { work() }, Now: clock, Logger: logger,
 	})
 	return p, ctx
 }
@@ -283,11 +283,20 @@ func (p *process) live(ctx context.Context, now time.Time, produce int) error {
 // stores its last block.
 func (p *process) drain(ctx context.Context) {
 	for range 10 {
-		if p.stream.generation == nil || p.deliver(ctx, p.w.rng.IntN(p.w.partitions)) != nil {
+		if p.stream.generation == nil || !p.loaded() || p.deliver(ctx, p.w.rng.IntN(p.w.partitions)) != nil {
 			break
 		}
 	}
 	_ = p.sink.flush(ctx)
+}
+
+func (p *process) loaded() bool {
+	select {
+	case <-p.stream.generation.loaded:
+		return true
+	default:
+		return false
+	}
 }
 
 // deliver hands the next records of a partition to the stream. While a block is

@@ -47,19 +47,30 @@ type StreamConfig struct {
 	Log        Committer
 	History    History
 	Evict      func(partition int)
-	Now        func() time.Time
-	Logger     *slog.Logger
+	// Go runs what takes a while; nil starts a goroutine.
+	Go     func(work func())
+	Now    func() time.Time
+	Logger *slog.Logger
 }
 
 // NewStream returns a stream without partitions.
-func NewStream(config StreamConfig) *Stream { return &Stream{config: config} }
+func NewStream(config StreamConfig) *Stream {
+	if config.Go == nil {
+		config.Go = func(work func()) { go work() }
+	}
+	return &Stream{config: config}
+}
 
 // generation is one epoch of ownership.
 type generation struct {
 	number     int32
 	partitions []int
-	// ready is closed once every intake has its state and no block is pending;
-	// failed is set before where that went wrong.
+	// cancel ends the reading of the states; loaded is closed once every intake
+	// has its own.
+	cancel context.CancelFunc
+	loaded chan struct{}
+	// ready is closed once no block is pending; failed is set before where
+	// completing it went wrong.
 	ready  chan struct{}
 	failed error
 	// pending is the block to complete first; lasts holds its last offset in
@@ -69,20 +80,22 @@ type generation struct {
 	lasts   map[int]int64
 }
 
-// Assigned begins a generation: it settles what a crash left pending, gives the
-// intakes their states, and returns where to start reading.
+// Assigned begins a generation: it settles what a crash left pending and returns
+// where to start reading. The intakes' states are read from the store meanwhile;
+// records wait for them, everything else does not.
 func (s *Stream) Assigned(ctx context.Context, assignment svc.LogAssignment) (map[int]int64, error) {
 	pending, found, err := judge(assignment.Partitions)
 	if err != nil {
 		return nil, err
 	}
-	g := &generation{number: assignment.Generation, ready: make(chan struct{}), lasts: map[int]int64{}}
+	g := &generation{number: assignment.Generation, loaded: make(chan struct{}), ready: make(chan struct{}), lasts: map[int]int64{}}
 	starts := map[int]int64{}
 	for _, position := range assignment.Partitions {
 		g.partitions = append(g.partitions, position.Partition)
 		starts[position.Partition] = position.Offset
 	}
 	switch found {
+	case nonePending:
 	case notBegun, stored:
 		settled := pending.settle(found, assignment.Partitions)
 		if err := s.config.Log.Commit(ctx, g.number, settled); err != nil {
@@ -97,25 +110,45 @@ func (s *Stream) Assigned(ctx context.Context, assignment svc.LogAssignment) (ma
 			g.lasts[span.partition] = span.last
 		}
 	}
-	return starts, s.start(ctx, g)
+	s.start(ctx, g)
+	return starts, nil
 }
 
 // start makes a generation the present one.
-func (s *Stream) start(ctx context.Context, g *generation) error {
+func (s *Stream) start(ctx context.Context, g *generation) {
 	s.release(g)
-	if err := s.begin(ctx, g, g.pending); err != nil {
-		return err
-	}
+	s.config.Ownership.begin(g.number, g.partitions)
 	s.config.Sink.begin(g.number, g.pending != 0)
 	s.mu.Lock()
 	s.generation = g
 	s.mu.Unlock()
 	if g.pending == 0 {
 		close(g.ready)
-		return nil
+	} else {
+		s.config.Logger.Info("completing the block of an interrupted run", "partitions", len(g.lasts))
 	}
-	s.config.Logger.Info("completing the block of an interrupted run", "partitions", len(g.lasts))
-	return nil
+	ctx, g.cancel = context.WithCancel(ctx)
+	s.config.Go(func() { s.load(ctx, g) })
+}
+
+// load gives the intakes their states, as soon as the store answers.
+func (s *Stream) load(ctx context.Context, g *generation) {
+	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
+		err := s.begin(ctx, g, g.pending)
+		if err == nil {
+			close(g.loaded)
+			return
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		s.config.Logger.Warn("reading the intakes' states failed", "error", err)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+	}
 }
 
 // begin gives every intake the state of its partition as the store has it,
@@ -149,7 +182,6 @@ func (s *Stream) begin(ctx context.Context, g *generation, exceptBlock uint64) e
 	if err != nil {
 		return fmt.Errorf("reading open sessions: %w", err)
 	}
-	s.config.Ownership.begin(g.number, g.partitions)
 	for partition, state := range states {
 		state.sessions.turnMs = now.UnixMilli()
 		if err := s.config.Actors.Tell(kindIntake, intakeIdentity(partition), state); err != nil {
@@ -170,6 +202,11 @@ func (s *Stream) Records(ctx context.Context, partition int, records []svc.LogRe
 	s.mu.Unlock()
 	if g == nil {
 		return errNoGeneration
+	}
+	select {
+	case <-g.loaded:
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 	records, err := s.complete(ctx, g, partition, records)
 	if err != nil || len(records) == 0 {
@@ -232,6 +269,9 @@ func (s *Stream) Revoked(int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last, s.generation = s.generation, nil
+	if s.last != nil {
+		s.last.cancel()
+	}
 }
 
 // release stops the actors of partitions that this node does not keep. Where a

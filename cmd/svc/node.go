@@ -218,7 +218,7 @@ func (n *node) wireActors(context.Context) (err error) {
 	digests.Actors = n.cluster
 	n.stream = actors.NewStream(actors.StreamConfig{
 		Partitions: n.config.Partitions, Ownership: n.ownership, Actors: n.cluster, Sink: n.sink, Log: n.consumer,
-		History: history{n.db}, Evict: n.cluster.Evict, Now: n.now, Logger: n.logger,
+		History: n.db, Evict: n.cluster.Evict, Now: n.now, Logger: n.logger,
 	})
 	n.sweeper = &cluster.Sweeper{Cluster: n.cluster, Store: wakeups{n.db}, Every: 5 * time.Second, Logger: n.logger, Now: n.now}
 	n.identity = &actors.Identity{Actors: n.cluster, Chance: n.chance, Now: n.now}

@@ -34,28 +34,10 @@ func (l logProducer) Produce(ctx context.Context, parts []svc.Part) error {
 // blockStore is the sink's view of the store.
 type blockStore struct{ *clickhouse.DB }
 
-func (s blockStore) NewBlock() actors.Block { return block{s.DB.NewBlock()} }
+func (s blockStore) NewBlock() actors.Block { return s.DB.NewBlock() }
 
 func (s blockStore) Insert(ctx context.Context, token string, id uint64, b actors.Block) error {
-	return s.DB.Insert(ctx, token, id, b.(block).Block)
-}
-
-type block struct{ *clickhouse.Block }
-
-func (b block) Append(row *svc.EventRow) {
-	_ = b.Block.Append(&clickhouse.Row{
-		Event: &row.Event, Environment: row.EnvironmentNumber, SessionStarted: time.UnixMilli(row.SessionStartedMs),
-		Bounce: row.Bounce, DurationMs: row.DurationMs, EngagedMs: row.EngagedMs, RetentionDays: row.RetentionDays,
-	})
-}
-
-// history is the stream's view of the store.
-type history struct{ *clickhouse.DB }
-
-func (h history) OpenSessions(ctx context.Context, since time.Time, exceptBlock uint64, yield func(svc.OpenSession) bool) error {
-	return h.DB.OpenSessions(ctx, since, exceptBlock, func(row clickhouse.SessionRow) bool {
-		return yield(svc.OpenSession{Session: row.Session, Environment: row.Environment, DistinctID: row.DistinctID, AnonymousID: row.AnonymousID})
-	})
+	return s.DB.Insert(ctx, token, id, b.(*clickhouse.Block))
 }
 
 // located gives an intake a cache of its own in front of the places.

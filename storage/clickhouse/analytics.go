@@ -26,50 +26,52 @@ func (db *DB) Overview(ctx context.Context, scope svc.AnalyticsScope, goals []Go
 
 func (db *DB) overview(ctx context.Context, scope svc.AnalyticsScope, goals []GoalMatch) (svc.Overview, error) {
 	out := svc.Overview{Window: scope.Window}
-	previous := scope
-	previous.Window = scope.Window.Previous()
+	windows := []svc.Window{scope.Window.Previous(), scope.Window}
+	if len(scope.Filters) > 0 {
+		for i := range windows {
+			windows[i], out.Capped = windows[i].Capped()
+		}
+	}
+	var counts []windowCounts
+	conversions := make([]map[int64]uint64, len(windows))
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
-		out.Current, out.Capped, err = db.headline(ctx, scope, goals)
+		counts, err = db.counts(ctx, scope, windows)
 		return err
 	})
-	group.Go(func() (err error) {
-		out.Previous, _, err = db.headline(ctx, previous, goals)
-		return err
-	})
-	err := group.Wait()
-	return out, err
+	for i, w := range windows {
+		group.Go(func() (err error) {
+			scope := scope
+			scope.Window = w
+			conversions[i], err = db.conversions(ctx, scope, goals, localDays(w))
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return svc.Overview{}, err
+	}
+	out.Previous, out.Current = counts[0].headline(conversions[0]), counts[1].headline(conversions[1])
+	return out, nil
 }
 
-// headline computes the metrics of one window and says whether it was capped.
-func (db *DB) headline(ctx context.Context, scope svc.AnalyticsScope, goals []GoalMatch) (svc.Headline, bool, error) {
-	var counts windowCounts
-	var conversions map[int64]uint64
-	capped := false
-	if len(scope.Filters) > 0 {
-		scope.Window, capped = scope.Window.Capped()
+// counts counts a window and the one that begins where it ends, per local day. They are
+// capped already if there are filters.
+func (db *DB) counts(ctx context.Context, scope svc.AnalyticsScope, windows []svc.Window) ([]windowCounts, error) {
+	if len(scope.Filters) == 0 {
+		return db.wholeCounts(ctx, scope, windows...)
 	}
+	counts := make([]windowCounts, len(windows))
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() (err error) {
-		if len(scope.Filters) > 0 {
-			counts, err = db.filteredCounts(ctx, scope, localDays(scope.Window), true)
-		} else {
-			counts, err = db.wholeCounts(ctx, scope)
-		}
-		return err
-	})
-	group.Go(func() (err error) {
-		conversions, err = db.conversions(ctx, scope, goals, localDays(scope.Window))
-		return err
-	})
-	if err := group.Wait(); err != nil {
-		return svc.Headline{}, false, err
+	for i, w := range windows {
+		group.Go(func() (err error) {
+			scope := scope
+			scope.Window = w
+			counts[i], err = db.filteredCounts(ctx, scope, localDays(w), true)
+			return err
+		})
 	}
-	h := counts.headline()
-	for _, n := range conversions {
-		h.Conversions += n
-	}
-	return h, capped, nil
+	err := group.Wait()
+	return counts, err
 }
 
 // tally is what was counted in one bucket.
@@ -85,13 +87,17 @@ type windowCounts struct {
 	lasted  int64 // milliseconds
 }
 
-func (c windowCounts) headline() svc.Headline {
+// headline adds up the buckets.
+func (c windowCounts) headline(conversions map[int64]uint64) svc.Headline {
 	h := svc.Headline{UniqueVisitors: c.unique}
 	for _, t := range c.buckets {
 		h.Visitors += t.visitors
 		h.Sessions += t.sessions
 		h.Events += t.events
 		h.Pageviews += t.pageviews
+	}
+	for _, n := range conversions {
+		h.Conversions += n
 	}
 	if h.Sessions > 0 {
 		h.BounceRate = min(max(float64(c.bounces)/float64(h.Sessions), 0), 1)

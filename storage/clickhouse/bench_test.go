@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
+	"syscall"
 	"testing"
 	"time"
 
@@ -26,7 +27,7 @@ func browsers() []browser {
 type reference struct {
 	random   *rand.Rand
 	browsers []browser
-	row      Row
+	row      svc.EventRow
 	event    svc.Event
 	users    int
 }
@@ -41,20 +42,20 @@ func newReference(users int) *reference {
 	r.event.Attribution = svc.Attribution{
 		ReferrerDomain: "google.com", Source: "news", Medium: "email", UTMSource: "news", UTMMedium: "email", UTMCampaign: "spring",
 	}
-	r.row = Row{Event: &r.event, Environment: 123456789, RetentionDays: 365}
+	r.row = svc.EventRow{Event: r.event, EnvironmentNumber: 123456789, RetentionDays: 365}
 	return r
 }
 
-func (r *reference) next(at time.Time) *Row {
+func (r *reference) next(at time.Time) *svc.EventRow {
 	user, path, b := r.random.IntN(r.users), r.random.IntN(200), r.browsers[r.random.IntN(5)]
-	e := &r.event
+	e := &r.row.Event
 	e.ID = uuid(r.random)
 	e.Ts, e.ReceivedAt = at, at.Add(time.Duration(r.random.IntN(20))*time.Millisecond)
 	e.URL = fmt.Sprintf("https://shop.example.com/products/item-%d?utm_source=news&utm_medium=email&utm_campaign=spring", path)
 	e.Path, e.Title = fmt.Sprintf("/products/item-%d", path), fmt.Sprintf("Item %d - Example Shop", path)
 	e.DistinctID, e.SessionID = fmt.Sprintf("user-%08d", user), fmt.Sprintf("sess-%08d", user)
 	e.Browser, e.BrowserVersion, e.OS, e.OSVersion, e.Device = b.name, b.version, b.os, b.osVersion, b.device
-	r.row.SessionStarted = at.Truncate(10 * time.Minute).Add(time.Duration(user) * 37 * time.Millisecond)
+	r.row.SessionStartedMs = at.Truncate(10 * time.Minute).Add(time.Duration(user) * 37 * time.Millisecond).UnixMilli()
 	r.row.DurationMs = int64(r.random.IntN(60000))
 	return &r.row
 }
@@ -71,9 +72,7 @@ func uuid(random *rand.Rand) string {
 func (r *reference) block(t testing.TB, db *DB, from time.Time, step time.Duration, n int) *Block {
 	b := db.NewBlock()
 	for i := range n {
-		if err := b.Append(r.next(from.Add(time.Duration(i) * step))); err != nil {
-			t.Fatal(err)
-		}
+		b.Append(r.next(from.Add(time.Duration(i) * step)))
 	}
 	return b
 }
@@ -86,21 +85,16 @@ func BenchmarkAppend(b *testing.B) {
 	db := open(b)
 	r := newReference(10000)
 	const n = 100000
-	rows := make([]Row, n)
+	rows := make([]svc.EventRow, n)
 	for i := range rows {
-		row := r.next(time.UnixMilli(1.78e12 + int64(i)/100))
-		event := *row.Event
-		rows[i] = *row
-		rows[i].Event = &event
+		rows[i] = *r.next(time.UnixMilli(1.78e12 + int64(i)/100))
 	}
 	block := db.NewBlock()
 	b.ReportAllocs()
 	for b.Loop() {
 		block.Reset()
 		for i := range rows {
-			if err := block.Append(&rows[i]); err != nil {
-				b.Fatal(err)
-			}
+			block.Append(&rows[i])
 		}
 		block.encode(1)
 	}
@@ -112,12 +106,13 @@ func BenchmarkInsert(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			db := open(b)
 			block := newReference(10000).block(b, db, time.UnixMilli(1.78e12), 10*time.Microsecond, n)
-			i := 0
+			i, used := 0, cpu()
 			for b.Loop() {
 				i++
 				insert(b, db, fmt.Sprint(i), uint64(i), block)
 			}
 			reportPerRow(b, n)
+			b.ReportMetric(float64((cpu()-used).Microseconds())/float64(n)/float64(i), "cpu-µs/row")
 		})
 	}
 }
@@ -149,5 +144,28 @@ func BenchmarkStoredBytes(b *testing.B) {
 			}
 			b.Logf("%-30s %.2f", c, float64(n)/blocks/1e5)
 		}
+	}
+}
+
+// cpu is the processor time that the process used so far.
+func cpu() time.Duration {
+	var usage syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage)
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+// BenchmarkPut measures what an actor waits for until its entity is stored.
+func BenchmarkPut(b *testing.B) {
+	for _, durable := range []bool{false, true} {
+		b.Run(fmt.Sprintf("durable=%t", durable), func(b *testing.B) {
+			db := openNamed(b, fmt.Sprintf("put%d", shared.databases.Add(1)), durable)
+			i := uint32(0)
+			for b.Loop() {
+				i++
+				if err := db.Put(deadline(b), []svc.Entity{entity("app/1", "goal", "g", 1, i, "{}")}, nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

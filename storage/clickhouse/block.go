@@ -2,27 +2,11 @@ package clickhouse
 
 import (
 	"encoding/json"
-	"fmt"
-	"time"
 
 	"github.com/ClickHouse/ch-go/proto"
 
 	"svc"
 )
-
-// Row is an event with what only the store needs to know of it.
-type Row struct {
-	Event *svc.Event
-	// Environment is the environment's number; Event.Environment is not stored.
-	Environment uint64
-	// SessionStarted is svc.Session.Started: where bounces and durations count.
-	SessionStarted time.Time
-	// Bounce and DurationMs are the event's svc.SessionDelta.
-	Bounce        int8
-	DurationMs    int64
-	EngagedMs     int64
-	RetentionDays uint32
-}
 
 // Block holds the columns of events that are inserted together. It is used by one
 // goroutine at a time; after Reset it is filled again without allocating.
@@ -60,15 +44,15 @@ func (db *DB) NewBlock() *Block {
 func (b *Block) Rows() int { return len(b.environment) }
 
 // Append adds an event.
-func (b *Block) Append(row *Row) error {
-	e := row.Event
+func (b *Block) Append(row *svc.EventRow) {
+	e := &row.Event
 	b.appendText(e)
 	b.appendWords(e)
-	b.environment = append(b.environment, row.Environment)
+	b.environment = append(b.environment, row.EnvironmentNumber)
 	ts := e.Ts.UnixMilli()
 	b.ts = append(b.ts, ts)
 	b.receivedAt = append(b.receivedAt, e.ReceivedAt.UnixMilli())
-	b.started = append(b.started, row.SessionStarted.UnixMilli())
+	b.started = append(b.started, row.SessionStartedMs)
 	b.bounce = append(b.bounce, row.Bounce)
 	b.duration = append(b.duration, row.DurationMs)
 	b.engaged = append(b.engaged, row.EngagedMs)
@@ -79,7 +63,7 @@ func (b *Block) Append(row *Row) error {
 	} else {
 		b.value.Append(proto.NewNullable(*e.Value))
 	}
-	return b.appendClickIDs(&e.ClickIDs)
+	b.appendClickIDs(&e.ClickIDs)
 }
 
 func (b *Block) appendText(e *svc.Event) {
@@ -121,17 +105,13 @@ func (b *Block) appendWords(e *svc.Event) {
 }
 
 // appendClickIDs adds the click identifiers as JSON, nothing where there is none.
-func (b *Block) appendClickIDs(ids *svc.ClickIDs) error {
+func (b *Block) appendClickIDs(ids *svc.ClickIDs) {
 	if *ids == (svc.ClickIDs{}) {
 		b.clickIDs.Append("")
-		return nil
+		return
 	}
-	text, err := json.Marshal(ids)
-	if err != nil {
-		return fmt.Errorf("encoding click identifiers: %w", err)
-	}
+	text, _ := json.Marshal(ids) // a struct of strings never fails
 	b.clickIDs.AppendBytes(text)
-	return nil
 }
 
 const (

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// queryTime bounds a read (decision: 30 s, less where the caller's deadline is sooner).
+	// queryTime bounds a read; the caller's deadline may be sooner.
 	queryTime = 30 * time.Second
 	// queryMemory bounds what one read may allocate in the engine, in bytes.
 	queryMemory = 2 << 30
@@ -53,13 +53,12 @@ type DB struct {
 	conn    driver.Conn
 	queries map[string]string
 	// server says that the other end is a server and not the engine of this process.
-	server  bool
-	native  bool
-	columns string
-	flight  singleflight.Group
-	days    *dayCache
-	puts    *committer[put]
-	audits  *committer[svc.AuditRow]
+	server bool
+	native bool
+	flight singleflight.Group
+	days   *dayCache
+	puts   *committer[put]
+	audits *committer[svc.AuditRow]
 }
 
 // Open connects, makes the database and applies the migrations that it lacks. Nodes

@@ -119,7 +119,8 @@ func wakeupColumns() []clickhouse.ColumnNameAndType {
 	}
 }
 
-// Load returns the present entities of an owner, without the deleted ones.
+// Load returns the last version of every entity of an owner. Deleted ones are among
+// them: the next write must have a higher version than they.
 func (db *DB) Load(ctx context.Context, owner string) ([]svc.Entity, error) {
 	return db.entities(ctx, db.queries["entities.Load"], arguments{"owner": owner})
 }

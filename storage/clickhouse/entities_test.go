@@ -53,11 +53,14 @@ func TestDeletedStaysDeleted(t *testing.T) {
 	keep(t, db, nil, entity("app/1", "goal", "g", 3, 1, "{}"))
 	keep(t, db, nil, gone)
 	keep(t, db, nil, entity("app/1", "goal", "g", 2, 7, "{}"))
-	if got := load(t, db, "app/1"); len(got) != 0 {
-		t.Errorf("got %+v", got)
+	if got := load(t, db, "app/1"); len(got) != 1 || !got[0].Deleted || got[0].Version != gone.Version {
+		t.Errorf("got %+v, want the deletion", got)
+	}
+	if got, err := db.LoadKind(deadline(t), "goal"); err != nil || len(got) != 0 {
+		t.Errorf("the deleted entity is present: %+v, error %v", got, err)
 	}
 	keep(t, db, nil, entity("app/1", "goal", "g", 3, 3, "{}"))
-	if got := load(t, db, "app/1"); len(got) != 1 {
+	if got := load(t, db, "app/1"); len(got) != 1 || got[0].Deleted {
 		t.Errorf("a later version is not present: %+v", got)
 	}
 }

@@ -5,42 +5,23 @@ import (
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
-	"golang.org/x/sync/errgroup"
 
 	"svc"
+	"svc/protos"
 )
 
-// Live returns who was there in the svc.LiveSeconds up to now, bots excluded.
-func (db *DB) Live(ctx context.Context, environment svc.Environment, now time.Time) (svc.Live, error) {
-	live := svc.Live{AsOf: now, Pages: []svc.LiveRow{}, Sources: []svc.LiveRow{}, Countries: []svc.LiveRow{}, Devices: []svc.LiveRow{}}
-	args := arguments{
-		"environment": environment.Number, "limit": svc.LiveRows,
-		"since": now.Add(-svc.LiveSeconds * time.Second), "until": now,
-	}
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error {
-		return db.read(ctx, "counting live visitors", db.queries["live.Count"], args, func(rows driver.Rows) (bool, error) {
-			return true, rows.Scan(&live.Visitors, &live.Pageviews)
-		})
+// LiveVisits calls yield with every event of an environment since an instant,
+// bots excluded, in no particular order, until yield returns false.
+func (db *DB) LiveVisits(ctx context.Context, environment uint64, since time.Time, yield func(svc.LiveVisit) bool) error {
+	args := arguments{"environment": environment, "since": since}
+	return db.stream(ctx, "loading live visits", db.queries["live.Visits"], args, func(rows driver.Rows) (bool, error) {
+		var visit svc.LiveVisit
+		var distinctID, anonymousID, name string
+		if err := rows.Scan(&visit.TsMs, &distinctID, &anonymousID, &name, &visit.Path, &visit.Source, &visit.Country, &visit.Device); err != nil {
+			return false, err
+		}
+		visit.Visitor = protos.VisitorHash(environment, svc.Visitor(distinctID, anonymousID))
+		visit.Pageview = svc.IsPageview(name)
+		return yield(visit), nil
 	})
-	group.Go(func() error {
-		return db.read(ctx, "listing what live visitors show", db.queries["live.Top"], args, func(rows driver.Rows) (bool, error) {
-			var kind string
-			var row svc.LiveRow
-			err := rows.Scan(&kind, &row.Value, &row.Visitors)
-			switch kind {
-			case "path":
-				live.Pages = append(live.Pages, row)
-			case "source":
-				live.Sources = append(live.Sources, row)
-			case "country":
-				live.Countries = append(live.Countries, row)
-			case "device":
-				live.Devices = append(live.Devices, row)
-			}
-			return true, err
-		})
-	})
-	err := group.Wait()
-	return live, err
 }

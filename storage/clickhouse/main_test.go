@@ -15,6 +15,7 @@ import (
 // suite is what the tests of the process share: libchdb allows one engine.
 type suite struct {
 	engine    *chdb.Engine
+	dir       string
 	databases atomic.Int64
 }
 
@@ -34,6 +35,7 @@ func runTests(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	shared.dir = dir
 	shared.engine, err = chdb.Open(context.Background(), chdb.Config{
 		Library: library, Dir: dir, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	})
@@ -84,4 +86,12 @@ func ask[T any](t testing.TB, db *DB, statement string, args ...any) T {
 		t.Fatalf("%s: %v", statement, err)
 	}
 	return value
+}
+
+// exec runs a statement that must succeed.
+func exec(t testing.TB, db *DB, statement string) {
+	t.Helper()
+	if err := db.conn.Exec(deadline(t), statement); err != nil {
+		t.Fatalf("%s: %v", statement, err)
+	}
 }

@@ -13,14 +13,14 @@ import (
 )
 
 // model is the plain recomputation of every analytics read over rows in memory.
-type model struct{ rows []Row }
+type model struct{ rows []svc.EventRow }
 
 // site generates the events of visitors of one environment: sessions with page views and
 // other events, bots among them, cut as svc.Session cuts them.
 type site struct {
 	random      *rand.Rand
 	environment uint64
-	rows        []Row
+	rows        []svc.EventRow
 }
 
 // visitor generates the sessions of one visitor between two instants.
@@ -55,8 +55,8 @@ func (s *site) visitor(n int, from, to time.Time) {
 				Properties: []byte(`{"plan":"pro"}`), IsBot: bot, Screen: "1x1", Locale: "de",
 			}
 			e.Source, e.Medium, e.UTMCampaign, e.ReferrerDomain = source, "none", "spring", source+".com"
-			s.rows = append(s.rows, Row{
-				Event: e, Environment: s.environment, SessionStarted: time.UnixMilli(session.Started),
+			s.rows = append(s.rows, svc.EventRow{
+				Event: *e, EnvironmentNumber: s.environment, SessionStartedMs: time.UnixMilli(session.Started).UnixMilli(),
 				Bounce: delta.Bounce, DurationMs: delta.DurationMs, EngagedMs: engaged, RetentionDays: 3650,
 			})
 		}
@@ -64,7 +64,7 @@ func (s *site) visitor(n int, from, to time.Time) {
 }
 
 // generate makes the rows of a number of visitors and a neighbour environment.
-func generate(seed uint64, visitors int, from, to time.Time) []Row {
+func generate(seed uint64, visitors int, from, to time.Time) []svc.EventRow {
 	s := &site{random: rand.New(rand.NewPCG(seed, 1)), environment: 7}
 	for n := range visitors {
 		s.visitor(n, from, to)
@@ -78,29 +78,27 @@ func generate(seed uint64, visitors int, from, to time.Time) []Row {
 }
 
 // store inserts rows in blocks of a size.
-func store(t testing.TB, db *DB, rows []Row, size int) {
+func store(t testing.TB, db *DB, rows []svc.EventRow, size int) {
 	t.Helper()
 	for i := 0; i < len(rows); i += size {
 		b := db.NewBlock()
 		for j := i; j < min(i+size, len(rows)); j++ {
-			if err := b.Append(&rows[j]); err != nil {
-				t.Fatal(err)
-			}
+			b.Append(&rows[j])
 		}
 		insert(t, db, fmt.Sprint("block ", i), uint64(i+1), b)
 	}
 }
 
-func visitorOf(r *Row) string { return r.Event.Visitor() }
+func visitorOf(r *svc.EventRow) string { return r.Event.Visitor() }
 
-func sessionOf(r *Row) string { return r.Event.Visitor() + "\x00" + r.Event.SessionID }
+func sessionOf(r *svc.EventRow) string { return r.Event.Visitor() + "\x00" + r.Event.SessionID }
 
 // inScope returns the rows of the scope's environment that may count.
-func (m model) inScope(scope svc.AnalyticsScope) []*Row {
-	var out []*Row
+func (m model) inScope(scope svc.AnalyticsScope) []*svc.EventRow {
+	var out []*svc.EventRow
 	for i := range m.rows {
 		r := &m.rows[i]
-		if r.Environment == scope.Environment.Number && (scope.IncludeBots || !r.Event.IsBot) {
+		if r.EnvironmentNumber == scope.Environment.Number && (scope.IncludeBots || !r.Event.IsBot) {
 			out = append(out, r)
 		}
 	}
@@ -110,8 +108,8 @@ func (m model) inScope(scope svc.AnalyticsScope) []*Row {
 func inWindow(w svc.Window, t time.Time) bool { return !t.Before(w.From) && t.Before(w.To) }
 
 // matching returns the events in the window that pass the filters.
-func (m model) matching(scope svc.AnalyticsScope) []*Row {
-	var within []*Row
+func (m model) matching(scope svc.AnalyticsScope) []*svc.EventRow {
+	var within []*svc.EventRow
 	for _, r := range m.inScope(scope) {
 		if inWindow(scope.Window, r.Event.Ts) {
 			within = append(within, r)
@@ -119,12 +117,12 @@ func (m model) matching(scope svc.AnalyticsScope) []*Row {
 	}
 	out := within
 	for _, filter := range scope.Filters {
-		out = slices.DeleteFunc(slices.Clone(out), func(r *Row) bool { return !passes(r, filter, within) })
+		out = slices.DeleteFunc(slices.Clone(out), func(r *svc.EventRow) bool { return !passes(r, filter, within) })
 	}
 	return out
 }
 
-func passes(r *Row, filter svc.Filter, within []*Row) bool {
+func passes(r *svc.EventRow, filter svc.Filter, within []*svc.EventRow) bool {
 	e := r.Event
 	switch filter.Dimension {
 	case svc.DimPath:
@@ -140,7 +138,7 @@ func passes(r *Row, filter svc.Filter, within []*Row) bool {
 	case svc.DimBrowser:
 		return e.Browser == filter.Value
 	case svc.DimEntryPath, svc.DimExitPath:
-		var views []*Row
+		var views []*svc.EventRow
 		for _, other := range within {
 			if sessionOf(other) == sessionOf(r) && svc.IsPageview(other.Event.Name) {
 				views = append(views, other)
@@ -149,7 +147,7 @@ func passes(r *Row, filter svc.Filter, within []*Row) bool {
 		if len(views) == 0 {
 			return false
 		}
-		slices.SortFunc(views, func(a, b *Row) int {
+		slices.SortFunc(views, func(a, b *svc.EventRow) int {
 			return cmp.Or(a.Event.Ts.Compare(b.Event.Ts), cmp.Compare(a.Event.ID, b.Event.ID))
 		})
 		if filter.Dimension == svc.DimExitPath {
@@ -171,7 +169,7 @@ func completes(e *svc.Event, goals []GoalMatch) bool {
 }
 
 // bucketed groups the distinct answers of a question by the buckets of an interval.
-func bucketed(rows []*Row, w svc.Window, interval svc.Interval, of func(*Row) string) map[int64]map[string]bool {
+func bucketed(rows []*svc.EventRow, w svc.Window, interval svc.Interval, of func(*svc.EventRow) string) map[int64]map[string]bool {
 	out := map[int64]map[string]bool{}
 	for _, r := range rows {
 		at := interval.Floor(r.Event.Ts.In(w.Location)).Unix()
@@ -202,7 +200,7 @@ func (m model) headline(scope svc.AnalyticsScope, goals []GoalMatch) svc.Headlin
 		if svc.IsPageview(r.Event.Name) {
 			h.Pageviews++
 		}
-		if completes(r.Event, goals) {
+		if completes(&r.Event, goals) {
 			h.Conversions++
 		}
 		unique[visitorOf(r)], sessions[sessionOf(r)] = true, true
@@ -212,7 +210,7 @@ func (m model) headline(scope svc.AnalyticsScope, goals []GoalMatch) svc.Headlin
 	h.Sessions = size(bucketed(rows, scope.Window, svc.Day, sessionOf))
 	var bounces, lasted int64
 	for _, r := range m.inScope(scope) {
-		if inWindow(scope.Window, r.SessionStarted) && (len(scope.Filters) == 0 || sessions[sessionOf(r)]) {
+		if inWindow(scope.Window, time.UnixMilli(r.SessionStartedMs)) && (len(scope.Filters) == 0 || sessions[sessionOf(r)]) {
 			bounces += int64(r.Bounce)
 			lasted += r.DurationMs
 		}
@@ -233,10 +231,10 @@ func (m model) series(scope svc.AnalyticsScope, metric svc.Metric, interval svc.
 		grain = svc.Hour
 	}
 	rows := m.matching(scope)
-	rows = slices.DeleteFunc(rows, func(r *Row) bool {
-		return metric == svc.MetricPageviews && !svc.IsPageview(r.Event.Name) || metric == svc.MetricConversions && !completes(r.Event, goals)
+	rows = slices.DeleteFunc(rows, func(r *svc.EventRow) bool {
+		return metric == svc.MetricPageviews && !svc.IsPageview(r.Event.Name) || metric == svc.MetricConversions && !completes(&r.Event, goals)
 	})
-	of := func(r *Row) string { return r.Event.ID }
+	of := func(r *svc.EventRow) string { return r.Event.ID }
 	switch metric {
 	case svc.MetricVisitors:
 		of = visitorOf

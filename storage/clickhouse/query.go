@@ -68,6 +68,9 @@ func (a arguments) list() []any {
 	list := make([]any, 0, len(a))
 	for name, value := range a {
 		if instant, ok := value.(time.Time); ok {
+			if instant.IsZero() { // the client refuses it
+				instant = time.UnixMilli(0)
+			}
 			list = append(list, clickhouse.DateNamed(name, instant, clickhouse.MilliSeconds))
 			continue
 		}

@@ -80,15 +80,17 @@ func (db *DB) bucketCounts(ctx context.Context, scope svc.AnalyticsScope, metric
 	case len(scope.Filters) > 0:
 		return db.filteredCounts(ctx, scope, buckets, false)
 	case distinct && grain == svc.Day:
-		return db.wholeCounts(ctx, scope)
+		counts, err := db.wholeCounts(ctx, scope, scope.Window)
+		if err != nil {
+			return windowCounts{}, err
+		}
+		return counts[0], nil
 	case distinct:
 		return db.hourlyVisits(ctx, scope, buckets)
 	}
 	counts := windowCounts{buckets: map[int64]tally{}}
-	sums, err := db.traffic(ctx, scope, buckets)
-	for bucket, t := range sums {
-		counts.buckets[bucket] = tally{events: uint64(t.events), pageviews: uint64(t.pageviews)}
-	}
+	t, err := db.readTraffic(ctx, scope, []svc.Window{scope.Window}, grain)
+	t.count(0, &counts)
 	return counts, err
 }
 

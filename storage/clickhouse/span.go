@@ -31,19 +31,23 @@ func spanOf(from, to time.Time) span {
 	return s
 }
 
-// scopeArguments are the values that every analytics query takes, for a window that may
+// scopeArguments are the values that most analytics queries take, for a window that may
 // be a part of the scope's.
 func scopeArguments(scope svc.AnalyticsScope, window svc.Window) arguments {
 	s := spanOf(window.From, window.To)
+	return environmentArguments(scope).with(arguments{
+		"from": s.from, "head_to": s.headTo, "tail_from": s.tailFrom, "to": s.to,
+		"whole_from": s.wholeFrom.Unix(), "whole_to": s.wholeTo.Unix(),
+	})
+}
+
+// environmentArguments say whose events count.
+func environmentArguments(scope svc.AnalyticsScope) arguments {
 	bots := uint8(0)
 	if scope.IncludeBots {
 		bots = 1
 	}
-	return arguments{
-		"environment": scope.Environment.Number, "bots": bots,
-		"from": s.from, "head_to": s.headTo, "tail_from": s.tailFrom, "to": s.to,
-		"whole_from": s.wholeFrom.Unix(), "whole_to": s.wholeTo.Unix(),
-	}
+	return arguments{"environment": scope.Environment.Number, "bots": bots}
 }
 
 // bucketArguments are the beginnings of buckets, in seconds since 1970, to which

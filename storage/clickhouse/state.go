@@ -9,13 +9,6 @@ import (
 	"svc"
 )
 
-// SessionRow is a stored session and whose it is.
-type SessionRow struct {
-	Environment             uint64
-	DistinctID, AnonymousID string
-	svc.Session
-}
-
 // RecentIDs calls yield with the id of every event that was received at or after an
 // instant, except those of one block, in no particular order, until yield returns false.
 func (db *DB) RecentIDs(ctx context.Context, since time.Time, exceptBlock uint64,
@@ -35,10 +28,10 @@ func (db *DB) RecentIDs(ctx context.Context, since time.Time, exceptBlock uint64
 // OpenSessions calls yield with every session of which an event was received at or after
 // an instant, until yield returns false. A session is folded over all its events, also
 // the older ones; the events of one block count nowhere.
-func (db *DB) OpenSessions(ctx context.Context, since time.Time, exceptBlock uint64, yield func(SessionRow) bool) error {
+func (db *DB) OpenSessions(ctx context.Context, since time.Time, exceptBlock uint64, yield func(svc.OpenSession) bool) error {
 	args := arguments{"since": since, "block": exceptBlock}
 	return db.stream(ctx, "loading open sessions", db.queries["state.OpenSessions"], args, func(rows driver.Rows) (bool, error) {
-		var s SessionRow
+		var s svc.OpenSession
 		err := rows.Scan(&s.Environment, &s.DistinctID, &s.AnonymousID, &s.ID, &s.Started, &s.First, &s.Last,
 			&s.Pageviews, &s.Interactive, &s.EngagedMs)
 		if err != nil {

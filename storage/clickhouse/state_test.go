@@ -46,7 +46,7 @@ func TestOpenSessions(t *testing.T) {
 	const step = 300
 	store(t, db, rows, step) // block numbers begin at 1 and go up by the step
 	for _, except := range []uint64{0, 301} {
-		want := map[string]SessionRow{}
+		want := map[string]svc.OpenSession{}
 		for i := range rows {
 			if uint64(i/step*step+1) != except {
 				foldSession(want, &rows[i])
@@ -55,11 +55,11 @@ func TestOpenSessions(t *testing.T) {
 		recent := map[string]bool{}
 		for i := range rows {
 			if uint64(i/step*step+1) != except && !rows[i].Event.ReceivedAt.Before(since) {
-				recent[fmt.Sprint(rows[i].Environment, sessionOf(&rows[i]))] = true
+				recent[fmt.Sprint(rows[i].EnvironmentNumber, sessionOf(&rows[i]))] = true
 			}
 		}
-		got := map[string]SessionRow{}
-		err := db.OpenSessions(deadline(t), since, except, func(s SessionRow) bool {
+		got := map[string]svc.OpenSession{}
+		err := db.OpenSessions(deadline(t), since, except, func(s svc.OpenSession) bool {
 			got[fmt.Sprint(s.Environment, svc.Visitor(s.DistinctID, s.AnonymousID)+"\x00"+s.ID)] = s
 			return true
 		})
@@ -77,13 +77,13 @@ func TestOpenSessions(t *testing.T) {
 	}
 }
 
-func foldSession(sessions map[string]SessionRow, r *Row) {
-	key, e := fmt.Sprint(r.Environment, sessionOf(r)), r.Event
+func foldSession(sessions map[string]svc.OpenSession, r *svc.EventRow) {
+	key, e := fmt.Sprint(r.EnvironmentNumber, sessionOf(r)), r.Event
 	s, known := sessions[key]
 	if !known {
 		ts := e.Ts.UnixMilli()
-		s = SessionRow{Environment: r.Environment, DistinctID: e.DistinctID, AnonymousID: e.AnonymousID}
-		s.Session = svc.Session{ID: e.SessionID, Started: r.SessionStarted.UnixMilli(), First: ts, Last: ts}
+		s = svc.OpenSession{Environment: r.EnvironmentNumber, DistinctID: e.DistinctID, AnonymousID: e.AnonymousID}
+		s.Session = svc.Session{ID: e.SessionID, Started: r.SessionStartedMs, First: ts, Last: ts}
 	}
 	s.Add(svc.SessionStep{TsMs: e.Ts.UnixMilli(), Pageview: svc.IsPageview(e.Name), Interactive: svc.IsInteractive(e.Name), EngagedMs: r.EngagedMs})
 	sessions[key] = s

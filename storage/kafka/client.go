@@ -8,6 +8,9 @@ import (
 )
 
 const (
+	// clientID is what brokers call this program in their logs.
+	clientID = "svc"
+
 	// dialTime bounds one connection attempt, so that a dead broker of a
 	// cluster is passed over quickly.
 	dialTime = 2 * time.Second
@@ -28,7 +31,7 @@ type link struct {
 func newLink(brokers []string, topic string) *link {
 	addr := kafkago.TCP(brokers...)
 	transport := &kafkago.Transport{
-		ClientID:       "svc",
+		ClientID:       clientID,
 		DialTimeout:    dialTime,
 		MetadataTTL:    metadataTime,
 		MetadataTopics: []string{topic},

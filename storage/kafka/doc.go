@@ -1,6 +1,7 @@
 // Package kafka carries ingested events through a Kafka topic.
 //
-// A [Producer] gathers payloads into one record per partition and acknowledges
+// A [Producer] gathers payloads into one record per partition, sends each broker
+// the records of all partitions that it leads in one request, and acknowledges
 // them once every in-sync replica has them. A [Consumer] owns a share of the
 // partitions through a consumer group, delivers their records in order, and
 // keeps offsets together with a short text per partition. [Broker] is a Kafka

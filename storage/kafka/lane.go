@@ -1,226 +1,247 @@
 package kafka
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
+	"runtime"
+	"slices"
 	"sync"
 	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol"
 	"github.com/segmentio/kafka-go/protocol/produce"
+	"github.com/segmentio/kafka-go/protocol/rawproduce"
 )
 
 const (
-	// retryFirst and retryLast bound the pause between two attempts.
-	retryFirst = 5 * time.Millisecond
-	retryLast  = 200 * time.Millisecond
+	// nobody is the broker of the lane whose partitions have no leader.
+	nobody = -1
 
-	// blockRecycled is the largest buffer that is kept for reuse.
-	blockRecycled = 256 << 10
+	// requestBytes bounds the values of one request, far below the 100 MB
+	// that brokers accept. One record may exceed it.
+	requestBytes = 15 << 20
+
+	// answerGrace is added to the time that a broker has for an answer
+	// before the answer counts as lost.
+	answerGrace = 2 * time.Second
 )
 
-// lane is one partition's way to the broker: payloads gather in the open block
-// while the previous ones are in flight, so that records grow with the load
-// and an idle lane adds no delay.
+// errNoAnswer reports an answer without the result of a partition in it.
+var errNoAnswer = errors.New("answer does not name the partition")
+
+// lane is the way to one broker. It sends one request at a time, with a record
+// of every partition that the broker leads and that has something queued.
 type lane struct {
-	cfg       *ProducerConfig
-	link      *link
-	recycled  *sync.Pool
-	partition int
-	wake      chan struct{}
+	producer *Producer
+	broker   int32
+	wake     chan struct{}
 
-	mu     sync.Mutex
-	blocks []*block
-	queued int
-	closed bool
+	mu    sync.Mutex
+	addr  string
+	ready []*partition
+
+	// The rest belongs to run.
+	conn  *conn
+	batch []*partition
+	parts []rawproduce.RequestPartition
 }
 
-// block is one record in the making. Its deadline is the latest of its waiters.
-type block struct {
-	value    []byte
-	waiters  []*waiter
-	deadline time.Time
+func newLane(p *Producer, broker int32) *lane {
+	return &lane{producer: p, broker: broker, wake: make(chan struct{}, 1)}
 }
 
-func newLane(p *Producer, partition int) *lane {
-	return &lane{
-		cfg:       &p.cfg,
-		link:      p.link,
-		recycled:  &p.blocks,
-		partition: partition,
-		wake:      make(chan struct{}, 1),
-	}
-}
-
-// add copies a payload into the open block. The waiter is resolved with the
-// block unless add returns an error.
-func (l *lane) add(payload []byte, deadline time.Time, w *waiter) error {
+// push appends a scheduled partition to the list.
+func (l *lane) push(p *partition) {
 	l.mu.Lock()
-	if l.closed {
-		l.mu.Unlock()
-		return fmt.Errorf("%w: producer has stopped", ErrUnavailable)
-	}
-	if l.queued+len(payload) > l.cfg.MaxQueuedBytes {
-		l.mu.Unlock()
-		return fmt.Errorf("%w: queue of partition %d is full", ErrUnavailable, l.partition)
-	}
-	b := l.open(len(payload))
-	b.value = append(b.value, payload...)
-	b.waiters = append(b.waiters, w)
-	if deadline.After(b.deadline) {
-		b.deadline = deadline
-	}
-	l.queued += len(payload)
+	l.ready = append(l.ready, p)
 	l.mu.Unlock()
-
 	select {
 	case l.wake <- struct{}{}:
 	default:
 	}
-	return nil
 }
 
-// open returns the block that takes a payload of n bytes.
-func (l *lane) open(n int) *block {
-	if len(l.blocks) > 0 {
-		last := l.blocks[len(l.blocks)-1]
-		if len(last.value)+n <= l.cfg.MaxRecordBytes {
-			return last
-		}
-	}
-	b := l.recycled.Get().(*block)
-	l.blocks = append(l.blocks, b)
-	return b
-}
-
-func (l *lane) size() int {
+// remove takes a partition out of the list and reports whether it was there.
+func (l *lane) remove(p *partition) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.queued
+	i := slices.Index(l.ready, p)
+	if i >= 0 {
+		l.ready = slices.Delete(l.ready, i, i+1)
+	}
+	return i >= 0
 }
 
-// run sends batches until ctx ends, then refuses payloads and sends the queued
-// ones until drain ends.
-func (l *lane) run(ctx, drain context.Context) {
-	var batch []*block
-	for ctx.Err() == nil {
-		if batch = l.take(batch[:0]); len(batch) > 0 {
-			l.deliver(drain, batch)
+// locate tells the lane the address of its broker.
+func (l *lane) locate(addr string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.addr = addr
+}
+
+// run sends until idle is closed. Once drain ends, every block fails.
+func (l *lane) run(drain context.Context, idle <-chan struct{}) {
+	defer l.disconnect()
+	retry := time.NewTimer(0)
+	defer retry.Stop()
+	over := drain.Done()
+	for {
+		runtime.Gosched() // callers that an answer released fill the next request
+		now := time.Now()
+		wait := l.take(now, drain.Err() != nil)
+		if len(l.batch) > 0 {
+			l.deliver(drain, now)
 			continue
+		}
+		if wait > 0 {
+			retry.Reset(wait)
 		}
 		select {
 		case <-l.wake:
-		case <-ctx.Done():
+		case <-retry.C:
+		case <-over:
+			over = nil
+		case <-idle:
+			return
 		}
-	}
-	l.mu.Lock()
-	l.closed = true
-	l.mu.Unlock()
-	for batch = l.take(batch[:0]); len(batch) > 0; batch = l.take(batch[:0]) {
-		l.deliver(drain, batch)
 	}
 }
 
-// take removes the blocks of the next request from the queue. They count as
-// queued until they are resolved.
-func (l *lane) take(batch []*block) []*block {
+// take makes the batch of the partitions that are due, or of all. It returns
+// the time until the next one is due, or 0.
+func (l *lane) take(now time.Time, all bool) (wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	size := 0
-	for _, b := range l.blocks {
-		if size += len(b.value); len(batch) > 0 && size > l.cfg.MaxRecordBytes {
-			break
+	rest := l.ready[:0]
+	for _, p := range l.ready {
+		if left := p.due.Sub(now); left <= 0 || all {
+			l.batch = append(l.batch, p)
+		} else {
+			rest = append(rest, p)
+			wait = min(cmp.Or(wait, left), left)
 		}
-		batch = append(batch, b)
 	}
-	rest := copy(l.blocks, l.blocks[len(batch):])
-	clear(l.blocks[rest:])
-	l.blocks = l.blocks[:rest]
-	return batch
+	clear(l.ready[len(rest):])
+	l.ready = rest
+	return wait
 }
 
-// deliver sends a batch, resolves its waiters and recycles its blocks.
-func (l *lane) deliver(ctx context.Context, batch []*block) {
-	clean, err := l.send(ctx, batch)
-	if err != nil {
-		err = fmt.Errorf("%w: producing to partition %d: %w", ErrUnavailable, l.partition, err)
-	}
-	size := 0
-	for _, b := range batch {
-		size += len(b.value)
-	}
-	l.mu.Lock()
-	l.queued -= size
-	l.mu.Unlock()
-	for _, b := range batch {
-		for _, w := range b.waiters {
-			w.resolve(err, 1)
-		}
-		if clean && cap(b.value) <= blockRecycled {
-			clear(b.waiters)
-			*b = block{value: b.value[:0], waiters: b.waiters[:0]}
-			l.recycled.Put(b)
+// deliver sends the batch and settles each of its partitions or has it retried.
+func (l *lane) deliver(drain context.Context, now time.Time) {
+	latest := l.prepare(drain, now)
+	if len(l.batch) > 0 {
+		answers, err := l.request(drain, latest)
+		for _, p := range l.batch {
+			l.conclude(p, cmp.Or(err, outcome(answers, p.id)))
 		}
 	}
+	clear(l.batch)
+	l.batch = l.batch[:0]
 }
 
-// send repeats a request until it is acknowledged, cannot succeed, or nobody
-// waits for it any more. clean reports that the client library holds no
-// reference to the blocks: after a failed attempt it may still be writing.
-func (l *lane) send(ctx context.Context, batch []*block) (clean bool, err error) {
-	latest := batch[0].deadline
-	for _, b := range batch[1:] {
+// prepare settles what nobody waits for any more, puts back what exceeds one
+// request and fills in the rest. It returns the latest deadline.
+func (l *lane) prepare(drain context.Context, now time.Time) (latest time.Time) {
+	size, kept := 0, l.batch[:0]
+	l.parts = l.parts[:0]
+	for _, p := range l.batch {
+		b := p.next(now)
+		switch {
+		case drain.Err() != nil:
+			p.settle(cmp.Or(p.failure, drain.Err()))
+			continue
+		case !b.deadline.After(now):
+			p.settle(cmp.Or(p.failure, context.DeadlineExceeded))
+			continue
+		case len(kept) > 0 && size+b.size > requestBytes:
+			p.postpone(now, 0)
+			continue
+		}
+		size += b.size
+		kept = append(kept, p)
+		l.parts = append(l.parts, rawproduce.RequestPartition{
+			Partition: int32(p.id),
+			RecordSet: protocol.RawRecordSet{Reader: b.reader()},
+		})
 		if b.deadline.After(latest) {
 			latest = b.deadline
 		}
 	}
-	ctx, cancel := context.WithDeadline(ctx, latest)
-	defer cancel()
-	if err := ctx.Err(); err != nil {
-		return true, err
-	}
-	clean = true
-	for wait := retryFirst; ; wait = min(2*wait, retryLast) {
-		err = l.request(ctx, batch)
-		if err == nil || permanent(err) {
-			return clean, err
-		}
-		clean = false
-		if !pause(ctx, wait) {
-			return false, err
-		}
-	}
+	l.batch = kept
+	return latest
 }
 
-// request sends a batch once. A nil error means that all in-sync replicas have
-// it.
-func (l *lane) request(ctx context.Context, batch []*block) error {
-	records := make([]protocol.Record, len(batch))
-	for i, b := range batch {
-		records[i].Value = protocol.NewBytes(b.value)
+// conclude ends the attempt of one partition.
+func (l *lane) conclude(p *partition, err error) {
+	if err == nil || permanent(err) {
+		p.settle(err)
+		return
 	}
-	answer, err := l.link.transport.RoundTrip(ctx, l.link.addr, &produce.Request{
+	p.retry(time.Now(), err)
+	l.producer.refresh()
+}
+
+// request sends the prepared partitions once. The answers name the partitions
+// that all in-sync replicas have, and those that failed.
+func (l *lane) request(drain context.Context, latest time.Time) ([]produce.ResponsePartition, error) {
+	if l.broker == nobody {
+		return nil, kafkago.LeaderNotAvailable
+	}
+	if err := l.connect(drain); err != nil {
+		return nil, err
+	}
+	cfg := &l.producer.cfg
+	if limit := time.Now().Add(cfg.Timeout + answerGrace); limit.Before(latest) {
+		latest = limit
+	}
+	answer, err := l.conn.exchange(drain, latest, &rawproduce.Request{
 		Acks:    int16(kafkago.RequireAll),
-		Timeout: int32(l.cfg.Timeout / time.Millisecond),
-		Topics: []produce.RequestTopic{{
-			Topic: l.cfg.Topic,
-			Partitions: []produce.RequestPartition{{
-				Partition: int32(l.partition),
-				RecordSet: protocol.RecordSet{Records: protocol.NewRecordReader(records...)},
-			}},
-		}},
+		Timeout: int32(cfg.Timeout / time.Millisecond),
+		Topics:  []rawproduce.RequestTopic{{Topic: cfg.Topic, Partitions: l.parts}},
 	})
 	if err != nil {
-		return err
+		l.disconnect()
+		return nil, err
 	}
 	topics := answer.(*produce.Response).Topics
-	if len(topics) != 1 || len(topics[0].Partitions) != 1 {
-		return errors.New("answer names no partition")
+	if len(topics) != 1 {
+		return nil, errNoAnswer
 	}
-	if code := topics[0].Partitions[0].ErrorCode; code != 0 {
-		return kafkago.Error(code)
+	return topics[0].Partitions, nil
+}
+
+// outcome returns what the broker says about a partition.
+func outcome(answers []produce.ResponsePartition, partition int) error {
+	for _, a := range answers {
+		switch {
+		case a.Partition != int32(partition):
+		case a.ErrorCode != 0:
+			return kafkago.Error(a.ErrorCode)
+		default:
+			return nil
+		}
 	}
-	return nil
+	return errNoAnswer
+}
+
+// connect makes sure of a connection to where the broker is now.
+func (l *lane) connect(ctx context.Context) (err error) {
+	l.mu.Lock()
+	addr := l.addr
+	l.mu.Unlock()
+	if l.conn != nil && l.conn.usable(addr) {
+		return nil
+	}
+	l.disconnect()
+	l.conn, err = dial(ctx, addr)
+	return err
+}
+
+func (l *lane) disconnect() {
+	if l.conn != nil {
+		l.conn.close()
+		l.conn = nil
+	}
 }

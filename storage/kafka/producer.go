@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"svc"
@@ -49,9 +48,18 @@ type Part = svc.Part
 
 // Producer appends payloads to a topic. Its methods may be called concurrently.
 type Producer struct {
-	cfg     ProducerConfig
-	link    *link
-	lanes   []*lane
+	cfg        ProducerConfig
+	partitions []*partition
+
+	// lost is the lane of the partitions without a known leader.
+	lost *lane
+
+	// stale asks for another look at the leaders.
+	stale chan struct{}
+
+	// busy counts the partitions that have something queued.
+	busy sync.WaitGroup
+
 	waiters sync.Pool
 	blocks  sync.Pool
 }
@@ -66,11 +74,12 @@ func NewProducer(cfg ProducerConfig) (*Producer, error) {
 	cfg.Timeout = cmp.Or(cfg.Timeout, defaultProduceTime)
 	cfg.DrainTime = cmp.Or(cfg.DrainTime, defaultDrainTime)
 	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
-	p := &Producer{cfg: cfg, link: newLink(cfg.Brokers, cfg.Topic)}
-	p.waiters.New = func() any { return &waiter{pool: &p.waiters, done: make(chan struct{}, 1)} }
-	p.blocks.New = func() any { return new(block) }
-	for partition := range cfg.Partitions {
-		p.lanes = append(p.lanes, newLane(p, partition))
+	p := &Producer{cfg: cfg, stale: make(chan struct{}, 1)}
+	p.waiters.New = func() any { return newWaiter(&p.waiters) }
+	p.blocks.New = func() any { return newBlock() }
+	p.lost = newLane(p, nobody)
+	for id := range cfg.Partitions {
+		p.partitions = append(p.partitions, &partition{id: id, producer: p, leader: p.lost})
 	}
 	return p, nil
 }
@@ -78,15 +87,22 @@ func NewProducer(cfg ProducerConfig) (*Producer, error) {
 // Run sends what Produce queues until ctx ends. It then refuses new payloads,
 // sends the queued ones within the drain time and returns nil.
 func (p *Producer) Run(ctx context.Context) error {
-	defer p.link.close()
 	drain, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(p.cfg.DrainTime, cancel) })()
-	var lanes sync.WaitGroup
-	for _, l := range p.lanes {
-		lanes.Go(func() { l.run(ctx, drain) })
+	idle := make(chan struct{})
+	var loops sync.WaitGroup
+	begin := func(l *lane) { loops.Go(func() { l.run(drain, idle) }) }
+	begin(p.lost)
+	loops.Go(func() { newRouter(p, begin).run(drain, idle) })
+
+	<-ctx.Done()
+	for _, part := range p.partitions {
+		part.close()
 	}
-	lanes.Wait()
+	p.busy.Wait()
+	close(idle)
+	loops.Wait()
 	return nil
 }
 
@@ -102,28 +118,27 @@ func (p *Producer) Produce(ctx context.Context, parts []Part) error {
 		return err
 	}
 	deadline, ok := ctx.Deadline()
+	var limit time.Duration
 	if !ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, p.cfg.Timeout)
-		defer cancel()
-		deadline, _ = ctx.Deadline()
+		limit = p.cfg.Timeout
+		deadline = time.Now().Add(limit)
 	}
 	w := p.waiters.Get().(*waiter)
 	w.begin(len(parts))
 	for i, part := range parts {
-		if err := p.lanes[part.Partition].add(part.Payload, deadline, w); err != nil {
+		if err := p.partitions[part.Partition].add(part.Payload, deadline, w); err != nil {
 			w.resolve(err, len(parts)-i)
 			w.leave()
 			return err
 		}
 	}
-	return w.wait(ctx)
+	return w.wait(ctx, limit)
 }
 
 func (p *Producer) check(parts []Part) error {
 	for _, part := range parts {
-		if part.Partition < 0 || part.Partition >= len(p.lanes) {
-			return fmt.Errorf("producing: partition %d is not one of %d", part.Partition, len(p.lanes))
+		if part.Partition < 0 || part.Partition >= len(p.partitions) {
+			return fmt.Errorf("producing: partition %d is not one of %d", part.Partition, len(p.partitions))
 		}
 		if len(part.Payload) > p.cfg.MaxRecordBytes {
 			return fmt.Errorf("producing %d bytes: %w", len(part.Payload), ErrTooLarge)
@@ -136,62 +151,16 @@ func (p *Producer) check(parts []Part) error {
 // partitions.
 func (p *Producer) Queued() int {
 	total := 0
-	for _, l := range p.lanes {
-		total += l.size()
+	for _, part := range p.partitions {
+		total += part.size()
 	}
 	return total
 }
 
-// waiter counts down the parts of one call. The caller and every part hold a
-// reference; whoever drops the last one recycles it, so that a caller may leave
-// at its deadline while parts are under way.
-type waiter struct {
-	pool *sync.Pool
-	refs atomic.Int32
-	err  atomic.Pointer[error]
-	done chan struct{}
-}
-
-// begin prepares the waiter for a call of some parts.
-func (w *waiter) begin(parts int) {
-	w.err.Store(nil)
-	w.refs.Store(int32(parts) + 1)
-}
-
-// resolve ends n parts of the call. The first error is the call's result.
-func (w *waiter) resolve(err error, n int) {
-	if err != nil {
-		w.err.CompareAndSwap(nil, &err)
-	}
-	switch w.refs.Add(-int32(n)) {
-	case 1:
-		w.done <- struct{}{}
-	case 0:
-		w.pool.Put(w)
-	}
-}
-
-// wait returns the result of the call once all parts ended, or at the end of
-// ctx. The waiter is not used afterwards.
-func (w *waiter) wait(ctx context.Context) error {
+// refresh asks for another look at the leaders.
+func (p *Producer) refresh() {
 	select {
-	case <-w.done:
-		var err error
-		if first := w.err.Load(); first != nil {
-			err = *first
-		}
-		w.pool.Put(w)
-		return err
-	case <-ctx.Done():
-		w.leave()
-		return fmt.Errorf("%w: waiting for the acknowledgement: %w", ErrUnavailable, ctx.Err())
-	}
-}
-
-// leave gives up the caller's reference without a result.
-func (w *waiter) leave() {
-	if w.refs.Add(-1) == 0 {
-		<-w.done
-		w.pool.Put(w)
+	case p.stale <- struct{}{}:
+	default:
 	}
 }

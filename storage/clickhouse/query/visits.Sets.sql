@@ -1,0 +1,14 @@
+-- Who was active in whole slots, per bucket: the number of events and of sessions, the
+-- visitors ascending in eight little-endian bytes each, and in the same form the sessions
+-- if they are wanted. Key: environment, slot. Rows read: one per slot and session;
+-- returned: one per bucket.
+SELECT
+    roundDown(toUInt32(slot), {buckets:Array(UInt32)}) AS bucket,
+    sum(events) AS occurred,
+    uniqExact(session) AS sessions,
+    reinterpret(arraySort(groupUniqArray(visitor)), 'String') AS visitor_set,
+    reinterpret(arraySort(groupUniqArrayIf(session, {with_sessions:Bool})), 'String') AS session_set
+FROM visits
+WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8}
+    AND slot >= {whole_from:DateTime('UTC')} AND slot < {whole_to:DateTime('UTC')}
+GROUP BY bucket

@@ -1,0 +1,101 @@
+package kafka
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/crc32"
+	"time"
+)
+
+const (
+	// Sizes of what precedes a value on its way to the broker: the length
+	// of the record set, the header of its one batch (version 2) and at most
+	// the header of the batch's one record.
+	setHeader    = 4
+	batchHeader  = 61
+	recordHeader = 14
+
+	// blockHeader is the room that a block leaves before its value.
+	blockHeader = setHeader + batchHeader + recordHeader
+
+	// blockRecycled is the largest buffer that is kept for reuse.
+	blockRecycled = 256 << 10
+)
+
+// block is one record in the making: payloads are appended until it is sealed.
+// Its deadline is the latest of its waiters.
+type block struct {
+	buf      []byte
+	sent     bytes.Reader
+	waiters  []*waiter
+	deadline time.Time
+
+	size   int
+	sealed []byte
+}
+
+func newBlock() *block {
+	return &block{buf: make([]byte, blockHeader, 4<<10)}
+}
+
+// add copies a payload to the end of the value.
+func (b *block) add(payload []byte, deadline time.Time, w *waiter) {
+	b.buf = append(b.buf, payload...)
+	b.size += len(payload)
+	b.waiters = append(b.waiters, w)
+	if deadline.After(b.deadline) {
+		b.deadline = deadline
+	}
+}
+
+// seal ends the record, with now as its time. Nothing is added afterwards.
+func (b *block) seal(now time.Time) {
+	var fields, head [recordHeader]byte
+	record := append(fields[:0], 0, 0, 0) // attributes, deltas of time and offset
+	record = binary.AppendVarint(record, -1)
+	record = binary.AppendVarint(record, int64(b.size))
+	b.buf = append(b.buf, 0) // no headers
+	length := binary.AppendVarint(head[:0], int64(len(record)+b.size+1))
+
+	at := blockHeader - len(length) - len(record)
+	copy(b.buf[at:], length)
+	copy(b.buf[at+len(length):], record)
+	at -= batchHeader
+	sealBatch(b.buf[at:], now.UnixMilli())
+	at -= setHeader
+	b.sealed = b.buf[at:]
+	binary.BigEndian.PutUint32(b.sealed, uint32(len(b.sealed)-setHeader))
+}
+
+// sealBatch writes the header of a batch that ends with its only record.
+func sealBatch(batch []byte, millis int64) {
+	be := binary.BigEndian
+	be.PutUint64(batch[0:], 0)                     // first offset
+	be.PutUint32(batch[8:], uint32(len(batch)-12)) // length of the rest
+	be.PutUint32(batch[12:], 1<<32-1)              // leader epoch, unknown
+	batch[16] = 2                                  // version
+	be.PutUint16(batch[21:], 0)                    // attributes
+	be.PutUint32(batch[23:], 0)                    // last offset delta
+	be.PutUint64(batch[27:], uint64(millis))       // first time
+	be.PutUint64(batch[35:], uint64(millis))       // last time
+	be.PutUint64(batch[43:], 1<<64-1)              // producer, none
+	be.PutUint16(batch[51:], 1<<16-1)              // producer epoch, none
+	be.PutUint32(batch[53:], 1<<32-1)              // sequence, none
+	be.PutUint32(batch[57:], 1)                    // records
+	be.PutUint32(batch[17:], crc32.Checksum(batch[21:], crc32.MakeTable(crc32.Castagnoli)))
+}
+
+// reader returns the sealed record set from its start. The reader is valid
+// until the next call.
+func (b *block) reader() *bytes.Reader {
+	b.sent.Reset(b.sealed)
+	return &b.sent
+}
+
+// reset prepares the block for other payloads and reports whether its buffer is
+// small enough to be kept.
+func (b *block) reset() bool {
+	clear(b.waiters)
+	*b = block{buf: b.buf[:blockHeader], waiters: b.waiters[:0]}
+	return cap(b.buf) <= blockRecycled
+}

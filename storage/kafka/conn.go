@@ -1,0 +1,85 @@
+package kafka
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"time"
+
+	kafkago "github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol"
+	"github.com/segmentio/kafka-go/protocol/apiversions"
+)
+
+// connIdle is the age since its last use at which a connection is replaced
+// rather than trusted. Networks and brokers forget silent ones.
+const connIdle = 30 * time.Second
+
+// conn is a connection to one broker for one request at a time. It is of no
+// more use after an error.
+type conn struct {
+	wire *protocol.Conn
+	addr string
+	used time.Time
+}
+
+// dial connects to the broker at addr within dialTime.
+func dial(ctx context.Context, addr string) (*conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialTime)
+	defer cancel()
+	var dialer net.Dialer
+	raw, err := dialer.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("connecting: %w", err)
+	}
+	c := &conn{wire: protocol.NewConn(raw, clientID), addr: addr}
+	if err := c.negotiate(ctx); err != nil {
+		c.close()
+		return nil, fmt.Errorf("connecting to %s: %w", addr, err)
+	}
+	return c, nil
+}
+
+// negotiate chooses the version of every request.
+func (c *conn) negotiate(ctx context.Context) error {
+	deadline, _ := ctx.Deadline()
+	answer, err := c.exchange(ctx, deadline, new(apiversions.Request))
+	if err != nil {
+		return err
+	}
+	known := answer.(*apiversions.Response)
+	if known.ErrorCode != 0 {
+		return kafkago.Error(known.ErrorCode)
+	}
+	versions := make(map[protocol.ApiKey]int16, len(known.ApiKeys))
+	for _, k := range known.ApiKeys {
+		key := protocol.ApiKey(k.ApiKey)
+		versions[key] = key.SelectVersion(k.MinVersion, k.MaxVersion)
+	}
+	c.wire.SetVersions(versions)
+	return nil
+}
+
+// usable reports whether the connection leads to addr and was used lately.
+func (c *conn) usable(addr string) bool {
+	return c.addr == addr && time.Since(c.used) < connIdle
+}
+
+// exchange sends a request and returns its answer, or an error at the deadline
+// or the end of ctx. The request is not used afterwards.
+func (c *conn) exchange(ctx context.Context, deadline time.Time, request protocol.Message) (protocol.Message, error) {
+	if err := c.wire.SetDeadline(deadline); err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = c.wire.SetDeadline(time.Unix(0, 0)) })
+	defer stop()
+	answer, err := c.wire.RoundTrip(request)
+	c.used = time.Now()
+	return answer, err
+}
+
+// close ends the connection. What was not answered is lost, so that there is no
+// error to report.
+func (c *conn) close() {
+	_ = c.wire.Close()
+}
