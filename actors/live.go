@@ -29,9 +29,9 @@ const kindLive = "live"
 
 // Visits is what the store knows of the last minutes.
 type Visits interface {
-	// LiveVisits yields the events of an environment since an instant, bots
-	// excluded.
-	LiveVisits(ctx context.Context, environment uint64, since time.Time, yield func(svc.LiveVisit) bool) error
+	// LiveVisits yields the events of an environment since an instant with the
+	// numbers of their blocks, bots excluded.
+	LiveVisits(ctx context.Context, environment uint64, since time.Time, yield func(visit svc.LiveVisit, block uint64) bool) error
 }
 
 // Watchers is which environments somebody watches on this node. The sink
@@ -67,6 +67,7 @@ func (w *Watchers) change(environment uint64, watched bool) {
 // digest is what one stored block says of one environment. It is partial where
 // the block was begun before anybody watched: the window must be read anew.
 type digest struct {
+	block   uint64
 	visits  []svc.LiveVisit
 	partial bool
 }
@@ -81,8 +82,12 @@ type live struct {
 	logger      *slog.Logger
 
 	loading bool
-	// stale says that a partial digest came, or any while the window was read.
-	stale   bool
+	// stale says that a partial digest came.
+	stale bool
+	// blocks are those that the window was read from; late are the digests that
+	// came meanwhile.
+	blocks  map[uint64]bool
+	late    []*digest
 	waiting []*cluster.Request
 	asked   time.Time
 }
@@ -90,6 +95,7 @@ type live struct {
 // liveLoaded brings a window that was read from the store.
 type liveLoaded struct {
 	window *svc.LiveWindow
+	blocks map[uint64]bool
 	err    error
 }
 
@@ -135,36 +141,38 @@ func (l *live) answer(c actor.Context) {
 }
 
 func (l *live) load(c actor.Context) {
-	l.loading, l.stale = true, false
+	l.loading, l.stale, l.late = true, false, nil
 	root, self, since := c.ActorSystem().Root, c.Self(), l.now().Add(-svc.LiveSeconds*time.Second)
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), ioTime)
 		defer cancel()
-		window := svc.NewLiveWindow()
-		err := l.visits.LiveVisits(ctx, l.environment, since, func(visit svc.LiveVisit) bool {
+		window, blocks := svc.NewLiveWindow(), map[uint64]bool{}
+		err := l.visits.LiveVisits(ctx, l.environment, since, func(visit svc.LiveVisit, block uint64) bool {
 			window.Add(visit)
+			blocks[block] = true
 			return true
 		})
-		root.Send(self, &liveLoaded{window, err})
+		root.Send(self, &liveLoaded{window, blocks, err})
 	}()
 }
 
-// onDigest adds a block's visits. While the window is being read nobody can say
-// whether the block is in it, so it is read once more.
+// onDigest adds a block's visits, unless the window was read when the block was
+// in the store already.
 func (l *live) onDigest(d *digest) {
 	switch {
-	case d.partial || l.loading:
+	case d.partial:
 		l.stale = true
-	case l.window != nil:
+	case l.loading:
+		l.late = append(l.late, d)
+	case l.window != nil && !l.blocks[d.block]:
 		for _, visit := range d.visits {
 			l.window.Add(visit)
 		}
 	}
 }
 
-// onLoaded takes over a window. One that is out of date is shown all the same:
-// it misses at most the block that was stored while it was read, and the next
-// question reads it again.
+// onLoaded takes over a window and what came while it was read. Where a partial
+// digest came meanwhile, the window is read once more before anybody is answered.
 func (l *live) onLoaded(c actor.Context, result *liveLoaded) {
 	l.loading = false
 	if result.err != nil {
@@ -175,10 +183,15 @@ func (l *live) onLoaded(c actor.Context, result *liveLoaded) {
 		l.waiting = nil
 		return
 	}
-	stale := l.stale
-	l.window, l.stale = result.window, false
-	l.answer(c)
-	l.stale = stale
+	l.window, l.blocks = result.window, result.blocks
+	late := l.late
+	l.late = nil
+	for _, d := range late {
+		l.onDigest(d)
+	}
+	if len(l.waiting) > 0 {
+		l.answer(c)
+	}
 }
 
 // Presence is the client of the live actors.

@@ -160,12 +160,12 @@ func (b *openBlock) gather(row *svc.EventRow) {
 }
 
 // digest tells everybody who watches now what a stored block said.
-func (s *Sink) digest(b *openBlock) {
+func (s *Sink) digest(b *openBlock, id uint64) {
 	for environment := range s.config.Watchers.set() {
 		if !b.watched[environment] {
-			s.config.Digests.deliver(environment, &digest{partial: true})
+			s.config.Digests.deliver(environment, &digest{block: id, partial: true})
 		} else if visits := b.visits[environment]; len(visits) > 0 {
-			s.config.Digests.deliver(environment, &digest{visits: visits})
+			s.config.Digests.deliver(environment, &digest{block: id, visits: visits})
 		}
 	}
 }
@@ -322,7 +322,7 @@ func (s *Sink) insertAndCommit(ctx context.Context, block *openBlock, id uint64)
 	s.config.Metrics.Blocks.Inc()
 	s.config.Metrics.Rows.Add(float64(block.rows.Rows()))
 	s.config.Metrics.Seconds.Observe(s.config.Now().Sub(began).Seconds())
-	s.digest(block)
+	s.digest(block, id)
 	return nil
 }
 

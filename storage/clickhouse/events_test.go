@@ -243,9 +243,9 @@ func TestLiveVisits(t *testing.T) {
 	}
 	insert(t, db, "1", 1, b)
 	window := svc.NewLiveWindow()
-	err := db.LiveVisits(deadline(t), production().Number, now.Add(-svc.LiveSeconds*time.Second), func(visit svc.LiveVisit) bool {
+	err := db.LiveVisits(deadline(t), production().Number, now.Add(-svc.LiveSeconds*time.Second), func(visit svc.LiveVisit, block uint64) bool {
 		window.Add(visit)
-		return true
+		return block == 1
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -11,17 +11,19 @@ import (
 )
 
 // LiveVisits calls yield with every event of an environment since an instant,
-// bots excluded, in no particular order, until yield returns false.
-func (db *DB) LiveVisits(ctx context.Context, environment uint64, since time.Time, yield func(svc.LiveVisit) bool) error {
+// with the number of its block, bots excluded, in no particular order, until yield
+// returns false.
+func (db *DB) LiveVisits(ctx context.Context, environment uint64, since time.Time, yield func(visit svc.LiveVisit, block uint64) bool) error {
 	args := arguments{"environment": environment, "since": since}
 	return db.stream(ctx, "loading live visits", db.queries["live.Visits"], args, func(rows driver.Rows) (bool, error) {
 		var visit svc.LiveVisit
 		var distinctID, anonymousID, name string
-		if err := rows.Scan(&visit.TsMs, &distinctID, &anonymousID, &name, &visit.Path, &visit.Source, &visit.Country, &visit.Device); err != nil {
+		var block uint64
+		if err := rows.Scan(&visit.TsMs, &distinctID, &anonymousID, &name, &visit.Path, &visit.Source, &visit.Country, &visit.Device, &block); err != nil {
 			return false, err
 		}
 		visit.Visitor = protos.VisitorHash(environment, svc.Visitor(distinctID, anonymousID))
 		visit.Pageview = svc.IsPageview(name)
-		return yield(visit), nil
+		return yield(visit, block), nil
 	})
 }
