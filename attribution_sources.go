@@ -67,7 +67,7 @@ func cutLast(domain string) (rest, label string) {
 
 // knownReferrers maps domains to channels; an entry speaks for its subdomains
 // too unless they have their own. It is never changed.
-var knownReferrers = map[string]channel{
+var knownReferrers = map[string]channel{ //nolint:gochecknoglobals // a table of constants, never changed
 	"bing.com":             {"bing", MediumOrganic},
 	"msn.com":              {"bing", MediumOrganic},
 	"duckduckgo.com":       {"duckduckgo", MediumOrganic},

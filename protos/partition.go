@@ -1,3 +1,5 @@
+// Package protos is what crosses the wire: the records of the log, the calls of
+// actors, and how events are placed on partitions. The .pb.go files are generated.
 package protos
 
 import (

@@ -12,7 +12,7 @@ type product struct{ token, name, versionToken string }
 
 // products lists what the library takes for another browser, the more specific
 // first. It is never changed.
-var products = []product{
+var products = []product{ //nolint:gochecknoglobals // a table of constants, never changed
 	{"Googlebot", "Googlebot", "Googlebot/"},
 	{"IEMobile/", "Internet Explorer", ""},
 	{"Opera Mini/", "Opera Mini", ""},

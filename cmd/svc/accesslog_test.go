@@ -116,7 +116,7 @@ func TestTheAccessLogsNumbers(t *testing.T) {
 	if all["pageviews"] != float64(want.sent) || all["uniqueVisitors"] != float64(len(want.visitors)) {
 		t.Errorf("the overview has %v page views of %v visitors, the log %d of %d", all["pageviews"], all["uniqueVisitors"], want.sent, len(want.visitors))
 	}
-	rows := s.feed("")
+	rows := s.feed()
 	bots, paths := 0, map[string]int{}
 	for _, row := range rows {
 		paths[row["path"].(string)]++

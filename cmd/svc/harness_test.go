@@ -188,7 +188,7 @@ func (s *server) send(items ...map[string]any) {
 func (s *server) settled() {
 	s.t.Helper()
 	eventually(s.t, "everything is stored", func() error {
-		if lag := s.node.lag(); lag != 0 {
+		if lag := s.node.lag(context.Background()); lag != 0 {
 			return fmt.Errorf("%d records are not", lag)
 		}
 		return nil
@@ -198,11 +198,11 @@ func (s *server) settled() {
 const appPath = "/api/v1/apps/acme/web"
 
 // feed reads all events of production, page by page.
-func (s *server) feed(query string) []map[string]any {
+func (s *server) feed() []map[string]any {
 	s.t.Helper()
 	var all []map[string]any
 	for cursor := ""; ; {
-		page := s.get(appPath + "/events?limit=500" + query + cursor)
+		page := s.get(appPath + "/events?limit=500" + cursor)
 		for _, row := range page["data"].([]any) {
 			all = append(all, row.(map[string]any))
 		}

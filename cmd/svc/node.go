@@ -105,7 +105,7 @@ func (n *node) openDir(context.Context) (err error) {
 func (n *node) openLog(ctx context.Context) (err error) {
 	brokers := n.config.KafkaBrokers
 	if len(brokers) == 0 {
-		n.broker, err = kafka.OpenBroker(kafka.BrokerConfig{
+		n.broker, err = kafka.OpenBroker(kafka.BrokerConfig{ //nolint:contextcheck // the broker outlives the context of its opening
 			Dir: n.dir.Join("log"), Sync: n.config.LogSync == syncAlways, Topic: ingestTopic, Partitions: n.config.Partitions, Logger: n.logger,
 		})
 		if err != nil {
@@ -244,7 +244,7 @@ func (n *node) wireHTTP(context.Context) error {
 	if n.public, err = http.NewServer(n.config.HTTPAddr, handler, n.logger); err != nil {
 		return err
 	}
-	n.operator, err = http.NewServer(n.config.AdminAddr, n.adminHandler(), n.logger)
+	n.operator, err = http.NewServer(n.config.AdminAddr, n.adminHandler(), n.logger) //nolint:contextcheck // a scrape has no context
 	return err
 }
 
@@ -275,7 +275,7 @@ func (n *node) routes() []http.Route {
 func (n *node) adminHandler() nethttp.Handler {
 	n.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "svc_ingest_lag_records", Help: "Records of the log that are not stored yet.",
-	}, func() float64 { return float64(n.lag()) }))
+	}, func() float64 { return float64(n.lag(context.Background())) }))
 	return admin.New(admin.Config{
 		Gatherer: n.registry, Operator: n.identity, Now: n.now,
 		Checks: []admin.Check{
@@ -286,8 +286,8 @@ func (n *node) adminHandler() nethttp.Handler {
 				return nil
 			}},
 			{Name: "store", Ready: n.db.Ping},
-			{Name: "lag", Ready: func(context.Context) error {
-				if lag := n.lag(); lag > lagBound {
+			{Name: "lag", Ready: func(ctx context.Context) error {
+				if lag := n.lag(ctx); lag > lagBound {
 					return fmt.Errorf("%d records of the log are not stored yet", lag)
 				}
 				return nil
@@ -304,8 +304,8 @@ const lagTime = 2 * time.Second
 
 // lag returns how many records of the log are not stored; -1 where the log does
 // not answer.
-func (n *node) lag() int64 {
-	ctx, cancel := context.WithTimeout(context.Background(), lagTime)
+func (n *node) lag(ctx context.Context) int64 {
+	ctx, cancel := context.WithTimeout(ctx, lagTime)
 	defer cancel()
 	behind, err := n.consumer.Lag(ctx)
 	if err != nil {

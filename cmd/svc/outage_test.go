@@ -122,7 +122,7 @@ func TestTheStoreGoesAwayAndNothingIsLost(t *testing.T) {
 	for round := range 3 {
 		store.pull()
 		publish(100)
-		if lag := s.node.lag(); lag == 0 {
+		if lag := s.node.lag(context.Background()); lag == 0 {
 			t.Errorf("round %d: nothing waits in the log while the store is away", round)
 		}
 		if got := s.call("GET", appPath+"/analytics/overview?range=24h", s.boot.Token, nil, nil); got.status != 503 || got.header.Get("Retry-After") == "" {
@@ -131,7 +131,7 @@ func TestTheStoreGoesAwayAndNothingIsLost(t *testing.T) {
 		store.plug()
 		s.settled()
 	}
-	rows := s.feed("")
+	rows := s.feed()
 	seen := map[string]int{}
 	for _, row := range rows {
 		seen[row["id"].(string)]++
@@ -176,7 +176,7 @@ func TestTheLogGoesAwayAndNothingIsAcknowledged(t *testing.T) {
 	})
 	eventually(t, "both events are stored once", func() error {
 		var ids []string
-		for _, row := range s.feed("") {
+		for _, row := range s.feed() {
 			ids = append(ids, row["id"].(string))
 		}
 		if len(ids) != 2 {

@@ -40,7 +40,7 @@ func TestTheFirstMinute(t *testing.T) {
 	check := func(s *server) {
 		t.Helper()
 		eventually(t, "the event is listed and counted", func() error {
-			rows, overview := s.feed(""), s.overview()
+			rows, overview := s.feed(), s.overview()
 			if len(rows) != 1 || overview["visitors"] != 1.0 || overview["pageviews"] != 1.0 || overview["sessions"] != 1.0 || overview["bounceRate"] != 1.0 {
 				return fmt.Errorf("feed %v, overview %v", rows, overview)
 			}
@@ -110,7 +110,7 @@ func TestDuplicatesAndAReplayOfTheLogChangeNothing(t *testing.T) {
 		}
 	}
 	s.settled()
-	before, rows := s.overview(), s.feed("")
+	before, rows := s.overview(), s.feed()
 	if len(rows) != 600 || before["pageviews"] != 600.0 {
 		t.Fatalf("%d rows, overview %v; want 600", len(rows), before)
 	}
@@ -125,7 +125,7 @@ func TestDuplicatesAndAReplayOfTheLogChangeNothing(t *testing.T) {
 			t.Errorf("%s was %v and is %v", metric, before[metric], after[metric])
 		}
 	}
-	if rows := again.feed(""); len(rows) != 600 {
+	if rows := again.feed(); len(rows) != 600 {
 		t.Errorf("%d rows after the replay", len(rows))
 	}
 }
@@ -217,7 +217,7 @@ func TestBadInputIsAnsweredAndDisturbsNothing(t *testing.T) {
 	}
 	s.settled()
 	seen := map[string]bool{}
-	for _, row := range s.feed("") {
+	for _, row := range s.feed() {
 		seen[row["id"].(string)] = true
 	}
 	for _, id := range []string{"beside", "large", "future", "old", "beacon", "body", "zipped"} {

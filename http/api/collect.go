@@ -50,7 +50,7 @@ func (c *Collect) Routes() []plumbing.Route {
 			Surface: plumbing.Collect, Method: http.MethodPost, Path: "/api/v1" + path, Operation: operation,
 			Effect: plumbing.Write, Status: http.StatusAccepted, Summary: summary, Handler: shape,
 			Codes: []svc.Code{svc.CodeInvalidRequest, svc.CodeUnauthorized, svc.CodeForbidden, svc.CodeTooLarge, svc.CodeUnsupportedMedia, svc.CodeUnavailable},
-			Raw:   func(w http.ResponseWriter, r *http.Request) { c.serve(w, r, kind) },
+			Raw:   func(w http.ResponseWriter, r *http.Request) { c.serve(w, r, kind) }, //nolint:contextcheck // the request inside carries its context
 		}
 	}
 	return []plumbing.Route{

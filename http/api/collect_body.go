@@ -72,7 +72,7 @@ func (i *intakeRequest) release() {
 	clear(i.parts)
 	i.collect, i.writer, i.request, i.collector, i.body = nil, nil, nil, nil, nil
 	i.envelope, i.items, i.touched, i.rejected = envelope{}, i.items[:0], i.touched[:0], i.rejected[:0]
-	i.event, i.campaign = protos.Event{}, protos.Campaign{} //nolint:govet // no lock is held by a message that was never shared
+	i.event, i.campaign = protos.Event{}, protos.Campaign{}
 	i.accepted, i.userAgent, i.remoteIP = 0, "", ""
 	if i.raw.Cap() > keepBytes || i.inflated.Cap() > keepBytes {
 		i.raw, i.inflated = bytes.Buffer{}, bytes.Buffer{}
@@ -150,8 +150,10 @@ func (i *intakeRequest) authenticate(writeKey string) error {
 		return svc.Errorf(svc.CodeUnauthorized, "The ingest key is unknown or revoked.")
 	}
 	if origin := i.request.Header.Get("Origin"); i.collector.Kind == svc.KeyPublic && !originAllowed(origin, i.collector.Origins) {
-		return &svc.Error{Code: svc.CodeForbidden, Reason: "origin_not_allowed",
-			Message: "The application does not allow events from the origin " + origin + "; add it to allowedOrigins."}
+		return &svc.Error{
+			Code: svc.CodeForbidden, Reason: "origin_not_allowed",
+			Message: "The application does not allow events from the origin " + origin + "; add it to allowedOrigins.",
+		}
 	}
 	if i.collector.Kind == svc.KeyPublic {
 		// A secret key's connection is the customer's server, not the visitor.

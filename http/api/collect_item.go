@@ -253,7 +253,7 @@ func (i *intakeRequest) checkModule() (code, message string) {
 // identify fills who sent it and under which terms.
 func (i *intakeRequest) identify(event *protos.Event, it *item) {
 	event.Environment = i.collector.Environment.Number
-	event.RetentionDays = uint32(i.collector.RetentionDays) //nolint:gosec // bounded by MaxRetentionDays
+	event.RetentionDays = uint32(i.collector.RetentionDays)
 	event.Id, event.SessionId = it.ID, it.SessionID
 	event.DistinctId, event.AnonymousId = it.DistinctID, it.AnonymousID
 	event.Value, event.Currency, event.Release = it.Value, it.Currency, it.Release
@@ -284,7 +284,7 @@ func (i *intakeRequest) contextualise(event *protos.Event, it *item) {
 		event.Library = firstOf(event.Library, libraryOf(context.Library))
 		for _, stated := range [...]*campaign{&context.Campaign, &context.UTM} {
 			if *stated != (campaign{}) && event.Campaign == nil {
-				i.campaign = protos.Campaign{Source: stated.Source, Medium: stated.Medium, Name: firstOf(stated.Name, stated.Campaign), Term: stated.Term, Content: stated.Content} //nolint:govet // the message is rebuilt in place and never shared
+				i.campaign = protos.Campaign{Source: stated.Source, Medium: stated.Medium, Name: firstOf(stated.Name, stated.Campaign), Term: stated.Term, Content: stated.Content}
 				event.Campaign = &i.campaign
 			}
 		}
@@ -485,7 +485,7 @@ func derivedID(event *protos.Event) string {
 		_, _ = h.WriteString(word)
 		_, _ = h.Write([]byte{0})
 	}
-	binary.LittleEndian.PutUint64(number[:], uint64(event.TsMs)) //nolint:gosec // only the bits matter
+	binary.LittleEndian.PutUint64(number[:], uint64(event.TsMs))
 	_, _ = h.Write(number[:])
 	_, _ = h.Write(event.Properties)
 	sum := h.Sum128().Bytes()

@@ -9,8 +9,6 @@ import (
 )
 
 // errNoKey is the refusal of a request without a key.
-//
-//nolint:gochecknoglobals // a sentinel error
 var errNoKey = svc.Errorf(svc.CodeUnauthorized, "No ingest key was sent; send it as Authorization: Bearer <key>.")
 
 // ingestKey returns the one ingest key of a request. It may stand, in this

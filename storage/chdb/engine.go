@@ -79,7 +79,7 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{lib: lib, args: arguments(dir, cfg.Settings), listener: newListener(), served: make(chan struct{})}
-	if err := e.start(cfg, logger); err != nil {
+	if err := e.start(cfg, logger); err != nil { //nolint:contextcheck // the engine outlives the context of its opening
 		return nil, fmt.Errorf("opening the engine on %s: %w", dir, err)
 	}
 	return e, nil
@@ -120,7 +120,9 @@ func (e *Engine) start(cfg Config, logger *slog.Logger) error {
 		Handler:        handler,
 		BaseContext:    func(net.Listener) context.Context { return base },
 		MaxHeaderBytes: maxHeader,
-		ErrorLog:       slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
+		// The only client is this process, and a statement may wait for a connection.
+		ReadHeaderTimeout: time.Minute,
+		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
 	}
 	go func() {
 		defer close(e.served)

@@ -182,7 +182,7 @@ func TestExceptionsKeepTheirCode(t *testing.T) {
 			wantCode(t, c.Exec(deadline(t), sql), code)
 			rows, err := c.Query(deadline(t), sql)
 			if err == nil {
-				for rows.Next() { //nolint:revive // the rows before the exception are read to reach it
+				for rows.Next() {
 				}
 				err = rows.Err()
 			}
@@ -315,7 +315,7 @@ func TestAbandonedResultFreesTheConnection(t *testing.T) {
 			t.Fatal(rows.Err())
 		}
 		cancel()
-		for rows.Next() { //nolint:revive // the client buffers some blocks
+		for rows.Next() {
 		}
 		if err := rows.Err(); err == nil {
 			t.Fatal("a cancelled result ended without an error")

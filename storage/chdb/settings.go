@@ -100,7 +100,7 @@ func checkUnused(dir string) error {
 	if err != nil {
 		return fmt.Errorf("looking for another user of the data folder: %w", err)
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // nothing was written
 	err = syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
 	if err == nil {
 		return nil // closing the file gives the lock back

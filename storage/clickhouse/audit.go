@@ -36,10 +36,17 @@ func (db *DB) writeAudit(ctx context.Context, rows []svc.AuditRow) error {
 
 func auditColumns() []clickhouse.ColumnNameAndType {
 	return []clickhouse.ColumnNameAndType{
-		{Name: "org", Type: "LowCardinality(String)"}, {Name: "at", Type: "DateTime64(3, 'UTC')"},
-		{Name: "app", Type: "LowCardinality(String)"}, {Name: "request_id", Type: "String"},
-		{Name: "operation", Type: "LowCardinality(String)"}, {Name: "method", Type: "LowCardinality(String)"},
-		{Name: "path", Type: "String"}, {Name: "status", Type: "UInt16"}, {Name: "token_id", Type: "String"},
-		{Name: "token_kind", Type: "LowCardinality(String)"}, {Name: "user_id", Type: "String"}, {Name: "detail", Type: "String"},
+		{Name: "org", Type: "LowCardinality(String)"},
+		{Name: "at", Type: "DateTime64(3, 'UTC')"},
+		{Name: "app", Type: "LowCardinality(String)"},
+		{Name: "request_id", Type: "String"},
+		{Name: "operation", Type: "LowCardinality(String)"},
+		{Name: "method", Type: "LowCardinality(String)"},
+		{Name: "path", Type: "String"},
+		{Name: "status", Type: "UInt16"},
+		{Name: "token_id", Type: "String"},
+		{Name: "token_kind", Type: "LowCardinality(String)"},
+		{Name: "user_id", Type: "String"},
+		{Name: "detail", Type: "String"},
 	}
 }

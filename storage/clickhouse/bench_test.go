@@ -16,8 +16,10 @@ type browser struct{ name, version, os, osVersion, device string }
 
 func browsers() []browser {
 	return []browser{
-		{"Chrome", "130.0", "Windows", "10", "desktop"}, {"Safari", "18.1", "macOS", "15.1", "desktop"},
-		{"Firefox", "132.0", "Linux", "", "desktop"}, {"Safari", "18.0", "iOS", "18.0", "mobile"},
+		{"Chrome", "130.0", "Windows", "10", "desktop"},
+		{"Safari", "18.1", "macOS", "15.1", "desktop"},
+		{"Firefox", "132.0", "Linux", "", "desktop"},
+		{"Safari", "18.0", "iOS", "18.0", "mobile"},
 		{"Chrome", "129.0", "Android", "14", "mobile"},
 	}
 }
@@ -69,7 +71,7 @@ func uuid(random *rand.Rand) string {
 	return text[:8] + "-" + text[8:12] + "-" + text[12:16] + "-" + text[16:20] + "-" + text[20:]
 }
 
-func (r *reference) block(t testing.TB, db *DB, from time.Time, step time.Duration, n int) *Block {
+func (r *reference) block(db *DB, from time.Time, step time.Duration, n int) *Block {
 	b := db.NewBlock()
 	for i := range n {
 		b.Append(r.next(from.Add(time.Duration(i) * step)))
@@ -105,7 +107,7 @@ func BenchmarkInsert(b *testing.B) {
 	for _, n := range []int{1000, 10000, 100000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			db := open(b)
-			block := newReference(10000).block(b, db, time.UnixMilli(1.78e12), 10*time.Microsecond, n)
+			block := newReference(10000).block(db, time.UnixMilli(1.78e12), 10*time.Microsecond, n)
 			i, used := 0, cpu()
 			for b.Loop() {
 				i++
@@ -123,7 +125,7 @@ func BenchmarkStoredBytes(b *testing.B) {
 		r := newReference(10000)
 		const blocks, n = 10, 100000
 		for i := range blocks {
-			insert(b, db, fmt.Sprint(i), uint64(i), r.block(b, db, time.UnixMilli(1.78e12+int64(i)*1000), 10*time.Microsecond, n))
+			insert(b, db, fmt.Sprint(i), uint64(i), r.block(db, time.UnixMilli(1.78e12+int64(i)*1000), 10*time.Microsecond, n))
 		}
 		for _, table := range tables() {
 			if err := db.conn.Exec(deadline(b), "OPTIMIZE TABLE "+table+" FINAL"); err != nil {

@@ -106,16 +106,23 @@ func (db *DB) batch(ctx context.Context, query string, columns []clickhouse.Colu
 
 func entityColumns() []clickhouse.ColumnNameAndType {
 	return []clickhouse.ColumnNameAndType{
-		{Name: "owner", Type: "String"}, {Name: "kind", Type: "LowCardinality(String)"}, {Name: "id", Type: "String"},
-		{Name: "version", Type: "UInt64"}, {Name: "deleted", Type: "Bool"}, {Name: "payload", Type: "String"},
+		{Name: "owner", Type: "String"},
+		{Name: "kind", Type: "LowCardinality(String)"},
+		{Name: "id", Type: "String"},
+		{Name: "version", Type: "UInt64"},
+		{Name: "deleted", Type: "Bool"},
+		{Name: "payload", Type: "String"},
 	}
 }
 
 func wakeupColumns() []clickhouse.ColumnNameAndType {
 	return []clickhouse.ColumnNameAndType{
-		{Name: "kind", Type: "LowCardinality(String)"}, {Name: "identity", Type: "String"},
-		{Name: "name", Type: "LowCardinality(String)"}, {Name: "due", Type: "DateTime64(3, 'UTC')"},
-		{Name: "version", Type: "UInt64"}, {Name: "deleted", Type: "Bool"},
+		{Name: "kind", Type: "LowCardinality(String)"},
+		{Name: "identity", Type: "String"},
+		{Name: "name", Type: "LowCardinality(String)"},
+		{Name: "due", Type: "DateTime64(3, 'UTC')"},
+		{Name: "version", Type: "UInt64"},
+		{Name: "deleted", Type: "Bool"},
 	}
 }
 

@@ -141,8 +141,18 @@ func TestSearchMasked(t *testing.T) {
 		masked bool
 		want   string
 	}{
-		{"jane", false, "54321"}, {"jane", true, "5"}, {"example.com", false, "54321"}, {"EXAMPLE.COM", true, "5"},
-		{"plan", true, "32"}, {"doe@ex", true, ""}, {"SIGN", true, "1"}, {"%", true, ""}, {"%", false, "2"}, {"_", false, ""}, {`\`, false, "4"}, {"'", false, ""},
+		{"jane", false, "54321"},
+		{"jane", true, "5"},
+		{"example.com", false, "54321"},
+		{"EXAMPLE.COM", true, "5"},
+		{"plan", true, "32"},
+		{"doe@ex", true, ""},
+		{"SIGN", true, "1"},
+		{"%", true, ""},
+		{"%", false, "2"},
+		{"_", false, ""},
+		{`\`, false, "4"},
+		{"'", false, ""},
 	} {
 		got := ""
 		for _, e := range feed(t, db, svc.EventQuery{Environment: production(), Search: c.search, SearchMasked: c.masked, Limit: 2}) {
@@ -234,8 +244,11 @@ func TestLiveVisits(t *testing.T) {
 		path    string
 		bot     bool
 	}{
-		{0, "a", "/x", false}, {time.Minute, "a", "/y", false}, {299 * time.Second, "b", "/x", false},
-		{300 * time.Second, "c", "/x", false}, {time.Minute, "bot", "/x", true},
+		{0, "a", "/x", false},
+		{time.Minute, "a", "/y", false},
+		{299 * time.Second, "b", "/x", false},
+		{300 * time.Second, "c", "/x", false},
+		{time.Minute, "bot", "/x", true},
 	} {
 		e := &svc.Event{ID: string(rune('0' + i)), Ts: now.Add(-c.ago), Name: svc.PageView, DistinctID: c.visitor, Path: c.path, IsBot: c.bot, Device: "mobile"}
 		e.Source = "direct"

@@ -101,7 +101,7 @@ func (b *Broker) open(cfg BrokerConfig) error {
 		}),
 		kfake.WithLogger(brokerLogger{cmp.Or(cfg.Logger, slog.Default())}),
 		kfake.ListenFn(func(network, _ string) (net.Listener, error) {
-			ln, err := net.Listen(network, addr)
+			ln, err := new(net.ListenConfig).Listen(context.Background(), network, addr)
 			if err != nil || b.forcer == nil {
 				return ln, err
 			}
@@ -137,7 +137,7 @@ func (b *Broker) Close() error {
 // lockDir claims the directory for this process. The claim ends with the
 // process, however it ends.
 func lockDir(dir string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("opening broker lock: %w", err)
 	}
