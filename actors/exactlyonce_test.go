@@ -134,10 +134,10 @@ func (w *world) part(table []storedRow, token string, id uint64, rows []svc.Even
 	return table
 }
 
-func (w *world) RecentIDs(_ context.Context, _ time.Time, except uint64, yield func(uint64, string, string, string) bool) error {
+func (w *world) RecentIDs(_ context.Context, _ time.Time, except uint64, _ int, yield func(uint64, [2]uint64)) error {
 	for _, row := range w.rows {
-		if !w.forgetful && row.block != except && !yield(row.EnvironmentNumber, row.DistinctID, row.AnonymousID, row.ID) {
-			break
+		if !w.forgetful && row.block != except {
+			yield(protos.VisitorHash(row.EnvironmentNumber, row.Visitor()), protos.EventKey(row.EnvironmentNumber, row.ID))
 		}
 	}
 	return w.step()

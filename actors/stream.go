@@ -16,8 +16,9 @@ import (
 // History is what the store knows of the recent past, for a beginning generation.
 type History interface {
 	// RecentIDs yields the events that arrived since an instant, except those of
-	// one block.
-	RecentIDs(ctx context.Context, since time.Time, exceptBlock uint64, yield func(environment uint64, distinctID, anonymousID, id string) bool) error
+	// one block, by the hash of their visitor and the key of their id, roughly in
+	// the order in which they arrived; of more than limit it yields the newest.
+	RecentIDs(ctx context.Context, since time.Time, exceptBlock uint64, limit int, yield func(visitor uint64, key [2]uint64)) error
 	// OpenSessions yields the sessions of which an event arrived since an
 	// instant, folded over all their events except those of one block.
 	OpenSessions(ctx context.Context, since time.Time, exceptBlock uint64, yield func(svc.OpenSession) bool) error
@@ -158,23 +159,20 @@ func (s *Stream) begin(ctx context.Context, g *generation, exceptBlock uint64) e
 	for _, partition := range g.partitions {
 		states[partition] = &begin{generation: g.number, ids: newRecentIDs(RecentIDs), sessions: newStitcher()}
 	}
-	of := func(environment uint64, distinctID, anonymousID string) (uint64, *begin) {
-		visitor := protos.VisitorHash(environment, svc.Visitor(distinctID, anonymousID))
-		return visitor, states[int(visitor%uint64(s.config.Partitions))]
-	}
+	of := func(visitor uint64) *begin { return states[int(visitor%uint64(s.config.Partitions))] }
 	now := s.config.Now()
-	err := s.config.History.RecentIDs(ctx, now.Add(-DuplicateWindow), exceptBlock, func(environment uint64, distinctID, anonymousID, id string) bool {
-		if _, state := of(environment, distinctID, anonymousID); state != nil {
-			state.ids.add(protos.EventKey(environment, id))
+	err := s.config.History.RecentIDs(ctx, now.Add(-DuplicateWindow), exceptBlock, RecentIDs*s.config.Partitions, func(visitor uint64, key [2]uint64) {
+		if state := of(visitor); state != nil {
+			state.ids.add(key)
 		}
-		return true
 	})
 	if err != nil {
 		return fmt.Errorf("reading recent ids: %w", err)
 	}
 	since := now.Add(-stitchTime * time.Millisecond)
 	err = s.config.History.OpenSessions(ctx, since, exceptBlock, func(open svc.OpenSession) bool {
-		if visitor, state := of(open.Environment, open.DistinctID, open.AnonymousID); state != nil {
+		visitor := protos.VisitorHash(open.Environment, svc.Visitor(open.DistinctID, open.AnonymousID))
+		if state := of(visitor); state != nil {
 			state.sessions.restore(visitor, open.Session)
 		}
 		return true

@@ -7,22 +7,75 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
 	"svc"
+	"svc/protos"
 )
 
-// RecentIDs calls yield with the id of every event that was received at or after an
-// instant, except those of one block, in no particular order, until yield returns false.
-func (db *DB) RecentIDs(ctx context.Context, since time.Time, exceptBlock uint64,
-	yield func(environment uint64, distinctID, anonymousID, id string) bool,
-) error {
+// recentBatch is about how many events one query for recent ids returns.
+const recentBatch = 500_000
+
+// arrivals are the events received in a span of time.
+type arrivals struct {
+	from, to time.Time
+	events   uint64
+}
+
+// RecentIDs calls yield with every event that was received at or after an instant,
+// except those of one block: with the hash of its visitor and the key of its id, as
+// package protos makes them. Spans of time follow each other, the oldest first; of more
+// than limit events, the oldest spans are left out.
+func (db *DB) RecentIDs(ctx context.Context, since time.Time, exceptBlock uint64, limit int, yield func(visitor uint64, key [2]uint64)) error {
+	spans, err := db.countArrivals(ctx, since, exceptBlock)
+	if err != nil {
+		return err
+	}
+	first, events := len(spans), uint64(0)
+	for first > 0 && events < uint64(limit) {
+		first--
+		events += spans[first].events
+	}
+	for _, s := range spans[first:] {
+		args := arguments{"since": s.from, "until": s.to, "block": exceptBlock}
+		err := db.stream(ctx, "loading recent ids", db.queries["state.RecentIDs"], args, func(rows driver.Rows) (bool, error) {
+			var environment uint64
+			var visitors, ids, others []uint64
+			if err := rows.Scan(&environment, &visitors, &ids, &others); err != nil {
+				return false, err
+			}
+			for i := range ids {
+				yield(protos.VisitorHashOf(environment, visitors[i]), protos.EventKeyOf(environment, ids[i], others[i]))
+			}
+			return true, nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// countArrivals cuts the time since an instant into spans of about recentBatch events.
+func (db *DB) countArrivals(ctx context.Context, since time.Time, exceptBlock uint64) ([]arrivals, error) {
+	var spans []arrivals
 	args := arguments{"since": since, "block": exceptBlock}
-	return db.stream(ctx, "loading recent ids", db.queries["state.RecentIDs"], args, func(rows driver.Rows) (bool, error) {
-		var environment uint64
-		var distinctID, anonymousID, id string
-		if err := rows.Scan(&environment, &distinctID, &anonymousID, &id); err != nil {
+	err := db.stream(ctx, "counting arrivals", db.queries["state.Arrivals"], args, func(rows driver.Rows) (bool, error) {
+		var second time.Time
+		var events uint64
+		if err := rows.Scan(&second, &events); err != nil {
 			return false, err
 		}
-		return yield(environment, distinctID, anonymousID, id), nil
+		if len(spans) == 0 || spans[len(spans)-1].events >= recentBatch {
+			from := second
+			if from.Before(since) {
+				from = since
+			}
+			spans = append(spans, arrivals{from: from})
+		}
+		last := &spans[len(spans)-1]
+		last.to = second.Add(time.Second)
+		last.events += events
+		return true, nil
 	})
+	return spans, err
 }
 
 // OpenSessions calls yield with every session of which an event was received at or after

@@ -1,6 +1,12 @@
--- The ids of events that were received since an instant. Key: none; the index received
--- leaves the granules that hold such events, which are the newest of each environment.
--- Rows returned: the events received since, streamed.
-SELECT environment, distinct_id, anonymous_id, id
+-- The names of the visitors and ids of events that were received in a span of time: XXH3 of
+-- the visitor, XXH3 and XXH64 of the id. Key: none; the index received leaves the granules of
+-- the span. Rows returned: one per environment, with arrays of at most some 10^6 in all.
+SELECT
+    environment,
+    groupArray(xxh3(if(distinct_id != '', distinct_id, anonymous_id))) AS visitors,
+    groupArray(xxh3(id)) AS ids,
+    groupArray(xxHash64(id)) AS others
 FROM events
-WHERE received_at >= {since:DateTime64(3, 'UTC')} AND block != {block:UInt64}
+WHERE received_at >= {since:DateTime64(3, 'UTC')} AND received_at < {until:DateTime64(3, 'UTC')}
+    AND block != {block:UInt64}
+GROUP BY environment
