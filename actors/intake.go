@@ -31,8 +31,9 @@ import (
 //	stops      with the ownership of its partition
 const kindIntake = "intake"
 
-// RecentIDs is how many event ids a partition remembers at least.
-const RecentIDs = 500_000
+// RecentIDs is how many event ids a partition remembers at least: as many as a
+// table of 2^19 slots holds.
+const RecentIDs = 393_000
 
 // Locator finds the place of an address.
 type Locator interface {
