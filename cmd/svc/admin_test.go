@@ -1,0 +1,145 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"svc"
+)
+
+// admin runs one operator's command against a server.
+func (s *server) admin(args ...string) (map[string]any, error) {
+	s.t.Helper()
+	var stdout, stderr bytes.Buffer
+	if err := runAdmin(context.Background(), append(args, "--addr", s.operatorAddr()), &stdout, &stderr); err != nil {
+		return nil, err
+	}
+	var answer map[string]any
+	if err := json.Unmarshal(stdout.Bytes(), &answer); err != nil && !strings.HasPrefix(stdout.String(), "[") {
+		s.t.Fatalf("%v answers %s", args, stdout.String())
+	}
+	return answer, nil
+}
+
+// operatorAddr finds the operator's listener in what the server printed.
+func (s *server) operatorAddr() string {
+	_, rest, _ := strings.Cut(s.output.String(), "operator: http://")
+	addr, _, _ := strings.Cut(rest, ")")
+	return addr
+}
+
+// TestTheOperatorManagesPeopleAndTokens walks an operator's day: a new member
+// with a token, the console session, and the end of both.
+func TestTheOperatorManagesPeopleAndTokens(t *testing.T) {
+	s := startServer(t, t.TempDir(), nil)
+	must := func(args ...string) map[string]any {
+		t.Helper()
+		answer, err := s.admin(args...)
+		if err != nil {
+			t.Fatalf("%v: %v", args, err)
+		}
+		return answer
+	}
+	must("members", "put", "--org", "acme", "--email", "Ada@acme.example", "--name", "Ada", "--role", "viewer")
+	minted := must("tokens", "mint", "--email", "ada@acme.example", "--name", "laptop", "--scopes", "read,write")
+	token := minted["secret"].(string)
+	me := object(t, s.call("GET", "/api/v1/me", token, nil, nil).body)
+	if me["user"].(map[string]any)["name"] != "Ada" || !strings.HasPrefix(token, "svc_pat_") || !svc.WellFormedSecret(token) {
+		t.Errorf("the token %s… describes %v", token[:8], me)
+	}
+	if got := s.call("GET", appPath, token, nil, nil); got.status != 200 {
+		t.Errorf("a viewer reads the application: %d %s", got.status, got.body)
+	}
+	if got := s.call("PATCH", appPath, token, []byte(`{"name":"x"}`), nil); got.status != 403 {
+		t.Errorf("a viewer changes the application: %d %s", got.status, got.body)
+	}
+
+	session := must("login", "--email", "owner@acme.example")["secret"].(string)
+	if got := s.call("GET", "/console/api/v1/orgs/acme/members", session, nil, nil); got.status != 200 || !strings.Contains(string(got.body), "ada@acme.example") {
+		t.Errorf("the console lists members: %d %s", got.status, got.body)
+	}
+	if got := s.call("GET", "/api/v1/me", session, nil, nil); got.status != 401 {
+		t.Errorf("a console session opens the management API: %d %s", got.status, got.body)
+	}
+
+	must("members", "remove", "--org", "acme", "--email", "ada@acme.example")
+	if got := s.call("GET", appPath, token, nil, nil); got.status != 404 {
+		t.Errorf("after leaving, the next request: %d %s", got.status, got.body)
+	}
+	must("tokens", "revoke", "--email", "ada@acme.example", "--id", minted["token"].(map[string]any)["id"].(string))
+	if got := s.call("GET", "/api/v1/me", token, nil, nil); got.status != 401 {
+		t.Errorf("after revoking: %d %s", got.status, got.body)
+	}
+	for _, c := range []struct {
+		args     []string
+		contains string
+	}{
+		{[]string{"members", "remove", "--org", "acme", "--email", "owner@acme.example"}, "last owner"},
+		{[]string{"login", "--email", "nobody@acme.example"}, "No such user"},
+		{[]string{"orgs", "create", "--name", "Acme", "--owner", "owner@acme.example"}, "already used"},
+		{[]string{"members", "put", "--org", "acme", "--email", "x@acme.example", "--role", "king"}, "Unknown role"},
+	} {
+		if _, err := s.admin(c.args...); err == nil || !strings.Contains(err.Error(), c.contains) {
+			t.Errorf("%v: %v, want %q", c.args, err, c.contains)
+		}
+	}
+}
+
+func TestAdminExplainsItself(t *testing.T) {
+	var stderr bytes.Buffer
+	if err := runAdmin(context.Background(), []string{"members", "eat"}, &stderr, &stderr); !errors.Is(err, errUsage) || !strings.Contains(stderr.String(), "tokens mint") {
+		t.Errorf("%v: %s", err, stderr.String())
+	}
+	err := runAdmin(context.Background(), []string{"login", "--email", "a@b.example", "--addr", freeAddr(t)}, &stderr, &stderr)
+	if err == nil || !strings.Contains(err.Error(), "svc serve") {
+		t.Errorf("without a server: %v", err)
+	}
+}
+
+func TestConfigReportsEveryProblemAndShowsNoSecret(t *testing.T) {
+	values := map[string]string{
+		"SVC_PARTITIONS": "none", "SVC_LOG_SYNC": "perhaps", "SVC_KAFKA_BROKERS": "nowhere", "SVC_FLUSH_INTERVAL": "1ns",
+		"SVC_PUBLIC_URL": "ftp://x", "SVC_HTTP_ADDR": "8080", "SVC_RATE_LIMIT": "-1", "SVC_LOG_LEVEL": "loud",
+	}
+	_, err := loadConfig(func(name string) (string, bool) { value, ok := values[name]; return value, ok })
+	for name := range values {
+		if err == nil || !strings.Contains(err.Error(), name+"=") {
+			t.Errorf("%s is not reported: %v", name, err)
+		}
+	}
+	t.Setenv("SVC_MASTER_KEY", "a very secret master key")
+	var stdout bytes.Buffer
+	if err := runConfig(context.Background(), nil, &stdout, &stdout); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(stdout.String(), "very secret") || !strings.Contains(stdout.String(), "SVC_FLUSH_INTERVAL  500ms") {
+		t.Errorf("svc config prints:\n%s", stdout.String())
+	}
+	config, err := loadConfig(func(string) (string, bool) { return "", false })
+	if err != nil || config.FlushInterval != 500*time.Millisecond || config.Partitions != 16 || config.LogSync != syncAlways {
+		t.Errorf("defaults: %+v, %v", config, err)
+	}
+}
+
+// TestTheReadmeListsEverySetting holds the README's table to the program's.
+func TestTheReadmeListsEverySetting(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range settings() {
+		row := "| `" + s.name + "` |"
+		if !strings.Contains(string(readme), row) {
+			t.Errorf("the README has no row for %s", s.name)
+		}
+		if s.preset != "" && !strings.Contains(string(readme), row+" `"+s.preset+"` |") {
+			t.Errorf("the README does not say that %s is %s by default", s.name, s.preset)
+		}
+	}
+}
