@@ -14,7 +14,6 @@ import (
 // change.
 type Collectors struct {
 	byKey sync.Map // [32]byte, the key's hash → *svc.Collector
-	byEnv sync.Map // uint64, the environment's number → svc.AppRef
 
 	mu    sync.Mutex
 	ofApp map[svc.AppRef][][32]byte
@@ -29,15 +28,6 @@ func (c *Collectors) Collector(hash [32]byte) *svc.Collector {
 	found, _ := c.byKey.Load(hash)
 	collector, _ := found.(*svc.Collector)
 	return collector
-}
-
-// AppOf returns the application of an environment's number.
-func (c *Collectors) AppOf(environment uint64) (svc.AppRef, bool) {
-	found, ok := c.byEnv.Load(environment)
-	if !ok {
-		return svc.AppRef{}, false
-	}
-	return found.(svc.AppRef), true
 }
 
 // Publish replaces what is known of one application.
@@ -69,9 +59,6 @@ func (c *Collectors) Publish(app svc.Application, keys []svc.IngestKey) {
 		hashes = append(hashes, hash)
 	}
 	c.ofApp[ref] = hashes
-	for _, environment := range app.Environments {
-		c.byEnv.Store(environment.Number, ref)
-	}
 }
 
 // kindLister reads all stored entities of a kind.

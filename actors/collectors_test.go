@@ -1,7 +1,6 @@
 package actors
 
 import (
-	"reflect"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -10,17 +9,13 @@ import (
 )
 
 // snapshot returns everything that collectors hold.
-func snapshot(c *Collectors) (keys map[[32]byte]svc.Collector, environments map[uint64]svc.AppRef) {
-	keys, environments = map[[32]byte]svc.Collector{}, map[uint64]svc.AppRef{}
+func snapshot(c *Collectors) map[[32]byte]svc.Collector {
+	keys := map[[32]byte]svc.Collector{}
 	c.byKey.Range(func(hash, collector any) bool {
 		keys[hash.([32]byte)] = *collector.(*svc.Collector)
 		return true
 	})
-	c.byEnv.Range(func(number, ref any) bool {
-		environments[number.(uint64)] = ref.(svc.AppRef)
-		return true
-	})
-	return keys, environments
+	return keys
 }
 
 func TestCollectorsFollowAtOnce(t *testing.T) {
@@ -61,24 +56,13 @@ func TestCollectorsFollowAtOnce(t *testing.T) {
 		want("a revoked key", hash1, nil)
 		want("the other key", hash2, of(shop, key2, 1))
 		want("the other application's key", hash3, of(blog, key3, 2))
-		for _, app := range []svc.Application{shop, blog} {
-			for _, env := range app.Environments {
-				ref, known := c.collectors.AppOf(env.Number)
-				wantEqual(t, "the application of "+env.ID, []any{ref, known}, []any{app.Ref(), true})
-			}
-		}
-		if ref, known := c.collectors.AppOf(7); known {
-			t.Errorf("an unknown number belongs to %v", ref)
-		}
-
 		loaded := NewCollectors()
 		noError(t, loaded.Load(ctx, c.store))
-		keys, environments := snapshot(loaded)
-		liveKeys, liveEnvironments := snapshot(c.collectors)
+		keys := snapshot(loaded)
+		liveKeys := snapshot(c.collectors)
 		wantEqual(t, "the loaded keys", keys, liveKeys)
-		wantEqual(t, "the loaded environments", environments, liveEnvironments)
 		noError(t, loaded.Load(ctx, c.store))
-		keys, _ = snapshot(loaded)
+		keys = snapshot(loaded)
 		wantEqual(t, "the keys loaded twice", keys, liveKeys)
 	})
 }
@@ -89,7 +73,7 @@ func TestAKeyIsNotPublishedBeforeItIsStored(t *testing.T) {
 		c.organization("Acme", c.user("ada@example.com", "Ada"))
 		shop := c.app("Shop")
 		ref := shop.Ref()
-		published := func() int { keys, _ := snapshot(c.collectors); return len(keys) }
+		published := func() int { return len(snapshot(c.collectors)) }
 		mint := func() error {
 			_, _, err := c.apps.MintKey(t.Context(), ref, svc.KeySpec{Kind: svc.KeyPublic, Environment: "production"})
 			return err
@@ -123,12 +107,9 @@ func TestCollectorsSkipWhatCannotWork(t *testing.T) {
 		{ID: "short", Environment: "production", Hash: "abcd"},
 		{ID: "revoked", Environment: "production", Hash: svc.HashSecretHex("b"), RevokedAt: &revoked},
 	})
-	keys, environments := snapshot(c)
+	keys := snapshot(c)
 	if len(keys) != 1 || keys[svc.HashSecret("key")].KeyID != "good" {
 		t.Errorf("the keys are %v, want the good one", keys)
-	}
-	if want := map[uint64]svc.AppRef{11: app.Ref(), 12: app.Ref(), 13: app.Ref()}; !reflect.DeepEqual(environments, want) {
-		t.Errorf("the environments are %v, want %v", environments, want)
 	}
 }
 
