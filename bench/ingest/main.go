@@ -67,6 +67,9 @@ func start(ctx context.Context) error {
 			return fmt.Errorf("with SVC_LOG_SYNC=%s: %w", sync, err)
 		}
 	}
+	if err := measureApart(ctx, &o, result); err != nil {
+		return fmt.Errorf("on the accept side: %w", err)
+	}
 	result.Ratios = ratios(result)
 	name, err := result.Write(o.results)
 	if err != nil {

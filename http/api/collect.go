@@ -23,7 +23,8 @@ type Collectors interface {
 
 // Log takes accepted events.
 type Log interface {
-	// Produce returns nil once every part is acknowledged by the log.
+	// Produce returns nil once every part is acknowledged by the log. It bounds
+	// the wait itself.
 	Produce(ctx context.Context, parts []svc.Part) error
 }
 
@@ -36,9 +37,6 @@ type Collect struct {
 	Now        func() time.Time
 	Metrics    *CollectMetrics
 }
-
-// produceTime bounds the wait for the log; a longer one is answered 503.
-const produceTime = 10 * time.Second
 
 // collectRetry is what a client is told to wait when the log does not answer.
 const collectRetry = time.Second
@@ -139,9 +137,7 @@ func (i *intakeRequest) produce() error {
 	if len(parts) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(i.request.Context(), produceTime)
-	defer cancel()
-	if err := i.collect.Log.Produce(ctx, parts); err != nil {
+	if err := i.collect.Log.Produce(i.request.Context(), parts); err != nil {
 		if known, ok := errors.AsType[*svc.Error](err); ok {
 			return known
 		}

@@ -25,6 +25,7 @@ type intakeRequest struct {
 	now       time.Time
 	collector *svc.Collector
 	raw       bytes.Buffer
+	limited   io.LimitedReader
 	inflated  bytes.Buffer
 	body      []byte
 	envelope  envelope
@@ -71,6 +72,7 @@ func (i *intakeRequest) release() {
 	clear(i.items)
 	clear(i.parts)
 	i.collect, i.writer, i.request, i.collector, i.body = nil, nil, nil, nil, nil
+	i.limited.R = nil
 	i.envelope, i.items, i.touched, i.rejected = envelope{}, i.items[:0], i.touched[:0], i.rejected[:0]
 	i.event, i.campaign = protos.Event{}, protos.Campaign{}
 	i.accepted, i.userAgent, i.remoteIP = 0, "", ""
@@ -87,7 +89,8 @@ func (i *intakeRequest) readBody() error {
 	if i.request.ContentLength > svc.MaxRequestBytes {
 		return tooLarge("The body is over %d bytes.", svc.MaxRequestBytes)
 	}
-	n, err := i.raw.ReadFrom(io.LimitReader(i.request.Body, svc.MaxRequestBytes+1))
+	i.limited = io.LimitedReader{R: i.request.Body, N: svc.MaxRequestBytes + 1}
+	n, err := i.raw.ReadFrom(&i.limited)
 	if err != nil {
 		return svc.Invalid(svc.FieldError{Code: "unreadable_body", Message: "The body ended early."})
 	}
