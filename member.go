@@ -37,8 +37,8 @@ func (s OrgSpec) Validate() []FieldError {
 	return problems
 }
 
-// MemberSpec seats a person, addressed by e-mail, in an organization. An empty
-// name leaves a known user's name as it is.
+// MemberSpec seats a person, addressed by e-mail, in an organization. The name is
+// that of a person who is not known yet; a known one keeps the present name.
 type MemberSpec struct {
 	Email string
 	Name  string

@@ -119,8 +119,8 @@ func (i *Identity) Memberships(ctx context.Context, grant svc.Grant) ([]svc.Memb
 	return memberships, nil
 }
 
-// User returns the person of an e-mail address, made if there is none; a name
-// that is given replaces the present one.
+// User returns the person of an e-mail address, made with a name if there is
+// none; a known person keeps the present name.
 func (i *Identity) User(ctx context.Context, email, name string) (svc.User, error) {
 	normal, ok := svc.NormaliseEmail(email)
 	if !ok {

@@ -83,20 +83,17 @@ func (u *user) restore(entities []svc.Entity) error {
 	return nil
 }
 
-// onEnsure makes the user if there is none and takes over a name that was given.
+// onEnsure makes the user if there is none. A known user keeps the name: whoever
+// seats a person somewhere must not rename them everywhere.
 func (u *user) onEnsure(_ time.Time, m ensureUser) (outcome, error) {
-	switch {
-	case u.user == nil:
-		person := m.User
-		if person.Name == "" {
-			person.Name = person.Email
-		}
-		u.user = &person
-	case m.User.Name != "" && m.User.Name != u.user.Name:
-		u.user.Name = m.User.Name
-	default:
+	if u.user != nil {
 		return outcome{answer: *u.user}, nil
 	}
+	person := m.User
+	if person.Name == "" {
+		person.Name = person.Email
+	}
+	u.user = &person
 	return outcome{answer: *u.user, writes: []write{{"user", u.user.ID, *u.user}}}, nil
 }
 
