@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -24,7 +25,7 @@ func measureApart(ctx context.Context, o *options, result *harness.Result) (err 
 	if b.dir, err = os.MkdirTemp("", "svc-accept-"); err != nil {
 		return fmt.Errorf("making a directory: %w", err)
 	}
-	defer os.RemoveAll(b.dir)
+	defer func() { err = errors.Join(err, os.RemoveAll(b.dir)) }()
 	b.server, err = harness.NewServer(ctx, harness.Settings{Binary: o.binary, Dir: b.dir, Sync: b.sync, CPU: b.cpu, Flush: apartFlush})
 	if err != nil {
 		return err
