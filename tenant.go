@@ -101,12 +101,6 @@ type AppRef struct {
 // String returns "org/app".
 func (r AppRef) String() string { return r.Org + "/" + r.App }
 
-// ParseAppRef splits "org/app".
-func ParseAppRef(s string) (AppRef, bool) {
-	org, app, ok := strings.Cut(s, "/")
-	return AppRef{Org: org, App: app}, ok && org != "" && app != ""
-}
-
 // Application is a customer's product that sends events.
 type Application struct {
 	ID             string        `json:"id"`

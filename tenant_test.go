@@ -45,14 +45,6 @@ func TestApplicationLooksUp(t *testing.T) {
 	}
 }
 
-func TestParseAppRef(t *testing.T) {
-	for text, want := range map[string]svc.AppRef{"acme/web": {Org: "acme", App: "web"}, "acme": {}, "/web": {}, "acme/": {}, "": {}} {
-		if got, ok := svc.ParseAppRef(text); ok != (want != svc.AppRef{}) || ok && got != want {
-			t.Errorf("%q: %+v", text, got)
-		}
-	}
-}
-
 func FuzzSlugify(f *testing.F) {
 	for _, seed := range []string{"My App", "Straße", "İ", "--", strings.Repeat("ß", 40), "a\u0301"} {
 		f.Add(seed)

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"hash/crc32"
 	"log/slog"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -269,6 +268,3 @@ func HashSecretHex(s string) string {
 	sum := HashSecret(s)
 	return hex.EncodeToString(sum[:])
 }
-
-// SecretScanner returns the compiled TokenPattern.
-func SecretScanner() *regexp.Regexp { return regexp.MustCompile(TokenPattern) }

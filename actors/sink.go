@@ -76,7 +76,7 @@ type SinkConfig struct {
 	// MaxRows is the size of the open block from which the streams wait.
 	MaxRows int
 	Now     func() time.Time
-	// NewBlock returns a number that no block has had.
+	// NewBlockID returns a number that no block has had.
 	NewBlockID func(now time.Time) uint64
 	Metrics    *SinkMetrics
 	Logger     *slog.Logger

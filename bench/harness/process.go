@@ -89,12 +89,6 @@ func (p *Process) Stop(limit time.Duration) error {
 	}
 }
 
-// Pause freezes the process until Resume.
-func (p *Process) Pause() error { return p.cmd.Process.Signal(syscall.SIGSTOP) }
-
-// Resume lets a frozen process go on.
-func (p *Process) Resume() error { return p.cmd.Process.Signal(syscall.SIGCONT) }
-
 func (p *Process) reap() {
 	<-p.exited
 	p.once.Do(func() { _ = p.log.Close() })

@@ -163,9 +163,6 @@ func (s *Server) readBootstrap() error {
 // PID returns the number of the running process.
 func (s *Server) PID() int { return s.process.PID() }
 
-// Process returns the running process.
-func (s *Server) Process() *Process { return s.process }
-
 // Kill ends the server as kill -9 does.
 func (s *Server) Kill() {
 	if s.process != nil {

@@ -41,6 +41,11 @@ func (b *bench) open(ctx context.Context) error {
 // alternate measures limit and service in turns, so that a slow minute of the
 // machine meets both.
 func (b *bench) alternate(ctx context.Context) error {
+	return b.inTurns(ctx, ", sync "+b.sync, b.drive)
+}
+
+// inTurns measures the bare handlers and the service in turns, the service by drive.
+func (b *bench) inTurns(ctx context.Context, suffix string, drive func(context.Context, string, harness.Load) (harness.Measurement, error)) error {
 	for round := range b.rounds {
 		for _, pair := range []struct {
 			role string
@@ -53,7 +58,7 @@ func (b *bench) alternate(ctx context.Context) error {
 			}
 			row.Round = round + 1
 			b.add(row)
-			if row, err = b.drive(ctx, fmt.Sprintf("%s, sync %s", pair.role, b.sync), pair.load); err != nil {
+			if row, err = drive(ctx, pair.role+suffix, pair.load); err != nil {
 				return err
 			}
 			row.Round = round + 1

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
 
-	"svc/bench/bare"
 	"svc/bench/harness"
 )
 
@@ -34,26 +32,7 @@ func measureApart(ctx context.Context, o *options, result *harness.Result) (err 
 	if _, err := b.server.Open(ctx); err != nil {
 		return err
 	}
-	for round := range b.rounds {
-		for _, pair := range []struct {
-			role string
-			load harness.Load
-		}{{bare.Single, b.single()}, {bare.Batch, b.batch()}} {
-			pair.load.Seed = uint64(time.Now().UnixNano())
-			row, err := bare.HTTP(ctx, pair.role, b.cpu, b.dir, pair.load)
-			if err != nil {
-				return err
-			}
-			row.Round = round + 1
-			b.add(row)
-			if row, err = b.accept(ctx, pair.role+", accept side alone", pair.load); err != nil {
-				return err
-			}
-			row.Round = round + 1
-			b.add(row)
-		}
-	}
-	return nil
+	return b.inTurns(ctx, ", accept side alone", b.accept)
 }
 
 // accept runs a load without waiting for anything to be stored.
