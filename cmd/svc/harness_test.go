@@ -62,8 +62,8 @@ func startServer(t *testing.T, dir string, env map[string]string) *server {
 	logs := &lockedBuffer{}
 	s := &server{t: t, dir: dir, output: &lockedBuffer{}}
 	ctx, cancel := context.WithCancel(context.Background())
-	n, err := openNode(ctx, config, slog.New(slog.NewTextHandler(logs, nil)))
-	if err != nil {
+	n := newNode(config, slog.New(slog.NewTextHandler(logs, nil)))
+	if err := n.open(ctx); err != nil {
 		cancel()
 		_ = n.close()
 		t.Fatal(err)

@@ -64,16 +64,21 @@ type node struct {
 	apps       *actors.Applications
 
 	table            []http.Route
+	handler          nethttp.Handler
 	public, operator *http.Server
 	// publicAddr is known once the listener is bound.
 	publicAddr net.Addr
 }
 
-// openNode opens everything that must be there before anything runs, in the
-// order in which each needs the one before. What was opened is closed by close,
-// also after an error.
-func openNode(ctx context.Context, config Config, logger *slog.Logger) (n *node, err error) {
-	n = &node{config: config, logger: logger, now: time.Now, chance: newChance(), registry: prometheus.NewRegistry()}
+// newNode returns a node that has opened nothing yet.
+func newNode(config Config, logger *slog.Logger) *node {
+	return &node{config: config, logger: logger, now: time.Now, chance: newChance(), registry: prometheus.NewRegistry()}
+}
+
+// open opens everything that must be there before anything runs, in the order
+// in which each needs the one before. What was opened is closed by close, also
+// after an error.
+func (n *node) open(ctx context.Context) error {
 	n.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	for _, step := range []struct {
 		doing string
@@ -88,10 +93,10 @@ func openNode(ctx context.Context, config Config, logger *slog.Logger) (n *node,
 		{"wiring the listeners", n.wireHTTP},
 	} {
 		if err := step.open(ctx); err != nil {
-			return n, fmt.Errorf("%s: %w", step.doing, err)
+			return fmt.Errorf("%s: %w", step.doing, err)
 		}
 	}
-	return n, nil
+	return nil
 }
 
 func (n *node) openDir(context.Context) (err error) {
@@ -232,7 +237,7 @@ func (n *node) wireHTTP(context.Context) error {
 		return err
 	}
 	n.table = n.routes()
-	handler, err := http.New(http.Config{
+	n.handler, err = http.New(http.Config{
 		Routes: n.table, Authority: n.identity, Applications: n.apps, Auditor: n.db,
 		Replays: &actors.Replays{Actors: n.cluster}, Cursors: svc.NewCursors(key), Now: n.now,
 		PublicURL: n.config.PublicURL, Revision: apiRevision, ConcurrentQueries: n.concurrentQueries(),
@@ -241,7 +246,7 @@ func (n *node) wireHTTP(context.Context) error {
 	if err != nil {
 		return err
 	}
-	if n.public, err = http.NewServer(n.config.HTTPAddr, handler, n.logger); err != nil {
+	if n.public, err = http.NewServer(n.config.HTTPAddr, n.handler, n.logger); err != nil {
 		return err
 	}
 	n.operator, err = http.NewServer(n.config.AdminAddr, n.adminHandler(), n.logger) //nolint:contextcheck // a scrape has no context
@@ -318,7 +323,7 @@ func (n *node) lag(ctx context.Context) int64 {
 	return sum
 }
 
-// close gives everything free that openNode opened, the last first.
+// close gives everything free that open opened, the last first.
 func (n *node) close() error {
 	var problems []error
 	closeOne := func(opened bool, close func() error) {

@@ -79,8 +79,9 @@ func pageviews(events []svc.Event) uint64 {
 	return uint64(len(slices.DeleteFunc(slices.Clone(events), func(e svc.Event) bool { return !svc.IsPageview(e.Name) })))
 }
 
-// headline folds events into the metrics of an overview.
-func headline(events []svc.Event, location *time.Location) svc.Headline {
+// headline folds events into the metrics of an overview. The sessions that they
+// belong to are measured whole.
+func (m *Memory) headline(events []svc.Event, location *time.Location) svc.Headline {
 	h := svc.Headline{
 		Visitors:       distinct(events, func(e *svc.Event) string { return e.Ts.In(location).Format(time.DateOnly) + e.Visitor() }),
 		UniqueVisitors: distinct(events, (*svc.Event).Visitor),
@@ -89,12 +90,20 @@ func headline(events []svc.Event, location *time.Location) svc.Headline {
 	}
 	sessions := map[string]*svc.Session{}
 	for i := range events {
-		event := &events[i]
-		ts := event.Ts.UnixMilli()
-		if sessions[event.SessionID] == nil {
-			sessions[event.SessionID] = &svc.Session{First: ts, Last: ts}
+		sessions[events[i].SessionID] = nil
+	}
+	for i := range m.events {
+		event := &m.events[i]
+		session, asked := sessions[event.SessionID]
+		if !asked {
+			continue
 		}
-		sessions[event.SessionID].Add(svc.SessionStep{TsMs: ts, Pageview: svc.IsPageview(event.Name), Interactive: svc.IsInteractive(event.Name)})
+		ts := event.Ts.UnixMilli()
+		if session == nil {
+			session = &svc.Session{First: ts, Last: ts}
+			sessions[event.SessionID] = session
+		}
+		session.Add(svc.SessionStep{TsMs: ts, Pageview: svc.IsPageview(event.Name), Interactive: svc.IsInteractive(event.Name)})
 	}
 	var bounces, duration int64
 	for _, session := range sessions {
@@ -123,8 +132,8 @@ func (m *Memory) Overview(_ context.Context, scope svc.AnalyticsScope) (svc.Over
 	defer m.mu.Unlock()
 	window, capped := covered(scope)
 	return svc.Overview{
-		Window: scope.Window, Capped: capped, Current: headline(m.selected(scope, window), window.Location),
-		Previous: headline(m.selected(scope, window.Previous()), window.Location),
+		Window: scope.Window, Capped: capped, Current: m.headline(m.selected(scope, window), window.Location),
+		Previous: m.headline(m.selected(scope, window.Previous()), window.Location),
 	}, nil
 }
 
@@ -137,7 +146,7 @@ func (m *Memory) Timeseries(_ context.Context, scope svc.AnalyticsScope, metric 
 	for _, begin := range window.Buckets(interval) {
 		bucket := window
 		bucket.From, bucket.To = begin, interval.Next(begin)
-		h := headline(m.selected(scope, bucket), window.Location)
+		h := m.headline(m.selected(scope, bucket), window.Location)
 		value := map[svc.Metric]uint64{svc.MetricVisitors: h.UniqueVisitors, svc.MetricPageviews: h.Pageviews, svc.MetricSessions: h.Sessions, svc.MetricEvents: h.Events}[metric]
 		series.Points = append(series.Points, svc.Point{T: begin, Value: float64(value)})
 	}
