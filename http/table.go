@@ -77,7 +77,9 @@ type Route struct {
 func (r *Route) Pattern() string { return r.Surface.Base() + r.Path }
 
 // HasParam says whether the path has a parameter.
-func (r *Route) HasParam(name string) bool { return strings.Contains(r.Path, "{"+name+"}") }
+func (r *Route) HasParam(name string) bool {
+	return strings.Contains(r.Path, "{"+name+"}") || strings.HasSuffix(r.Path, "{"+name+"...}")
+}
 
 // gated says whether the row's requests pass the gates.
 func (r *Route) gated() bool { return r.Surface == Manage || r.Surface == Console }

@@ -15,7 +15,6 @@ import (
 // The real server gives the answers that the golden files hold, byte for byte:
 // what the handlers' own tests show over fakes is true of actors and store.
 func TestGoldenAnswersOfTheRealServer(t *testing.T) {
-	t.Parallel()
 	apitest.Run(t, openWorld)
 }
 

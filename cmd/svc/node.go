@@ -18,6 +18,7 @@ import (
 	"svc/http"
 	"svc/http/admin"
 	"svc/http/api"
+	"svc/http/docs"
 	"svc/storage/chdb"
 	"svc/storage/clickhouse"
 	"svc/storage/datadir"
@@ -236,7 +237,9 @@ func (n *node) wireHTTP(context.Context) error {
 	if err != nil {
 		return err
 	}
-	n.table = n.routes()
+	if n.table, err = n.routes(); err != nil {
+		return err
+	}
 	n.handler, err = http.New(http.Config{
 		Routes: n.table, Authority: n.identity, Applications: n.apps, Auditor: n.db,
 		Replays: &actors.Replays{Actors: n.cluster}, Cursors: svc.NewCursors(key), Now: n.now,
@@ -262,8 +265,13 @@ func (n *node) concurrentQueries() int {
 }
 
 // routes is the whole table of this node.
-func (n *node) routes() []http.Route {
+func (n *node) routes() ([]http.Route, error) {
+	library, err := docs.Open(svc.Documentation)
+	if err != nil {
+		return nil, fmt.Errorf("opening the documentation: %w", err)
+	}
 	ports := api.Ports{
+		Docs:          library,
 		Organizations: n.identity, Members: n.identity, Tokens: n.identity, Apps: n.apps, Keys: n.apps,
 		Analytics: analytics{n.db}, Presence: &actors.Presence{Actors: n.cluster}, Events: events{n.db},
 		Limits: api.Limits{
@@ -274,7 +282,8 @@ func (n *node) routes() []http.Route {
 		Collectors: n.collectors, Log: logProducer{n.producer}, Partitions: n.config.Partitions, Now: n.now,
 		Metrics: api.NewCollectMetrics(n.registry),
 	}
-	return append(api.Routes(ports), collect.Routes()...)
+	table := append(api.Routes(ports), collect.Routes()...)
+	return table, library.Describe(table)
 }
 
 func (n *node) adminHandler() nethttp.Handler {

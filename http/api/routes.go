@@ -17,6 +17,7 @@ type Ports struct {
 	Analytics     Analytics
 	Presence      Presence
 	Events        Events
+	Docs          Docs
 	// Limits is shown by GET /me.
 	Limits Limits
 }
@@ -24,7 +25,7 @@ type Ports struct {
 // Routes returns THE table: every gated route of the service.
 func Routes(ports Ports) []http.Route {
 	return slices.Concat(
-		identityRoutes(ports), appRoutes(ports), keyRoutes(ports), analyticsRoutes(ports), eventRoutes(ports),
+		identityRoutes(ports), appRoutes(ports), keyRoutes(ports), analyticsRoutes(ports), eventRoutes(ports), docRoutes(ports),
 		consoleOrgRoutes(ports), consoleMemberRoutes(ports), consoleTokenRoutes(ports),
 	)
 }

@@ -79,6 +79,9 @@ func manageSteps() []step {
 		{name: "events.list-foreign-cursor", as: owner, method: "GET", path: app + "/events?name=signup&cursor={feed}"},
 		{name: "events.list-masked", as: viewer, method: "GET", path: app + "/events?limit=2"},
 		{name: "events.list-masked-search", as: viewer, method: "GET", path: app + "/events?search=ada%40acme"},
+		{name: "docs.list", as: owner, method: "GET", path: "/api/v1/docs?limit=1"},
+		{name: "docs.get", as: owner, method: "GET", path: "/api/v1/docs/errors"},
+		{name: "docs.get-missing", as: owner, method: "GET", path: "/api/v1/docs/no/Such/page"},
 		{name: "events.names", as: owner, method: "GET", path: app + "/events/names?filter=event:signup"},
 	}
 }
@@ -181,6 +184,7 @@ func normalise(text string) string {
 		{`\b(app|env|key|tok|usr|org|req|ses)_[0-9A-Z]{26}\b`, "<$1>"},
 		{`"last4": "[0-9A-Za-z]{4}"`, `"last4": "<last4>"`},
 		{`"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z"`, `"<time>"`},
+		{`"bytes": \d+`, `"bytes": <bytes>`},
 		{`"nextCursor": "[0-9A-Za-z_-]+"`, `"nextCursor": "<cursor>"`},
 		{`cursor=[0-9A-Za-z_-]+`, "cursor=<cursor>"},
 	} {

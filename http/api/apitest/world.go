@@ -15,6 +15,7 @@ import (
 	"svc"
 	"svc/http"
 	"svc/http/api"
+	"svc/http/docs"
 )
 
 // World is a running service with the content that the golden suite expects:
@@ -44,6 +45,7 @@ type Memory struct {
 	claims map[string]*claim
 	meters map[string]*svc.Meter
 	limit  int
+	docs   *docs.Library
 }
 
 type organization struct {
@@ -68,15 +70,22 @@ type claim struct {
 
 // NewMemory returns an empty implementation with a clock.
 func NewMemory(now func() time.Time) *Memory {
+	library, err := docs.Open(svc.Documentation)
+	if err != nil {
+		panic(err) // the pages are part of the binary
+	}
+	if err := library.Describe(nil); err != nil {
+		panic(err)
+	}
 	return &Memory{
-		now: now, orgs: map[string]*organization{}, users: map[string]svc.User{}, tokens: map[string]*heldToken{},
+		docs: library, now: now, orgs: map[string]*organization{}, users: map[string]svc.User{}, tokens: map[string]*heldToken{},
 		apps: map[svc.AppRef]*heldApp{}, claims: map[string]*claim{}, meters: map[string]*svc.Meter{},
 	}
 }
 
 // Ports returns the memory as the ports of the handlers.
 func (m *Memory) Ports() api.Ports {
-	return api.Ports{Organizations: m, Members: m, Tokens: m, Apps: m, Keys: m, Analytics: m, Presence: m, Events: feed{m}, Limits: api.DefaultLimits()}
+	return api.Ports{Organizations: m, Members: m, Tokens: m, Apps: m, Keys: m, Analytics: m, Presence: m, Events: feed{m}, Docs: m.docs, Limits: api.DefaultLimits()}
 }
 
 // Config returns the configuration of a handler over the memory.
