@@ -28,6 +28,7 @@ type Call struct {
 	cursors *svc.Cursors
 	list    string
 	secret  string
+	about   string
 	audited bool
 	queries *querySlots
 	header  http.Header

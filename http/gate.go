@@ -168,6 +168,7 @@ func (h *Handler) perform(ctx context.Context, call *Call, input any) (answer An
 	if err != nil {
 		return Answer{}, err
 	}
+	h.enter(ctx, call)
 	return answerOf(call, output)
 }
 

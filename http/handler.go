@@ -28,6 +28,8 @@ type Config struct {
 	// Auditor and Replays may be nil: no audit rows, no idempotency keys.
 	Auditor Auditor
 	Replays Replays
+	// Ledger may be nil: no entries.
+	Ledger  Ledger
 	Cursors *svc.Cursors
 	Now     func() time.Time
 	// PublicURL is the address under which callers reach the service.

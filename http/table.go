@@ -60,8 +60,11 @@ type Route struct {
 	Scope      svc.Scope
 	Permission svc.Permission
 	// Role is the least role that a console row asks for; empty asks for none.
-	Role    svc.Role
-	Effect  Effect
+	Role   svc.Role
+	Effect Effect
+	// Ledger is the kind of entry that a good call leaves in the ledger of the path's
+	// organization, none where it is empty.
+	Ledger  svc.LedgerKind
 	Rate    svc.RateClass
 	Summary string
 	// Status is that of a good answer, 200 where it is zero.
@@ -161,6 +164,9 @@ func checkRoute(route *Route) error {
 		return fmt.Errorf("module %q needs an application in the path", route.Module)
 	case (route.Method == http.MethodGet) != (route.Effect == Read):
 		return fmt.Errorf("effect %q does not suit %s", route.Effect, route.Method)
+	}
+	if route.Ledger != "" && (route.Effect == Read || !route.HasParam("org")) {
+		return fmt.Errorf("ledger kind %q needs a write under an organization", route.Ledger)
 	}
 	return checkInput(route)
 }

@@ -212,7 +212,7 @@ func (n *node) wireActors(context.Context) (err error) {
 	limits := actors.Limits{Default: n.config.RateLimit, Query: min(n.config.RateLimit, svc.QueryPerMinute)}
 	n.cluster, err = cluster.New(cluster.Config{
 		Kinds: actors.Kinds(actors.Deps{
-			Store: n.db, Collectors: n.collectors, Sink: n.sink, Visits: n.db, Watchers: watchers, Limits: limits, Now: n.now, Logger: n.logger,
+			Store: n.db, Ledger: n.db.Ledger(), Collectors: n.collectors, Sink: n.sink, Visits: n.db, Watchers: watchers, Limits: limits, Now: n.now, Logger: n.logger,
 			Intake:  actors.NewIntakeMetrics(n.registry),
 			Locator: func() actors.Locator { return located{geo.NewCache(n.places, placeCache)} },
 		}),
@@ -242,7 +242,7 @@ func (n *node) wireHTTP(context.Context) error {
 	}
 	n.handler, err = http.New(http.Config{
 		Routes: n.table, Authority: n.identity, Applications: n.apps, Auditor: n.db,
-		Replays: &actors.Replays{Actors: n.cluster}, Cursors: svc.NewCursors(key), Now: n.now,
+		Replays: &actors.Replays{Actors: n.cluster}, Ledger: &actors.Ledgers{Actors: n.cluster}, Cursors: svc.NewCursors(key), Now: n.now,
 		PublicURL: n.config.PublicURL, Revision: apiRevision, ConcurrentQueries: n.concurrentQueries(),
 		Logger: n.logger, Registerer: n.registry,
 	})
@@ -271,7 +271,7 @@ func (n *node) routes() ([]http.Route, error) {
 		return nil, fmt.Errorf("opening the documentation: %w", err)
 	}
 	ports := api.Ports{
-		Docs:          library,
+		Docs: library, Ledger: n.db,
 		Organizations: n.identity, Members: n.identity, Tokens: n.identity, Apps: n.apps, Keys: n.apps,
 		Analytics: analytics{n.db}, Presence: &actors.Presence{Actors: n.cluster}, Events: events{n.db},
 		Limits: api.Limits{

@@ -18,16 +18,17 @@ type Ports struct {
 	Presence      Presence
 	Events        Events
 	Docs          Docs
+	Ledger        Ledger
 	// Limits is shown by GET /me.
 	Limits Limits
 }
 
 // Routes returns THE table: every gated route of the service.
 func Routes(ports Ports) []http.Route {
-	return slices.Concat(
+	return withLedger(slices.Concat(
 		identityRoutes(ports), appRoutes(ports), keyRoutes(ports), analyticsRoutes(ports), eventRoutes(ports), docRoutes(ports),
-		consoleOrgRoutes(ports), consoleMemberRoutes(ports), consoleTokenRoutes(ports),
-	)
+		consoleOrgRoutes(ports), consoleMemberRoutes(ports), consoleTokenRoutes(ports), ledgerRoutes(ports),
+	))
 }
 
 func identityRoutes(ports Ports) []http.Route {

@@ -75,7 +75,8 @@ func TestTheReferenceIsWhole(t *testing.T) {
 		}
 	}
 	for _, route := range api.Routes(api.Ports{}) {
-		if !strings.Contains(index.Markdown, "| `"+route.Method+"` | `"+route.Pattern()+"` |") {
+		path := strings.Replace(route.Pattern(), "...}", "}", 1)
+		if !strings.Contains(index.Markdown, "| `"+route.Method+"` | `"+path+"` |") {
 			t.Errorf("the index lacks %s %s", route.Method, route.Pattern())
 		}
 		if !strings.Contains(sections.String(), "\n## "+route.Operation+"\n") {

@@ -104,6 +104,10 @@ func consoleSteps() []step {
 		{name: "console.orgTokens.create", as: session, method: "POST", path: console + "/orgs/initech-ltd/tokens", body: `{"name":"ci","scopes":["read","write"],"expiresAt":null}`, keep: map[string]string{"ci": "id"}},
 		{name: "console.orgTokens.list", as: session, method: "GET", path: console + "/orgs/initech-ltd/tokens"},
 		{name: "console.orgTokens.revoke", as: session, method: "DELETE", path: console + "/orgs/initech-ltd/tokens/{ci}"},
+		{name: "console.ledger.list", as: session, method: "GET", path: console + "/orgs/initech-ltd/ledger?limit=2", keep: map[string]string{"entry": "nextCursor"}},
+		{name: "console.ledger.list-next", as: session, method: "GET", path: console + "/orgs/initech-ltd/ledger?limit=2&cursor={entry}"},
+		{name: "console.ledger.list-kind", as: session, method: "GET", path: console + "/orgs/acme/ledger?kind=key.revoked"},
+		{name: "console.ledger.check", as: session, method: "GET", path: console + "/orgs/initech-ltd/ledger/check"},
 		{name: "no-such-path", as: owner, method: "GET", path: "/api/v1/nothing/"},
 		{name: "method-not-allowed", as: owner, method: "DELETE", path: "/api/v1/orgs/acme/apps"},
 	}
@@ -184,6 +188,7 @@ func normalise(text string) string {
 		{`\b(app|env|key|tok|usr|org|req|ses)_[0-9A-Z]{26}\b`, "<$1>"},
 		{`"last4": "[0-9A-Za-z]{4}"`, `"last4": "<last4>"`},
 		{`"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z"`, `"<time>"`},
+		{`"[0-9a-f]{64}"`, `"<sha256>"`},
 		{`"bytes": \d+`, `"bytes": <bytes>`},
 		{`"nextCursor": "[0-9A-Za-z_-]+"`, `"nextCursor": "<cursor>"`},
 		{`cursor=[0-9A-Za-z_-]+`, "cursor=<cursor>"},

@@ -42,6 +42,7 @@ type Memory struct {
 	apps   map[svc.AppRef]*heldApp
 	events []svc.Event
 	audit  []svc.AuditRow
+	ledger []svc.LedgerEntry
 	claims map[string]*claim
 	meters map[string]*svc.Meter
 	limit  int
@@ -85,13 +86,13 @@ func NewMemory(now func() time.Time) *Memory {
 
 // Ports returns the memory as the ports of the handlers.
 func (m *Memory) Ports() api.Ports {
-	return api.Ports{Organizations: m, Members: m, Tokens: m, Apps: m, Keys: m, Analytics: m, Presence: m, Events: feed{m}, Docs: m.docs, Limits: api.DefaultLimits()}
+	return api.Ports{Organizations: m, Members: m, Tokens: m, Apps: m, Keys: m, Analytics: m, Presence: m, Events: feed{m}, Docs: m.docs, Ledger: m, Limits: api.DefaultLimits()}
 }
 
 // Config returns the configuration of a handler over the memory.
 func (m *Memory) Config() http.Config {
 	return http.Config{
-		Routes: api.Routes(m.Ports()), Authority: m, Applications: m, Auditor: m, Replays: m,
+		Routes: api.Routes(m.Ports()), Authority: m, Applications: m, Auditor: m, Replays: m, Ledger: m,
 		Cursors: svc.NewCursors([]byte("test")), Now: m.now, PublicURL: "https://svc.example", Revision: "2026-11-20",
 		ConcurrentQueries: svc.ConcurrentQueries,
 	}

@@ -6,3 +6,4 @@ ALTER TABLE names MODIFY SETTING fsync_after_insert = 1, fsync_part_directory = 
 ALTER TABLE entities MODIFY SETTING fsync_after_insert = 1, fsync_part_directory = 1;
 ALTER TABLE wakeups MODIFY SETTING fsync_after_insert = 1, fsync_part_directory = 1;
 ALTER TABLE audit MODIFY SETTING fsync_after_insert = 1, fsync_part_directory = 1;
+ALTER TABLE ledger MODIFY SETTING fsync_after_insert = 1, fsync_part_directory = 1;
