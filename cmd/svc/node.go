@@ -279,7 +279,7 @@ func (n *node) routes() ([]http.Route, error) {
 		},
 	}
 	collect := &api.Collect{
-		Collectors: n.collectors, Log: logProducer{n.producer}, Partitions: n.config.Partitions, Now: n.now,
+		Collectors: n.collectors, Log: logProducer{n.producer}, Partitions: n.config.Partitions,
 		Metrics: api.NewCollectMetrics(n.registry),
 	}
 	table := append(api.Routes(ports), collect.Routes()...)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"text/tabwriter"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -23,7 +22,7 @@ func runRoutes(_ context.Context, args []string, stdout, stderr io.Writer) error
 	if err := flags.Parse(args); err != nil {
 		return errUsage
 	}
-	collect := &api.Collect{Now: time.Now, Metrics: api.NewCollectMetrics(prometheus.NewRegistry())}
+	collect := &api.Collect{Metrics: api.NewCollectMetrics(prometheus.NewRegistry())}
 	table := tabwriter.NewWriter(stdout, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(table, "SURFACE\tMETHOD\tPATH\tOPERATION\tSCOPE\tPERMISSION\tMODULE\tEFFECT")
 	for _, route := range append(api.Routes(api.Ports{}), collect.Routes()...) {
