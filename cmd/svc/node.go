@@ -110,6 +110,7 @@ func (n *node) openDir(context.Context) (err error) {
 
 func (n *node) openLog(ctx context.Context) (err error) {
 	brokers := n.config.KafkaBrokers
+	var dial kafka.DialFunc
 	if len(brokers) == 0 {
 		n.broker, err = kafka.OpenBroker(kafka.BrokerConfig{ //nolint:contextcheck // the broker outlives the context of its opening
 			Dir: n.dir.Join("log"), Sync: n.config.LogSync == syncAlways, Topic: ingestTopic, Partitions: n.config.Partitions, Logger: n.logger,
@@ -117,7 +118,7 @@ func (n *node) openLog(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		brokers = n.broker.Addrs()
+		brokers, dial = n.broker.Addrs(), n.broker.Dial
 	}
 	n.topic, err = kafka.NewTopic(kafka.TopicConfig{Brokers: brokers, Topic: ingestTopic, Partitions: n.config.Partitions})
 	if err != nil {
@@ -126,7 +127,7 @@ func (n *node) openLog(ctx context.Context) (err error) {
 	if err := n.topic.Ensure(ctx); err != nil {
 		return err
 	}
-	n.producer, err = kafka.NewProducer(kafka.ProducerConfig{Brokers: brokers, Topic: ingestTopic, Partitions: n.config.Partitions, Logger: n.logger})
+	n.producer, err = kafka.NewProducer(kafka.ProducerConfig{Brokers: brokers, Topic: ingestTopic, Partitions: n.config.Partitions, Dial: dial, Logger: n.logger})
 	if err != nil {
 		return err
 	}
