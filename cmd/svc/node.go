@@ -36,6 +36,10 @@ const (
 	intakeGroup = "intake"
 )
 
+// retentionEvery is how often the log is trimmed: seldom enough to cost nothing,
+// often enough that a full load adds about half a gigabyte in between.
+const retentionEvery = 10 * time.Second
+
 // node is a whole server: everything that `svc serve` runs, wired.
 type node struct {
 	config Config
@@ -140,7 +144,11 @@ func (n *node) openLog(ctx context.Context) (err error) {
 	})
 	n.retention = &kafka.Retention{
 		Topic: n.topic, Consumer: n.consumer, Partitions: n.config.Partitions, Keep: n.config.LogRetention,
-		Every: time.Minute, Now: n.now, Logger: n.logger,
+		Every: retentionEvery, Now: n.now, Logger: n.logger,
+	}
+	if n.broker != nil {
+		share := n.config.LogKeep << 20 / int64(n.config.Partitions)
+		n.retention.Surplus = func(partition int) (int64, error) { return n.broker.Surplus(partition, share) }
 	}
 	return err
 }

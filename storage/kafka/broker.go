@@ -59,6 +59,9 @@ type Broker struct {
 	lock    *os.File
 	forcer  *forcer
 	door    *door
+
+	dir   string
+	topic string
 }
 
 // OpenBroker starts a broker on the log in cfg.Dir. A torn tail that a killed
@@ -76,7 +79,7 @@ func OpenBroker(cfg BrokerConfig) (*Broker, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Broker{lock: lock}
+	b := &Broker{lock: lock, dir: cfg.Dir, topic: cfg.Topic}
 	if err := b.open(cfg); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -43,11 +42,7 @@ type round struct {
 func newForcer(dir, topic string, partitions int) *forcer {
 	f := &forcer{logs: []*forcedLog{{dir: dir, pick: pickNamed("groups.log")}}}
 	for p := range partitions {
-		name := url.PathEscape(topic) + "-" + strconv.Itoa(p)
-		f.logs = append(f.logs, &forcedLog{
-			dir:  filepath.Join(dir, "partitions", name),
-			pick: pickSegments,
-		})
+		f.logs = append(f.logs, &forcedLog{dir: partitionDir(dir, topic, p), pick: pickSegments})
 	}
 	return f
 }
