@@ -41,8 +41,11 @@ func BenchmarkProduce(b *testing.B) {
 		name string
 		open func(testing.TB) *fixture
 	}{
-		{"unforced", over(embedded(false))}, {"forced", over(embedded(true))}, {"fsync-each", over(fsyncEach)},
-		{"unforced-in-memory", inMemory(false)}, {"forced-in-memory", inMemory(true)},
+		{"unforced", over(embedded(false))},
+		{"forced", over(embedded(true))},
+		{"fsync-each", over(fsyncEach)},
+		{"unforced-in-memory", inMemory(false)},
+		{"forced-in-memory", inMemory(true)},
 	} {
 		b.Run(mode.name, func(b *testing.B) {
 			f := mode.open(b)
