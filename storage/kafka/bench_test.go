@@ -52,6 +52,16 @@ func BenchmarkProduce(b *testing.B) {
 			b.ReportAllocs()
 			b.ResetTimer()
 			measure(b, f, 0)
+			b.StopTimer()
+			ends, err := f.admin.Ends(b.Context())
+			if err != nil {
+				b.Fatal(err)
+			}
+			records := int64(0)
+			for _, end := range ends {
+				records += end
+			}
+			b.ReportMetric(float64(b.N)/float64(records), "events/record")
 		})
 	}
 }
