@@ -2,6 +2,7 @@ package api
 
 import (
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -14,7 +15,7 @@ import (
 // singleAllocations bounds what the service allocates for a request with one
 // event, beyond net/http: its id, the header that carries it, the address and the
 // key.
-const singleAllocations = 5
+const singleAllocations = 4
 
 // roundTrip sends one request after another through the whole handler without a
 // network: what is measured is ours, not net/http's.
@@ -67,14 +68,19 @@ func (t *roundTrip) run() int {
 }
 
 // TestASingleEventAllocatesLittle holds the path of a single event to a number
-// of allocations.
+// of allocations. The least of many runs counts: a pool may be emptied at any
+// time, and is by chance under the race detector.
 func TestASingleEventAllocatesLittle(t *testing.T) {
 	trip := newRoundTrip(t, "/api/v1/events", bodies()[0])
 	if status := trip.run(); status != http.StatusAccepted {
 		t.Fatalf("status %d", status)
 	}
-	if allocations := testing.AllocsPerRun(500, func() { trip.run() }); allocations > singleAllocations {
-		t.Errorf("%v allocations a request, want at most %d", allocations, singleAllocations)
+	least := math.Inf(1)
+	for range 200 {
+		least = min(least, testing.AllocsPerRun(1, func() { trip.run() }))
+	}
+	if least > singleAllocations {
+		t.Errorf("%v allocations a request, want at most %d", least, singleAllocations)
 	}
 }
 
