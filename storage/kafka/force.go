@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -182,11 +181,11 @@ func (l *forcedLog) dirty(files []*os.File) ([]*os.File, error) {
 		}
 		l.handle = handle
 	}
-	var at syscall.Stat_t
-	if err := syscall.Fstat(int(l.handle.Fd()), &at); err != nil {
+	at, err := l.handle.Stat()
+	if err != nil {
 		return nil, err
 	}
-	modified := time.Unix(at.Mtim.Unix())
+	modified := at.ModTime()
 	if !l.changed.IsZero() && l.active != nil && modified.Equal(l.changed) {
 		return l.grown(files)
 	}
@@ -199,14 +198,14 @@ func (l *forcedLog) dirty(files []*os.File) ([]*os.File, error) {
 
 // grown appends the active file if it grew.
 func (l *forcedLog) grown(files []*os.File) ([]*os.File, error) {
-	var at syscall.Stat_t
-	if err := syscall.Fstat(int(l.active.Fd()), &at); err != nil {
+	at, err := l.active.Stat()
+	if err != nil {
 		return nil, err
 	}
-	if at.Size == l.forced {
+	if at.Size() == l.forced {
 		return files, nil
 	}
-	l.forced = at.Size
+	l.forced = at.Size()
 	return append(files, l.active), nil
 }
 
