@@ -12,8 +12,8 @@ import (
 //
 //	identity   org/app, the two slugs
 //	rank       1
-//	owns       the application's settings and ingest keys
-//	persists   entities application, key
+//	owns       the application's settings, ingest keys, goals and funnels
+//	persists   entities application, key, goal, funnel
 //	woken by   calls only
 //	limits     none of its own
 //	stops      after ten minutes without a message
@@ -25,6 +25,9 @@ const kindApplication = "application"
 type application struct {
 	app  *appRecord
 	keys map[string]keyRecord
+	// goals holds the deleted ones as well.
+	goals   map[string]svc.Goal
+	funnels map[string]svc.Funnel
 	// publish makes a change known to the ingest path.
 	publish func(svc.Application, []svc.IngestKey)
 }
@@ -46,7 +49,7 @@ type (
 )
 
 func applicationHandlers() map[string]handler[*application] {
-	return map[string]handler[*application]{
+	handlers := map[string]handler[*application]{
 		"create":     on((*application).onCreate),
 		"get":        on((*application).onGet),
 		"update":     on((*application).onUpdate),
@@ -54,6 +57,8 @@ func applicationHandlers() map[string]handler[*application] {
 		"key.mint":   on((*application).onMintKey),
 		"key.revoke": on((*application).onRevokeKey),
 	}
+	maps.Copy(handlers, goalHandlers())
+	return handlers
 }
 
 func (a *application) apply(now time.Time, method string, payload []byte) (outcome, error) {
@@ -65,6 +70,7 @@ func (a *application) apply(now time.Time, method string, payload []byte) (outco
 
 func (a *application) restore(entities []svc.Entity) error {
 	a.app, a.keys = nil, map[string]keyRecord{}
+	a.goals, a.funnels = map[string]svc.Goal{}, map[string]svc.Funnel{}
 	for _, entity := range entities {
 		var err error
 		switch entity.Kind {
@@ -74,6 +80,10 @@ func (a *application) restore(entities []svc.Entity) error {
 			a.app = &record
 		case "key":
 			a.keys[entity.ID], err = decode[keyRecord](entity)
+		case "goal":
+			a.goals[entity.ID], err = decode[svc.Goal](entity)
+		case "funnel":
+			a.funnels[entity.ID], err = decode[svc.Funnel](entity)
 		}
 		if err != nil {
 			return err

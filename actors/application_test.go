@@ -77,6 +77,9 @@ func TestApplicationLife(t *testing.T) {
 	}
 	play(t, newCore, true, steps)
 	for method := range applicationHandlers() {
+		if goalHandlers()[method] != nil { // they have a life of their own
+			continue
+		}
 		if !slices.ContainsFunc(steps, func(s step) bool { return s.method == method && s.err == nil }) {
 			t.Errorf("no step has %s succeed", method)
 		}
