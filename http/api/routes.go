@@ -19,6 +19,9 @@ type Ports struct {
 	Events        Events
 	Docs          Docs
 	Ledger        Ledger
+	Goals         Goals
+	Funnels       Funnels
+	Results       Results
 	// Limits is shown by GET /me.
 	Limits Limits
 }
@@ -26,7 +29,7 @@ type Ports struct {
 // Routes returns THE table: every gated route of the service.
 func Routes(ports Ports) []http.Route {
 	return withLedger(slices.Concat(
-		identityRoutes(ports), appRoutes(ports), keyRoutes(ports), analyticsRoutes(ports), eventRoutes(ports), docRoutes(ports),
+		identityRoutes(ports), appRoutes(ports), keyRoutes(ports), analyticsRoutes(ports), eventRoutes(ports), goalRoutes(ports), docRoutes(ports),
 		consoleOrgRoutes(ports), consoleMemberRoutes(ports), consoleTokenRoutes(ports), ledgerRoutes(ports),
 	))
 }

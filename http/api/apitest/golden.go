@@ -39,7 +39,7 @@ func viewer(w World) svc.Secret  { return w.Viewer }
 func session(w World) svc.Secret { return w.Session }
 
 // steps lists the requests in order; later ones see what earlier ones did.
-func steps() []step { return slices.Concat(manageSteps(), consoleSteps()) }
+func steps() []step { return slices.Concat(manageSteps(), goalSteps(), consoleSteps()) }
 
 // manageSteps lists the requests of the management API.
 func manageSteps() []step {
@@ -185,7 +185,7 @@ func shown(t *testing.T, step step, response *httptest.ResponseRecorder) string 
 func normalise(text string) string {
 	for _, rule := range []struct{ pattern, with string }{
 		{svc.TokenPattern, "<secret>"},
-		{`\b(app|env|key|tok|usr|org|req|ses)_[0-9A-Z]{26}\b`, "<$1>"},
+		{`\b(app|env|key|tok|usr|org|req|ses|goal|fun)_[0-9A-Z]{26}\b`, "<$1>"},
 		{`"last4": "[0-9A-Za-z]{4}"`, `"last4": "<last4>"`},
 		{`"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z"`, `"<time>"`},
 		{`"[0-9a-f]{64}"`, `"<sha256>"`},

@@ -131,10 +131,13 @@ func (m *Memory) Overview(_ context.Context, scope svc.AnalyticsScope) (svc.Over
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	window, capped := covered(scope)
-	return svc.Overview{
-		Window: scope.Window, Capped: capped, Current: m.headline(m.selected(scope, window), window.Location),
-		Previous: m.headline(m.selected(scope, window.Previous()), window.Location),
-	}, nil
+	count := func(window svc.Window) svc.Headline {
+		events := m.selected(scope, window)
+		h := m.headline(events, window.Location)
+		h.Conversions = m.conversions(scope.App, events)
+		return h
+	}
+	return svc.Overview{Window: scope.Window, Capped: capped, Current: count(window), Previous: count(window.Previous())}, nil
 }
 
 // Timeseries is the port api.Analytics.
@@ -146,8 +149,12 @@ func (m *Memory) Timeseries(_ context.Context, scope svc.AnalyticsScope, metric 
 	for _, begin := range window.Buckets(interval) {
 		bucket := window
 		bucket.From, bucket.To = begin, interval.Next(begin)
-		h := m.headline(m.selected(scope, bucket), window.Location)
-		value := map[svc.Metric]uint64{svc.MetricVisitors: h.UniqueVisitors, svc.MetricPageviews: h.Pageviews, svc.MetricSessions: h.Sessions, svc.MetricEvents: h.Events}[metric]
+		events := m.selected(scope, bucket)
+		h := m.headline(events, window.Location)
+		value := map[svc.Metric]uint64{
+			svc.MetricVisitors: h.UniqueVisitors, svc.MetricPageviews: h.Pageviews, svc.MetricSessions: h.Sessions, svc.MetricEvents: h.Events,
+			svc.MetricConversions: m.conversions(scope.App, events),
+		}[metric]
 		series.Points = append(series.Points, svc.Point{T: begin, Value: float64(value)})
 	}
 	return series, nil
@@ -225,13 +232,22 @@ func (f feed) Names(_ context.Context, query svc.EventNamesQuery) (svc.EventName
 	defer f.mu.Unlock()
 	window, capped := covered(query.AnalyticsScope)
 	byName := map[string][]svc.Event{}
+	all := query.AnalyticsScope
+	all.Filters = nil
+	completed := f.selected(all, window)
 	for _, event := range f.selected(query.AnalyticsScope, window) {
 		byName[event.Name] = append(byName[event.Name], event)
 	}
 	names := svc.EventNames{Capped: capped}
 	for name, events := range byName {
 		last := events[0].Ts
-		names.Rows = append(names.Rows, svc.EventName{Name: name, Count: uint64(len(events)), Users: distinct(events, (*svc.Event).Visitor), LastSeenAt: &last})
+		ofRow := slices.DeleteFunc(slices.Clone(completed), func(e svc.Event) bool {
+			return !slices.ContainsFunc(events, func(shown svc.Event) bool { return shown.Visitor() == e.Visitor() })
+		})
+		names.Rows = append(names.Rows, svc.EventName{
+			Name: name, Count: uint64(len(events)), Users: distinct(events, (*svc.Event).Visitor), LastSeenAt: &last,
+			Conversions: f.conversions(query.App, ofRow),
+		})
 	}
 	slices.SortFunc(names.Rows, func(a, b svc.EventName) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Name, b.Name))

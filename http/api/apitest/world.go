@@ -60,8 +60,10 @@ type heldToken struct {
 }
 
 type heldApp struct {
-	app  svc.Application
-	keys []svc.IngestKey
+	app     svc.Application
+	keys    []svc.IngestKey
+	goals   []svc.Goal
+	funnels []svc.Funnel
 }
 
 type claim struct {
@@ -86,7 +88,7 @@ func NewMemory(now func() time.Time) *Memory {
 
 // Ports returns the memory as the ports of the handlers.
 func (m *Memory) Ports() api.Ports {
-	return api.Ports{Organizations: m, Members: m, Tokens: m, Apps: m, Keys: m, Analytics: m, Presence: m, Events: feed{m}, Docs: m.docs, Ledger: m, Limits: api.DefaultLimits()}
+	return api.Ports{Organizations: m, Members: m, Tokens: m, Apps: m, Keys: m, Analytics: m, Presence: m, Events: feed{m}, Docs: m.docs, Ledger: m, Goals: m, Funnels: m, Results: m, Limits: api.DefaultLimits()}
 }
 
 // Config returns the configuration of a handler over the memory.
