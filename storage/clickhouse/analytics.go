@@ -17,14 +17,14 @@ import (
 // Visitors and sessions are sums over the local days of those who were active on the
 // day, the days cut at the ends of the window. Bounces and durations count at the
 // instant at which their session began.
-func (db *DB) Overview(ctx context.Context, scope svc.AnalyticsScope, goals []GoalMatch) (svc.Overview, error) {
+func (db *DB) Overview(ctx context.Context, scope svc.AnalyticsScope, goals []svc.Matcher) (svc.Overview, error) {
 	key := "overview " + scopeKey(scope, goals)
 	return share(ctx, &db.flight, key, func(ctx context.Context) (svc.Overview, error) {
 		return db.overview(ctx, scope, goals)
 	})
 }
 
-func (db *DB) overview(ctx context.Context, scope svc.AnalyticsScope, goals []GoalMatch) (svc.Overview, error) {
+func (db *DB) overview(ctx context.Context, scope svc.AnalyticsScope, goals []svc.Matcher) (svc.Overview, error) {
 	out := svc.Overview{Window: scope.Window}
 	windows := []svc.Window{scope.Window.Previous(), scope.Window}
 	if len(scope.Filters) > 0 {
@@ -143,7 +143,7 @@ func (db *DB) filteredCounts(ctx context.Context, scope svc.AnalyticsScope, buck
 
 // conversions counts the events that complete any of the goals, each once, by the
 // beginnings of buckets. The window is capped already if there are filters.
-func (db *DB) conversions(ctx context.Context, scope svc.AnalyticsScope, goals []GoalMatch, buckets []time.Time) (map[int64]uint64, error) {
+func (db *DB) conversions(ctx context.Context, scope svc.AnalyticsScope, goals []svc.Matcher, buckets []time.Time) (map[int64]uint64, error) {
 	if len(goals) == 0 {
 		return nil, nil
 	}
@@ -152,8 +152,8 @@ func (db *DB) conversions(ctx context.Context, scope svc.AnalyticsScope, goals [
 		return nil, err
 	}
 	query := bind(db.queries["conversions.Count"], c)
-	if len(scope.Filters) == 0 && onlyEvents(goals) {
-		query = db.queries["conversions.ByName"]
+	if len(scope.Filters) == 0 {
+		query = db.queries["conversions.BySlot"]
 	}
 	args := c.args.with(scopeArguments(scope, scope.Window)).with(bucketArguments(buckets)).with(goalArguments(goals))
 	out := map[int64]uint64{}
@@ -167,17 +167,8 @@ func (db *DB) conversions(ctx context.Context, scope svc.AnalyticsScope, goals [
 	return out, err
 }
 
-func onlyEvents(goals []GoalMatch) bool {
-	for _, goal := range goals {
-		if goal.Kind != GoalEvent {
-			return false
-		}
-	}
-	return true
-}
-
 // scopeKey names what an analytics read is about, for sharing its execution.
-func scopeKey(scope svc.AnalyticsScope, goals []GoalMatch) string {
+func scopeKey(scope svc.AnalyticsScope, goals []svc.Matcher) string {
 	w := scope.Window
 	return fmt.Sprintf("%d %d %d %s %t %q %q", scope.Environment.Number, w.From.UnixMilli(), w.To.UnixMilli(),
 		w.Location, scope.IncludeBots, scope.Filters.String(), goals)

@@ -59,12 +59,15 @@ func filters() []svc.Filters {
 	}
 }
 
-func goalSets() [][]GoalMatch {
-	return [][]GoalMatch{
+func goalSets() [][]svc.Matcher {
+	event := func(name string) svc.Matcher { return svc.Matcher{Kind: svc.MatchEvent, Match: name} }
+	path := func(path string) svc.Matcher { return svc.Matcher{Kind: svc.MatchPath, Match: path} }
+	return [][]svc.Matcher{
 		nil,
-		{{GoalEvent, "signup"}, {GoalEvent, "purchase"}, {GoalEvent, "signup"}},
-		{{GoalEvent, "purchase"}, {GoalPath, "/p/4"}, {GoalPath, "/p/1*"}},
-		{{GoalPath, "/x'y\\*"}},
+		{event("signup"), event("purchase"), event("signup")},
+		{event("purchase"), path("/p/4"), path("/p/1*")},
+		{event("page_view"), path("/p/*")},
+		{path("/x'y\\*")},
 	}
 }
 
@@ -82,7 +85,7 @@ func TestOverview(t *testing.T) {
 				continue
 			}
 			scope.Filters = f
-			goals := goalSets()[(i+j/4)%4]
+			goals := goalSets()[(i+j/4)%5]
 			got, err := db.Overview(deadline(t), scope, goals)
 			if err != nil {
 				t.Fatal(err)
@@ -157,7 +160,7 @@ func TestTimeseries(t *testing.T) {
 			scope.Filters = f
 			for k, metric := range svc.Metrics() {
 				for _, interval := range []svc.Interval{svc.Hour, []svc.Interval{svc.Day, svc.Week, svc.Month}[(i+j+k)%3]} {
-					goals := goalSets()[(i+j)%4]
+					goals := goalSets()[(i+j)%5]
 					got, err := db.Timeseries(deadline(t), scope, metric, interval, goals)
 					if err != nil {
 						t.Fatal(err)

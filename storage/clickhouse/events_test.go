@@ -165,7 +165,7 @@ func TestSearchMasked(t *testing.T) {
 }
 
 // names recomputes the catalogue.
-func (m model) names(scope svc.AnalyticsScope, goals []GoalMatch) []svc.EventName {
+func (m model) names(scope svc.AnalyticsScope, goals []svc.Matcher) []svc.EventName {
 	if len(scope.Filters) > 0 {
 		scope.Window, _ = scope.Window.Capped()
 	}

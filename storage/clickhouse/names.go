@@ -12,7 +12,7 @@ import (
 // Names returns a page of the catalogue of event names. With filters it covers at most
 // svc.FilteredDays and the events that pass them. A name's conversions are the goals that
 // its visitors completed in the window (decision 48); without goals there are none.
-func (db *DB) Names(ctx context.Context, q svc.EventNamesQuery, goals []GoalMatch) (svc.EventNames, error) {
+func (db *DB) Names(ctx context.Context, q svc.EventNamesQuery, goals []svc.Matcher) (svc.EventNames, error) {
 	c, err := db.where(q.Filters)
 	if err != nil {
 		return svc.EventNames{}, err
@@ -49,7 +49,7 @@ func (db *DB) Names(ctx context.Context, q svc.EventNamesQuery, goals []GoalMatc
 }
 
 // nameConversions fills in the conversions of rows.
-func (db *DB) nameConversions(ctx context.Context, scope svc.AnalyticsScope, goals []GoalMatch, names []svc.EventName) error {
+func (db *DB) nameConversions(ctx context.Context, scope svc.AnalyticsScope, goals []svc.Matcher, names []svc.EventName) error {
 	if len(goals) == 0 || len(names) == 0 {
 		return nil
 	}

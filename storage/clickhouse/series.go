@@ -13,14 +13,14 @@ import (
 // visitors and sessions are those active in the hour; in days and longer buckets they
 // are sums over local days, so that the points add up to the overview. With filters the
 // series covers at most svc.FilteredDays.
-func (db *DB) Timeseries(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, interval svc.Interval, goals []GoalMatch) (svc.Series, error) {
+func (db *DB) Timeseries(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, interval svc.Interval, goals []svc.Matcher) (svc.Series, error) {
 	key := "series " + string(metric) + " " + string(interval) + " " + scopeKey(scope, goals)
 	return share(ctx, &db.flight, key, func(ctx context.Context) (svc.Series, error) {
 		return db.series(ctx, scope, metric, interval, goals)
 	})
 }
 
-func (db *DB) series(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, interval svc.Interval, goals []GoalMatch) (svc.Series, error) {
+func (db *DB) series(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, interval svc.Interval, goals []svc.Matcher) (svc.Series, error) {
 	out := svc.Series{Metric: metric, Interval: interval}
 	if len(scope.Filters) > 0 {
 		scope.Window, out.Capped = scope.Window.Capped()
@@ -46,7 +46,7 @@ func (db *DB) series(ctx context.Context, scope svc.AnalyticsScope, metric svc.M
 
 // values returns a metric by the beginnings of hours or local days; quiet ones may be
 // missing.
-func (db *DB) values(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, buckets []time.Time, grain svc.Interval, goals []GoalMatch) (map[int64]float64, error) {
+func (db *DB) values(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, buckets []time.Time, grain svc.Interval, goals []svc.Matcher) (map[int64]float64, error) {
 	if metric == svc.MetricConversions {
 		conversions, err := db.conversions(ctx, scope, goals, buckets)
 		out := make(map[int64]float64, len(conversions))

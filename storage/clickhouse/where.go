@@ -6,23 +6,6 @@ import (
 	"svc"
 )
 
-// GoalMatch is the condition of a goal: a kind and what it matches.
-type GoalMatch struct {
-	Kind GoalKind
-	// Match is the name of an event, or a path whose end may be a *, which stands for
-	// any end.
-	Match string
-}
-
-// GoalKind says what a goal looks at.
-type GoalKind string
-
-// The kinds of goal (decision 44).
-const (
-	GoalEvent GoalKind = "event"
-	GoalPath  GoalKind = "path"
-)
-
 // clause is a condition that is put together from fixed parts. Its values are bound
 // under names of its own.
 type clause struct {
@@ -87,12 +70,12 @@ func (db *DB) where(filters svc.Filters) (clause, error) {
 }
 
 // goalArguments are the values of goals.Match.
-func goalArguments(goals []GoalMatch) arguments {
+func goalArguments(goals []svc.Matcher) arguments {
 	events, paths, prefixes := []string{}, []string{}, []string{}
 	for _, goal := range goals {
-		prefix, open := strings.CutSuffix(goal.Match, "*")
+		prefix, open := goal.Prefix()
 		switch {
-		case goal.Kind == GoalEvent:
+		case goal.Kind == svc.MatchEvent:
 			events = append(events, goal.Match)
 		case open:
 			prefixes = append(prefixes, prefix)
