@@ -53,6 +53,10 @@ func TestQueriesExplain(t *testing.T) {
 		"owner": "", "kind": "", "at": now, "limit": 1, "since": now, "until": now, "block": uint64(1), "names": []string{}, "with_sessions": true,
 		"first_page": true, "after_count": uint64(0), "after_name": "", "name": "", "database": "x",
 	})
+	steps := stepsOf([]svc.FunnelStep{{Matcher: svc.Matcher{Kind: svc.MatchEvent, Match: "x"}}, {Matcher: svc.Matcher{Kind: svc.MatchPath, Match: "/*"}}})
+	args = args.with(steps.args).with(arguments{
+		"goal_kind": []uint16{0}, "goal_match": []string{"x"}, "goal_until": []int64{0}, "origin": int64(0), "every": false, "instants": []int64{0},
+	})
 	for name, text := range db.queries {
 		if !strings.HasPrefix(text, "SELECT") && !strings.HasPrefix(text, "WITH") {
 			continue
@@ -61,7 +65,7 @@ func TestQueriesExplain(t *testing.T) {
 			text = "SELECT * FROM (" + text + ")"
 		}
 		var plan string
-		if err := db.conn.QueryRow(deadline(t), "EXPLAIN indexes = 1 "+bind(text, c), args.list()...).Scan(&plan); err != nil {
+		if err := db.conn.QueryRow(deadline(t), "EXPLAIN indexes = 1 "+bindSteps(bind(text, c), steps), args.list()...).Scan(&plan); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
