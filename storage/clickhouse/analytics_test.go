@@ -60,14 +60,12 @@ func filters() []svc.Filters {
 }
 
 func goalSets() [][]svc.Matcher {
-	event := func(name string) svc.Matcher { return svc.Matcher{Kind: svc.MatchEvent, Match: name} }
-	path := func(path string) svc.Matcher { return svc.Matcher{Kind: svc.MatchPath, Match: path} }
 	return [][]svc.Matcher{
 		nil,
-		{event("signup"), event("purchase"), event("signup")},
-		{event("purchase"), path("/p/4"), path("/p/1*")},
-		{event("page_view"), path("/p/*")},
-		{path("/x'y\\*")},
+		{eventOf("signup"), eventOf("purchase"), eventOf("signup")},
+		{eventOf("purchase"), viewOf("/p/4"), viewOf("/p/1*")},
+		{eventOf("page_view"), viewOf("/p/*")},
+		{viewOf("/x'y\\*"), viewOf("/ü.*|")},
 	}
 }
 

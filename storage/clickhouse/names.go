@@ -62,7 +62,10 @@ func (db *DB) nameConversions(ctx context.Context, scope svc.AnalyticsScope, goa
 		words[i], places[names[i].Name] = names[i].Name, i
 	}
 	args := c.args.with(scopeArguments(scope, scope.Window)).with(goalArguments(goals)).with(arguments{"names": words})
-	query := bind(db.queries["conversions.PerName"], c)
+	query := db.queries["conversions.PerNameWhole"]
+	if len(scope.Filters) > 0 {
+		query = bind(db.queries["conversions.PerName"], c)
+	}
 	return db.read(ctx, "counting conversions per name", query, args, func(rows driver.Rows) (bool, error) {
 		var name string
 		var conversions uint64

@@ -1,6 +1,7 @@
 package clickhouse
 
 import (
+	"regexp"
 	"strings"
 
 	"svc"
@@ -69,7 +70,10 @@ func (db *DB) where(filters svc.Filters) (clause, error) {
 	return c, nil
 }
 
-// goalArguments are the values of goals.Match.
+// noPrefix is a pattern that nothing matches.
+const noPrefix = `[^\s\S]`
+
+// goalArguments are the values of goals.Match. with_paths says whether any goal is a path.
 func goalArguments(goals []svc.Matcher) arguments {
 	events, paths, prefixes := []string{}, []string{}, []string{}
 	for _, goal := range goals {
@@ -78,12 +82,18 @@ func goalArguments(goals []svc.Matcher) arguments {
 		case goal.Kind == svc.MatchEvent:
 			events = append(events, goal.Match)
 		case open:
-			prefixes = append(prefixes, prefix)
+			prefixes = append(prefixes, regexp.QuoteMeta(prefix))
 		default:
 			paths = append(paths, goal.Match)
 		}
 	}
-	return arguments{"goal_events": events, "goal_paths": paths, "goal_prefixes": prefixes}
+	pattern := noPrefix
+	if len(prefixes) > 0 {
+		pattern = "^(?:" + strings.Join(prefixes, "|") + ")"
+	}
+	return arguments{
+		"goal_events": events, "goal_paths": paths, "goal_prefixes": pattern, "with_paths": len(events) < len(goals),
+	}
 }
 
 // bind puts a condition in the place that a query leaves for it.
