@@ -2,7 +2,6 @@ package clickhouse
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"time"
@@ -76,21 +75,21 @@ func (r funnelRead) paths(ctx context.Context, tally *svc.FunnelTally) (tiedPers
 	var events []svc.FunnelEvent
 	query := bindSteps(r.db.queries["funnel.Paths"], r.steps)
 	err := r.db.read(ctx, "reading the persons of a funnel", query, r.args, func(rows driver.Rows) (bool, error) {
-		var goesOn uint8
-		var person, persons uint64
-		var path string
-		if err := rows.Scan(&goesOn, &person, &path, &persons); err != nil {
+		var entered uint64
+		var packed string
+		if err := rows.Scan(&entered, &packed); err != nil {
 			return false, err
 		}
-		if goesOn == 0 {
-			tally.AddEntered(persons)
-			return true, nil
-		}
-		var ties bool
-		if events, ties = unpack(events[:0], path, r.origin); ties {
-			tied[person] = slices.Clone(events)
-		} else {
-			tally.Add(events)
+		tally.AddEntered(entered)
+		for paths := numbers(packed); len(paths) > 1; {
+			person, steps := paths[0], paths[1]
+			var ties bool
+			if events, ties = r.unpack(events[:0], paths[2:2+steps]); ties {
+				tied[person] = slices.Clone(events)
+			} else {
+				tally.Add(events)
+			}
+			paths = paths[2+steps:]
 		}
 		return true, nil
 	})
@@ -98,10 +97,9 @@ func (r funnelRead) paths(ctx context.Context, tally *svc.FunnelTally) (tiedPers
 }
 
 // unpack appends the events of a path, and says whether any are tied.
-func unpack(events []svc.FunnelEvent, path string, origin int64) (_ []svc.FunnelEvent, ties bool) {
-	for raw := []byte(path); len(raw) >= 8; raw = raw[8:] {
-		number := binary.LittleEndian.Uint64(raw)
-		event := svc.FunnelEvent{TsMs: origin + int64(number>>stepBits), Steps: uint16(number & stepMask)}
+func (r funnelRead) unpack(events []svc.FunnelEvent, path []uint64) (_ []svc.FunnelEvent, ties bool) {
+	for _, number := range path {
+		event := svc.FunnelEvent{TsMs: r.origin + int64(number>>stepBits), Steps: uint16(number & stepMask)}
 		if n := len(events); n > 0 && events[n-1].TsMs == event.TsMs && events[n-1].Steps != event.Steps {
 			ties = true
 		}

@@ -1,16 +1,15 @@
--- What persons did in a funnel: for everyone who took the first step and another one, the
--- events that are steps, ascending, eight little-endian bytes each: the milliseconds since
--- origin above twelve bits, of which one is set for each step that the event takes. Those who
--- took no step but the first within [from, to) are counted in the one row of goes_on = 0,
--- whose other columns mean nothing. Key: environment, ts. Rows read: the events of the
--- window and of the funnel's hours behind it; returned: one per person who went on.
-SELECT goes_on, if(goes_on, person, 0) AS who, any(if(goes_on, steps, '')) AS path, count() AS persons
+-- What persons did in a funnel, a 256th of them in each row: how many took the first step
+-- within [from, to) and no other step, and of those who went on, in eight little-endian bytes
+-- each, the person, the number of the events that are steps, and these ascending: the
+-- milliseconds since origin above twelve bits, of which one is set for each step that the
+-- event takes. Key: environment, ts. Rows read: the events of the window and of the funnel's
+-- hours behind it; returned: at most 256.
+SELECT
+    countIf(NOT goes_on) AS entered,
+    reinterpret(groupArrayArrayIf(arrayConcat([person, toUInt64(length(steps))], steps), goes_on), 'String') AS paths
 FROM
 (
-    SELECT
-        person,
-        bitAnd(groupBitOr(step), 4095) > 1 AS goes_on,
-        reinterpret(arraySort(groupArray(step)), 'String') AS steps
+    SELECT person, bitAnd(groupBitOr(step), 4095) > 1 AS goes_on, arraySort(groupArray(step)) AS steps
     FROM
     (
         SELECT
@@ -25,4 +24,4 @@ FROM
     GROUP BY person
     HAVING max(enters)
 )
-GROUP BY goes_on, who
+GROUP BY bitAnd(person, 255)
