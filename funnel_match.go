@@ -6,13 +6,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 )
 
 // NumberPattern is how a text reads that a filter may compare as a number.
 const NumberPattern = `^-?[0-9]+([.][0-9]+)?([eE][+-]?[0-9]+)?$`
-
-var readsAsNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(NumberPattern) })
 
 // Takes says whether an event takes the step. It is the definition that stores follow.
 func (s *FunnelStep) Takes(e *Event) bool {
@@ -54,7 +51,7 @@ func compares(op FilterOp, a, b float64) bool {
 }
 
 func parseNumber(text string) (float64, bool) {
-	if !readsAsNumber().MatchString(text) {
+	if reads, err := regexp.MatchString(NumberPattern, text); err != nil || !reads {
 		return 0, false
 	}
 	number, err := strconv.ParseFloat(text, 64)

@@ -1,6 +1,7 @@
 package svc
 
 import (
+	"fmt"
 	"math"
 	"reflect"
 	"strings"
@@ -87,8 +88,8 @@ func TestCheckNewGoal(t *testing.T) {
 		"one is left":     {append(full[1:], deleted), nil},
 		"all are used up": {full, &Error{Code: CodeConflict, Reason: "limit_reached", Message: "The application has 200 goals already; delete one first."}},
 	} {
-		if got := CheckNewGoal(c.goals, GoalSpec{Name: "Other", Matcher: signup.Matcher}); !reflect.DeepEqual(got, c.want) {
-			t.Errorf("%s: %v, want %v", name, got, c.want)
+		if got := CheckNewGoal(c.goals, GoalSpec{Name: "Other", Matcher: signup.Matcher}); fmt.Sprintf("%#v", got) != fmt.Sprintf("%#v", c.want) {
+			t.Errorf("%s: %#v, want %#v", name, got, c.want)
 		}
 	}
 	if got := CheckNewGoal([]Goal{signup}, GoalSpec{Matcher: Matcher{MatchPath, "signup"}}); got != nil {
