@@ -51,7 +51,7 @@ func TestQueriesExplain(t *testing.T) {
 	scope := svc.AnalyticsScope{Environment: production(), Window: svc.Window{From: now.Add(-time.Hour), To: now, Location: time.UTC}}
 	args := c.args.with(scopeArguments(scope, scope.Window)).with(bucketArguments([]time.Time{now})).with(goalArguments(nil)).with(endArguments([]end{{from: now, to: now}})).with(arguments{
 		"owner": "", "kind": "", "at": now, "limit": 1, "since": now, "until": now, "block": uint64(1), "names": []string{}, "with_sessions": true,
-		"first_page": true, "after_count": uint64(0), "after_name": "", "name": "", "database": "x",
+		"first_page": true, "after_count": uint64(0), "after_name": "", "name": "", "database": "x", "org": "", "before": uint64(1),
 	})
 	steps := stepsOf([]svc.FunnelStep{{Matcher: svc.Matcher{Kind: svc.MatchEvent, Match: "x"}}, {Matcher: svc.Matcher{Kind: svc.MatchPath, Match: "/*"}}})
 	args = args.with(steps.args).with(arguments{
