@@ -1,12 +1,12 @@
 -- As conversions.Count without filters, from the aggregate. Key: environment, name, path,
--- slot of occurrences; the edges read events by environment, ts. Rows read: one per slot and
+-- slot of event_counts; the edges read events by environment, ts. Rows read: one per slot and
 -- name that is a goal, and where a goal is a path, one per slot and path; returned: one per
 -- bucket.
 SELECT roundDown(at, {buckets:Array(UInt32)}) AS bucket, sum(occurred) AS conversions
 FROM
 (
     SELECT toUInt32(slot) AS at, events AS occurred
-    FROM occurrences
+    FROM event_counts
     WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8} AND $(goals.Match)
         AND slot >= {whole_from:DateTime('UTC')} AND slot < {whole_to:DateTime('UTC')}
     UNION ALL

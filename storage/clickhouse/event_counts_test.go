@@ -4,12 +4,12 @@ import (
 	"testing"
 )
 
-// TestUpgradeOfOccurrences stores rows as it was before occurrences were counted, upgrades
+// TestUpgradeOfEventCounts stores rows as it was before event_counts were counted, upgrades
 // twice, as a node does that died before the migration was recorded, and stores the others.
-func TestUpgradeOfOccurrences(t *testing.T) {
+func TestUpgradeOfEventCounts(t *testing.T) {
 	db, rows := open(t), testRows()
-	exec(t, db, "DROP TABLE occurrences_of_events SYNC")
-	exec(t, db, "DROP TABLE occurrences SYNC")
+	exec(t, db, "DROP TABLE event_counts_of_events SYNC")
+	exec(t, db, "DROP TABLE event_counts SYNC")
 	half := len(rows) / 2
 	store(t, db, rows[:half], 500)
 	for range 2 {

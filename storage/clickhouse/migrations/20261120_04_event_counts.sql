@@ -1,6 +1,6 @@
 -- How often which name occurred per slot, page views by path: what goals match, whoever the
 -- visitor was. The path of other events is empty.
-CREATE TABLE IF NOT EXISTS occurrences
+CREATE TABLE IF NOT EXISTS event_counts
 (
     environment UInt64 CODEC(ZSTD(1)),
     name        LowCardinality(String) CODEC(ZSTD(1)),
@@ -18,9 +18,9 @@ SETTINGS non_replicated_deduplication_window = 10000;
 
 -- What was stored before. The view is made last, so that nothing counts twice where this
 -- migration is repeated; while it runs, no other node may store events.
-TRUNCATE TABLE occurrences;
+TRUNCATE TABLE event_counts;
 
-INSERT INTO occurrences
+INSERT INTO event_counts
 SELECT
     environment,
     name,
@@ -32,7 +32,7 @@ SELECT
 FROM events
 GROUP BY environment, name, path, slot, is_bot;
 
-CREATE MATERIALIZED VIEW IF NOT EXISTS occurrences_of_events TO occurrences AS
+CREATE MATERIALIZED VIEW IF NOT EXISTS event_counts_of_events TO event_counts AS
 SELECT
     environment,
     name,
