@@ -70,4 +70,3 @@ func (db *DB) retention(ctx context.Context, q svc.RetentionQuery) (svc.Retentio
 func (db *DB) activity(query, source string, c clause) string {
 	return bind(strings.ReplaceAll(db.queries[query], "$(rows)", db.queries[source]), c)
 }
-
