@@ -202,6 +202,12 @@ type streamProblem struct {
 
 // end ends the stream after its endpoint has.
 func (s *streamWriter) end(ctx context.Context, failure error) error {
+	if failure == nil && !s.open { // an empty stream is an answer as well
+		if err := s.begin(); err != nil {
+			return err
+		}
+		return s.session.Flush()
+	}
 	if failure == nil || !s.open || ctx.Err() != nil {
 		return failure
 	}
