@@ -56,8 +56,14 @@ func BenchmarkReads(b *testing.B) {
 		{"browser-warm", false, breakdown(svc.DimBrowser)},
 		{"entry-cold", true, breakdown(svc.DimEntryPath)},
 		{"entry-warm", false, breakdown(svc.DimEntryPath)},
-		{"active-cold", true, func(ctx context.Context, scope svc.AnalyticsScope) error { _, err := db.ActiveUsers(ctx, scope); return err }},
-		{"active-warm", false, func(ctx context.Context, scope svc.AnalyticsScope) error { _, err := db.ActiveUsers(ctx, scope); return err }},
+		{"active-cold", true, func(ctx context.Context, scope svc.AnalyticsScope) error {
+			_, err := db.ActiveUsers(ctx, scope)
+			return err
+		}},
+		{"active-warm", false, func(ctx context.Context, scope svc.AnalyticsScope) error {
+			_, err := db.ActiveUsers(ctx, scope)
+			return err
+		}},
 		{"retention", false, func(ctx context.Context, scope svc.AnalyticsScope) error {
 			_, err := db.Retention(ctx, svc.RetentionQuery{AnalyticsScope: scope, CohortBy: svc.Week})
 			return err
