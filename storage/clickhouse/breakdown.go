@@ -37,21 +37,27 @@ func (db *DB) breakdown(ctx context.Context, q svc.BreakdownQuery, goals []GoalM
 	if scans {
 		q.Window, out.Capped = q.Window.Capped()
 	}
-	v, err := db.valuesOf(q)
-	if err != nil {
-		return svc.Breakdown{}, err
-	}
 	if !scans {
+		plain := q
+		plain.Masked = false // what is kept is the same for all who ask
+		v, err := db.valuesOf(plain)
+		if err != nil {
+			return svc.Breakdown{}, err
+		}
 		var whole bool
 		if out.Rows, out.More, whole, err = db.rankDays(ctx, q, v); err != nil {
 			return svc.Breakdown{}, err
 		}
-		scans = !whole
-	}
-	if scans {
-		if out.Rows, out.More, err = db.rankEvents(ctx, q, v); err != nil {
-			return svc.Breakdown{}, err
+		if whole {
+			return out, db.rowConversions(ctx, q, v, goals, out.Rows)
 		}
+	}
+	v, err := db.valuesOf(q)
+	if err != nil {
+		return svc.Breakdown{}, err
+	}
+	if out.Rows, out.More, err = db.rankEvents(ctx, q, v); err != nil {
+		return svc.Breakdown{}, err
 	}
 	return out, db.rowConversions(ctx, q, v, goals, out.Rows)
 }

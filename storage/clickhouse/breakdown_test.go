@@ -279,7 +279,7 @@ func TestBreakdownHidesAddresses(t *testing.T) {
 		b.Append(r)
 	}
 	insert(t, db, "1", 1, b)
-	scope := svc.AnalyticsScope{Environment: production(), Window: svc.Window{From: at.Add(-time.Hour), To: at.Add(time.Hour), Location: time.UTC}}
+	scope := svc.AnalyticsScope{Environment: production(), Window: svc.Window{From: at.AddDate(0, 0, -2), To: at.AddDate(0, 0, 2), Location: time.UTC}}
 	scope.Environment.Number = 7
 	one := func(value string, visitors uint64) []svc.BreakdownRow {
 		return []svc.BreakdownRow{{Value: value, Visitors: visitors, Pageviews: visitors, Sessions: visitors, BounceRate: 1}}
@@ -299,6 +299,10 @@ func TestBreakdownHidesAddresses(t *testing.T) {
 		got, err := db.Breakdown(deadline(t), svc.BreakdownQuery{AnalyticsScope: scope, Dimension: c.dimension, Search: c.search, Masked: true, Limit: 10}, nil)
 		if err != nil || !reflect.DeepEqual(got.Rows, c.want) {
 			t.Errorf("%s %q: %+v %v, want %+v", c.dimension, c.search, got.Rows, err, c.want)
+		}
+		open, err := db.Breakdown(deadline(t), svc.BreakdownQuery{AnalyticsScope: scope, Dimension: c.dimension, Limit: 10}, nil)
+		if err != nil || c.dimension != "property.n" && len(open.Rows) != 2 {
+			t.Errorf("%s: who may see addresses sees %+v %v", c.dimension, open.Rows, err)
 		}
 	}
 }
