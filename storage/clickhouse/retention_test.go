@@ -209,3 +209,23 @@ func TestActiveUsersFollowInserts(t *testing.T) {
 		}
 	}
 }
+
+// TestNewcomersOfStoredEvents applies the migration to a store that has events already.
+func TestNewcomersOfStoredEvents(t *testing.T) {
+	db, rows := open(t), testRows()
+	store(t, db, rows, 5000)
+	q := svc.RetentionQuery{AnalyticsScope: scopes(t, rows)[0], CohortBy: svc.Week}
+	want, err := db.Retention(deadline(t), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exec(t, db, "TRUNCATE TABLE newcomers")
+	for range 2 {
+		if err := db.apply(deadline(t), "migrations/20261120_04_newcomers.sql", "again"); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := db.Retention(deadline(t), q); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("got %v %v, want %v", got, err, want)
+		}
+	}
+}
