@@ -158,8 +158,10 @@ func TestStreamEnds(t *testing.T) {
 		{"with an error that may be seen", func(_ *http.Handler, values chan any) {
 			values <- svc.Unavailable("The store", time.Second)
 		}, "id: 2\nevent: error\ndata: {\"message\":\"The store does not answer; nothing was accepted.\",\"code\":\"unavailable\"}\n\n"},
-		{"with an error that may not", func(_ *http.Handler, values chan any) { values <- errors.New("secret") },
-			"id: 2\nevent: error\ndata: {\"message\":\"Something failed here; the request id finds it in the log.\",\"code\":\"internal\"}\n\n"},
+		{
+			"with an error that may not", func(_ *http.Handler, values chan any) { values <- errors.New("secret") },
+			"id: 2\nevent: error\ndata: {\"message\":\"Something failed here; the request id finds it in the log.\",\"code\":\"internal\"}\n\n",
+		},
 		{"with a frame that JSON cannot hold", func(_ *http.Handler, values chan any) { values <- func() {} }, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -52,6 +52,7 @@ func TestQueriesExplain(t *testing.T) {
 	args := c.args.with(scopeArguments(scope, scope.Window)).with(bucketArguments([]time.Time{now})).with(goalArguments(nil)).with(endArguments([]end{{from: now, to: now}})).with(arguments{
 		"owner": "", "kind": "", "at": now, "limit": 1, "since": now, "until": now, "block": uint64(1), "names": []string{}, "with_sessions": true,
 		"event": "", "search": "", "after_visitors": int64(0), "after_pageviews": int64(0), "after_value": "", "values": []string{}, "email": "x", "property": "x",
+		"org": "", "before": uint64(0),
 		"bucket_from": now, "bucket_to": now, "first_page": true, "after_count": uint64(0), "after_name": "", "name": "", "database": "x",
 	})
 	for name, text := range db.queries {
