@@ -40,6 +40,8 @@ type Config struct {
 	// ConcurrentQueries bounds the queries of one token at once; zero switches
 	// the bound off.
 	ConcurrentQueries int
+	// ConcurrentStreams bounds the open streams of one token in the same way.
+	ConcurrentStreams int
 	Logger            *slog.Logger
 	Registerer        prometheus.Registerer
 	// NewID makes the part of a request id behind req_ from the time of the
@@ -60,10 +62,15 @@ type Handler struct {
 	router  *httprouter.Router
 	passes  []gate
 	queries *querySlots
-	metrics *metrics
-	others  *routeMetrics
-	origin  *http.CrossOriginProtection
-	records sync.Pool
+	streams *querySlots
+	// draining is closed when streams shall end.
+	draining chan struct{}
+	drain    func()
+	metrics  *metrics
+	others   *routeMetrics
+	streamed *routeMetrics
+	origin   *http.CrossOriginProtection
+	records  sync.Pool
 }
 
 // New checks the table and builds its handler. It does no I/O.
@@ -81,8 +88,9 @@ func New(config Config) (*Handler, error) {
 	}
 	h := &Handler{
 		config: config, docs: strings.TrimSuffix(config.PublicURL, "/") + "/docs", log: config.Logger, metrics: measured,
-		queries: newQuerySlots(config.ConcurrentQueries), others: measured.route("none"), origin: http.NewCrossOriginProtection(),
+		queries: newQuerySlots(config.ConcurrentQueries), streams: newQuerySlots(config.ConcurrentStreams), draining: make(chan struct{}), others: measured.route("none"), streamed: measured.route("stream"), origin: http.NewCrossOriginProtection(),
 	}
+	h.drain = sync.OnceFunc(func() { close(h.draining) })
 	h.records.New = func() any { return new(recorder) }
 	h.passes = h.gates()
 	return h, h.registerAll()

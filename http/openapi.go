@@ -146,7 +146,13 @@ func describeResponses(route *Route, plan *inputPlan, types *schemas) (map[strin
 		if err != nil {
 			return nil, err
 		}
-		good["content"] = content("application/json", schema)
+		answers := content("application/json", schema)
+		if route.Handler.stream != nil {
+			answers[streamType] = map[string]any{"schema": Schema{
+				"type": "string", "description": "The same object as the data of an event, at once and whenever it changed, at most once a second.",
+			}}
+		}
+		good["content"] = answers
 	}
 	responses := map[string]any{strconv.Itoa(route.status()): good}
 	byStatus := map[int][]string{}

@@ -104,6 +104,8 @@ type Endpoint struct {
 
 	decode func(call *Call, request *http.Request) (input any, body []byte, err error)
 	call   func(ctx context.Context, call *Call, input any) (any, error)
+	// stream is nil for endpoints that answer JSON only.
+	stream func(ctx context.Context, call *Call, input any, yield func(Frame) bool) error
 }
 
 // Typed makes an endpoint of a function from input to output. The fields of In

@@ -168,7 +168,7 @@ type read struct {
 // readsOf lists the reads: from aggregates where nothing is filtered, from rows
 // where something is.
 func readsOf() []read {
-	const overview, timeseries, names, feed = "/analytics/overview", "/analytics/timeseries", "/events/names", "/events"
+	const overview, timeseries, breakdown, names, feed = "/analytics/overview", "/analytics/timeseries", "/analytics/breakdown", "/events/names", "/events"
 	month := func(more ...string) url.Values {
 		query := url.Values{"env": {"production"}, "range": {"30d"}}
 		for n := 0; n+1 < len(more); n += 2 {
@@ -190,6 +190,13 @@ func readsOf() []read {
 		{"timeseries 30d, visitors by day", timeseries, month("metric", "visitors", "interval", "day")},
 		{"timeseries 30d, page views by hour", timeseries, month("metric", "pageviews", "interval", "hour")},
 		{"timeseries 30d, visitors by day, one path", timeseries, month("metric", "visitors", "interval", "day", "filter", "path:/products/item-42")},
+		{"breakdown 30d, paths", breakdown, month("dimension", "path")},
+		{"breakdown 30d, browsers", breakdown, month("dimension", "browser")},
+		{"breakdown 30d, entry paths", breakdown, month("dimension", "entry_path")},
+		{"breakdown 30d, paths of one browser", breakdown, month("dimension", "path", "filter", "browser:Firefox")},
+		{"active users 30d", "/analytics/active-users", month()},
+		{"retention 30d, by week", "/analytics/retention", month("cohortBy", "week")},
+		{"live", "/analytics/live", url.Values{"env": {"production"}}},
 		{"names 30d", names, month()},
 		{"names 30d, one path", names, month("filter", "path:/products/item-42")},
 		{"feed", feed, page()},
@@ -235,7 +242,7 @@ func (b *bench) reads(ctx context.Context) error {
 
 // ratios compares unfiltered reads with the goal of dashboards.
 func (b *bench) ratios() {
-	for _, name := range []string{"overview 30d", "timeseries 30d, visitors by day"} {
+	for _, name := range []string{"overview 30d", "timeseries 30d, visitors by day", "breakdown 30d, paths", "active users 30d"} {
 		p99 := b.result.Median(name, func(m *harness.Measurement) float64 { return m.Latency.P99 })
 		b.result.Ratios = append(b.result.Ratios, harness.AtMost("G19", fmt.Sprintf("%s on %d events, p99 ms", name, b.events), p99, 50))
 	}

@@ -252,7 +252,7 @@ func (n *node) wireHTTP(context.Context) error {
 	n.handler, err = http.New(http.Config{
 		Routes: n.table, Authority: n.identity, Applications: n.apps, Auditor: n.db,
 		Replays: &actors.Replays{Actors: n.cluster}, Ledger: &actors.Ledgers{Actors: n.cluster}, Cursors: svc.NewCursors(key), Now: n.now,
-		PublicURL: n.config.PublicURL, Revision: apiRevision, ConcurrentQueries: n.concurrentQueries(),
+		PublicURL: n.config.PublicURL, Revision: apiRevision, ConcurrentQueries: n.concurrentQueries(), ConcurrentStreams: n.concurrentQueries(),
 		Logger: n.logger, Registerer: n.registry,
 	})
 	if err != nil {
@@ -282,7 +282,7 @@ func (n *node) routes() ([]http.Route, error) {
 	ports := api.Ports{
 		Docs: library, Ledger: n.db,
 		Organizations: n.identity, Members: n.identity, Tokens: n.identity, Apps: n.apps, Keys: n.apps,
-		Analytics: analytics{n.db, n.apps}, Presence: &actors.Presence{Actors: n.cluster}, Events: events{n.db, n.apps},
+		Analytics: analytics{n.db, n.apps}, Presence: &actors.Presence{Actors: n.cluster}, Reads: reads{n.db, n.apps}, Events: events{n.db, n.apps},
 		Goals: n.apps, Funnels: n.apps, Results: results{n.db, n.apps},
 		Limits: api.Limits{
 			PerMinute: n.config.RateLimit, AnalyticsPerMinute: min(n.config.RateLimit, svc.QueryPerMinute), ConcurrentQueries: n.concurrentQueries(),

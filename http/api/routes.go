@@ -16,6 +16,7 @@ type Ports struct {
 	Keys          Keys
 	Analytics     Analytics
 	Presence      Presence
+	Reads         Reads
 	Events        Events
 	Docs          Docs
 	Ledger        Ledger
@@ -29,7 +30,7 @@ type Ports struct {
 // Routes returns THE table: every gated route of the service.
 func Routes(ports Ports) []http.Route {
 	return withLedger(slices.Concat(
-		identityRoutes(ports), appRoutes(ports), keyRoutes(ports), analyticsRoutes(ports), eventRoutes(ports), goalRoutes(ports), docRoutes(ports),
+		identityRoutes(ports), appRoutes(ports), keyRoutes(ports), analyticsRoutes(ports), readRoutes(ports), goalRoutes(ports), eventRoutes(ports), docRoutes(ports),
 		consoleOrgRoutes(ports), consoleMemberRoutes(ports), consoleTokenRoutes(ports), ledgerRoutes(ports),
 	))
 }
@@ -97,7 +98,7 @@ func keyRoutes(ports Ports) []http.Route {
 }
 
 func analyticsRoutes(ports Ports) []http.Route {
-	analytics := analytics{analytics: ports.Analytics, presence: ports.Presence}
+	analytics := analytics{analytics: ports.Analytics}
 	return []http.Route{
 		{
 			Surface: http.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/overview", Operation: "analytics.overview", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, Effect: http.Read, Rate: svc.RateQuery,
@@ -106,10 +107,6 @@ func analyticsRoutes(ports Ports) []http.Route {
 		{
 			Surface: http.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/timeseries", Operation: "analytics.timeseries", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, Effect: http.Read, Rate: svc.RateQuery,
 			Summary: "One metric bucketed over a range", Handler: http.Typed(analytics.timeseries),
-		},
-		{
-			Surface: http.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/live", Operation: "analytics.live", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, Effect: http.Read, Rate: svc.RateQuery,
-			Summary: "Visitors active in the last five minutes", Handler: http.Typed(analytics.live),
 		},
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// TestUpgradeOfEventCounts stores rows as it was before event_counts were counted, upgrades
+// TestUpgradeOfEventCounts stores rows as it was before they were counted, upgrades
 // twice, as a node does that died before the migration was recorded, and stores the others.
 func TestUpgradeOfEventCounts(t *testing.T) {
 	db, rows := open(t), testRows()

@@ -52,6 +52,8 @@ func TestQueriesExplain(t *testing.T) {
 	args := c.args.with(scopeArguments(scope, scope.Window)).with(bucketArguments([]time.Time{now})).with(goalArguments(nil)).with(endArguments([]end{{from: now, to: now}})).with(arguments{
 		"owner": "", "kind": "", "at": now, "limit": 1, "since": now, "until": now, "block": uint64(1), "names": []string{}, "with_sessions": true,
 		"first_page": true, "after_count": uint64(0), "after_name": "", "name": "", "database": "x", "org": "", "before": uint64(1),
+		"event": "", "search": "", "after_visitors": int64(0), "after_pageviews": int64(0), "after_value": "", "values": []string{}, "email": "x", "property": "x",
+		"bucket_from": now, "bucket_to": now,
 	})
 	steps := stepsOf([]svc.FunnelStep{{Matcher: svc.Matcher{Kind: svc.MatchEvent, Match: "x"}}, {Matcher: svc.Matcher{Kind: svc.MatchPath, Match: "/*"}}})
 	args = args.with(steps.args).with(arguments{
@@ -61,7 +63,16 @@ func TestQueriesExplain(t *testing.T) {
 		if !strings.HasPrefix(text, "SELECT") && !strings.HasPrefix(text, "WITH") {
 			continue
 		}
-		if name == "window.Visits" {
+		for part, sample := range map[string]string{
+			"$(rows)": db.queries["breakdown.Events"], "$(began)": db.queries["breakdown.Began"], "$(value)": "toString(path)",
+		} {
+			if part == "$(rows)" && (strings.HasPrefix(name, "activity.") || strings.HasPrefix(name, "retention.")) {
+				sample = db.queries["activity.Events"]
+			}
+			text = strings.ReplaceAll(text, part, sample)
+		}
+		text = strings.ReplaceAll(text, "$(value)", "toString(path)")
+		if name == "window.Visits" || name == "activity.Names" {
 			text = "SELECT * FROM (" + text + ")"
 		}
 		var plan string

@@ -39,7 +39,28 @@ func viewer(w World) svc.Secret  { return w.Viewer }
 func session(w World) svc.Secret { return w.Session }
 
 // steps lists the requests in order; later ones see what earlier ones did.
-func steps() []step { return slices.Concat(manageSteps(), goalSteps(), consoleSteps()) }
+func steps() []step { return slices.Concat(manageSteps(), readSteps(), goalSteps(), consoleSteps()) }
+
+// readSteps lists the requests of the reads beside overview and timeseries.
+func readSteps() []step {
+	const analytics = "/api/v1/apps/acme/web/analytics"
+	return []step{
+		{name: "analytics.breakdown", as: owner, method: "GET", path: analytics + "/breakdown?dimension=path&limit=1", keep: map[string]string{"rank": "nextCursor"}},
+		{name: "analytics.breakdown-next", as: owner, method: "GET", path: analytics + "/breakdown?dimension=path&limit=1&cursor={rank}"},
+		{name: "analytics.breakdown-foreign-cursor", as: owner, method: "GET", path: analytics + "/breakdown?dimension=event&cursor={rank}"},
+		{name: "analytics.breakdown-own-filter", as: owner, method: "GET", path: analytics + "/breakdown?dimension=path&search=PRIC&filter=path:/&filter=source:direct&range=12m&env=production"},
+		{name: "analytics.breakdown-unknown-dimension", as: owner, method: "GET", path: analytics + "/breakdown?dimension=shoe"},
+		{name: "analytics.breakdown-invalid", as: owner, method: "GET", path: analytics + "/breakdown?limit=0&range=8d&filter=shoe:9"},
+		{name: "analytics.breakdown-property", as: owner, method: "GET", path: analytics + "/breakdown?dimension=property.plan"},
+		{name: "analytics.breakdown-property-invalid", as: owner, method: "GET", path: analytics + "/breakdown?dimension=property."},
+		{name: "analytics.retention", as: owner, method: "GET", path: analytics + "/retention?range=custom:2026-03-02..2026-03-20"},
+		{name: "analytics.retention-event", as: owner, method: "GET", path: analytics + "/retention?range=custom:2026-01-01..2026-05-31&cohortBy=month&event=signup&filter=country:DE"},
+		{name: "analytics.retention-invalid", as: owner, method: "GET", path: analytics + "/retention?cohortBy=day&filter=path"},
+		{name: "analytics.activeUsers", as: owner, method: "GET", path: analytics + "/active-users?range=24h"},
+		{name: "analytics.activeUsers-filtered", as: owner, method: "GET", path: analytics + "/active-users?range=yesterday&filter=path:/pricing"},
+		{name: "analytics.activeUsers-invalid", as: owner, method: "GET", path: analytics + "/active-users?env=moon&includeBots=maybe"},
+	}
+}
 
 // manageSteps lists the requests of the management API.
 func manageSteps() []step {

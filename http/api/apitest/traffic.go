@@ -59,6 +59,8 @@ func valueOf(event *svc.Event, dimension svc.Dimension) string {
 		return event.Country
 	case svc.DimEvent:
 		return event.Name
+	case "property.plan":
+		return map[bool]string{true: "pro"}[strings.Contains(string(event.Properties), "pro")]
 	default:
 		return ""
 	}

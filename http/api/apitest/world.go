@@ -88,7 +88,7 @@ func NewMemory(now func() time.Time) *Memory {
 
 // Ports returns the memory as the ports of the handlers.
 func (m *Memory) Ports() api.Ports {
-	return api.Ports{Organizations: m, Members: m, Tokens: m, Apps: m, Keys: m, Analytics: m, Presence: m, Events: feed{m}, Docs: m.docs, Ledger: m, Goals: m, Funnels: m, Results: m, Limits: api.DefaultLimits()}
+	return api.Ports{Organizations: m, Members: m, Tokens: m, Apps: m, Keys: m, Analytics: m, Presence: m, Reads: m, Events: feed{m}, Docs: m.docs, Ledger: m, Goals: m, Funnels: m, Results: m, Limits: api.DefaultLimits()}
 }
 
 // Config returns the configuration of a handler over the memory.
@@ -96,7 +96,7 @@ func (m *Memory) Config() http.Config {
 	return http.Config{
 		Routes: api.Routes(m.Ports()), Authority: m, Applications: m, Auditor: m, Replays: m, Ledger: m,
 		Cursors: svc.NewCursors([]byte("test")), Now: m.now, PublicURL: "https://svc.example", Revision: "2026-11-20",
-		ConcurrentQueries: svc.ConcurrentQueries,
+		ConcurrentQueries: svc.ConcurrentQueries, ConcurrentStreams: svc.ConcurrentStreams,
 	}
 }
 

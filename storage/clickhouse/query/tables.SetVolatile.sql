@@ -4,6 +4,7 @@ ALTER TABLE traffic MODIFY SETTING fsync_after_insert = 0, fsync_part_directory 
 ALTER TABLE visits MODIFY SETTING fsync_after_insert = 0, fsync_part_directory = 0;
 ALTER TABLE names MODIFY SETTING fsync_after_insert = 0, fsync_part_directory = 0;
 ALTER TABLE event_counts MODIFY SETTING fsync_after_insert = 0, fsync_part_directory = 0;
+ALTER TABLE newcomers MODIFY SETTING fsync_after_insert = 0, fsync_part_directory = 0;
 ALTER TABLE entities MODIFY SETTING fsync_after_insert = 0, fsync_part_directory = 0;
 ALTER TABLE wakeups MODIFY SETTING fsync_after_insert = 0, fsync_part_directory = 0;
 ALTER TABLE audit MODIFY SETTING fsync_after_insert = 0, fsync_part_directory = 0;
