@@ -5,9 +5,9 @@ SELECT sum(bounce_delta) AS bounced, sum(duration_delta) AS lasted
 FROM events
 WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8}
     AND session_started >= {from:DateTime64(3, 'UTC')} AND session_started < {to:DateTime64(3, 'UTC')}
-    AND cityHash64(if(distinct_id != '', distinct_id, anonymous_id), session_id) IN
+    AND session IN
     (
-        SELECT cityHash64(if(distinct_id != '', distinct_id, anonymous_id), session_id)
+        SELECT session
         FROM events
         WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8}
             AND ts >= {from:DateTime64(3, 'UTC')} AND ts < {to:DateTime64(3, 'UTC')}

@@ -6,8 +6,8 @@
 -- one per slot.
 SELECT
     roundDown(toUnixTimestamp64Milli(ts), {ends:Array(Int64)}) AS at,
-    cityHash64(if(distinct_id != '', distinct_id, anonymous_id)) AS visitor,
-    cityHash64(if(distinct_id != '', distinct_id, anonymous_id), session_id) AS session,
+    visitor,
+    session,
     toInt64(count()) AS occurred,
     toInt64(countIf(name IN ('page_view', '$pageview'))) AS viewed,
     toInt64(0) AS bounced,
