@@ -60,6 +60,7 @@ func TestQueriesExplain(t *testing.T) {
 		if name == "window.Visits" {
 			text = "SELECT * FROM (" + text + ")"
 		}
+		text = strings.ReplaceAll(text, "$(measure)", db.queries["measure.Visitors"])
 		var plan string
 		if err := db.conn.QueryRow(deadline(t), "EXPLAIN indexes = 1 "+bind(text, c), args.list()...).Scan(&plan); err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -12,4 +12,4 @@ FROM events
 WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8}
     AND ts >= {from:DateTime64(3, 'UTC')} AND ts < {to:DateTime64(3, 'UTC')}
     AND ($(where))
-GROUP BY GROUPING SETS ((bucket), ())
+GROUP BY ROLLUP(bucket)
