@@ -82,11 +82,15 @@ func TestScopeKeyTellsScopesApart(t *testing.T) {
 		"time zone":   func(s *svc.AnalyticsScope, _ *[]GoalMatch) { s.Window.Location = location(t, "Europe/Berlin") },
 		"bots":        func(s *svc.AnalyticsScope, _ *[]GoalMatch) { s.IncludeBots = true },
 		"no filter":   func(s *svc.AnalyticsScope, _ *[]GoalMatch) { s.Filters = nil },
-		"dimension":   func(s *svc.AnalyticsScope, _ *[]GoalMatch) { s.Filters = svc.Filters{{Dimension: svc.DimEntryPath, Value: "/"}} },
-		"value":       func(s *svc.AnalyticsScope, _ *[]GoalMatch) { s.Filters = svc.Filters{{Dimension: svc.DimPath, Value: "/ "}} },
-		"no goal":     func(_ *svc.AnalyticsScope, g *[]GoalMatch) { *g = nil },
-		"kind":        func(_ *svc.AnalyticsScope, g *[]GoalMatch) { *g = []GoalMatch{{GoalPath, "signup"}} },
-		"match":       func(_ *svc.AnalyticsScope, g *[]GoalMatch) { *g = []GoalMatch{{GoalEvent, "signup "}} },
+		"dimension": func(s *svc.AnalyticsScope, _ *[]GoalMatch) {
+			s.Filters = svc.Filters{{Dimension: svc.DimEntryPath, Value: "/"}}
+		},
+		"value": func(s *svc.AnalyticsScope, _ *[]GoalMatch) {
+			s.Filters = svc.Filters{{Dimension: svc.DimPath, Value: "/ "}}
+		},
+		"no goal": func(_ *svc.AnalyticsScope, g *[]GoalMatch) { *g = nil },
+		"kind":    func(_ *svc.AnalyticsScope, g *[]GoalMatch) { *g = []GoalMatch{{GoalPath, "signup"}} },
+		"match":   func(_ *svc.AnalyticsScope, g *[]GoalMatch) { *g = []GoalMatch{{GoalEvent, "signup "}} },
 	} {
 		scope, changed := base, goals
 		change(&scope, &changed)
