@@ -58,7 +58,7 @@ func (db *DB) overview(ctx context.Context, scope svc.AnalyticsScope, goals []Go
 // capped already if there are filters.
 func (db *DB) counts(ctx context.Context, scope svc.AnalyticsScope, windows []svc.Window) ([]windowCounts, error) {
 	if len(scope.Filters) == 0 {
-		return db.wholeCounts(ctx, scope, windows...)
+		return db.wholeCounts(ctx, scope, windows, true)
 	}
 	counts := make([]windowCounts, len(windows))
 	group, ctx := errgroup.WithContext(ctx)

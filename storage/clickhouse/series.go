@@ -116,7 +116,7 @@ func (db *DB) bucketCounts(ctx context.Context, scope svc.AnalyticsScope, metric
 	distinct := metric == svc.MetricVisitors || metric == svc.MetricSessions
 	switch {
 	case distinct && grain == svc.Day:
-		counts, err := db.wholeCounts(ctx, scope, scope.Window)
+		counts, err := db.wholeCounts(ctx, scope, []svc.Window{scope.Window}, false)
 		if err != nil {
 			return windowCounts{}, err
 		}
@@ -125,7 +125,7 @@ func (db *DB) bucketCounts(ctx context.Context, scope svc.AnalyticsScope, metric
 		return db.hourlyVisits(ctx, scope, buckets)
 	}
 	counts := windowCounts{buckets: map[int64]tally{}}
-	t, err := db.readTraffic(ctx, scope, []svc.Window{scope.Window}, grain)
+	t, err := db.readTraffic(ctx, scope, []svc.Window{scope.Window}, grain, false)
 	t.count(0, &counts)
 	return counts, err
 }
