@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 
@@ -32,6 +33,8 @@ const (
 // columns. The benchmarks run inside the packages, because the embedded engine cannot be
 // reached from outside its process.
 func (b *bench) turns(ctx context.Context) error {
+	b.noteLoad("beginning")
+	defer b.noteLoad("end")
 	reads, err := harness.RunGoBenchmarks(ctx, "./cmd/svc", "^BenchmarkReads$", b.warm, "SVC_BENCH_EVENTS="+strconv.Itoa(b.events))
 	if err != nil {
 		return err
@@ -52,6 +55,16 @@ func (b *bench) turns(ctx context.Context) error {
 		b.insertRatios(&one)
 	}
 	return nil
+}
+
+// noteLoad notes how busy the machine is, so that a reader knows which times to trust.
+func (b *bench) noteLoad(when string) {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return
+	}
+	lately, _, _ := strings.Cut(string(text), " ")
+	b.result.Notes = append(b.result.Notes, fmt.Sprintf("Load average at the %s: %s on %d processors.", when, lately, b.result.Machine.Cores))
 }
 
 // insertRuns is the number of runs of each insert benchmark.
