@@ -50,7 +50,7 @@ func TestQueriesExplain(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	scope := svc.AnalyticsScope{Environment: production(), Window: svc.Window{From: now.Add(-time.Hour), To: now, Location: time.UTC}}
 	args := c.args.with(scopeArguments(scope, scope.Window)).with(bucketArguments([]time.Time{now})).with(goalArguments(nil)).with(endArguments([]end{{from: now, to: now}})).with(arguments{
-		"owner": "", "kind": "", "at": now, "limit": 1, "since": now, "until": now, "block": uint64(1), "names": []string{}, "with_sessions": true,
+		"owner": "", "org": "", "before": uint64(0), "kind": "", "at": now, "limit": 1, "since": now, "until": now, "block": uint64(1), "names": []string{}, "with_sessions": true,
 		"first_page": true, "after_count": uint64(0), "after_name": "", "name": "", "database": "x",
 	})
 	for name, text := range db.queries {
