@@ -124,7 +124,7 @@ func (db *DB) readGaps(ctx context.Context, scope svc.AnalyticsScope, source str
 // wholeGaps compares days without filters: those that are long over from memory, the
 // fresh ones with the days before them.
 func (db *DB) wholeGaps(ctx context.Context, span svc.AnalyticsScope) ([]gap, error) {
-	t, err := db.readTraffic(ctx, span, []svc.Window{span.Window}, svc.Day)
+	t, err := db.readTraffic(ctx, span, []svc.Window{span.Window}, svc.Day, false)
 	if err != nil {
 		return nil, err
 	}

@@ -58,7 +58,7 @@ func (db *DB) overview(ctx context.Context, scope svc.AnalyticsScope, goals []sv
 // capped already if there are filters.
 func (db *DB) counts(ctx context.Context, scope svc.AnalyticsScope, windows []svc.Window) ([]windowCounts, error) {
 	if len(scope.Filters) == 0 {
-		return db.wholeCounts(ctx, scope, windows...)
+		return db.wholeCounts(ctx, scope, windows, true)
 	}
 	counts := make([]windowCounts, len(windows))
 	group, ctx := errgroup.WithContext(ctx)
@@ -66,7 +66,7 @@ func (db *DB) counts(ctx context.Context, scope svc.AnalyticsScope, windows []sv
 		group.Go(func() (err error) {
 			scope := scope
 			scope.Window = w
-			counts[i], err = db.filteredCounts(ctx, scope, localDays(w), true)
+			counts[i], err = db.filteredCounts(ctx, scope, localDays(w))
 			return err
 		})
 	}
@@ -106,9 +106,9 @@ func (c windowCounts) headline(conversions map[int64]uint64) svc.Headline {
 	return h
 }
 
-// filteredCounts counts the events that pass the scope's filters, per bucket. The window
-// is capped already. Without stays the bounces and durations are left out.
-func (db *DB) filteredCounts(ctx context.Context, scope svc.AnalyticsScope, buckets []time.Time, stays bool) (windowCounts, error) {
+// filteredCounts counts the events that pass the scope's filters, per bucket, and adds up
+// their sessions. The window is capped already.
+func (db *DB) filteredCounts(ctx context.Context, scope svc.AnalyticsScope, buckets []time.Time) (windowCounts, error) {
 	counts := windowCounts{buckets: map[int64]tally{}}
 	c, err := db.where(scope.Filters)
 	if err != nil {
@@ -130,13 +130,11 @@ func (db *DB) filteredCounts(ctx context.Context, scope svc.AnalyticsScope, buck
 			return true, err
 		})
 	})
-	if stays {
-		group.Go(func() error {
-			return db.read(ctx, "adding up filtered sessions", bind(db.queries["events.Stays"], c), args, func(rows driver.Rows) (bool, error) {
-				return true, rows.Scan(&counts.bounces, &counts.lasted)
-			})
+	group.Go(func() error {
+		return db.read(ctx, "adding up filtered sessions", bind(db.queries["events.Stays"], c), args, func(rows driver.Rows) (bool, error) {
+			return true, rows.Scan(&counts.bounces, &counts.lasted)
 		})
-	}
+	})
 	err = group.Wait()
 	return counts, err
 }

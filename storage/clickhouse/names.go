@@ -2,6 +2,7 @@ package clickhouse
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
@@ -13,6 +14,17 @@ import (
 // svc.FilteredDays and the events that pass them. A name's conversions are the goals that
 // its visitors completed in the window (decision 48); without goals there are none.
 func (db *DB) Names(ctx context.Context, q svc.EventNamesQuery, goals []svc.Matcher) (svc.EventNames, error) {
+	after := svc.EventNameKey{}
+	if q.After != nil {
+		after = *q.After
+	}
+	key := fmt.Sprintf("names %t %d %q %d %s", q.After != nil, after.Count, after.Name, q.Limit, scopeKey(q.AnalyticsScope, goals))
+	return share(ctx, &db.flight, key, func(ctx context.Context) (svc.EventNames, error) {
+		return db.names(ctx, q, goals)
+	})
+}
+
+func (db *DB) names(ctx context.Context, q svc.EventNamesQuery, goals []svc.Matcher) (svc.EventNames, error) {
 	c, err := db.where(q.Filters)
 	if err != nil {
 		return svc.EventNames{}, err

@@ -2,6 +2,7 @@ package clickhouse
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
@@ -55,6 +56,9 @@ func (db *DB) values(ctx context.Context, scope svc.AnalyticsScope, metric svc.M
 		}
 		return out, err
 	}
+	if len(scope.Filters) > 0 {
+		return db.filteredValues(ctx, scope, metric, buckets)
+	}
 	counts, err := db.bucketCounts(ctx, scope, metric, buckets, grain)
 	out := make(map[int64]float64, len(counts.buckets))
 	for bucket, t := range counts.buckets {
@@ -73,14 +77,46 @@ func (db *DB) values(ctx context.Context, scope svc.AnalyticsScope, metric svc.M
 	return out, err
 }
 
-// bucketCounts counts at least what a metric needs.
+// measureOf returns the name of the query part that measures a metric of filtered events.
+func measureOf(metric svc.Metric) string {
+	switch metric {
+	case svc.MetricVisitors:
+		return "measure.Visitors"
+	case svc.MetricSessions:
+		return "measure.Sessions"
+	case svc.MetricPageviews:
+		return "measure.Pageviews"
+	case svc.MetricEvents, svc.MetricConversions:
+	}
+	return "measure.Events"
+}
+
+// filteredValues returns a metric of the events that pass the scope's filters by the
+// beginnings of buckets. The window is capped already.
+func (db *DB) filteredValues(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, buckets []time.Time) (map[int64]float64, error) {
+	c, err := db.where(scope.Filters)
+	if err != nil {
+		return nil, err
+	}
+	query := strings.ReplaceAll(db.queries["events.Series"], "$(measure)", db.queries[measureOf(metric)])
+	args := c.args.with(scopeArguments(scope, scope.Window)).with(bucketArguments(buckets))
+	out := map[int64]float64{}
+	err = db.read(ctx, "measuring filtered events", bind(query, c), args, func(rows driver.Rows) (bool, error) {
+		var bucket uint32
+		var measured uint64
+		err := rows.Scan(&bucket, &measured)
+		out[int64(bucket)] = float64(measured)
+		return true, err
+	})
+	return out, err
+}
+
+// bucketCounts counts at least what a metric needs, without filters.
 func (db *DB) bucketCounts(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, buckets []time.Time, grain svc.Interval) (windowCounts, error) {
 	distinct := metric == svc.MetricVisitors || metric == svc.MetricSessions
 	switch {
-	case len(scope.Filters) > 0:
-		return db.filteredCounts(ctx, scope, buckets, false)
 	case distinct && grain == svc.Day:
-		counts, err := db.wholeCounts(ctx, scope, scope.Window)
+		counts, err := db.wholeCounts(ctx, scope, []svc.Window{scope.Window}, false)
 		if err != nil {
 			return windowCounts{}, err
 		}
@@ -89,7 +125,7 @@ func (db *DB) bucketCounts(ctx context.Context, scope svc.AnalyticsScope, metric
 		return db.hourlyVisits(ctx, scope, buckets)
 	}
 	counts := windowCounts{buckets: map[int64]tally{}}
-	t, err := db.readTraffic(ctx, scope, []svc.Window{scope.Window}, grain)
+	t, err := db.readTraffic(ctx, scope, []svc.Window{scope.Window}, grain, false)
 	t.count(0, &counts)
 	return counts, err
 }

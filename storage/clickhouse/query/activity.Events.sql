@@ -1,6 +1,6 @@
 -- As activity.Visits for the events that pass a filter; only one event counts where one
 -- is named. Part of other queries. Key: environment, ts.
-SELECT toUInt32(toUnixTimestamp(ts)) AS at, cityHash64(if(distinct_id != '', distinct_id, anonymous_id)) AS visitor,
+SELECT toUInt32(toUnixTimestamp(ts)) AS at, visitor,
     {event:String} = '' OR name = {event:String} AS counts
 FROM events
 WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8}

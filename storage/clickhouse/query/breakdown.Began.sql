@@ -3,7 +3,7 @@
 SELECT
     roundDown(toUInt32(toUnixTimestamp(ts)), {buckets:Array(UInt32)}) AS bucket,
     $(value) AS value,
-    cityHash64(if(distinct_id != '', distinct_id, anonymous_id), session_id) AS session
+    session
 FROM events
 WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8}
     AND ts >= {bucket_from:DateTime64(3, 'UTC')} AND ts < {bucket_to:DateTime64(3, 'UTC')}

@@ -2,7 +2,7 @@
 -- Part of other queries. Key: the index started.
 SELECT
     roundDown(toUInt32(toUnixTimestamp(session_started)), {buckets:Array(UInt32)}) AS bucket,
-    cityHash64(if(distinct_id != '', distinct_id, anonymous_id), session_id) AS session
+    session
 FROM events
 WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8} AND bounce_delta != 0
     AND session_started >= {from:DateTime64(3, 'UTC')} AND session_started < {to:DateTime64(3, 'UTC')}

@@ -6,8 +6,8 @@ FROM
 (
     SELECT
         roundDown(toUInt32(toUnixTimestamp(ts)), {buckets:Array(UInt32)}) AS bucket,
-        cityHash64(if(distinct_id != '', distinct_id, anonymous_id)) AS visitor,
-        cityHash64(if(distinct_id != '', distinct_id, anonymous_id), session_id) AS session,
+        visitor,
+        session,
         name IN ('page_view', '$pageview') AS viewed
     FROM events
     WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8}
@@ -18,7 +18,7 @@ LEFT JOIN
 (
     SELECT
         roundDown(toUInt32(toUnixTimestamp(ts)), {buckets:Array(UInt32)}) AS bucket,
-        cityHash64(if(distinct_id != '', distinct_id, anonymous_id), session_id) AS session,
+        session,
         argMin($(value), (ts, id)) AS value
     FROM events
     WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8}

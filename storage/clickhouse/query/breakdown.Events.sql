@@ -4,8 +4,8 @@
 SELECT
     roundDown(toUInt32(toUnixTimestamp(ts)), {buckets:Array(UInt32)}) AS bucket,
     $(value) AS value,
-    cityHash64(if(distinct_id != '', distinct_id, anonymous_id)) AS visitor,
-    cityHash64(if(distinct_id != '', distinct_id, anonymous_id), session_id) AS session,
+    visitor,
+    session,
     name IN ('page_view', '$pageview') AS viewed
 FROM events
 WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8}

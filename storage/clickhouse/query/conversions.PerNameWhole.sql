@@ -10,7 +10,7 @@ FROM
     WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8} AND name IN {names:Array(String)}
         AND slot >= {whole_from:DateTime('UTC')} AND slot < {whole_to:DateTime('UTC')}
     UNION DISTINCT
-    SELECT DISTINCT toString(name) AS word, $(visitor.Hash) AS visitor
+    SELECT DISTINCT toString(name) AS word, visitor
     FROM events
     WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8} AND name IN {names:Array(String)}
         AND $(window.Edges)
@@ -25,12 +25,12 @@ INNER JOIN
         WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8} AND name IN {goal_events:Array(String)}
             AND slot >= {whole_from:DateTime('UTC')} AND slot < {whole_to:DateTime('UTC')}
         UNION ALL
-        SELECT $(visitor.Hash) AS visitor, toUInt64(1) AS occurred
+        SELECT visitor, toUInt64(1) AS occurred
         FROM events
         WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8} AND name IN {goal_events:Array(String)}
             AND $(window.Edges)
         UNION ALL
-        SELECT $(visitor.Hash) AS visitor, toUInt64(1) AS occurred
+        SELECT visitor, toUInt64(1) AS occurred
         FROM events
         WHERE {with_paths:Bool} AND environment = {environment:UInt64} AND is_bot <= {bots:UInt8}
             AND ts >= {from:DateTime64(3, 'UTC')} AND ts < {to:DateTime64(3, 'UTC')}

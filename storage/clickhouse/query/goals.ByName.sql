@@ -10,7 +10,7 @@ FROM
         AND slot >= {whole_from:DateTime('UTC')} AND slot < {whole_to:DateTime('UTC')}
     UNION ALL
     SELECT toString(name) AS word, toUInt64(1) AS occurred, roundDown(toUInt32(toUnixTimestamp(ts)), {buckets:Array(UInt32)}) AS day,
-        $(visitor.Hash) AS visitor
+        visitor
     FROM events
     WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8} AND name IN {goal_events:Array(String)}
         AND $(window.Edges)
