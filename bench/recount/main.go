@@ -65,6 +65,7 @@ func start(ctx context.Context) error {
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // data of a run that can be repeated
 	fmt.Printf("seed %d\n", o.Seed)
+	o.Tell = func(format string, args ...any) { fmt.Printf(format+"\n", args...) }
 	began := time.Now()
 	report, err := run(ctx, &o, dir)
 	if err != nil {
@@ -87,7 +88,6 @@ func run(ctx context.Context, o *options, dir string) (*suite.Report, error) {
 		return nil, err
 	}
 	settings := o.Settings
-	settings.Tell = func(format string, args ...any) { fmt.Printf(format+"\n", args...) }
 	settings.Now = time.Now()
 	settings.Drained = func(ctx context.Context) error { return server.AwaitDrained(ctx, drainTime) }
 	report, err := suite.New(suite.NewServer(server.Address, server.Organization, server.Token), settings).Run(ctx)

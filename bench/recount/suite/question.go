@@ -13,7 +13,10 @@ import (
 
 // question is one combination of endpoint, range, filters and paging.
 type question struct {
-	app   *app
+	app *app
+	// route is the address below the application as the route table has it, path
+	// the one that is asked where they differ.
+	route string
 	path  string
 	query url.Values
 	// want returns the whole answer for a request at a moment; where the answer
@@ -45,6 +48,9 @@ func (k *asker) next() question {
 	}
 	kinds := k.suite.kinds()
 	pick(k, kinds)(k, &q)
+	if q.path == "" {
+		q.path = q.route
+	}
 	return q
 }
 
@@ -142,13 +148,13 @@ func over(q *question, word string, answer func(reference.Window) any) func(time
 }
 
 func (k *asker) overview(q *question) {
-	q.path = "/analytics/overview"
+	q.route = "/analytics/overview"
 	about, word := k.covered(q)
 	q.want = over(q, word, func(w reference.Window) any { return q.app.data.Overview(about, w) })
 }
 
 func (k *asker) timeseries(q *question) {
-	q.path = "/analytics/timeseries"
+	q.route = "/analytics/timeseries"
 	about, word := k.covered(q)
 	metric := pick(k, []string{"visitors", "pageviews", "sessions", "events", "conversions", ""})
 	if metric != "" {
@@ -188,7 +194,7 @@ func listOf(rows []any, more map[string]any) map[string]any {
 }
 
 func (k *asker) breakdown(q *question) {
-	q.path = "/analytics/breakdown"
+	q.route = "/analytics/breakdown"
 	about, word := k.covered(q)
 	dimension := pick(k, reference.Dimensions())
 	q.query.Set("dimension", dimension)
@@ -207,7 +213,7 @@ func (k *asker) breakdown(q *question) {
 }
 
 func (k *asker) retention(q *question) {
-	q.path = "/analytics/retention"
+	q.route = "/analytics/retention"
 	about, word := k.covered(q)
 	by := pick(k, []string{"week", "month"})
 	q.query.Set("cohortBy", by)
@@ -220,13 +226,13 @@ func (k *asker) retention(q *question) {
 }
 
 func (k *asker) activeUsers(q *question) {
-	q.path = "/analytics/active-users"
+	q.route = "/analytics/active-users"
 	about, word := k.covered(q)
 	q.want = over(q, word, func(w reference.Window) any { return q.app.data.ActiveUsers(about, w) })
 }
 
 func (k *asker) goals(q *question) {
-	q.path = "/analytics/goals"
+	q.route = "/analytics/goals"
 	about, word := k.covered(q)
 	q.want = over(q, word, func(w reference.Window) any {
 		rows, capped := q.app.data.GoalResults(about, w)
@@ -235,7 +241,7 @@ func (k *asker) goals(q *question) {
 }
 
 func (k *asker) names(q *question) {
-	q.path = "/events/names"
+	q.route = "/events/names"
 	about, word := k.covered(q)
 	k.limit(q, 8, 1, 3, 200)
 	q.want = over(q, word, func(w reference.Window) any {
@@ -245,7 +251,7 @@ func (k *asker) names(q *question) {
 }
 
 func (k *asker) feed(q *question) {
-	q.path = "/events"
+	q.route = "/events"
 	about := reference.FeedQuery{Environment: environmentOf(q)}
 	row := pick(k, q.app.data.Rows)
 	for _, field := range []struct {
@@ -279,7 +285,7 @@ func (k *asker) fragment(row *reference.Row) string {
 
 func (k *asker) funnel(q *question) {
 	funnel := pick(k, q.app.funnels)
-	q.path = "/funnels/" + funnel.ID + "/results"
+	q.route, q.path = "/funnels/{id}/results", "/funnels/"+funnel.ID+"/results"
 	about, word := k.covered(q)
 	about.Filters, about.IncludeBots = nil, false
 	q.query.Del("filter")
@@ -292,7 +298,7 @@ func (k *asker) funnel(q *question) {
 
 // refusal asks what must be answered 400.
 func (k *asker) refusal(q *question) {
-	q.path = pick(k, []string{"/analytics/overview", "/analytics/timeseries", "/events/names"})
+	q.route = pick(k, []string{"/analytics/overview", "/analytics/timeseries", "/events/names"})
 	switch k.IntN(5) {
 	case 0:
 		q.refused = "unknown_dimension"
@@ -307,7 +313,7 @@ func (k *asker) refusal(q *question) {
 		q.refused = "unknown_value"
 		q.query.Set("env", "nowhere")
 	default:
-		q.path, q.refused = "/events", "invalid_value"
+		q.route, q.refused = "/events", "invalid_value"
 		q.query.Set("limit", pick(k, []string{"0", "-1", "ten", "1.5"}))
 	}
 }
