@@ -214,10 +214,19 @@ func TestStepFiltersByHand(t *testing.T) {
 		value        any
 		want         bool
 	}{
-		{"source", "eq", "google", true}, {"source", "neq", "google", false}, {"country", "neq", "DE", true}, {"source", "contains", "oog", true},
-		{"property.n", "gt", 4.0, true}, {"property.n", "lt", 5.0, false}, {"property.n", "lte", 5.0, true}, {"property.word", "gt", 1.0, false},
-		{"property.word", "in", []any{"free", "pro"}, true}, {"property.yes", "eq", true, true}, {"property.none", "exists", nil, false},
-		{"property.absent", "not_contains", "a", true}, {"property.n", "eq", 5.0, true},
+		{"source", "eq", "google", true},
+		{"source", "neq", "google", false},
+		{"country", "neq", "DE", true},
+		{"source", "contains", "oog", true},
+		{"property.n", "gt", 4.0, true},
+		{"property.n", "lt", 5.0, false},
+		{"property.n", "lte", 5.0, true},
+		{"property.word", "gt", 1.0, false},
+		{"property.word", "in", []any{"free", "pro"}, true},
+		{"property.yes", "eq", true, true},
+		{"property.none", "exists", nil, false},
+		{"property.absent", "not_contains", "a", true},
+		{"property.n", "eq", 5.0, true},
 	} {
 		filter := StepFilter{Property: test.property, Op: test.op, Value: test.value}
 		if got := filter.holds(row); got != test.want {

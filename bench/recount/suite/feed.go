@@ -3,8 +3,8 @@ package suite
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"reflect"
 
@@ -12,57 +12,85 @@ import (
 	"svc/bench/recount/traffic"
 )
 
+// feedReader collects the rows of an application's feed.
+type feedReader struct {
+	byID     map[string]int
+	byMarker map[int]int
+	// firsts holds what was not seen in the feed yet.
+	firsts map[int]*traffic.Sent
+	// named is the session that the client gave.
+	named map[*reference.Row]string
+	rows  []*reference.Row
+}
+
 // readBack reads everything that the feed shows of an application, checks that it
 // is what was sent, each event once, and makes the reference's data of it.
 func (s *Suite) readBack(ctx context.Context, a *app) error {
-	byID, byMarker, firsts := index(a.sent)
-	named := map[*reference.Row]string{}
-	var rows []*reference.Row
+	f := feedReader{named: map[*reference.Row]string{}}
+	f.byID, f.byMarker, f.firsts = index(a.sent)
 	for environment := range a.keys {
-		query := url.Values{"env": {environment}, "limit": {"500"}}
-		for {
-			status, answer, err := s.server.read(ctx, a.slug, "/events", query)
-			if err != nil || status != 200 {
-				return errors.Join(err, fmt.Errorf("reading the feed: status %d: %v", status, answer))
-			}
-			var page struct {
-				Data       []*reference.Row
-				NextCursor *string
-			}
-			if err := convert(answer, &page); err != nil {
-				return fmt.Errorf("decoding the feed: %w", err)
-			}
-			for _, row := range page.Data {
-				at, known := byID[environment+" "+row.ID]
-				if marker, ok := row.Properties["marker"].(float64); ok {
-					at, known = byMarker[int(marker)]
-				}
-				if !known || firsts[at] == nil {
-					return fmt.Errorf("the feed shows an event that was not sent, or twice: %s %s", environment, row.ID)
-				}
-				if err := compare(row, firsts[at]); err != nil {
-					return fmt.Errorf("event %s: %w", row.ID, err)
-				}
-				row.Arrival, row.EngagedMs, row.PropertiesText = at, firsts[at].EngagedMs, string(firsts[at].SentProperties())
-				named[row] = firsts[at].SessionID
-				firsts[at] = nil
-				rows = append(rows, row)
-			}
-			if page.NextCursor == nil {
-				break
-			}
-			query.Set("cursor", *page.NextCursor)
+		if err := s.readEnvironment(ctx, a, environment, &f); err != nil {
+			return err
 		}
 	}
-	for _, sent := range firsts {
+	for _, sent := range f.firsts {
 		if sent != nil {
 			return fmt.Errorf("event %s of %s was sent and is not in the feed", sent.ID, sent.Environment)
 		}
 	}
 	goals := a.data.Goals
-	a.data = reference.New(a.zone, rows)
+	a.data = reference.New(a.zone, f.rows)
 	a.data.Goals = goals
-	return a.data.CheckSessions(func(row *reference.Row) string { return named[row] })
+	return a.data.CheckSessions(func(row *reference.Row) string { return f.named[row] })
+}
+
+// readEnvironment reads one environment page by page.
+func (s *Suite) readEnvironment(ctx context.Context, a *app, environment string, f *feedReader) error {
+	query := url.Values{"env": {environment}, "limit": {"500"}}
+	for {
+		status, answer, err := s.server.read(ctx, a.slug, "/events", query)
+		if err != nil {
+			return err
+		}
+		if status != http.StatusOK {
+			return fmt.Errorf("reading the feed: status %d: %v", status, answer)
+		}
+		var page struct {
+			Data       []*reference.Row
+			NextCursor *string
+		}
+		if err := convert(answer, &page); err != nil {
+			return fmt.Errorf("decoding the feed: %w", err)
+		}
+		for _, row := range page.Data {
+			if err := f.take(row); err != nil {
+				return err
+			}
+		}
+		if page.NextCursor == nil {
+			return nil
+		}
+		query.Set("cursor", *page.NextCursor)
+	}
+}
+
+// take finds what a row was sent as.
+func (f *feedReader) take(row *reference.Row) error {
+	at, known := f.byID[row.Environment+" "+row.ID]
+	if marker, ok := row.Properties["marker"].(float64); ok {
+		at, known = f.byMarker[int(marker)]
+	}
+	sent := f.firsts[at]
+	if !known || sent == nil {
+		return fmt.Errorf("the feed shows an event that was not sent, or twice: %s %s", row.Environment, row.ID)
+	}
+	if err := compare(row, sent); err != nil {
+		return fmt.Errorf("event %s: %w", row.ID, err)
+	}
+	row.Arrival, row.EngagedMs, row.PropertiesText = at, sent.EngagedMs, string(sent.SentProperties())
+	f.firsts[at], f.named[row] = nil, sent.SessionID
+	f.rows = append(f.rows, row)
+	return nil
 }
 
 // index finds sent items by what the feed shows of them; firsts leaves

@@ -60,11 +60,18 @@ func (s *Suite) kinds() []func(*asker, *question) {
 		path string
 		ask  func(*asker, *question)
 	}{
-		{"/analytics/overview", (*asker).overview}, {"/analytics/overview", (*asker).refusal},
-		{"/analytics/timeseries", (*asker).timeseries}, {"/analytics/timeseries", (*asker).timeseries},
-		{"/analytics/breakdown", (*asker).breakdown}, {"/analytics/breakdown", (*asker).breakdown}, {"/analytics/breakdown", (*asker).breakdown},
-		{"/analytics/retention", (*asker).retention}, {"/analytics/active-users", (*asker).activeUsers},
-		{"/analytics/goals", (*asker).goals}, {"/events", (*asker).feed}, {"/events/names", (*asker).names},
+		{"/analytics/overview", (*asker).overview},
+		{"/analytics/overview", (*asker).refusal},
+		{"/analytics/timeseries", (*asker).timeseries},
+		{"/analytics/timeseries", (*asker).timeseries},
+		{"/analytics/breakdown", (*asker).breakdown},
+		{"/analytics/breakdown", (*asker).breakdown},
+		{"/analytics/breakdown", (*asker).breakdown},
+		{"/analytics/retention", (*asker).retention},
+		{"/analytics/active-users", (*asker).activeUsers},
+		{"/analytics/goals", (*asker).goals},
+		{"/events", (*asker).feed},
+		{"/events/names", (*asker).names},
 		{"/funnels/{id}/results", (*asker).funnel},
 	}
 	var kinds []func(*asker, *question)
@@ -259,7 +266,9 @@ func (k *asker) feed(q *question) {
 		into        *string
 		percent     int
 	}{
-		{"id", row.ID, &about.ID, 8}, {"name", row.Name, &about.Name, 30}, {"sessionId", row.SessionID, &about.SessionID, 15},
+		{"id", row.ID, &about.ID, 8},
+		{"name", row.Name, &about.Name, 30},
+		{"sessionId", row.SessionID, &about.SessionID, 15},
 		{"search", k.fragment(row), &about.Search, 35},
 	} {
 		if k.chance(field.percent) && field.value != "" {
