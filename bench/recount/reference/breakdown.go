@@ -12,9 +12,9 @@ func (d *Data) Breakdown(q Query, w Window, dimension, search string) (rows []an
 	filters := without(q.Filters, dimension)
 	covered, capped := w.Capped(filters)
 	q.Filters, q.From, q.To = filters, covered.From, covered.To
-	groups := map[string][]*Row{}
+	groups, ends := map[string][]*Row{}, d.ends(&q)
 	for _, row := range d.selected(&q) {
-		value := row.Dimension(dimension)
+		value := row.dimension(dimension, ends)
 		if search == "" || strings.Contains(strings.ToLower(value), strings.ToLower(search)) {
 			groups[value] = append(groups[value], row)
 		}

@@ -78,12 +78,13 @@ func TestOverviewByHand(t *testing.T) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
 	second, _ := d.Window("custom:2026-11-20..2026-11-20", time.Time{})
-	day := d.Overview(Query{Environment: "production", Filters: map[string]string{"entry_path": "/"}}, second)
-	// Anna's session began the day before: it is active, but does not count for stays.
+	day := d.Overview(Query{Environment: "production", Filters: map[string]string{"entry_path": "/docs"}}, second)
+	// Anna's session began the day before: it is active, but does not count for stays,
+	// and what it saw first on this day is what it was entered by.
 	if day["sessions"] != 1.0 || day["bounceRate"] != 0.0 || day["avgDurationMs"] != 0.0 || day["pageviews"] != 1.0 {
 		t.Errorf("%v", day)
 	}
-	if delta := day["comparison"].(map[string]any)["delta"].(map[string]any); delta["visitors"] != -50.0 {
+	if delta := day["comparison"].(map[string]any)["delta"].(map[string]any); delta["visitors"] != nil {
 		t.Errorf("%v", delta)
 	}
 }

@@ -86,15 +86,49 @@ func Dimensions() []string {
 	}
 }
 
-// Dimension is the row's value of a dimension, empty where it has none.
+// ends are the paths of the first and the last page view that each session has in a
+// window: where it was entered and left, as far as the window can tell.
+type ends map[*session][2]*Row
+
+// ends finds them among all rows of a query's environment and window.
+func (d *Data) ends(q *Query) ends {
+	found := ends{}
+	for _, row := range d.Rows {
+		if row.Environment != q.Environment || !row.pageview() || row.Ts.Before(q.From) || !row.Ts.Before(q.To) {
+			continue
+		}
+		pair, known := found[row.session]
+		if !known || newer(row, pair[0]) > 0 {
+			pair[0] = row
+		}
+		if !known || newer(row, pair[1]) < 0 {
+			pair[1] = row
+		}
+		found[row.session] = pair
+	}
+	return found
+}
+
+// dimension is the row's value of a dimension in a window, empty where it has none.
+func (r *Row) dimension(name string, ends ends) string {
+	pair := ends[r.session]
+	switch {
+	case name == "entry_path" && pair[0] != nil:
+		return pair[0].Path
+	case name == "exit_path" && pair[1] != nil:
+		return pair[1].Path
+	}
+	return r.Dimension(name)
+}
+
+// Dimension is the row's value of a dimension, empty where it has none. Where a session
+// was entered and left depends on the window; without one, it is not known.
 func (r *Row) Dimension(name string) string {
 	switch name {
 	case "path":
 		return r.Path
-	case "entry_path":
-		return r.session.entry
-	case "exit_path":
-		return r.session.exit
+	case "entry_path", "exit_path":
+		return ""
 	case "referrer_domain":
 		return r.ReferrerDomain
 	case "source":
@@ -168,17 +202,18 @@ type Query struct {
 // selected are the rows that a query is about, in the order of their arrival.
 func (d *Data) selected(q *Query) []*Row {
 	var rows []*Row
+	ends := d.ends(q)
 	for _, row := range d.Rows {
-		if row.Environment == q.Environment && !row.Ts.Before(q.From) && row.Ts.Before(q.To) && (q.IncludeBots || !row.IsBot) && row.matches(q.Filters) {
+		if row.Environment == q.Environment && !row.Ts.Before(q.From) && row.Ts.Before(q.To) && (q.IncludeBots || !row.IsBot) && row.matches(q.Filters, ends) {
 			rows = append(rows, row)
 		}
 	}
 	return rows
 }
 
-func (r *Row) matches(filters map[string]string) bool {
+func (r *Row) matches(filters map[string]string, ends ends) bool {
 	for dimension, value := range filters {
-		if r.Dimension(dimension) != value {
+		if r.dimension(dimension, ends) != value {
 			return false
 		}
 	}

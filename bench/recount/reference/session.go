@@ -21,7 +21,6 @@ type session struct {
 	seen        time.Time
 	first, last time.Time
 	rows        []*Row
-	entry, exit string
 	bounce      bool
 	durationMs  int64
 }
@@ -57,10 +56,6 @@ func (s *session) sum() {
 		switch {
 		case row.pageview():
 			pageviews++
-			if pageviews == 1 {
-				s.entry = row.Path
-			}
-			s.exit = row.Path
 		case row.interactive():
 			interactive++
 		}

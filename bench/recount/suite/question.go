@@ -129,6 +129,9 @@ func (k *asker) custom(zone *time.Location) string {
 
 // valueOf chooses a value of a dimension that occurs, or one that does not.
 func (k *asker) valueOf(a *app, dimension string) string {
+	if dimension == "entry_path" || dimension == "exit_path" {
+		dimension = "path"
+	}
 	for range 20 {
 		if len(a.data.Rows) == 0 || k.chance(3) {
 			break

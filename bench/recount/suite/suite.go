@@ -145,7 +145,7 @@ func (s *Suite) ask(ctx context.Context) ([]Failure, error) {
 		if s.Only == 0 || s.Only == n {
 			numbers <- n
 		}
-		if n%1000 == 0 {
+		if n%1000 == 0 && s.Only == 0 {
 			s.Tell("asked %d of %d", n, s.Combinations)
 		}
 	}
