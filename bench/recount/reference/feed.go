@@ -91,10 +91,12 @@ func (d *Data) Names(q Query, w Window) (rows []any, capped bool) {
 	return rows, capped
 }
 
-// completions counts the conversions of each visitor in a query's window.
+// completions counts the conversions of each visitor in a query's window, whatever the
+// filters: they choose the visitors of a row, and all that those completed counts.
 func (d *Data) completions(q *Query) map[string]int {
-	counts := map[string]int{}
-	for _, row := range d.selected(q) {
+	counts, unfiltered := map[string]int{}, *q
+	unfiltered.Filters = nil
+	for _, row := range d.selected(&unfiltered) {
 		if d.converts(row) {
 			counts[row.Visitor()]++
 		}

@@ -30,9 +30,20 @@ type StepFilter struct {
 	Value    any    `json:"value,omitempty"`
 }
 
-// FunnelSteps is the rows of …/funnels/{id}/results: every person counts with the
-// attempt that went deepest.
-func (d *Data) FunnelSteps(q Query, f *Funnel) []any {
+// filtered says whether any step looks at more than kind and match, which makes the
+// results a filtered read.
+func (f *Funnel) filtered() bool {
+	return slices.ContainsFunc(f.Steps, func(step Step) bool { return len(step.Filters) > 0 })
+}
+
+// FunnelSteps is the rows of …/funnels/{id}/results. Attempts begin in the window;
+// their other steps may lie behind it. Every person counts with the attempt that went
+// deepest.
+func (d *Data) FunnelSteps(q Query, w Window, f *Funnel) (steps []any, capped bool) {
+	if f.filtered() {
+		w, capped = w.Capped(map[string]string{"": ""})
+	}
+	q.From, q.To = w.From, w.To.Add(f.window()+time.Millisecond)
 	people := map[string][]*Row{}
 	for _, row := range d.selected(&q) {
 		people[row.person()] = append(people[row.person()], row)
@@ -41,7 +52,7 @@ func (d *Data) FunnelSteps(q Query, f *Funnel) []any {
 	for _, rows := range people {
 		slices.SortFunc(rows, newer)
 		slices.Reverse(rows)
-		for depth := range deepest(rows, f) {
+		for depth := range deepest(rows, w.To, f) {
 			reached[depth]++
 		}
 	}
@@ -60,20 +71,21 @@ func (d *Data) FunnelSteps(q Query, f *Funnel) []any {
 			"conversionRate": rate, "dropOff": float64(entered - converted),
 		})
 	}
-	return out
+	return out, capped
 }
 
+func (f *Funnel) window() time.Duration { return time.Duration(f.WindowHours) * time.Hour }
+
 // deepest is how many steps a person's best attempt has, trying every beginning.
-func deepest(rows []*Row, f *Funnel) int {
-	window := time.Duration(f.WindowHours) * time.Hour
+func deepest(rows []*Row, end time.Time, f *Funnel) int {
 	best := 0
 	for i, begin := range rows {
-		if !f.Steps[0].matches(begin) {
+		if !begin.Ts.Before(end) || !f.Steps[0].matches(begin) {
 			continue
 		}
 		depth := 1
 		for _, row := range rows[i+1:] {
-			if depth < len(f.Steps) && row.Ts.Sub(begin.Ts) <= window && f.Steps[depth].matches(row) {
+			if depth < len(f.Steps) && row.Ts.Sub(begin.Ts) <= f.window() && f.Steps[depth].matches(row) {
 				depth++
 			}
 		}

@@ -160,12 +160,19 @@ func TestFunnelByHand(t *testing.T) {
 		"2026-11-20T10:00:01 carl s buy", // too late
 	))
 	funnel := Funnel{WindowHours: 1, Steps: []Step{{Kind: "path", Match: "/"}, {Kind: "event", Match: "cart"}, {Kind: "event", Match: "buy"}}}
-	got := d.FunnelSteps(Query{Environment: "production", From: time.Unix(0, 0), To: time.Unix(1<<40, 0)}, &funnel)
+	window := Window{From: time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC), To: time.Date(2026, 11, 20, 12, 0, 0, 1e6, time.UTC)}
+	got, capped := d.FunnelSteps(Query{Environment: "production"}, window, &funnel)
 	row := func(step, entered, converted, rate, dropOff float64) any {
 		return map[string]any{"step": step, "entered": entered, "converted": converted, "conversionRate": rate, "dropOff": dropOff}
 	}
 	want := []any{row(1, 3, 2, 2.0/3, 1), row(2, 2, 1, 0.5, 1), row(3, 1, 1, 1, 0)}
-	if !reflect.DeepEqual(got, want) {
+	if !reflect.DeepEqual(got, want) || capped {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+	// Without Anna's second attempt, nobody gets further than the cart.
+	window.To = window.To.Add(-time.Second)
+	got, _ = d.FunnelSteps(Query{Environment: "production"}, window, &funnel)
+	if want := []any{row(1, 3, 1, 1.0/3, 2), row(2, 1, 0, 0, 1), row(3, 0, 0, 0, 0)}; !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
 }

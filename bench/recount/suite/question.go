@@ -303,8 +303,8 @@ func (k *asker) funnel(q *question) {
 	q.query.Del("filter")
 	q.query.Del("includeBots")
 	q.want = over(q, word, func(w reference.Window) any {
-		about.From, about.To = w.From, w.To
-		return map[string]any{"funnel": map[string]any{"id": funnel.ID, "name": funnel.Name}, "steps": q.app.data.FunnelSteps(about, &funnel)}
+		steps, capped := q.app.data.FunnelSteps(about, w, &funnel)
+		return map[string]any{"funnel": map[string]any{"id": funnel.ID, "name": funnel.Name}, "steps": steps, "capped": capped}
 	})
 }
 
