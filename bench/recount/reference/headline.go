@@ -35,10 +35,9 @@ func (d *Data) visits(rows []*Row) (visitors, sessions int) {
 func (d *Data) headline(rows []*Row, from, to time.Time) headline {
 	h := headline{events: len(rows)}
 	h.visitors, h.sessions = d.visits(rows)
-	unique, runs := set{}, map[*session]bool{}
+	unique := set{}
 	for _, row := range rows {
 		unique[row.Visitor()] = true
-		runs[row.session] = true
 		if row.pageview() {
 			h.pageviews++
 		}
@@ -47,21 +46,30 @@ func (d *Data) headline(rows []*Row, from, to time.Time) headline {
 		}
 	}
 	h.uniqueVisitors = len(unique)
-	bounces, duration := 0, int64(0)
-	for s := range runs {
-		if s.seen.Before(from) || !s.seen.Before(to) {
-			continue
-		}
-		if s.bounce {
-			bounces++
-		}
-		duration += s.durationMs
-	}
+	bounces, duration := stays(rows, from, to)
 	if h.sessions > 0 {
 		h.bounceRate = float64(bounces) / float64(h.sessions)
 		h.avgDurationMs = math.Floor(float64(duration) / float64(h.sessions))
 	}
 	return h
+}
+
+// stays counts the bounces and adds up the durations of the sessions that rows belong
+// to, as far as their first event that was seen lies in a window.
+func stays(rows []*Row, from, to time.Time) (bounces int, durationMs int64) {
+	runs := map[*session]bool{}
+	for _, row := range rows {
+		s := row.session
+		if runs[s] || s.seen.Before(from) || !s.seen.Before(to) {
+			continue
+		}
+		runs[s] = true
+		if s.bounce {
+			bounces++
+		}
+		durationMs += s.durationMs
+	}
+	return bounces, durationMs
 }
 
 // converts says whether a row matches any goal.

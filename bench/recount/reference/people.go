@@ -5,11 +5,12 @@ import (
 )
 
 // Retention is the answer of …/analytics/retention. A cohort is the visitors whose
-// first-ever event in the environment fell into the same period and who did, in that
-// period, something that passes the filters.
+// first-ever event in the environment fell into the same period of the window and who
+// did, in that period, something that passes the filters. The first period may be cut by
+// the beginning of the window, the last one by its end.
 func (d *Data) Retention(q Query, w Window, cohortBy, event string) map[string]any {
 	covered, capped := w.Capped(q.Filters)
-	q.From, q.To = d.floor(covered.From, cohortBy), covered.To
+	q.From, q.To = covered.From, covered.To
 	first := d.firstEvents(&q)
 	active, did := map[time.Time]set{}, map[time.Time]set{}
 	for _, row := range d.selected(&q) {
@@ -24,7 +25,7 @@ func (d *Data) Retention(q Query, w Window, cohortBy, event string) map[string]a
 	for i, cohort := range buckets {
 		members := set{}
 		for visitor := range active[cohort] {
-			if d.floor(first[visitor], cohortBy).Equal(cohort) {
+			if !first[visitor].Before(q.From) && d.floor(first[visitor], cohortBy).Equal(cohort) {
 				members[visitor] = true
 			}
 		}
