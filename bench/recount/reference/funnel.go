@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -106,7 +107,8 @@ func (s *Step) matches(row *Row) bool {
 	return true
 }
 
-// holds judges a filter; where the row has no such value, only the negations hold.
+// holds judges a filter; where the row has no such value, only the negations hold. A
+// text that reads as a number is one.
 func (f *StepFilter) holds(row *Row) bool {
 	got, known := f.of(row)
 	switch f.Op {
@@ -123,8 +125,8 @@ func (f *StepFilter) holds(row *Row) bool {
 	case "in":
 		return known && slices.ContainsFunc(f.Value.([]any), func(one any) bool { return text(one) == text(got) })
 	}
-	number, isNumber := got.(float64)
-	if !known || !isNumber {
+	number, err := strconv.ParseFloat(text(got), 64)
+	if !known || err != nil {
 		return false
 	}
 	order := cmp.Compare(number, f.Value.(float64))

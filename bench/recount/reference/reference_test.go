@@ -216,7 +216,7 @@ func TestPeopleByHand(t *testing.T) {
 
 func TestStepFiltersByHand(t *testing.T) {
 	t.Parallel()
-	row := &Row{Name: "x", Source: "google", Properties: map[string]any{"n": 5.0, "word": "pro", "yes": true, "none": nil}}
+	row := &Row{Name: "x", Source: "google", Properties: map[string]any{"n": 5.0, "word": "pro", "written": "12.5", "yes": true, "none": nil}}
 	for _, test := range []struct {
 		property, op string
 		value        any
@@ -230,6 +230,8 @@ func TestStepFiltersByHand(t *testing.T) {
 		{"property.n", "lt", 5.0, false},
 		{"property.n", "lte", 5.0, true},
 		{"property.word", "gt", 1.0, false},
+		{"property.written", "gt", 12.0, true},
+		{"property.yes", "gt", 0.0, false},
 		{"property.word", "in", []any{"free", "pro"}, true},
 		{"property.yes", "eq", true, true},
 		{"property.none", "exists", nil, false},
