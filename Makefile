@@ -69,6 +69,13 @@ CRASH ?=
 crash: deps build ## kill the server under load, count what is lost or doubled
 	$(GO) run ./bench/crash $(CRASH)
 
+# Flags of the recount: make recount RECOUNT='-seed 7 -combinations 2000'
+RECOUNT ?=
+
+.PHONY: recount
+recount: deps build ## ask 10,000 random questions, compute every answer again
+	$(GO) run ./bench/recount $(RECOUNT)
+
 # Flags of all benchmarks: make bench BENCH='-pin'. bench/README.md has the rest.
 BENCH ?=
 

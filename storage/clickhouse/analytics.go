@@ -12,7 +12,8 @@ import (
 )
 
 // Overview returns the headline of a window and that of the window before. With filters
-// both cover at most svc.FilteredDays. Without goals there are no conversions.
+// the first covers at most svc.FilteredDays of the window and the second the equally long
+// time immediately before those. Without goals there are no conversions.
 //
 // Visitors and sessions are sums over the local days of those who were active on the
 // day, the days cut at the ends of the window. Bounces and durations count at the
@@ -26,12 +27,11 @@ func (db *DB) Overview(ctx context.Context, scope svc.AnalyticsScope, goals []sv
 
 func (db *DB) overview(ctx context.Context, scope svc.AnalyticsScope, goals []svc.Matcher) (svc.Overview, error) {
 	out := svc.Overview{Window: scope.Window}
-	windows := []svc.Window{scope.Window.Previous(), scope.Window}
+	covered := scope.Window
 	if len(scope.Filters) > 0 {
-		for i := range windows {
-			windows[i], out.Capped = windows[i].Capped()
-		}
+		covered, out.Capped = covered.Capped()
 	}
+	windows := []svc.Window{covered.Previous(), covered}
 	var counts []windowCounts
 	conversions := make([]map[int64]uint64, len(windows))
 	group, ctx := errgroup.WithContext(ctx)

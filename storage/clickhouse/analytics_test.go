@@ -105,6 +105,28 @@ func TestOverview(t *testing.T) {
 	}
 }
 
+// TestOverviewComparesWhatIsCovered asks for more than a filtered read covers: the
+// comparison is then with the 90 days immediately before the 90 days that count.
+func TestOverviewComparesWhatIsCovered(t *testing.T) {
+	db, rows := open(t), testRows()
+	store(t, db, rows, 5000)
+	scope := scopes(t, rows)[0]
+	scope.Window.From, scope.Window.To = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), time.Date(2027, 1, 15, 0, 0, 0, 0, time.UTC)
+	scope.Filters = filters()[1]
+	got, err := db.Overview(deadline(t), scope, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	current, previous := scope, scope
+	current.Window, _ = scope.Window.Capped()
+	previous.Window = current.Window.Previous()
+	m := model{rows}
+	want := svc.Overview{Window: scope.Window, Capped: true, Current: m.headline(current, nil), Previous: m.headline(previous, nil)}
+	if !reflect.DeepEqual(got, want) || want.Previous.Events == 0 {
+		t.Errorf("got %+v\nwant %+v", got, want)
+	}
+}
+
 // TestOverviewFollowsInserts asks before and after every insert, so that results of days
 // that were kept meet data that changed.
 func TestOverviewFollowsInserts(t *testing.T) {
