@@ -12,14 +12,14 @@ import (
 //
 //	identity   org/app, the two slugs
 //	rank       1
-//	owns       the application's settings, ingest keys, goals and funnels
-//	persists   entities application, key, goal, funnel
+//	owns       the application's settings, ingest keys, goals, funnels and public page
+//	persists   entities application, key, goal, funnel, share
 //	woken by   calls only
 //	limits     none of its own
 //	stops      after ten minutes without a message
 //
-// Every change is published to the collectors of this node before it is
-// answered, so a new key works on the next request and a revoked one stops.
+// Every change is published to the collectors and the shares of this node before
+// it is answered, so a new key works on the next request and a revoked one stops.
 const kindApplication = "application"
 
 type application struct {
@@ -28,8 +28,12 @@ type application struct {
 	// goals holds the deleted ones as well.
 	goals   map[string]svc.Goal
 	funnels map[string]svc.Funnel
-	// publish makes a change known to the ingest path.
-	publish func(svc.Application, []svc.IngestKey)
+	// share is the zero value until it is first changed.
+	share svc.Share
+	// publish makes a change known to the ingest path, publishPage to the readers
+	// of the public page.
+	publish     func(svc.Application, []svc.IngestKey)
+	publishPage func(svc.Application, svc.Share)
 }
 
 type (
@@ -58,6 +62,7 @@ func applicationHandlers() map[string]handler[*application] {
 		"key.revoke": on((*application).onRevokeKey),
 	}
 	maps.Copy(handlers, goalHandlers())
+	maps.Copy(handlers, shareHandlers())
 	return handlers
 }
 
@@ -69,7 +74,7 @@ func (a *application) apply(now time.Time, method string, payload []byte) (outco
 }
 
 func (a *application) restore(entities []svc.Entity) error {
-	a.app, a.keys = nil, map[string]keyRecord{}
+	a.app, a.keys, a.share = nil, map[string]keyRecord{}, svc.Share{}
 	a.goals, a.funnels = map[string]svc.Goal{}, map[string]svc.Funnel{}
 	for _, entity := range entities {
 		var err error
@@ -84,6 +89,8 @@ func (a *application) restore(entities []svc.Entity) error {
 			a.goals[entity.ID], err = decode[svc.Goal](entity)
 		case "funnel":
 			a.funnels[entity.ID], err = decode[svc.Funnel](entity)
+		case "share":
+			a.share, err = decode[svc.Share](entity)
 		}
 		if err != nil {
 			return err
@@ -92,9 +99,13 @@ func (a *application) restore(entities []svc.Entity) error {
 	return nil
 }
 
-// changed is the outcome of a change that the ingest path must learn of.
+// changed is the outcome of a change that the ingest path or the readers of the
+// public page must learn of.
 func (a *application) changed(answer any, writes ...write) outcome {
-	return outcome{answer: answer, writes: writes, after: func() { a.publish(a.app.application(), a.liveKeys()) }}
+	return outcome{answer: answer, writes: writes, after: func() {
+		a.publish(a.app.application(), a.liveKeys())
+		a.publishPage(a.app.application(), a.share)
+	}}
 }
 
 func (a *application) onCreate(_ time.Time, m createApp) (outcome, error) {

@@ -65,14 +65,18 @@ func TestApplicationLife(t *testing.T) {
 		{name: "the live keys", method: "keys", message: none{}, want: outcome{answer: []keyRecord{key2}}},
 		{name: "unknown method", method: "nonsense", message: none{}, err: fmt.Errorf(`unknown method "nonsense"`)},
 	}...)
+	steps = append(steps, shareSteps()...)
 	type publication struct {
 		App  svc.Application
 		Keys []svc.IngestKey
 	}
 	var published []publication
+	var pages []svc.Share
 	newCore := func() core {
 		return &application{publish: func(app svc.Application, keys []svc.IngestKey) {
 			published = append(published, publication{app, keys})
+		}, publishPage: func(_ svc.Application, share svc.Share) {
+			pages = append(pages, share)
 		}}
 	}
 	play(t, newCore, true, steps)
@@ -92,8 +96,15 @@ func TestApplicationLife(t *testing.T) {
 		{app2, []svc.IngestKey{key2.key(), key1.key()}},
 		{app2, []svc.IngestKey{key2.key()}},
 	}
+	for range sharePages() {
+		once = append(once, once[len(once)-1])
+	}
 	if want := slices.Concat(once, once); !reflect.DeepEqual(published, want) {
 		t.Errorf("published\n%+v\nwant, in both lives,\n%+v", published, want)
+	}
+	pagesOnce := slices.Concat(make([]svc.Share, 5), sharePages())
+	if want := slices.Concat(pagesOnce, pagesOnce); !reflect.DeepEqual(pages, want) {
+		t.Errorf("pages\n%+v\nwant, in both lives,\n%+v", pages, want)
 	}
 }
 

@@ -18,6 +18,7 @@ type Deps struct {
 	// Ledger stores the entries of ledgers and loads the last one of each.
 	Ledger     Entities
 	Collectors *Collectors
+	Shares     *Shares
 	Sink       *Sink
 	Visits     Visits
 	Watchers   *Watchers
@@ -40,7 +41,7 @@ func Kinds(deps Deps) []cluster.Kind {
 		deps.persistent(kindReplay, 3, 5*time.Minute, func(identity string) core { return &replay{identity: identity} }),
 		deps.storedIn(deps.Ledger, kindLedger, 3, 5*time.Minute, func(identity string) core { return &ledger{org: identity} }),
 		deps.persistent(kindApplication, 1, 10*time.Minute, func(string) core {
-			return &application{publish: deps.Collectors.Publish}
+			return &application{publish: deps.Collectors.Publish, publishPage: deps.Shares.Publish}
 		}),
 		{
 			Name: kindLive, Rank: 1, Idle: liveIdle,
