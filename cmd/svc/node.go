@@ -283,7 +283,7 @@ func (n *node) routes() ([]http.Route, error) {
 		Docs: library, Ledger: n.db,
 		Organizations: n.identity, Members: n.identity, Tokens: n.identity, Apps: n.apps, Keys: n.apps,
 		Analytics: analytics{n.db, n.apps}, Presence: &actors.Presence{Actors: n.cluster}, Reads: reads{n.db, n.apps}, Events: events{n.db, n.apps},
-		Goals: n.apps, Funnels: n.apps, Results: results{n.db, n.apps},
+		Goals: n.apps, Funnels: n.apps, Shares: n.apps, Results: results{n.db, n.apps},
 		Limits: api.Limits{
 			PerMinute: n.config.RateLimit, AnalyticsPerMinute: min(n.config.RateLimit, svc.QueryPerMinute), ConcurrentQueries: n.concurrentQueries(),
 		},

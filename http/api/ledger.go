@@ -28,6 +28,7 @@ func ledgerKinds() map[string]svc.LedgerKind {
 		"console.members.put": "member.updated", "console.members.remove": "member.removed",
 		"console.orgs.rename":   "organization.renamed",
 		"console.share.publish": "share.published", "console.share.disable": "share.disabled",
+		"console.share.configure": "share.updated", "console.share.rotate": "share.rotated",
 		"errors.update": "issue.status_changed", "goals.create": "goal.created", "goals.delete": "goal.deleted",
 		"funnels.create": "funnel.created", "funnels.delete": "funnel.deleted",
 	}

@@ -23,6 +23,7 @@ type Ports struct {
 	Goals         Goals
 	Funnels       Funnels
 	Results       Results
+	Shares        Shares
 	// Limits is shown by GET /me.
 	Limits Limits
 }
@@ -32,6 +33,7 @@ func Routes(ports Ports) []http.Route {
 	return withLedger(slices.Concat(
 		identityRoutes(ports), appRoutes(ports), keyRoutes(ports), analyticsRoutes(ports), readRoutes(ports), goalRoutes(ports), eventRoutes(ports), docRoutes(ports),
 		consoleOrgRoutes(ports), consoleMemberRoutes(ports), consoleTokenRoutes(ports), ledgerRoutes(ports),
+		consoleShareRoutes(ports),
 	))
 }
 

@@ -39,7 +39,7 @@ func viewer(w World) svc.Secret  { return w.Viewer }
 func session(w World) svc.Secret { return w.Session }
 
 // steps lists the requests in order; later ones see what earlier ones did.
-func steps() []step { return slices.Concat(manageSteps(), readSteps(), goalSteps(), consoleSteps()) }
+func steps() []step { return slices.Concat(manageSteps(), readSteps(), goalSteps(), consoleSteps(), shareSteps()) }
 
 // readSteps lists the requests of the reads beside overview and timeseries.
 func readSteps() []step {
@@ -211,6 +211,7 @@ func normalise(text string) string {
 		{`"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z"`, `"<time>"`},
 		{`"[0-9a-f]{64}"`, `"<sha256>"`},
 		{`"bytes": \d+`, `"bytes": <bytes>`},
+		{`\b[0-9a-f]{24}\b`, "<share>"},
 		{`"nextCursor": "[0-9A-Za-z_-]+"`, `"nextCursor": "<cursor>"`},
 		{`cursor=[0-9A-Za-z_-]+`, "cursor=<cursor>"},
 	} {

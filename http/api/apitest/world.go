@@ -64,6 +64,8 @@ type heldApp struct {
 	keys    []svc.IngestKey
 	goals   []svc.Goal
 	funnels []svc.Funnel
+	// share is the public page.
+	share svc.Share
 }
 
 type claim struct {
@@ -88,7 +90,7 @@ func NewMemory(now func() time.Time) *Memory {
 
 // Ports returns the memory as the ports of the handlers.
 func (m *Memory) Ports() api.Ports {
-	return api.Ports{Organizations: m, Members: m, Tokens: m, Apps: m, Keys: m, Analytics: m, Presence: m, Reads: m, Events: feed{m}, Docs: m.docs, Ledger: m, Goals: m, Funnels: m, Results: m, Limits: api.DefaultLimits()}
+	return api.Ports{Organizations: m, Members: m, Tokens: m, Apps: m, Keys: m, Analytics: m, Presence: m, Reads: m, Events: feed{m}, Docs: m.docs, Ledger: m, Goals: m, Funnels: m, Results: m, Shares: m, Limits: api.DefaultLimits()}
 }
 
 // Config returns the configuration of a handler over the memory.
