@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	nethttp "net/http"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -61,6 +62,7 @@ type node struct {
 	registry   *prometheus.Registry
 	ownership  *actors.Ownership
 	collectors *actors.Collectors
+	shares     *actors.Shares
 	sink       *actors.Sink
 	stream     *actors.Stream
 	cluster    *cluster.Cluster
@@ -95,6 +97,7 @@ func (n *node) open(ctx context.Context) error {
 		{"opening the places", n.openPlaces},
 		{"wiring the actors", n.wireActors},
 		{"loading the ingest keys", func(ctx context.Context) error { return n.collectors.Load(ctx, n.db) }},
+		{"loading the public pages", func(ctx context.Context) error { return n.shares.Load(ctx, n.db) }},
 		{"wiring the listeners", n.wireHTTP},
 	} {
 		if err := step.open(ctx); err != nil {
@@ -211,7 +214,7 @@ const maxBlockRows = 200_000
 const placeCache = 4096
 
 func (n *node) wireActors(context.Context) (err error) {
-	n.ownership, n.collectors = &actors.Ownership{}, actors.NewCollectors()
+	n.ownership, n.collectors, n.shares = &actors.Ownership{}, actors.NewCollectors(), actors.NewShares()
 	watchers, digests := &actors.Watchers{}, &actors.Digests{Logger: n.logger}
 	n.sink = actors.NewSink(actors.SinkConfig{
 		Store: blockStore{n.db}, Log: n.consumer, Interval: n.config.FlushInterval, MaxRows: maxBlockRows, Now: n.now,
@@ -221,7 +224,7 @@ func (n *node) wireActors(context.Context) (err error) {
 	limits := actors.Limits{Default: n.config.RateLimit, Query: min(n.config.RateLimit, svc.QueryPerMinute)}
 	n.cluster, err = cluster.New(cluster.Config{
 		Kinds: actors.Kinds(actors.Deps{
-			Store: n.db, Ledger: n.db.Ledger(), Collectors: n.collectors, Sink: n.sink, Visits: n.db, Watchers: watchers, Limits: limits, Now: n.now, Logger: n.logger,
+			Store: n.db, Ledger: n.db.Ledger(), Collectors: n.collectors, Shares: n.shares, Sink: n.sink, Visits: n.db, Watchers: watchers, Limits: limits, Now: n.now, Logger: n.logger,
 			Intake:  actors.NewIntakeMetrics(n.registry),
 			Locator: func() actors.Locator { return located{geo.NewCache(n.places, placeCache)} },
 		}),
@@ -292,7 +295,11 @@ func (n *node) routes() ([]http.Route, error) {
 		Collectors: n.collectors, Log: logProducer{n.producer}, Partitions: n.config.Partitions,
 		Metrics: api.NewCollectMetrics(n.registry),
 	}
-	table := append(api.Routes(ports), collect.Routes()...)
+	pages, err := n.shareRoutes()
+	if err != nil {
+		return nil, err
+	}
+	table := slices.Concat(api.Routes(ports), collect.Routes(), pages)
 	return table, library.Describe(table)
 }
 

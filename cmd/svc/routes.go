@@ -5,11 +5,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"svc/http/api"
+	"svc/http/share"
 )
 
 // runRoutes prints the route table; it needs no server.
@@ -25,7 +27,7 @@ func runRoutes(_ context.Context, args []string, stdout, stderr io.Writer) error
 	collect := &api.Collect{Metrics: api.NewCollectMetrics(prometheus.NewRegistry())}
 	table := tabwriter.NewWriter(stdout, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(table, "SURFACE\tMETHOD\tPATH\tOPERATION\tSCOPE\tPERMISSION\tMODULE\tEFFECT")
-	for _, route := range append(api.Routes(api.Ports{}), collect.Routes()...) {
+	for _, route := range slices.Concat(api.Routes(api.Ports{}), collect.Routes(), new(share.Pages).Routes()) {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", route.Surface, route.Method, route.Pattern(), route.Operation,
 			dash(route.Scope), dash(route.Permission), dash(route.Module), route.Effect)
 	}

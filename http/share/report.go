@@ -63,7 +63,7 @@ func (r reporter) gather(ctx context.Context, public svc.PublicShare, seen view,
 		return nil, svc.NotFound("environment")
 	}
 	found := &report{public: public, view: seen, window: window, asked: now}
-	scope := svc.AnalyticsScope{Environment: environment, Window: window}
+	scope := svc.AnalyticsScope{App: public.App.Ref(), Environment: environment, Window: window}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(concurrent)
 	group.Go(func() (err error) {

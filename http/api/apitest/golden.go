@@ -39,7 +39,9 @@ func viewer(w World) svc.Secret  { return w.Viewer }
 func session(w World) svc.Secret { return w.Session }
 
 // steps lists the requests in order; later ones see what earlier ones did.
-func steps() []step { return slices.Concat(manageSteps(), readSteps(), goalSteps(), consoleSteps(), shareSteps()) }
+func steps() []step {
+	return slices.Concat(manageSteps(), readSteps(), goalSteps(), consoleSteps(), shareSteps())
+}
 
 // readSteps lists the requests of the reads beside overview and timeseries.
 func readSteps() []step {
