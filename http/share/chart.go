@@ -25,14 +25,15 @@ const (
 type chart struct {
 	Height, PlotTop, PlotHeight, AxisY int
 	Max                                float64
-	// Area, Line, Rest and Before are paths in units. Rest is the last step, whose
-	// bucket is not over yet.
-	Area, Line, Rest, Before string
-	Ticks                    []tick
-	Labels                   []label
-	Bands                    []band
-	Summary                  string
-	Rows                     []dataRow
+	// Area, Line and Before are paths in units. Partial holds the first and the last
+	// step where their buckets lie in the window in part.
+	Area, Line, Before string
+	Partial            []string
+	Ticks              []tick
+	Labels             []label
+	Bands              []band
+	Summary            string
+	Rows               []dataRow
 }
 
 // tick is a horizontal line with its value, at a height in pixels.
@@ -65,10 +66,14 @@ func draw(r *report) *chart {
 		drawn.Ticks = append(drawn.Ticks, tick{Y: plotTop + int(math.Round(plotHeight*(1-value/drawn.Max))), Text: short(uint64(value))})
 	}
 	places := drawn.places(now)
-	drawn.Area, drawn.Line = areaPath(places), linePath(places)
-	if open := len(places) - 2; open >= 1 && r.series.Interval.Next(now[open+1].T).After(r.window.To) {
-		drawn.Line, drawn.Rest = linePath(places[:open+1]), linePath(places[open:])
+	drawn.Area = areaPath(places)
+	if last := len(now) - 1; last > 1 && r.series.Interval.Next(now[last].T.In(r.window.Location)).After(r.window.To) {
+		drawn.Partial, places = append(drawn.Partial, linePath(places[last-1:])), places[:last]
 	}
+	if len(places) > 2 && now[0].T.Before(r.window.From) {
+		drawn.Partial, places = append(drawn.Partial, linePath(places[:2])), places[1:]
+	}
+	drawn.Line = linePath(places)
 	drawn.Before = linePath(drawn.places(aligned(before, len(now))))
 	drawn.name(r, aligned(before, len(now)))
 	return drawn
@@ -108,7 +113,7 @@ func summaryOf(r *report) string {
 	if best.Value == 0 {
 		return "No " + unitOf(r.view.metric) + " in this range."
 	}
-	return "The most " + unitOf(r.view.metric) + ": " + exact(uint64(best.Value)) + " on " + bucketName(best.T, r.series.Interval, r.window) + "."
+	return "The most " + unitOf(r.view.metric) + ": " + exact(uint64(best.Value)) + ", " + bucketName(best.T, r.series.Interval, r.window) + "."
 }
 
 // labelled chooses the buckets with a name below the chart: at most six, and

@@ -73,14 +73,13 @@ type change struct {
 // changeOf compares two numbers. Where fewer is better, down is good.
 func changeOf(now, before float64, shownBefore string, fewerIsBetter bool) *change {
 	c := &change{Direction: "same", Text: "0%", Before: shownBefore}
-	delta := svc.Delta(now, before)
 	switch {
-	case delta == nil && now > 0:
+	case before == 0 && now > 0:
 		c.Direction, c.Text = "up", "new"
-	case delta != nil && *delta > 0:
-		c.Direction, c.Text = "up", points(*delta)
-	case delta != nil && *delta < 0:
-		c.Direction, c.Text = "down", points(-*delta)
+	case now > before:
+		c.Direction, c.Text = "up", points(100*(now-before)/before)
+	case now < before:
+		c.Direction, c.Text = "down", points(100*(before-now)/before)
 	}
 	if c.Direction != "same" {
 		c.Good = map[bool]string{true: "yes", false: "no"}[(c.Direction == "up") != fewerIsBetter]

@@ -2,6 +2,7 @@ package share
 
 import (
 	"html/template"
+	"slices"
 	"strings"
 
 	"svc"
@@ -22,6 +23,7 @@ type page struct {
 	Metrics        []metric
 	Metric         string
 	Compares       bool
+	Before         string
 	Chart          *chart
 	Empty          bool
 	Panels         []section
@@ -61,7 +63,7 @@ func (r *report) page(base string, embed bool) *page {
 	p := &page{
 		App: r.public.App.Name, Span: spanName(r.window), Zone: r.window.Location.String(),
 		Updated: r.asked.In(r.window.Location).Format("15:04"), Embed: embed,
-		Metric: unitOf(r.view.metric), Compares: r.view.compare, Chart: draw(r),
+		Metric: unitOf(r.view.metric), Compares: r.view.compare, Before: beforeName(r.view.span), Chart: draw(r),
 		Empty: r.overview.Current.Events == 0,
 	}
 	if embed {
@@ -71,11 +73,11 @@ func (r *report) page(base string, embed bool) *page {
 		p.Ranges = append(p.Ranges, choice{Text: rangeName(span), Href: r.view.inRange(span).href(base), Current: span == r.view.span})
 	}
 	for _, grain := range grains() {
-		if current := grain == r.view.grain; current || contains(offeredGrains(r.view.span), grain) {
+		if current := grain == r.view.grain; current || slices.Contains(offeredGrains(r.view.span), grain) {
 			p.Grains = append(p.Grains, choice{Text: strings.ToUpper(string(grain[:1])) + string(grain[1:]), Href: r.view.inGrain(grain).href(base), Current: current})
 		}
 	}
-	p.Compare = choice{Text: "Compare with the time before", Href: r.view.comparing(!r.view.compare).href(base), Current: r.view.compare}
+	p.Compare = choice{Text: "Compare with the " + beforeName(r.view.span), Href: r.view.comparing(!r.view.compare).href(base), Current: r.view.compare}
 	p.Metrics = r.metrics(base)
 	for i, panel := range panels() {
 		p.Panels = append(p.Panels, r.section(i, panel, base))
@@ -83,18 +85,12 @@ func (r *report) page(base string, embed bool) *page {
 	return p
 }
 
-func contains(grains []svc.Interval, grain svc.Interval) bool {
-	for _, one := range grains {
-		if one == grain {
-			return true
-		}
-	}
-	return false
-}
-
 func rangeName(span string) string {
 	return map[string]string{"24h": "24 hours", "7d": "7 days", "30d": "30 days", "90d": "90 days"}[span]
 }
+
+// beforeName names the window before that of a range.
+func beforeName(span string) string { return "previous " + rangeName(span) }
 
 // metrics lists the headline numbers, those first that can be charted.
 func (r *report) metrics(base string) []metric {
