@@ -95,7 +95,9 @@ const agents = [
   ["Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Mobile Safari/537.36", 12],
 ];
 
-// traffic returns the events of sixty days before now.
+// traffic returns the events of sixty days before now. None lies within ten
+// minutes after the beginning of a window of 30 days, so that the page and the API
+// see the same ones though they are asked one after the other.
 export function traffic(now) {
   const next = random(20261120);
   const pick = (weighted) => {
@@ -112,6 +114,7 @@ export function traffic(now) {
       let at = now - ago * day + Math.floor(day * Math.min(0.999, Math.max(0, 0.5 + (next() + next() + next() - 1.5) * 0.33)));
       const views = next() < 0.42 ? 1 : 2 + Math.floor(next() * 5);
       for (let view = 0; view < views && at < now; view++, at += 8_000 + Math.floor(next() * 90_000)) {
+        if (at >= now - 30 * day && at < now - 30 * day + 600_000) continue;
         const path = view === 0 && next() < 0.4 ? "/" : pick(pages);
         events.push({
           type: "page", id: "evt-" + events.length, ts: new Date(at).toISOString(), name: "page_view", distinctId: who, sessionId: who + "-" + ago + "-" + n,
