@@ -135,8 +135,11 @@ func (s *Share) touch(now time.Time) {
 
 func (s *Share) set(patch SharePatch) {
 	for _, setting := range []struct{ to, from *bool }{
-		{&s.Pages, patch.Pages}, {&s.Campaigns, patch.Campaigns}, {&s.Locations, patch.Locations},
-		{&s.Browsers, patch.Browsers}, {&s.LegacyLink, patch.LegacyLink},
+		{&s.Pages, patch.Pages},
+		{&s.Campaigns, patch.Campaigns},
+		{&s.Locations, patch.Locations},
+		{&s.Browsers, patch.Browsers},
+		{&s.LegacyLink, patch.LegacyLink},
 	} {
 		if setting.from != nil {
 			*setting.to = *setting.from

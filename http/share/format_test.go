@@ -96,8 +96,10 @@ func TestDrawing(t *testing.T) {
 		Ticks:  []tick{{230, "0"}, {188, "2"}, {147, "4"}, {105, "6"}, {64, "8"}, {22, "10"}},
 		Labels: []label{{"12.5", "Aug"}, {"37.5", "Sep"}, {"62.5", "Oct"}, {"87.5", "Nov"}},
 		Bands: []band{
-			{"0", "25", "August 2026 (in part): 4 visitors, before: 0"}, {"25", "25", "September 2026: 8 visitors, before: 1"},
-			{"50", "25", "October 2026: 10 visitors, before: 3"}, {"75", "25", "November 2026 (in part): 2 visitors, before: 5"},
+			{"0", "25", "August 2026 (in part): 4 visitors, before: 0"},
+			{"25", "25", "September 2026: 8 visitors, before: 1"},
+			{"50", "25", "October 2026: 10 visitors, before: 3"},
+			{"75", "25", "November 2026 (in part): 2 visitors, before: 5"},
 		},
 		Summary: "The most visitors: 10, October 2026.",
 		Rows: []dataRow{

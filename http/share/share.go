@@ -19,7 +19,8 @@ import (
 // Shares knows the published pages.
 type Shares interface {
 	// Share returns the page that a link (a share's id, or org/app) finds, nil
-	// where none is published there. It does no I/O.
+	// where none is published there. It does no I/O, and returns the same pointer
+	// until the page or its application changes.
 	Share(link string) *svc.PublicShare
 }
 

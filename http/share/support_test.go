@@ -147,8 +147,12 @@ func (w *world) Top(_ context.Context, scope svc.AnalyticsScope, dimension svc.D
 func topRows() map[svc.Dimension][]share.Row {
 	return map[svc.Dimension][]share.Row{
 		svc.DimPath: {
-			{Value: "/", Visitors: 5000}, {Value: "/admin/users", Visitors: 400}, {Value: "/pricing", Visitors: 300},
-			{Value: "/u/ada@acme.example", Visitors: 2}, {Value: "/reset/9f8e7d6c5b4a39281706f5e4d3c2b1a0", Visitors: 1}, {Value: "/<script>", Visitors: 1},
+			{Value: "/", Visitors: 5000},
+			{Value: "/admin/users", Visitors: 400},
+			{Value: "/pricing", Visitors: 300},
+			{Value: "/u/ada@acme.example", Visitors: 2},
+			{Value: "/reset/9f8e7d6c5b4a39281706f5e4d3c2b1a0", Visitors: 1},
+			{Value: "/<script>", Visitors: 1},
 		},
 		svc.DimEntryPath: {{Value: "/entered", Visitors: 5}},
 		svc.DimSource:    {{Value: "direct", Visitors: 6000}, {Value: "google", Visitors: 1}},
