@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +68,20 @@ func TestThePublicPageOnTheRealServer(t *testing.T) {
 	change("DELETE", settings, "", 204)
 	read(rotated["path"].(string), 404)
 	read(rotated["embedPath"].(string), 404)
+
+	ledger := s.call("GET", "/console/api/v1/orgs/acme/ledger", session, nil, nil)
+	var kinds []string
+	for _, entry := range object(t, ledger.body)["data"].([]any) {
+		kinds = append(kinds, entry.(map[string]any)["kind"].(string))
+	}
+	if want := []string{"share.disabled", "share.rotated", "share.updated", "share.published"}; !slices.Equal(kinds, want) {
+		t.Errorf("the ledger has %q, want %q", kinds, want)
+	}
+	for _, id := range []any{page["shareId"], rotated["shareId"]} {
+		if strings.Contains(string(ledger.body), id.(string)) {
+			t.Errorf("the ledger names the link %s", id)
+		}
+	}
 }
 
 // session opens a console session of the first owner.
