@@ -57,7 +57,9 @@ func TestGoalsAndFunnelsOfAnApplication(t *testing.T) {
 		{name: "delete the funnel", method: "funnel.delete", message: findFunnel{"fun_1"}, want: outcome{answer: none{}, writes: []write{{"funnel", "fun_1", nil}}}},
 		{name: "delete it twice", method: "funnel.delete", message: findFunnel{"fun_1"}, err: noFunnel},
 	}
-	newCore := func() core { return &application{publish: func(svc.Application, []svc.IngestKey) {}, publishPage: func(svc.Application, svc.Share) {}} }
+	newCore := func() core {
+		return &application{publish: func(svc.Application, []svc.IngestKey) {}, publishPage: func(svc.Application, svc.Share) {}}
+	}
 	play(t, newCore, true, steps)
 	for method := range goalHandlers() {
 		if !slices.ContainsFunc(steps, func(s step) bool { return s.method == method && s.err == nil }) {
