@@ -89,8 +89,12 @@ func TestScopeKeyTellsScopesApart(t *testing.T) {
 			s.Filters = svc.Filters{{Dimension: svc.DimPath, Value: "/ "}}
 		},
 		"no goal": func(_ *svc.AnalyticsScope, g *[]svc.Matcher) { *g = nil },
-		"kind":    func(_ *svc.AnalyticsScope, g *[]svc.Matcher) { *g = []svc.Matcher{{Kind: svc.MatchPath, Match: "signup"}} },
-		"match":   func(_ *svc.AnalyticsScope, g *[]svc.Matcher) { *g = []svc.Matcher{{Kind: svc.MatchEvent, Match: "signup "}} },
+		"kind": func(_ *svc.AnalyticsScope, g *[]svc.Matcher) {
+			*g = []svc.Matcher{{Kind: svc.MatchPath, Match: "signup"}}
+		},
+		"match": func(_ *svc.AnalyticsScope, g *[]svc.Matcher) {
+			*g = []svc.Matcher{{Kind: svc.MatchEvent, Match: "signup "}}
+		},
 	} {
 		scope, changed := base, goals
 		change(&scope, &changed)
