@@ -1,0 +1,129 @@
+package svc
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"strconv"
+	"strings"
+)
+
+// FingerprintVersion is the version of the grouping algorithm. It is part of
+// every fingerprint, so issues of two versions never mix.
+const FingerprintVersion = 1
+
+// groupFrames is how many frames of the application tell errors apart.
+const groupFrames = 3
+
+// groupMessage is how much of a message tells errors apart, in bytes.
+const groupMessage = 1 << 10
+
+// Fingerprint groups an occurrence: occurrences of one environment with the
+// same fingerprint are one issue.
+//
+// The parts of an explicit fingerprint are taken as they are; a part that reads
+// {{ default }} stands for the parts of the computed one. The computed one has
+// the error's name, up to three frames of the application nearest to where it
+// was thrown (file and function, see FrameFile and FrameFunction; no lines, no
+// columns), and the masked message (MaskMessage).
+//
+//	TypeError "cart 7 is empty" at add (https://a.example/app.js?v=3:1:20)
+//	TypeError "cart 9 is empty" at add (https://b.example/app.js:2:77)
+//
+// have the same fingerprint. A sender who knows better says so:
+//
+//	["payment", "{{ default }}"]  splits what is grouped too coarsely
+//	["database unavailable"]      joins whatever says so
+func Fingerprint(o *Occurrence, explicit []string) string {
+	var parts []string
+	for _, part := range explicit[:min(len(explicit), MaxFingerprint)] {
+		if isDefaultPart(part) {
+			parts = appendDefaultParts(parts, o)
+		} else {
+			parts = append(parts, cut(part, MaxURLBytes))
+		}
+	}
+	if len(parts) == 0 {
+		parts = appendDefaultParts(parts, o)
+	}
+	version := strconv.Itoa(FingerprintVersion)
+	h := sha256.New()
+	h.Write([]byte("svc fingerprint " + version))
+	var length [8]byte
+	for _, part := range parts {
+		// Lengths keep the parts apart: ("ab", "c") is not ("a", "bc").
+		binary.LittleEndian.PutUint64(length[:], uint64(len(part)))
+		h.Write(length[:])
+		h.Write([]byte(part))
+	}
+	return "v" + version + "-" + hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// isDefaultPart says whether a part of a fingerprint is {{ default }}.
+func isDefaultPart(part string) bool {
+	inner, begins := strings.CutPrefix(strings.TrimSpace(part), "{{")
+	inner, ends := strings.CutSuffix(inner, "}}")
+	return begins && ends && strings.TrimSpace(inner) == "default"
+}
+
+func appendDefaultParts(parts []string, o *Occurrence) []string {
+	parts = append(parts, o.Name)
+	kept := 0
+	for i := range o.Frames {
+		frame := &o.Frames[i]
+		if !frame.InApp {
+			continue
+		}
+		file := FrameFile(frame.File)
+		parts = append(parts, file+"\x00"+FrameFunction(frame.Function, file))
+		if kept++; kept == groupFrames {
+			break
+		}
+	}
+	return append(parts, MaskMessage(EngineMessage(cut(o.Message, groupMessage))))
+}
+
+// IssueNumber names an issue by 64 bits of its environment and fingerprint.
+// What has the same number lives on the same partition of the log.
+func IssueNumber(environment uint64, fingerprint string) uint64 {
+	h := sha256.New()
+	var number [8]byte
+	binary.LittleEndian.PutUint64(number[:], environment)
+	h.Write(number[:])
+	h.Write([]byte(fingerprint))
+	return binary.BigEndian.Uint64(h.Sum(nil))
+}
+
+// issuePrefix begins the ids of issues; issueDigits follow, five bits each.
+const (
+	issuePrefix = "iss_"
+	issueDigits = 13
+	crockford   = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+)
+
+// IssueID returns the id of the issue of a number.
+func IssueID(number uint64) string {
+	id := [len(issuePrefix) + issueDigits]byte{}
+	copy(id[:], issuePrefix)
+	for i := len(id) - 1; i >= len(issuePrefix); i-- {
+		id[i] = crockford[number&31]
+		number >>= 5
+	}
+	return string(id[:])
+}
+
+// ParseIssueID is the inverse of IssueID.
+func ParseIssueID(id string) (number uint64, ok bool) {
+	digits, isIssue := strings.CutPrefix(id, issuePrefix)
+	if !isIssue || len(digits) != issueDigits {
+		return 0, false
+	}
+	for i := range len(digits) {
+		digit := strings.IndexByte(crockford, digits[i])
+		if digit < 0 || i == 0 && digit > 15 {
+			return 0, false
+		}
+		number = number<<5 | uint64(digit)
+	}
+	return number, true
+}

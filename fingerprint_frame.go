@@ -1,0 +1,168 @@
+package svc
+
+import "strings"
+
+// FrameFile returns the file of a frame as grouping sees it: without scheme and
+// host, query and fragment, and without what a build or a deployment puts in,
+// so that the same file served from elsewhere or built again is the same.
+//
+//	https://cdn.example.com/assets/index-BxT3k9aZ.js?v=2   /assets/index.js
+//	webpack:///./src/cart.ts                               /src/cart.ts
+//	C:\srv\app\cart.py                                     /srv/app/cart.py
+//	/srv/releases/20261120131500/cart.go                   /srv/releases/*/cart.go
+func FrameFile(file string) string {
+	if at := strings.IndexAny(file, "?#"); at >= 0 {
+		file = file[:at]
+	}
+	file = strings.ReplaceAll(file, `\`, "/")
+	if scheme, rest, found := strings.Cut(file, "://"); found && isScheme(scheme) {
+		file = rest
+		if scheme != "webpack" && scheme != "webpack-internal" && scheme != "file" && scheme != "app" {
+			_, path, _ := strings.Cut(file, "/")
+			file = "/" + path
+		}
+	} else if len(file) > 2 && file[1] == ':' && file[2] == '/' {
+		file = file[2:]
+	}
+	segments := strings.Split(file, "/")
+	kept := segments[:0]
+	for i, segment := range segments {
+		switch {
+		case segment == "." || segment == "" && i > 0:
+			continue
+		case i == len(segments)-1:
+			segment = stripBuild(segment)
+		case isBuildWord(segment) || len(segment) >= 6 && strings.Trim(segment, "0123456789") == "":
+			segment = "*"
+		}
+		kept = append(kept, segment)
+	}
+	return strings.Join(kept, "/")
+}
+
+func isScheme(s string) bool {
+	return s != "" && strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789+.-") == ""
+}
+
+// stripBuild takes the build's hash out of the name of a bundle.
+func stripBuild(name string) string {
+	end := strings.LastIndexByte(name, '.')
+	if end < 0 {
+		return name
+	}
+	stem, extension := name[:end], name[end:]
+	for {
+		at := strings.LastIndexAny(stem, ".-")
+		if at <= 0 || !isBuildWord(stem[at+1:]) {
+			return stem + extension
+		}
+		stem = stem[:at]
+	}
+}
+
+// Lengths of the hashes that bundlers make.
+const (
+	shortBuildWord = 8
+	longBuildWord  = 64
+)
+
+// isBuildWord says whether a word reads like a hash: eight characters or more
+// of which one is a digit, or with both cases within.
+func isBuildWord(word string) bool {
+	if len(word) < shortBuildWord || len(word) > longBuildWord {
+		return false
+	}
+	var digits, upper, lower int
+	for i := range len(word) {
+		switch c := word[i]; {
+		case c >= '0' && c <= '9':
+			digits++
+		case c >= 'a' && c <= 'z':
+			lower++
+		case c >= 'A' && c <= 'Z':
+			upper++
+		case c != '_':
+			return false
+		}
+	}
+	// A word in camel case has few capitals; a hash has many.
+	return digits > 0 && digits < len(word) && upper+lower > 0 && (upper > 0 || isHexWord(word) || digits > 1) ||
+		upper > 2 && lower > 2 && upper*2 >= lower
+}
+
+func isHexWord(word string) bool { return strings.Trim(word, "0123456789abcdef") == "" }
+
+// FrameFunction returns the function of a frame as grouping sees it. Engines
+// name the same JavaScript function differently: V8 puts the receiver and words
+// such as async and new in front, SpiderMonkey marks inner functions by /<, and
+// each has a word of its own for code outside of functions. What remains is the
+// function's own name, empty for one without. In other languages the name is
+// kept whole.
+//
+//	Object.checkout   async checkout   async*checkout    checkout
+//	new Cart          Cart                               Cart
+//	<anonymous>       outer/<          global code       ""
+func FrameFunction(function, file string) string {
+	if !isScript(file) {
+		return function
+	}
+	if at := strings.Index(function, " [as "); at >= 0 {
+		function = function[:at]
+	}
+	for _, prefix := range []string{"async*", "promise callback*", "setTimeout handler*", "EventListener.handleEvent*", "async ", "new ", "get ", "set ", "static "} {
+		function = strings.TrimPrefix(function, prefix)
+	}
+	function = strings.TrimSpace(function)
+	if strings.HasSuffix(function, "<") || strings.HasSuffix(function, " code") {
+		return ""
+	}
+	if at := strings.LastIndexByte(function, '/'); at >= 0 {
+		function = function[at+1:]
+	}
+	if at := strings.LastIndexByte(function, '.'); at >= 0 {
+		function = function[at+1:]
+	}
+	if function == "<anonymous>" || function == "anonymous" || function == "?" || function == "(anonymous function)" {
+		return ""
+	}
+	return strings.TrimPrefix(function, "#")
+}
+
+// isScript says whether a file is JavaScript, or a page that holds some.
+func isScript(file string) bool {
+	at := strings.LastIndexByte(file, '.')
+	if at < 0 || strings.Contains(file[at:], "/") {
+		return true
+	}
+	switch file[at:] {
+	case ".js", ".mjs", ".cjs", ".jsx", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte", ".html", ".htm", ".bundle":
+		return true
+	}
+	return false
+}
+
+// InAppFile says whether a file reads like the application's own code: not a
+// runtime's, a library's or a browser extension's.
+func InAppFile(file string) bool {
+	if file == "" || strings.HasPrefix(file, "<") || strings.HasPrefix(file, "[") || file == "native" || file == "native code" {
+		return false
+	}
+	path := strings.ReplaceAll(file, `\`, "/")
+	for _, prefix := range []string{
+		"node:", "internal/", "chrome-extension://", "moz-extension://", "safari-extension://", "safari-web-extension://",
+		"webkit-masked-url:", "resource://", "chrome://",
+	} {
+		if strings.HasPrefix(path, prefix) {
+			return false
+		}
+	}
+	for _, part := range []string{
+		"/node_modules/", "/bower_components/", "/webpack/runtime/", "/webpack/bootstrap", "/site-packages/", "/dist-packages/", "/lib/python",
+		"/go/pkg/mod/", "/usr/local/go/src/", "/libexec/src/", "/vendor/",
+	} {
+		if strings.Contains(path, part) {
+			return false
+		}
+	}
+	return !strings.HasPrefix(path, "node_modules/")
+}

@@ -1,0 +1,90 @@
+package svc
+
+import (
+	"regexp"
+	"strings"
+)
+
+// The words that stand for what MaskMessage takes out.
+const (
+	maskEmail  = "<email>"
+	maskQuery  = "?<query>"
+	maskUUID   = "<uuid>"
+	maskHex    = "<hex>"
+	maskNumber = "<num>"
+)
+
+// messageMasks are the rules of MaskMessage in their order (decision 83). What
+// holds digits itself, addresses and queries, goes first.
+//
+//nolint:gochecknoglobals // compiled once, never changed
+var messageMasks = []struct {
+	// needs are the bytes without which the rule finds nothing.
+	needs string
+	rule  *regexp.Regexp
+	with  string
+}{
+	{"?", regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://[^\s?"'<>]*)\?[^\s"'<>)\]]*`), "${1}" + maskQuery},
+	{"@", regexp.MustCompile(`[\p{L}\p{N}._%+-]+@[\p{L}\p{N}-]+(\.[\p{L}\p{N}-]+)+`), maskEmail},
+	{"-", regexp.MustCompile(`\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b`), maskUUID},
+	{"xX", regexp.MustCompile(`\b0[xX][0-9a-fA-F]+\b`), maskHex},
+	{"0123456789abcdefABCDEF", regexp.MustCompile(`\b[0-9a-fA-F]{8,}\b`), maskHex},
+	{"0123456789", regexp.MustCompile(`[0-9]+(\.[0-9]+)*`), maskNumber},
+}
+
+// MaskMessage replaces what differs from one occurrence of an error to the
+// next: queries of addresses and e-mail addresses, then UUIDs, hexadecimal
+// words of eight digits or more and those that begin with 0x, then numbers.
+//
+//	order 42 of ada@example.com failed   order <num> of <email> failed
+//	no row 7f3d2a19-…-9b1e64c0aa11       no row <uuid>
+//	bad pointer 0xc000012a80             bad pointer <hex>
+//
+// A run of eight digits or more reads as hexadecimal, which is masked first.
+func MaskMessage(message string) string {
+	for i := range messageMasks {
+		mask := &messageMasks[i]
+		if strings.ContainsAny(message, mask.needs) {
+			message = mask.rule.ReplaceAllString(message, mask.with)
+		}
+	}
+	return message
+}
+
+// engineMessages are sentences that browsers' engines write themselves, each in
+// its own words: V8's, SpiderMonkey's, JavaScriptCore's.
+//
+//nolint:gochecknoglobals // compiled once, never changed
+var engineMessages = []struct {
+	// needs is a text without which the rule finds nothing.
+	needs string
+	rule  *regexp.Regexp
+	with  string
+}{
+	{"Cannot ", regexp.MustCompile(`^Cannot (?:read|set) propert(?:y|ies) of (?:undefined|null) \((?:reading|setting) '([^']*)'\)$`), "property $1 of nothing"},
+	{"Cannot ", regexp.MustCompile(`^Cannot (?:read|set) property '([^']*)' of (?:undefined|null)$`), "property $1 of nothing"},
+	{"can't access property", regexp.MustCompile(`^can't access property "([^"]*)", .* is (?:undefined|null)$`), "property $1 of nothing"},
+	{"is not an object (evaluating", regexp.MustCompile(`^(?:undefined|null) is not an object \(evaluating '(?:[^']*\.)?([A-Za-z0-9_$]+)(?: = [^']*)?(?:\([^']*\))?'\)$`), "property $1 of nothing"},
+	{"is not a function", regexp.MustCompile(`^(.*) is not a function\. \(In '.*', '.*' is .*\)$`), "$1 is not a function"},
+	{"Can't find variable: ", regexp.MustCompile(`^Can't find variable: (.*)$`), "$1 is not defined"},
+	{"etch", regexp.MustCompile(`^(?:Failed to fetch|NetworkError when attempting to fetch resource\.?)$`), "fetching failed"},
+	{"Load failed", regexp.MustCompile(`^Load failed$`), "fetching failed"},
+	{"Maximum call stack", regexp.MustCompile(`^Maximum call stack size exceeded\.?$`), "the stack is full"},
+	{"too much recursion", regexp.MustCompile(`^too much recursion$`), "the stack is full"},
+}
+
+// EngineMessage returns one sentence for the sentences in which the browsers'
+// engines report the same fault; any other message is returned as it is.
+//
+//	Cannot read properties of undefined (reading 'price')      property price of nothing
+//	can't access property "price", item is undefined           property price of nothing
+//	undefined is not an object (evaluating 'item.price')       property price of nothing
+func EngineMessage(message string) string {
+	for i := range engineMessages {
+		engine := &engineMessages[i]
+		if strings.Contains(message, engine.needs) && engine.rule.MatchString(message) {
+			return engine.rule.ReplaceAllString(message, engine.with)
+		}
+	}
+	return message
+}

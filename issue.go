@@ -1,0 +1,263 @@
+package svc
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// IssueStatus is what became of an issue.
+type IssueStatus string
+
+// The statuses. An issue begins open; only the service sets regressed.
+const (
+	IssueOpen      IssueStatus = "open"
+	IssueRegressed IssueStatus = "regressed"
+	IssueResolved  IssueStatus = "resolved"
+	IssueIgnored   IssueStatus = "ignored"
+)
+
+// IssueStatuses lists the statuses.
+func IssueStatuses() []IssueStatus {
+	return []IssueStatus{IssueOpen, IssueRegressed, IssueResolved, IssueIgnored}
+}
+
+// issueUnresolved is another word for open in changes (decision 76).
+const issueUnresolved IssueStatus = "unresolved"
+
+// IssueState is what people and the service decided about an issue. What an
+// issue counts is not here: counts come from the stored occurrences. The zero
+// value is an issue that nobody has touched.
+type IssueState struct {
+	Status     IssueStatus `json:"status"`
+	AssigneeID string      `json:"assigneeId,omitempty"`
+	// ResolvedAt is when the issue was last resolved; what happened before does
+	// not bring it back.
+	ResolvedAt *time.Time `json:"resolvedAt,omitempty"`
+	// ResolvedInRelease is the release that holds the fix; occurrences of older
+	// ones do not bring the issue back.
+	ResolvedInRelease string     `json:"resolvedInRelease,omitempty"`
+	IgnoreUntil       *time.Time `json:"ignoreUntil,omitempty"`
+	RegressedAt       *time.Time `json:"regressedAt,omitempty"`
+	// QuietUntil is the end of the notification cooldown.
+	QuietUntil *time.Time `json:"quietUntil,omitempty"`
+	// MergedInto is the issue that this one is part of, Merged are the issues
+	// that are part of this one.
+	MergedInto string   `json:"mergedInto,omitempty"`
+	Merged     []string `json:"merged,omitempty"`
+}
+
+// At returns the status at an instant: an issue is ignored until its time ends,
+// then open.
+func (s *IssueState) At(now time.Time) IssueStatus {
+	switch {
+	case s.Status == "", s.Status == IssueIgnored && s.IgnoreUntil != nil && !now.Before(*s.IgnoreUntil):
+		return IssueOpen
+	}
+	return s.Status
+}
+
+// Watched says whether occurrences of the issue must be shown to its owner: it
+// may regress, or it is part of another issue that may.
+func (s *IssueState) Watched() bool { return s.Status == IssueResolved || s.MergedInto != "" }
+
+// IssuePatch is a wish to change an issue; nil leaves a thing as it is.
+type IssuePatch struct {
+	Status *IssueStatus `json:"status"`
+	// AssigneeID assigns; the empty id takes the assignee away.
+	AssigneeID        *string    `json:"assigneeId"`
+	ResolvedInRelease *string    `json:"resolvedInRelease"`
+	IgnoreUntil       *time.Time `json:"ignoreUntil"`
+}
+
+// Validate returns every problem of the wish, none for a good one.
+func (p *IssuePatch) Validate(now time.Time) []FieldError {
+	if *p == (IssuePatch{}) {
+		return []FieldError{{Code: "empty_body", Message: "The body changes nothing; send status or assigneeId."}}
+	}
+	var problems []FieldError
+	var wanted IssueStatus
+	if p.Status != nil {
+		wanted = *p.Status
+	}
+	settable := []IssueStatus{IssueResolved, IssueIgnored, IssueOpen, issueUnresolved}
+	switch {
+	case wanted == IssueRegressed:
+		problems = append(problems, FieldError{Field: "status", Code: "unknown_value", Message: "Only the service sets the status regressed.", Allowed: words(settable[:3])})
+	case p.Status != nil && !slices.Contains(settable, wanted):
+		problems = append(problems, FieldError{Field: "status", Code: "unknown_value", Message: fmt.Sprintf("Unknown status %q.", wanted), Allowed: words(settable[:3])})
+	}
+	if p.ResolvedInRelease != nil && (wanted != IssueResolved || len(*p.ResolvedInRelease) > MaxNameBytes) {
+		problems = append(problems, FieldError{Field: "resolvedInRelease", Code: "invalid_value", Message: fmt.Sprintf("resolvedInRelease goes with the status resolved and is up to %d bytes long.", MaxNameBytes)})
+	}
+	if p.IgnoreUntil != nil && (wanted != IssueIgnored || !p.IgnoreUntil.After(now)) {
+		problems = append(problems, FieldError{Field: "ignoreUntil", Code: "invalid_value", Message: "ignoreUntil goes with the status ignored and lies in the future."})
+	}
+	return problems
+}
+
+// Apply returns the state after a valid wish. Resolving ends the notification
+// cooldown; it does so again where the issue is resolved already, and then what
+// happened in between no longer counts against it.
+func (s IssueState) Apply(now time.Time, p IssuePatch) IssueState {
+	if p.AssigneeID != nil {
+		s.AssigneeID = *p.AssigneeID
+	}
+	if p.Status == nil {
+		return s
+	}
+	s.Status, s.ResolvedAt, s.ResolvedInRelease, s.IgnoreUntil = *p.Status, nil, "", nil
+	switch s.Status {
+	case IssueResolved:
+		at := now.Truncate(time.Millisecond)
+		s.ResolvedAt, s.QuietUntil = &at, nil
+		if p.ResolvedInRelease != nil {
+			s.ResolvedInRelease = *p.ResolvedInRelease
+		}
+	case IssueIgnored:
+		s.IgnoreUntil = p.IgnoreUntil
+	default:
+		s.Status = IssueOpen
+	}
+	return s
+}
+
+// IssueChange is an issue's status before and after a change.
+type IssueChange struct {
+	Previous IssueStatus `json:"previousStatus"`
+	Status   IssueStatus `json:"status"`
+}
+
+// IssueHit says that an issue occurred in a release.
+type IssueHit struct {
+	Release string `json:"release"`
+	// Moment is HitMoment of the latest such occurrence.
+	Moment time.Time `json:"moment"`
+}
+
+// HitMoment is the instant that decides whether an occurrence is newer than a
+// resolution: when it was accepted, but not long after it happened, so that what
+// a client kept back for an hour does not look new. Clocks of clients may be
+// wrong by the tolerance.
+func HitMoment(ts, receivedAt time.Time) time.Time {
+	if late := ts.Add(FutureTolerance); late.Before(receivedAt) {
+		return late
+	}
+	return receivedAt
+}
+
+// Occurred returns the state after occurrences. A resolved issue regresses where
+// one of them is newer than the resolution and not of a release older than the
+// fix; no other state changes.
+//
+// Versions tell releases apart by themselves (CompareReleases). Of other words
+// the one that was seen later is newer: where that decides, need names the
+// releases whose first occurrence must be known, and the caller asks again with
+// them in firstSeen, which has no entry for a release that was never seen.
+func (s IssueState) Occurred(hits []IssueHit, firstSeen map[string]time.Time) (next IssueState, need []string) {
+	if s.Status != IssueResolved || s.ResolvedAt == nil {
+		return s, nil
+	}
+	var regressed *time.Time
+	for _, hit := range hits {
+		if !hit.Moment.After(*s.ResolvedAt) {
+			continue
+		}
+		older, known := s.olderThanFix(hit.Release, firstSeen)
+		switch {
+		case !known:
+			need = append(need, hit.Release)
+		case !older && (regressed == nil || hit.Moment.Before(*regressed)):
+			moment := hit.Moment
+			regressed = &moment
+		}
+	}
+	if regressed != nil {
+		s.Status, s.RegressedAt, s.ResolvedAt, s.ResolvedInRelease = IssueRegressed, regressed, nil, ""
+		return s, nil
+	}
+	if len(need) > 0 {
+		need = append(need, s.ResolvedInRelease)
+	}
+	return s, need
+}
+
+// olderThanFix says whether a release is older than the one that holds the fix;
+// known is false where only their first occurrences can tell.
+func (s *IssueState) olderThanFix(release string, firstSeen map[string]time.Time) (older, known bool) {
+	if s.ResolvedInRelease == "" || release == "" {
+		return false, true
+	}
+	if order, ok := CompareReleases(release, s.ResolvedInRelease); ok {
+		return order < 0, true
+	}
+	if firstSeen == nil {
+		return false, false
+	}
+	seen, wasSeen := firstSeen[release]
+	if !wasSeen {
+		return false, true
+	}
+	fixSeen, fixWasSeen := firstSeen[s.ResolvedInRelease]
+	if !fixWasSeen {
+		// The fix is not out yet: what was seen before it was promised is older.
+		return !seen.After(*s.ResolvedAt), true
+	}
+	return seen.Before(fixSeen), true
+}
+
+// Notify says whether people may be told of the issue now, and returns the
+// state in which the cooldown runs.
+func (s IssueState) Notify(now time.Time, cooldown time.Duration) (next IssueState, allowed bool) {
+	if s.QuietUntil != nil && now.Before(*s.QuietUntil) {
+		return s, false
+	}
+	until := now.Add(cooldown)
+	s.QuietUntil = &until
+	return s, true
+}
+
+// MaxMerged is how many issues one can be made of.
+const MaxMerged = 100
+
+// Adopt returns the state of an issue that another one becomes part of. An
+// issue that is itself part of another cannot adopt (conflict).
+func (s IssueState) Adopt(id string) (IssueState, error) {
+	switch {
+	case s.MergedInto != "":
+		return s, &Error{Code: CodeConflict, Reason: "merged", Message: "The issue is itself part of " + s.MergedInto + "; merge into that one."}
+	case slices.Contains(s.Merged, id):
+		return s, nil
+	case len(s.Merged) >= MaxMerged:
+		return s, &Error{Code: CodeConflict, Reason: "too_many", Message: fmt.Sprintf("An issue is made of %d others at most.", MaxMerged)}
+	}
+	s.Merged = append(slices.Clone(s.Merged), id)
+	slices.Sort(s.Merged)
+	return s, nil
+}
+
+// Release returns the state of an issue that another one is no longer part of.
+func (s IssueState) Release(id string) IssueState {
+	s.Merged = slices.DeleteFunc(slices.Clone(s.Merged), func(other string) bool { return other == id })
+	return s
+}
+
+// Join returns the state of an issue that becomes part of another. One that
+// others are part of, or that is part of a third, cannot (conflict).
+func (s IssueState) Join(id string) (IssueState, error) {
+	switch {
+	case len(s.Merged) > 0:
+		return s, &Error{Code: CodeConflict, Reason: "has_merged", Message: "Other issues are part of this one; unmerge them first."}
+	case s.MergedInto != "" && s.MergedInto != id:
+		return s, &Error{Code: CodeConflict, Reason: "merged", Message: "The issue is part of " + s.MergedInto + " already."}
+	}
+	s.MergedInto = id
+	return s, nil
+}
+
+// Leave returns the state of an issue that is no longer part of another: that
+// which it had before.
+func (s IssueState) Leave() IssueState {
+	s.MergedInto = ""
+	return s
+}

@@ -1,0 +1,281 @@
+package svc
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Level says how bad an error is.
+type Level string
+
+// The levels, the worst first.
+const (
+	LevelFatal   Level = "fatal"
+	LevelError   Level = "error"
+	LevelWarning Level = "warning"
+	LevelInfo    Level = "info"
+	LevelDebug   Level = "debug"
+)
+
+// Levels lists the levels, the worst first.
+func Levels() []Level {
+	return []Level{LevelFatal, LevelError, LevelWarning, LevelInfo, LevelDebug}
+}
+
+// Frame is one call of a stack.
+type Frame struct {
+	File     string `json:"file"`
+	Function string `json:"function"`
+	// Line and Column count from 1; 0 is unknown.
+	Line   int `json:"line"`
+	Column int `json:"column"`
+	// InApp says that the frame is the application's own code, not a library's.
+	InApp bool `json:"inApp"`
+}
+
+// Breadcrumb is something that happened before an error.
+type Breadcrumb struct {
+	// Timestamp is ISO 8601, empty where it is unknown.
+	Timestamp string `json:"timestamp"`
+	Category  string `json:"category"`
+	Message   string `json:"message"`
+}
+
+// ErrorRequest is the HTTP request during which an error happened; a zero
+// status is unknown.
+type ErrorRequest struct {
+	Method string
+	URL    string
+	Status int
+}
+
+// Occurrence is one error that happened, as it is taken in, stored and shown.
+// Optional words are empty where nothing is known and are shown as null.
+type Occurrence struct {
+	ID             string
+	IssueID        string
+	Ts, ReceivedAt time.Time
+	Level          Level
+	// Name is the kind of the error, for example TypeError.
+	Name      string
+	Message   string
+	Culprit   string
+	Handled   bool
+	Mechanism string
+	Release   string
+	// Stack is the text of the stack as the client had it.
+	Stack string
+	// Frames begin with the call in which the error was thrown.
+	Frames []Frame
+	// Breadcrumbs begin with the oldest.
+	Breadcrumbs []Breadcrumb
+	Tags        map[string]string
+	// Extra is a JSON object.
+	Extra          json.RawMessage
+	Request        ErrorRequest
+	URL            string
+	Path           string
+	Referrer       string
+	PersonID       string
+	SessionID      string
+	DistinctID     string
+	AnonymousID    string
+	Browser        string
+	BrowserVersion string
+	OS             string
+	Device         string
+	Country        string
+	Region         string
+	City           string
+	Locale         string
+	AppVersion     string
+	Environment    string
+}
+
+// OccurrenceRow is an occurrence on its way to the store, its lists as JSON.
+// Its strings and bytes stay valid as long as the row.
+type OccurrenceRow struct {
+	Occurrence
+	FramesJSON, BreadcrumbsJSON, TagsJSON []byte
+	EnvironmentNumber                     uint64
+	Issue                                 uint64
+	Fingerprint                           string
+	RetentionDays                         uint32
+}
+
+// Bytes is about what the row takes in a block.
+func (r *OccurrenceRow) Bytes() int {
+	return len(r.Message) + len(r.Stack) + len(r.Extra) + len(r.FramesJSON) + len(r.BreadcrumbsJSON) + len(r.TagsJSON) + 512
+}
+
+// Limits of an error item. A report over MaxErrorBytes is refused; what is
+// longer than its own limit inside a report is cut, since a shortened report is
+// worth more than none.
+const (
+	MaxErrorBytes      = 1 << 20
+	MaxErrorMessage    = 8 << 10
+	MaxErrorStack      = 32 << 10
+	MaxErrorExtra      = 16 << 10
+	MaxErrorExtraDepth = 8
+	MaxFrames          = 100
+	MaxFrameText       = 512
+	MaxBreadcrumbs     = 100
+	MaxBreadcrumbText  = 512
+	MaxTags            = 50
+	MaxTagBytes        = 200
+	MaxFingerprint     = 20
+)
+
+// unknownError names errors that came without a name.
+const unknownError = "Error"
+
+// Normalise completes an occurrence that a client sent and cuts it to the
+// limits: a stack without frames is parsed, a missing name, message, level and
+// culprit are found. It says nothing about texts that identify or time it.
+func (o *Occurrence) Normalise() {
+	if len(o.Frames) == 0 && o.Stack != "" {
+		parsed := ParseStack(cut(o.Stack, MaxErrorStack))
+		o.Frames = parsed.Frames
+		if o.Name == "" {
+			o.Name = parsed.Name
+			if o.Message == "" {
+				o.Message = parsed.Message
+			}
+		}
+	}
+	if o.Name == "" {
+		o.Name = unknownError
+	}
+	if o.Level == "" {
+		o.Level = LevelError
+	}
+	o.trim()
+	if o.Culprit == "" {
+		o.Culprit = culpritOf(o)
+	}
+	o.Culprit = cut(o.Culprit, MaxFrameText)
+}
+
+// trim cuts every text and list to its limit.
+func (o *Occurrence) trim() {
+	o.Name, o.Message, o.Stack = cut(o.Name, MaxNameBytes), cut(o.Message, MaxErrorMessage), cut(o.Stack, MaxErrorStack)
+	o.Mechanism, o.Release = cut(o.Mechanism, MaxNameBytes), cut(o.Release, MaxNameBytes)
+	o.Locale, o.AppVersion = cut(o.Locale, MaxNameBytes), cut(o.AppVersion, MaxNameBytes)
+	o.URL, o.Path, o.Referrer = cut(o.URL, MaxURLBytes), cut(o.Path, MaxURLBytes), cut(o.Referrer, MaxURLBytes)
+	o.Request.Method, o.Request.URL = cut(o.Request.Method, 16), cut(o.Request.URL, MaxURLBytes)
+	// Of a very deep stack both ends matter, the throwing one more.
+	if len(o.Frames) > MaxFrames {
+		const outer = 10
+		o.Frames = slices.Concat(o.Frames[:MaxFrames-outer], o.Frames[len(o.Frames)-outer:])
+	}
+	for i := range o.Frames {
+		frame := &o.Frames[i]
+		frame.File, frame.Function = cut(frame.File, MaxFrameText), cut(frame.Function, MaxFrameText)
+		frame.Line, frame.Column = max(frame.Line, 0), max(frame.Column, 0)
+	}
+	o.Breadcrumbs = o.Breadcrumbs[max(0, len(o.Breadcrumbs)-MaxBreadcrumbs):]
+	for i := range o.Breadcrumbs {
+		crumb := &o.Breadcrumbs[i]
+		crumb.Timestamp, crumb.Category, crumb.Message = cut(crumb.Timestamp, 64), cut(crumb.Category, MaxNameBytes), cut(crumb.Message, MaxBreadcrumbText)
+	}
+	o.trimTags()
+}
+
+// trimTags keeps the first tags by name.
+func (o *Occurrence) trimTags() {
+	if len(o.Tags) == 0 {
+		return
+	}
+	names := make([]string, 0, len(o.Tags))
+	for name := range o.Tags {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	tags := make(map[string]string, min(len(names), MaxTags))
+	for _, name := range names {
+		if short := cut(name, MaxTagBytes); short != "" && len(tags) < MaxTags {
+			tags[short] = cut(o.Tags[name], MaxTagBytes)
+		}
+	}
+	o.Tags = tags
+}
+
+// cut returns at most limit bytes of valid UTF-8 without NUL characters.
+func cut(s string, limit int) string {
+	if len(s) > limit {
+		s = s[:limit]
+		for len(s) > 0 && !utf8.ValidString(s[max(0, len(s)-utf8.UTFMax):]) {
+			s = s[:len(s)-1]
+		}
+	}
+	if strings.IndexByte(s, 0) >= 0 {
+		s = strings.ReplaceAll(s, "\x00", "")
+	}
+	return s
+}
+
+// culpritOf says where an error comes from: the call of the application in
+// which it was thrown, else any call, else the page.
+func culpritOf(o *Occurrence) string {
+	at := slices.IndexFunc(o.Frames, func(f Frame) bool { return f.InApp })
+	if at < 0 && len(o.Frames) > 0 {
+		at = 0
+	}
+	if at < 0 {
+		if o.Path != "" {
+			return o.Path
+		}
+		return PathOf(o.URL)
+	}
+	frame := o.Frames[at]
+	switch file := FrameFile(frame.File); {
+	case frame.Function == "":
+		return file
+	case file == "":
+		return frame.Function
+	default:
+		return frame.Function + " (" + file + ")"
+	}
+}
+
+// titleBytes is the longest title.
+const titleBytes = 200
+
+// IssueTitle is how an issue is called: the error's name and the first line of
+// its message.
+func IssueTitle(name, message string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(message), "\n")
+	line = strings.TrimSpace(line)
+	if line == "" {
+		return cut(name, titleBytes)
+	}
+	return cut(name+": "+line, titleBytes)
+}
+
+// Mask hides the e-mail-like values of an occurrence from callers without
+// people.pii.read, wherever a client can have put one.
+func (o *Occurrence) Mask() {
+	for _, field := range []*string{
+		&o.Name, &o.Message, &o.Culprit, &o.Stack, &o.URL, &o.Path, &o.Referrer, &o.Request.URL,
+		&o.PersonID, &o.SessionID, &o.DistinctID, &o.AnonymousID, &o.Mechanism,
+	} {
+		*field = MaskEmails(*field)
+	}
+	o.Frames = slices.Clone(o.Frames)
+	for i := range o.Frames {
+		o.Frames[i].File, o.Frames[i].Function = MaskEmails(o.Frames[i].File), MaskEmails(o.Frames[i].Function)
+	}
+	o.Breadcrumbs = slices.Clone(o.Breadcrumbs)
+	for i := range o.Breadcrumbs {
+		crumb := &o.Breadcrumbs[i]
+		crumb.Category, crumb.Message = MaskEmails(crumb.Category), MaskEmails(crumb.Message)
+	}
+	tags := make(map[string]string, len(o.Tags))
+	for name, value := range o.Tags {
+		tags[MaskEmails(name)] = MaskEmails(value)
+	}
+	o.Tags, o.Extra = tags, maskJSON(o.Extra)
+}

@@ -1,0 +1,295 @@
+package svc
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// ParsedStack is what the text of a stack says.
+type ParsedStack struct {
+	// Name and Message are those of the text's headline, empty without one.
+	Name, Message string
+	// Frames begin with the call in which the error was thrown.
+	Frames []Frame
+}
+
+// maxStackLines bounds the lines of a stack that are read.
+const maxStackLines = 1000
+
+// ParseStack reads the text of a stack as V8 (Chrome, Edge, Node), SpiderMonkey
+// (Firefox), JavaScriptCore (Safari), Go, Python and the JVM write it. Lines
+// that are no frames are passed over; a text of another kind has no frames.
+func ParseStack(text string) ParsedStack {
+	lines := strings.SplitN(strings.ReplaceAll(text, "\r\n", "\n"), "\n", maxStackLines+1)
+	lines = lines[:min(len(lines), maxStackLines)]
+	if slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, "Traceback (most recent call last)") }) {
+		return parsePython(lines)
+	}
+	if slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, "goroutine ") && strings.HasSuffix(line, "]:") }) {
+		return parseGo(lines)
+	}
+	return parseLines(lines)
+}
+
+// parseLines reads the formats in which every line is a whole frame.
+func parseLines(lines []string) ParsedStack {
+	var parsed ParsedStack
+	headline := []string{}
+	for _, line := range lines {
+		line = strings.TrimSpace(line)
+		frame, ok := parseAt(line)
+		if !ok {
+			frame, ok = parseMozilla(line)
+		}
+		switch {
+		case ok:
+			parsed.Frames = append(parsed.Frames, frame)
+		case strings.HasPrefix(line, "Caused by: ") && len(parsed.Frames) > 0:
+			// What follows is the stack of another error.
+			return parsed.headed(headline)
+		case len(parsed.Frames) == 0:
+			headline = append(headline, line)
+		}
+	}
+	if len(parsed.Frames) == 0 {
+		return ParsedStack{}
+	}
+	return parsed.headed(headline)
+}
+
+// headed reads the lines before the first frame: the error's name and message.
+func (p ParsedStack) headed(lines []string) ParsedStack {
+	text := strings.TrimSpace(strings.Join(lines, "\n"))
+	text = strings.TrimPrefix(text, "Uncaught ")
+	if strings.HasPrefix(text, `Exception in thread "`) {
+		_, text, _ = strings.Cut(strings.TrimPrefix(text, `Exception in thread "`), `" `)
+	}
+	name, message, found := strings.Cut(text, ": ")
+	if !isErrorName(name) {
+		return p
+	}
+	p.Name = name
+	if found {
+		p.Message = message
+	}
+	return p
+}
+
+// isErrorName says whether a word can be the name of an error.
+func isErrorName(s string) bool {
+	if s == "" || len(s) > MaxNameBytes {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i]
+		isWord := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c == '$' || c >= '0' && c <= '9' || c == '.'
+		if !isWord {
+			return false
+		}
+	}
+	return true
+}
+
+// parseAt reads a frame of V8 or the JVM: "at function (place)" or "at place".
+func parseAt(line string) (Frame, bool) {
+	rest, isAt := strings.CutPrefix(line, "at ")
+	if !isAt {
+		return Frame{}, false
+	}
+	function, place := "", rest
+	if strings.HasSuffix(rest, ")") {
+		if open := strings.Index(rest, " ("); open >= 0 {
+			function, place = rest[:open], rest[open+2:len(rest)-1]
+			// "fn [as name] (place)" keeps the name with the function.
+			if last := strings.LastIndex(rest, " ("); last > open && !strings.Contains(place, "eval at ") {
+				function, place = rest[:last], rest[last+2:len(rest)-1]
+			}
+		} else if open := strings.LastIndexByte(rest, '('); open > 0 {
+			return parseJVM(rest[:open], rest[open+1:len(rest)-1])
+		}
+	}
+	if function == "" {
+		place = strings.TrimPrefix(place, "async ")
+	}
+	// "eval at outer (file:1:2), <anonymous>:3:4": the code is in the outer file.
+	if inner, isEval := strings.CutPrefix(place, "eval at "); isEval {
+		if open := strings.LastIndexByte(inner, '('); open >= 0 {
+			place, _, _ = strings.Cut(inner[open+1:], ")")
+		}
+	}
+	file, lineNumber, column := cutPlace(place)
+	if function == "" && lineNumber == 0 && !strings.HasPrefix(file, "<") && file != "native" {
+		return Frame{}, false
+	}
+	return frameOf(file, function, lineNumber, column), true
+}
+
+// parseJVM reads "package.Class.method" and "File.java:12" or "Native Method".
+func parseJVM(function, place string) (Frame, bool) {
+	if strings.ContainsAny(function, " ") {
+		return Frame{}, false
+	}
+	file, line, _ := strings.Cut(place, ":")
+	number, _ := strconv.Atoi(line) // a place without a line
+	frame := frameOf(file, function, max(number, 0), 0)
+	_, function, _ = cutModule(function)
+	for _, prefix := range []string{"java.", "javax.", "jdk.", "sun.", "com.sun.", "kotlin.", "scala.", "org.springframework.", "org.apache.", "org.eclipse.", "io.netty."} {
+		if strings.HasPrefix(function, prefix) {
+			frame.InApp = false
+		}
+	}
+	return frame, true
+}
+
+// cutModule cuts "java.base/java.lang.Thread.run" behind the module.
+func cutModule(function string) (module, rest string, found bool) {
+	if at := strings.LastIndexByte(function, '/'); at >= 0 {
+		return function[:at], function[at+1:], true
+	}
+	return "", function, false
+}
+
+// parseMozilla reads a frame of SpiderMonkey or JavaScriptCore:
+// "function@place".
+func parseMozilla(line string) (Frame, bool) {
+	function, place, isFrame := strings.Cut(line, "@")
+	if !isFrame {
+		return Frame{}, false
+	}
+	// A scoped package's folder holds an @ as well: the place is behind the last
+	// @ that begins an address.
+	if at := strings.LastIndex(line, "@http"); at >= 0 {
+		function, place = line[:at], line[at+1:]
+	}
+	if place == "[native code]" {
+		return frameOf(place, function, 0, 0), true
+	}
+	file, lineNumber, column := cutPlace(place)
+	// " > eval" and " line 3 > eval" follow the file in which eval was called.
+	if outer, _, isEval := strings.Cut(file, " line "); isEval {
+		file = outer
+	}
+	if lineNumber == 0 || strings.ContainsAny(function, " \t") && !strings.HasSuffix(function, " code") && !strings.Contains(function, "*") {
+		return Frame{}, false
+	}
+	return frameOf(file, function, lineNumber, column), true
+}
+
+// cutPlace cuts "file:line:column" and "file:line".
+func cutPlace(place string) (file string, line, column int) {
+	file = place
+	var numbers []int
+	for len(numbers) < 2 {
+		at := strings.LastIndexByte(file, ':')
+		if at <= 0 {
+			break
+		}
+		number, err := strconv.Atoi(file[at+1:])
+		if err != nil || number < 0 {
+			break
+		}
+		numbers = append(numbers, number)
+		file = file[:at]
+	}
+	switch len(numbers) {
+	case 2:
+		return file, numbers[1], numbers[0]
+	case 1:
+		return file, numbers[0], 0
+	}
+	return place, 0, 0
+}
+
+func frameOf(file, function string, line, column int) Frame {
+	return Frame{File: file, Function: function, Line: line, Column: column, InApp: InAppFile(file)}
+}
+
+// parsePython reads a traceback, whose last call stands last.
+func parsePython(lines []string) ParsedStack {
+	var parsed ParsedStack
+	for _, line := range lines {
+		trimmed := strings.TrimSpace(line)
+		rest, isFrame := strings.CutPrefix(trimmed, `File "`)
+		switch {
+		case isFrame:
+			file, place, _ := strings.Cut(rest, `", line `)
+			number, function, _ := strings.Cut(place, ", in ")
+			at, _ := strconv.Atoi(number) // a line that is no number is unknown
+			parsed.Frames = append(parsed.Frames, frameOf(file, function, max(at, 0), 0))
+		case strings.HasPrefix(line, "Traceback (most recent call last)"):
+			// Of chained errors the last one is the one that was raised.
+			parsed = ParsedStack{}
+		case len(parsed.Frames) > 0 && line == trimmed && trimmed != "" && parsed.Name == "":
+			parsed = parsed.headed([]string{trimmed})
+		}
+	}
+	slices.Reverse(parsed.Frames)
+	return parsed
+}
+
+// parseGo reads the first goroutine of a panic: a line for the call, a line for
+// the place.
+func parseGo(lines []string) ParsedStack {
+	var parsed ParsedStack
+	function, inside := "", false
+	for _, line := range lines {
+		switch {
+		case strings.HasPrefix(line, "panic: "):
+			parsed.Name = "panic"
+			parsed.Message, _, _ = strings.Cut(strings.TrimPrefix(line, "panic: "), " [recovered]")
+		case strings.HasPrefix(line, "goroutine "):
+			if inside {
+				return parsed
+			}
+			inside = true
+		case inside && strings.HasPrefix(line, "\t"):
+			place, _, _ := strings.Cut(strings.TrimSpace(line), " +0x")
+			file, number, _ := cutPlace(place)
+			frame := frameOf(file, function, number, 0)
+			frame.InApp = frame.InApp && !isGoRuntime(function)
+			parsed.Frames = append(parsed.Frames, frame)
+		case inside && line != "":
+			function = goFunction(line)
+		}
+	}
+	// The frames above the panic are the runtime's own way to report it.
+	if at := slices.IndexFunc(parsed.Frames, func(f Frame) bool { return f.Function == "panic" }); at >= 0 {
+		parsed.Frames = parsed.Frames[at+1:]
+	}
+	return parsed
+}
+
+// goFunction returns the function of a line without its arguments.
+func goFunction(line string) string {
+	line = strings.TrimPrefix(line, "created by ")
+	line, _, _ = strings.Cut(line, " in goroutine ")
+	if !strings.HasSuffix(line, ")") {
+		return line
+	}
+	if open := strings.LastIndexByte(line, '('); open > 0 {
+		return line[:open]
+	}
+	return line
+}
+
+// isGoRuntime says whether a function is of Go's standard library, whose import
+// paths have no dot in their first element.
+func isGoRuntime(function string) bool {
+	path, _, isPath := strings.Cut(function, "/")
+	if isPath {
+		return !strings.Contains(path, ".") && path != "main" && path != "command-line-arguments" && isGoStandard(path)
+	}
+	name, _, _ := strings.Cut(function, ".")
+	return isGoStandard(name)
+}
+
+// isGoStandard lists the first elements of the standard library that occur in
+// stacks.
+func isGoStandard(element string) bool {
+	switch element {
+	case "runtime", "net", "sync", "testing", "reflect", "internal", "encoding", "database", "io", "os", "bufio", "context", "time", "syscall", "fmt", "log", "html", "text", "crypto", "panic", "iter", "slices", "maps", "strings", "bytes", "sort":
+		return true
+	}
+	return false
+}
