@@ -24,10 +24,11 @@ const (
 )
 
 // Record is the value of one Kafka record. Records are made by concatenating
-// the bytes of encoded Records, which merges their events.
+// the bytes of encoded Records, which merges their events and occurrences.
 type Record struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Events        []*Event               `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
+	Occurrences   []*Occurrence          `protobuf:"bytes,2,rep,name=occurrences,proto3" json:"occurrences,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -65,6 +66,13 @@ func (*Record) Descriptor() ([]byte, []int) {
 func (x *Record) GetEvents() []*Event {
 	if x != nil {
 		return x.Events
+	}
+	return nil
+}
+
+func (x *Record) GetOccurrences() []*Occurrence {
+	if x != nil {
+		return x.Occurrences
 	}
 	return nil
 }
@@ -380,14 +388,350 @@ func (x *Campaign) GetContent() string {
 	return ""
 }
 
+// Occurrence is one accepted error: validated, grouped and stamped, not yet
+// enriched.
+type Occurrence struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The number of the environment whose key sent it.
+	Environment uint64 `protobuf:"varint,1,opt,name=environment,proto3" json:"environment,omitempty"`
+	Id          string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	// Milliseconds since the epoch, corrected for the sender's clock.
+	TsMs       int64 `protobuf:"varint,3,opt,name=ts_ms,json=tsMs,proto3" json:"ts_ms,omitempty"`
+	ReceivedMs int64 `protobuf:"varint,4,opt,name=received_ms,json=receivedMs,proto3" json:"received_ms,omitempty"`
+	// The number of its issue, which decides the partition.
+	Issue       uint64 `protobuf:"fixed64,5,opt,name=issue,proto3" json:"issue,omitempty"`
+	Fingerprint string `protobuf:"bytes,6,opt,name=fingerprint,proto3" json:"fingerprint,omitempty"`
+	Level       string `protobuf:"bytes,7,opt,name=level,proto3" json:"level,omitempty"`
+	Name        string `protobuf:"bytes,8,opt,name=name,proto3" json:"name,omitempty"`
+	Message     string `protobuf:"bytes,9,opt,name=message,proto3" json:"message,omitempty"`
+	Culprit     string `protobuf:"bytes,10,opt,name=culprit,proto3" json:"culprit,omitempty"`
+	Handled     bool   `protobuf:"varint,11,opt,name=handled,proto3" json:"handled,omitempty"`
+	Mechanism   string `protobuf:"bytes,12,opt,name=mechanism,proto3" json:"mechanism,omitempty"`
+	Release     string `protobuf:"bytes,13,opt,name=release,proto3" json:"release,omitempty"`
+	Stack       string `protobuf:"bytes,14,opt,name=stack,proto3" json:"stack,omitempty"`
+	// JSON lists of frames, the throwing one first, and of breadcrumbs, the oldest
+	// first; JSON objects of tags and of anything else. Empty where none was sent.
+	Frames        []byte `protobuf:"bytes,15,opt,name=frames,proto3" json:"frames,omitempty"`
+	Breadcrumbs   []byte `protobuf:"bytes,16,opt,name=breadcrumbs,proto3" json:"breadcrumbs,omitempty"`
+	Tags          []byte `protobuf:"bytes,17,opt,name=tags,proto3" json:"tags,omitempty"`
+	Extra         []byte `protobuf:"bytes,18,opt,name=extra,proto3" json:"extra,omitempty"`
+	RequestMethod string `protobuf:"bytes,19,opt,name=request_method,json=requestMethod,proto3" json:"request_method,omitempty"`
+	RequestUrl    string `protobuf:"bytes,20,opt,name=request_url,json=requestUrl,proto3" json:"request_url,omitempty"`
+	RequestStatus int32  `protobuf:"varint,21,opt,name=request_status,json=requestStatus,proto3" json:"request_status,omitempty"`
+	Url           string `protobuf:"bytes,22,opt,name=url,proto3" json:"url,omitempty"`
+	Path          string `protobuf:"bytes,23,opt,name=path,proto3" json:"path,omitempty"`
+	Referrer      string `protobuf:"bytes,24,opt,name=referrer,proto3" json:"referrer,omitempty"`
+	DistinctId    string `protobuf:"bytes,25,opt,name=distinct_id,json=distinctId,proto3" json:"distinct_id,omitempty"`
+	AnonymousId   string `protobuf:"bytes,26,opt,name=anonymous_id,json=anonymousId,proto3" json:"anonymous_id,omitempty"`
+	SessionId     string `protobuf:"bytes,27,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
+	Locale        string `protobuf:"bytes,28,opt,name=locale,proto3" json:"locale,omitempty"`
+	AppVersion    string `protobuf:"bytes,29,opt,name=app_version,json=appVersion,proto3" json:"app_version,omitempty"`
+	// The client's address, textual; used for the place and then dropped.
+	Ip        string `protobuf:"bytes,30,opt,name=ip,proto3" json:"ip,omitempty"`
+	UserAgent string `protobuf:"bytes,31,opt,name=user_agent,json=userAgent,proto3" json:"user_agent,omitempty"`
+	// Days after which the row expires, from the application's settings.
+	RetentionDays uint32 `protobuf:"varint,32,opt,name=retention_days,json=retentionDays,proto3" json:"retention_days,omitempty"`
+	// What the client itself says of its browser, system and device; the user
+	// agent tells where they are empty.
+	Browser        string `protobuf:"bytes,33,opt,name=browser,proto3" json:"browser,omitempty"`
+	BrowserVersion string `protobuf:"bytes,34,opt,name=browser_version,json=browserVersion,proto3" json:"browser_version,omitempty"`
+	Os             string `protobuf:"bytes,35,opt,name=os,proto3" json:"os,omitempty"`
+	Device         string `protobuf:"bytes,36,opt,name=device,proto3" json:"device,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *Occurrence) Reset() {
+	*x = Occurrence{}
+	mi := &file_ingest_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Occurrence) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Occurrence) ProtoMessage() {}
+
+func (x *Occurrence) ProtoReflect() protoreflect.Message {
+	mi := &file_ingest_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Occurrence.ProtoReflect.Descriptor instead.
+func (*Occurrence) Descriptor() ([]byte, []int) {
+	return file_ingest_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Occurrence) GetEnvironment() uint64 {
+	if x != nil {
+		return x.Environment
+	}
+	return 0
+}
+
+func (x *Occurrence) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Occurrence) GetTsMs() int64 {
+	if x != nil {
+		return x.TsMs
+	}
+	return 0
+}
+
+func (x *Occurrence) GetReceivedMs() int64 {
+	if x != nil {
+		return x.ReceivedMs
+	}
+	return 0
+}
+
+func (x *Occurrence) GetIssue() uint64 {
+	if x != nil {
+		return x.Issue
+	}
+	return 0
+}
+
+func (x *Occurrence) GetFingerprint() string {
+	if x != nil {
+		return x.Fingerprint
+	}
+	return ""
+}
+
+func (x *Occurrence) GetLevel() string {
+	if x != nil {
+		return x.Level
+	}
+	return ""
+}
+
+func (x *Occurrence) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Occurrence) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *Occurrence) GetCulprit() string {
+	if x != nil {
+		return x.Culprit
+	}
+	return ""
+}
+
+func (x *Occurrence) GetHandled() bool {
+	if x != nil {
+		return x.Handled
+	}
+	return false
+}
+
+func (x *Occurrence) GetMechanism() string {
+	if x != nil {
+		return x.Mechanism
+	}
+	return ""
+}
+
+func (x *Occurrence) GetRelease() string {
+	if x != nil {
+		return x.Release
+	}
+	return ""
+}
+
+func (x *Occurrence) GetStack() string {
+	if x != nil {
+		return x.Stack
+	}
+	return ""
+}
+
+func (x *Occurrence) GetFrames() []byte {
+	if x != nil {
+		return x.Frames
+	}
+	return nil
+}
+
+func (x *Occurrence) GetBreadcrumbs() []byte {
+	if x != nil {
+		return x.Breadcrumbs
+	}
+	return nil
+}
+
+func (x *Occurrence) GetTags() []byte {
+	if x != nil {
+		return x.Tags
+	}
+	return nil
+}
+
+func (x *Occurrence) GetExtra() []byte {
+	if x != nil {
+		return x.Extra
+	}
+	return nil
+}
+
+func (x *Occurrence) GetRequestMethod() string {
+	if x != nil {
+		return x.RequestMethod
+	}
+	return ""
+}
+
+func (x *Occurrence) GetRequestUrl() string {
+	if x != nil {
+		return x.RequestUrl
+	}
+	return ""
+}
+
+func (x *Occurrence) GetRequestStatus() int32 {
+	if x != nil {
+		return x.RequestStatus
+	}
+	return 0
+}
+
+func (x *Occurrence) GetUrl() string {
+	if x != nil {
+		return x.Url
+	}
+	return ""
+}
+
+func (x *Occurrence) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *Occurrence) GetReferrer() string {
+	if x != nil {
+		return x.Referrer
+	}
+	return ""
+}
+
+func (x *Occurrence) GetDistinctId() string {
+	if x != nil {
+		return x.DistinctId
+	}
+	return ""
+}
+
+func (x *Occurrence) GetAnonymousId() string {
+	if x != nil {
+		return x.AnonymousId
+	}
+	return ""
+}
+
+func (x *Occurrence) GetSessionId() string {
+	if x != nil {
+		return x.SessionId
+	}
+	return ""
+}
+
+func (x *Occurrence) GetLocale() string {
+	if x != nil {
+		return x.Locale
+	}
+	return ""
+}
+
+func (x *Occurrence) GetAppVersion() string {
+	if x != nil {
+		return x.AppVersion
+	}
+	return ""
+}
+
+func (x *Occurrence) GetIp() string {
+	if x != nil {
+		return x.Ip
+	}
+	return ""
+}
+
+func (x *Occurrence) GetUserAgent() string {
+	if x != nil {
+		return x.UserAgent
+	}
+	return ""
+}
+
+func (x *Occurrence) GetRetentionDays() uint32 {
+	if x != nil {
+		return x.RetentionDays
+	}
+	return 0
+}
+
+func (x *Occurrence) GetBrowser() string {
+	if x != nil {
+		return x.Browser
+	}
+	return ""
+}
+
+func (x *Occurrence) GetBrowserVersion() string {
+	if x != nil {
+		return x.BrowserVersion
+	}
+	return ""
+}
+
+func (x *Occurrence) GetOs() string {
+	if x != nil {
+		return x.Os
+	}
+	return ""
+}
+
+func (x *Occurrence) GetDevice() string {
+	if x != nil {
+		return x.Device
+	}
+	return ""
+}
+
 var File_ingest_proto protoreflect.FileDescriptor
 
 const file_ingest_proto_rawDesc = "" +
 	"\n" +
 	"\fingest.proto\x12\n" +
-	"svc.protos\"3\n" +
+	"svc.protos\"m\n" +
 	"\x06Record\x12)\n" +
-	"\x06events\x18\x01 \x03(\v2\x11.svc.protos.EventR\x06events\"\xaa\x05\n" +
+	"\x06events\x18\x01 \x03(\v2\x11.svc.protos.EventR\x06events\x128\n" +
+	"\voccurrences\x18\x02 \x03(\v2\x16.svc.protos.OccurrenceR\voccurrences\"\xaa\x05\n" +
 	"\x05Event\x12 \n" +
 	"\venvironment\x18\x01 \x01(\x04R\venvironment\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\x12\x13\n" +
@@ -427,7 +771,52 @@ const file_ingest_proto_rawDesc = "" +
 	"\x06medium\x18\x02 \x01(\tR\x06medium\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12\x12\n" +
 	"\x04term\x18\x04 \x01(\tR\x04term\x12\x18\n" +
-	"\acontent\x18\x05 \x01(\tR\acontentB\fZ\n" +
+	"\acontent\x18\x05 \x01(\tR\acontent\"\xe4\a\n" +
+	"\n" +
+	"Occurrence\x12 \n" +
+	"\venvironment\x18\x01 \x01(\x04R\venvironment\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\x12\x13\n" +
+	"\x05ts_ms\x18\x03 \x01(\x03R\x04tsMs\x12\x1f\n" +
+	"\vreceived_ms\x18\x04 \x01(\x03R\n" +
+	"receivedMs\x12\x14\n" +
+	"\x05issue\x18\x05 \x01(\x06R\x05issue\x12 \n" +
+	"\vfingerprint\x18\x06 \x01(\tR\vfingerprint\x12\x14\n" +
+	"\x05level\x18\a \x01(\tR\x05level\x12\x12\n" +
+	"\x04name\x18\b \x01(\tR\x04name\x12\x18\n" +
+	"\amessage\x18\t \x01(\tR\amessage\x12\x18\n" +
+	"\aculprit\x18\n" +
+	" \x01(\tR\aculprit\x12\x18\n" +
+	"\ahandled\x18\v \x01(\bR\ahandled\x12\x1c\n" +
+	"\tmechanism\x18\f \x01(\tR\tmechanism\x12\x18\n" +
+	"\arelease\x18\r \x01(\tR\arelease\x12\x14\n" +
+	"\x05stack\x18\x0e \x01(\tR\x05stack\x12\x16\n" +
+	"\x06frames\x18\x0f \x01(\fR\x06frames\x12 \n" +
+	"\vbreadcrumbs\x18\x10 \x01(\fR\vbreadcrumbs\x12\x12\n" +
+	"\x04tags\x18\x11 \x01(\fR\x04tags\x12\x14\n" +
+	"\x05extra\x18\x12 \x01(\fR\x05extra\x12%\n" +
+	"\x0erequest_method\x18\x13 \x01(\tR\rrequestMethod\x12\x1f\n" +
+	"\vrequest_url\x18\x14 \x01(\tR\n" +
+	"requestUrl\x12%\n" +
+	"\x0erequest_status\x18\x15 \x01(\x05R\rrequestStatus\x12\x10\n" +
+	"\x03url\x18\x16 \x01(\tR\x03url\x12\x12\n" +
+	"\x04path\x18\x17 \x01(\tR\x04path\x12\x1a\n" +
+	"\breferrer\x18\x18 \x01(\tR\breferrer\x12\x1f\n" +
+	"\vdistinct_id\x18\x19 \x01(\tR\n" +
+	"distinctId\x12!\n" +
+	"\fanonymous_id\x18\x1a \x01(\tR\vanonymousId\x12\x1d\n" +
+	"\n" +
+	"session_id\x18\x1b \x01(\tR\tsessionId\x12\x16\n" +
+	"\x06locale\x18\x1c \x01(\tR\x06locale\x12\x1f\n" +
+	"\vapp_version\x18\x1d \x01(\tR\n" +
+	"appVersion\x12\x0e\n" +
+	"\x02ip\x18\x1e \x01(\tR\x02ip\x12\x1d\n" +
+	"\n" +
+	"user_agent\x18\x1f \x01(\tR\tuserAgent\x12%\n" +
+	"\x0eretention_days\x18  \x01(\rR\rretentionDays\x12\x18\n" +
+	"\abrowser\x18! \x01(\tR\abrowser\x12'\n" +
+	"\x0fbrowser_version\x18\" \x01(\tR\x0ebrowserVersion\x12\x0e\n" +
+	"\x02os\x18# \x01(\tR\x02os\x12\x16\n" +
+	"\x06device\x18$ \x01(\tR\x06deviceB\fZ\n" +
 	"svc/protosb\x06proto3"
 
 var (
@@ -442,20 +831,22 @@ func file_ingest_proto_rawDescGZIP() []byte {
 	return file_ingest_proto_rawDescData
 }
 
-var file_ingest_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_ingest_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_ingest_proto_goTypes = []any{
-	(*Record)(nil),   // 0: svc.protos.Record
-	(*Event)(nil),    // 1: svc.protos.Event
-	(*Campaign)(nil), // 2: svc.protos.Campaign
+	(*Record)(nil),     // 0: svc.protos.Record
+	(*Event)(nil),      // 1: svc.protos.Event
+	(*Campaign)(nil),   // 2: svc.protos.Campaign
+	(*Occurrence)(nil), // 3: svc.protos.Occurrence
 }
 var file_ingest_proto_depIdxs = []int32{
 	1, // 0: svc.protos.Record.events:type_name -> svc.protos.Event
-	2, // 1: svc.protos.Event.campaign:type_name -> svc.protos.Campaign
-	2, // [2:2] is the sub-list for method output_type
-	2, // [2:2] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	3, // 1: svc.protos.Record.occurrences:type_name -> svc.protos.Occurrence
+	2, // 2: svc.protos.Event.campaign:type_name -> svc.protos.Campaign
+	3, // [3:3] is the sub-list for method output_type
+	3, // [3:3] is the sub-list for method input_type
+	3, // [3:3] is the sub-list for extension type_name
+	3, // [3:3] is the sub-list for extension extendee
+	0, // [0:3] is the sub-list for field type_name
 }
 
 func init() { file_ingest_proto_init() }
@@ -470,7 +861,7 @@ func file_ingest_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ingest_proto_rawDesc), len(file_ingest_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   3,
+			NumMessages:   4,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

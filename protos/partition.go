@@ -28,6 +28,11 @@ func PartitionOf(environment uint64, visitor string, partitions int) int {
 	return int(VisitorHash(environment, visitor) % uint64(partitions))
 }
 
+// PartitionOfIssue returns the partition of the log that carries the
+// occurrences of an issue, by the issue's number. The issue's actor lives where
+// that partition is owned.
+func PartitionOfIssue(issue uint64, partitions int) int { return int(issue % uint64(partitions)) }
+
 // EventKey names an event of an environment by 128 bits of its id.
 func EventKey(environment uint64, id string) [2]uint64 {
 	return EventKeyOf(environment, xxh3.HashString(id), xxhash.Sum64String(id))
@@ -39,23 +44,42 @@ func EventKeyOf(environment, xxh3Sum, xxh64Sum uint64) [2]uint64 {
 	return [2]uint64{xxh3Sum ^ environment*spread, xxh64Sum}
 }
 
-// eventField is the tag of Record.events on the wire: field 1, length-delimited.
-const eventField = 1<<3 | 2
+// Tags of Record's fields on the wire: number, length-delimited.
+const (
+	eventField      = 1<<3 | 2
+	occurrenceField = 2<<3 | 2
+)
 
 // AppendRecord appends an event to the bytes of a Record.
 func AppendRecord(record []byte, event *Event) ([]byte, error) {
 	size := event.SizeVT()
-	record = append(record, eventField)
-	record = binary.AppendUvarint(record, uint64(size))
-	start := len(record)
-	if cap(record)-start < size {
-		grown := make([]byte, start, 2*cap(record)+size)
-		copy(grown, record)
-		record = grown
-	}
-	record = record[:start+size]
+	record, start := appendRoom(record, eventField, size)
 	if _, err := event.MarshalToSizedBufferVT(record[start:]); err != nil {
 		return record[:start], err
 	}
 	return record, nil
+}
+
+// AppendOccurrence appends an occurrence to the bytes of a Record.
+func AppendOccurrence(record []byte, occurrence *Occurrence) ([]byte, error) {
+	size := occurrence.SizeVT()
+	record, start := appendRoom(record, occurrenceField, size)
+	if _, err := occurrence.MarshalToSizedBufferVT(record[start:]); err != nil {
+		return record[:start], err
+	}
+	return record, nil
+}
+
+// appendRoom appends the head of a field and room for its content, which begins
+// at start.
+func appendRoom(record []byte, field byte, size int) (grown []byte, start int) {
+	record = append(record, field)
+	record = binary.AppendUvarint(record, uint64(size))
+	start = len(record)
+	if cap(record)-start < size {
+		larger := make([]byte, start, 2*cap(record)+size)
+		copy(larger, record)
+		record = larger
+	}
+	return record[:start+size], start
 }
