@@ -8,7 +8,7 @@ import (
 	"svc"
 )
 
-// Block holds the columns of events that are inserted together. It is used by one
+// Block holds the columns of events and occurrences that are inserted together. It is used by one
 // goroutine at a time; after Reset it is filled again without allocating.
 //
 // Strings of low cardinality are kept by reference: what the appended events point to
@@ -33,6 +33,7 @@ type Block struct {
 	os, osVersion, screen, locale     dictionary
 	currency, release, library        dictionary
 	encoded                           proto.Buffer
+	errors                            occurrenceBlock
 }
 
 // NewBlock returns an empty block.
@@ -40,8 +41,14 @@ func (db *DB) NewBlock() *Block {
 	return &Block{value: *proto.NewColNullable[float64](new(proto.ColFloat64))}
 }
 
-// Rows returns the number of appended rows.
-func (b *Block) Rows() int { return len(b.environment) }
+// Rows returns the number of appended rows of both kinds.
+func (b *Block) Rows() int { return len(b.environment) + b.errors.rows() }
+
+// Bytes returns about what the occurrences take, whose rows are large.
+func (b *Block) Bytes() int { return b.errors.bytes }
+
+// AppendOccurrence adds an error.
+func (b *Block) AppendOccurrence(row *svc.OccurrenceRow) { b.errors.append(row) }
 
 // Append adds an event.
 func (b *Block) Append(row *svc.EventRow) {
@@ -128,7 +135,13 @@ func expiry(tsMs int64, retentionDays uint32) uint16 {
 
 // Reset empties the block and keeps its memory.
 func (b *Block) Reset() {
-	for _, column := range b.columns() {
+	resetColumns(b.columns())
+	b.encoded.Reset()
+	b.errors.reset()
+}
+
+func resetColumns(columns []blockColumn) {
+	for _, column := range columns {
 		switch data := column.data.(type) {
 		case *dictionary:
 			data.reset()
@@ -136,10 +149,9 @@ func (b *Block) Reset() {
 			data.Reset()
 		}
 	}
-	b.encoded.Reset()
 }
 
-// blockColumn is a column of the table events with its rows.
+// blockColumn is a column of a table with its rows.
 type blockColumn struct {
 	name string
 	kind proto.ColumnType
@@ -203,21 +215,25 @@ func (b *Block) columns() []blockColumn {
 	}
 }
 
-// encode returns the rows as one Native block of revision 0, the form that inserts over
+// encode returns the events as one Native block of revision 0, the form that inserts over
 // HTTP have. The result is valid until the next call on the block.
 func (b *Block) encode(block uint64) []byte {
 	b.block = b.block[:0]
 	for range b.environment {
 		b.block = append(b.block, block)
 	}
-	columns := b.columns()
-	b.encoded.Reset()
-	b.encoded.PutUVarInt(uint64(len(columns)))
-	b.encoded.PutUVarInt(uint64(b.Rows()))
+	return encodeColumns(&b.encoded, b.columns(), len(b.environment))
+}
+
+// encodeColumns writes columns of so many rows as one Native block of revision 0.
+func encodeColumns(into *proto.Buffer, columns []blockColumn, rows int) []byte {
+	into.Reset()
+	into.PutUVarInt(uint64(len(columns)))
+	into.PutUVarInt(uint64(rows))
 	for _, column := range columns {
-		b.encoded.PutString(column.name)
-		b.encoded.PutString(string(column.kind))
-		column.data.EncodeColumn(&b.encoded)
+		into.PutString(column.name)
+		into.PutString(string(column.kind))
+		column.data.EncodeColumn(into)
 	}
-	return b.encoded.Buf
+	return into.Buf
 }

@@ -47,6 +47,8 @@ func TestQueriesExplain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var search clause
+	search.add(db.queries["issues.Search"], "search", "x")
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	scope := svc.AnalyticsScope{Environment: production(), Window: svc.Window{From: now.Add(-time.Hour), To: now, Location: time.UTC}}
 	args := c.args.with(scopeArguments(scope, scope.Window)).with(bucketArguments([]time.Time{now})).with(goalArguments(nil)).with(endArguments([]end{{from: now, to: now}})).with(arguments{
@@ -58,6 +60,10 @@ func TestQueriesExplain(t *testing.T) {
 	steps := stepsOf([]svc.FunnelStep{{Matcher: svc.Matcher{Kind: svc.MatchEvent, Match: "x"}}, {Matcher: svc.Matcher{Kind: svc.MatchPath, Match: "/*"}}})
 	args = args.with(steps.args).with(arguments{
 		"goal_kind": []uint16{0}, "goal_match": []string{"x"}, "goal_until": []int64{0}, "origin": int64(0), "every": false, "instants": []int64{0},
+	})
+	args = args.with((&merges{}).arguments()).with(stateArguments(1, now)).with(arguments{
+		"issues": []uint64{1}, "releases": []string{"1.0"}, "release": "", "status": "open", "after_value": int64(0), "after_issue": uint64(0),
+		"before_ts": now, "before_id": "", "id": "", "search": "", "email": emailPattern, "sample": 10, "values": 10,
 	})
 	for name, text := range db.queries {
 		if !strings.HasPrefix(text, "SELECT") && !strings.HasPrefix(text, "WITH") {
@@ -77,7 +83,8 @@ func TestQueriesExplain(t *testing.T) {
 		}
 		text = strings.ReplaceAll(text, "$(measure)", db.queries["measure.Visitors"])
 		var plan string
-		if err := db.conn.QueryRow(deadline(t), "EXPLAIN indexes = 1 "+bindSteps(bind(text, c), steps), args.list()...).Scan(&plan); err != nil {
+		text = bindSteps(bindRank(bind(text, c), db.queries["issues.KeyUsers"], search), steps)
+		if err := db.conn.QueryRow(deadline(t), "EXPLAIN indexes = 1 "+text, args.list()...).Scan(&plan); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

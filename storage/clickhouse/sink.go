@@ -11,8 +11,8 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
-// Insert stores the rows of b as the block of that number. The token identifies the
-// insert: a repetition with the same token and the same rows changes nothing where the
+// Insert stores the rows of b as the block of that number: the events, then the
+// occurrences. The token identifies the insert: a repetition with the same token and the same rows changes nothing where the
 // first attempt arrived, and completes the aggregates where it did not. That holds as
 // long as the token is among the last ten thousand of the table.
 //
@@ -29,18 +29,29 @@ func (db *DB) Insert(ctx context.Context, token string, block uint64, b *Block) 
 		"deduplicate_blocks_in_dependent_materialized_views": 1,
 		"materialized_views_ignore_errors":                   0,
 	}))
-	encoded := b.encode(block)
-	if db.native {
-		return writeError("inserting events", db.insertBatch(ctx, encoded))
+	if len(b.environment) > 0 {
+		if err := db.insertEncoded(ctx, "events.Append", b.encode(block)); err != nil {
+			return writeError("inserting events", err)
+		}
 	}
-	err := db.conn.InsertFormat(ctx, "Native", db.queries["events.Append"], bytes.NewReader(encoded))
-	return writeError("inserting events", err)
+	if b.errors.rows() > 0 {
+		return writeError("inserting occurrences", db.insertEncoded(ctx, "occurrences.Append", b.errors.encode(block)))
+	}
+	return nil
+}
+
+// insertEncoded sends an encoded block with the named query.
+func (db *DB) insertEncoded(ctx context.Context, query string, encoded []byte) error {
+	if db.native {
+		return db.insertBatch(ctx, query, encoded)
+	}
+	return db.conn.InsertFormat(ctx, "Native", db.queries[query], bytes.NewReader(encoded))
 }
 
 // insertBatch sends an encoded block over ClickHouse's TCP protocol, which knows no
 // other way in than a batch of the client: its columns are filled by decoding.
-func (db *DB) insertBatch(ctx context.Context, encoded []byte) error {
-	batch, err := db.conn.PrepareBatch(ctx, db.queries["events.Append"])
+func (db *DB) insertBatch(ctx context.Context, query string, encoded []byte) error {
+	batch, err := db.conn.PrepareBatch(ctx, db.queries[query])
 	if err != nil {
 		return err
 	}

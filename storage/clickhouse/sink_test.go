@@ -105,7 +105,7 @@ func TestInsertBatch(t *testing.T) {
 	const sum = "SELECT assumeNotNull(sum(cityHash64(* REPLACE (ifNull(value, 0) AS value)))) FROM events"
 	want := ask[uint64](t, db, sum)
 	exec(t, db, "TRUNCATE TABLE events")
-	if err := db.insertBatch(deadline(t), b.encode(5)); err != nil {
+	if err := db.insertBatch(deadline(t), "events.Append", b.encode(5)); err != nil {
 		t.Fatal(err)
 	}
 	if got := ask[uint64](t, db, sum); got != want {

@@ -24,7 +24,25 @@ type arrivals struct {
 // package protos makes them. Spans of time follow each other, the oldest first; of more
 // than limit events, the oldest spans are left out.
 func (db *DB) RecentIDs(ctx context.Context, since time.Time, exceptBlock uint64, limit int, yield func(visitor uint64, key [2]uint64)) error {
-	spans, err := db.countArrivals(ctx, since, exceptBlock)
+	return db.recent(ctx, recentQueries{"state.Arrivals", "state.RecentIDs"}, since, exceptBlock, limit,
+		func(environment, visitor, id, other uint64) {
+			yield(protos.VisitorHashOf(environment, visitor), protos.EventKeyOf(environment, id, other))
+		})
+}
+
+// RecentErrors is RecentIDs for occurrences: it yields the number of the issue in place
+// of the visitor's hash.
+func (db *DB) RecentErrors(ctx context.Context, since time.Time, exceptBlock uint64, limit int, yield func(issue uint64, key [2]uint64)) error {
+	return db.recent(ctx, recentQueries{"state.ErrorArrivals", "state.RecentErrors"}, since, exceptBlock, limit,
+		func(environment, issue, id, other uint64) { yield(issue, protos.EventKeyOf(environment, id, other)) })
+}
+
+// recentQueries name the query that counts arrivals and the one that names their ids.
+type recentQueries struct{ arrivals, ids string }
+
+// recent reads the names of recent ids span by span.
+func (db *DB) recent(ctx context.Context, queries recentQueries, since time.Time, exceptBlock uint64, limit int, yield func(environment, owner, id, other uint64)) error {
+	spans, err := db.countArrivals(ctx, queries.arrivals, since, exceptBlock)
 	if err != nil {
 		return err
 	}
@@ -35,14 +53,14 @@ func (db *DB) RecentIDs(ctx context.Context, since time.Time, exceptBlock uint64
 	}
 	for _, s := range spans[first:] {
 		args := arguments{"since": s.from, "until": s.to, "block": exceptBlock}
-		err := db.stream(ctx, "loading recent ids", db.queries["state.RecentIDs"], args, func(rows driver.Rows) (bool, error) {
+		err := db.stream(ctx, "loading recent ids", db.queries[queries.ids], args, func(rows driver.Rows) (bool, error) {
 			var environment uint64
-			var visitors, ids, others []uint64
-			if err := rows.Scan(&environment, &visitors, &ids, &others); err != nil {
+			var owners, ids, others []uint64
+			if err := rows.Scan(&environment, &owners, &ids, &others); err != nil {
 				return false, err
 			}
 			for i := range ids {
-				yield(protos.VisitorHashOf(environment, visitors[i]), protos.EventKeyOf(environment, ids[i], others[i]))
+				yield(environment, owners[i], ids[i], others[i])
 			}
 			return true, nil
 		})
@@ -54,10 +72,10 @@ func (db *DB) RecentIDs(ctx context.Context, since time.Time, exceptBlock uint64
 }
 
 // countArrivals cuts the time since an instant into spans of about recentBatch events.
-func (db *DB) countArrivals(ctx context.Context, since time.Time, exceptBlock uint64) ([]arrivals, error) {
+func (db *DB) countArrivals(ctx context.Context, query string, since time.Time, exceptBlock uint64) ([]arrivals, error) {
 	var spans []arrivals
 	args := arguments{"since": since, "block": exceptBlock}
-	err := db.stream(ctx, "counting arrivals", db.queries["state.Arrivals"], args, func(rows driver.Rows) (bool, error) {
+	err := db.stream(ctx, "counting arrivals", db.queries[query], args, func(rows driver.Rows) (bool, error) {
 		var second time.Time
 		var events uint64
 		if err := rows.Scan(&second, &events); err != nil {

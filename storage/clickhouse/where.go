@@ -100,3 +100,9 @@ func goalArguments(goals []svc.Matcher) arguments {
 func bind(query string, c clause) string {
 	return strings.ReplaceAll(query, "$(where)", c.text())
 }
+
+// bindRank puts the value that a list is sorted by, and a condition on its groups, in the
+// places that its query leaves for them.
+func bindRank(query, key string, c clause) string {
+	return strings.NewReplacer("$(key)", key, "$(having)", c.text()).Replace(query)
+}

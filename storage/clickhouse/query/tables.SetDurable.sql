@@ -9,3 +9,7 @@ ALTER TABLE entities MODIFY SETTING fsync_after_insert = 1, fsync_part_directory
 ALTER TABLE wakeups MODIFY SETTING fsync_after_insert = 1, fsync_part_directory = 1;
 ALTER TABLE audit MODIFY SETTING fsync_after_insert = 1, fsync_part_directory = 1;
 ALTER TABLE ledger MODIFY SETTING fsync_after_insert = 1, fsync_part_directory = 1;
+ALTER TABLE occurrences MODIFY SETTING fsync_after_insert = 1, fsync_part_directory = 1;
+ALTER TABLE issues MODIFY SETTING fsync_after_insert = 1, fsync_part_directory = 1;
+ALTER TABLE issue_users MODIFY SETTING fsync_after_insert = 1, fsync_part_directory = 1;
+ALTER TABLE issue_releases MODIFY SETTING fsync_after_insert = 1, fsync_part_directory = 1;

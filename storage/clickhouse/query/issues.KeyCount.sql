@@ -1,0 +1,2 @@
+-- The order count of issues.Rank.
+toInt64(sum(events))

@@ -1,0 +1,2 @@
+-- The order users of issues.Rank.
+toInt64(uniqCombined64IfMerge(17)(users))

@@ -1,0 +1,6 @@
+-- When releases of an environment occurred for the first time. Key: environment, release. Rows
+-- read: one per issue of each; returned: one per release that occurred.
+SELECT release, toUnixTimestamp64Milli(min(first_seen)) AS first_ms
+FROM issue_releases
+WHERE environment = {environment:UInt64} AND release IN {releases:Array(String)}
+GROUP BY release
