@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/netip"
+	"sync"
 	"testing"
 	"time"
 
@@ -29,6 +30,14 @@ type world struct {
 	rows       []storedRow
 	view       []storedRow     // what a materialized view of the rows holds
 	notes      map[string]bool // token and month whose part is stored
+	// occurrences are stored like rows; decisions are the issues' entities.
+	occurrences []storedOccurrence
+	decisions   map[string]svc.Entity
+	// acts is what the issues went through, in the order of time.
+	acts []act
+	now  time.Time
+	// meanwhile runs while a block is under way.
+	meanwhile func()
 	// forgetful worlds lie beyond the duplicate window: the history knows no id,
 	// and no event is sent twice, so only tokens and offsets can save the count.
 	forgetful  bool
@@ -55,6 +64,7 @@ func newWorld(seed uint64, partitions int) *world {
 	w := &world{
 		rng: rand.New(rand.NewPCG(seed, 1)), partitions: partitions, log: make([][]svc.LogRecord, partitions),
 		sent: map[string]int{}, notes: map[string]bool{}, agents: enrich.NewUserAgents(2),
+		decisions: map[string]svc.Entity{}, meanwhile: func() {},
 	}
 	for p := range partitions {
 		w.committed = append(w.committed, svc.LogPosition{Partition: p})
@@ -91,14 +101,22 @@ func (w *world) Commit(_ context.Context, generation int32, positions []svc.LogP
 		}
 		w.committed[positions[i].Partition] = positions[i]
 	}
+	w.meanwhile()
 	return w.step()
 }
 
-type fakeBlock struct{ rows []svc.EventRow }
+type fakeBlock struct {
+	rows        []svc.EventRow
+	occurrences []svc.OccurrenceRow
+}
 
 func (b *fakeBlock) Append(row *svc.EventRow) { b.rows = append(b.rows, *row) }
-func (b *fakeBlock) Rows() int                { return len(b.rows) }
-func (b *fakeBlock) Reset()                   { b.rows = b.rows[:0] }
+func (b *fakeBlock) AppendOccurrence(row *svc.OccurrenceRow) {
+	b.occurrences = append(b.occurrences, *row)
+}
+func (b *fakeBlock) Rows() int  { return len(b.rows) + len(b.occurrences) }
+func (b *fakeBlock) Bytes() int { return 0 }
+func (b *fakeBlock) Reset()     { b.rows, b.occurrences = b.rows[:0], b.occurrences[:0] }
 
 func (w *world) NewBlock() Block { return &fakeBlock{} }
 
@@ -119,6 +137,10 @@ func (w *world) Insert(_ context.Context, token string, id uint64, b Block) erro
 		}
 		w.view = w.part(w.view, "view "+token+month, id, rows)
 	}
+	if err := w.insertOccurrences(token, id, b.(*fakeBlock).occurrences); err != nil {
+		return err
+	}
+	w.meanwhile()
 	return w.step()
 }
 
@@ -205,6 +227,11 @@ type process struct {
 	stream  *Stream
 	intakes []*intake
 	next    []int64
+	// residents are the issues in memory.
+	mu        sync.Mutex
+	residents map[string]*issue
+	watch     *Watch
+	issues    *Issues
 }
 
 // Tell runs the intake at once, in place of its mailbox.
@@ -212,7 +239,7 @@ func (p *process) Tell(_, identity string, message any) error {
 	intake := p.intakes[intakePartition(identity, p.w.partitions)]
 	switch m := message.(type) {
 	case *begin:
-		intake.generation, intake.ids, intake.sessions = m.generation, m.ids, m.sessions
+		intake.begin(m)
 	case *fold:
 		m.done <- intake.onFold(m)
 	}
@@ -231,10 +258,17 @@ func (w *world) start(t *testing.T, now time.Time) (*process, context.Context) {
 	registry := prometheus.NewRegistry()
 	logger := slog.New(slog.DiscardHandler)
 	clock := func() time.Time { return now }
-	p := &process{w: w, next: make([]int64, w.partitions)}
+	w.now = now
+	p := &process{w: w, next: make([]int64, w.partitions), residents: map[string]*issue{}, watch: &Watch{Store: w, Partitions: w.partitions}}
+	p.issues = &Issues{Actors: p, Releases: w}
+	w.meanwhile = func() {
+		if w.rng.IntN(3) == 0 {
+			p.change(ctx)
+		}
+	}
 	p.sink = NewSink(SinkConfig{
 		Store: w, Log: w, MaxRows: 1 << 20, Now: clock, Logger: logger, Metrics: NewSinkMetrics(registry),
-		Watchers: &Watchers{}, Digests: &Digests{Actors: p, Logger: logger},
+		Watchers: &Watchers{}, Digests: &Digests{Actors: p, Logger: logger}, Watch: p.watch, Issues: p.issues,
 		NewBlockID: func(time.Time) uint64 { return w.rng.Uint64()>>1 | 1 },
 	})
 	metrics := NewIntakeMetrics(registry)
@@ -244,7 +278,7 @@ func (w *world) start(t *testing.T, now time.Time) (*process, context.Context) {
 		})
 	}
 	p.stream = NewStream(StreamConfig{
-		Partitions: w.partitions, Ownership: &Ownership{}, Actors: p, Sink: p.sink, Log: w, History: w,
+		Partitions: w.partitions, Ownership: &Ownership{}, Actors: p, Sink: p.sink, Log: w, History: w, Watch: p.watch,
 		Evict: func(int) {}, Go: func(work func()) { work() }, Now: clock, Logger: logger,
 	})
 	return p, ctx
@@ -262,6 +296,8 @@ func (p *process) live(ctx context.Context, now time.Time, produce int) error {
 	for !p.w.dead && ctx.Err() == nil {
 		if produce > 0 {
 			p.w.produce(now)
+			p.w.produceError()
+			p.change(ctx)
 			produce--
 		}
 		if err := p.deliver(ctx, p.w.rng.IntN(p.w.partitions)); err != nil {
@@ -361,6 +397,7 @@ func TestEveryEventIsStoredOnceThroughCrashes(t *testing.T) {
 				t.Fatalf("the last life ended with %v", err)
 			}
 			w.check(t)
+			w.checkIssues(t)
 		})
 	}
 }

@@ -21,13 +21,13 @@ import (
 //
 //	identity   the number of a partition of the log
 //	rank       1
-//	owns       the ids of the partition's recent events, the open sessions of its
-//	           visitors, its parsers' caches
+//	owns       the ids of the partition's recent events and errors, the open
+//	           sessions of its visitors, its parsers' caches
 //	persists   nothing of its own: the rows it makes are its state, read back when
 //	           a generation of ownership begins
 //	woken by   the stream, with the state at the beginning of a generation and
 //	           then with the records in order, one batch under way at a time
-//	limits     RecentIDs ids; the stream waits where the sink is full
+//	limits     RecentIDs and RecentErrors ids; the stream waits where the sink is full
 //	stops      with the ownership of its partition
 const kindIntake = "intake"
 
@@ -43,7 +43,7 @@ type Locator interface {
 // blocks takes the rows that an intake makes.
 type blocks interface {
 	// append adds the rows of one record, all in the same block.
-	append(generation int32, record recordRange, rows []svc.EventRow)
+	append(generation int32, record recordRange, rows []svc.EventRow, occurrences []svc.OccurrenceRow)
 }
 
 // recordRange names the offsets of the log that rows came from.
@@ -56,6 +56,7 @@ type recordRange struct {
 type begin struct {
 	generation int32
 	ids        *recentIDs
+	errorIDs   *recentIDs
 	sessions   *stitcher
 }
 
@@ -76,14 +77,17 @@ type intake struct {
 	partition  int
 	generation int32
 	ids        *recentIDs
+	errorIDs   *recentIDs
 	sessions   *stitcher
 	agents     *enrich.UserAgents
 	locator    Locator
 	blocks     blocks
 	metrics    *IntakeMetrics
 	logger     *slog.Logger
-	rows       []svc.EventRow
-	record     protos.Record
+	// rows and occurrences are those of the record under way.
+	rows        []svc.EventRow
+	occurrences []svc.OccurrenceRow
+	record      protos.Record
 }
 
 // userAgentCache is how many user agents a partition remembers.
@@ -93,10 +97,15 @@ const userAgentCache = 2048
 func (i *intake) Receive(c actor.Context) {
 	switch message := c.Message().(type) {
 	case *begin:
-		i.generation, i.ids, i.sessions = message.generation, message.ids, message.sessions
+		i.begin(message)
 	case *fold:
 		message.done <- i.onFold(message)
 	}
+}
+
+// begin takes over the state of a generation.
+func (i *intake) begin(m *begin) {
+	i.generation, i.ids, i.errorIDs, i.sessions = m.generation, m.ids, m.errorIDs, m.sessions
 }
 
 // onFold makes rows of records, in order, and hands them to the open block.
@@ -106,9 +115,9 @@ func (i *intake) onFold(m *fold) error {
 	}
 	for n := range m.records {
 		record := &m.records[n]
-		i.rows = i.rows[:0]
+		i.rows, i.occurrences = i.rows[:0], i.occurrences[:0]
 		i.foldRecord(record)
-		i.blocks.append(m.generation, recordRange{i.partition, record.Offset, record.Offset}, i.rows)
+		i.blocks.append(m.generation, recordRange{i.partition, record.Offset, record.Offset}, i.rows, i.occurrences)
 	}
 	return nil
 }
@@ -126,8 +135,12 @@ func (i *intake) foldRecord(record *svc.LogRecord) {
 	for _, event := range i.record.Events {
 		i.foldEvent(event)
 	}
+	for _, occurrence := range i.record.Occurrences {
+		i.foldOccurrence(occurrence)
+	}
 	i.metrics.Events.Add(float64(len(i.record.Events)))
-	i.metrics.Duplicates.Add(float64(len(i.record.Events) - len(i.rows)))
+	i.metrics.Errors.Add(float64(len(i.record.Occurrences)))
+	i.metrics.Duplicates.Add(float64(len(i.record.Events) - len(i.rows) + len(i.record.Occurrences) - len(i.occurrences)))
 }
 
 // foldEvent appends the row of one event unless the event is a duplicate.

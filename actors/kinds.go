@@ -22,6 +22,7 @@ type Deps struct {
 	Sink       *Sink
 	Visits     Visits
 	Watchers   *Watchers
+	Watch      *Watch
 	Locator    func() Locator
 	Limits     Limits
 	Now        func() time.Time
@@ -43,6 +44,7 @@ func Kinds(deps Deps) []cluster.Kind {
 		deps.persistent(kindApplication, 1, 10*time.Minute, func(string) core {
 			return &application{publish: deps.Collectors.Publish, publishPage: deps.Shares.Publish}
 		}),
+		deps.issues(),
 		{
 			Name: kindLive, Rank: 1, Idle: liveIdle,
 			New: func(identity string) actor.Actor {
@@ -67,6 +69,18 @@ func Kinds(deps Deps) []cluster.Kind {
 			},
 		},
 	}
+}
+
+// issueIdle is how long an issue's actor is kept: most are asked once.
+const issueIdle = 30 * time.Second
+
+// issues returns the row of the issue actors.
+func (d Deps) issues() cluster.Kind {
+	kind := d.persistent(kindIssue, 1, issueIdle, func(identity string) core {
+		return &issue{number: issueOfIdentity(identity), watch: d.Watch}
+	})
+	kind.Partition = issuePartition
+	return kind
 }
 
 // persistent returns the row of a kind that shares the shell of grain.go.

@@ -5,6 +5,7 @@ import "github.com/prometheus/client_golang/prometheus"
 // IntakeMetrics are the figures of the intake actors of a node.
 type IntakeMetrics struct {
 	Events     prometheus.Counter
+	Errors     prometheus.Counter
 	Duplicates prometheus.Counter
 	Broken     prometheus.Counter
 }
@@ -13,10 +14,11 @@ type IntakeMetrics struct {
 func NewIntakeMetrics(registerer prometheus.Registerer) *IntakeMetrics {
 	m := &IntakeMetrics{
 		Events:     prometheus.NewCounter(prometheus.CounterOpts{Name: "svc_intake_events_total", Help: "Events read from the log."}),
-		Duplicates: prometheus.NewCounter(prometheus.CounterOpts{Name: "svc_intake_duplicates_total", Help: "Events dropped because their id was seen before."}),
+		Errors:     prometheus.NewCounter(prometheus.CounterOpts{Name: "svc_intake_errors_total", Help: "Errors read from the log."}),
+		Duplicates: prometheus.NewCounter(prometheus.CounterOpts{Name: "svc_intake_duplicates_total", Help: "Events and errors dropped because their id was seen before."}),
 		Broken:     prometheus.NewCounter(prometheus.CounterOpts{Name: "svc_intake_broken_records_total", Help: "Records of the log that did not decode."}),
 	}
-	registerer.MustRegister(m.Events, m.Duplicates, m.Broken)
+	registerer.MustRegister(m.Events, m.Errors, m.Duplicates, m.Broken)
 	return m
 }
 

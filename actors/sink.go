@@ -26,7 +26,10 @@ type BlockStore interface {
 // nothing that a row's strings point to.
 type Block interface {
 	Append(row *svc.EventRow)
+	AppendOccurrence(row *svc.OccurrenceRow)
+	// Rows counts the rows of both kinds, Bytes is about what occurrences take.
 	Rows() int
+	Bytes() int
 	Reset()
 }
 
@@ -41,6 +44,8 @@ type Committer interface {
 //  1. the block's boundaries (for each partition the first and last offset) are
 //     written beside the committed offsets, in one durable request;
 //  2. the block is inserted under a token made of its number;
+//     Watched issues that occurred in the block are then told, and what they
+//     decide is durable;
 //  3. the offsets behind the block are committed, without boundaries.
 //
 // A crash between 1 and 3 leaves the boundaries: the next owner makes the same
@@ -76,6 +81,8 @@ type SinkConfig struct {
 	// MaxRows is the size of the open block from which the streams wait.
 	MaxRows int
 	Now     func() time.Time
+	// MaxBytes is the same for the bytes of occurrences.
+	MaxBytes int
 	// NewBlockID returns a number that no block has had.
 	NewBlockID func(now time.Time) uint64
 	Metrics    *SinkMetrics
@@ -84,6 +91,15 @@ type SinkConfig struct {
 	// stored.
 	Watchers *Watchers
 	Digests  digests
+	// Watch says which issues to tell that they occurred; it may be nil.
+	Watch  *Watch
+	Issues issues
+}
+
+// issues are told what occurred.
+type issues interface {
+	// occurred returns once what the issues decided is durable; it may be repeated.
+	occurred(ctx context.Context, issues []issueHits) error
 }
 
 // digests takes what a stored block says of one environment.
@@ -99,6 +115,7 @@ type openBlock struct {
 	// visits what they gathered.
 	watched map[uint64]bool
 	visits  map[uint64][]svc.LiveVisit
+	hits    blockHits
 }
 
 // NewSink returns a sink with an empty block.
@@ -109,12 +126,12 @@ func NewSink(config SinkConfig) *Sink {
 }
 
 func (s *Sink) newBlock() *openBlock {
-	return &openBlock{rows: s.config.Store.NewBlock(), ranges: map[int]recordRange{}, visits: map[uint64][]svc.LiveVisit{}}
+	return &openBlock{rows: s.config.Store.NewBlock(), ranges: map[int]recordRange{}, visits: map[uint64][]svc.LiveVisit{}, hits: blockHits{}}
 }
 
 // append adds the rows of one record to the open block. Rows of an ended
 // generation are dropped: their records will be delivered again.
-func (s *Sink) append(generation int32, record recordRange, rows []svc.EventRow) {
+func (s *Sink) append(generation int32, record recordRange, rows []svc.EventRow, occurrences []svc.OccurrenceRow) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if generation < s.open.generation || generation <= s.ended {
@@ -126,6 +143,10 @@ func (s *Sink) append(generation int32, record recordRange, rows []svc.EventRow)
 	for i := range rows {
 		s.open.rows.Append(&rows[i])
 		s.open.gather(&rows[i])
+	}
+	for i := range occurrences {
+		s.open.rows.AppendOccurrence(&occurrences[i])
+		s.open.hits.add(&occurrences[i])
 	}
 	span, begun := s.open.ranges[record.partition]
 	if !begun {
@@ -144,6 +165,7 @@ func (s *Sink) reset(b *openBlock, generation int32) {
 	b.rows.Reset()
 	clear(b.ranges)
 	clear(b.visits)
+	clear(b.hits)
 	b.generation, b.watched = generation, s.config.Watchers.set()
 }
 
@@ -200,7 +222,7 @@ func (s *Sink) end(generation int32) {
 func (s *Sink) wait(ctx context.Context, generation int32) error {
 	for {
 		s.mu.Lock()
-		full, room, ended := s.open.rows.Rows() >= s.config.MaxRows, s.room, generation <= s.ended
+		full, room, ended := s.full(), s.room, generation <= s.ended
 		s.mu.Unlock()
 		if ended {
 			return errOver
@@ -214,6 +236,12 @@ func (s *Sink) wait(ctx context.Context, generation int32) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// full says whether the open block has no room; the caller holds the lock.
+func (s *Sink) full() bool {
+	rows := s.open.rows
+	return rows.Rows() >= s.config.MaxRows || s.config.MaxBytes > 0 && rows.Bytes() >= s.config.MaxBytes
 }
 
 // take returns the open block, if it holds any record, and opens another. The
@@ -314,6 +342,9 @@ func (s *Sink) store(ctx context.Context, block *openBlock, id uint64) error {
 func (s *Sink) insertAndCommit(ctx context.Context, block *openBlock, id uint64) error {
 	began := s.config.Now()
 	if err := s.insert(ctx, block, id); err != nil {
+		return err
+	}
+	if err := s.settle(ctx, block); err != nil {
 		return err
 	}
 	if err := s.commit(ctx, block.generation, block.behind()); err != nil {

@@ -19,6 +19,8 @@ type History interface {
 	// one block, by the hash of their visitor and the key of their id, roughly in
 	// the order in which they arrived; of more than limit it yields the newest.
 	RecentIDs(ctx context.Context, since time.Time, exceptBlock uint64, limit int, yield func(visitor uint64, key [2]uint64)) error
+	// RecentErrors is RecentIDs for errors, by the number of their issue.
+	RecentErrors(ctx context.Context, since time.Time, exceptBlock uint64, limit int, yield func(issue uint64, key [2]uint64)) error
 	// OpenSessions yields the sessions of which an event arrived since an
 	// instant, folded over all their events except those of one block.
 	OpenSessions(ctx context.Context, since time.Time, exceptBlock uint64, yield func(svc.OpenSession) bool) error
@@ -47,7 +49,9 @@ type StreamConfig struct {
 	Sink       *Sink
 	Log        Committer
 	History    History
-	Evict      func(partition int)
+	// Watch is loaded before the first record of a generation; it may be nil.
+	Watch *Watch
+	Evict func(partition int)
 	// Go runs what takes a while; nil starts a goroutine.
 	Go     func(work func())
 	Now    func() time.Time
@@ -157,8 +161,26 @@ func (s *Stream) load(ctx context.Context, g *generation) {
 func (s *Stream) begin(ctx context.Context, g *generation, exceptBlock uint64) error {
 	states := make(map[int]*begin, len(g.partitions))
 	for _, partition := range g.partitions {
-		states[partition] = &begin{generation: g.number, ids: newRecentIDs(RecentIDs), sessions: newStitcher()}
+		states[partition] = &begin{
+			generation: g.number, ids: newRecentIDs(RecentIDs), errorIDs: newRecentIDs(RecentErrors), sessions: newStitcher(),
+		}
 	}
+	if err := s.remember(ctx, states, exceptBlock); err != nil {
+		return err
+	}
+	if err := s.config.Watch.load(ctx, g.partitions); err != nil {
+		return err
+	}
+	for partition, state := range states {
+		if err := s.config.Actors.Tell(kindIntake, intakeIdentity(partition), state); err != nil {
+			return fmt.Errorf("waking intake %d: %w", partition, err)
+		}
+	}
+	return nil
+}
+
+// remember fills the states of intakes from the store.
+func (s *Stream) remember(ctx context.Context, states map[int]*begin, exceptBlock uint64) error {
 	of := func(visitor uint64) *begin { return states[int(visitor%uint64(s.config.Partitions))] }
 	now := s.config.Now()
 	err := s.config.History.RecentIDs(ctx, now.Add(-DuplicateWindow), exceptBlock, RecentIDs*s.config.Partitions, func(visitor uint64, key [2]uint64) {
@@ -168,6 +190,14 @@ func (s *Stream) begin(ctx context.Context, g *generation, exceptBlock uint64) e
 	})
 	if err != nil {
 		return fmt.Errorf("reading recent ids: %w", err)
+	}
+	err = s.config.History.RecentErrors(ctx, now.Add(-DuplicateWindow), exceptBlock, RecentErrors*s.config.Partitions, func(issue uint64, key [2]uint64) {
+		if state := of(issue); state != nil {
+			state.errorIDs.add(key)
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("reading recent errors: %w", err)
 	}
 	since := now.Add(-stitchTime * time.Millisecond)
 	err = s.config.History.OpenSessions(ctx, since, exceptBlock, func(open svc.OpenSession) bool {
@@ -180,11 +210,8 @@ func (s *Stream) begin(ctx context.Context, g *generation, exceptBlock uint64) e
 	if err != nil {
 		return fmt.Errorf("reading open sessions: %w", err)
 	}
-	for partition, state := range states {
+	for _, state := range states {
 		state.sessions.turnMs = now.UnixMilli()
-		if err := s.config.Actors.Tell(kindIntake, intakeIdentity(partition), state); err != nil {
-			return fmt.Errorf("waking intake %d: %w", partition, err)
-		}
 	}
 	return nil
 }

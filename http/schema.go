@@ -30,15 +30,17 @@ func newSchemas() *schemas {
 // enums lists the values of the root's closed word lists.
 func enums() map[reflect.Type][]string {
 	return map[reflect.Type][]string{
-		reflect.TypeFor[svc.Module]():     list(svc.Modules()),
-		reflect.TypeFor[svc.Role]():       list(svc.Roles()),
-		reflect.TypeFor[svc.Scope]():      list(svc.Scopes()),
-		reflect.TypeFor[svc.Permission](): list(svc.Permissions()),
-		reflect.TypeFor[svc.KeyKind]():    list(svc.KeyKinds()),
-		reflect.TypeFor[svc.Metric]():     list(svc.Metrics()),
-		reflect.TypeFor[svc.Interval]():   list([]svc.Interval{svc.Hour, svc.Day, svc.Week, svc.Month}),
-		reflect.TypeFor[svc.TokenKind]():  list([]svc.TokenKind{svc.TokenPersonal, svc.TokenOrganization, svc.TokenAssistant, svc.TokenConsole}),
-		reflect.TypeFor[svc.Code]():       codeWords(),
+		reflect.TypeFor[svc.Module]():      list(svc.Modules()),
+		reflect.TypeFor[svc.Role]():        list(svc.Roles()),
+		reflect.TypeFor[svc.Scope]():       list(svc.Scopes()),
+		reflect.TypeFor[svc.Permission]():  list(svc.Permissions()),
+		reflect.TypeFor[svc.KeyKind]():     list(svc.KeyKinds()),
+		reflect.TypeFor[svc.Metric]():      list(svc.Metrics()),
+		reflect.TypeFor[svc.Level]():       list(svc.Levels()),
+		reflect.TypeFor[svc.IssueStatus](): list(svc.IssueStatuses()),
+		reflect.TypeFor[svc.Interval]():    list([]svc.Interval{svc.Hour, svc.Day, svc.Week, svc.Month}),
+		reflect.TypeFor[svc.TokenKind]():   list([]svc.TokenKind{svc.TokenPersonal, svc.TokenOrganization, svc.TokenAssistant, svc.TokenConsole}),
+		reflect.TypeFor[svc.Code]():        codeWords(),
 	}
 }
 

@@ -141,6 +141,7 @@ func store(t *testing.T, n *node, app svc.Application) {
 			Bounce: delta.Bounce, DurationMs: delta.DurationMs, RetentionDays: uint32(app.RetentionDays),
 		})
 	}
+	appendErrors(t, n, app, block)
 	if err := n.db.Insert(t.Context(), "golden", 1, block); err != nil {
 		t.Fatal(err)
 	}

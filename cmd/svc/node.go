@@ -63,6 +63,7 @@ type node struct {
 	ownership  *actors.Ownership
 	collectors *actors.Collectors
 	shares     *actors.Shares
+	issues     *actors.Issues
 	sink       *actors.Sink
 	stream     *actors.Stream
 	cluster    *cluster.Cluster
@@ -210,21 +211,26 @@ func (n *node) openPlaces(context.Context) error {
 // maxBlockRows is the size of the open block from which reading the log waits.
 const maxBlockRows = 200_000
 
+// maxBlockBytes is the same for what the errors of a block take.
+const maxBlockBytes = 64 << 20
+
 // placeCache is how many addresses a partition remembers.
 const placeCache = 4096
 
 func (n *node) wireActors(context.Context) (err error) {
 	n.ownership, n.collectors, n.shares = &actors.Ownership{}, actors.NewCollectors(), actors.NewShares()
 	watchers, digests := &actors.Watchers{}, &actors.Digests{Logger: n.logger}
+	watch := &actors.Watch{Store: n.db, Partitions: n.config.Partitions}
+	n.issues = &actors.Issues{Releases: n.db}
 	n.sink = actors.NewSink(actors.SinkConfig{
-		Store: blockStore{n.db}, Log: n.consumer, Interval: n.config.FlushInterval, MaxRows: maxBlockRows, Now: n.now,
+		Store: blockStore{n.db}, Log: n.consumer, Interval: n.config.FlushInterval, MaxRows: maxBlockRows, MaxBytes: maxBlockBytes, Now: n.now,
 		NewBlockID: n.newBlockID, Metrics: actors.NewSinkMetrics(n.registry), Logger: n.logger,
-		Watchers: watchers, Digests: digests,
+		Watchers: watchers, Digests: digests, Watch: watch, Issues: n.issues,
 	})
 	limits := actors.Limits{Default: n.config.RateLimit, Query: min(n.config.RateLimit, svc.QueryPerMinute)}
 	n.cluster, err = cluster.New(cluster.Config{
 		Kinds: actors.Kinds(actors.Deps{
-			Store: n.db, Ledger: n.db.Ledger(), Collectors: n.collectors, Shares: n.shares, Sink: n.sink, Visits: n.db, Watchers: watchers, Limits: limits, Now: n.now, Logger: n.logger,
+			Store: n.db, Ledger: n.db.Ledger(), Collectors: n.collectors, Shares: n.shares, Sink: n.sink, Visits: n.db, Watchers: watchers, Watch: watch, Limits: limits, Now: n.now, Logger: n.logger,
 			Intake:  actors.NewIntakeMetrics(n.registry),
 			Locator: func() actors.Locator { return located{geo.NewCache(n.places, placeCache)} },
 		}),
@@ -233,10 +239,10 @@ func (n *node) wireActors(context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	digests.Actors = n.cluster
+	digests.Actors, n.issues.Actors = n.cluster, n.cluster
 	n.stream = actors.NewStream(actors.StreamConfig{
 		Partitions: n.config.Partitions, Ownership: n.ownership, Actors: n.cluster, Sink: n.sink, Log: n.consumer,
-		History: n.db, Evict: n.cluster.Evict, Now: n.now, Logger: n.logger,
+		History: n.db, Watch: watch, Evict: n.cluster.Evict, Now: n.now, Logger: n.logger,
 	})
 	n.sweeper = &cluster.Sweeper{Cluster: n.cluster, Store: wakeups{n.db}, Every: 5 * time.Second, Logger: n.logger, Now: n.now}
 	n.identity = &actors.Identity{Actors: n.cluster, Chance: n.chance, Now: n.now}
@@ -287,6 +293,7 @@ func (n *node) routes() ([]http.Route, error) {
 		Organizations: n.identity, Members: n.identity, Tokens: n.identity, Apps: n.apps, Keys: n.apps,
 		Analytics: analytics{n.db, n.apps}, Presence: &actors.Presence{Actors: n.cluster}, Reads: reads{n.db, n.apps}, Events: events{n.db, n.apps},
 		Goals: n.apps, Funnels: n.apps, Shares: n.apps, Results: results{n.db, n.apps},
+		Issues: n.db, Occurrences: n.db, IssueChanges: n.issues,
 		Limits: api.Limits{
 			PerMinute: n.config.RateLimit, AnalyticsPerMinute: min(n.config.RateLimit, svc.QueryPerMinute), ConcurrentQueries: n.concurrentQueries(),
 		},

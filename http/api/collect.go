@@ -53,6 +53,7 @@ func (c *Collect) Routes() []plumbing.Route {
 	return []plumbing.Route{
 		row("/events", "collect.events", "Send one event or a list of events.", itemEvent, plumbing.Shape[itemInput, collected]()),
 		row("/identify", "collect.identify", "Say who a visitor is.", itemIdentify, plumbing.Shape[itemInput, collected]()),
+		row("/errors", "collect.errors", "Send one error or a list of errors.", itemError, plumbing.Shape[errorInput, collected]()),
 		row("/batch", "collect.batch", "Send up to 1000 items of mixed types.", itemAny, plumbing.Shape[batchInput, collected]()),
 	}
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -36,6 +37,10 @@ type intakeRequest struct {
 	remoteIP  string
 	screenRaw []byte
 	screen    string
+	// rawItems are the bytes of the items, for errors; single says that the body
+	// is one item.
+	rawItems []json.RawMessage
+	single   bool
 
 	accepted int
 	rejected []svc.Rejection
@@ -76,6 +81,7 @@ func (i *intakeRequest) release() {
 	i.envelope, i.items, i.touched, i.rejected = envelope{}, i.items[:0], i.touched[:0], i.rejected[:0]
 	i.event, i.campaign = protos.Event{}, protos.Campaign{}
 	i.accepted, i.userAgent, i.remoteIP = 0, "", ""
+	i.rawItems, i.single = nil, false
 	if i.raw.Cap() > keepBytes || i.inflated.Cap() > keepBytes {
 		i.raw, i.inflated = bytes.Buffer{}, bytes.Buffer{}
 	}

@@ -25,6 +25,10 @@ func (i *intakeRequest) accept(index int, it *item, kind itemKind) {
 		i.reject(index, "invalid_type", "The item has a field of a wrong type: "+it.broken)
 		return
 	}
+	if kind == itemError {
+		i.acceptError(index, it)
+		return
+	}
 	event := &i.event
 	event.Reset()
 	if code, message := i.fill(event, it, kind); code != "" {
@@ -51,9 +55,9 @@ func (i *intakeRequest) fill(event *protos.Event, it *item, kind itemKind) (code
 	case itemAlias:
 		event.Name = svc.AliasEvent
 	case itemAny:
-		return "missing_value", "type is missing; allowed are event, page, identify and alias."
+		return "missing_value", "type is missing; allowed are event, page, identify, alias and error."
 	default:
-		return "unknown_type", "Unknown type; allowed are event, page, identify and alias."
+		return "unknown_type", "Unknown type; allowed are event, page, identify, alias and error."
 	}
 	if code, message = i.checkModule(); code != "" {
 		return code, message

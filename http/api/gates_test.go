@@ -51,7 +51,7 @@ func (b bench) person(t *testing.T, secret svc.Secret) svc.User {
 // send answers a request of a row in an organization and application.
 func (b bench) send(t *testing.T, route *http.Route, org, app string, secret svc.Secret) *httptest.ResponseRecorder {
 	t.Helper()
-	path := strings.NewReplacer("{org}", org, "{app}", app, "{id}", "none", "{email}", "nobody@acme.example").Replace(route.Pattern())
+	path := strings.NewReplacer("{org}", org, "{app}", app, "{id}", "none", "{issueId}", "none", "{eventId}", "none", "{email}", "nobody@acme.example").Replace(route.Pattern())
 	request := httptest.NewRequestWithContext(t.Context(), route.Method, path, strings.NewReader(`{}`))
 	if secret != "" {
 		request.Header.Set("Authorization", "Bearer "+secret.Reveal())

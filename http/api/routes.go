@@ -24,6 +24,9 @@ type Ports struct {
 	Funnels       Funnels
 	Results       Results
 	Shares        Shares
+	Issues        Issues
+	Occurrences   Occurrences
+	IssueChanges  IssueChanges
 	// Limits is shown by GET /me.
 	Limits Limits
 }
@@ -32,6 +35,7 @@ type Ports struct {
 func Routes(ports Ports) []http.Route {
 	return withLedger(slices.Concat(
 		identityRoutes(ports), appRoutes(ports), keyRoutes(ports), analyticsRoutes(ports), readRoutes(ports), goalRoutes(ports), eventRoutes(ports), docRoutes(ports),
+		errorRoutes(ports),
 		consoleOrgRoutes(ports), consoleMemberRoutes(ports), consoleTokenRoutes(ports), ledgerRoutes(ports),
 		consoleShareRoutes(ports),
 	))

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -40,7 +41,7 @@ func session(w World) svc.Secret { return w.Session }
 
 // steps lists the requests in order; later ones see what earlier ones did.
 func steps() []step {
-	return slices.Concat(manageSteps(), readSteps(), goalSteps(), consoleSteps(), shareSteps())
+	return slices.Concat(manageSteps(), readSteps(), goalSteps(), errorSteps(), consoleSteps(), shareSteps())
 }
 
 // readSteps lists the requests of the reads beside overview and timeseries.
@@ -145,7 +146,7 @@ func Run(t *testing.T, open Open) {
 	for _, step := range steps() {
 		t.Run(step.name, func(t *testing.T) {
 			fill := strings.NewReplacer(kept...)
-			request := httptest.NewRequestWithContext(t.Context(), step.method, fill.Replace(step.path), strings.NewReader(step.body))
+			request := httptest.NewRequestWithContext(t.Context(), step.method, fill.Replace(step.path), strings.NewReader(fill.Replace(step.body)))
 			if secret := step.as(world); secret != "" {
 				request.Header.Set("Authorization", "Bearer "+secret.Reveal())
 			}
@@ -165,14 +166,26 @@ func Run(t *testing.T, open Open) {
 	}
 }
 
-// textOf returns a text member of an answer.
+// textOf returns a text of an answer by its path: members and places in lists.
 func textOf(t *testing.T, body []byte, name string) string {
 	t.Helper()
-	var object map[string]any
-	if err := json.Unmarshal(body, &object); err != nil {
-		t.Fatalf("the answer is no object: %s", body)
+	var value any
+	if err := json.Unmarshal(body, &value); err != nil {
+		t.Fatalf("the answer is no JSON: %s", body)
 	}
-	word, ok := object[name].(string)
+	for part := range strings.SplitSeq(name, ".") {
+		if list, isList := value.([]any); isList {
+			at, err := strconv.Atoi(part)
+			if err != nil || at >= len(list) {
+				t.Fatalf("the answer has no element %s of %s: %s", part, name, body)
+			}
+			value = list[at]
+			continue
+		}
+		object, _ := value.(map[string]any)
+		value = object[part]
+	}
+	word, ok := value.(string)
 	if !ok {
 		t.Fatalf("the answer has no text member %s: %s", name, body)
 	}
@@ -209,6 +222,7 @@ func normalise(text string) string {
 	for _, rule := range []struct{ pattern, with string }{
 		{svc.TokenPattern, "<secret>"},
 		{`\b(app|env|key|tok|usr|org|req|ses|goal|fun)_[0-9A-Z]{26}\b`, "<$1>"},
+		{`\biss_[0-9A-Z]{13}\b`, "<iss>"},
 		{`"last4": "[0-9A-Za-z]{4}"`, `"last4": "<last4>"`},
 		{`"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z"`, `"<time>"`},
 		{`"[0-9a-f]{64}"`, `"<sha256>"`},

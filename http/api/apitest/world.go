@@ -34,19 +34,21 @@ type World struct {
 type Memory struct {
 	now func() time.Time
 
-	mu     sync.Mutex
-	ids    uint64
-	orgs   map[string]*organization
-	users  map[string]svc.User
-	tokens map[string]*heldToken
-	apps   map[svc.AppRef]*heldApp
-	events []svc.Event
-	audit  []svc.AuditRow
-	ledger []svc.LedgerEntry
-	claims map[string]*claim
-	meters map[string]*svc.Meter
-	limit  int
-	docs   *docs.Library
+	mu      sync.Mutex
+	ids     uint64
+	orgs    map[string]*organization
+	users   map[string]svc.User
+	tokens  map[string]*heldToken
+	apps    map[svc.AppRef]*heldApp
+	events  []svc.Event
+	errors  []svc.Occurrence
+	decided map[issueRef]svc.IssueState
+	audit   []svc.AuditRow
+	ledger  []svc.LedgerEntry
+	claims  map[string]*claim
+	meters  map[string]*svc.Meter
+	limit   int
+	docs    *docs.Library
 }
 
 type organization struct {
@@ -85,12 +87,16 @@ func NewMemory(now func() time.Time) *Memory {
 	return &Memory{
 		docs: library, now: now, orgs: map[string]*organization{}, users: map[string]svc.User{}, tokens: map[string]*heldToken{},
 		apps: map[svc.AppRef]*heldApp{}, claims: map[string]*claim{}, meters: map[string]*svc.Meter{},
+		decided: map[issueRef]svc.IssueState{},
 	}
 }
 
 // Ports returns the memory as the ports of the handlers.
 func (m *Memory) Ports() api.Ports {
-	return api.Ports{Organizations: m, Members: m, Tokens: m, Apps: m, Keys: m, Analytics: m, Presence: m, Reads: m, Events: feed{m}, Docs: m.docs, Ledger: m, Goals: m, Funnels: m, Results: m, Shares: m, Limits: api.DefaultLimits()}
+	return api.Ports{
+		Organizations: m, Members: m, Tokens: m, Apps: m, Keys: m, Analytics: m, Presence: m, Reads: m, Events: feed{m}, Docs: m.docs, Ledger: m, Goals: m, Funnels: m, Results: m, Shares: m, Limits: api.DefaultLimits(),
+		Issues: tracked{m}, Occurrences: tracked{m}, IssueChanges: tracked{m},
+	}
 }
 
 // Config returns the configuration of a handler over the memory.
@@ -158,7 +164,7 @@ func (m *Memory) Fill(t testing.TB) World {
 	if _, err := m.PutMember(t.Context(), "acme", svc.RoleOwner, svc.MemberSpec{Email: vic.Email, Role: svc.RoleViewer}); err != nil {
 		t.Fatal(err)
 	}
-	m.events = Fixture(m.now())
+	m.events, m.errors = Fixture(m.now()), FixtureErrors(m.now())
 	handler, err := http.New(m.Config())
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,191 @@
+package actors
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"svc"
+	"svc/protos"
+)
+
+// The issue actor.
+//
+//	identity   environment/issue: the environment's number and the issue's id
+//	rank       1
+//	owns       what was decided about the issue: status, assignee, what it is
+//	           merged with, when people may be told of it again
+//	persists   entity issue, once anybody touches the issue; what it counts comes
+//	           from the stored occurrences
+//	woken by   calls, and by the sink when a resolved or merged issue occurs
+//	limits     svc.MaxMerged parts
+//	stops      after half a minute without a message
+//
+// It lives in the partition that carries the issue's occurrences, beside the
+// Watch that it keeps.
+const kindIssue = "issue"
+
+type issue struct {
+	number uint64
+	state  svc.IssueState
+	watch  *Watch
+}
+
+// issueRecord is how an issue is stored. The numbers are for queries.
+type issueRecord struct {
+	svc.IssueState
+	Issue         uint64 `json:"issue"`
+	Root          uint64 `json:"root,omitempty"`
+	IgnoreUntilMs int64  `json:"ignoreUntilMs,omitempty"`
+	RegressedMs   int64  `json:"regressedMs,omitempty"`
+}
+
+type (
+	patchIssue struct {
+		Patch svc.IssuePatch `json:"patch"`
+	}
+	issueOccurred struct {
+		Hits []svc.IssueHit `json:"hits"`
+		// FirstSeen is nil where nobody has looked.
+		FirstSeen map[string]time.Time `json:"firstSeen"`
+	}
+	// issueSettled answers issueOccurred.
+	issueSettled struct {
+		// MergedInto is the issue to tell instead.
+		MergedInto string `json:"mergedInto"`
+		// Need names the releases whose first occurrence decides.
+		Need []string `json:"need"`
+	}
+	issuePart struct {
+		ID string `json:"id"`
+	}
+	notifyIssue struct {
+		Cooldown time.Duration `json:"cooldown"`
+	}
+)
+
+func issueHandlers() map[string]handler[*issue] {
+	return map[string]handler[*issue]{
+		"patch":    on((*issue).onPatch),
+		"occurred": on((*issue).onOccurred),
+		"adopt":    on((*issue).onAdopt),
+		"release":  on((*issue).onRelease),
+		"join":     on((*issue).onJoin),
+		"leave":    on((*issue).onLeave),
+		"notify":   on((*issue).onNotify),
+	}
+}
+
+func (i *issue) apply(now time.Time, method string, payload []byte) (outcome, error) {
+	return dispatch(issueHandlers(), i, now, method, payload)
+}
+
+func (i *issue) restore(entities []svc.Entity) error {
+	i.state = svc.IssueState{}
+	for _, entity := range entities {
+		record, err := decode[issueRecord](entity)
+		if err != nil {
+			return err
+		}
+		i.state = record.IssueState
+	}
+	return nil
+}
+
+// change is the outcome of a changed state. The issue is watched before the
+// state is saved and unwatched after.
+func (i *issue) change(next svc.IssueState, answer any) outcome {
+	i.state = next
+	record := issueRecord{IssueState: next, Issue: i.number}
+	if next.IgnoreUntil != nil {
+		record.IgnoreUntilMs = next.IgnoreUntil.UnixMilli()
+	}
+	if next.RegressedAt != nil {
+		record.RegressedMs = next.RegressedAt.UnixMilli()
+	}
+	record.Root, _ = svc.ParseIssueID(next.MergedInto)
+	result := outcome{answer: answer, writes: []write{{"issue", "issue", record}}}
+	if next.Watched() {
+		i.watch.set(i.number, true)
+	} else {
+		result.after = func() { i.watch.set(i.number, false) }
+	}
+	return result
+}
+
+func (i *issue) onPatch(now time.Time, m patchIssue) (outcome, error) {
+	if problems := m.Patch.Validate(now); len(problems) > 0 {
+		return outcome{}, svc.Invalid(problems...)
+	}
+	previous := i.state.At(now)
+	next := i.state.Apply(now, m.Patch)
+	return i.change(next, svc.IssueChange{Previous: previous, Status: next.At(now)}), nil
+}
+
+// onOccurred decides whether the issue came back.
+func (i *issue) onOccurred(_ time.Time, m issueOccurred) (outcome, error) {
+	if i.state.MergedInto != "" {
+		return outcome{answer: issueSettled{MergedInto: i.state.MergedInto}}, nil
+	}
+	next, need := i.state.Occurred(m.Hits, m.FirstSeen)
+	switch {
+	case next.Status != i.state.Status:
+		return i.change(next, issueSettled{}), nil
+	case !i.state.Watched():
+		// The watch held too many.
+		i.watch.set(i.number, false)
+	}
+	return outcome{answer: issueSettled{Need: need}}, nil
+}
+
+func (i *issue) onAdopt(_ time.Time, m issuePart) (outcome, error) {
+	next, err := i.state.Adopt(m.ID)
+	if err != nil {
+		return outcome{}, err
+	}
+	return i.change(next, none{}), nil
+}
+
+func (i *issue) onRelease(_ time.Time, m issuePart) (outcome, error) {
+	return i.change(i.state.Release(m.ID), none{}), nil
+}
+
+func (i *issue) onJoin(_ time.Time, m issuePart) (outcome, error) {
+	next, err := i.state.Join(m.ID)
+	if err != nil {
+		return outcome{}, err
+	}
+	return i.change(next, none{}), nil
+}
+
+func (i *issue) onLeave(_ time.Time, m issuePart) (outcome, error) {
+	if i.state.MergedInto != m.ID {
+		return outcome{}, svc.NotFound("merged issue")
+	}
+	return i.change(i.state.Leave(), none{}), nil
+}
+
+// onNotify answers whether people may be told of the issue now.
+func (i *issue) onNotify(now time.Time, m notifyIssue) (outcome, error) {
+	next, allowed := i.state.Notify(now, m.Cooldown)
+	if !allowed {
+		return outcome{answer: false}, nil
+	}
+	return i.change(next, true), nil
+}
+
+func issueIdentity(environment, number uint64) string {
+	return strconv.FormatUint(environment, 10) + "/" + svc.IssueID(number)
+}
+
+// issueOfIdentity returns the number of an identity's issue, 0 for a strange one.
+func issueOfIdentity(identity string) uint64 {
+	_, id, _ := strings.Cut(identity, "/")
+	number, _ := svc.ParseIssueID(id)
+	return number
+}
+
+// issuePartition places an issue at the partition that carries its occurrences.
+func issuePartition(identity string, partitions int) int {
+	return protos.PartitionOfIssue(issueOfIdentity(identity), partitions)
+}

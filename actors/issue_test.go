@@ -1,0 +1,184 @@
+package actors
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"svc"
+	"svc/actors/actorstest"
+	"svc/protos"
+)
+
+func testIssue() (number uint64, other string) {
+	return svc.IssueNumber(1, "v1-a"), svc.IssueID(svc.IssueNumber(1, "v1-b"))
+}
+
+// TestIssueLife plays the lives of an issue; nothing is kept but what is stored.
+func TestIssueLife(t *testing.T) {
+	number, other := testIssue()
+	root, _ := svc.ParseIssueID(other)
+	resolved, ignored, unresolved := svc.IssueResolved, svc.IssueIgnored, svc.IssueStatus("unresolved")
+	release, member := "2.0", "usr_1"
+	record := func(state svc.IssueState, change ...func(*issueRecord)) []write {
+		r := issueRecord{IssueState: state, Issue: number}
+		for _, c := range change {
+			c(&r)
+		}
+		return []write{{"issue", "issue", r}}
+	}
+	instant := func(after time.Duration) *time.Time { i := at(after); return &i }
+	patch := func(name string, after time.Duration, p svc.IssuePatch, previous svc.IssueStatus, next svc.IssueState, change ...func(*issueRecord)) step {
+		return step{name: name, after: after, method: "patch", message: patchIssue{p}, want: outcome{
+			answer: svc.IssueChange{Previous: previous, Status: next.At(at(after))}, writes: record(next, change...),
+		}}
+	}
+	occurred := func(name string, moment time.Duration, release string, settled issueSettled, writes []write) step {
+		return step{name: name, after: moment, method: "occurred", message: issueOccurred{Hits: []svc.IssueHit{{Release: release, Moment: at(moment)}}}, want: outcome{answer: settled, writes: writes}}
+	}
+	part := func(name, method string, writes []write, err error) step {
+		s := step{name: name, method: method, message: issuePart{other}, err: err}
+		if err == nil {
+			s.want = outcome{answer: none{}, writes: writes}
+		}
+		return s
+	}
+	for name, steps := range map[string][]step{
+		"regression": {
+			occurred("while open", 0, "", issueSettled{}, nil),
+			patch("resolve", time.Second, svc.IssuePatch{Status: &resolved}, svc.IssueOpen, svc.IssueState{Status: svc.IssueResolved, ResolvedAt: instant(time.Second)}),
+			occurred("before it was resolved", 0, "", issueSettled{}, nil),
+			occurred("after", 2*time.Second, "", issueSettled{}, record(svc.IssueState{Status: svc.IssueRegressed, RegressedAt: instant(2 * time.Second)},
+				func(r *issueRecord) { r.RegressedMs = at(2 * time.Second).UnixMilli() })),
+			occurred("again", 3*time.Second, "", issueSettled{}, nil),
+			patch("assign", 4*time.Second, svc.IssuePatch{AssigneeID: &member}, svc.IssueRegressed, svc.IssueState{Status: svc.IssueRegressed, RegressedAt: instant(2 * time.Second), AssigneeID: member},
+				func(r *issueRecord) { r.RegressedMs = at(2 * time.Second).UnixMilli() }),
+		},
+		"a fix in a release": {
+			patch("resolve", 0, svc.IssuePatch{Status: &resolved, ResolvedInRelease: &release}, svc.IssueOpen, svc.IssueState{Status: svc.IssueResolved, ResolvedAt: instant(0), ResolvedInRelease: "2.0"}),
+			occurred("in an older one", time.Second, "1.9", issueSettled{}, nil),
+			occurred("in a word", time.Second, "blue", issueSettled{Need: []string{"blue", "2.0"}}, nil),
+			occurred("in it", 2*time.Second, "2.0", issueSettled{}, record(svc.IssueState{Status: svc.IssueRegressed, RegressedAt: instant(2 * time.Second)},
+				func(r *issueRecord) { r.RegressedMs = at(2 * time.Second).UnixMilli() })),
+		},
+		"ignored": {
+			patch("ignore", 0, svc.IssuePatch{Status: &ignored, IgnoreUntil: instant(time.Hour)}, svc.IssueOpen, svc.IssueState{Status: svc.IssueIgnored, IgnoreUntil: instant(time.Hour)},
+				func(r *issueRecord) { r.IgnoreUntilMs = at(time.Hour).UnixMilli() }),
+			occurred("while ignored", time.Second, "", issueSettled{}, nil),
+			patch("open again", 2*time.Hour, svc.IssuePatch{Status: &unresolved}, svc.IssueOpen, svc.IssueState{Status: svc.IssueOpen}),
+		},
+		"part of another": {
+			part("join", "join", record(svc.IssueState{MergedInto: other}, func(r *issueRecord) { r.Root = root }), nil),
+			part("join again", "join", record(svc.IssueState{MergedInto: other}, func(r *issueRecord) { r.Root = root }), nil),
+			occurred("passed on", 0, "", issueSettled{MergedInto: other}, nil),
+			part("adopt", "adopt", nil, &svc.Error{Code: svc.CodeConflict, Reason: "merged", Message: "The issue is itself part of " + other + "; merge into that one."}),
+			part("leave", "leave", record(svc.IssueState{}), nil),
+			part("leave again", "leave", nil, svc.NotFound("merged issue")),
+		},
+		"made of another": {
+			part("adopt", "adopt", record(svc.IssueState{Merged: []string{other}}), nil),
+			part("join", "join", nil, &svc.Error{Code: svc.CodeConflict, Reason: "has_merged", Message: "Other issues are part of this one; unmerge them first."}),
+			part("release", "release", record(svc.IssueState{Merged: []string{}}), nil),
+		},
+		"notified": {
+			{name: "first", method: "notify", message: notifyIssue{time.Hour}, want: outcome{answer: true, writes: record(svc.IssueState{QuietUntil: instant(time.Hour)})}},
+			{name: "too soon", after: time.Minute, method: "notify", message: notifyIssue{time.Hour}, want: outcome{answer: false}},
+			patch("resolve", 2*time.Minute, svc.IssuePatch{Status: &resolved}, svc.IssueOpen, svc.IssueState{Status: svc.IssueResolved, ResolvedAt: instant(2 * time.Minute)}),
+			{name: "after it was resolved", after: 3 * time.Minute, method: "notify", message: notifyIssue{time.Hour}, want: outcome{
+				answer: true, writes: record(svc.IssueState{Status: svc.IssueResolved, ResolvedAt: instant(2 * time.Minute), QuietUntil: instant(63 * time.Minute)}),
+			}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func() core { return &issue{number: number, watch: &Watch{}} }, true, steps)
+		})
+	}
+}
+
+// TestIssuesAreWatchedBeforeTheyAreSaved holds a save and looks at the watch.
+func TestIssuesAreWatchedBeforeTheyAreSaved(t *testing.T) {
+	number, _ := testIssue()
+	watch := &Watch{}
+	i := &issue{number: number, watch: watch}
+	resolved, open := svc.IssueResolved, svc.IssueOpen
+	if _, err := i.onPatch(coreEpoch(), patchIssue{svc.IssuePatch{Status: &resolved}}); err != nil || !watch.has(number) {
+		t.Errorf("a resolved issue is not watched before it is saved (%v)", err)
+	}
+	result, err := i.onPatch(coreEpoch(), patchIssue{svc.IssuePatch{Status: &open}})
+	if err != nil || !watch.has(number) {
+		t.Errorf("an open issue is not watched until it is saved (%v)", err)
+	}
+	if result.after(); watch.has(number) {
+		t.Error("an open issue is watched")
+	}
+	watch.set(number, true)
+	if _, err := i.onOccurred(coreEpoch(), issueOccurred{}); err != nil || watch.has(number) {
+		t.Errorf("an issue that is watched for nothing stays so (%v)", err)
+	}
+}
+
+// TestIssuesSurviveAMove changes issues through a cluster whose actors are
+// evicted in between, and merges and parts them.
+func TestIssuesSurviveAMove(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := actorstest.NewStore()
+		watch := &Watch{Partitions: actorstest.Partitions}
+		deps := Deps{Store: store, Watch: watch, Now: time.Now, Logger: slog.New(slog.DiscardHandler)}
+		host := actorstest.NewHost(t, deps.issues())
+		issues := &Issues{Actors: host.Cluster}
+		ctx := context.Background()
+		a, b := svc.IssueNumber(1, "v1-a"), svc.IssueNumber(1, "v1-b")
+		change := func(issue uint64, status svc.IssueStatus) svc.IssueChange {
+			t.Helper()
+			got, err := issues.Change(ctx, 1, issue, svc.IssuePatch{Status: &status})
+			if err != nil {
+				t.Fatal(err)
+			}
+			host.EvictAll()
+			synctest.Wait()
+			return got
+		}
+		occur := func(issue uint64) {
+			t.Helper()
+			time.Sleep(time.Second)
+			if err := issues.occurred(ctx, []issueHits{{1, issue, []svc.IssueHit{{Moment: time.Now()}}}}); err != nil {
+				t.Fatal(err)
+			}
+			host.EvictAll()
+			synctest.Wait()
+		}
+		change(a, svc.IssueResolved)
+		occur(a)
+		if got := change(a, svc.IssueResolved); got != (svc.IssueChange{Previous: svc.IssueRegressed, Status: svc.IssueResolved}) {
+			t.Errorf("after a regression: %+v", got)
+		}
+		if err := issues.Merge(ctx, 1, a, b); err != nil || !watch.has(b) {
+			t.Fatalf("merging: %v", err)
+		}
+		if err := issues.Merge(ctx, 1, b, a); svc.CodeOf(err) != svc.CodeConflict {
+			t.Errorf("merging in a circle: %v", err)
+		}
+		occur(b)
+		if got := change(a, svc.IssueOpen); got.Previous != svc.IssueRegressed {
+			t.Errorf("after its part occurred: %+v", got)
+		}
+		if err := issues.Unmerge(ctx, 1, a, b); err != nil || watch.has(b) {
+			t.Errorf("parting: %v", err)
+		}
+		if err := issues.Unmerge(ctx, 1, a, b); svc.CodeOf(err) != svc.CodeNotFound {
+			t.Errorf("parting again: %v", err)
+		}
+	})
+}
+
+// TestIssuesLiveBesideTheirOccurrences places an issue where its occurrences go.
+func TestIssuesLiveBesideTheirOccurrences(t *testing.T) {
+	for n := range uint64(100) {
+		number := svc.IssueNumber(n, "v1-x")
+		if got, want := issuePartition(issueIdentity(n, number), 16), protos.PartitionOfIssue(number, 16); got != want {
+			t.Errorf("issue %d is at %d, its occurrences at %d", number, got, want)
+		}
+	}
+}

@@ -1,0 +1,207 @@
+package api
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"svc"
+	"svc/http"
+)
+
+// Issues reads issues.
+type Issues interface {
+	// Issues returns a page of the issues of an environment.
+	Issues(ctx context.Context, query svc.IssueQuery) (svc.IssueList, error)
+	// Issue returns one issue in full: of one that is part of another, that other
+	// one. It fails with not_found where the environment has none of the number.
+	Issue(ctx context.Context, scope svc.IssueScope) (svc.IssueDetail, error)
+	// FindIssue is Issue without series, releases and tags.
+	FindIssue(ctx context.Context, environment svc.Environment, number uint64, now time.Time) (svc.Issue, error)
+	// ErrorsOverview returns what happened in a window.
+	ErrorsOverview(ctx context.Context, query svc.ErrorsQuery) (svc.ErrorsOverview, error)
+}
+
+// IssueChanges decides about issues, which are named by the numbers of their
+// environment and their own.
+type IssueChanges interface {
+	// Change changes an issue by a valid wish.
+	Change(ctx context.Context, environment, issue uint64, patch svc.IssuePatch) (svc.IssueChange, error)
+	// Merge makes an issue part of another one; it fails with conflict where
+	// either is merged otherwise.
+	Merge(ctx context.Context, environment, root, part uint64) error
+	// Unmerge takes a part out again; it fails with not_found where it is none.
+	Unmerge(ctx context.Context, environment, root, part uint64) error
+}
+
+// tracking answers the routes of error tracking.
+type tracking struct {
+	issues      Issues
+	occurrences Occurrences
+	changes     IssueChanges
+	members     Members
+}
+
+// issue is one row of the list.
+type issue struct {
+	ID           string          `json:"id"`
+	Fingerprint  string          `json:"fingerprint"`
+	Title        string          `json:"title"`
+	Culprit      *string         `json:"culprit"`
+	Level        svc.Level       `json:"level"`
+	Status       svc.IssueStatus `json:"status"`
+	FirstSeenAt  http.Time       `json:"firstSeenAt"`
+	LastSeenAt   http.Time       `json:"lastSeenAt"`
+	EventCount   uint64          `json:"eventCount"`
+	UserCount    uint64          `json:"userCount"`
+	ReleaseFirst *string         `json:"releaseFirst"`
+	ReleaseLast  *string         `json:"releaseLast"`
+	Spark        []uint64        `json:"spark" doc:"Occurrences of each of the last seven days, the oldest first."`
+}
+
+func issueOf(i *svc.Issue) issue {
+	return issue{
+		ID: i.ID, Fingerprint: i.Fingerprint, Title: i.Title, Culprit: known(i.Culprit), Level: i.Level, Status: i.Status,
+		FirstSeenAt: http.Time(i.FirstSeenAt), LastSeenAt: http.Time(i.LastSeenAt), EventCount: i.Events, UserCount: i.Users,
+		ReleaseFirst: known(i.ReleaseFirst), ReleaseLast: known(i.ReleaseLast), Spark: append([]uint64{}, i.Spark...),
+	}
+}
+
+// maskedIssue returns an issue for a caller who may not see e-mail-like values.
+func maskedIssue(i *svc.Issue) issue {
+	i.Mask()
+	return issueOf(i)
+}
+
+// shownIssue returns how a caller sees issues.
+func shownIssue(call *http.Call) func(*svc.Issue) issue {
+	if call.Grant.May(svc.PermPeoplePIIRead) {
+		return issueOf
+	}
+	return maskedIssue
+}
+
+type listIssues struct {
+	appPath
+	paging
+	Env     environment `query:"env" doc:"The environment's slug."`
+	Status  issueStatus `query:"status"`
+	Q       string      `query:"q" doc:"Matches name, message and culprit."`
+	Release string      `query:"release" doc:"Issues that occurred in the release."`
+	Sort    issueSort   `query:"sort" doc:"The highest first."`
+}
+
+// issuePage is the answer of …/errors.
+type issuePage struct {
+	svc.Page[issue]
+	Counts      svc.IssueCounts `json:"counts" doc:"Issues of the environment by status, whatever the query selects."`
+	Environment string          `json:"environment"`
+}
+
+func (e tracking) list(ctx context.Context, call *http.Call, in listIssues) (issuePage, error) {
+	query := svc.IssueQuery{
+		Environment: in.Env.Environment, Status: svc.IssueStatus(in.Status), Search: in.Q, SearchMasked: !call.Grant.May(svc.PermPeoplePIIRead),
+		Release: in.Release, Sort: svc.IssueSort(in.Sort), Limit: int(in.Limit),
+		Days: svc.LastDays(call.Now, svc.SparkDays, call.App.Location()), Now: call.Now,
+	}
+	var err error
+	if query.After, err = issueKey(call, in.Cursor); err != nil {
+		return issuePage{}, err
+	}
+	list, err := e.issues.Issues(ctx, query)
+	if err != nil {
+		return issuePage{}, err
+	}
+	var last svc.IssueKey
+	if len(list.Rows) > 0 {
+		last = list.Rows[len(list.Rows)-1].Key
+	}
+	page := http.PageOf(call, convert(list.Rows, shownIssue(call)), list.More, func(issue) []string {
+		return []string{strconv.FormatInt(last.Value, 10), strconv.FormatUint(last.Number, 10)}
+	})
+	return issuePage{Page: page, Counts: list.Counts, Environment: in.Env.Slug}, nil
+}
+
+// issueKey reads the place in the list that a cursor names.
+func issueKey(call *http.Call, cursor string) (*svc.IssueKey, error) {
+	keyset, err := call.Keyset(cursor, 2)
+	if keyset == nil || err != nil {
+		return nil, err
+	}
+	value, badValue := strconv.ParseInt(keyset[0], 10, 64)
+	number, badNumber := strconv.ParseUint(keyset[1], 10, 64)
+	if badValue != nil || badNumber != nil {
+		return nil, svc.Errorf(svc.CodeInvalidCursor, "The cursor does not belong to this list.")
+	}
+	return &svc.IssueKey{Value: value, Number: number}, nil
+}
+
+type getErrorsOverview struct {
+	appPath
+	Env   environment `query:"env" doc:"The environment's slug."`
+	Range errorWindow `query:"range" doc:"The span of time; it ends now."`
+}
+
+// errorTotals are the numbers of a window.
+type errorTotals struct {
+	Events uint64 `json:"events"`
+	Issues uint64 `json:"issues" doc:"Distinct issues."`
+	Users  uint64 `json:"users" doc:"Distinct users."`
+}
+
+// errorDelta holds the changes as percentages; null where the window before was zero.
+type errorDelta struct {
+	Events *float64 `json:"events"`
+	Issues *float64 `json:"issues"`
+	Users  *float64 `json:"users"`
+}
+
+// errorDay is one day of a series.
+type errorDay struct {
+	T      http.Time `json:"t"`
+	Events uint64    `json:"events"`
+	Users  uint64    `json:"users"`
+}
+
+// errorRange is a span of time with the word that asked for it.
+type errorRange struct {
+	From http.Time `json:"from"`
+	To   http.Time `json:"to"`
+	Key  string    `json:"key"`
+}
+
+// errorsOverview is the answer of …/errors/overview (decision 79).
+type errorsOverview struct {
+	Range           errorRange  `json:"range"`
+	Totals          errorTotals `json:"totals"`
+	Previous        errorTotals `json:"previous" doc:"The equally long window immediately before."`
+	Delta           errorDelta  `json:"delta"`
+	Series          []errorDay  `json:"series"`
+	NewIssues       uint64      `json:"newIssues" doc:"Issues first seen in the range."`
+	RegressedIssues uint64      `json:"regressedIssues" doc:"Issues that came back in the range."`
+	Noisiest        []issue     `json:"noisiest"`
+	Environment     string      `json:"environment"`
+}
+
+func (e tracking) overview(ctx context.Context, call *http.Call, in getErrorsOverview) (errorsOverview, error) {
+	result, err := e.issues.ErrorsOverview(ctx, svc.ErrorsQuery{
+		Environment: in.Env.Environment, Window: in.Range.Window, Buckets: in.Range.Buckets(svc.Day),
+		Days: svc.LastDays(call.Now, svc.SparkDays, call.App.Location()), Now: call.Now,
+	})
+	if err != nil {
+		return errorsOverview{}, err
+	}
+	now, before := result.Totals, result.Previous
+	delta := func(now, before uint64) *float64 { return svc.Delta(float64(now), float64(before)) }
+	return errorsOverview{
+		Range:  errorRange{From: http.Time(in.Range.From), To: http.Time(in.Range.To), Key: in.Range.Key},
+		Totals: errorTotals(now), Previous: errorTotals(before),
+		Delta:  errorDelta{Events: delta(now.Events, before.Events), Issues: delta(now.Issues, before.Issues), Users: delta(now.Users, before.Users)},
+		Series: convert(result.Series, errorDayOf), NewIssues: result.NewIssues, RegressedIssues: result.RegressedIssues,
+		Noisiest: convert(result.Noisiest, shownIssue(call)), Environment: in.Env.Slug,
+	}, nil
+}
+
+func errorDayOf(d *svc.IssueDay) errorDay {
+	return errorDay{T: http.Time(d.T), Events: d.Events, Users: d.Users}
+}

@@ -1,0 +1,163 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"strconv"
+
+	"svc"
+	"svc/http"
+)
+
+// Occurrences reads the occurrences of issues.
+type Occurrences interface {
+	// Occurrences returns a page of summaries, newest first, and whether more follow.
+	Occurrences(ctx context.Context, query svc.OccurrenceQuery) (page []svc.Occurrence, more bool, err error)
+	// Occurrence returns one in full; it fails with not_found where the issue of
+	// the environment has none of the id.
+	Occurrence(ctx context.Context, environment svc.Environment, issue uint64, id string) (svc.Occurrence, error)
+}
+
+// occurrenceSummary is one row of …/events (decision 80).
+type occurrenceSummary struct {
+	ID         string    `json:"id"`
+	IssueID    string    `json:"issueId"`
+	Ts         http.Time `json:"ts"`
+	Level      svc.Level `json:"level"`
+	Name       string    `json:"name"`
+	Message    *string   `json:"message"`
+	Culprit    *string   `json:"culprit"`
+	Handled    bool      `json:"handled"`
+	Release    *string   `json:"release"`
+	URL        *string   `json:"url"`
+	PersonID   *string   `json:"personId"`
+	DistinctID *string   `json:"distinctId"`
+	SessionID  *string   `json:"sessionId"`
+	Browser    *string   `json:"browser"`
+	OS         *string   `json:"os"`
+	Country    *string   `json:"country"`
+}
+
+func summaryOf(o *svc.Occurrence) occurrenceSummary {
+	return occurrenceSummary{
+		ID: o.ID, IssueID: o.IssueID, Ts: http.Time(o.Ts), Level: o.Level, Name: o.Name, Message: known(o.Message), Culprit: known(o.Culprit),
+		Handled: o.Handled, Release: known(o.Release), URL: known(o.URL), PersonID: known(o.PersonID), DistinctID: known(o.DistinctID),
+		SessionID: known(o.SessionID), Browser: known(o.Browser), OS: known(o.OS), Country: known(o.Country),
+	}
+}
+
+// occurrence is one occurrence in full.
+type occurrence struct {
+	occurrenceSummary
+	ReceivedAt     http.Time         `json:"receivedAt"`
+	Mechanism      *string           `json:"mechanism"`
+	Stack          *string           `json:"stack"`
+	Frames         []svc.Frame       `json:"frames" doc:"The calls, the throwing one first."`
+	Breadcrumbs    []svc.Breadcrumb  `json:"breadcrumbs" doc:"What happened before, the oldest first."`
+	Tags           map[string]string `json:"tags"`
+	Extra          json.RawMessage   `json:"extra"`
+	Request        occurrenceRequest `json:"request"`
+	Path           *string           `json:"path"`
+	Referrer       *string           `json:"referrer"`
+	AnonymousID    *string           `json:"anonymousId"`
+	BrowserVersion *string           `json:"browserVersion"`
+	Device         *string           `json:"device"`
+	Region         *string           `json:"region"`
+	City           *string           `json:"city"`
+	Locale         *string           `json:"locale"`
+	AppVersion     *string           `json:"appVersion"`
+	Environment    string            `json:"environment"`
+}
+
+// occurrenceRequest is the HTTP request during which an error happened.
+type occurrenceRequest struct {
+	Method *string `json:"method"`
+	URL    *string `json:"url"`
+	Status *int    `json:"status"`
+}
+
+func occurrenceOf(o *svc.Occurrence) occurrence {
+	row := occurrence{
+		occurrenceSummary: summaryOf(o), ReceivedAt: http.Time(o.ReceivedAt), Mechanism: known(o.Mechanism), Stack: known(o.Stack),
+		Frames: append([]svc.Frame{}, o.Frames...), Breadcrumbs: append([]svc.Breadcrumb{}, o.Breadcrumbs...), Tags: maps.Clone(o.Tags), Extra: o.Extra,
+		Request: occurrenceRequest{Method: known(o.Request.Method), URL: known(o.Request.URL)},
+		Path:    known(o.Path), Referrer: known(o.Referrer), AnonymousID: known(o.AnonymousID), BrowserVersion: known(o.BrowserVersion),
+		Device: known(o.Device), Region: known(o.Region), City: known(o.City), Locale: known(o.Locale), AppVersion: known(o.AppVersion),
+		Environment: o.Environment,
+	}
+	if o.Request.Status != 0 {
+		row.Request.Status = &o.Request.Status
+	}
+	if row.Tags == nil {
+		row.Tags = map[string]string{}
+	}
+	if len(row.Extra) == 0 {
+		row.Extra = json.RawMessage("{}")
+	}
+	return row
+}
+
+type listOccurrences struct {
+	issuePath
+	paging
+}
+
+// occurrencePage is the answer of …/errors/{issueId}/events.
+type occurrencePage struct {
+	svc.Page[occurrenceSummary]
+	Environment string `json:"environment"`
+}
+
+func (e tracking) events(ctx context.Context, call *http.Call, in listOccurrences) (occurrencePage, error) {
+	env, found, err := e.find(ctx, call, in.issuePath)
+	if err != nil {
+		return occurrencePage{}, err
+	}
+	query := svc.OccurrenceQuery{Environment: env, Issue: found.Key.Number, Limit: int(in.Limit)}
+	if query.Before, err = eventKey(call, in.Cursor); err != nil {
+		return occurrencePage{}, err
+	}
+	rows, more, err := e.occurrences.Occurrences(ctx, query)
+	if err != nil {
+		return occurrencePage{}, err
+	}
+	var last svc.Occurrence
+	if len(rows) > 0 {
+		last = rows[len(rows)-1]
+	}
+	seesPersons := call.Grant.May(svc.PermPeoplePIIRead)
+	page := http.PageOf(call, convert(rows, func(o *svc.Occurrence) occurrenceSummary {
+		if !seesPersons {
+			o.Mask()
+		}
+		return summaryOf(o)
+	}), more, func(occurrenceSummary) []string {
+		return []string{strconv.FormatInt(last.Ts.UnixMilli(), 10), last.ID}
+	})
+	return occurrencePage{Page: page, Environment: env.Slug}, nil
+}
+
+type getOccurrence struct {
+	appPath
+	IssueID string      `path:"issueId" doc:"The issue's id."`
+	EventID string      `path:"eventId" doc:"The occurrence's id."`
+	Env     environment `query:"env" doc:"The environment's slug."`
+}
+
+// event returns one occurrence. One of another issue, application or environment
+// is answered as a missing one.
+func (e tracking) event(ctx context.Context, call *http.Call, in getOccurrence) (occurrence, error) {
+	number, ok := svc.ParseIssueID(in.IssueID)
+	if !ok {
+		return occurrence{}, svc.NotFound("occurrence")
+	}
+	found, err := e.occurrences.Occurrence(ctx, in.Env.Environment, number, in.EventID)
+	if err != nil {
+		return occurrence{}, err
+	}
+	if !call.Grant.May(svc.PermPeoplePIIRead) {
+		found.Mask()
+	}
+	return occurrenceOf(&found), nil
+}
