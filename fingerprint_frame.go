@@ -44,20 +44,25 @@ func isScheme(s string) bool {
 	return s != "" && strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789+.-") == ""
 }
 
-// stripBuild takes the build's hash out of the name of a bundle.
+// stripBuild takes the build's hashes out of the name of a bundle: the words
+// behind a dot or a hyphen.
 func stripBuild(name string) string {
 	end := strings.LastIndexByte(name, '.')
 	if end < 0 {
 		return name
 	}
-	stem, extension := name[:end], name[end:]
-	for {
-		at := strings.LastIndexAny(stem, ".-")
-		if at <= 0 || !isBuildWord(stem[at+1:]) {
-			return stem + extension
+	var kept strings.Builder
+	for at := 0; at < end; {
+		next := at + 1
+		for next < end && name[next] != '.' && name[next] != '-' {
+			next++
 		}
-		stem = stem[:at]
+		if at == 0 || !isBuildWord(name[at+1:next]) {
+			kept.WriteString(name[at:next])
+		}
+		at = next
 	}
+	return kept.String() + name[end:]
 }
 
 // Lengths of the hashes that bundlers make.

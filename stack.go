@@ -240,7 +240,7 @@ func parseGo(lines []string) ParsedStack {
 			parsed.Message, _, _ = strings.Cut(strings.TrimPrefix(line, "panic: "), " [recovered]")
 		case strings.HasPrefix(line, "goroutine "):
 			if inside {
-				return parsed
+				return parsed.belowPanic()
 			}
 			inside = true
 		case inside && strings.HasPrefix(line, "\t"):
@@ -253,11 +253,16 @@ func parseGo(lines []string) ParsedStack {
 			function = goFunction(line)
 		}
 	}
-	// The frames above the panic are the runtime's own way to report it.
-	if at := slices.IndexFunc(parsed.Frames, func(f Frame) bool { return f.Function == "panic" }); at >= 0 {
-		parsed.Frames = parsed.Frames[at+1:]
+	return parsed.belowPanic()
+}
+
+// belowPanic leaves out the frames above the panic, the runtime's own way to
+// report it.
+func (p ParsedStack) belowPanic() ParsedStack {
+	if at := slices.IndexFunc(p.Frames, func(f Frame) bool { return f.Function == "panic" }); at >= 0 {
+		p.Frames = p.Frames[at+1:]
 	}
-	return parsed
+	return p
 }
 
 // goFunction returns the function of a line without its arguments.
