@@ -16,6 +16,8 @@ type Load struct {
 	Connections int
 	// Batch is the number of events in a request: 1 sends single events.
 	Batch int
+	// Issues says that lists of errors are sent, spread over so many issues.
+	Issues int
 	// Rate is the number of requests a second of an open loop; zero is a closed
 	// loop.
 	Rate float64
@@ -125,6 +127,9 @@ func (l Load) render(body []byte, generator *Generator, size, sent int) []byte {
 	ts := time.Now()
 	if l.Time != nil {
 		ts = l.Time(sent)
+	}
+	if l.Issues > 0 {
+		return generator.AppendErrors(body, size, l.Issues, ts)
 	}
 	if l.Batch == 1 {
 		return generator.AppendEvent(body, ts)
