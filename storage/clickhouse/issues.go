@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"golang.org/x/sync/errgroup"
 
 	"svc"
 )
@@ -74,15 +75,21 @@ func (db *DB) Issues(ctx context.Context, q svc.IssueQuery) (svc.IssueList, erro
 		return svc.IssueList{}, err
 	}
 	var list svc.IssueList
-	var keys []svc.IssueKey
-	if keys, list.More, err = db.rankIssues(ctx, q, m); err != nil {
-		return svc.IssueList{}, err
-	}
-	if list.Rows, err = db.issueRows(ctx, q.Environment.Number, m, keys, q.Days, q.Now); err != nil {
-		return svc.IssueList{}, err
-	}
-	list.Counts, err = db.countIssues(ctx, q.Environment.Number, m, q.Now)
-	return list, err
+	parts, ctx := errgroup.WithContext(ctx)
+	parts.Go(func() (err error) {
+		list.Counts, err = db.countIssues(ctx, q.Environment.Number, m, q.Now)
+		return err
+	})
+	parts.Go(func() error {
+		keys, more, err := db.rankIssues(ctx, q, m)
+		if err != nil {
+			return err
+		}
+		list.More = more
+		list.Rows, err = db.issueRows(ctx, q.Environment.Number, m, keys, q.Days, q.Now)
+		return err
+	})
+	return list, parts.Wait()
 }
 
 // sortKey returns the query part that holds the value of an order.
@@ -230,7 +237,7 @@ func (db *DB) fillSparks(ctx context.Context, environment uint64, m merges, issu
 	}
 	args := m.arguments().with(bucketArguments(days[:len(days)-1])).with(arguments{
 		"environment": environment, "issues": m.parts(numbers...),
-		"whole_from": days[0].Unix(), "whole_to": days[len(days)-1].Unix(),
+		"from": days[0], "to": days[len(days)-1],
 	})
 	return db.read(ctx, "counting occurrences per day", db.queries["issues.Sparks"], args, func(rows driver.Rows) (bool, error) {
 		var number, events uint64

@@ -25,7 +25,7 @@ func storedErrors(t *testing.T, db *DB) map[string]uint64 {
 	t.Helper()
 	return map[string]uint64{
 		"occurrences": ask[uint64](t, db, "SELECT count() FROM occurrences"), "issues": ask[uint64](t, db, "SELECT sum(events) FROM issues"),
-		"issue_users": ask[uint64](t, db, "SELECT sum(events) FROM issue_users"), "issue_releases": ask[uint64](t, db, "SELECT sum(events) FROM issue_releases"),
+		"issue_users": ask[uint64](t, db, "SELECT count() FROM issue_users"), "issue_releases": ask[uint64](t, db, "SELECT sum(events) FROM issue_releases"),
 	}
 }
 

@@ -44,7 +44,6 @@ CREATE TABLE IF NOT EXISTS occurrences
     block           UInt64 CODEC(ZSTD(1)),
     expires         Date CODEC(ZSTD(1)),
     INDEX received received_at TYPE minmax GRANULARITY 1,
-    INDEX times ts TYPE minmax GRANULARITY 1,
     INDEX ids id TYPE bloom_filter(0.01) GRANULARITY 1
 )
 ENGINE = MergeTree
@@ -94,34 +93,30 @@ SELECT
 FROM occurrences AS o
 GROUP BY environment, issue;
 
--- Who met which issue in which quarter of an hour, how often. A user is a 64-bit hash, 0 where
--- nobody is named.
+-- Who met which issue when: one narrow row per occurrence in the order of time, for windows
+-- of any length. A user is a 64-bit hash, 0 where nobody is named.
 CREATE TABLE IF NOT EXISTS issue_users
 (
     environment UInt64 CODEC(ZSTD(1)),
-    slot        DateTime('UTC') CODEC(Delta, ZSTD(1)),
+    ts          DateTime64(3, 'UTC') CODEC(Delta, ZSTD(1)),
     issue       UInt64 CODEC(ZSTD(1)),
     user        UInt64 CODEC(ZSTD(1)),
-    events      SimpleAggregateFunction(sum, UInt64) CODEC(T64, ZSTD(1)),
-    expires     SimpleAggregateFunction(max, Date) CODEC(ZSTD(1))
+    expires     Date CODEC(ZSTD(1))
 )
-ENGINE = AggregatingMergeTree
-PARTITION BY toYYYYMM(slot)
-PRIMARY KEY (environment, slot)
-ORDER BY (environment, slot, issue, user)
+ENGINE = MergeTree
+PARTITION BY toYYYYMM(ts)
+ORDER BY (environment, ts)
 TTL expires
 SETTINGS non_replicated_deduplication_window = 10000;
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS issue_users_of_occurrences TO issue_users AS
 SELECT
     environment,
-    toStartOfFifteenMinutes(ts) AS slot,
+    ts,
     issue,
     if(distinct_id = '' AND anonymous_id = '', 0, cityHash64(if(distinct_id != '', distinct_id, anonymous_id))) AS user,
-    count() AS events,
-    max(expires) AS expires
-FROM occurrences
-GROUP BY environment, slot, issue, user;
+    expires
+FROM occurrences;
 
 -- In which releases an issue occurred.
 CREATE TABLE IF NOT EXISTS issue_releases

@@ -1,0 +1,94 @@
+package clickhouse
+
+import (
+	"context"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"golang.org/x/sync/errgroup"
+
+	"svc"
+)
+
+// ErrorsOverview returns what happened in a window and in the one before. Its parts are
+// read at the same time.
+func (db *DB) ErrorsOverview(ctx context.Context, q svc.ErrorsQuery) (svc.ErrorsOverview, error) {
+	environment := q.Environment.Number
+	m, err := db.merges(ctx, environment)
+	if err != nil {
+		return svc.ErrorsOverview{}, err
+	}
+	out := svc.ErrorsOverview{Series: make([]svc.IssueDay, len(q.Buckets))}
+	for i, bucket := range q.Buckets {
+		out.Series[i].T = bucket
+	}
+	args := m.arguments().with(windowArguments(environment, q.Window))
+	parts, partCtx := errgroup.WithContext(ctx)
+	parts.Go(func() (err error) { out.Totals, err = db.totalErrors(partCtx, args); return err })
+	parts.Go(func() (err error) {
+		out.Previous, err = db.totalErrors(partCtx, m.arguments().with(windowArguments(environment, q.Window.Previous())))
+		return err
+	})
+	parts.Go(func() error { return db.errorSeries(partCtx, args, out.Series) })
+	parts.Go(func() error {
+		return db.read(partCtx, "counting new issues", db.queries["errors.CountNew"], args.with(stateArguments(environment, q.Now)),
+			func(rows driver.Rows) (bool, error) { return true, rows.Scan(&out.NewIssues, &out.RegressedIssues) })
+	})
+	parts.Go(func() error {
+		keys, err := db.noisiest(partCtx, args)
+		if err != nil {
+			return err
+		}
+		out.Noisiest, err = db.issueRows(partCtx, environment, m, keys, q.Days, q.Now)
+		return err
+	})
+	return out, parts.Wait()
+}
+
+// windowArguments say which occurrences of an environment count.
+func windowArguments(environment uint64, window svc.Window) arguments {
+	return arguments{"environment": environment, "from": window.From, "to": window.To}
+}
+
+// totalErrors returns the totals of a window.
+func (db *DB) totalErrors(ctx context.Context, args arguments) (svc.ErrorTotals, error) {
+	var t svc.ErrorTotals
+	err := db.read(ctx, "summing errors", db.queries["errors.Total"], args, func(rows driver.Rows) (bool, error) {
+		return true, rows.Scan(&t.Events, &t.Issues, &t.Users)
+	})
+	return t, err
+}
+
+// errorSeries fills the buckets of a series.
+func (db *DB) errorSeries(ctx context.Context, args arguments, series []svc.IssueDay) error {
+	begin := make([]uint32, len(series))
+	places := make(map[uint32]*svc.IssueDay, len(series))
+	for i := range series {
+		begin[i] = uint32(series[i].T.Unix())
+		places[begin[i]] = &series[i]
+	}
+	args = args.with(arguments{"buckets": begin})
+	return db.read(ctx, "counting errors per day", db.queries["errors.Series"], args, func(rows driver.Rows) (bool, error) {
+		var bucket uint32
+		var day svc.IssueDay
+		err := rows.Scan(&bucket, &day.Events, &day.Users)
+		if place := places[bucket]; place != nil {
+			place.Events, place.Users = day.Events, day.Users
+		}
+		return true, err
+	})
+}
+
+// noisiest returns the issues with the most occurrences in a window.
+func (db *DB) noisiest(ctx context.Context, args arguments) ([]svc.IssueKey, error) {
+	var keys []svc.IssueKey
+	args = args.with(arguments{"limit": svc.NoisiestIssues})
+	err := db.read(ctx, "listing the noisiest issues", db.queries["errors.Noisiest"], args, func(rows driver.Rows) (bool, error) {
+		var key svc.IssueKey
+		var events uint64
+		err := rows.Scan(&key.Number, &events)
+		key.Value = int64(events)
+		keys = append(keys, key)
+		return true, err
+	})
+	return keys, err
+}
