@@ -115,7 +115,7 @@ func (db *DB) issueReleases(ctx context.Context, parts arguments) ([]svc.IssueRe
 
 func (db *DB) issueTags(ctx context.Context, parts arguments) ([]svc.IssueTag, error) {
 	tags := []svc.IssueTag{}
-	args := parts.with(arguments{"sample": svc.TagSample, "values": svc.TagValues})
+	args := parts.with(arguments{"sample": svc.TagSample, "per_tag": svc.TagValues})
 	err := db.read(ctx, "counting an issue's tags", db.queries["issues.Tags"], args, func(rows driver.Rows) (bool, error) {
 		var key string
 		var value svc.IssueTagValue

@@ -118,10 +118,10 @@ func (db *DB) rankIssues(ctx context.Context, q svc.IssueQuery, m merges) (keys 
 	}
 	args := c.args.with(m.arguments()).with(stateArguments(q.Environment.Number, q.Now)).with(arguments{
 		"environment": q.Environment.Number, "release": q.Release, "status": string(q.Status), "limit": q.Limit + 1,
-		"first_page": q.After == nil, "after_value": int64(0), "after_issue": uint64(0),
+		"first_page": q.After == nil, "after_rank": int64(0), "after_issue": uint64(0),
 	})
 	if q.After != nil {
-		args["after_value"], args["after_issue"] = q.After.Value, q.After.Number
+		args["after_rank"], args["after_issue"] = q.After.Value, q.After.Number
 	}
 	query := bindRank(db.queries["issues.Rank"], db.queries[sortKey(q.Sort)], c)
 	err = db.read(ctx, "listing issues", query, args, func(rows driver.Rows) (bool, error) {

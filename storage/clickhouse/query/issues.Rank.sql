@@ -17,7 +17,7 @@ FROM
 ) AS ranked
 LEFT JOIN ($(issues.States)) AS states ON states.issue = ranked.root
 WHERE ({status:String} = '' OR if(states.status = '', 'open', states.status) = {status:String})
-    AND ({first_page:Bool} OR ranked.value < {after_value:Int64}
-        OR (ranked.value = {after_value:Int64} AND ranked.root < {after_issue:UInt64}))
+    AND ({first_page:Bool} OR ranked.value < {after_rank:Int64}
+        OR (ranked.value = {after_rank:Int64} AND ranked.root < {after_issue:UInt64}))
 ORDER BY ranked.value DESC, ranked.root DESC
 LIMIT {limit:UInt32}

@@ -21,4 +21,4 @@ FROM
 WHERE value != ''
 GROUP BY word, value
 ORDER BY word, occurred DESC, value
-LIMIT {values:UInt32} BY word
+LIMIT {per_tag:UInt32} BY word
