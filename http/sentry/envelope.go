@@ -1,0 +1,129 @@
+package sentry
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Bounds of an envelope.
+const (
+	// MaxItems is the number of items that one envelope may hold.
+	MaxItems = 1000
+	// MaxEventBytes is the size of one event item (Sentry documents 1 MiB).
+	MaxEventBytes = 1 << 20
+)
+
+// Header is the first line of an envelope. Every field may be missing.
+type Header struct {
+	EventID string
+	DSN     string
+	// SentAt is the client's clock when it sent the envelope, zero where unknown.
+	SentAt time.Time
+	SDK    SDK
+}
+
+// SDK names the library that sent an envelope or event.
+type SDK struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+// Item is one item of an envelope. The payload is a part of the envelope's bytes.
+type Item struct {
+	Type    string
+	Payload []byte
+	// Count is how many things the item holds, at least one.
+	Count int
+}
+
+// Malformed is why an envelope or event cannot be read. Its text is shown to the
+// sender in X-Sentry-Error.
+type Malformed struct{ Reason string }
+
+// Error returns the reason.
+func (e *Malformed) Error() string { return e.Reason }
+
+func malformed(format string, args ...any) error { return &Malformed{fmt.Sprintf(format, args...)} }
+
+// header and itemHeader are the JSON lines of an envelope.
+type header struct {
+	EventID string          `json:"event_id"`
+	DSN     string          `json:"dsn"`
+	SentAt  json.RawMessage `json:"sent_at"`
+	SDK     SDK             `json:"sdk"`
+}
+
+type itemHeader struct {
+	Type   string `json:"type"`
+	Length *int   `json:"length"`
+	Count  int    `json:"item_count"`
+}
+
+// Split cuts an envelope into its header and items. Items of unknown types are
+// returned as any other. It fails with *Malformed.
+//
+// A payload whose header has a length is exactly that long and ends with a line feed
+// or the envelope; any other ends at the next line feed. Carriage returns are data.
+func Split(body []byte) (Header, []Item, error) {
+	line, rest := cutLine(body)
+	var first header
+	if err := json.Unmarshal(line, &first); err != nil {
+		return Header{}, nil, malformed("invalid envelope header")
+	}
+	out := Header{EventID: first.EventID, DSN: first.DSN, SDK: first.SDK}
+	out.SentAt, _ = parseTime(first.SentAt)
+	var items []Item
+	for {
+		for len(rest) > 0 && rest[0] == '\n' {
+			rest = rest[1:]
+		}
+		if len(rest) == 0 {
+			return out, items, nil
+		}
+		if len(items) == MaxItems {
+			return Header{}, nil, malformed("envelope holds more than %d items", MaxItems)
+		}
+		var item Item
+		var err error
+		if item, rest, err = cutItem(rest, len(items)); err != nil {
+			return Header{}, nil, err
+		}
+		items = append(items, item)
+	}
+}
+
+// cutItem reads one item from the beginning of rest.
+func cutItem(rest []byte, index int) (Item, []byte, error) {
+	line, rest := cutLine(rest)
+	var head itemHeader
+	if err := json.Unmarshal(line, &head); err != nil {
+		return Item{}, nil, malformed("item %d: invalid header", index)
+	}
+	if head.Type == "" {
+		return Item{}, nil, malformed("item %d: header has no type", index)
+	}
+	item := Item{Type: head.Type, Count: max(head.Count, 1)}
+	if head.Length == nil {
+		item.Payload, rest = cutLine(rest)
+		return item, rest, nil
+	}
+	length := *head.Length
+	if length < 0 || length > len(rest) {
+		return Item{}, nil, malformed("item %d: length %d does not fit the envelope", index, length)
+	}
+	item.Payload, rest = rest[:length], rest[length:]
+	if len(rest) > 0 && rest[0] != '\n' {
+		return Item{}, nil, malformed("item %d: no line feed after %d bytes", index, length)
+	}
+	return item, rest, nil
+}
+
+// cutLine returns what stands before the first line feed and what stands behind it.
+func cutLine(body []byte) (line, rest []byte) {
+	if end := bytes.IndexByte(body, '\n'); end >= 0 {
+		return body[:end], body[end+1:]
+	}
+	return body, nil
+}

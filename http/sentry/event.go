@@ -1,0 +1,250 @@
+package sentry
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+// Event is what an error event says, in the order and with the words of Sentry.
+type Event struct {
+	ID string
+	// Timestamp is zero where the event has none that can be read.
+	Timestamp   time.Time
+	Level       string
+	Platform    string
+	Release     string
+	Dist        string
+	Environment string
+	ServerName  string
+	Transaction string
+	Logger      string
+	Message     string
+	Fingerprint []string
+	Tags        map[string]string
+	// Extra and Contexts are JSON objects as they came, nil where there is none.
+	Extra    json.RawMessage
+	Contexts map[string]json.RawMessage
+	User     User
+	Request  Request
+	// Breadcrumbs stand in the order of time.
+	Breadcrumbs []Breadcrumb
+	// Exceptions stand as they came: the last one is what was thrown, the ones before
+	// are its causes.
+	Exceptions []Exception
+	// DebugIDs names the source maps, by the file of the code.
+	DebugIDs map[string]string
+	SDK      SDK
+	// Problems names the members that could not be read.
+	Problems []string
+}
+
+// User is who was using the application.
+type User struct{ ID, Email, Username, IP string }
+
+// Request is the HTTP request during which the error happened. Status is that of the
+// response, zero where unknown.
+type Request struct {
+	Method, URL, Query, UserAgent, Referrer string
+	Status                                  int
+}
+
+// Breadcrumb is one thing that happened before.
+type Breadcrumb struct {
+	Timestamp                      time.Time
+	Type, Category, Level, Message string
+	Data                           json.RawMessage
+}
+
+// Exception is one error of a chain.
+type Exception struct {
+	Type, Value, Module string
+	Mechanism           string
+	// Handled is false only where the SDK says so.
+	Handled bool
+	// Frames stand as they came, the oldest call first.
+	Frames []Frame
+}
+
+// Frame is one call of a stack.
+type Frame struct {
+	File, AbsPath, Function, Module string
+	Line, Column                    int
+	// InApp is nil where the SDK does not say.
+	InApp *bool
+}
+
+// Bounds of one event; what is over them is left out, the nearest to the error kept.
+const (
+	maxExceptions  = 50
+	maxFrames      = 250
+	maxBreadcrumbs = 100
+	maxImages      = 1000
+)
+
+// ParseEvent reads the payload of an item of type event, or the body of the older
+// store endpoint. It fails with *Malformed where the payload is no JSON object.
+func ParseEvent(payload []byte) (*Event, error) {
+	var top object
+	if err := json.Unmarshal(payload, &top); err != nil || top == nil {
+		return nil, malformed("invalid event: no JSON object")
+	}
+	r := &reader{}
+	event := &Event{
+		ID: strings.ToLower(strings.ReplaceAll(r.text("event_id", top["event_id"]), "-", "")), Level: r.text("level", top["level"]),
+		Platform: r.text("platform", top["platform"]), Release: r.text("release", top["release"]), Dist: r.text("dist", top["dist"]),
+		Environment: r.text("environment", top["environment"]), ServerName: r.text("server_name", top["server_name"]),
+		Transaction: r.text("transaction", top["transaction"]), Logger: r.text("logger", top["logger"]),
+		Tags: r.pairs("tags", top["tags"]), Message: r.message(top),
+	}
+	if event.Level == "" {
+		event.Level = "error"
+	}
+	if stamp := top["timestamp"]; !absent(stamp) {
+		var ok bool
+		if event.Timestamp, ok = parseTime(stamp); !ok {
+			r.problem("timestamp")
+		}
+	}
+	for _, part := range r.list("fingerprint", top["fingerprint"]) {
+		event.Fingerprint = append(event.Fingerprint, r.text("fingerprint", part))
+	}
+	if extra := r.object("extra", top["extra"]); len(extra) > 0 {
+		event.Extra = top["extra"]
+	}
+	event.Contexts = r.object("contexts", top["contexts"])
+	event.User, event.Request = r.user(top["user"]), r.request(top["request"])
+	event.Request.Status = r.number("contexts.response.status_code", r.object("contexts.response", event.Contexts["response"])["status_code"])
+	event.Breadcrumbs, event.Exceptions = r.breadcrumbs(top["breadcrumbs"]), r.exceptions(top)
+	event.DebugIDs = r.images(top["debug_meta"])
+	r.into("sdk", top["sdk"], &event.SDK)
+	event.Problems = r.problems
+	return event, nil
+}
+
+// message reads the text of an event: message or logentry, each a text or an object
+// with the formatted text and the template.
+func (r *reader) message(top object) string {
+	for _, name := range []string{"logentry", "message"} {
+		raw := top[name]
+		if absent(raw) {
+			continue
+		}
+		if raw[0] != '{' {
+			return r.text(name, raw)
+		}
+		entry := r.object(name, raw)
+		if formatted := r.text(name+".formatted", entry["formatted"]); formatted != "" {
+			return formatted
+		}
+		if template := r.text(name+".message", entry["message"]); template != "" {
+			return template
+		}
+	}
+	return ""
+}
+
+func (r *reader) user(raw json.RawMessage) User {
+	user := r.object("user", raw)
+	return User{
+		ID: r.text("user.id", user["id"]), Email: r.text("user.email", user["email"]),
+		Username: r.text("user.username", user["username"]), IP: r.text("user.ip_address", user["ip_address"]),
+	}
+}
+
+func (r *reader) request(raw json.RawMessage) Request {
+	request := r.object("request", raw)
+	out := Request{Method: r.text("request.method", request["method"]), URL: r.text("request.url", request["url"])}
+	if query := request["query_string"]; !absent(query) && query[0] == '"' {
+		out.Query = r.text("request.query_string", query)
+	}
+	for name, value := range r.pairs("request.headers", request["headers"]) {
+		switch strings.ToLower(name) {
+		case "user-agent":
+			out.UserAgent = value
+		case "referer":
+			out.Referrer = value
+		}
+	}
+	return out
+}
+
+func (r *reader) breadcrumbs(raw json.RawMessage) []Breadcrumb {
+	entries := last(r.list("breadcrumbs", raw), maxBreadcrumbs)
+	out := make([]Breadcrumb, 0, len(entries))
+	for _, entry := range entries {
+		crumb := r.object("breadcrumbs", entry)
+		at, _ := parseTime(crumb["timestamp"])
+		out = append(out, Breadcrumb{
+			Timestamp: at, Type: r.text("breadcrumbs.type", crumb["type"]), Category: r.text("breadcrumbs.category", crumb["category"]),
+			Level: r.text("breadcrumbs.level", crumb["level"]), Message: r.text("breadcrumbs.message", crumb["message"]), Data: crumb["data"],
+		})
+	}
+	return out
+}
+
+// exceptions reads the chain of errors; a bare stacktrace or a thread that crashed
+// gives its frames where no exception has any.
+func (r *reader) exceptions(top object) []Exception {
+	entries := last(r.list("exception", top["exception"]), maxExceptions)
+	out := make([]Exception, 0, len(entries))
+	for _, raw := range entries {
+		entry := r.object("exception", raw)
+		if entry == nil {
+			continue
+		}
+		mechanism := r.object("exception.mechanism", entry["mechanism"])
+		handled := r.truth("exception.mechanism.handled", mechanism["handled"])
+		out = append(out, Exception{
+			Type: r.text("exception.type", entry["type"]), Value: r.text("exception.value", entry["value"]), Module: r.text("exception.module", entry["module"]),
+			Mechanism: r.text("exception.mechanism.type", mechanism["type"]), Handled: handled == nil || *handled,
+			Frames: r.frames(entry["stacktrace"]),
+		})
+	}
+	if len(out) > 0 && len(out[len(out)-1].Frames) == 0 {
+		out[len(out)-1].Frames = r.crashed(top)
+	}
+	return out
+}
+
+// crashed returns the frames that stand beside the exceptions.
+func (r *reader) crashed(top object) []Frame {
+	for _, raw := range r.list("threads", top["threads"]) {
+		thread := r.object("threads", raw)
+		if crashed := r.truth("threads.crashed", thread["crashed"]); crashed != nil && *crashed {
+			return r.frames(thread["stacktrace"])
+		}
+	}
+	return r.frames(top["stacktrace"])
+}
+
+func (r *reader) frames(raw json.RawMessage) []Frame {
+	entries := last(r.list("frames", r.object("stacktrace", raw)["frames"]), maxFrames)
+	out := make([]Frame, 0, len(entries))
+	for _, raw := range entries {
+		frame := r.object("frames", raw)
+		out = append(out, Frame{
+			File: r.text("frames.filename", frame["filename"]), AbsPath: r.text("frames.abs_path", frame["abs_path"]),
+			Function: r.text("frames.function", frame["function"]), Module: r.text("frames.module", frame["module"]),
+			Line: r.number("frames.lineno", frame["lineno"]), Column: r.number("frames.colno", frame["colno"]),
+			InApp: r.truth("frames.in_app", frame["in_app"]),
+		})
+	}
+	return out
+}
+
+// images reads which source map belongs to which file.
+func (r *reader) images(raw json.RawMessage) map[string]string {
+	out := map[string]string{}
+	for _, raw := range last(r.list("debug_meta.images", r.object("debug_meta", raw)["images"]), maxImages) {
+		image := r.object("debug_meta.images", raw)
+		file, id := r.text("debug_meta.images.code_file", image["code_file"]), r.text("debug_meta.images.debug_id", image["debug_id"])
+		if r.text("debug_meta.images.type", image["type"]) == "sourcemap" && file != "" && id != "" {
+			out[file] = strings.ToLower(id)
+		}
+	}
+	return out
+}
+
+// last returns at most n elements from the end.
+func last[T any](all []T, n int) []T { return all[max(0, len(all)-n):] }

@@ -1,0 +1,188 @@
+package sentry
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strconv"
+	"time"
+)
+
+// object is a JSON object whose members are read one by one, so that one of a
+// wrong form costs only itself.
+type object map[string]json.RawMessage
+
+// reader collects the names of members that could not be read.
+type reader struct{ problems []string }
+
+// maxProblems bounds what is remembered of a hopeless event.
+const maxProblems = 20
+
+func (r *reader) problem(name string) {
+	if len(r.problems) < maxProblems {
+		r.problems = append(r.problems, name)
+	}
+}
+
+// into reads a member into target and notes a wrong form under its name.
+func (r *reader) into(name string, raw json.RawMessage, target any) {
+	if absent(raw) {
+		return
+	}
+	if err := json.Unmarshal(raw, target); err != nil {
+		r.problem(name)
+	}
+}
+
+// object reads a member that should be an object.
+func (r *reader) object(name string, raw json.RawMessage) object {
+	var out object
+	r.into(name, raw, &out)
+	return out
+}
+
+// text reads a member that should be a text; numbers and truth values are taken as
+// their texts.
+func (r *reader) text(name string, raw json.RawMessage) string {
+	if absent(raw) {
+		return ""
+	}
+	word, ok := scalar(raw)
+	if !ok {
+		r.problem(name)
+	}
+	return word
+}
+
+// number reads a member that should be a whole number; texts of one are taken.
+func (r *reader) number(name string, raw json.RawMessage) int {
+	if absent(raw) {
+		return 0
+	}
+	word, _ := scalar(raw)
+	value, err := strconv.ParseFloat(word, 64)
+	if err != nil || math.IsNaN(value) || math.Abs(value) > math.MaxInt32 {
+		r.problem(name)
+		return 0
+	}
+	return int(value)
+}
+
+// truth reads a member that should be true or false; nil where it is missing.
+func (r *reader) truth(name string, raw json.RawMessage) *bool {
+	var value *bool
+	r.into(name, raw, &value)
+	return value
+}
+
+// list reads a member that should be a list, bare or as the member values of an
+// object; a single object is a list of one.
+func (r *reader) list(name string, raw json.RawMessage) []json.RawMessage {
+	if absent(raw) {
+		return nil
+	}
+	if raw[0] == '{' {
+		wrapped := r.object(name, raw)
+		inner, isWrapped := wrapped["values"]
+		if !isWrapped {
+			return []json.RawMessage{raw}
+		}
+		if absent(inner) {
+			return nil
+		}
+		raw = inner
+	}
+	var out []json.RawMessage
+	r.into(name, raw, &out)
+	return out
+}
+
+// pairs reads a member that is an object or a list of pairs, each [key, value] or
+// {key, value}. Values that are no scalars are noted and left out.
+func (r *reader) pairs(name string, raw json.RawMessage) map[string]string {
+	out := map[string]string{}
+	add := func(key string, value json.RawMessage) {
+		if word, ok := scalar(value); ok && key != "" {
+			out[key] = word
+		} else if !absent(value) {
+			r.problem(name + "." + key)
+		}
+	}
+	switch {
+	case absent(raw):
+	case raw[0] == '{':
+		for key, value := range r.object(name, raw) {
+			add(key, value)
+		}
+	default:
+		var entries []json.RawMessage
+		r.into(name, raw, &entries)
+		for _, entry := range entries {
+			key, value, ok := pair(entry)
+			if !ok {
+				r.problem(name)
+				continue
+			}
+			add(key, value)
+		}
+	}
+	return out
+}
+
+// pair reads one [key, value] or {"key": …, "value": …}.
+func pair(raw json.RawMessage) (key string, value json.RawMessage, ok bool) {
+	var both []json.RawMessage
+	if json.Unmarshal(raw, &both) == nil && len(both) == 2 {
+		key, ok = scalar(both[0])
+		return key, both[1], ok
+	}
+	var named struct {
+		Key   json.RawMessage `json:"key"`
+		Value json.RawMessage `json:"value"`
+	}
+	if json.Unmarshal(raw, &named) != nil {
+		return "", nil, false
+	}
+	key, ok = scalar(named.Key)
+	return key, named.Value, ok
+}
+
+// absent says whether a member is missing or null.
+func absent(raw json.RawMessage) bool { return len(raw) == 0 || bytes.Equal(raw, []byte("null")) }
+
+// scalar returns the text of a text, number or truth value.
+func scalar(raw json.RawMessage) (string, bool) {
+	if absent(raw) {
+		return "", false
+	}
+	switch raw[0] {
+	case '"':
+		var word string
+		err := json.Unmarshal(raw, &word)
+		return word, err == nil
+	case '{', '[':
+		return "", false
+	}
+	return string(raw), true
+}
+
+// parseTime reads seconds since the epoch or an ISO 8601 timestamp; ok is false for
+// anything else and for instants that no clock shows.
+func parseTime(raw json.RawMessage) (t time.Time, ok bool) {
+	word, ok := scalar(raw)
+	if !ok {
+		return time.Time{}, false
+	}
+	if seconds, err := strconv.ParseFloat(word, 64); err == nil {
+		if math.IsNaN(seconds) || seconds <= 0 || seconds > 1<<36 {
+			return time.Time{}, false
+		}
+		return time.UnixMilli(int64(math.Round(seconds * 1000))).UTC(), true
+	}
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999"} {
+		if parsed, err := time.Parse(layout, word); err == nil {
+			return parsed.UTC(), true
+		}
+	}
+	return time.Time{}, false
+}
