@@ -1,0 +1,45 @@
+package spool
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+
+	"svc"
+)
+
+// A frame is one part: length of the payload, partition, checksum over both and the
+// payload, payload. Numbers are little-endian.
+const frameHeader = 12
+
+// maxFrame bounds the payload of a frame; a longer one is the noise of a torn write.
+const maxFrame = 64 << 20
+
+//nolint:gochecknoglobals // a table of constants
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// appendFrame appends a part to a buffer.
+func appendFrame(out []byte, part svc.Part) []byte {
+	start := len(out)
+	out = binary.LittleEndian.AppendUint32(out, uint32(len(part.Payload)))
+	out = binary.LittleEndian.AppendUint32(out, uint32(part.Partition))
+	sum := crc32.Update(crc32.Checksum(out[start:], castagnoli), castagnoli, part.Payload)
+	out = binary.LittleEndian.AppendUint32(out, sum)
+	return append(out, part.Payload...)
+}
+
+// cutFrame reads the first part of a buffer; ok is false at the end and where a write
+// was torn. The part's payload is a piece of the buffer.
+func cutFrame(in []byte) (part svc.Part, rest []byte, ok bool) {
+	if len(in) < frameHeader {
+		return svc.Part{}, nil, false
+	}
+	size := binary.LittleEndian.Uint32(in)
+	if size > maxFrame || uint64(len(in)) < frameHeader+uint64(size) {
+		return svc.Part{}, nil, false
+	}
+	payload := in[frameHeader : frameHeader+size]
+	if crc32.Update(crc32.Checksum(in[:8], castagnoli), castagnoli, payload) != binary.LittleEndian.Uint32(in[8:]) {
+		return svc.Part{}, nil, false
+	}
+	return svc.Part{Partition: int(binary.LittleEndian.Uint32(in[4:])), Payload: payload}, in[frameHeader+size:], true
+}

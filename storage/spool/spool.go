@@ -1,0 +1,341 @@
+package spool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"svc"
+)
+
+// ErrFull is the refusal of a spool that has reached its size.
+var ErrFull = errors.New("the spool is full")
+
+// Config is what a Spool is made of.
+type Config struct {
+	// Dir is the spool's own folder; it is made where it is missing.
+	Dir string
+	// MaxBytes bounds what is kept on disk.
+	MaxBytes int64
+	Logger   *slog.Logger
+}
+
+// Spool is a queue on disk. Its segments are files with rising numbers, of which the
+// last is written and the others are only read.
+type Spool struct {
+	config Config
+	// filled wakes Run after a write to an empty spool.
+	filled chan struct{}
+
+	mu      sync.Mutex
+	file    *os.File
+	number  int
+	written int64
+	total   int64
+	scratch []byte
+
+	// forced is up to where everything is on disk for sure.
+	forced place
+
+	// force is held by the one caller that forces the file to disk.
+	force sync.Mutex
+}
+
+// Open opens a spool and finds what an earlier process left in it.
+func Open(config Config) (*Spool, error) {
+	if err := os.MkdirAll(config.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("making the spool's folder: %w", err)
+	}
+	s := &Spool{config: config, filled: make(chan struct{}, 1)}
+	segments, err := s.segments()
+	if err != nil {
+		return nil, err
+	}
+	for _, segment := range segments {
+		info, err := os.Stat(segment)
+		if err != nil {
+			return nil, fmt.Errorf("looking at a segment of the spool: %w", err)
+		}
+		s.total += info.Size()
+		if _, err := fmt.Sscanf(filepath.Base(segment), segmentName, &s.number); err != nil {
+			return nil, fmt.Errorf("reading the name of the segment %s: %w", segment, err)
+		}
+	}
+	if len(segments) > 0 {
+		s.wake()
+	}
+	return s, nil
+}
+
+// segmentBytes is the size from which a new segment is begun; a segment is read whole.
+const segmentBytes = 16 << 20
+
+// segmentName is the form of the names of segments; they sort as their numbers do.
+const segmentName = "%012d.spool"
+
+func (s *Spool) path(number int) string {
+	return filepath.Join(s.config.Dir, fmt.Sprintf(segmentName, number))
+}
+
+// segments lists the files, the oldest first.
+func (s *Spool) segments() ([]string, error) {
+	files, err := filepath.Glob(filepath.Join(s.config.Dir, "*.spool"))
+	if err != nil {
+		return nil, fmt.Errorf("listing the spool: %w", err)
+	}
+	slices.Sort(files)
+	return files, nil
+}
+
+// Bytes is how much waits on disk.
+func (s *Spool) Bytes() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.total
+}
+
+// Append keeps parts; they are on disk when it returns nil. It fails with ErrFull and
+// with the errors of the disk, and then promises nothing of them. Callers at the same
+// time share one force.
+func (s *Spool) Append(parts []svc.Part) error {
+	file, at, err := s.write(parts)
+	if err != nil {
+		return err
+	}
+	s.force.Lock()
+	defer s.force.Unlock()
+	done, reached := s.reached(at)
+	if done {
+		return nil
+	}
+	err = file.Sync()
+	if errors.Is(err, os.ErrClosed) {
+		// Who closed the segment forced it before, or failed to.
+		if done, _ = s.reached(at); done {
+			return nil
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("forcing the spool to disk: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forced = later(s.forced, reached)
+	return nil
+}
+
+// place is a position in the spool: a segment and the bytes in it.
+type place struct {
+	segment int
+	bytes   int64
+}
+
+// later returns the later of two places.
+func later(a, b place) place {
+	if a.segment > b.segment || a.segment == b.segment && a.bytes > b.bytes {
+		return a
+	}
+	return b
+}
+
+// reached says whether a place is on disk for sure, and what a force that begins now
+// would reach.
+func (s *Spool) reached(at place) (done bool, end place) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	end = at
+	if s.number == at.segment {
+		end.bytes = s.written
+	}
+	return later(s.forced, at) == s.forced, end
+}
+
+// write appends frames to the present segment, in one write.
+func (s *Spool) write(parts []svc.Part) (file *os.File, end place, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.scratch = s.scratch[:0]
+	for _, part := range parts {
+		s.scratch = appendFrame(s.scratch, part)
+	}
+	size := int64(len(s.scratch))
+	if s.total+size > s.config.MaxBytes {
+		return nil, place{}, ErrFull
+	}
+	if s.written >= segmentBytes {
+		if err := s.end(); err != nil {
+			return nil, place{}, fmt.Errorf("closing a segment of the spool: %w", err)
+		}
+	}
+	if s.file == nil {
+		if err := s.begin(); err != nil {
+			return nil, place{}, err
+		}
+	}
+	if _, err := s.file.Write(s.scratch); err != nil {
+		// Half a frame would hide what is written behind it.
+		err = fmt.Errorf("writing to the spool: %w", err)
+		if undo := s.file.Truncate(s.written); undo != nil {
+			return nil, place{}, errors.Join(err, undo, s.end())
+		}
+		_, seek := s.file.Seek(s.written, 0)
+		return nil, place{}, errors.Join(err, seek)
+	}
+	s.written += size
+	s.total += size
+	s.wake()
+	return s.file, place{s.number, s.written}, nil
+}
+
+// begin opens a new segment.
+func (s *Spool) begin() error {
+	file, err := os.OpenFile(s.path(s.number+1), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("making a segment of the spool: %w", err)
+	}
+	s.file, s.number, s.written = file, s.number+1, 0
+	return forceDir(s.config.Dir)
+}
+
+// end closes the present segment, forced to disk, if there is one.
+func (s *Spool) end() error {
+	if s.file == nil {
+		return nil
+	}
+	file := s.file
+	s.file = nil
+	err := file.Sync()
+	if err == nil {
+		s.forced = later(s.forced, place{s.number, s.written})
+	}
+	return errors.Join(err, file.Close())
+}
+
+// forceDir makes the names of a folder survive a loss of power.
+func forceDir(dir string) error {
+	folder, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("opening the spool's folder: %w", err)
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}
+
+func (s *Spool) wake() {
+	select {
+	case s.filled <- struct{}{}:
+	default:
+	}
+}
+
+// Close ends the writing; what waits stays for the next process.
+func (s *Spool) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.end()
+}
+
+// Pauses between attempts to hand over.
+const (
+	firstPause = 200 * time.Millisecond
+	lastPause  = 5 * time.Second
+)
+
+// Run hands what waits over until ctx ends. An attempt that fails is repeated after a
+// pause that grows.
+func (s *Spool) Run(ctx context.Context, hand func(ctx context.Context, parts []svc.Part) error) error {
+	pause := firstPause
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.filled:
+		}
+		for {
+			err := s.drain(ctx, hand)
+			if err == nil {
+				pause = firstPause
+				break
+			}
+			s.config.Logger.Warn("handing over what was spooled", "error", err, "waitingBytes", s.Bytes())
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-time.After(pause):
+				pause = min(2*pause, lastPause)
+			}
+		}
+	}
+}
+
+// drain hands every segment over, the oldest first, and removes it.
+func (s *Spool) drain(ctx context.Context, hand func(ctx context.Context, parts []svc.Part) error) error {
+	s.mu.Lock()
+	err := s.end()
+	s.mu.Unlock()
+	if err != nil {
+		return fmt.Errorf("closing a segment of the spool: %w", err)
+	}
+	segments, err := s.segments()
+	if err != nil {
+		return err
+	}
+	for _, segment := range segments {
+		s.mu.Lock()
+		present := s.file != nil && segment == s.path(s.number)
+		s.mu.Unlock()
+		if present {
+			return nil
+		}
+		if err := s.handSegment(ctx, segment, hand); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// handBytes is about how much is handed over at once.
+const handBytes = 1 << 20
+
+// handSegment hands one file over and removes it. A torn end was never promised to
+// anybody and is left out.
+func (s *Spool) handSegment(ctx context.Context, segment string, hand func(ctx context.Context, parts []svc.Part) error) error {
+	content, err := os.ReadFile(segment)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("reading a segment of the spool: %w", err)
+	}
+	var parts []svc.Part
+	size := 0
+	for rest := content; ; {
+		part, next, ok := cutFrame(rest)
+		if ok {
+			parts, rest = append(parts, part), next
+			size += len(part.Payload)
+		}
+		if len(parts) > 0 && (!ok || size >= handBytes) {
+			if err := hand(ctx, parts); err != nil {
+				return err
+			}
+			parts, size = parts[:0], 0
+		}
+		if !ok {
+			break
+		}
+	}
+	if err := errors.Join(os.Remove(segment), forceDir(s.config.Dir)); err != nil {
+		return fmt.Errorf("removing a segment of the spool: %w", err)
+	}
+	s.mu.Lock()
+	s.total -= int64(len(content))
+	s.mu.Unlock()
+	return nil
+}
