@@ -13,3 +13,4 @@ ALTER TABLE occurrences MODIFY SETTING fsync_after_insert = 0, fsync_part_direct
 ALTER TABLE issues MODIFY SETTING fsync_after_insert = 0, fsync_part_directory = 0;
 ALTER TABLE issue_users MODIFY SETTING fsync_after_insert = 0, fsync_part_directory = 0;
 ALTER TABLE issue_releases MODIFY SETTING fsync_after_insert = 0, fsync_part_directory = 0;
+ALTER TABLE source_maps MODIFY SETTING fsync_after_insert = 0, fsync_part_directory = 0;

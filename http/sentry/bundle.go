@@ -1,0 +1,142 @@
+package sentry
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/json"
+	"io"
+	"path"
+	"strings"
+)
+
+// Bounds of an artifact bundle.
+const (
+	MaxBundleBytes = 256 << 20
+	maxBundleFiles = 20_000
+	maxMapBytes    = 64 << 20
+)
+
+// SourceMap is one source map of a bundle with what it may be found by.
+type SourceMap struct {
+	// DebugID stands in the code and in its map since both were built; empty where the
+	// build gave none.
+	DebugID string
+	// URL is the minified file's, with ~ for scheme and host; empty where the bundle
+	// names none that uses the map.
+	URL     string
+	Content []byte
+}
+
+// Bundle is what `sentry-cli sourcemaps upload` and the plugins of bundlers send.
+type Bundle struct {
+	Release, Dist string
+	Maps          []SourceMap
+}
+
+// manifest is the table of contents of a bundle.
+type manifest struct {
+	Release string                  `json:"release"`
+	Dist    string                  `json:"dist"`
+	Files   map[string]manifestFile `json:"files"`
+}
+
+type manifestFile struct {
+	Type    string            `json:"type"`
+	URL     string            `json:"url"`
+	Headers map[string]string `json:"headers"`
+}
+
+// header returns a header of a file; their names come in either case.
+func (f *manifestFile) header(name string) string {
+	for key, value := range f.Headers {
+		if strings.EqualFold(key, name) {
+			return value
+		}
+	}
+	return ""
+}
+
+// bundleMagic stands before the archive, with four bytes of version.
+const bundleMagic = "SYSB"
+
+// ParseBundle reads a bundle: a zip archive, behind eight bytes of magic, with a
+// manifest. Only source maps are taken. It fails with *Malformed, also where a map or
+// all of them inflate beyond the bounds.
+func ParseBundle(data []byte) (*Bundle, error) {
+	if len(data) > 8 && string(data[:4]) == bundleMagic {
+		data = data[8:]
+	}
+	archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return nil, malformed("the bundle is no zip archive")
+	}
+	if len(archive.File) > maxBundleFiles {
+		return nil, malformed("the bundle holds more than %d files", maxBundleFiles)
+	}
+	files := make(map[string]*zip.File, len(archive.File))
+	for _, file := range archive.File {
+		files[file.Name] = file
+	}
+	budget := int64(MaxBundleBytes)
+	raw, err := inflate(files["manifest.json"], &budget)
+	if err != nil {
+		return nil, err
+	}
+	var contents manifest
+	if err := json.Unmarshal(raw, &contents); err != nil {
+		return nil, malformed("the bundle's manifest is no JSON")
+	}
+	bundle := &Bundle{Release: contents.Release, Dist: contents.Dist}
+	users := contents.users()
+	for name, entry := range contents.Files {
+		if entry.Type != "source_map" {
+			continue
+		}
+		content, err := inflate(files[name], &budget)
+		if err != nil {
+			return nil, err
+		}
+		bundle.Maps = append(bundle.Maps, SourceMap{
+			DebugID: strings.ToLower(entry.header("debug-id")), URL: users[entry.URL], Content: content,
+		})
+	}
+	return bundle, nil
+}
+
+// users tells, by the URL of a map, which minified file names it.
+func (m *manifest) users() map[string]string {
+	out := map[string]string{}
+	for _, entry := range m.Files {
+		reference := entry.header("sourcemap")
+		if entry.Type != "minified_source" || reference == "" {
+			continue
+		}
+		if !strings.Contains(reference, "://") && !strings.HasPrefix(reference, "~/") {
+			reference = entry.URL[:strings.LastIndexByte(entry.URL, '/')+1] + path.Clean(reference)
+		}
+		out[reference] = entry.URL
+	}
+	return out
+}
+
+// inflate reads a file of the archive within its bounds.
+func inflate(file *zip.File, budget *int64) ([]byte, error) {
+	if file == nil {
+		return nil, malformed("the bundle lacks a file that its manifest needs")
+	}
+	limit := min(*budget, maxMapBytes)
+	opened, err := file.Open()
+	if err != nil {
+		return nil, malformed("%s cannot be inflated", file.Name)
+	}
+	defer opened.Close()
+	content, err := io.ReadAll(io.LimitReader(opened, limit+1))
+	if err != nil {
+		return nil, malformed("%s cannot be inflated", file.Name)
+	}
+	if int64(len(content)) > limit {
+		return nil, malformed("%s inflates beyond the limit", file.Name)
+	}
+	*budget -= int64(len(content))
+	return content, nil
+}

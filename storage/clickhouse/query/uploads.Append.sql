@@ -1,0 +1,2 @@
+-- Pieces of uploads. The rows follow.
+INSERT INTO upload_chunks (org, sha1, at, content)

@@ -1,0 +1,231 @@
+package sourcemaps
+
+import (
+	"regexp"
+	"strings"
+)
+
+// function returns the name of the innermost named function of a JavaScript or
+// TypeScript text that holds the place (line from 1, column from 0, both in the text's
+// own units), empty where none does. Functions without a name are passed over.
+func function(source string, line, column int) string {
+	offset := offsetOf(source, line, column)
+	if offset < 0 {
+		return ""
+	}
+	for _, header := range headers(source[:offset]) {
+		if name := headerName(header); name != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+// offsetOf returns the byte at a line and column, -1 where the text has no such line.
+func offsetOf(source string, line, column int) int {
+	offset := 0
+	for ; line > 1; line-- {
+		end := strings.IndexByte(source[offset:], '\n')
+		if end < 0 {
+			return -1
+		}
+		offset += end + 1
+	}
+	end := strings.IndexByte(source[offset:], '\n')
+	if end < 0 {
+		end = len(source) - offset
+	}
+	return offset + min(column, end)
+}
+
+// scanner walks over a text and remembers what stood before each open brace.
+type scanner struct {
+	text string
+	at   int
+	// from is where the present statement begins.
+	from int
+	open []opening
+	// significant is the last character that was no space, for telling a division from
+	// a regular expression.
+	significant byte
+}
+
+// opening is an open brace or parenthesis: the text before it in its statement.
+type opening struct {
+	header string
+	from   int
+	brace  byte
+}
+
+// headers returns the texts before the braces that are open at the end of a text, the
+// innermost first.
+func headers(text string) (out []string) {
+	s := scanner{text: text}
+	for s.at < len(s.text) {
+		s.step()
+	}
+	for i := len(s.open) - 1; i >= 0; i-- {
+		if s.open[i].brace == '{' {
+			out = append(out, s.open[i].header)
+		}
+	}
+	return out
+}
+
+// step passes one token.
+func (s *scanner) step() {
+	c := s.text[s.at]
+	switch {
+	case c == '\'' || c == '"':
+		s.skipQuoted(c)
+	case c == '`':
+		s.skipTemplate()
+	case strings.HasPrefix(s.text[s.at:], "//"):
+		s.skipTo("\n")
+		return
+	case strings.HasPrefix(s.text[s.at:], "/*"):
+		s.skipTo("*/")
+		return
+	case c == '/' && s.beginsRegexp():
+		s.skipRegexp()
+	case c == '{' || c == '(' || c == '[':
+		s.open = append(s.open, opening{s.text[s.from:s.at], s.from, c})
+		s.at++
+		if c == '{' {
+			s.from = s.at
+		}
+	case c == '}' || c == ')' || c == ']':
+		s.close(c)
+	case c == ';':
+		s.at++
+		s.from = s.at
+	default:
+		s.at++
+	}
+	if c != ' ' && c != '\t' && c != '\n' && c != '\r' {
+		s.significant = c
+	}
+}
+
+// close ends the innermost opening of a kind; what was left open inside it ends too.
+func (s *scanner) close(c byte) {
+	s.at++
+	opener := map[byte]byte{'}': '{', ')': '(', ']': '['}[c]
+	for i := len(s.open) - 1; i >= 0; i-- {
+		if s.open[i].brace != opener {
+			continue
+		}
+		ended := s.open[i]
+		s.open = s.open[:i]
+		// Braces inside parentheses, as of a default value, end no statement.
+		if c == '}' && i > 0 && s.open[i-1].brace != '{' {
+			s.from = ended.from
+		} else if c == '}' {
+			s.from = s.at
+		}
+		return
+	}
+}
+
+func (s *scanner) skipTo(end string) {
+	s.at += 2
+	if found := strings.Index(s.text[s.at:], end); found >= 0 {
+		s.at += found + len(end)
+		return
+	}
+	s.at = len(s.text)
+}
+
+// skipQuoted passes a text in quotes; a line feed ends one that is not closed.
+func (s *scanner) skipQuoted(quote byte) {
+	for s.at++; s.at < len(s.text); s.at++ {
+		switch s.text[s.at] {
+		case '\\':
+			s.at++
+		case quote, '\n':
+			s.at++
+			return
+		}
+	}
+}
+
+// skipTemplate passes a template; the expressions in it may hold templates again.
+func (s *scanner) skipTemplate() {
+	for s.at++; s.at < len(s.text); {
+		switch {
+		case s.text[s.at] == '\\':
+			s.at += 2
+		case s.text[s.at] == '`':
+			s.at++
+			return
+		case strings.HasPrefix(s.text[s.at:], "${"):
+			depth := len(s.open)
+			s.open = append(s.open, opening{brace: '{'})
+			for s.at += 2; s.at < len(s.text) && len(s.open) > depth; {
+				s.step()
+			}
+		default:
+			s.at++
+		}
+	}
+}
+
+// beginsRegexp says whether a slash begins a regular expression: it does where no
+// value can stand before it.
+func (s *scanner) beginsRegexp() bool {
+	return s.significant == 0 || strings.IndexByte("(,=:[!&|?{};+-*%~^<>", s.significant) >= 0
+}
+
+func (s *scanner) skipRegexp() {
+	class := false
+	for s.at++; s.at < len(s.text); s.at++ {
+		switch c := s.text[s.at]; {
+		case c == '\\':
+			s.at++
+		case c == '\n':
+			return
+		case c == '[':
+			class = true
+		case c == ']':
+			class = false
+		case c == '/' && !class:
+			s.at++
+			return
+		}
+	}
+}
+
+// The forms of a function's beginning, as they stand before its brace.
+//
+//nolint:gochecknoglobals // compiled once
+var (
+	values   = regexp.MustCompile(`\{[^{}]*\}`)
+	declared = regexp.MustCompile(`\bfunction\s*\*?\s*([\p{L}_$][\p{L}\p{N}_$]*)\s*(?:<[^{}]*>)?\s*\([^{}]*$`)
+	assigned = regexp.MustCompile(`(?:^|[^\p{L}\p{N}_$])([\p{L}_$][\p{L}\p{N}_$]*)\s*(?::[^=;]*)?[=:]\s*(?:async\s*)?(?:function\b[^{}]*|(?:\([^{}]*\)|[\p{L}_$][\p{L}\p{N}_$]*)[^={}]*=>\s*)$`)
+	method   = regexp.MustCompile(`(?:^|[\s*,{};])(?:(?:async|static|get|set|public|private|protected|readonly|override)\s+)*\*?\s*(#?[\p{L}_$][\p{L}\p{N}_$]*)\s*(?:<[^{}]*>)?\s*\([^{}]*\)\s*(?::[^{};=]*)?$`)
+)
+
+// statements are the words that stand before a brace without naming a function.
+func statements() []string {
+	return []string{"if", "for", "while", "switch", "catch", "with", "function", "return", "await", "typeof", "new"}
+}
+
+// headerName returns the name of the function that a header begins, empty for any
+// other header.
+func headerName(header string) string {
+	header = strings.TrimSpace(header)
+	for values.MatchString(header) {
+		header = values.ReplaceAllString(header, "")
+	}
+	for _, form := range []*regexp.Regexp{declared, assigned, method} {
+		if match := form.FindStringSubmatch(header); match != nil {
+			for _, word := range statements() {
+				if match[1] == word {
+					return ""
+				}
+			}
+			return match[1]
+		}
+	}
+	return ""
+}
