@@ -53,7 +53,7 @@ func TestQueriesExplain(t *testing.T) {
 	scope := svc.AnalyticsScope{Environment: production(), Window: svc.Window{From: now.Add(-time.Hour), To: now, Location: time.UTC}}
 	args := c.args.with(scopeArguments(scope, scope.Window)).with(bucketArguments([]time.Time{now})).with(goalArguments(nil)).with(endArguments([]end{{from: now, to: now}})).with(arguments{
 		"owner": "", "kind": "", "at": now, "limit": 1, "since": now, "until": now, "block": uint64(1), "names": []string{}, "with_sessions": true,
-		"first_page": true, "after_count": uint64(0), "after_name": "", "name": "", "database": "x", "org": "", "before": uint64(1),
+		"first_page": true, "after_count": uint64(0), "after_name": "", "name": "", "database": "x", "org": "", "app": "", "keys": []string{}, "sums": []string{}, "sha1": "", "before": uint64(1),
 		"event": "", "search": "", "after_visitors": int64(0), "after_pageviews": int64(0), "after_value": "", "values": []string{}, "email": "x", "property": "x",
 		"bucket_from": now, "bucket_to": now,
 	})
