@@ -68,6 +68,11 @@ browser: deps build ## read the public page in Chromium, with and without script
 	npm ci --prefix test/browser --no-audit --no-fund --ignore-scripts --loglevel=error
 	SCREENSHOTS='$(if $(SCREENSHOTS),$(abspath $(SCREENSHOTS)))' node --test --test-reporter=spec test/browser/*.test.mjs
 
+.PHONY: sdk
+sdk: deps build ## have published SDKs report to a real server
+	npm ci --prefix test/sdk --no-audit --no-fund --ignore-scripts --loglevel=error
+	node --test --test-reporter=spec test/sdk/*.test.mjs
+
 # Flags of the crash test: make crash CRASH='-kills 6 -events 2000'
 CRASH ?=
 

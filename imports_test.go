@@ -43,6 +43,8 @@ func vendorFolders() map[string][]string {
 		"github.com/julienschmidt/httprouter":  {"svc/http", "svc/bench"},
 		"github.com/tmaxmax/go-sse":            {"svc/http", "svc/bench"},
 		"github.com/mileusna/useragent":        {"svc/actors/enrich"},
+		"github.com/go-sourcemap/sourcemap":    {"svc/storage/sourcemaps"},
+		"github.com/getsentry/sentry-go":       {"svc/cmd"},
 	}
 }
 

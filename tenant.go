@@ -2,6 +2,7 @@ package svc
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -85,6 +86,14 @@ type Environment struct {
 	Name   string `json:"name"`
 	Number uint64 `json:"-"`
 }
+
+// ingestIDs is one more than the highest ingest id: fifteen digits, which every SDK of
+// Sentry reads as a number.
+const ingestIDs = 1_000_000_000_000_000
+
+// IngestID is the number by which a Sentry DSN names the environment. The key alone
+// decides where an error belongs; the id is checked against it.
+func (e Environment) IngestID() string { return strconv.FormatUint(e.Number%ingestIDs, 10) }
 
 // EnvironmentSlugs lists the environments that every application has.
 func EnvironmentSlugs() []string { return []string{"production", "staging", "development"} }

@@ -32,10 +32,20 @@ type Call struct {
 	list     string
 	secret   string
 	about    string
+	public   string
 	audited  bool
 	queries  *querySlots
 	header   http.Header
 	status   int
+}
+
+// Origin returns scheme and host under which callers reach the service: the configured
+// ones, else those of the request.
+func (c *Call) Origin() string {
+	if c.public != "" {
+		return strings.TrimSuffix(c.public, "/")
+	}
+	return "http://" + c.request.Host
 }
 
 // Param returns a parameter of the path, "" where the route has none of the name.

@@ -126,7 +126,7 @@ func (h *Handler) serveGated(route *Route) serveRoute {
 		call := &Call{
 			Route: route, RequestID: w.id, Now: h.config.Now(), request: r, path: values,
 			cursors: h.config.Cursors, header: http.Header{}, status: route.status(),
-			response: w, streams: route.streams(r),
+			response: w, streams: route.streams(r), public: h.config.PublicURL,
 		}
 		ctx := r.Context()
 		answer, err := h.answer(ctx, call)

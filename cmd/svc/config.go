@@ -36,6 +36,8 @@ type Config struct {
 	LogSync       string
 	LogRetention  time.Duration
 	LogKeep       int64 // MiB
+	ErrorLimit    int
+	SpoolSize     int64 // MiB
 	FlushInterval time.Duration
 	BootstrapFile string
 	ChdbLib       string
@@ -79,6 +81,8 @@ func settings() []setting {
 		{"SVC_LOG_SYNC", syncAlways, "word", "always: the embedded log is forced to disk before the answer; os: left to the operating system", false, setSync},
 		{"SVC_LOG_RETENTION", "1h", "duration", "how long the log keeps records that were stored", false, duration(func(c *Config) *time.Duration { return &c.LogRetention }, time.Minute, 30*24*time.Hour)},
 		{"SVC_LOG_KEEP", "256", "MiB", "how much the embedded log keeps of records that were stored; what is over goes earlier; a start reads all of it", false, setLogKeep},
+		{"SVC_ERROR_LIMIT", "60000", "errors/min", "of one key over the Sentry protocol, on each node; 0 switches the limit off", false, setErrorLimit},
+		{"SVC_SPOOL_SIZE", "1024", "MiB", "how much of what SDKs of Sentry send is kept on disk while the log does not take it", false, setSpoolSize},
 		{"SVC_FLUSH_INTERVAL", "500ms", "duration", "the least time between two blocks stored in ClickHouse", false, duration(func(c *Config) *time.Duration { return &c.FlushInterval }, 10*time.Millisecond, time.Minute)},
 		{"SVC_BOOTSTRAP_FILE", "", "file", "where the first start writes its token and keys (mode 0600)", false, text(func(c *Config) *string { return &c.BootstrapFile })},
 		{"SVC_CHDB_LIB", "", "file", "another copy of the engine library; empty uses what `make deps` fetched", false, text(func(c *Config) *string { return &c.ChdbLib })},
@@ -127,6 +131,25 @@ func setLogKeep(c *Config, value string) error {
 	c.LogKeep = n
 	return nil
 }
+
+func setErrorLimit(c *Config, value string) (err error) {
+	c.ErrorLimit, err = strconv.Atoi(value)
+	if err != nil || c.ErrorLimit < 0 {
+		return errors.New("not a number of errors")
+	}
+	return nil
+}
+
+func setSpoolSize(c *Config, value string) (err error) {
+	c.SpoolSize, err = strconv.ParseInt(value, 10, 64)
+	if err != nil || c.SpoolSize < 1 || c.SpoolSize > maxSpoolSize {
+		return fmt.Errorf("not a number of MiB from 1 to %d", maxSpoolSize)
+	}
+	return nil
+}
+
+// maxSpoolSize bounds SVC_SPOOL_SIZE, in MiB.
+const maxSpoolSize = 1 << 20
 
 func setRate(c *Config, value string) error {
 	n, err := strconv.Atoi(value)

@@ -25,6 +25,7 @@ import (
 	"svc/storage/datadir"
 	"svc/storage/geo"
 	"svc/storage/kafka"
+	"svc/storage/spool"
 	"svc/storage/vault"
 )
 
@@ -58,6 +59,7 @@ type node struct {
 	producer  *kafka.Producer
 	consumer  *kafka.Consumer
 	retention *kafka.Retention
+	spool     *spool.Spool
 
 	registry   *prometheus.Registry
 	ownership  *actors.Ownership
@@ -96,6 +98,7 @@ func (n *node) open(ctx context.Context) error {
 		{"opening the log", n.openLog},
 		{"opening the store", n.openStore},
 		{"opening the places", n.openPlaces},
+		{"opening the spool", n.openSpool},
 		{"wiring the actors", n.wireActors},
 		{"loading the ingest keys", func(ctx context.Context) error { return n.collectors.Load(ctx, n.db) }},
 		{"loading the public pages", func(ctx context.Context) error { return n.shares.Load(ctx, n.db) }},
@@ -300,13 +303,13 @@ func (n *node) routes() ([]http.Route, error) {
 	}
 	collect := &api.Collect{
 		Collectors: n.collectors, Log: logProducer{n.producer}, Partitions: n.config.Partitions,
-		Metrics: api.NewCollectMetrics(n.registry),
+		Metrics: api.NewCollectMetrics(n.registry), Symbols: n.newSymbols(),
 	}
 	pages, err := n.shareRoutes()
 	if err != nil {
 		return nil, err
 	}
-	table := slices.Concat(api.Routes(ports), collect.Routes(), pages)
+	table := slices.Concat(api.Routes(ports), collect.Routes(), n.sentryRoutes(collect), pages)
 	return table, library.Describe(table)
 }
 
@@ -364,6 +367,7 @@ func (n *node) close() error {
 			problems = append(problems, close())
 		}
 	}
+	closeOne(n.spool != nil, n.closeSpool)
 	closeOne(n.places != nil, n.places.Close)
 	closeOne(n.db != nil, n.db.Close)
 	closeOne(n.engine != nil, n.engine.Close)

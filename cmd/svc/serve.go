@@ -64,6 +64,7 @@ func (n *node) run(ctx context.Context, stdout io.Writer) error {
 func (n *node) parts() []part {
 	return []part{
 		{"producer", n.producer.Run},
+		{"spool", n.drainSpool},
 		{"actors", n.cluster.Run},
 		{"consumer", n.consumer.Run},
 		{"sink", n.sink.Run},

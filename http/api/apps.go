@@ -47,6 +47,8 @@ type environmentShape struct {
 	ID   string `json:"id"`
 	Slug string `json:"slug"`
 	Name string `json:"name"`
+	// IngestID is the last part of a Sentry DSN.
+	IngestID string `json:"ingestId" doc:"The number that ends a Sentry DSN: https://<public key>@<host>/sentry/<ingestId>."`
 }
 
 // connector is the verdict of the last probe of a tenant's handler.
@@ -64,7 +66,7 @@ func applicationOf(app *svc.Application) application {
 		Modules: append([]svc.Module{}, app.Modules...), RetentionDays: app.RetentionDays,
 		AllowedOrigins: append([]string{}, app.AllowedOrigins...), Organization: app.Organization,
 		Environments: convert(app.Environments, func(env *svc.Environment) environmentShape {
-			return environmentShape{ID: env.ID, Slug: env.Slug, Name: env.Name}
+			return environmentShape{ID: env.ID, Slug: env.Slug, Name: env.Name, IngestID: env.IngestID()}
 		}),
 		CreatedAt: http.Time(app.CreatedAt), UpdatedAt: http.Time(app.UpdatedAt),
 	}

@@ -35,6 +35,8 @@ type Collect struct {
 	Log        Log
 	Partitions int
 	Metrics    *CollectMetrics
+	// Symbols finds the original places of minified code; nil finds none.
+	Symbols Symbols
 }
 
 // collectRetry is what a client is told to wait when the log does not answer.
@@ -107,7 +109,7 @@ func (i *intakeRequest) run(kind itemKind) error {
 	if outside != nil && !errors.Is(outside, errNoKey) {
 		return outside
 	}
-	if err := i.readBody(); err != nil {
+	if err := i.readBody(svc.MaxRequestBytes); err != nil {
 		return err
 	}
 	if err := i.decode(kind); err != nil {
@@ -127,13 +129,18 @@ func (i *intakeRequest) run(kind itemKind) error {
 	return i.produce()
 }
 
+// pendingParts returns what was accepted, by partition.
+func (i *intakeRequest) pendingParts() []svc.Part {
+	i.parts = i.parts[:0]
+	for _, partition := range i.touched {
+		i.parts = append(i.parts, svc.Part{Partition: partition, Payload: i.payloads[partition]})
+	}
+	return i.parts
+}
+
 // produce hands the parts to the log and waits for its acknowledgement.
 func (i *intakeRequest) produce() error {
-	parts := i.parts[:0]
-	for _, partition := range i.touched {
-		parts = append(parts, svc.Part{Partition: partition, Payload: i.payloads[partition]})
-	}
-	i.parts = parts
+	parts := i.pendingParts()
 	if len(parts) == 0 {
 		return nil
 	}

@@ -10,7 +10,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
 
 	"svc"
@@ -41,6 +43,11 @@ type intakeRequest struct {
 	// is one item.
 	rawItems []json.RawMessage
 	single   bool
+	// debugIDs names the source maps of the request's files.
+	debugIDs map[string]string
+	// answered is the id that an SDK of Sentry is told, pause how long it shall wait.
+	answered string
+	pause    time.Duration
 
 	accepted int
 	rejected []svc.Rejection
@@ -81,7 +88,7 @@ func (i *intakeRequest) release() {
 	i.envelope, i.items, i.touched, i.rejected = envelope{}, i.items[:0], i.touched[:0], i.rejected[:0]
 	i.event, i.campaign = protos.Event{}, protos.Campaign{}
 	i.accepted, i.userAgent, i.remoteIP = 0, "", ""
-	i.rawItems, i.single = nil, false
+	i.rawItems, i.single, i.debugIDs, i.answered, i.pause = nil, false, nil, "", 0
 	if i.raw.Cap() > keepBytes || i.inflated.Cap() > keepBytes {
 		i.raw, i.inflated = bytes.Buffer{}, bytes.Buffer{}
 	}
@@ -90,18 +97,18 @@ func (i *intakeRequest) release() {
 	intakePool.Put(i)
 }
 
-// readBody reads the body within its limit and inflates it within another.
-func (i *intakeRequest) readBody() error {
-	if i.request.ContentLength > svc.MaxRequestBytes {
-		return tooLarge("The body is over %d bytes.", svc.MaxRequestBytes)
+// readBody reads the body within a limit and inflates it within another.
+func (i *intakeRequest) readBody(limit int64) error {
+	if i.request.ContentLength > limit {
+		return tooLarge("The body is over %d bytes.", limit)
 	}
-	i.limited = io.LimitedReader{R: i.request.Body, N: svc.MaxRequestBytes + 1}
+	i.limited = io.LimitedReader{R: i.request.Body, N: limit + 1}
 	n, err := i.raw.ReadFrom(&i.limited)
 	if err != nil {
 		return svc.Invalid(svc.FieldError{Code: "unreadable_body", Message: "The body ended early."})
 	}
-	if n > svc.MaxRequestBytes {
-		return tooLarge("The body is over %d bytes.", svc.MaxRequestBytes)
+	if n > limit {
+		return tooLarge("The body is over %d bytes.", limit)
 	}
 	i.body = i.raw.Bytes()
 	return i.inflate()
@@ -131,8 +138,16 @@ func (i *intakeRequest) inflate() error {
 		}
 		defer unzip.Close()
 		reader = unzip
+	case encoding == "deflate":
+		unzip, err := zlib.NewReader(bytes.NewReader(i.body))
+		if err != nil {
+			return badEncoding("deflate")
+		}
+		reader = unzip
+	case encoding == "br":
+		reader = brotli.NewReader(bytes.NewReader(i.body))
 	default:
-		return svc.Errorf(svc.CodeUnsupportedMedia, "The content encoding %q is not accepted; send gzip, zstd or none.", encoding)
+		return svc.Errorf(svc.CodeUnsupportedMedia, "The content encoding %q is not accepted; send gzip, zstd, br, deflate or none.", encoding)
 	}
 	n, err := i.inflated.ReadFrom(io.LimitReader(reader, svc.MaxInflatedBytes+1))
 	switch {

@@ -275,7 +275,12 @@ func tagText(raw stdjson.RawMessage) (string, bool) {
 // emitOccurrence completes and groups an occurrence and appends it to the
 // payload of its issue's partition. The event says who sent it, and when.
 func (i *intakeRequest) emitOccurrence(event *protos.Event, o *svc.Occurrence, explicit []string) error {
+	given := o.Culprit
 	o.Normalise()
+	if i.symbolicate(o) {
+		o.Culprit = given
+		o.Normalise()
+	}
 	fingerprint := svc.Fingerprint(o, explicit)
 	message := &protos.Occurrence{
 		Environment: event.Environment, Id: o.ID, TsMs: event.TsMs, ReceivedMs: event.ReceivedMs,

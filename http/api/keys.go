@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"svc"
 	"svc/http"
@@ -38,6 +39,7 @@ type keyRow struct {
 type newKeyRow struct {
 	keyRow
 	Key string `json:"key" doc:"The full key; it is never shown again."`
+	DSN string `json:"dsn" doc:"What an SDK of Sentry is given; it holds the key and is never shown again."`
 }
 
 func keyRowOf(key *svc.IngestKey) keyRow {
@@ -81,7 +83,19 @@ func (k keys) create(ctx context.Context, call *http.Call, in createKey) (newKey
 		return newKeyRow{}, err
 	}
 	call.Created("/apps/" + call.Ref().String() + "/keys/" + key.ID)
-	return newKeyRow{keyRow: keyRowOf(&key), Key: secret.Reveal()}, nil
+	row := newKeyRow{keyRow: keyRowOf(&key), Key: secret.Reveal()}
+	for _, env := range call.App.Environments {
+		if env.Slug == key.Environment {
+			row.DSN = sentryDSN(call.Origin(), row.Key, env)
+		}
+	}
+	return row, nil
+}
+
+// sentryDSN is how SDKs of Sentry name a key and where to send.
+func sentryDSN(origin, key string, env svc.Environment) string {
+	scheme, host, _ := strings.Cut(origin, "://")
+	return scheme + "://" + key + "@" + host + "/sentry/" + env.IngestID()
 }
 
 type keyPath struct {

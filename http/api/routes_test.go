@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -65,5 +66,5 @@ func TestOpenAPIDocument(t *testing.T) {
 
 // wholeTable returns every row that the server registers.
 func wholeTable() []http.Route {
-	return append(api.Routes(api.Ports{}), (&api.Collect{}).Routes()...)
+	return slices.Concat(api.Routes(api.Ports{}), new(api.Collect).Routes(), new(api.Sentry).Routes(), new(api.Uploads).Routes())
 }

@@ -196,8 +196,6 @@ func (s *scanner) skipRegexp() {
 }
 
 // The forms of a function's beginning, as they stand before its brace.
-//
-//nolint:gochecknoglobals // compiled once
 var (
 	values   = regexp.MustCompile(`\{[^{}]*\}`)
 	declared = regexp.MustCompile(`\bfunction\s*\*?\s*([\p{L}_$][\p{L}\p{N}_$]*)\s*(?:<[^{}]*>)?\s*\([^{}]*$`)

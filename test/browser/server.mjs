@@ -19,13 +19,14 @@ export async function until(what, ask) {
   }
 }
 
-// start runs a server and returns what reaches it.
-export async function start() {
+// start runs a server, with settings of its own if there are any, and returns what
+// reaches it.
+export async function start(settings = {}) {
   const dir = await mkdtemp(join(tmpdir(), "svc-browser-"));
   const bootstrap = join(dir, "bootstrap.json");
   const env = {
     ...process.env, SVC_HTTP_ADDR: "127.0.0.1:0", SVC_ADMIN_ADDR: "127.0.0.1:0", SVC_DATA_DIR: join(dir, "data"), SVC_BOOTSTRAP_FILE: bootstrap,
-    SVC_RATE_LIMIT: "0", SVC_LOG_SYNC: "os", SVC_FLUSH_INTERVAL: "100ms", SVC_PARTITIONS: "4", SVC_LOG_LEVEL: "warn",
+    SVC_RATE_LIMIT: "0", SVC_LOG_SYNC: "os", SVC_FLUSH_INTERVAL: "100ms", SVC_PARTITIONS: "4", SVC_LOG_LEVEL: "warn", ...settings,
   };
   const child = spawn(binary, ["serve"], { env, stdio: ["ignore", "pipe", "pipe"] });
   let printed = "", logged = "", ended;
@@ -47,7 +48,7 @@ export async function start() {
     let session = "";
     login.stdout.on("data", (part) => (session += part));
     await new Promise((done) => login.on("close", done));
-    return { url: boot.url, token: boot.token, secret: boot.keys.production.secret, session: session.match(/svc_con_\w+/)[0], stop, log: () => logged };
+    return { url: boot.url, operator, token: boot.token, secret: boot.keys.production.secret, session: session.match(/svc_con_\w+/)[0], stop, log: () => logged };
   } catch (error) {
     await stop();
     throw error;

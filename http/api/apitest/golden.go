@@ -225,6 +225,8 @@ func normalise(text string) string {
 		{`\biss_[0-9A-Z]{13}\b`, "<iss>"},
 		{`"last4": "[0-9A-Za-z]{4}"`, `"last4": "<last4>"`},
 		{`"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z"`, `"<time>"`},
+		{`"ingestId": "\d+"`, `"ingestId": "<number>"`},
+		{`/sentry/\d+"`, `/sentry/<number>"`},
 		{`"[0-9a-f]{64}"`, `"<sha256>"`},
 		{`"bytes": \d+`, `"bytes": <bytes>`},
 		{`\b[0-9a-f]{24}\b`, "<share>"},

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"svc"
+	"svc/http"
+	"svc/http/api"
+	"svc/storage/sourcemaps"
+	"svc/storage/spool"
+)
+
+// mapMemory bounds the memory of parsed source maps, about, in bytes.
+const mapMemory = 256 << 20
+
+// openSpool opens what keeps errors on disk while the log does not take them.
+func (n *node) openSpool(context.Context) (err error) {
+	n.spool, err = spool.Open(spool.Config{Dir: n.dir.Join("spool"), MaxBytes: n.config.SpoolSize << 20, Logger: n.logger})
+	return err
+}
+
+// drainSpool hands to the log what waits on disk.
+func (n *node) drainSpool(ctx context.Context) error {
+	return n.spool.Run(ctx, logProducer{n.producer}.Produce)
+}
+
+// sentryRoutes returns the rows of the Sentry protocol.
+func (n *node) sentryRoutes(collect *api.Collect) []http.Route {
+	sentry := &api.Sentry{
+		Collect: collect, Spool: n.spool, Metrics: api.NewSentryMetrics(n.registry), Limiter: &api.ErrorLimiter{PerMinute: n.config.ErrorLimit},
+	}
+	uploads := api.NewUploads(n.identity, n.apps, n.db, n.now, n.config.PublicURL)
+	return append(sentry.Routes(), uploads.Routes()...)
+}
+
+// newSymbols returns what finds the original places of minified code.
+func (n *node) newSymbols() symbols {
+	return symbols{sourcemaps.New(sourcemaps.Config{Store: n.db, MaxBytes: mapMemory, Now: n.now})}
+}
+
+// symbols is the ingest path's view of the source maps.
+type symbols struct{ maps *sourcemaps.Maps }
+
+func (s symbols) Resolve(ctx context.Context, app string, keys []string, frame svc.Frame) (svc.Frame, bool) {
+	at := sourcemaps.Place{File: frame.File, Function: frame.Function, Line: frame.Line, Column: frame.Column}
+	original, ok := s.maps.Resolve(ctx, app, keys, at)
+	return svc.Frame{File: original.File, Function: original.Function, Line: original.Line, Column: original.Column}, ok
+}
+
+// closeSpool ends the writing of the spool; what waits stays for the next start.
+func (n *node) closeSpool() error {
+	if err := n.spool.Close(); err != nil {
+		return fmt.Errorf("closing the spool: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,219 @@
+package sentry
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"svc"
+)
+
+// messageName is how an event without an exception is called.
+const messageName = "Message"
+
+// Occurrence returns the event as an error that happened. What the service finds out
+// itself (issue, place, session, times of arrival) is not in it.
+func (e *Event) Occurrence() *svc.Occurrence {
+	o := &svc.Occurrence{
+		ID: e.ID, Ts: e.Timestamp, Level: level(e.Level), Name: messageName, Message: e.Message, Handled: true, Release: e.Release,
+		Request: svc.ErrorRequest{Method: e.Request.Method, URL: e.Request.URL, Status: e.Request.Status},
+		URL:     e.Request.URL, Referrer: e.Request.Referrer, DistinctID: e.distinctID(), Tags: e.tags(), Extra: e.extra(),
+		Locale: e.contextText("culture", "locale"), AppVersion: e.contextText("app", "app_version"),
+		Browser: e.contextText("browser", "name"), BrowserVersion: e.contextText("browser", "version"),
+		OS: e.contextText("os", "name"), Device: e.contextText("device", "family"),
+	}
+	if o.URL != "" && e.Request.Query != "" && !strings.Contains(o.URL, "?") {
+		o.URL += "?" + strings.TrimPrefix(e.Request.Query, "?")
+	}
+	if len(e.Exceptions) > 0 {
+		thrown := &e.Exceptions[len(e.Exceptions)-1]
+		o.Name, o.Message = thrown.name(), thrown.Value
+		o.Handled, o.Mechanism = thrown.Handled, thrown.Mechanism
+		o.Frames = thrown.frames()
+		o.Stack = e.stack()
+	}
+	for i := range e.Breadcrumbs {
+		o.Breadcrumbs = append(o.Breadcrumbs, e.Breadcrumbs[i].crumb())
+	}
+	return o
+}
+
+// level returns the level of a word of Sentry's; unknown ones are errors.
+func level(word string) svc.Level {
+	known := svc.Level(strings.ToLower(word))
+	switch {
+	case slices.Contains(svc.Levels(), known):
+		return known
+	case known == "critical":
+		return svc.LevelFatal
+	case known == "log":
+		return svc.LevelInfo
+	}
+	return svc.LevelError
+}
+
+// distinctID is who was using the application, by the firmest of what is known.
+func (e *Event) distinctID() string {
+	for _, id := range []string{e.User.ID, e.User.Username, e.User.Email} {
+		if id != "" {
+			return id
+		}
+	}
+	return ""
+}
+
+// tags are the event's own and what Sentry shows as tags.
+func (e *Event) tags() map[string]string {
+	tags := map[string]string{}
+	for _, pair := range [][2]string{
+		{"environment", e.Environment},
+		{"server_name", e.ServerName},
+		{"logger", e.Logger},
+		{"transaction", e.Transaction},
+		{"dist", e.Dist},
+		{"platform", e.Platform},
+		{"runtime", e.contextText("runtime", "name")},
+	} {
+		if pair[1] != "" {
+			tags[pair[0]] = pair[1]
+		}
+	}
+	for name, value := range e.Tags {
+		tags[name] = value
+	}
+	return tags
+}
+
+// extra is the event's extra object with its contexts under their name.
+func (e *Event) extra() json.RawMessage {
+	if len(e.Contexts) == 0 {
+		return e.Extra
+	}
+	merged := map[string]json.RawMessage{}
+	if len(e.Extra) > 0 && json.Unmarshal(e.Extra, &merged) != nil {
+		return e.Extra
+	}
+	contexts, err := json.Marshal(e.Contexts)
+	if err != nil {
+		return e.Extra
+	}
+	if _, taken := merged["contexts"]; !taken {
+		merged["contexts"] = contexts
+	}
+	encoded, err := json.Marshal(merged)
+	if err != nil || len(encoded) > svc.MaxErrorExtra {
+		return e.Extra
+	}
+	return encoded
+}
+
+// contextText reads a text of a context.
+func (e *Event) contextText(context, name string) string {
+	var members object
+	if json.Unmarshal(e.Contexts[context], &members) != nil {
+		return ""
+	}
+	word, _ := scalar(members[name])
+	return word
+}
+
+// name is how the exception is called.
+func (x *Exception) name() string {
+	if x.Type != "" {
+		return x.Type
+	}
+	return x.Module
+}
+
+// frames returns the calls, the throwing one first.
+func (x *Exception) frames() []svc.Frame {
+	out := make([]svc.Frame, 0, len(x.Frames))
+	for _, frame := range slices.Backward(x.Frames) {
+		file := frame.File
+		if file == "" {
+			file = frame.AbsPath
+		}
+		if file == "" {
+			file = frame.Module
+		}
+		inApp := svc.InAppFile(file)
+		if frame.InApp != nil {
+			inApp = *frame.InApp
+		}
+		function := frame.Function
+		if function == "?" || function == "<anonymous>" {
+			function = ""
+		}
+		out = append(out, svc.Frame{File: file, Function: function, Line: frame.Line, Column: frame.Column, InApp: inApp})
+	}
+	return out
+}
+
+// stack writes the chain of errors as a text, what was thrown first, then its causes.
+func (e *Event) stack() string {
+	var out strings.Builder
+	for i, x := range slices.Backward(e.Exceptions) {
+		if i < len(e.Exceptions)-1 {
+			out.WriteString("Caused by: ")
+		}
+		out.WriteString(x.name())
+		if x.Value != "" {
+			out.WriteString(": " + x.Value)
+		}
+		out.WriteByte('\n')
+		for _, frame := range x.frames() {
+			place := frame.File
+			if frame.Line > 0 {
+				place += ":" + strconv.Itoa(frame.Line)
+			}
+			if frame.Line > 0 && frame.Column > 0 {
+				place += ":" + strconv.Itoa(frame.Column)
+			}
+			if frame.Function != "" {
+				place = frame.Function + " (" + place + ")"
+			}
+			out.WriteString("    at " + place + "\n")
+		}
+	}
+	return out.String()
+}
+
+// crumb returns the breadcrumb; the message of one that has data only is made of it.
+func (b *Breadcrumb) crumb() svc.Breadcrumb {
+	out := svc.Breadcrumb{Category: b.Category, Message: b.Message}
+	if out.Category == "" {
+		out.Category = b.Type
+	}
+	if !b.Timestamp.IsZero() {
+		out.Timestamp = b.Timestamp.Format("2006-01-02T15:04:05.000Z")
+	}
+	if out.Message == "" && !absent(b.Data) {
+		out.Message = b.summary()
+	}
+	return out
+}
+
+// summary writes what a breadcrumb's data says: GET https://example.com/ 200 for a
+// request, the data as JSON else.
+func (b *Breadcrumb) summary() string {
+	var request struct {
+		Method string          `json:"method"`
+		URL    string          `json:"url"`
+		Status json.RawMessage `json:"status_code"`
+		From   string          `json:"from"`
+		To     string          `json:"to"`
+	}
+	if json.Unmarshal(b.Data, &request) != nil {
+		return string(b.Data)
+	}
+	switch {
+	case request.URL != "":
+		status, _ := scalar(request.Status)
+		return strings.TrimSpace(fmt.Sprintf("%s %s %s", request.Method, request.URL, status))
+	case request.To != "":
+		return strings.TrimSpace(request.From + " → " + request.To)
+	}
+	return string(b.Data)
+}
