@@ -1,0 +1,163 @@
+package svc
+
+import (
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// MaxTargetURL bounds the addresses that this service calls, in bytes.
+const MaxTargetURL = 2048
+
+// Targets says which addresses this service may call for its users: public ones, and
+// those of Allow, which is empty unless the operator asks for more.
+type Targets struct {
+	Allow []netip.Prefix
+}
+
+// Permits says whether an address may be called. An address with a zone, and an IPv6
+// address that holds an IPv4 one (mapped, translated, 6to4, Teredo), is never public.
+func (t Targets) Permits(addr netip.Addr) bool {
+	if !addr.IsValid() || addr.Zone() != "" {
+		return false
+	}
+	plain := addr.Unmap()
+	if slices.ContainsFunc(t.Allow, func(p netip.Prefix) bool { return p.Contains(plain) }) {
+		return true
+	}
+	if addr.Is4() {
+		return !slices.ContainsFunc(closedIPv4(), func(p netip.Prefix) bool { return p.Contains(addr) })
+	}
+	return openIPv6().Contains(addr) && !slices.ContainsFunc(closedIPv6(), func(p netip.Prefix) bool { return p.Contains(addr) })
+}
+
+// closedIPv4 lists what the registry of special addresses keeps from the public net.
+func closedIPv4() []netip.Prefix {
+	return prefixes(
+		"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24",
+		"192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
+	)
+}
+
+// openIPv6 is the only range that is given out for the public net.
+func openIPv6() netip.Prefix { return netip.MustParsePrefix("2000::/3") }
+
+// closedIPv6 lists what lies in openIPv6 and is not public, 6to4 and Teredo among it.
+func closedIPv6() []netip.Prefix {
+	return prefixes("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
+}
+
+func prefixes(texts ...string) []netip.Prefix {
+	out := make([]netip.Prefix, len(texts))
+	for i, text := range texts {
+		out[i] = netip.MustParsePrefix(text)
+	}
+	return out
+}
+
+// ParseAllow reads a list of addresses and prefixes, separated by commas or spaces.
+func ParseAllow(text string) (Targets, error) {
+	var targets Targets
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }) {
+		prefix, err := netip.ParsePrefix(word)
+		if err != nil {
+			addr, addrErr := netip.ParseAddr(word)
+			if addrErr != nil || addr.Zone() != "" {
+				return Targets{}, fmt.Errorf("%q is neither an address nor a prefix", word)
+			}
+			prefix = netip.PrefixFrom(addr.Unmap(), addr.Unmap().BitLen())
+		}
+		targets.Allow = append(targets.Allow, prefix.Masked())
+	}
+	return targets, nil
+}
+
+// Check returns why a URL may not be called, nil where nothing speaks against it. What
+// a name stands for is not looked up: whoever connects checks the addresses.
+func (t Targets) Check(raw string) *FieldError {
+	refuse := func(why string) *FieldError {
+		return &FieldError{Field: "url", Code: "url_not_public", Message: "The url must be a public http or https address: " + why + "."}
+	}
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil || strings.TrimSpace(raw) != raw:
+		return refuse("it does not parse")
+	case len(raw) > MaxTargetURL:
+		return refuse(fmt.Sprintf("it is longer than %d bytes", MaxTargetURL))
+	case u.Scheme != "http" && u.Scheme != "https":
+		return refuse("its scheme is neither http nor https")
+	case u.User != nil:
+		return refuse("it holds credentials")
+	case u.Hostname() == "":
+		return refuse("it has no host")
+	case !validPort(u.Port()) || strings.HasSuffix(u.Host, ":"):
+		return refuse("its port is not a number from 1 to 65535")
+	}
+	if why := t.refuseHost(u.Hostname()); why != "" {
+		return refuse(why)
+	}
+	return nil
+}
+
+func validPort(port string) bool {
+	if port == "" {
+		return true
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	return err == nil && n > 0
+}
+
+// refuseHost returns why a host is not public, "" where it may be.
+func (t Targets) refuseHost(host string) string {
+	if addr, err := netip.ParseAddr(host); err == nil {
+		if !t.Permits(addr) {
+			return "its address is loopback, private, link-local or reserved"
+		}
+		return ""
+	}
+	name := strings.ToLower(strings.TrimSuffix(host, "."))
+	labels := strings.Split(name, ".")
+	last := labels[len(labels)-1]
+	switch {
+	case !validName(name):
+		return "its host is no name and no address"
+	case numeric(last):
+		return "its host is an address in an unusual form"
+	case len(t.Allow) > 0:
+		return ""
+	case len(labels) == 1, slices.Contains(innerDomains(), last), strings.HasSuffix(name, ".home.arpa"):
+		return "its host is a name inside of a network"
+	}
+	return ""
+}
+
+// innerDomains are those that mean the own machine or network.
+func innerDomains() []string {
+	return []string{"localhost", "local", "localdomain", "internal", "intranet", "lan", "home", "corp", "private"}
+}
+
+// validName accepts host names of ASCII letters, digits, hyphens and underscores.
+func validName(name string) bool {
+	if name == "" || len(name) > 253 {
+		return false
+	}
+	for label := range strings.SplitSeq(name, ".") {
+		if label == "" || len(label) > 63 || strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// numeric says whether a host that ends in this label is read as an IPv4 address by
+// some resolvers: decimal, octal or hexadecimal.
+func numeric(label string) bool {
+	if strings.Trim(label, "0123456789") == "" {
+		return true
+	}
+	rest, hex := strings.CutPrefix(label, "0x")
+	return hex && strings.Trim(rest, "0123456789abcdef") == ""
+}

@@ -1,0 +1,271 @@
+package svc
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+// AlertKind says what an alert rule looks at.
+type AlertKind string
+
+// The kinds.
+const (
+	AlertMetric      AlertKind = "metric"
+	AlertUptime      AlertKind = "uptime"
+	AlertVital       AlertKind = "vital"
+	AlertErrorRate   AlertKind = "error_rate"
+	AlertEventVolume AlertKind = "event_volume"
+	AlertNewIssue    AlertKind = "new_issue"
+)
+
+// AlertKinds lists the kinds in the order in which they are shown.
+func AlertKinds() []AlertKind {
+	return []AlertKind{AlertMetric, AlertUptime, AlertVital, AlertErrorRate, AlertEventVolume, AlertNewIssue}
+}
+
+// Comparators lists how a value may be compared with a threshold (decision 60).
+func Comparators() []string { return []string{"gt", "gte", "lt", "lte", "eq", "neq"} }
+
+// Severities lists the severities of rules and incidents (decision 61).
+func Severities() []string { return []string{"info", "warning", "critical"} }
+
+// NoDataWords lists what a rule may do without data: take it for recovery, for a breach,
+// or keep its state.
+func NoDataWords() []string { return []string{NoDataOK, NoDataAlert, NoDataKeep} }
+
+// The words.
+const (
+	NoDataOK    = "ok"
+	NoDataAlert = "alert"
+	NoDataKeep  = "keep"
+)
+
+// Vitals lists the web vitals of a condition.
+func Vitals() []string { return []string{"LCP", "CLS", "INP", "FCP", "TTFB"} }
+
+// Aggregations lists how points of a metric are put together.
+func Aggregations() []string {
+	return []string{"sum", "avg", "count", "p50", "p95", "p99", "max", "min"}
+}
+
+// IssueLevels lists the levels of errors.
+func IssueLevels() []string { return []string{"fatal", "error", "warning", "info", "debug"} }
+
+// Bounds of alert rules.
+const (
+	MaxWindowMinutes   = 1440
+	MaxCooldownMinutes = 7 * 1440
+	MaxRuleChannels    = 20
+	MaxConditionText   = 500 // bytes
+	MaxConditionLabels = 16
+	MaxRules           = 1000 // of an application
+	MaxChannels        = 100  // of an application
+)
+
+// AlertCondition says what exactly a rule looks at; which fields count depends on its kind.
+type AlertCondition struct {
+	// Name is that of a metric, or of the events that are counted ("" counts all).
+	Name      string            `json:"name,omitempty"`
+	Agg       string            `json:"agg,omitempty"`
+	Labels    map[string]string `json:"labels,omitempty"`
+	MonitorID string            `json:"monitorId,omitempty"`
+	Vital     string            `json:"vital,omitempty"`
+	Path      string            `json:"path,omitempty"`
+	Level     string            `json:"level,omitempty"`
+	// Per is session where occurrences are divided by sessions.
+	Per string `json:"per,omitempty"`
+}
+
+// only keeps the fields that count for a kind.
+func (c AlertCondition) only(kind AlertKind) AlertCondition {
+	switch kind {
+	case AlertMetric:
+		return AlertCondition{Name: c.Name, Agg: c.Agg, Labels: c.Labels}
+	case AlertUptime:
+		return AlertCondition{MonitorID: c.MonitorID}
+	case AlertVital:
+		return AlertCondition{Vital: c.Vital, Path: c.Path}
+	case AlertErrorRate:
+		return AlertCondition{Level: c.Level, Per: c.Per}
+	case AlertEventVolume:
+		return AlertCondition{Name: c.Name}
+	case AlertNewIssue:
+	}
+	return AlertCondition{}
+}
+
+// validate returns every problem of a condition of a kind.
+func (c AlertCondition) validate(kind AlertKind) (problems []FieldError) {
+	word := func(field, value string, required bool, allowed []string) {
+		switch {
+		case value == "" && required:
+			problems = append(problems, FieldError{Field: "condition." + field, Code: "required", Message: fmt.Sprintf("A rule of kind %s needs condition.%s.", kind, field), Allowed: allowed})
+		case value != "" && allowed != nil && !slices.Contains(allowed, value):
+			problems = append(problems, FieldError{Field: "condition." + field, Code: "unknown_value", Message: fmt.Sprintf("Unknown %s %q.", field, value), Allowed: allowed})
+		case len(value) > MaxConditionText:
+			problems = append(problems, FieldError{Field: "condition." + field, Code: "too_long", Message: fmt.Sprintf("The text is longer than %d bytes.", MaxConditionText)})
+		}
+	}
+	switch kind {
+	case AlertMetric:
+		word("name", c.Name, true, nil)
+		word("agg", c.Agg, true, Aggregations())
+		if len(c.Labels) > MaxConditionLabels {
+			problems = append(problems, FieldError{Field: "condition.labels", Code: "too_many", Message: fmt.Sprintf("There are more than %d labels.", MaxConditionLabels)})
+		}
+	case AlertUptime:
+		word("monitorId", c.MonitorID, true, nil)
+	case AlertVital:
+		word("vital", c.Vital, true, Vitals())
+		word("path", c.Path, false, nil)
+	case AlertErrorRate:
+		word("level", c.Level, false, IssueLevels())
+		word("per", c.Per, false, []string{"session"})
+	case AlertEventVolume:
+		word("name", c.Name, false, nil)
+	case AlertNewIssue:
+	}
+	return problems
+}
+
+// AlertSpec says when an alert rule fires and whom it tells.
+type AlertSpec struct {
+	Name            string         `json:"name"`
+	Kind            AlertKind      `json:"kind"`
+	Threshold       float64        `json:"threshold"`
+	Comparator      string         `json:"comparator"`
+	WindowMinutes   int            `json:"windowMinutes"`
+	CooldownMinutes int            `json:"cooldownMinutes"`
+	Severity        string         `json:"severity"`
+	Condition       AlertCondition `json:"condition"`
+	ChannelIDs      []string       `json:"channelIds"`
+	Enabled         bool           `json:"enabled"`
+	// ForMinutes is how long the condition must hold before the rule fires.
+	ForMinutes int `json:"forMinutes"`
+	// RecoveryThreshold is where a firing rule recovers; nil means Threshold.
+	RecoveryThreshold *float64 `json:"recoveryThreshold,omitempty"`
+	NoData            string   `json:"noData"`
+}
+
+// AlertPatch holds the fields of a request; those that are nil keep their values.
+type AlertPatch struct {
+	Name            *string         `json:"name,omitempty"`
+	Kind            *AlertKind      `json:"kind,omitempty"`
+	Threshold       *float64        `json:"threshold,omitempty"`
+	Comparator      *string         `json:"comparator,omitempty"`
+	WindowMinutes   *int            `json:"windowMinutes,omitempty"`
+	CooldownMinutes *int            `json:"cooldownMinutes,omitempty"`
+	Severity        *string         `json:"severity,omitempty"`
+	Condition       *AlertCondition `json:"condition,omitempty"`
+	ChannelIDs      *[]string       `json:"channelIds,omitempty"`
+	Enabled         *bool           `json:"enabled,omitempty"`
+	ForMinutes      *int            `json:"forMinutes,omitempty"`
+	// RecoveryThreshold is nil inside where it is to be cleared.
+	RecoveryThreshold **float64 `json:"-"`
+	NoData            *string   `json:"noData,omitempty"`
+}
+
+// DefaultAlert is what a new rule is made of where a request says nothing else.
+func DefaultAlert() AlertSpec {
+	return AlertSpec{Comparator: "gt", WindowMinutes: 5, CooldownMinutes: 30, Severity: "warning", Enabled: true, NoData: NoDataKeep, ChannelIDs: []string{}}
+}
+
+// With returns the specification with the fields of a patch.
+func (s AlertSpec) With(p AlertPatch) AlertSpec {
+	assign(&s.Name, p.Name)
+	assign(&s.Kind, p.Kind)
+	assign(&s.Threshold, p.Threshold)
+	assign(&s.Comparator, p.Comparator)
+	assign(&s.WindowMinutes, p.WindowMinutes)
+	assign(&s.CooldownMinutes, p.CooldownMinutes)
+	assign(&s.Severity, p.Severity)
+	assign(&s.Condition, p.Condition)
+	assign(&s.ChannelIDs, p.ChannelIDs)
+	assign(&s.Enabled, p.Enabled)
+	assign(&s.ForMinutes, p.ForMinutes)
+	assign(&s.RecoveryThreshold, p.RecoveryThreshold)
+	assign(&s.NoData, p.NoData)
+	s.Name, s.Condition = strings.TrimSpace(s.Name), s.Condition.only(s.Kind)
+	return s
+}
+
+// Validate returns every problem of the specification, none for a good one. Whether its
+// channels exist is not looked at.
+func (s AlertSpec) Validate() []FieldError {
+	problems := validateName(s.Name)
+	for _, word := range []struct {
+		field, value string
+		allowed      []string
+	}{
+		{"kind", string(s.Kind), words(AlertKinds())}, {"comparator", s.Comparator, Comparators()},
+		{"severity", s.Severity, Severities()}, {"noData", s.NoData, NoDataWords()},
+	} {
+		switch {
+		case word.value == "":
+			problems = append(problems, FieldError{Field: word.field, Code: "required", Message: fmt.Sprintf("The field %s is required.", word.field), Allowed: word.allowed})
+		case !slices.Contains(word.allowed, word.value):
+			problems = append(problems, FieldError{Field: word.field, Code: "unknown_value", Message: fmt.Sprintf("Unknown %s %q.", word.field, word.value), Allowed: word.allowed})
+		}
+	}
+	if math.IsNaN(s.Threshold) || math.IsInf(s.Threshold, 0) {
+		problems = append(problems, FieldError{Field: "threshold", Code: "out_of_range", Message: "The threshold must be a number."})
+	}
+	for _, bound := range []struct {
+		field              string
+		value, least, most int
+	}{
+		{"windowMinutes", s.WindowMinutes, 1, MaxWindowMinutes},
+		{"cooldownMinutes", s.CooldownMinutes, 0, MaxCooldownMinutes},
+		{"forMinutes", s.ForMinutes, 0, MaxWindowMinutes},
+	} {
+		if bound.value < bound.least || bound.value > bound.most {
+			problems = append(problems, outOfRange(bound.field, bound.least, bound.most))
+		}
+	}
+	if len(s.ChannelIDs) > MaxRuleChannels {
+		problems = append(problems, FieldError{Field: "channelIds", Code: "too_many", Message: fmt.Sprintf("A rule has up to %d channels.", MaxRuleChannels)})
+	}
+	return append(problems, s.Condition.validate(s.Kind)...)
+}
+
+// CheckChannels returns a problem for every channel of the rule that is not known.
+func (s AlertSpec) CheckChannels(known func(id string) bool) (problems []FieldError) {
+	for i, id := range s.ChannelIDs {
+		if !known(id) {
+			problems = append(problems, FieldError{Field: fmt.Sprintf("channelIds[%d]", i), Code: "unknown_channel", Message: fmt.Sprintf("There is no channel %q.", id)})
+		}
+	}
+	return problems
+}
+
+// UnknownMonitor is the problem of a condition that names a monitor that does not exist.
+func UnknownMonitor(id string) FieldError {
+	return FieldError{Field: "condition.monitorId", Code: "unknown_monitor", Message: fmt.Sprintf("There is no monitor %q.", id)}
+}
+
+// Window is the span that a value is measured over, and how long a rule must have
+// recovered before its incident is resolved.
+func (s *AlertSpec) Window() time.Duration { return time.Duration(s.WindowMinutes) * time.Minute }
+
+// Cooldown is how long after its end an incident is opened again instead of a new one.
+func (s *AlertSpec) Cooldown() time.Duration { return time.Duration(s.CooldownMinutes) * time.Minute }
+
+// AlertRule is a rule of one environment of an application.
+type AlertRule struct {
+	ID string `json:"id"`
+	AlertSpec
+	Environment string `json:"environment"`
+	// Number is the environment's.
+	Number    uint64    `json:"number"`
+	CreatedAt time.Time `json:"createdAt"`
+	UpdatedAt time.Time `json:"updatedAt"`
+}
+
+// AlertRow is a rule with what it has seen.
+type AlertRow struct {
+	AlertRule
+	Seen AlertState `json:"seen"`
+}

@@ -1,0 +1,280 @@
+package svc
+
+import (
+	"fmt"
+	"maps"
+	"strconv"
+	"time"
+)
+
+// AlertStateWord is where a rule stands.
+type AlertStateWord string
+
+// The states (decision 63).
+const (
+	AlertOK      AlertStateWord = "ok"
+	AlertPending AlertStateWord = "pending"
+	AlertFiring  AlertStateWord = "firing"
+	AlertNoData  AlertStateWord = "no_data"
+)
+
+// AlertState is what a rule has seen.
+type AlertState struct {
+	State           AlertStateWord `json:"state"`
+	LastEvaluatedAt time.Time      `json:"lastEvaluatedAt,omitzero"`
+	LastValue       *float64       `json:"lastValue,omitempty"`
+	LastFiredAt     time.Time      `json:"lastFiredAt,omitzero"`
+	// Since is when the condition began to hold, Recovered when it ceased to.
+	Since     time.Time `json:"since,omitzero"`
+	Recovered time.Time `json:"recovered,omitzero"`
+	// SuppressedUntil says that values before then are not trusted, because the service
+	// itself was down during their window.
+	SuppressedUntil time.Time `json:"suppressedUntil,omitzero"`
+	// Incident is the latest of the rule.
+	Incident *Incident `json:"incident,omitempty"`
+}
+
+// Measurement is what a rule's condition came to at an instant.
+type Measurement struct {
+	At    time.Time
+	Value float64
+	// Known is false without data.
+	Known bool
+	// Issue names what a rule of kind new_issue is told of.
+	Issue      string
+	IssueTitle string
+}
+
+// breached compares a value with a threshold.
+func breached(comparator string, value, threshold float64) bool {
+	switch comparator {
+	case "gt":
+		return value > threshold
+	case "gte":
+		return value >= threshold
+	case "lt":
+		return value < threshold
+	case "lte":
+		return value <= threshold
+	case "eq":
+		return value == threshold
+	}
+	return value != threshold
+}
+
+// Suppressible says whether an outage of the service itself can make the rule fire: what
+// was not taken in then makes values too small, never too large.
+func (s *AlertSpec) Suppressible() bool { return s.Comparator != "gt" && s.Comparator != "gte" }
+
+// holds says whether a measurement breaks the rule, and whether it is a recovery; between
+// the two thresholds it is neither.
+func (s *AlertSpec) holds(m Measurement) (breach, recovery bool) {
+	switch {
+	case s.Kind == AlertNewIssue:
+		return m.Known, !m.Known
+	case !m.Known:
+		return s.NoData == NoDataAlert, s.NoData == NoDataOK
+	}
+	breach = breached(s.Comparator, m.Value, s.Threshold)
+	until := s.Threshold
+	if s.RecoveryThreshold != nil {
+		until = *s.RecoveryThreshold
+	}
+	return breach, !breach && !breached(s.Comparator, m.Value, until)
+}
+
+// Apply returns the state after a measurement, and what the channels are to be told. A
+// measurement that is older than the last one changes nothing.
+func (r *AlertRule) Apply(s AlertState, m Measurement) (AlertState, []NoticeEvent) {
+	if m.At.Before(s.LastEvaluatedAt) {
+		return s, nil
+	}
+	s.LastEvaluatedAt = m.At
+	if r.Kind != AlertNewIssue || m.Known {
+		s.LastValue = nil
+	}
+	if m.Known {
+		value := m.Value
+		s.LastValue = &value
+	}
+	breach, recovery := r.holds(m)
+	switch {
+	case breach && s.State == AlertFiring:
+		return r.repeat(s, m)
+	case breach:
+		return r.rise(s, m)
+	case s.State == AlertFiring:
+		return r.fall(s, m, recovery)
+	}
+	s.State, s.Since = AlertOK, time.Time{}
+	if !m.Known && r.Kind != AlertNewIssue && r.NoData == NoDataKeep {
+		s.State = AlertNoData
+	}
+	return s, nil
+}
+
+// rise takes a breach of a rule that does not fire.
+func (r *AlertRule) rise(s AlertState, m Measurement) (AlertState, []NoticeEvent) {
+	if s.State != AlertPending {
+		s.State, s.Since = AlertPending, m.At
+	}
+	if m.At.Sub(s.Since) < time.Duration(r.ForMinutes)*time.Minute {
+		return s, nil
+	}
+	s.State, s.LastFiredAt, s.Since, s.Recovered = AlertFiring, m.At, time.Time{}, time.Time{}
+	last := s.Incident
+	if last != nil && last.ResolvedAt != nil && m.At.Sub(*last.ResolvedAt) < r.Cooldown() {
+		again := *last
+		again.TellAt = last.ResolvedAt.Add(r.Cooldown())
+		again.Status, again.ResolvedAt, again.ResolvedBy, again.AcknowledgedAt, again.AcknowledgedBy = IncidentOpen, nil, nil, nil, nil
+		s.Incident = r.triggered(again, m)
+		return s, nil
+	}
+	s.Incident = r.triggered(Incident{
+		ID: incidentID(r.ID, m.At), RuleID: r.ID, Status: IncidentOpen, StartedAt: m.At, Told: true,
+	}, m)
+	return s, []NoticeEvent{NoticeOpen}
+}
+
+// repeat takes a breach of a rule that fires already.
+func (r *AlertRule) repeat(s AlertState, m Measurement) (AlertState, []NoticeEvent) {
+	s.Recovered = time.Time{}
+	s.Incident = r.triggered(*s.Incident, m)
+	return r.tell(s, m.At)
+}
+
+// tell has an incident told of that was opened again and has outlasted the cooldown.
+func (r *AlertRule) tell(s AlertState, now time.Time) (AlertState, []NoticeEvent) {
+	if s.Incident.TellAt.IsZero() || now.Before(s.Incident.TellAt) || s.Incident.Status != IncidentOpen {
+		return s, nil
+	}
+	told := *s.Incident
+	told.Told, told.TellAt = true, time.Time{}
+	s.Incident = &told
+	return s, []NoticeEvent{NoticeOpen}
+}
+
+// fall takes a measurement that breaks no rule where one fires.
+func (r *AlertRule) fall(s AlertState, m Measurement, recovery bool) (AlertState, []NoticeEvent) {
+	if !recovery {
+		s.Recovered = time.Time{}
+		return s, nil
+	}
+	if s.Recovered.IsZero() {
+		s.Recovered = m.At
+		if r.Kind == AlertNewIssue {
+			s.Recovered = s.Incident.LastTriggeredAt
+		}
+	}
+	if m.At.Sub(s.Recovered) < r.Window() {
+		return s, nil
+	}
+	return s.Resolve(nil, m.At)
+}
+
+// Resolve ends the incident of a rule, by hand where by is not nil.
+func (s AlertState) Resolve(by *LedgerActor, now time.Time) (AlertState, []NoticeEvent) {
+	if !s.Incident.Live() {
+		return s, nil
+	}
+	ended := *s.Incident
+	told := ended.Told
+	ended.Status, ended.ResolvedAt, ended.ResolvedBy, ended.Told, ended.TellAt = IncidentResolved, &now, by, false, time.Time{}
+	s.State, s.Incident, s.Recovered, s.Since = AlertOK, &ended, time.Time{}, time.Time{}
+	if !told {
+		return s, nil
+	}
+	return s, []NoticeEvent{NoticeResolved}
+}
+
+// triggered returns an incident after one more breach.
+func (r *AlertRule) triggered(i Incident, m Measurement) *Incident {
+	i.RuleName, i.Kind, i.Severity, i.Environment = r.Name, r.Kind, r.Severity, r.Environment
+	i.Threshold, i.Comparator, i.LastTriggeredAt, i.Value = r.Threshold, r.Comparator, m.At, nil
+	i.Occurrences++
+	if m.Known && r.Kind != AlertNewIssue {
+		value := m.Value
+		i.Value = &value
+	}
+	i.MonitorID, i.Labels = r.Condition.MonitorID, maps.Clone(r.Condition.Labels)
+	if r.Kind == AlertMetric {
+		i.Metric = r.Condition.Name
+	}
+	if m.Issue != "" {
+		i.IssueID = m.Issue
+	}
+	i.Title = r.title(m)
+	return &i
+}
+
+// title says in a line what has happened.
+func (r *AlertRule) title(m Measurement) string {
+	switch {
+	case r.Kind == AlertNewIssue:
+		return fmt.Sprintf("%s — new issue: %s", r.Name, m.IssueTitle)
+	case !m.Known:
+		return r.Name + " — no data"
+	}
+	signs := map[string]string{"gt": ">", "gte": "≥", "lt": "<", "lte": "≤", "eq": "=", "neq": "≠"}
+	number := func(f float64) string { return strconv.FormatFloat(f, 'g', 6, 64) }
+	return fmt.Sprintf("%s — %s %s %s", r.Name, number(m.Value), signs[r.Comparator], number(r.Threshold))
+}
+
+// Due returns when a rule must be looked at although nothing happens, the zero time for
+// never: while it is pending, recovers, or has an incident to tell of.
+func (r *AlertRule) Due(s *AlertState, now time.Time) (due time.Time) {
+	sooner := func(at time.Time) {
+		at = at.Truncate(0)
+		if at.Before(now) {
+			at = now
+		}
+		if due.IsZero() || at.Before(due) {
+			due = at
+		}
+	}
+	if s.State == AlertPending {
+		sooner(s.Since.Add(time.Duration(r.ForMinutes) * time.Minute))
+	}
+	if s.State != AlertFiring || !s.Incident.Live() {
+		return due
+	}
+	if !s.Recovered.IsZero() {
+		sooner(s.Recovered.Add(r.Window()))
+	} else if r.Kind == AlertNewIssue {
+		sooner(s.Incident.LastTriggeredAt.Add(r.Window()))
+	}
+	if at := s.Incident.TellAt; !at.IsZero() && s.Incident.Status == IncidentOpen {
+		sooner(at)
+	}
+	return due
+}
+
+// Tick looks at a rule that is told of what happens (uptime, new_issue) when time has
+// passed and nothing was told: what was seen last still holds.
+func (r *AlertRule) Tick(s AlertState, now time.Time) (AlertState, []NoticeEvent) {
+	evaluated := s.LastEvaluatedAt
+	if r.Kind == AlertNewIssue {
+		if s.State != AlertFiring {
+			return s, nil
+		}
+		next, events := r.Apply(s, Measurement{At: now})
+		if next.State == AlertFiring {
+			next, events = r.tell(next, now)
+		}
+		next.LastEvaluatedAt = evaluated
+		return next, events
+	}
+	if s.LastValue == nil {
+		return s, nil
+	}
+	m := Measurement{At: now, Value: *s.LastValue, Known: true}
+	if breach, _ := r.holds(m); breach && s.State == AlertFiring {
+		return r.tell(s, now)
+	}
+	next, events := r.Apply(s, m)
+	next.LastEvaluatedAt = evaluated
+	return next, events
+}
+
+// Told says whether a kind of rule is told of what happens, instead of being measured.
+func (k AlertKind) Told() bool { return k == AlertUptime || k == AlertNewIssue }

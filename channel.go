@@ -1,0 +1,96 @@
+package svc
+
+import (
+	"fmt"
+	"net/mail"
+	"slices"
+	"time"
+)
+
+// ChannelKind says how a channel is told.
+type ChannelKind string
+
+// The kinds.
+const (
+	ChannelWebhook ChannelKind = "webhook"
+	ChannelSlack   ChannelKind = "slack"
+	ChannelEmail   ChannelKind = "email"
+)
+
+// ChannelKinds lists the kinds.
+func ChannelKinds() []ChannelKind { return []ChannelKind{ChannelWebhook, ChannelSlack, ChannelEmail} }
+
+// MaxRecipients bounds the addresses of an e-mail channel.
+const MaxRecipients = 20
+
+// ChannelSpec is what a new channel is made of.
+type ChannelSpec struct {
+	Name string      `json:"name"`
+	Kind ChannelKind `json:"kind"`
+	// URL is where webhooks and chats are told.
+	URL string `json:"url"`
+	// To are the addresses of an e-mail channel.
+	To []string `json:"to"`
+}
+
+// Validate returns every problem of the specification, none for a good one.
+func (s ChannelSpec) Validate(targets Targets) []FieldError {
+	problems := validateName(s.Name)
+	if !slices.Contains(ChannelKinds(), s.Kind) {
+		return append(problems, FieldError{Field: "kind", Code: "unknown_value", Message: fmt.Sprintf("Unknown kind %q.", s.Kind), Allowed: words(ChannelKinds())})
+	}
+	if s.Kind != ChannelEmail {
+		if problem := targets.Check(s.URL); problem != nil {
+			problems = append(problems, *problem)
+		}
+		return problems
+	}
+	if len(s.To) == 0 || len(s.To) > MaxRecipients {
+		problems = append(problems, outOfRange("to", 1, MaxRecipients))
+	}
+	for i, address := range s.To {
+		if parsed, err := mail.ParseAddress(address); err != nil || parsed.Address != address {
+			problems = append(problems, FieldError{Field: fmt.Sprintf("to[%d]", i), Code: "invalid_email", Message: fmt.Sprintf("%q is no e-mail address.", address)})
+		}
+	}
+	return problems
+}
+
+// Channel is a way to tell people of incidents. Where it leads is a secret and is sealed.
+type Channel struct {
+	ID        string      `json:"id"`
+	Name      string      `json:"name"`
+	Kind      ChannelKind `json:"kind"`
+	Sealed    []byte      `json:"sealed"`
+	CreatedAt time.Time   `json:"createdAt"`
+}
+
+// ChannelTarget is where a channel leads.
+type ChannelTarget struct {
+	URL string   `json:"url,omitempty"`
+	To  []string `json:"to,omitempty"`
+	// Secret signs webhooks.
+	Secret Secret `json:"secret,omitempty"`
+}
+
+// Delivery is a notice on its way to one channel.
+type Delivery struct {
+	ID        string    `json:"id"`
+	ChannelID string    `json:"channelId"`
+	Notice    Notice    `json:"notice"`
+	Attempts  int       `json:"attempts"`
+	Next      time.Time `json:"next"`
+	CreatedAt time.Time `json:"createdAt"`
+}
+
+// DeliveryTime is how long a notice is tried to be delivered.
+const DeliveryTime = 24 * time.Hour
+
+// Failed returns the delivery after an attempt that failed, to be tried again, and false
+// where there is no further attempt.
+func (d Delivery) Failed(now time.Time, retry bool) (Delivery, bool) {
+	pauses := []time.Duration{30 * time.Second, 2 * time.Minute, 8 * time.Minute, 30 * time.Minute}
+	d.Next = now.Add(pauses[min(d.Attempts, len(pauses)-1)])
+	d.Attempts++
+	return d, retry && d.Next.Sub(d.CreatedAt) < DeliveryTime
+}

@@ -1,0 +1,114 @@
+package svc
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+)
+
+// MonitorStatus is what a monitor's latest check leads to.
+type MonitorStatus string
+
+// The statuses. A monitor is degraded while a failure is not confirmed, and while its
+// certificate ends within CertificateWarning.
+const (
+	StatusUp       MonitorStatus = "up"
+	StatusDegraded MonitorStatus = "degraded"
+	StatusDown     MonitorStatus = "down"
+)
+
+const (
+	// CertificateWarning is how long before its end a certificate degrades a monitor.
+	CertificateWarning = 7 * 24 * time.Hour
+	// RecheckAfter is when a failure that is not confirmed is checked again; a shorter
+	// interval is kept.
+	RecheckAfter = 5 * time.Second
+)
+
+// CheckResult is what one check found.
+type CheckResult struct {
+	At time.Time
+	// Error says in a sentence what is wrong, "" where the check passed.
+	Error string
+	// StatusCode is that of the answer, 0 without one.
+	StatusCode int
+	Phases     CheckPhases
+	// CertificateEnds is zero without TLS.
+	CertificateEnds time.Time
+}
+
+// CheckPhases are the parts of a check's time in microseconds. A connection that was
+// kept has none of the first three.
+type CheckPhases struct {
+	DNS, Connect, TLS, FirstByte, Total uint32
+}
+
+// LatencyMs rounds microseconds to milliseconds.
+func LatencyMs(micros uint32) uint32 { return (micros + 500) / 1000 }
+
+// MonitorState is what the checks of a monitor lead to.
+type MonitorState struct {
+	LastStatus          MonitorStatus `json:"lastStatus,omitempty"`
+	LastCheckedAt       time.Time     `json:"lastCheckedAt,omitzero"`
+	LastLatencyMs       uint32        `json:"lastLatencyMs,omitempty"`
+	LastError           string        `json:"lastError,omitempty"`
+	ConsecutiveFailures uint32        `json:"consecutiveFailures,omitempty"`
+}
+
+// Apply returns the state after a check.
+func (s MonitorState) Apply(spec MonitorSpec, r CheckResult) MonitorState {
+	next := MonitorState{LastStatus: StatusUp, LastCheckedAt: r.At, LastLatencyMs: LatencyMs(r.Phases.Total), LastError: r.Error}
+	switch {
+	case r.Error != "":
+		next.ConsecutiveFailures = s.ConsecutiveFailures + 1
+		next.LastStatus = StatusDegraded
+		if s.LastStatus == StatusDown || next.ConsecutiveFailures >= uint32(spec.Confirmations) {
+			next.LastStatus = StatusDown
+		}
+	case !r.CertificateEnds.IsZero() && r.CertificateEnds.Sub(r.At) < CertificateWarning:
+		next.LastStatus = StatusDegraded
+		next.LastError = fmt.Sprintf("The certificate ends on %s.", r.CertificateEnds.UTC().Format(time.DateOnly))
+	}
+	return next
+}
+
+// Next returns when the monitor is due after its latest check: sooner than its interval
+// says while a failure is not confirmed.
+func (s MonitorState) Next(m *Monitor, now time.Time) time.Time {
+	due := m.Next(now)
+	if recheck := now.Add(RecheckAfter); s.ConsecutiveFailures > 0 && s.LastStatus != StatusDown && recheck.Before(due) {
+		return recheck
+	}
+	return due
+}
+
+// Down returns how many failures in a row an alert rule sees: none before the monitor
+// is down.
+func (s MonitorState) Down() uint32 {
+	if s.LastStatus != StatusDown {
+		return 0
+	}
+	return s.ConsecutiveFailures
+}
+
+// Check is one stored check of a monitor.
+type Check struct {
+	App     AppRef
+	Monitor string
+	Result  CheckResult
+	State   MonitorState
+}
+
+// Judge returns why an answer does not meet a specification, "" where it does. body is
+// as much of it as a check looks at.
+func (s MonitorSpec) Judge(status int, body []byte) string {
+	switch {
+	case status != s.ExpectedStatus:
+		return fmt.Sprintf("The status was %d, not %d.", status, s.ExpectedStatus)
+	case s.BodyMatch != "" && !bytes.Contains(body, []byte(s.BodyMatch)):
+		return "The body does not contain the text of bodyMatch."
+	case s.BodyAbsent != "" && bytes.Contains(body, []byte(s.BodyAbsent)):
+		return "The body contains the text of bodyAbsent."
+	}
+	return ""
+}

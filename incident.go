@@ -1,0 +1,101 @@
+package svc
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"time"
+)
+
+// IncidentStatus is where an incident stands.
+type IncidentStatus string
+
+// The statuses (decision 65).
+const (
+	IncidentOpen         IncidentStatus = "open"
+	IncidentAcknowledged IncidentStatus = "acknowledged"
+	IncidentResolved     IncidentStatus = "resolved"
+)
+
+// Incident is one time that a rule fired. Its rule has at most one that is not resolved.
+type Incident struct {
+	ID              string         `json:"id"`
+	RuleID          string         `json:"ruleId"`
+	RuleName        string         `json:"ruleName"`
+	Kind            AlertKind      `json:"kind"`
+	Severity        string         `json:"severity"`
+	Status          IncidentStatus `json:"status"`
+	Environment     string         `json:"environment"`
+	Title           string         `json:"title"`
+	Value           *float64       `json:"value,omitempty"`
+	Threshold       float64        `json:"threshold"`
+	Comparator      string         `json:"comparator"`
+	StartedAt       time.Time      `json:"startedAt"`
+	LastTriggeredAt time.Time      `json:"lastTriggeredAt"`
+	AcknowledgedAt  *time.Time     `json:"acknowledgedAt,omitempty"`
+	AcknowledgedBy  *LedgerActor   `json:"acknowledgedBy,omitempty"`
+	ResolvedAt      *time.Time     `json:"resolvedAt,omitempty"`
+	// ResolvedBy is nil where the rule recovered by itself.
+	ResolvedBy  *LedgerActor      `json:"resolvedBy,omitempty"`
+	MonitorID   string            `json:"monitorId,omitempty"`
+	IssueID     string            `json:"issueId,omitempty"`
+	Metric      string            `json:"metric,omitempty"`
+	Labels      map[string]string `json:"labels,omitempty"`
+	Occurrences uint64            `json:"occurrences"`
+	// Told says that the channels know of it as open; TellAt is when an incident that was
+	// opened again within the cooldown is told of, unless it has ended by then.
+	Told   bool      `json:"told,omitempty"`
+	TellAt time.Time `json:"tellAt,omitzero"`
+}
+
+// Live says whether the incident is not resolved.
+func (i *Incident) Live() bool { return i != nil && i.Status != IncidentResolved }
+
+// incidentID makes the id of a rule's incident from what is known of it alone, so that
+// the same history leads to the same ids. Ids sort by the time of their start.
+func incidentID(rule string, at time.Time) string {
+	var raw [16]byte
+	sum := sha256.Sum256([]byte(rule))
+	binary.BigEndian.PutUint64(raw[:8], uint64(at.UnixMilli())<<16)
+	copy(raw[6:], sum[:10])
+	const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+	out := make([]byte, 26)
+	high, low := binary.BigEndian.Uint64(raw[:8]), binary.BigEndian.Uint64(raw[8:])
+	for i := 25; i >= 0; i-- {
+		out[i] = alphabet[low&31]
+		low = low>>5 | high<<59
+		high >>= 5
+	}
+	return "inc_" + string(out)
+}
+
+// Acknowledge notes that somebody looks after an incident: its repeats are silent. It
+// fails with conflict where the incident is not open.
+func (i Incident) Acknowledge(by LedgerActor, now time.Time) (Incident, error) {
+	if i.Status != IncidentOpen {
+		return i, &Error{Code: CodeConflict, Reason: "incident_" + string(i.Status), Message: "The incident is " + string(i.Status) + " already."}
+	}
+	i.Status, i.AcknowledgedAt, i.AcknowledgedBy, i.TellAt = IncidentAcknowledged, &now, &by, time.Time{}
+	return i, nil
+}
+
+// NoticeEvent says what a notice tells.
+type NoticeEvent string
+
+// The events (decision 66).
+const (
+	NoticeOpen     NoticeEvent = "open"
+	NoticeResolved NoticeEvent = "resolved"
+	NoticeTest     NoticeEvent = "test"
+)
+
+// Notice is what channels are told: an incident as it was then.
+type Notice struct {
+	Event    NoticeEvent `json:"event"`
+	App      AppRef      `json:"app"`
+	Incident Incident    `json:"incident"`
+}
+
+// IncidentURL is where the incidents of an application are found.
+func IncidentURL(publicURL string, app AppRef) string {
+	return publicURL + "/api/v1/apps/" + app.String() + "/incidents?status=all"
+}
