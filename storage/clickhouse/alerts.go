@@ -1,0 +1,54 @@
+package clickhouse
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc"
+)
+
+// Alerting is where alerting actors keep what they own. Incidents stay in the store: an
+// actor loads its rules' states, which hold the latest of each.
+type Alerting struct{ *DB }
+
+// Alerting returns the store of alerting actors.
+func (db *DB) Alerting() Alerting { return Alerting{db} }
+
+// Load returns the last version of every entity of an owner, without the incidents.
+func (a Alerting) Load(ctx context.Context, owner string) ([]svc.Entity, error) {
+	return a.entities(ctx, a.queries["entities.LoadWithout"], arguments{"owner": owner, "kind": "incident"})
+}
+
+// Incidents returns a page of an application's incidents, the newest first, and whether
+// more follow. An empty status asks for all; before is the id that the page ends in front
+// of, empty for the first page.
+func (db *DB) Incidents(ctx context.Context, app svc.AppRef, status svc.IncidentStatus, before string, limit int) (out []svc.Incident, more bool, err error) {
+	args := arguments{"owner": "alerting/" + app.String(), "search": string(status), "name": before, "limit": limit + 1}
+	err = db.read(ctx, "listing incidents", db.queries["incidents.List"], args, func(rows driver.Rows) (bool, error) {
+		var payload []byte
+		if err := rows.Scan(&payload); err != nil {
+			return false, err
+		}
+		var incident svc.Incident
+		err := json.Unmarshal(payload, &incident)
+		out = append(out, incident)
+		return true, err
+	})
+	if len(out) > limit {
+		return out[:limit], true, err
+	}
+	return out, false, err
+}
+
+// EventVolume counts the events of an environment in a window, bots excluded; an empty
+// name counts all.
+func (db *DB) EventVolume(ctx context.Context, environment uint64, name string, from, to time.Time) (events uint64, err error) {
+	args := arguments{"environment": environment, "name": name, "since": from, "until": to}
+	err = db.read(ctx, "counting events for alerts", db.queries["alerts.Volume"], args, func(rows driver.Rows) (bool, error) {
+		return true, rows.Scan(&events)
+	})
+	return events, err
+}

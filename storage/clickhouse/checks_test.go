@@ -1,0 +1,138 @@
+package clickhouse
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"reflect"
+	"testing"
+	"time"
+
+	"svc"
+)
+
+// TestChecksBecomeUptime stores checks of two monitors, one batch twice, and reads what
+// they come to.
+func TestChecksBecomeUptime(t *testing.T) {
+	db := open(t)
+	now := time.Date(2026, 11, 20, 12, 30, 0, 0, time.UTC)
+	app := svc.AppRef{Org: "acme", App: "web"}
+	w := &CheckWriter{DB: db, Interval: time.Millisecond, Name: "run_1", Logger: slog.New(slog.DiscardHandler)}
+	check := func(app svc.AppRef, monitor string, before time.Duration, status svc.MonitorStatus, failures uint32, wrong string) svc.Check {
+		at := now.Add(-before)
+		return svc.Check{
+			App: app, Monitor: monitor, Result: svc.CheckResult{At: at, Error: wrong, Phases: svc.CheckPhases{DNS: 1, Connect: 2, TLS: 3, FirstByte: 4, Total: 2600}, CertificateEnds: now},
+			State: svc.MonitorState{LastStatus: status, LastCheckedAt: at, LastLatencyMs: 3, LastError: wrong, ConsecutiveFailures: failures},
+		}
+	}
+	batch := []svc.Check{
+		check(app, "mon_1", 31*24*time.Hour, svc.StatusDown, 9, "long ago"), check(app, "mon_1", 3*time.Hour, svc.StatusUp, 0, ""), check(app, "mon_1", 2*time.Hour, svc.StatusDegraded, 1, "x"),
+		check(app, "mon_1", time.Hour, svc.StatusDown, 2, "x"), check(app, "mon_1", time.Minute, svc.StatusDown, 3, "y"), check(app, "mon_2", time.Minute, svc.StatusUp, 0, ""),
+		check(svc.AppRef{Org: "acme", App: "web2"}, "mon_1", time.Second, svc.StatusUp, 0, ""),
+	}
+	for range 2 {
+		if err := w.write(deadline(t), batch, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n, id := range []string{"mon_1", "mon_2", "mon_3"} {
+		monitor := svc.Monitor{ID: id, MonitorSpec: svc.DefaultMonitor(), CreatedAt: now, UpdatedAt: now}
+		putOne(t, db, "monitor/acme/web/"+id, "monitor", id, uint32(n+1), monitor)
+	}
+	rows, err := db.Monitors(deadline(t), app, "", now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []svc.MonitorRow
+	for _, row := range rows {
+		got = append(got, svc.MonitorRow{Monitor: svc.Monitor{ID: row.ID}, MonitorState: row.MonitorState, Checks30d: row.Checks30d, Up30d: row.Up30d})
+	}
+	want := []svc.MonitorRow{
+		{Monitor: svc.Monitor{ID: "mon_1"}, MonitorState: batch[4].State, Checks30d: 4, Up30d: 2},
+		{Monitor: svc.Monitor{ID: "mon_2"}, MonitorState: batch[5].State, Checks30d: 1, Up30d: 1},
+		{Monitor: svc.Monitor{ID: "mon_3"}},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want\n%+v", got, want)
+	}
+	if one, err := db.Monitors(deadline(t), app, "mon_2", now); err != nil || len(one) != 1 || one[0].ID != "mon_2" {
+		t.Errorf("one: %+v, %v", one, err)
+	}
+	if state, err := db.MonitorState(deadline(t), app, "mon_1"); err != nil || state != batch[4].State {
+		t.Errorf("the state of one: %+v, %v", state, err)
+	}
+	if state, err := db.MonitorState(deadline(t), app, "mon_9"); err != nil || state != (svc.MonitorState{}) {
+		t.Errorf("the state of none: %+v, %v", state, err)
+	}
+}
+
+// TestTheWriterStoresWhatIsLeft ends a writer right after checks were appended.
+func TestTheWriterStoresWhatIsLeft(t *testing.T) {
+	db := open(t)
+	w := &CheckWriter{DB: db, Interval: time.Hour, Name: "run_2", Logger: slog.New(slog.DiscardHandler)}
+	ctx, cancel := context.WithCancel(deadline(t))
+	ended := make(chan error, 1)
+	go func() { ended <- w.Run(ctx) }()
+	for n := range 1000 {
+		w.Append(svc.Check{App: svc.AppRef{Org: "a", App: "b"}, Monitor: "mon_1", Result: svc.CheckResult{At: time.UnixMilli(1_795_000_000_000 + int64(n))}})
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	if got := ask[uint64](t, db, "SELECT count() FROM checks"); got != 1000 {
+		t.Errorf("%d checks are stored", got)
+	}
+}
+
+func TestIncidentsArePaged(t *testing.T) {
+	db := open(t)
+	app := svc.AppRef{Org: "acme", App: "web"}
+	for n, status := range []svc.IncidentStatus{svc.IncidentOpen, svc.IncidentResolved, svc.IncidentOpen, svc.IncidentAcknowledged, svc.IncidentOpen} {
+		id := "inc_" + string(rune('1'+n))
+		putOne(t, db, "alerting/acme/web", "incident", id, uint32(n+1), svc.Incident{ID: id, Status: status})
+	}
+	putOne(t, db, "alerting/acme/web", "incident", "inc_1", 9, svc.Incident{ID: "inc_1", Status: svc.IncidentResolved})
+	putOne(t, db, "alerting/acme/web", "rule", "rul_1", 10, svc.AlertRule{ID: "rul_1"})
+	putOne(t, db, "alerting/acme/other", "incident", "inc_8", 1, svc.Incident{ID: "inc_8", Status: svc.IncidentOpen})
+	for _, test := range []struct {
+		status svc.IncidentStatus
+		before string
+		limit  int
+		want   []string
+		more   bool
+	}{
+		{svc.IncidentOpen, "", 9, []string{"inc_5", "inc_3"}, false},
+		{svc.IncidentOpen, "", 1, []string{"inc_5"}, true},
+		{svc.IncidentOpen, "inc_5", 1, []string{"inc_3"}, false},
+		{svc.IncidentResolved, "", 9, []string{"inc_2", "inc_1"}, false},
+		{"", "", 3, []string{"inc_5", "inc_4", "inc_3"}, true},
+		{"", "inc_1", 3, nil, false},
+	} {
+		page, more, err := db.Incidents(deadline(t), app, test.status, test.before, test.limit)
+		var ids []string
+		for _, incident := range page {
+			ids = append(ids, incident.ID)
+		}
+		if err != nil || !reflect.DeepEqual(ids, test.want) || more != test.more {
+			t.Errorf("%q before %q: %v, more %t, %v; want %v, more %t", test.status, test.before, ids, more, err, test.want, test.more)
+		}
+	}
+	loaded, err := db.Alerting().Load(deadline(t), "alerting/acme/web")
+	if err != nil || len(loaded) != 1 || loaded[0].Kind != "rule" {
+		t.Errorf("an actor loads %v, %v", loaded, err)
+	}
+}
+
+// put stores one entity.
+func putOne(t *testing.T, db *DB, owner, kind, id string, sequence uint32, value any) {
+	t.Helper()
+	payload, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entity := svc.Entity{Owner: owner, Kind: kind, ID: id, Version: svc.Version{Sequence: sequence}, Payload: payload}
+	if err := db.Put(deadline(t), []svc.Entity{entity}, nil); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,8 @@
+-- Incidents of an owner before an id, the newest first; ids sort by the time of their start. Key: owner, kind, id. Rows read:
+-- those of the owner.
+SELECT payload
+FROM entities FINAL
+WHERE owner = {owner:String} AND kind = 'incident' AND NOT deleted AND ({name:String} = '' OR id < {name:String})
+    AND ({search:String} = '' OR JSONExtractString(payload, 'status') = {search:String})
+ORDER BY id DESC
+LIMIT {limit:UInt32}
