@@ -11,11 +11,13 @@
 //	rank 3  replay        one idempotency key: the answer that was given
 //	rank 2  user          one person: memberships, personal tokens
 //	rank 2  organization  one organization: members, application slugs, its tokens
+//	rank 2  monitor       one monitor: what is checked, and what the checks led to
+//	rank 1  alerting      one application: alert rules, incidents, channels, notices
 //	rank 1  application   one application: settings, ingest keys, public page
 //	rank 1  issue         one issue: status, assignee, merges
 //	rank 1  live          one environment: who is there now
 //	rank 1  intake        one partition of the log: duplicates, sessions, rows
 //
-// No actor of this package calls another: where a request needs two (a token's
+// A monitor tells the alerting actor of its application. No other actor calls another: where a request needs two (a token's
 // standing and its owner's membership), the client asks one after the other.
 package actors

@@ -25,6 +25,8 @@ type Deps struct {
 	Watch      *Watch
 	Locator    func() Locator
 	Limits     Limits
+	Monitors   *MonitorPorts
+	Alerts     *AlertPorts
 	Now        func() time.Time
 	Intake     *IntakeMetrics
 	Logger     *slog.Logger
@@ -44,6 +46,8 @@ func Kinds(deps Deps) []cluster.Kind {
 		deps.persistent(kindApplication, 1, 10*time.Minute, func(string) core {
 			return &application{publish: deps.Collectors.Publish, publishPage: deps.Shares.Publish}
 		}),
+		{Name: kindAlerting, Rank: 1, Idle: monitorIdle, New: deps.newAlerting},
+		{Name: kindMonitor, Rank: 2, Idle: monitorIdle, New: deps.newMonitor},
 		deps.issues(),
 		{
 			Name: kindLive, Rank: 1, Idle: liveIdle,

@@ -1,0 +1,237 @@
+package actors
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"svc"
+)
+
+// The alerting actor.
+//
+//	identity   org/app, the two slugs
+//	rank       1
+//	owns       alert rules with their states and incidents, channels, notices on their way
+//	persists   entities rule, alert_state, incident, channel, delivery
+//	woken by   calls, and the schedule of the node: to measure, when a state ends by
+//	           itself, when a notice is due
+//	limits     1,000 rules and 100 channels
+//	stops      after ten minutes without a message; the schedule brings it back
+//
+// What fires and the notices that follow are stored in one write, so after a restart
+// nothing is told twice and nothing is forgotten.
+const kindAlerting = "alerting"
+
+// The kinds of its entities.
+const (
+	kindRule       = "rule"
+	kindAlertState = "alert_state"
+	kindIncident   = "incident"
+	kindChannel    = "channel"
+	kindDelivery   = "delivery"
+)
+
+const (
+	// evaluateEvery is the time between two measurements.
+	evaluateEvery = 10 * time.Second
+	// saveEvery is how often a state is stored of which nothing but numbers changed.
+	saveEvery = time.Minute
+)
+
+// alerting is the core.
+type alerting struct {
+	app        svc.AppRef
+	rules      map[string]svc.AlertRule
+	states     map[string]svc.AlertState
+	channels   map[string]svc.Channel
+	deliveries map[string]svc.Delivery
+	// saved is when each state was last stored, checked the latest check of each
+	// monitor, measured the last measurement; they are not stored.
+	saved    map[string]time.Time
+	checked  map[string]time.Time
+	measured time.Time
+	// measures says which rules can be measured.
+	measures func(svc.AlertKind) bool
+	// changed runs after every change.
+	changed func()
+}
+
+func alertHandlers() map[string]handler[*alerting] {
+	return map[string]handler[*alerting]{
+		"rules":                on((*alerting).onRules),
+		"rule.put":             on((*alerting).onPutRule),
+		"rule.delete":          on((*alerting).onDeleteRule),
+		"uptime":               on((*alerting).onUptime),
+		"issue":                on((*alerting).onIssue),
+		"measured":             on((*alerting).onMeasured),
+		"plan":                 on((*alerting).onPlan),
+		"sent":                 on((*alerting).onSent),
+		"incident.acknowledge": on((*alerting).onAcknowledge),
+		"incident.resolve":     on((*alerting).onResolve),
+		"channels":             on((*alerting).onChannels),
+		"channel.put":          on((*alerting).onPutChannel),
+		"channel.delete":       on((*alerting).onDeleteChannel),
+	}
+}
+
+func (a *alerting) apply(now time.Time, method string, payload []byte) (outcome, error) {
+	return dispatch(alertHandlers(), a, now, method, payload)
+}
+
+func (a *alerting) restore(entities []svc.Entity) error {
+	a.rules, a.states, a.saved = map[string]svc.AlertRule{}, map[string]svc.AlertState{}, map[string]time.Time{}
+	a.channels, a.deliveries, a.checked = map[string]svc.Channel{}, map[string]svc.Delivery{}, map[string]time.Time{}
+	for _, entity := range entities {
+		var err error
+		switch entity.Kind {
+		case kindRule:
+			a.rules[entity.ID], err = decode[svc.AlertRule](entity)
+		case kindAlertState:
+			a.states[entity.ID], err = decode[svc.AlertState](entity)
+		case kindChannel:
+			a.channels[entity.ID], err = decode[svc.Channel](entity)
+		case kindDelivery:
+			a.deliveries[entity.ID], err = decode[svc.Delivery](entity)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *alerting) row(id string) svc.AlertRow {
+	row := svc.AlertRow{AlertRule: a.rules[id], Seen: a.states[id]}
+	if row.Seen.State == "" {
+		row.Seen.State = svc.AlertOK
+	}
+	return row
+}
+
+func (a *alerting) onRules(time.Time, none) (outcome, error) {
+	rows := []svc.AlertRow{}
+	for _, id := range slices.Sorted(maps.Keys(a.rules)) {
+		rows = append(rows, a.row(id))
+	}
+	return outcome{answer: rows}, nil
+}
+
+type putRule struct {
+	ID    string         `json:"id"`
+	New   bool           `json:"new"`
+	Patch svc.AlertPatch `json:"patch"`
+	// Recovery is the threshold of recovery where SetRecovery says that it is named.
+	SetRecovery bool     `json:"setRecovery"`
+	Recovery    *float64 `json:"recovery"`
+	// Environment is empty where a change leaves it.
+	Environment string `json:"environment"`
+	Number      uint64 `json:"number"`
+}
+
+func (a *alerting) onPutRule(now time.Time, p putRule) (outcome, error) {
+	rule, known := a.rules[p.ID]
+	switch {
+	case !known && !p.New:
+		return outcome{}, svc.NotFound("alert rule")
+	case !known && len(a.rules) >= svc.MaxRules:
+		return outcome{}, &svc.Error{Code: svc.CodeConflict, Reason: "limit_reached", Message: "The application has as many alert rules as it may have; delete one first."}
+	case !known:
+		rule = svc.AlertRule{ID: p.ID, AlertSpec: svc.DefaultAlert(), CreatedAt: now}
+	}
+	if p.SetRecovery {
+		p.Patch.RecoveryThreshold = &p.Recovery
+	}
+	before := rule
+	rule.AlertSpec, rule.UpdatedAt = rule.With(p.Patch), now
+	if p.Environment != "" {
+		rule.Environment, rule.Number = p.Environment, p.Number
+	}
+	problems := append(rule.Validate(), rule.CheckChannels(func(id string) bool { _, ok := a.channels[id]; return ok })...)
+	if len(problems) > 0 {
+		return outcome{}, svc.Invalid(problems...)
+	}
+	a.rules[rule.ID] = rule
+	result := outcome{writes: []write{{kindRule, rule.ID, rule}}, after: a.changed}
+	// A rule that looks at something else begins anew; what it found has ended.
+	if known && (!rule.Enabled || before.Kind != rule.Kind || before.Number != rule.Number || !sameCondition(before.Condition, rule.Condition)) {
+		a.end(&result, rule, nil, now)
+		a.states[rule.ID] = svc.AlertState{State: svc.AlertOK, Incident: a.states[rule.ID].Incident}
+		result.writes = append(result.writes, write{kindAlertState, rule.ID, a.states[rule.ID]})
+	}
+	result.answer = a.row(rule.ID)
+	return result, nil
+}
+
+func sameCondition(a, b svc.AlertCondition) bool {
+	labels := maps.Equal(a.Labels, b.Labels)
+	a.Labels, b.Labels = nil, nil
+	return labels && a.Name == b.Name && a.Agg == b.Agg && a.MonitorID == b.MonitorID && a.Vital == b.Vital && a.Path == b.Path && a.Level == b.Level && a.Per == b.Per
+}
+
+type findRule struct {
+	ID string `json:"id"`
+}
+
+func (a *alerting) onDeleteRule(now time.Time, m findRule) (outcome, error) {
+	rule, known := a.rules[m.ID]
+	if !known {
+		return outcome{}, svc.NotFound("alert rule")
+	}
+	result := outcome{answer: none{}, after: a.changed}
+	a.end(&result, rule, nil, now)
+	delete(a.rules, m.ID)
+	delete(a.states, m.ID)
+	delete(a.saved, m.ID)
+	result.writes = append(result.writes, write{kindRule, m.ID, nil}, write{kindAlertState, m.ID, nil})
+	return result, nil
+}
+
+// end resolves the incident of a rule.
+func (a *alerting) end(into *outcome, rule svc.AlertRule, by *svc.LedgerActor, now time.Time) {
+	state, events := a.states[rule.ID].Resolve(by, now)
+	a.move(into, rule, state, events, now)
+}
+
+// move gives a rule another state: stored with its incident and with a delivery for each
+// channel where there is something to tell. Where nothing but numbers changed, it is
+// stored from time to time.
+func (a *alerting) move(into *outcome, rule svc.AlertRule, next svc.AlertState, events []svc.NoticeEvent, now time.Time) {
+	before := a.states[rule.ID]
+	a.states[rule.ID] = next
+	incidents := incidentStatus(before) != incidentStatus(next)
+	if len(events) == 0 && !incidents && before.State == next.State && before.Since.Equal(next.Since) && before.Recovered.Equal(next.Recovered) && now.Sub(a.saved[rule.ID]) < saveEvery {
+		return
+	}
+	a.saved[rule.ID] = now
+	into.after = a.changed
+	into.writes = append(into.writes, write{kindAlertState, rule.ID, next})
+	if next.Incident != nil && (incidents || next.Incident.Live()) {
+		into.writes = append(into.writes, write{kindIncident, next.Incident.ID, *next.Incident})
+	}
+	for _, event := range events {
+		for _, channel := range rule.ChannelIDs {
+			delivery := svc.Delivery{
+				ID: deliveryID(next.Incident, event, channel, now), ChannelID: channel, Next: now, CreatedAt: now,
+				Notice: svc.Notice{Event: event, App: a.app, Incident: *next.Incident},
+			}
+			a.deliveries[delivery.ID] = delivery
+			into.writes = append(into.writes, write{kindDelivery, delivery.ID, delivery})
+		}
+	}
+}
+
+// incidentStatus names the incident of a state and where it stands.
+func incidentStatus(s svc.AlertState) string {
+	if s.Incident == nil {
+		return ""
+	}
+	return s.Incident.ID + " " + string(s.Incident.Status)
+}
+
+// deliveryID is the same whenever the same is told to the same channel.
+func deliveryID(incident *svc.Incident, event svc.NoticeEvent, channel string, now time.Time) string {
+	name := strings.Join([]string{incident.ID, string(event), channel, now.UTC().Format(time.RFC3339Nano)}, "\x00")
+	return "dlv_" + svc.HashSecretHex(name)[:26]
+}

@@ -1,0 +1,257 @@
+package actors
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"svc"
+)
+
+// What the alerting actor is told of, and what it asks for.
+
+type (
+	toldUptime struct {
+		MonitorID string    `json:"monitorId"`
+		Down      uint32    `json:"down"`
+		CheckedAt time.Time `json:"checkedAt"`
+	}
+	toldIssue struct {
+		Number uint64 `json:"number"`
+		ID     string `json:"id"`
+		Title  string `json:"title"`
+	}
+	toldMeasured struct {
+		Values []measuredValue `json:"values"`
+	}
+	measuredValue struct {
+		RuleID          string    `json:"ruleId"`
+		Value           float64   `json:"value"`
+		Known           bool      `json:"known"`
+		SuppressedUntil time.Time `json:"suppressedUntil"`
+	}
+	toldSent struct {
+		ID    string `json:"id"`
+		OK    bool   `json:"ok"`
+		Retry bool   `json:"retry"`
+	}
+	plan struct {
+		Measure []svc.AlertRule `json:"measure"`
+		Send    []planned       `json:"send"`
+	}
+	planned struct {
+		Channel  svc.Channel  `json:"channel"`
+		Delivery svc.Delivery `json:"delivery"`
+	}
+	onIncident struct {
+		ID string          `json:"id"`
+		By svc.LedgerActor `json:"by"`
+	}
+)
+
+// onUptime is told how many failures in a row a monitor that is down has, 0 when it is up
+// again. Tellings may overtake each other; the older one is dropped.
+func (a *alerting) onUptime(now time.Time, m toldUptime) (outcome, error) {
+	result := outcome{answer: none{}}
+	if !m.CheckedAt.After(a.checked[m.MonitorID]) {
+		return result, nil
+	}
+	a.checked[m.MonitorID] = m.CheckedAt
+	for _, rule := range a.sorted(func(r svc.AlertRule) bool { return r.Kind == svc.AlertUptime && r.Condition.MonitorID == m.MonitorID }) {
+		next, events := rule.Apply(a.states[rule.ID], svc.Measurement{At: now, Value: float64(m.Down), Known: true})
+		a.move(&result, rule, next, events, now)
+	}
+	return result, nil
+}
+
+// onIssue is told of an issue that is new.
+func (a *alerting) onIssue(now time.Time, m toldIssue) (outcome, error) {
+	result := outcome{answer: none{}}
+	for _, rule := range a.sorted(func(r svc.AlertRule) bool { return r.Kind == svc.AlertNewIssue && r.Number == m.Number }) {
+		next, events := rule.Apply(a.states[rule.ID], svc.Measurement{At: now, Known: true, Issue: m.ID, IssueTitle: m.Title})
+		a.move(&result, rule, next, events, now)
+	}
+	return result, nil
+}
+
+func (a *alerting) onMeasured(now time.Time, m toldMeasured) (outcome, error) {
+	result := outcome{answer: none{}}
+	for _, value := range m.Values {
+		rule, known := a.rules[value.RuleID]
+		if !known || !rule.Enabled || rule.Kind.Told() {
+			continue
+		}
+		state := a.states[rule.ID]
+		state.SuppressedUntil = value.SuppressedUntil
+		if now.Before(value.SuppressedUntil) && rule.Suppressible() {
+			a.states[rule.ID] = state
+			continue
+		}
+		next, events := rule.Apply(state, svc.Measurement{At: now, Value: value.Value, Known: value.Known})
+		a.move(&result, rule, next, events, now)
+	}
+	return result, nil
+}
+
+// sorted returns the rules that are enabled and meet a condition, by id.
+func (a *alerting) sorted(of func(svc.AlertRule) bool) (rules []svc.AlertRule) {
+	for _, id := range slices.Sorted(maps.Keys(a.rules)) {
+		if rule := a.rules[id]; rule.Enabled && of(rule) {
+			rules = append(rules, rule)
+		}
+	}
+	return rules
+}
+
+// onPlan lets time have its way with the rules, and returns what is to be measured and
+// sent now.
+func (a *alerting) onPlan(now time.Time, _ none) (outcome, error) {
+	result, todo := outcome{}, plan{}
+	for _, rule := range a.sorted(func(r svc.AlertRule) bool { return r.Kind.Told() }) {
+		before := a.states[rule.ID]
+		if due := rule.Due(&before, now); due.IsZero() || due.After(now) {
+			continue
+		}
+		next, events := rule.Tick(before, now)
+		a.move(&result, rule, next, events, now)
+	}
+	if now.Sub(a.measured) >= evaluateEvery {
+		a.measured = now
+		todo.Measure = a.sorted(func(r svc.AlertRule) bool { return !r.Kind.Told() && a.measures(r.Kind) })
+	}
+	for _, delivery := range a.outbox() {
+		if !delivery.Next.After(now) {
+			todo.Send = append(todo.Send, planned{a.channels[delivery.ChannelID], delivery})
+		}
+	}
+	result.answer = todo
+	return result, nil
+}
+
+// outbox returns the deliveries that may be sent: of each incident and channel the oldest,
+// so that nobody hears of an end before the beginning.
+func (a *alerting) outbox() (out []svc.Delivery) {
+	all := slices.SortedFunc(maps.Values(a.deliveries), func(x, y svc.Delivery) int {
+		return cmp.Or(x.CreatedAt.Compare(y.CreatedAt), cmp.Compare(x.ID, y.ID))
+	})
+	seen := map[[2]string]bool{}
+	for _, delivery := range all {
+		key := [2]string{delivery.ChannelID, delivery.Notice.Incident.ID}
+		if !seen[key] {
+			out = append(out, delivery)
+		}
+		seen[key] = true
+	}
+	return out
+}
+
+func (a *alerting) onSent(now time.Time, m toldSent) (outcome, error) {
+	delivery, known := a.deliveries[m.ID]
+	if !known {
+		return outcome{answer: none{}}, nil
+	}
+	next, again := delivery.Failed(now, m.Retry)
+	if m.OK || !again {
+		delete(a.deliveries, m.ID)
+		return outcome{answer: none{}, writes: []write{{kindDelivery, m.ID, nil}}, after: a.changed}, nil
+	}
+	a.deliveries[m.ID] = next
+	return outcome{answer: none{}, writes: []write{{kindDelivery, m.ID, next}}, after: a.changed}, nil
+}
+
+// incidentRule finds the rule of an incident.
+func (a *alerting) incidentRule(id string) (svc.AlertRule, error) {
+	for ruleID, state := range a.states {
+		if state.Incident != nil && state.Incident.ID == id {
+			return a.rules[ruleID], nil
+		}
+	}
+	return svc.AlertRule{}, svc.NotFound("incident")
+}
+
+func (a *alerting) onAcknowledge(now time.Time, m onIncident) (outcome, error) {
+	rule, err := a.incidentRule(m.ID)
+	if err != nil {
+		return outcome{}, err
+	}
+	state := a.states[rule.ID]
+	changed, err := state.Incident.Acknowledge(m.By, now)
+	if err != nil {
+		return outcome{}, err
+	}
+	state.Incident = &changed
+	result := outcome{answer: changed}
+	a.move(&result, rule, state, nil, now)
+	return result, nil
+}
+
+func (a *alerting) onResolve(now time.Time, m onIncident) (outcome, error) {
+	rule, err := a.incidentRule(m.ID)
+	if err != nil {
+		return outcome{}, err
+	}
+	if !a.states[rule.ID].Incident.Live() {
+		return outcome{}, &svc.Error{Code: svc.CodeConflict, Reason: "incident_resolved", Message: "The incident is resolved already."}
+	}
+	result := outcome{}
+	a.end(&result, rule, &m.By, now)
+	result.answer = *a.states[rule.ID].Incident
+	return result, nil
+}
+
+func (a *alerting) onChannels(time.Time, none) (outcome, error) {
+	return outcome{answer: slices.SortedFunc(maps.Values(a.channels), func(x, y svc.Channel) int { return cmp.Compare(x.ID, y.ID) })}, nil
+}
+
+func (a *alerting) onPutChannel(_ time.Time, channel svc.Channel) (outcome, error) {
+	if len(a.channels) >= svc.MaxChannels {
+		return outcome{}, &svc.Error{Code: svc.CodeConflict, Reason: "limit_reached", Message: "The application has as many channels as it may have; delete one first."}
+	}
+	a.channels[channel.ID] = channel
+	return outcome{answer: channel, writes: []write{{kindChannel, channel.ID, channel}}}, nil
+}
+
+// onDeleteChannel removes a channel that no rule names, with what was on its way to it.
+func (a *alerting) onDeleteChannel(_ time.Time, m findRule) (outcome, error) {
+	if _, known := a.channels[m.ID]; !known {
+		return outcome{}, svc.NotFound("channel")
+	}
+	for _, rule := range a.rules {
+		if slices.Contains(rule.ChannelIDs, m.ID) {
+			return outcome{}, &svc.Error{Code: svc.CodeConflict, Reason: "channel_in_use", Message: "The alert rule " + rule.ID + " names the channel; change it first."}
+		}
+	}
+	delete(a.channels, m.ID)
+	result := outcome{answer: none{}, writes: []write{{kindChannel, m.ID, nil}}, after: a.changed}
+	for id, delivery := range a.deliveries {
+		if delivery.ChannelID == m.ID {
+			delete(a.deliveries, id)
+			result.writes = append(result.writes, write{kindDelivery, id, nil})
+		}
+	}
+	return result, nil
+}
+
+// next returns when the actor must be told that time has passed, the zero time for never.
+func (a *alerting) next(now time.Time) (next time.Time) {
+	sooner := func(at time.Time) {
+		if !at.IsZero() && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+	}
+	for id, rule := range a.rules {
+		state := a.states[id]
+		switch {
+		case !rule.Enabled:
+		case rule.Kind.Told():
+			sooner(rule.Due(&state, now))
+		case a.measures(rule.Kind):
+			sooner(a.measured.Add(evaluateEvery))
+		}
+	}
+	for _, delivery := range a.outbox() {
+		sooner(delivery.Next)
+	}
+	return next
+}

@@ -1,0 +1,198 @@
+package actors
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"svc"
+)
+
+// AlertPorts is what the alerting actors of a node need.
+type AlertPorts struct {
+	// Actors reaches the actors; it may be set after the ports were made.
+	Actors   caller
+	Store    Entities
+	Schedule *Schedule
+	Measures Measures
+	Sender   Sender
+	// Started is when this node began to serve: what was not taken in before is missing
+	// in what is measured.
+	Started time.Time
+	Logger  *slog.Logger
+}
+
+// Measures finds out what the conditions of rules come to.
+type Measures interface {
+	// Can says whether rules of a kind can be measured.
+	Can(kind svc.AlertKind) bool
+	// Measure returns the value of a rule's condition in the window that ends at an
+	// instant, and whether there is any data.
+	Measure(ctx context.Context, rule *svc.AlertRule, at time.Time) (value float64, known bool, err error)
+}
+
+// Sender tells channels of incidents.
+type Sender interface {
+	// Send makes one attempt; retry says whether another one may succeed where it fails.
+	Send(ctx context.Context, channel svc.Channel, delivery svc.Delivery) (retry bool, err error)
+}
+
+// sendTime bounds one attempt to deliver a notice.
+const sendTime = 10 * time.Second
+
+// alertPatience is how long an alerting actor may take to plan and measure.
+const alertPatience = time.Minute
+
+// alertingShell is the shell of an alerting actor: that of every grain, which measures
+// and sends beside its mailbox.
+type alertingShell struct {
+	*grain
+	ports *AlertPorts
+	// running says that a round is under way, again that one more is due.
+	running, again bool
+
+	mu sync.Mutex
+	// begun holds the number of the latest attempt of each delivery, ended the deliveries
+	// whose attempt was noted since the last plan was asked for.
+	begun map[string]int
+	ended map[string]bool
+}
+
+// ran says that a round has ended.
+type ran struct{}
+
+func (d Deps) newAlerting(identity string) actor.Actor {
+	shell := &alertingShell{ports: d.Alerts, begun: map[string]int{}, ended: map[string]bool{}}
+	app, _, _ := splitIdentity(identity + "/")
+	core := &alerting{app: app, measures: d.Alerts.Measures.Can, changed: func() { shell.again = true }}
+	shell.grain = &grain{
+		kind: kindAlerting, identity: identity, core: core, store: d.Alerts.Store, logger: d.Logger, now: d.Now, idle: monitorIdle,
+	}
+	return shell
+}
+
+// Receive handles one message of the mailbox.
+func (s *alertingShell) Receive(c actor.Context) {
+	switch c.Message().(type) {
+	case *due:
+		s.used = s.now()
+		s.again = true
+	case *ran:
+		s.running = false
+		s.appoint()
+	case *actor.Stopping:
+		s.grain.Receive(c)
+		return
+	default:
+		s.grain.Receive(c)
+	}
+	if s.running || !s.again {
+		return
+	}
+	s.running, s.again = true, false
+	root, self := c.ActorSystem().Root, c.Self()
+	go func() {
+		defer root.Send(self, &ran{})
+		s.round()
+	}()
+}
+
+// appoint tells the schedule when the next round is due.
+func (s *alertingShell) appoint() {
+	core, now := s.core.(*alerting), s.now()
+	if s.phase != ready && s.phase != saving {
+		s.ports.Schedule.Set(kindAlerting, s.identity, now.Add(evaluateEvery), alertPatience)
+		return
+	}
+	next := core.next(now)
+	switch {
+	case s.again:
+	case next.IsZero():
+		s.ports.Schedule.Remove(kindAlerting, s.identity)
+	case !next.After(now):
+		// It is being sent, or what is due could not be done.
+		s.ports.Schedule.Set(kindAlerting, s.identity, now.Add(time.Second), alertPatience)
+	default:
+		s.ports.Schedule.Set(kindAlerting, s.identity, next, alertPatience)
+	}
+}
+
+// round asks the core what to do, measures, and begins to send.
+func (s *alertingShell) round() {
+	ctx, cancel := context.WithTimeout(context.Background(), alertPatience)
+	defer cancel()
+	s.forget()
+	todo, err := ask[plan](ctx, s.ports.Actors, kindAlerting, s.identity, "plan", none{})
+	if err != nil {
+		s.ports.Logger.Warn("planning alerts failed", "error", err)
+		return
+	}
+	for _, item := range todo.Send {
+		s.send(item)
+	}
+	told := toldMeasured{}
+	for i := range todo.Measure {
+		rule := &todo.Measure[i]
+		value, known, err := s.ports.Measures.Measure(ctx, rule, s.now())
+		if err != nil {
+			s.ports.Logger.Warn("measuring an alert rule failed", "rule", rule.ID, "error", err)
+			continue
+		}
+		told.Values = append(told.Values, measuredValue{RuleID: rule.ID, Value: value, Known: known, SuppressedUntil: s.ports.Started.Add(rule.Window())})
+	}
+	if len(told.Values) == 0 {
+		return
+	}
+	if _, err := ask[none](ctx, s.ports.Actors, kindAlerting, s.identity, "measured", told); err != nil {
+		s.ports.Logger.Warn("evaluating alerts failed", "error", err)
+	}
+}
+
+// forget drops what no plan that is asked for from now on can hold.
+func (s *alertingShell) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id := range s.ended {
+		delete(s.begun, id)
+	}
+	clear(s.ended)
+}
+
+// begin says whether an attempt is to be made: not where the plan is older than it.
+func (s *alertingShell) begin(d *svc.Delivery) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.begun[d.ID] > d.Attempts {
+		return false
+	}
+	s.begun[d.ID] = d.Attempts + 1
+	return true
+}
+
+// send makes an attempt to deliver a notice and has the core note it. Where that fails,
+// the attempt is made again, under the same id.
+func (s *alertingShell) send(item planned) {
+	d := &item.Delivery
+	if !s.begin(d) {
+		return
+	}
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*sendTime)
+		defer cancel()
+		attempt, done := context.WithTimeout(ctx, sendTime)
+		retry, err := s.ports.Sender.Send(attempt, item.Channel, *d)
+		done()
+		if err != nil {
+			s.ports.Logger.Warn("a notice was not delivered", "channel", item.Channel.ID, "incident", d.Notice.Incident.ID, "attempt", d.Attempts+1, "retry", retry, "error", err)
+		}
+		if _, err := ask[none](ctx, s.ports.Actors, kindAlerting, s.identity, "sent", toldSent{ID: d.ID, OK: err == nil, Retry: retry}); err != nil {
+			s.ports.Logger.Warn("noting a delivery failed", "error", err)
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.ended[d.ID] = true
+	}()
+}

@@ -1,0 +1,334 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"svc"
+	"svc/actors/actorstest"
+)
+
+// office is where alerts are looked after: a store that outlives nodes, and channels that
+// may be down.
+type office struct {
+	t     *testing.T
+	begun time.Time
+	store *actorstest.Store
+	ids   int
+
+	mu sync.Mutex
+	// sent is what arrived, by seconds since the beginning; broken has channels refuse,
+	// final says that they do so for good.
+	sent          []string
+	broken, final bool
+	volume        float64
+
+	schedule *Schedule
+	alerts   *Alerts
+	stop     func()
+}
+
+var errRefusing = errors.New("away")
+
+func (o *office) Send(_ context.Context, channel svc.Channel, d svc.Delivery) (retry bool, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.broken {
+		return !o.final, errRefusing
+	}
+	o.sent = append(o.sent, fmt.Sprintf("%s %s %s", time.Since(o.begun).Round(time.Second), channel.Name, d.Notice.Event))
+	return false, nil
+}
+
+func (o *office) set(change func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	change()
+}
+
+// take returns what arrived since it was last called.
+func (o *office) take() []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	sent := o.sent
+	o.sent = nil
+	return sent
+}
+
+func (o *office) Can(kind svc.AlertKind) bool { return kind == svc.AlertEventVolume }
+
+func (o *office) Measure(context.Context, *svc.AlertRule, time.Time) (value float64, known bool, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.volume, true, nil
+}
+
+// open runs a node over the office's store.
+func (o *office) open() {
+	logger := slog.New(slog.DiscardHandler)
+	o.schedule = NewSchedule(time.Now, NewScheduleMetrics(prometheus.NewRegistry()), logger)
+	ports := &AlertPorts{Store: o.store, Schedule: o.schedule, Measures: o, Sender: o, Started: time.Now(), Logger: logger}
+	host := actorstest.NewHost(o.t, Kinds(Deps{Store: o.store, Now: time.Now, Logger: logger, Alerts: ports})...)
+	o.schedule.Actors, ports.Actors = host, host
+	o.alerts = &Alerts{Actors: host, Chance: Chance{ID: func(prefix string) string { o.ids++; return fmt.Sprintf("%s%026d", prefix, o.ids) }}}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() { defer close(ended); _ = o.schedule.Run(ctx) }()
+	o.stop = sync.OnceFunc(func() { cancel(); <-ended; host.Stop() })
+	o.t.Cleanup(func() { o.stop() })
+}
+
+// reopen ends the node and runs another one, which finds everything in the store.
+func (o *office) reopen(pause time.Duration) {
+	o.t.Helper()
+	o.stop()
+	<-time.After(pause)
+	o.open()
+	o.schedule.Add(kindAlerting, "acme/web", time.Now(), alertPatience)
+	pass(0)
+}
+
+func inOffice(t *testing.T, test func(t *testing.T, o *office)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		o := &office{t: t, begun: time.Now(), store: actorstest.NewStore()}
+		o.open()
+		if _, err := o.alerts.PutChannel(t.Context(), web(), svc.Channel{ID: "chn_1", Name: "pager", Kind: svc.ChannelWebhook}); err != nil {
+			t.Fatal(err)
+		}
+		test(t, o)
+		o.stop()
+	})
+}
+
+func web() svc.AppRef { return svc.AppRef{Org: "acme", App: "web"} }
+
+// rule makes a rule that tells the pager.
+func (o *office) rule(kind svc.AlertKind, change func(*svc.AlertPatch)) svc.AlertRow {
+	o.t.Helper()
+	name, threshold, window, channels := "Rule", 1.0, 2, []string{"chn_1"}
+	comparator, condition := "gte", svc.AlertCondition{MonitorID: "mon_1"}
+	patch := svc.AlertPatch{Name: &name, Kind: &kind, Threshold: &threshold, WindowMinutes: &window, ChannelIDs: &channels, Comparator: &comparator, Condition: &condition}
+	if change != nil {
+		change(&patch)
+	}
+	row, err := o.alerts.PutRule(o.t.Context(), web(), "", svc.Environment{Slug: "production", Number: 7}, patch)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	return row
+}
+
+// failing tells the rules of a monitor that it has so many failures in a row.
+func (o *office) failing(failures uint32) {
+	state := svc.MonitorState{LastCheckedAt: time.Now(), ConsecutiveFailures: failures}
+	if failures > 0 {
+		state.LastStatus = svc.StatusDown
+	}
+	if err := o.alerts.Failing(o.t.Context(), web(), svc.Monitor{ID: "mon_1"}, state); err != nil {
+		o.t.Fatal(err)
+	}
+	pass(0)
+}
+
+func (o *office) want(what string, sent ...string) {
+	o.t.Helper()
+	if got := o.take(); !reflect.DeepEqual(got, sent) {
+		o.t.Errorf("%s: told %v, want %v", what, got, sent)
+	}
+}
+
+// only returns the only rule.
+func (o *office) only() svc.AlertRow {
+	o.t.Helper()
+	rows, err := o.alerts.Rules(o.t.Context(), web())
+	if err != nil || len(rows) != 1 {
+		o.t.Fatalf("%d rules, %v", len(rows), err)
+	}
+	return rows[0]
+}
+
+// TestAnIncidentResolvesByItself has a monitor fail and pass once: nothing else is told,
+// and after one window the schedule ends the incident.
+func TestAnIncidentResolvesByItself(t *testing.T) {
+	inOffice(t, func(t *testing.T, o *office) {
+		o.rule(svc.AlertUptime, nil)
+		o.failing(1)
+		o.want("in the same turn", "0s pager open")
+		pass(time.Minute)
+		o.failing(0)
+		pass(119 * time.Second)
+		o.want("before the window is over")
+		pass(2 * time.Second)
+		o.want("after the window", "3m0s pager resolved")
+		pass(24 * time.Hour)
+		o.want("a day later")
+		if row := o.only(); row.Seen.State != svc.AlertOK || row.Seen.Incident.Status != svc.IncidentResolved || row.Seen.Incident.ResolvedBy != nil {
+			t.Errorf("the rule is %s, its incident %+v", row.Seen.State, row.Seen.Incident)
+		}
+	})
+}
+
+// TestRestartsTellNothingTwice restarts the node while a rule fires, while it recovers,
+// and while a notice is on its way.
+func TestRestartsTellNothingTwice(t *testing.T) {
+	inOffice(t, func(t *testing.T, o *office) {
+		o.rule(svc.AlertUptime, nil)
+		o.failing(2)
+		o.want("at first", "0s pager open")
+		o.reopen(10 * time.Second)
+		o.failing(3)
+		o.want("after a restart while it fires")
+		pass(time.Second)
+		o.failing(0)
+		recovered := time.Since(o.begun)
+		o.reopen(20 * time.Second)
+		o.set(func() { o.broken = true })
+		pass(2*time.Minute - 20*time.Second)
+		o.want("while the channel is down")
+		o.set(func() { o.broken = false })
+		o.reopen(5 * time.Second)
+		pass(time.Minute)
+		if got := o.take(); len(got) != 1 || time.Since(o.begun) < recovered+2*time.Minute {
+			t.Errorf("after all that: told %v, want the end once", got)
+		}
+		pass(time.Hour)
+		o.want("later")
+	})
+}
+
+// TestNothingIsLostWhileAChannelIsDown has the channel refuse for an hour: then it is told
+// of the beginning before the end.
+func TestNothingIsLostWhileAChannelIsDown(t *testing.T) {
+	inOffice(t, func(t *testing.T, o *office) {
+		o.rule(svc.AlertUptime, nil)
+		o.set(func() { o.broken = true })
+		o.failing(1)
+		pass(time.Minute)
+		o.failing(0)
+		pass(time.Hour)
+		o.want("while it is down")
+		o.set(func() { o.broken = false })
+		pass(time.Hour)
+		got := o.take()
+		if len(got) != 2 || got[0][len(got[0])-4:] != "open" || got[1][len(got[1])-8:] != "resolved" {
+			t.Errorf("told %v, want the beginning and then the end", got)
+		}
+	})
+}
+
+func TestARefusalForGoodIsNotRepeated(t *testing.T) {
+	inOffice(t, func(t *testing.T, o *office) {
+		o.rule(svc.AlertUptime, nil)
+		o.set(func() { o.broken, o.final = true, true })
+		o.failing(1)
+		o.set(func() { o.broken = false })
+		pass(time.Hour)
+		o.want("afterwards")
+	})
+}
+
+func TestNewIssues(t *testing.T) {
+	inOffice(t, func(t *testing.T, o *office) {
+		o.rule(svc.AlertNewIssue, nil)
+		issue := func(environment uint64, id string) {
+			t.Helper()
+			if err := o.alerts.NewIssue(t.Context(), web(), environment, id, "TypeError"); err != nil {
+				t.Fatal(err)
+			}
+			pass(0)
+		}
+		issue(8, "iss_0")
+		o.want("another environment")
+		issue(7, "iss_1")
+		o.want("in the same turn", "0s pager open")
+		issue(7, "iss_2")
+		if incident := o.only().Seen.Incident; incident.Occurrences != 2 || incident.IssueID != "iss_2" || incident.Title != "Rule — new issue: TypeError" {
+			t.Errorf("%+v", incident)
+		}
+		pass(3 * time.Minute)
+		o.want("after a window without any", "2m0s pager resolved")
+	})
+}
+
+func TestVolumes(t *testing.T) {
+	inOffice(t, func(t *testing.T, o *office) {
+		o.rule(svc.AlertEventVolume, nil)
+		pass(time.Minute)
+		o.want("too few")
+		o.set(func() { o.volume = 5 })
+		pass(evaluateEvery)
+		if got := o.take(); len(got) != 1 {
+			t.Errorf("told %v", got)
+		}
+		o.set(func() { o.volume = 0 })
+		pass(2*time.Minute + 2*evaluateEvery)
+		if got := o.take(); len(got) != 1 || o.only().Seen.State != svc.AlertOK {
+			t.Errorf("told %v, %+v", got, o.only().Seen)
+		}
+	})
+}
+
+// TestOurOwnOutageIsNoSilence has a rule wait for silence: after a start, what lies before
+// it is not silence but unknown, for one window.
+func TestOurOwnOutageIsNoSilence(t *testing.T) {
+	inOffice(t, func(t *testing.T, o *office) {
+		below := "lt"
+		o.rule(svc.AlertEventVolume, func(p *svc.AlertPatch) { p.Comparator = &below })
+		pass(110 * time.Second)
+		o.want("in the first window")
+		if row := o.only(); !row.Seen.SuppressedUntil.Equal(o.begun.Add(2 * time.Minute)) {
+			t.Errorf("suppressed until %s", row.Seen.SuppressedUntil)
+		}
+		pass(30 * time.Second)
+		if got := o.take(); len(got) != 1 {
+			t.Errorf("after the first window: told %v", got)
+		}
+	})
+}
+
+func TestDeletedAndDisabledRulesEnd(t *testing.T) {
+	inOffice(t, func(t *testing.T, o *office) {
+		row := o.rule(svc.AlertUptime, nil)
+		o.failing(1)
+		o.take()
+		disabled := false
+		if _, err := o.alerts.PutRule(t.Context(), web(), row.ID, svc.Environment{}, svc.AlertPatch{Enabled: &disabled}); err != nil {
+			t.Fatal(err)
+		}
+		pass(0)
+		o.want("disabled", "0s pager resolved")
+		pass(time.Second)
+		o.failing(5)
+		o.want("while it is disabled")
+		if err := o.alerts.DeleteChannel(t.Context(), web(), "chn_1"); svc.CodeOf(err) != svc.CodeConflict {
+			t.Errorf("deleting a channel in use: %v", err)
+		}
+		if err := o.alerts.DeleteRule(t.Context(), web(), row.ID); err != nil {
+			t.Fatal(err)
+		}
+		if err := o.alerts.DeleteChannel(t.Context(), web(), "chn_1"); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestAnUnknownChannelIsRefused(t *testing.T) {
+	inOffice(t, func(t *testing.T, o *office) {
+		kind, name, channels := svc.AlertNewIssue, "x", []string{"chn_1", "chn_2"}
+		_, err := o.alerts.PutRule(t.Context(), web(), "", svc.Environment{Slug: "production"}, svc.AlertPatch{Kind: &kind, Name: &name, ChannelIDs: &channels})
+		want := svc.Invalid(svc.FieldError{Field: "channelIds[1]", Code: "unknown_channel", Message: `There is no channel "chn_2".`})
+		if !reflect.DeepEqual(err, error(want)) {
+			t.Errorf("%v, want %v", err, want)
+		}
+	})
+}

@@ -1,0 +1,97 @@
+package actors
+
+import (
+	"context"
+	"strings"
+
+	"svc"
+)
+
+// Alerts is the client of the alerting actors.
+type Alerts struct {
+	Actors caller
+	Chance Chance
+}
+
+// Rules returns the alert rules of an application by id, with what they have seen.
+func (a *Alerts) Rules(ctx context.Context, ref svc.AppRef) ([]svc.AlertRow, error) {
+	return ask[[]svc.AlertRow](ctx, a.Actors, kindAlerting, ref.String(), "rules", none{})
+}
+
+// PutRule makes a rule of an environment, or changes the one of an id; there the zero
+// environment leaves the rule's. It fails with not_found where there is none of the id,
+// and with invalid_request where a rule is broken.
+func (a *Alerts) PutRule(ctx context.Context, ref svc.AppRef, id string, env svc.Environment, patch svc.AlertPatch) (svc.AlertRow, error) {
+	message := putRule{ID: id, New: id == "", Patch: patch, Environment: env.Slug, Number: env.Number}
+	if message.New {
+		message.ID = a.Chance.ID("rul_")
+	}
+	if patch.RecoveryThreshold != nil {
+		message.SetRecovery, message.Recovery = true, *patch.RecoveryThreshold
+	}
+	return ask[svc.AlertRow](ctx, a.Actors, kindAlerting, ref.String(), "rule.put", message)
+}
+
+// DeleteRule removes a rule; its incident is resolved.
+func (a *Alerts) DeleteRule(ctx context.Context, ref svc.AppRef, id string) error {
+	_, err := ask[none](ctx, a.Actors, kindAlerting, ref.String(), "rule.delete", findRule{ID: id})
+	return err
+}
+
+// Acknowledge notes that somebody looks after an incident.
+func (a *Alerts) Acknowledge(ctx context.Context, ref svc.AppRef, id string, by svc.LedgerActor) (svc.Incident, error) {
+	return ask[svc.Incident](ctx, a.Actors, kindAlerting, ref.String(), "incident.acknowledge", onIncident{ID: id, By: by})
+}
+
+// Resolve ends an incident by hand.
+func (a *Alerts) Resolve(ctx context.Context, ref svc.AppRef, id string, by svc.LedgerActor) (svc.Incident, error) {
+	return ask[svc.Incident](ctx, a.Actors, kindAlerting, ref.String(), "incident.resolve", onIncident{ID: id, By: by})
+}
+
+// Channels returns the channels of an application by id.
+func (a *Alerts) Channels(ctx context.Context, ref svc.AppRef) ([]svc.Channel, error) {
+	return ask[[]svc.Channel](ctx, a.Actors, kindAlerting, ref.String(), "channels", none{})
+}
+
+// PutChannel stores a new channel.
+func (a *Alerts) PutChannel(ctx context.Context, ref svc.AppRef, channel svc.Channel) (svc.Channel, error) {
+	return ask[svc.Channel](ctx, a.Actors, kindAlerting, ref.String(), "channel.put", channel)
+}
+
+// DeleteChannel removes a channel. It fails with conflict while a rule names it.
+func (a *Alerts) DeleteChannel(ctx context.Context, ref svc.AppRef, id string) error {
+	_, err := ask[none](ctx, a.Actors, kindAlerting, ref.String(), "channel.delete", findRule{ID: id})
+	return err
+}
+
+// NewIssue fires the rules of an environment that wait for new issues.
+func (a *Alerts) NewIssue(ctx context.Context, ref svc.AppRef, environment uint64, id, title string) error {
+	_, err := ask[none](ctx, a.Actors, kindAlerting, ref.String(), "issue", toldIssue{Number: environment, ID: id, Title: title})
+	return err
+}
+
+// Failing tells the rules of a monitor's application what its check led to.
+func (a *Alerts) Failing(ctx context.Context, app svc.AppRef, monitor svc.Monitor, state svc.MonitorState) error {
+	told := toldUptime{MonitorID: monitor.ID, Down: state.Down(), CheckedAt: state.LastCheckedAt}
+	_, err := ask[none](ctx, a.Actors, kindAlerting, app.String(), "uptime", told)
+	return err
+}
+
+// FillAlerts returns what schedules every alerting actor that has rules or notices on
+// their way.
+func FillAlerts(schedule *Schedule, load func(ctx context.Context, kind string) ([]svc.Entity, error)) func(ctx context.Context) error {
+	return func(ctx context.Context) error {
+		for _, kind := range []string{kindRule, kindDelivery} {
+			entities, err := load(ctx, kind)
+			if err != nil {
+				return err
+			}
+			for _, entity := range entities {
+				if identity, ok := strings.CutPrefix(entity.Owner, kindAlerting+"/"); ok {
+					schedule.Add(kindAlerting, identity, schedule.Now(), alertPatience)
+				}
+			}
+		}
+		return nil
+	}
+}

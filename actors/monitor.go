@@ -1,0 +1,290 @@
+package actors
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"svc"
+)
+
+// The monitor actor.
+//
+//	identity   org/app/id, two slugs and the monitor's id
+//	rank       2
+//	owns       what is checked, and what the checks led to
+//	persists   entity monitor; checks are appended to the store in batches, and the
+//	           latest of them is the state that a later activation begins with
+//	woken by   calls, and the schedule of the node whenever it is due
+//	limits     one check at a time
+//	stops      with the ownership of its partition; where it is disabled, after ten
+//	           minutes without a message
+const kindMonitor = "monitor"
+
+// monitorIdle is how long a monitor without a message stays; one that is checked more
+// seldom is loaded for each check.
+const monitorIdle = 10 * time.Minute
+
+// MonitorPorts is what the monitors of a node need.
+type MonitorPorts struct {
+	States   States
+	Probe    Probe
+	Checks   Checks
+	Schedule *Schedule
+	Rules    svc.MonitorRules
+	// Failing learns of every check of a monitor that is down, and of the first one after
+	// and of an activation, again until it returns nil; nil where nobody listens.
+	Failing func(ctx context.Context, app svc.AppRef, monitor svc.Monitor, state svc.MonitorState) error
+	Logger  *slog.Logger
+}
+
+// States is what the store knows of monitors.
+type States interface {
+	// MonitorState returns what the checks of a monitor led to, the zero state where
+	// there were none.
+	MonitorState(ctx context.Context, app svc.AppRef, id string) (svc.MonitorState, error)
+}
+
+// Probe performs checks.
+type Probe interface {
+	Check(ctx context.Context, spec svc.MonitorSpec) svc.CheckResult
+}
+
+// Checks keeps the checks of monitors.
+type Checks interface {
+	// Append takes a check without waiting for the store.
+	Append(check svc.Check)
+}
+
+// monitor is the core: what is checked and what the checks led to.
+type monitor struct {
+	app     svc.AppRef
+	rules   svc.MonitorRules
+	monitor *svc.Monitor
+	state   svc.MonitorState
+	// changed runs after the monitor was stored anew or deleted.
+	changed func()
+}
+
+type putMonitor struct {
+	ID string `json:"id"`
+	// New says that the monitor is to be made.
+	New   bool             `json:"new"`
+	Patch svc.MonitorPatch `json:"patch"`
+}
+
+func monitorHandlers() map[string]handler[*monitor] {
+	return map[string]handler[*monitor]{
+		"get":    on((*monitor).onGet),
+		"put":    on((*monitor).onPut),
+		"delete": on((*monitor).onDelete),
+	}
+}
+
+func (m *monitor) apply(now time.Time, method string, payload []byte) (outcome, error) {
+	return dispatch(monitorHandlers(), m, now, method, payload)
+}
+
+// restore takes the monitor's entity, and the state beside it under the kind state.
+func (m *monitor) restore(entities []svc.Entity) (err error) {
+	m.monitor, m.state = nil, svc.MonitorState{}
+	for _, entity := range entities {
+		switch entity.Kind {
+		case kindMonitor:
+			var definition svc.Monitor
+			definition, err = decode[svc.Monitor](entity)
+			m.monitor = &definition
+		case kindMonitorState:
+			m.state, err = decode[svc.MonitorState](entity)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *monitor) onGet(time.Time, none) (outcome, error) {
+	if m.monitor == nil {
+		return outcome{}, svc.NotFound("monitor")
+	}
+	return outcome{answer: svc.MonitorRow{Monitor: *m.monitor, MonitorState: m.state}}, nil
+}
+
+func (m *monitor) onPut(now time.Time, p putMonitor) (outcome, error) {
+	next := svc.Monitor{ID: p.ID, MonitorSpec: svc.DefaultMonitor(), CreatedAt: now}
+	switch {
+	case m.monitor != nil:
+		next = *m.monitor
+	case !p.New:
+		return outcome{}, svc.NotFound("monitor")
+	}
+	next.MonitorSpec, next.UpdatedAt = next.With(p.Patch), now
+	if problems := next.Validate(m.rules); len(problems) > 0 {
+		return outcome{}, svc.Invalid(problems...)
+	}
+	m.monitor = &next
+	return outcome{
+		answer: svc.MonitorRow{Monitor: next, MonitorState: m.state}, writes: []write{{kindMonitor, next.ID, next}}, after: m.changed,
+	}, nil
+}
+
+func (m *monitor) onDelete(time.Time, none) (outcome, error) {
+	if m.monitor == nil {
+		return outcome{}, svc.NotFound("monitor")
+	}
+	id := m.monitor.ID
+	m.monitor, m.state = nil, svc.MonitorState{}
+	return outcome{answer: none{}, writes: []write{{kindMonitor, id, nil}}, after: m.changed}, nil
+}
+
+// monitorShell is the shell of a monitor: that of every grain, with checks beside it.
+type monitorShell struct {
+	*grain
+	core  *monitor
+	ports *MonitorPorts
+	// checking says that a check is under way, pending that one is due as soon as the
+	// monitor is loaded.
+	checking, pending bool
+	stop              context.CancelFunc
+	// calm says that the last thing that Failing took was that the monitor is not down.
+	calm bool
+}
+
+// told brings back that Failing took what a check led to.
+type told struct{ calm bool }
+
+// checked brings the result of a check back into the mailbox.
+type checked struct {
+	spec   svc.MonitorSpec
+	result svc.CheckResult
+}
+
+func (d Deps) newMonitor(identity string) actor.Actor {
+	app, _, _ := splitIdentity(identity)
+	core := &monitor{app: app, rules: d.Monitors.Rules}
+	shell := &monitorShell{core: core, ports: d.Monitors, grain: &grain{
+		kind: kindMonitor, identity: identity, core: core, store: monitorStore{d.Store, d.Monitors.States},
+		logger: d.Logger, now: d.Now, idle: monitorIdle,
+	}}
+	core.changed = shell.onChanged
+	return shell
+}
+
+// splitIdentity cuts an identity of the form org/app/id.
+func splitIdentity(identity string) (app svc.AppRef, id string, ok bool) {
+	parts := strings.Split(identity, "/")
+	if len(parts) != 3 {
+		return svc.AppRef{}, "", false
+	}
+	return svc.AppRef{Org: parts[0], App: parts[1]}, parts[2], true
+}
+
+// Receive handles one message of the mailbox.
+func (m *monitorShell) Receive(c actor.Context) {
+	switch message := c.Message().(type) {
+	case *due:
+		m.used = m.now()
+		m.pending = true
+		if m.phase == cold {
+			m.startLoading(c)
+		}
+	case *checked:
+		m.onChecked(c, message)
+	case *told:
+		m.calm = message.calm
+	case *actor.Stopping:
+		if m.stop != nil {
+			m.stop()
+		}
+		m.grain.Receive(c)
+		return
+	default:
+		m.grain.Receive(c)
+	}
+	if m.pending && (m.phase == ready || m.phase == saving) {
+		m.pending = false
+		m.check(c)
+	}
+}
+
+// check begins a check, unless one is under way or the monitor is gone or disabled.
+func (m *monitorShell) check(c actor.Context) {
+	definition := m.core.monitor
+	if definition == nil || !definition.Enabled {
+		m.appoint()
+		return
+	}
+	if m.checking {
+		return
+	}
+	m.checking = true
+	ctx, cancel := context.WithCancel(context.Background())
+	m.stop = cancel
+	root, self, spec := c.ActorSystem().Root, c.Self(), definition.MonitorSpec
+	go func() {
+		root.Send(self, &checked{spec, m.ports.Probe.Check(ctx, spec)})
+		cancel()
+	}()
+}
+
+// onChecked takes over what a check found. A check of a definition that was replaced
+// meanwhile counts for nothing.
+func (m *monitorShell) onChecked(c actor.Context, message *checked) {
+	m.checking, m.stop = false, nil
+	definition := m.core.monitor
+	if definition == nil || definition.MonitorSpec != message.spec {
+		m.appoint()
+		return
+	}
+	m.core.state = m.core.state.Apply(message.spec, message.result)
+	m.ports.Checks.Append(svc.Check{App: m.core.app, Monitor: definition.ID, Result: message.result, State: m.core.state})
+	m.tell(c)
+	m.appoint()
+}
+
+// tell lets Failing know of the state, beside the mailbox.
+func (m *monitorShell) tell(c actor.Context) {
+	calm := m.core.state.Down() == 0
+	if m.ports.Failing == nil || calm && m.calm {
+		return
+	}
+	m.calm = false
+	root, self, app, definition, state := c.ActorSystem().Root, c.Self(), m.core.app, *m.core.monitor, m.core.state
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), ioTime)
+		defer cancel()
+		if err := m.ports.Failing(ctx, app, definition, state); err != nil {
+			m.ports.Logger.Warn("telling the alert rules of a monitor failed", "monitor", definition.ID, "error", err)
+			return
+		}
+		root.Send(self, &told{calm})
+	}()
+}
+
+// onChanged has a monitor that was made or changed checked at once.
+func (m *monitorShell) onChanged() {
+	m.appoint()
+	if definition := m.core.monitor; definition != nil && definition.Enabled {
+		m.ports.Schedule.Set(kindMonitor, m.identity, m.now(), monitorPatience(definition))
+	}
+}
+
+// appoint tells the schedule when the monitor is due next.
+func (m *monitorShell) appoint() {
+	definition := m.core.monitor
+	if definition == nil || !definition.Enabled {
+		m.ports.Schedule.Remove(kindMonitor, m.identity)
+		return
+	}
+	m.ports.Schedule.Set(kindMonitor, m.identity, m.core.state.Next(definition, m.now()), monitorPatience(definition))
+}
+
+// monitorPatience is how long a check may take to be answered for.
+func monitorPatience(m *svc.Monitor) time.Duration { return m.Timeout() + m.Interval() + ioTime }
+
+// kindMonitorState is the kind under which a monitor is handed its state.
+const kindMonitorState = "monitor.state"

@@ -1,0 +1,71 @@
+package actors
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"svc"
+)
+
+// monitorStore adds to the entities of a monitor what its checks led to.
+type monitorStore struct {
+	Entities
+	states States
+}
+
+// Load returns the entities of a monitor, and its state as one more.
+func (s monitorStore) Load(ctx context.Context, owner string) ([]svc.Entity, error) {
+	entities, err := s.Entities.Load(ctx, owner)
+	if err != nil {
+		return nil, err
+	}
+	app, id, ok := splitIdentity(owner[len(kindMonitor)+1:])
+	if !ok {
+		return entities, nil
+	}
+	state, err := s.states.MonitorState(ctx, app, id)
+	if err != nil {
+		return nil, fmt.Errorf("loading a monitor's state: %w", err)
+	}
+	payload, err := json.Marshal(state)
+	if err != nil {
+		return nil, fmt.Errorf("encoding a monitor's state: %w", err)
+	}
+	return append(entities, svc.Entity{Owner: owner, Kind: kindMonitorState, ID: id, Payload: payload}), nil
+}
+
+// Monitors is the client of the monitor actors.
+type Monitors struct {
+	Actors caller
+	Chance Chance
+}
+
+func monitorIdentity(ref svc.AppRef, id string) string { return ref.String() + "/" + id }
+
+// PutMonitor makes a monitor, or changes the one of an id. It fails with not_found where
+// there is none of the id, and with invalid_request where a rule is broken.
+func (m *Monitors) PutMonitor(ctx context.Context, ref svc.AppRef, id string, patch svc.MonitorPatch) (svc.MonitorRow, error) {
+	message := putMonitor{ID: id, New: id == "", Patch: patch}
+	if message.New {
+		message.ID = m.Chance.ID("mon_")
+	}
+	return ask[svc.MonitorRow](ctx, m.Actors, kindMonitor, monitorIdentity(ref, message.ID), "put", message)
+}
+
+// DeleteMonitor removes a monitor.
+func (m *Monitors) DeleteMonitor(ctx context.Context, ref svc.AppRef, id string) error {
+	_, err := ask[none](ctx, m.Actors, kindMonitor, monitorIdentity(ref, id), "delete", none{})
+	return err
+}
+
+// FillSchedule returns what schedules every monitor that is stored.
+func FillSchedule(schedule *Schedule, all func(ctx context.Context, yield func(svc.AppRef, svc.Monitor)) error) func(ctx context.Context) error {
+	return func(ctx context.Context) error {
+		return all(ctx, func(app svc.AppRef, monitor svc.Monitor) {
+			if monitor.Enabled {
+				schedule.Add(kindMonitor, monitorIdentity(app, monitor.ID), monitor.Next(schedule.Now()), monitorPatience(&monitor))
+			}
+		})
+	}
+}
