@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"net/http"
 	"reflect"
 	"slices"
@@ -155,6 +156,11 @@ func describeResponses(route *Route, plan *inputPlan, types *schemas) (map[strin
 		good["content"] = answers
 	}
 	responses := map[string]any{strconv.Itoa(route.status()): good}
+	if route.Also != 0 {
+		other := maps.Clone(good)
+		other["description"] = http.StatusText(route.Also)
+		responses[strconv.Itoa(route.Also)] = other
+	}
 	byStatus := map[int][]string{}
 	for _, code := range routeCodes(route, plan) {
 		status := svc.InfoOf(code).Status

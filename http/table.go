@@ -69,6 +69,9 @@ type Route struct {
 	Summary string
 	// Status is that of a good answer, 200 where it is zero.
 	Status int
+	// Also is the status of another good answer of the same shape, for rows that make or
+	// change; zero where there is none.
+	Also int
 	// Codes lists the codes that the row may answer beyond those of its gates.
 	Codes   []svc.Code
 	Handler Endpoint

@@ -31,6 +31,10 @@ func ledgerKinds() map[string]svc.LedgerKind {
 		"console.share.configure": "share.updated", "console.share.rotate": "share.rotated",
 		"errors.update": "issue.status_changed", "goals.create": "goal.created", "goals.delete": "goal.deleted",
 		"funnels.create": "funnel.created", "funnels.delete": "funnel.deleted",
+		"monitors.put": "monitor.updated", "monitors.delete": "monitor.deleted",
+		"alerts.put": "alert.updated", "alerts.delete": "alert.deleted",
+		"console.incidents.acknowledge": "incident.acknowledged", "console.incidents.resolve": "incident.resolved",
+		"console.channels.create": "channel.created", "console.channels.delete": "channel.deleted",
 	}
 }
 

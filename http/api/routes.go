@@ -23,6 +23,10 @@ type Ports struct {
 	Goals         Goals
 	Funnels       Funnels
 	Results       Results
+	Monitors      Monitors
+	Alerts        Alerts
+	Incidents     Incidents
+	Channels      Channels
 	Shares        Shares
 	Issues        Issues
 	Occurrences   Occurrences
@@ -38,6 +42,7 @@ func Routes(ports Ports) []http.Route {
 		errorRoutes(ports),
 		consoleOrgRoutes(ports), consoleMemberRoutes(ports), consoleTokenRoutes(ports), ledgerRoutes(ports),
 		consoleShareRoutes(ports),
+		monitorRoutes(ports), alertRoutes(ports), channelRoutes(ports),
 	))
 }
 

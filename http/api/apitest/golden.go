@@ -41,7 +41,7 @@ func session(w World) svc.Secret { return w.Session }
 
 // steps lists the requests in order; later ones see what earlier ones did.
 func steps() []step {
-	return slices.Concat(manageSteps(), readSteps(), goalSteps(), errorSteps(), consoleSteps(), shareSteps())
+	return slices.Concat(manageSteps(), readSteps(), goalSteps(), errorSteps(), monitorSteps(), alertSteps(), consoleSteps(), shareSteps())
 }
 
 // readSteps lists the requests of the reads beside overview and timeseries.
@@ -221,7 +221,8 @@ func shown(t *testing.T, step step, response *httptest.ResponseRecorder) string 
 func normalise(text string) string {
 	for _, rule := range []struct{ pattern, with string }{
 		{svc.TokenPattern, "<secret>"},
-		{`\b(app|env|key|tok|usr|org|req|ses|goal|fun)_[0-9A-Z]{26}\b`, "<$1>"},
+		{`\b(app|env|key|tok|usr|org|req|ses|goal|fun|mon|rul|inc|chn)_[0-9A-Z]{26}\b`, "<$1>"},
+		{`whsec_[0-9A-Za-z]{38}`, "<secret>"},
 		{`\biss_[0-9A-Z]{13}\b`, "<iss>"},
 		{`"last4": "[0-9A-Za-z]{4}"`, `"last4": "<last4>"`},
 		{`"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z"`, `"<time>"`},

@@ -67,7 +67,10 @@ type heldApp struct {
 	goals   []svc.Goal
 	funnels []svc.Funnel
 	// share is the public page.
-	share svc.Share
+	share    svc.Share
+	monitors []svc.MonitorRow
+	rules    []svc.AlertRow
+	channels []svc.Channel
 }
 
 type claim struct {
@@ -96,6 +99,7 @@ func (m *Memory) Ports() api.Ports {
 	return api.Ports{
 		Organizations: m, Members: m, Tokens: m, Apps: m, Keys: m, Analytics: m, Presence: m, Reads: m, Events: feed{m}, Docs: m.docs, Ledger: m, Goals: m, Funnels: m, Results: m, Shares: m, Limits: api.DefaultLimits(),
 		Issues: tracked{m}, Occurrences: tracked{m}, IssueChanges: tracked{m},
+		Monitors: m, Alerts: m, Incidents: m, Channels: m,
 	}
 }
 

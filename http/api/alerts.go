@@ -1,0 +1,231 @@
+package api
+
+import (
+	"context"
+	nethttp "net/http"
+
+	"svc"
+	"svc/http"
+)
+
+// Alerts keeps the alert rules, incidents and channels of applications.
+type Alerts interface {
+	// Rules returns an application's alert rules with what they have seen.
+	Rules(ctx context.Context, ref svc.AppRef) ([]svc.AlertRow, error)
+	// PutRule makes a rule of an environment, or changes the one of an id, where the zero
+	// environment leaves the rule's. It fails with not_found where there is none of the
+	// id, and with invalid_request where the specification is not valid or names a
+	// channel that does not exist.
+	PutRule(ctx context.Context, ref svc.AppRef, id string, env svc.Environment, patch svc.AlertPatch) (svc.AlertRow, error)
+	DeleteRule(ctx context.Context, ref svc.AppRef, id string) error
+	// Acknowledge and Resolve fail with not_found where no rule's latest incident has the
+	// id, and with conflict where it does not stand where it must.
+	Acknowledge(ctx context.Context, ref svc.AppRef, id string, by svc.LedgerActor) (svc.Incident, error)
+	Resolve(ctx context.Context, ref svc.AppRef, id string, by svc.LedgerActor) (svc.Incident, error)
+}
+
+// alerts answers the routes of alert rules.
+type alerts struct{ alerts Alerts }
+
+func alertRoutes(ports Ports) []http.Route {
+	alerts, incidents := alerts{ports.Alerts}, incidents{ports.Alerts, ports.Incidents}
+	return []http.Route{
+		{
+			Surface: http.Manage, Method: "GET", Path: "/apps/{org}/{app}/alerts", Operation: "alerts.list", Module: svc.ModuleMetrics, Scope: svc.ScopeRead, Permission: svc.PermMetricsRead, Effect: http.Read, Rate: svc.RateDefault,
+			Summary: "Alert rules", Handler: http.Typed(alerts.list),
+		},
+		{
+			Surface: http.Manage, Method: "POST", Path: "/apps/{org}/{app}/alerts", Operation: "alerts.put", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: http.Write, Rate: svc.RateDefault,
+			Summary: "Create an alert rule, or change the one of the id; fields that are absent keep their values", Status: 201, Also: 200, Codes: []svc.Code{svc.CodeConflict}, Handler: http.Typed(alerts.put),
+		},
+		{
+			Surface: http.Manage, Method: "DELETE", Path: "/apps/{org}/{app}/alerts/{id}", Operation: "alerts.delete", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: http.Destructive, Rate: svc.RateDefault,
+			Summary: "Delete an alert rule; its incident is resolved", Status: 204, Handler: http.Typed(alerts.delete),
+		},
+		{
+			Surface: http.Manage, Method: "GET", Path: "/apps/{org}/{app}/incidents", Operation: "incidents.list", Module: svc.ModuleMetrics, Scope: svc.ScopeRead, Permission: svc.PermMetricsRead, Effect: http.Read, Rate: svc.RateDefault,
+			Summary: "Alert incidents, the newest first", Handler: http.Typed(incidents.list),
+		},
+		{
+			Surface: http.Console, Method: "POST", Path: "/apps/{org}/{app}/incidents/{id}/acknowledge", Operation: "console.incidents.acknowledge", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: http.Write, Rate: svc.RateDefault,
+			Summary: "Say that somebody looks after an incident; its repeats are silent", Codes: []svc.Code{svc.CodeConflict}, Handler: http.Typed(incidents.acknowledge),
+		},
+		{
+			Surface: http.Console, Method: "POST", Path: "/apps/{org}/{app}/incidents/{id}/resolve", Operation: "console.incidents.resolve", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: http.Write, Rate: svc.RateDefault,
+			Summary: "Resolve an incident by hand", Codes: []svc.Code{svc.CodeConflict}, Handler: http.Typed(incidents.resolve),
+		},
+	}
+}
+
+// alertRule is a rule as answers show it (decision 63).
+type alertRule struct {
+	ID                string             `json:"id"`
+	Name              string             `json:"name"`
+	Kind              svc.AlertKind      `json:"kind"`
+	Threshold         float64            `json:"threshold"`
+	Comparator        string             `json:"comparator"`
+	WindowMinutes     int                `json:"windowMinutes"`
+	CooldownMinutes   int                `json:"cooldownMinutes"`
+	Severity          string             `json:"severity"`
+	Condition         svc.AlertCondition `json:"condition"`
+	ChannelIDs        []string           `json:"channelIds"`
+	Enabled           bool               `json:"enabled"`
+	ForMinutes        int                `json:"forMinutes"`
+	RecoveryThreshold *float64           `json:"recoveryThreshold"`
+	NoData            string             `json:"noData"`
+	Environment       string             `json:"environment"`
+	State             svc.AlertStateWord `json:"state" doc:"ok, pending, firing or no_data."`
+	LastEvaluatedAt   *http.Time         `json:"lastEvaluatedAt"`
+	LastValue         *float64           `json:"lastValue"`
+	LastFiredAt       *http.Time         `json:"lastFiredAt"`
+	SuppressedUntil   *http.Time         `json:"suppressedUntil" doc:"Until then the service's own outage lies in the rule's window; values that are too small are not trusted."`
+	CreatedAt         http.Time          `json:"createdAt"`
+	UpdatedAt         http.Time          `json:"updatedAt"`
+}
+
+func alertRuleOf(r *svc.AlertRow) alertRule {
+	row := alertRule{
+		ID: r.ID, Name: r.Name, Kind: r.Kind, Threshold: r.Threshold, Comparator: r.Comparator, WindowMinutes: r.WindowMinutes, CooldownMinutes: r.CooldownMinutes,
+		Severity: r.Severity, Condition: r.Condition, ChannelIDs: r.ChannelIDs, Enabled: r.Enabled, ForMinutes: r.ForMinutes, RecoveryThreshold: r.RecoveryThreshold,
+		NoData: r.NoData, Environment: r.Environment, State: r.Seen.State, LastValue: r.Seen.LastValue, CreatedAt: http.Time(r.CreatedAt), UpdatedAt: http.Time(r.UpdatedAt),
+	}
+	if !r.Seen.LastEvaluatedAt.IsZero() {
+		row.LastEvaluatedAt = http.TimeOf(&r.Seen.LastEvaluatedAt)
+	}
+	if !r.Seen.LastFiredAt.IsZero() {
+		row.LastFiredAt = http.TimeOf(&r.Seen.LastFiredAt)
+	}
+	if r.Seen.LastEvaluatedAt.Before(r.Seen.SuppressedUntil) && r.Suppressible() {
+		row.SuppressedUntil = http.TimeOf(&r.Seen.SuppressedUntil)
+	}
+	return row
+}
+
+type listAlerts struct {
+	appPath
+	paging
+}
+
+func (a alerts) list(ctx context.Context, call *http.Call, in listAlerts) (svc.Page[alertRule], error) {
+	all, err := a.alerts.Rules(ctx, call.Ref())
+	if err != nil {
+		return svc.Page[alertRule]{}, err
+	}
+	return pageOfAll(call, convert(all, alertRuleOf), in.paging, func(row alertRule) string { return row.ID })
+}
+
+// boundEnv is the parameter env of a rule: production for a new one, the rule's own for
+// one that is changed.
+type boundEnv struct {
+	environment
+	given bool
+}
+
+// Parse finds the environment.
+func (e *boundEnv) Parse(call *http.Call, words []string) []svc.FieldError {
+	e.given = len(words) > 0
+	return e.environment.Parse(call, words)
+}
+
+type putAlert struct {
+	appPath
+	Env  boundEnv  `query:"env" doc:"The environment that the rule is bound to; a rule that is changed keeps its own where it is absent."`
+	Body alertBody `body:"json"`
+}
+
+// alertBody is the body of POST …/alerts.
+type alertBody struct {
+	ID                *string                `json:"id" doc:"The rule to change; without it, one is made."`
+	Name              *string                `json:"name" doc:"The name that people read; a new rule needs one."`
+	Kind              *string                `json:"kind" enum:"metric,uptime,vital,error_rate,event_volume,new_issue" doc:"A new rule needs one."`
+	Threshold         *float64               `json:"threshold" doc:"A new rule needs one, except of kind new_issue."`
+	Comparator        *string                `json:"comparator" enum:"gt,gte,lt,lte,eq,neq" default:"gt"`
+	WindowMinutes     *int                   `json:"windowMinutes" doc:"From 1 to 1440." default:"5"`
+	CooldownMinutes   *int                   `json:"cooldownMinutes" doc:"From 0 to 10080. Firing again within it opens the same incident again." default:"30"`
+	Severity          *string                `json:"severity" enum:"info,warning,critical" default:"warning"`
+	Condition         *conditionBody        `json:"condition"`
+	ChannelIDs        *[]string              `json:"channelIds"`
+	Enabled           *bool                  `json:"enabled" default:"true"`
+	ForMinutes        *int                   `json:"forMinutes" doc:"How long the condition must hold before the rule fires." default:"0"`
+	RecoveryThreshold http.Nullable[float64] `json:"recoveryThreshold" doc:"Where a firing rule recovers; the threshold where it is absent."`
+	NoData            *string                `json:"noData" enum:"ok,alert,keep" default:"keep"`
+}
+
+// conditionBody is the condition of a body; which members count depends on the kind.
+type conditionBody struct {
+	Name      *string            `json:"name"`
+	Agg       *string            `json:"agg"`
+	Labels    *map[string]string `json:"labels"`
+	MonitorID *string            `json:"monitorId"`
+	Vital     *string            `json:"vital"`
+	Path      *string            `json:"path"`
+	Level     *string            `json:"level"`
+	Per       *string            `json:"per"`
+}
+
+func (c *conditionBody) condition() *svc.AlertCondition {
+	if c == nil {
+		return nil
+	}
+	out := svc.AlertCondition{
+		Name: valueOf(c.Name), Agg: valueOf(c.Agg), MonitorID: valueOf(c.MonitorID), Vital: valueOf(c.Vital), Path: valueOf(c.Path), Level: valueOf(c.Level), Per: valueOf(c.Per),
+	}
+	if c.Labels != nil {
+		out.Labels = *c.Labels
+	}
+	return &out
+}
+
+func valueOf(word *string) string {
+	if word == nil {
+		return ""
+	}
+	return *word
+}
+
+func (b *alertBody) patch() svc.AlertPatch {
+	patch := svc.AlertPatch{
+		Name: b.Name, Kind: (*svc.AlertKind)(b.Kind), Threshold: b.Threshold, Comparator: b.Comparator, WindowMinutes: b.WindowMinutes, CooldownMinutes: b.CooldownMinutes,
+		Severity: b.Severity, Condition: b.Condition.condition(), ChannelIDs: b.ChannelIDs, Enabled: b.Enabled, ForMinutes: b.ForMinutes, NoData: b.NoData,
+	}
+	if b.RecoveryThreshold.Set {
+		patch.RecoveryThreshold = &b.RecoveryThreshold.Value
+	}
+	return patch
+}
+
+// Check asks for the threshold of a new rule; the other rules are the port's.
+func (p *putAlert) Check(*http.Call) []svc.FieldError {
+	if p.Body.ID == nil && p.Body.Threshold == nil && valueOf(p.Body.Kind) != string(svc.AlertNewIssue) {
+		spec := svc.DefaultAlert().With(p.Body.patch())
+		return append(spec.Validate(), svc.FieldError{Field: "threshold", Code: "required", Message: "The field threshold is required."})
+	}
+	return nil
+}
+
+func (a alerts) put(ctx context.Context, call *http.Call, in putAlert) (alertRule, error) {
+	id, env := valueOf(in.Body.ID), in.Env.Environment
+	if id != "" && !in.Env.given {
+		env = svc.Environment{}
+	}
+	row, err := a.alerts.PutRule(ctx, call.Ref(), id, env, in.Body.patch())
+	if err != nil {
+		return alertRule{}, err
+	}
+	if id == "" {
+		call.Created("/apps/" + call.Ref().String() + "/alerts/" + row.ID)
+	} else {
+		call.Answer(nethttp.StatusOK)
+	}
+	call.About(row.ID)
+	return alertRuleOf(&row), nil
+}
+
+type alertPath struct {
+	appPath
+	ID string `path:"id" doc:"The rule's id."`
+}
+
+func (a alerts) delete(ctx context.Context, call *http.Call, in alertPath) (http.Empty, error) {
+	return http.Empty{}, a.alerts.DeleteRule(ctx, call.Ref(), in.ID)
+}

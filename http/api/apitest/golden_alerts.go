@@ -1,0 +1,52 @@
+package apitest
+
+// alertSteps lists the requests about alert rules, incidents and channels.
+func alertSteps() []step {
+	const path, incidents, channels = "/api/v1/apps/acme/web/alerts", "/api/v1/apps/acme/web/incidents", "/console/api/v1/apps/acme/web/channels"
+	rule := func(kind, condition, more string) string {
+		return `{"name":"Rule","kind":"` + kind + `","threshold":1,"condition":` + condition + more + `}`
+	}
+	wrong := `{"name":"","kind":"metric","threshold":1,"comparator":"above","windowMinutes":0,"cooldownMinutes":10081,"severity":"bad","noData":"no","forMinutes":-1,"channelIds":["chn_1"],"condition":{"agg":"p42"}}`
+	return []step{
+		{name: "console.channels.create", as: session, method: "POST", path: channels, body: `{"name":"Pager","kind":"webhook","url":"https://acme.example/hook"}`, keep: map[string]string{"hook": "id"}},
+		{name: "console.channels.create-email", as: session, method: "POST", path: channels, body: `{"name":"Mail","kind":"email","to":["ops@acme.example"]}`, keep: map[string]string{"mail": "id"}},
+		{name: "console.channels.create-invalid", as: session, method: "POST", path: channels, body: `{"name":"","kind":"slack","url":"http://10.0.0.1/"}`},
+		{name: "console.channels.create-unknown", as: session, method: "POST", path: channels, body: `{"name":"x","kind":"pigeon"}`},
+		{name: "console.channels.create-email-invalid", as: session, method: "POST", path: channels, body: `{"name":"x","kind":"email","to":["a@b.example","nobody"]}`},
+		{name: "console.channels.list", as: session, method: "GET", path: channels},
+		{name: "console.channels.test", as: session, method: "POST", path: channels + "/{mail}/test"},
+		{name: "console.channels.test-missing", as: session, method: "POST", path: channels + "/chn_1/test"},
+		{name: "alerts.put", as: owner, method: "POST", path: path + "?env=staging", keep: map[string]string{"rule": "id"},
+			body: rule("metric", `{"name":"latency","agg":"p95","labels":{"route":"/"},"path":"ignored"}`, `,"comparator":"gte","windowMinutes":10,"cooldownMinutes":0,"severity":"critical","forMinutes":3,"recoveryThreshold":0.5,"noData":"alert","channelIds":["{hook}"]`)},
+		{name: "alerts.put-uptime", as: owner, method: "POST", path: path, body: rule("uptime", `{"monitorId":"{watched}"}`, "")},
+		{name: "alerts.put-unknown-monitor", as: owner, method: "POST", path: path, body: rule("uptime", `{"monitorId":"mon_1"}`, "")},
+		{name: "alerts.put-vital", as: owner, method: "POST", path: path, body: rule("vital", `{"vital":"LCP","path":"/"}`, "")},
+		{name: "alerts.put-error-rate", as: owner, method: "POST", path: path, body: rule("error_rate", `{"level":"error","per":"session"}`, `,"enabled":false`)},
+		{name: "alerts.put-event-volume", as: owner, method: "POST", path: path, body: rule("event_volume", `{"name":"signup"}`, `,"comparator":"lt","enabled":false`)},
+		{name: "alerts.put-new-issue", as: owner, method: "POST", path: path, body: `{"name":"New","kind":"new_issue"}`},
+		{name: "alerts.put-invalid", as: owner, method: "POST", path: path, body: wrong},
+		{name: "alerts.put-incomplete", as: owner, method: "POST", path: path + "?env=moon", body: `{}`},
+		{name: "alerts.put-no-condition", as: owner, method: "POST", path: path, body: `{"name":"x","kind":"uptime","threshold":1}`},
+		{name: "alerts.put-wrong-vital", as: owner, method: "POST", path: path, body: rule("vital", `{"vital":"FID"}`, "")},
+		{name: "alerts.put-wrong-level", as: owner, method: "POST", path: path, body: rule("error_rate", `{"level":"loud","per":"user"}`, "")},
+		{name: "alerts.put-types", as: owner, method: "POST", path: path, body: `{"name":1,"kind":2,"threshold":"3","condition":[],"channelIds":"x","recoveryThreshold":true}`},
+		{name: "alerts.put-unknown-channel", as: owner, method: "POST", path: path, body: rule("new_issue", `{}`, `,"channelIds":["{hook}","chn_1"]`)},
+		{name: "alerts.put-viewer", as: viewer, method: "POST", path: path, body: `{"name":"New","kind":"new_issue"}`},
+		{name: "alerts.update", as: owner, method: "POST", path: path, body: `{"id":"{rule}","threshold":2,"recoveryThreshold":null}`},
+		{name: "alerts.update-env", as: owner, method: "POST", path: path + "?env=development", body: `{"id":"{rule}"}`},
+		{name: "alerts.update-kind", as: owner, method: "POST", path: path, body: `{"id":"{rule}","kind":"vital"}`},
+		{name: "alerts.update-missing", as: owner, method: "POST", path: path, body: `{"id":"rul_1"}`},
+		{name: "alerts.update-foreign", as: owner, method: "POST", path: "/api/v1/apps/globex/shop/alerts", body: `{"id":"{rule}"}`},
+		{name: "console.channels.delete-in-use", as: session, method: "DELETE", path: channels + "/{hook}"},
+		{name: "console.channels.delete", as: session, method: "DELETE", path: channels + "/{mail}"},
+		{name: "console.channels.delete-again", as: session, method: "DELETE", path: channels + "/{mail}"},
+		{name: "alerts.list", as: viewer, method: "GET", path: path + "?limit=2", keep: map[string]string{"alerts": "nextCursor"}},
+		{name: "alerts.list-next", as: viewer, method: "GET", path: path + "?limit=2&cursor={alerts}"},
+		{name: "alerts.delete", as: owner, method: "DELETE", path: path + "/{rule}"},
+		{name: "alerts.delete-again", as: owner, method: "DELETE", path: path + "/{rule}"},
+		{name: "incidents.list", as: viewer, method: "GET", path: incidents},
+		{name: "incidents.list-invalid", as: viewer, method: "GET", path: incidents + "?status=closed"},
+		{name: "console.incidents.acknowledge-missing", as: session, method: "POST", path: "/console" + incidents + "/inc_1/acknowledge"},
+		{name: "console.incidents.resolve-missing", as: session, method: "POST", path: "/console" + incidents + "/inc_1/resolve"},
+	}
+}

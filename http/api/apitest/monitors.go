@@ -1,0 +1,62 @@
+package apitest
+
+import (
+	"context"
+	"slices"
+
+	"svc"
+)
+
+// rules are those of the fakes: nothing but public addresses.
+func rules() svc.MonitorRules { return svc.MonitorRules{LeastSeconds: 30} }
+
+// Monitors is the port api.Monitors.
+func (m *Memory) Monitors(_ context.Context, ref svc.AppRef) ([]svc.MonitorRow, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.apps[ref].monitors), nil
+}
+
+// PutMonitor is the port api.Monitors.
+func (m *Memory) PutMonitor(_ context.Context, ref svc.AppRef, id string, patch svc.MonitorPatch) (svc.MonitorRow, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	held := m.apps[ref]
+	place := slices.IndexFunc(held.monitors, func(row svc.MonitorRow) bool { return row.ID == id })
+	row := svc.MonitorRow{Monitor: svc.Monitor{MonitorSpec: svc.DefaultMonitor(), CreatedAt: m.now()}}
+	switch {
+	case place >= 0:
+		row = held.monitors[place]
+	case id != "":
+		return svc.MonitorRow{}, svc.NotFound("monitor")
+	}
+	row.MonitorSpec, row.UpdatedAt = row.With(patch), m.now()
+	if problems := row.Validate(rules()); len(problems) > 0 {
+		return svc.MonitorRow{}, svc.Invalid(problems...)
+	}
+	if place >= 0 {
+		held.monitors[place] = row
+		return row, nil
+	}
+	row.ID = m.newID("mon")
+	held.monitors = append(held.monitors, row)
+	return row, nil
+}
+
+// DeleteMonitor is the port api.Monitors.
+func (m *Memory) DeleteMonitor(_ context.Context, ref svc.AppRef, id string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	held := m.apps[ref]
+	kept := slices.DeleteFunc(slices.Clone(held.monitors), func(row svc.MonitorRow) bool { return row.ID == id })
+	if len(kept) == len(held.monitors) {
+		return svc.NotFound("monitor")
+	}
+	held.monitors = kept
+	return nil
+}
+
+// CheckMonitor is the port api.Monitors.
+func (m *Memory) CheckMonitor(_ context.Context, spec svc.MonitorSpec) []svc.FieldError {
+	return spec.Validate(rules())
+}

@@ -1,0 +1,176 @@
+package api
+
+import (
+	"context"
+	nethttp "net/http"
+
+	"svc"
+	"svc/http"
+)
+
+// Monitors keeps the monitors of applications.
+type Monitors interface {
+	// Monitors returns an application's monitors with what their checks found.
+	Monitors(ctx context.Context, ref svc.AppRef) ([]svc.MonitorRow, error)
+	// PutMonitor makes a monitor, or changes the one of an id. It fails with not_found
+	// where there is none of the id, and with invalid_request as svc.MonitorSpec.Validate
+	// does.
+	PutMonitor(ctx context.Context, ref svc.AppRef, id string, patch svc.MonitorPatch) (svc.MonitorRow, error)
+	// DeleteMonitor fails with not_found where there is no such monitor.
+	DeleteMonitor(ctx context.Context, ref svc.AppRef, id string) error
+	// CheckMonitor returns every problem of a new monitor, what its name stands for
+	// among them.
+	CheckMonitor(ctx context.Context, spec svc.MonitorSpec) []svc.FieldError
+}
+
+// monitors answers the routes of monitors.
+type monitors struct{ monitors Monitors }
+
+func monitorRoutes(ports Ports) []http.Route {
+	monitors := monitors{monitors: ports.Monitors}
+	return []http.Route{
+		{
+			Surface: http.Manage, Method: "GET", Path: "/apps/{org}/{app}/monitors", Operation: "monitors.list", Module: svc.ModuleMetrics, Scope: svc.ScopeRead, Permission: svc.PermMetricsRead, Effect: http.Read, Rate: svc.RateDefault,
+			Summary: "Monitors with their uptime of 30 days", Handler: http.Typed(monitors.list),
+		},
+		{
+			Surface: http.Manage, Method: "POST", Path: "/apps/{org}/{app}/monitors", Operation: "monitors.put", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: http.Write, Rate: svc.RateDefault,
+			Summary: "Create a monitor, or change the one of the id; fields that are absent keep their values", Status: 201, Also: 200, Handler: http.Typed(monitors.put),
+		},
+		{
+			Surface: http.Manage, Method: "DELETE", Path: "/apps/{org}/{app}/monitors/{id}", Operation: "monitors.delete", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: http.Destructive, Rate: svc.RateDefault,
+			Summary: "Delete a monitor", Status: 204, Handler: http.Typed(monitors.delete),
+		},
+	}
+}
+
+// monitor is a monitor as answers show it (decision 59).
+type monitor struct {
+	ID                  string             `json:"id"`
+	Name                string             `json:"name"`
+	URL                 string             `json:"url"`
+	Method              string             `json:"method"`
+	ExpectedStatus      int                `json:"expectedStatus"`
+	IntervalSeconds     int                `json:"intervalSeconds"`
+	TimeoutMs           int                `json:"timeoutMs"`
+	Enabled             bool               `json:"enabled"`
+	BodyMatch           *string            `json:"bodyMatch"`
+	BodyAbsent          *string            `json:"bodyAbsent"`
+	Confirmations       int                `json:"confirmations" doc:"How many checks in a row must fail before the monitor is down."`
+	LastStatus          *svc.MonitorStatus `json:"lastStatus" doc:"up, degraded or down; null before the first check. Degraded: a failure that is not confirmed yet, or a certificate that ends soon."`
+	LastCheckedAt       *http.Time         `json:"lastCheckedAt"`
+	LastLatencyMs       *uint32            `json:"lastLatencyMs"`
+	LastError           *string            `json:"lastError"`
+	ConsecutiveFailures uint32             `json:"consecutiveFailures"`
+	Uptime30d           *float64           `json:"uptime30d" doc:"The share of the checks of 30 days after which the monitor was not down; null without checks."`
+	Checks30d           uint64             `json:"checks30d"`
+	CreatedAt           http.Time          `json:"createdAt"`
+	UpdatedAt           http.Time          `json:"updatedAt"`
+}
+
+func monitorOf(m *svc.MonitorRow) monitor {
+	row := monitor{
+		ID: m.ID, Name: m.Name, URL: m.URL, Method: m.Method, ExpectedStatus: m.ExpectedStatus, IntervalSeconds: m.IntervalSeconds, TimeoutMs: m.TimeoutMs,
+		Enabled: m.Enabled, BodyMatch: known(m.BodyMatch), BodyAbsent: known(m.BodyAbsent), Confirmations: m.Confirmations,
+		LastError: known(m.LastError), ConsecutiveFailures: m.ConsecutiveFailures, Uptime30d: m.Uptime30d(), Checks30d: m.Checks30d,
+		CreatedAt: http.Time(m.CreatedAt), UpdatedAt: http.Time(m.UpdatedAt),
+	}
+	if !m.LastCheckedAt.IsZero() {
+		row.LastStatus, row.LastCheckedAt, row.LastLatencyMs = &m.LastStatus, http.TimeOf(&m.LastCheckedAt), &m.LastLatencyMs
+	}
+	return row
+}
+
+type listMonitors struct {
+	appPath
+	paging
+}
+
+func (m monitors) list(ctx context.Context, call *http.Call, in listMonitors) (svc.Page[monitor], error) {
+	all, err := m.monitors.Monitors(ctx, call.Ref())
+	if err != nil {
+		return svc.Page[monitor]{}, err
+	}
+	return pageOfAll(call, convert(all, monitorOf), in.paging, func(row monitor) string { return row.ID })
+}
+
+type putMonitor struct {
+	appPath
+	Body monitorBody `body:"json"`
+}
+
+// monitorBody is the body of POST …/monitors.
+type monitorBody struct {
+	ID              *string               `json:"id" doc:"The monitor to change; without it, one is made."`
+	Name            *string               `json:"name" doc:"The name that people read; a new monitor needs one."`
+	URL             *string               `json:"url" doc:"A public http or https address; a new monitor needs one."`
+	Method          *string               `json:"method" enum:"GET,HEAD,POST,PUT,PATCH,DELETE,OPTIONS" default:"GET"`
+	ExpectedStatus  *int                  `json:"expectedStatus" doc:"Redirects are followed unless it is one." default:"200"`
+	IntervalSeconds *int                  `json:"intervalSeconds" doc:"From 30 to 86400." default:"60"`
+	TimeoutMs       *int                  `json:"timeoutMs" doc:"From 100 to 60000, for the whole check." default:"10000"`
+	Enabled         *bool                 `json:"enabled" default:"true"`
+	BodyMatch       http.Nullable[string] `json:"bodyMatch" doc:"The check fails unless the first MiB of the body contains the text."`
+	BodyAbsent      http.Nullable[string] `json:"bodyAbsent" doc:"The check fails if the first MiB of the body contains the text."`
+	Confirmations   *int                  `json:"confirmations" doc:"How many checks in a row must fail before the monitor is down, from 1 to 10." default:"2"`
+}
+
+func (b *monitorBody) patch() svc.MonitorPatch {
+	return svc.MonitorPatch{
+		Name: b.Name, URL: b.URL, Method: b.Method, ExpectedStatus: b.ExpectedStatus, IntervalSeconds: b.IntervalSeconds, TimeoutMs: b.TimeoutMs,
+		Enabled: b.Enabled, BodyMatch: cleared(b.BodyMatch), BodyAbsent: cleared(b.BodyAbsent), Confirmations: b.Confirmations,
+	}
+}
+
+// cleared returns a text that a request sets, empty where it is null.
+func cleared(text http.Nullable[string]) *string {
+	if text.Set && text.Value == nil {
+		return new(string)
+	}
+	return text.Value
+}
+
+func (m monitors) put(ctx context.Context, call *http.Call, in putMonitor) (monitor, error) {
+	id, patch := "", in.Body.patch()
+	if in.Body.ID != nil {
+		id = *in.Body.ID
+	}
+	if id == "" || patch.URL != nil {
+		problems := m.monitors.CheckMonitor(ctx, svc.DefaultMonitor().With(patch))
+		if id != "" { // what is not in the patch has a value already
+			problems = only(problems, "url")
+		}
+		if len(problems) > 0 {
+			return monitor{}, svc.Invalid(problems...)
+		}
+	}
+	row, err := m.monitors.PutMonitor(ctx, call.Ref(), id, patch)
+	if err != nil {
+		return monitor{}, err
+	}
+	if id == "" {
+		call.Created("/apps/" + call.Ref().String() + "/monitors/" + row.ID)
+	} else {
+		call.Answer(nethttp.StatusOK)
+	}
+	call.About(row.ID)
+	return monitorOf(&row), nil
+}
+
+// only returns the problems of one field.
+func only(problems []svc.FieldError, field string) (out []svc.FieldError) {
+	for _, problem := range problems {
+		if problem.Field == field {
+			out = append(out, problem)
+		}
+	}
+	return out
+}
+
+type monitorPath struct {
+	appPath
+	ID string `path:"id" doc:"The monitor's id."`
+}
+
+func (m monitors) delete(ctx context.Context, call *http.Call, in monitorPath) (http.Empty, error) {
+	return http.Empty{}, m.monitors.DeleteMonitor(ctx, call.Ref(), in.ID)
+}
