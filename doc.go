@@ -29,4 +29,7 @@
 //   - A funnel is an ordered list of steps; funnel_fold.go says how it counts. Its persons
 //     are the people that events name, else visitors. Nothing merges visitors into
 //     people yet, so today a funnel's person is a visitor.
+//   - A monitor checks a URL; it is down once enough checks in a row have failed. An alert
+//     rule compares a value with a threshold and fires; an incident is one time that it
+//     fired; a channel is told of it by notices, and a delivery is a notice on its way.
 package svc

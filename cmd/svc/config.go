@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/http/outbound"
 )
 
 // Config is everything that the environment may set.
@@ -41,6 +42,10 @@ type Config struct {
 	FlushInterval time.Duration
 	BootstrapFile string
 	ChdbLib       string
+	MonitorAllow  svc.Targets
+	MonitorLeast  time.Duration
+	MailServer    svc.Secret
+	MailFrom      string
 }
 
 // setting is one row of the configuration table.
@@ -84,6 +89,10 @@ func settings() []setting {
 		{"SVC_ERROR_LIMIT", "60000", "errors/min", "of one key over the Sentry protocol, on each node; 0 switches the limit off", false, setErrorLimit},
 		{"SVC_SPOOL_SIZE", "1024", "MiB", "how much of what SDKs of Sentry send is kept on disk while the log does not take it", false, setSpoolSize},
 		{"SVC_FLUSH_INTERVAL", "500ms", "duration", "the least time between two blocks stored in ClickHouse", false, duration(func(c *Config) *time.Duration { return &c.FlushInterval }, 10*time.Millisecond, time.Minute)},
+		{"SVC_MONITOR_ALLOW", "", "addresses", "addresses and prefixes that monitors and webhooks may call although they are not public; empty allows none", false, setMonitorAllow},
+		{"SVC_MONITOR_LEAST", "30s", "duration", "the shortest interval of a monitor", false, duration(func(c *Config) *time.Duration { return &c.MonitorLeast }, time.Second, time.Hour)},
+		{"SVC_MAIL_SERVER", "", "URL", "smtp://user:password@host:port or smtps://…, which takes the notices of e-mail channels; empty sends none", true, setMailServer},
+		{"SVC_MAIL_FROM", "svc@localhost", "address", "the sender of e-mail", false, text(func(c *Config) *string { return &c.MailFrom })},
 		{"SVC_BOOTSTRAP_FILE", "", "file", "where the first start writes its token and keys (mode 0600)", false, text(func(c *Config) *string { return &c.BootstrapFile })},
 		{"SVC_CHDB_LIB", "", "file", "another copy of the engine library; empty uses what `make deps` fetched", false, text(func(c *Config) *string { return &c.ChdbLib })},
 	}
@@ -158,6 +167,19 @@ func setRate(c *Config, value string) error {
 	}
 	c.RateLimit = n
 	return nil
+}
+
+func setMonitorAllow(c *Config, value string) (err error) {
+	c.MonitorAllow, err = svc.ParseAllow(value)
+	return err
+}
+
+func setMailServer(c *Config, value string) error {
+	if value == "" {
+		return nil
+	}
+	c.MailServer = svc.Secret(value)
+	return outbound.CheckServer(value)
 }
 
 func setSync(c *Config, value string) error {

@@ -72,6 +72,7 @@ type node struct {
 	sweeper    *cluster.Sweeper
 	identity   *actors.Identity
 	apps       *actors.Applications
+	monitoring monitoring
 
 	table            []http.Route
 	handler          nethttp.Handler
@@ -230,11 +231,14 @@ func (n *node) wireActors(context.Context) (err error) {
 		NewBlockID: n.newBlockID, Metrics: actors.NewSinkMetrics(n.registry), Logger: n.logger,
 		Watchers: watchers, Digests: digests, Watch: watch, Issues: n.issues,
 	})
+	if err := n.wireMonitoring(); err != nil {
+		return err
+	}
 	limits := actors.Limits{Default: n.config.RateLimit, Query: min(n.config.RateLimit, svc.QueryPerMinute)}
 	n.cluster, err = cluster.New(cluster.Config{
 		Kinds: actors.Kinds(actors.Deps{
 			Store: n.db, Ledger: n.db.Ledger(), Collectors: n.collectors, Shares: n.shares, Sink: n.sink, Visits: n.db, Watchers: watchers, Watch: watch, Limits: limits, Now: n.now, Logger: n.logger,
-			Intake:  actors.NewIntakeMetrics(n.registry),
+			Intake: actors.NewIntakeMetrics(n.registry), Monitors: n.monitoring.ports, Alerts: n.monitoring.alertPorts,
 			Locator: func() actors.Locator { return located{geo.NewCache(n.places, placeCache)} },
 		}),
 		Partitions: n.config.Partitions, Placement: n.ownership, Logger: n.logger, Metrics: cluster.NewMetrics(n.registry),
@@ -243,6 +247,7 @@ func (n *node) wireActors(context.Context) (err error) {
 		return err
 	}
 	digests.Actors, n.issues.Actors = n.cluster, n.cluster
+	n.monitoring.join(n.cluster)
 	n.stream = actors.NewStream(actors.StreamConfig{
 		Partitions: n.config.Partitions, Ownership: n.ownership, Actors: n.cluster, Sink: n.sink, Log: n.consumer,
 		History: n.db, Watch: watch, Evict: n.cluster.Evict, Now: n.now, Logger: n.logger,
@@ -297,6 +302,7 @@ func (n *node) routes() ([]http.Route, error) {
 		Analytics: analytics{n.db, n.apps}, Presence: &actors.Presence{Actors: n.cluster}, Reads: reads{n.db, n.apps}, Events: events{n.db, n.apps},
 		Goals: n.apps, Funnels: n.apps, Shares: n.apps, Results: results{n.db, n.apps},
 		Issues: n.db, Occurrences: n.db, IssueChanges: n.issues,
+		Monitors: n.monitorPort(), Alerts: n.alertPort(), Incidents: n.db, Channels: n.alertPort(),
 		Limits: api.Limits{
 			PerMinute: n.config.RateLimit, AnalyticsPerMinute: min(n.config.RateLimit, svc.QueryPerMinute), ConcurrentQueries: n.concurrentQueries(),
 		},

@@ -50,10 +50,11 @@ type part struct {
 //
 //   - the listeners first, so that no new request is accepted while those under
 //     way are answered;
-//   - the sweeper and the retention, which only add work;
+//   - the schedule, the sweeper and the retention, which only add work;
 //   - the sink before the consumer, since its last block is committed in the
 //     generation that the consumer still holds;
 //   - the consumer before the actors, since it hands them records;
+//   - the checks after the actors, which append to them;
 //   - the producer last of those that use the log: requests under way still
 //     produce.
 func (n *node) run(ctx context.Context, stdout io.Writer) error {
@@ -65,11 +66,14 @@ func (n *node) parts() []part {
 	return []part{
 		{"producer", n.producer.Run},
 		{"spool", n.drainSpool},
+		{"checks", n.monitoring.checks.Run},
 		{"actors", n.cluster.Run},
 		{"consumer", n.consumer.Run},
 		{"sink", n.sink.Run},
 		{"retention", n.retention.Run},
 		{"sweeper", n.sweeper.Run},
+		{"schedule", n.monitoring.schedule.Run},
+		{"filler of the schedule", n.monitoring.filler.Run},
 		{"operator's listener", n.operator.Run},
 		{"public listener", n.public.Run},
 	}

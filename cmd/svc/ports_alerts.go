@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"svc"
+	"svc/actors"
+	"svc/http/outbound"
+	"svc/storage/clickhouse"
+	"svc/storage/vault"
+)
+
+// wireAlerting makes what the alerting actors need; the cluster is put in afterwards.
+func (n *node) wireAlerting() error {
+	box, err := n.vault.Box("channels")
+	if err != nil {
+		return err
+	}
+	m := &n.monitoring
+	mail := outbound.Mail{Server: n.config.MailServer, From: n.config.MailFrom, Now: n.now}
+	m.sender = sender{outbound.NewNotifier(m.dialer, mail, n.config.PublicURL, n.now), box}
+	m.alerts = &actors.Alerts{Chance: n.chance}
+	m.alertPorts = &actors.AlertPorts{
+		Store: n.db.Alerting(), Schedule: m.schedule, Measures: measures{n.db}, Sender: m.sender, Started: n.now(), Logger: n.logger,
+	}
+	m.ports.Failing = m.alerts.Failing
+	monitors, alerts := m.filler.Fill, actors.FillAlerts(m.schedule, n.db.LoadKind)
+	m.filler.Fill = func(ctx context.Context) error {
+		if err := monitors(ctx); err != nil {
+			return err
+		}
+		return alerts(ctx)
+	}
+	return nil
+}
+
+// sender opens a channel's secret and has the notice sent.
+type sender struct {
+	notifier *outbound.Notifier
+	box      *vault.Box
+}
+
+func (s sender) Send(ctx context.Context, channel svc.Channel, delivery svc.Delivery) (retry bool, err error) {
+	clear, err := s.box.Open(channel.ID, channel.Sealed)
+	if err != nil {
+		return false, fmt.Errorf("opening the channel %s: %w", channel.ID, err)
+	}
+	var target svc.ChannelTarget
+	if err := json.Unmarshal(clear, &target); err != nil {
+		return false, fmt.Errorf("reading the channel %s: %w", channel.ID, err)
+	}
+	return s.notifier.Send(ctx, channel.Kind, target, delivery)
+}
+
+// measures measures what the store counts.
+type measures struct{ db *clickhouse.DB }
+
+// Can says which kinds the store answers.
+func (measures) Can(kind svc.AlertKind) bool { return kind == svc.AlertEventVolume }
+
+func (m measures) Measure(ctx context.Context, rule *svc.AlertRule, at time.Time) (value float64, known bool, err error) {
+	events, err := m.db.EventVolume(ctx, rule.Number, rule.Condition.Name, at.Add(-rule.Window()), at)
+	return float64(events), true, err
+}
+
+// alerts is http's view of the alerting actors: those of applications that exist.
+type alerts struct {
+	*actors.Alerts
+	db     *clickhouse.DB
+	sender sender
+	dialer *outbound.Dialer
+	chance actors.Chance
+	now    func() time.Time
+}
+
+func (n *node) alertPort() alerts {
+	return alerts{n.monitoring.alerts, n.db, n.monitoring.sender, n.monitoring.dialer, n.chance, n.now}
+}
+
+// secretBytes is the length of what signs a webhook's notices.
+const secretBytes = 32
+
+// PutRule refuses a rule of a monitor that does not exist: it would never fire.
+func (a alerts) PutRule(ctx context.Context, ref svc.AppRef, id string, env svc.Environment, patch svc.AlertPatch) (svc.AlertRow, error) {
+	if patch.Condition != nil && patch.Condition.MonitorID != "" {
+		found, err := a.db.Monitors(ctx, ref, patch.Condition.MonitorID, a.now())
+		if err != nil {
+			return svc.AlertRow{}, err
+		}
+		if len(found) != 1 {
+			return svc.AlertRow{}, svc.Invalid(svc.UnknownMonitor(patch.Condition.MonitorID))
+		}
+	}
+	return a.Alerts.PutRule(ctx, ref, id, env, patch)
+}
+
+// CreateChannel seals where a channel leads, with a secret for webhooks.
+func (a alerts) CreateChannel(ctx context.Context, ref svc.AppRef, spec svc.ChannelSpec) (svc.Channel, svc.Secret, error) {
+	problems := spec.Validate(a.dialer.Targets)
+	if len(problems) == 0 && spec.Kind != svc.ChannelEmail {
+		if problem := a.dialer.CheckTarget(ctx, spec.URL); problem != nil {
+			problems = append(problems, *problem)
+		}
+	}
+	if len(problems) > 0 {
+		return svc.Channel{}, "", svc.Invalid(problems...)
+	}
+	target := svc.ChannelTarget{URL: spec.URL, To: spec.To}
+	if spec.Kind == svc.ChannelWebhook {
+		target.Secret = svc.MintSecret("whsec_", a.chance.Bytes(secretBytes))
+	}
+	clear, err := json.Marshal(target)
+	if err != nil {
+		return svc.Channel{}, "", fmt.Errorf("encoding a channel: %w", err)
+	}
+	channel := svc.Channel{ID: a.chance.ID("chn_"), Name: spec.Name, Kind: spec.Kind, CreatedAt: a.now()}
+	channel.Sealed = a.sender.box.Seal(channel.ID, clear)
+	made, err := a.PutChannel(ctx, ref, channel)
+	return made, target.Secret, err
+}
+
+// TestChannel makes one attempt with an incident that is none.
+func (a alerts) TestChannel(ctx context.Context, ref svc.AppRef, id string) (problem string, err error) {
+	channels, err := a.Channels(ctx, ref)
+	if err != nil {
+		return "", err
+	}
+	for _, channel := range channels {
+		if channel.ID != id {
+			continue
+		}
+		now := a.now()
+		incident := svc.Incident{
+			ID: a.chance.ID("inc_"), RuleName: "Test", Kind: svc.AlertEventVolume, Severity: "info", Status: svc.IncidentOpen, Environment: svc.DefaultEnvironment,
+			Title: "Test of the channel " + channel.Name, Comparator: "gt", StartedAt: now, LastTriggeredAt: now, Occurrences: 1,
+		}
+		ctx, cancel := context.WithTimeout(ctx, testTime)
+		defer cancel()
+		_, err := a.sender.Send(ctx, channel, svc.Delivery{ID: a.chance.ID("dlv_"), ChannelID: id, Notice: svc.Notice{Event: svc.NoticeTest, App: ref, Incident: incident}})
+		if err != nil {
+			return err.Error(), nil
+		}
+		return "", nil
+	}
+	return "", svc.NotFound("channel")
+}
+
+// testTime bounds the test of a channel.
+const testTime = 10 * time.Second

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"svc"
+	"svc/actors"
+	"svc/cluster"
+	"svc/http/outbound"
+	"svc/storage/clickhouse"
+)
+
+// monitoring is what this node checks and tells others about.
+type monitoring struct {
+	dialer   *outbound.Dialer
+	schedule *actors.Schedule
+	filler   *actors.Filler
+	checks   *clickhouse.CheckWriter
+	ports    *actors.MonitorPorts
+
+	alerts     *actors.Alerts
+	alertPorts *actors.AlertPorts
+	sender     sender
+}
+
+// fillEvery is how often the schedule looks whether the node owns other partitions.
+const fillEvery = 250 * time.Millisecond
+
+// wireMonitoring makes the parts; the schedule tells nobody before it runs.
+func (n *node) wireMonitoring() error {
+	m := &n.monitoring
+	m.dialer = outbound.NewDialer(n.config.MonitorAllow)
+	m.schedule = actors.NewSchedule(n.now, actors.NewScheduleMetrics(n.registry), n.logger)
+	m.checks = &clickhouse.CheckWriter{DB: n.db, Interval: n.config.FlushInterval, Name: n.chance.ID("run_"), Logger: n.logger}
+	m.filler = &actors.Filler{Ownership: n.ownership, Fill: actors.FillSchedule(m.schedule, n.db.AllMonitors), Every: fillEvery, Logger: n.logger}
+	m.ports = &actors.MonitorPorts{
+		States: n.db, Probe: outbound.NewProbe(m.dialer, n.config.PublicURL, n.now), Checks: m.checks, Schedule: m.schedule,
+		Rules: n.monitorRules(), Logger: n.logger,
+	}
+	return n.wireAlerting()
+}
+
+// join gives the parts the cluster that they reach actors through.
+func (m *monitoring) join(cluster *cluster.Cluster) {
+	m.schedule.Actors, m.alerts.Actors, m.alertPorts.Actors = cluster, cluster, cluster
+}
+
+func (n *node) monitorRules() svc.MonitorRules {
+	return svc.MonitorRules{Targets: n.config.MonitorAllow, LeastSeconds: int(n.config.MonitorLeast / time.Second)}
+}
+
+// monitors is http's view of the monitors: definitions are changed by their actors and
+// read, with what the checks found, from the store.
+type monitors struct {
+	actors *actors.Monitors
+	db     *clickhouse.DB
+	dialer *outbound.Dialer
+	rules  svc.MonitorRules
+	now    func() time.Time
+}
+
+func (n *node) monitorPort() monitors {
+	return monitors{&actors.Monitors{Actors: n.cluster, Chance: n.chance}, n.db, n.monitoring.dialer, n.monitorRules(), n.now}
+}
+
+func (m monitors) Monitors(ctx context.Context, ref svc.AppRef) ([]svc.MonitorRow, error) {
+	return m.db.Monitors(ctx, ref, "", m.now())
+}
+
+// PutMonitor adds what the checks found to the actor's answer.
+func (m monitors) PutMonitor(ctx context.Context, ref svc.AppRef, id string, patch svc.MonitorPatch) (svc.MonitorRow, error) {
+	row, err := m.actors.PutMonitor(ctx, ref, id, patch)
+	if err != nil || id == "" {
+		return row, err
+	}
+	stored, err := m.db.Monitors(ctx, ref, id, m.now())
+	if err == nil && len(stored) == 1 {
+		row.Checks30d, row.Up30d = stored[0].Checks30d, stored[0].Up30d
+	}
+	return row, err
+}
+
+// DeleteMonitor is the actor's.
+func (m monitors) DeleteMonitor(ctx context.Context, ref svc.AppRef, id string) error {
+	return m.actors.DeleteMonitor(ctx, ref, id)
+}
+
+func (m monitors) CheckMonitor(ctx context.Context, spec svc.MonitorSpec) []svc.FieldError {
+	problems := spec.Validate(m.rules)
+	for _, problem := range problems {
+		if problem.Field == "url" {
+			return problems
+		}
+	}
+	if problem := m.dialer.CheckTarget(ctx, spec.URL); problem != nil {
+		problems = append(problems, *problem)
+	}
+	return problems
+}
