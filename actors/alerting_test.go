@@ -327,7 +327,7 @@ func TestAnUnknownChannelIsRefused(t *testing.T) {
 		kind, name, channels := svc.AlertNewIssue, "x", []string{"chn_1", "chn_2"}
 		_, err := o.alerts.PutRule(t.Context(), web(), "", svc.Environment{Slug: "production"}, svc.AlertPatch{Kind: &kind, Name: &name, ChannelIDs: &channels})
 		want := svc.Invalid(svc.FieldError{Field: "channelIds[1]", Code: "unknown_channel", Message: `There is no channel "chn_2".`})
-		if !reflect.DeepEqual(err, error(want)) {
+		if !sameError(err, want) {
 			t.Errorf("%v, want %v", err, want)
 		}
 	})

@@ -146,7 +146,7 @@ func TestAnIncidentFromBeginningToEnd(t *testing.T) {
 	if len(hook.bad) > 0 {
 		t.Errorf("badly signed: %v", hook.bad)
 	}
-	if open, all := s.get(appPath+"/incidents")["data"].([]any), s.get(appPath+"/incidents?status=all")["data"].([]any); len(open) != 0 || len(all) != 1 {
+	if open, all := s.get(appPath + "/incidents")["data"].([]any), s.get(appPath + "/incidents?status=all")["data"].([]any); len(open) != 0 || len(all) != 1 {
 		t.Errorf("%d open incidents, %d in all", len(open), len(all))
 	}
 }

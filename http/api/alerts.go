@@ -143,7 +143,7 @@ type alertBody struct {
 	WindowMinutes     *int                   `json:"windowMinutes" doc:"From 1 to 1440." default:"5"`
 	CooldownMinutes   *int                   `json:"cooldownMinutes" doc:"From 0 to 10080. Firing again within it opens the same incident again." default:"30"`
 	Severity          *string                `json:"severity" enum:"info,warning,critical" default:"warning"`
-	Condition         *conditionBody        `json:"condition"`
+	Condition         *conditionBody         `json:"condition"`
 	ChannelIDs        *[]string              `json:"channelIds"`
 	Enabled           *bool                  `json:"enabled" default:"true"`
 	ForMinutes        *int                   `json:"forMinutes" doc:"How long the condition must hold before the rule fires." default:"0"`
