@@ -18,15 +18,16 @@ import (
 //	limits     none of its own
 //	stops      after ten minutes without a message
 //
-// Every change is published to the collectors of this node before it is
-// answered, so a new key works on the next request and a revoked one stops.
+// Every change is published to the collectors of this node and announced to the
+// others before it is answered, so a new key works on the next request and a
+// revoked one stops (changes.go).
 const kindApplication = "application"
 
 type application struct {
 	app  *appRecord
 	keys map[string]keyRecord
 	// publish makes a change known to the ingest path.
-	publish func(svc.Application, []svc.IngestKey)
+	publish func(svc.Version, svc.Application, []svc.IngestKey)
 }
 
 type (
@@ -84,7 +85,7 @@ func (a *application) restore(entities []svc.Entity) error {
 
 // changed is the outcome of a change that the ingest path must learn of.
 func (a *application) changed(answer any, writes ...write) outcome {
-	return outcome{answer: answer, writes: writes, after: func() { a.publish(a.app.application(), a.liveKeys()) }}
+	return outcome{answer: answer, writes: writes, after: func(version svc.Version) { a.publish(version, a.app.application(), a.liveKeys()) }}
 }
 
 func (a *application) onCreate(_ time.Time, m createApp) (outcome, error) {

@@ -25,9 +25,9 @@ type Config struct {
 	// not. Without it nobody else can own anything.
 	Fence func(ctx context.Context, generation uint32) error
 	// System is the actor system to use; nil makes one.
-	System *actor.ActorSystem
-	Logger     *slog.Logger
-	Metrics    *Metrics
+	System  *actor.ActorSystem
+	Logger  *slog.Logger
+	Metrics *Metrics
 	// IdleSweep is the pause between two looks for idle activations; zero means 10 s.
 	IdleSweep time.Duration
 }
