@@ -71,7 +71,7 @@ func TestApplicationLife(t *testing.T) {
 	}
 	var published []publication
 	newCore := func() core {
-		return &application{publish: func(app svc.Application, keys []svc.IngestKey) {
+		return &application{publish: func(_ svc.Version, app svc.Application, keys []svc.IngestKey) {
 			published = append(published, publication{app, keys})
 		}}
 	}

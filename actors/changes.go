@@ -111,6 +111,21 @@ func (c *Changes) CatchUp(ctx context.Context, generation int32) {
 	c.caught = svc.Version{Generation: uint32(generation)}
 }
 
+// Begin loads the snapshots of a starting node. Announcements from before it are
+// not needed.
+func (c *Changes) Begin(ctx context.Context, store kindLister) error {
+	if err := c.Publisher.Load(ctx, store); err != nil {
+		return err
+	}
+	c.Publisher.mu.Lock()
+	newest := c.Publisher.newest
+	c.Publisher.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.caught = svc.Version{Generation: newest.Generation}
+	return nil
+}
+
 // Lost reads everything anew, where announcements were lost.
 func (c *Changes) Lost(ctx context.Context) {
 	c.mu.Lock()

@@ -15,8 +15,9 @@ import (
 type Collectors struct {
 	byKey sync.Map // [32]byte, the key's hash → *svc.Collector
 
-	mu    sync.Mutex
-	ofApp map[svc.AppRef]published
+	mu     sync.Mutex
+	ofApp  map[svc.AppRef]published
+	newest svc.Version
 }
 
 // published is what was last made of one application.
@@ -69,6 +70,9 @@ func (c *Collectors) Publish(version svc.Version, app svc.Application, keys []sv
 		hashes = append(hashes, hash)
 	}
 	c.ofApp[ref] = published{version, hashes}
+	if version.Number() > c.newest.Number() {
+		c.newest = version
+	}
 }
 
 // kindLister reads all stored entities of a kind.

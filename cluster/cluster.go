@@ -194,6 +194,16 @@ func (c *Cluster) owned(kind *Kind, identity string) (generation uint32, owned b
 	return c.config.Placement.Owned(kind.partitionOf(identity, c.config.Partitions))
 }
 
+// Owns says whether this node owns an identity now.
+func (c *Cluster) Owns(kindName, identity string) bool {
+	kind := c.kinds[kindName]
+	if kind == nil {
+		return false
+	}
+	_, owned := c.owned(kind, identity)
+	return owned
+}
+
 // activation returns the activation of an identity, made if there is none, and
 // the generation in which the node owns it. The ownership is read under the lock
 // that Evict takes, so no activation is made behind an eviction and outlives it.

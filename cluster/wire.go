@@ -46,7 +46,6 @@ type RemoteConfig struct {
 	Addr string
 	// Secret is shared by the nodes; without it no call is made nor taken.
 	Secret string
-	System *actor.ActorSystem
 	Logger *slog.Logger
 }
 
@@ -55,12 +54,14 @@ type RemoteConfig struct {
 // fit, a probe before a stream, an end for calls whose peer is gone.
 type Remote struct {
 	config   RemoteConfig
+	system   *actor.ActorSystem
 	security *security
 	remote   *remote.Remote
 	calls    *actor.PID
 	events   *eventstream.Subscription
 	serve    atomic.Pointer[func(context.Context, *protos.Call) (*protos.Answer, error)]
 	numbers  atomic.Uint64
+	closing  sync.Once
 	// base ends with the node: calls that it executes for others end with it.
 	base context.Context //nolint:containedctx // the life of the wire, which every message of a peer belongs to
 	end  context.CancelFunc
@@ -98,6 +99,7 @@ func OpenRemote(config RemoteConfig) (r *Remote, err error) {
 	if r.security, err = newSecurity(config.Secret); err != nil {
 		return nil, err
 	}
+	r.system = NewSystem(config.Logger)
 	r.base, r.end = context.WithCancel(context.Background())
 	if err := r.start(host, port); err != nil {
 		r.end()
@@ -122,7 +124,7 @@ func (r *Remote) start(host string, port int) (err error) {
 	}
 	config := remote.Configure(host, port, options...)
 	config.MaxRetryCount = 1
-	system := r.config.System
+	system := r.system
 	r.remote = remote.NewRemote(system, config)
 	r.remote.Start()
 	r.events = system.EventStream.Subscribe(r.onEvent)
@@ -134,7 +136,14 @@ func (r *Remote) start(host string, port int) (err error) {
 }
 
 // Self implements Wire.
-func (r *Remote) Self() string { return r.config.System.Address() }
+func (r *Remote) Self() string { return r.system.Address() }
+
+// Join completes the configuration of a cluster with the wire and the actor
+// system that it is part of.
+func (r *Remote) Join(config Config, directory Directory) Config {
+	config.System, config.Wire, config.Directory = r.system, r, directory
+	return config
+}
 
 // Serve implements Wire.
 func (r *Remote) Serve(answer func(context.Context, *protos.Call) (*protos.Answer, error)) {
@@ -149,11 +158,14 @@ func (r *Remote) Run(ctx context.Context) error {
 }
 
 // Close ends the wire. Peers learn at once that it is gone.
-func (r *Remote) Close() {
+func (r *Remote) Close() { r.closing.Do(r.close) }
+
+func (r *Remote) close() {
 	r.end()
 	time.Sleep(flushTime) //nolint:forbidigo // the library has no way to wait for its writers
-	r.config.System.EventStream.Unsubscribe(r.events)
+	r.system.EventStream.Unsubscribe(r.events)
 	r.remote.Shutdown(false)
+	r.system.Shutdown()
 }
 
 // Call implements Wire.
@@ -175,7 +187,7 @@ func (r *Remote) Call(ctx context.Context, address string, call *protos.Call) (*
 		left = time.Until(deadline)
 	}
 	message := &protos.RemoteCall{Number: number, Call: call, TimeoutMs: max(1, left.Milliseconds())}
-	r.config.System.Root.RequestWithCustomSender(actor.NewPID(address, callsActor), message, r.calls)
+	r.system.Root.RequestWithCustomSender(actor.NewPID(address, callsActor), message, r.calls)
 	select {
 	case result := <-reply:
 		if result.err != nil {
@@ -264,7 +276,7 @@ func (r *Remote) answer(serve *func(context.Context, *protos.Call) (*protos.Answ
 	if result.Outcome != protos.Outcome_OUTCOME_ANSWERED {
 		result.Answer = nil
 	}
-	r.config.System.Root.RequestWithCustomSender(to, result, r.calls)
+	r.system.Root.RequestWithCustomSender(to, result, r.calls)
 }
 
 func (r *Remote) outcome(message *protos.RemoteCall, answer *protos.Answer, err error) protos.Outcome {

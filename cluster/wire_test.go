@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 // runChild is a node that answers calls by their method until its input ends.
 func runChild(secret string) error {
 	logger := slog.New(slog.DiscardHandler)
-	wire, err := OpenRemote(RemoteConfig{Addr: "127.0.0.1:0", Secret: secret, System: NewSystem(logger), Logger: logger})
+	wire, err := OpenRemote(RemoteConfig{Addr: "127.0.0.1:0", Secret: secret, Logger: logger})
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func startChild(t *testing.T, secret string) string {
 // test with one wire, see above.
 func TestRemote(t *testing.T) {
 	logger := slog.New(slog.DiscardHandler)
-	wire, err := OpenRemote(RemoteConfig{Addr: "127.0.0.1:0", Secret: wireSecret, System: NewSystem(logger), Logger: logger})
+	wire, err := OpenRemote(RemoteConfig{Addr: "127.0.0.1:0", Secret: wireSecret, Logger: logger})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestRemoteManyLargeCalls(t *testing.T) {
 		t.Skip("a second wire in this process is a race of the library")
 	}
 	logger := slog.New(slog.DiscardHandler)
-	wire, err := OpenRemote(RemoteConfig{Addr: "127.0.0.1:0", Secret: wireSecret, System: NewSystem(logger), Logger: logger})
+	wire, err := OpenRemote(RemoteConfig{Addr: "127.0.0.1:0", Secret: wireSecret, Logger: logger})
 	if err != nil {
 		t.Fatal(err)
 	}
