@@ -95,7 +95,10 @@ func (c *Collectors) Load(ctx context.Context, store kindLister) error {
 		owned[entity.Owner] = append(owned[entity.Owner], entity)
 	}
 	for _, entity := range apps {
-		if err := c.publishEntities(append(owned[entity.Owner], entity)); err != nil {
+		owned[entity.Owner] = append(owned[entity.Owner], entity)
+	}
+	for _, entities := range owned {
+		if err := c.publishEntities(entities); err != nil {
 			return err
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/asynkron/protoactor-go/eventstream"
 	"github.com/asynkron/protoactor-go/remote"
+	"golang.org/x/sync/singleflight"
 
 	"svc/protos"
 )
@@ -62,6 +63,7 @@ type Remote struct {
 	serve    atomic.Pointer[func(context.Context, *protos.Call) (*protos.Answer, error)]
 	numbers  atomic.Uint64
 	closing  sync.Once
+	probes   singleflight.Group
 	// base ends with the node: calls that it executes for others end with it.
 	base context.Context //nolint:containedctx // the life of the wire, which every message of a peer belongs to
 	end  context.CancelFunc
@@ -208,14 +210,25 @@ func (r *Remote) connect(ctx context.Context, address string) error {
 	if connected {
 		return nil
 	}
-	if err := r.security.probe(ctx, address); err != nil {
-		r.config.Logger.Debug("a node does not answer", "address", address, "error", err)
+	result := r.probes.DoChan(address, func() (any, error) {
+		err := r.security.probe(r.base, address)
+		if err == nil {
+			r.mu.Lock()
+			p.connected = true
+			r.mu.Unlock()
+		}
+		return nil, err
+	})
+	select {
+	case done := <-result:
+		if done.Err != nil {
+			r.config.Logger.Debug("a node does not answer", "address", address, "error", done.Err)
+			return ErrMoved
+		}
+		return nil
+	case <-ctx.Done():
 		return ErrMoved
 	}
-	r.mu.Lock()
-	p.connected = true
-	r.mu.Unlock()
-	return nil
 }
 
 // peer returns the record of a peer; the caller holds the lock.
