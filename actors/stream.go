@@ -178,10 +178,11 @@ func (s *Stream) Ending(ctx context.Context, number int32) {
 func (s *Stream) Revoked(int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.last, s.generation = s.generation, nil
-	if s.last != nil {
-		s.last.cancel()
+	if s.generation == nil {
+		return // it never began, and what was kept is judged by the one before
 	}
+	s.last, s.generation = s.generation, nil
+	s.last.cancel()
 }
 
 // release stops the actors of partitions that this node does not keep. Where a

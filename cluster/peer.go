@@ -43,7 +43,8 @@ const watchTime = 250 * time.Millisecond
 func (c *Cluster) there(ctx context.Context, partition int, call *protos.Call) (*protos.Answer, error) {
 	address, err := c.config.Directory.Owner(ctx, partition)
 	if err != nil || address == c.config.Wire.Self() {
-		// Nobody owns it yet, or this node is about to.
+		// Nobody owns it yet, or this node is about to, or no longer does.
+		c.config.Directory.Refresh()
 		return nil, ErrMoved
 	}
 	watched, cancel := context.WithCancelCause(ctx)

@@ -60,7 +60,7 @@ type writer struct {
 func newLoad(c *nodes, seed uint64) *load {
 	return &load{
 		nodes: c, prefix: fmt.Sprintf("cluster-%d-", seed), statuses: map[int]int{},
-		client: &http.Client{Timeout: 12 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}},
+		client: &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}},
 	}
 }
 
@@ -288,7 +288,7 @@ func (l *load) keys(ctx context.Context, w *writer, at *node) (labels []string) 
 			NextCursor string `json:"nextCursor"`
 		}
 		if err := json.Unmarshal(answer, &page); status != http.StatusOK || err != nil {
-			l.problem("reading the keys of %s through %s: %d %v", w.app, at.name, status, err)
+			l.problem("reading the keys of %s through %s: %d %.300s", w.app, at.name, status, answer)
 			return labels
 		}
 		for _, key := range page.Data {

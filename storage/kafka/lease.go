@@ -133,7 +133,7 @@ func (c *Consumer) keep(ctx context.Context) {
 		switch {
 		case err != nil && ctx.Err() == nil:
 			c.cfg.Logger.Warn("renewing the lease", "generation", s.generation, "error", err)
-		case lost == s:
+		case lost == s && c.lease.holds(s.generation):
 			lost = session{}
 			c.cfg.Logger.Info("the lease stands again", "generation", s.generation)
 		}
