@@ -119,10 +119,14 @@ type Consumer struct {
 
 	lease lease
 	beats beats
+	pulse pulse
 
 	// quiet is closed when no more records are to be delivered.
 	quiet     chan struct{}
 	quietOnce sync.Once
+
+	// stopping is closed when Run ends, before the group is left.
+	stopping chan struct{}
 
 	mu      sync.Mutex
 	current session
@@ -146,12 +150,15 @@ func NewConsumer(cfg ConsumerConfig) (*Consumer, error) {
 	cfg.Heartbeat = cmp.Or(cfg.Heartbeat, defaultHeartbeat)
 	cfg.Rebalance = cmp.Or(cfg.Rebalance, defaultRebalance)
 	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
+	link := newLink(cfg.Brokers, cfg.Topic)
 	return &Consumer{
 		cfg:      cfg,
-		link:     newLink(cfg.Brokers, cfg.Topic),
+		link:     link,
+		pulse:    pulse{link: link, group: cfg.Group},
 		balancer: newBalancer(cfg),
 		lease:    lease{term: leaseShare(cfg.Session), now: sinceBoot},
 		quiet:    make(chan struct{}),
+		stopping: make(chan struct{}),
 		ends:     make(map[int]*atomic.Int64),
 	}, nil
 }
@@ -193,6 +200,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 			trouble = false
 			generation.Start(func(ended context.Context) { c.serve(ended, generation) })
 		case ctx.Err() != nil:
+			close(c.stopping)
 			if err := group.Close(); err != nil {
 				return fmt.Errorf("leaving group: %w", err)
 			}
@@ -224,6 +232,11 @@ func (c *Consumer) serve(ended context.Context, g *kafkago.Generation) {
 	done()
 	c.enter(session{}, nil)
 	c.cfg.Handler.Revoked(g.ID)
+	select {
+	case <-c.stopping:
+		c.lease.end(s) // the group is left next, and others take over at once
+	default:
+	}
 	if err != nil && ctx.Err() == nil {
 		c.cfg.Logger.Error("generation ends early", "generation", g.ID, "error", err)
 		pause(ctx, rejoinTime)

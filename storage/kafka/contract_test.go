@@ -35,6 +35,10 @@ func RunContract(t *testing.T, open openCluster) {
 		{"gap is reported", contractGap},
 		{"compressed batches", contractCompressed},
 		{"lag", contractLag},
+		{"a generation is confirmed or fenced", contractConfirm},
+		{"a foreign member stays outside", contractForeign},
+		{"records are read by their offsets", contractRead},
+		{"a follower misses nothing", contractFollow},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -93,12 +93,7 @@ func (c *Consumer) beat(s session) error {
 	sent := c.lease.now()
 	ctx, cancel := context.WithTimeout(context.Background(), c.lease.term)
 	defer cancel()
-	answer, err := c.link.client.Heartbeat(ctx, &kafkago.HeartbeatRequest{
-		GroupID: c.cfg.Group, GenerationID: s.generation, MemberID: s.member,
-	})
-	if err == nil {
-		err = answer.Error
-	}
+	err := c.pulse.beat(ctx, s)
 	switch {
 	case err == nil || errors.Is(err, kafkago.RebalanceInProgress):
 		c.lease.renew(s, sent)
