@@ -24,7 +24,7 @@ FUZZ_COUNT ?= 200000x
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: deps
 deps: ## fetch the engine library and the country database, once
@@ -68,6 +68,17 @@ CRASH ?=
 .PHONY: crash
 crash: deps build ## kill the server under load, count what is lost or doubled
 	$(GO) run ./bench/crash $(CRASH)
+
+# Flags of the cluster test: make cluster-test CLUSTER='-duration 10m'
+CLUSTER ?=
+
+.PHONY: cluster
+cluster: deps build ## start three nodes on this machine over one log and one store
+	@exec scripts/cluster.sh
+
+.PHONY: cluster-test
+cluster-test: deps build ## kill, pause, cut off and restart nodes under load, and count
+	$(GO) run ./bench/cluster $(CLUSTER)
 
 # Flags of all benchmarks: make bench BENCH='-pin'. bench/README.md has the rest.
 BENCH ?=

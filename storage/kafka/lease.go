@@ -48,6 +48,15 @@ func (l *lease) renew(s session, sent time.Duration) {
 	}
 }
 
+// suspend stops trusting a session until a sign of life is accepted again.
+func (l *lease) suspend(s session) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.session == s {
+		l.sent = l.now() - l.term
+	}
+}
+
 // end notes that a session is over.
 func (l *lease) end(s session) {
 	l.mu.Lock()
@@ -102,6 +111,9 @@ func (c *Consumer) beat(s session) error {
 		c.lease.end(s)
 		return fmt.Errorf("confirming generation %d: %w: %w", s.generation, ErrFenced, err)
 	}
+	// A coordinator that starts anew may have forgotten its members, and others may
+	// have joined it already.
+	c.lease.suspend(s)
 	return fmt.Errorf("confirming generation %d: %w", s.generation, err)
 }
 
