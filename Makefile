@@ -80,6 +80,17 @@ cluster: deps build ## start three nodes on this machine over one log and one st
 cluster-test: deps build ## kill, pause, cut off and restart nodes under load, and count
 	$(GO) run ./bench/cluster $(CLUSTER)
 
+# Where Apache Kafka listens: make kafka KAFKA_PORT=9092
+KAFKA_PORT ?= 9092
+
+.PHONY: kafka
+kafka: ## fetch Apache Kafka with Maven, once, and run it on loopback
+	@PORT=$(KAFKA_PORT) exec scripts/kafka.sh
+
+.PHONY: test-kafka
+test-kafka: deps build ## run the log's contract and the cluster test on Apache Kafka
+	@GO='$(GO)' scripts/test-kafka.sh $(CLUSTER)
+
 # Flags of all benchmarks: make bench BENCH='-pin'. bench/README.md has the rest.
 BENCH ?=
 

@@ -26,7 +26,7 @@ type options struct {
 	rate, batch             int
 	duration                time.Duration
 	seed                    uint64
-	only                    string
+	only, kafka             string
 	keep                    bool
 }
 
@@ -53,6 +53,7 @@ func start(ctx context.Context) error {
 	flag.DurationVar(&o.duration, "duration", time.Minute, "how long faults are made")
 	flag.Uint64Var(&o.seed, "seed", 0, "seed of the faults, chosen where it is 0")
 	flag.StringVar(&o.only, "only", "", "faults of these kinds only, comma-separated: kill, pause, cut, restart, broker")
+	flag.StringVar(&o.kafka, "kafka", "", "host:port of an Apache Kafka without topics; empty has the first node serve its embedded broker")
 	flag.BoolVar(&o.keep, "keep", false, "keep the data after a clean run")
 	flag.Parse()
 	if o.seed == 0 {

@@ -32,6 +32,9 @@ func openNodes(ctx context.Context, o *options, dir string, count int) (*nodes, 
 	if err != nil {
 		return nil, err
 	}
+	if o.kafka != "" {
+		kafka = o.kafka
+	}
 	store, err := harness.FreeAddress(ctx)
 	if err != nil {
 		return nil, err
@@ -60,9 +63,12 @@ func (c *nodes) add(ctx context.Context, o *options, dir, kafka, store string) (
 	}
 	n := &node{name: filepath.Base(dir)}
 	environment := append([]string{"SVC_NODE_ADDR=" + peer}, c.common...)
-	if len(c.all) == 0 {
+	switch {
+	case len(c.all) == 0 && o.kafka == "":
 		environment = append(environment, "SVC_KAFKA_LISTEN="+kafka, "SVC_CLICKHOUSE_LISTEN="+store)
-	} else {
+	case len(c.all) == 0:
+		environment = append(environment, "SVC_KAFKA_BROKERS="+o.kafka, "SVC_CLICKHOUSE_LISTEN="+store)
+	default:
 		if n.log, err = newProxy(ctx, kafka, true); err != nil {
 			return nil, err
 		}
