@@ -40,7 +40,7 @@ run: deps build ## start the server on one machine, nothing else needed
 	@exec bin/svc serve
 
 .PHONY: up
-up: ## start a node over Apache Kafka and ClickHouse with docker compose
+up: ## start three nodes over Apache Kafka and ClickHouse with docker compose
 	docker compose up --build --detach --wait
 
 .PHONY: down
