@@ -86,7 +86,7 @@ func (c *Changes) Refresh(ctx context.Context, owner string) error {
 // refreshAll refreshes owners, and repeats what fails until ctx ends.
 func (c *Changes) refreshAll(ctx context.Context, owners []string) {
 	for _, owner := range owners {
-		_ = untilDone(ctx, c.Logger, "refreshing a snapshot", func() error { return c.Refresh(ctx, owner) }) //nolint:contextcheck // it is the same
+		_ = untilDone(ctx, c.Logger, "refreshing a snapshot", func() error { return c.Refresh(ctx, owner) })
 	}
 }
 

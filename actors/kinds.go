@@ -61,7 +61,7 @@ func Kinds(deps Deps) []cluster.Kind {
 }
 
 // NewIntake makes the intake of a partition, which hands its rows to a block.
-func (d Deps) NewIntake(partition int, to blocks) *intake { //nolint:revive // only this package uses what it is
+func (d Deps) NewIntake(partition int, to blocks) *intake {
 	return &intake{
 		partition: partition, agents: enrich.NewUserAgents(userAgentCache), locator: d.Locator(), blocks: to,
 		metrics: d.Intake, logger: d.Logger, rows: []svc.EventRow{},

@@ -79,8 +79,10 @@ func TestPendingBlocks(t *testing.T) {
 	one := pendingBlock{id: 7, spans: []recordRange{{0, 10, 19}, {1, 20, 29}}}
 	two := pendingBlock{id: 3, spans: []recordRange{{2, 0, 5}}}
 	got, err := pendingBlocks([]svc.LogPosition{
-		{Partition: 0, Offset: 10, Metadata: one.String()}, {Partition: 1, Offset: 20, Metadata: one.String()},
-		{Partition: 2, Metadata: two.String()}, {Partition: 3, Offset: 4},
+		{Partition: 0, Offset: 10, Metadata: one.String()},
+		{Partition: 1, Offset: 20, Metadata: one.String()},
+		{Partition: 2, Metadata: two.String()},
+		{Partition: 3, Offset: 4},
 	})
 	if err != nil || !reflect.DeepEqual(got, []pendingBlock{two, one}) {
 		t.Errorf("got %+v, %v", got, err)

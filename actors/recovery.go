@@ -48,29 +48,39 @@ func (s *Stream) survey(ctx context.Context, g *generation, own []svc.LogPositio
 		if !block.touches(g.partitions) {
 			continue
 		}
-		switch v := block.judge(at); v {
-		case nonePending:
-		case undecided:
-			g.undecided = append(g.undecided, block)
-			for _, position := range own {
-				if block.beside(position) {
-					starts[position.Partition] = block.behind(position.Partition)
-				}
-			}
-		case notBegun, stored:
-			settled := block.settle(v, own)
-			if err := s.config.Log.Commit(ctx, g.number, settled); err != nil {
-				return nil, fmt.Errorf("settling an interrupted block: %w", err)
-			}
-			for _, position := range settled {
-				starts[position.Partition] = position.Offset
-			}
-			if v == notBegun {
-				g.unbegun = append(g.unbegun, block)
-			}
+		if err := s.settle(ctx, g, block, block.judge(at), own, starts); err != nil {
+			return nil, err
 		}
 	}
 	return starts, nil
+}
+
+// settle commits this node's part of a block whose verdict is certain, and notes
+// what must be done about the others. It moves the starts behind the block where
+// its records need not be read again.
+func (s *Stream) settle(ctx context.Context, g *generation, block pendingBlock, v verdict, own []svc.LogPosition, starts map[int]int64) error {
+	switch v {
+	case nonePending:
+	case undecided:
+		g.undecided = append(g.undecided, block)
+		for _, position := range own {
+			if block.beside(position) {
+				starts[position.Partition] = block.behind(position.Partition)
+			}
+		}
+	case notBegun, stored:
+		settled := block.settle(v, own)
+		if err := s.config.Log.Commit(ctx, g.number, settled); err != nil {
+			return fmt.Errorf("settling an interrupted block: %w", err)
+		}
+		for _, position := range settled {
+			starts[position.Partition] = position.Offset
+		}
+		if v == notBegun {
+			g.unbegun = append(g.unbegun, block)
+		}
+	}
+	return nil
 }
 
 // prepare completes what is pending and gives every intake its state.
@@ -93,7 +103,7 @@ func (s *Stream) prepare(ctx context.Context, g *generation) error {
 		g.undecided = g.undecided[1:]
 	}
 	for _, block := range g.unbegun {
-		if _, err := s.await(ctx, block, func(v verdict) bool { return v == nonePending }); err != nil {
+		if err := s.await(ctx, block, nonePending); err != nil {
 			return err
 		}
 	}
@@ -182,7 +192,7 @@ func (b *openBlock) append(_ int32, _ recordRange, rows []svc.EventRow) {
 
 // follow waits until the owner of a block's first partition has stored it.
 func (s *Stream) follow(ctx context.Context, g *generation, block pendingBlock) error {
-	if _, err := s.await(ctx, block, func(v verdict) bool { return v == stored }); err != nil {
+	if err := s.await(ctx, block, stored); err != nil {
 		return err
 	}
 	return s.settleStored(ctx, g, block)
@@ -198,7 +208,7 @@ func (s *Stream) settleStored(ctx context.Context, g *generation, block pendingB
 }
 
 // await looks at a block's positions until its verdict is as wanted.
-func (s *Stream) await(ctx context.Context, block pendingBlock, enough func(verdict) bool) (verdict, error) {
+func (s *Stream) await(ctx context.Context, block pendingBlock, enough verdict) error {
 	var partitions []int
 	for _, span := range block.spans {
 		partitions = append(partitions, span.partition)
@@ -206,14 +216,14 @@ func (s *Stream) await(ctx context.Context, block pendingBlock, enough func(verd
 	for {
 		positions, err := s.config.Log.Committed(ctx, partitions)
 		if err != nil {
-			return nonePending, fmt.Errorf("waiting for other nodes to settle a block: %w", err)
+			return fmt.Errorf("waiting for other nodes to settle a block: %w", err)
 		}
-		if v := block.judge(byPartition(positions)); enough(v) {
-			return v, nil
+		if block.judge(byPartition(positions)) == enough {
+			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return nonePending, ctx.Err()
+			return ctx.Err()
 		case <-time.After(settleTime):
 		}
 	}

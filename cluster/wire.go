@@ -186,7 +186,7 @@ func (r *Remote) Call(ctx context.Context, address string, call *protos.Call) (*
 	defer r.forget(address, number)
 	left := DefaultCallTime
 	if deadline, bounded := ctx.Deadline(); bounded {
-		left = time.Until(deadline)
+		left = time.Until(deadline) //nolint:forbidigo // what is left crosses the wire, since clocks differ
 	}
 	message := &protos.RemoteCall{Number: number, Call: call, TimeoutMs: max(1, left.Milliseconds())}
 	r.system.Root.RequestWithCustomSender(actor.NewPID(address, callsActor), message, r.calls)

@@ -100,10 +100,10 @@ func (n *node) bootstrap(ctx context.Context) (*bootstrap, error) {
 	const claimant, key = "svc", "first start"
 	replays := &actors.Replays{Actors: n.cluster}
 	done, err := replays.Begin(ctx, claimant, key, [32]byte{})
-	if svc.CodeOf(err) == svc.CodeConflict && err != nil || len(done) > 0 {
-		return nil, nil
-	}
-	if err != nil {
+	switch {
+	case err != nil && svc.CodeOf(err) == svc.CodeConflict, len(done) > 0:
+		return nil, nil // the conflict says that another node makes it
+	case err != nil:
 		return nil, err
 	}
 	made, err := n.makeFirst(ctx, owner)

@@ -126,7 +126,7 @@ func (c *Consumer) lookForForeign(ctx context.Context) error {
 	defer cancel()
 	group, err := c.describe(ctx)
 	if err != nil {
-		return nil //nolint:nilerr // see above
+		return nil
 	}
 	for _, m := range group.Members {
 		if len(m.MemberMetadata.UserData) == 0 {
