@@ -62,6 +62,12 @@ cover: deps ## run all tests and write the coverage to cover.html
 fuzz: deps ## run every fuzz target for FUZZ_COUNT inputs
 	@GO='$(GO)' scripts/fuzz.sh '$(FUZZ_COUNT)' $(PKG)
 
+# SCREENSHOTS=docs/images keeps pictures of the pages; CHROMIUM names a browser.
+.PHONY: browser
+browser: deps build ## read the public page in Chromium, with and without scripts
+	npm ci --prefix test/browser --no-audit --no-fund --ignore-scripts --loglevel=error
+	SCREENSHOTS='$(if $(SCREENSHOTS),$(abspath $(SCREENSHOTS)))' node --test --test-reporter=spec test/browser/*.test.mjs
+
 # Flags of the crash test: make crash CRASH='-kills 6 -events 2000'
 CRASH ?=
 
@@ -90,6 +96,13 @@ kafka: ## fetch Apache Kafka with Maven, once, and run it on loopback
 .PHONY: test-kafka
 test-kafka: deps build ## run the log's contract and the cluster test on Apache Kafka
 	@GO='$(GO)' scripts/test-kafka.sh $(CLUSTER)
+
+# Flags of the recount: make recount RECOUNT='-seed 7 -combinations 2000'
+RECOUNT ?=
+
+.PHONY: recount
+recount: deps build ## ask 10,000 random questions, compute every answer again
+	$(GO) run ./bench/recount $(RECOUNT)
 
 # Flags of all benchmarks: make bench BENCH='-pin'. bench/README.md has the rest.
 BENCH ?=

@@ -4,6 +4,8 @@ import "time"
 
 // AnalyticsScope is what every analytics read is about.
 type AnalyticsScope struct {
+	// App is the application whose environment it is; its goals decide what converts.
+	App         AppRef
 	Environment Environment
 	Window      Window
 	Filters     Filters

@@ -15,6 +15,9 @@ const httpLibraries = " curl libcurl wget python-requests python-httpx python-ur
 func VisitorAgent(connection string) string {
 	product, _, _ := strings.Cut(connection, "/")
 	product, _, _ = strings.Cut(product, " ")
+	if product == "Mozilla" { // so every browser begins
+		return connection
+	}
 	if product != "" && strings.Contains(httpLibraries, " "+strings.ToLower(product)+" ") {
 		return ""
 	}

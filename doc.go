@@ -19,5 +19,14 @@
 //   - A visitor is the distinct id of an event, or its anonymous id where no
 //     distinct id was sent. A session is a visitor's run of events without a
 //     pause of 30 minutes. A bounce is a session of exactly one page view, no
-//     other interactive event and less than 10 s of engagement.
+//     other interactive event and less than 10 s of engagement. For a filter, a
+//     session is entered by the path of its first page view in the window and
+//     left by that of its last.
+//   - A goal is an event or a path that visitors shall reach. It looks at stored events
+//     of any time. A conversion is an event that meets any goal, counted once; a goal's
+//     own conversions are all events that meet it, and its visitors are the distinct
+//     visitors of each local day, summed, as everywhere.
+//   - A funnel is an ordered list of steps; funnel_fold.go says how it counts. Its persons
+//     are the people that events name, else visitors. Nothing merges visitors into
+//     people yet, so today a funnel's person is a visitor.
 package svc

@@ -44,6 +44,15 @@ type Event struct {
 // Visitor returns who the event counts for: the distinct id, else the anonymous id.
 func (e *Event) Visitor() string { return Visitor(e.DistinctID, e.AnonymousID) }
 
+// Person returns who took the event's step in a funnel: the person where the event says
+// so, else the visitor.
+func (e *Event) Person() string {
+	if e.PersonID != "" {
+		return e.PersonID
+	}
+	return e.Visitor()
+}
+
 // Visitor returns who an event counts for: the distinct id, else the anonymous id.
 func Visitor(distinctID, anonymousID string) string {
 	if distinctID != "" {

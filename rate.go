@@ -13,11 +13,13 @@ const (
 	RateNone    RateClass = ""
 )
 
-// Limits per token and minute, and for queries at once (decision 7).
+// Limits per token and minute, and for queries at once (decision 7). Streams
+// are counted apart from queries, by the same number.
 const (
 	DefaultPerMinute  = 600
 	QueryPerMinute    = 240
 	ConcurrentQueries = 10
+	ConcurrentStreams = 10
 )
 
 // RateState is what a response says of the limit that was applied.

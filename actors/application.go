@@ -12,22 +12,29 @@ import (
 //
 //	identity   org/app, the two slugs
 //	rank       1
-//	owns       the application's settings and ingest keys
-//	persists   entities application, key
+//	owns       the application's settings, ingest keys, goals, funnels and public page
+//	persists   entities application, key, goal, funnel, share
 //	woken by   calls only
 //	limits     none of its own
 //	stops      after ten minutes without a message
 //
-// Every change is published to the collectors of this node and announced to the
-// others before it is answered, so a new key works on the next request and a
-// revoked one stops (changes.go).
+// Every change is published to the collectors and the shares of this node and
+// announced to the others before it is answered, so a new key works on the next
+// request and a revoked one stops (changes.go).
 const kindApplication = "application"
 
 type application struct {
 	app  *appRecord
 	keys map[string]keyRecord
-	// publish makes a change known to the ingest path.
-	publish func(svc.Version, svc.Application, []svc.IngestKey)
+	// goals holds the deleted ones as well.
+	goals   map[string]svc.Goal
+	funnels map[string]svc.Funnel
+	// share is the zero value until it is first changed.
+	share svc.Share
+	// publish makes a change known to the ingest path, publishPage to the readers
+	// of the public page.
+	publish     func(svc.Version, svc.Application, []svc.IngestKey)
+	publishPage func(svc.Version, svc.Application, svc.Share)
 }
 
 type (
@@ -47,7 +54,7 @@ type (
 )
 
 func applicationHandlers() map[string]handler[*application] {
-	return map[string]handler[*application]{
+	handlers := map[string]handler[*application]{
 		"create":     on((*application).onCreate),
 		"get":        on((*application).onGet),
 		"update":     on((*application).onUpdate),
@@ -55,6 +62,9 @@ func applicationHandlers() map[string]handler[*application] {
 		"key.mint":   on((*application).onMintKey),
 		"key.revoke": on((*application).onRevokeKey),
 	}
+	maps.Copy(handlers, goalHandlers())
+	maps.Copy(handlers, shareHandlers())
+	return handlers
 }
 
 func (a *application) apply(now time.Time, method string, payload []byte) (outcome, error) {
@@ -65,7 +75,8 @@ func (a *application) apply(now time.Time, method string, payload []byte) (outco
 }
 
 func (a *application) restore(entities []svc.Entity) error {
-	a.app, a.keys = nil, map[string]keyRecord{}
+	a.app, a.keys, a.share = nil, map[string]keyRecord{}, svc.Share{}
+	a.goals, a.funnels = map[string]svc.Goal{}, map[string]svc.Funnel{}
 	for _, entity := range entities {
 		var err error
 		switch entity.Kind {
@@ -75,6 +86,12 @@ func (a *application) restore(entities []svc.Entity) error {
 			a.app = &record
 		case "key":
 			a.keys[entity.ID], err = decode[keyRecord](entity)
+		case "goal":
+			a.goals[entity.ID], err = decode[svc.Goal](entity)
+		case "funnel":
+			a.funnels[entity.ID], err = decode[svc.Funnel](entity)
+		case "share":
+			a.share, err = decode[svc.Share](entity)
 		}
 		if err != nil {
 			return err
@@ -83,9 +100,13 @@ func (a *application) restore(entities []svc.Entity) error {
 	return nil
 }
 
-// changed is the outcome of a change that the ingest path must learn of.
+// changed is the outcome of a change that the ingest path or the readers of the
+// public page must learn of.
 func (a *application) changed(answer any, writes ...write) outcome {
-	return outcome{answer: answer, writes: writes, after: func(version svc.Version) { a.publish(version, a.app.application(), a.liveKeys()) }}
+	return outcome{answer: answer, writes: writes, after: func(version svc.Version) {
+		a.publish(version, a.app.application(), a.liveKeys())
+		a.publishPage(version, a.app.application(), a.share)
+	}}
 }
 
 func (a *application) onCreate(_ time.Time, m createApp) (outcome, error) {

@@ -65,18 +65,25 @@ func TestApplicationLife(t *testing.T) {
 		{name: "the live keys", method: "keys", message: none{}, want: outcome{answer: []keyRecord{key2}}},
 		{name: "unknown method", method: "nonsense", message: none{}, err: fmt.Errorf(`unknown method "nonsense"`)},
 	}...)
+	steps = append(steps, shareSteps()...)
 	type publication struct {
 		App  svc.Application
 		Keys []svc.IngestKey
 	}
 	var published []publication
+	var pages []svc.Share
 	newCore := func() core {
 		return &application{publish: func(_ svc.Version, app svc.Application, keys []svc.IngestKey) {
 			published = append(published, publication{app, keys})
+		}, publishPage: func(_ svc.Version, _ svc.Application, share svc.Share) {
+			pages = append(pages, share)
 		}}
 	}
 	play(t, newCore, true, steps)
 	for method := range applicationHandlers() {
+		if goalHandlers()[method] != nil { // they have a life of their own
+			continue
+		}
 		if !slices.ContainsFunc(steps, func(s step) bool { return s.method == method && s.err == nil }) {
 			t.Errorf("no step has %s succeed", method)
 		}
@@ -89,8 +96,15 @@ func TestApplicationLife(t *testing.T) {
 		{app2, []svc.IngestKey{key2.key(), key1.key()}},
 		{app2, []svc.IngestKey{key2.key()}},
 	}
+	for range sharePages() {
+		once = append(once, once[len(once)-1])
+	}
 	if want := slices.Concat(once, once); !reflect.DeepEqual(published, want) {
 		t.Errorf("published\n%+v\nwant, in both lives,\n%+v", published, want)
+	}
+	pagesOnce := slices.Concat(make([]svc.Share, 5), sharePages())
+	if want := slices.Concat(pagesOnce, pagesOnce); !reflect.DeepEqual(pages, want) {
+		t.Errorf("pages\n%+v\nwant, in both lives,\n%+v", pages, want)
 	}
 }
 

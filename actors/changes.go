@@ -3,6 +3,7 @@ package actors
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -38,17 +39,18 @@ type ChangedOwners interface {
 //     a new generation begins, and every node then reads what was written since the
 //     one before.
 type Changes struct {
-	Store     ChangedOwners
-	Publisher *Collectors
-	Log       Announcements
-	Logger    *slog.Logger
+	Store      ChangedOwners
+	Collectors *Collectors
+	Shares     *Shares
+	Log        Announcements
+	Logger     *slog.Logger
 
 	mu     sync.Mutex
 	caught svc.Version
 }
 
 // snapshotKinds are the kinds of entities that snapshots are made of.
-func snapshotKinds() []string { return []string{"application", "key"} }
+func snapshotKinds() []string { return []string{"application", "key", "share"} }
 
 // announce tells every node that an owner's entities have changed. An
 // announcement is a line, since a record of the log may carry several.
@@ -80,7 +82,7 @@ func (c *Changes) Refresh(ctx context.Context, owner string) error {
 	if err != nil {
 		return fmt.Errorf("reading a change: %w", err)
 	}
-	return c.Publisher.publishEntities(entities)
+	return errors.Join(c.Collectors.publishEntities(entities), c.Shares.publishEntities(entities))
 }
 
 // refreshAll refreshes owners, and repeats what fails until ctx ends.
@@ -114,12 +116,12 @@ func (c *Changes) CatchUp(ctx context.Context, generation int32) {
 // Begin loads the snapshots of a starting node. Announcements from before it are
 // not needed.
 func (c *Changes) Begin(ctx context.Context, store kindLister) error {
-	if err := c.Publisher.Load(ctx, store); err != nil {
+	if err := errors.Join(c.Collectors.Load(ctx, store), c.Shares.Load(ctx, store)); err != nil {
 		return err
 	}
-	c.Publisher.mu.Lock()
-	newest := c.Publisher.newest
-	c.Publisher.mu.Unlock()
+	c.Collectors.mu.Lock()
+	newest := c.Collectors.newest
+	c.Collectors.mu.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.caught = svc.Version{Generation: newest.Generation}

@@ -11,7 +11,7 @@
 //	rank 3  replay        one idempotency key: the answer that was given
 //	rank 2  user          one person: memberships, personal tokens
 //	rank 2  organization  one organization: members, application slugs, its tokens
-//	rank 1  application   one application: settings, ingest keys
+//	rank 1  application   one application: settings, ingest keys, public page
 //	rank 1  live          one environment: who is there now
 //	rank 1  intake        one partition of the log: duplicates, sessions, blocks
 //

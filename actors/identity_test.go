@@ -22,6 +22,7 @@ type clients struct {
 	t          *testing.T
 	store      *actorstest.Store
 	collectors *Collectors
+	shares     *Shares
 	identity   *Identity
 	apps       *Applications
 	replays    *Replays
@@ -37,9 +38,9 @@ type clients struct {
 func withClients(t *testing.T, limits Limits, test func(t *testing.T, c *clients)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		c := &clients{t: t, store: actorstest.NewStore(), collectors: NewCollectors(), numbers: map[string]int{}}
+		c := &clients{t: t, store: actorstest.NewStore(), collectors: NewCollectors(), shares: NewShares(), numbers: map[string]int{}}
 		c.Host = actorstest.NewHost(t, Kinds(Deps{
-			Store: c.store, Collectors: c.collectors, Limits: limits, Now: clock, Logger: slog.New(slog.DiscardHandler),
+			Store: c.store, Collectors: c.collectors, Shares: c.shares, Limits: limits, Now: clock, Logger: slog.New(slog.DiscardHandler),
 		})...)
 		chance := Chance{ID: c.id, Bytes: c.random}
 		c.identity = &Identity{Actors: c, Chance: chance, Now: clock}

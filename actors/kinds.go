@@ -14,8 +14,11 @@ import (
 
 // Deps is what the actors of a node need.
 type Deps struct {
-	Store      Entities
+	Store Entities
+	// Ledger stores the entries of ledgers and loads the last one of each.
+	Ledger     Entities
 	Collectors *Collectors
+	Shares     *Shares
 	Changes    *Changes
 	Sink       *Sink
 	Visits     Visits
@@ -39,8 +42,9 @@ func Kinds(deps Deps) []cluster.Kind {
 		deps.persistent(kindUser, 2, 10*time.Minute, func(string) core { return &user{} }),
 		deps.persistent(kindToken, 3, 5*time.Minute, func(identity string) core { return &token{identity: identity, limits: deps.Limits} }),
 		deps.persistent(kindReplay, 3, 5*time.Minute, func(identity string) core { return &replay{identity: identity} }),
+		deps.storedIn(deps.Ledger, kindLedger, 3, 5*time.Minute, func(identity string) core { return &ledger{org: identity} }),
 		deps.announced(deps.persistent(kindApplication, 1, 10*time.Minute, func(string) core {
-			return &application{publish: deps.Collectors.Publish}
+			return &application{publish: deps.Collectors.Publish, publishPage: deps.Shares.Publish}
 		})),
 		{
 			Name: kindLive, Rank: 1, Idle: liveIdle,
@@ -83,9 +87,14 @@ func (d Deps) announced(kind cluster.Kind) cluster.Kind {
 
 // persistent returns the row of a kind that shares the shell of grain.go.
 func (d Deps) persistent(name string, rank int, idle time.Duration, newCore func(identity string) core) cluster.Kind {
+	return d.storedIn(d.Store, name, rank, idle, newCore)
+}
+
+// storedIn is persistent with a store of the kind's own.
+func (d Deps) storedIn(store Entities, name string, rank int, idle time.Duration, newCore func(identity string) core) cluster.Kind {
 	return cluster.Kind{Name: name, Rank: rank, Idle: idle, New: func(identity string) actor.Actor {
 		return &grain{
-			kind: name, identity: identity, core: newCore(identity), store: d.Store,
+			kind: name, identity: identity, core: newCore(identity), store: store,
 			logger: d.Logger, now: d.Now, idle: idle,
 		}
 	}}

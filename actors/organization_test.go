@@ -285,7 +285,7 @@ func TestUnreadableEntities(t *testing.T) {
 		kindOrganization: {func() core { return &organization{} }, []string{"organization", "member", "app", "token"}},
 		kindUser:         {func() core { return &user{} }, []string{"user", "token"}},
 		kindToken:        {func() core { return &token{} }, []string{"token"}},
-		kindApplication:  {func() core { return &application{} }, []string{"application", "key"}},
+		kindApplication:  {func() core { return &application{} }, []string{"application", "key", "share"}},
 		kindReplay:       {func() core { return &replay{} }, []string{"answer"}},
 	}
 	for name, test := range cores {

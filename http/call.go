@@ -22,16 +22,20 @@ type Call struct {
 	App svc.Application
 
 	request *http.Request
-	path    []pathValue
-	rate    svc.RateState
-	refused error
-	cursors *svc.Cursors
-	list    string
-	secret  string
-	audited bool
-	queries *querySlots
-	header  http.Header
-	status  int
+	// response is where a stream goes; streams says that the caller asked for one.
+	response *recorder
+	streams  bool
+	path     []pathValue
+	rate     svc.RateState
+	refused  error
+	cursors  *svc.Cursors
+	list     string
+	secret   string
+	about    string
+	audited  bool
+	queries  *querySlots
+	header   http.Header
+	status   int
 }
 
 // Param returns a parameter of the path, "" where the route has none of the name.
@@ -124,9 +128,10 @@ func PageOf[Row any](call *Call, rows []Row, more bool, keyset func(last Row) []
 	return page
 }
 
-// within returns the context of the handler: queries have a deadline.
+// within returns the context of the handler: queries have a deadline, streams one of
+// their own.
 func (c *Call) within(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
-	if c.Route.Rate != svc.RateQuery {
+	if c.Route.Rate != svc.RateQuery || c.streams {
 		return context.WithCancel(ctx)
 	}
 	return context.WithTimeout(ctx, limit)

@@ -49,6 +49,8 @@ type Answer struct {
 	// Header holds Content-Type, Location, ETag, Link and the like, one value each.
 	Header map[string]string
 	Body   []byte
+	// streamed says that the wire has got everything already.
+	streamed bool
 }
 
 // encodeJSON writes a value as JSON with a final line feed. Non-finite numbers

@@ -45,10 +45,14 @@ func (h *Handler) rate(_ context.Context, call *Call) error {
 	if call.refused != nil {
 		return call.refused
 	}
-	if call.Route.Rate == svc.RateQuery && !h.queries.enter(call) {
+	slots, what := h.queries, "queries running"
+	if call.streams {
+		slots, what = h.streams, "streams open"
+	}
+	if (call.Route.Rate == svc.RateQuery || call.streams) && !slots.enter(call) {
 		return &svc.Error{
 			Code: svc.CodeRateLimited, RetryAfter: minRetry,
-			Message: fmt.Sprintf("The token has %d queries running; wait for one to end.", h.queries.limit),
+			Message: fmt.Sprintf("The token has %d %s; wait for one to end.", slots.limit, what),
 		}
 	}
 	return nil
@@ -122,9 +126,14 @@ func (h *Handler) serveGated(route *Route) serveRoute {
 		call := &Call{
 			Route: route, RequestID: w.id, Now: h.config.Now(), request: r, path: values,
 			cursors: h.config.Cursors, header: http.Header{}, status: route.status(),
+			response: w, streams: route.streams(r),
 		}
 		ctx := r.Context()
 		answer, err := h.answer(ctx, call)
+		if answer.streamed {
+			w.metrics = h.streamed // its time says nothing of the row
+			return
+		}
 		if err != nil {
 			h.logError(ctx, err, route.Operation, call.RequestID)
 			answer = h.problemAnswer(err, call.RequestID, route)
@@ -153,6 +162,9 @@ func (h *Handler) answer(ctx context.Context, call *Call) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
+	if call.streams {
+		return h.stream(ctx, call, input)
+	}
 	return h.once(ctx, call, body, func() (Answer, error) { return h.perform(ctx, call, input) })
 }
 
@@ -168,6 +180,7 @@ func (h *Handler) perform(ctx context.Context, call *Call, input any) (answer An
 	if err != nil {
 		return Answer{}, err
 	}
+	h.enter(ctx, call)
 	return answerOf(call, output)
 }
 

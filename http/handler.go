@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/julienschmidt/httprouter"
-	"github.com/oklog/ulid/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"svc"
@@ -28,6 +27,8 @@ type Config struct {
 	// Auditor and Replays may be nil: no audit rows, no idempotency keys.
 	Auditor Auditor
 	Replays Replays
+	// Ledger may be nil: no entries.
+	Ledger  Ledger
 	Cursors *svc.Cursors
 	Now     func() time.Time
 	// PublicURL is the address under which callers reach the service.
@@ -39,10 +40,13 @@ type Config struct {
 	// ConcurrentQueries bounds the queries of one token at once; zero switches
 	// the bound off.
 	ConcurrentQueries int
+	// ConcurrentStreams bounds the open streams of one token in the same way.
+	ConcurrentStreams int
 	Logger            *slog.Logger
 	Registerer        prometheus.Registerer
-	// NewID makes the part of a request id behind req_, a ULID where it is nil.
-	NewID func() string
+	// NewID makes the part of a request id behind req_ from the time of the
+	// request's arrival, a ULID where it is nil.
+	NewID func(arrival time.Time) string
 	// Random is the source of nonces, the system's where it is nil.
 	Random io.Reader
 }
@@ -58,10 +62,15 @@ type Handler struct {
 	router  *httprouter.Router
 	passes  []gate
 	queries *querySlots
-	metrics *metrics
-	others  *routeMetrics
-	origin  *http.CrossOriginProtection
-	records sync.Pool
+	streams *querySlots
+	// draining is closed when streams shall end.
+	draining chan struct{}
+	drain    func()
+	metrics  *metrics
+	others   *routeMetrics
+	streamed *routeMetrics
+	origin   *http.CrossOriginProtection
+	records  sync.Pool
 }
 
 // New checks the table and builds its handler. It does no I/O.
@@ -79,8 +88,9 @@ func New(config Config) (*Handler, error) {
 	}
 	h := &Handler{
 		config: config, docs: strings.TrimSuffix(config.PublicURL, "/") + "/docs", log: config.Logger, metrics: measured,
-		queries: newQuerySlots(config.ConcurrentQueries), others: measured.route("none"), origin: http.NewCrossOriginProtection(),
+		queries: newQuerySlots(config.ConcurrentQueries), streams: newQuerySlots(config.ConcurrentStreams), draining: make(chan struct{}), others: measured.route("none"), streamed: measured.route("stream"), origin: http.NewCrossOriginProtection(),
 	}
+	h.drain = sync.OnceFunc(func() { close(h.draining) })
 	h.records.New = func() any { return new(recorder) }
 	h.passes = h.gates()
 	return h, h.registerAll()
@@ -95,9 +105,6 @@ func withDefaults(config Config) Config {
 	}
 	if config.Registerer == nil {
 		config.Registerer = prometheus.NewRegistry()
-	}
-	if config.NewID == nil {
-		config.NewID = func() string { return ulid.Make().String() }
 	}
 	if config.Random == nil {
 		config.Random = rand.Reader
@@ -169,10 +176,10 @@ func (h *Handler) serve(route *Route) serveRoute {
 // ServeHTTP gives the request its id, answers it, and survives a panic. Raw
 // handlers find the id in the X-Request-Id header of the answer.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	arrival := h.config.Now()
 	response := h.records.Get().(*recorder)
-	*response = recorder{ResponseWriter: w, handler: h, id: h.requestID(r), metrics: h.others}
+	*response = recorder{ResponseWriter: w, handler: h, id: h.requestID(r, arrival), arrival: arrival, metrics: h.others}
 	w.Header()["X-Request-Id"] = []string{response.id}
-	began := h.config.Now()
 	h.metrics.running.Inc()
 	defer func() {
 		cause := recover()
@@ -182,7 +189,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			h.recovered(response, r, cause)
 		}
 		h.metrics.running.Dec()
-		response.metrics.observe(response.status, h.config.Now().Sub(began))
+		response.metrics.observe(response.status, h.config.Now().Sub(arrival))
 		*response = recorder{}
 		h.records.Put(response)
 		if aborted {
@@ -200,27 +207,6 @@ func (h *Handler) recovered(w *recorder, r *http.Request, cause any) {
 	if w.status == 0 {
 		writeAnswer(w, h.problemAnswer(svc.Errorf(svc.CodeInternal, shownText), w.id, nil))
 	}
-}
-
-// maxRequestID is the longest request id that is taken over from a caller.
-const maxRequestID = 128
-
-// requestID takes the caller's id over where it is short and plain, else mints one.
-func (h *Handler) requestID(r *http.Request) string {
-	if sent := r.Header["X-Request-Id"]; len(sent) == 1 && plainID(sent[0]) {
-		return sent[0]
-	}
-	return "req_" + h.config.NewID()
-}
-
-func plainID(id string) bool {
-	for i := range len(id) {
-		isWord := id[i] >= 'a' && id[i] <= 'z' || id[i] >= 'A' && id[i] <= 'Z' || id[i] >= '0' && id[i] <= '9'
-		if !isWord && !strings.ContainsRune("-_.:", rune(id[i])) {
-			return false
-		}
-	}
-	return id != "" && len(id) <= maxRequestID
 }
 
 func (h *Handler) notFound(w http.ResponseWriter, r *http.Request) { w.(*recorder).notFound(r) }
@@ -249,6 +235,7 @@ type recorder struct {
 	handler *Handler
 	metrics *routeMetrics
 	id      string
+	arrival time.Time
 	status  int
 }
 

@@ -114,7 +114,7 @@ func readable(kind reflect.Type) bool {
 // fill reads a request into an input and returns the raw body. All problems of
 // the request are in one error.
 func (p *inputPlan) fill(call *Call, r *http.Request, in reflect.Value) ([]byte, error) {
-	if !accepts(r.Header, "application/json") {
+	if !call.streams && !accepts(r.Header, "application/json") {
 		return nil, svc.Errorf(svc.CodeNotAcceptable, "The endpoint answers application/json.")
 	}
 	query, problems := parseQuery(r.URL.RawQuery)

@@ -31,10 +31,12 @@ func OpenAPI(routes []Route, publicURL, revision string) (map[string]any, error)
 		if err != nil {
 			return nil, fmt.Errorf("describing %s: %w", route.Operation, err)
 		}
-		if paths[route.Pattern()] == nil {
-			paths[route.Pattern()] = map[string]any{}
+		// OpenAPI has no form of its own for a parameter that takes the rest of a path.
+		path := strings.Replace(route.Pattern(), "...}", "}", 1)
+		if paths[path] == nil {
+			paths[path] = map[string]any{}
 		}
-		paths[route.Pattern()][strings.ToLower(route.Method)] = operation
+		paths[path][strings.ToLower(route.Method)] = operation
 	}
 	if publicURL == "" {
 		publicURL = "/"
@@ -144,7 +146,13 @@ func describeResponses(route *Route, plan *inputPlan, types *schemas) (map[strin
 		if err != nil {
 			return nil, err
 		}
-		good["content"] = content("application/json", schema)
+		answers := content("application/json", schema)
+		if route.Handler.stream != nil {
+			answers[streamType] = map[string]any{"schema": Schema{
+				"type": "string", "description": "The same object as the data of an event, at once and whenever it changed, at most once a second.",
+			}}
+		}
+		good["content"] = answers
 	}
 	responses := map[string]any{strconv.Itoa(route.status()): good}
 	byStatus := map[int][]string{}

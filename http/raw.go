@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
+	"time"
 )
 
 // Refuse answers a request of a raw row with the problem of an error, as every
@@ -40,10 +41,20 @@ func extend(body []byte, members map[string]any) []byte {
 	return body
 }
 
-// RequestID returns the id of the request that a raw handler answers.
+// Arrival returns when a request arrived, to the handler of a raw row. The writer
+// must be the one that the handler received; the zero time tells another one.
+func Arrival(w http.ResponseWriter) time.Time {
+	if response, ours := w.(*recorder); ours {
+		return response.arrival
+	}
+	return time.Time{}
+}
+
+// RequestID returns the id of the request that a raw handler answers, of letters,
+// digits and -_.: alone. The writer must be the one that the handler received.
 func RequestID(w http.ResponseWriter) string {
-	if id := w.Header()["X-Request-Id"]; len(id) == 1 {
-		return id[0]
+	if response, ours := w.(*recorder); ours {
+		return response.id
 	}
 	return ""
 }

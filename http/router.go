@@ -160,10 +160,11 @@ func (c *choice) match(params httprouter.Params) ([]pathValue, bool) {
 	values := make([]pathValue, 0, len(c.names))
 	for place := range params {
 		if name, ok := c.names[place]; ok {
-			if params[place].Value == "" {
+			if params[place].Value == "" || params[place].Value == "/" {
 				return nil, false
 			}
-			values = append(values, pathValue{name, params[place].Value})
+			// The router gives the rest of a path with the slash before it.
+			values = append(values, pathValue{name, strings.TrimPrefix(params[place].Value, "/")})
 		}
 	}
 	return values, true

@@ -48,7 +48,7 @@ func TestLiteralsBesideParameters(t *testing.T) {
 		{"GET /apps/acme/web/events/names", "GET /apps/{org}/{app}/events/names org=acme app=web"},
 		{"GET /apps/acme/web/events/x", "GET /apps/{org}/{app}/events/{name} org=acme app=web name=x"},
 		{"GET /docs", "GET /docs"},
-		{"GET /docs/a/b", "GET /docs/{slug...} slug=/a/b"},
+		{"GET /docs/a/b", "GET /docs/{slug...} slug=a/b"},
 		{"GET /apps/acme/web/errors/", "404"},
 		{"GET /apps//web/errors", "404"},
 		{"GET /apps/acme/web/errors/a%2Fb", "404"},

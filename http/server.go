@@ -28,7 +28,8 @@ type Server struct {
 	bound  chan net.Addr
 }
 
-// NewServer checks its arguments and does no I/O.
+// NewServer checks its arguments and does no I/O. A handler with a method Drain has it
+// called when the server begins to stop.
 func NewServer(addr string, handler http.Handler, logger *slog.Logger) (*Server, error) {
 	if handler == nil {
 		return nil, errors.New("the server has no handler")
@@ -36,14 +37,18 @@ func NewServer(addr string, handler http.Handler, logger *slog.Logger) (*Server,
 	if _, _, err := net.SplitHostPort(addr); err != nil {
 		return nil, fmt.Errorf("parsing the address: %w", err)
 	}
-	return &Server{
+	s := &Server{
 		addr:  addr,
 		bound: make(chan net.Addr, 1),
 		server: &http.Server{
 			Handler: handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
 			IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
 		},
-	}, nil
+	}
+	if streams, ok := handler.(interface{ Drain() }); ok {
+		s.server.RegisterOnShutdown(streams.Drain)
+	}
+	return s, nil
 }
 
 // Bound delivers the address once the server listens; the port of an address

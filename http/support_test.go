@@ -89,7 +89,7 @@ func (g *gateway) handler(t testing.TB, routes ...http.Route) *http.Handler {
 	t.Helper()
 	handler, err := http.New(http.Config{
 		Routes: routes, Authority: g, Applications: g, Auditor: g, Replays: g, Cursors: svc.NewCursors([]byte("k")),
-		Now: noon, NewID: func() string { return "ID" }, PublicURL: "https://svc.example/", Revision: "2026-11-20", ConcurrentQueries: 2,
+		Now: noon, NewID: func(time.Time) string { return "ID" }, PublicURL: "https://svc.example/", Revision: "2026-11-20", ConcurrentQueries: 2, ConcurrentStreams: 2,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -60,8 +60,11 @@ type Route struct {
 	Scope      svc.Scope
 	Permission svc.Permission
 	// Role is the least role that a console row asks for; empty asks for none.
-	Role    svc.Role
-	Effect  Effect
+	Role   svc.Role
+	Effect Effect
+	// Ledger is the kind of entry that a good call leaves in the ledger of the path's
+	// organization, none where it is empty.
+	Ledger  svc.LedgerKind
 	Rate    svc.RateClass
 	Summary string
 	// Status is that of a good answer, 200 where it is zero.
@@ -77,7 +80,9 @@ type Route struct {
 func (r *Route) Pattern() string { return r.Surface.Base() + r.Path }
 
 // HasParam says whether the path has a parameter.
-func (r *Route) HasParam(name string) bool { return strings.Contains(r.Path, "{"+name+"}") }
+func (r *Route) HasParam(name string) bool {
+	return strings.Contains(r.Path, "{"+name+"}") || strings.HasSuffix(r.Path, "{"+name+"...}")
+}
 
 // gated says whether the row's requests pass the gates.
 func (r *Route) gated() bool { return r.Surface == Manage || r.Surface == Console }
@@ -99,6 +104,8 @@ type Endpoint struct {
 
 	decode func(call *Call, request *http.Request) (input any, body []byte, err error)
 	call   func(ctx context.Context, call *Call, input any) (any, error)
+	// stream is nil for endpoints that answer JSON only.
+	stream func(ctx context.Context, call *Call, input any, yield func(Frame) bool) error
 }
 
 // Typed makes an endpoint of a function from input to output. The fields of In
@@ -159,6 +166,9 @@ func checkRoute(route *Route) error {
 		return fmt.Errorf("module %q needs an application in the path", route.Module)
 	case (route.Method == http.MethodGet) != (route.Effect == Read):
 		return fmt.Errorf("effect %q does not suit %s", route.Effect, route.Method)
+	}
+	if route.Ledger != "" && (route.Effect == Read || !route.HasParam("org")) {
+		return fmt.Errorf("ledger kind %q needs a write under an organization", route.Ledger)
 	}
 	return checkInput(route)
 }

@@ -9,8 +9,13 @@ import (
 	"svc/bench/harness"
 )
 
-// apartFlush keeps the server from storing anything while it accepts.
-const apartFlush = "1m"
+const (
+	// apartFlush keeps the server from storing anything while it accepts.
+	apartFlush = "1m"
+	// apartFill is more events than a server holds before it stops reading the
+	// log, so that afterwards it does nothing but accept.
+	apartFill = 250_000
+)
 
 // measureApart measures the accept side alone, in turns with the bare handler: a
 // server that stores nothing while the load runs spends what accepting costs, the
@@ -32,7 +37,20 @@ func measureApart(ctx context.Context, o *options, result *harness.Result) (err 
 	if _, err := b.server.Open(ctx); err != nil {
 		return err
 	}
+	if err := b.fill(ctx); err != nil {
+		return err
+	}
 	return b.inTurns(ctx, ", accept side alone", b.accept)
+}
+
+// fill gives the server as much as it reads ahead.
+func (b *bench) fill(ctx context.Context) error {
+	load := b.batch()
+	load.Address, load.Key, load.Events, load.Duration = b.server.Address, b.server.Keys["production"].Secret, apartFill, drainTime
+	if outcome := load.Run(ctx); outcome.Events < apartFill {
+		return fmt.Errorf("filling the server: %d of %d events were accepted: %s", outcome.Events, apartFill, outcome.FirstFailure)
+	}
+	return nil
 }
 
 // accept runs a load without waiting for anything to be stored.
@@ -48,4 +66,17 @@ func (b *bench) accept(ctx context.Context, name string, load harness.Load) (har
 		return harness.Measurement{}, err
 	}
 	return outcome.Fill(name, harness.KindService, accepting), nil
+}
+
+// apartRatios holds the accept side alone to its goals.
+func apartRatios(result *harness.Result) []harness.Ratio {
+	cost := func(name string) float64 {
+		return result.Median(name, func(m *harness.Measurement) float64 { return m.CPUPerEvent })
+	}
+	single, batch := "single, accept side alone", "batch, accept side alone"
+	return []harness.Ratio{
+		harness.AtMost("G2", single+", µs / bare µs", cost(single)/cost("http single"), 1.6),
+		harness.AtMost("G2", single+", µs", cost(single), 25),
+		harness.AtMost("G3", batch+", µs", cost(batch), 3),
+	}
 }

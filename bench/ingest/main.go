@@ -25,6 +25,7 @@ type options struct {
 	rounds  int
 	rate    float64
 	pin     bool
+	apart   bool
 	limit   time.Duration
 }
 
@@ -51,6 +52,7 @@ func start(ctx context.Context) error {
 	flag.IntVar(&o.rounds, "rounds", 2, "limit and service alternate so often")
 	flag.Float64Var(&o.rate, "rate", 2000, "requests a second of the open loop")
 	flag.BoolVar(&o.pin, "pin", false, "server on processor 1, generator on processor 0")
+	flag.BoolVar(&o.apart, "apart", false, "measure the accept side alone, and nothing else")
 	flag.DurationVar(&o.limit, "limit", 20*time.Minute, "the run ends with an error after this time")
 	flag.Parse()
 	if o.pin {
@@ -63,6 +65,9 @@ func start(ctx context.Context) error {
 	result := harness.NewResult(ctx, "ingest", o.binary, o.pin)
 	result.Bottleneck = "the CPU of the server's process, which holds HTTP, broker, intake and engine; loopback only"
 	for _, sync := range []string{"os", "always"} {
+		if o.apart {
+			break
+		}
 		if err := measure(ctx, &o, sync, result); err != nil {
 			return fmt.Errorf("with SVC_LOG_SYNC=%s: %w", sync, err)
 		}
@@ -70,7 +75,9 @@ func start(ctx context.Context) error {
 	if err := measureApart(ctx, &o, result); err != nil {
 		return fmt.Errorf("on the accept side: %w", err)
 	}
-	result.Ratios = ratios(result)
+	if result.Ratios = apartRatios(result); !o.apart {
+		result.Ratios = ratios(result)
+	}
 	name, err := result.Write(o.results)
 	if err != nil {
 		return err

@@ -113,5 +113,5 @@ func ratios(result *harness.Result) []harness.Ratio {
 				harness.AtMost("G4", paced+", longest ms", tail(paced, longest), 20))
 		}
 	}
-	return rows
+	return append(rows, apartRatios(result)...)
 }

@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"html"
 	"maps"
 	"net/url"
 	"os"
@@ -149,5 +150,33 @@ func TestTheAccessLogsNumbers(t *testing.T) {
 	}
 	if !maps.Equal(days, want.days) {
 		t.Errorf("page views by day are %v, in the log %v", days, want.days)
+	}
+	checkSharedPage(t, s)
+}
+
+// checkSharedPage publishes the page and looks for the API's numbers on it.
+func checkSharedPage(t *testing.T, s *server) {
+	t.Helper()
+	published := s.call("POST", "/console/api/v1/apps/acme/web/share", s.session(), []byte(`{"pages":true}`), nil)
+	if published.status != 201 {
+		t.Fatalf("publishing the page: %d %s", published.status, published.body)
+	}
+	page := s.call("GET", object(t, published.body)["path"].(string)+"?range=7d", "", nil, nil)
+	if page.status != 200 {
+		t.Fatalf("reading the page: %d %s", page.status, page.body)
+	}
+	body := regexp.MustCompile(`(\d),(\d)`).ReplaceAll(page.body, []byte("$1$2")) // thousands stand apart
+	numbers := s.get(appPath + "/analytics/overview?range=7d")
+	for _, metric := range []string{"visitors", "pageviews", "sessions"} {
+		if shown := fmt.Sprintf(`title="%v"`, numbers[metric]); !strings.Contains(string(body), shown) {
+			t.Errorf("the page does not show %v %s as %s", numbers[metric], metric, shown)
+		}
+	}
+	for _, row := range s.get(appPath + "/analytics/breakdown?range=7d&dimension=path&limit=5")["data"].([]any) {
+		row := row.(map[string]any)
+		line := fmt.Sprintf(`(?s)>%s</span></th><td><data value="%v"`, regexp.QuoteMeta(html.EscapeString(row["value"].(string))), row["visitors"])
+		if !regexp.MustCompile(line).Match(body) {
+			t.Errorf("the page does not show %v visitors of %v", row["visitors"], row["value"])
+		}
 	}
 }

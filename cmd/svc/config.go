@@ -36,6 +36,7 @@ type Config struct {
 	LogLevel      slog.Level
 	LogSync       string
 	LogRetention  time.Duration
+	LogKeep       int64 // MiB
 	FlushInterval time.Duration
 	BootstrapFile string
 	ChdbLib       string
@@ -82,6 +83,7 @@ func settings() []setting {
 		{"SVC_LOG_LEVEL", "info", "word", "debug, info, warn or error", false, func(c *Config, v string) error { return c.LogLevel.UnmarshalText([]byte(v)) }},
 		{"SVC_LOG_SYNC", syncAlways, "word", "always: the embedded log is forced to disk before the answer; os: left to the operating system", false, setSync},
 		{"SVC_LOG_RETENTION", "1h", "duration", "how long the log keeps records that were stored", false, duration(func(c *Config) *time.Duration { return &c.LogRetention }, time.Minute, 30*24*time.Hour)},
+		{"SVC_LOG_KEEP", "256", "MiB", "how much the embedded log keeps of records that were stored; what is over goes earlier; a start reads all of it", false, setLogKeep},
 		{"SVC_FLUSH_INTERVAL", "500ms", "duration", "the least time between two blocks stored in ClickHouse", false, duration(func(c *Config) *time.Duration { return &c.FlushInterval }, 10*time.Millisecond, time.Minute)},
 		{"SVC_BOOTSTRAP_FILE", "", "file", "where the first start writes its token and keys (mode 0600)", false, text(func(c *Config) *string { return &c.BootstrapFile })},
 		{"SVC_CHDB_LIB", "", "file", "another copy of the engine library; empty uses what `make deps` fetched", false, text(func(c *Config) *string { return &c.ChdbLib })},
@@ -147,6 +149,18 @@ func setPartitions(c *Config, value string) error {
 		return fmt.Errorf("not a number from 1 to %d", maxPartitions)
 	}
 	c.Partitions = n
+	return nil
+}
+
+// maxLogKeep bounds SVC_LOG_KEEP: a pebibyte.
+const maxLogKeep = 1 << 30
+
+func setLogKeep(c *Config, value string) error {
+	n, err := strconv.ParseInt(value, 10, 64)
+	if err != nil || n < 1 || n > maxLogKeep {
+		return fmt.Errorf("not a number of MiB from 1 to %d", maxLogKeep)
+	}
+	c.LogKeep = n
 	return nil
 }
 

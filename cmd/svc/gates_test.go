@@ -95,10 +95,7 @@ func TestTheOpenAPIDocumentIsServed(t *testing.T) {
 		if route.Surface != http.Manage {
 			continue
 		}
-		item, _ := paths[route.Path].(map[string]any)
-		if item == nil {
-			item, _ = paths[route.Pattern()].(map[string]any)
-		}
+		item, _ := paths[strings.Replace(route.Pattern(), "...}", "}", 1)].(map[string]any)
 		if item[strings.ToLower(route.Method)] == nil {
 			t.Errorf("%s %s is missing", route.Method, route.Pattern())
 		}

@@ -18,7 +18,7 @@ import (
 
 // server is a whole node in this process, over a data directory of its own.
 type server struct {
-	t       *testing.T
+	t       testing.TB
 	node    *node
 	dir     string
 	boot    bootstrap
@@ -48,7 +48,7 @@ func (b *lockedBuffer) String() string {
 const patience = 60 * time.Second
 
 // startServer starts a node over dir; env overrides the configuration.
-func startServer(t *testing.T, dir string, env map[string]string) *server {
+func startServer(t testing.TB, dir string, env map[string]string) *server {
 	t.Helper()
 	values := map[string]string{
 		"SVC_HTTP_ADDR": "127.0.0.1:0", "SVC_ADMIN_ADDR": "127.0.0.1:0", "SVC_DATA_DIR": dir, "SVC_RATE_LIMIT": "0",
@@ -62,8 +62,8 @@ func startServer(t *testing.T, dir string, env map[string]string) *server {
 	logs := &lockedBuffer{}
 	s := &server{t: t, dir: dir, output: &lockedBuffer{}}
 	ctx, cancel := context.WithCancel(context.Background())
-	n, err := openNode(ctx, config, slog.New(slog.NewTextHandler(logs, nil)))
-	if err != nil {
+	n := newNode(config, slog.New(slog.NewTextHandler(logs, nil)))
+	if err := n.open(ctx); err != nil {
 		cancel()
 		_ = n.close()
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func startServer(t *testing.T, dir string, env map[string]string) *server {
 }
 
 // eventually repeats a check until it holds.
-func eventually(t *testing.T, what string, check func() error) {
+func eventually(t testing.TB, what string, check func() error) {
 	t.Helper()
 	deadline := time.Now().Add(patience)
 	for {
@@ -162,7 +162,7 @@ func (s *server) get(path string) map[string]any {
 	return object(s.t, got.body)
 }
 
-func object(t *testing.T, body []byte) map[string]any {
+func object(t testing.TB, body []byte) map[string]any {
 	t.Helper()
 	var out map[string]any
 	if err := json.Unmarshal(body, &out); err != nil {

@@ -20,14 +20,21 @@ const importHelp = `svc import replays files into the ingest path of a running s
 
 Usage:
   svc import access-log FILE [flags]
+  svc import events FILE [flags]
 
-FILE is a web server's log in the combined format of Apache and nginx, plain or
-gzip. A GET that was answered 200 or 304 and asks for a page (not for an image,
-a style sheet, a download …) becomes a page view; the other lines are counted as
-skipped, and lines that are not in the format as malformed.
+access-log: FILE is a web server's log in the combined format of Apache and nginx,
+plain or gzip. A GET that was answered 200 or 304 and asks for a page (not for an
+image, a style sheet, a download …) becomes a page view; the other lines are
+counted as skipped, and lines that are not in the format as malformed.
 
-Each line is sent with an id made of its number and its text. So a broken import
-may simply be started again, and importing a file twice changes nothing.
+events: FILE holds one item a line, as JSON, plain or gzip: what an item of
+POST /api/v1/batch may be. An item without a type is an event. Empty lines are
+counted as skipped, lines that are no JSON object as malformed. Times are kept, as
+far back as the application keeps events.
+
+Each line of a log, and each item that has no id, is sent with an id made of its
+number and its text. So a broken import may simply be started again, and importing
+a file twice changes nothing.
 
 Flags:
   --url URL         the server (default http://127.0.0.1:8080, or what the
@@ -37,6 +44,8 @@ Flags:
   --bootstrap FILE  take the key from the file that the server's first start
                     wrote (default: $SVC_BOOTSTRAP_FILE)
   --env NAME        which environment's key of that file (default production)
+
+Flags of access-log:
   --align-end TIME  shift all times by one constant, so that the last line falls
                     at TIME: RFC 3339 or now
   --site URL        the address of the logged site, so that links between its own
@@ -49,9 +58,18 @@ Examples:
 
   # an old log, as if its last visitor had just left
   svc import access-log access.log.gz --bootstrap bootstrap.json --align-end now
+
+  # what another system exported, converted to items
+  svc import events history.ndjson.gz --key svc_sec_prod_…
 `
 
-// runImport replays a file: `svc import access-log FILE`.
+// The files that can be imported.
+const (
+	importsLog    = "access-log"
+	importsEvents = "events"
+)
+
+// runImport replays a file: `svc import access-log FILE`, `svc import events FILE`.
 func runImport(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if len(args) == 0 {
 		fmt.Fprint(stderr, importHelp)
@@ -61,12 +79,12 @@ func runImport(ctx context.Context, args []string, stdout, stderr io.Writer) err
 	case "help", "-h", "-help", "--help":
 		fmt.Fprint(stdout, importHelp)
 		return nil
-	case "access-log":
+	case importsLog, importsEvents:
 	default:
-		fmt.Fprintf(stderr, "svc import: %q cannot be imported; access-log can\n\n%s", args[0], importHelp)
+		fmt.Fprintf(stderr, "svc import: %q cannot be imported; access-log and events can\n\n%s", args[0], importHelp)
 		return errUsage
 	}
-	flags, err := parseImportFlags(args[1:], os.LookupEnv)
+	flags, err := parseImportFlags(args[0], args[1:], os.LookupEnv)
 	if errors.Is(err, flag.ErrHelp) {
 		fmt.Fprint(stdout, importHelp)
 		return nil
@@ -75,11 +93,16 @@ func runImport(ctx context.Context, args []string, stdout, stderr io.Writer) err
 		fmt.Fprintf(stderr, "svc import: %v\n\n`svc import --help` explains the flags.\n", err)
 		return errUsage
 	}
+	if flags.what == importsEvents {
+		return importEvents(ctx, flags, stdout, stderr)
+	}
 	return importAccessLog(ctx, flags, stdout, stderr)
 }
 
 // importFlags is what the call said.
 type importFlags struct {
+	// what says which kind of file it is.
+	what string
 	file string
 	url  string
 	key  svc.Secret
@@ -91,17 +114,19 @@ type importFlags struct {
 }
 
 // parseImportFlags reads the flags, which may stand before and after the file.
-func parseImportFlags(args []string, lookup func(string) (string, bool)) (importFlags, error) {
-	var parsed importFlags
+func parseImportFlags(what string, args []string, lookup func(string) (string, bool)) (importFlags, error) {
+	parsed := importFlags{what: what}
 	var key, bootstrap, environment, end string
-	set := flag.NewFlagSet("import access-log", flag.ContinueOnError)
+	set := flag.NewFlagSet("import "+what, flag.ContinueOnError)
 	set.SetOutput(io.Discard)
 	set.StringVar(&parsed.url, "url", "", "")
 	set.StringVar(&key, "key", "", "")
 	set.StringVar(&bootstrap, "bootstrap", "", "")
 	set.StringVar(&environment, "env", "production", "")
-	set.StringVar(&end, "align-end", "", "")
-	set.StringVar(&parsed.site, "site", "", "")
+	if what == importsLog {
+		set.StringVar(&end, "align-end", "", "")
+		set.StringVar(&parsed.site, "site", "", "")
+	}
 	var files []string
 	for rest := args; ; {
 		if err := set.Parse(rest); err != nil {
@@ -113,7 +138,7 @@ func parseImportFlags(args []string, lookup func(string) (string, bool)) (import
 		files, rest = append(files, rest[0]), rest[1:]
 	}
 	if len(files) != 1 {
-		return parsed, fmt.Errorf("name one log file; %d are named", len(files))
+		return parsed, fmt.Errorf("name one file; %d are named", len(files))
 	}
 	parsed.file = files[0]
 	if err := parsed.chooseKey(key, bootstrap, environment, lookup); err != nil {

@@ -50,7 +50,7 @@ func (b *itemBuilder) next(raw []byte, line accesslog.Line, ok bool, totals *imp
 	}
 	visitor = line.Visitor()
 	item := pageItem{
-		Type: "page", ID: lineID(b.lines, raw), Ts: line.Time.Add(b.shift).UTC(),
+		Type: "page", ID: lineID("log_", b.lines, raw), Ts: line.Time.Add(b.shift).UTC(),
 		DistinctID: visitor, Path: line.Path(),
 		// A log says "-" of what it does not know. The user agent is sent so
 		// too: without one, the event would get this program's own.
@@ -72,12 +72,12 @@ func (b *itemBuilder) next(raw []byte, line accesslog.Line, ok bool, totals *imp
 
 // lineID returns the id of a line's event. The same line of the same file has
 // the same id in every import.
-func lineID(number int64, raw []byte) string {
+func lineID(prefix string, number int64, raw []byte) string {
 	hash := sha256.New()
 	hash.Write(strconv.AppendInt(nil, number, 10))
 	hash.Write([]byte{'\n'})
 	hash.Write(raw)
-	return "log_" + hex.EncodeToString(hash.Sum(nil)[:16])
+	return prefix + hex.EncodeToString(hash.Sum(nil)[:16])
 }
 
 // importBatch is the body of one request, growing.

@@ -45,15 +45,23 @@ func surveyLog(ctx context.Context, name string) (survey logSurvey, err error) {
 
 // eachLine calls do for every line of a log, until do fails or ctx ends.
 func eachLine(ctx context.Context, name string, do func(raw []byte, line accesslog.Line, ok bool) error) error {
-	reader, err := accesslog.Open(name)
+	return eachRawLine(ctx, name, accesslog.MaxLineBytes, func(raw []byte) error {
+		line, ok := accesslog.Parse(raw)
+		return do(raw, line, ok)
+	})
+}
+
+// eachRawLine calls do for every line of a file, until do fails or ctx ends. Of a
+// line over longest bytes it shows the beginning.
+func eachRawLine(ctx context.Context, name string, longest int, do func(raw []byte) error) error {
+	reader, err := accesslog.OpenLines(name, longest)
 	if err != nil {
 		return err
 	}
 	for err == nil {
 		var raw []byte
 		if raw, err = reader.Next(); err == nil {
-			line, ok := accesslog.Parse(raw)
-			if err = do(raw, line, ok); err == nil {
+			if err = do(raw); err == nil {
 				err = ctx.Err()
 			}
 		}
@@ -104,9 +112,26 @@ func announce(w io.Writer, flags importFlags, survey logSurvey, shift time.Durat
 	}
 }
 
-// replayLog reads the log once more and sends every page view. When ctx ends, it
-// waits for the requests that are under way.
+// replayLog reads the log once more and sends every page view.
 func replayLog(ctx context.Context, flags importFlags, shift time.Duration, totals *importTotals, progress *importProgress) error {
+	return sendItems(ctx, flags, totals, progress, func(ctx context.Context, add func(visitor string, item []byte) error) error {
+		builder := itemBuilder{shift: shift, site: flags.site}
+		return eachLine(ctx, flags.file, func(raw []byte, line accesslog.Line, ok bool) error {
+			item, visitor := builder.next(raw, line, ok, totals)
+			if item == nil {
+				return nil
+			}
+			return add(visitor, item)
+		})
+	})
+}
+
+// sendItems sends what each adds. When ctx ends, it waits for the requests that are
+// under way.
+func sendItems(
+	ctx context.Context, flags importFlags, totals *importTotals, progress *importProgress,
+	each func(ctx context.Context, add func(visitor string, item []byte) error) error,
+) error {
 	group, ctx := errgroup.WithContext(ctx)
 	client := newIngestClient(flags.url, flags.key, progress)
 	lanes := newImportLanes()
@@ -115,15 +140,7 @@ func replayLog(ctx context.Context, flags importFlags, shift time.Duration, tota
 	}
 	group.Go(func() error {
 		defer lanes.close()
-		builder := itemBuilder{shift: shift, site: flags.site}
-		err := eachLine(ctx, flags.file, func(raw []byte, line accesslog.Line, ok bool) error {
-			item, visitor := builder.next(raw, line, ok, totals)
-			if item == nil {
-				return nil
-			}
-			return lanes.add(ctx, visitor, item)
-		})
-		if err != nil {
+		if err := each(ctx, func(visitor string, item []byte) error { return lanes.add(ctx, visitor, item) }); err != nil {
 			return err
 		}
 		return lanes.flush(ctx)

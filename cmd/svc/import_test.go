@@ -259,15 +259,15 @@ func TestImportFlags(t *testing.T) {
 		want       importFlags
 		err        string
 	}{
-		{"key by environment", "f", map[string]string{"SVC_KEY": "svc_sec_prod_e"}, importFlags{file: "f", key: "svc_sec_prod_e", url: "http://127.0.0.1:8080"}, ""},
-		{"flags behind the file", "f --key svc_sec_prod_k --url http://h:1/", nil, importFlags{file: "f", key: "svc_sec_prod_k", url: "http://h:1"}, ""},
-		{"bootstrap", "--bootstrap " + bootstrap + " f", map[string]string{"SVC_KEY": "svc_sec_prod_e"}, importFlags{file: "f", key: "svc_sec_prod_s", url: "http://localhost:9000"}, ""},
-		{"bootstrap by environment", "f --env staging", map[string]string{"SVC_BOOTSTRAP_FILE": bootstrap}, importFlags{file: "f", key: "svc_sec_stg_s", url: "http://localhost:9000"}, ""},
-		{"key over bootstrap", "f --key svc_sec_prod_k --bootstrap " + bootstrap, nil, importFlags{file: "f", key: "svc_sec_prod_k", url: "http://127.0.0.1:8080"}, ""},
-		{"align", "f --key svc_sec_prod_k --align-end 2026-11-20T13:00:00+01:00", nil, importFlags{file: "f", key: "svc_sec_prod_k", url: "http://127.0.0.1:8080", align: true, end: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)}, ""},
-		{"site", "f --key svc_sec_prod_k --site https://example.com/", nil, importFlags{file: "f", key: "svc_sec_prod_k", url: "http://127.0.0.1:8080", site: "https://example.com"}, ""},
+		{"key by environment", "f", map[string]string{"SVC_KEY": "svc_sec_prod_e"}, importFlags{what: importsLog, file: "f", key: "svc_sec_prod_e", url: "http://127.0.0.1:8080"}, ""},
+		{"flags behind the file", "f --key svc_sec_prod_k --url http://h:1/", nil, importFlags{what: importsLog, file: "f", key: "svc_sec_prod_k", url: "http://h:1"}, ""},
+		{"bootstrap", "--bootstrap " + bootstrap + " f", map[string]string{"SVC_KEY": "svc_sec_prod_e"}, importFlags{what: importsLog, file: "f", key: "svc_sec_prod_s", url: "http://localhost:9000"}, ""},
+		{"bootstrap by environment", "f --env staging", map[string]string{"SVC_BOOTSTRAP_FILE": bootstrap}, importFlags{what: importsLog, file: "f", key: "svc_sec_stg_s", url: "http://localhost:9000"}, ""},
+		{"key over bootstrap", "f --key svc_sec_prod_k --bootstrap " + bootstrap, nil, importFlags{what: importsLog, file: "f", key: "svc_sec_prod_k", url: "http://127.0.0.1:8080"}, ""},
+		{"align", "f --key svc_sec_prod_k --align-end 2026-11-20T13:00:00+01:00", nil, importFlags{what: importsLog, file: "f", key: "svc_sec_prod_k", url: "http://127.0.0.1:8080", align: true, end: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)}, ""},
+		{"site", "f --key svc_sec_prod_k --site https://example.com/", nil, importFlags{what: importsLog, file: "f", key: "svc_sec_prod_k", url: "http://127.0.0.1:8080", site: "https://example.com"}, ""},
 
-		{"no file", "--key svc_sec_prod_k", nil, importFlags{}, "name one log file"},
+		{"no file", "--key svc_sec_prod_k", nil, importFlags{}, "name one file"},
 		{"two files", "a b --key svc_sec_prod_k", nil, importFlags{}, "2 are named"},
 		{"no key", "f", nil, importFlags{}, "no ingest key"},
 		{"public key", "f --key svc_pub_prod_k", nil, importFlags{}, "no secret ingest key"},
@@ -279,7 +279,7 @@ func TestImportFlags(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := parseImportFlags(strings.Fields(test.args), func(name string) (string, bool) {
+			got, err := parseImportFlags(importsLog, strings.Fields(test.args), func(name string) (string, bool) {
 				value, ok := test.env[name]
 				return value, ok
 			})

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	nethttp "net/http"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,6 +19,7 @@ import (
 	"svc/http"
 	"svc/http/admin"
 	"svc/http/api"
+	"svc/http/docs"
 	"svc/storage/chdb"
 	"svc/storage/clickhouse"
 	"svc/storage/datadir"
@@ -34,6 +36,10 @@ const (
 	ingestTopic = "ingest"
 	intakeGroup = "intake"
 )
+
+// retentionEvery is how often the log is trimmed: seldom enough to cost nothing,
+// often enough that a full load adds about half a gigabyte in between.
+const retentionEvery = 10 * time.Second
 
 // node is a whole server: everything that `svc serve` runs, wired.
 type node struct {
@@ -56,6 +62,7 @@ type node struct {
 	registry   *prometheus.Registry
 	ownership  *actors.Ownership
 	collectors *actors.Collectors
+	shares     *actors.Shares
 	sink       *actors.Sink
 	stream     *actors.Stream
 	cluster    *cluster.Cluster
@@ -66,16 +73,21 @@ type node struct {
 	apps       *actors.Applications
 
 	table            []http.Route
+	handler          nethttp.Handler
 	public, operator *http.Server
 	// publicAddr is known once the listener is bound.
 	publicAddr net.Addr
 }
 
-// openNode opens everything that must be there before anything runs, in the
-// order in which each needs the one before. What was opened is closed by close,
-// also after an error.
-func openNode(ctx context.Context, config Config, logger *slog.Logger) (n *node, err error) {
-	n = &node{config: config, logger: logger, now: time.Now, chance: newChance(), registry: prometheus.NewRegistry()}
+// newNode returns a node that has opened nothing yet.
+func newNode(config Config, logger *slog.Logger) *node {
+	return &node{config: config, logger: logger, now: time.Now, chance: newChance(), registry: prometheus.NewRegistry()}
+}
+
+// open opens everything that must be there before anything runs, in the order
+// in which each needs the one before. What was opened is closed by close, also
+// after an error.
+func (n *node) open(ctx context.Context) error {
 	n.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	for _, step := range []struct {
 		doing string
@@ -87,14 +99,14 @@ func openNode(ctx context.Context, config Config, logger *slog.Logger) (n *node,
 		{"opening the store", n.openStore},
 		{"opening the places", n.openPlaces},
 		{"wiring the actors", n.wireActors},
-		{"loading the ingest keys", n.loadSnapshots},
+		{"loading the ingest keys and the public pages", n.loadSnapshots},
 		{"wiring the listeners", n.wireHTTP},
 	} {
 		if err := step.open(ctx); err != nil {
-			return n, fmt.Errorf("%s: %w", step.doing, err)
+			return fmt.Errorf("%s: %w", step.doing, err)
 		}
 	}
-	return n, nil
+	return nil
 }
 
 func (n *node) openDir(context.Context) (err error) {
@@ -107,6 +119,7 @@ func (n *node) openDir(context.Context) (err error) {
 
 func (n *node) openLog(ctx context.Context) (err error) {
 	brokers := n.config.KafkaBrokers
+	var dial kafka.DialFunc
 	if len(brokers) == 0 {
 		n.broker, err = kafka.OpenBroker(kafka.BrokerConfig{ //nolint:contextcheck // the broker outlives the context of its opening
 			Dir: n.dir.Join("log"), Addr: n.config.KafkaListen, Sync: n.config.LogSync == syncAlways, Topic: ingestTopic, Partitions: n.config.Partitions, Logger: n.logger,
@@ -114,7 +127,7 @@ func (n *node) openLog(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		brokers = n.broker.Addrs()
+		brokers, dial = n.broker.Addrs(), n.broker.Dial
 	}
 	n.topic, err = kafka.NewTopic(kafka.TopicConfig{Brokers: brokers, Topic: ingestTopic, Partitions: n.config.Partitions})
 	if err != nil {
@@ -123,7 +136,7 @@ func (n *node) openLog(ctx context.Context) (err error) {
 	if err := n.topic.Ensure(ctx); err != nil {
 		return err
 	}
-	n.producer, err = kafka.NewProducer(kafka.ProducerConfig{Brokers: brokers, Topic: ingestTopic, Partitions: n.config.Partitions, Logger: n.logger})
+	n.producer, err = kafka.NewProducer(kafka.ProducerConfig{Brokers: brokers, Topic: ingestTopic, Partitions: n.config.Partitions, Dial: dial, Logger: n.logger})
 	if err != nil {
 		return err
 	}
@@ -140,7 +153,11 @@ func (n *node) openLog(ctx context.Context) (err error) {
 	}
 	n.retention = &kafka.Retention{
 		Topic: n.topic, Consumer: n.consumer, Partitions: n.config.Partitions, Keep: n.config.LogRetention,
-		Every: time.Minute, Now: n.now, Logger: n.logger,
+		Every: retentionEvery, Now: n.now, Logger: n.logger,
+	}
+	if n.broker != nil {
+		share := n.config.LogKeep << 20 / int64(n.config.Partitions)
+		n.retention.Surplus = func(partition int) (int64, error) { return n.broker.Surplus(partition, share) }
 	}
 	return n.openChanges(ctx, brokers)
 }
@@ -211,8 +228,8 @@ const maxBlockRows = 200_000
 const placeCache = 4096
 
 func (n *node) wireActors(context.Context) (err error) {
-	n.ownership, n.collectors = &actors.Ownership{Lease: n.consumer}, actors.NewCollectors()
-	n.changes = &actors.Changes{Store: n.db, Publisher: n.collectors, Log: n.several.announcements(), Logger: n.logger}
+	n.ownership, n.collectors, n.shares = &actors.Ownership{Lease: n.consumer}, actors.NewCollectors(), actors.NewShares()
+	n.changes = &actors.Changes{Store: n.db, Collectors: n.collectors, Shares: n.shares, Log: n.several.announcements(), Logger: n.logger}
 	watchers, digests := &actors.Watchers{}, &actors.Digests{Logger: n.logger}
 	n.sink = actors.NewSink(actors.SinkConfig{
 		Store: blockStore{n.db}, Log: n.consumer, Interval: n.config.FlushInterval, MaxRows: maxBlockRows, Now: n.now,
@@ -221,7 +238,8 @@ func (n *node) wireActors(context.Context) (err error) {
 	})
 	limits := actors.Limits{Default: n.config.RateLimit, Query: min(n.config.RateLimit, svc.QueryPerMinute)}
 	deps := actors.Deps{
-		Store: n.db, Collectors: n.collectors, Changes: n.changes, Sink: n.sink, Visits: n.db, Watchers: watchers, Limits: limits,
+		Store: n.db, Ledger: n.db.Ledger(), Collectors: n.collectors, Shares: n.shares, Changes: n.changes,
+		Sink: n.sink, Visits: n.db, Watchers: watchers, Limits: limits,
 		Now: n.now, Logger: n.logger, Intake: actors.NewIntakeMetrics(n.registry),
 		Whole:   func() bool { return n.ownership.Partitions() == n.config.Partitions },
 		Locator: func() actors.Locator { return located{geo.NewCache(n.places, placeCache)} },
@@ -249,17 +267,19 @@ func (n *node) wireHTTP(context.Context) error {
 	if err != nil {
 		return err
 	}
-	n.table = n.routes()
-	handler, err := http.New(http.Config{
+	if n.table, err = n.routes(); err != nil {
+		return err
+	}
+	n.handler, err = http.New(http.Config{
 		Routes: n.table, Authority: n.identity, Applications: n.apps, Auditor: n.db,
-		Replays: &actors.Replays{Actors: n.cluster}, Cursors: svc.NewCursors(key), Now: n.now,
-		PublicURL: n.config.PublicURL, Revision: apiRevision, ConcurrentQueries: n.concurrentQueries(),
+		Replays: &actors.Replays{Actors: n.cluster}, Ledger: &actors.Ledgers{Actors: n.cluster}, Cursors: svc.NewCursors(key), Now: n.now,
+		PublicURL: n.config.PublicURL, Revision: apiRevision, ConcurrentQueries: n.concurrentQueries(), ConcurrentStreams: n.concurrentQueries(),
 		Logger: n.logger, Registerer: n.registry,
 	})
 	if err != nil {
 		return err
 	}
-	if n.public, err = http.NewServer(n.config.HTTPAddr, handler, n.logger); err != nil {
+	if n.public, err = http.NewServer(n.config.HTTPAddr, n.handler, n.logger); err != nil {
 		return err
 	}
 	n.operator, err = http.NewServer(n.config.AdminAddr, n.adminHandler(), n.logger) //nolint:contextcheck // a scrape has no context
@@ -275,19 +295,30 @@ func (n *node) concurrentQueries() int {
 }
 
 // routes is the whole table of this node.
-func (n *node) routes() []http.Route {
+func (n *node) routes() ([]http.Route, error) {
+	library, err := docs.Open(svc.Documentation)
+	if err != nil {
+		return nil, fmt.Errorf("opening the documentation: %w", err)
+	}
 	ports := api.Ports{
+		Docs: library, Ledger: n.db,
 		Organizations: n.identity, Members: n.identity, Tokens: n.identity, Apps: n.apps, Keys: n.apps,
-		Analytics: analytics{n.db}, Presence: &actors.Presence{Actors: n.cluster}, Events: events{n.db},
+		Analytics: analytics{n.db, n.apps}, Presence: &actors.Presence{Actors: n.cluster}, Reads: reads{n.db, n.apps}, Events: events{n.db, n.apps},
+		Goals: n.apps, Funnels: n.apps, Shares: n.apps, Results: results{n.db, n.apps},
 		Limits: api.Limits{
 			PerMinute: n.config.RateLimit, AnalyticsPerMinute: min(n.config.RateLimit, svc.QueryPerMinute), ConcurrentQueries: n.concurrentQueries(),
 		},
 	}
 	collect := &api.Collect{
-		Collectors: n.collectors, Log: logProducer{n.producer}, Partitions: n.config.Partitions, Now: n.now,
+		Collectors: n.collectors, Log: logProducer{n.producer}, Partitions: n.config.Partitions,
 		Metrics: api.NewCollectMetrics(n.registry),
 	}
-	return append(api.Routes(ports), collect.Routes()...)
+	pages, err := n.shareRoutes()
+	if err != nil {
+		return nil, err
+	}
+	table := slices.Concat(api.Routes(ports), collect.Routes(), pages)
+	return table, library.Describe(table)
 }
 
 func (n *node) adminHandler() nethttp.Handler {
@@ -331,7 +362,7 @@ func (n *node) lag(ctx context.Context) int64 {
 	return sum
 }
 
-// close gives everything free that openNode opened, the last first.
+// close gives everything free that open opened, the last first.
 func (n *node) close() error {
 	var problems []error
 	closeOne := func(opened bool, close func() error) {

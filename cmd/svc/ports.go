@@ -59,22 +59,3 @@ func (w wakeups) Due(ctx context.Context, at time.Time, limit int) ([]cluster.Du
 	}
 	return due, err
 }
-
-// analytics is http's view of the store's answers. Applications have no goals
-// yet, so none are passed.
-type analytics struct{ db *clickhouse.DB }
-
-func (a analytics) Overview(ctx context.Context, scope svc.AnalyticsScope) (svc.Overview, error) {
-	return a.db.Overview(ctx, scope, nil)
-}
-
-func (a analytics) Timeseries(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, interval svc.Interval) (svc.Series, error) {
-	return a.db.Timeseries(ctx, scope, metric, interval, nil)
-}
-
-// events is http's view of the feed.
-type events struct{ *clickhouse.DB }
-
-func (e events) Names(ctx context.Context, query svc.EventNamesQuery) (svc.EventNames, error) {
-	return e.DB.Names(ctx, query, nil)
-}

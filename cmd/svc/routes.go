@@ -5,12 +5,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"text/tabwriter"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"svc/http/api"
+	"svc/http/share"
 )
 
 // runRoutes prints the route table; it needs no server.
@@ -23,10 +24,10 @@ func runRoutes(_ context.Context, args []string, stdout, stderr io.Writer) error
 	if err := flags.Parse(args); err != nil {
 		return errUsage
 	}
-	collect := &api.Collect{Now: time.Now, Metrics: api.NewCollectMetrics(prometheus.NewRegistry())}
+	collect := &api.Collect{Metrics: api.NewCollectMetrics(prometheus.NewRegistry())}
 	table := tabwriter.NewWriter(stdout, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(table, "SURFACE\tMETHOD\tPATH\tOPERATION\tSCOPE\tPERMISSION\tMODULE\tEFFECT")
-	for _, route := range append(api.Routes(api.Ports{}), collect.Routes()...) {
+	for _, route := range slices.Concat(api.Routes(api.Ports{}), collect.Routes(), new(share.Pages).Routes()) {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", route.Surface, route.Method, route.Pattern(), route.Operation,
 			dash(route.Scope), dash(route.Permission), dash(route.Module), route.Effect)
 	}

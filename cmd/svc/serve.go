@@ -31,13 +31,9 @@ func runServe(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 
 // serve opens a node, runs it, prints the first start's secrets, and closes it.
 func serve(ctx context.Context, config Config, logger *slog.Logger, stdout io.Writer) (err error) {
-	n, err := openNode(ctx, config, logger)
-	defer func() {
-		if n != nil {
-			err = errors.Join(err, n.close())
-		}
-	}()
-	if err != nil {
+	n := newNode(config, logger)
+	defer func() { err = errors.Join(err, n.close()) }()
+	if err := n.open(ctx); err != nil {
 		return err
 	}
 	return n.run(ctx, stdout)
@@ -65,7 +61,12 @@ type part struct {
 //   - the producers last of those that use the log: requests under way still
 //     produce.
 func (n *node) run(ctx context.Context, stdout io.Writer) error {
-	parts := []part{
+	return runParts(ctx, append(n.parts(), part{"greeting", func(ctx context.Context) error { return n.greet(ctx, stdout) }}), n.logger)
+}
+
+// parts lists what runs, in the order of starting.
+func (n *node) parts() []part {
+	return []part{
 		{"producer", n.producer.Run},
 		{"announcer", n.several.announce},
 		{"wire", n.several.keepWire},
@@ -78,9 +79,7 @@ func (n *node) run(ctx context.Context, stdout io.Writer) error {
 		{"sweeper", n.sweeper.Run},
 		{"operator's listener", n.operator.Run},
 		{"public listener", n.public.Run},
-		{"greeting", func(ctx context.Context) error { return n.greet(ctx, stdout) }},
 	}
-	return runParts(ctx, parts, n.logger)
 }
 
 // runParts runs parts until ctx ends or one fails, then stops the last first.

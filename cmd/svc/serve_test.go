@@ -272,8 +272,8 @@ func TestOriginsOfPublicKeys(t *testing.T) {
 // TestASecondProcessIsToldWhoHoldsTheData opens the same folder twice.
 func TestASecondProcessIsToldWhoHoldsTheData(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
-	n, err := openNode(context.Background(), s.node.config, s.node.logger)
-	if err == nil || !strings.Contains(err.Error(), "another svc process") {
+	n := newNode(s.node.config, s.node.logger)
+	if err := n.open(context.Background()); err == nil || !strings.Contains(err.Error(), "another svc process") {
 		t.Errorf("got %v", err)
 	}
 	if err := n.close(); err != nil {

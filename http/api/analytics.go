@@ -16,17 +16,8 @@ type Analytics interface {
 	Timeseries(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, interval svc.Interval) (svc.Series, error)
 }
 
-// Presence knows who is there now.
-type Presence interface {
-	// Live returns who was active in the last five minutes.
-	Live(ctx context.Context, env svc.Environment) (svc.Live, error)
-}
-
 // analytics answers the routes of the analytics module.
-type analytics struct {
-	analytics Analytics
-	presence  Presence
-}
+type analytics struct{ analytics Analytics }
 
 // headline holds the metrics of one window as answers show them.
 type headline struct {
@@ -158,56 +149,4 @@ func (a analytics) timeseries(ctx context.Context, _ *http.Call, in getTimeserie
 	}
 	points := convert(result.Points, func(p *svc.Point) point { return point{T: http.Time(p.T), Value: finite(p.Value)} })
 	return series{Metric: svc.Metric(in.Metric), Interval: interval, Environment: in.Env.Slug, Capped: result.Capped, Points: points}, nil
-}
-
-type getLive struct {
-	appPath
-	Env environment `query:"env" doc:"The environment's slug."`
-}
-
-// live is the answer of …/analytics/live.
-type live struct {
-	Visitors      uint64        `json:"visitors"`
-	WindowSeconds int           `json:"windowSeconds"`
-	AsOf          http.Time     `json:"asOf"`
-	Environment   string        `json:"environment"`
-	Pageviews     uint64        `json:"pageviews"`
-	Pages         []livePage    `json:"pages"`
-	Sources       []liveSource  `json:"sources"`
-	Countries     []liveCountry `json:"countries"`
-	Devices       []liveDevice  `json:"devices"`
-}
-
-type livePage struct {
-	Path     string `json:"path"`
-	Visitors uint64 `json:"visitors"`
-}
-
-type liveSource struct {
-	Source   string `json:"source"`
-	Visitors uint64 `json:"visitors"`
-}
-
-type liveCountry struct {
-	Country  string `json:"country"`
-	Visitors uint64 `json:"visitors"`
-}
-
-type liveDevice struct {
-	Device   string `json:"device"`
-	Visitors uint64 `json:"visitors"`
-}
-
-func (a analytics) live(ctx context.Context, _ *http.Call, in getLive) (live, error) {
-	now, err := a.presence.Live(ctx, in.Env.Environment)
-	if err != nil {
-		return live{}, err
-	}
-	return live{
-		Visitors: now.Visitors, WindowSeconds: svc.LiveSeconds, AsOf: http.Time(now.AsOf), Environment: in.Env.Slug, Pageviews: now.Pageviews,
-		Pages:     convert(now.Pages, func(r *svc.LiveRow) livePage { return livePage{r.Value, r.Visitors} }),
-		Sources:   convert(now.Sources, func(r *svc.LiveRow) liveSource { return liveSource{r.Value, r.Visitors} }),
-		Countries: convert(now.Countries, func(r *svc.LiveRow) liveCountry { return liveCountry{r.Value, r.Visitors} }),
-		Devices:   convert(now.Devices, func(r *svc.LiveRow) liveDevice { return liveDevice{r.Value, r.Visitors} }),
-	}, nil
 }

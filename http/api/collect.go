@@ -34,7 +34,6 @@ type Collect struct {
 	Collectors Collectors
 	Log        Log
 	Partitions int
-	Now        func() time.Time
 	Metrics    *CollectMetrics
 }
 
@@ -81,7 +80,7 @@ type collected struct {
 func (c *Collect) serve(w http.ResponseWriter, r *http.Request, kind itemKind) {
 	intake := intakePool.Get().(*intakeRequest)
 	defer intake.release()
-	intake.reset(c, w, r)
+	intake.reset(c, w, r, plumbing.Arrival(w))
 	if r.Method == http.MethodOptions {
 		plumbing.CORS{Allow: anyOrigin}.Apply(w, r)
 		return
@@ -162,9 +161,9 @@ func (i *intakeRequest) answer() {
 	body = strconv.AppendInt(body, int64(i.accepted), 10)
 	body = append(body, `,"rejected":`...)
 	body = i.appendRejected(body)
-	body = append(body, `,"requestId":`...)
-	body = strconv.AppendQuote(body, plumbing.RequestID(i.writer))
-	body = append(body, '}', '\n')
+	body = append(body, `,"requestId":"`...)
+	body = append(body, plumbing.RequestID(i.writer)...)
+	body = append(body, '"', '}', '\n')
 	i.out = body
 	header := i.writer.Header()
 	header["Content-Type"] = jsonType

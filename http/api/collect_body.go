@@ -54,8 +54,8 @@ var (
 // keepBytes bounds the memory that a pooled request keeps per buffer.
 const keepBytes = 1 << 20
 
-func (i *intakeRequest) reset(c *Collect, w http.ResponseWriter, r *http.Request) {
-	i.collect, i.writer, i.request, i.now = c, w, r, c.Now()
+func (i *intakeRequest) reset(c *Collect, w http.ResponseWriter, r *http.Request, arrival time.Time) {
+	i.collect, i.writer, i.request, i.now = c, w, r, arrival
 	if len(i.payloads) != c.Partitions {
 		i.payloads = make([][]byte, c.Partitions)
 	}
@@ -106,7 +106,7 @@ func tooLarge(format string, args ...any) error { return svc.Errorf(svc.CodeTooL
 // inflate undoes the content encoding. A gzip body is recognised by its first
 // bytes as well, since some clients do not name it.
 func (i *intakeRequest) inflate() error {
-	encoding := i.request.Header.Get("Content-Encoding")
+	encoding := headerOf(i.request, "Content-Encoding")
 	isGzip := len(i.body) > 2 && i.body[0] == 0x1f && i.body[1] == 0x8b
 	var reader io.Reader
 	switch {
@@ -152,7 +152,7 @@ func (i *intakeRequest) authenticate(writeKey string) error {
 	if i.collector = i.collect.Collectors.Collector(svc.HashSecret(key)); i.collector == nil {
 		return svc.Errorf(svc.CodeUnauthorized, "The ingest key is unknown or revoked.")
 	}
-	if origin := i.request.Header.Get("Origin"); i.collector.Kind == svc.KeyPublic && !originAllowed(origin, i.collector.Origins) {
+	if origin := headerOf(i.request, "Origin"); i.collector.Kind == svc.KeyPublic && !originAllowed(origin, i.collector.Origins) {
 		return &svc.Error{
 			Code: svc.CodeForbidden, Reason: "origin_not_allowed",
 			Message: "The application does not allow events from the origin " + origin + "; add it to allowedOrigins.",
@@ -160,7 +160,7 @@ func (i *intakeRequest) authenticate(writeKey string) error {
 	}
 	if i.collector.Kind == svc.KeyPublic {
 		// A secret key's connection is the customer's server, not the visitor.
-		i.userAgent, i.remoteIP = svc.VisitorAgent(i.request.UserAgent()), remoteIP(i.request)
+		i.userAgent, i.remoteIP = svc.VisitorAgent(headerOf(i.request, "User-Agent")), remoteIP(i.request)
 	}
 	return nil
 }

@@ -102,15 +102,17 @@ func (l *logOf) Produce(_ context.Context, parts []svc.Part) error {
 	return l.err
 }
 
+// collectNoon is when the requests of the tests arrive.
+func collectNoon() time.Time { return time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC) }
+
 func testCollect(log *logOf) *Collect {
-	now := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 	return &Collect{
 		Collectors: collectorsOf{
 			svc.HashSecret("public"): {Kind: svc.KeyPublic, Environment: svc.Environment{Number: 7}, Modules: []svc.Module{svc.ModuleAnalytics}, Origins: []string{"*"}, RetentionDays: 365},
 			svc.HashSecret("secret"): {Kind: svc.KeySecret, Environment: svc.Environment{Number: 7}, Modules: []svc.Module{svc.ModuleAnalytics}, RetentionDays: 365},
 			svc.HashSecret("noweb"):  {Kind: svc.KeyPublic, Environment: svc.Environment{Number: 8}, Modules: []svc.Module{svc.ModuleErrors}, RetentionDays: 365},
 		},
-		Log: log, Partitions: 4, Now: func() time.Time { return now }, Metrics: NewCollectMetrics(prometheus.NewRegistry()),
+		Log: log, Partitions: 4, Metrics: NewCollectMetrics(prometheus.NewRegistry()),
 	}
 }
 
@@ -121,7 +123,7 @@ func accept(t *testing.T, c *Collect, key, body string, kind itemKind) (*intakeR
 	request.Header.Set("Authorization", "Bearer "+key)
 	request.Header.Set("User-Agent", "Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0")
 	intake := &intakeRequest{}
-	intake.reset(c, httptest.NewRecorder(), request)
+	intake.reset(c, httptest.NewRecorder(), request, collectNoon())
 	return intake, intake.run(kind)
 }
 
@@ -237,7 +239,7 @@ func BenchmarkAccept(b *testing.B) {
 			for b.Loop() {
 				request.Body = http.NoBody
 				intake := intakePool.Get().(*intakeRequest)
-				intake.reset(collect, nil, request)
+				intake.reset(collect, nil, request, collectNoon())
 				intake.raw.WriteString(c.body)
 				if err := intake.run(c.kind); err != nil {
 					b.Fatal(err)

@@ -18,7 +18,7 @@ var errNoKey = svc.Errorf(svc.CodeUnauthorized, "No ingest key was sent; send it
 func ingestKey(r *http.Request, writeKey string) (string, error) {
 	var found string
 	for _, key := range [...]string{
-		authorizationKey(r.Header.Get("Authorization")), r.Header.Get("X-Svc-Key"), r.Header.Get("X-Api-Key"), queryKey(r), writeKey,
+		authorizationKey(headerOf(r, "Authorization")), headerOf(r, "X-Svc-Key"), headerOf(r, "X-Api-Key"), queryKey(r), writeKey,
 	} {
 		switch {
 		case key == "" || key == found:
@@ -35,6 +35,15 @@ func ingestKey(r *http.Request, writeKey string) (string, error) {
 		return "", svc.Errorf(svc.CodeUnauthorized, "This is an access token; events are sent with an ingest key (svc_pub_… or svc_sec_…).")
 	}
 	return found, nil
+}
+
+// headerOf returns the first value of a header. The name is in the canonical form,
+// which http.Header.Get would work out again for every request.
+func headerOf(r *http.Request, name string) string {
+	if values := r.Header[name]; len(values) > 0 {
+		return values[0]
+	}
+	return ""
 }
 
 // authorizationKey reads the Authorization header.

@@ -75,6 +75,7 @@ func (c consoleMembers) put(ctx context.Context, call *http.Call, in putMember) 
 	if err != nil {
 		return member{}, err
 	}
+	call.About(seat.User.ID)
 	return memberOf(&seat), nil
 }
 
@@ -82,6 +83,15 @@ func (c consoleMembers) remove(ctx context.Context, call *http.Call, in memberPa
 	email, ok := svc.NormaliseEmail(in.Email)
 	if !ok {
 		return http.Empty{}, svc.NotFound("member")
+	}
+	seats, err := c.members.Members(ctx, in.Org)
+	if err != nil {
+		return http.Empty{}, err
+	}
+	for i := range seats {
+		if seats[i].User.Email == email {
+			call.About(seats[i].User.ID)
+		}
 	}
 	return http.Empty{}, c.members.RemoveMember(ctx, in.Org, call.Grant.Role, email)
 }

@@ -99,6 +99,7 @@ func (c consoleTokens) create(ctx context.Context, call *http.Call, in createTok
 		return newToken{}, err
 	}
 	call.Answer(201)
+	call.About(minted.ID)
 	return newToken{token: tokenOf(&minted), Token: secret.Reveal()}, nil
 }
 

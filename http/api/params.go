@@ -36,12 +36,15 @@ type covered struct {
 
 // scope returns what the read is about.
 func (c *covered) scope() svc.AnalyticsScope {
-	return svc.AnalyticsScope{Environment: c.Env.Environment, Window: c.Range.Window, Filters: c.Filter.Filters, IncludeBots: c.IncludeBots}
+	return svc.AnalyticsScope{App: c.Env.app, Environment: c.Env.Environment, Window: c.Range.Window, Filters: c.Filter.Filters, IncludeBots: c.IncludeBots}
 }
 
 // environment is the parameter env: one of the application's, production where
 // the request names none.
-type environment struct{ svc.Environment }
+type environment struct {
+	svc.Environment
+	app svc.AppRef
+}
 
 // Parse finds the environment in the path's application.
 func (e *environment) Parse(call *http.Call, words []string) []svc.FieldError {
@@ -49,7 +52,7 @@ func (e *environment) Parse(call *http.Call, words []string) []svc.FieldError {
 	if !ok {
 		return []svc.FieldError{unknownWord("env", "environment", first(words), environmentSlugs(&call.App))}
 	}
-	e.Environment = env
+	e.Environment, e.app = env, call.Ref()
 	return nil
 }
 

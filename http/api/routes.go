@@ -16,17 +16,25 @@ type Ports struct {
 	Keys          Keys
 	Analytics     Analytics
 	Presence      Presence
+	Reads         Reads
 	Events        Events
+	Docs          Docs
+	Ledger        Ledger
+	Goals         Goals
+	Funnels       Funnels
+	Results       Results
+	Shares        Shares
 	// Limits is shown by GET /me.
 	Limits Limits
 }
 
 // Routes returns THE table: every gated route of the service.
 func Routes(ports Ports) []http.Route {
-	return slices.Concat(
-		identityRoutes(ports), appRoutes(ports), keyRoutes(ports), analyticsRoutes(ports), eventRoutes(ports),
-		consoleOrgRoutes(ports), consoleMemberRoutes(ports), consoleTokenRoutes(ports),
-	)
+	return withLedger(slices.Concat(
+		identityRoutes(ports), appRoutes(ports), keyRoutes(ports), analyticsRoutes(ports), readRoutes(ports), goalRoutes(ports), eventRoutes(ports), docRoutes(ports),
+		consoleOrgRoutes(ports), consoleMemberRoutes(ports), consoleTokenRoutes(ports), ledgerRoutes(ports),
+		consoleShareRoutes(ports),
+	))
 }
 
 func identityRoutes(ports Ports) []http.Route {
@@ -92,7 +100,7 @@ func keyRoutes(ports Ports) []http.Route {
 }
 
 func analyticsRoutes(ports Ports) []http.Route {
-	analytics := analytics{analytics: ports.Analytics, presence: ports.Presence}
+	analytics := analytics{analytics: ports.Analytics}
 	return []http.Route{
 		{
 			Surface: http.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/overview", Operation: "analytics.overview", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, Effect: http.Read, Rate: svc.RateQuery,
@@ -101,10 +109,6 @@ func analyticsRoutes(ports Ports) []http.Route {
 		{
 			Surface: http.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/timeseries", Operation: "analytics.timeseries", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, Effect: http.Read, Rate: svc.RateQuery,
 			Summary: "One metric bucketed over a range", Handler: http.Typed(analytics.timeseries),
-		},
-		{
-			Surface: http.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/live", Operation: "analytics.live", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, Effect: http.Read, Rate: svc.RateQuery,
-			Summary: "Visitors active in the last five minutes", Handler: http.Typed(analytics.live),
 		},
 	}
 }

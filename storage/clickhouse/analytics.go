@@ -12,26 +12,26 @@ import (
 )
 
 // Overview returns the headline of a window and that of the window before. With filters
-// both cover at most svc.FilteredDays. Without goals there are no conversions.
+// the first covers at most svc.FilteredDays of the window and the second the equally long
+// time immediately before those. Without goals there are no conversions.
 //
 // Visitors and sessions are sums over the local days of those who were active on the
 // day, the days cut at the ends of the window. Bounces and durations count at the
 // instant at which their session began.
-func (db *DB) Overview(ctx context.Context, scope svc.AnalyticsScope, goals []GoalMatch) (svc.Overview, error) {
+func (db *DB) Overview(ctx context.Context, scope svc.AnalyticsScope, goals []svc.Matcher) (svc.Overview, error) {
 	key := "overview " + scopeKey(scope, goals)
 	return share(ctx, &db.flight, key, func(ctx context.Context) (svc.Overview, error) {
 		return db.overview(ctx, scope, goals)
 	})
 }
 
-func (db *DB) overview(ctx context.Context, scope svc.AnalyticsScope, goals []GoalMatch) (svc.Overview, error) {
+func (db *DB) overview(ctx context.Context, scope svc.AnalyticsScope, goals []svc.Matcher) (svc.Overview, error) {
 	out := svc.Overview{Window: scope.Window}
-	windows := []svc.Window{scope.Window.Previous(), scope.Window}
+	covered := scope.Window
 	if len(scope.Filters) > 0 {
-		for i := range windows {
-			windows[i], out.Capped = windows[i].Capped()
-		}
+		covered, out.Capped = covered.Capped()
 	}
+	windows := []svc.Window{covered.Previous(), covered}
 	var counts []windowCounts
 	conversions := make([]map[int64]uint64, len(windows))
 	group, ctx := errgroup.WithContext(ctx)
@@ -58,7 +58,7 @@ func (db *DB) overview(ctx context.Context, scope svc.AnalyticsScope, goals []Go
 // capped already if there are filters.
 func (db *DB) counts(ctx context.Context, scope svc.AnalyticsScope, windows []svc.Window) ([]windowCounts, error) {
 	if len(scope.Filters) == 0 {
-		return db.wholeCounts(ctx, scope, windows...)
+		return db.wholeCounts(ctx, scope, windows, true)
 	}
 	counts := make([]windowCounts, len(windows))
 	group, ctx := errgroup.WithContext(ctx)
@@ -66,7 +66,7 @@ func (db *DB) counts(ctx context.Context, scope svc.AnalyticsScope, windows []sv
 		group.Go(func() (err error) {
 			scope := scope
 			scope.Window = w
-			counts[i], err = db.filteredCounts(ctx, scope, localDays(w), true)
+			counts[i], err = db.filteredCounts(ctx, scope, localDays(w))
 			return err
 		})
 	}
@@ -106,9 +106,9 @@ func (c windowCounts) headline(conversions map[int64]uint64) svc.Headline {
 	return h
 }
 
-// filteredCounts counts the events that pass the scope's filters, per bucket. The window
-// is capped already. Without stays the bounces and durations are left out.
-func (db *DB) filteredCounts(ctx context.Context, scope svc.AnalyticsScope, buckets []time.Time, stays bool) (windowCounts, error) {
+// filteredCounts counts the events that pass the scope's filters, per bucket, and adds up
+// their sessions. The window is capped already.
+func (db *DB) filteredCounts(ctx context.Context, scope svc.AnalyticsScope, buckets []time.Time) (windowCounts, error) {
 	counts := windowCounts{buckets: map[int64]tally{}}
 	c, err := db.where(scope.Filters)
 	if err != nil {
@@ -130,20 +130,18 @@ func (db *DB) filteredCounts(ctx context.Context, scope svc.AnalyticsScope, buck
 			return true, err
 		})
 	})
-	if stays {
-		group.Go(func() error {
-			return db.read(ctx, "adding up filtered sessions", bind(db.queries["events.Stays"], c), args, func(rows driver.Rows) (bool, error) {
-				return true, rows.Scan(&counts.bounces, &counts.lasted)
-			})
+	group.Go(func() error {
+		return db.read(ctx, "adding up filtered sessions", bind(db.queries["events.Stays"], c), args, func(rows driver.Rows) (bool, error) {
+			return true, rows.Scan(&counts.bounces, &counts.lasted)
 		})
-	}
+	})
 	err = group.Wait()
 	return counts, err
 }
 
 // conversions counts the events that complete any of the goals, each once, by the
 // beginnings of buckets. The window is capped already if there are filters.
-func (db *DB) conversions(ctx context.Context, scope svc.AnalyticsScope, goals []GoalMatch, buckets []time.Time) (map[int64]uint64, error) {
+func (db *DB) conversions(ctx context.Context, scope svc.AnalyticsScope, goals []svc.Matcher, buckets []time.Time) (map[int64]uint64, error) {
 	if len(goals) == 0 {
 		return nil, nil
 	}
@@ -152,8 +150,8 @@ func (db *DB) conversions(ctx context.Context, scope svc.AnalyticsScope, goals [
 		return nil, err
 	}
 	query := bind(db.queries["conversions.Count"], c)
-	if len(scope.Filters) == 0 && onlyEvents(goals) {
-		query = db.queries["conversions.ByName"]
+	if len(scope.Filters) == 0 {
+		query = db.queries["conversions.BySlot"]
 	}
 	args := c.args.with(scopeArguments(scope, scope.Window)).with(bucketArguments(buckets)).with(goalArguments(goals))
 	out := map[int64]uint64{}
@@ -167,17 +165,8 @@ func (db *DB) conversions(ctx context.Context, scope svc.AnalyticsScope, goals [
 	return out, err
 }
 
-func onlyEvents(goals []GoalMatch) bool {
-	for _, goal := range goals {
-		if goal.Kind != GoalEvent {
-			return false
-		}
-	}
-	return true
-}
-
 // scopeKey names what an analytics read is about, for sharing its execution.
-func scopeKey(scope svc.AnalyticsScope, goals []GoalMatch) string {
+func scopeKey(scope svc.AnalyticsScope, goals []svc.Matcher) string {
 	w := scope.Window
 	return fmt.Sprintf("%d %d %d %s %t %q %q", scope.Environment.Number, w.From.UnixMilli(), w.To.UnixMilli(),
 		w.Location, scope.IncludeBots, scope.Filters.String(), goals)

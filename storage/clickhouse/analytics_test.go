@@ -59,12 +59,13 @@ func filters() []svc.Filters {
 	}
 }
 
-func goalSets() [][]GoalMatch {
-	return [][]GoalMatch{
+func goalSets() [][]svc.Matcher {
+	return [][]svc.Matcher{
 		nil,
-		{{GoalEvent, "signup"}, {GoalEvent, "purchase"}, {GoalEvent, "signup"}},
-		{{GoalEvent, "purchase"}, {GoalPath, "/p/4"}, {GoalPath, "/p/1*"}},
-		{{GoalPath, "/x'y\\*"}},
+		{eventOf("signup"), eventOf("purchase"), eventOf("signup")},
+		{eventOf("purchase"), viewOf("/p/4"), viewOf("/p/1*")},
+		{eventOf("page_view"), viewOf("/p/*")},
+		{viewOf("/x'y\\*"), viewOf("/ü.*|")},
 	}
 }
 
@@ -82,7 +83,7 @@ func TestOverview(t *testing.T) {
 				continue
 			}
 			scope.Filters = f
-			goals := goalSets()[(i+j/4)%4]
+			goals := goalSets()[(i+j/4)%5]
 			got, err := db.Overview(deadline(t), scope, goals)
 			if err != nil {
 				t.Fatal(err)
@@ -101,6 +102,28 @@ func TestOverview(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestOverviewComparesWhatIsCovered asks for more than a filtered read covers: the
+// comparison is then with the 90 days immediately before the 90 days that count.
+func TestOverviewComparesWhatIsCovered(t *testing.T) {
+	db, rows := open(t), testRows()
+	store(t, db, rows, 5000)
+	scope := scopes(t, rows)[0]
+	scope.Window.From, scope.Window.To = time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), time.Date(2027, 1, 15, 0, 0, 0, 0, time.UTC)
+	scope.Filters = filters()[1]
+	got, err := db.Overview(deadline(t), scope, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	current, previous := scope, scope
+	current.Window, _ = scope.Window.Capped()
+	previous.Window = current.Window.Previous()
+	m := model{rows}
+	want := svc.Overview{Window: scope.Window, Capped: true, Current: m.headline(current, nil), Previous: m.headline(previous, nil)}
+	if !reflect.DeepEqual(got, want) || want.Previous.Events == 0 {
+		t.Errorf("got %+v\nwant %+v", got, want)
 	}
 }
 
@@ -157,7 +180,7 @@ func TestTimeseries(t *testing.T) {
 			scope.Filters = f
 			for k, metric := range svc.Metrics() {
 				for _, interval := range []svc.Interval{svc.Hour, []svc.Interval{svc.Day, svc.Week, svc.Month}[(i+j+k)%3]} {
-					goals := goalSets()[(i+j)%4]
+					goals := goalSets()[(i+j)%5]
 					got, err := db.Timeseries(deadline(t), scope, metric, interval, goals)
 					if err != nil {
 						t.Fatal(err)

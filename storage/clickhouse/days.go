@@ -16,11 +16,11 @@ import (
 // engine instead of being brought here and kept.
 const heavyEvents = 100_000_000
 
-// wholeCounts counts adjacent windows without filters, per local day. Whole slots are
-// taken from the cache where a day's number of events is the same as when its visitors
-// were read.
-func (db *DB) wholeCounts(ctx context.Context, scope svc.AnalyticsScope, windows ...svc.Window) ([]windowCounts, error) {
-	t, err := db.readTraffic(ctx, scope, windows, svc.Day)
+// wholeCounts counts adjacent windows without filters, per local day, with or without
+// bounces and durations. Whole slots are taken from the cache where a day's number of
+// events is the same as when its visitors were read.
+func (db *DB) wholeCounts(ctx context.Context, scope svc.AnalyticsScope, windows []svc.Window, stays bool) ([]windowCounts, error) {
+	t, err := db.readTraffic(ctx, scope, windows, svc.Day, stays)
 	if err != nil {
 		return nil, err
 	}

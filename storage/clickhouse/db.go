@@ -57,6 +57,9 @@ type DB struct {
 	native bool
 	flight singleflight.Group
 	days   *dayCache
+	ranks  *memory[rankKey, []ranked]
+	parts  *memory[rankKey, *rankedPart]
+	past   *memory[pastKey, *past]
 	puts   *committer[put]
 	audits *committer[svc.AuditRow]
 }
@@ -72,6 +75,8 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 		return nil, err
 	}
 	db := &DB{queries: queries, days: newDayCache(dayCacheBytes), server: cfg.Engine == nil}
+	db.ranks, db.parts = newMemory[rankKey, []ranked](rankBytes), newMemory[rankKey, *rankedPart](rankBytes)
+	db.past = newMemory[pastKey, *past](pastBytes)
 	db.puts = newCommitter(db.writePuts)
 	db.audits = newCommitter(db.writeAudit)
 	if err := db.connect(ctx, cfg); err != nil {

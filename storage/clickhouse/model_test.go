@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -158,14 +157,8 @@ func passes(r *svc.EventRow, filter svc.Filter, within []*svc.EventRow) bool {
 	panic("the model knows no " + filter.Dimension)
 }
 
-func completes(e *svc.Event, goals []GoalMatch) bool {
-	return slices.ContainsFunc(goals, func(g GoalMatch) bool {
-		if g.Kind == GoalEvent {
-			return e.Name == g.Match
-		}
-		prefix, open := strings.CutSuffix(g.Match, "*")
-		return svc.IsPageview(e.Name) && (e.Path == g.Match && !open || open && strings.HasPrefix(e.Path, prefix))
-	})
+func completes(e *svc.Event, goals []svc.Matcher) bool {
+	return slices.ContainsFunc(goals, func(g svc.Matcher) bool { return g.Matches(e.Name, e.Path) })
 }
 
 // bucketed groups the distinct answers of a question by the buckets of an interval.
@@ -188,7 +181,7 @@ func size(sets map[int64]map[string]bool) (n uint64) {
 	return n
 }
 
-func (m model) headline(scope svc.AnalyticsScope, goals []GoalMatch) svc.Headline {
+func (m model) headline(scope svc.AnalyticsScope, goals []svc.Matcher) svc.Headline {
 	if len(scope.Filters) > 0 {
 		scope.Window, _ = scope.Window.Capped()
 	}
@@ -222,7 +215,7 @@ func (m model) headline(scope svc.AnalyticsScope, goals []GoalMatch) svc.Headlin
 	return h
 }
 
-func (m model) series(scope svc.AnalyticsScope, metric svc.Metric, interval svc.Interval, goals []GoalMatch) []svc.Point {
+func (m model) series(scope svc.AnalyticsScope, metric svc.Metric, interval svc.Interval, goals []svc.Matcher) []svc.Point {
 	if len(scope.Filters) > 0 {
 		scope.Window, _ = scope.Window.Capped()
 	}

@@ -2,6 +2,7 @@ package clickhouse
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
@@ -12,7 +13,18 @@ import (
 // Names returns a page of the catalogue of event names. With filters it covers at most
 // svc.FilteredDays and the events that pass them. A name's conversions are the goals that
 // its visitors completed in the window (decision 48); without goals there are none.
-func (db *DB) Names(ctx context.Context, q svc.EventNamesQuery, goals []GoalMatch) (svc.EventNames, error) {
+func (db *DB) Names(ctx context.Context, q svc.EventNamesQuery, goals []svc.Matcher) (svc.EventNames, error) {
+	after := svc.EventNameKey{}
+	if q.After != nil {
+		after = *q.After
+	}
+	key := fmt.Sprintf("names %t %d %q %d %s", q.After != nil, after.Count, after.Name, q.Limit, scopeKey(q.AnalyticsScope, goals))
+	return share(ctx, &db.flight, key, func(ctx context.Context) (svc.EventNames, error) {
+		return db.names(ctx, q, goals)
+	})
+}
+
+func (db *DB) names(ctx context.Context, q svc.EventNamesQuery, goals []svc.Matcher) (svc.EventNames, error) {
 	c, err := db.where(q.Filters)
 	if err != nil {
 		return svc.EventNames{}, err
@@ -49,7 +61,7 @@ func (db *DB) Names(ctx context.Context, q svc.EventNamesQuery, goals []GoalMatc
 }
 
 // nameConversions fills in the conversions of rows.
-func (db *DB) nameConversions(ctx context.Context, scope svc.AnalyticsScope, goals []GoalMatch, names []svc.EventName) error {
+func (db *DB) nameConversions(ctx context.Context, scope svc.AnalyticsScope, goals []svc.Matcher, names []svc.EventName) error {
 	if len(goals) == 0 || len(names) == 0 {
 		return nil
 	}
@@ -62,7 +74,10 @@ func (db *DB) nameConversions(ctx context.Context, scope svc.AnalyticsScope, goa
 		words[i], places[names[i].Name] = names[i].Name, i
 	}
 	args := c.args.with(scopeArguments(scope, scope.Window)).with(goalArguments(goals)).with(arguments{"names": words})
-	query := bind(db.queries["conversions.PerName"], c)
+	query := db.queries["conversions.PerNameWhole"]
+	if len(scope.Filters) > 0 {
+		query = bind(db.queries["conversions.PerName"], c)
+	}
 	return db.read(ctx, "counting conversions per name", query, args, func(rows driver.Rows) (bool, error) {
 		var name string
 		var conversions uint64

@@ -51,17 +51,33 @@ func TestQueriesExplain(t *testing.T) {
 	scope := svc.AnalyticsScope{Environment: production(), Window: svc.Window{From: now.Add(-time.Hour), To: now, Location: time.UTC}}
 	args := c.args.with(scopeArguments(scope, scope.Window)).with(bucketArguments([]time.Time{now})).with(goalArguments(nil)).with(endArguments([]end{{from: now, to: now}})).with(arguments{
 		"owner": "", "kind": "", "at": now, "limit": 1, "since": now, "until": now, "block": uint64(1), "names": []string{}, "with_sessions": true,
-		"first_page": true, "after_count": uint64(0), "after_name": "", "name": "", "database": "x",
+		"first_page": true, "after_count": uint64(0), "after_name": "", "name": "", "database": "x", "org": "", "before": uint64(1),
+		"event": "", "search": "", "after_visitors": int64(0), "after_pageviews": int64(0), "after_value": "", "values": []string{}, "email": "x", "property": "x",
+		"bucket_from": now, "bucket_to": now,
+	})
+	steps := stepsOf([]svc.FunnelStep{{Matcher: svc.Matcher{Kind: svc.MatchEvent, Match: "x"}}, {Matcher: svc.Matcher{Kind: svc.MatchPath, Match: "/*"}}})
+	args = args.with(steps.args).with(arguments{
+		"goal_kind": []uint16{0}, "goal_match": []string{"x"}, "goal_until": []int64{0}, "origin": int64(0), "every": false, "instants": []int64{0},
 	})
 	for name, text := range db.queries {
 		if !strings.HasPrefix(text, "SELECT") && !strings.HasPrefix(text, "WITH") {
 			continue
 		}
-		if name == "window.Visits" {
+		for part, sample := range map[string]string{
+			"$(rows)": db.queries["breakdown.Events"], "$(began)": db.queries["breakdown.Began"], "$(value)": "toString(path)",
+		} {
+			if part == "$(rows)" && (strings.HasPrefix(name, "activity.") || strings.HasPrefix(name, "retention.")) {
+				sample = db.queries["activity.Events"]
+			}
+			text = strings.ReplaceAll(text, part, sample)
+		}
+		text = strings.ReplaceAll(text, "$(value)", "toString(path)")
+		if name == "window.Visits" || name == "activity.Names" {
 			text = "SELECT * FROM (" + text + ")"
 		}
+		text = strings.ReplaceAll(text, "$(measure)", db.queries["measure.Visitors"])
 		var plan string
-		if err := db.conn.QueryRow(deadline(t), "EXPLAIN indexes = 1 "+bind(text, c), args.list()...).Scan(&plan); err != nil {
+		if err := db.conn.QueryRow(deadline(t), "EXPLAIN indexes = 1 "+bindSteps(bind(text, c), steps), args.list()...).Scan(&plan); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

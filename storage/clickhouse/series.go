@@ -2,6 +2,7 @@ package clickhouse
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
@@ -13,14 +14,14 @@ import (
 // visitors and sessions are those active in the hour; in days and longer buckets they
 // are sums over local days, so that the points add up to the overview. With filters the
 // series covers at most svc.FilteredDays.
-func (db *DB) Timeseries(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, interval svc.Interval, goals []GoalMatch) (svc.Series, error) {
+func (db *DB) Timeseries(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, interval svc.Interval, goals []svc.Matcher) (svc.Series, error) {
 	key := "series " + string(metric) + " " + string(interval) + " " + scopeKey(scope, goals)
 	return share(ctx, &db.flight, key, func(ctx context.Context) (svc.Series, error) {
 		return db.series(ctx, scope, metric, interval, goals)
 	})
 }
 
-func (db *DB) series(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, interval svc.Interval, goals []GoalMatch) (svc.Series, error) {
+func (db *DB) series(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, interval svc.Interval, goals []svc.Matcher) (svc.Series, error) {
 	out := svc.Series{Metric: metric, Interval: interval}
 	if len(scope.Filters) > 0 {
 		scope.Window, out.Capped = scope.Window.Capped()
@@ -46,7 +47,7 @@ func (db *DB) series(ctx context.Context, scope svc.AnalyticsScope, metric svc.M
 
 // values returns a metric by the beginnings of hours or local days; quiet ones may be
 // missing.
-func (db *DB) values(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, buckets []time.Time, grain svc.Interval, goals []GoalMatch) (map[int64]float64, error) {
+func (db *DB) values(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, buckets []time.Time, grain svc.Interval, goals []svc.Matcher) (map[int64]float64, error) {
 	if metric == svc.MetricConversions {
 		conversions, err := db.conversions(ctx, scope, goals, buckets)
 		out := make(map[int64]float64, len(conversions))
@@ -54,6 +55,9 @@ func (db *DB) values(ctx context.Context, scope svc.AnalyticsScope, metric svc.M
 			out[bucket] = float64(n)
 		}
 		return out, err
+	}
+	if len(scope.Filters) > 0 {
+		return db.filteredValues(ctx, scope, metric, buckets)
 	}
 	counts, err := db.bucketCounts(ctx, scope, metric, buckets, grain)
 	out := make(map[int64]float64, len(counts.buckets))
@@ -73,14 +77,46 @@ func (db *DB) values(ctx context.Context, scope svc.AnalyticsScope, metric svc.M
 	return out, err
 }
 
-// bucketCounts counts at least what a metric needs.
+// measureOf returns the name of the query part that measures a metric of filtered events.
+func measureOf(metric svc.Metric) string {
+	switch metric {
+	case svc.MetricVisitors:
+		return "measure.Visitors"
+	case svc.MetricSessions:
+		return "measure.Sessions"
+	case svc.MetricPageviews:
+		return "measure.Pageviews"
+	case svc.MetricEvents, svc.MetricConversions:
+	}
+	return "measure.Events"
+}
+
+// filteredValues returns a metric of the events that pass the scope's filters by the
+// beginnings of buckets. The window is capped already.
+func (db *DB) filteredValues(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, buckets []time.Time) (map[int64]float64, error) {
+	c, err := db.where(scope.Filters)
+	if err != nil {
+		return nil, err
+	}
+	query := strings.ReplaceAll(db.queries["events.Series"], "$(measure)", db.queries[measureOf(metric)])
+	args := c.args.with(scopeArguments(scope, scope.Window)).with(bucketArguments(buckets))
+	out := map[int64]float64{}
+	err = db.read(ctx, "measuring filtered events", bind(query, c), args, func(rows driver.Rows) (bool, error) {
+		var bucket uint32
+		var measured uint64
+		err := rows.Scan(&bucket, &measured)
+		out[int64(bucket)] = float64(measured)
+		return true, err
+	})
+	return out, err
+}
+
+// bucketCounts counts at least what a metric needs, without filters.
 func (db *DB) bucketCounts(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, buckets []time.Time, grain svc.Interval) (windowCounts, error) {
 	distinct := metric == svc.MetricVisitors || metric == svc.MetricSessions
 	switch {
-	case len(scope.Filters) > 0:
-		return db.filteredCounts(ctx, scope, buckets, false)
 	case distinct && grain == svc.Day:
-		counts, err := db.wholeCounts(ctx, scope, scope.Window)
+		counts, err := db.wholeCounts(ctx, scope, []svc.Window{scope.Window}, false)
 		if err != nil {
 			return windowCounts{}, err
 		}
@@ -89,7 +125,7 @@ func (db *DB) bucketCounts(ctx context.Context, scope svc.AnalyticsScope, metric
 		return db.hourlyVisits(ctx, scope, buckets)
 	}
 	counts := windowCounts{buckets: map[int64]tally{}}
-	t, err := db.readTraffic(ctx, scope, []svc.Window{scope.Window}, grain)
+	t, err := db.readTraffic(ctx, scope, []svc.Window{scope.Window}, grain, false)
 	t.count(0, &counts)
 	return counts, err
 }

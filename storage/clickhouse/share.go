@@ -8,7 +8,9 @@ import (
 )
 
 // share runs a read once for all callers that ask for the same key at the same time. The
-// read goes on when a caller gives up, because others may wait for it.
+// read goes on when a caller gives up, because others may wait for it. The key names all
+// that the answer depends on, the environment first (scopeKey); the callers share the
+// answer and must not change it.
 func share[T any](ctx context.Context, flight *singleflight.Group, key string, read func(context.Context) (T, error)) (T, error) {
 	answer := flight.DoChan(key, func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), queryTime)

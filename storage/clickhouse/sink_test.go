@@ -10,7 +10,9 @@ import (
 )
 
 // tables lists the tables that an insert of events feeds.
-func tables() []string { return []string{"events", "traffic", "visits", "names"} }
+func tables() []string {
+	return []string{"events", "traffic", "visits", "names", "event_counts", "newcomers"}
+}
 
 // stored returns a number per table that changes when a row is stored twice.
 func stored(t *testing.T, db *DB) map[string]int64 {

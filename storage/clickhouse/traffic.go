@@ -46,8 +46,9 @@ type traffic struct {
 }
 
 // readTraffic reads the traffic of one window, or of one and the one that begins where it
-// ends. Buckets are those of an interval in the windows' time zone.
-func (db *DB) readTraffic(ctx context.Context, scope svc.AnalyticsScope, windows []svc.Window, interval svc.Interval) (traffic, error) {
+// ends. Buckets are those of an interval in the windows' time zone. Without stays the ends
+// lack bounces and durations.
+func (db *DB) readTraffic(ctx context.Context, scope svc.AnalyticsScope, windows []svc.Window, interval svc.Interval, stays bool) (traffic, error) {
 	var t traffic
 	cuts, ends := cutWindows(windows, interval)
 	group, ctx := errgroup.WithContext(ctx)
@@ -56,7 +57,7 @@ func (db *DB) readTraffic(ctx context.Context, scope svc.AnalyticsScope, windows
 		return err
 	})
 	group.Go(func() (err error) {
-		t.ends, t.visits, err = db.readEnds(ctx, scope, ends)
+		t.ends, t.visits, err = db.readEnds(ctx, scope, ends, stays)
 		return err
 	})
 	err := group.Wait()
@@ -125,10 +126,14 @@ func (db *DB) readCuts(ctx context.Context, scope svc.AnalyticsScope, cuts []cut
 const maxEnds = 4
 
 // readEnds returns the sums of partial slots and who was active in them.
-func (db *DB) readEnds(ctx context.Context, scope svc.AnalyticsScope, ends []end) (map[end]sums, []visit, error) {
+func (db *DB) readEnds(ctx context.Context, scope svc.AnalyticsScope, ends []end, stays bool) (map[end]sums, []visit, error) {
 	totals := make(map[end]sums, len(ends))
 	if len(ends) == 0 {
 		return totals, nil, nil
+	}
+	query := db.queries["traffic.Ends"]
+	if stays {
+		query = db.queries["traffic.EndsAndStays"]
 	}
 	var visits []visit
 	args := environmentArguments(scope).with(endArguments(ends))
@@ -136,7 +141,7 @@ func (db *DB) readEnds(ctx context.Context, scope svc.AnalyticsScope, ends []end
 	for _, e := range ends {
 		byBegin[e.from.UnixMilli()] = e
 	}
-	err := db.read(ctx, "listing visits at the ends of a window", db.queries["traffic.Ends"], args, func(rows driver.Rows) (bool, error) {
+	err := db.read(ctx, "listing visits at the ends of a window", query, args, func(rows driver.Rows) (bool, error) {
 		var begin int64
 		var v visit
 		var s sums

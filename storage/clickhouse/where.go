@@ -1,26 +1,10 @@
 package clickhouse
 
 import (
+	"regexp"
 	"strings"
 
 	"svc"
-)
-
-// GoalMatch is the condition of a goal: a kind and what it matches.
-type GoalMatch struct {
-	Kind GoalKind
-	// Match is the name of an event, or a path whose end may be a *, which stands for
-	// any end.
-	Match string
-}
-
-// GoalKind says what a goal looks at.
-type GoalKind string
-
-// The kinds of goal (decision 44).
-const (
-	GoalEvent GoalKind = "event"
-	GoalPath  GoalKind = "path"
 )
 
 // clause is a condition that is put together from fixed parts. Its values are bound
@@ -86,21 +70,30 @@ func (db *DB) where(filters svc.Filters) (clause, error) {
 	return c, nil
 }
 
-// goalArguments are the values of goals.Match.
-func goalArguments(goals []GoalMatch) arguments {
+// noPrefix is a pattern that nothing matches.
+const noPrefix = `[^\s\S]`
+
+// goalArguments are the values of goals.Match. with_paths says whether any goal is a path.
+func goalArguments(goals []svc.Matcher) arguments {
 	events, paths, prefixes := []string{}, []string{}, []string{}
 	for _, goal := range goals {
-		prefix, open := strings.CutSuffix(goal.Match, "*")
+		prefix, open := goal.Prefix()
 		switch {
-		case goal.Kind == GoalEvent:
+		case goal.Kind == svc.MatchEvent:
 			events = append(events, goal.Match)
 		case open:
-			prefixes = append(prefixes, prefix)
+			prefixes = append(prefixes, regexp.QuoteMeta(prefix))
 		default:
 			paths = append(paths, goal.Match)
 		}
 	}
-	return arguments{"goal_events": events, "goal_paths": paths, "goal_prefixes": prefixes}
+	pattern := noPrefix
+	if len(prefixes) > 0 {
+		pattern = "^(?:" + strings.Join(prefixes, "|") + ")"
+	}
+	return arguments{
+		"goal_events": events, "goal_paths": paths, "goal_prefixes": pattern, "with_paths": len(events) < len(goals),
+	}
 }
 
 // bind puts a condition in the place that a query leaves for it.

@@ -31,15 +31,37 @@ func fsyncEach(t testing.TB, _ string, _ int) []string {
 
 // BenchmarkProduce measures acknowledged single events of many callers.
 func BenchmarkProduce(b *testing.B) {
+	over := func(open openCluster) func(testing.TB) *fixture {
+		return func(t testing.TB) *fixture { return newFixture(t, open, benchPartitions) }
+	}
+	inMemory := func(sync bool) func(testing.TB) *fixture {
+		return func(t testing.TB) *fixture { return newMemoryFixture(t, sync, benchPartitions) }
+	}
 	for _, mode := range []struct {
 		name string
-		open openCluster
-	}{{"unforced", embedded(false)}, {"forced", embedded(true)}, {"fsync-each", fsyncEach}} {
+		open func(testing.TB) *fixture
+	}{
+		{"unforced", over(embedded(false))},
+		{"forced", over(embedded(true))},
+		{"fsync-each", over(fsyncEach)},
+		{"unforced-in-memory", inMemory(false)},
+		{"forced-in-memory", inMemory(true)},
+	} {
 		b.Run(mode.name, func(b *testing.B) {
-			f := newFixture(b, mode.open, benchPartitions)
+			f := mode.open(b)
 			b.ReportAllocs()
 			b.ResetTimer()
 			measure(b, f, 0)
+			b.StopTimer()
+			ends, err := f.admin.Ends(b.Context())
+			if err != nil {
+				b.Fatal(err)
+			}
+			records := int64(0)
+			for _, end := range ends {
+				records += end
+			}
+			b.ReportMetric(float64(b.N)/float64(records), "events/record")
 		})
 	}
 }

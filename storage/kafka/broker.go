@@ -58,6 +58,10 @@ type Broker struct {
 	cluster *kfake.Cluster
 	lock    *os.File
 	forcer  *forcer
+	door    *door
+
+	dir   string
+	topic string
 }
 
 // OpenBroker starts a broker on the log in cfg.Dir. A torn tail that a killed
@@ -75,7 +79,7 @@ func OpenBroker(cfg BrokerConfig) (*Broker, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Broker{lock: lock}
+	b := &Broker{lock: lock, dir: cfg.Dir, topic: cfg.Topic}
 	if err := b.open(cfg); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
@@ -102,10 +106,14 @@ func (b *Broker) open(cfg BrokerConfig) error {
 		kfake.WithLogger(brokerLogger{cmp.Or(cfg.Logger, slog.Default())}),
 		kfake.ListenFn(func(network, _ string) (net.Listener, error) {
 			ln, err := new(net.ListenConfig).Listen(context.Background(), network, addr)
-			if err != nil || b.forcer == nil {
-				return ln, err
+			if err != nil {
+				return nil, err
 			}
-			return forcedListener{ln, b.forcer}, nil
+			b.door = newDoor(ln)
+			if b.forcer == nil {
+				return b.door, nil
+			}
+			return forcedListener{b.door, b.forcer}, nil
 		}),
 	)
 	if err != nil {
@@ -118,6 +126,15 @@ func (b *Broker) open(cfg BrokerConfig) error {
 // Addrs returns the addresses to give to a [Producer] and a [Consumer].
 func (b *Broker) Addrs() []string {
 	return b.cluster.ListenAddrs()
+}
+
+// Dial connects to the broker in memory where the address is the broker's own,
+// and over the network where it is another. It is a [DialFunc].
+func (b *Broker) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if address == b.door.Addr().String() {
+		return b.door.enter(ctx)
+	}
+	return new(net.Dialer).DialContext(ctx, network, address)
 }
 
 // Close stops the broker and writes what speeds up the next start. It is the

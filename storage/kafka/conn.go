@@ -3,7 +3,6 @@ package kafka
 import (
 	"context"
 	"fmt"
-	"net"
 	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
@@ -23,12 +22,11 @@ type conn struct {
 	used time.Time
 }
 
-// dial connects to the broker at addr within dialTime.
-func dial(ctx context.Context, addr string) (*conn, error) {
+// connect opens a connection to the broker at addr within dialTime.
+func connect(ctx context.Context, dial DialFunc, addr string) (*conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
-	var dialer net.Dialer
-	raw, err := dialer.DialContext(ctx, "tcp", addr)
+	raw, err := dial(ctx, "tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("connecting: %w", err)
 	}

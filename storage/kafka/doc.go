@@ -6,8 +6,9 @@
 // partitions through a consumer group, delivers their records in order, and
 // keeps offsets together with a short text per partition. [Broker] is a Kafka
 // broker inside the process for installations without a cluster. Both ends
-// speak the Kafka protocol, so a cluster takes the broker's place without a
-// change elsewhere.
+// speak the Kafka protocol, over the network or in memory ([Broker.Dial]), so a
+// cluster takes the broker's place without a change elsewhere. A [Retention]
+// deletes what was consumed.
 //
 // Invariants:
 //   - a nil error from Produce means that the payload is in the log;

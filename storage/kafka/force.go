@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 // forcer forces the files of the embedded broker to disk on behalf of all its
@@ -41,11 +41,7 @@ type round struct {
 func newForcer(dir, topic string, partitions int) *forcer {
 	f := &forcer{logs: []*forcedLog{{dir: dir, pick: pickNamed("groups.log")}}}
 	for p := range partitions {
-		name := url.PathEscape(topic) + "-" + strconv.Itoa(p)
-		f.logs = append(f.logs, &forcedLog{
-			dir:  filepath.Join(dir, "partitions", name),
-			pick: pickSegments,
-		})
+		f.logs = append(f.logs, &forcedLog{dir: partitionDir(dir, topic, p), pick: pickSegments})
 	}
 	return f
 }
@@ -100,12 +96,11 @@ func (f *forcer) pass(r *round) {
 // them with few writes of its journal.
 func (f *forcer) sync() error {
 	var dirty []*os.File
+	var err error
 	for _, l := range f.logs {
-		files, err := l.dirty()
-		if err != nil {
+		if dirty, err = l.dirty(dirty); err != nil {
 			return fmt.Errorf("looking for written files: %w", err)
 		}
-		dirty = append(dirty, files...)
 	}
 	if len(dirty) == 0 {
 		return nil
@@ -143,10 +138,20 @@ func (f *forcer) close() error {
 
 // forcedLog follows the files of one directory that are written at their end.
 // Only the running round uses it.
+//
+// A round asks the kernel for two things by open handles: whether the directory
+// changed, and how long the active file is. The names are read only after a
+// change. A directory's time has the resolution of a clock tick, so that one
+// which changed within the last second may change again without showing it: it
+// counts as changed until its time is that old.
 type forcedLog struct {
 	dir    string
 	pick   func(names []string, last string) []string
 	handle *os.File
+
+	// changed is the directory's time at the last look at its names, zero while
+	// that time cannot be trusted yet.
+	changed time.Time
 
 	active *os.File
 	info   os.FileInfo
@@ -157,26 +162,60 @@ type forcedLog struct {
 	retired []*os.File
 }
 
-// dirty returns the files that grew since the previous round, with their
+// settleTime is how long ago a directory must have changed for its time to tell
+// it from any later change.
+const settleTime = time.Second
+
+// dirty appends the files that grew since the previous round, with their
 // directory when a file is new in it. The sizes are taken before the files are
 // forced, so that growth during the round is seen by the next one.
-func (l *forcedLog) dirty() ([]*os.File, error) {
+func (l *forcedLog) dirty(files []*os.File) ([]*os.File, error) {
 	l.closeRetired()
 	if l.handle == nil {
 		handle, err := os.Open(l.dir)
 		if errors.Is(err, os.ErrNotExist) {
-			return nil, nil
+			return files, nil
 		}
 		if err != nil {
 			return nil, err
 		}
 		l.handle = handle
 	}
+	at, err := l.handle.Stat()
+	if err != nil {
+		return nil, err
+	}
+	modified := at.ModTime()
+	if !l.changed.IsZero() && l.active != nil && modified.Equal(l.changed) {
+		return l.grown(files)
+	}
+	l.changed = time.Time{}
+	if time.Since(modified) > settleTime {
+		l.changed = modified
+	}
+	return l.look(files)
+}
+
+// grown appends the active file if it grew.
+func (l *forcedLog) grown(files []*os.File) ([]*os.File, error) {
+	at, err := l.active.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if at.Size() == l.forced {
+		return files, nil
+	}
+	l.forced = at.Size()
+	return append(files, l.active), nil
+}
+
+// look reads the names and appends what must be forced of each file that is
+// active or newer. The directory's time was taken before.
+func (l *forcedLog) look(files []*os.File) ([]*os.File, error) {
 	names, err := l.names()
 	if err != nil {
 		return nil, err
 	}
-	var files []*os.File
 	for _, name := range names {
 		found, err := l.follow(name)
 		if err != nil {

@@ -235,7 +235,7 @@ func (l *lane) connect(ctx context.Context) (err error) {
 		return nil
 	}
 	l.disconnect()
-	l.conn, err = dial(ctx, addr)
+	l.conn, err = connect(ctx, l.producer.cfg.Dial, addr)
 	return err
 }
 

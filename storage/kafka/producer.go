@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"sync"
 	"time"
 
@@ -26,6 +27,10 @@ type ProducerConfig struct {
 	Brokers    []string
 	Topic      string
 	Partitions int
+
+	// Dial opens connections, over the network by default. [Broker.Dial] leads
+	// to the embedded broker without it.
+	Dial DialFunc
 
 	// MaxRecordBytes bounds one record and one payload. 900 KiB by default.
 	MaxRecordBytes int
@@ -74,6 +79,9 @@ func NewProducer(cfg ProducerConfig) (*Producer, error) {
 	cfg.Timeout = cmp.Or(cfg.Timeout, defaultProduceTime)
 	cfg.DrainTime = cmp.Or(cfg.DrainTime, defaultDrainTime)
 	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
+	if cfg.Dial == nil {
+		cfg.Dial = new(net.Dialer).DialContext
+	}
 	p := &Producer{cfg: cfg, stale: make(chan struct{}, 1)}
 	p.waiters.New = func() any { return newWaiter(&p.waiters) }
 	p.blocks.New = func() any { return newBlock() }

@@ -64,7 +64,7 @@ func (p *pulse) connect(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("looking for the coordinator: %w", err)
 	}
-	c, err := dial(ctx, net.JoinHostPort(found.Coordinator.Host, strconv.Itoa(found.Coordinator.Port)))
+	c, err := connect(ctx, new(net.Dialer).DialContext, net.JoinHostPort(found.Coordinator.Host, strconv.Itoa(found.Coordinator.Port)))
 	if err != nil {
 		return err
 	}

@@ -7,8 +7,9 @@ import (
 )
 
 // Retention deletes what was consumed. Progress governs it, not the clock: a
-// record is deleted once it was committed Keep ago, and never before it is
-// committed, however old it is.
+// record is deleted once it was committed Keep ago, or as soon as it is committed
+// where the log has grown too large, and never before it is committed, however
+// old it is and however large the log.
 type Retention struct {
 	Topic      *Topic
 	Consumer   *Consumer
@@ -18,8 +19,16 @@ type Retention struct {
 	Now        func() time.Time
 	Logger     *slog.Logger
 
-	marks []mark
+	// Surplus returns the offset below which the records of a partition are
+	// more than the log should hold, 0 where they are not. It may be nil.
+	Surplus func(partition int) (int64, error)
+
+	marks   []mark
+	trimmed map[int]int64
 }
+
+// markEvery is the least time between two marks, so that a long Keep needs few.
+const markEvery = time.Minute
 
 // mark is how far the log was consumed at an instant.
 type mark struct {
@@ -54,12 +63,52 @@ func (r *Retention) round(ctx context.Context) {
 		return
 	}
 	now := r.Now()
-	r.marks = append(r.marks, mark{at: now, positions: positions})
-	for _, position := range r.due(now) {
-		if err := r.Topic.Trim(ctx, position.Partition, position.Offset); err != nil && ctx.Err() == nil {
-			r.Logger.Warn("trimming the log failed", "partition", position.Partition, "error", err)
+	if last := len(r.marks) - 1; last < 0 || now.Sub(r.marks[last].at) >= markEvery {
+		r.marks = append(r.marks, mark{at: now, positions: positions})
+	}
+	for partition, before := range r.bounds(now, positions) {
+		if err := r.trim(ctx, partition, before); err != nil && ctx.Err() == nil {
+			r.Logger.Warn("trimming the log failed", "partition", partition, "error", err)
 		}
 	}
+}
+
+// bounds returns, for every partition of which something may go, the offset
+// below which it may.
+func (r *Retention) bounds(now time.Time, committed []Position) map[int]int64 {
+	bounds := map[int]int64{}
+	for _, position := range r.due(now) {
+		bounds[position.Partition] = position.Offset
+	}
+	if r.Surplus == nil {
+		return bounds
+	}
+	for _, position := range committed {
+		surplus, err := r.Surplus(position.Partition)
+		if err != nil {
+			r.Logger.Warn("measuring the log failed", "partition", position.Partition, "error", err)
+			continue
+		}
+		if before := min(surplus, position.Offset); before > bounds[position.Partition] {
+			bounds[position.Partition] = before
+		}
+	}
+	return bounds
+}
+
+// trim trims a partition unless it was trimmed so far before.
+func (r *Retention) trim(ctx context.Context, partition int, before int64) error {
+	if before <= r.trimmed[partition] {
+		return nil
+	}
+	if err := r.Topic.Trim(ctx, partition, before); err != nil {
+		return err
+	}
+	if r.trimmed == nil {
+		r.trimmed = map[int]int64{}
+	}
+	r.trimmed[partition] = before
+	return nil
 }
 
 // due returns the newest positions that were reached Keep ago and forgets what

@@ -67,7 +67,7 @@ func (r *router) refresh(ctx context.Context) error {
 }
 
 func (r *router) ask(ctx context.Context, addr string) (*metadata.Response, error) {
-	c, err := dial(ctx, addr)
+	c, err := connect(ctx, r.producer.cfg.Dial, addr)
 	if err != nil {
 		return nil, err
 	}

@@ -75,6 +75,7 @@ type fixture struct {
 	topic      string
 	group      string
 	partitions int
+	dial       DialFunc
 	admin      *Topic
 	producer   *Producer
 }
@@ -84,6 +85,17 @@ func newFixture(t testing.TB, open openCluster, partitions int) *fixture {
 	f := &fixture{t: t, topic: fmt.Sprintf("t%x", time.Now().UnixNano()), partitions: partitions}
 	f.group = "g-" + f.topic
 	f.brokers = open(t, f.topic, partitions)
+	f.prepare()
+	return f
+}
+
+// newMemoryFixture is newFixture with a producer that reaches the embedded broker
+// in memory.
+func newMemoryFixture(t testing.TB, sync bool, partitions int) *fixture {
+	t.Helper()
+	f := &fixture{t: t, topic: "memory", group: "g-memory", partitions: partitions}
+	b := startBroker(t, BrokerConfig{Dir: t.TempDir(), Sync: sync, Topic: f.topic, Partitions: partitions})
+	f.brokers, f.dial = b.Addrs(), b.Dial
 	f.prepare()
 	return f
 }
@@ -100,7 +112,7 @@ func (f *fixture) prepare() {
 	if err := f.admin.Ensure(f.t.Context()); err != nil {
 		f.t.Fatal(err)
 	}
-	f.producer, err = NewProducer(ProducerConfig{Brokers: f.brokers, Topic: f.topic, Partitions: f.partitions})
+	f.producer, err = NewProducer(ProducerConfig{Brokers: f.brokers, Topic: f.topic, Partitions: f.partitions, Dial: f.dial})
 	if err != nil {
 		f.t.Fatal(err)
 	}

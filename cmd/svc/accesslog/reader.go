@@ -13,33 +13,36 @@ import (
 // what is longer is no access log.
 const MaxLineBytes = 64 << 10
 
-// Reader hands out the lines of a log file one after another. A file that
-// begins as gzip does is inflated; several members in one file are read on.
+// Reader hands out the lines of a file one after another. A file that begins as
+// gzip does is inflated; several members in one file are read on.
 type Reader struct {
 	file   *os.File
 	unzip  *gzip.Reader
 	buffer *bufio.Reader
 }
 
-// Open returns a reader that stands before the first line.
-func Open(name string) (*Reader, error) {
+// Open returns a reader of a log that stands before the first line.
+func Open(name string) (*Reader, error) { return OpenLines(name, MaxLineBytes) }
+
+// OpenLines returns a reader of a file whose lines have up to longest bytes.
+func OpenLines(name string, longest int) (*Reader, error) {
 	file, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{file: file, buffer: bufio.NewReaderSize(file, MaxLineBytes)}
+	r := &Reader{file: file, buffer: bufio.NewReaderSize(file, longest)}
 	if magic, _ := r.buffer.Peek(2); len(magic) < 2 || magic[0] != 0x1f || magic[1] != 0x8b {
 		return r, nil
 	}
 	if r.unzip, err = gzip.NewReader(r.buffer); err != nil {
 		return nil, errors.Join(fmt.Errorf("inflating %s: %w", name, err), file.Close())
 	}
-	r.buffer = bufio.NewReaderSize(r.unzip, MaxLineBytes)
+	r.buffer = bufio.NewReaderSize(r.unzip, longest)
 	return r, nil
 }
 
 // Next returns the next line without its line break, and io.EOF after the last.
-// The line is valid until the next call. Of a line over MaxLineBytes only the
+// The line is valid until the next call. Of a line that is too long only the
 // beginning is returned.
 func (r *Reader) Next() ([]byte, error) {
 	line, err := r.buffer.ReadSlice('\n')

@@ -41,7 +41,7 @@ func (m *Memory) Create(_ context.Context, org string, spec svc.AppSpec) (svc.Ap
 		slug = svc.DeriveSlug(spec.Name, taken)
 	}
 	if taken(slug) {
-		return svc.Application{}, svc.Errorf(svc.CodeConflict, "The slug %q is taken.", slug)
+		return svc.Application{}, svc.Errorf(svc.CodeConflict, "The slug %q is already used in this organization.", slug)
 	}
 	ids := svc.AppIDs{App: m.newID("app")}
 	for i := range ids.Environments {

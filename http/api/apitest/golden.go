@@ -39,7 +39,30 @@ func viewer(w World) svc.Secret  { return w.Viewer }
 func session(w World) svc.Secret { return w.Session }
 
 // steps lists the requests in order; later ones see what earlier ones did.
-func steps() []step { return slices.Concat(manageSteps(), consoleSteps()) }
+func steps() []step {
+	return slices.Concat(manageSteps(), readSteps(), goalSteps(), consoleSteps(), shareSteps())
+}
+
+// readSteps lists the requests of the reads beside overview and timeseries.
+func readSteps() []step {
+	const analytics = "/api/v1/apps/acme/web/analytics"
+	return []step{
+		{name: "analytics.breakdown", as: owner, method: "GET", path: analytics + "/breakdown?dimension=path&limit=1", keep: map[string]string{"rank": "nextCursor"}},
+		{name: "analytics.breakdown-next", as: owner, method: "GET", path: analytics + "/breakdown?dimension=path&limit=1&cursor={rank}"},
+		{name: "analytics.breakdown-foreign-cursor", as: owner, method: "GET", path: analytics + "/breakdown?dimension=event&cursor={rank}"},
+		{name: "analytics.breakdown-own-filter", as: owner, method: "GET", path: analytics + "/breakdown?dimension=path&search=PRIC&filter=path:/&filter=source:direct&range=12m&env=production"},
+		{name: "analytics.breakdown-unknown-dimension", as: owner, method: "GET", path: analytics + "/breakdown?dimension=shoe"},
+		{name: "analytics.breakdown-invalid", as: owner, method: "GET", path: analytics + "/breakdown?limit=0&range=8d&filter=shoe:9"},
+		{name: "analytics.breakdown-property", as: owner, method: "GET", path: analytics + "/breakdown?dimension=property.plan"},
+		{name: "analytics.breakdown-property-invalid", as: owner, method: "GET", path: analytics + "/breakdown?dimension=property."},
+		{name: "analytics.retention", as: owner, method: "GET", path: analytics + "/retention?range=custom:2026-03-02..2026-03-20"},
+		{name: "analytics.retention-event", as: owner, method: "GET", path: analytics + "/retention?range=custom:2026-01-01..2026-05-31&cohortBy=month&event=signup&filter=country:DE"},
+		{name: "analytics.retention-invalid", as: owner, method: "GET", path: analytics + "/retention?cohortBy=day&filter=path"},
+		{name: "analytics.activeUsers", as: owner, method: "GET", path: analytics + "/active-users?range=24h"},
+		{name: "analytics.activeUsers-filtered", as: owner, method: "GET", path: analytics + "/active-users?range=yesterday&filter=path:/pricing"},
+		{name: "analytics.activeUsers-invalid", as: owner, method: "GET", path: analytics + "/active-users?env=moon&includeBots=maybe"},
+	}
+}
 
 // manageSteps lists the requests of the management API.
 func manageSteps() []step {
@@ -79,6 +102,9 @@ func manageSteps() []step {
 		{name: "events.list-foreign-cursor", as: owner, method: "GET", path: app + "/events?name=signup&cursor={feed}"},
 		{name: "events.list-masked", as: viewer, method: "GET", path: app + "/events?limit=2"},
 		{name: "events.list-masked-search", as: viewer, method: "GET", path: app + "/events?search=ada%40acme"},
+		{name: "docs.list", as: owner, method: "GET", path: "/api/v1/docs?limit=1"},
+		{name: "docs.get", as: owner, method: "GET", path: "/api/v1/docs/errors"},
+		{name: "docs.get-missing", as: owner, method: "GET", path: "/api/v1/docs/no/Such/page"},
 		{name: "events.names", as: owner, method: "GET", path: app + "/events/names?filter=event:signup"},
 	}
 }
@@ -101,6 +127,10 @@ func consoleSteps() []step {
 		{name: "console.orgTokens.create", as: session, method: "POST", path: console + "/orgs/initech-ltd/tokens", body: `{"name":"ci","scopes":["read","write"],"expiresAt":null}`, keep: map[string]string{"ci": "id"}},
 		{name: "console.orgTokens.list", as: session, method: "GET", path: console + "/orgs/initech-ltd/tokens"},
 		{name: "console.orgTokens.revoke", as: session, method: "DELETE", path: console + "/orgs/initech-ltd/tokens/{ci}"},
+		{name: "console.ledger.list", as: session, method: "GET", path: console + "/orgs/initech-ltd/ledger?limit=2", keep: map[string]string{"entry": "nextCursor"}},
+		{name: "console.ledger.list-next", as: session, method: "GET", path: console + "/orgs/initech-ltd/ledger?limit=2&cursor={entry}"},
+		{name: "console.ledger.list-kind", as: session, method: "GET", path: console + "/orgs/acme/ledger?kind=key.revoked"},
+		{name: "console.ledger.check", as: session, method: "GET", path: console + "/orgs/initech-ltd/ledger/check"},
 		{name: "no-such-path", as: owner, method: "GET", path: "/api/v1/nothing/"},
 		{name: "method-not-allowed", as: owner, method: "DELETE", path: "/api/v1/orgs/acme/apps"},
 	}
@@ -178,9 +208,12 @@ func shown(t *testing.T, step step, response *httptest.ResponseRecorder) string 
 func normalise(text string) string {
 	for _, rule := range []struct{ pattern, with string }{
 		{svc.TokenPattern, "<secret>"},
-		{`\b(app|env|key|tok|usr|org|req|ses)_[0-9A-Z]{26}\b`, "<$1>"},
+		{`\b(app|env|key|tok|usr|org|req|ses|goal|fun)_[0-9A-Z]{26}\b`, "<$1>"},
 		{`"last4": "[0-9A-Za-z]{4}"`, `"last4": "<last4>"`},
 		{`"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z"`, `"<time>"`},
+		{`"[0-9a-f]{64}"`, `"<sha256>"`},
+		{`"bytes": \d+`, `"bytes": <bytes>`},
+		{`\b[0-9a-f]{24}\b`, "<share>"},
 		{`"nextCursor": "[0-9A-Za-z_-]+"`, `"nextCursor": "<cursor>"`},
 		{`cursor=[0-9A-Za-z_-]+`, "cursor=<cursor>"},
 	} {

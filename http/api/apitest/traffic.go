@@ -59,6 +59,8 @@ func valueOf(event *svc.Event, dimension svc.Dimension) string {
 		return event.Country
 	case svc.DimEvent:
 		return event.Name
+	case "property.plan":
+		return map[bool]string{true: "pro"}[strings.Contains(string(event.Properties), "pro")]
 	default:
 		return ""
 	}
@@ -79,8 +81,9 @@ func pageviews(events []svc.Event) uint64 {
 	return uint64(len(slices.DeleteFunc(slices.Clone(events), func(e svc.Event) bool { return !svc.IsPageview(e.Name) })))
 }
 
-// headline folds events into the metrics of an overview.
-func headline(events []svc.Event, location *time.Location) svc.Headline {
+// headline folds events into the metrics of an overview. The sessions that they
+// belong to are measured whole.
+func (m *Memory) headline(events []svc.Event, location *time.Location) svc.Headline {
 	h := svc.Headline{
 		Visitors:       distinct(events, func(e *svc.Event) string { return e.Ts.In(location).Format(time.DateOnly) + e.Visitor() }),
 		UniqueVisitors: distinct(events, (*svc.Event).Visitor),
@@ -89,12 +92,20 @@ func headline(events []svc.Event, location *time.Location) svc.Headline {
 	}
 	sessions := map[string]*svc.Session{}
 	for i := range events {
-		event := &events[i]
-		ts := event.Ts.UnixMilli()
-		if sessions[event.SessionID] == nil {
-			sessions[event.SessionID] = &svc.Session{First: ts, Last: ts}
+		sessions[events[i].SessionID] = nil
+	}
+	for i := range m.events {
+		event := &m.events[i]
+		session, asked := sessions[event.SessionID]
+		if !asked {
+			continue
 		}
-		sessions[event.SessionID].Add(svc.SessionStep{TsMs: ts, Pageview: svc.IsPageview(event.Name), Interactive: svc.IsInteractive(event.Name)})
+		ts := event.Ts.UnixMilli()
+		if session == nil {
+			session = &svc.Session{First: ts, Last: ts}
+			sessions[event.SessionID] = session
+		}
+		session.Add(svc.SessionStep{TsMs: ts, Pageview: svc.IsPageview(event.Name), Interactive: svc.IsInteractive(event.Name)})
 	}
 	var bounces, duration int64
 	for _, session := range sessions {
@@ -122,10 +133,13 @@ func (m *Memory) Overview(_ context.Context, scope svc.AnalyticsScope) (svc.Over
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	window, capped := covered(scope)
-	return svc.Overview{
-		Window: scope.Window, Capped: capped, Current: headline(m.selected(scope, window), window.Location),
-		Previous: headline(m.selected(scope, window.Previous()), window.Location),
-	}, nil
+	count := func(window svc.Window) svc.Headline {
+		events := m.selected(scope, window)
+		h := m.headline(events, window.Location)
+		h.Conversions = m.conversions(scope.App, events)
+		return h
+	}
+	return svc.Overview{Window: scope.Window, Capped: capped, Current: count(window), Previous: count(window.Previous())}, nil
 }
 
 // Timeseries is the port api.Analytics.
@@ -137,8 +151,12 @@ func (m *Memory) Timeseries(_ context.Context, scope svc.AnalyticsScope, metric 
 	for _, begin := range window.Buckets(interval) {
 		bucket := window
 		bucket.From, bucket.To = begin, interval.Next(begin)
-		h := headline(m.selected(scope, bucket), window.Location)
-		value := map[svc.Metric]uint64{svc.MetricVisitors: h.UniqueVisitors, svc.MetricPageviews: h.Pageviews, svc.MetricSessions: h.Sessions, svc.MetricEvents: h.Events}[metric]
+		events := m.selected(scope, bucket)
+		h := m.headline(events, window.Location)
+		value := map[svc.Metric]uint64{
+			svc.MetricVisitors: h.UniqueVisitors, svc.MetricPageviews: h.Pageviews, svc.MetricSessions: h.Sessions, svc.MetricEvents: h.Events,
+			svc.MetricConversions: m.conversions(scope.App, events),
+		}[metric]
 		series.Points = append(series.Points, svc.Point{T: begin, Value: float64(value)})
 	}
 	return series, nil
@@ -216,13 +234,22 @@ func (f feed) Names(_ context.Context, query svc.EventNamesQuery) (svc.EventName
 	defer f.mu.Unlock()
 	window, capped := covered(query.AnalyticsScope)
 	byName := map[string][]svc.Event{}
+	all := query.AnalyticsScope
+	all.Filters = nil
+	completed := f.selected(all, window)
 	for _, event := range f.selected(query.AnalyticsScope, window) {
 		byName[event.Name] = append(byName[event.Name], event)
 	}
 	names := svc.EventNames{Capped: capped}
 	for name, events := range byName {
 		last := events[0].Ts
-		names.Rows = append(names.Rows, svc.EventName{Name: name, Count: uint64(len(events)), Users: distinct(events, (*svc.Event).Visitor), LastSeenAt: &last})
+		ofRow := slices.DeleteFunc(slices.Clone(completed), func(e svc.Event) bool {
+			return !slices.ContainsFunc(events, func(shown svc.Event) bool { return shown.Visitor() == e.Visitor() })
+		})
+		names.Rows = append(names.Rows, svc.EventName{
+			Name: name, Count: uint64(len(events)), Users: distinct(events, (*svc.Event).Visitor), LastSeenAt: &last,
+			Conversions: f.conversions(query.App, ofRow),
+		})
 	}
 	slices.SortFunc(names.Rows, func(a, b svc.EventName) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Name, b.Name))

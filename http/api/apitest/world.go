@@ -15,6 +15,7 @@ import (
 	"svc"
 	"svc/http"
 	"svc/http/api"
+	"svc/http/docs"
 )
 
 // World is a running service with the content that the golden suite expects:
@@ -41,9 +42,11 @@ type Memory struct {
 	apps   map[svc.AppRef]*heldApp
 	events []svc.Event
 	audit  []svc.AuditRow
+	ledger []svc.LedgerEntry
 	claims map[string]*claim
 	meters map[string]*svc.Meter
 	limit  int
+	docs   *docs.Library
 }
 
 type organization struct {
@@ -57,8 +60,12 @@ type heldToken struct {
 }
 
 type heldApp struct {
-	app  svc.Application
-	keys []svc.IngestKey
+	app     svc.Application
+	keys    []svc.IngestKey
+	goals   []svc.Goal
+	funnels []svc.Funnel
+	// share is the public page.
+	share svc.Share
 }
 
 type claim struct {
@@ -68,23 +75,30 @@ type claim struct {
 
 // NewMemory returns an empty implementation with a clock.
 func NewMemory(now func() time.Time) *Memory {
+	library, err := docs.Open(svc.Documentation)
+	if err != nil {
+		panic(err) // the pages are part of the binary
+	}
+	if err := library.Describe(nil); err != nil {
+		panic(err)
+	}
 	return &Memory{
-		now: now, orgs: map[string]*organization{}, users: map[string]svc.User{}, tokens: map[string]*heldToken{},
+		docs: library, now: now, orgs: map[string]*organization{}, users: map[string]svc.User{}, tokens: map[string]*heldToken{},
 		apps: map[svc.AppRef]*heldApp{}, claims: map[string]*claim{}, meters: map[string]*svc.Meter{},
 	}
 }
 
 // Ports returns the memory as the ports of the handlers.
 func (m *Memory) Ports() api.Ports {
-	return api.Ports{Organizations: m, Members: m, Tokens: m, Apps: m, Keys: m, Analytics: m, Presence: m, Events: feed{m}, Limits: api.DefaultLimits()}
+	return api.Ports{Organizations: m, Members: m, Tokens: m, Apps: m, Keys: m, Analytics: m, Presence: m, Reads: m, Events: feed{m}, Docs: m.docs, Ledger: m, Goals: m, Funnels: m, Results: m, Shares: m, Limits: api.DefaultLimits()}
 }
 
 // Config returns the configuration of a handler over the memory.
 func (m *Memory) Config() http.Config {
 	return http.Config{
-		Routes: api.Routes(m.Ports()), Authority: m, Applications: m, Auditor: m, Replays: m,
+		Routes: api.Routes(m.Ports()), Authority: m, Applications: m, Auditor: m, Replays: m, Ledger: m,
 		Cursors: svc.NewCursors([]byte("test")), Now: m.now, PublicURL: "https://svc.example", Revision: "2026-11-20",
-		ConcurrentQueries: svc.ConcurrentQueries,
+		ConcurrentQueries: svc.ConcurrentQueries, ConcurrentStreams: svc.ConcurrentStreams,
 	}
 }
 

@@ -6,10 +6,10 @@ SELECT
     toUInt8(grouping(bucket) = 0) AS single,
     count() AS occurred,
     countIf(name IN ('page_view', '$pageview')) AS viewed,
-    uniqExact(cityHash64(if(distinct_id != '', distinct_id, anonymous_id))) AS visitors,
-    uniqExact(cityHash64(if(distinct_id != '', distinct_id, anonymous_id), session_id)) AS sessions
+    uniqExact(visitor) AS visitors,
+    uniqExact(session) AS sessions
 FROM events
 WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8}
     AND ts >= {from:DateTime64(3, 'UTC')} AND ts < {to:DateTime64(3, 'UTC')}
     AND ($(where))
-GROUP BY GROUPING SETS ((bucket), ())
+GROUP BY ROLLUP(bucket)

@@ -3,7 +3,7 @@
 SELECT
     toString(name) AS word,
     count() AS total,
-    uniqExact(cityHash64(if(distinct_id != '', distinct_id, anonymous_id))) AS users,
+    uniqExact(visitor) AS users,
     toUnixTimestamp64Milli(max(ts)) AS last_seen_ms
 FROM events
 WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8}

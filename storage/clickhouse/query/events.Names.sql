@@ -14,7 +14,7 @@ FROM
         AND slot >= {whole_from:DateTime('UTC')} AND slot < {whole_to:DateTime('UTC')}
     UNION ALL
     SELECT toString(name) AS name, toUInt64(1) AS occurred,
-        cityHash64(if(distinct_id != '', distinct_id, anonymous_id)) AS visitor, ts AS seen
+        visitor, ts AS seen
     FROM events
     WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8} AND $(window.Edges)
 )

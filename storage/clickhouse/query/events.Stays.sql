@@ -3,13 +3,13 @@
 -- read: the events of at most 90 days, twice; returned: one.
 SELECT sum(bounce_delta) AS bounced, sum(duration_delta) AS lasted
 FROM events
+PREWHERE session IN
+(
+    SELECT session
+    FROM events
+    WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8}
+        AND ts >= {from:DateTime64(3, 'UTC')} AND ts < {to:DateTime64(3, 'UTC')}
+        AND ($(where))
+)
 WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8}
     AND session_started >= {from:DateTime64(3, 'UTC')} AND session_started < {to:DateTime64(3, 'UTC')}
-    AND cityHash64(if(distinct_id != '', distinct_id, anonymous_id), session_id) IN
-    (
-        SELECT cityHash64(if(distinct_id != '', distinct_id, anonymous_id), session_id)
-        FROM events
-        WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8}
-            AND ts >= {from:DateTime64(3, 'UTC')} AND ts < {to:DateTime64(3, 'UTC')}
-            AND ($(where))
-    )

@@ -1,11 +1,11 @@
 -- Whether the session of an event left by a path: its last page view within the window (by
 -- time, then by id) has the path. Part of other queries. Key: environment, ts.
-(if(distinct_id != '', distinct_id, anonymous_id), session_id) IN
+session IN
 (
-    SELECT if(distinct_id != '', distinct_id, anonymous_id) AS who, session_id
+    SELECT session
     FROM events
     WHERE environment = {environment:UInt64} AND name IN ('page_view', '$pageview')
         AND ts >= {from:DateTime64(3, 'UTC')} AND ts < {to:DateTime64(3, 'UTC')}
-    GROUP BY who, session_id
+    GROUP BY session
     HAVING argMax(path, (ts, id)) = {exit_path:String}
 )

@@ -6,7 +6,6 @@ FROM visits
 WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8}
     AND slot >= {whole_from:DateTime('UTC')} AND slot < {whole_to:DateTime('UTC')}
 UNION ALL
-SELECT toUInt32(toUnixTimestamp(ts)) AS at, cityHash64(if(distinct_id != '', distinct_id, anonymous_id)) AS visitor,
-    cityHash64(if(distinct_id != '', distinct_id, anonymous_id), session_id) AS session
+SELECT toUInt32(toUnixTimestamp(ts)) AS at, visitor, session
 FROM events
 WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8} AND $(window.Edges)

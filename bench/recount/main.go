@@ -1,0 +1,123 @@
+// Command recount asks a server thousands of random questions and computes every
+// answer again, from the rows that the server was sent, with code that shares
+// nothing with it.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"svc/bench/harness"
+	"svc/bench/recount/suite"
+)
+
+// drainTime bounds the wait until everything is stored.
+const drainTime = 5 * time.Minute
+
+// shownFailures bounds what is printed in full.
+const shownFailures = 25
+
+// options are the flags.
+type options struct {
+	suite.Settings
+
+	binary string
+	limit  time.Duration
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := start(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "recount:", err)
+		stop()
+		os.Exit(1) //nolint:gocritic // stop was called
+	}
+}
+
+func start(ctx context.Context) error {
+	var o options
+	flag.StringVar(&o.binary, "server", "bin/svc", "the server's program")
+	flag.Uint64Var(&o.Seed, "seed", 0, "seed of traffic and questions, chosen where it is 0")
+	flag.IntVar(&o.Combinations, "combinations", 10_000, "number of questions")
+	flag.IntVar(&o.Visitors, "visitors", 1500, "visitors of each of the three applications")
+	flag.IntVar(&o.Workers, "workers", 2, "questions under way at a time")
+	flag.IntVar(&o.Only, "only", 0, "ask this one combination")
+	flag.DurationVar(&o.limit, "limit", 40*time.Minute, "the run ends with an error after this time")
+	flag.Parse()
+	if o.Seed == 0 {
+		o.Seed = uint64(time.Now().UnixNano()) % 1_000_000_007
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, o.limit, fmt.Errorf("the run took longer than %s", o.limit))
+	defer cancel()
+	dir, err := os.MkdirTemp("", "svc-recount-")
+	if err != nil {
+		return fmt.Errorf("making a directory: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // data of a run that can be repeated
+	fmt.Printf("seed %d\n", o.Seed)
+	o.Tell = func(format string, args ...any) { fmt.Printf(format+"\n", args...) }
+	began := time.Now()
+	report, err := run(ctx, &o, dir)
+	if err != nil {
+		return fmt.Errorf("seed %d: %w", o.Seed, err)
+	}
+	fmt.Printf("%s in %s\n", summary(report), time.Since(began).Round(time.Second))
+	return verdict(report, o.Seed)
+}
+
+// run starts a server in dir, asks, and ends it.
+func run(ctx context.Context, o *options, dir string) (*suite.Report, error) {
+	server, err := harness.NewServer(ctx, harness.Settings{
+		Binary: o.binary, Dir: dir, Sync: "os", Flush: "100ms", CPU: harness.Unpinned, Environment: []string{"SVC_PARTITIONS=4"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer server.Kill()
+	if _, err := server.Open(ctx); err != nil {
+		return nil, err
+	}
+	settings := o.Settings
+	settings.Now = time.Now()
+	settings.Drained = func(ctx context.Context) error { return server.AwaitDrained(ctx, drainTime) }
+	report, err := suite.New(suite.NewServer(server.Address, server.Organization, server.Token), settings).Run(ctx)
+	return report, errors.Join(err, server.Stop())
+}
+
+func summary(report *suite.Report) string {
+	asked, words := 0, make([]string, 0, len(report.Asked))
+	for _, path := range slices.Sorted(maps.Keys(report.Asked)) {
+		asked += report.Asked[path]
+		words = append(words, fmt.Sprintf("%s %d", path, report.Asked[path]))
+	}
+	return fmt.Sprintf("%d events, %d combinations (%s), %d differ", report.Events, asked, strings.Join(words, ", "), len(report.Failures))
+}
+
+// verdict is the error of a run that found something.
+func verdict(report *suite.Report, seed uint64) error {
+	var problems []error
+	if len(report.Missing) > 0 {
+		problems = append(problems, fmt.Errorf("the server lacks %s", strings.Join(report.Missing, ", ")))
+	}
+	for i := range report.Failures {
+		if i == shownFailures {
+			problems = append(problems, fmt.Errorf("… and %d more", len(report.Failures)-i))
+			break
+		}
+		problems = append(problems, errors.New(report.Failures[i].String()))
+	}
+	if len(report.Failures) > 0 {
+		problems = append(problems, fmt.Errorf("repeat with -seed %d, one of them with -only N", seed))
+	}
+	return errors.Join(problems...)
+}

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"context"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"svc/bench/recount/suite"
+)
+
+// TestTheServerCountsRight is the short form of the program: it builds the server,
+// fills it, and asks some hundred random questions.
+func TestTheServerCountsRight(t *testing.T) {
+	dir := t.TempDir()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	binary := filepath.Join(dir, "svc")
+	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "svc/cmd/svc")
+	build.Env = append(build.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("building the server: %v\n%s", err, out)
+	}
+	o := options{binary: binary, Settings: suite.Settings{
+		Seed: 20261120, Combinations: 400, Visitors: 220, Workers: 2, Tell: t.Logf,
+	}}
+	report, err := run(ctx, &o, dir)
+	if err != nil {
+		t.Fatalf("seed %d: %v", o.Seed, err)
+	}
+	t.Log(summary(report))
+	if err := verdict(report, o.Seed); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,102 @@
+package reference
+
+import (
+	"time"
+)
+
+// Retention is the answer of …/analytics/retention. A cohort is the visitors whose
+// first-ever event in the environment fell into the same period of the window and who
+// did, in that period, something that passes the filters. The first period may be cut by
+// the beginning of the window, the last one by its end.
+func (d *Data) Retention(q Query, w Window, cohortBy, event string) map[string]any {
+	covered, capped := w.Capped(q.Filters)
+	q.From, q.To = covered.From, covered.To
+	first := d.firstEvents(&q)
+	active, did := map[time.Time]set{}, map[time.Time]set{}
+	for _, row := range d.selected(&q) {
+		period := d.floor(row.Ts, cohortBy)
+		put(active, period, row.Visitor())
+		if event == "" || row.Name == event {
+			put(did, period, row.Visitor())
+		}
+	}
+	cohorts := []any{}
+	buckets := d.buckets(covered, cohortBy)
+	for i, cohort := range buckets {
+		members := set{}
+		for visitor := range active[cohort] {
+			if !first[visitor].Before(q.From) && d.floor(first[visitor], cohortBy).Equal(cohort) {
+				members[visitor] = true
+			}
+		}
+		periods := []any{float64(len(members))}
+		for _, period := range buckets[i+1:] {
+			back := 0
+			for visitor := range members {
+				if did[period][visitor] {
+					back++
+				}
+			}
+			periods = append(periods, float64(back))
+		}
+		cohorts = append(cohorts, map[string]any{"cohort": cohort.Format(time.DateOnly), "size": float64(len(members)), "periods": periods})
+	}
+	return map[string]any{"cohortBy": cohortBy, "capped": capped, "environment": q.Environment, "cohorts": cohorts}
+}
+
+// firstEvents is when each visitor of an environment was first there.
+func (d *Data) firstEvents(q *Query) map[string]time.Time {
+	first := map[string]time.Time{}
+	for _, row := range d.Rows {
+		if row.Environment != q.Environment || row.IsBot && !q.IncludeBots {
+			continue
+		}
+		if at, known := first[row.Visitor()]; !known || row.Ts.Before(at) {
+			first[row.Visitor()] = row.Ts
+		}
+	}
+	return first
+}
+
+func put(sets map[time.Time]set, at time.Time, word string) {
+	if sets[at] == nil {
+		sets[at] = set{}
+	}
+	sets[at][word] = true
+}
+
+// ActiveUsers is the answer of …/analytics/active-users: for every day of the
+// window, the distinct visitors of the 1, 7 and 30 days that end with it.
+func (d *Data) ActiveUsers(q Query, w Window) map[string]any {
+	covered, capped := w.Capped(q.Filters)
+	days := d.buckets(covered, "day")
+	q.From, q.To = days[0].AddDate(0, 0, -40), covered.To
+	onDay := map[time.Time]set{}
+	for _, row := range d.selected(&q) {
+		put(onDay, d.floor(row.Ts, "day"), row.Visitor())
+	}
+	lists := map[string][]any{"dau": {}, "wau": {}, "mau": {}, "stickiness": {}}
+	for _, day := range days {
+		dau, wau, mau := d.rolling(onDay, day, 1), d.rolling(onDay, day, 7), d.rolling(onDay, day, 30)
+		stickiness := 0.0
+		if mau > 0 {
+			stickiness = float64(dau) / float64(mau)
+		}
+		for name, value := range map[string]float64{"dau": float64(dau), "wau": float64(wau), "mau": float64(mau), "stickiness": stickiness} {
+			lists[name] = append(lists[name], map[string]any{"t": Stamp(day), "value": value})
+		}
+	}
+	return map[string]any{"capped": capped, "environment": q.Environment, "dau": lists["dau"], "wau": lists["wau"], "mau": lists["mau"], "stickiness": lists["stickiness"]}
+}
+
+// rolling counts the distinct visitors of the n days that end with day.
+func (d *Data) rolling(onDay map[time.Time]set, day time.Time, n int) int {
+	all := set{}
+	for range n {
+		for visitor := range onDay[day] {
+			all[visitor] = true
+		}
+		day = d.floor(day.Add(-time.Hour), "day")
+	}
+	return len(all)
+}

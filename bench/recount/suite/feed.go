@@ -1,0 +1,171 @@
+package suite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"reflect"
+
+	"svc/bench/recount/reference"
+	"svc/bench/recount/traffic"
+)
+
+// feedReader collects the rows of an application's feed.
+type feedReader struct {
+	byID     map[string]int
+	byMarker map[int]int
+	// firsts holds what was not seen in the feed yet.
+	firsts map[int]*traffic.Sent
+	// named is the session that the client gave.
+	named map[*reference.Row]string
+	rows  []*reference.Row
+}
+
+// readBack reads everything that the feed shows of an application, checks that it
+// is what was sent, each event once, and makes the reference's data of it.
+func (s *Suite) readBack(ctx context.Context, a *app) error {
+	f := feedReader{named: map[*reference.Row]string{}}
+	f.byID, f.byMarker, f.firsts = index(a.sent)
+	for environment := range a.keys {
+		if err := s.readEnvironment(ctx, a, environment, &f); err != nil {
+			return err
+		}
+	}
+	for _, sent := range f.firsts {
+		if sent != nil {
+			return fmt.Errorf("event %s of %s was sent and is not in the feed", sent.ID, sent.Environment)
+		}
+	}
+	goals := a.data.Goals
+	a.data = reference.New(a.zone, f.rows)
+	a.data.Goals = goals
+	return a.data.CheckSessions(func(row *reference.Row) string { return f.named[row] })
+}
+
+// readEnvironment reads one environment page by page.
+func (s *Suite) readEnvironment(ctx context.Context, a *app, environment string, f *feedReader) error {
+	query := url.Values{"env": {environment}, "limit": {"500"}}
+	for {
+		status, answer, err := s.server.read(ctx, a.slug, "/events", query)
+		if err != nil {
+			return err
+		}
+		if status != http.StatusOK {
+			return fmt.Errorf("reading the feed: status %d: %v", status, answer)
+		}
+		var page struct {
+			Data       []*reference.Row
+			NextCursor *string
+		}
+		if err := convert(answer, &page); err != nil {
+			return fmt.Errorf("decoding the feed: %w", err)
+		}
+		for _, row := range page.Data {
+			if err := f.take(row); err != nil {
+				return err
+			}
+		}
+		if page.NextCursor == nil {
+			return nil
+		}
+		query.Set("cursor", *page.NextCursor)
+	}
+}
+
+// take finds what a row was sent as.
+func (f *feedReader) take(row *reference.Row) error {
+	at, known := f.byID[row.Environment+" "+row.ID]
+	if marker, ok := row.Properties["marker"].(float64); ok {
+		at, known = f.byMarker[int(marker)]
+	}
+	sent := f.firsts[at]
+	if !known || sent == nil {
+		return fmt.Errorf("the feed shows an event that was not sent, or twice: %s %s", row.Environment, row.ID)
+	}
+	if err := compare(row, sent); err != nil {
+		return fmt.Errorf("event %s: %w", row.ID, err)
+	}
+	row.Arrival, row.EngagedMs, row.PropertiesText = at, sent.EngagedMs, string(sent.SentProperties())
+	f.firsts[at], f.named[row] = nil, sent.SessionID
+	f.rows = append(f.rows, row)
+	return nil
+}
+
+// index finds sent items by what the feed shows of them; firsts leaves
+// repetitions out.
+func index(all []*traffic.Sent) (byID map[string]int, byMarker map[int]int, firsts map[int]*traffic.Sent) {
+	byID, byMarker, firsts = map[string]int{}, map[int]int{}, map[int]*traffic.Sent{}
+	for i, sent := range all {
+		switch {
+		case sent.Again:
+			continue
+		case sent.ID == "":
+			byMarker[sent.Marker] = i
+		default:
+			byID[sent.Environment+" "+sent.ID] = i
+		}
+		firsts[i] = sent
+	}
+	return byID, byMarker, firsts
+}
+
+// compare holds a row of the feed to what was sent.
+func compare(row *reference.Row, sent *traffic.Sent) error {
+	path, words := sent.Path, map[string]string{}
+	if parsed, err := url.Parse(sent.URL); err == nil && sent.URL != "" {
+		path = parsed.Path
+		for name, values := range parsed.Query() {
+			words[name] = values[0]
+		}
+	}
+	var properties map[string]any
+	if err := json.Unmarshal(sent.StoredProperties(), &properties); err != nil {
+		return fmt.Errorf("decoding what was sent: %w", err)
+	}
+	campaign := traffic.Campaign{Source: words["utm_source"], Medium: words["utm_medium"], Name: words["utm_campaign"]}
+	if sent.Context.Campaign != nil {
+		campaign = *sent.Context.Campaign
+	}
+	for _, field := range []struct {
+		name      string
+		got, want any
+	}{
+		{"ts", reference.Stamp(row.Ts), reference.Stamp(sent.Ts)},
+		{"name", row.Name, sent.StoredName()},
+		{"url", row.URL, sent.URL},
+		{"path", decoded(row.Path), decoded(path)},
+		{"title", row.Title, sent.Title},
+		{"referrer", row.Referrer, sent.Referrer},
+		{"distinctId", row.DistinctID, sent.DistinctID},
+		{"anonymousId", row.AnonymousID, sent.AnonymousID},
+		{"properties", row.Properties, properties},
+		{"value", row.Value, sent.Value},
+		{"currency", row.Currency, sent.Currency},
+		{"release", row.Release, sent.Release},
+		{"locale", row.Locale, sent.Context.Locale},
+		{"isBot", row.IsBot, sent.Bot},
+		{"environment", row.Environment, sent.Environment},
+		{"utmSource", row.UTMSource, campaign.Source},
+		{"utmMedium", row.UTMMedium, campaign.Medium},
+		{"utmCampaign", row.UTMCampaign, campaign.Name},
+		{"utmTerm", row.UTMTerm, words["utm_term"]},
+		{"utmContent", row.UTMContent, words["utm_content"]},
+		{"a source", row.Source != "", true},
+		{"a session", row.SessionID != "", true},
+	} {
+		if !reflect.DeepEqual(field.got, field.want) {
+			return fmt.Errorf("%s: the feed says %v, sent was %v", field.name, field.got, field.want)
+		}
+	}
+	return nil
+}
+
+// decoded reads a path with or without percent signs alike.
+func decoded(path string) string {
+	if plain, err := url.PathUnescape(path); err == nil {
+		return plain
+	}
+	return path
+}

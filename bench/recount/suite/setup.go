@@ -1,0 +1,182 @@
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"svc/bench/recount/reference"
+	"svc/bench/recount/traffic"
+)
+
+// required are the routes that the suite asks. A server without one of them fails.
+func required() []string {
+	return []string{
+		"/analytics/overview", "/analytics/timeseries", "/analytics/breakdown", "/analytics/retention", "/analytics/active-users",
+		"/analytics/goals", "/events", "/events/names", "/goals", "/funnels", "/funnels/{id}/results",
+	}
+}
+
+// zones are the applications' time zones: one that is 45 minutes off, and two
+// that change their clocks, in opposite directions from UTC.
+func zones() []string { return []string{"Asia/Kathmandu", "America/New_York", "Europe/Berlin"} }
+
+// retentionDays lets everything in that a plan makes up.
+const retentionDays = traffic.Days + 30
+
+// app is one application with everything that is known of it.
+type app struct {
+	slug    string
+	zone    *time.Location
+	keys    map[string]string
+	sent    []*traffic.Sent
+	data    *reference.Data
+	funnels []reference.Funnel
+}
+
+// routes asks the server which of the suite's routes it has.
+func (s *Suite) findRoutes(ctx context.Context) error {
+	status, document, err := s.server.do(ctx, http.MethodGet, "/openapi.json", s.server.Token, nil)
+	if err != nil || status != http.StatusOK {
+		return errors.Join(err, fmt.Errorf("reading the route table: status %d", status))
+	}
+	described, _ := document["paths"].(map[string]any)
+	for path := range described {
+		if _, rest, found := strings.Cut(path, "/apps/{org}/{app}"); found {
+			s.routes[rest] = true
+		}
+	}
+	for _, path := range required() {
+		if !s.routes[path] {
+			s.missing = append(s.missing, path)
+		}
+	}
+	return nil
+}
+
+// open makes an application in a zone, with its keys, goals and funnels.
+func (s *Suite) open(ctx context.Context, zone string) (*app, error) {
+	location, err := time.LoadLocation(zone)
+	if err != nil {
+		return nil, err
+	}
+	a := &app{zone: location, keys: map[string]string{}}
+	var made struct{ Slug string }
+	body := map[string]any{"name": "Recount " + zone, "timezone": zone, "modules": []string{"analytics", "people"}}
+	if err := s.server.change(ctx, http.MethodPost, "/orgs/"+s.server.Organization+"/apps", s.server.Token, body, &made); err != nil {
+		return nil, err
+	}
+	a.slug = made.Slug
+	below := "/apps/" + s.server.Organization + "/" + a.slug
+	if err := s.server.change(ctx, http.MethodPatch, below, s.server.Token, map[string]any{"retentionDays": retentionDays}, nil); err != nil {
+		return nil, err
+	}
+	for _, environment := range []string{"production", "staging", "development"} {
+		var key struct{ Key string }
+		body := map[string]any{"kind": "secret", "environment": environment, "label": "recount"}
+		if err := s.server.change(ctx, http.MethodPost, below+"/keys", s.server.Token, body, &key); err != nil {
+			return nil, err
+		}
+		a.keys[environment] = key.Key
+	}
+	return a, s.define(ctx, a, below)
+}
+
+// goals are of both kinds, some matching the same events.
+func goals() []reference.Goal {
+	return []reference.Goal{
+		{Name: "Signed up", Kind: "event", Match: "signup", Value: 5},
+		{Name: "Bought", Kind: "event", Match: "purchase", Value: 40},
+		{Name: "Read the documentation", Kind: "path", Match: "/docs*"},
+		{Name: "Began the documentation", Kind: "path", Match: "/docs/start", Value: 1.5},
+		{Name: "Never met", Kind: "event", Match: "never"},
+	}
+}
+
+func funnels() []reference.Funnel {
+	page := func(match string, filters ...reference.StepFilter) reference.Step {
+		return reference.Step{Kind: "path", Match: match, Filters: filters}
+	}
+	event := func(match string, filters ...reference.StepFilter) reference.Step {
+		return reference.Step{Kind: "event", Match: match, Filters: filters}
+	}
+	return []reference.Funnel{
+		{Name: "Home to purchase", WindowHours: 24, Steps: []reference.Step{page("/"), event("add_to_cart"), event("purchase")}},
+		{Name: "Any page, twice", WindowHours: 1, Steps: []reference.Step{page("/*"), page("/*")}},
+		{Name: "Documentation", WindowHours: 2160, Steps: []reference.Step{page("/*"), page("/docs*"), page("/docs/start"), event("signup")}},
+		{Name: "Deeds of one plan", WindowHours: 168, Steps: []reference.Step{
+			page("/*", reference.StepFilter{Property: "source", Op: "neq", Value: "direct"}),
+			event("search", reference.StepFilter{Property: "property.plan", Op: "in", Value: []any{"pro", "team"}}),
+		}},
+		{Name: "Scores", WindowHours: 720, Steps: []reference.Step{
+			event("search"), event("signup", reference.StepFilter{Property: "property.score", Op: "gt", Value: 0.0}),
+		}},
+	}
+}
+
+// define saves goals and funnels where the server has them.
+func (s *Suite) define(ctx context.Context, a *app, below string) error {
+	a.data = &reference.Data{}
+	for _, goal := range goals() {
+		if !s.routes["/goals"] {
+			break
+		}
+		body := map[string]any{"name": goal.Name, "kind": goal.Kind, "match": goal.Match, "value": goal.Value}
+		if err := s.server.change(ctx, http.MethodPost, below+"/goals", s.server.Token, body, &goal); err != nil {
+			return err
+		}
+		a.data.Goals = append(a.data.Goals, goal)
+	}
+	for _, funnel := range funnels() {
+		if !s.routes["/funnels"] {
+			break
+		}
+		saved := funnel
+		if err := s.server.change(ctx, http.MethodPost, below+"/funnels", s.server.Token, funnel, &saved); err != nil {
+			return err
+		}
+		funnel.ID = saved.ID
+		a.funnels = append(a.funnels, funnel)
+	}
+	return nil
+}
+
+// batchItems is how many items one request carries.
+const batchItems = 500
+
+// fill sends an application's traffic in order, environment by environment.
+func (s *Suite) fill(ctx context.Context, a *app) error {
+	batches := map[string][]traffic.Item{}
+	flush := func(environment string) error {
+		items := batches[environment]
+		if len(items) == 0 {
+			return nil
+		}
+		batches[environment] = nil
+		var answer struct{ Accepted int }
+		err := s.server.change(ctx, http.MethodPost, "/batch", a.keys[environment], map[string]any{"items": items}, &answer)
+		if err == nil && answer.Accepted != len(items) {
+			err = fmt.Errorf("%d of %d items were accepted", answer.Accepted, len(items))
+		}
+		return err
+	}
+	for _, sent := range a.sent {
+		batches[sent.Environment] = append(batches[sent.Environment], sent.Item)
+		if len(batches[sent.Environment]) == batchItems {
+			if err := flush(sent.Environment); err != nil {
+				return err
+			}
+		}
+	}
+	for _, environment := range slices.Sorted(maps.Keys(batches)) {
+		if err := flush(environment); err != nil {
+			return err
+		}
+	}
+	return nil
+}

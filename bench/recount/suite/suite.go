@@ -1,0 +1,296 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"svc/bench/recount/reference"
+	"svc/bench/recount/traffic"
+)
+
+// Settings describe a run.
+type Settings struct {
+	Seed uint64
+	// Visitors are made up for each application.
+	Visitors int
+	// Combinations is how many questions are asked, by Workers at a time.
+	Combinations int
+	Workers      int
+	// Only asks one question, by its number from 1; 0 asks all.
+	Only int
+	// Now is the latest moment of the traffic.
+	Now time.Time
+	// Drained waits until everything that was accepted can be read.
+	Drained func(context.Context) error
+	// Tell takes sentences on how far the run is.
+	Tell func(format string, args ...any)
+}
+
+// Suite is one run against one server.
+type Suite struct {
+	Settings
+
+	server  *Server
+	routes  map[string]bool
+	missing []string
+	apps    []*app
+
+	lock  sync.Mutex
+	asked map[string]int
+}
+
+// Report says what a run found.
+type Report struct {
+	Events int
+	// Asked counts the questions by endpoint.
+	Asked    map[string]int
+	Missing  []string
+	Failures []Failure
+}
+
+// Failure is one answer that differs.
+type Failure struct {
+	Number      int
+	Question    string
+	Differences []string
+}
+
+// shownDifferences bounds what is shown of one answer.
+const shownDifferences = 8
+
+// String shows the failure with the flags that repeat it.
+func (f *Failure) String() string {
+	shown := f.Differences
+	more := ""
+	if len(shown) > shownDifferences {
+		more = fmt.Sprintf("\n    … and %d more", len(shown)-shownDifferences)
+		shown = shown[:shownDifferences]
+	}
+	return fmt.Sprintf("combination %d: GET %s\n    %s%s", f.Number, f.Question, strings.Join(shown, "\n    "), more)
+}
+
+// New prepares a run.
+func New(server *Server, settings Settings) *Suite {
+	return &Suite{Settings: settings, server: server, routes: map[string]bool{}, asked: map[string]int{}}
+}
+
+// Run fills the server, reads everything back, and asks.
+func (s *Suite) Run(ctx context.Context) (*Report, error) {
+	if err := s.findRoutes(ctx); err != nil {
+		return nil, err
+	}
+	report := &Report{Asked: s.asked, Missing: s.missing}
+	for n, zone := range zones() {
+		a, err := s.open(ctx, zone)
+		if err != nil {
+			return nil, fmt.Errorf("opening an application in %s: %w", zone, err)
+		}
+		a.sent = traffic.Plan(traffic.Settings{Seed: s.Seed + uint64(n), Visitors: s.Visitors, Zone: a.zone, Now: s.Now})
+		if err := s.fill(ctx, a); err != nil {
+			return nil, fmt.Errorf("sending: %w", err)
+		}
+		report.Events += len(a.sent)
+		s.apps = append(s.apps, a)
+	}
+	if err := s.Drained(ctx); err != nil {
+		return nil, err
+	}
+	for _, a := range s.apps {
+		if err := s.readBack(ctx, a); err != nil {
+			return nil, fmt.Errorf("the feed of %s: %w", a.zone, err)
+		}
+	}
+	s.Tell("sent %d items, the feed shows each of them once", report.Events)
+	var err error
+	if report.Failures, err = s.ask(ctx); err != nil {
+		return nil, err
+	}
+	if s.Only == 0 {
+		sums, err := s.partitions(ctx)
+		report.Failures = append(report.Failures, sums...)
+		return report, err
+	}
+	return report, nil
+}
+
+// ask asks all questions, several at a time.
+func (s *Suite) ask(ctx context.Context) ([]Failure, error) {
+	var (
+		group    sync.WaitGroup
+		failures []Failure
+		broken   error
+	)
+	numbers := make(chan int)
+	for range max(1, s.Workers) {
+		group.Go(func() {
+			for n := range numbers {
+				failure, err := s.one(ctx, n)
+				s.lock.Lock()
+				if failure != nil {
+					failures = append(failures, *failure)
+				}
+				if err != nil && broken == nil {
+					broken = fmt.Errorf("combination %d: %w", n, err)
+				}
+				s.lock.Unlock()
+			}
+		})
+	}
+	for n := 1; n <= s.Combinations; n++ {
+		if s.Only == 0 || s.Only == n {
+			numbers <- n
+		}
+		if n%1000 == 0 && s.Only == 0 {
+			s.Tell("asked %d of %d", n, s.Combinations)
+		}
+	}
+	close(numbers)
+	group.Wait()
+	return failures, broken
+}
+
+// one asks one question and compares the answer.
+func (s *Suite) one(ctx context.Context, number int) (*Failure, error) {
+	q := (&asker{rand.New(rand.NewPCG(s.Seed, uint64(number))), s}).next()
+	s.lock.Lock()
+	s.asked[q.route]++
+	s.lock.Unlock()
+	began := time.Now()
+	got, status, err := s.answer(ctx, &q)
+	ended := time.Now()
+	if err != nil {
+		return nil, err
+	}
+	failure := &Failure{Number: number, Question: "/apps/" + s.server.Organization + "/" + q.app.slug + q.path + "?" + readable(q.query)}
+	switch {
+	case q.refused != "":
+		failure.Differences = differRefusal(status, got, q.refused)
+	case status != 200:
+		failure.Differences = []string{fmt.Sprintf("status %d: %v", status, got)}
+	default:
+		failure.Differences, err = s.judge(&q, got, began, ended)
+	}
+	if err != nil || len(failure.Differences) == 0 {
+		return nil, err
+	}
+	return failure, nil
+}
+
+// readable is a query as a person writes it.
+func readable(query url.Values) string {
+	if plain, err := url.QueryUnescape(query.Encode()); err == nil {
+		return plain
+	}
+	return query.Encode()
+}
+
+func differRefusal(status int, got map[string]any, code string) []string {
+	problems, _ := got["errors"].([]any)
+	if len(problems) > 0 {
+		if first, ok := problems[0].(map[string]any); ok && status == 400 && first["code"] == code {
+			return nil
+		}
+	}
+	return []string{fmt.Sprintf("status %d with %v, want 400 with errors[0].code %s", status, got, code)}
+}
+
+// answer reads an answer, all pages of a list as one.
+func (s *Suite) answer(ctx context.Context, q *question) (map[string]any, int, error) {
+	status, got, err := s.server.read(ctx, q.app.slug, q.path, q.query)
+	if err != nil || status != 200 || q.pages == 0 {
+		return got, status, err
+	}
+	all, _ := got["data"].([]any)
+	first := len(all)
+	query := url.Values{}
+	for name, values := range q.query {
+		query[name] = values
+	}
+	for read := 1; got["nextCursor"] != nil && read < q.pages; read++ {
+		cursor, _ := got["nextCursor"].(string)
+		query.Set("cursor", cursor)
+		if status, got, err = s.server.read(ctx, q.app.slug, q.path, query); err != nil || status != 200 {
+			return got, status, err
+		}
+		rows, _ := got["data"].([]any)
+		if all = append(all, rows...); len(rows) > first || len(rows) == 0 || got["nextCursor"] != nil && len(rows) != first {
+			return nil, 0, fmt.Errorf("a page of %s has %d rows, the first has %d", q.path, len(rows), first)
+		}
+	}
+	got["data"] = all
+	return got, status, nil
+}
+
+// judge compares an answer with the reference for the moment of the request, which
+// is somewhere between its begin and its end.
+func (s *Suite) judge(q *question, got map[string]any, began, ended time.Time) ([]string, error) {
+	own, wrong := ownWindow(q, got, began, ended)
+	if wrong != "" {
+		return []string{wrong}, nil
+	}
+	var first []string
+	for _, now := range []time.Time{began, ended} {
+		want, err := q.want(now, own)
+		if err != nil {
+			return nil, err
+		}
+		found := append(differ("", got, cut(q, got, want)), broken(q.route, got)...)
+		if len(found) == 0 {
+			return nil, nil
+		}
+		if first == nil {
+			first = found
+		}
+	}
+	return first, nil
+}
+
+// cut shortens a wanted list to the pages that were read, where more follow.
+func cut(q *question, got map[string]any, want any) any {
+	list, ok := want.(map[string]any)
+	if !ok || q.pages == 0 || got["nextCursor"] == nil {
+		return want
+	}
+	rows, _ := got["data"].([]any)
+	wanted, _ := list["data"].([]any)
+	if len(wanted) <= len(rows) {
+		return map[string]any{"data": append(wanted, "another row, since a cursor was given")}
+	}
+	list["data"] = wanted[:len(rows)]
+	return list
+}
+
+// ownWindow reads the window that an answer states, and holds it to the request.
+func ownWindow(q *question, got map[string]any, began, ended time.Time) (own *reference.Window, wrong string) {
+	stated, ok := got["range"].(map[string]any)
+	if !ok {
+		return nil, ""
+	}
+	word := q.query.Get("range")
+	if word == "" {
+		word = "7d"
+	}
+	var edges [2]time.Time
+	for i, name := range []string{"from", "to"} {
+		text, _ := stated[name].(string)
+		at, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			return nil, fmt.Sprintf(".range.%s: %v", name, err)
+		}
+		edges[i] = at.In(q.app.zone)
+	}
+	early, err := q.app.data.Window(word, began)
+	late, err2 := q.app.data.Window(word, ended)
+	switch {
+	case err != nil || err2 != nil:
+		return nil, "the suite cannot read the range " + word
+	case edges[0].Before(early.From) || edges[0].After(late.From) || edges[1].Before(early.To) || edges[1].After(late.To):
+		return nil, fmt.Sprintf(".range: got %s to %s, want %s to %s", edges[0], edges[1], early.From, early.To)
+	}
+	return &reference.Window{From: edges[0], To: edges[1], Grain: early.Grain}, ""
+}

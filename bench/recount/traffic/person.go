@@ -1,0 +1,137 @@
+package traffic
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// person is one visitor while the plan is made.
+type person struct {
+	*planner
+
+	number              int
+	agent, address      string
+	environment         string
+	distinct, anonymous string
+	// known is a person with a distinct id, stays one who never gets any.
+	known, stays bool
+	bot          bool
+	// belated sends some events days late.
+	belated bool
+}
+
+// item begins an item of the person.
+func (v *person) item(kind string, at time.Time) *Sent {
+	s := &Sent{Environment: v.environment, Bot: v.bot, Item: Item{
+		Type: kind, Ts: at, AnonymousID: v.anonymous, Context: Context{IP: v.address, UserAgent: v.agent},
+	}}
+	if v.known {
+		s.DistinctID = v.distinct
+	}
+	if v.number%3 == 0 {
+		s.Context.Locale, s.Context.Screen = "de-DE", map[string]any{"width": 1440, "height": 900}
+		s.Context.Library, s.Release = "web/1.4.2", "2.0.1"
+	}
+	return s
+}
+
+// session plans one visit.
+func (v *person) session(number int, at time.Time) {
+	named := ""
+	if v.chance(12) {
+		named = fmt.Sprintf("client-%x-%d-%d", v.Seed, v.number, number)
+	}
+	events := 1 + v.random.IntN(3)*v.random.IntN(5)
+	landing := true
+	for range events {
+		s := v.event(at, landing)
+		s.SessionID = named
+		v.add(s, v.delay())
+		landing = false
+		if !v.known && !v.stays && v.chance(20) {
+			v.identify(at, named)
+		}
+		switch pause := v.random.IntN(20); {
+		case pause < 2: // the same instant
+		case pause == 19:
+			at = at.Add(30*time.Minute - time.Second + time.Duration(v.random.IntN(3))*time.Second)
+		default:
+			at = at.Add(time.Duration(1+v.random.IntN(9*60*1000)) * time.Millisecond)
+		}
+	}
+}
+
+// delay is how late an event arrives.
+func (v *person) delay() time.Duration {
+	switch {
+	case v.belated && v.chance(30):
+		return time.Duration(1+v.random.IntN(72)) * time.Hour
+	case v.chance(12):
+		return time.Duration(v.random.IntN(25*60)) * time.Second
+	}
+	return 0
+}
+
+// identify makes the person known, now and then under another id as well.
+func (v *person) identify(at time.Time, session string) {
+	v.known = true
+	s := v.item("identify", at.Add(time.Millisecond))
+	s.SessionID, s.Traits = session, json.RawMessage(`{"plan":"pro","company":"Example"}`)
+	v.add(s, 0)
+	if v.chance(30) {
+		s = v.item("alias", at.Add(2*time.Millisecond))
+		s.SessionID, s.PreviousID = session, v.anonymous
+		v.add(s, 0)
+	}
+}
+
+const site = "https://shop.example.com"
+
+// event plans one event of a visit; the first lands from somewhere.
+func (v *person) event(at time.Time, landing bool) *Sent {
+	path := v.pick(paths())
+	switch kind := v.random.IntN(20); {
+	case landing && kind < 17, kind < 9:
+		s := v.item("page", at)
+		if s.URL = site + path; landing {
+			s.URL += v.pick(queries())
+			s.Referrer = v.pick(referrers())
+		}
+		if v.chance(15) {
+			s.Type, s.Name = "event", "$pageview"
+		}
+		if v.chance(30) {
+			s.Title = "Title of " + path
+		}
+		if landing && v.chance(6) {
+			s.Context.Campaign = &Campaign{Source: "stated", Medium: "affiliate", Name: "c-1"}
+		}
+		if v.chance(10) {
+			s.EngagedMs = int64(v.random.IntN(20_000))
+		}
+		return s
+	case kind < 11:
+		s := v.item("event", at)
+		s.Name, s.EngagedMs, s.Path = "engagement", int64(1+v.random.IntN(15_000)), path
+		return s
+	}
+	return v.deed(at, path)
+}
+
+// deed plans an event that is no page view, a purchase with its price.
+func (v *person) deed(at time.Time, path string) *Sent {
+	s := v.item("event", at)
+	s.Name = v.pick(names())
+	if text := v.pick(properties()); text != "" {
+		s.Properties = json.RawMessage(text)
+	}
+	if v.chance(70) {
+		s.Path = path
+	}
+	if s.Name == "purchase" {
+		value := float64(v.random.IntN(100_000)) / 100
+		s.Value, s.Currency = &value, v.pick([]string{"EUR", "USD", "NPR"})
+	}
+	return s
+}

@@ -1,0 +1,110 @@
+package svc
+
+import (
+	"fmt"
+	"strings"
+)
+
+// PropertyPrefix stands before the key of a custom property where a dimension of a
+// breakdown is meant.
+const PropertyPrefix = "property."
+
+// MaxPropertyKey is the longest key of a property, in bytes, that a breakdown takes.
+const MaxPropertyKey = 200
+
+// MaxBreakdownPageSize is the longest page of a breakdown (decision 33).
+const MaxBreakdownPageSize = 100
+
+// BreakdownQuery selects a page of the values of a dimension, those with most visitors
+// first.
+type BreakdownQuery struct {
+	AnalyticsScope
+	Dimension Dimension
+	// Search keeps the values that hold it in any case; empty keeps all.
+	Search string
+	// Masked says that the caller may not see e-mail-like values: those of custom
+	// properties count under one masked value then.
+	Masked bool
+	After  *BreakdownKey
+	Limit  int
+}
+
+// BreakdownKey is a value's place in the ranking.
+type BreakdownKey struct {
+	Visitors, Pageviews uint64
+	Value               string
+}
+
+// BreakdownRow is one value of a dimension with what its events add up to. Events
+// without a value of the dimension are in no row.
+type BreakdownRow struct {
+	Value string
+	// Visitors and Sessions are sums over the local days of those who caused an event
+	// with the value on the day.
+	Visitors, Pageviews, Sessions uint64
+	// BounceRate is 0..1.
+	BounceRate float64
+	// Conversions are the goals that the row's visitors completed (decision 48).
+	Conversions uint64
+}
+
+// Key returns the row's place in the ranking.
+func (r *BreakdownRow) Key() BreakdownKey { return BreakdownKey{r.Visitors, r.Pageviews, r.Value} }
+
+// Compare is negative where k ranks before other: by visitors and page views, the most
+// first, then by the bytes of the value.
+func (k BreakdownKey) Compare(other BreakdownKey) int {
+	switch {
+	case k.Visitors != other.Visitors:
+		return compareDown(k.Visitors, other.Visitors)
+	case k.Pageviews != other.Pageviews:
+		return compareDown(k.Pageviews, other.Pageviews)
+	}
+	return strings.Compare(k.Value, other.Value)
+}
+
+func compareDown(a, b uint64) int {
+	if a > b {
+		return -1
+	}
+	return 1
+}
+
+// Breakdown is one page of the ranking; More says that another one follows.
+type Breakdown struct {
+	Rows   []BreakdownRow
+	More   bool
+	Capped bool
+}
+
+// Property returns the key of the custom property that a dimension names, false where
+// the dimension is one of the specification.
+func (d Dimension) Property() (key string, ok bool) {
+	return strings.CutPrefix(string(d), PropertyPrefix)
+}
+
+// ParseBreakdownDimension reads the dimension of a breakdown: one of Dimensions, or
+// property.<key>.
+func ParseBreakdownDimension(word string) (Dimension, *FieldError) {
+	key, isProperty := Dimension(word).Property()
+	switch {
+	case word == "":
+		problem := UnknownDimension("dimension", "")
+		problem.Code, problem.Message = "missing_value", "A breakdown needs a dimension."
+		return "", &problem
+	case isProperty && (key == "" || len(key) > MaxPropertyKey):
+		return "", &FieldError{
+			Field: "dimension", Code: "invalid_value",
+			Message: fmt.Sprintf("The key behind %s must have 1 to %d bytes.", PropertyPrefix, MaxPropertyKey),
+		}
+	case isProperty:
+		return Dimension(word), nil
+	}
+	for _, dimension := range Dimensions() {
+		if dimension == Dimension(word) {
+			return dimension, nil
+		}
+	}
+	problem := UnknownDimension("dimension", word)
+	return "", &problem
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"svc"
+	"svc/storage/clickhouse"
+)
+
+// crowd makes the events of 500,000 visitors of three applications: sessions of one to
+// nine events, cut and added up as svc.Session does it, stored in the order of their time.
+type crowd struct {
+	random       *rand.Rand
+	environments [3]uint64
+	from, to     time.Time
+	events       int
+}
+
+const (
+	crowdVisitors  = 500_000
+	crowdSession   = 5 // events, on average
+	crowdPaths     = 400
+	crowdBlockRows = 50_000
+	// crowdTail is how long the last session may last.
+	crowdTail = 40 * time.Minute
+)
+
+// newCrowd makes a crowd whose sessions begin between two instants. A third of its events
+// are those of the environment.
+func newCrowd(environment uint64, from, to time.Time, events int) *crowd {
+	return &crowd{
+		random:       rand.New(rand.NewPCG(1, 2)),
+		environments: [3]uint64{environment, environment ^ 1, environment ^ 2},
+		from:         from, to: to.Add(-crowdTail), events: events,
+	}
+}
+
+// store stores all events.
+func (c *crowd) store(ctx context.Context, db *clickhouse.DB) error {
+	block := db.NewBlock()
+	sessions := max(c.events/crowdSession, 1)
+	step := c.to.Sub(c.from) / time.Duration(sessions)
+	number := uint64(0)
+	for left, n := c.events, 0; left > 0; n++ {
+		left -= c.session(block, n, c.from.Add(time.Duration(n)*step), left)
+		if block.Rows() < crowdBlockRows && left > 0 {
+			continue
+		}
+		number++
+		if err := db.Insert(ctx, fmt.Sprint("crowd-", number), number, block); err != nil {
+			return err
+		}
+		block.Reset()
+	}
+	return nil
+}
+
+// session appends the events of one session, at most a number, and returns how many.
+func (c *crowd) session(block *clickhouse.Block, n int, at time.Time, most int) int {
+	r := c.random
+	visitor := r.IntN(crowdVisitors)
+	at = at.Truncate(time.Millisecond)
+	event := c.visit(visitor)
+	event.SessionID = fmt.Sprintf("%016x", r.Uint64())
+	session := svc.Session{ID: event.SessionID, Started: at.UnixMilli(), First: at.UnixMilli(), Last: at.UnixMilli()}
+	count := min(1+r.IntN(2*crowdSession-1), most)
+	for i := range count {
+		event.Name = svc.PageView
+		if i > 0 {
+			event.Name = []string{svc.PageView, svc.PageView, svc.PageView, svc.EngagementName, "signup", "purchase"}[r.IntN(6)]
+		}
+		engaged := int64(0)
+		if event.Name == svc.EngagementName {
+			engaged = r.Int64N(30_000)
+		}
+		delta := session.Add(svc.SessionStep{
+			TsMs: at.UnixMilli(), Pageview: svc.IsPageview(event.Name), Interactive: svc.IsInteractive(event.Name), EngagedMs: engaged,
+		})
+		event.ID = fmt.Sprintf("%016x-%016x", r.Uint64(), r.Uint64())
+		event.Ts, event.ReceivedAt = at, at.Add(20*time.Millisecond)
+		event.Path = "/p/" + strconv.Itoa(int(crowdPaths*r.Float64()*r.Float64()))
+		event.URL, event.Title = "https://shop.example.com"+event.Path+"?utm_source=news", "Item "+event.Path
+		block.Append(&svc.EventRow{
+			Event: event, EnvironmentNumber: c.environments[n%len(c.environments)], SessionStartedMs: session.Started,
+			Bounce: delta.Bounce, DurationMs: delta.DurationMs, EngagedMs: engaged, RetentionDays: 3650,
+		})
+		at = at.Add(time.Duration(r.Int64N(int64(crowdTail) / 9)).Truncate(time.Millisecond))
+	}
+	return count
+}
+
+// visit is what the events of a visitor's session have in common.
+func (c *crowd) visit(visitor int) svc.Event {
+	who := "user-" + strconv.Itoa(visitor)
+	source := []string{"direct", "direct", "google", "google", "news", "t.co"}[c.random.IntN(6)]
+	return svc.Event{
+		Referrer: "https://www.google.com/", DistinctID: who, AnonymousID: "a-" + who, PersonID: who,
+		Country: []string{"DE", "US", "FR", "NP", "GB", "US", "DE", "US"}[visitor%8], Region: "BE", City: "Berlin", Device: "desktop",
+		Browser: []string{"Chrome", "Chrome", "Chrome", "Safari", "Safari", "Firefox"}[visitor%6], BrowserVersion: "130", OS: "Linux",
+		Screen: "1920x1080", Locale: "en-US", Library: "svc-js", IsBot: visitor%50 == 0,
+		Properties:  []byte(`{"plan":"pro","price":49.95,"currency":"EUR","items":3}`),
+		Attribution: svc.Attribution{Source: source, Medium: "none", ReferrerDomain: "google.com", UTMSource: source},
+	}
+}

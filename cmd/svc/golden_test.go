@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/http/api/apitest"
+)
+
+// The real server gives the answers that the golden files hold, byte for byte:
+// what the handlers' own tests show over fakes is true of actors and store.
+func TestGoldenAnswersOfTheRealServer(t *testing.T) {
+	apitest.Run(t, openWorld)
+}
+
+// openWorld starts a node without the first start's content, at noon, and gives
+// it that of the golden suite.
+func openWorld(t *testing.T) apitest.World {
+	t.Helper()
+	config, err := loadConfig(func(name string) (string, bool) {
+		value, set := map[string]string{
+			"SVC_HTTP_ADDR": "127.0.0.1:0", "SVC_ADMIN_ADDR": "127.0.0.1:0", "SVC_DATA_DIR": t.TempDir(), "SVC_PARTITIONS": "4",
+			"SVC_PUBLIC_URL": "https://svc.example", "SVC_RATE_LIMIT": "600",
+		}[name]
+		return value, set
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	logs := &lockedBuffer{}
+	n := newNode(config, slog.New(slog.NewTextHandler(logs, nil)))
+	n.now = sinceNoon()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	if err := n.open(ctx); err != nil {
+		cancel()
+		t.Fatal(errors.Join(err, n.close()))
+	}
+	go func() { ended <- runParts(ctx, n.parts(), n.logger) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := errors.Join(<-ended, n.close()); err != nil {
+			t.Errorf("ending the server: %v", err)
+		}
+		if t.Failed() {
+			t.Log(logs.String())
+		}
+	})
+	eventually(t, "the node owns the partitions", func() error {
+		if n.ownership.Partitions() < config.Partitions {
+			return errors.New("it does not yet")
+		}
+		return nil
+	})
+	return fill(t, n)
+}
+
+// sinceNoon returns a clock that starts at noon of a day that is not over yet
+// anywhere, and runs.
+func sinceNoon() func() time.Time {
+	started := time.Now()
+	noon := started.UTC().Truncate(24 * time.Hour).Add(-12 * time.Hour)
+	return func() time.Time { return noon.Add(time.Since(started)) }
+}
+
+// fill gives a node what apitest.Memory.Fill gives the fakes.
+func fill(t *testing.T, n *node) apitest.World {
+	t.Helper()
+	ctx := t.Context()
+	person := func(email, name string) svc.User {
+		user, err := n.identity.User(ctx, email, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return user
+	}
+	ada, vic, glo := person("ada@acme.example", "Ada"), person("vic@acme.example", "Vic"), person("glo@globex.example", "Glo")
+	for _, org := range []struct {
+		owner           svc.User
+		name, app, slug string
+	}{{ada, "Acme", "Web", "acme"}, {glo, "Globex", "Shop", "globex"}} {
+		_, err := n.identity.CreateOrganization(ctx, org.owner, svc.OrgSpec{Name: org.name, Slug: org.slug})
+		if err != nil {
+			t.Fatal(err)
+		}
+		app, err := n.apps.Create(ctx, org.slug, svc.AppSpec{
+			Name: org.app, Slug: svc.Slugify(org.app), Platform: "web", URL: "https://" + org.slug + ".example", Timezone: "Europe/Berlin", Modules: svc.Modules()[:8],
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if org.slug == "acme" {
+			store(t, n, app)
+		}
+	}
+	if _, err := n.identity.PutMember(ctx, "acme", svc.RoleOwner, svc.MemberSpec{Email: vic.Email, Role: svc.RoleViewer}); err != nil {
+		t.Fatal(err)
+	}
+	mint := func(kind svc.TokenKind, owner svc.TokenOwner, scopes ...svc.Scope) svc.Secret {
+		_, secret, err := n.identity.MintToken(ctx, owner, svc.TokenSpec{Name: string(kind), Scopes: scopes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return secret
+	}
+	_, session, err := n.identity.OpenSession(ctx, ada, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return apitest.World{
+		Handler: n.handler,
+		Owner:   mint(svc.TokenPersonal, svc.TokenOwner{User: ada}, svc.Scopes()...), Reader: mint(svc.TokenPersonal, svc.TokenOwner{User: ada}, svc.ScopeRead),
+		Viewer:       mint(svc.TokenPersonal, svc.TokenOwner{User: vic}, svc.Scopes()...),
+		Organization: mint(svc.TokenOrganization, svc.TokenOwner{User: ada, Org: "acme"}, svc.Scopes()...),
+		Session:      session,
+	}
+}
+
+// store inserts the suite's events as the stream would have, oldest first, each
+// in the session that its session id says.
+func store(t *testing.T, n *node, app svc.Application) {
+	t.Helper()
+	block := n.db.NewBlock()
+	sessions := map[string]*svc.Session{}
+	for _, event := range slices.Backward(apitest.Fixture(n.now())) {
+		ts := event.Ts.UnixMilli()
+		session := sessions[event.SessionID]
+		if session == nil {
+			session = &svc.Session{ID: event.SessionID, Started: ts, First: ts, Last: ts}
+			sessions[event.SessionID] = session
+		}
+		pageview := svc.IsPageview(event.Name)
+		delta := session.Add(svc.SessionStep{TsMs: ts, Pageview: pageview, Interactive: !pageview})
+		block.Append(&svc.EventRow{
+			Event: event, EnvironmentNumber: app.Environments[0].Number, SessionStartedMs: session.Started,
+			Bounce: delta.Bounce, DurationMs: delta.DurationMs, RetentionDays: uint32(app.RetentionDays),
+		})
+	}
+	if err := n.db.Insert(t.Context(), "golden", 1, block); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"svc"
+)
+
+// longestItem is the longest line that is read as an item: what fits into a request.
+const longestItem = svc.MaxRequestBytes
+
+// importEvents replays a file of items and prints what became of its lines.
+func importEvents(ctx context.Context, flags importFlags, stdout, stderr io.Writer) error {
+	var lines int64
+	err := eachRawLine(ctx, flags.file, longestItem, func([]byte) error {
+		lines++
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if lines == 0 {
+		return fmt.Errorf("%s holds no line", flags.file)
+	}
+	fmt.Fprintf(stderr, "%s: %d lines\n", flags.file, lines)
+
+	var totals importTotals
+	started := time.Now()
+	progress := newProgress(stderr, lines, &totals)
+	err = replayItems(ctx, flags, &totals, progress)
+	progress.stop()
+	totals.print(stdout, time.Since(started))
+	return totals.verdict(ctx, err, flags)
+}
+
+// replayItems sends every item of the file.
+func replayItems(ctx context.Context, flags importFlags, totals *importTotals, progress *importProgress) error {
+	return sendItems(ctx, flags, totals, progress, func(ctx context.Context, add func(visitor string, item []byte) error) error {
+		var number int64
+		return eachRawLine(ctx, flags.file, longestItem, func(raw []byte) error {
+			number++
+			line := bytes.TrimSpace(raw)
+			if len(line) == 0 {
+				totals.skipped.Add(1)
+				return nil
+			}
+			item, visitor, ok := completeItem(number, line)
+			if !ok {
+				totals.malformed.Add(1)
+				return nil
+			}
+			return add(visitor, item)
+		})
+	})
+}
+
+// completeItem gives an item what it lacks: a type, and an id that is the same
+// whenever this line of the file is imported. The item itself stays as it is, byte by
+// byte. A line that is no JSON object, or too long for a request, is none.
+func completeItem(number int64, line []byte) (item []byte, visitor string, ok bool) {
+	var members map[string]json.RawMessage
+	if line[0] != '{' || json.Unmarshal(line, &members) != nil {
+		return nil, "", false
+	}
+	missing := []byte("{")
+	if word(members["type"]) == "" {
+		missing = append(missing, `"type":"event",`...)
+	}
+	if word(members["id"]) == "" {
+		missing = fmt.Appendf(missing, `"id":%q,`, lineID("imp_", number, line))
+	}
+	if len(missing) > 1 {
+		line = withoutEmpty(line, members)
+		rest := bytes.TrimSpace(line[1:])
+		if rest[0] == '}' {
+			missing = bytes.TrimSuffix(missing, []byte(","))
+		}
+		line = append(missing, rest...)
+	}
+	if visitor = word(members["distinctId"]); visitor == "" {
+		visitor = word(members["anonymousId"])
+	}
+	return bytes.Clone(line), visitor, len(line) < longestItem-len(batchHead)-len(batchTail)
+}
+
+// withoutEmpty returns a line without the type and the id that say nothing, since the
+// last of two members of a name counts.
+func withoutEmpty(line []byte, members map[string]json.RawMessage) []byte {
+	found := false
+	for _, name := range []string{"type", "id"} {
+		if raw, present := members[name]; present && word(raw) == "" {
+			found = true
+			delete(members, name)
+		}
+	}
+	if !found {
+		return line
+	}
+	encoded, err := json.Marshal(members)
+	if err != nil { // not of members that were decoded
+		return line
+	}
+	return encoded
+}
+
+// word reads a member that should be a text, empty where it is absent or no text.
+// What is of a wrong type is left to the server, which says so.
+func word(raw json.RawMessage) string {
+	var text string
+	if len(raw) == 0 || string(raw) == "null" {
+		return ""
+	}
+	if json.Unmarshal(raw, &text) != nil {
+		return string(raw)
+	}
+	return text
+}

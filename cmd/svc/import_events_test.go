@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// itemFile writes lines to a file, gzip where its name ends so.
+func itemFile(t *testing.T, name string, lines ...string) string {
+	t.Helper()
+	content := []byte(strings.Join(lines, "\n") + "\n")
+	if strings.HasSuffix(name, ".gz") {
+		var out bytes.Buffer
+		zip := gzip.NewWriter(&out)
+		if _, err := zip.Write(content); err != nil {
+			t.Fatal(err)
+		}
+		if err := zip.Close(); err != nil {
+			t.Fatal(err)
+		}
+		content = out.Bytes()
+	}
+	name = filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(name, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func TestCompleteItem(t *testing.T) {
+	t.Parallel()
+	id := func(line string) string { return lineID("imp_", 7, []byte(line)) }
+	for _, test := range []struct{ name, line, item, visitor string }{
+		{"complete", `{"type":"page","id":"e1","distinctId":"u"}`, `{"type":"page","id":"e1","distinctId":"u"}`, "u"},
+		{"no id", `{"type":"page","anonymousId":"a"}`, `{"id":"$ID","type":"page","anonymousId":"a"}`, "a"},
+		{"no type", `{ "id":"e1", "name":"x" }`, `{"type":"event","id":"e1", "name":"x" }`, ""},
+		{"neither", `{"name":"x","distinctId":"u","anonymousId":"a"}`, `{"type":"event","id":"$ID","name":"x","distinctId":"u","anonymousId":"a"}`, "u"},
+		{"empty", `{}`, `{"type":"event","id":"$ID"}`, ""},
+		{"says nothing", `{"id":"","type":null,"name":"x"}`, `{"type":"event","id":"$ID","name":"x"}`, ""},
+		{"wrong types are the server's", `{"type":"page","id":7}`, `{"type":"page","id":7}`, ""},
+
+		{"no object", `["a"]`, "", ""},
+		{"broken", `{"name":"x"`, "", ""},
+		{"two objects", `{"id":"a"}{"id":"b"}`, "", ""},
+		{"text", `name`, "", ""},
+		{"too long", `{"id":"a","name":"` + strings.Repeat("x", longestItem) + `"}`, "", ""},
+	} {
+		item, visitor, ok := completeItem(7, []byte(test.line))
+		if want := strings.ReplaceAll(test.item, "$ID", id(test.line)); test.item != "" && string(item) != want {
+			t.Errorf("%s:\n got %s\nwant %s", test.name, item, want)
+		}
+		if ok != (test.item != "") || ok && (visitor != test.visitor || !json.Valid(item)) {
+			t.Errorf("%s: %v, visitor %q, item %s", test.name, ok, visitor, item)
+		}
+	}
+}
+
+func FuzzCompleteItem(f *testing.F) {
+	for _, seed := range []string{`{}`, `{"id":"a"}`, `{"id":null,"type":"page"}`, `{ "name" : "x" }`, `[`, `{"a":{"id":1}}`, "{\"id\":\"\xff\"}"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			return
+		}
+		item, _, ok := completeItem(1, line)
+		if !ok {
+			return
+		}
+		var members map[string]any
+		if err := json.Unmarshal(item, &members); err != nil {
+			t.Fatalf("%q became %q: %v", line, item, err)
+		}
+		if members["id"] == "" || members["id"] == nil || members["type"] == "" || members["type"] == nil {
+			t.Fatalf("%q became %q", line, item)
+		}
+	})
+}
+
+// TestImportOfEvents replays a file into a real server, twice.
+func TestImportOfEvents(t *testing.T) {
+	s := startServer(t, t.TempDir(), nil)
+	now := time.Now().UTC().Truncate(time.Second)
+	at := func(days int) string { return now.AddDate(0, 0, -days).Format(time.RFC3339) }
+	lines := []string{
+		fmt.Sprintf(`{"type":"page","ts":%q,"distinctId":"u1","url":"https://example.com/a?utm_source=old"}`, at(100)),
+		fmt.Sprintf(`{"name":"signup","ts":%q,"distinctId":"u1","properties":{"plan":"pro"}}`, at(10)),
+		`{"name":"signup"`,
+		``,
+		fmt.Sprintf(`{"id":"mine","name":"purchase","ts":%q,"anonymousId":"a1","value":12.5,"currency":"EUR"}`, at(1)),
+		fmt.Sprintf(`{"name":"ancient","ts":%q,"distinctId":"u2"}`, at(5000)),
+		`{"name":"nobody"}`,
+		`"text"`,
+	}
+	for len(lines) < 3000 {
+		lines = append(lines, fmt.Sprintf(`{"name":"bulk","ts":%q,"distinctId":"u%d"}`, at(len(lines)%300), len(lines)%40))
+	}
+	file := itemFile(t, "history.ndjson.gz", lines...)
+	args := []string{"events", file, "--url", s.boot.URL, "--bootstrap", filepath.Join(s.dir, "bootstrap.json"), "--env", "staging"}
+	for range 2 {
+		var out, notices bytes.Buffer
+		err := runImport(t.Context(), args, &out, &notices)
+		if err == nil || !strings.Contains(err.Error(), "retentionDays") {
+			t.Errorf("got error %v", err)
+		}
+		wantLines(t, out.String(), "sent       2995", "skipped    1", "malformed  2", "rejected   2 (missing_value 1, too_old 1)")
+		if !strings.Contains(out.String(), "lines/s (3000 lines in ") || !strings.Contains(notices.String(), "3000 lines") {
+			t.Errorf("%s\n%s", out.String(), notices.String())
+		}
+	}
+	s.settled()
+	counts := map[string]any{}
+	for _, row := range s.get(appPath + "/events/names?range=12m&env=staging&includeBots=true")["data"].([]any) {
+		row := row.(map[string]any)
+		counts[row["name"].(string)] = row["count"]
+	}
+	if want := map[string]any{"bulk": 2992.0, "page_view": 1.0, "purchase": 1.0, "signup": 1.0}; fmt.Sprint(counts) != fmt.Sprint(want) {
+		t.Errorf("got %v, want %v", counts, want)
+	}
+	row := s.get(appPath + "/events?env=staging&name=page_view")["data"].([]any)[0].(map[string]any)
+	if row["ts"] != strings.Replace(at(100), "Z", ".000Z", 1) || row["source"] != "old" || !strings.HasPrefix(row["id"].(string), "imp_") {
+		t.Errorf("%v", row)
+	}
+	if row := s.get(appPath + "/events?env=staging&id=mine")["data"].([]any); len(row) != 1 {
+		t.Errorf("%v", row)
+	}
+}
+
+func TestImportOfNoEvents(t *testing.T) {
+	t.Parallel()
+	err := runImport(t.Context(), []string{"events", os.DevNull, "--key", "svc_sec_prod_x"}, io.Discard, io.Discard)
+	if err == nil || !strings.Contains(err.Error(), "holds no line") {
+		t.Error("got", err)
+	}
+	if _, err := parseImportFlags(importsEvents, []string{"f", "--align-end", "now"}, func(string) (string, bool) { return "", false }); err == nil {
+		t.Error("events were aligned")
+	}
+}

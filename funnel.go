@@ -1,0 +1,127 @@
+package svc
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Bounds of funnels (Limits: funnel steps; decision 43).
+const (
+	MaxFunnels          = 200 // of an application
+	MinFunnelSteps      = 2
+	MaxFunnelSteps      = 12
+	MaxWindowHours      = 2160 // 90 days
+	DefaultWindowHours  = 168  // 7 days
+	MaxStepFilters      = 20
+	MaxFilterValues     = 100
+	MaxFilterValueBytes = 1024
+)
+
+// FunnelStep is one step: an event that matches and passes every filter.
+type FunnelStep struct {
+	Matcher
+	Filters []StepFilter `json:"filters"`
+}
+
+// FunnelSpec is what a new funnel is made of.
+type FunnelSpec struct {
+	Name  string
+	Steps []FunnelStep
+	// WindowHours bounds the time from an attempt's first step to its last.
+	WindowHours int
+}
+
+// Validate returns every problem of the specification, none for a good one.
+func (s FunnelSpec) Validate() []FieldError {
+	problems := validateName(s.Name)
+	if len(s.Steps) < MinFunnelSteps || len(s.Steps) > MaxFunnelSteps {
+		problems = append(problems, FieldError{
+			Field: "steps", Code: "out_of_range",
+			Message: fmt.Sprintf("A funnel has %d to %d steps, not %d.", MinFunnelSteps, MaxFunnelSteps, len(s.Steps)),
+		})
+	}
+	for i, step := range s.Steps[:min(len(s.Steps), MaxFunnelSteps)] {
+		prefix := fmt.Sprintf("steps[%d].", i)
+		problems = append(problems, step.validate(prefix)...)
+		if len(step.Filters) > MaxStepFilters {
+			problems = append(problems, FieldError{
+				Field: prefix + "filters", Code: "out_of_range", Message: fmt.Sprintf("A step has at most %d filters.", MaxStepFilters),
+			})
+		}
+		for j, filter := range step.Filters[:min(len(step.Filters), MaxStepFilters)] {
+			problems = append(problems, filter.validate(fmt.Sprintf("%sfilters[%d].", prefix, j))...)
+		}
+	}
+	if s.WindowHours < 1 || s.WindowHours > MaxWindowHours {
+		problems = append(problems, FieldError{
+			Field: "windowHours", Code: "out_of_range",
+			Message: fmt.Sprintf("The windowHours must be 1 to %d, not %d.", MaxWindowHours, s.WindowHours),
+		})
+	}
+	return problems
+}
+
+// Funnel is an ordered list of steps that persons are expected to take.
+type Funnel struct {
+	ID          string       `json:"id"`
+	Name        string       `json:"name"`
+	Steps       []FunnelStep `json:"steps"`
+	WindowHours int          `json:"windowHours"`
+	CreatedAt   time.Time    `json:"createdAt"`
+	UpdatedAt   time.Time    `json:"updatedAt"`
+}
+
+// NewFunnel builds a valid specification's funnel.
+func NewFunnel(spec FunnelSpec, id string, now time.Time) Funnel {
+	return Funnel{
+		ID: id, Name: strings.TrimSpace(spec.Name), Steps: spec.Steps, WindowHours: spec.WindowHours, CreatedAt: now, UpdatedAt: now,
+	}
+}
+
+// CheckNewFunnel fails with conflict where an application has as many funnels as it may.
+func CheckNewFunnel(present int) error {
+	if present >= MaxFunnels {
+		return &Error{Code: CodeConflict, Reason: "limit_reached", Message: fmt.Sprintf("The application has %d funnels already; delete one first.", MaxFunnels)}
+	}
+	return nil
+}
+
+// Window returns the time from an attempt's first step within which its others must
+// happen.
+func (f *Funnel) Window() time.Duration { return time.Duration(f.WindowHours) * time.Hour }
+
+// Filtered says whether any step looks at more than the kind and match of events, which
+// makes the funnel's results a filtered read.
+func (f *Funnel) Filtered() bool {
+	for _, step := range f.Steps {
+		if len(step.Filters) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// FunnelRow is one step of a funnel's results. Converted and DropOff add up to Entered,
+// and Converted is Entered of the row that follows.
+type FunnelRow struct {
+	// Step counts from 1; Name is what the step matches.
+	Step int
+	Name string
+	// Entered counts the persons who took the step, Converted those of them who took
+	// the next one; whoever took the last step has converted.
+	Entered   uint64
+	Converted uint64
+	DropOff   uint64
+	// ConversionRate is Converted / Entered, 0..1; 0 where nobody entered.
+	ConversionRate float64
+	// MedianSeconds is the median time from the step before to this one, of those who
+	// entered; nil for the first step and where nobody entered.
+	MedianSeconds *float64
+}
+
+// FunnelResult is what became of those who entered a funnel in a window.
+type FunnelResult struct {
+	Rows   []FunnelRow
+	Capped bool
+}

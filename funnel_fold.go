@@ -1,0 +1,157 @@
+package svc
+
+import (
+	"slices"
+)
+
+// How a funnel counts (decision 43):
+//
+//   - The events of a person are ordered by time, those of one instant by id.
+//   - An attempt begins with an event that matches the first step within the window of
+//     the read. Each further step is the first event behind the one of the step before
+//     that matches, so one event never serves two steps. All steps happen within the
+//     funnel's hours of the first one, its last millisecond included; whether the
+//     window of the read has ended by then does not matter.
+//   - Of a person's attempts the one with the most steps counts, the first of equal ones.
+//   - A person is the one that the people of the application were merged into, where the
+//     event says so, else the visitor: the distinct id, else the anonymous id.
+
+// FunnelEvent is one event of a person that matches a step.
+type FunnelEvent struct {
+	TsMs int64
+	// Steps has bit n set where the event matches step n+1.
+	Steps uint16
+}
+
+// FunnelTally counts persons into the results of a funnel. It is not for concurrent use.
+type FunnelTally struct {
+	funnel         *Funnel
+	fromMs, toMs   int64
+	windowMs       int64
+	depths         [MaxFunnelSteps + 1]uint64
+	took           [MaxFunnelSteps][]int64 // milliseconds from the step before
+	starts, begins [MaxFunnelSteps]int64
+}
+
+// NewFunnelTally returns an empty tally of those who enter a funnel in a window.
+func NewFunnelTally(funnel *Funnel, window Window) *FunnelTally {
+	return &FunnelTally{
+		funnel: funnel, fromMs: window.From.UnixMilli(), toMs: window.To.UnixMilli(), windowMs: funnel.Window().Milliseconds(),
+	}
+}
+
+// AddEntered counts persons who took the first step in the window and no other step.
+func (t *FunnelTally) AddEntered(persons uint64) { t.depths[1] += persons }
+
+// Add counts one person, whose events are in order. Events outside of the window of
+// the read may be among them.
+func (t *FunnelTally) Add(events []FunnelEvent) {
+	depth := t.depth(events)
+	t.depths[depth]++
+	if depth < MinFunnelSteps {
+		return
+	}
+	at := t.first(events, depth)
+	for step := 1; step < depth; step++ {
+		before := events[at].TsMs
+		at = next(events, at, step)
+		t.took[step] = append(t.took[step], events[at].TsMs-before)
+	}
+}
+
+func (t *FunnelTally) enters(e FunnelEvent) bool {
+	return e.Steps&1 != 0 && e.TsMs >= t.fromMs && e.TsMs < t.toMs
+}
+
+// noStart is before every instant that an attempt can begin at.
+const noStart = -1 << 62
+
+// depth returns how many steps the deepest attempt takes. For every step it keeps the
+// latest beginning of an attempt that got there: whatever an earlier attempt can still
+// reach, the latest one can reach as well.
+func (t *FunnelTally) depth(events []FunnelEvent) int {
+	steps, depth := len(t.funnel.Steps), 0
+	for i := range steps {
+		t.starts[i] = noStart
+	}
+	for _, event := range events {
+		for step := min(steps-1, depth); step > 0; step-- {
+			if event.Steps&(1<<step) != 0 && event.TsMs-t.starts[step-1] <= t.windowMs {
+				t.starts[step] = t.starts[step-1]
+				depth = max(depth, step+1)
+			}
+		}
+		if t.enters(event) {
+			t.starts[0] = event.TsMs
+			depth = max(depth, 1)
+		}
+	}
+	return depth
+}
+
+// first returns the event at which the first attempt of a depth begins. Going backwards,
+// it keeps for every step when an attempt ends that goes on from there.
+func (t *FunnelTally) first(events []FunnelEvent, depth int) int {
+	const never = 1 << 62
+	ends, found := t.begins[:depth], 0
+	for i := range ends {
+		ends[i] = never
+	}
+	for i, event := range slices.Backward(events) {
+		for step := range depth {
+			if event.Steps&(1<<step) == 0 {
+				continue
+			}
+			ends[step] = event.TsMs
+			if step+1 < depth {
+				ends[step] = ends[step+1]
+			}
+		}
+		if t.enters(event) && ends[0]-event.TsMs <= t.windowMs {
+			found = i
+		}
+	}
+	return found
+}
+
+// next returns the first event behind one that matches a step. There is one.
+func next(events []FunnelEvent, at, step int) int {
+	for at++; events[at].Steps&(1<<step) == 0; at++ {
+		continue
+	}
+	return at
+}
+
+// Rows returns the results so far.
+func (t *FunnelTally) Rows() []FunnelRow {
+	steps := len(t.funnel.Steps)
+	rows := make([]FunnelRow, steps)
+	var reached uint64
+	for i := steps - 1; i >= 0; i-- {
+		converted := reached
+		reached += t.depths[i+1]
+		if i == steps-1 {
+			converted = reached
+		}
+		row := FunnelRow{Step: i + 1, Name: t.funnel.Steps[i].Match, Entered: reached, Converted: converted, DropOff: reached - converted}
+		if reached > 0 {
+			row.ConversionRate = float64(converted) / float64(reached)
+		}
+		if i > 0 {
+			row.MedianSeconds = medianSeconds(t.took[i])
+		}
+		rows[i] = row
+	}
+	return rows
+}
+
+// medianSeconds returns the median of durations in milliseconds, nil of none.
+func medianSeconds(took []int64) *float64 {
+	if len(took) == 0 {
+		return nil
+	}
+	slices.Sort(took)
+	low, high := took[(len(took)-1)/2], took[len(took)/2]
+	seconds := float64(low+high) / 2 / 1000
+	return &seconds
+}

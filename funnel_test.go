@@ -1,0 +1,197 @@
+package svc
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestFunnelSpecValidate(t *testing.T) {
+	view, signup := FunnelStep{Matcher: Matcher{MatchPath, "/"}}, FunnelStep{Matcher: Matcher{MatchEvent, "signup"}}
+	filtered := func(filters ...StepFilter) FunnelSpec {
+		return FunnelSpec{"f", []FunnelStep{view, {Matcher: signup.Matcher, Filters: filters}}, 1}
+	}
+	field := func(name, code, message string, allowed ...string) FieldError {
+		return FieldError{Field: name, Code: code, Message: message, Allowed: allowed}
+	}
+	long := strings.Repeat("x", MaxFilterValueBytes+1)
+	for name, c := range map[string]struct {
+		spec FunnelSpec
+		want []FieldError
+	}{
+		"good":     {FunnelSpec{"f", []FunnelStep{view, signup}, MaxWindowHours}, nil},
+		"12 steps": {FunnelSpec{"f", slices.Repeat([]FunnelStep{view}, 12), 1}, nil},
+		"13 steps": {FunnelSpec{"f", slices.Repeat([]FunnelStep{view}, 13), 1}, []FieldError{field("steps", "out_of_range", "A funnel has 2 to 12 steps, not 13.")}},
+		"all wrong": {FunnelSpec{" ", []FunnelStep{{}}, MaxWindowHours + 1}, []FieldError{
+			field("name", "required", "The name must not be empty."),
+			field("steps", "out_of_range", "A funnel has 2 to 12 steps, not 1."),
+			field("steps[0].kind", "unknown_value", `Unknown kind "".`, "path", "event"),
+			field("steps[0].match", "required", "The match must not be empty."),
+			field("windowHours", "out_of_range", "The windowHours must be 1 to 2160, not 2161."),
+		}},
+		"no hours": {FunnelSpec{"f", []FunnelStep{view, view}, 0}, []FieldError{field("windowHours", "out_of_range", "The windowHours must be 1 to 2160, not 0.")}},
+		"every comparison": {filtered(
+			StepFilter{"country", OpEq, "DE"}, StepFilter{"property.plan", OpNeq, true}, StepFilter{"url", OpContains, "x"}, StepFilter{"title", OpNotContains, "x"},
+			StepFilter{"property.n", OpIn, []any{1.0, "2", false}}, StepFilter{"value", OpGt, 1.0}, StepFilter{"value", OpGte, 1.0}, StepFilter{"value", OpLt, -1.5},
+			StepFilter{"value", OpLte, 0.0}, StepFilter{"currency", OpExists, nil}, StepFilter{"currency", OpExists, false},
+		), nil},
+		"too many": {filtered(slices.Repeat([]StepFilter{{"value", OpExists, nil}}, 21)...), []FieldError{field("steps[1].filters", "out_of_range", "A step has at most 20 filters.")}},
+		"unknown words": {filtered(StepFilter{"entry_path", "like", 1.0}, StepFilter{"property.", OpEq, "x"}), []FieldError{
+			field("steps[1].filters[0].property", "unknown_value", `Unknown property "entry_path".`, append(StepProperties(), "property.<key>")...),
+			field("steps[1].filters[0].op", "unknown_value", `Unknown op "like".`, words(FilterOps())...),
+			field("steps[1].filters[1].property", "invalid_value", "The key of a custom property is 1 to 200 bytes."),
+		}},
+		"unsuitable values": {filtered(
+			StepFilter{"city", OpEq, nil}, StepFilter{"city", OpNeq, []any{"a"}}, StepFilter{"city", OpContains, ""}, StepFilter{"city", OpNotContains, 1.0},
+			StepFilter{"city", OpIn, "a"}, StepFilter{"city", OpIn, []any{}}, StepFilter{"city", OpIn, []any{"a", nil}}, StepFilter{"city", OpGt, "1"},
+			StepFilter{"city", OpLte, []any{1.0}}, StepFilter{"city", OpExists, "yes"}, StepFilter{"city", OpEq, long}, StepFilter{"city", OpEq, map[string]any{}},
+		), []FieldError{
+			field("steps[1].filters[0].value", "invalid_value", "The value of eq is a text, a number, true or false."),
+			field("steps[1].filters[1].value", "invalid_value", "The value of neq is a text, a number, true or false."),
+			field("steps[1].filters[2].value", "invalid_value", "The value of contains is a text that is not empty."),
+			field("steps[1].filters[3].value", "invalid_value", "The value of not_contains is a text that is not empty."),
+			field("steps[1].filters[4].value", "invalid_value", "The value of in is a list of 1 to 100 texts, numbers or booleans."),
+			field("steps[1].filters[5].value", "invalid_value", "The value of in is a list of 1 to 100 texts, numbers or booleans."),
+			field("steps[1].filters[6].value", "invalid_value", "The value of in is a list of 1 to 100 texts, numbers or booleans."),
+			field("steps[1].filters[7].value", "invalid_value", "The value of gt is a number."),
+			field("steps[1].filters[8].value", "invalid_value", "The value of lte is a number."),
+			field("steps[1].filters[9].value", "invalid_value", "The value of exists is true, false or absent."),
+			field("steps[1].filters[10].value", "invalid_value", "A value is longer than 1024 bytes."),
+			field("steps[1].filters[11].value", "invalid_value", "The value of eq is a text, a number, true or false."),
+		}},
+	} {
+		if got := c.spec.Validate(); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s:\n got %+v\nwant %+v", name, got, c.want)
+		}
+	}
+}
+
+func TestStepFilterOperands(t *testing.T) {
+	number := 1.5
+	got := StepFilter{"city", OpIn, []any{"a", 1.5, true}}.Operands()
+	if want := []Operand{{Text: "a"}, {"1.5", &number}, {Text: "true"}}; !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if got := (StepFilter{"city", OpExists, true}).Operands(); got != nil {
+		t.Errorf("exists has operands %+v", got)
+	}
+	if (StepFilter{Op: OpExists, Value: false}).Wants() || !(StepFilter{Op: OpExists}).Wants() {
+		t.Error("exists without a value wants the property, with false it does not")
+	}
+}
+
+// testFunnel has steps and a window of one hour; reads cover the hours 1 to 3.
+func testFunnel(steps int) (*Funnel, Window) {
+	f := &Funnel{WindowHours: 1}
+	for i := range steps {
+		f.Steps = append(f.Steps, FunnelStep{Matcher: Matcher{MatchEvent, fmt.Sprint("s", i+1)}})
+	}
+	return f, Window{From: time.UnixMilli(0).Add(time.Hour), To: time.UnixMilli(0).Add(3 * time.Hour)}
+}
+
+const hourMs = 3_600_000
+
+func TestFunnelTally(t *testing.T) {
+	const a, b, c = 1, 2, 4
+	seconds := func(s float64) *float64 { return &s }
+	row := func(step int, entered, converted uint64, rate float64, median *float64) FunnelRow {
+		return FunnelRow{Step: step, Name: fmt.Sprint("s", step), Entered: entered, Converted: converted, DropOff: entered - converted, ConversionRate: rate, MedianSeconds: median}
+	}
+	at := func(ms int64, steps uint16) FunnelEvent { return FunnelEvent{hourMs + ms, steps} }
+	for name, test := range map[string]struct {
+		persons [][]FunnelEvent
+		entered uint64
+		want    []FunnelRow
+	}{
+		"nobody":                 {nil, 0, []FunnelRow{row(1, 0, 0, 0, nil), row(2, 0, 0, 0, nil), row(3, 0, 0, 0, nil)}},
+		"all steps":              {[][]FunnelEvent{{at(0, a), at(10, b), at(30, c)}}, 0, []FunnelRow{row(1, 1, 1, 1, nil), row(2, 1, 1, 1, seconds(0.01)), row(3, 1, 1, 1, seconds(0.02))}},
+		"only entered":           {[][]FunnelEvent{{at(0, a)}}, 2, []FunnelRow{row(1, 3, 0, 0, nil), row(2, 0, 0, 0, nil), row(3, 0, 0, 0, nil)}},
+		"wrong order":            {[][]FunnelEvent{{at(0, c), at(1, b), at(2, a)}}, 0, []FunnelRow{row(1, 1, 0, 0, nil), row(2, 0, 0, 0, nil), row(3, 0, 0, 0, nil)}},
+		"one event is one step":  {[][]FunnelEvent{{at(0, a|b|c), at(1, a|b|c)}}, 0, []FunnelRow{row(1, 1, 1, 1, nil), row(2, 1, 0, 0, seconds(0.001)), row(3, 0, 0, 0, nil)}},
+		"the window's last ms":   {[][]FunnelEvent{{at(0, a), at(5, b), at(hourMs, c)}}, 0, []FunnelRow{row(1, 1, 1, 1, nil), row(2, 1, 1, 1, seconds(0.005)), row(3, 1, 1, 1, seconds(3599.995))}},
+		"behind the window":      {[][]FunnelEvent{{at(0, a), at(5, b), at(hourMs+1, c)}}, 0, []FunnelRow{row(1, 1, 1, 1, nil), row(2, 1, 0, 0, seconds(0.005)), row(3, 0, 0, 0, nil)}},
+		"the deepest attempt":    {[][]FunnelEvent{{at(0, a), at(hourMs, a), at(hourMs+1, b)}}, 0, []FunnelRow{row(1, 1, 1, 1, nil), row(2, 1, 0, 0, seconds(0.001)), row(3, 0, 0, 0, nil)}},
+		"the first of equals":    {[][]FunnelEvent{{at(0, a), at(10, a), at(15, b), at(40, a), at(41, b)}}, 0, []FunnelRow{row(1, 1, 1, 1, nil), row(2, 1, 0, 0, seconds(0.015)), row(3, 0, 0, 0, nil)}},
+		"a later one is deeper":  {[][]FunnelEvent{{at(0, a), at(1, b), at(hourMs, a), at(hourMs+2, b), at(2*hourMs, c)}}, 0, []FunnelRow{row(1, 1, 1, 1, nil), row(2, 1, 1, 1, seconds(0.002)), row(3, 1, 1, 1, seconds(3599.998))}},
+		"entered too early":      {[][]FunnelEvent{{at(-1, a), at(1, b)}}, 0, []FunnelRow{row(1, 0, 0, 0, nil), row(2, 0, 0, 0, nil), row(3, 0, 0, 0, nil)}},
+		"entered too late":       {[][]FunnelEvent{{at(2*hourMs, a), at(2*hourMs+1, b)}}, 0, []FunnelRow{row(1, 0, 0, 0, nil), row(2, 0, 0, 0, nil), row(3, 0, 0, 0, nil)}},
+		"converted behind range": {[][]FunnelEvent{{at(2*hourMs-1, a), at(2*hourMs, b)}}, 0, []FunnelRow{row(1, 1, 1, 1, nil), row(2, 1, 0, 0, seconds(0.001)), row(3, 0, 0, 0, nil)}},
+		"medians":                {[][]FunnelEvent{{at(0, a), at(10, b)}, {at(0, a), at(40, b)}, {at(0, a), at(20, b)}, {at(0, a), at(30, b)}}, 0, []FunnelRow{row(1, 4, 4, 1, nil), row(2, 4, 0, 0, seconds(0.025)), row(3, 0, 0, 0, nil)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			funnel, window := testFunnel(3)
+			tally := NewFunnelTally(funnel, window)
+			tally.AddEntered(test.entered)
+			for _, events := range test.persons {
+				tally.Add(events)
+			}
+			if got := tally.Rows(); !reflect.DeepEqual(got, test.want) {
+				t.Errorf("got  %+v\nwant %+v", got, test.want)
+			}
+		})
+	}
+}
+
+// attempts is the definition taken by its word: every attempt of a person, step by step.
+func attempts(f *Funnel, w Window, events []FunnelEvent) (times []int64) {
+	for i, event := range events {
+		if event.Steps&1 == 0 || event.TsMs < w.From.UnixMilli() || event.TsMs >= w.To.UnixMilli() {
+			continue
+		}
+		attempt := []int64{event.TsMs}
+		for _, later := range events[i+1:] {
+			if len(attempt) < len(f.Steps) && later.Steps&(1<<len(attempt)) != 0 && later.TsMs-event.TsMs <= f.Window().Milliseconds() {
+				attempt = append(attempt, later.TsMs)
+			}
+		}
+		if len(attempt) > len(times) {
+			times = attempt
+		}
+	}
+	return times
+}
+
+// TestFunnelTallyIsWhatItSays compares the tally of one person after another with the
+// definition, and checks what holds for all rows.
+func TestFunnelTallyIsWhatItSays(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 7))
+	for range 20000 {
+		funnel, window := testFunnel(2 + random.IntN(4))
+		var events []FunnelEvent
+		for range random.IntN(12) {
+			events = append(events, FunnelEvent{random.Int64N(5) * hourMs * 9 / 10, uint16(random.IntN(1 << len(funnel.Steps)))})
+		}
+		slices.SortStableFunc(events, func(a, b FunnelEvent) int { return int(a.TsMs - b.TsMs) })
+		tally := NewFunnelTally(funnel, window)
+		tally.Add(events)
+		rows, times := tally.Rows(), attempts(funnel, window, events)
+		for i, row := range rows {
+			entered := i < len(times)
+			if entered != (row.Entered == 1) || row.Converted+row.DropOff != row.Entered || i > 0 && rows[i-1].Converted != row.Entered {
+				t.Fatalf("%+v\nrows %+v\nbut the steps are at %v", events, rows, times)
+			}
+			if entered && i > 0 && *row.MedianSeconds*1000 != float64(times[i]-times[i-1]) {
+				t.Fatalf("%+v\nstep %d took %v s, but the steps are at %v", events, i+1, *row.MedianSeconds, times)
+			}
+		}
+	}
+}
+
+// TestFunnelTallyIsLinear gives one person as many entries as a robot would have.
+func TestFunnelTallyIsLinear(t *testing.T) {
+	funnel, window := testFunnel(3)
+	events := make([]FunnelEvent, 1_000_000)
+	for i := range events {
+		events[i] = FunnelEvent{hourMs + int64(i), 1}
+	}
+	events[len(events)-1].Steps = 2
+	tally := NewFunnelTally(funnel, window)
+	tally.Add(events)
+	if rows := tally.Rows(); rows[1].Entered != 1 || *rows[1].MedianSeconds != 999.999 {
+		t.Errorf("%+v", rows)
+	}
+}

@@ -1,0 +1,117 @@
+package svc
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestMatcher(t *testing.T) {
+	for _, c := range []struct {
+		matcher    Matcher
+		name, path string
+		want       bool
+	}{
+		{Matcher{MatchEvent, "signup"}, "signup", "/", true},
+		{Matcher{MatchEvent, "signup"}, "Signup", "/", false},
+		{Matcher{MatchEvent, "sign*"}, "signup", "/", false},
+		{Matcher{MatchEvent, "sign*"}, "sign*", "/", true},
+		{Matcher{MatchEvent, "page_view"}, "page_view", "/", true},
+		{Matcher{MatchPath, "/thanks"}, "page_view", "/thanks", true},
+		{Matcher{MatchPath, "/thanks"}, "$pageview", "/thanks", true},
+		{Matcher{MatchPath, "/thanks"}, "click", "/thanks", false},
+		{Matcher{MatchPath, "/thanks"}, "page_view", "/thanks/", false},
+		{Matcher{MatchPath, "/docs/*"}, "page_view", "/docs/", true},
+		{Matcher{MatchPath, "/docs/*"}, "page_view", "/docs/a/b", true},
+		{Matcher{MatchPath, "/docs/*"}, "page_view", "/docs", false},
+		{Matcher{MatchPath, "/a*/b"}, "page_view", "/a*/b", true},
+		{Matcher{MatchPath, "/a*/b"}, "page_view", "/ax/b", false},
+		{Matcher{MatchPath, "*"}, "page_view", "", true},
+	} {
+		if got := c.matcher.Matches(c.name, c.path); got != c.want {
+			t.Errorf("%+v matches %s %s: %t, want %t", c.matcher, c.name, c.path, got, c.want)
+		}
+	}
+}
+
+func TestGoalSpecValidate(t *testing.T) {
+	kinds := []string{"path", "event"}
+	for name, c := range map[string]struct {
+		spec GoalSpec
+		want []FieldError
+	}{
+		"good": {GoalSpec{"Signup", Matcher{MatchEvent, "signup"}, 12.5}, nil},
+		"path": {GoalSpec{"Thanks", Matcher{MatchPath, "/thanks*"}, 0}, nil},
+		"empty": {GoalSpec{}, []FieldError{
+			{Field: "name", Code: "required", Message: "The name must not be empty."},
+			{Field: "kind", Code: "unknown_value", Message: `Unknown kind "".`, Allowed: kinds},
+			{Field: "match", Code: "required", Message: "The match must not be empty."},
+		}},
+		"all wrong": {GoalSpec{strings.Repeat("x", 101), Matcher{"click", strings.Repeat("x", 501)}, -1}, []FieldError{
+			{Field: "name", Code: "too_long", Message: "The name is longer than 100 characters."},
+			{Field: "kind", Code: "unknown_value", Message: `Unknown kind "click".`, Allowed: kinds},
+			{Field: "match", Code: "too_long", Message: "The match is longer than 500 bytes."},
+			{Field: "value", Code: "out_of_range", Message: "The value must be a number of 0 or more."},
+		}},
+		"no number": {GoalSpec{"x", Matcher{MatchEvent, "x"}, math.NaN()}, []FieldError{
+			{Field: "value", Code: "out_of_range", Message: "The value must be a number of 0 or more."},
+		}},
+	} {
+		if got := c.spec.Validate(); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+}
+
+func TestCheckNewGoal(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	signup := NewGoal(GoalSpec{" Signup ", Matcher{MatchEvent, "signup"}, 3}, "goal_1", now)
+	if want := (Goal{ID: "goal_1", Name: "Signup", Matcher: Matcher{MatchEvent, "signup"}, Value: 3, CreatedAt: now, UpdatedAt: now}); signup != want {
+		t.Errorf("the goal is %+v, want %+v", signup, want)
+	}
+	deleted := signup
+	deleted.DeletedAt = &now
+	full := make([]Goal, MaxGoals)
+	for i := range full {
+		full[i].Match = strings.Repeat("x", i)
+	}
+	for name, c := range map[string]struct {
+		goals []Goal
+		want  error
+	}{
+		"none":            {nil, nil},
+		"deleted":         {[]Goal{deleted}, nil},
+		"taken":           {[]Goal{deleted, signup}, Invalid(FieldError{Field: "match", Code: "duplicate_goal", Message: `The goal "Signup" (goal_1) has the kind event and the match "signup" already.`})},
+		"one is left":     {append(full[1:], deleted), nil},
+		"all are used up": {full, &Error{Code: CodeConflict, Reason: "limit_reached", Message: "The application has 200 goals already; delete one first."}},
+	} {
+		if got := CheckNewGoal(c.goals, GoalSpec{Name: "Other", Matcher: signup.Matcher}); fmt.Sprintf("%#v", got) != fmt.Sprintf("%#v", c.want) {
+			t.Errorf("%s: %#v, want %#v", name, got, c.want)
+		}
+	}
+	if got := CheckNewGoal([]Goal{signup}, GoalSpec{Matcher: Matcher{MatchPath, "signup"}}); got != nil {
+		t.Errorf("the same match of another kind is refused: %v", got)
+	}
+	if got := Matchers([]Goal{deleted, signup}); !reflect.DeepEqual(got, []Matcher{signup.Matcher}) {
+		t.Errorf("matchers: %v", got)
+	}
+}
+
+func TestRankGoals(t *testing.T) {
+	now := time.Now()
+	row := func(id string, conversions uint64, deleted bool) GoalCount {
+		count := GoalCount{Goal: Goal{ID: id}, Conversions: conversions}
+		if deleted {
+			count.Goal.DeletedAt = &now
+		}
+		return count
+	}
+	got := RankGoals([]GoalCount{row("c", 1, false), row("b", 0, true), row("a", 0, false), row("d", 7, true), row("e", 1, false)})
+	want := []GoalCount{row("d", 7, true), row("c", 1, false), row("e", 1, false), row("a", 0, false)}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}

@@ -1,0 +1,147 @@
+package apitest
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"svc"
+)
+
+// Goals is the port api.Goals.
+func (m *Memory) Goals(_ context.Context, ref svc.AppRef) ([]svc.Goal, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.apps[ref].goals), nil
+}
+
+// CreateGoal is the port api.Goals.
+func (m *Memory) CreateGoal(_ context.Context, ref svc.AppRef, spec svc.GoalSpec) (svc.Goal, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	held := m.apps[ref]
+	if err := svc.CheckNewGoal(held.goals, spec); err != nil {
+		return svc.Goal{}, err
+	}
+	held.goals = append(held.goals, svc.NewGoal(spec, m.newID("goal"), m.now()))
+	return held.goals[len(held.goals)-1], nil
+}
+
+// DeleteGoal is the port api.Goals.
+func (m *Memory) DeleteGoal(_ context.Context, ref svc.AppRef, id string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := range m.apps[ref].goals {
+		if goal := &m.apps[ref].goals[i]; goal.ID == id && goal.DeletedAt == nil {
+			now := m.now()
+			goal.DeletedAt = &now
+			return nil
+		}
+	}
+	return svc.NotFound("goal")
+}
+
+// Funnels is the port api.Funnels.
+func (m *Memory) Funnels(_ context.Context, ref svc.AppRef) ([]svc.Funnel, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.apps[ref].funnels), nil
+}
+
+// Funnel is the port api.Funnels.
+func (m *Memory) Funnel(_ context.Context, ref svc.AppRef, id string) (svc.Funnel, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, funnel := range m.apps[ref].funnels {
+		if funnel.ID == id {
+			return funnel, nil
+		}
+	}
+	return svc.Funnel{}, svc.NotFound("funnel")
+}
+
+// CreateFunnel is the port api.Funnels.
+func (m *Memory) CreateFunnel(_ context.Context, ref svc.AppRef, spec svc.FunnelSpec) (svc.Funnel, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	held := m.apps[ref]
+	if err := svc.CheckNewFunnel(len(held.funnels)); err != nil {
+		return svc.Funnel{}, err
+	}
+	held.funnels = append(held.funnels, svc.NewFunnel(spec, m.newID("fun"), m.now()))
+	return held.funnels[len(held.funnels)-1], nil
+}
+
+// DeleteFunnel is the port api.Funnels.
+func (m *Memory) DeleteFunnel(_ context.Context, ref svc.AppRef, id string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	held := m.apps[ref]
+	kept := slices.DeleteFunc(slices.Clone(held.funnels), func(f svc.Funnel) bool { return f.ID == id })
+	if len(kept) == len(held.funnels) {
+		return svc.NotFound("funnel")
+	}
+	held.funnels = kept
+	return nil
+}
+
+// conversions counts the events that meet a goal of an application.
+func (m *Memory) conversions(app svc.AppRef, events []svc.Event) (n uint64) {
+	matchers := svc.Matchers(m.apps[app].goals)
+	for _, event := range events {
+		if slices.ContainsFunc(matchers, func(goal svc.Matcher) bool { return goal.Matches(event.Name, event.Path) }) {
+			n++
+		}
+	}
+	return n
+}
+
+// GoalCounts is the port api.Results.
+func (m *Memory) GoalCounts(_ context.Context, scope svc.AnalyticsScope) (svc.GoalCounts, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	window, capped := covered(scope)
+	var rows []svc.GoalCount
+	for _, goal := range m.apps[scope.App].goals {
+		met := slices.DeleteFunc(m.selected(scope, window), func(e svc.Event) bool {
+			return !goal.Matches(e.Name, e.Path) || goal.DeletedAt != nil && !e.Ts.Before(*goal.DeletedAt)
+		})
+		rows = append(rows, svc.GoalCount{Goal: goal, Conversions: uint64(len(met)), Visitors: m.headline(met, window.Location).Visitors})
+	}
+	return svc.GoalCounts{Rows: svc.RankGoals(rows), Capped: capped}, nil
+}
+
+// FunnelResult is the port api.Results.
+func (m *Memory) FunnelResult(ctx context.Context, scope svc.AnalyticsScope, id string) (svc.Funnel, svc.FunnelResult, error) {
+	funnel, err := m.Funnel(ctx, scope.App, id)
+	if err != nil {
+		return svc.Funnel{}, svc.FunnelResult{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var result svc.FunnelResult
+	if funnel.Filtered() {
+		scope.Window, result.Capped = scope.Window.Capped()
+	}
+	window := scope.Window
+	window.To = window.To.Add(funnel.Window())
+	events := m.selected(scope, window)
+	slices.SortFunc(events, func(a, b svc.Event) int { return cmp.Or(a.Ts.Compare(b.Ts), strings.Compare(a.ID, b.ID)) })
+	persons := map[string][]svc.FunnelEvent{}
+	for i := range events {
+		step := svc.FunnelEvent{TsMs: events[i].Ts.UnixMilli()}
+		for n := range funnel.Steps {
+			if funnel.Steps[n].Takes(&events[i]) {
+				step.Steps |= 1 << n
+			}
+		}
+		persons[events[i].Person()] = append(persons[events[i].Person()], step)
+	}
+	tally := svc.NewFunnelTally(&funnel, scope.Window)
+	for _, steps := range persons {
+		tally.Add(steps)
+	}
+	result.Rows = tally.Rows()
+	return funnel, result, nil
+}

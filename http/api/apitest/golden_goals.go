@@ -1,0 +1,51 @@
+package apitest
+
+// goalSteps lists the requests about goals and funnels.
+func goalSteps() []step {
+	const app = "/api/v1/apps/acme/web"
+	checkout := `{"name":"Checkout","windowHours":24,"steps":[{"kind":"path","match":"/*"},{"kind":"event","match":"signup","filters":[` +
+		`{"property":"property.plan","op":"in","value":["pro",1,true]},{"property":"country","op":"eq","value":"DE"},{"property":"value","op":"exists","value":false}]},{"kind":"path","match":"/pricing"}]}`
+	long := `{"name":"","windowHours":2161,"steps":[{"kind":"click","match":""},{"match":"a","kind":"event","filters":[{"property":"shoe","op":"like","value":9},{"property":"property.","op":"in","value":"x"}]}]}`
+	return []step{
+		{name: "goals.create", as: owner, method: "POST", path: app + "/goals", body: `{"name":" Signup ","kind":"event","match":"signup","value":12.5}`, keep: map[string]string{"goal": "id"}},
+		{name: "goals.create-path", as: owner, method: "POST", path: app + "/goals", body: `{"name":"Pricing","kind":"path","match":"/pri*"}`},
+		{name: "goals.create-duplicate", as: owner, method: "POST", path: app + "/goals", body: `{"name":"Other","kind":"event","match":"signup"}`},
+		{name: "goals.create-invalid", as: owner, method: "POST", path: app + "/goals", body: `{"name":"","kind":"click","match":"","value":-1}`},
+		{name: "goals.create-incomplete", as: owner, method: "POST", path: app + "/goals", body: `{"value":"much"}`},
+		{name: "goals.create-viewer", as: viewer, method: "POST", path: app + "/goals", body: `{"name":"Other","kind":"event","match":"x"}`},
+		{name: "goals.list", as: viewer, method: "GET", path: app + "/goals"},
+		{name: "goals.list-page", as: owner, method: "GET", path: app + "/goals?limit=1", keep: map[string]string{"goals": "nextCursor"}},
+		{name: "goals.list-next", as: owner, method: "GET", path: app + "/goals?limit=1&cursor={goals}"},
+		{name: "goals.list-foreign-cursor", as: owner, method: "GET", path: app + "/funnels?cursor={goals}"},
+		{name: "analytics.overview-goals", as: owner, method: "GET", path: app + "/analytics/overview"},
+		{name: "analytics.timeseries-conversions", as: owner, method: "GET", path: app + "/analytics/timeseries?metric=conversions"},
+		{name: "events.names-goals", as: owner, method: "GET", path: app + "/events/names"},
+		{name: "analytics.goals", as: owner, method: "GET", path: app + "/analytics/goals"},
+		{name: "analytics.goals-page", as: owner, method: "GET", path: app + "/analytics/goals?limit=1", keep: map[string]string{"counts": "nextCursor"}},
+		{name: "analytics.goals-next", as: owner, method: "GET", path: app + "/analytics/goals?limit=1&cursor={counts}"},
+		{name: "analytics.goals-filtered", as: owner, method: "GET", path: app + "/analytics/goals?range=12m&filter=path:/&env=production"},
+		{name: "analytics.goals-invalid", as: owner, method: "GET", path: app + "/analytics/goals?env=moon&range=8d&filter=shoe:9&filter=path:"},
+		{name: "goals.delete", as: owner, method: "DELETE", path: app + "/goals/{goal}"},
+		{name: "goals.delete-again", as: owner, method: "DELETE", path: app + "/goals/{goal}"},
+		{name: "goals.delete-foreign", as: owner, method: "DELETE", path: "/api/v1/apps/globex/shop/goals/{goal}"},
+		{name: "analytics.goals-deleted", as: owner, method: "GET", path: app + "/analytics/goals"},
+		{name: "goals.list-deleted", as: owner, method: "GET", path: app + "/goals"},
+		{name: "funnels.create", as: owner, method: "POST", path: app + "/funnels", body: checkout, keep: map[string]string{"funnel": "id"}},
+		{name: "funnels.create-defaults", as: owner, method: "POST", path: app + "/funnels", body: `{"name":"Short","steps":[{"kind":"path","match":"/"},{"kind":"event","match":"signup"}]}`, keep: map[string]string{"short": "id"}},
+		{name: "funnels.create-invalid", as: owner, method: "POST", path: app + "/funnels", body: long},
+		{name: "funnels.create-one-step", as: owner, method: "POST", path: app + "/funnels", body: `{"name":"One","windowHours":0,"steps":[{"kind":"path","match":"/"}]}`},
+		{name: "funnels.create-types", as: owner, method: "POST", path: app + "/funnels", body: `{"name":7,"windowHours":1.5,"steps":[{"kind":1,"match":"/","filters":{}},3]}`},
+		{name: "funnels.list", as: viewer, method: "GET", path: app + "/funnels?limit=1", keep: map[string]string{"funnels": "nextCursor"}},
+		{name: "funnels.list-next", as: viewer, method: "GET", path: app + "/funnels?limit=1&cursor={funnels}"},
+		{name: "funnels.get", as: viewer, method: "GET", path: app + "/funnels/{funnel}"},
+		{name: "funnels.get-missing", as: owner, method: "GET", path: app + "/funnels/fun_1"},
+		{name: "funnels.get-foreign", as: owner, method: "GET", path: "/api/v1/apps/globex/shop/funnels/{funnel}"},
+		{name: "funnels.results", as: viewer, method: "GET", path: app + "/funnels/{funnel}/results"},
+		{name: "funnels.results-capped", as: owner, method: "GET", path: app + "/funnels/{funnel}/results?range=12m"},
+		{name: "funnels.results-unfiltered", as: owner, method: "GET", path: app + "/funnels/{short}/results?range=12m&env=staging"},
+		{name: "funnels.results-missing", as: owner, method: "GET", path: app + "/funnels/fun_1/results"},
+		{name: "funnels.results-invalid", as: owner, method: "GET", path: app + "/funnels/{funnel}/results?env=moon&range=8d&includeBots=maybe"},
+		{name: "funnels.delete", as: owner, method: "DELETE", path: app + "/funnels/{funnel}"},
+		{name: "funnels.delete-again", as: owner, method: "DELETE", path: app + "/funnels/{funnel}"},
+	}
+}

@@ -1,0 +1,117 @@
+package api
+
+import (
+	"context"
+
+	"svc"
+	"svc/http"
+)
+
+// Shares keeps the public pages of applications.
+type Shares interface {
+	// Share returns the settings of an application's page, published or not.
+	Share(ctx context.Context, ref svc.AppRef) (svc.Share, error)
+	// PublishShare publishes the page under a new link, with settings changed. It
+	// fails with conflict where the page is published.
+	PublishShare(ctx context.Context, ref svc.AppRef, patch svc.SharePatch) (svc.Share, error)
+	// ConfigureShare changes settings; the next read follows them.
+	ConfigureShare(ctx context.Context, ref svc.AppRef, patch svc.SharePatch) (svc.Share, error)
+	// RotateShare replaces the link; the earlier one ends at once. It fails with
+	// conflict where the page is not published.
+	RotateShare(ctx context.Context, ref svc.AppRef) (svc.Share, error)
+	// DisableShare takes the page away at once. It fails with not_found where the
+	// page is not published.
+	DisableShare(ctx context.Context, ref svc.AppRef) error
+}
+
+// consoleShare answers the console's routes of an application's public page.
+type consoleShare struct{ shares Shares }
+
+// share is the public page as answers show it.
+type share struct {
+	Published    bool       `json:"published"`
+	ShareID      *string    `json:"shareId" doc:"24 hex digits; null while the page is not published."`
+	Path         *string    `json:"path" doc:"The page."`
+	EmbedPath    *string    `json:"embedPath" doc:"The page for frames of other sites."`
+	LegacyPath   *string    `json:"legacyPath" doc:"The page under the slugs of organization and application; null where it is not found there."`
+	Pages        bool       `json:"pages"`
+	Campaigns    bool       `json:"campaigns"`
+	Locations    bool       `json:"locations"`
+	Browsers     bool       `json:"browsers"`
+	PrivatePaths []string   `json:"privatePaths"`
+	PublishedAt  *http.Time `json:"publishedAt"`
+	UpdatedAt    *http.Time `json:"updatedAt"`
+}
+
+func shareOf(ref svc.AppRef, s *svc.Share) share {
+	shown := share{
+		Published: s.Published(), ShareID: known(s.ID), Pages: s.Pages, Campaigns: s.Campaigns, Locations: s.Locations, Browsers: s.Browsers,
+		PrivatePaths: append([]string{}, s.PrivatePaths...), PublishedAt: http.TimeOf(s.PublishedAt), UpdatedAt: http.TimeOf(s.UpdatedAt),
+	}
+	for i, link := range s.Links(ref) {
+		if i > 0 {
+			shown.LegacyPath = known("/s/" + link)
+			continue
+		}
+		shown.Path, shown.EmbedPath = known("/s/"+link), known("/embed/"+link)
+	}
+	return shown
+}
+
+// answer makes an answer of what a port returned. The ledger names the
+// application: a share's id opens the page.
+func (consoleShare) answer(call *http.Call, s svc.Share, err error) (share, error) {
+	if err != nil {
+		return share{}, err
+	}
+	call.About(call.App.ID)
+	return shareOf(call.Ref(), &s), nil
+}
+
+func (c consoleShare) get(ctx context.Context, call *http.Call, _ appPath) (share, error) {
+	s, err := c.shares.Share(ctx, call.Ref())
+	return c.answer(call, s, err)
+}
+
+// publishShare takes settings as configureShare does, all of them optional.
+type publishShare struct {
+	appPath
+	Body svc.SharePatch `body:"json" optional:"true"`
+}
+
+// Check applies the rules of the settings.
+func (p *publishShare) Check(*http.Call) []svc.FieldError { return p.Body.Validate() }
+
+func (c consoleShare) publish(ctx context.Context, call *http.Call, in publishShare) (share, error) {
+	s, err := c.shares.PublishShare(ctx, call.Ref(), in.Body)
+	if err == nil {
+		call.Created("/apps/" + call.Ref().String() + "/share")
+	}
+	return c.answer(call, s, err)
+}
+
+type configureShare struct {
+	appPath
+	Body svc.SharePatch `body:"json"`
+}
+
+// Check tries the settings.
+func (p *configureShare) Check(call *http.Call) []svc.FieldError {
+	var tried svc.Share
+	return problemsOf(tried.Configure(p.Body, call.Now))
+}
+
+func (c consoleShare) configure(ctx context.Context, call *http.Call, in configureShare) (share, error) {
+	s, err := c.shares.ConfigureShare(ctx, call.Ref(), in.Body)
+	return c.answer(call, s, err)
+}
+
+func (c consoleShare) rotate(ctx context.Context, call *http.Call, _ appPath) (share, error) {
+	s, err := c.shares.RotateShare(ctx, call.Ref())
+	return c.answer(call, s, err)
+}
+
+func (c consoleShare) disable(ctx context.Context, call *http.Call, _ appPath) (http.Empty, error) {
+	call.About(call.App.ID)
+	return http.Empty{}, c.shares.DisableShare(ctx, call.Ref())
+}

@@ -1,0 +1,103 @@
+package api
+
+import (
+	"context"
+	"reflect"
+	"time"
+
+	"svc"
+	"svc/http"
+)
+
+// Presence knows who is there now.
+type Presence interface {
+	// Live returns who was active in the last five minutes.
+	Live(ctx context.Context, env svc.Environment) (svc.Live, error)
+}
+
+// live answers the live view, once or as a stream.
+type live struct{ presence Presence }
+
+type getLive struct {
+	appPath
+	Env environment `query:"env" doc:"The environment's slug."`
+}
+
+// liveView is the answer of …/analytics/live.
+type liveView struct {
+	Visitors      uint64        `json:"visitors"`
+	WindowSeconds int           `json:"windowSeconds"`
+	AsOf          http.Time     `json:"asOf"`
+	Environment   string        `json:"environment"`
+	Pageviews     uint64        `json:"pageviews"`
+	Pages         []livePage    `json:"pages"`
+	Sources       []liveSource  `json:"sources"`
+	Countries     []liveCountry `json:"countries"`
+	Devices       []liveDevice  `json:"devices"`
+}
+
+type livePage struct {
+	Path     string `json:"path"`
+	Visitors uint64 `json:"visitors"`
+}
+
+type liveSource struct {
+	Source   string `json:"source"`
+	Visitors uint64 `json:"visitors"`
+}
+
+type liveCountry struct {
+	Country  string `json:"country"`
+	Visitors uint64 `json:"visitors"`
+}
+
+type liveDevice struct {
+	Device   string `json:"device"`
+	Visitors uint64 `json:"visitors"`
+}
+
+func (l live) get(ctx context.Context, _ *http.Call, in getLive) (liveView, error) {
+	now, err := l.presence.Live(ctx, in.Env.Environment)
+	if err != nil {
+		return liveView{}, err
+	}
+	return liveView{
+		Visitors: now.Visitors, WindowSeconds: svc.LiveSeconds, AsOf: http.Time(now.AsOf), Environment: in.Env.Slug, Pageviews: now.Pageviews,
+		Pages:     convert(now.Pages, func(r *svc.LiveRow) livePage { return livePage{r.Value, r.Visitors} }),
+		Sources:   convert(now.Sources, func(r *svc.LiveRow) liveSource { return liveSource{r.Value, r.Visitors} }),
+		Countries: convert(now.Countries, func(r *svc.LiveRow) liveCountry { return liveCountry{r.Value, r.Visitors} }),
+		Devices:   convert(now.Devices, func(r *svc.LiveRow) liveDevice { return liveDevice{r.Value, r.Visitors} }),
+	}, nil
+}
+
+// liveEvery is the least time between two frames of a live stream (decision 47).
+const liveEvery = time.Second
+
+// stream yields the view at once and whenever it changed.
+func (l live) stream(ctx context.Context, call *http.Call, in getLive, yield func(http.Frame) bool) error {
+	ticker := time.NewTicker(liveEvery)
+	defer ticker.Stop()
+	for shown := (*liveView)(nil); ; {
+		view, err := l.get(ctx, call, in)
+		if err != nil {
+			return err
+		}
+		if shown == nil || view.differs(*shown) {
+			if !yield(http.Frame{Data: view}) {
+				return nil
+			}
+			shown = &view
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// differs says whether a view shows something else than an earlier one.
+func (v liveView) differs(earlier liveView) bool {
+	earlier.AsOf = v.AsOf
+	return !reflect.DeepEqual(v, earlier)
+}

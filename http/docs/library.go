@@ -1,0 +1,95 @@
+package docs
+
+import (
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io/fs"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"svc"
+)
+
+// indexFile is the file that is served as the page index.
+const indexFile = "README.md"
+
+// Folder is where the other pages lie.
+const Folder = "docs"
+
+// slugPattern is a slug: up to five lowercase segments.
+var slugPattern = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*(/[a-z0-9]+(-[a-z0-9]+)*){0,4}$`)
+
+// Library holds the pages. It is filled before it is read, and not changed then.
+type Library struct {
+	pages map[string]svc.DocPage
+}
+
+// Open reads the pages of a file tree: README.md as index, and every markdown
+// file of the folder docs under its name. It fails where a name makes no slug or
+// a page has no title.
+func Open(files fs.FS) (*Library, error) {
+	library := &Library{pages: map[string]svc.DocPage{}}
+	names, err := fs.Glob(files, Folder+"/*.md")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range append(names, indexFile) {
+		text, err := fs.ReadFile(files, name)
+		if err != nil {
+			return nil, fmt.Errorf("reading a page: %w", err)
+		}
+		slug := "index"
+		if name != indexFile {
+			slug = strings.TrimSuffix(strings.TrimPrefix(name, Folder+"/"), ".md")
+		}
+		if err := library.add(slug, string(text)); err != nil {
+			return nil, fmt.Errorf("page %s: %w", name, err)
+		}
+	}
+	return library, nil
+}
+
+// add puts a page on the shelf.
+func (l *Library) add(slug, markdown string) error {
+	if !slugPattern.MatchString(slug) {
+		return fmt.Errorf("%q is no slug", slug)
+	}
+	if _, taken := l.pages[slug]; taken {
+		return fmt.Errorf("the slug %q is taken", slug)
+	}
+	title := titleOf(markdown)
+	if title == "" {
+		return errors.New("no line begins with one #, so the page has no title")
+	}
+	sum := fnv.New64a()
+	_, _ = sum.Write([]byte(markdown)) // a hash takes everything
+	l.pages[slug] = svc.DocPage{Slug: slug, Title: title, Markdown: markdown, Revision: sum.Sum64()}
+	return nil
+}
+
+// titleOf returns the text of the first heading of the first level.
+func titleOf(markdown string) string {
+	for line := range strings.Lines(markdown) {
+		if title, ok := strings.CutPrefix(line, "# "); ok {
+			return strings.TrimSpace(title)
+		}
+	}
+	return ""
+}
+
+// Pages lists all pages in the order of their slugs.
+func (l *Library) Pages() []svc.DocPage {
+	return slices.SortedFunc(maps.Values(l.pages), func(a, b svc.DocPage) int { return strings.Compare(a.Slug, b.Slug) })
+}
+
+// Page returns a page, not_found for a slug that is none or has none.
+func (l *Library) Page(slug string) (svc.DocPage, error) {
+	page, ok := l.pages[slug]
+	if !ok {
+		return svc.DocPage{}, svc.NotFound("page")
+	}
+	return page, nil
+}

@@ -1,0 +1,63 @@
+package http
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"strings"
+
+	"svc"
+)
+
+// Ledger keeps the ledgers of organizations.
+type Ledger interface {
+	// Record appends an entry to the ledger of its organization; it is durable when
+	// Record returns nil.
+	Record(ctx context.Context, entry svc.LedgerEntry) error
+}
+
+// enter writes what a call has done into the ledger of the path's organization, where
+// its row belongs there. An entry that cannot be kept is logged in full: what it tells
+// has happened.
+func (h *Handler) enter(ctx context.Context, call *Call) {
+	org := call.Param("org")
+	if call.Route.Ledger == "" || h.config.Ledger == nil || org == "" {
+		return
+	}
+	entry := svc.LedgerEntry{
+		At: call.Now, Org: org, App: call.Param("app"), Kind: call.Route.Ledger, Subject: call.subject(), RequestID: call.RequestID,
+	}
+	if user := call.Grant.Token.User; user != nil {
+		entry.Actor = svc.LedgerActor{ID: user.ID, Name: user.Name}
+	}
+	var err error
+	entry.Metadata, err = json.Marshal(map[string]any{
+		"via": call.Route.Surface, "operation": call.Route.Operation, "tokenId": call.Grant.Token.ID, "tokenKind": call.Grant.Token.Kind,
+	})
+	if err == nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterwards)
+		defer cancel()
+		err = h.config.Ledger.Record(ctx, entry)
+	}
+	if err != nil {
+		h.log.LogAttrs(ctx, slog.LevelError, "keeping an entry of the ledger", slog.Any("entry", entry), slog.String("error", err.Error()))
+	}
+}
+
+// About names the thing that the call is about, for the ledger: an id, never a name
+// or an address of a person. Without it, it is what the call made, else the last
+// parameter of its path.
+func (c *Call) About(id string) { c.about = id }
+
+func (c *Call) subject() string {
+	if c.about != "" {
+		return c.about
+	}
+	if made := c.header.Get("Location"); made != "" {
+		return made[strings.LastIndexByte(made, '/')+1:]
+	}
+	if last := len(c.path) - 1; last >= 0 && c.path[last].name != "org" && c.path[last].name != "app" {
+		return c.path[last].value
+	}
+	return ""
+}

@@ -1,0 +1,137 @@
+package share
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"svc"
+)
+
+// Traffic answers the questions of a page; bots never count.
+type Traffic interface {
+	// Overview returns the headline of a window and of the one before.
+	Overview(ctx context.Context, scope svc.AnalyticsScope) (svc.Overview, error)
+	// Timeseries returns a dense series.
+	Timeseries(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, interval svc.Interval) (svc.Series, error)
+	// Top returns the values of a dimension with the most visitors, those first.
+	Top(ctx context.Context, scope svc.AnalyticsScope, dimension svc.Dimension, limit int) ([]Row, error)
+}
+
+// Row is one value of a dimension with the visitors who showed it; "" stands
+// for what is not known.
+type Row struct {
+	Value    string
+	Visitors uint64
+}
+
+// Sizes of panels.
+const (
+	shownRows  = 9   // rows of a panel, without the sum of the others
+	askedRows  = 100 // rows that are read, so that hidden ones leave enough
+	concurrent = 3   // questions of one page at a time
+)
+
+// reporter asks for what a view shows.
+type reporter struct{ traffic Traffic }
+
+// report is everything that a page shows.
+type report struct {
+	public   svc.PublicShare
+	view     view
+	window   svc.Window
+	asked    time.Time
+	overview svc.Overview
+	series   svc.Series
+	// before is the series of the window before, empty unless the view compares.
+	before svc.Series
+	// lists holds the rows of each of panels(), nil for hidden ones.
+	lists [5][]Row
+}
+
+// gather asks for what a view of a page shows. It asks nothing that the owner
+// keeps private.
+func (r reporter) gather(ctx context.Context, public svc.PublicShare, seen view, now time.Time) (*report, error) {
+	window, problem := svc.ParseWindow(seen.span, now, public.App.Location())
+	if problem != nil {
+		return nil, svc.Invalid(*problem)
+	}
+	environment, known := public.App.Environment(svc.DefaultEnvironment)
+	if !known {
+		return nil, svc.NotFound("environment")
+	}
+	found := &report{public: public, view: seen, window: window, asked: now}
+	scope := svc.AnalyticsScope{App: public.App.Ref(), Environment: environment, Window: window}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(concurrent)
+	group.Go(func() (err error) {
+		found.overview, err = r.traffic.Overview(ctx, scope)
+		return wrap("reading the headline", err)
+	})
+	group.Go(func() (err error) {
+		found.series, err = r.traffic.Timeseries(ctx, scope, seen.metric, seen.grain)
+		return wrap("reading the series", err)
+	})
+	if seen.compare {
+		before := scope
+		before.Window = window.Previous()
+		group.Go(func() (err error) {
+			found.before, err = r.traffic.Timeseries(ctx, before, seen.metric, seen.grain)
+			return wrap("reading the series before", err)
+		})
+	}
+	for i, dimension := range seen.chosen {
+		if !public.Share.Shows(dimension) {
+			continue
+		}
+		group.Go(func() error {
+			rows, err := r.traffic.Top(ctx, scope, dimension, askedRows)
+			found.lists[i] = fit(&public.Share, dimension, rows)
+			return wrap("reading a panel", err)
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+func wrap(doing string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	return nil
+}
+
+// otherPlaces is the value of the row that adds up the places of few visitors.
+const otherPlaces = "\x00other"
+
+// fit takes out of a panel's rows what must not be seen, and adds up the places
+// of few visitors. The rows come in order.
+func fit(share *svc.Share, dimension svc.Dimension, rows []Row) []Row {
+	fitting := []Row{}
+	var others uint64
+	for _, row := range rows {
+		switch {
+		case share.Hides(dimension, row.Value), row.Value == "" && isCampaign(dimension), row.Visitors == 0:
+		case isPlace(dimension) && (row.Visitors < svc.ShareSmallCount || len(fitting) == shownRows):
+			others += row.Visitors
+		case len(fitting) < shownRows:
+			fitting = append(fitting, row)
+		}
+	}
+	if others > 0 {
+		fitting = append(fitting, Row{Value: otherPlaces, Visitors: others})
+	}
+	return fitting
+}
+
+func isPlace(dimension svc.Dimension) bool {
+	return dimension == svc.DimCountry || dimension == svc.DimRegion || dimension == svc.DimCity
+}
+
+func isCampaign(dimension svc.Dimension) bool {
+	return dimension == svc.DimUTMSource || dimension == svc.DimUTMMedium || dimension == svc.DimUTMCampaign
+}

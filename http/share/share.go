@@ -1,0 +1,230 @@
+package share
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"svc"
+	plumbing "svc/http"
+)
+
+// Shares knows the published pages.
+type Shares interface {
+	// Share returns the page that a link (a share's id, or org/app) finds, nil
+	// where none is published there. It does no I/O, and returns the same pointer
+	// until the page or its application changes.
+	Share(link string) *svc.PublicShare
+}
+
+// Config is what Pages are made of. All but Logger are required.
+type Config struct {
+	Shares  Shares
+	Traffic Traffic
+	Now     func() time.Time
+	Logger  *slog.Logger
+}
+
+// Pages serves the public pages.
+type Pages struct {
+	shares Shares
+	report reporter
+	now    func() time.Time
+	log    *slog.Logger
+	cache  *cache
+	paint  *painter
+}
+
+// New reads the templates; it does no other I/O.
+func New(config Config) (*Pages, error) {
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.DiscardHandler)
+	}
+	paint, err := newPainter()
+	if err != nil {
+		return nil, fmt.Errorf("reading the templates: %w", err)
+	}
+	return &Pages{
+		shares: config.Shares, report: reporter{config.Traffic}, now: config.Now, log: config.Logger,
+		cache: newCache(config.Now), paint: paint,
+	}, nil
+}
+
+// Routes returns the rows of the public pages. A page is found under its id, and
+// under the slugs of organization and application where its owner keeps that
+// link.
+func (p *Pages) Routes() []plumbing.Route {
+	row := func(path, operation, summary string, embed bool) plumbing.Route {
+		return plumbing.Route{
+			Surface: plumbing.Share, Method: http.MethodGet, Path: path, Operation: operation, Effect: plumbing.Read, Summary: summary,
+			Raw: func(w http.ResponseWriter, r *http.Request) { p.serve(w, r, embed) },
+		}
+	}
+	return []plumbing.Route{
+		row("/s/{id}", "share.page", "The public page of an application.", false),
+		row("/s/{org}/{app}", "share.legacyPage", "The public page under an earlier link.", false),
+		row("/embed/{id}", "share.embed", "The public page for frames of other sites.", true),
+		row("/embed/{org}/{app}", "share.legacyEmbed", "The public page for frames under an earlier link.", true),
+	}
+}
+
+// linkOf returns what the path names, "" where no page can have that name.
+func linkOf(r *http.Request) string {
+	if org := r.PathValue("org"); org != "" {
+		return svc.AppRef{Org: org, App: r.PathValue("app")}.String()
+	}
+	id := r.PathValue("id")
+	if len(id) != 2*svc.ShareIDBytes || strings.Trim(id, "0123456789abcdef") != "" {
+		return ""
+	}
+	return id
+}
+
+// readable returns the page of a link if anybody may read it now.
+func (p *Pages) readable(link string) *svc.PublicShare {
+	if link == "" {
+		return nil
+	}
+	public := p.shares.Share(link)
+	if public == nil || !public.App.Has(svc.ModuleAnalytics) {
+		return nil
+	}
+	return public
+}
+
+// serve answers one request. That the page may be read is asked before the
+// cache, and again after what may have taken a while: a page that has changed in
+// between is served anew.
+func (p *Pages) serve(w http.ResponseWriter, r *http.Request, embed bool) {
+	p.writeHead(w.Header(), embed)
+	link := linkOf(r)
+	public := p.readable(link)
+	if public == nil {
+		p.refuse(w, http.StatusNotFound)
+		return
+	}
+	body, err := p.body(r, public, basePath(embed, link), embed)
+	if p.readable(link) != public {
+		p.serve(w, r, embed)
+		return
+	}
+	if err != nil {
+		p.fail(w, r, err)
+		return
+	}
+	p.send(w, r, body)
+}
+
+// body returns the page that a request asks for, from the cache or made now.
+func (p *Pages) body(r *http.Request, public *svc.PublicShare, base string, embed bool) ([]byte, error) {
+	seen := parseView(r.URL.Query(), &public.Share)
+	key := fmt.Sprintf("%s %d %d %s?%s", public.Share.ID, public.App.Revision, public.Share.Revision, base, seen.query())
+	return p.cache.get(r.Context(), key, func(ctx context.Context) ([]byte, error) {
+		return p.render(ctx, *public, seen, base, embed)
+	})
+}
+
+func basePath(embed bool, link string) string {
+	if embed {
+		return "/embed/" + link
+	}
+	return "/s/" + link
+}
+
+// render gathers what a view shows and paints it, compressed.
+func (p *Pages) render(ctx context.Context, public svc.PublicShare, seen view, base string, embed bool) ([]byte, error) {
+	found, err := p.report.gather(ctx, public, seen, p.now())
+	if err != nil {
+		return nil, err
+	}
+	return p.paint.page(found.page(base, embed))
+}
+
+// writeHead sets what every answer says, good or not. Nothing is kept by
+// browsers or proxies, so that a disabled page is gone for them too.
+func (p *Pages) writeHead(head http.Header, embed bool) {
+	ancestors := "'none'"
+	if embed {
+		ancestors = "*"
+	} else {
+		head.Set("X-Frame-Options", "DENY")
+	}
+	head.Set("Content-Security-Policy", p.paint.policy+"; frame-ancestors "+ancestors)
+	head.Set("Content-Type", "text/html; charset=utf-8")
+	head.Set("Cache-Control", "no-store")
+	head.Set("Referrer-Policy", "no-referrer")
+	head.Set("X-Robots-Tag", "noindex")
+	head.Set("X-Content-Type-Options", "nosniff")
+	head.Set("Vary", "Accept-Encoding")
+}
+
+// refuse answers with the page of a status. What was never there and what is
+// there no more read the same.
+func (p *Pages) refuse(w http.ResponseWriter, status int) {
+	body := p.paint.refusals[status]
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
+}
+
+// retryAfter is what readers are told to wait, in seconds.
+const retryAfter = "5"
+
+// fail answers for a page that could not be made.
+func (p *Pages) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if r.Context().Err() == nil {
+		p.log.LogAttrs(r.Context(), slog.LevelWarn, "making a public page failed",
+			slog.String("request", plumbing.RequestID(w)), slog.String("error", err.Error()))
+	}
+	w.Header().Set("Retry-After", retryAfter)
+	p.refuse(w, http.StatusServiceUnavailable)
+}
+
+// send writes a compressed page, inflated for the few who cannot read it.
+func (p *Pages) send(w http.ResponseWriter, r *http.Request, body []byte) {
+	if acceptsGzip(r.Header.Get("Accept-Encoding")) {
+		w.Header().Set("Content-Encoding", "gzip")
+	} else {
+		plain, err := inflate(body)
+		if err != nil {
+			p.fail(w, r, err)
+			return
+		}
+		body = plain
+	}
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(http.StatusOK)
+	_, _ = w.Write(body)
+}
+
+// acceptsGzip says whether an Accept-Encoding header names gzip with any weight
+// but zero.
+func acceptsGzip(header string) bool {
+	for part := range strings.SplitSeq(header, ",") {
+		name, weight, _ := strings.Cut(strings.ReplaceAll(part, " ", ""), ";")
+		if strings.EqualFold(name, "gzip") {
+			quality, err := strconv.ParseFloat(strings.TrimPrefix(weight, "q="), 64)
+			return err != nil || quality > 0
+		}
+	}
+	return false
+}
+
+func inflate(body []byte) ([]byte, error) {
+	reader, err := gzip.NewReader(strings.NewReader(string(body)))
+	if err != nil {
+		return nil, fmt.Errorf("inflating the page: %w", err)
+	}
+	plain, err := io.ReadAll(reader)
+	if err = errors.Join(err, reader.Close()); err != nil {
+		return nil, fmt.Errorf("inflating the page: %w", err)
+	}
+	return plain, nil
+}

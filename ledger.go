@@ -1,0 +1,93 @@
+package svc
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// LedgerKind is what happened, as <area>.<object>.<verb>.
+type LedgerKind string
+
+// LedgerEntry is one line of an organization's ledger. Nothing is ever changed or
+// removed there: each entry carries a hash over itself and the hash before it, so that
+// any change shows.
+type LedgerEntry struct {
+	// Sequence counts the organization's entries from 1, without a gap.
+	Sequence uint64     `json:"sequence"`
+	At       time.Time  `json:"at"`
+	Org      string     `json:"org"`
+	App      string     `json:"app,omitempty"`
+	Kind     LedgerKind `json:"kind"`
+	// Actor is the person who did it, also where an assistant acted for them.
+	Actor LedgerActor `json:"actor"`
+	// Subject is the id of the thing that it happened to.
+	Subject string `json:"subject,omitempty"`
+	// Reason is why, in a person's words.
+	Reason    string `json:"reason,omitempty"`
+	RequestID string `json:"requestId,omitempty"`
+	// Metadata is a JSON object with more about it, nil where there is none.
+	Metadata json.RawMessage `json:"metadata,omitempty"`
+	Previous string          `json:"previous"`
+	Hash     string          `json:"hash,omitempty"`
+}
+
+// LedgerActor is a person.
+type LedgerActor struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+// Seal returns the entry with its place behind another: the head, whose zero value is
+// the beginning of a ledger.
+func (e LedgerEntry) Seal(head LedgerHead) LedgerEntry {
+	e.Sequence, e.Previous, e.At = head.Sequence+1, head.Hash, e.At.UTC().Truncate(time.Millisecond)
+	e.Hash = e.digest()
+	return e
+}
+
+// Head returns the place that the next entry follows.
+func (e *LedgerEntry) Head() LedgerHead { return LedgerHead{Sequence: e.Sequence, Hash: e.Hash} }
+
+// LedgerHead is the last place of a ledger.
+type LedgerHead struct {
+	Sequence uint64 `json:"sequence"`
+	Hash     string `json:"hash"`
+}
+
+// digest is SHA-256, in hex, over the entry as JSON without its hash.
+func (e LedgerEntry) digest() string {
+	e.Hash = ""
+	encoded, err := json.Marshal(e)
+	if err != nil {
+		// Only metadata that is no JSON fails, and then nothing may match.
+		encoded = fmt.Appendf(nil, "%d %v", e.Sequence, err)
+	}
+	sum := sha256.Sum256(encoded)
+	return hex.EncodeToString(sum[:])
+}
+
+// Follows says whether the entry stands unchanged behind a head.
+func (e *LedgerEntry) Follows(head LedgerHead) bool {
+	return e.Sequence == head.Sequence+1 && e.Previous == head.Hash && e.Hash == e.digest()
+}
+
+// LedgerCheck is the result of going through a ledger.
+type LedgerCheck struct {
+	Head LedgerHead
+	// BrokenAt is the sequence of the first entry that does not follow the one before,
+	// zero where all do.
+	BrokenAt uint64
+}
+
+// Add goes on with the next entry of the ledger, in the order of the sequence.
+func (c *LedgerCheck) Add(e *LedgerEntry) {
+	if c.BrokenAt == 0 && !e.Follows(c.Head) {
+		c.BrokenAt = c.Head.Sequence + 1
+	}
+	if c.BrokenAt == 0 {
+		c.Head = e.Head()
+	}
+}

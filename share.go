@@ -1,0 +1,250 @@
+package svc
+
+import (
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ShareIDBytes is how much chance makes a share's id: 96 bits, 24 hex digits.
+const ShareIDBytes = 12
+
+// Bounds of a share's settings.
+const (
+	MaxPrivatePaths    = 100
+	MaxPrivatePathSize = 200 // bytes
+)
+
+// ShareSmallCount is the number of visitors from which a place is named; the
+// places of fewer are added up (decision 94).
+const ShareSmallCount = 5
+
+// Share is the public page of an application's traffic: under which link it is
+// published, and what it shows. The zero value is not published and shows no
+// pages, campaigns, locations or browsers.
+type Share struct {
+	// ID is 24 hex digits that name nobody; "" while the page is not published.
+	ID string `json:"id"`
+	// LegacyLink says that the page is also found under the slugs of organization
+	// and application, as earlier shares were.
+	LegacyLink bool `json:"legacyLink"`
+
+	Pages     bool `json:"pages"`
+	Campaigns bool `json:"campaigns"`
+	Locations bool `json:"locations"`
+	Browsers  bool `json:"browsers"`
+	// PrivatePaths are never shown; a * at the end stands for any end.
+	PrivatePaths []string `json:"privatePaths"`
+
+	PublishedAt *time.Time `json:"publishedAt"`
+	UpdatedAt   *time.Time `json:"updatedAt"`
+	// Revision counts the changes.
+	Revision uint64 `json:"revision"`
+}
+
+// SharePatch holds the settings to change; nil fields stay as they are.
+type SharePatch struct {
+	Pages        *bool     `json:"pages" doc:"Show pages, entry pages and exit pages."`
+	Campaigns    *bool     `json:"campaigns" doc:"Show UTM sources, mediums and campaigns."`
+	Locations    *bool     `json:"locations" doc:"Show countries, regions and cities; places of fewer than 5 visitors are added up."`
+	Browsers     *bool     `json:"browsers" doc:"Show browsers and operating systems beside the kinds of device."`
+	PrivatePaths *[]string `json:"privatePaths" doc:"Paths that are never shown; a * at the end stands for any end. It replaces the present list."`
+	LegacyLink   *bool     `json:"legacyLink" doc:"Let the page also be found under the slugs of organization and application. They name both."`
+}
+
+// PublicShare is a published page and its application.
+type PublicShare struct {
+	App   Application
+	Share Share
+}
+
+// ShareID writes random bytes as a share's id.
+func ShareID(random []byte) string { return hex.EncodeToString(random) }
+
+// Published says whether anybody may read the page.
+func (s *Share) Published() bool { return s.ID != "" }
+
+// Links returns what finds the page, none while it is not published.
+func (s *Share) Links(app AppRef) []string {
+	switch {
+	case !s.Published():
+		return nil
+	case s.LegacyLink:
+		return []string{s.ID, app.String()}
+	}
+	return []string{s.ID}
+}
+
+// Publish puts the page under a link that was never used before. It fails with
+// conflict where the page is published.
+func (s *Share) Publish(id string, patch SharePatch, now time.Time) error {
+	if s.Published() {
+		return Errorf(CodeConflict, "The page is published; change its settings or rotate its link.")
+	}
+	if problems := patch.Validate(); len(problems) > 0 {
+		return Invalid(problems...)
+	}
+	s.set(patch)
+	s.ID, s.PublishedAt = id, &now
+	s.touch(now)
+	return nil
+}
+
+// Configure changes the settings, whether the page is published or not. A patch
+// that names nothing or breaks a rule fails with invalid_request.
+func (s *Share) Configure(patch SharePatch, now time.Time) error {
+	if patch == (SharePatch{}) {
+		return Invalid(FieldError{Field: "", Code: "empty_body", Message: "The body names nothing to change."})
+	}
+	if problems := patch.Validate(); len(problems) > 0 {
+		return Invalid(problems...)
+	}
+	s.set(patch)
+	s.touch(now)
+	return nil
+}
+
+// Rotate replaces the link; no earlier one finds the page any more, that of the
+// slugs included. It fails with conflict where the page is not published.
+func (s *Share) Rotate(id string, now time.Time) error {
+	if !s.Published() {
+		return Errorf(CodeConflict, "The page is not published.")
+	}
+	s.ID, s.LegacyLink = id, false
+	s.touch(now)
+	return nil
+}
+
+// Disable takes the page away; its links never come back, its panels stay
+// chosen. It fails with not_found where the page is not published.
+func (s *Share) Disable(now time.Time) error {
+	if !s.Published() {
+		return NotFound("published page")
+	}
+	s.ID, s.LegacyLink, s.PublishedAt = "", false, nil
+	s.touch(now)
+	return nil
+}
+
+func (s *Share) touch(now time.Time) {
+	s.UpdatedAt = &now
+	s.Revision++
+}
+
+func (s *Share) set(patch SharePatch) {
+	for _, setting := range []struct{ to, from *bool }{
+		{&s.Pages, patch.Pages},
+		{&s.Campaigns, patch.Campaigns},
+		{&s.Locations, patch.Locations},
+		{&s.Browsers, patch.Browsers},
+		{&s.LegacyLink, patch.LegacyLink},
+	} {
+		if setting.from != nil {
+			*setting.to = *setting.from
+		}
+	}
+	if patch.PrivatePaths != nil {
+		s.PrivatePaths = slices.Compact(slices.Sorted(slices.Values(*patch.PrivatePaths)))
+	}
+}
+
+// Validate returns every problem of a patch, none for a good one.
+func (p SharePatch) Validate() []FieldError {
+	if p.PrivatePaths == nil {
+		return nil
+	}
+	var problems []FieldError
+	for i, path := range *p.PrivatePaths {
+		star := strings.Index(path, "*")
+		if !strings.HasPrefix(path, "/") || len(path) > MaxPrivatePathSize || star >= 0 && star < len(path)-1 {
+			problems = append(problems, FieldError{
+				Field: fmt.Sprintf("privatePaths[%d]", i), Code: "invalid_path",
+				Message: fmt.Sprintf("A path begins with a slash, has at most %d bytes, and a * only at its end.", MaxPrivatePathSize),
+			})
+		}
+	}
+	if len(*p.PrivatePaths) > MaxPrivatePaths {
+		problems = append(problems, FieldError{
+			Field: "privatePaths", Code: "too_many", Message: fmt.Sprintf("A page has at most %d private paths.", MaxPrivatePaths),
+		})
+	}
+	return problems
+}
+
+// Shows says whether the owner lets strangers see the values of a dimension.
+func (s *Share) Shows(dimension Dimension) bool {
+	switch dimension {
+	case DimSource, DimMedium, DimReferrerDomain, DimDevice:
+		return true
+	case DimPath, DimEntryPath, DimExitPath:
+		return s.Pages
+	case DimUTMSource, DimUTMMedium, DimUTMCampaign:
+		return s.Campaigns
+	case DimCountry, DimRegion, DimCity:
+		return s.Locations
+	case DimBrowser, DimOS:
+		return s.Browsers
+	case DimUTMTerm, DimUTMContent, DimEvent:
+	}
+	return false
+}
+
+// Hides says whether a value that a panel would show must not be seen: a
+// private path, and whatever reads like an e-mail address or holds a secret or
+// an id of one person.
+func (s *Share) Hides(dimension Dimension, value string) bool {
+	isPath := dimension == DimPath || dimension == DimEntryPath || dimension == DimExitPath
+	if isPath && slices.ContainsFunc(s.PrivatePaths, func(private string) bool { return matchesPath(private, value) }) {
+		return true
+	}
+	return MaskEmails(value) != value || isPath && holdsKey(value)
+}
+
+// matchesPath says whether a path is the private one, or begins like one that
+// ends in *.
+func matchesPath(private, path string) bool {
+	if prefix, open := strings.CutSuffix(private, "*"); open {
+		return strings.HasPrefix(path, prefix)
+	}
+	return path == private || path == private+"/"
+}
+
+// The shortest runs of characters that are taken for keys of one person rather
+// than words: hexadecimal digits, and letters mixed with digits.
+const (
+	hexKey   = 16
+	mixedKey = 20
+	uuidSize = 36
+)
+
+// holdsKey says whether a part of a path is a UUID, a long run of hexadecimal
+// digits, or a long run of letters mixed with digits.
+func holdsKey(path string) bool {
+	for part := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '/' }) {
+		if isUUID(part) {
+			return true
+		}
+		for run := range strings.FieldsFuncSeq(part, func(r rune) bool { return !isAlphanumeric(r) }) {
+			digits := strings.ContainsAny(run, "0123456789")
+			letters := strings.ContainsFunc(run, func(r rune) bool { return r > '9' })
+			isHex := strings.Trim(run, "0123456789abcdefABCDEF") == ""
+			if digits && (isHex && len(run) >= hexKey || letters && len(run) >= mixedKey) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func isAlphanumeric(r rune) bool {
+	return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+}
+
+func isUUID(s string) bool {
+	if len(s) != uuidSize || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
+		return false
+	}
+	return strings.Trim(s, "0123456789abcdefABCDEF-") == "" && strings.Count(s, "-") == 4
+}

@@ -1,0 +1,106 @@
+package svc_test
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"svc"
+)
+
+func TestShareShowsWhatItsOwnerTurnedOn(t *testing.T) {
+	t.Parallel()
+	always := []svc.Dimension{svc.DimReferrerDomain, svc.DimSource, svc.DimMedium, svc.DimDevice}
+	for name, test := range map[string]struct {
+		share svc.Share
+		more  []svc.Dimension
+	}{
+		"nothing":   {},
+		"pages":     {svc.Share{Pages: true}, []svc.Dimension{svc.DimPath, svc.DimEntryPath, svc.DimExitPath}},
+		"campaigns": {svc.Share{Campaigns: true}, []svc.Dimension{svc.DimUTMSource, svc.DimUTMMedium, svc.DimUTMCampaign}},
+		"locations": {svc.Share{Locations: true}, []svc.Dimension{svc.DimCountry, svc.DimRegion, svc.DimCity}},
+		"browsers":  {svc.Share{Browsers: true}, []svc.Dimension{svc.DimBrowser, svc.DimOS}},
+	} {
+		for _, dimension := range append(svc.Dimensions(), "nonsense") {
+			want := slices.Contains(always, dimension) || slices.Contains(test.more, dimension)
+			if got := test.share.Shows(dimension); got != want {
+				t.Errorf("%s: shows %s: %t, want %t", name, dimension, got, want)
+			}
+		}
+	}
+}
+
+func TestShareHides(t *testing.T) {
+	t.Parallel()
+	share := svc.Share{PrivatePaths: []string{"/admin*", "/team"}}
+	for value, want := range map[string]bool{
+		"/": false, "/pricing": false, "/team": true, "/team/": true, "/teams": false, "/team/a": false,
+		"/admin": true, "/admin/users": true, "/administration": true, "/docs/admin": false,
+		"/users/ada@acme.example": true, "/users/ada%40acme.example": true,
+		"/reset/3f2504e04f8911d39a0c0305e82c3301": true, "/orders/3f2504e0-4f89-11d3-9a0c-0305e82c3301": true,
+		"/invite/abcDEF123ghiJKL456mnop": true, "/blog/2026/11/a-very-long-title-with-many-words-2026": false,
+		"/deadbeefdeadbeef": false, "/photo/20261120153000123": true, "/articles/internationalization": false,
+	} {
+		if got := share.Hides(svc.DimPath, value); got != want {
+			t.Errorf("hides %s: %t, want %t", value, got, want)
+		}
+	}
+	for value, want := range map[string]bool{"newsletter": false, "ada@acme.example": true, "3f2504e04f8911d39a0c0305e82c3301": false} {
+		if got := share.Hides(svc.DimUTMCampaign, value); got != want {
+			t.Errorf("hides the campaign %s: %t, want %t", value, got, want)
+		}
+	}
+}
+
+func TestShareLinks(t *testing.T) {
+	t.Parallel()
+	ref := svc.AppRef{Org: "acme", App: "web"}
+	for _, test := range []struct {
+		share svc.Share
+		want  []string
+	}{
+		{svc.Share{}, nil},
+		{svc.Share{LegacyLink: true}, nil},
+		{svc.Share{ID: "a"}, []string{"a"}},
+		{svc.Share{ID: "a", LegacyLink: true}, []string{"a", "acme/web"}},
+	} {
+		if got := test.share.Links(ref); !reflect.DeepEqual(got, test.want) {
+			t.Errorf("%+v: %v, want %v", test.share, got, test.want)
+		}
+	}
+	if got := svc.ShareID([]byte("\x00\x01abcdefghij")); got != "00016162636465666768696a" {
+		t.Errorf("the id is %s", got)
+	}
+}
+
+func TestSharePatchProblems(t *testing.T) {
+	t.Parallel()
+	problem := func(field string) svc.FieldError {
+		return svc.FieldError{Field: field, Code: "invalid_path", Message: "A path begins with a slash, has at most 200 bytes, and a * only at its end."}
+	}
+	many := slices.Repeat([]string{"/a"}, 101)
+	for name, test := range map[string]struct {
+		paths []string
+		want  []svc.FieldError
+	}{
+		"none":     {[]string{}, nil},
+		"good":     {[]string{"/", "/*", "/a*"}, nil},
+		"bad":      {[]string{"", "a", "/a*b", "/**", "/" + strings.Repeat("a", 200)}, []svc.FieldError{problem("privatePaths[0]"), problem("privatePaths[1]"), problem("privatePaths[2]"), problem("privatePaths[3]"), problem("privatePaths[4]")}},
+		"too many": {many, []svc.FieldError{{Field: "privatePaths", Code: "too_many", Message: "A page has at most 100 private paths."}}},
+	} {
+		if got := (svc.SharePatch{PrivatePaths: &test.paths}).Validate(); !reflect.DeepEqual(got, test.want) {
+			t.Errorf("%s: %+v, want %+v", name, got, test.want)
+		}
+	}
+	var share svc.Share
+	paths := []string{"/b", "/a", "/b"}
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	if err := share.Configure(svc.SharePatch{PrivatePaths: &paths}, now); err != nil || !slices.Equal(share.PrivatePaths, []string{"/a", "/b"}) {
+		t.Errorf("%v %v", err, share.PrivatePaths)
+	}
+	if err := share.Configure(svc.SharePatch{}, now); svc.CodeOf(err) != svc.CodeInvalidRequest || share.Revision != 1 {
+		t.Errorf("an empty patch: %v, revision %d", err, share.Revision)
+	}
+}

@@ -1,0 +1,232 @@
+package clickhouse
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+	"unique"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"golang.org/x/sync/errgroup"
+
+	"svc"
+)
+
+const (
+	// rankBytes bounds what the values of past days may take in memory.
+	rankBytes = 96 << 20
+	// maxPartEvents is the number of events of a part of a day from which it is counted
+	// in the engine anew for every read.
+	maxPartEvents = 5_000_000
+	// maxRanked is the number of values of all days above which the engine ranks.
+	maxRanked = 2_000_000
+)
+
+// rankKey names what the values of a dimension add up to over whole slots of one local
+// day, and the state of the store in which they do: events are only ever added, and a
+// bounce that is taken back changes the sums of the day on which its session began.
+type rankKey struct {
+	environment uint64
+	bots        bool
+	dimension   svc.Dimension
+	from, to    int64
+	sums        sums
+}
+
+// ranked is what one value adds up to on one day.
+type ranked struct {
+	value                                  unique.Handle[string]
+	visitors, pageviews, sessions, bounces uint64
+}
+
+// rankedBytes is the size of a ranked with its share of the text.
+const rankedBytes = 64
+
+// rankDays ranks the values of a dimension without filters. Days that are over are taken
+// from memory where it knows them. It returns whole = false where there are too many
+// values or events for that, or where a value must be masked.
+func (db *DB) rankDays(ctx context.Context, q svc.BreakdownQuery, v values) (rows []svc.BreakdownRow, more, whole bool, err error) {
+	if !q.Window.From.Before(q.Window.To) {
+		return []svc.BreakdownRow{}, false, true, nil
+	}
+	cuts, ends := cutWindows([]svc.Window{q.Window}, svc.Day)
+	if cuts, err = db.readCuts(ctx, q.AnalyticsScope, cuts); err != nil {
+		return nil, false, false, err
+	}
+	var events int64
+	for _, c := range cuts {
+		events += c.sums.events
+	}
+	if events > heavyEvents {
+		return nil, false, false, nil
+	}
+	days, err := db.daysOf(ctx, q, v, cuts, ends)
+	if err != nil {
+		return nil, false, false, err
+	}
+	total := map[unique.Handle[string]]*ranked{}
+	for _, day := range days {
+		for i := range day {
+			sum := total[day[i].value]
+			if sum == nil {
+				sum = &ranked{value: day[i].value}
+				total[day[i].value] = sum
+			}
+			sum.visitors += day[i].visitors
+			sum.pageviews += day[i].pageviews
+			sum.sessions += day[i].sessions
+			sum.bounces += day[i].bounces
+		}
+	}
+	if len(total) > maxRanked {
+		return nil, false, false, nil
+	}
+	return cutPage(q, total)
+}
+
+// daysOf returns the values of every local day of a window.
+func (db *DB) daysOf(ctx context.Context, q svc.BreakdownQuery, v values, cuts []cut, ends []end) ([][]ranked, error) {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(maxDayReads)
+	parts := map[int64]bool{} // the days that are cut, by their beginnings
+	for _, e := range ends {
+		parts[e.bucket] = true
+	}
+	var days [][]ranked
+	var missing []cut
+	for _, c := range cuts {
+		if !c.whole {
+			parts[c.bucket] = true
+			continue
+		}
+		if day, known := db.ranks.get(c.rankKey(q)); known {
+			days = append(days, day)
+			continue
+		}
+		missing = append(missing, c)
+	}
+	for bucket := range parts {
+		days = append(days, nil)
+		day := len(days) - 1
+		piece := slices.IndexFunc(cuts, func(c cut) bool { return c.bucket == bucket && !c.whole })
+		group.Go(func() (err error) {
+			var c *cut
+			if piece >= 0 {
+				c = &cuts[piece]
+			}
+			days[day], err = db.partOfDay(ctx, q, v, bucket, c, ends)
+			return err
+		})
+	}
+	var read [][]ranked
+	group.Go(func() (err error) {
+		read, err = db.readDays(ctx, q, v, missing)
+		return err
+	})
+	err := group.Wait()
+	return append(days, read...), err
+}
+
+// maxDayReads is the number of reads of one breakdown that run at once.
+const maxDayReads = 4
+
+// rankKey names the values of a cut.
+func (c *cut) rankKey(q svc.BreakdownQuery) rankKey {
+	return rankKey{environment: q.Environment.Number, bots: q.IncludeBots, dimension: q.Dimension, from: c.from, to: c.to, sums: c.sums}
+}
+
+// readDays counts whole days in the engine and remembers those whose events are those of
+// the sums that they were asked for by; the others are of an earlier or later insert.
+func (db *DB) readDays(ctx context.Context, q svc.BreakdownQuery, v values, days []cut) ([][]ranked, error) {
+	if len(days) == 0 {
+		return nil, nil
+	}
+	// A border behind each day keeps what follows it out.
+	borders := make([]time.Time, 0, 2*len(days))
+	for i, c := range days {
+		if i > 0 && days[i-1].to < c.from {
+			borders = append(borders, time.Unix(days[i-1].to, 0))
+		}
+		borders = append(borders, time.Unix(c.from, 0))
+	}
+	span := subWindow(q.AnalyticsScope, time.Unix(days[0].from, 0), time.Unix(days[len(days)-1].to, 0))
+	read, events, err := db.readBuckets(ctx, span, v, borders)
+	if err != nil {
+		return nil, err
+	}
+	var out [][]ranked
+	for _, c := range days {
+		day := read[c.from]
+		out = append(out, day)
+		if events[c.from] == c.sums.events {
+			db.ranks.put(c.rankKey(q), day, rankedBytes*len(day))
+		}
+	}
+	return out, nil
+}
+
+// readBuckets counts the values of buckets in the engine, and the events of each.
+func (db *DB) readBuckets(ctx context.Context, scope svc.AnalyticsScope, v values, buckets []time.Time) (map[int64][]ranked, map[int64]int64, error) {
+	out, events := map[int64][]ranked{}, map[int64]int64{}
+	args := v.args.with(scopeArguments(scope, scope.Window)).with(bucketArguments(buckets))
+	err := db.read(ctx, "breaking down days", v.fill(db.queries["breakdown.Buckets"]), args, func(rows driver.Rows) (bool, error) {
+		var bucket uint32
+		var value string
+		var occurred uint64
+		var r ranked
+		err := rows.Scan(&bucket, &value, &occurred, &r.visitors, &r.pageviews, &r.sessions, &r.bounces)
+		events[int64(bucket)] += int64(occurred)
+		if value != "" {
+			r.value = unique.Make(value)
+			out[int64(bucket)] = append(out[int64(bucket)], r)
+		}
+		return true, err
+	})
+	return out, events, err
+}
+
+// partOfDay counts the part of a local day that lies in the window: its whole slots, of
+// which c may be nil for none, and the ends of the window that fall on it.
+func (db *DB) partOfDay(ctx context.Context, q svc.BreakdownQuery, v values, bucket int64, c *cut, ends []end) ([]ranked, error) {
+	ends = slices.DeleteFunc(slices.Clone(ends), func(e end) bool { return e.bucket != bucket })
+	marked := q.Dimension == svc.DimEntryPath || q.Dimension == svc.DimExitPath
+	if marked || c != nil && c.sums.events > maxPartEvents {
+		local := time.Unix(bucket, 0).In(q.Window.Location)
+		from, to := local, svc.Day.Next(local)
+		if from.Before(q.Window.From) {
+			from = q.Window.From
+		}
+		if to.After(q.Window.To) {
+			to = q.Window.To
+		}
+		read, _, err := db.readBuckets(ctx, subWindow(q.AnalyticsScope, from, to), v, []time.Time{local})
+		return read[bucket], err
+	}
+	return db.joinPart(ctx, q, v, bucket, c, ends)
+}
+
+// cutPage searches, ranks and cuts out a page.
+func cutPage(q svc.BreakdownQuery, total map[unique.Handle[string]]*ranked) (page []svc.BreakdownRow, more, whole bool, err error) {
+	page = []svc.BreakdownRow{}
+	word := strings.ToLower(q.Search)
+	for _, sum := range total {
+		value := sum.value.Value()
+		if q.Masked && svc.MaskEmails(value) != value {
+			return nil, false, false, nil
+		}
+		if word != "" && !strings.Contains(strings.ToLower(value), word) {
+			continue
+		}
+		row := svc.BreakdownRow{
+			Value: value, Visitors: sum.visitors, Pageviews: sum.pageviews, Sessions: sum.sessions,
+			BounceRate: share01(sum.bounces, sum.sessions),
+		}
+		if q.After == nil || q.After.Compare(row.Key()) < 0 {
+			page = append(page, row)
+		}
+	}
+	slices.SortFunc(page, func(a, b svc.BreakdownRow) int { return a.Key().Compare(b.Key()) })
+	more = len(page) > q.Limit
+	return page[:min(len(page), q.Limit)], more, true, nil
+}

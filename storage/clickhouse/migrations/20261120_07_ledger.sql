@@ -1,0 +1,13 @@
+-- Ledgers of organizations, for ever. An entry is written once; where two owners wrote the
+-- same sequence, the one of the later generation stands.
+CREATE TABLE IF NOT EXISTS ledger
+(
+    org      String CODEC(ZSTD(1)),
+    sequence UInt64 CODEC(Delta, ZSTD(1)),
+    version  UInt64 CODEC(ZSTD(1)),
+    kind     LowCardinality(String) CODEC(ZSTD(1)),
+    entry    String CODEC(ZSTD(1))
+)
+ENGINE = ReplacingMergeTree(version)
+ORDER BY (org, sequence)
+SETTINGS index_granularity = 1024, non_replicated_deduplication_window = 0;

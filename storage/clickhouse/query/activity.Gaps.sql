@@ -1,0 +1,17 @@
+-- How many visitors were active on a day and, before it, last on another one of the days
+-- (0 where on none). Days are named by their beginnings in seconds since 1970. Key: that
+-- of the rows. Rows read: one per slot and session, or the events of a filtered read;
+-- returned: one per pair of days that somebody was active on.
+SELECT day, before, count() AS visitors
+FROM
+(
+    SELECT arraySort(groupUniqArray(roundDown(at, {buckets:Array(UInt32)}))) AS days,
+        arrayPushFront(arrayPopBack(days), toUInt32(0)) AS befores
+    FROM
+    (
+        $(rows)
+    )
+    GROUP BY visitor
+)
+ARRAY JOIN days AS day, befores AS before
+GROUP BY day, before

@@ -1,0 +1,8 @@
+-- Who was active when within a window: rows of (at, visitor, counts), repeated ones
+-- included; everything counts. Part of other queries. Key: environment, slot of visits and
+-- environment, ts of events.
+SELECT at, visitor, true AS counts
+FROM
+(
+    $(window.Visits)
+)

@@ -1,0 +1,2 @@
+-- Entries of ledgers. The rows follow.
+INSERT INTO ledger (org, sequence, version, kind, entry)

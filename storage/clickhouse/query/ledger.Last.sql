@@ -1,0 +1,7 @@
+-- The last entry of an organization's ledger: that of the highest version, since an owner whose generation had ended may have
+-- written a higher sequence that nobody was told of. Key: org. Rows: the versions of the organization's entries, one entry.
+SELECT sequence, version, entry
+FROM ledger
+WHERE org = {org:String}
+ORDER BY version DESC
+LIMIT 1

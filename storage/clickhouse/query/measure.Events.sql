@@ -1,0 +1,2 @@
+-- The number of events. Part of events.Series.
+count()

@@ -1,0 +1,2 @@
+-- The distinct sessions of events. Part of events.Series.
+uniqExact(session)

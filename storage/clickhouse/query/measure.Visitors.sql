@@ -1,0 +1,2 @@
+-- The distinct visitors of events. Part of events.Series.
+uniqExact(visitor)

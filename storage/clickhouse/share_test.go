@@ -1,0 +1,107 @@
+package clickhouse
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+
+	"svc"
+)
+
+func TestShareRunsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var flight singleflight.Group
+		runs, release := map[string]int{}, make(chan struct{})
+		ask := func(ctx context.Context, key string) <-chan error {
+			answer := make(chan error, 1)
+			go func() {
+				got, err := share(ctx, &flight, key, func(ctx context.Context) (string, error) {
+					runs[key]++
+					select {
+					case <-release:
+						return key, nil
+					case <-ctx.Done():
+						return "", ctx.Err()
+					}
+				})
+				if err == nil && got != key {
+					err = errors.New("the answer is of " + got)
+				}
+				answer <- err
+			}()
+			synctest.Wait()
+			return answer
+		}
+		impatient, leave := context.WithCancel(t.Context())
+		first, second, other := ask(impatient, "a"), ask(t.Context(), "a"), ask(t.Context(), "b")
+		leave()
+		if err := <-first; !errors.Is(err, context.Canceled) {
+			t.Errorf("the caller who left got %v", err)
+		}
+		close(release)
+		if err := errors.Join(<-second, <-other); err != nil {
+			t.Error(err)
+		}
+		if runs["a"] != 1 || runs["b"] != 1 {
+			t.Errorf("%v: each key must run once", runs)
+		}
+	})
+}
+
+func TestShareEndsInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var flight singleflight.Group
+		began := time.Now()
+		_, err := share(t.Context(), &flight, "a", func(ctx context.Context) (int, error) {
+			<-ctx.Done()
+			return 0, readError("waiting", ctx.Err())
+		})
+		if svc.CodeOf(err) != svc.CodeQueryTimeout || time.Since(began) != queryTime {
+			t.Errorf("%v after %s", err, time.Since(began))
+		}
+	})
+}
+
+// TestScopeKeyTellsScopesApart changes every part of a scope.
+func TestScopeKeyTellsScopesApart(t *testing.T) {
+	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	base := svc.AnalyticsScope{
+		Environment: svc.Environment{Number: 7}, Window: svc.Window{From: at.Add(-time.Hour), To: at, Location: time.UTC},
+		Filters: svc.Filters{{Dimension: svc.DimPath, Value: "/"}},
+	}
+	goals := []svc.Matcher{{Kind: svc.MatchEvent, Match: "signup"}}
+	seen := map[string]string{scopeKey(base, goals): "the scope itself"}
+	for name, change := range map[string]func(*svc.AnalyticsScope, *[]svc.Matcher){
+		"environment": func(s *svc.AnalyticsScope, _ *[]svc.Matcher) { s.Environment.Number = 8 },
+		"from":        func(s *svc.AnalyticsScope, _ *[]svc.Matcher) { s.Window.From = s.Window.From.Add(time.Millisecond) },
+		"to":          func(s *svc.AnalyticsScope, _ *[]svc.Matcher) { s.Window.To = s.Window.To.Add(time.Millisecond) },
+		"time zone":   func(s *svc.AnalyticsScope, _ *[]svc.Matcher) { s.Window.Location = location(t, "Europe/Berlin") },
+		"bots":        func(s *svc.AnalyticsScope, _ *[]svc.Matcher) { s.IncludeBots = true },
+		"no filter":   func(s *svc.AnalyticsScope, _ *[]svc.Matcher) { s.Filters = nil },
+		"dimension": func(s *svc.AnalyticsScope, _ *[]svc.Matcher) {
+			s.Filters = svc.Filters{{Dimension: svc.DimEntryPath, Value: "/"}}
+		},
+		"value": func(s *svc.AnalyticsScope, _ *[]svc.Matcher) {
+			s.Filters = svc.Filters{{Dimension: svc.DimPath, Value: "/ "}}
+		},
+		"no goal": func(_ *svc.AnalyticsScope, g *[]svc.Matcher) { *g = nil },
+		"kind": func(_ *svc.AnalyticsScope, g *[]svc.Matcher) {
+			*g = []svc.Matcher{{Kind: svc.MatchPath, Match: "signup"}}
+		},
+		"match": func(_ *svc.AnalyticsScope, g *[]svc.Matcher) {
+			*g = []svc.Matcher{{Kind: svc.MatchEvent, Match: "signup "}}
+		},
+	} {
+		scope, changed := base, goals
+		change(&scope, &changed)
+		key := scopeKey(scope, changed)
+		if other, taken := seen[key]; taken {
+			t.Errorf("%s and %s have the key %s", name, other, key)
+		}
+		seen[key] = name
+	}
+}

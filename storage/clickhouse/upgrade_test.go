@@ -1,0 +1,57 @@
+package clickhouse
+
+import (
+	"testing"
+
+	"svc"
+)
+
+// TestUpgradeOfHashes stores rows with the tables as they were before the hashes of visitors
+// and sessions stood beside events, and reads them, and later ones, with today's.
+func TestUpgradeOfHashes(t *testing.T) {
+	db, rows := open(t), testRows()
+	first, err := migrationFiles.ReadFile("migrations/20261120_01_events.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, statement := range []string{
+		"DROP TABLE visits_of_events SYNC", "DROP TABLE names_of_events SYNC",
+		"ALTER TABLE events DROP COLUMN visitor, DROP COLUMN session", "TRUNCATE TABLE migrations",
+	} {
+		exec(t, db, statement)
+	}
+	if err := db.execAll(deadline(t), string(first)); err != nil {
+		t.Fatal(err)
+	}
+	half := len(rows) / 2
+	store(t, db, rows[:half], half)
+	if err := db.migrate(deadline(t), false); err != nil {
+		t.Fatal(err)
+	}
+	b := db.NewBlock()
+	for n := half; n < len(rows); n++ {
+		b.Append(&rows[n])
+	}
+	insert(t, db, "after the upgrade", uint64(len(rows)+1), b)
+	m := model{rows}
+	for _, merged := range []bool{false, true} {
+		if merged {
+			exec(t, db, "OPTIMIZE TABLE events FINAL")
+		}
+		for _, f := range filters() {
+			scope := scopes(t, rows)[1]
+			scope.Filters = f
+			got, err := db.Overview(deadline(t), scope, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := m.headline(scope, nil); got.Current != want {
+				t.Errorf("merged %t, filters %q:\n got %+v\nwant %+v", merged, f, got.Current, want)
+			}
+			names, err := db.Names(deadline(t), svc.EventNamesQuery{AnalyticsScope: scope, Limit: 1}, nil)
+			if err != nil || len(f) == 0 && len(names.Rows) != 1 {
+				t.Errorf("%+v, %v", names, err)
+			}
+		}
+	}
+}

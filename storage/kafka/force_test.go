@@ -1,0 +1,126 @@
+package kafka
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+)
+
+// forcedDir is a directory of segments that a forcedLog follows.
+type forcedDir struct {
+	t   testing.TB
+	dir string
+	log *forcedLog
+}
+
+func newForcedDir(t testing.TB) *forcedDir {
+	d := &forcedDir{t: t, dir: t.TempDir()}
+	d.log = &forcedLog{dir: d.dir, pick: pickSegments}
+	t.Cleanup(d.log.close)
+	return d
+}
+
+// write appends to a file of the directory.
+func (d *forcedDir) write(name string) {
+	d.t.Helper()
+	f, err := os.OpenFile(filepath.Join(d.dir, name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString("record"); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// date sets the directory's time.
+func (d *forcedDir) date(at time.Time) {
+	d.t.Helper()
+	if err := os.Chtimes(d.dir, at, at); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// expect runs one look and compares what it would force.
+func (d *forcedDir) expect(step string, want ...string) {
+	d.t.Helper()
+	files, err := d.log.dirty(nil)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	var got []string
+	for _, f := range files {
+		got = append(got, filepath.Base(f.Name()))
+	}
+	if !slices.Equal(got, want) {
+		d.t.Errorf("%s: forced %q, want %q", step, got, want)
+	}
+}
+
+// TestARoundForcesWhatWasWritten follows a directory through growth and new
+// files, whether or not its time tells of them.
+func TestARoundForcesWhatWasWritten(t *testing.T) {
+	d := newForcedDir(t)
+	itself := filepath.Base(d.dir)
+	old := time.Now().Add(-time.Hour)
+
+	d.expect("an empty directory")
+	d.write("0.dat")
+	d.date(old)
+	d.expect("the first segment", "0.dat", itself)
+	d.expect("nothing written")
+	d.write("0.dat")
+	d.expect("growth", "0.dat")
+
+	d.write("0.dat")
+	d.write("7.dat")
+	d.expect("growth of the last segment and a new one", "0.dat", "7.dat", itself)
+	d.write("7.dat")
+	d.date(old)
+	d.expect("growth of the new one", "7.dat")
+	d.expect("nothing written again")
+
+	recent := time.Now()
+	d.date(recent)
+	d.expect("a change without a file")
+	d.write("9.dat")
+	d.date(recent)
+	d.expect("a new segment in the same tick of the clock", "9.dat", itself)
+}
+
+// TestAQuietRoundReadsNoNames proves that the cheap look is taken: a file that
+// appears behind the back of an old directory's time is not seen by it.
+func TestAQuietRoundReadsNoNames(t *testing.T) {
+	d := newForcedDir(t)
+	old := time.Now().Add(-time.Hour)
+	d.write("0.dat")
+	d.date(old)
+	d.expect("the first segment", "0.dat", filepath.Base(d.dir))
+	d.write("7.dat")
+	d.date(old)
+	d.expect("a segment that no time tells of")
+}
+
+// BenchmarkForceLook measures how much a round looks at before it forces, over
+// the log of 16 partitions in which one file grew.
+func BenchmarkForceLook(b *testing.B) {
+	dirs := make([]*forcedDir, benchPartitions)
+	for n := range dirs {
+		dirs[n] = newForcedDir(b)
+		dirs[n].write("0.dat")
+		dirs[n].date(time.Now().Add(-time.Hour))
+	}
+	var files []*os.File
+	b.ReportAllocs()
+	for b.Loop() {
+		files = files[:0]
+		for _, d := range dirs {
+			var err error
+			if files, err = d.log.dirty(files); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package kafka
+
+import (
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// TestProgressBoundsWhatGoes decides what goes by age and by size.
+func TestProgressBoundsWhatGoes(t *testing.T) {
+	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	surplus := map[int]int64{0: 0, 1: 70, 2: 900, 3: 5}
+	r := &Retention{
+		Keep: time.Hour, Logger: slog.New(slog.DiscardHandler),
+		Surplus: func(partition int) (int64, error) { return surplus[partition], nil },
+		marks:   []mark{{at: noon.Add(-time.Hour), positions: []Position{{Partition: 0, Offset: 40}, {Partition: 3, Offset: 20}}}},
+	}
+	committed := []Position{{Partition: 0, Offset: 100}, {Partition: 1, Offset: 100}, {Partition: 2, Offset: 100}, {Partition: 3, Offset: 100}}
+	got := r.bounds(noon, committed)
+	want := map[int]int64{
+		0: 40,  // by age alone: the partition is small
+		1: 70,  // by size alone
+		2: 100, // by size, as far as it is committed
+		3: 20,  // by age, which reaches further than the size asks for
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// TestSurplusCountsWholeFiles measures a partition whose files are given.
+func TestSurplusCountsWholeFiles(t *testing.T) {
+	b := &Broker{dir: t.TempDir(), topic: "a b"}
+	if before, err := b.Surplus(3, 1); before != 0 || err != nil {
+		t.Errorf("of no partition: %d, %v", before, err)
+	}
+	dir := partitionDir(b.dir, b.topic, 3)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, size := range map[string]int{
+		"00000000000000000000.dat": 100, "00000000000000000050.dat": 100, "00000000000000000090.dat": 30,
+		"00000000000000000090.idx": 500, "snapshot.json": 500,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), make([]byte, size), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for keep, want := range map[int64]int64{30: 90, 31: 50, 130: 50, 131: 0, 1000: 0} {
+		if before, err := b.Surplus(3, keep); before != want || err != nil {
+			t.Errorf("keeping %d bytes: below %d may go, want %d (%v)", keep, before, want, err)
+		}
+	}
+}
+
+// TestALargeLogIsTrimmedAsItIsCommitted runs rounds over a log of several files.
+func TestALargeLogIsTrimmedAsItIsCommitted(t *testing.T) {
+	dir := t.TempDir()
+	b := startBroker(t, BrokerConfig{Dir: dir, Topic: "large", Partitions: 1})
+	f := &fixture{t: t, topic: "large", group: "g-large", partitions: 1, brokers: b.Addrs(), dial: b.Dial}
+	f.prepare()
+	payload := make([]byte, defaultRecordBytes)
+	const records = 3*segmentBytes/defaultRecordBytes + 3
+	for range records {
+		f.produce(Part{Partition: 0, Payload: payload})
+	}
+	r := new(recorder)
+	c := f.consumer(r, nil)
+	start(t, c.Run)
+	eventually(t, "an assignment", func() bool { return len(r.owned()) == 1 }, r.state)
+	retention := &Retention{
+		Topic: f.admin, Consumer: c, Partitions: 1, Keep: 24 * time.Hour, Now: time.Now, Logger: slog.Default(),
+		Surplus: func(partition int) (int64, error) { return b.Surplus(partition, segmentBytes) },
+	}
+	round := func(committed int64) (start int64) {
+		t.Helper()
+		if err := c.Commit(t.Context(), r.assignment().Generation, []Position{{Partition: 0, Offset: committed}}); err != nil {
+			t.Fatal(err)
+		}
+		retention.round(t.Context())
+		starts, ends, err := offsets(t.Context(), f.admin.link, f.topic, []int{0})
+		if err != nil || ends[0] != records {
+			t.Fatalf("the log ends at %d, %v", ends[0], err)
+		}
+		return starts[0]
+	}
+	if start := round(0); start != 0 {
+		t.Errorf("nothing is committed, and the log begins at %d", start)
+	}
+	if start := round(25); start != 25 {
+		t.Errorf("25 records are committed, and the log begins at %d", start)
+	}
+	surplus, err := b.Surplus(0, segmentBytes)
+	if err != nil || surplus <= 25 {
+		t.Fatalf("surplus %d, %v", surplus, err)
+	}
+	if start := round(records); start != surplus {
+		t.Errorf("all is committed, and the log begins at %d, want %d", start, surplus)
+	}
+	files, err := filepath.Glob(filepath.Join(partitionDir(dir, f.topic, 0), "*.dat"))
+	if err != nil || len(files) > 2 {
+		t.Errorf("%d files are left, %v", len(files), err)
+	}
+}
