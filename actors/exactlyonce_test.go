@@ -153,6 +153,7 @@ type process struct {
 	sink    *Sink
 	stream  *Stream
 	intakes []*intake
+	mailbox sync.Mutex // has the intakes take one message after another
 	kill    context.CancelFunc
 
 	// The rest is guarded by the world's mutex. steps counts down to the node's
@@ -298,6 +299,8 @@ func (p *process) OpenSessions(_ context.Context, _ time.Time, except uint64, yi
 
 // Tell runs the intake at once, in place of its mailbox.
 func (p *process) Tell(_, identity string, message any) error {
+	p.mailbox.Lock()
+	defer p.mailbox.Unlock()
 	intake := p.intakes[intakePartition(identity, p.w.partitions)]
 	switch m := message.(type) {
 	case *begin:

@@ -114,7 +114,12 @@ func (i *intake) Receive(c actor.Context) {
 	}
 }
 
+// onBegin takes a state over, unless it was read for a generation that was followed
+// by another meanwhile.
 func (i *intake) onBegin(m *begin) {
+	if m.generation < i.generation {
+		return
+	}
 	i.generation, i.ids, i.sessions = m.generation, m.ids, m.sessions
 }
 
