@@ -24,7 +24,7 @@ FUZZ_COUNT ?= 200000x
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: deps
 deps: ## fetch the engine library and the country database, once
@@ -40,7 +40,7 @@ run: deps build ## start the server on one machine, nothing else needed
 	@exec bin/svc serve
 
 .PHONY: up
-up: ## start a node over Apache Kafka and ClickHouse with docker compose
+up: ## start three nodes over Apache Kafka and ClickHouse with docker compose
 	docker compose up --build --detach --wait
 
 .PHONY: down
@@ -79,6 +79,28 @@ CRASH ?=
 .PHONY: crash
 crash: deps build ## kill the server under load, count what is lost or doubled
 	$(GO) run ./bench/crash $(CRASH)
+
+# Flags of the cluster test: make cluster-test CLUSTER='-duration 10m'
+CLUSTER ?=
+
+.PHONY: cluster
+cluster: deps build ## start three nodes on this machine over one log and one store
+	@exec scripts/cluster.sh
+
+.PHONY: cluster-test
+cluster-test: deps build ## kill, pause, cut off and restart nodes under load, and count
+	$(GO) run ./bench/cluster $(CLUSTER)
+
+# Where Apache Kafka listens: make kafka KAFKA_PORT=9092
+KAFKA_PORT ?= 9092
+
+.PHONY: kafka
+kafka: ## fetch Apache Kafka with Maven, once, and run it on loopback
+	@PORT=$(KAFKA_PORT) exec scripts/kafka.sh
+
+.PHONY: test-kafka
+test-kafka: deps build ## run the log's contract and the cluster test on Apache Kafka
+	@GO='$(GO)' scripts/test-kafka.sh $(CLUSTER)
 
 # Flags of the recount: make recount RECOUNT='-seed 7 -combinations 2000'
 RECOUNT ?=

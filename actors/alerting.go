@@ -55,7 +55,7 @@ type alerting struct {
 	// measures says which rules can be measured.
 	measures func(svc.AlertKind) bool
 	// changed runs after every change.
-	changed func()
+	changed func(svc.Version)
 }
 
 func alertHandlers() map[string]handler[*alerting] {

@@ -67,7 +67,7 @@ type ran struct{}
 func (d Deps) newAlerting(identity string) actor.Actor {
 	shell := &alertingShell{ports: d.Alerts, begun: map[string]int{}, ended: map[string]bool{}}
 	app, _, _ := splitIdentity(identity + "/")
-	core := &alerting{app: app, measures: d.Alerts.Measures.Can, changed: func() { shell.again = true }}
+	core := &alerting{app: app, measures: d.Alerts.Measures.Can, changed: func(svc.Version) { shell.again = true }}
 	shell.grain = &grain{
 		kind: kindAlerting, identity: identity, core: core, store: d.Alerts.Store, logger: d.Logger, now: d.Now, idle: monitorIdle,
 	}

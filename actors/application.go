@@ -18,8 +18,9 @@ import (
 //	limits     none of its own
 //	stops      after ten minutes without a message
 //
-// Every change is published to the collectors and the shares of this node before
-// it is answered, so a new key works on the next request and a revoked one stops.
+// Every change is published to the collectors and the shares of this node and
+// announced to the others before it is answered, so a new key works on the next
+// request and a revoked one stops (changes.go).
 const kindApplication = "application"
 
 type application struct {
@@ -32,8 +33,8 @@ type application struct {
 	share svc.Share
 	// publish makes a change known to the ingest path, publishPage to the readers
 	// of the public page.
-	publish     func(svc.Application, []svc.IngestKey)
-	publishPage func(svc.Application, svc.Share)
+	publish     func(svc.Version, svc.Application, []svc.IngestKey)
+	publishPage func(svc.Version, svc.Application, svc.Share)
 }
 
 type (
@@ -102,9 +103,9 @@ func (a *application) restore(entities []svc.Entity) error {
 // changed is the outcome of a change that the ingest path or the readers of the
 // public page must learn of.
 func (a *application) changed(answer any, writes ...write) outcome {
-	return outcome{answer: answer, writes: writes, after: func() {
-		a.publish(a.app.application(), a.liveKeys())
-		a.publishPage(a.app.application(), a.share)
+	return outcome{answer: answer, writes: writes, after: func(version svc.Version) {
+		a.publish(version, a.app.application(), a.liveKeys())
+		a.publishPage(version, a.app.application(), a.share)
 	}}
 }
 

@@ -58,7 +58,7 @@ func TestGoalsAndFunnelsOfAnApplication(t *testing.T) {
 		{name: "delete it twice", method: "funnel.delete", message: findFunnel{"fun_1"}, err: noFunnel},
 	}
 	newCore := func() core {
-		return &application{publish: func(svc.Application, []svc.IngestKey) {}, publishPage: func(svc.Application, svc.Share) {}}
+		return &application{publish: func(svc.Version, svc.Application, []svc.IngestKey) {}, publishPage: func(svc.Version, svc.Application, svc.Share) {}}
 	}
 	play(t, newCore, true, steps)
 	for method := range goalHandlers() {

@@ -73,9 +73,9 @@ func TestApplicationLife(t *testing.T) {
 	var published []publication
 	var pages []svc.Share
 	newCore := func() core {
-		return &application{publish: func(app svc.Application, keys []svc.IngestKey) {
+		return &application{publish: func(_ svc.Version, app svc.Application, keys []svc.IngestKey) {
 			published = append(published, publication{app, keys})
-		}, publishPage: func(_ svc.Application, share svc.Share) {
+		}, publishPage: func(_ svc.Version, _ svc.Application, share svc.Share) {
 			pages = append(pages, share)
 		}}
 	}

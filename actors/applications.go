@@ -14,6 +14,19 @@ type Applications struct {
 	Actors caller
 	Chance Chance
 	Now    func() time.Time
+	// Sync makes a change known to this node before it is answered, where the
+	// owner is another one; nil where there are no others.
+	Sync func(ctx context.Context, kind, identity string) error
+}
+
+// changed is the answer to a change, once this node's snapshot has it. A change
+// that is not here in time is on its way: it was announced.
+func (a *Applications) changed(ctx context.Context, ref svc.AppRef, err error) error {
+	if err != nil || a.Sync == nil {
+		return err
+	}
+	_ = a.Sync(ctx, kindApplication, ref.String()) // see above
+	return nil
 }
 
 // List returns applications of an organization by slug, and whether more follow.
@@ -52,7 +65,7 @@ func (a *Applications) Get(ctx context.Context, ref svc.AppRef) (svc.Application
 
 func (a *Applications) finish(ctx context.Context, ref svc.AppRef, record appRecord) (svc.Application, error) {
 	created, err := ask[appRecord](ctx, a.Actors, kindApplication, ref.String(), "create", createApp{App: record})
-	return created.application(), err
+	return created.application(), a.changed(ctx, ref, err)
 }
 
 // Create makes an application with its three environments.
@@ -79,7 +92,7 @@ func (a *Applications) Update(ctx context.Context, ref svc.AppRef, patch svc.App
 		return svc.Application{}, err
 	}
 	record, err := ask[appRecord](ctx, a.Actors, kindApplication, ref.String(), "update", updateApp{Patch: patch, IfMatch: ifMatch})
-	return record.application(), err
+	return record.application(), a.changed(ctx, ref, err)
 }
 
 // Keys lists the live ingest keys of an application, the newest first.
@@ -113,7 +126,7 @@ func (a *Applications) MintKey(ctx context.Context, ref svc.AppRef, spec svc.Key
 	}
 	record := keyRecord{IngestKey: key, Hash: svc.HashSecretHex(clear)}
 	stored, err := ask[keyRecord](ctx, a.Actors, kindApplication, ref.String(), "key.mint", mintKey{Key: record})
-	if err != nil {
+	if err := a.changed(ctx, ref, err); err != nil {
 		return svc.IngestKey{}, "", err
 	}
 	return stored.key(), secret, nil
@@ -125,5 +138,5 @@ func (a *Applications) RevokeKey(ctx context.Context, ref svc.AppRef, id string)
 		return err
 	}
 	_, err := ask[none](ctx, a.Actors, kindApplication, ref.String(), "key.revoke", revokeKey{ID: id})
-	return err
+	return a.changed(ctx, ref, err)
 }

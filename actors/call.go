@@ -24,7 +24,7 @@ func ask[R any](ctx context.Context, to caller, kind, identity, method string, m
 	if err != nil {
 		return result, fmt.Errorf("encoding %s: %w", method, err)
 	}
-	answer, err := to.Call(ctx, &protos.Call{Kind: kind, Identity: identity, Method: method, Payload: payload})
+	answer, err := to.Call(ctx, &protos.Call{Kind: kind, Identity: identity, Method: method, Payload: payload, Repeatable: repeatable(method)})
 	switch {
 	case errors.Is(err, cluster.ErrUnavailable):
 		return result, svc.Unavailable("The "+kind, time.Second)
@@ -37,6 +37,17 @@ func ask[R any](ctx context.Context, to caller, kind, identity, method string, m
 		return result, fmt.Errorf("decoding the answer to %s: %w", method, err)
 	}
 	return result, nil
+}
+
+// repeatable says of a method, whatever the kind, that executing it twice does no
+// harm. Its call is repeated where the answer of another node was lost; the others
+// end as unavailable, since they may have been executed.
+func repeatable(method string) bool {
+	switch method {
+	case "get", "role", "members", "memberships", "apps", "app.find", "keys", "tokens", "token.find", "ensure", "use", "view", "occurred", cluster.WakeMethod:
+		return true
+	}
+	return false
 }
 
 // none is the answer of messages that have nothing to say.

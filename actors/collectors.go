@@ -15,12 +15,19 @@ import (
 type Collectors struct {
 	byKey sync.Map // [32]byte, the key's hash → *svc.Collector
 
-	mu    sync.Mutex
-	ofApp map[svc.AppRef][][32]byte
+	mu     sync.Mutex
+	ofApp  map[svc.AppRef]published
+	newest svc.Version
+}
+
+// published is what was last made of one application.
+type published struct {
+	version svc.Version
+	hashes  [][32]byte
 }
 
 // NewCollectors returns an empty snapshot.
-func NewCollectors() *Collectors { return &Collectors{ofApp: map[svc.AppRef][][32]byte{}} }
+func NewCollectors() *Collectors { return &Collectors{ofApp: map[svc.AppRef]published{}} }
 
 // Collector returns what a key may do, by the SHA-256 of the key; nil where the
 // key is unknown or revoked.
@@ -30,11 +37,15 @@ func (c *Collectors) Collector(hash [32]byte) *svc.Collector {
 	return collector
 }
 
-// Publish replaces what is known of one application.
-func (c *Collectors) Publish(app svc.Application, keys []svc.IngestKey) {
+// Publish replaces what is known of one application, unless a later version of
+// it is.
+func (c *Collectors) Publish(version svc.Version, app svc.Application, keys []svc.IngestKey) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ref := app.Ref()
+	if version.Number() < c.ofApp[ref].version.Number() {
+		return
+	}
 	present := map[[32]byte]bool{}
 	for _, key := range keys {
 		environment, known := app.Environment(key.Environment)
@@ -49,7 +60,7 @@ func (c *Collectors) Publish(app svc.Application, keys []svc.IngestKey) {
 			Modules: app.Modules, Origins: app.AllowedOrigins, RetentionDays: app.RetentionDays,
 		})
 	}
-	for _, old := range c.ofApp[ref] {
+	for _, old := range c.ofApp[ref].hashes {
 		if !present[old] {
 			c.byKey.Delete(old)
 		}
@@ -58,7 +69,10 @@ func (c *Collectors) Publish(app svc.Application, keys []svc.IngestKey) {
 	for hash := range present {
 		hashes = append(hashes, hash)
 	}
-	c.ofApp[ref] = hashes
+	c.ofApp[ref] = published{version, hashes}
+	if version.Number() > c.newest.Number() {
+		c.newest = version
+	}
 }
 
 // kindLister reads all stored entities of a kind.
@@ -76,20 +90,51 @@ func (c *Collectors) Load(ctx context.Context, store kindLister) error {
 	if err != nil {
 		return fmt.Errorf("loading the ingest keys: %w", err)
 	}
-	keys := map[string][]svc.IngestKey{}
+	owned := map[string][]svc.Entity{}
 	for _, entity := range stored {
-		record, err := decode[keyRecord](entity)
-		if err != nil {
-			return err
-		}
-		keys[entity.Owner] = append(keys[entity.Owner], record.key())
+		owned[entity.Owner] = append(owned[entity.Owner], entity)
 	}
 	for _, entity := range apps {
-		record, err := decode[appRecord](entity)
-		if err != nil {
+		owned[entity.Owner] = append(owned[entity.Owner], entity)
+	}
+	for _, entities := range owned {
+		if err := c.publishEntities(entities); err != nil {
 			return err
 		}
-		c.Publish(record.application(), keys[entity.Owner])
+	}
+	return nil
+}
+
+// publishEntities publishes what the entities of one owner say, if it is an
+// application.
+func (c *Collectors) publishEntities(entities []svc.Entity) error {
+	var version svc.Version
+	var app *appRecord
+	var keys []svc.IngestKey
+	for _, entity := range entities {
+		if entity.Version.Number() > version.Number() {
+			version = entity.Version
+		}
+		if entity.Deleted {
+			continue
+		}
+		switch entity.Kind {
+		case "application":
+			record, err := decode[appRecord](entity)
+			if err != nil {
+				return err
+			}
+			app = &record
+		case "key":
+			record, err := decode[keyRecord](entity)
+			if err != nil {
+				return err
+			}
+			keys = append(keys, record.key())
+		}
+	}
+	if app != nil {
+		c.Publish(version, app.application(), keys)
 	}
 	return nil
 }

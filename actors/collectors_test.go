@@ -100,7 +100,7 @@ func TestCollectorsSkipWhatCannotWork(t *testing.T) {
 	good := svc.HashSecretHex("key")
 	revoked := coreEpoch()
 	c := NewCollectors()
-	c.Publish(app, []svc.IngestKey{
+	c.Publish(svc.Version{}, app, []svc.IngestKey{
 		{ID: "good", Environment: "production", Hash: good},
 		{ID: "no such environment", Environment: "moon", Hash: svc.HashSecretHex("a")},
 		{ID: "no hex", Environment: "production", Hash: "zz"},

@@ -9,19 +9,23 @@ import (
 	"net/netip"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"svc"
 	"svc/actors/enrich"
+	"svc/cluster"
 	"svc/protos"
 )
 
-// world is a log and a store that survive crashes, and a process that does not.
-// Everything durable happens in small steps; before any of them the process may
-// die, and from then on nothing it does has an effect.
+// world is a log with its group coordinator and a store, all of which survive, and
+// nodes that do not. Everything durable happens in small steps that take a random
+// time, so that the steps of the nodes interleave in every order; at any of them a
+// node may die, or stand still for longer than its session.
 type world struct {
+	mu         sync.Mutex
 	rng        *rand.Rand
 	partitions int
 	log        [][]svc.LogRecord
@@ -30,27 +34,27 @@ type world struct {
 	rows       []storedRow
 	view       []storedRow     // what a materialized view of the rows holds
 	notes      map[string]bool // token and month whose part is stored
+	// forgetful worlds lie beyond the duplicate window: the history knows no id,
+	// and no event is sent twice, so only tokens and offsets can save the count.
+	forgetful bool
+	agents    *enrich.UserAgents
 	// occurrences are stored like rows; decisions are the issues' entities.
 	occurrences []storedOccurrence
 	decisions   map[string]svc.Entity
-	// acts is what the issues went through, in the order of time.
-	acts []act
-	now  time.Time
-	// meanwhile runs while a block is under way.
-	meanwhile func()
-	// forgetful worlds lie beyond the duplicate window: the history knows no id,
-	// and no event is sent twice, so only tokens and offsets can save the count.
-	forgetful  bool
-	generation int32
-	agents     *enrich.UserAgents
+	// acts is what the issues went through, and when the last of it was.
+	acts []*act
+	last time.Time
+	// owners are the addresses of the nodes that own the partitions.
+	owners []string
+	nodes  map[string]*process
 
-	// steps counts down to the death of the present process; negative never.
-	steps int
-	dead  bool
-	kill  context.CancelFunc
-	// orderly lives are asked to stop instead: the step fails because its context
-	// ends, and the process still stores its last block.
-	orderly bool
+	// generation is the present one, members who takes part in it.
+	generation int32
+	members    map[*process]bool
+	// away says that the store does not answer.
+	away bool
+	// stale counts what was refused because it came from an ended generation.
+	stale int
 }
 
 type storedRow struct {
@@ -60,11 +64,13 @@ type storedRow struct {
 
 var errDead = fmt.Errorf("the process is dead: %w", svc.ErrFenced)
 
+var errStoreAway = errors.New("the store is away")
+
 func newWorld(seed uint64, partitions int) *world {
 	w := &world{
 		rng: rand.New(rand.NewPCG(seed, 1)), partitions: partitions, log: make([][]svc.LogRecord, partitions),
-		sent: map[string]int{}, notes: map[string]bool{}, agents: enrich.NewUserAgents(2),
-		decisions: map[string]svc.Entity{}, meanwhile: func() {},
+		sent: map[string]int{}, notes: map[string]bool{}, agents: enrich.NewUserAgents(2), members: map[*process]bool{},
+		decisions: map[string]svc.Entity{}, owners: make([]string, partitions), nodes: map[string]*process{},
 	}
 	for p := range partitions {
 		w.committed = append(w.committed, svc.LogPosition{Partition: p})
@@ -72,37 +78,17 @@ func newWorld(seed uint64, partitions int) *world {
 	return w
 }
 
-// step is one durable action that may not happen because the process dies.
-func (w *world) step() error {
-	if w.dead {
-		return errDead
-	}
-	if w.steps == 0 {
-		w.steps = -1
-		w.kill()
-		if w.orderly {
-			return context.Canceled
-		}
-		w.dead = true
-		return errDead
-	}
-	w.steps--
-	return nil
+func (w *world) setAway(away bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.away = away
 }
 
-// Commit writes one partition after the other, as the embedded broker does.
-func (w *world) Commit(_ context.Context, generation int32, positions []svc.LogPosition) error {
-	if generation != w.generation {
-		return svc.ErrFenced
-	}
-	for _, i := range w.rng.Perm(len(positions)) {
-		if err := w.step(); err != nil {
-			return err
-		}
-		w.committed[positions[i].Partition] = positions[i]
-	}
-	w.meanwhile()
-	return w.step()
+// n returns a random number below limit.
+func (w *world) n(limit int) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.rng.IntN(limit)
 }
 
 type fakeBlock struct {
@@ -118,32 +104,6 @@ func (b *fakeBlock) Rows() int  { return len(b.rows) + len(b.occurrences) }
 func (b *fakeBlock) Bytes() int { return 0 }
 func (b *fakeBlock) Reset()     { b.rows, b.occurrences = b.rows[:0], b.occurrences[:0] }
 
-func (w *world) NewBlock() Block { return &fakeBlock{} }
-
-// Insert stores one part per month, each once per token.
-func (w *world) Insert(_ context.Context, token string, id uint64, b Block) error {
-	parts := map[string][]svc.EventRow{}
-	for _, row := range b.(*fakeBlock).rows {
-		month := row.Ts.UTC().Format("200601")
-		parts[month] = append(parts[month], row)
-	}
-	for month, rows := range parts {
-		if err := w.step(); err != nil {
-			return err
-		}
-		w.rows = w.part(w.rows, "rows "+token+month, id, rows)
-		if err := w.step(); err != nil {
-			return err
-		}
-		w.view = w.part(w.view, "view "+token+month, id, rows)
-	}
-	if err := w.insertOccurrences(token, id, b.(*fakeBlock).occurrences); err != nil {
-		return err
-	}
-	w.meanwhile()
-	return w.step()
-}
-
 // part appends rows to a table unless their token is known there.
 func (w *world) part(table []storedRow, token string, id uint64, rows []svc.EventRow) []storedRow {
 	if w.notes[token] {
@@ -154,24 +114,6 @@ func (w *world) part(table []storedRow, token string, id uint64, rows []svc.Even
 		table = append(table, storedRow{row, id})
 	}
 	return table
-}
-
-func (w *world) RecentIDs(_ context.Context, _ time.Time, except uint64, _ int, yield func(uint64, [2]uint64)) error {
-	for _, row := range w.rows {
-		if !w.forgetful && row.block != except {
-			yield(protos.VisitorHash(row.EnvironmentNumber, row.Visitor()), protos.EventKey(row.EnvironmentNumber, row.ID))
-		}
-	}
-	return w.step()
-}
-
-func (w *world) OpenSessions(_ context.Context, _ time.Time, except uint64, yield func(svc.OpenSession) bool) error {
-	for _, session := range w.sessions(except) {
-		if !yield(*session) {
-			break
-		}
-	}
-	return w.step()
 }
 
 // sessions folds the stored rows into sessions.
@@ -198,6 +140,8 @@ func (w *world) sessions(except uint64) map[string]*svc.OpenSession {
 // produce appends one record of a few events to the log; some events were sent
 // before.
 func (w *world) produce(now time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	visitor := fmt.Sprintf("visitor-%d", w.rng.IntN(12))
 	partition := protos.PartitionOf(1, visitor, w.partitions)
 	var value []byte
@@ -226,22 +170,173 @@ type process struct {
 	sink    *Sink
 	stream  *Stream
 	intakes []*intake
-	next    []int64
-	// residents are the issues in memory.
-	mu        sync.Mutex
-	residents map[string]*issue
-	watch     *Watch
-	issues    *Issues
+	mailbox sync.Mutex // has the intakes take one message after another
+	// cluster hosts the issues, watch and issues are the node's.
+	name    string
+	cluster *cluster.Cluster
+	answer  func(context.Context, *protos.Call) (*protos.Answer, error)
+	watch   *Watch
+	issues  *Issues
+	kill    context.CancelFunc
+
+	// The rest is guarded by the world's mutex. steps counts down to the node's
+	// fate; negative never.
+	steps  int
+	pause  time.Duration // the fate is a pause of this length, zero death
+	dead   bool
+	paused bool
+	// end ends the node's present generation, ended is closed when it has.
+	end   context.CancelFunc
+	ended chan struct{}
+}
+
+// step is one durable action, which may not happen because the node dies. The
+// caller holds the world's mutex afterwards, unless an error is returned.
+func (p *process) step() error {
+	w := p.w
+	w.mu.Lock()
+	fate := p.steps == 0
+	p.steps--
+	wait := time.Duration(w.rng.IntN(2_000_000)) // up to 2 ms
+	if fate && p.pause > 0 {
+		p.paused, wait = true, wait+p.pause
+	}
+	if fate && p.pause == 0 {
+		p.dead = true
+		p.kill()
+	}
+	w.mu.Unlock()
+	time.Sleep(wait)
+	w.mu.Lock()
+	if wait >= p.pause {
+		p.paused = false
+	}
+	if p.dead {
+		w.mu.Unlock()
+		return errDead
+	}
+	return nil
+}
+
+// Commit writes one partition after the other, as the embedded broker does where
+// it dies in between; the coordinator refuses those of another generation.
+func (p *process) Commit(_ context.Context, generation int32, positions []svc.LogPosition) error {
+	for _, i := range rand.Perm(len(positions)) {
+		if err := p.step(); err != nil {
+			return err
+		}
+		if generation != p.w.generation || !p.w.members[p] {
+			p.w.stale++
+			p.w.mu.Unlock()
+			return svc.ErrFenced
+		}
+		p.w.committed[positions[i].Partition] = positions[i]
+		p.w.mu.Unlock()
+	}
+	return p.done()
+}
+
+// done is the way back of an answer.
+func (p *process) done() error {
+	if err := p.step(); err != nil {
+		return err
+	}
+	p.w.mu.Unlock()
+	return nil
+}
+
+func (p *process) Committed(_ context.Context, partitions []int) ([]svc.LogPosition, error) {
+	if err := p.step(); err != nil {
+		return nil, err
+	}
+	defer p.w.mu.Unlock()
+	found := make([]svc.LogPosition, 0, len(partitions))
+	for _, partition := range partitions {
+		found = append(found, p.w.committed[partition])
+	}
+	return found, nil
+}
+
+func (p *process) Read(_ context.Context, partition int, first, last int64) ([]svc.LogRecord, error) {
+	if err := p.step(); err != nil {
+		return nil, err
+	}
+	defer p.w.mu.Unlock()
+	return p.w.log[partition][first : last+1], nil
+}
+
+func (p *process) NewBlock() Block { return &fakeBlock{} }
+
+// Insert stores one part per month, each once per token. It does not ask who is
+// the owner, as no store does.
+func (p *process) Insert(_ context.Context, token string, id uint64, b Block) error {
+	parts := map[string][]svc.EventRow{}
+	for _, row := range b.(*fakeBlock).rows {
+		month := row.Ts.UTC().Format("200601")
+		parts[month] = append(parts[month], row)
+	}
+	for month, rows := range parts {
+		if err := p.step(); err != nil {
+			return err
+		}
+		if p.w.away {
+			p.w.mu.Unlock()
+			return errStoreAway
+		}
+		p.w.rows = p.w.part(p.w.rows, "rows "+token+month, id, rows)
+		p.w.mu.Unlock()
+		if err := p.step(); err != nil {
+			return err
+		}
+		p.w.view = p.w.part(p.w.view, "view "+token+month, id, rows)
+		p.w.mu.Unlock()
+	}
+	if err := p.insertOccurrences(token, id, b.(*fakeBlock).occurrences); err != nil {
+		return err
+	}
+	return p.done()
+}
+
+func (p *process) RecentIDs(_ context.Context, _ time.Time, except uint64, _ int, yield func(uint64, [2]uint64)) error {
+	if err := p.step(); err != nil {
+		return err
+	}
+	defer p.w.mu.Unlock()
+	for _, row := range p.w.rows {
+		if !p.w.forgetful && row.block != except {
+			yield(protos.VisitorHash(row.EnvironmentNumber, row.Visitor()), protos.EventKey(row.EnvironmentNumber, row.ID))
+		}
+	}
+	return nil
+}
+
+func (p *process) OpenSessions(_ context.Context, _ time.Time, except uint64, yield func(svc.OpenSession) bool) error {
+	if err := p.step(); err != nil {
+		return err
+	}
+	defer p.w.mu.Unlock()
+	for _, session := range p.w.sessions(except) {
+		if !yield(*session) {
+			break
+		}
+	}
+	return nil
 }
 
 // Tell runs the intake at once, in place of its mailbox.
 func (p *process) Tell(_, identity string, message any) error {
+	p.mailbox.Lock()
+	defer p.mailbox.Unlock()
 	intake := p.intakes[intakePartition(identity, p.w.partitions)]
 	switch m := message.(type) {
 	case *begin:
-		intake.begin(m)
+		intake.onBegin(m)
+	case *goOn:
+		m.done <- intake.onGoOn(m)
 	case *fold:
-		m.done <- intake.onFold(m)
+		m.done <- intake.foldAll(m.generation, m.records)
+	case *cluster.Released:
+		intake.onReleased()
 	}
 	return nil
 }
@@ -250,156 +345,272 @@ type nowhere struct{}
 
 func (nowhere) Locate(netip.Addr) (country, region, city string) { return "", "", "" }
 
-func (w *world) start(t *testing.T, now time.Time) (*process, context.Context) {
+// start begins the life of a node: its sink runs until it dies or is stopped.
+func (w *world) start(t *testing.T) *process {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	w.kill, w.dead = cancel, false
-	w.generation++
+	ctx, cancel := context.WithCancel(context.Background())
 	registry := prometheus.NewRegistry()
 	logger := slog.New(slog.DiscardHandler)
-	clock := func() time.Time { return now }
-	w.now = now
-	p := &process{w: w, next: make([]int64, w.partitions), residents: map[string]*issue{}, watch: &Watch{Store: w, Partitions: w.partitions}}
-	p.issues = &Issues{Actors: p, Releases: w}
-	w.meanwhile = func() {
-		if w.rng.IntN(3) == 0 {
-			p.change(ctx)
-		}
-	}
+	p := &process{w: w, kill: cancel, steps: -1, name: fmt.Sprintf("node-%d", len(w.nodes))}
+	w.nodes[p.name] = p
+	ownership := &Ownership{Lease: p}
+	p.hostIssues(t, ctx, ownership)
 	p.sink = NewSink(SinkConfig{
-		Store: w, Log: w, MaxRows: 1 << 20, Now: clock, Logger: logger, Metrics: NewSinkMetrics(registry),
-		Watchers: &Watchers{}, Digests: &Digests{Actors: p, Logger: logger}, Watch: p.watch, Issues: p.issues,
-		NewBlockID: func(time.Time) uint64 { return w.rng.Uint64()>>1 | 1 },
+		Store: p, Log: p, MaxRows: 1 << 20, Now: time.Now, Logger: logger, Metrics: NewSinkMetrics(registry),
+		Interval: 5 * time.Millisecond, Watchers: &Watchers{}, Digests: &Digests{Actors: p, Logger: logger}, Watch: p.watch, Issues: p.issues,
+		NewBlockID: func(time.Time) uint64 { return rand.Uint64()>>1 | 1 },
 	})
 	metrics := NewIntakeMetrics(registry)
+	newIntake := func(partition int, to blocks) *intake {
+		return &intake{partition: partition, agents: enrich.NewUserAgents(2), locator: nowhere{}, blocks: to, metrics: metrics, logger: logger}
+	}
 	for partition := range w.partitions {
-		p.intakes = append(p.intakes, &intake{
-			partition: partition, agents: w.agents, locator: nowhere{}, blocks: p.sink, metrics: metrics, logger: logger,
-		})
+		p.intakes = append(p.intakes, newIntake(partition, p.sink))
 	}
 	p.stream = NewStream(StreamConfig{
-		Partitions: w.partitions, Ownership: &Ownership{}, Actors: p, Sink: p.sink, Log: w, History: w, Watch: p.watch,
-		Evict: func(int) {}, Go: func(work func()) { work() }, Now: clock, Logger: logger,
+		Partitions: w.partitions, Ownership: ownership, Actors: p, Sink: p.sink, Log: p, History: p, Watch: p.watch, Intake: newIntake,
+		Evict: func(partition int) {
+			p.cluster.Evict(partition)
+			_ = p.Tell("", intakeIdentity(partition), &cluster.Released{})
+		},
+		Now: time.Now, Logger: logger,
 	})
-	return p, ctx
+	go func() { _ = p.sink.Run(ctx) }()
+	context.AfterFunc(ctx, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if p.end != nil {
+			p.end()
+		}
+	})
+	return p
 }
 
-// live runs a process until it dies or has stored everything.
-func (p *process) live(ctx context.Context, now time.Time, produce int) error {
-	starts, err := p.stream.Assigned(ctx, svc.LogAssignment{Generation: p.w.generation, Partitions: append([]svc.LogPosition(nil), p.w.committed...)})
+// live takes part in one generation until it ends, as the log's consumer does.
+func (p *process) live(ctx context.Context, generation int32, owned []int, ended chan struct{}) {
+	defer close(ended)
+	defer p.stream.Revoked(generation)
+	positions, err := p.Committed(ctx, owned)
 	if err != nil {
-		return err
+		return
 	}
-	for partition, offset := range starts {
-		p.next[partition] = offset
+	starts, err := p.stream.Assigned(ctx, svc.LogAssignment{Generation: generation, Partitions: positions})
+	for err != nil {
+		if time.Sleep(time.Millisecond); ctx.Err() != nil {
+			return
+		}
+		if positions, err = p.Committed(ctx, owned); err == nil {
+			starts, err = p.stream.Assigned(ctx, svc.LogAssignment{Generation: generation, Partitions: positions})
+		}
 	}
-	for !p.w.dead && ctx.Err() == nil {
-		if produce > 0 {
-			p.w.produce(now)
-			p.w.produceError()
-			p.change(ctx)
-			produce--
+	failed, fail := context.WithCancel(ctx)
+	defer fail()
+	var readers sync.WaitGroup
+	for partition, start := range starts {
+		readers.Go(func() {
+			if p.read(failed, partition, start) != nil {
+				fail()
+			}
+		})
+	}
+	readers.Wait()
+	last, done := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
+	defer done()
+	p.stream.Ending(last, generation)
+}
+
+// read delivers the records of a partition until ctx ends.
+func (p *process) read(ctx context.Context, partition int, next int64) error {
+	for ctx.Err() == nil {
+		p.w.mu.Lock()
+		rest := p.w.log[partition][next:]
+		end := int64(len(p.w.log[partition]))
+		if len(rest) > 0 {
+			rest = rest[:1+p.w.rng.IntN(min(5, len(rest)))]
 		}
-		if err := p.deliver(ctx, p.w.rng.IntN(p.w.partitions)); err != nil {
-			return err
-		}
-		if p.w.rng.IntN(6) == 0 {
-			if err := p.sink.flush(ctx); err != nil {
+		p.w.mu.Unlock()
+		if len(rest) > 0 {
+			if err := p.stream.Records(ctx, partition, rest, end); err != nil {
 				return err
 			}
-		}
-		if produce == 0 && p.idle() {
-			return p.sink.flush(ctx)
-		}
-	}
-	return context.Canceled
-}
-
-// drain is the end of an orderly life: records still come in while the sink
-// stores its last block.
-func (p *process) drain(ctx context.Context) {
-	for range 10 {
-		if p.stream.generation == nil || !p.loaded() || p.deliver(ctx, p.w.rng.IntN(p.w.partitions)) != nil {
-			break
+			next += int64(len(rest))
+			time.Sleep(time.Duration(p.w.n(3_000_000)))
+		} else {
+			time.Sleep(time.Duration(10_000_000 + p.w.n(10_000_000)))
 		}
 	}
-	_ = p.sink.flush(ctx)
-}
-
-func (p *process) loaded() bool {
-	select {
-	case <-p.stream.generation.loaded:
-		return true
-	default:
-		return false
-	}
-}
-
-// deliver hands the next records of a partition to the stream. While a block is
-// pending, only its own partitions are delivered: the stream would hold the
-// others back.
-func (p *process) deliver(ctx context.Context, partition int) error {
-	g := p.stream.generation
-	if last, belongs := g.lasts[partition]; len(g.lasts) > 0 && (!belongs || p.next[partition] > last) {
-		return nil
-	}
-	pending := p.w.log[partition][p.next[partition]:]
-	if len(pending) == 0 {
-		return nil
-	}
-	batch := pending[:1+p.w.rng.IntN(min(5, len(pending)))]
-	if last, belongs := g.lasts[partition]; belongs && len(g.lasts) > 1 {
-		batch = batch[:min(int64(len(batch)), last+1-p.next[partition])]
-	}
-	if err := p.stream.Records(ctx, partition, batch, int64(len(p.w.log[partition]))); err != nil {
-		return err
-	}
-	p.next[partition] += int64(len(batch))
 	return nil
 }
 
-func (p *process) idle() bool {
-	for partition, records := range p.w.log {
-		if p.next[partition] < int64(len(records)) {
-			return false
+// rebalance ends the generation and begins the next one, in which the given nodes
+// own everything. Nodes that are dead or stand still are not waited for.
+func (w *world) rebalance(nodes []*process) {
+	w.mu.Lock()
+	var waiting []chan struct{}
+	for p := range w.members {
+		if p.end != nil {
+			p.end()
+		}
+		if !p.dead && !p.paused {
+			waiting = append(waiting, p.ended)
 		}
 	}
-	return true
+	w.mu.Unlock()
+	limit := time.After(10 * time.Second)
+	for _, ended := range waiting {
+		select {
+		case <-ended:
+		case <-limit:
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.generation++
+	clear(w.members)
+	shares := make([][]int, len(nodes))
+	for partition := range w.partitions {
+		at := w.rng.IntN(len(nodes))
+		if w.generation%3 != 0 {
+			at = partition % len(nodes) // stays where it is, as long as the nodes do
+		}
+		shares[at] = append(shares[at], partition)
+		w.owners[partition] = nodes[at].name
+	}
+	for i, p := range nodes {
+		w.members[p] = true
+		ctx, cancel := context.WithCancel(context.Background())
+		before := p.ended
+		p.end, p.ended = cancel, make(chan struct{})
+		generation, ended := w.generation, p.ended
+		go func() {
+			if before != nil {
+				<-before
+			}
+			p.live(ctx, generation, shares[i], ended)
+		}()
+	}
 }
 
-// TestEveryEventIsStoredOnceThroughCrashes kills the process before any of its
-// durable steps, many times, and counts.
-func TestEveryEventIsStoredOnceThroughCrashes(t *testing.T) {
-	worlds := 300
+// leave ends the life of a node whose generation has ended in order.
+func (p *process) leave() {
+	p.kill()
+	p.w.mu.Lock()
+	defer p.w.mu.Unlock()
+	p.dead = true
+}
+
+// alive returns the nodes that take part in a rebalance, and starts new ones for
+// those that died.
+func (w *world) alive(t *testing.T, nodes []*process) []*process {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i, p := range nodes {
+		if p.dead {
+			nodes[i] = w.start(t)
+		}
+	}
+	var able []*process
+	for _, p := range nodes {
+		if !p.paused {
+			able = append(able, p)
+		}
+	}
+	return able
+}
+
+// TestEveryEventIsStoredOnceThroughFaults has nodes die, stand still, leave and
+// join at any of their durable steps, many times, and counts.
+func TestEveryEventIsStoredOnceThroughFaults(t *testing.T) {
+	worlds := 200
 	if testing.Short() {
 		worlds = 40
 	}
 	for seed := range worlds {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
-			w := newWorld(uint64(seed), 1+seed%5)
-			w.forgetful = seed%2 == 1
-			now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-			for range 12 {
-				w.steps, w.orderly = w.rng.IntN(60), w.rng.IntN(3) == 0
-				p, ctx := w.start(t, now)
-				err := p.live(ctx, now, 20)
-				if w.orderly && !w.dead {
-					p.drain(t.Context())
-				}
-				if err != nil && !errors.Is(err, errDead) && !errors.Is(err, context.Canceled) {
-					t.Fatalf("a life ended with %v", err)
-				}
-				now = now.Add(time.Minute)
-			}
-			w.steps = -1
-			p, ctx := w.start(t, now)
-			if err := p.live(ctx, now, 0); err != nil {
-				t.Fatalf("the last life ended with %v", err)
-			}
-			w.check(t)
-			w.checkIssues(t)
+			synctest.Test(t, func(t *testing.T) { faults(t, uint64(seed)) })
 		})
 	}
+}
+
+func faults(t *testing.T, seed uint64) {
+	w := newWorld(seed, 1+int(seed)%7)
+	w.forgetful = seed%2 == 1
+	nodes := make([]*process, 1+int(seed/2)%4)
+	for i := range nodes {
+		nodes[i] = w.start(t)
+	}
+	w.rebalance(nodes)
+	var people sync.WaitGroup
+	for range 12 {
+		for _, p := range nodes {
+			w.mu.Lock()
+			switch p.steps = w.rng.IntN(60); w.rng.IntN(4) {
+			case 0:
+				p.steps = -1
+			case 1:
+				p.pause = 0
+			case 2:
+				p.pause = 20 * time.Second
+			case 3:
+				p.pause = time.Duration(w.rng.IntN(200)) * time.Millisecond
+			}
+			w.mu.Unlock()
+		}
+		for range 20 {
+			w.produce(time.Now())
+			w.produceError()
+			if p := nodes[w.n(len(nodes))]; w.n(2) == 0 {
+				people.Go(p.change)
+			}
+			time.Sleep(time.Duration(w.n(10_000_000)))
+		}
+		w.setAway(w.n(3) == 0)
+		able := w.alive(t, nodes)
+		var leaving *process
+		if len(able) > 1 && w.n(3) == 0 {
+			leaving, able = able[0], able[1:]
+		}
+		if len(able) > 0 {
+			w.rebalance(able)
+		}
+		if leaving != nil {
+			leaving.leave()
+		}
+		w.setAway(false)
+		time.Sleep(time.Duration(w.n(200_000_000)))
+	}
+	for _, p := range nodes {
+		w.mu.Lock()
+		p.steps = -1
+		w.mu.Unlock()
+	}
+	people.Wait()
+	time.Sleep(time.Minute) // those who stand still come back
+	w.rebalance(w.alive(t, nodes))
+	for range 600 {
+		if time.Sleep(100 * time.Millisecond); w.settled() {
+			break
+		}
+	}
+	w.check(t)
+	w.checkIssues(t)
+	for _, p := range nodes {
+		p.kill()
+	}
+	synctest.Wait()
+	time.Sleep(time.Minute)
+}
+
+// settled says whether everything is stored and committed.
+func (w *world) settled() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, position := range w.committed {
+		if position.Metadata != "" || position.Offset != int64(len(w.log[position.Partition])) {
+			return false
+		}
+	}
+	return true
 }
 
 // check compares the store with what was sent, and the sums of the deltas with

@@ -39,8 +39,9 @@ type outcome struct {
 	answer  any
 	writes  []write
 	wakeups []svc.Wakeup
-	// after runs once the writes are durable, before the answer.
-	after func()
+	// after runs once the writes are durable, before the answer. It is told their
+	// version.
+	after func(svc.Version)
 }
 
 // write stores one entity; a nil value deletes it.
@@ -71,6 +72,9 @@ type grain struct {
 	logger         *slog.Logger
 	now            func() time.Time
 	idle           time.Duration
+	// announce tells the other nodes of a change, for kinds that snapshots are
+	// made of; nil for the others.
+	announce func(ctx context.Context, owner string) error
 
 	phase   phase
 	version svc.Version
@@ -194,7 +198,7 @@ func abortOnPanic(request *cluster.Request) {
 func (g *grain) finish(request *cluster.Request, result outcome) {
 	defer abortOnPanic(request)
 	if result.after != nil {
-		result.after()
+		result.after(g.version)
 	}
 	request.Answer(success(result.answer))
 }
@@ -216,11 +220,17 @@ func (g *grain) startSaving(c actor.Context, request *cluster.Request, result ou
 		entities = append(entities, entity)
 	}
 	g.phase, g.current, g.pending, g.done = saving, request, result, make(chan error, 1)
-	root, self, done := c.ActorSystem().Root, c.Self(), g.done
+	root, self, done, owner, announce := c.ActorSystem().Root, c.Self(), g.done, g.owner(), g.announce
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), ioTime)
 		defer cancel()
 		err := g.store.Put(ctx, entities, result.wakeups)
+		if err == nil {
+			err = request.Fence(ctx)
+		}
+		if err == nil && announce != nil {
+			err = announce(ctx, owner)
+		}
 		done <- err
 		root.Send(self, &saved{err})
 	}()
@@ -230,7 +240,8 @@ func (g *grain) onSaved(result *saved) {
 	request, pending := g.current, g.pending
 	g.current, g.pending = nil, outcome{}
 	if result.err != nil {
-		// The write may or may not have happened, so the state is read again.
+		// The write may or may not have happened, or another node may have become
+		// the owner before it was durable. So the state is read again.
 		g.logger.Error("saving an actor failed", "kind", g.kind, "error", result.err)
 		g.phase = cold
 		request.Answer(failure(svc.Unavailable("The store", time.Second)))

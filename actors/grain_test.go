@@ -54,7 +54,7 @@ func (w *words) apply(now time.Time, method string, payload []byte) (outcome, er
 		}),
 		"panic after": on(func(w *words, _ time.Time, word string) (outcome, error) {
 			w.list = append(w.list, word)
-			return outcome{writes: []write{{"list", "list", w.list}}, after: func() { panic("a bug") }}, nil
+			return outcome{writes: []write{{"list", "list", w.list}}, after: func(svc.Version) { panic("a bug") }}, nil
 		}),
 		"not JSON": on(func(w *words, _ time.Time, word string) (outcome, error) {
 			w.list = append(w.list, word)

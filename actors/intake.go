@@ -14,6 +14,7 @@ import (
 
 	"svc"
 	"svc/actors/enrich"
+	"svc/cluster"
 	"svc/protos"
 )
 
@@ -60,6 +61,16 @@ type begin struct {
 	sessions   *stitcher
 }
 
+// goOn has an intake keep its state for the generation that follows: everything
+// that it folded is stored. done receives whether it has the state.
+type goOn struct {
+	generation int32
+	done       chan bool
+}
+
+// Bounce says that the state is not there.
+func (m *goOn) Bounce() { m.done <- false }
+
 // fold gives an intake records to make rows of; done receives one value.
 type fold struct {
 	generation int32
@@ -97,27 +108,50 @@ const userAgentCache = 2048
 func (i *intake) Receive(c actor.Context) {
 	switch message := c.Message().(type) {
 	case *begin:
-		i.begin(message)
+		i.onBegin(message)
+	case *goOn:
+		message.done <- i.onGoOn(message)
 	case *fold:
-		message.done <- i.onFold(message)
+		message.done <- i.foldAll(message.generation, message.records)
+	case *cluster.Released:
+		i.onReleased()
 	}
 }
 
-// begin takes over the state of a generation.
-func (i *intake) begin(m *begin) {
+// onBegin takes a state over, unless it was read for a generation that was followed
+// by another meanwhile.
+func (i *intake) onBegin(m *begin) {
+	if m.generation < i.generation {
+		return
+	}
 	i.generation, i.ids, i.errorIDs, i.sessions = m.generation, m.ids, m.errorIDs, m.sessions
 }
 
-// onFold makes rows of records, in order, and hands them to the open block.
-func (i *intake) onFold(m *fold) error {
-	if i.ids == nil || m.generation != i.generation {
-		return fmt.Errorf("intake %d has no state for generation %d", i.partition, m.generation)
+// onReleased forgets the state: another node goes on with it.
+func (i *intake) onReleased() {
+	i.generation, i.ids, i.errorIDs, i.sessions = 0, nil, nil, nil
+}
+
+// onGoOn takes the state of the generation before over into the next one; false
+// where it is not here.
+func (i *intake) onGoOn(m *goOn) bool {
+	if i.ids == nil || i.generation != m.generation-1 && i.generation != m.generation {
+		return false
 	}
-	for n := range m.records {
-		record := &m.records[n]
+	i.generation = m.generation
+	return true
+}
+
+// foldAll makes rows of records, in order, and hands them to the open block.
+func (i *intake) foldAll(generation int32, records []svc.LogRecord) error {
+	if i.ids == nil || generation != i.generation {
+		return fmt.Errorf("intake %d has no state for generation %d", i.partition, generation)
+	}
+	for n := range records {
+		record := &records[n]
 		i.rows, i.occurrences = i.rows[:0], i.occurrences[:0]
 		i.foldRecord(record)
-		i.blocks.append(m.generation, recordRange{i.partition, record.Offset, record.Offset}, i.rows, i.occurrences)
+		i.blocks.append(generation, recordRange{i.partition, record.Offset, record.Offset}, i.rows, i.occurrences)
 	}
 	return nil
 }

@@ -106,9 +106,9 @@ func (i *issue) change(next svc.IssueState, answer any) outcome {
 	record.Root, _ = svc.ParseIssueID(next.MergedInto)
 	result := outcome{answer: answer, writes: []write{{"issue", "issue", record}}}
 	if next.Watched() {
-		i.watch.set(i.number, true)
+		i.watch.add(i.number)
 	} else {
-		result.after = func() { i.watch.set(i.number, false) }
+		result.after = i.unwatch
 	}
 	return result
 }
@@ -122,6 +122,9 @@ func (i *issue) onPatch(now time.Time, m patchIssue) (outcome, error) {
 	return i.change(next, svc.IssueChange{Previous: previous, Status: next.At(now)}), nil
 }
 
+// unwatch takes the issue out of the watch, as of a version.
+func (i *issue) unwatch(as svc.Version) { i.watch.remove(i.number, as) }
+
 // onOccurred decides whether the issue came back.
 func (i *issue) onOccurred(_ time.Time, m issueOccurred) (outcome, error) {
 	if i.state.MergedInto != "" {
@@ -133,7 +136,7 @@ func (i *issue) onOccurred(_ time.Time, m issueOccurred) (outcome, error) {
 		return i.change(next, issueSettled{}), nil
 	case !i.state.Watched():
 		// The watch held too many.
-		i.watch.set(i.number, false)
+		return outcome{answer: issueSettled{Need: need}, after: i.unwatch}, nil
 	}
 	return outcome{answer: issueSettled{Need: need}}, nil
 }

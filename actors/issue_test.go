@@ -110,12 +110,16 @@ func TestIssuesAreWatchedBeforeTheyAreSaved(t *testing.T) {
 	if err != nil || !watch.has(number) {
 		t.Errorf("an open issue is not watched until it is saved (%v)", err)
 	}
-	if result.after(); watch.has(number) {
+	if result.after(svc.Version{Generation: 1, Sequence: 1}); watch.has(number) {
 		t.Error("an open issue is watched")
 	}
-	watch.set(number, true)
-	if _, err := i.onOccurred(coreEpoch(), issueOccurred{}); err != nil || watch.has(number) {
-		t.Errorf("an issue that is watched for nothing stays so (%v)", err)
+	watch.add(number)
+	result, err = i.onOccurred(coreEpoch(), issueOccurred{})
+	if err != nil || result.after == nil {
+		t.Fatalf("an issue that is watched for nothing does nothing about it (%v)", err)
+	}
+	if result.after(svc.Version{Generation: 1, Sequence: 1}); watch.has(number) {
+		t.Error("an issue that is watched for nothing stays so")
 	}
 }
 

@@ -19,6 +19,7 @@ type Deps struct {
 	Ledger     Entities
 	Collectors *Collectors
 	Shares     *Shares
+	Changes    *Changes
 	Sink       *Sink
 	Visits     Visits
 	Watchers   *Watchers
@@ -27,9 +28,11 @@ type Deps struct {
 	Limits     Limits
 	Monitors   *MonitorPorts
 	Alerts     *AlertPorts
-	Now        func() time.Time
-	Intake     *IntakeMetrics
-	Logger     *slog.Logger
+	// Whole says whether this node owns every partition; nil means that it does.
+	Whole  func() bool
+	Now    func() time.Time
+	Intake *IntakeMetrics
+	Logger *slog.Logger
 }
 
 // liveIdle is how long a live window is kept after the last question.
@@ -43,9 +46,9 @@ func Kinds(deps Deps) []cluster.Kind {
 		deps.persistent(kindToken, 3, 5*time.Minute, func(identity string) core { return &token{identity: identity, limits: deps.Limits} }),
 		deps.persistent(kindReplay, 3, 5*time.Minute, func(identity string) core { return &replay{identity: identity} }),
 		deps.storedIn(deps.Ledger, kindLedger, 3, 5*time.Minute, func(identity string) core { return &ledger{org: identity} }),
-		deps.persistent(kindApplication, 1, 10*time.Minute, func(string) core {
+		deps.announced(deps.persistent(kindApplication, 1, 10*time.Minute, func(string) core {
 			return &application{publish: deps.Collectors.Publish, publishPage: deps.Shares.Publish}
-		}),
+		})),
 		{Name: kindAlerting, Rank: 1, Idle: monitorIdle, New: deps.newAlerting},
 		{Name: kindMonitor, Rank: 2, Idle: monitorIdle, New: deps.newMonitor},
 		deps.issues(),
@@ -54,22 +57,14 @@ func Kinds(deps Deps) []cluster.Kind {
 			New: func(identity string) actor.Actor {
 				environment, _ := strconv.ParseUint(identity, 10, 64) // a strange identity watches environment 0, which has no events
 				return &live{
-					environment: environment, visits: deps.Visits, watchers: deps.Watchers, now: deps.Now, idle: liveIdle, logger: deps.Logger,
+					environment: environment, visits: deps.Visits, watchers: deps.Watchers, now: deps.Now, idle: liveIdle, logger: deps.Logger, whole: deps.Whole,
 				}
 			},
 		},
 		{
 			Name: kindIntake, Rank: 1, Stays: true, Partition: intakePartition,
 			New: func(identity string) actor.Actor {
-				return &intake{
-					partition: intakePartition(identity, 1<<31-1),
-					agents:    enrich.NewUserAgents(userAgentCache),
-					locator:   deps.Locator(),
-					blocks:    deps.Sink,
-					metrics:   deps.Intake,
-					logger:    deps.Logger,
-					rows:      []svc.EventRow{},
-				}
+				return deps.NewIntake(intakePartition(identity, 1<<31-1), deps.Sink)
 			},
 		},
 	}
@@ -84,6 +79,27 @@ func (d Deps) issues() cluster.Kind {
 		return &issue{number: issueOfIdentity(identity), watch: d.Watch}
 	})
 	kind.Partition = issuePartition
+	return kind
+}
+
+// NewIntake makes the intake of a partition, which hands its rows to a block.
+func (d Deps) NewIntake(partition int, to blocks) *intake {
+	return &intake{
+		partition: partition, agents: enrich.NewUserAgents(userAgentCache), locator: d.Locator(), blocks: to,
+		metrics: d.Intake, logger: d.Logger, rows: []svc.EventRow{},
+	}
+}
+
+// announced has a kind's changes announced to every node.
+func (d Deps) announced(kind cluster.Kind) cluster.Kind {
+	make := kind.New
+	kind.New = func(identity string) actor.Actor {
+		a := make(identity)
+		if g, ok := a.(*grain); ok && d.Changes != nil {
+			g.announce = d.Changes.announce
+		}
+		return a
+	}
 	return kind
 }
 

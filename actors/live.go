@@ -90,7 +90,14 @@ type live struct {
 	late    []*digest
 	waiting []*cluster.Request
 	asked   time.Time
+	// whole says whether every block is stored by this node; where others store
+	// some, the window is read anew once it is older than freshTime.
+	whole func() bool
+	read  time.Time
 }
+
+// freshTime is how old a window may be that other nodes add to.
+const freshTime = time.Second
 
 // liveLoaded brings a window that was read from the store.
 type liveLoaded struct {
@@ -129,7 +136,7 @@ func (l *live) answer(c actor.Context) {
 	if l.loading {
 		return
 	}
-	if l.window == nil || l.stale {
+	if l.window == nil || l.stale || l.whole != nil && !l.whole() && l.now().Sub(l.read) >= freshTime {
 		l.load(c)
 		return
 	}
@@ -141,7 +148,7 @@ func (l *live) answer(c actor.Context) {
 }
 
 func (l *live) load(c actor.Context) {
-	l.loading, l.stale, l.late = true, false, nil
+	l.loading, l.stale, l.late, l.read = true, false, nil, l.now()
 	root, self, since := c.ActorSystem().Root, c.Self(), l.now().Add(-svc.LiveSeconds*time.Second)
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), ioTime)

@@ -66,7 +66,7 @@ type monitor struct {
 	monitor *svc.Monitor
 	state   svc.MonitorState
 	// changed runs after the monitor was stored anew or deleted.
-	changed func()
+	changed func(svc.Version)
 }
 
 type putMonitor struct {
@@ -266,7 +266,7 @@ func (m *monitorShell) tell(c actor.Context) {
 }
 
 // onChanged has a monitor that was made or changed checked at once.
-func (m *monitorShell) onChanged() {
+func (m *monitorShell) onChanged(svc.Version) {
 	m.appoint()
 	if definition := m.core.monitor; definition != nil && definition.Enabled {
 		m.ports.Schedule.Set(kindMonitor, m.identity, m.now(), monitorPatience(definition))

@@ -56,7 +56,7 @@ func play(t *testing.T, newCore func() core, storesAll bool, steps []step) {
 					t.Errorf("step %d, %s: %s fails with %#v, want %#v", n, s.name, s.method, err, s.err)
 				}
 				if got.after != nil {
-					got.after()
+					got.after(svc.Version{})
 				}
 				store(t, stored, got.writes)
 			}

@@ -5,7 +5,17 @@ import "sync/atomic"
 // Ownership is which partitions of the log this node owns, as the group
 // coordinator last said. It is the cluster's placement.
 type Ownership struct {
+	// Lease says until when a generation may be trusted; nil trusts every one
+	// until the next begins.
+	Lease   Lease
 	current atomic.Pointer[ownedPartitions]
+}
+
+// Lease is this member's standing with the group coordinator.
+type Lease interface {
+	// Holds reports whether no other node can own what this one owns in a
+	// generation, as far as the coordinator was heard of lately.
+	Holds(generation int32) bool
 }
 
 type ownedPartitions struct {
@@ -15,7 +25,7 @@ type ownedPartitions struct {
 
 // Owned returns the generation, and whether this node owns a partition in it.
 func (o *Ownership) Owned(partition int) (uint32, bool) {
-	current := o.current.Load()
+	current := o.present()
 	if current == nil || !current.partitions[partition] {
 		return 0, false
 	}
@@ -24,7 +34,7 @@ func (o *Ownership) Owned(partition int) (uint32, bool) {
 
 // Generation returns the present generation, and whether there is one.
 func (o *Ownership) Generation() (int32, bool) {
-	current := o.current.Load()
+	current := o.present()
 	if current == nil {
 		return 0, false
 	}
@@ -33,10 +43,19 @@ func (o *Ownership) Generation() (int32, bool) {
 
 // Partitions returns how many partitions this node owns.
 func (o *Ownership) Partitions() int {
-	if current := o.current.Load(); current != nil {
+	if current := o.present(); current != nil {
 		return len(current.partitions)
 	}
 	return 0
+}
+
+// present returns what is owned while the lease holds, else nil.
+func (o *Ownership) present() *ownedPartitions {
+	current := o.current.Load()
+	if current == nil || o.Lease != nil && !o.Lease.Holds(current.generation) {
+		return nil
+	}
+	return current
 }
 
 func (o *Ownership) begin(generation int32, partitions []int) {
@@ -46,5 +65,3 @@ func (o *Ownership) begin(generation int32, partitions []int) {
 	}
 	o.current.Store(owned)
 }
-
-func (o *Ownership) end() { o.current.Store(nil) }

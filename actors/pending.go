@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -95,10 +96,12 @@ func parsePending(text string) (pendingBlock, error) {
 type verdict int
 
 const (
-	// nonePending: no text stands beside any offset.
+	// nonePending: no text of the block stands beside any offset.
 	nonePending verdict = iota
 	// notBegun: the boundaries were not written everywhere, so the insert did not
-	// begin. The texts must be removed, and the records are read as if new.
+	// begin. The texts must be removed, and the records are read as if new. No
+	// partition may go past the block before all texts are gone, or the block
+	// would look stored.
 	notBegun
 	// undecided: the boundaries stand everywhere; the insert must be repeated
 	// under the same token.
@@ -108,59 +111,94 @@ const (
 	stored
 )
 
-// judge reads what a crash left beside the committed offsets of a node's
-// partitions. Writing the positions of several partitions is not atomic, so
-// each of them may be before, in, or behind the block.
-func judge(positions []svc.LogPosition) (pendingBlock, verdict, error) {
-	var pending pendingBlock
-	at := map[int]svc.LogPosition{}
-	for _, position := range positions {
-		at[position.Partition] = position
-		if position.Metadata == "" {
-			continue
-		}
-		found, err := parsePending(position.Metadata)
-		if err != nil {
-			return pending, nonePending, err
-		}
-		if pending.id != 0 && pending.id != found.id {
-			return pending, nonePending, fmt.Errorf("two blocks are pending, %d and %d", pending.id, found.id)
-		}
-		pending = found
-	}
-	if pending.id == 0 {
-		return pending, nonePending, nil
-	}
+// judge says what became of a block, from the positions of all partitions.
+// Writing the positions of several partitions is not atomic, and after a crash
+// several nodes settle them, each its own, so each of them may be before, in, or
+// behind the block.
+func (p pendingBlock) judge(at map[int]svc.LogPosition) verdict {
 	result := undecided
-	for _, span := range pending.spans {
-		position, owned := at[span.partition]
+	carried := false
+	for _, span := range p.spans {
+		position := at[span.partition]
 		switch {
-		case !owned:
-			return pending, nonePending, fmt.Errorf("the pending block spans partition %d, which this node does not own", span.partition)
 		case position.Offset > span.last:
-			return pending, stored, nil
-		case position.Metadata == "":
+			result = stored
+		case p.beside(position):
+			carried = true
+		case result == undecided:
 			result = notBegun
 		}
 	}
-	return pending, result, nil
+	if !carried {
+		return nonePending
+	}
+	return result
 }
 
-// settle returns the positions to commit so that nothing is pending: behind a
-// block that was stored, before one that was not begun.
-func (p pendingBlock) settle(v verdict, positions []svc.LogPosition) []svc.LogPosition {
-	var out []svc.LogPosition
+// beside says whether a position carries the text of the block.
+func (p pendingBlock) beside(position svc.LogPosition) bool {
+	found, err := parsePending(position.Metadata)
+	return err == nil && found.id == p.id
+}
+
+// pendingBlocks returns the blocks whose text stands beside any of the positions,
+// in the order of their numbers.
+func pendingBlocks(positions []svc.LogPosition) ([]pendingBlock, error) {
+	var found []pendingBlock
 	for _, position := range positions {
 		if position.Metadata == "" {
 			continue
 		}
+		block, err := parsePending(position.Metadata)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(found, func(b pendingBlock) bool { return b.id == block.id }) {
+			found = append(found, block)
+		}
+	}
+	slices.SortFunc(found, func(x, y pendingBlock) int { return cmp.Compare(x.id, y.id) })
+	return found, nil
+}
+
+// settle returns those of this node's positions that carry the block's text as
+// they must be committed: behind a block that was stored, before one that was not
+// begun, and without the text.
+func (p pendingBlock) settle(v verdict, positions []svc.LogPosition) []svc.LogPosition {
+	var out []svc.LogPosition
+	for _, position := range positions {
+		if !p.beside(position) {
+			continue
+		}
 		position.Metadata = ""
-		for _, span := range p.spans {
-			if v == stored && span.partition == position.Partition {
-				position.Offset = span.last + 1
-			}
+		if v == stored {
+			position.Offset = p.behind(position.Partition)
 		}
 		out = append(out, position)
 	}
 	return out
+}
+
+// behind returns the offset after the block in one of its partitions.
+func (p pendingBlock) behind(partition int) int64 {
+	for _, span := range p.spans {
+		if span.partition == partition {
+			return span.last + 1
+		}
+	}
+	return 0
+}
+
+// partitions returns those that the block has records of.
+func (p pendingBlock) partitions() []int {
+	partitions := make([]int, 0, len(p.spans))
+	for _, span := range p.spans {
+		partitions = append(partitions, span.partition)
+	}
+	return partitions
+}
+
+// touches says whether the block has records of one of the partitions.
+func (p pendingBlock) touches(partitions []int) bool {
+	return slices.ContainsFunc(p.spans, func(span recordRange) bool { return slices.Contains(partitions, span.partition) })
 }

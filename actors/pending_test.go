@@ -2,7 +2,6 @@ package actors
 
 import (
 	"reflect"
-	"slices"
 	"testing"
 
 	"svc"
@@ -58,37 +57,37 @@ func TestJudge(t *testing.T) {
 		{"nothing was written", []svc.LogPosition{before(0, 10), before(1, 20)}, nonePending, nil},
 		{"one of two boundaries was written", []svc.LogPosition{in(0, 10), before(1, 20)}, notBegun, []svc.LogPosition{before(0, 10)}},
 		{"the other one was written", []svc.LogPosition{before(0, 10), in(1, 20)}, notBegun, []svc.LogPosition{before(1, 20)}},
-		{"both were written", []svc.LogPosition{in(0, 10), in(1, 20)}, undecided, nil},
+		{"both were written", []svc.LogPosition{in(0, 10), in(1, 20)}, undecided, []svc.LogPosition{before(0, 10), before(1, 20)}},
 		{"one of two was committed behind", []svc.LogPosition{before(0, 20), in(1, 20)}, stored, []svc.LogPosition{before(1, 30)}},
 		{"both were committed behind", []svc.LogPosition{before(0, 20), before(1, 30)}, nonePending, nil},
-		{"a third partition is not in the block", []svc.LogPosition{in(0, 10), in(1, 20), before(2, 99)}, undecided, nil},
+		{"a third partition is not in the block", []svc.LogPosition{before(0, 20), in(1, 20), before(2, 99)}, stored, []svc.LogPosition{before(1, 30)}},
+		{"the first is in a later block", []svc.LogPosition{{Partition: 0, Offset: 25, Metadata: pendingBlock{id: 9, spans: []recordRange{{0, 25, 26}}}.String()}, in(1, 20)}, stored, []svc.LogPosition{before(1, 30)}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			for _, positions := range [][]svc.LogPosition{c.positions, reversed(c.positions)} {
-				pending, got, err := judge(positions)
-				if err != nil || got != c.want {
-					t.Fatalf("verdict %d, %v; want %d", got, err, c.want)
-				}
-				if c.settled == nil {
-					continue
-				}
-				if settled := pending.settle(got, positions); !reflect.DeepEqual(settled, c.settled) {
-					t.Errorf("settled as %+v, want %+v", settled, c.settled)
-				}
+			if got := block.judge(byPartition(c.positions)); got != c.want {
+				t.Fatalf("verdict %d, want %d", got, c.want)
+			}
+			if settled := block.settle(c.want, c.positions); !reflect.DeepEqual(settled, c.settled) {
+				t.Errorf("settled as %+v, want %+v", settled, c.settled)
 			}
 		})
 	}
-	if _, _, err := judge([]svc.LogPosition{in(0, 10)}); err == nil {
-		t.Error("a block with a partition of somebody else is judged")
-	}
-	other := svc.LogPosition{Partition: 1, Offset: 20, Metadata: pendingBlock{id: 8, spans: block.spans}.String()}
-	if _, _, err := judge([]svc.LogPosition{in(0, 10), other}); err == nil {
-		t.Error("two pending blocks are judged as one")
-	}
 }
 
-func reversed(positions []svc.LogPosition) []svc.LogPosition {
-	out := slices.Clone(positions)
-	slices.Reverse(out)
-	return out
+// TestPendingBlocks lists what several nodes may have left.
+func TestPendingBlocks(t *testing.T) {
+	one := pendingBlock{id: 7, spans: []recordRange{{0, 10, 19}, {1, 20, 29}}}
+	two := pendingBlock{id: 3, spans: []recordRange{{2, 0, 5}}}
+	got, err := pendingBlocks([]svc.LogPosition{
+		{Partition: 0, Offset: 10, Metadata: one.String()},
+		{Partition: 1, Offset: 20, Metadata: one.String()},
+		{Partition: 2, Metadata: two.String()},
+		{Partition: 3, Offset: 4},
+	})
+	if err != nil || !reflect.DeepEqual(got, []pendingBlock{two, one}) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if _, err := pendingBlocks([]svc.LogPosition{{Metadata: "strange"}}); err == nil {
+		t.Error("a strange text is passed over")
+	}
 }

@@ -16,11 +16,17 @@ type Shares struct {
 	byLink sync.Map // a share's id, or org/app → *svc.PublicShare
 
 	mu    sync.Mutex
-	ofApp map[svc.AppRef][]string
+	ofApp map[svc.AppRef]linked
+}
+
+// linked is what was last made of one application's page.
+type linked struct {
+	version svc.Version
+	links   []string
 }
 
 // NewShares returns an empty snapshot.
-func NewShares() *Shares { return &Shares{ofApp: map[svc.AppRef][]string{}} }
+func NewShares() *Shares { return &Shares{ofApp: map[svc.AppRef]linked{}} }
 
 // Share returns the page that a link finds, nil where none is published there.
 func (s *Shares) Share(link string) *svc.PublicShare {
@@ -29,13 +35,17 @@ func (s *Shares) Share(link string) *svc.PublicShare {
 	return share
 }
 
-// Publish replaces what is known of one application's page.
-func (s *Shares) Publish(app svc.Application, share svc.Share) {
+// Publish replaces what is known of one application's page, unless a later version
+// of it is.
+func (s *Shares) Publish(version svc.Version, app svc.Application, share svc.Share) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ref := app.Ref()
+	if version.Number() < s.ofApp[ref].version.Number() {
+		return
+	}
 	links := share.Links(ref)
-	for _, old := range s.ofApp[ref] {
+	for _, old := range s.ofApp[ref].links {
 		if !slices.Contains(links, old) {
 			s.byLink.Delete(old)
 		}
@@ -43,7 +53,7 @@ func (s *Shares) Publish(app svc.Application, share svc.Share) {
 	for _, link := range links {
 		s.byLink.Store(link, &svc.PublicShare{App: app, Share: share})
 	}
-	s.ofApp[ref] = links
+	s.ofApp[ref] = linked{version, links}
 }
 
 // Load fills the snapshot from the store, for a starting node.
@@ -56,18 +66,47 @@ func (s *Shares) Load(ctx context.Context, store kindLister) error {
 	if err != nil {
 		return fmt.Errorf("loading the shares: %w", err)
 	}
-	shares := map[string]svc.Share{}
+	owned := map[string][]svc.Entity{}
 	for _, entity := range stored {
-		if shares[entity.Owner], err = decode[svc.Share](entity); err != nil {
+		owned[entity.Owner] = append(owned[entity.Owner], entity)
+	}
+	for _, entity := range apps {
+		owned[entity.Owner] = append(owned[entity.Owner], entity)
+	}
+	for _, entities := range owned {
+		if err := s.publishEntities(entities); err != nil {
 			return err
 		}
 	}
-	for _, entity := range apps {
-		record, err := decode[appRecord](entity)
+	return nil
+}
+
+// publishEntities publishes what the entities of one owner say, if it is an
+// application.
+func (s *Shares) publishEntities(entities []svc.Entity) error {
+	var version svc.Version
+	var app *appRecord
+	var share svc.Share
+	for _, entity := range entities {
+		if entity.Version.Number() > version.Number() {
+			version = entity.Version
+		}
+		var err error
+		switch {
+		case entity.Deleted:
+		case entity.Kind == "application":
+			var record appRecord
+			record, err = decode[appRecord](entity)
+			app = &record
+		case entity.Kind == "share":
+			share, err = decode[svc.Share](entity)
+		}
 		if err != nil {
 			return err
 		}
-		s.Publish(record.application(), shares[entity.Owner])
+	}
+	if app != nil {
+		s.Publish(version, app.application(), share)
 	}
 	return nil
 }

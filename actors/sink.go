@@ -42,13 +42,14 @@ type Committer interface {
 //  1. the block's boundaries (for each partition the first and last offset) are
 //     written beside the committed offsets, in one durable request;
 //  2. the block is inserted under a token made of its number;
-//     Watched issues that occurred in the block are then told, and what they
+//     watched issues that occurred in the block are then told, and what they
 //     decide is durable;
 //  3. the offsets behind the block are committed, without boundaries.
 //
-// A crash between 1 and 3 leaves the boundaries: the next owner makes the same
-// block of the same records and inserts it under the same token, so what was
-// already stored is not stored again. A crash before 1 leaves nothing.
+// A crash between 1 and 3 leaves the boundaries: the next owner of its first
+// partition makes the same block of the same records, inserts it under the same
+// token, so what was already stored is not stored again, and tells the issues
+// again. A crash before 1 leaves nothing.
 //
 // One block is under way at a time, and at most one insert begins per interval,
 // however many partitions there are: many small parts are what a column store
@@ -56,14 +57,11 @@ type Committer interface {
 type Sink struct {
 	config SinkConfig
 
-	// flushing is held while a block is under way.
-	flushing sync.Mutex
+	// flushing holds a token while a block is under way.
+	flushing chan struct{}
 
 	mu   sync.Mutex
 	open *openBlock
-	// held keeps the open block from being taken before the records of a pending
-	// block are all in it.
-	held bool
 	// ended is the last generation that was found to be over.
 	ended  int32
 	spare  *openBlock
@@ -113,7 +111,7 @@ type openBlock struct {
 
 // NewSink returns a sink with an empty block.
 func NewSink(config SinkConfig) *Sink {
-	s := &Sink{config: config, filled: make(chan struct{}, 1), room: make(chan struct{})}
+	s := &Sink{config: config, flushing: make(chan struct{}, 1), filled: make(chan struct{}, 1), room: make(chan struct{})}
 	s.open, s.spare = s.newBlock(), s.newBlock()
 	return s
 }
@@ -133,14 +131,7 @@ func (s *Sink) append(generation int32, record recordRange, rows []svc.EventRow,
 	if generation > s.open.generation {
 		s.reset(s.open, generation)
 	}
-	for i := range rows {
-		s.open.rows.Append(&rows[i])
-		s.open.gather(&rows[i])
-	}
-	for i := range occurrences {
-		s.open.rows.AppendOccurrence(&occurrences[i])
-		s.open.hits.add(&occurrences[i])
-	}
+	s.open.add(rows, occurrences)
 	span, begun := s.open.ranges[record.partition]
 	if !begun {
 		span = record
@@ -150,6 +141,18 @@ func (s *Sink) append(generation int32, record recordRange, rows []svc.EventRow,
 	select {
 	case s.filled <- struct{}{}:
 	default:
+	}
+}
+
+// add adds rows and notes who must be told of them.
+func (b *openBlock) add(rows []svc.EventRow, occurrences []svc.OccurrenceRow) {
+	for i := range rows {
+		b.rows.Append(&rows[i])
+		b.gather(&rows[i])
+	}
+	for i := range occurrences {
+		b.rows.AppendOccurrence(&occurrences[i])
+		b.hits.add(&occurrences[i])
 	}
 }
 
@@ -163,12 +166,11 @@ func (s *Sink) reset(b *openBlock, generation int32) {
 }
 
 // begin makes the open block one of a generation, dropping what an earlier one
-// left in it. A held block waits for flushAs.
-func (s *Sink) begin(generation int32, held bool) {
+// left in it.
+func (s *Sink) begin(generation int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.reset(s.open, generation)
-	s.held = held
 }
 
 // over says whether a block's generation has been followed by another or was
@@ -216,14 +218,14 @@ func (s *Sink) full() bool {
 
 // take returns the open block, if it holds any record, and opens another. The
 // caller holds flushing and gives the block back.
-func (s *Sink) take(pending bool) *openBlock {
+func (s *Sink) take() *openBlock {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.open.ranges) == 0 || s.held != pending || s.open.generation <= s.ended {
+	if len(s.open.ranges) == 0 || s.open.generation <= s.ended {
 		return nil
 	}
 	taken := s.open
-	s.open, s.spare, s.held = s.spare, nil, false
+	s.open, s.spare = s.spare, nil
 	s.reset(s.open, taken.generation)
 	close(s.room)
 	s.room = make(chan struct{})
@@ -267,9 +269,13 @@ const drainTime = 15 * time.Second
 // flush stores the open block. A block that cannot be stored ends its
 // generation here: nothing behind it may be committed.
 func (s *Sink) flush(ctx context.Context) error {
-	s.flushing.Lock()
-	defer s.flushing.Unlock()
-	block := s.take(false)
+	select {
+	case s.flushing <- struct{}{}:
+		defer func() { <-s.flushing }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	block := s.take()
 	if block == nil {
 		return nil
 	}
@@ -281,21 +287,18 @@ func (s *Sink) flush(ctx context.Context) error {
 	return err
 }
 
-// flushAs stores the held block under the number that its boundaries were
-// written with before a crash.
-func (s *Sink) flushAs(ctx context.Context, id uint64) error {
-	s.flushing.Lock()
-	defer s.flushing.Unlock()
-	block := s.take(true)
-	if block == nil {
-		return nil
+// drain stores everything that was folded in a generation. It fails where some of
+// it was not, or could not be.
+func (s *Sink) drain(ctx context.Context, generation int32) error {
+	if err := s.flush(ctx); err != nil {
+		return err
 	}
-	defer s.giveBack(block)
-	err := s.insertAndCommit(ctx, block, id)
-	if err != nil {
-		s.end(block.generation)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if generation <= s.ended {
+		return errOver
 	}
-	return err
+	return nil
 }
 
 // store runs the three steps of a block.
@@ -314,7 +317,7 @@ func (s *Sink) insertAndCommit(ctx context.Context, block *openBlock, id uint64)
 	if err := s.insert(ctx, block, id); err != nil {
 		return err
 	}
-	if err := s.settle(ctx, block); err != nil {
+	if err := s.settle(ctx, block, s.config.Watch); err != nil {
 		return err
 	}
 	if err := s.commit(ctx, block.generation, block.behind()); err != nil {

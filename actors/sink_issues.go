@@ -47,12 +47,12 @@ func (h blockHits) watched(watch *Watch) []issueHits {
 // the commit brings the whole block again, and every issue is told again, so an
 // occurrence that queries see is never overlooked; being told twice changes
 // nothing. The watch is read after the insert, when every resolution that an
-// occurrence of the block followed has long been put in.
-func (s *Sink) settle(ctx context.Context, block *openBlock) error {
-	if s.config.Watch == nil {
+// occurrence of the block followed has long been put in; nil watches nothing.
+func (s *Sink) settle(ctx context.Context, block *openBlock, watch *Watch) error {
+	if watch == nil {
 		return nil
 	}
-	hits := block.hits.watched(s.config.Watch)
+	hits := block.hits.watched(watch)
 	if len(hits) == 0 {
 		return nil
 	}

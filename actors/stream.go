@@ -3,14 +3,12 @@ package actors
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
 	"time"
 
 	"svc"
-	"svc/protos"
 )
 
 // History is what the store knows of the recent past, for a beginning generation.
@@ -32,7 +30,7 @@ const DuplicateWindow = 24 * time.Hour
 
 // Stream carries the records of this node's partitions to their intakes. It is
 // told by the log's consumer which partitions the node owns; a block that a
-// crash left pending is completed before anything else is read.
+// crash left pending is completed before anything else is read (recovery.go).
 type Stream struct {
 	config StreamConfig
 
@@ -47,15 +45,27 @@ type StreamConfig struct {
 	Ownership  *Ownership
 	Actors     teller
 	Sink       *Sink
-	Log        Committer
+	Log        RecordLog
 	History    History
 	// Watch is loaded before the first record of a generation; it may be nil.
 	Watch *Watch
-	Evict func(partition int)
+	// Intake makes an intake that is no actor, for a block that is completed.
+	Intake func(partition int, to blocks) *intake
+	Evict  func(partition int)
 	// Go runs what takes a while; nil starts a goroutine.
 	Go     func(work func())
 	Now    func() time.Time
 	Logger *slog.Logger
+}
+
+// RecordLog is the log as far as recovery needs it.
+type RecordLog interface {
+	Committer
+	// Committed returns the positions of partitions, whoever owns them.
+	Committed(ctx context.Context, partitions []int) ([]svc.LogPosition, error)
+	// Read returns the records of a partition from the offset first through last,
+	// whoever owns it.
+	Read(ctx context.Context, partition int, first, last int64) ([]svc.LogRecord, error)
 }
 
 // NewStream returns a stream without partitions.
@@ -70,50 +80,43 @@ func NewStream(config StreamConfig) *Stream {
 type generation struct {
 	number     int32
 	partitions []int
+	// undecided are the blocks whose insert may or may not have happened, unbegun
+	// those whose texts must be gone before anything goes past them.
+	undecided, unbegun []pendingBlock
+	// kept are the partitions whose intakes go on with the state they have.
+	kept []int
 	// cancel ends the reading of the states; loaded is closed once every intake
-	// has its own.
+	// has its own and nothing is pending.
 	cancel context.CancelFunc
 	loaded chan struct{}
-	// ready is closed once no block is pending; failed is set before where
-	// completing it went wrong.
-	ready  chan struct{}
-	failed error
-	// pending is the block to complete first; lasts holds its last offset in
-	// each of its partitions that were not read so far.
-	pending uint64
-	mu      sync.Mutex
-	lasts   map[int]int64
+	// clean says that everything that was folded is stored and committed.
+	clean bool
 }
 
-// Assigned begins a generation: it settles what a crash left pending and returns
-// where to start reading. The intakes' states are read from the store meanwhile;
-// records wait for them, everything else does not.
-func (s *Stream) Assigned(ctx context.Context, assignment svc.LogAssignment) (map[int]int64, error) {
-	pending, found, err := judge(assignment.Partitions)
-	if err != nil {
-		return nil, err
+func (g *generation) owns(partition int) bool { return slices.Contains(g.partitions, partition) }
+
+// ready says whether every intake has had its state.
+func (g *generation) ready() bool {
+	select {
+	case <-g.loaded:
+		return true
+	default:
+		return false
 	}
-	g := &generation{number: assignment.Generation, loaded: make(chan struct{}), ready: make(chan struct{}), lasts: map[int]int64{}}
-	starts := map[int]int64{}
+}
+
+// Assigned begins a generation: it settles what a crash left pending, as far as
+// that takes no time, and returns where to start reading. Blocks are completed and
+// the intakes' states are read from the store meanwhile; records wait for that,
+// everything else does not.
+func (s *Stream) Assigned(ctx context.Context, assignment svc.LogAssignment) (map[int]int64, error) {
+	g := &generation{number: assignment.Generation, loaded: make(chan struct{})}
 	for _, position := range assignment.Partitions {
 		g.partitions = append(g.partitions, position.Partition)
-		starts[position.Partition] = position.Offset
 	}
-	switch found {
-	case nonePending:
-	case notBegun, stored:
-		settled := pending.settle(found, assignment.Partitions)
-		if err := s.config.Log.Commit(ctx, g.number, settled); err != nil {
-			return nil, fmt.Errorf("settling an interrupted block: %w", err)
-		}
-		for _, position := range settled {
-			starts[position.Partition] = position.Offset
-		}
-	case undecided:
-		g.pending = pending.id
-		for _, span := range pending.spans {
-			g.lasts[span.partition] = span.last
-		}
+	starts, err := s.survey(ctx, g, assignment.Partitions)
+	if err != nil {
+		return nil, err
 	}
 	s.start(ctx, g)
 	return starts, nil
@@ -122,98 +125,17 @@ func (s *Stream) Assigned(ctx context.Context, assignment svc.LogAssignment) (ma
 // start makes a generation the present one.
 func (s *Stream) start(ctx context.Context, g *generation) {
 	s.release(g)
+	s.config.Sink.begin(g.number)
 	s.config.Ownership.begin(g.number, g.partitions)
-	s.config.Sink.begin(g.number, g.pending != 0)
+	ctx, g.cancel = context.WithCancel(ctx)
 	s.mu.Lock()
 	s.generation = g
 	s.mu.Unlock()
-	if g.pending == 0 {
-		close(g.ready)
-	} else {
-		s.config.Logger.Info("completing the block of an interrupted run", "partitions", len(g.lasts))
-	}
-	ctx, g.cancel = context.WithCancel(ctx)
-	s.config.Go(func() { s.load(ctx, g) })
-}
-
-// load gives the intakes their states, as soon as the store answers.
-func (s *Stream) load(ctx context.Context, g *generation) {
-	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
-		err := s.begin(ctx, g, g.pending)
-		if err == nil {
+	s.config.Go(func() {
+		if untilDone(ctx, s.config.Logger, "preparing a generation", func() error { return s.prepare(ctx, g) }) == nil {
 			close(g.loaded)
-			return
-		}
-		if ctx.Err() != nil {
-			return
-		}
-		s.config.Logger.Warn("reading the intakes' states failed", "error", err)
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(pause):
-		}
-	}
-}
-
-// begin gives every intake the state of its partition as the store has it,
-// without the rows of one block.
-func (s *Stream) begin(ctx context.Context, g *generation, exceptBlock uint64) error {
-	states := make(map[int]*begin, len(g.partitions))
-	for _, partition := range g.partitions {
-		states[partition] = &begin{
-			generation: g.number, ids: newRecentIDs(RecentIDs), errorIDs: newRecentIDs(RecentErrors), sessions: newStitcher(),
-		}
-	}
-	if err := s.remember(ctx, states, exceptBlock); err != nil {
-		return err
-	}
-	if err := s.config.Watch.load(ctx, g.partitions); err != nil {
-		return err
-	}
-	for partition, state := range states {
-		if err := s.config.Actors.Tell(kindIntake, intakeIdentity(partition), state); err != nil {
-			return fmt.Errorf("waking intake %d: %w", partition, err)
-		}
-	}
-	return nil
-}
-
-// remember fills the states of intakes from the store.
-func (s *Stream) remember(ctx context.Context, states map[int]*begin, exceptBlock uint64) error {
-	of := func(visitor uint64) *begin { return states[int(visitor%uint64(s.config.Partitions))] }
-	now := s.config.Now()
-	err := s.config.History.RecentIDs(ctx, now.Add(-DuplicateWindow), exceptBlock, RecentIDs*s.config.Partitions, func(visitor uint64, key [2]uint64) {
-		if state := of(visitor); state != nil {
-			state.ids.add(key)
 		}
 	})
-	if err != nil {
-		return fmt.Errorf("reading recent ids: %w", err)
-	}
-	err = s.config.History.RecentErrors(ctx, now.Add(-DuplicateWindow), exceptBlock, RecentErrors*s.config.Partitions, func(issue uint64, key [2]uint64) {
-		if state := of(issue); state != nil {
-			state.errorIDs.add(key)
-		}
-	})
-	if err != nil {
-		return fmt.Errorf("reading recent errors: %w", err)
-	}
-	since := now.Add(-stitchTime * time.Millisecond)
-	err = s.config.History.OpenSessions(ctx, since, exceptBlock, func(open svc.OpenSession) bool {
-		visitor := protos.VisitorHash(open.Environment, svc.Visitor(open.DistinctID, open.AnonymousID))
-		if state := of(visitor); state != nil {
-			state.sessions.restore(visitor, open.Session)
-		}
-		return true
-	})
-	if err != nil {
-		return fmt.Errorf("reading open sessions: %w", err)
-	}
-	for _, state := range states {
-		state.sessions.turnMs = now.UnixMilli()
-	}
-	return nil
 }
 
 // errNoGeneration is the answer for records outside a generation.
@@ -233,70 +155,38 @@ func (s *Stream) Records(ctx context.Context, partition int, records []svc.LogRe
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	records, err := s.complete(ctx, g, partition, records)
-	if err != nil || len(records) == 0 {
-		return err
-	}
-	select {
-	case <-g.ready:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	if g.failed != nil {
-		return g.failed
-	}
 	if err := s.config.Sink.wait(ctx, g.number); err != nil {
 		return err
 	}
 	return foldRecords(ctx, s.config.Actors, partition, &fold{g.number, records, make(chan error, 1)})
 }
 
-// complete folds what belongs to the pending block and returns what is behind
-// it. The partition that brings the last record stores the block and opens the
-// way for all.
-func (s *Stream) complete(ctx context.Context, g *generation, partition int, records []svc.LogRecord) ([]svc.LogRecord, error) {
-	g.mu.Lock()
-	last, belongs := g.lasts[partition]
-	g.mu.Unlock()
-	if !belongs {
-		return records, nil
+// Ending stores everything that was folded in a generation that is about to end,
+// so that whoever owns the partitions next finds nothing pending.
+func (s *Stream) Ending(ctx context.Context, number int32) {
+	s.mu.Lock()
+	g := s.generation
+	s.mu.Unlock()
+	if g == nil || g.number != number {
+		return
 	}
-	cut := 0
-	for cut < len(records) && records[cut].Offset <= last {
-		cut++
+	if err := s.config.Sink.drain(ctx, number); err != nil {
+		s.config.Logger.Warn("a generation ends with an open block; its records will be read again", "error", err)
+		return
 	}
-	if cut > 0 {
-		if err := foldRecords(ctx, s.config.Actors, partition, &fold{g.number, records[:cut], make(chan error, 1)}); err != nil {
-			return nil, err
-		}
-	}
-	if cut == len(records) && (cut == 0 || records[cut-1].Offset < last) {
-		return nil, nil
-	}
-	g.mu.Lock()
-	delete(g.lasts, partition)
-	remaining := len(g.lasts)
-	g.mu.Unlock()
-	if remaining > 0 {
-		return records[cut:], nil
-	}
-	if err := s.config.Sink.flushAs(ctx, g.pending); err != nil {
-		g.failed = fmt.Errorf("completing a block: %w", err)
-	}
-	close(g.ready)
-	return records[cut:], g.failed
+	g.clean = true
 }
 
-// Revoked ends the generation: the node stops serving its partitions. Their
-// actors stay in memory until the next generation says who owns them.
+// Revoked ends the generation: nothing is folded any more. Its actors serve on
+// until the next generation says who owns them, or the lease runs out.
 func (s *Stream) Revoked(int32) {
-	s.config.Ownership.end()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.last, s.generation = s.generation, nil
-	if s.last != nil {
-		s.last.cancel()
+	if s.generation == nil {
+		return // it never began, and what was kept is judged by the one before
 	}
+	s.last, s.generation = s.generation, nil
+	s.last.cancel()
 }
 
 // release stops the actors of partitions that this node does not keep. Where a
@@ -311,8 +201,10 @@ func (s *Stream) release(next *generation) {
 	}
 	unbroken := next.number == last.number+1
 	for _, partition := range last.partitions {
-		if !unbroken || !slices.Contains(next.partitions, partition) {
+		if !unbroken || !next.owns(partition) {
 			s.config.Evict(partition)
+		} else if last.clean && last.ready() {
+			next.kept = append(next.kept, partition)
 		}
 	}
 }

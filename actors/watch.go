@@ -24,26 +24,35 @@ type Watch struct {
 	Store      WatchedIssues
 	Partitions int
 
-	mu     sync.RWMutex
-	issues map[uint64]bool
+	mu sync.RWMutex
+	// issues has the version that the store had of each issue that was loaded.
+	issues map[uint64]svc.Version
 }
 
 // has says whether an issue is watched.
 func (w *Watch) has(issue uint64) bool {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
-	return w.issues[issue]
+	_, watched := w.issues[issue]
+	return watched
 }
 
-func (w *Watch) set(issue uint64, watched bool) {
+// add puts an issue in.
+func (w *Watch) add(issue uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.issues == nil {
-		w.issues = map[uint64]bool{}
+		w.issues = map[uint64]svc.Version{}
 	}
-	if watched {
-		w.issues[issue] = true
-	} else {
+	w.issues[issue] = w.issues[issue]
+}
+
+// remove takes an issue out that is not to be watched as of a version. Where a
+// later one was loaded, another node has made it meanwhile, and the issue stays.
+func (w *Watch) remove(issue uint64, as svc.Version) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.issues[issue].Number() <= as.Number() {
 		delete(w.issues, issue)
 	}
 }
@@ -55,32 +64,70 @@ func (w *Watch) load(ctx context.Context, partitions []int) error {
 	if w == nil {
 		return nil
 	}
-	owned := make(map[int]bool, len(partitions))
-	for _, partition := range partitions {
-		owned[partition] = true
-	}
-	mine := func(issue uint64) bool { return owned[protos.PartitionOfIssue(issue, w.Partitions)] }
-	entities, err := w.Store.WatchedIssues(ctx)
+	owned := w.within(partitions)
+	issues, err := w.read(ctx, owned)
 	if err != nil {
-		return fmt.Errorf("reading watched issues: %w", err)
+		return err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	kept := map[uint64]bool{}
-	for issue := range w.issues {
-		if mine(issue) {
-			kept[issue] = true
-		}
+	w.keep(issues, owned)
+	w.issues = issues
+	return nil
+}
+
+// with returns a watch of the issues of a block's partitions, whoever owns them.
+// The block was begun in an earlier generation, so a resolution that an occurrence
+// in it followed was made in an earlier one too, and stands in the store, unless
+// its actor is still here.
+func (w *Watch) with(ctx context.Context, block pendingBlock) (*Watch, error) {
+	if w == nil {
+		return nil, nil
 	}
+	inside := w.within(block.partitions())
+	issues, err := w.read(ctx, inside)
+	if err != nil {
+		return nil, err
+	}
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	w.keep(issues, inside)
+	return &Watch{issues: issues}, nil
+}
+
+// within says of issues whether they live in one of some partitions.
+func (w *Watch) within(partitions []int) func(issue uint64) bool {
+	wanted := make(map[int]bool, len(partitions))
+	for _, partition := range partitions {
+		wanted[partition] = true
+	}
+	return func(issue uint64) bool { return wanted[protos.PartitionOfIssue(issue, w.Partitions)] }
+}
+
+// read returns the watched issues of partitions as the store has them.
+func (w *Watch) read(ctx context.Context, wanted func(issue uint64) bool) (map[uint64]svc.Version, error) {
+	entities, err := w.Store.WatchedIssues(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("reading watched issues: %w", err)
+	}
+	issues := map[uint64]svc.Version{}
 	for _, entity := range entities {
 		record, err := decode[issueRecord](entity)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if record.Watched() && mine(record.Issue) {
-			kept[record.Issue] = true
+		if record.Watched() && wanted(record.Issue) {
+			issues[record.Issue] = entity.Version
 		}
 	}
-	w.issues = kept
-	return nil
+	return issues, nil
+}
+
+// keep adds what is watched here of partitions; the caller holds the lock.
+func (w *Watch) keep(issues map[uint64]svc.Version, wanted func(issue uint64) bool) {
+	for issue, version := range w.issues {
+		if _, read := issues[issue]; !read && wanted(issue) {
+			issues[issue] = version
+		}
+	}
 }

@@ -26,8 +26,8 @@ func WithRank(ctx context.Context, rank int) context.Context {
 	return context.WithValue(ctx, rankKey{}, rank)
 }
 
-// Call sends a message to the activation of (kind, identity) and returns its
-// answer. A request that was not executed is repeated with growing pauses until
+// Call sends a message to the activation of (kind, identity), on whatever node it
+// lives, and returns its answer. A request that was not executed is repeated with growing pauses until
 // the context ends; a request that may have been executed never is. The error
 // is ErrUnavailable, ErrPanicked, ErrRank, or the context's.
 func (c *Cluster) Call(ctx context.Context, call *protos.Call) (*protos.Answer, error) {
@@ -53,13 +53,21 @@ func (c *Cluster) Call(ctx context.Context, call *protos.Call) (*protos.Answer, 
 		if !errors.Is(err, ErrMoved) {
 			return answer, err
 		}
-		c.config.Metrics.Retries.WithLabelValues(kind.Name).Inc()
-		shaken := pause/2 + rand.N(pause)
-		select {
-		case <-ctx.Done():
+		if !c.again(ctx, kind, pause) {
 			return nil, fmt.Errorf("%w: %s: %w", ErrUnavailable, kind.Name, ctx.Err())
-		case <-time.After(shaken):
 		}
+	}
+}
+
+// again waits before the next attempt; it reports false where ctx ends first.
+func (c *Cluster) again(ctx context.Context, kind *Kind, pause time.Duration) bool {
+	c.config.Metrics.Retries.WithLabelValues(kind.Name).Inc()
+	shaken := pause/2 + rand.N(pause)
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(shaken):
+		return true
 	}
 }
 
@@ -76,13 +84,26 @@ func (c *Cluster) enter(kind *Kind) (release func(), err error) {
 	return func() { gauge.Dec(); <-c.flight[kind.Name] }, nil
 }
 
-// attempt makes one try; ErrMoved means that it was not executed.
+// attempt makes one try, here or on the node that owns the identity; ErrMoved
+// means that it may be repeated.
 func (c *Cluster) attempt(ctx context.Context, kind *Kind, call *protos.Call) (*protos.Answer, error) {
+	if c.config.Wire != nil {
+		partition := kind.partitionOf(call.GetIdentity(), c.config.Partitions)
+		if _, owned := c.config.Placement.Owned(partition); !owned {
+			return c.there(ctx, partition, call)
+		}
+	}
+	return c.here(ctx, kind, call)
+}
+
+// here makes one try on this node; ErrMoved means that it was not executed.
+func (c *Cluster) here(ctx context.Context, kind *Kind, call *protos.Call) (*protos.Answer, error) {
 	r, generation, err := c.activation(kind, call.GetIdentity())
 	if err != nil {
 		return nil, err
 	}
 	request := newRequest(call, generation)
+	request.fence = func(ctx context.Context) error { return c.fence(ctx, kind, call.GetIdentity(), r, generation) }
 	c.system.Root.Send(r.pid, request)
 	select {
 	case reply := <-request.reply:
@@ -122,6 +143,34 @@ func (c *Cluster) confirm(ctx context.Context, kind *Kind, identity string, r *r
 			return nil, fmt.Errorf("%w: %s: %w", ErrUnavailable, kind.Name, ctx.Err())
 		case <-gone:
 			gone = nil
+		case <-time.After(pause):
+		}
+	}
+}
+
+// fence returns nil once it is certain that what was written before the call in
+// a generation precedes whatever a later owner reads: the log's coordinator said,
+// after the write, that the generation is the present one, or the next one left
+// the activation in place.
+func (c *Cluster) fence(ctx context.Context, kind *Kind, identity string, r *resident, generation uint32) error {
+	if c.config.Fence == nil {
+		return nil
+	}
+	err := c.config.Fence(ctx, generation)
+	if err == nil || !errors.Is(err, ErrMoved) {
+		return err
+	}
+	for pause := firstPause; ; pause = min(2*pause, longPause) {
+		switch now, owned := c.owned(kind, identity); {
+		case !c.resides(kind, identity, r):
+			return fmt.Errorf("%w: %s was owned anew while it wrote", ErrUnavailable, kind.Name)
+		case owned && now != generation:
+			// The present generation may itself be over by now; it is asked about.
+			return c.fence(ctx, kind, identity, r, now)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %s: %w", ErrUnavailable, kind.Name, ctx.Err())
 		case <-time.After(pause):
 		}
 	}

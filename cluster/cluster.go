@@ -16,8 +16,18 @@ type Config struct {
 	Kinds      []Kind
 	Partitions int
 	Placement  Placement
-	Logger     *slog.Logger
-	Metrics    *Metrics
+	// Wire and Directory reach the nodes that own the other partitions; without
+	// them this node is alone.
+	Wire      Wire
+	Directory Directory
+	// Fence returns nil where the coordinator of the log says, after the call,
+	// that a generation is the present one, and ErrMoved where it says that it is
+	// not. Without it nobody else can own anything.
+	Fence func(ctx context.Context, generation uint32) error
+	// System is the actor system to use; nil makes one.
+	System  *actor.ActorSystem
+	Logger  *slog.Logger
+	Metrics *Metrics
 	// IdleSweep is the pause between two looks for idle activations; zero means 10 s.
 	IdleSweep time.Duration
 }
@@ -57,6 +67,9 @@ func New(config Config) (*Cluster, error) {
 	if config.Partitions < 1 || config.Placement == nil {
 		return nil, fmt.Errorf("a cluster needs partitions and a placement")
 	}
+	if (config.Wire == nil) != (config.Directory == nil) {
+		return nil, fmt.Errorf("a cluster of several nodes needs a wire and a directory")
+	}
 	if config.IdleSweep == 0 {
 		config.IdleSweep = 10 * time.Second
 	}
@@ -65,14 +78,26 @@ func New(config Config) (*Cluster, error) {
 	for name, kind := range kinds {
 		flight[name] = make(chan struct{}, kind.InFlight)
 	}
-	system := actor.NewActorSystem(actor.WithLoggerFactory(quietLogger(config.Logger)))
+	system := config.System
+	if system == nil {
+		system = NewSystem(config.Logger)
+	}
 	// What reaches nobody is bounced, so that nobody waits for it.
 	system.EventStream.Subscribe(func(event any) {
 		if letter, ok := event.(*actor.DeadLetterEvent); ok {
 			bounce(letter.Message)
 		}
 	})
-	return &Cluster{config: config, kinds: kinds, system: system, flight: flight, residents: map[residentKey]*resident{}}, nil
+	c := &Cluster{config: config, kinds: kinds, system: system, flight: flight, residents: map[residentKey]*resident{}}
+	if config.Wire != nil {
+		config.Wire.Serve(c.answerRemote)
+	}
+	return c, nil
+}
+
+// NewSystem makes an actor system whose log keeps messages to itself.
+func NewSystem(logger *slog.Logger) *actor.ActorSystem {
+	return actor.NewActorSystem(actor.WithLoggerFactory(quietLogger(logger)))
 }
 
 // Run passivates idle activations until ctx ends, then stops all of them: each
@@ -112,19 +137,28 @@ func (c *Cluster) stopAll() error {
 			return fmt.Errorf("stopping the actors: %d were asked, not all stopped in %s", len(all), stopTime)
 		}
 	}
-	c.system.Shutdown()
+	if c.config.System == nil {
+		c.system.Shutdown()
+	}
 	return nil
 }
 
-// Evict stops the activations of a partition, for the end of its ownership.
+// Evict stops the activations of a partition, for the end of its ownership; those
+// of kinds that stay are told that they are released.
 func (c *Cluster) Evict(partition int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for key, r := range c.residents {
-		if kind := c.kinds[key.kind]; !kind.Stays && kind.partitionOf(key.identity, c.config.Partitions) == partition {
-			r.evicted = true
-			c.system.Root.Poison(r.pid)
+		kind := c.kinds[key.kind]
+		if kind.partitionOf(key.identity, c.config.Partitions) != partition {
+			continue
 		}
+		if kind.Stays {
+			c.system.Root.Send(r.pid, &Released{})
+			continue
+		}
+		r.evicted = true
+		c.system.Root.Poison(r.pid)
 	}
 }
 
@@ -158,6 +192,16 @@ func (c *Cluster) Resident(kind string) int {
 // whether this node owns it now.
 func (c *Cluster) owned(kind *Kind, identity string) (generation uint32, owned bool) {
 	return c.config.Placement.Owned(kind.partitionOf(identity, c.config.Partitions))
+}
+
+// Owns says whether this node owns an identity now.
+func (c *Cluster) Owns(kindName, identity string) bool {
+	kind := c.kinds[kindName]
+	if kind == nil {
+		return false
+	}
+	_, owned := c.owned(kind, identity)
+	return owned
 }
 
 // activation returns the activation of an identity, made if there is none, and

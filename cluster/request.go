@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"sync/atomic"
@@ -31,6 +32,7 @@ type Request struct {
 	// Generation is the epoch of the ownership under which the node accepted it.
 	Generation uint32
 
+	fence    func(ctx context.Context) error
 	answered atomic.Bool
 	reply    chan reply
 }
@@ -42,6 +44,16 @@ type reply struct {
 
 func newRequest(call *protos.Call, generation uint32) *Request {
 	return &Request{Call: call, Generation: generation, reply: make(chan reply, 1)}
+}
+
+// Fence is called between a write and its answer. It returns nil once no other
+// node can have read the actor's state before the write while owning it; after an
+// error the write must be taken for unfinished, and the state be read again.
+func (r *Request) Fence(ctx context.Context) error {
+	if r.fence == nil {
+		return nil
+	}
+	return r.fence(ctx)
 }
 
 // Answer ends the request; the answer must not be changed afterwards.
@@ -67,3 +79,7 @@ func (r *Request) end(with reply) {
 // Passivate asks an actor to stop if it has had nothing to do; the actor
 // compares its own account of activity, since messages may have come between.
 type Passivate struct{}
+
+// Released tells an actor of a kind that stays that the ownership of its
+// partition has ended: it gives its state up.
+type Released struct{}

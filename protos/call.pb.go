@@ -23,6 +23,66 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// Outcome says what became of a remote call.
+type Outcome int32
+
+const (
+	Outcome_OUTCOME_UNSPECIFIED Outcome = 0
+	// The actor answered.
+	Outcome_OUTCOME_ANSWERED Outcome = 1
+	// It was not executed: the node does not own the actor now.
+	Outcome_OUTCOME_MOVED Outcome = 2
+	// The actor could not take it, or what it did is unknown.
+	Outcome_OUTCOME_UNAVAILABLE Outcome = 3
+	// Its execution panicked.
+	Outcome_OUTCOME_PANICKED Outcome = 4
+)
+
+// Enum value maps for Outcome.
+var (
+	Outcome_name = map[int32]string{
+		0: "OUTCOME_UNSPECIFIED",
+		1: "OUTCOME_ANSWERED",
+		2: "OUTCOME_MOVED",
+		3: "OUTCOME_UNAVAILABLE",
+		4: "OUTCOME_PANICKED",
+	}
+	Outcome_value = map[string]int32{
+		"OUTCOME_UNSPECIFIED": 0,
+		"OUTCOME_ANSWERED":    1,
+		"OUTCOME_MOVED":       2,
+		"OUTCOME_UNAVAILABLE": 3,
+		"OUTCOME_PANICKED":    4,
+	}
+)
+
+func (x Outcome) Enum() *Outcome {
+	p := new(Outcome)
+	*p = x
+	return p
+}
+
+func (x Outcome) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Outcome) Descriptor() protoreflect.EnumDescriptor {
+	return file_call_proto_enumTypes[0].Descriptor()
+}
+
+func (Outcome) Type() protoreflect.EnumType {
+	return &file_call_proto_enumTypes[0]
+}
+
+func (x Outcome) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Outcome.Descriptor instead.
+func (Outcome) EnumDescriptor() ([]byte, []int) {
+	return file_call_proto_rawDescGZIP(), []int{0}
+}
+
 // Call asks one actor for one thing.
 type Call struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
@@ -35,8 +95,10 @@ type Call struct {
 	// Names the call, so that a repeated one is recognised.
 	Id             string `protobuf:"bytes,5,opt,name=id,proto3" json:"id,omitempty"`
 	DeadlineUnixMs int64  `protobuf:"varint,6,opt,name=deadline_unix_ms,json=deadlineUnixMs,proto3" json:"deadline_unix_ms,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Executing it twice does no harm, so it is repeated where its answer was lost.
+	Repeatable    bool `protobuf:"varint,7,opt,name=repeatable,proto3" json:"repeatable,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Call) Reset() {
@@ -109,6 +171,13 @@ func (x *Call) GetDeadlineUnixMs() int64 {
 		return x.DeadlineUnixMs
 	}
 	return 0
+}
+
+func (x *Call) GetRepeatable() bool {
+	if x != nil {
+		return x.Repeatable
+	}
+	return false
 }
 
 // Answer is the actor's reply.
@@ -220,26 +289,169 @@ func (x *Failure) GetMoved() bool {
 	return false
 }
 
+// RemoteCall asks another node for a call to an actor that it owns.
+type RemoteCall struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Tells the calls of one node apart.
+	Number uint64 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	Call   *Call  `protobuf:"bytes,2,opt,name=call,proto3" json:"call,omitempty"`
+	// The time that is left for the answer.
+	TimeoutMs     int64 `protobuf:"varint,3,opt,name=timeout_ms,json=timeoutMs,proto3" json:"timeout_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoteCall) Reset() {
+	*x = RemoteCall{}
+	mi := &file_call_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoteCall) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoteCall) ProtoMessage() {}
+
+func (x *RemoteCall) ProtoReflect() protoreflect.Message {
+	mi := &file_call_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoteCall.ProtoReflect.Descriptor instead.
+func (*RemoteCall) Descriptor() ([]byte, []int) {
+	return file_call_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *RemoteCall) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *RemoteCall) GetCall() *Call {
+	if x != nil {
+		return x.Call
+	}
+	return nil
+}
+
+func (x *RemoteCall) GetTimeoutMs() int64 {
+	if x != nil {
+		return x.TimeoutMs
+	}
+	return 0
+}
+
+// RemoteAnswer answers a RemoteCall.
+type RemoteAnswer struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Number        uint64                 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	Outcome       Outcome                `protobuf:"varint,2,opt,name=outcome,proto3,enum=svc.protos.Outcome" json:"outcome,omitempty"`
+	Answer        *Answer                `protobuf:"bytes,3,opt,name=answer,proto3" json:"answer,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoteAnswer) Reset() {
+	*x = RemoteAnswer{}
+	mi := &file_call_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoteAnswer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoteAnswer) ProtoMessage() {}
+
+func (x *RemoteAnswer) ProtoReflect() protoreflect.Message {
+	mi := &file_call_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoteAnswer.ProtoReflect.Descriptor instead.
+func (*RemoteAnswer) Descriptor() ([]byte, []int) {
+	return file_call_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *RemoteAnswer) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *RemoteAnswer) GetOutcome() Outcome {
+	if x != nil {
+		return x.Outcome
+	}
+	return Outcome_OUTCOME_UNSPECIFIED
+}
+
+func (x *RemoteAnswer) GetAnswer() *Answer {
+	if x != nil {
+		return x.Answer
+	}
+	return nil
+}
+
 var File_call_proto protoreflect.FileDescriptor
 
 const file_call_proto_rawDesc = "" +
 	"\n" +
 	"\n" +
 	"call.proto\x12\n" +
-	"svc.protos\"\xa2\x01\n" +
+	"svc.protos\"\xc2\x01\n" +
 	"\x04Call\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1a\n" +
 	"\bidentity\x18\x02 \x01(\tR\bidentity\x12\x16\n" +
 	"\x06method\x18\x03 \x01(\tR\x06method\x12\x18\n" +
 	"\apayload\x18\x04 \x01(\fR\apayload\x12\x0e\n" +
 	"\x02id\x18\x05 \x01(\tR\x02id\x12(\n" +
-	"\x10deadline_unix_ms\x18\x06 \x01(\x03R\x0edeadlineUnixMs\"Q\n" +
+	"\x10deadline_unix_ms\x18\x06 \x01(\x03R\x0edeadlineUnixMs\x12\x1e\n" +
+	"\n" +
+	"repeatable\x18\a \x01(\bR\n" +
+	"repeatable\"Q\n" +
 	"\x06Answer\x12\x18\n" +
 	"\apayload\x18\x01 \x01(\fR\apayload\x12-\n" +
 	"\afailure\x18\x02 \x01(\v2\x13.svc.protos.FailureR\afailure\"5\n" +
 	"\aFailure\x12\x14\n" +
 	"\x05error\x18\x01 \x01(\fR\x05error\x12\x14\n" +
-	"\x05moved\x18\x02 \x01(\bR\x05movedB\fZ\n" +
+	"\x05moved\x18\x02 \x01(\bR\x05moved\"i\n" +
+	"\n" +
+	"RemoteCall\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\x04R\x06number\x12$\n" +
+	"\x04call\x18\x02 \x01(\v2\x10.svc.protos.CallR\x04call\x12\x1d\n" +
+	"\n" +
+	"timeout_ms\x18\x03 \x01(\x03R\ttimeoutMs\"\x81\x01\n" +
+	"\fRemoteAnswer\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\x04R\x06number\x12-\n" +
+	"\aoutcome\x18\x02 \x01(\x0e2\x13.svc.protos.OutcomeR\aoutcome\x12*\n" +
+	"\x06answer\x18\x03 \x01(\v2\x12.svc.protos.AnswerR\x06answer*z\n" +
+	"\aOutcome\x12\x17\n" +
+	"\x13OUTCOME_UNSPECIFIED\x10\x00\x12\x14\n" +
+	"\x10OUTCOME_ANSWERED\x10\x01\x12\x11\n" +
+	"\rOUTCOME_MOVED\x10\x02\x12\x17\n" +
+	"\x13OUTCOME_UNAVAILABLE\x10\x03\x12\x14\n" +
+	"\x10OUTCOME_PANICKED\x10\x04B\fZ\n" +
 	"svc/protosb\x06proto3"
 
 var (
@@ -254,19 +466,26 @@ func file_call_proto_rawDescGZIP() []byte {
 	return file_call_proto_rawDescData
 }
 
-var file_call_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_call_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_call_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_call_proto_goTypes = []any{
-	(*Call)(nil),    // 0: svc.protos.Call
-	(*Answer)(nil),  // 1: svc.protos.Answer
-	(*Failure)(nil), // 2: svc.protos.Failure
+	(Outcome)(0),         // 0: svc.protos.Outcome
+	(*Call)(nil),         // 1: svc.protos.Call
+	(*Answer)(nil),       // 2: svc.protos.Answer
+	(*Failure)(nil),      // 3: svc.protos.Failure
+	(*RemoteCall)(nil),   // 4: svc.protos.RemoteCall
+	(*RemoteAnswer)(nil), // 5: svc.protos.RemoteAnswer
 }
 var file_call_proto_depIdxs = []int32{
-	2, // 0: svc.protos.Answer.failure:type_name -> svc.protos.Failure
-	1, // [1:1] is the sub-list for method output_type
-	1, // [1:1] is the sub-list for method input_type
-	1, // [1:1] is the sub-list for extension type_name
-	1, // [1:1] is the sub-list for extension extendee
-	0, // [0:1] is the sub-list for field type_name
+	3, // 0: svc.protos.Answer.failure:type_name -> svc.protos.Failure
+	1, // 1: svc.protos.RemoteCall.call:type_name -> svc.protos.Call
+	0, // 2: svc.protos.RemoteAnswer.outcome:type_name -> svc.protos.Outcome
+	2, // 3: svc.protos.RemoteAnswer.answer:type_name -> svc.protos.Answer
+	4, // [4:4] is the sub-list for method output_type
+	4, // [4:4] is the sub-list for method input_type
+	4, // [4:4] is the sub-list for extension type_name
+	4, // [4:4] is the sub-list for extension extendee
+	0, // [0:4] is the sub-list for field type_name
 }
 
 func init() { file_call_proto_init() }
@@ -279,13 +498,14 @@ func file_call_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_call_proto_rawDesc), len(file_call_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   3,
+			NumEnums:      1,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
 		GoTypes:           file_call_proto_goTypes,
 		DependencyIndexes: file_call_proto_depIdxs,
+		EnumInfos:         file_call_proto_enumTypes,
 		MessageInfos:      file_call_proto_msgTypes,
 	}.Build()
 	File_call_proto = out.File

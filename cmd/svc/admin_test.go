@@ -118,7 +118,7 @@ func TestConfigReportsEveryProblemAndShowsNoSecret(t *testing.T) {
 	if err := runConfig(context.Background(), nil, &stdout, &stdout); err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(stdout.String(), "very secret") || !strings.Contains(stdout.String(), "SVC_FLUSH_INTERVAL  500ms") {
+	if strings.Contains(stdout.String(), "very secret") || !strings.Contains(strings.Join(strings.Fields(stdout.String()), " "), "SVC_FLUSH_INTERVAL 500ms") {
 		t.Errorf("svc config prints:\n%s", stdout.String())
 	}
 	config, err := loadConfig(func(string) (string, bool) { return "", false })

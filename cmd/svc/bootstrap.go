@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors"
 )
 
 // What the first start makes (decisions, section P).
@@ -95,6 +96,26 @@ func (n *node) bootstrap(ctx context.Context) (*bootstrap, error) {
 	if len(tokens) > 0 {
 		return nil, nil
 	}
+	// Of several nodes that start together, one makes it.
+	const claimant, key = "svc", "first start"
+	replays := &actors.Replays{Actors: n.cluster}
+	done, err := replays.Begin(ctx, claimant, key, [32]byte{})
+	switch {
+	case err != nil && svc.CodeOf(err) == svc.CodeConflict, len(done) > 0:
+		return nil, nil // the conflict says that another node makes it
+	case err != nil:
+		return nil, err
+	}
+	made, err := n.makeFirst(ctx, owner)
+	var mark []byte
+	if err == nil {
+		mark = []byte("made")
+	}
+	return made, errors.Join(err, replays.Finish(ctx, claimant, key, [32]byte{}, mark))
+}
+
+// makeFirst makes what a first start makes.
+func (n *node) makeFirst(ctx context.Context, owner svc.User) (*bootstrap, error) {
 	if _, err := n.identity.CreateOrganization(ctx, owner, svc.OrgSpec{Name: "Acme", Slug: firstOrg}); err != nil && svc.CodeOf(err) != svc.CodeConflict {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/cluster"
 	"svc/http/outbound"
 )
 
@@ -46,6 +47,8 @@ type Config struct {
 	MonitorLeast  time.Duration
 	MailServer    svc.Secret
 	MailFrom      string
+	KafkaListen   string
+	StoreListen   string
 }
 
 // setting is one row of the configuration table.
@@ -77,9 +80,11 @@ func settings() []setting {
 		{"SVC_KAFKA_BROKERS", "", "host:port,…", "Apache Kafka; empty runs the embedded broker in the data directory", false, setBrokers},
 		{"SVC_CLICKHOUSE_DSN", "", "URL", "a ClickHouse server; empty runs the embedded engine in the data directory", true, text(func(c *Config) *string { return &c.ClickHouseDSN })},
 		{"SVC_PARTITIONS", "16", "count", "partitions of the log; fixed once data is there", false, setPartitions},
-		{"SVC_NODE_ADDR", "", "host:port", "how other nodes will reach this one; names the node to the log's consumer group", false, text(func(c *Config) *string { return &c.NodeAddr })},
-		{"SVC_CLUSTER_SECRET", "", "text", "to be shared by the nodes of a cluster; not used by a node alone", true, func(c *Config, v string) error { c.ClusterSecret = svc.Secret(v); return nil }},
-		{"SVC_MASTER_KEY", "", "text", "the vault's key; empty makes a key file of mode 0600 in the data directory", true, func(c *Config, v string) error { c.MasterKey = svc.Secret(v); return nil }},
+		{"SVC_NODE_ADDR", "", "host:port", "where other nodes reach this one; empty runs one node alone", false, address(func(c *Config) *string { return &c.NodeAddr })},
+		{"SVC_CLUSTER_SECRET", "", "text", "shared by the nodes of a cluster, 16 characters or more; needed with SVC_NODE_ADDR", true, func(c *Config, v string) error { c.ClusterSecret = svc.Secret(v); return nil }},
+		{"SVC_KAFKA_LISTEN", "", "host:port", "where the embedded broker serves other nodes too; empty serves this one only", false, address(func(c *Config) *string { return &c.KafkaListen })},
+		{"SVC_CLICKHOUSE_LISTEN", "", "host:port", "where the embedded engine serves other nodes too, to whoever connects; empty serves this one only", false, address(func(c *Config) *string { return &c.StoreListen })},
+		{"SVC_MASTER_KEY", "", "text", "the vault's key, the same on all nodes; empty makes a key file of mode 0600 in the data directory", true, func(c *Config, v string) error { c.MasterKey = svc.Secret(v); return nil }},
 		{"SVC_GEO_DB", "", "file", "an MMDB with cities; empty knows countries only", false, text(func(c *Config) *string { return &c.GeoDB })},
 		{"SVC_RATE_LIMIT", "600", "requests/min", "per access token; 0 switches limits off", false, setRate},
 		{"SVC_LOG_LEVEL", "info", "word", "debug, info, warn or error", false, func(c *Config, v string) error { return c.LogLevel.UnmarshalText([]byte(v)) }},
@@ -106,6 +111,37 @@ func setBrokers(c *Config, value string) error {
 		c.KafkaBrokers = append(c.KafkaBrokers, broker)
 	}
 	return nil
+}
+
+// address is the setter of a host:port that may be empty.
+func address(field func(*Config) *string) func(*Config, string) error {
+	return func(c *Config, value string) error {
+		if value == "" {
+			return nil
+		}
+		if host, _, err := net.SplitHostPort(value); err != nil || host == "" {
+			return errors.New("not host:port")
+		}
+		*field(c) = value
+		return nil
+	}
+}
+
+// checkCluster finds what a node of a cluster lacks.
+func (c Config) checkCluster() (problems []error) {
+	if c.NodeAddr != "" && len(c.ClusterSecret.Reveal()) < cluster.LeastSecret {
+		problems = append(problems, fmt.Errorf("SVC_NODE_ADDR needs SVC_CLUSTER_SECRET, the same on all nodes, of %d characters or more", cluster.LeastSecret))
+	}
+	if c.NodeAddr != "" && c.MasterKey.Reveal() == "" {
+		problems = append(problems, errors.New("SVC_NODE_ADDR needs SVC_MASTER_KEY, the same on all nodes"))
+	}
+	if c.KafkaListen != "" && len(c.KafkaBrokers) > 0 {
+		problems = append(problems, errors.New("SVC_KAFKA_LISTEN is for the embedded broker, and SVC_KAFKA_BROKERS names another"))
+	}
+	if c.StoreListen != "" && c.ClickHouseDSN != "" {
+		problems = append(problems, errors.New("SVC_CLICKHOUSE_LISTEN is for the embedded engine, and SVC_CLICKHOUSE_DSN names a server"))
+	}
+	return problems
 }
 
 func setPublicURL(c *Config, value string) error {
@@ -223,7 +259,7 @@ func loadConfig(lookup func(string) (string, bool)) (Config, error) {
 			problems = append(problems, fmt.Errorf("%s=%s: not host:port", addr.name, addr.value))
 		}
 	}
-	return config, errors.Join(problems...)
+	return config, errors.Join(append(problems, config.checkCluster()...)...)
 }
 
 // runConfig prints what the server would run with.

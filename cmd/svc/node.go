@@ -69,6 +69,8 @@ type node struct {
 	sink       *actors.Sink
 	stream     *actors.Stream
 	cluster    *cluster.Cluster
+	several    several
+	changes    *actors.Changes
 	sweeper    *cluster.Sweeper
 	identity   *actors.Identity
 	apps       *actors.Applications
@@ -96,13 +98,13 @@ func (n *node) open(ctx context.Context) error {
 		open  func(ctx context.Context) error
 	}{
 		{"opening the data directory", n.openDir},
+		{"listening for other nodes", n.openWire},
 		{"opening the log", n.openLog},
 		{"opening the store", n.openStore},
 		{"opening the places", n.openPlaces},
 		{"opening the spool", n.openSpool},
 		{"wiring the actors", n.wireActors},
-		{"loading the ingest keys", func(ctx context.Context) error { return n.collectors.Load(ctx, n.db) }},
-		{"loading the public pages", func(ctx context.Context) error { return n.shares.Load(ctx, n.db) }},
+		{"loading the ingest keys and the public pages", n.loadSnapshots},
 		{"wiring the listeners", n.wireHTTP},
 	} {
 		if err := step.open(ctx); err != nil {
@@ -125,7 +127,7 @@ func (n *node) openLog(ctx context.Context) (err error) {
 	var dial kafka.DialFunc
 	if len(brokers) == 0 {
 		n.broker, err = kafka.OpenBroker(kafka.BrokerConfig{ //nolint:contextcheck // the broker outlives the context of its opening
-			Dir: n.dir.Join("log"), Sync: n.config.LogSync == syncAlways, Topic: ingestTopic, Partitions: n.config.Partitions, Logger: n.logger,
+			Dir: n.dir.Join("log"), Addr: n.config.KafkaListen, Sync: n.config.LogSync == syncAlways, Topic: ingestTopic, Partitions: n.config.Partitions, Logger: n.logger,
 		})
 		if err != nil {
 			return err
@@ -144,12 +146,16 @@ func (n *node) openLog(ctx context.Context) (err error) {
 		return err
 	}
 	n.consumer, err = kafka.NewConsumer(kafka.ConsumerConfig{
-		Brokers: brokers, Topic: ingestTopic, Group: intakeGroup, UserData: []byte(n.nodeAddr()), Handler: streamHandler{n}, Logger: n.logger,
+		Brokers: brokers, Topic: ingestTopic, Group: intakeGroup, UserData: []byte(n.nodeAddr()), Secret: n.config.ClusterSecret.Reveal(),
+		Handler: streamHandler{n}, Logger: n.logger,
 		Gather: n.config.FlushInterval / gatherShare,
 		Gap: func(partition int, from, to int64) {
 			n.logger.Error("the log lost records that were not stored", "partition", partition, "from", from, "to", to)
 		},
 	})
+	if err != nil {
+		return err
+	}
 	n.retention = &kafka.Retention{
 		Topic: n.topic, Consumer: n.consumer, Partitions: n.config.Partitions, Keep: n.config.LogRetention,
 		Every: retentionEvery, Now: n.now, Logger: n.logger,
@@ -158,7 +164,7 @@ func (n *node) openLog(ctx context.Context) (err error) {
 		share := n.config.LogKeep << 20 / int64(n.config.Partitions)
 		n.retention.Surplus = func(partition int) (int64, error) { return n.broker.Surplus(partition, share) }
 	}
-	return err
+	return n.openChanges(ctx, brokers)
 }
 
 // gatherShare is the part of the flush interval for which records of one
@@ -167,8 +173,8 @@ const gatherShare = 10
 
 // nodeAddr names this node to the group; a node alone is named by its folder.
 func (n *node) nodeAddr() string {
-	if n.config.NodeAddr != "" {
-		return n.config.NodeAddr
+	if n.several.wire != nil {
+		return n.several.wire.Self()
 	}
 	return n.dir.Join("")
 }
@@ -177,7 +183,15 @@ func (n *node) nodeAddr() string {
 type streamHandler struct{ node *node }
 
 func (h streamHandler) Assigned(ctx context.Context, a svc.LogAssignment) (map[int]int64, error) {
-	return h.node.stream.Assigned(ctx, a)
+	starts, err := h.node.stream.Assigned(ctx, a)
+	if err == nil {
+		go h.node.changes.CatchUp(ctx, a.Generation)
+	}
+	return starts, err
+}
+
+func (h streamHandler) Ending(ctx context.Context, generation int32) {
+	h.node.stream.Ending(ctx, generation)
 }
 
 func (h streamHandler) Records(ctx context.Context, partition int, records []svc.LogRecord, highWater int64) error {
@@ -193,7 +207,7 @@ func (n *node) openStore(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if n.engine, err = chdb.Open(ctx, chdb.Config{Library: library, Dir: n.dir.Join("store"), Logger: n.logger}); err != nil {
+		if n.engine, err = chdb.Open(ctx, chdb.Config{Library: library, Dir: n.dir.Join("store"), Listen: n.config.StoreListen, Logger: n.logger}); err != nil {
 			return err
 		}
 		config.Engine = n.engine
@@ -222,7 +236,8 @@ const maxBlockBytes = 64 << 20
 const placeCache = 4096
 
 func (n *node) wireActors(context.Context) (err error) {
-	n.ownership, n.collectors, n.shares = &actors.Ownership{}, actors.NewCollectors(), actors.NewShares()
+	n.ownership, n.collectors, n.shares = &actors.Ownership{Lease: n.consumer}, actors.NewCollectors(), actors.NewShares()
+	n.changes = &actors.Changes{Store: n.db, Collectors: n.collectors, Shares: n.shares, Log: n.several.announcements(), Logger: n.logger}
 	watchers, digests := &actors.Watchers{}, &actors.Digests{Logger: n.logger}
 	watch := &actors.Watch{Store: n.db, Partitions: n.config.Partitions}
 	n.issues = &actors.Issues{Releases: n.db}
@@ -235,14 +250,18 @@ func (n *node) wireActors(context.Context) (err error) {
 		return err
 	}
 	limits := actors.Limits{Default: n.config.RateLimit, Query: min(n.config.RateLimit, svc.QueryPerMinute)}
-	n.cluster, err = cluster.New(cluster.Config{
-		Kinds: actors.Kinds(actors.Deps{
-			Store: n.db, Ledger: n.db.Ledger(), Collectors: n.collectors, Shares: n.shares, Sink: n.sink, Visits: n.db, Watchers: watchers, Watch: watch, Limits: limits, Now: n.now, Logger: n.logger,
-			Intake: actors.NewIntakeMetrics(n.registry), Monitors: n.monitoring.ports, Alerts: n.monitoring.alertPorts,
-			Locator: func() actors.Locator { return located{geo.NewCache(n.places, placeCache)} },
-		}),
-		Partitions: n.config.Partitions, Placement: n.ownership, Logger: n.logger, Metrics: cluster.NewMetrics(n.registry),
-	})
+	deps := actors.Deps{
+		Store: n.db, Ledger: n.db.Ledger(), Collectors: n.collectors, Shares: n.shares, Changes: n.changes,
+		Sink: n.sink, Visits: n.db, Watchers: watchers, Watch: watch, Limits: limits,
+		Monitors: n.monitoring.ports, Alerts: n.monitoring.alertPorts,
+		Now: n.now, Logger: n.logger, Intake: actors.NewIntakeMetrics(n.registry),
+		Whole:   func() bool { return n.ownership.Partitions() == n.config.Partitions },
+		Locator: func() actors.Locator { return located{geo.NewCache(n.places, placeCache)} },
+	}
+	n.cluster, err = cluster.New(n.several.join(cluster.Config{
+		Kinds: actors.Kinds(deps), Partitions: n.config.Partitions, Placement: n.ownership, Fence: n.fence,
+		Logger: n.logger, Metrics: cluster.NewMetrics(n.registry),
+	}))
 	if err != nil {
 		return err
 	}
@@ -250,11 +269,11 @@ func (n *node) wireActors(context.Context) (err error) {
 	n.monitoring.join(n.cluster)
 	n.stream = actors.NewStream(actors.StreamConfig{
 		Partitions: n.config.Partitions, Ownership: n.ownership, Actors: n.cluster, Sink: n.sink, Log: n.consumer,
-		History: n.db, Watch: watch, Evict: n.cluster.Evict, Now: n.now, Logger: n.logger,
+		History: n.db, Watch: watch, Intake: deps.NewIntake, Evict: n.cluster.Evict, Now: n.now, Logger: n.logger,
 	})
 	n.sweeper = &cluster.Sweeper{Cluster: n.cluster, Store: wakeups{n.db}, Every: 5 * time.Second, Logger: n.logger, Now: n.now}
 	n.identity = &actors.Identity{Actors: n.cluster, Chance: n.chance, Now: n.now}
-	n.apps = &actors.Applications{Actors: n.cluster, Chance: n.chance, Now: n.now}
+	n.apps = &actors.Applications{Actors: n.cluster, Chance: n.chance, Now: n.now, Sync: n.syncSnapshot}
 	return nil
 }
 
@@ -326,12 +345,7 @@ func (n *node) adminHandler() nethttp.Handler {
 	return admin.New(admin.Config{
 		Gatherer: n.registry, Operator: n.identity, Now: n.now,
 		Checks: []admin.Check{
-			{Name: "partitions", Ready: func(context.Context) error {
-				if n.ownership.Partitions() == 0 {
-					return errors.New("this node owns no partition of the log yet")
-				}
-				return nil
-			}},
+			{Name: "membership", Ready: n.membership},
 			{Name: "store", Ready: n.db.Ping},
 			{Name: "lag", Ready: func(ctx context.Context) error {
 				if lag := n.lag(ctx); lag > lagBound {
@@ -379,6 +393,7 @@ func (n *node) close() error {
 	closeOne(n.engine != nil, n.engine.Close)
 	closeOne(n.topic != nil, func() error { n.topic.Close(); return nil })
 	closeOne(n.broker != nil, n.broker.Close)
+	n.several.close()
 	closeOne(n.dir != nil, n.dir.Close)
 	return errors.Join(problems...)
 }

@@ -51,11 +51,15 @@ type part struct {
 //   - the listeners first, so that no new request is accepted while those under
 //     way are answered;
 //   - the schedule, the sweeper and the retention, which only add work;
-//   - the sink before the consumer, since its last block is committed in the
-//     generation that the consumer still holds;
-//   - the consumer before the actors, since it hands them records;
+//   - the reading of the log, while the node keeps its place in the group: nobody
+//     takes its partitions over before everything below has happened;
+//   - the sink, whose last block is committed in the generation still held;
+//   - the actors, whose last writes are confirmed in it; calls of other nodes are
+//     sent on from here, and repeated until the next owner takes them;
+//   - the consumer, which leaves the group, so that the others take over at once;
+//   - the wire to other nodes, which until then told them to ask elsewhere;
 //   - the checks after the actors, which append to them;
-//   - the producer last of those that use the log: requests under way still
+//   - the producers last of those that use the log: requests under way still
 //     produce.
 func (n *node) run(ctx context.Context, stdout io.Writer) error {
 	return runParts(ctx, append(n.parts(), part{"greeting", func(ctx context.Context) error { return n.greet(ctx, stdout) }}), n.logger)
@@ -67,9 +71,13 @@ func (n *node) parts() []part {
 		{"producer", n.producer.Run},
 		{"spool", n.drainSpool},
 		{"checks", n.monitoring.checks.Run},
-		{"actors", n.cluster.Run},
+		{"announcer", n.several.announce},
+		{"wire", n.several.keepWire},
 		{"consumer", n.consumer.Run},
+		{"actors", n.cluster.Run},
 		{"sink", n.sink.Run},
+		{"reading", func(ctx context.Context) error { <-ctx.Done(); n.consumer.Quiesce(); return nil }},
+		{"follower", n.several.follow},
 		{"retention", n.retention.Run},
 		{"sweeper", n.sweeper.Run},
 		{"schedule", n.monitoring.schedule.Run},

@@ -31,6 +31,7 @@ type Config struct {
 	Dir         string            // data folder; made when it does not exist
 	Connections int               // statements at once; 0 means 8
 	Logger      *slog.Logger      // nil drops what the engine reports
+	Listen      string            // host:port to serve other processes on as well; empty opens no port
 	Settings    map[string]string // overrides defaultSettings, server and query settings alike
 }
 
@@ -44,6 +45,7 @@ type Engine struct {
 	listener *listener
 	server   *http.Server
 	cancel   context.CancelFunc // ends the context of every request
+	addr     net.Addr           // where other processes are served
 	served   chan struct{}      // closed when the server stopped accepting
 
 	mu      sync.Mutex
@@ -124,12 +126,34 @@ func (e *Engine) start(cfg Config, logger *slog.Logger) error {
 		ReadHeaderTimeout: time.Minute,
 		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
 	}
+	if err := e.listen(cfg.Listen); err != nil {
+		control.close()
+		return err
+	}
 	go func() {
 		defer close(e.served)
 		_ = e.server.Serve(e.listener) // returns http.ErrServerClosed after Close
 	}()
 	return nil
 }
+
+// listen serves other processes. They are not asked who they are: the address is
+// for those who share the machine, or a network of their own.
+func (e *Engine) listen(addr string) error {
+	if addr == "" {
+		return nil
+	}
+	outer, err := new(net.ListenConfig).Listen(context.Background(), "tcp", addr)
+	if err != nil {
+		return fmt.Errorf("listening for other processes: %w", err)
+	}
+	e.addr = outer.Addr()
+	go func() { _ = e.server.Serve(outer) }() // returns http.ErrServerClosed after Close
+	return nil
+}
+
+// Addr returns where other processes reach the engine; nil where they do not.
+func (e *Engine) Addr() net.Addr { return e.addr }
 
 // prepare opens the pool, once the settings that depend on the machine are known.
 func (e *Engine) prepare(cfg Config) (*handler, error) {

@@ -138,6 +138,20 @@ func (db *DB) LoadKind(ctx context.Context, kind string) ([]svc.Entity, error) {
 	return db.entities(ctx, db.queries["entities.LoadKind"], arguments{"kind": kind})
 }
 
+// OwnersSince returns the owners of entities of some kinds that were written in a
+// version or a later one.
+func (db *DB) OwnersSince(ctx context.Context, kinds []string, since svc.Version) ([]string, error) {
+	var out []string
+	args := arguments{"kinds": kinds, "version": since.Number()}
+	err := db.read(ctx, "listing changed owners", db.queries["entities.OwnersSince"], args, func(rows driver.Rows) (bool, error) {
+		var owner string
+		err := rows.Scan(&owner)
+		out = append(out, owner)
+		return true, err
+	})
+	return out, err
+}
+
 func (db *DB) entities(ctx context.Context, query string, args arguments) ([]svc.Entity, error) {
 	var out []svc.Entity
 	err := db.read(ctx, "loading entities", query, args, func(rows driver.Rows) (bool, error) {

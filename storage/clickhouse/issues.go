@@ -270,7 +270,9 @@ func (db *DB) WatchedIssues(ctx context.Context) ([]svc.Entity, error) {
 	var out []svc.Entity
 	err := db.read(ctx, "loading watched issues", db.queries["issues.Watched"], nil, func(rows driver.Rows) (bool, error) {
 		var e svc.Entity
-		err := rows.Scan(&e.Owner, &e.Payload)
+		var version uint64
+		err := rows.Scan(&e.Owner, &e.Payload, &version)
+		e.Version = svc.VersionOf(version)
 		out = append(out, e)
 		return true, err
 	})

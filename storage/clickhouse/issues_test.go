@@ -493,7 +493,7 @@ func TestWatchedIssues(t *testing.T) {
 	decide(t, db, 1, 4, svc.IssueState{Status: svc.IssueResolved, ResolvedAt: &now}, nil)
 	decide(t, db, 2, 4, svc.IssueState{Status: svc.IssueRegressed}, nil)
 	watched, err := db.WatchedIssues(deadline(t))
-	if err != nil || len(watched) != 2 || watched[0].Owner != "issue/7/"+svc.IssueID(1) || watched[1].Owner != "issue/7/"+svc.IssueID(3) {
+	if err != nil || len(watched) != 2 || watched[0].Version.Number() == 0 || watched[0].Owner != "issue/7/"+svc.IssueID(1) || watched[1].Owner != "issue/7/"+svc.IssueID(3) {
 		t.Errorf("got %+v (%v)", watched, err)
 	}
 }

@@ -2,6 +2,8 @@ package kafka
 
 import (
 	"cmp"
+	"crypto/hmac"
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"slices"
@@ -15,10 +17,11 @@ const balancerName = "svc-sticky"
 
 var errClaim = errors.New("member data is not understood")
 
-// claim is what a member tells the others when it joins: its node, and the
-// partitions that it owned in the generation it comes from.
+// claim is what a member tells the others when it joins: its node with a proof of
+// the cluster's secret, and the partitions that it owned in the generation it comes from.
 type claim struct {
 	node       []byte
+	proof      [proofBytes]byte
 	generation int32
 	owned      []int
 }
@@ -27,21 +30,26 @@ type claim struct {
 // keep what they had.
 type balancer struct {
 	topic string
-	node  []byte
+	claim claim
+
+	// native tells members of this cluster from foreign ones.
+	native func(claim) bool
 
 	mu    sync.Mutex
 	owned claim
 }
 
-func newBalancer(topic string, node []byte) *balancer {
-	return &balancer{topic: topic, node: node, owned: claim{node: node}}
+func newBalancer(cfg ConsumerConfig) *balancer {
+	own := claim{node: cfg.UserData, proof: prove(cfg.Secret, cfg.Group, cfg.UserData)}
+	return &balancer{topic: cfg.Topic, claim: own, owned: own, native: func(c claim) bool { return c.native(cfg.Secret, cfg.Group) }}
 }
 
 // own records the partitions that this member has in a generation.
 func (b *balancer) own(generation int32, owned []int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.owned = claim{node: b.node, generation: generation, owned: owned}
+	b.owned = b.claim
+	b.owned.generation, b.owned.owned = generation, owned
 }
 
 // ProtocolName implements the client library's interface.
@@ -64,11 +72,15 @@ func (b *balancer) AssignGroups(members []kafkago.GroupMember, partitions []kafk
 		}
 	}
 	claims := make(map[string]claim, len(members))
-	for _, m := range members {
-		// Without readable data a member owned nothing.
-		claims[m.ID], _ = decodeClaim(m.UserData)
-	}
 	result := make(kafkago.GroupMemberAssignments, len(members))
+	for _, m := range members {
+		// A member without readable data, or of another secret, gets nothing.
+		if c, err := decodeClaim(m.UserData); err == nil && b.native(c) {
+			claims[m.ID] = c
+		} else {
+			result[m.ID] = map[string][]int{b.topic: {}}
+		}
+	}
 	for member, share := range assign(claims, ids) {
 		result[member] = map[string][]int{b.topic: share}
 	}
@@ -146,12 +158,35 @@ func claimed(claims map[string]claim, partitions []int) []share {
 }
 
 // claimVersion marks the encoding below.
-const claimVersion = 1
+const claimVersion = 2
 
-// encode returns version, generation, node with its length, and partitions.
+// proofBytes is the length of a proof.
+const proofBytes = sha256.Size
+
+// prove shows that whoever names a node to a group has the cluster's secret,
+// without showing the secret.
+func prove(secret, group string, node []byte) (proof [proofBytes]byte) {
+	key := sha256.Sum256([]byte("svc group member\x00" + secret))
+	mac := hmac.New(sha256.New, key[:])
+	_ = binary.Write(mac, binary.BigEndian, uint64(len(group))) // a hash takes everything
+	mac.Write([]byte(group))
+	mac.Write(node)
+	mac.Sum(proof[:0])
+	return proof
+}
+
+// native reports whether a claim was made with the same secret.
+func (c claim) native(secret, group string) bool {
+	want := prove(secret, group, c.node)
+	return hmac.Equal(want[:], c.proof[:])
+}
+
+// encode returns version, generation, proof, node with its length, and
+// partitions.
 func (c claim) encode() []byte {
 	b := []byte{claimVersion}
 	b = binary.AppendUvarint(b, uint64(c.generation))
+	b = append(b, c.proof[:]...)
 	b = binary.AppendUvarint(b, uint64(len(c.node)))
 	b = append(b, c.node...)
 	for _, p := range c.owned {
@@ -170,11 +205,16 @@ func decodeClaim(b []byte) (claim, error) {
 		return claim{}, errClaim
 	}
 	b = b[n:]
+	if len(b) < proofBytes {
+		return claim{}, errClaim
+	}
+	proof := [proofBytes]byte(b)
+	b = b[proofBytes:]
 	size, n := binary.Uvarint(b)
 	if n <= 0 || size > uint64(len(b)-n) {
 		return claim{}, errClaim
 	}
-	c := claim{generation: int32(generation), node: b[n : n+int(size)]}
+	c := claim{generation: int32(generation), proof: proof, node: b[n : n+int(size)]}
 	for b = b[n+int(size):]; len(b) > 0; b = b[n:] {
 		p, m := binary.Uvarint(b)
 		if m <= 0 {

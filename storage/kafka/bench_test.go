@@ -180,6 +180,8 @@ func (c *counter) Records(_ context.Context, _ int, records []Record, _ int64) e
 	return nil
 }
 
+func (c *counter) Ending(context.Context, int32) {}
+
 func (c *counter) Revoked(int32) {}
 
 func cpuTime() time.Duration {

@@ -160,4 +160,6 @@ func (announcer) Assigned(_ context.Context, a Assignment) (map[int]int64, error
 
 func (announcer) Records(context.Context, int, []Record, int64) error { return nil }
 
+func (announcer) Ending(context.Context, int32) {}
+
 func (announcer) Revoked(int32) {}

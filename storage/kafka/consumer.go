@@ -29,6 +29,10 @@ const (
 	// member gives up its generation when a heartbeat takes longer, which
 	// must come before its session ends and others take over.
 	coordinatorTime = 5 * time.Second
+
+	// endTime bounds what a member does before it lets a rebalance go on. The
+	// others wait for it, and it must stay below the time they grant.
+	endTime = 3 * time.Second
 )
 
 // ConsumerConfig describes a member of a consumer group. Zero durations take
@@ -42,6 +46,10 @@ type ConsumerConfig struct {
 	// the node's address. Members with the same one are the same node: a
 	// new one removes what an earlier life of it left in the group.
 	UserData []byte
+
+	// Secret signs the user data. Members with another secret are foreign: they
+	// get no partition from this one, and this one does not join them.
+	Secret string
 
 	Handler Handler
 
@@ -81,6 +89,12 @@ type Handler interface {
 	// partition starts again at its committed offset.
 	Records(ctx context.Context, partition int, records []Record, highWater int64) error
 
+	// Ending is called when a generation is about to end, by a rebalance or
+	// because this node leaves. No call of Records is running any more, and
+	// commits are still taken unless the generation is over already. Others
+	// wait for its return, so that ctx ends soon.
+	Ending(ctx context.Context, generation int32)
+
 	// Revoked ends the generation. No call of Records is running any more
 	// and commits of the generation are refused.
 	Revoked(generation int32)
@@ -103,9 +117,21 @@ type Consumer struct {
 	link     *link
 	balancer *balancer
 
+	lease lease
+	beats beats
+	pulse pulse
+
+	// quiet is closed when no more records are to be delivered.
+	quiet     chan struct{}
+	quietOnce sync.Once
+
+	// stopping is closed when Run ends, before the group is left.
+	stopping chan struct{}
+
 	mu      sync.Mutex
 	current session
 	ends    map[int]*atomic.Int64
+	foreign error
 }
 
 // session is the generation that this member takes part in. Generations count
@@ -124,10 +150,15 @@ func NewConsumer(cfg ConsumerConfig) (*Consumer, error) {
 	cfg.Heartbeat = cmp.Or(cfg.Heartbeat, defaultHeartbeat)
 	cfg.Rebalance = cmp.Or(cfg.Rebalance, defaultRebalance)
 	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
+	link := newLink(cfg.Brokers, cfg.Topic)
 	return &Consumer{
 		cfg:      cfg,
-		link:     newLink(cfg.Brokers, cfg.Topic),
-		balancer: newBalancer(cfg.Topic, cfg.UserData),
+		link:     link,
+		pulse:    pulse{link: link, group: cfg.Group},
+		balancer: newBalancer(cfg),
+		lease:    lease{term: leaseShare(cfg.Session), now: sinceBoot},
+		quiet:    make(chan struct{}),
+		stopping: make(chan struct{}),
 		ends:     make(map[int]*atomic.Int64),
 	}, nil
 }
@@ -139,6 +170,14 @@ func (c *Consumer) Run(ctx context.Context) error {
 	if err := c.evict(ctx); err != nil && ctx.Err() == nil {
 		c.cfg.Logger.Warn("removing an earlier life from the group", "error", err)
 	}
+	if !c.admit(ctx) {
+		return nil
+	}
+	keeping, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var keeper sync.WaitGroup
+	keeper.Go(func() { c.keep(keeping) })
+	defer keeper.Wait()
+	defer stop()
 	group, err := kafkago.NewConsumerGroup(kafkago.ConsumerGroupConfig{
 		ID:                c.cfg.Group,
 		Brokers:           c.cfg.Brokers,
@@ -161,6 +200,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 			trouble = false
 			generation.Start(func(ended context.Context) { c.serve(ended, generation) })
 		case ctx.Err() != nil:
+			close(c.stopping)
 			if err := group.Close(); err != nil {
 				return fmt.Errorf("leaving group: %w", err)
 			}
@@ -181,14 +221,42 @@ func (c *Consumer) serve(ended context.Context, g *kafkago.Generation) {
 		owned = append(owned, p.ID)
 	}
 	c.balancer.own(g.ID, owned)
-	c.enter(session{g.ID, g.MemberID}, owned)
-	err := c.deliver(ctx, owned)
+	s := session{g.ID, g.MemberID}
+	c.enter(s, owned)
+	err := c.take(ctx, s, owned)
+	if err == nil {
+		err = c.deliver(ctx, owned)
+	}
+	last, done := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+	c.cfg.Handler.Ending(last, g.ID)
+	done()
 	c.enter(session{}, nil)
 	c.cfg.Handler.Revoked(g.ID)
+	select {
+	case <-c.stopping:
+		c.lease.end(s) // the group is left next, and others take over at once
+	default:
+	}
 	if err != nil && ctx.Err() == nil {
 		c.cfg.Logger.Error("generation ends early", "generation", g.ID, "error", err)
 		pause(ctx, rejoinTime)
 	}
+}
+
+// take begins the lease of a session. Nothing is served before the coordinator
+// has said once that the session is the present one.
+func (c *Consumer) take(ctx context.Context, s session, owned []int) error {
+	c.lease.begin(s)
+	if len(owned) == 0 {
+		err := c.lookForForeign(ctx)
+		c.mu.Lock()
+		c.foreign = err
+		c.mu.Unlock()
+		if err != nil {
+			c.cfg.Logger.Error("this node gets nothing of the group", "error", err)
+		}
+	}
+	return c.beats.do(ctx, s, c.beat)
 }
 
 // enter makes s the current session and forgets the high waters of partitions
@@ -229,6 +297,8 @@ func (c *Consumer) deliver(ctx context.Context, owned []int) error {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	reading, stop := context.WithCancel(ctx)
+	defer stop()
 	var readers sync.WaitGroup
 	for _, p := range positions {
 		if start, ok := starts[p.Partition]; ok {
@@ -236,15 +306,25 @@ func (c *Consumer) deliver(ctx context.Context, owned []int) error {
 		}
 		r := c.newReader(p)
 		readers.Go(func() {
-			if err := r.run(ctx); err != nil {
+			if err := r.run(reading); err != nil {
 				cancel(err)
 			}
 		})
+	}
+	select {
+	case <-c.quiet:
+		stop()
+		readers.Wait()
+	case <-ctx.Done():
 	}
 	<-ctx.Done()
 	readers.Wait()
 	return context.Cause(ctx)
 }
+
+// Quiesce ends the delivery of records for good and keeps the membership: what
+// was delivered can still be committed, and nobody takes over before Run ends.
+func (c *Consumer) Quiesce() { c.quietOnce.Do(func() { close(c.quiet) }) }
 
 // HighWater returns the offset after the last record of an owned partition, as
 // the broker said with its latest answer. ok is false for other partitions and

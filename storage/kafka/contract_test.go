@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"os"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -12,6 +14,16 @@ import (
 func TestContractEmbedded(t *testing.T) { RunContract(t, embedded(false)) }
 
 func TestContractEmbeddedForced(t *testing.T) { RunContract(t, embedded(true)) }
+
+// TestContractKafka runs the same against the Kafka that SVC_TEST_KAFKA names:
+// `make test-kafka` starts one.
+func TestContractKafka(t *testing.T) {
+	brokers := strings.Split(os.Getenv("SVC_TEST_KAFKA"), ",")
+	if brokers[0] == "" {
+		t.Skip("SVC_TEST_KAFKA names no Kafka")
+	}
+	RunContract(t, func(testing.TB, string, int) []string { return brokers })
+}
 
 // RunContract states what the package promises on any Kafka cluster.
 func RunContract(t *testing.T, open openCluster) {
@@ -35,6 +47,10 @@ func RunContract(t *testing.T, open openCluster) {
 		{"gap is reported", contractGap},
 		{"compressed batches", contractCompressed},
 		{"lag", contractLag},
+		{"a generation is confirmed or fenced", contractConfirm},
+		{"a foreign member stays outside", contractForeign},
+		{"records are read by their offsets", contractRead},
+		{"a follower misses nothing", contractFollow},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

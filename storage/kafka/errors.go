@@ -25,6 +25,9 @@ var (
 	// ErrRebalancing reports that the group has no stable assignment now.
 	ErrRebalancing = errors.New("group is rebalancing")
 
+	// ErrForeign reports a group with members of another cluster secret.
+	ErrForeign = errors.New("the group has members with another cluster secret")
+
 	// ErrPartitions reports a topic whose partition count differs from the
 	// configured one. Keys would change their partition, so no node may run.
 	ErrPartitions = errors.New("topic has another partition count")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
 )
@@ -32,8 +33,8 @@ func (c *Consumer) Owners(ctx context.Context) (map[int]Owner, error) {
 	owners := make(map[int]Owner)
 	for _, m := range group.Members {
 		data, err := decodeClaim(m.MemberMetadata.UserData)
-		if err != nil {
-			return nil, fmt.Errorf("describing member %s: %w", m.MemberID, err)
+		if err != nil || !data.native(c.cfg.Secret, c.cfg.Group) {
+			continue // nothing of a foreign member is believed
 		}
 		for _, topic := range m.MemberAssignments.Topics {
 			if topic.Topic != c.cfg.Topic {
@@ -79,7 +80,7 @@ func (c *Consumer) evict(ctx context.Context) error {
 	var all []error
 	for _, m := range group.Members {
 		data, err := decodeClaim(m.MemberMetadata.UserData)
-		if err != nil || !bytes.Equal(data.node, c.cfg.UserData) {
+		if err != nil || !data.native(c.cfg.Secret, c.cfg.Group) || !bytes.Equal(data.node, c.cfg.UserData) {
 			continue
 		}
 		_, err = c.link.client.LeaveGroup(ctx, &kafkago.LeaveGroupRequest{
@@ -89,4 +90,60 @@ func (c *Consumer) evict(ctx context.Context) error {
 		all = append(all, err)
 	}
 	return errors.Join(all...)
+}
+
+// admit returns true once the group holds no foreign member: one whose user data
+// does not prove the same secret. Until then this node does not join, since it
+// would take part of the work from a cluster that cannot call it. It returns false
+// when ctx ends first.
+func (c *Consumer) admit(ctx context.Context) bool {
+	for {
+		err := c.lookForForeign(ctx)
+		c.mu.Lock()
+		news := err != nil && c.foreign == nil
+		c.foreign = err
+		c.mu.Unlock()
+		if err == nil {
+			return true
+		}
+		if news {
+			c.cfg.Logger.Error("this node does not join the group", "error", err)
+		}
+		if !pause(ctx, admitTime) {
+			return false
+		}
+	}
+}
+
+// admitTime is the pause between two looks at who is in the group.
+const admitTime = time.Second
+
+// lookForForeign returns an error that names a foreign member, or nil. A group
+// that cannot be described now is taken for empty: whoever leads it judges this
+// member.
+func (c *Consumer) lookForForeign(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, coordinatorTime)
+	defer cancel()
+	group, err := c.describe(ctx)
+	if err != nil {
+		return nil
+	}
+	for _, m := range group.Members {
+		if len(m.MemberMetadata.UserData) == 0 {
+			continue // it is joining right now
+		}
+		data, err := decodeClaim(m.MemberMetadata.UserData)
+		if err != nil || !data.native(c.cfg.Secret, c.cfg.Group) {
+			return fmt.Errorf("%w: member %s at %s", ErrForeign, m.MemberID, m.ClientHost)
+		}
+	}
+	return nil
+}
+
+// Foreign returns [ErrForeign] while this node stays out of the group, or gets
+// nothing of it, because the cluster secrets differ.
+func (c *Consumer) Foreign() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.foreign
 }

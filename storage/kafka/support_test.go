@@ -186,6 +186,8 @@ func (r *recorder) Records(ctx context.Context, partition int, records []Record,
 	return nil
 }
 
+func (r *recorder) Ending(context.Context, int32) {}
+
 func (r *recorder) Revoked(generation int32) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

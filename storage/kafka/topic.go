@@ -30,6 +30,10 @@ type TopicConfig struct {
 	// Replicas is the number of copies a cluster keeps. The default is the
 	// cluster's own.
 	Replicas int
+
+	// Keep limits how long records are kept. Zero keeps them until they are
+	// trimmed.
+	Keep time.Duration
 }
 
 // Topic administers one topic.
@@ -107,7 +111,7 @@ func (t *Topic) create(ctx context.Context) error {
 			Topic:             t.cfg.Topic,
 			NumPartitions:     t.cfg.Partitions,
 			ReplicationFactor: cmp.Or(t.cfg.Replicas, -1),
-			ConfigEntries: append(retention(), kafkago.ConfigEntry{
+			ConfigEntries: append(t.retention(), kafkago.ConfigEntry{
 				ConfigName:  "segment.bytes",
 				ConfigValue: strconv.Itoa(segmentBytes),
 			}),
@@ -122,11 +126,16 @@ func (t *Topic) create(ctx context.Context) error {
 	return nil
 }
 
-// retention returns the settings that keep the clock from deleting records.
-func retention() []kafkago.ConfigEntry {
+// retention returns the settings that keep the clock from deleting records, or let
+// it.
+func (t *Topic) retention() []kafkago.ConfigEntry {
+	keep := "-1"
+	if t.cfg.Keep > 0 {
+		keep = strconv.FormatInt(t.cfg.Keep.Milliseconds(), 10)
+	}
 	return []kafkago.ConfigEntry{
 		{ConfigName: "cleanup.policy", ConfigValue: "delete"},
-		{ConfigName: "retention.ms", ConfigValue: "-1"},
+		{ConfigName: "retention.ms", ConfigValue: keep},
 		{ConfigName: "retention.bytes", ConfigValue: "-1"},
 	}
 }
@@ -137,7 +146,7 @@ func (t *Topic) retain(ctx context.Context) error {
 		ResourceType: kafkago.ResourceTypeTopic,
 		ResourceName: t.cfg.Topic,
 	}
-	for _, entry := range retention() {
+	for _, entry := range t.retention() {
 		resource.Configs = append(resource.Configs, kafkago.IncrementalAlterConfigsRequestConfig{
 			Name:            entry.ConfigName,
 			Value:           entry.ConfigValue,

@@ -1,6 +1,6 @@
 -- The states of the issues of all environments whose occurrences their owners must see. Key:
 -- owner, whose names begin with the kind. Rows returned: one per resolved or merged issue.
-SELECT owner, payload
+SELECT owner, payload, version
 FROM entities FINAL
 WHERE owner >= 'issue/' AND owner < 'issue0' AND kind = 'issue' AND NOT deleted
     AND (JSONExtractString(payload, 'status') = 'resolved' OR JSONExtractString(payload, 'mergedInto') != '')

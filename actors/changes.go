@@ -1,0 +1,138 @@
+package actors
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+
+	"svc"
+)
+
+// Announcements carries the names of owners whose entities have changed to every
+// node.
+type Announcements interface {
+	Announce(ctx context.Context, text []byte) error
+}
+
+// ChangedOwners is what the store knows of late changes.
+type ChangedOwners interface {
+	// Load returns the last version of every entity of an owner.
+	Load(ctx context.Context, owner string) ([]svc.Entity, error)
+	// OwnersSince returns the owners of entities of some kinds that were written
+	// in a version or a later one.
+	OwnersSince(ctx context.Context, kinds []string, since svc.Version) ([]string, error)
+}
+
+// Changes keeps what every node must know at once (ingest keys, settings) the same
+// on all of them:
+//
+//   - The owner's actor announces a change once it is durable, before it answers.
+//     Every node that hears of it reads the owner's entities from the store.
+//   - The node through which a caller made a change reads it before it answers, so
+//     the caller's next request there finds it.
+//   - A node that dies between the write and the announcement leaves the group, so
+//     a new generation begins, and every node then reads what was written since the
+//     one before.
+type Changes struct {
+	Store      ChangedOwners
+	Collectors *Collectors
+	Shares     *Shares
+	Log        Announcements
+	Logger     *slog.Logger
+
+	mu     sync.Mutex
+	caught svc.Version
+}
+
+// snapshotKinds are the kinds of entities that snapshots are made of.
+func snapshotKinds() []string { return []string{"application", "key", "share"} }
+
+// announce tells every node that an owner's entities have changed. An
+// announcement is a line, since a record of the log may carry several.
+func (c *Changes) announce(ctx context.Context, owner string) error {
+	if c.Log == nil {
+		return nil
+	}
+	if err := c.Log.Announce(ctx, []byte(owner+"\n")); err != nil {
+		return fmt.Errorf("announcing a change: %w", err)
+	}
+	return nil
+}
+
+// Heard reads what announcements name.
+func (c *Changes) Heard(ctx context.Context, records []svc.LogRecord) {
+	var owners []string
+	for _, record := range records {
+		for line := range bytes.Lines(record.Value) {
+			owners = append(owners, strings.TrimSuffix(string(line), "\n"))
+		}
+	}
+	slices.Sort(owners)
+	c.refreshAll(ctx, slices.Compact(owners))
+}
+
+// Refresh reads the entities of an owner and publishes what they say.
+func (c *Changes) Refresh(ctx context.Context, owner string) error {
+	entities, err := c.Store.Load(ctx, owner)
+	if err != nil {
+		return fmt.Errorf("reading a change: %w", err)
+	}
+	return errors.Join(c.Collectors.publishEntities(entities), c.Shares.publishEntities(entities))
+}
+
+// refreshAll refreshes owners, and repeats what fails until ctx ends.
+func (c *Changes) refreshAll(ctx context.Context, owners []string) {
+	for _, owner := range owners {
+		_ = untilDone(ctx, c.Logger, "refreshing a snapshot", func() error { return c.Refresh(ctx, owner) })
+	}
+}
+
+// CatchUp reads what was written in a generation or later ones: everything since
+// the last time that it was called for a generation.
+func (c *Changes) CatchUp(ctx context.Context, generation int32) {
+	c.mu.Lock()
+	since := c.caught
+	c.mu.Unlock()
+	_ = untilDone(ctx, c.Logger, "catching up with changes", func() error {
+		owners, err := c.Store.OwnersSince(ctx, snapshotKinds(), since)
+		if err == nil {
+			c.refreshAll(ctx, owners)
+		}
+		return err
+	})
+	if ctx.Err() != nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.caught = svc.Version{Generation: uint32(generation)}
+}
+
+// Begin loads the snapshots of a starting node. Announcements from before it are
+// not needed.
+func (c *Changes) Begin(ctx context.Context, store kindLister) error {
+	if err := errors.Join(c.Collectors.Load(ctx, store), c.Shares.Load(ctx, store)); err != nil {
+		return err
+	}
+	c.Collectors.mu.Lock()
+	newest := c.Collectors.newest
+	c.Collectors.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.caught = svc.Version{Generation: newest.Generation}
+	return nil
+}
+
+// Lost reads everything anew, where announcements were lost.
+func (c *Changes) Lost(ctx context.Context) {
+	c.mu.Lock()
+	caught := c.caught
+	c.caught = svc.Version{}
+	c.mu.Unlock()
+	c.CatchUp(ctx, int32(caught.Generation))
+}

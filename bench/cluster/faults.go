@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"svc/bench/harness"
+)
+
+// faults does harm to nodes, one fault at a time.
+type faults struct {
+	nodes   *nodes
+	load    *load
+	random  *rand.Rand
+	count   map[string]int
+	slowest map[string]time.Duration
+}
+
+// Kinds of faults.
+const (
+	faultKill    = "kill"
+	faultPause   = "pause"
+	faultCut     = "cut"
+	faultRestart = "restart"
+	faultBroker  = "broker"
+)
+
+func kinds(only string) []string {
+	all := []string{faultKill, faultPause, faultCut, faultRestart, faultBroker}
+	named := strings.Split(only, ",")
+	if chosen := slices.DeleteFunc(slices.Clone(all), func(kind string) bool { return !slices.Contains(named, kind) }); len(chosen) > 0 {
+		return chosen
+	}
+	return all
+}
+
+// run makes faults for the duration. Kinds come in turns, in a random order.
+func (f *faults) run(ctx context.Context, o *options) error {
+	end := time.Now().Add(o.duration)
+	chosen := kinds(o.only)
+	for n := 0; time.Now().Before(end) && ctx.Err() == nil; n++ {
+		if n%len(chosen) == 0 {
+			f.random.Shuffle(len(chosen), func(i, j int) { chosen[i], chosen[j] = chosen[j], chosen[i] })
+		}
+		kind := chosen[n%len(chosen)]
+		victim := f.nodes.all[1+f.random.IntN(len(f.nodes.all)-1)]
+		if kind == faultBroker {
+			victim = f.nodes.all[0]
+		}
+		f.load.longest.Store(0)
+		acked, changes := f.load.acked.Load(), f.load.changes.Load()
+		if err := f.strike(ctx, kind, victim); err != nil {
+			return fmt.Errorf("%s of %s: %w", kind, victim.name, err)
+		}
+		f.linger(ctx, 2*time.Second)
+		f.count[kind]++
+		silence := time.Duration(f.load.longest.Load())
+		f.slowest[kind] = max(f.slowest[kind], silence)
+		fmt.Printf("%3d %-8s %s: %d events and %d changes acknowledged, longest silence %s\n",
+			n+1, kind, victim.name, f.load.acked.Load()-acked, f.load.changes.Load()-changes, silence.Round(time.Millisecond))
+	}
+	return ctx.Err()
+}
+
+// strike does one harm and undoes it.
+func (f *faults) strike(ctx context.Context, kind string, n *node) error {
+	switch kind {
+	case faultKill, faultBroker:
+		n.Kill()
+		f.linger(ctx, time.Duration(f.random.Int64N(int64(4*time.Second))))
+		_, err := n.Open(ctx)
+		return err
+	case faultRestart:
+		if err := n.Stop(); err != nil {
+			return err
+		}
+		_, err := n.Open(ctx)
+		return err
+	case faultPause:
+		// Longer than the session and every time-out of the group.
+		if err := syscall.Kill(n.PID(), syscall.SIGSTOP); err != nil {
+			return fmt.Errorf("pausing: %w", err)
+		}
+		f.linger(ctx, 12*time.Second)
+		if err := syscall.Kill(n.PID(), syscall.SIGCONT); err != nil {
+			return fmt.Errorf("resuming: %w", err)
+		}
+	case faultCut:
+		n.log.part()
+		if f.random.IntN(2) == 0 {
+			n.store.part()
+		}
+		f.linger(ctx, 12*time.Second)
+		n.log.mend()
+		n.store.mend()
+	}
+	return n.AwaitReady(ctx)
+}
+
+func (f *faults) linger(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
+
+// report puts what happened into the result.
+func (f *faults) report(result *harness.Result) {
+	row := harness.Measurement{
+		Name: "faults under load", Kind: harness.KindService, Events: uint64(f.load.acked.Load()), Seconds: time.Since(result.Date).Seconds(),
+		Extra: map[string]float64{
+			"nodes": float64(len(f.nodes.all)), "acknowledgedChanges": float64(f.load.changes.Load()), "requestsWithoutAnswer": float64(f.load.broken),
+		},
+	}
+	for kind, count := range f.count {
+		row.Extra["faults_"+kind] = float64(count)
+		row.Extra["longestSilenceMs_"+kind] = float64(f.slowest[kind].Milliseconds())
+	}
+	for status, count := range f.load.statuses {
+		row.Extra[fmt.Sprintf("status_%d", status)] = float64(count)
+	}
+	result.Rows = append(result.Rows, row)
+	result.Violations = f.load.problems
+	result.Bottleneck = "the session time-out of the log's consumer group, after which the partitions of a node that says nothing are given to others"
+	for _, kind := range slices.Sorted(maps.Keys(f.count)) {
+		result.Notes = append(result.Notes, fmt.Sprintf("%d × %s, longest silence between two acknowledgements %s", f.count[kind], kind, f.slowest[kind].Round(time.Millisecond)))
+	}
+}

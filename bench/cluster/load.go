@@ -1,0 +1,302 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"svc/bench/harness"
+)
+
+// fate is what a client knows of something that it sent.
+type fate uint8
+
+const (
+	unknown fate = iota + 1
+	acknowledged
+)
+
+// load is clients that send events and change state through any node.
+type load struct {
+	nodes  *nodes
+	client *http.Client
+	prefix string
+
+	acked    atomic.Int64
+	changes  atomic.Int64
+	lastAck  atomic.Int64
+	longest  atomic.Int64
+	wg       sync.WaitGroup
+	events   sync.Map // id → fate
+	sequence atomic.Int64
+
+	mu       sync.Mutex
+	statuses map[int]int
+	broken   int
+	problems []string
+	writers  []*writer
+}
+
+// writer changes one application, one change after the other.
+type writer struct {
+	app string
+	// labels are the keys that it minted, by fate; name is the last acknowledged
+	// name, tried the last one that was sent.
+	labels      map[string]fate
+	order       []string
+	name, tried int
+}
+
+func newLoad(c *nodes, seed uint64) *load {
+	return &load{
+		nodes: c, prefix: fmt.Sprintf("cluster-%d-", seed), statuses: map[int]int{},
+		client: &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}},
+	}
+}
+
+// problem notes what must not be.
+func (l *load) problem(format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.problems) < 50 {
+		l.problems = append(l.problems, fmt.Sprintf(format, args...))
+	}
+}
+
+// call sends one request to a node; status 0 means that no answer came.
+func (l *load) call(ctx context.Context, n *node, method, path, token string, body []byte) (int, []byte) {
+	request, err := http.NewRequestWithContext(ctx, method, "http://"+n.Address+"/api/v1"+path, bytes.NewReader(body))
+	if err != nil {
+		l.problem("making a request: %v", err)
+		return 0, nil
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	request.Header.Set("Content-Type", "application/json")
+	response, err := l.client.Do(request)
+	var answer []byte
+	status := 0
+	if err == nil {
+		answer, err = io.ReadAll(response.Body)
+		_ = response.Body.Close()
+	}
+	if err == nil {
+		status = response.StatusCode
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if status == 0 {
+		l.broken++
+		return 0, nil
+	}
+	l.statuses[status]++
+	if status/100 != 2 && status != http.StatusServiceUnavailable && len(l.problems) < 50 {
+		l.problems = append(l.problems, fmt.Sprintf("%s %s %s answered %d: %.200s", n.name, method, path, status, answer))
+	}
+	return status, answer
+}
+
+// any returns a random node.
+func (l *load) any(random *rand.Rand) *node { return l.nodes.all[random.IntN(len(l.nodes.all))] }
+
+// start runs the clients until ctx ends.
+func (l *load) start(ctx context.Context, seed uint64, o *options) error {
+	random := rand.New(rand.NewPCG(seed, 7))
+	for i := range o.writers {
+		w := &writer{app: fmt.Sprintf("writer-%d", i), labels: map[string]fate{}}
+		body := fmt.Sprintf(`{"name":"w0","slug":%q,"platform":"web"}`, w.app)
+		if status, answer := l.call(ctx, l.nodes.all[0], http.MethodPost, "/orgs/acme/apps", l.nodes.all[0].Token, []byte(body)); status/100 != 2 {
+			return fmt.Errorf("making an application: %d %s", status, answer)
+		}
+		l.writers = append(l.writers, w)
+		own := rand.New(rand.NewPCG(seed, random.Uint64()))
+		l.wg.Go(func() { l.write(ctx, w, own) })
+	}
+	for range o.senders {
+		own := rand.New(rand.NewPCG(seed, random.Uint64()))
+		l.wg.Go(func() { l.send(ctx, own, o) })
+	}
+	return nil
+}
+
+// send sends batches of events, each until it is acknowledged.
+func (l *load) send(ctx context.Context, random *rand.Rand, o *options) {
+	pace := time.NewTicker(time.Duration(float64(time.Second) * float64(o.senders*o.batch) / float64(o.rate)))
+	defer pace.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-pace.C:
+		}
+		var ids []string
+		body := []byte(`{"items":[`)
+		for i := range o.batch {
+			id := fmt.Sprintf("%s%d", l.prefix, l.sequence.Add(1))
+			if i > 0 {
+				body = append(body, ',')
+			}
+			body = harness.AppendItem(body, []byte(id), random.IntN(2000), random.IntN(harness.Paths), time.Now())
+			ids = append(ids, id)
+			l.events.Store(id, unknown)
+		}
+		body = append(body, `]}`...)
+		for ctx.Err() == nil {
+			n := l.any(random)
+			if status, _ := l.call(ctx, n, http.MethodPost, "/batch", n.Keys["production"].Secret, body); status == http.StatusAccepted {
+				l.celebrate(len(ids))
+				for _, id := range ids {
+					l.events.Store(id, acknowledged)
+				}
+				break
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
+}
+
+// celebrate counts acknowledged events and the longest silence between two.
+func (l *load) celebrate(events int) {
+	l.acked.Add(int64(events))
+	now := time.Now().UnixNano()
+	if before := l.lastAck.Swap(now); before > 0 && now-before > l.longest.Load() {
+		l.longest.Store(now - before)
+	}
+}
+
+// write changes an application: it mints keys with numbered labels and gives it
+// numbered names, and reads back, each through another node.
+func (l *load) write(ctx context.Context, w *writer, random *rand.Rand) {
+	for n := 1; ctx.Err() == nil; n++ {
+		time.Sleep(time.Duration(20+random.IntN(60)) * time.Millisecond)
+		path := "/apps/acme/" + w.app
+		switch random.IntN(4) {
+		case 0:
+			label := fmt.Sprintf("k%d", n)
+			at := l.any(random)
+			w.labels[label] = unknown
+			status, _ := l.call(ctx, at, http.MethodPost, path+"/keys", at.Token, fmt.Appendf(nil, `{"kind":"public","environment":"staging","label":%q}`, label))
+			if status/100 == 2 {
+				w.labels[label], w.order = acknowledged, append(w.order, label)
+				l.changes.Add(1)
+			}
+		case 1:
+			at := l.any(random)
+			w.tried = n
+			status, _ := l.call(ctx, at, http.MethodPatch, path, at.Token, fmt.Appendf(nil, `{"name":"w%d"}`, n))
+			if status/100 == 2 {
+				w.name = n
+				l.changes.Add(1)
+			}
+		default:
+			l.look(ctx, w, l.any(random))
+		}
+	}
+}
+
+// look reads the name: it is the last acknowledged one, or one sent since.
+func (l *load) look(ctx context.Context, w *writer, at *node) {
+	status, answer := l.call(ctx, at, http.MethodGet, "/apps/acme/"+w.app, at.Token, nil)
+	if status != http.StatusOK {
+		return
+	}
+	var app struct {
+		Name string `json:"name"`
+	}
+	var number int
+	if err := json.Unmarshal(answer, &app); err != nil {
+		l.problem("reading %s: %v", w.app, err)
+		return
+	}
+	if _, err := fmt.Sscanf(app.Name, "w%d", &number); err != nil || number < w.name || number > w.tried {
+		l.problem("%s reads %q through %s; w%d was acknowledged, w%d was sent last", w.app, app.Name, at.name, w.name, w.tried)
+	}
+}
+
+// check compares what is stored with what was acknowledged.
+func (l *load) check(ctx context.Context) error {
+	first := l.nodes.all[0]
+	if err := first.Barrier(ctx, 1, 2*time.Minute); err != nil {
+		return err
+	}
+	stored := map[string]int{}
+	var limit int
+	l.events.Range(func(any, any) bool { limit++; return true })
+	err := errors.Join(ctx.Err(), first.EachEvent(ctx, "production", "$pageview", 2*limit+1000, func(e harness.StoredEvent) {
+		if strings.HasPrefix(e.ID, l.prefix) {
+			stored[e.ID]++
+		}
+	}))
+	if err != nil {
+		return err
+	}
+	var lost, twice int
+	l.events.Range(func(id, of any) bool {
+		switch count := stored[id.(string)]; {
+		case count > 1:
+			twice++
+		case count == 0 && of.(fate) == acknowledged:
+			lost++
+		}
+		return true
+	})
+	if lost+twice > 0 {
+		l.problem("%d acknowledged events are lost, %d are stored twice", lost, twice)
+	}
+	for _, w := range l.writers {
+		l.checkWriter(ctx, w)
+	}
+	return nil
+}
+
+// checkWriter reads an application through every node.
+func (l *load) checkWriter(ctx context.Context, w *writer) {
+	for _, n := range l.nodes.all {
+		l.look(ctx, w, n)
+		var found []string
+		for _, label := range l.keys(ctx, w, n) {
+			if w.labels[label] == 0 {
+				l.problem("%s has a key %q that was never sent", w.app, label)
+			}
+			if w.labels[label] == acknowledged {
+				found = append(found, label)
+			}
+		}
+		if !slices.Equal(found, w.order) {
+			l.problem("%s has %d of %d acknowledged keys, or in another order, through %s", w.app, len(found), len(w.order), n.name)
+		}
+	}
+}
+
+// keys lists the labels of an application's keys, page by page, the oldest first.
+func (l *load) keys(ctx context.Context, w *writer, at *node) (labels []string) {
+	for cursor := ""; ; {
+		status, answer := l.call(ctx, at, http.MethodGet, "/apps/acme/"+w.app+"/keys?limit=200"+cursor, at.Token, nil)
+		var page struct {
+			Data []struct {
+				Label string `json:"label"`
+			} `json:"data"`
+			NextCursor string `json:"nextCursor"`
+		}
+		if err := json.Unmarshal(answer, &page); status != http.StatusOK || err != nil {
+			l.problem("reading the keys of %s through %s: %d %.300s", w.app, at.name, status, answer)
+			return labels
+		}
+		for _, key := range page.Data {
+			labels = append(labels, key.Label)
+		}
+		if page.NextCursor == "" {
+			return labels
+		}
+		cursor = "&cursor=" + page.NextCursor
+	}
+}

@@ -1,0 +1,107 @@
+// Command cluster runs several nodes as processes of their own, lets clients send
+// events and change state through all of them, and meanwhile kills, pauses, cuts
+// off and restarts nodes at random. Afterwards it counts: every acknowledged event
+// is stored once, every acknowledged change is there and in order, and no read went
+// behind an acknowledged write.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"svc/bench/harness"
+)
+
+// options are the flags.
+type options struct {
+	binary, results, sync   string
+	nodes, writers, senders int
+	rate, batch             int
+	duration                time.Duration
+	seed                    uint64
+	only, kafka             string
+	keep                    bool
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := start(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "cluster:", err)
+		stop()
+		os.Exit(1) //nolint:gocritic // stop was called
+	}
+}
+
+func start(ctx context.Context) error {
+	var o options
+	flag.StringVar(&o.binary, "server", "bin/svc", "the server's program")
+	flag.StringVar(&o.results, "results", "bench/results", "folder of results")
+	flag.StringVar(&o.sync, "sync", "os", "SVC_LOG_SYNC of the first node: os or always")
+	flag.IntVar(&o.nodes, "nodes", 3, "number of nodes")
+	flag.IntVar(&o.writers, "writers", 4, "clients that change state, an application each")
+	flag.IntVar(&o.senders, "senders", 4, "clients that send events")
+	flag.IntVar(&o.rate, "rate", 1000, "events a second")
+	flag.IntVar(&o.batch, "batch", 10, "events a request")
+	flag.DurationVar(&o.duration, "duration", time.Minute, "how long faults are made")
+	flag.Uint64Var(&o.seed, "seed", 0, "seed of the faults, chosen where it is 0")
+	flag.StringVar(&o.only, "only", "", "faults of these kinds only, comma-separated: kill, pause, cut, restart, broker")
+	flag.StringVar(&o.kafka, "kafka", "", "host:port of an Apache Kafka without topics; empty has the first node serve its embedded broker")
+	flag.BoolVar(&o.keep, "keep", false, "keep the data after a clean run")
+	flag.Parse()
+	if o.seed == 0 {
+		o.seed = uint64(time.Now().UnixNano()) % 1_000_000_007
+	}
+	return run(ctx, &o)
+}
+
+func run(ctx context.Context, o *options) (err error) {
+	dir, err := os.MkdirTemp("", "svc-cluster-")
+	if err != nil {
+		return fmt.Errorf("making a directory: %w", err)
+	}
+	fmt.Printf("seed %d, %d nodes, %s, data in %s\n", o.seed, o.nodes, o.duration, dir)
+	result := harness.NewResult(ctx, "cluster", o.binary, false)
+	result.Seed = o.seed
+	c, err := openNodes(ctx, o, dir, o.nodes)
+	defer c.kill()
+	if err != nil {
+		return err
+	}
+	l := newLoad(c, o.seed)
+	loading, end := context.WithCancel(ctx)
+	defer end()
+	if err := l.start(loading, o.seed, o); err != nil {
+		return err
+	}
+	f := &faults{nodes: c, load: l, random: rand.New(rand.NewPCG(o.seed, 1)), count: map[string]int{}, slowest: map[string]time.Duration{}}
+	if err := f.run(ctx, o); err != nil {
+		return err
+	}
+	time.Sleep(2 * time.Second)
+	end()
+	l.wg.Wait()
+	if err := l.check(ctx); err != nil {
+		return err
+	}
+	f.report(result)
+	name, err := result.Write(o.results)
+	fmt.Println("written to", name)
+	if len(l.problems) > 0 {
+		for _, problem := range l.problems {
+			fmt.Println("  violation:", problem)
+		}
+		return errors.Join(err, fmt.Errorf("seed %d: %d violations; data in %s", o.seed, len(l.problems), dir))
+	}
+	if err = errors.Join(err, c.stop()); err == nil && !o.keep {
+		err = os.RemoveAll(dir)
+	}
+	return err
+}

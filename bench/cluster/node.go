@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"svc/bench/harness"
+)
+
+// node is one process of the cluster.
+type node struct {
+	*harness.Server
+	name string
+	// log and store stand between the node and what it shares; nil for the first.
+	log, store *proxy
+	// up says that clients may expect answers.
+	up bool
+}
+
+// nodes is the cluster: the first node serves the log and the store to the others.
+type nodes struct {
+	all    []*node
+	common []string
+}
+
+// openNodes starts count nodes, the first one first.
+func openNodes(ctx context.Context, o *options, dir string, count int) (*nodes, error) {
+	kafka, err := harness.FreeAddress(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if o.kafka != "" {
+		kafka = o.kafka
+	}
+	store, err := harness.FreeAddress(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := &nodes{common: []string{
+		"SVC_CLUSTER_SECRET=the secret of the harness", "SVC_MASTER_KEY=the master key of the harness", "SVC_PARTITIONS=16",
+	}}
+	for i := range count {
+		n, err := c.add(ctx, o, filepath.Join(dir, fmt.Sprintf("node%d", i+1)), kafka, store)
+		if err != nil {
+			return c, err
+		}
+		if _, err := n.Open(ctx); err != nil {
+			return c, fmt.Errorf("%s: %w", n.name, err)
+		}
+		n.up = true
+	}
+	return c, nil
+}
+
+// add makes a node that is not started yet.
+func (c *nodes) add(ctx context.Context, o *options, dir, kafka, store string) (*node, error) {
+	peer, err := harness.FreeAddress(ctx)
+	if err != nil {
+		return nil, err
+	}
+	n := &node{name: filepath.Base(dir)}
+	environment := append([]string{"SVC_NODE_ADDR=" + peer}, c.common...)
+	switch {
+	case len(c.all) == 0 && o.kafka == "":
+		environment = append(environment, "SVC_KAFKA_LISTEN="+kafka, "SVC_CLICKHOUSE_LISTEN="+store)
+	case len(c.all) == 0:
+		environment = append(environment, "SVC_KAFKA_BROKERS="+o.kafka, "SVC_CLICKHOUSE_LISTEN="+store)
+	default:
+		if n.log, err = newProxy(ctx, kafka, true); err != nil {
+			return nil, err
+		}
+		if n.store, err = newProxy(ctx, store, false); err != nil {
+			return nil, err
+		}
+		environment = append(environment, "SVC_KAFKA_BROKERS="+n.log.addr(), "SVC_CLICKHOUSE_DSN=http://"+n.store.addr()+"/svc")
+	}
+	n.Server, err = harness.NewServer(ctx, harness.Settings{
+		Binary: o.binary, Dir: dir, Sync: o.sync, Flush: "200ms", CPU: harness.Unpinned, Environment: environment,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(c.all) > 0 {
+		// The first node alone makes the first organization; the file tells of it.
+		text, err := os.ReadFile(filepath.Join(c.all[0].Dir, "bootstrap.json"))
+		if err != nil {
+			return nil, fmt.Errorf("reading what the first start made: %w", err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "bootstrap.json"), text, 0o600); err != nil {
+			return nil, fmt.Errorf("copying what the first start made: %w", err)
+		}
+	}
+	c.all = append(c.all, n)
+	return n, nil
+}
+
+// stop ends all nodes in order, the first one last.
+func (c *nodes) stop() error {
+	for i := len(c.all) - 1; i >= 0; i-- {
+		if err := c.all[i].Stop(); err != nil {
+			return fmt.Errorf("%s: %w", c.all[i].name, err)
+		}
+	}
+	return nil
+}
+
+func (c *nodes) kill() {
+	for _, n := range c.all {
+		_ = syscall.Kill(n.PID(), syscall.SIGCONT)
+		n.Kill()
+	}
+}

@@ -1,0 +1,127 @@
+package cluster
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/big"
+	"runtime/debug"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/keepalive"
+)
+
+// LeastSecret is the shortest cluster secret that is accepted, in characters.
+const LeastSecret = 16
+
+// security makes and checks the connections between nodes. All nodes derive the
+// same key pair from the shared secret and show a certificate of it; a connection
+// stands only where both sides proved to have the key. There is no authority to
+// run and no file to distribute.
+type security struct{ config *tls.Config }
+
+var (
+	errSecretShort = fmt.Errorf("the cluster secret is shorter than %d characters", LeastSecret)
+	errSecretOther = errors.New("the other node has another cluster secret")
+)
+
+func newSecurity(secret string) (*security, error) {
+	if len(secret) < LeastSecret {
+		return nil, errSecretShort
+	}
+	seed, err := hkdf.Key(sha256.New, []byte(secret), nil, "svc node identity", ed25519.SeedSize)
+	if err != nil {
+		return nil, fmt.Errorf("deriving the node key: %w", err)
+	}
+	key := ed25519.NewKeyFromSeed(seed)
+	public := key.Public().(ed25519.PublicKey)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "svc node"},
+		// The key decides, not the date, and clocks may differ.
+		NotBefore: time.Unix(0, 0), NotAfter: time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC),
+		KeyUsage: x509.KeyUsageDigitalSignature,
+	}
+	certificate, err := x509.CreateCertificate(rand.Reader, template, template, public, key)
+	if err != nil {
+		return nil, fmt.Errorf("making the node certificate: %w", err)
+	}
+	return &security{&tls.Config{
+		Certificates: []tls.Certificate{{Certificate: [][]byte{certificate}, PrivateKey: key}},
+		MinVersion:   tls.VersionTLS13,
+		NextProtos:   []string{"h2"},
+		ClientAuth:   tls.RequireAnyClientCert,
+		// The name and the issuer say nothing here: VerifyConnection demands the key
+		// itself, of both sides, also where a session is resumed.
+		InsecureSkipVerify: true, //nolint:gosec // see above
+		VerifyConnection: func(state tls.ConnectionState) error {
+			if len(state.PeerCertificates) == 0 {
+				return errSecretOther
+			}
+			shown, ok := state.PeerCertificates[0].PublicKey.(ed25519.PublicKey)
+			if !ok || !shown.Equal(public) {
+				return errSecretOther
+			}
+			return nil
+		},
+	}}, nil
+}
+
+// Keep-alive times: a peer that says nothing for their sum is given up.
+const (
+	aliveTime  = 10 * time.Second
+	answerTime = 3 * time.Second
+)
+
+func (s *security) serverOptions(logger *slog.Logger) []grpc.ServerOption {
+	return []grpc.ServerOption{
+		grpc.Creds(credentials.NewTLS(s.config.Clone())),
+		grpc.MaxRecvMsgSize(frameBytes),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: aliveTime / 2, PermitWithoutStream: true}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: aliveTime, Timeout: answerTime}),
+		grpc.StreamInterceptor(recoverStream(logger)),
+	}
+}
+
+func (s *security) dialOptions() []grpc.DialOption {
+	return []grpc.DialOption{
+		grpc.WithTransportCredentials(credentials.NewTLS(s.config.Clone())),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(frameBytes)),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: aliveTime, Timeout: answerTime, PermitWithoutStream: true}),
+	}
+}
+
+// probe connects and proves the secret once, and hangs up.
+func (s *security) probe(ctx context.Context, address string) error {
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	dialer := &tls.Dialer{Config: s.config}
+	conn, err := dialer.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return fmt.Errorf("connecting: %w", err)
+	}
+	return conn.Close()
+}
+
+// recoverStream ends a stream whose message breaks the library's reader, as one
+// of an unknown type does, instead of the process.
+func recoverStream(logger *slog.Logger) grpc.StreamServerInterceptor {
+	return func(server any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) (err error) {
+		defer func() {
+			if cause := recover(); cause != nil {
+				logger.Error("a message of another node could not be read", "cause", cause, "stack", string(debug.Stack()))
+				err = errors.New("unreadable message")
+			}
+		}()
+		return handler(server, stream)
+	}
+}

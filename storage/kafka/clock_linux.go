@@ -1,0 +1,17 @@
+package kafka
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// sinceBoot is a clock that never goes back and runs on while the process is
+// stopped or the machine sleeps.
+func sinceBoot() time.Duration {
+	var at unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &at); err != nil {
+		return sinceStart()
+	}
+	return time.Duration(at.Nano())
+}

@@ -1,0 +1,85 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+)
+
+// Directory knows which node owns which partition, as the group's coordinator
+// last said. It is asked again when it was found to be wrong, at most once per
+// lookPause.
+type Directory struct {
+	consumer *Consumer
+	looks    singleflight.Group
+
+	mu     sync.Mutex
+	owners map[int]Owner
+	looked time.Time
+	stale  bool
+}
+
+// lookPause is the least time between two questions to the coordinator.
+const lookPause = 20 * time.Millisecond
+
+// errUnowned reports a partition that no member is known to own.
+var errUnowned = errors.New("nobody owns the partition")
+
+// NewDirectory returns a directory of a consumer's group.
+func NewDirectory(c *Consumer) *Directory { return &Directory{consumer: c, stale: true} }
+
+// Owner returns the user data of the member that owns a partition. It asks the
+// coordinator where nothing is known, or what was known was wrong.
+func (d *Directory) Owner(ctx context.Context, partition int) (address string, err error) {
+	d.mu.Lock()
+	owner, known := d.owners[partition]
+	look := (d.stale || !known) && time.Since(d.looked) >= lookPause
+	d.mu.Unlock()
+	if look {
+		// What was known stays in use where the coordinator has nothing to say, in
+		// the middle of a rebalance: the owner itself knows until when it is one.
+		if err := d.look(ctx); err != nil && !known {
+			return "", err
+		}
+		d.mu.Lock()
+		owner, known = d.owners[partition]
+		d.mu.Unlock()
+	}
+	if !known {
+		return "", errUnowned
+	}
+	return string(owner.UserData), nil
+}
+
+// Refresh has the coordinator asked before the next answer.
+func (d *Directory) Refresh() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.stale = true
+}
+
+// look asks the coordinator, once for all who want to know.
+func (d *Directory) look(ctx context.Context) error {
+	result := d.looks.DoChan("owners", func() (any, error) {
+		asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), coordinatorTime)
+		defer cancel()
+		owners, err := d.consumer.Owners(asking)
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.looked = time.Now()
+		if err != nil {
+			return nil, err
+		}
+		d.owners, d.stale = owners, false
+		return nil, nil
+	})
+	select {
+	case r := <-result:
+		return r.Err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,74 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+
+	kafkago "github.com/segmentio/kafka-go"
+)
+
+// FollowerConfig describes who follows a topic of one partition.
+type FollowerConfig struct {
+	Brokers []string
+	Topic   string
+
+	// Handle is given what was appended, in order. It is not called again
+	// before it returns.
+	Handle func(ctx context.Context, records []Record)
+
+	// Lost is called instead when records were deleted before they were read.
+	Lost func(ctx context.Context)
+
+	Logger *slog.Logger
+}
+
+// Follower reads everything that is appended to a topic of one partition, on
+// every node, outside of any group.
+type Follower struct {
+	cfg    FollowerConfig
+	link   *link
+	reader *reader
+}
+
+// NewFollower returns a follower that has read nothing.
+func NewFollower(cfg FollowerConfig) *Follower {
+	link := newLink(cfg.Brokers, cfg.Topic)
+	shared := &ConsumerConfig{Topic: cfg.Topic, Logger: cfg.Logger}
+	return &Follower{cfg: cfg, link: link, reader: &reader{cfg: shared, link: link, end: new(atomic.Int64)}}
+}
+
+// Begin takes the present end of the topic as the place to start. What is read
+// from elsewhere after Begin misses nothing that was appended before.
+func (f *Follower) Begin(ctx context.Context) error {
+	_, ends, err := offsets(ctx, f.link, f.cfg.Topic, []int{0})
+	if err == nil {
+		f.reader.next = ends[0]
+	}
+	return err
+}
+
+// Run follows the topic until ctx ends. Trouble with the broker is waited out.
+func (f *Follower) Run(ctx context.Context) error {
+	defer f.link.close()
+	for wait := retryFirst; ctx.Err() == nil; {
+		records, _, err := f.reader.fetch(ctx)
+		if errors.Is(err, kafkago.OffsetOutOfRange) {
+			if err = f.reader.skip(ctx); err == nil {
+				f.cfg.Lost(ctx)
+			}
+		}
+		if err != nil {
+			pause(ctx, wait)
+			wait = min(2*wait, retryLast)
+			continue
+		}
+		wait = retryFirst
+		if len(records) > 0 {
+			f.cfg.Handle(ctx, records)
+			f.reader.next = records[len(records)-1].Offset + 1
+		}
+	}
+	return nil
+}

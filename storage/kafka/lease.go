@@ -1,0 +1,199 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	kafkago "github.com/segmentio/kafka-go"
+)
+
+// lease is how long this member may believe that nobody else owns what it owns.
+// The coordinator gives the partitions of a silent member away once its session
+// has ended, which cannot be before the last sign of life that the coordinator
+// accepted was sent, plus the session. The member stops believing earlier, by a
+// clock that also runs while the machine sleeps.
+//
+// A lease covers reads. A write is certain only by [Consumer.Confirm].
+type lease struct {
+	// term is how long one accepted sign of life counts.
+	term time.Duration
+	now  func() time.Duration
+
+	mu      sync.Mutex
+	session session
+	sent    time.Duration
+}
+
+// leaseShare is the part of the session for which a member trusts itself: two
+// thirds, so that a slow clock or a late wake-up is forgiven.
+func leaseShare(session time.Duration) time.Duration { return session * 2 / 3 }
+
+// begin makes a session the present one, not trusted before its first sign of
+// life was accepted.
+func (l *lease) begin(s session) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.session, l.sent = s, l.now()-l.term
+}
+
+// renew notes that a sign of life, sent at an instant, was accepted.
+func (l *lease) renew(s session, sent time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.session == s {
+		l.sent = max(l.sent, sent)
+	}
+}
+
+// suspend stops trusting a session until a sign of life is accepted again.
+func (l *lease) suspend(s session) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.session == s {
+		l.sent = l.now() - l.term
+	}
+}
+
+// end notes that a session is over.
+func (l *lease) end(s session) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.session == s {
+		l.session = session{}
+	}
+}
+
+func (l *lease) current() session {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.session
+}
+
+// holds reports whether a generation may be trusted now.
+func (l *lease) holds(generation int32) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return generation > 0 && l.session.generation == generation && l.now()-l.sent < l.term
+}
+
+// Holds reports whether this member may still believe that no other node owns
+// what it owns in a generation: the coordinator accepted a sign of life lately, by
+// a clock that runs on while the process is stopped.
+func (c *Consumer) Holds(generation int32) bool { return c.lease.holds(generation) }
+
+// Confirm returns nil when the coordinator said, after the call began, that a
+// generation is the present one. It returns [ErrFenced] when it said otherwise:
+// another member may own the partitions. What was made durable before a
+// successful call is seen by every later owner.
+func (c *Consumer) Confirm(ctx context.Context, generation int32) error {
+	s := c.lease.current()
+	if generation < 1 || s.generation != generation {
+		return fmt.Errorf("confirming generation %d: %w", generation, ErrFenced)
+	}
+	return c.beats.do(ctx, s, c.beat)
+}
+
+// beat sends one sign of life and notes what it means. A rebalance that has only
+// begun leaves the generation standing: nobody gets anything before it is over.
+func (c *Consumer) beat(s session) error {
+	sent := c.lease.now()
+	ctx, cancel := context.WithTimeout(context.Background(), c.lease.term)
+	defer cancel()
+	err := c.pulse.beat(ctx, s)
+	switch {
+	case err == nil || errors.Is(err, kafkago.RebalanceInProgress):
+		c.lease.renew(s, sent)
+		return nil
+	case fenced(err):
+		c.lease.end(s)
+		return fmt.Errorf("confirming generation %d: %w: %w", s.generation, ErrFenced, err)
+	}
+	// A coordinator that starts anew may have forgotten its members, and others may
+	// have joined it already.
+	c.lease.suspend(s)
+	return fmt.Errorf("confirming generation %d: %w", s.generation, err)
+}
+
+// keep renews the lease until ctx ends, also between two generations, where the
+// client library sends nothing. It says in the log when the lease ran out.
+func (c *Consumer) keep(ctx context.Context) {
+	tick := time.NewTicker(c.cfg.Heartbeat)
+	defer tick.Stop()
+	for lost := (session{}); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		s := c.lease.current()
+		if s.generation == 0 {
+			continue
+		}
+		if !c.lease.holds(s.generation) && lost != s {
+			lost = s
+			c.cfg.Logger.Error("the lease ran out: this node serves nothing until the coordinator answers", "generation", s.generation)
+		}
+		err := c.beats.do(ctx, s, c.beat)
+		switch {
+		case err != nil && ctx.Err() == nil:
+			c.cfg.Logger.Warn("renewing the lease", "generation", s.generation, "error", err)
+		case lost == s && c.lease.holds(s.generation):
+			lost = session{}
+			c.cfg.Logger.Info("the lease stands again", "generation", s.generation)
+		}
+	}
+}
+
+// beats lets callers share signs of life. A caller never takes one that was sent
+// before it called.
+type beats struct {
+	mu      sync.Mutex
+	running *beatRound
+	next    *beatRound
+}
+
+type beatRound struct {
+	session session
+	done    chan struct{}
+	err     error
+}
+
+// do returns the result of a sign of life that was sent after the call.
+func (b *beats) do(ctx context.Context, s session, send func(session) error) error {
+	b.mu.Lock()
+	if b.next != nil && b.next.session != s {
+		// A round of another generation is about to start; it is not shared.
+		b.mu.Unlock()
+		return send(s)
+	}
+	if b.next == nil {
+		b.next = &beatRound{session: s, done: make(chan struct{})}
+	}
+	mine := b.next
+	if b.running == nil {
+		b.running, b.next = mine, nil
+		go b.run(mine, send)
+	}
+	b.mu.Unlock()
+	select {
+	case <-mine.done:
+		return mine.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// run sends rounds until nobody waits for another.
+func (b *beats) run(round *beatRound, send func(session) error) {
+	for round != nil {
+		round.err = send(round.session)
+		close(round.done)
+		b.mu.Lock()
+		b.running, b.next = b.next, nil
+		round = b.running
+		b.mu.Unlock()
+	}
+}
