@@ -1,8 +1,8 @@
 // Command cluster runs several nodes as processes of their own, lets clients send
 // events and change state through all of them, and meanwhile kills, pauses, cuts
 // off and restarts nodes at random. Afterwards it counts: every acknowledged event
-// is stored once, every acknowledged change is there and in order, and no read went
-// behind an acknowledged write.
+// is stored once, every acknowledged change is there and in order, no read went
+// behind an acknowledged write, and what can be had once was acknowledged once.
 package main
 
 import (
@@ -52,7 +52,7 @@ func start(ctx context.Context) error {
 	flag.IntVar(&o.batch, "batch", 10, "events a request")
 	flag.DurationVar(&o.duration, "duration", time.Minute, "how long faults are made")
 	flag.Uint64Var(&o.seed, "seed", 0, "seed of the faults, chosen where it is 0")
-	flag.StringVar(&o.only, "only", "", "faults of these kinds only, comma-separated: kill, pause, cut, restart, broker")
+	flag.StringVar(&o.only, "only", "", "faults of these kinds only, comma-separated: kill, pause, cut, restart, broker, and those that are made where they are named only: away (the log, for a minute), rolling (restarts of all nodes in order)")
 	flag.StringVar(&o.kafka, "kafka", "", "host:port of an Apache Kafka without topics; empty has the first node serve its embedded broker")
 	flag.BoolVar(&o.keep, "keep", false, "keep the data after a clean run")
 	flag.Parse()
