@@ -27,7 +27,7 @@ type options struct {
 	duration                time.Duration
 	seed                    uint64
 	only, kafka             string
-	keep                    bool
+	keep, figures           bool
 }
 
 func main() {
@@ -55,9 +55,13 @@ func start(ctx context.Context) error {
 	flag.StringVar(&o.only, "only", "", "faults of these kinds only, comma-separated: kill, pause, cut, restart, broker, and those that are made where they are named only: away (the log, for a minute), rolling (restarts of all nodes in order)")
 	flag.StringVar(&o.kafka, "kafka", "", "host:port of an Apache Kafka without topics; empty has the first node serve its embedded broker")
 	flag.BoolVar(&o.keep, "keep", false, "keep the data after a clean run")
+	flag.BoolVar(&o.figures, "figures", false, "make no random faults; measure the cost of events on 1 to -nodes nodes, calls to actors, and interruptions")
 	flag.Parse()
 	if o.seed == 0 {
 		o.seed = uint64(time.Now().UnixNano()) % 1_000_000_007
+	}
+	if o.figures {
+		return figures(ctx, &o)
 	}
 	return run(ctx, &o)
 }
