@@ -193,7 +193,7 @@ func (l *load) probe(ctx context.Context, app string, g *gaps) {
 // interruptions has the last node leave and join, and die, under load.
 func interruptions(ctx context.Context, _ *options, c *nodes, result *harness.Result) error {
 	l, g := newLoad(c, 1), &gaps{}
-	first, last := c.all[0], c.all[len(c.all)-1]
+	first := c.all[0]
 	probing, stop := context.WithCancel(ctx)
 	defer func() { stop(); l.wg.Wait() }()
 	for n := range probes {
@@ -203,39 +203,9 @@ func interruptions(ctx context.Context, _ *options, c *nodes, result *harness.Re
 		}
 		l.wg.Go(func() { l.probe(probing, app, g) })
 	}
-	barrier := 1
-	paused := map[string]*harness.Latency{"leave": {}, "join": {}, "death": {}, "storing after a death": {}}
-	// quiet waits until a move is over, and returns the longest pause since.
-	quiet := func(kind string) {
-		time.Sleep(3 * time.Second)
-		paused[kind].Record(g.take())
-	}
-	for range moves {
-		g.take()
-		if err := last.Stop(); err != nil {
-			return err
-		}
-		quiet("leave")
-		if _, err := last.Open(ctx); err != nil {
-			return err
-		}
-		quiet("join")
-	}
-	for range 3 {
-		g.take()
-		died := time.Now()
-		last.Kill()
-		barrier++
-		if err := first.Barrier(ctx, barrier, time.Minute); err != nil {
-			return err
-		}
-		paused["storing after a death"].Record(time.Since(died))
-		time.Sleep(10 * time.Second) // longer than the session
-		paused["death"].Record(g.take())
-		if _, err := last.Open(ctx); err != nil {
-			return err
-		}
-		time.Sleep(3 * time.Second)
+	paused := map[string]*harness.Latency{}
+	if err := errors.Join(l.move(ctx, g, paused), l.die(ctx, g, paused)); err != nil {
+		return err
 	}
 	for _, kind := range slices.Sorted(maps.Keys(paused)) {
 		spread := paused[kind].Spread()
@@ -246,4 +216,59 @@ func interruptions(ctx context.Context, _ *options, c *nodes, result *harness.Re
 		fmt.Println(kind, "p99", paused[kind].Percentile(0.99), "max", paused[kind].Max())
 	}
 	return l.failed()
+}
+
+// move has the last node leave and join, and notes the longest pauses.
+func (l *load) move(ctx context.Context, g *gaps, paused map[string]*harness.Latency) error {
+	last := l.nodes.all[len(l.nodes.all)-1]
+	leave, join := &harness.Latency{}, &harness.Latency{}
+	paused["leave"], paused["join"] = leave, join
+	for range moves {
+		g.take()
+		if err := last.Stop(); err != nil {
+			return err
+		}
+		time.Sleep(settleTime)
+		leave.Record(g.take())
+		if _, err := last.Open(ctx); err != nil {
+			return err
+		}
+		time.Sleep(settleTime)
+		join.Record(g.take())
+	}
+	return nil
+}
+
+// settleTime is longer than a rebalance without faults takes, deathTime than one
+// after a death.
+const (
+	settleTime = 3 * time.Second
+	deathTime  = 10 * time.Second
+)
+
+// deaths is how often a node is killed.
+const deaths = 5
+
+// die kills the last node, and notes how long it took until something was stored
+// in every partition again, and the longest pause of changes.
+func (l *load) die(ctx context.Context, g *gaps, paused map[string]*harness.Latency) error {
+	first, last := l.nodes.all[0], l.nodes.all[len(l.nodes.all)-1]
+	changes, storing := &harness.Latency{}, &harness.Latency{}
+	paused["death"], paused["storing in all partitions after a death"] = changes, storing
+	for n := range deaths {
+		g.take()
+		died := time.Now()
+		last.Kill()
+		if err := first.Barrier(ctx, n+1, time.Minute); err != nil {
+			return err
+		}
+		storing.Record(time.Since(died))
+		time.Sleep(deathTime)
+		changes.Record(g.take())
+		if _, err := last.Open(ctx); err != nil {
+			return err
+		}
+		time.Sleep(settleTime)
+	}
+	return nil
 }
