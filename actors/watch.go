@@ -44,7 +44,9 @@ func (w *Watch) add(issue uint64) {
 	if w.issues == nil {
 		w.issues = map[uint64]svc.Version{}
 	}
-	w.issues[issue] = w.issues[issue]
+	if _, watched := w.issues[issue]; !watched {
+		w.issues[issue] = svc.Version{}
+	}
 }
 
 // remove takes an issue out that is not to be watched as of a version. Where a

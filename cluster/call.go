@@ -124,8 +124,10 @@ func (c *Cluster) here(ctx context.Context, kind *Kind, call *protos.Call) (*pro
 
 // confirm gives an answer out once it is certain that no other node can have
 // owned the identity meanwhile: the generation is still the same, or a later one
-// left the activation in place. Between two generations it waits; an answer of
-// an owner that was replaced is withheld, for its write may have been overtaken.
+// left the activation in place. While a rebalance is under way, the coordinator is
+// asked, since others may know its outcome earlier. Between two generations it waits;
+// an answer of an owner that was replaced is withheld, for its write may have been
+// overtaken, and its read may be old.
 func (c *Cluster) confirm(ctx context.Context, kind *Kind, identity string, r *resident, generation uint32, with reply) (*protos.Answer, error) {
 	if with.err != nil {
 		return nil, with.err
@@ -134,6 +136,11 @@ func (c *Cluster) confirm(ctx context.Context, kind *Kind, identity string, r *r
 		now, owned := c.owned(kind, identity)
 		switch {
 		case owned && (now == generation || c.resides(kind, identity, r)):
+			if c.config.Unsettled != nil && c.config.Unsettled(now) {
+				if err := c.fence(ctx, kind, identity, r, now); err != nil {
+					return nil, fmt.Errorf("%w: %s: %w", ErrUnavailable, kind.Name, err)
+				}
+			}
 			return with.answer, nil
 		case owned || gone == nil:
 			return nil, fmt.Errorf("%w: %s was owned anew while it answered", ErrUnavailable, kind.Name)

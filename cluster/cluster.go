@@ -24,6 +24,9 @@ type Config struct {
 	// that a generation is the present one, and ErrMoved where it says that it is
 	// not. Without it nobody else can own anything.
 	Fence func(ctx context.Context, generation uint32) error
+	// Unsettled says that the coordinator may end a generation at any time, because
+	// a rebalance is under way. Every answer is fenced then; nil says never.
+	Unsettled func(generation uint32) bool
 	// System is the actor system to use; nil makes one.
 	System  *actor.ActorSystem
 	Logger  *slog.Logger

@@ -156,3 +156,50 @@ func TestFence(t *testing.T) {
 		}
 	})
 }
+
+// TestAnswersAreFencedDuringARebalance reads while others may know already that the
+// generation is over: the lease alone must not let the answer out.
+func TestAnswersAreFencedDuringARebalance(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		placement := ownAll()
+		c := newTestCluster(t, placement, echoKind("thing"))
+		present, asked, settled := uint32(1), 0, true
+		c.config.Fence = func(_ context.Context, generation uint32) error {
+			if asked++; generation != present {
+				return ErrMoved
+			}
+			return nil
+		}
+		c.config.Unsettled = func(generation uint32) bool { return !settled || generation != present }
+		call := func() error {
+			_, err := c.Call(t.Context(), &protos.Call{Kind: "thing", Identity: "one", Payload: []byte("hello")})
+			return err
+		}
+		if err := call(); err != nil || asked != 0 {
+			t.Errorf("at rest: %v, asked %d times", err, asked)
+		}
+		settled = false
+		if err := call(); err != nil || asked != 1 {
+			t.Errorf("while the generation stands: %v, asked %d times", err, asked)
+		}
+		present = 2
+		go func() {
+			time.Sleep(time.Second)
+			settled = true
+			placement.own(2)
+		}()
+		began := time.Now()
+		if err := call(); err != nil || time.Since(began) < time.Second {
+			t.Errorf("where the next generation left it here: %v after %s", err, time.Since(began))
+		}
+		present = 3
+		go func() {
+			time.Sleep(time.Second)
+			placement.end()
+			c.Evict(c.kinds["thing"].partitionOf("one", testPartitions))
+		}()
+		if err := call(); !errors.Is(err, ErrUnavailable) {
+			t.Errorf("where another node may have owned it: %v, want ErrUnavailable", err)
+		}
+	})
+}

@@ -16,8 +16,9 @@ type Due struct {
 
 // Wakeups is the store of durable wake-ups.
 type Wakeups interface {
-	// Due lists wake-ups that are due at an instant, the oldest first.
-	Due(ctx context.Context, at time.Time, limit int) ([]Due, error)
+	// Due yields wake-ups that are due at an instant, the oldest first, until yield
+	// returns false.
+	Due(ctx context.Context, at time.Time, yield func(Due) bool) error
 }
 
 // WakeMethod is the method of the call that delivers a wake-up; the payload is
@@ -35,7 +36,8 @@ type Sweeper struct {
 	Now     func() time.Time
 }
 
-// sweepBatch bounds the wake-ups of one round.
+// sweepBatch bounds the wake-ups of one round, not counting those that other nodes
+// own: however many of these are due, they hold up none of this node.
 const sweepBatch = 1000
 
 // Run sweeps until ctx ends.
@@ -53,7 +55,13 @@ func (s *Sweeper) Run(ctx context.Context) error {
 }
 
 func (s *Sweeper) sweep(ctx context.Context) {
-	due, err := s.Store.Due(ctx, s.Now(), sweepBatch)
+	var due []Due
+	err := s.Store.Due(ctx, s.Now(), func(wake Due) bool {
+		if s.Cluster.Owns(wake.Kind, wake.Identity) {
+			due = append(due, wake)
+		}
+		return len(due) < sweepBatch
+	})
 	if err != nil {
 		if ctx.Err() == nil {
 			s.Logger.Warn("reading due wake-ups failed", "error", err)
@@ -61,13 +69,6 @@ func (s *Sweeper) sweep(ctx context.Context) {
 		return
 	}
 	for _, wake := range due {
-		kind := s.Cluster.kinds[wake.Kind]
-		if kind == nil {
-			continue
-		}
-		if _, owned := s.Cluster.owned(kind, wake.Identity); !owned {
-			continue
-		}
 		call := &protos.Call{Kind: wake.Kind, Identity: wake.Identity, Method: WakeMethod, Payload: []byte(`"` + wake.Name + `"`)}
 		answer, err := s.Cluster.Call(ctx, call)
 		if err == nil && answer.GetFailure() != nil {

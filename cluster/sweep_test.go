@@ -23,11 +23,11 @@ type wakeups struct {
 	failed error
 }
 
-func (w *wakeups) Due(_ context.Context, at time.Time, limit int) ([]Due, error) {
+func (w *wakeups) Due(_ context.Context, at time.Time, yield func(Due) bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.failed != nil {
-		return nil, w.failed
+		return w.failed
 	}
 	var due []Due
 	for wake, when := range w.due {
@@ -36,7 +36,12 @@ func (w *wakeups) Due(_ context.Context, at time.Time, limit int) ([]Due, error)
 		}
 	}
 	slices.SortFunc(due, func(a, b Due) int { return strings.Compare(a.Identity+a.Kind, b.Identity+b.Kind) })
-	return due[:min(len(due), limit)], nil
+	for _, wake := range due {
+		if !yield(wake) {
+			break
+		}
+	}
+	return nil
 }
 
 // TestTheSweeperWakesUntilTheWishIsRemoved sweeps once a second over wake-ups
@@ -116,6 +121,34 @@ func TestTheSweeperWakesUntilTheWishIsRemoved(t *testing.T) {
 		cancel()
 		if err := <-ended; err != nil {
 			t.Errorf("Run returned %v, want nil", err)
+		}
+	})
+}
+
+// TestTheSweeperPassesByWhatOtherNodesOwn has more wake-ups of another node due
+// than one round delivers, all of them longer than this node's own.
+func TestTheSweeperPassesByWhatOtherNodesOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mine := identityOf("thing", 1)
+		store := &wakeups{due: map[Due]time.Time{{"thing", mine, "tick"}: time.Now()}}
+		for n := range sweepBatch + 1 {
+			store.due[Due{"elsewhere", "a", strings.Repeat("x", n)}] = time.Now()
+		}
+		placement := &testPlacement{}
+		placement.own(1, 1)
+		woken := 0
+		kind := testKind("thing", func(_ actor.Context, _ string, request *Request) {
+			woken++
+			request.Answer(&protos.Answer{})
+		})
+		c := newTestCluster(t, placement, kind, echoKind("elsewhere"))
+		run(t, c)
+		if c.Owns("elsewhere", "a") {
+			t.Fatal("this node owns everything")
+		}
+		(&Sweeper{Cluster: c, Store: store, Logger: slog.New(slog.DiscardHandler), Now: time.Now}).sweep(t.Context())
+		if woken != 1 {
+			t.Errorf("the own actor was woken %d times, want once", woken)
 		}
 	})
 }

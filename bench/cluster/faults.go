@@ -29,12 +29,17 @@ const (
 	faultCut     = "cut"
 	faultRestart = "restart"
 	faultBroker  = "broker"
+	// faultAway takes the log from all nodes for a minute, faultRolling restarts one
+	// node after the other. They are made where they are named only.
+	faultAway    = "away"
+	faultRolling = "rolling"
 )
 
 func kinds(only string) []string {
 	all := []string{faultKill, faultPause, faultCut, faultRestart, faultBroker}
 	named := strings.Split(only, ",")
-	if chosen := slices.DeleteFunc(slices.Clone(all), func(kind string) bool { return !slices.Contains(named, kind) }); len(chosen) > 0 {
+	every := append(slices.Clone(all), faultAway, faultRolling)
+	if chosen := slices.DeleteFunc(every, func(kind string) bool { return !slices.Contains(named, kind) }); len(chosen) > 0 {
 		return chosen
 	}
 	return all
@@ -50,7 +55,7 @@ func (f *faults) run(ctx context.Context, o *options) error {
 		}
 		kind := chosen[n%len(chosen)]
 		victim := f.nodes.all[1+f.random.IntN(len(f.nodes.all)-1)]
-		if kind == faultBroker {
+		if kind == faultBroker || kind == faultAway || kind == faultRolling {
 			victim = f.nodes.all[0]
 		}
 		f.load.longest.Store(0)
@@ -76,6 +81,10 @@ func (f *faults) strike(ctx context.Context, kind string, n *node) error {
 		f.linger(ctx, time.Duration(f.random.Int64N(int64(4*time.Second))))
 		_, err := n.Open(ctx)
 		return err
+	case faultAway:
+		return f.away(ctx, n)
+	case faultRolling:
+		return f.roll(ctx)
 	case faultRestart:
 		if err := n.Stop(); err != nil {
 			return err
@@ -101,6 +110,48 @@ func (f *faults) strike(ctx context.Context, kind string, n *node) error {
 		n.store.mend()
 	}
 	return n.AwaitReady(ctx)
+}
+
+// away takes the log from all nodes for a minute: the first node dies with it, or
+// all are cut off from the one that they share.
+func (f *faults) away(ctx context.Context, first *node) error {
+	if first.log == nil {
+		first.Kill()
+		f.linger(ctx, time.Minute)
+		if _, err := first.Open(ctx); err != nil {
+			return err
+		}
+	} else {
+		for _, n := range f.nodes.all {
+			n.log.part()
+		}
+		f.linger(ctx, time.Minute)
+		for _, n := range f.nodes.all {
+			n.log.mend()
+		}
+	}
+	for _, n := range f.nodes.all {
+		if err := n.AwaitReady(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// roll restarts every node in order, each when the one before is ready again; the
+// first one, which lends the others what they share, comes last.
+func (f *faults) roll(ctx context.Context) error {
+	all := f.nodes.all
+	for _, n := range append(slices.Clone(all[1:]), all[0]) {
+		if err := n.Stop(); err != nil {
+			return fmt.Errorf("%s: %w", n.name, err)
+		}
+		if _, err := n.Open(ctx); err != nil {
+			return fmt.Errorf("%s: %w", n.name, err)
+		}
+		f.linger(ctx, time.Second)
+	}
+	return nil
 }
 
 func (f *faults) linger(ctx context.Context, d time.Duration) {

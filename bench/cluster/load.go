@@ -45,6 +45,8 @@ type load struct {
 	broken   int
 	problems []string
 	writers  []*writer
+	contest  *contest
+	issues   []*issueWriter
 }
 
 // writer changes one application, one change after the other.
@@ -73,8 +75,9 @@ func (l *load) problem(format string, args ...any) {
 	}
 }
 
-// call sends one request to a node; status 0 means that no answer came.
-func (l *load) call(ctx context.Context, n *node, method, path, token string, body []byte) (int, []byte) {
+// call sends one request to a node; status 0 means that no answer came. Every
+// answer is a success, a 503 that says when to come again, or one of those expected.
+func (l *load) call(ctx context.Context, n *node, method, path, token string, body []byte, expected ...int) (int, []byte) {
 	request, err := http.NewRequestWithContext(ctx, method, "http://"+n.Address+"/api/v1"+path, bytes.NewReader(body))
 	if err != nil {
 		l.problem("making a request: %v", err)
@@ -84,8 +87,9 @@ func (l *load) call(ctx context.Context, n *node, method, path, token string, bo
 	request.Header.Set("Content-Type", "application/json")
 	response, err := l.client.Do(request)
 	var answer []byte
-	status := 0
+	status, later := 0, ""
 	if err == nil {
+		later = response.Header.Get("Retry-After")
 		answer, err = io.ReadAll(response.Body)
 		_ = response.Body.Close()
 	}
@@ -99,7 +103,8 @@ func (l *load) call(ctx context.Context, n *node, method, path, token string, bo
 		return 0, nil
 	}
 	l.statuses[status]++
-	if status/100 != 2 && status != http.StatusServiceUnavailable && len(l.problems) < 50 {
+	retriable := status == http.StatusServiceUnavailable && later != ""
+	if status/100 != 2 && !retriable && !slices.Contains(expected, status) && len(l.problems) < 50 {
 		l.problems = append(l.problems, fmt.Sprintf("%s %s %s answered %d: %.200s", n.name, method, path, status, answer))
 	}
 	return status, answer
@@ -120,6 +125,9 @@ func (l *load) start(ctx context.Context, seed uint64, o *options) error {
 		l.writers = append(l.writers, w)
 		own := rand.New(rand.NewPCG(seed, random.Uint64()))
 		l.wg.Go(func() { l.write(ctx, w, own) })
+	}
+	if err := l.startState(ctx, random); err != nil {
+		return err
 	}
 	for range o.senders {
 		own := rand.New(rand.NewPCG(seed, random.Uint64()))
@@ -255,6 +263,7 @@ func (l *load) check(ctx context.Context) error {
 	for _, w := range l.writers {
 		l.checkWriter(ctx, w)
 	}
+	l.checkState(ctx)
 	return nil
 }
 

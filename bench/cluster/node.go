@@ -14,7 +14,8 @@ import (
 type node struct {
 	*harness.Server
 	name string
-	// log and store stand between the node and what it shares; nil for the first.
+	// log and store stand between the node and what it shares; nil where it lends
+	// them itself.
 	log, store *proxy
 	// up says that clients may expect answers.
 	up bool
@@ -67,7 +68,10 @@ func (c *nodes) add(ctx context.Context, o *options, dir, kafka, store string) (
 	case len(c.all) == 0 && o.kafka == "":
 		environment = append(environment, "SVC_KAFKA_LISTEN="+kafka, "SVC_CLICKHOUSE_LISTEN="+store)
 	case len(c.all) == 0:
-		environment = append(environment, "SVC_KAFKA_BROKERS="+o.kafka, "SVC_CLICKHOUSE_LISTEN="+store)
+		if n.log, err = newProxy(ctx, kafka, true); err != nil {
+			return nil, err
+		}
+		environment = append(environment, "SVC_KAFKA_BROKERS="+n.log.addr(), "SVC_CLICKHOUSE_LISTEN="+store)
 	default:
 		if n.log, err = newProxy(ctx, kafka, true); err != nil {
 			return nil, err

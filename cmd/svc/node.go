@@ -259,7 +259,7 @@ func (n *node) wireActors(context.Context) (err error) {
 		Locator: func() actors.Locator { return located{geo.NewCache(n.places, placeCache)} },
 	}
 	n.cluster, err = cluster.New(n.several.join(cluster.Config{
-		Kinds: actors.Kinds(deps), Partitions: n.config.Partitions, Placement: n.ownership, Fence: n.fence,
+		Kinds: actors.Kinds(deps), Partitions: n.config.Partitions, Placement: n.ownership, Fence: n.fence, Unsettled: n.unsettled,
 		Logger: n.logger, Metrics: cluster.NewMetrics(n.registry),
 	}))
 	if err != nil {

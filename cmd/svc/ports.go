@@ -51,11 +51,8 @@ func (l located) Locate(ip netip.Addr) (country, region, city string) {
 // wakeups is the sweeper's view of the store.
 type wakeups struct{ *clickhouse.DB }
 
-func (w wakeups) Due(ctx context.Context, at time.Time, limit int) ([]cluster.Due, error) {
-	found, err := w.DB.Due(ctx, at, limit)
-	due := make([]cluster.Due, 0, len(found))
-	for _, wake := range found {
-		due = append(due, cluster.Due{Kind: wake.Kind, Identity: wake.Identity, Name: wake.Name})
-	}
-	return due, err
+func (w wakeups) Due(ctx context.Context, at time.Time, yield func(cluster.Due) bool) error {
+	return w.DB.Due(ctx, at, func(wake svc.Wakeup) bool {
+		return yield(cluster.Due{Kind: wake.Kind, Identity: wake.Identity, Name: wake.Name})
+	})
 }

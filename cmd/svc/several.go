@@ -85,6 +85,11 @@ func (n *node) fence(ctx context.Context, generation uint32) error {
 	return err
 }
 
+// unsettled says whether a generation may end at any time.
+func (n *node) unsettled(generation uint32) bool {
+	return n.several.wire != nil && !n.consumer.Settled(int32(generation))
+}
+
 // membership says why this node takes no part in the cluster, if so.
 func (n *node) membership(context.Context) error {
 	if err := n.consumer.Foreign(); err != nil {

@@ -167,15 +167,14 @@ func (db *DB) entities(ctx context.Context, query string, args arguments) ([]svc
 	return out, err
 }
 
-// Due returns up to limit wake-ups that are due at an instant, the longest due first.
-func (db *DB) Due(ctx context.Context, at time.Time, limit int) ([]svc.Wakeup, error) {
-	var out []svc.Wakeup
-	args := arguments{"at": at, "limit": limit}
-	err := db.read(ctx, "listing due wake-ups", db.queries["wakeups.Due"], args, func(rows driver.Rows) (bool, error) {
+// Due yields wake-ups that are due at an instant, the longest due first, until yield
+// returns false.
+func (db *DB) Due(ctx context.Context, at time.Time, yield func(svc.Wakeup) bool) error {
+	return db.read(ctx, "listing due wake-ups", db.queries["wakeups.Due"], arguments{"at": at}, func(rows driver.Rows) (bool, error) {
 		var w svc.Wakeup
-		err := rows.Scan(&w.Kind, &w.Identity, &w.Name, &w.Due)
-		out = append(out, w)
-		return true, err
+		if err := rows.Scan(&w.Kind, &w.Identity, &w.Name, &w.Due); err != nil {
+			return false, err
+		}
+		return yield(w), nil
 	})
-	return out, err
 }

@@ -115,7 +115,11 @@ func TestWakeups(t *testing.T) {
 
 func assertDue(t *testing.T, db *DB, at time.Time, limit int, want ...svc.Wakeup) {
 	t.Helper()
-	got, err := db.Due(deadline(t), at, limit)
+	var got []svc.Wakeup
+	err := db.Due(deadline(t), at, func(w svc.Wakeup) bool {
+		got = append(got, w)
+		return len(got) < limit
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

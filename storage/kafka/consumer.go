@@ -156,7 +156,7 @@ func NewConsumer(cfg ConsumerConfig) (*Consumer, error) {
 		link:     link,
 		pulse:    pulse{link: link, group: cfg.Group},
 		balancer: newBalancer(cfg),
-		lease:    lease{term: leaseShare(cfg.Session), now: sinceBoot},
+		lease:    lease{term: leaseShare(min(cfg.Session, cfg.Rebalance)), now: sinceBoot},
 		quiet:    make(chan struct{}),
 		stopping: make(chan struct{}),
 		ends:     make(map[int]*atomic.Int64),
@@ -227,6 +227,7 @@ func (c *Consumer) serve(ended context.Context, g *kafkago.Generation) {
 	if err == nil {
 		err = c.deliver(ctx, owned)
 	}
+	c.lease.unsettle(s) // the group is joined anew once this returns
 	last, done := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 	c.cfg.Handler.Ending(last, g.ID)
 	done()

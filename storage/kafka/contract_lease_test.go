@@ -15,7 +15,7 @@ import (
 func contractConfirm(t *testing.T, open openCluster) {
 	f := newFixture(t, open, 2)
 	slow, fast := new(recorder), new(recorder)
-	short := func(cfg *ConsumerConfig) { cfg.Rebalance = 300 * time.Millisecond }
+	short := func(cfg *ConsumerConfig) { cfg.Rebalance = 900 * time.Millisecond }
 	a := f.consumer(slow, func(cfg *ConsumerConfig) {
 		short(cfg)
 		cfg.Heartbeat = time.Hour // never notices, and renews nothing
@@ -34,6 +34,9 @@ func contractConfirm(t *testing.T, open openCluster) {
 	eventually(t, "take-over", func() bool { return len(fast.owned()) == 2 }, fast.state)
 	if err := a.Confirm(t.Context(), old); !errors.Is(err, svc.ErrFenced) {
 		t.Errorf("a generation that was followed by another: %v, want ErrFenced", err)
+	}
+	if a.Settled(old) || !b.Settled(fast.assignment().Generation) {
+		t.Error("the old generation is settled, or the new one is not")
 	}
 	if a.Holds(old) {
 		t.Error("a generation is trusted although the coordinator said that it is over")

@@ -16,7 +16,9 @@ import (
 // accepted was sent, plus the session. The member stops believing earlier, by a
 // clock that also runs while the machine sleeps.
 //
-// A lease covers reads. A write is certain only by [Consumer.Confirm].
+// A lease covers reads while no rebalance is under way: then a generation ends
+// without waiting for any session. A write, and a read during a rebalance, are
+// certain only by [Consumer.Confirm].
 type lease struct {
 	// term is how long one accepted sign of life counts.
 	term time.Duration
@@ -25,6 +27,8 @@ type lease struct {
 	mu      sync.Mutex
 	session session
 	sent    time.Duration
+	// unsettled says that the session's generation may end at any time.
+	unsettled bool
 }
 
 // leaseShare is the part of the session for which a member trusts itself: two
@@ -36,7 +40,24 @@ func leaseShare(session time.Duration) time.Duration { return session * 2 / 3 }
 func (l *lease) begin(s session) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.session, l.sent = s, l.now()-l.term
+	l.session, l.sent, l.unsettled = s, l.now()-l.term, false
+}
+
+// unsettle notes that a rebalance is under way, or that this member is about to
+// ask for one: the next generation begins as soon as all have joined it, and its
+// other members may know before this one.
+func (l *lease) unsettle(s session) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.session == s {
+		l.unsettled = true
+	}
+}
+
+func (l *lease) settled(generation int32) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.session.generation == generation && !l.unsettled
 }
 
 // renew notes that a sign of life, sent at an instant, was accepted.
@@ -84,6 +105,10 @@ func (l *lease) holds(generation int32) bool {
 // a clock that runs on while the process is stopped.
 func (c *Consumer) Holds(generation int32) bool { return c.lease.holds(generation) }
 
+// Settled reports whether no rebalance is known to be under way. This member is
+// waited for before any is over, and knows of it before it lets go.
+func (c *Consumer) Settled(generation int32) bool { return c.lease.settled(generation) }
+
 // Confirm returns nil when the coordinator said, after the call began, that a
 // generation is the present one. It returns [ErrFenced] when it said otherwise:
 // another member may own the partitions. What was made durable before a
@@ -104,7 +129,10 @@ func (c *Consumer) beat(s session) error {
 	defer cancel()
 	err := c.pulse.beat(ctx, s)
 	switch {
-	case err == nil || errors.Is(err, kafkago.RebalanceInProgress):
+	case errors.Is(err, kafkago.RebalanceInProgress):
+		c.lease.unsettle(s)
+		fallthrough
+	case err == nil:
 		c.lease.renew(s, sent)
 		return nil
 	case fenced(err):

@@ -1,0 +1,244 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+)
+
+// The clients of this file look for two owners of one thing. Those of a round race
+// through nodes that they choose at random; what they ask for can be had once, so
+// two acknowledgements are two owners, or a write that was lost.
+
+// contest is an application of which several clients want the same thing at the
+// same time: a goal on an event that no goal has yet.
+type contest struct {
+	app string
+	// won has the goals that were acknowledged and not deleted, by event.
+	won map[string]string
+	// wins counts the rounds that somebody won, losses the refusals.
+	wins, losses int
+}
+
+// contestants is how many clients want the same thing; roundsKept is how many
+// goals stay before the oldest are deleted.
+const (
+	contestants = 3
+	roundsKept  = 150
+)
+
+// compete runs rounds until ctx ends.
+func (l *load) compete(ctx context.Context, c *contest, random *rand.Rand) {
+	var kept []string
+	for round := 0; ctx.Err() == nil; round++ {
+		time.Sleep(time.Duration(20+random.IntN(60)) * time.Millisecond)
+		event := fmt.Sprintf("event%d", round)
+		if id := l.race(ctx, c, event, random); id != "" {
+			c.won[event] = id
+			c.wins++
+			l.changes.Add(1)
+			kept = append(kept, event)
+		}
+		if len(kept) > roundsKept {
+			at := l.any(random)
+			status, _ := l.call(ctx, at, http.MethodDelete, "/apps/acme/"+c.app+"/goals/"+c.won[kept[0]], at.Token, nil, http.StatusNotFound)
+			if status/100 == 2 || status == http.StatusNotFound {
+				delete(c.won, kept[0])
+				kept = kept[1:]
+			}
+		}
+	}
+}
+
+// race has all contestants want a goal, and returns the one that was acknowledged.
+func (l *load) race(ctx context.Context, c *contest, event string, random *rand.Rand) (id string) {
+	var mu sync.Mutex
+	var won []string
+	var racing sync.WaitGroup
+	body := fmt.Appendf(nil, `{"name":%q,"kind":"event","match":%q}`, event, event)
+	for range contestants {
+		at := l.any(random)
+		racing.Go(func() {
+			status, answer := l.call(ctx, at, http.MethodPost, "/apps/acme/"+c.app+"/goals", at.Token, body, http.StatusBadRequest)
+			var goal struct {
+				ID string `json:"id"`
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case status == http.StatusBadRequest:
+				// The goal is there already.
+				c.losses++
+			case status/100 == 2 && json.Unmarshal(answer, &goal) == nil:
+				won = append(won, goal.ID)
+			}
+		})
+	}
+	racing.Wait()
+	if len(won) > 1 {
+		l.problem("%d clients were told that they made the goal on %s of %s: %v", len(won), event, c.app, won)
+	}
+	if len(won) == 0 {
+		return ""
+	}
+	return won[0]
+}
+
+// checkContest reads the goals through every node: each event has one at most, and
+// what was acknowledged is there under the id that was told.
+func (l *load) checkContest(ctx context.Context, c *contest) {
+	if c.wins == 0 || c.losses == 0 {
+		l.problem("nobody competed: %d rounds were won, %d wishes refused", c.wins, c.losses)
+	}
+	for _, n := range l.nodes.all {
+		found := map[string]string{}
+		rows, ok := l.list(ctx, n, "/apps/acme/"+c.app+"/goals")
+		if !ok {
+			continue
+		}
+		for _, row := range rows {
+			if found[row.Match] != "" {
+				l.problem("%s has two goals on %s through %s", c.app, row.Match, n.name)
+			}
+			found[row.Match] = row.ID
+		}
+		for event, id := range c.won {
+			if found[event] != id {
+				l.problem("the goal on %s is %q through %s, %q was acknowledged", event, found[event], n.name, id)
+			}
+		}
+	}
+}
+
+// issueWriter changes the status of one issue, one change after the other. Each
+// change ignores the issue until an instant of its own, so a read tells which one
+// it saw, or resolves it.
+type issueWriter struct {
+	id          string
+	last, tried int
+}
+
+// ignoredUntil is the instant that the change of a number names.
+func ignoredUntil(number int) time.Time {
+	return time.Date(2100, 1, 1, 0, 0, number, 0, time.UTC)
+}
+
+// decide changes an issue until ctx ends, and reads it, through any node.
+func (l *load) decide(ctx context.Context, w *issueWriter, random *rand.Rand) {
+	for ctx.Err() == nil {
+		time.Sleep(time.Duration(20+random.IntN(60)) * time.Millisecond)
+		if random.IntN(3) == 0 {
+			l.lookAtIssue(ctx, w, l.any(random))
+			continue
+		}
+		at := l.any(random)
+		w.tried++
+		status, _ := l.call(ctx, at, http.MethodPatch, "/apps/acme/web/errors/"+w.id, at.Token,
+			fmt.Appendf(nil, `{"status":"ignored","ignoreUntil":%q}`, ignoredUntil(w.tried).Format(time.RFC3339)))
+		if status/100 == 2 {
+			w.last = w.tried
+			l.changes.Add(1)
+		}
+	}
+}
+
+// lookAtIssue reads an issue: it shows the last acknowledged change, or one sent
+// since.
+func (l *load) lookAtIssue(ctx context.Context, w *issueWriter, at *node) {
+	status, answer := l.call(ctx, at, http.MethodGet, "/apps/acme/web/errors/"+w.id, at.Token, nil)
+	if status != http.StatusOK {
+		return
+	}
+	var issue struct {
+		Status      string     `json:"status"`
+		IgnoreUntil *time.Time `json:"ignoreUntil"`
+	}
+	if err := json.Unmarshal(answer, &issue); err != nil {
+		l.problem("reading issue %s: %v", w.id, err)
+		return
+	}
+	seen := 0
+	if issue.IgnoreUntil != nil {
+		seen = int(issue.IgnoreUntil.Sub(ignoredUntil(0)) / time.Second)
+	}
+	if seen < w.last || seen > w.tried {
+		l.problem("issue %s is %q by change %d through %s; %d was acknowledged, %d was sent last", w.id, issue.Status, seen, at.name, w.last, w.tried)
+	}
+}
+
+// watchedIssues is how many issues are changed.
+const watchedIssues = 3
+
+// makeIssues sends an error of each issue and waits until they are listed.
+func (l *load) makeIssues(ctx context.Context) error {
+	first := l.nodes.all[0]
+	for n := range watchedIssues {
+		body := fmt.Appendf(nil, `{"items":[{"type":"error","id":"%serror-%d","name":"Fault%c","message":"it broke"}]}`, l.prefix, n, 'A'+n)
+		if status, answer := l.call(ctx, first, http.MethodPost, "/batch", first.Keys["production"].Secret, body); status != http.StatusAccepted {
+			return fmt.Errorf("sending an error: %d %s", status, answer)
+		}
+	}
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		rows, ok := l.list(ctx, first, "/apps/acme/web/errors")
+		if ok && len(rows) >= watchedIssues {
+			for _, row := range rows[:watchedIssues] {
+				l.issues = append(l.issues, &issueWriter{id: row.ID})
+			}
+			return nil
+		}
+	}
+	return fmt.Errorf("the errors that were sent are not listed after 30 s")
+}
+
+// row is what the lists of goals and issues have in common with each other.
+type row struct {
+	ID    string `json:"id"`
+	Match string `json:"match"`
+}
+
+// list reads a list of up to 200 rows.
+func (l *load) list(ctx context.Context, at *node, path string) ([]row, bool) {
+	status, answer := l.call(ctx, at, http.MethodGet, path+"?limit=200", at.Token, nil)
+	var page struct {
+		Data []row `json:"data"`
+	}
+	if err := json.Unmarshal(answer, &page); status != http.StatusOK || err != nil {
+		l.problem("reading %s through %s: %d %.300s", path, at.name, status, answer)
+		return nil, false
+	}
+	return page.Data, true
+}
+
+// startState begins what this file does.
+func (l *load) startState(ctx context.Context, random *rand.Rand) error {
+	first := l.nodes.all[0]
+	l.contest = &contest{app: "contest", won: map[string]string{}}
+	if status, answer := l.call(ctx, first, http.MethodPost, "/orgs/acme/apps", first.Token, []byte(`{"name":"Contest","slug":"contest","platform":"web"}`)); status/100 != 2 {
+		return fmt.Errorf("making an application: %d %s", status, answer)
+	}
+	if err := l.makeIssues(ctx); err != nil {
+		return err
+	}
+	own := rand.New(rand.NewPCG(random.Uint64(), 1))
+	l.wg.Go(func() { l.compete(ctx, l.contest, own) })
+	for _, w := range slices.Clone(l.issues) {
+		own := rand.New(rand.NewPCG(random.Uint64(), 2))
+		l.wg.Go(func() { l.decide(ctx, w, own) })
+	}
+	return nil
+}
+
+// checkState looks at everything at rest.
+func (l *load) checkState(ctx context.Context) {
+	l.checkContest(ctx, l.contest)
+	for _, n := range l.nodes.all {
+		for _, w := range l.issues {
+			l.lookAtIssue(ctx, w, n)
+		}
+	}
+}
