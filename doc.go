@@ -32,4 +32,8 @@
 //   - A monitor checks a URL; it is down once enough checks in a row have failed. An alert
 //     rule compares a value with a threshold and fires; an incident is one time that it
 //     fired; a channel is told of it by notices, and a delivery is a notice on its way.
+//   - A conversation is a member's exchange with the assistant about one application. A
+//     turn is one question with its answer, or one approval with what follows; a round is
+//     one request to a model within it. A tool is a route as a model calls it; an action is
+//     a call that a person decides on.
 package svc

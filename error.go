@@ -111,6 +111,8 @@ type Error struct {
 	Module Module
 	// RetryAfter is set with codes that a later attempt may cure.
 	RetryAfter time.Duration
+	// Turn says more of a conflict about a conversation of the assistant.
+	Turn *TurnProblem
 }
 
 // Error returns the sentence for a person, behind the code.

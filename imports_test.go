@@ -45,6 +45,11 @@ func vendorFolders() map[string][]string {
 		"github.com/mileusna/useragent":        {"svc/actors/enrich"},
 		"github.com/go-sourcemap/sourcemap":    {"svc/storage/sourcemaps"},
 		"github.com/getsentry/sentry-go":       {"svc/cmd"},
+		"github.com/anthropics":                {"svc/actors/provider"},
+		"github.com/openai":                    {"svc/actors/provider"},
+		"github.com/google/generative-ai-go":   {"svc/actors/provider"},
+		"google.golang.org/api":                {"svc/actors/provider"},
+		"github.com/sony/gobreaker":            {"svc/actors/provider"},
 	}
 }
 

@@ -9,6 +9,9 @@
 //
 //	rank 3  token         one access token: standing and rate limit
 //	rank 3  replay        one idempotency key: the answer that was given
+//	rank 3  conversation  one exchange with the assistant: messages, actions, its turn
+//	rank 2  desk          one member's conversations about one application
+//	rank 2  ai            one organization's rules and budget for the assistant
 //	rank 2  user          one person: memberships, personal tokens
 //	rank 2  organization  one organization: members, application slugs, its tokens
 //	rank 2  monitor       one monitor: what is checked, and what the checks led to

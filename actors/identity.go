@@ -80,7 +80,7 @@ func (i *Identity) widest(ctx context.Context, grant svc.Grant, rate svc.RateSta
 // organization token whose maker has left keeps reading as a viewer without a
 // person.
 func (i *Identity) membership(ctx context.Context, token *svc.Token, org string) (svc.Membership, error) {
-	if token.Kind == svc.TokenOrganization && token.Org != org || token.User == nil {
+	if token.Org != "" && token.Org != org || token.User == nil {
 		return svc.Membership{}, svc.NotFound("organization")
 	}
 	membership, err := ask[svc.Membership](ctx, i.Actors, kindOrganization, org, "role", findRole{UserID: token.User.ID})
@@ -96,7 +96,7 @@ func (i *Identity) membership(ctx context.Context, token *svc.Token, org string)
 func (i *Identity) Memberships(ctx context.Context, grant svc.Grant) ([]svc.Membership, error) {
 	var slugs []string
 	switch {
-	case grant.Token.Kind == svc.TokenOrganization:
+	case grant.Token.Org != "":
 		slugs = []string{grant.Token.Org}
 	case grant.Token.User != nil:
 		var err error

@@ -107,6 +107,12 @@ func (t *token) onRevoke(now time.Time, _ none) (outcome, error) {
 	if t.token.RevokedAt != nil {
 		return outcome{}, svc.NotFound("token")
 	}
+	if t.token.Kind == svc.TokenAssistant {
+		// There is one for every turn, on no list: nothing is left of it.
+		id := t.token.ID
+		t.token = nil
+		return outcome{answer: none{}, writes: []write{{"token", id, nil}}, wakeups: t.noWakeup()}, nil
+	}
 	t.token.RevokedAt = &now
 	return outcome{answer: none{}, writes: []write{{"token", t.token.ID, *t.token}}, wakeups: t.noWakeup()}, nil
 }

@@ -28,6 +28,10 @@ type Problem struct {
 	Reason    string           `json:"reason,omitempty" doc:"Refines a conflict or a refusal by one word."`
 	Module    svc.Module       `json:"module,omitempty" doc:"The module that is off."`
 	Endpoint  string           `json:"endpoint,omitempty" doc:"The endpoint whose module is off."`
+
+	ConversationID string              `json:"conversationId,omitempty" doc:"The conversation that a conflict is about."`
+	ActionStatus   svc.ActionStatus    `json:"actionStatus,omitempty" doc:"Where an action stands that cannot be decided any more."`
+	Actions        []svc.PendingAction `json:"actions,omitempty" doc:"The actions that must be decided first."`
 }
 
 // shownText replaces the text of errors whose own must not leave the house.
@@ -62,6 +66,9 @@ func (h *Handler) problemAnswer(err error, requestID string, route *Route) Answe
 		Type: h.docs + "/errors#" + string(info.Code), Title: info.Title, Status: info.Status, Detail: shown.Message,
 		Code: info.Code, RequestID: requestID, Errors: shown.Fields, Required: shown.Required,
 		Reason: shown.Reason, Module: shown.Module,
+	}
+	if turn := shown.Turn; turn != nil {
+		problem.ConversationID, problem.ActionStatus, problem.Actions = turn.ConversationID, turn.ActionStatus, turn.Actions
 	}
 	if shown.Code == svc.CodeModuleDisabled && route != nil {
 		problem.Endpoint = route.Method + " " + route.Path

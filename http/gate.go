@@ -131,6 +131,7 @@ func (h *Handler) serveGated(route *Route) serveRoute {
 		ctx := r.Context()
 		answer, err := h.answer(ctx, call)
 		if answer.streamed {
+			h.audit(ctx, call, http.StatusOK, nil)
 			w.metrics = h.streamed // its time says nothing of the row
 			return
 		}

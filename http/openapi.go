@@ -1,6 +1,7 @@
 package http
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -142,6 +143,9 @@ func describeHeaders(route *Route) []any {
 // describeResponses lists the good answer and every problem.
 func describeResponses(route *Route, plan *inputPlan, types *schemas) (map[string]any, error) {
 	good := map[string]any{"description": http.StatusText(route.status())}
+	if route.Handler.streamOnly {
+		good["content"] = map[string]any{streamType: map[string]any{"schema": Schema{"type": "string", "description": route.Events}}}
+	}
 	if route.Handler.Output != reflect.TypeFor[Empty]() {
 		schema, err := types.of(route.Handler.Output, false)
 		if err != nil {
@@ -150,7 +154,7 @@ func describeResponses(route *Route, plan *inputPlan, types *schemas) (map[strin
 		answers := content("application/json", schema)
 		if route.Handler.stream != nil {
 			answers[streamType] = map[string]any{"schema": Schema{
-				"type": "string", "description": "The same object as the data of an event, at once and whenever it changed, at most once a second.",
+				"type": "string", "description": cmp.Or(route.Events, "The same object as the data of an event, at once and whenever it changed, at most once a second."),
 			}}
 		}
 		good["content"] = answers

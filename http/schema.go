@@ -41,6 +41,10 @@ func enums() map[reflect.Type][]string {
 		reflect.TypeFor[svc.Interval]():    list([]svc.Interval{svc.Hour, svc.Day, svc.Week, svc.Month}),
 		reflect.TypeFor[svc.TokenKind]():   list([]svc.TokenKind{svc.TokenPersonal, svc.TokenOrganization, svc.TokenAssistant, svc.TokenConsole}),
 		reflect.TypeFor[svc.Code]():        codeWords(),
+
+		reflect.TypeFor[svc.Effect]():       list(svc.Effects()),
+		reflect.TypeFor[svc.ActionStatus](): list(svc.ActionStatuses()),
+		reflect.TypeFor[svc.AIProvider]():   list(svc.AIProviders()),
 	}
 }
 

@@ -28,6 +28,8 @@ const (
 
 // Frame is one event of a stream.
 type Frame struct {
+	// ID is the frame's number; the one after the last frame's where it is zero.
+	ID uint64
 	// Event is its name; the empty one is a message.
 	Event string
 	// Data is written as JSON.
@@ -50,11 +52,30 @@ func TypedStream[In, Out any](
 	return endpoint
 }
 
+// Streamed makes an endpoint that answers nothing but a stream, under the same rules.
+func Streamed[In any](stream func(ctx context.Context, call *Call, in In, yield func(Frame) bool) error) Endpoint {
+	endpoint := TypedStream(func(context.Context, *Call, In) (Empty, error) {
+		return Empty{}, svc.Errorf(svc.CodeNotAcceptable, "The endpoint answers text/event-stream.")
+	}, stream)
+	endpoint.streamOnly = true
+	return endpoint
+}
+
+// LastEventID returns the number of the last frame that a caller who comes back has
+// seen, zero for a new one.
+func (c *Call) LastEventID() uint64 {
+	last, _ := strconv.ParseUint(c.request.Header.Get("Last-Event-Id"), 10, 63) // another server's id counts for nothing
+	return last
+}
+
 // streams says whether a request to the row asks for a stream: it names the media type,
 // and not that of the other answer.
 func (r *Route) streams(request *http.Request) bool {
-	if r.Handler.stream == nil || request.Method != http.MethodGet {
+	if r.Handler.stream == nil || request.Method == http.MethodHead {
 		return false
+	}
+	if r.Handler.streamOnly {
+		return accepts(request.Header, streamType) || accepts(request.Header, "application/json")
 	}
 	ranges := strings.ToLower(strings.Join(request.Header.Values("Accept"), ","))
 	return strings.Contains(ranges, streamType) && !strings.Contains(ranges, "application/json") && accepts(request.Header, streamType)
@@ -166,7 +187,9 @@ func (s *streamWriter) send(frame Frame) error {
 	if err := s.begin(); err != nil {
 		return err
 	}
-	s.last++
+	if s.last++; frame.ID != 0 {
+		s.last = frame.ID
+	}
 	message := &sse.Message{ID: sse.ID(strconv.FormatUint(s.last, 10))}
 	if frame.Event != "" {
 		message.Type = sse.Type(frame.Event)

@@ -36,14 +36,14 @@ func (s Surface) Base() string {
 }
 
 // Effect says how deep a call reaches; the assistant's tiers follow it.
-type Effect string
+type Effect = svc.Effect
 
 // The effects.
 const (
-	Read        Effect = "read"
-	Write       Effect = "write"
-	Destructive Effect = "destructive"
-	External    Effect = "external"
+	Read        = svc.EffectRead
+	Write       = svc.EffectWrite
+	Destructive = svc.EffectDestructive
+	External    = svc.EffectExternal
 )
 
 // Route is one row of the table, from which registration, gates, OpenAPI and
@@ -73,7 +73,9 @@ type Route struct {
 	// change; zero where there is none.
 	Also int
 	// Codes lists the codes that the row may answer beyond those of its gates.
-	Codes   []svc.Code
+	Codes []svc.Code
+	// Events describes the stream of a row that has one.
+	Events  string
 	Handler Endpoint
 	// Raw serves a row of the surfaces collect and share instead of Handler.
 	Raw http.HandlerFunc
@@ -107,6 +109,8 @@ type Endpoint struct {
 
 	decode func(call *Call, request *http.Request) (input any, body []byte, err error)
 	call   func(ctx context.Context, call *Call, input any) (any, error)
+	// streamOnly says that the endpoint answers nothing but a stream.
+	streamOnly bool
 	// stream is nil for endpoints that answer JSON only.
 	stream func(ctx context.Context, call *Call, input any, yield func(Frame) bool) error
 }

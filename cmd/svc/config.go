@@ -49,6 +49,10 @@ type Config struct {
 	MailFrom      string
 	KafkaListen   string
 	StoreListen   string
+	AIProvider    svc.AIProvider
+	AIKey         svc.Secret
+	AIModel       string
+	AIBaseURL     string
 }
 
 // setting is one row of the configuration table.
@@ -86,6 +90,10 @@ func settings() []setting {
 		{"SVC_CLICKHOUSE_LISTEN", "", "host:port", "where the embedded engine serves other nodes too, to whoever connects; empty serves this one only", false, address(func(c *Config) *string { return &c.StoreListen })},
 		{"SVC_MASTER_KEY", "", "text", "the vault's key, the same on all nodes; empty makes a key file of mode 0600 in the data directory", true, func(c *Config, v string) error { c.MasterKey = svc.Secret(v); return nil }},
 		{"SVC_GEO_DB", "", "file", "an MMDB with cities; empty knows countries only", false, text(func(c *Config) *string { return &c.GeoDB })},
+		{"SVC_AI_PROVIDER", "", "word", "gemini, anthropic or openai: who answers the assistant's questions where an organization has no credential of its own", false, setAIProvider},
+		{"SVC_AI_API_KEY", "", "text", "the provider's key; empty leaves the assistant to organizations with their own", true, func(c *Config, v string) error { c.AIKey = svc.Secret(v); return nil }},
+		{"SVC_AI_MODEL", "", "word", "the model; empty takes the provider's default", false, text(func(c *Config) *string { return &c.AIModel })},
+		{"SVC_AI_BASE_URL", "", "URL", "another address of the provider's API, as its official library takes it", false, setAIBaseURL},
 		{"SVC_RATE_LIMIT", "600", "requests/min", "per access token; 0 switches limits off", false, setRate},
 		{"SVC_LOG_LEVEL", "info", "word", "debug, info, warn or error", false, func(c *Config, v string) error { return c.LogLevel.UnmarshalText([]byte(v)) }},
 		{"SVC_LOG_SYNC", syncAlways, "word", "always: the embedded log is forced to disk before the answer; os: left to the operating system", false, setSync},

@@ -15,6 +15,7 @@ import (
 
 	"svc"
 	"svc/actors"
+	"svc/actors/assistant"
 	"svc/cluster"
 	"svc/http"
 	"svc/http/admin"
@@ -75,6 +76,9 @@ type node struct {
 	identity   *actors.Identity
 	apps       *actors.Applications
 	monitoring monitoring
+	ai         *actors.AI
+	tools      *routeTools
+	assistant  *assistant.Assistant
 
 	table            []http.Route
 	handler          nethttp.Handler
@@ -104,6 +108,7 @@ func (n *node) open(ctx context.Context) error {
 		{"opening the places", n.openPlaces},
 		{"opening the spool", n.openSpool},
 		{"wiring the actors", n.wireActors},
+		{"wiring the assistant", n.wireAssistant},
 		{"loading the ingest keys and the public pages", n.loadSnapshots},
 		{"wiring the listeners", n.wireHTTP},
 	} {
@@ -294,6 +299,7 @@ func (n *node) wireHTTP(context.Context) error {
 	if err != nil {
 		return err
 	}
+	n.tools.Serve(n.handler)
 	if n.public, err = http.NewServer(n.config.HTTPAddr, n.handler, n.logger); err != nil {
 		return err
 	}
@@ -322,6 +328,7 @@ func (n *node) routes() ([]http.Route, error) {
 		Goals: n.apps, Funnels: n.apps, Shares: n.apps, Results: results{n.db, n.apps},
 		Issues: n.db, Occurrences: n.db, IssueChanges: n.issues,
 		Monitors: n.monitorPort(), Alerts: n.alertPort(), Incidents: n.db, Channels: n.alertPort(),
+		Assistant: turns{n.assistant}, AISettings: n.ai, AITools: n.tools,
 		Limits: api.Limits{
 			PerMinute: n.config.RateLimit, AnalyticsPerMinute: min(n.config.RateLimit, svc.QueryPerMinute), ConcurrentQueries: n.concurrentQueries(),
 		},
@@ -335,6 +342,9 @@ func (n *node) routes() ([]http.Route, error) {
 		return nil, err
 	}
 	table := slices.Concat(api.Routes(ports), collect.Routes(), n.sentryRoutes(collect), pages)
+	if err := n.openTools(table); err != nil {
+		return nil, fmt.Errorf("making the tools: %w", err)
+	}
 	return table, library.Describe(table)
 }
 

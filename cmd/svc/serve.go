@@ -50,6 +50,7 @@ type part struct {
 //
 //   - the listeners first, so that no new request is accepted while those under
 //     way are answered;
+//   - the assistant, whose turns record their ends with the actors;
 //   - the schedule, the sweeper and the retention, which only add work;
 //   - the reading of the log, while the node keeps its place in the group: nobody
 //     takes its partitions over before everything below has happened;
@@ -82,6 +83,7 @@ func (n *node) parts() []part {
 		{"sweeper", n.sweeper.Run},
 		{"schedule", n.monitoring.schedule.Run},
 		{"filler of the schedule", n.monitoring.filler.Run},
+		{"assistant", n.assistant.Run},
 		{"operator's listener", n.operator.Run},
 		{"public listener", n.public.Run},
 	}

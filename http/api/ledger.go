@@ -30,6 +30,7 @@ func ledgerKinds() map[string]svc.LedgerKind {
 		"console.share.publish": "share.published", "console.share.disable": "share.disabled",
 		"console.share.configure": "share.updated", "console.share.rotate": "share.rotated",
 		"errors.update": "issue.status_changed", "goals.create": "goal.created", "goals.delete": "goal.deleted",
+		"console.ai.putPolicy": "ai.policy.updated", "console.ai.putCredential": "ai.credential.updated", "console.ai.deleteCredential": "ai.credential.removed",
 		"funnels.create": "funnel.created", "funnels.delete": "funnel.deleted",
 		"monitors.put": "monitor.updated", "monitors.delete": "monitor.deleted",
 		"alerts.put": "alert.updated", "alerts.delete": "alert.deleted",

@@ -31,6 +31,9 @@ type Ports struct {
 	Issues        Issues
 	Occurrences   Occurrences
 	IssueChanges  IssueChanges
+	Assistant     Assistant
+	AISettings    AISettings
+	AITools       AITools
 	// Limits is shown by GET /me.
 	Limits Limits
 }
@@ -43,6 +46,7 @@ func Routes(ports Ports) []http.Route {
 		consoleOrgRoutes(ports), consoleMemberRoutes(ports), consoleTokenRoutes(ports), ledgerRoutes(ports),
 		consoleShareRoutes(ports),
 		monitorRoutes(ports), alertRoutes(ports), channelRoutes(ports),
+		assistantRoutes(ports), consoleAIRoutes(ports),
 	))
 }
 

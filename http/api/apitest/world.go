@@ -96,7 +96,9 @@ func NewMemory(now func() time.Time) *Memory {
 
 // Ports returns the memory as the ports of the handlers.
 func (m *Memory) Ports() api.Ports {
+	ai := m.assistant()
 	return api.Ports{
+		Assistant: ai, AISettings: ai, AITools: ai,
 		Organizations: m, Members: m, Tokens: m, Apps: m, Keys: m, Analytics: m, Presence: m, Reads: m, Events: feed{m}, Docs: m.docs, Ledger: m, Goals: m, Funnels: m, Results: m, Shares: m, Limits: api.DefaultLimits(),
 		Issues: tracked{m}, Occurrences: tracked{m}, IssueChanges: tracked{m},
 		Monitors: m, Alerts: m, Incidents: m, Channels: m,

@@ -1,0 +1,232 @@
+package svc
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Effect says how deep a call reaches; the tiers of the assistant follow it.
+type Effect string
+
+// The effects, the shallowest first.
+const (
+	EffectRead        Effect = "read"
+	EffectWrite       Effect = "write"
+	EffectDestructive Effect = "destructive"
+	EffectExternal    Effect = "external"
+)
+
+// Effects lists all effects.
+func Effects() []Effect {
+	return []Effect{EffectRead, EffectWrite, EffectDestructive, EffectExternal}
+}
+
+// ActionLifetime is how long a proposed action waits for a decision (Limits).
+const ActionLifetime = 15 * time.Minute
+
+// ActionStatus is where a proposed action stands (decision 85).
+type ActionStatus string
+
+// The statuses. Only proposed and executing ones can still change.
+const (
+	ActionProposed  ActionStatus = "proposed"
+	ActionExecuting ActionStatus = "executing"
+	ActionExecuted  ActionStatus = "executed"
+	ActionFailed    ActionStatus = "failed"
+	ActionRejected  ActionStatus = "rejected"
+	ActionExpired   ActionStatus = "expired"
+	ActionRevoked   ActionStatus = "revoked"
+)
+
+// ActionStatuses lists all statuses.
+func ActionStatuses() []ActionStatus {
+	return []ActionStatus{ActionProposed, ActionExecuting, ActionExecuted, ActionFailed, ActionRejected, ActionExpired, ActionRevoked}
+}
+
+// Preview is what the member sees of an action before deciding. It is made from the
+// input and the state before, never from words of the model.
+type Preview struct {
+	Title string   `json:"title"`
+	Lines []string `json:"lines"`
+}
+
+// ActionResult is how the execution of an action ended.
+type ActionResult struct {
+	OK      bool   `json:"ok"`
+	Summary string `json:"summary"`
+}
+
+// Action is a change that the assistant proposes and a person decides on.
+type Action struct {
+	ID             string          `json:"id"`
+	ConversationID string          `json:"conversationId"`
+	CallID         string          `json:"callId"`
+	Tool           string          `json:"tool"`
+	Input          json.RawMessage `json:"input"`
+	Effect         Effect          `json:"effect"`
+	Preview        Preview         `json:"preview"`
+	Status         ActionStatus    `json:"status"`
+	ProposedAt     time.Time       `json:"proposedAt"`
+	ExpiresAt      time.Time       `json:"expiresAt"`
+	DecidedAt      *time.Time      `json:"decidedAt"`
+	DecidedBy      *User           `json:"decidedBy"`
+	Reason         string          `json:"reason"`
+	RequestID      string          `json:"requestId"`
+	Result         *ActionResult   `json:"result"`
+	// Question is what the member had asked when the action was proposed.
+	Question string `json:"question"`
+	// Before is the state of the target when the action was proposed, nil where the
+	// action makes something new.
+	Before json.RawMessage `json:"before,omitempty"`
+}
+
+// At returns the action as it stands at an instant: a proposal whose time is over has
+// expired, whether anybody has noticed or not.
+func (a Action) At(now time.Time) Action {
+	if a.Status == ActionProposed && !now.Before(a.ExpiresAt) {
+		a.Status = ActionExpired
+		ended := a.ExpiresAt
+		a.DecidedAt = &ended
+	}
+	return a
+}
+
+// Pending says whether the action still waits for a decision.
+func (a *Action) Pending(now time.Time) bool { return a.At(now).Status == ActionProposed }
+
+// decided is the refusal of a decision on an action that has one.
+func (a *Action) decided() error {
+	return &Error{
+		Code: CodeConflict, Reason: "already_decided", Message: fmt.Sprintf("The action is %s already.", a.Status),
+		Turn: &TurnProblem{ConversationID: a.ConversationID, ActionStatus: a.Status},
+	}
+}
+
+// CheckDecide says whether the action can still be decided: conflict with its status
+// where it cannot.
+func (a Action) CheckDecide(now time.Time) error {
+	if now := a.At(now); now.Status != ActionProposed {
+		return now.decided()
+	}
+	return nil
+}
+
+// CheckApprove says whether a member may approve the action with a grant: the grant
+// must reach the tool itself, and destructive and external actions are not approved
+// over the API. Whether the caller is the conversation's member is judged before.
+func (a Action) CheckApprove(now time.Time, grant *Grant, tool *Tool) error {
+	if err := a.CheckDecide(now); err != nil {
+		return err
+	}
+	if !grant.HasScope(tool.Scope) || !grant.May(tool.Permission) {
+		return &Error{
+			Code: CodeForbidden, Required: &Required{Scope: tool.Scope, Permission: tool.Permission},
+			Message: "The token could not perform the action itself, so it cannot approve it.",
+		}
+	}
+	switch a.Effect {
+	case EffectDestructive:
+		return Errorf(CodeForbidden, "A destructive action is approved in the console, with a reason and a fresh passkey.")
+	case EffectExternal:
+		return &Error{Code: CodeForbidden, Reason: "second_operator_required", Message: "A request to the outside is decided by a second operator in the console."}
+	case EffectRead, EffectWrite:
+	}
+	return nil
+}
+
+// TargetChanged is the refusal of an action whose target is not as it was proposed for.
+func (a *Action) TargetChanged() error {
+	return &Error{
+		Code: CodeConflict, Reason: "target_changed", Message: "The target has changed since the action was proposed; ask again.",
+		Turn: &TurnProblem{ConversationID: a.ConversationID, ActionStatus: a.Status},
+	}
+}
+
+// TurnProblem says more of a conflict about a conversation.
+type TurnProblem struct {
+	ConversationID string `json:"conversationId,omitempty"`
+	// ActionStatus is where the action stands that cannot be decided any more.
+	ActionStatus ActionStatus    `json:"actionStatus,omitempty"`
+	Actions      []PendingAction `json:"actions,omitempty"`
+}
+
+// PendingAction is an action that must be decided first.
+type PendingAction struct {
+	ID        string    `json:"id"`
+	ExpiresAt time.Time `json:"expiresAt"`
+}
+
+// previewValue is the length from which a value is shortened in a preview.
+const previewValue = 120
+
+// NewPreview shows what a call would do: each value of the input beside the one before,
+// or, where the input names nothing, what stands there now.
+func NewPreview(title string, before, input json.RawMessage) Preview {
+	present, wanted := objectOf(before), objectOf(input)
+	preview := Preview{Title: title, Lines: []string{}}
+	for _, name := range slices.Sorted(maps.Keys(wanted)) {
+		next := shown(wanted[name])
+		old, known := present[name]
+		switch {
+		case known && shown(old) != next:
+			preview.Lines = append(preview.Lines, name+": "+shown(old)+" → "+next)
+		case known:
+			preview.Lines = append(preview.Lines, name+": "+next+" (unchanged)")
+		default:
+			preview.Lines = append(preview.Lines, name+": "+next)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(present)) {
+		if _, named := wanted[name]; !named && isScalar(present[name]) {
+			preview.Lines = append(preview.Lines, "now "+name+": "+shown(present[name]))
+		}
+	}
+	return preview
+}
+
+func objectOf(raw json.RawMessage) (object map[string]json.RawMessage) {
+	_ = json.Unmarshal(raw, &object) // what is no object has no members
+	return object
+}
+
+func isScalar(raw json.RawMessage) bool {
+	return len(raw) > 0 && raw[0] != '{' && raw[0] != '[' && string(raw) != "null"
+}
+
+// shown writes a value on one line, quotes included, so that no value can pass for
+// another part of the preview.
+func shown(raw json.RawMessage) string {
+	text := CanonicalJSON(raw)
+	if runes := []rune(text); len(runes) > previewValue {
+		text = string(runes[:previewValue]) + "…"
+	}
+	return text
+}
+
+// CanonicalJSON writes a JSON value so that equal values read the same; what is no JSON
+// is returned as it is.
+func CanonicalJSON(raw json.RawMessage) string {
+	decoder := json.NewDecoder(strings.NewReader(string(raw)))
+	decoder.UseNumber()
+	var value any
+	if decoder.Decode(&value) != nil {
+		return string(raw)
+	}
+	var out strings.Builder
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if encoder.Encode(value) != nil {
+		return string(raw)
+	}
+	return strings.TrimSuffix(out.String(), "\n")
+}
+
+// SameState says whether a target is as it was.
+func SameState(before, now json.RawMessage) bool {
+	return cmp.Compare(CanonicalJSON(before), CanonicalJSON(now)) == 0
+}

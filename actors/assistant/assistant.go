@@ -1,0 +1,235 @@
+package assistant
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"svc"
+)
+
+// Assistant runs the turns of a node.
+type Assistant struct {
+	Conversations Conversations
+	Settings      Settings
+	Tools         Tools
+	Models        Models
+	Tokens        Tokens
+	Ledger        Ledger
+	Apps          Apps
+	// NewID returns a new sortable id with a prefix.
+	NewID  func(prefix string) string
+	Now    func() time.Time
+	Logger *slog.Logger
+
+	mu      sync.Mutex
+	turns   map[string]*turn
+	running sync.WaitGroup
+	stopped bool
+}
+
+// keepFrames is how long the frames of a turn that ended are kept for a client that
+// comes back.
+const keepFrames = 2 * time.Minute
+
+// stopTime bounds how long the turns of a stopping node take to record their ends.
+const stopTime = 5 * time.Second
+
+// Run lets turns run until ctx ends, then ends those that still do.
+func (a *Assistant) Run(ctx context.Context) error {
+	<-ctx.Done()
+	a.mu.Lock()
+	a.stopped = true
+	for _, t := range a.turns {
+		t.cancel(errStopping)
+	}
+	a.mu.Unlock()
+	ended := make(chan struct{})
+	go func() { a.running.Wait(); close(ended) }()
+	select {
+	case <-ended:
+	case <-time.After(stopTime):
+		return errors.New("not all turns ended in time")
+	}
+	return nil
+}
+
+// Ask answers a question. It returns the running turn, or fails before there is one:
+// with not_found for somebody else's conversation, conflict while another turn runs or
+// actions wait, rate_limited after too many questions, provider_unavailable.
+func (a *Assistant) Ask(ctx context.Context, who svc.Asker, question svc.Question) (*Turn, error) {
+	conversation := svc.Conversation{ID: question.ConversationID, Org: who.Ref.Org, App: who.Ref.App, Member: who.User}
+	create := conversation.ID == ""
+	if create {
+		conversation.ID = a.NewID("cnv_")
+	} else if _, err := a.Conversations.Get(ctx, who.Ref, who.User.ID, conversation.ID); err != nil {
+		return nil, err
+	}
+	model, err := a.Models.Model(ctx, who.Ref.Org)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.Settings.Admit(ctx, who.Ref.Org, who.User.ID); err != nil {
+		return nil, err
+	}
+	exchange, err := a.Conversations.Begin(ctx, conversation, create, question.Text, contextOf(question))
+	if err != nil {
+		return nil, err
+	}
+	return a.start(who, model, exchange, nil) //nolint:contextcheck // a turn outlives its request
+}
+
+// contextOf names the page that a question came from.
+func contextOf(question svc.Question) string {
+	path := question.ContextPath
+	if question.ContextSearch != "" {
+		path += "?" + strings.TrimPrefix(question.ContextSearch, "?")
+	}
+	return path
+}
+
+// Approve executes a proposed action in the name of its conversation's member and goes
+// on with the turn. It fails as svc.Action.CheckApprove does, with not_found for what
+// was proposed to somebody else, and with target_changed.
+func (a *Assistant) Approve(ctx context.Context, who svc.Asker, id, reason string) (*Turn, error) {
+	exchange, action, err := a.Conversations.Action(ctx, who.Ref, who.User.ID, id)
+	if err != nil {
+		return nil, err
+	}
+	tool, known := a.Tools.Tool(action.Tool)
+	if !known {
+		return nil, action.TargetChanged()
+	}
+	settings, err := a.Settings.Settings(ctx, who.Ref.Org, who.User.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := action.CheckApprove(a.Now(), &who.Grant, &tool); err != nil {
+		return nil, err
+	}
+	audience := svc.Audience{Grant: who.Grant, Modules: who.App.Modules, Policy: settings.Policy}
+	audience.Grant.Token.Scopes = settings.Policy.Scopes(who.Grant.Token.Scopes)
+	if !audience.Sees(&tool) || settings.Policy.Denies(tool.Name, action.Effect) {
+		return nil, svc.Errorf(svc.CodeForbidden, "The organization's rules do not let the assistant do this any more.")
+	}
+	if err := a.sameTarget(ctx, who, settings.Policy, &action); err != nil {
+		return nil, err
+	}
+	model, err := a.Models.Model(ctx, who.Ref.Org)
+	if err != nil {
+		model = nil // the action is executed all the same; nobody comments on it
+	}
+	claimed, err := a.Conversations.Claim(ctx, &exchange.Conversation, id, who.User, reason)
+	if err != nil {
+		return nil, err
+	}
+	for i := range claimed.Actions {
+		if claimed.Actions[i].ID == id {
+			return a.start(who, model, claimed, &claimed.Actions[i]) //nolint:contextcheck // a turn outlives its request
+		}
+	}
+	return nil, svc.NotFound("action")
+}
+
+// sameTarget refuses an action whose target is not as it was proposed for.
+func (a *Assistant) sameTarget(ctx context.Context, who svc.Asker, policy svc.AIPolicy, action *svc.Action) error {
+	token, secret, err := a.mint(ctx, who, policy)
+	if err != nil {
+		return err
+	}
+	defer a.revoke(ctx, token)
+	now, err := a.Tools.Before(ctx, secret, who.Ref, action.Tool, action.Input)
+	if err != nil {
+		return err
+	}
+	if !svc.SameState(action.Before, now) {
+		return action.TargetChanged()
+	}
+	return nil
+}
+
+// Reject refuses a proposed action.
+func (a *Assistant) Reject(ctx context.Context, who svc.Asker, id, reason string) (svc.Action, error) {
+	exchange, action, err := a.Conversations.Action(ctx, who.Ref, who.User.ID, id)
+	if err != nil {
+		return svc.Action{}, err
+	}
+	return a.decide(ctx, who, exchange, action, svc.ActionRejected, reason)
+}
+
+// Revoke denies an action that was proposed to a member, in an administrator's name.
+func (a *Assistant) Revoke(ctx context.Context, who svc.Asker, member, id, reason string) (svc.Action, error) {
+	exchange, action, err := a.Conversations.Action(ctx, who.Ref, member, id)
+	if err != nil {
+		return svc.Action{}, err
+	}
+	return a.decide(ctx, who, exchange, action, svc.ActionRevoked, reason)
+}
+
+func (a *Assistant) decide(ctx context.Context, who svc.Asker, exchange svc.Exchange, action svc.Action, status svc.ActionStatus, reason string) (svc.Action, error) {
+	decided, err := a.Conversations.Decide(ctx, &exchange.Conversation, action.ID, who.User, status, reason)
+	if err != nil {
+		return svc.Action{}, err
+	}
+	for _, one := range decided.Actions {
+		if one.ID == action.ID {
+			action = one
+		}
+	}
+	a.record(ctx, &decided.Conversation, &action, who.User, svc.LedgerKind("ai.action."+string(status)), reason, svc.Token{})
+	return action, nil
+}
+
+// Conversation returns a person's conversation.
+func (a *Assistant) Conversation(ctx context.Context, ref svc.AppRef, member, id string) (svc.Exchange, error) {
+	return a.Conversations.Get(ctx, ref, member, id)
+}
+
+// List returns a person's conversations about an application, the newest last.
+func (a *Assistant) List(ctx context.Context, ref svc.AppRef, member string) ([]svc.Conversation, error) {
+	return a.Conversations.List(ctx, ref, member)
+}
+
+// Actions returns what was proposed to a person about an application, the newest last.
+func (a *Assistant) Actions(ctx context.Context, ref svc.AppRef, member string) ([]svc.Action, error) {
+	return a.Conversations.Actions(ctx, ref, member)
+}
+
+// Follow yields the frames of a person's conversation behind an id: those of the turn
+// that runs or has just ended on this node, or what is recorded of the last one.
+func (a *Assistant) Follow(ctx context.Context, ref svc.AppRef, member, id string, after uint64, yield func(svc.TurnFrame) bool) error {
+	exchange, err := a.Conversations.Get(ctx, ref, member, id)
+	if err != nil {
+		return err
+	}
+	a.mu.Lock()
+	live := a.turns[id]
+	a.mu.Unlock()
+	if live != nil {
+		live.frames.follow(ctx, after, yield)
+		return nil
+	}
+	for _, frame := range recorded(&exchange) {
+		if frame.ID > after && !yield(frame) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// mint makes the token of a turn.
+func (a *Assistant) mint(ctx context.Context, who svc.Asker, policy svc.AIPolicy) (svc.Token, svc.Secret, error) {
+	return a.Tokens.MintAssistant(ctx, who.User, who.Ref.Org, policy.Scopes(who.Grant.Token.Scopes), svc.TurnTime+time.Minute)
+}
+
+// revoke ends the token of a turn; one that cannot be reached ends by itself.
+func (a *Assistant) revoke(ctx context.Context, token svc.Token) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	defer cancel()
+	if err := a.Tokens.EndAssistant(ctx, token); err != nil {
+		a.Logger.Error("revoking the token of a turn failed", "token", token.ID, "error", err)
+	}
+}

@@ -1,0 +1,311 @@
+package assistant
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"svc"
+)
+
+// foundTools is how many tools one search loads.
+const foundTools = 8
+
+// waitingContent is what the model reads of a call that was proposed.
+const waitingContent = "Proposed. Nothing was written; the member decides."
+
+// calls does what the model asked for in a round, in its order, and records all of it
+// at once, so that no call is ever without its result.
+func (t *turn) calls(ctx context.Context, said svc.Message) (*[]svc.Action, error) {
+	answered := svc.Message{Role: svc.RoleTool}
+	var proposed, recorded []svc.Action
+	var ended error
+	for i := range said.Calls {
+		call := &said.Calls[i]
+		call.Input = objectInput(call.Input)
+		if ended == nil {
+			ended = t.admit(ctx, call)
+		}
+		if ended != nil {
+			answered.Results = append(answered.Results, sentence(call, false, "Not executed: the turn is over."))
+			continue
+		}
+		tainted := svc.Tainted(t.messages) || svc.Tainted([]svc.Message{answered})
+		result, action, err := t.call(ctx, call, tainted)
+		if err != nil {
+			ended = err
+			result = sentence(call, false, "Not executed: the turn is over.")
+		}
+		answered.Results = append(answered.Results, result)
+		if action != nil {
+			recorded = append(recorded, *action)
+			if action.Status == svc.ActionProposed {
+				proposed = append(proposed, *action)
+			}
+		}
+	}
+	if err := t.keep(ctx, recorded, said, answered); err != nil {
+		return nil, err
+	}
+	for i := range recorded {
+		t.enter(ctx, &recorded[i])
+	}
+	if ended != nil && len(proposed) > 0 {
+		t.propose(proposed)
+	}
+	if proposed == nil {
+		proposed = []svc.Action{}
+	}
+	return &proposed, ended
+}
+
+// admit says why a call is not executed at all, nil where it may be.
+func (t *turn) admit(ctx context.Context, call *svc.ToolCall) error {
+	if t.repeated.Stuck(call) {
+		return noteStuck
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// enter writes an action into the ledger as it stands.
+func (t *turn) enter(ctx context.Context, action *svc.Action) {
+	kind := svc.LedgerKind("ai.action.proposed")
+	if action.Status != svc.ActionProposed {
+		kind = "ai.action.executed"
+	}
+	t.record(ctx, &t.conversation, action, t.who.User, kind, action.Question, t.token)
+}
+
+// objectInput returns an input that any record can hold: a model may send no JSON.
+func objectInput(input json.RawMessage) json.RawMessage {
+	if len(input) == 0 || !json.Valid(input) {
+		return json.RawMessage("{}")
+	}
+	return input
+}
+
+// sentence is a result in the service's own words.
+func sentence(call *svc.ToolCall, ok bool, text string) svc.ToolResult {
+	return svc.ToolResult{CallID: call.ID, Name: call.Name, OK: ok, Trusted: true, Content: text}
+}
+
+// call does one call: it runs, is proposed, or is refused.
+func (t *turn) call(ctx context.Context, call *svc.ToolCall, tainted bool) (svc.ToolResult, *svc.Action, error) {
+	t.frames.add("tool_call", callFrame{"tool_call", call.ID, call.Name, call.Input})
+	if call.Name == FindTool().Name {
+		return t.find(call), nil, nil
+	}
+	tool, known := t.Tools.Tool(call.Name)
+	if !known || !t.audience.Sees(&tool) {
+		return t.refuse(call, "There is no such tool for this member."), nil, nil
+	}
+	effect := tool.Tier(call.Input)
+	always := contains(t.settings.Always, tool.Name)
+	switch svc.JudgeCall(&t.settings.Policy, &tool, effect, always, tainted) {
+	case svc.CallRefused:
+		return t.refuse(call, "The organization's rules forbid this."), nil, nil
+	case svc.CallProposed:
+		return t.prepare(ctx, call, &tool, effect)
+	case svc.CallRuns:
+	}
+	if effect == svc.EffectRead {
+		result, _ := t.execute(ctx, call, &tool)
+		return result, nil, nil
+	}
+	now := t.Now()
+	action := t.action(call, effect, svc.NewPreview(strings.TrimSuffix(title(&tool), "."), nil, call.Input))
+	action.DecidedAt, action.DecidedBy, action.Reason = &now, &t.who.User, "always allowed"
+	result, outcome := t.execute(ctx, call, &tool)
+	settle(&action, outcome)
+	t.told(&action)
+	return result, &action, nil
+}
+
+func contains(list []string, word string) bool {
+	for _, one := range list {
+		if one == word {
+			return true
+		}
+	}
+	return false
+}
+
+// title is what a tool does, without what is said to models only.
+func title(tool *svc.Tool) string {
+	first, _, _ := strings.Cut(tool.Description, ". ")
+	return first
+}
+
+func (t *turn) refuse(call *svc.ToolCall, why string) svc.ToolResult {
+	t.frames.add("tool_result", resultFrame{"tool_result", call.ID, call.Name, false, why, nil})
+	return sentence(call, false, why)
+}
+
+// find loads the tools that fit what the model looks for.
+func (t *turn) find(call *svc.ToolCall) svc.ToolResult {
+	var input struct {
+		Query string `json:"query"`
+	}
+	_ = json.Unmarshal(call.Input, &input) // no query finds nothing
+	found := t.Tools.Find(&t.audience, input.Query, foundTools)
+	names, lines := []string{}, []string{}
+	for _, tool := range found {
+		names = append(names, tool.Name)
+		lines = append(lines, tool.Name+": "+tool.Description)
+		if !has(t.loaded, tool.Name) {
+			t.loaded = append(t.loaded, tool)
+		}
+	}
+	if len(names) > 0 {
+		t.frames.add("tools_loaded", toolsFrame{"tools_loaded", names})
+	}
+	summary := fmt.Sprintf("%d tools found", len(names))
+	t.frames.add("tool_result", resultFrame{"tool_result", call.ID, call.Name, true, summary, names})
+	return sentence(call, true, summary+"\n"+strings.Join(lines, "\n"))
+}
+
+func has(tools []svc.Tool, name string) bool {
+	for i := range tools {
+		if tools[i].Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// execute sends the call through the routes.
+func (t *turn) execute(ctx context.Context, call *svc.ToolCall, tool *svc.Tool) (svc.ToolResult, svc.ToolOutcome) {
+	outcome, err := t.Tools.Execute(ctx, t.secret, t.who.Ref, call.Name, call.Input)
+	if err != nil {
+		outcome = refusal(err)
+	}
+	body, revealed := svc.Withhold(outcome.Body)
+	outcome.Body = body
+	content := svc.Envelope(call.Name, &outcome)
+	t.frames.add("tool_result", resultFrame{"tool_result", call.ID, call.Name, outcome.OK(), summaryOf(call.Name, &outcome), json.RawMessage(content)})
+	if len(revealed) > 0 {
+		t.frames.add("reveal", revealFrame{"reveal", call.ID, revealed})
+	}
+	return svc.ToolResult{CallID: call.ID, Name: call.Name, OK: outcome.OK(), Trusted: tool.Trusted, Content: content}, outcome
+}
+
+// revealFrame shows a credential once; actionId is the action's, or the call's where
+// the member always allows the tool.
+type revealFrame struct {
+	Type     string            `json:"type"`
+	ActionID string            `json:"actionId"`
+	Values   map[string]string `json:"values"`
+}
+
+// refusal is the outcome of a call that made no request.
+func refusal(err error) svc.ToolOutcome {
+	code := svc.CodeOf(err)
+	body, _ := json.Marshal(map[string]any{"code": code, "detail": err.Error()}) // two strings
+	return svc.ToolOutcome{Status: svc.InfoOf(code).Status, Body: body}
+}
+
+// summaryOf says in one line how a call ended.
+func summaryOf(tool string, outcome *svc.ToolOutcome) string {
+	summary := fmt.Sprintf("%s answered %d", tool, outcome.Status)
+	var problem struct {
+		Code svc.Code `json:"code"`
+	}
+	if !outcome.OK() && json.Unmarshal(outcome.Body, &problem) == nil && problem.Code != "" {
+		summary += " " + string(problem.Code)
+	}
+	return summary
+}
+
+// action is a call as an action that nobody has decided on.
+func (t *turn) action(call *svc.ToolCall, effect svc.Effect, preview svc.Preview) svc.Action {
+	now := t.Now()
+	return svc.Action{
+		ID: t.NewID("act_"), ConversationID: t.conversation.ID, CallID: call.ID, Tool: call.Name, Input: call.Input, Effect: effect,
+		Preview: preview, Status: svc.ActionProposed, ProposedAt: now, ExpiresAt: now.Add(svc.ActionLifetime), Question: t.conversation.Question,
+	}
+}
+
+// prepare makes a proposal of a call: what stands there now is read, never what the
+// model says of it.
+func (t *turn) prepare(ctx context.Context, call *svc.ToolCall, tool *svc.Tool, effect svc.Effect) (svc.ToolResult, *svc.Action, error) {
+	before, err := t.Tools.Before(ctx, t.secret, t.who.Ref, call.Name, call.Input)
+	if err != nil {
+		return t.refuse(call, summaryOf(call.Name, &svc.ToolOutcome{Status: svc.InfoOf(svc.CodeOf(err)).Status})), nil, nil
+	}
+	action := t.action(call, effect, svc.NewPreview(title(tool), before, call.Input))
+	action.Before = before
+	return sentence(call, true, waitingContent), &action, nil
+}
+
+// settle notes on an action how its execution ended.
+func settle(action *svc.Action, outcome svc.ToolOutcome) {
+	action.Status, action.RequestID = svc.ActionExecuted, outcome.RequestID
+	if !outcome.OK() {
+		action.Status = svc.ActionFailed
+	}
+	action.Result = &svc.ActionResult{OK: outcome.OK(), Summary: summaryOf(action.Tool, &outcome)}
+}
+
+func (t *turn) told(action *svc.Action) {
+	t.frames.add("action", actionFrame{"action", action.ID, action.Status, action.Result.Summary, action.RequestID})
+}
+
+// resume executes the approved action and says whether the model goes on: not while
+// other actions wait.
+func (t *turn) resume(ctx context.Context) (more bool, err error) {
+	action := t.approved
+	// The call's own end is recorded even where the turn's time ends meanwhile.
+	outcome, err := t.Tools.Execute(context.WithoutCancel(ctx), t.secret, t.who.Ref, action.Tool, action.Input)
+	if err != nil {
+		outcome = refusal(err)
+	}
+	body, revealed := svc.Withhold(outcome.Body)
+	outcome.Body = body
+	settle(action, outcome)
+	content := svc.Envelope(action.Tool, &outcome)
+	settled, err := t.Conversations.Settle(context.WithoutCancel(ctx), &t.conversation, action, content)
+	t.record(ctx, &t.conversation, action, t.who.User, "ai.action.executed", action.Question, t.token)
+	t.told(action)
+	t.frames.add("tool_result", resultFrame{"tool_result", action.CallID, action.Tool, outcome.OK(), action.Result.Summary, json.RawMessage(content)})
+	if len(revealed) > 0 {
+		t.frames.add("reveal", revealFrame{"reveal", action.ID, revealed})
+	}
+	if err != nil {
+		return false, err
+	}
+	t.messages, t.actions = settled.Messages, settled.Actions
+	for i := range t.actions {
+		if t.actions[i].Pending(t.Now()) {
+			return false, nil
+		}
+	}
+	if t.model == nil {
+		return false, noteAlone
+	}
+	return true, nil
+}
+
+// record writes an entry about an action into the organization's ledger. The person is
+// the actor; the assistant is the means.
+func (a *Assistant) record(ctx context.Context, conversation *svc.Conversation, action *svc.Action, by svc.User, kind svc.LedgerKind, reason string, token svc.Token) {
+	metadata, err := json.Marshal(map[string]any{
+		"via": "assistant", "tokenId": token.ID, "tokenKind": svc.TokenAssistant, "tool": action.Tool, "status": action.Status,
+		"actor": map[string]string{"kind": "assistant", "conversationId": conversation.ID},
+	})
+	entry := svc.LedgerEntry{
+		At: a.Now(), Org: conversation.Org, App: conversation.App, Kind: kind, Actor: svc.LedgerActor{ID: by.ID, Name: by.Name},
+		Subject: action.ID, Reason: reason, RequestID: action.RequestID, Metadata: metadata,
+	}
+	if err == nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+		defer cancel()
+		err = a.Ledger.Record(ctx, entry)
+	}
+	if err != nil {
+		a.Logger.Error("keeping an entry of the ledger failed", "entry", entry, "error", err)
+	}
+}

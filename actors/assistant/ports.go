@@ -1,0 +1,71 @@
+package assistant
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"svc"
+)
+
+// Conversations keeps conversations; the methods do what those of actors.Conversations
+// say.
+type Conversations interface {
+	Begin(ctx context.Context, conversation svc.Conversation, create bool, question, contextPath string) (svc.Exchange, error)
+	Claim(ctx context.Context, of *svc.Conversation, action string, by svc.User, reason string) (svc.Exchange, error)
+	Append(ctx context.Context, of *svc.Conversation, messages []svc.Message, actions []svc.Action) (svc.Exchange, error)
+	Settle(ctx context.Context, of *svc.Conversation, action *svc.Action, content string) (svc.Exchange, error)
+	Finish(ctx context.Context, of *svc.Conversation, note string) (svc.Exchange, error)
+	Decide(ctx context.Context, of *svc.Conversation, action string, by svc.User, status svc.ActionStatus, reason string) (svc.Exchange, error)
+	Get(ctx context.Context, ref svc.AppRef, member, id string) (svc.Exchange, error)
+	List(ctx context.Context, ref svc.AppRef, member string) ([]svc.Conversation, error)
+	Actions(ctx context.Context, ref svc.AppRef, member string) ([]svc.Action, error)
+	Action(ctx context.Context, ref svc.AppRef, member, id string) (svc.Exchange, svc.Action, error)
+}
+
+// Settings keeps what organizations have set about the assistant.
+type Settings interface {
+	Settings(ctx context.Context, org, user string) (svc.AISettings, error)
+	// Admit counts a question; it fails with rate_limited where there are too many.
+	Admit(ctx context.Context, org, user string) error
+	Spend(ctx context.Context, org string, usage svc.Usage) error
+}
+
+// Tools are the routes that a model may call.
+type Tools interface {
+	Tool(name string) (svc.Tool, bool)
+	Starters(audience *svc.Audience) []svc.Tool
+	Find(audience *svc.Audience, query string, limit int) []svc.Tool
+	Execute(ctx context.Context, secret svc.Secret, ref svc.AppRef, name string, input json.RawMessage) (svc.ToolOutcome, error)
+	Before(ctx context.Context, secret svc.Secret, ref svc.AppRef, name string, input json.RawMessage) (json.RawMessage, error)
+}
+
+// Model answers one round. Text is handed over as it comes. It fails with an svc.Error
+// of the code provider_error or rate_limited; the usage of a failed round that got so
+// far is in the reply.
+type Model interface {
+	Round(ctx context.Context, request svc.ModelRequest, text func(fragment string)) (svc.ModelReply, error)
+}
+
+// Models finds the model of an organization; it fails with provider_unavailable where
+// there is no credential at all.
+type Models interface {
+	Model(ctx context.Context, org string) (Model, error)
+}
+
+// Tokens mints and judges the tokens of turns.
+type Tokens interface {
+	MintAssistant(ctx context.Context, person svc.User, org string, scopes []svc.Scope, lifetime time.Duration) (svc.Token, svc.Secret, error)
+	EndAssistant(ctx context.Context, token svc.Token) error
+	Authorize(ctx context.Context, secret string, class svc.RateClass, org string) (svc.Grant, svc.RateState, error)
+}
+
+// Ledger keeps entries of organizations' ledgers.
+type Ledger interface {
+	Record(ctx context.Context, entry svc.LedgerEntry) error
+}
+
+// Apps reads applications.
+type Apps interface {
+	Get(ctx context.Context, ref svc.AppRef) (svc.Application, error)
+}

@@ -1,0 +1,332 @@
+package assistant
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"svc"
+)
+
+// Why a turn is cut short.
+var (
+	errStopping = errors.New("the node is stopping")
+	errLeft     = errors.New("nobody follows")
+	errTime     = errors.New("the time of the turn is over")
+	errRevoked  = errors.New("the member may not use the assistant")
+)
+
+// Turn is a running turn as its caller sees it.
+type Turn struct{ turn *turn }
+
+// Conversation returns the id of the turn's conversation.
+func (t *Turn) Conversation() string { return t.turn.conversation.ID }
+
+// Frames yields the frames of the turn from the first one until it ends, yield returns
+// false or ctx ends.
+func (t *Turn) Frames(ctx context.Context, yield func(svc.TurnFrame) bool) {
+	t.turn.frames.follow(ctx, 0, yield)
+}
+
+// Text waits for the end of the turn and returns the text of its answer. The error is
+// that of the turn.
+func (t *Turn) Text(ctx context.Context) (string, error) {
+	var text strings.Builder
+	var failure error
+	t.Frames(ctx, func(frame svc.TurnFrame) bool {
+		switch data := frame.Data.(type) {
+		case textFrame:
+			text.WriteString(data.Text)
+		case errorFrame:
+			failure = svc.Errorf(data.Code, "%s", data.Message)
+		}
+		return true
+	})
+	if ctx.Err() != nil {
+		failure = ctx.Err()
+	}
+	return text.String(), failure
+}
+
+// turn is one turn at work. It belongs to its goroutine, but for frames and cancel.
+type turn struct {
+	*Assistant
+	who          svc.Asker
+	model        Model
+	conversation svc.Conversation
+	messages     []svc.Message
+	actions      []svc.Action
+	// approved is the action with which the turn begins, nil where a question does.
+	approved *svc.Action
+
+	frames *buffer
+	cancel context.CancelCauseFunc
+
+	token    svc.Token
+	secret   svc.Secret
+	settings svc.AISettings
+	audience svc.Audience
+	loaded   []svc.Tool
+	repeated svc.Repetition
+	usage    svc.Usage
+	rounds   int
+}
+
+// start runs a turn that its conversation has given the claim for.
+func (a *Assistant) start(who svc.Asker, model Model, exchange svc.Exchange, approved *svc.Action) (*Turn, error) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	t := &turn{
+		Assistant: a, who: who, model: model, conversation: exchange.Conversation, messages: exchange.Messages,
+		actions: exchange.Actions, approved: approved, cancel: cancel,
+	}
+	t.frames = newBuffer(t.conversation.Turn, svc.DisconnectGrace, func() { cancel(errLeft) })
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.stopped {
+		cancel(errStopping)
+		go t.finish(context.WithoutCancel(ctx), errStopping)
+		return nil, svc.Unavailable("The service", time.Second)
+	}
+	if a.turns == nil {
+		a.turns = map[string]*turn{}
+	}
+	a.turns[t.conversation.ID] = t
+	a.running.Go(func() { t.run(ctx) })
+	return &Turn{turn: t}, nil
+}
+
+// run works until the turn has ended and its end is recorded.
+func (t *turn) run(ctx context.Context) {
+	defer t.cancel(nil)
+	limited, stop := context.WithTimeoutCause(ctx, svc.TurnTime, errTime)
+	defer stop()
+	t.frames.add("start", startFrame{"start", t.conversation.ID, t.conversation.Title})
+	t.frames.add("status", statusFrame{"status", stateRunning})
+	err := t.guarded(limited)
+	if cause := context.Cause(limited); err != nil && cause != nil {
+		err = cause
+	}
+	t.finish(context.WithoutCancel(ctx), err)
+}
+
+// guarded works; a panic becomes an error.
+func (t *turn) guarded(ctx context.Context) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("panic: %v", cause)
+		}
+	}()
+	return t.work(ctx)
+}
+
+// note is an end of a turn that is told in the answer and is no error.
+type note string
+
+func (n note) Error() string { return string(n) }
+
+// The notes.
+const (
+	noteRounds   note = "The answer ends here: the limit of 16 tool rounds is reached."
+	noteTime     note = "The answer ends here: the limit of 120 seconds is reached."
+	noteStuck    note = "The answer ends here: the same call was about to be repeated without end."
+	noteBudget   note = "The organization's monthly token budget for the assistant is used up; no model was asked."
+	noteLeft     note = "The answer was given up: nobody was there to read it."
+	noteStopping note = "The answer was cut off: the service is restarting. Nothing is half done; ask again."
+	noteAlone    note = "The action is done. No model is configured to comment on it."
+)
+
+// finish records the end of the turn and tells it.
+func (t *turn) finish(ctx context.Context, cause error) {
+	ctx, cancel := context.WithTimeout(ctx, stopTime)
+	defer cancel()
+	if t.token.ID != "" {
+		t.revoke(ctx, t.token)
+	}
+	told, failure := ending(cause)
+	if told != "" {
+		t.say(string(told))
+	}
+	recorded := string(told)
+	if failure != nil {
+		recorded = failure.Message
+	}
+	exchange, err := t.Conversations.Finish(ctx, &t.conversation, recorded)
+	if err != nil && failure == nil {
+		t.Logger.Error("recording the end of a turn failed", "conversation", t.conversation.ID, "error", err)
+		failure = svc.Errorf(svc.CodeInternal, "The end of the turn could not be recorded.")
+	}
+	switch {
+	case failure != nil:
+		if failure.Code == svc.CodeInternal {
+			t.Logger.Error("a turn failed", "conversation", t.conversation.ID, "error", cause)
+		}
+		t.frames.add("error", errorFrame{"error", failure.Message, failure.Code})
+	default:
+		if exchange.Conversation.State == svc.ConversationAwaiting {
+			t.frames.add("status", statusFrame{"status", stateAwaiting})
+		}
+		t.frames.add("done", doneFrame{"done", t.conversation.ID, t.usage, t.rounds})
+	}
+	t.frames.end()
+	t.forget()
+}
+
+// forget drops the turn once no client can come back to it any more.
+func (t *turn) forget() {
+	time.AfterFunc(keepFrames, func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if t.turns[t.conversation.ID] == t {
+			delete(t.turns, t.conversation.ID)
+		}
+	})
+}
+
+// ending says what the member is told about the end of a turn: a note in the answer,
+// or an error.
+func ending(cause error) (told note, failure *svc.Error) {
+	known, isKnown := errors.AsType[*svc.Error](cause)
+	switch {
+	case cause == nil:
+		return "", nil
+	case errors.Is(cause, errTime):
+		return noteTime, nil
+	case errors.Is(cause, errLeft):
+		return noteLeft, nil
+	case errors.Is(cause, errStopping):
+		return noteStopping, nil
+	case errors.As(cause, &told):
+		return told, nil
+	case errors.Is(cause, errRevoked):
+		return "", svc.Errorf(svc.CodeNotFound, "The member may not use the assistant of this application any more.")
+	case isKnown && slices.Contains([]svc.Code{svc.CodeProviderError, svc.CodeProviderUnavailable, svc.CodeRateLimited}, known.Code):
+		return "", known
+	}
+	return "", svc.Errorf(svc.CodeInternal, "Something failed here; the turn is over.")
+}
+
+func (t *turn) say(text string) {
+	if text != "" {
+		t.frames.add("text", textFrame{"text", text})
+	}
+}
+
+// work is the turn itself.
+func (t *turn) work(ctx context.Context) error {
+	var err error
+	if t.settings, err = t.Settings.Settings(ctx, t.who.Ref.Org, t.who.User.ID); err != nil {
+		return err
+	}
+	if t.token, t.secret, err = t.mint(ctx, t.who, t.settings.Policy); err != nil {
+		return err
+	}
+	if err := t.look(ctx); err != nil {
+		return err
+	}
+	if t.approved != nil {
+		if more, err := t.resume(ctx); err != nil || !more {
+			return err
+		}
+	}
+	t.loaded = t.Tools.Starters(&t.audience)
+	for {
+		proposed, err := t.round(ctx)
+		if err != nil || proposed == nil {
+			return err
+		}
+		if len(*proposed) > 0 {
+			t.propose(*proposed)
+			return nil
+		}
+		if t.rounds >= svc.MaxRounds {
+			return noteRounds
+		}
+		if err := t.look(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// look reads anew what the member may do and what the organization allows.
+func (t *turn) look(ctx context.Context) error {
+	grant, _, err := t.Tokens.Authorize(ctx, t.secret.Reveal(), svc.RateNone, t.who.Ref.Org)
+	switch svc.CodeOf(err) {
+	case svc.CodeNotFound, svc.CodeUnauthorized:
+		return errRevoked
+	default:
+		if err != nil {
+			return err
+		}
+	}
+	if t.settings, err = t.Settings.Settings(ctx, t.who.Ref.Org, t.who.User.ID); err != nil {
+		return err
+	}
+	app, err := t.Apps.Get(ctx, t.who.Ref)
+	if err != nil {
+		return err
+	}
+	if !grant.May(svc.PermAIUse) || !app.Has(svc.ModuleAI) {
+		return errRevoked
+	}
+	grant.Token.Scopes = t.settings.Policy.Scopes(grant.Token.Scopes)
+	t.audience = svc.Audience{Grant: grant, Modules: app.Modules, Policy: t.settings.Policy}
+	return nil
+}
+
+// round asks the model once and does what it calls. It returns nil where the answer is
+// finished, else the actions that were proposed.
+func (t *turn) round(ctx context.Context) (*[]svc.Action, error) {
+	if !t.settings.Policy.Admits(t.settings.Spent.Tokens()) {
+		return nil, noteBudget
+	}
+	t.rounds++
+	reply, err := t.model.Round(ctx, svc.ModelRequest{
+		System: system(&t.conversation, t.Now()), Messages: history(t.messages), Tools: append([]svc.Tool{FindTool()}, t.loaded...),
+	}, t.say)
+	if spent := reply.Usage; spent.Tokens() > 0 {
+		t.usage = t.usage.Add(spent)
+		if err := t.Settings.Spend(context.WithoutCancel(ctx), t.who.Ref.Org, spent); err != nil {
+			t.Logger.Error("counting the tokens of a round failed", "org", t.who.Ref.Org, "error", err)
+		}
+	}
+	said := svc.Message{Role: svc.RoleAssistant, Text: reply.Text, Calls: reply.Calls}
+	if err != nil || len(reply.Calls) == 0 {
+		if said.Calls = nil; said.Text != "" {
+			if keepErr := t.keep(ctx, nil, said); keepErr != nil && err == nil {
+				err = keepErr
+			}
+		}
+		return nil, err
+	}
+	return t.calls(ctx, said)
+}
+
+// keep records messages and actions; it outlives the end of the turn's time.
+func (t *turn) keep(ctx context.Context, actions []svc.Action, messages ...svc.Message) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	defer cancel()
+	if _, err := t.Conversations.Append(ctx, &t.conversation, messages, actions); err != nil {
+		return err
+	}
+	t.messages = append(t.messages, messages...)
+	t.actions = append(t.actions, actions...)
+	return nil
+}
+
+// propose tells the member what waits.
+func (t *turn) propose(actions []svc.Action) {
+	frame := approvalFrame{Type: "approval_required"}
+	var titles []string
+	for _, action := range actions {
+		frame.Actions = append(frame.Actions, proposedAction{
+			ID: action.ID, Tool: action.Tool, Input: action.Input, Effect: action.Effect, Preview: action.Preview,
+			ExpiresAt: action.ExpiresAt.UTC().Format("2006-01-02T15:04:05.000Z"),
+		})
+		titles = append(titles, action.Preview.Title)
+	}
+	t.frames.add("approval_required", frame)
+	t.say("This change is waiting for your decision, and nothing has been written: " + strings.Join(titles, "; ") + ".")
+}

@@ -1,0 +1,375 @@
+package actors
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"svc"
+)
+
+// The conversation actor.
+//
+//	identity   org/app/conversation, the slugs and the id
+//	rank       3
+//	owns       the conversation, its messages and proposed actions, and the claim that
+//	           one turn runs at a time
+//	persists   entities conversation, message, action
+//	woken by   calls; when the time of a turn or an action is over; after 90 days
+//	limits     one running turn; pending actions are decided before the next question
+//	stops      after two minutes without a message
+//
+// The turn itself runs beside the mailbox (actors/assistant). What it brings carries
+// the number of the turn, and is refused once the turn is over.
+const kindConversation = "conversation"
+
+// turnSlack is how long after its time a turn may still bring its end.
+const turnSlack = 20 * time.Second
+
+// The wake-ups of a conversation.
+const (
+	wakeTurn   = "turn"
+	wakeExpire = "expire"
+	wakePurge  = "ai.conversations.purge"
+)
+
+type conversation struct {
+	identity     string
+	conversation *svc.Conversation
+	messages     []svc.Message
+	actions      map[string]svc.Action
+}
+
+type (
+	beginTurn struct {
+		// Conversation is the new one where Create is set, else only its member counts.
+		Conversation svc.Conversation `json:"conversation"`
+		Create       bool             `json:"create"`
+		Question     string           `json:"question"`
+		ContextPath  string           `json:"contextPath"`
+	}
+	claimAction struct {
+		Action string   `json:"action"`
+		By     svc.User `json:"by"`
+		Reason string   `json:"reason"`
+	}
+	appendTurn struct {
+		Turn     int           `json:"turn"`
+		Messages []svc.Message `json:"messages"`
+		Actions  []svc.Action  `json:"actions"`
+	}
+	settleAction struct {
+		Turn      int              `json:"turn"`
+		Action    string           `json:"action"`
+		Status    svc.ActionStatus `json:"status"`
+		Result    svc.ActionResult `json:"result"`
+		RequestID string           `json:"requestId"`
+		Content   string           `json:"content"`
+	}
+	finishTurn struct {
+		Turn int    `json:"turn"`
+		Note string `json:"note"`
+	}
+	decideAction struct {
+		Action string           `json:"action"`
+		By     svc.User         `json:"by"`
+		Reason string           `json:"reason"`
+		Status svc.ActionStatus `json:"status"`
+	}
+	// conversationView is everything about a conversation.
+	conversationView struct {
+		Conversation svc.Conversation `json:"conversation"`
+		Messages     []svc.Message    `json:"messages"`
+		Actions      []svc.Action     `json:"actions"`
+	}
+)
+
+func conversationHandlers() map[string]handler[*conversation] {
+	return map[string]handler[*conversation]{
+		"begin":  on((*conversation).onBegin),
+		"claim":  on((*conversation).onClaim),
+		"append": on((*conversation).onAppend),
+		"settle": on((*conversation).onSettle),
+		"finish": on((*conversation).onFinish),
+		"decide": on((*conversation).onDecide),
+		"get":    on((*conversation).onGet),
+		"wake":   on((*conversation).onWake),
+	}
+}
+
+func (c *conversation) apply(now time.Time, method string, payload []byte) (outcome, error) {
+	if c.conversation == nil && method != "begin" && method != "wake" {
+		return outcome{}, svc.NotFound("conversation")
+	}
+	return dispatch(conversationHandlers(), c, now, method, payload)
+}
+
+func (c *conversation) restore(entities []svc.Entity) error {
+	*c = conversation{identity: c.identity, actions: map[string]svc.Action{}}
+	slices.SortFunc(entities, func(a, b svc.Entity) int { return strings.Compare(a.ID, b.ID) })
+	for _, entity := range entities {
+		var err error
+		switch entity.Kind {
+		case "conversation":
+			var record svc.Conversation
+			record, err = decode[svc.Conversation](entity)
+			c.conversation = &record
+		case "message":
+			var message svc.Message
+			message, err = decode[svc.Message](entity)
+			c.messages = append(c.messages, message)
+		case "action":
+			c.actions[entity.ID], err = decode[svc.Action](entity)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// messageID is the id of the n-th message; ids sort as their numbers.
+func messageID(n int) string { return fmt.Sprintf("%06d", n) }
+
+// change gathers the writes of one message to the actor.
+type change struct {
+	c       *conversation
+	now     time.Time
+	writes  []write
+	wakeups []svc.Wakeup
+}
+
+func (c *conversation) change(now time.Time) *change { return &change{c: c, now: now} }
+
+func (h *change) wake(name string, due time.Time) {
+	h.wakeups = append(h.wakeups, svc.Wakeup{Kind: kindConversation, Identity: h.c.identity, Name: name, Due: due})
+}
+
+func (h *change) say(message svc.Message) {
+	message.At, message.Turn = h.now, h.c.conversation.Turn
+	h.writes = append(h.writes, write{"message", messageID(len(h.c.messages)), message})
+	h.c.messages = append(h.c.messages, message)
+}
+
+func (h *change) note(text string) {
+	if text != "" {
+		h.say(svc.Message{Role: svc.RoleNote, Text: text})
+	}
+}
+
+func (h *change) act(action svc.Action) {
+	h.c.actions[action.ID] = action
+	h.writes = append(h.writes, write{"action", action.ID, action})
+}
+
+// result replaces what the model reads of a call that was proposed.
+func (h *change) result(action *svc.Action, ok bool, content string) {
+	for i := len(h.c.messages) - 1; i >= 0; i-- {
+		for j, result := range h.c.messages[i].Results {
+			if result.CallID != action.CallID {
+				continue
+			}
+			message := h.c.messages[i]
+			message.Results = slices.Clone(message.Results)
+			message.Results[j].OK, message.Results[j].Trusted, message.Results[j].Content = ok, false, content
+			h.c.messages[i] = message
+			h.writes = append(h.writes, write{"message", messageID(i), message})
+			return
+		}
+	}
+}
+
+// outcome ends the change: the record counts what there is now.
+func (h *change) outcome() outcome {
+	record := h.c.conversation
+	record.UpdatedAt, record.Messages = h.now, len(h.c.messages)
+	pending := h.c.pending(h.now)
+	record.PendingActions = len(pending)
+	if record.State != svc.ConversationRunning {
+		record.State = svc.ConversationIdle
+		if len(pending) > 0 {
+			record.State = svc.ConversationAwaiting
+		}
+	}
+	h.writes = append(h.writes, write{"conversation", record.ID, *record})
+	return outcome{answer: h.c.view(h.now), writes: h.writes, wakeups: h.wakeups}
+}
+
+func (c *conversation) view(now time.Time) conversationView {
+	view := conversationView{Conversation: *c.conversation, Messages: slices.Clone(c.messages), Actions: []svc.Action{}}
+	for _, id := range slices.Sorted(maps.Keys(c.actions)) {
+		view.Actions = append(view.Actions, c.actions[id].At(now))
+	}
+	return view
+}
+
+// pending lists the actions that wait for a decision, the first to expire first.
+func (c *conversation) pending(now time.Time) (out []svc.Action) {
+	for _, action := range c.actions {
+		if action.Pending(now) {
+			out = append(out, action)
+		}
+	}
+	slices.SortFunc(out, func(a, b svc.Action) int {
+		return cmp.Or(a.ExpiresAt.Compare(b.ExpiresAt), strings.Compare(a.ID, b.ID))
+	})
+	return out
+}
+
+// onBegin claims the conversation for a turn that answers a question.
+func (c *conversation) onBegin(now time.Time, m beginTurn) (outcome, error) {
+	h := c.change(now)
+	switch {
+	case c.conversation == nil && m.Create:
+		record := m.Conversation
+		record.Title, record.CreatedAt = svc.TitleOf(m.Question), now
+		c.conversation = &record
+		h.wake(wakePurge, record.ExpiresAt())
+	case c.conversation == nil || c.conversation.Member.ID != m.Conversation.Member.ID:
+		return outcome{}, svc.NotFound("conversation")
+	}
+	if err := c.free(now); err != nil {
+		return outcome{}, err
+	}
+	c.cutOff(h)
+	c.expire(h)
+	c.conversation.Question, c.conversation.ContextPath = m.Question, m.ContextPath
+	c.start(h)
+	h.say(svc.Message{Role: svc.RoleUser, Text: m.Question})
+	return h.outcome(), nil
+}
+
+// free refuses a turn while another one runs or actions wait for a decision.
+func (c *conversation) free(now time.Time) error {
+	problem := &svc.TurnProblem{ConversationID: c.conversation.ID}
+	if c.running(now) {
+		return &svc.Error{Code: svc.CodeConflict, Reason: "turn_running", Message: "A turn of the conversation is still running.", Turn: problem}
+	}
+	for _, action := range c.pending(now) {
+		problem.Actions = append(problem.Actions, svc.PendingAction{ID: action.ID, ExpiresAt: action.ExpiresAt})
+	}
+	if len(problem.Actions) > 0 {
+		return &svc.Error{Code: svc.CodeConflict, Reason: "actions_pending", Message: "Decide on the proposed actions first.", Turn: problem}
+	}
+	return nil
+}
+
+func (c *conversation) running(now time.Time) bool {
+	return c.conversation.State == svc.ConversationRunning && now.Before(c.conversation.TurnEnds)
+}
+
+func (c *conversation) start(h *change) {
+	c.conversation.Turn++
+	c.conversation.State, c.conversation.TurnEnds = svc.ConversationRunning, h.now.Add(svc.TurnTime+turnSlack)
+	h.wake(wakeTurn, c.conversation.TurnEnds)
+}
+
+// onClaim takes an action for execution and begins the turn that goes on with it.
+func (c *conversation) onClaim(now time.Time, m claimAction) (outcome, error) {
+	action, err := c.decidable(now, m.Action, m.By)
+	if err != nil {
+		return outcome{}, err
+	}
+	if c.running(now) {
+		return outcome{}, c.free(now)
+	}
+	h := c.change(now)
+	c.cutOff(h)
+	action.Status, action.DecidedAt, action.DecidedBy, action.Reason = svc.ActionExecuting, &now, &m.By, m.Reason
+	c.start(h)
+	h.act(action)
+	return h.outcome(), nil
+}
+
+// decidable returns an action that a person may decide on. To anybody but the member
+// there is no such action.
+func (c *conversation) decidable(now time.Time, id string, by svc.User) (svc.Action, error) {
+	action, known := c.actions[id]
+	if !known || c.conversation.Member.ID != by.ID {
+		return svc.Action{}, svc.NotFound("action")
+	}
+	return action, action.CheckDecide(now)
+}
+
+// current refuses what a turn brings that is over.
+func (c *conversation) current(turn int) error {
+	if c.conversation.State != svc.ConversationRunning || c.conversation.Turn != turn {
+		return &svc.Error{Code: svc.CodeConflict, Reason: "turn_over", Message: "The turn is over."}
+	}
+	return nil
+}
+
+func (c *conversation) onAppend(now time.Time, m appendTurn) (outcome, error) {
+	if err := c.current(m.Turn); err != nil {
+		return outcome{}, err
+	}
+	h := c.change(now)
+	for _, message := range m.Messages {
+		h.say(message)
+	}
+	for _, action := range m.Actions {
+		h.act(action)
+	}
+	if pending := c.pending(now); len(m.Actions) > 0 && len(pending) > 0 {
+		h.wake(wakeExpire, pending[0].ExpiresAt)
+	}
+	return h.outcome(), nil
+}
+
+func (c *conversation) onSettle(now time.Time, m settleAction) (outcome, error) {
+	action, known := c.actions[m.Action]
+	if err := c.current(m.Turn); err != nil || !known {
+		return outcome{}, cmp.Or(err, error(svc.NotFound("action")))
+	}
+	h := c.change(now)
+	action.Status, action.RequestID = m.Status, m.RequestID
+	action.Result = &m.Result
+	h.act(action)
+	h.result(&action, m.Result.OK, m.Content)
+	return h.outcome(), nil
+}
+
+func (c *conversation) onFinish(now time.Time, m finishTurn) (outcome, error) {
+	if err := c.current(m.Turn); err != nil {
+		return outcome{}, err
+	}
+	h := c.change(now)
+	h.note(m.Note)
+	c.conversation.State = svc.ConversationIdle
+	h.wake(wakeTurn, time.Time{})
+	return h.outcome(), nil
+}
+
+// refusedContent is what the model reads of an action that was not executed.
+func refusedContent(status svc.ActionStatus, reason string) string {
+	words := map[svc.ActionStatus]string{
+		svc.ActionRejected: "The member refused the action. Nothing was written. The reason: ",
+		svc.ActionRevoked:  "An administrator denied the action. Nothing was written. The reason: ",
+		svc.ActionExpired:  "Nobody decided on the action in time, so it expired. Nothing was written.",
+	}
+	return words[status] + reason
+}
+
+// onDecide ends a proposed action without executing it: the member rejects it, or an
+// administrator revokes it.
+func (c *conversation) onDecide(now time.Time, m decideAction) (outcome, error) {
+	action, known := c.actions[m.Action]
+	if !known || m.Status == svc.ActionRejected && c.conversation.Member.ID != m.By.ID {
+		return outcome{}, svc.NotFound("action")
+	}
+	if err := action.CheckDecide(now); err != nil {
+		return outcome{}, err
+	}
+	h := c.change(now)
+	action.Status, action.DecidedAt, action.DecidedBy, action.Reason = m.Status, &now, &m.By, m.Reason
+	h.act(action)
+	h.result(&action, false, refusedContent(m.Status, m.Reason))
+	return h.outcome(), nil
+}
+
+func (c *conversation) onGet(now time.Time, _ none) (outcome, error) {
+	return outcome{answer: c.view(now)}, nil
+}

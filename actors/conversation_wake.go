@@ -1,0 +1,84 @@
+package actors
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"svc"
+)
+
+// expire ends the proposals whose time is over.
+func (c *conversation) expire(h *change) {
+	for _, id := range slices.Sorted(maps.Keys(c.actions)) {
+		action := c.actions[id]
+		if ended := action.At(h.now); ended.Status == svc.ActionExpired && action.Status == svc.ActionProposed {
+			h.act(ended)
+			h.result(&ended, false, refusedContent(svc.ActionExpired, ""))
+		}
+	}
+}
+
+// lostNote stands where a turn ended without its node.
+const lostNote = "The turn was cut off before its end."
+
+// cutOff ends a turn that has not come back in its time. Of an action that it was
+// executing nobody knows whether it took effect; it is not tried again.
+func (c *conversation) cutOff(h *change) {
+	if c.conversation.State != svc.ConversationRunning || c.running(h.now) {
+		return
+	}
+	c.conversation.State = svc.ConversationIdle
+	for _, id := range slices.Sorted(maps.Keys(c.actions)) {
+		if action := c.actions[id]; action.Status == svc.ActionExecuting {
+			action.Status = svc.ActionFailed
+			action.Result = &svc.ActionResult{Summary: "The execution was cut off; whether it took effect is not known."}
+			h.act(action)
+			h.result(&action, false, action.Result.Summary)
+		}
+	}
+	h.note(lostNote)
+}
+
+// onWake does what is due: it treats the name as a hint and looks at everything.
+func (c *conversation) onWake(now time.Time, name string) (outcome, error) {
+	if c.conversation == nil || !now.Before(c.conversation.ExpiresAt()) {
+		return c.purge(name)
+	}
+	h := c.change(now)
+	c.cutOff(h)
+	c.expire(h)
+	switch pending := c.pending(now); {
+	case name == wakeTurn && c.running(now):
+		h.wake(wakeTurn, c.conversation.TurnEnds)
+	case name == wakeExpire && len(pending) > 0:
+		h.wake(wakeExpire, pending[0].ExpiresAt)
+	case name == wakePurge:
+		h.wake(wakePurge, c.conversation.ExpiresAt())
+	default:
+		h.wake(name, time.Time{})
+	}
+	return h.outcome(), nil
+}
+
+// purge removes everything. The tokens of its turns ended with their time, 90 days ago
+// at the latest.
+func (c *conversation) purge(name string) (outcome, error) {
+	result := outcome{answer: none{}, wakeups: []svc.Wakeup{
+		{Kind: kindConversation, Identity: c.identity, Name: name}, {Kind: kindConversation, Identity: c.identity, Name: wakePurge},
+	}}
+	if c.conversation == nil {
+		// A crash left the wake-up of a conversation that is gone.
+		result.writes = []write{{"conversation", "purged", nil}}
+		return result, nil
+	}
+	result.writes = append(result.writes, write{"conversation", c.conversation.ID, nil})
+	for n := range c.messages {
+		result.writes = append(result.writes, write{"message", messageID(n), nil})
+	}
+	for id := range c.actions {
+		result.writes = append(result.writes, write{"action", id, nil})
+	}
+	*c = conversation{identity: c.identity, actions: map[string]svc.Action{}}
+	return result, nil
+}

@@ -1,0 +1,157 @@
+package actors
+
+import (
+	"context"
+	"slices"
+
+	"svc"
+)
+
+// Conversations is the client of the conversation and desk actors.
+type Conversations struct {
+	Actors caller
+}
+
+func conversationIdentity(c *svc.Conversation) string { return c.Org + "/" + c.App + "/" + c.ID }
+
+func deskIdentity(ref svc.AppRef, user string) string { return ref.String() + "/" + user }
+
+// tell sends a message to a conversation and notes the result on the member's desk.
+func (c *Conversations) tell(ctx context.Context, of *svc.Conversation, method string, message any) (svc.Exchange, error) {
+	view, err := ask[conversationView](ctx, c.Actors, kindConversation, conversationIdentity(of), method, message)
+	if err != nil {
+		return svc.Exchange{}, err
+	}
+	record := view.Conversation
+	ref := svc.AppRef{Org: record.Org, App: record.App}
+	noted := conversationView{Conversation: record, Actions: view.Actions}
+	if _, err := ask[none](ctx, c.Actors, kindDesk, deskIdentity(ref, record.Member.ID), "put", noted); err != nil {
+		return svc.Exchange{}, err
+	}
+	return svc.Exchange(view), nil
+}
+
+// Begin claims a conversation for a turn that answers a question of its member; it is
+// made where create is set. It fails with not_found where it is somebody else's, and
+// with conflict while a turn runs or actions wait for a decision.
+func (c *Conversations) Begin(ctx context.Context, conversation svc.Conversation, create bool, question, contextPath string) (svc.Exchange, error) {
+	return c.tell(ctx, &conversation, "begin", beginTurn{Conversation: conversation, Create: create, Question: question, ContextPath: contextPath})
+}
+
+// Claim takes a proposed action for execution and begins the turn that goes on with it.
+func (c *Conversations) Claim(ctx context.Context, of *svc.Conversation, action string, by svc.User, reason string) (svc.Exchange, error) {
+	return c.tell(ctx, of, "claim", claimAction{Action: action, By: by, Reason: reason})
+}
+
+// Append adds what a running turn brought: messages and proposed actions.
+func (c *Conversations) Append(ctx context.Context, of *svc.Conversation, messages []svc.Message, actions []svc.Action) (svc.Exchange, error) {
+	message := appendTurn{Turn: of.Turn, Messages: messages, Actions: actions}
+	if len(actions) > 0 {
+		return c.tell(ctx, of, "append", message)
+	}
+	view, err := ask[conversationView](ctx, c.Actors, kindConversation, conversationIdentity(of), "append", message)
+	return svc.Exchange(view), err
+}
+
+// Settle records how the execution of a claimed action ended; content is what the
+// model reads of it.
+func (c *Conversations) Settle(ctx context.Context, of *svc.Conversation, action *svc.Action, content string) (svc.Exchange, error) {
+	return c.tell(ctx, of, "settle", settleAction{
+		Turn: of.Turn, Action: action.ID, Status: action.Status, Result: *action.Result, RequestID: action.RequestID, Content: content,
+	})
+}
+
+// Finish ends the running turn.
+func (c *Conversations) Finish(ctx context.Context, of *svc.Conversation, note string) (svc.Exchange, error) {
+	return c.tell(ctx, of, "finish", finishTurn{Turn: of.Turn, Note: note})
+}
+
+// Decide rejects or revokes a proposed action.
+func (c *Conversations) Decide(ctx context.Context, of *svc.Conversation, action string, by svc.User, status svc.ActionStatus, reason string) (svc.Exchange, error) {
+	return c.tell(ctx, of, "decide", decideAction{Action: action, By: by, Reason: reason, Status: status})
+}
+
+// Get returns a member's conversation.
+func (c *Conversations) Get(ctx context.Context, ref svc.AppRef, member, id string) (svc.Exchange, error) {
+	of := svc.Conversation{ID: id, Org: ref.Org, App: ref.App}
+	view, err := ask[conversationView](ctx, c.Actors, kindConversation, conversationIdentity(&of), "get", none{})
+	if err == nil && view.Conversation.Member.ID != member {
+		err = svc.NotFound("conversation")
+	}
+	if err != nil {
+		return svc.Exchange{}, err
+	}
+	return svc.Exchange(view), nil
+}
+
+// List returns the conversations of a member about an application, the newest last.
+func (c *Conversations) List(ctx context.Context, ref svc.AppRef, member string) ([]svc.Conversation, error) {
+	list, err := c.desk(ctx, ref, member)
+	if err != nil {
+		return nil, err
+	}
+	for i := range list.Conversations {
+		row := &list.Conversations[i]
+		if row.State == svc.ConversationIdle {
+			continue
+		}
+		view, err := c.Get(ctx, ref, member, row.ID)
+		if err != nil {
+			return nil, err
+		}
+		*row = view.Conversation
+	}
+	return list.Conversations, nil
+}
+
+// Actions returns the actions that were proposed to a member about an application, the
+// newest last.
+func (c *Conversations) Actions(ctx context.Context, ref svc.AppRef, member string) ([]svc.Action, error) {
+	list, err := c.desk(ctx, ref, member)
+	return list.Actions, err
+}
+
+// Action finds an action that was proposed to a member, with its conversation.
+func (c *Conversations) Action(ctx context.Context, ref svc.AppRef, member, id string) (svc.Exchange, svc.Action, error) {
+	list, err := c.desk(ctx, ref, member)
+	if err != nil {
+		return svc.Exchange{}, svc.Action{}, err
+	}
+	named := func(action svc.Action) bool { return action.ID == id }
+	at := slices.IndexFunc(list.Actions, named)
+	if at < 0 {
+		return svc.Exchange{}, svc.Action{}, svc.NotFound("action")
+	}
+	exchange, err := c.Get(ctx, ref, member, list.Actions[at].ConversationID)
+	if err != nil {
+		return svc.Exchange{}, svc.Action{}, err
+	}
+	if at = slices.IndexFunc(exchange.Actions, named); at < 0 {
+		return svc.Exchange{}, svc.Action{}, svc.NotFound("action")
+	}
+	return exchange, exchange.Actions[at], nil
+}
+
+// desk reads a member's desk and looks once more at what may have changed since.
+func (c *Conversations) desk(ctx context.Context, ref svc.AppRef, member string) (deskList, error) {
+	list, err := ask[deskList](ctx, c.Actors, kindDesk, deskIdentity(ref, member), "list", none{})
+	if err != nil {
+		return list, err
+	}
+	for i := range list.Actions {
+		noted := &list.Actions[i]
+		if noted.Status != svc.ActionProposed && noted.Status != svc.ActionExecuting {
+			continue
+		}
+		view, err := c.Get(ctx, ref, member, noted.ConversationID)
+		if err != nil {
+			return list, err
+		}
+		for _, action := range view.Actions {
+			if action.ID == noted.ID {
+				*noted = action
+			}
+		}
+	}
+	return list, nil
+}

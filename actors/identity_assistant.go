@@ -1,0 +1,25 @@
+package actors
+
+import (
+	"context"
+	"time"
+
+	"svc"
+)
+
+// MintAssistant makes the token of one turn: it acts as a person in one organization
+// with the given scopes, is on no list, and ends by itself after a time.
+func (i *Identity) MintAssistant(ctx context.Context, person svc.User, org string, scopes []svc.Scope, lifetime time.Duration) (svc.Token, svc.Secret, error) {
+	ends := i.Now().Add(lifetime)
+	token, secret := i.newToken(svc.TokenAssistant, svc.TokenOwner{User: person, Org: org}, svc.TokenSpec{Name: "assistant", Scopes: scopes, ExpiresAt: &ends})
+	return token, secret, i.activate(ctx, token)
+}
+
+// EndAssistant revokes the token of a turn; one that has ended already is fine.
+func (i *Identity) EndAssistant(ctx context.Context, token svc.Token) error {
+	_, err := ask[none](ctx, i.Actors, kindToken, token.Hash, "revoke", none{})
+	if code := svc.CodeOf(err); err != nil && code != svc.CodeNotFound && code != svc.CodeUnauthorized {
+		return err
+	}
+	return nil
+}

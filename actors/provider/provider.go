@@ -1,0 +1,235 @@
+// Package provider speaks to the models of three families by their official libraries.
+// A round is streamed; it is repeated after a failure only where nothing of it was
+// received; a circuit breaker per provider and organization keeps calls away from a
+// provider that does not answer. Texts of providers' errors go no further than here.
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/sony/gobreaker/v2"
+
+	"svc"
+	"svc/actors/assistant"
+)
+
+// Access is what it takes to reach a model.
+type Access struct {
+	Provider svc.AIProvider
+	Model    string
+	Key      svc.Secret
+	// BaseURL replaces the family's own address.
+	BaseURL string
+}
+
+// Credentials finds the credential that an organization has stored, nil where it has
+// none.
+type Credentials interface {
+	Credential(ctx context.Context, org string) (*svc.AICredential, svc.Secret, error)
+}
+
+// Models finds the models of organizations: by their own credential, else by the
+// platform's.
+type Models struct {
+	Credentials Credentials
+	// Platform is the platform's access; without a key there is none.
+	Platform Access
+	Client   *http.Client
+
+	mu    sync.Mutex
+	known map[modelKey]*model
+}
+
+type modelKey struct {
+	org    string
+	access Access
+}
+
+// DefaultModel is the model of a family where none is named.
+func DefaultModel(family svc.AIProvider) string {
+	switch family {
+	case svc.ProviderGemini:
+		return "gemini-2.5-flash"
+	case svc.ProviderAnthropic:
+		return "claude-sonnet-5-5"
+	case svc.ProviderOpenAI:
+		return "gpt-5.4-mini"
+	}
+	return ""
+}
+
+// Model returns the model of an organization. It fails with provider_unavailable where
+// neither the organization nor the platform has a credential.
+func (m *Models) Model(ctx context.Context, org string) (assistant.Model, error) {
+	access := m.Platform
+	credential, key, err := m.Credentials.Credential(ctx, org)
+	if err != nil {
+		return nil, err
+	}
+	if credential != nil {
+		access = Access{Provider: credential.Provider, Model: credential.Model, Key: key}
+		if credential.Provider == m.Platform.Provider {
+			access.BaseURL = m.Platform.BaseURL
+		}
+	}
+	if access.Key == "" || DefaultModel(access.Provider) == "" {
+		return nil, svc.Errorf(svc.CodeProviderUnavailable, "No model provider is configured for the organization.")
+	}
+	if access.Model == "" {
+		access.Model = DefaultModel(access.Provider)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.known == nil {
+		m.known = map[modelKey]*model{}
+	}
+	found := m.known[modelKey{org, access}]
+	if found == nil {
+		if found, err = newModel(access, m.Client); err != nil { //nolint:contextcheck // the model outlives the question that it is first asked for
+			return nil, err
+		}
+		m.known[modelKey{org, access}] = found
+	}
+	return found, nil
+}
+
+// stream asks a model once. It calls received before it hands over anything, so that
+// the caller knows that the round cannot be repeated.
+type stream func(ctx context.Context, request *svc.ModelRequest, received func(), text func(string)) (svc.ModelReply, error)
+
+// model is one model as one organization reaches it.
+type model struct {
+	access  Access
+	ask     stream
+	breaker *gobreaker.TwoStepCircuitBreaker[any]
+	pause   func(ctx context.Context, attempt int) error
+}
+
+// The breaker opens after so many failed rounds in a row, for this long.
+const (
+	breakerFailures = 5
+	breakerTime     = 30 * time.Second
+)
+
+func newModel(access Access, client *http.Client) (*model, error) {
+	if client == nil {
+		client = &http.Client{} // the turn's context bounds it
+	}
+	made := &model{access: access, pause: pause, breaker: gobreaker.NewTwoStepCircuitBreaker[any](gobreaker.Settings{
+		Name: string(access.Provider), Timeout: breakerTime,
+		ReadyToTrip: func(counts gobreaker.Counts) bool { return counts.ConsecutiveFailures >= breakerFailures },
+	})}
+	var err error
+	switch access.Provider {
+	case svc.ProviderAnthropic:
+		made.ask = newAnthropic(access, client)
+	case svc.ProviderOpenAI:
+		made.ask = newOpenAI(access, client)
+	case svc.ProviderGemini:
+		made.ask, err = newGemini(access, client)
+	default:
+		err = fmt.Errorf("unknown provider %q", access.Provider)
+	}
+	return made, err
+}
+
+const (
+	// maxAttempts is how often a round is tried of which nothing was received.
+	maxAttempts = 3
+	// silence is how long a provider may send nothing within a round.
+	silence = 45 * time.Second
+	// firstPause is doubled with every attempt.
+	firstPause = 300 * time.Millisecond
+)
+
+func pause(ctx context.Context, attempt int) error {
+	select {
+	case <-time.After(firstPause << attempt):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// statusError is a provider's refusal.
+type statusError struct{ status int }
+
+func (e statusError) Error() string { return fmt.Sprintf("the provider answered %d", e.status) }
+
+// errSilent is the end of a round in which the provider fell silent.
+var errSilent = errors.New("the provider sent nothing for too long")
+
+// again says whether a failed attempt may be repeated: the provider was not reached,
+// was too busy or broke down.
+func again(err error) bool {
+	if refused, ok := errors.AsType[statusError](err); ok {
+		return refused.status == http.StatusTooManyRequests || refused.status == http.StatusRequestTimeout || refused.status >= http.StatusInternalServerError
+	}
+	return true
+}
+
+// Round asks the model.
+func (m *model) Round(ctx context.Context, request svc.ModelRequest, text func(string)) (svc.ModelReply, error) {
+	done, err := m.breaker.Allow()
+	if err != nil {
+		return svc.ModelReply{}, svc.Errorf(svc.CodeProviderError, "The model provider has failed repeatedly; try again in half a minute.")
+	}
+	var reply svc.ModelReply
+	for attempt := 0; ; attempt++ {
+		var received bool
+		reply, err = m.once(ctx, &request, &received, text)
+		if err == nil || ctx.Err() != nil || received || !again(err) || attempt+1 >= maxAttempts {
+			break
+		}
+		if m.pause(ctx, attempt) != nil {
+			break
+		}
+	}
+	if ctx.Err() != nil { // the turn was given up; that says nothing of the provider
+		done(nil)
+		return reply, ctx.Err()
+	}
+	if refused, ok := errors.AsType[statusError](err); ok && !again(err) {
+		done(nil)
+		return reply, svc.Errorf(svc.CodeProviderError, "The model provider refused the request (%d).", refused.status)
+	}
+	done(err)
+	return reply, shown(err)
+}
+
+// once makes one attempt; it ends where the provider is silent for too long.
+func (m *model) once(ctx context.Context, request *svc.ModelRequest, received *bool, text func(string)) (svc.ModelReply, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	watch := time.AfterFunc(silence, func() { cancel(errSilent) })
+	defer watch.Stop()
+	reply, err := m.ask(ctx, request, func() { *received = true; watch.Reset(silence) }, text)
+	if err != nil && errors.Is(context.Cause(ctx), errSilent) {
+		err = errSilent
+	}
+	return reply, err
+}
+
+// shown is a failure as members may see it.
+func shown(err error) error {
+	refused, isStatus := errors.AsType[statusError](err)
+	switch {
+	case err == nil:
+		return nil
+	case isStatus && refused.status == http.StatusTooManyRequests:
+		return svc.Errorf(svc.CodeRateLimited, "The model provider is over its limit; try again later.")
+	case isStatus:
+		return svc.Errorf(svc.CodeProviderError, "The model provider failed (%d).", refused.status)
+	case errors.Is(err, errSilent):
+		return svc.Errorf(svc.CodeProviderError, "The model provider stopped answering.")
+	}
+	return svc.Errorf(svc.CodeProviderError, "The connection to the model provider failed.")
+}
+
+// maxOutput bounds the tokens of one round's answer.
+const maxOutput = 8192

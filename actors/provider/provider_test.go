@@ -1,0 +1,177 @@
+package provider_test
+
+import (
+	"context"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"svc"
+	"svc/actors/provider"
+	"svc/actors/provider/providertest"
+)
+
+// none has no credential; some has one of its own.
+type credentials struct {
+	credential *svc.AICredential
+	key        svc.Secret
+}
+
+func (c credentials) Credential(context.Context, string) (*svc.AICredential, svc.Secret, error) {
+	return c.credential, c.key, nil
+}
+
+func calls() []svc.ToolCall {
+	return []svc.ToolCall{
+		{ID: "call_3_0", Name: "analytics_overview", Input: json.RawMessage(`{"range":"7d","env":"production"}`)},
+		{ID: "call_3_1", Name: "goals_list", Input: json.RawMessage(`{}`)},
+	}
+}
+
+// request is a conversation with everything that one may hold.
+func request() svc.ModelRequest {
+	return svc.ModelRequest{
+		System: "Be brief.",
+		Messages: []svc.Message{
+			{Role: svc.RoleUser, Text: "How many?"},
+			{Role: svc.RoleAssistant, Text: "I look.", Calls: []svc.ToolCall{{ID: "old", Name: "goals_list", Input: json.RawMessage(`{"limit":5}`)}}},
+			{Role: svc.RoleTool, Results: []svc.ToolResult{{CallID: "old", Name: "goals_list", OK: true, Content: `{"untrusted":true}`}}},
+		},
+		Tools: []svc.Tool{{
+			Name: "goals_list", Description: "List goals.",
+			Schema: json.RawMessage(`{"type":"object","properties":{"limit":{"type":["integer","null"]},"kind":{"type":"string","enum":["a","b"]},"tags":{"type":"array","items":{"type":"string"}},"any":{"type":"object","additionalProperties":true}},"required":["kind"]}`),
+		}, {Name: "docs_list", Description: "List pages.", Schema: json.RawMessage(`{"type":"object","properties":{}}`)}},
+	}
+}
+
+func eachFamily(t *testing.T, test func(t *testing.T, family svc.AIProvider)) {
+	for _, family := range svc.AIProviders() {
+		t.Run(string(family), func(t *testing.T) { test(t, family) })
+	}
+}
+
+// heard runs one round against a script and returns what came of it.
+func heard(t *testing.T, family svc.AIProvider, script providertest.Script) (svc.ModelReply, []string, *providertest.Server, error) {
+	t.Helper()
+	server := providertest.Serve(t, family, script)
+	models := provider.Models{Credentials: credentials{}, Platform: provider.Access{Provider: family, Key: "sk-platform", BaseURL: server.URL}}
+	model, err := models.Model(t.Context(), "acme")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var texts []string
+	reply, err := model.Round(t.Context(), request(), func(text string) { texts = append(texts, text) })
+	return reply, texts, server, err
+}
+
+func TestARoundStreamsTextCallsAndUsage(t *testing.T) {
+	eachFamily(t, func(t *testing.T, family svc.AIProvider) {
+		reply, texts, server, err := heard(t, family, func(int, []byte) providertest.Round {
+			return providertest.Round{Text: []string{"Let ", "me see."}, Calls: calls()}
+		})
+		want := svc.ModelReply{Text: "Let me see.", Calls: calls(), Usage: svc.Usage{Input: 100, Output: 20, CacheRead: 40}}
+		if err != nil || !reflect.DeepEqual(texts, []string{"Let ", "me see."}) {
+			t.Errorf("texts %q, %v", texts, err)
+		}
+		for i := range reply.Calls {
+			if !reflect.DeepEqual(svc.CanonicalJSON(reply.Calls[i].Input), svc.CanonicalJSON(want.Calls[i].Input)) {
+				t.Errorf("input %s", reply.Calls[i].Input)
+			}
+			reply.Calls[i].Input = want.Calls[i].Input
+		}
+		if !reflect.DeepEqual(reply, want) {
+			t.Errorf("got %+v, want %+v", reply, want)
+		}
+		body := string(server.Bodies()[0])
+		for _, part := range []string{"Be brief.", "How many?", "I look.", "goals_list", `\"untrusted\":true`, "List pages.", "kind"} {
+			if !strings.Contains(body, part) {
+				t.Errorf("the request lacks %q: %s", part, body)
+			}
+		}
+		if key := server.Keys()[0]; !strings.Contains(key, "sk-platform") {
+			t.Errorf("the key sent is %q", key)
+		}
+	})
+}
+
+func TestARoundIsRepeatedOnlyWhileNothingWasReceived(t *testing.T) {
+	eachFamily(t, func(t *testing.T, family svc.AIProvider) {
+		good := providertest.Round{Text: []string{"Yes."}}
+		for name, c := range map[string]struct {
+			script []providertest.Round
+			text   string
+			code   svc.Code
+			asked  int
+		}{
+			"busy once":          {[]providertest.Round{{Status: 429}, good}, "Yes.", "", 2},
+			"broken twice":       {[]providertest.Round{{Status: 500}, {Status: 503}, good}, "Yes.", "", 3},
+			"always busy":        {[]providertest.Round{{Status: 429}}, "", svc.CodeRateLimited, 3},
+			"always broken":      {[]providertest.Round{{Status: 500}}, "", svc.CodeProviderError, 3},
+			"refused":            {[]providertest.Round{{Status: 400}}, "", svc.CodeProviderError, 1},
+			"a wrong key":        {[]providertest.Round{{Status: 401}}, "", svc.CodeProviderError, 1},
+			"cut after its text": {[]providertest.Round{{Text: []string{"Ye"}, Cut: true}, good}, "Ye", svc.CodeProviderError, 1},
+		} {
+			reply, texts, server, err := heard(t, family, func(n int, _ []byte) providertest.Round { return c.script[min(n, len(c.script)-1)] })
+			asked := len(server.Bodies())
+			if reply.Text != c.text || strings.Join(texts, "") != c.text || asked != c.asked || c.code == "" != (err == nil) || err != nil && svc.CodeOf(err) != c.code {
+				t.Errorf("%s: %q %q, %v, asked %d times", name, reply.Text, texts, err, asked)
+			}
+			if err != nil && strings.Contains(err.Error(), "nobody sees") {
+				t.Errorf("%s: the provider's text is shown: %v", name, err)
+			}
+		}
+	})
+}
+
+func TestABreakerKeepsCallsAwayFromABrokenProvider(t *testing.T) {
+	server := providertest.Serve(t, svc.ProviderOpenAI, func(int, []byte) providertest.Round {
+		return providertest.Round{Text: []string{"x"}, Cut: true}
+	})
+	models := provider.Models{Credentials: credentials{}, Platform: provider.Access{Provider: svc.ProviderOpenAI, Key: "k", BaseURL: server.URL}}
+	round := func(org string) error {
+		model, err := models.Model(t.Context(), org)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = model.Round(t.Context(), request(), func(string) {})
+		return err
+	}
+	for range 5 {
+		if err := round("acme"); svc.CodeOf(err) != svc.CodeProviderError {
+			t.Fatal(err)
+		}
+	}
+	if err := round("acme"); svc.CodeOf(err) != svc.CodeProviderError || len(server.Bodies()) != 5 {
+		t.Errorf("%v after %d requests; want none after the fifth failure", err, len(server.Bodies()))
+	}
+	if err := round("globex"); svc.CodeOf(err) != svc.CodeProviderError || len(server.Bodies()) != 6 {
+		t.Errorf("%v after %d requests; another organization has a breaker of its own", err, len(server.Bodies()))
+	}
+}
+
+func TestTheOrganizationsCredentialComesFirst(t *testing.T) {
+	own := credentials{&svc.AICredential{Provider: svc.ProviderOpenAI, Model: "their-model"}, "sk-own"}
+	server := providertest.Serve(t, svc.ProviderOpenAI, func(int, []byte) providertest.Round { return providertest.Round{Text: []string{"x"}} })
+	platform := provider.Access{Provider: svc.ProviderOpenAI, Key: "sk-platform", BaseURL: server.URL}
+	for n, c := range []struct {
+		credentials credentials
+		key, model  string
+	}{{own, "sk-own", "their-model"}, {credentials{}, "sk-platform", provider.DefaultModel(svc.ProviderOpenAI)}} {
+		models := provider.Models{Credentials: c.credentials, Platform: platform}
+		model, err := models.Model(t.Context(), "acme")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := model.Round(t.Context(), request(), func(string) {}); err != nil {
+			t.Fatal(err)
+		}
+		if key := server.Keys()[n]; !strings.Contains(key, c.key) || !strings.Contains(string(server.Bodies()[n]), `"`+c.model+`"`) {
+			t.Errorf("key %q, body %s", key, server.Bodies()[n])
+		}
+	}
+	nothing := provider.Models{Credentials: credentials{}, Platform: provider.Access{Provider: svc.ProviderOpenAI}}
+	if _, err := nothing.Model(t.Context(), "acme"); svc.CodeOf(err) != svc.CodeProviderUnavailable {
+		t.Errorf("without any credential: %v", err)
+	}
+}

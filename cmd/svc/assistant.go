@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"svc"
+	"svc/actors"
+	"svc/actors/assistant"
+	"svc/actors/provider"
+	"svc/http"
+	"svc/http/api"
+	"svc/http/tools"
+)
+
+// wireAssistant makes the assistant; its tools are named once the table is known.
+func (n *node) wireAssistant(context.Context) error {
+	box, err := n.vault.Box("model providers")
+	if err != nil {
+		return err
+	}
+	n.ai = &actors.AI{Actors: n.cluster, Sealer: box}
+	n.tools = &routeTools{}
+	n.assistant = &assistant.Assistant{
+		Conversations: &actors.Conversations{Actors: n.cluster}, Settings: n.ai, Tools: n.tools,
+		Models: &provider.Models{Credentials: n.ai, Platform: provider.Access{
+			Provider: n.config.AIProvider, Model: n.config.AIModel, Key: n.config.AIKey, BaseURL: n.config.AIBaseURL,
+		}},
+		Tokens: n.identity, Ledger: &actors.Ledgers{Actors: n.cluster}, Apps: n.apps,
+		NewID: n.chance.ID, Now: n.now, Logger: n.logger,
+	}
+	return nil
+}
+
+// routeTools are the tools of the table; the table is made after the assistant that it
+// has routes of.
+type routeTools struct{ *tools.Registry }
+
+// openTools makes the tools of the table, which the handler executes.
+func (n *node) openTools(table []http.Route) (err error) {
+	n.tools.Registry, err = tools.New(table)
+	return err
+}
+
+// turns is http's view of the assistant.
+type turns struct{ *assistant.Assistant }
+
+func (t turns) Ask(ctx context.Context, who svc.Asker, question svc.Question) (api.Turn, error) {
+	turn, err := t.Assistant.Ask(ctx, who, question)
+	if err != nil {
+		return nil, err
+	}
+	return turn, nil
+}
+
+func (t turns) Approve(ctx context.Context, who svc.Asker, id, reason string) (api.Turn, error) {
+	turn, err := t.Assistant.Approve(ctx, who, id, reason)
+	if err != nil {
+		return nil, err
+	}
+	return turn, nil
+}
+
+func setAIProvider(c *Config, value string) error {
+	c.AIProvider = svc.AIProvider(value)
+	if value != "" && !slices.Contains(svc.AIProviders(), c.AIProvider) {
+		return fmt.Errorf("not one of %v", svc.AIProviders())
+	}
+	return nil
+}
+
+func setAIBaseURL(c *Config, value string) error {
+	if value == "" {
+		return nil
+	}
+	parsed, err := url.Parse(value)
+	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
+		return fmt.Errorf("not an http or https URL")
+	}
+	c.AIBaseURL = strings.TrimSuffix(value, "/")
+	return nil
+}

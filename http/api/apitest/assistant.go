@@ -1,0 +1,113 @@
+package apitest
+
+import (
+	"context"
+	"slices"
+
+	"svc"
+	"svc/http/api"
+)
+
+// held is the assistant of the memory: it holds the settings of organizations, and
+// nobody's conversations, for it has no model.
+type held struct {
+	memory *Memory
+
+	settings map[string]*svc.AISettings
+	always   map[string][]string
+}
+
+func (m *Memory) assistant() held {
+	return held{memory: m, settings: map[string]*svc.AISettings{}, always: map[string][]string{}}
+}
+
+func (h held) of(org string) *svc.AISettings {
+	if h.settings[org] == nil {
+		h.settings[org] = &svc.AISettings{}
+	}
+	return h.settings[org]
+}
+
+// Settings is the port api.AISettings.
+func (h held) Settings(_ context.Context, org, user string) (svc.AISettings, error) {
+	h.memory.mu.Lock()
+	defer h.memory.mu.Unlock()
+	settings := *h.of(org)
+	settings.Always = slices.Clone(h.always[org+"/"+user])
+	return settings, nil
+}
+
+// PutPolicy is the port api.AISettings.
+func (h held) PutPolicy(_ context.Context, org string, policy svc.AIPolicy) error {
+	h.memory.mu.Lock()
+	defer h.memory.mu.Unlock()
+	h.of(org).Policy = policy
+	return nil
+}
+
+// PutCredential is the port api.AISettings.
+func (h held) PutCredential(_ context.Context, org string, credential svc.AICredential, key svc.Secret) error {
+	h.memory.mu.Lock()
+	defer h.memory.mu.Unlock()
+	if h.of(org).Credential = &credential; key == "" {
+		h.of(org).Credential = nil
+	}
+	return nil
+}
+
+// Mark is the port api.AISettings.
+func (h held) Mark(_ context.Context, org, user, tool string, always bool) error {
+	h.memory.mu.Lock()
+	defer h.memory.mu.Unlock()
+	id := org + "/" + user
+	h.always[id] = slices.DeleteFunc(slices.Clone(h.always[id]), func(marked string) bool { return marked == tool })
+	if always {
+		h.always[id] = append(h.always[id], tool)
+	}
+	return nil
+}
+
+// Tool is the port api.AITools; the memory knows one tool of an effect each.
+func (held) Tool(name string) (svc.Tool, bool) {
+	effect, known := map[string]svc.Effect{"goals_create": svc.EffectWrite, "goals_delete": svc.EffectDestructive, "goals_list": svc.EffectRead}[name]
+	return svc.Tool{Name: name, Effect: effect}, known
+}
+
+// Ask is the port api.Assistant.
+func (held) Ask(_ context.Context, _ svc.Asker, question svc.Question) (api.Turn, error) {
+	if question.ConversationID != "" {
+		return nil, svc.NotFound("conversation")
+	}
+	return nil, svc.Errorf(svc.CodeProviderUnavailable, "No model provider is configured for the organization.")
+}
+
+// Approve is the port api.Assistant.
+func (held) Approve(context.Context, svc.Asker, string, string) (api.Turn, error) {
+	return nil, svc.NotFound("action")
+}
+
+// Reject is the port api.Assistant.
+func (held) Reject(context.Context, svc.Asker, string, string) (svc.Action, error) {
+	return svc.Action{}, svc.NotFound("action")
+}
+
+// Revoke is the port api.Assistant.
+func (held) Revoke(context.Context, svc.Asker, string, string, string) (svc.Action, error) {
+	return svc.Action{}, svc.NotFound("action")
+}
+
+// Conversation is the port api.Assistant.
+func (held) Conversation(context.Context, svc.AppRef, string, string) (svc.Exchange, error) {
+	return svc.Exchange{}, svc.NotFound("conversation")
+}
+
+// List is the port api.Assistant.
+func (held) List(context.Context, svc.AppRef, string) ([]svc.Conversation, error) { return nil, nil }
+
+// Actions is the port api.Assistant.
+func (held) Actions(context.Context, svc.AppRef, string) ([]svc.Action, error) { return nil, nil }
+
+// Follow is the port api.Assistant.
+func (held) Follow(context.Context, svc.AppRef, string, string, uint64, func(svc.TurnFrame) bool) error {
+	return svc.NotFound("conversation")
+}

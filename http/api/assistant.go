@@ -1,0 +1,242 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+
+	"svc"
+	"svc/http"
+)
+
+// Assistant holds the conversations of members.
+type Assistant interface {
+	// Ask answers a question. It fails with not_found for somebody else's conversation,
+	// with conflict while a turn runs or actions wait, with rate_limited after too many
+	// questions, with provider_unavailable where there is no model.
+	Ask(ctx context.Context, who svc.Asker, question svc.Question) (Turn, error)
+	// Approve executes a proposed action and goes on with the conversation.
+	Approve(ctx context.Context, who svc.Asker, id, reason string) (Turn, error)
+	Reject(ctx context.Context, who svc.Asker, id, reason string) (svc.Action, error)
+	// Revoke denies an action that was proposed to a member.
+	Revoke(ctx context.Context, who svc.Asker, member, id, reason string) (svc.Action, error)
+	Conversation(ctx context.Context, ref svc.AppRef, member, id string) (svc.Exchange, error)
+	// List and Actions return what a member has, the newest last.
+	List(ctx context.Context, ref svc.AppRef, member string) ([]svc.Conversation, error)
+	Actions(ctx context.Context, ref svc.AppRef, member string) ([]svc.Action, error)
+	// Follow yields the frames of a conversation's last turn behind an id.
+	Follow(ctx context.Context, ref svc.AppRef, member, id string, after uint64, yield func(svc.TurnFrame) bool) error
+}
+
+// Turn is a running turn.
+type Turn interface {
+	Conversation() string
+	Frames(ctx context.Context, yield func(svc.TurnFrame) bool)
+	// Text waits for the end and returns the text of the answer.
+	Text(ctx context.Context) (string, error)
+}
+
+// assistant answers the routes of the assistant.
+type assistant struct{ assistant Assistant }
+
+// asker returns who calls; conversations belong to people.
+func asker(call *http.Call) (svc.Asker, error) {
+	if call.Grant.Token.User == nil {
+		return svc.Asker{}, &svc.Error{Code: svc.CodeForbidden, Reason: "user_bound_token_required", Message: "The token is bound to no person."}
+	}
+	return svc.Asker{User: *call.Grant.Token.User, Grant: call.Grant, App: call.App, Ref: call.Ref()}, nil
+}
+
+// conversation is a conversation as lists show it.
+type conversation struct {
+	ID             string                `json:"id"`
+	Title          string                `json:"title"`
+	CreatedAt      http.Time             `json:"createdAt"`
+	UpdatedAt      http.Time             `json:"updatedAt"`
+	ExpiresAt      http.Time             `json:"expiresAt" doc:"When it is purged."`
+	State          svc.ConversationState `json:"state" enum:"idle,running,awaiting"`
+	MessageCount   int                   `json:"messageCount"`
+	PendingActions int                   `json:"pendingActions"`
+	ContextPath    *string               `json:"contextPath"`
+}
+
+func conversationOf(c *svc.Conversation) conversation {
+	return conversation{
+		ID: c.ID, Title: c.Title, CreatedAt: http.Time(c.CreatedAt), UpdatedAt: http.Time(c.UpdatedAt), ExpiresAt: http.Time(c.ExpiresAt()),
+		State: c.State, MessageCount: c.Messages, PendingActions: c.PendingActions, ContextPath: known(c.ContextPath),
+	}
+}
+
+type listConversations struct {
+	appPath
+	paging
+}
+
+func (a assistant) list(ctx context.Context, call *http.Call, in listConversations) (svc.Page[conversation], error) {
+	who, err := asker(call)
+	if err != nil {
+		return svc.Page[conversation]{}, err
+	}
+	rows, err := a.assistant.List(ctx, who.Ref, who.User.ID)
+	if err != nil {
+		return svc.Page[conversation]{}, err
+	}
+	return newestFirst(call, convert(rows, conversationOf), in.paging, func(row conversation) string { return row.ID })
+}
+
+// newestFirst makes a page of a list whose ids sort by time.
+func newestFirst[Row any](call *http.Call, rows []Row, paging paging, id func(Row) string) (svc.Page[Row], error) {
+	keyset, err := call.Keyset(paging.Cursor, 1)
+	if err != nil {
+		return svc.Page[Row]{}, err
+	}
+	rows = slices.DeleteFunc(rows, func(row Row) bool { return keyset != nil && id(row) >= keyset[0] })
+	slices.SortFunc(rows, func(a, b Row) int { return cmp.Compare(id(b), id(a)) })
+	limit := min(int(paging.Limit), len(rows))
+	return http.PageOf(call, rows[:limit], len(rows) > limit, func(last Row) []string { return []string{id(last)} }), nil
+}
+
+// conversationMessage is one message.
+type conversationMessage struct {
+	Role  svc.ModelRole      `json:"role" enum:"user,assistant,tool,note" doc:"A note is written by the service."`
+	At    http.Time          `json:"at"`
+	Turn  int                `json:"turn"`
+	Text  string             `json:"text"`
+	Calls []conversationCall `json:"calls" doc:"What the model called."`
+	Tools []conversationTool `json:"results" doc:"What it read of the calls, in the untrusted envelope."`
+}
+
+type conversationCall struct {
+	ID    string          `json:"id"`
+	Name  string          `json:"name"`
+	Input json.RawMessage `json:"input"`
+}
+
+type conversationTool struct {
+	ID      string `json:"id"`
+	Name    string `json:"name"`
+	OK      bool   `json:"ok"`
+	Content string `json:"content"`
+}
+
+// wholeConversation is one conversation with everything in it.
+type wholeConversation struct {
+	conversation
+	Messages []conversationMessage `json:"messages"`
+	Actions  []action              `json:"actions"`
+}
+
+func wholeConversationOf(exchange *svc.Exchange) wholeConversation {
+	return wholeConversation{
+		conversation: conversationOf(&exchange.Conversation),
+		Messages: convert(exchange.Messages, func(m *svc.Message) conversationMessage {
+			return conversationMessage{
+				Role: m.Role, At: http.Time(m.At), Turn: m.Turn, Text: m.Text,
+				Calls: convert(m.Calls, func(c *svc.ToolCall) conversationCall { return conversationCall{c.ID, c.Name, c.Input} }),
+				Tools: convert(m.Results, func(r *svc.ToolResult) conversationTool {
+					return conversationTool{r.CallID, r.Name, r.OK, r.Content}
+				}),
+			}
+		}),
+		Actions: convert(exchange.Actions, actionOf),
+	}
+}
+
+type conversationPath struct {
+	appPath
+	ID string `path:"id" doc:"The conversation's id."`
+}
+
+func (a assistant) get(ctx context.Context, call *http.Call, in conversationPath) (wholeConversation, error) {
+	who, err := asker(call)
+	if err != nil {
+		return wholeConversation{}, err
+	}
+	exchange, err := a.assistant.Conversation(ctx, who.Ref, who.User.ID, in.ID)
+	if err != nil {
+		return wholeConversation{}, err
+	}
+	return wholeConversationOf(&exchange), nil
+}
+
+// follow streams the conversation's last turn from where the caller has left off.
+func (a assistant) follow(ctx context.Context, call *http.Call, in conversationPath, yield func(http.Frame) bool) error {
+	who, err := asker(call)
+	if err != nil {
+		return err
+	}
+	return a.assistant.Follow(ctx, who.Ref, who.User.ID, in.ID, call.LastEventID(), relay(yield))
+}
+
+// relay hands frames of a turn to a stream.
+func relay(yield func(http.Frame) bool) func(svc.TurnFrame) bool {
+	return func(frame svc.TurnFrame) bool {
+		return yield(http.Frame{ID: frame.ID, Event: frame.Event, Data: frame.Data})
+	}
+}
+
+type askQuestion struct {
+	appPath
+	Body questionBody `body:"json"`
+}
+
+// questionBody is the body of POST …/ai/ask.
+type questionBody struct {
+	Question       string `json:"question" required:"true"`
+	ConversationID string `json:"conversationId" doc:"The conversation to go on with; a new one where it is absent."`
+	ContextPath    string `json:"contextPath" doc:"The path of the page that the question came from."`
+	ContextSearch  string `json:"contextSearch" doc:"Its query."`
+}
+
+// Check applies the limits of questions.
+func (a *askQuestion) Check(*http.Call) (problems []svc.FieldError) {
+	for _, field := range []struct {
+		name, text string
+		most       int
+	}{{"question", a.Body.Question, svc.MaxQuestion}, {"contextPath", a.Body.ContextPath, svc.MaxContext}, {"contextSearch", a.Body.ContextSearch, svc.MaxContext}} {
+		if len(field.text) > field.most {
+			problems = append(problems, svc.FieldError{Field: field.name, Code: "too_long", Message: "The " + field.name + " is too long."})
+		}
+	}
+	if a.Body.Question == "" {
+		problems = append(problems, svc.FieldError{Field: "question", Code: "missing_value", Message: "The question is empty."})
+	}
+	return problems
+}
+
+// streamError is the data of a frame named error.
+type streamError struct {
+	Type    string   `json:"type"`
+	Message string   `json:"message"`
+	Code    svc.Code `json:"code"`
+}
+
+// ask streams the answer. A caller who comes back with Last-Event-ID to a conversation
+// follows its turn instead of asking again.
+func (a assistant) ask(ctx context.Context, call *http.Call, in askQuestion, yield func(http.Frame) bool) error {
+	who, err := asker(call)
+	if err != nil {
+		return err
+	}
+	question := svc.Question{Text: in.Body.Question, ConversationID: in.Body.ConversationID, ContextPath: in.Body.ContextPath, ContextSearch: in.Body.ContextSearch}
+	if last := call.LastEventID(); last > 0 && question.ConversationID != "" {
+		err = a.assistant.Follow(ctx, who.Ref, who.User.ID, question.ConversationID, last, relay(yield))
+	} else {
+		var turn Turn
+		if turn, err = a.assistant.Ask(ctx, who, question); err == nil {
+			turn.Frames(ctx, relay(yield))
+			return nil
+		}
+	}
+	code := svc.CodeOf(err)
+	if code != svc.CodeNotFound && code != svc.CodeProviderUnavailable {
+		return err
+	}
+	message := "No such conversation."
+	if code == svc.CodeProviderUnavailable {
+		message = "No model provider is configured for the organization."
+	}
+	yield(http.Frame{Event: "error", Data: streamError{"error", message, code}})
+	return nil
+}

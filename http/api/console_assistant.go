@@ -1,0 +1,237 @@
+package api
+
+import (
+	"context"
+	"slices"
+
+	"svc"
+	"svc/http"
+)
+
+// AISettings keeps what organizations have set about the assistant.
+type AISettings interface {
+	// Settings returns an organization's settings, and the tools that a member always
+	// allows.
+	Settings(ctx context.Context, org, user string) (svc.AISettings, error)
+	PutPolicy(ctx context.Context, org string, policy svc.AIPolicy) error
+	// PutCredential keeps a provider's credential; an empty key removes it.
+	PutCredential(ctx context.Context, org string, credential svc.AICredential, key svc.Secret) error
+	Mark(ctx context.Context, org, user, tool string, always bool) error
+}
+
+// AITools tells which tools there are.
+type AITools interface {
+	Tool(name string) (svc.Tool, bool)
+}
+
+// consoleAI answers the console's routes of the assistant.
+type consoleAI struct {
+	settings  AISettings
+	tools     AITools
+	assistant Assistant
+}
+
+// aiPolicy is what an organization lets the assistant do.
+type aiPolicy struct {
+	DeniedTools   []string     `json:"deniedTools" doc:"Tools that are not offered to the model."`
+	DeniedEffects []svc.Effect `json:"deniedEffects" doc:"Whole effect classes that are not offered."`
+	MaxScope      *svc.Scope   `json:"maxScope" doc:"The widest scope of the assistant's tokens; null caps nothing."`
+	MonthlyBudget *int64       `json:"monthlyBudget" doc:"Tokens a month from which no round is admitted; 0 pauses model calls, null removes the cap."`
+}
+
+// aiSettings is the answer of GET …/ai.
+type aiSettings struct {
+	Policy     aiPolicy      `json:"policy"`
+	Spent      aiSpent       `json:"spent" doc:"This month, in UTC."`
+	Credential *aiCredential `json:"credential" doc:"Null where the platform's is used."`
+	Always     []string      `json:"alwaysAllowed" doc:"The tools that the signed-in person always allows."`
+}
+
+type aiSpent struct {
+	InputTokens  int64 `json:"inputTokens"`
+	OutputTokens int64 `json:"outputTokens"`
+}
+
+type aiCredential struct {
+	Provider svc.AIProvider `json:"provider"`
+	Model    *string        `json:"model"`
+	Last4    string         `json:"last4"`
+}
+
+func aiSettingsOf(s *svc.AISettings) aiSettings {
+	shown := aiSettings{
+		Policy: aiPolicy{
+			DeniedTools: append([]string{}, s.Policy.DeniedTools...), DeniedEffects: append([]svc.Effect{}, s.Policy.DeniedEffects...),
+			MonthlyBudget: s.Policy.MonthlyBudget,
+		},
+		Spent: aiSpent{s.Spent.Input, s.Spent.Output}, Always: append([]string{}, s.Always...),
+	}
+	if s.Policy.MaxScope != "" {
+		shown.Policy.MaxScope = &s.Policy.MaxScope
+	}
+	if s.Credential != nil {
+		shown.Credential = &aiCredential{s.Credential.Provider, known(s.Credential.Model), s.Credential.Last4}
+	}
+	return shown
+}
+
+func (c consoleAI) get(ctx context.Context, call *http.Call, in orgPath) (aiSettings, error) {
+	person, err := signedIn(call)
+	if err != nil {
+		return aiSettings{}, err
+	}
+	settings, err := c.settings.Settings(ctx, in.Org, person.ID)
+	return aiSettingsOf(&settings), err
+}
+
+type putAIPolicy struct {
+	orgPath
+	Body aiPolicyBody `body:"json"`
+}
+
+// aiPolicyBody is the body of PUT …/ai/policy; what is absent is not restricted.
+type aiPolicyBody struct {
+	DeniedTools   []string                 `json:"deniedTools"`
+	DeniedEffects []svc.Effect             `json:"deniedEffects"`
+	MaxScope      http.Nullable[svc.Scope] `json:"maxScope"`
+	MonthlyBudget http.Nullable[int64]     `json:"monthlyBudget"`
+}
+
+func (p *putAIPolicy) policy() svc.AIPolicy {
+	policy := svc.AIPolicy{DeniedTools: p.Body.DeniedTools, DeniedEffects: p.Body.DeniedEffects, MonthlyBudget: p.Body.MonthlyBudget.Value}
+	if scope := p.Body.MaxScope.Value; scope != nil {
+		policy.MaxScope = *scope
+	}
+	return policy
+}
+
+// Check applies the rules of policies.
+func (p *putAIPolicy) Check(*http.Call) []svc.FieldError {
+	policy := p.policy()
+	return policy.Validate()
+}
+
+func (c consoleAI) putPolicy(ctx context.Context, call *http.Call, in putAIPolicy) (aiSettings, error) {
+	call.About("policy")
+	if err := c.settings.PutPolicy(ctx, in.Org, in.policy()); err != nil {
+		return aiSettings{}, err
+	}
+	return c.get(ctx, call, in.orgPath)
+}
+
+type putAICredential struct {
+	orgPath
+	Body aiCredentialBody `body:"json"`
+}
+
+// aiCredentialBody is the body of PUT …/ai/credential.
+type aiCredentialBody struct {
+	Provider svc.AIProvider `json:"provider" required:"true"`
+	Model    string         `json:"model" doc:"The family's default where it is absent."`
+	APIKey   string         `json:"apiKey" required:"true" doc:"Kept sealed and never shown."`
+}
+
+// leastKey is the length from which a text may be a provider's key.
+const leastKey = 8
+
+// Check applies the rules of credentials.
+func (p *putAICredential) Check(*http.Call) (problems []svc.FieldError) {
+	if !slices.Contains(svc.AIProviders(), p.Body.Provider) {
+		problems = append(problems, unknownWord("provider", "provider", string(p.Body.Provider), texts(svc.AIProviders())))
+	}
+	if len(p.Body.APIKey) < leastKey {
+		problems = append(problems, svc.FieldError{Field: "apiKey", Code: "invalid_value", Message: "The key is too short to be one."})
+	}
+	return problems
+}
+
+func (c consoleAI) putCredential(ctx context.Context, call *http.Call, in putAICredential) (aiSettings, error) {
+	call.About("credential")
+	key := in.Body.APIKey
+	credential := svc.AICredential{Provider: in.Body.Provider, Model: in.Body.Model, Last4: key[len(key)-4:]}
+	if err := c.settings.PutCredential(ctx, in.Org, credential, svc.Secret(key)); err != nil {
+		return aiSettings{}, err
+	}
+	return c.get(ctx, call, in.orgPath)
+}
+
+func (c consoleAI) deleteCredential(ctx context.Context, call *http.Call, in orgPath) (http.Empty, error) {
+	call.About("credential")
+	return http.Empty{}, c.settings.PutCredential(ctx, in.Org, svc.AICredential{}, "")
+}
+
+type toolPath struct {
+	orgPath
+	Tool string `path:"tool" doc:"The tool's name."`
+}
+
+// allow marks a tool as always allowed; only writes can be.
+func (c consoleAI) allow(ctx context.Context, call *http.Call, in toolPath) (http.Empty, error) {
+	tool, found := c.tools.Tool(in.Tool)
+	if !found {
+		return http.Empty{}, svc.NotFound("tool")
+	}
+	if tool.Effect != svc.EffectWrite {
+		return http.Empty{}, svc.Invalid(svc.FieldError{Field: "tool", Code: "invalid_value", Message: "Only tools of the effect write can be allowed once and for all."})
+	}
+	return http.Empty{}, c.mark(ctx, call, in, true)
+}
+
+func (c consoleAI) forbid(ctx context.Context, call *http.Call, in toolPath) (http.Empty, error) {
+	return http.Empty{}, c.mark(ctx, call, in, false)
+}
+
+func (c consoleAI) mark(ctx context.Context, call *http.Call, in toolPath, always bool) error {
+	person, err := signedIn(call)
+	if err != nil {
+		return err
+	}
+	return c.settings.Mark(ctx, in.Org, person.ID, in.Tool, always)
+}
+
+type listMemberActions struct {
+	listActions
+	User string `path:"user" doc:"The member's id."`
+}
+
+func (c consoleAI) actions(ctx context.Context, call *http.Call, in listMemberActions) (svc.Page[action], error) {
+	return assistant{c.assistant}.actionPage(ctx, call, call.Ref(), in.User, in.listActions)
+}
+
+type revokeAction struct {
+	rejectAction
+	User string `path:"user" doc:"The member's id."`
+}
+
+func (c consoleAI) revoke(ctx context.Context, call *http.Call, in revokeAction) (decided, error) {
+	who, err := asker(call)
+	if err != nil {
+		return decided{}, err
+	}
+	revoked, err := c.assistant.Revoke(ctx, who, in.User, in.ID, in.Body.Reason)
+	if err != nil {
+		return decided{}, err
+	}
+	return decided{Action: actionOf(&revoked)}, nil
+}
+
+// approve is where destructive actions are approved once sessions can have a fresh
+// passkey. Until then it refuses them, after the checks that any approval has.
+func (c consoleAI) approve(ctx context.Context, call *http.Call, in rejectAction) (decided, error) {
+	who, err := asker(call)
+	if err != nil {
+		return decided{}, err
+	}
+	rows, err := c.assistant.Actions(ctx, who.Ref, who.User.ID)
+	if err != nil {
+		return decided{}, err
+	}
+	at := slices.IndexFunc(rows, func(row svc.Action) bool { return row.ID == in.ID })
+	if at < 0 {
+		return decided{}, svc.NotFound("action")
+	}
+	if err := rows[at].CheckDecide(call.Now); err != nil {
+		return decided{}, err
+	}
+	return decided{}, svc.Errorf(svc.CodePasskeyRequired, "The session needs a fresh passkey to approve the action.")
+}

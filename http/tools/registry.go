@@ -1,0 +1,215 @@
+package tools
+
+import (
+	"fmt"
+	nethttp "net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"svc"
+	"svc/http"
+)
+
+// Registry holds the tools of a table of routes.
+type Registry struct {
+	tools   []entry
+	byName  map[string]*entry
+	handler atomic.Pointer[nethttp.Handler]
+}
+
+// entry is a tool with what a call of it takes.
+type entry struct {
+	tool   svc.Tool
+	method string
+	path   string
+	// before says how to read the state of what the tool changes.
+	before *reading
+	// place says where each member of the input goes: path, query or body.
+	place map[string]string
+	body  bool
+	// words are those of the name and the description, for the search.
+	words map[string]int
+}
+
+// excluded says whether a route is outside of the assistant's reach: its own controls,
+// tokens, keys, members, and whatever creates or removes an organization or an
+// application.
+func excluded(route *http.Route) bool {
+	noun, verb, _ := strings.Cut(route.Operation, ".")
+	switch {
+	case route.Surface != http.Manage || route.Handler.Input == nil:
+		return true
+	case noun == "ai", noun == "me", noun == "keys", noun == "members", noun == "tokens":
+		return route.Operation != "me.get"
+	case (noun == "apps" || noun == "orgs") && verb == "delete":
+		return true
+	}
+	return false
+}
+
+// New makes the tools of a table. It fails where two routes make the same name or a
+// route has no schema.
+func New(routes []http.Route) (*Registry, error) {
+	document, err := describe(routes)
+	if err != nil {
+		return nil, err
+	}
+	registry := &Registry{byName: map[string]*entry{}}
+	for i := range routes {
+		route := &routes[i]
+		if excluded(route) {
+			continue
+		}
+		made, err := document.entry(route)
+		if err != nil {
+			return nil, fmt.Errorf("making a tool of %s: %w", route.Operation, err)
+		}
+		made.before = readingOf(route, routes)
+		registry.tools = append(registry.tools, made)
+	}
+	slices.SortFunc(registry.tools, func(a, b entry) int { return strings.Compare(a.tool.Name, b.tool.Name) })
+	for i := range registry.tools {
+		name := registry.tools[i].tool.Name
+		if registry.byName[name] != nil {
+			return nil, fmt.Errorf("two routes make the tool %s", name)
+		}
+		registry.byName[name] = &registry.tools[i]
+	}
+	return registry, nil
+}
+
+// Serve names the handler that executes the calls: the one that serves the table.
+func (r *Registry) Serve(handler nethttp.Handler) { r.handler.Store(&handler) }
+
+// NameOf returns the name of the tool of an operation.
+func NameOf(operation string) string { return strings.ReplaceAll(operation, ".", "_") }
+
+// Tool returns a tool by its name.
+func (r *Registry) Tool(name string) (svc.Tool, bool) {
+	found := r.byName[name]
+	if found == nil {
+		return svc.Tool{}, false
+	}
+	return found.tool, true
+}
+
+// All lists the tools that an audience sees, by name.
+func (r *Registry) All(audience *svc.Audience) (out []svc.Tool) {
+	for i := range r.tools {
+		if audience.Sees(&r.tools[i].tool) {
+			out = append(out, r.tools[i].tool)
+		}
+	}
+	return out
+}
+
+// starters are the tools that a model has before it looks for more.
+func starters() []string {
+	return []string{"analytics_overview", "analytics_breakdown", "analytics_timeseries", "apps_get"}
+}
+
+// Starters lists the tools that an audience has at first.
+func (r *Registry) Starters(audience *svc.Audience) (out []svc.Tool) {
+	for _, name := range starters() {
+		if found := r.byName[name]; found != nil && audience.Sees(&found.tool) {
+			out = append(out, found.tool)
+		}
+	}
+	return out
+}
+
+// Find lists the tools that an audience sees and that fit words best, the best first.
+func (r *Registry) Find(audience *svc.Audience, query string, limit int) (out []svc.Tool) {
+	type scored struct {
+		tool  *svc.Tool
+		score int
+	}
+	asked := wordsOf(query)
+	var found []scored
+	for i := range r.tools {
+		candidate := &r.tools[i]
+		score := 0
+		for word := range asked {
+			score += candidate.words[word]
+		}
+		if strings.Contains(query, candidate.tool.Name) {
+			score += exactName
+		}
+		if score > 0 && audience.Sees(&candidate.tool) {
+			found = append(found, scored{&candidate.tool, score})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b scored) int { return b.score - a.score })
+	for _, one := range found[:min(limit, len(found))] {
+		out = append(out, *one.tool)
+	}
+	return out
+}
+
+// The weights of a word by where it stands.
+const (
+	exactName   = 100
+	nameWord    = 5
+	summaryWord = 3
+	memberWord  = 1
+)
+
+// wordsOf returns the words of a text in a form in which related ones are equal.
+func wordsOf(text string) map[string]bool {
+	out := map[string]bool{}
+	var spaced strings.Builder
+	for i, r := range text {
+		if i > 0 && r >= 'A' && r <= 'Z' {
+			spaced.WriteByte(' ')
+		}
+		spaced.WriteRune(r)
+	}
+	for _, word := range strings.FieldsFunc(strings.ToLower(spaced.String()), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }) {
+		out[stem(word)] = true
+	}
+	return out
+}
+
+// meanings leads words that people use to those of the routes.
+func meanings() map[string]string {
+	return map[string]string{
+		"visit": "session", "traffic": "overview", "kpi": "overview", "headline": "overview", "crash": "error", "exception": "error", "bug": "error", "issue": "error",
+		"toggle": "flag", "feature": "flag", "customer": "people", "user": "people", "person": "people", "contact": "people", "country": "breakdown",
+		"referrer": "breakdown", "source": "breakdown", "page": "breakdown", "trend": "timeseries", "chart": "timeseries", "graph": "timeseries", "series": "timeseries",
+		"conversion": "goal", "cohort": "retention", "churn": "retention", "uptime": "monitor", "outage": "incident", "documentation": "doc", "manual": "doc", "help": "doc",
+		"setting": "app", "application": "app", "now": "live", "online": "live", "remove": "delete", "add": "create", "new": "create", "change": "update", "edit": "update",
+	}
+}
+
+// stem cuts the endings of English plurals and maps words of one meaning to one.
+func stem(word string) string {
+	switch {
+	case word == "series", word == "timeseries", word == "analytics":
+	case len(word) > 4 && strings.HasSuffix(word, "ies"):
+		word = word[:len(word)-3] + "y"
+	case len(word) > 3 && strings.HasSuffix(word, "s") && !strings.HasSuffix(word, "ss"):
+		word = word[:len(word)-1]
+	}
+	if meaning := meanings()[word]; meaning != "" {
+		return meaning
+	}
+	return word
+}
+
+// weigh counts the words of a tool.
+func weigh(name, summary string, members []string) map[string]int {
+	out := map[string]int{}
+	for word := range wordsOf(strings.ReplaceAll(name, "_", " ")) {
+		out[word] += nameWord
+	}
+	for word := range wordsOf(summary) {
+		out[word] += summaryWord
+	}
+	for _, member := range members {
+		for word := range wordsOf(member) {
+			out[word] += memberWord
+		}
+	}
+	return out
+}

@@ -1,0 +1,175 @@
+package tools_test
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/http"
+	"svc/http/api"
+	"svc/http/api/apitest"
+	"svc/http/tools"
+)
+
+func noon() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
+
+func registry(t *testing.T) *tools.Registry {
+	t.Helper()
+	made, err := tools.New(api.Routes(api.Ports{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+func everybody() svc.Audience {
+	return svc.Audience{
+		Grant:   svc.Grant{Token: svc.Token{Scopes: svc.Scopes()}, Permissions: svc.Permissions()},
+		Modules: svc.Modules(),
+	}
+}
+
+func names(list []svc.Tool) (out []string) {
+	for _, tool := range list {
+		out = append(out, tool.Name)
+	}
+	return out
+}
+
+func TestEveryManageRouteIsAToolButThoseOutOfReach(t *testing.T) {
+	audience := everybody()
+	all := names(registry(t).All(&audience))
+	for _, route := range api.Routes(api.Ports{}) {
+		noun, _, _ := strings.Cut(route.Operation, ".")
+		barred := route.Surface != http.Manage || slices.Contains([]string{"ai", "keys"}, noun) || noun == "me" && route.Operation != "me.get"
+		if slices.Contains(all, tools.NameOf(route.Operation)) == barred {
+			t.Errorf("%s: barred %v, tools %v", route.Operation, barred, all)
+		}
+	}
+	valid := regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_]{0,62}$`)
+	for _, tool := range registry(t).All(&audience) {
+		if !valid.MatchString(tool.Name) || tool.Description == "" || !json.Valid(tool.Schema) || strings.Contains(string(tool.Schema), "$ref") {
+			t.Errorf("%+v", tool)
+		}
+		var schema struct{ Properties map[string]any }
+		if err := json.Unmarshal(tool.Schema, &schema); err != nil || schema.Properties["org"] != nil || schema.Properties["app"] != nil {
+			t.Errorf("%s: %v %s", tool.Name, err, tool.Schema)
+		}
+	}
+}
+
+// TestTheFirstToolsAreSmall holds the tools at rest below 3,000 tokens, at four bytes
+// each.
+func TestTheFirstToolsAreSmall(t *testing.T) {
+	audience := everybody()
+	first := registry(t).Starters(&audience)
+	encoded, err := json.Marshal(first)
+	if err != nil || len(first) != 4 || len(encoded)/4 >= 3000 {
+		t.Errorf("%d tools of %d bytes, %v", len(first), len(encoded), err)
+	}
+}
+
+func TestToolsAreHiddenFromThoseWhoMayNot(t *testing.T) {
+	for name, hide := range map[string]func(a *svc.Audience){
+		"module":     func(a *svc.Audience) { a.Modules = []svc.Module{svc.ModuleFlags} },
+		"scope":      func(a *svc.Audience) { a.Grant.Token.Scopes = []svc.Scope{svc.ScopeRead} },
+		"permission": func(a *svc.Audience) { a.Grant.Permissions = []svc.Permission{svc.PermAppsRead} },
+		"tool":       func(a *svc.Audience) { a.Policy.DeniedTools = []string{"goals_create"} },
+		"effect":     func(a *svc.Audience) { a.Policy.DeniedEffects = []svc.Effect{svc.EffectWrite} },
+	} {
+		audience := everybody()
+		if !slices.Contains(names(registry(t).Find(&audience, "create a goal", 8)), "goals_create") {
+			t.Fatal("everybody finds the tool")
+		}
+		hide(&audience)
+		if slices.Contains(names(registry(t).All(&audience)), "goals_create") || slices.Contains(names(registry(t).Find(&audience, "goals_create", 8)), "goals_create") {
+			t.Errorf("%s: the tool is offered", name)
+		}
+	}
+}
+
+func TestToolsAreFoundByMeaning(t *testing.T) {
+	audience := everybody()
+	for query, want := range map[string]string{
+		"add a new goal": "goals_create", "funnels": "funnels_list", "remove the funnel": "funnels_delete", "who is online now": "analytics_live",
+		"which countries do visitors come from": "analytics_breakdown", "cohort retention": "analytics_retention", "documentation": "docs_get",
+		"change the settings of the application": "apps_update", "trend of page views": "analytics_timeseries", "raw events": "events_list",
+	} {
+		if found := names(registry(t).Find(&audience, query, 5)); !slices.Contains(found, want) {
+			t.Errorf("%q found %v, want %s", query, found, want)
+		}
+	}
+	if found := registry(t).Find(&audience, "qwertz", 5); len(found) != 0 {
+		t.Errorf("nonsense found %v", names(found))
+	}
+}
+
+// served is a registry over a world in memory.
+func served(t *testing.T) (*tools.Registry, *apitest.Memory, apitest.World) {
+	t.Helper()
+	memory := apitest.NewMemory(noon)
+	world := memory.Fill(t)
+	made := registry(t)
+	made.Serve(world.Handler)
+	return made, memory, world
+}
+
+func TestACallPassesTheGatesLikeAnyOther(t *testing.T) {
+	made, memory, world := served(t)
+	web := svc.AppRef{Org: "acme", App: "web"}
+	for _, c := range []struct {
+		name, tool, input string
+		secret            svc.Secret
+		ref               svc.AppRef
+		status            int
+		code              svc.Code
+	}{
+		{"a read", "analytics_overview", `{"range":"7d","filter":["path:/","country:DE"],"includeBots":true}`, world.Owner, web, 200, ""},
+		{"a write", "goals_create", `{"name":"Signups","kind":"event","match":"signup"}`, world.Owner, web, 201, ""},
+		{"a path parameter", "docs_get", `{"slug":"reference"}`, world.Owner, web, 200, ""},
+		{"an invalid input", "goals_create", `{"name":"x"}`, world.Owner, web, 400, ""},
+		{"no right", "goals_create", `{"name":"x","kind":"event","match":"y"}`, world.Viewer, web, 403, ""},
+		{"a foreign organization", "apps_get", `{}`, world.Owner, svc.AppRef{Org: "globex", App: "shop"}, 404, ""},
+		{"a foreign organization by the input", "apps_get", `{"org":"globex","app":"shop"}`, world.Owner, web, 0, svc.CodeInvalidRequest},
+		{"another path", "goals_delete", `{"id":".."}`, world.Owner, web, 0, svc.CodeInvalidRequest},
+		{"no id", "goals_delete", `{}`, world.Owner, web, 0, svc.CodeInvalidRequest},
+		{"a path in a parameter", "goals_delete", `{"id":"../../other/keys/1"}`, world.Owner, web, 0, svc.CodeInvalidRequest},
+		{"another route by a parameter", "funnels_get", `{"id":"fun_1/results"}`, world.Owner, web, 0, svc.CodeInvalidRequest},
+		{"a list as input", "apps_get", `[]`, world.Owner, web, 0, svc.CodeInvalidRequest},
+		{"no such tool", "keys_create", `{}`, world.Owner, web, 0, svc.CodeNotFound},
+	} {
+		outcome, err := made.Execute(t.Context(), c.secret, c.ref, c.tool, json.RawMessage(c.input))
+		if outcome.Status != c.status || c.code != "" && svc.CodeOf(err) != c.code || c.code == "" && (err != nil || outcome.RequestID == "") {
+			t.Errorf("%s: %d %s, %v", c.name, outcome.Status, outcome.Body, err)
+		}
+	}
+	if rows := memory.Audit(); len(rows) != 3 || rows[0].Operation != "goals.create" || rows[0].Status != 201 {
+		t.Errorf("the audit rows are %+v", rows)
+	}
+}
+
+func TestTheStateBeforeIsReadFromThePathOrTheListAboveIt(t *testing.T) {
+	made, _, world := served(t)
+	web := svc.AppRef{Org: "acme", App: "web"}
+	outcome, err := made.Execute(t.Context(), world.Owner, web, "goals_create", json.RawMessage(`{"name":"Signups","kind":"event","match":"signup"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var goal struct{ ID string }
+	if err := json.Unmarshal(outcome.Body, &goal); err != nil {
+		t.Fatal(err)
+	}
+	for tool, c := range map[string]struct{ input, holds string }{
+		"goals_delete": {`{"id":"` + goal.ID + `"}`, `"match":"signup"`}, "apps_update": {`{"name":"x"}`, `"slug":"web"`},
+		"goals_create": {`{}`, ""}, "funnels_delete": {`{"id":"fun_none"}`, ""},
+	} {
+		before, err := made.Before(t.Context(), world.Owner, web, tool, json.RawMessage(c.input))
+		if err != nil || c.holds == "" != (before == nil) || !strings.Contains(string(before), c.holds) {
+			t.Errorf("%s: %s, %v", tool, before, err)
+		}
+	}
+}

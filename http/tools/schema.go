@@ -1,0 +1,186 @@
+package tools
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"svc"
+	"svc/http"
+)
+
+// schema is a JSON Schema.
+type schema = map[string]any
+
+// document is what is read of the description of a table.
+type document struct {
+	Paths      map[string]map[string]operation `json:"paths"`
+	Components struct {
+		Schemas map[string]schema `json:"schemas"`
+	} `json:"components"`
+}
+
+type operation struct {
+	Parameters []struct {
+		Name        string `json:"name"`
+		In          string `json:"in"`
+		Required    bool   `json:"required"`
+		Description string `json:"description"`
+		Schema      schema `json:"schema"`
+	} `json:"parameters"`
+	Body *struct {
+		Required bool `json:"required"`
+		Content  map[string]struct {
+			Schema schema `json:"schema"`
+		} `json:"content"`
+	} `json:"requestBody"`
+}
+
+// describe reads the OpenAPI description of a table, which is where the schemas of the
+// tools come from.
+func describe(routes []http.Route) (*document, error) {
+	described, err := http.OpenAPI(routes, "", "")
+	if err != nil {
+		return nil, err
+	}
+	encoded, err := json.Marshal(described)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the description of the routes: %w", err)
+	}
+	read := &document{}
+	if err := json.Unmarshal(encoded, read); err != nil {
+		return nil, fmt.Errorf("reading the description of the routes: %w", err)
+	}
+	return read, nil
+}
+
+// The places of the members of an input.
+const (
+	inPath  = "path"
+	inQuery = "query"
+	inBody  = "body"
+)
+
+// entry makes the tool of a route.
+func (d *document) entry(route *http.Route) (entry, error) {
+	path := strings.Replace(route.Pattern(), "...}", "}", 1)
+	described, found := d.Paths[path][strings.ToLower(route.Method)]
+	if !found {
+		return entry{}, fmt.Errorf("%s %s is not described", route.Method, path)
+	}
+	made := entry{method: route.Method, path: path, place: map[string]string{}}
+	properties, required := schema{}, []string{}
+	for _, parameter := range described.Parameters {
+		if parameter.In != inPath && parameter.In != inQuery || parameter.Name == "org" || parameter.Name == "app" {
+			continue
+		}
+		property := d.resolve(parameter.Schema, nil)
+		if parameter.Description != "" {
+			property["description"] = parameter.Description
+		}
+		properties[parameter.Name], made.place[parameter.Name] = property, parameter.In
+		if parameter.Required {
+			required = append(required, parameter.Name)
+		}
+	}
+	if described.Body != nil {
+		made.body = true
+		body := d.resolve(described.Body.Content["application/json"].Schema, nil)
+		needed, err := spread(body, properties, made.place)
+		if err != nil {
+			return entry{}, err
+		}
+		required = append(required, needed...)
+	}
+	input := schema{"type": "object", "properties": properties}
+	if len(required) > 0 {
+		slices.Sort(required)
+		input["required"] = required
+	}
+	encoded, err := json.Marshal(input)
+	if err != nil {
+		return entry{}, err
+	}
+	made.tool = toolOf(route, encoded, properties)
+	made.words = weigh(made.tool.Name, route.Summary, slices.Collect(maps.Keys(properties)))
+	return made, nil
+}
+
+// toolOf describes the tool of a route.
+func toolOf(route *http.Route, input json.RawMessage, properties schema) svc.Tool {
+	tool := svc.Tool{
+		Name: NameOf(route.Operation), Description: route.Summary + ".", Schema: input, Effect: route.Effect,
+		Module: route.Module, Scope: route.Scope, Permission: route.Permission,
+		Trusted: strings.HasPrefix(route.Operation, "docs."),
+	}
+	if route.Effect != svc.EffectRead {
+		tool.Description += " A person decides before it happens."
+	}
+	for _, name := range []string{"env", "environment"} {
+		if _, named := properties[name]; named {
+			tool.Environment = name
+		}
+	}
+	return tool
+}
+
+// spread puts the members of a body beside the parameters; it returns the required
+// ones. A name that both have cannot be told apart and is refused.
+func spread(body, properties schema, place map[string]string) ([]string, error) {
+	members, _ := body["properties"].(map[string]any)
+	for name, property := range members {
+		if place[name] != "" {
+			return nil, fmt.Errorf("%q is a parameter and a member of the body", name)
+		}
+		properties[name], place[name] = property, inBody
+	}
+	var required []string
+	names, _ := body["required"].([]any)
+	for _, name := range names {
+		if text, ok := name.(string); ok {
+			required = append(required, text)
+		}
+	}
+	return required, nil
+}
+
+// deepest is how deep references are followed; what lies deeper takes anything.
+const deepest = 6
+
+// resolve puts components in the place of references, for models do not follow them.
+func (d *document) resolve(of schema, within []string) schema {
+	if reference, ok := of["$ref"].(string); ok {
+		name := strings.TrimPrefix(reference, "#/components/schemas/")
+		if slices.Contains(within, name) || len(within) >= deepest {
+			return schema{"type": "object"}
+		}
+		resolved := d.resolve(d.Components.Schemas[name], append(slices.Clone(within), name))
+		for key, value := range of {
+			if key != "$ref" {
+				resolved[key] = value
+			}
+		}
+		return resolved
+	}
+	out := schema{}
+	for key, value := range of {
+		out[key] = d.resolveAny(value, within)
+	}
+	return out
+}
+
+func (d *document) resolveAny(value any, within []string) any {
+	switch typed := value.(type) {
+	case map[string]any:
+		return d.resolve(typed, within)
+	case []any:
+		out := make([]any, len(typed))
+		for i := range typed {
+			out[i] = d.resolveAny(typed[i], within)
+		}
+		return out
+	}
+	return value
+}
