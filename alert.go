@@ -200,8 +200,10 @@ func (s AlertSpec) Validate() []FieldError {
 		field, value string
 		allowed      []string
 	}{
-		{"kind", string(s.Kind), words(AlertKinds())}, {"comparator", s.Comparator, Comparators()},
-		{"severity", s.Severity, Severities()}, {"noData", s.NoData, NoDataWords()},
+		{"kind", string(s.Kind), words(AlertKinds())},
+		{"comparator", s.Comparator, Comparators()},
+		{"severity", s.Severity, Severities()},
+		{"noData", s.NoData, NoDataWords()},
 	} {
 		switch {
 		case word.value == "":

@@ -114,8 +114,13 @@ func (m Mail) connect(ctx context.Context, server *url.URL) (*smtp.Client, error
 func (m Mail) message(to []string, subject, text string) []byte {
 	var out strings.Builder
 	for _, header := range [][2]string{
-		{"From", m.From}, {"To", strings.Join(to, ", ")}, {"Subject", mime.QEncoding.Encode("utf-8", strings.Join(strings.Fields(subject), " "))},
-		{"Date", m.Now().UTC().Format(time.RFC1123Z)}, {"MIME-Version", "1.0"}, {"Content-Type", "text/plain; charset=utf-8"}, {"Content-Transfer-Encoding", "base64"},
+		{"From", m.From},
+		{"To", strings.Join(to, ", ")},
+		{"Subject", mime.QEncoding.Encode("utf-8", strings.Join(strings.Fields(subject), " "))},
+		{"Date", m.Now().UTC().Format(time.RFC1123Z)},
+		{"MIME-Version", "1.0"},
+		{"Content-Type", "text/plain; charset=utf-8"},
+		{"Content-Transfer-Encoding", "base64"},
 	} {
 		out.WriteString(header[0] + ": " + header[1] + "\r\n")
 	}
