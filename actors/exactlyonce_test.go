@@ -33,6 +33,11 @@ type world struct {
 	// occurrences are stored like rows; decisions are the issues' entities.
 	occurrences []storedOccurrence
 	decisions   map[string]svc.Entity
+	// points are stored like rows; raised is by how much the senders counted up a
+	// series.
+	points  []storedPoint
+	senders []*sender
+	raised  map[uint64]float64
 	// acts is what the issues went through, in the order of time.
 	acts []act
 	now  time.Time
@@ -64,7 +69,7 @@ func newWorld(seed uint64, partitions int) *world {
 	w := &world{
 		rng: rand.New(rand.NewPCG(seed, 1)), partitions: partitions, log: make([][]svc.LogRecord, partitions),
 		sent: map[string]int{}, notes: map[string]bool{}, agents: enrich.NewUserAgents(2),
-		decisions: map[string]svc.Entity{}, meanwhile: func() {},
+		decisions: map[string]svc.Entity{}, raised: map[uint64]float64{}, meanwhile: func() {},
 	}
 	for p := range partitions {
 		w.committed = append(w.committed, svc.LogPosition{Partition: p})
@@ -108,15 +113,19 @@ func (w *world) Commit(_ context.Context, generation int32, positions []svc.LogP
 type fakeBlock struct {
 	rows        []svc.EventRow
 	occurrences []svc.OccurrenceRow
+	points      []svc.MetricRow
 }
 
 func (b *fakeBlock) Append(row *svc.EventRow) { b.rows = append(b.rows, *row) }
 func (b *fakeBlock) AppendOccurrence(row *svc.OccurrenceRow) {
 	b.occurrences = append(b.occurrences, *row)
 }
-func (b *fakeBlock) Rows() int  { return len(b.rows) + len(b.occurrences) }
-func (b *fakeBlock) Bytes() int { return 0 }
-func (b *fakeBlock) Reset()     { b.rows, b.occurrences = b.rows[:0], b.occurrences[:0] }
+func (b *fakeBlock) AppendMetric(row *svc.MetricRow) { b.points = append(b.points, *row) }
+func (b *fakeBlock) Rows() int                       { return len(b.rows) + len(b.occurrences) + len(b.points) }
+func (b *fakeBlock) Bytes() int                      { return 0 }
+func (b *fakeBlock) Reset() {
+	b.rows, b.occurrences, b.points = b.rows[:0], b.occurrences[:0], b.points[:0]
+}
 
 func (w *world) NewBlock() Block { return &fakeBlock{} }
 
@@ -138,6 +147,9 @@ func (w *world) Insert(_ context.Context, token string, id uint64, b Block) erro
 		w.view = w.part(w.view, "view "+token+month, id, rows)
 	}
 	if err := w.insertOccurrences(token, id, b.(*fakeBlock).occurrences); err != nil {
+		return err
+	}
+	if err := w.insertPoints(token, id, b.(*fakeBlock).points); err != nil {
 		return err
 	}
 	w.meanwhile()
@@ -297,6 +309,7 @@ func (p *process) live(ctx context.Context, now time.Time, produce int) error {
 		if produce > 0 {
 			p.w.produce(now)
 			p.w.produceError()
+			p.w.produceMetrics()
 			p.change(ctx)
 			produce--
 		}
@@ -398,6 +411,7 @@ func TestEveryEventIsStoredOnceThroughCrashes(t *testing.T) {
 			}
 			w.check(t)
 			w.checkIssues(t)
+			w.checkMetrics(t)
 		})
 	}
 }

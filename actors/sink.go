@@ -25,7 +25,9 @@ type BlockStore interface {
 type Block interface {
 	Append(row *svc.EventRow)
 	AppendOccurrence(row *svc.OccurrenceRow)
-	// Rows counts the rows of both kinds, Bytes is about what occurrences take.
+	AppendMetric(row *svc.MetricRow)
+	// Rows counts the rows of all kinds, Bytes is about what occurrences and points
+	// take.
 	Rows() int
 	Bytes() int
 	Reset()
@@ -124,7 +126,7 @@ func (s *Sink) newBlock() *openBlock {
 
 // append adds the rows of one record to the open block. Rows of an ended
 // generation are dropped: their records will be delivered again.
-func (s *Sink) append(generation int32, record recordRange, rows []svc.EventRow, occurrences []svc.OccurrenceRow) {
+func (s *Sink) append(generation int32, record recordRange, rows []svc.EventRow, occurrences []svc.OccurrenceRow, points []svc.MetricRow) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if generation < s.open.generation || generation <= s.ended {
@@ -140,6 +142,9 @@ func (s *Sink) append(generation int32, record recordRange, rows []svc.EventRow,
 	for i := range occurrences {
 		s.open.rows.AppendOccurrence(&occurrences[i])
 		s.open.hits.add(&occurrences[i])
+	}
+	for i := range points {
+		s.open.rows.AppendMetric(&points[i])
 	}
 	span, begun := s.open.ranges[record.partition]
 	if !begun {

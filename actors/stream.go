@@ -21,6 +21,12 @@ type History interface {
 	RecentIDs(ctx context.Context, since time.Time, exceptBlock uint64, limit int, yield func(visitor uint64, key [2]uint64)) error
 	// RecentErrors is RecentIDs for errors, by the number of their issue.
 	RecentErrors(ctx context.Context, since time.Time, exceptBlock uint64, limit int, yield func(issue uint64, key [2]uint64)) error
+	// RecentMetrics is RecentIDs for metric points whose repetitions are known, by the
+	// hash of their metric's name.
+	RecentMetrics(ctx context.Context, since time.Time, exceptBlock uint64, limit int, yield func(metric uint64, key [2]uint64)) error
+	// Cumulatives yields what the cumulative series had reached of which a point
+	// arrived since an instant, without the points of one block.
+	Cumulatives(ctx context.Context, since time.Time, exceptBlock uint64, yield func(svc.CumulativeSeries)) error
 	// OpenSessions yields the sessions of which an event arrived since an
 	// instant, folded over all their events except those of one block.
 	OpenSessions(ctx context.Context, since time.Time, exceptBlock uint64, yield func(svc.OpenSession) bool) error
@@ -162,7 +168,8 @@ func (s *Stream) begin(ctx context.Context, g *generation, exceptBlock uint64) e
 	states := make(map[int]*begin, len(g.partitions))
 	for _, partition := range g.partitions {
 		states[partition] = &begin{
-			generation: g.number, ids: newRecentIDs(RecentIDs), errorIDs: newRecentIDs(RecentErrors), sessions: newStitcher(),
+			generation: g.number, ids: newRecentIDs(RecentIDs), errorIDs: newRecentIDs(RecentErrors), metricIDs: newRecentIDs(RecentMetrics),
+			sessions: newStitcher(), cumulatives: newCumulatives(),
 		}
 	}
 	if err := s.remember(ctx, states, exceptBlock); err != nil {
@@ -199,6 +206,9 @@ func (s *Stream) remember(ctx context.Context, states map[int]*begin, exceptBloc
 	if err != nil {
 		return fmt.Errorf("reading recent errors: %w", err)
 	}
+	if err := s.rememberMetrics(ctx, states, exceptBlock); err != nil {
+		return err
+	}
 	since := now.Add(-stitchTime * time.Millisecond)
 	err = s.config.History.OpenSessions(ctx, since, exceptBlock, func(open svc.OpenSession) bool {
 		visitor := protos.VisitorHash(open.Environment, svc.Visitor(open.DistinctID, open.AnonymousID))
@@ -212,6 +222,29 @@ func (s *Stream) remember(ctx context.Context, states map[int]*begin, exceptBloc
 	}
 	for _, state := range states {
 		state.sessions.turnMs = now.UnixMilli()
+	}
+	return nil
+}
+
+// rememberMetrics fills what the states know of metrics from the store.
+func (s *Stream) rememberMetrics(ctx context.Context, states map[int]*begin, exceptBlock uint64) error {
+	now := s.config.Now()
+	err := s.config.History.RecentMetrics(ctx, now.Add(-DuplicateWindow), exceptBlock, RecentMetrics*s.config.Partitions, func(metric uint64, key [2]uint64) {
+		if state := states[int(metric%uint64(s.config.Partitions))]; state != nil {
+			state.metricIDs.add(key)
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("reading recent metric points: %w", err)
+	}
+	var broken error
+	err = s.config.History.Cumulatives(ctx, now.Add(-cumulativeHistory), exceptBlock, func(series svc.CumulativeSeries) {
+		if state := states[protos.PartitionOfMetric(series.Environment, series.Name, s.config.Partitions)]; state != nil {
+			broken = errors.Join(broken, state.cumulatives.restore(series))
+		}
+	})
+	if err := errors.Join(err, broken); err != nil {
+		return fmt.Errorf("reading cumulative series: %w", err)
 	}
 	return nil
 }
