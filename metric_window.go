@@ -115,14 +115,14 @@ func ParseMetricWindow(key, interval string, now time.Time, loc *time.Location) 
 	return w, nil
 }
 
-// Buckets returns the beginnings of all buckets that the window touches; the first
-// may lie before From.
+// Buckets returns the beginnings of all buckets that the window touches, the last one
+// being that which holds To; the first may lie before From.
 func (w MetricWindow) Buckets() []time.Time {
 	if w.Interval == metricDay {
-		return Window{From: w.From, To: w.To, Location: w.Location}.Buckets(Day)
+		return Window{From: w.From, To: w.To.Add(time.Millisecond), Location: w.Location}.Buckets(Day)
 	}
 	var out []time.Time
-	for t := w.From.UTC().Truncate(w.Interval.Length()); t.Before(w.To); t = t.Add(w.Interval.Length()) {
+	for t := w.From.UTC().Truncate(w.Interval.Length()); !t.After(w.To); t = t.Add(w.Interval.Length()) {
 		out = append(out, t)
 	}
 	return out

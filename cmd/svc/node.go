@@ -61,17 +61,18 @@ type node struct {
 	retention *kafka.Retention
 	spool     *spool.Spool
 
-	registry   *prometheus.Registry
-	ownership  *actors.Ownership
-	collectors *actors.Collectors
-	shares     *actors.Shares
-	issues     *actors.Issues
-	sink       *actors.Sink
-	stream     *actors.Stream
-	cluster    *cluster.Cluster
-	sweeper    *cluster.Sweeper
-	identity   *actors.Identity
-	apps       *actors.Applications
+	registry    *prometheus.Registry
+	ownership   *actors.Ownership
+	collectors  *actors.Collectors
+	cardinality *actors.Cardinality
+	shares      *actors.Shares
+	issues      *actors.Issues
+	sink        *actors.Sink
+	stream      *actors.Stream
+	cluster     *cluster.Cluster
+	sweeper     *cluster.Sweeper
+	identity    *actors.Identity
+	apps        *actors.Applications
 
 	table            []http.Route
 	handler          nethttp.Handler
@@ -101,6 +102,7 @@ func (n *node) open(ctx context.Context) error {
 		{"opening the spool", n.openSpool},
 		{"wiring the actors", n.wireActors},
 		{"loading the ingest keys", func(ctx context.Context) error { return n.collectors.Load(ctx, n.db) }},
+		{"counting the series", func(ctx context.Context) error { return n.cardinality.Load(ctx, n.db, n.now()) }},
 		{"loading the public pages", func(ctx context.Context) error { return n.shares.Load(ctx, n.db) }},
 		{"wiring the listeners", n.wireHTTP},
 	} {
@@ -222,6 +224,7 @@ const placeCache = 4096
 
 func (n *node) wireActors(context.Context) (err error) {
 	n.ownership, n.collectors, n.shares = &actors.Ownership{}, actors.NewCollectors(), actors.NewShares()
+	n.cardinality = actors.NewCardinality()
 	watchers, digests := &actors.Watchers{}, &actors.Digests{Logger: n.logger}
 	watch := &actors.Watch{Store: n.db, Partitions: n.config.Partitions}
 	n.issues = &actors.Issues{Releases: n.db}
@@ -296,14 +299,14 @@ func (n *node) routes() ([]http.Route, error) {
 		Organizations: n.identity, Members: n.identity, Tokens: n.identity, Apps: n.apps, Keys: n.apps,
 		Analytics: analytics{n.db, n.apps}, Presence: &actors.Presence{Actors: n.cluster}, Reads: reads{n.db, n.apps}, Events: events{n.db, n.apps},
 		Goals: n.apps, Funnels: n.apps, Shares: n.apps, Results: results{n.db, n.apps},
-		Issues: n.db, Occurrences: n.db, IssueChanges: n.issues,
+		Issues: n.db, Occurrences: n.db, IssueChanges: n.issues, Metrics: n.db,
 		Limits: api.Limits{
 			PerMinute: n.config.RateLimit, AnalyticsPerMinute: min(n.config.RateLimit, svc.QueryPerMinute), ConcurrentQueries: n.concurrentQueries(),
 		},
 	}
 	collect := &api.Collect{
 		Collectors: n.collectors, Log: logProducer{n.producer}, Partitions: n.config.Partitions,
-		Metrics: api.NewCollectMetrics(n.registry), Symbols: n.newSymbols(),
+		Metrics: api.NewCollectMetrics(n.registry), Symbols: n.newSymbols(), Cardinality: n.cardinality,
 	}
 	pages, err := n.shareRoutes()
 	if err != nil {

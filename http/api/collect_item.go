@@ -18,7 +18,7 @@ import (
 
 // accept judges one item and emits its event, or rejects it.
 func (i *intakeRequest) accept(index int, it *item, kind itemKind) {
-	if kind == itemAny || kind == itemEvent && it.Type != "" {
+	if kind == itemAny || kind == itemEvent && it.Type != "" || kind == itemMetric && it.Type == itemVital {
 		kind = it.Type
 	}
 	if it.broken != "" {
@@ -27,6 +27,10 @@ func (i *intakeRequest) accept(index int, it *item, kind itemKind) {
 	}
 	if kind == itemError {
 		i.acceptError(index, it)
+		return
+	}
+	if kind == itemMetric || kind == itemVital {
+		i.acceptMetric(index, it, kind)
 		return
 	}
 	event := &i.event
@@ -55,9 +59,9 @@ func (i *intakeRequest) fill(event *protos.Event, it *item, kind itemKind) (code
 	case itemAlias:
 		event.Name = svc.AliasEvent
 	case itemAny:
-		return "missing_value", "type is missing; allowed are event, page, identify, alias and error."
+		return "missing_value", "type is missing; allowed are event, page, identify, alias, error, metric and vital."
 	default:
-		return "unknown_type", "Unknown type; allowed are event, page, identify, alias and error."
+		return "unknown_type", "Unknown type; allowed are event, page, identify, alias, error, metric and vital."
 	}
 	if code, message = i.checkModule(); code != "" {
 		return code, message
