@@ -23,7 +23,7 @@ const (
 )
 
 // cumulatives turns the points of cumulative series into differences. A sender is
-// told apart by the instant at which it began to count, so processes with the same
+// told apart by who it is and when it began to count, so processes with the same
 // labels do not disturb each other, and one that starts again is another sender.
 //
 // The first point of a sender counts from zero where nothing of it can have been
@@ -44,8 +44,8 @@ type cumulatives struct {
 	sweptMs int64
 }
 
-// senderKey is one sender of a series; beginNs is 0 where it does not say.
-type senderKey struct{ series, beginNs uint64 }
+// senderKey is one sender of a series; beginNs and sender are 0 where it does not say.
+type senderKey struct{ series, beginNs, sender uint64 }
 
 type beginKey struct {
 	environment uint64
@@ -69,7 +69,7 @@ func (c *cumulatives) restore(s svc.CumulativeSeries) error {
 	if err := reached.UnmarshalVT(s.State[8:]); err != nil {
 		return fmt.Errorf("decoding the state of series %x: %w", s.Series, err)
 	}
-	key := senderKey{s.Series, reached.StartNs}
+	key := senderKey{s.Series, reached.StartNs, reached.Sender}
 	if known := c.senders[key]; known == nil || known.TsMs < reached.TsMs {
 		c.senders[key] = reached
 	}
@@ -89,7 +89,7 @@ func (c *cumulatives) note(key senderKey, begin beginKey, at instants) {
 // not newer than that one, and adds nothing.
 func (c *cumulatives) fold(p *protos.MetricPoint, now measurement) (added measurement, late bool) {
 	c.sweep(p.ReceivedMs)
-	key := senderKey{p.Series, p.StartNs}
+	key := senderKey{p.Series, p.StartNs, p.Sender}
 	begin := beginKey{p.Environment, p.Name, p.StartNs}
 	before := c.senders[key]
 	switch {
@@ -103,7 +103,7 @@ func (c *cumulatives) fold(p *protos.MetricPoint, now measurement) (added measur
 	if _, known := c.begins[begin]; !known {
 		begin.name = strings.Clone(begin.name)
 	}
-	c.senders[key] = &protos.Cumulative{StartNs: p.StartNs, TsMs: p.TsMs, Count: p.Count, Sum: p.Sum, Histogram: p.Histogram.CloneVT()}
+	c.senders[key] = &protos.Cumulative{StartNs: p.StartNs, Sender: p.Sender, TsMs: p.TsMs, Count: p.Count, Sum: p.Sum, Histogram: p.Histogram.CloneVT()}
 	c.note(key, begin, instants{p.TsMs, p.ReceivedMs})
 	return added, false
 }
@@ -139,11 +139,11 @@ func (m measurement) since(before *protos.Cumulative) measurement {
 	return measurement{count: m.count - before.Count, sum: m.sum - before.Sum, histogram: difference}
 }
 
-// state returns what a row carries of the sender of a point that was just folded: its
-// beginning, and then all of it.
+// state returns what a row carries of the sender of a point that was just folded: eight
+// bytes that tell it from other senders of the series, and then all of it.
 func (c *cumulatives) state(p *protos.MetricPoint) []byte {
-	reached := c.senders[senderKey{p.Series, p.StartNs}]
-	state := binary.LittleEndian.AppendUint64(make([]byte, 0, 8+reached.SizeVT()), reached.StartNs)
+	reached := c.senders[senderKey{p.Series, p.StartNs, p.Sender}]
+	state := binary.LittleEndian.AppendUint64(make([]byte, 0, 8+reached.SizeVT()), reached.StartNs^reached.Sender)
 	encoded, err := reached.MarshalVT()
 	if err != nil { // it holds no text, so this cannot be
 		return nil

@@ -764,8 +764,10 @@ type MetricPoint struct {
 	Min *float64 `protobuf:"fixed64,16,opt,name=min,proto3,oneof" json:"min,omitempty"`
 	Max *float64 `protobuf:"fixed64,17,opt,name=max,proto3,oneof" json:"max,omitempty"`
 	// Single observations.
-	Values        []float64  `protobuf:"fixed64,18,rep,packed,name=values,proto3" json:"values,omitempty"`
-	Histogram     *Histogram `protobuf:"bytes,19,opt,name=histogram,proto3" json:"histogram,omitempty"`
+	Values    []float64  `protobuf:"fixed64,18,rep,packed,name=values,proto3" json:"values,omitempty"`
+	Histogram *Histogram `protobuf:"bytes,19,opt,name=histogram,proto3" json:"histogram,omitempty"`
+	// Tells processes apart that send the same series; 0 where nothing does.
+	Sender        uint64 `protobuf:"fixed64,20,opt,name=sender,proto3" json:"sender,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -933,6 +935,13 @@ func (x *MetricPoint) GetHistogram() *Histogram {
 	return nil
 }
 
+func (x *MetricPoint) GetSender() uint64 {
+	if x != nil {
+		return x.Sender
+	}
+	return 0
+}
+
 // Histogram holds observations counted in buckets: up to explicit bounds, or with
 // exponential is set, up to powers of 2^(2^-scale).
 type Histogram struct {
@@ -1052,6 +1061,7 @@ type Cumulative struct {
 	Count         uint64                 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
 	Sum           float64                `protobuf:"fixed64,4,opt,name=sum,proto3" json:"sum,omitempty"`
 	Histogram     *Histogram             `protobuf:"bytes,5,opt,name=histogram,proto3" json:"histogram,omitempty"`
+	Sender        uint64                 `protobuf:"fixed64,6,opt,name=sender,proto3" json:"sender,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1119,6 +1129,13 @@ func (x *Cumulative) GetHistogram() *Histogram {
 		return x.Histogram
 	}
 	return nil
+}
+
+func (x *Cumulative) GetSender() uint64 {
+	if x != nil {
+		return x.Sender
+	}
+	return 0
 }
 
 var File_ingest_proto protoreflect.FileDescriptor
@@ -1215,7 +1232,7 @@ const file_ingest_proto_rawDesc = "" +
 	"\abrowser\x18! \x01(\tR\abrowser\x12'\n" +
 	"\x0fbrowser_version\x18\" \x01(\tR\x0ebrowserVersion\x12\x0e\n" +
 	"\x02os\x18# \x01(\tR\x02os\x12\x16\n" +
-	"\x06device\x18$ \x01(\tR\x06device\"\x8a\x04\n" +
+	"\x06device\x18$ \x01(\tR\x06device\"\xa2\x04\n" +
 	"\vMetricPoint\x12 \n" +
 	"\venvironment\x18\x01 \x01(\x04R\venvironment\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\x12\x13\n" +
@@ -1239,7 +1256,8 @@ const file_ingest_proto_rawDesc = "" +
 	"\x03min\x18\x10 \x01(\x01H\x00R\x03min\x88\x01\x01\x12\x15\n" +
 	"\x03max\x18\x11 \x01(\x01H\x01R\x03max\x88\x01\x01\x12\x16\n" +
 	"\x06values\x18\x12 \x03(\x01R\x06values\x123\n" +
-	"\thistogram\x18\x13 \x01(\v2\x15.svc.protos.HistogramR\thistogramB\x06\n" +
+	"\thistogram\x18\x13 \x01(\v2\x15.svc.protos.HistogramR\thistogram\x12\x16\n" +
+	"\x06sender\x18\x14 \x01(\x06R\x06senderB\x06\n" +
 	"\x04_minB\x06\n" +
 	"\x04_max\"\x93\x02\n" +
 	"\tHistogram\x12\x16\n" +
@@ -1251,14 +1269,15 @@ const file_ingest_proto_rawDesc = "" +
 	"\x0fpositive_offset\x18\x06 \x01(\x11R\x0epositiveOffset\x12\x1a\n" +
 	"\bpositive\x18\a \x03(\x04R\bpositive\x12'\n" +
 	"\x0fnegative_offset\x18\b \x01(\x11R\x0enegativeOffset\x12\x1a\n" +
-	"\bnegative\x18\t \x03(\x04R\bnegative\"\x99\x01\n" +
+	"\bnegative\x18\t \x03(\x04R\bnegative\"\xb1\x01\n" +
 	"\n" +
 	"Cumulative\x12\x19\n" +
 	"\bstart_ns\x18\x01 \x01(\x06R\astartNs\x12\x13\n" +
 	"\x05ts_ms\x18\x02 \x01(\x03R\x04tsMs\x12\x14\n" +
 	"\x05count\x18\x03 \x01(\x04R\x05count\x12\x10\n" +
 	"\x03sum\x18\x04 \x01(\x01R\x03sum\x123\n" +
-	"\thistogram\x18\x05 \x01(\v2\x15.svc.protos.HistogramR\thistogramB\fZ\n" +
+	"\thistogram\x18\x05 \x01(\v2\x15.svc.protos.HistogramR\thistogram\x12\x16\n" +
+	"\x06sender\x18\x06 \x01(\x06R\x06senderB\fZ\n" +
 	"svc/protosb\x06proto3"
 
 var (

@@ -216,6 +216,7 @@ func (m *MetricPoint) CloneVT() *MetricPoint {
 	r.Count = m.Count
 	r.Sum = m.Sum
 	r.Histogram = m.Histogram.CloneVT()
+	r.Sender = m.Sender
 	if rhs := m.Labels; rhs != nil {
 		tmpContainer := make([]string, len(rhs))
 		copy(tmpContainer, rhs)
@@ -296,6 +297,7 @@ func (m *Cumulative) CloneVT() *Cumulative {
 	r.Count = m.Count
 	r.Sum = m.Sum
 	r.Histogram = m.Histogram.CloneVT()
+	r.Sender = m.Sender
 	if len(m.unknownFields) > 0 {
 		r.unknownFields = make([]byte, len(m.unknownFields))
 		copy(r.unknownFields, m.unknownFields)
@@ -692,6 +694,9 @@ func (this *MetricPoint) EqualVT(that *MetricPoint) bool {
 	if !this.Histogram.EqualVT(that.Histogram) {
 		return false
 	}
+	if this.Sender != that.Sender {
+		return false
+	}
 	return string(this.unknownFields) == string(that.unknownFields)
 }
 
@@ -788,6 +793,9 @@ func (this *Cumulative) EqualVT(that *Cumulative) bool {
 		return false
 	}
 	if !this.Histogram.EqualVT(that.Histogram) {
+		return false
+	}
+	if this.Sender != that.Sender {
 		return false
 	}
 	return string(this.unknownFields) == string(that.unknownFields)
@@ -1497,6 +1505,14 @@ func (m *MetricPoint) MarshalToSizedBufferVT(dAtA []byte) (int, error) {
 		i -= len(m.unknownFields)
 		copy(dAtA[i:], m.unknownFields)
 	}
+	if m.Sender != 0 {
+		i -= 8
+		binary.LittleEndian.PutUint64(dAtA[i:], uint64(m.Sender))
+		i--
+		dAtA[i] = 0x1
+		i--
+		dAtA[i] = 0xa1
+	}
 	if m.Histogram != nil {
 		size, err := m.Histogram.MarshalToSizedBufferVT(dAtA[:i])
 		if err != nil {
@@ -1802,6 +1818,12 @@ func (m *Cumulative) MarshalToSizedBufferVT(dAtA []byte) (int, error) {
 	if m.unknownFields != nil {
 		i -= len(m.unknownFields)
 		copy(dAtA[i:], m.unknownFields)
+	}
+	if m.Sender != 0 {
+		i -= 8
+		binary.LittleEndian.PutUint64(dAtA[i:], uint64(m.Sender))
+		i--
+		dAtA[i] = 0x31
 	}
 	if m.Histogram != nil {
 		size, err := m.Histogram.MarshalToSizedBufferVT(dAtA[:i])
@@ -2327,6 +2349,9 @@ func (m *MetricPoint) SizeVT() (n int) {
 		l = m.Histogram.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
 	}
+	if m.Sender != 0 {
+		n += 10
+	}
 	n += len(m.unknownFields)
 	return n
 }
@@ -2401,6 +2426,9 @@ func (m *Cumulative) SizeVT() (n int) {
 	if m.Histogram != nil {
 		l = m.Histogram.SizeVT()
 		n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
+	}
+	if m.Sender != 0 {
+		n += 9
 	}
 	n += len(m.unknownFields)
 	return n
@@ -5112,6 +5140,16 @@ func (m *MetricPoint) UnmarshalVT(dAtA []byte) error {
 				return err
 			}
 			iNdEx = postIndex
+		case 20:
+			if wireType != 1 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Sender", wireType)
+			}
+			m.Sender = 0
+			if (iNdEx + 8) > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Sender = uint64(binary.LittleEndian.Uint64(dAtA[iNdEx:]))
+			iNdEx += 8
 		default:
 			iNdEx = preIndex
 			skippy, err := protohelpers.Skip(dAtA[iNdEx:])
@@ -5693,6 +5731,16 @@ func (m *Cumulative) UnmarshalVT(dAtA []byte) error {
 				return err
 			}
 			iNdEx = postIndex
+		case 6:
+			if wireType != 1 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Sender", wireType)
+			}
+			m.Sender = 0
+			if (iNdEx + 8) > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Sender = uint64(binary.LittleEndian.Uint64(dAtA[iNdEx:]))
+			iNdEx += 8
 		default:
 			iNdEx = preIndex
 			skippy, err := protohelpers.Skip(dAtA[iNdEx:])
@@ -8610,6 +8658,16 @@ func (m *MetricPoint) UnmarshalVTUnsafe(dAtA []byte) error {
 				return err
 			}
 			iNdEx = postIndex
+		case 20:
+			if wireType != 1 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Sender", wireType)
+			}
+			m.Sender = 0
+			if (iNdEx + 8) > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Sender = uint64(binary.LittleEndian.Uint64(dAtA[iNdEx:]))
+			iNdEx += 8
 		default:
 			iNdEx = preIndex
 			skippy, err := protohelpers.Skip(dAtA[iNdEx:])
@@ -9191,6 +9249,16 @@ func (m *Cumulative) UnmarshalVTUnsafe(dAtA []byte) error {
 				return err
 			}
 			iNdEx = postIndex
+		case 6:
+			if wireType != 1 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Sender", wireType)
+			}
+			m.Sender = 0
+			if (iNdEx + 8) > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Sender = uint64(binary.LittleEndian.Uint64(dAtA[iNdEx:]))
+			iNdEx += 8
 		default:
 			iNdEx = preIndex
 			skippy, err := protohelpers.Skip(dAtA[iNdEx:])

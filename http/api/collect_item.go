@@ -262,11 +262,16 @@ func (i *intakeRequest) stamp(event *protos.Event, it *item) (code, message stri
 		}
 	}
 	event.TsMs = min(event.TsMs, i.now.Add(svc.FutureTolerance).UnixMilli())
+	return i.checkAge(event.TsMs)
+}
+
+// checkAge refuses what is older than the key's kind may send.
+func (i *intakeRequest) checkAge(tsMs int64) (code, message string) {
 	oldest := i.now.Add(-svc.PublicEventAge)
 	if i.collector.Kind == svc.KeySecret {
 		oldest = i.now.AddDate(0, 0, -i.collector.RetentionDays)
 	}
-	if event.TsMs < oldest.UnixMilli() {
+	if tsMs < oldest.UnixMilli() {
 		return "too_old", "ts is older than this key may send."
 	}
 	return "", ""
