@@ -87,6 +87,7 @@ func (c collectorsOf) Collector(hash [32]byte) *svc.Collector { return c[hash] }
 
 // logOf keeps what was produced.
 type logOf struct {
+	points []*protos.MetricPoint
 	events []*protos.Event
 	err    error
 }
@@ -98,6 +99,7 @@ func (l *logOf) Produce(_ context.Context, parts []svc.Part) error {
 			return err
 		}
 		l.events = append(l.events, record.Events...)
+		l.points = append(l.points, record.Points...)
 	}
 	return l.err
 }
