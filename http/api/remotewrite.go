@@ -45,7 +45,7 @@ func (c *Collect) serveRemoteWrite(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodOptions {
 		return
 	}
-	written, err := intake.remoteWrite()
+	written, err := intake.remoteWrite() //nolint:contextcheck // the request inside carries its context
 	if written != nil {
 		// 2.0 asks for these; a sender of it takes missing ones for zero.
 		w.Header().Set("X-Prometheus-Remote-Write-Samples-Written", strconv.Itoa(written.samples))

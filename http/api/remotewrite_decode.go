@@ -51,7 +51,7 @@ type field struct {
 func (f field) double() float64 { return math.Float64frombits(f.number) }
 
 // eachField calls read with the fields of a message.
-func eachField(message []byte, read func(number protowire.Number, f field) error) error {
+func eachField(message []byte, read func(number int, f field) error) error {
 	for len(message) > 0 {
 		number, kind, n := protowire.ConsumeTag(message)
 		if n < 0 {
@@ -73,7 +73,7 @@ func eachField(message []byte, read func(number protowire.Number, f field) error
 			return errRemoteWire
 		}
 		message = message[n:]
-		if err := read(number, f); err != nil {
+		if err := read(int(number), f); err != nil {
 			return err
 		}
 	}
@@ -100,7 +100,7 @@ func decodeRemote(body []byte, version2 bool) ([]remoteSeries, error) {
 	var series []remoteSeries
 	var symbols []string
 	const seriesV1, symbolsV2, seriesV2 = 1, 4, 5
-	err := eachField(body, func(number protowire.Number, f field) error {
+	err := eachField(body, func(number int, f field) error {
 		switch {
 		case version2 && number == symbolsV2:
 			symbols = append(symbols, string(f.bytes))
@@ -117,7 +117,7 @@ func decodeRemote(body []byte, version2 bool) ([]remoteSeries, error) {
 	}
 	// Symbols may stand behind the series that name them.
 	at := 0
-	err = eachField(body, func(number protowire.Number, f field) error {
+	err = eachField(body, func(number int, f field) error {
 		switch {
 		case version2 && number == seriesV2:
 			at++
@@ -133,11 +133,11 @@ func decodeRemote(body []byte, version2 bool) ([]remoteSeries, error) {
 
 func (s *remoteSeries) readV1(message []byte) error {
 	const labels, samples, histograms = 1, 2, 4
-	return eachField(message, func(number protowire.Number, f field) error {
+	return eachField(message, func(number int, f field) error {
 		switch number {
 		case labels:
 			var label svc.Label
-			err := eachField(f.bytes, func(number protowire.Number, f field) error {
+			err := eachField(f.bytes, func(number int, f field) error {
 				if !utf8.Valid(f.bytes) {
 					return errRemoteText
 				}
@@ -169,7 +169,7 @@ func (s *remoteSeries) readV2(message []byte, symbols []string) error {
 	}
 	var refs []uint64
 	const labels, samples, histograms, metadata, created = 1, 2, 3, 5, 6
-	err := eachField(message, func(number protowire.Number, f field) (err error) {
+	err := eachField(message, func(number int, f field) (err error) {
 		switch number {
 		case labels:
 			refs, err = numbersOf(refs, f)
@@ -178,7 +178,7 @@ func (s *remoteSeries) readV2(message []byte, symbols []string) error {
 		case histograms:
 			err = s.readHistogram(f.bytes)
 		case metadata:
-			err = eachField(f.bytes, func(number protowire.Number, f field) (err error) {
+			err = eachField(f.bytes, func(number int, f field) (err error) {
 				switch number {
 				case 1:
 					s.kind = f.number
@@ -208,7 +208,7 @@ func (s *remoteSeries) readV2(message []byte, symbols []string) error {
 
 func (s *remoteSeries) readSample(message []byte) error {
 	var sample remoteSample
-	err := eachField(message, func(number protowire.Number, f field) error {
+	err := eachField(message, func(number int, f field) error {
 		switch number {
 		case 1:
 			sample.value = f.double()
@@ -230,7 +230,7 @@ type remoteBuckets struct {
 
 func (b *remoteBuckets) readSpan(message []byte) error {
 	var span [2]int64
-	err := eachField(message, func(number protowire.Number, f field) error {
+	err := eachField(message, func(number int, f field) error {
 		switch number {
 		case 1:
 			span[0] = protowire.DecodeZigZag(f.number)
@@ -280,7 +280,7 @@ func (b *remoteBuckets) dense() (offset int32, counts []uint64, ok bool) {
 func (s *remoteSeries) readHistogram(message []byte) error {
 	h := remoteHistogram{point: &protos.MetricPoint{Histogram: &protos.Histogram{Exponential: true}}, good: true}
 	var positive, negative remoteBuckets
-	err := eachField(message, func(number protowire.Number, f field) (err error) {
+	err := eachField(message, func(number int, f field) (err error) {
 		switch number {
 		case 1:
 			h.point.Count = f.number
