@@ -61,20 +61,21 @@ type node struct {
 	retention *kafka.Retention
 	spool     *spool.Spool
 
-	registry   *prometheus.Registry
-	ownership  *actors.Ownership
-	collectors *actors.Collectors
-	shares     *actors.Shares
-	issues     *actors.Issues
-	sink       *actors.Sink
-	stream     *actors.Stream
-	cluster    *cluster.Cluster
-	several    several
-	changes    *actors.Changes
-	sweeper    *cluster.Sweeper
-	identity   *actors.Identity
-	apps       *actors.Applications
-	monitoring monitoring
+	registry    *prometheus.Registry
+	ownership   *actors.Ownership
+	collectors  *actors.Collectors
+	cardinality *actors.Cardinality
+	shares      *actors.Shares
+	issues      *actors.Issues
+	sink        *actors.Sink
+	stream      *actors.Stream
+	cluster     *cluster.Cluster
+	several     several
+	changes     *actors.Changes
+	sweeper     *cluster.Sweeper
+	identity    *actors.Identity
+	apps        *actors.Applications
+	monitoring  monitoring
 
 	table            []http.Route
 	handler          nethttp.Handler
@@ -105,6 +106,7 @@ func (n *node) open(ctx context.Context) error {
 		{"opening the spool", n.openSpool},
 		{"wiring the actors", n.wireActors},
 		{"loading the ingest keys and the public pages", n.loadSnapshots},
+		{"counting the series", func(ctx context.Context) error { return n.cardinality.Load(ctx, n.db, n.now()) }},
 		{"wiring the listeners", n.wireHTTP},
 	} {
 		if err := step.open(ctx); err != nil {
@@ -238,6 +240,7 @@ const placeCache = 4096
 func (n *node) wireActors(context.Context) (err error) {
 	n.ownership, n.collectors, n.shares = &actors.Ownership{Lease: n.consumer}, actors.NewCollectors(), actors.NewShares()
 	n.changes = &actors.Changes{Store: n.db, Collectors: n.collectors, Shares: n.shares, Log: n.several.announcements(), Logger: n.logger}
+	n.cardinality = actors.NewCardinality()
 	watchers, digests := &actors.Watchers{}, &actors.Digests{Logger: n.logger}
 	watch := &actors.Watch{Store: n.db, Partitions: n.config.Partitions}
 	n.issues = &actors.Issues{Releases: n.db}
@@ -320,7 +323,7 @@ func (n *node) routes() ([]http.Route, error) {
 		Organizations: n.identity, Members: n.identity, Tokens: n.identity, Apps: n.apps, Keys: n.apps,
 		Analytics: analytics{n.db, n.apps}, Presence: &actors.Presence{Actors: n.cluster}, Reads: reads{n.db, n.apps}, Events: events{n.db, n.apps},
 		Goals: n.apps, Funnels: n.apps, Shares: n.apps, Results: results{n.db, n.apps},
-		Issues: n.db, Occurrences: n.db, IssueChanges: n.issues,
+		Issues: n.db, Occurrences: n.db, IssueChanges: n.issues, Metrics: n.db,
 		Monitors: n.monitorPort(), Alerts: n.alertPort(), Incidents: n.db, Channels: n.alertPort(),
 		Limits: api.Limits{
 			PerMinute: n.config.RateLimit, AnalyticsPerMinute: min(n.config.RateLimit, svc.QueryPerMinute), ConcurrentQueries: n.concurrentQueries(),
@@ -328,7 +331,7 @@ func (n *node) routes() ([]http.Route, error) {
 	}
 	collect := &api.Collect{
 		Collectors: n.collectors, Log: logProducer{n.producer}, Partitions: n.config.Partitions,
-		Metrics: api.NewCollectMetrics(n.registry), Symbols: n.newSymbols(),
+		Metrics: api.NewCollectMetrics(n.registry), Symbols: n.newSymbols(), Cardinality: n.cardinality,
 	}
 	pages, err := n.shareRoutes()
 	if err != nil {

@@ -31,6 +31,7 @@ type Ports struct {
 	Issues        Issues
 	Occurrences   Occurrences
 	IssueChanges  IssueChanges
+	Metrics       Metrics
 	// Limits is shown by GET /me.
 	Limits Limits
 }
@@ -39,7 +40,7 @@ type Ports struct {
 func Routes(ports Ports) []http.Route {
 	return withLedger(slices.Concat(
 		identityRoutes(ports), appRoutes(ports), keyRoutes(ports), analyticsRoutes(ports), readRoutes(ports), goalRoutes(ports), eventRoutes(ports), docRoutes(ports),
-		errorRoutes(ports),
+		errorRoutes(ports), metricRoutes(ports),
 		consoleOrgRoutes(ports), consoleMemberRoutes(ports), consoleTokenRoutes(ports), ledgerRoutes(ports),
 		consoleShareRoutes(ports),
 		monitorRoutes(ports), alertRoutes(ports), channelRoutes(ports),
