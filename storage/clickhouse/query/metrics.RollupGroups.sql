@@ -1,4 +1,5 @@
--- As metrics.Rollups, parted by a label; no parts means all of them.
+-- As metrics.Rollups, parted by a label; no parts means all of them. Key: environment, name, series,
+-- slot.
 SELECT
     roundDown(toUInt32(t.slot), {buckets:Array(UInt32)}) AS bucket,
     parted.part AS part,

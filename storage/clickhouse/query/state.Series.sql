@@ -1,4 +1,5 @@
--- The series that were seen since an instant. Rows read: all series; returned: one per environment.
+-- The series that were seen since an instant. Key: none. Rows read: all series; returned: one per
+-- environment.
 SELECT environment, groupUniqArray(series) AS numbers
 FROM metric_series
 WHERE last_seen >= {since:DateTime64(3, 'UTC')}
