@@ -173,14 +173,6 @@ func (n *node) openLog(ctx context.Context) (err error) {
 // partition are gathered before they are read.
 const gatherShare = 10
 
-// nodeAddr names this node to the group; a node alone is named by its folder.
-func (n *node) nodeAddr() string {
-	if n.several.wire != nil {
-		return n.several.wire.Self()
-	}
-	return n.dir.Join("")
-}
-
 // streamHandler lets the consumer be made before the stream that it feeds.
 type streamHandler struct{ node *node }
 

@@ -65,7 +65,7 @@ func TestQueriesExplain(t *testing.T) {
 		"issues": []uint64{1}, "releases": []string{"1.0"}, "release": "", "status": "open", "after_rank": int64(0), "after_issue": uint64(0),
 		"before_ts": now, "before_id": "", "id": "", "search": "", "email": emailPattern, "sample": 10, "per_tag": 10,
 	})
-	args = args.with(labelArguments([]svc.Label{{Key: "k", Value: "v"}})).with(arguments{"all": false, "group_by": "k", "parts": []string{"v"}})
+	args = args.with(labelArguments([]svc.Label{{Key: "k", Value: "v"}})).with(arguments{"all": false, "group_by": "k", "parts": []string{"v"}, "level": "error"})
 	for name, text := range db.queries {
 		if !strings.HasPrefix(text, "SELECT") && !strings.HasPrefix(text, "WITH") {
 			continue
