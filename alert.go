@@ -43,9 +43,6 @@ const (
 	NoDataKeep  = "keep"
 )
 
-// Vitals lists the web vitals of a condition.
-func Vitals() []string { return []string{"LCP", "CLS", "INP", "FCP", "TTFB"} }
-
 // Aggregations lists how points of a metric are put together.
 func Aggregations() []string {
 	return []string{"sum", "avg", "count", "p50", "p95", "p99", "max", "min"}

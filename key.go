@@ -73,4 +73,6 @@ type Collector struct {
 	Origins     []string
 	// RetentionDays bounds how old an event of a secret key may be.
 	RetentionDays int
+	// Metrics bounds the metrics of the environment.
+	Metrics MetricsPolicy
 }

@@ -58,6 +58,7 @@ func (c *Collectors) Publish(version svc.Version, app svc.Application, keys []sv
 		c.byKey.Store(hash, &svc.Collector{
 			App: ref, AppID: app.ID, Environment: environment, KeyID: key.ID, Kind: key.Kind,
 			Modules: app.Modules, Origins: app.AllowedOrigins, RetentionDays: app.RetentionDays,
+			Metrics: svc.DefaultMetricsPolicy(),
 		})
 	}
 	for _, old := range c.ofApp[ref].hashes {

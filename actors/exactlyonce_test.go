@@ -41,6 +41,11 @@ type world struct {
 	// occurrences are stored like rows; decisions are the issues' entities.
 	occurrences []storedOccurrence
 	decisions   map[string]svc.Entity
+	// points are stored like rows; raised is by how much the senders counted up a
+	// series.
+	points  []storedPoint
+	senders []*sender
+	raised  map[uint64]float64
 	// acts is what the issues went through, and when the last of it was.
 	acts []*act
 	last time.Time
@@ -70,7 +75,7 @@ func newWorld(seed uint64, partitions int) *world {
 	w := &world{
 		rng: rand.New(rand.NewPCG(seed, 1)), partitions: partitions, log: make([][]svc.LogRecord, partitions),
 		sent: map[string]int{}, notes: map[string]bool{}, agents: enrich.NewUserAgents(2), members: map[*process]bool{},
-		decisions: map[string]svc.Entity{}, owners: make([]string, partitions), nodes: map[string]*process{},
+		decisions: map[string]svc.Entity{}, raised: map[uint64]float64{}, owners: make([]string, partitions), nodes: map[string]*process{},
 	}
 	for p := range partitions {
 		w.committed = append(w.committed, svc.LogPosition{Partition: p})
@@ -94,15 +99,19 @@ func (w *world) n(limit int) int {
 type fakeBlock struct {
 	rows        []svc.EventRow
 	occurrences []svc.OccurrenceRow
+	points      []svc.MetricRow
 }
 
 func (b *fakeBlock) Append(row *svc.EventRow) { b.rows = append(b.rows, *row) }
 func (b *fakeBlock) AppendOccurrence(row *svc.OccurrenceRow) {
 	b.occurrences = append(b.occurrences, *row)
 }
-func (b *fakeBlock) Rows() int  { return len(b.rows) + len(b.occurrences) }
-func (b *fakeBlock) Bytes() int { return 0 }
-func (b *fakeBlock) Reset()     { b.rows, b.occurrences = b.rows[:0], b.occurrences[:0] }
+func (b *fakeBlock) AppendMetric(row *svc.MetricRow) { b.points = append(b.points, *row) }
+func (b *fakeBlock) Rows() int                       { return len(b.rows) + len(b.occurrences) + len(b.points) }
+func (b *fakeBlock) Bytes() int                      { return 0 }
+func (b *fakeBlock) Reset() {
+	b.rows, b.occurrences, b.points = b.rows[:0], b.occurrences[:0], b.points[:0]
+}
 
 // part appends rows to a table unless their token is known there.
 func (w *world) part(table []storedRow, token string, id uint64, rows []svc.EventRow) []storedRow {
@@ -292,6 +301,9 @@ func (p *process) Insert(_ context.Context, token string, id uint64, b Block) er
 		p.w.mu.Unlock()
 	}
 	if err := p.insertOccurrences(token, id, b.(*fakeBlock).occurrences); err != nil {
+		return err
+	}
+	if err := p.insertPoints(token, id, b.(*fakeBlock).points); err != nil {
 		return err
 	}
 	return p.done()
@@ -559,6 +571,7 @@ func faults(t *testing.T, seed uint64) {
 		for range 20 {
 			w.produce(time.Now())
 			w.produceError()
+			w.produceMetrics()
 			if p := nodes[w.n(len(nodes))]; w.n(2) == 0 {
 				people.Go(p.change)
 			}
@@ -594,6 +607,7 @@ func faults(t *testing.T, seed uint64) {
 	}
 	w.check(t)
 	w.checkIssues(t)
+	w.checkMetrics(t)
 	for _, p := range nodes {
 		p.kill()
 	}

@@ -22,13 +22,15 @@ import (
 //
 //	identity   the number of a partition of the log
 //	rank       1
-//	owns       the ids of the partition's recent events and errors, the open
-//	           sessions of its visitors, its parsers' caches
+//	owns       the ids of the partition's recent events, errors and metric points,
+//	           the open sessions of its visitors, what the cumulative series of its
+//	           metrics had reached, its parsers' caches
 //	persists   nothing of its own: the rows it makes are its state, read back when
 //	           a generation of ownership begins
 //	woken by   the stream, with the state at the beginning of a generation and
 //	           then with the records in order, one batch under way at a time
-//	limits     RecentIDs and RecentErrors ids; the stream waits where the sink is full
+//	limits     RecentIDs, RecentErrors and RecentMetrics ids; cumulative series of
+//	           an hour; the stream waits where the sink is full
 //	stops      with the ownership of its partition
 const kindIntake = "intake"
 
@@ -44,7 +46,7 @@ type Locator interface {
 // blocks takes the rows that an intake makes.
 type blocks interface {
 	// append adds the rows of one record, all in the same block.
-	append(generation int32, record recordRange, rows []svc.EventRow, occurrences []svc.OccurrenceRow)
+	append(generation int32, record recordRange, rows []svc.EventRow, occurrences []svc.OccurrenceRow, points []svc.MetricRow)
 }
 
 // recordRange names the offsets of the log that rows came from.
@@ -55,10 +57,12 @@ type recordRange struct {
 
 // begin gives an intake the state of its partition for a generation.
 type begin struct {
-	generation int32
-	ids        *recentIDs
-	errorIDs   *recentIDs
-	sessions   *stitcher
+	generation  int32
+	ids         *recentIDs
+	errorIDs    *recentIDs
+	metricIDs   *recentIDs
+	sessions    *stitcher
+	cumulatives *cumulatives
 }
 
 // goOn has an intake keep its state for the generation that follows: everything
@@ -85,19 +89,22 @@ var errIntakeStopped = errors.New("the intake stopped")
 func (m *fold) Bounce() { m.done <- errIntakeStopped }
 
 type intake struct {
-	partition  int
-	generation int32
-	ids        *recentIDs
-	errorIDs   *recentIDs
-	sessions   *stitcher
-	agents     *enrich.UserAgents
-	locator    Locator
-	blocks     blocks
-	metrics    *IntakeMetrics
-	logger     *slog.Logger
-	// rows and occurrences are those of the record under way.
+	partition   int
+	generation  int32
+	ids         *recentIDs
+	errorIDs    *recentIDs
+	metricIDs   *recentIDs
+	sessions    *stitcher
+	cumulatives *cumulatives
+	agents      *enrich.UserAgents
+	locator     Locator
+	blocks      blocks
+	metrics     *IntakeMetrics
+	logger      *slog.Logger
+	// rows, occurrences and points are those of the record under way.
 	rows        []svc.EventRow
 	occurrences []svc.OccurrenceRow
+	points      []svc.MetricRow
 	record      protos.Record
 }
 
@@ -125,11 +132,13 @@ func (i *intake) onBegin(m *begin) {
 		return
 	}
 	i.generation, i.ids, i.errorIDs, i.sessions = m.generation, m.ids, m.errorIDs, m.sessions
+	i.metricIDs, i.cumulatives = m.metricIDs, m.cumulatives
 }
 
 // onReleased forgets the state: another node goes on with it.
 func (i *intake) onReleased() {
 	i.generation, i.ids, i.errorIDs, i.sessions = 0, nil, nil, nil
+	i.metricIDs, i.cumulatives = nil, nil
 }
 
 // onGoOn takes the state of the generation before over into the next one; false
@@ -149,9 +158,9 @@ func (i *intake) foldAll(generation int32, records []svc.LogRecord) error {
 	}
 	for n := range records {
 		record := &records[n]
-		i.rows, i.occurrences = i.rows[:0], i.occurrences[:0]
+		i.rows, i.occurrences, i.points = i.rows[:0], i.occurrences[:0], i.points[:0]
 		i.foldRecord(record)
-		i.blocks.append(generation, recordRange{i.partition, record.Offset, record.Offset}, i.rows, i.occurrences)
+		i.blocks.append(generation, recordRange{i.partition, record.Offset, record.Offset}, i.rows, i.occurrences, i.points)
 	}
 	return nil
 }
@@ -172,9 +181,14 @@ func (i *intake) foldRecord(record *svc.LogRecord) {
 	for _, occurrence := range i.record.Occurrences {
 		i.foldOccurrence(occurrence)
 	}
+	for _, point := range i.record.Points {
+		i.foldPoint(point)
+	}
 	i.metrics.Events.Add(float64(len(i.record.Events)))
 	i.metrics.Errors.Add(float64(len(i.record.Occurrences)))
-	i.metrics.Duplicates.Add(float64(len(i.record.Events) - len(i.rows) + len(i.record.Occurrences) - len(i.occurrences)))
+	i.metrics.Points.Add(float64(len(i.record.Points)))
+	sent := len(i.record.Events) + len(i.record.Occurrences) + len(i.record.Points)
+	i.metrics.Duplicates.Add(float64(sent - len(i.rows) - len(i.occurrences) - len(i.points)))
 }
 
 // foldEvent appends the row of one event unless the event is a duplicate.

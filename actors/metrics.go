@@ -6,6 +6,7 @@ import "github.com/prometheus/client_golang/prometheus"
 type IntakeMetrics struct {
 	Events     prometheus.Counter
 	Errors     prometheus.Counter
+	Points     prometheus.Counter
 	Duplicates prometheus.Counter
 	Broken     prometheus.Counter
 }
@@ -15,10 +16,11 @@ func NewIntakeMetrics(registerer prometheus.Registerer) *IntakeMetrics {
 	m := &IntakeMetrics{
 		Events:     prometheus.NewCounter(prometheus.CounterOpts{Name: "svc_intake_events_total", Help: "Events read from the log."}),
 		Errors:     prometheus.NewCounter(prometheus.CounterOpts{Name: "svc_intake_errors_total", Help: "Errors read from the log."}),
-		Duplicates: prometheus.NewCounter(prometheus.CounterOpts{Name: "svc_intake_duplicates_total", Help: "Events and errors dropped because their id was seen before."}),
+		Points:     prometheus.NewCounter(prometheus.CounterOpts{Name: "svc_intake_points_total", Help: "Metric points read from the log."}),
+		Duplicates: prometheus.NewCounter(prometheus.CounterOpts{Name: "svc_intake_duplicates_total", Help: "Events, errors and metric points dropped because they were seen before."}),
 		Broken:     prometheus.NewCounter(prometheus.CounterOpts{Name: "svc_intake_broken_records_total", Help: "Records of the log that did not decode."}),
 	}
-	registerer.MustRegister(m.Events, m.Errors, m.Duplicates, m.Broken)
+	registerer.MustRegister(m.Events, m.Errors, m.Points, m.Duplicates, m.Broken)
 	return m
 }
 

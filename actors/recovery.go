@@ -2,6 +2,7 @@ package actors
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -196,8 +197,8 @@ func (s *Stream) complete(ctx context.Context, g *generation, block pendingBlock
 }
 
 // append adds the rows of one record to a block that is made again.
-func (b *openBlock) append(_ int32, _ recordRange, rows []svc.EventRow, occurrences []svc.OccurrenceRow) {
-	b.add(rows, occurrences)
+func (b *openBlock) append(_ int32, _ recordRange, rows []svc.EventRow, occurrences []svc.OccurrenceRow, points []svc.MetricRow) {
+	b.add(rows, occurrences, points)
 }
 
 // follow waits until the owner of a block's first partition has stored it.
@@ -241,7 +242,8 @@ func (s *Stream) states(ctx context.Context, g *generation, partitions []int, ex
 	states := make(map[int]*begin, len(partitions))
 	for _, partition := range partitions {
 		states[partition] = &begin{
-			generation: g.number, ids: newRecentIDs(RecentIDs), errorIDs: newRecentIDs(RecentErrors), sessions: newStitcher(),
+			generation: g.number, ids: newRecentIDs(RecentIDs), errorIDs: newRecentIDs(RecentErrors), metricIDs: newRecentIDs(RecentMetrics),
+			sessions: newStitcher(), cumulatives: newCumulatives(),
 		}
 	}
 	if err := s.remember(ctx, states, exceptBlock); err != nil {
@@ -270,6 +272,9 @@ func (s *Stream) remember(ctx context.Context, states map[int]*begin, exceptBloc
 	if err != nil {
 		return fmt.Errorf("reading recent errors: %w", err)
 	}
+	if err := s.rememberMetrics(ctx, states, exceptBlock); err != nil {
+		return err
+	}
 	since := now.Add(-stitchTime * time.Millisecond)
 	err = s.config.History.OpenSessions(ctx, since, exceptBlock, func(open svc.OpenSession) bool {
 		visitor := protos.VisitorHash(open.Environment, svc.Visitor(open.DistinctID, open.AnonymousID))
@@ -283,6 +288,29 @@ func (s *Stream) remember(ctx context.Context, states map[int]*begin, exceptBloc
 	}
 	for _, state := range states {
 		state.sessions.turnMs = now.UnixMilli()
+	}
+	return nil
+}
+
+// rememberMetrics fills what the states know of metrics from the store.
+func (s *Stream) rememberMetrics(ctx context.Context, states map[int]*begin, exceptBlock uint64) error {
+	now := s.config.Now()
+	err := s.config.History.RecentMetrics(ctx, now.Add(-DuplicateWindow), exceptBlock, RecentMetrics*s.config.Partitions, func(metric uint64, key [2]uint64) {
+		if state := states[int(metric%uint64(s.config.Partitions))]; state != nil {
+			state.metricIDs.add(key)
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("reading recent metric points: %w", err)
+	}
+	var broken error
+	err = s.config.History.Cumulatives(ctx, now.Add(-cumulativeHistory), exceptBlock, func(series svc.CumulativeSeries) {
+		if state := states[protos.PartitionOfMetric(series.Environment, series.Name, s.config.Partitions)]; state != nil {
+			broken = errors.Join(broken, state.cumulatives.restore(series))
+		}
+	})
+	if err := errors.Join(err, broken); err != nil {
+		return fmt.Errorf("reading cumulative series: %w", err)
 	}
 	return nil
 }

@@ -25,7 +25,9 @@ type BlockStore interface {
 type Block interface {
 	Append(row *svc.EventRow)
 	AppendOccurrence(row *svc.OccurrenceRow)
-	// Rows counts the rows of both kinds, Bytes is about what occurrences take.
+	AppendMetric(row *svc.MetricRow)
+	// Rows counts the rows of all kinds, Bytes is about what occurrences and points
+	// take.
 	Rows() int
 	Bytes() int
 	Reset()
@@ -122,7 +124,7 @@ func (s *Sink) newBlock() *openBlock {
 
 // append adds the rows of one record to the open block. Rows of an ended
 // generation are dropped: their records will be delivered again.
-func (s *Sink) append(generation int32, record recordRange, rows []svc.EventRow, occurrences []svc.OccurrenceRow) {
+func (s *Sink) append(generation int32, record recordRange, rows []svc.EventRow, occurrences []svc.OccurrenceRow, points []svc.MetricRow) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if generation < s.open.generation || generation <= s.ended {
@@ -131,7 +133,7 @@ func (s *Sink) append(generation int32, record recordRange, rows []svc.EventRow,
 	if generation > s.open.generation {
 		s.reset(s.open, generation)
 	}
-	s.open.add(rows, occurrences)
+	s.open.add(rows, occurrences, points)
 	span, begun := s.open.ranges[record.partition]
 	if !begun {
 		span = record
@@ -145,7 +147,7 @@ func (s *Sink) append(generation int32, record recordRange, rows []svc.EventRow,
 }
 
 // add adds rows and notes who must be told of them.
-func (b *openBlock) add(rows []svc.EventRow, occurrences []svc.OccurrenceRow) {
+func (b *openBlock) add(rows []svc.EventRow, occurrences []svc.OccurrenceRow, points []svc.MetricRow) {
 	for i := range rows {
 		b.rows.Append(&rows[i])
 		b.gather(&rows[i])
@@ -153,6 +155,9 @@ func (b *openBlock) add(rows []svc.EventRow, occurrences []svc.OccurrenceRow) {
 	for i := range occurrences {
 		b.rows.AppendOccurrence(&occurrences[i])
 		b.hits.add(&occurrences[i])
+	}
+	for i := range points {
+		b.rows.AppendMetric(&points[i])
 	}
 }
 

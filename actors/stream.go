@@ -19,6 +19,12 @@ type History interface {
 	RecentIDs(ctx context.Context, since time.Time, exceptBlock uint64, limit int, yield func(visitor uint64, key [2]uint64)) error
 	// RecentErrors is RecentIDs for errors, by the number of their issue.
 	RecentErrors(ctx context.Context, since time.Time, exceptBlock uint64, limit int, yield func(issue uint64, key [2]uint64)) error
+	// RecentMetrics is RecentIDs for metric points whose repetitions are known, by the
+	// hash of their metric's name.
+	RecentMetrics(ctx context.Context, since time.Time, exceptBlock uint64, limit int, yield func(metric uint64, key [2]uint64)) error
+	// Cumulatives yields what the cumulative series had reached of which a point
+	// arrived since an instant, without the points of one block.
+	Cumulatives(ctx context.Context, since time.Time, exceptBlock uint64, yield func(svc.CumulativeSeries)) error
 	// OpenSessions yields the sessions of which an event arrived since an
 	// instant, folded over all their events except those of one block.
 	OpenSessions(ctx context.Context, since time.Time, exceptBlock uint64, yield func(svc.OpenSession) bool) error

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
@@ -124,7 +125,7 @@ func (p *inputPlan) fill(call *Call, r *http.Request, in reflect.Value) ([]byte,
 			in.FieldByIndex(field.index).SetString(call.Param(field.name))
 			continue
 		}
-		problems = append(problems, field.read(call, query[field.name], in.FieldByIndex(field.index))...)
+		problems = append(problems, field.read(call, field.words(query), in.FieldByIndex(field.index))...)
 	}
 	call.list = listScope(call, p.fields, query)
 	var body []byte
@@ -146,6 +147,25 @@ func (p *inputPlan) fill(call *Call, r *http.Request, in reflect.Value) ([]byte,
 		return nil, svc.Invalid(problems...)
 	}
 	return body, nil
+}
+
+// words returns the values of a query parameter. One whose name ends with a part in
+// angle brackets, such as label.<key>, stands for all that begin alike; its words are
+// the rest of each name, =, and the value, sorted by name.
+func (f *inputField) words(query url.Values) []string {
+	prefix, _, open := strings.Cut(f.name, "<")
+	if !open {
+		return query[f.name]
+	}
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		if key, ours := strings.CutPrefix(name, prefix); ours {
+			for _, value := range query[name] {
+				words = append(words, key+"="+value)
+			}
+		}
+	}
+	return words
 }
 
 // read sets a query parameter from its words.
@@ -212,7 +232,7 @@ func listScope(call *Call, fields []inputField, query url.Values) string {
 	}
 	for i := range fields {
 		if name := fields[i].name; fields[i].source == "query" && name != "cursor" && name != "limit" {
-			for _, word := range query[name] {
+			for _, word := range fields[i].words(query) {
 				scope.WriteString("\x00" + name + "=" + word)
 			}
 		}

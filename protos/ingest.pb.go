@@ -24,11 +24,12 @@ const (
 )
 
 // Record is the value of one Kafka record. Records are made by concatenating
-// the bytes of encoded Records, which merges their events and occurrences.
+// the bytes of encoded Records, which merges their events, occurrences and points.
 type Record struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Events        []*Event               `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
 	Occurrences   []*Occurrence          `protobuf:"bytes,2,rep,name=occurrences,proto3" json:"occurrences,omitempty"`
+	Points        []*MetricPoint         `protobuf:"bytes,3,rep,name=points,proto3" json:"points,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -73,6 +74,13 @@ func (x *Record) GetEvents() []*Event {
 func (x *Record) GetOccurrences() []*Occurrence {
 	if x != nil {
 		return x.Occurrences
+	}
+	return nil
+}
+
+func (x *Record) GetPoints() []*MetricPoint {
+	if x != nil {
+		return x.Points
 	}
 	return nil
 }
@@ -723,15 +731,423 @@ func (x *Occurrence) GetDevice() string {
 	return ""
 }
 
+// MetricPoint is one accepted data point of a metric: validated and stamped. What
+// is cumulative becomes a difference in the intake.
+type MetricPoint struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The number of the environment whose key sent it. With the name it decides the
+	// partition.
+	Environment uint64 `protobuf:"varint,1,opt,name=environment,proto3" json:"environment,omitempty"`
+	// The client's own id; the same id is stored once.
+	Id string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	// Milliseconds since the epoch, corrected for the sender's clock.
+	TsMs       int64  `protobuf:"varint,3,opt,name=ts_ms,json=tsMs,proto3" json:"ts_ms,omitempty"`
+	ReceivedMs int64  `protobuf:"varint,4,opt,name=received_ms,json=receivedMs,proto3" json:"received_ms,omitempty"`
+	Name       string `protobuf:"bytes,5,opt,name=name,proto3" json:"name,omitempty"`
+	Kind       string `protobuf:"bytes,6,opt,name=kind,proto3" json:"kind,omitempty"`
+	Unit       string `protobuf:"bytes,7,opt,name=unit,proto3" json:"unit,omitempty"`
+	// Keys and values in turn, sorted by key.
+	Labels []string `protobuf:"bytes,8,rep,name=labels,proto3" json:"labels,omitempty"`
+	// The number of its series.
+	Series        uint64 `protobuf:"fixed64,9,opt,name=series,proto3" json:"series,omitempty"`
+	RetentionDays uint32 `protobuf:"varint,10,opt,name=retention_days,json=retentionDays,proto3" json:"retention_days,omitempty"`
+	// The sender's protocol knows one point per series and instant, so a second one
+	// is a repetition.
+	Once bool `protobuf:"varint,11,opt,name=once,proto3" json:"once,omitempty"`
+	// The numbers are those since the start of the series, not since the point before.
+	Cumulative bool `protobuf:"varint,12,opt,name=cumulative,proto3" json:"cumulative,omitempty"`
+	// Nanoseconds since the epoch; 0 where the sender does not say.
+	StartNs uint64  `protobuf:"fixed64,13,opt,name=start_ns,json=startNs,proto3" json:"start_ns,omitempty"`
+	Count   uint64  `protobuf:"varint,14,opt,name=count,proto3" json:"count,omitempty"`
+	Sum     float64 `protobuf:"fixed64,15,opt,name=sum,proto3" json:"sum,omitempty"`
+	// The extremes of the observations, where they are known.
+	Min *float64 `protobuf:"fixed64,16,opt,name=min,proto3,oneof" json:"min,omitempty"`
+	Max *float64 `protobuf:"fixed64,17,opt,name=max,proto3,oneof" json:"max,omitempty"`
+	// Single observations.
+	Values    []float64  `protobuf:"fixed64,18,rep,packed,name=values,proto3" json:"values,omitempty"`
+	Histogram *Histogram `protobuf:"bytes,19,opt,name=histogram,proto3" json:"histogram,omitempty"`
+	// Tells processes apart that send the same series; 0 where nothing does.
+	Sender        uint64 `protobuf:"fixed64,20,opt,name=sender,proto3" json:"sender,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MetricPoint) Reset() {
+	*x = MetricPoint{}
+	mi := &file_ingest_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MetricPoint) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MetricPoint) ProtoMessage() {}
+
+func (x *MetricPoint) ProtoReflect() protoreflect.Message {
+	mi := &file_ingest_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MetricPoint.ProtoReflect.Descriptor instead.
+func (*MetricPoint) Descriptor() ([]byte, []int) {
+	return file_ingest_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *MetricPoint) GetEnvironment() uint64 {
+	if x != nil {
+		return x.Environment
+	}
+	return 0
+}
+
+func (x *MetricPoint) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *MetricPoint) GetTsMs() int64 {
+	if x != nil {
+		return x.TsMs
+	}
+	return 0
+}
+
+func (x *MetricPoint) GetReceivedMs() int64 {
+	if x != nil {
+		return x.ReceivedMs
+	}
+	return 0
+}
+
+func (x *MetricPoint) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *MetricPoint) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *MetricPoint) GetUnit() string {
+	if x != nil {
+		return x.Unit
+	}
+	return ""
+}
+
+func (x *MetricPoint) GetLabels() []string {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+func (x *MetricPoint) GetSeries() uint64 {
+	if x != nil {
+		return x.Series
+	}
+	return 0
+}
+
+func (x *MetricPoint) GetRetentionDays() uint32 {
+	if x != nil {
+		return x.RetentionDays
+	}
+	return 0
+}
+
+func (x *MetricPoint) GetOnce() bool {
+	if x != nil {
+		return x.Once
+	}
+	return false
+}
+
+func (x *MetricPoint) GetCumulative() bool {
+	if x != nil {
+		return x.Cumulative
+	}
+	return false
+}
+
+func (x *MetricPoint) GetStartNs() uint64 {
+	if x != nil {
+		return x.StartNs
+	}
+	return 0
+}
+
+func (x *MetricPoint) GetCount() uint64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *MetricPoint) GetSum() float64 {
+	if x != nil {
+		return x.Sum
+	}
+	return 0
+}
+
+func (x *MetricPoint) GetMin() float64 {
+	if x != nil && x.Min != nil {
+		return *x.Min
+	}
+	return 0
+}
+
+func (x *MetricPoint) GetMax() float64 {
+	if x != nil && x.Max != nil {
+		return *x.Max
+	}
+	return 0
+}
+
+func (x *MetricPoint) GetValues() []float64 {
+	if x != nil {
+		return x.Values
+	}
+	return nil
+}
+
+func (x *MetricPoint) GetHistogram() *Histogram {
+	if x != nil {
+		return x.Histogram
+	}
+	return nil
+}
+
+func (x *MetricPoint) GetSender() uint64 {
+	if x != nil {
+		return x.Sender
+	}
+	return 0
+}
+
+// Histogram holds observations counted in buckets: up to explicit bounds, or with
+// exponential is set, up to powers of 2^(2^-scale).
+type Histogram struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Bounds []float64              `protobuf:"fixed64,1,rep,packed,name=bounds,proto3" json:"bounds,omitempty"`
+	// One more than bounds.
+	Buckets        []uint64 `protobuf:"varint,2,rep,packed,name=buckets,proto3" json:"buckets,omitempty"`
+	Exponential    bool     `protobuf:"varint,3,opt,name=exponential,proto3" json:"exponential,omitempty"`
+	Scale          int32    `protobuf:"zigzag32,4,opt,name=scale,proto3" json:"scale,omitempty"`
+	Zero           uint64   `protobuf:"varint,5,opt,name=zero,proto3" json:"zero,omitempty"`
+	PositiveOffset int32    `protobuf:"zigzag32,6,opt,name=positive_offset,json=positiveOffset,proto3" json:"positive_offset,omitempty"`
+	Positive       []uint64 `protobuf:"varint,7,rep,packed,name=positive,proto3" json:"positive,omitempty"`
+	NegativeOffset int32    `protobuf:"zigzag32,8,opt,name=negative_offset,json=negativeOffset,proto3" json:"negative_offset,omitempty"`
+	Negative       []uint64 `protobuf:"varint,9,rep,packed,name=negative,proto3" json:"negative,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *Histogram) Reset() {
+	*x = Histogram{}
+	mi := &file_ingest_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Histogram) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Histogram) ProtoMessage() {}
+
+func (x *Histogram) ProtoReflect() protoreflect.Message {
+	mi := &file_ingest_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Histogram.ProtoReflect.Descriptor instead.
+func (*Histogram) Descriptor() ([]byte, []int) {
+	return file_ingest_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Histogram) GetBounds() []float64 {
+	if x != nil {
+		return x.Bounds
+	}
+	return nil
+}
+
+func (x *Histogram) GetBuckets() []uint64 {
+	if x != nil {
+		return x.Buckets
+	}
+	return nil
+}
+
+func (x *Histogram) GetExponential() bool {
+	if x != nil {
+		return x.Exponential
+	}
+	return false
+}
+
+func (x *Histogram) GetScale() int32 {
+	if x != nil {
+		return x.Scale
+	}
+	return 0
+}
+
+func (x *Histogram) GetZero() uint64 {
+	if x != nil {
+		return x.Zero
+	}
+	return 0
+}
+
+func (x *Histogram) GetPositiveOffset() int32 {
+	if x != nil {
+		return x.PositiveOffset
+	}
+	return 0
+}
+
+func (x *Histogram) GetPositive() []uint64 {
+	if x != nil {
+		return x.Positive
+	}
+	return nil
+}
+
+func (x *Histogram) GetNegativeOffset() int32 {
+	if x != nil {
+		return x.NegativeOffset
+	}
+	return 0
+}
+
+func (x *Histogram) GetNegative() []uint64 {
+	if x != nil {
+		return x.Negative
+	}
+	return nil
+}
+
+// Cumulative is what a cumulative series had reached with its last point.
+type Cumulative struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	StartNs       uint64                 `protobuf:"fixed64,1,opt,name=start_ns,json=startNs,proto3" json:"start_ns,omitempty"`
+	TsMs          int64                  `protobuf:"varint,2,opt,name=ts_ms,json=tsMs,proto3" json:"ts_ms,omitempty"`
+	Count         uint64                 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
+	Sum           float64                `protobuf:"fixed64,4,opt,name=sum,proto3" json:"sum,omitempty"`
+	Histogram     *Histogram             `protobuf:"bytes,5,opt,name=histogram,proto3" json:"histogram,omitempty"`
+	Sender        uint64                 `protobuf:"fixed64,6,opt,name=sender,proto3" json:"sender,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Cumulative) Reset() {
+	*x = Cumulative{}
+	mi := &file_ingest_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Cumulative) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Cumulative) ProtoMessage() {}
+
+func (x *Cumulative) ProtoReflect() protoreflect.Message {
+	mi := &file_ingest_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Cumulative.ProtoReflect.Descriptor instead.
+func (*Cumulative) Descriptor() ([]byte, []int) {
+	return file_ingest_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *Cumulative) GetStartNs() uint64 {
+	if x != nil {
+		return x.StartNs
+	}
+	return 0
+}
+
+func (x *Cumulative) GetTsMs() int64 {
+	if x != nil {
+		return x.TsMs
+	}
+	return 0
+}
+
+func (x *Cumulative) GetCount() uint64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *Cumulative) GetSum() float64 {
+	if x != nil {
+		return x.Sum
+	}
+	return 0
+}
+
+func (x *Cumulative) GetHistogram() *Histogram {
+	if x != nil {
+		return x.Histogram
+	}
+	return nil
+}
+
+func (x *Cumulative) GetSender() uint64 {
+	if x != nil {
+		return x.Sender
+	}
+	return 0
+}
+
 var File_ingest_proto protoreflect.FileDescriptor
 
 const file_ingest_proto_rawDesc = "" +
 	"\n" +
 	"\fingest.proto\x12\n" +
-	"svc.protos\"m\n" +
+	"svc.protos\"\x9e\x01\n" +
 	"\x06Record\x12)\n" +
 	"\x06events\x18\x01 \x03(\v2\x11.svc.protos.EventR\x06events\x128\n" +
-	"\voccurrences\x18\x02 \x03(\v2\x16.svc.protos.OccurrenceR\voccurrences\"\xaa\x05\n" +
+	"\voccurrences\x18\x02 \x03(\v2\x16.svc.protos.OccurrenceR\voccurrences\x12/\n" +
+	"\x06points\x18\x03 \x03(\v2\x17.svc.protos.MetricPointR\x06points\"\xaa\x05\n" +
 	"\x05Event\x12 \n" +
 	"\venvironment\x18\x01 \x01(\x04R\venvironment\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\x12\x13\n" +
@@ -816,7 +1232,52 @@ const file_ingest_proto_rawDesc = "" +
 	"\abrowser\x18! \x01(\tR\abrowser\x12'\n" +
 	"\x0fbrowser_version\x18\" \x01(\tR\x0ebrowserVersion\x12\x0e\n" +
 	"\x02os\x18# \x01(\tR\x02os\x12\x16\n" +
-	"\x06device\x18$ \x01(\tR\x06deviceB\fZ\n" +
+	"\x06device\x18$ \x01(\tR\x06device\"\xa2\x04\n" +
+	"\vMetricPoint\x12 \n" +
+	"\venvironment\x18\x01 \x01(\x04R\venvironment\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\x12\x13\n" +
+	"\x05ts_ms\x18\x03 \x01(\x03R\x04tsMs\x12\x1f\n" +
+	"\vreceived_ms\x18\x04 \x01(\x03R\n" +
+	"receivedMs\x12\x12\n" +
+	"\x04name\x18\x05 \x01(\tR\x04name\x12\x12\n" +
+	"\x04kind\x18\x06 \x01(\tR\x04kind\x12\x12\n" +
+	"\x04unit\x18\a \x01(\tR\x04unit\x12\x16\n" +
+	"\x06labels\x18\b \x03(\tR\x06labels\x12\x16\n" +
+	"\x06series\x18\t \x01(\x06R\x06series\x12%\n" +
+	"\x0eretention_days\x18\n" +
+	" \x01(\rR\rretentionDays\x12\x12\n" +
+	"\x04once\x18\v \x01(\bR\x04once\x12\x1e\n" +
+	"\n" +
+	"cumulative\x18\f \x01(\bR\n" +
+	"cumulative\x12\x19\n" +
+	"\bstart_ns\x18\r \x01(\x06R\astartNs\x12\x14\n" +
+	"\x05count\x18\x0e \x01(\x04R\x05count\x12\x10\n" +
+	"\x03sum\x18\x0f \x01(\x01R\x03sum\x12\x15\n" +
+	"\x03min\x18\x10 \x01(\x01H\x00R\x03min\x88\x01\x01\x12\x15\n" +
+	"\x03max\x18\x11 \x01(\x01H\x01R\x03max\x88\x01\x01\x12\x16\n" +
+	"\x06values\x18\x12 \x03(\x01R\x06values\x123\n" +
+	"\thistogram\x18\x13 \x01(\v2\x15.svc.protos.HistogramR\thistogram\x12\x16\n" +
+	"\x06sender\x18\x14 \x01(\x06R\x06senderB\x06\n" +
+	"\x04_minB\x06\n" +
+	"\x04_max\"\x93\x02\n" +
+	"\tHistogram\x12\x16\n" +
+	"\x06bounds\x18\x01 \x03(\x01R\x06bounds\x12\x18\n" +
+	"\abuckets\x18\x02 \x03(\x04R\abuckets\x12 \n" +
+	"\vexponential\x18\x03 \x01(\bR\vexponential\x12\x14\n" +
+	"\x05scale\x18\x04 \x01(\x11R\x05scale\x12\x12\n" +
+	"\x04zero\x18\x05 \x01(\x04R\x04zero\x12'\n" +
+	"\x0fpositive_offset\x18\x06 \x01(\x11R\x0epositiveOffset\x12\x1a\n" +
+	"\bpositive\x18\a \x03(\x04R\bpositive\x12'\n" +
+	"\x0fnegative_offset\x18\b \x01(\x11R\x0enegativeOffset\x12\x1a\n" +
+	"\bnegative\x18\t \x03(\x04R\bnegative\"\xb1\x01\n" +
+	"\n" +
+	"Cumulative\x12\x19\n" +
+	"\bstart_ns\x18\x01 \x01(\x06R\astartNs\x12\x13\n" +
+	"\x05ts_ms\x18\x02 \x01(\x03R\x04tsMs\x12\x14\n" +
+	"\x05count\x18\x03 \x01(\x04R\x05count\x12\x10\n" +
+	"\x03sum\x18\x04 \x01(\x01R\x03sum\x123\n" +
+	"\thistogram\x18\x05 \x01(\v2\x15.svc.protos.HistogramR\thistogram\x12\x16\n" +
+	"\x06sender\x18\x06 \x01(\x06R\x06senderB\fZ\n" +
 	"svc/protosb\x06proto3"
 
 var (
@@ -831,22 +1292,28 @@ func file_ingest_proto_rawDescGZIP() []byte {
 	return file_ingest_proto_rawDescData
 }
 
-var file_ingest_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_ingest_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_ingest_proto_goTypes = []any{
-	(*Record)(nil),     // 0: svc.protos.Record
-	(*Event)(nil),      // 1: svc.protos.Event
-	(*Campaign)(nil),   // 2: svc.protos.Campaign
-	(*Occurrence)(nil), // 3: svc.protos.Occurrence
+	(*Record)(nil),      // 0: svc.protos.Record
+	(*Event)(nil),       // 1: svc.protos.Event
+	(*Campaign)(nil),    // 2: svc.protos.Campaign
+	(*Occurrence)(nil),  // 3: svc.protos.Occurrence
+	(*MetricPoint)(nil), // 4: svc.protos.MetricPoint
+	(*Histogram)(nil),   // 5: svc.protos.Histogram
+	(*Cumulative)(nil),  // 6: svc.protos.Cumulative
 }
 var file_ingest_proto_depIdxs = []int32{
 	1, // 0: svc.protos.Record.events:type_name -> svc.protos.Event
 	3, // 1: svc.protos.Record.occurrences:type_name -> svc.protos.Occurrence
-	2, // 2: svc.protos.Event.campaign:type_name -> svc.protos.Campaign
-	3, // [3:3] is the sub-list for method output_type
-	3, // [3:3] is the sub-list for method input_type
-	3, // [3:3] is the sub-list for extension type_name
-	3, // [3:3] is the sub-list for extension extendee
-	0, // [0:3] is the sub-list for field type_name
+	4, // 2: svc.protos.Record.points:type_name -> svc.protos.MetricPoint
+	2, // 3: svc.protos.Event.campaign:type_name -> svc.protos.Campaign
+	5, // 4: svc.protos.MetricPoint.histogram:type_name -> svc.protos.Histogram
+	5, // 5: svc.protos.Cumulative.histogram:type_name -> svc.protos.Histogram
+	6, // [6:6] is the sub-list for method output_type
+	6, // [6:6] is the sub-list for method input_type
+	6, // [6:6] is the sub-list for extension type_name
+	6, // [6:6] is the sub-list for extension extendee
+	0, // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_ingest_proto_init() }
@@ -855,13 +1322,14 @@ func file_ingest_proto_init() {
 		return
 	}
 	file_ingest_proto_msgTypes[1].OneofWrappers = []any{}
+	file_ingest_proto_msgTypes[4].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ingest_proto_rawDesc), len(file_ingest_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   4,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -33,6 +33,24 @@ func PartitionOf(environment uint64, visitor string, partitions int) int {
 // that partition is owned.
 func PartitionOfIssue(issue uint64, partitions int) int { return int(issue % uint64(partitions)) }
 
+// PartitionOfMetric returns the partition of the log that carries the points of a
+// metric of an environment: all its series are in the same one.
+func PartitionOfMetric(environment uint64, name string, partitions int) int {
+	return PartitionOf(environment, name, partitions)
+}
+
+// SeriesNumber names a series of an environment by its metric's name and its labels,
+// keys and values in turn and sorted by key.
+func SeriesNumber(environment uint64, name string, labels []string) uint64 {
+	h := xxh3.New()
+	_, _ = h.WriteString(name)
+	for _, word := range labels {
+		_, _ = h.Write([]byte{0})
+		_, _ = h.WriteString(word)
+	}
+	return VisitorHashOf(environment, h.Sum64())
+}
+
 // EventKey names an event of an environment by 128 bits of its id.
 func EventKey(environment uint64, id string) [2]uint64 {
 	return EventKeyOf(environment, xxh3.HashString(id), xxhash.Sum64String(id))
@@ -48,6 +66,7 @@ func EventKeyOf(environment, xxh3Sum, xxh64Sum uint64) [2]uint64 {
 const (
 	eventField      = 1<<3 | 2
 	occurrenceField = 2<<3 | 2
+	pointField      = 3<<3 | 2
 )
 
 // AppendRecord appends an event to the bytes of a Record.
@@ -65,6 +84,16 @@ func AppendOccurrence(record []byte, occurrence *Occurrence) ([]byte, error) {
 	size := occurrence.SizeVT()
 	record, start := appendRoom(record, occurrenceField, size)
 	if _, err := occurrence.MarshalToSizedBufferVT(record[start:]); err != nil {
+		return record[:start], err
+	}
+	return record, nil
+}
+
+// AppendPoint appends a metric point to the bytes of a Record.
+func AppendPoint(record []byte, point *MetricPoint) ([]byte, error) {
+	size := point.SizeVT()
+	record, start := appendRoom(record, pointField, size)
+	if _, err := point.MarshalToSizedBufferVT(record[start:]); err != nil {
 		return record[:start], err
 	}
 	return record, nil

@@ -142,6 +142,7 @@ func store(t *testing.T, n *node, app svc.Application) {
 		})
 	}
 	appendErrors(t, n, app, block)
+	appendMetrics(n, app, block)
 	if err := n.db.Insert(t.Context(), "golden", 1, block); err != nil {
 		t.Fatal(err)
 	}

@@ -62,23 +62,24 @@ type node struct {
 	retention *kafka.Retention
 	spool     *spool.Spool
 
-	registry   *prometheus.Registry
-	ownership  *actors.Ownership
-	collectors *actors.Collectors
-	shares     *actors.Shares
-	issues     *actors.Issues
-	sink       *actors.Sink
-	stream     *actors.Stream
-	cluster    *cluster.Cluster
-	several    several
-	changes    *actors.Changes
-	sweeper    *cluster.Sweeper
-	identity   *actors.Identity
-	apps       *actors.Applications
-	monitoring monitoring
-	ai         *actors.AI
-	tools      *routeTools
-	assistant  *assistant.Assistant
+	registry    *prometheus.Registry
+	ownership   *actors.Ownership
+	collectors  *actors.Collectors
+	cardinality *actors.Cardinality
+	shares      *actors.Shares
+	issues      *actors.Issues
+	sink        *actors.Sink
+	stream      *actors.Stream
+	cluster     *cluster.Cluster
+	several     several
+	changes     *actors.Changes
+	sweeper     *cluster.Sweeper
+	identity    *actors.Identity
+	apps        *actors.Applications
+	monitoring  monitoring
+	ai          *actors.AI
+	tools       *routeTools
+	assistant   *assistant.Assistant
 
 	table            []http.Route
 	handler          nethttp.Handler
@@ -110,6 +111,7 @@ func (n *node) open(ctx context.Context) error {
 		{"wiring the actors", n.wireActors},
 		{"wiring the assistant", n.wireAssistant},
 		{"loading the ingest keys and the public pages", n.loadSnapshots},
+		{"counting the series", func(ctx context.Context) error { return n.cardinality.Load(ctx, n.db, n.now()) }},
 		{"wiring the listeners", n.wireHTTP},
 	} {
 		if err := step.open(ctx); err != nil {
@@ -176,14 +178,6 @@ func (n *node) openLog(ctx context.Context) (err error) {
 // partition are gathered before they are read.
 const gatherShare = 10
 
-// nodeAddr names this node to the group; a node alone is named by its folder.
-func (n *node) nodeAddr() string {
-	if n.several.wire != nil {
-		return n.several.wire.Self()
-	}
-	return n.dir.Join("")
-}
-
 // streamHandler lets the consumer be made before the stream that it feeds.
 type streamHandler struct{ node *node }
 
@@ -243,6 +237,7 @@ const placeCache = 4096
 func (n *node) wireActors(context.Context) (err error) {
 	n.ownership, n.collectors, n.shares = &actors.Ownership{Lease: n.consumer}, actors.NewCollectors(), actors.NewShares()
 	n.changes = &actors.Changes{Store: n.db, Collectors: n.collectors, Shares: n.shares, Log: n.several.announcements(), Logger: n.logger}
+	n.cardinality = actors.NewCardinality()
 	watchers, digests := &actors.Watchers{}, &actors.Digests{Logger: n.logger}
 	watch := &actors.Watch{Store: n.db, Partitions: n.config.Partitions}
 	n.issues = &actors.Issues{Releases: n.db}
@@ -326,7 +321,7 @@ func (n *node) routes() ([]http.Route, error) {
 		Organizations: n.identity, Members: n.identity, Tokens: n.identity, Apps: n.apps, Keys: n.apps,
 		Analytics: analytics{n.db, n.apps}, Presence: &actors.Presence{Actors: n.cluster}, Reads: reads{n.db, n.apps}, Events: events{n.db, n.apps},
 		Goals: n.apps, Funnels: n.apps, Shares: n.apps, Results: results{n.db, n.apps},
-		Issues: n.db, Occurrences: n.db, IssueChanges: n.issues,
+		Issues: n.db, Occurrences: n.db, IssueChanges: n.issues, Metrics: n.db,
 		Monitors: n.monitorPort(), Alerts: n.alertPort(), Incidents: n.db, Channels: n.alertPort(),
 		Assistant: turns{n.assistant}, AISettings: n.ai, AITools: n.tools,
 		Limits: api.Limits{
@@ -335,7 +330,7 @@ func (n *node) routes() ([]http.Route, error) {
 	}
 	collect := &api.Collect{
 		Collectors: n.collectors, Log: logProducer{n.producer}, Partitions: n.config.Partitions,
-		Metrics: api.NewCollectMetrics(n.registry), Symbols: n.newSymbols(),
+		Metrics: api.NewCollectMetrics(n.registry), Symbols: n.newSymbols(), Cardinality: n.cardinality,
 	}
 	pages, err := n.shareRoutes()
 	if err != nil {

@@ -55,17 +55,6 @@ func (s sender) Send(ctx context.Context, channel svc.Channel, delivery svc.Deli
 	return s.notifier.Send(ctx, channel.Kind, target, delivery)
 }
 
-// measures measures what the store counts.
-type measures struct{ db *clickhouse.DB }
-
-// Can says which kinds the store answers.
-func (measures) Can(kind svc.AlertKind) bool { return kind == svc.AlertEventVolume }
-
-func (m measures) Measure(ctx context.Context, rule *svc.AlertRule, at time.Time) (value float64, known bool, err error) {
-	events, err := m.db.EventVolume(ctx, rule.Number, rule.Condition.Name, at.Add(-rule.Window()), at)
-	return float64(events), true, err
-}
-
 // alerts is http's view of the alerting actors: those of applications that exist.
 type alerts struct {
 	*actors.Alerts

@@ -150,3 +150,11 @@ func (s *several) close() {
 		s.wire.Close()
 	}
 }
+
+// nodeAddr names this node to the group; a node alone is named by its folder.
+func (n *node) nodeAddr() string {
+	if n.several.wire != nil {
+		return n.several.wire.Self()
+	}
+	return n.dir.Join("")
+}

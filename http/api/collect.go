@@ -37,6 +37,8 @@ type Collect struct {
 	Metrics    *CollectMetrics
 	// Symbols finds the original places of minified code; nil finds none.
 	Symbols Symbols
+	// Cardinality bounds the series of metrics.
+	Cardinality Cardinality
 }
 
 // collectRetry is what a client is told to wait when the log does not answer.
@@ -52,12 +54,13 @@ func (c *Collect) Routes() []plumbing.Route {
 			Raw:   func(w http.ResponseWriter, r *http.Request) { c.serve(w, r, kind) }, //nolint:contextcheck // the request inside carries its context
 		}
 	}
-	return []plumbing.Route{
+	return append(append(c.otlpRoutes(), c.remoteWriteRoutes()...), []plumbing.Route{
 		row("/events", "collect.events", "Send one event or a list of events.", itemEvent, plumbing.Shape[itemInput, collected]()),
 		row("/identify", "collect.identify", "Say who a visitor is.", itemIdentify, plumbing.Shape[itemInput, collected]()),
 		row("/errors", "collect.errors", "Send one error or a list of errors.", itemError, plumbing.Shape[errorInput, collected]()),
+		row("/metrics", "collect.metrics", "Send one metric point or a list of points.", itemMetric, plumbing.Shape[metricInput, collected]()),
 		row("/batch", "collect.batch", "Send up to 1000 items of mixed types.", itemAny, plumbing.Shape[batchInput, collected]()),
-	}
+	}...)
 }
 
 // itemInput, batchInput and collected are the shapes of the ingest path.

@@ -99,6 +99,14 @@ func (i *intakeRequest) release() {
 
 // readBody reads the body within a limit and inflates it within another.
 func (i *intakeRequest) readBody(limit int64) error {
+	if err := i.readRaw(limit); err != nil {
+		return err
+	}
+	return i.inflate()
+}
+
+// readRaw reads the body within a limit.
+func (i *intakeRequest) readRaw(limit int64) error {
 	if i.request.ContentLength > limit {
 		return tooLarge("The body is over %d bytes.", limit)
 	}
@@ -111,7 +119,7 @@ func (i *intakeRequest) readBody(limit int64) error {
 		return tooLarge("The body is over %d bytes.", limit)
 	}
 	i.body = i.raw.Bytes()
-	return i.inflate()
+	return nil
 }
 
 func tooLarge(format string, args ...any) error { return svc.Errorf(svc.CodeTooLarge, format, args...) }

@@ -87,6 +87,7 @@ func (c collectorsOf) Collector(hash [32]byte) *svc.Collector { return c[hash] }
 
 // logOf keeps what was produced.
 type logOf struct {
+	points []*protos.MetricPoint
 	events []*protos.Event
 	err    error
 }
@@ -98,6 +99,7 @@ func (l *logOf) Produce(_ context.Context, parts []svc.Part) error {
 			return err
 		}
 		l.events = append(l.events, record.Events...)
+		l.points = append(l.points, record.Points...)
 	}
 	return l.err
 }
@@ -107,6 +109,7 @@ func collectNoon() time.Time { return time.Date(2026, 11, 20, 10, 0, 0, 0, time.
 
 func testCollect(log *logOf) *Collect {
 	return &Collect{
+		Cardinality: everySeries{},
 		Collectors: collectorsOf{
 			svc.HashSecret("public"): {Kind: svc.KeyPublic, Environment: svc.Environment{Number: 7}, Modules: []svc.Module{svc.ModuleAnalytics}, Origins: []string{"*"}, RetentionDays: 365},
 			svc.HashSecret("secret"): {Kind: svc.KeySecret, Environment: svc.Environment{Number: 7}, Modules: []svc.Module{svc.ModuleAnalytics}, RetentionDays: 365},
@@ -115,6 +118,11 @@ func testCollect(log *logOf) *Collect {
 		Log: log, Partitions: 4, Metrics: NewCollectMetrics(prometheus.NewRegistry()),
 	}
 }
+
+// everySeries admits all series below the limit's number.
+type everySeries struct{}
+
+func (everySeries) Admit(_, _ uint64, limit int, _ time.Time) bool { return limit > 0 }
 
 // accept sends a body through decoding and judging, without the plumbing around.
 func accept(t *testing.T, c *Collect, key, body string, kind itemKind) (*intakeRequest, error) {

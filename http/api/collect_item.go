@@ -18,7 +18,7 @@ import (
 
 // accept judges one item and emits its event, or rejects it.
 func (i *intakeRequest) accept(index int, it *item, kind itemKind) {
-	if kind == itemAny || kind == itemEvent && it.Type != "" {
+	if kind == itemAny || kind == itemEvent && it.Type != "" || kind == itemMetric && it.Type == itemVital {
 		kind = it.Type
 	}
 	if it.broken != "" {
@@ -27,6 +27,10 @@ func (i *intakeRequest) accept(index int, it *item, kind itemKind) {
 	}
 	if kind == itemError {
 		i.acceptError(index, it)
+		return
+	}
+	if kind == itemMetric || kind == itemVital {
+		i.acceptMetric(index, it, kind)
 		return
 	}
 	event := &i.event
@@ -55,9 +59,9 @@ func (i *intakeRequest) fill(event *protos.Event, it *item, kind itemKind) (code
 	case itemAlias:
 		event.Name = svc.AliasEvent
 	case itemAny:
-		return "missing_value", "type is missing; allowed are event, page, identify, alias and error."
+		return "missing_value", "type is missing; allowed are event, page, identify, alias, error, metric and vital."
 	default:
-		return "unknown_type", "Unknown type; allowed are event, page, identify, alias and error."
+		return "unknown_type", "Unknown type; allowed are event, page, identify, alias, error, metric and vital."
 	}
 	if code, message = i.checkModule(); code != "" {
 		return code, message
@@ -258,11 +262,16 @@ func (i *intakeRequest) stamp(event *protos.Event, it *item) (code, message stri
 		}
 	}
 	event.TsMs = min(event.TsMs, i.now.Add(svc.FutureTolerance).UnixMilli())
+	return i.checkAge(event.TsMs)
+}
+
+// checkAge refuses what is older than the key's kind may send.
+func (i *intakeRequest) checkAge(tsMs int64) (code, message string) {
 	oldest := i.now.Add(-svc.PublicEventAge)
 	if i.collector.Kind == svc.KeySecret {
 		oldest = i.now.AddDate(0, 0, -i.collector.RetentionDays)
 	}
-	if event.TsMs < oldest.UnixMilli() {
+	if tsMs < oldest.UnixMilli() {
 		return "too_old", "ts is older than this key may send."
 	}
 	return "", ""

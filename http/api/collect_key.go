@@ -12,8 +12,8 @@ import (
 var errNoKey = svc.Errorf(svc.CodeUnauthorized, "No ingest key was sent; send it as Authorization: Bearer <key>.")
 
 // ingestKey returns the one ingest key of a request. It may stand, in this
-// order, in the Authorization header as a bearer token or as the user of basic
-// credentials, in X-SVC-Key or X-API-Key, in the query as key, or in the body as
+// order, in the Authorization header as a bearer token or as the user or password of
+// basic credentials, in X-SVC-Key or X-API-Key, in the query as key, or in the body as
 // writeKey. Two different keys are refused, and so is an access token.
 func ingestKey(r *http.Request, writeKey string) (string, error) {
 	var found string
@@ -57,7 +57,10 @@ func authorizationKey(header string) string {
 		if err != nil {
 			return ""
 		}
-		user, _, _ := strings.Cut(string(decoded), ":")
+		user, password, _ := strings.Cut(string(decoded), ":")
+		if strings.HasPrefix(password, "svc_") { // as Prometheus is told to send it
+			return password
+		}
 		return user
 	}
 	return ""

@@ -34,6 +34,7 @@ type Ports struct {
 	Assistant     Assistant
 	AISettings    AISettings
 	AITools       AITools
+	Metrics       Metrics
 	// Limits is shown by GET /me.
 	Limits Limits
 }
@@ -42,7 +43,7 @@ type Ports struct {
 func Routes(ports Ports) []http.Route {
 	return withLedger(slices.Concat(
 		identityRoutes(ports), appRoutes(ports), keyRoutes(ports), analyticsRoutes(ports), readRoutes(ports), goalRoutes(ports), eventRoutes(ports), docRoutes(ports),
-		errorRoutes(ports),
+		errorRoutes(ports), metricRoutes(ports),
 		consoleOrgRoutes(ports), consoleMemberRoutes(ports), consoleTokenRoutes(ports), ledgerRoutes(ports),
 		consoleShareRoutes(ports),
 		monitorRoutes(ports), alertRoutes(ports), channelRoutes(ports),

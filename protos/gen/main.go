@@ -51,7 +51,7 @@ func generate(ctx context.Context, dir string) error {
 	}
 	plugins := []struct{ tool, parameter string }{
 		{"protoc-gen-go", "paths=source_relative"},
-		{"protoc-gen-go-vtproto", "paths=source_relative,features=marshal+unmarshal+unmarshal_unsafe+size+pool+equal+clone,pool=svc/protos.Record,pool=svc/protos.Event,pool=svc/protos.Occurrence"},
+		{"protoc-gen-go-vtproto", "paths=source_relative,features=marshal+unmarshal+unmarshal_unsafe+size+pool+equal+clone,pool=svc/protos.Record,pool=svc/protos.Event,pool=svc/protos.Occurrence,pool=svc/protos.MetricPoint"},
 	}
 	for _, plugin := range plugins {
 		if err := run(ctx, dir, plugin.tool, plugin.parameter, names, descriptors); err != nil {

@@ -52,3 +52,38 @@ func (db *DB) EventVolume(ctx context.Context, environment uint64, name string, 
 	})
 	return events, err
 }
+
+// MetricValue aggregates the points of a metric in a window, of the series that have for
+// every key one of the labels' values. It is nil where there is no observation.
+func (db *DB) MetricValue(ctx context.Context, environment uint64, name string, agg svc.Agg, labels []svc.Label, from, to time.Time) (*float64, error) {
+	// The window ends with its last instant, as that of events does.
+	window := svc.MetricWindow{From: from.Add(time.Millisecond), To: to.Add(time.Millisecond), Source: svc.SourcePoints}
+	query := svc.MetricQuery{Environment: svc.Environment{Number: environment}, Name: name, Agg: agg, Labels: labels, Window: window}
+	found, err := db.metricParts(ctx, query, []time.Time{time.Unix(0, 0)}, "", nil)
+	if err != nil {
+		return nil, err
+	}
+	if whole := found[""][0]; whole != nil && whole.Count > 0 {
+		return whole.value(query), nil
+	}
+	return nil, nil
+}
+
+// ErrorVolume counts the errors of an environment in a window; an empty level counts all.
+func (db *DB) ErrorVolume(ctx context.Context, environment uint64, level string, from, to time.Time) (errors uint64, err error) {
+	args := arguments{"environment": environment, "level": level, "since": from, "until": to}
+	err = db.read(ctx, "counting errors for alerts", db.queries["alerts.Errors"], args, func(rows driver.Rows) (bool, error) {
+		return true, rows.Scan(&errors)
+	})
+	return errors, err
+}
+
+// SessionVolume counts the sessions of an environment in which something happened in a
+// window, bots excluded.
+func (db *DB) SessionVolume(ctx context.Context, environment uint64, from, to time.Time) (sessions uint64, err error) {
+	args := arguments{"environment": environment, "since": from, "until": to}
+	err = db.read(ctx, "counting sessions for alerts", db.queries["alerts.Sessions"], args, func(rows driver.Rows) (bool, error) {
+		return true, rows.Scan(&sessions)
+	})
+	return sessions, err
+}

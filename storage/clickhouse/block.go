@@ -8,7 +8,7 @@ import (
 	"svc"
 )
 
-// Block holds the columns of events and occurrences that are inserted together. It is used by one
+// Block holds the columns of events, occurrences and metric points that are inserted together. It is used by one
 // goroutine at a time; after Reset it is filled again without allocating.
 //
 // Strings of low cardinality are kept by reference: what the appended events point to
@@ -34,18 +34,22 @@ type Block struct {
 	currency, release, library        dictionary
 	encoded                           proto.Buffer
 	errors                            occurrenceBlock
+	metrics                           metricBlock
 }
 
 // NewBlock returns an empty block.
 func (db *DB) NewBlock() *Block {
-	return &Block{value: *proto.NewColNullable[float64](new(proto.ColFloat64))}
+	return &Block{value: *proto.NewColNullable[float64](new(proto.ColFloat64)), metrics: newMetricBlock()}
 }
 
-// Rows returns the number of appended rows of both kinds.
-func (b *Block) Rows() int { return len(b.environment) + b.errors.rows() }
+// Rows returns the number of appended rows of all kinds.
+func (b *Block) Rows() int { return len(b.environment) + b.errors.rows() + b.metrics.rows() }
 
-// Bytes returns about what the occurrences take, whose rows are large.
-func (b *Block) Bytes() int { return b.errors.bytes }
+// Bytes returns about what the occurrences and points take, whose rows may be large.
+func (b *Block) Bytes() int { return b.errors.bytes + b.metrics.bytes }
+
+// AppendMetric adds a metric point.
+func (b *Block) AppendMetric(row *svc.MetricRow) { b.metrics.append(row) }
 
 // AppendOccurrence adds an error.
 func (b *Block) AppendOccurrence(row *svc.OccurrenceRow) { b.errors.append(row) }
@@ -138,6 +142,7 @@ func (b *Block) Reset() {
 	resetColumns(b.columns())
 	b.encoded.Reset()
 	b.errors.reset()
+	b.metrics.reset()
 }
 
 func resetColumns(columns []blockColumn) {

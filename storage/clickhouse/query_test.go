@@ -65,11 +65,13 @@ func TestQueriesExplain(t *testing.T) {
 		"issues": []uint64{1}, "releases": []string{"1.0"}, "release": "", "status": "open", "after_rank": int64(0), "after_issue": uint64(0),
 		"before_ts": now, "before_id": "", "id": "", "search": "", "email": emailPattern, "sample": 10, "per_tag": 10,
 	})
+	args = args.with(labelArguments([]svc.Label{{Key: "k", Value: "v"}})).with(arguments{"all": false, "group_by": "k", "parts": []string{"v"}, "level": "error"})
 	for name, text := range db.queries {
 		if !strings.HasPrefix(text, "SELECT") && !strings.HasPrefix(text, "WITH") {
 			continue
 		}
 		for part, sample := range map[string]string{
+			"$(sketch)": db.queries["metrics.Sketched"], "$(quantiles)": db.queries["metrics.Exact"],
 			"$(rows)": db.queries["breakdown.Events"], "$(began)": db.queries["breakdown.Began"], "$(value)": "toString(path)",
 		} {
 			if part == "$(rows)" && (strings.HasPrefix(name, "activity.") || strings.HasPrefix(name, "retention.")) {

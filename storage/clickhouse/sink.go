@@ -12,7 +12,7 @@ import (
 )
 
 // Insert stores the rows of b as the block of that number: the events, then the
-// occurrences. The token identifies the insert: a repetition with the same token and the same rows changes nothing where the
+// occurrences, then the metric points and their series. The token identifies the insert: a repetition with the same token and the same rows changes nothing where the
 // first attempt arrived, and completes the aggregates where it did not. That holds as
 // long as the token is among the last ten thousand of the table.
 //
@@ -35,9 +35,17 @@ func (db *DB) Insert(ctx context.Context, token string, block uint64, b *Block) 
 		}
 	}
 	if b.errors.rows() > 0 {
-		return writeError("inserting occurrences", db.insertEncoded(ctx, "occurrences.Append", b.errors.encode(block)))
+		if err := db.insertEncoded(ctx, "occurrences.Append", b.errors.encode(block)); err != nil {
+			return writeError("inserting occurrences", err)
+		}
 	}
-	return nil
+	if b.metrics.rows() == 0 {
+		return nil
+	}
+	if err := db.insertEncoded(ctx, "metrics.Append", b.metrics.encode(block)); err != nil {
+		return writeError("inserting metric points", err)
+	}
+	return writeError("inserting series", db.insertEncoded(ctx, "metrics.AppendSeries", b.metrics.seen.encode()))
 }
 
 // insertEncoded sends an encoded block with the named query.

@@ -111,3 +111,42 @@ func (db *DB) OpenSessions(ctx context.Context, since time.Time, exceptBlock uin
 		return yield(s), nil
 	})
 }
+
+// RecentMetrics is RecentIDs for metric points whose repetitions are known: it yields the
+// hash of the metric's name in place of the visitor's.
+func (db *DB) RecentMetrics(ctx context.Context, since time.Time, exceptBlock uint64, limit int, yield func(metric uint64, key [2]uint64)) error {
+	return db.recent(ctx, recentQueries{"state.MetricArrivals", "state.RecentMetrics"}, since, exceptBlock, limit,
+		func(environment, name, id, other uint64) {
+			yield(protos.VisitorHashOf(environment, name), protos.EventKeyOf(environment, id, other))
+		})
+}
+
+// Cumulatives calls yield with what every cumulative series had reached of which a point
+// was received at or after an instant, except those of one block.
+func (db *DB) Cumulatives(ctx context.Context, since time.Time, exceptBlock uint64, yield func(svc.CumulativeSeries)) error {
+	args := arguments{"since": since, "block": exceptBlock}
+	return db.stream(ctx, "loading cumulative series", db.queries["state.Cumulatives"], args, func(rows driver.Rows) (bool, error) {
+		var s svc.CumulativeSeries
+		var state string
+		err := rows.Scan(&s.Environment, &s.Name, &s.Series, &state, &s.SeenAt)
+		s.State = []byte(state)
+		if err == nil {
+			yield(s)
+		}
+		return true, err
+	})
+}
+
+// SeriesSince calls yield with the series of each environment that were seen since an
+// instant.
+func (db *DB) SeriesSince(ctx context.Context, since time.Time, yield func(environment uint64, series []uint64)) error {
+	return db.stream(ctx, "loading series", db.queries["state.Series"], arguments{"since": since}, func(rows driver.Rows) (bool, error) {
+		var environment uint64
+		var series []uint64
+		err := rows.Scan(&environment, &series)
+		if err == nil {
+			yield(environment, series)
+		}
+		return true, err
+	})
+}

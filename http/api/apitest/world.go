@@ -43,6 +43,7 @@ type Memory struct {
 	events  []svc.Event
 	errors  []svc.Occurrence
 	decided map[issueRef]svc.IssueState
+	points  []svc.MetricRow
 	audit   []svc.AuditRow
 	ledger  []svc.LedgerEntry
 	claims  map[string]*claim
@@ -100,7 +101,7 @@ func (m *Memory) Ports() api.Ports {
 	return api.Ports{
 		Assistant: ai, AISettings: ai, AITools: ai,
 		Organizations: m, Members: m, Tokens: m, Apps: m, Keys: m, Analytics: m, Presence: m, Reads: m, Events: feed{m}, Docs: m.docs, Ledger: m, Goals: m, Funnels: m, Results: m, Shares: m, Limits: api.DefaultLimits(),
-		Issues: tracked{m}, Occurrences: tracked{m}, IssueChanges: tracked{m},
+		Issues: tracked{m}, Occurrences: tracked{m}, IssueChanges: tracked{m}, Metrics: measured{m},
 		Monitors: m, Alerts: m, Incidents: m, Channels: m,
 	}
 }
@@ -170,7 +171,7 @@ func (m *Memory) Fill(t testing.TB) World {
 	if _, err := m.PutMember(t.Context(), "acme", svc.RoleOwner, svc.MemberSpec{Email: vic.Email, Role: svc.RoleViewer}); err != nil {
 		t.Fatal(err)
 	}
-	m.events, m.errors = Fixture(m.now()), FixtureErrors(m.now())
+	m.events, m.errors, m.points = Fixture(m.now()), FixtureErrors(m.now()), FixtureMetrics(m.now())
 	handler, err := http.New(m.Config())
 	if err != nil {
 		t.Fatal(err)

@@ -14,3 +14,7 @@ ALTER TABLE issues MODIFY SETTING fsync_after_insert = 1, fsync_part_directory =
 ALTER TABLE issue_users MODIFY SETTING fsync_after_insert = 1, fsync_part_directory = 1;
 ALTER TABLE issue_releases MODIFY SETTING fsync_after_insert = 1, fsync_part_directory = 1;
 ALTER TABLE source_maps MODIFY SETTING fsync_after_insert = 1, fsync_part_directory = 1;
+ALTER TABLE metric_points MODIFY SETTING fsync_after_insert = 1, fsync_part_directory = 1;
+ALTER TABLE metric_series MODIFY SETTING fsync_after_insert = 1, fsync_part_directory = 1;
+ALTER TABLE metric_rollups MODIFY SETTING fsync_after_insert = 1, fsync_part_directory = 1;
+ALTER TABLE metric_totals MODIFY SETTING fsync_after_insert = 1, fsync_part_directory = 1;

@@ -1,0 +1,208 @@
+package actors
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/protos"
+)
+
+// The world of exactlyonce_test.go has counters as well: processes count, report what
+// they reached since they began, sometimes twice, and begin again. Others report what
+// they counted since they last did, in points whose repetitions are known by an id or by
+// their instant.
+
+type storedPoint struct {
+	svc.MetricRow
+	block uint64
+}
+
+// sender is a process that counts; it shares its series with another one.
+type sender struct {
+	series  uint64
+	name    string
+	startNs uint64
+	sum     float64
+	buckets []uint64
+}
+
+// The series of the world.
+const (
+	seriesRequests = iota // a cumulative counter
+	seriesLatency         // a cumulative histogram
+	seriesOrders          // a counter of differences with ids
+	seriesReadings        // a counter of differences with one point an instant
+)
+
+// produceMetrics has one of the senders count and report.
+func (w *world) produceMetrics() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := w.tickLocked()
+	if len(w.senders) == 0 {
+		for n := range 8 {
+			w.senders = append(w.senders, &sender{series: uint64(n / 2), name: []string{"requests", "latency", "orders", "readings"}[n/2]})
+		}
+	}
+	s := w.senders[w.rng.IntN(len(w.senders))]
+	raised := w.rng.IntN(4)
+	w.raised[s.series] += float64(raised)
+	point := &protos.MetricPoint{
+		Environment: 1, Name: s.name, Series: s.series, Kind: string(svc.MetricCounter),
+		TsMs: now.UnixMilli(), ReceivedMs: now.UnixMilli(), Count: 1, Sum: float64(raised),
+	}
+	copies := 1 + w.rng.IntN(5)/4
+	switch s.series {
+	case seriesRequests, seriesLatency:
+		w.accumulate(s, point, raised)
+	case seriesOrders:
+		point.Id = fmt.Sprintf("order-%d", point.TsMs)
+	case seriesReadings:
+		point.Once = true
+	}
+	if w.forgetful && !point.Cumulative {
+		copies = 1
+	}
+	value, _ := protos.AppendPoint(nil, point)
+	partition := protos.PartitionOfMetric(1, s.name, w.partitions)
+	for range copies {
+		offset := int64(len(w.log[partition]))
+		w.log[partition] = append(w.log[partition], svc.LogRecord{Partition: partition, Offset: offset, Time: now, Value: value})
+	}
+}
+
+// accumulate has a point say what its sender reached, who begins again now and then.
+func (w *world) accumulate(s *sender, point *protos.MetricPoint, raised int) {
+	if s.startNs == 0 || w.rng.IntN(10) == 0 {
+		s.startNs, s.sum, s.buckets = uint64(point.TsMs)*uint64(time.Millisecond), 0, make([]uint64, 3)
+	}
+	s.sum += float64(raised)
+	s.buckets[w.rng.IntN(3)] += uint64(raised)
+	point.Cumulative, point.StartNs, point.Sum = true, s.startNs, s.sum
+	if s.series == seriesLatency {
+		point.Kind, point.Count = string(svc.MetricHistogram), uint64(s.sum)
+		point.Histogram = &protos.Histogram{Bounds: []float64{1, 2}, Buckets: slices.Clone(s.buckets)}
+	}
+}
+
+func (p *process) insertPoints(token string, id uint64, rows []svc.MetricRow) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	if err := p.step(); err != nil {
+		return err
+	}
+	defer p.w.mu.Unlock()
+	if p.w.away {
+		return errStoreAway
+	}
+	if p.w.notes["points "+token] {
+		return nil
+	}
+	p.w.notes["points "+token] = true
+	for _, row := range rows {
+		p.w.points = append(p.w.points, storedPoint{row, id})
+	}
+	return nil
+}
+
+func (p *process) RecentMetrics(_ context.Context, _ time.Time, except uint64, _ int, yield func(uint64, [2]uint64)) error {
+	if err := p.step(); err != nil {
+		return err
+	}
+	defer p.w.mu.Unlock()
+	for _, row := range p.w.points {
+		metric := protos.VisitorHash(row.Environment, row.Name)
+		switch {
+		case p.w.forgetful || row.block == except:
+		case row.ID != "":
+			yield(metric, protos.EventKey(row.Environment, row.ID))
+		case row.Once:
+			yield(metric, protos.EventKeyOf(row.Environment, row.Series, uint64(row.Ts.UnixMilli())))
+		}
+	}
+	return nil
+}
+
+// Cumulatives yields all states, of which the newest must win.
+func (p *process) Cumulatives(_ context.Context, _ time.Time, except uint64, yield func(svc.CumulativeSeries)) error {
+	if err := p.step(); err != nil {
+		return err
+	}
+	defer p.w.mu.Unlock()
+	for _, n := range p.w.rng.Perm(len(p.w.points)) {
+		if row := p.w.points[n]; row.block != except && len(row.State) > 0 {
+			yield(svc.CumulativeSeries{Environment: row.Environment, Name: row.Name, Series: row.Series, State: row.State, SeenAt: row.ReceivedAt})
+		}
+	}
+	return nil
+}
+
+// checkMetrics compares the sums of the differences with what was counted.
+func (w *world) checkMetrics(t *testing.T) {
+	t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	sums, counts := map[uint64]float64{}, map[uint64]uint64{}
+	for _, row := range w.points {
+		if row.Sum < 0 {
+			t.Errorf("a difference of %v", row.Sum)
+		}
+		sums[row.Series] += row.Sum
+		counts[row.Series] += row.Count
+	}
+	for series, raised := range w.raised {
+		if sums[series] != raised || series == seriesLatency && counts[series] != uint64(raised) {
+			t.Errorf("series %d: the differences sum to %v and count %d, %v was counted", series, sums[series], counts[series], raised)
+		}
+	}
+}
+
+// TestCumulative says what single points add.
+func TestCumulative(t *testing.T) {
+	const minute = int64(time.Minute / time.Millisecond)
+	type point struct {
+		start, ts int64 // minutes; a start of -1 is unknown
+		sum       float64
+	}
+	for _, test := range []struct {
+		name   string
+		points []point
+		want   []float64 // NaN for a late point
+	}{
+		{"counts from a beginning that is near", []point{{100, 101, 3}, {100, 102, 6}}, []float64{3, 3}},
+		{"a process that began long ago", []point{{0, 100, 1000}, {0, 101, 1002}}, []float64{0, 2}},
+		{"begins again", []point{{100, 101, 3}, {102, 103, 2}, {102, 104, 2}}, []float64{3, 2, 0}},
+		{"begins again and is heard late", []point{{100, 101, 3}, {105, 140, 50}}, []float64{3, 50}},
+		{"two processes of one series", []point{{100, 101, 5}, {100, 102, 6}, {99, 103, 2}, {100, 104, 7}, {99, 105, 9}}, []float64{5, 1, 2, 1, 7}},
+		{"repeated and late", []point{{100, 103, 5}, {100, 103, 5}, {100, 102, 4}, {100, 104, 6}}, []float64{5, math.NaN(), math.NaN(), 1}},
+		{"without a beginning", []point{{-1, 101, 5}, {-1, 102, 7}, {-1, 103, 1}, {-1, 104, 1}}, []float64{0, 2, 1, 0}},
+		{"silent for long", []point{{100, 101, 5}, {100, 301, 9}}, []float64{5, 0}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := newCumulatives()
+			for n, at := range test.points {
+				p := &protos.MetricPoint{
+					Environment: 1, Name: "n", Series: 1, Cumulative: true, Count: 1, Sum: at.sum,
+					TsMs: at.ts * minute, ReceivedMs: at.ts * minute, StartNs: uint64(max(at.start*minute*int64(time.Millisecond), 1)),
+				}
+				if at.start < 0 {
+					p.StartNs = 0
+				}
+				added, late := c.fold(p, measurement{count: 1, sum: at.sum})
+				if late != math.IsNaN(test.want[n]) || !late && added.sum != test.want[n] {
+					t.Errorf("point %d adds %v (late %v) instead of %v", n, added.sum, late, test.want[n])
+				}
+				if state := c.state(p); !late && binary.LittleEndian.Uint64(state) != p.StartNs {
+					t.Errorf("the state of point %d names another beginning", n)
+				}
+			}
+		})
+	}
+}

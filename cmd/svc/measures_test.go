@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"svc"
+)
+
+// TestMeasuresOfAlertRules sends what rules look at, and measures rules of every kind.
+func TestMeasuresOfAlertRules(t *testing.T) {
+	s := startServer(t, t.TempDir(), nil)
+	body := `{"items":[
+		{"type":"event","name":"page_view","distinctId":"ada"},{"type":"event","name":"click","distinctId":"ada"},{"type":"event","name":"page_view","distinctId":"bob"},
+		{"type":"error","message":"a"},{"type":"error","message":"b"},{"type":"error","message":"c","level":"warning"},
+		{"type":"metric","name":"latency","kind":"histogram","values":[1,2,3,4],"labels":{"zone":"eu"}},
+		{"type":"metric","name":"latency","kind":"histogram","values":[10],"labels":{"zone":"us"}},
+		{"type":"vital","name":"LCP","value":2400,"path":"/cart"},{"type":"vital","name":"LCP","value":1000,"path":"/"}]}`
+	if got := object(t, s.call("POST", "/api/v1/batch", s.boot.Keys["production"].Secret, []byte(body), nil).body); got["accepted"] != 10.0 {
+		t.Fatalf("answer %v", got)
+	}
+	s.settled()
+	sent := time.Now()
+	environment := s.environment()
+	for _, test := range []struct {
+		kind      svc.AlertKind
+		condition svc.AlertCondition
+		want      string
+	}{
+		{svc.AlertMetric, svc.AlertCondition{Name: "latency", Agg: "sum"}, "20 true"},
+		{svc.AlertMetric, svc.AlertCondition{Name: "latency", Agg: "p95"}, "10 true"},
+		{svc.AlertMetric, svc.AlertCondition{Name: "latency", Agg: "avg", Labels: map[string]string{"zone": "eu"}}, "2.5 true"},
+		{svc.AlertMetric, svc.AlertCondition{Name: "latency", Agg: "sum", Labels: map[string]string{"zone": "moon"}}, "0 false"},
+		{svc.AlertVital, svc.AlertCondition{Vital: "LCP"}, "2400 true"},
+		{svc.AlertVital, svc.AlertCondition{Vital: "LCP", Path: "/"}, "1000 true"},
+		{svc.AlertVital, svc.AlertCondition{Vital: "CLS"}, "0 false"},
+		{svc.AlertErrorRate, svc.AlertCondition{}, "3 true"},
+		{svc.AlertErrorRate, svc.AlertCondition{Level: "warning"}, "1 true"},
+		{svc.AlertErrorRate, svc.AlertCondition{Per: "session"}, "1.5 true"},
+		{svc.AlertEventVolume, svc.AlertCondition{}, "3 true"},
+		{svc.AlertEventVolume, svc.AlertCondition{Name: "click"}, "1 true"},
+	} {
+		rule := &svc.AlertRule{AlertSpec: svc.AlertSpec{Kind: test.kind, WindowMinutes: 5, Condition: test.condition}, Number: environment}
+		for at, want := range map[time.Time]string{sent: test.want, sent.Add(time.Hour): ""} {
+			if want == "" { // nothing is in the window
+				want = map[bool]string{true: "0 true", false: "0 false"}[test.kind == svc.AlertEventVolume || test.kind == svc.AlertErrorRate && test.condition.Per == ""]
+			}
+			value, known, err := (measures{s.node.db}).Measure(t.Context(), rule, at)
+			if got := fmt.Sprint(value, known); err != nil || got != want {
+				t.Errorf("%s %+v at %s: %s, %v; want %s", test.kind, test.condition, at, got, err, want)
+			}
+		}
+	}
+	s.post(appPath+"/alerts", `{"name":"Slow","kind":"vital","threshold":2000,"comparator":"gt","windowMinutes":60,"condition":{"vital":"LCP"}}`)
+	eventually(t, "the rule fires", func() error {
+		if incidents := s.get(appPath + "/incidents")["data"].([]any); len(incidents) != 1 || incidents[0].(map[string]any)["value"] != 2400.0 {
+			return fmt.Errorf("incidents %v", incidents)
+		}
+		return nil
+	})
+}
+
+// environment returns the number of the first environment of the application.
+func (s *server) environment() uint64 {
+	s.t.Helper()
+	app, err := s.node.apps.Get(s.t.Context(), svc.AppRef{Org: "acme", App: "web"})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return app.Environments[0].Number
+}

@@ -1,0 +1,72 @@
+package svc
+
+import "math"
+
+// SketchAccuracy is the relative error of a percentile that a sketch answers: an
+// estimate of an observation x differs from it by at most SketchAccuracy·|x|, for
+// |x| from sketchSmallest to sketchLargest. Smaller ones count as 0, and larger
+// ones as the largest, both bounded by the extremes of the observations.
+const SketchAccuracy = 0.01
+
+const (
+	sketchSmallest = 1e-12
+	sketchLargest  = 1e30
+	// sketchLogGamma is ln((1+a)/(1-a)) of the accuracy a: bins grow by this much.
+	sketchLogGamma = 0.020000666706669543
+	// sketchShift makes the keys of positive observations positive.
+	sketchShift = 1382
+)
+
+// Sketch counts observations in bins whose borders grow geometrically, as DDSketch
+// does. Keys ascend. Sketches of the same observations in any parts add up to the
+// same sketch, so merging loses nothing.
+type Sketch struct {
+	Keys   []int16
+	Counts []uint64
+}
+
+// SketchKey returns the bin of an observation. The store computes the same in
+// SQL (migration 08).
+func SketchKey(x float64) int16 {
+	size := math.Abs(x)
+	if size < sketchSmallest {
+		return 0
+	}
+	key := int16(math.Ceil(math.Log(min(size, sketchLargest))/sketchLogGamma)) + sketchShift
+	if x < 0 {
+		return -key
+	}
+	return key
+}
+
+// sketchValue returns the middle of a bin, in the sense of relative error.
+func sketchValue(key int16) float64 {
+	if key == 0 {
+		return 0
+	}
+	size := max(key, -key)
+	value := 2 * math.Exp(float64(size-sketchShift)*sketchLogGamma) / (math.Exp(sketchLogGamma) + 1)
+	if key < 0 {
+		return -value
+	}
+	return value
+}
+
+// Quantile returns the estimate of the smallest observation that at least the
+// share q of all observations does not exceed; nil where there is none.
+func (s Sketch) Quantile(q float64, totals MetricTotals) *float64 {
+	var all uint64
+	for _, count := range s.Counts {
+		all += count
+	}
+	if all == 0 {
+		return nil
+	}
+	rank, seen := uint64(math.Ceil(float64(all)*q)), uint64(0)
+	for i, count := range s.Counts {
+		if seen += count; seen >= max(rank, 1) {
+			return finite(min(max(sketchValue(s.Keys[i]), totals.Min), totals.Max))
+		}
+	}
+	return finite(totals.Max)
+}

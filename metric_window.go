@@ -1,0 +1,129 @@
+package svc
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// MetricInterval is the width of the buckets of a metric.
+type MetricInterval string
+
+// metricIntervals lists the widths, the narrowest first.
+func metricIntervals() []MetricInterval {
+	return []MetricInterval{"1m", "5m", "15m", "1h", "6h", metricDay}
+}
+
+// metricDay is a local day, which may have 23 or 25 hours; the others are counted
+// from midnight of UTC.
+const metricDay MetricInterval = "1d"
+
+// Length returns the width; a day counts 24 hours.
+func (i MetricInterval) Length() time.Duration {
+	return map[MetricInterval]time.Duration{
+		"1m": time.Minute, "5m": RollupSlot, "15m": 15 * time.Minute, "1h": time.Hour, "6h": 6 * time.Hour, metricDay: 24 * time.Hour,
+	}[i]
+}
+
+// MetricSource is what a read of a metric is made of (decision 67).
+type MetricSource string
+
+// The sources. Of points, percentiles are exact as far as the sender was; of
+// rollups they are within SketchAccuracy of that.
+const (
+	SourcePoints  MetricSource = "points"
+	SourceRollups MetricSource = "rollups"
+)
+
+const (
+	// RollupSlot is the step of rollups.
+	RollupSlot = 5 * time.Minute
+	// MaxMetricBuckets bounds the points of a series (decision 67).
+	MaxMetricBuckets = 1500
+	// rawMetricTime is the longest range that is read of points as a matter of course.
+	rawMetricTime = 6 * time.Hour
+	// DefaultMetricRange is meant where a request names none.
+	DefaultMetricRange = "24h"
+)
+
+// MetricWindow is the span of time of a read of metrics: From is inside, To is not.
+type MetricWindow struct {
+	Key      string
+	From, To time.Time
+	Interval MetricInterval
+	Source   MetricSource
+	Location *time.Location
+}
+
+// MetricRanges lists the range words of metrics.
+func MetricRanges() []string { return []string{"1h", "6h", DefaultMetricRange, "7d", "30d", "90d"} }
+
+// metricRange is the length of a range and its own interval.
+type metricRange struct {
+	length   time.Duration
+	interval MetricInterval
+}
+
+func metricRangeOf(key string) metricRange {
+	const day = 24 * time.Hour
+	return map[string]metricRange{
+		"1h": {time.Hour, "1m"}, "6h": {rawMetricTime, "5m"}, "24h": {day, "15m"}, "7d": {7 * day, "1h"}, "30d": {30 * day, "6h"}, "90d": {90 * day, metricDay},
+	}[key]
+}
+
+// MetricIntervals lists the intervals that a range may be cut into.
+func MetricIntervals(key string) []string {
+	var allowed []string
+	for _, interval := range metricIntervals() {
+		if metricRangeOf(key).length/interval.Length() <= MaxMetricBuckets {
+			allowed = append(allowed, string(interval))
+		}
+	}
+	return allowed
+}
+
+// MetricIntervalWords lists all intervals.
+func MetricIntervalWords() []string { return MetricIntervals(MetricRanges()[0]) }
+
+// ParseMetricWindow reads a range and an interval; empty words mean the defaults.
+// The window ends at now and begins with the first whole minute, or slot of the
+// rollups, of its length. A range over six hours is read of rollups unless the
+// interval is finer than they are.
+func ParseMetricWindow(key, interval string, now time.Time, loc *time.Location) (MetricWindow, []FieldError) {
+	if key == "" {
+		key = DefaultMetricRange
+	}
+	if !slices.Contains(MetricRanges(), key) {
+		return MetricWindow{}, []FieldError{{Field: "range", Code: "unknown_value", Message: fmt.Sprintf("Unknown range %q.", key), Allowed: MetricRanges()}}
+	}
+	span := metricRangeOf(key)
+	if interval == "" {
+		interval = string(span.interval)
+	}
+	if allowed := MetricIntervals(key); !slices.Contains(allowed, interval) {
+		return MetricWindow{}, []FieldError{{
+			Field: "interval", Code: "unknown_value", Allowed: allowed,
+			Message: fmt.Sprintf("The interval %q does not suit the range %s; a series has at most %d points.", interval, key, MaxMetricBuckets),
+		}}
+	}
+	w := MetricWindow{Key: key, To: now, Interval: MetricInterval(interval), Source: SourcePoints, Location: loc}
+	step := time.Minute
+	if span.length > rawMetricTime && w.Interval.Length() >= RollupSlot {
+		w.Source, step = SourceRollups, RollupSlot
+	}
+	w.From = now.Add(-span.length).Truncate(step)
+	return w, nil
+}
+
+// Buckets returns the beginnings of all buckets that the window touches, the last one
+// being that which holds To; the first may lie before From.
+func (w MetricWindow) Buckets() []time.Time {
+	if w.Interval == metricDay {
+		return Window{From: w.From, To: w.To.Add(time.Millisecond), Location: w.Location}.Buckets(Day)
+	}
+	var out []time.Time
+	for t := w.From.UTC().Truncate(w.Interval.Length()); !t.After(w.To); t = t.Add(w.Interval.Length()) {
+		out = append(out, t)
+	}
+	return out
+}

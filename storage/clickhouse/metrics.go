@@ -1,0 +1,177 @@
+package clickhouse
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc"
+)
+
+// MetricNames returns the metrics of an environment, sorted by name.
+func (db *DB) MetricNames(ctx context.Context, environment svc.Environment) ([]svc.MetricName, error) {
+	var names []svc.MetricName
+	args := arguments{"environment": environment.Number}
+	err := db.read(ctx, "listing metrics", db.queries["metrics.Names"], args, func(rows driver.Rows) (bool, error) {
+		var name svc.MetricName
+		var kind string
+		err := rows.Scan(&name.Name, &kind, &name.Unit, &name.LabelKeys, &name.Series, &name.LastSeenAt)
+		name.Kind = svc.MetricKind(kind)
+		names = append(names, name)
+		return true, err
+	})
+	return names, err
+}
+
+// MetricSeries returns a metric in buckets, quiet ones included. A metric that nobody
+// sent is quiet all the time.
+func (db *DB) MetricSeries(ctx context.Context, query svc.MetricQuery) (svc.MetricSeries, error) {
+	found, err := db.metricParts(ctx, query, query.Window.Buckets(), "", nil)
+	if err != nil {
+		return svc.MetricSeries{}, err
+	}
+	var out svc.MetricSeries
+	out.Points, out.Summary = found[""].points(query)
+	if query.GroupBy == "" {
+		return out, nil
+	}
+	return out, db.metricGroups(ctx, query, &out)
+}
+
+// metricGroups ranks the groups by their value of the whole window and reads the
+// points of the first.
+func (db *DB) metricGroups(ctx context.Context, query svc.MetricQuery, out *svc.MetricSeries) error {
+	whole, err := db.metricParts(ctx, query, []time.Time{time.Unix(0, 0)}, query.GroupBy, nil)
+	if err != nil {
+		return err
+	}
+	out.GroupCount = len(whole)
+	for part, buckets := range whole {
+		out.Groups = append(out.Groups, svc.MetricGroup{Label: part, Value: buckets[0].value(query)})
+	}
+	slices.SortFunc(out.Groups, svc.CompareMetricGroups)
+	out.Groups = out.Groups[:min(len(out.Groups), query.Groups)]
+	if len(out.Groups) == 0 {
+		return nil
+	}
+	parts := make([]string, len(out.Groups))
+	for i := range out.Groups {
+		parts[i] = out.Groups[i].Label
+	}
+	found, err := db.metricParts(ctx, query, query.Window.Buckets(), query.GroupBy, parts)
+	for i := range out.Groups {
+		out.Groups[i].Points, out.Groups[i].Summary = found[parts[i]].points(query)
+	}
+	return err
+}
+
+// metricBucket is what one bucket holds.
+type metricBucket struct {
+	svc.MetricTotals
+	sketch svc.Sketch
+	// quantiles are svc.Percentiles of points.
+	quantiles []float64
+}
+
+// value returns what the query asks for of a bucket.
+func (b *metricBucket) value(query svc.MetricQuery) *float64 {
+	at, percentile := query.Agg.Percentile()
+	switch {
+	case !percentile:
+		return query.Agg.Of(b.MetricTotals)
+	case len(b.quantiles) > at:
+		return &b.quantiles[at]
+	}
+	return b.sketch.Quantile(svc.Percentiles()[at], b.MetricTotals)
+}
+
+// metricBuckets are buckets by their beginnings, in seconds since 1970.
+type metricBuckets map[int64]*metricBucket
+
+// points returns the dense points and the totals of the buckets.
+func (m metricBuckets) points(query svc.MetricQuery) ([]svc.MetricPoint, svc.MetricTotals) {
+	var summary svc.MetricTotals
+	buckets := query.Window.Buckets()
+	points := make([]svc.MetricPoint, len(buckets))
+	for i, t := range buckets {
+		bucket := m[t.Unix()]
+		if bucket == nil {
+			bucket = &metricBucket{}
+		}
+		summary.Add(bucket.MetricTotals)
+		points[i] = svc.MetricPoint{T: t, Value: bucket.value(query)}
+	}
+	return points, summary
+}
+
+// metricParts reads the buckets of a query by the values of a label, all under the
+// empty one without a label.
+func (db *DB) metricParts(ctx context.Context, query svc.MetricQuery, buckets []time.Time, label string, parts []string) (map[string]metricBuckets, error) {
+	_, percentile := query.Agg.Percentile()
+	points := query.Window.Source == svc.SourcePoints
+	text := db.metricQuery(points, percentile, len(query.Labels) > 0, label != "")
+	args := labelArguments(query.Labels).with(bucketArguments(buckets)).with(arguments{
+		"environment": query.Environment.Number, "name": query.Name, "from": query.Window.From, "to": query.Window.To, "all": len(query.Labels) == 0,
+		"group_by": label, "parts": append([]string{}, parts...),
+	})
+	found := map[string]metricBuckets{}
+	err := db.read(ctx, "reading a metric", text, args, func(rows driver.Rows) (bool, error) {
+		var at uint32
+		var part string
+		b := &metricBucket{}
+		var bins []any
+		last := any(&b.quantiles)
+		if !points {
+			last = &bins
+		}
+		if err := rows.Scan(&at, &part, &b.Count, &b.Sum, &b.Min, &b.Max, last); err != nil {
+			return false, err
+		}
+		if len(bins) == 2 {
+			b.sketch.Keys, _ = bins[0].([]int16)
+			b.sketch.Counts, _ = bins[1].([]uint64)
+		}
+		if found[part] == nil {
+			found[part] = metricBuckets{}
+		}
+		found[part][int64(at)] = b
+		return true, nil
+	})
+	return found, err
+}
+
+// metricQuery returns the cheapest query that answers.
+func (db *DB) metricQuery(points, percentile, filtered, grouped bool) string {
+	name := map[[2]bool]string{
+		{true, false}: "metrics.Points", {true, true}: "metrics.PointGroups", {false, true}: "metrics.RollupGroups",
+	}[[2]bool{points, grouped}]
+	if name == "" {
+		name = "metrics.Totals"
+		if filtered {
+			name = "metrics.Rollups"
+		}
+	}
+	sketch, quantiles := "metrics.Unsketched", "metrics.Inexact"
+	if percentile {
+		sketch, quantiles = "metrics.Sketched", "metrics.Exact"
+	}
+	return strings.NewReplacer("$(sketch)", db.queries[sketch], "$(quantiles)", db.queries[quantiles]).Replace(db.queries[name])
+}
+
+// labelArguments are the values of metrics.Matching.
+func labelArguments(labels []svc.Label) arguments {
+	keys, wanted := []string{}, []string{}
+	for _, label := range labels {
+		if !slices.Contains(keys, label.Key) {
+			keys = append(keys, label.Key)
+		}
+		wanted = append(wanted, strconv.Itoa(len(label.Key))+":"+label.Key+label.Value)
+	}
+	slices.SortFunc(keys, cmp.Compare)
+	return arguments{"keys": keys, "wanted": wanted}
+}

@@ -1,0 +1,2 @@
+-- The bins of a set of rollups. Part of metrics.Totals and others.
+sumMap(sketch)

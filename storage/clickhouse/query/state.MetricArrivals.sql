@@ -1,0 +1,7 @@
+-- As state.Arrivals, for metric points whose repetitions are known. Key: none; the index received
+-- leaves the granules since then.
+SELECT toStartOfSecond(received_at) AS second, count() AS events
+FROM metric_points
+WHERE received_at >= {since:DateTime64(3, 'UTC')} AND block != {block:UInt64} AND (id != '' OR once)
+GROUP BY second
+ORDER BY second
