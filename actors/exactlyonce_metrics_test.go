@@ -91,23 +91,26 @@ func (w *world) accumulate(s *sender, point *protos.MetricPoint, raised int) {
 	}
 }
 
+// insertPoints stores points, and then what a materialized view makes of them.
 func (p *process) insertPoints(token string, id uint64, rows []svc.MetricRow) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	if err := p.step(); err != nil {
-		return err
-	}
-	defer p.w.mu.Unlock()
-	if p.w.away {
-		return errStoreAway
-	}
-	if p.w.notes["points "+token] {
-		return nil
-	}
-	p.w.notes["points "+token] = true
-	for _, row := range rows {
-		p.w.points = append(p.w.points, storedPoint{row, id})
+	for _, table := range []*[]storedPoint{&p.w.points, &p.w.rollups} {
+		if err := p.step(); err != nil {
+			return err
+		}
+		if p.w.away {
+			p.w.mu.Unlock()
+			return errStoreAway
+		}
+		if note := fmt.Sprintf("points %t %s", table == &p.w.points, token); !p.w.notes[note] {
+			p.w.notes[note] = true
+			for _, row := range rows {
+				*table = append(*table, storedPoint{row, id})
+			}
+		}
+		p.w.mu.Unlock()
 	}
 	return nil
 }
@@ -149,17 +152,19 @@ func (w *world) checkMetrics(t *testing.T) {
 	t.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	sums, counts := map[uint64]float64{}, map[uint64]uint64{}
-	for _, row := range w.points {
-		if row.Sum < 0 {
-			t.Errorf("a difference of %v", row.Sum)
+	for name, table := range map[string][]storedPoint{"points": w.points, "rollups": w.rollups} {
+		sums, counts := map[uint64]float64{}, map[uint64]uint64{}
+		for _, row := range table {
+			if row.Sum < 0 {
+				t.Errorf("a difference of %v", row.Sum)
+			}
+			sums[row.Series] += row.Sum
+			counts[row.Series] += row.Count
 		}
-		sums[row.Series] += row.Sum
-		counts[row.Series] += row.Count
-	}
-	for series, raised := range w.raised {
-		if sums[series] != raised || series == seriesLatency && counts[series] != uint64(raised) {
-			t.Errorf("series %d: the differences sum to %v and count %d, %v was counted", series, sums[series], counts[series], raised)
+		for series, raised := range w.raised {
+			if sums[series] != raised || series == seriesLatency && counts[series] != uint64(raised) {
+				t.Errorf("series %d: the differences of the %s sum to %v and count %d, %v was counted", series, name, sums[series], counts[series], raised)
+			}
 		}
 	}
 }

@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -41,9 +42,10 @@ type world struct {
 	// occurrences are stored like rows; decisions are the issues' entities.
 	occurrences []storedOccurrence
 	decisions   map[string]svc.Entity
-	// points are stored like rows; raised is by how much the senders counted up a
-	// series.
+	// points are stored like rows, and rollups are what a view holds of them; raised
+	// is by how much the senders counted up a series.
 	points  []storedPoint
+	rollups []storedPoint
 	senders []*sender
 	raised  map[uint64]float64
 	// acts is what the issues went through, and when the last of it was.
@@ -530,14 +532,13 @@ func (w *world) alive(t *testing.T, nodes []*process) []*process {
 	return able
 }
 
+// worlds is how many random histories the simulation lives through; 200 by hand.
+var worlds = flag.Int("worlds", 40, "random histories of the simulation of faults")
+
 // TestEveryEventIsStoredOnceThroughFaults has nodes die, stand still, leave and
 // join at any of their durable steps, many times, and counts.
 func TestEveryEventIsStoredOnceThroughFaults(t *testing.T) {
-	worlds := 200
-	if testing.Short() {
-		worlds = 40
-	}
-	for seed := range worlds {
+	for seed := range *worlds {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { faults(t, uint64(seed)) })
 		})

@@ -18,11 +18,11 @@ func alertSteps() []step {
 		{name: "console.channels.test-missing", as: session, method: "POST", path: channels + "/chn_1/test"},
 		{
 			name: "alerts.put", as: owner, method: "POST", path: path + "?env=staging", keep: map[string]string{"rule": "id"},
-			body: rule("metric", `{"name":"latency","agg":"p95","labels":{"route":"/"},"path":"ignored"}`, `,"comparator":"gte","windowMinutes":10,"cooldownMinutes":0,"severity":"critical","forMinutes":3,"recoveryThreshold":0.5,"noData":"alert","channelIds":["{hook}"]`),
+			body: rule("metric", `{"name":"latency","agg":"p95","labels":{"route":"/"},"path":"ignored"}`, `,"comparator":"gte","windowMinutes":10,"cooldownMinutes":0,"severity":"critical","forMinutes":3,"recoveryThreshold":0.5,"noData":"alert","enabled":false,"channelIds":["{hook}"]`),
 		},
 		{name: "alerts.put-uptime", as: owner, method: "POST", path: path, body: rule("uptime", `{"monitorId":"{watched}"}`, "")},
 		{name: "alerts.put-unknown-monitor", as: owner, method: "POST", path: path, body: rule("uptime", `{"monitorId":"mon_1"}`, "")},
-		{name: "alerts.put-vital", as: owner, method: "POST", path: path, body: rule("vital", `{"vital":"LCP","path":"/"}`, "")},
+		{name: "alerts.put-vital", as: owner, method: "POST", path: path, body: rule("vital", `{"vital":"LCP","path":"/"}`, `,"enabled":false`)},
 		{name: "alerts.put-error-rate", as: owner, method: "POST", path: path, body: rule("error_rate", `{"level":"error","per":"session"}`, `,"enabled":false`)},
 		{name: "alerts.put-event-volume", as: owner, method: "POST", path: path, body: rule("event_volume", `{"name":"signup"}`, `,"comparator":"lt","enabled":false`)},
 		{name: "alerts.put-new-issue", as: owner, method: "POST", path: path, body: `{"name":"New","kind":"new_issue"}`},
