@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -163,14 +164,18 @@ func TestAnswersAreFencedDuringARebalance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		placement := ownAll()
 		c := newTestCluster(t, placement, echoKind("thing"))
-		present, asked, settled := uint32(1), 0, true
+		var present atomic.Uint32
+		var settled atomic.Bool
+		present.Store(1)
+		settled.Store(true)
+		asked := 0
 		c.config.Fence = func(_ context.Context, generation uint32) error {
-			if asked++; generation != present {
+			if asked++; generation != present.Load() {
 				return ErrMoved
 			}
 			return nil
 		}
-		c.config.Unsettled = func(generation uint32) bool { return !settled || generation != present }
+		c.config.Unsettled = func(generation uint32) bool { return !settled.Load() || generation != present.Load() }
 		call := func() error {
 			_, err := c.Call(t.Context(), &protos.Call{Kind: "thing", Identity: "one", Payload: []byte("hello")})
 			return err
@@ -178,21 +183,21 @@ func TestAnswersAreFencedDuringARebalance(t *testing.T) {
 		if err := call(); err != nil || asked != 0 {
 			t.Errorf("at rest: %v, asked %d times", err, asked)
 		}
-		settled = false
+		settled.Store(false)
 		if err := call(); err != nil || asked != 1 {
 			t.Errorf("while the generation stands: %v, asked %d times", err, asked)
 		}
-		present = 2
+		present.Store(2)
 		go func() {
 			time.Sleep(time.Second)
-			settled = true
+			settled.Store(true)
 			placement.own(2)
 		}()
 		began := time.Now()
 		if err := call(); err != nil || time.Since(began) < time.Second {
 			t.Errorf("where the next generation left it here: %v after %s", err, time.Since(began))
 		}
-		present = 3
+		present.Store(3)
 		go func() {
 			time.Sleep(time.Second)
 			placement.end()
