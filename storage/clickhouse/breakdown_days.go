@@ -106,16 +106,18 @@ func (db *DB) daysOf(ctx context.Context, q svc.BreakdownQuery, v values, cuts [
 		}
 		missing = append(missing, c)
 	}
+	partial := make([][]ranked, len(parts))
+	next := 0
 	for bucket := range parts {
-		days = append(days, nil)
-		day := len(days) - 1
+		day := next
+		next++
 		piece := slices.IndexFunc(cuts, func(c cut) bool { return c.bucket == bucket && !c.whole })
 		group.Go(func() (err error) {
 			var c *cut
 			if piece >= 0 {
 				c = &cuts[piece]
 			}
-			days[day], err = db.partOfDay(ctx, q, v, bucket, c, ends)
+			partial[day], err = db.partOfDay(ctx, q, v, bucket, c, ends)
 			return err
 		})
 	}
@@ -125,7 +127,7 @@ func (db *DB) daysOf(ctx context.Context, q svc.BreakdownQuery, v values, cuts [
 		return err
 	})
 	err := group.Wait()
-	return append(days, read...), err
+	return slices.Concat(days, partial, read), err
 }
 
 // maxDayReads is the number of reads of one breakdown that run at once.
