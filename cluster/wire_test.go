@@ -143,10 +143,20 @@ func TestRemote(t *testing.T) {
 	}
 }
 
-// TestRemoteManyLargeCalls sends more than the transport takes in one frame.
+// alone is set in a process that runs one test only.
+const alone = "SVC_TEST_ALONE"
+
+// TestRemoteManyLargeCalls sends more than the transport takes in one frame. It runs in
+// a process of its own: a second wire in one process is a race of the library.
 func TestRemoteManyLargeCalls(t *testing.T) {
-	if raceEnabled {
-		t.Skip("a second wire in this process is a race of the library")
+	if os.Getenv(alone) == "" {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestRemoteManyLargeCalls$", "-test.v")
+		cmd.Env = append(os.Environ(), alone+"=1")
+		out, err := cmd.CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "--- PASS: TestRemoteManyLargeCalls") {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return
 	}
 	logger := slog.New(slog.DiscardHandler)
 	wire, err := OpenRemote(RemoteConfig{Addr: "127.0.0.1:0", Secret: wireSecret, Logger: logger})
