@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"svc"
 	"svc/http/sentry"
 )
 
@@ -60,32 +61,31 @@ type ErrorLimiter struct {
 	PerMinute int
 
 	mu     sync.Mutex
-	fullAt map[string]time.Time
+	meters map[string]*svc.Meter
 }
+
+// rateErrors is the class under which errors are metered.
+const rateErrors svc.RateClass = "errors"
 
 // maxLimited bounds the keys that are remembered; it is far above those in use.
 const maxLimited = 100_000
 
 // take counts one error of a key and returns how long the key shall wait, zero where it
-// need not. It is a token bucket of a minute's errors: one instant per key says when the
-// bucket will be full again.
+// need not.
 func (l *ErrorLimiter) take(key string, now time.Time) time.Duration {
 	if l == nil || l.PerMinute <= 0 {
 		return 0
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.fullAt == nil || len(l.fullAt) > maxLimited {
-		l.fullAt = map[string]time.Time{}
+	if l.meters == nil || len(l.meters) > maxLimited {
+		l.meters = map[string]*svc.Meter{}
 	}
-	cost := time.Minute / time.Duration(l.PerMinute)
-	fullAt := l.fullAt[key]
-	if fullAt.Before(now) {
-		fullAt = now
+	meter := l.meters[key]
+	if meter == nil {
+		meter = &svc.Meter{}
+		l.meters[key] = meter
 	}
-	if over := fullAt.Add(cost).Sub(now) - time.Minute; over > 0 {
-		return over
-	}
-	l.fullAt[key] = fullAt.Add(cost)
-	return 0
+	_, wait := meter.Take(now, rateErrors, l.PerMinute)
+	return wait
 }
