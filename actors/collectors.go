@@ -81,29 +81,31 @@ type kindLister interface {
 	LoadKind(ctx context.Context, kind string) ([]svc.Entity, error)
 }
 
-// Load fills the snapshot from the store, for a starting node.
-func (c *Collectors) Load(ctx context.Context, store kindLister) error {
-	apps, err := store.LoadKind(ctx, "application")
-	if err != nil {
-		return fmt.Errorf("loading the applications: %w", err)
-	}
-	stored, err := store.LoadKind(ctx, "key")
-	if err != nil {
-		return fmt.Errorf("loading the ingest keys: %w", err)
-	}
+// publishStored publishes what the store has of applications and of a kind of entity
+// that they own, which errors call by its name: one call for each owner, with all of
+// its entities of both kinds.
+func publishStored(ctx context.Context, store kindLister, kind, name string, publish func(owned []svc.Entity) error) error {
 	owned := map[string][]svc.Entity{}
-	for _, entity := range stored {
-		owned[entity.Owner] = append(owned[entity.Owner], entity)
-	}
-	for _, entity := range apps {
-		owned[entity.Owner] = append(owned[entity.Owner], entity)
+	for _, load := range [][2]string{{"application", "applications"}, {kind, name}} {
+		entities, err := store.LoadKind(ctx, load[0])
+		if err != nil {
+			return fmt.Errorf("loading the %s: %w", load[1], err)
+		}
+		for _, entity := range entities {
+			owned[entity.Owner] = append(owned[entity.Owner], entity)
+		}
 	}
 	for _, entities := range owned {
-		if err := c.publishEntities(entities); err != nil {
+		if err := publish(entities); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// Load fills the snapshot from the store, for a starting node.
+func (c *Collectors) Load(ctx context.Context, store kindLister) error {
+	return publishStored(ctx, store, "key", "ingest keys", c.publishEntities)
 }
 
 // publishEntities publishes what the entities of one owner say, if it is an

@@ -2,7 +2,6 @@ package actors
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 
@@ -58,27 +57,7 @@ func (s *Shares) Publish(version svc.Version, app svc.Application, share svc.Sha
 
 // Load fills the snapshot from the store, for a starting node.
 func (s *Shares) Load(ctx context.Context, store kindLister) error {
-	apps, err := store.LoadKind(ctx, "application")
-	if err != nil {
-		return fmt.Errorf("loading the applications: %w", err)
-	}
-	stored, err := store.LoadKind(ctx, "share")
-	if err != nil {
-		return fmt.Errorf("loading the shares: %w", err)
-	}
-	owned := map[string][]svc.Entity{}
-	for _, entity := range stored {
-		owned[entity.Owner] = append(owned[entity.Owner], entity)
-	}
-	for _, entity := range apps {
-		owned[entity.Owner] = append(owned[entity.Owner], entity)
-	}
-	for _, entities := range owned {
-		if err := s.publishEntities(entities); err != nil {
-			return err
-		}
-	}
-	return nil
+	return publishStored(ctx, store, "share", "shares", s.publishEntities)
 }
 
 // publishEntities publishes what the entities of one owner say, if it is an
