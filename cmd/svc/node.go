@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	nethttp "net/http"
-	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,9 +17,6 @@ import (
 	"svc/actors/assistant"
 	"svc/cluster"
 	"svc/http"
-	"svc/http/admin"
-	"svc/http/api"
-	"svc/http/docs"
 	"svc/storage/chdb"
 	"svc/storage/clickhouse"
 	"svc/storage/datadir"
@@ -275,113 +271,6 @@ func (n *node) wireActors(context.Context) (err error) {
 	n.identity = &actors.Identity{Actors: n.cluster, Chance: n.chance, Now: n.now}
 	n.apps = &actors.Applications{Actors: n.cluster, Chance: n.chance, Now: n.now, Sync: n.syncSnapshot}
 	return nil
-}
-
-func (n *node) wireHTTP(context.Context) error {
-	key, err := n.vault.Key("cursors")
-	if err != nil {
-		return err
-	}
-	if n.table, err = n.routes(); err != nil {
-		return err
-	}
-	n.handler, err = http.New(http.Config{
-		Routes: n.table, Authority: n.identity, Applications: n.apps, Auditor: n.db,
-		Replays: &actors.Replays{Actors: n.cluster}, Ledger: &actors.Ledgers{Actors: n.cluster}, Cursors: svc.NewCursors(key), Now: n.now,
-		PublicURL: n.config.PublicURL, Revision: apiRevision, ConcurrentQueries: n.concurrentQueries(), ConcurrentStreams: n.concurrentQueries(),
-		Logger: n.logger, Registerer: n.registry,
-	})
-	if err != nil {
-		return err
-	}
-	n.tools.Serve(n.handler)
-	if n.public, err = http.NewServer(n.config.HTTPAddr, n.handler, n.logger); err != nil {
-		return err
-	}
-	n.operator, err = http.NewServer(n.config.AdminAddr, n.adminHandler(), n.logger) //nolint:contextcheck // a scrape has no context
-	return err
-}
-
-// concurrentQueries is the limit of one token; it goes with the rate limit.
-func (n *node) concurrentQueries() int {
-	if n.config.RateLimit == 0 {
-		return 0
-	}
-	return svc.ConcurrentQueries
-}
-
-// routes is the whole table of this node.
-func (n *node) routes() ([]http.Route, error) {
-	library, err := docs.Open(svc.Documentation)
-	if err != nil {
-		return nil, fmt.Errorf("opening the documentation: %w", err)
-	}
-	ports := api.Ports{
-		Docs: library, Ledger: n.db,
-		Organizations: n.identity, Members: n.identity, Tokens: n.identity, Apps: n.apps, Keys: n.apps,
-		Analytics: analytics{n.db, n.apps}, Presence: &actors.Presence{Actors: n.cluster}, Reads: reads{n.db, n.apps}, Events: events{n.db, n.apps},
-		Goals: n.apps, Funnels: n.apps, Shares: n.apps, Results: results{n.db, n.apps},
-		Issues: n.db, Occurrences: n.db, IssueChanges: n.issues, Metrics: n.db,
-		Monitors: n.monitorPort(), Alerts: n.alertPort(), Incidents: n.db, Channels: n.alertPort(),
-		Assistant: turns{n.assistant}, AISettings: n.ai, AITools: n.tools,
-		Limits: api.Limits{
-			PerMinute: n.config.RateLimit, AnalyticsPerMinute: min(n.config.RateLimit, svc.QueryPerMinute), ConcurrentQueries: n.concurrentQueries(),
-		},
-	}
-	collect := &api.Collect{
-		Collectors: n.collectors, Log: logProducer{n.producer}, Partitions: n.config.Partitions,
-		Metrics: api.NewCollectMetrics(n.registry), Symbols: n.newSymbols(), Cardinality: n.cardinality,
-	}
-	pages, err := n.shareRoutes()
-	if err != nil {
-		return nil, err
-	}
-	table := slices.Concat(api.Routes(ports), collect.Routes(), n.sentryRoutes(collect), pages)
-	if err := n.openTools(table); err != nil {
-		return nil, fmt.Errorf("making the tools: %w", err)
-	}
-	return table, library.Describe(table)
-}
-
-func (n *node) adminHandler() nethttp.Handler {
-	n.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "svc_ingest_lag_records", Help: "Records of the log that are not stored yet.",
-	}, func() float64 { return float64(n.lag(context.Background())) }))
-	return admin.New(admin.Config{
-		Gatherer: n.registry, Operator: n.identity, Now: n.now,
-		Checks: []admin.Check{
-			{Name: "membership", Ready: n.membership},
-			{Name: "store", Ready: n.db.Ping},
-			{Name: "lag", Ready: func(ctx context.Context) error {
-				if lag := n.lag(ctx); lag > lagBound {
-					return fmt.Errorf("%d records of the log are not stored yet", lag)
-				}
-				return nil
-			}},
-		},
-	})
-}
-
-// lagBound is the number of records of the log from which the node is not ready.
-const lagBound = 100_000
-
-// lagTime bounds the look at the log's ends.
-const lagTime = 2 * time.Second
-
-// lag returns how many records of the log are not stored; -1 where the log does
-// not answer.
-func (n *node) lag(ctx context.Context) int64 {
-	ctx, cancel := context.WithTimeout(ctx, lagTime)
-	defer cancel()
-	behind, err := n.consumer.Lag(ctx)
-	if err != nil {
-		return -1
-	}
-	var sum int64
-	for _, records := range behind {
-		sum += records
-	}
-	return sum
 }
 
 // close gives everything free that open opened, the last first.
