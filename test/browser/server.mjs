@@ -4,8 +4,9 @@ import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 
-const binary = join(import.meta.dirname, "..", "..", "bin", "svc");
+const binary = fileURLToPath(new URL("../../bin/svc", import.meta.url));
 const patience = 60_000;
 
 // until repeats a question until its answer is not undefined.

@@ -6,13 +6,14 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { build } from "esbuild";
 import { chromium } from "playwright-core";
 import { call, start, until } from "../browser/server.mjs";
 
 const run = promisify(execFile);
-const here = import.meta.dirname;
+const here = fileURLToPath(new URL(".", import.meta.url));
 const errors = "/api/v1/apps/acme/web/errors";
 let server, folder, dsn;
 
