@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -234,6 +235,27 @@ func TestDeadlineReleasesTheQueue(t *testing.T) {
 	if got := f.consumed(1, 1); !slices.Equal(got, []uint64{2}) {
 		t.Errorf("got %v, want the second event", got)
 	}
+}
+
+// While the brokers say nothing every call fails at its deadline, those that come
+// after failed ones too.
+func TestNothingIsAcknowledgedWhileTheLogIsAway(t *testing.T) {
+	f, c := newCluster(t, 4)
+	c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Err: kerr.NotEnoughReplicas, Count: -1})
+	var calls sync.WaitGroup
+	for caller := range 8 {
+		calls.Go(func() {
+			for n := range 20 {
+				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+				err := f.producer.Produce(ctx, []Part{{Partition: 0, Payload: event(1)}, {Partition: (caller + n) % 4, Payload: event(2)}, {Partition: 3, Payload: event(3)}})
+				cancel()
+				if !errors.Is(err, ErrUnavailable) {
+					t.Errorf("call %d of caller %d returned %v, want ErrUnavailable", n, caller, err)
+				}
+			}
+		})
+	}
+	calls.Wait()
 }
 
 func TestSealedBlockIsARecordSet(t *testing.T) {

@@ -8,14 +8,15 @@ import (
 	"time"
 )
 
-// waiter counts down the parts of one call. The caller and every part hold a
-// reference; whoever drops the last one recycles it, so that a caller may leave
-// at its deadline while parts are under way.
+// waiter counts down the parts of one call. The caller holds one reference and the
+// parts that are under way hold another together; whoever drops the last one recycles
+// the waiter, so that a caller may leave at its deadline while parts are under way.
 type waiter struct {
 	pool  *sync.Pool
 	refs  atomic.Int32
+	left  atomic.Int32 // parts without a result
 	err   atomic.Pointer[error]
-	done  chan struct{}
+	done  chan struct{} // holds a token from the last part's result on
 	timer *time.Timer
 }
 
@@ -28,7 +29,8 @@ func newWaiter(pool *sync.Pool) *waiter {
 // begin prepares the waiter for a call of some parts.
 func (w *waiter) begin(parts int) {
 	w.err.Store(nil)
-	w.refs.Store(int32(parts) + 1)
+	w.left.Store(int32(parts))
+	w.refs.Store(2)
 }
 
 // resolve ends n parts of the call. The first error is the call's result.
@@ -37,11 +39,9 @@ func (w *waiter) resolve(err error, n int) {
 		first := err
 		w.err.CompareAndSwap(nil, &first)
 	}
-	switch w.refs.Add(-int32(n)) {
-	case 1:
+	if w.left.Add(-int32(n)) == 0 {
 		w.done <- struct{}{}
-	case 0:
-		w.pool.Put(w)
+		w.leave()
 	}
 }
 
@@ -70,14 +70,19 @@ func (w *waiter) wait(ctx context.Context, limit time.Duration) error {
 	if first := w.err.Load(); first != nil {
 		err = *first
 	}
-	w.pool.Put(w)
+	w.leave()
 	return err
 }
 
-// leave gives up the caller's reference without a result.
+// leave gives up a reference. The last one takes the token of a call whose caller did
+// not wait for it, or the next call would find itself done.
 func (w *waiter) leave() {
-	if w.refs.Add(-1) == 0 {
-		<-w.done
-		w.pool.Put(w)
+	if w.refs.Add(-1) > 0 {
+		return
 	}
+	select {
+	case <-w.done:
+	default:
+	}
+	w.pool.Put(w)
 }
