@@ -181,7 +181,7 @@ type process struct {
 	sink    *Sink
 	stream  *Stream
 	intakes []*intake
-	mailbox sync.Mutex // has the intakes take one message after another
+	mail    chan mail // what the intakes take, one message after another
 	// cluster hosts the issues, watch and issues are the node's.
 	name    string
 	cluster *cluster.Cluster
@@ -337,22 +337,42 @@ func (p *process) OpenSessions(_ context.Context, _ time.Time, except uint64, yi
 	return nil
 }
 
-// Tell runs the intake at once, in place of its mailbox.
+// mail is a message for an intake.
+type mail struct {
+	partition int
+	message   any
+}
+
+// Tell puts a message into the mailbox, where it may lie for a while.
 func (p *process) Tell(_, identity string, message any) error {
-	p.mailbox.Lock()
-	defer p.mailbox.Unlock()
-	intake := p.intakes[intakePartition(identity, p.w.partitions)]
-	switch m := message.(type) {
-	case *begin:
-		intake.onBegin(m)
-	case *goOn:
-		m.done <- intake.onGoOn(m)
-	case *fold:
-		m.done <- intake.foldAll(m.generation, m.records)
-	case *cluster.Released:
-		intake.onReleased()
-	}
+	p.mail <- mail{intakePartition(identity, p.w.partitions), message}
 	return nil
+}
+
+// receive has the intakes take their messages until ctx ends. Now and then they are
+// busy longer than whoever waits for them.
+func (p *process) receive(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case next := <-p.mail:
+			if p.w.n(4) == 0 {
+				time.Sleep(time.Duration(p.w.n(5_000_000)))
+			}
+			intake := p.intakes[next.partition]
+			switch m := next.message.(type) {
+			case *begin:
+				intake.onBegin(m)
+			case *goOn:
+				m.done <- intake.onGoOn(m)
+			case *fold:
+				m.done <- intake.foldAll(m.generation, m.records)
+			case *cluster.Released:
+				intake.onReleased()
+			}
+		}
+	}
 }
 
 type nowhere struct{}
@@ -365,7 +385,7 @@ func (w *world) start(t *testing.T) *process {
 	ctx, cancel := context.WithCancel(context.Background())
 	registry := prometheus.NewRegistry()
 	logger := slog.New(slog.DiscardHandler)
-	p := &process{w: w, kill: cancel, steps: -1, name: fmt.Sprintf("node-%d", len(w.nodes))}
+	p := &process{w: w, kill: cancel, mail: make(chan mail, 4096), steps: -1, name: fmt.Sprintf("node-%d", len(w.nodes))}
 	w.nodes[p.name] = p
 	ownership := &Ownership{Lease: p}
 	p.hostIssues(t, ctx, ownership)
@@ -390,6 +410,7 @@ func (w *world) start(t *testing.T) *process {
 		Now: time.Now, Logger: logger,
 	})
 	go func() { _ = p.sink.Run(ctx) }()
+	go p.receive(ctx)
 	context.AfterFunc(ctx, func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()

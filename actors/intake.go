@@ -55,9 +55,11 @@ type recordRange struct {
 	first, last int64
 }
 
-// begin gives an intake the state of its partition for a generation.
+// begin gives an intake the state of its partition for a generation, in which it has
+// folded the records below next.
 type begin struct {
 	generation  int32
+	next        int64
 	ids         *recentIDs
 	errorIDs    *recentIDs
 	metricIDs   *recentIDs
@@ -65,10 +67,13 @@ type begin struct {
 	cumulatives *cumulatives
 }
 
-// goOn has an intake keep its state for the generation that follows: everything
-// that it folded is stored. done receives whether it has the state.
+// goOn has an intake keep its state for the generation that follows, which reads from
+// next on. done receives whether it has that state. It does not where it folded more:
+// the last records that were handed to it may reach it after the last block was taken,
+// and their rows were dropped.
 type goOn struct {
 	generation int32
+	next       int64
 	done       chan bool
 }
 
@@ -91,6 +96,7 @@ func (m *fold) Bounce() { m.done <- errIntakeStopped }
 type intake struct {
 	partition   int
 	generation  int32
+	next        int64 // the offset behind the last record that was folded
 	ids         *recentIDs
 	errorIDs    *recentIDs
 	metricIDs   *recentIDs
@@ -131,20 +137,20 @@ func (i *intake) onBegin(m *begin) {
 	if m.generation < i.generation {
 		return
 	}
-	i.generation, i.ids, i.errorIDs, i.sessions = m.generation, m.ids, m.errorIDs, m.sessions
+	i.generation, i.next, i.ids, i.errorIDs, i.sessions = m.generation, m.next, m.ids, m.errorIDs, m.sessions
 	i.metricIDs, i.cumulatives = m.metricIDs, m.cumulatives
 }
 
 // onReleased forgets the state: another node goes on with it.
 func (i *intake) onReleased() {
-	i.generation, i.ids, i.errorIDs, i.sessions = 0, nil, nil, nil
+	i.generation, i.next, i.ids, i.errorIDs, i.sessions = 0, 0, nil, nil, nil
 	i.metricIDs, i.cumulatives = nil, nil
 }
 
 // onGoOn takes the state of the generation before over into the next one; false
 // where it is not here.
 func (i *intake) onGoOn(m *goOn) bool {
-	if i.ids == nil || i.generation != m.generation-1 && i.generation != m.generation {
+	if i.ids == nil || i.next != m.next || i.generation != m.generation-1 && i.generation != m.generation {
 		return false
 	}
 	i.generation = m.generation
@@ -160,6 +166,7 @@ func (i *intake) foldAll(generation int32, records []svc.LogRecord) error {
 		record := &records[n]
 		i.rows, i.occurrences, i.points = i.rows[:0], i.occurrences[:0], i.points[:0]
 		i.foldRecord(record)
+		i.next = record.Offset + 1
 		i.blocks.append(generation, recordRange{i.partition, record.Offset, record.Offset}, i.rows, i.occurrences, i.points)
 	}
 	return nil

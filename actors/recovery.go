@@ -133,7 +133,7 @@ func (s *Stream) keep(ctx context.Context, g *generation) (missing []int, err er
 			missing = append(missing, partition)
 			continue
 		}
-		message := &goOn{generation: g.number, done: make(chan bool, 1)}
+		message := &goOn{generation: g.number, next: g.starts[partition], done: make(chan bool, 1)}
 		if err := s.config.Actors.Tell(kindIntake, intakeIdentity(partition), message); err != nil {
 			return nil, fmt.Errorf("keeping intake %d: %w", partition, err)
 		}
@@ -242,7 +242,7 @@ func (s *Stream) states(ctx context.Context, g *generation, partitions []int, ex
 	states := make(map[int]*begin, len(partitions))
 	for _, partition := range partitions {
 		states[partition] = &begin{
-			generation: g.number, ids: newRecentIDs(RecentIDs), errorIDs: newRecentIDs(RecentErrors), metricIDs: newRecentIDs(RecentMetrics),
+			generation: g.number, next: g.starts[partition], ids: newRecentIDs(RecentIDs), errorIDs: newRecentIDs(RecentErrors), metricIDs: newRecentIDs(RecentMetrics),
 			sessions: newStitcher(), cumulatives: newCumulatives(),
 		}
 	}

@@ -86,6 +86,8 @@ func NewStream(config StreamConfig) *Stream {
 type generation struct {
 	number     int32
 	partitions []int
+	// starts are the offsets from which the partitions are read.
+	starts map[int]int64
 	// undecided are the blocks whose insert may or may not have happened, unbegun
 	// those whose texts must be gone before anything goes past them.
 	undecided, unbegun []pendingBlock
@@ -124,6 +126,7 @@ func (s *Stream) Assigned(ctx context.Context, assignment svc.LogAssignment) (ma
 	if err != nil {
 		return nil, err
 	}
+	g.starts = starts
 	s.start(ctx, g)
 	return starts, nil
 }
