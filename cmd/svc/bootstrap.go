@@ -38,6 +38,9 @@ type bootstrapKeys struct {
 // greetTime bounds the first start's work.
 const greetTime = time.Minute
 
+// greetPause is the time between two attempts at it.
+const greetPause = 500 * time.Millisecond
+
 // greet waits for the listener, makes what a first start makes, and says how to
 // go on.
 func (n *node) greet(ctx context.Context, stdout io.Writer) error {
@@ -52,9 +55,7 @@ func (n *node) greet(ctx context.Context, stdout io.Writer) error {
 	case <-ctx.Done():
 		return nil
 	}
-	bounded, cancel := context.WithTimeout(ctx, greetTime)
-	defer cancel()
-	made, err := n.bootstrap(bounded)
+	made, err := n.firstStart(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil
@@ -67,6 +68,25 @@ func (n *node) greet(ctx context.Context, stdout io.Writer) error {
 		return nil
 	}
 	return n.announce(stdout, *made, operator)
+}
+
+// firstStart makes what a first start makes. It tries again while parts of the group
+// have no owner: a node may join just when another was lost.
+func (n *node) firstStart(ctx context.Context) (*bootstrap, error) {
+	ctx, cancel := context.WithTimeout(ctx, greetTime)
+	defer cancel()
+	for {
+		made, err := n.bootstrap(ctx)
+		if err == nil || svc.CodeOf(err) != svc.CodeUnavailable {
+			return made, err
+		}
+		n.logger.Warn("trying the first start again", "error", err)
+		select {
+		case <-time.After(greetPause):
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
 }
 
 // url returns how clients reach the service.
