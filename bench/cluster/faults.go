@@ -58,14 +58,14 @@ func (f *faults) run(ctx context.Context, o *options) error {
 		if kind == faultBroker || kind == faultAway || kind == faultRolling {
 			victim = f.nodes.all[0]
 		}
-		f.load.longest.Store(0)
+		f.load.listen()
 		acked, changes := f.load.acked.Load(), f.load.changes.Load()
 		if err := f.strike(ctx, kind, victim); err != nil {
 			return fmt.Errorf("%s of %s: %w", kind, victim.name, err)
 		}
 		f.linger(ctx, 2*time.Second)
 		f.count[kind]++
-		silence := time.Duration(f.load.longest.Load())
+		silence := f.load.silence()
 		f.slowest[kind] = max(f.slowest[kind], silence)
 		fmt.Printf("%3d %-8s %s: %d events and %d changes acknowledged, longest silence %s\n",
 			n+1, kind, victim.name, f.load.acked.Load()-acked, f.load.changes.Load()-changes, silence.Round(time.Millisecond))

@@ -175,10 +175,19 @@ func (l *load) send(ctx context.Context, random *rand.Rand, o *options) {
 // celebrate counts acknowledged events and the longest silence between two.
 func (l *load) celebrate(events int) {
 	l.acked.Add(int64(events))
-	now := time.Now().UnixNano()
-	if before := l.lastAck.Swap(now); before > 0 && now-before > l.longest.Load() {
-		l.longest.Store(now - before)
-	}
+	l.longest.Store(int64(l.silence()))
+	l.lastAck.Store(time.Now().UnixNano())
+}
+
+// listen begins to measure silence.
+func (l *load) listen() {
+	l.longest.Store(0)
+	l.lastAck.Store(time.Now().UnixNano())
+}
+
+// silence is the longest time without an acknowledgement since listen, up to now.
+func (l *load) silence() time.Duration {
+	return max(time.Duration(l.longest.Load()), time.Duration(time.Now().UnixNano()-l.lastAck.Load()))
 }
 
 // write changes an application: it mints keys with numbered labels and gives it

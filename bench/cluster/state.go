@@ -34,7 +34,7 @@ const (
 
 // compete runs rounds until ctx ends.
 func (l *load) compete(ctx context.Context, c *contest, random *rand.Rand) {
-	var kept []string
+	var kept []row
 	for round := 0; ctx.Err() == nil; round++ {
 		time.Sleep(time.Duration(20+random.IntN(60)) * time.Millisecond)
 		event := fmt.Sprintf("event%d", round)
@@ -42,13 +42,14 @@ func (l *load) compete(ctx context.Context, c *contest, random *rand.Rand) {
 			c.won[event] = id
 			c.wins++
 			l.changes.Add(1)
-			kept = append(kept, event)
+			kept = append(kept, row{ID: id, Match: event})
 		}
 		if len(kept) > roundsKept {
+			// Whether it is there from now on is known once the deletion is acknowledged.
+			delete(c.won, kept[0].Match)
 			at := l.any(random)
-			status, _ := l.call(ctx, at, http.MethodDelete, "/apps/acme/"+c.app+"/goals/"+c.won[kept[0]], at.Token, nil, http.StatusNotFound)
+			status, _ := l.call(ctx, at, http.MethodDelete, "/apps/acme/"+c.app+"/goals/"+kept[0].ID, at.Token, nil, http.StatusNotFound)
 			if status/100 == 2 || status == http.StatusNotFound {
-				delete(c.won, kept[0])
 				kept = kept[1:]
 			}
 		}
