@@ -144,7 +144,7 @@ func (n *node) openLog(ctx context.Context) (err error) {
 	if err := n.topic.Ensure(ctx); err != nil {
 		return err
 	}
-	n.producer, err = kafka.NewProducer(kafka.ProducerConfig{Brokers: brokers, Topic: ingestTopic, Partitions: n.config.Partitions, Dial: dial, Logger: n.logger})
+	n.producer, err = kafka.NewProducer(kafka.ProducerConfig{Brokers: brokers, Topic: ingestTopic, Partitions: n.config.Partitions, Timeout: produceTime, Dial: dial, Logger: n.logger})
 	if err != nil {
 		return err
 	}
@@ -169,6 +169,10 @@ func (n *node) openLog(ctx context.Context) (err error) {
 	}
 	return n.openChanges(ctx, brokers)
 }
+
+// produceTime is how long a request waits for the log before it is answered 503: less
+// than SDKs wait for an answer, more than a change of leaders takes.
+const produceTime = 4 * time.Second
 
 // gatherShare is the part of the flush interval for which records of one
 // partition are gathered before they are read.
