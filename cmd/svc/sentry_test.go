@@ -6,11 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	nethttp "net/http"
 	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -173,6 +176,56 @@ func zeros(t *testing.T, size int) []byte {
 		t.Fatal(err)
 	}
 	return out.Bytes()
+}
+
+// TestHugeErrorsCostBoundedMemory sends far more than is taken: what that costs does
+// not grow with it.
+func TestHugeErrorsCostBoundedMemory(t *testing.T) {
+	const most = 96 << 20 // the limit of 20 MiB, as bytes that grow by doubling
+	s := startServer(t, t.TempDir(), nil)
+	_, key, path := s.dsn()
+	deep := "{}\n{\"type\":\"event\"}\n{\"extra\":" + strings.Repeat("[", 1_000_000)
+	for name, tc := range map[string]struct {
+		body     io.Reader
+		encoding string
+		status   int
+	}{
+		"200 MiB":               {io.LimitReader(spaces{}, 200<<20), "", 413},
+		"300 MiB of gzip":       {bytes.NewReader(zeros(t, 300<<20)), "gzip", 413},
+		"nested a million deep": {strings.NewReader(deep), "", 400},
+	} {
+		t.Run(name, func(t *testing.T) {
+			request, err := nethttp.NewRequestWithContext(t.Context(), nethttp.MethodPost, s.boot.URL+path+"/envelope/?sentry_key="+key, tc.body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.Header.Set("Content-Encoding", tc.encoding)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			response, err := nethttp.DefaultClient.Do(request)
+			runtime.ReadMemStats(&after)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = response.Body.Close()
+			if response.StatusCode != tc.status {
+				t.Errorf("the answer is %d, want %d", response.StatusCode, tc.status)
+			}
+			if took := after.TotalAlloc - before.TotalAlloc; took > most {
+				t.Errorf("%d MiB were allocated", took>>20)
+			}
+		})
+	}
+}
+
+// spaces is as many spaces as are read.
+type spaces struct{}
+
+func (spaces) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = ' '
+	}
+	return len(p), nil
 }
 
 // TestErrorsOverTheLimitPauseErrorsOnly sends more errors than a key may.
