@@ -47,6 +47,7 @@ type load struct {
 	writers  []*writer
 	contest  *contest
 	issues   []*issueWriter
+	watched  *watched
 }
 
 // writer changes one application, one change after the other.
@@ -126,7 +127,7 @@ func (l *load) start(ctx context.Context, seed uint64, o *options) error {
 		own := rand.New(rand.NewPCG(seed, random.Uint64()))
 		l.wg.Go(func() { l.write(ctx, w, own) })
 	}
-	if err := l.startState(ctx, random); err != nil {
+	if err := errors.Join(l.startState(ctx, random), l.startWatched(ctx)); err != nil {
 		return err
 	}
 	for range o.senders {
@@ -273,6 +274,7 @@ func (l *load) check(ctx context.Context) error {
 		l.checkWriter(ctx, w)
 	}
 	l.checkState(ctx)
+	l.checkWatched(ctx)
 	return nil
 }
 

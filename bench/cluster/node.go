@@ -40,9 +40,9 @@ func openNodes(ctx context.Context, o *options, dir string, count int) (*nodes, 
 	if err != nil {
 		return nil, err
 	}
-	c := &nodes{common: []string{
+	c := &nodes{common: append([]string{
 		"SVC_CLUSTER_SECRET=the secret of the harness", "SVC_MASTER_KEY=the master key of the harness", "SVC_PARTITIONS=16",
-	}}
+	}, watchSettings...)}
 	for i := range count {
 		n, err := c.add(ctx, o, filepath.Join(dir, fmt.Sprintf("node%d", i+1)), kafka, store)
 		if err != nil {
