@@ -129,7 +129,11 @@ func (cfg Config) options() (*clickhouse.Options, error) {
 			return nil, fmt.Errorf("reading the DSN: %w", err)
 		}
 	}
-	options.Logger = cfg.Logger
+	if cfg.Logger != nil && cfg.Logger.Enabled(context.Background(), slog.LevelDebug) {
+		// The client calls a read that its caller gave up an error. What fails is
+		// returned, and told by whoever asked.
+		options.Logger = cfg.Logger
+	}
 	options.MaxOpenConns, options.MaxIdleConns = maxConnections, maxConnections
 	if options.Settings == nil {
 		options.Settings = clickhouse.Settings{}
