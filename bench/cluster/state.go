@@ -23,6 +23,9 @@ type contest struct {
 	won map[string]string
 	// wins counts the rounds that somebody won, losses the refusals.
 	wins, losses int
+	// full says that no further goal is allowed: those that came to be although their
+	// clients were told nothing fill the rest.
+	full bool
 }
 
 // contestants is how many clients want the same thing; roundsKept is how many
@@ -44,6 +47,9 @@ func (l *load) compete(ctx context.Context, c *contest, random *rand.Rand) {
 			l.changes.Add(1)
 			kept = append(kept, row{ID: id, Match: event})
 		}
+		if c.full {
+			l.tidy(ctx, c, l.any(random), kept)
+		}
 		if len(kept) > roundsKept {
 			// Whether it is there from now on is known once the deletion is acknowledged.
 			delete(c.won, kept[0].Match)
@@ -52,6 +58,23 @@ func (l *load) compete(ctx context.Context, c *contest, random *rand.Rand) {
 			if status/100 == 2 || status == http.StatusNotFound {
 				kept = kept[1:]
 			}
+		}
+	}
+}
+
+// tidy deletes the goals that nobody knows of.
+func (l *load) tidy(ctx context.Context, c *contest, at *node, kept []row) {
+	status, answer := l.call(ctx, at, http.MethodGet, "/apps/acme/"+c.app+"/goals?limit=200", at.Token, nil)
+	var page struct {
+		Data []row `json:"data"`
+	}
+	if status != http.StatusOK || json.Unmarshal(answer, &page) != nil {
+		return
+	}
+	c.full = false
+	for _, goal := range page.Data {
+		if !slices.ContainsFunc(kept, func(k row) bool { return k.ID == goal.ID }) {
+			l.call(ctx, at, http.MethodDelete, "/apps/acme/"+c.app+"/goals/"+goal.ID, at.Token, nil, http.StatusNotFound)
 		}
 	}
 }
@@ -65,7 +88,7 @@ func (l *load) race(ctx context.Context, c *contest, event string, random *rand.
 	for range contestants {
 		at := l.any(random)
 		racing.Go(func() {
-			status, answer := l.call(ctx, at, http.MethodPost, "/apps/acme/"+c.app+"/goals", at.Token, body, http.StatusBadRequest)
+			status, answer := l.call(ctx, at, http.MethodPost, "/apps/acme/"+c.app+"/goals", at.Token, body, http.StatusBadRequest, http.StatusConflict)
 			var goal struct {
 				ID string `json:"id"`
 			}
@@ -75,6 +98,8 @@ func (l *load) race(ctx context.Context, c *contest, event string, random *rand.
 			case status == http.StatusBadRequest:
 				// The goal is there already.
 				c.losses++
+			case status == http.StatusConflict:
+				c.full = true
 			case status/100 == 2 && json.Unmarshal(answer, &goal) == nil:
 				won = append(won, goal.ID)
 			}
