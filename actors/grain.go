@@ -175,6 +175,10 @@ func (g *grain) onLoaded(result *loaded) {
 // handle applies one request and answers it, or starts to save what it wrote.
 func (g *grain) handle(c actor.Context, request *cluster.Request) {
 	defer abortOnPanic(request)
+	if request.Abandoned() {
+		request.Bounce()
+		return
+	}
 	result, err := g.core.apply(g.now(), request.Call.GetMethod(), request.Call.GetPayload())
 	switch {
 	case err != nil:

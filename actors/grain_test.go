@@ -210,6 +210,29 @@ func TestAStoreThatHangsIsGivenUp(t *testing.T) {
 	})
 }
 
+func TestWhatNobodyWaitsForIsNotBegun(t *testing.T) {
+	inBubble(t, func(_ *testing.T, h *grainHost) {
+		release := h.store.HoldLoads()
+		leaving, leave := context.WithCancel(t.Context())
+		left := make(chan error, 1)
+		go func() {
+			_, err := ask[[]string](leaving, h, "words", "a", "add", "x")
+			left <- err
+		}()
+		synctest.Wait()
+		stays := h.ask("add", "y")
+		leave()
+		if err := <-left; err == nil {
+			t.Error("the caller that left got an answer")
+		}
+		release()
+		h.want(stays, []string{"y"}, nil)
+		if got := len(h.store.Puts()); got != 1 {
+			t.Errorf("%d changes were stored, want 1", got)
+		}
+	})
+}
+
 func TestAFailedSaveLeavesNoTrace(t *testing.T) {
 	tests := map[string]struct {
 		fail func(*actorstest.Store)

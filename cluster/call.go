@@ -103,6 +103,7 @@ func (c *Cluster) here(ctx context.Context, kind *Kind, call *protos.Call) (*pro
 		return nil, err
 	}
 	request := newRequest(call, generation)
+	request.left = ctx.Done()
 	request.fence = func(ctx context.Context) error { return c.fence(ctx, kind, call.GetIdentity(), r, generation) }
 	c.system.Root.Send(r.pid, request)
 	select {

@@ -33,6 +33,7 @@ type Request struct {
 	Generation uint32
 
 	fence    func(ctx context.Context) error
+	left     <-chan struct{} // closed when the caller waits no longer
 	answered atomic.Bool
 	reply    chan reply
 }
@@ -54,6 +55,17 @@ func (r *Request) Fence(ctx context.Context) error {
 		return nil
 	}
 	return r.fence(ctx)
+}
+
+// Abandoned says whether the caller has given up. A request that was not begun by
+// then is better bounced: nobody waits for its effect.
+func (r *Request) Abandoned() bool {
+	select {
+	case <-r.left:
+		return true
+	default:
+		return false
+	}
 }
 
 // Answer ends the request; the answer must not be changed afterwards.
