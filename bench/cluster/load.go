@@ -53,11 +53,10 @@ type load struct {
 // writer changes one application, one change after the other.
 type writer struct {
 	app string
-	// labels are the keys that it minted, by fate; name is the last acknowledged
-	// name, tried the last one that was sent.
-	labels      map[string]fate
-	order       []string
-	name, tried int
+	// labels are the keys that it minted, by fate.
+	labels map[string]fate
+	order  []string
+	name   register
 }
 
 func newLoad(c *nodes, seed uint64) *load {
@@ -209,10 +208,10 @@ func (l *load) write(ctx context.Context, w *writer, random *rand.Rand) {
 			}
 		case 1:
 			at := l.any(random)
-			w.tried = n
+			w.name.send(n)
 			status, _ := l.call(ctx, at, http.MethodPatch, path, at.Token, fmt.Appendf(nil, `{"name":"w%d"}`, n))
 			if status/100 == 2 {
-				w.name = n
+				w.name.acknowledge(n)
 				l.changes.Add(1)
 			}
 		default:
@@ -221,7 +220,7 @@ func (l *load) write(ctx context.Context, w *writer, random *rand.Rand) {
 	}
 }
 
-// look reads the name: it is the last acknowledged one, or one sent since.
+// look reads the name.
 func (l *load) look(ctx context.Context, w *writer, at *node) {
 	status, answer := l.call(ctx, at, http.MethodGet, "/apps/acme/"+w.app, at.Token, nil)
 	if status != http.StatusOK {
@@ -235,8 +234,8 @@ func (l *load) look(ctx context.Context, w *writer, at *node) {
 		l.problem("reading %s: %v", w.app, err)
 		return
 	}
-	if _, err := fmt.Sscanf(app.Name, "w%d", &number); err != nil || number < w.name || number > w.tried {
-		l.problem("%s reads %q through %s; w%d was acknowledged, w%d was sent last", w.app, app.Name, at.name, w.name, w.tried)
+	if _, err := fmt.Sscanf(app.Name, "w%d", &number); err != nil || !w.name.allows(number) {
+		l.problem("%s reads %q through %s; w%d was acknowledged, w%d was sent last", w.app, app.Name, at.name, w.name.acked, w.name.sent)
 	}
 }
 

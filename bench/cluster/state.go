@@ -145,8 +145,8 @@ func (l *load) checkContest(ctx context.Context, c *contest) {
 // change ignores the issue until an instant of its own, so a read tells which one
 // it saw, or resolves it.
 type issueWriter struct {
-	id          string
-	last, tried int
+	id     string
+	change register
 }
 
 // ignoredUntil is the instant that the change of a number names.
@@ -163,18 +163,18 @@ func (l *load) decide(ctx context.Context, w *issueWriter, random *rand.Rand) {
 			continue
 		}
 		at := l.any(random)
-		w.tried++
+		number := w.change.sent + 1
+		w.change.send(number)
 		status, _ := l.call(ctx, at, http.MethodPatch, "/apps/acme/web/errors/"+w.id, at.Token,
-			fmt.Appendf(nil, `{"status":"ignored","ignoreUntil":%q}`, ignoredUntil(w.tried).Format(time.RFC3339)))
+			fmt.Appendf(nil, `{"status":"ignored","ignoreUntil":%q}`, ignoredUntil(number).Format(time.RFC3339)))
 		if status/100 == 2 {
-			w.last = w.tried
+			w.change.acknowledge(number)
 			l.changes.Add(1)
 		}
 	}
 }
 
-// lookAtIssue reads an issue: it shows the last acknowledged change, or one sent
-// since.
+// lookAtIssue reads an issue: the end of its ignoring names the change.
 func (l *load) lookAtIssue(ctx context.Context, w *issueWriter, at *node) {
 	status, answer := l.call(ctx, at, http.MethodGet, "/apps/acme/web/errors/"+w.id, at.Token, nil)
 	if status != http.StatusOK {
@@ -192,8 +192,8 @@ func (l *load) lookAtIssue(ctx context.Context, w *issueWriter, at *node) {
 	if issue.IgnoreUntil != nil {
 		seen = int(issue.IgnoreUntil.Sub(ignoredUntil(0)) / time.Second)
 	}
-	if seen < w.last || seen > w.tried {
-		l.problem("issue %s is %q by change %d through %s; %d was acknowledged, %d was sent last", w.id, issue.Status, seen, at.name, w.last, w.tried)
+	if !w.change.allows(seen) {
+		l.problem("issue %s is %q by change %d through %s; %d was acknowledged, %d was sent last", w.id, issue.Status, seen, at.name, w.change.acked, w.change.sent)
 	}
 }
 
