@@ -56,10 +56,10 @@ func (n *node) greet(ctx context.Context, stdout io.Writer) error {
 		return nil
 	}
 	made, err := n.firstStart(ctx)
+	if made == nil && ctx.Err() != nil {
+		return nil
+	}
 	if err != nil {
-		if ctx.Err() != nil {
-			return nil
-		}
 		return fmt.Errorf("preparing the first start: %w", err)
 	}
 	n.logger.Info("serving", "url", n.url(), "admin", "http://"+operator.String())
