@@ -213,7 +213,7 @@ func TestAStoreThatHangsIsGivenUp(t *testing.T) {
 func TestWhatNobodyWaitsForIsNotBegun(t *testing.T) {
 	inBubble(t, func(_ *testing.T, h *grainHost) {
 		release := h.store.HoldLoads()
-		leaving, leave := context.WithCancel(t.Context())
+		leaving, leave := context.WithCancel(context.Background())
 		left := make(chan error, 1)
 		go func() {
 			_, err := ask[[]string](leaving, h, "words", "a", "add", "x")

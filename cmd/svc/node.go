@@ -200,7 +200,7 @@ func (h streamHandler) Records(ctx context.Context, partition int, records []svc
 func (h streamHandler) Revoked(generation int32) { h.node.stream.Revoked(generation) }
 
 func (n *node) openStore(ctx context.Context) error {
-	config := clickhouse.Config{DSN: n.config.ClickHouseDSN, Durable: n.config.LogSync == syncAlways, Logger: n.logger}
+	config := clickhouse.Config{DSN: n.config.ClickHouseDSN, Durable: n.config.LogSync == syncAlways}
 	if config.DSN == "" {
 		library, err := chdb.FindLibrary(n.config.ChdbLib)
 		if err != nil {

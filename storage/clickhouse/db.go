@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"time"
 
@@ -43,8 +42,6 @@ type Config struct {
 	Database string
 	// Durable forces inserts to disk before they are acknowledged.
 	Durable bool
-	// Logger may be nil.
-	Logger *slog.Logger
 }
 
 // DB is an open database. Its methods may be called at the same time from any number
@@ -128,11 +125,6 @@ func (cfg Config) options() (*clickhouse.Options, error) {
 		if options, err = clickhouse.ParseDSN(cfg.DSN); err != nil {
 			return nil, fmt.Errorf("reading the DSN: %w", err)
 		}
-	}
-	if cfg.Logger != nil && cfg.Logger.Enabled(context.Background(), slog.LevelDebug) {
-		// The client calls a read that its caller gave up an error. What fails is
-		// returned, and told by whoever asked.
-		options.Logger = cfg.Logger
 	}
 	options.MaxOpenConns, options.MaxIdleConns = maxConnections, maxConnections
 	if options.Settings == nil {
