@@ -91,8 +91,11 @@ func (s *Suite) Run(ctx context.Context) (*Report, error) {
 			return nil, fmt.Errorf("opening an application in %s: %w", zone, err)
 		}
 		a.sent = traffic.Plan(traffic.Settings{Seed: s.Seed + uint64(n), Visitors: s.Visitors, Zone: a.zone, Now: s.Now})
-		if err := s.fill(ctx, a); err != nil {
+		if err := s.send(ctx, a, a.sent); err != nil {
 			return nil, fmt.Errorf("sending: %w", err)
+		}
+		if err := s.endGoals(ctx, a, n); err != nil {
+			return nil, fmt.Errorf("deleting goals: %w", err)
 		}
 		report.Events += len(a.sent)
 		s.apps = append(s.apps, a)
