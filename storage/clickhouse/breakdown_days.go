@@ -192,8 +192,9 @@ func (db *DB) readBuckets(ctx context.Context, scope svc.AnalyticsScope, v value
 // which c may be nil for none, and the ends of the window that fall on it.
 func (db *DB) partOfDay(ctx context.Context, q svc.BreakdownQuery, v values, bucket int64, c *cut, ends []end) ([]ranked, error) {
 	ends = slices.DeleteFunc(slices.Clone(ends), func(e end) bool { return e.bucket != bucket })
-	marked := q.Dimension == svc.DimEntryPath || q.Dimension == svc.DimExitPath
-	if marked || c != nil && c.sums.events > maxPartEvents {
+	marks := q.Dimension == svc.DimEntryPath || q.Dimension == svc.DimExitPath
+	switch {
+	case c != nil && (c.sums.events > maxPartEvents || marks && c.sums.events > maxMarkedEvents):
 		local := time.Unix(bucket, 0).In(q.Window.Location)
 		from, to := local, svc.Day.Next(local)
 		if from.Before(q.Window.From) {
@@ -204,6 +205,8 @@ func (db *DB) partOfDay(ctx context.Context, q svc.BreakdownQuery, v values, buc
 		}
 		read, _, err := db.readBuckets(ctx, subWindow(q.AnalyticsScope, from, to), v, []time.Time{local})
 		return read[bucket], err
+	case marks:
+		return db.markDay(ctx, q, c, ends)
 	}
 	return db.joinPart(ctx, q, v, bucket, c, ends)
 }
