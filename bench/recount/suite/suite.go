@@ -27,7 +27,7 @@ type Settings struct {
 	Now time.Time
 	// Drained waits until everything that was accepted can be read.
 	Drained func(context.Context) error
-	// Tell takes sentences on how far the run is.
+	// Tell takes sentences on how far the run is, and each answer that differs at once.
 	Tell func(format string, args ...any)
 }
 
@@ -136,6 +136,7 @@ func (s *Suite) ask(ctx context.Context) ([]Failure, error) {
 				s.lock.Lock()
 				if failure != nil {
 					failures = append(failures, *failure)
+					s.Tell("differs: %s", failure)
 				}
 				if err != nil && broken == nil {
 					broken = fmt.Errorf("combination %d: %w", n, err)
