@@ -133,9 +133,19 @@ func (db *DB) daysOf(ctx context.Context, q svc.BreakdownQuery, v values, cuts [
 // maxDayReads is the number of reads of one breakdown that run at once.
 const maxDayReads = 4
 
-// rankKey names the values of a cut.
+// rankKey names the values of a cut. How long its sessions lasted does not change them.
 func (c *cut) rankKey(q svc.BreakdownQuery) rankKey {
-	return rankKey{environment: q.Environment.Number, bots: q.IncludeBots, dimension: q.Dimension, from: c.from, to: c.to, sums: c.sums}
+	counted := c.sums
+	counted.lasted = 0
+	return rankKey{environment: q.Environment.Number, bots: q.IncludeBots, dimension: q.Dimension, from: c.from, to: c.to, sums: counted}
+}
+
+// partKey names the values of a cut of a day that goes on. Sessions that began in it cease
+// to be bounces all the time, so that bounces are kept apart.
+func (c *cut) partKey(q svc.BreakdownQuery) rankKey {
+	key := c.rankKey(q)
+	key.sums.bounces = 0
+	return key
 }
 
 // readDays counts whole days in the engine and remembers those whose events are those of

@@ -27,6 +27,8 @@ type marks struct {
 	// bounced holds the sessions that began in the span and bounced, ascending.
 	bounced []uint64
 	events  int64
+	// bounces is what traffic had counted of them before they were read.
+	bounces int64
 
 	totals   map[unique.Handle[string]]ranked
 	visitors map[visitorMark]int // the sessions of a visitor with a mark
@@ -83,16 +85,26 @@ func (db *DB) markDay(ctx context.Context, q svc.BreakdownQuery, c *cut, ends []
 
 // wholeMarks returns the marks of whole slots, from memory where it knows them.
 func (db *DB) wholeMarks(ctx context.Context, q svc.BreakdownQuery, c *cut) (*marks, error) {
-	if known, ok := db.marks.get(c.rankKey(q)); ok {
+	from, to := time.Unix(c.from, 0), time.Unix(c.to, 0)
+	known, ok := db.marks.get(c.partKey(q))
+	if ok && known.bounces == c.sums.bounces {
 		return known, nil
 	}
-	m, err := db.readMarks(ctx, q, time.Unix(c.from, 0), time.Unix(c.to, 0))
+	m := &marks{}
+	var err error
+	if ok {
+		m.sessions, m.events = known.sessions, known.events
+		m.bounced, err = db.readBounced(ctx, subWindow(q.AnalyticsScope, from, to), c.from)
+	} else {
+		m, err = db.readMarks(ctx, q, from, to)
+	}
 	if err != nil {
 		return nil, err
 	}
+	m.bounces = c.sums.bounces
 	m.addUp()
 	if m.events == c.sums.events {
-		db.marks.put(c.rankKey(q), m, markedBytes*len(m.sessions)+8*len(m.bounced))
+		db.marks.put(c.partKey(q), m, markedBytes*len(m.sessions)+8*len(m.bounced))
 	}
 	return m, nil
 }
@@ -120,14 +132,9 @@ func (db *DB) readMarks(ctx context.Context, q svc.BreakdownQuery, from, to time
 			return true, err
 		})
 	})
-	group.Go(func() error {
-		args := args.with(bucketArguments([]time.Time{from}))
-		return db.read(ctx, "listing bounces", db.queries["breakdown.BouncedSet"], args, func(rows driver.Rows) (bool, error) {
-			var sessions string
-			err := rows.Scan(&sessions)
-			m.bounced = numbers(sessions)
-			return true, err
-		})
+	group.Go(func() (err error) {
+		m.bounced, err = db.readBounced(ctx, scope, from.Unix())
+		return err
 	})
 	return m, group.Wait()
 }
