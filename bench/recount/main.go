@@ -11,6 +11,7 @@ import (
 	"maps"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -18,6 +19,7 @@ import (
 
 	"svc/bench/harness"
 	"svc/bench/recount/suite"
+	"svc/bench/recount/traffic"
 )
 
 // drainTime bounds the wait until everything is stored.
@@ -77,8 +79,13 @@ func start(ctx context.Context) error {
 
 // run starts a server in dir, asks, and ends it.
 func run(ctx context.Context, o *options, dir string) (*suite.Report, error) {
+	places := filepath.Join(dir, "cities.mmdb")
+	if err := os.WriteFile(places, traffic.CityDatabase(), 0o600); err != nil {
+		return nil, fmt.Errorf("writing the database of cities: %w", err)
+	}
 	server, err := harness.NewServer(ctx, harness.Settings{
-		Binary: o.binary, Dir: dir, Sync: "os", Flush: "100ms", CPU: harness.Unpinned, Environment: []string{"SVC_PARTITIONS=4"},
+		Binary: o.binary, Dir: dir, Sync: "os", Flush: "100ms", CPU: harness.Unpinned,
+		Environment: []string{"SVC_PARTITIONS=4", "SVC_GEO_DB=" + places},
 	})
 	if err != nil {
 		return nil, err

@@ -102,6 +102,7 @@ func (n *node) open(ctx context.Context) error {
 		{"listening for other nodes", n.openWire},
 		{"opening the log", n.openLog},
 		{"opening the store", n.openStore},
+		{"taking in past days", n.loadKept},
 		{"opening the places", n.openPlaces},
 		{"opening the spool", n.openSpool},
 		{"wiring the actors", n.wireActors},

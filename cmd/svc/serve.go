@@ -50,6 +50,7 @@ type part struct {
 //
 //   - the listeners first, so that no new request is accepted while those under
 //     way are answered;
+//   - the file of past days, which nothing depends on;
 //   - the assistant, whose turns record their ends with the actors;
 //   - the schedule, the sweeper and the retention, which only add work;
 //   - the reading of the log, while the node keeps its place in the group: nobody
@@ -84,6 +85,7 @@ func (n *node) parts() []part {
 		{"schedule", n.monitoring.schedule.Run},
 		{"filler of the schedule", n.monitoring.filler.Run},
 		{"assistant", n.assistant.Run},
+		{"past days", n.keepKept},
 		{"operator's listener", n.operator.Run},
 		{"public listener", n.public.Run},
 	}

@@ -64,7 +64,9 @@ func TestThePublicPageOnTheRealServer(t *testing.T) {
 	for _, old := range []string{path, embed, "/s/acme/web", "/embed/acme/web"} {
 		read(old, 404, "Nothing is shared here")
 	}
+	// Both are in the cache when the page ends, and are not sent from it.
 	read(rotated["path"].(string), 200)
+	read(rotated["embedPath"].(string), 200)
 	change("DELETE", settings, "", 204)
 	read(rotated["path"].(string), 404)
 	read(rotated["embedPath"].(string), 404)

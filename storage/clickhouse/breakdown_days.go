@@ -133,9 +133,19 @@ func (db *DB) daysOf(ctx context.Context, q svc.BreakdownQuery, v values, cuts [
 // maxDayReads is the number of reads of one breakdown that run at once.
 const maxDayReads = 4
 
-// rankKey names the values of a cut.
+// rankKey names the values of a cut. How long its sessions lasted does not change them.
 func (c *cut) rankKey(q svc.BreakdownQuery) rankKey {
-	return rankKey{environment: q.Environment.Number, bots: q.IncludeBots, dimension: q.Dimension, from: c.from, to: c.to, sums: c.sums}
+	counted := c.sums
+	counted.lasted = 0
+	return rankKey{environment: q.Environment.Number, bots: q.IncludeBots, dimension: q.Dimension, from: c.from, to: c.to, sums: counted}
+}
+
+// partKey names the values of a cut of a day that goes on. Sessions that began in it cease
+// to be bounces all the time, so that bounces are kept apart.
+func (c *cut) partKey(q svc.BreakdownQuery) rankKey {
+	key := c.rankKey(q)
+	key.sums.bounces = 0
+	return key
 }
 
 // readDays counts whole days in the engine and remembers those whose events are those of
@@ -192,8 +202,9 @@ func (db *DB) readBuckets(ctx context.Context, scope svc.AnalyticsScope, v value
 // which c may be nil for none, and the ends of the window that fall on it.
 func (db *DB) partOfDay(ctx context.Context, q svc.BreakdownQuery, v values, bucket int64, c *cut, ends []end) ([]ranked, error) {
 	ends = slices.DeleteFunc(slices.Clone(ends), func(e end) bool { return e.bucket != bucket })
-	marked := q.Dimension == svc.DimEntryPath || q.Dimension == svc.DimExitPath
-	if marked || c != nil && c.sums.events > maxPartEvents {
+	marks := q.Dimension == svc.DimEntryPath || q.Dimension == svc.DimExitPath
+	switch {
+	case c != nil && (c.sums.events > maxPartEvents || marks && c.sums.events > maxMarkedEvents):
 		local := time.Unix(bucket, 0).In(q.Window.Location)
 		from, to := local, svc.Day.Next(local)
 		if from.Before(q.Window.From) {
@@ -204,6 +215,8 @@ func (db *DB) partOfDay(ctx context.Context, q svc.BreakdownQuery, v values, buc
 		}
 		read, _, err := db.readBuckets(ctx, subWindow(q.AnalyticsScope, from, to), v, []time.Time{local})
 		return read[bucket], err
+	case marks:
+		return db.markDay(ctx, q, c, ends)
 	}
 	return db.joinPart(ctx, q, v, bucket, c, ends)
 }

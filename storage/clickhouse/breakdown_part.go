@@ -20,6 +20,8 @@ type rankedPart struct {
 	// bounced holds the sessions that began in the part and bounced, ascending.
 	bounced []uint64
 	events  int64
+	// bounces is what traffic had counted of them before they were read.
+	bounces int64
 }
 
 // rankedSet is one value of a rankedPart. Visitors and sessions are ascending.
@@ -121,13 +123,21 @@ func (p *rankedPart) join(edges []edge) []ranked {
 
 // readPart returns the whole slots of a cut, from memory where it knows them.
 func (db *DB) readPart(ctx context.Context, q svc.BreakdownQuery, v values, bucket int64, c *cut) (*rankedPart, error) {
-	if known, ok := db.parts.get(c.rankKey(q)); ok {
-		return known, nil
-	}
-	part := &rankedPart{values: map[string]*rankedSet{}}
 	scope := subWindow(q.AnalyticsScope, time.Unix(c.from, 0), time.Unix(c.to, 0))
+	if known, ok := db.parts.get(c.partKey(q)); ok {
+		if known.bounces == c.sums.bounces {
+			return known, nil
+		}
+		bounced, err := db.readBounced(ctx, scope, bucket)
+		if err != nil {
+			return nil, err
+		}
+		part := known.rebound(bounced, c.sums.bounces)
+		db.parts.put(c.partKey(q), part, part.size())
+		return part, nil
+	}
+	part := &rankedPart{values: map[string]*rankedSet{}, bounces: c.sums.bounces}
 	args := v.args.with(scopeArguments(scope, scope.Window)).with(bucketArguments([]time.Time{time.Unix(bucket, 0)}))
-	size := 0
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		return db.read(ctx, "breaking down a part of a day", v.fill(db.queries["breakdown.Sets"]), args, func(rows driver.Rows) (bool, error) {
@@ -139,26 +149,60 @@ func (db *DB) readPart(ctx context.Context, q svc.BreakdownQuery, v values, buck
 			if value != "" {
 				set.visitors, set.sessions = numbers(visitors), numbers(sessions)
 				part.values[value] = set
-				size += len(visitors) + len(sessions) + len(value) + rankedBytes
 			}
 			return true, err
 		})
 	})
-	group.Go(func() error {
-		return db.read(ctx, "listing bounces", db.queries["breakdown.BouncedSet"], args, func(rows driver.Rows) (bool, error) {
-			var sessions string
-			err := rows.Scan(&sessions)
-			part.bounced = numbers(sessions)
-			return true, err
-		})
+	group.Go(func() (err error) {
+		part.bounced, err = db.readBounced(ctx, scope, bucket)
+		return err
 	})
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
 	if part.events == c.sums.events {
-		db.parts.put(c.rankKey(q), part, size+8*len(part.bounced))
+		db.parts.put(c.partKey(q), part, part.size())
 	}
 	return part, nil
+}
+
+// readBounced returns the sessions that began in the scope's window, which lies within a
+// bucket, and bounced, ascending.
+func (db *DB) readBounced(ctx context.Context, scope svc.AnalyticsScope, bucket int64) (bounced []uint64, err error) {
+	args := scopeArguments(scope, scope.Window).with(bucketArguments([]time.Time{time.Unix(bucket, 0)}))
+	err = db.read(ctx, "listing bounces", db.queries["breakdown.BouncedSet"], args, func(rows driver.Rows) (bool, error) {
+		var sessions string
+		err := rows.Scan(&sessions)
+		bounced = numbers(sessions)
+		return true, err
+	})
+	return bounced, err
+}
+
+// size is about what the part takes in memory.
+func (p *rankedPart) size() int {
+	size := 8 * len(p.bounced)
+	for value, set := range p.values {
+		size += 8*(len(set.visitors)+len(set.sessions)) + len(value) + rankedBytes
+	}
+	return size
+}
+
+// rebound returns the part with other sessions that bounced, of which traffic has counted
+// so many.
+func (p *rankedPart) rebound(bounced []uint64, bounces int64) *rankedPart {
+	out := &rankedPart{values: make(map[string]*rankedSet, len(p.values)), bounced: bounced, events: p.events, bounces: bounces}
+	for value, set := range p.values {
+		again := *set
+		again.bounces = 0
+		for _, session := range set.sessions {
+			if _, found := slices.BinarySearch(bounced, session); found {
+				again.bounces++
+			}
+		}
+		out.values[value] = &again
+	}
+	return out
 }
 
 // readEnd returns the rows of an end of the window that falls on a bucket.

@@ -3,6 +3,7 @@ package clickhouse
 import (
 	"cmp"
 	"fmt"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
@@ -217,6 +218,42 @@ func TestBreakdownAddsUp(t *testing.T) {
 				t.Errorf("%s: a filter on the dimension itself changes %+v to %+v (%v)", dimension, without, with, err)
 			}
 		}
+	}
+}
+
+// TestMarksEqualTheScan holds entry and exit paths, which are put together from kept days,
+// slots and ends of windows, to what the engine counts of all rows, over random windows of
+// which many are short or end on the same day.
+func TestMarksEqualTheScan(t *testing.T) {
+	db, rows := open(t), testRows()
+	store(t, db, rows, 5000)
+	random := rand.New(rand.NewPCG(11, 12))
+	spans := []time.Duration{time.Minute, 20 * time.Minute, time.Hour, 9 * time.Hour, 26 * time.Hour, 70 * time.Hour}
+	full := 0
+	for range 60 {
+		scope := scopes(t, rows)[random.IntN(6)]
+		scope.Filters, scope.IncludeBots = nil, random.IntN(2) == 0
+		at := rows[random.IntN(len(rows))].Event.Ts
+		span := spans[random.IntN(len(spans))]
+		scope.Window.From = at.Add(-time.Duration(random.Int64N(int64(span)))).Truncate(time.Millisecond)
+		scope.Window.To = scope.Window.From.Add(span)
+		for _, dimension := range []svc.Dimension{svc.DimEntryPath, svc.DimExitPath} {
+			q := svc.BreakdownQuery{AnalyticsScope: scope, Dimension: dimension, Limit: 100}
+			v, err := db.valuesOf(q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, _, err := db.rankEvents(deadline(t), q, v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if full += len(want); !reflect.DeepEqual(allPages(t, db, q, nil), want) {
+				t.Errorf("%s %s..%s: got %+v, want %+v", dimension, scope.Window.From, scope.Window.To, allPages(t, db, q, nil), want)
+			}
+		}
+	}
+	if full < 100 {
+		t.Errorf("all windows together have %d rows", full)
 	}
 }
 

@@ -145,8 +145,8 @@ func (db *DB) countPieces(scope svc.AnalyticsScope, window int, t traffic, count
 		tally.visitors, tally.sessions = uint64(len(c.piece.visitors)), c.piece.sessions
 		counts.buckets[c.bucket] = tally
 	}
-	all := db.uniqueVisitors(scope, cuts)
-	counts.unique = uint64(len(all))
+	settled, fresh := db.uniqueVisitors(scope, cuts)
+	counts.unique = unionSize(settled, fresh)
 	visitors, sessions, unique := newcomers{}, newcomers{}, newcomers{}
 	for _, v := range t.visits {
 		if v.end.window != window {
@@ -159,7 +159,9 @@ func (db *DB) countPieces(scope svc.AnalyticsScope, window int, t traffic, count
 		tally := counts.buckets[v.end.bucket]
 		tally.visitors += visitors.count(v.end.bucket, v.visitor, p.visitors)
 		tally.sessions += sessions.count(v.end.bucket, v.session, p.sessionSet)
-		counts.unique += unique.count(0, v.visitor, all)
+		if _, found := slices.BinarySearch(settled, v.visitor); !found {
+			counts.unique += unique.count(0, v.visitor, fresh)
+		}
 		counts.buckets[v.end.bucket] = tally
 	}
 }
@@ -187,25 +189,57 @@ func (n newcomers) count(bucket int64, member uint64, set []uint64) uint64 {
 	return 1
 }
 
-// uniqueVisitors returns the distinct visitors of cuts, ascending.
-func (db *DB) uniqueVisitors(scope svc.AnalyticsScope, cuts []cut) []uint64 {
-	if len(cuts) == 0 {
-		return nil
+// uniqueVisitors returns the distinct visitors of cuts in two ascending sets, which may
+// share members: those of the days in the middle, which are kept because they change only
+// with events that arrive late and with the day, and those of the days at the ends.
+func (db *DB) uniqueVisitors(scope svc.AnalyticsScope, cuts []cut) (settled, fresh []uint64) {
+	whole := slices.Clone(cuts)
+	if len(whole) > freshDays {
+		whole = whole[:len(whole)-freshDays]
 	}
-	key := cuts[0].key(scope)
-	key.to, key.union = cuts[len(cuts)-1].to, true
+	whole = slices.DeleteFunc(whole, func(c cut) bool { return !c.whole })
+	var ends [][]uint64
+	for _, c := range cuts {
+		if len(whole) == 0 || c.from < whole[0].from || c.from > whole[len(whole)-1].from {
+			ends = append(ends, c.piece.visitors)
+		}
+	}
+	fresh = union(ends)
+	if len(whole) == 0 {
+		return nil, fresh
+	}
+	key := whole[0].key(scope)
+	key.to, key.union = whole[len(whole)-1].to, true
 	var events int64
-	sets := make([][]uint64, len(cuts))
-	for i, c := range cuts {
+	sets := make([][]uint64, len(whole))
+	for i, c := range whole {
 		events += c.piece.events
 		sets[i] = c.piece.visitors
 	}
 	if known := db.days.get(key, events); known != nil {
-		return known.visitors
+		return known.visitors, fresh
 	}
 	all := slices.Clone(union(sets))
 	db.days.put(key, &piece{events: events, visitors: all})
-	return all
+	return all, fresh
+}
+
+// unionSize returns the number of distinct members of two ascending sets.
+func unionSize(a, b []uint64) uint64 {
+	size := uint64(len(a) + len(b))
+	for len(a) > 0 && len(b) > 0 {
+		x, y := a[0], b[0]
+		if x == y {
+			size--
+		}
+		if x <= y {
+			a = a[1:]
+		}
+		if y <= x {
+			b = b[1:]
+		}
+	}
+	return size
 }
 
 // countInEngine counts the visitors and sessions of the scope's window in the engine.

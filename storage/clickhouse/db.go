@@ -56,6 +56,7 @@ type DB struct {
 	days   *dayCache
 	ranks  *memory[rankKey, []ranked]
 	parts  *memory[rankKey, *rankedPart]
+	marks  *memory[rankKey, *marks]
 	past   *memory[pastKey, *past]
 	puts   *committer[put]
 	audits *committer[svc.AuditRow]
@@ -73,6 +74,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	}
 	db := &DB{queries: queries, days: newDayCache(dayCacheBytes), server: cfg.Engine == nil}
 	db.ranks, db.parts = newMemory[rankKey, []ranked](rankBytes), newMemory[rankKey, *rankedPart](rankBytes)
+	db.marks = newMemory[rankKey, *marks](markBytes)
 	db.past = newMemory[pastKey, *past](pastBytes)
 	db.puts = newCommitter(db.writePuts)
 	db.audits = newCommitter(db.writeAudit)

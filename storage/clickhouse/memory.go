@@ -2,6 +2,7 @@ package clickhouse
 
 import (
 	"container/list"
+	"iter"
 	"sync"
 )
 
@@ -59,4 +60,21 @@ func (m *memory[K, V]) remove(element *list.Element) {
 	m.order.Remove(element)
 	delete(m.items, entry.key)
 	m.used -= entry.bytes
+}
+
+// all goes through what is kept when it is called, that used last first.
+func (m *memory[K, V]) all() iter.Seq2[K, V] {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	entries := make([]*remembered[K, V], 0, m.order.Len())
+	for element := m.order.Front(); element != nil; element = element.Next() {
+		entries = append(entries, element.Value.(*remembered[K, V]))
+	}
+	return func(yield func(K, V) bool) {
+		for _, entry := range entries {
+			if !yield(entry.key, entry.value) {
+				return
+			}
+		}
+	}
 }

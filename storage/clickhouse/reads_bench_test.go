@@ -96,5 +96,6 @@ func BenchmarkReads(b *testing.B) {
 func (db *DB) forget() {
 	db.days = newDayCache(dayCacheBytes)
 	db.ranks, db.parts = newMemory[rankKey, []ranked](rankBytes), newMemory[rankKey, *rankedPart](rankBytes)
+	db.marks = newMemory[rankKey, *marks](markBytes)
 	db.past = newMemory[pastKey, *past](pastBytes)
 }

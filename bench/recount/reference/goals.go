@@ -6,7 +6,8 @@ import (
 )
 
 // GoalResults is the rows of …/analytics/goals, ordered by conversions and, where
-// those are equal, by the goal's id.
+// those are equal, by the goal's id. A goal that was deleted counts what came before; its
+// row has nulls for all but its id, and there is none where nothing came.
 func (d *Data) GoalResults(q Query, w Window) (rows []any, capped bool) {
 	covered, capped := w.Capped(q.Filters)
 	q.From, q.To = covered.From, covered.To
@@ -21,23 +22,27 @@ func (d *Data) GoalResults(q Query, w Window) (rows []any, capped bool) {
 		one := result{goal: &d.Goals[i]}
 		var matched []*Row
 		for _, row := range selected {
-			if one.goal.matches(row) {
+			if one.goal.matches(row) && (one.goal.ended.IsZero() || row.Ts.Before(one.goal.ended)) {
 				matched = append(matched, row)
 			}
 		}
 		one.conversions = len(matched)
 		one.visitors, _ = d.visits(matched)
-		results = append(results, one)
+		if one.goal.ended.IsZero() || one.conversions > 0 {
+			results = append(results, one)
+		}
 	}
 	slices.SortFunc(results, func(a, b result) int {
 		return cmp.Or(cmp.Compare(b.conversions, a.conversions), cmp.Compare(a.goal.ID, b.goal.ID))
 	})
 	rows = []any{}
 	for _, one := range results {
-		rows = append(rows, map[string]any{
-			"goalId": one.goal.ID, "name": one.goal.Name, "kind": one.goal.Kind, "match": one.goal.Match,
-			"conversions": float64(one.conversions), "visitors": float64(one.visitors),
-		})
+		row := map[string]any{"goalId": one.goal.ID, "name": nil, "kind": nil, "match": nil}
+		if one.goal.ended.IsZero() {
+			row["name"], row["kind"], row["match"] = one.goal.Name, one.goal.Kind, one.goal.Match
+		}
+		row["conversions"], row["visitors"] = float64(one.conversions), float64(one.visitors)
+		rows = append(rows, row)
 	}
 	return rows, capped
 }

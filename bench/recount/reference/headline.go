@@ -72,10 +72,10 @@ func stays(rows []*Row, from, to time.Time) (bounces int, durationMs int64) {
 	return bounces, durationMs
 }
 
-// converts says whether a row matches any goal.
+// converts says whether a row matches any goal that was not deleted.
 func (d *Data) converts(row *Row) bool {
 	for i := range d.Goals {
-		if d.Goals[i].matches(row) {
+		if d.Goals[i].ended.IsZero() && d.Goals[i].matches(row) {
 			return true
 		}
 	}

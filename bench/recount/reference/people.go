@@ -66,11 +66,16 @@ func put(sets map[time.Time]set, at time.Time, word string) {
 }
 
 // ActiveUsers is the answer of …/analytics/active-users: for every day of the
-// window, the distinct visitors of the 1, 7 and 30 days that end with it.
+// window, the distinct visitors of the 1, 7 and 30 days that end with it. What a session
+// was entered and left by is found in all days that are looked at, which begin 29 days
+// before the first one of the window.
 func (d *Data) ActiveUsers(q Query, w Window) map[string]any {
 	covered, capped := w.Capped(q.Filters)
 	days := d.buckets(covered, "day")
-	q.From, q.To = days[0].AddDate(0, 0, -40), covered.To
+	q.From, q.To = days[0], covered.To
+	for range 29 {
+		q.From = d.floor(q.From.Add(-time.Hour), "day")
+	}
 	onDay := map[time.Time]set{}
 	for _, row := range d.selected(&q) {
 		put(onDay, d.floor(row.Ts, "day"), row.Visitor())

@@ -214,6 +214,61 @@ func TestPeopleByHand(t *testing.T) {
 	}
 }
 
+func TestGoalsByHand(t *testing.T) {
+	t.Parallel()
+	d := twoDays(t)
+	d.Goals = append(d.Goals, Goal{ID: "g3", Kind: "path", Match: "/*"}, Goal{ID: "g4", Kind: "event", Match: "signup"}, Goal{ID: "g0", Name: "Never", Kind: "event", Match: "never"})
+	d.End("g3", time.Date(2026, 11, 19, 23, 0, 0, 0, time.UTC))
+	d.End("g4", time.Date(2026, 11, 20, 9, 10, 0, 0, time.UTC)) // the instant of the one event
+	window, err := d.Window("custom:2026-11-19..2026-11-20", time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _ := d.GoalResults(Query{Environment: "production"}, window)
+	row := func(id string, name, kind, match any, conversions, visitors float64) any {
+		return map[string]any{"goalId": id, "name": name, "kind": kind, "match": match, "conversions": conversions, "visitors": visitors}
+	}
+	want := []any{
+		row("g3", nil, nil, nil, 2, 2), row("g1", "", "event", "signup", 1, 1), row("g2", "", "path", "/doc*", 1, 1), row("g0", "Never", "event", "never", 0, 0),
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+	if all := d.Overview(Query{Environment: "production"}, window)["conversions"]; all != 2.0 {
+		t.Errorf("%v conversions: a goal that was deleted makes none", all)
+	}
+}
+
+// TestActiveUsersLookBackByHand holds what an entry is to the 29 days before the window: a
+// session over the midnight at which they begin was entered by what it saw behind it.
+func TestActiveUsersLookBackByHand(t *testing.T) {
+	t.Parallel()
+	d := New(zone(t, "Europe/Berlin"), rows(t,
+		"2026-10-21T21:50:00 anna s1 page_view /", // ten minutes before 22 October
+		"2026-10-21T22:10:00 anna s1 page_view /docs",
+		"2026-11-20T09:00:00 bert s2 page_view /docs",
+		"2026-11-20T09:10:00 carl s3 page_view /",
+	))
+	for _, test := range []struct {
+		day, entry string
+		mau        any
+	}{
+		{"2026-11-20", "/docs", 2.0}, // Anna, on 22 October, and Bert
+		{"2026-11-20", "/", 1.0},
+		{"2026-11-19", "/docs", 0.0}, // with 21 October, Anna's session was entered by /
+		{"2026-11-19", "/", 1.0},
+	} {
+		window, err := d.Window("custom:"+test.day+".."+test.day, time.Time{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := d.ActiveUsers(Query{Environment: "production", Filters: map[string]string{"entry_path": test.entry}}, window)
+		if mau := got["mau"].([]any)[0].(map[string]any)["value"]; mau != test.mau {
+			t.Errorf("%s entered by %s: got %v, want %v", test.day, test.entry, mau, test.mau)
+		}
+	}
+}
+
 func TestStepFiltersByHand(t *testing.T) {
 	t.Parallel()
 	row := &Row{Name: "x", Source: "google", Properties: map[string]any{"n": 5.0, "word": "pro", "written": "12.5", "yes": true, "none": nil}}

@@ -170,6 +170,19 @@ type Goal struct {
 	Kind  string  `json:"kind"`
 	Match string  `json:"match"`
 	Value float64 `json:"value"`
+
+	// ended is when the goal was deleted, zero where it was not.
+	ended time.Time
+}
+
+// End has a goal end at an instant: what met it before still counts for it, and it makes
+// no conversions any more.
+func (d *Data) End(id string, at time.Time) {
+	for i := range d.Goals {
+		if d.Goals[i].ID == id {
+			d.Goals[i].ended = at
+		}
+	}
 }
 
 // Data is everything that is known of one application.

@@ -128,6 +128,7 @@ func compare(row *reference.Row, sent *traffic.Sent) error {
 	if sent.Context.Campaign != nil {
 		campaign = *sent.Context.Campaign
 	}
+	place, _ := traffic.PlaceOf(sent.Context.IP)
 	for _, field := range []struct {
 		name      string
 		got, want any
@@ -147,6 +148,7 @@ func compare(row *reference.Row, sent *traffic.Sent) error {
 		{"locale", row.Locale, sent.Context.Locale},
 		{"isBot", row.IsBot, sent.Bot},
 		{"environment", row.Environment, sent.Environment},
+		{"place", placeOf(row, sent), place},
 		{"utmSource", row.UTMSource, campaign.Source},
 		{"utmMedium", row.UTMMedium, campaign.Medium},
 		{"utmCampaign", row.UTMCampaign, campaign.Name},
@@ -160,6 +162,15 @@ func compare(row *reference.Row, sent *traffic.Sent) error {
 		}
 	}
 	return nil
+}
+
+// placeOf is where the feed has a row whose address the database of cities knows, and
+// nowhere for the others, whose country is the concern of another database.
+func placeOf(row *reference.Row, sent *traffic.Sent) traffic.Place {
+	if _, known := traffic.PlaceOf(sent.Context.IP); !known {
+		return traffic.Place{Region: row.Region, City: row.City}
+	}
+	return traffic.Place{Country: row.Country, Region: row.Region, City: row.City}
 }
 
 // decoded reads a path with or without percent signs alike.

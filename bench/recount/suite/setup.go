@@ -95,7 +95,16 @@ func goals() []reference.Goal {
 		{Name: "Read the documentation", Kind: "path", Match: "/docs*"},
 		{Name: "Began the documentation", Kind: "path", Match: "/docs/start", Value: 1.5},
 		{Name: "Never met", Kind: "event", Match: "never"},
+		{Name: "Deleted, of searches", Kind: "event", Match: "search"},
+		{Name: "Deleted, of any page", Kind: "path", Match: "/*"},
+		{Name: "Deleted, never met", Kind: "event", Match: "never again"},
 	}
+}
+
+// ended says whether a goal is deleted before the last events come. The pair of kind and
+// match of one of them is taken again.
+func ended(goal reference.Goal) bool {
+	return strings.HasPrefix(goal.Name, "Deleted")
 }
 
 func funnels() []reference.Funnel {
@@ -149,8 +158,8 @@ func (s *Suite) define(ctx context.Context, a *app, below string) error {
 // batchItems is how many items one request carries.
 const batchItems = 500
 
-// fill sends an application's traffic in order, environment by environment.
-func (s *Suite) fill(ctx context.Context, a *app) error {
+// send sends an application's traffic in order, environment by environment.
+func (s *Suite) send(ctx context.Context, a *app, all []*traffic.Sent) error {
 	batches := map[string][]traffic.Item{}
 	flush := func(environment string) error {
 		items := batches[environment]
@@ -165,7 +174,7 @@ func (s *Suite) fill(ctx context.Context, a *app) error {
 		}
 		return err
 	}
-	for _, sent := range a.sent {
+	for _, sent := range all {
 		batches[sent.Environment] = append(batches[sent.Environment], sent.Item)
 		if len(batches[sent.Environment]) == batchItems {
 			if err := flush(sent.Environment); err != nil {
@@ -179,4 +188,32 @@ func (s *Suite) fill(ctx context.Context, a *app) error {
 		}
 	}
 	return nil
+}
+
+// endGoals deletes some goals and makes one of them anew. Events that meet them come
+// afterwards, so that an end divides the events of a goal.
+func (s *Suite) endGoals(ctx context.Context, a *app, number int) error {
+	below := "/apps/" + s.server.Organization + "/" + a.slug
+	for _, goal := range slices.Clone(a.data.Goals) {
+		if !ended(goal) {
+			continue
+		}
+		if err := s.server.change(ctx, http.MethodDelete, below+"/goals/"+goal.ID, s.server.Token, nil, nil); err != nil {
+			return err
+		}
+		a.data.End(goal.ID, time.Now())
+		if goal.Kind == "event" {
+			continue
+		}
+		again := goal
+		again.Name = "Any page, again"
+		body := map[string]any{"name": again.Name, "kind": again.Kind, "match": again.Match, "value": again.Value}
+		if err := s.server.change(ctx, http.MethodPost, below+"/goals", s.server.Token, body, &again); err != nil {
+			return err
+		}
+		a.data.Goals = append(a.data.Goals, again)
+	}
+	after := traffic.Afterwards(traffic.Settings{Seed: s.Seed, Zone: a.zone}, number, time.Now())
+	a.sent = append(a.sent, after...)
+	return s.send(ctx, a, after)
 }

@@ -27,7 +27,7 @@ type Settings struct {
 	Now time.Time
 	// Drained waits until everything that was accepted can be read.
 	Drained func(context.Context) error
-	// Tell takes sentences on how far the run is.
+	// Tell takes sentences on how far the run is, and each answer that differs at once.
 	Tell func(format string, args ...any)
 }
 
@@ -91,8 +91,11 @@ func (s *Suite) Run(ctx context.Context) (*Report, error) {
 			return nil, fmt.Errorf("opening an application in %s: %w", zone, err)
 		}
 		a.sent = traffic.Plan(traffic.Settings{Seed: s.Seed + uint64(n), Visitors: s.Visitors, Zone: a.zone, Now: s.Now})
-		if err := s.fill(ctx, a); err != nil {
+		if err := s.send(ctx, a, a.sent); err != nil {
 			return nil, fmt.Errorf("sending: %w", err)
+		}
+		if err := s.endGoals(ctx, a, n); err != nil {
+			return nil, fmt.Errorf("deleting goals: %w", err)
 		}
 		report.Events += len(a.sent)
 		s.apps = append(s.apps, a)
@@ -133,6 +136,7 @@ func (s *Suite) ask(ctx context.Context) ([]Failure, error) {
 				s.lock.Lock()
 				if failure != nil {
 					failures = append(failures, *failure)
+					s.Tell("differs: %s", failure)
 				}
 				if err != nil && broken == nil {
 					broken = fmt.Errorf("combination %d: %w", n, err)

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"svc/bench/harness"
+)
+
+const (
+	// ingestRate is the number of events a second that are sent beside the reads.
+	ingestRate = 5000
+	// ingestBatch is how many of them a request carries.
+	ingestBatch = 100
+	// ingestFactor is how much slower the reads may be meanwhile.
+	ingestFactor = 2
+	// ingestHead is how long the load runs before the first read.
+	ingestHead = 2 * time.Second
+)
+
+// underIngest measures the reads while events arrive, in rounds, so that all of them see
+// the same load.
+func (b *bench) underIngest(ctx context.Context) error {
+	loadCtx, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan harness.Outcome, 1)
+	go func() {
+		ended <- harness.Load{
+			Address: b.server.Address, Path: "/api/v1/batch", Key: b.server.Keys["production"].Secret,
+			Connections: connections, Batch: ingestBatch, Rate: ingestRate / ingestBatch, Duration: b.limit, Seed: 2,
+		}.Run(loadCtx)
+	}()
+	select {
+	case <-time.After(ingestHead):
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	reads := readsOf()
+	took := make([]harness.Latency, len(reads))
+	for range b.warm {
+		for i := range reads {
+			if err := b.repeat(ctx, &reads[i], &took[i]); err != nil {
+				return err
+			}
+		}
+	}
+	stop()
+	load := <-ended
+	for i := range reads {
+		spread := took[i].Spread()
+		b.add(harness.Measurement{Name: reads[i].name + beside, Kind: harness.KindService, Latency: &spread})
+	}
+	if load.Failures > 0 && load.Events == 0 {
+		return fmt.Errorf("no event was taken beside the reads; the first failure: %s", load.FirstFailure)
+	}
+	row := load.Fill("ingest beside the reads", harness.KindService, harness.Usage{Elapsed: load.Elapsed})
+	b.add(row)
+	b.result.Ratios = append(b.result.Ratios, harness.AtLeast("G19", "events a second beside the reads", load.EventsPerSecond(), 0.98*ingestRate))
+	return b.server.AwaitDrained(ctx, loadTime)
+}
+
+// beside marks the names of reads that were measured under ingest.
+const beside = ", under ingest"
+
+// repeat reads once, or for a read of less than a millisecond several times.
+func (b *bench) repeat(ctx context.Context, read *read, took *harness.Latency) error {
+	for range max(read.times, 1) {
+		began := time.Now()
+		if err := b.server.Read(ctx, read.path, read.query, nil); err != nil {
+			return fmt.Errorf("%s: %w", read.name, err)
+		}
+		took.Record(time.Since(began))
+	}
+	return nil
+}

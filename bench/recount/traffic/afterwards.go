@@ -1,0 +1,24 @@
+package traffic
+
+import (
+	"fmt"
+	"time"
+)
+
+// Afterwards returns events of a visitor of their own that happen from an instant on, a
+// millisecond after each other: what goals count that ended before. The number tells
+// several of them apart.
+func Afterwards(settings Settings, number int, at time.Time) []*Sent {
+	var out []*Sent
+	at = at.UTC().Truncate(time.Millisecond)
+	for i, name := range []string{"page_view", "signup", "purchase", "search", "page_view"} {
+		s := &Sent{Environment: "production", Item: Item{
+			Type: "event", Name: name, ID: fmt.Sprintf("after-%x-%d-%d", settings.Seed, number, i),
+			Ts:         at.Add(time.Duration(i+1) * time.Millisecond),
+			DistinctID: fmt.Sprintf("user-after-%d", number), URL: site + "/docs/start",
+			Context: Context{IP: "8.8.8.8", UserAgent: agents()[0]},
+		}}
+		out = append(out, s)
+	}
+	return out
+}
