@@ -49,25 +49,11 @@ func (s *Server) dispatch(ctx context.Context, who *caller, method string, reque
 	switch method {
 	case "tools/list":
 		return s.listTools(ctx, who)
-	case "tools/call":
-		call, ok := request.(*sdk.CallToolRequest)
-		if !ok || call.Params == nil {
-			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "The call has no parameters."}
-		}
-		return s.callTool(ctx, who, call)
 	case "resources/list":
 		return s.listResources(), nil
-	case "resources/templates/list":
-		return listTemplates(), nil
-	case "resources/read":
-		read, ok := request.(*sdk.ReadResourceRequest)
-		if !ok || read.Params == nil {
-			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "The request names no resource."}
-		}
-		return s.readResource(ctx, who, read.Params.URI)
 	case "initialize", "server/discover":
 		return s.greet(ctx, who, method, request, next)
-	case "ping":
+	case "tools/call", "resources/read", "resources/templates/list", "ping":
 		return next(ctx, method, request)
 	}
 	if strings.HasPrefix(method, "notifications/") {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"svc"
@@ -32,14 +31,11 @@ func (s *Server) listResources() *sdk.ListResourcesResult {
 	return result
 }
 
-// listTemplates names the form of the pages' addresses.
-func listTemplates() *sdk.ListResourceTemplatesResult {
-	return &sdk.ListResourceTemplatesResult{
-		Cacheable: private(),
-		ResourceTemplates: []*sdk.ResourceTemplate{{
-			URITemplate: docsScheme + "{+slug}", Name: "docs", Title: "Documentation", MIMEType: markdown,
-			Description: "A page of the documentation: index is the overview, reference the routes, errors the codes.",
-		}},
+// pageTemplate is the form of the pages' addresses.
+func pageTemplate() *sdk.ResourceTemplate {
+	return &sdk.ResourceTemplate{
+		URITemplate: docsScheme + "{+slug}", Name: "docs", Title: "Documentation", MIMEType: markdown,
+		Description: "A page of the documentation: index is the overview, reference the routes, errors the codes.",
 	}
 }
 
@@ -47,7 +43,7 @@ func listTemplates() *sdk.ListResourceTemplatesResult {
 func (s *Server) readResource(ctx context.Context, who *caller, uri string) (*sdk.ReadResourceResult, error) {
 	slug, ours := strings.CutPrefix(uri, docsScheme)
 	if !ours || slug == "" {
-		return nil, noResource(uri)
+		return nil, sdk.ResourceNotFoundError(uri)
 	}
 	input, err := json.Marshal(map[string]string{"slug": slug})
 	if err != nil {
@@ -63,19 +59,12 @@ func (s *Server) readResource(ctx context.Context, who *caller, uri string) (*sd
 		Detail   string   `json:"detail"`
 	}
 	if err != nil || json.Unmarshal(outcome.Body, &answered) != nil || answered.Code == svc.CodeNotFound {
-		return nil, noResource(uri)
+		return nil, sdk.ResourceNotFoundError(uri)
 	}
 	if !outcome.OK() {
 		return nil, svc.Errorf(answered.Code, "%s", answered.Detail)
 	}
 	return &sdk.ReadResourceResult{
-		Cacheable: private(), Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: markdown, Text: answered.Markdown}},
+		Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: markdown, Text: answered.Markdown}},
 	}, nil
-}
-
-// noResource is the error of an address that names no page; 2026-07-28 made its code
-// that of invalid parameters, which earlier clients understand as well.
-func noResource(uri string) error {
-	data, _ := json.Marshal(map[string]string{"uri": uri}) // one string
-	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "Resource not found", Data: data}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	nethttp "net/http"
+	"sync"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -71,8 +72,10 @@ type Config struct {
 
 // Server answers /mcp.
 type Server struct {
-	config  Config
-	handler nethttp.Handler
+	config   Config
+	protocol *sdk.Server
+	handler  nethttp.Handler
+	register func()
 }
 
 // maxBody bounds a message, in bytes.
@@ -81,18 +84,37 @@ const maxBody = 1 << 20
 // New returns a server. It does no I/O.
 func New(config Config) *Server {
 	s := &Server{config: config}
-	protocol := sdk.NewServer(&sdk.Implementation{Name: "svc", Title: "Analytics, monitoring and assistant service", Version: config.Version}, &sdk.ServerOptions{
+	s.register = sync.OnceFunc(s.registerAll)
+	s.protocol = sdk.NewServer(&sdk.Implementation{Name: "svc", Title: "Analytics, monitoring and assistant service", Version: config.Version}, &sdk.ServerOptions{
 		Logger:       config.Logger,
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}},
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { *c = private() },
 	})
-	protocol.AddReceivingMiddleware(s.receive)
-	s.handler = sdk.NewStreamableHTTPHandler(func(*nethttp.Request) *sdk.Server { return protocol }, &sdk.StreamableHTTPOptions{
+	s.protocol.AddReceivingMiddleware(s.receive)
+	s.handler = sdk.NewStreamableHTTPHandler(func(*nethttp.Request) *sdk.Server { return s.protocol }, &sdk.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, Logger: config.Logger, MaxRequestBodyBytes: maxBody,
 		PropagateRequestCancellation: true,
 		DisableLocalhostProtection:   true, // admitHost does it, and knows the public name
 	})
 	return s
+}
+
+// registerAll tells the SDK which tools and pages there are for anybody. It happens with
+// the first request, for the tools are made of a table that this server has rows of.
+func (s *Server) registerAll() {
+	call := func(ctx context.Context, request *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		return s.callTool(ctx, callerOf(ctx), request)
+	}
+	for _, tool := range []*sdk.Tool{findTool(), readTool(), writeTool(), errorTool()} {
+		s.protocol.AddTool(tool, call)
+	}
+	all := s.config.Tools.AllWhere(func(*svc.Tool) bool { return true })
+	for i := range all {
+		s.protocol.AddTool(s.toolOf(&all[i]), call)
+	}
+	s.protocol.AddResourceTemplate(pageTemplate(), func(ctx context.Context, request *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+		return s.readResource(ctx, callerOf(ctx), request.Params.URI)
+	})
 }
 
 // private marks an answer as the caller's own: another token may see other tools.
@@ -124,5 +146,6 @@ func (s *Server) serve(w nethttp.ResponseWriter, r *nethttp.Request) {
 		http.Refuse(w, r, err, nil)
 		return
 	}
+	s.register()
 	s.handler.ServeHTTP(&answer{ResponseWriter: w}, r.WithContext(withCaller(r.Context(), who)))
 }
