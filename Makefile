@@ -27,9 +27,10 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: deps
-deps: ## fetch the engine library and the country database, once
+deps: ## fetch the engine library, the country database and the MCP clients of the tests, once
 	@scripts/fetch-chdb.sh
 	@scripts/fetch-geo.sh
+	@scripts/fetch-mcp-clients.sh
 
 .PHONY: build
 build: ## compile bin/svc
