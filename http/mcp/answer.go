@@ -12,12 +12,14 @@ import (
 // without an id, so that every answer has one form.
 type answer struct {
 	nethttp.ResponseWriter
-	refused bool
+	begun, refused bool
 }
 
 // WriteHeader begins the answer.
 func (a *answer) WriteHeader(status int) {
 	header := a.Header()
+	a.begun = true
+	header.Set("Cache-Control", "no-store") // another token may be answered otherwise
 	if a.refused = status >= nethttp.StatusBadRequest && strings.HasPrefix(header.Get("Content-Type"), "text/plain"); a.refused {
 		header.Set("Content-Type", "application/json")
 	}
@@ -26,6 +28,9 @@ func (a *answer) WriteHeader(status int) {
 
 // Write writes a part of the answer; a refusal's text comes in one.
 func (a *answer) Write(text []byte) (int, error) {
+	if !a.begun {
+		a.WriteHeader(nethttp.StatusOK)
+	}
 	if !a.refused {
 		return a.ResponseWriter.Write(text)
 	}

@@ -47,7 +47,7 @@ func (p *proposals) Propose(_ context.Context, who svc.Asker, _ svc.Secret, call
 	}, nil
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	t.Helper()
 	memory := apitest.NewMemory(noon)
 	w := &world{World: memory.Fill(t), memory: memory, ports: memory.Ports(), proposals: &proposals{}}
