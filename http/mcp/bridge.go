@@ -112,8 +112,8 @@ func (b *Bridge) take(ctx context.Context, line []byte, slots chan struct{}, car
 		b.running[id] = cancel
 	}
 	b.mu.Unlock()
-	slots <- struct{}{}
 	carried.Go(func() {
+		slots <- struct{}{} // not before: a message that cancels must get through
 		defer func() { <-slots }()
 		defer b.cancel(id)
 		defer cancel()
