@@ -170,7 +170,10 @@ func (s *Server) locate(ctx context.Context, who *caller, name string, input mem
 // find returns the tools that fit what a model looks for.
 func (s *Server) find(ctx context.Context, who *caller, input members) (*sdk.CallToolResult, error) {
 	limit := 5
-	if raw, given := input["limit"]; given && (json.Unmarshal(raw, &limit) != nil || limit < 1 || limit > 20) {
+	if raw, given := input["limit"]; given && json.Unmarshal(raw, &limit) != nil {
+		limit = 0
+	}
+	if limit < 1 || limit > 20 {
 		return refused(toolFind, svc.Invalid(svc.FieldError{Field: "limit", Code: "invalid_value", Message: "limit is from 1 to 20."})), nil
 	}
 	reach, err := s.reach(ctx, who)

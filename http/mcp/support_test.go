@@ -179,7 +179,7 @@ func (w *world) names(t *testing.T, path string, token svc.Secret) (out []string
 	return out
 }
 
-var update = flag.Bool("update", false, "rewrite the golden files") //nolint:gochecknoglobals // a flag of the test binary
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // golden compares a value with a committed one.
 func golden(t *testing.T, name string, value any) {
