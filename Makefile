@@ -27,7 +27,11 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: deps
-deps: ## fetch the engine library and the country database, once
+deps: deps-run ## fetch what run and test need, once: the engine library, the country database, MCP clients
+	@scripts/fetch-mcp-clients.sh
+
+.PHONY: deps-run
+deps-run:
 	@scripts/fetch-chdb.sh
 	@scripts/fetch-geo.sh
 
@@ -36,7 +40,7 @@ build: ## compile bin/svc
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/svc ./cmd/svc
 
 .PHONY: run
-run: deps build ## start the server on one machine, nothing else needed
+run: deps-run build ## start the server on one machine, nothing else needed
 	@exec bin/svc serve
 
 .PHONY: up

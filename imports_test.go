@@ -44,6 +44,7 @@ func vendorFolders() map[string][]string {
 		"github.com/tmaxmax/go-sse":            {"svc/http", "svc/bench"},
 		"github.com/mileusna/useragent":        {"svc/actors/enrich"},
 		"github.com/go-sourcemap/sourcemap":    {"svc/storage/sourcemaps"},
+		"github.com/modelcontextprotocol":      {"svc/http/mcp"},
 		"github.com/getsentry/sentry-go":       {"svc/cmd"},
 		"github.com/anthropics":                {"svc/actors/provider"},
 		"github.com/openai":                    {"svc/actors/provider"},

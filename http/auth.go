@@ -61,19 +61,42 @@ func (h *Handler) secretOf(call *Call) (string, error) {
 		}
 		secret, sent = cookie.Value, true
 	}
-	switch {
-	case !sent:
-		return "", call.unauthorized(challengeNone, "Send an access token as Authorization: Bearer <token>.")
-	case strings.HasPrefix(secret, "svc_pub_"), strings.HasPrefix(secret, "svc_sec_"):
-		return "", call.unauthorized(challengeInvalid, "This is an ingest key; it sends events and evaluates flags. The management API needs an access token.")
-	case call.Route.Surface == Console && isAccessToken(secret):
-		return "", call.unauthorized(challengeInvalid, "This is an access token; the console's routes need a console session.")
-	case call.Route.Surface == Manage && strings.HasPrefix(secret, svc.TokenConsole.Prefix()):
-		return "", call.unauthorized(challengeInvalid, "This is a console session; the management API needs an access token.")
-	case !svc.WellFormedSecret(secret):
-		return "", call.unauthorized(challengeInvalid, "The token is unknown, revoked or expired.")
+	if message := refusal(call.Route.Surface, secret, sent); message != "" {
+		challenge := challengeInvalid
+		if !sent {
+			challenge = challengeNone
+		}
+		return "", call.unauthorized(challenge, message)
 	}
 	return secret, nil
+}
+
+// refusal says what is wrong with a secret on a surface before anybody is asked, and
+// nothing where it may be right.
+func refusal(surface Surface, secret string, sent bool) string {
+	switch {
+	case !sent:
+		return "Send an access token as Authorization: Bearer <token>."
+	case strings.HasPrefix(secret, "svc_pub_"), strings.HasPrefix(secret, "svc_sec_"):
+		return "This is an ingest key; it sends events and evaluates flags. The management API needs an access token."
+	case surface == Console && isAccessToken(secret):
+		return "This is an access token; the console's routes need a console session."
+	case surface == Manage && strings.HasPrefix(secret, svc.TokenConsole.Prefix()):
+		return "This is a console session; the management API needs an access token."
+	case !svc.WellFormedSecret(secret):
+		return "The token is unknown, revoked or expired."
+	}
+	return ""
+}
+
+// AccessToken returns the access token of a request to a raw row, unauthorized where
+// there is none or its form alone shows that it is another secret.
+func AccessToken(r *http.Request) (svc.Secret, error) {
+	secret, sent := bearer(r.Header)
+	if message := refusal(Manage, secret, sent); message != "" {
+		return "", svc.Errorf(svc.CodeUnauthorized, "%s", message)
+	}
+	return svc.Secret(secret), nil
 }
 
 func isAccessToken(secret string) bool {

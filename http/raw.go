@@ -22,7 +22,7 @@ func Refuse(w http.ResponseWriter, r *http.Request, err error, members map[strin
 	if len(members) > 0 {
 		answer.Body = extend(answer.Body, members)
 	}
-	if answer.Status == http.StatusUnauthorized {
+	if answer.Status == http.StatusUnauthorized && w.Header().Get("Www-Authenticate") == "" {
 		w.Header().Set("Www-Authenticate", `Bearer realm="svc"`)
 	}
 	writeAnswer(response, answer)

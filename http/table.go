@@ -15,12 +15,13 @@ import (
 type Surface string
 
 // The surfaces. Paths of manage and console rows are relative to the surface's
-// base; those of collect and share rows are absolute.
+// base; those of collect, share and agents rows are absolute.
 const (
 	Manage  Surface = "manage"
 	Console Surface = "console"
 	Collect Surface = "collect"
 	Share   Surface = "share"
+	Agents  Surface = "agents"
 )
 
 // Base returns what stands before the paths of a surface.
@@ -30,7 +31,7 @@ func (s Surface) Base() string {
 		return "/api/v1"
 	case Console:
 		return "/console/api/v1"
-	case Collect, Share:
+	case Collect, Share, Agents:
 	}
 	return ""
 }
@@ -77,7 +78,7 @@ type Route struct {
 	// Events describes the stream of a row that has one.
 	Events  string
 	Handler Endpoint
-	// Raw serves a row of the surfaces collect and share instead of Handler.
+	// Raw serves a row of the surfaces collect, share and agents instead of Handler.
 	Raw http.HandlerFunc
 }
 

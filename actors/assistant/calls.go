@@ -1,6 +1,7 @@
 package assistant
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -293,7 +294,7 @@ func (t *turn) resume(ctx context.Context) (more bool, err error) {
 // the actor; the assistant is the means.
 func (a *Assistant) record(ctx context.Context, conversation *svc.Conversation, action *svc.Action, by svc.User, kind svc.LedgerKind, reason string, token svc.Token) {
 	metadata, err := json.Marshal(map[string]any{
-		"via": "assistant", "tokenId": token.ID, "tokenKind": svc.TokenAssistant, "tool": action.Tool, "status": action.Status,
+		"via": "assistant", "tokenId": token.ID, "tokenKind": cmp.Or(token.Kind, svc.TokenAssistant), "tool": action.Tool, "status": action.Status,
 		"actor": map[string]string{"kind": "assistant", "conversationId": conversation.ID},
 	})
 	entry := svc.LedgerEntry{

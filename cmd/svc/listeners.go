@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	nethttp "net/http"
 	"slices"
@@ -35,6 +36,7 @@ func (n *node) wireHTTP(context.Context) error {
 		return err
 	}
 	n.tools.Serve(n.handler)
+	n.holderTools.Serve(n.handler)
 	if n.public, err = http.NewServer(n.config.HTTPAddr, n.handler, n.logger); err != nil {
 		return err
 	}
@@ -76,8 +78,8 @@ func (n *node) routes() ([]http.Route, error) {
 	if err != nil {
 		return nil, err
 	}
-	table := slices.Concat(api.Routes(ports), collect.Routes(), n.sentryRoutes(collect), pages)
-	if err := n.openTools(table); err != nil {
+	table := slices.Concat(api.Routes(ports), collect.Routes(), n.sentryRoutes(collect), pages, n.mcpRoutes(library))
+	if err := errors.Join(n.openTools(table), n.openHolderTools(table)); err != nil {
 		return nil, fmt.Errorf("making the tools: %w", err)
 	}
 	return table, library.Describe(table)

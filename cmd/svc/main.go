@@ -23,6 +23,7 @@ func commands() []command {
 		{"serve", "run the server (the default)", runServe},
 		{"admin", "operator's commands: organizations, members, tokens, console sessions", runAdmin},
 		{"import", "replay files into the ingest path", runImport},
+		{"mcp", "speak the Model Context Protocol at standard input and output", runMCP},
 		{"config", "print the effective configuration, secrets masked", runConfig},
 		{"routes", "print the route table", runRoutes},
 		{"version", "print the version", runVersion},

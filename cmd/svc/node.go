@@ -75,6 +75,7 @@ type node struct {
 	monitoring  monitoring
 	ai          *actors.AI
 	tools       *routeTools
+	holderTools *routeTools
 	assistant   *assistant.Assistant
 
 	table            []http.Route

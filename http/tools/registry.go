@@ -48,9 +48,12 @@ func excluded(route *http.Route) bool {
 	return false
 }
 
-// New makes the tools of a table. It fails where two routes make the same name or a
-// route has no schema.
-func New(routes []http.Route) (*Registry, error) {
+// New makes the tools of the assistant from a table. It fails where two routes make the
+// same name or a route has no schema.
+func New(routes []http.Route) (*Registry, error) { return newRegistry(routes, excluded) }
+
+// newRegistry makes a tool of every route of a table that is not left out.
+func newRegistry(routes []http.Route, out func(route *http.Route) bool) (*Registry, error) {
 	document, err := describe(routes)
 	if err != nil {
 		return nil, err
@@ -58,7 +61,7 @@ func New(routes []http.Route) (*Registry, error) {
 	registry := &Registry{byName: map[string]*entry{}}
 	for i := range routes {
 		route := &routes[i]
-		if excluded(route) {
+		if out(route) {
 			continue
 		}
 		made, err := document.entry(route)
@@ -95,9 +98,12 @@ func (r *Registry) Tool(name string) (svc.Tool, bool) {
 }
 
 // All lists the tools that an audience sees, by name.
-func (r *Registry) All(audience *svc.Audience) (out []svc.Tool) {
+func (r *Registry) All(audience *svc.Audience) []svc.Tool { return r.AllWhere(audience.Sees) }
+
+// AllWhere is All for whoever sees what sees says.
+func (r *Registry) AllWhere(sees func(tool *svc.Tool) bool) (out []svc.Tool) {
 	for i := range r.tools {
-		if audience.Sees(&r.tools[i].tool) {
+		if sees(&r.tools[i].tool) {
 			out = append(out, r.tools[i].tool)
 		}
 	}
@@ -120,7 +126,12 @@ func (r *Registry) Starters(audience *svc.Audience) (out []svc.Tool) {
 }
 
 // Find lists the tools that an audience sees and that fit words best, the best first.
-func (r *Registry) Find(audience *svc.Audience, query string, limit int) (out []svc.Tool) {
+func (r *Registry) Find(audience *svc.Audience, query string, limit int) []svc.Tool {
+	return r.FindWhere(audience.Sees, query, limit)
+}
+
+// FindWhere is Find for whoever sees what sees says.
+func (r *Registry) FindWhere(sees func(tool *svc.Tool) bool, query string, limit int) (out []svc.Tool) {
 	type scored struct {
 		tool  *svc.Tool
 		score int
@@ -136,7 +147,7 @@ func (r *Registry) Find(audience *svc.Audience, query string, limit int) (out []
 		if strings.Contains(query, candidate.tool.Name) {
 			score += exactName
 		}
-		if score > 0 && audience.Sees(&candidate.tool) {
+		if score > 0 && sees(&candidate.tool) {
 			found = append(found, scored{&candidate.tool, score})
 		}
 	}

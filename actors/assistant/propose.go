@@ -1,0 +1,68 @@
+package assistant
+
+import (
+	"context"
+	"encoding/json"
+
+	"svc"
+)
+
+// Propose records a call as an action that waits for its member's decision, in a
+// conversation of its own that begins with origin, a sentence of the service on where
+// the call came from. Nothing is executed. It counts as a question. The secret reads
+// the state before. It fails with not_found for an unknown tool, with forbidden where
+// the caller could not perform the call or the organization's rules forbid it, with
+// invalid_request for an input that makes no request, and with rate_limited.
+func (a *Assistant) Propose(ctx context.Context, who svc.Asker, secret svc.Secret, call svc.ToolCall, origin string) (svc.Action, error) {
+	tool, known := a.Tools.Tool(call.Name)
+	if !known {
+		return svc.Action{}, svc.NotFound("tool")
+	}
+	call.Input = objectInput(call.Input)
+	effect := tool.Tier(call.Input)
+	settings, err := a.Settings.Settings(ctx, who.Ref.Org, who.User.ID)
+	if err != nil {
+		return svc.Action{}, err
+	}
+	audience := svc.Audience{Grant: who.Grant, Modules: who.App.Modules, Policy: settings.Policy}
+	audience.Grant.Token.Scopes = settings.Policy.Scopes(who.Grant.Token.Scopes)
+	if !audience.Sees(&tool) || settings.Policy.Denies(tool.Name, effect) {
+		return svc.Action{}, &svc.Error{
+			Code: svc.CodeForbidden, Required: &svc.Required{Scope: tool.Scope, Permission: tool.Permission},
+			Message: "The token, the application's modules or the organization's rules do not allow this.",
+		}
+	}
+	before, err := a.Tools.Before(ctx, secret, who.Ref, call.Name, call.Input)
+	if err != nil {
+		return svc.Action{}, err
+	}
+	if err := a.Settings.Admit(ctx, who.Ref.Org, who.User.ID); err != nil {
+		return svc.Action{}, err
+	}
+	return a.put(ctx, who, call, effect, origin, before)
+}
+
+// put keeps a proposal as a turn of one round that has ended.
+func (a *Assistant) put(ctx context.Context, who svc.Asker, call svc.ToolCall, effect svc.Effect, origin string, before json.RawMessage) (svc.Action, error) {
+	tool, _ := a.Tools.Tool(call.Name)
+	conversation := svc.Conversation{ID: a.NewID("cnv_"), Org: who.Ref.Org, App: who.Ref.App, Member: who.User}
+	exchange, err := a.Conversations.Begin(ctx, conversation, true, origin, "")
+	if err != nil {
+		return svc.Action{}, err
+	}
+	t := &turn{Assistant: a, who: who, conversation: exchange.Conversation}
+	call.ID = a.NewID("call_")
+	action := t.action(&call, effect, svc.NewPreview(title(&tool), before, call.Input))
+	action.Before = before
+	said := svc.Message{Role: svc.RoleAssistant, Calls: []svc.ToolCall{call}}
+	answered := svc.Message{Role: svc.RoleTool, Results: []svc.ToolResult{sentence(&call, true, waitingContent)}}
+	if err := t.keep(ctx, []svc.Action{action}, said, answered); err != nil {
+		return svc.Action{}, err
+	}
+	if _, err := a.Conversations.Finish(ctx, &t.conversation, ""); err != nil {
+		return svc.Action{}, err
+	}
+	t.token = who.Grant.Token
+	t.enter(ctx, &action)
+	return action, nil
+}

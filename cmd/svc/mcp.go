@@ -1,0 +1,97 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	nethttp "net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"svc"
+	"svc/http"
+	"svc/http/docs"
+	"svc/http/mcp"
+	"svc/http/tools"
+)
+
+// mcpRoutes returns the rows of the Model Context Protocol.
+func (n *node) mcpRoutes(library *docs.Library) []http.Route {
+	n.holderTools = &routeTools{}
+	return mcp.New(mcp.Config{
+		Authority: n.identity, Organizations: n.identity, Apps: n.apps, Settings: n.ai, Tools: n.holderTools, Proposals: n.assistant, Docs: library,
+		PublicURL: n.config.PublicURL, Version: apiRevision, Logger: n.logger,
+	}).Routes()
+}
+
+// openHolderTools makes the tools of those who hold a token, which the handler executes.
+func (n *node) openHolderTools(table []http.Route) (err error) {
+	n.holderTools.Registry, err = tools.NewForHolders(table)
+	return err
+}
+
+// mcpHelp teaches `svc mcp`.
+const mcpHelp = `svc mcp speaks the Model Context Protocol at standard input and output, for
+clients that start their servers themselves, and asks a running server.
+
+Usage:
+  svc mcp [flags]
+
+Flags:
+  --url URL      the server (default: $SVC_URL, else http://127.0.0.1:8080)
+  --token TOKEN  an access token, svc_pat_… or svc_org_… (default: $SVC_TOKEN).
+                 Other programs of this machine can read flags; prefer the variable
+  --tools all    list all tools at once instead of the usual ones and a search
+
+Example, the configuration of a client:
+  {"mcpServers": {"svc": {"command": "svc", "args": ["mcp"],
+    "env": {"SVC_URL": "https://svc.example.com", "SVC_TOKEN": "svc_pat_…"}}}}
+`
+
+// answerTime bounds one message of `svc mcp`; a query may take 30 seconds.
+const answerTime = 90 * time.Second
+
+// runMCP carries messages between standard input and output and a server.
+func runMCP(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	flags := flag.NewFlagSet("mcp", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	server := flags.String("url", cmp.Or(os.Getenv("SVC_URL"), "http://127.0.0.1:8080"), "")
+	token := flags.String("token", os.Getenv("SVC_TOKEN"), "")
+	listed := flags.String("tools", "", "")
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(stdout, mcpHelp)
+		return nil
+	} else if err != nil || flags.NArg() > 0 || *listed != "" && *listed != "all" {
+		fmt.Fprint(stderr, mcpHelp)
+		return errUsage
+	}
+	address, err := mcpAddress(*server, *listed)
+	if err != nil {
+		return err
+	}
+	if *token == "" {
+		return errors.New("no token: set SVC_TOKEN, or use --token")
+	}
+	transport := &nethttp.Transport{Proxy: nethttp.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext}
+	bridge := &mcp.Bridge{URL: address, Token: svc.Secret(*token), Client: &nethttp.Client{Transport: transport, Timeout: answerTime}}
+	return bridge.Run(ctx, os.Stdin, stdout)
+}
+
+// mcpAddress returns the address of a server's /mcp.
+func mcpAddress(server, listed string) (string, error) {
+	parsed, err := url.Parse(server)
+	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
+		return "", fmt.Errorf("%q is not an http or https URL", server)
+	}
+	parsed.Path = strings.TrimSuffix(strings.TrimSuffix(parsed.Path, "/"), "/mcp") + "/mcp"
+	if listed != "" {
+		parsed.RawQuery = "tools=" + listed
+	}
+	return parsed.String(), nil
+}

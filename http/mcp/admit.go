@@ -1,0 +1,143 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	nethttp "net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync/atomic"
+
+	"svc"
+	"svc/http"
+)
+
+// caller is who sent a request, with what the request asks for beside its messages.
+type caller struct {
+	secret svc.Secret
+	grant  svc.Grant
+	// all says that the list of tools shall hold everything.
+	all bool
+	// gone runs a function when the client has gone away.
+	gone func(run func()) (stop func() bool)
+	// messages counts those of the request; the first one is paid for.
+	messages atomic.Int64
+}
+
+type callerKey struct{}
+
+func withCaller(ctx context.Context, who *caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, who)
+}
+
+func callerOf(ctx context.Context) *caller {
+	who, _ := ctx.Value(callerKey{}).(*caller)
+	return who
+}
+
+// admit lets a request pass that comes from where it may, with a token that reads. It
+// counts as one request of the token; what its tools ask for counts on top.
+func (s *Server) admit(r *nethttp.Request) (*caller, error) {
+	if err := s.admitHost(r); err != nil {
+		return nil, err
+	}
+	secret, err := http.AccessToken(r)
+	if err != nil {
+		return nil, err
+	}
+	grant, _, err := s.config.Authority.Authorize(r.Context(), secret.Reveal(), svc.RateDefault, "")
+	if err != nil {
+		return nil, err
+	}
+	if !grant.HasScope(svc.ScopeRead) {
+		return nil, &svc.Error{Code: svc.CodeForbidden, Required: &svc.Required{Scope: svc.ScopeRead}, Message: "The token lacks the scope read."}
+	}
+	ctx := r.Context()
+	return &caller{
+		secret: secret, grant: grant, all: r.URL.Query().Get("tools") == "all",
+		gone: func(run func()) func() bool { return context.AfterFunc(ctx, run) },
+	}, nil
+}
+
+// admitHost refuses requests of pages that reached this service under a name that is not
+// its own (DNS rebinding), and those of pages of other sites.
+func (s *Server) admitHost(r *nethttp.Request) error {
+	refused := svc.Errorf(svc.CodeForbidden, "The request comes from a page of another site, or under a name that is not this service's.")
+	if local, ok := r.Context().Value(nethttp.LocalAddrContextKey).(net.Addr); ok && isLoopback(local.String()) && !s.ownHost(r.Host) {
+		return refused
+	}
+	origins := r.Header.Values("Origin")
+	if len(origins) == 0 {
+		return nil
+	}
+	origin, err := url.Parse(origins[0])
+	if len(origins) > 1 || err != nil || origin.Host == "" {
+		return refused
+	}
+	if own, err := url.Parse(s.config.PublicURL); err == nil && own.Host != "" && origin.Scheme == own.Scheme && strings.EqualFold(origin.Host, own.Host) {
+		return nil
+	}
+	if strings.EqualFold(origin.Host, r.Host) && s.ownHost(r.Host) {
+		return nil
+	}
+	return refused
+}
+
+// ownHost says whether no stranger can have made a name of this service: it is the
+// public one, the machine's own, or an address.
+func (s *Server) ownHost(host string) bool {
+	name := nameOf(host)
+	if own, err := url.Parse(s.config.PublicURL); err == nil && own.Host != "" && strings.EqualFold(name, own.Hostname()) {
+		return true
+	}
+	_, err := netip.ParseAddr(name)
+	return err == nil || strings.EqualFold(name, "localhost")
+}
+
+// nameOf returns a host without its port and brackets.
+func nameOf(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		return name
+	}
+	return strings.Trim(host, "[]")
+}
+
+func isLoopback(addr string) bool {
+	parsed, err := netip.ParseAddr(nameOf(addr))
+	return err == nil && parsed.Unmap().IsLoopback()
+}
+
+// origin returns scheme and host under which callers reach the service.
+func (s *Server) origin(r *nethttp.Request) string {
+	if s.config.PublicURL != "" {
+		return strings.TrimSuffix(s.config.PublicURL, "/")
+	}
+	return "http://" + r.Host
+}
+
+// protectedResource is the document of RFC 9728. No authorization server is named, for
+// tokens are issued in the console.
+type protectedResource struct {
+	Resource      string      `json:"resource"`
+	Name          string      `json:"resource_name"`
+	Documentation string      `json:"resource_documentation"`
+	Scopes        []svc.Scope `json:"scopes_supported"`
+	Methods       []string    `json:"bearer_methods_supported"`
+}
+
+// describe says how the protocol's address is protected.
+func (s *Server) describe(w nethttp.ResponseWriter, r *nethttp.Request) {
+	origin := s.origin(r)
+	body, err := json.Marshal(protectedResource{
+		Resource: origin + "/mcp", Name: "svc", Documentation: origin + "/api/v1/docs/mcp", Scopes: svc.Scopes(), Methods: []string{"header"},
+	})
+	if err != nil {
+		http.Refuse(w, r, err, nil)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "public, max-age=3600")
+	_, _ = w.Write(body) // nobody is left to tell where this fails
+}

@@ -1,0 +1,172 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"svc"
+	"svc/http/tools"
+)
+
+// The tools that are no route.
+const (
+	toolFind  = "find_tools"
+	toolRead  = "call_read"
+	toolWrite = "call_write"
+	toolError = "get_error"
+)
+
+// The routes behind toolError.
+const (
+	toolIssue      = "errors_get"
+	toolOccurrence = "errors_event"
+)
+
+// The members of an input that name where a tool is called.
+const (
+	memberApp = "app"
+	memberOrg = "org"
+)
+
+// starters are the routes that are listed at rest: the headline, what it is made of,
+// what is broken, and where one is.
+func starters() []string {
+	return []string{"analytics_overview", "analytics_breakdown", "errors_list", "apps_list"}
+}
+
+// listTools lists what the caller may call: at rest a few tools and the ways to the
+// others, so that the list costs a model little; on demand everything.
+func (s *Server) listTools(ctx context.Context, who *caller) (*sdk.ListToolsResult, error) {
+	reach, err := s.reach(ctx, who)
+	if err != nil {
+		return nil, err
+	}
+	result := &sdk.ListToolsResult{Tools: []*sdk.Tool{}, Cacheable: private()}
+	visible := s.config.Tools.AllWhere(reach.sees)
+	named, changes := map[string]*svc.Tool{}, false
+	for i := range visible {
+		named[visible[i].Name] = &visible[i]
+		changes = changes || visible[i].Effect != svc.EffectRead
+	}
+	result.Tools = append(result.Tools, findTool(), readTool())
+	if changes {
+		result.Tools = append(result.Tools, writeTool())
+	}
+	if named[toolIssue] != nil {
+		result.Tools = append(result.Tools, errorTool())
+	}
+	if who.all {
+		for i := range visible {
+			result.Tools = append(result.Tools, s.toolOf(&visible[i]))
+		}
+		return result, nil
+	}
+	for _, name := range starters() {
+		if named[name] != nil {
+			result.Tools = append(result.Tools, s.toolOf(named[name]))
+		}
+	}
+	return result, nil
+}
+
+// summary is what a tool does, without what is said to the assistant only.
+func summary(tool *svc.Tool) string {
+	first, _, _ := strings.Cut(tool.Description, ". ")
+	return strings.TrimSuffix(first, ".")
+}
+
+// toolOf shows a route to clients.
+func (s *Server) toolOf(tool *svc.Tool) *sdk.Tool {
+	description := summary(tool) + "."
+	if tool.Effect == svc.EffectDestructive || tool.Effect == svc.EffectExternal {
+		description += " Proposed to the token's owner, not executed."
+	} else if tool.Effect == svc.EffectWrite && tool.Environment != "" {
+		description += " Executed outside of production; there it is proposed to the token's owner."
+	}
+	return &sdk.Tool{
+		Name: tool.Name, Title: summary(tool), Description: description, InputSchema: s.inputOf(tool), OutputSchema: envelopeSchema(),
+		Annotations: annotations(tool.Effect, tool.Environment != "", s.config.Tools.Repeatable(tool.Name)),
+	}
+}
+
+// annotations tell clients how deep a call reaches. A write to an environment may be one
+// to production, so it is announced as destructive.
+func annotations(effect svc.Effect, environment, repeatable bool) *sdk.ToolAnnotations {
+	destructive := effect == svc.EffectDestructive || effect == svc.EffectWrite && environment
+	open := effect == svc.EffectExternal
+	return &sdk.ToolAnnotations{ReadOnlyHint: effect == svc.EffectRead, DestructiveHint: &destructive, IdempotentHint: repeatable, OpenWorldHint: &open}
+}
+
+// inputOf is the schema of a tool with where it is called.
+func (s *Server) inputOf(tool *svc.Tool) json.RawMessage {
+	name, text := "", ""
+	switch s.config.Tools.Need(tool.Name) {
+	case tools.NeedsApplication:
+		name, text = memberApp, "organization/application, as in acme/web; needed where the token reaches several"
+	case tools.NeedsOrganization:
+		name, text = memberOrg, "The organization's slug; needed where the token reaches several"
+	case tools.NeedsNothing:
+		return tool.Schema
+	}
+	var schema map[string]any
+	if json.Unmarshal(tool.Schema, &schema) != nil {
+		return tool.Schema
+	}
+	properties, _ := schema["properties"].(map[string]any)
+	if properties == nil {
+		properties = map[string]any{}
+	}
+	properties[name] = map[string]any{"type": "string", "description": text}
+	schema["properties"] = properties
+	encoded, err := json.Marshal(schema)
+	if err != nil {
+		return tool.Schema
+	}
+	return encoded
+}
+
+// envelopeSchema is what every call of a route answers; data is the route's answer.
+func envelopeSchema() json.RawMessage {
+	return json.RawMessage(`{"type":"object","properties":{"tool":{"type":"string"},"status":{"type":"integer"},"data":{}},"required":["tool","status"]}`)
+}
+
+func findTool() *sdk.Tool {
+	return &sdk.Tool{
+		Name: toolFind, Title: "Find tools",
+		Description: "Finds tools by what they do and returns their names, descriptions and input schemas. Call what was found with call_read or call_write.",
+		InputSchema: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string","description":"What you want to do, in English words"},` +
+			`"limit":{"type":"integer","minimum":1,"maximum":20,"default":5}},"required":["query"]}`),
+		Annotations: annotations(svc.EffectRead, false, true),
+	}
+}
+
+// through is the input of the tools that call others.
+const through = `{"type":"object","properties":{"tool":{"type":"string","description":"A name that find_tools returned"},` +
+	`"arguments":{"type":"object","description":"The input of that tool"}},"required":["tool"]}`
+
+func readTool() *sdk.Tool {
+	return &sdk.Tool{
+		Name: toolRead, Title: "Call a tool that reads", Description: "Calls a tool that changes nothing.",
+		InputSchema: json.RawMessage(through), OutputSchema: envelopeSchema(), Annotations: annotations(svc.EffectRead, false, true),
+	}
+}
+
+func writeTool() *sdk.Tool {
+	return &sdk.Tool{
+		Name: toolWrite, Title: "Call a tool that changes something",
+		Description: "Calls a tool that changes something. What destroys, reaches outside or touches production is not executed but proposed to the token's owner; the answer says so.",
+		InputSchema: json.RawMessage(through), OutputSchema: envelopeSchema(), Annotations: annotations(svc.EffectDestructive, false, false),
+	}
+}
+
+func errorTool() *sdk.Tool {
+	return &sdk.Tool{
+		Name: toolError, Title: "Read an error", Description: "Reads one issue, or with eventId one of its occurrences in full, with stack and context.",
+		InputSchema: json.RawMessage(`{"type":"object","properties":{"app":{"type":"string","description":"organization/application, as in acme/web; needed where the token reaches several"},` +
+			`"issueId":{"type":"string"},"eventId":{"type":"string"},"env":{"type":"string"}},"required":["issueId"]}`),
+		OutputSchema: envelopeSchema(), Annotations: annotations(svc.EffectRead, false, true),
+	}
+}

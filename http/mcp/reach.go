@@ -1,0 +1,107 @@
+package mcp
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"svc"
+)
+
+// Bounds of what is looked at to know what a token reaches.
+const (
+	maxOrganizations = 50
+	maxApplications  = 200
+	// shownApps bounds the applications that a text names.
+	shownApps = 20
+)
+
+// place is an application, or an organization without any, with what the token may do
+// there.
+type place struct {
+	ref      svc.AppRef
+	audience svc.Audience
+}
+
+// reach is everything that a token reaches.
+type reach struct{ places []place }
+
+// reach finds what the caller reaches now: memberships and modules are read anew.
+func (s *Server) reach(ctx context.Context, who *caller) (*reach, error) {
+	memberships, err := s.config.Organizations.Memberships(ctx, who.grant)
+	if err != nil {
+		return nil, err
+	}
+	found := &reach{}
+	for i := range memberships[:min(len(memberships), maxOrganizations)] {
+		org := memberships[i].Slug
+		audience, err := s.audience(ctx, who, org)
+		if svc.CodeOf(err) == svc.CodeNotFound {
+			continue // the membership ended meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		apps, _, err := s.config.Apps.List(ctx, org, "", maxApplications)
+		if err != nil {
+			return nil, err
+		}
+		if len(apps) == 0 {
+			found.places = append(found.places, place{svc.AppRef{Org: org}, audience})
+		}
+		for i := range apps {
+			audience.Modules = apps[i].Modules
+			found.places = append(found.places, place{apps[i].Ref(), audience})
+		}
+	}
+	return found, nil
+}
+
+// audience returns what the caller may do in an organization, within the rules that the
+// organization has set for models. It fails with not_found where the token does not
+// address it.
+func (s *Server) audience(ctx context.Context, who *caller, org string) (svc.Audience, error) {
+	grant, _, err := s.config.Authority.Authorize(ctx, who.secret.Reveal(), svc.RateNone, org)
+	if err != nil {
+		return svc.Audience{}, err
+	}
+	user := ""
+	if grant.Token.User != nil {
+		user = grant.Token.User.ID
+	}
+	settings, err := s.config.Settings.Settings(ctx, org, user)
+	if err != nil {
+		return svc.Audience{}, err
+	}
+	grant.Token.Scopes = settings.Policy.Scopes(grant.Token.Scopes)
+	return svc.Audience{Grant: grant, Policy: settings.Policy}, nil
+}
+
+// sees says whether a tool can be called with success anywhere.
+func (r *reach) sees(tool *svc.Tool) bool {
+	return slices.ContainsFunc(r.places, func(p place) bool { return p.audience.Sees(tool) })
+}
+
+// names lists the applications whose names the token may know.
+func (r *reach) names() (out []string) {
+	for i := range r.places {
+		if at := &r.places[i]; at.ref.App != "" && at.audience.Grant.May(svc.PermAppsRead) {
+			out = append(out, at.ref.String())
+		}
+	}
+	return out
+}
+
+// organizations lists the organizations.
+func (r *reach) organizations() (out []string) {
+	for i := range r.places {
+		out = append(out, r.places[i].ref.Org)
+	}
+	return slices.Compact(out)
+}
+
+// refOf reads an address of the form org/app, and of org alone where app is not needed.
+func refOf(text string, app bool) (svc.AppRef, bool) {
+	org, name, both := strings.Cut(text, "/")
+	return svc.AppRef{Org: org, App: name}, org != "" && both == app && (name != "") == app && !strings.Contains(name, "/")
+}

@@ -1,0 +1,151 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	nethttp "net/http"
+	"sync"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"svc"
+	"svc/http"
+	"svc/http/tools"
+)
+
+// Organizations knows where a token belongs.
+type Organizations interface {
+	// Memberships returns the organizations that a grant's token may address.
+	Memberships(ctx context.Context, grant svc.Grant) ([]svc.Membership, error)
+}
+
+// Apps knows applications.
+type Apps interface {
+	Get(ctx context.Context, ref svc.AppRef) (svc.Application, error)
+	// List returns applications of an organization by slug, and whether more follow.
+	List(ctx context.Context, org, after string, limit int) ([]svc.Application, bool, error)
+}
+
+// Settings knows what organizations let models do.
+type Settings interface {
+	Settings(ctx context.Context, org, user string) (svc.AISettings, error)
+}
+
+// Tools are the routes that a model may call.
+type Tools interface {
+	Tool(name string) (svc.Tool, bool)
+	AllWhere(sees func(tool *svc.Tool) bool) []svc.Tool
+	FindWhere(sees func(tool *svc.Tool) bool, query string, limit int) []svc.Tool
+	Need(name string) tools.Need
+	Repeatable(name string) bool
+	Execute(ctx context.Context, secret svc.Secret, ref svc.AppRef, name string, input json.RawMessage) (svc.ToolOutcome, error)
+}
+
+// Proposals keeps calls that a person must decide on.
+type Proposals interface {
+	// Propose records a call and executes nothing; origin says where it came from.
+	Propose(ctx context.Context, who svc.Asker, secret svc.Secret, call svc.ToolCall, origin string) (svc.Action, error)
+}
+
+// Docs holds the documentation.
+type Docs interface {
+	Pages() []svc.DocPage
+}
+
+// Config is what a Server is made of. All of it is required but PublicURL and Logger.
+type Config struct {
+	Authority     http.Authority
+	Organizations Organizations
+	Apps          Apps
+	Settings      Settings
+	Tools         Tools
+	Proposals     Proposals
+	Docs          Docs
+	// PublicURL is the address under which callers reach the service; empty takes the
+	// host of the request.
+	PublicURL string
+	// Version is shown to clients.
+	Version string
+	Logger  *slog.Logger
+}
+
+// Server answers /mcp.
+type Server struct {
+	config   Config
+	protocol *sdk.Server
+	handler  nethttp.Handler
+	register func()
+}
+
+// maxBody bounds a message, in bytes.
+const maxBody = 1 << 20
+
+// New returns a server. It does no I/O.
+func New(config Config) *Server {
+	s := &Server{config: config}
+	s.register = sync.OnceFunc(s.registerAll)
+	s.protocol = sdk.NewServer(&sdk.Implementation{Name: "svc", Title: "Analytics, monitoring and assistant service", Version: config.Version}, &sdk.ServerOptions{
+		Logger:       config.Logger,
+		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}},
+		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { *c = private() },
+	})
+	s.protocol.AddReceivingMiddleware(s.receive)
+	s.handler = sdk.NewStreamableHTTPHandler(func(*nethttp.Request) *sdk.Server { return s.protocol }, &sdk.StreamableHTTPOptions{
+		Stateless: true, JSONResponse: true, Logger: config.Logger, MaxRequestBodyBytes: maxBody,
+		PropagateRequestCancellation: true,
+		DisableLocalhostProtection:   true, // admitHost does it, and knows the public name
+	})
+	return s
+}
+
+// registerAll tells the SDK which tools and pages there are for anybody. It happens with
+// the first request, for the tools are made of a table that this server has rows of.
+func (s *Server) registerAll() {
+	call := func(ctx context.Context, request *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		return s.callTool(ctx, callerOf(ctx), request)
+	}
+	for _, tool := range []*sdk.Tool{findTool(), readTool(), writeTool(), errorTool()} {
+		s.protocol.AddTool(tool, call)
+	}
+	all := s.config.Tools.AllWhere(func(*svc.Tool) bool { return true })
+	for i := range all {
+		s.protocol.AddTool(s.toolOf(&all[i]), call)
+	}
+	s.protocol.AddResourceTemplate(pageTemplate(), func(ctx context.Context, request *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+		return s.readResource(ctx, callerOf(ctx), request.Params.URI)
+	})
+}
+
+// private marks an answer as the caller's own: another token may see other tools.
+func private() sdk.Cacheable { return sdk.Cacheable{CacheScope: "private"} }
+
+// Routes returns the rows of the protocol and of its discovery.
+func (s *Server) Routes() []http.Route {
+	row := func(method, path, operation, summary string, serve nethttp.HandlerFunc) http.Route {
+		effect := http.Read
+		if method == nethttp.MethodPost {
+			effect = http.Write
+		}
+		return http.Route{Surface: http.Agents, Method: method, Path: path, Operation: operation, Effect: effect, Summary: summary, Raw: serve}
+	}
+	return []http.Route{
+		row(nethttp.MethodPost, "/mcp", "mcp.message", "Take a message of the Model Context Protocol", s.serve),
+		row(nethttp.MethodGet, "/.well-known/oauth-protected-resource", "mcp.resource", "Say how /mcp is protected", s.describe),
+		row(nethttp.MethodGet, "/.well-known/oauth-protected-resource/mcp", "mcp.resourceOfPath", "Say how /mcp is protected", s.describe),
+	}
+}
+
+// serve answers one message, or one batch of an early client.
+func (s *Server) serve(w nethttp.ResponseWriter, r *nethttp.Request) {
+	who, err := s.admit(r)
+	if err != nil {
+		if svc.CodeOf(err) == svc.CodeUnauthorized {
+			w.Header().Set("Www-Authenticate", `Bearer realm="svc", resource_metadata="`+s.origin(r)+`/.well-known/oauth-protected-resource"`)
+		}
+		http.Refuse(w, r, err, nil)
+		return
+	}
+	s.register()
+	s.handler.ServeHTTP(&answer{ResponseWriter: w}, r.WithContext(withCaller(r.Context(), who)))
+}

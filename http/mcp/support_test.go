@@ -1,0 +1,208 @@
+package mcp_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	nethttp "net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/http"
+	"svc/http/api"
+	"svc/http/api/apitest"
+	"svc/http/mcp"
+	"svc/http/tools"
+)
+
+func noon() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
+
+// world is a service in memory that serves /mcp.
+type world struct {
+	apitest.World
+	memory    *apitest.Memory
+	ports     api.Ports
+	handler   nethttp.Handler
+	proposals *proposals
+}
+
+// proposals keeps what was proposed.
+type proposals struct {
+	calls   []svc.ToolCall
+	origins []string
+}
+
+// Propose is the port mcp.Proposals.
+func (p *proposals) Propose(_ context.Context, who svc.Asker, _ svc.Secret, call svc.ToolCall, origin string) (svc.Action, error) {
+	p.calls, p.origins = append(p.calls, call), append(p.origins, origin)
+	return svc.Action{
+		ID: "act_1", ConversationID: "cnv_1", Tool: call.Name, Effect: svc.EffectDestructive, Status: svc.ActionProposed,
+		Preview: svc.Preview{Title: who.Ref.String(), Lines: []string{}}, ExpiresAt: noon().Add(svc.ActionLifetime),
+	}, nil
+}
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	memory := apitest.NewMemory(noon)
+	w := &world{World: memory.Fill(t), memory: memory, ports: memory.Ports(), proposals: &proposals{}}
+	registry := &struct{ *tools.Registry }{}
+	server := mcp.New(mcp.Config{
+		Authority: memory, Organizations: memory, Apps: memory, Settings: w.ports.AISettings, Tools: registry, Proposals: w.proposals,
+		Docs: w.ports.Docs, PublicURL: "https://svc.example", Version: "test",
+	})
+	config := memory.Config()
+	config.Routes = slices.Concat(api.Routes(w.ports), server.Routes())
+	var err error
+	if registry.Registry, err = tools.NewForHolders(config.Routes); err != nil {
+		t.Fatal(err)
+	}
+	if w.handler, err = http.New(config); err != nil {
+		t.Fatal(err)
+	}
+	registry.Serve(w.handler)
+	return w
+}
+
+// message is one request to /mcp.
+type message struct {
+	method, path, body string
+	token              svc.Secret
+	header             map[string]string
+	host               string
+}
+
+func (w *world) send(t *testing.T, m message) *httptest.ResponseRecorder {
+	t.Helper()
+	if m.method == "" {
+		m.method = nethttp.MethodPost
+	}
+	if m.path == "" {
+		m.path = "/mcp"
+	}
+	request := httptest.NewRequestWithContext(t.Context(), m.method, m.path, bytes.NewReader([]byte(m.body)))
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json, text/event-stream")
+	if m.token != "" {
+		request.Header.Set("Authorization", "Bearer "+m.token.Reveal())
+	}
+	for name, value := range m.header {
+		if request.Header.Set(name, value); value == "" {
+			request.Header.Del(name)
+		}
+	}
+	if m.host != "" {
+		request.Host = m.host
+	}
+	response := httptest.NewRecorder()
+	w.handler.ServeHTTP(response, request)
+	return response
+}
+
+// reply is an answer of JSON-RPC.
+type reply struct {
+	ID     any            `json:"id"`
+	Result map[string]any `json:"result"`
+	Error  *struct {
+		Code    int            `json:"code"`
+		Message string         `json:"message"`
+		Data    map[string]any `json:"data"`
+	} `json:"error"`
+}
+
+// ask sends a request as clients before 2026-07-28 do and returns its reply.
+func (w *world) ask(t *testing.T, token svc.Secret, method string, params any) reply {
+	t.Helper()
+	return w.askAt(t, "/mcp", token, method, params)
+}
+
+func (w *world) askAt(t *testing.T, path string, token svc.Secret, method string, params any) reply {
+	t.Helper()
+	encoded, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 7, "method": method, "params": params})
+	if err != nil {
+		t.Fatal(err)
+	}
+	response := w.send(t, message{path: path, token: token, body: string(encoded), header: map[string]string{"Mcp-Protocol-Version": "2025-11-25"}})
+	return replyOf(t, response)
+}
+
+func replyOf(t *testing.T, response *httptest.ResponseRecorder) (out reply) {
+	t.Helper()
+	if err := json.Unmarshal(response.Body.Bytes(), &out); err != nil {
+		t.Fatalf("%d %s: %v", response.Code, response.Body, err)
+	}
+	return out
+}
+
+// call calls a tool and returns its structured content, and whether it is an error. The
+// text says the same.
+func (w *world) call(t *testing.T, token svc.Secret, tool string, arguments any) (map[string]any, bool) {
+	t.Helper()
+	got := w.ask(t, token, "tools/call", map[string]any{"name": tool, "arguments": arguments})
+	if got.Error != nil {
+		t.Fatalf("%s: %+v", tool, got.Error)
+	}
+	structured, _ := got.Result["structuredContent"].(map[string]any)
+	text := got.Result["content"].([]any)[0].(map[string]any)["text"].(string)
+	var same map[string]any
+	if err := json.Unmarshal([]byte(text), &same); err != nil || svc.CanonicalJSON(mustJSON(t, same)) != svc.CanonicalJSON(mustJSON(t, structured)) {
+		t.Errorf("%s: the text %s is not the content %v, %v", tool, text, structured, err)
+	}
+	failed, _ := got.Result["isError"].(bool)
+	return structured, failed
+}
+
+func mustJSON(t *testing.T, value any) []byte {
+	t.Helper()
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return encoded
+}
+
+// names returns the tools that a caller is shown.
+func (w *world) names(t *testing.T, path string, token svc.Secret) (out []string) {
+	t.Helper()
+	got := w.askAt(t, path, token, "tools/list", map[string]any{})
+	if got.Error != nil {
+		t.Fatalf("%+v", got.Error)
+	}
+	for _, tool := range got.Result["tools"].([]any) {
+		out = append(out, tool.(map[string]any)["name"].(string))
+	}
+	return out
+}
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// golden compares a value with a committed one.
+func golden(t *testing.T, name string, value any) {
+	t.Helper()
+	got, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got = append(got, '\n')
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, got, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s is\n%s\nwant\n%s", name, got, want)
+	}
+}

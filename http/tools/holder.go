@@ -1,0 +1,50 @@
+package tools
+
+import (
+	nethttp "net/http"
+	"strings"
+
+	"svc"
+	"svc/http"
+)
+
+// NewForHolders makes the tools of those who hold an access token themselves. They
+// have what the assistant has, and every read beside it; changes of tokens, keys and
+// members and the controls of the assistant stay out of reach. It fails as New does.
+func NewForHolders(routes []http.Route) (*Registry, error) {
+	return newRegistry(routes, func(route *http.Route) bool {
+		reads := route.Surface == http.Manage && route.Handler.Input != nil && route.Effect == svc.EffectRead
+		return excluded(route) && !reads
+	})
+}
+
+// Need is what a call of a tool needs beside its input.
+type Need string
+
+// The needs.
+const (
+	NeedsNothing      Need = ""
+	NeedsOrganization Need = "organization"
+	NeedsApplication  Need = "application"
+)
+
+// Need returns what a call of a tool needs beside its input; an application is named
+// together with its organization.
+func (r *Registry) Need(name string) Need {
+	found := r.byName[name]
+	switch {
+	case found == nil:
+	case strings.Contains(found.path, "{app}"):
+		return NeedsApplication
+	case strings.Contains(found.path, "{org}"):
+		return NeedsOrganization
+	}
+	return NeedsNothing
+}
+
+// Repeatable says whether calling a tool twice in the same way has the effect of
+// calling it once.
+func (r *Registry) Repeatable(name string) bool {
+	found := r.byName[name]
+	return found != nil && found.method != nethttp.MethodPost && found.method != nethttp.MethodPatch
+}
