@@ -101,6 +101,9 @@ func (a *alerting) onMeasured(now time.Time, m toldMeasured) (outcome, error) {
 		if !known || !rule.Enabled || rule.Kind.Told() || m.At.Before(rule.UpdatedAt) {
 			continue
 		}
+		if value.Known && rule.Rises() {
+			a.room(rule.ID).measure(&rule, m.At, value.Value)
+		}
 		state := a.states[rule.ID]
 		state.SuppressedUntil = value.SuppressedUntil
 		if now.Before(value.SuppressedUntil) && rule.Suppressible() {

@@ -275,7 +275,7 @@ func TestVolumes(t *testing.T) {
 		pass(time.Minute)
 		o.want("too few")
 		o.set(func() { o.volume = 5 })
-		pass(evaluateEvery)
+		pass(calmEvery) // nobody told of it
 		if got := o.take(); len(got) != 1 {
 			t.Errorf("told %v", got)
 		}
