@@ -10,7 +10,8 @@ import (
 	"svc"
 )
 
-// The alerting actor.
+// KindAlerting is the kind of the alerting actor, and begins the names of the owners of its
+// entities.
 //
 //	identity   org/app, the two slugs
 //	rank       1
@@ -22,8 +23,7 @@ import (
 //	stops      after ten minutes without a message; the schedule brings it back
 //
 // What fires and the notices that follow are stored in one write, so after a restart
-// nothing is told twice and nothing is forgotten. KindAlerting begins the names of the owners
-// of its entities.
+// nothing is told twice and nothing is forgotten.
 const KindAlerting = "alerting"
 
 // The kinds of its entities.

@@ -57,25 +57,16 @@ func (s *Sink) tellNews(ctx context.Context, block *openBlock, id uint64) error 
 		occurred[[2]uint64{key.environment, key.issue}] += hit.occurrences
 	}
 	return s.insist(ctx, block, "telling of new issues", func() error {
-		news := map[uint64][]svc.IssueTotal{}
-		for part := range slices.Chunk(issues, totalsAtOnce) {
-			totals, err := s.config.Totals.IssueTotals(ctx, environments, part)
-			if err != nil {
-				return fmt.Errorf("looking for new issues: %w", err)
-			}
-			for _, total := range totals {
-				if occurred[[2]uint64{total.Environment, total.Issue}] == total.Occurrences {
-					news[total.Environment] = append(news[total.Environment], total)
-				}
-			}
+		news, err := s.firstSeen(ctx, environments, issues, occurred)
+		if err != nil {
+			return fmt.Errorf("looking for new issues: %w", err)
 		}
 		for environment, found := range news {
 			set := book.find(environment)
 			if set == nil {
 				continue // its rules are gone
 			}
-			slices.SortFunc(found, func(a, b svc.IssueTotal) int { return cmp.Compare(a.Issue, b.Issue) })
-			first := &found[0]
+			first := slices.MinFunc(found, func(a, b svc.IssueTotal) int { return cmp.Compare(a.Issue, b.Issue) })
 			err := s.config.Alarms.NewIssues(ctx, set.app, svc.NewIssues{
 				Environment: environment, Block: id, ID: svc.IssueID(first.Issue), Title: first.Title(), Others: len(found) - 1,
 			})
@@ -86,4 +77,22 @@ func (s *Sink) tellNews(ctx context.Context, block *openBlock, id uint64) error 
 		book.known.add(issues)
 		return nil
 	})
+}
+
+// firstSeen returns by environment the issues that occurred in a block, by environment and
+// issue, as often as in all.
+func (s *Sink) firstSeen(ctx context.Context, environments, issues []uint64, occurred map[[2]uint64]uint64) (map[uint64][]svc.IssueTotal, error) {
+	news := map[uint64][]svc.IssueTotal{}
+	for part := range slices.Chunk(issues, totalsAtOnce) {
+		totals, err := s.config.Totals.IssueTotals(ctx, environments, part)
+		if err != nil {
+			return nil, err
+		}
+		for _, total := range totals {
+			if occurred[[2]uint64{total.Environment, total.Issue}] == total.Occurrences {
+				news[total.Environment] = append(news[total.Environment], total)
+			}
+		}
+	}
+	return news, nil
 }
