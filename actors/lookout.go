@@ -142,3 +142,10 @@ func (l *Lookout) each(ctx context.Context, apps []svc.AppRef, work func(ctx con
 	}
 	return slices.Clip(failed)
 }
+
+// Store stores what was folded so far without waiting for the end of the interval.
+func (s *Sink) Store(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+	defer cancel()
+	return s.flush(ctx)
+}

@@ -279,13 +279,6 @@ func (s *Sink) Run(ctx context.Context) error {
 // drainTime bounds the storing of the last blocks at a stop.
 const drainTime = 15 * time.Second
 
-// Store stores what was folded so far without waiting for the end of the interval.
-func (s *Sink) Store(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
-	defer cancel()
-	return s.flush(ctx)
-}
-
 // flush stores the open block. A block that cannot be stored ends its
 // generation here: nothing behind it may be committed.
 func (s *Sink) flush(ctx context.Context) error {
