@@ -3,6 +3,7 @@ package svc
 import (
 	"fmt"
 	"maps"
+	"math"
 	"strconv"
 	"time"
 )
@@ -43,6 +44,8 @@ type Measurement struct {
 	// Issue names what a rule of kind new_issue is told of.
 	Issue      string
 	IssueTitle string
+	// Others is how many more issues are new at the same time.
+	Others int
 }
 
 // breached compares a value with a threshold.
@@ -191,7 +194,7 @@ func (s AlertState) Resolve(by *LedgerActor, now time.Time) (AlertState, []Notic
 func (r *AlertRule) triggered(i Incident, m Measurement) *Incident {
 	i.RuleName, i.Kind, i.Severity, i.Environment = r.Name, r.Kind, r.Severity, r.Environment
 	i.Threshold, i.Comparator, i.LastTriggeredAt, i.Value = r.Threshold, r.Comparator, m.At, nil
-	i.Occurrences++
+	i.Occurrences += 1 + uint64(m.Others)
 	if m.Known && r.Kind != AlertNewIssue {
 		value := m.Value
 		i.Value = &value
@@ -210,6 +213,8 @@ func (r *AlertRule) triggered(i Incident, m Measurement) *Incident {
 // title says in a line what has happened.
 func (r *AlertRule) title(m Measurement) string {
 	switch {
+	case r.Kind == AlertNewIssue && m.Others > 0:
+		return fmt.Sprintf("%s — %d new issues, one of them: %s", r.Name, 1+m.Others, m.IssueTitle)
 	case r.Kind == AlertNewIssue:
 		return fmt.Sprintf("%s — new issue: %s", r.Name, m.IssueTitle)
 	case !m.Known:
@@ -274,6 +279,30 @@ func (r *AlertRule) Tick(s AlertState, now time.Time) (AlertState, []NoticeEvent
 	next, events := r.Apply(s, m)
 	next.LastEvaluatedAt = evaluated
 	return next, events
+}
+
+// Streamed says whether the rule is to hear of what happens as it is taken in: of new
+// issues, and of what it counts where more of it can make it fire.
+func (r *AlertRule) Streamed() bool { return r.Kind == AlertNewIssue || r.Rises() }
+
+// Rises says whether the rule counts and fires where there is too much: until more happens,
+// what was measured of it can only fall.
+func (r *AlertRule) Rises() bool {
+	counts := r.Kind == AlertEventVolume || r.Kind == AlertErrorRate
+	return counts && !r.Suppressible()
+}
+
+// Room returns how much more must happen at least before a rule that rises can fire, where
+// its value was measured: 1 or more.
+func (r *AlertRule) Room(value float64) float64 {
+	if r.Condition.Per != "" {
+		return 1 // fewer sessions raise it too
+	}
+	left := math.Ceil(r.Threshold - value)
+	if r.Comparator == "gt" {
+		left = math.Floor(r.Threshold-value) + 1
+	}
+	return max(left, 1)
 }
 
 // Told says whether a kind of rule is told of what happens, instead of being measured.

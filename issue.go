@@ -135,6 +135,27 @@ type IssueHit struct {
 	Moment time.Time `json:"moment"`
 }
 
+// IssueTotal is how often an issue occurred in all, and what its latest occurrence says.
+type IssueTotal struct {
+	Environment, Issue, Occurrences uint64
+	Name, Message                   string
+}
+
+// Title names the issue in a line that anybody may read.
+func (t *IssueTotal) Title() string { return MaskEmails(IssueTitle(t.Name, t.Message)) }
+
+// NewIssues says that issues occurred for the first time.
+type NewIssues struct {
+	Environment uint64 `json:"environment"`
+	// Block is the number of the stored block that holds all of their occurrences; each
+	// names the same issues however often it is told of.
+	Block uint64 `json:"block"`
+	// ID and Title are of one of them, Others counts the rest.
+	ID     string `json:"id"`
+	Title  string `json:"title"`
+	Others int    `json:"others,omitempty"`
+}
+
 // HitMoment is the instant that decides whether an occurrence is newer than a
 // resolution: when it was accepted, but not long after it happened, so that what
 // a client kept back for an hour does not look new. Clocks of clients may be

@@ -3,18 +3,20 @@ package actors
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"svc"
 )
 
-// The alerting actor.
+// KindAlerting is the kind of the alerting actor, and begins the names of the owners of its
+// entities.
 //
 //	identity   org/app, the two slugs
 //	rank       1
 //	owns       alert rules with their states and incidents, channels, notices on their way
-//	persists   entities rule, alert_state, incident, channel, delivery
+//	persists   entities rule, alert_state, alert_told, incident, channel, delivery
 //	woken by   calls, and the schedule of the node: to measure, when a state ends by
 //	           itself, when a notice is due
 //	limits     1,000 rules and 100 channels
@@ -22,12 +24,13 @@ import (
 //
 // What fires and the notices that follow are stored in one write, so after a restart
 // nothing is told twice and nothing is forgotten.
-const kindAlerting = "alerting"
+const KindAlerting = "alerting"
 
 // The kinds of its entities.
 const (
 	kindRule       = "rule"
 	kindAlertState = "alert_state"
+	kindAlertTold  = "alert_told"
 	kindIncident   = "incident"
 	kindChannel    = "channel"
 	kindDelivery   = "delivery"
@@ -47,11 +50,21 @@ type alerting struct {
 	states     map[string]svc.AlertState
 	channels   map[string]svc.Channel
 	deliveries map[string]svc.Delivery
+	// told are the blocks whose new issues were told of, by environment.
+	told map[uint64]blocksTold
 	// saved is when each state was last stored, checked the latest check of each
 	// monitor, measured the last measurement; they are not stored.
 	saved    map[string]time.Time
 	checked  map[string]time.Time
 	measured time.Time
+	// whole is when all rules were last measured, began when the state was loaded; rooms
+	// are how far the rules that rise are from firing (alerting_stream.go).
+	whole, began time.Time
+	rooms        map[string]*room
+	index        map[streamKey][]string
+	now          func() time.Time
+	// publish has the node's stream know the rules.
+	publish func(version svc.Version, app svc.AppRef, rules []svc.AlertRule)
 	// measures says which rules can be measured.
 	measures func(svc.AlertKind) bool
 	// changed runs after every change.
@@ -64,7 +77,9 @@ func alertHandlers() map[string]handler[*alerting] {
 		"rule.put":             on((*alerting).onPutRule),
 		"rule.delete":          on((*alerting).onDeleteRule),
 		"uptime":               on((*alerting).onUptime),
-		"issue":                on((*alerting).onIssue),
+		"issues":               on((*alerting).onIssues),
+		"stream":               on((*alerting).onStream),
+		"look":                 on((*alerting).onLook),
 		"measured":             on((*alerting).onMeasured),
 		"plan":                 on((*alerting).onPlan),
 		"sent":                 on((*alerting).onSent),
@@ -83,6 +98,8 @@ func (a *alerting) apply(now time.Time, method string, payload []byte) (outcome,
 func (a *alerting) restore(entities []svc.Entity) error {
 	a.rules, a.states, a.saved = map[string]svc.AlertRule{}, map[string]svc.AlertState{}, map[string]time.Time{}
 	a.channels, a.deliveries, a.checked = map[string]svc.Channel{}, map[string]svc.Delivery{}, map[string]time.Time{}
+	a.index = nil
+	a.told, a.rooms, a.began = map[uint64]blocksTold{}, map[string]*room{}, a.now()
 	for _, entity := range entities {
 		var err error
 		switch entity.Kind {
@@ -94,6 +111,11 @@ func (a *alerting) restore(entities []svc.Entity) error {
 			a.channels[entity.ID], err = decode[svc.Channel](entity)
 		case kindDelivery:
 			a.deliveries[entity.ID], err = decode[svc.Delivery](entity)
+		case kindAlertTold:
+			var environment uint64
+			if environment, err = strconv.ParseUint(entity.ID, 10, 64); err == nil {
+				a.told[environment], err = decode[blocksTold](entity)
+			}
 		}
 		if err != nil {
 			return err
@@ -153,15 +175,23 @@ func (a *alerting) onPutRule(now time.Time, p putRule) (outcome, error) {
 		return outcome{}, svc.Invalid(problems...)
 	}
 	a.rules[rule.ID] = rule
-	result := outcome{writes: []write{{kindRule, rule.ID, rule}}, after: a.changed}
+	delete(a.rooms, rule.ID)
+	a.index = nil
+	result := outcome{writes: []write{{kindRule, rule.ID, rule}}}
 	// A rule that looks at something else begins anew; what it found has ended.
 	if known && (!rule.Enabled || before.Kind != rule.Kind || before.Number != rule.Number || !sameCondition(before.Condition, rule.Condition)) {
 		a.end(&result, rule, nil, now)
 		a.states[rule.ID] = svc.AlertState{State: svc.AlertOK, Incident: a.states[rule.ID].Incident}
 		result.writes = append(result.writes, write{kindAlertState, rule.ID, a.states[rule.ID]})
 	}
-	result.answer = a.row(rule.ID)
+	result.answer, result.after = a.row(rule.ID), a.published
 	return result, nil
+}
+
+// published runs after the rules were changed.
+func (a *alerting) published(version svc.Version) {
+	a.publish(version, a.app, slices.Collect(maps.Values(a.rules)))
+	a.changed(version)
 }
 
 func sameCondition(a, b svc.AlertCondition) bool {
@@ -179,9 +209,12 @@ func (a *alerting) onDeleteRule(now time.Time, m findRule) (outcome, error) {
 	if !known {
 		return outcome{}, svc.NotFound("alert rule")
 	}
-	result := outcome{answer: none{}, after: a.changed}
+	result := outcome{answer: none{}}
 	a.end(&result, rule, nil, now)
+	result.after = a.published
 	delete(a.rules, m.ID)
+	delete(a.rooms, m.ID)
+	a.index = nil
 	delete(a.states, m.ID)
 	delete(a.saved, m.ID)
 	result.writes = append(result.writes, write{kindRule, m.ID, nil}, write{kindAlertState, m.ID, nil})

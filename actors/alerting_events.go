@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"svc"
@@ -17,13 +18,15 @@ type (
 		Down      uint32    `json:"down"`
 		CheckedAt time.Time `json:"checkedAt"`
 	}
-	toldIssue struct {
-		Number uint64 `json:"number"`
-		ID     string `json:"id"`
-		Title  string `json:"title"`
-	}
 	toldMeasured struct {
+		// At is when the measuring began.
+		At     time.Time       `json:"at"`
 		Values []measuredValue `json:"values"`
+	}
+	// blocksTold are the latest blocks whose new issues an environment's rules were told
+	// of, the oldest first.
+	blocksTold struct {
+		Blocks []uint64 `json:"blocks"`
 	}
 	measuredValue struct {
 		RuleID          string    `json:"ruleId"`
@@ -37,7 +40,9 @@ type (
 		Retry bool   `json:"retry"`
 	}
 	plan struct {
+		// Measure is measured because its time has come, Look because of the stream.
 		Measure []svc.AlertRule `json:"measure"`
+		Look    []svc.AlertRule `json:"look"`
 		Send    []planned       `json:"send"`
 	}
 	planned struct {
@@ -65,13 +70,27 @@ func (a *alerting) onUptime(now time.Time, m toldUptime) (outcome, error) {
 	return result, nil
 }
 
-// onIssue is told of an issue that is new.
-func (a *alerting) onIssue(now time.Time, m toldIssue) (outcome, error) {
-	result := outcome{answer: none{}}
-	for _, rule := range a.sorted(func(r svc.AlertRule) bool { return r.Kind == svc.AlertNewIssue && r.Number == m.Number }) {
-		next, events := rule.Apply(a.states[rule.ID], svc.Measurement{At: now, Known: true, Issue: m.ID, IssueTitle: m.Title})
+// blocksKept is how many blocks are remembered for each environment. A block is told of
+// again until it is committed; meanwhile only other nodes bring blocks with new issues, and
+// each of them one at a time.
+const blocksKept = 128
+
+// onIssues is told of issues that are new. What the rules made of a block is stored
+// together with its number, so that a block counts once.
+func (a *alerting) onIssues(now time.Time, m svc.NewIssues) (outcome, error) {
+	result, told := outcome{answer: none{}}, a.told[m.Environment]
+	rules := a.sorted(func(r svc.AlertRule) bool { return r.Kind == svc.AlertNewIssue && r.Number == m.Environment })
+	if len(rules) == 0 || slices.Contains(told.Blocks, m.Block) {
+		return result, nil
+	}
+	for _, rule := range rules {
+		next, events := rule.Apply(a.states[rule.ID], svc.Measurement{At: now, Known: true, Issue: m.ID, IssueTitle: m.Title, Others: m.Others})
+		delete(a.saved, rule.ID)
 		a.move(&result, rule, next, events, now)
 	}
+	told.Blocks = append(slices.Clone(told.Blocks[max(0, len(told.Blocks)-blocksKept+1):]), m.Block)
+	a.told[m.Environment] = told
+	result.writes = append(result.writes, write{kindAlertTold, strconv.FormatUint(m.Environment, 10), told})
 	return result, nil
 }
 
@@ -79,8 +98,11 @@ func (a *alerting) onMeasured(now time.Time, m toldMeasured) (outcome, error) {
 	result := outcome{answer: none{}}
 	for _, value := range m.Values {
 		rule, known := a.rules[value.RuleID]
-		if !known || !rule.Enabled || rule.Kind.Told() {
+		if !known || !rule.Enabled || rule.Kind.Told() || m.At.Before(rule.UpdatedAt) {
 			continue
+		}
+		if value.Known && rule.Rises() {
+			a.room(rule.ID).measure(&rule, m.At, value.Value)
 		}
 		state := a.states[rule.ID]
 		state.SuppressedUntil = value.SuppressedUntil
@@ -88,7 +110,7 @@ func (a *alerting) onMeasured(now time.Time, m toldMeasured) (outcome, error) {
 			a.states[rule.ID] = state
 			continue
 		}
-		next, events := rule.Apply(state, svc.Measurement{At: now, Value: value.Value, Known: value.Known})
+		next, events := rule.Apply(state, svc.Measurement{At: m.At, Value: value.Value, Known: value.Known})
 		a.move(&result, rule, next, events, now)
 	}
 	return result, nil
@@ -116,10 +138,7 @@ func (a *alerting) onPlan(now time.Time, _ none) (outcome, error) {
 		next, events := rule.Tick(before, now)
 		a.move(&result, rule, next, events, now)
 	}
-	if now.Sub(a.measured) >= evaluateEvery {
-		a.measured = now
-		todo.Measure = a.sorted(func(r svc.AlertRule) bool { return !r.Kind.Told() && a.measures(r.Kind) })
-	}
+	todo.Measure, todo.Look = a.toMeasure(now), a.toLook()
 	for _, delivery := range a.outbox() {
 		if !delivery.Next.After(now) {
 			todo.Send = append(todo.Send, planned{a.channels[delivery.ChannelID], delivery})
@@ -247,7 +266,7 @@ func (a *alerting) next(now time.Time) (next time.Time) {
 		case rule.Kind.Told():
 			sooner(rule.Due(&state, now))
 		case a.measures(rule.Kind):
-			sooner(a.measured.Add(evaluateEvery))
+			sooner(a.nextMeasurement(&rule))
 		}
 	}
 	for _, delivery := range a.outbox() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -19,6 +20,8 @@ type AlertPorts struct {
 	Schedule *Schedule
 	Measures Measures
 	Sender   Sender
+	// Rules is the node's snapshot of what rules want to know of the stream.
+	Rules *Rulebook
 	// Started is when this node began to serve: what was not taken in before is missing
 	// in what is measured.
 	Started time.Time
@@ -29,9 +32,16 @@ type AlertPorts struct {
 type Measures interface {
 	// Can says whether rules of a kind can be measured.
 	Can(kind svc.AlertKind) bool
-	// Measure returns the value of a rule's condition in the window that ends at an
-	// instant, and whether there is any data.
-	Measure(ctx context.Context, rule *svc.AlertRule, at time.Time) (value float64, known bool, err error)
+	// Measure returns what the conditions of rules come to in the windows that end at an
+	// instant, one for each rule.
+	Measure(ctx context.Context, rules []svc.AlertRule, at time.Time) []Measured
+}
+
+// Measured is what a rule's condition came to; it is not known without data.
+type Measured struct {
+	Value float64
+	Known bool
+	Err   error
 }
 
 // Sender tells channels of incidents.
@@ -53,6 +63,9 @@ type alertingShell struct {
 	ports *AlertPorts
 	// running says that a round is under way, again that one more is due.
 	running, again bool
+	// measuring says that rules are measured whose time had come; what takes long keeps
+	// nothing else waiting.
+	measuring atomic.Bool
 
 	mu sync.Mutex
 	// begun holds the number of the latest attempt of each delivery, ended the deliveries
@@ -67,9 +80,12 @@ type ran struct{}
 func (d Deps) newAlerting(identity string) actor.Actor {
 	shell := &alertingShell{ports: d.Alerts, begun: map[string]int{}, ended: map[string]bool{}}
 	app, _, _ := splitIdentity(identity + "/")
-	core := &alerting{app: app, measures: d.Alerts.Measures.Can, changed: func(svc.Version) { shell.again = true }}
+	core := &alerting{app: app, measures: d.Alerts.Measures.Can, now: d.Now, publish: d.Alerts.Rules.Publish, changed: func(svc.Version) { shell.again = true }}
 	shell.grain = &grain{
-		kind: kindAlerting, identity: identity, core: core, store: d.Alerts.Store, logger: d.Logger, now: d.Now, idle: monitorIdle,
+		kind: KindAlerting, identity: identity, core: core, store: d.Alerts.Store, logger: d.Logger, now: d.Now, idle: monitorIdle,
+	}
+	if d.Changes != nil {
+		shell.announce = d.Changes.announce
 	}
 	return shell
 }
@@ -104,28 +120,28 @@ func (s *alertingShell) Receive(c actor.Context) {
 func (s *alertingShell) appoint() {
 	core, now := s.core.(*alerting), s.now()
 	if s.phase != ready && s.phase != saving {
-		s.ports.Schedule.Set(kindAlerting, s.identity, now.Add(evaluateEvery), alertPatience)
+		s.ports.Schedule.Set(KindAlerting, s.identity, now.Add(evaluateEvery), alertPatience)
 		return
 	}
 	next := core.next(now)
 	switch {
 	case s.again:
 	case next.IsZero():
-		s.ports.Schedule.Remove(kindAlerting, s.identity)
+		s.ports.Schedule.Remove(KindAlerting, s.identity)
 	case !next.After(now):
 		// It is being sent, or what is due could not be done.
-		s.ports.Schedule.Set(kindAlerting, s.identity, now.Add(time.Second), alertPatience)
+		s.ports.Schedule.Set(KindAlerting, s.identity, now.Add(time.Second), alertPatience)
 	default:
-		s.ports.Schedule.Set(kindAlerting, s.identity, next, alertPatience)
+		s.ports.Schedule.Set(KindAlerting, s.identity, next, alertPatience)
 	}
 }
 
-// round asks the core what to do, measures, and begins to send.
+// round asks the core what to do, and begins to measure and to send.
 func (s *alertingShell) round() {
 	ctx, cancel := context.WithTimeout(context.Background(), alertPatience)
 	defer cancel()
 	s.forget()
-	todo, err := ask[plan](ctx, s.ports.Actors, kindAlerting, s.identity, "plan", none{})
+	todo, err := ask[plan](ctx, s.ports.Actors, KindAlerting, s.identity, "plan", none{})
 	if err != nil {
 		s.ports.Logger.Warn("planning alerts failed", "error", err)
 		return
@@ -133,20 +149,34 @@ func (s *alertingShell) round() {
 	for _, item := range todo.Send {
 		s.send(item)
 	}
-	told := toldMeasured{}
-	for i := range todo.Measure {
-		rule := &todo.Measure[i]
-		value, known, err := s.ports.Measures.Measure(ctx, rule, s.now())
-		if err != nil {
-			s.ports.Logger.Warn("measuring an alert rule failed", "rule", rule.ID, "error", err)
+	if len(todo.Look) > 0 {
+		go s.measure(todo.Look)
+	}
+	if len(todo.Measure) > 0 && s.measuring.CompareAndSwap(false, true) {
+		go func() {
+			defer s.measuring.Store(false)
+			s.measure(todo.Measure)
+		}()
+	}
+}
+
+// measure has rules measured and tells the core.
+func (s *alertingShell) measure(rules []svc.AlertRule) {
+	ctx, cancel := context.WithTimeout(context.Background(), alertPatience)
+	defer cancel()
+	told := toldMeasured{At: s.now()}
+	for i, measured := range s.ports.Measures.Measure(ctx, rules, told.At) {
+		rule := &rules[i]
+		if measured.Err != nil {
+			s.ports.Logger.Warn("measuring an alert rule failed", "rule", rule.ID, "error", measured.Err)
 			continue
 		}
-		told.Values = append(told.Values, measuredValue{RuleID: rule.ID, Value: value, Known: known, SuppressedUntil: s.ports.Started.Add(rule.Window())})
+		told.Values = append(told.Values, measuredValue{RuleID: rule.ID, Value: measured.Value, Known: measured.Known, SuppressedUntil: s.ports.Started.Add(rule.Window())})
 	}
 	if len(told.Values) == 0 {
 		return
 	}
-	if _, err := ask[none](ctx, s.ports.Actors, kindAlerting, s.identity, "measured", told); err != nil {
+	if _, err := ask[none](ctx, s.ports.Actors, KindAlerting, s.identity, "measured", told); err != nil {
 		s.ports.Logger.Warn("evaluating alerts failed", "error", err)
 	}
 }
@@ -188,7 +218,7 @@ func (s *alertingShell) send(item planned) {
 		if err != nil {
 			s.ports.Logger.Warn("a notice was not delivered", "channel", item.Channel.ID, "incident", d.Notice.Incident.ID, "attempt", d.Attempts+1, "retry", retry, "error", err)
 		}
-		if _, err := ask[none](ctx, s.ports.Actors, kindAlerting, s.identity, "sent", toldSent{ID: d.ID, OK: err == nil, Retry: retry}); err != nil {
+		if _, err := ask[none](ctx, s.ports.Actors, KindAlerting, s.identity, "sent", toldSent{ID: d.ID, OK: err == nil, Retry: retry}); err != nil {
 			s.ports.Logger.Warn("noting a delivery failed", "error", err)
 		}
 		s.mu.Lock()

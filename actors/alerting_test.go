@@ -31,6 +31,8 @@ type office struct {
 	sent          []string
 	broken, final bool
 	volume        float64
+	// asked counts the measurements.
+	asked int
 
 	schedule *Schedule
 	alerts   *Alerts
@@ -66,10 +68,15 @@ func (o *office) take() []string {
 
 func (o *office) Can(kind svc.AlertKind) bool { return kind == svc.AlertEventVolume }
 
-func (o *office) Measure(context.Context, *svc.AlertRule, time.Time) (value float64, known bool, err error) {
+func (o *office) Measure(_ context.Context, rules []svc.AlertRule, _ time.Time) []Measured {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.volume, true, nil
+	o.asked += len(rules)
+	out := make([]Measured, len(rules))
+	for i := range out {
+		out[i] = Measured{Value: o.volume, Known: true}
+	}
+	return out
 }
 
 // open runs a node over the office's store.
@@ -93,7 +100,7 @@ func (o *office) reopen(pause time.Duration) {
 	o.stop()
 	<-time.After(pause)
 	o.open()
-	o.schedule.Add(kindAlerting, "acme/web", time.Now(), alertPatience)
+	o.schedule.Add(KindAlerting, "acme/web", time.Now(), alertPatience)
 	pass(0)
 }
 
@@ -240,9 +247,11 @@ func TestARefusalForGoodIsNotRepeated(t *testing.T) {
 func TestNewIssues(t *testing.T) {
 	inOffice(t, func(t *testing.T, o *office) {
 		o.rule(svc.AlertNewIssue, nil)
+		block := uint64(0)
 		issue := func(environment uint64, id string) {
 			t.Helper()
-			if err := o.alerts.NewIssue(t.Context(), web(), environment, id, "TypeError"); err != nil {
+			block++
+			if err := o.alerts.NewIssues(t.Context(), web(), svc.NewIssues{Environment: environment, Block: block, ID: id, Title: "TypeError"}); err != nil {
 				t.Fatal(err)
 			}
 			pass(0)
@@ -266,7 +275,7 @@ func TestVolumes(t *testing.T) {
 		pass(time.Minute)
 		o.want("too few")
 		o.set(func() { o.volume = 5 })
-		pass(evaluateEvery)
+		pass(calmEvery) // nobody told of it
 		if got := o.take(); len(got) != 1 {
 			t.Errorf("told %v", got)
 		}

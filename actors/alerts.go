@@ -15,7 +15,7 @@ type Alerts struct {
 
 // Rules returns the alert rules of an application by id, with what they have seen.
 func (a *Alerts) Rules(ctx context.Context, ref svc.AppRef) ([]svc.AlertRow, error) {
-	return ask[[]svc.AlertRow](ctx, a.Actors, kindAlerting, ref.String(), "rules", none{})
+	return ask[[]svc.AlertRow](ctx, a.Actors, KindAlerting, ref.String(), "rules", none{})
 }
 
 // PutRule makes a rule of an environment, or changes the one of an id; there the zero
@@ -29,51 +29,52 @@ func (a *Alerts) PutRule(ctx context.Context, ref svc.AppRef, id string, env svc
 	if patch.RecoveryThreshold != nil {
 		message.SetRecovery, message.Recovery = true, *patch.RecoveryThreshold
 	}
-	return ask[svc.AlertRow](ctx, a.Actors, kindAlerting, ref.String(), "rule.put", message)
+	return ask[svc.AlertRow](ctx, a.Actors, KindAlerting, ref.String(), "rule.put", message)
 }
 
 // DeleteRule removes a rule; its incident is resolved.
 func (a *Alerts) DeleteRule(ctx context.Context, ref svc.AppRef, id string) error {
-	_, err := ask[none](ctx, a.Actors, kindAlerting, ref.String(), "rule.delete", findRule{ID: id})
+	_, err := ask[none](ctx, a.Actors, KindAlerting, ref.String(), "rule.delete", findRule{ID: id})
 	return err
 }
 
 // Acknowledge notes that somebody looks after an incident.
 func (a *Alerts) Acknowledge(ctx context.Context, ref svc.AppRef, id string, by svc.LedgerActor) (svc.Incident, error) {
-	return ask[svc.Incident](ctx, a.Actors, kindAlerting, ref.String(), "incident.acknowledge", onIncident{ID: id, By: by})
+	return ask[svc.Incident](ctx, a.Actors, KindAlerting, ref.String(), "incident.acknowledge", onIncident{ID: id, By: by})
 }
 
 // Resolve ends an incident by hand.
 func (a *Alerts) Resolve(ctx context.Context, ref svc.AppRef, id string, by svc.LedgerActor) (svc.Incident, error) {
-	return ask[svc.Incident](ctx, a.Actors, kindAlerting, ref.String(), "incident.resolve", onIncident{ID: id, By: by})
+	return ask[svc.Incident](ctx, a.Actors, KindAlerting, ref.String(), "incident.resolve", onIncident{ID: id, By: by})
 }
 
 // Channels returns the channels of an application by id.
 func (a *Alerts) Channels(ctx context.Context, ref svc.AppRef) ([]svc.Channel, error) {
-	return ask[[]svc.Channel](ctx, a.Actors, kindAlerting, ref.String(), "channels", none{})
+	return ask[[]svc.Channel](ctx, a.Actors, KindAlerting, ref.String(), "channels", none{})
 }
 
 // PutChannel stores a new channel.
 func (a *Alerts) PutChannel(ctx context.Context, ref svc.AppRef, channel svc.Channel) (svc.Channel, error) {
-	return ask[svc.Channel](ctx, a.Actors, kindAlerting, ref.String(), "channel.put", channel)
+	return ask[svc.Channel](ctx, a.Actors, KindAlerting, ref.String(), "channel.put", channel)
 }
 
 // DeleteChannel removes a channel. It fails with conflict while a rule names it.
 func (a *Alerts) DeleteChannel(ctx context.Context, ref svc.AppRef, id string) error {
-	_, err := ask[none](ctx, a.Actors, kindAlerting, ref.String(), "channel.delete", findRule{ID: id})
+	_, err := ask[none](ctx, a.Actors, KindAlerting, ref.String(), "channel.delete", findRule{ID: id})
 	return err
 }
 
-// NewIssue fires the rules of an environment that wait for new issues.
-func (a *Alerts) NewIssue(ctx context.Context, ref svc.AppRef, environment uint64, id, title string) error {
-	_, err := ask[none](ctx, a.Actors, kindAlerting, ref.String(), "issue", toldIssue{Number: environment, ID: id, Title: title})
+// NewIssues fires the rules of an environment that wait for new issues. It may be repeated:
+// a block counts once.
+func (a *Alerts) NewIssues(ctx context.Context, ref svc.AppRef, news svc.NewIssues) error {
+	_, err := ask[none](ctx, a.Actors, KindAlerting, ref.String(), "issues", news)
 	return err
 }
 
 // Failing tells the rules of a monitor's application what its check led to.
 func (a *Alerts) Failing(ctx context.Context, app svc.AppRef, monitor svc.Monitor, state svc.MonitorState) error {
 	told := toldUptime{MonitorID: monitor.ID, Down: state.Down(), CheckedAt: state.LastCheckedAt}
-	_, err := ask[none](ctx, a.Actors, kindAlerting, app.String(), "uptime", told)
+	_, err := ask[none](ctx, a.Actors, KindAlerting, app.String(), "uptime", told)
 	return err
 }
 
@@ -87,8 +88,8 @@ func FillAlerts(schedule *Schedule, load func(ctx context.Context, kind string) 
 				return err
 			}
 			for _, entity := range entities {
-				if identity, ok := strings.CutPrefix(entity.Owner, kindAlerting+"/"); ok {
-					schedule.Add(kindAlerting, identity, schedule.Now(), alertPatience)
+				if identity, ok := strings.CutPrefix(entity.Owner, KindAlerting+"/"); ok {
+					schedule.Add(KindAlerting, identity, schedule.Now(), alertPatience)
 				}
 			}
 		}

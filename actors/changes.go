@@ -42,6 +42,7 @@ type Changes struct {
 	Store      ChangedOwners
 	Collectors *Collectors
 	Shares     *Shares
+	Rules      *Rulebook
 	Log        Announcements
 	Logger     *slog.Logger
 
@@ -50,7 +51,12 @@ type Changes struct {
 }
 
 // snapshotKinds are the kinds of entities that snapshots are made of.
-func snapshotKinds() []string { return []string{"application", "key", "share"} }
+func snapshotKinds() []string { return []string{"application", "key", "share", kindRule} }
+
+// shown says whether snapshots are made of any of some entities.
+func shown(entities []svc.Entity) bool {
+	return slices.ContainsFunc(entities, func(e svc.Entity) bool { return slices.Contains(snapshotKinds(), e.Kind) })
+}
 
 // announce tells every node that an owner's entities have changed. An
 // announcement is a line, since a record of the log may carry several.
@@ -82,7 +88,7 @@ func (c *Changes) Refresh(ctx context.Context, owner string) error {
 	if err != nil {
 		return fmt.Errorf("reading a change: %w", err)
 	}
-	return errors.Join(c.Collectors.publishEntities(entities), c.Shares.publishEntities(entities))
+	return errors.Join(c.Collectors.publishEntities(entities), c.Shares.publishEntities(entities), c.Rules.publishEntities(entities))
 }
 
 // refreshAll refreshes owners, and repeats what fails until ctx ends.
@@ -116,7 +122,7 @@ func (c *Changes) CatchUp(ctx context.Context, generation int32) {
 // Begin loads the snapshots of a starting node. Announcements from before it are
 // not needed.
 func (c *Changes) Begin(ctx context.Context, store kindLister) error {
-	if err := errors.Join(c.Collectors.Load(ctx, store), c.Shares.Load(ctx, store)); err != nil {
+	if err := errors.Join(c.Collectors.Load(ctx, store), c.Shares.Load(ctx, store), c.Rules.Load(ctx, store)); err != nil {
 		return err
 	}
 	c.Collectors.mu.Lock()

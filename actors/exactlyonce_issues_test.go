@@ -230,7 +230,7 @@ func (p *process) hostIssues(t *testing.T, ctx context.Context, ownership *Owner
 	kind.Partition = issuePartition
 	var err error
 	p.cluster, err = cluster.New(cluster.Config{
-		Kinds: []cluster.Kind{kind}, Partitions: p.w.partitions, Placement: ownership, Wire: p, Directory: p, Fence: p.fence,
+		Kinds: []cluster.Kind{kind, p.hostAlerts(deps)}, Partitions: p.w.partitions, Placement: ownership, Wire: p, Directory: p, Fence: p.fence,
 		IdleSweep: 40 * time.Millisecond, Logger: logger, Metrics: cluster.NewMetrics(prometheus.NewRegistry()),
 	})
 	if err != nil {

@@ -2,6 +2,7 @@ package actors
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -42,6 +43,10 @@ type world struct {
 	// occurrences are stored like rows; decisions are the issues' entities.
 	occurrences []storedOccurrence
 	decisions   map[string]svc.Entity
+	// alerts are the entities of the alerting actor, fresh is how many issues occurred
+	// beside those that people change.
+	alerts map[string]svc.Entity
+	fresh  int
 	// points are stored like rows, and rollups are what a view holds of them; raised
 	// is by how much the senders counted up a series.
 	points  []storedPoint
@@ -77,7 +82,7 @@ func newWorld(seed uint64, partitions int) *world {
 	w := &world{
 		rng: rand.New(rand.NewPCG(seed, 1)), partitions: partitions, log: make([][]svc.LogRecord, partitions),
 		sent: map[string]int{}, notes: map[string]bool{}, agents: enrich.NewUserAgents(2), members: map[*process]bool{},
-		decisions: map[string]svc.Entity{}, raised: map[uint64]float64{}, owners: make([]string, partitions), nodes: map[string]*process{},
+		decisions: map[string]svc.Entity{}, alerts: map[string]svc.Entity{}, raised: map[uint64]float64{}, owners: make([]string, partitions), nodes: map[string]*process{},
 	}
 	for p := range partitions {
 		w.committed = append(w.committed, svc.LogPosition{Partition: p})
@@ -392,6 +397,7 @@ func (w *world) start(t *testing.T) *process {
 	p.sink = NewSink(SinkConfig{
 		Store: p, Log: p, MaxRows: 1 << 20, Now: time.Now, Logger: logger, Metrics: NewSinkMetrics(registry),
 		Interval: 5 * time.Millisecond, Watchers: &Watchers{}, Digests: &Digests{Actors: p, Logger: logger}, Watch: p.watch, Issues: p.issues,
+		Rules: p.listen(), Totals: p, Alarms: &Alerts{Actors: p.cluster},
 		NewBlockID: func(time.Time) uint64 { return rand.Uint64()>>1 | 1 },
 	})
 	metrics := NewIntakeMetrics(registry)
@@ -568,6 +574,8 @@ func TestEveryEventIsStoredOnceThroughFaults(t *testing.T) {
 
 func faults(t *testing.T, seed uint64) {
 	w := newWorld(seed, 1+int(seed)%7)
+	rule, _ := json.Marshal(newsRule()) // a struct of texts and numbers
+	w.alerts["rule"] = svc.Entity{Owner: KindAlerting + "/" + web().String(), Kind: kindRule, ID: "rul_news", Payload: rule}
 	w.forgetful = seed%2 == 1
 	nodes := make([]*process, 1+int(seed/2)%4)
 	for i := range nodes {
@@ -593,6 +601,7 @@ func faults(t *testing.T, seed uint64) {
 		for range 20 {
 			w.produce(time.Now())
 			w.produceError()
+			w.produceNews()
 			w.produceMetrics()
 			if p := nodes[w.n(len(nodes))]; w.n(2) == 0 {
 				people.Go(p.change)
@@ -629,6 +638,7 @@ func faults(t *testing.T, seed uint64) {
 	}
 	w.check(t)
 	w.checkIssues(t)
+	w.checkNews(t)
 	w.checkMetrics(t)
 	for _, p := range nodes {
 		p.kill()

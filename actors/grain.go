@@ -72,8 +72,8 @@ type grain struct {
 	logger         *slog.Logger
 	now            func() time.Time
 	idle           time.Duration
-	// announce tells the other nodes of a change, for kinds that snapshots are
-	// made of; nil for the others.
+	// announce tells the other nodes of a change of entities that snapshots are made
+	// of; nil where the kind has none.
 	announce func(ctx context.Context, owner string) error
 
 	phase   phase
@@ -232,7 +232,7 @@ func (g *grain) startSaving(c actor.Context, request *cluster.Request, result ou
 		if err == nil {
 			err = request.Fence(ctx)
 		}
-		if err == nil && announce != nil {
+		if err == nil && announce != nil && shown(entities) {
 			err = announce(ctx, owner)
 		}
 		done <- err

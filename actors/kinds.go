@@ -52,7 +52,7 @@ func Kinds(deps Deps) []cluster.Kind {
 		deps.announced(deps.persistent(kindApplication, 1, 10*time.Minute, func(string) core {
 			return &application{publish: deps.Collectors.Publish, publishPage: deps.Shares.Publish}
 		})),
-		{Name: kindAlerting, Rank: 1, Idle: monitorIdle, New: deps.newAlerting},
+		{Name: KindAlerting, Rank: 1, Idle: monitorIdle, New: deps.newAlerting},
 		{Name: kindMonitor, Rank: 2, Idle: monitorIdle, New: deps.newMonitor},
 		deps.issues(),
 		{

@@ -151,7 +151,7 @@ func (s *Stream) keep(ctx context.Context, g *generation) (missing []int, err er
 
 // complete makes an interrupted block again, with the records of all its
 // partitions, inserts it under its token, and tells the watched issues that
-// occurred in it, wherever they live. It returns the states of the wanted
+// occurred in it and the alerts of the new ones, wherever they live. It returns the states of the wanted
 // partitions behind the block.
 func (s *Stream) complete(ctx context.Context, g *generation, block pendingBlock, wanted []int) (map[int]*begin, error) {
 	s.config.Logger.Info("completing an interrupted block", "partitions", len(block.spans))
@@ -187,6 +187,9 @@ func (s *Stream) complete(ctx context.Context, g *generation, block pendingBlock
 		return nil, err
 	}
 	if err := s.config.Sink.settle(ctx, open, watch); err != nil {
+		return nil, err
+	}
+	if err := s.config.Sink.tellNews(ctx, open, block.id); err != nil {
 		return nil, err
 	}
 	if err := s.settleStored(ctx, g, block); err != nil {

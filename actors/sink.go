@@ -44,8 +44,8 @@ type Committer interface {
 //  1. the block's boundaries (for each partition the first and last offset) are
 //     written beside the committed offsets, in one durable request;
 //  2. the block is inserted under a token made of its number;
-//     watched issues that occurred in the block are then told, and what they
-//     decide is durable;
+//     watched issues that occurred in the block are then told, and the alerts
+//     that wait for new issues, and what they decide is durable;
 //  3. the offsets behind the block are committed, without boundaries.
 //
 // A crash between 1 and 3 leaves the boundaries: the next owner of its first
@@ -92,6 +92,11 @@ type SinkConfig struct {
 	// Watch says which issues to tell that they occurred; it may be nil.
 	Watch  *Watch
 	Issues issues
+	// Rules says what alert rules want to know of the stream, Totals and Alarms which
+	// issues are new and who waits for them; Rules may be nil.
+	Rules  *Rulebook
+	Totals IssueTotals
+	Alarms alarms
 }
 
 // issues are told what occurred.
@@ -109,6 +114,7 @@ type openBlock struct {
 	watched map[uint64]bool
 	visits  map[uint64][]svc.LiveVisit
 	hits    blockHits
+	rules   *Rulebook
 }
 
 // NewSink returns a sink with an empty block.
@@ -119,7 +125,7 @@ func NewSink(config SinkConfig) *Sink {
 }
 
 func (s *Sink) newBlock() *openBlock {
-	return &openBlock{rows: s.config.Store.NewBlock(), ranges: map[int]recordRange{}, visits: map[uint64][]svc.LiveVisit{}, hits: blockHits{}}
+	return &openBlock{rows: s.config.Store.NewBlock(), ranges: map[int]recordRange{}, visits: map[uint64][]svc.LiveVisit{}, hits: blockHits{}, rules: s.config.Rules}
 }
 
 // append adds the rows of one record to the open block. Rows of an ended
@@ -151,10 +157,12 @@ func (b *openBlock) add(rows []svc.EventRow, occurrences []svc.OccurrenceRow, po
 	for i := range rows {
 		b.rows.Append(&rows[i])
 		b.gather(&rows[i])
+		b.rules.sawEvent(&rows[i])
 	}
 	for i := range occurrences {
 		b.rows.AppendOccurrence(&occurrences[i])
 		b.hits.add(&occurrences[i])
+		b.rules.sawError(&occurrences[i])
 	}
 	for i := range points {
 		b.rows.AppendMetric(&points[i])
@@ -323,6 +331,9 @@ func (s *Sink) insertAndCommit(ctx context.Context, block *openBlock, id uint64)
 		return err
 	}
 	if err := s.settle(ctx, block, s.config.Watch); err != nil {
+		return err
+	}
+	if err := s.tellNews(ctx, block, id); err != nil {
 		return err
 	}
 	if err := s.commit(ctx, block.generation, block.behind()); err != nil {

@@ -7,9 +7,14 @@ import (
 	"svc"
 )
 
-// blockHits are the issues that occurred in a block: per issue and release the
-// moment of the latest occurrence.
-type blockHits map[hitKey]time.Time
+// blockHits are the issues that occurred in a block, per issue and release.
+type blockHits map[hitKey]blockHit
+
+// blockHit is the moment of the latest occurrence, and how many there were.
+type blockHit struct {
+	moment      time.Time
+	occurrences uint64
+}
 
 type hitKey struct {
 	environment, issue uint64
@@ -18,16 +23,19 @@ type hitKey struct {
 
 func (h blockHits) add(row *svc.OccurrenceRow) {
 	key := hitKey{row.EnvironmentNumber, row.Issue, row.Release}
-	if moment := svc.HitMoment(row.Ts, row.ReceivedAt); moment.After(h[key]) {
-		h[key] = moment
+	hit := h[key]
+	hit.occurrences++
+	if moment := svc.HitMoment(row.Ts, row.ReceivedAt); moment.After(hit.moment) {
+		hit.moment = moment
 	}
+	h[key] = hit
 }
 
 // watched returns the hits of the issues that must be told.
 func (h blockHits) watched(watch *Watch) []issueHits {
 	places := map[uint64]int{}
 	var out []issueHits
-	for key, moment := range h {
+	for key, hit := range h {
 		if !watch.has(key.issue) {
 			continue
 		}
@@ -37,7 +45,7 @@ func (h blockHits) watched(watch *Watch) []issueHits {
 			places[key.issue] = at
 			out = append(out, issueHits{environment: key.environment, issue: key.issue})
 		}
-		out[at].hits = append(out[at].hits, svc.IssueHit{Release: key.release, Moment: moment})
+		out[at].hits = append(out[at].hits, svc.IssueHit{Release: key.release, Moment: hit.moment})
 	}
 	return out
 }
@@ -56,15 +64,21 @@ func (s *Sink) settle(ctx context.Context, block *openBlock, watch *Watch) error
 	if len(hits) == 0 {
 		return nil
 	}
+	return s.insist(ctx, block, "telling issues that they occurred", func() error { return s.config.Issues.occurred(ctx, hits) })
+}
+
+// insist repeats what must happen before a block is committed until it succeeds or the
+// generation or ctx ends.
+func (s *Sink) insist(ctx context.Context, block *openBlock, doing string, work func() error) error {
 	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
-		err := s.config.Issues.occurred(ctx, hits)
+		err := work()
 		if err == nil {
 			return nil
 		}
 		if s.over(block) {
 			return errOver
 		}
-		s.config.Logger.Warn("telling issues that they occurred failed", "issues", len(hits), "error", err)
+		s.config.Logger.Warn("settling a block failed", "doing", doing, "error", err)
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

@@ -20,6 +20,8 @@ type hook struct {
 	*httptest.Server
 	mu     sync.Mutex
 	bodies []map[string]any
+	// ids are those of the deliveries, one for each body.
+	ids    []string
 	bad    []string
 	secret string
 }
@@ -40,7 +42,7 @@ func newHook(t *testing.T) *hook {
 		if json.Unmarshal(body, &told) != nil {
 			h.bad = append(h.bad, string(body))
 		}
-		h.bodies = append(h.bodies, told)
+		h.bodies, h.ids = append(h.bodies, told), append(h.ids, r.Header.Get("X-SVC-Delivery"))
 	}))
 	t.Cleanup(h.Close)
 	return h

@@ -23,7 +23,7 @@ func TestMeasuresOfAlertRules(t *testing.T) {
 	s.settled()
 	sent := time.Now()
 	environment := s.environment()
-	for _, test := range []struct {
+	tests := []struct {
 		kind      svc.AlertKind
 		condition svc.AlertCondition
 		want      string
@@ -40,15 +40,20 @@ func TestMeasuresOfAlertRules(t *testing.T) {
 		{svc.AlertErrorRate, svc.AlertCondition{Per: "session"}, "1.5 true"},
 		{svc.AlertEventVolume, svc.AlertCondition{}, "3 true"},
 		{svc.AlertEventVolume, svc.AlertCondition{Name: "click"}, "1 true"},
-	} {
-		rule := &svc.AlertRule{AlertSpec: svc.AlertSpec{Kind: test.kind, WindowMinutes: 5, Condition: test.condition}, Number: environment}
-		for at, want := range map[time.Time]string{sent: test.want, sent.Add(time.Hour): ""} {
-			if want == "" { // nothing is in the window
+	}
+	var rules []svc.AlertRule
+	for _, test := range tests {
+		rules = append(rules, svc.AlertRule{AlertSpec: svc.AlertSpec{Kind: test.kind, WindowMinutes: 5, Condition: test.condition}, Number: environment})
+	}
+	for at, empty := range map[time.Time]bool{sent: false, sent.Add(time.Hour): true} {
+		for i, measured := range (measures{s.node.db}).Measure(t.Context(), rules, at) {
+			test := &tests[i]
+			want := test.want
+			if empty {
 				want = map[bool]string{true: "0 true", false: "0 false"}[test.kind == svc.AlertEventVolume || test.kind == svc.AlertErrorRate && test.condition.Per == ""]
 			}
-			value, known, err := (measures{s.node.db}).Measure(t.Context(), rule, at)
-			if got := fmt.Sprint(value, known); err != nil || got != want {
-				t.Errorf("%s %+v at %s: %s, %v; want %s", test.kind, test.condition, at, got, err, want)
+			if got := fmt.Sprint(measured.Value, measured.Known); measured.Err != nil || got != want {
+				t.Errorf("%s %+v at %s: %s, %v; want %s", test.kind, test.condition, at, got, measured.Err, want)
 			}
 		}
 	}

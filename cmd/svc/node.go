@@ -153,7 +153,7 @@ func (n *node) openLog(ctx context.Context) (err error) {
 	n.consumer, err = kafka.NewConsumer(kafka.ConsumerConfig{
 		Brokers: brokers, Topic: ingestTopic, Group: intakeGroup, UserData: []byte(n.nodeAddr()), Secret: n.config.ClusterSecret.Reveal(),
 		Handler: streamHandler{n}, Logger: n.logger,
-		Gather: n.config.FlushInterval / gatherShare,
+		Gather: min(n.config.FlushInterval/gatherShare, gatherMost),
 		Gap: func(partition int, from, to int64) {
 			n.logger.Error("the log lost records that were not stored", "partition", partition, "from", from, "to", to)
 		},
@@ -179,6 +179,9 @@ const produceTime = 4 * time.Second
 // gatherShare is the part of the flush interval for which records of one
 // partition are gathered before they are read.
 const gatherShare = 10
+
+// gatherMost bounds that time, which alerts of the stream wait for.
+const gatherMost = 100 * time.Millisecond
 
 // streamHandler lets the consumer be made before the stream that it feeds.
 type streamHandler struct{ node *node }
@@ -238,7 +241,10 @@ const placeCache = 4096
 
 func (n *node) wireActors(context.Context) (err error) {
 	n.ownership, n.collectors, n.shares = &actors.Ownership{Lease: n.consumer}, actors.NewCollectors(), actors.NewShares()
-	n.changes = &actors.Changes{Store: n.db, Collectors: n.collectors, Shares: n.shares, Log: n.several.announcements(), Logger: n.logger}
+	rules, alarms := actors.NewRulebook(), &actors.Alerts{Chance: n.chance}
+	n.changes = &actors.Changes{
+		Store: changedOwners{n.db}, Collectors: n.collectors, Shares: n.shares, Rules: rules, Log: n.several.announcements(), Logger: n.logger,
+	}
 	n.cardinality = actors.NewCardinality()
 	watchers, digests := &actors.Watchers{}, &actors.Digests{Logger: n.logger}
 	watch := &actors.Watch{Store: n.db, Partitions: n.config.Partitions}
@@ -247,8 +253,9 @@ func (n *node) wireActors(context.Context) (err error) {
 		Store: blockStore{n.db}, Log: n.consumer, Interval: n.config.FlushInterval, MaxRows: maxBlockRows, MaxBytes: maxBlockBytes, Now: n.now,
 		NewBlockID: n.newBlockID, Metrics: actors.NewSinkMetrics(n.registry), Logger: n.logger,
 		Watchers: watchers, Digests: digests, Watch: watch, Issues: n.issues,
+		Rules: rules, Totals: n.db, Alarms: alarms,
 	})
-	if err := n.wireMonitoring(); err != nil {
+	if err := n.wireMonitoring(rules, alarms); err != nil {
 		return err
 	}
 	limits := actors.Limits{Default: n.config.RateLimit, Query: min(n.config.RateLimit, svc.QueryPerMinute)}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"svc"
@@ -14,7 +15,7 @@ import (
 )
 
 // wireAlerting makes what the alerting actors need; the cluster is put in afterwards.
-func (n *node) wireAlerting() error {
+func (n *node) wireAlerting(rules *actors.Rulebook) error {
 	box, err := n.vault.Box("channels")
 	if err != nil {
 		return err
@@ -22,9 +23,8 @@ func (n *node) wireAlerting() error {
 	m := &n.monitoring
 	mail := outbound.Mail{Server: n.config.MailServer, From: n.config.MailFrom, Now: n.now}
 	m.sender = sender{outbound.NewNotifier(m.dialer, mail, n.config.PublicURL, n.now), box}
-	m.alerts = &actors.Alerts{Chance: n.chance}
 	m.alertPorts = &actors.AlertPorts{
-		Store: n.db.Alerting(), Schedule: m.schedule, Measures: measures{n.db}, Sender: m.sender, Started: n.now(), Logger: n.logger,
+		Store: n.db.Alerting(), Schedule: m.schedule, Measures: measures{n.db}, Sender: m.sender, Rules: rules, Started: n.now(), Logger: n.logger,
 	}
 	m.ports.Failing = m.alerts.Failing
 	monitors, alerts := m.filler.Fill, actors.FillAlerts(m.schedule, n.db.LoadKind)
@@ -63,10 +63,23 @@ type alerts struct {
 	dialer *outbound.Dialer
 	chance actors.Chance
 	now    func() time.Time
+	// sync makes rules that another node's actor changed known to this node's stream.
+	sync func(ctx context.Context, kind, identity string) error
 }
 
 func (n *node) alertPort() alerts {
-	return alerts{n.monitoring.alerts, n.db, n.monitoring.sender, n.monitoring.dialer, n.chance, n.now}
+	return alerts{n.monitoring.alerts, n.db, n.monitoring.sender, n.monitoring.dialer, n.chance, n.now, n.syncSnapshot}
+}
+
+// changedOwners reads of alerting actors what they would load themselves.
+type changedOwners struct{ *clickhouse.DB }
+
+// Load returns the last version of every entity of an owner.
+func (c changedOwners) Load(ctx context.Context, owner string) ([]svc.Entity, error) {
+	if strings.HasPrefix(owner, actors.KindAlerting+"/") {
+		return c.Alerting().Load(ctx, owner)
+	}
+	return c.DB.Load(ctx, owner)
 }
 
 // secretBytes is the length of what signs a webhook's notices.
@@ -83,7 +96,11 @@ func (a alerts) PutRule(ctx context.Context, ref svc.AppRef, id string, env svc.
 			return svc.AlertRow{}, svc.Invalid(svc.UnknownMonitor(patch.Condition.MonitorID))
 		}
 	}
-	return a.Alerts.PutRule(ctx, ref, id, env, patch)
+	row, err := a.Alerts.PutRule(ctx, ref, id, env, patch)
+	if err != nil {
+		return row, err
+	}
+	return row, a.sync(ctx, actors.KindAlerting, ref.String())
 }
 
 // CreateChannel seals where a channel leads, with a secret for webhooks.

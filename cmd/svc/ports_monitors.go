@@ -20,6 +20,7 @@ type monitoring struct {
 	ports    *actors.MonitorPorts
 
 	alerts     *actors.Alerts
+	lookout    *actors.Lookout
 	alertPorts *actors.AlertPorts
 	sender     sender
 }
@@ -28,7 +29,7 @@ type monitoring struct {
 const fillEvery = 250 * time.Millisecond
 
 // wireMonitoring makes the parts; the schedule tells nobody before it runs.
-func (n *node) wireMonitoring() error {
+func (n *node) wireMonitoring(rules *actors.Rulebook, alerts *actors.Alerts) error {
 	m := &n.monitoring
 	m.dialer = outbound.NewDialer(n.config.MonitorAllow)
 	m.schedule = actors.NewSchedule(n.now, actors.NewScheduleMetrics(n.registry), n.logger)
@@ -38,12 +39,13 @@ func (n *node) wireMonitoring() error {
 		States: n.db, Probe: outbound.NewProbe(m.dialer, n.config.PublicURL, n.now), Checks: m.checks, Schedule: m.schedule,
 		Rules: n.monitorRules(), Logger: n.logger,
 	}
-	return n.wireAlerting()
+	m.alerts, m.lookout = alerts, &actors.Lookout{Rules: rules, Sink: n.sink, Logger: n.logger}
+	return n.wireAlerting(rules)
 }
 
 // join gives the parts the cluster that they reach actors through.
 func (m *monitoring) join(cluster *cluster.Cluster) {
-	m.schedule.Actors, m.alerts.Actors, m.alertPorts.Actors = cluster, cluster, cluster
+	m.schedule.Actors, m.alerts.Actors, m.alertPorts.Actors, m.lookout.Actors = cluster, cluster, cluster, cluster
 }
 
 func (n *node) monitorRules() svc.MonitorRules {

@@ -43,14 +43,26 @@ func (db *DB) Incidents(ctx context.Context, app svc.AppRef, status svc.Incident
 	return out, false, err
 }
 
-// EventVolume counts the events of an environment in a window, bots excluded; an empty
-// name counts all.
-func (db *DB) EventVolume(ctx context.Context, environment uint64, name string, from, to time.Time) (events uint64, err error) {
-	args := arguments{"environment": environment, "name": name, "since": from, "until": to}
-	err = db.read(ctx, "counting events for alerts", db.queries["alerts.Volume"], args, func(rows driver.Rows) (bool, error) {
-		return true, rows.Scan(&events)
+// EventVolumes counts the events of an environment in a window by name, bots excluded.
+func (db *DB) EventVolumes(ctx context.Context, environment uint64, from, to time.Time) (map[string]uint64, error) {
+	return db.volumes(ctx, "counting events for alerts", "alerts.Events", environment, from, to)
+}
+
+// ErrorVolumes counts the errors of an environment in a window by level.
+func (db *DB) ErrorVolumes(ctx context.Context, environment uint64, from, to time.Time) (map[string]uint64, error) {
+	return db.volumes(ctx, "counting errors for alerts", "alerts.Errors", environment, from, to)
+}
+
+func (db *DB) volumes(ctx context.Context, doing, query string, environment uint64, from, to time.Time) (map[string]uint64, error) {
+	args, out := arguments{"environment": environment, "since": from, "until": to}, map[string]uint64{}
+	err := db.read(ctx, doing, db.queries[query], args, func(rows driver.Rows) (bool, error) {
+		var word string
+		var found uint64
+		err := rows.Scan(&word, &found)
+		out[word] += found
+		return true, err
 	})
-	return events, err
+	return out, err
 }
 
 // MetricValue aggregates the points of a metric in a window, of the series that have for
@@ -67,15 +79,6 @@ func (db *DB) MetricValue(ctx context.Context, environment uint64, name string, 
 		return whole.value(query), nil
 	}
 	return nil, nil
-}
-
-// ErrorVolume counts the errors of an environment in a window; an empty level counts all.
-func (db *DB) ErrorVolume(ctx context.Context, environment uint64, level string, from, to time.Time) (errors uint64, err error) {
-	args := arguments{"environment": environment, "level": level, "since": from, "until": to}
-	err = db.read(ctx, "counting errors for alerts", db.queries["alerts.Errors"], args, func(rows driver.Rows) (bool, error) {
-		return true, rows.Scan(&errors)
-	})
-	return errors, err
 }
 
 // SessionVolume counts the sessions of an environment in which something happened in a

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// committer gathers what concurrent callers write into one statement: while one write
+// committer gathers what concurrent callers write, or ask for, into one statement: while one
 // runs, later callers queue, and the next write takes all of them. There is no timer; a
 // lone caller waits for nobody.
 type committer[T any] struct {

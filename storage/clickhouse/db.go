@@ -60,6 +60,8 @@ type DB struct {
 	past   *memory[pastKey, *past]
 	puts   *committer[put]
 	audits *committer[svc.AuditRow]
+	loads  *committer[*ownerLoad]
+	latest *committer[*latestCheck]
 }
 
 // Open connects, makes the database and applies the migrations that it lacks. Nodes
@@ -78,6 +80,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	db.past = newMemory[pastKey, *past](pastBytes)
 	db.puts = newCommitter(db.writePuts)
 	db.audits = newCommitter(db.writeAudit)
+	db.loads, db.latest = newCommitter(db.loadAll), newCommitter(db.loadStates)
 	if err := db.connect(ctx, cfg); err != nil {
 		return nil, fmt.Errorf("opening the database %s: %w", cfg.Database, err)
 	}

@@ -3,6 +3,7 @@ package clickhouse
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -127,9 +128,45 @@ func wakeupColumns() []clickhouse.ColumnNameAndType {
 }
 
 // Load returns the last version of every entity of an owner. Deleted ones are among
-// them: the next write must have a higher version than they.
+// them: the next write must have a higher version than they. What several callers ask for
+// while a load is under way is loaded by one query.
 func (db *DB) Load(ctx context.Context, owner string) ([]svc.Entity, error) {
-	return db.entities(ctx, db.queries["entities.Load"], arguments{"owner": owner})
+	wanted := &ownerLoad{owner: owner}
+	if err := db.loads.commit(ctx, wanted); err != nil {
+		return nil, err
+	}
+	return wanted.entities, nil
+}
+
+// ownerLoad is what one call of Load asks for and gets.
+type ownerLoad struct {
+	owner    string
+	entities []svc.Entity
+}
+
+// loadsAtOnce bounds the owners of one query.
+const loadsAtOnce = 1000
+
+// loadAll loads what several callers ask for.
+func (db *DB) loadAll(ctx context.Context, loads []*ownerLoad) error {
+	for some := range slices.Chunk(loads, loadsAtOnce) {
+		owners := make([]string, 0, len(some))
+		for _, wanted := range some {
+			owners = append(owners, wanted.owner)
+		}
+		found, err := db.entities(ctx, db.queries["entities.Load"], arguments{"owners": owners})
+		if err != nil {
+			return err
+		}
+		owned := map[string][]svc.Entity{}
+		for _, entity := range found {
+			owned[entity.Owner] = append(owned[entity.Owner], entity)
+		}
+		for _, wanted := range some {
+			wanted.entities = owned[wanted.owner]
+		}
+	}
+	return nil
 }
 
 // LoadKind returns the present entities of a kind of all owners, without the deleted

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,21 +19,49 @@ import (
 const monitorKind = "monitor"
 
 // MonitorState returns what the checks of a monitor led to, the zero state without any.
+// What several callers ask for while a query is under way is found by one query.
 func (db *DB) MonitorState(ctx context.Context, app svc.AppRef, id string) (svc.MonitorState, error) {
-	states, err := db.monitorStates(ctx, app, id)
-	return states[id], err
+	wanted := &latestCheck{monitor: [2]string{app.String(), id}}
+	err := db.latest.commit(ctx, wanted)
+	return wanted.state, err
 }
 
-func (db *DB) monitorStates(ctx context.Context, app svc.AppRef, id string) (map[string]svc.MonitorState, error) {
-	states := map[string]svc.MonitorState{}
-	args := arguments{"app": app.String(), "monitor": id}
-	err := db.read(ctx, "loading the latest checks", db.queries["checks.Latest"], args, func(rows driver.Rows) (bool, error) {
-		var monitor, status string
+// latestCheck is what one call of MonitorState asks for, an application and an id, and gets.
+type latestCheck struct {
+	monitor [2]string
+	state   svc.MonitorState
+}
+
+// loadStates finds what several callers ask for.
+func (db *DB) loadStates(ctx context.Context, checks []*latestCheck) error {
+	for some := range slices.Chunk(checks, loadsAtOnce) {
+		apps, monitors := map[string]bool{}, make([]string, 0, len(some))
+		for _, wanted := range some {
+			apps[wanted.monitor[0]] = true
+			monitors = append(monitors, wanted.monitor[1])
+		}
+		args := arguments{"apps": slices.Sorted(maps.Keys(apps)), "monitors": monitors}
+		states, err := db.monitorStates(ctx, "checks.LatestOf", args)
+		if err != nil {
+			return err
+		}
+		for _, wanted := range some {
+			wanted.state = states[wanted.monitor]
+		}
+	}
+	return nil
+}
+
+// monitorStates returns states by application and id.
+func (db *DB) monitorStates(ctx context.Context, query string, args arguments) (map[[2]string]svc.MonitorState, error) {
+	states := map[[2]string]svc.MonitorState{}
+	err := db.read(ctx, "loading the latest checks", db.queries[query], args, func(rows driver.Rows) (bool, error) {
+		var app, monitor, status string
 		var total uint32
 		var state svc.MonitorState
-		err := rows.Scan(&monitor, &state.LastCheckedAt, &status, &state.ConsecutiveFailures, &state.LastError, &total)
+		err := rows.Scan(&app, &monitor, &state.LastCheckedAt, &status, &state.ConsecutiveFailures, &state.LastError, &total)
 		state.LastStatus, state.LastLatencyMs = svc.MonitorStatus(status), svc.LatencyMs(total)
-		states[monitor] = state
+		states[[2]string{app, monitor}] = state
 		return true, err
 	})
 	return states, err
@@ -44,7 +74,11 @@ func (db *DB) Monitors(ctx context.Context, app svc.AppRef, id string, now time.
 	if err != nil {
 		return nil, err
 	}
-	states, err := db.monitorStates(ctx, app, id)
+	query, of := "checks.Latest", arguments{"app": app.String()}
+	if id != "" {
+		query, of = "checks.LatestOf", arguments{"apps": []string{app.String()}, "monitors": []string{id}}
+	}
+	states, err := db.monitorStates(ctx, query, of)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +101,7 @@ func (db *DB) Monitors(ctx context.Context, app svc.AppRef, id string, now time.
 		if err := json.Unmarshal(entity.Payload, &row.Monitor); err != nil {
 			return nil, fmt.Errorf("decoding a monitor: %w", err)
 		}
-		row.MonitorState = states[row.ID]
+		row.MonitorState = states[[2]string{app.String(), row.ID}]
 		row.Checks30d, row.Up30d = counted[row.ID].checks, counted[row.ID].up
 		out = append(out, row)
 	}

@@ -1,6 +1,6 @@
--- The last version of every entity of one owner, the deleted ones among them. Key: owner. Rows: those of the owner, with their
--- neighbours in at most two granules of 1,024.
+-- The last version of every entity of some owners, the deleted ones among them. Key: owner. Rows: those of the owners, with
+-- their neighbours in at most two granules of 1,024 for each.
 SELECT owner, kind, id, version, deleted, payload
 FROM entities FINAL
-WHERE owner = {owner:String}
-ORDER BY kind, id
+WHERE owner IN {owners:Array(String)}
+ORDER BY owner, kind, id

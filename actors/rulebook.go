@@ -1,0 +1,274 @@
+package actors
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"svc"
+)
+
+// Rulebook is this node's snapshot of the alert rules that the stream can make fire: it
+// says of an environment what is counted there and whether somebody waits for new issues.
+// It is read for every row without a lock, and replaced by the alerting actors when their
+// rules change. An environment without such rules costs one look into a map, a node without
+// any nothing.
+type Rulebook struct {
+	sets  sync.Map // the number of an environment → *ruleset
+	count atomic.Int64
+
+	mu    sync.Mutex
+	ofApp map[svc.AppRef]ruled
+	// touched are the sets with something to tell; wake holds a token while there are any.
+	touched []*ruleset
+	wake    chan struct{}
+
+	known issueSet
+}
+
+// ruled is what was last made of one application's rules.
+type ruled struct {
+	version      svc.Version
+	environments []uint64
+}
+
+// ruleset is what the rules of one environment want to know of the stream. The rules in it
+// never change.
+type ruleset struct {
+	app         svc.AppRef
+	environment uint64
+	newIssues   bool
+	// events and errors are counted by name and level; the empty word counts all.
+	events, errors map[string]*tally
+	tallies        []*tally
+	// hurry says that an issue occurred that may be new.
+	hurry atomic.Bool
+	// queued says that the set is among those with something to tell.
+	queued atomic.Bool
+}
+
+// tally counts what happened since it was last told of.
+type tally struct {
+	kind svc.AlertKind
+	word string
+	n    atomic.Uint64
+}
+
+// NewRulebook returns an empty snapshot.
+func NewRulebook() *Rulebook {
+	return &Rulebook{ofApp: map[svc.AppRef]ruled{}, wake: make(chan struct{}, 1)}
+}
+
+// find returns what the rules of an environment want to know, nil for nothing.
+func (b *Rulebook) find(environment uint64) *ruleset {
+	if b == nil || b.count.Load() == 0 {
+		return nil
+	}
+	found, _ := b.sets.Load(environment)
+	set, _ := found.(*ruleset)
+	return set
+}
+
+// Publish replaces what is known of one application's rules, unless a later version of
+// them is.
+func (b *Rulebook) Publish(version svc.Version, app svc.AppRef, rules []svc.AlertRule) {
+	if b == nil {
+		return
+	}
+	sets := map[uint64]*ruleset{}
+	for i := range rules {
+		rule := &rules[i]
+		if !rule.Enabled || !rule.Streamed() {
+			continue
+		}
+		set := sets[rule.Number]
+		if set == nil {
+			set = &ruleset{app: app, environment: rule.Number, events: map[string]*tally{}, errors: map[string]*tally{}}
+			sets[rule.Number] = set
+		}
+		set.want(rule)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if version.Number() < b.ofApp[app].version.Number() {
+		return
+	}
+	next := ruled{version: version}
+	for environment, set := range sets {
+		b.sets.Store(environment, set)
+		next.environments = append(next.environments, environment)
+	}
+	for _, environment := range b.ofApp[app].environments {
+		if sets[environment] == nil {
+			b.sets.Delete(environment)
+		}
+	}
+	b.count.Add(int64(len(next.environments) - len(b.ofApp[app].environments)))
+	b.ofApp[app] = next
+}
+
+// want adds what one rule wants to know.
+func (s *ruleset) want(rule *svc.AlertRule) {
+	switch rule.Kind {
+	case svc.AlertNewIssue:
+		s.newIssues = true
+	case svc.AlertEventVolume:
+		s.count(s.events, rule.Kind, rule.Condition.Name)
+	case svc.AlertErrorRate:
+		s.count(s.errors, rule.Kind, rule.Condition.Level)
+	case svc.AlertMetric, svc.AlertUptime, svc.AlertVital:
+	}
+}
+
+func (s *ruleset) count(into map[string]*tally, kind svc.AlertKind, word string) {
+	if into[word] == nil {
+		into[word] = &tally{kind: kind, word: word}
+		s.tallies = append(s.tallies, into[word])
+	}
+}
+
+// sawEvent counts a row.
+func (b *Rulebook) sawEvent(row *svc.EventRow) {
+	set := b.find(row.EnvironmentNumber)
+	if set == nil || row.IsBot || len(set.events) == 0 {
+		return
+	}
+	if counted(set.events, row.Name) {
+		b.touch(set)
+	}
+}
+
+// sawError counts an occurrence, and notices where its issue may be new.
+func (b *Rulebook) sawError(row *svc.OccurrenceRow) {
+	set := b.find(row.EnvironmentNumber)
+	if set == nil {
+		return
+	}
+	touched := counted(set.errors, string(row.Level))
+	if set.newIssues && !b.known.has(row.Issue) {
+		set.hurry.Store(true)
+		touched = true
+	}
+	if touched {
+		b.touch(set)
+	}
+}
+
+// counted raises the tallies of a word and of all words, and says whether there are any.
+func counted(tallies map[string]*tally, word string) bool {
+	all, one := tallies[""], tallies[word]
+	if all != nil {
+		all.n.Add(1)
+	}
+	if one != nil && one != all {
+		one.n.Add(1)
+	}
+	return all != nil || one != nil
+}
+
+// touch queues a set that has something to tell.
+func (b *Rulebook) touch(set *ruleset) {
+	if set.queued.Swap(true) {
+		return
+	}
+	b.mu.Lock()
+	b.touched = append(b.touched, set)
+	b.mu.Unlock()
+	select {
+	case b.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take returns the sets with something to tell. What happens from now on queues them
+// again.
+func (b *Rulebook) take() []*ruleset {
+	b.mu.Lock()
+	taken := b.touched
+	b.touched = nil
+	b.mu.Unlock()
+	for _, set := range taken {
+		set.queued.Store(false)
+	}
+	return taken
+}
+
+// Load fills the snapshot from the store, for a starting node.
+func (b *Rulebook) Load(ctx context.Context, store kindLister) error {
+	if b == nil {
+		return nil
+	}
+	entities, err := store.LoadKind(ctx, kindRule)
+	if err != nil {
+		return fmt.Errorf("loading the alert rules: %w", err)
+	}
+	owned := map[string][]svc.Entity{}
+	for _, entity := range entities {
+		owned[entity.Owner] = append(owned[entity.Owner], entity)
+	}
+	for _, entities := range owned {
+		if err := b.publishEntities(entities); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// publishEntities publishes what the entities of one owner say, if it is an alerting actor.
+func (b *Rulebook) publishEntities(entities []svc.Entity) error {
+	if b == nil || len(entities) == 0 {
+		return nil
+	}
+	identity, alerting := strings.CutPrefix(entities[0].Owner, KindAlerting+"/")
+	if !alerting {
+		return nil
+	}
+	var version svc.Version
+	var rules []svc.AlertRule
+	for _, entity := range entities {
+		if entity.Version.Number() > version.Number() {
+			version = entity.Version
+		}
+		if entity.Deleted || entity.Kind != kindRule {
+			continue
+		}
+		rule, err := decode[svc.AlertRule](entity)
+		if err != nil {
+			return err
+		}
+		rules = append(rules, rule)
+	}
+	app, _, _ := splitIdentity(identity + "/")
+	b.Publish(version, app, rules)
+	return nil
+}
+
+// issueSet remembers issues that are known not to be new.
+type issueSet struct {
+	mu     sync.RWMutex
+	issues map[uint64]struct{}
+}
+
+// knownIssues bounds the set; one that is full is forgotten, which costs a question to the
+// store for each issue that occurs again.
+const knownIssues = 1 << 20
+
+func (s *issueSet) has(issue uint64) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	_, known := s.issues[issue]
+	return known
+}
+
+func (s *issueSet) add(issues []uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.issues == nil || len(s.issues)+len(issues) > knownIssues {
+		s.issues = map[uint64]struct{}{}
+	}
+	for _, issue := range issues {
+		s.issues[issue] = struct{}{}
+	}
+}

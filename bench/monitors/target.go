@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"svc/bench/harness"
+)
+
+// target is what the server checks and tells.
+type target struct {
+	address string
+	server  *http.Server
+
+	mu sync.Mutex
+	// last is when each path was asked last, gaps how far the time between two checks of a
+	// path is from a second, checks how many there were.
+	last   map[string]time.Time
+	gaps   harness.Latency
+	checks uint64
+	// bad are the paths that fail, failed when one did so first.
+	bad    map[string]bool
+	failed map[string]time.Time
+	// told is when the hook was told of a rule.
+	told map[string]time.Time
+}
+
+func newTarget(ctx context.Context) (*target, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("listening: %w", err)
+	}
+	t := &target{address: "http://" + listener.Addr().String(), last: map[string]time.Time{}, bad: map[string]bool{}, failed: map[string]time.Time{}, told: map[string]time.Time{}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /hook", t.hear)
+	mux.HandleFunc("GET /", t.answer)
+	t.server = &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
+	go func() {
+		if err := t.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			fmt.Println("the target ended:", err)
+		}
+	}()
+	return t, nil
+}
+
+func (t *target) close() { _ = t.server.Close() }
+
+// answer is the target of checks.
+func (t *target) answer(w http.ResponseWriter, r *http.Request) {
+	now := time.Now()
+	t.mu.Lock()
+	if last, known := t.last[r.URL.Path]; known {
+		t.gaps.Record((now.Sub(last) - time.Second).Abs())
+	}
+	t.last[r.URL.Path] = now
+	t.checks++
+	bad := t.bad[r.URL.Path]
+	if bad && t.failed[r.URL.Path].IsZero() {
+		t.failed[r.URL.Path] = now
+	}
+	t.mu.Unlock()
+	if bad {
+		w.WriteHeader(http.StatusInternalServerError)
+	}
+}
+
+// hear is the webhook.
+func (t *target) hear(_ http.ResponseWriter, r *http.Request) {
+	now := time.Now()
+	var body struct {
+		Event    string `json:"event"`
+		Incident struct {
+			RuleName string `json:"ruleName"`
+		} `json:"incident"`
+	}
+	if json.NewDecoder(r.Body).Decode(&body) != nil || body.Event != "open" {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.told[body.Incident.RuleName].IsZero() {
+		t.told[body.Incident.RuleName] = now
+	}
+}
+
+func (t *target) fail(path string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.bad[path] = true
+}
+
+// heard waits until the hook was told of a rule and returns when.
+func (t *target) heard(ctx context.Context, rule string) (at time.Time, err error) {
+	err = harness.Poll(ctx, "the notice of "+rule, time.Minute, time.Millisecond, func(context.Context) (bool, string) {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		at = t.told[rule]
+		return !at.IsZero(), "none"
+	})
+	return at, err
+}
+
+// forget begins to count anew.
+func (t *target) forget() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.last, t.gaps, t.checks = map[string]time.Time{}, harness.Latency{}, 0
+}
+
+// asked returns how many of the paths of many monitors were asked since forget.
+func (t *target) asked() (n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for path := range t.last {
+		if strings.HasPrefix(path, "/many/") {
+			n++
+		}
+	}
+	return n
+}
