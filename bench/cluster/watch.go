@@ -34,7 +34,9 @@ type watched struct {
 }
 
 // watchSettings let nodes check the harness each second.
-var watchSettings = []string{"SVC_MONITOR_ALLOW=127.0.0.1/32", "SVC_MONITOR_LEAST=1s"}
+func watchSettings() []string {
+	return []string{"SVC_MONITOR_ALLOW=127.0.0.1/32", "SVC_MONITOR_LEAST=1s"}
+}
 
 func newWatched() *watched {
 	w := &watched{checks: map[string]int{}}
