@@ -103,6 +103,13 @@ func anthropicReply(whole *anthropic.Message) svc.ModelReply {
 		Input:  usage.InputTokens + usage.CacheReadInputTokens + usage.CacheCreationInputTokens,
 		Output: usage.OutputTokens, CacheRead: usage.CacheReadInputTokens, CacheWrite: usage.CacheCreationInputTokens,
 	}}
+	switch whole.StopReason {
+	case anthropic.StopReasonRefusal:
+		reply.Short = svc.ShortFiltered
+	case anthropic.StopReasonMaxTokens, anthropic.StopReasonModelContextWindowExceeded:
+		reply.Short = svc.ShortFull
+	case anthropic.StopReasonEndTurn, anthropic.StopReasonStopSequence, anthropic.StopReasonToolUse, anthropic.StopReasonPauseTurn:
+	}
 	for _, block := range whole.Content {
 		switch block.Type {
 		case "text":

@@ -94,7 +94,8 @@ func (g *openaiGathered) add(chunk *openai.ChatCompletionChunk, text func(string
 }
 
 func (g *openaiGathered) reply() svc.ModelReply {
-	return svc.ModelReply{Text: g.text, Calls: g.calls, Usage: g.usage}
+	short := map[string]svc.ShortAnswer{"content_filter": svc.ShortFiltered, "length": svc.ShortFull}[g.finish]
+	return svc.ModelReply{Text: g.text, Calls: g.calls, Usage: g.usage, Short: short}
 }
 
 func openaiParams(model string, request *svc.ModelRequest) (openai.ChatCompletionNewParams, error) {
