@@ -64,12 +64,12 @@ fuzz: deps ## run every fuzz target for FUZZ_COUNT inputs
 
 # SCREENSHOTS=docs/images keeps pictures of the pages; CHROMIUM names a browser.
 .PHONY: browser
-browser: deps build ## read the public page in Chromium, with and without scripts
+browser: deps build ## read the public page and follow the assistant in Chromium
 	npm ci --prefix test/browser --no-audit --no-fund --ignore-scripts --loglevel=error
 	SCREENSHOTS='$(if $(SCREENSHOTS),$(abspath $(SCREENSHOTS)))' node --test --test-reporter=spec test/browser/*.test.mjs
 
 .PHONY: sdk
-sdk: deps build ## have published SDKs report to a real server
+sdk: deps build ## have published SDKs report and published clients listen to a real server
 	npm ci --prefix test/sdk --no-audit --no-fund --ignore-scripts --loglevel=error
 	node --test --test-reporter=spec test/sdk/*.test.mjs
 
