@@ -31,7 +31,8 @@ func (t *turn) calls(ctx context.Context, said svc.Message) (*[]svc.Action, erro
 			answered.Results = append(answered.Results, sentence(call, false, "Not executed: the turn is over."))
 			continue
 		}
-		tainted := svc.Tainted(t.messages) || svc.Tainted([]svc.Message{answered})
+		// Whoever made the link to the page has chosen its address.
+		tainted := t.conversation.ContextPath != "" || svc.Tainted(t.messages) || svc.Tainted([]svc.Message{answered})
 		if !legible {
 			t.frames.add("tool_call", callFrame{"tool_call", call.ID, call.Name, call.Input})
 			answered.Results = append(answered.Results, t.refuse(call, "The input is not a JSON object."))
