@@ -216,19 +216,15 @@ func (h *talk) seen() string {
 			results[result.CallID] += result.Content
 		}
 	}
-	line, awaits := fmt.Sprintf("turn %d %s", exchange.Conversation.Turn, exchange.Conversation.State), false
+	line := fmt.Sprintf("turn %d %s", exchange.Conversation.Turn, exchange.Conversation.State)
 	for _, action := range exchange.Actions {
 		line += " " + action.ID + "=" + string(action.Status)
-		awaits = awaits || action.Status == svc.ActionProposed
 		marks := map[svc.ActionStatus]string{
 			svc.ActionProposed: "waiting", svc.ActionExecuting: "waiting", svc.ActionExecuted: "result", svc.ActionFailed: "cut off", svc.ActionRejected: "refused", svc.ActionRevoked: "denied",
 		}
 		if content := results[action.CallID]; !strings.Contains(content, marks[action.Status]) {
 			h.t.Errorf("%s is %s, and the model reads %q", action.ID, action.Status, content)
 		}
-	}
-	if exchange.Conversation.State == svc.ConversationAwaiting && !awaits { // written before the last proposal expired
-		line = strings.Replace(line, string(svc.ConversationAwaiting), string(svc.ConversationIdle), 1)
 	}
 	return line
 }
