@@ -120,6 +120,13 @@ bench: deps build ## run the benchmarks in their short form, and update their ta
 	$(GO) run ./bench/errors $(BENCH)
 	$(GO) run ./bench/report
 
+# Flags of it: make bench-assistant ASSISTANT='-pin -turns 1000 -seconds 30 -idle 10000'
+ASSISTANT ?=
+
+.PHONY: bench-assistant
+bench-assistant: deps build ## measure how answers of the assistant are relayed
+	$(GO) run ./bench/assistant $(ASSISTANT)
+
 .PHONY: golden
 golden: deps ## rewrite the golden files from what the code says now
 	@GO='$(GO)' scripts/golden.sh

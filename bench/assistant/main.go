@@ -60,7 +60,7 @@ func start(ctx context.Context) (err error) {
 	flag.StringVar(&o.results, "results", "bench/results", "folder of results; empty writes none")
 	flag.IntVar(&o.rounds, "rounds", 3, "how often limit and service relay in turns")
 	flag.IntVar(&o.lanes, "lanes", 8, "turns at once that relay as fast as they can")
-	flag.IntVar(&o.frames, "frames", 5000, "frames of each of them")
+	flag.IntVar(&o.frames, "frames", 30_000, "frames of each of them")
 	flag.IntVar(&o.turns, "turns", 100, "turns at once at a pace; 1000 by hand")
 	flag.IntVar(&o.rate, "rate", 50, "frames a second of each of them")
 	flag.IntVar(&o.seconds, "seconds", 5, "how long each of them lasts; 30 by hand")
