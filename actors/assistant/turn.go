@@ -145,7 +145,11 @@ const (
 
 // finish records the end of the turn and tells it.
 func (t *turn) finish(ctx context.Context, cause error) {
-	ctx, cancel := context.WithTimeout(ctx, stopTime)
+	patience := recordTime
+	if errors.Is(cause, errStopping) {
+		patience = stopTime
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if t.token.ID != "" {
 		t.revoke(ctx, t.token)
@@ -336,7 +340,7 @@ func early(reply *svc.ModelReply) error {
 
 // keep records messages and actions; it outlives the end of the turn's time.
 func (t *turn) keep(ctx context.Context, actions []svc.Action, messages ...svc.Message) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
 	defer cancel()
 	if _, err := t.Conversations.Append(ctx, &t.conversation, messages, actions); err != nil {
 		return err

@@ -63,7 +63,7 @@ func start(ctx context.Context) (err error) {
 	flag.IntVar(&o.frames, "frames", 30_000, "frames of each of them")
 	flag.IntVar(&o.turns, "turns", 100, "turns at once at a pace; 1000 by hand")
 	flag.IntVar(&o.rate, "rate", 50, "frames a second of each of them")
-	flag.IntVar(&o.seconds, "seconds", 5, "how long each of them lasts; 30 by hand")
+	flag.IntVar(&o.seconds, "seconds", 5, "how long all of them run at once; 30 by hand")
 	flag.IntVar(&o.firsts, "firsts", 200, "turns one after another whose first frame is timed")
 	flag.IntVar(&o.idle, "idle", 500, "conversations that fall idle; 10000 by hand")
 	flag.DurationVar(&o.settle, "settle", 8*time.Minute, "how long they may take to leave memory")
@@ -71,7 +71,7 @@ func start(ctx context.Context) (err error) {
 	flag.BoolVar(&o.pin, "pin", false, "server on processor 1, generator on processor 0")
 	flag.DurationVar(&o.limit, "limit", 40*time.Minute, "the run ends with an error after this time")
 	flag.Parse()
-	if flag.NArg() > 0 || min(o.rounds, o.lanes, o.frames, o.turns, o.rate, o.seconds, o.firsts, o.idle) < 1 || o.seconds > 100 {
+	if flag.NArg() > 0 || min(o.rounds, o.lanes, o.frames, o.turns, o.rate, o.seconds, o.firsts, o.idle) < 1 || o.seconds+int(float64(o.turns)*stagger.Seconds()) > 100 {
 		return errors.New("the flags make no scenario (a turn lasts 120 seconds at most); see -help")
 	}
 	if o.pin {

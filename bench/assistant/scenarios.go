@@ -36,6 +36,26 @@ func (b *bench) seated(ctx context.Context, questions int) (func(*listener) erro
 	return func(l *listener) error { return b.ask(ctx, l, tokens[next.Add(1)-1]) }, nil
 }
 
+// stagger is the time between the beginnings of turns that run at a pace: people do not
+// ask in one instant, and each question and each end is stored.
+const stagger = 20 * time.Millisecond
+
+// ramp is how long it takes until all turns run.
+func (b *bench) ramp() time.Duration { return time.Duration(b.turns) * stagger }
+
+// staggered readies a listener for each turn that asks when its time has come.
+func (b *bench) staggered(ctx context.Context) (func(*listener) error, error) {
+	ask, err := b.seated(ctx, b.turns)
+	if err != nil {
+		return nil, err
+	}
+	var order atomic.Int64
+	return func(l *listener) error {
+		time.Sleep(time.Duration(order.Add(1)) * stagger)
+		return ask(l)
+	}, nil
+}
+
 // relay has limit and service relay frames in turns, as fast as they can.
 func (b *bench) relay(ctx context.Context) error {
 	process, address, err := bare.Streams(ctx, b.cpu, b.dir)
@@ -102,8 +122,8 @@ func failed(whole *harness.Outcome) error {
 
 // pace runs many turns at a pace.
 func (b *bench) pace(ctx context.Context) error {
-	b.model.plays(script{count: b.rate * b.seconds, gap: time.Second / time.Duration(b.rate)})
-	ask, err := b.seated(ctx, b.turns)
+	b.model.plays(script{count: b.rate * (b.seconds + int(b.ramp().Seconds())), gap: time.Second / time.Duration(b.rate)})
+	ask, err := b.staggered(ctx)
 	if err != nil {
 		return err
 	}
@@ -162,9 +182,8 @@ func (b *bench) live(ctx context.Context) (bytes, actors float64, err error) {
 
 // memory weighs open turns in the middle of their life.
 func (b *bench) memory(ctx context.Context) error {
-	seconds := max(memorySeconds, b.turns/100)
-	b.model.plays(script{count: 10 * seconds, gap: time.Second / 10})
-	ask, err := b.seated(ctx, b.turns)
+	b.model.plays(script{count: 10 * (memorySeconds + int(b.ramp().Seconds())), gap: time.Second / 10})
+	ask, err := b.staggered(ctx)
 	if err != nil {
 		return err
 	}
@@ -180,7 +199,7 @@ func (b *bench) memory(ctx context.Context) error {
 	var during float64
 	var weighing error
 	whole, _ := together(b.turns, ask, func() {
-		time.Sleep(afterTheirRush)
+		time.Sleep(afterTheirRush + b.ramp())
 		_, row.RSSBytes, weighing = harness.ProcessRSS(b.server.PID())
 		if weighing == nil {
 			during, _, weighing = b.live(ctx)
