@@ -30,7 +30,7 @@ func newOpenAI(access Access, client *http.Client) stream {
 			return svc.ModelReply{}, err
 		}
 		var raw *http.Response
-		err = service.Post(ctx, "chat/completions", params, &raw, option.WithJSONSet("stream", true)) //nolint:bodyclose // the stream closes it
+		err = service.Post(ctx, "chat/completions", params, &raw, option.WithJSONSet("stream", true))
 		chunks := ssestream.NewStream[openaiChunk](ssestream.NewDecoder(raw), err)
 		defer func() { _ = chunks.Close() }() // what was read stands
 		var gathered openaiGathered

@@ -123,7 +123,7 @@ func measure(ctx context.Context, o *options, dir string) error {
 	if _, err := b.server.Open(ctx); err != nil {
 		return err
 	}
-	b.seats.server = b.server
+	b.seats.server, b.seats.client = b.server, b.client
 	for _, scenario := range []struct {
 		name string
 		run  func(context.Context) error

@@ -166,7 +166,7 @@ func (b *bench) live(ctx context.Context) (bytes, actors float64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := b.client.Do(request)
 	if err != nil {
 		return 0, 0, fmt.Errorf("collecting garbage: %w", err)
 	}
@@ -244,19 +244,19 @@ func (b *bench) idleness(ctx context.Context) error {
 		return err
 	}
 	began := time.Now()
-	after, actors := busy, actorsBusy
 	err = harness.Poll(ctx, "the conversations leave memory", b.settle, 5*time.Second, func(ctx context.Context) (bool, string) {
 		metrics, err := b.server.Scrape(ctx)
 		if err != nil {
 			return false, err.Error()
 		}
-		actors = metrics["svc_actors_resident"]
+		actors := metrics["svc_actors_resident"]
 		return actors <= actorsBefore, fmt.Sprintf("%.0f actors, %.0f before", actors, actorsBefore)
 	})
 	if err != nil {
 		b.result.Violations = append(b.result.Violations, err.Error())
 	}
-	if after, actors, err = b.live(ctx); err != nil {
+	after, actors, err := b.live(ctx)
+	if err != nil {
 		return err
 	}
 	n := float64(b.idle)

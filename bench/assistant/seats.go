@@ -18,6 +18,7 @@ const questionsEach = 30
 // seats seats members, for each may ask so many questions only.
 type seats struct {
 	server *harness.Server
+	client *http.Client
 
 	mu      sync.Mutex
 	members int
@@ -75,7 +76,7 @@ func (s *seats) operate(ctx context.Context, command string, body any) (answer m
 		return answer, err
 	}
 	request.Header.Set("Content-Type", "application/json")
-	response, err := http.DefaultClient.Do(request)
+	response, err := s.client.Do(request)
 	if err != nil {
 		return answer, fmt.Errorf("%s: %w", command, err)
 	}
