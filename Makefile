@@ -68,12 +68,12 @@ fuzz: deps ## run every fuzz target for FUZZ_COUNT inputs
 
 # SCREENSHOTS=docs/images keeps pictures of the pages; CHROMIUM names a browser.
 .PHONY: browser
-browser: deps build ## read the public page in Chromium, with and without scripts
+browser: deps build ## read the public page and follow the assistant in Chromium
 	npm ci --prefix test/browser --no-audit --no-fund --ignore-scripts --loglevel=error
 	SCREENSHOTS='$(if $(SCREENSHOTS),$(abspath $(SCREENSHOTS)))' node --test --test-reporter=spec test/browser/*.test.mjs
 
 .PHONY: sdk
-sdk: deps build ## have published SDKs report to a real server
+sdk: deps build ## have published SDKs report and published clients listen to a real server
 	npm ci --prefix test/sdk --no-audit --no-fund --ignore-scripts --loglevel=error
 	node --test --test-reporter=spec test/sdk/*.test.mjs
 
@@ -124,6 +124,13 @@ bench: deps build ## run the benchmarks in their short form, and update their ta
 	$(GO) run ./bench/errors $(BENCH)
 	$(GO) run ./bench/monitors $(BENCH)
 	$(GO) run ./bench/report
+
+# Flags of it: make bench-assistant ASSISTANT='-pin -turns 1000 -seconds 30 -idle 10000'
+ASSISTANT ?=
+
+.PHONY: bench-assistant
+bench-assistant: deps build ## measure how answers of the assistant are relayed
+	$(GO) run ./bench/assistant $(ASSISTANT)
 
 .PHONY: golden
 golden: deps ## rewrite the golden files from what the code says now

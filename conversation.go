@@ -154,7 +154,19 @@ type ModelReply struct {
 	Text  string
 	Calls []ToolCall
 	Usage Usage
+	// Short says why the model broke its answer off. The calls of such an answer may be
+	// incomplete, so none of them is made.
+	Short ShortAnswer
 }
+
+// ShortAnswer says why an answer ends before its end, empty where it does not.
+type ShortAnswer string
+
+// The reasons: the provider held the rest back, or the answer is as long as one may be.
+const (
+	ShortFiltered ShortAnswer = "filtered"
+	ShortFull     ShortAnswer = "full"
+)
 
 // The codes of error frames that are no codes of answers (decision 90).
 const (

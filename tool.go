@@ -23,7 +23,8 @@ type Tool struct {
 	// Environment is the member of the input that names the environment, empty where
 	// the tool has none.
 	Environment string `json:"environment"`
-	// Trusted says that the answer holds nothing that a tenant or a visitor wrote.
+	// Trusted says that the answer holds nothing but the service's own words. No route's
+	// answer does: an address, a name or a message in it may be anybody's.
 	Trusted bool `json:"trusted"`
 }
 

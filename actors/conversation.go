@@ -200,6 +200,13 @@ func (h *change) outcome() outcome {
 
 func (c *conversation) view(now time.Time) conversationView {
 	view := conversationView{Conversation: *c.conversation, Messages: slices.Clone(c.messages), Actions: []svc.Action{}}
+	if pending := len(c.pending(now)); pending != view.Conversation.PendingActions {
+		// Proposals expire by themselves; the record says so after the next wake-up.
+		view.Conversation.PendingActions = pending
+		if pending == 0 && view.Conversation.State == svc.ConversationAwaiting {
+			view.Conversation.State = svc.ConversationIdle
+		}
+	}
 	for _, id := range slices.Sorted(maps.Keys(c.actions)) {
 		view.Actions = append(view.Actions, c.actions[id].At(now))
 	}

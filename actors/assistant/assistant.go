@@ -38,6 +38,10 @@ const keepFrames = 2 * time.Minute
 // stopTime bounds how long the turns of a stopping node take to record their ends.
 const stopTime = 5 * time.Second
 
+// recordTime bounds how long a turn takes to record what it brings while many others do;
+// the claim of a turn outlives its time by more.
+const recordTime = 15 * time.Second
+
 // Run lets turns run until ctx ends, then ends those that still do.
 func (a *Assistant) Run(ctx context.Context) error {
 	<-ctx.Done()

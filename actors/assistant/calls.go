@@ -24,7 +24,7 @@ func (t *turn) calls(ctx context.Context, said svc.Message) (*[]svc.Action, erro
 	var ended error
 	for i := range said.Calls {
 		call := &said.Calls[i]
-		call.Input = objectInput(call.Input)
+		legible := objectInput(call)
 		if ended == nil {
 			ended = t.admit(ctx, call)
 		}
@@ -32,7 +32,13 @@ func (t *turn) calls(ctx context.Context, said svc.Message) (*[]svc.Action, erro
 			answered.Results = append(answered.Results, sentence(call, false, "Not executed: the turn is over."))
 			continue
 		}
-		tainted := svc.Tainted(t.messages) || svc.Tainted([]svc.Message{answered})
+		// Whoever made the link to the page has chosen its address.
+		tainted := t.conversation.ContextPath != "" || svc.Tainted(t.messages) || svc.Tainted([]svc.Message{answered})
+		if !legible {
+			t.frames.add("tool_call", callFrame{"tool_call", call.ID, call.Name, call.Input})
+			answered.Results = append(answered.Results, t.refuse(call, "The input is not a JSON object."))
+			continue
+		}
 		result, action, err := t.call(ctx, call, tainted)
 		if err != nil {
 			ended = err
@@ -81,12 +87,15 @@ func (t *turn) enter(ctx context.Context, action *svc.Action) {
 	t.record(ctx, &t.conversation, action, t.who.User, kind, action.Question, t.token)
 }
 
-// objectInput returns an input that any record can hold: a model may send no JSON.
-func objectInput(input json.RawMessage) json.RawMessage {
-	if len(input) == 0 || !json.Valid(input) {
-		return json.RawMessage("{}")
+// objectInput makes the input of a call a JSON object, which any record can hold, and
+// says whether it was one: a model may send anything. No input means an empty object.
+func objectInput(call *svc.ToolCall) bool {
+	var object map[string]json.RawMessage
+	legible := len(call.Input) == 0 || json.Unmarshal(call.Input, &object) == nil
+	if object == nil {
+		call.Input = json.RawMessage("{}")
 	}
-	return input
+	return legible
 }
 
 // sentence is a result in the service's own words.

@@ -18,7 +18,9 @@ func (a *Assistant) Propose(ctx context.Context, who svc.Asker, secret svc.Secre
 	if !known {
 		return svc.Action{}, svc.NotFound("tool")
 	}
-	call.Input = objectInput(call.Input)
+	if !objectInput(&call) {
+		return svc.Action{}, svc.Invalid(svc.FieldError{Field: "input", Code: "invalid_value", Message: "The input is not a JSON object."})
+	}
 	effect := tool.Tier(call.Input)
 	settings, err := a.Settings.Settings(ctx, who.Ref.Org, who.User.ID)
 	if err != nil {

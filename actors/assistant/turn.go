@@ -73,6 +73,8 @@ type turn struct {
 	repeated svc.Repetition
 	usage    svc.Usage
 	rounds   int
+	// spoke says that there is text in the answer.
+	spoke bool
 }
 
 // start runs a turn that its conversation has given the claim for.
@@ -135,19 +137,26 @@ const (
 	noteBudget   note = "The organization's monthly token budget for the assistant is used up; no model was asked."
 	noteLeft     note = "The answer was given up: nobody was there to read it."
 	noteStopping note = "The answer was cut off: the service is restarting. Nothing is half done; ask again."
+	noteFiltered note = "The answer ends here: the model's provider held the rest of it back."
+	noteFull     note = "The answer ends here: it is as long as one answer may be."
+	noteNothing  note = "The model gave no answer."
 	noteAlone    note = "The action is done. No model is configured to comment on it."
 )
 
 // finish records the end of the turn and tells it.
 func (t *turn) finish(ctx context.Context, cause error) {
-	ctx, cancel := context.WithTimeout(ctx, stopTime)
+	patience := recordTime
+	if errors.Is(cause, errStopping) {
+		patience = stopTime
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if t.token.ID != "" {
 		t.revoke(ctx, t.token)
 	}
 	told, failure := ending(cause)
 	if told != "" {
-		t.say(string(told))
+		t.remark(string(told))
 	}
 	recorded := string(told)
 	if failure != nil {
@@ -211,7 +220,16 @@ func ending(cause error) (told note, failure *svc.Error) {
 func (t *turn) say(text string) {
 	if text != "" {
 		t.frames.add("text", textFrame{"text", text})
+		t.spoke = true
 	}
+}
+
+// remark says something in the service's own words, as a paragraph of its own.
+func (t *turn) remark(text string) {
+	if t.spoke {
+		text = "\n\n" + text
+	}
+	t.say(text)
 }
 
 // work is the turn itself.
@@ -293,6 +311,9 @@ func (t *turn) round(ctx context.Context) (*[]svc.Action, error) {
 		}
 	}
 	said := svc.Message{Role: svc.RoleAssistant, Text: reply.Text, Calls: reply.Calls}
+	if err == nil {
+		err = early(&reply)
+	}
 	if err != nil || len(reply.Calls) == 0 {
 		if said.Calls = nil; said.Text != "" {
 			if keepErr := t.keep(ctx, nil, said); keepErr != nil && err == nil {
@@ -304,9 +325,22 @@ func (t *turn) round(ctx context.Context) (*[]svc.Action, error) {
 	return t.calls(ctx, said)
 }
 
+// early is the note of an answer that ends before its end, nil where it does not.
+func early(reply *svc.ModelReply) error {
+	switch {
+	case reply.Short == svc.ShortFiltered:
+		return noteFiltered
+	case reply.Short == svc.ShortFull:
+		return noteFull
+	case reply.Text == "" && len(reply.Calls) == 0:
+		return noteNothing
+	}
+	return nil
+}
+
 // keep records messages and actions; it outlives the end of the turn's time.
 func (t *turn) keep(ctx context.Context, actions []svc.Action, messages ...svc.Message) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
 	defer cancel()
 	if _, err := t.Conversations.Append(ctx, &t.conversation, messages, actions); err != nil {
 		return err
@@ -328,5 +362,5 @@ func (t *turn) propose(actions []svc.Action) {
 		titles = append(titles, action.Preview.Title)
 	}
 	t.frames.add("approval_required", frame)
-	t.say("This change is waiting for your decision, and nothing has been written: " + strings.Join(titles, "; ") + ".")
+	t.remark("This change is waiting for your decision, and nothing has been written: " + strings.Join(titles, "; ") + ".")
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/option"
@@ -29,17 +30,21 @@ func newAnthropic(access Access, client *http.Client) stream {
 		events := service.NewStreaming(ctx, params)
 		defer func() { _ = events.Close() }() // what was read stands
 		var whole anthropic.Message
+		var said strings.Builder
 		for events.Next() {
 			received()
 			event := events.Current()
-			if err := whole.Accumulate(event); err != nil {
-				return anthropicReply(&whole), err
-			}
 			if delta := event.Delta.Text; event.Type == "content_block_delta" && delta != "" {
+				// The library would copy all of the text with every fragment.
+				said.WriteString(delta)
 				text(delta)
+				continue
+			}
+			if err := whole.Accumulate(event); err != nil {
+				return anthropicReply(&whole, said.String()), err
 			}
 		}
-		reply := anthropicReply(&whole)
+		reply := anthropicReply(&whole, said.String())
 		if err := events.Err(); err != nil {
 			return reply, anthropicError(err)
 		}
@@ -97,17 +102,21 @@ func anthropicParams(model string, request *svc.ModelRequest) (anthropic.Message
 
 // anthropicReply reads what was received. The family counts cached input apart; here it
 // is a part of the input.
-func anthropicReply(whole *anthropic.Message) svc.ModelReply {
+func anthropicReply(whole *anthropic.Message, text string) svc.ModelReply {
 	usage := whole.Usage
-	reply := svc.ModelReply{Usage: svc.Usage{
+	reply := svc.ModelReply{Text: text, Usage: svc.Usage{
 		Input:  usage.InputTokens + usage.CacheReadInputTokens + usage.CacheCreationInputTokens,
 		Output: usage.OutputTokens, CacheRead: usage.CacheReadInputTokens, CacheWrite: usage.CacheCreationInputTokens,
 	}}
+	switch whole.StopReason {
+	case anthropic.StopReasonRefusal:
+		reply.Short = svc.ShortFiltered
+	case anthropic.StopReasonMaxTokens, anthropic.StopReasonModelContextWindowExceeded:
+		reply.Short = svc.ShortFull
+	case anthropic.StopReasonEndTurn, anthropic.StopReasonStopSequence, anthropic.StopReasonToolUse, anthropic.StopReasonPauseTurn:
+	}
 	for _, block := range whole.Content {
-		switch block.Type {
-		case "text":
-			reply.Text += block.Text
-		case "tool_use":
+		if block.Type == "tool_use" {
 			reply.Calls = append(reply.Calls, svc.ToolCall{ID: block.ID, Name: block.Name, Input: block.Input})
 		}
 	}

@@ -69,6 +69,10 @@ func geminiRead(answers *genai.GenerateContentResponseIterator, place int, recei
 		if errors.Is(err, iterator.Done) {
 			break
 		}
+		if _, blocked := errors.AsType[*genai.BlockedError](err); blocked {
+			reply.Short = svc.ShortFiltered
+			return reply, nil
+		}
 		if err != nil {
 			return reply, geminiError(err)
 		}
@@ -82,6 +86,9 @@ func geminiRead(answers *genai.GenerateContentResponseIterator, place int, recei
 			continue
 		}
 		finished = finished || answer.Candidates[0].FinishReason != genai.FinishReasonUnspecified
+		if answer.Candidates[0].FinishReason == genai.FinishReasonMaxTokens {
+			reply.Short = svc.ShortFull
+		}
 		if err := geminiParts(answer.Candidates[0].Content.Parts, place, &reply, text); err != nil {
 			return reply, err
 		}
@@ -115,9 +122,6 @@ func geminiParts(parts []genai.Part, place int, reply *svc.ModelReply, text func
 func geminiError(err error) error {
 	if refused, ok := errors.AsType[*googleapi.Error](err); ok {
 		return statusError{refused.Code}
-	}
-	if _, blocked := errors.AsType[*genai.BlockedError](err); blocked {
-		return statusError{http.StatusUnprocessableEntity}
 	}
 	return err
 }

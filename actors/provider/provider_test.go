@@ -110,7 +110,7 @@ func TestARoundIsRepeatedOnlyWhileNothingWasReceived(t *testing.T) {
 			"always broken":      {[]providertest.Round{{Status: 500}}, "", svc.CodeProviderError, 3},
 			"refused":            {[]providertest.Round{{Status: 400}}, "", svc.CodeProviderError, 1},
 			"a wrong key":        {[]providertest.Round{{Status: 401}}, "", svc.CodeProviderError, 1},
-			"cut after its text": {[]providertest.Round{{Text: []string{"Ye"}, Cut: true}, good}, "Ye", svc.CodeProviderError, 1},
+			"cut after its text": {[]providertest.Round{{Text: []string{"Ye"}, Cut: providertest.InText}, good}, "Ye", svc.CodeProviderError, 1},
 		} {
 			reply, texts, server, err := heard(t, family, func(n int, _ []byte) providertest.Round { return c.script[min(n, len(c.script)-1)] })
 			asked := len(server.Bodies())
@@ -126,7 +126,7 @@ func TestARoundIsRepeatedOnlyWhileNothingWasReceived(t *testing.T) {
 
 func TestABreakerKeepsCallsAwayFromABrokenProvider(t *testing.T) {
 	server := providertest.Serve(t, svc.ProviderOpenAI, func(int, []byte) providertest.Round {
-		return providertest.Round{Text: []string{"x"}, Cut: true}
+		return providertest.Round{Text: []string{"x"}, Cut: providertest.InText}
 	})
 	models := provider.Models{Credentials: credentials{}, Platform: provider.Access{Provider: svc.ProviderOpenAI, Key: "k", BaseURL: server.URL}}
 	round := func(org string) error {

@@ -1,7 +1,8 @@
-// Command assistant measures how the server relays a model's answer: many turns at once,
-// each of so many frames a second, from a scripted model in this process, through the
-// server, back to clients in this process. Every fragment carries the instant at which
-// the model sent it, so the added time of each frame is known.
+// Command assistant measures how the server relays a model's answers, from a scripted
+// model in this process, through the server, back to clients in this process: as many
+// frames as one core relays, beside a bare writer of streams in the same run; many turns
+// at a pace, with the time that each frame takes; the memory of open turns; and what
+// idle conversations keep. Every fragment carries the instant at which the model sent it.
 package main
 
 import (
@@ -12,11 +13,12 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"path/filepath"
-	"sync"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
+	"svc/bench/bare"
 	"svc/bench/harness"
 )
 
@@ -24,10 +26,18 @@ import (
 type options struct {
 	binary  string
 	results string
+	rounds  int
+	lanes   int
+	frames  int
 	turns   int
 	rate    int
 	seconds int
+	firsts  int
+	idle    int
+	settle  time.Duration
+	only    string
 	pin     bool
+	limit   time.Duration
 }
 
 func main() {
@@ -40,134 +50,113 @@ func main() {
 	}
 }
 
-func start(ctx context.Context) error {
+// start reads the flags and measures.
+func start(ctx context.Context) (err error) {
+	if ran, err := bare.Main(); ran {
+		return err
+	}
 	var o options
 	flag.StringVar(&o.binary, "server", "bin/svc", "the server's program")
 	flag.StringVar(&o.results, "results", "bench/results", "folder of results; empty writes none")
-	flag.IntVar(&o.turns, "turns", 100, "turns at once")
-	flag.IntVar(&o.rate, "rate", 50, "frames a second and turn; 0 sends as fast as they are taken")
-	flag.IntVar(&o.seconds, "seconds", 5, "how long each turn's model speaks")
-	flag.BoolVar(&o.pin, "pin", false, "give processor 1 to the server, processor 0 to this process")
+	flag.IntVar(&o.rounds, "rounds", 3, "how often limit and service relay in turns")
+	flag.IntVar(&o.lanes, "lanes", 8, "turns at once that relay as fast as they can")
+	flag.IntVar(&o.frames, "frames", 30_000, "frames of each of them")
+	flag.IntVar(&o.turns, "turns", 100, "turns at once at a pace; 1000 by hand")
+	flag.IntVar(&o.rate, "rate", 50, "frames a second of each of them")
+	flag.IntVar(&o.seconds, "seconds", 5, "how long all of them run at once; 30 by hand")
+	flag.IntVar(&o.firsts, "firsts", 200, "turns one after another whose first frame is timed")
+	flag.IntVar(&o.idle, "idle", 500, "conversations that fall idle; 10000 by hand")
+	flag.DurationVar(&o.settle, "settle", 8*time.Minute, "how long they may take to leave memory")
+	flag.StringVar(&o.only, "only", "", "scenarios to run, with commas: relay, pace, memory, first, idle")
+	flag.BoolVar(&o.pin, "pin", false, "server on processor 1, generator on processor 0")
+	flag.DurationVar(&o.limit, "limit", 40*time.Minute, "the run ends with an error after this time")
 	flag.Parse()
-	if flag.NArg() > 0 || o.turns < 1 || o.rate < 0 || o.seconds < 1 {
-		return errors.New("the flags make no scenario; see -help")
+	if flag.NArg() > 0 || min(o.rounds, o.lanes, o.frames, o.turns, o.rate, o.seconds, o.firsts, o.idle) < 1 || o.seconds+int(float64(o.turns)*stagger.Seconds()) > 100 {
+		return errors.New("the flags make no scenario (a turn lasts 120 seconds at most); see -help")
 	}
-	return run(ctx, o)
-}
-
-// questionsEach is how many questions a member may ask in an hour.
-const questionsEach = 30
-
-func run(ctx context.Context, o options) error {
-	model, err := serveModel(ctx, o)
-	if err != nil {
-		return err
-	}
-	defer model.close()
-	folder, err := os.MkdirTemp("", "svc-assistant-")
-	if err != nil {
-		return fmt.Errorf("making a folder: %w", err)
-	}
-	defer func() { _ = os.RemoveAll(folder) }() // the system clears what is left
-	settings := harness.Settings{Binary: o.binary, Dir: folder, Sync: "os", CPU: harness.Unpinned, Environment: []string{
-		"SVC_RATE_LIMIT=0", "SVC_AI_PROVIDER=openai", "SVC_AI_API_KEY=scripted", "SVC_AI_BASE_URL=" + model.url,
-	}}
 	if o.pin {
-		settings.CPU = 1
-		if err := harness.PinSelf(0); err != nil {
+		if err := harness.PinSelf(harness.GeneratorCPU); err != nil {
 			return err
 		}
 	}
-	server, err := harness.NewServer(ctx, settings)
+	ctx, cancel := context.WithTimeoutCause(ctx, o.limit, fmt.Errorf("the run took longer than %s", o.limit))
+	defer cancel()
+	dir, err := os.MkdirTemp("", "svc-assistant-")
+	if err != nil {
+		return fmt.Errorf("making a directory: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	return measure(ctx, &o, dir)
+}
+
+// bench is one server under measurement, with its model.
+type bench struct {
+	*options
+	dir    string
+	cpu    int
+	server *harness.Server
+	model  *scripted
+	result *harness.Result
+	client *http.Client
+	seats  seats
+}
+
+func measure(ctx context.Context, o *options, dir string) error {
+	b := &bench{options: o, dir: dir, cpu: harness.Unpinned, result: harness.NewResult(ctx, "assistant", o.binary, o.pin)}
+	b.result.Bottleneck = "the CPU of the server's process: decoding the provider's stream, then writing and flushing each frame"
+	if o.pin {
+		b.cpu = harness.ServerCPU
+	}
+	b.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: max(o.turns, o.lanes)}}
+	var err error
+	if b.model, err = serveModel(ctx); err != nil {
+		return err
+	}
+	defer b.model.close()
+	b.server, err = harness.NewServer(ctx, harness.Settings{Binary: o.binary, Dir: dir, Sync: "os", CPU: b.cpu, Environment: []string{
+		"SVC_AI_PROVIDER=openai", "SVC_AI_API_KEY=scripted", "SVC_AI_BASE_URL=" + b.model.url,
+	}})
 	if err != nil {
 		return err
 	}
-	if _, err := server.Open(ctx); err != nil {
-		return fmt.Errorf("%w (its log: %s)", err, filepath.Clean(server.LogFile()))
+	defer b.server.Kill()
+	if _, err := b.server.Open(ctx); err != nil {
+		return err
 	}
-	defer server.Kill()
-	result := harness.NewResult(ctx, "assistant", o.binary, o.pin)
-	row, err := measure(ctx, o, server)
+	b.seats.server, b.seats.client = b.server, b.client
+	for _, scenario := range []struct {
+		name string
+		run  func(context.Context) error
+	}{{"first", b.first}, {"relay", b.relay}, {"pace", b.pace}, {"memory", b.memory}, {"idle", b.idleness}} {
+		if b.only != "" && !slices.Contains(strings.Split(b.only, ","), scenario.name) {
+			continue
+		}
+		if err := scenario.run(ctx); err != nil {
+			return fmt.Errorf("%s: %w", scenario.name, err)
+		}
+	}
+	return errors.Join(b.write(), b.server.Stop())
+}
+
+// write tells the ratios and keeps the result.
+func (b *bench) write() error {
+	for _, ratio := range b.result.Ratios {
+		fmt.Printf("%-10s %-70s %12.4g (goal %g) met %v\n", ratio.Goal, ratio.Name, ratio.Value, ratio.Bound, ratio.Met)
+	}
+	if b.results == "" {
+		return nil
+	}
+	name, err := b.result.Write(b.results)
 	if err != nil {
 		return err
 	}
-	result.Rows = append(result.Rows, row)
-	fmt.Println(harness.Line(&row))
-	if o.results != "" {
-		if _, err := result.Write(o.results); err != nil {
-			return err
-		}
-	}
-	return server.Stop()
+	fmt.Println("written:", name)
+	return nil
 }
 
-// measure opens all turns and counts what comes back.
-func measure(ctx context.Context, o options, server *harness.Server) (harness.Measurement, error) {
-	tokens, err := members(ctx, server, (o.turns+questionsEach-1)/questionsEach)
-	if err != nil {
-		return harness.Measurement{}, err
-	}
-	_, before, err := harness.ProcessRSS(server.PID())
-	if err != nil {
-		return harness.Measurement{}, err
-	}
-	meter, err := harness.StartMeter(server.PID())
-	if err != nil {
-		return harness.Measurement{}, err
-	}
-	client := &http.Client{Transport: &http.Transport{MaxConnsPerHost: 0, MaxIdleConnsPerHost: o.turns}}
-	listeners := make([]listener, o.turns)
-	began := time.Now()
-	var turns sync.WaitGroup
-	for n := range listeners {
-		turns.Go(func() { listeners[n].err = listeners[n].listen(ctx, client, server, tokens[n/questionsEach]) })
-	}
-	peak := watchMemory(ctx, server.PID(), &turns)
-	usage, err := meter.Read()
-	if err != nil {
-		return harness.Measurement{}, err
-	}
-	whole := harness.Outcome{Elapsed: time.Since(began)}
-	var first harness.Latency
-	for n := range listeners {
-		l := &listeners[n]
-		if l.err != nil {
-			whole.Failures++
-			whole.FirstFailure = l.err.Error()
-		}
-		whole.Events += l.frames
-		whole.Latency.Merge(&l.added)
-		first.Merge(&l.first)
-	}
-	row := whole.Fill("frames relayed", harness.KindService, usage)
-	row.Extra = map[string]float64{
-		"turns": float64(o.turns), "rate": float64(o.rate),
-		"bytesPerTurn": float64(max(peak-before, 0) / int64(o.turns)),
-		"firstP50Ms":   first.Spread().P50,
-	}
-	if usage.Server > 0 {
-		row.Extra["framesPerCore"] = float64(whole.Events) / usage.Server.Seconds()
-	}
-	return row, nil
+func (b *bench) add(row harness.Measurement) {
+	b.result.Rows = append(b.result.Rows, row)
+	fmt.Print(harness.Line(&row))
 }
 
-// watchMemory returns the most anonymous memory of the server until the turns end.
-func watchMemory(ctx context.Context, pid int, turns *sync.WaitGroup) (most int64) {
-	ended := make(chan struct{})
-	go func() { turns.Wait(); close(ended) }()
-	ticker := time.NewTicker(200 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ticker.C:
-			if _, anonymous, err := harness.ProcessRSS(pid); err == nil {
-				most = max(most, anonymous)
-			}
-		case <-ended:
-			return most
-		case <-ctx.Done():
-			<-ended
-			return most
-		}
-	}
-}
+func (b *bench) goal(ratio harness.Ratio) { b.result.Ratios = append(b.result.Ratios, ratio) }

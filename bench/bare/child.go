@@ -31,6 +31,8 @@ func Main() (ran bool, err error) {
 		return true, report(measureProduce())
 	case roleColumns:
 		return true, report(measureColumns())
+	case roleStreams:
+		return true, serveStreams(os.Getenv(addressVariable))
 	default:
 		return true, serve(role, os.Getenv(addressVariable))
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -114,14 +113,7 @@ func HTTP(ctx context.Context, role string, cpu int, dir string, load harness.Lo
 		return harness.Measurement{}, err
 	}
 	defer process.Kill()
-	err = harness.Poll(ctx, "the bare handler", 10*time.Second, 5*time.Millisecond, func(ctx context.Context) (bool, string) {
-		conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
-		if err != nil {
-			return false, err.Error()
-		}
-		return conn.Close() == nil, ""
-	})
-	if err != nil {
+	if err := listening(ctx, address); err != nil {
 		return harness.Measurement{}, err
 	}
 	meter, err := harness.StartMeter(process.PID())

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	nethttp "net/http"
-	"os"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -113,105 +110,6 @@ func TestDestructiveActionsAndChangedTargetsAreNotExecuted(t *testing.T) {
 	}
 	if name := again.get(appPath)["name"]; name != "Web" {
 		t.Errorf("the application is called %v", name)
-	}
-}
-
-// obeyed finds what an obedient model would call.
-var obeyed = regexp.MustCompile(`([a-z]+_[a-zA-Z]+) (\{[^{}]*\})`)
-
-// obedient reads the events and does whatever stands in them.
-func obedient(_ int, body []byte) providertest.Round {
-	var request struct {
-		Messages []struct{ Role, Content string }
-	}
-	if json.Unmarshal(body, &request) != nil || len(request.Messages) == 0 {
-		return said("no")
-	}
-	last := request.Messages[len(request.Messages)-1]
-	if last.Role == "user" {
-		return called(call("read", "events_list", `{"limit":16}`))
-	}
-	var read struct {
-		Data struct{ Data []map[string]any }
-	}
-	if json.Unmarshal([]byte(last.Content), &read) != nil {
-		return said("done")
-	}
-	var round providertest.Round
-	known := map[string]bool{}
-	for _, event := range read.Data.Data {
-		for _, text := range event {
-			for _, found := range obeyed.FindAllStringSubmatch(fmt.Sprint(text), -1) {
-				if known[found[0]] {
-					continue
-				}
-				known[found[0]] = true
-				round.Calls = append(round.Calls, call(fmt.Sprintf("o%d", len(round.Calls)), found[1], found[2]))
-			}
-		}
-	}
-	if len(round.Calls) == 0 {
-		round.Text = []string{"nothing to obey"}
-	}
-	return round
-}
-
-// TestNothingInTheDataIsExecuted has a model obey every text of the corpus, for a member
-// who always allows the tools that it tries first.
-func TestNothingInTheDataIsExecuted(t *testing.T) {
-	raw, err := os.ReadFile("testdata/injections.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var corpus []string
-	if err := json.Unmarshal(raw, &corpus); err != nil || len(corpus) < 60 {
-		t.Fatalf("%d texts, %v", len(corpus), err)
-	}
-	s, _ := startAssisted(t, t.TempDir(), obedient)
-	s.console(t, s.session(), "PUT", "/orgs/acme/ai/always/goals_create", "", 204)
-	attempts, writes := 0, 0
-	for place, put := range map[string]func(item map[string]any, text string){
-		"name":  func(item map[string]any, text string) { item["name"] = text },
-		"path":  func(item map[string]any, text string) { item["path"] = "/" + text },
-		"title": func(item map[string]any, text string) { item["title"] = text },
-	} {
-		for from := 0; from < len(corpus); from += 16 {
-			var items []map[string]any
-			for n, text := range corpus[from:min(from+16, len(corpus))] {
-				item := map[string]any{"type": "event", "name": "x", "id": fmt.Sprintf("%s-%d", place, from+n), "distinctId": "v"}
-				put(item, text)
-				items = append(items, item)
-			}
-			s.send(items...)
-			s.settled()
-			frames := s.ask("What happened?", "")
-			for _, f := range frames {
-				switch f.event {
-				case "tool_call":
-					if f.data["name"] != "events_list" {
-						attempts++
-					}
-				case "action":
-					writes++
-				}
-			}
-		}
-	}
-	entries, _, err := s.node.db.LedgerEntries(t.Context(), "acme", "ai.action.executed", 0, 10)
-	if err != nil || len(entries) != 0 || writes != 0 || goals(t, s) != 0 {
-		t.Errorf("%d writes, %d goals, ledger %v, %v; want none", writes, goals(t, s), entries, err)
-	}
-	if keys := s.get(appPath + "/keys")["data"].([]any); len(keys) != 6 {
-		t.Errorf("%d keys, want the first six", len(keys))
-	}
-	if app := s.get(appPath); app["name"] != "Web" {
-		t.Errorf("the application is called %v", app["name"])
-	}
-	if apps := s.get("/api/v1/orgs/acme/apps")["data"].([]any); len(apps) != 1 {
-		t.Errorf("%d applications", len(apps))
-	}
-	if attempts != 3*len(corpus) {
-		t.Errorf("the model obeyed %d times; the corpus has %d texts in three places", attempts, len(corpus))
 	}
 }
 

@@ -57,7 +57,7 @@ func (n *node) greet(ctx context.Context, stdout io.Writer) error {
 	}
 	made, err := n.firstStart(ctx)
 	if made == nil && ctx.Err() != nil {
-		return nil
+		return nil //nolint:nilerr // a stop is no failure
 	}
 	if err != nil {
 		return fmt.Errorf("preparing the first start: %w", err)

@@ -113,7 +113,6 @@ func toolOf(route *http.Route, input json.RawMessage, properties schema) svc.Too
 	tool := svc.Tool{
 		Name: NameOf(route.Operation), Description: route.Summary + ".", Schema: input, Effect: route.Effect,
 		Module: route.Module, Scope: route.Scope, Permission: route.Permission,
-		Trusted: strings.HasPrefix(route.Operation, "docs."),
 	}
 	if route.Effect != svc.EffectRead {
 		tool.Description += " A person decides before it happens."

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"sync"
 	"testing"
+	"time"
 
 	"svc"
 )
@@ -20,11 +21,29 @@ type Round struct {
 	Calls []svc.ToolCall
 	// Status refuses the request where it is not zero.
 	Status int
-	// Cut ends the connection behind the text, in the middle of the answer.
-	Cut bool
+	// Cut ends the connection there; nowhere where it is empty.
+	Cut Place
+	// Break tells an error behind the text, as providers do that break down in the
+	// middle of an answer.
+	Break bool
+	// Short ends the answer before its end; its calls are then streamed in part.
+	Short svc.ShortAnswer
 	// Wait holds the answer back behind its first text until it is closed.
 	Wait <-chan struct{}
+	// Pace is how long the model waits before every further text.
+	Pace time.Duration
 }
+
+// Place is a place within an answer.
+type Place string
+
+// The places: before anything but the status, behind the text, and in the middle of the
+// first call.
+const (
+	AtOnce    Place = "at once"
+	InText    Place = "in text"
+	InTheCall Place = "in the call"
+)
 
 // The usage that every round reports: 100 tokens in, of which 40 were cached, 20 out.
 const (
@@ -45,44 +64,61 @@ type Server struct {
 	keys   []string
 	from   int
 	script Script
+	write  func(*out, Round)
 }
 
 // Serve runs a scripted model of a family until the test ends.
 func Serve(t testing.TB, family svc.AIProvider, script Script) *Server {
 	t.Helper()
-	s := &Server{script: script}
-	write := map[svc.AIProvider]func(*out, Round){
-		svc.ProviderOpenAI: writeOpenAI, svc.ProviderAnthropic: writeAnthropic, svc.ProviderGemini: writeGemini,
-	}[family]
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			return
-		}
-		key := r.Header.Get("Authorization") + r.Header.Get("X-Api-Key") + r.Header.Get("X-Goog-Api-Key")
-		s.mu.Lock()
-		n := len(s.bodies) - s.from
-		s.bodies, s.keys = append(s.bodies, body), append(s.keys, key)
-		s.mu.Unlock()
-		round := s.script(n, body)
-		if round.Status != 0 {
-			w.Header().Set("Content-Type", "application/json")
-			w.WriteHeader(round.Status)
-			fmt.Fprintf(w, `{"error":{"code":%d,"type":"scripted","message":"a text that nobody sees"}}`, round.Status)
-			return
-		}
-		write(&out{w: w, gone: r.Context().Done()}, round)
-	}))
+	s := New(family, script)
+	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	s.URL = server.URL
 	return s
 }
 
+// New returns a scripted model of a family that nobody serves yet.
+func New(family svc.AIProvider, script Script) *Server {
+	write := map[svc.AIProvider]func(*out, Round){
+		svc.ProviderOpenAI: writeOpenAI, svc.ProviderAnthropic: writeAnthropic, svc.ProviderGemini: writeGemini,
+	}[family]
+	return &Server{script: script, write: write}
+}
+
+// ServeHTTP answers a request as the script says.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	key := r.Header.Get("Authorization") + r.Header.Get("X-Api-Key") + r.Header.Get("X-Goog-Api-Key")
+	s.mu.Lock()
+	n, script := len(s.bodies)-s.from, s.script
+	s.bodies, s.keys = append(s.bodies, body), append(s.keys, key)
+	s.mu.Unlock()
+	round := script(n, body)
+	if round.Status != 0 {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(round.Status)
+		fmt.Fprintf(w, `{"error":{"code":%d,"type":"scripted","message":"a text that nobody sees"}}`, round.Status)
+		return
+	}
+	answer := &out{w: w, gone: r.Context().Done()}
+	if round.Cut == AtOnce {
+		answer.raw("")
+		panic(http.ErrAbortHandler)
+	}
+	s.write(answer, round)
+}
+
 // Restart has the script begin anew with the next request.
-func (s *Server) Restart() {
+func (s *Server) Restart() { s.Play(s.script) }
+
+// Play has the model answer by another script from the next request on.
+func (s *Server) Play(script Script) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.from = len(s.bodies)
+	s.script, s.from = script, len(s.bodies)
 }
 
 // Bodies returns the requests so far.
@@ -124,6 +160,13 @@ func (o *out) event(name string, data any) {
 // texts writes the fragments of a round; it says whether the answer goes on.
 func (o *out) texts(round Round, write func(string)) bool {
 	for i, fragment := range round.Text {
+		if i > 0 && round.Pace > 0 {
+			select {
+			case <-time.After(round.Pace):
+			case <-o.gone:
+				return false
+			}
+		}
 		write(fragment)
 		if i == 0 && round.Wait != nil {
 			select {
@@ -133,10 +176,23 @@ func (o *out) texts(round Round, write func(string)) bool {
 			}
 		}
 	}
-	if round.Cut {
+	if round.Cut == InText {
 		panic(http.ErrAbortHandler)
 	}
 	return true
+}
+
+// halves are the input of a call as it is streamed; a script may cut it between them.
+func halves(round *Round, call *svc.ToolCall, write func(part string)) {
+	half := len(call.Input) / 2
+	write(string(call.Input[:half]))
+	if round.Cut == InTheCall {
+		panic(http.ErrAbortHandler)
+	}
+	if round.Short != "" {
+		return
+	}
+	write(string(call.Input[half:]))
 }
 
 type object = map[string]any
@@ -147,16 +203,27 @@ func writeOpenAI(o *out, round Round) {
 		o.event("", object{"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "scripted", "choices": []any{object{"index": 0, "delta": delta, "finish_reason": finish}}})
 	}
 	chunk(object{"role": "assistant", "content": ""}, nil)
+	o.raw(": a comment, as some services send it to keep the connection\n\n")
 	if !o.texts(round, func(text string) { chunk(object{"content": text}, nil) }) {
+		return
+	}
+	if round.Break {
+		o.event("", object{"error": object{"type": "server_error", "message": "a text that nobody sees"}})
 		return
 	}
 	finish := "stop"
 	for i, call := range round.Calls {
 		finish = "tool_calls"
-		half := len(call.Input) / 2
 		chunk(object{"tool_calls": []any{object{"index": i, "id": call.ID, "type": "function", "function": object{"name": call.Name, "arguments": ""}}}}, nil)
-		chunk(object{"tool_calls": []any{object{"index": i, "function": object{"arguments": string(call.Input[:half])}}}}, nil)
-		chunk(object{"tool_calls": []any{object{"index": i, "function": object{"arguments": string(call.Input[half:])}}}}, nil)
+		halves(&round, &call, func(part string) {
+			chunk(object{"tool_calls": []any{object{"index": i, "function": object{"arguments": part}}}}, nil)
+		})
+	}
+	switch round.Short {
+	case svc.ShortFiltered:
+		finish = "content_filter"
+	case svc.ShortFull:
+		finish = "length"
 	}
 	chunk(object{}, finish)
 	o.event("", object{
@@ -172,6 +239,7 @@ func writeAnthropic(o *out, round Round) {
 		"id": "m1", "type": "message", "role": "assistant", "model": "scripted", "content": []any{}, "stop_reason": nil, "stop_sequence": nil,
 		"usage": object{"input_tokens": inputTokens - cachedTokens, "cache_read_input_tokens": cachedTokens, "cache_creation_input_tokens": 0, "output_tokens": 1},
 	}})
+	o.event("ping", object{"type": "ping"})
 	index := 0
 	if len(round.Text) > 0 {
 		o.event("content_block_start", object{"type": "content_block_start", "index": index, "content_block": object{"type": "text", "text": ""}})
@@ -183,16 +251,25 @@ func writeAnthropic(o *out, round Round) {
 		o.event("content_block_stop", object{"type": "content_block_stop", "index": index})
 		index++
 	}
+	if round.Break {
+		o.event("error", object{"type": "error", "error": object{"type": "overloaded_error", "message": "a text that nobody sees"}})
+		return
+	}
 	stop := "end_turn"
 	for _, call := range round.Calls {
 		stop = "tool_use"
-		half := len(call.Input) / 2
 		o.event("content_block_start", object{"type": "content_block_start", "index": index, "content_block": object{"type": "tool_use", "id": call.ID, "name": call.Name, "input": object{}}})
-		for _, part := range []string{string(call.Input[:half]), string(call.Input[half:])} {
+		halves(&round, &call, func(part string) {
 			o.event("content_block_delta", object{"type": "content_block_delta", "index": index, "delta": object{"type": "input_json_delta", "partial_json": part}})
-		}
+		})
 		o.event("content_block_stop", object{"type": "content_block_stop", "index": index})
 		index++
+	}
+	switch round.Short {
+	case svc.ShortFiltered:
+		stop = "refusal"
+	case svc.ShortFull:
+		stop = "max_tokens"
 	}
 	o.event("message_delta", object{"type": "message_delta", "delta": object{"stop_reason": stop, "stop_sequence": nil}, "usage": object{"output_tokens": outputTokens}})
 	o.event("message_stop", object{"type": "message_stop"})
@@ -220,9 +297,24 @@ func writeGemini(o *out, round Round) {
 	if !o.texts(round, func(text string) { element(object{"text": text}, "") }) {
 		return
 	}
+	if round.Break {
+		o.raw(separator + `{"error":{"code":503,"status":"UNAVAILABLE","message":"a text that nobody sees"}}]`)
+		return
+	}
 	for _, call := range round.Calls {
+		if round.Cut == InTheCall {
+			o.raw(separator + `{"candidates":[{"index":0,"content":{"role":"model","parts":[{"functionCall":{"name":"` + call.Name)
+			panic(http.ErrAbortHandler)
+		}
 		element(object{"functionCall": object{"name": call.Name, "args": call.Input}}, "")
 	}
-	element(object{"text": ""}, "STOP")
+	finish := "STOP"
+	switch round.Short {
+	case svc.ShortFiltered:
+		finish = "SAFETY"
+	case svc.ShortFull:
+		finish = "MAX_TOKENS"
+	}
+	element(object{"text": ""}, finish)
 	o.raw("]")
 }
