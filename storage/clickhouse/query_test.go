@@ -80,7 +80,7 @@ func TestQueriesExplain(t *testing.T) {
 		}
 		for part, sample := range map[string]string{
 			"$(quantiles)": db.queries["metrics.Exact"],
-			"$(rows)": db.queries["breakdown.Events"], "$(began)": db.queries["breakdown.Began"], "$(value)": "toString(path)",
+			"$(rows)":      db.queries["breakdown.Events"], "$(began)": db.queries["breakdown.Began"], "$(value)": "toString(path)",
 			"$(mark)": db.queries["mark.Entry"],
 		} {
 			if part == "$(rows)" && (strings.HasPrefix(name, "activity.") || strings.HasPrefix(name, "retention.")) {
