@@ -42,6 +42,8 @@ type writeV1 []byte
 func (w writeV1) Size() int { return len(w) }
 
 // MarshalToSizedBuffer writes the bytes.
+//
+//nolint:unparam // the client's interface has the error
 func (w writeV1) MarshalToSizedBuffer(into []byte) (int, error) { return copy(into, w), nil }
 
 // add appends a series of one sample.

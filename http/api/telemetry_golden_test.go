@@ -29,9 +29,9 @@ type telemetryStep struct {
 }
 
 // remoteBody is a request of remote write 2.0 with one sample of a series, compressed.
-func remoteBody(t *testing.T, name string, value float64, tsMs int64) []byte {
+func remoteBody(t *testing.T, value float64, tsMs int64) []byte {
 	t.Helper()
-	body, err := proto.Marshal(&writev2.Request{Symbols: []string{"", "__name__", name}, Timeseries: []*writev2.TimeSeries{
+	body, err := proto.Marshal(&writev2.Request{Symbols: []string{"", "__name__", "jobs_total"}, Timeseries: []*writev2.TimeSeries{
 		{LabelsRefs: []uint32{1, 2}, Samples: []*writev2.Sample{{Value: value, Timestamp: tsMs}}},
 		{LabelsRefs: []uint32{1, 2}, Samples: []*writev2.Sample{{Value: value + 1, Timestamp: collectNoon().UnixMilli()}}},
 	}})
@@ -88,15 +88,15 @@ func telemetrySteps(t *testing.T) []telemetryStep {
 		{"otlp other type", otlp, "secret", "text/plain", "", []byte(`{}`)},
 		{"otlp traces", "/v1/traces", "secret", asJSON, "", []byte(`{"resourceSpans":[{"scopeSpans":[{"spans":[{},{}]}]}]}`)},
 		{"otlp logs", "/v1/logs", "secret", asJSON, "", []byte(`{"resourceLogs":[{"scopeLogs":[{"logRecords":[{}]}]}]}`)},
-		{"remote write", write, "secret", version2, "snappy", remoteBody(t, "jobs_total", 3, noon-1)},
-		{"remote write stale", write, "secret", version2, "snappy", remoteBody(t, "jobs_total", math.Float64frombits(staleMarker), noon-1)},
-		{"remote write partly rejected", write, "secret", version2, "snappy", remoteBody(t, "jobs_total", 3, 1)},
+		{"remote write", write, "secret", version2, "snappy", remoteBody(t, 3, noon-1)},
+		{"remote write stale", write, "secret", version2, "snappy", remoteBody(t, math.Float64frombits(staleMarker), noon-1)},
+		{"remote write partly rejected", write, "secret", version2, "snappy", remoteBody(t, 3, 1)},
 		{"remote write not snappy", write, "secret", version2, "snappy", []byte("plain")},
 		{"remote write malformed", write, "secret", version2, "snappy", snappy.Encode(nil, []byte{0xff})},
 		{"remote write gzip", write, "secret", version2, "gzip", nil},
 		{"remote write other message", write, "secret", protobuf + ";proto=io.prometheus.write.v3.Request", "snappy", nil},
 		{"remote write no key", write, "", version2, "snappy", nil},
-		{"remote write log away", write, "away", version2, "snappy", remoteBody(t, "jobs_total", 3, noon-1)},
+		{"remote write log away", write, "away", version2, "snappy", remoteBody(t, 3, noon-1)},
 	}
 }
 
