@@ -123,6 +123,7 @@ bench: deps build ## run the benchmarks in their short form, and update their ta
 	$(GO) run ./bench/query $(BENCH)
 	$(GO) run ./bench/errors $(BENCH)
 	$(GO) run ./bench/monitors $(BENCH)
+	$(GO) run ./bench/metrics $(BENCH)
 	$(GO) run ./bench/report
 
 # Flags of it: make bench-assistant ASSISTANT='-pin -turns 1000 -seconds 30 -idle 10000'

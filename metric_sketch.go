@@ -1,6 +1,9 @@
 package svc
 
-import "math"
+import (
+	"math"
+	"sort"
+)
 
 // SketchAccuracy is the relative error of a percentile that a sketch answers: an
 // estimate of an observation x differs from it by at most SketchAccuracy·|x|, for
@@ -23,6 +26,24 @@ const (
 type Sketch struct {
 	Keys   []int16
 	Counts []uint64
+}
+
+// NewSketch returns the sketch of bins in any order, each with its count. It changes both
+// lists.
+func NewSketch(keys []int16, counts []uint64) Sketch {
+	s := Sketch{Keys: keys, Counts: counts}
+	sort.Sort(byKey(s))
+	return s
+}
+
+// byKey sorts the bins of a sketch.
+type byKey Sketch
+
+func (b byKey) Len() int           { return len(b.Keys) }
+func (b byKey) Less(i, j int) bool { return b.Keys[i] < b.Keys[j] }
+func (b byKey) Swap(i, j int) {
+	b.Keys[i], b.Keys[j] = b.Keys[j], b.Keys[i]
+	b.Counts[i], b.Counts[j] = b.Counts[j], b.Counts[i]
 }
 
 // SketchKey returns the bin of an observation. The store computes the same in

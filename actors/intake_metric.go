@@ -28,6 +28,7 @@ func (i *intake) foldPoint(p *protos.MetricPoint) {
 		Environment: p.Environment, Series: p.Series, Name: p.Name, Kind: svc.MetricKind(p.Kind), Unit: p.Unit, ID: p.Id, Once: p.Once,
 		Ts: time.UnixMilli(p.TsMs), ReceivedAt: time.UnixMilli(p.ReceivedMs), RetentionDays: p.RetentionDays,
 	}
+	row.Labels = make([]svc.Label, 0, len(p.Labels)/2)
 	for n := 0; n+1 < len(p.Labels); n += 2 {
 		row.Labels = append(row.Labels, svc.Label{Key: p.Labels[n], Value: p.Labels[n+1]})
 	}

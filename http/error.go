@@ -74,7 +74,7 @@ func (h *Handler) problemAnswer(err error, requestID string, route *Route) Answe
 		problem.Endpoint = route.Method + " " + route.Path
 	}
 	answer := Answer{Status: info.Status, Header: map[string]string{"Content-Type": "application/problem+json"}}
-	if wait := retryAfter(shown); wait > 0 {
+	if wait := RetryAfter(shown); wait > 0 {
 		answer.Header["Retry-After"] = strconv.Itoa(wait)
 	}
 	if shown.Required != nil && route != nil {
@@ -91,8 +91,8 @@ func (h *Handler) problemAnswer(err error, requestID string, route *Route) Answe
 // names none.
 const minRetry = time.Second
 
-// retryAfter returns the seconds of the Retry-After header, 0 for none.
-func retryAfter(err *svc.Error) int {
+// RetryAfter returns the seconds of the Retry-After header, 0 for none.
+func RetryAfter(err *svc.Error) int {
 	if err.Code != svc.CodeRateLimited && err.Code != svc.CodeUnavailable {
 		return 0
 	}

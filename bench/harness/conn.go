@@ -40,9 +40,14 @@ type Reply struct {
 // NewConn returns a connection to address that posts JSON to path. It connects
 // with its first request and again after a failure.
 func NewConn(address, path, key, userAgent string) *Conn {
+	return NewMediaConn(address, path, key, userAgent, "application/json")
+}
+
+// NewMediaConn is NewConn for bodies of another media type.
+func NewMediaConn(address, path, key, userAgent, media string) *Conn {
 	return &Conn{address: address, head: fmt.Appendf(nil,
-		"POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nUser-Agent: %s\r\nContent-Type: application/json\r\nContent-Length: ",
-		path, address, key, userAgent)}
+		"POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nUser-Agent: %s\r\nContent-Type: %s\r\nContent-Length: ",
+		path, address, key, userAgent, media)}
 }
 
 // Post sends a body and reads the answer. After an error other than ErrNotSent

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -27,6 +28,10 @@ type Load struct {
 	Seed     uint64
 	// Time gives the timestamp of events; the present where it is nil.
 	Time func(sent int) time.Time
+	// Bodies makes what renders the bodies of a connection, each with so many items of a
+	// time; nil sends reference events. Media is their type, JSON where it is empty.
+	Bodies func(stream int) func(out []byte, size int, ts time.Time) []byte
+	Media  string
 }
 
 // Outcome is what a load came to. Answers other than 2xx and broken
@@ -87,9 +92,9 @@ func (o *Outcome) add(other *Outcome) {
 // drive sends the requests of one connection.
 func (l Load) drive(ctx context.Context, stream uint64, shots <-chan time.Duration, began time.Time, outcome *Outcome) {
 	agents := UserAgents()
-	conn := NewConn(l.Address, l.Path, l.Key, agents[stream%uint64(len(agents))])
+	conn := NewMediaConn(l.Address, l.Path, l.Key, agents[stream%uint64(len(agents))], cmp.Or(l.Media, "application/json"))
 	defer conn.Close()
-	generator := NewGenerator(l.Seed, stream)
+	render := l.renderer(stream)
 	budget := l.share(int(stream))
 	var body []byte
 	for sent := 0; ctx.Err() == nil && (l.Events == 0 || sent < budget); {
@@ -97,7 +102,7 @@ func (l Load) drive(ctx context.Context, stream uint64, shots <-chan time.Durati
 		if l.Events > 0 {
 			size = min(size, budget-sent)
 		}
-		body = l.render(body[:0], generator, size, sent)
+		body = render(body[:0], size, l.time(sent))
 		due := time.Now()
 		if shots != nil {
 			shot, open := await(ctx, shots, began)
@@ -122,19 +127,29 @@ func (l Load) share(stream int) int {
 	return share
 }
 
-// render makes the next body. It happens before the request is due.
-func (l Load) render(body []byte, generator *Generator, size, sent int) []byte {
-	ts := time.Now()
-	if l.Time != nil {
-		ts = l.Time(sent)
+// renderer returns what makes the bodies of a connection. It is called before a request
+// is due.
+func (l Load) renderer(stream uint64) func(out []byte, size int, ts time.Time) []byte {
+	if l.Bodies != nil {
+		return l.Bodies(int(stream))
 	}
-	if l.Issues > 0 {
-		return generator.AppendErrors(body, size, l.Issues, ts)
+	generator := NewGenerator(l.Seed, stream)
+	return func(out []byte, size int, ts time.Time) []byte {
+		switch {
+		case l.Issues > 0:
+			return generator.AppendErrors(out, size, l.Issues, ts)
+		case l.Batch == 1:
+			return generator.AppendEvent(out, ts)
+		}
+		return generator.AppendBatch(out, size, ts)
 	}
-	if l.Batch == 1 {
-		return generator.AppendEvent(body, ts)
+}
+
+func (l Load) time(sent int) time.Time {
+	if l.Time == nil {
+		return time.Now()
 	}
-	return generator.AppendBatch(body, size, ts)
+	return l.Time(sent)
 }
 
 // note counts one answer.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"math"
 	"math/rand/v2"
 	nethttp "net/http"
@@ -20,8 +19,6 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	sdk "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
-
-	"svc"
 )
 
 const metricsPath = appPath + "/metrics"
@@ -54,21 +51,31 @@ func (s *server) percentile(name, agg, source string) float64 {
 	return got["groups"].([]any)[0].(map[string]any)["value"].(float64)
 }
 
-// exporter is OpenTelemetry's SDK with its exporter over HTTP.
+// exporter is OpenTelemetry's SDK with its exporter over HTTP, which must succeed.
 func (s *server) exporter(temporality sdk.TemporalitySelector) (meter metric.Meter, flush func()) {
+	s.t.Helper()
+	meter, export := s.exports(temporality)
+	return meter, func() {
+		if err := export(context.Background()); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// exponentialBuckets is how many buckets the exponential histograms of the tests have.
+const exponentialBuckets = 160
+
+// exports is OpenTelemetry's SDK with its exporter over HTTP.
+func (s *server) exports(temporality sdk.TemporalitySelector) (meter metric.Meter, flush func(context.Context) error) {
 	s.t.Helper()
 	exporter, err := otlpmetrichttp.New(context.Background(), otlpmetrichttp.WithEndpointURL(s.boot.URL+"/otlp/v1/metrics"), otlpmetrichttp.WithTemporalitySelector(temporality),
 		otlpmetrichttp.WithHeaders(map[string]string{"Authorization": "Bearer " + string(s.boot.Keys["production"].Secret)}), otlpmetrichttp.WithCompression(otlpmetrichttp.GzipCompression))
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	exponential := sdk.NewView(sdk.Instrument{Name: "exponential"}, sdk.Stream{Aggregation: sdk.AggregationBase2ExponentialHistogram{MaxSize: 160, MaxScale: 20}})
+	exponential := sdk.NewView(sdk.Instrument{Name: "exponential"}, sdk.Stream{Aggregation: sdk.AggregationBase2ExponentialHistogram{MaxSize: exponentialBuckets, MaxScale: 20}})
 	provider := sdk.NewMeterProvider(sdk.WithReader(sdk.NewPeriodicReader(exporter, sdk.WithInterval(time.Hour))), sdk.WithView(exponential))
-	return provider.Meter("test"), func() {
-		if err := provider.ForceFlush(context.Background()); err != nil {
-			s.t.Fatal(err)
-		}
-	}
+	return provider.Meter("test"), provider.ForceFlush
 }
 
 // TestOpenTelemetryExporter raises a counter by 3 twice, across a restart of the server
@@ -124,9 +131,8 @@ func TestOpenTelemetryExporter(t *testing.T) {
 	}
 }
 
-// percentiles compares percentiles with those of the observations themselves: explicit
-// buckets know them to within a bucket, exponential ones to within a bucket of 2 %, and
-// rollups add the error of the sketch.
+// percentiles compares percentiles with those of the observations themselves: a sender's
+// buckets know them to within a bucket, and rollups add the error of the sketch.
 func (s *server) percentiles(meter metric.Meter, flush func(), name string) {
 	t := s.t
 	t.Helper()
@@ -145,21 +151,14 @@ func (s *server) percentiles(meter metric.Meter, flush func(), name string) {
 	}
 	flush()
 	s.becomes(name, "count", float64(len(values)))
-	s.settled()
 	slices.Sort(values)
-	for agg, q := range map[string]float64{"p50": 0.5, "p95": 0.95, "p99": 0.99} {
-		exact := values[int(math.Ceil(q*float64(len(values))))-1]
-		at, _ := slices.BinarySearch(bounds(), exact)
-		low, high := bounds()[at-1], bounds()[at]
+	s.within(name, values, func(exact float64) (low, high float64) {
 		if name == "exponential" {
-			low, high = exact*0.97, exact*1.03
+			return exponentialBucket(exact, exponentialScale(values, exponentialBuckets))
 		}
-		for source, slack := range map[string]float64{"points": 0, "rollups": svc.SketchAccuracy} {
-			if got := s.percentile(name, agg, source); got < low*(1-slack) || got > high*(1+slack) {
-				t.Errorf("%s of %s by %s is %v; exact %v, bucket %v to %v", agg, name, source, got, exact, low, high)
-			}
-		}
-	}
+		at, _ := slices.BinarySearch(bounds(), exact)
+		return bounds()[at-1], bounds()[at]
+	})
 }
 
 func bounds() []float64 { return []float64{0.1, 1, 2, 3, 5, 7.5, 10, 15, 20, 30, 50, 100, 1000} }
@@ -167,11 +166,7 @@ func bounds() []float64 { return []float64{0.1, 1, 2, 3, 5, 7.5, 10, 15, 20, 30,
 // TestRemoteWriteClient sends a counter and a gauge with Prometheus's client.
 func TestRemoteWriteClient(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
-	client := &nethttp.Client{Transport: basic{string(s.boot.Keys["production"].Secret)}}
-	api, err := remote.NewAPI(s.boot.URL, remote.WithAPIHTTPClient(client), remote.WithAPIPath("/api/v1/write"), remote.WithAPILogger(slog.New(slog.DiscardHandler)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	api := s.remoteWriter()
 	at := time.Now().Add(-time.Minute)
 	for n, value := range []float64{10, 13, 16, 2, 4} { // the process restarts before the fourth
 		request := &writev2.Request{Symbols: []string{"", "__name__", "jobs_total", "host", "a", "temperature"}, Timeseries: []*writev2.TimeSeries{

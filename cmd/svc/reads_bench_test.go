@@ -147,6 +147,12 @@ func (r *readsBench) inTurns(b *testing.B, t *turn) {
 			byHand[n].time(func() { r.ask(b, query, r.parameters(t)) })
 		}
 	}
+	reportTurns(b, api, byHand)
+}
+
+// reportTurns reports what a read took beside the best of the queries by hand.
+func reportTurns(b *testing.B, api *stopwatch, byHand []stopwatch) {
+	b.Helper()
 	best := slices.MinFunc(byHand, func(a, b stopwatch) int { return int(a.median() - b.median()) })
 	b.ReportMetric(0, "ns/op") // the time of a turn of everything says nothing
 	for name, watch := range map[string]*stopwatch{"api": api, "hand": &best} {

@@ -45,6 +45,9 @@ type intakeRequest struct {
 	single   bool
 	// debugIDs names the source maps of the request's files.
 	debugIDs map[string]string
+	// point and labels are those of the metric point under way.
+	point  protos.MetricPoint
+	labels []svc.Label
 	// answered is the id that an SDK of Sentry is told, pause how long it shall wait.
 	answered string
 	pause    time.Duration
@@ -86,7 +89,8 @@ func (i *intakeRequest) release() {
 	i.collect, i.writer, i.request, i.collector, i.body = nil, nil, nil, nil, nil
 	i.limited.R = nil
 	i.envelope, i.items, i.touched, i.rejected = envelope{}, i.items[:0], i.touched[:0], i.rejected[:0]
-	i.event, i.campaign = protos.Event{}, protos.Campaign{}
+	i.event, i.campaign, i.point = protos.Event{}, protos.Campaign{}, protos.MetricPoint{}
+	clear(i.labels[:cap(i.labels)])
 	i.accepted, i.userAgent, i.remoteIP = 0, "", ""
 	i.rawItems, i.single, i.debugIDs, i.answered, i.pause = nil, false, nil, "", 0
 	if i.raw.Cap() > keepBytes || i.inflated.Cap() > keepBytes {

@@ -224,13 +224,11 @@ func checkPointWord(what, value string, limit int) (code, message string) {
 
 // checkPointNumbers holds the numbers of a point to what can be stored and added up.
 func checkPointNumbers(point *protos.MetricPoint) (code, message string) {
-	numbers := append([]float64{point.Sum}, point.Values...)
-	for _, extreme := range []*float64{point.Min, point.Max} {
-		if extreme != nil {
-			numbers = append(numbers, *extreme)
-		}
+	bad := infinite(point.Sum) || slices.ContainsFunc(point.Values, infinite)
+	for _, extreme := range [...]*float64{point.Min, point.Max} {
+		bad = bad || extreme != nil && infinite(*extreme)
 	}
-	if slices.ContainsFunc(numbers, func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }) {
+	if bad {
 		return "invalid_value", "A number is not finite."
 	}
 	h := point.Histogram
@@ -256,3 +254,6 @@ func checkPointNumbers(point *protos.MetricPoint) (code, message string) {
 	}
 	return "", ""
 }
+
+// infinite says whether a number cannot be added up.
+func infinite(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }

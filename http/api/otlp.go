@@ -7,7 +7,6 @@ import (
 	"mime"
 	"net/http"
 	"strconv"
-	"time"
 
 	collectlogs "go.opentelemetry.io/proto/otlp/collector/logs/v1"
 	collectmetrics "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
@@ -211,8 +210,8 @@ func (i *intakeRequest) refuseOTLP(media string, err error) {
 		plumbing.Refuse(i.writer, i.request, err, nil)
 		return
 	}
-	if known.RetryAfter > 0 {
-		i.writer.Header().Set("Retry-After", strconv.Itoa(int(max(known.RetryAfter, time.Second)/time.Second)))
+	if wait := plumbing.RetryAfter(known); wait > 0 {
+		i.writer.Header().Set("Retry-After", strconv.Itoa(wait))
 	}
 	message := known.Message
 	var body []byte

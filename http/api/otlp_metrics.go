@@ -131,13 +131,15 @@ func (i *intakeRequest) acceptOTLPMetric(stream *otlpStream, metric *otlp.Metric
 		}
 	case *otlp.Metric_Histogram:
 		for _, p := range data.Histogram.GetDataPoints() {
-			point := &protos.MetricPoint{Count: p.GetCount(), Sum: p.GetSum(), Min: p.Min, Max: p.Max}
+			point := i.newPoint()
+			point.Count, point.Sum, point.Min, point.Max = p.GetCount(), p.GetSum(), p.Min, p.Max
 			point.Histogram = &protos.Histogram{Bounds: p.GetExplicitBounds(), Buckets: p.GetBucketCounts()}
 			i.acceptOTLPPoint(stream, point, p, svc.MetricHistogram, data.Histogram.GetAggregationTemporality())
 		}
 	case *otlp.Metric_ExponentialHistogram:
 		for _, p := range data.ExponentialHistogram.GetDataPoints() {
-			point := &protos.MetricPoint{Count: p.GetCount(), Sum: p.GetSum(), Min: p.Min, Max: p.Max}
+			point := i.newPoint()
+			point.Count, point.Sum, point.Min, point.Max = p.GetCount(), p.GetSum(), p.Min, p.Max
 			point.Histogram = &protos.Histogram{
 				Exponential: true, Scale: p.GetScale(), Zero: p.GetZeroCount(),
 				PositiveOffset: p.GetPositive().GetOffset(), Positive: p.GetPositive().GetBucketCounts(),
@@ -165,15 +167,27 @@ func (i *intakeRequest) acceptNumber(stream *otlpStream, p *otlp.NumberDataPoint
 	if whole, ok := p.GetValue().(*otlp.NumberDataPoint_AsInt); ok {
 		value = float64(whole.AsInt)
 	}
-	i.acceptOTLPPoint(stream, numberPoint(value, kind), p, kind, temporality)
+	i.acceptOTLPPoint(stream, i.numberPoint(value, kind), p, kind, temporality)
 }
 
-// numberPoint holds a single number: a counter's as a sum, a gauge's as an observation.
-func numberPoint(value float64, kind svc.MetricKind) *protos.MetricPoint {
+// newPoint returns an empty point, which the next call takes back.
+func (i *intakeRequest) newPoint() *protos.MetricPoint {
+	labels, values := i.point.Labels[:0], i.point.Values[:0]
+	i.point.Reset()
+	i.point.Labels, i.point.Values = labels, values
+	return &i.point
+}
+
+// numberPoint holds a single number: a counter's as a sum, a gauge's as an observation. It
+// is valid until the next point.
+func (i *intakeRequest) numberPoint(value float64, kind svc.MetricKind) *protos.MetricPoint {
+	point := i.newPoint()
 	if kind == svc.MetricGauge {
-		return &protos.MetricPoint{Values: []float64{value}}
+		point.Values = append(point.Values, value)
+	} else {
+		point.Count, point.Sum = 1, value
 	}
-	return &protos.MetricPoint{Count: 1, Sum: value}
+	return point
 }
 
 // acceptSummary takes the quantiles of a summary as gauges with the label quantile, as
@@ -186,7 +200,7 @@ func (i *intakeRequest) acceptSummary(stream *otlpStream, p *otlp.SummaryDataPoi
 		}
 		part := *stream
 		part.labels = append(slices.Clone(stream.labels), svc.Label{Key: "quantile", Value: strconv.FormatFloat(q.GetQuantile(), 'g', -1, 64)})
-		i.acceptOTLPPoint(&part, numberPoint(q.GetValue(), svc.MetricGauge), p, svc.MetricGauge, otlp.AggregationTemporality_AGGREGATION_TEMPORALITY_UNSPECIFIED)
+		i.acceptOTLPPoint(&part, i.numberPoint(q.GetValue(), svc.MetricGauge), p, svc.MetricGauge, otlp.AggregationTemporality_AGGREGATION_TEMPORALITY_UNSPECIFIED)
 	}
 	const cumulative = otlp.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE
 	for _, part := range []struct {
@@ -194,7 +208,7 @@ func (i *intakeRequest) acceptSummary(stream *otlpStream, p *otlp.SummaryDataPoi
 		value        float64
 	}{{"_count", "1", float64(p.GetCount())}, {"_sum", stream.unit, p.GetSum()}} {
 		counter := &otlpStream{name: stream.name + part.suffix, unit: part.unit, labels: stream.labels, sender: stream.sender}
-		i.acceptOTLPPoint(counter, numberPoint(part.value, svc.MetricCounter), p, svc.MetricCounter, cumulative)
+		i.acceptOTLPPoint(counter, i.numberPoint(part.value, svc.MetricCounter), p, svc.MetricCounter, cumulative)
 	}
 	// They were one data point.
 	i.rejected = i.rejected[:min(len(i.rejected), before+1)]
@@ -214,9 +228,9 @@ func (i *intakeRequest) acceptOTLPPoint(stream *otlpStream, point *protos.Metric
 		i.reject(0, code, message)
 		return
 	}
-	labels := slices.Clone(stream.labels)
+	i.labels = append(i.labels[:0], stream.labels...)
 	for _, attribute := range p.GetAttributes() {
-		labels = append(labels, labelOf(attribute))
+		i.labels = append(i.labels, labelOf(attribute))
 	}
 	switch {
 	case kind == svc.MetricGauge:
@@ -224,12 +238,12 @@ func (i *intakeRequest) acceptOTLPPoint(stream *otlpStream, point *protos.Metric
 	case temporality == otlp.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE:
 		point.Cumulative, point.StartNs = true, p.GetStartTimeUnixNano()
 	case temporality == otlp.AggregationTemporality_AGGREGATION_TEMPORALITY_DELTA:
-		point.Id = deltaID(stream, labels, p)
+		point.Id = deltaID(stream, i.labels, p)
 	default:
 		i.reject(0, "invalid_value", "The aggregation temporality is neither delta nor cumulative.")
 		return
 	}
-	if code, message := i.emitPoint(point, labels); code != "" {
+	if code, message := i.emitPoint(point, i.labels); code != "" {
 		i.reject(0, code, message)
 	}
 }

@@ -39,7 +39,7 @@ func (i *intakeRequest) acceptRemote(s *remoteSeries, written *remoteWritten) {
 			written.samples++
 			continue
 		}
-		point := numberPoint(sample.value, kind)
+		point := i.numberPoint(sample.value, kind)
 		if i.acceptRemotePoint(s, point, name, kind, sample.tsMs, labels) {
 			written.samples++
 		}
@@ -83,7 +83,8 @@ func (i *intakeRequest) acceptRemotePoint(s *remoteSeries, point *protos.MetricP
 		} else {
 			point.Cumulative, point.StartNs = true, uint64(max(s.createdMs, 0))*uint64(time.Millisecond)
 		}
-		code, message = i.emitPoint(point, slices.Clone(labels))
+		i.labels = append(i.labels[:0], labels...)
+		code, message = i.emitPoint(point, i.labels)
 	}
 	if code != "" {
 		i.reject(0, code, message)

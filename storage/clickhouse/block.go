@@ -39,7 +39,7 @@ type Block struct {
 
 // NewBlock returns an empty block.
 func (db *DB) NewBlock() *Block {
-	return &Block{value: *proto.NewColNullable[float64](new(proto.ColFloat64)), metrics: newMetricBlock()}
+	return &Block{value: *proto.NewColNullable[float64](new(proto.ColFloat64)), metrics: newMetricBlock(&db.catalogue)}
 }
 
 // Rows returns the number of appended rows of all kinds.

@@ -27,26 +27,9 @@ type metricBlock struct {
 	seen seriesBlock
 }
 
-// seriesBlock holds the columns of the series of a block, one row each: at finds it.
-type seriesBlock struct {
-	at map[uint64]int
-
-	environment, series     proto.ColUInt64
-	name                    proto.ColStr
-	lastSeen                proto.ColInt64
-	kind, unit              dictionary
-	labelKeys, labelValues  *proto.ColArr[string]
-	expires                 proto.ColUInt16
-	encoded                 proto.Buffer
-	keysScratch, valScratch []string
-}
-
-func newMetricBlock() metricBlock {
+func newMetricBlock(stored *seriesNotes) metricBlock {
 	return metricBlock{
-		values: proto.NewArray[float64](new(proto.ColFloat64)), weights: proto.NewArray[uint64](new(proto.ColUInt64)),
-		seen: seriesBlock{
-			at: map[uint64]int{}, labelKeys: proto.NewArray[string](new(proto.ColStr)), labelValues: proto.NewArray[string](new(proto.ColStr)),
-		},
+		values: proto.NewArray[float64](new(proto.ColFloat64)), weights: proto.NewArray[uint64](new(proto.ColUInt64)), seen: newSeriesBlock(stored),
 	}
 }
 
@@ -76,37 +59,11 @@ func (b *metricBlock) append(row *svc.MetricRow) {
 	b.seen.note(row, ts)
 }
 
-// note keeps one row of each series, with its latest time.
-func (s *seriesBlock) note(row *svc.MetricRow, ts int64) {
-	at, known := s.at[row.Series]
-	if known {
-		s.lastSeen[at] = max(s.lastSeen[at], ts)
-		s.expires[at] = max(s.expires[at], expiry(ts, row.RetentionDays))
-		return
-	}
-	s.at[row.Series] = len(s.series)
-	s.environment = append(s.environment, row.Environment)
-	s.series = append(s.series, row.Series)
-	s.name.Append(row.Name)
-	s.lastSeen = append(s.lastSeen, ts)
-	s.kind.append(string(row.Kind))
-	s.unit.append(row.Unit)
-	s.keysScratch, s.valScratch = s.keysScratch[:0], s.valScratch[:0]
-	for _, label := range row.Labels {
-		s.keysScratch, s.valScratch = append(s.keysScratch, label.Key), append(s.valScratch, label.Value)
-	}
-	s.labelKeys.Append(s.keysScratch)
-	s.labelValues.Append(s.valScratch)
-	s.expires = append(s.expires, expiry(ts, row.RetentionDays))
-}
-
 func (b *metricBlock) reset() {
 	b.bytes = 0
 	resetColumns(b.columns())
-	resetColumns(b.seen.columns())
-	clear(b.seen.at)
 	b.encoded.Reset()
-	b.seen.encoded.Reset()
+	b.seen.reset()
 }
 
 // columns lists the columns in the order of metrics.Append.
@@ -131,21 +88,6 @@ func (b *metricBlock) columns() []blockColumn {
 	}
 }
 
-// columns lists the columns in the order of metrics.AppendSeries.
-func (s *seriesBlock) columns() []blockColumn {
-	return []blockColumn{
-		{"environment", proto.ColumnTypeUInt64, &s.environment},
-		{"name", kindString, &s.name},
-		{"series", proto.ColumnTypeUInt64, &s.series},
-		{"last_seen", kindTime, &s.lastSeen},
-		{"kind", kindWord, &s.kind},
-		{"unit", kindWord, &s.unit},
-		{"label_keys", "Array(String)", s.labelKeys},
-		{"label_values", "Array(String)", s.labelValues},
-		{"expires", proto.ColumnTypeDate, &s.expires},
-	}
-}
-
 // encode returns the points as one Native block of revision 0, valid until the next call.
 func (b *metricBlock) encode(block uint64) []byte {
 	b.block = b.block[:0]
@@ -154,6 +96,3 @@ func (b *metricBlock) encode(block uint64) []byte {
 	}
 	return encodeColumns(&b.encoded, b.columns(), b.rows())
 }
-
-// encode returns the series as one Native block of revision 0, valid until the next call.
-func (s *seriesBlock) encode() []byte { return encodeColumns(&s.encoded, s.columns(), len(s.series)) }

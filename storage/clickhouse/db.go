@@ -62,6 +62,8 @@ type DB struct {
 	audits *committer[svc.AuditRow]
 	loads  *committer[*ownerLoad]
 	latest *committer[*latestCheck]
+	// catalogue is what metric_series was told by this process.
+	catalogue seriesNotes
 }
 
 // Open connects, makes the database and applies the migrations that it lacks. Nodes

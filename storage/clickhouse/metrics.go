@@ -133,8 +133,9 @@ func (db *DB) metricParts(ctx context.Context, query svc.MetricQuery, buckets []
 			return false, err
 		}
 		if len(bins) == 2 {
-			b.sketch.Keys, _ = bins[0].([]int16)
-			b.sketch.Counts, _ = bins[1].([]uint64)
+			keys, _ := bins[0].([]int16)
+			counts, _ := bins[1].([]uint64)
+			b.sketch = svc.NewSketch(keys, counts)
 		}
 		if found[part] == nil {
 			found[part] = metricBuckets{}
@@ -156,11 +157,15 @@ func (db *DB) metricQuery(points, percentile, filtered, grouped bool) string {
 			name = "metrics.Rollups"
 		}
 	}
-	sketch, quantiles := "metrics.Unsketched", "metrics.Inexact"
+	text, quantiles := db.queries[name], "metrics.Inexact"
+	numbers, spread, bin := "metrics.Numbers", "", ""
 	if percentile {
-		sketch, quantiles = "metrics.Sketched", "metrics.Exact"
+		quantiles, numbers, spread, bin = "metrics.Exact", "metrics.NumbersByBin", db.queries["metrics.Spread"], ", key"
 	}
-	return strings.NewReplacer("$(sketch)", db.queries[sketch], "$(quantiles)", db.queries[quantiles]).Replace(db.queries[name])
+	if percentile && !points {
+		text = strings.Replace(db.queries["metrics.Sketched"], "$(rollups)", text, 1)
+	}
+	return strings.NewReplacer("$(numbers)", db.queries[numbers], "$(spread)", spread, "$(bin)", bin, "$(quantiles)", db.queries[quantiles]).Replace(text)
 }
 
 // labelArguments are the values of metrics.Matching.

@@ -12,7 +12,7 @@ import (
 )
 
 // Insert stores the rows of b as the block of that number: the events, then the
-// occurrences, then the metric points and their series. The token identifies the insert: a repetition with the same token and the same rows changes nothing where the
+// occurrences, then the metric points and what the catalogue must know of their series. The token identifies the insert: a repetition with the same token and the same rows changes nothing where the
 // first attempt arrived, and completes the aggregates where it did not. That holds as
 // long as the token is among the last ten thousand of the table.
 //
@@ -45,7 +45,11 @@ func (db *DB) Insert(ctx context.Context, token string, block uint64, b *Block) 
 	if err := db.insertEncoded(ctx, "metrics.Append", b.metrics.encode(block)); err != nil {
 		return writeError("inserting metric points", err)
 	}
-	return writeError("inserting series", db.insertEncoded(ctx, "metrics.AppendSeries", b.metrics.seen.encode()))
+	if err := db.insertEncoded(ctx, "metrics.AppendSeries", b.metrics.seen.encode()); err != nil {
+		return writeError("inserting series", err)
+	}
+	b.metrics.seen.wasStored()
+	return nil
 }
 
 // insertEncoded sends an encoded block with the named query.

@@ -1,5 +1,11 @@
 package apitest
 
+import (
+	"strings"
+
+	"svc"
+)
+
 // metricSteps lists the requests of metrics.
 func metricSteps() []step {
 	const metrics = "/api/v1/apps/acme/web/metrics"
@@ -17,6 +23,15 @@ func metricSteps() []step {
 		{name: "metrics.series-vital", as: viewer, method: "GET", path: metrics + "/series?name=LCP&agg=p75&range=24h&interval=6h&label.path=/cart"},
 		{name: "metrics.series-quiet", as: owner, method: "GET", path: metrics + "/series?name=nothing&agg=count&range=6h&interval=6h"},
 		{name: "metrics.series-too-fine", as: owner, method: "GET", path: metrics + "/series?name=orders&range=30d&interval=5m"},
+		{name: "metrics.series-vital-all", as: viewer, method: "GET", path: metrics + "/series?name=LCP&agg=p75&range=90d"},
+		{name: "metrics.series-max", as: owner, method: "GET", path: metrics + "/series?name=checkout.duration&agg=max&range=1h&interval=15m"},
+		{name: "metrics.series-groups-rollups", as: owner, method: "GET", path: metrics + "/series?name=checkout.duration&agg=p50&range=7d&interval=1d&groupBy=plan"},
+		{name: "metrics.series-too-fine-week", as: owner, method: "GET", path: metrics + "/series?name=orders&range=7d&interval=5m"},
+		{name: "metrics.series-too-fine-quarter", as: owner, method: "GET", path: metrics + "/series?name=orders&range=90d&interval=1h"},
+		{name: "metrics.series-unknown-interval", as: owner, method: "GET", path: metrics + "/series?name=orders&interval=2m"},
+		{name: "metrics.series-repeated", as: owner, method: "GET", path: metrics + "/series?name=orders&name=LCP&label.plan=&groupBy=" + strings.Repeat("k", svc.MaxLabelKey+1)},
+		{name: "metrics.series-no-token", as: func(World) svc.Secret { return "" }, method: "GET", path: metrics + "/series?name=orders"},
+		{name: "metrics.names-foreign-cursor", as: owner, method: "GET", path: metrics + "/names?cursor=bm9wZQ"},
 		{name: "metrics.series-invalid", as: owner, method: "GET", path: metrics + "/series?agg=median&range=2h&label.=x&env=moon"},
 	}
 }

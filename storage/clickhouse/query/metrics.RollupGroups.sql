@@ -3,14 +3,11 @@
 SELECT
     roundDown(toUInt32(t.slot), {buckets:Array(UInt32)}) AS bucket,
     parted.part AS part,
-    sum(t.count) AS observations,
-    sum(t.sum) AS total,
-    min(t.min) AS lowest,
-    max(t.max) AS highest,
-    $(sketch) AS bins
+    $(numbers)
 FROM metric_rollups AS t
+$(spread)
 INNER JOIN ($(metrics.Parted)) AS parted ON parted.series = t.series
 WHERE environment = {environment:UInt64} AND name = {name:String}
     AND slot >= {from:DateTime64(3, 'UTC')} AND slot < {to:DateTime64(3, 'UTC')}
     AND (empty({parts:Array(String)}) OR has({parts:Array(String)}, parted.part))
-GROUP BY bucket, part
+GROUP BY bucket, part$(bin)

@@ -3,12 +3,9 @@
 SELECT
     roundDown(toUInt32(t.slot), {buckets:Array(UInt32)}) AS bucket,
     '' AS part,
-    sum(t.count) AS observations,
-    sum(t.sum) AS total,
-    min(t.min) AS lowest,
-    max(t.max) AS highest,
-    $(sketch) AS bins
+    $(numbers)
 FROM metric_totals AS t
+$(spread)
 WHERE environment = {environment:UInt64} AND name = {name:String}
     AND slot >= {from:DateTime64(3, 'UTC')} AND slot < {to:DateTime64(3, 'UTC')}
-GROUP BY bucket
+GROUP BY bucket$(bin)
