@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -22,6 +21,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -79,12 +79,8 @@ func startChild(t *testing.T, dir string, env map[string]string) *server {
 	if err := json.Unmarshal(raw, &s.boot); err != nil {
 		t.Fatal(err)
 	}
-	for line := range bytes.Lines([]byte(logs.String())) {
-		var said struct{ Msg, URL string }
-		if json.Unmarshal(line, &said) == nil && said.Msg == "serving" {
-			s.boot.URL = said.URL
-		}
-	}
+	// The file is of the first start; each one says where it serves.
+	s.boot.URL = regexp.MustCompile(`svc serves (\S+) `).FindStringSubmatch(s.output.String())[1]
 	return s
 }
 
