@@ -12,10 +12,8 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"svc/bench/bare"
@@ -40,15 +38,7 @@ type options struct {
 	limit   time.Duration
 }
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := start(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "assistant:", err)
-		stop()
-		os.Exit(1) //nolint:gocritic // stop was called
-	}
-}
+func main() { harness.Main("assistant", start) }
 
 // start reads the flags and measures.
 func start(ctx context.Context) (err error) {
@@ -123,7 +113,7 @@ func measure(ctx context.Context, o *options, dir string) error {
 	if _, err := b.server.Open(ctx); err != nil {
 		return err
 	}
-	b.seats.server, b.seats.client = b.server, b.client
+	b.seats.server = b.server
 	for _, scenario := range []struct {
 		name string
 		run  func(context.Context) error

@@ -113,7 +113,7 @@ const (
 // remote reads one application, whose actor lives on one of the nodes, through
 // each of them: the difference is the way to another node.
 func remote(ctx context.Context, _ *options, c *nodes, result *harness.Result) error {
-	l := newLoad(c, 1)
+	l := newLoad(c, nil, 1)
 	for _, n := range c.all {
 		var latency harness.Latency
 		var mu sync.Mutex
@@ -192,7 +192,7 @@ func (l *load) probe(ctx context.Context, app string, g *gaps) {
 
 // interruptions has the last node leave and join, and die, under load.
 func interruptions(ctx context.Context, _ *options, c *nodes, result *harness.Result) error {
-	l, g := newLoad(c, 1), &gaps{}
+	l, g := newLoad(c, nil, 1), &gaps{}
 	first := c.all[0]
 	probing, stop := context.WithCancel(ctx)
 	defer func() { stop(); l.wg.Wait() }()

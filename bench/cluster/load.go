@@ -48,6 +48,7 @@ type load struct {
 	contest  *contest
 	issues   []*issueWriter
 	watched  *watched
+	model    *model
 }
 
 // writer changes one application, one change after the other.
@@ -59,9 +60,9 @@ type writer struct {
 	name   register
 }
 
-func newLoad(c *nodes, seed uint64) *load {
+func newLoad(c *nodes, m *model, seed uint64) *load {
 	return &load{
-		nodes: c, prefix: fmt.Sprintf("cluster-%d-", seed), statuses: map[int]int{},
+		nodes: c, model: m, prefix: fmt.Sprintf("cluster-%d-", seed), statuses: map[int]int{},
 		client: &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}},
 	}
 }
@@ -126,7 +127,7 @@ func (l *load) start(ctx context.Context, seed uint64, o *options) error {
 		own := rand.New(rand.NewPCG(seed, random.Uint64()))
 		l.wg.Go(func() { l.write(ctx, w, own) })
 	}
-	if err := errors.Join(l.startState(ctx, random), l.startWatched(ctx)); err != nil {
+	if err := errors.Join(l.startState(ctx, random), l.startWatched(ctx), l.startTalks(ctx, random)); err != nil {
 		return err
 	}
 	for range o.senders {
@@ -274,6 +275,7 @@ func (l *load) check(ctx context.Context) error {
 	}
 	l.checkState(ctx)
 	l.checkWatched(ctx)
+	l.checkTalks()
 	return nil
 }
 

@@ -12,8 +12,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"svc/bench/harness"
@@ -30,15 +28,7 @@ type options struct {
 	keep, figures           bool
 }
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := start(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "cluster:", err)
-		stop()
-		os.Exit(1) //nolint:gocritic // stop was called
-	}
-}
+func main() { harness.Main("cluster", start) }
 
 func start(ctx context.Context) error {
 	var o options
@@ -74,12 +64,14 @@ func run(ctx context.Context, o *options) (err error) {
 	fmt.Printf("seed %d, %d nodes, %s, data in %s\n", o.seed, o.nodes, o.duration, dir)
 	result := harness.NewResult(ctx, "cluster", o.binary, false)
 	result.Seed = o.seed
-	c, err := openNodes(ctx, o, dir, o.nodes)
+	m := newModel()
+	defer m.server.CloseClientConnections()
+	c, err := openNodes(ctx, o, dir, o.nodes, append(watchSettings(), m.settings()...)...)
 	defer c.kill()
 	if err != nil {
 		return err
 	}
-	l := newLoad(c, o.seed)
+	l := newLoad(c, m, o.seed)
 	loading, end := context.WithCancel(ctx)
 	defer end()
 	if err := l.start(loading, o.seed, o); err != nil {

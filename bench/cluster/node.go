@@ -27,8 +27,8 @@ type nodes struct {
 	common []string
 }
 
-// openNodes starts count nodes, the first one first.
-func openNodes(ctx context.Context, o *options, dir string, count int) (*nodes, error) {
+// openNodes starts count nodes with settings of their own, the first one first.
+func openNodes(ctx context.Context, o *options, dir string, count int, settings ...string) (*nodes, error) {
 	kafka, err := harness.FreeAddress(ctx)
 	if err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func openNodes(ctx context.Context, o *options, dir string, count int) (*nodes, 
 	}
 	c := &nodes{common: append([]string{
 		"SVC_CLUSTER_SECRET=the secret of the harness", "SVC_MASTER_KEY=the master key of the harness", "SVC_PARTITIONS=16",
-	}, watchSettings()...)}
+	}, settings...)}
 	for i := range count {
 		n, err := c.add(ctx, o, filepath.Join(dir, fmt.Sprintf("node%d", i+1)), kafka, store)
 		if err != nil {

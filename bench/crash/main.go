@@ -10,10 +10,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"svc/bench/harness"
@@ -34,15 +32,7 @@ type options struct {
 	only    string
 }
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := start(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "crash:", err)
-		stop()
-		os.Exit(1) //nolint:gocritic // stop was called
-	}
-}
+func main() { harness.Main("crash", start) }
 
 // start reads the flags and runs the scenario that they name.
 func start(ctx context.Context) error {

@@ -10,8 +10,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"svc/bench/harness"
@@ -31,15 +29,7 @@ type options struct {
 	limit       time.Duration
 }
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := start(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "errors:", err)
-		stop()
-		os.Exit(1) //nolint:gocritic // stop was called
-	}
-}
+func main() { harness.Main("errors", start) }
 
 // start reads the flags and measures.
 func start(ctx context.Context) (err error) {

@@ -7,23 +7,13 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"svc/bench/bare"
 	"svc/bench/harness"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := start(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "limits:", err)
-		stop()
-		os.Exit(1) //nolint:gocritic // stop was called
-	}
-}
+func main() { harness.Main("limits", start) }
 
 // start reads the flags and measures.
 func start(ctx context.Context) error {

@@ -11,8 +11,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"svc/bench/harness"
@@ -30,15 +28,7 @@ type options struct {
 	limit    time.Duration
 }
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := start(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "monitors:", err)
-		stop()
-		os.Exit(1) //nolint:gocritic // stop was called
-	}
-}
+func main() { harness.Main("monitors", start) }
 
 // start reads the flags and measures.
 func start(ctx context.Context) (err error) {

@@ -11,8 +11,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"svc/bench/harness"
@@ -36,15 +34,7 @@ const (
 	onlyTurns  = "turns"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := start(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "query:", err)
-		stop()
-		os.Exit(1) //nolint:gocritic // stop was called
-	}
-}
+func main() { harness.Main("query", start) }
 
 // start reads the flags and measures.
 func start(ctx context.Context) (err error) {
