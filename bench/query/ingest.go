@@ -17,6 +17,9 @@ const (
 	ingestFactor = 2
 	// ingestHead is how long the load runs before the first read.
 	ingestHead = 2 * time.Second
+	// ingestTime bounds the rounds of reads, of which there are ingestRounds at least.
+	ingestTime   = 90 * time.Second
+	ingestRounds = 5
 )
 
 // underIngest measures the reads while events arrive, in rounds, so that all of them see
@@ -38,7 +41,11 @@ func (b *bench) underIngest(ctx context.Context) error {
 	}
 	reads := readsOf()
 	took := make([]harness.Latency, len(reads))
-	for range b.warm {
+	began := time.Now()
+	for round := range b.warm {
+		if round >= ingestRounds && time.Since(began) > ingestTime {
+			break
+		}
 		for i := range reads {
 			if err := b.repeat(ctx, &reads[i], &took[i]); err != nil {
 				return err
