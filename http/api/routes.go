@@ -92,6 +92,10 @@ func appRoutes(ports Ports) []http.Route {
 			Surface: http.Manage, Method: "PATCH", Path: "/apps/{org}/{app}", Operation: "apps.update", Scope: svc.ScopeWrite, Permission: svc.PermAppsWrite, Effect: http.Destructive, Rate: svc.RateDefault,
 			Summary: "Update settings", Codes: []svc.Code{svc.CodePrecondition}, Handler: http.Typed(apps.update),
 		},
+		{
+			Surface: http.Manage, Method: "GET", Path: "/apps/{org}/{app}/install", Operation: "apps.install", Scope: svc.ScopeRead, Permission: svc.PermAppsRead, Effect: http.Read, Rate: svc.RateDefault,
+			Summary: "Show what to put where, to send from a framework", Handler: http.Typed(apps.guide),
+		},
 	}
 }
 

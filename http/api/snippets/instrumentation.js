@@ -1,0 +1,6 @@
+// Errors of the server. npm install @sentry/node
+export async function register() {
+  if (process.env.NEXT_RUNTIME !== "nodejs") return;
+  const Sentry = await import("@sentry/node");
+  Sentry.init({ dsn: process.env.SVC_DSN, environment: "{{.Environment}}" }); // {{.DSN}}
+}
