@@ -88,7 +88,7 @@ func (b *bench) monitor(ctx context.Context, path string) (string, error) {
 // rule makes a rule.
 func (b *bench) rule(ctx context.Context, app, name, kind string, channels []string, condition map[string]string) error {
 	return b.call(ctx, b.app(app, "alerts"), b.server.Token, map[string]any{
-		"name": name, "kind": kind, "threshold": 1, "comparator": "gte", "condition": condition, "channelIds": channels,
+		"name": name, "kind": kind, "threshold": 1, "comparator": "gte", "condition": condition, "channelIds": append([]string{}, channels...),
 	}, nil)
 }
 
