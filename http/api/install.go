@@ -73,7 +73,8 @@ func snippetSources(framework string) []snippetSource {
 		return []snippetSource{server, {"index.mjs", "javascript", "hono.mjs", true}}
 	default:
 		return []snippetSource{
-			{"lib/svc.js", "javascript", "browser.js", false}, {"app/page-views.jsx", "jsx", "next.jsx", false},
+			{"lib/svc.js", "javascript", "browser.js", false},
+			{"app/page-views.jsx", "jsx", "next.jsx", false},
 			{"instrumentation.js", "javascript", "instrumentation.js", true},
 		}
 	}

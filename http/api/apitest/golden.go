@@ -41,7 +41,7 @@ func session(w World) svc.Secret { return w.Session }
 
 // steps lists the requests in order; later ones see what earlier ones did.
 func steps() []step {
-	return slices.Concat(manageSteps(), readSteps(), goalSteps(), errorSteps(), metricSteps(), monitorSteps(), alertSteps(), consoleSteps(), shareSteps())
+	return slices.Concat(manageSteps(), installSteps(), readSteps(), goalSteps(), errorSteps(), metricSteps(), monitorSteps(), alertSteps(), consoleSteps(), shareSteps())
 }
 
 // readSteps lists the requests of the reads beside overview and timeseries.
@@ -77,16 +77,6 @@ func manageSteps() []step {
 		{name: "orgs.list", as: owner, method: "GET", path: "/api/v1/orgs"},
 		{name: "apps.list", as: owner, method: "GET", path: "/api/v1/orgs/acme/apps"},
 		{name: "apps.get", as: owner, method: "GET", path: app},
-		{name: "apps.install", as: owner, method: "GET", path: app + "/install"},
-		{name: "apps.install-html", as: owner, method: "GET", path: app + "/install?framework=html&environment=staging"},
-		{name: "apps.install-html-ephemeral", as: owner, method: "GET", path: app + "/install?framework=html&privacyMode=ephemeral"},
-		{name: "apps.install-nextjs-ephemeral", as: owner, method: "GET", path: app + "/install?privacyMode=ephemeral"},
-		{name: "apps.install-react", as: owner, method: "GET", path: app + "/install?framework=react"},
-		{name: "apps.install-node", as: owner, method: "GET", path: app + "/install?framework=node&environment=development"},
-		{name: "apps.install-express", as: owner, method: "GET", path: app + "/install?framework=express"},
-		{name: "apps.install-hono", as: owner, method: "GET", path: app + "/install?framework=hono"},
-		{name: "apps.install-node-ephemeral", as: owner, method: "GET", path: app + "/install?framework=node&privacyMode=ephemeral"},
-		{name: "apps.install-unknown", as: owner, method: "GET", path: app + "/install?framework=rails&environment=qa&privacyMode=none"},
 		{name: "apps.get-missing", as: owner, method: "GET", path: "/api/v1/apps/acme/nothing"},
 		{name: "apps.create", as: owner, method: "POST", path: "/api/v1/orgs/acme/apps", body: `{"name":"Web","platform":"ios","unknown":1}`},
 		{name: "apps.create-conflict", as: owner, method: "POST", path: "/api/v1/orgs/acme/apps", body: `{"name":"Web","slug":"web"}`},
