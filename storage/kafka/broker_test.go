@@ -243,6 +243,20 @@ func TestKilledNodeIsReplacedAtOnce(t *testing.T) {
 	}
 }
 
+// rest waits until no round is under way and keeps the next one from beginning until
+// release is called. What a round writes can be read meanwhile.
+func (f *forcer) rest() (release func()) {
+	for {
+		f.mu.Lock()
+		if f.current == nil {
+			return f.mu.Unlock
+		}
+		under := f.current.done
+		f.mu.Unlock()
+		<-under
+	}
+}
+
 func TestAcknowledgedIsForced(t *testing.T) {
 	dir := t.TempDir()
 	b := startBroker(t, BrokerConfig{Dir: dir, Sync: true, Topic: childTopic, Partitions: 1})
@@ -259,10 +273,14 @@ func TestAcknowledgedIsForced(t *testing.T) {
 			return int(segmentBase(filepath.Base(a)) - segmentBase(filepath.Base(b)))
 		})
 		info, err := os.Stat(newest)
-		if err != nil || log.active.Name() != newest || log.forced != info.Size() {
-			t.Fatalf("forced %d of %s, log is at %d of %s, %v", log.forced, log.active.Name(), info.Size(), newest, err)
+		release := b.forcer.rest()
+		active, forced := log.active.Name(), log.forced
+		release()
+		if err != nil || active != newest || forced != info.Size() {
+			t.Fatalf("forced %d of %s, log is at %d of %s, %v", forced, active, info.Size(), newest, err)
 		}
 	}
+	defer b.forcer.rest()()
 	if base := segmentBase(filepath.Base(b.forcer.logs[1].active.Name())); base == 0 {
 		t.Error("log did not begin a second file")
 	}
