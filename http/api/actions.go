@@ -67,20 +67,18 @@ const allActions = "all"
 
 // Parse reads the status; proposed is meant where the request names none.
 func (f *actionFilter) Parse(_ *http.Call, words []string) []svc.FieldError {
-	*f = actionFilter(svc.ActionProposed)
-	if len(words) == 0 {
-		return nil
-	}
-	*f = actionFilter(words[0])
-	if allowed := append(texts(svc.ActionStatuses()), allActions); !slices.Contains(allowed, words[0]) {
-		return []svc.FieldError{unknownWord("status", "status", words[0], allowed)}
-	}
-	return nil
+	word, problems := actionChoice().parse(words)
+	*f = actionFilter(word)
+	return problems
 }
 
 // Schema describes the parameter.
 func (actionFilter) Schema() http.Schema {
-	return http.Schema{"type": "string", "enum": append(texts(svc.ActionStatuses()), allActions), "default": string(svc.ActionProposed)}
+	return actionChoice().schema()
+}
+
+func actionChoice() choice {
+	return choice{"status", "status", string(svc.ActionProposed), append(texts(svc.ActionStatuses()), allActions)}
 }
 
 type listActions struct {

@@ -13,26 +13,22 @@ type issueStatus svc.IssueStatus
 // anyStatus asks for issues of every status.
 const anyStatus = "all"
 
-func issueStatusWords() []string { return append(texts(svc.IssueStatuses()), anyStatus) }
+func issueStatusChoice() choice {
+	return choice{"status", "status", string(svc.IssueOpen), append(texts(svc.IssueStatuses()), anyStatus)}
+}
 
 // Parse reads the status; open is meant where the request names none.
 func (s *issueStatus) Parse(_ *http.Call, words []string) []svc.FieldError {
-	*s = issueStatus(svc.IssueOpen)
-	if len(words) == 0 {
-		return nil
-	}
-	if !slices.Contains(issueStatusWords(), words[0]) {
-		return []svc.FieldError{unknownWord("status", "status", words[0], issueStatusWords())}
-	}
-	if *s = issueStatus(words[0]); words[0] == anyStatus {
+	word, problems := issueStatusChoice().parse(words)
+	if *s = issueStatus(word); word == anyStatus {
 		*s = ""
 	}
-	return nil
+	return problems
 }
 
 // Schema describes the parameter.
 func (issueStatus) Schema() http.Schema {
-	return http.Schema{"type": "string", "enum": issueStatusWords(), "default": string(svc.IssueOpen)}
+	return issueStatusChoice().schema()
 }
 
 // issueSort is the parameter sort of a list of issues.
@@ -40,19 +36,18 @@ type issueSort svc.IssueSort
 
 // Parse reads the order; the last seen come first where the request names none.
 func (s *issueSort) Parse(_ *http.Call, words []string) []svc.FieldError {
-	*s = issueSort(svc.SortLastSeen)
-	if len(words) == 0 {
-		return nil
-	}
-	if *s = issueSort(words[0]); !slices.Contains(svc.IssueSorts(), svc.IssueSort(*s)) {
-		return []svc.FieldError{unknownWord("sort", "order", words[0], texts(svc.IssueSorts()))}
-	}
-	return nil
+	word, problems := issueSortChoice().parse(words)
+	*s = issueSort(word)
+	return problems
 }
 
 // Schema describes the parameter.
 func (issueSort) Schema() http.Schema {
-	return http.Schema{"type": "string", "enum": texts(svc.IssueSorts()), "default": string(svc.SortLastSeen)}
+	return issueSortChoice().schema()
+}
+
+func issueSortChoice() choice {
+	return choice{"sort", "order", string(svc.SortLastSeen), texts(svc.IssueSorts())}
 }
 
 // errorWindow is the parameter range of the overview of errors.

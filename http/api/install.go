@@ -2,7 +2,6 @@ package api
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"embed"
 	"fmt"
@@ -16,9 +15,61 @@ import (
 // installQuery asks for the first lines of an application.
 type installQuery struct {
 	appPath
-	Framework   string `query:"framework" doc:"nextjs where it is absent." enum:"nextjs,react,node,html,express,hono"`
-	Environment string `query:"environment" doc:"production where it is absent." enum:"production,staging,development"`
-	PrivacyMode string `query:"privacyMode" doc:"persistent where it is absent; ephemeral keeps nothing on the device and waits for consent." enum:"persistent,ephemeral"`
+	Framework   framework          `query:"framework" doc:"What the code is written in."`
+	Environment installEnvironment `query:"environment" doc:"The environment's slug."`
+	PrivacyMode privacyMode        `query:"privacyMode" doc:"ephemeral keeps nothing on the device and waits for consent."`
+}
+
+// framework is the parameter framework.
+type framework string
+
+// Parse reads the framework.
+func (f *framework) Parse(_ *http.Call, words []string) []svc.FieldError {
+	word, problems := frameworkChoice().parse(words)
+	*f = framework(word)
+	return problems
+}
+
+// Schema describes the parameter.
+func (framework) Schema() http.Schema { return frameworkChoice().schema() }
+
+func frameworkChoice() choice {
+	return choice{"framework", "framework", "nextjs", []string{"nextjs", "react", "node", "html", "express", "hono"}}
+}
+
+// privacyMode is the parameter privacyMode.
+type privacyMode string
+
+// The words of privacyMode.
+const (
+	modePersistent privacyMode = "persistent"
+	modeEphemeral  privacyMode = "ephemeral"
+)
+
+// Parse reads the mode.
+func (m *privacyMode) Parse(_ *http.Call, words []string) []svc.FieldError {
+	word, problems := privacyChoice().parse(words)
+	*m = privacyMode(word)
+	return problems
+}
+
+// Schema describes the parameter.
+func (privacyMode) Schema() http.Schema { return privacyChoice().schema() }
+
+func privacyChoice() choice {
+	return choice{"privacyMode", "privacy mode", string(modePersistent), texts([]privacyMode{modePersistent, modeEphemeral})}
+}
+
+// installEnvironment is the parameter env under its name here.
+type installEnvironment struct{ environment }
+
+// Parse finds the environment in the path's application.
+func (e *installEnvironment) Parse(call *http.Call, words []string) []svc.FieldError {
+	problems := e.environment.Parse(call, words)
+	for i := range problems {
+		problems[i].Field = "environment"
+	}
+	return problems
 }
 
 // installGuide is what to put where. It holds no key: those are shown once, when they
@@ -41,12 +92,6 @@ type installSnippet struct {
 	Code     string `json:"code"`
 }
 
-// The words of privacyMode.
-const (
-	modePersistent = "persistent"
-	modeEphemeral  = "ephemeral"
-)
-
 // snippetSource is a template and the file that it becomes; server code is left out
 // where nothing may outlive a visit.
 type snippetSource struct {
@@ -58,9 +103,9 @@ type snippetSource struct {
 var snippetFiles embed.FS
 
 // snippetSources lists the files of a framework.
-func snippetSources(framework string) []snippetSource {
+func snippetSources(of framework) []snippetSource {
 	server := snippetSource{"svc.mjs", "javascript", "server.mjs", true}
-	switch framework {
+	switch of {
 	case "html":
 		return []snippetSource{{"index.html", "html", "page.html", false}}
 	case "react":
@@ -83,50 +128,32 @@ func snippetSources(framework string) []snippetSource {
 // parsedSnippets are the templates, read once.
 var parsedSnippets = template.Must(template.ParseFS(snippetFiles, "snippets/*")) //nolint:gochecknoglobals // never changed
 
-// Check fills in what is absent, and says what there is where a word is unknown.
-func (q *installQuery) Check(*http.Call) (problems []svc.FieldError) {
-	for _, word := range []struct {
-		field, what string
-		value       *string
-		allowed     []string // the first one is meant where none is given
-	}{
-		{"framework", "framework", &q.Framework, []string{"nextjs", "react", "node", "html", "express", "hono"}},
-		{"environment", "environment", &q.Environment, svc.EnvironmentSlugs()},
-		{"privacyMode", "privacy mode", &q.PrivacyMode, []string{modePersistent, modeEphemeral}},
-	} {
-		if *word.value = cmp.Or(*word.value, word.allowed[0]); !slices.Contains(word.allowed, *word.value) {
-			problems = append(problems, unknownWord(word.field, word.what, *word.value, word.allowed))
-		}
+// Check refuses the mode for what runs on servers only.
+func (q *installQuery) Check(*http.Call) []svc.FieldError {
+	inBrowsers := slices.ContainsFunc(snippetSources(q.Framework), func(s snippetSource) bool { return !s.server })
+	if q.PrivacyMode != modeEphemeral || inBrowsers {
+		return nil
 	}
-	onServers := !slices.ContainsFunc(snippetSources(q.Framework), func(s snippetSource) bool { return !s.server })
-	if q.PrivacyMode == modeEphemeral && onServers {
-		problems = append(problems, svc.FieldError{Field: "privacyMode", Code: "invalid_value", Message: "ephemeral is for html, react and nextjs."})
-	}
-	return problems
+	return []svc.FieldError{{Field: "privacyMode", Code: "invalid_value", Message: "ephemeral is for html, react and nextjs."}}
 }
 
 // guide answers with what to put where.
 func (a apps) guide(_ context.Context, call *http.Call, in installQuery) (installGuide, error) {
+	public, secret := svc.KeyPrefix(svc.KeyPublic, in.Environment.Slug), svc.KeyPrefix(svc.KeySecret, in.Environment.Slug)
+	key, host := public+"_YOUR_KEY", call.Origin()
 	guide := installGuide{
-		Framework: in.Framework, Environment: in.Environment, PrivacyMode: in.PrivacyMode, Host: call.Origin(),
+		Framework: string(in.Framework), Environment: in.Environment.Slug, PrivacyMode: string(in.PrivacyMode),
+		PublicKeyPrefix: public, Host: host, DocsURL: host + "/api/v1/docs", DSN: sentryDSN(host, key, in.Environment.Environment),
 	}
-	guide.DocsURL = guide.Host + "/api/v1/docs"
-	guide.PublicKeyPrefix = svc.KeyPrefix(svc.KeyPublic, guide.Environment)
-	public, secret := guide.PublicKeyPrefix+"_YOUR_KEY", svc.KeyPrefix(svc.KeySecret, guide.Environment)
-	if guide.PrivacyMode == modePersistent {
+	ephemeral := in.PrivacyMode == modeEphemeral
+	if !ephemeral {
 		guide.SecretKeyPrefix = &secret
 	}
-	for _, env := range call.App.Environments {
-		if env.Slug == guide.Environment {
-			guide.DSN = sentryDSN(guide.Host, public, env)
-		}
-	}
 	values := map[string]any{
-		"Host": guide.Host, "PublicKey": public, "SecretKey": secret + "_YOUR_KEY", "Environment": guide.Environment,
-		"DSN": guide.DSN, "Ephemeral": guide.PrivacyMode == modeEphemeral,
+		"Host": host, "PublicKey": key, "SecretKey": secret + "_YOUR_KEY", "Environment": guide.Environment, "DSN": guide.DSN, "Ephemeral": ephemeral,
 	}
-	for _, source := range snippetSources(guide.Framework) {
-		if source.server && guide.PrivacyMode == modeEphemeral {
+	for _, source := range snippetSources(in.Framework) {
+		if source.server && ephemeral {
 			continue
 		}
 		var code bytes.Buffer

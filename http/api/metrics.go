@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"svc"
@@ -161,20 +160,17 @@ type agg svc.Agg
 
 // Parse reads the aggregation; the mean is meant where the request names none.
 func (a *agg) Parse(_ *http.Call, words []string) []svc.FieldError {
-	*a = agg(svc.AggAvg)
-	if len(words) == 0 {
-		return nil
-	}
-	if *a = agg(words[0]); !slices.Contains(svc.Aggs(), svc.Agg(*a)) {
-		return []svc.FieldError{unknownWord("agg", "aggregation", words[0], texts(svc.Aggs()))}
-	}
-	return nil
+	word, problems := aggChoice().parse(words)
+	*a = agg(word)
+	return problems
 }
 
 // Schema describes the parameter.
 func (agg) Schema() http.Schema {
-	return http.Schema{"type": "string", "enum": texts(svc.Aggs()), "default": string(svc.AggAvg)}
+	return aggChoice().schema()
 }
+
+func aggChoice() choice { return choice{"agg", "aggregation", string(svc.AggAvg), texts(svc.Aggs())} }
 
 // metricRange is the parameter range of a series.
 type metricRange struct {

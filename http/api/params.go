@@ -149,19 +149,18 @@ type metric svc.Metric
 
 // Parse reads the metric; visitors are meant where the request names none.
 func (m *metric) Parse(_ *http.Call, words []string) []svc.FieldError {
-	*m = metric(svc.MetricVisitors)
-	if len(words) == 0 {
-		return nil
-	}
-	if *m = metric(words[0]); !slices.Contains(svc.Metrics(), svc.Metric(*m)) {
-		return []svc.FieldError{unknownWord("metric", "metric", words[0], texts(svc.Metrics()))}
-	}
-	return nil
+	word, problems := metricChoice().parse(words)
+	*m = metric(word)
+	return problems
 }
 
 // Schema describes the parameter.
 func (metric) Schema() http.Schema {
-	return http.Schema{"type": "string", "enum": texts(svc.Metrics()), "default": string(svc.MetricVisitors)}
+	return metricChoice().schema()
+}
+
+func metricChoice() choice {
+	return choice{"metric", "metric", string(svc.MetricVisitors), texts(svc.Metrics())}
 }
 
 func unknownWord(field, what, word string, allowed []string) svc.FieldError {
