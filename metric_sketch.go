@@ -1,9 +1,6 @@
 package svc
 
-import (
-	"math"
-	"sort"
-)
+import "math"
 
 // SketchAccuracy is the relative error of a percentile that a sketch answers: an
 // estimate of an observation x differs from it by at most SketchAccuracy·|x|, for
@@ -28,24 +25,6 @@ type Sketch struct {
 	Counts []uint64
 }
 
-// NewSketch returns the sketch of bins in any order, each with its count. It changes both
-// lists.
-func NewSketch(keys []int16, counts []uint64) Sketch {
-	s := Sketch{Keys: keys, Counts: counts}
-	sort.Sort(byKey(s))
-	return s
-}
-
-// byKey sorts the bins of a sketch.
-type byKey Sketch
-
-func (b byKey) Len() int           { return len(b.Keys) }
-func (b byKey) Less(i, j int) bool { return b.Keys[i] < b.Keys[j] }
-func (b byKey) Swap(i, j int) {
-	b.Keys[i], b.Keys[j] = b.Keys[j], b.Keys[i]
-	b.Counts[i], b.Counts[j] = b.Counts[j], b.Counts[i]
-}
-
 // SketchKey returns the bin of an observation. The store computes the same in
 // SQL (migration 08).
 func SketchKey(x float64) int16 {
@@ -60,17 +39,18 @@ func SketchKey(x float64) int16 {
 	return key
 }
 
-// sketchValue returns the middle of a bin, in the sense of relative error.
-func sketchValue(key int16) float64 {
-	if key == 0 {
-		return 0
+// SketchValue returns the middle of a bin, in the sense of relative error, bounded by the
+// extremes of the observations.
+func SketchValue(key int16, totals MetricTotals) *float64 {
+	var value float64
+	if key != 0 {
+		size := max(key, -key)
+		value = 2 * math.Exp(float64(size-sketchShift)*sketchLogGamma) / (math.Exp(sketchLogGamma) + 1)
 	}
-	size := max(key, -key)
-	value := 2 * math.Exp(float64(size-sketchShift)*sketchLogGamma) / (math.Exp(sketchLogGamma) + 1)
 	if key < 0 {
-		return -value
+		value = -value
 	}
-	return value
+	return finite(min(max(value, totals.Min), totals.Max))
 }
 
 // Quantile returns the estimate of the smallest observation that at least the
@@ -86,7 +66,7 @@ func (s Sketch) Quantile(q float64, totals MetricTotals) *float64 {
 	rank, seen := uint64(math.Ceil(float64(all)*q)), uint64(0)
 	for i, count := range s.Counts {
 		if seen += count; seen >= max(rank, 1) {
-			return finite(min(max(sketchValue(s.Keys[i]), totals.Min), totals.Max))
+			return SketchValue(s.Keys[i], totals)
 		}
 	}
 	return finite(totals.Max)

@@ -86,9 +86,9 @@ func MetricIntervals(key string) []string {
 func MetricIntervalWords() []string { return MetricIntervals(MetricRanges()[0]) }
 
 // ParseMetricWindow reads a range and an interval; empty words mean the defaults.
-// The window ends at now and begins with the first whole minute, or slot of the
-// rollups, of its length. A range over six hours is read of rollups unless the
-// interval is finer than they are.
+// The window ends at now and begins with the minute, the slot of the rollups or, with an
+// interval of hours, the hour in which its length begins. A range over six hours is read
+// of rollups unless the interval is finer than they are.
 func ParseMetricWindow(key, interval string, now time.Time, loc *time.Location) (MetricWindow, []FieldError) {
 	if key == "" {
 		key = DefaultMetricRange
@@ -110,6 +110,9 @@ func ParseMetricWindow(key, interval string, now time.Time, loc *time.Location) 
 	step := time.Minute
 	if span.length > rawMetricTime && w.Interval.Length() >= RollupSlot {
 		w.Source, step = SourceRollups, RollupSlot
+	}
+	if w.Interval.Length() >= time.Hour {
+		step = time.Hour
 	}
 	w.From = now.Add(-span.length).Truncate(step)
 	return w, nil

@@ -73,8 +73,7 @@ func (db *DB) metricGroups(ctx context.Context, query svc.MetricQuery, out *svc.
 // metricBucket is what one bucket holds.
 type metricBucket struct {
 	svc.MetricTotals
-	sketch svc.Sketch
-	// quantiles are svc.Percentiles of points.
+	// quantiles are svc.Percentiles: of points the values, of rollups the bins of sketches.
 	quantiles []float64
 }
 
@@ -84,10 +83,12 @@ func (b *metricBucket) value(query svc.MetricQuery) *float64 {
 	switch {
 	case !percentile:
 		return query.Agg.Of(b.MetricTotals)
-	case len(b.quantiles) > at:
-		return &b.quantiles[at]
+	case len(b.quantiles) <= at:
+		return nil
+	case query.Window.Source == svc.SourceRollups:
+		return svc.SketchValue(int16(b.quantiles[at]), b.MetricTotals)
 	}
-	return b.sketch.Quantile(svc.Percentiles()[at], b.MetricTotals)
+	return &b.quantiles[at]
 }
 
 // metricBuckets are buckets by their beginnings, in seconds since 1970.
@@ -112,30 +113,17 @@ func (m metricBuckets) points(query svc.MetricQuery) ([]svc.MetricPoint, svc.Met
 // metricParts reads the buckets of a query by the values of a label, all under the
 // empty one without a label.
 func (db *DB) metricParts(ctx context.Context, query svc.MetricQuery, buckets []time.Time, label string, parts []string) (map[string]metricBuckets, error) {
-	_, percentile := query.Agg.Percentile()
-	points := query.Window.Source == svc.SourcePoints
-	text := db.metricQuery(points, percentile, len(query.Labels) > 0, label != "")
 	args := labelArguments(query.Labels).with(bucketArguments(buckets)).with(arguments{
 		"environment": query.Environment.Number, "name": query.Name, "from": query.Window.From, "to": query.Window.To, "all": len(query.Labels) == 0,
 		"group_by": label, "parts": append([]string{}, parts...),
 	})
 	found := map[string]metricBuckets{}
-	err := db.read(ctx, "reading a metric", text, args, func(rows driver.Rows) (bool, error) {
+	err := db.read(ctx, "reading a metric", db.metricQuery(query, buckets, label != ""), args, func(rows driver.Rows) (bool, error) {
 		var at uint32
 		var part string
 		b := &metricBucket{}
-		var bins []any
-		last := any(&b.quantiles)
-		if !points {
-			last = &bins
-		}
-		if err := rows.Scan(&at, &part, &b.Count, &b.Sum, &b.Min, &b.Max, last); err != nil {
+		if err := rows.Scan(&at, &part, &b.Count, &b.Sum, &b.Min, &b.Max, &b.quantiles); err != nil {
 			return false, err
-		}
-		if len(bins) == 2 {
-			keys, _ := bins[0].([]int16)
-			counts, _ := bins[1].([]uint64)
-			b.sketch = svc.NewSketch(keys, counts)
 		}
 		if found[part] == nil {
 			found[part] = metricBuckets{}
@@ -147,25 +135,35 @@ func (db *DB) metricParts(ctx context.Context, query svc.MetricQuery, buckets []
 }
 
 // metricQuery returns the cheapest query that answers.
-func (db *DB) metricQuery(points, percentile, filtered, grouped bool) string {
-	name := map[[2]bool]string{
-		{true, false}: "metrics.Points", {true, true}: "metrics.PointGroups", {false, true}: "metrics.RollupGroups",
-	}[[2]bool{points, grouped}]
-	if name == "" {
-		name = "metrics.Totals"
-		if filtered {
-			name = "metrics.Rollups"
-		}
+func (db *DB) metricQuery(query svc.MetricQuery, buckets []time.Time, grouped bool) string {
+	name, quantiles, rollups, totals := "metrics.Totals", "metrics.Inexact", "metric_rollups", "metric_totals"
+	_, percentile := query.Agg.Percentile()
+	switch points := query.Window.Source == svc.SourcePoints; {
+	case points && grouped:
+		name = "metrics.PointGroups"
+	case points:
+		name = "metrics.Points"
+	case grouped:
+		name = "metrics.RollupGroups"
+	case len(query.Labels) > 0:
+		name = "metrics.Rollups"
 	}
-	text, quantiles := db.queries[name], "metrics.Inexact"
-	numbers, spread, bin := "metrics.Numbers", "", ""
-	if percentile {
-		quantiles, numbers, spread, bin = "metrics.Exact", "metrics.NumbersByBin", db.queries["metrics.Spread"], ", key"
+	switch {
+	case percentile && query.Window.Source == svc.SourcePoints:
+		quantiles = "metrics.Exact"
+	case percentile:
+		quantiles = "metrics.Sketched"
 	}
-	if percentile && !points {
-		text = strings.Replace(db.queries["metrics.Sketched"], "$(rollups)", text, 1)
+	if wholeHours(query.Window.From, buckets) {
+		rollups, totals = "metric_hours", "metric_hour_totals"
 	}
-	return strings.NewReplacer("$(numbers)", db.queries[numbers], "$(spread)", spread, "$(bin)", bin, "$(quantiles)", db.queries[quantiles]).Replace(text)
+	return strings.NewReplacer("$(rollups)", rollups, "$(totals)", totals, "$(quantiles)", db.queries[quantiles]).Replace(db.queries[name])
+}
+
+// wholeHours tells whether a window and all its buckets begin with an hour of UTC, so that
+// sums of hours say the same as those of five minutes.
+func wholeHours(from time.Time, buckets []time.Time) bool {
+	return !slices.ContainsFunc(append([]time.Time{from}, buckets...), func(t time.Time) bool { return !t.Equal(t.Truncate(time.Hour)) })
 }
 
 // labelArguments are the values of metrics.Matching.

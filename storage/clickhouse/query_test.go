@@ -70,21 +70,16 @@ func TestQueriesExplain(t *testing.T) {
 		if !strings.HasPrefix(text, "SELECT") && !strings.HasPrefix(text, "WITH") {
 			continue
 		}
-		for _, part := range [][2]string{
-			{"$(rollups)", db.queries["metrics.Totals"]},
-			{"$(numbers)", db.queries["metrics.NumbersByBin"]},
-			{"$(spread)", db.queries["metrics.Spread"]},
-			{"$(bin)", ", key"},
-		} {
-			text = strings.ReplaceAll(text, part[0], part[1])
-		}
 		for part, sample := range map[string]string{
-			"$(quantiles)": db.queries["metrics.Exact"],
-			"$(rows)":      db.queries["breakdown.Events"], "$(began)": db.queries["breakdown.Began"], "$(value)": "toString(path)",
+			"$(quantiles)": db.queries["metrics.Exact"], "$(totals)": "metric_hour_totals", "$(rollups)": "metric_hours",
+			"$(rows)": db.queries["breakdown.Events"], "$(began)": db.queries["breakdown.Began"], "$(value)": "toString(path)",
 			"$(mark)": db.queries["mark.Entry"],
 		} {
 			if part == "$(rows)" && (strings.HasPrefix(name, "activity.") || strings.HasPrefix(name, "retention.")) {
 				sample = db.queries["activity.Events"]
+			}
+			if part == "$(quantiles)" && !strings.HasPrefix(name, "metrics.Point") {
+				sample = db.queries["metrics.Sketched"]
 			}
 			text = strings.ReplaceAll(text, part, sample)
 		}

@@ -1,11 +1,14 @@
 -- As metrics.Totals, of some series. Key: environment, name, series, slot. Rows read: one per
--- series and five minutes.
+-- series and slot.
 SELECT
     roundDown(toUInt32(t.slot), {buckets:Array(UInt32)}) AS bucket,
     '' AS part,
-    $(numbers)
-FROM metric_rollups AS t
-$(spread)
+    sum(t.count) AS observations,
+    sum(t.sum) AS total,
+    min(t.min) AS lowest,
+    max(t.max) AS highest,
+    $(quantiles) AS quantiles
+FROM $(rollups) AS t
 WHERE environment = {environment:UInt64} AND name = {name:String} AND series IN ($(metrics.Matching))
     AND slot >= {from:DateTime64(3, 'UTC')} AND slot < {to:DateTime64(3, 'UTC')}
-GROUP BY bucket$(bin)
+GROUP BY bucket

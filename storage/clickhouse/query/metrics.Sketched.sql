@@ -1,12 +1,3 @@
--- The buckets of rollups with their bins, in any order. Key: that of the query inside. Rows read: its own;
--- returned: one per bucket that has any.
-SELECT
-    bucket,
-    part,
-    sum(observations),
-    sum(total),
-    min(lowest),
-    max(highest),
-    tuple(groupArray(key), groupArray(counted)) AS bins
-FROM ($(rollups))
-GROUP BY bucket, part
+-- The bins of rollups in which the percentiles lie, svc.Percentiles. Part of metrics.Totals and
+-- others.
+CAST(quantilesExactWeightedArray(0.5, 0.75, 0.9, 0.95, 0.99)(t.sketch.1, t.sketch.2), 'Array(Float64)')

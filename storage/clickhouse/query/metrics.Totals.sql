@@ -1,11 +1,14 @@
--- A metric per bucket, of the rollups over all its series. Key: environment, name, slot. Rows
--- read: one per five minutes; returned: one per bucket that has any.
+-- A metric per bucket, of the rollups over all its series, those of hours or of five minutes. Key:
+-- environment, name, slot. Rows read: one per slot; returned: one per bucket that has any.
 SELECT
     roundDown(toUInt32(t.slot), {buckets:Array(UInt32)}) AS bucket,
     '' AS part,
-    $(numbers)
-FROM metric_totals AS t
-$(spread)
+    sum(t.count) AS observations,
+    sum(t.sum) AS total,
+    min(t.min) AS lowest,
+    max(t.max) AS highest,
+    $(quantiles) AS quantiles
+FROM $(totals) AS t
 WHERE environment = {environment:UInt64} AND name = {name:String}
     AND slot >= {from:DateTime64(3, 'UTC')} AND slot < {to:DateTime64(3, 'UTC')}
-GROUP BY bucket$(bin)
+GROUP BY bucket
