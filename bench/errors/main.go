@@ -9,7 +9,6 @@ import (
 	"flag"
 	"fmt"
 	"net/url"
-	"os"
 	"time"
 
 	"svc/bench/harness"
@@ -17,47 +16,30 @@ import (
 
 // options are the flags.
 type options struct {
-	binary      string
-	results     string
+	harness.Run
+
 	rate        int
 	seconds     int
 	issues      int
 	occurrences int
 	rounds      int
 	warm        int
-	pin         bool
-	limit       time.Duration
 }
 
 func main() { harness.Main("errors", start) }
 
 // start reads the flags and measures.
-func start(ctx context.Context) (err error) {
+func start(ctx context.Context) error {
 	var o options
-	flag.StringVar(&o.binary, "server", "bin/svc", "the server's program")
-	flag.StringVar(&o.results, "results", "bench/results", "folder of results")
+	o.Flags(30 * time.Minute)
 	flag.IntVar(&o.rate, "rate", 2000, "errors a second of the open loop")
 	flag.IntVar(&o.seconds, "seconds", 10, "length of the open loop; 60 by hand")
 	flag.IntVar(&o.issues, "issues", 10_000, "distinct issues of the flood; 100000 by hand")
 	flag.IntVar(&o.occurrences, "occurrences", 50_000, "occurrences that the reads cover; 1000000 by hand")
 	flag.IntVar(&o.rounds, "rounds", 30, "how often an issue is resolved and comes back")
 	flag.IntVar(&o.warm, "warm", 30, "warm runs of each read")
-	flag.BoolVar(&o.pin, "pin", false, "server on processor 1, generator on processor 0")
-	flag.DurationVar(&o.limit, "limit", 30*time.Minute, "the run ends with an error after this time")
 	flag.Parse()
-	if o.pin {
-		if err := harness.PinSelf(harness.GeneratorCPU); err != nil {
-			return err
-		}
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, o.limit, fmt.Errorf("the run took longer than %s", o.limit))
-	defer cancel()
-	dir, err := os.MkdirTemp("", "svc-errors-")
-	if err != nil {
-		return fmt.Errorf("making a directory: %w", err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	return measure(ctx, &o, dir)
+	return o.Within(ctx, "errors", func(ctx context.Context, dir string) error { return measure(ctx, &o, dir) })
 }
 
 // bench is one server under measurement.
@@ -69,14 +51,10 @@ type bench struct {
 }
 
 func measure(ctx context.Context, o *options, dir string) error {
-	b := &bench{options: o, result: harness.NewResult(ctx, "errors", o.binary, o.pin)}
+	b := &bench{options: o, result: harness.NewResult(ctx, "errors", o.Binary, o.Pin)}
 	b.result.Bottleneck = "the CPU of the server's process: decoding and grouping, then the engine's insert and merges"
-	cpu := harness.Unpinned
-	if o.pin {
-		cpu = harness.ServerCPU
-	}
 	var err error
-	if b.server, err = harness.NewServer(ctx, harness.Settings{Binary: o.binary, Dir: dir, Sync: "os", CPU: cpu}); err != nil {
+	if b.server, err = harness.NewServer(ctx, harness.Settings{Binary: o.Binary, Dir: dir, Sync: "os", CPU: o.CPU()}); err != nil {
 		return err
 	}
 	defer b.server.Kill()
@@ -88,21 +66,7 @@ func measure(ctx context.Context, o *options, dir string) error {
 			return err
 		}
 	}
-	name, err := b.result.Write(o.results)
-	if err != nil {
-		return err
-	}
-	fmt.Println("written:", name)
-	return errors.Join(b.server.Stop(), b.violated())
-}
-
-// violated is the error of a result with violations.
-func (b *bench) violated() error {
-	var err error
-	for _, violation := range b.result.Violations {
-		err = errors.Join(err, errors.New(violation))
-	}
-	return err
+	return errors.Join(b.server.Stop(), o.Keep(b.result))
 }
 
 func (b *bench) add(row harness.Measurement) {

@@ -52,7 +52,7 @@ func (b *bench) inTurns(ctx context.Context, suffix string, drive func(context.C
 			load harness.Load
 		}{{bare.Single, b.single()}, {bare.Batch, b.batch()}} {
 			pair.load.Seed = uint64(time.Now().UnixNano()) // identifiers differ from run to run
-			row, err := bare.HTTP(ctx, pair.role, b.cpu, b.dir, pair.load)
+			row, err := bare.HTTP(ctx, pair.role, b.CPU(), b.dir, pair.load)
 			if err != nil {
 				return err
 			}
@@ -115,7 +115,7 @@ func (b *bench) drive(ctx context.Context, name string, load harness.Load) (harn
 func (b *bench) paced(ctx context.Context) error {
 	load := b.single()
 	load.Connections, load.Rate, load.Seed = pacedConnections, b.rate, uint64(time.Now().UnixNano())
-	row, err := bare.HTTP(ctx, bare.Single, b.cpu, b.dir, load)
+	row, err := bare.HTTP(ctx, bare.Single, b.CPU(), b.dir, load)
 	if err != nil {
 		return err
 	}

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 
 	"svc/bench/harness"
 )
@@ -20,16 +18,10 @@ const (
 // measureApart measures the accept side alone, in turns with the bare handler: a
 // server that stores nothing while the load runs spends what accepting costs, the
 // embedded log included.
-func measureApart(ctx context.Context, o *options, result *harness.Result) (err error) {
-	b := &bench{options: o, result: result, sync: "os", cpu: harness.Unpinned}
-	if o.pin {
-		b.cpu = harness.ServerCPU
-	}
-	if b.dir, err = os.MkdirTemp("", "svc-accept-"); err != nil {
-		return fmt.Errorf("making a directory: %w", err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(b.dir)) }()
-	b.server, err = harness.NewServer(ctx, harness.Settings{Binary: o.binary, Dir: b.dir, Sync: b.sync, CPU: b.cpu, Flush: apartFlush})
+func measureApart(ctx context.Context, o *options, dir string, result *harness.Result) error {
+	b := &bench{options: o, result: result, sync: "os", dir: dir}
+	var err error
+	b.server, err = harness.NewServer(ctx, harness.Settings{Binary: o.Binary, Dir: dir, Sync: b.sync, CPU: o.CPU(), Flush: apartFlush})
 	if err != nil {
 		return err
 	}

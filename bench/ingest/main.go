@@ -7,7 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
+	"path/filepath"
 	"time"
 
 	"svc/bench/bare"
@@ -16,15 +16,13 @@ import (
 
 // options are the flags.
 type options struct {
-	binary  string
-	results string
+	harness.Run
+
 	seconds int
 	sustain int
 	rounds  int
 	rate    float64
-	pin     bool
 	apart   bool
-	limit   time.Duration
 }
 
 func main() { harness.Main("ingest", start) }
@@ -35,45 +33,35 @@ func start(ctx context.Context) error {
 		return err
 	}
 	var o options
-	flag.StringVar(&o.binary, "server", "bin/svc", "the server's program")
-	flag.StringVar(&o.results, "results", "bench/results", "folder of results")
+	o.Flags(20 * time.Minute)
 	flag.IntVar(&o.seconds, "seconds", 5, "length of one run of a load")
 	flag.IntVar(&o.sustain, "sustain", 10, "length of the sustained load in seconds; 60 by hand")
 	flag.IntVar(&o.rounds, "rounds", 2, "limit and service alternate so often")
 	flag.Float64Var(&o.rate, "rate", 2000, "requests a second of the open loop")
-	flag.BoolVar(&o.pin, "pin", false, "server on processor 1, generator on processor 0")
 	flag.BoolVar(&o.apart, "apart", false, "measure the accept side alone, and nothing else")
-	flag.DurationVar(&o.limit, "limit", 20*time.Minute, "the run ends with an error after this time")
 	flag.Parse()
-	if o.pin {
-		if err := harness.PinSelf(harness.GeneratorCPU); err != nil {
-			return err
-		}
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, o.limit, fmt.Errorf("the run took longer than %s", o.limit))
-	defer cancel()
-	result := harness.NewResult(ctx, "ingest", o.binary, o.pin)
+	return o.Within(ctx, "ingest", func(ctx context.Context, dir string) error { return run(ctx, &o, dir) })
+}
+
+// run measures what the flags ask for.
+func run(ctx context.Context, o *options, dir string) error {
+	result := harness.NewResult(ctx, "ingest", o.Binary, o.Pin)
 	result.Bottleneck = "the CPU of the server's process, which holds HTTP, broker, intake and engine; loopback only"
 	for _, sync := range []string{"os", "always"} {
 		if o.apart {
 			break
 		}
-		if err := measure(ctx, &o, sync, result); err != nil {
+		if err := measure(ctx, o, filepath.Join(dir, sync), sync, result); err != nil {
 			return fmt.Errorf("with SVC_LOG_SYNC=%s: %w", sync, err)
 		}
 	}
-	if err := measureApart(ctx, &o, result); err != nil {
+	if err := measureApart(ctx, o, filepath.Join(dir, "apart"), result); err != nil {
 		return fmt.Errorf("on the accept side: %w", err)
 	}
 	if result.Ratios = apartRatios(result); !o.apart {
 		result.Ratios = ratios(result)
 	}
-	name, err := result.Write(o.results)
-	if err != nil {
-		return err
-	}
-	fmt.Println("written:", name)
-	return failures(result)
+	return errors.Join(o.Keep(result), failures(result))
 }
 
 // failures fails a run in which a request did.
@@ -84,9 +72,6 @@ func failures(result *harness.Result) error {
 			err = errors.Join(err, fmt.Errorf("%s: %d requests failed, the first: %s", row.Name, row.Failures, row.Failure))
 		}
 	}
-	for _, violation := range result.Violations {
-		err = errors.Join(err, errors.New(violation))
-	}
 	return err
 }
 
@@ -96,29 +81,16 @@ type bench struct {
 	server *harness.Server
 	result *harness.Result
 	sync   string
-	cpu    int
 	dir    string
 	// counted is how many events the server accepted since its data began.
 	counted uint64
 }
 
 // measure runs all scenarios on a fresh server with one way of forcing the log.
-func measure(ctx context.Context, o *options, sync string, result *harness.Result) (err error) {
-	b := &bench{options: o, result: result, sync: sync, cpu: harness.Unpinned}
-	if o.pin {
-		b.cpu = harness.ServerCPU
-	}
-	if b.dir, err = os.MkdirTemp("", "svc-ingest-"); err != nil {
-		return fmt.Errorf("making a directory: %w", err)
-	}
-	defer func() {
-		if err == nil {
-			err = os.RemoveAll(b.dir)
-		} else {
-			err = fmt.Errorf("%w (data kept in %s)", err, b.dir)
-		}
-	}()
-	b.server, err = harness.NewServer(ctx, harness.Settings{Binary: o.binary, Dir: b.dir, Sync: sync, CPU: b.cpu})
+func measure(ctx context.Context, o *options, dir, sync string, result *harness.Result) error {
+	b := &bench{options: o, result: result, sync: sync, dir: dir}
+	var err error
+	b.server, err = harness.NewServer(ctx, harness.Settings{Binary: o.Binary, Dir: dir, Sync: sync, CPU: o.CPU()})
 	if err != nil {
 		return err
 	}

@@ -30,12 +30,8 @@ const (
 // ingest sends points at the rate, watches the backlog, and holds what is stored to what
 // was sent.
 func (b *bench) ingest(ctx context.Context, dir string) error {
-	cpu := harness.Unpinned
-	if b.pin {
-		cpu = harness.ServerCPU
-	}
 	var err error
-	if b.server, err = harness.NewServer(ctx, harness.Settings{Binary: b.binary, Dir: dir, Sync: "os", CPU: cpu}); err != nil {
+	if b.server, err = harness.NewServer(ctx, harness.Settings{Binary: b.Binary, Dir: dir, Sync: "os", CPU: b.CPU()}); err != nil {
 		return err
 	}
 	defer b.server.Kill()

@@ -5,10 +5,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
-	"os"
 	"time"
 
 	"svc/bench/harness"
@@ -16,17 +14,15 @@ import (
 
 // options are the flags.
 type options struct {
-	binary  string
-	results string
+	harness.Run
+
 	rate    int
 	seconds int
 	batch   int
 	series  int
 	points  int
 	warm    int
-	pin     bool
 	only    string
-	limit   time.Duration
 }
 
 // Parts of a run.
@@ -38,33 +34,18 @@ const (
 func main() { harness.Main("metrics", start) }
 
 // start reads the flags and measures.
-func start(ctx context.Context) (err error) {
+func start(ctx context.Context) error {
 	var o options
-	flag.StringVar(&o.binary, "server", "bin/svc", "the server's program")
-	flag.StringVar(&o.results, "results", "bench/results", "folder of results")
+	o.Flags(30 * time.Minute)
 	flag.IntVar(&o.rate, "rate", 100_000, "points a second of the open loop")
 	flag.IntVar(&o.seconds, "seconds", 10, "length of the open loop; 60 by hand")
 	flag.IntVar(&o.batch, "batch", 500, "points in a request")
 	flag.IntVar(&o.series, "series", 8000, "series in all; an environment may have 20000")
 	flag.IntVar(&o.points, "points", 600_000, "points that the reads cover; 10000000 by hand")
 	flag.IntVar(&o.warm, "warm", 30, "warm runs of each read")
-	flag.BoolVar(&o.pin, "pin", false, "server on processor 1, generator on processor 0")
 	flag.StringVar(&o.only, "only", "", "ingest or reads; empty is both")
-	flag.DurationVar(&o.limit, "limit", 30*time.Minute, "the run ends with an error after this time")
 	flag.Parse()
-	if o.pin {
-		if err := harness.PinSelf(harness.GeneratorCPU); err != nil {
-			return err
-		}
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, o.limit, fmt.Errorf("the run took longer than %s", o.limit))
-	defer cancel()
-	dir, err := os.MkdirTemp("", "svc-metrics-")
-	if err != nil {
-		return fmt.Errorf("making a directory: %w", err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	return measure(ctx, &o, dir)
+	return o.Within(ctx, "metrics", func(ctx context.Context, dir string) error { return measure(ctx, &o, dir) })
 }
 
 // bench is one run.
@@ -79,26 +60,18 @@ func measure(ctx context.Context, o *options, dir string) error {
 		name, program, bottleneck string
 		run                       func(*bench) error
 	}{
-		{onlyIngest, o.binary, "the CPU of the server's process: differences of cumulative series, then the engine's insert, views and merges", func(b *bench) error { return b.ingest(ctx, dir) }},
+		{onlyIngest, o.Binary, "the CPU of the server's process: differences of cumulative series, then the engine's insert, views and merges", func(b *bench) error { return b.ingest(ctx, dir) }},
 		{onlyReads, "", "the engine's aggregation of sketches; both sides in one process", func(b *bench) error { return b.reads(ctx) }},
 	} {
 		if o.only != "" && o.only != part.name {
 			continue
 		}
-		b := &bench{options: o, result: harness.NewResult(ctx, "metrics."+part.name, part.program, o.pin)}
+		b := &bench{options: o, result: harness.NewResult(ctx, "metrics."+part.name, part.program, o.Pin)}
 		b.result.Bottleneck = part.bottleneck
 		if err := part.run(b); err != nil {
 			return err
 		}
-		name, err := b.result.Write(o.results)
-		if err != nil {
-			return err
-		}
-		fmt.Println("written:", name)
-		for _, violation := range b.result.Violations {
-			err = errors.Join(err, errors.New(violation))
-		}
-		if err != nil {
+		if err := o.Keep(b.result); err != nil {
 			return err
 		}
 	}
