@@ -136,7 +136,7 @@ func (db *DB) metricParts(ctx context.Context, query svc.MetricQuery, buckets []
 
 // metricQuery returns the cheapest query that answers.
 func (db *DB) metricQuery(query svc.MetricQuery, buckets []time.Time, grouped bool) string {
-	name, quantiles, rollups, totals := "metrics.Totals", "metrics.Inexact", "metric_rollups", "metric_totals"
+	name, quantiles, totals := "metrics.Totals", "metrics.Inexact", "metric_totals"
 	_, percentile := query.Agg.Percentile()
 	switch points := query.Window.Source == svc.SourcePoints; {
 	case points && grouped:
@@ -155,9 +155,9 @@ func (db *DB) metricQuery(query svc.MetricQuery, buckets []time.Time, grouped bo
 		quantiles = "metrics.Sketched"
 	}
 	if wholeHours(query.Window.From, buckets) {
-		rollups, totals = "metric_hours", "metric_hour_totals"
+		totals = "metric_hours"
 	}
-	return strings.NewReplacer("$(rollups)", rollups, "$(totals)", totals, "$(quantiles)", db.queries[quantiles]).Replace(db.queries[name])
+	return strings.NewReplacer("$(totals)", totals, "$(quantiles)", db.queries[quantiles]).Replace(db.queries[name])
 }
 
 // wholeHours tells whether a window and all its buckets begin with an hour of UTC, so that

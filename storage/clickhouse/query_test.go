@@ -71,7 +71,7 @@ func TestQueriesExplain(t *testing.T) {
 			continue
 		}
 		for part, sample := range map[string]string{
-			"$(quantiles)": db.queries["metrics.Exact"], "$(totals)": "metric_hour_totals", "$(rollups)": "metric_hours",
+			"$(quantiles)": db.queries["metrics.Exact"], "$(totals)": "metric_hours",
 			"$(rows)": db.queries["breakdown.Events"], "$(began)": db.queries["breakdown.Began"], "$(value)": "toString(path)",
 			"$(mark)": db.queries["mark.Entry"],
 		} {

@@ -8,7 +8,7 @@ SELECT
     min(t.min) AS lowest,
     max(t.max) AS highest,
     $(quantiles) AS quantiles
-FROM $(rollups) AS t
+FROM metric_rollups AS t
 INNER JOIN ($(metrics.Parted)) AS parted ON parted.series = t.series
 WHERE environment = {environment:UInt64} AND name = {name:String}
     AND slot >= {from:DateTime64(3, 'UTC')} AND slot < {to:DateTime64(3, 'UTC')}
