@@ -54,7 +54,7 @@ func eachLine(ctx context.Context, name string, do func(raw []byte, line accessl
 // eachRawLine calls do for every line of a file, until do fails or ctx ends. Of a
 // line over longest bytes it shows the beginning.
 func eachRawLine(ctx context.Context, name string, longest int, do func(raw []byte) error) error {
-	reader, err := accesslog.OpenLines(name, longest)
+	reader, err := accesslog.Open(name, longest)
 	if err != nil {
 		return err
 	}

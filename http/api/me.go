@@ -37,11 +37,6 @@ type Limits struct {
 	ConcurrentQueries  int `json:"concurrentQueries"`
 }
 
-// DefaultLimits returns the limits of decision 7.
-func DefaultLimits() Limits {
-	return Limits{PerMinute: svc.DefaultPerMinute, AnalyticsPerMinute: svc.QueryPerMinute, ConcurrentQueries: svc.ConcurrentQueries}
-}
-
 // me answers who calls.
 type me struct {
 	organizations Organizations

@@ -94,7 +94,7 @@ func compare(t *testing.T, log, recount string) {
 // lines reads a log to its end.
 func lines(t *testing.T, name string) (all []string) {
 	t.Helper()
-	reader, err := accesslog.Open(name)
+	reader, err := accesslog.Open(name, accesslog.MaxLineBytes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func TestReaderReportsACutGzipFile(t *testing.T) {
 	if err := os.WriteFile(file, zipped.Bytes()[:zipped.Len()-6], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	reader, err := accesslog.Open(file)
+	reader, err := accesslog.Open(file, accesslog.MaxLineBytes)
 	if err != nil {
 		t.Fatal(err)
 	}

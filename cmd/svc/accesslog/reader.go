@@ -21,11 +21,9 @@ type Reader struct {
 	buffer *bufio.Reader
 }
 
-// Open returns a reader of a log that stands before the first line.
-func Open(name string) (*Reader, error) { return OpenLines(name, MaxLineBytes) }
-
-// OpenLines returns a reader of a file whose lines have up to longest bytes.
-func OpenLines(name string, longest int) (*Reader, error) {
+// Open returns a reader of a file whose lines have up to longest bytes, before the first
+// of them.
+func Open(name string, longest int) (*Reader, error) {
 	file, err := os.Open(name)
 	if err != nil {
 		return nil, err

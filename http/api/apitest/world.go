@@ -100,7 +100,8 @@ func (m *Memory) Ports() api.Ports {
 	ai := m.assistant()
 	return api.Ports{
 		Assistant: ai, AISettings: ai, AITools: ai,
-		Organizations: m, Members: m, Tokens: m, Apps: m, Keys: m, Analytics: m, Presence: m, Reads: m, Events: feed{m}, Docs: m.docs, Ledger: m, Goals: m, Funnels: m, Results: m, Shares: m, Limits: api.DefaultLimits(),
+		Organizations: m, Members: m, Tokens: m, Apps: m, Keys: m, Analytics: m, Presence: m, Reads: m, Events: feed{m}, Docs: m.docs, Ledger: m, Goals: m, Funnels: m, Results: m, Shares: m,
+		Limits: api.Limits{PerMinute: svc.DefaultPerMinute, AnalyticsPerMinute: svc.QueryPerMinute, ConcurrentQueries: svc.ConcurrentQueries},
 		Issues: tracked{m}, Occurrences: tracked{m}, IssueChanges: tracked{m}, Metrics: measured{m},
 		Monitors: m, Alerts: m, Incidents: m, Channels: m,
 	}
