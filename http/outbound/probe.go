@@ -2,6 +2,7 @@ package outbound
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -10,8 +11,9 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptrace"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -20,12 +22,16 @@ import (
 
 // Probe performs the checks of monitors. It may be used from any number of goroutines.
 type Probe struct {
-	targets   svc.Targets
-	transport *http.Transport
-	now       func() time.Time
-	agent     string
-	slots     chan struct{}
-	bodies    sync.Pool
+	targets svc.Targets
+	plain   http.RoundTripper
+	secure  *http.Transport
+	now     func() time.Time
+	agent   string
+	slots   chan struct{}
+	bodies  sync.Pool
+	// cleared is when the kept connections of secure were last closed, in seconds since the
+	// epoch.
+	cleared atomic.Int64
 }
 
 // maxChecks is how many checks run at once; more wait.
@@ -38,17 +44,37 @@ const keptBody = 64 << 10
 // who checks them.
 func NewProbe(dialer *Dialer, about string, now func() time.Time) *Probe {
 	p := &Probe{
-		targets: dialer.Targets, transport: dialer.transport(), now: now, agent: "svc-monitor/1 (+" + about + ")",
+		targets: dialer.Targets, plain: newExchanger(dialer, now), secure: dialer.transport(), now: now, agent: "svc-monitor/1 (+" + about + ")",
 		slots: make(chan struct{}, maxChecks),
 	}
+	p.cleared.Store(now().Unix())
 	p.bodies.New = func() any { return new(bytes.Buffer) }
 	return p
 }
 
 // WithRoots has the probe trust other certificates than the system's, and returns it.
 func (p *Probe) WithRoots(roots *x509.CertPool) *Probe {
-	p.transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+	p.secure.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
 	return p
+}
+
+// RoundTrip implements http.RoundTripper: each scheme has its own way.
+func (p *Probe) RoundTrip(request *http.Request) (*http.Response, error) {
+	if request.URL.Scheme == "http" {
+		return p.plain.RoundTrip(request)
+	}
+	now, cleared := p.now().Unix(), p.cleared.Load()
+	if now-cleared >= int64(agedTime/time.Second) && p.cleared.CompareAndSwap(cleared, now) {
+		p.secure.CloseIdleConnections()
+	}
+	ctx, cancel := boundedByCheck(request.Context())
+	response, err := p.secure.RoundTrip(request.WithContext(ctx))
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	response.Body = &cancellingBody{response.Body, cancel}
+	return response, nil
 }
 
 // Check performs one check within the time-out of a specification.
@@ -59,20 +85,18 @@ func (p *Probe) Check(ctx context.Context, spec svc.MonitorSpec) svc.CheckResult
 	case <-ctx.Done():
 		return svc.CheckResult{At: p.now(), Error: "The check was not performed."}
 	}
-	ctx, cancel := context.WithTimeout(ctx, spec.Timeout())
-	defer cancel()
 	result := svc.CheckResult{At: p.now()}
-	times := &phaseTimes{now: p.now}
-	err := p.perform(httptrace.WithClientTrace(ctx, times.trace()), spec, times, &result)
-	if err != nil {
-		result.Error = words(err, ctx, spec)
+	check := &checkContext{Context: ctx, end: result.At.Add(spec.Timeout()), now: p.now}
+	check.times.now = p.now
+	if err := p.perform(check, spec, &result); err != nil { //nolint:contextcheck // check is made of ctx
+		result.Error = words(err, check, spec) //nolint:contextcheck // as before
 	}
-	result.Phases = times.phases(result.At, p.now())
+	result.Phases = check.times.phases(result.At, p.now())
 	return result
 }
 
 // perform sends the request and judges the answer.
-func (p *Probe) perform(ctx context.Context, spec svc.MonitorSpec, times *phaseTimes, result *svc.CheckResult) error {
+func (p *Probe) perform(ctx *checkContext, spec svc.MonitorSpec, result *svc.CheckResult) error {
 	request, err := http.NewRequestWithContext(ctx, spec.Method, spec.URL, http.NoBody)
 	if err != nil {
 		return err
@@ -80,8 +104,40 @@ func (p *Probe) perform(ctx context.Context, spec svc.MonitorSpec, times *phaseT
 	if problem := p.targets.Check(spec.URL); problem != nil {
 		return ErrNotPublic
 	}
-	request.Header.Set("User-Agent", p.agent)
-	client := http.Client{Transport: p.transport, CheckRedirect: func(next *http.Request, via []*http.Request) error {
+	request.Header["User-Agent"] = []string{p.agent}
+	if spec.Method != http.MethodHead {
+		request.Header["Accept-Encoding"] = []string{gzipped}
+	}
+	response, err := p.RoundTrip(request)
+	if err == nil && response.Header["Location"] != nil {
+		response, err = p.follow(request, response, spec)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+	result.StatusCode = response.StatusCode
+	if response.TLS != nil && len(response.TLS.PeerCertificates) > 0 {
+		result.CertificateEnds = response.TLS.PeerCertificates[0].NotAfter
+	}
+	// A connection may have been kept for longer than its certificate lasts.
+	if end := result.CertificateEnds; !end.IsZero() && end.Before(p.now()) {
+		return errExpired
+	}
+	return p.judge(response, spec, result)
+}
+
+// follow goes where an answer leads, as the client of net/http does: it is given the answer
+// for its first request.
+func (p *Probe) follow(request *http.Request, answer *http.Response, spec svc.MonitorSpec) (*http.Response, error) {
+	trips := func(next *http.Request) (*http.Response, error) {
+		if first := answer; first != nil {
+			answer = nil
+			return first, nil
+		}
+		return p.RoundTrip(next)
+	}
+	client := http.Client{Transport: roundTripper(trips), CheckRedirect: func(next *http.Request, via []*http.Request) error {
 		switch {
 		case spec.ExpectedStatus >= 300 && spec.ExpectedStatus < 400:
 			return http.ErrUseLastResponse
@@ -92,21 +148,13 @@ func (p *Probe) perform(ctx context.Context, spec svc.MonitorSpec, times *phaseT
 		}
 		return nil
 	}}
-	response, err := client.Do(request)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = response.Body.Close() }()
-	result.StatusCode = response.StatusCode
-	if response.TLS != nil && len(response.TLS.PeerCertificates) > 0 {
-		result.CertificateEnds = response.TLS.PeerCertificates[0].NotAfter
-	}
-	// A connection may have been kept for longer than its certificate lasts.
-	if end := result.CertificateEnds; !end.IsZero() && end.Before(times.now()) {
-		return errExpired
-	}
-	return p.judge(response, spec, result)
+	return client.Do(request)
 }
+
+// roundTripper is a function as http.RoundTripper.
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
 
 // judge reads as much of the body as the specification asks for.
 func (p *Probe) judge(response *http.Response, spec svc.MonitorSpec, result *svc.CheckResult) error {
@@ -121,11 +169,30 @@ func (p *Probe) judge(response *http.Response, spec svc.MonitorSpec, result *svc
 	if spec.BodyMatch != "" || spec.BodyAbsent != "" {
 		limit = svc.MaxCheckedBody
 	}
-	if _, err := body.ReadFrom(io.LimitReader(response.Body, limit)); err != nil {
+	content, err := unpacked(response)
+	if err != nil {
+		return err
+	}
+	if _, err := body.ReadFrom(io.LimitReader(content, limit)); err != nil {
 		return err
 	}
 	result.Error = spec.Judge(response.StatusCode, body.Bytes())
 	return nil
+}
+
+// gzipped is the encoding that checks take beside none.
+const gzipped = "gzip"
+
+// unpacked returns the content of an answer.
+func unpacked(response *http.Response) (io.Reader, error) {
+	if !strings.EqualFold(response.Header.Get("Content-Encoding"), gzipped) || response.Body == http.NoBody {
+		return response.Body, nil
+	}
+	content, err := gzip.NewReader(response.Body)
+	if errors.Is(err, io.EOF) { // there is none, as in an answer to HEAD
+		return http.NoBody, nil
+	}
+	return content, err
 }
 
 var (
@@ -162,66 +229,4 @@ func words(err error, ctx context.Context, spec svc.MonitorSpec) string { //noli
 		return "The connection was closed before the answer was whole."
 	}
 	return "The request failed."
-}
-
-// phaseTimes gathers the phases of one check, those of its redirects together. The
-// transport may go on connecting after the check has ended, hence the lock.
-type phaseTimes struct {
-	now func() time.Time
-
-	mu        sync.Mutex
-	begun     [phaseCount]time.Time
-	took      [phaseCount]time.Duration
-	firstByte time.Time
-}
-
-// The phases with a beginning and an end of their own.
-const (
-	phaseDNS = iota
-	phaseConnect
-	phaseTLS
-	phaseCount
-)
-
-func (t *phaseTimes) begin(phase int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.begun[phase] = t.now()
-}
-
-func (t *phaseTimes) end(phase int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !t.begun[phase].IsZero() {
-		t.took[phase] += t.now().Sub(t.begun[phase])
-		t.begun[phase] = time.Time{}
-	}
-}
-
-func (t *phaseTimes) trace() *httptrace.ClientTrace {
-	return &httptrace.ClientTrace{
-		DNSStart:          func(httptrace.DNSStartInfo) { t.begin(phaseDNS) },
-		DNSDone:           func(httptrace.DNSDoneInfo) { t.end(phaseDNS) },
-		ConnectStart:      func(string, string) { t.begin(phaseConnect) },
-		ConnectDone:       func(string, string, error) { t.end(phaseConnect) },
-		TLSHandshakeStart: func() { t.begin(phaseTLS) },
-		TLSHandshakeDone:  func(tls.ConnectionState, error) { t.end(phaseTLS) },
-		GotFirstResponseByte: func() {
-			t.mu.Lock()
-			defer t.mu.Unlock()
-			t.firstByte = t.now()
-		},
-	}
-}
-
-// phases returns what was gathered of a check that ended now.
-func (t *phaseTimes) phases(begun, now time.Time) svc.CheckPhases {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	micros := func(d time.Duration) uint32 { return uint32(max(d, 0).Microseconds()) }
-	out := svc.CheckPhases{DNS: micros(t.took[phaseDNS]), Connect: micros(t.took[phaseConnect]), TLS: micros(t.took[phaseTLS]), Total: micros(now.Sub(begun))}
-	if !t.firstByte.IsZero() {
-		out.FirstByte = micros(t.firstByte.Sub(begun))
-	}
-	return out
 }

@@ -2,6 +2,7 @@ package outbound
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -46,6 +47,23 @@ func site(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	case "/big":
 		_, _ = w.Write(append(bytes.Repeat([]byte("x"), svc.MaxCheckedBody), "needle"...))
+	case "/gzip":
+		w.Header().Set("Content-Encoding", r.Header.Get("Accept-Encoding"))
+		packer := gzip.NewWriter(w)
+		_, _ = io.WriteString(packer, "all is packed")
+		_ = packer.Close()
+	case "/no-gzip":
+		w.Header().Set("Content-Encoding", "gzip")
+		_, _ = io.WriteString(w, "all is well")
+	case "/hints":
+		w.WriteHeader(http.StatusEarlyHints)
+		_, _ = io.WriteString(w, "all is well")
+	case "/chatter":
+		for range 2 * maxInformed {
+			w.WriteHeader(http.StatusEarlyHints)
+		}
+	case "/header":
+		w.Header().Set("X-Long", strings.Repeat("x", 2*maxHeader))
 	case "/moved":
 		http.Redirect(w, r, "/ok", http.StatusFound)
 	case "/inside":
@@ -114,6 +132,12 @@ func TestVerdicts(t *testing.T) {
 		{name: "half an answer", path: "/drip", status: 200, want: "There was no whole answer within 300 ms."},
 		{name: "a body that is cut off", path: "/cut", status: 200, want: "The connection was closed before the answer was whole."},
 		{name: "no answer but an end", path: "/hangup", want: "The connection was closed before the answer was whole."},
+		{name: "a packed text", path: "/gzip", change: func(s *svc.MonitorSpec) { s.BodyMatch = "packed" }, status: 200},
+		{name: "a text that is not packed as it says", path: "/no-gzip", status: 200, want: "The request failed."},
+		{name: "an answer to HEAD", path: "/gzip", change: func(s *svc.MonitorSpec) { s.Method = "HEAD" }, status: 200},
+		{name: "hints before the answer", path: "/hints", change: func(s *svc.MonitorSpec) { s.BodyMatch = "well" }, status: 200},
+		{name: "hints without an answer", path: "/chatter", want: "The request failed."},
+		{name: "a header without an end", path: "/header", want: "The request failed."},
 		{name: "a redirect", path: "/moved", status: 200},
 		{name: "a redirect that is wished for", path: "/moved", change: func(s *svc.MonitorSpec) { s.ExpectedStatus = 302 }, status: 302},
 		{name: "a redirect to a private address", path: "/inside", want: notPublic},

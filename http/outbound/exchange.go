@@ -1,0 +1,261 @@
+package outbound
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// exchanger exchanges HTTP/1.1 messages without TLS for checks, on the goroutine of its caller:
+// the client of net/http has two more goroutines and two buffers for each connection, which
+// cost more than the exchange (D66). Messages are written and read by net/http.
+//
+// A connection is kept as long as idleTime after its last use and agedTime in all. It leads
+// to an address that was checked when it was made, so it needs no second check, and its end
+// has the name looked up anew.
+type exchanger struct {
+	dial func(ctx context.Context, network, address string) (net.Conn, error)
+	now  func() time.Time
+
+	mu   sync.Mutex
+	idle map[string][]*plainConn // the latest used last
+	// sweeping says that a sweep is appointed.
+	sweeping bool
+}
+
+// agedTime bounds the life of a connection that is used again and again.
+const agedTime = time.Minute
+
+// maxInformed is how many informational answers may precede the answer.
+const maxInformed = 5
+
+var errHeader = errors.New("the header of the answer is too long")
+
+// plainConn is a connection to a host. While it is idle it holds no buffer.
+type plainConn struct {
+	net.Conn
+	made, used time.Time
+	// left is how much may be read before the header has to be whole.
+	left int64
+}
+
+// Read bounds the header.
+func (c *plainConn) Read(into []byte) (int, error) {
+	if c.left <= 0 {
+		return 0, errHeader
+	}
+	n, err := c.Conn.Read(into[:min(int64(len(into)), c.left)])
+	c.left -= int64(n)
+	return n, err
+}
+
+// unbounded is the limit behind a header, larger than any body.
+const unbounded = 1 << 62
+
+func newExchanger(dialer *Dialer, now func() time.Time) *exchanger {
+	return &exchanger{dial: dialer.DialContext, now: now, idle: map[string][]*plainConn{}}
+}
+
+// RoundTrip implements http.RoundTripper. The body of the answer must be closed; one that was
+// read to its end leaves the connection for the next.
+func (p *exchanger) RoundTrip(request *http.Request) (*http.Response, error) {
+	ctx, address := request.Context(), hostPort(request)
+	if replayable(request.Method) {
+		if conn := p.take(address); conn != nil {
+			response, begun, err := p.exchange(request, conn, address)
+			// Whoever answers may have closed the connection when the request was on its way.
+			if err == nil || begun || ctx.Err() != nil {
+				return response, err
+			}
+		}
+	}
+	bounded, cancel := boundedByCheck(ctx)
+	defer cancel()
+	conn, err := p.dial(bounded, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	response, _, err := p.exchange(request, &plainConn{Conn: conn, made: p.now()}, address)
+	return response, err
+}
+
+// hostPort returns where a request goes.
+func hostPort(request *http.Request) string {
+	if request.URL.Port() == "" {
+		return net.JoinHostPort(request.URL.Hostname(), "80")
+	}
+	return request.URL.Host
+}
+
+// replayable says whether a request that got no answer may be sent again.
+func replayable(method string) bool {
+	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
+}
+
+// exchange sends a request over a connection and reads the header of the answer. begun says
+// whether a part of an answer came. The end of the request's context ends the exchange, and
+// so does its deadline.
+func (p *exchanger) exchange(request *http.Request, conn *plainConn, address string) (response *http.Response, begun bool, err error) {
+	ctx := request.Context()
+	deadline, _ := ctx.Deadline()
+	if err := conn.SetDeadline(deadline); err != nil {
+		_ = conn.Close() // it is of no use
+		return nil, false, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) }) // one that is closed needs none
+	writer, reader := writers.Get().(*bufio.Writer), readers.Get().(*bufio.Reader)
+	writer.Reset(conn)
+	reader.Reset(conn)
+	conn.left = maxHeader
+	if err = request.Write(writer); err == nil {
+		err = writer.Flush()
+	}
+	writer.Reset(nil)
+	writers.Put(writer)
+	if err == nil {
+		if _, err = reader.Peek(1); err == nil {
+			begun = true
+			if check := checkOf(ctx); check != nil {
+				check.times.answered()
+			}
+			response, err = readAnswer(reader, request)
+		}
+	}
+	body := &plainBody{pool: p, conn: conn, reader: reader, address: address, stop: stop}
+	if err != nil {
+		body.end(false)
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
+		return nil, begun, err
+	}
+	conn.left = unbounded
+	body.ReadCloser, body.keep = response.Body, !response.Close && replayable(request.Method)
+	response.Body = body
+	return response, begun, nil
+}
+
+// readAnswer reads the header of the answer behind those that only inform.
+func readAnswer(reader *bufio.Reader, request *http.Request) (*http.Response, error) {
+	for range maxInformed {
+		response, err := http.ReadResponse(reader, request)
+		if err != nil || response.StatusCode >= http.StatusOK || response.StatusCode == http.StatusSwitchingProtocols {
+			return response, err
+		}
+	}
+	return nil, errHeader
+}
+
+// The buffers of exchanges under way.
+var (
+	readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, plainBuffer) }} //nolint:gochecknoglobals // a pool
+	writers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, plainBuffer) }} //nolint:gochecknoglobals // a pool
+)
+
+const plainBuffer = 4 << 10
+
+// plainBody is the body of an answer, which has the connection until it is closed.
+type plainBody struct {
+	io.ReadCloser
+	pool    *exchanger
+	conn    *plainConn
+	reader  *bufio.Reader
+	address string
+	// stop takes back that the end of the context ends the exchange; false says that it did.
+	stop func() bool
+	// keep says that the connection may be used again, whole that the body was read.
+	keep, whole, closed bool
+}
+
+// Read reads on, and notes the end.
+func (b *plainBody) Read(into []byte) (int, error) {
+	if b.closed {
+		return 0, http.ErrBodyReadAfterClose
+	}
+	n, err := b.ReadCloser.Read(into)
+	b.whole = b.whole || err == io.EOF
+	return n, err
+}
+
+// Close gives the connection back or ends it.
+func (b *plainBody) Close() error {
+	if b.closed {
+		return nil
+	}
+	b.end(b.keep && (b.whole || b.ReadCloser == http.NoBody))
+	return nil
+}
+
+// end gives up the reader and the connection. A connection that has more to read than the
+// answer is not kept, nor one whose exchange was cancelled.
+func (b *plainBody) end(keep bool) {
+	b.closed = true
+	keep = b.stop() && keep && b.reader.Buffered() == 0
+	b.reader.Reset(nil)
+	readers.Put(b.reader)
+	if !keep || !b.pool.put(b.address, b.conn) {
+		_ = b.conn.Close() // it was read, or is of no use
+	}
+}
+
+// take returns a kept connection, nil where there is none.
+func (p *exchanger) take(address string) *plainConn {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	idle := p.idle[address]
+	if len(idle) == 0 {
+		return nil
+	}
+	conn := idle[len(idle)-1]
+	idle[len(idle)-1] = nil
+	p.idle[address] = idle[:len(idle)-1]
+	return conn
+}
+
+// put keeps a connection, unless it is old or the host has enough.
+func (p *exchanger) put(address string, conn *plainConn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	conn.used = p.now()
+	if conn.used.Sub(conn.made) >= agedTime || len(p.idle[address]) >= maxChecks {
+		return false
+	}
+	p.idle[address] = append(p.idle[address], conn)
+	if !p.sweeping {
+		p.sweeping = true
+		time.AfterFunc(idleTime, p.sweep)
+	}
+	return true
+}
+
+// sweep ends the connections that nobody used for idleTime, and comes again while any are
+// kept.
+func (p *exchanger) sweep() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.now()
+	for address, idle := range p.idle {
+		old := 0
+		for old < len(idle) && now.Sub(idle[old].used) >= idleTime {
+			_ = idle[old].Close() // nobody uses it
+			old++
+		}
+		switch {
+		case old == len(idle):
+			delete(p.idle, address)
+		case old > 0:
+			p.idle[address] = append([]*plainConn{}, idle[old:]...)
+		}
+	}
+	if p.sweeping = len(p.idle) > 0; p.sweeping {
+		time.AfterFunc(idleTime/sweepsPerIdle, p.sweep)
+	}
+}
+
+// sweepsPerIdle is how often idle connections are looked through within idleTime.
+const sweepsPerIdle = 5

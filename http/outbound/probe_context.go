@@ -1,0 +1,139 @@
+package outbound
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"net/http/httptrace"
+	"sync"
+	"time"
+
+	"svc"
+)
+
+// checkContext is the context of one check: it knows when the check has to end, and what
+// gathers its phases. It has no timer: a connection that was made ends by its own deadline,
+// everything else takes place under boundedByCheck.
+type checkContext struct {
+	context.Context //nolint:containedctx // it is one
+	end             time.Time
+	now             func() time.Time
+	times           phaseTimes
+}
+
+// Deadline implements context.Context.
+func (c *checkContext) Deadline() (time.Time, bool) { return c.end, true }
+
+// Err implements context.Context.
+func (c *checkContext) Err() error {
+	if err := c.Context.Err(); err != nil {
+		return err
+	}
+	if c.now().Before(c.end) {
+		return nil
+	}
+	return context.DeadlineExceeded
+}
+
+// checkKey finds the context of a check behind those made of it.
+type checkKey struct{}
+
+// Value implements context.Context.
+func (c *checkContext) Value(key any) any {
+	if key == (checkKey{}) {
+		return c
+	}
+	return c.Context.Value(key)
+}
+
+// checkOf returns the check that a context is of, nil where there is none.
+func checkOf(ctx context.Context) *checkContext {
+	check, _ := ctx.Value(checkKey{}).(*checkContext)
+	return check
+}
+
+// boundedByCheck returns a context that ends with the check, and tells it of its phases.
+func boundedByCheck(ctx context.Context) (context.Context, context.CancelFunc) {
+	check := checkOf(ctx)
+	if check == nil {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(httptrace.WithClientTrace(ctx, check.times.trace()), check.end)
+}
+
+// cancellingBody ends a context with the body that was read under it.
+type cancellingBody struct {
+	io.ReadCloser
+	cancel context.CancelFunc
+}
+
+// Close closes the body.
+func (b *cancellingBody) Close() error {
+	defer b.cancel()
+	return b.ReadCloser.Close()
+}
+
+// phaseTimes gathers the phases of one check, those of its redirects together. The
+// transport may go on connecting after the check has ended, hence the lock.
+type phaseTimes struct {
+	now func() time.Time
+
+	mu        sync.Mutex
+	begun     [phaseCount]time.Time
+	took      [phaseCount]time.Duration
+	firstByte time.Time
+}
+
+// The phases with a beginning and an end of their own.
+const (
+	phaseDNS = iota
+	phaseConnect
+	phaseTLS
+	phaseCount
+)
+
+func (t *phaseTimes) begin(phase int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.begun[phase] = t.now()
+}
+
+func (t *phaseTimes) end(phase int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.begun[phase].IsZero() {
+		t.took[phase] += t.now().Sub(t.begun[phase])
+		t.begun[phase] = time.Time{}
+	}
+}
+
+func (t *phaseTimes) trace() *httptrace.ClientTrace {
+	return &httptrace.ClientTrace{
+		DNSStart:             func(httptrace.DNSStartInfo) { t.begin(phaseDNS) },
+		DNSDone:              func(httptrace.DNSDoneInfo) { t.end(phaseDNS) },
+		ConnectStart:         func(string, string) { t.begin(phaseConnect) },
+		ConnectDone:          func(string, string, error) { t.end(phaseConnect) },
+		TLSHandshakeStart:    func() { t.begin(phaseTLS) },
+		TLSHandshakeDone:     func(tls.ConnectionState, error) { t.end(phaseTLS) },
+		GotFirstResponseByte: t.answered,
+	}
+}
+
+// answered notes that the answer begins.
+func (t *phaseTimes) answered() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.firstByte = t.now()
+}
+
+// phases returns what was gathered of a check that ended now.
+func (t *phaseTimes) phases(begun, now time.Time) svc.CheckPhases {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	micros := func(d time.Duration) uint32 { return uint32(max(d, 0).Microseconds()) }
+	out := svc.CheckPhases{DNS: micros(t.took[phaseDNS]), Connect: micros(t.took[phaseConnect]), TLS: micros(t.took[phaseTLS]), Total: micros(now.Sub(begun))}
+	if !t.firstByte.IsZero() {
+		out.FirstByte = micros(t.firstByte.Sub(begun))
+	}
+	return out
+}
