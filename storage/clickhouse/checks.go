@@ -18,11 +18,14 @@ const (
 	// keptChecks bounds what waits while the store does not answer; beyond it the
 	// oldest are dropped.
 	keptChecks = 1_000_000
+	// patience is how many intervals checks that passed are gathered.
+	patience = 4
 	// lastWrite bounds the attempt to store what is left at the end.
 	lastWrite = 5 * time.Second
 )
 
-// CheckWriter stores checks in batches.
+// CheckWriter stores checks in batches, for a batch costs more than most of its checks: those
+// that passed wait for patience intervals, others for one.
 type CheckWriter struct {
 	DB       *DB
 	Interval time.Duration
@@ -30,12 +33,20 @@ type CheckWriter struct {
 	Name   string
 	Logger *slog.Logger
 
+	// block is the writing goroutine's.
+	block checkBlock
+
 	mu      sync.Mutex
 	waiting []svc.Check
+	// spare is the memory of a batch that was stored.
+	spare   []svc.Check
 	dropped int
+	// urgent says that a check which did not pass waits.
+	urgent bool
 }
 
-// Append takes a check, which is stored within about the interval.
+// Append takes a check, which is stored within about the interval, within patience intervals
+// if it passed.
 func (w *CheckWriter) Append(check svc.Check) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -44,6 +55,7 @@ func (w *CheckWriter) Append(check svc.Check) {
 		w.waiting = append(w.waiting[:0], w.waiting[len(w.waiting)/2:]...)
 	}
 	w.waiting = append(w.waiting, check)
+	w.urgent = w.urgent || check.State.LastStatus != svc.StatusUp
 }
 
 // Run stores what is appended until ctx ends, and then what is left.
@@ -51,7 +63,7 @@ func (w *CheckWriter) Run(ctx context.Context) error {
 	ticker := time.NewTicker(w.Interval)
 	defer ticker.Stop()
 	var batch []svc.Check
-	for number := 0; ; {
+	for number, waited := 0, 0; ; {
 		select {
 		case <-ctx.Done():
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrite)
@@ -62,8 +74,8 @@ func (w *CheckWriter) Run(ctx context.Context) error {
 			return w.write(ctx, w.take(), number+1)
 		case <-ticker.C:
 		}
-		if len(batch) == 0 {
-			batch = w.take()
+		if waited++; len(batch) == 0 && w.due(waited) {
+			batch, waited = w.take(), 0
 		}
 		if err := w.write(ctx, batch, number); err != nil {
 			if ctx.Err() == nil {
@@ -71,8 +83,28 @@ func (w *CheckWriter) Run(ctx context.Context) error {
 			}
 			continue // the same batch again, under the same token
 		}
-		batch = nil
-		number++
+		if len(batch) > 0 {
+			w.recycle(batch)
+			batch = nil
+			number++
+		}
+	}
+}
+
+// due says whether what waits is to be stored after so many intervals.
+func (w *CheckWriter) due(waited int) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.urgent || waited >= patience || len(w.waiting) >= checkBatch
+}
+
+// recycle has the memory of a batch used again.
+func (w *CheckWriter) recycle(batch []svc.Check) {
+	clear(batch)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if cap(batch) <= checkBatch {
+		w.spare = batch[:0]
 	}
 }
 
@@ -84,9 +116,10 @@ func (w *CheckWriter) take() []svc.Check {
 		w.Logger.Error("checks were dropped while the store did not answer", "checks", w.dropped)
 		w.dropped = 0
 	}
+	w.urgent = false
 	if len(w.waiting) <= checkBatch {
 		batch := w.waiting
-		w.waiting = nil
+		w.waiting, w.spare = w.spare, nil
 		return batch
 	}
 	batch := w.waiting[:checkBatch:checkBatch]
@@ -102,43 +135,8 @@ func (w *CheckWriter) write(ctx context.Context, checks []svc.Check, number int)
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
 	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{
-		"insert_deduplicate": 1, "insert_deduplication_token": fmt.Sprintf("checks-%s-%d", w.Name, number),
+		"async_insert": 0, "insert_deduplicate": 1, "insert_deduplication_token": fmt.Sprintf("checks-%s-%d", w.Name, number),
 		"deduplicate_blocks_in_dependent_materialized_views": 1,
-	}), clickhouse.WithColumnNamesAndTypes(checkColumns()))
-	batch, err := w.DB.conn.PrepareBatch(ctx, w.DB.queries["checks.Append"])
-	if err != nil {
-		return writeError("storing checks", err)
-	}
-	defer func() { _ = batch.Close() }() // does nothing after Send
-	for i := range checks {
-		c := &checks[i]
-		r, ends := &c.Result, c.Result.CertificateEnds
-		if ends.IsZero() {
-			ends = time.UnixMilli(0)
-		}
-		err := batch.Append(c.App.String(), c.Monitor, r.At.UnixMilli(), string(c.State.LastStatus), c.State.ConsecutiveFailures, uint16(r.StatusCode),
-			c.State.LastError, r.Phases.DNS, r.Phases.Connect, r.Phases.TLS, r.Phases.FirstByte, r.Phases.Total, ends)
-		if err != nil {
-			return writeError("storing checks", err)
-		}
-	}
-	return writeError("storing checks", batch.Send())
-}
-
-func checkColumns() []clickhouse.ColumnNameAndType {
-	return []clickhouse.ColumnNameAndType{
-		{Name: "app", Type: "LowCardinality(String)"},
-		{Name: "monitor", Type: "LowCardinality(String)"},
-		{Name: "at", Type: "DateTime64(3, 'UTC')"},
-		{Name: "status", Type: "LowCardinality(String)"},
-		{Name: "failures", Type: "UInt32"},
-		{Name: "code", Type: "UInt16"},
-		{Name: "error", Type: "LowCardinality(String)"},
-		{Name: "dns", Type: "UInt32"},
-		{Name: "connect", Type: "UInt32"},
-		{Name: "tls", Type: "UInt32"},
-		{Name: "first_byte", Type: "UInt32"},
-		{Name: "total", Type: "UInt32"},
-		{Name: "certificate_ends", Type: "DateTime('UTC')"},
-	}
+	}))
+	return writeError("storing checks", w.DB.insertEncoded(ctx, "checks.Append", w.block.encode(checks)))
 }

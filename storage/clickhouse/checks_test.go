@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -134,5 +135,36 @@ func putOne(t *testing.T, db *DB, owner, kind, id string, sequence uint32, value
 	entity := svc.Entity{Owner: owner, Kind: kind, ID: id, Version: svc.Version{Sequence: sequence}, Payload: payload}
 	if err := db.Put(deadline(t), []svc.Entity{entity}, nil); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestChecksThatFailAreStoredSooner looks after how many intervals what waits is due.
+func TestChecksThatFailAreStoredSooner(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name     string
+		statuses []svc.MonitorStatus
+		want     int
+	}{
+		{"all passed", []svc.MonitorStatus{svc.StatusUp, svc.StatusUp}, patience},
+		{"one failed", []svc.MonitorStatus{svc.StatusUp, svc.StatusDegraded, svc.StatusUp}, 1},
+		{"one is down", []svc.MonitorStatus{svc.StatusDown}, 1},
+		{"as many as fit", slices.Repeat([]svc.MonitorStatus{svc.StatusUp}, checkBatch), 1},
+	} {
+		w := &CheckWriter{Logger: slog.New(slog.DiscardHandler)}
+		for round := range 2 { // the second with the memory of the first
+			for _, status := range test.statuses {
+				w.Append(svc.Check{Monitor: "mon_1", State: svc.MonitorState{LastStatus: status}})
+			}
+			waited := 1
+			for !w.due(waited) {
+				waited++
+			}
+			batch := w.take()
+			if waited != test.want || len(batch) != len(test.statuses) || batch[0].Monitor != "mon_1" {
+				t.Errorf("%s, round %d: %d checks were due after %d intervals, want %d after %d", test.name, round, len(batch), waited, len(test.statuses), test.want)
+			}
+			w.recycle(batch)
+		}
 	}
 }
