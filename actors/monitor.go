@@ -39,6 +39,9 @@ type MonitorPorts struct {
 	// and of an activation, again until it returns nil; nil where nobody listens.
 	Failing func(ctx context.Context, app svc.AppRef, monitor svc.Monitor, state svc.MonitorState) error
 	Logger  *slog.Logger
+
+	// crew performs the checks.
+	crew crew
 }
 
 // States is what the store knows of monitors.
@@ -149,7 +152,9 @@ type monitorShell struct {
 	// checking says that a check is under way, pending that one is due as soon as the
 	// monitor is loaded.
 	checking, pending bool
-	stop              context.CancelFunc
+	// life ends with the activation, by stop; both are nil before the first check.
+	life context.Context //nolint:containedctx // it is the activation's
+	stop context.CancelFunc
 	// calm says that the last thing that Failing took was that the monitor is not down.
 	calm bool
 }
@@ -222,19 +227,17 @@ func (m *monitorShell) check(c actor.Context) {
 		return
 	}
 	m.checking = true
-	ctx, cancel := context.WithCancel(context.Background())
-	m.stop = cancel
-	root, self, spec := c.ActorSystem().Root, c.Self(), definition.MonitorSpec
-	go func() {
-		root.Send(self, &checked{spec, m.ports.Probe.Check(ctx, spec)})
-		cancel()
-	}()
+	if m.life == nil {
+		m.life, m.stop = context.WithCancel(context.Background())
+	}
+	life, root, self, spec := m.life, c.ActorSystem().Root, c.Self(), definition.MonitorSpec
+	m.ports.crew.run(func() { root.Send(self, &checked{spec, m.ports.Probe.Check(life, spec)}) })
 }
 
 // onChecked takes over what a check found. A check of a definition that was replaced
 // meanwhile counts for nothing.
 func (m *monitorShell) onChecked(c actor.Context, message *checked) {
-	m.checking, m.stop = false, nil
+	m.checking = false
 	definition := m.core.monitor
 	if definition == nil || definition.MonitorSpec != message.spec {
 		m.appoint()
