@@ -59,12 +59,15 @@ func (m *Monitors) DeleteMonitor(ctx context.Context, ref svc.AppRef, id string)
 	return err
 }
 
-// FillSchedule returns what schedules every monitor that is stored.
+// FillSchedule returns what schedules every monitor that is stored, as of when it begins: a
+// monitor that becomes due while the store is read is told at once, so that all are checked
+// within one interval.
 func FillSchedule(schedule *Schedule, all func(ctx context.Context, yield func(svc.AppRef, svc.Monitor)) error) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
+		begun := schedule.Now()
 		return all(ctx, func(app svc.AppRef, monitor svc.Monitor) {
 			if monitor.Enabled {
-				schedule.Add(kindMonitor, monitorIdentity(app, monitor.ID), monitor.Next(schedule.Now()), monitorPatience(&monitor))
+				schedule.Add(kindMonitor, monitorIdentity(app, monitor.ID), monitor.Next(begun), monitorPatience(&monitor))
 			}
 		})
 	}

@@ -26,7 +26,7 @@ type monitoring struct {
 }
 
 // fillEvery is how often the schedule looks whether the node owns other partitions.
-const fillEvery = 250 * time.Millisecond
+const fillEvery = 50 * time.Millisecond
 
 // wireMonitoring makes the parts; the schedule tells nobody before it runs.
 func (n *node) wireMonitoring(rules *actors.Rulebook, alerts *actors.Alerts) error {
