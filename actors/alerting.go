@@ -76,7 +76,7 @@ func alertHandlers() map[string]handler[*alerting] {
 		"rules":                on((*alerting).onRules),
 		"rule.put":             on((*alerting).onPutRule),
 		"rule.delete":          on((*alerting).onDeleteRule),
-		"uptime":               on((*alerting).onUptime),
+		"uptimes":              on((*alerting).onUptimes),
 		"issues":               on((*alerting).onIssues),
 		"stream":               on((*alerting).onStream),
 		"look":                 on((*alerting).onLook),

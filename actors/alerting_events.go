@@ -55,17 +55,22 @@ type (
 	}
 )
 
-// onUptime is told how many failures in a row a monitor that is down has, 0 when it is up
-// again. Tellings may overtake each other; the older one is dropped.
-func (a *alerting) onUptime(now time.Time, m toldUptime) (outcome, error) {
-	result := outcome{answer: none{}}
-	if !m.CheckedAt.After(a.checked[m.MonitorID]) {
-		return result, nil
+// onUptimes is told of monitors how many failures in a row each that is down has, 0 when it
+// is up again. Tellings may overtake each other; the older one is dropped.
+func (a *alerting) onUptimes(now time.Time, monitors []toldUptime) (outcome, error) {
+	result, rules := outcome{answer: none{}}, map[string][]svc.AlertRule{}
+	for _, rule := range a.sorted(func(r svc.AlertRule) bool { return r.Kind == svc.AlertUptime }) {
+		rules[rule.Condition.MonitorID] = append(rules[rule.Condition.MonitorID], rule)
 	}
-	a.checked[m.MonitorID] = m.CheckedAt
-	for _, rule := range a.sorted(func(r svc.AlertRule) bool { return r.Kind == svc.AlertUptime && r.Condition.MonitorID == m.MonitorID }) {
-		next, events := rule.Apply(a.states[rule.ID], svc.Measurement{At: now, Value: float64(m.Down), Known: true})
-		a.move(&result, rule, next, events, now)
+	for _, m := range monitors {
+		if !m.CheckedAt.After(a.checked[m.MonitorID]) {
+			continue
+		}
+		a.checked[m.MonitorID] = m.CheckedAt
+		for _, rule := range rules[m.MonitorID] {
+			next, events := rule.Apply(a.states[rule.ID], svc.Measurement{At: now, Value: float64(m.Down), Known: true})
+			a.move(&result, rule, next, events, now)
+		}
 	}
 	return result, nil
 }

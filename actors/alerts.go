@@ -11,6 +11,8 @@ import (
 type Alerts struct {
 	Actors caller
 	Chance Chance
+
+	tellings tellings
 }
 
 // Rules returns the alert rules of an application by id, with what they have seen.
@@ -71,11 +73,14 @@ func (a *Alerts) NewIssues(ctx context.Context, ref svc.AppRef, news svc.NewIssu
 	return err
 }
 
-// Failing tells the rules of a monitor's application what its check led to.
+// Failing tells the rules of a monitor's application what its check led to, together with what
+// others of the application have to tell.
 func (a *Alerts) Failing(ctx context.Context, app svc.AppRef, monitor svc.Monitor, state svc.MonitorState) error {
 	told := toldUptime{MonitorID: monitor.ID, Down: state.Down(), CheckedAt: state.LastCheckedAt}
-	_, err := ask[none](ctx, a.Actors, KindAlerting, app.String(), "uptime", told)
-	return err
+	return a.tellings.tell(ctx, app, told, func(ctx context.Context, some []toldUptime) error {
+		_, err := ask[none](ctx, a.Actors, KindAlerting, app.String(), "uptimes", some)
+		return err
+	})
 }
 
 // FillAlerts returns what schedules every alerting actor that has rules or notices on
