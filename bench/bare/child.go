@@ -31,6 +31,8 @@ func Main() (ran bool, err error) {
 		return true, report(measureProduce())
 	case roleColumns:
 		return true, report(measureColumns())
+	case roleKept, roleFresh, rolePaced:
+		return true, report(measureChecks(role))
 	case roleStreams:
 		return true, serveStreams(os.Getenv(addressVariable))
 	default:
@@ -48,8 +50,9 @@ func report(rows []harness.Measurement, err error) error {
 // batchTime bounds a bare program that measures itself.
 const batchTime = 3 * time.Minute
 
-// run executes a bare program that measures itself on a processor.
-func run(ctx context.Context, role string, cpu int) ([]harness.Measurement, error) {
+// run executes a bare program that measures itself on a processor, with variables beside
+// its role.
+func run(ctx context.Context, role string, cpu int, variables ...string) ([]harness.Measurement, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("finding the program: %w", err)
@@ -60,7 +63,7 @@ func run(ctx context.Context, role string, cpu int) ([]harness.Measurement, erro
 	if cpu != harness.Unpinned {
 		cmd = exec.CommandContext(ctx, "taskset", "-c", strconv.Itoa(cpu), self)
 	}
-	cmd.Env = append(os.Environ(), roleVariable+"="+role)
+	cmd.Env = append(append(os.Environ(), roleVariable+"="+role), variables...)
 	var out, problems bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &problems
 	if err := cmd.Run(); err != nil {

@@ -13,6 +13,7 @@ import (
 	"os"
 	"time"
 
+	"svc/bench/bare"
 	"svc/bench/harness"
 )
 
@@ -25,6 +26,7 @@ type options struct {
 	rules    int
 	rounds   int
 	pin      bool
+	profiles string
 	limit    time.Duration
 }
 
@@ -32,14 +34,18 @@ func main() { harness.Main("monitors", start) }
 
 // start reads the flags and measures.
 func start(ctx context.Context) (err error) {
+	if ran, err := bare.Main(); ran {
+		return err
+	}
 	var o options
 	flag.StringVar(&o.binary, "server", "bin/svc", "the server's program")
 	flag.StringVar(&o.results, "results", "bench/results", "folder of results")
 	flag.IntVar(&o.monitors, "monitors", 500, "monitors that are checked every second; 10000 by hand")
 	flag.IntVar(&o.seconds, "seconds", 10, "how long the checks are measured; 60 by hand")
-	flag.IntVar(&o.rules, "rules", 200, "rules that count events, a thousand to an application; 10000 by hand")
+	flag.IntVar(&o.rules, "rules", 200, "rules that count events, 700 to an application; 10000 by hand, 0 leaves them out")
 	flag.IntVar(&o.rounds, "rounds", 20, "how often a webhook is told of a failure, and of events; 200 by hand")
 	flag.BoolVar(&o.pin, "pin", false, "server on processor 1, target on processor 0")
+	flag.StringVar(&o.profiles, "profiles", "", "folder for the server's profiles of processor and memory; empty takes none of the processor")
 	flag.DurationVar(&o.limit, "limit", 30*time.Minute, "the run ends with an error after this time")
 	flag.Parse()
 	if o.pin {
@@ -66,6 +72,21 @@ type bench struct {
 	client  *http.Client
 	session string
 	channel string
+	// store is the address of the embedded engine.
+	store string
+	// bare is what a check costs a bare client, in microseconds.
+	bare float64
+	// What the server held before the many monitors: heap and stacks, and memory of its own.
+	liveBefore      float64
+	anonymousBefore int64
+}
+
+// cpu is the server's processor.
+func (b *bench) cpu() int {
+	if b.pin {
+		return harness.ServerCPU
+	}
+	return harness.Unpinned
 }
 
 func measure(ctx context.Context, o *options, dir string) error {
@@ -73,19 +94,20 @@ func measure(ctx context.Context, o *options, dir string) error {
 	b.result.Bottleneck = "the CPU of the server's process: the HTTP client of a check, then the store's inserts"
 	b.result.Notes = []string{
 		"checks a second and core: stored checks divided by the CPU time of the whole server while they were made",
-		"memory a monitor: what the server's anonymous memory grew by while the monitors were made and checked, connections included",
-	}
-	cpu := harness.Unpinned
-	if o.pin {
-		cpu = harness.ServerCPU
+		"live bytes: heap and stacks after a collection while the monitors are checked, connections included, less those before; resident: all the process's own memory, the engine's included",
+		"the many monitors are put into the store while the server runs, which then starts anew",
 	}
 	var err error
 	if b.target, err = newTarget(ctx); err != nil {
 		return err
 	}
 	defer b.target.close()
+	if b.store, err = harness.FreeAddress(ctx); err != nil {
+		return err
+	}
 	b.server, err = harness.NewServer(ctx, harness.Settings{
-		Binary: o.binary, Dir: dir, Sync: "os", CPU: cpu, Environment: []string{"SVC_MONITOR_ALLOW=127.0.0.1", "SVC_MONITOR_LEAST=1s", "SVC_LOG_LEVEL=warn"},
+		Binary: o.binary, Dir: dir, Sync: "os", CPU: b.cpu(),
+		Environment: []string{"SVC_MONITOR_ALLOW=127.0.0.1", "SVC_MONITOR_LEAST=1s", "SVC_LOG_LEVEL=warn", "SVC_CLICKHOUSE_LISTEN=" + b.store},
 	})
 	if err != nil {
 		return err
@@ -94,10 +116,8 @@ func measure(ctx context.Context, o *options, dir string) error {
 	if _, err := b.server.Open(ctx); err != nil {
 		return err
 	}
-	for _, scenario := range []func(context.Context) error{b.prepare, b.failures, b.streams, b.checks, b.begin} {
-		if err := scenario(ctx); err != nil {
-			return err
-		}
+	if err := b.scenarios(ctx); err != nil {
+		return err
 	}
 	name, err := b.result.Write(o.results)
 	if err != nil {
@@ -105,6 +125,30 @@ func measure(ctx context.Context, o *options, dir string) error {
 	}
 	fmt.Println("written:", name)
 	return b.server.Stop()
+}
+
+// scenarios measures one thing after another, and says which.
+func (b *bench) scenarios(ctx context.Context) error {
+	began := time.Now()
+	for _, scenario := range []struct {
+		doing string
+		run   func(context.Context) error
+	}{
+		{"measuring bare clients", b.limits},
+		{"making a channel", b.prepare},
+		{"making the monitors that will fail, with their rules", b.failing},
+		{"putting the many monitors into the store", b.seed},
+		{"starting anew", b.begin},
+		{"measuring checks", b.checks},
+		{"failing some", b.failures},
+		{"making rules of events, and sending events", b.streams},
+	} {
+		fmt.Printf("%6.1f s  %s\n", time.Since(began).Seconds(), scenario.doing)
+		if err := scenario.run(ctx); err != nil {
+			return fmt.Errorf("%s: %w", scenario.doing, err)
+		}
+	}
+	return nil
 }
 
 func (b *bench) add(row harness.Measurement) {

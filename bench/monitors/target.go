@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"svc/bench/bare"
 	"svc/bench/harness"
 )
 
@@ -18,6 +20,7 @@ import (
 type target struct {
 	address string
 	server  *http.Server
+	body    []byte
 
 	mu sync.Mutex
 	// last is when each path was asked last, gaps how far the time between two checks of a
@@ -37,7 +40,8 @@ func newTarget(ctx context.Context) (*target, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listening: %w", err)
 	}
-	t := &target{address: "http://" + listener.Addr().String(), last: map[string]time.Time{}, bad: map[string]bool{}, failed: map[string]time.Time{}, told: map[string]time.Time{}}
+	body := append(bytes.Repeat([]byte("."), bodyBytes-len(bare.CheckText)), bare.CheckText...)
+	t := &target{address: "http://" + listener.Addr().String(), body: body, last: map[string]time.Time{}, bad: map[string]bool{}, failed: map[string]time.Time{}, told: map[string]time.Time{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /hook", t.hear)
 	mux.HandleFunc("GET /", t.answer)
@@ -68,8 +72,13 @@ func (t *target) answer(w http.ResponseWriter, r *http.Request) {
 	t.mu.Unlock()
 	if bad {
 		w.WriteHeader(http.StatusInternalServerError)
+		return
 	}
+	_, _ = w.Write(t.body) // who has gone needs no answer
 }
+
+// bodyBytes is how long the target's answers are.
+const bodyBytes = 240
 
 // hear is the webhook.
 func (t *target) hear(_ http.ResponseWriter, r *http.Request) {
@@ -112,6 +121,14 @@ func (t *target) forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.last, t.gaps, t.checks = map[string]time.Time{}, harness.Latency{}, 0
+}
+
+// seen returns how many checks there were since forget, and how far they were from their
+// interval.
+func (t *target) seen() (checks uint64, gaps harness.Spread) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.checks, t.gaps.Spread()
 }
 
 // asked returns how many of the paths of many monitors were asked since forget.
