@@ -89,7 +89,7 @@ func newsRule() svc.AlertRule {
 // hostAlerts returns the kind of alerting actors, over the world's store.
 func (p *process) hostAlerts(deps Deps) cluster.Kind {
 	return deps.storedIn(alertStore{p}, KindAlerting, 1, 50*time.Millisecond, func(string) core {
-		return &alerting{app: web(), measures: func(svc.AlertKind) bool { return false }, now: time.Now, changed: func(svc.Version) {}}
+		return &alerting{app: web(), now: time.Now, changed: func(svc.Version) {}}
 	})
 }
 
