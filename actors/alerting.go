@@ -64,6 +64,8 @@ type alerting struct {
 	windows map[svc.AlertCounter]*window
 	divided map[svc.AlertCounter][]string
 	looking map[string]bool
+	// reading is when the latest reading of windows began.
+	reading time.Time
 	// heard are the blocks that were told of and when; old ones were pruned last.
 	heard  map[uint64]time.Time
 	pruned time.Time
@@ -107,7 +109,7 @@ func (a *alerting) restore(entities []svc.Entity) error {
 	a.rules, a.states, a.saved = map[string]svc.AlertRule{}, map[string]svc.AlertState{}, map[string]time.Time{}
 	a.channels, a.deliveries, a.checked = map[string]svc.Channel{}, map[string]svc.Delivery{}, map[string]time.Time{}
 	a.told, a.judged, a.looking = map[uint64]blocksTold{}, map[string]time.Time{}, map[string]bool{}
-	a.windows, a.heard = nil, map[uint64]time.Time{}
+	a.windows, a.heard, a.reading = nil, map[uint64]time.Time{}, time.Time{}
 	for _, entity := range entities {
 		var err error
 		switch entity.Kind {

@@ -87,6 +87,9 @@ func (a *alerting) nextJudgement(rule *svc.AlertRule, counter *svc.AlertCounter,
 func (a *alerting) nextWindow(now time.Time) (next time.Time) {
 	for counter, w := range a.windows {
 		at := w.due
+		if soonest := a.reading.Add(readPause); at.Before(soonest) {
+			at = soonest
+		}
 		if !w.asked.IsZero() {
 			at = w.asked.Add(2*alertPatience + time.Second)
 		}

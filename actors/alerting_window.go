@@ -21,6 +21,8 @@ const (
 	// recentTime is how old the blocks are of which a reading says whether it found them.
 	// Of older ones it is not known, so they are answered by another reading.
 	recentTime = 2 * time.Minute
+	// readPause is the least time between the beginnings of two readings.
+	readPause = 3 * time.Second
 	// heardTime is how long it is remembered that a block was told of.
 	heardTime = rereadEvery + 5*time.Minute
 )
@@ -78,12 +80,6 @@ func (w *window) reread(now time.Time) {
 		return
 	}
 	w.again = now
-}
-
-// readable says whether the store is to be read now. A reading of which nothing was heard
-// is given up.
-func (w *window) readable(now time.Time) bool {
-	return !w.due.After(now) && (w.asked.IsZero() || now.Sub(w.asked) > 2*alertPatience)
 }
 
 // rest puts the slots on what a reading found that began at an instant.
@@ -265,13 +261,32 @@ func (a *alerting) onRead(now time.Time, m toldRead) (outcome, error) {
 	return result, nil
 }
 
-// toRead returns the windows that are to be read from the store now.
+// toRead returns the windows that are to be read from the store now: after a reading has
+// ended, and readPause after it began, all that have become due. So many rules that are made
+// one after another are answered by few queries.
 func (a *alerting) toRead(now time.Time) (counters []svc.AlertCounter) {
+	if now.Sub(a.reading) < readPause || a.readingStill(now) {
+		return nil
+	}
 	for counter, w := range a.windows {
-		if w.readable(now) {
+		if !w.due.After(now) {
 			w.asked, w.waiting = now, nil
 			counters = append(counters, counter)
 		}
 	}
+	if len(counters) > 0 {
+		a.reading = now
+	}
 	return counters
+}
+
+// readingStill says whether a reading is under way. One of which nothing was heard is given
+// up.
+func (a *alerting) readingStill(now time.Time) bool {
+	for _, w := range a.windows {
+		if !w.asked.IsZero() && now.Sub(w.asked) <= 2*alertPatience {
+			return true
+		}
+	}
+	return false
 }

@@ -1,7 +1,7 @@
 // Command monitors measures uptime checks and alerts: what a check with its stored result
 // costs, how punctual many monitors are, how soon all are checked after a start, how much
-// memory one takes, how soon a webhook hears of a failed check, and of events that a rule
-// among many counts.
+// memory one takes, how soon a webhook hears of a failed check, and of events and
+// observations that a rule among many counts; and what making rules costs, and having them.
 package main
 
 import (
@@ -37,8 +37,8 @@ func start(ctx context.Context) (err error) {
 	flag.StringVar(&o.results, "results", "bench/results", "folder of results")
 	flag.IntVar(&o.monitors, "monitors", 500, "monitors that are checked every second; 10000 by hand")
 	flag.IntVar(&o.seconds, "seconds", 10, "how long the checks are measured; 60 by hand")
-	flag.IntVar(&o.rules, "rules", 200, "rules that count events, a thousand to an application; 10000 by hand")
-	flag.IntVar(&o.rounds, "rounds", 20, "how often a webhook is told of a failure, and of events; 200 by hand")
+	flag.IntVar(&o.rules, "rules", 200, "rules that count events and observations; 10000 by hand")
+	flag.IntVar(&o.rounds, "rounds", 20, "how often a webhook is told of a failure, and of events and observations; 200 by hand")
 	flag.BoolVar(&o.pin, "pin", false, "server on processor 1, target on processor 0")
 	flag.DurationVar(&o.limit, "limit", 30*time.Minute, "the run ends with an error after this time")
 	flag.Parse()

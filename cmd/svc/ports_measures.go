@@ -12,18 +12,15 @@ import (
 // measures measures what the store holds.
 type measures struct{ db *clickhouse.DB }
 
-// Read returns what counters count within their windows. Counters of events that differ in
-// names alone are answered by one query, those of errors too.
+// Read returns what counters count within their windows. Counters that differ in their words
+// alone are answered by one query, unless they ask for labels.
 func (m measures) Read(ctx context.Context, counters []svc.AlertCounter, at time.Time, since uint64) []actors.ReadCounter {
 	out := make([]actors.ReadCounter, len(counters))
 	together := map[svc.AlertCounter][]int{}
 	for i, counter := range counters {
-		if counter.Kind == svc.AlertMetric {
-			found, err := m.db.AlertPoints(ctx, counter, at, since)
-			out[i] = actors.ReadCounter{Slots: found.Slots, Blocks: found.Blocks, Err: err}
-			continue
+		if counter.Labels == "" {
+			counter.Word = ""
 		}
-		counter.Word = ""
 		together[counter] = append(together[counter], i)
 	}
 	for counter, places := range together {
@@ -31,7 +28,11 @@ func (m measures) Read(ctx context.Context, counters []svc.AlertCounter, at time
 		for n, i := range places {
 			words[n] = counters[i].Word
 		}
-		found, err := m.db.AlertVolumes(ctx, counter, words, at, since)
+		read := m.db.AlertVolumes
+		if counter.Kind == svc.AlertMetric {
+			read = m.db.AlertPoints
+		}
+		found, err := read(ctx, counter, words, at, since)
 		for _, i := range places {
 			window := found[counters[i].Word]
 			out[i] = actors.ReadCounter{Slots: window.Slots, Blocks: window.Blocks, Err: err}

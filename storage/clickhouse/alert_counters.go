@@ -2,6 +2,8 @@ package clickhouse
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -49,41 +51,50 @@ func (db *DB) AlertVolumes(ctx context.Context, counter svc.AlertCounter, words 
 		noteBlocks(blocks, in)
 		return true, nil
 	})
-	out := map[string]AlertWindow{}
-	for word, found := range slots {
-		out[word] = AlertWindow{*found, blockList(blocks)}
-	}
-	return out, err
+	return alertWindows(slots, blocks), err
 }
 
-// AlertPoints returns what a counter of a metric counts in its window before an instant and
-// after it, with the blocks that hold any of it from a number on.
-func (db *DB) AlertPoints(ctx context.Context, counter svc.AlertCounter, at time.Time, recent uint64) (out AlertWindow, err error) {
+// AlertPoints does the same for counters of metrics. Those with labels come one by one.
+func (db *DB) AlertPoints(ctx context.Context, counter svc.AlertCounter, words []string, at time.Time, recent uint64) (map[string]AlertWindow, error) {
 	bins := "alerts.NoBins"
 	if counter.Bins {
 		bins = "alerts.Bins"
 	}
 	labels := svc.DecodeLabels(counter.Labels)
 	query := strings.ReplaceAll(db.queries["alerts.PointSlots"], "$(bins)", db.queries[bins])
-	args := alertArguments(&counter, at, recent).with(labelArguments(labels)).with(arguments{"name": counter.Word, "all": len(labels) == 0})
-	blocks := map[uint64]struct{}{}
-	err = db.read(ctx, "counting points for alerts", query, args, func(rows driver.Rows) (bool, error) {
+	args := alertArguments(&counter, at, recent).with(labelArguments(labels)).with(arguments{"words": words, "name": words[0], "all": len(labels) == 0})
+	slots, blocks := map[string]*svc.AlertSlots{}, map[uint64]struct{}{}
+	for _, word := range words {
+		slots[word] = &svc.AlertSlots{}
+	}
+	err := db.read(ctx, "counting points for alerts", query, args, func(rows driver.Rows) (bool, error) {
+		var word string
 		var slot svc.AlertSlot
 		var keys []int16
 		var counts, in []uint64
 		var lows, highs []float64
-		if err := rows.Scan(&slot.At, &slot.Count, &slot.Sum, &slot.Min, &slot.Max, &keys, &counts, &lows, &highs, &in); err != nil {
+		if err := rows.Scan(&word, &slot.At, &slot.Count, &slot.Sum, &slot.Min, &slot.Max, &keys, &counts, &lows, &highs, &in); err != nil {
 			return false, err
 		}
 		for i, key := range keys {
 			slot.Bins = append(slot.Bins, svc.AlertBin{Key: key, N: counts[i], Low: lows[i], High: highs[i]})
 		}
-		out.Slots.Add(svc.AlertSlots{slot})
+		slots[word].Add(svc.AlertSlots{slot})
 		noteBlocks(blocks, in)
 		return true, nil
 	})
-	out.Blocks = blockList(blocks)
-	return out, err
+	return alertWindows(slots, blocks), err
+}
+
+// alertWindows gives every word the blocks of all: a block that holds one of them holds all
+// that it has of the others.
+func alertWindows(slots map[string]*svc.AlertSlots, blocks map[uint64]struct{}) map[string]AlertWindow {
+	list := slices.Sorted(maps.Keys(blocks))
+	out := make(map[string]AlertWindow, len(slots))
+	for word, found := range slots {
+		out[word] = AlertWindow{*found, list}
+	}
+	return out
 }
 
 // alertArguments are the values that all counters have.
@@ -96,12 +107,4 @@ func noteBlocks(into map[uint64]struct{}, blocks []uint64) {
 	for _, block := range blocks {
 		into[block] = struct{}{}
 	}
-}
-
-func blockList(blocks map[uint64]struct{}) []uint64 {
-	out := make([]uint64, 0, len(blocks))
-	for block := range blocks {
-		out = append(out, block)
-	}
-	return out
 }
