@@ -22,7 +22,7 @@ const (
 	// Of older ones it is not known, so they are answered by another reading.
 	recentTime = 2 * time.Minute
 	// readPause is the least time between the beginnings of two readings.
-	readPause = 3 * time.Second
+	readPause = 10 * time.Second
 	// heardTime is how long it is remembered that a block was told of.
 	heardTime = rereadEvery + 5*time.Minute
 )
