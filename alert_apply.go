@@ -3,7 +3,6 @@ package svc
 import (
 	"fmt"
 	"maps"
-	"math"
 	"strconv"
 	"time"
 )
@@ -190,11 +189,17 @@ func (s AlertState) Resolve(by *LedgerActor, now time.Time) (AlertState, []Notic
 	return s, []NoticeEvent{NoticeResolved}
 }
 
+// OccurrenceTime is the part of time in which the breaches of a rule that measures count as
+// one, so that what an incident counts does not depend on how often somebody looks.
+const OccurrenceTime = 10 * time.Second
+
 // triggered returns an incident after one more breach.
 func (r *AlertRule) triggered(i Incident, m Measurement) *Incident {
 	i.RuleName, i.Kind, i.Severity, i.Environment = r.Name, r.Kind, r.Severity, r.Environment
+	if r.Kind.Told() || i.Occurrences == 0 || !i.LastTriggeredAt.Truncate(OccurrenceTime).Equal(m.At.Truncate(OccurrenceTime)) {
+		i.Occurrences += 1 + uint64(m.Others)
+	}
 	i.Threshold, i.Comparator, i.LastTriggeredAt, i.Value = r.Threshold, r.Comparator, m.At, nil
-	i.Occurrences += 1 + uint64(m.Others)
 	if m.Known && r.Kind != AlertNewIssue {
 		value := m.Value
 		i.Value = &value
@@ -281,29 +286,9 @@ func (r *AlertRule) Tick(s AlertState, now time.Time) (AlertState, []NoticeEvent
 	return next, events
 }
 
-// Streamed says whether the rule is to hear of what happens as it is taken in: of new
-// issues, and of what it counts where more of it can make it fire.
-func (r *AlertRule) Streamed() bool { return r.Kind == AlertNewIssue || r.Rises() }
-
-// Rises says whether the rule counts and fires where there is too much: until more happens,
-// what was measured of it can only fall.
-func (r *AlertRule) Rises() bool {
-	counts := r.Kind == AlertEventVolume || r.Kind == AlertErrorRate
-	return counts && !r.Suppressible()
-}
-
-// Room returns how much more must happen at least before a rule that rises can fire, where
-// its value was measured: 1 or more.
-func (r *AlertRule) Room(value float64) float64 {
-	if r.Condition.Per != "" {
-		return 1 // fewer sessions raise it too
-	}
-	left := math.Ceil(r.Threshold - value)
-	if r.Comparator == "gt" {
-		left = math.Floor(r.Threshold-value) + 1
-	}
-	return max(left, 1)
-}
+// Streamed says whether the rule hears of what happens as it is taken in: of new issues,
+// and of what it counts.
+func (r *AlertRule) Streamed() bool { return r.Kind != AlertUptime }
 
 // Told says whether a kind of rule is told of what happens, instead of being measured.
 func (k AlertKind) Told() bool { return k == AlertUptime || k == AlertNewIssue }

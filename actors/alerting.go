@@ -17,8 +17,8 @@ import (
 //	rank       1
 //	owns       alert rules with their states and incidents, channels, notices on their way
 //	persists   entities rule, alert_state, alert_told, incident, channel, delivery
-//	woken by   calls, and the schedule of the node: to measure, when a state ends by
-//	           itself, when a notice is due
+//	woken by   calls, blocks of the stream, and the schedule of the node: when a state ends
+//	           by itself, when a value changes by itself, when a notice is due
 //	limits     1,000 rules and 100 channels
 //	stops      after ten minutes without a message; the schedule brings it back
 //
@@ -52,21 +52,29 @@ type alerting struct {
 	deliveries map[string]svc.Delivery
 	// told are the blocks whose new issues were told of, by environment.
 	told map[uint64]blocksTold
-	// saved is when each state was last stored, checked the latest check of each
-	// monitor, measured the last measurement; they are not stored.
+	// saved is when each state was last stored, checked the latest check of each monitor,
+	// judged when each rule that counts was last looked at, measured the last measurement
+	// of those that divide; they are not stored.
 	saved    map[string]time.Time
 	checked  map[string]time.Time
+	judged   map[string]time.Time
 	measured time.Time
-	// whole is when all rules were last measured, began when the state was loaded; rooms
-	// are how far the rules that rise are from firing (alerting_stream.go).
-	whole, began time.Time
-	rooms        map[string]*room
-	index        map[streamKey][]string
-	now          func() time.Time
+	// windows are what rules count, divided the rules that divide what is counted, looking
+	// those of them that are to be measured at once (alerting_window.go).
+	windows map[svc.AlertCounter]*window
+	divided map[svc.AlertCounter][]string
+	looking map[string]bool
+	// reading is when the latest reading of windows began.
+	reading time.Time
+	// heard are the blocks that were told of and when; old ones were pruned last.
+	heard  map[uint64]time.Time
+	pruned time.Time
+	// started is when the service began to take in, flush how long a block may be open.
+	started time.Time
+	flush   time.Duration
+	now     func() time.Time
 	// publish has the node's stream know the rules.
 	publish func(version svc.Version, app svc.AppRef, rules []svc.AlertRule)
-	// measures says which rules can be measured.
-	measures func(svc.AlertKind) bool
 	// changed runs after every change.
 	changed func(svc.Version)
 }
@@ -79,7 +87,9 @@ func alertHandlers() map[string]handler[*alerting] {
 		"uptimes":              on((*alerting).onUptimes),
 		"issues":               on((*alerting).onIssues),
 		"stream":               on((*alerting).onStream),
-		"look":                 on((*alerting).onLook),
+		"counted":              on((*alerting).onCounted),
+		"missed":               on((*alerting).onMissed),
+		"read":                 on((*alerting).onRead),
 		"measured":             on((*alerting).onMeasured),
 		"plan":                 on((*alerting).onPlan),
 		"sent":                 on((*alerting).onSent),
@@ -98,8 +108,8 @@ func (a *alerting) apply(now time.Time, method string, payload []byte) (outcome,
 func (a *alerting) restore(entities []svc.Entity) error {
 	a.rules, a.states, a.saved = map[string]svc.AlertRule{}, map[string]svc.AlertState{}, map[string]time.Time{}
 	a.channels, a.deliveries, a.checked = map[string]svc.Channel{}, map[string]svc.Delivery{}, map[string]time.Time{}
-	a.index = nil
-	a.told, a.rooms, a.began = map[uint64]blocksTold{}, map[string]*room{}, a.now()
+	a.told, a.judged, a.looking = map[uint64]blocksTold{}, map[string]time.Time{}, map[string]bool{}
+	a.windows, a.heard, a.reading = nil, map[uint64]time.Time{}, time.Time{}
 	for _, entity := range entities {
 		var err error
 		switch entity.Kind {
@@ -121,6 +131,7 @@ func (a *alerting) restore(entities []svc.Entity) error {
 			return err
 		}
 	}
+	a.align(a.now(), false)
 	return nil
 }
 
@@ -175,8 +186,8 @@ func (a *alerting) onPutRule(now time.Time, p putRule) (outcome, error) {
 		return outcome{}, svc.Invalid(problems...)
 	}
 	a.rules[rule.ID] = rule
-	delete(a.rooms, rule.ID)
-	a.index = nil
+	delete(a.judged, rule.ID)
+	a.align(now, true)
 	result := outcome{writes: []write{{kindRule, rule.ID, rule}}}
 	// A rule that looks at something else begins anew; what it found has ended.
 	if known && (!rule.Enabled || before.Kind != rule.Kind || before.Number != rule.Number || !sameCondition(before.Condition, rule.Condition)) {
@@ -213,8 +224,8 @@ func (a *alerting) onDeleteRule(now time.Time, m findRule) (outcome, error) {
 	a.end(&result, rule, nil, now)
 	result.after = a.published
 	delete(a.rules, m.ID)
-	delete(a.rooms, m.ID)
-	a.index = nil
+	delete(a.judged, m.ID)
+	a.align(now, true)
 	delete(a.states, m.ID)
 	delete(a.saved, m.ID)
 	result.writes = append(result.writes, write{kindRule, m.ID, nil}, write{kindAlertState, m.ID, nil})
@@ -234,7 +245,7 @@ func (a *alerting) move(into *outcome, rule svc.AlertRule, next svc.AlertState, 
 	before := a.states[rule.ID]
 	a.states[rule.ID] = next
 	incidents := incidentStatus(before) != incidentStatus(next)
-	if len(events) == 0 && !incidents && before.State == next.State && before.Since.Equal(next.Since) && before.Recovered.Equal(next.Recovered) && now.Sub(a.saved[rule.ID]) < saveEvery {
+	if len(events) == 0 && !incidents && before.State == next.State && before.Since.Equal(next.Since) && before.Recovered.Equal(next.Recovered) && (now.Sub(a.saved[rule.ID]) < saveEvery || sameValue(before, next)) {
 		return
 	}
 	a.saved[rule.ID] = now
@@ -253,6 +264,13 @@ func (a *alerting) move(into *outcome, rule svc.AlertRule, next svc.AlertState, 
 			into.writes = append(into.writes, write{kindDelivery, delivery.ID, delivery})
 		}
 	}
+}
+
+// sameValue says whether nothing is lost where the later of two states is not stored: only
+// the time of the evaluation differs.
+func sameValue(a, b svc.AlertState) bool {
+	known := a.LastValue != nil && b.LastValue != nil
+	return b.State != svc.AlertFiring && (known && *a.LastValue == *b.LastValue || a.LastValue == nil && b.LastValue == nil)
 }
 
 // incidentStatus names the incident of a state and where it stands.

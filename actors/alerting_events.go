@@ -40,10 +40,12 @@ type (
 		Retry bool   `json:"retry"`
 	}
 	plan struct {
-		// Measure is measured because its time has come, Look because of the stream.
-		Measure []svc.AlertRule `json:"measure"`
-		Look    []svc.AlertRule `json:"look"`
-		Send    []planned       `json:"send"`
+		// Measure is measured because its time has come, Look because of the stream; Read
+		// is read from the store.
+		Measure []svc.AlertRule    `json:"measure"`
+		Look    []svc.AlertRule    `json:"look"`
+		Read    []svc.AlertCounter `json:"read"`
+		Send    []planned          `json:"send"`
 	}
 	planned struct {
 		Channel  svc.Channel  `json:"channel"`
@@ -103,11 +105,8 @@ func (a *alerting) onMeasured(now time.Time, m toldMeasured) (outcome, error) {
 	result := outcome{answer: none{}}
 	for _, value := range m.Values {
 		rule, known := a.rules[value.RuleID]
-		if !known || !rule.Enabled || rule.Kind.Told() || m.At.Before(rule.UpdatedAt) {
+		if !known || !rule.Enabled || rule.Condition.Per == "" || m.At.Before(rule.UpdatedAt) {
 			continue
-		}
-		if value.Known && rule.Rises() {
-			a.room(rule.ID).measure(&rule, m.At, value.Value)
 		}
 		state := a.states[rule.ID]
 		state.SuppressedUntil = value.SuppressedUntil
@@ -143,7 +142,8 @@ func (a *alerting) onPlan(now time.Time, _ none) (outcome, error) {
 		next, events := rule.Tick(before, now)
 		a.move(&result, rule, next, events, now)
 	}
-	todo.Measure, todo.Look = a.toMeasure(now), a.toLook()
+	a.ripe(&result, now)
+	todo.Measure, todo.Look, todo.Read = a.toMeasure(now), a.toLook(), a.toRead(now)
 	for _, delivery := range a.outbox() {
 		if !delivery.Next.After(now) {
 			todo.Send = append(todo.Send, planned{a.channels[delivery.ChannelID], delivery})
@@ -270,10 +270,13 @@ func (a *alerting) next(now time.Time) (next time.Time) {
 		case !rule.Enabled:
 		case rule.Kind.Told():
 			sooner(rule.Due(&state, now))
-		case a.measures(rule.Kind):
-			sooner(a.nextMeasurement(&rule))
+		case a.looking[id]:
+			sooner(now)
+		case rule.Condition.Per != "":
+			sooner(a.measured.Add(evaluateEvery))
 		}
 	}
+	sooner(a.nextWindow(now))
 	for _, delivery := range a.outbox() {
 		sooner(delivery.Next)
 	}

@@ -23,15 +23,17 @@ type AlertPorts struct {
 	// Rules is the node's snapshot of what rules want to know of the stream.
 	Rules *Rulebook
 	// Started is when this node began to serve: what was not taken in before is missing
-	// in what is measured.
+	// in what is measured. Flush is how long a block of the stream may be open.
 	Started time.Time
+	Flush   time.Duration
 	Logger  *slog.Logger
 }
 
 // Measures finds out what the conditions of rules come to.
 type Measures interface {
-	// Can says whether rules of a kind can be measured.
-	Can(kind svc.AlertKind) bool
+	// Read returns what the store holds of what counters count within their windows, one
+	// for each, and which blocks it found there, from a number on.
+	Read(ctx context.Context, counters []svc.AlertCounter, at time.Time, since uint64) []ReadCounter
 	// Measure returns what the conditions of rules come to in the windows that end at an
 	// instant, one for each rule.
 	Measure(ctx context.Context, rules []svc.AlertRule, at time.Time) []Measured
@@ -42,6 +44,14 @@ type Measured struct {
 	Value float64
 	Known bool
 	Err   error
+}
+
+// ReadCounter is what the store holds of what a counter counts. A block of the list is in
+// it as a whole.
+type ReadCounter struct {
+	Slots  svc.AlertSlots
+	Blocks []uint64
+	Err    error
 }
 
 // Sender tells channels of incidents.
@@ -80,7 +90,9 @@ type ran struct{}
 func (d Deps) newAlerting(identity string) actor.Actor {
 	shell := &alertingShell{ports: d.Alerts, begun: map[string]int{}, ended: map[string]bool{}}
 	app, _, _ := splitIdentity(identity + "/")
-	core := &alerting{app: app, measures: d.Alerts.Measures.Can, now: d.Now, publish: d.Alerts.Rules.Publish, changed: func(svc.Version) { shell.again = true }}
+	core := &alerting{
+		app: app, started: d.Alerts.Started, flush: d.Alerts.Flush, now: d.Now, publish: d.Alerts.Rules.Publish, changed: func(svc.Version) { shell.again = true },
+	}
 	shell.grain = &grain{
 		kind: KindAlerting, identity: identity, core: core, store: d.Alerts.Store, logger: d.Logger, now: d.Now, idle: monitorIdle,
 	}
@@ -149,6 +161,9 @@ func (s *alertingShell) round() {
 	for _, item := range todo.Send {
 		s.send(item)
 	}
+	if len(todo.Read) > 0 {
+		go s.read(todo.Read)
+	}
 	if len(todo.Look) > 0 {
 		go s.measure(todo.Look)
 	}
@@ -157,6 +172,31 @@ func (s *alertingShell) round() {
 			defer s.measuring.Store(false)
 			s.measure(todo.Measure)
 		}()
+	}
+}
+
+// readAtOnce bounds the windows of one message.
+const readAtOnce = 50
+
+// read reads windows from the store and tells the core.
+func (s *alertingShell) read(counters []svc.AlertCounter) {
+	ctx, cancel := context.WithTimeout(context.Background(), alertPatience)
+	defer cancel()
+	at := s.now()
+	found := s.ports.Measures.Read(ctx, counters, at, recentBlock(at))
+	told := toldRead{At: at}
+	for i, reading := range found {
+		if reading.Err != nil {
+			s.ports.Logger.Warn("reading what an alert rule counts failed", "error", reading.Err)
+		}
+		told.Windows = append(told.Windows, readWindow{counters[i], reading.Slots, reading.Blocks, reading.Err != nil})
+		if len(told.Windows) < readAtOnce && i+1 < len(found) {
+			continue
+		}
+		if _, err := ask[none](ctx, s.ports.Actors, KindAlerting, s.identity, "read", told); err != nil {
+			s.ports.Logger.Warn("evaluating alerts failed", "error", err)
+		}
+		told.Windows = nil
 	}
 }
 

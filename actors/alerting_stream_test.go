@@ -1,31 +1,128 @@
 package actors
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"svc"
 )
 
-// stream tells of what was taken in, and says whether the rules want to look.
-func (o *office) stream(n uint64) bool {
-	o.t.Helper()
-	told := toldStream{Counts: []streamCount{{Environment: 7, Kind: svc.AlertEventVolume, Word: "order", N: n}}}
-	answer, err := ask[heardStream](o.t.Context(), o.alerts.Actors, KindAlerting, web().String(), "stream", told)
-	if err != nil {
-		o.t.Fatal(err)
-	}
-	return answer.Look
+// officeBlock is a block of the stream.
+type officeBlock struct {
+	number      uint64
+	rows        []svc.EventRow
+	occurrences []svc.OccurrenceRow
+	points      []svc.MetricRow
 }
 
-// look says that everything told of is stored.
-func (o *office) look() {
+var errUnreadable = errors.New("unreadable")
+
+// Read counts what the stored blocks hold.
+func (o *office) Read(_ context.Context, counters []svc.AlertCounter, at time.Time, since uint64) []ReadCounter {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.asked += len(counters)
+	out := make([]ReadCounter, len(counters))
+	for i := range counters {
+		if o.away {
+			out[i].Err = errUnreadable
+			continue
+		}
+		for _, block := range o.stored {
+			if counts := block.of(&counters[i], at); len(counts) > 0 {
+				out[i].Slots.Add(counts)
+				if block.number >= since {
+					out[i].Blocks = append(out[i].Blocks, block.number)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// of counts what a block holds of what a counter counts.
+func (b *officeBlock) of(c *svc.AlertCounter, at time.Time) svc.AlertSlots {
+	counts := blockCounts{}
+	for i := range b.rows {
+		if c.Kind == svc.AlertEventVolume && (c.Word == "" || c.Word == b.rows[i].Name) && !b.rows[i].IsBot {
+			counts.add(c, at, b.rows[i].Ts, svc.MetricTotals{Count: 1})
+		}
+	}
+	for i := range b.occurrences {
+		if c.Kind == svc.AlertErrorRate && (c.Word == "" || c.Word == string(b.occurrences[i].Level)) {
+			counts.add(c, at, b.occurrences[i].Ts, svc.MetricTotals{Count: 1})
+		}
+	}
+	for i := range b.points {
+		point := &b.points[i]
+		if c.Kind != svc.AlertMetric || c.Word != point.Name || c.Labels != "" && c.Labels != svc.EncodeLabels(point.Labels) {
+			continue
+		}
+		if slot := counts.add(c, at, point.Ts, point.MetricTotals); slot != nil && c.Bins {
+			observe(slot, point)
+		}
+	}
+	return counts[*c]
+}
+
+// open returns an open block of the node with the rows of another block.
+func (b *officeBlock) open(rules *Rulebook) *openBlock {
+	open := &openBlock{rows: &fakeBlock{}, rules: rules, counts: blockCounts{}, begun: time.Now(), hits: blockHits{}}
+	open.add(b.rows, b.occurrences, b.points)
+	return open
+}
+
+// settle stores a block and tells of it.
+func (o *office) settle(b officeBlock) {
 	o.t.Helper()
-	if _, err := ask[none](o.t.Context(), o.alerts.Actors, KindAlerting, web().String(), "look", none{}); err != nil {
-		o.t.Fatal(err)
+	o.set(func() { o.stored = append(o.stored, b) })
+	o.tell(b)
+}
+
+// tell tells of a block.
+func (o *office) tell(b officeBlock) {
+	o.t.Helper()
+	for app, counts := range b.open(o.rules).byApp(func(svc.AppRef) bool { return true }, false) {
+		if err := o.alerts.Counted(o.t.Context(), app, toldCounted{b.number, counts}); err != nil {
+			o.t.Fatal(err)
+		}
 	}
 	pass(0)
+}
+
+// preview tells of an open block, and says whether it is to be stored at once.
+func (o *office) preview(b officeBlock) bool {
+	o.t.Helper()
+	for app, counts := range b.open(o.rules).byApp(func(svc.AppRef) bool { return true }, true) {
+		answer, err := ask[heardStream](o.t.Context(), o.alerts.Actors, KindAlerting, app.String(), "stream", toldStream{counts})
+		if err != nil {
+			o.t.Fatal(err)
+		}
+		pass(0)
+		return answer.Look
+	}
+	return false
+}
+
+// block returns an empty block of now.
+func (o *office) block() officeBlock {
+	o.ids++
+	return officeBlock{number: NewBlockNumber(time.Now(), uint32(o.ids)<<10)}
+}
+
+// orders returns a block of events.
+func (o *office) orders(n int) officeBlock {
+	b := o.block()
+	for range n {
+		row := svc.EventRow{EnvironmentNumber: 7}
+		row.Name, row.Ts = "order", time.Now()
+		b.rows = append(b.rows, row)
+	}
+	return b
 }
 
 // rush makes a rule that fires at ten orders.
@@ -35,6 +132,7 @@ func (o *office) rush() {
 		threshold, condition := 10.0, svc.AlertCondition{Name: "order"}
 		p.Threshold, p.Condition = &threshold, &condition
 	})
+	pass(0)
 }
 
 // measurements returns how many there were since it was last called.
@@ -46,69 +144,156 @@ func (o *office) measurements() int {
 	return asked
 }
 
-// TestTheStreamSaysWhenToLook has a rule look only where enough may have happened, and
-// believe the store.
-func TestTheStreamSaysWhenToLook(t *testing.T) {
+// TestTheStreamSaysWhenToStore has a rule want an open block stored only where it would fire
+// with it, and fire only once it is.
+func TestTheStreamSaysWhenToStore(t *testing.T) {
 	inOffice(t, func(t *testing.T, o *office) {
 		o.rush()
-		pass(2 * time.Minute)
-		o.set(func() { o.volume = 4 })
-		pass(time.Minute)
-		o.measurements()
-		if o.stream(5) {
-			t.Error("it looks at nine of ten")
+		o.settle(o.orders(4))
+		if o.preview(o.orders(5)) {
+			t.Error("it hurries for nine of ten")
 		}
-		if !o.stream(1) {
-			t.Error("it does not look at ten of ten")
+		six := o.orders(6)
+		if !o.preview(six) {
+			t.Error("it does not hurry for ten of ten")
 		}
-		o.set(func() { o.volume = 9 })
-		o.look()
-		o.want("the store knows of nine only")
-		pass(roomLag + 2*time.Second)
-		if n := o.measurements(); n > 2 {
-			t.Errorf("%d measurements while nothing happened", n)
+		o.want("before it is stored")
+		o.settle(six)
+		o.want("in the same turn", "0s pager open")
+		if o.preview(o.orders(100)) {
+			t.Error("it hurries while it fires")
 		}
-		o.set(func() { o.volume = 10 })
-		if !o.stream(1) {
-			t.Error("it does not look at one more")
-		}
-		at := time.Since(o.begun).Round(time.Second)
-		o.look()
-		o.want("in the same turn", fmt.Sprint(at, " pager open"))
-		if o.stream(100) {
-			t.Error("it looks while it fires")
+		pass(time.Hour)
+		if got := o.titles; fmt.Sprint(got) != "[0s open Rule — 10 ≥ 10 4m1s resolved Rule — 10 ≥ 10]" {
+			t.Errorf("told %q", got)
 		}
 	})
 }
 
-// TestCalmRulesAreMeasuredSeldom counts the measurements of a rule that is far from firing,
-// of one that waits for silence, and of one that fires.
-func TestCalmRulesAreMeasuredSeldom(t *testing.T) {
+// TestABlockCountsOnce tells of blocks again, at once, after they were read from the store,
+// and after restarts; and not at all of one that the store holds.
+func TestABlockCountsOnce(t *testing.T) {
 	inOffice(t, func(t *testing.T, o *office) {
 		o.rush()
-		pass(10 * time.Minute)
-		o.measurements()
-		pass(10 * time.Minute)
-		if n := o.measurements(); n != 10 {
-			t.Errorf("calm: %d measurements in ten minutes, want 10", n)
+		first, second := o.orders(3), o.orders(3)
+		o.settle(first)
+		o.tell(first)
+		o.reopen(0)
+		o.tell(first)
+		o.settle(second)
+		o.reopen(time.Second)
+		o.tell(second)
+		pass(time.Second)
+		o.want("after six of ten")
+		if got := o.only().Seen.LastValue; got == nil || *got != 6 {
+			t.Errorf("the value is %v, want 6", got)
 		}
-		o.set(func() { o.volume = 10 })
-		pass(time.Minute)
-		o.measurements()
-		pass(10 * time.Minute)
-		if n := o.measurements(); n != 60 {
-			t.Errorf("firing: %d measurements in ten minutes, want 60", n)
-		}
-		below := "lt"
-		if _, err := o.alerts.PutRule(t.Context(), web(), o.only().ID, svc.Environment{}, svc.AlertPatch{Comparator: &below}); err != nil {
+		silent := o.orders(4)
+		o.set(func() { o.stored = append(o.stored, silent) })
+		pass(10 * time.Second)
+		o.want("of a block that nobody tells of")
+		if _, err := ask[none](t.Context(), o.alerts.Actors, KindAlerting, web().String(), "missed", none{}); err != nil {
 			t.Fatal(err)
 		}
-		pass(time.Minute)
-		o.measurements()
-		pass(10 * time.Minute)
-		if n := o.measurements(); n != 60 {
-			t.Errorf("waiting for silence: %d measurements in ten minutes, want 60", n)
+		pass(0)
+		if got := o.take(); len(got) != 1 {
+			t.Errorf("told %v once the actor knows that it missed one", got)
 		}
+		o.tell(silent)
+		if got := *o.only().Seen.LastValue; got != 10 {
+			t.Errorf("the value is %v, want 10", got)
+		}
+	})
+}
+
+// TestAnOldBlockIsReadFromTheStore completes a block after an hour, when it is not known any
+// more whether it was counted.
+func TestAnOldBlockIsReadFromTheStore(t *testing.T) {
+	inOffice(t, func(t *testing.T, o *office) {
+		o.rush()
+		old := o.orders(0)
+		pass(time.Hour)
+		old.rows = o.orders(10).rows
+		o.settle(old)
+		o.want("after it was read", "1h0m0s pager open")
+		o.tell(old)
+		if got := *o.only().Seen.LastValue; got != 10 {
+			t.Errorf("the value is %v, want 10", got)
+		}
+	})
+}
+
+// TestAnUnreadableStoreIsReadLater keeps what is told of until the store can be read.
+func TestAnUnreadableStoreIsReadLater(t *testing.T) {
+	inOffice(t, func(t *testing.T, o *office) {
+		o.settle(o.orders(5))
+		o.set(func() { o.away = true })
+		o.rush()
+		o.settle(o.orders(5))
+		pass(5 * time.Second)
+		o.want("while it cannot be read")
+		o.set(func() { o.away = false })
+		pass(evaluateEvery)
+		o.want("afterwards", "10s pager open")
+	})
+}
+
+// TestNobodyPolls counts the readings of rules of every mood in an hour: that of a new rule,
+// the one that makes sure, and then one in fifteen minutes.
+func TestNobodyPolls(t *testing.T) {
+	inOffice(t, func(t *testing.T, o *office) {
+		o.rush()
+		o.rule(svc.AlertMetric, func(p *svc.AlertPatch) {
+			below, condition := "lt", svc.AlertCondition{Name: "heat", Agg: "p95"}
+			p.Comparator, p.Condition = &below, &condition
+		})
+		o.settle(o.orders(10))
+		pass(time.Minute)
+		if n := o.measurements(); n != 4 {
+			t.Errorf("%d readings in the first minute, want 4", n)
+		}
+		pass(time.Hour)
+		if n := o.measurements(); n != 8 {
+			t.Errorf("%d readings in an hour, want 8", n)
+		}
+	})
+}
+
+// TestErrorsPerSession has a rule that divides measured when an error was stored.
+func TestErrorsPerSession(t *testing.T) {
+	inOffice(t, func(t *testing.T, o *office) {
+		o.rule(svc.AlertErrorRate, func(p *svc.AlertPatch) { p.Condition = &svc.AlertCondition{Per: "session"} })
+		pass(time.Second)
+		o.want("without errors")
+		failed := o.block()
+		failed.occurrences = []svc.OccurrenceRow{{EnvironmentNumber: 7, Occurrence: svc.Occurrence{Ts: time.Now()}}}
+		if !o.preview(failed) {
+			t.Error("it does not hurry for an error")
+		}
+		o.set(func() { o.ratio = 2 })
+		o.settle(failed)
+		o.want("in the same turn", "1s pager open")
+		o.set(func() { o.ratio = 0 })
+		pass(5 * time.Minute)
+		if got := o.take(); len(got) != 1 {
+			t.Errorf("told %v, want the end", got)
+		}
+	})
+}
+
+// TestOurOwnOutageIsNoSilence has a rule wait for silence: after a start, what lies before
+// it is not silence but unknown, for one window.
+func TestOurOwnOutageIsNoSilence(t *testing.T) {
+	inOffice(t, func(t *testing.T, o *office) {
+		below := "lt"
+		o.rule(svc.AlertEventVolume, func(p *svc.AlertPatch) { p.Comparator = &below })
+		pass(119 * time.Second)
+		o.want("in the first window")
+		if row := o.only(); !row.Seen.SuppressedUntil.Equal(o.begun.Add(2 * time.Minute)) {
+			t.Errorf("suppressed until %s", row.Seen.SuppressedUntil)
+		}
+		pass(time.Second)
+		o.want("after the first window", "2m0s pager open")
 	})
 }
 
@@ -139,65 +324,62 @@ func TestABlockOfNewIssuesCountsOnce(t *testing.T) {
 
 func TestTheRulebookKnowsTheNewestRules(t *testing.T) {
 	rule := func(kind svc.AlertKind, environment uint64, comparator, word string) svc.AlertRule {
-		rule := svc.AlertRule{ID: string(kind) + word, Number: environment, AlertSpec: svc.AlertSpec{Kind: kind, Comparator: comparator, Enabled: true}}
-		rule.Condition.Name = word
+		rule := svc.AlertRule{ID: string(kind) + word, Number: environment, AlertSpec: svc.AlertSpec{Kind: kind, Comparator: comparator, Enabled: true, WindowMinutes: 5}}
+		rule.Condition.Name, rule.Condition.Agg = word, "sum"
 		return rule
 	}
 	app := web()
 	book := NewRulebook()
 	version := func(n uint32) svc.Version { return svc.Version{Generation: n} }
 	book.Publish(version(2), app, []svc.AlertRule{
-		rule(svc.AlertEventVolume, 1, "gt", ""), rule(svc.AlertEventVolume, 1, "gte", "order"), rule(svc.AlertEventVolume, 1, "lt", "silence"),
+		rule(svc.AlertEventVolume, 1, "gt", ""), rule(svc.AlertEventVolume, 1, "gte", "order"), rule(svc.AlertEventVolume, 1, "lt", "order"),
 		rule(svc.AlertMetric, 2, "gt", "cpu"), rule(svc.AlertNewIssue, 3, "gt", ""),
 	})
 	book.Publish(version(1), app, nil) // an older one
-	saw := func(environment uint64, name string, bot bool) {
-		row := svc.EventRow{EnvironmentNumber: environment}
-		row.Name, row.IsBot = name, bot
-		book.sawEvent(&row)
-	}
-	for _, name := range []string{"order", "click", "silence"} {
-		saw(1, name, false)
-		saw(1, name, true)
-		saw(2, name, false)
-	}
-	failed := svc.OccurrenceRow{EnvironmentNumber: 3, Issue: 9}
-	book.sawError(&failed)
-	got := map[string]uint64{}
-	for _, set := range book.take() {
-		for _, tally := range set.tallies {
-			got[fmt.Sprint(set.environment, " ", tally.word)] = tally.n.Load()
+	saw := func(rows officeBlock) (got []string) {
+		for _, counts := range rows.open(book).byApp(func(svc.AppRef) bool { return true }, false) {
+			for _, c := range counts {
+				got = append(got, fmt.Sprintf("%d %s %q %d %v", c.Counter.Environment, c.Counter.Kind, c.Counter.Word, c.Slots[0].Count, c.Slots[0].Sum))
+			}
 		}
-		if set.environment == 3 && !set.hurry.Load() {
-			t.Error("nobody hurries for an issue that may be new")
-		}
+		slices.Sort(got)
+		return got
 	}
-	if want := map[string]uint64{"1 ": 3, "1 order": 1}; fmt.Sprint(got) != fmt.Sprint(want) {
+	var b officeBlock
+	for n := range uint64(3) {
+		for _, name := range []string{"order", "click", "silence"} {
+			row := svc.EventRow{EnvironmentNumber: n}
+			row.Name, row.Ts = name, time.Now()
+			b.rows = append(b.rows, row)
+			row.IsBot = true
+			b.rows = append(b.rows, row)
+		}
+		b.points = append(b.points, point("cpu", 1, time.Now()), point("disk", 1, time.Now()))
+		b.points[2*n].Environment, b.points[2*n+1].Environment = n, n
+	}
+	b.occurrences = []svc.OccurrenceRow{{EnvironmentNumber: 3, Issue: 9}}
+	if got, want := saw(b), []string{`1 event_volume "" 3 0`, `1 event_volume "order" 1 0`, `2 metric "cpu" 1 1`}; !slices.Equal(got, want) {
 		t.Errorf("counted %v, want %v", got, want)
 	}
+	hurry := false
+	for _, set := range book.take() {
+		hurry = hurry || set.environment == 3 && set.hurry.Load()
+	}
+	if !hurry {
+		t.Error("nobody hurries for an issue that may be new")
+	}
 	book.known.add([]uint64{9})
-	book.sawError(&failed)
+	_ = saw(officeBlock{occurrences: b.occurrences})
 	if left := book.take(); len(left) != 0 {
 		t.Errorf("%d sets have something to tell of a known issue", len(left))
 	}
 	book.Publish(version(3), app, nil)
-	saw(1, "order", false)
-	if left := book.take(); len(left) != 0 || book.count.Load() != 0 {
-		t.Errorf("%d sets have something to tell, %d are known, after the rules are gone", len(left), book.count.Load())
+	if got := saw(b); len(got) != 0 || len(book.take()) != 0 || book.count.Load() != 0 {
+		t.Errorf("counted %v, %d environments are known, after the rules are gone", got, book.count.Load())
 	}
 }
 
-func TestRoom(t *testing.T) {
-	for _, test := range []struct {
-		comparator, per  string
-		threshold, value float64
-		want             float64
-	}{
-		{"gte", "", 10, 4, 6}, {"gt", "", 10, 4, 7}, {"gte", "", 2.5, 0, 3}, {"gt", "", 2.5, 0, 3}, {"gt", "", 10, 40, 1}, {"gt", "session", 10, 0, 1},
-	} {
-		rule := svc.AlertRule{AlertSpec: svc.AlertSpec{Comparator: test.comparator, Threshold: test.threshold, Condition: svc.AlertCondition{Per: test.per}}}
-		if got := rule.Room(test.value); got != test.want {
-			t.Errorf("%s %v after %v: %v, want %v", test.comparator, test.threshold, test.value, got, test.want)
-		}
-	}
+// point returns one observation.
+func point(name string, value float64, at time.Time, labels ...svc.Label) svc.MetricRow {
+	return svc.MetricRow{Environment: 7, Name: name, Ts: at, Labels: labels, MetricTotals: svc.MetricTotals{Count: 1, Sum: value, Min: value, Max: value}}
 }

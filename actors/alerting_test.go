@@ -30,9 +30,18 @@ type office struct {
 	// final says that they do so for good.
 	sent          []string
 	broken, final bool
-	volume        float64
-	// asked counts the measurements.
+	// titles are those of the incidents of what arrived.
+	titles []string
+	// ratio is what errors divided by sessions come to; asked counts the measurements and
+	// the readings of windows.
+	ratio float64
 	asked int
+	// stored are the blocks of the stream, away says that they cannot be read. started is
+	// when the service began, where it is not when the node did.
+	stored  []officeBlock
+	away    bool
+	started time.Time
+	rules   *Rulebook
 
 	schedule *Schedule
 	alerts   *Alerts
@@ -47,7 +56,9 @@ func (o *office) Send(_ context.Context, channel svc.Channel, d svc.Delivery) (r
 	if o.broken {
 		return !o.final, errRefusing
 	}
-	o.sent = append(o.sent, fmt.Sprintf("%s %s %s", time.Since(o.begun).Round(time.Second), channel.Name, d.Notice.Event))
+	at := time.Since(o.begun).Round(time.Second)
+	o.sent = append(o.sent, fmt.Sprintf("%s %s %s", at, channel.Name, d.Notice.Event))
+	o.titles = append(o.titles, fmt.Sprintf("%s %s %s", at, d.Notice.Event, d.Notice.Incident.Title))
 	return false, nil
 }
 
@@ -66,15 +77,13 @@ func (o *office) take() []string {
 	return sent
 }
 
-func (o *office) Can(kind svc.AlertKind) bool { return kind == svc.AlertEventVolume }
-
 func (o *office) Measure(_ context.Context, rules []svc.AlertRule, _ time.Time) []Measured {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.asked += len(rules)
 	out := make([]Measured, len(rules))
 	for i := range out {
-		out[i] = Measured{Value: o.volume, Known: true}
+		out[i] = Measured{Value: o.ratio, Known: true}
 	}
 	return out
 }
@@ -83,7 +92,13 @@ func (o *office) Measure(_ context.Context, rules []svc.AlertRule, _ time.Time) 
 func (o *office) open() {
 	logger := slog.New(slog.DiscardHandler)
 	o.schedule = NewSchedule(time.Now, NewScheduleMetrics(prometheus.NewRegistry()), logger)
-	ports := &AlertPorts{Store: o.store, Schedule: o.schedule, Measures: o, Sender: o, Started: time.Now(), Logger: logger}
+	if o.rules = NewRulebook(); o.started.IsZero() {
+		o.started = time.Now()
+	}
+	if err := o.rules.Load(context.Background(), o.store); err != nil {
+		o.t.Fatal(err)
+	}
+	ports := &AlertPorts{Store: o.store, Schedule: o.schedule, Measures: o, Sender: o, Rules: o.rules, Started: o.started, Logger: logger}
 	host := actorstest.NewHost(o.t, Kinds(Deps{Store: o.store, Now: time.Now, Logger: logger, Alerts: ports})...)
 	o.schedule.Actors, ports.Actors = host, host
 	o.alerts = &Alerts{Actors: host, Chance: Chance{ID: func(prefix string) string { o.ids++; return fmt.Sprintf("%s%026d", prefix, o.ids) }}}
@@ -266,42 +281,6 @@ func TestNewIssues(t *testing.T) {
 		}
 		pass(3 * time.Minute)
 		o.want("after a window without any", "2m0s pager resolved")
-	})
-}
-
-func TestVolumes(t *testing.T) {
-	inOffice(t, func(t *testing.T, o *office) {
-		o.rule(svc.AlertEventVolume, nil)
-		pass(time.Minute)
-		o.want("too few")
-		o.set(func() { o.volume = 5 })
-		pass(calmEvery) // nobody told of it
-		if got := o.take(); len(got) != 1 {
-			t.Errorf("told %v", got)
-		}
-		o.set(func() { o.volume = 0 })
-		pass(2*time.Minute + 2*evaluateEvery)
-		if got := o.take(); len(got) != 1 || o.only().Seen.State != svc.AlertOK {
-			t.Errorf("told %v, %+v", got, o.only().Seen)
-		}
-	})
-}
-
-// TestOurOwnOutageIsNoSilence has a rule wait for silence: after a start, what lies before
-// it is not silence but unknown, for one window.
-func TestOurOwnOutageIsNoSilence(t *testing.T) {
-	inOffice(t, func(t *testing.T, o *office) {
-		below := "lt"
-		o.rule(svc.AlertEventVolume, func(p *svc.AlertPatch) { p.Comparator = &below })
-		pass(110 * time.Second)
-		o.want("in the first window")
-		if row := o.only(); !row.Seen.SuppressedUntil.Equal(o.begun.Add(2 * time.Minute)) {
-			t.Errorf("suppressed until %s", row.Seen.SuppressedUntil)
-		}
-		pass(30 * time.Second)
-		if got := o.take(); len(got) != 1 {
-			t.Errorf("after the first window: told %v", got)
-		}
 	})
 }
 

@@ -73,6 +73,13 @@ func (a *Alerts) NewIssues(ctx context.Context, ref svc.AppRef, news svc.NewIssu
 	return err
 }
 
+// Counted tells the rules of an application what a stored block brought of what they
+// count. It may be repeated: a block counts once.
+func (a *Alerts) Counted(ctx context.Context, ref svc.AppRef, told toldCounted) error {
+	_, err := ask[none](ctx, a.Actors, KindAlerting, ref.String(), "counted", told)
+	return err
+}
+
 // Failing tells the rules of a monitor's application what its check led to, together with what
 // others of the application have to tell.
 func (a *Alerts) Failing(ctx context.Context, app svc.AppRef, monitor svc.Monitor, state svc.MonitorState) error {

@@ -228,14 +228,17 @@ func (p *process) hostIssues(t *testing.T, ctx context.Context, ownership *Owner
 		return &recorded{issue{number: issueOfIdentity(identity), watch: p.watch}, p.w}
 	})
 	kind.Partition = issuePartition
+	alerting, ports := p.hostAlerts(deps)
 	var err error
 	p.cluster, err = cluster.New(cluster.Config{
-		Kinds: []cluster.Kind{kind, p.hostAlerts(deps)}, Partitions: p.w.partitions, Placement: ownership, Wire: p, Directory: p, Fence: p.fence,
+		Kinds: []cluster.Kind{kind, alerting}, Partitions: p.w.partitions, Placement: ownership, Wire: p, Directory: p, Fence: p.fence,
 		IdleSweep: 40 * time.Millisecond, Logger: logger, Metrics: cluster.NewMetrics(prometheus.NewRegistry()),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	ports.Actors, ports.Schedule.Actors = p.cluster, p.cluster
+	go func() { _ = ports.Schedule.Run(ctx) }()
 	p.issues = &Issues{Actors: p.cluster, Releases: p}
 	go func() { _ = p.cluster.Run(ctx) }() // fails where a node dies while it stands still
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"svc"
 	"svc/cluster"
 	"svc/protos"
@@ -78,26 +80,93 @@ func (p *process) IssueTotals(_ context.Context, environments, issues []uint64) 
 	return out, nil
 }
 
-// newsRule is the only rule of the world.
-func newsRule() svc.AlertRule {
-	return svc.AlertRule{
-		ID: "rul_news", Number: 1, Environment: "production",
-		AlertSpec: svc.AlertSpec{Name: "News", Kind: svc.AlertNewIssue, Enabled: true, Comparator: "gt", WindowMinutes: 5},
+// worldRules are the rules of the world: one waits for new issues, the other one sums up what
+// the requests were raised by, and never fires.
+func worldRules() []svc.AlertRule {
+	return []svc.AlertRule{
+		{
+			ID: "rul_news", Number: 1, Environment: "production",
+			AlertSpec: svc.AlertSpec{Name: "News", Kind: svc.AlertNewIssue, Enabled: true, Comparator: "gt", WindowMinutes: 5},
+		},
+		{
+			ID: "rul_sum", Number: 1, Environment: "production",
+			AlertSpec: svc.AlertSpec{
+				Name: "Sum", Kind: svc.AlertMetric, Enabled: true, Comparator: "gt", Threshold: 1e12, WindowMinutes: svc.MaxWindowMinutes,
+				Condition: svc.AlertCondition{Name: "requests", Agg: "sum"},
+			},
+		},
 	}
 }
 
-// hostAlerts returns the kind of alerting actors, over the world's store.
-func (p *process) hostAlerts(deps Deps) cluster.Kind {
-	return deps.storedIn(alertStore{p}, KindAlerting, 1, 50*time.Millisecond, func(string) core {
-		return &alerting{app: web(), measures: func(svc.AlertKind) bool { return false }, now: time.Now, changed: func(svc.Version) {}}
-	})
+// hostAlerts returns the kind of alerting actors, over the world's store, and what they need.
+func (p *process) hostAlerts(deps Deps) (cluster.Kind, *AlertPorts) {
+	p.book = NewRulebook()
+	p.book.Publish(svc.Version{}, web(), worldRules())
+	schedule := NewSchedule(time.Now, NewScheduleMetrics(prometheus.NewRegistry()), deps.Logger)
+	deps.Alerts = &AlertPorts{
+		Store: alertStore{p}, Schedule: schedule, Measures: worldPoints{p}, Rules: p.book, Started: time.Now(), Logger: deps.Logger,
+	}
+	deps.Now = time.Now
+	return cluster.Kind{Name: KindAlerting, Rank: 1, Idle: 50 * time.Millisecond, New: deps.newAlerting}, deps.Alerts
 }
 
-// listen has the node know the rule.
-func (p *process) listen() *Rulebook {
-	book := NewRulebook()
-	book.Publish(svc.Version{}, web(), []svc.AlertRule{newsRule()})
-	return book
+// worldPoints reads what the world's store holds of points.
+type worldPoints struct{ p *process }
+
+func (worldPoints) Measure(context.Context, []svc.AlertRule, time.Time) []Measured { return nil }
+
+func (m worldPoints) Read(_ context.Context, counters []svc.AlertCounter, at time.Time, since uint64) []ReadCounter {
+	out := make([]ReadCounter, len(counters))
+	err := m.p.step()
+	if err == nil {
+		defer m.p.w.mu.Unlock()
+	}
+	for i := range counters {
+		if out[i].Err = err; err != nil {
+			continue
+		}
+		if m.p.w.away {
+			out[i].Err = errStoreAway
+			continue
+		}
+		counts := blockCounts{}
+		for _, row := range m.p.w.points {
+			if row.Name == counters[i].Word && row.Count > 0 {
+				counts.add(&counters[i], at, row.Ts, row.MetricTotals)
+				if row.block >= since {
+					out[i].Blocks = append(out[i].Blocks, row.block)
+				}
+			}
+		}
+		out[i].Slots = counts[counters[i]]
+	}
+	return out
+}
+
+// checkCounts compares what the rule that counts knows with what was counted.
+func (w *world) checkCounts(t *testing.T, nodes []*process) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	through := w.alive(t, nodes)[0].cluster
+	// An actor that is not there is activated and reads the store; one that is there knows.
+	if _, err := ask[heardStream](ctx, through, KindAlerting, web().String(), "stream", toldStream{}); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(20 * time.Second)
+	rows, err := ask[[]svc.AlertRow](ctx, through, KindAlerting, web().String(), "rules", none{})
+	if err != nil || len(rows) != 2 {
+		t.Fatalf("%d rules, %v", len(rows), err)
+	}
+	got := 0.0
+	if value := rows[1].Seen.LastValue; value != nil {
+		got = *value
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if want := w.raised[seriesRequests]; got != want {
+		t.Errorf("the rule knows of %v, %v was counted", got, want)
+	}
 }
 
 // produceNews appends a record with errors of issues, some of which nobody has seen.

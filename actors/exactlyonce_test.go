@@ -193,6 +193,7 @@ type process struct {
 	answer  func(context.Context, *protos.Call) (*protos.Answer, error)
 	watch   *Watch
 	issues  *Issues
+	book    *Rulebook
 	kill    context.CancelFunc
 
 	// The rest is guarded by the world's mutex. steps counts down to the node's
@@ -397,8 +398,8 @@ func (w *world) start(t *testing.T) *process {
 	p.sink = NewSink(SinkConfig{
 		Store: p, Log: p, MaxRows: 1 << 20, Now: time.Now, Logger: logger, Metrics: NewSinkMetrics(registry),
 		Interval: 5 * time.Millisecond, Watchers: &Watchers{}, Digests: &Digests{Actors: p, Logger: logger}, Watch: p.watch, Issues: p.issues,
-		Rules: p.listen(), Totals: p, Alarms: &Alerts{Actors: p.cluster},
-		NewBlockID: func(time.Time) uint64 { return rand.Uint64()>>1 | 1 },
+		Rules: p.book, Totals: p, Alarms: &Alerts{Actors: p.cluster},
+		NewBlockID: func(now time.Time) uint64 { return NewBlockNumber(now, rand.Uint32()) },
 	})
 	metrics := NewIntakeMetrics(registry)
 	newIntake := func(partition int, to blocks) *intake {
@@ -417,6 +418,7 @@ func (w *world) start(t *testing.T) *process {
 	})
 	go func() { _ = p.sink.Run(ctx) }()
 	go p.receive(ctx)
+	go func() { _ = (&Lookout{Rules: p.book, Actors: p.cluster, Sink: p.sink, Logger: logger}).Run(ctx) }()
 	context.AfterFunc(ctx, func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -574,8 +576,10 @@ func TestEveryEventIsStoredOnceThroughFaults(t *testing.T) {
 
 func faults(t *testing.T, seed uint64) {
 	w := newWorld(seed, 1+int(seed)%7)
-	rule, _ := json.Marshal(newsRule()) // a struct of texts and numbers
-	w.alerts["rule"] = svc.Entity{Owner: KindAlerting + "/" + web().String(), Kind: kindRule, ID: "rul_news", Payload: rule}
+	for _, rule := range worldRules() {
+		payload, _ := json.Marshal(rule) // a struct of texts and numbers
+		w.alerts[rule.ID] = svc.Entity{Owner: KindAlerting + "/" + web().String(), Kind: kindRule, ID: rule.ID, Payload: payload}
+	}
 	w.forgetful = seed%2 == 1
 	nodes := make([]*process, 1+int(seed/2)%4)
 	for i := range nodes {
@@ -639,6 +643,7 @@ func faults(t *testing.T, seed uint64) {
 	w.check(t)
 	w.checkIssues(t)
 	w.checkNews(t)
+	w.checkCounts(t, nodes)
 	w.checkMetrics(t)
 	for _, p := range nodes {
 		p.kill()

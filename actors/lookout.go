@@ -3,8 +3,9 @@ package actors
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"slices"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -12,9 +13,10 @@ import (
 	"svc"
 )
 
-// Lookout tells the alerting actors what the stream of this node brings, so that rules
-// that count fire without waiting for the end of a flush interval. Where a rule may fire,
-// or an issue may be new, it has the open block stored at once.
+// Lookout tells the alerting actors what the open block of this node brings, so that rules
+// fire without waiting for the end of a flush interval. Where a rule may fire, or an issue
+// may be new, it has the block stored at once. What an actor hears from it decides nothing:
+// it hears of the block again when that is stored.
 type Lookout struct {
 	Rules  *Rulebook
 	Actors caller
@@ -32,14 +34,21 @@ const (
 	tellAtOnce = 64
 	// tellTime bounds one telling.
 	tellTime = 5 * time.Second
+	// missedEvery is the pause between two attempts to tell actors that they missed blocks.
+	missedEvery = time.Second
 )
 
 // Run tells until ctx ends.
 func (l *Lookout) Run(ctx context.Context) error {
+	missed := time.NewTicker(missedEvery)
+	defer missed.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-missed.C:
+			l.tellMissed(ctx)
+			continue
 		case <-l.Rules.wake:
 		}
 		pause := tellEvery
@@ -54,70 +63,51 @@ func (l *Lookout) Run(ctx context.Context) error {
 	}
 }
 
-// round tells everybody of what happened since the last round, and says whether a block
-// was stored early.
+// round tells everybody of what the open block brings, and says whether it was stored
+// early.
 func (l *Lookout) round(ctx context.Context) bool {
-	sets, hurry := l.Rules.take(), false
-	told := map[svc.AppRef][]*ruleset{}
-	for _, set := range sets {
+	hurry, apps := false, map[svc.AppRef]bool{}
+	for _, set := range l.Rules.take() {
 		hurry = set.hurry.Swap(false) || hurry
-		told[set.app] = append(told[set.app], set)
+		apps[set.app] = true
 	}
-	looking := l.tell(ctx, told)
-	if !hurry && len(looking) == 0 {
+	if !hurry && !l.tell(ctx, l.Sink.peek(apps)) {
 		return false
 	}
 	if err := l.Sink.Store(ctx); err != nil {
 		l.Logger.Warn("storing a block early failed", "error", err)
-		return true
 	}
-	l.each(ctx, looking, func(ctx context.Context, app svc.AppRef) error {
-		_, err := ask[none](ctx, l.Actors, KindAlerting, app.String(), "look", none{})
-		return err
-	})
 	return true
 }
 
-// tell tells the actors of applications, and returns those that wait for what they were
-// told of to be stored. What nobody could be told of is told of later.
-func (l *Lookout) tell(ctx context.Context, sets map[svc.AppRef][]*ruleset) (looking []svc.AppRef) {
-	counted := map[svc.AppRef][]*tally{}
-	messages := map[svc.AppRef]toldStream{}
-	var apps []svc.AppRef
-	for app, sets := range sets {
-		message := toldStream{}
-		for _, set := range sets {
-			for _, tally := range set.tallies {
-				if n := tally.n.Swap(0); n > 0 {
-					message.Counts = append(message.Counts, streamCount{set.environment, tally.kind, tally.word, n})
-					counted[app] = append(counted[app], tally)
-				}
-			}
-		}
-		if len(message.Counts) > 0 {
-			messages[app] = message
-			apps = append(apps, app)
-		}
-	}
-	var mu sync.Mutex
-	failed := l.each(ctx, apps, func(ctx context.Context, app svc.AppRef) error {
-		answer, err := ask[heardStream](ctx, l.Actors, KindAlerting, app.String(), "stream", messages[app])
+// tell tells the actors of applications, and says whether any of them waits for what it was
+// told of to be stored.
+func (l *Lookout) tell(ctx context.Context, brought map[svc.AppRef][]counted) bool {
+	var look atomic.Bool
+	l.each(ctx, slices.Collect(maps.Keys(brought)), func(ctx context.Context, app svc.AppRef) error {
+		answer, err := ask[heardStream](ctx, l.Actors, KindAlerting, app.String(), "stream", toldStream{brought[app]})
 		if err == nil && answer.Look {
-			mu.Lock()
-			defer mu.Unlock()
-			looking = append(looking, app)
+			look.Store(true)
 		}
 		return err
 	})
-	for _, app := range failed {
-		for i, tally := range counted[app] {
-			tally.n.Add(messages[app].Counts[i].N)
-		}
-		for _, set := range sets[app] {
-			l.Rules.touch(set)
-		}
+	return look.Load()
+}
+
+// tellMissed has actors that were not told of a block read the store anew. A block that is
+// stored after its application was taken from the list is told of again.
+func (l *Lookout) tellMissed(ctx context.Context) {
+	apps := l.Rules.missed.all()
+	for _, app := range apps {
+		l.Rules.missed.remove(app)
 	}
-	return looking
+	failed := l.each(ctx, apps, func(ctx context.Context, app svc.AppRef) error {
+		_, err := ask[none](ctx, l.Actors, KindAlerting, app.String(), "missed", none{})
+		return err
+	})
+	for _, app := range failed {
+		l.Rules.missed.add(app)
+	}
 }
 
 // each does something for applications and returns those for which it failed.

@@ -17,10 +17,12 @@ type IssueTotals interface {
 	IssueTotals(ctx context.Context, environments, issues []uint64) ([]svc.IssueTotal, error)
 }
 
-// alarms are told of issues that are new.
+// alarms are told of issues that are new, and of what rules count.
 type alarms interface {
 	// NewIssues returns once what the rules decided is durable; it may be repeated.
 	NewIssues(ctx context.Context, app svc.AppRef, news svc.NewIssues) error
+	// Counted does the same with what a stored block brought.
+	Counted(ctx context.Context, app svc.AppRef, told toldCounted) error
 }
 
 // totalsAtOnce bounds the issues of one question to the store.

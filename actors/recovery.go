@@ -151,8 +151,8 @@ func (s *Stream) keep(ctx context.Context, g *generation) (missing []int, err er
 
 // complete makes an interrupted block again, with the records of all its
 // partitions, inserts it under its token, and tells the watched issues that
-// occurred in it and the alerts of the new ones, wherever they live. It returns the states of the wanted
-// partitions behind the block.
+// occurred in it, the alerts of the new ones and of what they count, wherever they live. It
+// returns the states of the wanted partitions behind the block.
 func (s *Stream) complete(ctx context.Context, g *generation, block pendingBlock, wanted []int) (map[int]*begin, error) {
 	s.config.Logger.Info("completing an interrupted block", "partitions", len(block.spans))
 	needed := slices.Clone(wanted)
@@ -192,6 +192,7 @@ func (s *Stream) complete(ctx context.Context, g *generation, block pendingBlock
 	if err := s.config.Sink.tellNews(ctx, open, block.id); err != nil {
 		return nil, err
 	}
+	s.config.Sink.tellCounts(ctx, open, block.id)
 	if err := s.settleStored(ctx, g, block); err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,7 +26,8 @@ type Rulebook struct {
 	touched []*ruleset
 	wake    chan struct{}
 
-	known issueSet
+	known  issueSet
+	missed missedApps
 }
 
 // ruled is what was last made of one application's rules.
@@ -40,20 +42,20 @@ type ruleset struct {
 	app         svc.AppRef
 	environment uint64
 	newIssues   bool
-	// events and errors are counted by name and level; the empty word counts all.
-	events, errors map[string]*tally
-	tallies        []*tally
+	// events and errors are what is counted by name and level; the empty word counts all.
+	// points are what is counted by the name of a metric.
+	events, errors map[string][]svc.AlertCounter
+	points         map[string][]pointCounter
 	// hurry says that an issue occurred that may be new.
 	hurry atomic.Bool
 	// queued says that the set is among those with something to tell.
 	queued atomic.Bool
 }
 
-// tally counts what happened since it was last told of.
-type tally struct {
-	kind svc.AlertKind
-	word string
-	n    atomic.Uint64
+// pointCounter counts the points of a metric that have labels.
+type pointCounter struct {
+	svc.AlertCounter
+	labels []svc.Label
 }
 
 // NewRulebook returns an empty snapshot.
@@ -85,7 +87,9 @@ func (b *Rulebook) Publish(version svc.Version, app svc.AppRef, rules []svc.Aler
 		}
 		set := sets[rule.Number]
 		if set == nil {
-			set = &ruleset{app: app, environment: rule.Number, events: map[string]*tally{}, errors: map[string]*tally{}}
+			set = &ruleset{
+				app: app, environment: rule.Number, events: map[string][]svc.AlertCounter{}, errors: map[string][]svc.AlertCounter{}, points: map[string][]pointCounter{},
+			}
 			sets[rule.Number] = set
 		}
 		set.want(rule)
@@ -111,61 +115,36 @@ func (b *Rulebook) Publish(version svc.Version, app svc.AppRef, rules []svc.Aler
 
 // want adds what one rule wants to know.
 func (s *ruleset) want(rule *svc.AlertRule) {
-	switch rule.Kind {
+	counter, word := heard(rule)
+	switch counter.Kind {
 	case svc.AlertNewIssue:
 		s.newIssues = true
 	case svc.AlertEventVolume:
-		s.count(s.events, rule.Kind, rule.Condition.Name)
+		countWord(s.events, word, counter)
 	case svc.AlertErrorRate:
-		s.count(s.errors, rule.Kind, rule.Condition.Level)
-	case svc.AlertMetric, svc.AlertUptime, svc.AlertVital:
+		countWord(s.errors, word, counter)
+	case svc.AlertMetric:
+		if !slices.ContainsFunc(s.points[word], func(p pointCounter) bool { return p.AlertCounter == counter }) {
+			s.points[word] = append(s.points[word], pointCounter{counter, svc.DecodeLabels(counter.Labels)})
+		}
+	case svc.AlertUptime, svc.AlertVital:
 	}
 }
 
-func (s *ruleset) count(into map[string]*tally, kind svc.AlertKind, word string) {
-	if into[word] == nil {
-		into[word] = &tally{kind: kind, word: word}
-		s.tallies = append(s.tallies, into[word])
+// heard returns what the stream counts for a rule. Of a rule that no sum of parts can
+// answer, it counts that something happened.
+func heard(rule *svc.AlertRule) (counter svc.AlertCounter, word string) {
+	counter, _ = rule.Counter()
+	if rule.Kind == svc.AlertNewIssue {
+		counter.Kind = rule.Kind
 	}
+	return counter, counter.Word
 }
 
-// sawEvent counts a row.
-func (b *Rulebook) sawEvent(row *svc.EventRow) {
-	set := b.find(row.EnvironmentNumber)
-	if set == nil || row.IsBot || len(set.events) == 0 {
-		return
+func countWord(into map[string][]svc.AlertCounter, word string, counter svc.AlertCounter) {
+	if !slices.Contains(into[word], counter) {
+		into[word] = append(into[word], counter)
 	}
-	if counted(set.events, row.Name) {
-		b.touch(set)
-	}
-}
-
-// sawError counts an occurrence, and notices where its issue may be new.
-func (b *Rulebook) sawError(row *svc.OccurrenceRow) {
-	set := b.find(row.EnvironmentNumber)
-	if set == nil {
-		return
-	}
-	touched := counted(set.errors, string(row.Level))
-	if set.newIssues && !b.known.has(row.Issue) {
-		set.hurry.Store(true)
-		touched = true
-	}
-	if touched {
-		b.touch(set)
-	}
-}
-
-// counted raises the tallies of a word and of all words, and says whether there are any.
-func counted(tallies map[string]*tally, word string) bool {
-	all, one := tallies[""], tallies[word]
-	if all != nil {
-		all.n.Add(1)
-	}
-	if one != nil && one != all {
-		one.n.Add(1)
-	}
-	return all != nil || one != nil
 }
 
 // touch queues a set that has something to tell.

@@ -45,7 +45,8 @@ type Committer interface {
 //     written beside the committed offsets, in one durable request;
 //  2. the block is inserted under a token made of its number;
 //     watched issues that occurred in the block are then told, and the alerts
-//     that wait for new issues, and what they decide is durable;
+//     that wait for new issues, and what they decide is durable; alerts that count
+//     are told what the block brought;
 //  3. the offsets behind the block are committed, without boundaries.
 //
 // A crash between 1 and 3 leaves the boundaries: the next owner of its first
@@ -81,7 +82,7 @@ type SinkConfig struct {
 	Now     func() time.Time
 	// MaxBytes is the same for the bytes of occurrences.
 	MaxBytes int
-	// NewBlockID returns a number that no block has had.
+	// NewBlockID returns a number that no block has had, as NewBlockNumber makes them.
 	NewBlockID func(now time.Time) uint64
 	Metrics    *SinkMetrics
 	Logger     *slog.Logger
@@ -92,8 +93,8 @@ type SinkConfig struct {
 	// Watch says which issues to tell that they occurred; it may be nil.
 	Watch  *Watch
 	Issues issues
-	// Rules says what alert rules want to know of the stream, Totals and Alarms which
-	// issues are new and who waits for them; Rules may be nil.
+	// Rules says what alert rules want to know of the stream, Totals which issues are
+	// new; Alarms are told of both. Rules may be nil.
 	Rules  *Rulebook
 	Totals IssueTotals
 	Alarms alarms
@@ -115,6 +116,9 @@ type openBlock struct {
 	visits  map[uint64][]svc.LiveVisit
 	hits    blockHits
 	rules   *Rulebook
+	// counts is what alert rules count of the block, begun when it was begun.
+	counts blockCounts
+	begun  time.Time
 }
 
 // NewSink returns a sink with an empty block.
@@ -125,7 +129,10 @@ func NewSink(config SinkConfig) *Sink {
 }
 
 func (s *Sink) newBlock() *openBlock {
-	return &openBlock{rows: s.config.Store.NewBlock(), ranges: map[int]recordRange{}, visits: map[uint64][]svc.LiveVisit{}, hits: blockHits{}, rules: s.config.Rules}
+	return &openBlock{
+		rows: s.config.Store.NewBlock(), ranges: map[int]recordRange{}, visits: map[uint64][]svc.LiveVisit{}, hits: blockHits{}, rules: s.config.Rules,
+		counts: blockCounts{}, begun: s.config.Now(),
+	}
 }
 
 // append adds the rows of one record to the open block. Rows of an ended
@@ -157,15 +164,16 @@ func (b *openBlock) add(rows []svc.EventRow, occurrences []svc.OccurrenceRow, po
 	for i := range rows {
 		b.rows.Append(&rows[i])
 		b.gather(&rows[i])
-		b.rules.sawEvent(&rows[i])
+		b.sawEvent(&rows[i])
 	}
 	for i := range occurrences {
 		b.rows.AppendOccurrence(&occurrences[i])
 		b.hits.add(&occurrences[i])
-		b.rules.sawError(&occurrences[i])
+		b.sawError(&occurrences[i])
 	}
 	for i := range points {
 		b.rows.AppendMetric(&points[i])
+		b.sawPoint(&points[i])
 	}
 }
 
@@ -175,7 +183,8 @@ func (s *Sink) reset(b *openBlock, generation int32) {
 	clear(b.ranges)
 	clear(b.visits)
 	clear(b.hits)
-	b.generation, b.watched = generation, s.config.Watchers.set()
+	clear(b.counts)
+	b.generation, b.watched, b.begun = generation, s.config.Watchers.set(), s.config.Now()
 }
 
 // begin makes the open block one of a generation, dropping what an earlier one
@@ -336,6 +345,7 @@ func (s *Sink) insertAndCommit(ctx context.Context, block *openBlock, id uint64)
 	if err := s.tellNews(ctx, block, id); err != nil {
 		return err
 	}
+	s.tellCounts(ctx, block, id)
 	if err := s.commit(ctx, block.generation, block.behind()); err != nil {
 		return fmt.Errorf("committing behind a block: %w", err)
 	}

@@ -1,16 +1,15 @@
 // Command monitors measures uptime checks and alerts: what a check with its stored result
 // costs, how punctual many monitors are, how soon all are checked after a start, how much
-// memory one takes, how soon a webhook hears of a failed check, and of events that a rule
-// among many counts.
+// memory one takes, how soon a webhook hears of a failed check, and of events and
+// observations that a rule among many counts; and what making rules costs, and having them.
 package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"net/http"
-	"os"
+	"path/filepath"
 	"time"
 
 	"svc/bench/bare"
@@ -19,48 +18,31 @@ import (
 
 // options are the flags.
 type options struct {
-	binary   string
-	results  string
+	harness.Run
+
 	monitors int
 	seconds  int
 	rules    int
 	rounds   int
-	pin      bool
 	profiles string
-	limit    time.Duration
 }
 
 func main() { harness.Main("monitors", start) }
 
 // start reads the flags and measures.
-func start(ctx context.Context) (err error) {
+func start(ctx context.Context) error {
 	if ran, err := bare.Main(); ran {
 		return err
 	}
 	var o options
-	flag.StringVar(&o.binary, "server", "bin/svc", "the server's program")
-	flag.StringVar(&o.results, "results", "bench/results", "folder of results")
-	flag.IntVar(&o.monitors, "monitors", 500, "monitors that are checked every second; 10000 by hand")
+	o.Flags(30 * time.Minute)
+	flag.IntVar(&o.monitors, "monitors", 500, "monitors that are checked every second; 10000 by hand, 0 leaves them out")
 	flag.IntVar(&o.seconds, "seconds", 10, "how long the checks are measured; 60 by hand")
-	flag.IntVar(&o.rules, "rules", 200, "rules that count events, 700 to an application; 10000 by hand, 0 leaves them out")
-	flag.IntVar(&o.rounds, "rounds", 20, "how often a webhook is told of a failure, and of events; 200 by hand")
-	flag.BoolVar(&o.pin, "pin", false, "server on processor 1, target on processor 0")
+	flag.IntVar(&o.rules, "rules", 200, "rules that count events and observations; 10000 by hand, 0 leaves them out")
+	flag.IntVar(&o.rounds, "rounds", 20, "how often a webhook is told of a failure, and of events and observations; 200 by hand")
 	flag.StringVar(&o.profiles, "profiles", "", "folder for the server's profiles of processor and memory; empty takes none of the processor")
-	flag.DurationVar(&o.limit, "limit", 30*time.Minute, "the run ends with an error after this time")
 	flag.Parse()
-	if o.pin {
-		if err := harness.PinSelf(harness.GeneratorCPU); err != nil {
-			return err
-		}
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, o.limit, fmt.Errorf("the run took longer than %s", o.limit))
-	defer cancel()
-	dir, err := os.MkdirTemp("", "svc-monitors-")
-	if err != nil {
-		return fmt.Errorf("making a directory: %w", err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	return measure(ctx, &o, dir)
+	return o.Within(ctx, "monitors", func(ctx context.Context, dir string) error { return measure(ctx, &o, dir) })
 }
 
 // bench is one server under measurement, and what it calls.
@@ -81,22 +63,53 @@ type bench struct {
 	anonymousBefore int64
 }
 
-// cpu is the server's processor.
-func (b *bench) cpu() int {
-	if b.pin {
-		return harness.ServerCPU
-	}
-	return harness.Unpinned
+// scenario is one thing that is measured, and what is said meanwhile.
+type scenario struct {
+	doing string
+	run   func(*bench, context.Context) error
 }
 
+// measure measures monitors and rules, each with a server of their own, so that neither
+// pays for the other.
 func measure(ctx context.Context, o *options, dir string) error {
-	b := &bench{options: o, result: harness.NewResult(ctx, "monitors", o.binary, o.pin), client: &http.Client{Timeout: time.Minute}}
-	b.result.Bottleneck = "the CPU of the server's process: the HTTP client of a check, then the store's inserts"
-	b.result.Notes = []string{
+	result := harness.NewResult(ctx, "monitors", o.Binary, o.Pin)
+	result.Bottleneck = "the CPU of the server's process: the HTTP client of a check, then the store's inserts"
+	result.Notes = []string{
 		"checks a second and core: stored checks divided by the CPU time of the whole server while they were made",
 		"live bytes: heap and stacks after a collection while the monitors are checked, connections included, less those before; resident: all the process's own memory, the engine's included",
 		"the many monitors are put into the store while the server runs, which then starts anew",
+		"rules are measured on a server without these monitors",
 	}
+	channel := scenario{"making a channel", (*bench).prepare}
+	for _, part := range []struct {
+		name      string
+		wanted    int
+		scenarios []scenario
+	}{
+		{"monitors", o.monitors, []scenario{
+			{"measuring bare clients", (*bench).limits},
+			channel,
+			{"making the monitors that will fail, with their rules", (*bench).failing},
+			{"putting the many monitors into the store", (*bench).seed},
+			{"starting anew", (*bench).begin},
+			{"measuring checks", (*bench).checks},
+			{"failing some", (*bench).failures},
+		}},
+		{"rules", o.rules, []scenario{channel, {"making rules, and sending events and observations", (*bench).streams}}},
+	} {
+		if part.wanted == 0 {
+			continue
+		}
+		b := &bench{options: o, result: result, client: &http.Client{Timeout: time.Minute}}
+		if err := b.serve(ctx, filepath.Join(dir, part.name), part.scenarios); err != nil {
+			return fmt.Errorf("%s: %w", part.name, err)
+		}
+	}
+	return o.Keep(result)
+}
+
+// serve runs scenarios one after another on a new server, and says which.
+func (b *bench) serve(ctx context.Context, dir string, scenarios []scenario) error {
 	var err error
 	if b.target, err = newTarget(ctx); err != nil {
 		return err
@@ -106,7 +119,7 @@ func measure(ctx context.Context, o *options, dir string) error {
 		return err
 	}
 	b.server, err = harness.NewServer(ctx, harness.Settings{
-		Binary: o.binary, Dir: dir, Sync: "os", CPU: b.cpu(),
+		Binary: b.Binary, Dir: dir, Sync: "os", CPU: b.CPU(),
 		Environment: []string{"SVC_MONITOR_ALLOW=127.0.0.1", "SVC_MONITOR_LEAST=1s", "SVC_LOG_LEVEL=warn", "SVC_CLICKHOUSE_LISTEN=" + b.store},
 	})
 	if err != nil {
@@ -116,39 +129,14 @@ func measure(ctx context.Context, o *options, dir string) error {
 	if _, err := b.server.Open(ctx); err != nil {
 		return err
 	}
-	if err := b.scenarios(ctx); err != nil {
-		return err
-	}
-	name, err := b.result.Write(o.results)
-	if err != nil {
-		return err
-	}
-	fmt.Println("written:", name)
-	return b.server.Stop()
-}
-
-// scenarios measures one thing after another, and says which.
-func (b *bench) scenarios(ctx context.Context) error {
 	began := time.Now()
-	for _, scenario := range []struct {
-		doing string
-		run   func(context.Context) error
-	}{
-		{"measuring bare clients", b.limits},
-		{"making a channel", b.prepare},
-		{"making the monitors that will fail, with their rules", b.failing},
-		{"putting the many monitors into the store", b.seed},
-		{"starting anew", b.begin},
-		{"measuring checks", b.checks},
-		{"failing some", b.failures},
-		{"making rules of events, and sending events", b.streams},
-	} {
+	for _, scenario := range scenarios {
 		fmt.Printf("%6.1f s  %s\n", time.Since(began).Seconds(), scenario.doing)
-		if err := scenario.run(ctx); err != nil {
+		if err := scenario.run(b, ctx); err != nil {
 			return fmt.Errorf("%s: %w", scenario.doing, err)
 		}
 	}
-	return nil
+	return b.server.Stop()
 }
 
 func (b *bench) add(row harness.Measurement) {

@@ -23,7 +23,7 @@ var seedMonitors string
 // limits measures bare clients against the same target, on the server's processor: what
 // of a check's cost is nobody's fault.
 func (b *bench) limits(ctx context.Context) error {
-	rows, err := bare.Checks(ctx, b.cpu(), b.target.address, b.monitors)
+	rows, err := bare.Checks(ctx, b.CPU(), b.target.address, b.monitors)
 	if err != nil {
 		return err
 	}

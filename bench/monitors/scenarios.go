@@ -68,8 +68,13 @@ func (b *bench) prepare(ctx context.Context) error {
 
 // each makes n things, some at a time.
 func each(ctx context.Context, n int, one func(ctx context.Context, i int) error) error {
+	return eachOf(ctx, n, atOnce, one)
+}
+
+// eachOf is each with another number at a time.
+func eachOf(ctx context.Context, n, limit int, one func(ctx context.Context, i int) error) error {
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(atOnce)
+	group.SetLimit(limit)
 	for i := range n {
 		group.Go(func() error { return one(ctx, i) })
 	}
@@ -124,55 +129,6 @@ func (b *bench) failures(ctx context.Context) error {
 		Name: fmt.Sprintf("from the answer that fails a check to the webhook, beside %d", b.monitors), Kind: harness.KindService, Latency: &spread,
 	})
 	b.compare(harness.AtMost("G16", "check finished to webhook, p99 ms", spread.P99, 10))
-	return nil
-}
-
-// rulesOfApp is how many rules an application may have, without those of failures.
-const rulesOfApp = 700
-
-// streams measures the time from an event's acceptance to the webhook, with many rules.
-func (b *bench) streams(ctx context.Context) error {
-	if b.rules == 0 {
-		return nil
-	}
-	apps := []string{b.server.App}
-	for n := 1; n*rulesOfApp < b.rules; n++ {
-		slug := fmt.Sprintf("app-%d", n)
-		err := b.call(ctx, "http://"+b.server.Address+"/api/v1/orgs/"+b.server.Organization+"/apps", b.server.Token, map[string]any{"name": slug, "slug": slug}, nil)
-		if err != nil {
-			return err
-		}
-		apps = append(apps, slug)
-	}
-	err := each(ctx, b.rules, func(ctx context.Context, i int) error {
-		var channels []string
-		if i/rulesOfApp == 0 {
-			channels = []string{b.channel}
-		}
-		name := fmt.Sprintf("rush-%d", i)
-		return b.rule(ctx, apps[i/rulesOfApp], name, "event_volume", channels, map[string]string{"name": name})
-	})
-	if err != nil {
-		return err
-	}
-	var latency harness.Latency
-	for i := range min(b.rounds, b.rules, rulesOfApp) {
-		name := fmt.Sprintf("rush-%d", i)
-		if err := b.call(ctx, "http://"+b.server.Address+"/api/v1/events", b.server.Keys["production"].Secret, map[string]string{"name": name, "distinctId": name}, nil); err != nil {
-			return err
-		}
-		accepted := time.Now()
-		at, err := b.target.heard(ctx, name)
-		if err != nil {
-			return err
-		}
-		latency.Record(at.Sub(accepted))
-	}
-	spread := latency.Spread()
-	b.add(harness.Measurement{
-		Name: "from an event's acceptance to the webhook", Kind: harness.KindService, Latency: &spread, Extra: map[string]float64{"rules": float64(b.rules), "flushIntervalMs": 500},
-	})
-	b.compare(harness.AtMost("G17", fmt.Sprintf("event accepted to webhook with %d rules, p99 ms", b.rules), spread.P99, 1000))
 	return nil
 }
 

@@ -22,8 +22,7 @@ func newChance() actors.Chance {
 	}
 }
 
-// newBlockID returns a number for a block: the instant in milliseconds, then 22
-// random bits, so that numbers of any two runs and nodes differ.
+// newBlockID returns a number for a block.
 func (n *node) newBlockID(now time.Time) uint64 {
-	return uint64(now.UnixMilli())<<22 | uint64(binary.LittleEndian.Uint32(n.chance.Bytes(4)))>>10
+	return actors.NewBlockNumber(now, binary.LittleEndian.Uint32(n.chance.Bytes(4)))
 }

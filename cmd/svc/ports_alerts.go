@@ -24,7 +24,7 @@ func (n *node) wireAlerting(rules *actors.Rulebook) error {
 	mail := outbound.Mail{Server: n.config.MailServer, From: n.config.MailFrom, Now: n.now}
 	m.sender = sender{outbound.NewNotifier(m.dialer, mail, n.config.PublicURL, n.now), box}
 	m.alertPorts = &actors.AlertPorts{
-		Store: n.db.Alerting(), Schedule: m.schedule, Measures: measures{n.db}, Sender: m.sender, Rules: rules, Started: n.now(), Logger: n.logger,
+		Store: n.db.Alerting(), Schedule: m.schedule, Measures: measures{n.db}, Sender: m.sender, Rules: rules, Started: n.now(), Flush: n.config.FlushInterval, Logger: n.logger,
 	}
 	m.ports.Failing = m.alerts.Failing
 	monitors, alerts := m.filler.Fill, actors.FillAlerts(m.schedule, n.db.LoadKind)

@@ -43,19 +43,10 @@ func (db *DB) Incidents(ctx context.Context, app svc.AppRef, status svc.Incident
 	return out, false, err
 }
 
-// EventVolumes counts the events of an environment in a window by name, bots excluded.
-func (db *DB) EventVolumes(ctx context.Context, environment uint64, from, to time.Time) (map[string]uint64, error) {
-	return db.volumes(ctx, "counting events for alerts", "alerts.Events", environment, from, to)
-}
-
 // ErrorVolumes counts the errors of an environment in a window by level.
 func (db *DB) ErrorVolumes(ctx context.Context, environment uint64, from, to time.Time) (map[string]uint64, error) {
-	return db.volumes(ctx, "counting errors for alerts", "alerts.Errors", environment, from, to)
-}
-
-func (db *DB) volumes(ctx context.Context, doing, query string, environment uint64, from, to time.Time) (map[string]uint64, error) {
 	args, out := arguments{"environment": environment, "since": from, "until": to}, map[string]uint64{}
-	err := db.read(ctx, doing, db.queries[query], args, func(rows driver.Rows) (bool, error) {
+	err := db.read(ctx, "counting errors for alerts", db.queries["alerts.Errors"], args, func(rows driver.Rows) (bool, error) {
 		var word string
 		var found uint64
 		err := rows.Scan(&word, &found)
@@ -63,22 +54,6 @@ func (db *DB) volumes(ctx context.Context, doing, query string, environment uint
 		return true, err
 	})
 	return out, err
-}
-
-// MetricValue aggregates the points of a metric in a window, of the series that have for
-// every key one of the labels' values. It is nil where there is no observation.
-func (db *DB) MetricValue(ctx context.Context, environment uint64, name string, agg svc.Agg, labels []svc.Label, from, to time.Time) (*float64, error) {
-	// The window ends with its last instant, as that of events does.
-	window := svc.MetricWindow{From: from.Add(time.Millisecond), To: to.Add(time.Millisecond), Source: svc.SourcePoints}
-	query := svc.MetricQuery{Environment: svc.Environment{Number: environment}, Name: name, Agg: agg, Labels: labels, Window: window}
-	found, err := db.metricParts(ctx, query, []time.Time{time.Unix(0, 0)}, "", nil)
-	if err != nil {
-		return nil, err
-	}
-	if whole := found[""][0]; whole != nil && whole.Count > 0 {
-		return whole.value(query), nil
-	}
-	return nil, nil
 }
 
 // SessionVolume counts the sessions of an environment in which something happened in a

@@ -66,12 +66,13 @@ func TestQueriesExplain(t *testing.T) {
 		"before_ts": now, "before_id": "", "id": "", "search": "", "email": emailPattern, "sample": 10, "per_tag": 10,
 	})
 	args = args.with(labelArguments([]svc.Label{{Key: "k", Value: "v"}})).with(arguments{"all": false, "group_by": "k", "parts": []string{"v"}, "level": "error"})
+	args = args.with(arguments{"step": uint32(1), "recent": uint64(1), "words": []string{""}})
 	for name, text := range db.queries {
 		if !strings.HasPrefix(text, "SELECT") && !strings.HasPrefix(text, "WITH") {
 			continue
 		}
 		for part, sample := range map[string]string{
-			"$(quantiles)": db.queries["metrics.Exact"], "$(totals)": "metric_hours",
+			"$(quantiles)": db.queries["metrics.Exact"], "$(totals)": "metric_hours", "$(bins)": db.queries["alerts.Bins"],
 			"$(rows)": db.queries["breakdown.Events"], "$(began)": db.queries["breakdown.Began"], "$(value)": "toString(path)",
 			"$(mark)": db.queries["mark.Entry"],
 		} {

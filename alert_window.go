@@ -1,0 +1,303 @@
+package svc
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// AlertCounter is what a rule counts and over how long: rules of the same counter share
+// what was counted.
+type AlertCounter struct {
+	Environment uint64 `json:"environment"`
+	// Kind is event_volume, error_rate, or metric for points of metrics and vitals.
+	Kind AlertKind `json:"kind"`
+	// Word is the name of the events, the level of the errors ("" counts all), or the name
+	// of the metric.
+	Word string `json:"word,omitempty"`
+	// Labels are those that a point must have, as EncodeLabels writes them.
+	Labels  string `json:"labels,omitempty"`
+	Minutes int    `json:"minutes"`
+	// Bins says that percentiles are asked for.
+	Bins bool `json:"bins,omitempty"`
+}
+
+// Counter returns what the rule counts. It is false for rules of which the value is not
+// made of what was taken in alone: those that are told, and errors per session, since no
+// sum of parts says how many sessions are different.
+func (r *AlertRule) Counter() (AlertCounter, bool) {
+	c := AlertCounter{Environment: r.Number, Kind: r.Kind, Minutes: r.WindowMinutes}
+	switch r.Kind {
+	case AlertEventVolume:
+		c.Word = r.Condition.Name
+	case AlertErrorRate:
+		c.Word = r.Condition.Level
+	case AlertMetric, AlertVital:
+		c.Kind, c.Word, c.Labels = AlertMetric, r.Condition.Name, EncodeLabels(r.labels())
+		_, c.Bins = r.Agg().Percentile()
+		if r.Kind == AlertVital {
+			c.Word = r.Condition.Vital
+		}
+	case AlertUptime, AlertNewIssue:
+		return AlertCounter{}, false
+	}
+	return c, r.Condition.Per == ""
+}
+
+// labels returns what the points that the rule looks at must have.
+func (r *AlertRule) labels() (labels []Label) {
+	if r.Kind == AlertVital {
+		if r.Condition.Path == "" {
+			return nil
+		}
+		return []Label{{Key: "path", Value: r.Condition.Path}}
+	}
+	for key, value := range r.Condition.Labels {
+		labels = append(labels, Label{Key: key, Value: value})
+	}
+	slices.SortFunc(labels, func(a, b Label) int { return cmp.Compare(a.Key, b.Key) })
+	return labels
+}
+
+// Agg returns how the rule puts together what it counts: events and errors are counted,
+// vitals are judged by their third quartile.
+func (r *AlertRule) Agg() Agg {
+	switch r.Kind {
+	case AlertMetric:
+		return Agg(r.Condition.Agg)
+	case AlertVital:
+		return AggP75
+	case AlertEventVolume, AlertErrorRate, AlertUptime, AlertNewIssue:
+	}
+	return AggCount
+}
+
+// EncodeLabels writes labels so that different ones differ; DecodeLabels reads them.
+func EncodeLabels(labels []Label) string {
+	var out []byte
+	for _, label := range labels {
+		for _, text := range [2]string{label.Key, label.Value} {
+			out = append(strconv.AppendInt(out, int64(len(text)), 10), ':')
+			out = append(out, text...)
+		}
+	}
+	return string(out)
+}
+
+// DecodeLabels reads what EncodeLabels wrote; of anything else it returns the part that it
+// can read.
+func DecodeLabels(text string) (labels []Label) {
+	next := func() (string, bool) {
+		at := 0
+		for at < len(text) && text[at] != ':' {
+			at++
+		}
+		n, err := strconv.Atoi(text[:at])
+		if err != nil || n < 0 || at == len(text) || n > len(text)-at-1 {
+			return "", false
+		}
+		word := text[at+1 : at+1+n]
+		text = text[at+1+n:]
+		return word, true
+	}
+	for text != "" {
+		key, ok := next()
+		value, whole := next()
+		if !ok || !whole {
+			return labels
+		}
+		labels = append(labels, Label{Key: key, Value: value})
+	}
+	return labels
+}
+
+// windowSlots is into how many parts a window is cut, about; none is shorter than a second.
+const windowSlots = 300
+
+// Window is the span that is counted.
+func (c *AlertCounter) Window() time.Duration { return time.Duration(c.Minutes) * time.Minute }
+
+// Step is the width of a slot, in whole seconds.
+func (c *AlertCounter) Step() int64 { return max(1, int64(c.Minutes)*60/windowSlots) }
+
+// Slot returns the number of the slot of an instant.
+func (c *AlertCounter) Slot(at time.Time) int64 { return at.Unix() / c.Step() }
+
+// AlertSlot is what was counted in one slot. Slots of the same number add up, in any parts
+// and any order, to the same numbers; only sums may differ in their last digits.
+type AlertSlot struct {
+	At int64 `json:"at"`
+	MetricTotals
+	Bins []AlertBin `json:"bins,omitempty"`
+}
+
+// AlertBin is what a slot holds of one bin of a Sketch: how many observations, the lowest
+// and the highest.
+type AlertBin struct {
+	Key  int16   `json:"key"`
+	N    uint64  `json:"n"`
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
+
+// Observe adds n observations of a value.
+func (s *AlertSlot) Observe(value float64, n uint64) {
+	s.bin(AlertBin{SketchKey(value), n, value, value})
+}
+
+func (s *AlertSlot) bin(b AlertBin) {
+	at, known := slices.BinarySearchFunc(s.Bins, b.Key, func(x AlertBin, key int16) int { return cmp.Compare(x.Key, key) })
+	if !known {
+		s.Bins = slices.Insert(s.Bins, at, b)
+		return
+	}
+	mine := &s.Bins[at]
+	mine.N, mine.Low, mine.High = mine.N+b.N, min(mine.Low, b.Low), max(mine.High, b.High)
+}
+
+// AlertSlots are slots in the order of their numbers.
+type AlertSlots []AlertSlot
+
+// At returns the slot of a number, made where it is missing.
+func (s *AlertSlots) At(number int64) *AlertSlot {
+	list := *s
+	if last := len(list) - 1; last >= 0 && list[last].At == number {
+		return &list[last]
+	}
+	at, known := slices.BinarySearchFunc(list, number, func(x AlertSlot, n int64) int { return cmp.Compare(x.At, n) })
+	if !known {
+		*s = slices.Insert(list, at, AlertSlot{At: number})
+	}
+	return &(*s)[at]
+}
+
+// Add includes other slots.
+func (s *AlertSlots) Add(others AlertSlots) {
+	for i := range others {
+		slot := s.At(others[i].At)
+		slot.MetricTotals.Add(others[i].MetricTotals)
+		slot.Sum = min(max(slot.Sum, -math.MaxFloat64), math.MaxFloat64) // JSON has no infinity
+		for _, b := range others[i].Bins {
+			slot.bin(b)
+		}
+	}
+}
+
+// Clone returns a copy that shares nothing.
+func (s AlertSlots) Clone() AlertSlots {
+	out := slices.Clone(s)
+	for i := range out {
+		out[i].Bins = slices.Clone(out[i].Bins)
+	}
+	return out
+}
+
+// span returns the numbers of the first and the last slot of the window that ends at an
+// instant: a slot is counted until all of it has left the window.
+func (c *AlertCounter) span(now time.Time) (first, last int64) {
+	return c.Slot(now.Add(-c.Window())), c.Slot(now)
+}
+
+// Trim drops the slots that have left the window that ends at an instant.
+func (c *AlertCounter) Trim(slots AlertSlots, now time.Time) AlertSlots {
+	first, _ := c.span(now)
+	return slices.DeleteFunc(slots, func(s AlertSlot) bool { return s.At < first })
+}
+
+// Value returns what the slots within the window that ends at an instant come to; they may
+// lie in several lists. Without observations it is not known, except for counts of events
+// and errors. Percentiles are within SketchAccuracy.
+func (c *AlertCounter) Value(agg Agg, now time.Time, lists ...AlertSlots) (value float64, known bool) {
+	first, last := c.span(now)
+	var totals MetricTotals
+	each := func(work func(*AlertSlot)) {
+		for _, list := range lists {
+			for i := range list {
+				if slot := &list[i]; slot.At >= first && slot.At <= last {
+					work(slot)
+				}
+			}
+		}
+	}
+	each(func(s *AlertSlot) { totals.Add(s.MetricTotals) })
+	if c.Kind != AlertMetric {
+		return float64(totals.Count), true
+	}
+	if totals.Count == 0 {
+		return 0, false
+	}
+	found := agg.Of(totals)
+	if at, percentile := agg.Percentile(); percentile {
+		found = alertQuantile(Percentiles()[at], each)
+	}
+	if found == nil {
+		return 0, false
+	}
+	return *found, true
+}
+
+// alertQuantile finds a quantile of the bins of slots. An observation that has its bin for
+// itself is returned as it is.
+func alertQuantile(q float64, each func(func(*AlertSlot))) *float64 {
+	first, last := int16(math.MaxInt16), int16(math.MinInt16)
+	each(func(s *AlertSlot) {
+		if n := len(s.Bins); n > 0 {
+			first, last = min(first, s.Bins[0].Key), max(last, s.Bins[n-1].Key)
+		}
+	})
+	if first > last {
+		return nil
+	}
+	counts, all := make([]uint64, int(last)-int(first)+1), uint64(0)
+	each(func(s *AlertSlot) {
+		for _, b := range s.Bins {
+			counts[int(b.Key)-int(first)] += b.N
+			all += b.N
+		}
+	})
+	rank, seen, at := max(uint64(math.Ceil(float64(all)*q)), 1), uint64(0), last
+	for i, n := range counts {
+		if seen += n; seen >= rank {
+			at = first + int16(i)
+			break
+		}
+	}
+	low, high := math.Inf(1), math.Inf(-1)
+	each(func(s *AlertSlot) {
+		if i, known := slices.BinarySearchFunc(s.Bins, at, func(x AlertBin, key int16) int { return cmp.Compare(x.Key, key) }); known {
+			low, high = min(low, s.Bins[i].Low), max(high, s.Bins[i].High)
+		}
+	})
+	return SketchValue(at, MetricTotals{Min: low, Max: high})
+}
+
+// Changes returns when the value may change although nothing more is counted: when the next
+// slot leaves the window or enters it, and when the last one leaves. Both are the zero time
+// where nothing is left.
+func (c *AlertCounter) Changes(slots AlertSlots, now time.Time) (next, empty time.Time) {
+	first, last := c.span(now)
+	for i := range slots {
+		at, leaves := slots[i].At, time.Unix((slots[i].At+1)*c.Step(), 0).Add(c.Window())
+		if at < first {
+			continue
+		}
+		if at > last {
+			leaves = time.Unix(at*c.Step(), 0)
+		}
+		if next.IsZero() || leaves.Before(next) {
+			next = leaves
+		}
+		empty = time.Unix((at+1)*c.Step(), 0).Add(c.Window())
+	}
+	return next, empty
+}
+
+// Ages says whether time alone can make a rule that does not fire do so, or find it
+// without data: where less can break it. What only grows by more cannot.
+func (r *AlertRule) Ages() bool {
+	agg := r.Agg()
+	grows := agg == AggCount || agg == AggMax
+	return r.Suppressible() || !grows
+}

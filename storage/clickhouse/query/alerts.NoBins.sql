@@ -1,0 +1,5 @@
+-- No observations, where no percentile is asked for. Part of alerts.PointSlots.
+CAST([], 'Array(Int16)') AS bin_keys,
+    CAST([], 'Array(UInt64)') AS bin_counts,
+    CAST([], 'Array(Float64)') AS bin_lows,
+    CAST([], 'Array(Float64)') AS bin_highs
