@@ -14,6 +14,8 @@ import (
 // Assistant runs the turns of a node.
 type Assistant struct {
 	Conversations Conversations
+	Approvals     Approvals
+	Seats         Seats
 	Settings      Settings
 	Tools         Tools
 	Models        Models
@@ -130,9 +132,14 @@ func (a *Assistant) Approve(ctx context.Context, who svc.Asker, id, reason strin
 	if err != nil {
 		return nil, err
 	}
+	return a.resumed(who, model, claimed, id) //nolint:contextcheck // a turn outlives its request
+}
+
+// resumed starts the turn that executes a claimed action.
+func (a *Assistant) resumed(who svc.Asker, model Model, claimed svc.Exchange, id string) (*Turn, error) {
 	for i := range claimed.Actions {
 		if claimed.Actions[i].ID == id {
-			return a.start(who, model, claimed, &claimed.Actions[i]) //nolint:contextcheck // a turn outlives its request
+			return a.start(who, model, claimed, &claimed.Actions[i])
 		}
 	}
 	return nil, svc.NotFound("action")

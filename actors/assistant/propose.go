@@ -57,7 +57,7 @@ func (a *Assistant) put(ctx context.Context, who svc.Asker, call svc.ToolCall, e
 	action := t.action(&call, effect, svc.NewPreview(title(&tool), before, call.Input))
 	action.Before = before
 	said := svc.Message{Role: svc.RoleAssistant, Calls: []svc.ToolCall{call}}
-	answered := svc.Message{Role: svc.RoleTool, Results: []svc.ToolResult{sentence(&call, true, waitingContent)}}
+	answered := svc.Message{Role: svc.RoleTool, Results: []svc.ToolResult{sentence(&call, true, waitingFor(effect))}}
 	if err := t.keep(ctx, []svc.Action{action}, said, answered); err != nil {
 		return svc.Action{}, err
 	}

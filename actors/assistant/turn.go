@@ -234,14 +234,10 @@ func (t *turn) remark(text string) {
 
 // work is the turn itself.
 func (t *turn) work(ctx context.Context) error {
-	var err error
-	if t.settings, err = t.Settings.Settings(ctx, t.who.Ref.Org, t.who.User.ID); err != nil {
-		return err
-	}
-	if t.token, t.secret, err = t.mint(ctx, t.who, t.settings.Policy); err != nil {
-		return err
-	}
-	if err := t.look(ctx); err != nil {
+	if err := t.prepared(ctx); err != nil {
+		if t.approved != nil {
+			t.drop(ctx, err)
+		}
 		return err
 	}
 	if t.approved != nil {
@@ -266,6 +262,21 @@ func (t *turn) work(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// prepared gives the turn its token and reads what the member may do. An approved
+// action has not begun to be executed where it fails.
+func (t *turn) prepared(ctx context.Context) (err error) {
+	if t.settings, err = t.Settings.Settings(ctx, t.who.Ref.Org, t.who.User.ID); err != nil {
+		return err
+	}
+	if t.token, t.secret, err = t.mint(ctx, t.who, t.settings.Policy); err != nil {
+		return err
+	}
+	if err := t.look(ctx); err != nil || t.approved == nil {
+		return err
+	}
+	return t.admitted(ctx)
 }
 
 // look reads anew what the member may do and what the organization allows.
@@ -362,5 +373,22 @@ func (t *turn) propose(actions []svc.Action) {
 		titles = append(titles, action.Preview.Title)
 	}
 	t.frames.add("approval_required", frame)
-	t.remark("This change is waiting for your decision, and nothing has been written: " + strings.Join(titles, "; ") + ".")
+	t.remark(waiting(actions) + strings.Join(titles, "; ") + ".")
+}
+
+// waiting says who decides on what was proposed.
+func waiting(actions []svc.Action) string {
+	outside := 0
+	for i := range actions {
+		if actions[i].Effect == svc.EffectExternal {
+			outside++
+		}
+	}
+	switch outside {
+	case 0:
+		return "This change is waiting for your decision, and nothing has been written: "
+	case len(actions):
+		return "This request is waiting for a second operator's decision, and nothing has been sent: "
+	}
+	return "This is waiting for decisions, yours and a second operator's, and nothing has been written or sent: "
 }

@@ -233,5 +233,8 @@ func (c consoleAI) approve(ctx context.Context, call *http.Call, in rejectAction
 	if err := rows[at].CheckDecide(call.Now); err != nil {
 		return decided{}, err
 	}
+	if rows[at].Effect == svc.EffectExternal {
+		return decided{}, svc.SecondOperatorRequired()
+	}
 	return decided{}, svc.Errorf(svc.CodePasskeyRequired, "The session needs a fresh passkey to approve the action.")
 }

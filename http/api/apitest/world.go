@@ -99,7 +99,7 @@ func NewMemory(now func() time.Time) *Memory {
 func (m *Memory) Ports() api.Ports {
 	ai := m.assistant()
 	return api.Ports{
-		Assistant: ai, AISettings: ai, AITools: ai,
+		Assistant: ai, Approvals: ai, AISettings: ai, AITools: ai,
 		Organizations: m, Members: m, Tokens: m, Apps: m, Keys: m, Analytics: m, Presence: m, Reads: m, Events: feed{m}, Docs: m.docs, Ledger: m, Goals: m, Funnels: m, Results: m, Shares: m,
 		Limits: api.Limits{PerMinute: svc.DefaultPerMinute, AnalyticsPerMinute: svc.QueryPerMinute, ConcurrentQueries: svc.ConcurrentQueries},
 		Issues: tracked{m}, Occurrences: tracked{m}, IssueChanges: tracked{m}, Metrics: measured{m},
