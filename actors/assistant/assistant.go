@@ -209,28 +209,6 @@ func (a *Assistant) Actions(ctx context.Context, ref svc.AppRef, member string) 
 	return a.Conversations.Actions(ctx, ref, member)
 }
 
-// Follow yields the frames of a person's conversation behind an id: those of the turn
-// that runs or has just ended on this node, or what is recorded of the last one.
-func (a *Assistant) Follow(ctx context.Context, ref svc.AppRef, member, id string, after uint64, yield func(svc.TurnFrame) bool) error {
-	exchange, err := a.Conversations.Get(ctx, ref, member, id)
-	if err != nil {
-		return err
-	}
-	a.mu.Lock()
-	live := a.turns[id]
-	a.mu.Unlock()
-	if live != nil {
-		live.frames.follow(ctx, after, yield)
-		return nil
-	}
-	for _, frame := range recorded(&exchange) {
-		if frame.ID > after && !yield(frame) {
-			return nil
-		}
-	}
-	return nil
-}
-
 // mint makes the token of a turn.
 func (a *Assistant) mint(ctx context.Context, who svc.Asker, policy svc.AIPolicy) (svc.Token, svc.Secret, error) {
 	return a.Tokens.MintAssistant(ctx, who.User, who.Ref.Org, policy.Scopes(who.Grant.Token.Scopes), svc.TurnTime+time.Minute)

@@ -363,32 +363,7 @@ func (t *turn) keep(ctx context.Context, actions []svc.Action, messages ...svc.M
 
 // propose tells the member what waits.
 func (t *turn) propose(actions []svc.Action) {
-	frame := approvalFrame{Type: "approval_required"}
-	var titles []string
-	for _, action := range actions {
-		frame.Actions = append(frame.Actions, proposedAction{
-			ID: action.ID, Tool: action.Tool, Input: action.Input, Effect: action.Effect, Preview: action.Preview,
-			ExpiresAt: action.ExpiresAt.UTC().Format("2006-01-02T15:04:05.000Z"),
-		})
-		titles = append(titles, action.Preview.Title)
-	}
+	frame, _ := approvalOf(actions)
 	t.frames.add("approval_required", frame)
-	t.remark(waiting(actions) + strings.Join(titles, "; ") + ".")
-}
-
-// waiting says who decides on what was proposed.
-func waiting(actions []svc.Action) string {
-	outside := 0
-	for i := range actions {
-		if actions[i].Effect == svc.EffectExternal {
-			outside++
-		}
-	}
-	switch outside {
-	case 0:
-		return "This change is waiting for your decision, and nothing has been written: "
-	case len(actions):
-		return "This request is waiting for a second operator's decision, and nothing has been sent: "
-	}
-	return "This is waiting for decisions, yours and a second operator's, and nothing has been written or sent: "
+	t.remark(waitingText(actions))
 }
