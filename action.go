@@ -133,10 +133,9 @@ func (a Action) CheckDecide(now time.Time) error {
 	return nil
 }
 
-// CheckApprove says whether a member may approve the action with a grant: the grant
-// must reach the tool itself, and destructive and external actions are not approved
-// over the API. Whether the caller is the conversation's member is judged before.
-func (a Action) CheckApprove(now time.Time, grant *Grant, tool *Tool) error {
+// CheckReach says whether the action can still be decided, and by somebody with a grant:
+// the grant must reach the tool itself.
+func (a Action) CheckReach(now time.Time, grant *Grant, tool *Tool) error {
 	if err := a.CheckDecide(now); err != nil {
 		return err
 	}
@@ -145,6 +144,16 @@ func (a Action) CheckApprove(now time.Time, grant *Grant, tool *Tool) error {
 			Code: CodeForbidden, Required: &Required{Scope: tool.Scope, Permission: tool.Permission},
 			Message: "The token could not perform the action itself, so it cannot approve it.",
 		}
+	}
+	return nil
+}
+
+// CheckApprove says whether a member may approve the action with a grant: the grant
+// must reach the tool itself, and destructive and external actions are not approved
+// over the API. Whether the caller is the conversation's member is judged before.
+func (a Action) CheckApprove(now time.Time, grant *Grant, tool *Tool) error {
+	if err := a.CheckReach(now, grant, tool); err != nil {
+		return err
 	}
 	switch a.Effect {
 	case EffectDestructive:

@@ -113,7 +113,11 @@ func (a *Assistant) Approve(ctx context.Context, who svc.Asker, id, reason strin
 	if err != nil {
 		return nil, err
 	}
-	if err := action.CheckApprove(a.Now(), &who.Grant, &tool); err != nil {
+	check := action.CheckApprove
+	if action.Effect == svc.EffectDestructive && who.Confirmed == action.ID {
+		check = action.CheckReach
+	}
+	if err := check(a.Now(), &who.Grant, &tool); err != nil {
 		return nil, err
 	}
 	audience := svc.Audience{Grant: who.Grant, Modules: who.App.Modules, Policy: settings.Policy}

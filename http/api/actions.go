@@ -151,7 +151,12 @@ func (a assistant) approve(ctx context.Context, call *http.Call, in approveActio
 	if err != nil {
 		return approved{}, err
 	}
-	turn, err := a.assistant.Approve(ctx, who, in.ID, in.Body.Reason)
+	return a.approveAs(ctx, who, in.ID, in.Body.Reason)
+}
+
+// approveAs approves an action and waits for the end of the turn that it begins.
+func (a assistant) approveAs(ctx context.Context, who svc.Asker, id, reason string) (approved, error) {
+	turn, err := a.assistant.Approve(ctx, who, id, reason)
 	if err != nil {
 		return approved{}, err
 	}
@@ -165,7 +170,7 @@ func (a assistant) approve(ctx context.Context, call *http.Call, in approveActio
 	if err != nil {
 		return approved{}, err
 	}
-	at := slices.IndexFunc(rows, func(row svc.Action) bool { return row.ID == in.ID })
+	at := slices.IndexFunc(rows, func(row svc.Action) bool { return row.ID == id })
 	if at < 0 {
 		return approved{}, svc.NotFound("action")
 	}

@@ -33,6 +33,7 @@ type Ports struct {
 	IssueChanges  IssueChanges
 	Assistant     Assistant
 	Approvals     Approvals
+	Passkeys      Passkeys
 	AISettings    AISettings
 	AITools       AITools
 	Metrics       Metrics
@@ -48,7 +49,7 @@ func Routes(ports Ports) []http.Route {
 		consoleOrgRoutes(ports), consoleMemberRoutes(ports), consoleTokenRoutes(ports), ledgerRoutes(ports),
 		consoleShareRoutes(ports),
 		monitorRoutes(ports), alertRoutes(ports), channelRoutes(ports),
-		assistantRoutes(ports), consoleAIRoutes(ports), consoleApprovalRoutes(ports),
+		assistantRoutes(ports), consoleAIRoutes(ports), consoleApprovalRoutes(ports), consolePasskeyRoutes(ports),
 	))
 }
 
