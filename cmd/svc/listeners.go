@@ -15,6 +15,7 @@ import (
 	"svc/http"
 	"svc/http/admin"
 	"svc/http/api"
+	"svc/http/console"
 	"svc/http/docs"
 )
 
@@ -78,7 +79,7 @@ func (n *node) routes() ([]http.Route, error) {
 	if err != nil {
 		return nil, err
 	}
-	table := slices.Concat(api.Routes(ports), collect.Routes(), n.sentryRoutes(collect), pages, n.mcpRoutes(library))
+	table := slices.Concat(api.Routes(ports), collect.Routes(), n.sentryRoutes(collect), pages, console.Routes(), n.mcpRoutes(library))
 	if err := errors.Join(n.openTools(table), n.openHolderTools(table)); err != nil {
 		return nil, fmt.Errorf("making the tools: %w", err)
 	}

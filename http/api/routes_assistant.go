@@ -66,6 +66,10 @@ func consoleAIRoutes(ports Ports) []http.Route {
 			Summary: "Ask again before a tool runs", Status: 204, Handler: http.Typed(ai.forbid),
 		},
 		{
+			Surface: http.Console, Method: "GET", Path: "/apps/{org}/{app}/ai/actions", Operation: "console.ai.ownActions", Module: svc.ModuleAI, Scope: svc.ScopeRead, Permission: svc.PermAIUse, Effect: http.Read, Rate: svc.RateDefault,
+			Summary: "List what was proposed to the signed-in person", Handler: http.Typed(assistant{ports.Assistant}.actions),
+		},
+		{
 			Surface: http.Console, Method: "POST", Path: "/apps/{org}/{app}/ai/actions/{id}/challenge", Operation: "console.ai.challenge", Module: svc.ModuleAI, Scope: svc.ScopeWrite, Permission: svc.PermAIUse, Effect: http.Write, Rate: svc.RateDefault,
 			Summary: "Begin to confirm a destructive action with a passkey", Codes: []svc.Code{svc.CodeConflict, svc.CodePasskeyRequired, svc.CodeNotAvailable}, Handler: http.Typed(ai.challenge),
 		},
