@@ -22,11 +22,6 @@ const (
 	SendingUncertain Sending = "uncertain"
 )
 
-// Sendings lists all states of a sending.
-func Sendings() []Sending {
-	return []Sending{SendingClaimed, SendingSent, SendingRefused, SendingUncertain}
-}
-
 // Approval is an entry of an organization's approval queue: a request to the outside
 // that the assistant made for a member, and that another member decides on.
 type Approval struct {
