@@ -68,7 +68,7 @@ fuzz: deps ## run every fuzz target for FUZZ_COUNT inputs
 
 # SCREENSHOTS=docs/images keeps pictures of the pages; CHROMIUM names a browser.
 .PHONY: browser
-browser: deps build ## read the public page and follow the assistant in Chromium
+browser: deps build ## read the public page, follow the assistant and use a passkey in Chromium
 	npm ci --prefix test/browser --no-audit --no-fund --ignore-scripts --loglevel=error
 	SCREENSHOTS='$(if $(SCREENSHOTS),$(abspath $(SCREENSHOTS)))' node --test --test-reporter=spec test/browser/*.test.mjs
 

@@ -83,6 +83,23 @@ type Action struct {
 	// Before is the state of the target when the action was proposed, nil where the
 	// action makes something new.
 	Before json.RawMessage `json:"before,omitempty"`
+	// Scopes are those of the token that it was proposed with. A request to the outside
+	// is sent with no more.
+	Scopes []Scope `json:"scopes,omitempty"`
+	// Sending is how far a request to the outside has got.
+	Sending Sending `json:"sending,omitempty"`
+}
+
+// Lost is the end of an action whose execution broke off: nobody knows whether it took
+// effect, so it is not tried again.
+func (a Action) Lost() Action {
+	a.Status = ActionFailed
+	a.Result = &ActionResult{Summary: "The execution was cut off; whether it took effect is not known."}
+	if a.Effect == EffectExternal {
+		a.Sending = SendingUncertain
+		a.Result.Summary = "The sending was cut off; whether it was delivered is not known. It is not sent again."
+	}
+	return a
 }
 
 // At returns the action as it stands at an instant: a proposal whose time is over has
@@ -116,10 +133,9 @@ func (a Action) CheckDecide(now time.Time) error {
 	return nil
 }
 
-// CheckApprove says whether a member may approve the action with a grant: the grant
-// must reach the tool itself, and destructive and external actions are not approved
-// over the API. Whether the caller is the conversation's member is judged before.
-func (a Action) CheckApprove(now time.Time, grant *Grant, tool *Tool) error {
+// CheckReach says whether the action can still be decided, and by somebody with a grant:
+// the grant must reach the tool itself.
+func (a Action) CheckReach(now time.Time, grant *Grant, tool *Tool) error {
 	if err := a.CheckDecide(now); err != nil {
 		return err
 	}
@@ -129,11 +145,21 @@ func (a Action) CheckApprove(now time.Time, grant *Grant, tool *Tool) error {
 			Message: "The token could not perform the action itself, so it cannot approve it.",
 		}
 	}
+	return nil
+}
+
+// CheckApprove says whether a member may approve the action with a grant: the grant
+// must reach the tool itself, and destructive and external actions are not approved
+// over the API. Whether the caller is the conversation's member is judged before.
+func (a Action) CheckApprove(now time.Time, grant *Grant, tool *Tool) error {
+	if err := a.CheckReach(now, grant, tool); err != nil {
+		return err
+	}
 	switch a.Effect {
 	case EffectDestructive:
 		return Errorf(CodeForbidden, "A destructive action is approved in the console, with a reason and a fresh passkey.")
 	case EffectExternal:
-		return &Error{Code: CodeForbidden, Reason: "second_operator_required", Message: "A request to the outside is decided by a second operator in the console."}
+		return SecondOperatorRequired()
 	case EffectRead, EffectWrite:
 	}
 	return nil

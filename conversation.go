@@ -212,4 +212,6 @@ type Asker struct {
 	Grant Grant
 	App   Application
 	Ref   AppRef
+	// Confirmed is the action that the person has just confirmed with a passkey, if any.
+	Confirmed string
 }

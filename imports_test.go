@@ -45,6 +45,8 @@ func vendorFolders() map[string][]string {
 		"github.com/mileusna/useragent":        {"svc/actors/enrich"},
 		"github.com/go-sourcemap/sourcemap":    {"svc/storage/sourcemaps"},
 		"github.com/modelcontextprotocol":      {"svc/http/mcp"},
+		"github.com/go-webauthn":               {"svc/http/passkey"},
+		"github.com/fxamacker/cbor":            {"svc/http/passkey"},
 		"github.com/getsentry/sentry-go":       {"svc/cmd"},
 		"github.com/anthropics":                {"svc/actors/provider"},
 		"github.com/openai":                    {"svc/actors/provider"},

@@ -55,6 +55,8 @@ type (
 		Action string   `json:"action"`
 		By     svc.User `json:"by"`
 		Reason string   `json:"reason"`
+		// Second says that By decides as the second operator of a request.
+		Second bool `json:"second,omitempty"`
 	}
 	appendTurn struct {
 		Turn     int           `json:"turn"`
@@ -67,6 +69,7 @@ type (
 		Status    svc.ActionStatus `json:"status"`
 		Result    svc.ActionResult `json:"result"`
 		RequestID string           `json:"requestId"`
+		Sending   svc.Sending      `json:"sending,omitempty"`
 		Content   string           `json:"content"`
 	}
 	finishTurn struct {
@@ -78,6 +81,8 @@ type (
 		By     svc.User         `json:"by"`
 		Reason string           `json:"reason"`
 		Status svc.ActionStatus `json:"status"`
+		// Second says that By decides as the second operator of a request.
+		Second bool `json:"second,omitempty"`
 	}
 	// conversationView is everything about a conversation.
 	conversationView struct {
@@ -274,33 +279,6 @@ func (c *conversation) start(h *change) {
 	h.wake(wakeTurn, c.conversation.TurnEnds)
 }
 
-// onClaim takes an action for execution and begins the turn that goes on with it.
-func (c *conversation) onClaim(now time.Time, m claimAction) (outcome, error) {
-	action, err := c.decidable(now, m.Action, m.By)
-	if err != nil {
-		return outcome{}, err
-	}
-	if c.running(now) {
-		return outcome{}, c.free(now)
-	}
-	h := c.change(now)
-	c.cutOff(h)
-	action.Status, action.DecidedAt, action.DecidedBy, action.Reason = svc.ActionExecuting, &now, &m.By, m.Reason
-	c.start(h)
-	h.act(action)
-	return h.outcome(), nil
-}
-
-// decidable returns an action that a person may decide on. To anybody but the member
-// there is no such action.
-func (c *conversation) decidable(now time.Time, id string, by svc.User) (svc.Action, error) {
-	action, known := c.actions[id]
-	if !known || c.conversation.Member.ID != by.ID {
-		return svc.Action{}, svc.NotFound("action")
-	}
-	return action, action.CheckDecide(now)
-}
-
 // current refuses what a turn brings that is over.
 func (c *conversation) current(turn int) error {
 	if c.conversation.State != svc.ConversationRunning || c.conversation.Turn != turn {
@@ -332,7 +310,7 @@ func (c *conversation) onSettle(now time.Time, m settleAction) (outcome, error) 
 		return outcome{}, cmp.Or(err, error(svc.NotFound("action")))
 	}
 	h := c.change(now)
-	action.Status, action.RequestID = m.Status, m.RequestID
+	action.Status, action.RequestID, action.Sending = m.Status, m.RequestID, m.Sending
 	action.Result = &m.Result
 	h.act(action)
 	h.result(&action, m.Result.OK, m.Content)
@@ -344,36 +322,10 @@ func (c *conversation) onFinish(now time.Time, m finishTurn) (outcome, error) {
 		return outcome{}, err
 	}
 	h := c.change(now)
+	c.lose(h)
 	h.note(m.Note)
 	c.conversation.State = svc.ConversationIdle
 	h.wake(wakeTurn, time.Time{})
-	return h.outcome(), nil
-}
-
-// refusedContent is what the model reads of an action that was not executed.
-func refusedContent(status svc.ActionStatus, reason string) string {
-	words := map[svc.ActionStatus]string{
-		svc.ActionRejected: "The member refused the action. Nothing was written. The reason: ",
-		svc.ActionRevoked:  "An administrator denied the action. Nothing was written. The reason: ",
-		svc.ActionExpired:  "Nobody decided on the action in time, so it expired. Nothing was written.",
-	}
-	return words[status] + reason
-}
-
-// onDecide ends a proposed action without executing it: the member rejects it, or an
-// administrator revokes it.
-func (c *conversation) onDecide(now time.Time, m decideAction) (outcome, error) {
-	action, known := c.actions[m.Action]
-	if !known || m.Status == svc.ActionRejected && c.conversation.Member.ID != m.By.ID {
-		return outcome{}, svc.NotFound("action")
-	}
-	if err := action.CheckDecide(now); err != nil {
-		return outcome{}, err
-	}
-	h := c.change(now)
-	action.Status, action.DecidedAt, action.DecidedBy, action.Reason = m.Status, &now, &m.By, m.Reason
-	h.act(action)
-	h.result(&action, false, refusedContent(m.Status, m.Reason))
 	return h.outcome(), nil
 }
 

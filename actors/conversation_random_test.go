@@ -79,6 +79,11 @@ func (l *law) lose(now time.Time) {
 	if !l.running || now.Before(l.ends) {
 		return
 	}
+	l.end()
+}
+
+// end ends a turn; what it was executing and did not settle has failed.
+func (l *law) end() {
 	l.running = false
 	for _, id := range l.ids {
 		if l.status[id] == svc.ActionExecuting {
@@ -94,11 +99,16 @@ func (l *law) begin(now time.Time) {
 
 // decide is the refusal of a decision on an action.
 func (l *law) decide(now time.Time, d deed) string {
+	second := d.kind == "second" || d.kind == "refuse"
 	switch status := l.at(now, d.action); {
-	case l.turn == 0, status == "", d.kind != "revoke" && d.by.ID != member().ID:
+	case l.turn == 0, status == "":
+		return "not_found "
+	case second && (d.by.ID == member().ID || !outside(d.action)), !second && d.kind != "revoke" && d.by.ID != member().ID:
 		return "not_found "
 	case status != svc.ActionProposed:
 		return fmt.Sprintf("conflict already_decided %s0", status)
+	case d.kind == "approve" && outside(d.action):
+		return "forbidden second_operator_required"
 	}
 	return ""
 }
@@ -113,7 +123,7 @@ func (l *law) do(now time.Time, d deed) (refused string) {
 		if refused = l.busy(now, true); refused == "" {
 			l.begin(now)
 		}
-	case "approve":
+	case "approve", "second":
 		if refused = l.decide(now, d); refused == "" {
 			refused = l.busy(now, false)
 		}
@@ -121,9 +131,9 @@ func (l *law) do(now time.Time, d deed) (refused string) {
 			l.begin(now)
 			l.status[d.action] = svc.ActionExecuting
 		}
-	case "reject", "revoke":
+	case "reject", "revoke", "refuse":
 		if refused = l.decide(now, d); refused == "" {
-			l.status[d.action] = map[string]svc.ActionStatus{"reject": svc.ActionRejected, "revoke": svc.ActionRevoked}[d.kind]
+			l.status[d.action] = map[string]svc.ActionStatus{"reject": svc.ActionRejected, "refuse": svc.ActionRejected, "revoke": svc.ActionRevoked}[d.kind]
 		}
 	case "propose", "settle", "finish":
 		switch {
@@ -132,7 +142,7 @@ func (l *law) do(now time.Time, d deed) (refused string) {
 		case !l.running || d.turn != l.turn:
 			return "conflict turn_over"
 		case d.kind == "finish":
-			l.running = false
+			l.end()
 		case d.kind == "propose":
 			l.ids, l.status[d.action], l.expires[d.action] = append(l.ids, d.action), svc.ActionProposed, now.Add(svc.ActionLifetime)
 		case l.status[d.action] == "":
@@ -150,9 +160,9 @@ func (l *law) do(now time.Time, d deed) (refused string) {
 func (l *law) view(now time.Time) string {
 	state, waiting := svc.ConversationIdle, 0
 	line := ""
-	for _, id := range l.ids {
+	for _, id := range slices.Sorted(slices.Values(l.ids)) {
 		status := l.at(now, id)
-		if line += " " + id + "=" + string(status); status == svc.ActionProposed {
+		if line += " " + id + "=" + string(status) + sent(id, status); status == svc.ActionProposed {
 			waiting++
 		}
 	}
@@ -176,21 +186,32 @@ func (h *talk) do(d deed) error {
 		_, err = h.begin(d.by, d.by.ID == member().ID)
 	case "approve":
 		_, err = h.Claim(ctx, &of, d.action, d.by, "yes")
+	case "second":
+		_, err = h.ClaimSecond(ctx, &of, d.action, d.by, "yes")
+	case "refuse":
+		_, err = h.DecideSecond(ctx, &of, d.action, d.by, "no")
 	case "reject":
 		_, err = h.Decide(ctx, &of, d.action, d.by, svc.ActionRejected, "no")
 	case "revoke":
 		_, err = h.Decide(ctx, &of, d.action, d.by, svc.ActionRevoked, "never")
 	case "propose":
-		call := "call_" + d.action
+		call, effect := "call_"+d.action, svc.EffectWrite
+		if outside(d.action) {
+			effect = svc.EffectExternal
+		}
 		_, err = h.Append(ctx, &of, []svc.Message{
 			{Role: svc.RoleAssistant, Calls: []svc.ToolCall{{ID: call, Name: "goals_create", Input: json.RawMessage(`{}`)}}},
 			{Role: svc.RoleTool, Results: []svc.ToolResult{{CallID: call, Name: "goals_create", Content: "waiting"}}},
 		}, []svc.Action{{
-			ID: d.action, ConversationID: of.ID, CallID: call, Tool: "goals_create", Effect: svc.EffectWrite, Status: svc.ActionProposed,
+			ID: d.action, ConversationID: of.ID, CallID: call, Tool: "goals_create", Effect: effect, Status: svc.ActionProposed,
 			Input: json.RawMessage(`{}`), ProposedAt: time.Now(), ExpiresAt: time.Now().Add(svc.ActionLifetime),
 		}})
 	case "settle":
-		_, err = h.Settle(ctx, &of, &svc.Action{ID: d.action, Status: svc.ActionExecuted, Result: &svc.ActionResult{OK: true, Summary: "done"}}, "result")
+		settled := svc.Action{ID: d.action, Status: svc.ActionExecuted, Result: &svc.ActionResult{OK: true, Summary: "done"}}
+		if outside(d.action) {
+			settled.Sending = svc.SendingSent
+		}
+		_, err = h.Settle(ctx, &of, &settled, "result")
 	case "finish":
 		_, err = h.Finish(ctx, &of, "")
 	case "sweep":
@@ -218,7 +239,9 @@ func (h *talk) seen() string {
 	}
 	line := fmt.Sprintf("turn %d %s", exchange.Conversation.Turn, exchange.Conversation.State)
 	for _, action := range exchange.Actions {
-		line += " " + action.ID + "=" + string(action.Status)
+		if line += " " + action.ID + "=" + string(action.Status); action.Sending != "" {
+			line += "=" + string(action.Sending)
+		}
 		marks := map[svc.ActionStatus]string{
 			svc.ActionProposed: "waiting", svc.ActionExecuting: "waiting", svc.ActionExecuted: "result", svc.ActionFailed: "cut off", svc.ActionRejected: "refused", svc.ActionRevoked: "denied",
 		}
@@ -226,6 +249,7 @@ func (h *talk) seen() string {
 			h.t.Errorf("%s is %s, and the model reads %q", action.ID, action.Status, content)
 		}
 	}
+	h.queued(&exchange)
 	return line
 }
 
@@ -250,9 +274,16 @@ func (h *history) deed() deed {
 	case 1:
 		d.turn--
 	}
-	kinds := []string{"ask", "ask", "approve", "approve", "reject", "revoke", "finish", "finish", "settle", "propose", "propose", "sweep"}
-	if d.kind = kinds[h.rng.IntN(len(kinds))]; d.kind == "propose" {
+	kinds := []string{"ask", "ask", "approve", "approve", "reject", "revoke", "finish", "finish", "settle", "settle", "propose", "request", "second", "second", "refuse", "sweep"}
+	switch d.kind = kinds[h.rng.IntN(len(kinds))]; d.kind {
+	case "propose":
 		d.action = fmt.Sprintf("act_%03d", len(h.told))
+	case "request":
+		d.kind, d.action = "propose", fmt.Sprintf("act_ext%03d", len(h.told))
+	case "second", "refuse":
+		if d.by = stranger(); h.rng.IntN(10) == 0 {
+			d.by = member()
+		}
 	}
 	if d.kind == "settle" { // a turn settles what it executes
 		at := slices.IndexFunc(h.law.ids, func(id string) bool { return h.law.status[id] == svc.ActionExecuting })
@@ -281,7 +312,7 @@ func (h *history) together(deeds ...deed) []string {
 	}
 	all.Wait()
 	for i, d := range deeds {
-		if h.told = append(h.told, fmt.Sprintf("%v: %s", d, refused[i])); d.kind == "approve" && refused[i] == "" {
+		if h.told = append(h.told, fmt.Sprintf("%v: %s", d, refused[i])); (d.kind == "approve" || d.kind == "second") && refused[i] == "" {
 			h.claimed[d.action]++
 		}
 	}
@@ -339,6 +370,7 @@ func (h *history) faulty(d deed) bool {
 		return true
 	}
 	broken := errors.New("the store is away")
+	h.faulted = true
 	if h.rng.IntN(2) == 0 {
 		h.store.FailPuts(1, broken)
 	} else {
@@ -394,6 +426,8 @@ func TestRandomConversationsKeepTheLaw(t *testing.T) {
 		"ask ", "ask conflict turn_running 0", "ask conflict actions_pending 1", "ask not_found ", "approve ", "approve conflict already_decided expired0",
 		"approve conflict already_decided rejected0", "approve conflict already_decided revoked0", "approve conflict already_decided executing0",
 		"approve conflict already_decided executed0", "approve conflict already_decided failed0", "approve conflict turn_running 0", "approve not_found ",
+		"second ", "second not_found ", "second conflict already_decided executing0", "second conflict already_decided executed0", "second conflict already_decided failed0",
+		"second conflict already_decided expired0", "second conflict already_decided rejected0", "approve forbidden second_operator_required", "refuse ", "refuse not_found ",
 		"reject ", "revoke ", "finish ", "finish conflict turn_over", "propose conflict turn_over",
 		"executed", "failed", "rejected", "revoked", "expired",
 	} {

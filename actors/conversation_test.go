@@ -22,6 +22,8 @@ type talk struct {
 	t     *testing.T
 	store *actorstest.Store
 	Conversations
+	// faulted says that the store has failed, so that what is written behind may lag.
+	faulted bool
 }
 
 // Two people of the tests.
@@ -35,7 +37,8 @@ func talking(t *testing.T, test func(h *talk)) {
 		deps := Deps{Store: h.store, Now: time.Now, Logger: slog.New(slog.DiscardHandler)}
 		h.Host = actorstest.NewHost(t,
 			deps.persistent(kindConversation, 3, time.Minute, func(identity string) core { return &conversation{identity: identity} }),
-			deps.persistent(kindDesk, 2, time.Minute, func(string) core { return &desk{} }))
+			deps.persistent(kindDesk, 2, time.Minute, func(string) core { return &desk{} }),
+			deps.persistent(kindApprovals, 2, time.Minute, func(string) core { return &approvals{} }))
 		h.Actors = h.Host
 		test(h)
 	})

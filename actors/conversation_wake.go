@@ -22,22 +22,26 @@ func (c *conversation) expire(h *change) {
 // lostNote stands where a turn ended without its node.
 const lostNote = "The turn was cut off before its end."
 
-// cutOff ends a turn that has not come back in its time. Of an action that it was
-// executing nobody knows whether it took effect; it is not tried again.
+// cutOff ends a turn that has not come back in its time.
 func (c *conversation) cutOff(h *change) {
 	if c.conversation.State != svc.ConversationRunning || c.running(h.now) {
 		return
 	}
 	c.conversation.State = svc.ConversationIdle
+	c.lose(h)
+	h.note(lostNote)
+}
+
+// lose ends what a turn was executing when it ended. Nobody knows whether it took
+// effect; it is not tried again.
+func (c *conversation) lose(h *change) {
 	for _, id := range slices.Sorted(maps.Keys(c.actions)) {
 		if action := c.actions[id]; action.Status == svc.ActionExecuting {
-			action.Status = svc.ActionFailed
-			action.Result = &svc.ActionResult{Summary: "The execution was cut off; whether it took effect is not known."}
+			action = action.Lost()
 			h.act(action)
 			h.result(&action, false, action.Result.Summary)
 		}
 	}
-	h.note(lostNote)
 }
 
 // onWake does what is due: it treats the name as a hint and looks at everything.

@@ -28,7 +28,7 @@ func (c *Conversations) tell(ctx context.Context, of *svc.Conversation, method s
 	if _, err := ask[none](ctx, c.Actors, kindDesk, deskIdentity(ref, record.Member.ID), "put", noted); err != nil {
 		return svc.Exchange{}, err
 	}
-	return svc.Exchange(view), nil
+	return svc.Exchange(view), c.queue(ctx, &view)
 }
 
 // Begin claims a conversation for a turn that answers a question of its member; it is
@@ -41,6 +41,12 @@ func (c *Conversations) Begin(ctx context.Context, conversation svc.Conversation
 // Claim takes a proposed action for execution and begins the turn that goes on with it.
 func (c *Conversations) Claim(ctx context.Context, of *svc.Conversation, action string, by svc.User, reason string) (svc.Exchange, error) {
 	return c.tell(ctx, of, "claim", claimAction{Action: action, By: by, Reason: reason})
+}
+
+// ClaimSecond takes a request to the outside for its sending, in the name of its second
+// operator, and begins the turn that goes on with it. Of all who try, one succeeds.
+func (c *Conversations) ClaimSecond(ctx context.Context, of *svc.Conversation, action string, by svc.User, reason string) (svc.Exchange, error) {
+	return c.tell(ctx, of, "claim", claimAction{Action: action, By: by, Reason: reason, Second: true})
 }
 
 // Append adds what a running turn brought: messages and proposed actions.
@@ -57,7 +63,7 @@ func (c *Conversations) Append(ctx context.Context, of *svc.Conversation, messag
 // model reads of it.
 func (c *Conversations) Settle(ctx context.Context, of *svc.Conversation, action *svc.Action, content string) (svc.Exchange, error) {
 	return c.tell(ctx, of, "settle", settleAction{
-		Turn: of.Turn, Action: action.ID, Status: action.Status, Result: *action.Result, RequestID: action.RequestID, Content: content,
+		Turn: of.Turn, Action: action.ID, Status: action.Status, Result: *action.Result, RequestID: action.RequestID, Sending: action.Sending, Content: content,
 	})
 }
 
@@ -69,6 +75,11 @@ func (c *Conversations) Finish(ctx context.Context, of *svc.Conversation, note s
 // Decide rejects or revokes a proposed action.
 func (c *Conversations) Decide(ctx context.Context, of *svc.Conversation, action string, by svc.User, status svc.ActionStatus, reason string) (svc.Exchange, error) {
 	return c.tell(ctx, of, "decide", decideAction{Action: action, By: by, Reason: reason, Status: status})
+}
+
+// DecideSecond rejects a request to the outside in the name of its second operator.
+func (c *Conversations) DecideSecond(ctx context.Context, of *svc.Conversation, action string, by svc.User, reason string) (svc.Exchange, error) {
+	return c.tell(ctx, of, "decide", decideAction{Action: action, By: by, Reason: reason, Status: svc.ActionRejected, Second: true})
 }
 
 // Get returns a member's conversation.

@@ -23,3 +23,10 @@ func (i *Identity) EndAssistant(ctx context.Context, token svc.Token) error {
 	}
 	return nil
 }
+
+// Role returns a person's role in an organization as it is now; it fails with not_found
+// where the person has no seat there.
+func (i *Identity) Role(ctx context.Context, org, user string) (svc.Role, error) {
+	membership, err := ask[svc.Membership](ctx, i.Actors, kindOrganization, org, "role", findRole{UserID: user})
+	return membership.Role, err
+}

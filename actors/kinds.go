@@ -48,6 +48,7 @@ func Kinds(deps Deps) []cluster.Kind {
 		deps.storedIn(deps.Ledger, kindLedger, 3, 5*time.Minute, func(identity string) core { return &ledger{org: identity} }),
 		deps.persistent(kindConversation, 3, 2*time.Minute, func(identity string) core { return &conversation{identity: identity} }),
 		deps.persistent(kindDesk, 2, 5*time.Minute, func(string) core { return &desk{} }),
+		deps.persistent(kindApprovals, 2, 5*time.Minute, func(string) core { return &approvals{} }),
 		deps.persistent(kindAI, 2, aiIdle, func(string) core { return &aiSettings{} }),
 		deps.announced(deps.persistent(kindApplication, 1, 10*time.Minute, func(string) core {
 			return &application{publish: deps.Collectors.Publish, publishPage: deps.Shares.Publish}

@@ -36,6 +36,12 @@ type counter struct {
 	revoked  int
 	writes   int
 	recorded []string
+	// effect is that of the tool where it is no write, outcome what it answers where it
+	// is no 201; execute runs before it does, without the lock.
+	effect  svc.Effect
+	outcome *svc.ToolOutcome
+	execute func()
+	roles   map[string]svc.Role
 }
 
 // atCounter runs a test of turns in virtual time.
@@ -44,7 +50,7 @@ func atCounter(t *testing.T, test func(o *counter)) {
 	talking(t, func(h *talk) {
 		o := &counter{talk: h, target: `{"name":"before"}`, member: true}
 		o.Assistant = &assistant.Assistant{
-			Conversations: &h.Conversations, Settings: o, Tools: o, Models: o, Tokens: o, Ledger: o, Apps: o,
+			Conversations: &h.Conversations, Approvals: &h.Conversations, Seats: o, Settings: o, Tools: o, Models: o, Tokens: o, Ledger: o, Apps: o,
 			NewID: func(prefix string) string { o.minted++; return fmt.Sprintf("%s%d", prefix, o.minted) },
 			Now:   time.Now, Logger: slog.New(slog.DiscardHandler),
 		}
@@ -96,10 +102,29 @@ func (o *counter) Spend(_ context.Context, _ string, usage svc.Usage) error {
 }
 
 // Tool is assistant.Tools.
-func (o *counter) Tool(name string) (svc.Tool, bool) { return theTool(), name == theTool().Name }
+func (o *counter) Tool(name string) (svc.Tool, bool) { return o.tool(), name == theTool().Name }
+
+func (o *counter) tool() svc.Tool {
+	tool := theTool()
+	if o.effect != "" {
+		tool.Effect = o.effect
+	}
+	return tool
+}
+
+// Role is assistant.Seats.
+func (o *counter) Role(_ context.Context, _, user string) (svc.Role, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	role, seated := o.roles[user]
+	if !seated {
+		return "", svc.NotFound("organization")
+	}
+	return role, nil
+}
 
 // Starters is assistant.Tools.
-func (o *counter) Starters(*svc.Audience) []svc.Tool { return []svc.Tool{theTool()} }
+func (o *counter) Starters(*svc.Audience) []svc.Tool { return []svc.Tool{o.tool()} }
 
 // Find is assistant.Tools.
 func (o *counter) Find(*svc.Audience, string, int) []svc.Tool { return nil }
@@ -107,8 +132,16 @@ func (o *counter) Find(*svc.Audience, string, int) []svc.Tool { return nil }
 // Execute is assistant.Tools.
 func (o *counter) Execute(context.Context, svc.Secret, svc.AppRef, string, json.RawMessage) (svc.ToolOutcome, error) {
 	o.mu.Lock()
-	defer o.mu.Unlock()
 	o.writes++
+	o.mu.Unlock()
+	if o.execute != nil {
+		o.execute()
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.outcome != nil {
+		return *o.outcome, nil
+	}
 	return svc.ToolOutcome{Status: 201, Body: []byte(`{}`), RequestID: "req_1"}, nil
 }
 

@@ -13,8 +13,8 @@ import (
 //	identity   SHA-256 of the normalised e-mail address, in hex
 //	rank       2
 //	owns       the person's name, the organizations where the person may sit
-//	           (each organization's own list decides), the personal tokens
-//	persists   entities user, membership, token
+//	           (each organization's own list decides), the personal tokens, the passkeys
+//	persists   entities user, membership, token, passkey; open ceremonies are forgotten
 //	woken by   calls only
 //	limits     none of its own
 //	stops      after ten minutes without a message
@@ -24,6 +24,8 @@ type user struct {
 	user        *svc.User
 	memberships map[string]none
 	tokens      map[string]tokenRecord
+	passkeys    map[string]svc.Passkey
+	ceremonies  []svc.Ceremony
 }
 
 type (
@@ -36,7 +38,7 @@ type (
 )
 
 func userHandlers() map[string]handler[*user] {
-	return map[string]handler[*user]{
+	handlers := map[string]handler[*user]{
 		"ensure":       on((*user).onEnsure),
 		"get":          on((*user).onGet),
 		"join":         on((*user).onJoin),
@@ -47,6 +49,8 @@ func userHandlers() map[string]handler[*user] {
 		"token.remove": on((*user).onRemoveToken),
 		"tokens":       on((*user).onTokens),
 	}
+	maps.Copy(handlers, passkeyHandlers())
+	return handlers
 }
 
 // userIdentity returns the identity of the person of an e-mail address.
@@ -63,7 +67,7 @@ func (u *user) apply(now time.Time, method string, payload []byte) (outcome, err
 }
 
 func (u *user) restore(entities []svc.Entity) error {
-	*u = user{memberships: map[string]none{}, tokens: map[string]tokenRecord{}}
+	*u = user{memberships: map[string]none{}, tokens: map[string]tokenRecord{}, passkeys: map[string]svc.Passkey{}}
 	for _, entity := range entities {
 		var err error
 		switch entity.Kind {
@@ -75,6 +79,8 @@ func (u *user) restore(entities []svc.Entity) error {
 			u.memberships[entity.ID] = none{}
 		case "token":
 			u.tokens[entity.ID], err = decode[tokenRecord](entity)
+		case "passkey":
+			u.passkeys[entity.ID], err = decode[svc.Passkey](entity)
 		}
 		if err != nil {
 			return err

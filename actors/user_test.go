@@ -3,6 +3,7 @@ package actors
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"svc"
@@ -13,6 +14,9 @@ func TestUserLife(t *testing.T) {
 	nameless := svc.User{ID: "usr_1", Email: "ada@example.com"}
 	named := svc.User{ID: "usr_1", Email: "ada@example.com", Name: "ada@example.com"}
 	tok1, tok2 := testTokenRecord("tok_1", ada(), nil), testTokenRecord("tok_2", ada(), nil)
+	phone := svc.Passkey{ID: "key_1", Name: "Phone", Party: "svc.example", Credential: []byte(`{"count":1}`)}
+	used := phone
+	used.Credential = []byte(`{"count":2}`)
 	var steps []step
 	for method := range userHandlers() {
 		if method != "ensure" {
@@ -42,11 +46,19 @@ func TestUserLife(t *testing.T) {
 		{name: "remove", method: "token.remove", message: findToken{"tok_2"}, want: outcome{answer: none{}, writes: []write{{"token", "tok_2", nil}}}},
 		{name: "remove twice", method: "token.remove", message: findToken{"tok_2"}, err: svc.NotFound("token")},
 		{name: "find no more", method: "token.find", message: findToken{"tok_2"}, err: svc.NotFound("token")},
+		{name: "no passkeys", method: "passkeys", message: none{}, want: outcome{answer: []svc.Passkey{}}},
+		{name: "use an unknown passkey", method: "passkey.put", message: putPasskey{phone, true}, err: svc.NotFound("passkey")},
+		{name: "add a passkey", method: "passkey.put", message: putPasskey{phone, false}, want: outcome{answer: phone, writes: []write{{"passkey", "key_1", phone}}}},
+		{name: "use it", method: "passkey.put", message: putPasskey{used, true}, want: outcome{answer: used, writes: []write{{"passkey", "key_1", used}}}},
+		{name: "passkeys", method: "passkeys", message: none{}, want: outcome{answer: []svc.Passkey{used}}},
+		{name: "remove a passkey", method: "passkey.remove", message: namePasskey{"key_1"}, want: outcome{answer: none{}, writes: []write{{"passkey", "key_1", nil}}}},
+		{name: "remove it twice", method: "passkey.remove", message: namePasskey{"key_1"}, err: svc.NotFound("passkey")},
 		{name: "unknown method", method: "nonsense", message: none{}, err: fmt.Errorf(`unknown method "nonsense"`)},
 	}...)
 	play(t, func() core { return &user{} }, true, steps)
 	for method := range userHandlers() {
-		if !slices.ContainsFunc(steps, func(s step) bool { return s.method == method && s.err == nil }) {
+		stored := !strings.HasPrefix(method, "ceremony.")
+		if stored && !slices.ContainsFunc(steps, func(s step) bool { return s.method == method && s.err == nil }) {
 			t.Errorf("no step has %s succeed", method)
 		}
 	}

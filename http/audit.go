@@ -30,7 +30,7 @@ func (h *Handler) audit(ctx context.Context, call *Call, status int, cause error
 	row := svc.AuditRow{
 		At: call.Now, Org: call.Param("org"), App: call.Param("app"), RequestID: call.RequestID,
 		Operation: call.Route.Operation, Method: call.Route.Method, Path: call.request.URL.Path, Status: status,
-		TokenID: call.Grant.Token.ID, TokenKind: call.Grant.Token.Kind,
+		TokenID: call.Grant.Token.ID, TokenKind: call.Grant.Token.Kind, Detail: call.note,
 	}
 	if user := call.Grant.Token.User; user != nil {
 		row.UserID = user.ID

@@ -32,6 +32,7 @@ type Call struct {
 	list     string
 	secret   string
 	about    string
+	note     string
 	public   string
 	audited  bool
 	queries  *querySlots
@@ -47,6 +48,9 @@ func (c *Call) Origin() string {
 	}
 	return "http://" + c.request.Host
 }
+
+// Note says more of the call in its audit row, where the call succeeds.
+func (c *Call) Note(text string) { c.note = text }
 
 // Param returns a parameter of the path, "" where the route has none of the name.
 func (c *Call) Param(name string) string {

@@ -70,6 +70,18 @@ func TestPanicsAreInternal(t *testing.T) {
 	}
 }
 
+func TestANoteStandsInTheAuditRow(t *testing.T) {
+	gateway := newGateway()
+	handler := gateway.handler(t, row("POST", "/noted", func(_ context.Context, call *http.Call, _ struct{}) (string, error) {
+		call.Note("requested by usr_1")
+		return "done", nil
+	}))
+	ask(t, handler, "POST", "/api/v1/noted", "")
+	if len(gateway.audit) != 1 || gateway.audit[0].Detail != "requested by usr_1" {
+		t.Errorf("%+v", gateway.audit)
+	}
+}
+
 func TestRequestIDs(t *testing.T) {
 	handler := newGateway().handler(t, row("GET", "/x", echo("x")))
 	for sent, want := range map[string]string{

@@ -14,6 +14,8 @@ import (
 // Assistant runs the turns of a node.
 type Assistant struct {
 	Conversations Conversations
+	Approvals     Approvals
+	Seats         Seats
 	Settings      Settings
 	Tools         Tools
 	Models        Models
@@ -111,7 +113,11 @@ func (a *Assistant) Approve(ctx context.Context, who svc.Asker, id, reason strin
 	if err != nil {
 		return nil, err
 	}
-	if err := action.CheckApprove(a.Now(), &who.Grant, &tool); err != nil {
+	check := action.CheckApprove
+	if action.Effect == svc.EffectDestructive && who.Confirmed == action.ID {
+		check = action.CheckReach
+	}
+	if err := check(a.Now(), &who.Grant, &tool); err != nil {
 		return nil, err
 	}
 	audience := svc.Audience{Grant: who.Grant, Modules: who.App.Modules, Policy: settings.Policy}
@@ -130,9 +136,14 @@ func (a *Assistant) Approve(ctx context.Context, who svc.Asker, id, reason strin
 	if err != nil {
 		return nil, err
 	}
+	return a.resumed(who, model, claimed, id) //nolint:contextcheck // a turn outlives its request
+}
+
+// resumed starts the turn that executes a claimed action.
+func (a *Assistant) resumed(who svc.Asker, model Model, claimed svc.Exchange, id string) (*Turn, error) {
 	for i := range claimed.Actions {
 		if claimed.Actions[i].ID == id {
-			return a.start(who, model, claimed, &claimed.Actions[i]) //nolint:contextcheck // a turn outlives its request
+			return a.start(who, model, claimed, &claimed.Actions[i])
 		}
 	}
 	return nil, svc.NotFound("action")
@@ -200,28 +211,6 @@ func (a *Assistant) List(ctx context.Context, ref svc.AppRef, member string) ([]
 // Actions returns what was proposed to a person about an application, the newest last.
 func (a *Assistant) Actions(ctx context.Context, ref svc.AppRef, member string) ([]svc.Action, error) {
 	return a.Conversations.Actions(ctx, ref, member)
-}
-
-// Follow yields the frames of a person's conversation behind an id: those of the turn
-// that runs or has just ended on this node, or what is recorded of the last one.
-func (a *Assistant) Follow(ctx context.Context, ref svc.AppRef, member, id string, after uint64, yield func(svc.TurnFrame) bool) error {
-	exchange, err := a.Conversations.Get(ctx, ref, member, id)
-	if err != nil {
-		return err
-	}
-	a.mu.Lock()
-	live := a.turns[id]
-	a.mu.Unlock()
-	if live != nil {
-		live.frames.follow(ctx, after, yield)
-		return nil
-	}
-	for _, frame := range recorded(&exchange) {
-		if frame.ID > after && !yield(frame) {
-			return nil
-		}
-	}
-	return nil
 }
 
 // mint makes the token of a turn.

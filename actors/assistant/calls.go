@@ -16,6 +16,15 @@ const foundTools = 8
 // waitingContent is what the model reads of a call that was proposed.
 const waitingContent = "Proposed. Nothing was written; the member decides."
 
+// waitingFor is waitingContent for an effect: a request to the outside waits for
+// somebody else than the member.
+func waitingFor(effect svc.Effect) string {
+	if effect == svc.EffectExternal {
+		return "Requested. Nothing was sent; a second operator of the organization decides."
+	}
+	return waitingContent
+}
+
 // calls does what the model asked for in a round, in its order, and records all of it
 // at once, so that no call is ever without its result.
 func (t *turn) calls(ctx context.Context, said svc.Message) (*[]svc.Action, error) {
@@ -236,6 +245,7 @@ func (t *turn) action(call *svc.ToolCall, effect svc.Effect, preview svc.Preview
 	return svc.Action{
 		ID: t.NewID("act_"), ConversationID: t.conversation.ID, CallID: call.ID, Tool: call.Name, Input: call.Input, Effect: effect,
 		Preview: preview, Status: svc.ActionProposed, ProposedAt: now, ExpiresAt: now.Add(svc.ActionLifetime), Question: t.conversation.Question,
+		Scopes: t.who.Grant.Token.Scopes,
 	}
 }
 
@@ -248,16 +258,25 @@ func (t *turn) prepare(ctx context.Context, call *svc.ToolCall, tool *svc.Tool, 
 	}
 	action := t.action(call, effect, svc.NewPreview(title(tool), before, call.Input))
 	action.Before = before
-	return sentence(call, true, waitingContent), &action, nil
+	return sentence(call, true, waitingFor(effect)), &action, nil
 }
 
 // settle notes on an action how its execution ended.
 func settle(action *svc.Action, outcome svc.ToolOutcome) {
+	done := outcome.OK()
+	action.Result = &svc.ActionResult{OK: done, Summary: summaryOf(action.Tool, &outcome)}
+	if action.Effect == svc.EffectExternal {
+		action.Sending = svc.SendingOf(&outcome)
+		done = action.Sending == svc.SendingSent
+		action.Result.OK = done
+	}
+	if action.Sending == svc.SendingUncertain {
+		action.Result.Summary += "; whether it was delivered is not known, and it is not sent again"
+	}
 	action.Status, action.RequestID = svc.ActionExecuted, outcome.RequestID
-	if !outcome.OK() {
+	if !done {
 		action.Status = svc.ActionFailed
 	}
-	action.Result = &svc.ActionResult{OK: outcome.OK(), Summary: summaryOf(action.Tool, &outcome)}
 }
 
 func (t *turn) told(action *svc.Action) {
@@ -302,10 +321,17 @@ func (t *turn) resume(ctx context.Context) (more bool, err error) {
 // record writes an entry about an action into the organization's ledger. The person is
 // the actor; the assistant is the means.
 func (a *Assistant) record(ctx context.Context, conversation *svc.Conversation, action *svc.Action, by svc.User, kind svc.LedgerKind, reason string, token svc.Token) {
-	metadata, err := json.Marshal(map[string]any{
+	more := map[string]any{
 		"via": "assistant", "tokenId": token.ID, "tokenKind": cmp.Or(token.Kind, svc.TokenAssistant), "tool": action.Tool, "status": action.Status,
 		"actor": map[string]string{"kind": "assistant", "conversationId": conversation.ID},
-	})
+	}
+	if action.Effect == svc.EffectExternal {
+		more["requestedBy"], more["sending"] = conversation.Member.ID, action.Sending
+		if action.DecidedBy != nil {
+			more["decidedBy"] = action.DecidedBy.ID
+		}
+	}
+	metadata, err := json.Marshal(more)
 	entry := svc.LedgerEntry{
 		At: a.Now(), Org: conversation.Org, App: conversation.App, Kind: kind, Actor: svc.LedgerActor{ID: by.ID, Name: by.Name},
 		Subject: action.ID, Reason: reason, RequestID: action.RequestID, Metadata: metadata,

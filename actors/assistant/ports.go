@@ -23,6 +23,21 @@ type Conversations interface {
 	Action(ctx context.Context, ref svc.AppRef, member, id string) (svc.Exchange, svc.Action, error)
 }
 
+// Approvals keeps the approval queues of organizations; the methods do what those of
+// actors.Conversations say.
+type Approvals interface {
+	Approvals(ctx context.Context, org string) ([]svc.Approval, error)
+	Approval(ctx context.Context, org, id string) (svc.Approval, svc.Exchange, error)
+	ClaimSecond(ctx context.Context, of *svc.Conversation, action string, by svc.User, reason string) (svc.Exchange, error)
+	DecideSecond(ctx context.Context, of *svc.Conversation, action string, by svc.User, reason string) (svc.Exchange, error)
+}
+
+// Seats tells who sits where.
+type Seats interface {
+	// Role returns a person's role in an organization now, not_found without a seat.
+	Role(ctx context.Context, org, user string) (svc.Role, error)
+}
+
 // Settings keeps what organizations have set about the assistant.
 type Settings interface {
 	Settings(ctx context.Context, org, user string) (svc.AISettings, error)

@@ -3,6 +3,7 @@ package assistant
 import (
 	"context"
 	"encoding/json"
+	"strings"
 
 	"svc"
 )
@@ -57,7 +58,7 @@ func (a *Assistant) put(ctx context.Context, who svc.Asker, call svc.ToolCall, e
 	action := t.action(&call, effect, svc.NewPreview(title(&tool), before, call.Input))
 	action.Before = before
 	said := svc.Message{Role: svc.RoleAssistant, Calls: []svc.ToolCall{call}}
-	answered := svc.Message{Role: svc.RoleTool, Results: []svc.ToolResult{sentence(&call, true, waitingContent)}}
+	answered := svc.Message{Role: svc.RoleTool, Results: []svc.ToolResult{sentence(&call, true, waitingFor(effect))}}
 	if err := t.keep(ctx, []svc.Action{action}, said, answered); err != nil {
 		return svc.Action{}, err
 	}
@@ -67,4 +68,40 @@ func (a *Assistant) put(ctx context.Context, who svc.Asker, call svc.ToolCall, e
 	t.token = who.Grant.Token
 	t.enter(ctx, &action)
 	return action, nil
+}
+
+// approvalOf shows actions that wait, and returns their titles.
+func approvalOf(actions []svc.Action) (frame approvalFrame, titles []string) {
+	frame.Type = "approval_required"
+	for _, action := range actions {
+		frame.Actions = append(frame.Actions, proposedAction{
+			ID: action.ID, Tool: action.Tool, Input: action.Input, Effect: action.Effect, Preview: action.Preview,
+			ExpiresAt: action.ExpiresAt.UTC().Format("2006-01-02T15:04:05.000Z"),
+		})
+		titles = append(titles, action.Preview.Title)
+	}
+	return frame, titles
+}
+
+// waitingText says in the service's words what waits, and for whom.
+func waitingText(actions []svc.Action) string {
+	_, titles := approvalOf(actions)
+	return waiting(actions) + strings.Join(titles, "; ") + "."
+}
+
+// waiting says who decides on what was proposed.
+func waiting(actions []svc.Action) string {
+	outside := 0
+	for i := range actions {
+		if actions[i].Effect == svc.EffectExternal {
+			outside++
+		}
+	}
+	switch outside {
+	case 0:
+		return "This change is waiting for your decision, and nothing has been written: "
+	case len(actions):
+		return "This request is waiting for a second operator's decision, and nothing has been sent: "
+	}
+	return "This is waiting for decisions, yours and a second operator's, and nothing has been written or sent: "
 }

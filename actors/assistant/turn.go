@@ -234,14 +234,10 @@ func (t *turn) remark(text string) {
 
 // work is the turn itself.
 func (t *turn) work(ctx context.Context) error {
-	var err error
-	if t.settings, err = t.Settings.Settings(ctx, t.who.Ref.Org, t.who.User.ID); err != nil {
-		return err
-	}
-	if t.token, t.secret, err = t.mint(ctx, t.who, t.settings.Policy); err != nil {
-		return err
-	}
-	if err := t.look(ctx); err != nil {
+	if err := t.prepared(ctx); err != nil {
+		if t.approved != nil {
+			t.drop(ctx, err)
+		}
 		return err
 	}
 	if t.approved != nil {
@@ -266,6 +262,21 @@ func (t *turn) work(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// prepared gives the turn its token and reads what the member may do. An approved
+// action has not begun to be executed where it fails.
+func (t *turn) prepared(ctx context.Context) (err error) {
+	if t.settings, err = t.Settings.Settings(ctx, t.who.Ref.Org, t.who.User.ID); err != nil {
+		return err
+	}
+	if t.token, t.secret, err = t.mint(ctx, t.who, t.settings.Policy); err != nil {
+		return err
+	}
+	if err := t.look(ctx); err != nil || t.approved == nil {
+		return err
+	}
+	return t.admitted(ctx)
 }
 
 // look reads anew what the member may do and what the organization allows.
@@ -352,15 +363,7 @@ func (t *turn) keep(ctx context.Context, actions []svc.Action, messages ...svc.M
 
 // propose tells the member what waits.
 func (t *turn) propose(actions []svc.Action) {
-	frame := approvalFrame{Type: "approval_required"}
-	var titles []string
-	for _, action := range actions {
-		frame.Actions = append(frame.Actions, proposedAction{
-			ID: action.ID, Tool: action.Tool, Input: action.Input, Effect: action.Effect, Preview: action.Preview,
-			ExpiresAt: action.ExpiresAt.UTC().Format("2006-01-02T15:04:05.000Z"),
-		})
-		titles = append(titles, action.Preview.Title)
-	}
+	frame, _ := approvalOf(actions)
 	t.frames.add("approval_required", frame)
-	t.remark("This change is waiting for your decision, and nothing has been written: " + strings.Join(titles, "; ") + ".")
+	t.remark(waitingText(actions))
 }

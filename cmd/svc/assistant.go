@@ -24,8 +24,9 @@ func (n *node) wireAssistant(context.Context) error {
 	}
 	n.ai = &actors.AI{Actors: n.cluster, Sealer: box}
 	n.tools = &routeTools{}
+	conversations := &actors.Conversations{Actors: n.cluster}
 	n.assistant = &assistant.Assistant{
-		Conversations: &actors.Conversations{Actors: n.cluster}, Settings: n.ai, Tools: n.tools,
+		Conversations: conversations, Approvals: conversations, Seats: n.identity, Settings: n.ai, Tools: n.tools,
 		Models: &provider.Models{Credentials: n.ai, Platform: provider.Access{
 			Provider: n.config.AIProvider, Model: n.config.AIModel, Key: n.config.AIKey, BaseURL: n.config.AIBaseURL,
 		}},

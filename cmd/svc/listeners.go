@@ -15,6 +15,7 @@ import (
 	"svc/http"
 	"svc/http/admin"
 	"svc/http/api"
+	"svc/http/console"
 	"svc/http/docs"
 )
 
@@ -65,7 +66,7 @@ func (n *node) routes() ([]http.Route, error) {
 		Goals: n.apps, Funnels: n.apps, Shares: n.apps, Results: results{n.db, n.apps},
 		Issues: n.db, Occurrences: n.db, IssueChanges: n.issues, Metrics: n.db,
 		Monitors: n.monitorPort(), Alerts: n.alertPort(), Incidents: n.db, Channels: n.alertPort(),
-		Assistant: turns{n.assistant}, AISettings: n.ai, AITools: n.tools,
+		Assistant: turns{n.assistant}, Approvals: n.assistant, Passkeys: n.identity, AISettings: n.ai, AITools: n.tools,
 		Limits: api.Limits{
 			PerMinute: n.config.RateLimit, AnalyticsPerMinute: min(n.config.RateLimit, svc.QueryPerMinute), ConcurrentQueries: n.concurrentQueries(),
 		},
@@ -78,7 +79,7 @@ func (n *node) routes() ([]http.Route, error) {
 	if err != nil {
 		return nil, err
 	}
-	table := slices.Concat(api.Routes(ports), collect.Routes(), n.sentryRoutes(collect), pages, n.mcpRoutes(library))
+	table := slices.Concat(api.Routes(ports), collect.Routes(), n.sentryRoutes(collect), pages, console.Routes(), n.mcpRoutes(library))
 	if err := errors.Join(n.openTools(table), n.openHolderTools(table)); err != nil {
 		return nil, fmt.Errorf("making the tools: %w", err)
 	}

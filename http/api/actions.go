@@ -27,6 +27,7 @@ type action struct {
 	RequestID      *string          `json:"requestId" doc:"The request that executed it."`
 	AuditEventID   *string          `json:"auditEventId" doc:"The audit row of the execution; it has the id of the request."`
 	Result         *actionResult    `json:"result"`
+	Sending        *svc.Sending     `json:"sending" doc:"How far a request to the outside has got: null until a second operator approves it; of an uncertain one nobody knows whether it was delivered, and it is not sent again." enum:"claimed,sent,refused,uncertain"`
 }
 
 type actionPreview struct {
@@ -52,6 +53,9 @@ func actionOf(a *svc.Action) action {
 	}
 	if a.DecidedBy != nil {
 		row.DecidedBy = &actionPerson{a.DecidedBy.ID, a.DecidedBy.Name}
+	}
+	if a.Sending != "" {
+		row.Sending = &a.Sending
 	}
 	if a.Result != nil {
 		row.Result = &actionResult{a.Result.OK, a.Result.Summary}
@@ -147,7 +151,12 @@ func (a assistant) approve(ctx context.Context, call *http.Call, in approveActio
 	if err != nil {
 		return approved{}, err
 	}
-	turn, err := a.assistant.Approve(ctx, who, in.ID, in.Body.Reason)
+	return a.approveAs(ctx, who, in.ID, in.Body.Reason)
+}
+
+// approveAs approves an action and waits for the end of the turn that it begins.
+func (a assistant) approveAs(ctx context.Context, who svc.Asker, id, reason string) (approved, error) {
+	turn, err := a.assistant.Approve(ctx, who, id, reason)
 	if err != nil {
 		return approved{}, err
 	}
@@ -161,7 +170,7 @@ func (a assistant) approve(ctx context.Context, call *http.Call, in approveActio
 	if err != nil {
 		return approved{}, err
 	}
-	at := slices.IndexFunc(rows, func(row svc.Action) bool { return row.ID == in.ID })
+	at := slices.IndexFunc(rows, func(row svc.Action) bool { return row.ID == id })
 	if at < 0 {
 		return approved{}, svc.NotFound("action")
 	}

@@ -29,6 +29,14 @@ func channelRoutes(ports Ports) []http.Route {
 	channels := channels{ports.Channels}
 	return []http.Route{
 		{
+			Surface: http.Manage, Method: "GET", Path: "/apps/{org}/{app}/channels", Operation: "channels.list", Module: svc.ModuleMetrics, Scope: svc.ScopeRead, Permission: svc.PermMetricsRead, Effect: http.Read, Rate: svc.RateDefault,
+			Summary: "List the channels of notices, whose ids alert rules name", Handler: http.Typed(channels.list),
+		},
+		{
+			Surface: http.Manage, Method: "POST", Path: "/apps/{org}/{app}/channels/{id}/test", Operation: "channels.test", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: http.External, Rate: svc.RateDefault,
+			Summary: "Send a notice to a channel that says that it is a test", Handler: http.Typed(channels.test),
+		},
+		{
 			Surface: http.Console, Method: "GET", Path: "/apps/{org}/{app}/channels", Operation: "console.channels.list", Module: svc.ModuleMetrics, Scope: svc.ScopeRead, Permission: svc.PermMetricsRead, Effect: http.Read, Rate: svc.RateDefault,
 			Summary: "List the channels of notices", Handler: http.Typed(channels.list),
 		},

@@ -29,6 +29,7 @@ type consoleAI struct {
 	settings  AISettings
 	tools     AITools
 	assistant Assistant
+	passkeys  Passkeys
 }
 
 // aiPolicy is what an organization lets the assistant do.
@@ -213,25 +214,4 @@ func (c consoleAI) revoke(ctx context.Context, call *http.Call, in revokeAction)
 		return decided{}, err
 	}
 	return decided{Action: actionOf(&revoked)}, nil
-}
-
-// approve is where destructive actions are approved once sessions can have a fresh
-// passkey. Until then it refuses them, after the checks that any approval has.
-func (c consoleAI) approve(ctx context.Context, call *http.Call, in rejectAction) (decided, error) {
-	who, err := asker(call)
-	if err != nil {
-		return decided{}, err
-	}
-	rows, err := c.assistant.Actions(ctx, who.Ref, who.User.ID)
-	if err != nil {
-		return decided{}, err
-	}
-	at := slices.IndexFunc(rows, func(row svc.Action) bool { return row.ID == in.ID })
-	if at < 0 {
-		return decided{}, svc.NotFound("action")
-	}
-	if err := rows[at].CheckDecide(call.Now); err != nil {
-		return decided{}, err
-	}
-	return decided{}, svc.Errorf(svc.CodePasskeyRequired, "The session needs a fresh passkey to approve the action.")
 }

@@ -32,6 +32,8 @@ type Ports struct {
 	Occurrences   Occurrences
 	IssueChanges  IssueChanges
 	Assistant     Assistant
+	Approvals     Approvals
+	Passkeys      Passkeys
 	AISettings    AISettings
 	AITools       AITools
 	Metrics       Metrics
@@ -47,7 +49,7 @@ func Routes(ports Ports) []http.Route {
 		consoleOrgRoutes(ports), consoleMemberRoutes(ports), consoleTokenRoutes(ports), ledgerRoutes(ports),
 		consoleShareRoutes(ports),
 		monitorRoutes(ports), alertRoutes(ports), channelRoutes(ports),
-		assistantRoutes(ports), consoleAIRoutes(ports),
+		assistantRoutes(ports), consoleAIRoutes(ports), consoleApprovalRoutes(ports), consolePasskeyRoutes(ports),
 	))
 }
 

@@ -39,7 +39,7 @@ func assistantRoutes(ports Ports) []http.Route {
 }
 
 func consoleAIRoutes(ports Ports) []http.Route {
-	ai := consoleAI{settings: ports.AISettings, tools: ports.AITools, assistant: ports.Assistant}
+	ai := consoleAI{settings: ports.AISettings, tools: ports.AITools, assistant: ports.Assistant, passkeys: ports.Passkeys}
 	return []http.Route{
 		{
 			Surface: http.Console, Method: "GET", Path: "/orgs/{org}/ai", Operation: "console.ai.get", Scope: svc.ScopeRead, Permission: svc.PermAIUse, Effect: http.Read, Rate: svc.RateDefault,
@@ -66,8 +66,16 @@ func consoleAIRoutes(ports Ports) []http.Route {
 			Summary: "Ask again before a tool runs", Status: 204, Handler: http.Typed(ai.forbid),
 		},
 		{
+			Surface: http.Console, Method: "GET", Path: "/apps/{org}/{app}/ai/actions", Operation: "console.ai.ownActions", Module: svc.ModuleAI, Scope: svc.ScopeRead, Permission: svc.PermAIUse, Effect: http.Read, Rate: svc.RateDefault,
+			Summary: "List what was proposed to the signed-in person", Handler: http.Typed(assistant{ports.Assistant}.actions),
+		},
+		{
+			Surface: http.Console, Method: "POST", Path: "/apps/{org}/{app}/ai/actions/{id}/challenge", Operation: "console.ai.challenge", Module: svc.ModuleAI, Scope: svc.ScopeWrite, Permission: svc.PermAIUse, Effect: http.Write, Rate: svc.RateDefault,
+			Summary: "Begin to confirm a destructive action with a passkey", Codes: []svc.Code{svc.CodeConflict, svc.CodePasskeyRequired, svc.CodeNotAvailable}, Handler: http.Typed(ai.challenge),
+		},
+		{
 			Surface: http.Console, Method: "POST", Path: "/apps/{org}/{app}/ai/actions/{id}/approve", Operation: "console.ai.approve", Module: svc.ModuleAI, Scope: svc.ScopeWrite, Permission: svc.PermAIUse, Effect: http.Destructive, Rate: svc.RateDefault,
-			Summary: "Approve a destructive action with a reason and a fresh passkey", Codes: []svc.Code{svc.CodeConflict, svc.CodePasskeyRequired}, Handler: http.Typed(ai.approve),
+			Summary: "Approve a destructive action with a reason and a fresh passkey", Codes: []svc.Code{svc.CodeConflict, svc.CodePasskeyRequired, svc.CodeNotAvailable}, Handler: http.Typed(ai.approve),
 		},
 		{
 			Surface: http.Console, Method: "GET", Path: "/apps/{org}/{app}/ai/members/{user}/actions", Operation: "console.ai.actions", Module: svc.ModuleAI, Scope: svc.ScopeRead, Permission: svc.PermAIUse, Role: svc.RoleAdmin, Effect: http.Read, Rate: svc.RateDefault,

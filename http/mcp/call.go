@@ -218,8 +218,12 @@ func (s *Server) propose(ctx context.Context, who *caller, ref svc.AppRef, call 
 	if err != nil {
 		return refused(call.Name, err)
 	}
+	note := "Nothing was written. The token's owner decides on the proposed action."
+	if action.Effect == svc.EffectExternal {
+		note = "Nothing was sent. A second operator of the organization decides on the request."
+	}
 	shown, err := result(map[string]any{
-		"tool": call.Name, "status": http.StatusAccepted, "executed": false, "note": "Nothing was written. The token's owner decides on the proposed action.",
+		"tool": call.Name, "status": http.StatusAccepted, "executed": false, "note": note,
 		"action": map[string]any{
 			"id": action.ID, "conversationId": action.ConversationID, "tool": action.Tool, "effect": action.Effect, "status": action.Status,
 			"preview": action.Preview, "expiresAt": action.ExpiresAt.UTC().Format(time.RFC3339),

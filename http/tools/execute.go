@@ -61,10 +61,12 @@ type reading struct {
 	id string
 }
 
-// readingOf finds where the state of a route's target is read: GET of the same path,
-// or the list above it.
+// readingOf finds where the state of a route's target is read: GET of the same path; else
+// of the path that ends with the target's id, or the list above it. A route whose path
+// has no id makes something new, which has no state before, unless the path itself is
+// read.
 func readingOf(route *http.Route, routes []http.Route) *reading {
-	if route.Effect == svc.EffectRead || route.Method == nethttp.MethodPost {
+	if route.Effect == svc.EffectRead {
 		return nil
 	}
 	has := func(path string) bool {
@@ -72,12 +74,22 @@ func readingOf(route *http.Route, routes []http.Route) *reading {
 			return other.Surface == route.Surface && other.Method == nethttp.MethodGet && other.Path == path
 		})
 	}
-	if has(route.Path) {
+	if route.Method != nethttp.MethodPost && has(route.Path) {
 		return &reading{path: route.Pattern()}
 	}
-	above, last := route.Path[:strings.LastIndexByte(route.Path, '/')], route.Path[strings.LastIndexByte(route.Path, '/')+1:]
-	if strings.HasPrefix(last, "{") && has(above) {
-		return &reading{path: route.Surface.Base() + above, id: strings.Trim(last, "{}")}
+	at := strings.LastIndexByte(route.Path, '{')
+	id, _, _ := strings.Cut(route.Path[at+1:], "}")
+	if at < 0 || id == "org" || id == "app" {
+		return nil
+	}
+	if one := route.Path[:at] + "{" + id + "}"; has(one) {
+		return &reading{path: route.Surface.Base() + one}
+	}
+	// The list may stand above a word, as in /destinations/test/{id}.
+	for above := route.Path[:at-1]; above != "" && !strings.HasSuffix(above, "}"); above = above[:strings.LastIndexByte(above, '/')] {
+		if has(above) {
+			return &reading{path: route.Surface.Base() + above, id: id}
+		}
 	}
 	return nil
 }

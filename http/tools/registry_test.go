@@ -153,7 +153,7 @@ func TestACallPassesTheGatesLikeAnyOther(t *testing.T) {
 }
 
 func TestTheStateBeforeIsReadFromThePathOrTheListAboveIt(t *testing.T) {
-	made, _, world := served(t)
+	made, memory, world := served(t)
 	web := svc.AppRef{Org: "acme", App: "web"}
 	outcome, err := made.Execute(t.Context(), world.Owner, web, "goals_create", json.RawMessage(`{"name":"Signups","kind":"event","match":"signup"}`))
 	if err != nil {
@@ -163,7 +163,12 @@ func TestTheStateBeforeIsReadFromThePathOrTheListAboveIt(t *testing.T) {
 	if err := json.Unmarshal(outcome.Body, &goal); err != nil {
 		t.Fatal(err)
 	}
+	channel, _, err := memory.CreateChannel(t.Context(), web, svc.ChannelSpec{Name: "Pager", Kind: svc.ChannelWebhook, URL: "https://acme.example/hook"})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for tool, c := range map[string]struct{ input, holds string }{
+		"channels_test": {`{"id":"` + channel.ID + `"}`, `"name":"Pager"`}, "alerts_put": {`{}`, ""}, "apps_create": {`{}`, ""},
 		"goals_delete": {`{"id":"` + goal.ID + `"}`, `"match":"signup"`}, "apps_update": {`{"name":"x"}`, `"slug":"web"`},
 		"goals_create": {`{}`, ""}, "funnels_delete": {`{"id":"fun_none"}`, ""},
 	} {

@@ -111,3 +111,16 @@ func (held) Actions(context.Context, svc.AppRef, string) ([]svc.Action, error) {
 func (held) Follow(context.Context, svc.AppRef, string, string, uint64, func(svc.TurnFrame) bool) error {
 	return svc.NotFound("conversation")
 }
+
+// Requests is the port api.Approvals.
+func (held) Requests(context.Context, svc.Asker) ([]svc.Approval, error) { return nil, nil }
+
+// ApproveRequest is the port api.Approvals.
+func (held) ApproveRequest(context.Context, svc.Asker, string, string) (svc.Approval, error) {
+	return svc.Approval{}, svc.NotFound("approval")
+}
+
+// RejectRequest is the port api.Approvals.
+func (held) RejectRequest(context.Context, svc.Asker, string, string) (svc.Approval, error) {
+	return svc.Approval{}, svc.NotFound("approval")
+}

@@ -50,6 +50,9 @@ type Memory struct {
 	meters  map[string]*svc.Meter
 	limit   int
 	docs    *docs.Library
+
+	passkeys   map[string][]svc.Passkey
+	ceremonies map[string]svc.Ceremony
 }
 
 type organization struct {
@@ -89,6 +92,7 @@ func NewMemory(now func() time.Time) *Memory {
 		panic(err)
 	}
 	return &Memory{
+		passkeys: map[string][]svc.Passkey{}, ceremonies: map[string]svc.Ceremony{},
 		docs: library, now: now, orgs: map[string]*organization{}, users: map[string]svc.User{}, tokens: map[string]*heldToken{},
 		apps: map[svc.AppRef]*heldApp{}, claims: map[string]*claim{}, meters: map[string]*svc.Meter{},
 		decided: map[issueRef]svc.IssueState{},
@@ -99,7 +103,7 @@ func NewMemory(now func() time.Time) *Memory {
 func (m *Memory) Ports() api.Ports {
 	ai := m.assistant()
 	return api.Ports{
-		Assistant: ai, AISettings: ai, AITools: ai,
+		Assistant: ai, Approvals: ai, Passkeys: m, AISettings: ai, AITools: ai,
 		Organizations: m, Members: m, Tokens: m, Apps: m, Keys: m, Analytics: m, Presence: m, Reads: m, Events: feed{m}, Docs: m.docs, Ledger: m, Goals: m, Funnels: m, Results: m, Shares: m,
 		Limits: api.Limits{PerMinute: svc.DefaultPerMinute, AnalyticsPerMinute: svc.QueryPerMinute, ConcurrentQueries: svc.ConcurrentQueries},
 		Issues: tracked{m}, Occurrences: tracked{m}, IssueChanges: tracked{m}, Metrics: measured{m},

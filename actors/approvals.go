@@ -1,0 +1,188 @@
+package actors
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"svc"
+)
+
+// The approvals actor.
+//
+//	identity   the organization's slug
+//	rank       2
+//	owns       the organization's approval queue: which requests to the outside there
+//	           are, of which member and conversation
+//	persists   entities approval
+//	woken by   calls only
+//	limits     keeps the 1,000 newest requests, and those that wait
+//	stops      after five minutes without a message
+//
+// It is written behind the conversations, which decide: a conversation gives the one
+// claim to a sending, and what the queue says of a request that waits is a hint.
+const kindApprovals = "approvals"
+
+// maxApprovals is how many requests a queue remembers; the ledger has all.
+const maxApprovals = 1000
+
+type approvals struct {
+	entries map[string]svc.Approval
+}
+
+type (
+	putApprovals struct {
+		Entries []svc.Approval `json:"entries"`
+	}
+	findApproval struct {
+		ID string `json:"id"`
+	}
+)
+
+func approvalHandlers() map[string]handler[*approvals] {
+	return map[string]handler[*approvals]{"put": on((*approvals).onPut), "list": on((*approvals).onList), "get": on((*approvals).onGet)}
+}
+
+func (a *approvals) apply(now time.Time, method string, payload []byte) (outcome, error) {
+	return dispatch(approvalHandlers(), a, now, method, payload)
+}
+
+func (a *approvals) restore(entities []svc.Entity) error {
+	*a = approvals{entries: map[string]svc.Approval{}}
+	for _, entity := range entities {
+		entry, err := decode[svc.Approval](entity)
+		if err != nil {
+			return err
+		}
+		a.entries[entity.ID] = entry
+	}
+	return nil
+}
+
+// statusRank orders the statuses of an action by time.
+func statusRank(status svc.ActionStatus) int {
+	switch status {
+	case svc.ActionProposed:
+		return 0
+	case svc.ActionExecuting:
+		return 1
+	case svc.ActionExecuted, svc.ActionFailed, svc.ActionRejected, svc.ActionExpired, svc.ActionRevoked:
+	}
+	return 2
+}
+
+// onPut notes requests, unless what is known of one is as new.
+func (a *approvals) onPut(now time.Time, m putApprovals) (outcome, error) {
+	result := outcome{answer: none{}}
+	for _, entry := range m.Entries {
+		id := entry.Action.ID
+		if known, ok := a.entries[id]; ok && statusRank(known.Action.Status) >= statusRank(entry.Action.Status) {
+			continue
+		}
+		a.entries[id] = entry
+		result.writes = append(result.writes, write{"approval", id, entry})
+	}
+	for _, id := range slices.Sorted(maps.Keys(a.entries)) { // ids sort by time
+		entry := a.entries[id]
+		if len(a.entries) <= maxApprovals {
+			break
+		}
+		if !entry.Action.Pending(now) {
+			delete(a.entries, id)
+			result.writes = append(result.writes, write{"approval", id, nil})
+		}
+	}
+	return result, nil
+}
+
+func (a *approvals) onList(now time.Time, _ none) (outcome, error) {
+	list := []svc.Approval{}
+	for _, id := range slices.Sorted(maps.Keys(a.entries)) {
+		entry := a.entries[id]
+		entry.Action = entry.Action.At(now)
+		list = append(list, entry)
+	}
+	return outcome{answer: list}, nil
+}
+
+func (a *approvals) onGet(now time.Time, m findApproval) (outcome, error) {
+	entry, known := a.entries[m.ID]
+	if !known {
+		return outcome{}, svc.NotFound("approval")
+	}
+	entry.Action = entry.Action.At(now)
+	return outcome{answer: entry}, nil
+}
+
+// queue notes the requests to the outside of a conversation in its organization's queue.
+func (c *Conversations) queue(ctx context.Context, view *conversationView) error {
+	of := view.Conversation
+	var message putApprovals
+	for _, action := range view.Actions {
+		if action.Effect == svc.EffectExternal {
+			message.Entries = append(message.Entries, svc.Approval{Org: of.Org, App: of.App, Member: of.Member, Action: action})
+		}
+	}
+	if len(message.Entries) == 0 {
+		return nil
+	}
+	_, err := ask[none](ctx, c.Actors, kindApprovals, of.Org, "put", message)
+	return err
+}
+
+// Approvals returns the requests to the outside of an organization, the newest last.
+func (c *Conversations) Approvals(ctx context.Context, org string) ([]svc.Approval, error) {
+	list, err := ask[[]svc.Approval](ctx, c.Actors, kindApprovals, org, "list", none{})
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		if err := c.refresh(ctx, &list[i]); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// Approval returns a request to the outside with the conversation that it was made in.
+func (c *Conversations) Approval(ctx context.Context, org, id string) (svc.Approval, svc.Exchange, error) {
+	entry, err := ask[svc.Approval](ctx, c.Actors, kindApprovals, org, "get", findApproval{ID: id})
+	if err != nil {
+		return entry, svc.Exchange{}, err
+	}
+	exchange, err := c.Get(ctx, svc.AppRef{Org: entry.Org, App: entry.App}, entry.Member.ID, entry.Action.ConversationID)
+	if svc.CodeOf(err) == svc.CodeNotFound {
+		return entry, exchange, svc.NotFound("approval")
+	}
+	if err == nil {
+		entry.Action = current(entry.Action, exchange.Actions)
+	}
+	return entry, exchange, err
+}
+
+// refresh looks once more at a request that may have changed since it was noted. One
+// whose conversation is purged stays as it was noted.
+func (c *Conversations) refresh(ctx context.Context, entry *svc.Approval) error {
+	if statusRank(entry.Action.Status) > 1 {
+		return nil
+	}
+	exchange, err := c.Get(ctx, svc.AppRef{Org: entry.Org, App: entry.App}, entry.Member.ID, entry.Action.ConversationID)
+	if svc.CodeOf(err) == svc.CodeNotFound {
+		return nil
+	}
+	if err == nil {
+		entry.Action = current(entry.Action, exchange.Actions)
+	}
+	return err
+}
+
+// current returns an action as a conversation has it.
+func current(noted svc.Action, actions []svc.Action) svc.Action {
+	for _, action := range actions {
+		if action.ID == noted.ID {
+			return action
+		}
+	}
+	return noted
+}

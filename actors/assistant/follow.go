@@ -1,0 +1,106 @@
+package assistant
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"svc"
+)
+
+// lookEvery is how often the record of a turn is read that another node runs.
+const lookEvery = 500 * time.Millisecond
+
+// Follow yields the frames of a person's conversation behind an id until its turn ends,
+// yield returns false or ctx ends: those of the turn that runs or has just ended on this
+// node, else those of the record, which grows as long as the turn runs elsewhere.
+func (a *Assistant) Follow(ctx context.Context, ref svc.AppRef, member, id string, after uint64, yield func(svc.TurnFrame) bool) error {
+	for {
+		exchange, err := a.Conversations.Get(ctx, ref, member, id)
+		if err != nil {
+			return err
+		}
+		a.mu.Lock()
+		live := a.turns[id]
+		a.mu.Unlock()
+		if live != nil && live.conversation.Turn >= exchange.Conversation.Turn {
+			live.frames.follow(ctx, after, yield)
+			return nil
+		}
+		for _, frame := range recorded(&exchange) {
+			if frame.ID <= after {
+				continue
+			}
+			if after = frame.ID; !yield(frame) {
+				return nil
+			}
+		}
+		if exchange.Conversation.State != svc.ConversationRunning {
+			return nil
+		}
+		select {
+		case <-time.After(lookEvery):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// recorded tells the last turn of a conversation from its record, in the order of a live
+// turn. The frames have ids behind those of any live frame of the turn; a client takes
+// them in the place of what it had. While the turn runs its record only grows, so that
+// a frame keeps its id.
+func recorded(exchange *svc.Exchange) (out []svc.TurnFrame) {
+	c := &exchange.Conversation
+	add := func(event string, data any) {
+		out = append(out, svc.TurnFrame{ID: svc.FrameID(c.Turn, recordedFrames+uint64(len(out))), Event: event, Data: data})
+	}
+	add("start", startFrame{"start", c.ID, c.Title})
+	add("status", statusFrame{"status", stateRunning})
+	calls := map[string]bool{}
+	for _, message := range exchange.Messages {
+		if message.Turn != c.Turn {
+			continue
+		}
+		if message.Text != "" && message.Role != svc.RoleUser {
+			add("text", textFrame{"text", message.Text})
+		}
+		for _, call := range message.Calls {
+			calls[call.ID] = true
+			add("tool_call", callFrame{"tool_call", call.ID, call.Name, call.Input})
+		}
+		for _, result := range message.Results {
+			add("tool_result", resultFrame{"tool_result", result.CallID, result.Name, result.OK, "", asJSON(result.Content)})
+		}
+	}
+	if c.State == svc.ConversationRunning {
+		return out
+	}
+	var waits []svc.Action
+	for _, action := range exchange.Actions {
+		if action.Status == svc.ActionProposed && calls[action.CallID] {
+			waits = append(waits, action)
+		}
+	}
+	if len(waits) > 0 {
+		frame, _ := approvalOf(waits)
+		add("approval_required", frame)
+		add("text", textFrame{"text", waitingText(waits)})
+	}
+	if c.State == svc.ConversationAwaiting {
+		add("status", statusFrame{"status", stateAwaiting})
+	}
+	add("done", doneFrame{Type: "done", ConversationID: c.ID})
+	return out
+}
+
+// recordedFrames is the number from which recorded frames of a turn count.
+const recordedFrames = 1 << 19
+
+// asJSON returns a text that is JSON as it is, else as a string.
+func asJSON(text string) any {
+	if json.Valid([]byte(text)) {
+		return json.RawMessage(text)
+	}
+	return text
+}

@@ -1,0 +1,204 @@
+package assistant
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"svc"
+)
+
+// Requests returns the requests to the outside of an organization that a person has to
+// do with, the newest last: those that the person made, or could make.
+func (a *Assistant) Requests(ctx context.Context, by svc.Asker) ([]svc.Approval, error) {
+	all, err := a.Approvals.Approvals(ctx, by.Ref.Org)
+	if err != nil {
+		return nil, err
+	}
+	seen := []svc.Approval{}
+	for _, entry := range all {
+		tool, known := a.Tools.Tool(entry.Action.Tool)
+		if entry.Member.ID == by.User.ID || known && entry.CheckSecond(by.User, &by.Grant, &tool) == nil {
+			seen = append(seen, entry)
+		}
+	}
+	return seen, nil
+}
+
+// ApproveRequest sends a request to the outside after a second operator's decision and
+// returns what became of it. It fails with not_found for what is not in the queue of
+// the organization, as svc.Approval.CheckSecond and CheckSend do, and with conflict
+// where the request is decided, its time is over or its target has changed. After the
+// claim it does not fail: what happened then is in the answer.
+func (a *Assistant) ApproveRequest(ctx context.Context, by svc.Asker, id, reason string) (svc.Approval, error) {
+	entry, exchange, tool, err := a.request(ctx, by, id)
+	if err != nil {
+		return entry, err
+	}
+	who, policy, err := a.requester(ctx, &entry)
+	if err != nil {
+		return entry, err
+	}
+	outlook := svc.Outlook{Requester: who.Grant, Operator: by.Grant, Modules: who.App.Modules, Policy: policy}
+	if err := entry.CheckSend(by.User, &tool, &outlook); err != nil {
+		return entry, err
+	}
+	if err := a.sameTarget(ctx, who, policy, &entry.Action); err != nil {
+		return entry, err
+	}
+	model, err := a.Models.Model(ctx, by.Ref.Org)
+	if err != nil {
+		model = nil // the request is sent all the same; nobody comments on it
+	}
+	claimed, err := a.Approvals.ClaimSecond(ctx, &exchange.Conversation, id, by.User, reason)
+	if err != nil {
+		return entry, err
+	}
+	entry.Action = actionIn(claimed, entry.Action)
+	a.record(ctx, &claimed.Conversation, &entry.Action, by.User, "ai.action.approved", reason, by.Grant.Token)
+	turn, err := a.resumed(who, model, claimed, id) //nolint:contextcheck // a turn outlives its request
+	if err != nil {
+		return entry, err
+	}
+	turn.settled(ctx)
+	return a.reread(ctx, entry)
+}
+
+// RejectRequest refuses a request to the outside in a second operator's name.
+func (a *Assistant) RejectRequest(ctx context.Context, by svc.Asker, id, reason string) (svc.Approval, error) {
+	entry, exchange, _, err := a.request(ctx, by, id)
+	if err != nil {
+		return entry, err
+	}
+	decided, err := a.Approvals.DecideSecond(ctx, &exchange.Conversation, id, by.User, reason)
+	if err != nil {
+		return entry, err
+	}
+	entry.Action = actionIn(decided, entry.Action)
+	a.record(ctx, &decided.Conversation, &entry.Action, by.User, "ai.action.rejected", reason, by.Grant.Token)
+	return entry, nil
+}
+
+// request finds a request that a second operator may decide on.
+func (a *Assistant) request(ctx context.Context, by svc.Asker, id string) (svc.Approval, svc.Exchange, svc.Tool, error) {
+	entry, exchange, err := a.Approvals.Approval(ctx, by.Ref.Org, id)
+	if err != nil {
+		return entry, exchange, svc.Tool{}, err
+	}
+	tool, known := a.Tools.Tool(entry.Action.Tool)
+	if !known {
+		return entry, exchange, tool, entry.Action.TargetChanged()
+	}
+	if err := entry.CheckSecond(by.User, &by.Grant, &tool); err != nil {
+		return entry, exchange, tool, err
+	}
+	return entry, exchange, tool, entry.Action.CheckDecide(a.Now())
+}
+
+// requester is the member who asked, with what the member may do now and no more than
+// the token carried with which it was asked. Who has no seat any more has no rights.
+func (a *Assistant) requester(ctx context.Context, entry *svc.Approval) (who svc.Asker, policy svc.AIPolicy, err error) {
+	who = svc.Asker{User: entry.Member, Ref: svc.AppRef{Org: entry.Org, App: entry.App}}
+	settings, err := a.Settings.Settings(ctx, entry.Org, entry.Member.ID)
+	if err != nil {
+		return who, policy, err
+	}
+	if who.App, err = a.Apps.Get(ctx, who.Ref); err != nil {
+		return who, policy, err
+	}
+	who.Grant, err = a.grant(ctx, entry.Org, entry.Member, entry.Action.Scopes)
+	return who, settings.Policy, err
+}
+
+// grant is what a person may do in an organization now, with scopes.
+func (a *Assistant) grant(ctx context.Context, org string, person svc.User, scopes []svc.Scope) (svc.Grant, error) {
+	grant := svc.Grant{Token: svc.Token{User: &person, Scopes: scopes}}
+	role, err := a.Seats.Role(ctx, org, person.ID)
+	if svc.CodeOf(err) == svc.CodeNotFound {
+		return grant, nil
+	}
+	grant.Role, grant.Permissions = role, svc.EffectivePermissions(role, scopes)
+	return grant, err
+}
+
+// actionIn returns an action as an exchange has it.
+func actionIn(exchange svc.Exchange, action svc.Action) svc.Action {
+	for _, one := range exchange.Actions {
+		if one.ID == action.ID {
+			return one
+		}
+	}
+	return action
+}
+
+// rereadTime bounds reading what became of a request, for which a caller waited.
+const rereadTime = 5 * time.Second
+
+// reread returns a request as its conversation has it now.
+func (a *Assistant) reread(ctx context.Context, entry svc.Approval) (svc.Approval, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rereadTime)
+	defer cancel()
+	now, _, err := a.Approvals.Approval(ctx, entry.Org, entry.Action.ID)
+	if err != nil {
+		a.Logger.Error("reading what became of a request failed", "action", entry.Action.ID, "error", err)
+		return entry, nil // it is claimed, and that is what is known of it here
+	}
+	return now, nil
+}
+
+// settled waits until the action with which the turn began has an end, or ctx ends.
+func (t *Turn) settled(ctx context.Context) {
+	t.turn.frames.follow(ctx, 0, func(frame svc.TurnFrame) bool { return frame.Event != "action" })
+}
+
+// admitted looks once more, behind the claim and right before the sending, at whatever a
+// request to the outside depends on.
+func (t *turn) admitted(ctx context.Context) error {
+	action := t.approved
+	if action.Effect != svc.EffectExternal {
+		return nil
+	}
+	tool, known := t.Tools.Tool(action.Tool)
+	if !known || action.DecidedBy == nil {
+		return action.TargetChanged()
+	}
+	// A second operator decides in a console session, which carries every scope.
+	operator, err := t.grant(ctx, t.who.Ref.Org, *action.DecidedBy, svc.Scopes())
+	if err != nil {
+		return err
+	}
+	entry := svc.Approval{Org: t.who.Ref.Org, App: t.who.Ref.App, Member: t.who.User, Action: *action}
+	outlook := svc.Outlook{Requester: t.audience.Grant, Operator: operator, Modules: t.audience.Modules, Policy: t.settings.Policy}
+	if err := entry.CheckSend(*action.DecidedBy, &tool, &outlook); err != nil {
+		return err
+	}
+	before, err := t.Tools.Before(ctx, t.secret, t.who.Ref, action.Tool, action.Input)
+	if err == nil && !svc.SameState(action.Before, before) {
+		err = action.TargetChanged()
+	}
+	return err
+}
+
+// drop records that a claimed action was not executed at all, and why.
+func (t *turn) drop(ctx context.Context, cause error) {
+	action := t.approved
+	why := "the service could not find out whether it may be"
+	if known, ok := errors.AsType[*svc.Error](cause); ok && known.Code != svc.CodeInternal {
+		why = known.Message
+	}
+	if errors.Is(cause, errRevoked) {
+		why = "the member may not use the assistant of this application any more"
+	}
+	action.Status, action.Result = svc.ActionFailed, &svc.ActionResult{Summary: "Not executed: " + why}
+	if action.Effect == svc.EffectExternal {
+		action.Sending = svc.SendingRefused
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
+	defer cancel()
+	if _, err := t.Conversations.Settle(ctx, &t.conversation, action, action.Result.Summary); err != nil {
+		t.Logger.Error("recording that an action was not executed failed", "action", action.ID, "error", err)
+		return // the end of the turn marks it as lost
+	}
+	t.record(ctx, &t.conversation, action, t.who.User, "ai.action.failed", action.Question, t.token)
+	t.told(action)
+}

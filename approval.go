@@ -1,0 +1,99 @@
+package svc
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// Sending is how far a request to the outside has got; empty until a second operator
+// approves it.
+type Sending string
+
+// The states of a sending. A claim is made once and before anything leaves; what
+// becomes of it is one of the other three, and none of them is tried again.
+const (
+	// SendingClaimed says that somebody sends it now.
+	SendingClaimed Sending = "claimed"
+	// SendingSent says that the tool's route reported it as delivered.
+	SendingSent Sending = "sent"
+	// SendingRefused says that nothing was delivered, and that this is known.
+	SendingRefused Sending = "refused"
+	// SendingUncertain says that it was claimed and nobody knows whether it left.
+	SendingUncertain Sending = "uncertain"
+)
+
+// Approval is an entry of an organization's approval queue: a request to the outside
+// that the assistant made for a member, and that another member decides on.
+type Approval struct {
+	Org    string `json:"org"`
+	App    string `json:"app"`
+	Member User   `json:"member"`
+	Action Action `json:"action"`
+}
+
+// SecondOperatorRequired is the refusal of a decision by the one who asked.
+func SecondOperatorRequired() error {
+	return &Error{Code: CodeForbidden, Reason: "second_operator_required", Message: "A request to the outside is decided by a second operator in the console."}
+}
+
+// CheckSecond says whether a person may decide on the request as its second operator:
+// not the one who asked, and somebody who could make the call by hand.
+func (a *Approval) CheckSecond(by User, grant *Grant, tool *Tool) error {
+	switch {
+	case by.ID == a.Member.ID:
+		return SecondOperatorRequired()
+	case !grant.HasScope(tool.Scope) || !grant.May(tool.Permission):
+		return &Error{
+			Code: CodeForbidden, Required: &Required{Scope: tool.Scope, Permission: tool.Permission},
+			Message: "Whoever decides on the request must be able to perform it.",
+		}
+	}
+	return nil
+}
+
+// Outlook is what an executor knows of both members, the application and the
+// organization's rules at the moment before a request is sent.
+type Outlook struct {
+	Requester Grant
+	// Operator is the second one's; it is judged without the rules for assistants.
+	Operator Grant
+	Modules  []Module
+	Policy   AIPolicy
+}
+
+// CheckSend says whether a request may still be sent: both members may still do it, and
+// neither the organization's rules nor the application's modules are against it.
+func (a *Approval) CheckSend(by User, tool *Tool, now *Outlook) error {
+	if err := a.CheckSecond(by, &now.Operator, tool); err != nil {
+		return err
+	}
+	audience := Audience{Grant: now.Requester, Modules: now.Modules, Policy: now.Policy}
+	audience.Grant.Token.Scopes = now.Policy.Scopes(now.Requester.Token.Scopes)
+	allowed := now.Requester.May(PermAIUse) && slices.Contains(now.Modules, ModuleAI)
+	if !allowed || !audience.Sees(tool) || now.Policy.Denies(tool.Name, a.Action.Effect) {
+		return &Error{
+			Code: CodeForbidden, Reason: "requester_not_allowed",
+			Message: "The member who asked, the application's modules or the organization's rules do not allow the request any more.",
+		}
+	}
+	return nil
+}
+
+// SendingOf says what the answer to a request means. A route that failed or did not
+// answer in time may have sent it. One that reports a failed attempt, by a member ok
+// that is false, does not know what the receiver made of it.
+func SendingOf(outcome *ToolOutcome) Sending {
+	switch {
+	case outcome.Status >= 500 || outcome.Status < 200:
+		return SendingUncertain
+	case !outcome.OK():
+		return SendingRefused
+	}
+	var told struct {
+		OK *bool `json:"ok"`
+	}
+	if json.Unmarshal(outcome.Body, &told) == nil && told.OK != nil && !*told.OK {
+		return SendingUncertain
+	}
+	return SendingSent
+}

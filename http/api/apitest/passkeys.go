@@ -1,0 +1,76 @@
+package apitest
+
+import (
+	"context"
+	"slices"
+
+	"svc"
+)
+
+// Passkeys is the port api.Passkeys.
+func (m *Memory) Passkeys(_ context.Context, person svc.User) ([]svc.Passkey, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.passkeys[person.ID]), nil
+}
+
+// AddPasskey is the port api.Passkeys.
+func (m *Memory) AddPasskey(_ context.Context, person svc.User, key svc.Passkey) (svc.Passkey, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	key.ID = m.newID("key")
+	m.passkeys[person.ID] = append(m.passkeys[person.ID], key)
+	return key, nil
+}
+
+// UsePasskey is the port api.Passkeys.
+func (m *Memory) UsePasskey(_ context.Context, person svc.User, key svc.Passkey) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i, known := range m.passkeys[person.ID] {
+		if known.ID == key.ID {
+			m.passkeys[person.ID][i] = key
+			return nil
+		}
+	}
+	return svc.NotFound("passkey")
+}
+
+// RemovePasskey is the port api.Passkeys.
+func (m *Memory) RemovePasskey(_ context.Context, person svc.User, id string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	kept := slices.DeleteFunc(slices.Clone(m.passkeys[person.ID]), func(key svc.Passkey) bool { return key.ID == id })
+	if len(kept) == len(m.passkeys[person.ID]) {
+		return svc.NotFound("passkey")
+	}
+	m.passkeys[person.ID] = kept
+	return nil
+}
+
+// NewCeremonyID is the port api.Passkeys.
+func (m *Memory) NewCeremonyID() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.newID("cer")
+}
+
+// OpenCeremony is the port api.Passkeys.
+func (m *Memory) OpenCeremony(_ context.Context, person svc.User, ceremony svc.Ceremony) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ceremonies[person.ID+ceremony.ID] = ceremony
+	return nil
+}
+
+// TakeCeremony is the port api.Passkeys.
+func (m *Memory) TakeCeremony(_ context.Context, person svc.User, id string) (svc.Ceremony, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	taken, open := m.ceremonies[person.ID+id]
+	if !open {
+		return svc.Ceremony{}, svc.PasskeyRequired("challenge_over", "The challenge is over or was answered before; begin again.")
+	}
+	delete(m.ceremonies, person.ID+id)
+	return taken, nil
+}

@@ -1,0 +1,27 @@
+package console_test
+
+import (
+	nethttp "net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"svc/http/console"
+)
+
+// TestThePageRunsNothingButItself reads all parts of the page.
+func TestThePageRunsNothingButItself(t *testing.T) {
+	for _, route := range console.Routes() {
+		answer := httptest.NewRecorder()
+		route.Raw(answer, httptest.NewRequest(route.Method, route.Path, nil))
+		body, header := answer.Body.String(), answer.Header()
+		if answer.Code != nethttp.StatusOK || body == "" || !strings.HasPrefix(header.Get("Content-Security-Policy"), "default-src 'none'; script-src 'self';") || header.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s: %d %v", route.Path, answer.Code, header)
+		}
+		for _, unsafe := range []string{"innerHTML", "insertAdjacentHTML", "document.write", "eval(", "localStorage", "<style", "onclick="} {
+			if strings.Contains(body, unsafe) {
+				t.Errorf("%s has %s", route.Path, unsafe)
+			}
+		}
+	}
+}

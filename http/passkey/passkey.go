@@ -1,0 +1,220 @@
+// Package passkey asks authenticators and judges what they answer (WebAuthn). It keeps
+// nothing: the state of a ceremony is handed to whoever asks and comes back once.
+//
+// The challenge is SHA-256 over random bytes and the purpose of the ceremony, so that
+// what an authenticator signs confirms that purpose and no other. The authenticator must
+// have verified its user, by a finger or a number.
+package passkey
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/go-webauthn/webauthn/protocol"
+	"github.com/go-webauthn/webauthn/webauthn"
+
+	"svc"
+)
+
+// Party is the service as browsers know it.
+type Party struct {
+	host string
+	web  *webauthn.WebAuthn
+}
+
+// NewParty returns the party of an origin: scheme, host and port. It fails with
+// not_available for an address in the place of a name, for which no browser keeps keys.
+func NewParty(origin string) (*Party, error) {
+	parsed, err := url.Parse(origin)
+	if err != nil {
+		return nil, fmt.Errorf("reading the origin: %w", err)
+	}
+	host := parsed.Hostname()
+	if _, err := netip.ParseAddr(host); err == nil || host == "" {
+		return nil, svc.Errorf(svc.CodeNotAvailable, "Passkeys belong to a name, and the service is reached by an address; set SVC_PUBLIC_URL.")
+	}
+	web, err := webauthn.New(&webauthn.Config{RPID: host, RPDisplayName: "svc", RPOrigins: []string{parsed.Scheme + "://" + parsed.Host}})
+	if err != nil {
+		return nil, svc.Errorf(svc.CodeNotAvailable, "Passkeys cannot belong to the name %q.", host)
+	}
+	return &Party{host: host, web: web}, nil
+}
+
+// Host is the name that passkeys are registered for.
+func (p *Party) Host() string { return p.host }
+
+// holder is a person as the library sees one.
+type holder struct {
+	person svc.User
+	keys   []webauthn.Credential
+}
+
+func (h holder) WebAuthnID() []byte                         { return []byte(h.person.ID) }
+func (h holder) WebAuthnName() string                       { return h.person.Email }
+func (h holder) WebAuthnDisplayName() string                { return h.person.Name }
+func (h holder) WebAuthnCredentials() []webauthn.Credential { return h.keys }
+
+// holderOf takes the keys that serve the party.
+func (p *Party) holderOf(person svc.User, keys []svc.Passkey) (holder, error) {
+	h := holder{person: person}
+	for _, key := range keys {
+		if key.Party != p.host {
+			continue
+		}
+		var credential webauthn.Credential
+		if err := json.Unmarshal(key.Credential, &credential); err != nil {
+			return h, fmt.Errorf("decoding the passkey %s: %w", key.ID, err)
+		}
+		h.keys = append(h.keys, credential)
+	}
+	return h, nil
+}
+
+// challenge returns the challenge of a ceremony.
+func challenge(nonce []byte, purpose string) protocol.URLEncodedBase64 {
+	sum := sha256.New()
+	sum.Write(nonce)
+	sum.Write([]byte("\x00" + purpose))
+	return sum.Sum(nil)
+}
+
+// ceremony keeps the state of a question.
+func ceremony(id string, purpose string, nonce []byte, session *webauthn.SessionData, now time.Time) (svc.Ceremony, error) {
+	// The library has a clock of its own; a ceremony is judged by the caller's.
+	session.Expires, session.Challenge = time.Time{}, base64.RawURLEncoding.EncodeToString(challenge(nonce, purpose))
+	encoded, err := json.Marshal(session)
+	return svc.Ceremony{ID: id, Purpose: purpose, Nonce: nonce, Session: encoded, EndsAt: now.Add(svc.CeremonyTime)}, err
+}
+
+func newNonce() []byte {
+	nonce := make([]byte, sha256.Size)
+	_, _ = rand.Read(nonce) // it does not fail
+	return nonce
+}
+
+// Register begins the registration of a passkey beside those that a person has. The
+// options are for PublicKeyCredential.parseCreationOptionsFromJSON.
+func (p *Party) Register(id string, person svc.User, keys []svc.Passkey, now time.Time) (options json.RawMessage, state svc.Ceremony, err error) {
+	h, err := p.holderOf(person, keys)
+	if err != nil {
+		return nil, state, err
+	}
+	creation, session, err := p.web.BeginRegistration(h,
+		webauthn.WithExclusions(webauthn.Credentials(h.keys).CredentialDescriptors()),
+		webauthn.WithAuthenticatorSelection(protocol.AuthenticatorSelection{
+			ResidentKey: protocol.ResidentKeyRequirementPreferred, UserVerification: protocol.VerificationRequired,
+		}))
+	if err != nil {
+		return nil, state, fmt.Errorf("beginning a registration: %w", err)
+	}
+	nonce := newNonce()
+	creation.Response.Challenge = challenge(nonce, svc.RegistrationPurpose)
+	if state, err = ceremony(id, svc.RegistrationPurpose, nonce, session, now); err != nil {
+		return nil, state, err
+	}
+	options, err = json.Marshal(creation.Response)
+	return options, state, err
+}
+
+// Registered judges the answer to Register and returns the new passkey without a name.
+// It fails with passkey_required where the answer is not to be believed.
+func (p *Party) Registered(person svc.User, state *svc.Ceremony, answer []byte, now time.Time) (svc.Passkey, error) {
+	session, err := p.session(state, svc.RegistrationPurpose, now)
+	if err != nil {
+		return svc.Passkey{}, err
+	}
+	parsed, err := protocol.ParseCredentialCreationResponseBytes(answer)
+	if err != nil {
+		return svc.Passkey{}, refused()
+	}
+	credential, err := p.web.CreateCredential(holder{person: person}, session, parsed)
+	if err != nil {
+		return svc.Passkey{}, refused()
+	}
+	encoded, err := json.Marshal(credential)
+	return svc.Passkey{Party: p.host, CreatedAt: now, Credential: encoded}, err
+}
+
+// Ask begins the confirmation of a purpose. The options are for
+// PublicKeyCredential.parseRequestOptionsFromJSON. It fails with passkey_required where
+// the person has no passkey for the party.
+func (p *Party) Ask(id string, person svc.User, keys []svc.Passkey, purpose string, now time.Time) (options json.RawMessage, state svc.Ceremony, err error) {
+	h, err := p.holderOf(person, keys)
+	if err != nil {
+		return nil, state, err
+	}
+	if len(h.keys) == 0 {
+		return nil, state, svc.PasskeyRequired("no_passkey", "Register a passkey first; there is none of yours for "+p.host+".")
+	}
+	assertion, session, err := p.web.BeginLogin(h, webauthn.WithUserVerification(protocol.VerificationRequired))
+	if err != nil {
+		return nil, state, fmt.Errorf("beginning a confirmation: %w", err)
+	}
+	nonce := newNonce()
+	assertion.Response.Challenge = challenge(nonce, purpose)
+	if state, err = ceremony(id, purpose, nonce, session, now); err != nil {
+		return nil, state, err
+	}
+	options, err = json.Marshal(assertion.Response)
+	return options, state, err
+}
+
+// Confirmed judges the answer to Ask and returns the passkey that gave it, with its
+// counter moved on. It fails with passkey_required where the answer is to another
+// question, is late, comes from a key that may be a copy, or is not to be believed for
+// any other reason.
+func (p *Party) Confirmed(person svc.User, keys []svc.Passkey, state *svc.Ceremony, purpose string, answer []byte, now time.Time) (svc.Passkey, error) {
+	session, err := p.session(state, purpose, now)
+	if err != nil {
+		return svc.Passkey{}, err
+	}
+	h, err := p.holderOf(person, keys)
+	if err != nil {
+		return svc.Passkey{}, err
+	}
+	parsed, err := protocol.ParseCredentialRequestResponseBytes(answer)
+	if err != nil {
+		return svc.Passkey{}, refused()
+	}
+	credential, err := p.web.ValidateLogin(h, session, parsed)
+	if err != nil || credential.Authenticator.CloneWarning {
+		return svc.Passkey{}, refused()
+	}
+	for _, key := range keys {
+		var known webauthn.Credential
+		if key.Party != p.host || json.Unmarshal(key.Credential, &known) != nil || !slices.Equal(known.ID, credential.ID) {
+			continue
+		}
+		key.LastUsedAt = &now
+		key.Credential, err = json.Marshal(credential)
+		return key, err
+	}
+	return svc.Passkey{}, refused()
+}
+
+// session returns the library's state of a ceremony that is still open for a purpose.
+func (p *Party) session(state *svc.Ceremony, purpose string, now time.Time) (session webauthn.SessionData, err error) {
+	if !now.Before(state.EndsAt) {
+		return session, svc.PasskeyRequired("challenge_over", "The challenge is over; begin again.")
+	}
+	if err := json.Unmarshal(state.Session, &session); err != nil {
+		return session, fmt.Errorf("decoding a ceremony: %w", err)
+	}
+	made := base64.RawURLEncoding.EncodeToString(challenge(state.Nonce, purpose))
+	if state.Purpose != purpose || subtle.ConstantTimeCompare([]byte(made), []byte(session.Challenge)) != 1 {
+		return session, svc.PasskeyRequired("other_purpose", "The challenge was made for something else, or the action is not what it was.")
+	}
+	return session, nil
+}
+
+func refused() error {
+	return svc.PasskeyRequired("passkey_refused", "The passkey's answer is not valid for this challenge.")
+}

@@ -1,0 +1,116 @@
+// Package passkeytest is an authenticator in software: what a browser and a passkey do
+// together, for tests.
+package passkeytest
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"testing"
+
+	"github.com/fxamacker/cbor/v2"
+)
+
+// The flags of authenticator data.
+const (
+	present  = 0x01
+	verified = 0x04
+	attested = 0x40
+)
+
+// Authenticator holds one key. Its fields may be changed to have it misbehave.
+type Authenticator struct {
+	// Origin is the page that the browser shows, Party the name it asks in.
+	Origin, Party string
+	// Verified says whether the user was verified, by a finger for example.
+	Verified bool
+	// Counter grows with every signature.
+	Counter uint32
+
+	t   testing.TB
+	id  []byte
+	key *ecdsa.PrivateKey
+}
+
+// New returns an authenticator with a key of its own.
+func New(t testing.TB, origin, party string) *Authenticator {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := make([]byte, 16)
+	_, _ = rand.Read(id) // it does not fail
+	return &Authenticator{Origin: origin, Party: party, Verified: true, t: t, id: id, key: key}
+}
+
+func (a *Authenticator) flags(more byte) byte {
+	flags := present | more
+	if a.Verified {
+		flags |= verified
+	}
+	return flags
+}
+
+// data is the authenticator data; it counts.
+func (a *Authenticator) data(flags byte) []byte {
+	a.Counter++
+	party := sha256.Sum256([]byte(a.Party))
+	return binary.BigEndian.AppendUint32(append(party[:], flags), a.Counter)
+}
+
+func (a *Authenticator) encode(value any, how func(any) ([]byte, error)) []byte {
+	a.t.Helper()
+	encoded, err := how(value)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return encoded
+}
+
+// client is what the browser adds, for the challenge in options.
+func (a *Authenticator) client(kind string, options []byte) []byte {
+	a.t.Helper()
+	var asked struct{ Challenge string }
+	if err := json.Unmarshal(options, &asked); err != nil || asked.Challenge == "" {
+		a.t.Fatalf("the options %s have no challenge: %v", options, err)
+	}
+	return a.encode(map[string]any{"type": kind, "challenge": asked.Challenge, "origin": a.Origin, "crossOrigin": false}, json.Marshal)
+}
+
+func text(raw []byte) string { return base64.RawURLEncoding.EncodeToString(raw) }
+
+// Create answers the options of a registration.
+func (a *Authenticator) Create(options []byte) []byte {
+	a.t.Helper()
+	point, err := a.key.PublicKey.Bytes()
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	public := a.encode(map[int]any{1: 2, 3: -7, -1: 1, -2: point[1:33], -3: point[33:]}, cbor.Marshal)
+	data := append(a.data(a.flags(attested)), make([]byte, 16)...) // a key of no known make
+	data = append(binary.BigEndian.AppendUint16(data, uint16(len(a.id))), a.id...)
+	object := a.encode(map[string]any{"fmt": "none", "attStmt": map[string]any{}, "authData": append(data, public...)}, cbor.Marshal)
+	return a.answer(map[string]any{"clientDataJSON": text(a.client("webauthn.create", options)), "attestationObject": text(object)})
+}
+
+// Get answers the options of a confirmation.
+func (a *Authenticator) Get(options []byte) []byte {
+	a.t.Helper()
+	client, data := a.client("webauthn.get", options), a.data(a.flags(0))
+	hash := sha256.Sum256(client)
+	signed := sha256.Sum256(append(append([]byte{}, data...), hash[:]...))
+	signature, err := ecdsa.SignASN1(rand.Reader, a.key, signed[:])
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return a.answer(map[string]any{"clientDataJSON": text(client), "authenticatorData": text(data), "signature": text(signature)})
+}
+
+func (a *Authenticator) answer(response map[string]any) []byte {
+	return a.encode(map[string]any{"id": text(a.id), "rawId": text(a.id), "type": "public-key", "response": response, "clientExtensionResults": map[string]any{}}, json.Marshal)
+}
