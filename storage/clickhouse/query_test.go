@@ -72,7 +72,7 @@ func TestQueriesExplain(t *testing.T) {
 		}
 		for part, sample := range map[string]string{
 			"$(quantiles)": db.queries["metrics.Exact"], "$(totals)": "metric_hours",
-			"$(rows)": db.queries["breakdown.Events"], "$(began)": db.queries["breakdown.Began"], "$(value)": "toString(path)",
+			"$(rows)": db.queries["breakdown.Events"], "$(began)": db.queries["breakdown.Began"],
 			"$(mark)": db.queries["mark.Entry"],
 		} {
 			if part == "$(rows)" && (strings.HasPrefix(name, "activity.") || strings.HasPrefix(name, "retention.")) {
@@ -83,7 +83,11 @@ func TestQueriesExplain(t *testing.T) {
 			}
 			text = strings.ReplaceAll(text, part, sample)
 		}
-		text = strings.ReplaceAll(text, "$(value)", "toString(path)")
+		value := "toString(path)"
+		if name == "breakdown.Entry" || name == "breakdown.Exit" {
+			value = "toString(marked)"
+		}
+		text = strings.ReplaceAll(text, "$(value)", value)
 		if name == "window.Visits" || name == "activity.Names" {
 			text = "SELECT * FROM (" + text + ")"
 		}
