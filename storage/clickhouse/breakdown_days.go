@@ -226,6 +226,11 @@ func (db *DB) readBuckets(ctx context.Context, scope svc.AnalyticsScope, v value
 // which c may be nil for none, and the ends of the window that fall on it.
 func (db *DB) partOfDay(ctx context.Context, q svc.BreakdownQuery, v values, bucket int64, c *cut, ends []end) ([]ranked, error) {
 	ends = slices.DeleteFunc(slices.Clone(ends), func(e end) bool { return e.bucket != bucket })
+	if next := svc.Day.Next(time.Unix(bucket, 0).In(q.Window.Location)); !q.Window.From.After(time.Unix(bucket, 0)) && q.Window.To.Before(next) {
+		if day, known, err := db.rankToday(ctx, q, v, bucket); known || err != nil {
+			return day, err
+		}
+	}
 	marks := q.Dimension == svc.DimEntryPath || q.Dimension == svc.DimExitPath
 	switch {
 	case c != nil && (c.sums.events > maxPartEvents || marks && c.sums.events > maxMarkedEvents):
