@@ -48,3 +48,28 @@ func TestTodayFollowsBlocks(t *testing.T) {
 		})
 	}
 }
+
+// TestTodayKeepsZeros marks sessions of very many visitors, so that among their numbers
+// are some whose last bytes are zero.
+func TestTodayKeepsZeros(t *testing.T) {
+	db, day := open(t), time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+	const sessions = 3000
+	rows := make([]svc.EventRow, sessions)
+	for n := range rows {
+		at := day.Add(time.Duration(n) * time.Second)
+		rows[n] = svc.EventRow{EnvironmentNumber: 7, SessionStartedMs: at.UnixMilli(), Bounce: 1, RetentionDays: 3650, Event: svc.Event{
+			ID: fmt.Sprint("e-", n), Ts: at, ReceivedAt: at, Name: svc.PageView, Path: "/", DistinctID: fmt.Sprint("user-", n), SessionID: "s",
+		}}
+	}
+	store(t, db, rows, sessions)
+	if short := ask[uint64](t, db, "SELECT count() FROM events WHERE bitShiftRight(session, 56) = 0"); short == 0 {
+		t.Fatal("no session's number has a zero at its end")
+	}
+	q := svc.BreakdownQuery{Dimension: svc.DimEntryPath, Limit: 10, AnalyticsScope: svc.AnalyticsScope{
+		Environment: production(), Window: svc.Window{From: day, To: day.Add(20 * time.Hour), Location: time.UTC},
+	}}
+	want := []svc.BreakdownRow{{Value: "/", Visitors: sessions, Pageviews: sessions, Sessions: sessions, BounceRate: 1}}
+	if got := allPages(t, db, q, nil); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}

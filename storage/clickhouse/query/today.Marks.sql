@@ -7,8 +7,8 @@ SELECT toUInt8(2) AS kind, toUInt64(0) AS number, count() AS times, toUnixTimest
     if(ts < {to:DateTime64(3, 'UTC')}, 0, toUnixTimestamp64Milli(ts)) AS at,
     toString($(mark)) AS value,
     countIf(name IN ('page_view', '$pageview')) AS views,
-    reinterpret(any(visitor), 'String') AS visitors,
-    reinterpret(session, 'String') AS sessions,
+    reinterpret([any(visitor)], 'String') AS visitors,
+    reinterpret([session], 'String') AS sessions,
     $(place) AS place
 FROM events
 WHERE $(today.Fresh)
