@@ -162,15 +162,15 @@ func (t *todayMarks) count(s *markToday, times int) {
 	}
 	pair := visitorMark{s.value, s.visitor}
 	before := t.visitors[pair]
-	switch after := before + times; {
-	case after == 0:
+	after := before + times
+	if after == 0 {
 		delete(t.visitors, pair)
 		total.visitors--
-	default:
-		t.visitors[pair] = after
-		if before == 0 {
-			total.visitors++
-		}
+		return
+	}
+	t.visitors[pair] = after
+	if before == 0 {
+		total.visitors++
 	}
 }
 
