@@ -38,7 +38,7 @@ func BenchmarkReads(b *testing.B) {
 		},
 	}}}
 	r.load(b, events)
-	for _, read := range []turn{
+	for _, read := range append([]turn{
 		{name: "overview-30d", path: "overview?range=30d", by: "overview.raw.sql"},
 		{name: "overview-30d/browser", path: "overview?range=30d", by: "overview.*.sql", column: "browser", value: "Firefox"},
 		{name: "overview-30d/path", path: "overview?range=30d", by: "overview.*.sql", column: "path", value: "/p/42"},
@@ -50,7 +50,7 @@ func BenchmarkReads(b *testing.B) {
 		{name: "series-30d/path", path: "timeseries?range=30d&interval=day", by: "series.*.sql", column: "path", value: "/p/42"},
 		{name: "series-30d/event", path: "timeseries?range=30d&interval=day", by: "series.*.sql", column: "name", value: "signup"},
 		{name: "overview-24h", path: "overview?range=24h", by: "overview.raw.sql"},
-	} {
+	}, r.turnsOf()...) {
 		b.Run(read.name, func(b *testing.B) { r.inTurns(b, &read) })
 	}
 }
@@ -62,11 +62,19 @@ type turn struct {
 	by string
 	// column and value are the filter; both are empty where there is none.
 	column, value string
+	// unit is that of the cohorts of a retention.
+	unit string
+	// figures are what the read and the queries must agree on; nil where the read is an
+	// overview or a series.
+	figures func(answer map[string]any) []float64
 }
 
 // url is the path of the read.
 func (t *turn) url() string {
 	address := appPath + "/analytics/" + t.path
+	if rest, beside := strings.CutPrefix(t.path, "../"); beside {
+		address = appPath + "/" + rest
+	}
 	if t.column != "" {
 		dimension := t.column
 		if dimension == "name" {
@@ -167,28 +175,13 @@ func reportTurns(b *testing.B, api *stopwatch, byHand []stopwatch) {
 // agree fails unless the read and every hand-written query give the same numbers.
 func (r *readsBench) agree(b *testing.B, t *turn, files, queries []string) {
 	b.Helper()
-	answer := r.get(t.url())
-	var want []float64
-	if strings.HasPrefix(t.path, "overview") {
-		want = r.headlines(b, answer)
-	} else {
-		r.to = time.Now()
-		r.from = r.to.AddDate(0, 0, -60)
-		for _, point := range answer["points"].([]any) {
-			if value := point.(map[string]any)["value"].(float64); value > 0 {
-				want = append(want, value)
-			}
-		}
-	}
+	want := r.wanted(b, t, r.get(t.url()))
 	for n, query := range queries {
 		var got []float64
 		for _, row := range r.ask(b, query, r.parameters(t)) {
 			got = append(got, numbersOf(b, row[1:])...)
 		}
-		if strings.HasPrefix(t.path, "overview") {
-			got = rates(got)
-		}
-		if !slices.Equal(got, want) {
+		if got = t.comparable(got); len(want) == 0 || !slices.Equal(got, want) {
 			b.Fatalf("%s: %s says %v, the API %v", t.name, files[n], got, want)
 		}
 	}
@@ -252,7 +245,7 @@ func (r *readsBench) parameters(t *turn) map[string]string {
 	middle := r.from.Add(r.to.Sub(r.from) / 2)
 	parameters := map[string]string{
 		"environment": r.environment, "from": r.from.UTC().Format(layout),
-		"middle": middle.UTC().Format(layout), "to": r.to.UTC().Format(layout),
+		"middle": middle.UTC().Format(layout), "to": r.to.UTC().Format(layout), "unit": t.unit,
 	}
 	if t.column != "" {
 		parameters["column"], parameters["value"] = t.column, t.value

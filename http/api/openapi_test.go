@@ -44,6 +44,10 @@ type checked struct {
 }
 
 func (c checked) ServeHTTP(w nethttp.ResponseWriter, r *nethttp.Request) {
+	if r.Header.Get("Accept") == "text/event-stream" { // the document has no schema of frames, and a stream ends with its reader
+		c.handler.ServeHTTP(w, r)
+		return
+	}
 	response := httptest.NewRecorder()
 	c.handler.ServeHTTP(response, r)
 	for name, values := range response.Header() {

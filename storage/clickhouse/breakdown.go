@@ -63,7 +63,7 @@ func (db *DB) breakdown(ctx context.Context, q svc.BreakdownQuery, goals []svc.M
 }
 
 // values is where the values of a dimension come from: a query for rows of (bucket,
-// value, visitor, session, viewed) and what it takes.
+// value, visitor, session, viewed, times) and what it takes.
 type values struct {
 	rows string
 	// expression is the value of an event, as the rows have it.
@@ -84,9 +84,9 @@ func (db *DB) valuesOf(q svc.BreakdownQuery) (values, error) {
 	rows, expression := "breakdown.Events", ""
 	switch q.Dimension {
 	case svc.DimEntryPath:
-		rows, expression = "breakdown.Entry", "toString(path)"
+		rows, expression = "breakdown.Entry", "toString(marked)"
 	case svc.DimExitPath:
-		rows, expression = "breakdown.Exit", "toString(path)"
+		rows, expression = "breakdown.Exit", "toString(marked)"
 	default:
 		if key, isProperty := q.Dimension.Property(); isProperty {
 			expression = db.queries["value.Property"]

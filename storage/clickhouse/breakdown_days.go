@@ -19,6 +19,9 @@ const (
 	// maxPartEvents is the number of events of a part of a day from which it is counted
 	// in the engine anew for every read.
 	maxPartEvents = 5_000_000
+	// maxGathered is the number of events that one query over whole days may gather before
+	// it tells them apart: some 300 MB in the engine.
+	maxGathered = 10_000_000
 	// maxRanked is the number of values of all days above which the engine ranks.
 	maxRanked = 2_000_000
 )
@@ -148,12 +151,32 @@ func (c *cut) partKey(q svc.BreakdownQuery) rankKey {
 	return key
 }
 
-// readDays counts whole days in the engine and remembers those whose events are those of
-// the sums that they were asked for by; the others are of an earlier or later insert.
+// readDays counts whole days in the engine, several at once as long as they are small.
 func (db *DB) readDays(ctx context.Context, q svc.BreakdownQuery, v values, days []cut) ([][]ranked, error) {
-	if len(days) == 0 {
-		return nil, nil
+	var out [][]ranked
+	for first := 0; first < len(days); {
+		last, events := first, days[first].sums.events
+		for last+1 < len(days) && events+days[last+1].sums.events <= maxGathered {
+			last++
+			events += days[last].sums.events
+		}
+		query := "breakdown.Days"
+		if events > maxGathered {
+			query = "breakdown.Buckets"
+		}
+		read, err := db.readDaysBy(ctx, q, v, days[first:last+1], query)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, read...)
+		first = last + 1
 	}
+	return out, nil
+}
+
+// readDaysBy counts days with one query and remembers those whose events are those of the
+// sums that they were asked for by; the others are of an earlier or later insert.
+func (db *DB) readDaysBy(ctx context.Context, q svc.BreakdownQuery, v values, days []cut, query string) ([][]ranked, error) {
 	// A border behind each day keeps what follows it out.
 	borders := make([]time.Time, 0, 2*len(days))
 	for i, c := range days {
@@ -163,7 +186,7 @@ func (db *DB) readDays(ctx context.Context, q svc.BreakdownQuery, v values, days
 		borders = append(borders, time.Unix(c.from, 0))
 	}
 	span := subWindow(q.AnalyticsScope, time.Unix(days[0].from, 0), time.Unix(days[len(days)-1].to, 0))
-	read, events, err := db.readBuckets(ctx, span, v, borders)
+	read, events, err := db.readBuckets(ctx, span, v, borders, query)
 	if err != nil {
 		return nil, err
 	}
@@ -178,11 +201,12 @@ func (db *DB) readDays(ctx context.Context, q svc.BreakdownQuery, v values, days
 	return out, nil
 }
 
-// readBuckets counts the values of buckets in the engine, and the events of each.
-func (db *DB) readBuckets(ctx context.Context, scope svc.AnalyticsScope, v values, buckets []time.Time) (map[int64][]ranked, map[int64]int64, error) {
+// readBuckets counts the values of buckets in the engine by breakdown.Buckets or
+// breakdown.Days, and the events of each.
+func (db *DB) readBuckets(ctx context.Context, scope svc.AnalyticsScope, v values, buckets []time.Time, query string) (map[int64][]ranked, map[int64]int64, error) {
 	out, events := map[int64][]ranked{}, map[int64]int64{}
 	args := v.args.with(scopeArguments(scope, scope.Window)).with(bucketArguments(buckets))
-	err := db.read(ctx, "breaking down days", v.fill(db.queries["breakdown.Buckets"]), args, func(rows driver.Rows) (bool, error) {
+	err := db.read(ctx, "breaking down days", v.fill(db.queries[query]), args, func(rows driver.Rows) (bool, error) {
 		var bucket uint32
 		var value string
 		var occurred uint64
@@ -202,6 +226,11 @@ func (db *DB) readBuckets(ctx context.Context, scope svc.AnalyticsScope, v value
 // which c may be nil for none, and the ends of the window that fall on it.
 func (db *DB) partOfDay(ctx context.Context, q svc.BreakdownQuery, v values, bucket int64, c *cut, ends []end) ([]ranked, error) {
 	ends = slices.DeleteFunc(slices.Clone(ends), func(e end) bool { return e.bucket != bucket })
+	if next := svc.Day.Next(time.Unix(bucket, 0).In(q.Window.Location)); !q.Window.From.After(time.Unix(bucket, 0)) && q.Window.To.Before(next) {
+		if day, known, err := db.rankToday(ctx, q, v, bucket); known || err != nil {
+			return day, err
+		}
+	}
 	marks := q.Dimension == svc.DimEntryPath || q.Dimension == svc.DimExitPath
 	switch {
 	case c != nil && (c.sums.events > maxPartEvents || marks && c.sums.events > maxMarkedEvents):
@@ -213,7 +242,7 @@ func (db *DB) partOfDay(ctx context.Context, q svc.BreakdownQuery, v values, buc
 		if to.After(q.Window.To) {
 			to = q.Window.To
 		}
-		read, _, err := db.readBuckets(ctx, subWindow(q.AnalyticsScope, from, to), v, []time.Time{local})
+		read, _, err := db.readBuckets(ctx, subWindow(q.AnalyticsScope, from, to), v, []time.Time{local}, "breakdown.Buckets")
 		return read[bucket], err
 	case marks:
 		return db.markDay(ctx, q, c, ends)

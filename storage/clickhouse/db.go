@@ -58,6 +58,7 @@ type DB struct {
 	parts  *memory[rankKey, *rankedPart]
 	marks  *memory[rankKey, *marks]
 	past   *memory[pastKey, *past]
+	todays *memory[todayKey, *today]
 	puts   *committer[put]
 	audits *committer[svc.AuditRow]
 	loads  *committer[*ownerLoad]
@@ -80,6 +81,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	db.ranks, db.parts = newMemory[rankKey, []ranked](rankBytes), newMemory[rankKey, *rankedPart](rankBytes)
 	db.marks = newMemory[rankKey, *marks](markBytes)
 	db.past = newMemory[pastKey, *past](pastBytes)
+	db.todays = newMemory[todayKey, *today](todayBytes)
 	db.puts = newCommitter(db.writePuts)
 	db.audits = newCommitter(db.writeAudit)
 	db.loads, db.latest = newCommitter(db.loadAll), newCommitter(db.loadStates)

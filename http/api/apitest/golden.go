@@ -33,6 +33,8 @@ type step struct {
 	header map[string]string
 	// keep names members of the answer, by path, that later steps use.
 	keep map[string]string
+	// frames is how many frames of a stream are read; its golden file is a transcript.
+	frames int
 }
 
 func owner(w World) svc.Secret   { return w.Owner }
@@ -100,6 +102,7 @@ func manageSteps() []step {
 		{name: "analytics.timeseries-filtered", as: owner, method: "GET", path: app + "/analytics/timeseries?metric=pageviews&interval=day&range=7d&filter=path:/&filter=path:/pricing"},
 		{name: "analytics.timeseries-invalid", as: owner, method: "GET", path: app + "/analytics/timeseries?metric=money&interval=year&range=custom:2026-02-30..2026-03-01&filter=path"},
 		{name: "analytics.live", as: owner, method: "GET", path: app + "/analytics/live"},
+		{name: "analytics.live-stream", as: owner, method: "GET", path: app + "/analytics/live", header: map[string]string{"Accept": "text/event-stream"}, frames: 1},
 		{name: "events.list", as: owner, method: "GET", path: app + "/events?limit=2", keep: map[string]string{"feed": "nextCursor"}},
 		{name: "events.list-next", as: owner, method: "GET", path: app + "/events?limit=2&cursor={feed}"},
 		{name: "events.list-foreign-cursor", as: owner, method: "GET", path: app + "/events?name=signup&cursor={feed}"},
@@ -164,8 +167,7 @@ func Run(t *testing.T, open Open) {
 			for name, value := range step.header {
 				request.Header.Set(name, value)
 			}
-			response := httptest.NewRecorder()
-			world.Handler.ServeHTTP(response, request)
+			response := serve(world.Handler, request, step.frames)
 			for name, member := range step.keep {
 				kept = append(kept, "{"+name+"}", textOf(t, response.Body.Bytes(), member))
 			}
@@ -214,7 +216,9 @@ func shown(t *testing.T, step step, response *httptest.ResponseRecorder) string 
 			fmt.Fprintf(&out, "%s: %s\n", name, value)
 		}
 	}
-	if response.Body.Len() > 0 {
+	if step.frames > 0 {
+		out.WriteString("\n" + response.Body.String())
+	} else if response.Body.Len() > 0 {
 		var body bytes.Buffer
 		if err := json.Indent(&body, response.Body.Bytes(), "", "  "); err != nil {
 			t.Fatalf("the answer is no JSON: %s", response.Body)

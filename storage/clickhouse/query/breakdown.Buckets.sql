@@ -5,7 +5,7 @@
 SELECT
     bucket,
     value,
-    count() AS occurred,
+    sum(times) AS occurred,
     uniqExact(visitor) AS visitors,
     sum(viewed) AS pageviews,
     uniqExact(session) AS sessions,

@@ -1,28 +1,19 @@
 -- As breakdown.Events, where the value of an event is the path of the first page view of
--- its session in the bucket (by time, then by id). Part of other queries. Key:
--- environment, ts.
-SELECT bucket, value, visitor, session, viewed
+-- its session in the bucket (by time, then by id): a row per session that caused an event
+-- which passes the filter. Part of other queries. Key: environment, ts.
+SELECT bucket, $(value) AS value, who AS visitor, session, viewed, times
 FROM
 (
     SELECT
         roundDown(toUInt32(toUnixTimestamp(ts)), {buckets:Array(UInt32)}) AS bucket,
-        visitor,
         session,
-        name IN ('page_view', '$pageview') AS viewed
+        any(visitor) AS who,
+        $(mark.Entry) AS marked,
+        countIf(name IN ('page_view', '$pageview') AND ($(where))) AS viewed,
+        countIf($(where)) AS times
     FROM events
     WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8}
         AND ts >= {from:DateTime64(3, 'UTC')} AND ts < {to:DateTime64(3, 'UTC')}
-        AND ($(where))
-) AS caused
-LEFT JOIN
-(
-    SELECT
-        roundDown(toUInt32(toUnixTimestamp(ts)), {buckets:Array(UInt32)}) AS bucket,
-        session,
-        argMin($(value), (ts, id)) AS value
-    FROM events
-    WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8}
-        AND ts >= {from:DateTime64(3, 'UTC')} AND ts < {to:DateTime64(3, 'UTC')}
-        AND name IN ('page_view', '$pageview')
     GROUP BY bucket, session
-) AS marked USING (bucket, session)
+    HAVING times > 0
+)

@@ -4,7 +4,7 @@
 -- again; returned: one per value.
 SELECT
     value,
-    count() AS occurred,
+    sum(times) AS occurred,
     sum(viewed) AS pageviews,
     uniqExactIf(session, (bucket, session) IN ($(breakdown.Bounced))) AS bounces,
     reinterpret(arraySort(groupUniqArray(visitor)), 'String') AS visitor_set,

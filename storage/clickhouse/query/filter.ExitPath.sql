@@ -7,5 +7,5 @@ session IN
     WHERE environment = {environment:UInt64} AND name IN ('page_view', '$pageview')
         AND ts >= {from:DateTime64(3, 'UTC')} AND ts < {to:DateTime64(3, 'UTC')}
     GROUP BY session
-    HAVING argMax(path, (ts, id)) = {exit_path:String}
+    HAVING argMax(path, $(mark.Order)) = {exit_path:String}
 )
