@@ -1,6 +1,6 @@
 -- today.Blocks, and what the new blocks add to sessions (kind 2): the path that marks each
 -- with its place among the events, empty where there is none. What happened after the end
--- of the window comes apart, by its instant (at). Rows returned: one per session and instant.
+-- of the window comes apart, by its instant (at). Key: as today.Blocks. Rows returned: one per session and instant.
 $(today.Blocks)
 UNION ALL
 SELECT toUInt8(2) AS kind, toUInt64(0) AS number, count() AS times, toUnixTimestamp64Milli(max(ts)) AS latest,

@@ -1,6 +1,6 @@
 -- today.Blocks, and what the new blocks add to the values of a dimension (kind 2), with who
 -- stands behind it: visitors and sessions in eight little-endian bytes each. What happened
--- after the end of the window comes apart, by its instant (at). Rows returned: one per value
+-- after the end of the window comes apart, by its instant (at). Key: as today.Blocks. Rows returned: one per value
 -- and instant.
 $(today.Blocks)
 UNION ALL
