@@ -180,6 +180,8 @@ type TurnFrame struct {
 	ID    uint64
 	Event string
 	Data  any
+	// More says that the next frame is there already.
+	More bool
 }
 
 // turnBits is how many bits of a frame's id count within its turn.

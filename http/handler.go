@@ -1,6 +1,7 @@
 package http
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -63,9 +64,9 @@ type Handler struct {
 	passes  []gate
 	queries *querySlots
 	streams *querySlots
-	// draining is closed when streams shall end.
-	draining chan struct{}
-	drain    func()
+	// draining ends when streams shall end.
+	draining context.Context //nolint:containedctx // the life of all streams
+	drain    context.CancelFunc
 	metrics  *metrics
 	others   *routeMetrics
 	streamed *routeMetrics
@@ -88,9 +89,9 @@ func New(config Config) (*Handler, error) {
 	}
 	h := &Handler{
 		config: config, docs: strings.TrimSuffix(config.PublicURL, "/") + "/docs", log: config.Logger, metrics: measured,
-		queries: newQuerySlots(config.ConcurrentQueries), streams: newQuerySlots(config.ConcurrentStreams), draining: make(chan struct{}), others: measured.route("none"), streamed: measured.route("stream"), origin: http.NewCrossOriginProtection(),
+		queries: newQuerySlots(config.ConcurrentQueries), streams: newQuerySlots(config.ConcurrentStreams), others: measured.route("none"), streamed: measured.route("stream"), origin: http.NewCrossOriginProtection(),
 	}
-	h.drain = sync.OnceFunc(func() { close(h.draining) })
+	h.draining, h.drain = context.WithCancel(context.Background())
 	h.records.New = func() any { return new(recorder) }
 	h.passes = h.gates()
 	return h, h.registerAll()

@@ -1,6 +1,7 @@
 package http
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -22,8 +23,11 @@ const (
 	// streamTime is the life of a stream. A client that comes back passes the gates
 	// again, so a revoked token ends within this time.
 	streamTime = 15 * time.Minute
-	// frameTime is how long a client may take to accept a frame.
-	frameTime = 10 * time.Second
+	// frameTime is how long a client may take to accept a frame, but for frameSlack.
+	frameTime  = 10 * time.Second
+	frameSlack = time.Second
+	// streamBuffer bounds the bytes of frames that wait for the next one.
+	streamBuffer = 4 << 10
 )
 
 // Frame is one event of a stream.
@@ -34,6 +38,8 @@ type Frame struct {
 	Event string
 	// Data is written as JSON.
 	Data any
+	// More says that the next frame follows at once, so that this one may be sent with it.
+	More bool
 }
 
 // TypedStream is Typed for an endpoint that answers a stream as well, to those who ask
@@ -87,24 +93,16 @@ func (h *Handler) Drain() { h.drain() }
 // stream answers a call with what its endpoint yields, until it ends, the client has
 // gone, or the handler is drained.
 func (h *Handler) stream(ctx context.Context, call *Call, input any) (Answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, streamTime)
-	defer cancel()
-	frames, ended := make(chan Frame), make(chan error, 1)
-	var producer sync.WaitGroup
-	producer.Go(func() {
-		ended <- h.produce(ctx, call, input, func(frame Frame) bool {
-			select {
-			case frames <- frame:
-				return true
-			case <-ctx.Done():
-				return false
-			}
-		})
-	})
-	writer := streamWriter{handler: h, call: call}
-	err := writer.run(ctx, frames, ended)
-	cancel()
-	producer.Wait()
+	limited, stop := context.WithTimeout(ctx, streamTime)
+	defer stop()
+	ctx, cancel := context.WithCancelCause(limited)
+	defer cancel(nil)
+	defer context.AfterFunc(h.draining, func() {
+		cancel(svc.Errorf(svc.CodeUnavailable, "The service is stopping; come back."))
+	})()
+	writer := newStreamWriter(h, call, cancel)
+	failure := h.produce(ctx, call, input, func(frame Frame) bool { return ctx.Err() == nil && writer.send(frame) == nil })
+	err := writer.end(ctx, failure)
 	if !writer.open {
 		return Answer{}, err
 	}
@@ -122,39 +120,33 @@ func (h *Handler) produce(ctx context.Context, call *Call, input any, yield func
 	return call.Route.Handler.stream(ctx, call, input, yield)
 }
 
-// streamWriter is the only one who writes to a stream.
+// streamWriter is the only one who writes to a stream. The endpoint's goroutine and the
+// heartbeat take turns.
 type streamWriter struct {
 	handler *Handler
 	call    *Call
+	// broken ends the stream from outside of its endpoint.
+	broken func(cause error)
+
+	mu      sync.Mutex
+	beat    *time.Timer
 	session *sse.Session
+	buffer  bytes.Buffer
 	open    bool
+	ended   bool
 	last    uint64
+	// failed is why nothing can be written any more.
+	failed error
+	// bounded is when the client's time for a frame was last set.
+	bounded time.Time
 }
 
-// run writes frames until there are no more. The error is that of an endpoint which
-// failed before its first frame.
-func (s *streamWriter) run(ctx context.Context, frames <-chan Frame, ended <-chan error) error {
-	beat := time.NewTicker(heartbeat)
-	defer beat.Stop()
-	for {
-		var err error
-		select {
-		case frame := <-frames:
-			beat.Reset(heartbeat)
-			err = s.send(frame)
-		case <-beat.C:
-			err = s.ping()
-		case failure := <-ended:
-			return s.end(ctx, failure)
-		case <-s.handler.draining:
-			return svc.Errorf(svc.CodeUnavailable, "The service is stopping; come back.")
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		if err != nil {
-			return err
-		}
-	}
+func newStreamWriter(h *Handler, call *Call, broken func(error)) *streamWriter {
+	s := &streamWriter{handler: h, call: call, broken: broken}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.beat = time.AfterFunc(heartbeat, s.ping)
+	return s
 }
 
 // begin sends the head of the answer.
@@ -176,10 +168,24 @@ func (s *streamWriter) begin() error {
 	// The server's bounds are for requests that end; a stream has its own per frame.
 	_ = http.NewResponseController(s.call.response).SetReadDeadline(time.Time{})
 	s.open = true
-	return nil
+	return s.session.Flush()
 }
 
+// send writes a frame.
 func (s *streamWriter) send(frame Frame) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failed == nil {
+		s.failed = s.append(frame)
+	}
+	if s.failed == nil && (!frame.More || s.buffer.Len() >= streamBuffer) {
+		s.failed = s.flush()
+	}
+	return s.failed
+}
+
+// append puts a frame behind those that wait to be sent.
+func (s *streamWriter) append(frame Frame) error {
 	data, err := encodeJSON(frame.Data)
 	if err != nil {
 		return fmt.Errorf("encoding a frame: %w", err)
@@ -195,26 +201,45 @@ func (s *streamWriter) send(frame Frame) error {
 		message.Type = sse.Type(frame.Event)
 	}
 	message.AppendData(strings.TrimSuffix(string(data), "\n"))
-	return s.write(message)
+	_, err = message.WriteTo(&s.buffer)
+	return err
 }
 
-// ping sends the comment that keeps a quiet stream open, once it is.
-func (s *streamWriter) ping() error {
-	if !s.open {
-		return nil
+// flush sends what waits.
+func (s *streamWriter) flush() error {
+	s.beat.Reset(heartbeat)
+	if now := s.handler.config.Now(); now.Sub(s.bounded) >= frameSlack {
+		s.bounded = now
+		// A writer without deadlines, as tests have them, is never slow.
+		_ = http.NewResponseController(s.call.response).SetWriteDeadline(now.Add(frameTime))
 	}
-	message := &sse.Message{}
-	message.AppendComment("ping")
-	return s.write(message)
-}
-
-func (s *streamWriter) write(message *sse.Message) error {
-	// A writer without deadlines, as tests have them, is never slow.
-	_ = http.NewResponseController(s.call.response).SetWriteDeadline(s.handler.config.Now().Add(frameTime))
-	if err := s.session.Send(message); err != nil {
+	_, err := s.session.Res.Write(s.buffer.Bytes())
+	s.buffer.Reset()
+	if err != nil {
 		return err
 	}
 	return s.session.Flush()
+}
+
+// ping sends the comment that keeps a quiet stream open, once it is.
+func (s *streamWriter) ping() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended || s.failed != nil {
+		return
+	}
+	if !s.open {
+		s.beat.Reset(heartbeat)
+		return
+	}
+	message := &sse.Message{}
+	message.AppendComment("ping")
+	if _, s.failed = message.WriteTo(&s.buffer); s.failed == nil {
+		s.failed = s.flush()
+	}
+	if s.failed != nil {
+		s.broken(s.failed)
+	}
 }
 
 // streamProblem is the data of a last frame named error.
@@ -223,18 +248,31 @@ type streamProblem struct {
 	Code    svc.Code `json:"code"`
 }
 
-// end ends the stream after its endpoint has.
+// end ends the stream after its endpoint has. The error is that of a stream which was
+// not begun.
 func (s *streamWriter) end(ctx context.Context, failure error) error {
-	if failure == nil && !s.open { // an empty stream is an answer as well
-		if err := s.begin(); err != nil {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
+	s.beat.Stop()
+	switch {
+	case s.failed != nil:
+		return s.failed
+	case ctx.Err() != nil:
+		failure = context.Cause(ctx)
+	case failure == nil:
+		if err := s.begin(); err != nil { // an empty stream is an answer as well
 			return err
 		}
-		return s.session.Flush()
+	case s.open:
+		s.handler.logError(ctx, failure, s.call.Route.Operation, s.call.RequestID)
+		shown := publicError(failure, s.call.Route)
+		if err := s.append(Frame{Event: "error", Data: streamProblem{Message: shown.Message, Code: shown.Code}}); err != nil {
+			return err
+		}
 	}
-	if failure == nil || !s.open || ctx.Err() != nil {
+	if !s.open {
 		return failure
 	}
-	s.handler.logError(ctx, failure, s.call.Route.Operation, s.call.RequestID)
-	shown := publicError(failure, s.call.Route)
-	return s.send(Frame{Event: "error", Data: streamProblem{Message: shown.Message, Code: shown.Code}})
+	return s.flush()
 }

@@ -1,10 +1,7 @@
 package assistant
 
 import (
-	"context"
 	"encoding/json"
-	"sync"
-	"time"
 
 	"svc"
 )
@@ -80,99 +77,3 @@ const (
 	stateAwaiting = "awaiting"
 	stateDone     = "done"
 )
-
-// buffer holds the frames of one turn for all who follow it.
-type buffer struct {
-	turn int
-	// idle is called when nobody has followed for the grace time.
-	idle  func()
-	grace time.Duration
-
-	mu        sync.Mutex
-	frames    []svc.TurnFrame
-	ended     bool
-	followers map[chan struct{}]bool
-	alone     *time.Timer
-}
-
-// newBuffer begins the frames of a turn. Until somebody follows, the grace runs.
-func newBuffer(turn int, grace time.Duration, idle func()) *buffer {
-	b := &buffer{turn: turn, grace: grace, idle: idle, followers: map[chan struct{}]bool{}}
-	b.alone = time.AfterFunc(grace, idle)
-	return b
-}
-
-// add appends a frame and tells the followers.
-func (b *buffer) add(event string, data any) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.frames = append(b.frames, svc.TurnFrame{ID: svc.FrameID(b.turn, uint64(len(b.frames))+1), Event: event, Data: data})
-	b.tell()
-}
-
-func (b *buffer) tell() {
-	for follower := range b.followers {
-		select {
-		case follower <- struct{}{}:
-		default: // it has not looked yet since the last time
-		}
-	}
-}
-
-// end lets the followers go once they have seen everything.
-func (b *buffer) end() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.ended = true
-	b.alone.Stop()
-	b.tell()
-}
-
-// follow yields the frames behind an id and those to come, until the turn ends, yield
-// returns false or ctx ends.
-func (b *buffer) follow(ctx context.Context, after uint64, yield func(svc.TurnFrame) bool) {
-	news := make(chan struct{}, 1)
-	b.enter(news)
-	defer b.leave(news)
-	next := 0
-	if svc.FrameTurn(after) == b.turn {
-		next = int(after - svc.FrameID(b.turn, 0))
-	}
-	for {
-		b.mu.Lock()
-		next = min(next, len(b.frames))
-		frames, ended := b.frames[next:], b.ended
-		b.mu.Unlock()
-		for _, frame := range frames {
-			if !yield(frame) {
-				return
-			}
-		}
-		next += len(frames)
-		if ended {
-			return
-		}
-		select {
-		case <-news:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-func (b *buffer) enter(news chan struct{}) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.followers[news] = true
-	b.alone.Stop()
-}
-
-// leave starts the grace where nobody is left.
-func (b *buffer) leave(news chan struct{}) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	delete(b.followers, news)
-	if len(b.followers) == 0 && !b.ended {
-		b.alone.Reset(b.grace)
-	}
-}

@@ -219,7 +219,7 @@ func ending(cause error) (told note, failure *svc.Error) {
 
 func (t *turn) say(text string) {
 	if text != "" {
-		t.frames.add("text", textFrame{"text", text})
+		t.frames.say(text)
 		t.spoke = true
 	}
 }

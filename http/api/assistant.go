@@ -172,7 +172,7 @@ func (a assistant) follow(ctx context.Context, call *http.Call, in conversationP
 // relay hands frames of a turn to a stream.
 func relay(yield func(http.Frame) bool) func(svc.TurnFrame) bool {
 	return func(frame svc.TurnFrame) bool {
-		return yield(http.Frame{ID: frame.ID, Event: frame.Event, Data: frame.Data})
+		return yield(http.Frame{ID: frame.ID, Event: frame.Event, Data: frame.Data, More: frame.More})
 	}
 }
 

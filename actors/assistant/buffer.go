@@ -1,0 +1,165 @@
+package assistant
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"svc"
+)
+
+// buffer holds the frames of one turn for all who follow it.
+type buffer struct {
+	turn int
+	// idle is called when nobody has followed for the grace time.
+	idle  func()
+	grace time.Duration
+
+	mu     sync.Mutex
+	frames []kept
+	// text is that of all text frames, one after another: most frames are a few letters,
+	// and there may be thousands.
+	text      strings.Builder
+	ended     bool
+	followers map[chan struct{}]bool
+	alone     *time.Timer
+}
+
+// kept is a frame as the buffer holds it. A text is what lies between the end of the frame
+// before it and its own.
+type kept struct {
+	other *otherFrame // nil for a text
+	end   uint32
+}
+
+// otherFrame is a frame that is no text.
+type otherFrame struct {
+	event string
+	data  any
+}
+
+// newBuffer begins the frames of a turn. Until somebody follows, the grace runs.
+func newBuffer(turn int, grace time.Duration, idle func()) *buffer {
+	b := &buffer{turn: turn, grace: grace, idle: idle, followers: map[chan struct{}]bool{}}
+	b.alone = time.AfterFunc(grace, idle)
+	return b
+}
+
+// add appends a frame and tells the followers.
+func (b *buffer) add(event string, data any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.append(&otherFrame{event, data})
+}
+
+// say appends a frame of text and tells the followers.
+func (b *buffer) say(text string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.text.WriteString(text)
+	b.append(nil)
+}
+
+func (b *buffer) append(other *otherFrame) {
+	b.frames = append(b.frames, kept{other, uint32(b.text.Len())}) //nolint:gosec // an answer is some megabytes at most
+	b.tell()
+}
+
+func (b *buffer) tell() {
+	for follower := range b.followers {
+		select {
+		case follower <- struct{}{}:
+		default: // it has not looked yet since the last time
+		}
+	}
+}
+
+// end lets the followers go once they have seen everything.
+func (b *buffer) end() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.ended = true
+	b.alone.Stop()
+	b.tell()
+}
+
+// follow yields the frames behind an id and those to come, until the turn ends, yield
+// returns false or ctx ends.
+func (b *buffer) follow(ctx context.Context, after uint64, yield func(svc.TurnFrame) bool) {
+	told := make(chan struct{}, 1)
+	b.enter(told)
+	defer b.leave(told)
+	next := 0
+	if svc.FrameTurn(after) == b.turn {
+		next = int(after - svc.FrameID(b.turn, 0))
+	}
+	for {
+		news, ended := b.behind(next)
+		if !news.each(yield) || ended {
+			return
+		}
+		next = news.first + len(news.frames)
+		select {
+		case <-told:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// behind returns the frames behind the n-th, and whether they are the last ones.
+func (b *buffer) behind(n int) (run, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n = min(n, len(b.frames))
+	out := run{turn: b.turn, first: n, frames: b.frames[n:], text: b.text.String()}
+	if n > 0 {
+		out.begin = b.frames[n-1].end
+	}
+	return out, b.ended
+}
+
+// run is some frames in a row.
+type run struct {
+	turn, first int
+	frames      []kept
+	text        string
+	// begin is where the first frame's text begins.
+	begin uint32
+}
+
+// each yields the frames and says whether yield wants more.
+func (r *run) each(yield func(svc.TurnFrame) bool) bool {
+	begin := r.begin
+	for n, one := range r.frames {
+		frame := svc.TurnFrame{ID: svc.FrameID(r.turn, uint64(r.first+n)+1), More: n+1 < len(r.frames)}
+		if one.other == nil {
+			frame.Event, frame.Data = "text", textFrame{"text", r.text[begin:one.end]}
+		} else {
+			frame.Event, frame.Data = one.other.event, one.other.data
+		}
+		begin = one.end
+		if !yield(frame) {
+			return false
+		}
+	}
+	return true
+}
+
+func (b *buffer) enter(news chan struct{}) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.followers[news] = true
+	b.alone.Stop()
+}
+
+// leave starts the grace where nobody is left.
+func (b *buffer) leave(news chan struct{}) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.followers, news)
+	if len(b.followers) == 0 && !b.ended {
+		b.alone.Reset(b.grace)
+	}
+}
