@@ -2,6 +2,7 @@ package actors
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -110,6 +111,14 @@ func (c *conversation) apply(now time.Time, method string, payload []byte) (outc
 		return outcome{}, svc.NotFound("conversation")
 	}
 	return dispatch(conversationHandlers(), c, now, method, payload)
+}
+
+// makes is maker.makes: a question without a conversation makes one under a new id.
+func (c *conversation) makes(method string, payload []byte) bool {
+	var message struct {
+		Create bool `json:"create"`
+	}
+	return method == "begin" && json.Unmarshal(payload, &message) == nil && message.Create
 }
 
 func (c *conversation) restore(entities []svc.Entity) error {

@@ -19,23 +19,33 @@ func deskIdentity(ref svc.AppRef, user string) string { return ref.String() + "/
 // tell sends a message to a conversation and notes the result on the member's desk.
 func (c *Conversations) tell(ctx context.Context, of *svc.Conversation, method string, message any) (svc.Exchange, error) {
 	view, err := ask[conversationView](ctx, c.Actors, kindConversation, conversationIdentity(of), method, message)
-	if err != nil {
-		return svc.Exchange{}, err
+	if err == nil {
+		err = c.Note(ctx, svc.Exchange(view))
 	}
-	record := view.Conversation
-	ref := svc.AppRef{Org: record.Org, App: record.App}
-	noted := conversationView{Conversation: record, Actions: view.Actions}
-	if _, err := ask[none](ctx, c.Actors, kindDesk, deskIdentity(ref, record.Member.ID), "put", noted); err != nil {
+	if err != nil {
 		return svc.Exchange{}, err
 	}
 	return svc.Exchange(view), c.queue(ctx, &view)
 }
 
+// Note puts a conversation with its actions on its member's desk, unless something newer
+// is known of it there.
+func (c *Conversations) Note(ctx context.Context, exchange svc.Exchange) error {
+	record := exchange.Conversation
+	ref := svc.AppRef{Org: record.Org, App: record.App}
+	noted := conversationView{Conversation: record, Actions: exchange.Actions}
+	_, err := ask[none](ctx, c.Actors, kindDesk, deskIdentity(ref, record.Member.ID), "put", noted)
+	return err
+}
+
 // Begin claims a conversation for a turn that answers a question of its member; it is
-// made where create is set. It fails with not_found where it is somebody else's, and
-// with conflict while a turn runs or actions wait for a decision.
+// made where create is set, under an id that is new. It fails with not_found where it is somebody else's, and
+// with conflict while a turn runs or actions wait for a decision. The member's desk does
+// not know of it before Note or the next step of the turn.
 func (c *Conversations) Begin(ctx context.Context, conversation svc.Conversation, create bool, question, contextPath string) (svc.Exchange, error) {
-	return c.tell(ctx, &conversation, "begin", beginTurn{Conversation: conversation, Create: create, Question: question, ContextPath: contextPath})
+	message := beginTurn{Conversation: conversation, Create: create, Question: question, ContextPath: contextPath}
+	view, err := ask[conversationView](ctx, c.Actors, kindConversation, conversationIdentity(&conversation), "begin", message)
+	return svc.Exchange(view), err
 }
 
 // Claim takes a proposed action for execution and begins the turn that goes on with it.

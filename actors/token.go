@@ -68,6 +68,9 @@ func (t *token) apply(now time.Time, method string, payload []byte) (outcome, er
 	return dispatch(tokenHandlers(), t, now, method, payload)
 }
 
+// makes is maker.makes: a token's identity is the hash of a new secret.
+func (t *token) makes(method string, _ []byte) bool { return method == "create" }
+
 func (t *token) restore(entities []svc.Entity) error {
 	t.token = nil
 	for _, entity := range entities {

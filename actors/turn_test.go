@@ -33,6 +33,7 @@ type counter struct {
 	target   string
 	member   bool
 	minted   int
+	tokens   int
 	revoked  int
 	writes   int
 	recorded []string
@@ -63,8 +64,8 @@ func atCounter(t *testing.T, test func(o *counter)) {
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
-		if o.revoked == 0 {
-			t.Error("no token was revoked")
+		if o.revoked != o.tokens {
+			t.Errorf("%d tokens were made, %d revoked", o.tokens, o.revoked)
 		}
 	})
 }
@@ -75,7 +76,7 @@ func theTool() svc.Tool {
 }
 
 func (o *counter) grant() svc.Grant {
-	return svc.Grant{Token: svc.Token{Scopes: svc.Scopes()}, Permissions: []svc.Permission{svc.PermAIUse, svc.PermAnalyticsWrite}}
+	return svc.Grant{Role: svc.RoleOwner, Token: svc.Token{Scopes: svc.Scopes()}, Permissions: []svc.Permission{svc.PermAIUse, svc.PermAnalyticsWrite}}
 }
 
 func (o *counter) asker() svc.Asker {
@@ -168,6 +169,9 @@ func (o *counter) Round(ctx context.Context, _ svc.ModelRequest, text func(strin
 
 // MintAssistant is assistant.Tokens.
 func (o *counter) MintAssistant(context.Context, svc.User, string, []svc.Scope, time.Duration) (svc.Token, svc.Secret, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.tokens++
 	return svc.Token{ID: "tok_1"}, "svc_agt_secret", nil
 }
 
@@ -300,6 +304,33 @@ func TestHowTurnsEnd(t *testing.T) {
 			}
 			if o.writes != 0 {
 				t.Errorf("%s: %d writes", c.name, o.writes)
+			}
+		})
+	}
+}
+
+// TestATokenIsMadeForWhoNeedsIt has turns answer at once, look for tools, and propose.
+func TestATokenIsMadeForWhoNeedsIt(t *testing.T) {
+	says := func(_ context.Context, _ int, text func(string)) (svc.ModelReply, error) {
+		text("Yes.")
+		return svc.ModelReply{Text: "Yes."}, nil
+	}
+	finds := func(ctx context.Context, round int, text func(string)) (svc.ModelReply, error) {
+		if round == 1 {
+			return svc.ModelReply{Calls: []svc.ToolCall{{ID: "c", Name: "find_tools", Input: json.RawMessage(`{}`)}}}, nil
+		}
+		return says(ctx, round, text)
+	}
+	for _, c := range []struct {
+		name   string
+		model  func(ctx context.Context, round int, text func(string)) (svc.ModelReply, error)
+		tokens int
+	}{{"an answer", says, 0}, {"a second round", finds, 1}, {"a proposal", proposes, 1}} {
+		atCounter(t, func(o *counter) {
+			o.model = c.model
+			frames(o.ask("What?"))
+			if o.tokens != c.tokens || o.revoked != c.tokens {
+				t.Errorf("%s: %d tokens made, %d revoked, want %d", c.name, o.tokens, o.revoked, c.tokens)
 			}
 		})
 	}

@@ -88,6 +88,16 @@ func (a *Assistant) Ask(ctx context.Context, who svc.Asker, question svc.Questio
 	return a.start(who, model, exchange, nil) //nolint:contextcheck // a turn outlives its request
 }
 
+// note puts a conversation whose turn has begun on its member's desk, while the turn goes
+// on. Where that fails, the end of the turn does it.
+func (a *Assistant) note(exchange svc.Exchange) {
+	ctx, cancel := context.WithTimeout(context.Background(), recordTime)
+	defer cancel()
+	if err := a.Conversations.Note(ctx, exchange); err != nil {
+		a.Logger.Error("noting a conversation on its member's desk failed", "conversation", exchange.Conversation.ID, "error", err)
+	}
+}
+
 // contextOf names the page that a question came from.
 func contextOf(question svc.Question) string {
 	path := question.ContextPath

@@ -198,7 +198,11 @@ func has(tools []svc.Tool, name string) bool {
 
 // execute sends the call through the routes.
 func (t *turn) execute(ctx context.Context, call *svc.ToolCall, tool *svc.Tool) (svc.ToolResult, svc.ToolOutcome) {
-	outcome, err := t.Tools.Execute(ctx, t.secret, t.who.Ref, call.Name, call.Input)
+	var outcome svc.ToolOutcome
+	err := t.arm(ctx)
+	if err == nil {
+		outcome, err = t.Tools.Execute(ctx, t.secret, t.who.Ref, call.Name, call.Input)
+	}
 	if err != nil {
 		outcome = refusal(err)
 	}
@@ -252,6 +256,9 @@ func (t *turn) action(call *svc.ToolCall, effect svc.Effect, preview svc.Preview
 // prepare makes a proposal of a call: what stands there now is read, never what the
 // model says of it.
 func (t *turn) prepare(ctx context.Context, call *svc.ToolCall, tool *svc.Tool, effect svc.Effect) (svc.ToolResult, *svc.Action, error) {
+	if err := t.arm(ctx); err != nil {
+		return svc.ToolResult{}, nil, err
+	}
 	before, err := t.Tools.Before(ctx, t.secret, t.who.Ref, call.Name, call.Input)
 	if err != nil {
 		return t.refuse(call, summaryOf(call.Name, &svc.ToolOutcome{Status: svc.InfoOf(svc.CodeOf(err)).Status})), nil, nil

@@ -12,6 +12,7 @@ import (
 // say.
 type Conversations interface {
 	Begin(ctx context.Context, conversation svc.Conversation, create bool, question, contextPath string) (svc.Exchange, error)
+	Note(ctx context.Context, exchange svc.Exchange) error
 	Claim(ctx context.Context, of *svc.Conversation, action string, by svc.User, reason string) (svc.Exchange, error)
 	Append(ctx context.Context, of *svc.Conversation, messages []svc.Message, actions []svc.Action) (svc.Exchange, error)
 	Settle(ctx context.Context, of *svc.Conversation, action *svc.Action, content string) (svc.Exchange, error)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"svc"
@@ -97,6 +98,9 @@ func (a *Assistant) start(who svc.Asker, model Model, exchange svc.Exchange, app
 	}
 	a.turns[t.conversation.ID] = t
 	a.running.Go(func() { t.run(ctx) })
+	if approved == nil {
+		a.running.Go(func() { a.note(exchange) })
+	}
 	return &Turn{turn: t}, nil
 }
 
@@ -151,8 +155,9 @@ func (t *turn) finish(ctx context.Context, cause error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	var revoking sync.WaitGroup
 	if t.token.ID != "" {
-		t.revoke(ctx, t.token)
+		revoking.Go(func() { t.revoke(ctx, t.token) })
 	}
 	told, failure := ending(cause)
 	if told != "" {
@@ -163,6 +168,7 @@ func (t *turn) finish(ctx context.Context, cause error) {
 		recorded = failure.Message
 	}
 	exchange, err := t.Conversations.Finish(ctx, &t.conversation, recorded)
+	revoking.Wait()
 	if err != nil && failure == nil {
 		t.Logger.Error("recording the end of a turn failed", "conversation", t.conversation.ID, "error", err)
 		failure = svc.Errorf(svc.CodeInternal, "The end of the turn could not be recorded.")
@@ -258,38 +264,65 @@ func (t *turn) work(ctx context.Context) error {
 		if t.rounds >= svc.MaxRounds {
 			return noteRounds
 		}
-		if err := t.look(ctx); err != nil {
+		grant, err := t.armed(ctx)
+		if err != nil {
+			return err
+		}
+		if err := t.look(ctx, grant); err != nil {
 			return err
 		}
 	}
 }
 
-// prepared gives the turn its token and reads what the member may do. An approved
-// action has not begun to be executed where it fails.
+// prepared reads what the member may do: of a question, what the request that asked it was
+// just let in with. An approved action needs the turn's token, and has not begun to be
+// executed where that fails.
 func (t *turn) prepared(ctx context.Context) (err error) {
+	if t.approved == nil {
+		return t.look(ctx, &t.who.Grant)
+	}
 	if t.settings, err = t.Settings.Settings(ctx, t.who.Ref.Org, t.who.User.ID); err != nil {
 		return err
 	}
-	if t.token, t.secret, err = t.mint(ctx, t.who, t.settings.Policy); err != nil {
+	grant, err := t.armed(ctx)
+	if err != nil {
 		return err
 	}
-	if err := t.look(ctx); err != nil || t.approved == nil {
+	if err := t.look(ctx, grant); err != nil {
 		return err
 	}
 	return t.admitted(ctx)
 }
 
-// look reads anew what the member may do and what the organization allows.
-func (t *turn) look(ctx context.Context) error {
-	grant, _, err := t.Tokens.Authorize(ctx, t.secret.Reveal(), svc.RateNone, t.who.Ref.Org)
-	switch svc.CodeOf(err) {
-	case svc.CodeNotFound, svc.CodeUnauthorized:
-		return errRevoked
-	default:
-		if err != nil {
-			return err
-		}
+// arm gives the turn a token of its own, with the first use of which it is made: most
+// answers begin without one, and some need none.
+func (t *turn) arm(ctx context.Context) error {
+	if t.token.ID != "" {
+		return nil
 	}
+	token, secret, err := t.mint(ctx, t.who, t.settings.Policy)
+	if err == nil {
+		t.token, t.secret = token, secret
+	}
+	return err
+}
+
+// armed reads anew what the turn's token may do.
+func (t *turn) armed(ctx context.Context) (*svc.Grant, error) {
+	if err := t.arm(ctx); err != nil {
+		return nil, err
+	}
+	grant, _, err := t.Tokens.Authorize(ctx, t.secret.Reveal(), svc.RateNone, t.who.Ref.Org)
+	if code := svc.CodeOf(err); err != nil && (code == svc.CodeNotFound || code == svc.CodeUnauthorized) {
+		err = errRevoked
+	}
+	return &grant, err
+}
+
+// look reads anew what the organization allows a grant: the asker's, of this very
+// request, at first, later that of the turn's token.
+func (t *turn) look(ctx context.Context, of *svc.Grant) error {
+	var err error
 	if t.settings, err = t.Settings.Settings(ctx, t.who.Ref.Org, t.who.User.ID); err != nil {
 		return err
 	}
@@ -297,10 +330,12 @@ func (t *turn) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	grant := *of
+	grant.Token.Scopes = t.settings.Policy.Scopes(grant.Token.Scopes)
+	grant.Permissions = svc.EffectivePermissions(grant.Role, grant.Token.Scopes)
 	if !grant.May(svc.PermAIUse) || !app.Has(svc.ModuleAI) {
 		return errRevoked
 	}
-	grant.Token.Scopes = t.settings.Policy.Scopes(grant.Token.Scopes)
 	t.audience = svc.Audience{Grant: grant, Modules: app.Modules, Policy: t.settings.Policy}
 	return nil
 }
