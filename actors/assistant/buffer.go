@@ -68,10 +68,15 @@ func (b *buffer) append(other *otherFrame) {
 
 func (b *buffer) tell() {
 	for follower := range b.followers {
-		select {
-		case follower <- struct{}{}:
-		default: // it has not looked yet since the last time
-		}
+		tell(follower)
+	}
+}
+
+// tell has a follower look.
+func tell(follower chan struct{}) {
+	select {
+	case follower <- struct{}{}:
+	default: // it has not looked yet since the last time
 	}
 }
 
@@ -90,21 +95,18 @@ func (b *buffer) follow(ctx context.Context, after uint64, yield func(svc.TurnFr
 	told := make(chan struct{}, 1)
 	b.enter(told)
 	defer b.leave(told)
+	defer context.AfterFunc(ctx, func() { tell(told) })()
 	next := 0
 	if svc.FrameTurn(after) == b.turn {
 		next = int(after - svc.FrameID(b.turn, 0))
 	}
-	for {
+	for ctx.Err() == nil {
 		news, ended := b.behind(next)
 		if !news.each(yield) || ended {
 			return
 		}
 		next = news.first + len(news.frames)
-		select {
-		case <-told:
-		case <-ctx.Done():
-			return
-		}
+		<-told
 	}
 }
 

@@ -186,6 +186,7 @@ func (t *turn) finish(ctx context.Context, cause error) {
 		t.frames.add("done", doneFrame{"done", t.conversation.ID, t.usage, t.rounds})
 	}
 	t.frames.end()
+	t.messages, t.actions, t.loaded, t.audience, t.who = nil, nil, nil, svc.Audience{}, svc.Asker{} // the frames are all that is kept
 	t.forget()
 }
 
@@ -347,9 +348,12 @@ func (t *turn) round(ctx context.Context) (*[]svc.Action, error) {
 		return nil, noteBudget
 	}
 	t.rounds++
-	reply, err := t.model.Round(ctx, svc.ModelRequest{
-		System: system(&t.conversation, t.Now()), Messages: history(t.messages), Tools: append([]svc.Tool{FindTool()}, t.loaded...),
-	}, t.say)
+	reply, err := t.model.Round(ctx, t.request(), t.say)
+	return t.replied(ctx, &reply, err)
+}
+
+// replied records what a round brought and does what the model calls.
+func (t *turn) replied(ctx context.Context, reply *svc.ModelReply, err error) (*[]svc.Action, error) {
 	if spent := reply.Usage; spent.Tokens() > 0 {
 		t.usage = t.usage.Add(spent)
 		if err := t.Settings.Spend(context.WithoutCancel(ctx), t.who.Ref.Org, spent); err != nil {
@@ -358,7 +362,7 @@ func (t *turn) round(ctx context.Context) (*[]svc.Action, error) {
 	}
 	said := svc.Message{Role: svc.RoleAssistant, Text: reply.Text, Calls: reply.Calls}
 	if err == nil {
-		err = early(&reply)
+		err = early(reply)
 	}
 	if err != nil || len(reply.Calls) == 0 {
 		if said.Calls = nil; said.Text != "" {
@@ -369,6 +373,13 @@ func (t *turn) round(ctx context.Context) (*[]svc.Action, error) {
 		return nil, err
 	}
 	return t.calls(ctx, said)
+}
+
+// request is what the model is asked in a round.
+func (t *turn) request() svc.ModelRequest {
+	return svc.ModelRequest{
+		System: system(&t.conversation, t.Now()), Messages: history(t.messages), Tools: append([]svc.Tool{FindTool()}, t.loaded...),
+	}
 }
 
 // early is the note of an answer that ends before its end, nil where it does not.

@@ -1,8 +1,9 @@
 package provider
 
 import (
+	"bytes"
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/packages/ssestream"
 	"github.com/openai/openai-go/v3/shared"
+	"github.com/segmentio/encoding/json"
 
 	"svc"
 )
@@ -25,29 +27,69 @@ func newOpenAI(access Access, client *http.Client) stream {
 	}
 	service := openai.Client{Options: options}
 	return func(ctx context.Context, request *svc.ModelRequest, received func(), text func(string)) (svc.ModelReply, error) {
-		params, err := openaiParams(access.Model, request)
+		raw, err := openaiAsk(ctx, &service, access.Model, request)
 		if err != nil {
-			return svc.ModelReply{}, err
+			return svc.ModelReply{}, openaiError(err)
 		}
-		var raw *http.Response
-		err = service.Post(ctx, "chat/completions", params, &raw, option.WithJSONSet("stream", true))
-		chunks := ssestream.NewStream[openaiChunk](ssestream.NewDecoder(raw), err)
-		defer func() { _ = chunks.Close() }() // what was read stands
-		var gathered openaiGathered
-		for chunks.Next() {
-			received()
-			chunk := chunks.Current()
-			gathered.add(&chunk, text)
-		}
-		reply := gathered.reply()
-		if err := chunks.Err(); err != nil {
-			return reply, openaiError(err)
-		}
-		if gathered.finish == "" {
-			return reply, errors.New("the stream was cut off")
-		}
-		return reply, nil
+		return openaiRead(raw, received, text)
 	}
+}
+
+// openaiAsk sends a request. What it is made of does not outlive it, for an answer takes
+// long and there may be thousands.
+func openaiAsk(ctx context.Context, service *openai.Client, model string, request *svc.ModelRequest) (raw *http.Response, err error) {
+	params, err := openaiParams(model, request)
+	if err != nil {
+		return nil, err
+	}
+	err = service.Post(ctx, "chat/completions", params, &raw, option.WithJSONSet("stream", true))
+	return raw, err
+}
+
+// openaiRead reads an answer.
+func openaiRead(raw *http.Response, received func(), text func(string)) (svc.ModelReply, error) {
+	gathered := new(openaiGathered)
+	err := gathered.read(raw, received, text)
+	return gathered.reply(), err
+}
+
+// read reads the chunks of an answer. Goroutines wait here for as long as answers take, so
+// what it keeps on its stack counts.
+func (g *openaiGathered) read(raw *http.Response, received func(), text func(string)) error {
+	chunks := ssestream.NewDecoder(raw)
+	defer func() { _ = chunks.Close() }() // what was read stands
+	for chunks.Next() {
+		last, err := g.take(chunks.Event().Data, received, text)
+		if err != nil || last {
+			return cmp.Or(err, g.whole())
+		}
+	}
+	return cmp.Or(chunks.Err(), g.whole())
+}
+
+// whole is an error where the answer has not ended.
+func (g *openaiGathered) whole() error {
+	if g.finish == "" {
+		return errors.New("the stream was cut off")
+	}
+	return nil
+}
+
+// take adds an event of the stream and says whether it is the last one.
+func (g *openaiGathered) take(data []byte, received func(), text func(string)) (last bool, err error) {
+	if bytes.HasPrefix(data, []byte("[DONE]")) {
+		return true, nil
+	}
+	var chunk openaiChunk
+	if err := json.Unmarshal(data, &chunk); err != nil {
+		return false, err
+	}
+	if len(chunk.Error) > 0 && string(chunk.Error) != "null" {
+		return false, errors.New("the stream holds an error")
+	}
+	received()
+	g.add(&chunk, text)
+	return false, nil
 }
 
 func openaiError(err error) error {
@@ -60,6 +102,8 @@ func openaiError(err error) error {
 // openaiChunk is what is read of a chunk. The library's own type, which keeps every field
 // and its raw text, takes four times as long.
 type openaiChunk struct {
+	// Error is there where the provider breaks off.
+	Error   json.RawMessage `json:"error"`
 	Choices []struct {
 		Delta struct {
 			Content   string       `json:"content"`
@@ -127,8 +171,14 @@ func (g *openaiGathered) add(chunk *openaiChunk, text func(string)) {
 }
 
 func (g *openaiGathered) reply() svc.ModelReply {
-	short := map[string]svc.ShortAnswer{"content_filter": svc.ShortFiltered, "length": svc.ShortFull}[g.finish]
-	return svc.ModelReply{Text: g.text.String(), Calls: g.calls, Usage: g.usage, Short: short}
+	reply := svc.ModelReply{Text: g.text.String(), Calls: g.calls, Usage: g.usage}
+	switch g.finish {
+	case "content_filter":
+		reply.Short = svc.ShortFiltered
+	case "length":
+		reply.Short = svc.ShortFull
+	}
+	return reply
 }
 
 func openaiParams(model string, request *svc.ModelRequest) (openai.ChatCompletionNewParams, error) {

@@ -118,7 +118,7 @@ const (
 
 func newModel(access Access, client *http.Client) (*model, error) {
 	if client == nil {
-		client = &http.Client{} // the turn's context bounds it
+		client = &http.Client{Transport: transport()} // the turn's context bounds it
 	}
 	made := &model{access: access, pause: pause, breaker: gobreaker.NewTwoStepCircuitBreaker[any](gobreaker.Settings{
 		Name: string(access.Provider), Timeout: breakerTime,

@@ -215,19 +215,10 @@ type streamError struct {
 // ask streams the answer. A caller who comes back with Last-Event-ID to a conversation
 // follows its turn instead of asking again.
 func (a assistant) ask(ctx context.Context, call *http.Call, in askQuestion, yield func(http.Frame) bool) error {
-	who, err := asker(call)
-	if err != nil {
-		return err
-	}
-	question := svc.Question{Text: in.Body.Question, ConversationID: in.Body.ConversationID, ContextPath: in.Body.ContextPath, ContextSearch: in.Body.ContextSearch}
-	if last := call.LastEventID(); last > 0 && question.ConversationID != "" {
-		err = a.assistant.Follow(ctx, who.Ref, who.User.ID, question.ConversationID, last, relay(yield))
-	} else {
-		var turn Turn
-		if turn, err = a.assistant.Ask(ctx, who, question); err == nil {
-			turn.Frames(ctx, relay(yield))
-			return nil
-		}
+	turn, err := a.answer(ctx, call, &in.Body, yield)
+	if turn != nil {
+		turn.Frames(ctx, relay(yield))
+		return nil
 	}
 	code := svc.CodeOf(err)
 	if code != svc.CodeNotFound && code != svc.CodeProviderUnavailable {
@@ -239,4 +230,18 @@ func (a assistant) ask(ctx context.Context, call *http.Call, in askQuestion, yie
 	}
 	yield(http.Frame{Event: "error", Data: streamError{"error", message, code}})
 	return nil
+}
+
+// answer begins the turn that answers a question; it is nil where the caller has followed
+// the turn that there was.
+func (a assistant) answer(ctx context.Context, call *http.Call, body *questionBody, yield func(http.Frame) bool) (Turn, error) {
+	who, err := asker(call)
+	if err != nil {
+		return nil, err
+	}
+	question := svc.Question{Text: body.Question, ConversationID: body.ConversationID, ContextPath: body.ContextPath, ContextSearch: body.ContextSearch}
+	if last := call.LastEventID(); last > 0 && question.ConversationID != "" {
+		return nil, a.assistant.Follow(ctx, who.Ref, who.User.ID, question.ConversationID, last, relay(yield))
+	}
+	return a.assistant.Ask(ctx, who, question)
 }

@@ -1,0 +1,112 @@
+package provider
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+)
+
+// transport reaches providers. Answers take long and many are read at once, each over a
+// connection of its own where the provider speaks HTTP/1.1; what is written to one is a
+// question, whose body passes the buffer by.
+func transport() http.RoundTripper {
+	made, ok := http.DefaultTransport.(*http.Transport)
+	if !ok {
+		return http.DefaultTransport
+	}
+	made = made.Clone()
+	made.WriteBufferSize = writeBuffer
+	made.MaxIdleConnsPerHost = idleConnections
+	return releasing{made}
+}
+
+const (
+	writeBuffer = 1 << 10
+	// idleConnections is how many connections to a provider are kept for the next turns.
+	idleConnections = 64
+)
+
+// releasing lets go of the body of a request once the answer begins. The library and the
+// transport hold the request for as long as the answer is read, and a question with its
+// tools and history is long.
+type releasing struct{ next http.RoundTripper }
+
+// RoundTrip is http.RoundTripper.
+func (r releasing) RoundTrip(request *http.Request) (*http.Response, error) {
+	if request.Body == nil {
+		return r.next.RoundTrip(request)
+	}
+	held := &heldBody{body: request.Body, again: request.GetBody}
+	lent := request.WithContext(request.Context()) // a copy: a request given to a transport is not changed
+	lent.Body, lent.GetBody = held, nil
+	if request.GetBody != nil {
+		lent.GetBody = held.open
+	}
+	answer, err := r.next.RoundTrip(lent)
+	held.release()
+	return answer, err
+}
+
+// heldBody is the body of a request. It is let go once it is released and was sent, or
+// given up.
+type heldBody struct {
+	mu             sync.Mutex
+	body           io.ReadCloser
+	again          func() (io.ReadCloser, error)
+	sent, released bool
+}
+
+// Read is io.Reader.
+func (h *heldBody) Read(p []byte) (n int, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.body == nil {
+		return 0, io.EOF
+	}
+	n, err = h.body.Read(p)
+	if errors.Is(err, io.EOF) {
+		h.sent = true
+		h.letGo()
+	}
+	return n, err
+}
+
+// Close is io.Closer.
+func (h *heldBody) Close() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.body == nil {
+		return nil
+	}
+	err := h.body.Close()
+	h.sent = true
+	h.letGo()
+	return err
+}
+
+// open is the GetBody of the request that is lent.
+func (h *heldBody) open() (io.ReadCloser, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.again == nil {
+		return nil, errReleased
+	}
+	return h.again()
+}
+
+var errReleased = errors.New("the request has been answered")
+
+func (h *heldBody) release() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.released = true
+	h.letGo()
+}
+
+// letGo is called with the lock held.
+func (h *heldBody) letGo() {
+	if h.sent && h.released {
+		h.body, h.again = nil, nil
+	}
+}

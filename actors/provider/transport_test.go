@@ -1,0 +1,56 @@
+package provider
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"runtime"
+	"testing"
+)
+
+// server is a transport that reads so much of a body, and answers.
+type server struct {
+	reads int64
+	lent  *http.Request
+}
+
+// RoundTrip is http.RoundTripper.
+func (s *server) RoundTrip(request *http.Request) (*http.Response, error) {
+	s.lent = request
+	if _, err := io.CopyN(io.Discard, request.Body, s.reads); err != nil {
+		return nil, err
+	}
+	if s.reads == length {
+		return &http.Response{Request: request}, request.Body.Close()
+	}
+	return &http.Response{Request: request}, nil
+}
+
+const length = 1 << 10
+
+// TestABodyThatWasSentIsLetGo has a provider answer when it has read a question, and in the
+// middle of one.
+func TestABodyThatWasSentIsLetGo(t *testing.T) {
+	for _, reads := range []int64{length, length / 2} {
+		question := bytes.NewReader(make([]byte, length))
+		collected := make(chan struct{})
+		runtime.AddCleanup(question, func(done chan struct{}) { close(done) }, collected)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://provider", io.NopCloser(question))
+		if err != nil {
+			t.Fatal(err)
+		}
+		next := &server{reads: reads}
+		if _, err := (releasing{next}).RoundTrip(request); err != nil {
+			t.Fatal(err)
+		}
+		if left, err := io.ReadAll(next.lent.Body); err != nil || int64(len(left)) != length-reads {
+			t.Errorf("after %d bytes: %d are left, %v", reads, len(left), err)
+		}
+		request, question = nil, nil
+		runtime.GC()
+		<-collected
+		if next.lent.Body == nil {
+			t.Error("the request that was lent has changed")
+		}
+	}
+}
