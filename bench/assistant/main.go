@@ -1,7 +1,7 @@
 // Command assistant measures how the server relays a model's answers, from a scripted
 // model in this process, through the server, back to clients in this process: as many
-// frames as one core relays, beside a bare writer of streams in the same run; many turns
-// at a pace, with the time that each frame takes; the memory of open turns; and what
+// frames as one core relays, beside a bare writer and a bare relay of streams in the same run; many
+// turns at a pace, with the time that each frame takes, beside the bare relay; the memory of open turns; and what
 // idle conversations keep. Every fragment carries the instant at which the model sent it.
 package main
 
@@ -32,6 +32,7 @@ type options struct {
 	seconds int
 	firsts  int
 	idle    int
+	desks   bool
 	settle  time.Duration
 	only    string
 	pin     bool
@@ -51,11 +52,12 @@ func start(ctx context.Context) (err error) {
 	flag.IntVar(&o.rounds, "rounds", 3, "how often limit and service relay in turns")
 	flag.IntVar(&o.lanes, "lanes", 8, "turns at once that relay as fast as they can")
 	flag.IntVar(&o.frames, "frames", 30_000, "frames of each of them")
-	flag.IntVar(&o.turns, "turns", 100, "turns at once at a pace; 1000 by hand")
+	flag.IntVar(&o.turns, "turns", 1000, "turns at once at a pace, and open ones that are weighed")
 	flag.IntVar(&o.rate, "rate", 50, "frames a second of each of them")
-	flag.IntVar(&o.seconds, "seconds", 5, "how long all of them run at once; 30 by hand")
+	flag.IntVar(&o.seconds, "seconds", 8, "how long all of them run at once")
 	flag.IntVar(&o.firsts, "firsts", 200, "turns one after another whose first frame is timed")
-	flag.IntVar(&o.idle, "idle", 500, "conversations that fall idle; 10000 by hand")
+	flag.IntVar(&o.idle, "idle", 10_000, "conversations that fall idle")
+	flag.BoolVar(&o.desks, "desks", false, "wait until members' desks and tokens leave memory as well, which takes five minutes, and weigh what stays")
 	flag.DurationVar(&o.settle, "settle", 8*time.Minute, "how long they may take to leave memory")
 	flag.StringVar(&o.only, "only", "", "scenarios to run, with commas: relay, pace, memory, first, idle")
 	flag.BoolVar(&o.pin, "pin", false, "server on processor 1, generator on processor 0")
@@ -89,11 +91,15 @@ type bench struct {
 	result *harness.Result
 	client *http.Client
 	seats  seats
+	began  time.Time
 }
 
 func measure(ctx context.Context, o *options, dir string) error {
-	b := &bench{options: o, dir: dir, cpu: harness.Unpinned, result: harness.NewResult(ctx, "assistant", o.binary, o.pin)}
-	b.result.Bottleneck = "the CPU of the server's process: decoding the provider's stream, then writing and flushing each frame"
+	b := &bench{options: o, dir: dir, cpu: harness.Unpinned, began: time.Now(), result: harness.NewResult(ctx, "assistant", o.binary, o.pin)}
+	b.result.Bottleneck = "the CPU of the server's process: reading and decoding the provider's stream, then a write for each frame that comes alone; the inserts of the record are what the first frame waits for"
+	b.result.Notes = append(b.result.Notes,
+		"a bare relay reads the same model's stream line by line and hands every fragment on undecoded; like the service, it flushes when it has read no more. The bare writer reads nothing and flushes every frame.",
+		"a turn's memory is heap and stacks of the server, with its HTTP/1.1 connections to the client and to the model")
 	if o.pin {
 		b.cpu = harness.ServerCPU
 	}
@@ -121,11 +127,17 @@ func measure(ctx context.Context, o *options, dir string) error {
 		if b.only != "" && !slices.Contains(strings.Split(b.only, ","), scenario.name) {
 			continue
 		}
+		b.tell("%s", scenario.name)
 		if err := scenario.run(ctx); err != nil {
 			return fmt.Errorf("%s: %w", scenario.name, err)
 		}
 	}
 	return errors.Join(b.write(), b.server.Stop())
+}
+
+// tell says how far the run is.
+func (b *bench) tell(format string, args ...any) {
+	fmt.Printf("%4.0f s  %s\n", time.Since(b.began).Seconds(), fmt.Sprintf(format, args...))
 }
 
 // write tells the ratios and keeps the result.

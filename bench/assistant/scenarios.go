@@ -19,9 +19,6 @@ const (
 	bytesPerTurn   = 64 << 10
 	addedMillis    = 20
 	firstMillis    = 5
-	bytesPerIdle   = 64
-	actorsPerIdle  = 0.001
-	idleLanes      = 16
 	memorySeconds  = 6
 	afterTheirRush = 3 * time.Second
 )
@@ -40,42 +37,59 @@ func (b *bench) seated(ctx context.Context, questions int) (func(*listener) erro
 // ask in one instant, and each question and each end is stored.
 const stagger = 20 * time.Millisecond
 
+// bareStagger is the same for a relay, which stores nothing.
+const bareStagger = 5 * time.Millisecond
+
 // ramp is how long it takes until all turns run.
 func (b *bench) ramp() time.Duration { return time.Duration(b.turns) * stagger }
 
-// staggered readies a listener for each turn that asks when its time has come.
-func (b *bench) staggered(ctx context.Context) (func(*listener) error, error) {
-	ask, err := b.seated(ctx, b.turns)
-	if err != nil {
-		return nil, err
-	}
+// staggered has listeners ask one after another, so long apart.
+func staggered(apart time.Duration, ask func(*listener) error) func(*listener) error {
 	var order atomic.Int64
 	return func(l *listener) error {
-		time.Sleep(time.Duration(order.Add(1)) * stagger)
+		time.Sleep(time.Duration(order.Add(1)) * apart)
 		return ask(l)
-	}, nil
+	}
 }
 
-// relay has limit and service relay frames in turns, as fast as they can.
-func (b *bench) relay(ctx context.Context) error {
-	process, address, err := bare.Streams(ctx, b.cpu, b.dir)
-	if err != nil {
-		return err
-	}
-	defer process.Kill()
-	url := "http://" + address + bare.StreamsPath + "?count=" + strconv.Itoa(b.frames)
-	for round := range b.rounds {
-		err := b.run(process.PID(), "frames written, bare", harness.KindLimit, round+1, b.lanes, func(l *listener) error {
-			request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, http.NoBody)
-			if err != nil {
-				return err
-			}
-			return l.listen(b.client, request)
-		})
+// bareStream returns a listener that reads a stream of a bare program.
+func (b *bench) bareStream(ctx context.Context, url string) func(*listener) error {
+	return func(l *listener) error {
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, http.NoBody)
 		if err != nil {
 			return err
 		}
-		b.model.plays(script{count: b.frames})
+		return l.listen(b.client, request)
+	}
+}
+
+// startRelay starts a bare relay of the model and returns a listener of it.
+func (b *bench) startRelay(ctx context.Context) (*harness.Process, func(*listener) error, error) {
+	process, address, err := bare.Relay(ctx, b.cpu, b.dir, b.model.url)
+	return process, b.bareStream(ctx, "http://"+address+bare.RelayPath), err
+}
+
+// relay has limits and service relay frames in turns, as fast as they can.
+func (b *bench) relay(ctx context.Context) error {
+	writer, address, err := bare.Streams(ctx, b.cpu, b.dir)
+	if err != nil {
+		return err
+	}
+	defer writer.Kill()
+	url := "http://" + address + bare.StreamsPath + "?count=" + strconv.Itoa(b.frames)
+	relay, fromRelay, err := b.startRelay(ctx)
+	if err != nil {
+		return err
+	}
+	defer relay.Kill()
+	b.model.plays(script{count: b.frames})
+	for round := range b.rounds {
+		if err := b.run(writer.PID(), "frames written, bare", harness.KindLimit, round+1, b.lanes, b.bareStream(ctx, url)); err != nil {
+			return err
+		}
+		if err := b.run(relay.PID(), "frames relayed, bare", harness.KindLimit, round+1, b.lanes, fromRelay); err != nil {
+			return err
+		}
 		ask, err := b.seated(ctx, b.lanes)
 		if err != nil {
 			return err
@@ -85,9 +99,10 @@ func (b *bench) relay(ctx context.Context) error {
 		}
 	}
 	perCore := func(row *harness.Measurement) float64 { return row.Extra["framesPerCore"] }
-	service, limit := b.result.Median("frames relayed", perCore), b.result.Median("frames written, bare", perCore)
+	service := b.result.Median("frames relayed", perCore)
 	b.goal(harness.AtLeast("assistant", "frames a second and core relayed", service, framesPerCore))
-	b.goal(harness.AtLeast("assistant", "the same per those of a bare writer of streams", service/limit, shareOfLimit))
+	b.goal(harness.AtLeast("assistant", "the same per those of a bare relay of the same model", service/b.result.Median("frames relayed, bare", perCore), shareOfLimit))
+	b.goal(harness.AtLeast("assistant", "the same per those of a bare writer, which reads nothing", service/b.result.Median("frames written, bare", perCore), shareOfLimit))
 	return nil
 }
 
@@ -120,20 +135,36 @@ func failed(whole *harness.Outcome) error {
 	return nil
 }
 
-// pace runs many turns at a pace.
+// pace runs many turns at a pace, first through a bare relay and then through the service.
 func (b *bench) pace(ctx context.Context) error {
-	b.model.plays(script{count: b.rate * (b.seconds + int(b.ramp().Seconds())), gap: time.Second / time.Duration(b.rate)})
-	ask, err := b.staggered(ctx)
+	name := fmt.Sprintf("%d turns of %d frames/s", b.turns, b.rate)
+	relay, fromRelay, err := b.startRelay(ctx)
 	if err != nil {
 		return err
 	}
-	name := fmt.Sprintf("%d turns of %d frames/s", b.turns, b.rate)
-	if err := b.run(b.server.PID(), name, harness.KindService, 1, b.turns, ask); err != nil {
+	defer relay.Kill()
+	b.paced(time.Duration(b.turns) * bareStagger)
+	if err := b.run(relay.PID(), name+", bare", harness.KindLimit, 1, b.turns, staggered(bareStagger, fromRelay)); err != nil {
 		return err
 	}
-	row := &b.result.Rows[len(b.result.Rows)-1]
-	b.goal(harness.AtMost("assistant", "added time of a frame among "+name+", p99 ms", row.Latency.P99, addedMillis))
+	limit := b.result.Rows[len(b.result.Rows)-1].Latency.P99
+	ask, err := b.seated(ctx, b.turns)
+	if err != nil {
+		return err
+	}
+	b.paced(b.ramp())
+	if err := b.run(b.server.PID(), name, harness.KindService, 1, b.turns, staggered(stagger, ask)); err != nil {
+		return err
+	}
+	whole := b.result.Rows[len(b.result.Rows)-1].Latency.P99
+	b.goal(harness.AtMost("assistant", "from the model to the client among "+name+", p99 ms", whole, addedMillis))
+	b.goal(harness.AtMost("assistant", "the same less that of a bare relay, p99 ms", max(0, whole-limit), addedMillis))
 	return nil
+}
+
+// paced has the model speak at the rate for as long as all turns run, and their ramp.
+func (b *bench) paced(ramp time.Duration) {
+	b.model.plays(script{count: b.rate * (b.seconds + int(ramp.Seconds())), gap: time.Second / time.Duration(b.rate)})
 }
 
 // first times the first frame of turns one after another, on a server at rest.
@@ -160,34 +191,40 @@ func (b *bench) first(ctx context.Context) error {
 }
 
 // live collects the server's garbage and returns the bytes of heap and stacks that are
-// left, and how many actors are in memory.
-func (b *bench) live(ctx context.Context) (bytes, actors float64, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+b.server.Admin+"/debug/pprof/heap?gc=1", http.NoBody)
-	if err != nil {
-		return 0, 0, err
-	}
-	response, err := b.client.Do(request)
-	if err != nil {
-		return 0, 0, fmt.Errorf("collecting garbage: %w", err)
-	}
-	if err := response.Body.Close(); err != nil || response.StatusCode != http.StatusOK {
-		return 0, 0, fmt.Errorf("collecting garbage: %d, %w", response.StatusCode, err)
+// left.
+func (b *bench) live(ctx context.Context) (float64, error) {
+	for range collections {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+b.server.Admin+"/debug/pprof/heap?gc=1", http.NoBody)
+		if err != nil {
+			return 0, err
+		}
+		response, err := b.client.Do(request)
+		if err != nil {
+			return 0, fmt.Errorf("collecting garbage: %w", err)
+		}
+		if err := response.Body.Close(); err != nil || response.StatusCode != http.StatusOK {
+			return 0, fmt.Errorf("collecting garbage: %d, %w", response.StatusCode, err)
+		}
 	}
 	metrics, err := b.server.Scrape(ctx)
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
-	return metrics["go_memstats_heap_alloc_bytes"] + metrics["go_memstats_stack_inuse_bytes"], metrics["svc_actors_resident"], nil
+	return metrics["go_memstats_heap_alloc_bytes"] + metrics["go_memstats_stack_inuse_bytes"], nil
 }
+
+// collections is how often garbage is collected for a figure: pools let go of what they
+// hold with the second one, and stacks are halved by each.
+const collections = 3
 
 // memory weighs open turns in the middle of their life.
 func (b *bench) memory(ctx context.Context) error {
 	b.model.plays(script{count: 10 * (memorySeconds + int(b.ramp().Seconds())), gap: time.Second / 10})
-	ask, err := b.staggered(ctx)
+	ask, err := b.seated(ctx, b.turns)
 	if err != nil {
 		return err
 	}
-	before, _, err := b.live(ctx)
+	before, err := b.live(ctx)
 	if err != nil {
 		return err
 	}
@@ -198,11 +235,11 @@ func (b *bench) memory(ctx context.Context) error {
 	row := harness.Measurement{Name: fmt.Sprintf("%d open turns", b.turns), Kind: harness.KindService}
 	var during float64
 	var weighing error
-	whole, _ := together(b.turns, ask, func() {
+	whole, _ := together(b.turns, staggered(stagger, ask), func() {
 		time.Sleep(afterTheirRush + b.ramp())
 		_, row.RSSBytes, weighing = harness.ProcessRSS(b.server.PID())
 		if weighing == nil {
-			during, _, weighing = b.live(ctx)
+			during, weighing = b.live(ctx)
 		}
 	})
 	if weighing != nil {
@@ -213,58 +250,4 @@ func (b *bench) memory(ctx context.Context) error {
 	b.add(row)
 	b.goal(harness.AtMost("assistant", "live bytes of an open turn", each, bytesPerTurn))
 	return failed(&whole)
-}
-
-// idleness has many conversations fall idle and weighs what stays of them.
-func (b *bench) idleness(ctx context.Context) error {
-	b.model.plays(script{count: 3})
-	ask, err := b.seated(ctx, b.idle)
-	if err != nil {
-		return err
-	}
-	before, actorsBefore, err := b.live(ctx)
-	if err != nil {
-		return err
-	}
-	var left atomic.Int64
-	left.Store(int64(b.idle))
-	whole, _ := together(idleLanes, func(l *listener) error {
-		for left.Add(-1) >= 0 {
-			if err := ask(l); err != nil {
-				return err
-			}
-		}
-		return nil
-	}, nil)
-	if err := failed(&whole); err != nil {
-		return err
-	}
-	busy, actorsBusy, err := b.live(ctx)
-	if err != nil {
-		return err
-	}
-	began := time.Now()
-	err = harness.Poll(ctx, "the conversations leave memory", b.settle, 5*time.Second, func(ctx context.Context) (bool, string) {
-		metrics, err := b.server.Scrape(ctx)
-		if err != nil {
-			return false, err.Error()
-		}
-		actors := metrics["svc_actors_resident"]
-		return actors <= actorsBefore, fmt.Sprintf("%.0f actors, %.0f before", actors, actorsBefore)
-	})
-	if err != nil {
-		b.result.Violations = append(b.result.Violations, err.Error())
-	}
-	after, actors, err := b.live(ctx)
-	if err != nil {
-		return err
-	}
-	n := float64(b.idle)
-	b.add(harness.Measurement{Name: fmt.Sprintf("%d idle conversations", b.idle), Kind: harness.KindService, Extra: map[string]float64{
-		"actors-at-first": actorsBusy - actorsBefore, "actors-at-last": actors - actorsBefore, "bytes-each-at-first": (busy - before) / n, "bytes-each-at-last": (after - before) / n,
-		"seconds-to-leave": time.Since(began).Seconds(),
-	}})
-	b.goal(harness.AtMost("assistant", "actors in memory of an idle conversation", max(0, actors-actorsBefore)/n, actorsPerIdle))
-	b.goal(harness.AtMost("assistant", "live bytes of an idle conversation", max(0, after-before)/n, bytesPerIdle))
-	return nil
 }

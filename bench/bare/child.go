@@ -35,6 +35,8 @@ func Main() (ran bool, err error) {
 		return true, report(measureChecks(role))
 	case roleStreams:
 		return true, serveStreams(os.Getenv(addressVariable))
+	case roleRelay:
+		return true, serveRelay(os.Getenv(addressVariable))
 	default:
 		return true, serve(role, os.Getenv(addressVariable))
 	}

@@ -44,19 +44,7 @@ func serveStreams(address string) error {
 
 // Streams starts a writer of streams on a processor and returns it with its address.
 func Streams(ctx context.Context, cpu int, dir string) (*harness.Process, string, error) {
-	address, err := harness.FreeAddress(ctx)
-	if err != nil {
-		return nil, "", err
-	}
-	process, err := startChild(roleStreams, address, cpu, dir)
-	if err != nil {
-		return nil, "", err
-	}
-	if err := listening(ctx, address); err != nil {
-		process.Kill()
-		return nil, "", err
-	}
-	return process, address, nil
+	return startStreaming(ctx, roleStreams, cpu, dir)
 }
 
 // listening waits until somebody listens on an address.

@@ -9,11 +9,11 @@ import (
 )
 
 // startChild starts this program again as a bare server.
-func startChild(role, address string, cpu int, dir string) (*harness.Process, error) {
+func startChild(role, address string, cpu int, dir string, more ...string) (*harness.Process, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("finding the program: %w", err)
 	}
-	environment := []string{roleVariable + "=" + role, addressVariable + "=" + address}
+	environment := append([]string{roleVariable + "=" + role, addressVariable + "=" + address}, more...)
 	return harness.StartProcess(cpu, environment, filepath.Join(dir, "bare.log"), self)
 }

@@ -163,6 +163,9 @@ func parseMetrics(text []byte) Metrics {
 		name, _, _ := strings.Cut(line[:at], "{")
 		if value, err := strconv.ParseFloat(line[at+1:], 64); err == nil && !strings.HasSuffix(name, "_bucket") {
 			metrics[name] += value
+			if name != line[:at] {
+				metrics[line[:at]] = value
+			}
 		}
 	}
 	return metrics
