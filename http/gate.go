@@ -120,33 +120,43 @@ func (h *Handler) module(ctx context.Context, call *Call) error {
 	return nil
 }
 
-// serveGated answers a request of a gated row.
+// serveGated answers a request of a gated row. Streams wait below it for as long as they
+// are open, so what it keeps on its stack counts.
 func (h *Handler) serveGated(route *Route) serveRoute {
 	return func(w *recorder, r *http.Request, values []pathValue) {
-		call := &Call{
-			Route: route, RequestID: w.id, Now: h.config.Now(), request: r, path: values,
-			cursors: h.config.Cursors, header: http.Header{}, status: route.status(),
-			response: w, streams: route.streams(r), public: h.config.PublicURL,
-		}
-		ctx := r.Context()
-		answer, err := h.answer(ctx, call)
-		if answer.streamed {
-			h.audit(ctx, call, http.StatusOK, nil)
-			w.metrics = h.streamed // its time says nothing of the row
-			return
-		}
-		if err != nil {
-			h.logError(ctx, err, route.Operation, call.RequestID)
-			answer = h.problemAnswer(err, call.RequestID, route)
-			if challenge := call.header.Get("Www-Authenticate"); challenge != "" {
-				answer.Header["Www-Authenticate"] = challenge
-			}
-		}
-		h.audit(ctx, call, answer.Status, err)
-		w.Header().Set("X-Api-Revision", h.config.Revision)
-		setRateHeaders(w.Header(), call.rate)
-		writeAnswer(w, answer)
+		call := h.newCall(route, w, r, values)
+		answer, err := h.answer(r.Context(), call)
+		h.conclude(w, r, call, &answer, err)
 	}
+}
+
+func (h *Handler) newCall(route *Route, w *recorder, r *http.Request, values []pathValue) *Call {
+	return &Call{
+		Route: route, RequestID: w.id, Now: h.config.Now(), request: r, path: values,
+		cursors: h.config.Cursors, header: http.Header{}, status: route.status(),
+		response: w, streams: route.streams(r), public: h.config.PublicURL,
+	}
+}
+
+// conclude writes the answer of a call, unless it was a stream, and records it.
+func (h *Handler) conclude(w *recorder, r *http.Request, call *Call, answer *Answer, err error) {
+	ctx := r.Context()
+	if answer.streamed {
+		h.audit(ctx, call, http.StatusOK, nil)
+		w.metrics = h.streamed // its time says nothing of the row
+		return
+	}
+	if err != nil {
+		h.logError(ctx, err, call.Route.Operation, call.RequestID)
+		*answer = h.problemAnswer(err, call.RequestID, call.Route)
+		if challenge := call.header.Get("Www-Authenticate"); challenge != "" {
+			answer.Header["Www-Authenticate"] = challenge
+		}
+	}
+	h.audit(ctx, call, answer.Status, err)
+	w.Header().Set("X-Api-Revision", h.config.Revision)
+	setRateHeaders(w.Header(), call.rate)
+	writeAnswer(w, *answer)
 }
 
 // answer leads a call through the gates, the reading and the handler.
@@ -154,12 +164,7 @@ func (h *Handler) answer(ctx context.Context, call *Call) (Answer, error) {
 	ctx, cancel := call.within(ctx, h.config.QueryTimeout)
 	defer cancel()
 	defer func() { call.queries.leave(call) }()
-	for _, gate := range h.passes {
-		if err := gate.pass(ctx, call); err != nil {
-			return Answer{}, err
-		}
-	}
-	input, body, err := call.Route.Handler.decode(call, call.request)
+	input, body, err := h.admit(ctx, call)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -167,6 +172,16 @@ func (h *Handler) answer(ctx context.Context, call *Call) (Answer, error) {
 		return h.stream(ctx, call, input)
 	}
 	return h.once(ctx, call, body, func() (Answer, error) { return h.perform(ctx, call, input) })
+}
+
+// admit leads a call through the gates and reads it.
+func (h *Handler) admit(ctx context.Context, call *Call) (input any, body []byte, err error) {
+	for _, gate := range h.passes {
+		if err := gate.pass(ctx, call); err != nil {
+			return nil, nil, err
+		}
+	}
+	return call.Route.Handler.decode(call, call.request)
 }
 
 // perform calls the handler; a panic becomes an internal error.

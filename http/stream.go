@@ -3,6 +3,7 @@ package http
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"runtime/debug"
@@ -132,6 +133,8 @@ type streamWriter struct {
 	beat    *time.Timer
 	session *sse.Session
 	buffer  bytes.Buffer
+	data    bytes.Buffer
+	encoder *json.Encoder
 	open    bool
 	ended   bool
 	last    uint64
@@ -143,6 +146,8 @@ type streamWriter struct {
 
 func newStreamWriter(h *Handler, call *Call, broken func(error)) *streamWriter {
 	s := &streamWriter{handler: h, call: call, broken: broken}
+	s.encoder = json.NewEncoder(&s.data)
+	s.encoder.SetEscapeHTML(false)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.beat = time.AfterFunc(heartbeat, s.ping)
@@ -184,10 +189,11 @@ func (s *streamWriter) send(frame Frame) error {
 	return s.failed
 }
 
-// append puts a frame behind those that wait to be sent.
+// append puts a frame behind those that wait to be sent. JSON has no line breaks, and
+// names of events have none.
 func (s *streamWriter) append(frame Frame) error {
-	data, err := encodeJSON(frame.Data)
-	if err != nil {
+	s.data.Reset()
+	if err := s.encoder.Encode(frame.Data); err != nil {
 		return fmt.Errorf("encoding a frame: %w", err)
 	}
 	if err := s.begin(); err != nil {
@@ -196,13 +202,16 @@ func (s *streamWriter) append(frame Frame) error {
 	if s.last++; frame.ID != 0 {
 		s.last = frame.ID
 	}
-	message := &sse.Message{ID: sse.ID(strconv.FormatUint(s.last, 10))}
+	s.buffer.WriteString("id: ")
+	s.buffer.Write(strconv.AppendUint(s.buffer.AvailableBuffer(), s.last, 10))
 	if frame.Event != "" {
-		message.Type = sse.Type(frame.Event)
+		s.buffer.WriteString("\nevent: ")
+		s.buffer.WriteString(frame.Event)
 	}
-	message.AppendData(strings.TrimSuffix(string(data), "\n"))
-	_, err = message.WriteTo(&s.buffer)
-	return err
+	s.buffer.WriteString("\ndata: ")
+	s.buffer.Write(s.data.Bytes())
+	s.buffer.WriteByte('\n')
+	return nil
 }
 
 // flush sends what waits.

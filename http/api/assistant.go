@@ -220,6 +220,11 @@ func (a assistant) ask(ctx context.Context, call *http.Call, in askQuestion, yie
 		turn.Frames(ctx, relay(yield))
 		return nil
 	}
+	return unanswered(err, yield)
+}
+
+// unanswered tells in the stream why there is no turn, where that is not refused before it.
+func unanswered(err error, yield func(http.Frame) bool) error {
 	code := svc.CodeOf(err)
 	if code != svc.CodeNotFound && code != svc.CodeProviderUnavailable {
 		return err
