@@ -182,22 +182,25 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	*response = recorder{ResponseWriter: w, handler: h, id: h.requestID(r, arrival), arrival: arrival, metrics: h.others}
 	w.Header()["X-Request-Id"] = []string{response.id}
 	h.metrics.running.Inc()
-	defer func() {
-		cause := recover()
-		failure, _ := cause.(error)
-		aborted := errors.Is(failure, http.ErrAbortHandler)
-		if cause != nil && !aborted {
-			h.recovered(response, r, cause)
-		}
-		h.metrics.running.Dec()
-		response.metrics.observe(response.status, h.config.Now().Sub(arrival))
-		*response = recorder{}
-		h.records.Put(response)
-		if aborted {
-			panic(cause)
-		}
-	}()
+	defer h.served(response, r)
 	h.router.ServeHTTP(response, r)
+}
+
+// served ends what ServeHTTP began; it is deferred, and recovers.
+func (h *Handler) served(response *recorder, r *http.Request) {
+	cause := recover()
+	failure, _ := cause.(error)
+	aborted := errors.Is(failure, http.ErrAbortHandler)
+	if cause != nil && !aborted {
+		h.recovered(response, r, cause)
+	}
+	h.metrics.running.Dec()
+	response.metrics.observe(response.status, h.config.Now().Sub(response.arrival))
+	*response = recorder{}
+	h.records.Put(response)
+	if aborted {
+		panic(cause)
+	}
 }
 
 // recovered answers a request whose handler panicked; one that has begun its

@@ -98,7 +98,7 @@ func (h *Handler) stream(ctx context.Context, call *Call, input any) (Answer, er
 	defer stop()
 	ctx, cancel := context.WithCancelCause(limited)
 	defer cancel(nil)
-	defer context.AfterFunc(h.draining, func() {
+	defer context.AfterFunc(h.draining, func() { //nolint:contextcheck // the life of all streams is no request's
 		cancel(svc.Errorf(svc.CodeUnavailable, "The service is stopping; come back."))
 	})()
 	writer := newStreamWriter(h, call, cancel)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -128,25 +127,6 @@ func (t *turn) guarded(ctx context.Context) (err error) {
 	return t.work(ctx)
 }
 
-// note is an end of a turn that is told in the answer and is no error.
-type note string
-
-func (n note) Error() string { return string(n) }
-
-// The notes.
-const (
-	noteRounds   note = "The answer ends here: the limit of 16 tool rounds is reached."
-	noteTime     note = "The answer ends here: the limit of 120 seconds is reached."
-	noteStuck    note = "The answer ends here: the same call was about to be repeated without end."
-	noteBudget   note = "The organization's monthly token budget for the assistant is used up; no model was asked."
-	noteLeft     note = "The answer was given up: nobody was there to read it."
-	noteStopping note = "The answer was cut off: the service is restarting. Nothing is half done; ask again."
-	noteFiltered note = "The answer ends here: the model's provider held the rest of it back."
-	noteFull     note = "The answer ends here: it is as long as one answer may be."
-	noteNothing  note = "The model gave no answer."
-	noteAlone    note = "The action is done. No model is configured to comment on it."
-)
-
 // finish records the end of the turn and tells it.
 func (t *turn) finish(ctx context.Context, cause error) {
 	patience := recordTime
@@ -199,29 +179,6 @@ func (t *turn) forget() {
 			delete(t.turns, t.conversation.ID)
 		}
 	})
-}
-
-// ending says what the member is told about the end of a turn: a note in the answer,
-// or an error.
-func ending(cause error) (told note, failure *svc.Error) {
-	known, isKnown := errors.AsType[*svc.Error](cause)
-	switch {
-	case cause == nil:
-		return "", nil
-	case errors.Is(cause, errTime):
-		return noteTime, nil
-	case errors.Is(cause, errLeft):
-		return noteLeft, nil
-	case errors.Is(cause, errStopping):
-		return noteStopping, nil
-	case errors.As(cause, &told):
-		return told, nil
-	case errors.Is(cause, errRevoked):
-		return "", svc.Errorf(svc.CodeNotFound, "The member may not use the assistant of this application any more.")
-	case isKnown && slices.Contains([]svc.Code{svc.CodeProviderError, svc.CodeProviderUnavailable, svc.CodeRateLimited}, known.Code):
-		return "", known
-	}
-	return "", svc.Errorf(svc.CodeInternal, "Something failed here; the turn is over.")
 }
 
 func (t *turn) say(text string) {

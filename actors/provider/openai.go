@@ -27,7 +27,7 @@ func newOpenAI(access Access, client *http.Client) stream {
 	}
 	service := openai.Client{Options: options}
 	return func(ctx context.Context, request *svc.ModelRequest, received func(), text func(string)) (svc.ModelReply, error) {
-		raw, err := openaiAsk(ctx, &service, access.Model, request)
+		raw, err := openaiAsk(ctx, &service, access.Model, request) //nolint:bodyclose // reading closes it
 		if err != nil {
 			return svc.ModelReply{}, openaiError(err)
 		}

@@ -3,28 +3,29 @@ package provider
 import (
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"sync"
+	"time"
 )
 
 // transport reaches providers. Answers take long and many are read at once, each over a
 // connection of its own where the provider speaks HTTP/1.1; what is written to one is a
 // question, whose body passes the buffer by.
 func transport() http.RoundTripper {
-	made, ok := http.DefaultTransport.(*http.Transport)
-	if !ok {
-		return http.DefaultTransport
-	}
-	made = made.Clone()
-	made.WriteBufferSize = writeBuffer
-	made.MaxIdleConnsPerHost = idleConnections
-	return releasing{made}
+	return releasing{&http.Transport{
+		Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: dialTime}).DialContext, TLSHandshakeTimeout: dialTime,
+		ForceAttemptHTTP2: true, MaxIdleConnsPerHost: idleConnections, IdleConnTimeout: idleTime, WriteBufferSize: writeBuffer,
+	}}
 }
 
 const (
 	writeBuffer = 1 << 10
 	// idleConnections is how many connections to a provider are kept for the next turns.
 	idleConnections = 64
+	idleTime        = 90 * time.Second
+	// dialTime bounds the making of a connection, and its handshake.
+	dialTime = 10 * time.Second
 )
 
 // releasing lets go of the body of a request once the answer begins. The library and the

@@ -26,12 +26,13 @@ func (b *bench) idleness(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	at := harness.Metrics{}
-	if at, err = b.server.Scrape(ctx); err != nil {
+	at, err := b.server.Scrape(ctx)
+	if err != nil {
 		return err
 	}
 	b.tell("%d conversations are asked", b.idle)
-	if err := b.converse(ask); err != nil {
+	asked, err := b.converse(ask)
+	if err != nil {
 		return err
 	}
 	busy, err := b.live(ctx)
@@ -42,7 +43,7 @@ func (b *bench) idleness(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.tell("%.0f of them are in memory; they leave after two minutes", full[conversations]-at[conversations])
+	b.tell("%d were, %.0f of them are in memory; they leave after two minutes", asked, full[conversations]-at[conversations])
 	began := time.Now()
 	if err := b.left(ctx, at); err != nil {
 		b.result.Violations = append(b.result.Violations, err.Error())
@@ -55,9 +56,9 @@ func (b *bench) idleness(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n := float64(b.idle)
+	n := float64(asked)
 	stay := max(0, last[conversations]-at[conversations])
-	b.add(harness.Measurement{Name: fmt.Sprintf("%d idle conversations", b.idle), Kind: harness.KindService, Extra: map[string]float64{
+	b.add(harness.Measurement{Name: fmt.Sprintf("%d idle conversations", asked), Kind: harness.KindService, Extra: map[string]float64{
 		"conversations-at-first": full[conversations] - at[conversations], "conversations-at-last": stay,
 		"actors-at-first": full[actors] - at[actors], "actors-at-last": last[actors] - at[actors],
 		"bytes-each-at-first": (busy - before) / n, "bytes-each-at-last": (after - before) / n, "seconds-to-leave": time.Since(began).Seconds(),
@@ -75,19 +76,19 @@ const (
 	conversations = actors + `{kind="conversation"}`
 )
 
-// converse asks all the questions.
-func (b *bench) converse(ask func(*listener) error) error {
-	var left atomic.Int64
-	left.Store(int64(b.idle))
+// converse asks all the questions, or as many as there is time for, and says how many.
+func (b *bench) converse(ask func(*listener) error) (int, error) {
+	var next atomic.Int64
+	until := time.Now().Add(b.asking)
 	whole, _ := together(idleLanes, func(l *listener) error {
-		for left.Add(-1) >= 0 {
+		for time.Now().Before(until) && next.Load() < int64(b.idle) && next.Add(1) <= int64(b.idle) {
 			if err := ask(l); err != nil {
 				return err
 			}
 		}
 		return nil
 	}, nil)
-	return failed(&whole)
+	return int(min(next.Load(), int64(b.idle))), failed(&whole)
 }
 
 // left waits until no more conversations are in memory than there were; with -desks, no

@@ -32,6 +32,7 @@ type options struct {
 	seconds int
 	firsts  int
 	idle    int
+	asking  time.Duration
 	desks   bool
 	settle  time.Duration
 	only    string
@@ -51,12 +52,13 @@ func start(ctx context.Context) (err error) {
 	flag.StringVar(&o.results, "results", "bench/results", "folder of results; empty writes none")
 	flag.IntVar(&o.rounds, "rounds", 3, "how often limit and service relay in turns")
 	flag.IntVar(&o.lanes, "lanes", 8, "turns at once that relay as fast as they can")
-	flag.IntVar(&o.frames, "frames", 30_000, "frames of each of them")
+	flag.IntVar(&o.frames, "frames", 100_000, "frames of each of them")
 	flag.IntVar(&o.turns, "turns", 1000, "turns at once at a pace, and open ones that are weighed")
 	flag.IntVar(&o.rate, "rate", 50, "frames a second of each of them")
 	flag.IntVar(&o.seconds, "seconds", 8, "how long all of them run at once")
 	flag.IntVar(&o.firsts, "firsts", 200, "turns one after another whose first frame is timed")
 	flag.IntVar(&o.idle, "idle", 10_000, "conversations that fall idle")
+	flag.DurationVar(&o.asking, "asking", 75*time.Second, "how long they may be asked; those that were count")
 	flag.BoolVar(&o.desks, "desks", false, "wait until members' desks and tokens leave memory as well, which takes five minutes, and weigh what stays")
 	flag.DurationVar(&o.settle, "settle", 8*time.Minute, "how long they may take to leave memory")
 	flag.StringVar(&o.only, "only", "", "scenarios to run, with commas: relay, pace, memory, first, idle")
