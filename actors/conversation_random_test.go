@@ -21,6 +21,8 @@ var talks = flag.Int("talks", 150, "random histories of a conversation")
 
 // deed is something that may happen to a conversation.
 type deed struct {
+	// first says that there is no conversation yet.
+	first  bool
 	kind   string
 	by     svc.User
 	action string
@@ -183,7 +185,8 @@ func (h *talk) do(d deed) error {
 	var err error
 	switch d.kind {
 	case "ask":
-		_, err = h.begin(d.by, d.by.ID == member().ID)
+		// Who makes a conversation draws a new id for it; this one is made once.
+		_, err = h.begin(d.by, d.by.ID == member().ID && d.first)
 	case "approve":
 		_, err = h.Claim(ctx, &of, d.action, d.by, "yes")
 	case "second":
@@ -264,7 +267,7 @@ type history struct {
 }
 
 func (h *history) deed() deed {
-	d := deed{kind: "ask", by: member(), turn: h.law.turn}
+	d := deed{kind: "ask", by: member(), turn: h.law.turn, first: h.law.turn == 0}
 	if n := len(h.law.ids); n > 0 {
 		d.action = h.law.ids[max(0, n-1-h.rng.IntN(min(n, 3)))]
 	}

@@ -144,8 +144,7 @@ func (g *grain) owner() string { return g.kind + "/" + g.identity }
 
 // startLoading reads what is stored; where there can be nothing, it does not ask.
 func (g *grain) startLoading(c actor.Context) {
-	first := g.waiting[0].Call
-	if m, ok := g.core.(maker); ok && g.version == (svc.Version{}) && m.makes(first.GetMethod(), first.GetPayload()) {
+	if g.made() {
 		g.onLoaded(&loaded{})
 		return
 	}
@@ -157,6 +156,17 @@ func (g *grain) startLoading(c actor.Context) {
 		entities, err := g.store.Load(ctx, owner)
 		root.Send(self, &loaded{entities, err})
 	}()
+}
+
+// made says whether the first message makes what the actor is of. An actor that began to
+// save before, and does not know how that ended, has a version.
+func (g *grain) made() bool {
+	m, ok := g.core.(maker)
+	if !ok || len(g.waiting) == 0 || g.version != (svc.Version{}) {
+		return false
+	}
+	first := g.waiting[0].Call
+	return m.makes(first.GetMethod(), first.GetPayload())
 }
 
 func (g *grain) onLoaded(result *loaded) {

@@ -56,18 +56,24 @@ func (b *bench) idleness(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	b.weighed(asked, at, full, last, [3]float64{before, busy, after}, time.Since(began))
+	return nil
+}
+
+// weighed adds the row of so many idle conversations, of scrapes and live bytes before
+// them, when they had been asked, and after they have left.
+func (b *bench) weighed(asked int, at, full, last harness.Metrics, bytes [3]float64, took time.Duration) {
 	n := float64(asked)
 	stay := max(0, last[conversations]-at[conversations])
 	b.add(harness.Measurement{Name: fmt.Sprintf("%d idle conversations", asked), Kind: harness.KindService, Extra: map[string]float64{
 		"conversations-at-first": full[conversations] - at[conversations], "conversations-at-last": stay,
 		"actors-at-first": full[actors] - at[actors], "actors-at-last": last[actors] - at[actors],
-		"bytes-each-at-first": (busy - before) / n, "bytes-each-at-last": (after - before) / n, "seconds-to-leave": time.Since(began).Seconds(),
+		"bytes-each-at-first": (bytes[1] - bytes[0]) / n, "bytes-each-at-last": (bytes[2] - bytes[0]) / n, "seconds-to-leave": took.Seconds(),
 	}})
 	b.goal(harness.AtMost("assistant", "idle conversations in memory", stay, 0))
 	if b.desks {
-		b.goal(harness.AtMost("assistant", "live bytes of an idle conversation", max(0, after-before)/n, bytesPerIdle))
+		b.goal(harness.AtMost("assistant", "live bytes of an idle conversation", max(0, bytes[2]-bytes[0])/n, bytesPerIdle))
 	}
-	return nil
 }
 
 // What is scraped: the actors in memory, and those of conversations.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -182,7 +183,8 @@ func TestPaceKeepsTheSchedule(t *testing.T) {
 
 func TestParseMetrics(t *testing.T) {
 	got := parseMetrics([]byte("# HELP svc_x X.\nsvc_x{code=\"a b\"} 2\nsvc_x{code=\"c\"} 3\nsvc_y 1.5e+06\nsvc_z_bucket{le=\"1\"} 4\n"))
-	if got["svc_x"] != 5 || got["svc_y"] != 1.5e6 || len(got) != 2 {
+	want := Metrics{"svc_x": 5, `svc_x{code="a b"}`: 2, `svc_x{code="c"}`: 3, "svc_y": 1.5e6}
+	if !maps.Equal(got, want) {
 		t.Errorf("%v", got)
 	}
 	lag := Metrics{MetricAccepted: 10, MetricStored: 6, MetricDuplicates: 1}

@@ -134,8 +134,8 @@ func (s *Server) EachEvent(ctx context.Context, environment, name string, limit 
 	}
 }
 
-// Metrics are the sums of a scrape by family, over all labels. Buckets and
-// quantiles are left out.
+// Metrics are the sums of a scrape by family, over all labels, and beside them the figure
+// of each family with its labels. Buckets and quantiles are left out.
 type Metrics map[string]float64
 
 // Scrape reads the server's metrics.
