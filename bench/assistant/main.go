@@ -11,7 +11,6 @@ import (
 	"flag"
 	"fmt"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -22,8 +21,8 @@ import (
 
 // options are the flags.
 type options struct {
-	binary  string
-	results string
+	harness.Run
+
 	rounds  int
 	lanes   int
 	frames  int
@@ -36,20 +35,17 @@ type options struct {
 	desks   bool
 	settle  time.Duration
 	only    string
-	pin     bool
-	limit   time.Duration
 }
 
 func main() { harness.Main("assistant", start) }
 
 // start reads the flags and measures.
-func start(ctx context.Context) (err error) {
+func start(ctx context.Context) error {
 	if ran, err := bare.Main(); ran {
 		return err
 	}
 	var o options
-	flag.StringVar(&o.binary, "server", "bin/svc", "the server's program")
-	flag.StringVar(&o.results, "results", "bench/results", "folder of results; empty writes none")
+	o.Flags(40 * time.Minute)
 	flag.IntVar(&o.rounds, "rounds", 3, "how often limit and service relay in turns")
 	flag.IntVar(&o.lanes, "lanes", 8, "turns at once that relay as fast as they can")
 	flag.IntVar(&o.frames, "frames", 100_000, "frames of each of them")
@@ -62,32 +58,17 @@ func start(ctx context.Context) (err error) {
 	flag.BoolVar(&o.desks, "desks", false, "wait until members' desks and tokens leave memory as well, which takes five minutes, and weigh what stays")
 	flag.DurationVar(&o.settle, "settle", 8*time.Minute, "how long they may take to leave memory")
 	flag.StringVar(&o.only, "only", "", "scenarios to run, with commas: relay, pace, memory, first, idle")
-	flag.BoolVar(&o.pin, "pin", false, "server on processor 1, generator on processor 0")
-	flag.DurationVar(&o.limit, "limit", 40*time.Minute, "the run ends with an error after this time")
 	flag.Parse()
 	if flag.NArg() > 0 || min(o.rounds, o.lanes, o.frames, o.turns, o.rate, o.seconds, o.firsts, o.idle) < 1 || o.seconds+int(float64(o.turns)*stagger.Seconds()) > 100 {
 		return errors.New("the flags make no scenario (a turn lasts 120 seconds at most); see -help")
 	}
-	if o.pin {
-		if err := harness.PinSelf(harness.GeneratorCPU); err != nil {
-			return err
-		}
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, o.limit, fmt.Errorf("the run took longer than %s", o.limit))
-	defer cancel()
-	dir, err := os.MkdirTemp("", "svc-assistant-")
-	if err != nil {
-		return fmt.Errorf("making a directory: %w", err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	return measure(ctx, &o, dir)
+	return o.Within(ctx, "assistant", func(ctx context.Context, dir string) error { return measure(ctx, &o, dir) })
 }
 
 // bench is one server under measurement, with its model.
 type bench struct {
 	*options
 	dir    string
-	cpu    int
 	server *harness.Server
 	model  *scripted
 	result *harness.Result
@@ -97,21 +78,18 @@ type bench struct {
 }
 
 func measure(ctx context.Context, o *options, dir string) error {
-	b := &bench{options: o, dir: dir, cpu: harness.Unpinned, began: time.Now(), result: harness.NewResult(ctx, "assistant", o.binary, o.pin)}
+	b := &bench{options: o, dir: dir, began: time.Now(), result: harness.NewResult(ctx, "assistant", o.Binary, o.Pin)}
 	b.result.Bottleneck = "the CPU of the server's process: reading and decoding the provider's stream, then a write for each frame that comes alone; the inserts of the record are what the first frame waits for"
 	b.result.Notes = append(b.result.Notes,
 		"a bare relay reads the same model's stream line by line and hands every fragment on undecoded; like the service, it flushes when it has read no more. The bare writer reads nothing and flushes every frame.",
 		"a turn's memory is heap and stacks of the server, with its HTTP/1.1 connections to the client and to the model")
-	if o.pin {
-		b.cpu = harness.ServerCPU
-	}
 	b.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: max(o.turns, o.lanes)}}
 	var err error
 	if b.model, err = serveModel(ctx); err != nil {
 		return err
 	}
 	defer b.model.close()
-	b.server, err = harness.NewServer(ctx, harness.Settings{Binary: o.binary, Dir: dir, Sync: "os", CPU: b.cpu, Environment: []string{
+	b.server, err = harness.NewServer(ctx, harness.Settings{Binary: o.Binary, Dir: dir, Sync: "os", CPU: o.CPU(), Environment: []string{
 		"SVC_AI_PROVIDER=openai", "SVC_AI_API_KEY=scripted", "SVC_AI_BASE_URL=" + b.model.url,
 	}})
 	if err != nil {
@@ -147,15 +125,7 @@ func (b *bench) write() error {
 	for _, ratio := range b.result.Ratios {
 		fmt.Printf("%-10s %-70s %12.4g (goal %g) met %v\n", ratio.Goal, ratio.Name, ratio.Value, ratio.Bound, ratio.Met)
 	}
-	if b.results == "" {
-		return nil
-	}
-	name, err := b.result.Write(b.results)
-	if err != nil {
-		return err
-	}
-	fmt.Println("written:", name)
-	return nil
+	return b.Keep(b.result)
 }
 
 func (b *bench) add(row harness.Measurement) {

@@ -65,13 +65,13 @@ func (b *bench) bareStream(ctx context.Context, url string) func(*listener) erro
 
 // startRelay starts a bare relay of the model and returns a listener of it.
 func (b *bench) startRelay(ctx context.Context) (*harness.Process, func(*listener) error, error) {
-	process, address, err := bare.Relay(ctx, b.cpu, b.dir, b.model.url)
+	process, address, err := bare.Relay(ctx, b.CPU(), b.dir, b.model.url)
 	return process, b.bareStream(ctx, "http://"+address+bare.RelayPath), err
 }
 
 // relay has limits and service relay frames in turns, as fast as they can.
 func (b *bench) relay(ctx context.Context) error {
-	writer, address, err := bare.Streams(ctx, b.cpu, b.dir)
+	writer, address, err := bare.Streams(ctx, b.CPU(), b.dir)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -185,7 +186,7 @@ func (b *bench) profile(ctx context.Context, path, name string) <-chan error {
 		}
 		profile, err := b.fetch(request)
 		if err == nil && b.profiles != "" {
-			err = os.WriteFile(filepath.Join(b.profiles, name), profile, 0o600)
+			err = errors.Join(os.MkdirAll(b.profiles, 0o755), os.WriteFile(filepath.Join(b.profiles, name), profile, 0o600))
 		}
 		done <- err
 	}()

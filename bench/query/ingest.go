@@ -31,7 +31,7 @@ func (b *bench) underIngest(ctx context.Context) error {
 	go func() {
 		ended <- harness.Load{
 			Address: b.server.Address, Path: "/api/v1/batch", Key: b.server.Keys["production"].Secret,
-			Connections: connections, Batch: ingestBatch, Rate: ingestRate / ingestBatch, Duration: b.limit, Seed: 2,
+			Connections: connections, Batch: ingestBatch, Rate: ingestRate / ingestBatch, Duration: b.Limit, Seed: 2,
 		}.Run(loadCtx)
 	}()
 	select {

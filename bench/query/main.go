@@ -6,11 +6,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"net/url"
-	"os"
 	"time"
 
 	"svc/bench/harness"
@@ -18,14 +16,12 @@ import (
 
 // options are the flags.
 type options struct {
-	binary  string
-	results string
-	events  int
-	days    int
-	warm    int
-	pin     bool
-	only    string
-	limit   time.Duration
+	harness.Run
+
+	events int
+	days   int
+	warm   int
+	only   string
 }
 
 // Parts of a run.
@@ -37,30 +33,15 @@ const (
 func main() { harness.Main("query", start) }
 
 // start reads the flags and measures.
-func start(ctx context.Context) (err error) {
+func start(ctx context.Context) error {
 	var o options
-	flag.StringVar(&o.binary, "server", "bin/svc", "the server's program")
-	flag.StringVar(&o.results, "results", "bench/results", "folder of results")
+	o.Flags(30 * time.Minute)
 	flag.IntVar(&o.events, "events", 200_000, "events to load; 10000000 by hand")
 	flag.IntVar(&o.days, "days", 29, "days that the events are spread over")
 	flag.IntVar(&o.warm, "warm", 30, "warm runs of each read")
-	flag.BoolVar(&o.pin, "pin", false, "server on processor 1, generator on processor 0")
 	flag.StringVar(&o.only, "only", "", "server or turns; empty is both")
-	flag.DurationVar(&o.limit, "limit", 30*time.Minute, "the run ends with an error after this time")
 	flag.Parse()
-	if o.pin {
-		if err := harness.PinSelf(harness.GeneratorCPU); err != nil {
-			return err
-		}
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, o.limit, fmt.Errorf("the run took longer than %s", o.limit))
-	defer cancel()
-	dir, err := os.MkdirTemp("", "svc-query-")
-	if err != nil {
-		return fmt.Errorf("making a directory: %w", err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	return measure(ctx, &o, dir)
+	return o.Within(ctx, "query", func(ctx context.Context, dir string) error { return measure(ctx, &o, dir) })
 }
 
 // bench is one server under measurement.
@@ -75,23 +56,18 @@ func measure(ctx context.Context, o *options, dir string) error {
 		scenario, program, bottleneck string
 		run                           func(*bench) error
 	}{
-		{onlyServer, o.binary, "the engine's scans; one reader at a time", func(b *bench) error { return b.serve(ctx, dir) }},
+		{onlyServer, o.Binary, "the engine's scans; one reader at a time", func(b *bench) error { return b.serve(ctx, dir) }},
 		{onlyTurns, "", "the engine's scans; both sides in one process", func(b *bench) error { return b.turns(ctx) }},
 	} {
 		if o.only != "" && o.only != part.scenario {
 			continue
 		}
-		b := &bench{options: o, result: harness.NewResult(ctx, scenarioOf(part.scenario), part.program, o.pin)}
+		b := &bench{options: o, result: harness.NewResult(ctx, scenarioOf(part.scenario), part.program, o.Pin)}
 		b.result.Bottleneck = part.bottleneck
 		if err := part.run(b); err != nil {
 			return err
 		}
-		name, err := b.result.Write(o.results)
-		if err != nil {
-			return err
-		}
-		fmt.Println("written:", name)
-		if err := b.violated(); err != nil {
+		if err := o.Keep(b.result); err != nil {
 			return err
 		}
 	}
@@ -108,13 +84,8 @@ func scenarioOf(part string) string {
 
 // serve measures the server from outside.
 func (b *bench) serve(ctx context.Context, dir string) error {
-	o := b.options
-	cpu := harness.Unpinned
-	if o.pin {
-		cpu = harness.ServerCPU
-	}
 	var err error
-	if b.server, err = harness.NewServer(ctx, harness.Settings{Binary: o.binary, Dir: dir, Sync: "os", CPU: cpu}); err != nil {
+	if b.server, err = harness.NewServer(ctx, harness.Settings{Binary: b.Binary, Dir: dir, Sync: "os", CPU: b.CPU()}); err != nil {
 		return err
 	}
 	defer b.server.Kill()
@@ -129,15 +100,6 @@ func (b *bench) serve(ctx context.Context, dir string) error {
 	}
 	b.ratios()
 	return b.server.Stop()
-}
-
-// violated is the error of a result with violations.
-func (b *bench) violated() error {
-	var err error
-	for _, violation := range b.result.Violations {
-		err = errors.Join(err, errors.New(violation))
-	}
-	return err
 }
 
 const (
