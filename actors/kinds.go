@@ -38,6 +38,9 @@ type Deps struct {
 // liveIdle is how long a live window is kept after the last question.
 const liveIdle = 2 * time.Minute
 
+// monitorRank is the rank of the one kind that calls another.
+const monitorRank = 2
+
 // Kinds is the table of actor kinds.
 func Kinds(deps Deps) []cluster.Kind {
 	return []cluster.Kind{
@@ -54,7 +57,7 @@ func Kinds(deps Deps) []cluster.Kind {
 			return &application{publish: deps.Collectors.Publish, publishPage: deps.Shares.Publish}
 		})),
 		{Name: KindAlerting, Rank: 1, Idle: monitorIdle, New: deps.newAlerting},
-		{Name: kindMonitor, Rank: 2, Idle: monitorIdle, New: deps.newMonitor},
+		{Name: kindMonitor, Rank: monitorRank, Idle: monitorIdle, New: deps.newMonitor},
 		deps.issues(),
 		{
 			Name: kindLive, Rank: 1, Idle: liveIdle,

@@ -9,6 +9,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"svc"
+	"svc/cluster"
 )
 
 // The monitor actor.
@@ -258,7 +259,7 @@ func (m *monitorShell) tell(c actor.Context) {
 	m.calm = false
 	root, self, app, definition, state := c.ActorSystem().Root, c.Self(), m.core.app, *m.core.monitor, m.core.state
 	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), ioTime)
+		ctx, cancel := context.WithTimeout(cluster.WithRank(context.Background(), monitorRank), ioTime)
 		defer cancel()
 		if err := m.ports.Failing(ctx, app, definition, state); err != nil {
 			m.ports.Logger.Warn("telling the alert rules of a monitor failed", "monitor", definition.ID, "error", err)
