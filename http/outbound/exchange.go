@@ -2,13 +2,20 @@ package outbound
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/url"
+	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
 )
 
 // exchanger exchanges HTTP/1.1 messages without TLS for checks, on the goroutine of its caller:
@@ -64,7 +71,11 @@ func newExchanger(dialer *Dialer, now func() time.Time) *exchanger {
 // RoundTrip implements http.RoundTripper. The body of the answer must be closed; one that was
 // read to its end leaves the connection for the next.
 func (p *exchanger) RoundTrip(request *http.Request) (*http.Response, error) {
-	ctx, address := request.Context(), hostPort(request)
+	ctx := request.Context()
+	address, err := hostPort(request.URL)
+	if err != nil {
+		return nil, err
+	}
 	if replayable(request.Method) {
 		if conn := p.take(address); conn != nil {
 			response, begun, err := p.exchange(request, conn, address)
@@ -84,12 +95,16 @@ func (p *exchanger) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// hostPort returns where a request goes.
-func hostPort(request *http.Request) string {
-	if request.URL.Port() == "" {
-		return net.JoinHostPort(request.URL.Hostname(), "80")
+// hostPort returns where a request goes, with a name as the DNS has it.
+func hostPort(target *url.URL) (string, error) {
+	host := target.Hostname()
+	if strings.ContainsFunc(host, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		var err error
+		if host, err = idna.Lookup.ToASCII(host); err != nil {
+			return "", fmt.Errorf("reading the host: %w", err)
+		}
 	}
-	return request.URL.Host
+	return net.JoinHostPort(host, cmp.Or(target.Port(), "80")), nil
 }
 
 // replayable says whether a request that got no answer may be sent again.

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -17,6 +18,28 @@ import (
 
 	"svc"
 )
+
+// TestHostsAreDialedAsTheDNSHasThem asserts where requests go.
+func TestHostsAreDialedAsTheDNSHasThem(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"http://svc.example/x":     "svc.example:80",
+		"http://svc.example:8080":  "svc.example:8080",
+		"http://svc.example:/":     "svc.example:80",
+		"http://Bücher.example":    "xn--bcher-kva.example:80",
+		"http://[2001:db8::1]":     "[2001:db8::1]:80",
+		"http://[2001:db8::1]:81/": "[2001:db8::1]:81",
+		"http://a\u00ad-.example":  "",
+	} {
+		target, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := hostPort(target); got != want || (err != nil) != (want == "") {
+			t.Errorf("%s: %q, %v", address, got, err)
+		}
+	}
+}
 
 // TestConnectionsAreKept counts the connections of two checks in a row.
 func TestConnectionsAreKept(t *testing.T) {
