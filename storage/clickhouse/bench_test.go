@@ -161,7 +161,8 @@ func BenchmarkPut(b *testing.B) {
 	for _, durable := range []bool{false, true} {
 		b.Run(fmt.Sprintf("durable=%t", durable), func(b *testing.B) {
 			db := openNamed(b, fmt.Sprintf("put%d", shared.databases.Add(1)), durable)
-			i := uint32(0)
+			i, used := uint32(0), cpu()
+			defer func() { b.ReportMetric(float64((cpu()-used).Microseconds())/float64(i), "cpu-µs/put") }()
 			for b.Loop() {
 				i++
 				if err := db.Put(deadline(b), []svc.Entity{entity("app/1", "goal", "g", 1, i, "{}")}, nil); err != nil {
