@@ -17,16 +17,10 @@ const (
 	sketchShift = 1382
 )
 
-// Sketch counts observations in bins whose borders grow geometrically, as DDSketch
-// does. Keys ascend. Sketches of the same observations in any parts add up to the
-// same sketch, so merging loses nothing.
-type Sketch struct {
-	Keys   []int16
-	Counts []uint64
-}
-
-// SketchKey returns the bin of an observation. The store computes the same in
-// SQL (migration 08).
+// SketchKey returns the bin of an observation. Bins grow geometrically, as those of DDSketch
+// do, and ascend with the observations, so the bin of a percentile is the percentile of the
+// bins, and counts of bins add up in any order. The store computes the same in SQL
+// (migration 08).
 func SketchKey(x float64) int16 {
 	size := math.Abs(x)
 	if size < sketchSmallest {
@@ -51,23 +45,4 @@ func SketchValue(key int16, totals MetricTotals) *float64 {
 		value = -value
 	}
 	return finite(min(max(value, totals.Min), totals.Max))
-}
-
-// Quantile returns the estimate of the smallest observation that at least the
-// share q of all observations does not exceed; nil where there is none.
-func (s Sketch) Quantile(q float64, totals MetricTotals) *float64 {
-	var all uint64
-	for _, count := range s.Counts {
-		all += count
-	}
-	if all == 0 {
-		return nil
-	}
-	rank, seen := uint64(math.Ceil(float64(all)*q)), uint64(0)
-	for i, count := range s.Counts {
-		if seen += count; seen >= max(rank, 1) {
-			return SketchValue(s.Keys[i], totals)
-		}
-	}
-	return finite(totals.Max)
 }

@@ -106,33 +106,11 @@ type issues interface {
 	occurred(ctx context.Context, issues []issueHits) error
 }
 
-type openBlock struct {
-	generation int32
-	rows       Block
-	ranges     map[int]recordRange
-	// watched are the environments that were watched when the block was begun,
-	// visits what they gathered.
-	watched map[uint64]bool
-	visits  map[uint64][]svc.LiveVisit
-	hits    blockHits
-	rules   *Rulebook
-	// counts is what alert rules count of the block, begun when it was begun.
-	counts blockCounts
-	begun  time.Time
-}
-
 // NewSink returns a sink with an empty block.
 func NewSink(config SinkConfig) *Sink {
 	s := &Sink{config: config, flushing: make(chan struct{}, 1), filled: make(chan struct{}, 1), room: make(chan struct{})}
 	s.open, s.spare = s.newBlock(), s.newBlock()
 	return s
-}
-
-func (s *Sink) newBlock() *openBlock {
-	return &openBlock{
-		rows: s.config.Store.NewBlock(), ranges: map[int]recordRange{}, visits: map[uint64][]svc.LiveVisit{}, hits: blockHits{}, rules: s.config.Rules,
-		counts: blockCounts{}, begun: s.config.Now(),
-	}
 }
 
 // append adds the rows of one record to the open block. Rows of an ended
@@ -157,34 +135,6 @@ func (s *Sink) append(generation int32, record recordRange, rows []svc.EventRow,
 	case s.filled <- struct{}{}:
 	default:
 	}
-}
-
-// add adds rows and notes who must be told of them.
-func (b *openBlock) add(rows []svc.EventRow, occurrences []svc.OccurrenceRow, points []svc.MetricRow) {
-	for i := range rows {
-		b.rows.Append(&rows[i])
-		b.gather(&rows[i])
-		b.sawEvent(&rows[i])
-	}
-	for i := range occurrences {
-		b.rows.AppendOccurrence(&occurrences[i])
-		b.hits.add(&occurrences[i])
-		b.sawError(&occurrences[i])
-	}
-	for i := range points {
-		b.rows.AppendMetric(&points[i])
-		b.sawPoint(&points[i])
-	}
-}
-
-// reset begins a block anew.
-func (s *Sink) reset(b *openBlock, generation int32) {
-	b.rows.Reset()
-	clear(b.ranges)
-	clear(b.visits)
-	clear(b.hits)
-	clear(b.counts)
-	b.generation, b.watched, b.begun = generation, s.config.Watchers.set(), s.config.Now()
 }
 
 // begin makes the open block one of a generation, dropping what an earlier one

@@ -48,9 +48,6 @@ func NewParty(origin string) (*Party, error) {
 	return &Party{host: host, web: web}, nil
 }
 
-// Host is the name that passkeys are registered for.
-func (p *Party) Host() string { return p.host }
-
 // holder is a person as the library sees one.
 type holder struct {
 	person svc.User

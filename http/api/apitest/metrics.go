@@ -150,7 +150,6 @@ func pointsOf(query svc.MetricQuery, rows []svc.MetricRow) ([]svc.MetricPoint, s
 func measure(query svc.MetricQuery, rows []svc.MetricRow) *float64 {
 	var totals svc.MetricTotals
 	var values []float64
-	bins := map[int16]uint64{}
 	for _, row := range rows {
 		totals.Add(row.MetricTotals)
 		all := row.Values
@@ -158,28 +157,18 @@ func measure(query svc.MetricQuery, rows []svc.MetricRow) *float64 {
 			all = []float64{row.Sum}
 		}
 		values = append(values, all...)
-		for _, value := range all {
-			bins[svc.SketchKey(value)]++
-		}
 	}
 	at, percentile := query.Agg.Percentile()
 	if !percentile {
 		return query.Agg.Of(totals)
 	}
-	if query.Window.Source == svc.SourcePoints {
-		if len(values) == 0 {
-			return nil
-		}
-		slices.Sort(values)
-		return &values[int(math.Ceil(float64(len(values))*svc.Percentiles()[at]))-1]
+	if len(values) == 0 {
+		return nil
 	}
-	var sketch svc.Sketch
-	for key := range bins {
-		sketch.Keys = append(sketch.Keys, key)
+	slices.Sort(values)
+	value := values[int(math.Ceil(float64(len(values))*svc.Percentiles()[at]))-1]
+	if query.Window.Source == svc.SourceRollups {
+		return svc.SketchValue(svc.SketchKey(value), totals)
 	}
-	slices.Sort(sketch.Keys)
-	for _, key := range sketch.Keys {
-		sketch.Counts = append(sketch.Counts, bins[key])
-	}
-	return sketch.Quantile(svc.Percentiles()[at], totals)
+	return &value
 }
