@@ -297,8 +297,7 @@ func TestRequestsAreSentAtMostOnce(t *testing.T) {
 			for range 6 {
 				var together sync.WaitGroup
 				for range 1 + o.rng.IntN(3) {
-					o.rng = rand.New(rand.NewPCG(o.rng.Uint64(), 1))
-					one := &outsider{counter: c, rng: o.rng, id: o.id}
+					one := &outsider{counter: c, rng: rand.New(rand.NewPCG(o.rng.Uint64(), 1)), id: o.id}
 					together.Go(func() { one.act(); o.mu.Lock(); defer o.mu.Unlock(); o.told = append(o.told, one.told...) })
 				}
 				together.Wait()

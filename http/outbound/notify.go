@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -94,8 +95,14 @@ func (n *Notifier) post(ctx context.Context, url string, header http.Header, bod
 	return retry, fmt.Errorf("the channel answered with status %d", status)
 }
 
-// plain takes the URL, which may be a secret, out of a client's error.
+// plain takes the URL, which may be a secret, and the address of our resolver out of a
+// client's error.
 func plain(err error) error {
+	if unknown, ok := errors.AsType[*net.DNSError](err); ok {
+		told := *unknown
+		told.Server = ""
+		return &told
+	}
 	for {
 		inner := errors.Unwrap(err)
 		if inner == nil || !strings.Contains(err.Error(), "://") {

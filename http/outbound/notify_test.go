@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -159,6 +160,23 @@ func postOffice(t *testing.T) (address string, letter chan string) {
 		}
 	}()
 	return listener.Addr().String(), letter
+}
+
+// TestErrorsOfChannelsKeepSecrets words a failed connection without the address that was
+// called, which may hold a token, and without our resolver's.
+func TestErrorsOfChannelsKeepSecrets(t *testing.T) {
+	lost := &net.DNSError{Err: "no such host", Name: "hooks.example", Server: "10.0.0.53:53", IsNotFound: true}
+	for _, test := range []struct {
+		err  error
+		want string
+	}{
+		{&url.Error{Op: "Post", URL: "https://hooks.example/T0/secret", Err: &net.OpError{Op: "dial", Net: "tcp", Err: lost}}, "lookup hooks.example: no such host"},
+		{&url.Error{Op: "Post", URL: "https://hooks.example/T0/secret", Err: io.ErrUnexpectedEOF}, "unexpected EOF"},
+	} {
+		if got := plain(test.err).Error(); got != test.want {
+			t.Errorf("%v: %q, want %q", test.err, got, test.want)
+		}
+	}
 }
 
 func TestEmail(t *testing.T) {

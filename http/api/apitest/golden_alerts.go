@@ -15,6 +15,9 @@ func alertSteps() []step {
 		{name: "console.channels.create-email-invalid", as: session, method: "POST", path: channels, body: `{"name":"x","kind":"email","to":["a@b.example","nobody"]}`},
 		{name: "console.channels.list", as: session, method: "GET", path: channels},
 		{name: "console.channels.test", as: session, method: "POST", path: channels + "/{mail}/test"},
+		{name: "channels.list", as: viewer, method: "GET", path: "/api/v1/apps/acme/web/channels"},
+		{name: "channels.test", as: owner, method: "POST", path: "/api/v1/apps/acme/web/channels/{mail}/test"},
+		{name: "channels.test-viewer", as: viewer, method: "POST", path: "/api/v1/apps/acme/web/channels/{mail}/test"},
 		{name: "console.channels.test-missing", as: session, method: "POST", path: channels + "/chn_1/test"},
 		{
 			name: "alerts.put", as: owner, method: "POST", path: path + "?env=staging", keep: map[string]string{"rule": "id"},

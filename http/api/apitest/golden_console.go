@@ -1,12 +1,8 @@
 package apitest
 
-// decisionSteps lists the requests about approval queues and
-// passkeys, and tests of a channel that alertSteps has made.
+// decisionSteps lists the requests about approval queues and passkeys.
 func decisionSteps() []step {
 	return []step{
-		{name: "channels.list", as: viewer, method: "GET", path: "/api/v1/apps/acme/web/channels"},
-		{name: "channels.test", as: owner, method: "POST", path: "/api/v1/apps/acme/web/channels/{hook}/test"},
-		{name: "channels.test-viewer", as: viewer, method: "POST", path: "/api/v1/apps/acme/web/channels/{hook}/test"},
 		{name: "console.passkeys.list", as: session, method: "GET", path: "/console/api/v1/me/passkeys"},
 		{name: "console.passkeys.register-invalid", as: session, method: "POST", path: "/console/api/v1/me/passkeys", body: `{"name":" ","ceremony":"cer_1","credential":{}}`},
 		{name: "console.passkeys.register-over", as: session, method: "POST", path: "/console/api/v1/me/passkeys", body: `{"name":"Phone","ceremony":"cer_1","credential":{}}`},
