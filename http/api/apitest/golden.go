@@ -43,7 +43,7 @@ func session(w World) svc.Secret { return w.Session }
 
 // steps lists the requests in order; later ones see what earlier ones did.
 func steps() []step {
-	return slices.Concat(manageSteps(), installSteps(), readSteps(), goalSteps(), errorSteps(), metricSteps(), monitorSteps(), alertSteps(), decisionSteps(), consoleSteps(), shareSteps())
+	return slices.Concat(manageSteps(), installSteps(), readSteps(), goalSteps(), errorSteps(), metricSteps(), monitorSteps(), channelSteps(), alertSteps(), decisionSteps(), consoleSteps(), shareSteps())
 }
 
 // readSteps lists the requests of the reads beside overview and timeseries.

@@ -1,6 +1,6 @@
 package apitest
 
-// alertSteps lists the requests about alert rules, incidents and channels.
+// alertSteps lists the requests about alert rules, incidents and the end of channels.
 func alertSteps() []step {
 	const path, incidents, channels = "/api/v1/apps/acme/web/alerts", "/api/v1/apps/acme/web/incidents", "/console/api/v1/apps/acme/web/channels"
 	rule := func(kind, condition, more string) string {
@@ -8,17 +8,6 @@ func alertSteps() []step {
 	}
 	wrong := `{"name":"","kind":"metric","threshold":1,"comparator":"above","windowMinutes":0,"cooldownMinutes":10081,"severity":"bad","noData":"no","forMinutes":-1,"channelIds":["chn_1"],"condition":{"agg":"p42"}}`
 	return []step{
-		{name: "console.channels.create", as: session, method: "POST", path: channels, body: `{"name":"Pager","kind":"webhook","url":"https://acme.example/hook"}`, keep: map[string]string{"hook": "id"}},
-		{name: "console.channels.create-email", as: session, method: "POST", path: channels, body: `{"name":"Mail","kind":"email","to":["ops@acme.example"]}`, keep: map[string]string{"mail": "id"}},
-		{name: "console.channels.create-invalid", as: session, method: "POST", path: channels, body: `{"name":"","kind":"slack","url":"http://10.0.0.1/"}`},
-		{name: "console.channels.create-unknown", as: session, method: "POST", path: channels, body: `{"name":"x","kind":"pigeon"}`},
-		{name: "console.channels.create-email-invalid", as: session, method: "POST", path: channels, body: `{"name":"x","kind":"email","to":["a@b.example","nobody"]}`},
-		{name: "console.channels.list", as: session, method: "GET", path: channels},
-		{name: "console.channels.test", as: session, method: "POST", path: channels + "/{mail}/test"},
-		{name: "channels.list", as: viewer, method: "GET", path: "/api/v1/apps/acme/web/channels"},
-		{name: "channels.test", as: owner, method: "POST", path: "/api/v1/apps/acme/web/channels/{mail}/test"},
-		{name: "channels.test-viewer", as: viewer, method: "POST", path: "/api/v1/apps/acme/web/channels/{mail}/test"},
-		{name: "console.channels.test-missing", as: session, method: "POST", path: channels + "/chn_1/test"},
 		{
 			name: "alerts.put", as: owner, method: "POST", path: path + "?env=staging", keep: map[string]string{"rule": "id"},
 			body: rule("metric", `{"name":"latency","agg":"p95","labels":{"route":"/"},"path":"ignored"}`, `,"comparator":"gte","windowMinutes":10,"cooldownMinutes":0,"severity":"critical","forMinutes":3,"recoveryThreshold":0.5,"noData":"alert","enabled":false,"channelIds":["{hook}"]`),
