@@ -157,6 +157,7 @@ func TestAConversationIsOneOnAllNodes(t *testing.T) {
 // node tells of the turn, ends it with a note once its claim is over, and takes the next
 // question; nothing was written.
 func TestATurnEndsWithItsNode(t *testing.T) {
+	t.Parallel() // it waits for minutes
 	held := make(chan struct{})
 	t.Cleanup(func() { close(held) })
 	model := providertest.Serve(t, svc.ProviderOpenAI, func(n int, _ []byte) providertest.Round {

@@ -224,17 +224,12 @@ func (s *server) failures() float64 {
 	return least
 }
 
-// TestAScriptedTargetAcrossKills kills the server while targets are well, while they begin
-// to fail, while they fail, and while they recover: what is told and noted is what would be
-// without.
-func TestAScriptedTargetAcrossKills(t *testing.T) {
-	dir := t.TempDir()
-	roots := filepath.Join(t.TempDir(), "roots.pem")
-	target, hook, env := newScripted(t, roots), newHook(t), watched()
-	env["SSL_CERT_FILE"] = roots
-	s := startChild(t, dir, env)
+// scriptedMonitors makes the monitors of a target, each with a rule that tells the hook, and
+// returns their tables for when the target is well and for when it is bad.
+func (s *server) scriptedMonitors(target *scripted, hook *hook) (well, bad map[string]verdict) {
+	s.t.Helper()
 	channel := s.hooked(hook)
-	well, bad := map[string]verdict{"/flaps": {}}, map[string]verdict{"/flaps": {}}
+	well, bad = map[string]verdict{"/flaps": {}}, map[string]verdict{"/flaps": {}}
 	for _, m := range []struct{ name, url, more, problem string }{
 		{"/stays", target.URL, "", ""},
 		{"/flaps", target.URL, "", ""},
@@ -254,12 +249,18 @@ func TestAScriptedTargetAcrossKills(t *testing.T) {
 			bad[m.name] = verdict{"down", m.problem, 1, "open"}
 		}
 	}
-	restart := func() {
-		s.stopped()
-		s = startChild(t, dir, env)
-	}
+	return well, bad
+}
+
+// liveThrough has a target fail and recover, and disturbs the service while it is well, while
+// it begins to fail, while it fails and while it recovers: what is told and noted is what would
+// be without. disturb returns the server to go on with.
+func liveThrough(t *testing.T, s *server, target *scripted, disturb func(times int) *server) {
+	t.Helper()
+	hook := newHook(t)
+	well, bad := s.scriptedMonitors(target, hook)
 	s.become(hook, "all are well", well)
-	restart()
+	s = disturb(0)
 	target.bad.Store(true)
 	eventually(t, "something fails", func() error {
 		if s.failures() < 0 && len(hook.titles()) == 0 {
@@ -267,13 +268,13 @@ func TestAScriptedTargetAcrossKills(t *testing.T) {
 		}
 		return nil
 	})
-	restart()
+	s = disturb(1)
 	s.become(hook, "those that fail are down", bad)
-	restart()
+	s = disturb(2)
 	before := s.failures()
 	eventually(t, "failures go on counting", func() error {
 		if now := s.failures(); now < before+2 {
-			return fmt.Errorf("%v in a row, %v at the restart", now, before)
+			return fmt.Errorf("%v in a row, %v at the disturbance", now, before)
 		}
 		return nil
 	})
@@ -285,9 +286,41 @@ func TestAScriptedTargetAcrossKills(t *testing.T) {
 			recovered[name] = verdict{"up", "", v.Incidents, v.Told}
 		}
 	}
-	restart()
+	s = disturb(3)
 	s.become(hook, "all are up again", recovered)
 	if len(hook.bad) > 0 {
 		t.Errorf("badly signed: %v", hook.bad)
 	}
+}
+
+// TestAScriptedTargetAcrossKills kills the one server and starts it again.
+func TestAScriptedTargetAcrossKills(t *testing.T) {
+	dir, roots := t.TempDir(), filepath.Join(t.TempDir(), "roots.pem")
+	target, env := newScripted(t, roots), watched()
+	env["SSL_CERT_FILE"] = roots
+	s := startChild(t, dir, env)
+	liveThrough(t, s, target, func(int) *server {
+		s.stopped()
+		s = startChild(t, dir, env)
+		return s
+	})
+}
+
+// TestAScriptedTargetAcrossLostNodes kills one node of three when the target begins to fail,
+// and another one while it fails: the last one goes on with what they owned.
+func TestAScriptedTargetAcrossLostNodes(t *testing.T) {
+	t.Parallel() // it waits for a minute
+	roots := filepath.Join(t.TempDir(), "roots.pem")
+	target, env := newScripted(t, roots), watched()
+	env["SSL_CERT_FILE"] = roots
+	nodes := startNodes(t, 3, env)
+	liveThrough(t, nodes[0], target, func(times int) *server {
+		if times == 1 || times == 2 {
+			nodes[times].stopped()
+			for _, resource := range []string{"/monitors", "/incidents", "/alerts"} {
+				nodes[0].again(t, "GET", appPath+resource, "", 200)
+			}
+		}
+		return nodes[0]
+	})
 }
