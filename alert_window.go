@@ -133,7 +133,7 @@ type AlertSlot struct {
 	Bins []AlertBin `json:"bins,omitempty"`
 }
 
-// AlertBin is what a slot holds of one bin of a Sketch: how many observations, the lowest
+// AlertBin is what a slot holds of one bin (SketchKey): how many observations, the lowest
 // and the highest.
 type AlertBin struct {
 	Key  int16   `json:"key"`

@@ -20,7 +20,7 @@ const (
 // SketchKey returns the bin of an observation. Bins grow geometrically, as those of DDSketch
 // do, and ascend with the observations, so the bin of a percentile is the percentile of the
 // bins, and counts of bins add up in any order. The store computes the same in SQL
-// (migration 08).
+// (migration 08, alerts.Keys).
 func SketchKey(x float64) int16 {
 	size := math.Abs(x)
 	if size < sketchSmallest {

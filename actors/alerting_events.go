@@ -133,7 +133,7 @@ func (a *alerting) sorted(of func(svc.AlertRule) bool) (rules []svc.AlertRule) {
 // onPlan lets time have its way with the rules, and returns what is to be measured and
 // sent now.
 func (a *alerting) onPlan(now time.Time, _ none) (outcome, error) {
-	result, todo := outcome{}, plan{}
+	result, ahead := outcome{}, plan{}
 	for _, rule := range a.sorted(func(r svc.AlertRule) bool { return r.Kind.Told() }) {
 		before := a.states[rule.ID]
 		if due := rule.Due(&before, now); due.IsZero() || due.After(now) {
@@ -143,13 +143,13 @@ func (a *alerting) onPlan(now time.Time, _ none) (outcome, error) {
 		a.move(&result, rule, next, events, now)
 	}
 	a.ripe(&result, now)
-	todo.Measure, todo.Look, todo.Read = a.toMeasure(now), a.toLook(), a.toRead(now)
+	ahead.Measure, ahead.Look, ahead.Read = a.toMeasure(now), a.toLook(), a.toRead(now)
 	for _, delivery := range a.outbox() {
 		if !delivery.Next.After(now) {
-			todo.Send = append(todo.Send, planned{a.channels[delivery.ChannelID], delivery})
+			ahead.Send = append(ahead.Send, planned{a.channels[delivery.ChannelID], delivery})
 		}
 	}
-	result.answer = todo
+	result.answer = ahead
 	return result, nil
 }
 

@@ -153,24 +153,24 @@ func (s *alertingShell) round() {
 	ctx, cancel := context.WithTimeout(context.Background(), alertPatience)
 	defer cancel()
 	s.forget()
-	todo, err := ask[plan](ctx, s.ports.Actors, KindAlerting, s.identity, "plan", none{})
+	ahead, err := ask[plan](ctx, s.ports.Actors, KindAlerting, s.identity, "plan", none{})
 	if err != nil {
 		s.ports.Logger.Warn("planning alerts failed", "error", err)
 		return
 	}
-	for _, item := range todo.Send {
+	for _, item := range ahead.Send {
 		s.send(item)
 	}
-	if len(todo.Read) > 0 {
-		go s.read(todo.Read)
+	if len(ahead.Read) > 0 {
+		go s.read(ahead.Read)
 	}
-	if len(todo.Look) > 0 {
-		go s.measure(todo.Look)
+	if len(ahead.Look) > 0 {
+		go s.measure(ahead.Look)
 	}
-	if len(todo.Measure) > 0 && s.measuring.CompareAndSwap(false, true) {
+	if len(ahead.Measure) > 0 && s.measuring.CompareAndSwap(false, true) {
 		go func() {
 			defer s.measuring.Store(false)
-			s.measure(todo.Measure)
+			s.measure(ahead.Measure)
 		}()
 	}
 }

@@ -43,7 +43,7 @@ func (t *tellings) tell(ctx context.Context, app svc.AppRef, item toldUptime, se
 	t.next[app] = mine
 	t.mu.Unlock()
 	if !running {
-		go t.run(app, send) //nolint:contextcheck // it is everybody's, and outlives this caller
+		go t.run(context.WithoutCancel(ctx), app, send) // it is everybody's, and outlives this caller
 	}
 	select {
 	case <-mine.done:
@@ -54,7 +54,7 @@ func (t *tellings) tell(ctx context.Context, app svc.AppRef, item toldUptime, se
 }
 
 // run sends what an application gathers until there is nothing more.
-func (t *tellings) run(app svc.AppRef, send func(context.Context, []toldUptime) error) {
+func (t *tellings) run(ctx context.Context, app svc.AppRef, send func(context.Context, []toldUptime) error) {
 	for {
 		t.mu.Lock()
 		now := t.next[app]
@@ -66,8 +66,8 @@ func (t *tellings) run(app svc.AppRef, send func(context.Context, []toldUptime) 
 		t.next[app] = nil
 		t.mu.Unlock()
 		for some := range slices.Chunk(now.items, maxTold) {
-			ctx, cancel := context.WithTimeout(context.Background(), ioTime)
-			now.err = errors.Join(now.err, send(ctx, some))
+			bounded, cancel := context.WithTimeout(ctx, ioTime)
+			now.err = errors.Join(now.err, send(bounded, some))
 			cancel()
 		}
 		close(now.done)

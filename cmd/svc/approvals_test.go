@@ -142,9 +142,6 @@ func (s *server) requestsInTheLedger(t *testing.T, id string) {
 // and its end: after the restart the request is claimed still, nobody can approve it
 // again, and the hook is told no second time.
 func TestARequestIsNotSentAgainAfterAKill(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it starts processes")
-	}
 	var channel atomic.Value
 	model := providertest.Serve(t, svc.ProviderOpenAI, func(int, []byte) providertest.Round {
 		return called(call("c1", "channels_test", fmt.Sprintf(`{"id":%q}`, channel.Load())))

@@ -30,9 +30,6 @@ func freeAddress(t *testing.T) string {
 // store of all; every node takes part in the cluster when startNodes returns.
 func startNodes(t *testing.T, count int, env map[string]string) (nodes []*server) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("it starts processes")
-	}
 	log, store := freeAddress(t), freeAddress(t)
 	var first []byte
 	for i := range count {
