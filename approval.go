@@ -31,6 +31,13 @@ type Approval struct {
 	Action Action `json:"action"`
 }
 
+// Take notes the request as its conversation has it.
+func (a *Approval) Take(from *Exchange) {
+	if action := from.Action(a.Action.ID); action != nil {
+		a.Action = *action
+	}
+}
+
 // SecondOperatorRequired is the refusal of a decision by the one who asked.
 func SecondOperatorRequired() error {
 	return &Error{Code: CodeForbidden, Reason: "second_operator_required", Message: "A request to the outside is decided by a second operator in the console."}
@@ -67,10 +74,9 @@ func (a *Approval) CheckSend(by User, tool *Tool, now *Outlook) error {
 	if err := a.CheckSecond(by, &now.Operator, tool); err != nil {
 		return err
 	}
-	audience := Audience{Grant: now.Requester, Modules: now.Modules, Policy: now.Policy}
-	audience.Grant.Token.Scopes = now.Policy.Scopes(now.Requester.Token.Scopes)
+	audience := NewAudience(now.Requester, now.Modules, now.Policy)
 	allowed := now.Requester.May(PermAIUse) && slices.Contains(now.Modules, ModuleAI)
-	if !allowed || !audience.Sees(tool) || now.Policy.Denies(tool.Name, a.Action.Effect) {
+	if !allowed || !audience.SeesAt(tool, a.Action.Effect) {
 		return &Error{
 			Code: CodeForbidden, Reason: "requester_not_allowed",
 			Message: "The member who asked, the application's modules or the organization's rules do not allow the request any more.",

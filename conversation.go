@@ -2,6 +2,7 @@ package svc
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -198,6 +199,14 @@ type Exchange struct {
 	Conversation Conversation `json:"conversation"`
 	Messages     []Message    `json:"messages"`
 	Actions      []Action     `json:"actions"`
+}
+
+// Action returns an action of the conversation, nil where there is none of the id.
+func (e *Exchange) Action(id string) *Action {
+	if at := slices.IndexFunc(e.Actions, func(action Action) bool { return action.ID == id }); at >= 0 {
+		return &e.Actions[at]
+	}
+	return nil
 }
 
 // Question is what a person asks.

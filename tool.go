@@ -195,6 +195,17 @@ type Audience struct {
 	Policy  AIPolicy
 }
 
+// NewAudience returns who holds a grant, with the scopes that the policy leaves of it.
+func NewAudience(grant Grant, modules []Module, policy AIPolicy) Audience {
+	grant.Token.Scopes = policy.Scopes(grant.Token.Scopes)
+	return Audience{Grant: grant, Modules: modules, Policy: policy}
+}
+
+// SeesAt says whether a tool is offered at the effect that one call of it has.
+func (a *Audience) SeesAt(tool *Tool, effect Effect) bool {
+	return a.Sees(tool) && !a.Policy.Denies(tool.Name, effect)
+}
+
 // Sees says whether a tool is offered: module, scope, permission and policy allow it.
 func (a *Audience) Sees(tool *Tool) bool {
 	return (tool.Module == "" || slices.Contains(a.Modules, tool.Module)) && a.Grant.HasScope(tool.Scope) &&

@@ -156,7 +156,7 @@ func (c *Conversations) Approval(ctx context.Context, org, id string) (svc.Appro
 		return entry, exchange, svc.NotFound("approval")
 	}
 	if err == nil {
-		entry.Action = current(entry.Action, exchange.Actions)
+		entry.Take(&exchange)
 	}
 	return entry, exchange, err
 }
@@ -172,17 +172,7 @@ func (c *Conversations) refresh(ctx context.Context, entry *svc.Approval) error 
 		return nil
 	}
 	if err == nil {
-		entry.Action = current(entry.Action, exchange.Actions)
+		entry.Take(&exchange)
 	}
 	return err
-}
-
-// current returns an action as a conversation has it.
-func current(noted svc.Action, actions []svc.Action) svc.Action {
-	for _, action := range actions {
-		if action.ID == noted.ID {
-			return action
-		}
-	}
-	return noted
 }

@@ -29,9 +29,10 @@ func (h *talk) queued(exchange *svc.Exchange) {
 		h.t.Fatal(err)
 	}
 	for _, entry := range queue {
-		noted, real := entry.Action, current(svc.Action{ID: entry.Action.ID}, exchange.Actions)
-		if noted.Status != real.Status || noted.Sending != real.Sending || entry.Member != member() || !outside(noted.ID) {
-			h.t.Errorf("the queue has %s as %s %s of %v, the conversation as %s %s", noted.ID, noted.Status, noted.Sending, entry.Member, real.Status, real.Sending)
+		noted, real := entry.Action, svc.Approval{Action: svc.Action{ID: entry.Action.ID}}
+		real.Take(exchange)
+		if noted.Status != real.Action.Status || noted.Sending != real.Action.Sending || entry.Member != member() || !outside(noted.ID) {
+			h.t.Errorf("the queue has %s as %s %s of %v, the conversation as %s %s", noted.ID, noted.Status, noted.Sending, entry.Member, real.Action.Status, real.Action.Sending)
 		}
 	}
 	for _, action := range exchange.Actions {

@@ -138,8 +138,7 @@ func (c *Conversations) Action(ctx context.Context, ref svc.AppRef, member, id s
 	if err != nil {
 		return svc.Exchange{}, svc.Action{}, err
 	}
-	named := func(action svc.Action) bool { return action.ID == id }
-	at := slices.IndexFunc(list.Actions, named)
+	at := slices.IndexFunc(list.Actions, func(action svc.Action) bool { return action.ID == id })
 	if at < 0 {
 		return svc.Exchange{}, svc.Action{}, svc.NotFound("action")
 	}
@@ -147,10 +146,11 @@ func (c *Conversations) Action(ctx context.Context, ref svc.AppRef, member, id s
 	if err != nil {
 		return svc.Exchange{}, svc.Action{}, err
 	}
-	if at = slices.IndexFunc(exchange.Actions, named); at < 0 {
+	action := exchange.Action(id)
+	if action == nil {
 		return svc.Exchange{}, svc.Action{}, svc.NotFound("action")
 	}
-	return exchange, exchange.Actions[at], nil
+	return exchange, *action, nil
 }
 
 // desk reads a member's desk and looks once more at what may have changed since.

@@ -130,18 +130,14 @@ func (a *Assistant) Approve(ctx context.Context, who svc.Asker, id, reason strin
 	if err := check(a.Now(), &who.Grant, &tool); err != nil {
 		return nil, err
 	}
-	audience := svc.Audience{Grant: who.Grant, Modules: who.App.Modules, Policy: settings.Policy}
-	audience.Grant.Token.Scopes = settings.Policy.Scopes(who.Grant.Token.Scopes)
-	if !audience.Sees(&tool) || settings.Policy.Denies(tool.Name, action.Effect) {
+	audience := svc.NewAudience(who.Grant, who.App.Modules, settings.Policy)
+	if !audience.SeesAt(&tool, action.Effect) {
 		return nil, svc.Errorf(svc.CodeForbidden, "The organization's rules do not let the assistant do this any more.")
 	}
 	if err := a.sameTarget(ctx, who, settings.Policy, &action); err != nil {
 		return nil, err
 	}
-	model, err := a.Models.Model(ctx, who.Ref.Org)
-	if err != nil {
-		model = nil // the action is executed all the same; nobody comments on it
-	}
+	model := a.commentator(ctx, who.Ref.Org)
 	claimed, err := a.Conversations.Claim(ctx, &exchange.Conversation, id, who.User, reason)
 	if err != nil {
 		return nil, err
@@ -151,12 +147,20 @@ func (a *Assistant) Approve(ctx context.Context, who svc.Asker, id, reason strin
 
 // resumed starts the turn that executes a claimed action.
 func (a *Assistant) resumed(who svc.Asker, model Model, claimed svc.Exchange, id string) (*Turn, error) {
-	for i := range claimed.Actions {
-		if claimed.Actions[i].ID == id {
-			return a.start(who, model, claimed, &claimed.Actions[i])
-		}
+	if action := claimed.Action(id); action != nil {
+		return a.start(who, model, claimed, action)
 	}
 	return nil, svc.NotFound("action")
+}
+
+// commentator is the model that speaks about what was executed. Where there is none, the
+// action is executed all the same, and nobody comments on it.
+func (a *Assistant) commentator(ctx context.Context, org string) Model {
+	model, err := a.Models.Model(ctx, org)
+	if err != nil {
+		return nil
+	}
+	return model
 }
 
 // sameTarget refuses an action whose target is not as it was proposed for.

@@ -27,9 +27,8 @@ func (a *Assistant) Propose(ctx context.Context, who svc.Asker, secret svc.Secre
 	if err != nil {
 		return svc.Action{}, err
 	}
-	audience := svc.Audience{Grant: who.Grant, Modules: who.App.Modules, Policy: settings.Policy}
-	audience.Grant.Token.Scopes = settings.Policy.Scopes(who.Grant.Token.Scopes)
-	if !audience.Sees(&tool) || settings.Policy.Denies(tool.Name, effect) {
+	audience := svc.NewAudience(who.Grant, who.App.Modules, settings.Policy)
+	if !audience.SeesAt(&tool, effect) {
 		return svc.Action{}, &svc.Error{
 			Code: svc.CodeForbidden, Required: &svc.Required{Scope: tool.Scope, Permission: tool.Permission},
 			Message: "The token, the application's modules or the organization's rules do not allow this.",

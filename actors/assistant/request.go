@@ -46,15 +46,12 @@ func (a *Assistant) ApproveRequest(ctx context.Context, by svc.Asker, id, reason
 	if err := a.sameTarget(ctx, who, policy, &entry.Action); err != nil {
 		return entry, err
 	}
-	model, err := a.Models.Model(ctx, by.Ref.Org)
-	if err != nil {
-		model = nil // the request is sent all the same; nobody comments on it
-	}
+	model := a.commentator(ctx, by.Ref.Org)
 	claimed, err := a.Approvals.ClaimSecond(ctx, &exchange.Conversation, id, by.User, reason)
 	if err != nil {
 		return entry, err
 	}
-	entry.Action = actionIn(claimed, entry.Action)
+	entry.Take(&claimed)
 	a.record(ctx, &claimed.Conversation, &entry.Action, by.User, "ai.action.approved", reason, by.Grant.Token)
 	turn, err := a.resumed(who, model, claimed, id) //nolint:contextcheck // a turn outlives its request
 	if err != nil {
@@ -74,7 +71,7 @@ func (a *Assistant) RejectRequest(ctx context.Context, by svc.Asker, id, reason 
 	if err != nil {
 		return entry, err
 	}
-	entry.Action = actionIn(decided, entry.Action)
+	entry.Take(&decided)
 	a.record(ctx, &decided.Conversation, &entry.Action, by.User, "ai.action.rejected", reason, by.Grant.Token)
 	return entry, nil
 }
@@ -119,16 +116,6 @@ func (a *Assistant) grant(ctx context.Context, org string, person svc.User, scop
 	}
 	grant.Role, grant.Permissions = role, svc.EffectivePermissions(role, scopes)
 	return grant, err
-}
-
-// actionIn returns an action as an exchange has it.
-func actionIn(exchange svc.Exchange, action svc.Action) svc.Action {
-	for _, one := range exchange.Actions {
-		if one.ID == action.ID {
-			return one
-		}
-	}
-	return action
 }
 
 // rereadTime bounds reading what became of a request, for which a caller waited.

@@ -288,13 +288,12 @@ func (t *turn) look(ctx context.Context, of *svc.Grant) error {
 	if err != nil {
 		return err
 	}
-	grant := *of
-	grant.Token.Scopes = t.settings.Policy.Scopes(grant.Token.Scopes)
-	grant.Permissions = svc.EffectivePermissions(grant.Role, grant.Token.Scopes)
-	if !grant.May(svc.PermAIUse) || !app.Has(svc.ModuleAI) {
+	audience := svc.NewAudience(*of, app.Modules, t.settings.Policy)
+	audience.Grant.Permissions = svc.EffectivePermissions(audience.Grant.Role, audience.Grant.Token.Scopes)
+	if !audience.Grant.May(svc.PermAIUse) || !app.Has(svc.ModuleAI) {
 		return errRevoked
 	}
-	t.audience = svc.Audience{Grant: grant, Modules: app.Modules, Policy: t.settings.Policy}
+	t.audience = audience
 	return nil
 }
 

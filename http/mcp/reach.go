@@ -73,8 +73,7 @@ func (s *Server) audience(ctx context.Context, who *caller, org string) (svc.Aud
 	if err != nil {
 		return svc.Audience{}, err
 	}
-	grant.Token.Scopes = settings.Policy.Scopes(grant.Token.Scopes)
-	return svc.Audience{Grant: grant, Policy: settings.Policy}, nil
+	return svc.NewAudience(grant, nil, settings.Policy), nil
 }
 
 // sees says whether a tool can be called with success anywhere.
