@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"svc"
@@ -336,9 +337,10 @@ func TestATokenIsMadeForWhoNeedsIt(t *testing.T) {
 	}
 }
 
-// viewOf is the conversation in one line.
+// viewOf is the conversation in one line, once everything that was begun has come to rest.
 func (o *counter) viewOf(id string) string {
 	o.t.Helper()
+	synctest.Wait()
 	exchange, err := o.Conversation(context.Background(), svc.AppRef{Org: "acme", App: "web"}, member().ID, id)
 	if err != nil {
 		return string(svc.CodeOf(err))
