@@ -3,6 +3,7 @@ package http
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"svc"
@@ -27,20 +28,49 @@ func (h *Handler) audit(ctx context.Context, call *Call, status int, cause error
 	if !call.audited || h.config.Auditor == nil {
 		return
 	}
-	row := svc.AuditRow{
-		At: call.Now, Org: call.Param("org"), App: call.Param("app"), RequestID: call.RequestID,
-		Operation: call.Route.Operation, Method: call.Route.Method, Path: call.request.URL.Path, Status: status,
-		TokenID: call.Grant.Token.ID, TokenKind: call.Grant.Token.Kind, Detail: call.note,
-	}
-	if user := call.Grant.Token.User; user != nil {
-		row.UserID = user.ID
-	}
-	if call.refused != nil {
-		row.Org, row.App = "", ""
+	row := auditRow(call.Grant, call.Route.Operation, call.request)
+	row.At, row.RequestID, row.Status, row.Detail = call.Now, call.RequestID, status, call.note
+	if call.refused == nil {
+		row.Org, row.App = call.Param("org"), call.Param("app")
 	}
 	if cause != nil {
 		row.Detail = string(publicError(cause, call.Route).Code)
 	}
+	h.keep(ctx, row)
+}
+
+// Audit keeps a row for a write that a raw handler has answered, as every gated
+// write has one: the grant is that of its caller, org and app are those it may
+// address, and cause is what it was refused for. The writer must be the one that
+// the raw handler received.
+func Audit(w http.ResponseWriter, r *http.Request, operation string, grant svc.Grant, org, app, detail string, cause error) {
+	response, ours := w.(*recorder)
+	if !ours || response.handler.config.Auditor == nil {
+		return
+	}
+	row := auditRow(grant, operation, r)
+	row.At, row.RequestID, row.Status = response.arrival, response.id, response.status
+	row.Org, row.App, row.Detail = org, app, detail
+	if cause != nil {
+		row.Detail = string(publicError(cause, nil).Code)
+	}
+	response.handler.keep(r.Context(), row)
+}
+
+// auditRow returns what a row says of the caller and the request.
+func auditRow(grant svc.Grant, operation string, r *http.Request) svc.AuditRow {
+	row := svc.AuditRow{
+		Operation: operation, Method: r.Method, Path: r.URL.Path,
+		TokenID: grant.Token.ID, TokenKind: grant.Token.Kind,
+	}
+	if user := grant.Token.User; user != nil {
+		row.UserID = user.ID
+	}
+	return row
+}
+
+// keep hands a row to the auditor.
+func (h *Handler) keep(ctx context.Context, row svc.AuditRow) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterwards)
 	defer cancel()
 	if err := h.config.Auditor.Append(ctx, row); err != nil {

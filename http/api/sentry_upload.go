@@ -96,6 +96,12 @@ type uploadPath struct {
 	Org string `path:"org" doc:"The organization's slug."`
 }
 
+// upload is one request: the organization that it addresses, the application where it is
+// for a single one, and what its audit row says of it.
+type upload struct {
+	org, app, note string
+}
+
 type assembleInput struct {
 	uploadPath
 	Body assembleSpec `body:"json"`
@@ -106,7 +112,7 @@ type assembleInput struct {
 func (u *Uploads) Routes() []plumbing.Route {
 	var rows []plumbing.Route
 	for _, base := range [][2]string{{"", "uploads"}, {"/sentry", "sentry.uploads"}} {
-		row := func(method, path, operation, summary string, shape plumbing.Endpoint, serve func(w http.ResponseWriter, r *http.Request, org string) (any, error)) {
+		row := func(method, path, operation, summary string, shape plumbing.Endpoint, serve serveUpload) {
 			effect := plumbing.Write
 			if method == http.MethodGet {
 				effect = plumbing.Read
@@ -115,7 +121,7 @@ func (u *Uploads) Routes() []plumbing.Route {
 				Surface: plumbing.Collect, Method: method, Path: base[0] + "/api/0/organizations/{org}/" + path, Operation: base[1] + "." + operation,
 				Scope: svc.ScopeWrite, Permission: svc.PermErrorsWrite, Effect: effect, Summary: summary, Handler: shape,
 				Codes: []svc.Code{svc.CodeInvalidRequest, svc.CodeUnauthorized, svc.CodeForbidden, svc.CodeNotFound, svc.CodeTooLarge, svc.CodeUnavailable},
-				Raw:   func(w http.ResponseWriter, r *http.Request) { u.serve(w, r, serve) },
+				Raw:   func(w http.ResponseWriter, r *http.Request) { u.serve(w, r, base[1]+"."+operation, serve) },
 			})
 		}
 		row(http.MethodGet, "chunk-upload", "terms", "Tell build tools how to send pieces.", plumbing.Shape[uploadPath, chunkTerms](), u.terms)
@@ -125,17 +131,33 @@ func (u *Uploads) Routes() []plumbing.Route {
 	return rows
 }
 
-// serve leads a request past the checks of its token and writes the answer.
-func (u *Uploads) serve(w http.ResponseWriter, r *http.Request, serve func(w http.ResponseWriter, r *http.Request, org string) (any, error)) {
-	org := r.PathValue("org")
-	answer, err := any(nil), u.authorize(r, org)
+// serveUpload answers one request.
+type serveUpload func(w http.ResponseWriter, r *http.Request, up *upload) (any, error)
+
+// serve leads a request past the checks of its token, writes the answer, and keeps an
+// audit row for what was written.
+func (u *Uploads) serve(w http.ResponseWriter, r *http.Request, operation string, serve serveUpload) {
+	up := &upload{org: r.PathValue("org")}
+	answer := any(nil)
+	grant, err := u.authorize(r, up.org)
 	if err == nil {
-		answer, err = serve(w, r, org)
+		answer, err = serve(w, r, up)
+	} else if svc.CodeOf(err) == svc.CodeNotFound {
+		up.org = "" // the row of a stranger is none of the organization's
 	}
 	if err != nil {
 		plumbing.Refuse(w, r, err, nil)
-		return
+	} else {
+		writeUpload(w, r, answer)
 	}
+	if r.Method != http.MethodGet && grant.Token.ID != "" && svc.CodeOf(err) != svc.CodeRateLimited {
+		plumbing.Audit(w, r, operation, grant, up.org, up.app, up.note, err)
+	}
+}
+
+// writeUpload writes an answer without the frame of the API, which build tools do not
+// know.
+func writeUpload(w http.ResponseWriter, r *http.Request, answer any) {
 	body, err := json.Marshal(answer)
 	if err != nil {
 		plumbing.Refuse(w, r, err, nil)
@@ -146,27 +168,27 @@ func (u *Uploads) serve(w http.ResponseWriter, r *http.Request, serve func(w htt
 }
 
 // authorize lets tokens pass that may write errors in the organization.
-func (u *Uploads) authorize(r *http.Request, org string) error {
+func (u *Uploads) authorize(r *http.Request, org string) (svc.Grant, error) {
 	secret, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !ok {
-		return svc.Errorf(svc.CodeUnauthorized, "Send an access token as Authorization: Bearer <token>.")
+		return svc.Grant{}, svc.Errorf(svc.CodeUnauthorized, "Send an access token as Authorization: Bearer <token>.")
 	}
 	grant, _, err := u.Authority.Authorize(r.Context(), secret, svc.RateDefault, org)
 	switch {
 	case svc.CodeOf(err) == svc.CodeNotFound:
-		return svc.NotFound("organization")
+		return grant, svc.NotFound("organization")
 	case err != nil:
-		return err
+		return grant, err
 	case !grant.HasScope(svc.ScopeWrite) || !grant.May(svc.PermErrorsWrite):
-		return &svc.Error{
+		return grant, &svc.Error{
 			Code: svc.CodeForbidden, Message: "The token lacks the scope write or the permission errors.write.",
 			Required: &svc.Required{Scope: svc.ScopeWrite, Permission: svc.PermErrorsWrite},
 		}
 	}
-	return nil
+	return grant, nil
 }
 
-func (u *Uploads) terms(_ http.ResponseWriter, r *http.Request, _ string) (any, error) {
+func (u *Uploads) terms(_ http.ResponseWriter, r *http.Request, _ *upload) (any, error) {
 	origin := u.PublicURL
 	if origin == "" {
 		origin = "http://" + r.Host
@@ -179,7 +201,7 @@ func (u *Uploads) terms(_ http.ResponseWriter, r *http.Request, _ string) (any, 
 }
 
 // chunks takes pieces. Each must be what its name says.
-func (u *Uploads) chunks(w http.ResponseWriter, r *http.Request, org string) (any, error) {
+func (u *Uploads) chunks(w http.ResponseWriter, r *http.Request, up *upload) (any, error) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxUploadBytes+1<<20)
 	form, err := r.MultipartReader()
 	if err != nil {
@@ -201,7 +223,7 @@ func (u *Uploads) chunks(w http.ResponseWriter, r *http.Request, org string) (an
 		if name := hex.EncodeToString(sum[:]); name != part.FileName() {
 			return nil, malformed(fmt.Errorf("the piece %q has the SHA-1 %s", part.FileName(), name))
 		}
-		if err := u.Artifacts.PutChunk(r.Context(), org, part.FileName(), u.Now(), content); err != nil {
+		if err := u.Artifacts.PutChunk(r.Context(), up.org, part.FileName(), u.Now(), content); err != nil {
 			return nil, err
 		}
 	}
@@ -234,7 +256,7 @@ func unreadable(err error) error {
 }
 
 // assemble puts a bundle together and keeps its source maps.
-func (u *Uploads) assemble(w http.ResponseWriter, r *http.Request, org string) (any, error) {
+func (u *Uploads) assemble(w http.ResponseWriter, r *http.Request, up *upload) (any, error) {
 	var spec assembleSpec
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxAssembleBytes)).Decode(&spec); err != nil {
 		return nil, malformed(errors.New("the body is not the JSON object that is expected"))
@@ -244,13 +266,17 @@ func (u *Uploads) assemble(w http.ResponseWriter, r *http.Request, org string) (
 	}
 	var apps []string
 	for _, slug := range spec.Projects {
-		app, err := u.Applications.Get(r.Context(), svc.AppRef{Org: org, App: slug})
+		app, err := u.Applications.Get(r.Context(), svc.AppRef{Org: up.org, App: slug})
 		if err != nil {
 			return nil, err
 		}
 		apps = append(apps, app.ID)
 	}
-	missing, err := u.Artifacts.MissingChunks(r.Context(), org, spec.Chunks)
+	if len(spec.Projects) == 1 {
+		up.app = spec.Projects[0]
+	}
+	up.note = "release " + spec.Version + " of " + strings.Join(spec.Projects, ", ")
+	missing, err := u.Artifacts.MissingChunks(r.Context(), up.org, spec.Chunks)
 	if err != nil {
 		return nil, err
 	}
@@ -263,7 +289,7 @@ func (u *Uploads) assemble(w http.ResponseWriter, r *http.Request, org string) (
 	case <-r.Context().Done():
 		return nil, r.Context().Err()
 	}
-	if err := u.keepBundle(r.Context(), org, apps, spec); err != nil {
+	if err := u.keepBundle(r.Context(), up.org, apps, spec); err != nil {
 		var bad *sentry.Malformed
 		if !errors.As(err, &bad) {
 			return nil, err
