@@ -28,7 +28,6 @@ type options struct {
 	limit   time.Duration
 	keep    bool
 	logFull bool
-	down    bool
 	only    string
 }
 
@@ -46,7 +45,6 @@ func start(ctx context.Context) error {
 	flag.DurationVar(&o.limit, "limit", 20*time.Minute, "the run ends with an error after this time")
 	flag.BoolVar(&o.keep, "keep", false, "keep the data after a clean run")
 	flag.BoolVar(&o.logFull, "log-full", false, "fill the disk instead of killing (root only: mounts a tmpfs)")
-	flag.BoolVar(&o.down, "store-down", false, "take the store away instead of killing")
 	flag.StringVar(&o.only, "only", "", "kill at these moments only, comma-separated: load, ack, flush, drain, start, double, stop")
 	flag.Parse()
 	if o.seed == 0 {
@@ -54,19 +52,11 @@ func start(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, o.limit, fmt.Errorf("the run took longer than %s", o.limit))
 	defer cancel()
-	switch {
-	case o.logFull:
+	if o.logFull {
 		return runLogFull(ctx, &o)
-	case o.down:
-		return errStoreDown
 	}
 	return runKills(ctx, &o)
 }
-
-// errStoreDown marks the place of a scenario: with an outside store
-// (SVC_CLICKHOUSE_DSN through a proxy of ours) the store would be cut off under
-// load, ingest would go on answering 202, and check would follow its return.
-var errStoreDown = errors.New("-store-down needs a store outside the process; the embedded engine cannot be taken away")
 
 // runKills is the scenario of kills.
 func runKills(ctx context.Context, o *options) (err error) {
