@@ -214,7 +214,7 @@ func (n *node) openStore(ctx context.Context) error {
 		if n.engine, err = chdb.Open(ctx, chdb.Config{Library: library, Dir: n.dir.Join("store"), Listen: n.config.StoreListen, Logger: n.logger}); err != nil {
 			return err
 		}
-		config.Engine = n.engine
+		config.Engine, config.Alone = n.engine, n.config.StoreListen == ""
 	}
 	var err error
 	n.db, err = clickhouse.Open(ctx, config)

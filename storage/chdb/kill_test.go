@@ -53,11 +53,15 @@ func insertBlocks(dir string) error {
 		if err := insertBlock(ctx, c, block); err != nil {
 			return err
 		}
+		if err := c.Exec(ctx, "INSERT INTO kill_journal VALUES (?, 'x')", fmt.Sprint(block)); err != nil {
+			return err
+		}
 		fmt.Println("block", block)
 	}
 	var state string
 	if err := c.QueryRow(ctx, `SELECT concat('rows ', toString((SELECT count() FROM kill_source)),
 		', blocks ', toString((SELECT uniqExact(key) FROM kill_source)), ', sum ', toString((SELECT sum(n) FROM kill_sums)),
+		', journal ', toString((SELECT count() FROM kill_journal)),
 		', parts lost ', toString((SELECT count() FROM system.detached_parts)))`).Scan(&state); err != nil {
 		return err
 	}
@@ -70,6 +74,7 @@ func killTables() []string {
 		"CREATE TABLE IF NOT EXISTS kill_source (at DateTime, key UInt32, n UInt64) ENGINE = MergeTree PARTITION BY toYYYYMM(at) ORDER BY key SETTINGS non_replicated_deduplication_window = 1000",
 		"CREATE TABLE IF NOT EXISTS kill_sums (key UInt32, n UInt64) ENGINE = SummingMergeTree ORDER BY key SETTINGS non_replicated_deduplication_window = 1000",
 		"CREATE MATERIALIZED VIEW IF NOT EXISTS kill_to_sums TO kill_sums AS SELECT key, sum(n) AS n FROM kill_source GROUP BY key",
+		"CREATE TABLE IF NOT EXISTS kill_journal (key String, record String) ENGINE = EmbeddedRocksDB PRIMARY KEY key SETTINGS optimize_for_bulk_insert = 0",
 	}
 }
 
@@ -135,7 +140,7 @@ func TestKilledProcessLosesAndDoublesNothing(t *testing.T) {
 	}
 	last := acknowledged + 3
 	got := replay(t, dir, max(1, acknowledged-50), last)
-	want := fmt.Sprintf("rows %d, blocks %d, sum %d, parts lost 0", last*1000, last, last*1000)
+	want := fmt.Sprintf("rows %d, blocks %d, sum %d, journal %d, parts lost 0", last*1000, last, last*1000, last)
 	if got != want {
 		t.Errorf("after 5 kills: got %q, want %q", got, want)
 	}
@@ -145,7 +150,7 @@ func TestKilledProcessLosesAndDoublesNothing(t *testing.T) {
 // note must not keep the replay from storing the rows.
 func TestNotedTokenWithoutItsPartIsReplayed(t *testing.T) {
 	dir := t.TempDir()
-	if got, want := replay(t, dir, 1, 2), "rows 2000, blocks 2, sum 2000, parts lost 0"; got != want {
+	if got, want := replay(t, dir, 1, 2), "rows 2000, blocks 2, sum 2000, journal 2, parts lost 0"; got != want {
 		t.Fatalf("got %q, want %q", got, want)
 	}
 	removed := 0
@@ -163,7 +168,7 @@ func TestNotedTokenWithoutItsPartIsReplayed(t *testing.T) {
 		t.Fatalf("removed %d parts, want 2: %v", removed, err)
 	}
 	for range 2 {
-		if got, want := replay(t, dir, 1, 2), "rows 2000, blocks 2, sum 2000, parts lost 0"; got != want {
+		if got, want := replay(t, dir, 1, 2), "rows 2000, blocks 2, sum 2000, journal 2, parts lost 0"; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

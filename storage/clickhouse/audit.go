@@ -8,36 +8,33 @@ import (
 	"svc"
 )
 
-// Append stores an audit row; it is durable when Append returns nil. Rows of concurrent
-// callers share one insert.
+// Append stores an audit row; it is durable when Append returns nil.
 func (db *DB) Append(ctx context.Context, row svc.AuditRow) error {
-	return db.audits.commit(ctx, row)
+	return db.keep(ctx, record{Audit: &row})
 }
 
-// writeAudit stores the rows of several callers.
-func (db *DB) writeAudit(ctx context.Context, rows []svc.AuditRow) error {
-	ctx, cancel := context.WithTimeout(ctx, writeTime)
-	defer cancel()
-	batch, err := db.batch(ctx, "audit.Append", auditColumns())
-	if err != nil {
-		return writeError("storing audit rows", err)
-	}
-	defer func() { _ = batch.Close() }() // does nothing after Send
-	for i := range rows {
-		r := &rows[i]
-		err := batch.Append(r.Org, r.At.UnixMilli(), r.App, r.RequestID, r.Operation, r.Method, r.Path,
+// writeAudit stores the audit rows of records under the records' keys.
+func (db *DB) writeAudit(ctx context.Context, records []record) error {
+	var rows inserts
+	for i := range records {
+		r := records[i].Audit
+		if r == nil {
+			continue
+		}
+		err := rows.append(ctx, db, "audit.Append", auditColumns(), r.Org, r.At.UnixMilli(), records[i].key, r.App, r.RequestID, r.Operation, r.Method, r.Path,
 			uint16(r.Status), r.TokenID, string(r.TokenKind), r.UserID, r.Detail)
 		if err != nil {
 			return writeError("storing audit rows", err)
 		}
 	}
-	return writeError("storing audit rows", batch.Send())
+	return writeError("storing audit rows", rows.send())
 }
 
 func auditColumns() []clickhouse.ColumnNameAndType {
 	return []clickhouse.ColumnNameAndType{
 		{Name: "org", Type: "LowCardinality(String)"},
 		{Name: "at", Type: "DateTime64(3, 'UTC')"},
+		{Name: "id", Type: "String"},
 		{Name: "app", Type: "LowCardinality(String)"},
 		{Name: "request_id", Type: "String"},
 		{Name: "operation", Type: "LowCardinality(String)"},

@@ -10,8 +10,6 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"golang.org/x/sync/singleflight"
-
-	"svc"
 )
 
 const (
@@ -42,6 +40,8 @@ type Config struct {
 	Database string
 	// Durable forces inserts to disk before they are acknowledged.
 	Durable bool
+	// Alone says that no other process uses the database.
+	Alone bool
 }
 
 // DB is an open database. Its methods may be called at the same time from any number
@@ -59,10 +59,13 @@ type DB struct {
 	marks  *memory[rankKey, *marks]
 	past   *memory[pastKey, *past]
 	todays *memory[todayKey, *today]
-	puts   *committer[put]
-	audits *committer[svc.AuditRow]
+	stores *committer[record]
 	loads  *committer[*ownerLoad]
 	latest *committer[*latestCheck]
+	// durable says that writes are forced to disk.
+	durable bool
+	// journal takes small writes; nil where the store has no engine for it.
+	journal *journal
 	// catalogue is what metric_series was told by this process.
 	catalogue seriesNotes
 }
@@ -77,19 +80,21 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{queries: queries, days: newDayCache(dayCacheBytes), server: cfg.Engine == nil}
+	db := &DB{queries: queries, days: newDayCache(dayCacheBytes), server: cfg.Engine == nil, durable: cfg.Durable}
 	db.ranks, db.parts = newMemory[rankKey, []ranked](rankBytes), newMemory[rankKey, *rankedPart](rankBytes)
 	db.marks = newMemory[rankKey, *marks](markBytes)
 	db.past = newMemory[pastKey, *past](pastBytes)
 	db.todays = newMemory[todayKey, *today](todayBytes)
-	db.puts = newCommitter(db.writePuts)
-	db.audits = newCommitter(db.writeAudit)
+	db.stores = newCommitter(db.store)
 	db.loads, db.latest = newCommitter(db.loadAll), newCommitter(db.loadStates)
 	if err := db.connect(ctx, cfg); err != nil {
 		return nil, fmt.Errorf("opening the database %s: %w", cfg.Database, err)
 	}
 	if err := db.migrate(ctx, cfg.Durable); err != nil {
 		return nil, errors.Join(fmt.Errorf("migrating the database %s: %w", cfg.Database, err), db.conn.Close())
+	}
+	if err := db.openJournal(ctx, cfg.Alone); err != nil {
+		return nil, errors.Join(fmt.Errorf("opening the journal of the database %s: %w", cfg.Database, err), db.conn.Close())
 	}
 	return db, nil
 }
@@ -144,9 +149,9 @@ func (cfg Config) options() (*clickhouse.Options, error) {
 	return options, nil
 }
 
-// Close ends the connections. Calls that are still running fail.
+// Close settles the journal and ends the connections. Calls that are still running fail.
 func (db *DB) Close() error {
-	if err := db.conn.Close(); err != nil {
+	if err := errors.Join(db.journal.close(), db.conn.Close()); err != nil {
 		return fmt.Errorf("closing the database: %w", err)
 	}
 	return nil

@@ -15,20 +15,10 @@ import (
 // writeTime bounds a write that callers share.
 const writeTime = 30 * time.Second
 
-// put is what one call of Put stores.
-type put struct {
-	entities []svc.Entity
-	wakeups  []svc.Wakeup
-	version  uint64
-}
-
 // Put stores entities and wake-ups of one owner; both are durable when it returns nil.
 // A wake-up without a due time removes the one of its name. Wake-ups have the version of
-// the entities they come with, so a call with wake-ups needs an entity.
-//
-// Wake-ups that call are stored before the entities and removals after them: a crash in
-// between leaves a wake-up too many, never one too few. After an error anything may be
-// stored.
+// the entities they come with, so a call with wake-ups needs an entity. After an error
+// anything may be stored.
 func (db *DB) Put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup) error {
 	if len(entities) == 0 {
 		if len(wakeups) > 0 {
@@ -36,67 +26,109 @@ func (db *DB) Put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wake
 		}
 		return nil
 	}
-	item := put{entities: entities, wakeups: wakeups}
-	for i := range entities {
-		item.version = max(item.version, entities[i].Version.Number())
-	}
-	return db.puts.commit(ctx, item)
+	return db.keep(ctx, record{Entities: entities, Wakeups: wakeups})
 }
 
-// writePuts stores what several callers put.
-func (db *DB) writePuts(ctx context.Context, puts []put) error {
+// keep makes a record durable: in the journal, or in its tables where writes are forced to
+// disk, which the journal's engine cannot do, or where there is no journal.
+func (db *DB) keep(ctx context.Context, r record) error {
+	r.key = newKey()
+	if db.journal == nil || db.durable {
+		return db.stores.commit(ctx, r)
+	}
+	return db.journal.append(ctx, r)
+}
+
+// store inserts records into their tables.
+//
+// Wake-ups that call are stored before the entities and removals after them: a crash in
+// between leaves a wake-up too many, never one too few.
+func (db *DB) store(ctx context.Context, records []record) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
-	if err := db.writeWakeups(ctx, puts, false); err != nil {
-		return writeError("storing wake-ups", err)
+	for _, insert := range []func() error{
+		func() error { return db.writeWakeups(ctx, records, false) },
+		func() error { return db.writeEntities(ctx, records) },
+		func() error { return db.writeLedger(ctx, records) },
+		func() error { return db.writeAudit(ctx, records) },
+		func() error { return db.writeWakeups(ctx, records, true) },
+	} {
+		if err := insert(); err != nil {
+			return err
+		}
 	}
-	batch, err := db.batch(ctx, "entities.Append", entityColumns())
-	if err != nil {
-		return writeError("storing entities", err)
-	}
-	defer func() { _ = batch.Close() }() // does nothing after Send
-	for _, p := range puts {
-		for i := range p.entities {
-			e := &p.entities[i]
-			if err := batch.Append(e.Owner, e.Kind, e.ID, e.Version.Number(), e.Deleted, e.Payload); err != nil {
+	return nil
+}
+
+// writeEntities stores the entities of records.
+func (db *DB) writeEntities(ctx context.Context, records []record) error {
+	var rows inserts
+	for i := range records {
+		if records[i].Ledger {
+			continue
+		}
+		for j := range records[i].Entities {
+			e := &records[i].Entities[j]
+			if err := rows.append(ctx, db, "entities.Append", entityColumns(), e.Owner, e.Kind, e.ID, e.Version.Number(), e.Deleted, e.Payload); err != nil {
 				return writeError("storing entities", err)
 			}
 		}
 	}
-	if err := batch.Send(); err != nil {
-		return writeError("storing entities", err)
-	}
-	return writeError("removing wake-ups", db.writeWakeups(ctx, puts, true))
+	return writeError("storing entities", rows.send())
 }
 
-// writeWakeups stores the wake-ups that call, or those that are removed.
-func (db *DB) writeWakeups(ctx context.Context, puts []put, removed bool) error {
-	var batch driver.Batch
-	for _, p := range puts {
-		for _, w := range p.wakeups {
+// writeWakeups stores the wake-ups of records that call, or those that are removed.
+func (db *DB) writeWakeups(ctx context.Context, records []record, removed bool) error {
+	var rows inserts
+	for i := range records {
+		version := records[i].version()
+		for _, w := range records[i].Wakeups {
 			if w.Due.IsZero() != removed {
 				continue
-			}
-			if batch == nil {
-				var err error
-				if batch, err = db.batch(ctx, "wakeups.Append", wakeupColumns()); err != nil {
-					return err
-				}
-				defer func() { _ = batch.Close() }() // does nothing after Send
 			}
 			due := w.Due
 			if removed {
 				due = time.UnixMilli(0)
 			}
-			if err := batch.Append(w.Kind, w.Identity, w.Name, due.UnixMilli(), p.version, removed); err != nil {
-				return err
+			if err := rows.append(ctx, db, "wakeups.Append", wakeupColumns(), w.Kind, w.Identity, w.Name, due.UnixMilli(), version, removed); err != nil {
+				return writeError("storing wake-ups", err)
 			}
 		}
 	}
-	if batch == nil {
+	return writeError("storing wake-ups", rows.send())
+}
+
+// version is the highest one of the entities of a record.
+func (r *record) version() uint64 {
+	var version uint64
+	for i := range r.Entities {
+		version = max(version, r.Entities[i].Version.Number())
+	}
+	return version
+}
+
+// inserts is an insert that begins with its first row. The zero value has none.
+type inserts struct{ batch driver.Batch }
+
+// append adds a row of the named query.
+func (n *inserts) append(ctx context.Context, db *DB, query string, columns []clickhouse.ColumnNameAndType, values ...any) (err error) {
+	if n.batch == nil {
+		if n.batch, err = db.batch(ctx, query, columns); err != nil {
+			return err
+		}
+	}
+	if err = n.batch.Append(values...); err != nil {
+		_ = n.batch.Close() // the row is refused already
+	}
+	return err
+}
+
+// send ends the insert; without a row it does nothing.
+func (n *inserts) send() error {
+	if n.batch == nil {
 		return nil
 	}
-	return batch.Send()
+	return n.batch.Send()
 }
 
 // batch begins an insert of the named query. columns spare the question for them.

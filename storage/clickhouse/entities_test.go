@@ -142,6 +142,9 @@ func TestAudit(t *testing.T) {
 		})
 	}
 	wait.Wait()
+	if err := db.journal.settle(deadline(t)); err != nil {
+		t.Fatal(err)
+	}
 	if got := ask[uint64](t, db, "SELECT uniqExact(detail) FROM audit WHERE org = 'acme' AND status = 201"); got != 100 {
 		t.Errorf("%d rows are stored, want 100", got)
 	}

@@ -42,21 +42,28 @@ func (l Ledger) Load(ctx context.Context, owner string) (out []svc.Entity, err e
 
 // Put stores entries; they are durable when it returns nil. Ledgers have no wake-ups.
 func (l Ledger) Put(ctx context.Context, entities []svc.Entity, _ []svc.Wakeup) error {
-	batch, err := l.db.batch(ctx, "ledger.Append", ledgerColumns())
-	if err != nil {
-		return writeError("storing entries of a ledger", err)
-	}
-	defer func() { _ = batch.Close() }() // does nothing after Send
-	for i := range entities {
-		var entry svc.LedgerEntry
-		if err := json.Unmarshal(entities[i].Payload, &entry); err != nil {
-			return fmt.Errorf("decoding an entry of a ledger: %w", err)
+	return l.db.keep(ctx, record{Entities: entities, Ledger: true})
+}
+
+// writeLedger stores the entries of records.
+func (db *DB) writeLedger(ctx context.Context, records []record) error {
+	var rows inserts
+	for i := range records {
+		if !records[i].Ledger {
+			continue
 		}
-		if err := batch.Append(orgOf(entities[i].Owner), entry.Sequence, entities[i].Version.Number(), string(entry.Kind), entities[i].Payload); err != nil {
-			return writeError("storing entries of a ledger", err)
+		for j := range records[i].Entities {
+			e := &records[i].Entities[j]
+			var entry svc.LedgerEntry
+			if err := json.Unmarshal(e.Payload, &entry); err != nil {
+				return fmt.Errorf("decoding an entry of a ledger: %w", err)
+			}
+			if err := rows.append(ctx, db, "ledger.Append", ledgerColumns(), orgOf(e.Owner), entry.Sequence, e.Version.Number(), string(entry.Kind), e.Payload); err != nil {
+				return writeError("storing entries of a ledger", err)
+			}
 		}
 	}
-	return writeError("storing entries of a ledger", batch.Send())
+	return writeError("storing entries of a ledger", rows.send())
 }
 
 // LedgerEntries returns a page of an organization's ledger, the newest first, and whether

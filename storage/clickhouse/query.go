@@ -116,6 +116,11 @@ func (db *DB) read(ctx context.Context, what, query string, args arguments, scan
 
 // stream is read without a bound on the time, for reads whose size is the store's.
 func (db *DB) stream(ctx context.Context, what, query string, args arguments, scan func(driver.Rows) (bool, error)) (err error) {
+	if readsJournal(query) {
+		if err := db.journal.settle(ctx); err != nil {
+			return err
+		}
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	settings := db.readSettings()

@@ -1,0 +1,238 @@
+package clickhouse
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc"
+)
+
+const (
+	// settleTime is how long what was written last stays in the journal alone, when
+	// nobody asks for its tables.
+	settleTime = time.Second
+	// settledAtOnce bounds the records that go to their tables in one insert.
+	settledAtOnce = 2000
+	// compactedAfter is the number of removed records behind which the journal is
+	// rewritten, since a scan passes by all that were removed.
+	compactedAfter = 20_000
+)
+
+// record is what one caller wrote, in full.
+type record struct {
+	key      string       // 32 hexadecimal digits from chance
+	Entities []svc.Entity `json:",omitempty"`
+	Wakeups  []svc.Wakeup `json:",omitempty"`
+	// Ledger says that the entities are entries of ledgers.
+	Ledger bool          `json:",omitempty"`
+	Audit  *svc.AuditRow `json:",omitempty"`
+}
+
+// newKey returns the key of a record.
+func newKey() string {
+	var key [16]byte
+	_, _ = rand.Read(key[:]) // never fails
+	return hex.EncodeToString(key[:])
+}
+
+// journal keeps what callers write one by one until it goes to its tables together. A
+// record is one row of an engine that appends to a file, where an insert into a table
+// makes a part of a dozen files. It is durable, in the sense of an insert that is not
+// forced to disk, when append returns.
+//
+// Whoever reads the tables of the journal settles it before: what was appended then is in
+// the tables. Settling may be done by several nodes at once, and again after a crash in
+// the middle, for all of these tables keep the row of the highest version.
+type journal struct {
+	db      *DB
+	appends *committer[record]
+	moves   *committer[struct{}]
+	// alone says that nobody else writes the journal, so that its counts tell whether
+	// there is anything to settle.
+	alone bool
+	// appended counts the inserts that ended, settled how many of them are in their tables
+	// for certain. It begins behind, for what an earlier process left.
+	appended, settled atomic.Int64
+	removed           int // since the last compaction; owned by the one who moves
+	wrote             chan struct{}
+	stop              context.CancelFunc
+	stopped           chan struct{}
+}
+
+// openJournal makes the journal and begins to settle it. There is none where the store
+// lacks the engine for it.
+func (db *DB) openJournal(ctx context.Context, alone bool) error {
+	var engines uint64
+	err := db.read(ctx, "looking for the journal's engine", db.queries["journal.Engines"], nil, func(rows driver.Rows) (bool, error) {
+		return true, rows.Scan(&engines)
+	})
+	if err != nil || engines == 0 {
+		return err
+	}
+	if err := db.conn.Exec(ctx, db.queries["journal.Create"]); err != nil {
+		return writeError("making the journal", err)
+	}
+	running, stop := context.WithCancel(context.Background()) //nolint:gosec // Close calls stop
+	j := &journal{db: db, alone: alone, wrote: make(chan struct{}, 1), stop: stop, stopped: make(chan struct{})}
+	j.appended.Store(1)
+	j.appends, j.moves = newCommitter(j.insert), newCommitter(j.move)
+	db.journal = j
+	go j.run(running)
+	return nil
+}
+
+// append keeps a record; it is durable when append returns nil. After an error it may be
+// kept.
+func (j *journal) append(ctx context.Context, r record) error {
+	return j.appends.commit(ctx, r)
+}
+
+// insert keeps the records of several callers.
+func (j *journal) insert(ctx context.Context, records []record) error {
+	ctx, cancel := context.WithTimeout(ctx, writeTime)
+	defer cancel()
+	defer func() { // also after an error: what was sent may be there
+		j.appended.Add(1)
+		select {
+		case j.wrote <- struct{}{}:
+		default:
+		}
+	}()
+	batch, err := j.db.batch(ctx, "journal.Append", journalColumns())
+	if err != nil {
+		return writeError("writing the journal", err)
+	}
+	defer func() { _ = batch.Close() }() // does nothing after Send
+	for i := range records {
+		encoded, err := json.Marshal(&records[i])
+		if err != nil {
+			return fmt.Errorf("encoding a record of the journal: %w", err)
+		}
+		if err := batch.Append(records[i].key, encoded); err != nil {
+			return writeError("writing the journal", err)
+		}
+	}
+	return writeError("writing the journal", batch.Send())
+}
+
+// settle returns once everything that was appended before is in its tables.
+func (j *journal) settle(ctx context.Context) error {
+	if j == nil || j.alone && j.settled.Load() == j.appended.Load() {
+		return nil
+	}
+	return j.moves.commit(ctx, struct{}{})
+}
+
+// move brings the records of the journal to their tables and removes them.
+func (j *journal) move(ctx context.Context, _ []struct{}) error {
+	ctx, cancel := context.WithTimeout(ctx, writeTime)
+	defer cancel()
+	appended := j.appended.Load()
+	for more := true; more; {
+		records, err := j.read(ctx)
+		if err != nil {
+			return err
+		}
+		if more = len(records) == settledAtOnce; len(records) == 0 {
+			break
+		}
+		if err := j.db.store(ctx, records); err != nil {
+			return err
+		}
+		if err := j.remove(ctx, records); err != nil {
+			return err
+		}
+	}
+	j.settled.Store(appended)
+	return nil
+}
+
+// read returns some records.
+func (j *journal) read(ctx context.Context) (records []record, err error) {
+	args := arguments{"limit": settledAtOnce}
+	err = j.db.read(ctx, "reading the journal", j.db.queries["journal.Read"], args, func(rows driver.Rows) (bool, error) {
+		var r record
+		var encoded []byte
+		if err := rows.Scan(&r.key, &encoded); err != nil {
+			return false, err
+		}
+		if err := json.Unmarshal(encoded, &r); err != nil {
+			return false, fmt.Errorf("decoding a record of the journal: %w", err)
+		}
+		records = append(records, r)
+		return true, nil
+	})
+	return records, err
+}
+
+// remove takes records out of the journal.
+func (j *journal) remove(ctx context.Context, records []record) error {
+	keys := make([]string, 0, len(records))
+	for i := range records {
+		keys = append(keys, records[i].key)
+	}
+	if err := j.db.conn.Exec(ctx, j.db.queries["journal.Remove"], clickhouse.Named("keys", keys)); err != nil {
+		return writeError("removing records of the journal", err)
+	}
+	if j.removed += len(keys); j.removed < compactedAfter {
+		return nil
+	}
+	j.removed = 0
+	return writeError("compacting the journal", j.db.conn.Exec(ctx, j.db.queries["journal.Compact"]))
+}
+
+// run settles what was appended a while ago, until ctx ends.
+func (j *journal) run(ctx context.Context) {
+	defer close(j.stopped)
+	for {
+		select {
+		case <-j.wrote:
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case <-time.After(settleTime):
+		case <-ctx.Done():
+			return
+		}
+		if err := j.moves.commit(ctx, struct{}{}); err != nil {
+			// Readers meet the same error and are told; it is tried again.
+			select {
+			case j.wrote <- struct{}{}:
+			default:
+			}
+		}
+	}
+}
+
+// close ends the settling, the last time with nothing left.
+func (j *journal) close() error {
+	if j == nil {
+		return nil
+	}
+	j.stop()
+	<-j.stopped
+	return j.settle(context.Background())
+}
+
+// journalled are the tables whose rows come through the journal, as queries name them.
+var journalled = []string{"FROM entities", "FROM wakeups", "FROM ledger", "FROM audit"}
+
+// readsJournal says whether a query reads a table of the journal.
+func readsJournal(query string) bool {
+	return slices.ContainsFunc(journalled, func(table string) bool { return strings.Contains(query, table) })
+}
+
+func journalColumns() []clickhouse.ColumnNameAndType {
+	return []clickhouse.ColumnNameAndType{{Name: "key", Type: "String"}, {Name: "record", Type: "String"}}
+}

@@ -1,0 +1,205 @@
+package clickhouse
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"sync"
+	"testing"
+	"time"
+
+	"svc"
+)
+
+// openJournal returns a database whose journal is settled by its readers alone.
+func openJournal(t testing.TB, name string, alone bool) *DB {
+	t.Helper()
+	db, err := Open(deadline(t), Config{Engine: shared.engine, Database: name, Alone: alone})
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.journal.stop()
+	<-db.journal.stopped
+	return db
+}
+
+// write puts one thing of every kind that the journal takes: a goal in a sequence of
+// versions with its wake-up, an entry of a ledger, an audit row.
+func write(t testing.TB, db *DB, sequence uint32) {
+	t.Helper()
+	goal := entity("app/1", "goal", "g", 1, sequence, fmt.Sprintf(`{"n":%d}`, sequence))
+	wish := svc.Wakeup{Kind: "app", Identity: "1", Name: "look", Due: time.UnixMilli(1.78e12 + int64(sequence)).UTC()}
+	if err := db.Put(deadline(t), []svc.Entity{goal}, []svc.Wakeup{wish}); err != nil {
+		t.Fatal(err)
+	}
+	entry, err := json.Marshal(svc.LedgerEntry{Sequence: uint64(sequence), Kind: "app.updated"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Ledger().Put(deadline(t), []svc.Entity{entity("ledger/acme", "entry", fmt.Sprint(sequence), 1, sequence, string(entry))}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Append(deadline(t), svc.AuditRow{At: time.UnixMilli(1.78e12), Org: "acme", Detail: fmt.Sprint(sequence)}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// assertWritten holds what readers find to what write put, up to a sequence.
+func assertWritten(t *testing.T, db *DB, last uint32) {
+	t.Helper()
+	want := []svc.Entity{entity("app/1", "goal", "g", 1, last, fmt.Sprintf(`{"n":%d}`, last))}
+	if got := load(t, db, "app/1"); !reflect.DeepEqual(got, want) {
+		t.Errorf("loaded %+v, want %+v", got, want)
+	}
+	assertDue(t, db, time.UnixMilli(1.79e12), 10, svc.Wakeup{Kind: "app", Identity: "1", Name: "look", Due: time.UnixMilli(1.78e12 + int64(last)).UTC()})
+	entries, more, err := db.LedgerEntries(deadline(t), "acme", "", 0, 100)
+	if err != nil || more || len(entries) != int(last) || entries[0].Sequence != uint64(last) {
+		t.Errorf("the ledger has %d entries, want %d, the last one first: %v", len(entries), last, err)
+	}
+	if got := ask[string](t, db, "SELECT format('{} {}', uniqExact(id), uniqExact(detail)) FROM audit"); got != fmt.Sprintf("%d %d", last, last) {
+		t.Errorf("the audit has %s rows and details, want %d", got, last)
+	}
+	if left := ask[uint64](t, db, "SELECT count() FROM journal"); left != 0 {
+		t.Errorf("%d records are left in the journal", left)
+	}
+}
+
+// TestTheJournalHoldsWritesUntilSomebodyReads also shows that a journal of one process
+// knows when it is empty.
+func TestTheJournalHoldsWritesUntilSomebodyReads(t *testing.T) {
+	db := openJournal(t, "journal_holds", true)
+	defer func() { _ = db.Close() }() // what matters was asserted
+	write(t, db, 1)
+	if db.journal.settled.Load() == db.journal.appended.Load() {
+		t.Error("the journal believes that it is empty")
+	}
+	if got := ask[uint64](t, db, "SELECT count() FROM entities"); got != 0 {
+		t.Errorf("%d entities are in their table before somebody asks", got)
+	}
+	assertWritten(t, db, 1)
+	write(t, db, 2)
+	write(t, db, 3)
+	assertWritten(t, db, 3)
+	if db.journal.settled.Load() != db.journal.appended.Load() {
+		t.Error("the journal does not know that it is empty")
+	}
+}
+
+func TestWritesOutliveTheirProcess(t *testing.T) {
+	first := openJournal(t, "journal_outlives", true)
+	for sequence := range uint32(3) {
+		write(t, first, sequence+1)
+	}
+	if got := ask[string](t, first, "SELECT format('{} {}', count(), (SELECT count() FROM entities)) FROM journal"); got != "9 0" {
+		t.Fatalf("the journal and the entities have %s rows, want 9 and 0", got)
+	}
+	if err := first.conn.Close(); err != nil { // nothing is settled
+		t.Fatal(err)
+	}
+	second := openJournal(t, "journal_outlives", true)
+	assertWritten(t, second, 3)
+	if second.journal.settled.Load() != second.journal.appended.Load() {
+		t.Error("the journal does not know that it is empty")
+	}
+	write(t, second, 4)
+	if err := second.Close(); err != nil {
+		t.Fatal(err)
+	}
+	third := openJournal(t, "journal_outlives", true)
+	if got := ask[uint64](t, third, "SELECT count() FROM journal"); got != 0 {
+		t.Errorf("a database that was closed left %d records", got)
+	}
+	assertWritten(t, third, 4)
+	if err := third.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestSettlingAgainChangesNothing has a node die between the tables and the removal, at
+// the same time as another one settles the same records.
+func TestSettlingAgainChangesNothing(t *testing.T) {
+	db := openJournal(t, "journal_again", false)
+	defer func() { _ = db.Close() }() // what matters was asserted
+	write(t, db, 1)
+	write(t, db, 2)
+	records, err := db.journal.read(deadline(t))
+	if err != nil || len(records) != 6 {
+		t.Fatalf("%d records, %v", len(records), err)
+	}
+	if err := db.store(deadline(t), records); err != nil {
+		t.Fatal(err)
+	}
+	assertWritten(t, db, 2)
+	if err := db.store(deadline(t), records); err != nil { // a node that stood still
+		t.Fatal(err)
+	}
+	if err := db.journal.remove(deadline(t), records); err != nil {
+		t.Fatal(err)
+	}
+	assertWritten(t, db, 2)
+}
+
+// TestWritesAreReadAtOnce has two nodes write and read the same owners, one after the
+// other for each owner.
+func TestWritesAreReadAtOnce(t *testing.T) {
+	nodes := []*DB{openNamed(t, "journal_nodes", false), openNamed(t, "journal_nodes", false)}
+	nodes[1].journal.removed = compactedAfter - 100 // so that it is compacted meanwhile
+	var wait sync.WaitGroup
+	for owner := range 8 {
+		wait.Go(func() {
+			name := fmt.Sprint("app/", owner)
+			for version := uint32(1); version <= 40; version++ {
+				node := int(version) * (owner + 1)
+				if err := nodes[node%2].Put(deadline(t), []svc.Entity{entity(name, "goal", "g", 1, version, "{}")}, nil); err != nil {
+					t.Error(err)
+					return
+				}
+				got, err := nodes[(node+1)%2].Load(deadline(t), name)
+				if err != nil || len(got) != 1 || got[0].Version.Sequence != version {
+					t.Errorf("%s: found %+v behind version %d, error %v", name, got, version, err)
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// TestManyRecordsAreSettledInParts writes more than one insert takes.
+func TestManyRecordsAreSettledInParts(t *testing.T) {
+	db := openJournal(t, "journal_many", true)
+	defer func() { _ = db.Close() }() // what matters was asserted
+	db.journal.removed = compactedAfter - settledAtOnce
+	records := make([]record, settledAtOnce+500)
+	for i := range records {
+		records[i] = record{key: newKey(), Entities: []svc.Entity{entity("app/1", "goal", fmt.Sprint(i), 1, uint32(i), "{}")}}
+	}
+	if err := db.journal.insert(deadline(t), records); err != nil {
+		t.Fatal(err)
+	}
+	if got := load(t, db, "app/1"); len(got) != len(records) {
+		t.Errorf("%d entities, want %d", len(got), len(records))
+	}
+	if left := ask[uint64](t, db, "SELECT count() FROM journal"); left != 0 || db.journal.removed != 500 {
+		t.Errorf("%d records are left, %d removed since the compaction", left, db.journal.removed)
+	}
+}
+
+// TestWithoutAJournalWritesGoToTheirTables is for stores that lack its engine, and for
+// those that force writes to disk, which it cannot.
+func TestWithoutAJournalWritesGoToTheirTables(t *testing.T) {
+	for name, db := range map[string]*DB{"no engine": open(t), "forced": openNamed(t, "journal_forced", true)} {
+		if name == "no engine" {
+			if err := db.journal.close(); err != nil {
+				t.Fatal(err)
+			}
+			db.journal = nil
+		}
+		write(t, db, 1)
+		if got := ask[uint64](t, db, "SELECT count() FROM journal"); got != 0 {
+			t.Errorf("%s: the journal has %d records", name, got)
+		}
+		write(t, db, 2)
+		assertWritten(t, db, 2)
+	}
+}

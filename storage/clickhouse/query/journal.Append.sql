@@ -1,0 +1,2 @@
+-- Records of the journal. The rows follow.
+INSERT INTO journal (key, record)

@@ -1,0 +1,2 @@
+-- Rewrites the journal without what was removed, which every scan passes by until then.
+OPTIMIZE TABLE journal
