@@ -1,9 +1,11 @@
 package clickhouse
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -179,26 +181,47 @@ type ownerLoad struct {
 // loadsAtOnce bounds the owners of one query.
 const loadsAtOnce = 1000
 
-// loadAll loads what several callers ask for.
+// loadAll loads what several callers ask for: what the journal has and then what the table
+// has, in this order, since records only go from the one to the other.
 func (db *DB) loadAll(ctx context.Context, loads []*ownerLoad) error {
+	ctx, cancel := context.WithTimeout(ctx, queryTime)
+	defer cancel()
+	waiting, err := db.journal.waiting(ctx)
+	if err != nil {
+		return err
+	}
 	for some := range slices.Chunk(loads, loadsAtOnce) {
 		owners := make([]string, 0, len(some))
 		for _, wanted := range some {
 			owners = append(owners, wanted.owner)
 		}
-		found, err := db.entities(ctx, db.queries["entities.Load"], arguments{"owners": owners})
-		if err != nil {
+		owned := map[string][]svc.Entity{}
+		read := entityScan(func(entity svc.Entity) { owned[entity.Owner] = append(owned[entity.Owner], entity) })
+		if err := db.rows(ctx, "loading entities", db.queries["entities.Load"], arguments{"owners": owners}, read); err != nil {
 			return err
 		}
-		owned := map[string][]svc.Entity{}
-		for _, entity := range found {
-			owned[entity.Owner] = append(owned[entity.Owner], entity)
-		}
 		for _, wanted := range some {
-			wanted.entities = owned[wanted.owner]
+			wanted.entities = latest(owned[wanted.owner], waiting[wanted.owner])
 		}
 	}
 	return nil
+}
+
+// latest merges entities of an owner, ordered by kind and id, with others of it: of each
+// that of the highest version.
+func latest(stored, waiting []svc.Entity) []svc.Entity {
+	for _, entity := range waiting {
+		at, found := slices.BinarySearchFunc(stored, entity, func(a, b svc.Entity) int {
+			return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.ID, b.ID))
+		})
+		switch {
+		case !found:
+			stored = slices.Insert(stored, at, entity)
+		case stored[at].Version.Number() < entity.Version.Number():
+			stored[at] = entity
+		}
+	}
+	return stored
 }
 
 // LoadKind returns the present entities of a kind of all owners, without the deleted
@@ -223,17 +246,22 @@ func (db *DB) OwnersSince(ctx context.Context, kinds []string, since svc.Version
 
 func (db *DB) entities(ctx context.Context, query string, args arguments) ([]svc.Entity, error) {
 	var out []svc.Entity
-	err := db.read(ctx, "loading entities", query, args, func(rows driver.Rows) (bool, error) {
+	err := db.read(ctx, "loading entities", query, args, entityScan(func(entity svc.Entity) { out = append(out, entity) }))
+	return out, err
+}
+
+// entityScan hands every row of a query for entities to each.
+func entityScan(each func(svc.Entity)) func(driver.Rows) (bool, error) {
+	return func(rows driver.Rows) (bool, error) {
 		var e svc.Entity
 		var version uint64
 		if err := rows.Scan(&e.Owner, &e.Kind, &e.ID, &version, &e.Deleted, &e.Payload); err != nil {
 			return false, err
 		}
 		e.Version = svc.VersionOf(version)
-		out = append(out, e)
+		each(e)
 		return true, nil
-	})
-	return out, err
+	}
 }
 
 // Due yields wake-ups that are due at an instant, the longest due first, until yield

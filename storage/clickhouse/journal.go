@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -23,6 +22,9 @@ const (
 	settleTime = time.Second
 	// settledAtOnce bounds the records that go to their tables in one insert.
 	settledAtOnce = 2000
+	// mergedAtOnce bounds the records that a load reads beside its table; where there are
+	// more, it settles them.
+	mergedAtOnce = 200
 	// compactedAfter is the number of removed records behind which the journal is
 	// rewritten, since a scan passes by all that were removed.
 	compactedAfter = 20_000
@@ -51,7 +53,7 @@ func newKey() string {
 // forced to disk, when append returns.
 //
 // Whoever reads the tables of the journal settles it before: what was appended then is in
-// the tables. Settling may be done by several nodes at once, and again after a crash in
+// the tables. A load of few entities looks into the journal instead. Settling may be done by several nodes at once, and again after a crash in
 // the middle, for all of these tables keep the row of the highest version.
 type journal struct {
 	db      *DB
@@ -82,7 +84,7 @@ func (db *DB) openJournal(ctx context.Context, alone bool) error {
 	if err := db.conn.Exec(ctx, db.queries["journal.Create"]); err != nil {
 		return writeError("making the journal", err)
 	}
-	running, stop := context.WithCancel(context.Background()) //nolint:gosec // Close calls stop
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	j := &journal{db: db, alone: alone, wrote: make(chan struct{}, 1), stop: stop, stopped: make(chan struct{})}
 	j.appended.Store(1)
 	j.appends, j.moves = newCommitter(j.insert), newCommitter(j.move)
@@ -125,12 +127,42 @@ func (j *journal) insert(ctx context.Context, records []record) error {
 	return writeError("writing the journal", batch.Send())
 }
 
+// empty says that there is nothing to settle, for certain.
+func (j *journal) empty() bool {
+	return j == nil || j.alone && j.settled.Load() == j.appended.Load()
+}
+
 // settle returns once everything that was appended before is in its tables.
 func (j *journal) settle(ctx context.Context) error {
-	if j == nil || j.alone && j.settled.Load() == j.appended.Load() {
+	if j.empty() {
 		return nil
 	}
 	return j.moves.commit(ctx, struct{}{})
+}
+
+// waiting returns the entities that may not be in their table yet, by their owners. It
+// settles them where they are many.
+func (j *journal) waiting(ctx context.Context) (map[string][]svc.Entity, error) {
+	if j.empty() {
+		return nil, nil
+	}
+	records, err := j.read(ctx, mergedAtOnce)
+	if err != nil {
+		return nil, err
+	}
+	if len(records) == mergedAtOnce {
+		return nil, j.settle(ctx)
+	}
+	owned := map[string][]svc.Entity{}
+	for i := range records {
+		if records[i].Ledger {
+			continue
+		}
+		for _, entity := range records[i].Entities {
+			owned[entity.Owner] = append(owned[entity.Owner], entity)
+		}
+	}
+	return owned, nil
 }
 
 // move brings the records of the journal to their tables and removes them.
@@ -139,7 +171,7 @@ func (j *journal) move(ctx context.Context, _ []struct{}) error {
 	defer cancel()
 	appended := j.appended.Load()
 	for more := true; more; {
-		records, err := j.read(ctx)
+		records, err := j.read(ctx, settledAtOnce)
 		if err != nil {
 			return err
 		}
@@ -157,9 +189,9 @@ func (j *journal) move(ctx context.Context, _ []struct{}) error {
 	return nil
 }
 
-// read returns some records.
-func (j *journal) read(ctx context.Context) (records []record, err error) {
-	args := arguments{"limit": settledAtOnce}
+// read returns records, at most limit.
+func (j *journal) read(ctx context.Context, limit int) (records []record, err error) {
+	args := arguments{"limit": limit}
 	err = j.db.read(ctx, "reading the journal", j.db.queries["journal.Read"], args, func(rows driver.Rows) (bool, error) {
 		var r record
 		var encoded []byte
@@ -225,12 +257,19 @@ func (j *journal) close() error {
 	return j.settle(context.Background())
 }
 
-// journalled are the tables whose rows come through the journal, as queries name them.
-var journalled = []string{"FROM entities", "FROM wakeups", "FROM ledger", "FROM audit"}
-
-// readsJournal says whether a query reads a table of the journal.
+// readsJournal says whether a query reads a table whose rows come through the journal.
 func readsJournal(query string) bool {
-	return slices.ContainsFunc(journalled, func(table string) bool { return strings.Contains(query, table) })
+	before := ""
+	for word := range strings.FieldsSeq(query) {
+		if before == "FROM" {
+			switch word {
+			case "entities", "wakeups", "ledger", "audit":
+				return true
+			}
+		}
+		before = word
+	}
+	return false
 }
 
 func journalColumns() []clickhouse.ColumnNameAndType {

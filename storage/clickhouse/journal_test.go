@@ -48,8 +48,13 @@ func write(t testing.TB, db *DB, sequence uint32) {
 func assertWritten(t *testing.T, db *DB, last uint32) {
 	t.Helper()
 	want := []svc.Entity{entity("app/1", "goal", "g", 1, last, fmt.Sprintf(`{"n":%d}`, last))}
-	if got := load(t, db, "app/1"); !reflect.DeepEqual(got, want) {
-		t.Errorf("loaded %+v, want %+v", got, want)
+	for range 2 { // from the journal and its table, and then from the table
+		if got := load(t, db, "app/1"); !reflect.DeepEqual(got, want) {
+			t.Errorf("loaded %+v, want %+v", got, want)
+		}
+		if err := db.journal.settle(deadline(t)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	assertDue(t, db, time.UnixMilli(1.79e12), 10, svc.Wakeup{Kind: "app", Identity: "1", Name: "look", Due: time.UnixMilli(1.78e12 + int64(last)).UTC()})
 	entries, more, err := db.LedgerEntries(deadline(t), "acme", "", 0, 100)
@@ -122,7 +127,7 @@ func TestSettlingAgainChangesNothing(t *testing.T) {
 	defer func() { _ = db.Close() }() // what matters was asserted
 	write(t, db, 1)
 	write(t, db, 2)
-	records, err := db.journal.read(deadline(t))
+	records, err := db.journal.read(deadline(t), 100)
 	if err != nil || len(records) != 6 {
 		t.Fatalf("%d records, %v", len(records), err)
 	}
@@ -201,5 +206,40 @@ func TestWithoutAJournalWritesGoToTheirTables(t *testing.T) {
 		}
 		write(t, db, 2)
 		assertWritten(t, db, 2)
+	}
+}
+
+// TestLatest merges what the journal has with what the table has.
+func TestLatest(t *testing.T) {
+	at := func(kind, id string, generation, sequence uint32) svc.Entity {
+		return entity("app/1", kind, id, generation, sequence, "{}")
+	}
+	gone := at("goal", "a", 1, 3)
+	gone.Deleted = true
+	for name, c := range map[string]struct{ stored, waiting, want []svc.Entity }{
+		"nothing waits":     {[]svc.Entity{at("goal", "a", 1, 1)}, nil, []svc.Entity{at("goal", "a", 1, 1)}},
+		"nothing is stored": {nil, []svc.Entity{at("goal", "b", 1, 1), at("goal", "a", 1, 2)}, []svc.Entity{at("goal", "a", 1, 2), at("goal", "b", 1, 1)}},
+		"a later version":   {[]svc.Entity{at("goal", "a", 1, 1)}, []svc.Entity{gone, at("goal", "a", 1, 2)}, []svc.Entity{gone}},
+		"an earlier one":    {[]svc.Entity{at("goal", "a", 2, 1)}, []svc.Entity{at("goal", "a", 1, 9)}, []svc.Entity{at("goal", "a", 2, 1)}},
+		"between others":    {[]svc.Entity{at("app", "", 1, 1), at("goal", "b", 1, 1)}, []svc.Entity{at("funnel", "z", 1, 2)}, []svc.Entity{at("app", "", 1, 1), at("funnel", "z", 1, 2), at("goal", "b", 1, 1)}},
+	} {
+		if got := latest(c.stored, c.waiting); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+}
+
+func TestQueriesOfTheJournalsTables(t *testing.T) {
+	queries, err := loadQueries()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{
+		"entities.Load": true, "wakeups.Due": true, "ledger.Walk": true, "issues.Rank": true, "issues.Watched": true, "incidents.List": true,
+		"activity.Events": false, "journal.Read": false, "entities.Append": false,
+	} {
+		if query, known := queries[name]; !known || readsJournal(query) != want {
+			t.Errorf("%s: known %t, reads the journal %t", name, known, !want)
+		}
 	}
 }

@@ -115,12 +115,17 @@ func (db *DB) read(ctx context.Context, what, query string, args arguments, scan
 }
 
 // stream is read without a bound on the time, for reads whose size is the store's.
-func (db *DB) stream(ctx context.Context, what, query string, args arguments, scan func(driver.Rows) (bool, error)) (err error) {
+func (db *DB) stream(ctx context.Context, what, query string, args arguments, scan func(driver.Rows) (bool, error)) error {
 	if readsJournal(query) {
 		if err := db.journal.settle(ctx); err != nil {
 			return err
 		}
 	}
+	return db.rows(ctx, what, query, args, scan)
+}
+
+// rows is stream for who has looked into the journal himself.
+func (db *DB) rows(ctx context.Context, what, query string, args arguments, scan func(driver.Rows) (bool, error)) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	settings := db.readSettings()
