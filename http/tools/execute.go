@@ -151,17 +151,9 @@ func (e *entry) request(ctx context.Context, ref svc.AppRef, input json.RawMessa
 	if err != nil {
 		return nil, err
 	}
-	query, body := url.Values{}, map[string]json.RawMessage{}
-	for name, value := range members {
-		switch e.place[name] {
-		case inPath:
-		case inQuery:
-			query[name] = textsOf(value)
-		case inBody:
-			body[name] = value
-		default:
-			return nil, svc.Invalid(svc.FieldError{Field: name, Code: "unknown_value", Message: fmt.Sprintf("The tool takes no %q.", name)})
-		}
+	query, body, err := e.sort(members)
+	if err != nil {
+		return nil, err
 	}
 	if encoded := query.Encode(); encoded != "" {
 		path += "?" + encoded
@@ -180,6 +172,52 @@ func (e *entry) request(ctx context.Context, ref svc.AppRef, input json.RawMessa
 		request.Header.Set("Content-Type", "application/json")
 	}
 	return request, nil
+}
+
+// sort tells the members of an input that are parameters from those of the body.
+func (e *entry) sort(members map[string]json.RawMessage) (query url.Values, body map[string]json.RawMessage, err error) {
+	query, body = url.Values{}, map[string]json.RawMessage{}
+	for name, value := range members {
+		prefix, open := e.open[name]
+		switch {
+		case open:
+			err = addPairs(query, name, prefix, textsOf(value))
+		case e.place[name] == inPath:
+		case e.place[name] == inQuery, e.opened(name):
+			query[name] = textsOf(value)
+		case e.place[name] == inBody:
+			body[name] = value
+		default:
+			err = svc.Invalid(svc.FieldError{Field: name, Code: "unknown_value", Message: fmt.Sprintf("The tool takes no %q.", name)})
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	return query, body, nil
+}
+
+// opened says whether a name is one that an open parameter stands for, as the query of the
+// route has it: label.plan beside label.
+func (e *entry) opened(name string) bool {
+	for _, prefix := range e.open {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// addPairs adds what an open parameter lists as key=value.
+func addPairs(query url.Values, name, prefix string, pairs []string) error {
+	for _, pair := range pairs {
+		key, value, whole := strings.Cut(pair, "=")
+		if !whole {
+			return svc.Invalid(svc.FieldError{Field: name, Code: "invalid_value", Message: fmt.Sprintf("%q is not key=value.", pair)})
+		}
+		query.Add(prefix+key, value)
+	}
+	return nil
 }
 
 // docsPath begins the one path whose parameter takes all of the rest.

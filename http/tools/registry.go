@@ -27,7 +27,10 @@ type entry struct {
 	before *reading
 	// place says where each member of the input goes: path, query or body.
 	place map[string]string
-	body  bool
+	// open says what the parameters begin with that a member stands for, as label does for
+	// label.<key>.
+	open map[string]string
+	body bool
 	// words are those of the name and the description, for the search.
 	words map[string]int
 }

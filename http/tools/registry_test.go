@@ -2,6 +2,7 @@ package tools_test
 
 import (
 	"encoding/json"
+	nethttp "net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -50,7 +51,7 @@ func TestEveryManageRouteIsAToolButThoseOutOfReach(t *testing.T) {
 			t.Errorf("%s: barred %v, tools %v", route.Operation, barred, all)
 		}
 	}
-	valid := regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_]{0,62}$`)
+	valid, property := regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_]{0,62}$`), regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
 	for _, tool := range registry(t).All(&audience) {
 		if !valid.MatchString(tool.Name) || tool.Description == "" || !json.Valid(tool.Schema) || strings.Contains(string(tool.Schema), "$ref") {
 			t.Errorf("%+v", tool)
@@ -58,6 +59,11 @@ func TestEveryManageRouteIsAToolButThoseOutOfReach(t *testing.T) {
 		var schema struct{ Properties map[string]any }
 		if err := json.Unmarshal(tool.Schema, &schema); err != nil || schema.Properties["org"] != nil || schema.Properties["app"] != nil {
 			t.Errorf("%s: %v %s", tool.Name, err, tool.Schema)
+		}
+		for name := range schema.Properties {
+			if !property.MatchString(name) {
+				t.Errorf("%s: a provider refuses the property %q", tool.Name, name)
+			}
 		}
 	}
 }
@@ -149,6 +155,31 @@ func TestACallPassesTheGatesLikeAnyOther(t *testing.T) {
 	}
 	if rows := memory.Audit(); len(rows) != 3 || rows[0].Operation != "goals.create" || rows[0].Status != 201 {
 		t.Errorf("the audit rows are %+v", rows)
+	}
+}
+
+// TestALabelFilterIsAListOfPairs asks as a model would: a query of an open parameter
+// cannot be named in a schema.
+func TestALabelFilterIsAListOfPairs(t *testing.T) {
+	made := registry(t)
+	var asked []string
+	made.Serve(nethttp.HandlerFunc(func(_ nethttp.ResponseWriter, r *nethttp.Request) { asked = append(asked, r.URL.RawQuery) }))
+	for _, c := range []struct {
+		input, query string
+		code         svc.Code
+	}{
+		{`{"name":"orders","label":["plan=pro","plan=free","host.name=a=b"]}`, "label.host.name=a%3Db&label.plan=pro&label.plan=free&name=orders", ""},
+		{`{"name":"orders","label":"plan=pro"}`, "label.plan=pro&name=orders", ""},
+		{`{"name":"orders","label.plan":"pro"}`, "label.plan=pro&name=orders", ""},
+		{`{"name":"orders","label":null}`, "name=orders", ""},
+		{`{"name":"orders","label":["plan"]}`, "", svc.CodeInvalidRequest},
+		{`{"name":"orders","labels":["plan=pro"]}`, "", svc.CodeInvalidRequest},
+	} {
+		asked = nil
+		_, err := made.Execute(t.Context(), "", svc.AppRef{Org: "acme", App: "web"}, "metrics_series", json.RawMessage(c.input))
+		if svc.CodeOf(err) != c.code && (c.code != "" || err != nil) || c.code == "" && !slices.Equal(asked, []string{c.query}) {
+			t.Errorf("%s: %v %v", c.input, asked, err)
+		}
 	}
 }
 

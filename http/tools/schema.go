@@ -70,19 +70,24 @@ func (d *document) entry(route *http.Route) (entry, error) {
 	if !found {
 		return entry{}, fmt.Errorf("%s %s is not described", route.Method, path)
 	}
-	made := entry{method: route.Method, path: path, place: map[string]string{}}
+	made := entry{method: route.Method, path: path, place: map[string]string{}, open: map[string]string{}}
 	properties, required := schema{}, []string{}
 	for _, parameter := range described.Parameters {
 		if parameter.In != inPath && parameter.In != inQuery || parameter.Name == "org" || parameter.Name == "app" {
 			continue
 		}
-		property := d.resolve(parameter.Schema, nil)
+		property, name := d.resolve(parameter.Schema, nil), parameter.Name
 		if parameter.Description != "" {
 			property["description"] = parameter.Description
 		}
-		properties[parameter.Name], made.place[parameter.Name] = property, parameter.In
+		if prefix, open := openPrefix(name); open {
+			name = strings.TrimSuffix(prefix, ".")
+			made.open[name] = prefix
+			property["description"] = fmt.Sprintf("Each is key=value. %s", parameter.Description)
+		}
+		properties[name], made.place[name] = property, parameter.In
 		if parameter.Required {
-			required = append(required, parameter.Name)
+			required = append(required, name)
 		}
 	}
 	if described.Body != nil {
@@ -106,6 +111,14 @@ func (d *document) entry(route *http.Route) (entry, error) {
 	made.tool = toolOf(route, encoded, properties)
 	made.words = weigh(made.tool.Name, route.Summary, slices.Collect(maps.Keys(properties)))
 	return made, nil
+}
+
+// openPrefix returns what the names begin with that a parameter such as label.<key> stands
+// for. Providers refuse such a name in a schema, so its tool takes a list of key=value
+// under the prefix alone.
+func openPrefix(name string) (prefix string, open bool) {
+	prefix, _, open = strings.Cut(name, "<")
+	return prefix, open
 }
 
 // toolOf describes the tool of a route.
