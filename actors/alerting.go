@@ -85,6 +85,7 @@ func alertHandlers() map[string]handler[*alerting] {
 		"rule.put":             on((*alerting).onPutRule),
 		"rule.delete":          on((*alerting).onDeleteRule),
 		"uptimes":              on((*alerting).onUptimes),
+		"unwatched":            on((*alerting).onUnwatched),
 		"issues":               on((*alerting).onIssues),
 		"stream":               on((*alerting).onStream),
 		"counted":              on((*alerting).onCounted),
@@ -189,11 +190,8 @@ func (a *alerting) onPutRule(now time.Time, p putRule) (outcome, error) {
 	delete(a.judged, rule.ID)
 	a.align(now, true)
 	result := outcome{writes: []write{{kindRule, rule.ID, rule}}}
-	// A rule that looks at something else begins anew; what it found has ended.
 	if known && (!rule.Enabled || before.Kind != rule.Kind || before.Number != rule.Number || !sameCondition(before.Condition, rule.Condition)) {
-		a.end(&result, rule, nil, now)
-		a.states[rule.ID] = svc.AlertState{State: svc.AlertOK, Incident: a.states[rule.ID].Incident}
-		result.writes = append(result.writes, write{kindAlertState, rule.ID, a.states[rule.ID]})
+		a.anew(&result, rule, now)
 	}
 	result.answer, result.after = a.row(rule.ID), a.published
 	return result, nil
@@ -236,6 +234,14 @@ func (a *alerting) onDeleteRule(now time.Time, m findRule) (outcome, error) {
 func (a *alerting) end(into *outcome, rule svc.AlertRule, by *svc.LedgerActor, now time.Time) {
 	state, events := a.states[rule.ID].Resolve(by, now)
 	a.move(into, rule, state, events, now)
+}
+
+// anew has a rule begin anew that looks at something else, or at nothing: what it found has
+// ended.
+func (a *alerting) anew(into *outcome, rule svc.AlertRule, now time.Time) {
+	a.end(into, rule, nil, now)
+	a.states[rule.ID] = svc.AlertState{State: svc.AlertOK, Incident: a.states[rule.ID].Incident}
+	into.writes = append(into.writes, write{kindAlertState, rule.ID, a.states[rule.ID]})
 }
 
 // move gives a rule another state: stored with its incident and with a delivery for each

@@ -18,6 +18,10 @@ type (
 		Down      uint32    `json:"down"`
 		CheckedAt time.Time `json:"checkedAt"`
 	}
+	// unwatched names a monitor that is not checked any more.
+	unwatched struct {
+		MonitorID string `json:"monitorId"`
+	}
 	toldMeasured struct {
 		// At is when the measuring began.
 		At     time.Time       `json:"at"`
@@ -73,6 +77,17 @@ func (a *alerting) onUptimes(now time.Time, monitors []toldUptime) (outcome, err
 			next, events := rule.Apply(a.states[rule.ID], svc.Measurement{At: now, Value: float64(m.Down), Known: true})
 			a.move(&result, rule, next, events, now)
 		}
+	}
+	return result, nil
+}
+
+// onUnwatched is told that a monitor was deleted or disabled: nothing will say that it is up
+// again, so what its rules found has ended. Checks from before count for nothing.
+func (a *alerting) onUnwatched(now time.Time, m unwatched) (outcome, error) {
+	result := outcome{answer: none{}}
+	a.checked[m.MonitorID] = now
+	for _, rule := range a.sorted(func(r svc.AlertRule) bool { return r.Kind == svc.AlertUptime && r.Condition.MonitorID == m.MonitorID }) {
+		a.anew(&result, rule, now)
 	}
 	return result, nil
 }

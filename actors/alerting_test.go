@@ -310,6 +310,33 @@ func TestDeletedAndDisabledRulesEnd(t *testing.T) {
 	})
 }
 
+// TestAMonitorThatIsNotCheckedAnyMoreEndsItsIncident has nobody left who would say that
+// the monitor is up again.
+func TestAMonitorThatIsNotCheckedAnyMoreEndsItsIncident(t *testing.T) {
+	inOffice(t, func(t *testing.T, o *office) {
+		o.rule(svc.AlertUptime, nil)
+		o.failing(3)
+		o.want("down", "0s pager open")
+		pass(time.Second)
+		for range 2 { // it may be repeated
+			if err := o.alerts.Unwatched(t.Context(), web(), "mon_1"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		late := svc.MonitorState{LastCheckedAt: time.Now().Add(-time.Millisecond), ConsecutiveFailures: 4, LastStatus: svc.StatusDown}
+		if err := o.alerts.Failing(t.Context(), web(), svc.Monitor{ID: "mon_1"}, late); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Hour)
+		o.want("not checked any more", "1s pager resolved")
+		if row := o.only(); row.Seen.State != svc.AlertOK || row.Seen.LastValue != nil || row.Seen.Incident.Live() {
+			t.Errorf("the rule has seen %+v", row.Seen)
+		}
+		o.failing(5)
+		o.want("checked again and still down", "1h0m1s pager open")
+	})
+}
+
 func TestAnUnknownChannelIsRefused(t *testing.T) {
 	inOffice(t, func(t *testing.T, o *office) {
 		kind, name, channels := svc.AlertNewIssue, "x", []string{"chn_1", "chn_2"}

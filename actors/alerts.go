@@ -90,6 +90,13 @@ func (a *Alerts) Failing(ctx context.Context, app svc.AppRef, monitor svc.Monito
 	})
 }
 
+// Unwatched tells the rules of a monitor that it was deleted or disabled: their incidents
+// are resolved. It may be repeated.
+func (a *Alerts) Unwatched(ctx context.Context, ref svc.AppRef, monitor string) error {
+	_, err := ask[none](ctx, a.Actors, KindAlerting, ref.String(), "unwatched", unwatched{MonitorID: monitor})
+	return err
+}
+
 // FillAlerts returns what schedules every alerting actor that has rules or notices on
 // their way.
 func FillAlerts(schedule *Schedule, load func(ctx context.Context, kind string) ([]svc.Entity, error)) func(ctx context.Context) error {

@@ -56,6 +56,7 @@ func (n *node) monitorRules() svc.MonitorRules {
 // read, with what the checks found, from the store.
 type monitors struct {
 	actors *actors.Monitors
+	alerts *actors.Alerts
 	db     *clickhouse.DB
 	dialer *outbound.Dialer
 	rules  svc.MonitorRules
@@ -63,18 +64,24 @@ type monitors struct {
 }
 
 func (n *node) monitorPort() monitors {
-	return monitors{&actors.Monitors{Actors: n.cluster, Chance: n.chance}, n.db, n.monitoring.dialer, n.monitorRules(), n.now}
+	return monitors{&actors.Monitors{Actors: n.cluster, Chance: n.chance}, n.monitoring.alerts, n.db, n.monitoring.dialer, n.monitorRules(), n.now}
 }
 
 func (m monitors) Monitors(ctx context.Context, ref svc.AppRef) ([]svc.MonitorRow, error) {
 	return m.db.Monitors(ctx, ref, "", m.now())
 }
 
-// PutMonitor adds what the checks found to the actor's answer.
+// PutMonitor adds what the checks found to the actor's answer, and tells the rules of a
+// monitor that is disabled.
 func (m monitors) PutMonitor(ctx context.Context, ref svc.AppRef, id string, patch svc.MonitorPatch) (svc.MonitorRow, error) {
 	row, err := m.actors.PutMonitor(ctx, ref, id, patch)
 	if err != nil || id == "" {
 		return row, err
+	}
+	if !row.Enabled {
+		if err := m.alerts.Unwatched(ctx, ref, id); err != nil {
+			return row, err
+		}
 	}
 	stored, err := m.db.Monitors(ctx, ref, id, m.now())
 	if err == nil && len(stored) == 1 {
@@ -83,9 +90,17 @@ func (m monitors) PutMonitor(ctx context.Context, ref svc.AppRef, id string, pat
 	return row, err
 }
 
-// DeleteMonitor is the actor's.
+// DeleteMonitor tells the rules of the monitor as well. Where that failed, the deletion is
+// repeated, so they are told of a monitor that is gone already, too.
 func (m monitors) DeleteMonitor(ctx context.Context, ref svc.AppRef, id string) error {
-	return m.actors.DeleteMonitor(ctx, ref, id)
+	err := m.actors.DeleteMonitor(ctx, ref, id)
+	if err != nil && svc.CodeOf(err) != svc.CodeNotFound {
+		return err
+	}
+	if told := m.alerts.Unwatched(ctx, ref, id); told != nil {
+		return told
+	}
+	return err
 }
 
 func (m monitors) CheckMonitor(ctx context.Context, spec svc.MonitorSpec) []svc.FieldError {
