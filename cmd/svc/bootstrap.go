@@ -91,14 +91,7 @@ func (n *node) firstStart(ctx context.Context) (*bootstrap, error) {
 
 // url returns how clients reach the service.
 func (n *node) url() string {
-	if n.config.PublicURL != "" {
-		return n.config.PublicURL
-	}
-	host, port, err := net.SplitHostPort(n.publicAddr.String())
-	if address := net.ParseIP(host); err != nil || address == nil || address.IsUnspecified() {
-		host = "localhost"
-	}
-	return "http://" + net.JoinHostPort(host, port)
+	return n.config.urlAt(n.publicAddr.String())
 }
 
 // bootstrap makes the first organization with its owner, application and keys;

@@ -152,6 +152,19 @@ func (c Config) checkCluster() (problems []error) {
 	return problems
 }
 
+// urlAt returns how clients reach the service: SVC_PUBLIC_URL, else what follows from the
+// address that it listens at.
+func (c *Config) urlAt(address string) string {
+	if c.PublicURL != "" {
+		return c.PublicURL
+	}
+	host, port, err := net.SplitHostPort(address)
+	if ip := net.ParseIP(host); err != nil || host == "" || ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}
+
 func setPublicURL(c *Config, value string) error {
 	if value == "" {
 		return nil

@@ -8,6 +8,7 @@ import (
 
 	"svc"
 	"svc/http"
+	"svc/http/shown"
 )
 
 // action is a proposed action as answers show it.
@@ -22,7 +23,7 @@ type action struct {
 	ProposedAt     http.Time        `json:"proposedAt"`
 	ExpiresAt      http.Time        `json:"expiresAt"`
 	DecidedAt      *http.Time       `json:"decidedAt"`
-	DecidedBy      *actionPerson    `json:"decidedBy"`
+	DecidedBy      *shown.Person    `json:"decidedBy"`
 	Reason         *string          `json:"reason"`
 	RequestID      *string          `json:"requestId" doc:"The request that executed it."`
 	AuditEventID   *string          `json:"auditEventId" doc:"The audit row of the execution; it has the id of the request."`
@@ -33,11 +34,6 @@ type action struct {
 type actionPreview struct {
 	Title string   `json:"title"`
 	Lines []string `json:"lines"`
-}
-
-type actionPerson struct {
-	ID   string `json:"id"`
-	Name string `json:"name"`
 }
 
 type actionResult struct {
@@ -52,7 +48,7 @@ func actionOf(a *svc.Action) action {
 		RequestID: known(a.RequestID), AuditEventID: known(a.RequestID),
 	}
 	if a.DecidedBy != nil {
-		row.DecidedBy = &actionPerson{a.DecidedBy.ID, a.DecidedBy.Name}
+		row.DecidedBy = &shown.Person{ID: a.DecidedBy.ID, Name: a.DecidedBy.Name}
 	}
 	if a.Sending != "" {
 		row.Sending = &a.Sending

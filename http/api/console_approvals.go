@@ -6,6 +6,7 @@ import (
 
 	"svc"
 	"svc/http"
+	"svc/http/shown"
 )
 
 // Approvals is the approval queues of organizations.
@@ -46,14 +47,14 @@ func consoleApprovalRoutes(ports Ports) []http.Route {
 type approval struct {
 	action
 	App         string       `json:"app" doc:"The application's slug."`
-	RequestedBy actionPerson `json:"requestedBy"`
+	RequestedBy shown.Person `json:"requestedBy"`
 	Question    string       `json:"question" doc:"What the member had asked the assistant."`
 	MayDecide   bool         `json:"mayDecide" doc:"Whether the signed-in person may be the second operator."`
 }
 
 func approvalOf(entry *svc.Approval, by *svc.User) approval {
 	return approval{
-		action: actionOf(&entry.Action), App: entry.App, RequestedBy: actionPerson{entry.Member.ID, entry.Member.Name}, Question: entry.Action.Question,
+		action: actionOf(&entry.Action), App: entry.App, RequestedBy: shown.Person{ID: entry.Member.ID, Name: entry.Member.Name}, Question: entry.Action.Question,
 		MayDecide: entry.Member.ID != by.ID && entry.Action.Status == svc.ActionProposed,
 	}
 }

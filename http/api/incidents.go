@@ -6,6 +6,7 @@ import (
 
 	"svc"
 	"svc/http"
+	"svc/http/shown"
 )
 
 // Incidents reads the incidents of applications.
@@ -21,55 +22,9 @@ type incidents struct {
 	incidents Incidents
 }
 
-// incident is an incident as answers show it (decision 64).
-type incident struct {
-	ID              string             `json:"id"`
-	RuleID          string             `json:"ruleId"`
-	RuleName        string             `json:"ruleName"`
-	Kind            svc.AlertKind      `json:"kind"`
-	Severity        string             `json:"severity"`
-	Status          svc.IncidentStatus `json:"status" doc:"open, acknowledged or resolved."`
-	Environment     string             `json:"environment"`
-	Title           string             `json:"title"`
-	Value           *float64           `json:"value"`
-	Threshold       float64            `json:"threshold"`
-	Comparator      string             `json:"comparator"`
-	StartedAt       http.Time          `json:"startedAt"`
-	LastTriggeredAt http.Time          `json:"lastTriggeredAt"`
-	AcknowledgedAt  *http.Time         `json:"acknowledgedAt"`
-	AcknowledgedBy  *ledgerActor       `json:"acknowledgedBy"`
-	ResolvedAt      *http.Time         `json:"resolvedAt"`
-	ResolvedBy      any                `json:"resolvedBy" doc:"Who resolved it by hand, auto where the rule recovered, null where it is not resolved."`
-	MonitorID       string             `json:"monitorId,omitempty"`
-	IssueID         string             `json:"issueId,omitempty"`
-	Metric          string             `json:"metric,omitempty"`
-	Labels          map[string]string  `json:"labels"`
-	Occurrences     uint64             `json:"occurrences"`
-	URL             string             `json:"url"`
-}
-
-func incidentOf(ref svc.AppRef) func(i *svc.Incident) incident {
-	return func(i *svc.Incident) incident {
-		row := incident{
-			ID: i.ID, RuleID: i.RuleID, RuleName: i.RuleName, Kind: i.Kind, Severity: i.Severity, Status: i.Status, Environment: i.Environment, Title: i.Title,
-			Value: i.Value, Threshold: i.Threshold, Comparator: i.Comparator, StartedAt: http.Time(i.StartedAt), LastTriggeredAt: http.Time(i.LastTriggeredAt),
-			AcknowledgedAt: http.TimeOf(i.AcknowledgedAt), ResolvedAt: http.TimeOf(i.ResolvedAt), MonitorID: i.MonitorID, IssueID: i.IssueID, Metric: i.Metric,
-			Labels: i.Labels, Occurrences: i.Occurrences, URL: svc.IncidentURL("", ref),
-		}
-		if i.AcknowledgedBy != nil {
-			row.AcknowledgedBy = (*ledgerActor)(i.AcknowledgedBy)
-		}
-		switch {
-		case i.ResolvedBy != nil:
-			row.ResolvedBy = ledgerActor(*i.ResolvedBy)
-		case i.ResolvedAt != nil:
-			row.ResolvedBy = "auto"
-		}
-		if row.Labels == nil {
-			row.Labels = map[string]string{}
-		}
-		return row
-	}
+// incidentOf shows the incidents of a call's application.
+func incidentOf(call *http.Call) func(i *svc.Incident) shown.Incident {
+	return func(i *svc.Incident) shown.Incident { return shown.IncidentOf(call.Origin(), call.Ref(), i) }
 }
 
 // incidentStatus is the parameter status of the list.
@@ -102,16 +57,16 @@ type listIncidents struct {
 	Status incidentStatus `query:"status" doc:"Where the incidents stand."`
 }
 
-func (i incidents) list(ctx context.Context, call *http.Call, in listIncidents) (svc.Page[incident], error) {
+func (i incidents) list(ctx context.Context, call *http.Call, in listIncidents) (svc.Page[shown.Incident], error) {
 	keyset, err := call.Keyset(in.Cursor, 1)
 	if err != nil {
-		return svc.Page[incident]{}, err
+		return svc.Page[shown.Incident]{}, err
 	}
 	page, more, err := i.incidents.Incidents(ctx, call.Ref(), svc.IncidentStatus(in.Status), first(keyset), int(in.Limit))
 	if err != nil {
-		return svc.Page[incident]{}, err
+		return svc.Page[shown.Incident]{}, err
 	}
-	return http.PageOf(call, convert(page, incidentOf(call.Ref())), more, func(last incident) []string { return []string{last.ID} }), nil
+	return http.PageOf(call, convert(page, incidentOf(call)), more, func(last shown.Incident) []string { return []string{last.ID} }), nil
 }
 
 type incidentPath struct {
@@ -127,12 +82,12 @@ func actorOf(call *http.Call) svc.LedgerActor {
 	return svc.LedgerActor{}
 }
 
-func (i incidents) acknowledge(ctx context.Context, call *http.Call, in incidentPath) (incident, error) {
+func (i incidents) acknowledge(ctx context.Context, call *http.Call, in incidentPath) (shown.Incident, error) {
 	changed, err := i.alerts.Acknowledge(ctx, call.Ref(), in.ID, actorOf(call))
-	return incidentOf(call.Ref())(&changed), err
+	return incidentOf(call)(&changed), err
 }
 
-func (i incidents) resolve(ctx context.Context, call *http.Call, in incidentPath) (incident, error) {
+func (i incidents) resolve(ctx context.Context, call *http.Call, in incidentPath) (shown.Incident, error) {
 	changed, err := i.alerts.Resolve(ctx, call.Ref(), in.ID, actorOf(call))
-	return incidentOf(call.Ref())(&changed), err
+	return incidentOf(call)(&changed), err
 }

@@ -17,13 +17,14 @@ import (
 	"time"
 
 	"svc"
+	"svc/http/shown"
 )
 
 // Notifier tells channels of incidents (decision 66).
 type Notifier struct {
 	Client *http.Client
 	Mail   Mail
-	// PublicURL is where people find the service.
+	// PublicURL is scheme and host under which people find the service.
 	PublicURL string
 	Now       func() time.Time
 }
@@ -126,7 +127,7 @@ type Alertmanager struct {
 	ExternalURL       string            `json:"externalURL"`
 	Alerts            []ManagedAlert    `json:"alerts"`
 	Event             svc.NoticeEvent   `json:"event"`
-	Incident          any               `json:"incident"`
+	Incident          shown.Incident    `json:"incident"`
 }
 
 // ManagedAlert is one alert of the body.
@@ -158,24 +159,11 @@ func (n *Notifier) alert(notice *svc.Notice) Alertmanager {
 		Version: "4", GroupKey: "{}:{rule=\"" + i.RuleID + "\"}", Status: status, Receiver: "svc", ExternalURL: n.PublicURL, Event: notice.Event,
 		GroupLabels: map[string]string{"rule": i.RuleID}, CommonLabels: labels, CommonAnnotations: annotations,
 		Alerts: []ManagedAlert{{
-			Status: status, Labels: labels, Annotations: annotations, StartsAt: i.StartedAt.UTC(), EndsAt: ends.UTC(),
+			Status: status, Labels: labels, Annotations: annotations, StartsAt: i.StartedAt.UTC().Truncate(time.Millisecond), EndsAt: ends.UTC().Truncate(time.Millisecond),
 			GeneratorURL: n.address(notice), Fingerprint: hex.EncodeToString(sum[:8]),
 		}},
-		Incident: n.shown(notice),
+		Incident: shown.IncidentOf(n.PublicURL, notice.App, i),
 	}
-}
-
-// shown returns the incident of a notice without what is the service's own affair.
-func (n *Notifier) shown(notice *svc.Notice) shownIncident {
-	incident := notice.Incident
-	incident.Told, incident.TellAt = false, time.Time{}
-	return shownIncident{incident, n.address(notice)}
-}
-
-// shownIncident is an incident with its address.
-type shownIncident struct {
-	svc.Incident
-	URL string `json:"url"`
 }
 
 func (n *Notifier) address(notice *svc.Notice) string {

@@ -1,0 +1,85 @@
+// Package shown holds what is shown in more than one place: the API answers it, and
+// notices carry it to channels.
+package shown
+
+import (
+	"time"
+
+	"svc"
+	"svc/http"
+)
+
+// Person is who did something.
+type Person struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+// PersonOf returns who did something, nil for nobody.
+func PersonOf(a *svc.LedgerActor) *Person {
+	if a == nil {
+		return nil
+	}
+	return &Person{ID: a.ID, Name: a.Name}
+}
+
+// Incident is an incident (decision 64).
+type Incident struct {
+	ID              string             `json:"id"`
+	RuleID          string             `json:"ruleId"`
+	RuleName        string             `json:"ruleName"`
+	Kind            svc.AlertKind      `json:"kind"`
+	Severity        string             `json:"severity"`
+	Status          svc.IncidentStatus `json:"status" doc:"open, acknowledged or resolved."`
+	Environment     string             `json:"environment"`
+	Title           string             `json:"title"`
+	Value           *float64           `json:"value"`
+	Threshold       float64            `json:"threshold"`
+	Comparator      string             `json:"comparator"`
+	StartedAt       http.Time          `json:"startedAt"`
+	LastTriggeredAt http.Time          `json:"lastTriggeredAt"`
+	AcknowledgedAt  *http.Time         `json:"acknowledgedAt"`
+	AcknowledgedBy  *Person            `json:"acknowledgedBy"`
+	ResolvedAt      *http.Time         `json:"resolvedAt"`
+	ResolvedBy      any                `json:"resolvedBy" doc:"Who resolved it by hand, auto where the rule recovered, null where it is not resolved."`
+	MonitorID       *string            `json:"monitorId" doc:"Of kind uptime: the monitor that is down."`
+	IssueID         *string            `json:"issueId" doc:"Of kind new_issue: the latest issue."`
+	Metric          *string            `json:"metric" doc:"Of kind metric: its name."`
+	Labels          map[string]string  `json:"labels"`
+	Occurrences     uint64             `json:"occurrences"`
+	URL             string             `json:"url" doc:"Where the incidents of the application are listed."`
+}
+
+// IncidentOf returns an incident of an application as it is shown; origin is scheme and
+// host under which the service is reached.
+func IncidentOf(origin string, app svc.AppRef, i *svc.Incident) Incident {
+	row := Incident{
+		ID: i.ID, RuleID: i.RuleID, RuleName: i.RuleName, Kind: i.Kind, Severity: i.Severity, Status: i.Status, Environment: i.Environment, Title: i.Title,
+		Value: i.Value, Threshold: i.Threshold, Comparator: i.Comparator, StartedAt: http.Time(i.StartedAt), LastTriggeredAt: http.Time(i.LastTriggeredAt),
+		AcknowledgedAt: http.TimeOf(i.AcknowledgedAt), AcknowledgedBy: PersonOf(i.AcknowledgedBy), ResolvedAt: http.TimeOf(i.ResolvedAt), ResolvedBy: resolvedBy(i.ResolvedAt, i.ResolvedBy),
+		MonitorID: known(i.MonitorID), IssueID: known(i.IssueID), Metric: known(i.Metric), Labels: i.Labels, Occurrences: i.Occurrences, URL: svc.IncidentURL(origin, app),
+	}
+	if row.Labels == nil {
+		row.Labels = map[string]string{}
+	}
+	return row
+}
+
+// resolvedBy says who resolved an incident: a person, "auto", or nil for nobody yet.
+func resolvedBy(at *time.Time, by *svc.LedgerActor) any {
+	switch {
+	case by != nil:
+		return PersonOf(by)
+	case at != nil:
+		return "auto"
+	}
+	return nil
+}
+
+// known returns a word, nil where it is empty.
+func known(word string) *string {
+	if word == "" {
+		return nil
+	}
+	return &word
+}
