@@ -34,11 +34,13 @@ func (t Targets) Permits(addr netip.Addr) bool {
 	return openIPv6().Contains(addr) && !slices.ContainsFunc(closedIPv6(), func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
-// closedIPv4 lists what the registry of special addresses keeps from the public net.
+// closedIPv4 lists what the registry of special addresses keeps from the public net, and the
+// one address of a public range that answers inside of a cloud alone: 168.63.129.16, at which
+// Azure hands machines their configuration.
 func closedIPv4() []netip.Prefix {
 	return prefixes(
 		"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24",
-		"192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
+		"168.63.129.16/32", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
 	)
 }
 
@@ -83,6 +85,8 @@ func (t Targets) Check(raw string) *FieldError {
 	}
 	u, err := url.Parse(raw)
 	switch {
+	case raw == "":
+		return refuse("none is given")
 	case err != nil || strings.TrimSpace(raw) != raw:
 		return refuse("it does not parse")
 	case len(raw) > MaxTargetURL:

@@ -25,6 +25,7 @@ func TestTargetsRefuse(t *testing.T) {
 		// Link-local, metadata services.
 		"http://169.254.169.254/latest/meta-data/", "http://169.254.170.2/", "http://[fe80::1]/", "http://[fe80::1%25eth0]/", "http://[fd00:ec2::254]/",
 		"http://metadata.google.internal/", "http://metadata/", "http://0xA9FEA9FE/", "http://2852039166/", "http://100.100.100.200/",
+		"http://168.63.129.16/machine?comp=goalstate",
 		// IPv4 within IPv6.
 		"http://[::ffff:127.0.0.1]/", "http://[::ffff:7f00:1]/", "http://[0:0:0:0:0:ffff:a00:1]/", "http://[::127.0.0.1]/", "http://[64:ff9b::7f00:1]/",
 		"http://[64:ff9b::169.254.169.254]/", "http://[64:ff9b:1::a00:1]/", "http://[2002:7f00:1::]/", "http://[2001:0:4136:e378:8000:63bf:3fff:fdd2]/", "http://[::ffff:0:127.0.0.1]/",
@@ -49,7 +50,7 @@ func TestTargetsPermit(t *testing.T) {
 	t.Parallel()
 	for _, raw := range []string{
 		"http://example.com", "https://example.com/", "https://EXAMPLE.com:8443/a?b=c#d", "http://93.184.215.14/", "https://[2606:2800:21f:cb07:6820:80da:af6b:8b2c]/",
-		"https://xn--bcher-kva.example/", "https://a_b.example.com/", "http://example.com./", "http://172.32.0.1/", "http://100.128.0.1/", "https://1.1.1.1/", "https://123.example.com/",
+		"https://xn--bcher-kva.example/", "https://a_b.example.com/", "http://example.com./", "http://172.32.0.1/", "http://168.63.129.17/", "http://100.128.0.1/", "https://1.1.1.1/", "https://123.example.com/",
 	} {
 		if problem := (svc.Targets{}).Check(raw); problem != nil {
 			t.Errorf("%q: %+v", raw, problem)

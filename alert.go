@@ -2,6 +2,7 @@ package svc
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -42,11 +43,6 @@ const (
 	NoDataAlert = "alert"
 	NoDataKeep  = "keep"
 )
-
-// Aggregations lists how points of a metric are put together.
-func Aggregations() []string {
-	return []string{"sum", "avg", "count", "p50", "p95", "p99", "max", "min"}
-}
 
 // IssueLevels lists the levels of errors.
 func IssueLevels() []string { return []string{"fatal", "error", "warning", "info", "debug"} }
@@ -109,10 +105,8 @@ func (c AlertCondition) validate(kind AlertKind) (problems []FieldError) {
 	switch kind {
 	case AlertMetric:
 		word("name", c.Name, true, nil)
-		word("agg", c.Agg, true, Aggregations())
-		if len(c.Labels) > MaxConditionLabels {
-			problems = append(problems, FieldError{Field: "condition.labels", Code: "too_many", Message: fmt.Sprintf("There are more than %d labels.", MaxConditionLabels)})
-		}
+		word("agg", c.Agg, true, words(Aggs()))
+		problems = append(problems, validateLabels(c.Labels)...)
 	case AlertUptime:
 		word("monitorId", c.MonitorID, true, nil)
 	case AlertVital:
@@ -124,6 +118,22 @@ func (c AlertCondition) validate(kind AlertKind) (problems []FieldError) {
 	case AlertEventVolume:
 		word("name", c.Name, false, nil)
 	case AlertNewIssue:
+	}
+	return problems
+}
+
+// validateLabels refuses labels that no point can have.
+func validateLabels(labels map[string]string) (problems []FieldError) {
+	if len(labels) > MaxConditionLabels {
+		problems = append(problems, FieldError{Field: "condition.labels", Code: "too_many", Message: fmt.Sprintf("There are more than %d labels.", MaxConditionLabels)})
+	}
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		switch value := labels[key]; {
+		case key == "", value == "":
+			problems = append(problems, FieldError{Field: "condition.labels." + key, Code: "missing_value", Message: "A label needs a name and a value; no point has an empty one."})
+		case len(key) > MaxLabelKey, len(value) > MaxLabelValue:
+			problems = append(problems, FieldError{Field: "condition.labels." + key, Code: "too_long", Message: fmt.Sprintf("A label has a name of up to %d and a value of up to %d bytes.", MaxLabelKey, MaxLabelValue)})
+		}
 	}
 	return problems
 }
@@ -185,8 +195,19 @@ func (s AlertSpec) With(p AlertPatch) AlertSpec {
 	assign(&s.ForMinutes, p.ForMinutes)
 	assign(&s.RecoveryThreshold, p.RecoveryThreshold)
 	assign(&s.NoData, p.NoData)
-	s.Name, s.Condition = strings.TrimSpace(s.Name), s.Condition.only(s.Kind)
+	s.Name, s.Condition, s.ChannelIDs = strings.TrimSpace(s.Name), s.Condition.only(s.Kind), once(s.ChannelIDs)
 	return s
+}
+
+// once keeps the first of equal words.
+func once(list []string) []string {
+	out := make([]string, 0, len(list))
+	for _, word := range list {
+		if !slices.Contains(out, word) {
+			out = append(out, word)
+		}
+	}
+	return out
 }
 
 // Validate returns every problem of the specification, none for a good one. Whether its
@@ -227,7 +248,30 @@ func (s AlertSpec) Validate() []FieldError {
 	if len(s.ChannelIDs) > MaxRuleChannels {
 		problems = append(problems, FieldError{Field: "channelIds", Code: "too_many", Message: fmt.Sprintf("A rule has up to %d channels.", MaxRuleChannels)})
 	}
-	return append(problems, s.Condition.validate(s.Kind)...)
+	return append(append(problems, s.validateRecovery()...), s.Condition.validate(s.Kind)...)
+}
+
+// validateRecovery refuses a threshold of recovery behind that of the rule, which would say
+// nothing: a rule that fires above 5 cannot wait until the value is below 10.
+func (s AlertSpec) validateRecovery() []FieldError {
+	if s.RecoveryThreshold == nil || *s.RecoveryThreshold == s.Threshold || s.Kind == AlertNewIssue {
+		return nil
+	}
+	ahead, side := *s.RecoveryThreshold < s.Threshold, "at most"
+	switch s.Comparator {
+	case "gt", "gte":
+	case "lt", "lte":
+		ahead, side = !ahead, "at least"
+	default:
+		ahead, side = false, "equal to"
+	}
+	if ahead {
+		return nil
+	}
+	return []FieldError{{
+		Field: "recoveryThreshold", Code: "out_of_range",
+		Message: fmt.Sprintf("With the comparator %s, the recoveryThreshold is %s the threshold; null leaves it to the threshold.", s.Comparator, side),
+	}}
 }
 
 // CheckChannels returns a problem for every channel of the rule that is not known.

@@ -46,7 +46,7 @@ func (s ChannelSpec) Validate(targets Targets) []FieldError {
 		return problems
 	}
 	if len(s.To) == 0 || len(s.To) > MaxRecipients {
-		problems = append(problems, outOfRange("to", 1, MaxRecipients))
+		problems = append(problems, FieldError{Field: "to", Code: "out_of_range", Message: fmt.Sprintf("The field to must list 1 to %d e-mail addresses.", MaxRecipients)})
 	}
 	for i, address := range s.To {
 		if parsed, err := mail.ParseAddress(address); err != nil || parsed.Address != address {

@@ -101,10 +101,11 @@ func ParseMetricWindow(key, interval string, now time.Time, loc *time.Location) 
 		interval = string(span.interval)
 	}
 	if allowed := MetricIntervals(key); !slices.Contains(allowed, interval) {
-		return MetricWindow{}, []FieldError{{
-			Field: "interval", Code: "unknown_value", Allowed: allowed,
-			Message: fmt.Sprintf("The interval %q does not suit the range %s; a series has at most %d points.", interval, key, MaxMetricBuckets),
-		}}
+		message := fmt.Sprintf("The interval %q does not suit the range %s; a series has at most %d points.", interval, key, MaxMetricBuckets)
+		if !slices.Contains(MetricIntervalWords(), interval) {
+			message = fmt.Sprintf("Unknown interval %q.", interval)
+		}
+		return MetricWindow{}, []FieldError{{Field: "interval", Code: "unknown_value", Message: message, Allowed: allowed}}
 	}
 	w := MetricWindow{Key: key, To: now, Interval: MetricInterval(interval), Source: SourcePoints, Location: loc}
 	step := time.Minute
