@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/mail"
 	"net/url"
 	"os"
 	"strconv"
@@ -105,10 +106,18 @@ func settings() []setting {
 		{"SVC_MONITOR_ALLOW", "", "addresses", "addresses and prefixes that monitors and webhooks may call although they are not public; empty allows none", false, setMonitorAllow},
 		{"SVC_MONITOR_LEAST", "30s", "duration", "the shortest interval of a monitor", false, duration(func(c *Config) *time.Duration { return &c.MonitorLeast }, time.Second, time.Hour)},
 		{"SVC_MAIL_SERVER", "", "URL", "smtp://user:password@host:port or smtps://…, which takes the notices of e-mail channels; empty sends none", true, setMailServer},
-		{"SVC_MAIL_FROM", "svc@localhost", "address", "the sender of e-mail", false, text(func(c *Config) *string { return &c.MailFrom })},
+		{"SVC_MAIL_FROM", "svc@localhost", "address", "the sender of e-mail", false, setMailFrom},
 		{"SVC_BOOTSTRAP_FILE", "", "file", "where the first start writes its token and keys (mode 0600)", false, text(func(c *Config) *string { return &c.BootstrapFile })},
 		{"SVC_CHDB_LIB", "", "file", "another copy of the engine library; empty uses what `make deps` fetched", false, text(func(c *Config) *string { return &c.ChdbLib })},
 	}
+}
+
+func setMailFrom(c *Config, value string) error {
+	if parsed, err := mail.ParseAddress(value); err != nil || parsed.Address != value {
+		return fmt.Errorf("%q is not an address such as svc@example.com", value)
+	}
+	c.MailFrom = value
+	return nil
 }
 
 func setBrokers(c *Config, value string) error {

@@ -1,6 +1,7 @@
 package outbound
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/base64"
@@ -37,8 +38,16 @@ func CheckServer(server string) error {
 	return nil
 }
 
+// letter is one message.
+type letter struct {
+	// id is the same whenever the same is sent again.
+	id            string
+	to            []string
+	subject, text string
+}
+
 // send delivers one message to all of its recipients.
-func (m Mail) send(ctx context.Context, to []string, subject, text string) (err error) {
+func (m Mail) send(ctx context.Context, l letter) (err error) {
 	if m.Server == "" {
 		return ErrNoMail
 	}
@@ -60,7 +69,7 @@ func (m Mail) send(ctx context.Context, to []string, subject, text string) (err 
 	if err := client.Mail(m.From); err != nil {
 		return fmt.Errorf("naming the sender: %w", err)
 	}
-	for _, address := range to {
+	for _, address := range l.to {
 		if err := client.Rcpt(address); err != nil {
 			return fmt.Errorf("naming a recipient: %w", err)
 		}
@@ -69,7 +78,7 @@ func (m Mail) send(ctx context.Context, to []string, subject, text string) (err 
 	if err != nil {
 		return fmt.Errorf("sending the message: %w", err)
 	}
-	if _, err := body.Write(m.message(to, subject, text)); err != nil {
+	if _, err := body.Write(m.message(l)); err != nil {
 		return fmt.Errorf("sending the message: %w", err)
 	}
 	if err := body.Close(); err != nil {
@@ -111,20 +120,23 @@ func (m Mail) connect(ctx context.Context, server *url.URL) (*smtp.Client, error
 }
 
 // message returns the message as it is sent. No text of a user reaches a header as it is.
-func (m Mail) message(to []string, subject, text string) []byte {
+func (m Mail) message(l letter) []byte {
+	_, host, _ := strings.Cut(m.From, "@")
 	var out strings.Builder
 	for _, header := range [][2]string{
 		{"From", m.From},
-		{"To", strings.Join(to, ", ")},
-		{"Subject", mime.QEncoding.Encode("utf-8", strings.Join(strings.Fields(subject), " "))},
+		{"To", strings.Join(l.to, ", ")},
+		{"Subject", mime.QEncoding.Encode("utf-8", strings.Join(strings.Fields(l.subject), " "))},
 		{"Date", m.Now().UTC().Format(time.RFC1123Z)},
+		{"Message-ID", "<" + l.id + "@" + cmp.Or(host, "localhost") + ">"},
+		{"Auto-Submitted", "auto-generated"},
 		{"MIME-Version", "1.0"},
 		{"Content-Type", "text/plain; charset=utf-8"},
 		{"Content-Transfer-Encoding", "base64"},
 	} {
 		out.WriteString(header[0] + ": " + header[1] + "\r\n")
 	}
-	encoded := base64.StdEncoding.EncodeToString([]byte(text))
+	encoded := base64.StdEncoding.EncodeToString([]byte(l.text))
 	for len(encoded) > 0 {
 		n := min(76, len(encoded))
 		out.WriteString("\r\n" + encoded[:n])

@@ -44,7 +44,7 @@ func (n *Notifier) Send(ctx context.Context, kind svc.ChannelKind, target svc.Ch
 	header := http.Header{}
 	switch kind {
 	case svc.ChannelEmail:
-		err := n.Mail.send(ctx, target.To, subject(&d.Notice), n.text(&d.Notice))
+		err := n.Mail.send(ctx, letter{d.ID, target.To, subject(&d.Notice), n.text(&d.Notice)})
 		return err != nil && !errors.Is(err, ErrNoMail), err
 	case svc.ChannelSlack:
 		body, err = json.Marshal(n.chat(&d.Notice))

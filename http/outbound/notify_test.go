@@ -190,7 +190,7 @@ func TestEmail(t *testing.T) {
 	}
 	heard := <-letter
 	head, body, _ := strings.Cut(heard, "\n\n")
-	for _, part := range []string{"MAIL FROM:<svc@acme.example>", "RCPT TO:<ops@acme.example>\nRCPT TO:<dev@acme.example>", "To: ops@acme.example, dev@acme.example", "Subject: =?utf-8?q?[CRITICAL]_Latency_<p95>_=E2=80=94_3.5_>_2"} {
+	for _, part := range []string{"MAIL FROM:<svc@acme.example>", "RCPT TO:<ops@acme.example>\nRCPT TO:<dev@acme.example>", "To: ops@acme.example, dev@acme.example", "Message-ID: <dlv_1@acme.example>\n", "Subject: =?utf-8?q?[CRITICAL]_Latency_<p95>_=E2=80=94_3.5_>_2"} {
 		if !strings.Contains(head, part) {
 			t.Errorf("%q is missing in\n%s", part, head)
 		}
