@@ -24,10 +24,11 @@ type Authority interface {
 // CookieName is the cookie in which a browser carries its console session.
 const CookieName = "svc_session"
 
-// The two ways in which a WWW-Authenticate header answers (decision 5).
+// The two ways in which a WWW-Authenticate header answers (decision 5): to who sent nothing,
+// and to who sent what is of the wrong kind, unknown, revoked or expired.
 const (
-	challengeNone    = `Bearer realm="svc"`
-	challengeInvalid = `Bearer realm="svc", error="invalid_token"`
+	ChallengeNone    = `Bearer realm="svc"`
+	ChallengeInvalid = `Bearer realm="svc", error="invalid_token"`
 )
 
 // principal finds out who calls. A secret of the wrong kind is refused with a
@@ -42,7 +43,7 @@ func (h *Handler) principal(ctx context.Context, call *Call) error {
 	call.Grant, call.rate = grant, rate
 	switch svc.CodeOf(err) {
 	case svc.CodeUnauthorized:
-		return call.unauthorized(challengeInvalid, "The token is unknown, revoked or expired.")
+		return call.unauthorized(ChallengeInvalid, "The token is unknown, revoked or expired.")
 	case svc.CodeRateLimited, svc.CodeNotFound:
 		call.refused = err
 		return nil
@@ -62,9 +63,9 @@ func (h *Handler) secretOf(call *Call) (string, error) {
 		secret, sent = cookie.Value, true
 	}
 	if message := refusal(call.Route.Surface, secret, sent); message != "" {
-		challenge := challengeInvalid
+		challenge := ChallengeInvalid
 		if !sent {
-			challenge = challengeNone
+			challenge = ChallengeNone
 		}
 		return "", call.unauthorized(challenge, message)
 	}

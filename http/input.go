@@ -116,7 +116,7 @@ func readable(kind reflect.Type) bool {
 // the request are in one error.
 func (p *inputPlan) fill(call *Call, r *http.Request, in reflect.Value) ([]byte, error) {
 	if !call.streams && !accepts(r.Header, "application/json") {
-		return nil, svc.Errorf(svc.CodeNotAcceptable, "The endpoint answers application/json.")
+		return nil, svc.Errorf(svc.CodeNotAcceptable, "The endpoint answers %s.", call.Route.Handler.media())
 	}
 	query, problems := parseQuery(r.URL.RawQuery)
 	for i := range p.fields {

@@ -23,7 +23,7 @@ func Refuse(w http.ResponseWriter, r *http.Request, err error, members map[strin
 		answer.Body = extend(answer.Body, members)
 	}
 	if answer.Status == http.StatusUnauthorized && w.Header().Get("Www-Authenticate") == "" {
-		w.Header().Set("Www-Authenticate", `Bearer realm="svc"`)
+		w.Header().Set("Www-Authenticate", ChallengeNone)
 	}
 	writeAnswer(response, answer)
 }

@@ -62,10 +62,21 @@ func TypedStream[In, Out any](
 // Streamed makes an endpoint that answers nothing but a stream, under the same rules.
 func Streamed[In any](stream func(ctx context.Context, call *Call, in In, yield func(Frame) bool) error) Endpoint {
 	endpoint := TypedStream(func(context.Context, *Call, In) (Empty, error) {
-		return Empty{}, svc.Errorf(svc.CodeNotAcceptable, "The endpoint answers text/event-stream.")
+		return Empty{}, svc.Errorf(svc.CodeNotAcceptable, "The endpoint answers %s.", streamType)
 	}, stream)
 	endpoint.streamOnly = true
 	return endpoint
+}
+
+// media names what the endpoint answers.
+func (e *Endpoint) media() string {
+	switch {
+	case e.streamOnly:
+		return streamType
+	case e.stream != nil:
+		return "application/json or " + streamType
+	}
+	return "application/json"
 }
 
 // LastEventID returns the number of the last frame that a caller who comes back has

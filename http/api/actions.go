@@ -23,7 +23,7 @@ type action struct {
 	ProposedAt     http.Time        `json:"proposedAt"`
 	ExpiresAt      http.Time        `json:"expiresAt"`
 	DecidedAt      *http.Time       `json:"decidedAt"`
-	DecidedBy      *shown.Person    `json:"decidedBy"`
+	DecidedBy      *shown.Actor     `json:"decidedBy"`
 	Reason         *string          `json:"reason"`
 	RequestID      *string          `json:"requestId" doc:"The request that executed it."`
 	AuditEventID   *string          `json:"auditEventId" doc:"The audit row of the execution; it has the id of the request."`
@@ -48,7 +48,7 @@ func actionOf(a *svc.Action) action {
 		RequestID: known(a.RequestID), AuditEventID: known(a.RequestID),
 	}
 	if a.DecidedBy != nil {
-		row.DecidedBy = &shown.Person{ID: a.DecidedBy.ID, Name: a.DecidedBy.Name}
+		row.DecidedBy = &shown.Actor{ID: a.DecidedBy.ID, Name: a.DecidedBy.Name}
 	}
 	if a.Sending != "" {
 		row.Sending = &a.Sending

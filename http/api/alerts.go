@@ -205,6 +205,9 @@ func (p *putAlert) Check(*http.Call) []svc.FieldError {
 
 func (a alerts) put(ctx context.Context, call *http.Call, in putAlert) (alertRule, error) {
 	id, env := valueOf(in.Body.ID), in.Env.Environment
+	if in.Body.ID != nil && id == "" { // a client that lost the id does not mean a new one
+		return alertRule{}, svc.NotFound("alert rule")
+	}
 	if id != "" && !in.Env.given {
 		env = svc.Environment{}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"svc"
 	"svc/http"
@@ -199,7 +200,7 @@ func (a *askQuestion) Check(*http.Call) (problems []svc.FieldError) {
 			problems = append(problems, svc.FieldError{Field: field.name, Code: "too_long", Message: "The " + field.name + " is too long."})
 		}
 	}
-	if a.Body.Question == "" {
+	if strings.TrimSpace(a.Body.Question) == "" {
 		problems = append(problems, svc.FieldError{Field: "question", Code: "missing_value", Message: "The question is empty."})
 	}
 	return problems

@@ -94,6 +94,7 @@ func (c *Collect) serve(w http.ResponseWriter, r *http.Request, kind itemKind) {
 	if err := intake.run(kind); err != nil {
 		c.Metrics.refused(err)
 		plumbing.CORS{Allow: anyOrigin}.Apply(w, r)
+		intake.challenge(err)
 		plumbing.Refuse(w, r, err, nil)
 		return
 	}

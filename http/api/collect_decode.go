@@ -4,7 +4,6 @@ import (
 	"bytes"
 	stdjson "encoding/json"
 	"errors"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/segmentio/encoding/json"
@@ -109,7 +108,7 @@ func (i *intakeRequest) decode(kind itemKind) error {
 		err = i.decodeApart(body, kind)
 	}
 	if err != nil {
-		return svc.Invalid(svc.FieldError{Code: "invalid_json", Message: "The body is not the JSON that is expected here: " + shortError(err)})
+		return svc.Invalid(svc.FieldError{Code: "invalid_json", Message: wrongType("The body", err)})
 	}
 	if len(i.items) > svc.MaxBatchItems {
 		return tooLarge("The request holds more than %d items.", svc.MaxBatchItems)
@@ -157,16 +156,9 @@ func (i *intakeRequest) decodeApart(body []byte, kind itemKind) error {
 	for _, raw := range raws {
 		var it item
 		if err := stdjson.Unmarshal(raw, &it); err != nil {
-			it = item{broken: shortError(err)}
+			it = item{broken: wrongType("The item", err)}
 		}
 		i.items = append(i.items, it)
 	}
 	return nil
-}
-
-// shortError returns the first part of a decoder's sentence; it may quote the
-// client's own bytes only.
-func shortError(err error) string {
-	text := strings.ToValidUTF8(err.Error(), "")
-	return text[:min(len(text), 200)]
 }

@@ -119,7 +119,7 @@ func (i *intakeRequest) rawItem(index int) (stdjson.RawMessage, error) {
 func (i *intakeRequest) acceptError(index int, shared *item) {
 	raw, err := i.rawItem(index)
 	if err != nil {
-		i.reject(index, "invalid_type", "The item cannot be read: "+shortError(err))
+		i.reject(index, "invalid_type", wrongType("The item", err))
 		return
 	}
 	if len(raw) > svc.MaxErrorBytes {
@@ -128,7 +128,7 @@ func (i *intakeRequest) acceptError(index int, shared *item) {
 	}
 	var it errorItem
 	if err := parse(raw, &it); err != nil {
-		i.reject(index, "invalid_type", "The item has a field of a wrong type: "+shortError(err))
+		i.reject(index, "invalid_type", wrongType("The item", err))
 		return
 	}
 	if code, message := i.checkError(&it); code != "" {

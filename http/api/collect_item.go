@@ -22,7 +22,7 @@ func (i *intakeRequest) accept(index int, it *item, kind itemKind) {
 		kind = it.Type
 	}
 	if it.broken != "" {
-		i.reject(index, "invalid_type", "The item has a field of a wrong type: "+it.broken)
+		i.reject(index, "invalid_type", it.broken)
 		return
 	}
 	if kind == itemError {

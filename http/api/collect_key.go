@@ -2,14 +2,26 @@ package api
 
 import (
 	"encoding/base64"
+	"errors"
 	"net/http"
 	"strings"
 
 	"svc"
+	plumbing "svc/http"
 )
 
 // errNoKey is the refusal of a request without a key.
 var errNoKey = svc.Errorf(svc.CodeUnauthorized, "No ingest key was sent; send it as Authorization: Bearer <key>.")
+
+// challenge says in a header how a refused key is to be sent.
+func (i *intakeRequest) challenge(err error) {
+	switch {
+	case errors.Is(err, errNoKey):
+		i.writer.Header().Set("Www-Authenticate", plumbing.ChallengeNone)
+	case svc.CodeOf(err) == svc.CodeUnauthorized:
+		i.writer.Header().Set("Www-Authenticate", plumbing.ChallengeInvalid)
+	}
+}
 
 // ingestKey returns the one ingest key of a request. It may stand, in this
 // order, in the Authorization header as a bearer token or as the user or password of

@@ -68,7 +68,7 @@ func (i *intakeRequest) acceptMetric(index int, shared *item, kind itemKind) {
 		err = parse(raw, &it)
 	}
 	if err != nil {
-		i.reject(index, "invalid_type", "The item has a field of a wrong type: "+shortError(err))
+		i.reject(index, "invalid_type", wrongType("The item", err))
 		return
 	}
 	event := &i.event
@@ -113,6 +113,8 @@ func (it *metricItem) check(kind itemKind) (code, message string) {
 		return "too_long", "id is over " + strconv.Itoa(svc.MaxIDBytes) + " bytes, or holds a NUL character."
 	case forms != 1:
 		return "missing_value", "Exactly one of value, values and count is needed."
+	case kind == itemVital && (it.Value != nil && *it.Value < 0 || slices.ContainsFunc(it.Values, func(x float64) bool { return x < 0 })):
+		return "invalid_value", "A web vital is not below 0."
 	case it.Count != nil && it.Kind != svc.MetricHistogram:
 		return "invalid_value", "count is for histograms alone."
 	case it.Count != nil && *it.Count == 0:

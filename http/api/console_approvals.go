@@ -46,15 +46,15 @@ func consoleApprovalRoutes(ports Ports) []http.Route {
 // approval is a request to the outside as answers show it.
 type approval struct {
 	action
-	App         string       `json:"app" doc:"The application's slug."`
-	RequestedBy shown.Person `json:"requestedBy"`
-	Question    string       `json:"question" doc:"What the member had asked the assistant."`
-	MayDecide   bool         `json:"mayDecide" doc:"Whether the signed-in person may be the second operator."`
+	App         string      `json:"app" doc:"The application's slug."`
+	RequestedBy shown.Actor `json:"requestedBy"`
+	Question    string      `json:"question" doc:"What the member had asked the assistant."`
+	MayDecide   bool        `json:"mayDecide" doc:"Whether the signed-in person may be the second operator."`
 }
 
 func approvalOf(entry *svc.Approval, by *svc.User) approval {
 	return approval{
-		action: actionOf(&entry.Action), App: entry.App, RequestedBy: shown.Person{ID: entry.Member.ID, Name: entry.Member.Name}, Question: entry.Action.Question,
+		action: actionOf(&entry.Action), App: entry.App, RequestedBy: shown.Actor{ID: entry.Member.ID, Name: entry.Member.Name}, Question: entry.Action.Question,
 		MayDecide: entry.Member.ID != by.ID && entry.Action.Status == svc.ActionProposed,
 	}
 }

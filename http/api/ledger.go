@@ -71,7 +71,7 @@ type ledgerRow struct {
 	Sequence  uint64          `json:"sequence" doc:"Counts the organization's entries from 1, without a gap."`
 	At        http.Time       `json:"at"`
 	Kind      svc.LedgerKind  `json:"kind" doc:"What happened, as <area>.<object>.<verb>."`
-	Actor     shown.Person    `json:"actor" doc:"The person who did it, also where an assistant acted for them."`
+	Actor     shown.Actor     `json:"actor" doc:"The person who did it, also where an assistant acted for them."`
 	App       *string         `json:"app" doc:"The application's slug."`
 	Subject   *string         `json:"subject" doc:"The id of what it happened to."`
 	Reason    *string         `json:"reason" doc:"Why, in a person's words."`
@@ -83,7 +83,7 @@ type ledgerRow struct {
 
 func ledgerRowOf(e *svc.LedgerEntry) ledgerRow {
 	row := ledgerRow{
-		Sequence: e.Sequence, At: http.Time(e.At), Kind: e.Kind, Actor: shown.Person(e.Actor), App: known(e.App), Subject: known(e.Subject),
+		Sequence: e.Sequence, At: http.Time(e.At), Kind: e.Kind, Actor: shown.Actor(e.Actor), App: known(e.App), Subject: known(e.Subject),
 		Reason: known(e.Reason), RequestID: known(e.RequestID), Metadata: e.Metadata, Previous: e.Previous, Hash: e.Hash,
 	}
 	if row.Metadata == nil {

@@ -130,9 +130,9 @@ func cleared(text http.Nullable[string]) *string {
 }
 
 func (m monitors) put(ctx context.Context, call *http.Call, in putMonitor) (monitor, error) {
-	id, patch := "", in.Body.patch()
-	if in.Body.ID != nil {
-		id = *in.Body.ID
+	id, patch := valueOf(in.Body.ID), in.Body.patch()
+	if in.Body.ID != nil && id == "" { // a client that lost the id does not mean a new one
+		return monitor{}, svc.NotFound("monitor")
 	}
 	if id == "" || patch.URL != nil {
 		problems := m.monitors.CheckMonitor(ctx, svc.DefaultMonitor().With(patch))

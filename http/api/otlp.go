@@ -205,6 +205,7 @@ func (i *intakeRequest) writeOTLP(media string, status int, body []byte) {
 // refuseOTLP writes the Status message that OTLP asks for. Exporters try again after
 // 429, 502, 503 and 504 alone.
 func (i *intakeRequest) refuseOTLP(media string, err error) {
+	i.challenge(err)
 	known, ok := errors.AsType[*svc.Error](err)
 	if !ok || media != otlpProtobuf && media != otlpJSON {
 		plumbing.Refuse(i.writer, i.request, err, nil)

@@ -127,6 +127,10 @@ func (i *intakeRequest) acceptOTLPMetric(stream *otlpStream, metric *otlp.Metric
 			kind, temporality = svc.MetricGauge, otlp.AggregationTemporality_AGGREGATION_TEMPORALITY_UNSPECIFIED
 		}
 		for _, p := range data.Sum.GetDataPoints() {
+			if data.Sum.GetIsMonotonic() && numberOfPoint(p) < 0 {
+				i.reject(0, "invalid_value", "A monotonic sum is below 0.")
+				continue
+			}
 			i.acceptNumber(stream, p, kind, temporality)
 		}
 	case *otlp.Metric_Histogram:
@@ -163,11 +167,14 @@ type otlpPoint interface {
 }
 
 func (i *intakeRequest) acceptNumber(stream *otlpStream, p *otlp.NumberDataPoint, kind svc.MetricKind, temporality otlp.AggregationTemporality) {
-	value := p.GetAsDouble()
+	i.acceptOTLPPoint(stream, i.numberPoint(numberOfPoint(p), kind), p, kind, temporality)
+}
+
+func numberOfPoint(p *otlp.NumberDataPoint) float64 {
 	if whole, ok := p.GetValue().(*otlp.NumberDataPoint_AsInt); ok {
-		value = float64(whole.AsInt)
+		return float64(whole.AsInt)
 	}
-	i.acceptOTLPPoint(stream, i.numberPoint(value, kind), p, kind, temporality)
+	return p.GetAsDouble()
 }
 
 // newPoint returns an empty point, which the next call takes back.

@@ -54,6 +54,7 @@ func (c *Collect) serveRemoteWrite(w http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil {
 		c.Metrics.refused(err)
+		intake.challenge(err)
 		plumbing.Refuse(w, r, err, nil)
 		return
 	}

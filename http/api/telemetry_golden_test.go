@@ -74,15 +74,23 @@ func telemetrySteps(t *testing.T) []telemetryStep {
 			`{"type":"metric","name":"a","kind":"histogram","count":3,"buckets":{"bounds":[2,1],"counts":[1,1,1]}},{"type":"metric","name":"a","kind":"histogram","count":4,"buckets":{"bounds":[1],"counts":[1,2]}},` +
 			`{"type":"metric","name":"a","kind":"gauge","value":1,"ts":"2001-01-01T00:00:00Z"},{"type":"metric","name":"` + strings.Repeat("n", svc.MaxNameBytes+1) + `","kind":"gauge","value":1}]}`)},
 		{"native all rejected", native, "secret", asJSON, "", []byte(`{"name":"a","kind":"median","value":1}`)},
+		{"native wrong types", native, "secret", asJSON, "", []byte(`[1,null,{"ts":5},{"kind":true},{"values":3},{"values":["x"]},{"count":-1},{"count":1.5},{"buckets":[{"le":1}]},{"labels":["a"]},{"value":1e999}]`)},
+		{"native a text", native, "secret", asJSON, "", []byte(`"x"`)},
+		{"batch of no list", batch, "secret", asJSON, "", []byte(`{"items":{"type":"metric"}}`)},
+		{"vital below 0", batch, "secret", asJSON, "", []byte(`{"items":[{"type":"vital","name":"LCP","value":-1},{"type":"vital","name":"LCP","values":[1,-1]}]}`)},
+		{"native an access token", native, "svc_pat_x", asJSON, "", []byte(`{"name":"a","kind":"gauge","value":1}`)},
+		{"native no key", native, "", asJSON, "", []byte(`{"name":"a","kind":"gauge","value":1}`)},
 		{"native not JSON", native, "secret", asJSON, "", []byte(`name=a`)},
 		{"native too many series", native, "full", asJSON, "", []byte(`{"name":"a","kind":"gauge","value":1}`)},
 		{"native module off", native, "web", asJSON, "", []byte(`{"name":"a","kind":"gauge","value":1}`)},
 		{"otlp JSON", otlp, "secret", asJSON, "", sum(`{"name":"b","sum":{"aggregationTemporality":1,"isMonotonic":true,"dataPoints":[{"asInt":"3"}]}}`)},
 		{"otlp JSON compressed", otlp, "secret", asJSON, "gzip", gzipped(t, `{}`)},
 		{"otlp JSON partial success", otlp, "secret", asJSON, "", sum(`{"name":"b","sum":{"dataPoints":[{"asInt":"3"}]}},{"name":"","gauge":{"dataPoints":[{"asInt":"3"},{"asInt":"4"}]}}`)},
+		{"otlp JSON monotonic below 0", otlp, "secret", asJSON, "", sum(`{"name":"b","sum":{"aggregationTemporality":1,"isMonotonic":true,"dataPoints":[{"asInt":"-3"}]}},{"name":"c","sum":{"aggregationTemporality":1,"dataPoints":[{"asDouble":-3}]}}`)},
 		{"otlp JSON malformed", otlp, "secret", asJSON, "", []byte(`{"resourceMetrics":3}`)},
 		{"otlp JSON unknown key", otlp, "nobody", asJSON, "", []byte(`{}`)},
 		{"otlp JSON log away", otlp, "away", asJSON, "", sum(`{"name":"c"}`)},
+		{"otlp JSON no key", otlp, "", asJSON, "", []byte(`{}`)},
 		{"otlp protobuf", otlp, "secret", protobuf, "", nil},
 		{"otlp protobuf malformed", otlp, "secret", protobuf, "", []byte{1}},
 		{"otlp other type", otlp, "secret", "text/plain", "", []byte(`{}`)},
@@ -150,7 +158,7 @@ var requestID = regexp.MustCompile(`"requestId": "[^"]+"`)
 func telemetryText(t *testing.T, response *httptest.ResponseRecorder) string {
 	t.Helper()
 	out := fmt.Sprintln(response.Code, http.StatusText(response.Code))
-	for _, name := range []string{"Content-Type", "Retry-After", "X-Prometheus-Remote-Write-Samples-Written", "X-Prometheus-Remote-Write-Histograms-Written", "X-Prometheus-Remote-Write-Exemplars-Written"} {
+	for _, name := range []string{"Content-Type", "Www-Authenticate", "Retry-After", "X-Prometheus-Remote-Write-Samples-Written", "X-Prometheus-Remote-Write-Histograms-Written", "X-Prometheus-Remote-Write-Exemplars-Written"} {
 		if value := response.Header().Get(name); value != "" {
 			out += name + ": " + value + "\n"
 		}

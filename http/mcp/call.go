@@ -9,11 +9,11 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"svc"
+	plumbing "svc/http"
 	"svc/http/tools"
 )
 
@@ -226,7 +226,7 @@ func (s *Server) propose(ctx context.Context, who *caller, ref svc.AppRef, call 
 		"tool": call.Name, "status": http.StatusAccepted, "executed": false, "note": note,
 		"action": map[string]any{
 			"id": action.ID, "conversationId": action.ConversationID, "tool": action.Tool, "effect": action.Effect, "status": action.Status,
-			"preview": action.Preview, "expiresAt": action.ExpiresAt.UTC().Format(time.RFC3339),
+			"preview": action.Preview, "expiresAt": plumbing.Time(action.ExpiresAt),
 		},
 	}, false)
 	if err != nil {

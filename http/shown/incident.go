@@ -9,18 +9,18 @@ import (
 	"svc/http"
 )
 
-// Person is who did something.
-type Person struct {
+// Actor is the person who did something.
+type Actor struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 }
 
-// PersonOf returns who did something, nil for nobody.
-func PersonOf(a *svc.LedgerActor) *Person {
+// ActorOf returns who did something, nil for nobody.
+func ActorOf(a *svc.LedgerActor) *Actor {
 	if a == nil {
 		return nil
 	}
-	return &Person{ID: a.ID, Name: a.Name}
+	return &Actor{ID: a.ID, Name: a.Name}
 }
 
 // Incident is an incident (decision 64).
@@ -39,7 +39,7 @@ type Incident struct {
 	StartedAt       http.Time          `json:"startedAt"`
 	LastTriggeredAt http.Time          `json:"lastTriggeredAt"`
 	AcknowledgedAt  *http.Time         `json:"acknowledgedAt"`
-	AcknowledgedBy  *Person            `json:"acknowledgedBy"`
+	AcknowledgedBy  *Actor             `json:"acknowledgedBy"`
 	ResolvedAt      *http.Time         `json:"resolvedAt"`
 	ResolvedBy      any                `json:"resolvedBy" doc:"Who resolved it by hand, auto where the rule recovered, null where it is not resolved."`
 	MonitorID       *string            `json:"monitorId" doc:"Of kind uptime: the monitor that is down."`
@@ -56,7 +56,7 @@ func IncidentOf(origin string, app svc.AppRef, i *svc.Incident) Incident {
 	row := Incident{
 		ID: i.ID, RuleID: i.RuleID, RuleName: i.RuleName, Kind: i.Kind, Severity: i.Severity, Status: i.Status, Environment: i.Environment, Title: i.Title,
 		Value: i.Value, Threshold: i.Threshold, Comparator: i.Comparator, StartedAt: http.Time(i.StartedAt), LastTriggeredAt: http.Time(i.LastTriggeredAt),
-		AcknowledgedAt: http.TimeOf(i.AcknowledgedAt), AcknowledgedBy: PersonOf(i.AcknowledgedBy), ResolvedAt: http.TimeOf(i.ResolvedAt), ResolvedBy: resolvedBy(i.ResolvedAt, i.ResolvedBy),
+		AcknowledgedAt: http.TimeOf(i.AcknowledgedAt), AcknowledgedBy: ActorOf(i.AcknowledgedBy), ResolvedAt: http.TimeOf(i.ResolvedAt), ResolvedBy: resolvedBy(i.ResolvedAt, i.ResolvedBy),
 		MonitorID: known(i.MonitorID), IssueID: known(i.IssueID), Metric: known(i.Metric), Labels: i.Labels, Occurrences: i.Occurrences, URL: svc.IncidentURL(origin, app),
 	}
 	if row.Labels == nil {
@@ -69,7 +69,7 @@ func IncidentOf(origin string, app svc.AppRef, i *svc.Incident) Incident {
 func resolvedBy(at *time.Time, by *svc.LedgerActor) any {
 	switch {
 	case by != nil:
-		return PersonOf(by)
+		return ActorOf(by)
 	case at != nil:
 		return "auto"
 	}
