@@ -152,3 +152,43 @@ func TestAnIncidentFromBeginningToEnd(t *testing.T) {
 		t.Errorf("%d open incidents, %d in all", len(open), len(all))
 	}
 }
+
+// TestAnIncidentEndsWithItsMonitor disables a monitor that is down, and deletes another
+// one: nothing would ever say that they are up again.
+func TestAnIncidentEndsWithItsMonitor(t *testing.T) {
+	target := httptest.NewServer(nethttp.HandlerFunc(func(w nethttp.ResponseWriter, _ *nethttp.Request) { w.WriteHeader(nethttp.StatusBadGateway) }))
+	t.Cleanup(target.Close)
+	s := startServer(t, t.TempDir(), watched())
+	var ids [2]string
+	for i := range ids {
+		monitor := s.post(appPath+"/monitors", `{"name":"Site","url":"`+target.URL+`","intervalSeconds":1,"confirmations":1}`)
+		ids[i] = monitor["id"].(string)
+		s.post(appPath+"/alerts", `{"name":"Site is down","kind":"uptime","threshold":1,"comparator":"gte","cooldownMinutes":0,"condition":{"monitorId":"`+ids[i]+`"}}`)
+	}
+	open := func(want int) func() error {
+		return func() error {
+			if got := s.get(appPath + "/incidents")["data"].([]any); len(got) != want {
+				return fmt.Errorf("%d incidents are open, want %d", len(got), want)
+			}
+			return nil
+		}
+	}
+	eventually(t, "both rules fire", open(2))
+	if got := s.call("POST", appPath+"/monitors", s.boot.Token, []byte(`{"id":"`+ids[0]+`","enabled":false}`), nil); got.status != 200 {
+		t.Fatalf("disabling: %d %s", got.status, got.body)
+	}
+	if err := open(1)(); err != nil {
+		t.Error("after one was disabled:", err)
+	}
+	if got := s.call("DELETE", appPath+"/monitors/"+ids[1], s.boot.Token, nil, nil); got.status != 204 {
+		t.Fatalf("deleting: %d %s", got.status, got.body)
+	}
+	if err := open(0)(); err != nil {
+		t.Error("after the other was deleted:", err)
+	}
+	for _, rule := range s.get(appPath + "/alerts")["data"].([]any) {
+		if state := rule.(map[string]any)["state"]; state != "ok" {
+			t.Errorf("a rule is %v", state)
+		}
+	}
+}
