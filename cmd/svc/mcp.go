@@ -64,11 +64,19 @@ func runMCP(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 	server := flags.String("url", cmp.Or(os.Getenv("SVC_URL"), "http://127.0.0.1:8080"), "")
 	token := flags.String("token", os.Getenv("SVC_TOKEN"), "")
 	listed := flags.String("tools", "", "")
-	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+	err := flags.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
 		fmt.Fprint(stdout, mcpHelp)
 		return nil
-	} else if err != nil || flags.NArg() > 0 || *listed != "" && *listed != "all" {
-		fmt.Fprint(stderr, mcpHelp)
+	case err != nil:
+	case flags.NArg() > 0:
+		err = fmt.Errorf("%q is no flag", flags.Arg(0))
+	case *listed != "" && *listed != "all":
+		err = fmt.Errorf("--tools %q: only all can be listed at once", *listed)
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "svc mcp: %v\n\n`svc mcp --help` explains the flags.\n", err)
 		return errUsage
 	}
 	address, err := mcpAddress(*server, *listed)

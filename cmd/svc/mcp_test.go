@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 )
@@ -53,7 +56,7 @@ func TestAnAgentReadsWritesAndProposes(t *testing.T) {
 		t.Errorf("the action is %v", action)
 	}
 	rows := s.get(appPath + "/ai/actions")["data"].([]any)
-	if len(rows) != 1 || rows[0].(map[string]any)["id"] != action["id"] || rows[0].(map[string]any)["status"] != "proposed" {
+	if len(rows) != 1 || rows[0].(map[string]any)["id"] != action["id"] || rows[0].(map[string]any)["status"] != "proposed" || rows[0].(map[string]any)["expiresAt"] != action["expiresAt"] {
 		t.Fatalf("the actions are %v", rows)
 	}
 	approve := appPath + "/ai/actions/" + action["id"].(string)
@@ -88,5 +91,15 @@ func TestATokenThatEndsIsRefusedAtOnce(t *testing.T) {
 	got := s.call("POST", "/mcp", s.boot.Token, body, map[string]string{"Accept": "application/json, text/event-stream"})
 	if got.status != 401 || !strings.Contains(got.header.Get("Www-Authenticate"), "resource_metadata=") {
 		t.Errorf("%d %v %s", got.status, got.header, got.body)
+	}
+}
+
+func TestFlagsOfMCPThatAreOff(t *testing.T) {
+	t.Parallel()
+	for args, says := range map[string]string{"--speed": "-speed", "now": `"now"`, "--tools=some": `"some"`} {
+		var stderr bytes.Buffer
+		if err := runMCP(t.Context(), []string{args}, io.Discard, &stderr); !errors.Is(err, errUsage) || !strings.Contains(stderr.String(), says) {
+			t.Errorf("%s: %v, it says %s", args, err, stderr.String())
+		}
 	}
 }
