@@ -55,7 +55,7 @@ func Codes() []CodeInfo {
 		{CodePasskeyRequired, 403, "Passkey required", false, "The console session needs a fresh passkey."},
 		{CodeNotFound, 404, "Not found", false, "There is no such thing that this token may address."},
 		{CodeMethodNotAllowed, 405, "Method not allowed", false, "The path exists for the methods in the Allow header."},
-		{CodeNotAcceptable, 406, "Not acceptable", false, "The endpoint answers JSON."},
+		{CodeNotAcceptable, 406, "Not acceptable", false, "The endpoint answers another media type than Accept lets pass; detail names it."},
 		{CodeConflict, 409, "Conflict", false, "The request contradicts the present state; detail says how."},
 		{CodePrecondition, 412, "Precondition failed", false, "If-Match names a version that is no longer the present one."},
 		{CodeTooLarge, 413, "Payload too large", false, "The body is over the limit named in detail."},
