@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -119,6 +120,8 @@ func decodeValue(raw json.RawMessage, into reflect.Value, path string) []svc.Fie
 		return decodeObject(raw, into, path)
 	case kind.Kind() == reflect.Slice && !own:
 		return decodeList(raw, into, path)
+	case kind.Kind() == reflect.Map && !own:
+		return decodeMap(raw, into, path)
 	}
 	if json.Unmarshal(raw, into.Addr().Interface()) != nil {
 		return []svc.FieldError{{Field: path, Code: "invalid_type", Message: typeMessage(path, kind)}}
@@ -139,6 +142,23 @@ func decodeList(raw json.RawMessage, into reflect.Value, path string) []svc.Fiel
 	}
 	into.Set(list)
 	return slices.Clip(problems)
+}
+
+// decodeMap reads the members of an object of which any name will do.
+func decodeMap(raw json.RawMessage, into reflect.Value, path string) []svc.FieldError {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(raw, &members) != nil {
+		return []svc.FieldError{{Field: path, Code: "invalid_type", Message: typeMessage(path, into.Type())}}
+	}
+	read := reflect.MakeMapWithSize(into.Type(), len(members))
+	var problems []svc.FieldError
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		value := reflect.New(into.Type().Elem()).Elem()
+		problems = append(problems, decodeValue(members[name], value, path+"."+name)...)
+		read.SetMapIndex(reflect.ValueOf(name), value)
+	}
+	into.Set(read)
+	return problems
 }
 
 // typeMessage says what a field must be.

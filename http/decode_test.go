@@ -31,6 +31,7 @@ type content struct {
 	Inners []inner                  `json:"inners"`
 	Until  http.Nullable[http.Time] `json:"until"`
 	Free   json.RawMessage          `json:"free"`
+	Labels *map[string]string       `json:"labels"`
 }
 
 type inner struct {
@@ -44,7 +45,11 @@ func formHandler(t testing.TB) *http.Handler {
 		if in.Body.Count != nil {
 			count = fmt.Sprint(*in.Body.Count)
 		}
-		return fmt.Sprintf("%s|%s|%v|%v|%s|%s|%v|%s|%v|%v", in.Word, in.Must, in.Words, in.Flag, in.Body.Name, count, in.Body.Tags, in.Body.Inner.Key, in.Body.Until.Set, in.Body.Until.Value != nil), nil
+		labels := "absent"
+		if in.Body.Labels != nil {
+			labels = fmt.Sprint(*in.Body.Labels)
+		}
+		return fmt.Sprintf("%s|%s|%v|%v|%s|%s|%v|%s|%v|%v|%s", in.Word, in.Must, in.Words, in.Flag, in.Body.Name, count, in.Body.Tags, in.Body.Inner.Key, in.Body.Until.Set, in.Body.Until.Value != nil, labels), nil
 	}))
 }
 
@@ -64,9 +69,9 @@ func problems(t testing.TB, body []byte) (svc.Code, []string) {
 
 func TestGoodInput(t *testing.T) {
 	for _, test := range []struct{ query, body, want string }{
-		{"must=m", `{"name":"n","extra":{"x":1}}`, "|m|[]|false|n|absent|[]||false|false"},
-		{"must=m&word=w&words=a&words=b&flag=true&other=1&other=2", `{"name":"n","count":3,"tags":["x","y"],"inner":{"key":"k"},"until":null}`, "w|m|[a b]|true|n|3|[x y]|k|true|false"},
-		{"must=m&word=", ` {"name":"","until":"2026-01-01T00:00:00+02:00"} `, "|m|[]|false||absent|[]||true|true"},
+		{"must=m", `{"name":"n","extra":{"x":1}}`, "|m|[]|false|n|absent|[]||false|false|absent"},
+		{"must=m&word=w&words=a&words=b&flag=true&other=1&other=2", `{"name":"n","count":3,"tags":["x","y"],"inner":{"key":"k"},"until":null,"labels":{"b":"y"}}`, "w|m|[a b]|true|n|3|[x y]|k|true|false|map[b:y]"},
+		{"must=m&word=", ` {"name":"","until":"2026-01-01T00:00:00+02:00"} `, "|m|[]|false||absent|[]||true|true|absent"},
 	} {
 		response := ask(t, formHandler(t), "POST", "/api/v1/form?"+test.query, test.body, "Content-Type: application/json; charset=UTF-8")
 		if got := strings.Trim(strings.TrimSpace(response.Body.String()), `"`); response.Code != 200 || got != test.want {
@@ -97,6 +102,8 @@ func TestBadInput(t *testing.T) {
 			[]string{"name invalid_type", "count invalid_type", "share invalid_type", "on invalid_type", "tags invalid_type", "inner invalid_type", "inners[0].key required", "inners[1] invalid_type", "until invalid_type"},
 		},
 		{"must=m", `{"name":"n","tags":["a",null,2],"share":null}`, []string{"share invalid_type", "tags[1] invalid_type", "tags[2] invalid_type"}},
+		{"must=m", `{"name":"n","labels":{"b":1,"a":"x","c":null}}`, []string{"labels.b invalid_type", "labels.c invalid_type"}},
+		{"must=m", `{"name":"n","labels":["a"]}`, []string{"labels invalid_type"}},
 		{"must=%zz", `{"name":"n"}`, []string{" invalid_query", "must required"}},
 		{"must=a%00b", `{"name":"n"}`, []string{"must invalid_text", "must required"}},
 		{"must=%ff", `{"name":"n"}`, []string{"must invalid_text", "must required"}},
