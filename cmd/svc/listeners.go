@@ -17,6 +17,7 @@ import (
 	"svc/http/api"
 	"svc/http/console"
 	"svc/http/docs"
+	"svc/http/manual"
 )
 
 func (n *node) wireHTTP(context.Context) error {
@@ -79,7 +80,11 @@ func (n *node) routes() ([]http.Route, error) {
 	if err != nil {
 		return nil, err
 	}
-	table := slices.Concat(api.Routes(ports), collect.Routes(), n.sentryRoutes(collect), pages, console.Routes(), n.mcpRoutes(library))
+	guide, err := manual.New(library)
+	if err != nil {
+		return nil, fmt.Errorf("opening the manual: %w", err)
+	}
+	table := slices.Concat(api.Routes(ports), collect.Routes(), n.sentryRoutes(collect), pages, guide.Routes(), console.Routes(), n.mcpRoutes(library))
 	if err := errors.Join(n.openTools(table), n.openHolderTools(table)); err != nil {
 		return nil, fmt.Errorf("making the tools: %w", err)
 	}

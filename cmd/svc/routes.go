@@ -11,6 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"svc/http/api"
+	"svc/http/console"
+	"svc/http/manual"
 	"svc/http/mcp"
 	"svc/http/share"
 )
@@ -28,7 +30,7 @@ func runRoutes(_ context.Context, args []string, stdout, stderr io.Writer) error
 	collect := &api.Collect{Metrics: api.NewCollectMetrics(prometheus.NewRegistry())}
 	table := tabwriter.NewWriter(stdout, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(table, "SURFACE\tMETHOD\tPATH\tOPERATION\tSCOPE\tPERMISSION\tMODULE\tEFFECT")
-	for _, route := range slices.Concat(api.Routes(api.Ports{}), collect.Routes(), new(api.Sentry).Routes(), new(api.Uploads).Routes(), new(share.Pages).Routes(), new(mcp.Server).Routes()) {
+	for _, route := range slices.Concat(api.Routes(api.Ports{}), collect.Routes(), new(api.Sentry).Routes(), new(api.Uploads).Routes(), new(share.Pages).Routes(), new(manual.Manual).Routes(), console.Routes(), new(mcp.Server).Routes()) {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", route.Surface, route.Method, route.Pattern(), route.Operation,
 			dash(route.Scope), dash(route.Permission), dash(route.Module), route.Effect)
 	}

@@ -1,17 +1,14 @@
 // Follows answers of the assistant in Chromium, over connections that are cut.
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
 import { after, before, describe, it } from "node:test";
-import { chromium } from "playwright-core";
+import { launch } from "./page.mjs";
 import { ask, assisted, conversations, expected, whole } from "./assistant.mjs";
 
-const executablePath = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) => path && existsSync(path));
 let server, browser;
 
 before(async () => {
-  assert.ok(executablePath, "no Chromium found; install it (apt-get install chromium) or name it in CHROMIUM");
   server = await assisted();
-  browser = await chromium.launch({ executablePath, args: process.getuid() === 0 ? ["--no-sandbox"] : [] });
+  browser = await launch();
 });
 
 after(async () => {

@@ -1,12 +1,10 @@
 // Registers a passkey in Chromium and approves a destructive action with it.
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
 import { createServer } from "node:http";
 import { after, before, describe, it } from "node:test";
-import { chromium } from "playwright-core";
+import { launch } from "./page.mjs";
 import { call, start } from "./server.mjs";
 
-const executablePath = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) => path && existsSync(path));
 let server, browser, page, port;
 
 // freePort returns a port of loopback that nobody listens on: the origin of passkeys is
@@ -33,10 +31,9 @@ async function propose(name) {
 const nameOfApp = async () => (await call({ url: `http://127.0.0.1:${port}` }, server.token, "GET", "/api/v1/apps/acme/web")).name;
 
 before(async () => {
-  assert.ok(executablePath, "no Chromium found; install it (apt-get install chromium) or name it in CHROMIUM");
   port = await freePort();
   server = await start({ SVC_HTTP_ADDR: `127.0.0.1:${port}`, SVC_PUBLIC_URL: `http://localhost:${port}` });
-  browser = await chromium.launch({ executablePath, args: process.getuid() === 0 ? ["--no-sandbox"] : [] });
+  browser = await launch();
   page = await browser.newPage();
   const devtools = await page.context().newCDPSession(page);
   await devtools.send("WebAuthn.enable");

@@ -1,24 +1,16 @@
 // Reads the public page as people do: with a pointer, with keys, without
 // scripts, on small screens, in a frame of another site.
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
-import { mkdir, readFile } from "node:fs/promises";
 import { createServer } from "node:http";
-import { createRequire } from "node:module";
-import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { chromium } from "playwright-core";
+import { accessible, launch, open, shoot } from "./page.mjs";
 import { call, start, traffic, until } from "./server.mjs";
 
-const shots = process.env.SCREENSHOTS;
-const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const executablePath = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) => path && existsSync(path));
 const settings = "/console/api/v1/apps/acme/web/share";
 
 let server, browser, share, sent;
 
 before(async () => {
-  assert.ok(executablePath, "no Chromium found; install it (apt-get install chromium) or name it in CHROMIUM");
   server = await start();
   sent = traffic(Date.now());
   for (let at = 0; at < sent.length; at += 1000) {
@@ -29,7 +21,7 @@ before(async () => {
   share = await call(server, server.session, "POST", settings, {
     pages: true, campaigns: true, locations: true, browsers: true, privatePaths: ["/admin*"], legacyLink: true,
   });
-  browser = await chromium.launch({ executablePath, args: process.getuid() === 0 ? ["--no-sandbox"] : [] });
+  browser = await launch();
 });
 
 after(async () => {
@@ -39,38 +31,7 @@ after(async () => {
 
 const overview = (range) => call(server, server.token, "GET", "/api/v1/apps/acme/web/analytics/overview?range=" + range);
 
-// visit opens a page and checks what must hold for every one: no complaint of
-// the browser, and no request to another host.
-async function visit(path, options = {}, test = async () => {}) {
-  const context = await browser.newContext({ viewport: { width: 1200, height: 900 }, ...options });
-  const page = await context.newPage();
-  const complaints = [], asked = [];
-  page.on("console", (message) => ["error", "warning"].includes(message.type()) && complaints.push(message.text()));
-  page.on("pageerror", (error) => complaints.push(String(error)));
-  page.on("request", (request) => asked.push(request.url()));
-  try {
-    const response = await page.goto(server.url + path);
-    await test(page, response);
-    const status = response.status();
-    assert.deepEqual(complaints.filter((text) => status === 200 || !text.includes(String(status))), []);
-    assert.deepEqual(asked.filter((url) => !url.startsWith(server.url + "/") && !url.startsWith("data:")), []);
-  } finally {
-    await context.close();
-  }
-}
-
-// accessible fails with every violation that axe finds.
-async function accessible(page) {
-  await page.evaluate(axe);
-  const { violations } = await page.evaluate(() => axe.run(document, { resultTypes: ["violations"] }));
-  assert.deepEqual(violations.map((v) => v.id + ": " + v.nodes.map((n) => n.html + " " + n.failureSummary).join("; ")), []);
-}
-
-async function shoot(page, name, options = { fullPage: true }) {
-  if (!shots) return;
-  await mkdir(shots, { recursive: true });
-  await page.screenshot({ path: join(shots, name), ...options });
-}
+const visit = (path, options, test) => open(browser, server, path, options, test);
 
 describe("the public page", () => {
   it("shows the numbers of the API, in less than 100 KB, in one answer", () =>

@@ -1,0 +1,146 @@
+// Package manual shows the documentation as web pages, for people: the same pages that the
+// API and the assistant read as markdown, under /docs, which is where the type of every
+// problem points. A page is one answer without scripts that asks nothing of another host.
+package manual
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"net/http"
+	"strings"
+
+	"svc"
+	plumbing "svc/http"
+)
+
+//go:embed assets
+var assets embed.FS
+
+// Library holds the pages.
+type Library interface {
+	// Pages lists all pages in the order of their slugs.
+	Pages() []svc.DocPage
+	// Page returns one page; it fails with not_found for any other slug.
+	Page(slug string) (svc.DocPage, error)
+}
+
+// indexSlug is the page that /docs shows.
+const indexSlug = "index"
+
+// referenceSlug is the page of the generated reference; those below it have its name and
+// a slash before theirs.
+const referenceSlug = "reference"
+
+// Manual shows the pages of a library. The zero value has routes and no pages.
+type Manual struct {
+	library Library
+	page    *template.Template
+	style   template.CSS
+	policy  string
+}
+
+// New returns a manual of a library, which may still be filled until the first request.
+func New(library Library) (*Manual, error) {
+	style, err := assets.ReadFile("assets/manual.css")
+	if err != nil {
+		return nil, fmt.Errorf("reading the style of the manual: %w", err)
+	}
+	page, err := template.ParseFS(assets, "assets/manual.html")
+	if err != nil {
+		return nil, fmt.Errorf("reading the page of the manual: %w", err)
+	}
+	hash := sha256.Sum256(style)
+	return &Manual{
+		library: library, page: page, style: template.CSS(style),
+		policy: "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+	}, nil
+}
+
+// Routes returns the rows of the manual.
+func (m *Manual) Routes() []plumbing.Route {
+	row := func(path, operation, summary string) plumbing.Route {
+		return plumbing.Route{
+			Surface: plumbing.Share, Method: http.MethodGet, Path: path, Operation: operation, Effect: plumbing.Read, Summary: summary, Raw: m.serve,
+		}
+	}
+	return []plumbing.Route{
+		row("/docs", "manual.index", "Show the documentation to people."),
+		row("/docs/{slug...}", "manual.page", "Show a page of the documentation to people."),
+	}
+}
+
+// shown is what the template shows.
+type shown struct {
+	Style     template.CSS
+	Title     string
+	Body      template.HTML
+	Guides    []link
+	Reference []link
+}
+
+// link is an entry of the contents.
+type link struct {
+	Title, Href string
+	Current     bool
+}
+
+// serve answers with a page.
+func (m *Manual) serve(w http.ResponseWriter, r *http.Request) {
+	slug := strings.TrimSuffix(r.PathValue("slug"), "/")
+	if slug == "" {
+		slug = indexSlug
+	}
+	status := http.StatusOK
+	page, err := m.library.Page(slug)
+	if err != nil {
+		status = http.StatusNotFound
+		page = svc.DocPage{Title: "There is no such page", Markdown: "# There is no such page\n\nThe contents name all that there are.\n"}
+	}
+	body, err := m.render(&page)
+	if err != nil {
+		plumbing.Refuse(w, r, err, nil)
+		return
+	}
+	header := w.Header()
+	header.Set("Content-Type", "text/html; charset=utf-8")
+	header.Set("Content-Security-Policy", m.policy)
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Cache-Control", "no-cache")
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // a reader who went away needs no answer
+}
+
+// render makes the whole page.
+func (m *Manual) render(page *svc.DocPage) ([]byte, error) {
+	content, err := m.html(page)
+	if err != nil {
+		return nil, err
+	}
+	view := shown{Style: m.style, Title: page.Title, Body: content}
+	for _, one := range m.library.Pages() {
+		entry := link{Title: one.Title, Href: hrefOf(one.Slug), Current: one.Slug == page.Slug}
+		if one.Slug == referenceSlug || strings.HasPrefix(one.Slug, referenceSlug+"/") {
+			view.Reference = append(view.Reference, entry)
+			continue
+		}
+		view.Guides = append(view.Guides, entry)
+	}
+	var out bytes.Buffer
+	if err := m.page.Execute(&out, view); err != nil {
+		return nil, fmt.Errorf("making the page %s: %w", page.Slug, err)
+	}
+	return out.Bytes(), nil
+}
+
+// hrefOf is the address of a page.
+func hrefOf(slug string) string {
+	if slug == indexSlug {
+		return "/docs"
+	}
+	return "/docs/" + slug
+}

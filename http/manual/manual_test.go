@@ -1,0 +1,144 @@
+package manual_test
+
+import (
+	"context"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/http"
+	"svc/http/api"
+	"svc/http/docs"
+	"svc/http/manual"
+)
+
+// nobody knows no caller and no application: the manual needs neither.
+type nobody struct{}
+
+func (nobody) Authorize(context.Context, string, svc.RateClass, string) (svc.Grant, svc.RateState, error) {
+	return svc.Grant{}, svc.RateState{}, svc.Errorf(svc.CodeUnauthorized, "unknown")
+}
+
+func (nobody) Get(context.Context, svc.AppRef) (svc.Application, error) {
+	return svc.Application{}, svc.NotFound("application")
+}
+
+// site is the manual of the service's own pages.
+func site(t *testing.T) (*http.Handler, *docs.Library) {
+	t.Helper()
+	library, err := docs.Open(svc.Documentation)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := library.Describe(api.Routes(api.Ports{})); err != nil {
+		t.Fatal(err)
+	}
+	guide, err := manual.New(library)
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler, err := http.New(http.Config{
+		Routes: guide.Routes(), Authority: nobody{}, Applications: nobody{}, Cursors: svc.NewCursors([]byte("k")), Now: time.Now,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return handler, library
+}
+
+func read(t *testing.T, handler *http.Handler, path string) *httptest.ResponseRecorder {
+	t.Helper()
+	answer := httptest.NewRecorder()
+	handler.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), "GET", path, nil))
+	return answer
+}
+
+// TestEveryLinkLeadsSomewhere goes through all pages and follows every link in them to its
+// page and anchor.
+func TestEveryLinkLeadsSomewhere(t *testing.T) {
+	handler, library := site(t)
+	href, id := regexp.MustCompile(`href="([^"]*)"`), regexp.MustCompile(`id="([^"]*)"`)
+	bodies, ids := map[string]string{}, map[string]bool{}
+	for _, page := range library.Pages() {
+		path := strings.TrimSuffix("/docs/"+page.Slug, "/index")
+		answer := read(t, handler, path)
+		if answer.Code != 200 || !strings.Contains(answer.Body.String(), "<title>") || !strings.Contains(answer.Body.String(), "<h1 ") {
+			t.Errorf("%s: %d", path, answer.Code)
+		}
+		bodies[path] = answer.Body.String()
+		for _, match := range id.FindAllStringSubmatch(bodies[path], -1) {
+			if ids[path+"#"+match[1]] {
+				t.Errorf("%s has two places #%s", path, match[1])
+			}
+			ids[path+"#"+match[1]] = true
+		}
+	}
+	followed := 0
+	for from, body := range bodies {
+		for _, match := range href.FindAllStringSubmatch(body, -1) {
+			to, anchor, _ := strings.Cut(match[1], "#")
+			if strings.Contains(to, "://") {
+				continue
+			}
+			if to == "" {
+				to = from
+			}
+			if _, ok := bodies[to]; strings.HasPrefix(to, "/docs") && (!ok || anchor != "" && !ids[to+"#"+anchor]) {
+				t.Errorf("%s links to %s", from, match[1])
+			}
+			followed++
+		}
+	}
+	if followed < 100 {
+		t.Errorf("%d links were followed", followed)
+	}
+	if !strings.Contains(bodies["/docs"], `href="/docs/metrics"`) || !ids["/docs/errors#invalid_request"] {
+		t.Error("the index links no guide, or the errors have no anchors")
+	}
+}
+
+// TestNothingOfAPageBecomesMarkup renders what a careless or hostile page might hold.
+func TestNothingOfAPageBecomesMarkup(t *testing.T) {
+	guide, err := manual.New(shelf{"index": "# A <b>title</b>\n\nText <i onclick=x>i</i> <script>alert(1)</script> [x](javascript:alert(1)) ![p](docs/p.png) [code](DESIGN.md) [go](docs/a.md#b)\n", "a": "# A\n\n## B\n\n[back](../README.md)\n\n## B\n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler, err := http.New(http.Config{Routes: guide.Routes(), Authority: nobody{}, Applications: nobody{}, Cursors: svc.NewCursors([]byte("k")), Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"/docs":     `<p>Text <!-- raw HTML omitted -->i<!-- raw HTML omitted --> <!-- raw HTML omitted -->alert(1)<!-- raw HTML omitted --> x p code <a href="/docs/a#b">go</a></p>`,
+		"/docs/a":   "<h2 id=\"b\">B</h2>\n<p><a href=\"/docs\">back</a></p>\n<h2 id=\"b-1\">B</h2>",
+		"/docs/a/":  "<h2 id=\"b\">",
+		"/docs/A":   "There is no such page",
+		"/docs/a/b": "There is no such page",
+	} {
+		answer := read(t, handler, path)
+		if !strings.Contains(answer.Body.String(), want) {
+			t.Errorf("%s: %s, want %s", path, answer.Body, want)
+		}
+		if missing := strings.Contains(want, "no such"); (answer.Code == 404) != missing {
+			t.Errorf("%s: %d", path, answer.Code)
+		}
+		if policy := answer.Header().Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'none'; style-src 'sha256-") || strings.Contains(answer.Body.String(), "<script") {
+			t.Errorf("%s: policy %s, body %s", path, policy, answer.Body)
+		}
+	}
+}
+
+// shelf is a library of a few pages.
+type shelf map[string]string
+
+func (s shelf) Pages() []svc.DocPage { return nil }
+
+func (s shelf) Page(slug string) (svc.DocPage, error) {
+	text, ok := s[slug]
+	if !ok {
+		return svc.DocPage{}, svc.NotFound("page")
+	}
+	return svc.DocPage{Slug: slug, Title: slug, Markdown: text}, nil
+}

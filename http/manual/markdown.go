@@ -1,0 +1,132 @@
+package manual
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+
+	"svc"
+)
+
+// indexFile is the file of the index, without its ending.
+const indexFile = "README"
+
+// html turns the markdown of a page into HTML. Markup within the markdown is left out, so
+// whatever a page says cannot become a part of the site.
+func (m *Manual) html(page *svc.DocPage) (template.HTML, error) {
+	source := []byte(page.Markdown)
+	converter := goldmark.New(goldmark.WithExtensions(extension.Table, extension.Linkify), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
+	document := converter.Parser().Parse(text.NewReader(source), parser.WithContext(parser.NewContext(parser.WithIDs(&anchors{taken: map[string]bool{}}))))
+	if err := m.direct(document, page.Slug); err != nil {
+		return "", fmt.Errorf("directing the links of the page %s: %w", page.Slug, err)
+	}
+	var out bytes.Buffer
+	if err := converter.Renderer().Render(&out, source, document); err != nil {
+		return "", fmt.Errorf("rendering the page %s: %w", page.Slug, err)
+	}
+	return template.HTML(reachable().Replace(out.String())), nil
+}
+
+// reachable lets keys scroll what may be wider than the screen, and makes no headings of
+// cells without words. Text of a page is escaped and so never holds these tags.
+func reachable() *strings.Replacer {
+	return strings.NewReplacer("<pre>", `<pre tabindex="0">`, "<table>", `<table tabindex="0">`, "<th></th>", "<td></td>")
+}
+
+// pageLink is a link from one markdown file to another, as it stands in a checkout.
+var pageLink = regexp.MustCompile(`^([A-Za-z0-9./-]+)\.md(#.*)?$`)
+
+// direct has the links between files lead to pages. Links to files that are no pages, and
+// pictures, which lie in the source tree only, become text.
+func (m *Manual) direct(document ast.Node, slug string) error {
+	var plain []ast.Node
+	err := ast.Walk(document, func(node ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		switch node := node.(type) {
+		case *ast.Link:
+			if to, ok := m.target(string(node.Destination), slug); ok {
+				node.Destination = []byte(to)
+			} else {
+				plain = append(plain, node)
+			}
+		case *ast.Image:
+			plain = append(plain, node)
+		}
+		return ast.WalkContinue, nil
+	})
+	for _, node := range plain {
+		parent := node.Parent()
+		for child := node.FirstChild(); child != nil; {
+			next := child.NextSibling()
+			parent.InsertBefore(parent, node, child)
+			child = next
+		}
+		parent.RemoveChild(parent, node)
+	}
+	return err
+}
+
+// target is where a link of a page leads on the site; it is false for files that are no
+// pages.
+func (m *Manual) target(to, slug string) (string, bool) {
+	if strings.HasPrefix(to, "#") || strings.HasPrefix(to, "/") || strings.Contains(to, "://") {
+		return to, true
+	}
+	match := pageLink.FindStringSubmatch(to)
+	if match == nil {
+		return "", false
+	}
+	folder := "docs"
+	if slug == indexSlug {
+		folder = "." // where indexFile lies
+	}
+	file := path.Join(folder, path.Dir(slug), match[1])
+	name, inside := strings.CutPrefix(file, "docs/")
+	if file == indexFile {
+		name, inside = indexSlug, true
+	}
+	if !inside {
+		return "", false
+	}
+	if _, err := m.library.Page(name); err != nil {
+		return "", false
+	}
+	return hrefOf(name) + match[2], true
+}
+
+// anchors makes the ids of headings: the words in lower case with dashes between them, as
+// code hosts do, so that links work in both places; underscores stay.
+type anchors struct{ taken map[string]bool }
+
+// Generate returns the id of a heading.
+func (a *anchors) Generate(value []byte, _ ast.NodeKind) []byte {
+	var id strings.Builder
+	for _, r := range strings.ToLower(strings.TrimSpace(string(value))) {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '_', r == '-':
+			id.WriteRune(r)
+		case r == ' ':
+			id.WriteByte('-')
+		}
+	}
+	unique := id.String()
+	for n := 1; a.taken[unique]; n++ {
+		unique = fmt.Sprintf("%s-%d", id.String(), n)
+	}
+	a.taken[unique] = true
+	return []byte(unique)
+}
+
+// Put notes an id that a page gives itself.
+func (a *anchors) Put(value []byte) { a.taken[string(value)] = true }
