@@ -68,6 +68,18 @@ func Streamed[In any](stream func(ctx context.Context, call *Call, in In, yield 
 	return endpoint
 }
 
+// notAcceptable refuses an Accept header that excludes all that the endpoint answers.
+func (c *Call) notAcceptable() error {
+	answers := "application/json"
+	switch handler := c.Route.Handler; {
+	case handler.streamOnly:
+		answers = streamType
+	case handler.stream != nil:
+		answers += " and " + streamType
+	}
+	return svc.Errorf(svc.CodeNotAcceptable, "The endpoint answers %s.", answers)
+}
+
 // LastEventID returns the number of the last frame that a caller who comes back has
 // seen, zero for a new one.
 func (c *Call) LastEventID() uint64 {
