@@ -39,6 +39,8 @@ type intakeRequest struct {
 	remoteIP  string
 	screenRaw []byte
 	screen    string
+	// properties are those of the event under way, where they are not what was sent.
+	properties []byte
 	// rawItems are the bytes of the items, for errors; single says that the body
 	// is one item.
 	rawItems []json.RawMessage
@@ -95,6 +97,9 @@ func (i *intakeRequest) release() {
 	i.rawItems, i.single, i.debugIDs, i.answered, i.pause = nil, false, nil, "", 0
 	if i.raw.Cap() > keepBytes || i.inflated.Cap() > keepBytes {
 		i.raw, i.inflated = bytes.Buffer{}, bytes.Buffer{}
+	}
+	if cap(i.properties) > keepBytes {
+		i.properties = nil
 	}
 	i.raw.Reset()
 	i.inflated.Reset()

@@ -204,18 +204,22 @@ func TestEventOfAnItem(t *testing.T) {
 	}
 }
 
-// TestADerivedIDIsTheSameForTheSameEvent sends an event without an id twice.
+// TestADerivedIDIsTheSameForTheSameEvent sends an event without an id twice, and once as
+// another library writes it.
 func TestADerivedIDIsTheSameForTheSameEvent(t *testing.T) {
 	log := &logOf{}
 	collect := testCollect(log)
 	for _, body := range []string{
-		`{"name":"a","distinctId":"u","ts":"2026-11-20T09:59:00Z","properties":{"x":1}}`,
-		`{"name":"a","distinctId":"u","ts":"2026-11-20T09:59:00Z","properties":{"x":1}}`,
-		`{"name":"a","distinctId":"u","ts":"2026-11-20T09:59:00Z","properties":{"x":2}}`,
+		`{"name":"a","distinctId":"u","ts":"2026-11-20T09:59:00Z","properties":{"x":"ü/"}}`,
+		`{"name":"a","distinctId":"u","ts":"2026-11-20T09:59:00Z","properties":{ "x": "\u00fc\/" }}`,
+		`{"name":"a","distinctId":"u","ts":"2026-11-20T09:59:00Z","properties":{"x":"ü"}}`,
 	} {
 		if _, err := accept(t, collect, "public", body, itemEvent); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if want := `{"x":"ü/"}`; string(log.events[1].Properties) != want {
+		t.Errorf("the properties are %s, want %s", log.events[1].Properties, want)
 	}
 	if log.events[0].Id != log.events[1].Id || log.events[0].Id == log.events[2].Id {
 		t.Errorf("ids %s, %s, %s", log.events[0].Id, log.events[1].Id, log.events[2].Id)

@@ -75,7 +75,7 @@ func (i *intakeRequest) fill(event *protos.Event, it *item, kind itemKind) (code
 	if code, message = i.stamp(event, it); code != "" {
 		return code, message
 	}
-	if code, message = fillProperties(event, it.Properties); code != "" {
+	if code, message = i.fillProperties(event, it.Properties); code != "" {
 		return code, message
 	}
 	if event.Id == "" {
@@ -275,57 +275,6 @@ func (i *intakeRequest) checkAge(tsMs int64) (code, message string) {
 		return "too_old", "ts is older than this key may send."
 	}
 	return "", ""
-}
-
-// fillProperties checks the properties: an object, not too deep, not too large.
-func fillProperties(event *protos.Event, raw stdjson.RawMessage) (code, message string) {
-	if len(raw) == 0 || string(raw) == "null" {
-		return "", ""
-	}
-	if raw[0] != '{' {
-		return "invalid_value", "properties is not an object."
-	}
-	switch depth, keys, nul := measureJSON(raw); {
-	case depth > svc.MaxPropertyDepth:
-		return "too_deep", "properties is nested deeper than 4."
-	case keys > svc.MaxPropertiesKeys:
-		return "too_many", "properties has more than 512 keys."
-	case nul:
-		return "invalid_value", "properties holds a NUL character."
-	}
-	event.Properties = raw
-	return "", ""
-}
-
-// measureJSON returns the depth of a valid JSON text, its number of keys, and
-// whether it holds an escaped NUL character.
-func measureJSON(raw []byte) (depth, keys int, nul bool) {
-	level, quoted := 0, false
-	for at := 0; at < len(raw); at++ {
-		c := raw[at]
-		if quoted {
-			switch c {
-			case '\\':
-				nul = nul || bytes.HasPrefix(raw[at:], []byte(`\u0000`))
-				at++
-			case '"':
-				quoted = false
-			}
-			continue
-		}
-		switch c {
-		case '"':
-			quoted = true
-		case '{', '[':
-			level++
-			depth = max(depth, level)
-		case '}', ']':
-			level--
-		case ':':
-			keys++
-		}
-	}
-	return depth, keys, nul
 }
 
 // derivedID names an event that came without an id by what it says, so that the
