@@ -128,6 +128,10 @@ func fit(share *svc.Share, dimension svc.Dimension, rows []Row) []Row {
 	return fitting
 }
 
+func isPath(dimension svc.Dimension) bool {
+	return dimension == svc.DimPath || dimension == svc.DimEntryPath || dimension == svc.DimExitPath
+}
+
 func isPlace(dimension svc.Dimension) bool {
 	return dimension == svc.DimCountry || dimension == svc.DimRegion || dimension == svc.DimCity
 }

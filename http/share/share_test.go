@@ -135,6 +135,19 @@ func TestContent(t *testing.T) {
 	}
 }
 
+// TestASlashBehindALink reads the page as people paste links.
+func TestASlashBehindALink(t *testing.T) {
+	settings := everything()
+	settings.LegacyLink = true
+	w := open(t, settings)
+	for _, base := range []string{"/s/" + pageID, "/embed/" + pageID, "/s/" + legacy} {
+		with, without := w.get(t, base+"/?range=7d"), w.get(t, base+"?range=7d")
+		if with.Code != http.StatusOK || with.Body.String() != without.Body.String() {
+			t.Errorf("%s/: %d %s", base, with.Code, with.Body)
+		}
+	}
+}
+
 // TestEveryLinkLeadsToItsView follows all links of a page.
 func TestEveryLinkLeadsToItsView(t *testing.T) {
 	for _, base := range []string{"/s/" + pageID, "/embed/" + pageID, "/s/" + legacy, "/embed/" + legacy} {
@@ -215,7 +228,7 @@ func TestWhatIsNotThereReadsAlike(t *testing.T) {
 	}
 	for _, path := range []string{
 		"/s/x", "/s/" + strings.ToUpper(pageID), "/s/" + pageID + "0", "/s/" + pageID[1:], "/s/acme/web", "/s/acme/nothing", "/s/no/web", "/s/" + pageID + "/x",
-		"/embed/x", "/embed/acme/web", "/s/x?range=7d",
+		"/embed/x", "/embed/acme/web", "/s/x?range=7d", "/s/x/", "/s/acme/web/", "/embed/x/",
 	} {
 		same(path)
 	}
@@ -225,6 +238,7 @@ func TestWhatIsNotThereReadsAlike(t *testing.T) {
 	same("/s/" + pageID)
 	w.disable()
 	same("/s/" + pageID)
+	same("/s/" + pageID + "/")
 	same("/embed/" + pageID)
 	if asked := w.questions(); len(asked) != 0 {
 		t.Errorf("asked %q", asked)
