@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/base64"
+	"fmt"
 	"io"
 	"net/http"
 	"regexp"
@@ -13,6 +14,7 @@ import (
 	"testing"
 
 	"svc"
+	"svc/http/share"
 )
 
 // everything turns all panels on.
@@ -25,7 +27,7 @@ func everything() svc.Share {
 func TestViews(t *testing.T) {
 	preset := []string{
 		"overview 30d production bots=false", "series 30d visitors day to 20 Nov",
-		"top 30d path 100", "top 30d source 100", "top 30d country 100", "top 30d device 100", "top 30d utm_source 100",
+		"top 30d path 100", "top 30d source 100", "top 30d country 10000", "top 30d device 100", "top 30d utm_source 100",
 	}
 	with := func(old, new string) []string {
 		asked := slices.Clone(preset)
@@ -132,6 +134,20 @@ func TestContent(t *testing.T) {
 		if !strings.HasPrefix(address[1], "/s/"+pageID) && !strings.HasPrefix(address[1], "data:") && !strings.HasPrefix(address[1], "#") {
 			t.Errorf("the page leads to %q", address[1])
 		}
+	}
+}
+
+// TestOtherPlacesAreAllOthers adds up more small places than a panel of words reads.
+func TestOtherPlacesAreAllOthers(t *testing.T) {
+	w := open(t, everything())
+	rows := make([]share.Row, 500)
+	for i := range rows {
+		rows[i] = share.Row{Value: fmt.Sprintf("City %d", i), Visitors: 4}
+	}
+	w.rows[svc.DimCity] = rows
+	body := w.get(t, "/s/"+pageID+"?locations=city").Body.String()
+	if !strings.Contains(body, `>Other</span></th><td><data value="2,000" title="2,000">2k<`) {
+		t.Errorf("the page lacks the sum of the others: %s", body)
 	}
 }
 
