@@ -14,6 +14,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
+	"github.com/zeebo/xxh3"
 
 	"svc"
 	"svc/protos"
@@ -41,6 +42,8 @@ type intakeRequest struct {
 	screen    string
 	// properties are those of the event under way, where they are not what was sent.
 	properties []byte
+	// said counts what the events without an id say.
+	said map[xxh3.Uint128]uint64
 	// rawItems are the bytes of the items, for errors; single says that the body
 	// is one item.
 	rawItems []json.RawMessage
@@ -88,6 +91,7 @@ func (i *intakeRequest) release() {
 	}
 	clear(i.items)
 	clear(i.parts)
+	clear(i.said)
 	i.collect, i.writer, i.request, i.collector, i.body = nil, nil, nil, nil, nil
 	i.limited.R = nil
 	i.envelope, i.items, i.touched, i.rejected = envelope{}, i.items[:0], i.touched[:0], i.rejected[:0]

@@ -4,10 +4,12 @@ import (
 	"context"
 	stdjson "encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -223,6 +225,31 @@ func TestADerivedIDIsTheSameForTheSameEvent(t *testing.T) {
 	}
 	if log.events[0].Id != log.events[1].Id || log.events[0].Id == log.events[2].Id {
 		t.Errorf("ids %s, %s, %s", log.events[0].Id, log.events[1].Id, log.events[2].Id)
+	}
+}
+
+// TestEqualEventsOfARequestAreDifferentEvents sends the same event without an id three times
+// in one request, and the request again.
+func TestEqualEventsOfARequestAreDifferentEvents(t *testing.T) {
+	log := &logOf{}
+	collect := testCollect(log)
+	one := `{"type":"event","name":"click","distinctId":"u","ts":"2026-11-20T09:59:00Z"}`
+	for range 2 {
+		if _, err := accept(t, collect, "public", `{"items":[`+one+`,`+one+`,{"type":"event","name":"other","distinctId":"u"},`+one+`]}`, itemAny); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := accept(t, collect, "public", one, itemEvent); err != nil {
+		t.Fatal(err)
+	}
+	ids := map[string]int{}
+	for _, event := range log.events {
+		if event.Name == "click" {
+			ids[event.Id]++
+		}
+	}
+	if got := slices.Sorted(maps.Values(ids)); !slices.Equal(got, []int{2, 2, 3}) {
+		t.Errorf("the ids are %v", ids)
 	}
 }
 
