@@ -42,7 +42,7 @@ type intakeRequest struct {
 	screen    string
 	// properties are those of the event under way, where they are not what was sent.
 	properties []byte
-	// said counts what the events without an id say.
+	// said counts what the events without an id and a time say.
 	said map[xxh3.Uint128]uint64
 	// rawItems are the bytes of the items, for errors; single says that the body
 	// is one item.

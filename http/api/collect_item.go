@@ -79,7 +79,7 @@ func (i *intakeRequest) fill(event *protos.Event, it *item, kind itemKind) (code
 		return code, message
 	}
 	if event.Id == "" {
-		event.Id = i.derivedID(event)
+		event.Id = i.derivedID(event, it.Ts != "")
 	}
 	if event.SizeVT() > svc.MaxEventBytes {
 		return "too_large", "The event is over 65536 bytes."
@@ -278,9 +278,9 @@ func (i *intakeRequest) checkAge(tsMs int64) (code, message string) {
 }
 
 // derivedID names an event that came without an id by what it says, so that the
-// same event sent again has the same id. Events of one request that say the same are
-// told apart by their number.
-func (i *intakeRequest) derivedID(event *protos.Event) string {
+// same event sent again has the same id. Events of one request that say the same, and
+// do not say when, are told apart by their number.
+func (i *intakeRequest) derivedID(event *protos.Event, timed bool) string {
 	h := xxh3.New()
 	var number [8]byte
 	for _, word := range [...]string{event.DistinctId, event.AnonymousId, event.Name, event.Url} {
@@ -290,17 +290,15 @@ func (i *intakeRequest) derivedID(event *protos.Event) string {
 	binary.LittleEndian.PutUint64(number[:], uint64(event.TsMs))
 	_, _ = h.Write(number[:])
 	_, _ = h.Write(event.Properties)
-	said := h.Sum128()
-	if twins := i.twins(said); twins > 0 {
-		binary.LittleEndian.PutUint64(number[:], twins)
+	if !timed {
+		binary.LittleEndian.PutUint64(number[:], i.twins(h.Sum128()))
 		_, _ = h.Write(number[:])
 	}
 	sum := h.Sum128().Bytes()
 	return "evt_" + base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:])
 }
 
-// twins counts an event of a request without an id and returns how many before it said
-// the same.
+// twins counts an event of a request and returns how many before it said the same.
 func (i *intakeRequest) twins(said xxh3.Uint128) uint64 {
 	if len(i.items) < 2 {
 		return 0
