@@ -64,6 +64,7 @@ func readSteps() []step {
 		{name: "analytics.activeUsers", as: owner, method: "GET", path: analytics + "/active-users?range=24h"},
 		{name: "analytics.activeUsers-filtered", as: owner, method: "GET", path: analytics + "/active-users?range=yesterday&filter=path:/pricing"},
 		{name: "analytics.activeUsers-invalid", as: owner, method: "GET", path: analytics + "/active-users?env=moon&includeBots=maybe"},
+		{name: "analytics.live-unacceptable", as: owner, method: "GET", path: analytics + "/live", header: map[string]string{"Accept": "text/html"}},
 	}
 }
 
@@ -103,7 +104,6 @@ func manageSteps() []step {
 		{name: "analytics.timeseries-invalid", as: owner, method: "GET", path: app + "/analytics/timeseries?metric=money&interval=year&range=custom:2026-02-30..2026-03-01&filter=path"},
 		{name: "analytics.live", as: owner, method: "GET", path: app + "/analytics/live"},
 		{name: "analytics.live-stream", as: owner, method: "GET", path: app + "/analytics/live", header: map[string]string{"Accept": "text/event-stream"}, frames: 1},
-		{name: "analytics.live-unacceptable", as: owner, method: "GET", path: app + "/analytics/live", header: map[string]string{"Accept": "text/html"}},
 		{name: "events.list", as: owner, method: "GET", path: app + "/events?limit=2", keep: map[string]string{"feed": "nextCursor"}},
 		{name: "events.list-next", as: owner, method: "GET", path: app + "/events?limit=2&cursor={feed}"},
 		{name: "events.list-foreign-cursor", as: owner, method: "GET", path: app + "/events?name=signup&cursor={feed}"},
