@@ -99,8 +99,11 @@ type EventName struct {
 // EventNamesQuery selects a page of the catalogue, the most frequent first.
 type EventNamesQuery struct {
 	AnalyticsScope
-	After *EventNameKey
-	Limit int
+	// Masked says that the caller may not see e-mail-like values: names count with
+	// those in them replaced.
+	Masked bool
+	After  *EventNameKey
+	Limit  int
 }
 
 // EventNameKey is a name's place in the catalogue.

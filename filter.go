@@ -60,7 +60,11 @@ func ParseFilters(words []string) (Filters, []FieldError) {
 		name, value, found := strings.Cut(word, ":")
 		switch {
 		case !slices.Contains(Dimensions(), Dimension(name)):
-			problems = append(problems, UnknownDimension("filter", name))
+			problem := UnknownDimension("filter", name)
+			if name == "" {
+				problem.Message = "A filter is written <dimension>:<value>."
+			}
+			problems = append(problems, problem)
 		case !found || value == "":
 			problems = append(problems, FieldError{
 				Field: "filter", Code: "missing_value",

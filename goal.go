@@ -60,7 +60,10 @@ func (m Matcher) validate(prefix string) []FieldError {
 			Field: prefix + "kind", Code: "unknown_value", Message: fmt.Sprintf("Unknown kind %q.", m.Kind), Allowed: words(MatchKinds()),
 		})
 	}
+	star := strings.Index(m.Match, "*")
 	switch {
+	case m.Kind == MatchPath && star >= 0 && star < len(m.Match)-1:
+		problems = append(problems, FieldError{Field: prefix + "match", Code: "invalid_value", Message: "A path may have a * at its end only, where it stands for any end."})
 	case m.Match == "":
 		problems = append(problems, FieldError{Field: prefix + "match", Code: "required", Message: "The match must not be empty."})
 	case len(m.Match) > MaxMatchBytes:

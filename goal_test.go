@@ -50,6 +50,10 @@ func TestGoalSpecValidate(t *testing.T) {
 			{Field: "kind", Code: "unknown_value", Message: `Unknown kind "".`, Allowed: kinds},
 			{Field: "match", Code: "required", Message: "The match must not be empty."},
 		}},
+		"star within": {GoalSpec{"Comments", Matcher{MatchPath, "/blog/*/comments"}, 0}, []FieldError{
+			{Field: "match", Code: "invalid_value", Message: "A path may have a * at its end only, where it stands for any end."},
+		}},
+		"event with a star": {GoalSpec{"Star", Matcher{MatchEvent, "a*b"}, 0}, nil},
 		"all wrong": {GoalSpec{strings.Repeat("x", 101), Matcher{"click", strings.Repeat("x", 501)}, -1}, []FieldError{
 			{Field: "name", Code: "too_long", Message: "The name is longer than 100 characters."},
 			{Field: "kind", Code: "unknown_value", Message: `Unknown kind "click".`, Allowed: kinds},

@@ -3,6 +3,7 @@ package svc
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -19,6 +20,16 @@ func (e *Event) Mask() {
 		*field = MaskEmails(*field)
 	}
 	e.Properties = maskJSON(e.Properties)
+}
+
+// Mask hides the e-mail-like values of the view's lists, which stay as long as they are.
+func (l *Live) Mask() {
+	for _, list := range []*[]LiveRow{&l.Pages, &l.Sources, &l.Countries, &l.Devices} {
+		*list = slices.Clone(*list) // others may hold the view too
+		for i := range *list {
+			(*list)[i].Value = MaskEmails((*list)[i].Value)
+		}
+	}
 }
 
 // MaskText keeps the first character of a value and replaces each other one by

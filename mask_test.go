@@ -27,6 +27,25 @@ func TestMaskEmails(t *testing.T) {
 	}
 }
 
+func TestMaskLive(t *testing.T) {
+	const mail, hidden = "ada@acme.example", "a***************"
+	shown := func(word string) svc.Live {
+		return svc.Live{
+			Visitors: 2, Pages: []svc.LiveRow{{Value: "/u/" + word, Visitors: 1}, {Value: "/", Visitors: 1}}, Sources: []svc.LiveRow{{Value: word, Visitors: 2}},
+			Countries: []svc.LiveRow{{Value: "DE", Visitors: 2}}, Devices: []svc.LiveRow{},
+		}
+	}
+	view := shown(mail)
+	held := view
+	view.Mask()
+	if want := shown(hidden); !reflect.DeepEqual(view, want) {
+		t.Errorf("got %+v\nwant %+v", view, want)
+	}
+	if !reflect.DeepEqual(held, shown(mail)) {
+		t.Errorf("the view that others hold is %+v", held)
+	}
+}
+
 func TestMaskEvent(t *testing.T) {
 	const mail, hidden = "ada@acme.example", "a***************"
 	event := svc.Event{

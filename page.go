@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"strconv"
 )
 
@@ -29,7 +30,7 @@ func ParseLimit(word string, preset, maximum int) (int, *FieldError) {
 		return preset, nil
 	}
 	limit, err := strconv.Atoi(word)
-	if err != nil || limit < 1 {
+	if err != nil && !errors.Is(err, strconv.ErrRange) || limit < 1 {
 		return 0, &FieldError{Field: "limit", Code: "invalid_value", Message: "The limit must be a positive integer."}
 	}
 	return min(limit, maximum), nil

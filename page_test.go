@@ -11,7 +11,7 @@ import (
 )
 
 func TestParseLimit(t *testing.T) {
-	for word, want := range map[string]int{"": 50, "1": 1, "200": 200, "201": 200, "0": -1, "-1": -1, "1.5": -1, "x": -1, " 1": -1, "99999999999999999999": -1} {
+	for word, want := range map[string]int{"": 50, "1": 1, "200": 200, "201": 200, "0": -1, "-1": -1, "1.5": -1, "x": -1, " 1": -1, "99999999999999999999": 200, "-99999999999999999999": -1} {
 		got, problem := svc.ParseLimit(word, 50, 200)
 		if problem != nil {
 			got = -1

@@ -32,7 +32,7 @@ const (
 // analytics reads).
 const FilteredDays = 90
 
-// hourDays is the longest window, in days, that may be cut into hours (decision 50).
+// hourDays is the window, in days, from which hours are too fine (decision 50).
 const hourDays = 90
 
 // Window is the span of time that a read covers: From is inside, To is not.
@@ -54,23 +54,24 @@ func WindowKeys() []string {
 	return []string{"24h", "7d", "14d", "30d", "90d", "12m", "today", "yesterday", "custom:<YYYY-MM-DD>..<YYYY-MM-DD>"}
 }
 
-// ParseWindow reads a range word. Relative windows end at now and are exactly
-// as long as they say, measured by the clock on the wall of loc; custom windows
-// run from the first day's midnight to the end of the last day.
+// ParseWindow reads a range word. Relative windows end with the second of now, so
+// that the same questions of one second are one question (D85), and are exactly as
+// long as they say, measured by the clock on the wall of loc; custom windows run
+// from the first day's midnight to the end of the last day.
 func ParseWindow(key string, now time.Time, loc *time.Location) (Window, *FieldError) {
 	if key == "" {
 		key = DefaultWindow
 	}
-	local := now.In(loc)
-	window := Window{Key: key, To: now, Location: loc}
+	local, end := now.In(loc), secondAfter(now).In(loc)
+	window := Window{Key: key, To: end, Location: loc}
 	switch key {
 	case "24h":
-		window.From = now.Add(-24 * time.Hour)
+		window.From = end.Add(-24 * time.Hour)
 	case "7d", "14d", "30d", "90d":
 		days := map[string]int{"7d": 7, "14d": 14, "30d": 30, "90d": 90}[key]
-		window.From = local.AddDate(0, 0, -days)
+		window.From = end.AddDate(0, 0, -days)
 	case "12m":
-		window.From = local.AddDate(-1, 0, 0)
+		window.From = end.AddDate(-1, 0, 0)
 	case "today":
 		window.From = Day.Floor(local)
 	case "yesterday":
@@ -82,7 +83,6 @@ func ParseWindow(key string, now time.Time, loc *time.Location) (Window, *FieldE
 			return Window{}, problem
 		}
 	}
-	window.From, window.To = truncateMillis(window.From), truncateMillis(window.To)
 	window.Interval = window.grain()
 	return window, nil
 }
@@ -117,7 +117,8 @@ func parseCustomWindow(key string, loc *time.Location) (from, to time.Time, prob
 	return from, midnight(end.Year(), end.Month(), end.Day()+1, loc), nil
 }
 
-func truncateMillis(t time.Time) time.Time { return t.Truncate(time.Millisecond) }
+// secondAfter returns the first whole second that is not before an instant.
+func secondAfter(t time.Time) time.Time { return t.Add(time.Second - 1).Truncate(time.Second) }
 
 // grain returns the window's own interval (decision 32).
 func (w Window) grain() Interval {
@@ -152,7 +153,7 @@ func (w Window) Capped() (Window, bool) {
 
 // Intervals lists the intervals that the window may be cut into.
 func (w Window) Intervals() []Interval {
-	if w.To.After(w.From.AddDate(0, 0, hourDays)) {
+	if !w.To.Before(w.From.AddDate(0, 0, hourDays)) {
 		return []Interval{Day, Week, Month}
 	}
 	return []Interval{Hour, Day, Week, Month}

@@ -27,13 +27,13 @@ func TestParseWindow(t *testing.T) {
 		key, from, to string
 		interval      svc.Interval
 	}{
-		{"", "2026-11-13T23:30:00.123+01:00", "2026-11-20T23:30:00.123+01:00", svc.Day},
-		{"24h", "2026-11-19T23:30:00.123+01:00", "2026-11-20T23:30:00.123+01:00", svc.Hour},
-		{"14d", "2026-11-06T23:30:00.123+01:00", "2026-11-20T23:30:00.123+01:00", svc.Day},
-		{"30d", "2026-10-21T23:30:00.123+02:00", "2026-11-20T23:30:00.123+01:00", svc.Day}, // The clock was set back between.
-		{"90d", "2026-08-22T23:30:00.123+02:00", "2026-11-20T23:30:00.123+01:00", svc.Day},
-		{"12m", "2025-11-20T23:30:00.123+01:00", "2026-11-20T23:30:00.123+01:00", svc.Week},
-		{"today", "2026-11-20T00:00:00+01:00", "2026-11-20T23:30:00.123+01:00", svc.Hour},
+		{"", "2026-11-13T23:30:01+01:00", "2026-11-20T23:30:01+01:00", svc.Day},
+		{"24h", "2026-11-19T23:30:01+01:00", "2026-11-20T23:30:01+01:00", svc.Hour},
+		{"14d", "2026-11-06T23:30:01+01:00", "2026-11-20T23:30:01+01:00", svc.Day},
+		{"30d", "2026-10-21T23:30:01+02:00", "2026-11-20T23:30:01+01:00", svc.Day}, // The clock was set back between.
+		{"90d", "2026-08-22T23:30:01+02:00", "2026-11-20T23:30:01+01:00", svc.Day},
+		{"12m", "2025-11-20T23:30:01+01:00", "2026-11-20T23:30:01+01:00", svc.Week},
+		{"today", "2026-11-20T00:00:00+01:00", "2026-11-20T23:30:01+01:00", svc.Hour},
 		{"yesterday", "2026-11-19T00:00:00+01:00", "2026-11-20T00:00:00+01:00", svc.Hour},
 		{"custom:2026-10-25..2026-10-25", "2026-10-25T00:00:00+02:00", "2026-10-26T00:00:00+01:00", svc.Hour}, // 25 hours.
 		{"custom:2026-01-01..2026-01-03", "2026-01-01T00:00:00+01:00", "2026-01-04T00:00:00+01:00", svc.Day},
@@ -104,7 +104,7 @@ func TestCappedAndIntervals(t *testing.T) {
 	for key, want := range map[string]struct {
 		capped bool
 		finest svc.Interval
-	}{"24h": {false, svc.Hour}, "90d": {false, svc.Hour}, "12m": {true, svc.Day}, "custom:2026-01-01..2026-04-01": {true, svc.Day}, "custom:2026-01-01..2026-03-31": {false, svc.Hour}} {
+	}{"24h": {false, svc.Hour}, "30d": {false, svc.Hour}, "90d": {false, svc.Day}, "12m": {true, svc.Day}, "custom:2026-01-01..2026-04-01": {true, svc.Day}, "custom:2026-01-01..2026-03-31": {false, svc.Day}, "custom:2026-01-01..2026-03-30": {false, svc.Hour}} {
 		window, problem := svc.ParseWindow(key, day(), zone(t, "Europe/Berlin"))
 		if problem != nil {
 			t.Fatal(problem)

@@ -117,6 +117,38 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
+// ruled is an input with rules over its body.
+type ruled struct {
+	Body content `body:"json"`
+}
+
+func (r *ruled) Check(*http.Call) []svc.FieldError {
+	var found []svc.FieldError
+	for _, field := range []string{"name", "inners[0].key", "inners[0]", "count"} {
+		found = append(found, svc.FieldError{Field: field, Code: "against_rule"})
+	}
+	return found
+}
+
+// TestRulesOfWhatWasRead tells no rules about what could not be read.
+func TestRulesOfWhatWasRead(t *testing.T) {
+	handler := newGateway().handler(t, row("POST", "/form", func(context.Context, *http.Call, ruled) (string, error) { return "", nil }))
+	for body, want := range map[string][]string{
+		``:                                  {" empty_body"},
+		`{"name":`:                          {" invalid_json"},
+		`[]`:                                {" invalid_type"},
+		`{"name":"n"}`:                      {"name against_rule", "inners[0].key against_rule", "inners[0] against_rule", "count against_rule"},
+		`{"name":1,"inners":[3]}`:           {"name invalid_type", "inners[0] invalid_type", "count against_rule"},
+		`{"name":"n","inners":[{}]}`:        {"inners[0].key required", "name against_rule", "inners[0] against_rule", "count against_rule"},
+		`{"name":"n","inners":1,"count":1}`: {"inners invalid_type", "name against_rule", "count against_rule"},
+	} {
+		response := ask(t, handler, "POST", "/api/v1/form", body)
+		if _, got := problems(t, response.Body.Bytes()); response.Code != 400 || !slices.Equal(got, want) {
+			t.Errorf("%s: %d %q, want %q", body, response.Code, got, want)
+		}
+	}
+}
+
 func TestRefusedInput(t *testing.T) {
 	for _, test := range []struct {
 		body    string

@@ -114,8 +114,8 @@ func withDefaults(config Config) Config {
 }
 
 // registerAll puts every row on the router. A GET row answers HEAD as well. A
-// raw row answers OPTIONS, for preflights, and takes a trailing slash, which
-// clients of other services send.
+// row of the surface collect answers OPTIONS, for preflights. It and public pages
+// take a trailing slash, which clients of other services and people send.
 func (h *Handler) registerAll() error {
 	h.router = &httprouter.Router{HandleMethodNotAllowed: true, NotFound: http.HandlerFunc(h.notFound), MethodNotAllowed: http.HandlerFunc(h.methodNotAllowed)}
 	rows := map[string][]target{}
@@ -129,6 +129,10 @@ func (h *Handler) registerAll() error {
 		add(route.Method, pattern, serve)
 		if route.Method == http.MethodGet {
 			add(http.MethodHead, pattern, serve)
+		}
+		if route.Surface == Share {
+			add(http.MethodGet, pattern+"/", serve)
+			add(http.MethodHead, pattern+"/", serve)
 		}
 		if route.Surface != Collect {
 			continue

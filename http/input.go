@@ -27,11 +27,13 @@ type Param interface {
 	Parse(call *Call, words []string) []svc.FieldError
 }
 
-// Repeated is a parameter that may occur more than once.
+// Repeated is a parameter that may occur more than once. It sees its empty words too;
+// those of others count as absent.
 type Repeated interface{ Repeats() }
 
 // Checked is an input with rules over several of its parts. Problems of fields
-// that are reported already are dropped.
+// that are reported already, or of parts of them, are dropped; an input whose body
+// could not be read is not checked.
 type Checked interface {
 	Check(call *Call) []svc.FieldError
 }
@@ -116,7 +118,7 @@ func readable(kind reflect.Type) bool {
 // the request are in one error.
 func (p *inputPlan) fill(call *Call, r *http.Request, in reflect.Value) ([]byte, error) {
 	if !call.streams && !accepts(r.Header, "application/json") {
-		return nil, svc.Errorf(svc.CodeNotAcceptable, "The endpoint answers %s.", call.Route.Handler.media())
+		return nil, call.notAcceptable()
 	}
 	query, problems := parseQuery(r.URL.RawQuery)
 	for i := range p.fields {
@@ -129,16 +131,19 @@ func (p *inputPlan) fill(call *Call, r *http.Request, in reflect.Value) ([]byte,
 	}
 	call.list = listScope(call, p.fields, query)
 	var body []byte
+	unread := false
 	if p.body != nil {
 		var err error
 		if body, err = readBody(r); err != nil {
 			return nil, err
 		}
-		problems = append(problems, decodeBody(body, in.FieldByIndex(p.body.index), p.body.optional)...)
+		found := decodeBody(body, in.FieldByIndex(p.body.index), p.body.optional)
+		unread = slices.ContainsFunc(found, func(problem svc.FieldError) bool { return problem.Field == "" })
+		problems = append(problems, found...)
 	}
-	if checked, ok := in.Addr().Interface().(Checked); ok {
+	if checked, ok := in.Addr().Interface().(Checked); ok && !unread {
 		for _, problem := range checked.Check(call) {
-			if !slices.ContainsFunc(problems, func(known svc.FieldError) bool { return known.Field == problem.Field }) {
+			if !slices.ContainsFunc(problems, func(known svc.FieldError) bool { return covers(known.Field, problem.Field) }) {
 				problems = append(problems, problem)
 			}
 		}
@@ -147,6 +152,12 @@ func (p *inputPlan) fill(call *Call, r *http.Request, in reflect.Value) ([]byte,
 		return nil, svc.Invalid(problems...)
 	}
 	return body, nil
+}
+
+// covers says whether a problem of one field explains that of another: it is the same
+// one, or the other is part of it.
+func covers(field, other string) bool {
+	return field == other || field != "" && (strings.HasPrefix(other, field+".") || strings.HasPrefix(other, field+"["))
 }
 
 // words returns the values of a query parameter. One whose name ends with a part in
@@ -170,7 +181,9 @@ func (f *inputField) words(query url.Values) []string {
 
 // read sets a query parameter from its words.
 func (f *inputField) read(call *Call, words []string, into reflect.Value) []svc.FieldError {
-	words = slices.DeleteFunc(slices.Clone(words), func(word string) bool { return word == "" })
+	if _, repeats := into.Addr().Interface().(Repeated); !repeats {
+		words = slices.DeleteFunc(slices.Clone(words), func(word string) bool { return word == "" })
+	}
 	if len(words) > 1 && !f.repeats() {
 		return []svc.FieldError{{Field: f.name, Code: "duplicate_parameter", Message: fmt.Sprintf("The parameter %s may occur once.", f.name)}}
 	}

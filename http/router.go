@@ -64,7 +64,7 @@ func groupShapes(targets []target, depth int, shape []string, report func([]stri
 		switch {
 		case isRest(name):
 			name = "*rest"
-		case wild:
+		case wild && name != "": // a parameter is never empty, so a trailing slash stands beside it
 			name = ":p" + strconv.Itoa(depth)
 		}
 		if _, seen := rest[name]; !seen {

@@ -68,15 +68,16 @@ func Streamed[In any](stream func(ctx context.Context, call *Call, in In, yield 
 	return endpoint
 }
 
-// media names what the endpoint answers.
-func (e *Endpoint) media() string {
-	switch {
-	case e.streamOnly:
-		return streamType
-	case e.stream != nil:
-		return "application/json or " + streamType
+// notAcceptable refuses an Accept header that excludes all that the endpoint answers.
+func (c *Call) notAcceptable() error {
+	answers := "application/json"
+	switch handler := c.Route.Handler; {
+	case handler.streamOnly:
+		answers = streamType
+	case handler.stream != nil:
+		answers += " and " + streamType
 	}
-	return "application/json"
+	return svc.Errorf(svc.CodeNotAcceptable, "The endpoint answers %s.", answers)
 }
 
 // LastEventID returns the number of the last frame that a caller who comes back has

@@ -14,6 +14,9 @@ import (
 // longestItem is the longest line that is read as an item: what fits into a request.
 const longestItem = svc.MaxRequestBytes
 
+// byteOrderMark begins the files of some editors and exports.
+const byteOrderMark = "\uFEFF"
+
 // importEvents replays a file of items and prints what became of its lines.
 func importEvents(ctx context.Context, flags importFlags, stdout, stderr io.Writer) error {
 	var lines int64
@@ -35,15 +38,19 @@ func importEvents(ctx context.Context, flags importFlags, stdout, stderr io.Writ
 	err = replayItems(ctx, flags, &totals, progress)
 	progress.stop()
 	totals.print(stdout, time.Since(started))
+	totals.explain(stderr)
 	return totals.verdict(ctx, err, flags)
 }
 
 // replayItems sends every item of the file.
 func replayItems(ctx context.Context, flags importFlags, totals *importTotals, progress *importProgress) error {
-	return sendItems(ctx, flags, totals, progress, func(ctx context.Context, add func(visitor string, item []byte) error) error {
+	return sendItems(ctx, flags, totals, progress, func(ctx context.Context, add func(importItem) error) error {
 		var number int64
 		return eachRawLine(ctx, flags.file, longestItem, func(raw []byte) error {
 			number++
+			if number == 1 {
+				raw = bytes.TrimPrefix(raw, []byte(byteOrderMark))
+			}
 			line := bytes.TrimSpace(raw)
 			if len(line) == 0 {
 				totals.skipped.Add(1)
@@ -52,9 +59,10 @@ func replayItems(ctx context.Context, flags importFlags, totals *importTotals, p
 			item, visitor, ok := completeItem(number, line)
 			if !ok {
 				totals.malformed.Add(1)
+				totals.example("malformed", "The line is no JSON object, or too long for a request.", number)
 				return nil
 			}
-			return add(visitor, item)
+			return add(importItem{number, visitor, item})
 		})
 	})
 }

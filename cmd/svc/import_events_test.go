@@ -91,7 +91,7 @@ func TestImportOfEvents(t *testing.T) {
 	now := time.Now().UTC().Truncate(time.Second)
 	at := func(days int) string { return now.AddDate(0, 0, -days).Format(time.RFC3339) }
 	lines := []string{
-		fmt.Sprintf(`{"type":"page","ts":%q,"distinctId":"u1","url":"https://example.com/a?utm_source=old"}`, at(100)),
+		"\uFEFF" + fmt.Sprintf(`{"type":"page","ts":%q,"distinctId":"u1","url":"https://example.com/a?utm_source=old"}`, at(100)),
 		fmt.Sprintf(`{"name":"signup","ts":%q,"distinctId":"u1","properties":{"plan":"pro"}}`, at(10)),
 		`{"name":"signup"`,
 		``,
@@ -114,6 +114,11 @@ func TestImportOfEvents(t *testing.T) {
 		wantLines(t, out.String(), "sent       2995", "skipped    1", "malformed  2", "rejected   2 (missing_value 1, too_old 1)")
 		if !strings.Contains(out.String(), "lines/s (3000 lines in ") || !strings.Contains(notices.String(), "3000 lines") {
 			t.Errorf("%s\n%s", out.String(), notices.String())
+		}
+		why := "line 3: malformed: The line is no JSON object, or too long for a request.\n" +
+			"line 6: too_old: ts is older than this key may send.\nline 7: missing_value: distinctId or anonymousId is missing.\n"
+		if !strings.HasSuffix(notices.String(), why) {
+			t.Errorf("got %s\nwant at its end %s", notices.String(), why)
 		}
 	}
 	s.settled()

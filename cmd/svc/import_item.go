@@ -82,8 +82,17 @@ func lineID(prefix string, number int64, raw []byte) string {
 
 // importBatch is the body of one request, growing.
 type importBatch struct {
-	body  []byte
-	items int64
+	body []byte
+	// lines are the numbers of the items' lines in the file.
+	lines []int64
+}
+
+// importItem is an item ready to be sent, as JSON, with its visitor and the number of
+// its line in the file.
+type importItem struct {
+	line    int64
+	visitor string
+	encoded []byte
 }
 
 // batchFrame is what stands around the items.
@@ -95,16 +104,16 @@ const (
 // fits says whether an item may be added: a request stays under its limits
 // even before it is compressed.
 func (b *importBatch) fits(item []byte) bool {
-	return b.items == 0 || b.items < svc.MaxBatchItems && len(b.body)+len(item)+len(batchTail)+1 <= svc.MaxRequestBytes-1024
+	return len(b.lines) == 0 || len(b.lines) < svc.MaxBatchItems && len(b.body)+len(item)+len(batchTail)+1 <= svc.MaxRequestBytes-1024
 }
 
 // add appends an item.
-func (b *importBatch) add(item []byte) {
-	if b.items == 0 {
+func (b *importBatch) add(item importItem) {
+	if len(b.lines) == 0 {
 		b.body = append(b.body, batchHead...)
 	} else {
 		b.body = append(b.body, ',')
 	}
-	b.body = append(b.body, item...)
-	b.items++
+	b.body = append(b.body, item.encoded...)
+	b.lines = append(b.lines, item.line)
 }

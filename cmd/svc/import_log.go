@@ -60,14 +60,14 @@ func eachRawLine(ctx context.Context, name string, longest int, do func(raw []by
 	}
 	for err == nil {
 		var raw []byte
-		if raw, err = reader.Next(); err == nil {
-			if err = do(raw); err == nil {
-				err = ctx.Err()
-			}
+		switch raw, err = reader.Next(); {
+		case errors.Is(err, io.EOF):
+			return reader.Close()
+		case err != nil:
+			err = fmt.Errorf("reading %s: %w", name, err)
+		default:
+			err = errors.Join(do(raw), ctx.Err())
 		}
-	}
-	if errors.Is(err, io.EOF) {
-		err = nil
 	}
 	return errors.Join(err, reader.Close())
 }
@@ -93,6 +93,7 @@ func importAccessLog(ctx context.Context, flags importFlags, stdout, stderr io.W
 	err = replayLog(ctx, flags, shift, &totals, progress)
 	progress.stop()
 	totals.print(stdout, time.Since(started))
+	totals.explain(stderr)
 	return totals.verdict(ctx, err, flags)
 }
 
@@ -114,14 +115,14 @@ func announce(w io.Writer, flags importFlags, survey logSurvey, shift time.Durat
 
 // replayLog reads the log once more and sends every page view.
 func replayLog(ctx context.Context, flags importFlags, shift time.Duration, totals *importTotals, progress *importProgress) error {
-	return sendItems(ctx, flags, totals, progress, func(ctx context.Context, add func(visitor string, item []byte) error) error {
+	return sendItems(ctx, flags, totals, progress, func(ctx context.Context, add func(importItem) error) error {
 		builder := itemBuilder{shift: shift, site: flags.site}
 		return eachLine(ctx, flags.file, func(raw []byte, line accesslog.Line, ok bool) error {
 			item, visitor := builder.next(raw, line, ok, totals)
 			if item == nil {
 				return nil
 			}
-			return add(visitor, item)
+			return add(importItem{builder.lines, visitor, item})
 		})
 	})
 }
@@ -130,7 +131,7 @@ func replayLog(ctx context.Context, flags importFlags, shift time.Duration, tota
 // under way.
 func sendItems(
 	ctx context.Context, flags importFlags, totals *importTotals, progress *importProgress,
-	each func(ctx context.Context, add func(visitor string, item []byte) error) error,
+	each func(ctx context.Context, add func(importItem) error) error,
 ) error {
 	group, ctx := errgroup.WithContext(ctx)
 	client := newIngestClient(flags.url, flags.key, progress)
@@ -140,7 +141,7 @@ func sendItems(
 	}
 	group.Go(func() error {
 		defer lanes.close()
-		if err := each(ctx, func(visitor string, item []byte) error { return lanes.add(ctx, visitor, item) }); err != nil {
+		if err := each(ctx, func(item importItem) error { return lanes.add(ctx, item) }); err != nil {
 			return err
 		}
 		return lanes.flush(ctx)
@@ -164,9 +165,9 @@ func newImportLanes() *importLanes {
 }
 
 // add puts an item into its visitor's batch; a full batch goes to its sender.
-func (l *importLanes) add(ctx context.Context, visitor string, item []byte) error {
-	i := int(maphash.String(l.seed, visitor) % importSenders)
-	if !l.growing[i].fits(item) {
+func (l *importLanes) add(ctx context.Context, item importItem) error {
+	i := int(maphash.String(l.seed, item.visitor) % importSenders)
+	if !l.growing[i].fits(item.encoded) {
 		if err := l.hand(ctx, i); err != nil {
 			return err
 		}
@@ -178,7 +179,7 @@ func (l *importLanes) add(ctx context.Context, visitor string, item []byte) erro
 // flush hands over what is left.
 func (l *importLanes) flush(ctx context.Context) error {
 	for i, batch := range l.growing {
-		if batch.items == 0 {
+		if len(batch.lines) == 0 {
 			continue
 		}
 		if err := l.hand(ctx, i); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,20 +25,59 @@ type importTotals struct {
 	lock sync.Mutex
 	// reasons counts rejected items by the server's code.
 	reasons map[string]int64
+	// examples has the first line in the file of every reason.
+	examples map[string]importExample
 }
 
-// note adds a judged batch.
-func (t *importTotals) note(answer ingestAnswer, items int64) {
+// importExample is a line that was not taken, and why.
+type importExample struct {
+	line    int64
+	message string
+}
+
+// note adds a judged batch; lines are the numbers of its items' lines.
+func (t *importTotals) note(answer ingestAnswer, lines []int64) {
 	rejected := int64(len(answer.Rejected))
-	t.sent.Add(items - rejected)
+	t.sent.Add(int64(len(lines)) - rejected)
 	t.rejected.Add(rejected)
+	for _, rejection := range answer.Rejected {
+		t.count(rejection.Code)
+		if rejection.Index >= 0 && rejection.Index < len(lines) {
+			t.example(rejection.Code, rejection.Message, lines[rejection.Index])
+		}
+	}
+}
+
+func (t *importTotals) count(code string) {
 	t.lock.Lock()
 	defer t.lock.Unlock()
-	for _, rejection := range answer.Rejected {
-		if t.reasons == nil {
-			t.reasons = map[string]int64{}
-		}
-		t.reasons[rejection.Code]++
+	if t.reasons == nil {
+		t.reasons = map[string]int64{}
+	}
+	t.reasons[code]++
+}
+
+// example keeps a line that was not taken, if it is the first in the file of its reason.
+func (t *importTotals) example(reason, message string, line int64) {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	if t.examples == nil {
+		t.examples = map[string]importExample{}
+	}
+	if first, known := t.examples[reason]; !known || line < first.line {
+		t.examples[reason] = importExample{line, message}
+	}
+}
+
+// explain writes the first line of every reason, in the order of the file.
+func (t *importTotals) explain(w io.Writer) {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	reasons := slices.SortedFunc(maps.Keys(t.examples), func(a, b string) int {
+		return cmp.Or(cmp.Compare(t.examples[a].line, t.examples[b].line), strings.Compare(a, b))
+	})
+	for _, reason := range reasons {
+		fmt.Fprintf(w, "line %d: %s: %s\n", t.examples[reason].line, reason, t.examples[reason].message)
 	}
 }
 

@@ -87,7 +87,7 @@ func (c *ingestClient) send(ctx context.Context, batch *importBatch, totals *imp
 	for {
 		answer, again, err := c.post(ctx, body)
 		if err == nil {
-			totals.note(answer, batch.items)
+			totals.note(answer, batch.lines)
 			return nil
 		}
 		if again == noRetry || time.Now().After(deadline) {

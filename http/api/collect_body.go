@@ -14,6 +14,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
+	"github.com/zeebo/xxh3"
 
 	"svc"
 	"svc/protos"
@@ -39,6 +40,10 @@ type intakeRequest struct {
 	remoteIP  string
 	screenRaw []byte
 	screen    string
+	// properties are those of the event under way, where they are not what was sent.
+	properties []byte
+	// said counts what the events without an id and a time say.
+	said map[xxh3.Uint128]uint64
 	// rawItems are the bytes of the items, for errors; single says that the body
 	// is one item.
 	rawItems []json.RawMessage
@@ -86,6 +91,7 @@ func (i *intakeRequest) release() {
 	}
 	clear(i.items)
 	clear(i.parts)
+	clear(i.said)
 	i.collect, i.writer, i.request, i.collector, i.body = nil, nil, nil, nil, nil
 	i.limited.R = nil
 	i.envelope, i.items, i.touched, i.rejected = envelope{}, i.items[:0], i.touched[:0], i.rejected[:0]
@@ -95,6 +101,9 @@ func (i *intakeRequest) release() {
 	i.rawItems, i.single, i.debugIDs, i.answered, i.pause = nil, false, nil, "", 0
 	if i.raw.Cap() > keepBytes || i.inflated.Cap() > keepBytes {
 		i.raw, i.inflated = bytes.Buffer{}, bytes.Buffer{}
+	}
+	if cap(i.properties) > keepBytes {
+		i.properties = nil
 	}
 	i.raw.Reset()
 	i.inflated.Reset()

@@ -229,10 +229,10 @@ func boundedExtra(raw stdjson.RawMessage) stdjson.RawMessage {
 	if len(raw) > svc.MaxErrorExtra {
 		return stdjson.RawMessage(`{"_dropped":"too_large"}`)
 	}
-	switch depth, _, nul := measureJSON(raw); {
-	case depth > svc.MaxErrorExtraDepth:
+	switch shape := measureJSON(raw); {
+	case shape.depth > svc.MaxErrorExtraDepth:
 		return stdjson.RawMessage(`{"_dropped":"too_deep"}`)
-	case nul:
+	case shape.nul:
 		return stdjson.RawMessage(`{"_dropped":"nul_character"}`)
 	}
 	return raw

@@ -204,21 +204,46 @@ func TestEventOfAnItem(t *testing.T) {
 	}
 }
 
-// TestADerivedIDIsTheSameForTheSameEvent sends an event without an id twice.
+// TestADerivedIDIsTheSameForTheSameEvent sends an event without an id twice, and once as
+// another library writes it.
 func TestADerivedIDIsTheSameForTheSameEvent(t *testing.T) {
 	log := &logOf{}
 	collect := testCollect(log)
 	for _, body := range []string{
-		`{"name":"a","distinctId":"u","ts":"2026-11-20T09:59:00Z","properties":{"x":1}}`,
-		`{"name":"a","distinctId":"u","ts":"2026-11-20T09:59:00Z","properties":{"x":1}}`,
-		`{"name":"a","distinctId":"u","ts":"2026-11-20T09:59:00Z","properties":{"x":2}}`,
+		`{"name":"a","distinctId":"u","ts":"2026-11-20T09:59:00Z","properties":{"x":"ü/"}}`,
+		`{"name":"a","distinctId":"u","ts":"2026-11-20T09:59:00Z","properties":{ "x": "\u00fc\/" }}`,
+		`{"name":"a","distinctId":"u","ts":"2026-11-20T09:59:00Z","properties":{"x":"ü"}}`,
 	} {
 		if _, err := accept(t, collect, "public", body, itemEvent); err != nil {
 			t.Fatal(err)
 		}
 	}
+	if want := `{"x":"ü/"}`; string(log.events[1].Properties) != want {
+		t.Errorf("the properties are %s, want %s", log.events[1].Properties, want)
+	}
 	if log.events[0].Id != log.events[1].Id || log.events[0].Id == log.events[2].Id {
 		t.Errorf("ids %s, %s, %s", log.events[0].Id, log.events[1].Id, log.events[2].Id)
+	}
+}
+
+// TestEqualEventsOfARequest sends the same event without an id three times in one request:
+// events that say when they happened are one, those that do not are three.
+func TestEqualEventsOfARequest(t *testing.T) {
+	for ts, want := range map[string]int{`,"ts":"2026-11-20T09:59:00Z"`: 1, "": 3} {
+		log := &logOf{}
+		one := `{"type":"event","name":"click","distinctId":"u"` + ts + `}`
+		if _, err := accept(t, testCollect(log), "public", `{"items":[`+one+`,`+one+`,{"type":"event","name":"other","distinctId":"u"},`+one+`]}`, itemAny); err != nil {
+			t.Fatal(err)
+		}
+		ids := map[string]int{}
+		for _, event := range log.events {
+			if event.Name == "click" {
+				ids[event.Id]++
+			}
+		}
+		if len(ids) != want {
+			t.Errorf("%s: the ids are %v", ts, ids)
+		}
 	}
 }
 

@@ -75,11 +75,11 @@ func (i *intakeRequest) fill(event *protos.Event, it *item, kind itemKind) (code
 	if code, message = i.stamp(event, it); code != "" {
 		return code, message
 	}
-	if code, message = fillProperties(event, it.Properties); code != "" {
+	if code, message = i.fillProperties(event, it.Properties); code != "" {
 		return code, message
 	}
 	if event.Id == "" {
-		event.Id = derivedID(event)
+		event.Id = i.derivedID(event, it.Ts != "")
 	}
 	if event.SizeVT() > svc.MaxEventBytes {
 		return "too_large", "The event is over 65536 bytes."
@@ -277,60 +277,10 @@ func (i *intakeRequest) checkAge(tsMs int64) (code, message string) {
 	return "", ""
 }
 
-// fillProperties checks the properties: an object, not too deep, not too large.
-func fillProperties(event *protos.Event, raw stdjson.RawMessage) (code, message string) {
-	if len(raw) == 0 || string(raw) == "null" {
-		return "", ""
-	}
-	if raw[0] != '{' {
-		return "invalid_value", "properties is not an object."
-	}
-	switch depth, keys, nul := measureJSON(raw); {
-	case depth > svc.MaxPropertyDepth:
-		return "too_deep", "properties is nested deeper than 4."
-	case keys > svc.MaxPropertiesKeys:
-		return "too_many", "properties has more than 512 keys."
-	case nul:
-		return "invalid_value", "properties holds a NUL character."
-	}
-	event.Properties = raw
-	return "", ""
-}
-
-// measureJSON returns the depth of a valid JSON text, its number of keys, and
-// whether it holds an escaped NUL character.
-func measureJSON(raw []byte) (depth, keys int, nul bool) {
-	level, quoted := 0, false
-	for at := 0; at < len(raw); at++ {
-		c := raw[at]
-		if quoted {
-			switch c {
-			case '\\':
-				nul = nul || bytes.HasPrefix(raw[at:], []byte(`\u0000`))
-				at++
-			case '"':
-				quoted = false
-			}
-			continue
-		}
-		switch c {
-		case '"':
-			quoted = true
-		case '{', '[':
-			level++
-			depth = max(depth, level)
-		case '}', ']':
-			level--
-		case ':':
-			keys++
-		}
-	}
-	return depth, keys, nul
-}
-
 // derivedID names an event that came without an id by what it says, so that the
-// same event sent again has the same id.
-func derivedID(event *protos.Event) string {
+// same event sent again has the same id. Events of one request that say the same, and
+// do not say when, are told apart by their number.
+func (i *intakeRequest) derivedID(event *protos.Event, timed bool) string {
 	h := xxh3.New()
 	var number [8]byte
 	for _, word := range [...]string{event.DistinctId, event.AnonymousId, event.Name, event.Url} {
@@ -340,6 +290,23 @@ func derivedID(event *protos.Event) string {
 	binary.LittleEndian.PutUint64(number[:], uint64(event.TsMs))
 	_, _ = h.Write(number[:])
 	_, _ = h.Write(event.Properties)
+	if !timed {
+		binary.LittleEndian.PutUint64(number[:], i.twins(h.Sum128()))
+		_, _ = h.Write(number[:])
+	}
 	sum := h.Sum128().Bytes()
 	return "evt_" + base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:])
+}
+
+// twins counts an event of a request and returns how many before it said the same.
+func (i *intakeRequest) twins(said xxh3.Uint128) uint64 {
+	if len(i.items) < 2 {
+		return 0
+	}
+	if i.said == nil {
+		i.said = map[xxh3.Uint128]uint64{}
+	}
+	before := i.said[said]
+	i.said[said]++
+	return before
 }

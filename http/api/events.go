@@ -163,7 +163,7 @@ type namePage struct {
 }
 
 func (e events) names(ctx context.Context, call *http.Call, in listNames) (namePage, error) {
-	query := svc.EventNamesQuery{AnalyticsScope: in.scope(), Limit: int(in.Limit)}
+	query := svc.EventNamesQuery{AnalyticsScope: in.scope(), Masked: !call.Grant.May(svc.PermPeoplePIIRead), Limit: int(in.Limit)}
 	query.Filters = query.Filters.Without(svc.DimEvent)
 	var err error
 	if query.After, err = nameKey(call, in.Cursor); err != nil {

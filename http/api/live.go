@@ -56,10 +56,13 @@ type liveDevice struct {
 	Visitors uint64 `json:"visitors"`
 }
 
-func (l live) get(ctx context.Context, _ *http.Call, in getLive) (liveView, error) {
+func (l live) get(ctx context.Context, call *http.Call, in getLive) (liveView, error) {
 	now, err := l.presence.Live(ctx, in.Env.Environment)
 	if err != nil {
 		return liveView{}, err
+	}
+	if !call.Grant.May(svc.PermPeoplePIIRead) {
+		now.Mask()
 	}
 	return liveView{
 		Visitors: now.Visitors, WindowSeconds: svc.LiveSeconds, AsOf: http.Time(now.AsOf), Environment: in.Env.Slug, Pageviews: now.Pageviews,

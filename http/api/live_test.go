@@ -20,6 +20,7 @@ import (
 type crowd struct {
 	mu       sync.Mutex
 	visitors uint64
+	pages    []svc.LiveRow
 	asked    int
 	err      error
 }
@@ -28,7 +29,7 @@ func (c *crowd) Live(context.Context, svc.Environment) (svc.Live, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.asked++
-	return svc.Live{AsOf: time.Now(), Visitors: c.visitors}, c.err
+	return svc.Live{AsOf: time.Now(), Visitors: c.visitors, Pages: c.pages}, c.err
 }
 
 func (c *crowd) set(visitors uint64, err error) {
@@ -83,4 +84,29 @@ func TestLiveStreamFollowsChanges(t *testing.T) {
 			t.Errorf("asked %d times in 10 s", there.asked)
 		}
 	})
+}
+
+// TestLiveHidesAddresses asks for the view with and without people.pii.read.
+func TestLiveHidesAddresses(t *testing.T) {
+	memory := apitest.NewMemory(noon)
+	world := memory.Fill(t)
+	config, ports := memory.Config(), memory.Ports()
+	ports.Presence = &crowd{visitors: 1, pages: []svc.LiveRow{{Value: "/u/ada@acme.example", Visitors: 1}}}
+	config.Routes = api.Routes(ports)
+	handler, err := http.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		token svc.Secret
+		want  string
+	}{{world.Viewer, `"pages":[{"path":"/u/a***************","visitors":1}]`}, {world.Owner, `"pages":[{"path":"/u/ada@acme.example","visitors":1}]`}} {
+		request := httptest.NewRequestWithContext(t.Context(), "GET", "/api/v1/apps/acme/web/analytics/live", nil)
+		request.Header.Set("Authorization", "Bearer "+c.token.Reveal())
+		response := httptest.NewRecorder()
+		handler.ServeHTTP(response, request)
+		if !strings.Contains(response.Body.String(), c.want) {
+			t.Errorf("got %s, want %s", response.Body, c.want)
+		}
+	}
 }

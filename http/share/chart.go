@@ -4,7 +4,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"time"
 
 	"svc"
 )
@@ -67,26 +66,28 @@ func draw(r *report) *chart {
 	}
 	places := drawn.places(now)
 	drawn.Area = areaPath(places)
-	if last := len(now) - 1; last > 1 && r.series.Interval.Next(now[last].T.In(r.window.Location)).After(r.window.To) {
+	if last := len(now) - 1; last > 0 && r.series.Interval.Next(now[last].T.In(r.window.Location)).After(r.window.To) {
 		drawn.Partial, places = append(drawn.Partial, linePath(places[last-1:])), places[:last]
 	}
 	if len(places) > 2 && now[0].T.Before(r.window.From) {
 		drawn.Partial, places = append(drawn.Partial, linePath(places[:2])), places[1:]
 	}
 	drawn.Line = linePath(places)
-	drawn.Before = linePath(drawn.places(aligned(before, len(now))))
-	drawn.name(r, aligned(before, len(now)))
+	before, missing := aligned(before, len(now))
+	drawn.Before = linePath(drawn.places(before)[missing:])
+	drawn.name(r, before, missing)
 	return drawn
 }
 
-// name labels the buckets and fills the table.
-func (c *chart) name(r *report, before []svc.Point) {
+// name labels the buckets and fills the table. The first buckets have none before, as
+// many as are missing.
+func (c *chart) name(r *report, before []svc.Point, missing int) {
 	points := r.series.Points
 	width := 100 / math.Max(1, float64(len(points)))
 	for i, point := range points {
 		row := dataRow{Name: bucketName(point.T, r.series.Interval, r.window), Value: exact(uint64(point.Value))}
 		text := row.Name + ": " + row.Value + " " + unitOf(r.view.metric)
-		if r.view.compare && len(before) > 0 {
+		if r.view.compare && len(before) > 0 && i >= missing {
 			row.Before = exact(uint64(before[i].Value))
 			text += ", before: " + row.Before
 		}
@@ -134,19 +135,16 @@ func labelled(points []svc.Point, interval svc.Interval, span string) []int {
 }
 
 // aligned returns the points of the window before at the places of n points, so
-// that both end together.
-func aligned(before []svc.Point, n int) []svc.Point {
+// that both end together, and how many of the first places have none.
+func aligned(before []svc.Point, n int) (points []svc.Point, missing int) {
 	if len(before) == 0 || len(before) == n {
-		return before
+		return before, 0
 	}
 	if len(before) > n {
-		return before[len(before)-n:]
+		return before[len(before)-n:], 0
 	}
-	missing := make([]svc.Point, n-len(before))
-	for i := range missing {
-		missing[i].T = time.Time{}
-	}
-	return append(missing, before...)
+	missing = n - len(before)
+	return append(make([]svc.Point, missing), before...), missing
 }
 
 func highest(points []svc.Point) (top float64) {

@@ -2,9 +2,12 @@ package share
 
 import (
 	"math"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"svc"
 )
@@ -51,6 +54,22 @@ func length(millis uint64) string {
 		return strconv.FormatUint(minutes, 10) + "m " + strconv.FormatUint(seconds%60, 10) + "s"
 	}
 	return strconv.FormatUint(seconds, 10) + "s"
+}
+
+// readable writes a path with the letters that its escapes stand for. A path that would
+// be another one, or hold what cannot be seen, stays as it is.
+func readable(path string) string {
+	plain, err := url.PathUnescape(path)
+	unseen := func(r rune) bool { return !unicode.IsPrint(r) }
+	if err != nil || !utf8.ValidString(plain) || strings.ContainsFunc(plain, unseen) {
+		return path
+	}
+	for _, mark := range []string{"/", "%", "?", "#", " "} {
+		if strings.Contains(path, url.PathEscape(mark)) || strings.Contains(path, strings.ToLower(url.PathEscape(mark))) {
+			return path
+		}
+	}
+	return plain
 }
 
 // perVisit writes the page views of a session with one decimal.

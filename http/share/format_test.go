@@ -29,6 +29,18 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
+func TestReadablePaths(t *testing.T) {
+	for path, want := range map[string]string{
+		"/": "/", "/pricing": "/pricing", "/%C3%BCber-uns": "/über-uns", "/%E6%97%A5%E6%9C%AC": "/日本", "/%e6%97%a5": "/日", "/c++": "/c++",
+		"/a%2Fb": "/a%2Fb", "/a%2fb": "/a%2fb", "/100%25": "/100%25", "/a%20b": "/a%20b", "/what%3F": "/what%3F", "/50%": "/50%",
+		"/%FF": "/%FF", "/a%0Ab": "/a%0Ab", "/%E2%80%AEgpj": "/%E2%80%AEgpj", "/%3Cb%3E": "/<b>", "": "",
+	} {
+		if got := readable(path); got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+}
+
 func TestChanges(t *testing.T) {
 	for name, test := range map[string]struct {
 		now, before float64
@@ -50,6 +62,23 @@ func TestChanges(t *testing.T) {
 		if got := *changeOf(test.now, test.before, "x", test.fewer); got != test.want {
 			t.Errorf("%s: %+v, want %+v", name, got, test.want)
 		}
+	}
+}
+
+// TestRatesOfNothingAreNotCompared looks at headlines without earlier sessions.
+func TestRatesOfNothingAreNotCompared(t *testing.T) {
+	r := &report{view: view{compare: true}}
+	r.overview.Current = svc.Headline{Visitors: 3, Pageviews: 4, Sessions: 3, BounceRate: 0.5, AvgDurationMs: 1000}
+	var got []string
+	for _, m := range r.metrics("/s/x") {
+		text := "none"
+		if m.Change != nil {
+			text = m.Change.Text
+		}
+		got = append(got, text)
+	}
+	if want := []string{"new", "new", "new", "none", "none", "none"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
@@ -92,18 +121,18 @@ func TestDrawing(t *testing.T) {
 	want := &chart{
 		Height: 260, PlotTop: 22, PlotHeight: 208, AxisY: 250, Max: 10,
 		Area: "M125 600L375 200L625 0L875 800L875 1000L125 1000Z", Line: "M375 200L625 0",
-		Partial: []string{"M625 0L875 800", "M125 600L375 200"}, Before: "M125 1000L375 900L625 700L875 500",
+		Partial: []string{"M625 0L875 800", "M125 600L375 200"}, Before: "M375 900L625 700L875 500",
 		Ticks:  []tick{{230, "0"}, {188, "2"}, {147, "4"}, {105, "6"}, {64, "8"}, {22, "10"}},
 		Labels: []label{{"12.5", "Aug"}, {"37.5", "Sep"}, {"62.5", "Oct"}, {"87.5", "Nov"}},
 		Bands: []band{
-			{"0", "25", "August 2026 (in part): 4 visitors, before: 0"},
+			{"0", "25", "August 2026 (in part): 4 visitors"},
 			{"25", "25", "September 2026: 8 visitors, before: 1"},
 			{"50", "25", "October 2026: 10 visitors, before: 3"},
 			{"75", "25", "November 2026 (in part): 2 visitors, before: 5"},
 		},
 		Summary: "The most visitors: 10, October 2026.",
 		Rows: []dataRow{
-			{"August 2026 (in part)", "4", "0"}, {"September 2026", "8", "1"}, {"October 2026", "10", "3"}, {"November 2026 (in part)", "2", "5"},
+			{"August 2026 (in part)", "4", ""}, {"September 2026", "8", "1"}, {"October 2026", "10", "3"}, {"November 2026 (in part)", "2", "5"},
 		},
 	}
 	if !reflect.DeepEqual(got, want) {
@@ -113,6 +142,10 @@ func TestDrawing(t *testing.T) {
 
 // TestDrawingsOfFewOrNoNumbers must neither divide by zero nor lose the base.
 func TestDrawingsOfFewOrNoNumbers(t *testing.T) {
+	two := drawing(t, "30d", svc.Month, "UTC", []float64{10, 5}, nil)
+	if !reflect.DeepEqual(two.Partial, []string{"M250 0L750 500"}) || strings.Contains(two.Line, "L") {
+		t.Errorf("two months, both in part: %+v", two)
+	}
 	one := drawing(t, "24h", svc.Month, "UTC", []float64{7}, nil)
 	if one.Line != "M0 125L1000 125" || len(one.Bands) != 1 {
 		t.Errorf("one bucket: %+v", one)

@@ -104,7 +104,7 @@ func (r *report) metrics(base string) []metric {
 	}
 	rate := func(name, now, before string, valueNow, valueBefore float64, fewerIsBetter bool) metric {
 		m := metric{Name: name, Shown: now}
-		if r.view.compare {
+		if r.view.compare && r.overview.Current.Sessions > 0 && r.overview.Previous.Sessions > 0 { // a rate of nothing is none
 			m.Change = changeOf(valueNow, valueBefore, before, fewerIsBetter)
 		}
 		return m
@@ -135,8 +135,12 @@ func (r *report) section(place int, panel panel, base string) section {
 	}
 	for _, row := range r.lists[place] {
 		text := valueName(chosen, row.Value)
+		hint := text
+		if isPath(chosen) {
+			hint = row.Value
+		}
 		out.Rows = append(out.Rows, bar{
-			Text: text, Hint: text, Width: decimal(100 * float64(row.Visitors) / float64(longest)), Shown: short(row.Visitors), Exact: exact(row.Visitors),
+			Text: text, Hint: hint, Width: decimal(100 * float64(row.Visitors) / float64(longest)), Shown: short(row.Visitors), Exact: exact(row.Visitors),
 		})
 	}
 	return out
@@ -176,6 +180,8 @@ func valueName(dimension svc.Dimension, value string) string {
 		return "Unknown"
 	case dimension == svc.DimCountry:
 		return countryName(value)
+	case isPath(dimension):
+		return readable(value)
 	case dimension == svc.DimDevice, dimension == svc.DimSource && value == svc.SourceDirect:
 		return strings.ToUpper(value[:1]) + value[1:]
 	}

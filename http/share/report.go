@@ -29,9 +29,10 @@ type Row struct {
 
 // Sizes of panels.
 const (
-	shownRows  = 9   // rows of a panel, without the sum of the others
-	askedRows  = 100 // rows that are read, so that hidden ones leave enough
-	concurrent = 3   // questions of one page at a time
+	shownRows   = 9      // rows of a panel, without the sum of the others
+	askedRows   = 100    // rows that are read, so that hidden ones leave enough
+	askedPlaces = 10_000 // the same of places, whose small ones are added up
+	concurrent  = 3      // questions of one page at a time
 )
 
 // reporter asks for what a view shows.
@@ -87,7 +88,11 @@ func (r reporter) gather(ctx context.Context, public svc.PublicShare, seen view,
 			continue
 		}
 		group.Go(func() error {
-			rows, err := r.traffic.Top(ctx, scope, dimension, askedRows)
+			asked := askedRows
+			if isPlace(dimension) {
+				asked = askedPlaces
+			}
+			rows, err := r.traffic.Top(ctx, scope, dimension, asked)
 			found.lists[i] = fit(&public.Share, dimension, rows)
 			return wrap("reading a panel", err)
 		})
@@ -126,6 +131,10 @@ func fit(share *svc.Share, dimension svc.Dimension, rows []Row) []Row {
 		fitting = append(fitting, Row{Value: otherPlaces, Visitors: others})
 	}
 	return fitting
+}
+
+func isPath(dimension svc.Dimension) bool {
+	return dimension == svc.DimPath || dimension == svc.DimEntryPath || dimension == svc.DimExitPath
 }
 
 func isPlace(dimension svc.Dimension) bool {

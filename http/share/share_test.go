@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/base64"
+	"fmt"
 	"io"
 	"net/http"
 	"regexp"
@@ -13,6 +14,7 @@ import (
 	"testing"
 
 	"svc"
+	"svc/http/share"
 )
 
 // everything turns all panels on.
@@ -25,7 +27,7 @@ func everything() svc.Share {
 func TestViews(t *testing.T) {
 	preset := []string{
 		"overview 30d production bots=false", "series 30d visitors day to 20 Nov",
-		"top 30d path 100", "top 30d source 100", "top 30d country 100", "top 30d device 100", "top 30d utm_source 100",
+		"top 30d path 100", "top 30d source 100", "top 30d country 10000", "top 30d device 100", "top 30d utm_source 100",
 	}
 	with := func(old, new string) []string {
 		asked := slices.Clone(preset)
@@ -135,6 +137,33 @@ func TestContent(t *testing.T) {
 	}
 }
 
+// TestOtherPlacesAreAllOthers adds up more small places than a panel of words reads.
+func TestOtherPlacesAreAllOthers(t *testing.T) {
+	w := open(t, everything())
+	rows := make([]share.Row, 500)
+	for i := range rows {
+		rows[i] = share.Row{Value: fmt.Sprintf("City %d", i), Visitors: 4}
+	}
+	w.rows[svc.DimCity] = rows
+	body := w.get(t, "/s/"+pageID+"?locations=city").Body.String()
+	if !strings.Contains(body, `>Other</span></th><td><data value="2,000" title="2,000">2k<`) {
+		t.Errorf("the page lacks the sum of the others: %s", body)
+	}
+}
+
+// TestASlashBehindALink reads the page as people paste links.
+func TestASlashBehindALink(t *testing.T) {
+	settings := everything()
+	settings.LegacyLink = true
+	w := open(t, settings)
+	for _, base := range []string{"/s/" + pageID, "/embed/" + pageID, "/s/" + legacy} {
+		with, without := w.get(t, base+"/?range=7d"), w.get(t, base+"?range=7d")
+		if with.Code != http.StatusOK || with.Body.String() != without.Body.String() {
+			t.Errorf("%s/: %d %s", base, with.Code, with.Body)
+		}
+	}
+}
+
 // TestEveryLinkLeadsToItsView follows all links of a page.
 func TestEveryLinkLeadsToItsView(t *testing.T) {
 	for _, base := range []string{"/s/" + pageID, "/embed/" + pageID, "/s/" + legacy, "/embed/" + legacy} {
@@ -215,7 +244,7 @@ func TestWhatIsNotThereReadsAlike(t *testing.T) {
 	}
 	for _, path := range []string{
 		"/s/x", "/s/" + strings.ToUpper(pageID), "/s/" + pageID + "0", "/s/" + pageID[1:], "/s/acme/web", "/s/acme/nothing", "/s/no/web", "/s/" + pageID + "/x",
-		"/embed/x", "/embed/acme/web", "/s/x?range=7d",
+		"/embed/x", "/embed/acme/web", "/s/x?range=7d", "/s/x/", "/s/acme/web/", "/embed/x/",
 	} {
 		same(path)
 	}
@@ -225,6 +254,7 @@ func TestWhatIsNotThereReadsAlike(t *testing.T) {
 	same("/s/" + pageID)
 	w.disable()
 	same("/s/" + pageID)
+	same("/s/" + pageID + "/")
 	same("/embed/" + pageID)
 	if asked := w.questions(); len(asked) != 0 {
 		t.Errorf("asked %q", asked)

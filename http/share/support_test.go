@@ -140,7 +140,8 @@ func (w *world) Timeseries(_ context.Context, scope svc.AnalyticsScope, metric s
 }
 
 func (w *world) Top(_ context.Context, scope svc.AnalyticsScope, dimension svc.Dimension, limit int) ([]share.Row, error) {
-	return w.rows[dimension], w.ask("top %s %s %d", scope.Window.Key, dimension, limit)
+	rows := w.rows[dimension]
+	return rows[:min(limit, len(rows))], w.ask("top %s %s %d", scope.Window.Key, dimension, limit)
 }
 
 // topRows has values that may be seen and values that must not.

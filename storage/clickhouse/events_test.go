@@ -234,6 +234,47 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// TestNamesMasked lists the names of those who may not see addresses: names that differ in
+// an address alone are one, by pages and with what their visitors completed.
+func TestNamesMasked(t *testing.T) {
+	db := open(t)
+	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	b := db.NewBlock()
+	for i, c := range []struct{ name, visitor string }{
+		{"invite ada@acme.example", "1"}, {"invite bob@acme.example", "2"}, {"invite bob@acme.example", "1"}, {"signup", "2"},
+	} {
+		e := svc.Event{ID: string(rune('a' + i)), Ts: at.Add(time.Duration(i) * time.Second), Name: c.name, DistinctID: c.visitor}
+		b.Append(&svc.EventRow{Event: e, EnvironmentNumber: 7, SessionStartedMs: at.UnixMilli(), RetentionDays: 3650})
+	}
+	insert(t, db, "1", 1, b)
+	goals := []svc.Matcher{{Kind: svc.MatchEvent, Match: "signup"}}
+	seen := func(second int) *time.Time {
+		last := at.Add(time.Duration(second) * time.Second)
+		return &last
+	}
+	want := []svc.EventName{
+		{Name: "invite ***", Count: 3, Users: 2, Conversions: 1, LastSeenAt: seen(2)}, {Name: "signup", Count: 1, Users: 1, Conversions: 1, LastSeenAt: seen(3)},
+	}
+	for _, filters := range []svc.Filters{nil, {{Dimension: svc.DimCountry, Value: ""}}} {
+		q := svc.EventNamesQuery{Masked: true, Limit: 1}
+		q.Environment, q.Filters = production(), filters
+		q.Window = svc.Window{From: at.Add(-time.Hour), To: at.Add(time.Hour), Location: time.UTC}
+		first, err := db.Names(deadline(t), q, goals)
+		if err != nil || !first.More {
+			t.Fatalf("%+v %v", first, err)
+		}
+		q.After = &svc.EventNameKey{Count: first.Rows[0].Count, Name: first.Rows[0].Name}
+		second, err := db.Names(deadline(t), q, goals)
+		if got := append(first.Rows, second.Rows...); err != nil || second.More || !reflect.DeepEqual(got, want) {
+			t.Errorf("%v: got %+v %v\nwant %+v", filters, got, err, want)
+		}
+		q.After, q.Masked, q.Limit = nil, false, 9
+		if open, err := db.Names(deadline(t), q, goals); err != nil || len(open.Rows) != 3 {
+			t.Errorf("%v: who may see addresses sees %+v %v", filters, open.Rows, err)
+		}
+	}
+}
+
 func TestLiveVisits(t *testing.T) {
 	db := open(t)
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)

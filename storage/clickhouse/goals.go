@@ -2,6 +2,7 @@ package clickhouse
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
@@ -13,6 +14,25 @@ import (
 // visitors, ordered as svc.RankGoals does. With filters it covers at most svc.FilteredDays
 // and the events that pass them. A goal that was deleted counts until then.
 func (db *DB) GoalCounts(ctx context.Context, scope svc.AnalyticsScope, goals []svc.Goal) (svc.GoalCounts, error) {
+	return share(ctx, &db.flight, goalsKey(scope, goals), func(ctx context.Context) (svc.GoalCounts, error) {
+		return db.goalCounts(ctx, scope, goals)
+	})
+}
+
+// goalsKey names what a read of goals is about. A goal never changes but for its deletion.
+func goalsKey(scope svc.AnalyticsScope, goals []svc.Goal) string {
+	key := []byte("goals " + scopeKey(scope, nil))
+	for i := range goals {
+		deleted := int64(0)
+		if goals[i].DeletedAt != nil {
+			deleted = goals[i].DeletedAt.UnixNano()
+		}
+		key = fmt.Appendf(key, " %q %d", goals[i].ID, deleted)
+	}
+	return string(key)
+}
+
+func (db *DB) goalCounts(ctx context.Context, scope svc.AnalyticsScope, goals []svc.Goal) (svc.GoalCounts, error) {
 	var out svc.GoalCounts
 	if len(scope.Filters) > 0 {
 		scope.Window, out.Capped = scope.Window.Capped()

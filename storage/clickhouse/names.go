@@ -3,6 +3,7 @@ package clickhouse
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
@@ -12,13 +13,14 @@ import (
 
 // Names returns a page of the catalogue of event names. With filters it covers at most
 // svc.FilteredDays and the events that pass them. A name's conversions are the goals that
-// its visitors completed in the window (decision 48); without goals there are none.
+// its visitors completed in the window (decision 48); without goals there are none. Of a
+// masked read, names that differ only in what is hidden are one.
 func (db *DB) Names(ctx context.Context, q svc.EventNamesQuery, goals []svc.Matcher) (svc.EventNames, error) {
 	after := svc.EventNameKey{}
 	if q.After != nil {
 		after = *q.After
 	}
-	key := fmt.Sprintf("names %t %d %q %d %s", q.After != nil, after.Count, after.Name, q.Limit, scopeKey(q.AnalyticsScope, goals))
+	key := fmt.Sprintf("names %t %t %d %q %d %s", q.Masked, q.After != nil, after.Count, after.Name, q.Limit, scopeKey(q.AnalyticsScope, goals))
 	return share(ctx, &db.flight, key, func(ctx context.Context) (svc.EventNames, error) {
 		return db.names(ctx, q, goals)
 	})
@@ -35,8 +37,9 @@ func (db *DB) names(ctx context.Context, q svc.EventNamesQuery, goals []svc.Matc
 		query = bind(db.queries["events.FilteredNames"], c)
 		q.Window, out.Capped = q.Window.Capped()
 	}
+	query = db.named(query, q.Masked)
 	args := c.args.with(scopeArguments(q.AnalyticsScope, q.Window)).with(arguments{
-		"first_page": q.After == nil, "after_count": uint64(0), "after_name": "", "limit": q.Limit + 1,
+		"email": emailPattern, "first_page": q.After == nil, "after_count": uint64(0), "after_name": "", "limit": q.Limit + 1,
 	})
 	if q.After != nil {
 		args["after_count"], args["after_name"] = q.After.Count, q.After.Name
@@ -57,15 +60,24 @@ func (db *DB) names(ctx context.Context, q svc.EventNamesQuery, goals []svc.Matc
 	if err != nil {
 		return svc.EventNames{}, err
 	}
-	return out, db.nameConversions(ctx, q.AnalyticsScope, goals, out.Rows)
+	return out, db.nameConversions(ctx, q, goals, out.Rows)
+}
+
+// named puts the name of an event, masked or not, in the places that a query leaves for it.
+func (db *DB) named(query string, masked bool) string {
+	name := "name"
+	if masked {
+		name = strings.ReplaceAll(db.queries["value.Masked"], "$(plain)", name)
+	}
+	return strings.ReplaceAll(query, "$(name)", name)
 }
 
 // nameConversions fills in the conversions of rows.
-func (db *DB) nameConversions(ctx context.Context, scope svc.AnalyticsScope, goals []svc.Matcher, names []svc.EventName) error {
+func (db *DB) nameConversions(ctx context.Context, q svc.EventNamesQuery, goals []svc.Matcher, names []svc.EventName) error {
 	if len(goals) == 0 || len(names) == 0 {
 		return nil
 	}
-	c, err := db.where(scope.Filters)
+	c, err := db.where(q.Filters)
 	if err != nil {
 		return err
 	}
@@ -73,12 +85,13 @@ func (db *DB) nameConversions(ctx context.Context, scope svc.AnalyticsScope, goa
 	for i := range names {
 		words[i], places[names[i].Name] = names[i].Name, i
 	}
-	args := c.args.with(scopeArguments(scope, scope.Window)).with(goalArguments(goals)).with(arguments{"names": words})
+	args := c.args.with(scopeArguments(q.AnalyticsScope, q.Window)).with(goalArguments(goals)).
+		with(arguments{"names": words, "email": emailPattern})
 	query := db.queries["conversions.PerNameWhole"]
-	if len(scope.Filters) > 0 {
+	if len(q.Filters) > 0 {
 		query = bind(db.queries["conversions.PerName"], c)
 	}
-	return db.read(ctx, "counting conversions per name", query, args, func(rows driver.Rows) (bool, error) {
+	return db.read(ctx, "counting conversions per name", db.named(query, q.Masked), args, func(rows driver.Rows) (bool, error) {
 		var name string
 		var conversions uint64
 		err := rows.Scan(&name, &conversions)

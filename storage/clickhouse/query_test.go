@@ -88,7 +88,7 @@ func TestQueriesExplain(t *testing.T) {
 		if name == "breakdown.Entry" || name == "breakdown.Exit" {
 			value = "toString(marked)"
 		}
-		text = strings.ReplaceAll(text, "$(value)", value)
+		text = db.named(strings.ReplaceAll(text, "$(value)", value), name != "events.Names")
 		if name == "window.Visits" || name == "activity.Names" {
 			text = "SELECT * FROM (" + text + ")"
 		}

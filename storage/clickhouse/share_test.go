@@ -105,3 +105,24 @@ func TestScopeKeyTellsScopesApart(t *testing.T) {
 		seen[key] = name
 	}
 }
+
+// TestGoalsKeyTellsGoalsApart changes the goals of a read.
+func TestGoalsKeyTellsGoalsApart(t *testing.T) {
+	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	scope := svc.AnalyticsScope{Window: svc.Window{From: at.Add(-time.Hour), To: at, Location: time.UTC}}
+	later := at.Add(time.Nanosecond)
+	seen := map[string]int{}
+	for i, goals := range [][]svc.Goal{
+		nil, {{ID: "a"}}, {{ID: "b"}}, {{ID: "a"}, {ID: "b"}}, {{ID: "a", DeletedAt: &at}}, {{ID: "a", DeletedAt: &later}}, {{ID: `a" 0 "b`}},
+	} {
+		key := goalsKey(scope, goals)
+		if other, taken := seen[key]; taken {
+			t.Errorf("goals %d and %d have the key %s", i, other, key)
+		}
+		seen[key] = i
+	}
+	copied := at
+	if one, other := goalsKey(scope, []svc.Goal{{ID: "a", DeletedAt: &at}}), goalsKey(scope, []svc.Goal{{ID: "a", DeletedAt: &copied}}); one != other {
+		t.Errorf("the same goals have the keys %s and %s", one, other)
+	}
+}

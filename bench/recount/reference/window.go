@@ -15,9 +15,11 @@ type Window struct {
 // Stamp is a time as answers write it.
 func Stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// Window reads a range word for a request at now.
+// Window reads a range word for a request at now; relative ranges end with its second.
 func (d *Data) Window(word string, now time.Time) (Window, error) {
-	now = now.In(d.Zone)
+	if now = now.In(d.Zone); now.Nanosecond() > 0 {
+		now = now.Truncate(time.Second).Add(time.Second)
+	}
 	w := Window{To: now}
 	days := map[string]int{"7d": 7, "14d": 14, "30d": 30, "90d": 90}
 	switch {
@@ -43,7 +45,6 @@ func (d *Data) Window(word string, now time.Time) (Window, error) {
 		w.From = d.floor(time.Date(begin.Year(), begin.Month(), begin.Day(), 12, 0, 0, 0, d.Zone), "day")
 		w.To = d.floor(time.Date(end.Year(), end.Month(), end.Day()+1, 12, 0, 0, 0, d.Zone), "day")
 	}
-	w.From, w.To = w.From.Truncate(time.Millisecond), w.To.Truncate(time.Millisecond)
 	w.Grain = w.grain()
 	return w, nil
 }
@@ -62,7 +63,7 @@ func (w Window) grain() string {
 
 // Intervals are those into which the window may be cut.
 func (w Window) Intervals() []string {
-	if w.To.After(w.From.AddDate(0, 0, 90)) {
+	if !w.To.Before(w.From.AddDate(0, 0, 90)) {
 		return []string{"day", "week", "month"}
 	}
 	return []string{"hour", "day", "week", "month"}

@@ -64,6 +64,7 @@ func readSteps() []step {
 		{name: "analytics.activeUsers", as: owner, method: "GET", path: analytics + "/active-users?range=24h"},
 		{name: "analytics.activeUsers-filtered", as: owner, method: "GET", path: analytics + "/active-users?range=yesterday&filter=path:/pricing"},
 		{name: "analytics.activeUsers-invalid", as: owner, method: "GET", path: analytics + "/active-users?env=moon&includeBots=maybe"},
+		{name: "analytics.live-unacceptable", as: owner, method: "GET", path: analytics + "/live", header: map[string]string{"Accept": "text/html"}},
 	}
 }
 
@@ -96,9 +97,9 @@ func manageSteps() []step {
 		{name: "keys.revoke-again", as: owner, method: "DELETE", path: app + "/keys/{key}"},
 		{name: "analytics.overview", as: owner, method: "GET", path: app + "/analytics/overview"},
 		{name: "analytics.overview-filtered", as: owner, method: "GET", path: app + "/analytics/overview?range=12m&filter=path:/pricing&env=production"},
-		{name: "analytics.overview-invalid", as: owner, method: "GET", path: app + "/analytics/overview?env=moon&range=8d&filter=shoe:9&filter=path:&includeBots=maybe"},
+		{name: "analytics.overview-invalid", as: owner, method: "GET", path: app + "/analytics/overview?env=moon&range=8d&filter=shoe:9&filter=path:&filter=&includeBots=maybe"},
 		{name: "analytics.timeseries", as: owner, method: "GET", path: app + "/analytics/timeseries?metric=events"},
-		{name: "analytics.timeseries-too-fine", as: owner, method: "GET", path: app + "/analytics/timeseries?range=12m&interval=hour"},
+		{name: "analytics.timeseries-too-fine", as: owner, method: "GET", path: app + "/analytics/timeseries?range=90d&interval=hour"},
 		{name: "analytics.timeseries-filtered", as: owner, method: "GET", path: app + "/analytics/timeseries?metric=pageviews&interval=day&range=7d&filter=path:/&filter=path:/pricing"},
 		{name: "analytics.timeseries-invalid", as: owner, method: "GET", path: app + "/analytics/timeseries?metric=money&interval=year&range=custom:2026-02-30..2026-03-01&filter=path"},
 		{name: "analytics.live", as: owner, method: "GET", path: app + "/analytics/live"},

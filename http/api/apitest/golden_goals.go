@@ -12,6 +12,7 @@ func goalSteps() []step {
 		{name: "goals.create-duplicate", as: owner, method: "POST", path: app + "/goals", body: `{"name":"Other","kind":"event","match":"signup"}`},
 		{name: "goals.create-invalid", as: owner, method: "POST", path: app + "/goals", body: `{"name":"","kind":"click","match":"","value":-1}`},
 		{name: "goals.create-incomplete", as: owner, method: "POST", path: app + "/goals", body: `{"value":"much"}`},
+		{name: "goals.create-unreadable", as: owner, method: "POST", path: app + "/goals", body: `{"name":"Signup",`},
 		{name: "goals.create-viewer", as: viewer, method: "POST", path: app + "/goals", body: `{"name":"Other","kind":"event","match":"x"}`},
 		{name: "goals.list", as: viewer, method: "GET", path: app + "/goals"},
 		{name: "goals.list-page", as: owner, method: "GET", path: app + "/goals?limit=1", keep: map[string]string{"goals": "nextCursor"}},

@@ -238,7 +238,11 @@ func (f feed) Names(_ context.Context, query svc.EventNamesQuery) (svc.EventName
 	all.Filters = nil
 	completed := f.selected(all, window)
 	for _, event := range f.selected(query.AnalyticsScope, window) {
-		byName[event.Name] = append(byName[event.Name], event)
+		name := event.Name
+		if query.Masked {
+			name = svc.MaskEmails(name)
+		}
+		byName[name] = append(byName[name], event)
 	}
 	names := svc.EventNames{Capped: capped}
 	for name, events := range byName {

@@ -52,6 +52,7 @@
     cursor.setAttribute("visibility", "visible");
     place(dot, x, p.value);
     if (p.before !== null) place(earlier, x, p.before);
+    else earlier.setAttribute("visibility", "hidden");
     const name = document.createElement("small");
     name.textContent = p.name;
     const value = document.createElement("b");

@@ -5,12 +5,12 @@ SELECT word, sum(completions) AS conversions
 FROM
 (
     SELECT DISTINCT
-        toString(name) AS word,
+        toString($(name)) AS word,
         visitor
     FROM events
     WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8}
         AND ts >= {from:DateTime64(3, 'UTC')} AND ts < {to:DateTime64(3, 'UTC')}
-        AND name IN {names:Array(String)} AND ($(where))
+        AND $(name) IN {names:Array(String)} AND ($(where))
 ) AS shown
 INNER JOIN
 (

@@ -5,14 +5,14 @@
 SELECT word, sum(completions) AS conversions
 FROM
 (
-    SELECT DISTINCT toString(name) AS word, visitor
+    SELECT DISTINCT toString($(name)) AS word, visitor
     FROM names
-    WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8} AND name IN {names:Array(String)}
+    WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8} AND $(name) IN {names:Array(String)}
         AND slot >= {whole_from:DateTime('UTC')} AND slot < {whole_to:DateTime('UTC')}
     UNION DISTINCT
-    SELECT DISTINCT toString(name) AS word, visitor
+    SELECT DISTINCT toString($(name)) AS word, visitor
     FROM events
-    WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8} AND name IN {names:Array(String)}
+    WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8} AND $(name) IN {names:Array(String)}
         AND $(window.Edges)
 ) AS shown
 INNER JOIN

@@ -1,7 +1,7 @@
 -- As events.Names for the events that pass a filter. Key: environment, ts. Rows read: the
 -- events of at most 90 days; returned: at most limit.
 SELECT
-    toString(name) AS word,
+    toString($(name)) AS word,
     count() AS total,
     uniqExact(visitor) AS users,
     toUnixTimestamp64Milli(max(ts)) AS last_seen_ms
