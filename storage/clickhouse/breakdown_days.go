@@ -57,9 +57,11 @@ func (db *DB) rankDays(ctx context.Context, q svc.BreakdownQuery, v values) (row
 	if cuts, err = db.readCuts(ctx, q.AnalyticsScope, cuts); err != nil {
 		return nil, false, false, err
 	}
-	var events int64
+	var events int64 // that would be counted
 	for _, c := range cuts {
-		events += c.sums.events
+		if !db.ranks.has(c.rankKey(q)) {
+			events += c.sums.events
+		}
 	}
 	if events > heavyEvents {
 		return nil, false, false, nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -52,6 +53,9 @@ type DB struct {
 	// server says that the other end is a server and not the engine of this process.
 	server bool
 	native bool
+	// quiet says that nobody waits for the reads.
+	quiet   bool
+	reading atomic.Int64 // the reads under way
 	flight singleflight.Group
 	days   *dayCache
 	ranks  *memory[rankKey, []ranked]
