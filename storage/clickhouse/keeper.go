@@ -117,7 +117,7 @@ func rest(ctx context.Context, d time.Duration) bool {
 func (db *DB) background() *DB {
 	return &DB{
 		conn: db.conn, queries: db.queries, server: db.server, native: db.native, quiet: true,
-		days: db.days, ranks: db.ranks, parts: db.parts, marks: db.marks, past: db.past, todays: db.todays,
+		days: db.days, ranks: db.ranks, rests: db.rests, past: db.past, todays: db.todays,
 	}
 }
 

@@ -177,10 +177,12 @@ func TestKeeperRounds(t *testing.T) {
 		began := time.Now()
 		var busy time.Time
 		k := &Keeper{
-			DB:    &DB{},
-			Sites: func() []Site { return []Site{{Environment: svc.Environment{ID: "a"}}, {Environment: svc.Environment{ID: "b"}}} },
-			Busy:  func() bool { return time.Now().Before(busy) },
-			Now:   time.Now, Logger: slog.New(slog.DiscardHandler),
+			DB: &DB{},
+			Sites: func() []Site {
+				return []Site{{Environment: svc.Environment{ID: "a"}}, {Environment: svc.Environment{ID: "b"}}}
+			},
+			Busy: func() bool { return time.Now().Before(busy) },
+			Now:  time.Now, Logger: slog.New(slog.DiscardHandler),
 		}
 		type statement struct {
 			site string
