@@ -24,6 +24,9 @@ const (
 	// keptEvents is the number of events from which a statement of a keeper counts no
 	// further day.
 	keptEvents = 1_000_000
+	// edgeEvents is the number of events of a day from which a keeper counts the part of it at
+	// an end of a window; fewer are read in some milliseconds.
+	edgeEvents = 50_000
 	// keptShare is the part of the memory of ranks that a keeper fills, in percent. The rest is
 	// left to what is asked for.
 	keptShare = 75
@@ -34,6 +37,9 @@ const (
 // keptSpans are how many days back a keeper counts for all sites before it goes on to the
 // next span.
 func keptSpans() []int { return []int{31, 366} }
+
+// keptWindows are the windows whose beginnings a keeper counts.
+func keptWindows() []string { return []string{"24h", "7d", "14d", "30d", "90d", "12m"} }
 
 // Site is an environment with the time zone of its days.
 type Site struct {
@@ -61,7 +67,8 @@ type Keeper struct {
 func (k *Keeper) Run(ctx context.Context) error {
 	quiet := k.DB.background()
 	return k.rounds(ctx, func(ctx context.Context, site Site, days int) error {
-		return quiet.keepDays(ctx, site, k.Now(), days, k.pace)
+		one := keeping{db: quiet, site: site, now: k.Now(), edge: edgeEvents, pace: k.pace}
+		return one.keep(ctx, days)
 	})
 }
 
@@ -121,61 +128,134 @@ func (db *DB) background() *DB {
 	}
 }
 
-// keepDays counts what is not kept of the days of a site that are over: the values of all
-// dimensions, and the rolling uniques. pace runs each statement.
-func (db *DB) keepDays(ctx context.Context, site Site, now time.Time, days int, pace func(context.Context, func() error) error) error {
-	today := svc.Day.Floor(now.In(site.Location))
-	scope := svc.AnalyticsScope{Environment: site.Environment, Window: svc.Window{
-		From: svc.Day.Floor(today.AddDate(0, 0, -days)), To: today, Location: site.Location, Interval: svc.Day,
-	}}
-	var cuts []cut
-	err := pace(ctx, func() (err error) {
-		cuts, _ = cutWindows([]svc.Window{scope.Window}, svc.Day)
-		cuts, err = db.readCuts(ctx, scope, cuts)
-		return err
-	})
+// keeping is the counting of a site at an instant.
+type keeping struct {
+	db   *DB
+	site Site
+	now  time.Time
+	// edge is the number of events of a day from which its parts are counted.
+	edge int64
+	// pace runs each statement.
+	pace func(context.Context, func() error) error
+}
+
+// keep counts what is not kept of a number of days: the values of all dimensions on those
+// that are over, how windows begin within a day, what has begun of today, and the rolling
+// uniques.
+func (k *keeping) keep(ctx context.Context, days int) error {
+	today := svc.Day.Floor(k.now.In(k.site.Location))
+	scope := k.scope(svc.Day.Floor(today.AddDate(0, 0, -days)), k.now)
+	cuts, err := k.cuts(ctx, scope)
 	if err != nil || len(cuts) == 0 {
 		return err
 	}
 	var problems []error
+	whole := slices.DeleteFunc(slices.Clone(cuts), func(c cut) bool { return !c.whole })
 	for _, dimension := range svc.Dimensions() {
-		problems = append(problems, db.keepDimension(ctx, svc.BreakdownQuery{AnalyticsScope: scope, Dimension: dimension}, cuts, pace))
+		problems = append(problems, k.keepDimension(ctx, svc.BreakdownQuery{AnalyticsScope: scope, Dimension: dimension}, whole))
 	}
-	problems = append(problems, pace(ctx, func() error {
-		_, err := db.ActiveUsers(ctx, subWindow(scope, svc.Day.Floor(today.AddDate(0, 0, 1-svc.MonthlyDays)), now))
+	for _, c := range cuts {
+		if again := !c.whole && days > keptSpans()[0]; c.sums.events >= k.edge && !again {
+			problems = append(problems, k.keepEdges(ctx, scope, &c))
+		}
+	}
+	return errors.Join(append(problems, k.pace(ctx, func() error {
+		_, err := k.db.ActiveUsers(ctx, k.scope(svc.Day.Floor(today.AddDate(0, 0, 1-svc.MonthlyDays)), k.now))
 		return err
-	}))
-	return errors.Join(problems...)
+	}))...)
+}
+
+// scope is the site in a window.
+func (k *keeping) scope(from, to time.Time) svc.AnalyticsScope {
+	return svc.AnalyticsScope{Environment: k.site.Environment, Window: svc.Window{From: from, To: to, Location: k.site.Location, Interval: svc.Day}}
+}
+
+// cuts returns the days of a scope that hold events.
+func (k *keeping) cuts(ctx context.Context, scope svc.AnalyticsScope) (cuts []cut, err error) {
+	err = k.pace(ctx, func() (err error) {
+		cuts, err = k.db.readCuts(ctx, scope, cutDays(scope.Window))
+		return err
+	})
+	return cuts, err
 }
 
 // keepDimension counts the values of a dimension on the days that are not kept, the last
 // first, while there is room for them.
-func (db *DB) keepDimension(ctx context.Context, q svc.BreakdownQuery, cuts []cut, pace func(context.Context, func() error) error) error {
-	v, err := db.valuesOf(q)
+func (k *keeping) keepDimension(ctx context.Context, q svc.BreakdownQuery, cuts []cut) error {
+	ranks := k.db.ranks
+	v, err := k.db.valuesOf(q)
 	if err != nil {
 		return err
 	}
 	for last := len(cuts) - 1; last >= 0; last-- {
-		if db.ranks.has(cuts[last].rankKey(q)) {
+		if ranks.has(cuts[last].rankKey(q)) {
 			continue
 		}
-		if db.ranks.full(keptShare) {
+		if ranks.full(keptShare) {
 			return nil
 		}
 		first, events := last, cuts[last].sums.events
-		for first > 0 && events+cuts[first-1].sums.events <= keptEvents && !db.ranks.has(cuts[first-1].rankKey(q)) {
+		for first > 0 && events+cuts[first-1].sums.events <= keptEvents && !ranks.has(cuts[first-1].rankKey(q)) {
 			first--
 			events += cuts[first].sums.events
 		}
 		run := slices.Clone(cuts[first : last+1])
-		err := pace(ctx, func() error {
-			_, err := db.readDays(ctx, q, v, run)
+		err := k.pace(ctx, func() error {
+			_, err := k.db.readDays(ctx, q, v, run)
 			return err
 		})
 		if err != nil {
 			return err
 		}
 		last = first
+	}
+	return nil
+}
+
+// keepEdges counts the parts of a day at which windows begin, of those that end now or before
+// the next round, and the day as far as it has gone.
+func (k *keeping) keepEdges(ctx context.Context, scope svc.AnalyticsScope, day *cut) error {
+	if !day.whole {
+		return k.keepEdge(ctx, scope, day, func(*cut, svc.BreakdownQuery) bool { return k.db.todays.full(keptShare) })
+	}
+	var problems []error
+	for _, key := range keptWindows() {
+		for _, now := range []time.Time{k.now, k.now.Add(keepEvery)} {
+			w, _ := svc.ParseWindow(key, now, k.site.Location) // the keys are known
+			if !w.From.After(time.Unix(day.from, 0)) || !w.From.Before(time.Unix(day.to, 0)) {
+				continue
+			}
+			begin := k.scope(w.From, time.Unix(day.to, 0))
+			cuts, err := k.cuts(ctx, begin)
+			problems = append(problems, err)
+			for _, c := range cuts {
+				problems = append(problems, k.keepEdge(ctx, begin, &c, func(c *cut, q svc.BreakdownQuery) bool {
+					return k.db.rests.full(keptShare) || k.db.rests.has(c.rankKey(q))
+				}))
+			}
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// keepEdge counts a part of a day for every dimension, except where that is kept or has no room.
+func (k *keeping) keepEdge(ctx context.Context, scope svc.AnalyticsScope, c *cut, leave func(*cut, svc.BreakdownQuery) bool) error {
+	for _, dimension := range svc.Dimensions() {
+		q := svc.BreakdownQuery{AnalyticsScope: scope, Dimension: dimension}
+		if leave(c, q) {
+			continue
+		}
+		v, err := k.db.valuesOf(q)
+		if err != nil {
+			return err
+		}
+		err = k.pace(ctx, func() error {
+			_, err := k.db.partOfDay(ctx, q, v, c)
+			return err
+		})
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

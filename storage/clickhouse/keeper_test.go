@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"reflect"
 	"slices"
 	"testing"
@@ -14,21 +15,24 @@ import (
 	"svc"
 )
 
-// keepAhead counts the past days of production as a keeper does, without resting, and returns the
-// number of its statements.
-func keepAhead(t *testing.T, db *DB, site Site, now time.Time) (statements int) {
+// keepAhead counts a site as a keeper does, without resting and with the ends of windows on days
+// of so many events, and returns the number of its statements.
+func keepAhead(t *testing.T, db *DB, site Site, now time.Time, edge int64) (statements int) {
 	t.Helper()
 	for _, days := range keptSpans() {
-		err := db.background().keepDays(deadline(t), site, now, days, func(_ context.Context, work func() error) error {
+		k := keeping{db: db.background(), site: site, now: now, edge: edge, pace: func(_ context.Context, work func() error) error {
 			statements++
 			return work()
-		})
-		if err != nil {
+		}}
+		if err := k.keep(deadline(t), days); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return statements
 }
+
+// noEdges is more events than any day has.
+const noEdges = math.MaxInt64
 
 // idleRounds is the number of statements of a keeper that finds everything counted: the
 // sums of each span, and the rolling uniques.
@@ -68,29 +72,35 @@ func firstReads(t *testing.T, db *DB, scope svc.AnalyticsScope, rows []svc.Event
 func inBerlin(t *testing.T) Site { return Site{production(), location(t, "Europe/Berlin")} }
 
 // TestKeeperCountsBeforeAnybodyAsks holds that the first read of every dimension scans no
-// events of days that were over, also after events came late, and that nothing is counted
+// more than those after it, also after events came late, and that nothing is counted
 // twice.
 func TestKeeperCountsBeforeAnybodyAsks(t *testing.T) {
 	db, rows, site := open(t), testRows(), inBerlin(t)
 	half := len(rows) / 2
 	store(t, db, rows[:half], 500)
-	now := time.Date(2026, 11, 5, 0, 0, 0, 0, site.Location)
+	now := time.Date(2026, 11, 4, 15, 4, 5, 678e6, site.Location)
 	scope := svc.AnalyticsScope{Environment: site.Environment, Window: svc.Window{From: now.AddDate(0, 0, -30), To: now, Location: site.Location}}
-	keepAhead(t, db, site, now)
-	firstReads(t, db, scope, rows[:half])
-	if statements := keepAhead(t, db, site, now); statements != idleRounds {
-		t.Errorf("a second round has %d statements", statements)
+	day, week := scope, scope
+	day.Window.From, day.Window.To = svc.Day.Floor(now.AddDate(0, 0, -20)), svc.Day.Floor(now)
+	week.Window.From = now.AddDate(0, 0, -7).Add(keepEvery)
+	counted := keepAhead(t, db, site, now, 0)
+	for _, scope := range []svc.AnalyticsScope{scope, day, week} {
+		firstReads(t, db, scope, rows[:half])
+	}
+	again := keepAhead(t, db, site, now, 0)
+	if third := keepAhead(t, db, site, now, 0); again > counted/3 || third != again {
+		t.Errorf("the rounds have %d, %d and %d statements", counted, again, third)
 	}
 	late := db.NewBlock()
 	for i := range rows[half:] {
 		late.Append(&rows[half+i])
 	}
 	insert(t, db, "late", 999, late)
-	dimension := svc.BreakdownQuery{AnalyticsScope: scope, Dimension: svc.DimPath, Limit: 100}
-	if got, want := allPages(t, db, dimension, nil), (model{rows}).breakdown(dimension, nil); !reflect.DeepEqual(got, want) {
+	q := svc.BreakdownQuery{AnalyticsScope: scope, Dimension: svc.DimPath, Limit: 100}
+	if got, want := allPages(t, db, q, nil), (model{rows}).breakdown(q, nil); !reflect.DeepEqual(got, want) {
 		t.Errorf("before the keeper comes by again:\n got %+v\nwant %+v", got, want)
 	}
-	if statements := keepAhead(t, db, site, now); statements <= idleRounds {
+	if statements := keepAhead(t, db, site, now, 0); statements <= again {
 		t.Error("the keeper did not see the late events")
 	}
 	firstReads(t, db, scope, rows)
@@ -100,7 +110,7 @@ func TestKeeperGoesOnAfterARestart(t *testing.T) {
 	db, rows, site := open(t), testRows(), inBerlin(t)
 	store(t, db, rows, 5000)
 	now := rows[len(rows)/2].Event.Ts
-	keepAhead(t, db, site, now)
+	keepAhead(t, db, site, now, noEdges)
 	var file bytes.Buffer
 	if err := db.SaveMemory(deadline(t), &file); err != nil {
 		t.Fatal(err)
@@ -109,7 +119,7 @@ func TestKeeperGoesOnAfterARestart(t *testing.T) {
 	if err := db.LoadMemory(deadline(t), &file); err != nil {
 		t.Fatal(err)
 	}
-	if statements := keepAhead(t, db, site, now); statements != idleRounds {
+	if statements := keepAhead(t, db, site, now, noEdges); statements != idleRounds {
 		t.Errorf("after a restart a round has %d statements", statements)
 	}
 }
@@ -124,14 +134,15 @@ func TestKeeperStopsWhileItCounts(t *testing.T) {
 		ended := errors.New("shut down")
 		statements := 0
 		k := &Keeper{DB: db, Busy: func() bool { return false }, Now: func() time.Time { return time.Time{} }}
-		err := db.background().keepDays(ctx, site, rows[0].Event.Ts.AddDate(0, 2, 0), 366, func(ctx context.Context, work func() error) error {
+		one := keeping{db: db.background(), site: site, now: rows[0].Event.Ts.AddDate(0, 2, 0), edge: noEdges, pace: func(ctx context.Context, work func() error) error {
 			return k.pace(ctx, func() error {
 				if statements++; statements > last {
 					stop(ended)
 				}
 				return work()
 			})
-		})
+		}}
+		err := one.keep(ctx, 366)
 		if !errors.Is(err, ended) || statements != last+1 {
 			t.Errorf("%d statements, %v", statements, err)
 		}
@@ -153,7 +164,7 @@ func TestKeeperLeavesRoom(t *testing.T) {
 	if len(held) != 1 {
 		t.Fatalf("%d days are kept before the keeper comes", len(held))
 	}
-	keepAhead(t, db, site, rows[0].Event.Ts.AddDate(0, 2, 0))
+	keepAhead(t, db, site, rows[0].Event.Ts.AddDate(0, 2, 0), noEdges)
 	if !db.ranks.full(keptShare) || !db.ranks.has(held[0]) {
 		t.Errorf("full %t, holds what was asked %t", db.ranks.full(keptShare), db.ranks.has(held[0]))
 	}
