@@ -9,6 +9,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"svc/storage/clickhouse"
 )
 
@@ -67,7 +69,9 @@ func (n *node) saveKept(ctx context.Context) (err error) {
 
 // countDays counts the days that are over before anybody asks for them.
 func (n *node) countDays(ctx context.Context) error {
-	keeper := &clickhouse.Keeper{DB: n.db, Sites: n.sites, Busy: n.sink.Busy, Now: n.now, Logger: n.logger}
+	rounds := prometheus.NewCounter(prometheus.CounterOpts{Name: "svc_past_days_rounds_total", Help: "Rounds in which the days that are over were counted for every dimension."})
+	n.registry.MustRegister(rounds)
+	keeper := &clickhouse.Keeper{DB: n.db, Sites: n.sites, Busy: n.sink.Busy, Counted: rounds.Inc, Now: n.now, Logger: n.logger}
 	return keeper.Run(ctx)
 }
 

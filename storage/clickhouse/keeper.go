@@ -58,9 +58,11 @@ type Keeper struct {
 	// round.
 	Sites func() []Site
 	// Busy says that inserts wait for the engine.
-	Busy   func() bool
-	Now    func() time.Time
-	Logger *slog.Logger
+	Busy func() bool
+	// Counted is called after each round.
+	Counted func()
+	Now     func() time.Time
+	Logger  *slog.Logger
 }
 
 // Run counts until ctx ends.
@@ -82,6 +84,9 @@ func (k *Keeper) rounds(ctx context.Context, keep func(context.Context, Site, in
 					k.Logger.Warn("past days could not be counted", "environment", site.Environment.ID, "error", err)
 				}
 			}
+		}
+		if ctx.Err() == nil {
+			k.Counted()
 		}
 		if !rest(ctx, keepEvery) {
 			return nil

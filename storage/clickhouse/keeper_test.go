@@ -185,15 +185,16 @@ func keys[K comparable, V any](m *memory[K, V]) func(func(K) bool) {
 // rested from.
 func TestKeeperRounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		began := time.Now()
+		began, rounds := time.Now(), 0
 		var busy time.Time
 		k := &Keeper{
 			DB: &DB{},
 			Sites: func() []Site {
 				return []Site{{Environment: svc.Environment{ID: "a"}}, {Environment: svc.Environment{ID: "b"}}}
 			},
-			Busy: func() bool { return time.Now().Before(busy) },
-			Now:  time.Now, Logger: slog.New(slog.DiscardHandler),
+			Busy:    func() bool { return time.Now().Before(busy) },
+			Counted: func() { rounds++ },
+			Now:     time.Now, Logger: slog.New(slog.DiscardHandler),
 		}
 		type statement struct {
 			site string
@@ -229,8 +230,8 @@ func TestKeeperRounds(t *testing.T) {
 				want = append(want, one)
 			}
 		}
-		if err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%v\n got %v\nwant %v", err, got, want)
+		if err != nil || rounds != 3 || !reflect.DeepEqual(got, want) {
+			t.Errorf("%v, %d rounds\n got %v\nwant %v", err, rounds, got, want)
 		}
 	})
 }
