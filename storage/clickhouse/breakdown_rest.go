@@ -31,12 +31,15 @@ type dayRest struct {
 }
 
 // restStep is what is added to a value, the place of which it names, for the instants up to
-// its own, in milliseconds. What it takes away wraps around and back.
+// its own, in milliseconds.
 type restStep struct {
-	at    int64
-	value int
-	ranked
+	at                                     int64
+	value                                  int32
+	visitors, pageviews, sessions, bounces int32
 }
+
+// restStepBytes is the size of a restStep.
+const restStepBytes = 32
 
 // from returns what the values add up to from an instant on.
 func (r *dayRest) from(at int64) []ranked {
@@ -45,12 +48,17 @@ func (r *dayRest) from(at int64) []ranked {
 		if r.steps[i].at < at {
 			break
 		}
-		sums[r.steps[i].value].add(&r.steps[i].ranked)
+		r.steps[i].addTo(&sums[r.steps[i].value])
 	}
 	return slices.DeleteFunc(sums, func(sum ranked) bool { return sum.sessions == 0 })
 }
 
-func (r *dayRest) size() int { return rankedBytes * (len(r.values) + len(r.steps)) }
+func (r *dayRest) size() int { return rankedBytes*len(r.values) + restStepBytes*len(r.steps) }
+
+// addTo adds a step to what its value adds up to. What it takes away wraps around and back.
+func (s *restStep) addTo(sum *ranked) {
+	sum.add(&ranked{visitors: uint64(s.visitors), pageviews: uint64(s.pageviews), sessions: uint64(s.sessions), bounces: uint64(s.bounces)})
+}
 
 // add adds what another value adds up to.
 func (r *ranked) add(other *ranked) {
@@ -146,13 +154,13 @@ type restCounter struct {
 	events int64 // within the hour
 
 	visitor []restEvent // the events of the present one
-	places  map[string]int
+	places  map[string]int32
 	values  []ranked
 	steps   []restStep
 }
 
 func newRestCounter(dimension svc.Dimension, hour time.Time) *restCounter {
-	r := &restCounter{spans: valueSpans, hour: hour.UnixMilli(), places: map[string]int{}}
+	r := &restCounter{spans: valueSpans, hour: hour.UnixMilli(), places: map[string]int32{}}
 	switch dimension {
 	case svc.DimEntryPath:
 		r.spans = entrySpans
@@ -184,9 +192,9 @@ func (r *restCounter) closeVisitor() {
 		}
 		spans := r.spans(r.visitor[first:last+1], r)
 		for _, s := range spans {
-			r.step(s.value, s.after, s.to, ranked{sessions: 1})
+			r.step(s.value, s.after, s.to, restStep{sessions: 1})
 			if s.bounced {
-				r.step(s.value, s.after, min(s.to, s.began), ranked{bounces: 1})
+				r.step(s.value, s.after, min(s.to, s.began), restStep{bounces: 1})
 			}
 		}
 		all = append(all, spans...)
@@ -205,29 +213,30 @@ func (r *restCounter) countVisitor(spans []restSpan) {
 			last++
 			to = max(to, spans[last].to)
 		}
-		r.step(spans[first].value, spans[first].after, to, ranked{visitors: 1})
+		r.step(spans[first].value, spans[first].after, to, restStep{visitors: 1})
 		first = last + 1
 	}
 }
 
 // step adds to a value for the instants after one to another one.
-func (r *restCounter) step(value string, after, to int64, more ranked) {
+func (r *restCounter) step(value string, after, to int64, more restStep) {
 	if value == "" || to <= after {
 		return
 	}
-	less := ranked{visitors: -more.visitors, sessions: -more.sessions, pageviews: -more.pageviews, bounces: -more.bounces}
-	for at, change := range map[int64]ranked{to: more, after: less} {
+	less := restStep{visitors: -more.visitors, sessions: -more.sessions, pageviews: -more.pageviews, bounces: -more.bounces}
+	for at, change := range map[int64]restStep{to: more, after: less} {
 		if at > 0 && at < r.hour {
-			r.steps = append(r.steps, restStep{at: at, value: r.place(value), ranked: change})
+			change.at, change.value = at, r.place(value)
+			r.steps = append(r.steps, change)
 		}
 	}
 }
 
 // place returns where a value stands among the values.
-func (r *restCounter) place(value string) int {
+func (r *restCounter) place(value string) int32 {
 	place, known := r.places[value]
 	if !known {
-		place = len(r.values)
+		place = int32(len(r.values))
 		r.places[value] = place
 		r.values = append(r.values, ranked{value: unique.Make(value)})
 	}
@@ -239,8 +248,19 @@ func (r *restCounter) rest(behind []ranked) *dayRest {
 	for i := range behind {
 		r.values[r.place(behind[i].value.Value())].add(&behind[i])
 	}
-	slices.SortFunc(r.steps, func(a, b restStep) int { return cmp.Compare(b.at, a.at) })
-	return &dayRest{values: slices.Clip(r.values), steps: slices.Clip(r.steps)}
+	slices.SortFunc(r.steps, func(a, b restStep) int { return cmp.Or(cmp.Compare(b.at, a.at), cmp.Compare(a.value, b.value)) })
+	var steps []restStep // one for each instant and value
+	for _, step := range r.steps {
+		if last := len(steps) - 1; last >= 0 && steps[last].at == step.at && steps[last].value == step.value {
+			steps[last].visitors += step.visitors
+			steps[last].pageviews += step.pageviews
+			steps[last].sessions += step.sessions
+			steps[last].bounces += step.bounces
+			continue
+		}
+		steps = append(steps, step)
+	}
+	return &dayRest{values: slices.Clip(r.values), steps: slices.Clip(steps)}
 }
 
 // valueSpans are those of a session whose events show the values: up to the last event with
@@ -250,7 +270,7 @@ func valueSpans(session []restEvent, r *restCounter) (spans []restSpan) {
 	for _, e := range session {
 		last[e.value] = e.at
 		if e.viewed {
-			r.step(e.value, 0, e.at, ranked{pageviews: 1})
+			r.step(e.value, 0, e.at, restStep{pageviews: 1})
 		}
 	}
 	for value, at := range last {
@@ -266,7 +286,7 @@ func exitSpans(session []restEvent, r *restCounter) (spans []restSpan) {
 			if len(spans) == 0 {
 				spans = []restSpan{{value: e.value, to: e.at, began: e.began, bounced: e.bounced}}
 			}
-			r.step(spans[0].value, 0, e.at, ranked{pageviews: 1})
+			r.step(spans[0].value, 0, e.at, restStep{pageviews: 1})
 		}
 	}
 	return spans
@@ -275,7 +295,7 @@ func exitSpans(session []restEvent, r *restCounter) (spans []restSpan) {
 // entrySpans are those of a session that shows the path of its first page view from an
 // instant on: each one from the page view before to its own, with those that follow.
 func entrySpans(session []restEvent, r *restCounter) (spans []restSpan) {
-	views := uint64(0)
+	views := int32(0)
 	for i := range session {
 		if session[i].viewed {
 			views++
@@ -286,7 +306,7 @@ func entrySpans(session []restEvent, r *restCounter) (spans []restSpan) {
 		if e := &session[i]; e.viewed {
 			if e.at > after {
 				spans = append(spans, restSpan{value: e.value, after: after, to: e.at, began: e.began, bounced: e.bounced})
-				r.step(e.value, after, e.at, ranked{pageviews: views})
+				r.step(e.value, after, e.at, restStep{pageviews: views})
 			}
 			after = e.at
 			views--
