@@ -23,6 +23,7 @@ type Collectors struct {
 // published is what was last made of one application.
 type published struct {
 	version svc.Version
+	app     svc.Application
 	hashes  [][32]byte
 }
 
@@ -35,6 +36,17 @@ func (c *Collectors) Collector(hash [32]byte) *svc.Collector {
 	found, _ := c.byKey.Load(hash)
 	collector, _ := found.(*svc.Collector)
 	return collector
+}
+
+// Applications returns every application, in no order.
+func (c *Collectors) Applications() []svc.Application {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	apps := make([]svc.Application, 0, len(c.ofApp))
+	for _, one := range c.ofApp {
+		apps = append(apps, one.app)
+	}
+	return apps
 }
 
 // Publish replaces what is known of one application, unless a later version of
@@ -70,7 +82,7 @@ func (c *Collectors) Publish(version svc.Version, app svc.Application, keys []sv
 	for hash := range present {
 		hashes = append(hashes, hash)
 	}
-	c.ofApp[ref] = published{version, hashes}
+	c.ofApp[ref] = published{version, app, hashes}
 	if version.Number() > c.newest.Number() {
 		c.newest = version
 	}

@@ -188,6 +188,13 @@ func (s *Sink) full() bool {
 	return rows.Rows() >= s.config.MaxRows || s.config.MaxBytes > 0 && rows.Bytes() >= s.config.MaxBytes
 }
 
+// Busy says that what is to be stored waits for the store.
+func (s *Sink) Busy() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.full()
+}
+
 // take returns the open block, if it holds any record, and opens another. The
 // caller holds flushing and gives the block back.
 func (s *Sink) take() *openBlock {

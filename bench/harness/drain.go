@@ -16,6 +16,7 @@ const (
 	MetricStored     = "svc_sink_rows_total"
 	MetricDuplicates = "svc_intake_duplicates_total"
 	MetricBlocks     = "svc_sink_blocks_total"
+	MetricPastDays   = "svc_past_days_rounds_total"
 )
 
 // Lag is how many accepted events are not stored yet, by the figures of one
@@ -33,6 +34,17 @@ func (s *Server) AwaitDrained(ctx context.Context, limit time.Duration) error {
 			return false, err.Error()
 		}
 		return metrics.Lag() <= 0, strconv.FormatInt(metrics.Lag(), 10) + " events"
+	})
+}
+
+// AwaitPastDays waits until this life of the server has counted the days that are over.
+func (s *Server) AwaitPastDays(ctx context.Context, limit time.Duration) error {
+	return Poll(ctx, "counted past days", limit, 100*time.Millisecond, func(ctx context.Context) (bool, string) {
+		metrics, err := s.Scrape(ctx)
+		if err != nil {
+			return false, err.Error()
+		}
+		return metrics[MetricPastDays] > 0, "no round has ended"
 	})
 }
 

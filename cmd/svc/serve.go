@@ -87,6 +87,7 @@ func (n *node) parts() []part {
 		{"filler of the schedule", n.monitoring.filler.Run},
 		{"assistant", n.assistant.Run},
 		{"past days", n.keepKept},
+		{"keeper of past days", n.countDays},
 		{"operator's listener", n.operator.Run},
 		{"public listener", n.public.Run},
 	}

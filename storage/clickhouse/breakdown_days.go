@@ -16,9 +16,6 @@ import (
 const (
 	// rankBytes bounds what the values of past days may take in memory.
 	rankBytes = 96 << 20
-	// maxPartEvents is the number of events of a part of a day from which it is counted
-	// in the engine anew for every read.
-	maxPartEvents = 5_000_000
 	// maxGathered is the number of events that one query over whole days may gather before
 	// it tells them apart: some 300 MB in the engine.
 	maxGathered = 10_000_000
@@ -53,18 +50,20 @@ func (db *DB) rankDays(ctx context.Context, q svc.BreakdownQuery, v values) (row
 	if !q.Window.From.Before(q.Window.To) {
 		return []svc.BreakdownRow{}, false, true, nil
 	}
-	cuts, ends := cutWindows([]svc.Window{q.Window}, svc.Day)
-	if cuts, err = db.readCuts(ctx, q.AnalyticsScope, cuts); err != nil {
+	cuts, err := db.readCuts(ctx, q.AnalyticsScope, cutDays(q.Window))
+	if err != nil {
 		return nil, false, false, err
 	}
-	var events int64
+	var events int64 // that would be counted
 	for _, c := range cuts {
-		events += c.sums.events
+		if !db.ranks.has(c.rankKey(q)) {
+			events += c.sums.events
+		}
 	}
 	if events > heavyEvents {
 		return nil, false, false, nil
 	}
-	days, err := db.daysOf(ctx, q, v, cuts, ends)
+	days, err := db.daysOf(ctx, q, v, cuts)
 	if err != nil {
 		return nil, false, false, err
 	}
@@ -76,10 +75,7 @@ func (db *DB) rankDays(ctx context.Context, q svc.BreakdownQuery, v values) (row
 				sum = &ranked{value: day[i].value}
 				total[day[i].value] = sum
 			}
-			sum.visitors += day[i].visitors
-			sum.pageviews += day[i].pageviews
-			sum.sessions += day[i].sessions
-			sum.bounces += day[i].bounces
+			sum.add(&day[i])
 		}
 	}
 	if len(total) > maxRanked {
@@ -88,39 +84,37 @@ func (db *DB) rankDays(ctx context.Context, q svc.BreakdownQuery, v values) (row
 	return cutPage(q, total)
 }
 
+// cutDays returns the local days of a window. The one within which it begins is cut at the
+// full hour before, counted from midnight; the one within which it ends is not cut.
+func cutDays(w svc.Window) (cuts []cut) {
+	for _, day := range w.Buckets(svc.Day) {
+		next := svc.Day.Next(day)
+		c := cut{bucket: day.Unix(), from: day.Unix(), to: next.Unix(), whole: !w.From.After(day) && !w.To.Before(next)}
+		if w.From.After(day) {
+			c.from = day.Add(w.From.Sub(day).Truncate(restHour)).Unix()
+		}
+		cuts = append(cuts, c)
+	}
+	return cuts
+}
+
 // daysOf returns the values of every local day of a window.
-func (db *DB) daysOf(ctx context.Context, q svc.BreakdownQuery, v values, cuts []cut, ends []end) ([][]ranked, error) {
+func (db *DB) daysOf(ctx context.Context, q svc.BreakdownQuery, v values, cuts []cut) ([][]ranked, error) {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxDayReads)
-	parts := map[int64]bool{} // the days that are cut, by their beginnings
-	for _, e := range ends {
-		parts[e.bucket] = true
-	}
-	var days [][]ranked
+	days := make([][]ranked, len(cuts))
 	var missing []cut
-	for _, c := range cuts {
-		if !c.whole {
-			parts[c.bucket] = true
-			continue
-		}
-		if day, known := db.ranks.get(c.rankKey(q)); known {
-			days = append(days, day)
-			continue
-		}
-		missing = append(missing, c)
-	}
-	partial := make([][]ranked, len(parts))
-	next := 0
-	for bucket := range parts {
-		day := next
-		next++
-		piece := slices.IndexFunc(cuts, func(c cut) bool { return c.bucket == bucket && !c.whole })
-		group.Go(func() (err error) {
-			var c *cut
-			if piece >= 0 {
-				c = &cuts[piece]
+	for i := range cuts {
+		c := &cuts[i]
+		known := false
+		if c.whole {
+			if days[i], known = db.ranks.get(c.rankKey(q)); !known {
+				missing = append(missing, *c)
 			}
-			partial[day], err = db.partOfDay(ctx, q, v, bucket, c, ends)
+			continue
+		}
+		group.Go(func() (err error) {
+			days[i], err = db.partOfDay(ctx, q, v, c)
 			return err
 		})
 	}
@@ -130,7 +124,7 @@ func (db *DB) daysOf(ctx context.Context, q svc.BreakdownQuery, v values, cuts [
 		return err
 	})
 	err := group.Wait()
-	return slices.Concat(days, partial, read), err
+	return slices.Concat(days, read), err
 }
 
 // maxDayReads is the number of reads of one breakdown that run at once.
@@ -141,14 +135,6 @@ func (c *cut) rankKey(q svc.BreakdownQuery) rankKey {
 	counted := c.sums
 	counted.lasted = 0
 	return rankKey{environment: q.Environment.Number, bots: q.IncludeBots, dimension: q.Dimension, from: c.from, to: c.to, sums: counted}
-}
-
-// partKey names the values of a cut of a day that goes on. Sessions that began in it cease
-// to be bounces all the time, so that bounces are kept apart.
-func (c *cut) partKey(q svc.BreakdownQuery) rankKey {
-	key := c.rankKey(q)
-	key.sums.bounces = 0
-	return key
 }
 
 // readDays counts whole days in the engine, several at once as long as they are small.
@@ -222,32 +208,29 @@ func (db *DB) readBuckets(ctx context.Context, scope svc.AnalyticsScope, v value
 	return out, events, err
 }
 
-// partOfDay counts the part of a local day that lies in the window: its whole slots, of
-// which c may be nil for none, and the ends of the window that fall on it.
-func (db *DB) partOfDay(ctx context.Context, q svc.BreakdownQuery, v values, bucket int64, c *cut, ends []end) ([]ranked, error) {
-	ends = slices.DeleteFunc(slices.Clone(ends), func(e end) bool { return e.bucket != bucket })
-	if next := svc.Day.Next(time.Unix(bucket, 0).In(q.Window.Location)); !q.Window.From.After(time.Unix(bucket, 0)) && q.Window.To.Before(next) {
-		if day, known, err := db.rankToday(ctx, q, v, bucket); known || err != nil {
-			return day, err
-		}
-	}
-	marks := q.Dimension == svc.DimEntryPath || q.Dimension == svc.DimExitPath
+// partOfDay counts the part of a local day that lies in the window. What is cut at one end only
+// is put together from memory; days that are too large for it, and those that are cut at both
+// ends, are counted in the engine for every read.
+func (db *DB) partOfDay(ctx context.Context, q svc.BreakdownQuery, v values, c *cut) ([]ranked, error) {
+	day, next := time.Unix(c.bucket, 0), time.Unix(c.to, 0)
+	begins, ends := q.Window.From.After(day), q.Window.To.Before(next)
 	switch {
-	case c != nil && (c.sums.events > maxPartEvents || marks && c.sums.events > maxMarkedEvents):
-		local := time.Unix(bucket, 0).In(q.Window.Location)
-		from, to := local, svc.Day.Next(local)
-		if from.Before(q.Window.From) {
-			from = q.Window.From
+	case begins && !ends:
+		return db.restOfDay(ctx, q, v, c)
+	case ends && !begins:
+		if values, known, err := db.rankToday(ctx, q, v, c); known || err != nil {
+			return values, err
 		}
-		if to.After(q.Window.To) {
-			to = q.Window.To
-		}
-		read, _, err := db.readBuckets(ctx, subWindow(q.AnalyticsScope, from, to), v, []time.Time{local}, "breakdown.Buckets")
-		return read[bucket], err
-	case marks:
-		return db.markDay(ctx, q, c, ends)
 	}
-	return db.joinPart(ctx, q, v, bucket, c, ends)
+	from, to := day, next
+	if begins {
+		from = q.Window.From
+	}
+	if ends {
+		to = q.Window.To
+	}
+	read, _, err := db.readBuckets(ctx, subWindow(q.AnalyticsScope, from, to), v, []time.Time{day}, "breakdown.Buckets")
+	return read[c.bucket], err
 }
 
 // cutPage searches, ranks and cuts out a page.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -52,16 +53,18 @@ type DB struct {
 	// server says that the other end is a server and not the engine of this process.
 	server bool
 	native bool
-	flight singleflight.Group
-	days   *dayCache
-	ranks  *memory[rankKey, []ranked]
-	parts  *memory[rankKey, *rankedPart]
-	marks  *memory[rankKey, *marks]
-	past   *memory[pastKey, *past]
-	todays *memory[todayKey, *today]
-	stores *committer[record]
-	loads  *committer[*ownerLoad]
-	latest *committer[*latestCheck]
+	// quiet says that nobody waits for the reads.
+	quiet   bool
+	reading atomic.Int64 // the reads under way
+	flight  singleflight.Group
+	days    *dayCache
+	ranks   *memory[rankKey, []ranked]
+	rests   *memory[rankKey, *dayRest]
+	past    *memory[pastKey, *past]
+	todays  *memory[todayKey, *today]
+	stores  *committer[record]
+	loads   *committer[*ownerLoad]
+	latest  *committer[*latestCheck]
 	// durable says that writes are forced to disk.
 	durable bool
 	// journal takes small writes; nil where the store has no engine for it.
@@ -81,8 +84,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 		return nil, err
 	}
 	db := &DB{queries: queries, days: newDayCache(dayCacheBytes), server: cfg.Engine == nil, durable: cfg.Durable}
-	db.ranks, db.parts = newMemory[rankKey, []ranked](rankBytes), newMemory[rankKey, *rankedPart](rankBytes)
-	db.marks = newMemory[rankKey, *marks](markBytes)
+	db.ranks, db.rests = newMemory[rankKey, []ranked](rankBytes), newMemory[rankKey, *dayRest](restBytes)
 	db.past = newMemory[pastKey, *past](pastBytes)
 	db.todays = newMemory[todayKey, *today](todayBytes)
 	db.stores = newCommitter(db.store)

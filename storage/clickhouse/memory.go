@@ -54,6 +54,21 @@ func (m *memory[K, V]) put(key K, value V, bytes int) {
 	}
 }
 
+// has says whether a result is known, and leaves it as old as it is.
+func (m *memory[K, V]) has(key K) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, known := m.items[key]
+	return known
+}
+
+// full says whether a share of the room, in percent, is taken.
+func (m *memory[K, V]) full(percent int) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.used >= m.limit/100*percent
+}
+
 // remove is called with mu held.
 func (m *memory[K, V]) remove(element *list.Element) {
 	entry := element.Value.(*remembered[K, V])

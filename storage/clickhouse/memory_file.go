@@ -23,10 +23,11 @@ const (
 	// memoryVersion changes when what is kept of past days comes to mean something else
 	// in a way that the queries do not show.
 	memoryVersion = 1
-	// savedBytes bounds what is saved of each kind of memory, those used last first.
+	// savedBytes bounds what is saved of visitors, of each kind, those used last first. The
+	// values of dimensions are saved as a whole; the file takes less for them than the memory.
 	savedBytes = 48 << 20
 	// maxSaved bounds what is loaded, with room for the encoding.
-	maxSaved = 4 * savedBytes
+	maxSaved = 2 * (rankBytes + 2*savedBytes)
 )
 
 // savedHeader says for which store and which queries the rest of a save holds.
@@ -200,11 +201,7 @@ func (c *dayCache) save() (out []saved) {
 }
 
 func saveRanks(m *memory[rankKey, []ranked]) (out []saved) {
-	room := savedBytes
 	for k, day := range m.all() {
-		if room -= rankedBytes * len(day); room < 0 {
-			break
-		}
 		r := &savedRank{
 			Environment: k.environment, Bots: k.bots, Dimension: string(k.dimension), From: k.from, To: k.to,
 			Events: k.sums.events, Pageviews: k.sums.pageviews, Bounces: k.sums.bounces, Lasted: k.sums.lasted,

@@ -97,6 +97,9 @@ func (db *DB) readSettings() clickhouse.Settings {
 		"max_execution_time": int(queryTime.Seconds()),
 		"max_memory_usage":   queryMemory,
 	}
+	if db.quiet {
+		settings["max_threads"], settings["max_memory_usage"] = 1, keeperMemory
+	}
 	if db.server {
 		settings["readonly"] = 2
 		if !db.native {
@@ -128,6 +131,8 @@ func (db *DB) stream(ctx context.Context, what, query string, args arguments, sc
 func (db *DB) rows(ctx context.Context, what, query string, args arguments, scan func(driver.Rows) (bool, error)) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	db.reading.Add(1)
+	defer db.reading.Add(-1)
 	settings := db.readSettings()
 	if _, bounded := ctx.Deadline(); !bounded {
 		delete(settings, "max_execution_time")

@@ -55,7 +55,7 @@ func TestQueriesExplain(t *testing.T) {
 		"owner": "", "kind": "", "at": now, "limit": 1, "since": now, "until": now, "block": uint64(1), "names": []string{}, "with_sessions": true,
 		"first_page": true, "after_count": uint64(0), "after_name": "", "name": "", "database": "x", "org": "", "app": "", "keys": []string{}, "sums": []string{}, "sha1": "", "before": uint64(1),
 		"event": "", "search": "", "after_visitors": int64(0), "after_pageviews": int64(0), "after_value": "", "values": []string{}, "email": "x", "property": "x",
-		"bucket_from": now, "bucket_to": now, "monitor": "", "prefix": "", "kinds": []string{}, "version": uint64(1), "day_from": now, "day_to": now, "blocks": []uint64{},
+		"named_from": now, "hour_to": now, "monitor": "", "prefix": "", "kinds": []string{}, "version": uint64(1), "day_from": now, "day_to": now, "blocks": []uint64{},
 	})
 	steps := stepsOf([]svc.FunnelStep{{Matcher: svc.Matcher{Kind: svc.MatchEvent, Match: "x"}}, {Matcher: svc.Matcher{Kind: svc.MatchPath, Match: "/*"}}})
 	args = args.with(steps.args).with(arguments{
@@ -73,7 +73,7 @@ func TestQueriesExplain(t *testing.T) {
 		}
 		for part, sample := range map[string]string{
 			"$(quantiles)": db.queries["metrics.Exact"], "$(totals)": "metric_hours", "$(bins)": db.queries["alerts.Bins"],
-			"$(rows)": db.queries["breakdown.Events"], "$(began)": db.queries["breakdown.Began"],
+			"$(rows)": db.queries["breakdown.Events"],
 			"$(mark)": db.queries["mark.Entry"], "$(place)": db.queries["mark.EntryPlace"],
 		} {
 			if part == "$(rows)" && (strings.HasPrefix(name, "activity.") || strings.HasPrefix(name, "retention.")) {

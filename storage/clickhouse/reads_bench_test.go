@@ -95,7 +95,6 @@ func BenchmarkReads(b *testing.B) {
 // forget empties what is kept of past days.
 func (db *DB) forget() {
 	db.days = newDayCache(dayCacheBytes)
-	db.ranks, db.parts = newMemory[rankKey, []ranked](rankBytes), newMemory[rankKey, *rankedPart](rankBytes)
-	db.marks = newMemory[rankKey, *marks](markBytes)
+	db.ranks, db.rests = newMemory[rankKey, []ranked](rankBytes), newMemory[rankKey, *dayRest](restBytes)
 	db.past = newMemory[pastKey, *past](pastBytes)
 }

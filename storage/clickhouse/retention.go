@@ -32,9 +32,7 @@ func (db *DB) retention(ctx context.Context, q svc.RetentionQuery) (svc.Retentio
 		source = "activity.Names"
 	}
 	periods := q.Window.Buckets(q.CohortBy)
-	number := make(map[uint32]int, len(periods))
 	for i, begin := range periods {
-		number[uint32(begin.Unix())] = i
 		out.Cohorts = append(out.Cohorts, svc.Cohort{From: begin, Periods: make([]uint64, len(periods)-i)})
 	}
 	if len(periods) == 0 {
@@ -46,14 +44,14 @@ func (db *DB) retention(ctx context.Context, q svc.RetentionQuery) (svc.Retentio
 	}
 	args := c.args.with(scopeArguments(q.AnalyticsScope, q.Window)).with(bucketArguments(periods)).with(arguments{"event": q.Event})
 	err = db.read(ctx, "counting cohorts", db.activity("retention.Count", source, c), args, func(rows driver.Rows) (bool, error) {
-		var cohort, period uint32
-		var visitors uint64
+		var cohort uint8
+		var period, visitors uint64
 		if err := rows.Scan(&cohort, &period, &visitors); err != nil {
 			return false, err
 		}
 		// A period before the cohort's is one in which a late event is not seen yet.
-		if from, after := number[cohort], number[period]-number[cohort]; after >= 0 {
-			out.Cohorts[from].Periods[after] = visitors
+		if from := int(cohort); int(period) >= from {
+			out.Cohorts[from].Periods[int(period)-from] = visitors
 		}
 		return true, nil
 	})

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
-	"golang.org/x/sync/errgroup"
 
 	"svc"
 )
@@ -16,7 +15,7 @@ const (
 	// todayBytes bounds what days that go on may take in memory.
 	todayBytes = 160 << 20
 	// maxTodayEvents is the number of events from which a day that goes on is not kept.
-	maxTodayEvents = maxPartEvents
+	maxTodayEvents = 5_000_000
 	// todayTries is how often a day is read on until all of its events are known; a block
 	// may come between the two halves of a read.
 	todayTries = 3
@@ -30,18 +29,22 @@ type todayKey struct {
 	environment uint64
 	bots        bool
 	dimension   svc.Dimension
-	from        int64
+	from, to    int64
 }
 
 // today is what the values of a dimension add up to on a local day that goes on. It grows
-// by the blocks that were stored since it was read last. It is known whole where it has as
-// many events, and as many changes of bounces, as the store: events are only ever added.
+// by the blocks that were stored since it was read last. It is known whole where it has the
+// events of the store, and the bounces: events are only ever added.
 type today struct {
 	// turn holds a token while somebody reads on.
 	turn    chan struct{}
 	counted todayCount
-	events  blockLog
-	bounces blockLog
+	// events and bounces are how many were read, and what these add up to.
+	events, bounces int64
+	// blocks are those that a read may meet again, with the arrival of the latest event of each;
+	// what arrived before since is not read any more. Both are in milliseconds.
+	blocks map[uint64]int64
+	since  int64
 	// latest is the time of the latest event or beginning of a session that was counted.
 	latest int64
 	// rows and changes are of instants that no read has reached yet.
@@ -75,46 +78,18 @@ type todayChange struct {
 	by      int64
 }
 
-// blockLog is which blocks were read. It remembers those that a read may meet again.
-type blockLog struct {
-	blocks map[uint64]int64 // the arrival of the latest event of each, in milliseconds
-	newest int64
-	events uint64
-}
-
-// note takes a block in.
-func (l *blockLog) note(block, events uint64, arrived int64) {
-	if l.blocks == nil {
-		l.blocks = map[uint64]int64{}
-	}
-	l.blocks[block] = max(l.blocks[block], arrived)
-	l.events += events
-	l.newest = max(l.newest, arrived)
-}
-
-// arguments tell a query what was read, and forget the blocks that it cannot meet.
-func (l *blockLog) arguments() arguments {
-	since := max(l.newest-overlap.Milliseconds(), 0)
-	numbers := make([]uint64, 0, len(l.blocks))
-	for block, arrived := range l.blocks {
-		if arrived < since {
-			delete(l.blocks, block)
-			continue
-		}
-		numbers = append(numbers, block)
-	}
-	slices.Sort(numbers)
-	return arguments{"since": time.UnixMilli(since), "blocks": numbers}
-}
-
 // rankToday returns the values of the local day on which a window ends, from its first
-// instant on. It returns known = false where the day is too large to be kept, or was
-// counted beyond the end of the window already.
-func (db *DB) rankToday(ctx context.Context, q svc.BreakdownQuery, v values, bucket int64) (day []ranked, known bool, err error) {
-	key := todayKey{environment: q.Environment.Number, bots: q.IncludeBots, dimension: q.Dimension, from: bucket}
+// instant on; the cut is the day, with all that the store has of it. It returns known = false
+// where the day is too large to be kept, or was counted beyond the end of the window already.
+func (db *DB) rankToday(ctx context.Context, q svc.BreakdownQuery, v values, c *cut) (day []ranked, known bool, err error) {
+	if c.sums.events > maxTodayEvents {
+		return nil, false, nil
+	}
+	key := todayKey{environment: q.Environment.Number, bots: q.IncludeBots, dimension: q.Dimension, from: c.bucket, to: c.to}
 	t, found := db.todays.get(key)
 	if !found {
-		t = &today{turn: make(chan struct{}, 1), counted: newTodayCount(q.Dimension)}
+		t = &today{turn: make(chan struct{}, 1)}
+		t.forget(q.Dimension)
 		db.todays.put(key, t, 0)
 	}
 	select {
@@ -123,6 +98,7 @@ func (db *DB) rankToday(ctx context.Context, q svc.BreakdownQuery, v values, buc
 		return nil, false, readError("waiting for the day", context.Cause(ctx))
 	}
 	defer func() { <-t.turn }()
+	all := c.sums
 	for try := range 2 * todayTries {
 		if t.latest >= q.Window.To.UnixMilli() {
 			return nil, false, nil
@@ -130,25 +106,38 @@ func (db *DB) rankToday(ctx context.Context, q svc.BreakdownQuery, v values, buc
 		if try == todayTries {
 			t.forget(q.Dimension)
 		}
-		more, err := db.readToday(ctx, q, v, t, bucket)
+		if err := db.readToday(ctx, q, v, t, c); err != nil {
+			return nil, false, err
+		}
+		if t.whole(all) {
+			db.todays.put(key, t, t.counted.size())
+			return t.counted.ranked(), true, nil
+		}
+		again, err := db.readCuts(ctx, q.AnalyticsScope, []cut{*c})
 		if err != nil {
 			return nil, false, err
 		}
-		if more.events > maxTodayEvents {
-			t.forget(q.Dimension)
-			return nil, false, nil
-		}
-		if t.take(more, q.Window.To.UnixMilli()) {
-			db.todays.put(key, t, t.counted.size())
-			return t.counted.ranked(), true, nil
+		if len(again) > 0 {
+			all = again[0].sums
 		}
 	}
 	return nil, false, nil
 }
 
+// whole says whether all that the store had is counted. What was stored while the day was
+// read may be there already.
+func (t *today) whole(all sums) bool {
+	return t.events > all.events || t.events == all.events && t.bounces == all.bounces
+}
+
+// marksSessions says whether a dimension's values mark sessions by one of their page views.
+func marksSessions(dimension svc.Dimension) bool {
+	return dimension == svc.DimEntryPath || dimension == svc.DimExitPath
+}
+
 // newTodayCount returns the count of a day without events.
 func newTodayCount(dimension svc.Dimension) todayCount {
-	if dimension == svc.DimEntryPath || dimension == svc.DimExitPath {
+	if marksSessions(dimension) {
 		return newTodayMarks(dimension == svc.DimExitPath)
 	}
 	return newTodayValues()
@@ -156,35 +145,17 @@ func newTodayCount(dimension svc.Dimension) todayCount {
 
 // forget begins the day anew.
 func (t *today) forget(dimension svc.Dimension) {
-	t.counted, t.events, t.bounces = newTodayCount(dimension), blockLog{}, blockLog{}
-	t.latest, t.rows, t.changes = 0, nil, nil
-}
-
-// todayMore is what the store holds beyond what was read before.
-type todayMore struct {
-	// events and bounces are how many there are in all.
-	events, bounces uint64
-	blocks          []blockNote
-	bounceBlocks    []blockNote
-	rows            []todayRow
-	changes         []todayChange
-	// brought is the number of events behind the rows.
-	brought uint64
-	latest  int64
-}
-
-// blockNote is a block, or a part of one, that was read.
-type blockNote struct {
-	block, events uint64
-	arrived       int64
+	*t = today{turn: t.turn, counted: newTodayCount(dimension), blocks: map[uint64]int64{}}
 }
 
 // readToday reads what t lacks.
-func (db *DB) readToday(ctx context.Context, q svc.BreakdownQuery, v values, t *today, bucket int64) (*todayMore, error) {
-	local := time.Unix(bucket, 0).In(q.Window.Location)
-	more := &todayMore{}
-	span := environmentArguments(q.AnalyticsScope).with(arguments{"day_from": local, "day_to": svc.Day.Next(local), "to": q.Window.To})
-	events, bounces := span.with(t.events.arguments()), span.with(t.bounces.arguments())
+func (db *DB) readToday(ctx context.Context, q svc.BreakdownQuery, v values, t *today, c *cut) error {
+	to := q.Window.To.UnixMilli()
+	recent := to - 2*overlap.Milliseconds()
+	args := environmentArguments(q.AnalyticsScope).with(arguments{
+		"day_from": time.Unix(c.bucket, 0), "day_to": time.Unix(c.to, 0), "to": q.Window.To,
+		"since": time.UnixMilli(t.since), "named_from": time.UnixMilli(recent), "blocks": t.unforgotten(),
+	})
 	query := strings.ReplaceAll(db.queries["today.Values"], "$(value)", v.expression)
 	switch q.Dimension {
 	case svc.DimEntryPath:
@@ -192,14 +163,13 @@ func (db *DB) readToday(ctx context.Context, q svc.BreakdownQuery, v values, t *
 	case svc.DimExitPath:
 		query = db.markToday("Exit")
 	}
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error {
-		return db.read(ctx, "reading a day on", query, events, more.scanEvents)
-	})
-	group.Go(func() error {
-		return db.read(ctx, "reading the bounces of a day on", db.queries["today.Bounces"], bounces, more.scanBounces)
-	})
-	return more, group.Wait()
+	more := todayMore{blocks: map[uint64]int64{}}
+	if err := db.read(ctx, "reading a day on", query, args, more.scan); err != nil {
+		return err
+	}
+	t.note(&more, recent)
+	t.take(&more, to)
+	return nil
 }
 
 // markToday returns the query of the sessions that were marked by their Entry or Exit.
@@ -207,68 +177,75 @@ func (db *DB) markToday(mark string) string {
 	return strings.NewReplacer("$(mark)", db.queries["mark."+mark], "$(place)", db.queries["mark."+mark+"Place"]).Replace(db.queries["today.Marks"])
 }
 
-// Kinds of rows of the queries of a day that goes on.
-const (
-	todayTotal = iota
-	todayBlock
-	todayValue
-)
-
-func (m *todayMore) scanEvents(rows driver.Rows) (bool, error) {
-	var kind uint8
-	var block, times uint64
-	var latest int64
-	var r todayRow
-	var visitors, sessions string
-	err := rows.Scan(&kind, &block, &times, &latest, &r.at, &r.value, &r.views, &visitors, &sessions, &r.place)
-	switch kind {
-	case todayTotal:
-		m.events = times
-	case todayBlock:
-		m.blocks = append(m.blocks, blockNote{block, times, latest})
-	case todayValue:
-		m.brought += times
-		if r.at == 0 {
-			m.latest = max(m.latest, latest)
+// unforgotten returns the blocks that a read may meet again.
+func (t *today) unforgotten() []uint64 {
+	numbers := make([]uint64, 0, len(t.blocks))
+	for block, arrived := range t.blocks {
+		if arrived < t.since {
+			delete(t.blocks, block)
+			continue
 		}
-		r.visitors, r.sessions = numbers(visitors), numbers(sessions)
-		m.rows = append(m.rows, r)
+		numbers = append(numbers, block)
 	}
-	return true, err
+	slices.Sort(numbers)
+	return numbers
 }
 
-func (m *todayMore) scanBounces(rows driver.Rows) (bool, error) {
-	var kind uint8
+// todayMore is what the store holds beyond what was read before.
+type todayMore struct {
+	rows            []todayRow
+	changes         []todayChange
+	events, bounces int64
+	blocks          map[uint64]int64 // their arrivals
+	// latest is the time of the latest event within the window.
+	latest int64
+}
+
+func (m *todayMore) scan(rows driver.Rows) (bool, error) {
 	var block, times uint64
-	var latest int64
-	var c todayChange
-	err := rows.Scan(&kind, &block, &times, &latest, &c.began, &c.session, &c.by)
-	if kind == todayTotal {
-		m.bounces = times
+	var inside uint8
+	var arrived, latest int64
+	var r todayRow
+	var visitors, sessions, changes string
+	err := rows.Scan(&block, &inside, &r.at, &r.value, &times, &arrived, &latest, &r.views, &visitors, &sessions, &r.place, &changes)
+	m.blocks[block] = max(m.blocks[block], arrived)
+	for change := range slices.Chunk(numbers(changes), 3) {
+		by := int64(change[2]) - 128
+		m.bounces += by
+		m.changes = append(m.changes, todayChange{began: int64(change[1]), session: change[0], by: by})
+	}
+	if inside == 0 {
 		return true, err
 	}
-	m.bounceBlocks = append(m.bounceBlocks, blockNote{block, times, latest})
-	m.changes = append(m.changes, c)
+	m.events += int64(times)
+	if r.at == 0 {
+		m.latest = max(m.latest, latest)
+	}
+	r.visitors, r.sessions = numbers(visitors), numbers(sessions)
+	m.rows = append(m.rows, r)
 	return true, err
 }
 
-// take counts what was read, up to an instant in milliseconds, and says whether that is
-// all that the store holds. It takes nothing where a block came between the halves of a
-// read of events.
-func (t *today) take(more *todayMore, to int64) bool {
-	var events uint64
-	for _, b := range more.blocks {
-		events += b.events
+// note remembers the blocks that were read. Those without a number arrived before recent, so
+// that nothing that did may be read again.
+func (t *today) note(more *todayMore, recent int64) {
+	newest := t.since + overlap.Milliseconds()
+	for block, arrived := range more.blocks {
+		newest = max(newest, arrived)
+		if block != 0 {
+			t.blocks[block] = max(t.blocks[block], arrived)
+		}
 	}
-	if events != more.brought {
-		return false
+	t.since = max(newest-overlap.Milliseconds(), t.since)
+	if _, some := more.blocks[0]; some {
+		t.since = max(t.since, recent)
 	}
-	for _, b := range more.blocks {
-		t.events.note(b.block, b.events, b.arrived)
-	}
-	for _, b := range more.bounceBlocks {
-		t.bounces.note(b.block, b.events, b.arrived)
-	}
+	t.events += more.events
+	t.bounces += more.bounces
+}
+
+// take counts what was read, up to an instant in milliseconds.
+func (t *today) take(more *todayMore, to int64) {
 	t.latest = max(t.latest, more.latest)
 	t.rows, t.changes = append(t.rows, more.rows...), append(t.changes, more.changes...)
 	t.rows = slices.DeleteFunc(t.rows, func(r todayRow) bool {
@@ -287,5 +264,4 @@ func (t *today) take(more *todayMore, to int64) bool {
 		t.counted.change(c.session, c.by)
 		return true
 	})
-	return t.events.events == more.events && t.bounces.events == more.bounces
 }

@@ -103,6 +103,19 @@ type todayMarks struct {
 	visitors map[visitorMark]int // the sessions of a visitor with a mark
 }
 
+// marked is a session with what marks it, empty where it has no page view, and its page views.
+type marked struct {
+	value   unique.Handle[string]
+	visitor uint64
+	viewed  uint64
+}
+
+// visitorMark is a visitor who has a session with a mark.
+type visitorMark struct {
+	value   unique.Handle[string]
+	visitor uint64
+}
+
 // markToday is a session with its mark, the empty one where it has no page view yet, and
 // the place of that page view among the events.
 type markToday struct {

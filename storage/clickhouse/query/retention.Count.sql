@@ -1,29 +1,35 @@
 -- The visitors whose first-ever event fell in a period of a window and who were active in
 -- it, by the periods in which they caused an event that counts; the first period counts
--- always. Periods are named by their beginnings in seconds since 1970. Key: environment of
--- newcomers, and that of the rows. Rows read: the visitors of the environment, and one row
--- per slot and session or the events of a filtered read; returned: one per pair of periods.
+-- always. Periods are named by their numbers among at most 64 ascending beginnings, from 0 on.
+-- Each visitor is one row of a hash table: when it was first seen, and bits for the periods. Key:
+-- environment of newcomers, and that of the rows. Rows read: the visitors of the environment,
+-- and one row per slot and session or the events of a filtered read; returned: one per pair of
+-- periods.
 SELECT cohort, period, count() AS visitors
 FROM
 (
     SELECT
-        any(began) AS cohort,
-        groupUniqArray(roundDown(at, {buckets:Array(UInt32)})) AS seen,
-        groupUniqArrayIf(roundDown(at, {buckets:Array(UInt32)}), counts) AS counted
+        toUInt8(indexOf({buckets:Array(UInt32)}, roundDown(toUInt32(intDiv(min(first), 1000)), {buckets:Array(UInt32)})) - 1) AS cohort,
+        groupBitOr(if(counts, active, toUInt64(0))) AS counted
     FROM
     (
-        $(rows)
-    ) AS active
-    INNER JOIN
-    (
-        SELECT visitor, roundDown(toUInt32(toUnixTimestamp(min(first_seen))), {buckets:Array(UInt32)}) AS began
+        SELECT
+            visitor,
+            toInt64(9223372036854775807) AS first,
+            toUInt64(bitShiftLeft(toUInt64(1), indexOf({buckets:Array(UInt32)}, roundDown(at, {buckets:Array(UInt32)})) - 1)) AS active,
+            counts
+        FROM
+        (
+            $(rows)
+        )
+        UNION ALL
+        SELECT visitor, toUnixTimestamp64Milli(first_seen) AS first, toUInt64(0) AS active, false AS counts
         FROM newcomers
         WHERE environment = {environment:UInt64} AND is_bot <= {bots:UInt8}
-        GROUP BY visitor
-        HAVING min(first_seen) >= {from:DateTime64(3, 'UTC')} AND min(first_seen) < {to:DateTime64(3, 'UTC')}
-    ) AS arrived USING (visitor)
+    )
     GROUP BY visitor
-    HAVING has(seen, cohort)
+    HAVING min(first) >= toUnixTimestamp64Milli({from:DateTime64(3, 'UTC')}) AND min(first) < toUnixTimestamp64Milli({to:DateTime64(3, 'UTC')})
+        AND bitTest(groupBitOr(active), cohort)
 )
-ARRAY JOIN arrayDistinct(arrayPushBack(counted, cohort)) AS period
+ARRAY JOIN bitPositionsToArray(bitOr(counted, toUInt64(bitShiftLeft(toUInt64(1), cohort)))) AS period
 GROUP BY cohort, period

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"errors"
+	"testing"
+)
+
+// TestPastDaysAreCountedAhead holds that a server counts the past days of all environments in
+// the time zones of their applications, and says when it has done so.
+func TestPastDaysAreCountedAhead(t *testing.T) {
+	s := startServer(t, t.TempDir(), nil)
+	sites := s.node.sites()
+	if len(sites) != 3 {
+		t.Errorf("%d environments are counted", len(sites))
+	}
+	for _, site := range sites {
+		if site.Environment.Number == 0 || site.Location.String() != "UTC" {
+			t.Errorf("counted is %+v", site)
+		}
+	}
+	eventually(t, "a round", func() error {
+		families, err := s.node.registry.Gather()
+		for _, family := range families {
+			if family.GetName() == "svc_past_days_rounds_total" && family.GetMetric()[0].GetCounter().GetValue() > 0 {
+				return nil
+			}
+		}
+		return errors.Join(errors.New("none has ended"), err)
+	})
+}
