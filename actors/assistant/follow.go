@@ -16,13 +16,17 @@ const lookEvery = 500 * time.Millisecond
 // node, else those of the record, which grows as long as the turn runs elsewhere.
 func (a *Assistant) Follow(ctx context.Context, ref svc.AppRef, member, id string, after uint64, yield func(svc.TurnFrame) bool) error {
 	for {
+		a.mu.Lock()
+		live := a.turns[id]
+		a.mu.Unlock()
+		if live != nil && live.unstored() && live.belongs(ref, member) {
+			live.frames.follow(ctx, after, yield)
+			return nil
+		}
 		exchange, err := a.Conversations.Get(ctx, ref, member, id)
 		if err != nil {
 			return err
 		}
-		a.mu.Lock()
-		live := a.turns[id]
-		a.mu.Unlock()
 		if live != nil && live.conversation.Turn >= exchange.Conversation.Turn {
 			live.frames.follow(ctx, after, yield)
 			return nil
@@ -44,6 +48,12 @@ func (a *Assistant) Follow(ctx context.Context, ref svc.AppRef, member, id strin
 			return nil
 		}
 	}
+}
+
+// belongs says whether the turn's conversation is a member's, about an application.
+func (t *turn) belongs(ref svc.AppRef, member string) bool {
+	c := &t.conversation
+	return c.Org == ref.Org && c.App == ref.App && c.Member.ID == member
 }
 
 // recorded tells the last turn of a conversation from its record, in the order of a live

@@ -11,7 +11,10 @@ import (
 // Conversations keeps conversations; the methods do what those of actors.Conversations
 // say.
 type Conversations interface {
-	Begin(ctx context.Context, conversation svc.Conversation, create bool, question, contextPath string) (svc.Exchange, error)
+	Reserve(ctx context.Context, question *svc.Asking) (svc.Exchange, error)
+	Release(ctx context.Context, question *svc.Asking) error
+	Begin(ctx context.Context, question *svc.Asking) (svc.Exchange, error)
+	Renew(ctx context.Context, of *svc.Conversation) error
 	Note(ctx context.Context, exchange svc.Exchange) error
 	Claim(ctx context.Context, of *svc.Conversation, action string, by svc.User, reason string) (svc.Exchange, error)
 	Append(ctx context.Context, of *svc.Conversation, messages []svc.Message, actions []svc.Action) (svc.Exchange, error)
