@@ -89,12 +89,13 @@ func (a *Assistant) Ask(ctx context.Context, who svc.Asker, question svc.Questio
 	if err := a.Settings.Admit(ctx, who.Ref.Org, who.User.ID); err != nil {
 		return nil, err
 	}
+	began := a.Now()
 	exchange, err := a.Conversations.Reserve(ctx, asking)
 	if err != nil {
 		return nil, err
 	}
 	asking.Turn = exchange.Conversation.Turn
-	return a.start(a.newTurn(who, model, exchange), asking) //nolint:contextcheck // a turn outlives its request
+	return a.start(a.newTurn(who, model, exchange, began), asking) //nolint:contextcheck // a turn outlives its request
 }
 
 // contextOf names the page that a question came from.
@@ -137,20 +138,21 @@ func (a *Assistant) Approve(ctx context.Context, who svc.Asker, id, reason strin
 		return nil, err
 	}
 	model := a.commentator(ctx, who.Ref.Org)
+	began := a.Now()
 	claimed, err := a.Conversations.Claim(ctx, &exchange.Conversation, id, who.User, reason)
 	if err != nil {
 		return nil, err
 	}
-	return a.resumed(who, model, claimed, id) //nolint:contextcheck // a turn outlives its request
+	return a.resumed(who, model, claimed, id, began) //nolint:contextcheck // a turn outlives its request
 }
 
 // resumed starts the turn that executes a claimed action.
-func (a *Assistant) resumed(who svc.Asker, model Model, claimed svc.Exchange, id string) (*Turn, error) {
+func (a *Assistant) resumed(who svc.Asker, model Model, claimed svc.Exchange, id string, began time.Time) (*Turn, error) {
 	action := claimed.Action(id)
 	if action == nil {
 		return nil, svc.NotFound("action")
 	}
-	t := a.newTurn(who, model, claimed)
+	t := a.newTurn(who, model, claimed, began)
 	t.approved = action
 	return a.start(t, nil)
 }

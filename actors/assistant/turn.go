@@ -83,12 +83,12 @@ type turn struct {
 	spoke bool
 }
 
-// newTurn makes a turn of the conversation that it begins with.
-func (a *Assistant) newTurn(who svc.Asker, model Model, exchange svc.Exchange) *turn {
-	now := a.Now()
+// newTurn makes a turn of the conversation that it begins with. Its place or claim was asked
+// for at an instant.
+func (a *Assistant) newTurn(who svc.Asker, model Model, exchange svc.Exchange, asked time.Time) *turn {
 	return &turn{
 		Assistant: a, who: who, model: model, conversation: exchange.Conversation, messages: exchange.Messages, actions: exchange.Actions,
-		renewed: now, asked: now,
+		renewed: asked, asked: asked,
 	}
 }
 
