@@ -185,6 +185,8 @@ func (t *turn) finish(cause error) {
 	switch {
 	case failure != nil:
 		t.fail(cause)
+	case svc.CodeOf(err) == svc.CodeConflict:
+		t.fail(errOver)
 	case err != nil:
 		t.Logger.Error("recording the end of a turn failed", "conversation", t.conversation.ID, "error", err)
 		t.frames.add("error", errorFrame{"error", "The end of the turn could not be recorded.", svc.CodeInternal})
