@@ -133,13 +133,19 @@ func (b *buffer) follow(ctx context.Context, after uint64, yield func(svc.TurnFr
 		next = int(after - svc.FrameID(b.turn, 0))
 	}
 	for ctx.Err() == nil {
-		news, ended := b.behind(next)
-		if !news.each(yield) || ended {
+		var more bool
+		if next, more = b.hand(next, yield); !more {
 			return
 		}
-		next = news.first + len(news.frames)
 		<-told
 	}
+}
+
+// hand yields the frames behind the n-th. It returns the number of the last one, and whether
+// there may be more for who wants them.
+func (b *buffer) hand(n int, yield func(svc.TurnFrame) bool) (int, bool) {
+	news, ended := b.behind(n)
+	return news.first + len(news.frames), news.each(yield) && !ended
 }
 
 // behind returns the frames behind the n-th, and whether they are the last ones.

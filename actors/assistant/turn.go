@@ -354,8 +354,15 @@ func (t *turn) round(ctx context.Context) (*[]svc.Action, error) {
 		return nil, noteBudget
 	}
 	t.rounds++
-	reply, err := t.model.Round(ctx, t.request(), t.say)
-	return t.replied(ctx, &reply, err)
+	reply, err := t.ask(ctx)
+	return t.replied(ctx, reply, err)
+}
+
+// ask asks the model. The turn waits here for most of its life, and what waits on the stack
+// counts as its memory, so that this is as little as there can be.
+func (t *turn) ask(ctx context.Context) (*svc.ModelReply, error) {
+	reply, err := t.model.Round(ctx, *t.request(), t.say)
+	return &reply, err
 }
 
 // replied records what a round brought and does what the model calls.
@@ -385,8 +392,8 @@ func (t *turn) replied(ctx context.Context, reply *svc.ModelReply, err error) (*
 }
 
 // request is what the model is asked in a round.
-func (t *turn) request() svc.ModelRequest {
-	return svc.ModelRequest{
+func (t *turn) request() *svc.ModelRequest {
+	return &svc.ModelRequest{
 		System: system(&t.conversation, t.Now()), Messages: history(t.messages), Tools: append([]svc.Tool{FindTool()}, t.loaded...),
 	}
 }

@@ -26,12 +26,12 @@ func newOpenAI(access Access, client *http.Client) stream {
 		options = append(options, option.WithEnvironmentProduction())
 	}
 	service := openai.Client{Options: options}
-	return func(ctx context.Context, request *svc.ModelRequest, received func(), text func(string)) (svc.ModelReply, error) {
+	return func(ctx context.Context, request *svc.ModelRequest, received func(), text func(string), reply *svc.ModelReply) error {
 		raw, err := openaiAsk(ctx, &service, access.Model, request) //nolint:bodyclose // reading closes it
 		if err != nil {
-			return svc.ModelReply{}, openaiError(err)
+			return openaiError(err)
 		}
-		return openaiRead(raw, received, text)
+		return openaiRead(raw, received, text, reply)
 	}
 }
 
@@ -47,10 +47,11 @@ func openaiAsk(ctx context.Context, service *openai.Client, model string, reques
 }
 
 // openaiRead reads an answer.
-func openaiRead(raw *http.Response, received func(), text func(string)) (svc.ModelReply, error) {
+func openaiRead(raw *http.Response, received func(), text func(string), reply *svc.ModelReply) error {
 	gathered := new(openaiGathered)
 	err := gathered.read(raw, received, text)
-	return gathered.reply(), err
+	gathered.tell(reply)
+	return err
 }
 
 // read reads the chunks of an answer. Goroutines wait here for as long as answers take, so
@@ -170,15 +171,14 @@ func (g *openaiGathered) add(chunk *openaiChunk, text func(string)) {
 	}
 }
 
-func (g *openaiGathered) reply() svc.ModelReply {
-	reply := svc.ModelReply{Text: g.text.String(), Calls: g.calls, Usage: g.usage}
+func (g *openaiGathered) tell(reply *svc.ModelReply) {
+	reply.Text, reply.Calls, reply.Usage = g.text.String(), g.calls, g.usage
 	switch g.finish {
 	case "content_filter":
 		reply.Short = svc.ShortFiltered
 	case "length":
 		reply.Short = svc.ShortFull
 	}
-	return reply
 }
 
 func openaiParams(model string, request *svc.ModelRequest) (openai.ChatCompletionNewParams, error) {
