@@ -354,15 +354,9 @@ func (t *turn) round(ctx context.Context) (*[]svc.Action, error) {
 		return nil, noteBudget
 	}
 	t.rounds++
-	reply, err := t.ask(ctx)
+	reply := new(svc.ModelReply)
+	err := t.model.Round(ctx, t.request(), t.say, reply)
 	return t.replied(ctx, reply, err)
-}
-
-// ask asks the model. The turn waits here for most of its life, and what waits on the stack
-// counts as its memory, so that this is as little as there can be.
-func (t *turn) ask(ctx context.Context) (*svc.ModelReply, error) {
-	reply, err := t.model.Round(ctx, *t.request(), t.say)
-	return &reply, err
 }
 
 // replied records what a round brought and does what the model calls.

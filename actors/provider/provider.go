@@ -175,33 +175,34 @@ func again(err error) bool {
 }
 
 // Round asks the model.
-func (m *model) Round(ctx context.Context, request svc.ModelRequest, text func(string)) (svc.ModelReply, error) {
+func (m *model) Round(ctx context.Context, request *svc.ModelRequest, text func(string), reply *svc.ModelReply) error {
 	done, err := m.breaker.Allow()
 	if err != nil {
-		return svc.ModelReply{}, svc.Errorf(svc.CodeProviderError, "The model provider has failed repeatedly; try again in half a minute.")
+		return svc.Errorf(svc.CodeProviderError, "The model provider has failed repeatedly; try again in half a minute.")
 	}
-	reply := new(svc.ModelReply)
-	for attempt := 0; ; attempt++ {
-		var received bool
-		*reply = svc.ModelReply{}
-		err = m.once(ctx, &request, &received, text, reply)
-		if err == nil || ctx.Err() != nil || received || !again(err) || attempt+1 >= maxAttempts {
-			break
-		}
-		if m.pause(ctx, attempt) != nil {
-			break
-		}
-	}
+	err = m.persist(ctx, request, text, reply)
 	if ctx.Err() != nil { // the turn was given up; that says nothing of the provider
 		done(nil)
-		return *reply, ctx.Err()
+		return ctx.Err()
 	}
 	if refused, ok := errors.AsType[statusError](err); ok && !again(err) {
 		done(nil)
-		return *reply, svc.Errorf(svc.CodeProviderError, "The model provider refused the request (%d).", refused.status)
+		return svc.Errorf(svc.CodeProviderError, "The model provider refused the request (%d).", refused.status)
 	}
 	done(err)
-	return *reply, shown(err)
+	return shown(err)
+}
+
+// persist makes attempts until one succeeds, was answered in part, or another is no use.
+func (m *model) persist(ctx context.Context, request *svc.ModelRequest, text func(string), reply *svc.ModelReply) error {
+	for attempt := 0; ; attempt++ {
+		var received bool
+		*reply = svc.ModelReply{}
+		err := m.once(ctx, request, &received, text, reply)
+		if err == nil || ctx.Err() != nil || received || !again(err) || attempt+1 >= maxAttempts || m.pause(ctx, attempt) != nil {
+			return err
+		}
+	}
 }
 
 // once makes one attempt; it ends where the provider is silent for too long.
