@@ -199,7 +199,7 @@ func has(tools []svc.Tool, name string) bool {
 // execute sends the call through the routes.
 func (t *turn) execute(ctx context.Context, call *svc.ToolCall, tool *svc.Tool) (svc.ToolResult, svc.ToolOutcome) {
 	var outcome svc.ToolOutcome
-	err := t.held()
+	err := t.held(ctx)
 	if err == nil {
 		err = t.arm(ctx)
 	}

@@ -106,7 +106,7 @@ func (a *Assistant) renewing(ctx context.Context) {
 			places <- struct{}{}
 			go func() {
 				defer func() { <-places }()
-				_ = t.renew() // a turn that is over is cancelled, and any other is asked about again
+				_ = t.renew(ctx) // a turn that is over is cancelled, and any other is asked about again
 			}()
 		}
 	}
@@ -128,11 +128,11 @@ func (a *Assistant) due() (turns []*turn) {
 
 // renew tells the conversation that the turn runs. Where the conversation says that it is
 // over, the turn is cancelled.
-func (t *turn) renew() error {
+func (t *turn) renew(ctx context.Context) error {
 	if err := t.claimed(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), renewTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewTime)
 	defer cancel()
 	began := t.Now()
 	err := t.Conversations.Renew(ctx, &t.conversation)
@@ -151,7 +151,7 @@ func (t *turn) renew() error {
 // held makes sure, before something is written, that the turn still has its claim: a node
 // that stood still may have lost it. The claim is held for as long as the conversation
 // waits for a sign of life behind the last one.
-func (t *turn) held() error {
+func (t *turn) held(ctx context.Context) error {
 	if err := t.claimed(); err != nil {
 		return err
 	}
@@ -161,7 +161,7 @@ func (t *turn) held() error {
 	if fresh {
 		return nil
 	}
-	return t.renew()
+	return t.renew(ctx)
 }
 
 // errOver is why a turn ends that its conversation takes for lost.

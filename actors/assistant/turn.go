@@ -123,7 +123,7 @@ func (a *Assistant) start(t *turn, asking *svc.Asking) (*Turn, error) {
 // giveBack ends a turn that does not begin, for the node is stopping.
 func (t *turn) giveBack(asking *svc.Asking) {
 	if asking == nil {
-		t.finish(errStopping)
+		t.finish(context.Background(), errStopping)
 		return
 	}
 	t.frames.end()
@@ -141,7 +141,7 @@ func (t *turn) run(ctx context.Context) {
 	if cause := context.Cause(limited); err != nil && cause != nil {
 		err = cause
 	}
-	t.finish(err)
+	t.finish(context.WithoutCancel(ctx), err)
 }
 
 // guarded works; a panic becomes an error.
@@ -155,7 +155,7 @@ func (t *turn) guarded(ctx context.Context) (err error) {
 }
 
 // finish records the end of the turn and tells it.
-func (t *turn) finish(cause error) {
+func (t *turn) finish(ctx context.Context, cause error) {
 	defer t.leave()
 	if err := t.claimed(); err != nil {
 		t.frames.unsay() // nobody has heard it
@@ -166,7 +166,7 @@ func (t *turn) finish(cause error) {
 	if errors.Is(cause, errStopping) {
 		patience = stopTime
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var revoking sync.WaitGroup
 	if t.token.ID != "" {
@@ -299,7 +299,7 @@ func (t *turn) prepared(ctx context.Context) (err error) {
 	if err := t.admitted(ctx); err != nil {
 		return err
 	}
-	return t.held()
+	return t.held(ctx)
 }
 
 // arm gives the turn a token of its own, with the first use of which it is made: most
