@@ -19,6 +19,9 @@ const (
 	MaxContext = 2048
 	// DisconnectGrace is how long a turn goes on that nobody follows (decision 89).
 	DisconnectGrace = 30 * time.Second
+	// TurnLease is how long a conversation waits for a sign of life of the node that runs
+	// its turn, or that has kept the place for one.
+	TurnLease = 15 * time.Second
 )
 
 // RateAI is the class of the questions of a member.
@@ -215,6 +218,19 @@ type Question struct {
 	ConversationID string
 	// ContextPath and ContextSearch name the page that the question came from.
 	ContextPath, ContextSearch string
+}
+
+// Asking is a question with the conversation that it is asked in.
+type Asking struct {
+	// Conversation names itself and its member; it is made where New is set.
+	Conversation Conversation
+	New          bool
+	Text         string
+	ContextPath  string
+	// Reservation names the place that is kept for its turn, Turn is the number of that;
+	// they are empty where none is kept.
+	Reservation string
+	Turn        int
 }
 
 // Asker is who speaks with the assistant: a person by a token, about an application.

@@ -38,6 +38,11 @@ type (
 	findApproval struct {
 		ID string `json:"id"`
 	}
+	listedApproval struct {
+		svc.Approval
+		// Open says that the queue knows of no end, but for what time has brought about.
+		Open bool `json:"open"`
+	}
 )
 
 func approvalHandlers() map[string]handler[*approvals] {
@@ -97,11 +102,12 @@ func (a *approvals) onPut(now time.Time, m putApprovals) (outcome, error) {
 }
 
 func (a *approvals) onList(now time.Time, _ none) (outcome, error) {
-	list := []svc.Approval{}
+	list := []listedApproval{}
 	for _, id := range slices.Sorted(maps.Keys(a.entries)) {
 		entry := a.entries[id]
+		open := statusRank(entry.Action.Status) < 2
 		entry.Action = entry.Action.At(now)
-		list = append(list, entry)
+		list = append(list, listedApproval{entry, open})
 	}
 	return outcome{answer: list}, nil
 }
@@ -131,16 +137,29 @@ func (c *Conversations) queue(ctx context.Context, view *conversationView) error
 	return err
 }
 
-// Approvals returns the requests to the outside of an organization, the newest last.
+// Approvals returns the requests to the outside of an organization, the newest last. Where
+// the queue was not told of the end of one, it is now.
 func (c *Conversations) Approvals(ctx context.Context, org string) ([]svc.Approval, error) {
-	list, err := ask[[]svc.Approval](ctx, c.Actors, kindApprovals, org, "list", none{})
+	listed, err := ask[[]listedApproval](ctx, c.Actors, kindApprovals, org, "list", none{})
 	if err != nil {
 		return nil, err
 	}
-	for i := range list {
-		if err := c.refresh(ctx, &list[i]); err != nil {
-			return nil, err
+	list, ended := []svc.Approval{}, putApprovals{}
+	for _, row := range listed {
+		entry := row.Approval
+		if row.Open {
+			if err := c.refresh(ctx, &entry); err != nil {
+				return nil, err
+			}
+			if statusRank(entry.Action.Status) > 1 {
+				ended.Entries = append(ended.Entries, entry)
+			}
 		}
+		list = append(list, entry)
+	}
+	if len(ended.Entries) > 0 {
+		// It is only kept from being asked about again.
+		_, _ = ask[none](ctx, c.Actors, kindApprovals, org, "put", ended)
 	}
 	return list, nil
 }
@@ -164,9 +183,6 @@ func (c *Conversations) Approval(ctx context.Context, org, id string) (svc.Appro
 // refresh looks once more at a request that may have changed since it was noted. One
 // whose conversation is purged stays as it was noted.
 func (c *Conversations) refresh(ctx context.Context, entry *svc.Approval) error {
-	if statusRank(entry.Action.Status) > 1 {
-		return nil
-	}
 	exchange, err := c.Get(ctx, svc.AppRef{Org: entry.Org, App: entry.App}, entry.Member.ID, entry.Action.ConversationID)
 	if svc.CodeOf(err) == svc.CodeNotFound {
 		return nil

@@ -20,7 +20,8 @@ import (
 //	           one turn runs at a time
 //	persists   entities conversation, message, action
 //	woken by   calls; when the time of a turn or an action is over; after 90 days
-//	limits     one running turn; pending actions are decided before the next question
+//	limits     one running turn, of which it must hear every 15 s; pending actions are
+//	           decided before the next question
 //	stops      after two minutes without a message
 //
 // The turn itself runs beside the mailbox (actors/assistant). What it brings carries
@@ -42,6 +43,12 @@ type conversation struct {
 	conversation *svc.Conversation
 	messages     []svc.Message
 	actions      map[string]svc.Action
+	// reserved is the place that is kept for a question, nil where there is none; heard is
+	// when the running turn was heard of last. Both are in memory only.
+	reserved *reservation
+	heard    time.Time
+	// enter keeps an entry of the ledger, beside the mailbox.
+	enter func(entry svc.LedgerEntry)
 }
 
 type (
@@ -51,6 +58,10 @@ type (
 		Create       bool             `json:"create"`
 		Question     string           `json:"question"`
 		ContextPath  string           `json:"contextPath"`
+		// Reservation is that of the place that was kept for the turn, Turn its number; they
+		// are empty where none was.
+		Reservation string `json:"reservation,omitempty"`
+		Turn        int    `json:"turn,omitempty"`
 	}
 	claimAction struct {
 		Action string   `json:"action"`
@@ -95,20 +106,26 @@ type (
 
 func conversationHandlers() map[string]handler[*conversation] {
 	return map[string]handler[*conversation]{
-		"begin":  on((*conversation).onBegin),
-		"claim":  on((*conversation).onClaim),
-		"append": on((*conversation).onAppend),
-		"settle": on((*conversation).onSettle),
-		"finish": on((*conversation).onFinish),
-		"decide": on((*conversation).onDecide),
-		"get":    on((*conversation).onGet),
-		"wake":   on((*conversation).onWake),
+		"reserve": on((*conversation).onReserve),
+		"release": on((*conversation).onRelease),
+		"begin":   on((*conversation).onBegin),
+		"renew":   on((*conversation).onRenew),
+		"claim":   on((*conversation).onClaim),
+		"append":  on((*conversation).onAppend),
+		"settle":  on((*conversation).onSettle),
+		"finish":  on((*conversation).onFinish),
+		"decide":  on((*conversation).onDecide),
+		"get":     on((*conversation).onGet),
+		"wake":    on((*conversation).onWake),
 	}
 }
 
 func (c *conversation) apply(now time.Time, method string, payload []byte) (outcome, error) {
-	if c.conversation == nil && method != "begin" && method != "wake" {
+	if c.conversation == nil && !slices.Contains([]string{"reserve", "release", "begin", "wake"}, method) {
 		return outcome{}, svc.NotFound("conversation")
+	}
+	if c.heard.IsZero() { // a new activation cannot know of whom the last one has heard
+		c.heard = now
 	}
 	return dispatch(conversationHandlers(), c, now, method, payload)
 }
@@ -118,11 +135,14 @@ func (c *conversation) makes(method string, payload []byte) bool {
 	var message struct {
 		Create bool `json:"create"`
 	}
-	return method == "begin" && json.Unmarshal(payload, &message) == nil && message.Create
+	return (method == "begin" || method == "reserve") && json.Unmarshal(payload, &message) == nil && message.Create
 }
 
+// promises is promiser.promises: behind a reservation the claim is to be stored.
+func (c *conversation) promises(method string) bool { return method == "reserve" }
+
 func (c *conversation) restore(entities []svc.Entity) error {
-	*c = conversation{identity: c.identity, actions: map[string]svc.Action{}}
+	*c = conversation{identity: c.identity, actions: map[string]svc.Action{}, enter: c.enter}
 	slices.SortFunc(entities, func(a, b svc.Entity) int { return strings.Compare(a.ID, b.ID) })
 	for _, entity := range entities {
 		var err error
@@ -154,6 +174,8 @@ type change struct {
 	now     time.Time
 	writes  []write
 	wakeups []svc.Wakeup
+	// expired are entries of the ledger about proposals that the change has ended.
+	expired []svc.LedgerEntry
 }
 
 func (c *conversation) change(now time.Time) *change { return &change{c: c, now: now} }
@@ -209,7 +231,7 @@ func (h *change) outcome() outcome {
 		}
 	}
 	h.writes = append(h.writes, write{"conversation", record.ID, *record})
-	return outcome{answer: h.c.view(h.now), writes: h.writes, wakeups: h.wakeups}
+	return outcome{answer: h.c.view(h.now), writes: h.writes, wakeups: h.wakeups, after: h.told()}
 }
 
 func (c *conversation) view(now time.Time) conversationView {
@@ -242,33 +264,60 @@ func (c *conversation) pending(now time.Time) (out []svc.Action) {
 
 // onBegin claims the conversation for a turn that answers a question.
 func (c *conversation) onBegin(now time.Time, m beginTurn) (outcome, error) {
-	h := c.change(now)
-	switch {
-	case c.conversation == nil && m.Create:
-		record := m.Conversation
-		record.Title, record.CreatedAt = svc.TitleOf(m.Question), now
-		c.conversation = &record
-		h.wake(wakePurge, record.ExpiresAt())
-	case c.conversation == nil || c.conversation.Member.ID != m.Conversation.Member.ID:
-		return outcome{}, svc.NotFound("conversation")
-	}
-	if err := c.free(now); err != nil {
+	if err := c.takes(now, &m, m.Reservation); err != nil {
 		return outcome{}, err
 	}
-	c.cutOff(h)
-	c.expire(h)
+	if m.Turn != 0 && (c.conversation == nil && m.Turn != 1 || c.conversation != nil && m.Turn != c.conversation.Turn+1) {
+		return outcome{}, &svc.Error{Code: svc.CodeConflict, Reason: "turn_over", Message: "The conversation has gone on meanwhile."}
+	}
+	h := c.change(now)
+	c.late(h)
+	c.reserved = nil
+	return c.ask(h, &m), nil
+}
+
+// takes refuses a question of somebody else, or for which there is no place.
+func (c *conversation) takes(now time.Time, m *beginTurn, reservation string) error {
+	if c.conversation == nil && m.Create {
+		if c.kept(now, reservation) {
+			return turnRunning(m.Conversation.ID)
+		}
+		return nil
+	}
+	if c.conversation == nil || c.conversation.Member.ID != m.Conversation.Member.ID {
+		return svc.NotFound("conversation")
+	}
+	return c.free(now, reservation)
+}
+
+// ask begins a turn with a question, the first of which makes the conversation.
+func (c *conversation) ask(h *change, m *beginTurn) outcome {
+	if c.conversation == nil {
+		record := m.Conversation
+		record.Title, record.CreatedAt = svc.TitleOf(m.Question), h.now
+		c.conversation = &record
+		h.wake(wakePurge, record.ExpiresAt())
+	}
 	c.conversation.Question, c.conversation.ContextPath = m.Question, m.ContextPath
 	c.start(h)
 	h.say(svc.Message{Role: svc.RoleUser, Text: m.Question})
-	return h.outcome(), nil
+	return h.outcome()
 }
 
-// free refuses a turn while another one runs or actions wait for a decision.
-func (c *conversation) free(now time.Time) error {
-	problem := &svc.TurnProblem{ConversationID: c.conversation.ID}
-	if c.running(now) {
-		return &svc.Error{Code: svc.CodeConflict, Reason: "turn_running", Message: "A turn of the conversation is still running.", Turn: problem}
+// turnRunning is the refusal of a turn while another one runs, or is about to.
+func turnRunning(id string) error {
+	return &svc.Error{
+		Code: svc.CodeConflict, Reason: "turn_running", Message: "A turn of the conversation is still running.", Turn: &svc.TurnProblem{ConversationID: id},
 	}
+}
+
+// free refuses a turn while another one runs, its place is kept for another question, or
+// actions wait for a decision.
+func (c *conversation) free(now time.Time, reservation string) error {
+	if c.running(now) || c.kept(now, reservation) {
+		return turnRunning(c.conversation.ID)
+	}
+	problem := &svc.TurnProblem{ConversationID: c.conversation.ID}
 	for _, action := range c.pending(now) {
 		problem.Actions = append(problem.Actions, svc.PendingAction{ID: action.ID, ExpiresAt: action.ExpiresAt})
 	}
@@ -278,26 +327,14 @@ func (c *conversation) free(now time.Time) error {
 	return nil
 }
 
-func (c *conversation) running(now time.Time) bool {
-	return c.conversation.State == svc.ConversationRunning && now.Before(c.conversation.TurnEnds)
-}
-
 func (c *conversation) start(h *change) {
 	c.conversation.Turn++
 	c.conversation.State, c.conversation.TurnEnds = svc.ConversationRunning, h.now.Add(svc.TurnTime+turnSlack)
 	h.wake(wakeTurn, c.conversation.TurnEnds)
 }
 
-// current refuses what a turn brings that is over.
-func (c *conversation) current(turn int) error {
-	if c.conversation.State != svc.ConversationRunning || c.conversation.Turn != turn {
-		return &svc.Error{Code: svc.CodeConflict, Reason: "turn_over", Message: "The turn is over."}
-	}
-	return nil
-}
-
 func (c *conversation) onAppend(now time.Time, m appendTurn) (outcome, error) {
-	if err := c.current(m.Turn); err != nil {
+	if err := c.current(now, m.Turn); err != nil {
 		return outcome{}, err
 	}
 	h := c.change(now)
@@ -315,7 +352,7 @@ func (c *conversation) onAppend(now time.Time, m appendTurn) (outcome, error) {
 
 func (c *conversation) onSettle(now time.Time, m settleAction) (outcome, error) {
 	action, known := c.actions[m.Action]
-	if err := c.current(m.Turn); err != nil || !known {
+	if err := c.current(now, m.Turn); err != nil || !known {
 		return outcome{}, cmp.Or(err, error(svc.NotFound("action")))
 	}
 	h := c.change(now)
@@ -327,7 +364,7 @@ func (c *conversation) onSettle(now time.Time, m settleAction) (outcome, error) 
 }
 
 func (c *conversation) onFinish(now time.Time, m finishTurn) (outcome, error) {
-	if err := c.current(m.Turn); err != nil {
+	if err := c.current(now, m.Turn); err != nil {
 		return outcome{}, err
 	}
 	h := c.change(now)
@@ -336,8 +373,4 @@ func (c *conversation) onFinish(now time.Time, m finishTurn) (outcome, error) {
 	c.conversation.State = svc.ConversationIdle
 	h.wake(wakeTurn, time.Time{})
 	return h.outcome(), nil
-}
-
-func (c *conversation) onGet(now time.Time, _ none) (outcome, error) {
-	return outcome{answer: c.view(now)}, nil
 }

@@ -13,8 +13,8 @@ func (c *conversation) onClaim(now time.Time, m claimAction) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	if c.running(now) {
-		return outcome{}, c.free(now)
+	if c.running(now) || c.kept(now, "") {
+		return outcome{}, turnRunning(c.conversation.ID)
 	}
 	h := c.change(now)
 	c.cutOff(h)

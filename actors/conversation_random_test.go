@@ -27,9 +27,13 @@ type deed struct {
 	by     svc.User
 	action string
 	turn   int
+	// reservation is that of a place that is kept, which has the turn.
+	reservation string
 }
 
-func (d deed) String() string { return fmt.Sprintf("%s %s %s %d", d.kind, d.by.ID, d.action, d.turn) }
+func (d deed) String() string {
+	return fmt.Sprintf("%s %s %s%s %d", d.kind, d.by.ID, d.action, d.reservation, d.turn)
+}
 
 // law is a conversation as the tables of the specification have it: a second writing
 // down of the rules, without messages and without a store.
@@ -37,6 +41,11 @@ type law struct {
 	turn    int
 	running bool
 	ends    time.Time
+	// heard is when the running turn was heard of last; a write and a new activation count
+	// as well. kept is whose place is kept, and until when.
+	heard   time.Time
+	kept    string
+	keeps   time.Time
 	ids     []string
 	status  map[string]svc.ActionStatus
 	expires map[string]time.Time
@@ -60,8 +69,8 @@ func (l *law) at(now time.Time, id string) svc.ActionStatus {
 }
 
 // busy is the refusal of a turn, empty where one may begin.
-func (l *law) busy(now time.Time, questions bool) string {
-	if l.running && now.Before(l.ends) {
+func (l *law) busy(now time.Time, questions bool, reservation string) string {
+	if l.alive(now) || l.kept != "" && l.kept != reservation && now.Before(l.keeps) {
 		return "conflict turn_running 0"
 	}
 	waiting := 0
@@ -76,12 +85,17 @@ func (l *law) busy(now time.Time, questions bool) string {
 	return ""
 }
 
-// lose ends a turn whose time is over; what it was executing has failed.
+// alive says whether a turn runs.
+func (l *law) alive(now time.Time) bool {
+	return l.running && now.Before(l.ends) && now.Sub(l.heard) < svc.TurnLease
+}
+
+// lose ends a turn whose time is over, or of which nobody has heard; what it was executing
+// has failed.
 func (l *law) lose(now time.Time) {
-	if !l.running || now.Before(l.ends) {
-		return
+	if l.running && !l.alive(now) {
+		l.end()
 	}
-	l.end()
 }
 
 // end ends a turn; what it was executing and did not settle has failed.
@@ -96,7 +110,7 @@ func (l *law) end() {
 
 func (l *law) begin(now time.Time) {
 	l.lose(now)
-	l.turn, l.running, l.ends = l.turn+1, true, now.Add(svc.TurnTime+turnSlack)
+	l.turn, l.running, l.ends, l.heard = l.turn+1, true, now.Add(svc.TurnTime+turnSlack), now
 }
 
 // decide is the refusal of a decision on an action.
@@ -122,12 +136,40 @@ func (l *law) do(now time.Time, d deed) (refused string) {
 		if d.by.ID != member().ID {
 			return "not_found "
 		}
-		if refused = l.busy(now, true); refused == "" {
+		if refused = l.busy(now, true, ""); refused == "" {
 			l.begin(now)
+			l.kept = ""
 		}
+	case "reserve":
+		if refused = l.busy(now, true, d.reservation); refused == "" {
+			l.lose(now)
+			l.kept, l.keeps = d.reservation, now.Add(svc.TurnLease)
+		}
+	case "store":
+		switch {
+		case l.busy(now, true, d.reservation) != "":
+			refused = l.busy(now, true, d.reservation)
+		case d.turn != l.turn+1:
+			refused = "conflict turn_over"
+		default:
+			l.begin(now)
+			l.kept = ""
+		}
+	case "release":
+		if l.kept == d.reservation {
+			l.kept = ""
+		}
+	case "renew":
+		switch {
+		case l.turn == 0:
+			return "not_found "
+		case !l.alive(now) || d.turn != l.turn:
+			return "conflict turn_over"
+		}
+		l.heard = now
 	case "approve", "second":
 		if refused = l.decide(now, d); refused == "" {
-			refused = l.busy(now, false)
+			refused = l.busy(now, false, "")
 		}
 		if refused == "" {
 			l.begin(now)
@@ -141,7 +183,7 @@ func (l *law) do(now time.Time, d deed) (refused string) {
 		switch {
 		case l.turn == 0:
 			return "not_found "
-		case !l.running || d.turn != l.turn:
+		case !l.alive(now) || d.turn != l.turn:
 			return "conflict turn_over"
 		case d.kind == "finish":
 			l.end()
@@ -154,6 +196,9 @@ func (l *law) do(now time.Time, d deed) (refused string) {
 		}
 	case "sweep":
 		l.lose(now)
+	}
+	if refused == "" && d.kind != "reserve" && d.kind != "release" && d.kind != "sweep" {
+		l.heard = now // of the others each is stored, or says so itself
 	}
 	return refused
 }
@@ -187,6 +232,18 @@ func (h *talk) do(d deed) error {
 	case "ask":
 		// Who makes a conversation draws a new id for it; this one is made once.
 		_, err = h.begin(d.by, d.by.ID == member().ID && d.first)
+	case "reserve":
+		question := asking(d.by, d.first)
+		question.Reservation = d.reservation
+		_, err = h.Reserve(ctx, question)
+	case "store":
+		question := asking(d.by, d.first)
+		question.Reservation, question.Turn = d.reservation, d.turn
+		_, err = h.Begin(ctx, question)
+	case "release":
+		err = h.Release(ctx, &svc.Asking{Conversation: of, Reservation: d.reservation})
+	case "renew":
+		err = h.Renew(ctx, &of)
 	case "approve":
 		_, err = h.Claim(ctx, &of, d.action, d.by, "yes")
 	case "second":
@@ -264,6 +321,10 @@ type history struct {
 	told []string
 	// claimed counts the successful approvals of each action.
 	claimed map[string]int
+	// broken is when the store failed last.
+	broken time.Time
+	// places are the questions for which a place was kept once.
+	places []deed
 }
 
 func (h *history) deed() deed {
@@ -277,12 +338,25 @@ func (h *history) deed() deed {
 	case 1:
 		d.turn--
 	}
-	kinds := []string{"ask", "ask", "approve", "approve", "reject", "revoke", "finish", "finish", "settle", "settle", "propose", "request", "second", "second", "refuse", "sweep"}
+	kinds := []string{"ask", "ask", "approve", "approve", "reject", "revoke", "finish", "finish", "settle", "settle", "propose", "request", "second", "second", "refuse", "sweep", "reserve", "reserve", "store", "store", "store", "release", "renew", "renew"}
 	switch d.kind = kinds[h.rng.IntN(len(kinds))]; d.kind {
 	case "propose":
 		d.action = fmt.Sprintf("act_%03d", len(h.told))
 	case "request":
 		d.kind, d.action = "propose", fmt.Sprintf("act_ext%03d", len(h.told))
+	case "reserve":
+		d.by, d.turn, d.reservation = member(), h.law.turn+1, fmt.Sprintf("rsv_%03d", len(h.told))
+		h.places = append(h.places, d)
+	case "store", "release":
+		if len(h.places) == 0 {
+			d.kind = "sweep"
+			break
+		}
+		kind := d.kind
+		d = h.places[max(0, len(h.places)-1-h.rng.IntN(2))]
+		if d.kind = kind; d.first && h.law.turn > 0 {
+			d.first = false // who drew the id of a conversation makes it once
+		}
 	case "second", "refuse":
 		if d.by = stranger(); h.rng.IntN(10) == 0 {
 			d.by = member()
@@ -325,20 +399,28 @@ func (h *history) together(deeds ...deed) []string {
 // settles compares what happened with the law, for some order of the deeds.
 func (h *history) settles(deeds []deed, refused []string) bool {
 	now, view := time.Now(), h.seen()
-	orders := [][]int{{0}}
-	if len(deeds) == 2 {
-		orders = [][]int{{0, 1}, {1, 0}}
-	}
+	orders := map[int][][]int{0: {{}}, 1: {{0}}, 2: {{0, 1}, {1, 0}}}[len(deeds)]
+	var fitting []*law
 	for _, order := range orders {
 		ruled := h.law.clone()
 		fits := true
 		for _, i := range order {
+			if refused[i] == "unavailable " && deeds[i].kind == "reserve" && now.Sub(h.broken) < failedTime {
+				continue // the store was known to be away, and nothing was kept
+			}
 			fits = ruled.do(now, deeds[i]) == refused[i] && fits
 		}
+		ruled.lose(now) // by the look
 		if fits && ruled.view(now) == view {
-			h.law = ruled
-			return true
+			fitting = append(fitting, ruled)
 		}
+	}
+	if len(fitting) > 0 {
+		h.law = fitting[0]
+		if other := fitting[len(fitting)-1]; other.kept != h.law.kept || other.heard != h.law.heard {
+			h.restart() // both orders explain it, and they differ in what nobody sees
+		}
+		return true
 	}
 	h.t.Errorf("no order of %v explains %q and %q; by the law it was %q\n%s", deeds, refused, view, h.law.view(now), strings.Join(h.told, "\n"))
 	return false
@@ -348,12 +430,16 @@ func (h *history) settles(deeds []deed, refused []string) bool {
 func (h *history) step() bool {
 	switch h.rng.IntN(12) {
 	case 0, 1:
-		time.Sleep([]time.Duration{time.Second, time.Minute, svc.TurnTime + turnSlack, svc.ActionLifetime}[h.rng.IntN(4)])
-		return true
+		pause := []time.Duration{time.Second, svc.TurnLease - time.Second, svc.TurnLease, time.Minute, svc.TurnTime + turnSlack, svc.ActionLifetime}[h.rng.IntN(6)]
+		time.Sleep(pause)
+		if h.told = append(h.told, "pause "+pause.String()+": "); pause >= time.Minute { // it may have been idle for too long
+			h.restart()
+		}
+		return h.settles(nil, nil)
 	case 2:
-		h.EvictAll()
-		h.told = append(h.told, "restart")
-		return true
+		h.told = append(h.told, "restart: ")
+		h.restart()
+		return h.settles(nil, nil)
 	case 3: // a write whose answer is lost, or which does not happen
 		return h.faulty(h.deed())
 	case 4, 5, 6:
@@ -367,9 +453,15 @@ func (h *history) step() bool {
 	return h.settles(deeds, h.together(deeds...))
 }
 
+// restart ends the activation, and with it what it keeps in memory.
+func (h *history) restart() {
+	h.EvictAll()
+	h.law.kept, h.law.heard = "", time.Now()
+}
+
 // faulty does a deed while the store fails: it has happened or not, and nothing between.
 func (h *history) faulty(d deed) bool {
-	if d.kind == "sweep" {
+	if d.kind == "sweep" || d.kind == "reserve" && time.Since(h.broken) < failedTime {
 		return true
 	}
 	broken := errors.New("the store is away")
@@ -382,9 +474,14 @@ func (h *history) faulty(d deed) bool {
 	refused := h.together(d)[0]
 	h.store.FailPuts(0, nil)
 	h.store.LosePuts(0, nil)
-	now, view := time.Now(), h.seen()
+	h.broken = time.Now()
 	done := h.law.clone()
-	answer := done.do(now, d)
+	answer := done.do(h.broken, d)
+	h.restart()
+	done.kept, done.heard = "", h.broken
+	now, view := time.Now(), h.seen()
+	done.lose(now)
+	h.law.lose(now)
 	switch {
 	case view == done.view(now) && (answer == refused || answer == ""):
 		h.law = done
@@ -431,6 +528,7 @@ func TestRandomConversationsKeepTheLaw(t *testing.T) {
 		"approve conflict already_decided executed0", "approve conflict already_decided failed0", "approve conflict turn_running 0", "approve not_found ",
 		"second ", "second not_found ", "second conflict already_decided executing0", "second conflict already_decided executed0", "second conflict already_decided failed0",
 		"second conflict already_decided expired0", "second conflict already_decided rejected0", "approve forbidden second_operator_required", "refuse ", "refuse not_found ",
+		"reserve ", "reserve conflict turn_running 0", "reserve unavailable ", "store ", "store conflict turn_running 0", "store conflict turn_over", "renew ", "renew conflict turn_over",
 		"reject ", "revoke ", "finish ", "finish conflict turn_over", "propose conflict turn_over",
 		"executed", "failed", "rejected", "revoked", "expired",
 	} {

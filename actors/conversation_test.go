@@ -24,7 +24,12 @@ type talk struct {
 	Conversations
 	// faulted says that the store has failed, so that what is written behind may lag.
 	faulted bool
+	// entered is what conversations told the ledger.
+	entered chan svc.LedgerEntry
 }
+
+// enter keeps an entry of the ledger.
+func (h *talk) enter(_ context.Context, entry svc.LedgerEntry) error { h.entered <- entry; return nil }
 
 // Two people of the tests.
 func member() svc.User   { return svc.User{ID: "usr_ada", Email: "ada@acme.example", Name: "Ada"} }
@@ -33,15 +38,26 @@ func stranger() svc.User { return svc.User{ID: "usr_eve", Email: "eve@acme.examp
 func talking(t *testing.T, test func(h *talk)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		h := &talk{t: t, store: actorstest.NewStore()}
-		deps := Deps{Store: h.store, Now: time.Now, Logger: slog.New(slog.DiscardHandler)}
+		h := &talk{t: t, store: actorstest.NewStore(), entered: make(chan svc.LedgerEntry, 1000)}
+		deps := Deps{Store: h.store, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Enter: h.enter, reach: &reach{}}
 		h.Host = actorstest.NewHost(t,
-			deps.persistent(kindConversation, 3, time.Minute, func(identity string) core { return &conversation{identity: identity} }),
+			deps.persistent(kindConversation, conversationRank, time.Minute, deps.newConversation),
 			deps.persistent(kindDesk, 2, time.Minute, func(string) core { return &desk{} }),
 			deps.persistent(kindApprovals, 2, time.Minute, func(string) core { return &approvals{} }))
 		h.Actors = h.Host
 		test(h)
 	})
+}
+
+// renew renews the claim of a turn for a while.
+func (h *talk) renew(of *svc.Conversation, during time.Duration) {
+	h.t.Helper()
+	for range during / (5 * time.Second) {
+		if err := h.Renew(context.Background(), of); err != nil {
+			h.t.Error(err)
+		}
+		time.Sleep(5 * time.Second)
+	}
 }
 
 func seed(person svc.User) svc.Conversation {
@@ -50,7 +66,12 @@ func seed(person svc.User) svc.Conversation {
 
 // begin asks; a new conversation is made by its first question.
 func (h *talk) begin(person svc.User, create bool) (svc.Exchange, error) {
-	return h.Begin(context.Background(), seed(person), create, "What?", "/page")
+	return h.Begin(context.Background(), asking(person, create))
+}
+
+// asking is a person's question.
+func asking(person svc.User, create bool) *svc.Asking {
+	return &svc.Asking{Conversation: seed(person), New: create, Text: "What?", ContextPath: "/page"}
 }
 
 func (h *talk) mustBegin(create bool) svc.Exchange {
@@ -247,10 +268,10 @@ func TestATurnThatNeverComesBackIsEnded(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.EvictAll()
-		time.Sleep(svc.TurnTime)
+		h.renew(&exchange.Conversation, svc.TurnTime)
 		h.sweep()
 		h.want("in its time", "running executing | tool: waiting")
-		time.Sleep(turnSlack)
+		h.renew(&exchange.Conversation, turnSlack)
 		h.sweep()
 		h.want("after its time", "idle failed | note: "+lostNote)
 		_, err = h.Finish(context.Background(), &exchange.Conversation, "")

@@ -8,12 +8,22 @@ import (
 	"svc"
 )
 
+// late does what time alone has brought about: it ends a turn that does not come back, and
+// the proposals that nobody has decided on.
+func (c *conversation) late(h *change) {
+	if c.conversation != nil {
+		c.cutOff(h)
+		c.expire(h)
+	}
+}
+
 // expire ends the proposals whose time is over.
 func (c *conversation) expire(h *change) {
 	for _, id := range slices.Sorted(maps.Keys(c.actions)) {
 		action := c.actions[id]
 		if ended := action.At(h.now); ended.Status == svc.ActionExpired && action.Status == svc.ActionProposed {
 			h.act(ended)
+			h.expired = append(h.expired, h.lapsed(&ended))
 			h.result(&ended, false, refusedContent(svc.ActionExpired, ""))
 		}
 	}
@@ -22,7 +32,7 @@ func (c *conversation) expire(h *change) {
 // lostNote stands where a turn ended without its node.
 const lostNote = "The turn was cut off before its end."
 
-// cutOff ends a turn that has not come back in its time.
+// cutOff ends a turn that has not come back in its time, or whose node is not heard of.
 func (c *conversation) cutOff(h *change) {
 	if c.conversation.State != svc.ConversationRunning || c.running(h.now) {
 		return
@@ -50,8 +60,7 @@ func (c *conversation) onWake(now time.Time, name string) (outcome, error) {
 		return c.purge(name)
 	}
 	h := c.change(now)
-	c.cutOff(h)
-	c.expire(h)
+	c.late(h)
 	switch pending := c.pending(now); {
 	case name == wakeTurn && c.running(now):
 		h.wake(wakeTurn, c.conversation.TurnEnds)
@@ -83,6 +92,6 @@ func (c *conversation) purge(name string) (outcome, error) {
 	for id := range c.actions {
 		result.writes = append(result.writes, write{"action", id, nil})
 	}
-	*c = conversation{identity: c.identity, actions: map[string]svc.Action{}}
+	*c = conversation{identity: c.identity, actions: map[string]svc.Action{}, enter: c.enter}
 	return result, nil
 }

@@ -38,14 +38,42 @@ func (c *Conversations) Note(ctx context.Context, exchange svc.Exchange) error {
 	return err
 }
 
-// Begin claims a conversation for a turn that answers a question of its member; it is
-// made where create is set, under an id that is new. It fails with not_found where it is somebody else's, and
-// with conflict while a turn runs or actions wait for a decision. The member's desk does
-// not know of it before Note or the next step of the turn.
-func (c *Conversations) Begin(ctx context.Context, conversation svc.Conversation, create bool, question, contextPath string) (svc.Exchange, error) {
-	message := beginTurn{Conversation: conversation, Create: create, Question: question, ContextPath: contextPath}
-	view, err := ask[conversationView](ctx, c.Actors, kindConversation, conversationIdentity(&conversation), "begin", message)
+// Reserve keeps the place for the turn of a question under its reservation, a new id, for
+// some seconds and in memory only. It returns the conversation as it will be once Begin has
+// stored the question; where that is new, it has an id that is. It fails with not_found where the conversation is somebody
+// else's, with conflict while a turn runs, is about to, or actions wait for a decision, and
+// with unavailable where the store is known to be away.
+func (c *Conversations) Reserve(ctx context.Context, question *svc.Asking) (svc.Exchange, error) {
+	return c.begin(ctx, "reserve", question)
+}
+
+// Release lets a reservation go that nothing came of.
+func (c *Conversations) Release(ctx context.Context, question *svc.Asking) error {
+	_, err := ask[none](ctx, c.Actors, kindConversation, conversationIdentity(&question.Conversation), "release", releaseTurn{Reservation: question.Reservation})
+	return err
+}
+
+// Begin claims a conversation for the turn of a question: the one that was reserved for it,
+// where there is a reservation. It fails as Reserve does, and with conflict where the
+// conversation has gone on since. The member's desk does not know of it before Note or the
+// next step of the turn.
+func (c *Conversations) Begin(ctx context.Context, question *svc.Asking) (svc.Exchange, error) {
+	return c.begin(ctx, "begin", question)
+}
+
+func (c *Conversations) begin(ctx context.Context, method string, q *svc.Asking) (svc.Exchange, error) {
+	message := beginTurn{
+		Conversation: q.Conversation, Create: q.New, Question: q.Text, ContextPath: q.ContextPath, Reservation: q.Reservation, Turn: q.Turn,
+	}
+	view, err := ask[conversationView](ctx, c.Actors, kindConversation, conversationIdentity(&q.Conversation), method, message)
 	return svc.Exchange(view), err
+}
+
+// Renew tells a conversation that its turn still runs; it fails with conflict where that is
+// over.
+func (c *Conversations) Renew(ctx context.Context, of *svc.Conversation) error {
+	_, err := ask[none](ctx, c.Actors, kindConversation, conversationIdentity(of), "renew", renewTurn{Turn: of.Turn})
+	return err
 }
 
 // Claim takes a proposed action for execution and begins the turn that goes on with it.

@@ -10,6 +10,7 @@
 //	rank 3  token         one access token: standing and rate limit
 //	rank 3  replay        one idempotency key: the answer that was given
 //	rank 3  conversation  one exchange with the assistant: messages, actions, its turn
+//	rank 2  ledger        one organization's ledger: the entry that the next one follows
 //	rank 2  desk          one member's conversations about one application
 //	rank 2  approvals     one organization: requests to the outside that wait for a second operator
 //	rank 2  ai            one organization's rules and budget for the assistant
@@ -22,7 +23,8 @@
 //	rank 1  live          one environment: who is there now
 //	rank 1  intake        one partition of the log: duplicates, sessions, rows
 //
-// A monitor tells the alerting actor of its application, in a context with its rank, so that
+// A monitor tells the alerting actor of its application, and a conversation the ledger of its
+// organization, in a context with its rank, so that
 // the cluster would refuse a call that does not go down. No other actor calls another: where
 // a request needs two (a token's standing and its owner's membership), the client asks one
 // after the other.

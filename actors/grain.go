@@ -40,6 +40,16 @@ type maker interface {
 	makes(method string, payload []byte) bool
 }
 
+// promiser is a core that answers some messages with a promise, behind which something
+// will be saved.
+type promiser interface {
+	// promises says whether a message asks for one.
+	promises(method string) bool
+}
+
+// saver is a core that wants to know when what it wrote is durable.
+type saver interface{ saved(now time.Time) }
+
 // outcome is what handling one message leads to.
 type outcome struct {
 	// answer is sent as JSON once the writes are durable.
@@ -76,6 +86,7 @@ type grain struct {
 	kind, identity string
 	core           core
 	store          Entities
+	reach          *reach
 	logger         *slog.Logger
 	now            func() time.Time
 	idle           time.Duration
@@ -202,6 +213,10 @@ func (g *grain) handle(c actor.Context, request *cluster.Request) {
 		request.Bounce()
 		return
 	}
+	if p, ok := g.core.(promiser); ok && p.promises(request.Call.GetMethod()) && g.reach.away(g.now()) {
+		request.Answer(failure(svc.Unavailable("The store", time.Second)))
+		return
+	}
 	result, err := g.core.apply(g.now(), request.Call.GetMethod(), request.Call.GetPayload())
 	switch {
 	case err != nil:
@@ -251,7 +266,9 @@ func (g *grain) startSaving(c actor.Context, request *cluster.Request, result ou
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), ioTime)
 		defer cancel()
+		g.reach.begins(g.now())
 		err := g.store.Put(ctx, entities, result.wakeups)
+		g.reach.ends(g.now(), err)
 		if err == nil {
 			err = request.Fence(ctx)
 		}
@@ -275,6 +292,9 @@ func (g *grain) onSaved(result *saved) {
 		return
 	}
 	g.phase = ready
+	if s, ok := g.core.(saver); ok {
+		s.saved(g.now())
+	}
 	g.finish(request, pending)
 }
 

@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"context"
 	"log/slog"
 	"strconv"
 	"time"
@@ -33,23 +34,32 @@ type Deps struct {
 	Now    func() time.Time
 	Intake *IntakeMetrics
 	Logger *slog.Logger
+	// Enter keeps an entry of a ledger that no caller asked for; nil keeps none.
+	Enter func(ctx context.Context, entry svc.LedgerEntry) error
+
+	// reach is shared by the actors of Store.
+	reach *reach
 }
 
 // liveIdle is how long a live window is kept after the last question.
 const liveIdle = 2 * time.Minute
 
-// monitorRank is the rank of the one kind that calls another.
-const monitorRank = 2
+// The ranks of the kinds that call another.
+const (
+	monitorRank      = 2
+	conversationRank = 3
+)
 
 // Kinds is the table of actor kinds.
 func Kinds(deps Deps) []cluster.Kind {
+	deps.reach = &reach{}
 	return []cluster.Kind{
 		deps.persistent(kindOrganization, 2, 10*time.Minute, func(string) core { return &organization{} }),
 		deps.persistent(kindUser, 2, 10*time.Minute, func(string) core { return &user{} }),
 		deps.persistent(kindToken, 3, 5*time.Minute, func(identity string) core { return &token{identity: identity, limits: deps.Limits} }),
 		deps.persistent(kindReplay, 3, 5*time.Minute, func(identity string) core { return &replay{identity: identity} }),
-		deps.storedIn(deps.Ledger, kindLedger, 3, 5*time.Minute, func(identity string) core { return &ledger{org: identity} }),
-		deps.persistent(kindConversation, 3, 2*time.Minute, func(identity string) core { return &conversation{identity: identity} }),
+		deps.storedIn(deps.Ledger, kindLedger, 2, 5*time.Minute, func(identity string) core { return &ledger{org: identity} }),
+		deps.persistent(kindConversation, conversationRank, 2*time.Minute, deps.newConversation),
 		deps.persistent(kindDesk, 2, 5*time.Minute, func(string) core { return &desk{} }),
 		deps.persistent(kindApprovals, 2, 5*time.Minute, func(string) core { return &approvals{} }),
 		deps.persistent(kindAI, 2, aiIdle, func(string) core { return &aiSettings{} }),
@@ -115,11 +125,19 @@ func (d Deps) persistent(name string, rank int, idle time.Duration, newCore func
 	return d.storedIn(d.Store, name, rank, idle, newCore)
 }
 
+// reachOf is what is known of a store.
+func (d Deps) reachOf(store Entities) *reach {
+	if store != d.Store {
+		return nil
+	}
+	return d.reach
+}
+
 // storedIn is persistent with a store of the kind's own.
 func (d Deps) storedIn(store Entities, name string, rank int, idle time.Duration, newCore func(identity string) core) cluster.Kind {
 	return cluster.Kind{Name: name, Rank: rank, Idle: idle, New: func(identity string) actor.Actor {
 		return &grain{
-			kind: name, identity: identity, core: newCore(identity), store: store,
+			kind: name, identity: identity, core: newCore(identity), store: store, reach: d.reachOf(store),
 			logger: d.Logger, now: d.Now, idle: idle,
 		}
 	}}

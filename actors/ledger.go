@@ -11,7 +11,7 @@ import (
 // The ledger actor.
 //
 //	identity   the organization's slug
-//	rank       3
+//	rank       2
 //	owns       the head of the organization's ledger, so that every entry follows the
 //	           one before
 //	persists   entries, each once, in their own table

@@ -158,14 +158,14 @@ func (o *counter) Before(context.Context, svc.Secret, svc.AppRef, string, json.R
 func (o *counter) Model(context.Context, string) (assistant.Model, error) { return o, nil }
 
 // Round is assistant.Model.
-func (o *counter) Round(ctx context.Context, _ svc.ModelRequest, text func(string)) (svc.ModelReply, error) {
+func (o *counter) Round(ctx context.Context, _ *svc.ModelRequest, text func(string), reply *svc.ModelReply) (err error) {
 	o.mu.Lock()
 	o.rounds++
 	round := o.rounds
 	o.mu.Unlock()
-	reply, err := o.model(ctx, round, text)
+	*reply, err = o.model(ctx, round, text)
 	reply.Usage = svc.Usage{Input: 100, Output: 20}
-	return reply, err
+	return err
 }
 
 // MintAssistant is assistant.Tokens.

@@ -32,6 +32,7 @@ type Call struct {
 	list     string
 	secret   string
 	about    string
+	concerns []string
 	note     string
 	public   string
 	audited  bool

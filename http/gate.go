@@ -169,7 +169,8 @@ func (h *Handler) answer(ctx context.Context, call *Call) (Answer, error) {
 		return Answer{}, err
 	}
 	if call.streams {
-		return h.stream(ctx, call, input)
+		err := h.stream(ctx, call, input)
+		return Answer{streamed: err == nil}, err
 	}
 	return h.once(ctx, call, body, func() (Answer, error) { return h.perform(ctx, call, input) })
 }

@@ -181,13 +181,20 @@ func (h *Handler) serve(route *Route) serveRoute {
 // ServeHTTP gives the request its id, answers it, and survives a panic. Raw
 // handlers find the id in the X-Request-Id header of the answer.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	response := h.record(w, r)
+	defer h.served(response, r)
+	h.router.ServeHTTP(response, r)
+}
+
+// record begins to note what is answered. It leaves nothing on the stack of ServeHTTP, where
+// streams wait.
+func (h *Handler) record(w http.ResponseWriter, r *http.Request) *recorder {
 	arrival := h.config.Now()
 	response := h.records.Get().(*recorder)
 	*response = recorder{ResponseWriter: w, handler: h, id: h.requestID(r, arrival), arrival: arrival, metrics: h.others}
 	w.Header()["X-Request-Id"] = []string{response.id}
 	h.metrics.running.Inc()
-	defer h.served(response, r)
-	h.router.ServeHTTP(response, r)
+	return response
 }
 
 // served ends what ServeHTTP began; it is deferred, and recovers.

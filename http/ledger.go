@@ -16,14 +16,24 @@ type Ledger interface {
 	Record(ctx context.Context, entry svc.LedgerEntry) error
 }
 
-// enter writes what a call has done into the ledger of the path's organization, where
-// its row belongs there. An entry that cannot be kept is logged in full: what it tells
-// has happened.
+// enter writes what a call has done into the ledger of the path's organization, or of those
+// that the call has named, where its row belongs there. An entry that cannot be kept is
+// logged in full: what it tells has happened.
 func (h *Handler) enter(ctx context.Context, call *Call) {
-	org := call.Param("org")
-	if call.Route.Ledger == "" || h.config.Ledger == nil || org == "" {
+	if call.Route.Ledger == "" || h.config.Ledger == nil {
 		return
 	}
+	concerns := call.concerns
+	if org := call.Param("org"); org != "" {
+		concerns = []string{org}
+	}
+	for _, org := range concerns {
+		h.enterIn(ctx, call, org)
+	}
+}
+
+// enterIn writes it into the ledger of one organization.
+func (h *Handler) enterIn(ctx context.Context, call *Call, org string) {
 	entry := svc.LedgerEntry{
 		At: call.Now, Org: org, App: call.Param("app"), Kind: call.Route.Ledger, Subject: call.subject(), RequestID: call.RequestID,
 	}
@@ -43,6 +53,10 @@ func (h *Handler) enter(ctx context.Context, call *Call) {
 		h.log.LogAttrs(ctx, slog.LevelError, "keeping an entry of the ledger", slog.Any("entry", entry), slog.String("error", err.Error()))
 	}
 }
+
+// Concerns names the organizations whose ledgers tell of the call, where its path names
+// none.
+func (c *Call) Concerns(orgs ...string) { c.concerns = orgs }
 
 // About names the thing that the call is about, for the ledger: an id, never a name
 // or an address of a person. Without it, it is what the call made, else the last

@@ -104,8 +104,8 @@ func (r *Route) streams(request *http.Request) bool {
 func (h *Handler) Drain() { h.drain() }
 
 // stream answers a call with what its endpoint yields, until it ends, the client has
-// gone, or the handler is drained.
-func (h *Handler) stream(ctx context.Context, call *Call, input any) (Answer, error) {
+// gone, or the handler is drained. The error is that of a stream which was not begun.
+func (h *Handler) stream(ctx context.Context, call *Call, input any) error {
 	limited, stop := context.WithTimeout(ctx, streamTime)
 	defer stop()
 	ctx, cancel := context.WithCancelCause(limited)
@@ -115,11 +115,10 @@ func (h *Handler) stream(ctx context.Context, call *Call, input any) (Answer, er
 	})()
 	writer := newStreamWriter(h, call, cancel)
 	failure := h.produce(ctx, call, input, func(frame Frame) bool { return ctx.Err() == nil && writer.send(frame) == nil })
-	err := writer.end(ctx, failure)
-	if !writer.open {
-		return Answer{}, err
+	if err := writer.end(ctx, failure); !writer.open {
+		return err
 	}
-	return Answer{streamed: true}, nil
+	return nil
 }
 
 // produce calls the endpoint; a panic becomes an internal error.

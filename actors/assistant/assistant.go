@@ -44,9 +44,9 @@ const stopTime = 5 * time.Second
 // the claim of a turn outlives its time by more.
 const recordTime = 15 * time.Second
 
-// Run lets turns run until ctx ends, then ends those that still do.
+// Run lets turns run until ctx ends, and renews their claims, then ends those that still do.
 func (a *Assistant) Run(ctx context.Context) error {
-	<-ctx.Done()
+	a.renewing(ctx)
 	a.mu.Lock()
 	a.stopped = true
 	for _, t := range a.turns {
@@ -65,14 +65,22 @@ func (a *Assistant) Run(ctx context.Context) error {
 
 // Ask answers a question. It returns the running turn, or fails before there is one:
 // with not_found for somebody else's conversation, conflict while another turn runs or
-// actions wait, rate_limited after too many questions, provider_unavailable.
+// actions wait, rate_limited after too many questions, provider_unavailable. The turn has
+// its place then, and stores its claim beside the first round; where that fails, it ends
+// with an error, and there is no trace of it.
 func (a *Assistant) Ask(ctx context.Context, who svc.Asker, question svc.Question) (*Turn, error) {
-	conversation := svc.Conversation{ID: question.ConversationID, Org: who.Ref.Org, App: who.Ref.App, Member: who.User}
-	create := conversation.ID == ""
-	if create {
-		conversation.ID = a.NewID("cnv_")
-	} else if _, err := a.Conversations.Get(ctx, who.Ref, who.User.ID, conversation.ID); err != nil {
-		return nil, err
+	asking := &svc.Asking{
+		Conversation: svc.Conversation{ID: question.ConversationID, Org: who.Ref.Org, App: who.Ref.App, Member: who.User},
+		New:          question.ConversationID == "", Text: question.Text, ContextPath: contextOf(question),
+	}
+	if asking.New {
+		asking.Conversation.ID = a.NewID("cnv_")
+		asking.Reservation = asking.Conversation.ID // as new as any
+	} else {
+		asking.Reservation = a.NewID("rsv_")
+		if _, err := a.Conversations.Get(ctx, who.Ref, who.User.ID, question.ConversationID); err != nil {
+			return nil, err
+		}
 	}
 	model, err := a.Models.Model(ctx, who.Ref.Org)
 	if err != nil {
@@ -81,21 +89,13 @@ func (a *Assistant) Ask(ctx context.Context, who svc.Asker, question svc.Questio
 	if err := a.Settings.Admit(ctx, who.Ref.Org, who.User.ID); err != nil {
 		return nil, err
 	}
-	exchange, err := a.Conversations.Begin(ctx, conversation, create, question.Text, contextOf(question))
+	began := a.Now()
+	exchange, err := a.Conversations.Reserve(ctx, asking)
 	if err != nil {
 		return nil, err
 	}
-	return a.start(who, model, exchange, nil) //nolint:contextcheck // a turn outlives its request
-}
-
-// note puts a conversation whose turn has begun on its member's desk, while the turn goes
-// on. Where that fails, the end of the turn does it.
-func (a *Assistant) note(exchange svc.Exchange) {
-	ctx, cancel := context.WithTimeout(context.Background(), recordTime)
-	defer cancel()
-	if err := a.Conversations.Note(ctx, exchange); err != nil {
-		a.Logger.Error("noting a conversation on its member's desk failed", "conversation", exchange.Conversation.ID, "error", err)
-	}
+	asking.Turn = exchange.Conversation.Turn
+	return a.start(a.newTurn(who, model, exchange, began), asking) //nolint:contextcheck // a turn outlives its request
 }
 
 // contextOf names the page that a question came from.
@@ -138,19 +138,23 @@ func (a *Assistant) Approve(ctx context.Context, who svc.Asker, id, reason strin
 		return nil, err
 	}
 	model := a.commentator(ctx, who.Ref.Org)
+	began := a.Now()
 	claimed, err := a.Conversations.Claim(ctx, &exchange.Conversation, id, who.User, reason)
 	if err != nil {
 		return nil, err
 	}
-	return a.resumed(who, model, claimed, id) //nolint:contextcheck // a turn outlives its request
+	return a.resumed(who, model, claimed, id, began) //nolint:contextcheck // a turn outlives its request
 }
 
 // resumed starts the turn that executes a claimed action.
-func (a *Assistant) resumed(who svc.Asker, model Model, claimed svc.Exchange, id string) (*Turn, error) {
-	if action := claimed.Action(id); action != nil {
-		return a.start(who, model, claimed, action)
+func (a *Assistant) resumed(who svc.Asker, model Model, claimed svc.Exchange, id string, began time.Time) (*Turn, error) {
+	action := claimed.Action(id)
+	if action == nil {
+		return nil, svc.NotFound("action")
 	}
-	return nil, svc.NotFound("action")
+	t := a.newTurn(who, model, claimed, began)
+	t.approved = action
+	return a.start(t, nil)
 }
 
 // commentator is the model that speaks about what was executed. Where there is none, the

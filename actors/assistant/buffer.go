@@ -20,7 +20,10 @@ type buffer struct {
 	frames []kept
 	// text is that of all text frames, one after another: most frames are a few letters,
 	// and there may be thousands.
-	text      strings.Builder
+	text strings.Builder
+	// shown is how many frames may be seen while hidden is set.
+	shown     int
+	hidden    bool
 	ended     bool
 	followers map[chan struct{}]bool
 	alone     *time.Timer
@@ -66,6 +69,35 @@ func (b *buffer) append(other *otherFrame) {
 	b.tell()
 }
 
+// hide has followers see no more frames than there are until show is called.
+func (b *buffer) hide() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.hidden, b.shown = true, len(b.frames)
+}
+
+// show has followers see all frames.
+func (b *buffer) show() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.hidden = false
+	b.tell()
+}
+
+// unsay forgets the frames that were hidden, and shows those to come.
+func (b *buffer) unsay() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.hidden {
+		return
+	}
+	b.hidden = false
+	b.frames = b.frames[:b.shown]
+	said := b.text.String()[:b.frames[b.shown-1].end]
+	b.text.Reset()
+	b.text.WriteString(said)
+}
+
 func (b *buffer) tell() {
 	for follower := range b.followers {
 		tell(follower)
@@ -101,21 +133,31 @@ func (b *buffer) follow(ctx context.Context, after uint64, yield func(svc.TurnFr
 		next = int(after - svc.FrameID(b.turn, 0))
 	}
 	for ctx.Err() == nil {
-		news, ended := b.behind(next)
-		if !news.each(yield) || ended {
+		var more bool
+		if next, more = b.hand(next, yield); !more {
 			return
 		}
-		next = news.first + len(news.frames)
 		<-told
 	}
+}
+
+// hand yields the frames behind the n-th. It returns the number of the last one, and whether
+// there may be more for who wants them.
+func (b *buffer) hand(n int, yield func(svc.TurnFrame) bool) (int, bool) {
+	news, ended := b.behind(n)
+	return news.first + len(news.frames), news.each(yield) && !ended
 }
 
 // behind returns the frames behind the n-th, and whether they are the last ones.
 func (b *buffer) behind(n int) (run, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	n = min(n, len(b.frames))
-	out := run{turn: b.turn, first: n, frames: b.frames[n:], text: b.text.String()}
+	frames := b.frames
+	if b.hidden {
+		frames = frames[:b.shown]
+	}
+	n = min(n, len(frames))
+	out := run{turn: b.turn, first: n, frames: frames[n:], text: b.text.String()}
 	if n > 0 {
 		out.begin = b.frames[n-1].end
 	}

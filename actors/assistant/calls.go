@@ -199,7 +199,10 @@ func has(tools []svc.Tool, name string) bool {
 // execute sends the call through the routes.
 func (t *turn) execute(ctx context.Context, call *svc.ToolCall, tool *svc.Tool) (svc.ToolResult, svc.ToolOutcome) {
 	var outcome svc.ToolOutcome
-	err := t.arm(ctx)
+	err := t.held(ctx)
+	if err == nil {
+		err = t.arm(ctx)
+	}
 	if err == nil {
 		outcome, err = t.Tools.Execute(ctx, t.secret, t.who.Ref, call.Name, call.Input)
 	}

@@ -1,6 +1,7 @@
 package assistant
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 
@@ -30,6 +31,7 @@ const (
 // or an error.
 func ending(cause error) (told note, failure *svc.Error) {
 	known, isKnown := errors.AsType[*svc.Error](cause)
+	_, hasNoClaim := errors.AsType[errUnclaimed](cause)
 	switch {
 	case cause == nil:
 		return "", nil
@@ -41,6 +43,10 @@ func ending(cause error) (told note, failure *svc.Error) {
 		return noteStopping, nil
 	case errors.As(cause, &told):
 		return told, nil
+	case errors.Is(cause, errOver):
+		return "", svc.Errorf(svc.CodeConflict, "The conversation has ended the turn, of which it had not heard for too long.")
+	case hasNoClaim:
+		return "", cmp.Or(known, svc.Errorf(svc.CodeUnavailable, "The question could not be stored; ask again."))
 	case errors.Is(cause, errRevoked):
 		return "", svc.Errorf(svc.CodeNotFound, "The member may not use the assistant of this application any more.")
 	case isKnown && slices.Contains([]svc.Code{svc.CodeProviderError, svc.CodeProviderUnavailable, svc.CodeRateLimited}, known.Code):

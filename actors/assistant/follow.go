@@ -16,13 +16,15 @@ const lookEvery = 500 * time.Millisecond
 // node, else those of the record, which grows as long as the turn runs elsewhere.
 func (a *Assistant) Follow(ctx context.Context, ref svc.AppRef, member, id string, after uint64, yield func(svc.TurnFrame) bool) error {
 	for {
+		live := a.live(id)
+		if live.early(ref, member) {
+			live.frames.follow(ctx, after, yield)
+			return nil
+		}
 		exchange, err := a.Conversations.Get(ctx, ref, member, id)
 		if err != nil {
 			return err
 		}
-		a.mu.Lock()
-		live := a.turns[id]
-		a.mu.Unlock()
 		if live != nil && live.conversation.Turn >= exchange.Conversation.Turn {
 			live.frames.follow(ctx, after, yield)
 			return nil
@@ -44,6 +46,24 @@ func (a *Assistant) Follow(ctx context.Context, ref svc.AppRef, member, id strin
 			return nil
 		}
 	}
+}
+
+// live returns the turn of a conversation that runs or has just ended on this node, nil
+// where there is none.
+func (a *Assistant) live(id string) *turn {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.turns[id]
+}
+
+// early says whether this is a turn of a member's conversation about an application that the
+// record may not know of yet.
+func (t *turn) early(ref svc.AppRef, member string) bool {
+	if t == nil || !t.unstored() {
+		return false
+	}
+	c := &t.conversation
+	return c.Org == ref.Org && c.App == ref.App && c.Member.ID == member
 }
 
 // recorded tells the last turn of a conversation from its record, in the order of a live

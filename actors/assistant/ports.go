@@ -11,7 +11,10 @@ import (
 // Conversations keeps conversations; the methods do what those of actors.Conversations
 // say.
 type Conversations interface {
-	Begin(ctx context.Context, conversation svc.Conversation, create bool, question, contextPath string) (svc.Exchange, error)
+	Reserve(ctx context.Context, question *svc.Asking) (svc.Exchange, error)
+	Release(ctx context.Context, question *svc.Asking) error
+	Begin(ctx context.Context, question *svc.Asking) (svc.Exchange, error)
+	Renew(ctx context.Context, of *svc.Conversation) error
 	Note(ctx context.Context, exchange svc.Exchange) error
 	Claim(ctx context.Context, of *svc.Conversation, action string, by svc.User, reason string) (svc.Exchange, error)
 	Append(ctx context.Context, of *svc.Conversation, messages []svc.Message, actions []svc.Action) (svc.Exchange, error)
@@ -58,9 +61,10 @@ type Tools interface {
 
 // Model answers one round. Text is handed over as it comes. It fails with an svc.Error
 // of the code provider_error or rate_limited; the usage of a failed round that got so
-// far is in the reply.
+// far is in the reply, which is empty when it is handed in. Turns wait in it for most of
+// their life, and what waits on a stack counts as their memory, so there is nothing large.
 type Model interface {
-	Round(ctx context.Context, request svc.ModelRequest, text func(fragment string)) (svc.ModelReply, error)
+	Round(ctx context.Context, request *svc.ModelRequest, text func(fragment string), reply *svc.ModelReply) error
 }
 
 // Models finds the model of an organization; it fails with provider_unavailable where

@@ -48,7 +48,7 @@ func (a *Assistant) Propose(ctx context.Context, who svc.Asker, secret svc.Secre
 func (a *Assistant) put(ctx context.Context, who svc.Asker, call svc.ToolCall, effect svc.Effect, origin string, before json.RawMessage) (svc.Action, error) {
 	tool, _ := a.Tools.Tool(call.Name)
 	conversation := svc.Conversation{ID: a.NewID("cnv_"), Org: who.Ref.Org, App: who.Ref.App, Member: who.User}
-	exchange, err := a.Conversations.Begin(ctx, conversation, true, origin, "")
+	exchange, err := a.Conversations.Begin(ctx, &svc.Asking{Conversation: conversation, New: true, Text: origin})
 	if err != nil {
 		return svc.Action{}, err
 	}

@@ -47,13 +47,14 @@ func (a *Assistant) ApproveRequest(ctx context.Context, by svc.Asker, id, reason
 		return entry, err
 	}
 	model := a.commentator(ctx, by.Ref.Org)
+	began := a.Now()
 	claimed, err := a.Approvals.ClaimSecond(ctx, &exchange.Conversation, id, by.User, reason)
 	if err != nil {
 		return entry, err
 	}
 	entry.Take(&claimed)
 	a.record(ctx, &claimed.Conversation, &entry.Action, by.User, "ai.action.approved", reason, by.Grant.Token)
-	turn, err := a.resumed(who, model, claimed, id) //nolint:contextcheck // a turn outlives its request
+	turn, err := a.resumed(who, model, claimed, id, began) //nolint:contextcheck // a turn outlives its request
 	if err != nil {
 		return entry, err
 	}

@@ -64,6 +64,12 @@ type turn struct {
 
 	frames *buffer
 	cancel context.CancelCauseFunc
+	// claim is nil where the turn began with a claim.
+	claim *claim
+	// Guarded by the assistant: when the claim was last renewed, and asked for; whether the
+	// turn has ended.
+	renewed, asked time.Time
+	over           bool
 
 	token    svc.Token
 	secret   svc.Secret
@@ -77,30 +83,53 @@ type turn struct {
 	spoke bool
 }
 
-// start runs a turn that its conversation has given the claim for.
-func (a *Assistant) start(who svc.Asker, model Model, exchange svc.Exchange, approved *svc.Action) (*Turn, error) {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	t := &turn{
-		Assistant: a, who: who, model: model, conversation: exchange.Conversation, messages: exchange.Messages,
-		actions: exchange.Actions, approved: approved, cancel: cancel,
+// newTurn makes a turn of the conversation that it begins with. Its place or claim was asked
+// for at an instant.
+func (a *Assistant) newTurn(who svc.Asker, model Model, exchange svc.Exchange, asked time.Time) *turn {
+	return &turn{
+		Assistant: a, who: who, model: model, conversation: exchange.Conversation, messages: exchange.Messages, actions: exchange.Actions,
+		renewed: asked, asked: asked,
 	}
+}
+
+// start runs a turn: one that its conversation has given the claim for, or one that stores
+// the claim of a question first.
+func (a *Assistant) start(t *turn, asking *svc.Asking) (*Turn, error) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	t.cancel = cancel
 	t.frames = newBuffer(t.conversation.Turn, svc.DisconnectGrace, func() { cancel(errLeft) })
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.stopped {
 		cancel(errStopping)
-		go t.finish(context.WithoutCancel(ctx), errStopping)
+		go t.giveBack(asking)
 		return nil, svc.Unavailable("The service", time.Second)
 	}
 	if a.turns == nil {
 		a.turns = map[string]*turn{}
 	}
+	t.frames.add("start", startFrame{"start", t.conversation.ID, t.conversation.Title})
+	t.frames.add("status", statusFrame{"status", stateRunning})
+	if asking != nil {
+		t.frames.hide()
+		t.claim = &claim{done: make(chan struct{})}
+		a.running.Go(func() { t.begin(asking) })
+	}
 	a.turns[t.conversation.ID] = t
 	a.running.Go(func() { t.run(ctx) })
-	if approved == nil {
-		a.running.Go(func() { a.note(exchange) })
-	}
 	return &Turn{turn: t}, nil
+}
+
+// giveBack ends a turn that does not begin, for the node is stopping.
+func (t *turn) giveBack(asking *svc.Asking) {
+	if asking == nil {
+		t.finish(context.Background(), errStopping)
+		return
+	}
+	t.frames.end()
+	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
+	defer cancel()
+	_ = t.Conversations.Release(ctx, asking) // it would end by itself
 }
 
 // run works until the turn has ended and its end is recorded.
@@ -108,8 +137,6 @@ func (t *turn) run(ctx context.Context) {
 	defer t.cancel(nil)
 	limited, stop := context.WithTimeoutCause(ctx, svc.TurnTime, errTime)
 	defer stop()
-	t.frames.add("start", startFrame{"start", t.conversation.ID, t.conversation.Title})
-	t.frames.add("status", statusFrame{"status", stateRunning})
 	err := t.guarded(limited)
 	if cause := context.Cause(limited); err != nil && cause != nil {
 		err = cause
@@ -129,6 +156,12 @@ func (t *turn) guarded(ctx context.Context) (err error) {
 
 // finish records the end of the turn and tells it.
 func (t *turn) finish(ctx context.Context, cause error) {
+	defer t.leave()
+	if err := t.claimed(); err != nil {
+		t.frames.unsay() // nobody has heard it
+		t.fail(err)
+		return
+	}
 	patience := recordTime
 	if errors.Is(cause, errStopping) {
 		patience = stopTime
@@ -149,24 +182,38 @@ func (t *turn) finish(ctx context.Context, cause error) {
 	}
 	exchange, err := t.Conversations.Finish(ctx, &t.conversation, recorded)
 	revoking.Wait()
-	if err != nil && failure == nil {
-		t.Logger.Error("recording the end of a turn failed", "conversation", t.conversation.ID, "error", err)
-		failure = svc.Errorf(svc.CodeInternal, "The end of the turn could not be recorded.")
-	}
 	switch {
 	case failure != nil:
-		if failure.Code == svc.CodeInternal {
-			t.Logger.Error("a turn failed", "conversation", t.conversation.ID, "error", cause)
-		}
-		t.frames.add("error", errorFrame{"error", failure.Message, failure.Code})
+		t.fail(cause)
+	case svc.CodeOf(err) == svc.CodeConflict:
+		t.fail(errOver)
+	case err != nil:
+		t.Logger.Error("recording the end of a turn failed", "conversation", t.conversation.ID, "error", err)
+		t.frames.add("error", errorFrame{"error", "The end of the turn could not be recorded.", svc.CodeInternal})
 	default:
 		if exchange.Conversation.State == svc.ConversationAwaiting {
 			t.frames.add("status", statusFrame{"status", stateAwaiting})
 		}
 		t.frames.add("done", doneFrame{"done", t.conversation.ID, t.usage, t.rounds})
 	}
+}
+
+// fail tells why the turn failed.
+func (t *turn) fail(cause error) {
+	_, failure := ending(cause)
+	if failure.Code == svc.CodeInternal {
+		t.Logger.Error("a turn failed", "conversation", t.conversation.ID, "error", cause)
+	}
+	t.frames.add("error", errorFrame{"error", failure.Message, failure.Code})
+}
+
+// leave ends the frames, which are all that is kept of the turn.
+func (t *turn) leave() {
 	t.frames.end()
-	t.messages, t.actions, t.loaded, t.audience, t.who = nil, nil, nil, svc.Audience{}, svc.Asker{} // the frames are all that is kept
+	t.messages, t.actions, t.loaded, t.audience, t.who = nil, nil, nil, svc.Audience{}, svc.Asker{}
+	t.mu.Lock()
+	t.over = true
+	t.mu.Unlock()
 	t.forget()
 }
 
@@ -249,7 +296,10 @@ func (t *turn) prepared(ctx context.Context) (err error) {
 	if err := t.look(ctx, grant); err != nil {
 		return err
 	}
-	return t.admitted(ctx)
+	if err := t.admitted(ctx); err != nil {
+		return err
+	}
+	return t.held(ctx)
 }
 
 // arm gives the turn a token of its own, with the first use of which it is made: most
@@ -304,12 +354,16 @@ func (t *turn) round(ctx context.Context) (*[]svc.Action, error) {
 		return nil, noteBudget
 	}
 	t.rounds++
-	reply, err := t.model.Round(ctx, t.request(), t.say)
-	return t.replied(ctx, &reply, err)
+	reply := new(svc.ModelReply)
+	err := t.model.Round(ctx, t.request(), t.say, reply)
+	return t.replied(ctx, reply, err)
 }
 
 // replied records what a round brought and does what the model calls.
 func (t *turn) replied(ctx context.Context, reply *svc.ModelReply, err error) (*[]svc.Action, error) {
+	if unclaimed := t.claimed(); unclaimed != nil {
+		return nil, unclaimed
+	}
 	if spent := reply.Usage; spent.Tokens() > 0 {
 		t.usage = t.usage.Add(spent)
 		if err := t.Settings.Spend(context.WithoutCancel(ctx), t.who.Ref.Org, spent); err != nil {
@@ -332,8 +386,8 @@ func (t *turn) replied(ctx context.Context, reply *svc.ModelReply, err error) (*
 }
 
 // request is what the model is asked in a round.
-func (t *turn) request() svc.ModelRequest {
-	return svc.ModelRequest{
+func (t *turn) request() *svc.ModelRequest {
+	return &svc.ModelRequest{
 		System: system(&t.conversation, t.Now()), Messages: history(t.messages), Tools: append([]svc.Tool{FindTool()}, t.loaded...),
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/option"
+	"github.com/anthropics/anthropic-sdk-go/packages/ssestream"
 
 	"svc"
 )
@@ -22,37 +23,62 @@ func newAnthropic(access Access, client *http.Client) stream {
 		options = append(options, option.WithBaseURL(access.BaseURL))
 	}
 	service := anthropic.NewMessageService(options...)
-	return func(ctx context.Context, request *svc.ModelRequest, received func(), text func(string)) (svc.ModelReply, error) {
-		params, err := anthropicParams(access.Model, request)
+	return func(ctx context.Context, request *svc.ModelRequest, received func(), text func(string), reply *svc.ModelReply) error {
+		events, err := anthropicAsk(ctx, &service, access.Model, request)
 		if err != nil {
-			return svc.ModelReply{}, err
+			return err
 		}
-		events := service.NewStreaming(ctx, params)
-		defer func() { _ = events.Close() }() // what was read stands
-		var whole anthropic.Message
-		var said strings.Builder
-		for events.Next() {
-			received()
-			event := events.Current()
-			if delta := event.Delta.Text; event.Type == "content_block_delta" && delta != "" {
-				// The library would copy all of the text with every fragment.
-				said.WriteString(delta)
-				text(delta)
-				continue
-			}
-			if err := whole.Accumulate(event); err != nil {
-				return anthropicReply(&whole, said.String()), err
-			}
-		}
-		reply := anthropicReply(&whole, said.String())
-		if err := events.Err(); err != nil {
-			return reply, anthropicError(err)
-		}
-		if whole.StopReason == "" {
-			return reply, errors.New("the stream was cut off")
-		}
-		return reply, nil
+		return anthropicRead(events, received, text, reply)
 	}
+}
+
+// anthropicEvents is the stream of an answer.
+type anthropicEvents = ssestream.Stream[anthropic.MessageStreamEventUnion]
+
+// anthropicAsk sends a request, what it is made of does not outlive it.
+func anthropicAsk(ctx context.Context, service *anthropic.MessageService, model string, request *svc.ModelRequest) (*anthropicEvents, error) {
+	params, err := anthropicParams(model, request)
+	if err != nil {
+		return nil, err
+	}
+	return service.NewStreaming(ctx, params), nil
+}
+
+// anthropicGathered puts the events of an answer together.
+type anthropicGathered struct {
+	whole anthropic.Message
+	text  strings.Builder
+}
+
+// anthropicRead reads an answer.
+func anthropicRead(events *anthropicEvents, received func(), text func(string), reply *svc.ModelReply) error {
+	defer func() { _ = events.Close() }() // what was read stands
+	gathered := new(anthropicGathered)
+	defer gathered.tell(reply)
+	for events.Next() {
+		received()
+		if err := gathered.take(events, text); err != nil {
+			return err
+		}
+	}
+	if err := events.Err(); err != nil {
+		return anthropicError(err)
+	}
+	if gathered.whole.StopReason == "" {
+		return errors.New("the stream was cut off")
+	}
+	return nil
+}
+
+// take adds the present event. The library would copy all of the text with every fragment.
+func (g *anthropicGathered) take(events *anthropicEvents, text func(string)) error {
+	event := events.Current()
+	if delta := event.Delta.Text; event.Type == "content_block_delta" && delta != "" {
+		g.text.WriteString(delta)
+		text(delta)
+		return nil
+	}
+	return g.whole.Accumulate(event)
 }
 
 func anthropicError(err error) error {
@@ -100,25 +126,24 @@ func anthropicParams(model string, request *svc.ModelRequest) (anthropic.Message
 	return params, nil
 }
 
-// anthropicReply reads what was received. The family counts cached input apart; here it
+// tell reads what was received. The family counts cached input apart; here it
 // is a part of the input.
-func anthropicReply(whole *anthropic.Message, text string) svc.ModelReply {
-	usage := whole.Usage
-	reply := svc.ModelReply{Text: text, Usage: svc.Usage{
+func (g *anthropicGathered) tell(reply *svc.ModelReply) {
+	usage := g.whole.Usage
+	reply.Text, reply.Usage = g.text.String(), svc.Usage{
 		Input:  usage.InputTokens + usage.CacheReadInputTokens + usage.CacheCreationInputTokens,
 		Output: usage.OutputTokens, CacheRead: usage.CacheReadInputTokens, CacheWrite: usage.CacheCreationInputTokens,
-	}}
-	switch whole.StopReason {
+	}
+	switch g.whole.StopReason {
 	case anthropic.StopReasonRefusal:
 		reply.Short = svc.ShortFiltered
 	case anthropic.StopReasonMaxTokens, anthropic.StopReasonModelContextWindowExceeded:
 		reply.Short = svc.ShortFull
 	case anthropic.StopReasonEndTurn, anthropic.StopReasonStopSequence, anthropic.StopReasonToolUse, anthropic.StopReasonPauseTurn:
 	}
-	for _, block := range whole.Content {
+	for _, block := range g.whole.Content {
 		if block.Type == "tool_use" {
 			reply.Calls = append(reply.Calls, svc.ToolCall{ID: block.ID, Name: block.Name, Input: block.Input})
 		}
 	}
-	return reply
 }

@@ -34,15 +34,15 @@ func newGemini(access Access, client *http.Client) (stream, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making a client of gemini: %w", err)
 	}
-	return func(ctx context.Context, request *svc.ModelRequest, received func(), text func(string)) (svc.ModelReply, error) {
+	return func(ctx context.Context, request *svc.ModelRequest, received func(), text func(string), reply *svc.ModelReply) error {
 		model := service.GenerativeModel(access.Model)
 		history, last, err := geminiParams(model, request)
 		if err != nil {
-			return svc.ModelReply{}, err
+			return err
 		}
 		chat := model.StartChat()
 		chat.History = history
-		return geminiRead(chat.SendMessageStream(ctx, last...), len(request.Messages), received, text)
+		return geminiRead(chat.SendMessageStream(ctx, last...), len(request.Messages), received, text, reply)
 	}, nil
 }
 
@@ -61,8 +61,7 @@ func (k keyTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 
 // geminiRead gathers an answer. The family names no calls, so they get ids by their
 // place.
-func geminiRead(answers *genai.GenerateContentResponseIterator, place int, received func(), text func(string)) (svc.ModelReply, error) {
-	var reply svc.ModelReply
+func geminiRead(answers *genai.GenerateContentResponseIterator, place int, received func(), text func(string), reply *svc.ModelReply) error {
 	finished := false
 	for {
 		answer, err := answers.Next()
@@ -71,10 +70,10 @@ func geminiRead(answers *genai.GenerateContentResponseIterator, place int, recei
 		}
 		if _, blocked := errors.AsType[*genai.BlockedError](err); blocked {
 			reply.Short = svc.ShortFiltered
-			return reply, nil
+			return nil
 		}
 		if err != nil {
-			return reply, geminiError(err)
+			return geminiError(err)
 		}
 		received()
 		if usage := answer.UsageMetadata; usage != nil {
@@ -89,14 +88,14 @@ func geminiRead(answers *genai.GenerateContentResponseIterator, place int, recei
 		if answer.Candidates[0].FinishReason == genai.FinishReasonMaxTokens {
 			reply.Short = svc.ShortFull
 		}
-		if err := geminiParts(answer.Candidates[0].Content.Parts, place, &reply, text); err != nil {
-			return reply, err
+		if err := geminiParts(answer.Candidates[0].Content.Parts, place, reply, text); err != nil {
+			return err
 		}
 	}
 	if !finished {
-		return reply, errors.New("the stream was cut off")
+		return errors.New("the stream was cut off")
 	}
-	return reply, nil
+	return nil
 }
 
 // geminiParts adds the parts of one element to an answer.

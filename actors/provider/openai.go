@@ -26,37 +26,40 @@ func newOpenAI(access Access, client *http.Client) stream {
 		options = append(options, option.WithEnvironmentProduction())
 	}
 	service := openai.Client{Options: options}
-	return func(ctx context.Context, request *svc.ModelRequest, received func(), text func(string)) (svc.ModelReply, error) {
-		raw, err := openaiAsk(ctx, &service, access.Model, request) //nolint:bodyclose // reading closes it
+	return func(ctx context.Context, request *svc.ModelRequest, received func(), text func(string), reply *svc.ModelReply) error {
+		chunks, err := openaiAsk(ctx, &service, access.Model, request)
 		if err != nil {
-			return svc.ModelReply{}, openaiError(err)
+			return openaiError(err)
 		}
-		return openaiRead(raw, received, text)
+		return openaiRead(chunks, received, text, reply)
 	}
 }
 
 // openaiAsk sends a request. What it is made of does not outlive it, for an answer takes
 // long and there may be thousands.
-func openaiAsk(ctx context.Context, service *openai.Client, model string, request *svc.ModelRequest) (raw *http.Response, err error) {
+func openaiAsk(ctx context.Context, service *openai.Client, model string, request *svc.ModelRequest) (ssestream.Decoder, error) {
 	params, err := openaiParams(model, request)
 	if err != nil {
 		return nil, err
 	}
-	err = service.Post(ctx, "chat/completions", params, &raw, option.WithJSONSet("stream", true))
-	return raw, err
+	var raw *http.Response
+	if err := service.Post(ctx, "chat/completions", params, &raw, option.WithJSONSet("stream", true)); err != nil {
+		return nil, err
+	}
+	return ssestream.NewDecoder(raw), nil // which closes it
 }
 
 // openaiRead reads an answer.
-func openaiRead(raw *http.Response, received func(), text func(string)) (svc.ModelReply, error) {
+func openaiRead(chunks ssestream.Decoder, received func(), text func(string), reply *svc.ModelReply) error {
 	gathered := new(openaiGathered)
-	err := gathered.read(raw, received, text)
-	return gathered.reply(), err
+	err := gathered.read(chunks, received, text)
+	gathered.tell(reply)
+	return err
 }
 
 // read reads the chunks of an answer. Goroutines wait here for as long as answers take, so
 // what it keeps on its stack counts.
-func (g *openaiGathered) read(raw *http.Response, received func(), text func(string)) error {
-	chunks := ssestream.NewDecoder(raw)
+func (g *openaiGathered) read(chunks ssestream.Decoder, received func(), text func(string)) error {
 	defer func() { _ = chunks.Close() }() // what was read stands
 	for chunks.Next() {
 		last, err := g.take(chunks.Event().Data, received, text)
@@ -170,15 +173,14 @@ func (g *openaiGathered) add(chunk *openaiChunk, text func(string)) {
 	}
 }
 
-func (g *openaiGathered) reply() svc.ModelReply {
-	reply := svc.ModelReply{Text: g.text.String(), Calls: g.calls, Usage: g.usage}
+func (g *openaiGathered) tell(reply *svc.ModelReply) {
+	reply.Text, reply.Calls, reply.Usage = g.text.String(), g.calls, g.usage
 	switch g.finish {
 	case "content_filter":
 		reply.Short = svc.ShortFiltered
 	case "length":
 		reply.Short = svc.ShortFull
 	}
-	return reply
 }
 
 func openaiParams(model string, request *svc.ModelRequest) (openai.ChatCompletionNewParams, error) {

@@ -98,9 +98,10 @@ func (m *Models) Model(ctx context.Context, org string) (assistant.Model, error)
 	return found, nil
 }
 
-// stream asks a model once. It calls received before it hands over anything, so that
-// the caller knows that the round cannot be repeated.
-type stream func(ctx context.Context, request *svc.ModelRequest, received func(), text func(string)) (svc.ModelReply, error)
+// stream asks a model once and adds its answer to a reply. It calls received before it hands
+// over anything, so that the caller knows that the round cannot be repeated. Goroutines wait
+// in it for as long as answers take, so request and reply are no values on their stacks.
+type stream func(ctx context.Context, request *svc.ModelRequest, received func(), text func(string), reply *svc.ModelReply) error
 
 // model is one model as one organization reaches it.
 type model struct {
@@ -174,45 +175,47 @@ func again(err error) bool {
 }
 
 // Round asks the model.
-func (m *model) Round(ctx context.Context, request svc.ModelRequest, text func(string)) (svc.ModelReply, error) {
+func (m *model) Round(ctx context.Context, request *svc.ModelRequest, text func(string), reply *svc.ModelReply) error {
 	done, err := m.breaker.Allow()
 	if err != nil {
-		return svc.ModelReply{}, svc.Errorf(svc.CodeProviderError, "The model provider has failed repeatedly; try again in half a minute.")
+		return svc.Errorf(svc.CodeProviderError, "The model provider has failed repeatedly; try again in half a minute.")
 	}
-	var reply svc.ModelReply
-	for attempt := 0; ; attempt++ {
-		var received bool
-		reply, err = m.once(ctx, &request, &received, text)
-		if err == nil || ctx.Err() != nil || received || !again(err) || attempt+1 >= maxAttempts {
-			break
-		}
-		if m.pause(ctx, attempt) != nil {
-			break
-		}
-	}
+	err = m.persist(ctx, request, text, reply)
 	if ctx.Err() != nil { // the turn was given up; that says nothing of the provider
 		done(nil)
-		return reply, ctx.Err()
+		return ctx.Err()
 	}
 	if refused, ok := errors.AsType[statusError](err); ok && !again(err) {
 		done(nil)
-		return reply, svc.Errorf(svc.CodeProviderError, "The model provider refused the request (%d).", refused.status)
+		return svc.Errorf(svc.CodeProviderError, "The model provider refused the request (%d).", refused.status)
 	}
 	done(err)
-	return reply, shown(err)
+	return shown(err)
+}
+
+// persist makes attempts until one succeeds, was answered in part, or another is no use.
+func (m *model) persist(ctx context.Context, request *svc.ModelRequest, text func(string), reply *svc.ModelReply) error {
+	for attempt := 0; ; attempt++ {
+		var received bool
+		*reply = svc.ModelReply{}
+		err := m.once(ctx, request, &received, text, reply)
+		if err == nil || ctx.Err() != nil || received || !again(err) || attempt+1 >= maxAttempts || m.pause(ctx, attempt) != nil {
+			return err
+		}
+	}
 }
 
 // once makes one attempt; it ends where the provider is silent for too long.
-func (m *model) once(ctx context.Context, request *svc.ModelRequest, received *bool, text func(string)) (svc.ModelReply, error) {
+func (m *model) once(ctx context.Context, request *svc.ModelRequest, received *bool, text func(string), reply *svc.ModelReply) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	watch := time.AfterFunc(silence, func() { cancel(errSilent) })
 	defer watch.Stop()
-	reply, err := m.ask(ctx, request, func() { *received = true; watch.Reset(silence) }, text)
+	err := m.ask(ctx, request, func() { *received = true; watch.Reset(silence) }, text, reply)
 	if err != nil && errors.Is(context.Cause(ctx), errSilent) {
 		err = errSilent
 	}
-	return reply, err
+	return err
 }
 
 // shown is a failure as members may see it.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"svc"
+	"svc/actors/assistant"
 	"svc/actors/provider"
 	"svc/actors/provider/providertest"
 )
@@ -51,6 +52,15 @@ func eachFamily(t *testing.T, test func(t *testing.T, family svc.AIProvider)) {
 	}
 }
 
+// round asks a model once.
+func round(t *testing.T, model assistant.Model, text func(string)) (svc.ModelReply, error) {
+	t.Helper()
+	asked := request()
+	var reply svc.ModelReply
+	err := model.Round(t.Context(), &asked, text, &reply)
+	return reply, err
+}
+
 // heard runs one round against a script and returns what came of it.
 func heard(t *testing.T, family svc.AIProvider, script providertest.Script) (svc.ModelReply, []string, *providertest.Server, error) {
 	t.Helper()
@@ -61,7 +71,7 @@ func heard(t *testing.T, family svc.AIProvider, script providertest.Script) (svc
 		t.Fatal(err)
 	}
 	var texts []string
-	reply, err := model.Round(t.Context(), request(), func(text string) { texts = append(texts, text) })
+	reply, err := round(t, model, func(text string) { texts = append(texts, text) })
 	return reply, texts, server, err
 }
 
@@ -134,7 +144,7 @@ func TestABreakerKeepsCallsAwayFromABrokenProvider(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = model.Round(t.Context(), request(), func(string) {})
+		_, err = round(t, model, func(string) {})
 		return err
 	}
 	for range 5 {
@@ -163,7 +173,7 @@ func TestTheOrganizationsCredentialComesFirst(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := model.Round(t.Context(), request(), func(string) {}); err != nil {
+		if _, err := round(t, model, func(string) {}); err != nil {
 			t.Fatal(err)
 		}
 		if key := server.Keys()[n]; !strings.Contains(key, c.key) || !strings.Contains(string(server.Bodies()[n]), `"`+c.model+`"`) {

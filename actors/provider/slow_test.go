@@ -67,7 +67,7 @@ func slowly(t *testing.T, script providertest.Script, check func(t *testing.T, r
 			server := &http.Server{Handler: providertest.New(family, script), ReadHeaderTimeout: time.Minute}
 			go func() { _ = server.Serve(listener) }()
 			began := time.Now()
-			reply, err := model.Round(t.Context(), request(), func(string) {})
+			reply, err := round(t, model, func(string) {})
 			check(t, reply, time.Since(began), err)
 			_ = server.Close()
 		})

@@ -30,11 +30,14 @@ func (n *node) wireAssistant(context.Context) error {
 		Models: &provider.Models{Credentials: n.ai, Platform: provider.Access{
 			Provider: n.config.AIProvider, Model: n.config.AIModel, Key: n.config.AIKey, BaseURL: n.config.AIBaseURL,
 		}},
-		Tokens: n.identity, Ledger: &actors.Ledgers{Actors: n.cluster}, Apps: n.apps,
+		Tokens: n.identity, Ledger: n.ledgers(), Apps: n.apps,
 		NewID: n.chance.ID, Now: n.now, Logger: n.logger,
 	}
 	return nil
 }
+
+// ledgers returns the client of the ledgers.
+func (n *node) ledgers() *actors.Ledgers { return &actors.Ledgers{Actors: n.cluster} }
 
 // routeTools are the tools of the table; the table is made after the assistant that it
 // has routes of.

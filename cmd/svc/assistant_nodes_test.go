@@ -151,10 +151,10 @@ func TestAConversationIsOneOnAllNodes(t *testing.T) {
 }
 
 // TestATurnEndsWithItsNode kills the node that runs a turn behind its first text. Another
-// node tells of the turn, ends it with a note once its claim is over, and takes the next
-// question; nothing was written.
+// node tells of the turn, ends it with a note once nobody has heard of its node for the time
+// of a lease, and takes the next question; nothing was written.
 func TestATurnEndsWithItsNode(t *testing.T) {
-	t.Parallel() // it waits for minutes
+	t.Parallel() // it waits for a lease
 	held := make(chan struct{})
 	t.Cleanup(func() { close(held) })
 	model := providertest.Serve(t, svc.ProviderOpenAI, func(n int, _ []byte) providertest.Round {
@@ -175,7 +175,7 @@ func TestATurnEndsWithItsNode(t *testing.T) {
 		t.Errorf("asking meanwhile: %v", busy)
 	}
 	var ended []frame
-	deadline := time.Now().Add(svc.TurnTime + 2*patience)
+	deadline := time.Now().Add(svc.TurnLease + patience)
 	for shape(ended) != "start status=running text done" && time.Now().Before(deadline) {
 		ended = nodes[2].follow(conversation, "0") // a stream may end early while an actor moves
 	}

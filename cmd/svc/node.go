@@ -266,6 +266,7 @@ func (n *node) wireActors(context.Context) (err error) {
 		Now: n.now, Logger: n.logger, Intake: actors.NewIntakeMetrics(n.registry),
 		Whole:   func() bool { return n.ownership.Partitions() == n.config.Partitions },
 		Locator: func() actors.Locator { return located{geo.NewCache(n.places, placeCache)} },
+		Enter:   func(ctx context.Context, entry svc.LedgerEntry) error { return n.ledgers().Record(ctx, entry) },
 	}
 	n.cluster, err = cluster.New(n.several.join(cluster.Config{
 		Kinds: actors.Kinds(deps), Partitions: n.config.Partitions, Placement: n.ownership, Fence: n.fence, Unsettled: n.unsettled,

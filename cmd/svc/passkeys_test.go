@@ -119,6 +119,12 @@ func TestADestructiveActionIsConfirmedWithAPasskey(t *testing.T) {
 	ceremony, options = s.ceremony(t, session, path(other, "challenge"))
 	s.console(t, session, "DELETE", "/me/passkeys/"+key, "", 204)
 	refused("a passkey that is removed", "passkey_refused", s.console(t, session, "POST", path(other, "approve"), answer(ceremony, device.Get(options)), 403))
+	for _, kind := range []string{"passkey.created", "passkey.removed"} {
+		entries := object(t, s.console(t, session, "GET", "/orgs/acme/ledger?kind="+kind, "", 200))["data"].([]any)
+		if len(entries) != 1 || entries[0].(map[string]any)["subject"] != key || entries[0].(map[string]any)["actor"].(map[string]any)["id"] == "" {
+			t.Errorf("the ledger has %s %v", kind, entries)
+		}
+	}
 }
 
 // TestPasskeysBelongToAName asks a node that is reached by an address.

@@ -25,10 +25,23 @@ type Passkeys interface {
 }
 
 // passkeys answers the console's routes of passkeys.
-type passkeys struct{ passkeys Passkeys }
+type passkeys struct {
+	passkeys      Passkeys
+	organizations Organizations
+}
+
+// concern has the ledgers of the person's organizations tell of the call: whoever has a
+// passkey may approve with it in each of them.
+func (p passkeys) concern(ctx context.Context, call *http.Call) error {
+	seats, err := p.organizations.Memberships(ctx, call.Grant)
+	if err == nil {
+		call.Concerns(convert(seats, func(seat *svc.Membership) string { return seat.Slug })...)
+	}
+	return err
+}
 
 func consolePasskeyRoutes(ports Ports) []http.Route {
-	keys := passkeys{ports.Passkeys}
+	keys := passkeys{ports.Passkeys, ports.Organizations}
 	return []http.Route{
 		{
 			Surface: http.Console, Method: "GET", Path: "/me/passkeys", Operation: "console.passkeys.list", Scope: svc.ScopeRead, Effect: http.Read, Rate: svc.RateDefault,
@@ -158,6 +171,9 @@ func (p passkeys) register(ctx context.Context, call *http.Call, in registerPass
 	if err != nil {
 		return passkeyRow{}, err
 	}
+	if err := p.concern(ctx, call); err != nil {
+		return passkeyRow{}, err
+	}
 	key.Name = strings.TrimSpace(in.Body.Name)
 	key, err = p.passkeys.AddPasskey(ctx, person, key)
 	if err != nil {
@@ -173,6 +189,9 @@ type passkeyPath struct {
 
 func (p passkeys) remove(ctx context.Context, call *http.Call, in passkeyPath) (http.Empty, error) {
 	person, err := freshlySignedIn(call)
+	if err == nil {
+		err = p.concern(ctx, call)
+	}
 	if err != nil {
 		return http.Empty{}, err
 	}
