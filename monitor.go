@@ -151,6 +151,21 @@ func (m *Monitor) Next(after time.Time) time.Time {
 	return time.UnixMilli(after.UnixMilli() - passed + interval)
 }
 
+// First returns when the monitor is due first where checking begins at an instant; latest is
+// when its latest check was, zero without any. One that is overdue, because its latest check
+// is an interval old, is due half an interval behind the place that it missed, unless it is
+// due as usual sooner than that. So all that are overdue are checked within half an interval,
+// never more than twice as many as usual at a time, none of them sooner than half an
+// interval before its next check; and every interval has its check.
+func (m *Monitor) First(begun, latest time.Time) time.Time {
+	due := m.Next(begun)
+	early := due.Add(-m.Interval() / 2)
+	if begun.Sub(latest) >= m.Interval() && early.After(begun) {
+		return early
+	}
+	return due
+}
+
 // MonitorRow is a monitor with what its checks found.
 type MonitorRow struct {
 	Monitor

@@ -98,6 +98,20 @@ func (w *watchedSite) start() {
 	w.t.Cleanup(func() { w.stop() })
 }
 
+// fill schedules monitors as a node does that begins.
+func (w *watchedSite) fill(monitors ...svc.Monitor) {
+	w.t.Helper()
+	fill := FillSchedule(w.schedule, func(_ context.Context, yield func(svc.AppRef, svc.Monitor, time.Time)) error {
+		for _, monitor := range monitors {
+			yield(svc.AppRef{Org: "acme", App: "web"}, monitor, w.latest[monitor.ID].LastCheckedAt)
+		}
+		return nil
+	})
+	if err := fill(w.t.Context()); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
 func onSite(t *testing.T, test func(t *testing.T, w *watchedSite)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -180,13 +194,7 @@ func TestARestartGoesOn(t *testing.T) {
 		w.stop()
 		w.take()
 		w.start()
-		fill := FillSchedule(w.schedule, func(_ context.Context, yield func(svc.AppRef, svc.Monitor)) error {
-			yield(svc.AppRef{Org: "acme", App: "web"}, row.Monitor)
-			return nil
-		})
-		if err := fill(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		w.fill(row.Monitor)
 		pass(30 * time.Second)
 		if got := w.latest[row.ID].ConsecutiveFailures; got != before+1 || len(w.take()) != 1 {
 			t.Errorf("after the restart %d failures, before it %d", got, before)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"svc"
 )
@@ -60,14 +61,15 @@ func (m *Monitors) DeleteMonitor(ctx context.Context, ref svc.AppRef, id string)
 }
 
 // FillSchedule returns what schedules every monitor that is stored, as of when it begins: a
-// monitor that becomes due while the store is read is told at once, so that all are checked
-// within one interval.
-func FillSchedule(schedule *Schedule, all func(ctx context.Context, yield func(svc.AppRef, svc.Monitor)) error) func(ctx context.Context) error {
+// monitor that becomes due while the store is read is told at once. all yields monitors with
+// the time of their latest checks. So whoever missed a check is checked within half an
+// interval, and all are within one.
+func FillSchedule(schedule *Schedule, all func(ctx context.Context, yield func(app svc.AppRef, monitor svc.Monitor, latest time.Time)) error) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		begun := schedule.Now()
-		return all(ctx, func(app svc.AppRef, monitor svc.Monitor) {
+		return all(ctx, func(app svc.AppRef, monitor svc.Monitor, latest time.Time) {
 			if monitor.Enabled {
-				schedule.Add(kindMonitor, monitorIdentity(app, monitor.ID), monitor.Next(begun), monitorPatience(&monitor))
+				schedule.Add(kindMonitor, monitorIdentity(app, monitor.ID), monitor.First(begun, latest), monitorPatience(&monitor))
 			}
 		})
 	}

@@ -67,6 +67,37 @@ func TestChecksBecomeUptime(t *testing.T) {
 	}
 }
 
+// TestAllMonitorsComeWithTheirLatestChecks has a monitor without any check as well, and one
+// that is deleted.
+func TestAllMonitorsComeWithTheirLatestChecks(t *testing.T) {
+	db := open(t)
+	app, at := svc.AppRef{Org: "acme", App: "web"}, time.UnixMilli(1_795_000_000_123).UTC()
+	for n, id := range []string{"mon_1", "mon_2", "mon_3"} {
+		putOne(t, db, "monitor/acme/web/"+id, "monitor", id, uint32(n+1), svc.Monitor{ID: id})
+	}
+	gone := svc.Entity{Owner: "monitor/acme/web/mon_3", Kind: "monitor", ID: "mon_3", Version: svc.Version{Sequence: 9}, Deleted: true}
+	if err := db.Put(deadline(t), []svc.Entity{gone}, nil); err != nil {
+		t.Fatal(err)
+	}
+	w := &CheckWriter{DB: db, Name: "run_3"}
+	for number, batch := range [][]svc.Check{
+		{{App: app, Monitor: "mon_1", Result: svc.CheckResult{At: at}}, {App: svc.AppRef{Org: "acme", App: "other"}, Monitor: "mon_2", Result: svc.CheckResult{At: at}}},
+		{{App: app, Monitor: "mon_1", Result: svc.CheckResult{At: at.Add(time.Minute)}}, {App: app, Monitor: "mon_3", Result: svc.CheckResult{At: at}}},
+	} {
+		if err := w.write(deadline(t), batch, number); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := map[string]time.Time{}
+	err := db.AllMonitors(deadline(t), func(of svc.AppRef, monitor svc.Monitor, latest time.Time) {
+		got[of.String()+"/"+monitor.ID] = latest
+	})
+	want := map[string]time.Time{"acme/web/mon_1": at.Add(time.Minute), "acme/web/mon_2": {}}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, %v; want %v", got, err, want)
+	}
+}
+
 // TestTheWriterStoresWhatIsLeft ends a writer right after checks were appended.
 func TestTheWriterStoresWhatIsLeft(t *testing.T) {
 	db := open(t)

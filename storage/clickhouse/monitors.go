@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"golang.org/x/sync/errgroup"
 
 	"svc"
 )
@@ -114,10 +115,26 @@ func (db *DB) LoadUnder(ctx context.Context, prefix, kind string) ([]svc.Entity,
 	return db.entities(ctx, db.queries["entities.LoadUnder"], arguments{"prefix": prefix, "kind": kind})
 }
 
-// AllMonitors yields every monitor with its application.
-func (db *DB) AllMonitors(ctx context.Context, yield func(svc.AppRef, svc.Monitor)) error {
-	entities, err := db.LoadKind(ctx, monitorKind)
-	if err != nil {
+// AllMonitors yields every monitor with its application and the time of its latest stored
+// check, zero without any.
+func (db *DB) AllMonitors(ctx context.Context, yield func(app svc.AppRef, monitor svc.Monitor, latest time.Time)) error {
+	var entities []svc.Entity
+	latest := map[[2]string]time.Time{}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		entities, err = db.LoadKind(ctx, monitorKind)
+		return err
+	})
+	group.Go(func() error {
+		return db.read(ctx, "listing the latest checks", db.queries["checks.Times"], nil, func(rows driver.Rows) (bool, error) {
+			var app, monitor string
+			var at time.Time
+			err := rows.Scan(&app, &monitor, &at)
+			latest[[2]string{app, monitor}] = at
+			return true, err
+		})
+	})
+	if err := group.Wait(); err != nil {
 		return err
 	}
 	for _, entity := range entities {
@@ -126,7 +143,8 @@ func (db *DB) AllMonitors(ctx context.Context, yield func(svc.AppRef, svc.Monito
 		if err := json.Unmarshal(entity.Payload, &monitor); err != nil || len(parts) != 4 {
 			return fmt.Errorf("decoding the monitor %s: %w", entity.Owner, err)
 		}
-		yield(svc.AppRef{Org: parts[1], App: parts[2]}, monitor)
+		app := svc.AppRef{Org: parts[1], App: parts[2]}
+		yield(app, monitor, latest[[2]string{app.String(), monitor.ID}])
 	}
 	return nil
 }
