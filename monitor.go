@@ -166,6 +166,15 @@ func (m *Monitor) First(begun, latest time.Time) time.Time {
 	return due
 }
 
+// StoredMonitor is a monitor as the store has it, with what its stored checks led to.
+type StoredMonitor struct {
+	App     AppRef
+	Monitor Monitor
+	State   MonitorState
+	// Entity is what Monitor was read from.
+	Entity Entity
+}
+
 // MonitorRow is a monitor with what its checks found.
 type MonitorRow struct {
 	Monitor

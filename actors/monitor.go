@@ -35,6 +35,7 @@ type MonitorPorts struct {
 	Probe    Probe
 	Checks   Checks
 	Schedule *Schedule
+	Found    *Found
 	Rules    svc.MonitorRules
 	// Failing learns of every check of a monitor that is down, and of the first one after
 	// and of an activation, again until it returns nil; nil where nobody listens.
@@ -173,7 +174,7 @@ func (d Deps) newMonitor(identity string) actor.Actor {
 	app, _, _ := splitIdentity(identity)
 	core := &monitor{app: app, rules: d.Monitors.Rules}
 	shell := &monitorShell{core: core, ports: d.Monitors, grain: &grain{
-		kind: kindMonitor, identity: identity, core: core, store: monitorStore{d.Store, d.Monitors.States},
+		kind: kindMonitor, identity: identity, core: core, store: monitorStore{d.Store, d.Monitors.States, d.Monitors.Found, d.Now},
 		logger: d.Logger, now: d.Now, idle: monitorIdle,
 	}}
 	core.changed = shell.onChanged

@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -45,9 +46,8 @@ func TestAStartCatchesUp(t *testing.T) {
 
 func (w *watchedSite) catchesUp(seconds int, down time.Duration) {
 	t, interval := w.t, time.Duration(seconds)*time.Second
-	var monitors []svc.Monitor
 	for n := range 400 {
-		monitors = append(monitors, w.put("", named(fmt.Sprint("Site ", n), seconds)).Monitor)
+		w.put("", named(fmt.Sprint("Site ", n), seconds))
 	}
 	pass(2 * interval)
 	before := w.checkTimes()
@@ -55,7 +55,7 @@ func (w *watchedSite) catchesUp(seconds int, down time.Duration) {
 	pass(down)
 	w.start()
 	begun := time.Now()
-	w.fill(monitors...)
+	w.fill()
 	pass(3 * interval)
 	tenths := [10]int{}
 	for id, checks := range w.checkTimes() {
@@ -88,4 +88,93 @@ func (w *watchedSite) catchesUp(seconds int, down time.Duration) {
 	if missed := countOf(t, w.metrics.Missed); missed != 0 {
 		t.Errorf("%v checks were missed", missed)
 	}
+}
+
+// TestWhatWasFoundIsNotLoaded begins over three monitors, one of which was changed while the
+// store was read: the two others are not loaded again, and go on from their stored states.
+func TestWhatWasFoundIsNotLoaded(t *testing.T) {
+	onSite(t, func(t *testing.T, w *watchedSite) {
+		w.story = func(time.Duration) string { return "down" }
+		var rows []svc.MonitorRow
+		for n := range 3 {
+			rows = append(rows, w.put("", named(fmt.Sprint("Site ", n), 30)))
+		}
+		pass(40 * time.Second)
+		w.stop()
+		w.take()
+		failures := map[string]int{}
+		for _, row := range rows {
+			failures[row.ID] = int(w.latest[row.ID].ConsecutiveFailures)
+		}
+		pass(time.Minute)
+		w.start()
+		before := w.store.Loads()
+		fill := FillSchedule(w.schedule, w.found, func(ctx context.Context, yield func(svc.StoredMonitor)) error {
+			err := w.all(ctx, yield)
+			w.put(rows[0].ID, svc.MonitorPatch{Name: new("Renamed")})
+			return err
+		})
+		if err := fill(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.host.EvictAll()
+		pass(30 * time.Second)
+		if got := w.store.Loads() - before; got != 2 {
+			t.Errorf("%d loads, want two of the monitor that was changed", got)
+		}
+		checks := w.checkTimes()
+		for _, row := range rows[1:] {
+			if state, want := w.latest[row.ID], failures[row.ID]+len(checks[row.ID]); int(state.ConsecutiveFailures) != want || len(checks[row.ID]) == 0 {
+				t.Errorf("%s has %d failures in a row, want %d", row.Name, state.ConsecutiveFailures, want)
+			}
+		}
+		if row := w.put(rows[0].ID, svc.MonitorPatch{}); row.Name != "Renamed" {
+			t.Errorf("the change was lost: %+v", row)
+		}
+	})
+}
+
+func TestWhatWasFoundIsHandedOnce(t *testing.T) {
+	t.Parallel()
+	generation, owned := int32(7), true
+	f := &Found{Generation: func() (int32, bool) { return generation, owned }}
+	begun := at(0)
+	stored := func() map[string]svc.StoredMonitor {
+		return map[string]svc.StoredMonitor{"a": {Monitor: svc.Monitor{ID: "a"}}, "b": {Monitor: svc.Monitor{ID: "b"}}}
+	}
+	want := func(what, owner string, now time.Duration, handed bool) {
+		t.Helper()
+		found, got := f.hand(owner, at(now))
+		if got != handed || handed && found.Monitor.ID != owner {
+			t.Errorf("%s: handed %+v, %t; want %t", what, found, got, handed)
+		}
+	}
+	want("nothing was read", "a", 0, false)
+	f.begin(begun)(stored())
+	want("the first", "a", time.Second, true)
+	want("the second time", "a", time.Second, false)
+	want("one that was not found", "c", time.Second, false)
+	f.touch("b")
+	want("one that was stored since", "b", time.Second, false)
+
+	take := f.begin(begun)
+	want("while it is read", "a", 0, false)
+	f.touch("c")
+	take(stored())
+	want("loaded while it was read", "a", 0, false)
+	want("left alone", "b", 0, true)
+
+	f.begin(begun)(stored())
+	want("nearly as old as a load may be", "a", ioTime-time.Millisecond, true)
+	want("as old as a load may be", "b", ioTime, false)
+
+	f.begin(begun)(stored())
+	generation++
+	want("in the next generation", "a", 0, false)
+	f.begin(begun)(stored())
+	owned = false
+	want("between generations", "a", 0, false)
+	f.begin(begun)(stored())
+	owned = true
+	want("read between generations", "b", 0, false)
 }

@@ -30,13 +30,16 @@ type watchedSite struct {
 	story func(after time.Duration) string
 	hang  bool
 
-	ids      int
-	store    *actorstest.Store
-	schedule *Schedule
-	metrics  *ScheduleMetrics
-	host     *actorstest.Host
-	monitors *Monitors
-	stop     func()
+	ids int
+	// generation is that of the node's ownership.
+	generation int32
+	store      *actorstest.Store
+	schedule   *Schedule
+	found      *Found
+	metrics    *ScheduleMetrics
+	host       *actorstest.Host
+	monitors   *Monitors
+	stop       func()
 }
 
 func (w *watchedSite) Check(ctx context.Context, _ svc.MonitorSpec) svc.CheckResult {
@@ -86,8 +89,10 @@ func (w *watchedSite) start() {
 	logger := slog.New(slog.DiscardHandler)
 	w.metrics = NewScheduleMetrics(prometheus.NewRegistry())
 	w.schedule = NewSchedule(time.Now, w.metrics, logger)
+	w.generation = 1
+	w.found = &Found{Generation: func() (int32, bool) { return w.generation, true }}
 	w.host = actorstest.NewHost(w.t, Kinds(Deps{Store: w.store, Now: time.Now, Logger: logger, Monitors: &MonitorPorts{
-		States: w, Probe: w, Checks: w, Schedule: w.schedule, Rules: svc.MonitorRules{LeastSeconds: 1}, Failing: w.learn, Logger: logger,
+		States: w, Probe: w, Checks: w, Schedule: w.schedule, Found: w.found, Rules: svc.MonitorRules{LeastSeconds: 1}, Failing: w.learn, Logger: logger,
 	}})...)
 	w.schedule.Actors = w.host
 	w.monitors = &Monitors{Actors: w.host, Chance: Chance{ID: func(prefix string) string { w.ids++; return fmt.Sprintf("%s%026d", prefix, w.ids) }}}
@@ -98,18 +103,27 @@ func (w *watchedSite) start() {
 	w.t.Cleanup(func() { w.stop() })
 }
 
-// fill schedules monitors as a node does that begins.
-func (w *watchedSite) fill(monitors ...svc.Monitor) {
+// fill schedules what is stored, as a node does that begins.
+func (w *watchedSite) fill() {
 	w.t.Helper()
-	fill := FillSchedule(w.schedule, func(_ context.Context, yield func(svc.AppRef, svc.Monitor, time.Time)) error {
-		for _, monitor := range monitors {
-			yield(svc.AppRef{Org: "acme", App: "web"}, monitor, w.latest[monitor.ID].LastCheckedAt)
-		}
-		return nil
-	})
+	fill := FillSchedule(w.schedule, w.found, w.all)
 	if err := fill(w.t.Context()); err != nil {
 		w.t.Fatal(err)
 	}
+}
+
+// all yields the monitors that are stored.
+func (w *watchedSite) all(_ context.Context, yield func(svc.StoredMonitor)) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, entity := range w.store.Present(kindMonitor) {
+		definition, err := decode[svc.Monitor](entity)
+		if err != nil {
+			return err
+		}
+		yield(svc.StoredMonitor{App: svc.AppRef{Org: "acme", App: "web"}, Monitor: definition, State: w.latest[definition.ID], Entity: entity})
+	}
+	return nil
 }
 
 func onSite(t *testing.T, test func(t *testing.T, w *watchedSite)) {
@@ -194,7 +208,7 @@ func TestARestartGoesOn(t *testing.T) {
 		w.stop()
 		w.take()
 		w.start()
-		w.fill(row.Monitor)
+		w.fill()
 		pass(30 * time.Second)
 		if got := w.latest[row.ID].ConsecutiveFailures; got != before+1 || len(w.take()) != 1 {
 			t.Errorf("after the restart %d failures, before it %d", got, before)

@@ -13,10 +13,15 @@ import (
 type monitorStore struct {
 	Entities
 	states States
+	found  *Found
+	now    func() time.Time
 }
 
 // Load returns the entities of a monitor, and its state as one more.
 func (s monitorStore) Load(ctx context.Context, owner string) ([]svc.Entity, error) {
+	if found, known := s.found.hand(owner, s.now()); known {
+		return withState([]svc.Entity{found.Entity}, owner, found.Monitor.ID, found.State)
+	}
 	entities, err := s.Entities.Load(ctx, owner)
 	if err != nil {
 		return nil, err
@@ -29,6 +34,21 @@ func (s monitorStore) Load(ctx context.Context, owner string) ([]svc.Entity, err
 	if err != nil {
 		return nil, fmt.Errorf("loading a monitor's state: %w", err)
 	}
+	return withState(entities, owner, id, state)
+}
+
+// Put stores the entities of a monitor. What was read before the end of it is old.
+func (s monitorStore) Put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup) error {
+	defer func() {
+		for i := range entities {
+			s.found.touch(entities[i].Owner)
+		}
+	}()
+	return s.Entities.Put(ctx, entities, wakeups)
+}
+
+// withState adds a monitor's state to its entities.
+func withState(entities []svc.Entity, owner, id string, state svc.MonitorState) ([]svc.Entity, error) {
 	payload, err := json.Marshal(state)
 	if err != nil {
 		return nil, fmt.Errorf("encoding a monitor's state: %w", err)
@@ -61,16 +81,30 @@ func (m *Monitors) DeleteMonitor(ctx context.Context, ref svc.AppRef, id string)
 }
 
 // FillSchedule returns what schedules every monitor that is stored, as of when it begins: a
-// monitor that becomes due while the store is read is told at once. all yields monitors with
-// the time of their latest checks. So whoever missed a check is checked within half an
-// interval, and all are within one.
-func FillSchedule(schedule *Schedule, all func(ctx context.Context, yield func(app svc.AppRef, monitor svc.Monitor, latest time.Time)) error) func(ctx context.Context) error {
+// monitor that becomes due while the store is read is told at once. So whoever missed a check
+// is checked within half an interval, and all are within one. Those that are told soon are
+// handed what was found of them.
+func FillSchedule(schedule *Schedule, found *Found, all func(ctx context.Context, yield func(svc.StoredMonitor)) error) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		begun := schedule.Now()
-		return all(ctx, func(app svc.AppRef, monitor svc.Monitor, latest time.Time) {
-			if monitor.Enabled {
-				schedule.Add(kindMonitor, monitorIdentity(app, monitor.ID), monitor.First(begun, latest), monitorPatience(&monitor))
+		take := found.begin(begun)
+		var monitors []svc.StoredMonitor
+		soon := map[string]svc.StoredMonitor{}
+		first := func(m *svc.StoredMonitor) time.Time { return m.Monitor.First(begun, m.State.LastCheckedAt) }
+		err := all(ctx, func(m svc.StoredMonitor) {
+			if !m.Monitor.Enabled {
+				return
+			}
+			monitors = append(monitors, m)
+			if first(&m).Sub(begun) < ioTime {
+				soon[m.Entity.Owner] = m
 			}
 		})
+		take(soon)
+		for i := range monitors {
+			m := &monitors[i]
+			schedule.Add(kindMonitor, monitorIdentity(m.App, m.Monitor.ID), first(m), monitorPatience(&m.Monitor))
+		}
+		return err
 	}
 }

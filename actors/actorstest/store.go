@@ -106,6 +106,19 @@ func (s *Store) wait(ctx context.Context, gate *chan struct{}) error {
 	}
 }
 
+// Present returns the entities of a kind that are not deleted, by owner and id.
+func (s *Store) Present(kind string) (out []svc.Entity) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, entity := range s.entities {
+		if entity.Kind == kind && !entity.Deleted {
+			out = append(out, entity)
+		}
+	}
+	slices.SortFunc(out, func(a, b svc.Entity) int { return cmp.Or(cmp.Compare(a.Owner, b.Owner), cmp.Compare(a.ID, b.ID)) })
+	return out
+}
+
 // Load returns the last version of every entity of an owner, the deleted ones
 // among them, by kind and id.
 func (s *Store) Load(ctx context.Context, owner string) ([]svc.Entity, error) {

@@ -34,9 +34,10 @@ func (n *node) wireMonitoring(rules *actors.Rulebook, alerts *actors.Alerts) err
 	m.dialer = outbound.NewDialer(n.config.MonitorAllow)
 	m.schedule = actors.NewSchedule(n.now, actors.NewScheduleMetrics(n.registry), n.logger)
 	m.checks = &clickhouse.CheckWriter{DB: n.db, Interval: n.config.FlushInterval, Name: n.chance.ID("run_"), Logger: n.logger}
-	m.filler = &actors.Filler{Ownership: n.ownership, Fill: actors.FillSchedule(m.schedule, n.db.AllMonitors), Every: fillEvery, Logger: n.logger}
+	found := &actors.Found{Generation: n.ownership.Generation}
+	m.filler = &actors.Filler{Ownership: n.ownership, Fill: actors.FillSchedule(m.schedule, found, n.db.AllMonitors), Every: fillEvery, Logger: n.logger}
 	m.ports = &actors.MonitorPorts{
-		States: n.db, Probe: outbound.NewProbe(m.dialer, n.config.PublicURL, n.now), Checks: m.checks, Schedule: m.schedule,
+		States: n.db, Probe: outbound.NewProbe(m.dialer, n.config.PublicURL, n.now), Checks: m.checks, Schedule: m.schedule, Found: found,
 		Rules: n.monitorRules(), Logger: n.logger,
 	}
 	m.alerts, m.lookout = alerts, &actors.Lookout{Rules: rules, Sink: n.sink, Logger: n.logger}

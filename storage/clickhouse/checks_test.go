@@ -82,19 +82,30 @@ func TestAllMonitorsComeWithTheirLatestChecks(t *testing.T) {
 	w := &CheckWriter{DB: db, Name: "run_3"}
 	for number, batch := range [][]svc.Check{
 		{{App: app, Monitor: "mon_1", Result: svc.CheckResult{At: at}}, {App: svc.AppRef{Org: "acme", App: "other"}, Monitor: "mon_2", Result: svc.CheckResult{At: at}}},
-		{{App: app, Monitor: "mon_1", Result: svc.CheckResult{At: at.Add(time.Minute)}}, {App: app, Monitor: "mon_3", Result: svc.CheckResult{At: at}}},
+		{{App: app, Monitor: "mon_1", Result: svc.CheckResult{At: at.Add(time.Minute), Error: "wrong", Phases: svc.CheckPhases{Total: 1500}}, State: svc.MonitorState{LastStatus: svc.StatusDown, LastError: "wrong", ConsecutiveFailures: 3}}, {App: app, Monitor: "mon_3", Result: svc.CheckResult{At: at}}},
 	} {
 		if err := w.write(deadline(t), batch, number); err != nil {
 			t.Fatal(err)
 		}
 	}
-	got := map[string]time.Time{}
-	err := db.AllMonitors(deadline(t), func(of svc.AppRef, monitor svc.Monitor, latest time.Time) {
-		got[of.String()+"/"+monitor.ID] = latest
-	})
-	want := map[string]time.Time{"acme/web/mon_1": at.Add(time.Minute), "acme/web/mon_2": {}}
-	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("got %v, %v; want %v", got, err, want)
+	var got []svc.StoredMonitor
+	err := db.AllMonitors(deadline(t), func(m svc.StoredMonitor) { got = append(got, m) })
+	if err != nil || len(got) != 2 {
+		t.Fatalf("got %+v, %v", got, err)
+	}
+	first := svc.MonitorState{LastStatus: svc.StatusDown, LastCheckedAt: at.Add(time.Minute), LastLatencyMs: 2, LastError: "wrong", ConsecutiveFailures: 3}
+	for n, want := range []svc.StoredMonitor{
+		{App: app, Monitor: svc.Monitor{ID: "mon_1"}, State: first},
+		{App: app, Monitor: svc.Monitor{ID: "mon_2"}},
+	} {
+		loaded, err := db.Load(deadline(t), "monitor/acme/web/"+want.Monitor.ID)
+		if err != nil || len(loaded) != 1 {
+			t.Fatalf("loading: %+v, %v", loaded, err)
+		}
+		want.Entity = loaded[0]
+		if !reflect.DeepEqual(got[n], want) {
+			t.Errorf("got %+v, want %+v", got[n], want)
+		}
 	}
 }
 

@@ -115,36 +115,31 @@ func (db *DB) LoadUnder(ctx context.Context, prefix, kind string) ([]svc.Entity,
 	return db.entities(ctx, db.queries["entities.LoadUnder"], arguments{"prefix": prefix, "kind": kind})
 }
 
-// AllMonitors yields every monitor with its application and the time of its latest stored
-// check, zero without any.
-func (db *DB) AllMonitors(ctx context.Context, yield func(app svc.AppRef, monitor svc.Monitor, latest time.Time)) error {
+// AllMonitors yields every monitor.
+func (db *DB) AllMonitors(ctx context.Context, yield func(svc.StoredMonitor)) error {
 	var entities []svc.Entity
-	latest := map[[2]string]time.Time{}
+	var states map[[2]string]svc.MonitorState
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
 		entities, err = db.LoadKind(ctx, monitorKind)
 		return err
 	})
-	group.Go(func() error {
-		return db.read(ctx, "listing the latest checks", db.queries["checks.Times"], nil, func(rows driver.Rows) (bool, error) {
-			var app, monitor string
-			var at time.Time
-			err := rows.Scan(&app, &monitor, &at)
-			latest[[2]string{app, monitor}] = at
-			return true, err
-		})
+	group.Go(func() (err error) {
+		states, err = db.monitorStates(ctx, "checks.LatestOfAll", nil)
+		return err
 	})
 	if err := group.Wait(); err != nil {
 		return err
 	}
 	for _, entity := range entities {
+		found := svc.StoredMonitor{Entity: entity}
 		parts := strings.Split(entity.Owner, "/")
-		var monitor svc.Monitor
-		if err := json.Unmarshal(entity.Payload, &monitor); err != nil || len(parts) != 4 {
+		if err := json.Unmarshal(entity.Payload, &found.Monitor); err != nil || len(parts) != 4 {
 			return fmt.Errorf("decoding the monitor %s: %w", entity.Owner, err)
 		}
-		app := svc.AppRef{Org: parts[1], App: parts[2]}
-		yield(app, monitor, latest[[2]string{app.String(), monitor.ID}])
+		found.App = svc.AppRef{Org: parts[1], App: parts[2]}
+		found.State = states[[2]string{found.App.String(), found.Monitor.ID}]
+		yield(found)
 	}
 	return nil
 }
