@@ -22,6 +22,8 @@ const (
 	maxConnections = 32
 	// dayCacheBytes bounds what the results of past days may take in memory.
 	dayCacheBytes = 64 << 20
+	// metricRows bounds the groups of a metric of which all points are read, in rows.
+	metricRows = 50_000
 	// defaultDatabase is meant where the configuration names none.
 	defaultDatabase = "svc"
 )
@@ -69,6 +71,8 @@ type DB struct {
 	durable bool
 	// journal takes small writes; nil where the store has no engine for it.
 	journal *journal
+	// rowsAtOnce is metricRows.
+	rowsAtOnce uint64
 	// catalogue is what metric_series was told by this process.
 	catalogue seriesNotes
 }
@@ -83,7 +87,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{queries: queries, days: newDayCache(dayCacheBytes), server: cfg.Engine == nil, durable: cfg.Durable}
+	db := &DB{queries: queries, days: newDayCache(dayCacheBytes), server: cfg.Engine == nil, durable: cfg.Durable, rowsAtOnce: metricRows}
 	db.ranks, db.rests = newMemory[rankKey, []ranked](rankBytes), newMemory[rankKey, *dayRest](restBytes)
 	db.past = newMemory[pastKey, *past](pastBytes)
 	db.todays = newMemory[todayKey, *today](todayBytes)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"golang.org/x/sync/errgroup"
 
 	"svc"
 )
@@ -31,43 +32,69 @@ func (db *DB) MetricNames(ctx context.Context, environment svc.Environment) ([]s
 // MetricSeries returns a metric in buckets, quiet ones included. A metric that nobody
 // sent is quiet all the time.
 func (db *DB) MetricSeries(ctx context.Context, query svc.MetricQuery) (svc.MetricSeries, error) {
-	found, err := db.metricParts(ctx, query, query.Window.Buckets(), "", nil)
-	if err != nil {
-		return svc.MetricSeries{}, err
-	}
 	var out svc.MetricSeries
-	out.Points, out.Summary = found[""].points(query)
-	if query.GroupBy == "" {
-		return out, nil
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		found, err := db.metricParts(ctx, query, metricParting{buckets: query.Window.Buckets()})
+		out.Points, out.Summary = found[""].points(query)
+		return err
+	})
+	if query.GroupBy != "" {
+		group.Go(func() (err error) {
+			out.Groups, out.GroupCount, err = db.metricGroups(ctx, query)
+			return err
+		})
 	}
-	return out, db.metricGroups(ctx, query, &out)
+	return out, group.Wait()
 }
 
-// metricGroups ranks the groups by their value of the whole window and reads the
-// points of the first.
-func (db *DB) metricGroups(ctx context.Context, query svc.MetricQuery, out *svc.MetricSeries) error {
-	whole, err := db.metricParts(ctx, query, []time.Time{time.Unix(0, 0)}, query.GroupBy, nil)
+// metricGroups ranks the groups by their value of the whole window and returns the first
+// with their points, and how many there are. Where they are few, one scan finds values and points
+// of all; where they are many, one finds the values and another the points of the first.
+func (db *DB) metricGroups(ctx context.Context, query svc.MetricQuery) (groups []svc.MetricGroup, count int, err error) {
+	buckets := query.Window.Buckets()
+	most, err := db.metricGroupCount(ctx, query)
 	if err != nil {
-		return err
+		return nil, 0, err
 	}
-	out.GroupCount = len(whole)
-	for part, buckets := range whole {
-		out.Groups = append(out.Groups, svc.MetricGroup{Label: part, Value: buckets[0].value(query)})
+	few := most*uint64(len(buckets)) <= db.rowsAtOnce
+	parting := metricParting{label: query.GroupBy, buckets: []time.Time{time.Unix(wholeWindow, 0)}}
+	if few {
+		_, percentile := query.Agg.Percentile()
+		parting.buckets, parting.whole = buckets, percentile
 	}
-	slices.SortFunc(out.Groups, svc.CompareMetricGroups)
-	out.Groups = out.Groups[:min(len(out.Groups), query.Groups)]
-	if len(out.Groups) == 0 {
-		return nil
+	found, err := db.metricParts(ctx, query, parting)
+	if err != nil {
+		return nil, 0, err
 	}
-	parts := make([]string, len(out.Groups))
-	for i := range out.Groups {
-		parts[i] = out.Groups[i].Label
+	for part, of := range found {
+		groups = append(groups, svc.MetricGroup{Label: part, Value: of.whole().value(query)})
 	}
-	found, err := db.metricParts(ctx, query, query.Window.Buckets(), query.GroupBy, parts)
-	for i := range out.Groups {
-		out.Groups[i].Points, out.Groups[i].Summary = found[parts[i]].points(query)
+	slices.SortFunc(groups, svc.CompareMetricGroups)
+	count, groups = len(groups), groups[:min(len(groups), query.Groups)]
+	if !few && len(groups) > 0 {
+		parting = metricParting{buckets: buckets, label: query.GroupBy}
+		for i := range groups {
+			parting.parts = append(parting.parts, groups[i].Label)
+		}
+		if found, err = db.metricParts(ctx, query, parting); err != nil {
+			return nil, 0, err
+		}
 	}
-	return err
+	for i := range groups {
+		groups[i].Points, groups[i].Summary = found[groups[i].Label].points(query)
+	}
+	return groups, count, nil
+}
+
+// metricGroupCount returns how many values of a label the series of a metric have, those
+// without data in the window among them.
+func (db *DB) metricGroupCount(ctx context.Context, query svc.MetricQuery) (count uint64, err error) {
+	args := labelArguments(query.Labels).with(arguments{"environment": query.Environment.Number, "name": query.Name, "group_by": query.GroupBy})
+	err = db.read(ctx, "counting groups of a metric", db.queries["metrics.GroupCount"], args, func(rows driver.Rows) (bool, error) {
+		return true, rows.Scan(&count)
+	})
+	return count, err
 }
 
 // metricBucket is what one bucket holds.
@@ -94,6 +121,19 @@ func (b *metricBucket) value(query svc.MetricQuery) *float64 {
 // metricBuckets are buckets by their beginnings, in seconds since 1970.
 type metricBuckets map[int64]*metricBucket
 
+// whole returns the bucket of the whole window: that was asked for, or the sum of all, which
+// has no percentiles.
+func (m metricBuckets) whole() *metricBucket {
+	if whole := m[wholeWindow]; whole != nil {
+		return whole
+	}
+	var sum metricBucket
+	for _, bucket := range m {
+		sum.Add(bucket.MetricTotals)
+	}
+	return &sum
+}
+
 // points returns the dense points and the totals of the buckets.
 func (m metricBuckets) points(query svc.MetricQuery) ([]svc.MetricPoint, svc.MetricTotals) {
 	var summary svc.MetricTotals
@@ -110,15 +150,28 @@ func (m metricBuckets) points(query svc.MetricQuery) ([]svc.MetricPoint, svc.Met
 	return points, summary
 }
 
+// metricParting says by what a metric is divided.
+type metricParting struct {
+	buckets []time.Time
+	// label is empty where it is not divided by one; no parts mean all of its values.
+	label string
+	parts []string
+	// whole asks for the whole window beside the buckets, under wholeWindow.
+	whole bool
+}
+
+// wholeWindow is the beginning that the bucket of a whole window has.
+const wholeWindow = 0
+
 // metricParts reads the buckets of a query by the values of a label, all under the
 // empty one without a label.
-func (db *DB) metricParts(ctx context.Context, query svc.MetricQuery, buckets []time.Time, label string, parts []string) (map[string]metricBuckets, error) {
-	args := labelArguments(query.Labels).with(bucketArguments(buckets)).with(arguments{
+func (db *DB) metricParts(ctx context.Context, query svc.MetricQuery, by metricParting) (map[string]metricBuckets, error) {
+	args := labelArguments(query.Labels).with(bucketArguments(by.buckets)).with(arguments{
 		"environment": query.Environment.Number, "name": query.Name, "from": query.Window.From, "to": query.Window.To, "all": len(query.Labels) == 0,
-		"group_by": label, "parts": append([]string{}, parts...),
+		"group_by": by.label, "parts": append([]string{}, by.parts...),
 	})
 	found := map[string]metricBuckets{}
-	err := db.read(ctx, "reading a metric", db.metricQuery(query, buckets, label != ""), args, func(rows driver.Rows) (bool, error) {
+	err := db.read(ctx, "reading a metric", db.metricQuery(query, by), args, func(rows driver.Rows) (bool, error) {
 		var at uint32
 		var part string
 		b := &metricBucket{}
@@ -135,15 +188,15 @@ func (db *DB) metricParts(ctx context.Context, query svc.MetricQuery, buckets []
 }
 
 // metricQuery returns the cheapest query that answers.
-func (db *DB) metricQuery(query svc.MetricQuery, buckets []time.Time, grouped bool) string {
-	name, quantiles, totals := "metrics.Totals", "metrics.Inexact", "metric_totals"
+func (db *DB) metricQuery(query svc.MetricQuery, by metricParting) string {
+	name, quantiles, totals, grouping := "metrics.Totals", "metrics.Inexact", "metric_totals", "bucket, part"
 	_, percentile := query.Agg.Percentile()
 	switch points := query.Window.Source == svc.SourcePoints; {
-	case points && grouped:
+	case points && by.label != "":
 		name = "metrics.PointGroups"
 	case points:
 		name = "metrics.Points"
-	case grouped:
+	case by.label != "":
 		name = "metrics.RollupGroups"
 	case len(query.Labels) > 0:
 		name = "metrics.Rollups"
@@ -154,10 +207,13 @@ func (db *DB) metricQuery(query svc.MetricQuery, buckets []time.Time, grouped bo
 	case percentile:
 		quantiles = "metrics.Sketched"
 	}
-	if wholeHours(query.Window.From, buckets) {
+	if by.whole {
+		grouping = "GROUPING SETS ((bucket, part), (part))"
+	}
+	if wholeHours(query.Window.From, by.buckets) {
 		totals = "metric_hours"
 	}
-	return strings.NewReplacer("$(totals)", totals, "$(quantiles)", db.queries[quantiles]).Replace(db.queries[name])
+	return strings.NewReplacer("$(totals)", totals, "$(quantiles)", db.queries[quantiles], "$(grouping)", grouping).Replace(db.queries[name])
 }
 
 // wholeHours tells whether a window and all its buckets begin with an hour of UTC, so that

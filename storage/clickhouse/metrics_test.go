@@ -1,6 +1,7 @@
 package clickhouse
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -128,10 +129,14 @@ func compareMetrics(t *testing.T, db *DB, rows []svc.MetricRow, zone *time.Locat
 			for _, agg := range svc.Aggs() {
 				compareMetric(t, db, rows, svc.MetricQuery{Environment: production(), Name: "latency", Agg: agg, Window: window})
 			}
-			compareMetric(t, db, rows, svc.MetricQuery{
-				Environment: production(), Name: "latency", Agg: svc.AggP95, Window: window, GroupBy: "path", Groups: 2,
-				Labels: []svc.Label{{Key: "path", Value: "/0"}, {Key: "path", Value: "/1"}, {Key: "zone", Value: "b"}},
-			})
+			for _, agg := range []svc.Agg{svc.AggP95, svc.AggAvg} {
+				for _, db.rowsAtOnce = range []uint64{0, metricRows} {
+					compareMetric(t, db, rows, svc.MetricQuery{
+						Environment: production(), Name: "latency", Agg: agg, Window: window, GroupBy: "path", Groups: 2,
+						Labels: []svc.Label{{Key: "path", Value: "/0"}, {Key: "path", Value: "/1"}, {Key: "path", Value: "/2"}, {Key: "zone", Value: "b"}},
+					})
+				}
+			}
 			compareMetric(t, db, rows, svc.MetricQuery{Environment: production(), Name: "latency", Agg: svc.AggSum, Window: window, Labels: []svc.Label{{Key: "nothing", Value: "x"}}})
 		}
 	}
@@ -155,14 +160,7 @@ func compareMetric(t *testing.T, db *DB, rows []svc.MetricRow, query svc.MetricQ
 	matching := slices.DeleteFunc(slices.Clone(rows), func(row svc.MetricRow) bool {
 		return row.Ts.Before(query.Window.From) || !row.Ts.Before(query.Window.To) || !keeps(query.Labels, row.Labels)
 	})
-	inside := make([][]svc.MetricRow, len(got.Points))
-	for _, row := range matching {
-		at, exact := slices.BinarySearchFunc(buckets, row.Ts, time.Time.Compare)
-		if !exact {
-			at--
-		}
-		inside[at] = append(inside[at], row)
-	}
+	inside := inBuckets(buckets, matching)
 	for i, point := range got.Points {
 		if want := reckon(query.Agg, inside[i]); !point.T.Equal(buckets[i]) || !near(point.Value, want, tolerance) {
 			t.Fatalf("%s: at %s %v instead of %v", name, point.T, show(point.Value), show(want))
@@ -173,6 +171,33 @@ func compareMetric(t *testing.T, db *DB, rows []svc.MetricRow, query svc.MetricQ
 	}
 	if query.GroupBy != "" {
 		compareGroups(t, name, query, matching, got, tolerance)
+	}
+}
+
+// inBuckets divides rows by the buckets that they lie in.
+func inBuckets(buckets []time.Time, rows []svc.MetricRow) [][]svc.MetricRow {
+	inside := make([][]svc.MetricRow, len(buckets))
+	for _, row := range rows {
+		at, exact := slices.BinarySearchFunc(buckets, row.Ts, time.Time.Compare)
+		if !exact {
+			at--
+		}
+		inside[at] = append(inside[at], row)
+	}
+	return inside
+}
+
+// compareGroupPoints compares the points of a group with its rows.
+func compareGroupPoints(t *testing.T, name string, query svc.MetricQuery, rows []svc.MetricRow, group svc.MetricGroup, tolerance float64) {
+	t.Helper()
+	if want := uint64(len(observationsOf(rows))); group.Summary.Count != want {
+		t.Fatalf("%s: the summary of group %s counts %d instead of %d", name, group.Label, group.Summary.Count, want)
+	}
+	inside := inBuckets(query.Window.Buckets(), rows)
+	for i, point := range group.Points {
+		if want := reckon(query.Agg, inside[i]); !near(point.Value, want, tolerance) {
+			t.Fatalf("%s: group %s at %s is %v instead of %v", name, group.Label, point.T, show(point.Value), show(want))
+		}
 	}
 }
 
@@ -189,6 +214,11 @@ func compareGroups(t *testing.T, name string, query svc.MetricQuery, matching []
 		if want := reckon(query.Agg, byLabel[group.Label]); !near(group.Value, want, tolerance) || len(group.Points) != len(got.Points) {
 			t.Fatalf("%s: group %s is %v instead of %v", name, group.Label, show(group.Value), show(want))
 		}
+		compareGroupPoints(t, name, query, byLabel[group.Label], group, tolerance)
+	}
+	values := func(a, b svc.MetricGroup) int { return cmp.Compare(*b.Value, *a.Value) }
+	if !slices.IsSortedFunc(got.Groups, values) {
+		t.Fatalf("%s: the groups are not ordered by their values", name)
 	}
 }
 

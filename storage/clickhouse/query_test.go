@@ -72,7 +72,7 @@ func TestQueriesExplain(t *testing.T) {
 			continue
 		}
 		for part, sample := range map[string]string{
-			"$(quantiles)": db.queries["metrics.Exact"], "$(totals)": "metric_hours", "$(bins)": db.queries["alerts.Bins"],
+			"$(quantiles)": db.queries["metrics.Exact"], "$(totals)": "metric_hours", "$(grouping)": "GROUPING SETS ((bucket, part), (part))", "$(bins)": db.queries["alerts.Bins"],
 			"$(rows)": db.queries["breakdown.Events"],
 			"$(mark)": db.queries["mark.Entry"], "$(place)": db.queries["mark.EntryPlace"],
 		} {

@@ -12,4 +12,4 @@ INNER JOIN ($(metrics.Parted)) AS parted ON parted.series = t.series
 WHERE environment = {environment:UInt64} AND name = {name:String} AND t.count > 0
     AND ts >= {from:DateTime64(3, 'UTC')} AND ts < {to:DateTime64(3, 'UTC')}
     AND (empty({parts:Array(String)}) OR has({parts:Array(String)}, parted.part))
-GROUP BY bucket, part
+GROUP BY $(grouping)

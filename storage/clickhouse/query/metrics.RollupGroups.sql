@@ -13,4 +13,4 @@ INNER JOIN ($(metrics.Parted)) AS parted ON parted.series = t.series
 WHERE environment = {environment:UInt64} AND name = {name:String}
     AND slot >= {from:DateTime64(3, 'UTC')} AND slot < {to:DateTime64(3, 'UTC')}
     AND (empty({parts:Array(String)}) OR has({parts:Array(String)}, parted.part))
-GROUP BY bucket, part
+GROUP BY $(grouping)
