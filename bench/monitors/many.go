@@ -36,7 +36,7 @@ func (b *bench) limits(ctx context.Context) error {
 }
 
 // seed puts the monitors into the store: to make each by the API would take longer than all
-// else, for the ledger notes one change after another.
+// else, for each would need an answer of its own.
 func (b *bench) seed(ctx context.Context) error {
 	var err error
 	if b.liveBefore, err = b.live(ctx); err != nil {
