@@ -15,7 +15,7 @@ RACE := $(if $(HAS_CC),-race,)
 
 # More than two packages at a time only make the timing tests of each other slow.
 PARALLEL ?= 2
-TEST_TIMEOUT ?= 20m
+TEST_TIMEOUT ?= 30m
 # What to test: make test PKG=./storage/kafka RUN=TestLane
 PKG ?= ./...
 RUN ?=

@@ -87,7 +87,7 @@ func TestRefusedSettingFailsOpen(t *testing.T) {
 func TestReopenedEngineKeepsItsTables(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 {
-		if got, want := replay(t, dir, 1, 1), "rows 1000, blocks 1, sum 1000, parts lost 0"; got != want {
+		if got, want := replay(t, dir, 1, 1), "rows 1000, blocks 1, sum 1000, journal 1, parts lost 0"; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
