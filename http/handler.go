@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -130,7 +131,7 @@ func (h *Handler) registerAll() error {
 		if route.Method == http.MethodGet {
 			add(http.MethodHead, pattern, serve)
 		}
-		if route.Surface == Share {
+		if route.Surface == Share && !h.hasRest(pattern) {
 			add(http.MethodGet, pattern+"/", serve)
 			add(http.MethodHead, pattern+"/", serve)
 		}
@@ -157,6 +158,15 @@ func (h *Handler) registerAll() error {
 		}
 	}
 	return nil
+}
+
+// hasRest says whether a rest of the path may follow a pattern, in its own row or in another
+// one, which then takes the trailing slash.
+func (h *Handler) hasRest(pattern string) bool {
+	return slices.ContainsFunc(h.config.Routes, func(route Route) bool {
+		other := route.Pattern()
+		return strings.HasSuffix(other, "...}") && (other == pattern || strings.HasPrefix(other, pattern+"/{"))
+	})
 }
 
 // serve returns what answers a row, with its metrics.

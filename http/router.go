@@ -147,7 +147,7 @@ func (b branch) serve(w http.ResponseWriter, r *http.Request, params httprouter.
 }
 
 // match returns the choice's parameters, false where a literal differs or a
-// parameter is empty.
+// parameter is empty; the rest of a path may be.
 func (c *choice) match(params httprouter.Params) ([]pathValue, bool) {
 	for place, literal := range c.literals {
 		if params[place].Value != literal {
@@ -160,7 +160,7 @@ func (c *choice) match(params httprouter.Params) ([]pathValue, bool) {
 	values := make([]pathValue, 0, len(c.names))
 	for place := range params {
 		if name, ok := c.names[place]; ok {
-			if params[place].Value == "" || params[place].Value == "/" {
+			if params[place].Value == "" {
 				return nil, false
 			}
 			// The router gives the rest of a path with the slash before it.

@@ -113,6 +113,7 @@ func TestNothingOfAPageBecomesMarkup(t *testing.T) {
 	for path, want := range map[string]string{
 		"/docs":     `<p>Text <!-- raw HTML omitted -->i<!-- raw HTML omitted --> <!-- raw HTML omitted -->alert(1)<!-- raw HTML omitted --> x p code <a href="/docs/a#b">go</a></p>`,
 		"/docs/a":   "<h2 id=\"b\">B</h2>\n<p><a href=\"/docs\">back</a></p>\n<h2 id=\"b-1\">B</h2>",
+		"/docs/":    `<a href="/docs/a#b">`,
 		"/docs/a/":  "<h2 id=\"b\">",
 		"/docs/A":   "There is no such page",
 		"/docs/a/b": "There is no such page",
