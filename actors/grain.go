@@ -19,7 +19,8 @@ type Entities interface {
 	// Load returns the last version of every entity of an owner. The deleted ones
 	// are among them, for the next write must have a higher version than they.
 	Load(ctx context.Context, owner string) ([]svc.Entity, error)
-	// Put stores entities and wake-ups; they survive any crash once it returns.
+	// Put stores entities and wake-ups; they survive any crash once it returns. It looks at
+	// svc.HoldOf right before it sends them.
 	Put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup) error
 }
 
@@ -267,7 +268,7 @@ func (g *grain) startSaving(c actor.Context, request *cluster.Request, result ou
 		ctx, cancel := context.WithTimeout(context.Background(), ioTime)
 		defer cancel()
 		g.reach.begins(g.now())
-		err := g.store.Put(ctx, entities, result.wakeups)
+		err := g.store.Put(svc.WithHold(ctx, request.Holds), entities, result.wakeups)
 		g.reach.ends(g.now(), err)
 		if err == nil {
 			err = request.Fence(ctx)

@@ -105,6 +105,10 @@ func (c *Cluster) here(ctx context.Context, kind *Kind, call *protos.Call) (*pro
 	request := newRequest(call, generation)
 	request.left = ctx.Done()
 	request.fence = func(ctx context.Context) error { return c.fence(ctx, kind, call.GetIdentity(), r, generation) }
+	request.holds = func() bool {
+		_, owned := c.owned(kind, call.GetIdentity())
+		return owned && c.resides(kind, call.GetIdentity(), r)
+	}
 	c.system.Root.Send(r.pid, request)
 	select {
 	case reply := <-request.reply:

@@ -33,6 +33,7 @@ type Request struct {
 	Generation uint32
 
 	fence    func(ctx context.Context) error
+	holds    func() bool
 	left     <-chan struct{} // closed when the caller waits no longer
 	answered atomic.Bool
 	reply    chan reply
@@ -56,6 +57,11 @@ func (r *Request) Fence(ctx context.Context) error {
 	}
 	return r.fence(ctx)
 }
+
+// Holds says whether this node still owns the actor, as far as it knows without asking. It is
+// called right before a write is sent: a node that stood still must not send what its
+// successor has not read.
+func (r *Request) Holds() bool { return r.holds == nil || r.holds() }
 
 // Abandoned says whether the caller has given up. A request that was not begun by
 // then is better bounced: nobody waits for its effect.

@@ -27,7 +27,7 @@ func (db *DB) writeAudit(ctx context.Context, records []record) error {
 			return writeError("storing audit rows", err)
 		}
 	}
-	return writeError("storing audit rows", rows.send())
+	return writeError("storing audit rows", rows.send(records))
 }
 
 func auditColumns() []clickhouse.ColumnNameAndType {

@@ -20,7 +20,7 @@ const writeTime = 30 * time.Second
 // Put stores entities and wake-ups of one owner; both are durable when it returns nil.
 // A wake-up without a due time removes the one of its name. Wake-ups have the version of
 // the entities they come with, so a call with wake-ups needs an entity. After an error
-// anything may be stored.
+// anything may be stored, but nothing is sent that svc.HoldOf does not let through.
 func (db *DB) Put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup) error {
 	if len(entities) == 0 {
 		if len(wakeups) > 0 {
@@ -35,6 +35,7 @@ func (db *DB) Put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wake
 // disk, which the journal's engine cannot do, or where there is no journal.
 func (db *DB) keep(ctx context.Context, r record) error {
 	r.key = newKey()
+	r.holds = svc.HoldOf(ctx)
 	if db.journal == nil || db.durable {
 		return db.stores.commit(ctx, r)
 	}
@@ -76,7 +77,7 @@ func (db *DB) writeEntities(ctx context.Context, records []record) error {
 			}
 		}
 	}
-	return writeError("storing entities", rows.send())
+	return writeError("storing entities", rows.send(records))
 }
 
 // writeWakeups stores the wake-ups of records that call, or those that are removed.
@@ -97,7 +98,7 @@ func (db *DB) writeWakeups(ctx context.Context, records []record, removed bool) 
 			}
 		}
 	}
-	return writeError("storing wake-ups", rows.send())
+	return writeError("storing wake-ups", rows.send(records))
 }
 
 // version is the highest one of the entities of a record.
@@ -125,10 +126,13 @@ func (n *inserts) append(ctx context.Context, db *DB, query string, columns []cl
 	return err
 }
 
-// send ends the insert; without a row it does nothing.
-func (n *inserts) send() error {
+// send ends the insert of records; without a row it does nothing.
+func (n *inserts) send(records []record) error {
 	if n.batch == nil {
 		return nil
+	}
+	if err := held(records); err != nil {
+		return errors.Join(err, n.batch.Abort())
 	}
 	return n.batch.Send()
 }

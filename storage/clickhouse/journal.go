@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -32,12 +33,30 @@ const (
 
 // record is what one caller wrote, in full.
 type record struct {
-	key      string       // 32 hexadecimal digits from chance
+	key string // 32 hexadecimal digits from chance
+	// holds says whether its writer still owns what it wrote; nil for one that is settled.
+	holds func() bool
+
 	Entities []svc.Entity `json:",omitempty"`
 	Wakeups  []svc.Wakeup `json:",omitempty"`
 	// Ledger says that the entities are entries of ledgers.
 	Ledger bool          `json:",omitempty"`
 	Audit  *svc.AuditRow `json:",omitempty"`
+}
+
+// errLost is why a write is not sent.
+var errLost = errors.New("the writer has lost what it owns")
+
+// held fails where the writer of a record may have lost what it owns. It is asked right before
+// the records are sent: behind the time that a node stood still, its successor has read the
+// state without the write.
+func held(records []record) error {
+	for i := range records {
+		if holds := records[i].holds; holds != nil && !holds() {
+			return errLost
+		}
+	}
+	return nil
 }
 
 // newKey returns the key of a record.
@@ -123,6 +142,9 @@ func (j *journal) insert(ctx context.Context, records []record) error {
 		if err := batch.Append(records[i].key, encoded); err != nil {
 			return writeError("writing the journal", err)
 		}
+	}
+	if err := held(records); err != nil {
+		return writeError("writing the journal", err)
 	}
 	return writeError("writing the journal", batch.Send())
 }

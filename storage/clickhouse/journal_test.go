@@ -243,3 +243,22 @@ func TestQueriesOfTheJournalsTables(t *testing.T) {
 		}
 	}
 }
+
+// TestNothingIsSentOfWhoLostIt has a writer lose what it owns between its decision and the
+// sending, as a node does that stands still.
+func TestNothingIsSentOfWhoLostIt(t *testing.T) {
+	for name, db := range map[string]*DB{"journal": openNamed(t, "journal_lost", false), "forced": openNamed(t, "journal_lost_forced", true)} {
+		goal := entity("app/1", "goal", "g", 1, 1, "{}")
+		wish := svc.Wakeup{Kind: "app", Identity: "1", Name: "look", Due: time.UnixMilli(1.78e12).UTC()}
+		err := db.Put(svc.WithHold(deadline(t), func() bool { return false }), []svc.Entity{goal}, []svc.Wakeup{wish})
+		if svc.CodeOf(err) != svc.CodeUnavailable {
+			t.Errorf("%s: %v", name, err)
+		}
+		assertDue(t, db, time.UnixMilli(1.79e12), 10)
+		if got := load(t, db, "app/1"); len(got) != 0 {
+			t.Errorf("%s: stored %+v", name, got)
+		}
+		keep(t, db, []svc.Wakeup{wish}, goal)
+		assertDue(t, db, time.UnixMilli(1.79e12), 10, wish)
+	}
+}

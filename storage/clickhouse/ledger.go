@@ -63,7 +63,7 @@ func (db *DB) writeLedger(ctx context.Context, records []record) error {
 			}
 		}
 	}
-	return writeError("storing entries of a ledger", rows.send())
+	return writeError("storing entries of a ledger", rows.send(records))
 }
 
 // LedgerEntries returns a page of an organization's ledger, the newest first, and whether
