@@ -214,7 +214,7 @@ func (n *node) openStore(ctx context.Context) error {
 		if n.engine, err = chdb.Open(ctx, chdb.Config{Library: library, Dir: n.dir.Join("store"), Listen: n.config.StoreListen, Logger: n.logger}); err != nil {
 			return err
 		}
-		config.Engine, config.Alone = n.engine, n.config.StoreListen == ""
+		config.Engine, config.Alone, config.TableDir = n.engine, n.config.StoreListen == "", n.engine.TableDir
 	}
 	var err error
 	n.db, err = clickhouse.Open(ctx, config)

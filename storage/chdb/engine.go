@@ -38,6 +38,7 @@ type Config struct {
 // Engine is a running ClickHouse engine. Its methods may be called at the same time from
 // any number of goroutines.
 type Engine struct {
+	dir      string
 	lib      *library
 	args     []string          // arguments of the first connection
 	base     map[string]string // settings every statement starts with
@@ -80,7 +81,7 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{lib: lib, args: arguments(dir, cfg.Settings), listener: newListener(), served: make(chan struct{})}
+	e := &Engine{dir: dir, lib: lib, args: arguments(dir, cfg.Settings), listener: newListener(), served: make(chan struct{})}
 	if err := e.start(cfg, logger); err != nil { //nolint:contextcheck // the engine outlives the context of its opening
 		return nil, fmt.Errorf("opening the engine on %s: %w", dir, err)
 	}
@@ -101,6 +102,13 @@ func prepareFolder(dir string, logger *slog.Logger) error {
 		logger.Info("insert tokens without rows were taken back", "tokens", recovered)
 	}
 	return err
+}
+
+// TableDir returns the folder in which a table keeps its files, by its uuid as the engine
+// prints it.
+func (e *Engine) TableDir(uuid string) string {
+	const shard = 3 // digits by which the engine divides its folder
+	return filepath.Join(e.dir, "store", uuid[:shard], uuid)
 }
 
 // start opens the connections and serves them.

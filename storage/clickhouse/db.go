@@ -45,6 +45,9 @@ type Config struct {
 	Durable bool
 	// Alone says that no other process uses the database.
 	Alone bool
+	// TableDir returns the folder of a table on this machine by its uuid; nil where the
+	// store's files are elsewhere.
+	TableDir func(uuid string) string
 }
 
 // DB is an open database. Its methods may be called at the same time from any number
@@ -67,8 +70,6 @@ type DB struct {
 	stores  *committer[record]
 	loads   *committer[*ownerLoad]
 	latest  *committer[*latestCheck]
-	// durable says that writes are forced to disk.
-	durable bool
 	// journal takes small writes; nil where the store has no engine for it.
 	journal *journal
 	// rowsAtOnce is metricRows.
@@ -87,7 +88,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{queries: queries, days: newDayCache(dayCacheBytes), server: cfg.Engine == nil, durable: cfg.Durable, rowsAtOnce: metricRows}
+	db := &DB{queries: queries, days: newDayCache(dayCacheBytes), server: cfg.Engine == nil, rowsAtOnce: metricRows}
 	db.ranks, db.rests = newMemory[rankKey, []ranked](rankBytes), newMemory[rankKey, *dayRest](restBytes)
 	db.past = newMemory[pastKey, *past](pastBytes)
 	db.todays = newMemory[todayKey, *today](todayBytes)
@@ -99,7 +100,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if err := db.migrate(ctx, cfg.Durable); err != nil {
 		return nil, errors.Join(fmt.Errorf("migrating the database %s: %w", cfg.Database, err), db.conn.Close())
 	}
-	if err := db.openJournal(ctx, cfg.Alone); err != nil {
+	if err := db.openJournal(ctx, &cfg); err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the journal of the database %s: %w", cfg.Database, err), db.conn.Close())
 	}
 	return db, nil

@@ -31,12 +31,12 @@ func (db *DB) Put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wake
 	return db.keep(ctx, record{Entities: entities, Wakeups: wakeups})
 }
 
-// keep makes a record durable: in the journal, or in its tables where writes are forced to
-// disk, which the journal's engine cannot do, or where there is no journal.
+// keep makes a record durable: in the journal, or in its tables where there is none that this
+// process may append to.
 func (db *DB) keep(ctx context.Context, r record) error {
 	r.key = newKey()
 	r.holds = svc.HoldOf(ctx)
-	if db.journal == nil || db.durable {
+	if db.journal == nil || !db.journal.open {
 		return db.stores.commit(ctx, r)
 	}
 	return db.journal.append(ctx, r)

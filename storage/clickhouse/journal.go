@@ -68,8 +68,10 @@ func newKey() string {
 
 // journal keeps what callers write one by one until it goes to its tables together. A
 // record is one row of an engine that appends to a file, where an insert into a table
-// makes a part of a dozen files. It is durable, in the sense of an insert that is not
-// forced to disk, when append returns.
+// makes a part of a dozen files. It is durable, as an insert is, when append returns.
+//
+// Where writes are forced to disk, so is the file of the journal, if it can be reached; else
+// writes go to their tables, and the journal holds what other nodes write.
 //
 // Whoever reads the tables of the journal settles it before: what was appended then is in
 // the tables. A load of few entities looks into the journal instead. Settling may be done by several nodes at once, and again after a crash in
@@ -81,6 +83,10 @@ type journal struct {
 	// alone says that nobody else writes the journal, so that its counts tell whether
 	// there is anything to settle.
 	alone bool
+	// open says that this process appends.
+	open bool
+	// file is what is forced behind an append; nil where nothing is.
+	file *forcedFile
 	// appended counts the inserts that ended, settled how many of them are in their tables
 	// for certain. It begins behind, for what an earlier process left.
 	appended, settled atomic.Int64
@@ -92,7 +98,7 @@ type journal struct {
 
 // openJournal makes the journal and begins to settle it. There is none where the store
 // lacks the engine for it.
-func (db *DB) openJournal(ctx context.Context, alone bool) error {
+func (db *DB) openJournal(ctx context.Context, cfg *Config) error {
 	var engines uint64
 	err := db.read(ctx, "looking for the journal's engine", db.queries["journal.Engines"], nil, func(rows driver.Rows) (bool, error) {
 		return true, rows.Scan(&engines)
@@ -104,7 +110,15 @@ func (db *DB) openJournal(ctx context.Context, alone bool) error {
 		return writeError("making the journal", err)
 	}
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
-	j := &journal{db: db, alone: alone, wrote: make(chan struct{}, 1), stop: stop, stopped: make(chan struct{})}
+	j := &journal{db: db, alone: cfg.Alone, open: !cfg.Durable || cfg.TableDir != nil, wrote: make(chan struct{}, 1), stop: stop, stopped: make(chan struct{})}
+	if cfg.Durable && j.open {
+		uuid, err := db.journalID(ctx)
+		if err != nil {
+			stop()
+			return err
+		}
+		j.file = &forcedFile{dir: cfg.TableDir(uuid)}
+	}
 	j.appended.Store(1)
 	j.appends, j.moves = newCommitter(j.insert), newCommitter(j.move)
 	db.journal = j
@@ -146,7 +160,21 @@ func (j *journal) insert(ctx context.Context, records []record) error {
 	if err := held(records); err != nil {
 		return writeError("writing the journal", err)
 	}
-	return writeError("writing the journal", batch.Send())
+	if err := batch.Send(); err != nil {
+		return writeError("writing the journal", err)
+	}
+	return writeError("forcing the journal to disk", j.file.force())
+}
+
+// journalID returns the uuid of the journal's table.
+func (db *DB) journalID(ctx context.Context) (uuid string, err error) {
+	err = db.read(ctx, "finding the journal", db.queries["journal.ID"], nil, func(rows driver.Rows) (bool, error) {
+		return false, rows.Scan(&uuid)
+	})
+	if err == nil && uuid == "" {
+		err = errors.New("finding the journal: it has no uuid")
+	}
+	return uuid, err
 }
 
 // empty says that there is nothing to settle, for certain.

@@ -3,6 +3,8 @@ package clickhouse
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"reflect"
 	"sync"
 	"testing"
@@ -190,8 +192,33 @@ func TestManyRecordsAreSettledInParts(t *testing.T) {
 	}
 }
 
+// TestTheFileOfTheJournalIsForced writes until the engine has begun a new file, and holds the
+// folder to what forcing says of it.
+func TestTheFileOfTheJournalIsForced(t *testing.T) {
+	db, err := Open(deadline(t), Config{Engine: shared.engine, Database: "journal_file", Durable: true, Alone: true, TableDir: shared.engine.TableDir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }() // what matters was asserted
+	write(t, db, 1)
+	first := db.journal.file.last
+	if _, err := os.Stat(first); err != nil || filepath.Ext(first) != ".log" {
+		t.Fatalf("forced %s: %v", first, err)
+	}
+	assertWritten(t, db, 1)
+	exec(t, db, "OPTIMIZE TABLE journal") // ends the file, since it is in a table now
+	write(t, db, 2)
+	if second := db.journal.file.last; byNumber(first, second) >= 0 {
+		t.Errorf("forced %s behind %s", second, first)
+	}
+	assertWritten(t, db, 2)
+	if err := (&forcedFile{dir: t.TempDir()}).force(); err == nil {
+		t.Error("a folder without a log was forced")
+	}
+}
+
 // TestWithoutAJournalWritesGoToTheirTables is for stores that lack its engine, and for
-// those that force writes to disk, which it cannot.
+// those that force writes to disk where its file cannot be reached.
 func TestWithoutAJournalWritesGoToTheirTables(t *testing.T) {
 	for name, db := range map[string]*DB{"no engine": open(t), "forced": openNamed(t, "journal_forced", true)} {
 		if name == "no engine" {
