@@ -11,7 +11,6 @@ import (
 // is place.
 type reservation struct {
 	id   string
-	turn int
 	ends time.Time
 }
 
@@ -42,7 +41,7 @@ func (c *conversation) onReserve(now time.Time, m beginTurn) (outcome, error) {
 		ahead.conversation = &record
 	}
 	result.answer = ahead.ask(ahead.change(now), &m).answer
-	c.reserved = &reservation{id: m.Reservation, turn: ahead.conversation.Turn, ends: now.Add(svc.TurnLease)}
+	c.reserved = &reservation{id: m.Reservation, ends: now.Add(svc.TurnLease)}
 	return result, nil
 }
 

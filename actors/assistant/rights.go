@@ -1,0 +1,75 @@
+package assistant
+
+import (
+	"context"
+
+	"svc"
+)
+
+// prepared reads what the member may do: of a question, what the request that asked it was
+// just let in with. An approved action needs the turn's token, and has not begun to be
+// executed where that fails.
+func (t *turn) prepared(ctx context.Context) (err error) {
+	if t.approved == nil {
+		return t.look(ctx, &t.who.Grant)
+	}
+	if t.settings, err = t.Settings.Settings(ctx, t.who.Ref.Org, t.who.User.ID); err != nil {
+		return err
+	}
+	grant, err := t.armed(ctx)
+	if err != nil {
+		return err
+	}
+	if err := t.look(ctx, grant); err != nil {
+		return err
+	}
+	if err := t.admitted(ctx); err != nil {
+		return err
+	}
+	return t.held(ctx)
+}
+
+// arm gives the turn a token of its own, with the first use of which it is made: most
+// answers begin without one, and some need none.
+func (t *turn) arm(ctx context.Context) error {
+	if t.token.ID != "" {
+		return nil
+	}
+	token, secret, err := t.mint(ctx, t.who, t.settings.Policy)
+	if err == nil {
+		t.token, t.secret = token, secret
+	}
+	return err
+}
+
+// armed reads anew what the turn's token may do.
+func (t *turn) armed(ctx context.Context) (*svc.Grant, error) {
+	if err := t.arm(ctx); err != nil {
+		return nil, err
+	}
+	grant, _, err := t.Tokens.Authorize(ctx, t.secret.Reveal(), svc.RateNone, t.who.Ref.Org)
+	if code := svc.CodeOf(err); err != nil && (code == svc.CodeNotFound || code == svc.CodeUnauthorized) {
+		err = errRevoked
+	}
+	return &grant, err
+}
+
+// look reads anew what the organization allows a grant: the asker's, of this very
+// request, at first, later that of the turn's token.
+func (t *turn) look(ctx context.Context, of *svc.Grant) error {
+	var err error
+	if t.settings, err = t.Settings.Settings(ctx, t.who.Ref.Org, t.who.User.ID); err != nil {
+		return err
+	}
+	app, err := t.Apps.Get(ctx, t.who.Ref)
+	if err != nil {
+		return err
+	}
+	audience := svc.NewAudience(*of, app.Modules, t.settings.Policy)
+	audience.Grant.Permissions = svc.EffectivePermissions(audience.Grant.Role, audience.Grant.Token.Scopes)
+	if !audience.Grant.May(svc.PermAIUse) || !app.Has(svc.ModuleAI) {
+		return errRevoked
+	}
+	t.audience = audience
+	return nil
+}

@@ -1,0 +1,84 @@
+package assistant
+
+import (
+	"context"
+
+	"svc"
+)
+
+// round asks the model once and does what it calls. It returns nil where the answer is
+// finished, else the actions that were proposed.
+func (t *turn) round(ctx context.Context) (*[]svc.Action, error) {
+	if !t.settings.Policy.Admits(t.settings.Spent.Tokens()) {
+		return nil, noteBudget
+	}
+	t.rounds++
+	reply := new(svc.ModelReply)
+	err := t.model.Round(ctx, t.request(), t.say, reply)
+	return t.replied(ctx, reply, err)
+}
+
+// replied records what a round brought and does what the model calls.
+func (t *turn) replied(ctx context.Context, reply *svc.ModelReply, err error) (*[]svc.Action, error) {
+	if unclaimed := t.claimed(); unclaimed != nil {
+		return nil, unclaimed
+	}
+	if spent := reply.Usage; spent.Tokens() > 0 {
+		t.usage = t.usage.Add(spent)
+		if err := t.Settings.Spend(context.WithoutCancel(ctx), t.who.Ref.Org, spent); err != nil {
+			t.Logger.Error("counting the tokens of a round failed", "org", t.who.Ref.Org, "error", err)
+		}
+	}
+	said := svc.Message{Role: svc.RoleAssistant, Text: reply.Text, Calls: reply.Calls}
+	if err == nil {
+		err = early(reply)
+	}
+	if err != nil || len(reply.Calls) == 0 {
+		if said.Calls = nil; said.Text != "" {
+			if keepErr := t.keep(ctx, nil, said); keepErr != nil && err == nil {
+				err = keepErr
+			}
+		}
+		return nil, err
+	}
+	return t.calls(ctx, said)
+}
+
+// request is what the model is asked in a round.
+func (t *turn) request() *svc.ModelRequest {
+	return &svc.ModelRequest{
+		System: system(&t.conversation, t.Now()), Messages: history(t.messages), Tools: append([]svc.Tool{FindTool()}, t.loaded...),
+	}
+}
+
+// early is the note of an answer that ends before its end, nil where it does not.
+func early(reply *svc.ModelReply) error {
+	switch {
+	case reply.Short == svc.ShortFiltered:
+		return noteFiltered
+	case reply.Short == svc.ShortFull:
+		return noteFull
+	case reply.Text == "" && len(reply.Calls) == 0:
+		return noteNothing
+	}
+	return nil
+}
+
+// keep records messages and actions; it outlives the end of the turn's time.
+func (t *turn) keep(ctx context.Context, actions []svc.Action, messages ...svc.Message) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
+	defer cancel()
+	if _, err := t.Conversations.Append(ctx, &t.conversation, messages, actions); err != nil {
+		return err
+	}
+	t.messages = append(t.messages, messages...)
+	t.actions = append(t.actions, actions...)
+	return nil
+}
+
+// propose tells the member what waits.
+func (t *turn) propose(actions []svc.Action) {
+	frame, _ := approvalOf(actions)
+	t.frames.add("approval_required", frame)
+	t.remark(waitingText(actions))
+}
