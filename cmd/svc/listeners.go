@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	nethttp "net/http"
-	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -15,7 +14,6 @@ import (
 	"svc/http"
 	"svc/http/admin"
 	"svc/http/api"
-	"svc/http/console"
 	"svc/http/docs"
 	"svc/http/manual"
 )
@@ -60,7 +58,7 @@ func (n *node) routes() ([]http.Route, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the documentation: %w", err)
 	}
-	ports := api.Ports{
+	parts := routed{ports: api.Ports{
 		Docs: library, Ledger: n.db,
 		Organizations: n.identity, Members: n.identity, Tokens: n.identity, Apps: n.apps, Keys: n.apps,
 		Analytics: analytics{n.db, n.apps}, Presence: &actors.Presence{Actors: n.cluster}, Reads: reads{n.db, n.apps}, Events: events{n.db, n.apps},
@@ -71,20 +69,19 @@ func (n *node) routes() ([]http.Route, error) {
 		Limits: api.Limits{
 			PerMinute: n.config.RateLimit, AnalyticsPerMinute: min(n.config.RateLimit, svc.QueryPerMinute), ConcurrentQueries: n.concurrentQueries(),
 		},
-	}
-	collect := &api.Collect{
+	}}
+	parts.collect = &api.Collect{
 		Collectors: n.collectors, Log: logProducer{n.producer}, Partitions: n.config.Partitions,
 		Metrics: api.NewCollectMetrics(n.registry), Symbols: n.newSymbols(), Cardinality: n.cardinality,
 	}
-	pages, err := n.shareRoutes()
-	if err != nil {
+	if parts.pages, err = n.sharePages(); err != nil {
 		return nil, err
 	}
-	guide, err := manual.New(library)
-	if err != nil {
+	if parts.manual, err = manual.New(library); err != nil {
 		return nil, fmt.Errorf("opening the manual: %w", err)
 	}
-	table := slices.Concat(api.Routes(ports), collect.Routes(), n.sentryRoutes(collect), pages, guide.Routes(), console.Routes(), n.mcpRoutes(library))
+	parts.sentry, parts.uploads, parts.agents = n.sentry(parts.collect), n.uploads(), n.agents(library)
+	table := parts.table()
 	if err := errors.Join(n.openTools(table), n.openHolderTools(table)); err != nil {
 		return nil, fmt.Errorf("making the tools: %w", err)
 	}

@@ -21,13 +21,13 @@ import (
 	"svc/http/tools"
 )
 
-// mcpRoutes returns the rows of the Model Context Protocol.
-func (n *node) mcpRoutes(library *docs.Library) []http.Route {
+// agents returns the server of the Model Context Protocol.
+func (n *node) agents(library *docs.Library) *mcp.Server {
 	n.holderTools = &routeTools{}
 	return mcp.New(mcp.Config{
 		Authority: n.identity, Organizations: n.identity, Apps: n.apps, Settings: n.ai, Tools: n.holderTools, Proposals: n.assistant, Docs: library,
 		PublicURL: n.config.PublicURL, Version: apiRevision, Logger: n.logger,
-	}).Routes()
+	})
 }
 
 // openHolderTools makes the tools of those who hold a token, which the handler executes.

@@ -10,12 +10,32 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"svc/http"
 	"svc/http/api"
 	"svc/http/console"
 	"svc/http/manual"
 	"svc/http/mcp"
 	"svc/http/share"
 )
+
+// routed is all that has rows of the route table. The rows are the same whatever the parts
+// are made of, so the table can be printed without a server.
+type routed struct {
+	ports   api.Ports
+	collect *api.Collect
+	sentry  *api.Sentry
+	uploads *api.Uploads
+	pages   *share.Pages
+	manual  *manual.Manual
+	agents  *mcp.Server
+}
+
+// table is the whole route table.
+func (r *routed) table() []http.Route {
+	return slices.Concat(
+		api.Routes(r.ports), r.collect.Routes(), r.sentry.Routes(), r.uploads.Routes(), r.pages.Routes(), r.manual.Routes(), console.Routes(), r.agents.Routes(),
+	)
+}
 
 // runRoutes prints the route table; it needs no server.
 func runRoutes(_ context.Context, args []string, stdout, stderr io.Writer) error {
@@ -27,10 +47,13 @@ func runRoutes(_ context.Context, args []string, stdout, stderr io.Writer) error
 	if err := flags.Parse(args); err != nil {
 		return errUsage
 	}
-	collect := &api.Collect{Metrics: api.NewCollectMetrics(prometheus.NewRegistry())}
+	parts := routed{
+		collect: &api.Collect{Metrics: api.NewCollectMetrics(prometheus.NewRegistry())},
+		sentry:  new(api.Sentry), uploads: new(api.Uploads), pages: new(share.Pages), manual: new(manual.Manual), agents: new(mcp.Server),
+	}
 	table := tabwriter.NewWriter(stdout, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(table, "SURFACE\tMETHOD\tPATH\tOPERATION\tSCOPE\tPERMISSION\tMODULE\tEFFECT")
-	for _, route := range slices.Concat(api.Routes(api.Ports{}), collect.Routes(), new(api.Sentry).Routes(), new(api.Uploads).Routes(), new(share.Pages).Routes(), new(manual.Manual).Routes(), console.Routes(), new(mcp.Server).Routes()) {
+	for _, route := range parts.table() {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", route.Surface, route.Method, route.Pattern(), route.Operation,
 			dash(route.Scope), dash(route.Permission), dash(route.Module), route.Effect)
 	}

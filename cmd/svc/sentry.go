@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"svc"
-	"svc/http"
 	"svc/http/api"
 	"svc/storage/sourcemaps"
 	"svc/storage/spool"
@@ -25,13 +24,16 @@ func (n *node) drainSpool(ctx context.Context) error {
 	return n.spool.Run(ctx, logProducer{n.producer}.Produce)
 }
 
-// sentryRoutes returns the rows of the Sentry protocol.
-func (n *node) sentryRoutes(collect *api.Collect) []http.Route {
-	sentry := &api.Sentry{
+// sentry returns what takes the SDKs of Sentry.
+func (n *node) sentry(collect *api.Collect) *api.Sentry {
+	return &api.Sentry{
 		Collect: collect, Spool: n.spool, Metrics: api.NewSentryMetrics(n.registry), Limiter: &api.ErrorLimiter{PerMinute: n.config.ErrorLimit},
 	}
-	uploads := api.NewUploads(n.identity, n.apps, n.db, n.now, n.config.PublicURL)
-	return append(sentry.Routes(), uploads.Routes()...)
+}
+
+// uploads returns what takes source maps.
+func (n *node) uploads() *api.Uploads {
+	return api.NewUploads(n.identity, n.apps, n.db, n.now, n.config.PublicURL)
 }
 
 // newSymbols returns what finds the original places of minified code.

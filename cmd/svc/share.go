@@ -5,18 +5,17 @@ import (
 	"fmt"
 
 	"svc"
-	"svc/http"
 	"svc/http/share"
 	"svc/storage/clickhouse"
 )
 
-// shareRoutes returns the rows of the public pages.
-func (n *node) shareRoutes() ([]http.Route, error) {
+// sharePages returns the public pages.
+func (n *node) sharePages() (*share.Pages, error) {
 	pages, err := share.New(share.Config{Shares: n.shares, Traffic: sharedTraffic{n.db}, Now: n.now, Logger: n.logger})
 	if err != nil {
 		return nil, fmt.Errorf("preparing the public pages: %w", err)
 	}
-	return pages.Routes(), nil
+	return pages, nil
 }
 
 // sharedTraffic is the public page's view of the store's answers. The page shows
