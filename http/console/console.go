@@ -38,11 +38,7 @@ func serve(w http.ResponseWriter, file, kind string) {
 		http.Error(w, "This part of the page is missing.", http.StatusInternalServerError)
 		return
 	}
-	header := w.Header()
-	header.Set("Content-Type", kind)
-	header.Set("Content-Security-Policy", policy)
-	header.Set("X-Content-Type-Options", "nosniff")
-	header.Set("Referrer-Policy", "no-referrer")
-	header.Set("Cache-Control", "no-cache")
+	plumbing.PageHead(w.Header(), kind, policy)
+	w.Header().Set("Cache-Control", "no-cache")
 	_, _ = w.Write(body) // a client that went away needs no answer
 }

@@ -5,9 +5,7 @@ package manual
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"embed"
-	"encoding/base64"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -53,10 +51,9 @@ func New(library Library) (*Manual, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the page of the manual: %w", err)
 	}
-	hash := sha256.Sum256(style)
 	return &Manual{
 		library: library, page: page, style: template.CSS(style),
-		policy: "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+		policy: "default-src 'none'; style-src " + plumbing.PolicyHash(style) + "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 	}, nil
 }
 
@@ -105,12 +102,8 @@ func (m *Manual) serve(w http.ResponseWriter, r *http.Request) {
 		plumbing.Refuse(w, r, err, nil)
 		return
 	}
-	header := w.Header()
-	header.Set("Content-Type", "text/html; charset=utf-8")
-	header.Set("Content-Security-Policy", m.policy)
-	header.Set("X-Content-Type-Options", "nosniff")
-	header.Set("Referrer-Policy", "no-referrer")
-	header.Set("Cache-Control", "no-cache")
+	plumbing.PageHead(w.Header(), "text/html; charset=utf-8", m.policy)
+	w.Header().Set("Cache-Control", "no-cache")
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // a reader who went away needs no answer
 }

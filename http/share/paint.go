@@ -3,14 +3,14 @@ package share
 import (
 	"bytes"
 	"compress/gzip"
-	"crypto/sha256"
 	"embed"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"html/template"
 	"net/http"
 	"strings"
+
+	plumbing "svc/http"
 )
 
 //go:embed assets
@@ -42,7 +42,7 @@ func newPainter() (*painter, error) {
 	p := &painter{
 		pages: pages, style: template.CSS(style), script: template.JS(script), refusals: map[int][]byte{},
 		policy: fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; img-src data:; base-uri 'none'; form-action 'none'",
-			hashOf(style), hashOf(script)),
+			plumbing.PolicyHash(style), plumbing.PolicyHash(script)),
 	}
 	for status, content := range map[int]refusal{
 		http.StatusNotFound:           {Title: "Nothing is shared here", Text: "The link is wrong, or the owner has stopped sharing this page."},
@@ -56,12 +56,6 @@ func newPainter() (*painter, error) {
 		p.refusals[status] = out.Bytes()
 	}
 	return p, nil
-}
-
-// hashOf names a text in a content-security policy.
-func hashOf(text []byte) string {
-	sum := sha256.Sum256(text)
-	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
 // page writes a page, compressed.

@@ -156,12 +156,9 @@ func (p *Pages) writeHead(head http.Header, embed bool) {
 	} else {
 		head.Set("X-Frame-Options", "DENY")
 	}
-	head.Set("Content-Security-Policy", p.paint.policy+"; frame-ancestors "+ancestors)
-	head.Set("Content-Type", "text/html; charset=utf-8")
+	plumbing.PageHead(head, "text/html; charset=utf-8", p.paint.policy+"; frame-ancestors "+ancestors)
 	head.Set("Cache-Control", "no-store")
-	head.Set("Referrer-Policy", "no-referrer")
 	head.Set("X-Robots-Tag", "noindex")
-	head.Set("X-Content-Type-Options", "nosniff")
 	head.Set("Vary", "Accept-Encoding")
 }
 
