@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"svc/storage/datadir"
 )
 
 // forcedFile is the write-ahead log of the journal's engine, which appends to a file of the
@@ -35,7 +37,7 @@ func (f *forcedFile) force() error {
 	}
 	for _, file := range files[newer:] {
 		// The engine removes a file once its content is in forced ones.
-		if err := forceFile(file); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := datadir.Force(file); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
 	}
@@ -43,7 +45,7 @@ func (f *forcedFile) force() error {
 	if newest == f.last {
 		return nil
 	}
-	if err := forceFile(f.dir); err != nil { // the name of the newest
+	if err := datadir.Force(f.dir); err != nil { // the name of the newest
 		return err
 	}
 	f.last = newest
@@ -53,13 +55,4 @@ func (f *forcedFile) force() error {
 // byNumber orders files whose names are numbers with leading zeros.
 func byNumber(a, b string) int {
 	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
-}
-
-// forceFile forces a file, or the names in a folder, to disk.
-func forceFile(name string) error {
-	file, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(file.Sync(), file.Close())
 }

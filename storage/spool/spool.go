@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/storage/datadir"
 )
 
 // ErrFull is the refusal of a spool that has reached its size.
@@ -201,7 +202,10 @@ func (s *Spool) begin() error {
 		return fmt.Errorf("making a segment of the spool: %w", err)
 	}
 	s.file, s.number, s.written = file, s.number+1, 0
-	return forceDir(s.config.Dir)
+	if err := datadir.Force(s.config.Dir); err != nil {
+		return fmt.Errorf("forcing the spool's folder: %w", err)
+	}
+	return nil
 }
 
 // end closes the present segment, forced to disk, if there is one.
@@ -216,15 +220,6 @@ func (s *Spool) end() error {
 		s.forced = later(s.forced, place{s.number, s.written})
 	}
 	return errors.Join(err, file.Close())
-}
-
-// forceDir makes the names of a folder survive a loss of power.
-func forceDir(dir string) error {
-	folder, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("opening the spool's folder: %w", err)
-	}
-	return errors.Join(folder.Sync(), folder.Close())
 }
 
 func (s *Spool) wake() {
@@ -331,7 +326,7 @@ func (s *Spool) handSegment(ctx context.Context, segment string, hand func(ctx c
 			break
 		}
 	}
-	if err := errors.Join(os.Remove(segment), forceDir(s.config.Dir)); err != nil {
+	if err := errors.Join(os.Remove(segment), datadir.Force(s.config.Dir)); err != nil {
 		return fmt.Errorf("removing a segment of the spool: %w", err)
 	}
 	s.mu.Lock()
