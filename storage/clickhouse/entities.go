@@ -205,15 +205,15 @@ func (db *DB) loadAll(ctx context.Context, loads []*ownerLoad) error {
 			return err
 		}
 		for _, wanted := range some {
-			wanted.entities = latest(owned[wanted.owner], waiting[wanted.owner])
+			wanted.entities = merged(owned[wanted.owner], waiting[wanted.owner])
 		}
 	}
 	return nil
 }
 
-// latest merges entities of an owner, ordered by kind and id, with others of it: of each
+// merged returns entities of an owner, ordered by kind and id, with others of it: of each
 // that of the highest version.
-func latest(stored, waiting []svc.Entity) []svc.Entity {
+func merged(stored, waiting []svc.Entity) []svc.Entity {
 	for _, entity := range waiting {
 		at, found := slices.BinarySearchFunc(stored, entity, func(a, b svc.Entity) int {
 			return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.ID, b.ID))

@@ -236,8 +236,8 @@ func TestWithoutAJournalWritesGoToTheirTables(t *testing.T) {
 	}
 }
 
-// TestLatest merges what the journal has with what the table has.
-func TestLatest(t *testing.T) {
+// TestMerged merges what the journal has with what the table has.
+func TestMerged(t *testing.T) {
 	at := func(kind, id string, generation, sequence uint32) svc.Entity {
 		return entity("app/1", kind, id, generation, sequence, "{}")
 	}
@@ -250,7 +250,7 @@ func TestLatest(t *testing.T) {
 		"an earlier one":    {[]svc.Entity{at("goal", "a", 2, 1)}, []svc.Entity{at("goal", "a", 1, 9)}, []svc.Entity{at("goal", "a", 2, 1)}},
 		"between others":    {[]svc.Entity{at("app", "", 1, 1), at("goal", "b", 1, 1)}, []svc.Entity{at("funnel", "z", 1, 2)}, []svc.Entity{at("app", "", 1, 1), at("funnel", "z", 1, 2), at("goal", "b", 1, 1)}},
 	} {
-		if got := latest(c.stored, c.waiting); !reflect.DeepEqual(got, c.want) {
+		if got := merged(c.stored, c.waiting); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
 	}
