@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -255,8 +254,7 @@ func normalise(text string) string {
 // compare holds a text against its golden file.
 func compare(t *testing.T, name, got string) {
 	t.Helper()
-	_, here, _, _ := runtime.Caller(0)
-	path := filepath.Join(filepath.Dir(here), "testdata", name+".golden")
+	path := filepath.Join(moduleRoot(t), "http", "api", "apitest", "testdata", name+".golden")
 	if update := flag.Lookup("update"); update != nil && update.Value.String() == "true" {
 		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
 			t.Fatal(err)
@@ -269,5 +267,25 @@ func compare(t *testing.T, name, got string) {
 	}
 	if got != string(want) {
 		t.Errorf("the answer differs from %s:\n%s\nwant:\n%s", path, got, want)
+	}
+}
+
+// moduleRoot finds the folder of go.mod above the tested package, which also
+// works in a build with -trimpath, where source files have no absolute paths.
+func moduleRoot(t *testing.T) string {
+	t.Helper()
+	folder, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(folder, "go.mod")); err == nil {
+			return folder
+		}
+		parent := filepath.Dir(folder)
+		if parent == folder {
+			t.Fatal("no go.mod above the tested package")
+		}
+		folder = parent
 	}
 }
