@@ -48,11 +48,9 @@ func vendorFolders() map[string][]string {
 		"github.com/go-webauthn":               {"svc/http/passkey"},
 		"github.com/fxamacker/cbor":            {"svc/http/passkey"},
 		"github.com/getsentry/sentry-go":       {"svc/cmd"},
-		"github.com/anthropics":                {"svc/actors/provider"},
-		"github.com/openai":                    {"svc/actors/provider"},
-		"github.com/google/generative-ai-go":   {"svc/actors/provider"},
-		"google.golang.org/api":                {"svc/actors/provider"},
-		"github.com/sony/gobreaker":            {"svc/actors/provider"},
+		"github.com/google/generative-ai-go":   {"svc/http/outbound/llm"},
+		"google.golang.org/api":                {"svc/http/outbound/llm"},
+		"github.com/sony/gobreaker":            {"svc/http/outbound/llm"},
 	}
 }
 

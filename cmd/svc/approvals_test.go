@@ -12,12 +12,12 @@ import (
 	"testing"
 
 	"svc"
-	"svc/actors/provider/providertest"
+	"svc/http/outbound/llm/llmtest"
 )
 
 // outgoing is the environment of a node whose assistant asks a scripted model and may
 // call back to this machine.
-func outgoing(model *providertest.Server) map[string]string {
+func outgoing(model *llmtest.Server) map[string]string {
 	env := map[string]string{"SVC_AI_PROVIDER": "openai", "SVC_AI_API_KEY": "sk-of-the-platform", "SVC_AI_BASE_URL": model.URL}
 	maps.Copy(env, watched())
 	return env
@@ -54,7 +54,7 @@ func (s *server) requested(t *testing.T) string {
 // the hook, and whatever else somebody may try meanwhile.
 func TestARequestIsSentOnceByASecondOperator(t *testing.T) {
 	var channel atomic.Value
-	model := providertest.Serve(t, svc.ProviderOpenAI, func(_ int, body []byte) providertest.Round {
+	model := llmtest.Serve(t, svc.ProviderOpenAI, func(_ int, body []byte) llmtest.Round {
 		if !bytes.Contains(body, []byte(`"role":"tool"`)) {
 			return called(call("c1", "channels_test", fmt.Sprintf(`{"id":%q}`, channel.Load())))
 		}
@@ -143,7 +143,7 @@ func (s *server) requestsInTheLedger(t *testing.T, id string) {
 // again, and the hook is told no second time.
 func TestARequestIsNotSentAgainAfterAKill(t *testing.T) {
 	var channel atomic.Value
-	model := providertest.Serve(t, svc.ProviderOpenAI, func(int, []byte) providertest.Round {
+	model := llmtest.Serve(t, svc.ProviderOpenAI, func(int, []byte) llmtest.Round {
 		return called(call("c1", "channels_test", fmt.Sprintf(`{"id":%q}`, channel.Load())))
 	})
 	var told atomic.Int64

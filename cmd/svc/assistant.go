@@ -10,9 +10,9 @@ import (
 	"svc"
 	"svc/actors"
 	"svc/actors/assistant"
-	"svc/actors/provider"
 	"svc/http"
 	"svc/http/api"
+	"svc/http/outbound/llm"
 	"svc/http/tools"
 )
 
@@ -27,13 +27,24 @@ func (n *node) wireAssistant(context.Context) error {
 	conversations := &actors.Conversations{Actors: n.cluster}
 	n.assistant = &assistant.Assistant{
 		Conversations: conversations, Approvals: conversations, Seats: n.identity, Settings: n.ai, Tools: n.tools,
-		Models: &provider.Models{Credentials: n.ai, Platform: provider.Access{
+		Models: models{&llm.Models{Credentials: n.ai, Platform: llm.Access{
 			Provider: n.config.AIProvider, Model: n.config.AIModel, Key: n.config.AIKey, BaseURL: n.config.AIBaseURL,
-		}},
+		}}},
 		Tokens: n.identity, Ledger: n.ledgers(), Apps: n.apps,
 		NewID: n.chance.ID, Now: n.now, Logger: n.logger,
 	}
 	return nil
+}
+
+// models is the assistant's view of the models.
+type models struct{ *llm.Models }
+
+func (m models) Model(ctx context.Context, org string) (assistant.Model, error) {
+	model, err := m.Models.Model(ctx, org)
+	if err != nil {
+		return nil, err
+	}
+	return model, nil
 }
 
 // ledgers returns the client of the ledgers.

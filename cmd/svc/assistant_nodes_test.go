@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"svc"
-	"svc/actors/provider/providertest"
+	"svc/http/outbound/llm/llmtest"
 )
 
 // freeAddress returns an address of loopback that nobody listens on.
@@ -106,10 +106,10 @@ func ascending(t *testing.T, frames []frame) bool {
 // runs, approves at a third and goes on at the first.
 func TestAConversationIsOneOnAllNodes(t *testing.T) {
 	held := make(chan struct{})
-	model := providertest.Serve(t, svc.ProviderOpenAI, func(n int, _ []byte) providertest.Round {
+	model := llmtest.Serve(t, svc.ProviderOpenAI, func(n int, _ []byte) llmtest.Round {
 		switch n {
 		case 0:
-			return providertest.Round{Text: []string{"I look. "}, Wait: held, Calls: []svc.ToolCall{call("c1", "apps_get", `{}`)}}
+			return llmtest.Round{Text: []string{"I look. "}, Wait: held, Calls: []svc.ToolCall{call("c1", "apps_get", `{}`)}}
 		case 1:
 			return called(call("c2", "goals_create", goalInput))
 		}
@@ -157,9 +157,9 @@ func TestATurnEndsWithItsNode(t *testing.T) {
 	t.Parallel() // it waits for a lease
 	held := make(chan struct{})
 	t.Cleanup(func() { close(held) })
-	model := providertest.Serve(t, svc.ProviderOpenAI, func(n int, _ []byte) providertest.Round {
+	model := llmtest.Serve(t, svc.ProviderOpenAI, func(n int, _ []byte) llmtest.Round {
 		if n == 0 {
-			return providertest.Round{Text: []string{"I make it. "}, Wait: held, Calls: []svc.ToolCall{call("c1", "goals_create", goalInput)}}
+			return llmtest.Round{Text: []string{"I make it. "}, Wait: held, Calls: []svc.ToolCall{call("c1", "goals_create", goalInput)}}
 		}
 		return said("Here I am.")
 	})

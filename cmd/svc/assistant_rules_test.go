@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"svc"
-	"svc/actors/provider/providertest"
+	"svc/http/outbound/llm/llmtest"
 )
 
 // console sends a request of the console and expects a status.
@@ -21,18 +21,18 @@ func (s *server) console(t *testing.T, session, method, path, body string, statu
 }
 
 func TestTurnsEndAtTheirLimits(t *testing.T) {
-	many := func(n int, _ []byte) providertest.Round {
+	many := func(n int, _ []byte) llmtest.Round {
 		return called(call(fmt.Sprintf("c%d", n), "events_list", fmt.Sprintf(`{"limit":%d}`, n+1)))
 	}
 	for name, c := range map[string]struct {
-		script providertest.Script
+		script llmtest.Script
 		shape  string
 		rounds float64
 		says   string
 	}{
 		"stuck":    {rounds(called(call("a", "apps_get", `{}`)), called(call("b", "apps_get", `{ }`))), "start status=running tool_call tool_result text done", 2, "repeated"},
 		"rounds":   {many, "start status=running" + strings.Repeat(" tool_call tool_result", 16) + " text done", 16, "16 tool rounds"},
-		"provider": {func(int, []byte) providertest.Round { return providertest.Round{Status: 400} }, "start status=running error", 0, "refused"},
+		"provider": {func(int, []byte) llmtest.Round { return llmtest.Round{Status: 400} }, "start status=running error", 0, "refused"},
 	} {
 		s, _ := startAssisted(t, t.TempDir(), c.script)
 		frames := s.ask("What?", "")
@@ -116,7 +116,7 @@ func TestDestructiveActionsAndChangedTargetsAreNotExecuted(t *testing.T) {
 func TestAClientThatComesBackMissesAndDoublesNothing(t *testing.T) {
 	held := make(chan struct{})
 	words := []string{"one ", "two ", "three ", "four"}
-	s, _ := startAssisted(t, t.TempDir(), func(int, []byte) providertest.Round { return providertest.Round{Text: words, Wait: held} })
+	s, _ := startAssisted(t, t.TempDir(), func(int, []byte) llmtest.Round { return llmtest.Round{Text: words, Wait: held} })
 	var conversation, last string
 	first := s.stream("POST", appPath+"/ai/ask", s.boot.Token, `{"question":"Count."}`, nil, func(f frame) bool {
 		if f.event == "start" {
@@ -178,9 +178,9 @@ func TestThirtyQuestionsAnHour(t *testing.T) {
 
 func TestARevokedMembersAssistantStops(t *testing.T) {
 	held := make(chan struct{})
-	s, _ := startAssisted(t, t.TempDir(), func(n int, _ []byte) providertest.Round {
+	s, _ := startAssisted(t, t.TempDir(), func(n int, _ []byte) llmtest.Round {
 		if n == 0 {
-			return providertest.Round{Text: []string{"I look."}, Wait: held, Calls: []svc.ToolCall{call("c1", "apps_get", `{}`)}}
+			return llmtest.Round{Text: []string{"I look."}, Wait: held, Calls: []svc.ToolCall{call("c1", "apps_get", `{}`)}}
 		}
 		return said("You should not read this.")
 	})

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"svc"
-	"svc/actors/provider/providertest"
+	"svc/http/outbound/llm/llmtest"
 )
 
 // frame is one event of an answer's stream.
@@ -107,22 +107,22 @@ func call(id, name, input string) svc.ToolCall {
 }
 
 // rounds is a script that answers one round after another.
-func rounds(list ...providertest.Round) providertest.Script {
-	return func(n int, _ []byte) providertest.Round { return list[min(n, len(list)-1)] }
+func rounds(list ...llmtest.Round) llmtest.Script {
+	return func(n int, _ []byte) llmtest.Round { return list[min(n, len(list)-1)] }
 }
 
 // startAssisted starts a node whose assistant asks a scripted model.
-func startAssisted(t *testing.T, dir string, script providertest.Script) (*server, *providertest.Server) {
+func startAssisted(t *testing.T, dir string, script llmtest.Script) (*server, *llmtest.Server) {
 	t.Helper()
-	model := providertest.Serve(t, svc.ProviderOpenAI, script)
+	model := llmtest.Serve(t, svc.ProviderOpenAI, script)
 	return startServer(t, dir, map[string]string{
 		"SVC_AI_PROVIDER": "openai", "SVC_AI_API_KEY": "sk-of-the-platform", "SVC_AI_BASE_URL": model.URL,
 	}), model
 }
 
-func said(words ...string) providertest.Round { return providertest.Round{Text: words} }
+func said(words ...string) llmtest.Round { return llmtest.Round{Text: words} }
 
-func called(calls ...svc.ToolCall) providertest.Round { return providertest.Round{Calls: calls} }
+func called(calls ...svc.ToolCall) llmtest.Round { return llmtest.Round{Calls: calls} }
 
 func TestAQuestionIsAnsweredWithTools(t *testing.T) {
 	s, model := startAssisted(t, t.TempDir(), rounds(

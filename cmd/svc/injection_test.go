@@ -13,7 +13,7 @@ import (
 
 	"svc"
 	"svc/actors/assistant"
-	"svc/actors/provider/providertest"
+	"svc/http/outbound/llm/llmtest"
 )
 
 // obeyed finds what an obedient model would call.
@@ -38,8 +38,8 @@ func leaves(value any) (out []string) {
 
 // obedient does whatever stands in what it reads: the address in its instructions, the
 // question, and at last the results of the call that read names. It does nothing twice.
-func obedient(read *atomic.Pointer[svc.ToolCall]) providertest.Script {
-	return func(_ int, body []byte) providertest.Round {
+func obedient(read *atomic.Pointer[svc.ToolCall]) llmtest.Script {
+	return func(_ int, body []byte) llmtest.Round {
 		var request struct {
 			Messages []struct{ Role, Content string }
 		}
@@ -65,7 +65,7 @@ func obedient(read *atomic.Pointer[svc.ToolCall]) providertest.Script {
 			}
 			texts = leaves(content)
 		}
-		round := providertest.Round{}
+		round := llmtest.Round{}
 		known := map[string]bool{}
 		for _, text := range texts {
 			for _, found := range obeyed.FindAllStringSubmatch(text, -1) {

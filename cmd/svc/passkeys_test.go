@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"svc"
-	"svc/actors/provider/providertest"
+	"svc/http/outbound/llm/llmtest"
 	"svc/http/passkey/passkeytest"
 )
 
@@ -42,7 +42,7 @@ func (s *server) renaming(t *testing.T) string {
 // the assistant and one over MCP with them, and tries whatever must not work.
 func TestADestructiveActionIsConfirmedWithAPasskey(t *testing.T) {
 	renames := 0
-	model := providertest.Serve(t, svc.ProviderOpenAI, func(_ int, body []byte) providertest.Round {
+	model := llmtest.Serve(t, svc.ProviderOpenAI, func(_ int, body []byte) llmtest.Round {
 		if strings.Contains(string(body), `"role":"tool"`) {
 			return said("It is renamed.")
 		}

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"svc"
-	"svc/actors/provider/providertest"
+	"svc/http/outbound/llm/llmtest"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "rewrite golden files")
 // scenario is what a member does and a model answers, in a conversation of its own.
 type scenario struct {
 	name   string
-	rounds []providertest.Round
+	rounds []llmtest.Round
 	// steps are "ask QUESTION", "approve REASON" or "reject REASON"; the last two decide
 	// on the action that was proposed last.
 	steps []string
@@ -28,8 +28,8 @@ type scenario struct {
 	waits bool
 }
 
-func breaking(round providertest.Round, times int) (list []providertest.Round) {
-	return slices.Repeat([]providertest.Round{round}, times)
+func breaking(round llmtest.Round, times int) (list []llmtest.Round) {
+	return slices.Repeat([]llmtest.Round{round}, times)
 }
 
 // scenarios are what every provider is put through, in an order in which no five
@@ -40,29 +40,29 @@ func scenarios() []scenario {
 	change := call("c1", "goals_create", goalInput)
 	what := []string{"ask What do we have?"}
 	return []scenario{
-		{name: "text", rounds: []providertest.Round{said(words...)}, steps: what},
-		{name: "slow", rounds: []providertest.Round{said(words...)}, steps: what, waits: true},
-		{name: "cut-at-once", rounds: []providertest.Round{{Cut: providertest.AtOnce}, said(words...)}, steps: what},
-		{name: "cut-in-text", rounds: []providertest.Round{{Text: words, Cut: providertest.InText}, said("Again.")}, steps: []string{what[0], "ask And now?"}},
-		{name: "cut-in-call", rounds: []providertest.Round{{Text: words[:1], Calls: []svc.ToolCall{change}, Cut: providertest.InTheCall}, said("Again.")}, steps: []string{what[0], "ask And now?"}},
-		{name: "tools", rounds: []providertest.Round{called(call("c1", "find_tools", `{"query":"goals"}`)), {Text: words[:3], Calls: []svc.ToolCall{call("c2", "goals_list", `{"limit":5}`), call("c3", "goals_list", `{"limit":6}`)}}, said("None.")}, steps: what},
-		{name: "tool-errors", rounds: []providertest.Round{called(call("c1", "goals_list", `{"limit":"many"}`), call("c2", "no_such_tool", `{}`)), said("That failed.")}, steps: what},
-		{name: "busy-once", rounds: []providertest.Round{{Status: 429}, said(words...)}, steps: what},
-		{name: "broken-twice", rounds: []providertest.Round{{Status: 500}, {Status: 503}, said(words...)}, steps: what},
-		{name: "always-busy", rounds: []providertest.Round{{Status: 429}}, steps: what},
-		{name: "refused", rounds: []providertest.Round{{Status: 400}}, steps: what},
-		{name: "wrong-key", rounds: []providertest.Round{{Status: 401}}, steps: what},
-		{name: "error-in-stream", rounds: []providertest.Round{{Text: words[:2], Break: true}, said("Again.")}, steps: []string{what[0], "ask And now?"}},
-		{name: "broken-after-a-tool", rounds: []providertest.Round{called(read), {Status: 500}}, steps: what},
-		{name: "filtered", rounds: []providertest.Round{{Text: words[:2], Short: svc.ShortFiltered}}, steps: what},
-		{name: "too-long", rounds: []providertest.Round{{Text: words[:2], Calls: []svc.ToolCall{change}, Short: svc.ShortFull}}, steps: what},
-		{name: "nonsense", rounds: []providertest.Round{called(call("c1", "goals_create", `["no object"]`)), said("That failed.")}, steps: what},
-		{name: "rejected", rounds: []providertest.Round{called(change), said("Understood.")}, steps: []string{"ask Make a goal.", "reject not this one", "ask Why not?"}},
-		{name: "destructive", rounds: []providertest.Round{called(call("c1", "apps_update", `{"name":"Renamed"}`))}, steps: []string{"ask Rename it.", "approve yes"}},
-		{name: "stuck", rounds: []providertest.Round{called(read)}, steps: what},
-		{name: "approved", rounds: []providertest.Round{{Text: words[:1], Calls: []svc.ToolCall{change}}, said("It is ", "done.")}, steps: []string{"ask Make a goal.", "approve yes"}},
-		{name: "nothing", rounds: []providertest.Round{{}}, steps: what},
-		{name: "breaker", rounds: breaking(providertest.Round{Text: words[:1], Cut: providertest.InText}, 6), steps: slices.Repeat(what, 6)},
+		{name: "text", rounds: []llmtest.Round{said(words...)}, steps: what},
+		{name: "slow", rounds: []llmtest.Round{said(words...)}, steps: what, waits: true},
+		{name: "cut-at-once", rounds: []llmtest.Round{{Cut: llmtest.AtOnce}, said(words...)}, steps: what},
+		{name: "cut-in-text", rounds: []llmtest.Round{{Text: words, Cut: llmtest.InText}, said("Again.")}, steps: []string{what[0], "ask And now?"}},
+		{name: "cut-in-call", rounds: []llmtest.Round{{Text: words[:1], Calls: []svc.ToolCall{change}, Cut: llmtest.InTheCall}, said("Again.")}, steps: []string{what[0], "ask And now?"}},
+		{name: "tools", rounds: []llmtest.Round{called(call("c1", "find_tools", `{"query":"goals"}`)), {Text: words[:3], Calls: []svc.ToolCall{call("c2", "goals_list", `{"limit":5}`), call("c3", "goals_list", `{"limit":6}`)}}, said("None.")}, steps: what},
+		{name: "tool-errors", rounds: []llmtest.Round{called(call("c1", "goals_list", `{"limit":"many"}`), call("c2", "no_such_tool", `{}`)), said("That failed.")}, steps: what},
+		{name: "busy-once", rounds: []llmtest.Round{{Status: 429}, said(words...)}, steps: what},
+		{name: "broken-twice", rounds: []llmtest.Round{{Status: 500}, {Status: 503}, said(words...)}, steps: what},
+		{name: "always-busy", rounds: []llmtest.Round{{Status: 429}}, steps: what},
+		{name: "refused", rounds: []llmtest.Round{{Status: 400}}, steps: what},
+		{name: "wrong-key", rounds: []llmtest.Round{{Status: 401}}, steps: what},
+		{name: "error-in-stream", rounds: []llmtest.Round{{Text: words[:2], Break: true}, said("Again.")}, steps: []string{what[0], "ask And now?"}},
+		{name: "broken-after-a-tool", rounds: []llmtest.Round{called(read), {Status: 500}}, steps: what},
+		{name: "filtered", rounds: []llmtest.Round{{Text: words[:2], Short: svc.ShortFiltered}}, steps: what},
+		{name: "too-long", rounds: []llmtest.Round{{Text: words[:2], Calls: []svc.ToolCall{change}, Short: svc.ShortFull}}, steps: what},
+		{name: "nonsense", rounds: []llmtest.Round{called(call("c1", "goals_create", `["no object"]`)), said("That failed.")}, steps: what},
+		{name: "rejected", rounds: []llmtest.Round{called(change), said("Understood.")}, steps: []string{"ask Make a goal.", "reject not this one", "ask Why not?"}},
+		{name: "destructive", rounds: []llmtest.Round{called(call("c1", "apps_update", `{"name":"Renamed"}`))}, steps: []string{"ask Rename it.", "approve yes"}},
+		{name: "stuck", rounds: []llmtest.Round{called(read)}, steps: what},
+		{name: "approved", rounds: []llmtest.Round{{Text: words[:1], Calls: []svc.ToolCall{change}}, said("It is ", "done.")}, steps: []string{"ask Make a goal.", "approve yes"}},
+		{name: "nothing", rounds: []llmtest.Round{{}}, steps: what},
+		{name: "breaker", rounds: breaking(llmtest.Round{Text: words[:1], Cut: llmtest.InText}, 6), steps: slices.Repeat(what, 6)},
 	}
 }
 
@@ -72,7 +72,7 @@ func scenarios() []scenario {
 func TestTranscripts(t *testing.T) {
 	for _, family := range svc.AIProviders() {
 		t.Run(string(family), func(t *testing.T) {
-			model := providertest.Serve(t, family, nil)
+			model := llmtest.Serve(t, family, nil)
 			s := startServer(t, t.TempDir(), map[string]string{
 				"SVC_AI_PROVIDER": string(family), "SVC_AI_API_KEY": "sk-of-the-platform", "SVC_AI_BASE_URL": model.URL,
 			})
@@ -117,7 +117,7 @@ type transcript struct {
 	conversation, action string
 }
 
-func transcribe(t *testing.T, s *server, session string, model *providertest.Server, scene *scenario) string {
+func transcribe(t *testing.T, s *server, session string, model *llmtest.Server, scene *scenario) string {
 	t.Helper()
 	w := &transcript{t: t, s: s}
 	list := slices.Clone(scene.rounds)

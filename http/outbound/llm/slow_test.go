@@ -1,4 +1,4 @@
-package provider_test
+package llm_test
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"svc"
-	"svc/actors/provider"
-	"svc/actors/provider/providertest"
+	"svc/http/outbound/llm"
+	"svc/http/outbound/llm/llmtest"
 )
 
 // wire is a listener whose connections are pipes, so that time may be virtual.
@@ -50,13 +50,13 @@ func (w *wire) dial(ctx context.Context) (net.Conn, error) {
 
 // slowly runs a test of one round of every family in virtual time. The model is made
 // before, because a library keeps goroutines for as long as the process lives.
-func slowly(t *testing.T, script providertest.Script, check func(t *testing.T, reply svc.ModelReply, took time.Duration, err error)) {
+func slowly(t *testing.T, script llmtest.Script, check func(t *testing.T, reply svc.ModelReply, took time.Duration, err error)) {
 	eachFamily(t, func(t *testing.T, family svc.AIProvider) {
 		var listener *wire
 		transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return listener.dial(ctx) }}
-		models := provider.Models{
+		models := llm.Models{
 			Credentials: credentials{}, Client: &http.Client{Transport: transport},
-			Platform: provider.Access{Provider: family, Key: "sk-platform", BaseURL: "http://127.0.0.1:1"},
+			Platform: llm.Access{Provider: family, Key: "sk-platform", BaseURL: "http://127.0.0.1:1"},
 		}
 		model, err := models.Model(t.Context(), "acme")
 		if err != nil {
@@ -64,7 +64,7 @@ func slowly(t *testing.T, script providertest.Script, check func(t *testing.T, r
 		}
 		synctest.Test(t, func(t *testing.T) {
 			listener = &wire{dialed: make(chan net.Conn), closed: make(chan struct{})}
-			server := &http.Server{Handler: providertest.New(family, script), ReadHeaderTimeout: time.Minute}
+			server := &http.Server{Handler: llmtest.New(family, script), ReadHeaderTimeout: time.Minute}
 			go func() { _ = server.Serve(listener) }()
 			began := time.Now()
 			reply, err := round(t, model, func(string) {})
@@ -76,7 +76,7 @@ func slowly(t *testing.T, script providertest.Script, check func(t *testing.T, r
 
 func TestSlowTokensAreWaitedFor(t *testing.T) {
 	words := []string{"one ", "two ", "three ", "four"}
-	slowly(t, func(int, []byte) providertest.Round { return providertest.Round{Text: words, Pace: 44 * time.Second} },
+	slowly(t, func(int, []byte) llmtest.Round { return llmtest.Round{Text: words, Pace: 44 * time.Second} },
 		func(t *testing.T, reply svc.ModelReply, took time.Duration, err error) {
 			if err != nil || reply.Text != strings.Join(words, "") || took != 3*44*time.Second {
 				t.Errorf("%q, %v after %s", reply.Text, err, took)
@@ -85,8 +85,8 @@ func TestSlowTokensAreWaitedFor(t *testing.T) {
 }
 
 func TestAProviderThatFallsSilentIsLeft(t *testing.T) {
-	slowly(t, func(int, []byte) providertest.Round {
-		return providertest.Round{Text: []string{"one ", "two"}, Pace: time.Hour}
+	slowly(t, func(int, []byte) llmtest.Round {
+		return llmtest.Round{Text: []string{"one ", "two"}, Pace: time.Hour}
 	}, func(t *testing.T, reply svc.ModelReply, took time.Duration, err error) {
 		if svc.CodeOf(err) != svc.CodeProviderError || !strings.Contains(err.Error(), "stopped answering") || reply.Text != "one " || took != 45*time.Second {
 			t.Errorf("%q, %v after %s", reply.Text, err, took)
@@ -96,8 +96,8 @@ func TestAProviderThatFallsSilentIsLeft(t *testing.T) {
 
 // TestABusyProviderIsAskedAgainAfterAPause covers the pauses between the attempts.
 func TestABusyProviderIsAskedAgainAfterAPause(t *testing.T) {
-	slowly(t, func(n int, _ []byte) providertest.Round {
-		return []providertest.Round{{Status: 429}, {Status: 503}, {Text: []string{"Yes."}}}[n]
+	slowly(t, func(n int, _ []byte) llmtest.Round {
+		return []llmtest.Round{{Status: 429}, {Status: 503}, {Text: []string{"Yes."}}}[n]
 	}, func(t *testing.T, reply svc.ModelReply, took time.Duration, err error) {
 		if err != nil || reply.Text != "Yes." || took != 900*time.Millisecond {
 			t.Errorf("%q, %v after %s", reply.Text, err, took)

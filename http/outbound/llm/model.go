@@ -1,8 +1,8 @@
-// Package provider speaks to the models of three families by their official libraries.
-// A round is streamed; it is repeated after a failure only where nothing of it was
-// received; a circuit breaker per provider and organization keeps calls away from a
+// Package llm speaks to the models of three families: two by one streaming POST each, Gemini
+// by its library. A round is streamed; it is repeated after a failure only where nothing of
+// it was received; a circuit breaker per provider and organization keeps calls away from a
 // provider that does not answer. Texts of providers' errors go no further than here.
-package provider
+package llm
 
 import (
 	"context"
@@ -15,7 +15,6 @@ import (
 	"github.com/sony/gobreaker/v2"
 
 	"svc"
-	"svc/actors/assistant"
 )
 
 // Access is what it takes to reach a model.
@@ -42,7 +41,7 @@ type Models struct {
 	Client   *http.Client
 
 	mu    sync.Mutex
-	known map[modelKey]*model
+	known map[modelKey]*Model
 }
 
 type modelKey struct {
@@ -65,7 +64,7 @@ func DefaultModel(family svc.AIProvider) string {
 
 // Model returns the model of an organization. It fails with provider_unavailable where
 // neither the organization nor the platform has a credential.
-func (m *Models) Model(ctx context.Context, org string) (assistant.Model, error) {
+func (m *Models) Model(ctx context.Context, org string) (*Model, error) {
 	access := m.Platform
 	credential, key, err := m.Credentials.Credential(ctx, org)
 	if err != nil {
@@ -86,7 +85,7 @@ func (m *Models) Model(ctx context.Context, org string) (assistant.Model, error)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.known == nil {
-		m.known = map[modelKey]*model{}
+		m.known = map[modelKey]*Model{}
 	}
 	found := m.known[modelKey{org, access}]
 	if found == nil {
@@ -103,8 +102,8 @@ func (m *Models) Model(ctx context.Context, org string) (assistant.Model, error)
 // in it for as long as answers take, so request and reply are no values on their stacks.
 type stream func(ctx context.Context, request *svc.ModelRequest, received func(), text func(string), reply *svc.ModelReply) error
 
-// model is one model as one organization reaches it.
-type model struct {
+// Model is one model as one organization reaches it.
+type Model struct {
 	access  Access
 	ask     stream
 	breaker *gobreaker.TwoStepCircuitBreaker[any]
@@ -117,11 +116,15 @@ const (
 	breakerTime     = 30 * time.Second
 )
 
-func newModel(access Access, client *http.Client) (*model, error) {
+func newModel(access Access, client *http.Client) (*Model, error) {
 	if client == nil {
-		client = &http.Client{Transport: transport()} // the turn's context bounds it
+		client = &http.Client{ // the turn's context bounds it
+			Transport: transport(),
+			// A redirect would carry the credential to another host.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}
 	}
-	made := &model{access: access, pause: pause, breaker: gobreaker.NewTwoStepCircuitBreaker[any](gobreaker.Settings{
+	made := &Model{access: access, pause: pause, breaker: gobreaker.NewTwoStepCircuitBreaker[any](gobreaker.Settings{
 		Name: string(access.Provider), Timeout: breakerTime,
 		ReadyToTrip: func(counts gobreaker.Counts) bool { return counts.ConsecutiveFailures >= breakerFailures },
 	})}
@@ -175,7 +178,7 @@ func again(err error) bool {
 }
 
 // Round asks the model.
-func (m *model) Round(ctx context.Context, request *svc.ModelRequest, text func(string), reply *svc.ModelReply) error {
+func (m *Model) Round(ctx context.Context, request *svc.ModelRequest, text func(string), reply *svc.ModelReply) error {
 	done, err := m.breaker.Allow()
 	if err != nil {
 		return svc.Errorf(svc.CodeProviderError, "The model provider has failed repeatedly; try again in half a minute.")
@@ -194,7 +197,7 @@ func (m *model) Round(ctx context.Context, request *svc.ModelRequest, text func(
 }
 
 // persist makes attempts until one succeeds, was answered in part, or another is no use.
-func (m *model) persist(ctx context.Context, request *svc.ModelRequest, text func(string), reply *svc.ModelReply) error {
+func (m *Model) persist(ctx context.Context, request *svc.ModelRequest, text func(string), reply *svc.ModelReply) error {
 	for attempt := 0; ; attempt++ {
 		var received bool
 		*reply = svc.ModelReply{}
@@ -206,7 +209,7 @@ func (m *model) persist(ctx context.Context, request *svc.ModelRequest, text fun
 }
 
 // once makes one attempt; it ends where the provider is silent for too long.
-func (m *model) once(ctx context.Context, request *svc.ModelRequest, received *bool, text func(string), reply *svc.ModelReply) error {
+func (m *Model) once(ctx context.Context, request *svc.ModelRequest, received *bool, text func(string), reply *svc.ModelReply) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	watch := time.AfterFunc(silence, func() { cancel(errSilent) })

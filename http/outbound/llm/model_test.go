@@ -1,4 +1,4 @@
-package provider_test
+package llm_test
 
 import (
 	"context"
@@ -8,9 +8,8 @@ import (
 	"testing"
 
 	"svc"
-	"svc/actors/assistant"
-	"svc/actors/provider"
-	"svc/actors/provider/providertest"
+	"svc/http/outbound/llm"
+	"svc/http/outbound/llm/llmtest"
 )
 
 // none has no credential; some has one of its own.
@@ -53,7 +52,7 @@ func eachFamily(t *testing.T, test func(t *testing.T, family svc.AIProvider)) {
 }
 
 // round asks a model once.
-func round(t *testing.T, model assistant.Model, text func(string)) (svc.ModelReply, error) {
+func round(t *testing.T, model *llm.Model, text func(string)) (svc.ModelReply, error) {
 	t.Helper()
 	asked := request()
 	var reply svc.ModelReply
@@ -62,10 +61,10 @@ func round(t *testing.T, model assistant.Model, text func(string)) (svc.ModelRep
 }
 
 // heard runs one round against a script and returns what came of it.
-func heard(t *testing.T, family svc.AIProvider, script providertest.Script) (svc.ModelReply, []string, *providertest.Server, error) {
+func heard(t *testing.T, family svc.AIProvider, script llmtest.Script) (svc.ModelReply, []string, *llmtest.Server, error) {
 	t.Helper()
-	server := providertest.Serve(t, family, script)
-	models := provider.Models{Credentials: credentials{}, Platform: provider.Access{Provider: family, Key: "sk-platform", BaseURL: server.URL}}
+	server := llmtest.Serve(t, family, script)
+	models := llm.Models{Credentials: credentials{}, Platform: llm.Access{Provider: family, Key: "sk-platform", BaseURL: server.URL}}
 	model, err := models.Model(t.Context(), "acme")
 	if err != nil {
 		t.Fatal(err)
@@ -77,8 +76,8 @@ func heard(t *testing.T, family svc.AIProvider, script providertest.Script) (svc
 
 func TestARoundStreamsTextCallsAndUsage(t *testing.T) {
 	eachFamily(t, func(t *testing.T, family svc.AIProvider) {
-		reply, texts, server, err := heard(t, family, func(int, []byte) providertest.Round {
-			return providertest.Round{Text: []string{"Let ", "me see."}, Calls: calls()}
+		reply, texts, server, err := heard(t, family, func(int, []byte) llmtest.Round {
+			return llmtest.Round{Text: []string{"Let ", "me see."}, Calls: calls()}
 		})
 		want := svc.ModelReply{Text: "Let me see.", Calls: calls(), Usage: svc.Usage{Input: 100, Output: 20, CacheRead: 40}}
 		if err != nil || !reflect.DeepEqual(texts, []string{"Let ", "me see."}) {
@@ -107,22 +106,22 @@ func TestARoundStreamsTextCallsAndUsage(t *testing.T) {
 
 func TestARoundIsRepeatedOnlyWhileNothingWasReceived(t *testing.T) {
 	eachFamily(t, func(t *testing.T, family svc.AIProvider) {
-		good := providertest.Round{Text: []string{"Yes."}}
+		good := llmtest.Round{Text: []string{"Yes."}}
 		for name, c := range map[string]struct {
-			script []providertest.Round
+			script []llmtest.Round
 			text   string
 			code   svc.Code
 			asked  int
 		}{
-			"busy once":          {[]providertest.Round{{Status: 429}, good}, "Yes.", "", 2},
-			"broken twice":       {[]providertest.Round{{Status: 500}, {Status: 503}, good}, "Yes.", "", 3},
-			"always busy":        {[]providertest.Round{{Status: 429}}, "", svc.CodeRateLimited, 3},
-			"always broken":      {[]providertest.Round{{Status: 500}}, "", svc.CodeProviderError, 3},
-			"refused":            {[]providertest.Round{{Status: 400}}, "", svc.CodeProviderError, 1},
-			"a wrong key":        {[]providertest.Round{{Status: 401}}, "", svc.CodeProviderError, 1},
-			"cut after its text": {[]providertest.Round{{Text: []string{"Ye"}, Cut: providertest.InText}, good}, "Ye", svc.CodeProviderError, 1},
+			"busy once":          {[]llmtest.Round{{Status: 429}, good}, "Yes.", "", 2},
+			"broken twice":       {[]llmtest.Round{{Status: 500}, {Status: 503}, good}, "Yes.", "", 3},
+			"always busy":        {[]llmtest.Round{{Status: 429}}, "", svc.CodeRateLimited, 3},
+			"always broken":      {[]llmtest.Round{{Status: 500}}, "", svc.CodeProviderError, 3},
+			"refused":            {[]llmtest.Round{{Status: 400}}, "", svc.CodeProviderError, 1},
+			"a wrong key":        {[]llmtest.Round{{Status: 401}}, "", svc.CodeProviderError, 1},
+			"cut after its text": {[]llmtest.Round{{Text: []string{"Ye"}, Cut: llmtest.InText}, good}, "Ye", svc.CodeProviderError, 1},
 		} {
-			reply, texts, server, err := heard(t, family, func(n int, _ []byte) providertest.Round { return c.script[min(n, len(c.script)-1)] })
+			reply, texts, server, err := heard(t, family, func(n int, _ []byte) llmtest.Round { return c.script[min(n, len(c.script)-1)] })
 			asked := len(server.Bodies())
 			if reply.Text != c.text || strings.Join(texts, "") != c.text || asked != c.asked || c.code == "" != (err == nil) || err != nil && svc.CodeOf(err) != c.code {
 				t.Errorf("%s: %q %q, %v, asked %d times", name, reply.Text, texts, err, asked)
@@ -135,10 +134,10 @@ func TestARoundIsRepeatedOnlyWhileNothingWasReceived(t *testing.T) {
 }
 
 func TestABreakerKeepsCallsAwayFromABrokenProvider(t *testing.T) {
-	server := providertest.Serve(t, svc.ProviderOpenAI, func(int, []byte) providertest.Round {
-		return providertest.Round{Text: []string{"x"}, Cut: providertest.InText}
+	server := llmtest.Serve(t, svc.ProviderOpenAI, func(int, []byte) llmtest.Round {
+		return llmtest.Round{Text: []string{"x"}, Cut: llmtest.InText}
 	})
-	models := provider.Models{Credentials: credentials{}, Platform: provider.Access{Provider: svc.ProviderOpenAI, Key: "k", BaseURL: server.URL}}
+	models := llm.Models{Credentials: credentials{}, Platform: llm.Access{Provider: svc.ProviderOpenAI, Key: "k", BaseURL: server.URL}}
 	round := func(org string) error {
 		model, err := models.Model(t.Context(), org)
 		if err != nil {
@@ -162,13 +161,13 @@ func TestABreakerKeepsCallsAwayFromABrokenProvider(t *testing.T) {
 
 func TestTheOrganizationsCredentialComesFirst(t *testing.T) {
 	own := credentials{&svc.AICredential{Provider: svc.ProviderOpenAI, Model: "their-model"}, "sk-own"}
-	server := providertest.Serve(t, svc.ProviderOpenAI, func(int, []byte) providertest.Round { return providertest.Round{Text: []string{"x"}} })
-	platform := provider.Access{Provider: svc.ProviderOpenAI, Key: "sk-platform", BaseURL: server.URL}
+	server := llmtest.Serve(t, svc.ProviderOpenAI, func(int, []byte) llmtest.Round { return llmtest.Round{Text: []string{"x"}} })
+	platform := llm.Access{Provider: svc.ProviderOpenAI, Key: "sk-platform", BaseURL: server.URL}
 	for n, c := range []struct {
 		credentials credentials
 		key, model  string
-	}{{own, "sk-own", "their-model"}, {credentials{}, "sk-platform", provider.DefaultModel(svc.ProviderOpenAI)}} {
-		models := provider.Models{Credentials: c.credentials, Platform: platform}
+	}{{own, "sk-own", "their-model"}, {credentials{}, "sk-platform", llm.DefaultModel(svc.ProviderOpenAI)}} {
+		models := llm.Models{Credentials: c.credentials, Platform: platform}
 		model, err := models.Model(t.Context(), "acme")
 		if err != nil {
 			t.Fatal(err)
@@ -180,7 +179,7 @@ func TestTheOrganizationsCredentialComesFirst(t *testing.T) {
 			t.Errorf("key %q, body %s", key, server.Bodies()[n])
 		}
 	}
-	nothing := provider.Models{Credentials: credentials{}, Platform: provider.Access{Provider: svc.ProviderOpenAI}}
+	nothing := llm.Models{Credentials: credentials{}, Platform: llm.Access{Provider: svc.ProviderOpenAI}}
 	if _, err := nothing.Model(t.Context(), "acme"); svc.CodeOf(err) != svc.CodeProviderUnavailable {
 		t.Errorf("without any credential: %v", err)
 	}

@@ -1,6 +1,6 @@
-// Package providertest serves scripted models on loopback in the wire formats of the
+// Package llmtest serves scripted models on loopback in the wire formats of the
 // three families, so that the official libraries can be run against them.
-package providertest
+package llmtest
 
 import (
 	"encoding/json"

@@ -1,0 +1,68 @@
+package llm
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"net/http"
+	"strings"
+
+	"github.com/segmentio/encoding/json"
+	"github.com/tmaxmax/go-sse"
+)
+
+// endpoint is the one streaming POST that a family needs.
+type endpoint struct {
+	client *http.Client
+	url    string
+	// header holds the credential, beside the family's version.
+	header http.Header
+}
+
+// newEndpoint returns the endpoint of a path below base.
+func newEndpoint(client *http.Client, base, path string, header http.Header) endpoint {
+	header.Set("Content-Type", "application/json")
+	header.Set("Accept", "text/event-stream")
+	return endpoint{client: client, url: strings.TrimSuffix(base, "/") + "/" + path, header: header}
+}
+
+// errCut is the end of an answer without the family's closing event.
+var errCut = errors.New("the stream was cut off")
+
+// errInStream is the end of an answer in which the provider reported an error.
+var errInStream = errors.New("the stream holds an error")
+
+// ask sends a request and returns the body of its answer, which the caller closes. A status
+// other than 200 is a statusError. Nothing of the request outlives the call: an answer takes
+// long, and there may be thousands.
+func (e *endpoint) ask(ctx context.Context, question any) (io.ReadCloser, error) {
+	body, err := json.Marshal(question)
+	if err != nil {
+		return nil, err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header = e.header.Clone()
+	answer, err := e.client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	if answer.StatusCode != http.StatusOK {
+		_ = answer.Body.Close() // the text of a refusal is not shown
+		return nil, statusError{answer.StatusCode}
+	}
+	return answer.Body, nil
+}
+
+// maxEvent bounds one event of an answer in bytes. Fragments take hundreds; a service that
+// does not split the input of a tool call sends it as one.
+const maxEvent = 4 << 20
+
+// events reads the events of an answer in order.
+func events(answer io.Reader) iter.Seq2[sse.Event, error] {
+	return sse.Read(answer, &sse.ReadConfig{MaxEventSize: maxEvent})
+}
