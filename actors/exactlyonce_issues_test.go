@@ -129,7 +129,7 @@ func (p *process) RecentErrors(_ context.Context, _ time.Time, except uint64, _ 
 	defer p.w.mu.Unlock()
 	for _, row := range p.w.occurrences {
 		if !p.w.forgetful && row.block != except {
-			yield(row.Issue, protos.EventKey(row.EnvironmentNumber, row.ID))
+			yield(row.Issue, protos.OccurrenceKey(row.Issue, svc.Visitor(row.DistinctID, row.AnonymousID), row.ID))
 		}
 	}
 	return nil

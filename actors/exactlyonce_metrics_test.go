@@ -125,9 +125,9 @@ func (p *process) RecentMetrics(_ context.Context, _ time.Time, except uint64, _
 		switch {
 		case p.w.forgetful || row.block == except:
 		case row.ID != "":
-			yield(metric, protos.EventKey(row.Environment, row.ID))
+			yield(metric, protos.PointKey(row.Series, row.ID))
 		case row.Once:
-			yield(metric, protos.EventKeyOf(row.Environment, row.Series, uint64(row.Ts.UnixMilli())))
+			yield(metric, protos.InstantKey(row.Series, row.Ts.UnixMilli()))
 		}
 	}
 	return nil

@@ -162,19 +162,20 @@ func (w *world) produce(now time.Time) {
 	partition := protos.PartitionOf(1, visitor, w.partitions)
 	var value []byte
 	for range 1 + w.rng.IntN(4) {
-		id := fmt.Sprintf("%s-%d", visitor, w.rng.IntN(400))
+		id := fmt.Sprint(w.rng.IntN(400)) // other visitors send the same id
 		if w.forgetful {
-			id = fmt.Sprintf("%s-%d", visitor, len(w.sent))
+			id = fmt.Sprint(len(w.sent))
 		}
 		name := []string{"page_view", "page_view", "click", "$identify"}[w.rng.IntN(4)]
-		if _, again := w.sent[id]; again {
+		event := visitor + " " + id
+		if _, again := w.sent[event]; again {
 			name = "page_view"
 		}
 		at := now.Add(-time.Duration(w.rng.IntN(40*24*3600*1000)) * time.Millisecond)
 		value, _ = protos.AppendRecord(value, &protos.Event{
 			Environment: 1, Id: id, DistinctId: visitor, Name: name, TsMs: at.UnixMilli(), ReceivedMs: now.UnixMilli(),
 		})
-		w.sent[id]++
+		w.sent[event]++
 	}
 	offset := int64(len(w.log[partition]))
 	w.log[partition] = append(w.log[partition], svc.LogRecord{Partition: partition, Offset: offset, Time: now, Value: value})
@@ -324,7 +325,7 @@ func (p *process) RecentIDs(_ context.Context, _ time.Time, except uint64, _ int
 	defer p.w.mu.Unlock()
 	for _, row := range p.w.rows {
 		if !p.w.forgetful && row.block != except {
-			yield(protos.VisitorHash(row.EnvironmentNumber, row.Visitor()), protos.EventKey(row.EnvironmentNumber, row.ID))
+			yield(protos.VisitorHash(row.EnvironmentNumber, row.Visitor()), protos.EventKey(row.EnvironmentNumber, row.Visitor(), row.ID))
 		}
 	}
 	return nil
@@ -670,12 +671,12 @@ func (w *world) check(t *testing.T) {
 	t.Helper()
 	stored, viewed := map[string]int{}, map[string]int{}
 	for _, row := range w.view {
-		viewed[row.ID]++
+		viewed[row.DistinctID+" "+row.ID]++
 	}
 	var bounces int
 	var duration int64
 	for _, row := range w.rows {
-		stored[row.ID]++
+		stored[row.DistinctID+" "+row.ID]++
 		bounces += int(row.Bounce)
 		duration += row.DurationMs
 	}

@@ -200,7 +200,7 @@ func (i *intake) foldRecord(record *svc.LogRecord) {
 
 // foldEvent appends the row of one event unless the event is a duplicate.
 func (i *intake) foldEvent(event *protos.Event) {
-	if !i.ids.add(protos.EventKey(event.Environment, event.Id)) {
+	if !i.ids.add(protos.EventKey(event.Environment, svc.Visitor(event.DistinctId, event.AnonymousId), event.Id)) {
 		return
 	}
 	i.rows = append(i.rows, svc.EventRow{})

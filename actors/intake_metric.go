@@ -16,11 +16,11 @@ const RecentMetrics = 98_000
 func (i *intake) foldPoint(p *protos.MetricPoint) {
 	switch {
 	case p.Id != "":
-		if !i.metricIDs.add(protos.EventKey(p.Environment, p.Id)) {
+		if !i.metricIDs.add(protos.PointKey(p.Series, p.Id)) {
 			return
 		}
 	case p.Once:
-		if !i.metricIDs.add(protos.EventKeyOf(p.Environment, p.Series, uint64(p.TsMs))) {
+		if !i.metricIDs.add(protos.InstantKey(p.Series, p.TsMs)) {
 			return
 		}
 	}

@@ -4,6 +4,7 @@ package protos
 
 import (
 	"encoding/binary"
+	"math/bits"
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/zeebo/xxh3"
@@ -51,15 +52,30 @@ func SeriesNumber(environment uint64, name string, labels []string) uint64 {
 	return VisitorHashOf(environment, h.Sum64())
 }
 
-// EventKey names an event of an environment by 128 bits of its id.
-func EventKey(environment uint64, id string) [2]uint64 {
-	return EventKeyOf(environment, xxh3.HashString(id), xxhash.Sum64String(id))
+// EventKey names an event by 128 bits. Two events are the same where environment, visitor
+// and id are the same, so an id need not be unique beyond its visitor.
+func EventKey(environment uint64, visitor, id string) [2]uint64 {
+	return KeyOf(VisitorHash(environment, visitor), xxh3.HashString(id), xxhash.Sum64String(id))
 }
 
-// EventKeyOf is EventKey of an id whose XXH3 and XXH64 are known, as the store
-// computes them.
-func EventKeyOf(environment, xxh3Sum, xxh64Sum uint64) [2]uint64 {
-	return [2]uint64{xxh3Sum ^ environment*spread, xxh64Sum}
+// OccurrenceKey names an occurrence by 128 bits, as EventKey names an event: by its issue,
+// which belongs to one environment, its visitor and its id.
+func OccurrenceKey(issue uint64, visitor, id string) [2]uint64 { return EventKey(issue, visitor, id) }
+
+// PointKey names a metric point by 128 bits: by its series, which belongs to one
+// environment, and its id.
+func PointKey(series uint64, id string) [2]uint64 {
+	return KeyOf(series, xxh3.HashString(id), xxhash.Sum64String(id))
+}
+
+// InstantKey is PointKey of a point whose instant is its id, for series that have one
+// point an instant.
+func InstantKey(series uint64, tsMs int64) [2]uint64 { return KeyOf(series, 0, uint64(tsMs)) }
+
+// KeyOf is a key of which the hash of the owner (the visitor, or the series) and XXH3 and
+// XXH64 of the id are known, as the store computes them.
+func KeyOf(owner, xxh3Sum, xxh64Sum uint64) [2]uint64 {
+	return [2]uint64{xxh3Sum ^ bits.RotateLeft64(owner*spread, 32), xxh64Sum ^ owner}
 }
 
 // Tags of Record's fields on the wire: number, length-delimited.

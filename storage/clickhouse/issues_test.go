@@ -150,7 +150,7 @@ func TestRecentErrors(t *testing.T) {
 	since := errorNow().Add(-2 * time.Hour)
 	for i, row := range rows {
 		if !row.ReceivedAt.Before(since) && i >= 100 {
-			want[named{row.Issue, protos.EventKey(row.EnvironmentNumber, row.ID)}] = true
+			want[named{row.Issue, protos.OccurrenceKey(row.Issue, svc.Visitor(row.DistinctID, row.AnonymousID), row.ID)}] = true
 		}
 	}
 	err := db.RecentErrors(deadline(t), since, 1, 1000, func(issue uint64, key [2]uint64) { got[named{issue, key}] = true })

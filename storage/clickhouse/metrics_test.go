@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/protos"
 )
 
 // metricNow is when the tests of metrics read.
@@ -268,9 +269,12 @@ func TestMetricState(t *testing.T) {
 	if want := map[uint64]string{1: "7requestssenderA b1m0s"}; err != nil || !reflect.DeepEqual(states, want) {
 		t.Errorf("states %v, %v", states, err)
 	}
-	keys := 0
-	if err := db.RecentMetrics(ctx, metricNow.Add(-time.Hour), 2, 1000, func(uint64, [2]uint64) { keys++ }); err != nil || keys != 3 {
-		t.Errorf("%d keys, %v", keys, err)
+	keys := map[[2]uint64]uint64{}
+	err = db.RecentMetrics(ctx, metricNow.Add(-time.Hour), 2, 1000, func(metric uint64, key [2]uint64) { keys[key] = metric })
+	metric, at := protos.VisitorHash(7, "requests"), metricNow.UnixMilli()
+	wantKeys := map[[2]uint64]uint64{protos.InstantKey(1, at): metric, protos.InstantKey(1, at+60_000): metric, protos.PointKey(2, "mine"): metric}
+	if err != nil || !reflect.DeepEqual(keys, wantKeys) {
+		t.Errorf("keys %v, want %v (%v)", keys, wantKeys, err)
 	}
 	series := map[uint64]int{}
 	if err := db.SeriesSince(ctx, metricNow.Add(-time.Hour), func(environment uint64, numbers []uint64) { series[environment] = len(numbers) }); err != nil || series[7] != 4 {

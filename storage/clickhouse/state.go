@@ -20,28 +20,57 @@ type arrivals struct {
 }
 
 // RecentIDs calls yield with every event that was received at or after an instant,
-// except those of one block: with the hash of its visitor and the key of its id, as
-// package protos makes them. Spans of time follow each other, the oldest first; of more
-// than limit events, the oldest spans are left out.
+// except those of one block: with the hash of its visitor and its key, as package protos
+// makes them. Spans of time follow each other, the oldest first; of more than limit
+// events, the oldest spans are left out.
 func (db *DB) RecentIDs(ctx context.Context, since time.Time, exceptBlock uint64, limit int, yield func(visitor uint64, key [2]uint64)) error {
-	return db.recent(ctx, recentQueries{"state.Arrivals", "state.RecentIDs"}, since, exceptBlock, limit,
-		func(environment, visitor, id, other uint64) {
-			yield(protos.VisitorHashOf(environment, visitor), protos.EventKeyOf(environment, id, other))
-		})
+	queries := recentQueries{"state.Arrivals", "state.RecentIDs"}
+	return db.recent(ctx, queries, since, exceptBlock, limit, func(rows driver.Rows) error {
+		var environment uint64
+		var visitors, ids, others []uint64
+		err := rows.Scan(&environment, &visitors, &ids, &others)
+		for i := range ids {
+			visitor := protos.VisitorHashOf(environment, visitors[i])
+			yield(visitor, protos.KeyOf(visitor, ids[i], others[i]))
+		}
+		return err
+	})
 }
 
 // RecentErrors is RecentIDs for occurrences: it yields the number of the issue in place
 // of the visitor's hash.
 func (db *DB) RecentErrors(ctx context.Context, since time.Time, exceptBlock uint64, limit int, yield func(issue uint64, key [2]uint64)) error {
-	return db.recent(ctx, recentQueries{"state.ErrorArrivals", "state.RecentErrors"}, since, exceptBlock, limit,
-		func(environment, issue, id, other uint64) { yield(issue, protos.EventKeyOf(environment, id, other)) })
+	queries := recentQueries{"state.ErrorArrivals", "state.RecentErrors"}
+	return db.recent(ctx, queries, since, exceptBlock, limit, func(rows driver.Rows) error {
+		var issues, visitors, ids, others []uint64
+		err := rows.Scan(&issues, &visitors, &ids, &others)
+		for i := range ids {
+			yield(issues[i], protos.KeyOf(protos.VisitorHashOf(issues[i], visitors[i]), ids[i], others[i]))
+		}
+		return err
+	})
+}
+
+// RecentMetrics is RecentIDs for metric points whose repetitions are known: it yields the
+// hash of the metric's name in place of the visitor's.
+func (db *DB) RecentMetrics(ctx context.Context, since time.Time, exceptBlock uint64, limit int, yield func(metric uint64, key [2]uint64)) error {
+	queries := recentQueries{"state.MetricArrivals", "state.RecentMetrics"}
+	return db.recent(ctx, queries, since, exceptBlock, limit, func(rows driver.Rows) error {
+		var environment uint64
+		var names, series, ids, others []uint64
+		err := rows.Scan(&environment, &names, &series, &ids, &others)
+		for i := range ids {
+			yield(protos.VisitorHashOf(environment, names[i]), protos.KeyOf(series[i], ids[i], others[i]))
+		}
+		return err
+	})
 }
 
 // recentQueries name the query that counts arrivals and the one that names their ids.
 type recentQueries struct{ arrivals, ids string }
 
-// recent reads the names of recent ids span by span.
-func (db *DB) recent(ctx context.Context, queries recentQueries, since time.Time, exceptBlock uint64, limit int, yield func(environment, owner, id, other uint64)) error {
+// recent reads the names of recent ids span by span; read takes one row of them.
+func (db *DB) recent(ctx context.Context, queries recentQueries, since time.Time, exceptBlock uint64, limit int, read func(rows driver.Rows) error) error {
 	spans, err := db.countArrivals(ctx, queries.arrivals, since, exceptBlock)
 	if err != nil {
 		return err
@@ -54,15 +83,7 @@ func (db *DB) recent(ctx context.Context, queries recentQueries, since time.Time
 	for _, s := range spans[first:] {
 		args := arguments{"since": s.from, "until": s.to, "block": exceptBlock}
 		err := db.stream(ctx, "loading recent ids", db.queries[queries.ids], args, func(rows driver.Rows) (bool, error) {
-			var environment uint64
-			var owners, ids, others []uint64
-			if err := rows.Scan(&environment, &owners, &ids, &others); err != nil {
-				return false, err
-			}
-			for i := range ids {
-				yield(environment, owners[i], ids[i], others[i])
-			}
-			return true, nil
+			return true, read(rows)
 		})
 		if err != nil {
 			return err
@@ -110,15 +131,6 @@ func (db *DB) OpenSessions(ctx context.Context, since time.Time, exceptBlock uin
 		}
 		return yield(s), nil
 	})
-}
-
-// RecentMetrics is RecentIDs for metric points whose repetitions are known: it yields the
-// hash of the metric's name in place of the visitor's.
-func (db *DB) RecentMetrics(ctx context.Context, since time.Time, exceptBlock uint64, limit int, yield func(metric uint64, key [2]uint64)) error {
-	return db.recent(ctx, recentQueries{"state.MetricArrivals", "state.RecentMetrics"}, since, exceptBlock, limit,
-		func(environment, name, id, other uint64) {
-			yield(protos.VisitorHashOf(environment, name), protos.EventKeyOf(environment, id, other))
-		})
 }
 
 // Cumulatives calls yield with what every cumulative series had reached of which a point

@@ -1,10 +1,11 @@
--- The names of metrics and of the points that were received in a span of time, where repetitions
--- are known: by their id, or else by series and instant. Key: none; the index received leaves the
+-- The names of metrics, the series and the names of the points that were received in a span of
+-- time, where repetitions are known: XXH3 and XXH64 of the id, or else 0 and the instant. Key: none; the index received leaves the
 -- granules of the span. Rows returned: one per environment, with arrays of at most some 10^6 in all.
 SELECT
     environment,
     groupArray(xxh3(toString(name))) AS names,
-    groupArray(if(id != '', xxh3(id), series)) AS ids,
+    groupArray(series) AS series_numbers,
+    groupArray(if(id != '', xxh3(id), 0)) AS ids,
     groupArray(if(id != '', xxHash64(id), toUInt64(toUnixTimestamp64Milli(ts)))) AS others
 FROM metric_points
 WHERE received_at >= {since:DateTime64(3, 'UTC')} AND received_at < {until:DateTime64(3, 'UTC')}
