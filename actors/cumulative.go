@@ -39,8 +39,10 @@ type cumulatives struct {
 	senders map[senderKey]*protos.Cumulative
 	// latest is the newest point of a series, whoever sent it.
 	latest map[uint64]instants
-	// begins are the beginnings of a metric's senders.
-	begins  map[beginKey]int64
+	// begins are the beginnings of a metric's senders, with when each was heard of last.
+	// A known one is changed through its pointer: an assignment would replace the text of
+	// its key too, by one that shares memory with the record.
+	begins  map[beginKey]*int64
 	sweptMs int64
 }
 
@@ -57,7 +59,7 @@ type beginKey struct {
 type instants struct{ tsMs, receivedMs int64 }
 
 func newCumulatives() *cumulatives {
-	return &cumulatives{senders: map[senderKey]*protos.Cumulative{}, latest: map[uint64]instants{}, begins: map[beginKey]int64{}}
+	return &cumulatives{senders: map[senderKey]*protos.Cumulative{}, latest: map[uint64]instants{}, begins: map[beginKey]*int64{}}
 }
 
 // restore takes what the store knows of a sender.
@@ -82,7 +84,12 @@ func (c *cumulatives) note(key senderKey, begin beginKey, at instants) {
 	if c.latest[key.series].tsMs <= at.tsMs {
 		c.latest[key.series] = at
 	}
-	c.begins[begin] = max(c.begins[begin], at.receivedMs)
+	if heardMs, known := c.begins[begin]; known {
+		*heardMs = max(*heardMs, at.receivedMs)
+		return
+	}
+	begin.name = strings.Clone(begin.name)
+	c.begins[begin] = &at.receivedMs
 }
 
 // fold returns what a point adds to the point before of its sender. A late point is
@@ -99,9 +106,6 @@ func (c *cumulatives) fold(p *protos.MetricPoint, now measurement) (added measur
 		added = now.since(before)
 	case c.fromZero(p, begin):
 		added = now
-	}
-	if _, known := c.begins[begin]; !known {
-		begin.name = strings.Clone(begin.name)
 	}
 	c.senders[key] = &protos.Cumulative{StartNs: p.StartNs, Sender: p.Sender, TsMs: p.TsMs, Count: p.Count, Sum: p.Sum, Histogram: p.Histogram.CloneVT()}
 	c.note(key, begin, instants{p.TsMs, p.ReceivedMs})
@@ -168,8 +172,8 @@ func (c *cumulatives) sweep(nowMs int64) {
 			delete(c.latest, series)
 		}
 	}
-	for begin, seenMs := range c.begins {
-		if seenMs < limit {
+	for begin, heardMs := range c.begins {
+		if *heardMs < limit {
 			delete(c.begins, begin)
 		}
 	}

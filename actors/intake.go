@@ -107,7 +107,8 @@ type intake struct {
 	blocks      blocks
 	metrics     *IntakeMetrics
 	logger      *slog.Logger
-	// rows, occurrences and points are those of the record under way.
+	// rows, occurrences and points are those of the record under way. They share its
+	// memory, so nothing that outlives it may hold one of their strings.
 	rows        []svc.EventRow
 	occurrences []svc.OccurrenceRow
 	points      []svc.MetricRow
@@ -164,19 +165,28 @@ func (i *intake) foldAll(generation int32, records []svc.LogRecord) error {
 	}
 	for n := range records {
 		record := &records[n]
-		i.rows, i.occurrences, i.points = i.rows[:0], i.occurrences[:0], i.points[:0]
 		i.foldRecord(record)
 		i.next = record.Offset + 1
 		i.blocks.append(generation, recordRange{i.partition, record.Offset, record.Offset}, i.rows, i.occurrences, i.points)
+		i.release()
 	}
 	return nil
+}
+
+// release drops the rows of a record and what they share memory with, so that no record
+// is kept by rows that are not made again for long.
+func (i *intake) release() {
+	clear(i.rows)
+	clear(i.occurrences)
+	clear(i.points)
+	i.rows, i.occurrences, i.points = i.rows[:0], i.occurrences[:0], i.points[:0]
+	i.record.Reset()
 }
 
 // foldRecord appends the rows of one record. A record that does not decode was
 // not written by this program; it is counted, logged and passed over, since no
 // later attempt could read it.
 func (i *intake) foldRecord(record *svc.LogRecord) {
-	i.record.Reset()
 	if err := i.record.UnmarshalVTUnsafe(record.Value); err != nil {
 		i.metrics.Broken.Inc()
 		i.logger.Error("record does not decode", "partition", i.partition, "offset", record.Offset, "error", err)

@@ -3,6 +3,7 @@ package actors
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"svc"
 )
@@ -48,7 +49,8 @@ func (s *stitcher) add(visitor uint64, clientSession string, nowMs int64, step s
 	}
 	at := find(sessions, clientSession, step.TsMs)
 	if at < 0 {
-		session := svc.Session{ID: clientSession, Started: step.TsMs, First: step.TsMs, Last: step.TsMs}
+		// The name points into the record, which it must not keep.
+		session := svc.Session{ID: strings.Clone(clientSession), Started: step.TsMs, First: step.TsMs, Last: step.TsMs}
 		if session.ID == "" {
 			session.ID = sessionID(visitor, step.TsMs)
 		}
