@@ -14,7 +14,8 @@ import (
 )
 
 const (
-	// defaultConnections is the number of statements that run at once.
+	// defaultConnections is the number of statements that run at once, writePlaces of them
+	// not reads.
 	defaultConnections = 8
 
 	// drainTime is how long Close lets statements finish by themselves, and again how
@@ -29,7 +30,7 @@ const (
 type Config struct {
 	Library     string            // path of libchdb, from FindLibrary
 	Dir         string            // data folder; made when it does not exist
-	Connections int               // statements at once; 0 means 8
+	Connections int               // statements at once, reads among them two fewer; 0 means 8
 	Logger      *slog.Logger      // nil drops what the engine reports
 	Listen      string            // host:port to serve other processes on as well; empty opens no port
 	Settings    map[string]string // overrides defaultSettings, server and query settings alike

@@ -24,11 +24,11 @@ const libraryRevision = uint32(0)
 // newHello asks the engine for its name, version and time zone and encodes the answer
 // that every client connection gets to helloQuery.
 func newHello(p *pool) ([]byte, error) {
-	c, err := p.acquire(context.Background())
+	c, err := p.acquire(context.Background(), forReading)
 	if err != nil {
 		return nil, err
 	}
-	defer p.release(c)
+	defer p.release(c, forReading)
 	answer, err := c.execute("SELECT displayName(), version(), timezone()", "TabSeparatedRaw")
 	if err != nil {
 		return nil, fmt.Errorf("asking the engine for its version: %w", err)

@@ -59,11 +59,11 @@ func (h *handler) run(w http.ResponseWriter, r *http.Request, s *statement) (sen
 	// A client reads the answer after it sent everything, so rows that the engine did
 	// not want are read and dropped.
 	defer func() { _, _ = io.Copy(io.Discard, r.Body) }()
-	c, err := h.pool.acquire(r.Context())
+	c, err := h.pool.acquire(r.Context(), s.purpose())
 	if err != nil {
 		return false, err
 	}
-	defer h.pool.release(c)
+	defer h.pool.release(c, s.purpose())
 	if err := c.prepare(s.database, s.settings); err != nil {
 		return false, err
 	}

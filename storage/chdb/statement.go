@@ -72,6 +72,15 @@ func newStatement(r *http.Request) (*statement, error) {
 	return s, nil
 }
 
+// purpose says whether the statement takes a place of the reads. A SELECT with the setting
+// priority = 1 does not: writes wait for it.
+func (s *statement) purpose() purpose {
+	if s.rows || s.settings["priority"] == "1" || !selectStatement.MatchString(s.text) {
+		return forWriting
+	}
+	return forReading
+}
+
 // refuseUnsupported rejects what this server does not do and what would change the
 // meaning of the request if it were ignored.
 func refuseUnsupported(r *http.Request) error {

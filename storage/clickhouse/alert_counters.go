@@ -32,7 +32,7 @@ func (db *DB) AlertVolumes(ctx context.Context, counter svc.AlertCounter, words 
 		slots[word] = &svc.AlertSlots{}
 	}
 	args := alertArguments(&counter, at, recent).with(arguments{"words": words})
-	err := db.read(ctx, "counting for alerts", db.queries[query], args, func(rows driver.Rows) (bool, error) {
+	err := db.readFirst(ctx, "counting for alerts", db.queries[query], args, func(rows driver.Rows) (bool, error) {
 		var word string
 		var slot int64
 		var found uint64
@@ -67,7 +67,7 @@ func (db *DB) AlertPoints(ctx context.Context, counter svc.AlertCounter, words [
 	for _, word := range words {
 		slots[word] = &svc.AlertSlots{}
 	}
-	err := db.read(ctx, "counting points for alerts", query, args, func(rows driver.Rows) (bool, error) {
+	err := db.readFirst(ctx, "counting points for alerts", query, args, func(rows driver.Rows) (bool, error) {
 		var word string
 		var slot svc.AlertSlot
 		var keys []int16

@@ -46,7 +46,7 @@ func (db *DB) Incidents(ctx context.Context, app svc.AppRef, status svc.Incident
 // ErrorVolumes counts the errors of an environment in a window by level.
 func (db *DB) ErrorVolumes(ctx context.Context, environment uint64, from, to time.Time) (map[string]uint64, error) {
 	args, out := arguments{"environment": environment, "since": from, "until": to}, map[string]uint64{}
-	err := db.read(ctx, "counting errors for alerts", db.queries["alerts.Errors"], args, func(rows driver.Rows) (bool, error) {
+	err := db.readFirst(ctx, "counting errors for alerts", db.queries["alerts.Errors"], args, func(rows driver.Rows) (bool, error) {
 		var word string
 		var found uint64
 		err := rows.Scan(&word, &found)
@@ -60,7 +60,7 @@ func (db *DB) ErrorVolumes(ctx context.Context, environment uint64, from, to tim
 // window, bots excluded.
 func (db *DB) SessionVolume(ctx context.Context, environment uint64, from, to time.Time) (sessions uint64, err error) {
 	args := arguments{"environment": environment, "since": from, "until": to}
-	err = db.read(ctx, "counting sessions for alerts", db.queries["alerts.Sessions"], args, func(rows driver.Rows) (bool, error) {
+	err = db.readFirst(ctx, "counting sessions for alerts", db.queries["alerts.Sessions"], args, func(rows driver.Rows) (bool, error) {
 		return true, rows.Scan(&sessions)
 	})
 	return sessions, err

@@ -20,6 +20,9 @@ const (
 	queryMemory = 2 << 30
 	// maxConnections is the number of statements that one node runs at once.
 	maxConnections = 32
+	// questionPlaces is the number of them that questions may take; the rest is for writes
+	// and for what writes wait for.
+	questionPlaces = 24
 	// dayCacheBytes bounds what the results of past days may take in memory.
 	dayCacheBytes = 64 << 20
 	// metricRows bounds the groups of a metric of which all points are read, in rows.
@@ -61,15 +64,17 @@ type DB struct {
 	// quiet says that nobody waits for the reads.
 	quiet   bool
 	reading atomic.Int64 // the reads under way
-	flight  singleflight.Group
-	days    *dayCache
-	ranks   *memory[rankKey, []ranked]
-	rests   *memory[rankKey, *dayRest]
-	past    *memory[pastKey, *past]
-	todays  *memory[todayKey, *today]
-	stores  *committer[record]
-	loads   *committer[*ownerLoad]
-	latest  *committer[*latestCheck]
+	// questions holds one element for each question under way.
+	questions chan struct{}
+	flight    singleflight.Group
+	days      *dayCache
+	ranks     *memory[rankKey, []ranked]
+	rests     *memory[rankKey, *dayRest]
+	past      *memory[pastKey, *past]
+	todays    *memory[todayKey, *today]
+	stores    *committer[record]
+	loads     *committer[*ownerLoad]
+	latest    *committer[*latestCheck]
 	// journal takes small writes; nil where the store has no engine for it.
 	journal *journal
 	// rowsAtOnce is metricRows.
@@ -89,6 +94,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 		return nil, err
 	}
 	db := &DB{queries: queries, days: newDayCache(dayCacheBytes), server: cfg.Engine == nil, rowsAtOnce: metricRows}
+	db.questions = make(chan struct{}, questionPlaces)
 	db.ranks, db.rests = newMemory[rankKey, []ranked](rankBytes), newMemory[rankKey, *dayRest](restBytes)
 	db.past = newMemory[pastKey, *past](pastBytes)
 	db.todays = newMemory[todayKey, *today](todayBytes)

@@ -201,7 +201,7 @@ func (db *DB) loadAll(ctx context.Context, loads []*ownerLoad) error {
 		}
 		owned := map[string][]svc.Entity{}
 		read := entityScan(func(entity svc.Entity) { owned[entity.Owner] = append(owned[entity.Owner], entity) })
-		if err := db.rows(ctx, "loading entities", db.queries["entities.Load"], arguments{"owners": owners}, read); err != nil {
+		if err := db.rows(ctx, "loading entities", db.queries["entities.Load"], arguments{"owners": owners}, first(), read); err != nil {
 			return err
 		}
 		for _, wanted := range some {
@@ -239,7 +239,7 @@ func (db *DB) LoadKind(ctx context.Context, kind string) ([]svc.Entity, error) {
 func (db *DB) OwnersSince(ctx context.Context, kinds []string, since svc.Version) ([]string, error) {
 	var out []string
 	args := arguments{"kinds": kinds, "version": since.Number()}
-	err := db.read(ctx, "listing changed owners", db.queries["entities.OwnersSince"], args, func(rows driver.Rows) (bool, error) {
+	err := db.readFirst(ctx, "listing changed owners", db.queries["entities.OwnersSince"], args, func(rows driver.Rows) (bool, error) {
 		var owner string
 		err := rows.Scan(&owner)
 		out = append(out, owner)
@@ -250,7 +250,7 @@ func (db *DB) OwnersSince(ctx context.Context, kinds []string, since svc.Version
 
 func (db *DB) entities(ctx context.Context, query string, args arguments) ([]svc.Entity, error) {
 	var out []svc.Entity
-	err := db.read(ctx, "loading entities", query, args, entityScan(func(entity svc.Entity) { out = append(out, entity) }))
+	err := db.readFirst(ctx, "loading entities", query, args, entityScan(func(entity svc.Entity) { out = append(out, entity) }))
 	return out, err
 }
 
@@ -271,7 +271,7 @@ func entityScan(each func(svc.Entity)) func(driver.Rows) (bool, error) {
 // Due yields wake-ups that are due at an instant, the longest due first, until yield
 // returns false.
 func (db *DB) Due(ctx context.Context, at time.Time, yield func(svc.Wakeup) bool) error {
-	return db.read(ctx, "listing due wake-ups", db.queries["wakeups.Due"], arguments{"at": at}, func(rows driver.Rows) (bool, error) {
+	return db.readFirst(ctx, "listing due wake-ups", db.queries["wakeups.Due"], arguments{"at": at}, func(rows driver.Rows) (bool, error) {
 		var w svc.Wakeup
 		if err := rows.Scan(&w.Kind, &w.Identity, &w.Name, &w.Due); err != nil {
 			return false, err

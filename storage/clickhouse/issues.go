@@ -268,7 +268,7 @@ func (db *DB) FirstSeen(ctx context.Context, environment uint64, releases []stri
 // WatchedIssues returns the states of all issues that are resolved or merged.
 func (db *DB) WatchedIssues(ctx context.Context) ([]svc.Entity, error) {
 	var out []svc.Entity
-	err := db.read(ctx, "loading watched issues", db.queries["issues.Watched"], nil, func(rows driver.Rows) (bool, error) {
+	err := db.readFirst(ctx, "loading watched issues", db.queries["issues.Watched"], nil, func(rows driver.Rows) (bool, error) {
 		var e svc.Entity
 		var version uint64
 		err := rows.Scan(&e.Owner, &e.Payload, &version)

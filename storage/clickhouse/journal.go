@@ -100,7 +100,7 @@ type journal struct {
 // lacks the engine for it.
 func (db *DB) openJournal(ctx context.Context, cfg *Config) error {
 	var engines uint64
-	err := db.read(ctx, "looking for the journal's engine", db.queries["journal.Engines"], nil, func(rows driver.Rows) (bool, error) {
+	err := db.readFirst(ctx, "looking for the journal's engine", db.queries["journal.Engines"], nil, func(rows driver.Rows) (bool, error) {
 		return true, rows.Scan(&engines)
 	})
 	if err != nil || engines == 0 {
@@ -168,7 +168,7 @@ func (j *journal) insert(ctx context.Context, records []record) error {
 
 // journalID returns the uuid of the journal's table.
 func (db *DB) journalID(ctx context.Context) (uuid string, err error) {
-	err = db.read(ctx, "finding the journal", db.queries["journal.ID"], nil, func(rows driver.Rows) (bool, error) {
+	err = db.readFirst(ctx, "finding the journal", db.queries["journal.ID"], nil, func(rows driver.Rows) (bool, error) {
 		return false, rows.Scan(&uuid)
 	})
 	if err == nil && uuid == "" {
@@ -242,7 +242,7 @@ func (j *journal) move(ctx context.Context, _ []struct{}) error {
 // read returns records, at most limit.
 func (j *journal) read(ctx context.Context, limit int) (records []record, err error) {
 	args := arguments{"limit": limit}
-	err = j.db.read(ctx, "reading the journal", j.db.queries["journal.Read"], args, func(rows driver.Rows) (bool, error) {
+	err = j.db.readFirst(ctx, "reading the journal", j.db.queries["journal.Read"], args, func(rows driver.Rows) (bool, error) {
 		var r record
 		var encoded []byte
 		if err := rows.Scan(&r.key, &encoded); err != nil {

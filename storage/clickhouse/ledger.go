@@ -29,7 +29,7 @@ func orgOf(owner string) string {
 // Load returns the last entry of an owner's ledger, none of an empty one.
 func (l Ledger) Load(ctx context.Context, owner string) (out []svc.Entity, err error) {
 	args := arguments{"org": orgOf(owner)}
-	err = l.db.read(ctx, "loading the head of a ledger", l.db.queries["ledger.Last"], args, func(rows driver.Rows) (bool, error) {
+	err = l.db.readFirst(ctx, "loading the head of a ledger", l.db.queries["ledger.Last"], args, func(rows driver.Rows) (bool, error) {
 		var sequence, version uint64
 		entity := svc.Entity{Owner: owner, Kind: "entry"}
 		err := rows.Scan(&sequence, &version, &entity.Payload)
@@ -88,7 +88,7 @@ func (db *DB) CheckLedger(ctx context.Context, org string) (check svc.LedgerChec
 }
 
 func (db *DB) readLedger(ctx context.Context, query string, args arguments, each func(entry *svc.LedgerEntry)) error {
-	return db.read(ctx, "reading a ledger", db.queries[query], args, func(rows driver.Rows) (bool, error) {
+	return db.readFirst(ctx, "reading a ledger", db.queries[query], args, func(rows driver.Rows) (bool, error) {
 		var encoded []byte
 		if err := rows.Scan(&encoded); err != nil {
 			return false, err

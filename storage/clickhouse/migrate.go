@@ -23,7 +23,7 @@ func (db *DB) migrate(ctx context.Context, durable bool) error {
 		return writeError("making the table of migrations", err)
 	}
 	applied := map[string]bool{}
-	err := db.read(ctx, "listing the migrations", db.queries["migrations.List"], nil, func(rows driver.Rows) (bool, error) {
+	err := db.readFirst(ctx, "listing the migrations", db.queries["migrations.List"], nil, func(rows driver.Rows) (bool, error) {
 		var name string
 		err := rows.Scan(&name)
 		applied[name] = true

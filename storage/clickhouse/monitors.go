@@ -56,7 +56,7 @@ func (db *DB) loadStates(ctx context.Context, checks []*latestCheck) error {
 // monitorStates returns states by application and id.
 func (db *DB) monitorStates(ctx context.Context, query string, args arguments) (map[[2]string]svc.MonitorState, error) {
 	states := map[[2]string]svc.MonitorState{}
-	err := db.read(ctx, "loading the latest checks", db.queries[query], args, func(rows driver.Rows) (bool, error) {
+	err := db.readFirst(ctx, "loading the latest checks", db.queries[query], args, func(rows driver.Rows) (bool, error) {
 		var app, monitor, status string
 		var total uint32
 		var state svc.MonitorState

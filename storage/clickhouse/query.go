@@ -5,6 +5,7 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"strings"
 	"time"
@@ -109,26 +110,54 @@ func (db *DB) readSettings() clickhouse.Settings {
 	return settings
 }
 
-// read runs a query and calls scan for every row until scan returns false. The rows
-// arrive as the engine produces them. what names the read in errors.
+// read answers a question: it runs a query and calls scan for every row until scan returns
+// false. The rows arrive as the engine produces them. what names the read in errors. Only
+// questionPlaces questions run at once, and others wait within their time.
 func (db *DB) read(ctx context.Context, what, query string, args arguments, scan func(driver.Rows) (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, queryTime)
+	defer cancel()
+	if err := db.settleFor(ctx, query); err != nil {
+		return err
+	}
+	select {
+	case db.questions <- struct{}{}:
+		defer func() { <-db.questions }()
+	case <-ctx.Done():
+		return readError(what, context.Cause(ctx))
+	}
+	return db.rows(ctx, what, query, args, nil, scan)
+}
+
+// readFirst is read for what the service itself needs to go on: what actors own, and what
+// writes wait for. It waits for no question.
+func (db *DB) readFirst(ctx context.Context, what, query string, args arguments, scan func(driver.Rows) (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, queryTime)
 	defer cancel()
 	return db.stream(ctx, what, query, args, scan)
 }
 
-// stream is read without a bound on the time, for reads whose size is the store's.
+// stream is readFirst without a bound on the time, for reads whose size is the store's.
 func (db *DB) stream(ctx context.Context, what, query string, args arguments, scan func(driver.Rows) (bool, error)) error {
-	if readsJournal(query) {
-		if err := db.journal.settle(ctx); err != nil {
-			return err
-		}
+	if err := db.settleFor(ctx, query); err != nil {
+		return err
 	}
-	return db.rows(ctx, what, query, args, scan)
+	return db.rows(ctx, what, query, args, first(), scan)
 }
 
-// rows is stream for who has looked into the journal himself.
-func (db *DB) rows(ctx context.Context, what, query string, args arguments, scan func(driver.Rows) (bool, error)) (err error) {
+// first are the settings of a read that goes before others: the embedded engine gives it a
+// place of the writes, and a server runs it before what has a lower priority.
+func first() clickhouse.Settings { return clickhouse.Settings{"priority": 1} }
+
+// settleFor settles the journal where a query reads one of its tables.
+func (db *DB) settleFor(ctx context.Context, query string) error {
+	if !readsJournal(query) {
+		return nil
+	}
+	return db.journal.settle(ctx)
+}
+
+// rows runs a query with settings of its own. The journal is settled, or needs not be.
+func (db *DB) rows(ctx context.Context, what, query string, args arguments, own clickhouse.Settings, scan func(driver.Rows) (bool, error)) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	db.reading.Add(1)
@@ -137,6 +166,7 @@ func (db *DB) rows(ctx context.Context, what, query string, args arguments, scan
 	if _, bounded := ctx.Deadline(); !bounded {
 		delete(settings, "max_execution_time")
 	}
+	maps.Copy(settings, own)
 	rows, err := db.conn.Query(clickhouse.Context(ctx, clickhouse.WithSettings(settings)), query, args.list()...)
 	if err != nil {
 		return readError(what, err)

@@ -1,12 +1,15 @@
 package clickhouse
 
 import (
+	"context"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
 	"os"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -170,5 +173,46 @@ func TestReadErrors(t *testing.T) {
 	gone, err := Open(deadline(t), Config{DSN: "http://127.0.0.1:1/"})
 	if svc.CodeOf(err) != svc.CodeUnavailable {
 		t.Errorf("opening a store that does not answer fails with %v, %v", gone, err)
+	}
+}
+
+// TestQuestionsHoldUpNoWrites lets more questions run than there are connections; none ends
+// before it is cancelled. What the service writes, and reads for itself, goes on beside them.
+func TestQuestionsHoldUpNoWrites(t *testing.T) {
+	db := open(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	const questions = 2 * maxConnections
+	asked, ended := make(chan struct{}, questions), make(chan error, questions)
+	for range questions {
+		go func() {
+			asked <- struct{}{}
+			ended <- db.read(ctx, "x", "SELECT count() FROM numbers(100000) WHERE sleepEachRow(0.5) = 0 SETTINGS max_block_size = 1", nil, nil)
+		}()
+	}
+	for range questions {
+		<-asked
+	}
+	for len(db.questions) < questionPlaces {
+		runtime.Gosched()
+	}
+	bounded, stop := context.WithTimeout(t.Context(), queryTime/2)
+	defer stop()
+	for n := range 3 {
+		entity := svc.Entity{Owner: "o", Kind: "k", ID: "i", Version: svc.Version{Generation: 1, Sequence: uint32(n) + 1}, Payload: []byte("x")}
+		if err := db.Put(bounded, []svc.Entity{entity}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if owned, err := db.Load(bounded, "o"); err != nil || len(owned) != 1 || owned[0].Version != entity.Version {
+			t.Fatalf("%+v, %v", owned, err)
+		}
+		if err := db.Insert(bounded, fmt.Sprintf("t%d", n), uint64(n+1), hourly(t, db, time.Now(), 10)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cancel()
+	for range questions {
+		if err := <-ended; err == nil {
+			t.Error("a question ended before it was cancelled")
+		}
 	}
 }
