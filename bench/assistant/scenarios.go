@@ -198,6 +198,9 @@ func (b *bench) live(ctx context.Context) (float64, error) {
 		if err != nil {
 			return 0, err
 		}
+		if err := b.server.SignAsOperator(request); err != nil {
+			return 0, err
+		}
 		response, err := b.client.Do(request)
 		if err != nil {
 			return 0, fmt.Errorf("collecting garbage: %w", err)

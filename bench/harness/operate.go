@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
 )
 
 // NewMember makes a member of the first organization and returns a token that acts as
@@ -16,6 +19,22 @@ func (s *Server) NewMember(ctx context.Context, email string) (token string, err
 		return "", err
 	}
 	return s.operate(ctx, "tokens.mint", map[string]any{"email": email, "name": "bench", "scopes": []string{"read", "write"}})
+}
+
+// Login opens a console session of a person.
+func (s *Server) Login(ctx context.Context, email string) (session string, err error) {
+	return s.operate(ctx, "login", map[string]any{"email": email})
+}
+
+// SignAsOperator gives a request to the operator's listener the token that the server keeps
+// in its data directory.
+func (s *Server) SignAsOperator(request *http.Request) error {
+	token, err := os.ReadFile(filepath.Join(s.DataDir(), "operator.token"))
+	if err != nil {
+		return fmt.Errorf("reading the operator's token: %w", err)
+	}
+	request.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+	return nil
 }
 
 // operate gives the operator's listener a command and returns the secret of its answer.
@@ -29,6 +48,9 @@ func (s *Server) operate(ctx context.Context, command string, body any) (secret 
 		return "", err
 	}
 	request.Header.Set("Content-Type", "application/json")
+	if err := s.SignAsOperator(request); err != nil {
+		return "", err
+	}
 	response, err := s.client.Do(request)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", command, err)

@@ -180,6 +180,9 @@ func (b *bench) profile(ctx context.Context, path, name string) <-chan error {
 	}
 	go func() {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+b.server.Admin+"/debug/pprof/"+path, http.NoBody)
+		if err == nil {
+			err = b.server.SignAsOperator(request)
+		}
 		if err != nil {
 			done <- err
 			return

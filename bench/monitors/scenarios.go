@@ -54,14 +54,13 @@ func (b *bench) app(slug, resource string) string {
 
 // prepare makes a channel.
 func (b *bench) prepare(ctx context.Context) error {
-	var session struct{ Secret string }
-	if err := b.call(ctx, "http://"+b.server.Admin+"/admin/v1/login", "", map[string]string{"email": "owner@acme.example"}, &session); err != nil {
+	var err error
+	if b.session, err = b.server.Login(ctx, "owner@acme.example"); err != nil {
 		return err
 	}
-	b.session = session.Secret
 	var channel struct{ ID string }
 	url := "http://" + b.server.Address + "/console/api/v1/apps/" + b.server.Organization + "/" + b.server.App + "/channels"
-	err := b.call(ctx, url, b.session, map[string]string{"name": "Hook", "kind": "webhook", "url": b.target.address + "/hook"}, &channel)
+	err = b.call(ctx, url, b.session, map[string]string{"name": "Hook", "kind": "webhook", "url": b.target.address + "/hook"}, &channel)
 	b.channel = channel.ID
 	return err
 }

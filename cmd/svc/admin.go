@@ -11,6 +11,7 @@ import (
 	"net"
 	nethttp "net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -21,7 +22,8 @@ import (
 const adminHelp = `Usage: svc admin <command> [flags]
 
 Operator's commands, sent to the admin listener of a running server
-(SVC_ADMIN_ADDR, or --addr).
+(SVC_ADMIN_ADDR, or --addr) with the token that the server keeps in its data
+directory (SVC_DATA_DIR/operator.token, or --token-file).
 
   login          --email E                         open a console session for 12 hours
   orgs create    --name N --owner E [--slug S]     make an organization with its owner
@@ -63,26 +65,48 @@ func runAdmin(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		fmt.Fprint(stderr, adminHelp)
 		return errUsage
 	}
-	command, addr, err := parseAdmin(args, stderr)
+	server, command, err := parseAdmin(args, stderr)
 	if err != nil {
 		return err
 	}
+	token, err := readOperatorToken(server.tokenFile)
+	if err != nil {
+		return fmt.Errorf("%w; name the server's data directory with SVC_DATA_DIR, or the file with --token-file", err)
+	}
 	ctx, cancel := context.WithTimeout(ctx, adminTime)
 	defer cancel()
-	return sendAdmin(ctx, addr, call, command, stdout)
+	return sendAdmin(ctx, server.addr, token, call, command, stdout)
+}
+
+// adminServer says where a running server takes commands, and where its token is.
+type adminServer struct{ addr, tokenFile string }
+
+// adminPresets returns what the environment says of the server, else what a server without
+// settings has.
+func adminPresets() adminServer {
+	preset := func(name string) string {
+		if value := os.Getenv(name); value != "" {
+			return value
+		}
+		for _, s := range settings() {
+			if s.name == name {
+				return s.preset
+			}
+		}
+		return ""
+	}
+	return adminServer{addr: preset("SVC_ADMIN_ADDR"), tokenFile: filepath.Join(preset("SVC_DATA_DIR"), operatorFile)}
 }
 
 // parseAdmin reads the flags of a command.
-func parseAdmin(args []string, stderr io.Writer) (admin.Command, string, error) {
+func parseAdmin(args []string, stderr io.Writer) (adminServer, admin.Command, error) {
 	var command admin.Command
-	preset := os.Getenv("SVC_ADMIN_ADDR")
-	if preset == "" {
-		preset = "127.0.0.1:8081"
-	}
+	server := adminPresets()
 	flags := flag.NewFlagSet("admin", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.Usage = func() { fmt.Fprint(stderr, adminHelp) }
-	addr := flags.String("addr", preset, "the admin listener")
+	flags.StringVar(&server.addr, "addr", server.addr, "the admin listener")
+	flags.StringVar(&server.tokenFile, "token-file", server.tokenFile, "the file with the operator's token")
 	flags.StringVar(&command.Org, "org", "", "organization")
 	flags.StringVar(&command.Org, "slug", "", "slug of a new organization")
 	flags.StringVar(&command.Name, "name", "", "name")
@@ -93,7 +117,7 @@ func parseAdmin(args []string, stderr io.Writer) (admin.Command, string, error) 
 	scopes := flags.String("scopes", "read", "scopes, comma-separated")
 	expires := flags.Duration("expires", 0, "lifetime")
 	if err := flags.Parse(args); err != nil || flags.NArg() > 0 {
-		return command, "", errUsage
+		return server, command, errUsage
 	}
 	command.Role = svc.Role(*role)
 	for _, scope := range strings.Split(*scopes, ",") {
@@ -103,11 +127,11 @@ func parseAdmin(args []string, stderr io.Writer) (admin.Command, string, error) 
 		ends := time.Now().Add(*expires)
 		command.ExpiresAt = &ends
 	}
-	return command, *addr, nil
+	return server, command, nil
 }
 
 // sendAdmin posts a command and prints the answer.
-func sendAdmin(ctx context.Context, addr, call string, command admin.Command, stdout io.Writer) error {
+func sendAdmin(ctx context.Context, addr string, token svc.Secret, call string, command admin.Command, stdout io.Writer) error {
 	body, err := json.Marshal(command)
 	if err != nil {
 		return fmt.Errorf("encoding the command: %w", err)
@@ -116,6 +140,8 @@ func sendAdmin(ctx context.Context, addr, call string, command admin.Command, st
 	if err != nil {
 		return fmt.Errorf("addressing the server: %w", err)
 	}
+	request.Header.Set("Authorization", "Bearer "+token.Reveal())
+	request.Header.Set("Content-Type", "application/json")
 	response, err := (&nethttp.Client{}).Do(request)
 	if err != nil {
 		if _, refused := errors.AsType[*net.OpError](err); refused {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +18,7 @@ import (
 func (s *server) admin(args ...string) (map[string]any, error) {
 	s.t.Helper()
 	var stdout, stderr bytes.Buffer
-	if err := runAdmin(context.Background(), append(args, "--addr", s.operatorAddr()), &stdout, &stderr); err != nil {
+	if err := runAdmin(context.Background(), append(args, "--addr", s.operatorAddr(), "--token-file", filepath.Join(s.dir, operatorFile)), &stdout, &stderr); err != nil {
 		return nil, err
 	}
 	var answer map[string]any
@@ -96,7 +97,11 @@ func TestAdminExplainsItself(t *testing.T) {
 	if err := runAdmin(context.Background(), []string{"members", "eat"}, &stderr, &stderr); !errors.Is(err, errUsage) || !strings.Contains(stderr.String(), "tokens mint") {
 		t.Errorf("%v: %s", err, stderr.String())
 	}
-	err := runAdmin(context.Background(), []string{"login", "--email", "a@b.example", "--addr", freeAddr(t)}, &stderr, &stderr)
+	file := filepath.Join(t.TempDir(), operatorFile)
+	if _, err := openOperatorToken(file, newChance().Bytes); err != nil {
+		t.Fatal(err)
+	}
+	err := runAdmin(context.Background(), []string{"login", "--email", "a@b.example", "--addr", freeAddr(t), "--token-file", file}, &stderr, &stderr)
 	if err == nil || !strings.Contains(err.Error(), "svc serve") {
 		t.Errorf("without a server: %v", err)
 	}

@@ -25,6 +25,7 @@ import (
 type Config struct {
 	HTTPAddr      string
 	AdminAddr     string
+	AdminHosts    []string
 	DataDir       string
 	PublicURL     string
 	KafkaBrokers  []string
@@ -80,6 +81,7 @@ func settings() []setting {
 	return []setting{
 		{"SVC_HTTP_ADDR", ":8080", "address", "where clients reach the service", false, text(func(c *Config) *string { return &c.HTTPAddr })},
 		{"SVC_ADMIN_ADDR", "127.0.0.1:8081", "address", "health, metrics, pprof and the operator's API; never expose it", false, text(func(c *Config) *string { return &c.AdminAddr })},
+		{"SVC_ADMIN_HOSTS", "", "names", "names under which that listener may be asked, beside localhost and its own addresses", false, setAdminHosts},
 		{"SVC_DATA_DIR", "./data", "folder", "where the embedded log, the embedded engine and the vault key live", false, text(func(c *Config) *string { return &c.DataDir })},
 		{"SVC_PUBLIC_URL", "", "URL", "how clients see the service; empty derives it from SVC_HTTP_ADDR", false, setPublicURL},
 		{"SVC_KAFKA_BROKERS", "", "host:port,…", "Apache Kafka; empty runs the embedded broker in the data directory", false, setBrokers},
@@ -117,6 +119,16 @@ func setMailFrom(c *Config, value string) error {
 		return fmt.Errorf("%q is not an address such as svc@example.com", value)
 	}
 	c.MailFrom = value
+	return nil
+}
+
+func setAdminHosts(c *Config, value string) error {
+	for _, host := range strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' }) {
+		if parsed, err := url.Parse("http://" + host); err != nil || parsed.Host != host {
+			return fmt.Errorf("%q is not the name of a host", host)
+		}
+		c.AdminHosts = append(c.AdminHosts, host)
+	}
 	return nil
 }
 

@@ -40,7 +40,11 @@ func (n *node) wireHTTP(context.Context) error {
 	if n.public, err = http.NewServer(n.config.HTTPAddr, n.handler, n.logger); err != nil {
 		return err
 	}
-	n.operator, err = http.NewServer(n.config.AdminAddr, n.adminHandler(), n.logger) //nolint:contextcheck // a scrape has no context
+	token, err := openOperatorToken(n.dir.Join(operatorFile), n.chance.Bytes)
+	if err != nil {
+		return err
+	}
+	n.operator, err = http.NewServer(n.config.AdminAddr, n.adminHandler(token), n.logger) //nolint:contextcheck // a scrape has no context
 	return err
 }
 
@@ -88,12 +92,12 @@ func (n *node) routes() ([]http.Route, error) {
 	return table, library.Describe(table)
 }
 
-func (n *node) adminHandler() nethttp.Handler {
+func (n *node) adminHandler(token svc.Secret) nethttp.Handler {
 	n.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "svc_ingest_lag_records", Help: "Records of the log that are not stored yet.",
 	}, func() float64 { return float64(n.lag(context.Background())) }))
 	return admin.New(admin.Config{
-		Gatherer: n.registry, Operator: n.identity, Now: n.now,
+		Gatherer: n.registry, Operator: n.identity, Now: n.now, Token: token, Hosts: append([]string{n.config.AdminAddr}, n.config.AdminHosts...),
 		Checks: []admin.Check{
 			{Name: "membership", Ready: n.membership},
 			{Name: "store", Ready: n.db.Ping},

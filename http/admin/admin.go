@@ -1,6 +1,6 @@
 // Package admin serves the operator's listener: health, metrics, profiles, and
-// the commands of `svc admin`. Whoever reaches it is the operator, so it must
-// not be reachable by anybody else.
+// the commands of `svc admin`. Reaching it is not enough to be the operator: commands and
+// profiles ask for a bearer, and requests of web pages or under foreign names are refused.
 package admin
 
 import (
@@ -9,6 +9,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/pprof"
+	"net/netip"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -33,6 +34,11 @@ type Config struct {
 	Gatherer prometheus.Gatherer
 	Operator Operator
 	Now      func() time.Time
+	// Token is the bearer that commands and profiles ask for; the empty one opens nothing.
+	Token svc.Secret
+	// Hosts are the names under which the listener may be asked, beside localhost and its
+	// own addresses; an address among them says nothing that the connection does not.
+	Hosts []string
 }
 
 // New returns the listener's handler.
@@ -49,7 +55,13 @@ func New(config Config) http.Handler {
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	operator{config.Operator, config.Now}.register(mux)
-	return mux
+	guarded := &door{next: mux, token: config.Token}
+	for _, host := range config.Hosts {
+		if _, err := netip.ParseAddr(hostName(host)); err != nil {
+			guarded.hosts = append(guarded.hosts, hostName(host))
+		}
+	}
+	return guarded
 }
 
 // readyz answers 200 while every check holds, else 503 with those that do not.

@@ -3,6 +3,8 @@ package admin
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
 	"net/http"
 	"time"
 
@@ -65,9 +67,9 @@ const maxCommand = 64 << 10
 // serve reads a command, runs it and writes its answer.
 func serve(run func(ctx context.Context, command Command) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		var command Command
-		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxCommand)).Decode(&command); err != nil {
-			refuse(w, svc.Invalid(svc.FieldError{Code: "invalid_json", Message: "The body is no JSON of a command."}))
+		command, err := readCommand(http.MaxBytesReader(w, r.Body, maxCommand))
+		if err != nil {
+			refuse(w, svc.Invalid(svc.FieldError{Code: "invalid_json", Message: "The body is no JSON of a command: " + err.Error() + "."}))
 			return
 		}
 		answer, err := run(r.Context(), command)
@@ -77,6 +79,20 @@ func serve(run func(ctx context.Context, command Command) (any, error)) http.Han
 		}
 		write(w, http.StatusOK, answer)
 	}
+}
+
+// readCommand reads one command and nothing behind it; a member that no command has is
+// refused, since it may be a misspelt one.
+func readCommand(body io.Reader) (command Command, err error) {
+	decoder := json.NewDecoder(body)
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&command); err != nil {
+		return command, err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return command, errors.New("something follows the command")
+	}
+	return command, nil
 }
 
 func (o operator) login(ctx context.Context, c Command) (any, error) {

@@ -1,0 +1,116 @@
+package admin
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"mime"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	"svc"
+)
+
+// door stands in front of the whole listener. A browser on the operator's machine reaches
+// the listener as well as the operator does, so who asks is judged before anything else:
+// by the name under which the listener is asked, by the page that asks, and by the bearer.
+type door struct {
+	next  http.Handler
+	token svc.Secret
+	hosts []string
+}
+
+// open lists the paths that need no bearer.
+func open() []string { return []string{"/healthz", "/readyz", "/metrics"} }
+
+// ServeHTTP passes on what the operator asks for.
+func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if err := d.judge(r); err != nil {
+		if svc.CodeOf(err) == svc.CodeUnauthorized {
+			w.Header().Set("Www-Authenticate", `Bearer realm="svc operator"`)
+		}
+		refuse(w, err)
+		return
+	}
+	d.next.ServeHTTP(w, r)
+}
+
+func (d *door) judge(r *http.Request) error {
+	switch {
+	case !d.named(r):
+		return svc.Errorf(svc.CodeForbidden, "The operator's listener is not known as %q. It answers to localhost, to its own addresses, and to the names in SVC_ADMIN_HOSTS.", r.Host)
+	case fromAnotherSite(r):
+		return svc.Errorf(svc.CodeForbidden, "The request comes from a page of another site; the operator's listener serves none.")
+	case slices.Contains(open(), r.URL.Path) && r.Method == http.MethodGet:
+		return nil
+	case !d.bears(r):
+		return svc.Errorf(svc.CodeUnauthorized, "Send the operator's token as Authorization: Bearer <token>; it is in the file operator.token of the server's data directory, where svc admin finds it.")
+	case r.Method == http.MethodPost && !isJSON(r):
+		return svc.Errorf(svc.CodeUnsupportedMedia, "Send Content-Type: application/json.")
+	}
+	return nil
+}
+
+// named says whether the request names the listener by a name that no stranger can have
+// pointed here (DNS rebinding): the machine's own, the address that was asked, or one of
+// the configuration. A client of HTTP/1.0 names none; no browser is one.
+func (d *door) named(r *http.Request) bool {
+	name := hostName(r.Host)
+	if name == "" || name == "localhost" || slices.Contains(d.hosts, name) {
+		return true
+	}
+	asked, err := netip.ParseAddr(name)
+	if err != nil {
+		return false
+	}
+	if asked.Unmap().IsLoopback() {
+		return true
+	}
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if !ok {
+		return false
+	}
+	own, err := netip.ParseAddrPort(local.String())
+	return err == nil && own.Addr().Unmap().WithZone("") == asked.Unmap()
+}
+
+// hostName returns a host in lower case, without its port and brackets.
+func hostName(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return strings.ToLower(strings.Trim(host, "[]"))
+}
+
+// fromAnotherSite says whether a browser sent the request for a page that is not the
+// listener's own. What a person types into the address bar comes from no page.
+func fromAnotherSite(r *http.Request) bool {
+	for _, site := range r.Header.Values("Sec-Fetch-Site") {
+		if site != "same-origin" && site != "none" {
+			return true
+		}
+	}
+	for _, origin := range r.Header.Values("Origin") {
+		if parsed, err := url.Parse(origin); err != nil || r.Host == "" || !strings.EqualFold(parsed.Host, r.Host) {
+			return true
+		}
+	}
+	return false
+}
+
+// bears says whether the request carries the operator's token. Hashes are compared, so that
+// the time tells nothing of it.
+func (d *door) bears(r *http.Request) bool {
+	scheme, sent, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	want, got := sha256.Sum256([]byte(d.token.Reveal())), sha256.Sum256([]byte(strings.TrimSpace(sent)))
+	return d.token.Reveal() != "" && strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(want[:], got[:]) == 1
+}
+
+func isJSON(r *http.Request) bool {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	return err == nil && kind == "application/json"
+}
