@@ -110,15 +110,20 @@ func TestAWriteToProductionIsDestructive(t *testing.T) {
 		{svc.EffectWrite, "env", `{"env":"staging"}`, svc.EffectWrite},
 		{svc.EffectWrite, "env", `{"env":"production"}`, svc.EffectDestructive},
 		{svc.EffectWrite, "env", `{}`, svc.EffectDestructive},
+		{svc.EffectWrite, "env", `{"env":""}`, svc.EffectDestructive},
+		{svc.EffectWrite, "env", `{"env":null}`, svc.EffectDestructive},
 		{svc.EffectWrite, "env", `{"env":["staging"]}`, svc.EffectDestructive},
-		{svc.EffectWrite, "env", `nonsense`, svc.EffectDestructive},
 		{svc.EffectWrite, "", `{"env":"production"}`, svc.EffectWrite},
 		{svc.EffectRead, "env", `{"env":"production"}`, svc.EffectRead},
 		{svc.EffectExternal, "env", `{"env":"staging"}`, svc.EffectExternal},
 		{svc.EffectDestructive, "env", `{"env":"staging"}`, svc.EffectDestructive},
 	} {
+		var input map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(c.input), &input); err != nil {
+			t.Fatal(err)
+		}
 		tool := svc.Tool{Effect: c.effect, Environment: c.environment}
-		if got := tool.Tier(json.RawMessage(c.input)); got != c.want {
+		if got := tool.Tier(input); got != c.want {
 			t.Errorf("%+v: %s", c, got)
 		}
 	}

@@ -289,6 +289,15 @@ func UnknownMonitor(id string) FieldError {
 	return FieldError{Field: "condition.monitorId", Code: "unknown_monitor", Message: fmt.Sprintf("There is no monitor %q.", id)}
 }
 
+// EnvironmentFixed is the problem of a change that names another environment than the one
+// that its target belongs to.
+func EnvironmentFixed(field, environment string) FieldError {
+	return FieldError{
+		Field: field, Code: "not_changeable", Allowed: []string{environment},
+		Message: fmt.Sprintf("It belongs to the environment %s, which does not change; make another one for another environment.", environment),
+	}
+}
+
 // Window is the span that a value is measured over, and how long a rule must have
 // recovered before its incident is resolved.
 func (s *AlertSpec) Window() time.Duration { return time.Duration(s.WindowMinutes) * time.Minute }

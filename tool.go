@@ -20,28 +20,56 @@ type Tool struct {
 	Module     Module          `json:"module"`
 	Scope      Scope           `json:"scope"`
 	Permission Permission      `json:"permission"`
-	// Environment is the member of the input that names the environment, empty where
-	// the tool has none.
+	// Environment is the member of the input that names the environment of what the tool
+	// makes, empty where there is none.
 	Environment string `json:"environment"`
+	// Targeted says that a call may change something that is stored, whose own environment
+	// decides how deep the call reaches.
+	Targeted bool `json:"targeted"`
 	// Trusted says that the answer holds nothing but the service's own words. No route's
 	// answer does: an address, a name or a message in it may be anybody's.
 	Trusted bool `json:"trusted"`
 }
 
-// Tier returns the effect of a call with an input: a write to the production
-// environment, which is also the one that an absent parameter means, is destructive.
-func (t *Tool) Tier(input json.RawMessage) Effect {
-	if t.Effect != EffectWrite || t.Environment == "" {
+// Production is the slug of the environment whose changes are destructive.
+const Production = "production"
+
+// Tier returns the effect of a call that changes nothing that is stored: what a write makes
+// belongs to the environment that the input names, production where it names none.
+func (t *Tool) Tier(input map[string]json.RawMessage) Effect {
+	if t.Environment == "" {
 		return t.Effect
 	}
-	var environment string
-	if raw, named := objectOf(input)[t.Environment]; named && json.Unmarshal(raw, &environment) != nil {
+	environment := Production
+	if raw, named := input[t.Environment]; named && (json.Unmarshal(raw, &environment) != nil || environment == "") {
+		environment = Production
+	}
+	return t.TierIn(environment)
+}
+
+// Varies says whether calls of the tool reach deeper in production than elsewhere.
+func (t *Tool) Varies() bool {
+	return t.Effect == EffectWrite && (t.Environment != "" || t.Targeted)
+}
+
+// TierIn returns the effect of a call whose target belongs to an environment, empty for
+// one that belongs to none: a write to production is destructive.
+func (t *Tool) TierIn(environment string) Effect {
+	if t.Effect == EffectWrite && environment == Production {
 		return EffectDestructive
 	}
-	if environment == "" || environment == "production" {
-		return EffectDestructive
-	}
-	return EffectWrite
+	return t.Effect
+}
+
+// Target is what a call would change, as it stands now.
+type Target struct {
+	// Effect is that of the call.
+	Effect Effect
+	// Shown is the state of the target, nil where the call makes something new.
+	Shown json.RawMessage
+	// Before is the part of the state that people decide about: while it is the same, so is
+	// the target.
+	Before json.RawMessage
 }
 
 // ToolCall is what a model asks for.

@@ -159,7 +159,7 @@ type putRule struct {
 	// Recovery is the threshold of recovery where SetRecovery says that it is named.
 	SetRecovery bool     `json:"setRecovery"`
 	Recovery    *float64 `json:"recovery"`
-	// Environment is empty where a change leaves it.
+	// Environment is empty where a change does not name it.
 	Environment string `json:"environment"`
 	Number      uint64 `json:"number"`
 }
@@ -169,19 +169,18 @@ func (a *alerting) onPutRule(now time.Time, p putRule) (outcome, error) {
 	switch {
 	case !known && !p.New:
 		return outcome{}, svc.NotFound("alert rule")
+	case known && p.Environment != "" && p.Environment != rule.Environment:
+		return outcome{}, svc.Invalid(svc.EnvironmentFixed("env", rule.Environment))
 	case !known && len(a.rules) >= svc.MaxRules:
 		return outcome{}, &svc.Error{Code: svc.CodeConflict, Reason: "limit_reached", Message: "The application has as many alert rules as it may have; delete one first."}
 	case !known:
-		rule = svc.AlertRule{ID: p.ID, AlertSpec: svc.DefaultAlert(), CreatedAt: now}
+		rule = svc.AlertRule{ID: p.ID, AlertSpec: svc.DefaultAlert(), Environment: p.Environment, Number: p.Number, CreatedAt: now}
 	}
 	if p.SetRecovery {
 		p.Patch.RecoveryThreshold = &p.Recovery
 	}
 	before := rule
 	rule.AlertSpec, rule.UpdatedAt = rule.With(p.Patch), now
-	if p.Environment != "" {
-		rule.Environment, rule.Number = p.Environment, p.Number
-	}
 	problems := append(rule.Validate(), rule.CheckChannels(func(id string) bool { _, ok := a.channels[id]; return ok })...)
 	if len(problems) > 0 {
 		return outcome{}, svc.Invalid(problems...)
@@ -190,7 +189,7 @@ func (a *alerting) onPutRule(now time.Time, p putRule) (outcome, error) {
 	delete(a.judged, rule.ID)
 	a.align(now, true)
 	result := outcome{writes: []write{{kindRule, rule.ID, rule}}}
-	if known && (!rule.Enabled || before.Kind != rule.Kind || before.Number != rule.Number || !sameCondition(before.Condition, rule.Condition)) {
+	if known && (!rule.Enabled || before.Kind != rule.Kind || !sameCondition(before.Condition, rule.Condition)) {
 		a.anew(&result, rule, now)
 	}
 	result.answer, result.after = a.row(rule.ID), a.published

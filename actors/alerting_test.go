@@ -347,3 +347,18 @@ func TestAnUnknownChannelIsRefused(t *testing.T) {
 		}
 	})
 }
+
+func TestARuleKeepsItsEnvironment(t *testing.T) {
+	inOffice(t, func(t *testing.T, o *office) {
+		row, off := o.rule(svc.AlertUptime, nil), false
+		for environment, refused := range map[string]bool{"": false, "production": false, "staging": true} {
+			_, err := o.alerts.PutRule(t.Context(), web(), row.ID, svc.Environment{Slug: environment, Number: 8}, svc.AlertPatch{Enabled: &off})
+			if want := svc.Invalid(svc.EnvironmentFixed("env", "production")); refused && !sameError(err, want) || !refused && err != nil {
+				t.Errorf("%q: %v", environment, err)
+			}
+		}
+		if row := o.only(); row.Environment != "production" || row.Number != 7 {
+			t.Errorf("the rule moved to %s, %d", row.Environment, row.Number)
+		}
+	})
+}

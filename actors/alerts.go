@@ -20,9 +20,10 @@ func (a *Alerts) Rules(ctx context.Context, ref svc.AppRef) ([]svc.AlertRow, err
 	return ask[[]svc.AlertRow](ctx, a.Actors, KindAlerting, ref.String(), "rules", none{})
 }
 
-// PutRule makes a rule of an environment, or changes the one of an id; there the zero
-// environment leaves the rule's. It fails with not_found where there is none of the id,
-// and with invalid_request where a rule is broken.
+// PutRule makes a rule of an environment, or changes the one of an id. It fails with
+// not_found where there is none of the id, and with invalid_request where a rule is broken
+// or belongs to another environment than the one that a change names; the zero environment
+// names none.
 func (a *Alerts) PutRule(ctx context.Context, ref svc.AppRef, id string, env svc.Environment, patch svc.AlertPatch) (svc.AlertRow, error) {
 	message := putRule{ID: id, New: id == "", Patch: patch, Environment: env.Slug, Number: env.Number}
 	if message.New {

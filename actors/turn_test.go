@@ -44,6 +44,8 @@ type counter struct {
 	outcome *svc.ToolOutcome
 	execute func()
 	roles   map[string]svc.Role
+	// environment is the one that the tool's target belongs to.
+	environment string
 }
 
 // atCounter runs a test of turns in virtual time.
@@ -147,11 +149,13 @@ func (o *counter) Execute(context.Context, svc.Secret, svc.AppRef, string, json.
 	return svc.ToolOutcome{Status: 201, Body: []byte(`{}`), RequestID: "req_1"}, nil
 }
 
-// Before is assistant.Tools.
-func (o *counter) Before(context.Context, svc.Secret, svc.AppRef, string, json.RawMessage) (json.RawMessage, error) {
+// Target is assistant.Tools.
+func (o *counter) Target(context.Context, svc.Secret, svc.AppRef, string, json.RawMessage) (svc.Target, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return json.RawMessage(o.target), nil
+	tool := o.tool()
+	state := json.RawMessage(o.target)
+	return svc.Target{Effect: tool.TierIn(o.environment), Shown: state, Before: state}, nil
 }
 
 // Model is assistant.Models.
@@ -485,4 +489,54 @@ func TestTwoApprovalsExecuteOnce(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestTheTargetDecidesWhetherACallRuns has a member who always allows the tool.
+func TestTheTargetDecidesWhetherACallRuns(t *testing.T) {
+	for environment, c := range map[string]struct {
+		frames string
+		writes int
+		// approve is the refusal of an approval over the API.
+		approve string
+	}{
+		"":           {"tool_call, tool_result, action executed, text Thanks., done", 1, ""},
+		"staging":    {"tool_call, tool_result, action executed, text Thanks., done", 1, ""},
+		"production": {"tool_call, approval_required, text This change is waiting for your decision, and nothing has been written: Create a goal., status awaiting, done", 0, "forbidden "},
+	} {
+		atCounter(t, func(o *counter) {
+			o.allow()
+			o.environment = environment
+			turn := o.ask("Do it.")
+			if got := frames(turn); got != begun+c.frames || o.writes != c.writes {
+				t.Errorf("%q: %s, %d writes", environment, got, o.writes)
+			}
+			if c.approve == "" {
+				return
+			}
+			action, err := o.Actions(context.Background(), o.asker().Ref, member().ID)
+			if err != nil || len(action) != 1 || action[0].Effect != svc.EffectDestructive {
+				t.Fatalf("%+v, %v", action, err)
+			}
+			if _, err := o.Approve(context.Background(), o.asker(), action[0].ID, "yes"); refusalOf(err) != c.approve {
+				t.Errorf("%q: %v", environment, err)
+			}
+		})
+	}
+}
+
+// TestATargetThatIsReachedDeeperIsAnother has production begin to depend on what a proposal
+// would change.
+func TestATargetThatIsReachedDeeperIsAnother(t *testing.T) {
+	atCounter(t, func(o *counter) {
+		o.model = proposes
+		frames(o.ask("Do it."))
+		actions, err := o.Actions(context.Background(), o.asker().Ref, member().ID)
+		if err != nil || len(actions) != 1 || !strings.Contains(strings.Join(actions[0].Preview.Lines, "\n"), `name: "before" → "x"`) {
+			t.Fatalf("%+v, %v", actions, err)
+		}
+		o.environment = svc.Production
+		if _, err := o.Approve(context.Background(), o.asker(), actions[0].ID, "yes"); refusalOf(err) != "conflict target_changed proposed0" || o.writes != 0 {
+			t.Errorf("%v, %d writes", err, o.writes)
+		}
+	})
 }

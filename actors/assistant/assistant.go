@@ -174,11 +174,20 @@ func (a *Assistant) sameTarget(ctx context.Context, who svc.Asker, policy svc.AI
 		return err
 	}
 	defer a.revoke(ctx, token)
-	now, err := a.Tools.Before(ctx, secret, who.Ref, action.Tool, action.Input)
+	return a.unchanged(ctx, secret, who.Ref, action)
+}
+
+// unchanged refuses an action whose target is gone, is not in the state that it was
+// proposed for, or is reached deeper than it was then.
+func (a *Assistant) unchanged(ctx context.Context, secret svc.Secret, ref svc.AppRef, action *svc.Action) error {
+	now, err := a.Tools.Target(ctx, secret, ref, action.Tool, action.Input)
+	if svc.CodeOf(err) == svc.CodeNotFound {
+		return action.TargetChanged()
+	}
 	if err != nil {
 		return err
 	}
-	if !svc.SameState(action.Before, now) {
+	if now.Effect != action.Effect || !svc.SameState(action.Before, now.Before) {
 		return action.TargetChanged()
 	}
 	return nil

@@ -122,21 +122,31 @@ func (t *turn) call(ctx context.Context, call *svc.ToolCall, tainted bool) (svc.
 	if !known || !t.audience.Sees(&tool) {
 		return t.refuse(call, "There is no such tool for this member."), nil, nil
 	}
-	effect := tool.Tier(call.Input)
+	if tool.Effect != svc.EffectRead {
+		if err := t.arm(ctx); err != nil {
+			return svc.ToolResult{}, nil, err
+		}
+	}
+	target, err := t.target(ctx, call, &tool)
+	if err != nil {
+		unknown := refusal(err)
+		return t.refuse(call, summaryOf(call.Name, &unknown)), nil, nil
+	}
 	always := contains(t.settings.Always, tool.Name)
-	switch svc.JudgeCall(&t.settings.Policy, &tool, effect, always, tainted) {
+	switch svc.JudgeCall(&t.settings.Policy, &tool, target.Effect, always, tainted) {
 	case svc.CallRefused:
 		return t.refuse(call, "The organization's rules forbid this."), nil, nil
 	case svc.CallProposed:
-		return t.prepare(ctx, call, &tool, effect)
+		action := t.proposal(call, &tool, &target)
+		return sentence(call, true, waitingFor(target.Effect)), &action, nil
 	case svc.CallRuns:
 	}
-	if effect == svc.EffectRead {
+	if target.Effect == svc.EffectRead {
 		result, _ := t.execute(ctx, call, &tool)
 		return result, nil, nil
 	}
 	now := t.Now()
-	action := t.action(call, effect, svc.NewPreview(strings.TrimSuffix(title(&tool), "."), nil, call.Input))
+	action := t.proposal(call, &tool, &target)
 	action.DecidedAt, action.DecidedBy, action.Reason = &now, &t.who.User, "always allowed"
 	result, outcome := t.execute(ctx, call, &tool)
 	settle(&action, outcome)
@@ -256,19 +266,20 @@ func (t *turn) action(call *svc.ToolCall, effect svc.Effect, preview svc.Preview
 	}
 }
 
-// prepare makes a proposal of a call: what stands there now is read, never what the
-// model says of it.
-func (t *turn) prepare(ctx context.Context, call *svc.ToolCall, tool *svc.Tool, effect svc.Effect) (svc.ToolResult, *svc.Action, error) {
-	if err := t.arm(ctx); err != nil {
-		return svc.ToolResult{}, nil, err
+// target reads what a call would change: what stands there now decides how deep the call
+// reaches, never what the model says of it. A read changes nothing.
+func (t *turn) target(ctx context.Context, call *svc.ToolCall, tool *svc.Tool) (svc.Target, error) {
+	if tool.Effect == svc.EffectRead {
+		return svc.Target{Effect: svc.EffectRead}, nil
 	}
-	before, err := t.Tools.Before(ctx, t.secret, t.who.Ref, call.Name, call.Input)
-	if err != nil {
-		return t.refuse(call, summaryOf(call.Name, &svc.ToolOutcome{Status: svc.InfoOf(svc.CodeOf(err)).Status})), nil, nil
-	}
-	action := t.action(call, effect, svc.NewPreview(title(tool), before, call.Input))
-	action.Before = before
-	return sentence(call, true, waitingFor(effect)), &action, nil
+	return t.Tools.Target(ctx, t.secret, t.who.Ref, call.Name, call.Input)
+}
+
+// proposal is a call as an action, with a preview made of the state before.
+func (t *turn) proposal(call *svc.ToolCall, tool *svc.Tool, target *svc.Target) svc.Action {
+	action := t.action(call, target.Effect, svc.NewPreview(strings.TrimSuffix(title(tool), "."), target.Shown, call.Input))
+	action.Before = target.Before
+	return action
 }
 
 // settle notes on an action how its execution ended.

@@ -56,7 +56,9 @@ type Tools interface {
 	Starters(audience *svc.Audience) []svc.Tool
 	Find(audience *svc.Audience, query string, limit int) []svc.Tool
 	Execute(ctx context.Context, secret svc.Secret, ref svc.AppRef, name string, input json.RawMessage) (svc.ToolOutcome, error)
-	Before(ctx context.Context, secret svc.Secret, ref svc.AppRef, name string, input json.RawMessage) (json.RawMessage, error)
+	// Target reads what a call would change and says how deep the call reaches. It fails
+	// where that cannot be known.
+	Target(ctx context.Context, secret svc.Secret, ref svc.AppRef, name string, input json.RawMessage) (svc.Target, error)
 }
 
 // Model answers one round. Text is handed over as it comes. It fails with an svc.Error

@@ -2,7 +2,6 @@ package assistant
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 
 	"svc"
@@ -22,30 +21,33 @@ func (a *Assistant) Propose(ctx context.Context, who svc.Asker, secret svc.Secre
 	if !objectInput(&call) {
 		return svc.Action{}, svc.Invalid(svc.FieldError{Field: "input", Code: "invalid_value", Message: "The input is not a JSON object."})
 	}
-	effect := tool.Tier(call.Input)
 	settings, err := a.Settings.Settings(ctx, who.Ref.Org, who.User.ID)
 	if err != nil {
 		return svc.Action{}, err
 	}
 	audience := svc.NewAudience(who.Grant, who.App.Modules, settings.Policy)
-	if !audience.SeesAt(&tool, effect) {
-		return svc.Action{}, &svc.Error{
-			Code: svc.CodeForbidden, Required: &svc.Required{Scope: tool.Scope, Permission: tool.Permission},
-			Message: "The token, the application's modules or the organization's rules do not allow this.",
-		}
+	forbidden := &svc.Error{
+		Code: svc.CodeForbidden, Required: &svc.Required{Scope: tool.Scope, Permission: tool.Permission},
+		Message: "The token, the application's modules or the organization's rules do not allow this.",
 	}
-	before, err := a.Tools.Before(ctx, secret, who.Ref, call.Name, call.Input)
+	if !audience.Sees(&tool) {
+		return svc.Action{}, forbidden
+	}
+	target, err := a.Tools.Target(ctx, secret, who.Ref, call.Name, call.Input)
 	if err != nil {
 		return svc.Action{}, err
+	}
+	if !audience.SeesAt(&tool, target.Effect) {
+		return svc.Action{}, forbidden
 	}
 	if err := a.Settings.Admit(ctx, who.Ref.Org, who.User.ID); err != nil {
 		return svc.Action{}, err
 	}
-	return a.put(ctx, who, call, effect, origin, before)
+	return a.put(ctx, who, call, &target, origin)
 }
 
 // put keeps a proposal as a turn of one round that has ended.
-func (a *Assistant) put(ctx context.Context, who svc.Asker, call svc.ToolCall, effect svc.Effect, origin string, before json.RawMessage) (svc.Action, error) {
+func (a *Assistant) put(ctx context.Context, who svc.Asker, call svc.ToolCall, target *svc.Target, origin string) (svc.Action, error) {
 	tool, _ := a.Tools.Tool(call.Name)
 	conversation := svc.Conversation{ID: a.NewID("cnv_"), Org: who.Ref.Org, App: who.Ref.App, Member: who.User}
 	exchange, err := a.Conversations.Begin(ctx, &svc.Asking{Conversation: conversation, New: true, Text: origin})
@@ -54,10 +56,9 @@ func (a *Assistant) put(ctx context.Context, who svc.Asker, call svc.ToolCall, e
 	}
 	t := &turn{Assistant: a, who: who, conversation: exchange.Conversation}
 	call.ID = a.NewID("call_")
-	action := t.action(&call, effect, svc.NewPreview(title(&tool), before, call.Input))
-	action.Before = before
+	action := t.proposal(&call, &tool, target)
 	said := svc.Message{Role: svc.RoleAssistant, Calls: []svc.ToolCall{call}}
-	answered := svc.Message{Role: svc.RoleTool, Results: []svc.ToolResult{sentence(&call, true, waitingFor(effect))}}
+	answered := svc.Message{Role: svc.RoleTool, Results: []svc.ToolResult{sentence(&call, true, waitingFor(target.Effect))}}
 	if err := t.keep(ctx, []svc.Action{action}, said, answered); err != nil {
 		return svc.Action{}, err
 	}

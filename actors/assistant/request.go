@@ -160,11 +160,7 @@ func (t *turn) admitted(ctx context.Context) error {
 	if err := entry.CheckSend(*action.DecidedBy, &tool, &outlook); err != nil {
 		return err
 	}
-	before, err := t.Tools.Before(ctx, t.secret, t.who.Ref, action.Tool, action.Input)
-	if err == nil && !svc.SameState(action.Before, before) {
-		err = action.TargetChanged()
-	}
-	return err
+	return t.unchanged(ctx, t.secret, t.who.Ref, action)
 }
 
 // drop records that a claimed action was not executed at all, and why.

@@ -13,9 +13,9 @@ type Alerts interface {
 	// Rules returns an application's alert rules with what they have seen.
 	Rules(ctx context.Context, ref svc.AppRef) ([]svc.AlertRow, error)
 	// PutRule makes a rule of an environment, or changes the one of an id, where the zero
-	// environment leaves the rule's. It fails with not_found where there is none of the
-	// id, and with invalid_request where the specification is not valid or names a
-	// channel that does not exist.
+	// environment names none. It fails with not_found where there is none of the id, and
+	// with invalid_request where the specification is not valid, names a channel that does
+	// not exist, or the rule belongs to another environment.
 	PutRule(ctx context.Context, ref svc.AppRef, id string, env svc.Environment, patch svc.AlertPatch) (svc.AlertRow, error)
 	DeleteRule(ctx context.Context, ref svc.AppRef, id string) error
 	// Acknowledge and Resolve fail with not_found where no rule's latest incident has the
@@ -74,11 +74,11 @@ type alertRule struct {
 	RecoveryThreshold *float64           `json:"recoveryThreshold"`
 	NoData            string             `json:"noData"`
 	Environment       string             `json:"environment"`
-	State             svc.AlertStateWord `json:"state" doc:"ok, pending, firing or no_data."`
-	LastEvaluatedAt   *http.Time         `json:"lastEvaluatedAt"`
-	LastValue         *float64           `json:"lastValue"`
-	LastFiredAt       *http.Time         `json:"lastFiredAt"`
-	SuppressedUntil   *http.Time         `json:"suppressedUntil" doc:"Until then the service's own outage lies in the rule's window; values that are too small are not trusted."`
+	State             svc.AlertStateWord `json:"state" observed:"true" doc:"ok, pending, firing or no_data."`
+	LastEvaluatedAt   *http.Time         `json:"lastEvaluatedAt" observed:"true"`
+	LastValue         *float64           `json:"lastValue" observed:"true"`
+	LastFiredAt       *http.Time         `json:"lastFiredAt" observed:"true"`
+	SuppressedUntil   *http.Time         `json:"suppressedUntil" observed:"true" doc:"Until then the service's own outage lies in the rule's window; values that are too small are not trusted."`
 	CreatedAt         http.Time          `json:"createdAt"`
 	UpdatedAt         http.Time          `json:"updatedAt"`
 }
@@ -129,7 +129,7 @@ func (e *boundEnv) Parse(call *http.Call, words []string) []svc.FieldError {
 
 type putAlert struct {
 	appPath
-	Env  boundEnv  `query:"env" doc:"The environment that the rule is bound to; a rule that is changed keeps its own where it is absent."`
+	Env  boundEnv  `query:"env" doc:"The environment that a new rule is bound to; that of a rule that is changed stays, and another one is refused."`
 	Body alertBody `body:"json"`
 }
 
@@ -137,6 +137,7 @@ type putAlert struct {
 type alertBody struct {
 	ID                *string                `json:"id" doc:"The rule to change; without it, one is made."`
 	Name              *string                `json:"name" doc:"The name that people read; a new rule needs one."`
+	Environment       *string                `json:"environment" doc:"As rules show it: that of env for a new rule, the rule's own for one that is changed. Another one is refused."`
 	Kind              *string                `json:"kind" enum:"metric,uptime,vital,error_rate,event_volume,new_issue" doc:"A new rule needs one."`
 	Threshold         *float64               `json:"threshold" doc:"A new rule needs one, except of kind new_issue."`
 	Comparator        *string                `json:"comparator" enum:"gt,gte,lt,lte,eq,neq" default:"gt"`
@@ -194,8 +195,12 @@ func (b *alertBody) patch() svc.AlertPatch {
 	return patch
 }
 
-// Check asks for the threshold of a new rule; the other rules are the port's.
+// Check asks for one environment, and for the threshold of a new rule; the other rules are
+// the port's.
 func (p *putAlert) Check(*http.Call) []svc.FieldError {
+	if named := p.Body.Environment; named != nil && (p.Body.ID == nil || p.Env.given) && *named != p.Env.Slug {
+		return []svc.FieldError{svc.EnvironmentFixed("environment", p.Env.Slug)}
+	}
 	if p.Body.ID == nil && p.Body.Threshold == nil && valueOf(p.Body.Kind) != string(svc.AlertNewIssue) {
 		spec := svc.DefaultAlert().With(p.Body.patch())
 		return append(spec.Validate(), svc.FieldError{Field: "threshold", Code: "required", Message: "The field threshold is required."})
@@ -209,7 +214,7 @@ func (a alerts) put(ctx context.Context, call *http.Call, in putAlert) (alertRul
 		return alertRule{}, svc.NotFound("alert rule")
 	}
 	if id != "" && !in.Env.given {
-		env = svc.Environment{}
+		env = svc.Environment{Slug: valueOf(in.Body.Environment)}
 	}
 	row, err := a.alerts.PutRule(ctx, call.Ref(), id, env, in.Body.patch())
 	if err != nil {

@@ -46,17 +46,17 @@ type tracking struct {
 type issue struct {
 	ID           string          `json:"id"`
 	Fingerprint  string          `json:"fingerprint"`
-	Title        string          `json:"title"`
-	Culprit      *string         `json:"culprit"`
-	Level        svc.Level       `json:"level"`
+	Title        string          `json:"title" observed:"true"`
+	Culprit      *string         `json:"culprit" observed:"true"`
+	Level        svc.Level       `json:"level" observed:"true"`
 	Status       svc.IssueStatus `json:"status"`
-	FirstSeenAt  http.Time       `json:"firstSeenAt"`
-	LastSeenAt   http.Time       `json:"lastSeenAt"`
-	EventCount   uint64          `json:"eventCount"`
-	UserCount    uint64          `json:"userCount"`
-	ReleaseFirst *string         `json:"releaseFirst"`
-	ReleaseLast  *string         `json:"releaseLast"`
-	Spark        []uint64        `json:"spark" doc:"Occurrences of each of the last seven days, the oldest first."`
+	FirstSeenAt  http.Time       `json:"firstSeenAt" observed:"true"`
+	LastSeenAt   http.Time       `json:"lastSeenAt" observed:"true"`
+	EventCount   uint64          `json:"eventCount" observed:"true"`
+	UserCount    uint64          `json:"userCount" observed:"true"`
+	ReleaseFirst *string         `json:"releaseFirst" observed:"true"`
+	ReleaseLast  *string         `json:"releaseLast" observed:"true"`
+	Spark        []uint64        `json:"spark" observed:"true" doc:"Occurrences of each of the last seven days, the oldest first."`
 }
 
 func issueOf(i *svc.Issue) issue {

@@ -39,9 +39,9 @@ func (e tracking) findIn(ctx context.Context, environments []svc.Environment, id
 // issueDetail is the answer of …/errors/{issueId}.
 type issueDetail struct {
 	issue
-	Daily             []errorDay     `json:"daily" doc:"The last thirty days, the oldest first."`
-	Releases          []issueRelease `json:"releases" doc:"The releases in which it occurred, the latest first."`
-	Tags              []issueTag     `json:"tags" doc:"The most frequent values of each tag among the latest 5000 occurrences."`
+	Daily             []errorDay     `json:"daily" observed:"true" doc:"The last thirty days, the oldest first."`
+	Releases          []issueRelease `json:"releases" observed:"true" doc:"The releases in which it occurred, the latest first."`
+	Tags              []issueTag     `json:"tags" observed:"true" doc:"The most frequent values of each tag among the latest 5000 occurrences."`
 	Assignee          *assignee      `json:"assignee"`
 	ResolvedAt        *http.Time     `json:"resolvedAt"`
 	ResolvedInRelease *string        `json:"resolvedInRelease"`

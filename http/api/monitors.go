@@ -57,13 +57,13 @@ type monitor struct {
 	BodyMatch           *string            `json:"bodyMatch"`
 	BodyAbsent          *string            `json:"bodyAbsent"`
 	Confirmations       int                `json:"confirmations" doc:"How many checks in a row must fail before the monitor is down."`
-	LastStatus          *svc.MonitorStatus `json:"lastStatus" doc:"up, degraded or down; null before the first check. Degraded: a failure that is not confirmed yet, or a certificate that ends soon."`
-	LastCheckedAt       *http.Time         `json:"lastCheckedAt"`
-	LastLatencyMs       *uint32            `json:"lastLatencyMs"`
-	LastError           *string            `json:"lastError"`
-	ConsecutiveFailures uint32             `json:"consecutiveFailures"`
-	Uptime30d           *float64           `json:"uptime30d" doc:"The share of the checks of 30 days after which the monitor was not down; null without checks."`
-	Checks30d           uint64             `json:"checks30d"`
+	LastStatus          *svc.MonitorStatus `json:"lastStatus" observed:"true" doc:"up, degraded or down; null before the first check. Degraded: a failure that is not confirmed yet, or a certificate that ends soon."`
+	LastCheckedAt       *http.Time         `json:"lastCheckedAt" observed:"true"`
+	LastLatencyMs       *uint32            `json:"lastLatencyMs" observed:"true"`
+	LastError           *string            `json:"lastError" observed:"true"`
+	ConsecutiveFailures uint32             `json:"consecutiveFailures" observed:"true"`
+	Uptime30d           *float64           `json:"uptime30d" observed:"true" doc:"The share of the checks of 30 days after which the monitor was not down; null without checks."`
+	Checks30d           uint64             `json:"checks30d" observed:"true"`
 	CreatedAt           http.Time          `json:"createdAt"`
 	UpdatedAt           http.Time          `json:"updatedAt"`
 }
@@ -96,7 +96,25 @@ func (m monitors) list(ctx context.Context, call *http.Call, in listMonitors) (s
 
 type putMonitor struct {
 	appPath
+	Env  anyEnv      `query:"env" doc:"Monitors belong to the whole application; a change that names an environment other than production is refused."`
 	Body monitorBody `body:"json"`
+}
+
+// anyEnv is the parameter env where no environment is meant in particular.
+type anyEnv struct{ boundEnv }
+
+// Schema describes the parameter.
+func (anyEnv) Schema() http.Schema { return http.Schema{"type": "string"} }
+
+// Check refuses to move a monitor into an environment.
+func (p *putMonitor) Check(*http.Call) []svc.FieldError {
+	if p.Body.ID != nil && p.Env.given && p.Env.Slug != svc.Production {
+		return []svc.FieldError{{
+			Field: "env", Code: "not_changeable", Allowed: []string{svc.Production},
+			Message: "A monitor belongs to the whole application, production included, and cannot be moved into one environment.",
+		}}
+	}
+	return nil
 }
 
 // monitorBody is the body of POST …/monitors.

@@ -114,7 +114,14 @@ func (s *Server) run(ctx context.Context, who *caller, name string, input member
 	if err != nil {
 		return refused(name, err)
 	}
-	effect := tool.Tier(encoded)
+	effect := tool.Effect
+	if effect == svc.EffectWrite { // what a write changes decides how deep it reaches
+		target, err := s.config.Tools.Target(ctx, who.secret, ref, name, encoded)
+		if err != nil {
+			return refused(name, err)
+		}
+		effect = target.Effect
+	}
 	if ref.Org != "" {
 		audience, err := s.audience(ctx, who, ref.Org)
 		if err != nil {

@@ -83,19 +83,19 @@ func (s *Server) toolOf(tool *svc.Tool) *sdk.Tool {
 	description := summary(tool) + "."
 	if tool.Effect == svc.EffectDestructive || tool.Effect == svc.EffectExternal {
 		description += " Proposed to the token's owner, not executed."
-	} else if tool.Effect == svc.EffectWrite && tool.Environment != "" {
+	} else if tool.Varies() {
 		description += " Executed outside of production; there it is proposed to the token's owner."
 	}
 	return &sdk.Tool{
 		Name: tool.Name, Title: summary(tool), Description: description, InputSchema: s.inputOf(tool), OutputSchema: envelopeSchema(),
-		Annotations: annotations(tool.Effect, tool.Environment != "", s.config.Tools.Repeatable(tool.Name)),
+		Annotations: annotations(tool.Effect, tool.Varies(), s.config.Tools.Repeatable(tool.Name)),
 	}
 }
 
-// annotations tell clients how deep a call reaches. A write to an environment may be one
-// to production, so it is announced as destructive.
-func annotations(effect svc.Effect, environment, repeatable bool) *sdk.ToolAnnotations {
-	destructive := effect == svc.EffectDestructive || effect == svc.EffectWrite && environment
+// annotations tell clients how deep a call reaches. A write that may be one to production is
+// announced as destructive.
+func annotations(effect svc.Effect, varies, repeatable bool) *sdk.ToolAnnotations {
+	destructive := effect == svc.EffectDestructive || varies
 	open := effect == svc.EffectExternal
 	return &sdk.ToolAnnotations{ReadOnlyHint: effect == svc.EffectRead, DestructiveHint: &destructive, IdempotentHint: repeatable, OpenWorldHint: &open}
 }

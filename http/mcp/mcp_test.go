@@ -1,7 +1,6 @@
 package mcp_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -166,17 +165,41 @@ func TestWhatReachesDeepIsProposed(t *testing.T) {
 	if failed || got["executed"] != false || got["action"].(map[string]any)["id"] != "act_1" {
 		t.Errorf("%v %v", failed, got)
 	}
-	if got, failed := w.call(t, w.Owner, "errors_update", map[string]any{"issueId": "iss_1", "status": "resolved"}); failed || got["executed"] != false {
-		t.Errorf("a write to production: %v", got)
+	listed, _ := w.call(t, w.Owner, "errors_list", map[string]any{})
+	issue := listed["data"].(map[string]any)["data"].([]any)[0].(map[string]any)["id"].(string)
+	ref := svc.AppRef{Org: "acme", App: "web"}
+	app, err := w.memory.Get(t.Context(), ref)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if got, failed := w.call(t, w.Owner, "errors_update", map[string]any{"issueId": "iss_1", "status": "resolved", "env": "staging"}); !failed || got["status"] != 404.0 {
-		t.Errorf("a write to staging, of an issue that is not there: %v", got)
+	production, _ := app.Environment("")
+	rule, err := w.memory.PutRule(t.Context(), ref, "", production, svc.AlertPatch{Name: new("Live"), Kind: new(svc.AlertNewIssue)})
+	if err != nil {
+		t.Fatal(err)
 	}
-	want := []svc.ToolCall{
-		{Name: "goals_delete", Input: json.RawMessage(`{"id":"gol_1"}`)},
-		{Name: "errors_update", Input: json.RawMessage(`{"issueId":"iss_1","status":"resolved"}`)},
+	for name, c := range map[string]struct {
+		tool      string
+		arguments map[string]any
+	}{
+		"an issue of production":                     {"errors_update", map[string]any{"issueId": issue, "status": "resolved"}},
+		"an issue of production under another name":  {"errors_update", map[string]any{"issueId": issue, "status": "resolved", "env": "staging"}},
+		"a rule of production":                       {"alerts_put", map[string]any{"id": rule.ID, "enabled": false}},
+		"a rule of production under another name":    {"alerts_put", map[string]any{"id": rule.ID, "enabled": false, "env": "staging"}},
+		"a rule of production that a door is put to": {"call_write", map[string]any{"tool": "alerts_put", "arguments": map[string]any{"id": rule.ID, "enabled": false, "env": "staging"}}},
+	} {
+		if got, failed := w.call(t, w.Owner, c.tool, c.arguments); failed || got["executed"] != false {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
-	if fmt.Sprint(w.proposals.calls) != fmt.Sprint(want) || w.proposals.origins[0] != "Proposed over MCP by a client: goals_delete" {
+	if rules, err := w.memory.Rules(t.Context(), ref); err != nil || !rules[0].Enabled {
+		t.Errorf("the rule was changed: %+v, %v", rules, err)
+	}
+	for _, c := range []map[string]any{{"issueId": "iss_1", "status": "resolved"}, {"issueId": "iss_1", "status": "resolved", "env": "staging"}} {
+		if got, failed := w.call(t, w.Owner, "errors_update", c); !failed || got["status"] != 404.0 {
+			t.Errorf("an issue that is not there: %v", got)
+		}
+	}
+	if len(w.proposals.calls) != 6 || string(w.proposals.calls[0].Input) != `{"id":"gol_1"}` || w.proposals.origins[0] != "Proposed over MCP by a client: goals_delete" {
 		t.Errorf("proposed %v %v", w.proposals.calls, w.proposals.origins)
 	}
 	for _, row := range w.memory.Audit() {

@@ -39,6 +39,7 @@ type Tools interface {
 	FindWhere(sees func(tool *svc.Tool) bool, query string, limit int) []svc.Tool
 	Need(name string) tools.Need
 	Repeatable(name string) bool
+	Target(ctx context.Context, secret svc.Secret, ref svc.AppRef, name string, input json.RawMessage) (svc.Target, error)
 	Execute(ctx context.Context, secret svc.Secret, ref svc.AppRef, name string, input json.RawMessage) (svc.ToolOutcome, error)
 }
 

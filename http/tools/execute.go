@@ -7,11 +7,9 @@ import (
 	"fmt"
 	nethttp "net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"svc"
-	"svc/http"
 )
 
 // maxAnswer bounds how much of an answer is kept. What a model reads is cut far below.
@@ -31,107 +29,6 @@ func (r *Registry) Execute(ctx context.Context, secret svc.Secret, ref svc.AppRe
 		return svc.ToolOutcome{}, err
 	}
 	return r.send(request, secret), nil
-}
-
-// Before reads the state of what a call would change: the answer of the same path, or
-// the row of the list above it that has the id. It is nil where there is none.
-func (r *Registry) Before(ctx context.Context, secret svc.Secret, ref svc.AppRef, name string, input json.RawMessage) (json.RawMessage, error) {
-	called := r.byName[name]
-	if called == nil || called.before == nil {
-		return nil, nil
-	}
-	members := map[string]json.RawMessage{}
-	if err := json.Unmarshal(orEmpty(input), &members); err != nil {
-		return nil, svc.Invalid(svc.FieldError{Code: "invalid_type", Message: "The input must be an object."})
-	}
-	path, err := fillPath(called.before.path, ref, members)
-	if err != nil {
-		return nil, err
-	}
-	if called.before.id == "" {
-		return r.read(ctx, secret, path), nil
-	}
-	return r.findRow(ctx, secret, path, textOf(members[called.before.id]))
-}
-
-// reading is where the state of a target can be read.
-type reading struct {
-	path string
-	// id is the parameter that names the row of a list; empty reads the path itself.
-	id string
-}
-
-// readingOf finds where the state of a route's target is read: GET of the same path; else
-// of the path that ends with the target's id, or the list above it. A route whose path
-// has no id makes something new, which has no state before, unless the path itself is
-// read.
-func readingOf(route *http.Route, routes []http.Route) *reading {
-	if route.Effect == svc.EffectRead {
-		return nil
-	}
-	has := func(path string) bool {
-		return slices.ContainsFunc(routes, func(other http.Route) bool {
-			return other.Surface == route.Surface && other.Method == nethttp.MethodGet && other.Path == path
-		})
-	}
-	if route.Method != nethttp.MethodPost && has(route.Path) {
-		return &reading{path: route.Pattern()}
-	}
-	at := strings.LastIndexByte(route.Path, '{')
-	id, _, _ := strings.Cut(route.Path[at+1:], "}")
-	if at < 0 || id == "org" || id == "app" {
-		return nil
-	}
-	if one := route.Path[:at] + "{" + id + "}"; has(one) {
-		return &reading{path: route.Surface.Base() + one}
-	}
-	// The list may stand above a word, as in /destinations/test/{id}.
-	for above := route.Path[:at-1]; above != "" && !strings.HasSuffix(above, "}"); above = above[:strings.LastIndexByte(above, '/')] {
-		if has(above) {
-			return &reading{path: route.Surface.Base() + above, id: id}
-		}
-	}
-	return nil
-}
-
-// listPages bounds how many pages of a list are searched for a row.
-const listPages = 20
-
-// findRow returns the row of a list whose id or key is the one named.
-func (r *Registry) findRow(ctx context.Context, secret svc.Secret, path, id string) (json.RawMessage, error) {
-	query := url.Values{"limit": {"200"}}
-	for range listPages {
-		var page struct {
-			Data       []json.RawMessage `json:"data"`
-			NextCursor *string           `json:"nextCursor"`
-		}
-		if err := json.Unmarshal(orEmpty(r.read(ctx, secret, path+"?"+query.Encode())), &page); err != nil {
-			return nil, fmt.Errorf("reading the state before: %w", err)
-		}
-		for _, row := range page.Data {
-			var named map[string]json.RawMessage
-			if json.Unmarshal(row, &named) == nil && (textOf(named["id"]) == id || textOf(named["key"]) == id) {
-				return row, nil
-			}
-		}
-		if page.NextCursor == nil {
-			break
-		}
-		query.Set("cursor", *page.NextCursor)
-	}
-	return nil, nil
-}
-
-// read returns the body of a GET, nil where it does not succeed.
-func (r *Registry) read(ctx context.Context, secret svc.Secret, path string) json.RawMessage {
-	request, err := nethttp.NewRequestWithContext(ctx, nethttp.MethodGet, path, nil)
-	if err != nil {
-		return nil
-	}
-	if outcome := r.send(request, secret); outcome.OK() {
-		return outcome.Body
-	}
-	return nil
 }
 
 func orEmpty(raw json.RawMessage) json.RawMessage {

@@ -72,6 +72,7 @@ func newRegistry(routes []http.Route, out func(route *http.Route) bool) (*Regist
 			return nil, fmt.Errorf("making a tool of %s: %w", route.Operation, err)
 		}
 		made.before = readingOf(route, routes)
+		made.tool.Targeted = made.before != nil
 		registry.tools = append(registry.tools, made)
 	}
 	slices.SortFunc(registry.tools, func(a, b entry) int { return strings.Compare(a.tool.Name, b.tool.Name) })

@@ -203,9 +203,9 @@ func TestTheStateBeforeIsReadFromThePathOrTheListAboveIt(t *testing.T) {
 		"goals_delete": {`{"id":"` + goal.ID + `"}`, `"match":"signup"`}, "apps_update": {`{"name":"x"}`, `"slug":"web"`},
 		"goals_create": {`{}`, ""}, "funnels_delete": {`{"id":"fun_none"}`, ""},
 	} {
-		before, err := made.Before(t.Context(), world.Owner, web, tool, json.RawMessage(c.input))
-		if err != nil || c.holds == "" != (before == nil) || !strings.Contains(string(before), c.holds) {
-			t.Errorf("%s: %s, %v", tool, before, err)
+		target, err := made.Target(t.Context(), world.Owner, web, tool, json.RawMessage(c.input))
+		if err != nil || c.holds == "" != (target.Before == nil) || !strings.Contains(string(target.Before), c.holds) {
+			t.Errorf("%s: %s, %v", tool, target.Before, err)
 		}
 	}
 }

@@ -121,6 +121,10 @@ func openPrefix(name string) (prefix string, open bool) {
 	return prefix, open
 }
 
+// memberEnv is the parameter that names the environment of what is made, production where
+// it is absent, as its default says.
+const memberEnv = "env"
+
 // toolOf describes the tool of a route.
 func toolOf(route *http.Route, input json.RawMessage, properties schema) svc.Tool {
 	tool := svc.Tool{
@@ -130,10 +134,8 @@ func toolOf(route *http.Route, input json.RawMessage, properties schema) svc.Too
 	if route.Effect != svc.EffectRead {
 		tool.Description += " A person decides before it happens."
 	}
-	for _, name := range []string{"env", "environment"} {
-		if _, named := properties[name]; named {
-			tool.Environment = name
-		}
+	if place, _ := properties[memberEnv].(schema); place["default"] == svc.Production {
+		tool.Environment = memberEnv
 	}
 	return tool
 }

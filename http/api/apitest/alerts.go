@@ -20,19 +20,18 @@ func (m *Memory) PutRule(_ context.Context, ref svc.AppRef, id string, env svc.E
 	defer m.mu.Unlock()
 	held := m.apps[ref]
 	place := slices.IndexFunc(held.rules, func(row svc.AlertRow) bool { return row.ID == id })
-	row := svc.AlertRow{AlertRule: svc.AlertRule{AlertSpec: svc.DefaultAlert(), CreatedAt: m.now()}, Seen: svc.AlertState{State: svc.AlertOK}}
+	row := svc.AlertRow{AlertRule: svc.AlertRule{AlertSpec: svc.DefaultAlert(), Environment: env.Slug, Number: env.Number, CreatedAt: m.now()}, Seen: svc.AlertState{State: svc.AlertOK}}
 	switch {
 	case place >= 0:
-		row = held.rules[place]
+		if row = held.rules[place]; env.Slug != "" && env.Slug != row.Environment {
+			return svc.AlertRow{}, svc.Invalid(svc.EnvironmentFixed("env", row.Environment))
+		}
 	case id != "":
 		return svc.AlertRow{}, svc.NotFound("alert rule")
 	}
 	row.AlertSpec, row.UpdatedAt = row.With(patch), m.now()
 	if c := patch.Condition; c != nil && c.MonitorID != "" && !slices.ContainsFunc(held.monitors, func(row svc.MonitorRow) bool { return row.ID == c.MonitorID }) {
 		return svc.AlertRow{}, svc.Invalid(svc.UnknownMonitor(c.MonitorID))
-	}
-	if env.Slug != "" {
-		row.Environment, row.Number = env.Slug, env.Number
 	}
 	problems := append(row.Validate(), row.CheckChannels(func(id string) bool {
 		return slices.ContainsFunc(held.channels, func(c svc.Channel) bool { return c.ID == id })

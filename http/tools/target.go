@@ -1,0 +1,323 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	nethttp "net/http"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+
+	"svc"
+	"svc/http"
+)
+
+// Target reads what a call would change, as it stands now, and says how deep the call
+// reaches. A target that is stored decides by its own environment; the environment that
+// the input names counts only for what is made. One that has none counts as production
+// where something of production depends on it.
+//
+// It fails with not_found where a write names a target that there is not, and where the
+// target cannot be read: a call whose effect is not known is not made.
+func (r *Registry) Target(ctx context.Context, secret svc.Secret, ref svc.AppRef, name string, input json.RawMessage) (svc.Target, error) {
+	called := r.byName[name]
+	if called == nil {
+		return svc.Target{}, svc.NotFound("tool")
+	}
+	members := map[string]json.RawMessage{}
+	if err := json.Unmarshal(orEmpty(input), &members); err != nil || members == nil {
+		return svc.Target{}, svc.Invalid(svc.FieldError{Code: "invalid_type", Message: "The input must be an object."})
+	}
+	target := svc.Target{Effect: called.tool.Effect}
+	_, names := members[memberID]
+	if called.tool.Effect == svc.EffectRead || called.before == nil || called.before.upsert && !names {
+		target.Effect = called.tool.Tier(members)
+		return target, nil
+	}
+	shown, err := r.stored(ctx, secret, ref, called.before, members)
+	if err != nil {
+		return svc.Target{}, err
+	}
+	target.Shown, target.Before = shown, called.before.decided(shown)
+	if called.tool.Effect != svc.EffectWrite {
+		return target, nil
+	}
+	if shown == nil {
+		return svc.Target{}, svc.NotFound(called.before.noun)
+	}
+	environment, err := r.environmentOf(ctx, secret, ref, called.before, shown)
+	if err != nil {
+		return svc.Target{}, err
+	}
+	target.Effect = called.tool.TierIn(environment)
+	return target, nil
+}
+
+// memberID is the member of a body that names what is changed, where it can also be made.
+const memberID = "id"
+
+// reading is where the state of a target can be read.
+type reading struct {
+	// noun names the target in refusals.
+	noun string
+	path string
+	// id is the parameter that names the row of a list; empty reads the path itself.
+	id string
+	// upsert says that id is a member of the body, without which the call makes something.
+	upsert bool
+	// observed are the members of the state that the service measures. They change by
+	// themselves, so they make no other target.
+	observed []string
+	// dependents are the lists whose rows may depend on a target that has no environment.
+	dependents []dependents
+}
+
+// dependents is a list whose rows have an environment and may name a target in their
+// condition.
+type dependents struct{ path, member string }
+
+// stored reads the state of a target, nil where there is none.
+func (r *Registry) stored(ctx context.Context, secret svc.Secret, ref svc.AppRef, where *reading, members map[string]json.RawMessage) (json.RawMessage, error) {
+	path, err := fillPath(where.path, ref, members)
+	if err != nil {
+		return nil, err
+	}
+	if where.id == "" {
+		return r.read(ctx, secret, path)
+	}
+	id := textOf(members[where.id])
+	if where.upsert && json.Unmarshal(members[where.id], &id) != nil || id == "" {
+		return nil, svc.Invalid(svc.FieldError{Field: where.id, Code: "invalid_type", Message: fmt.Sprintf("The member %s names the %s to change; leave it out to make one.", where.id, where.noun)})
+	}
+	var found json.RawMessage
+	err = r.rows(ctx, secret, path, func(row json.RawMessage, named map[string]json.RawMessage) bool {
+		if textOf(named["id"]) == id || textOf(named["key"]) == id {
+			found = row
+		}
+		return found == nil
+	})
+	return found, err
+}
+
+// environmentOf returns the environment that a stored target belongs to, production where
+// it has none itself and something of production depends on it, empty where nothing does.
+func (r *Registry) environmentOf(ctx context.Context, secret svc.Secret, ref svc.AppRef, where *reading, shown json.RawMessage) (string, error) {
+	var target struct {
+		ID          string `json:"id"`
+		Environment string `json:"environment"`
+	}
+	if err := json.Unmarshal(shown, &target); err != nil || target.Environment != "" {
+		return target.Environment, err
+	}
+	environment := ""
+	for _, list := range where.dependents {
+		path, err := fillPath(list.path, ref, nil)
+		if err != nil {
+			return "", err
+		}
+		err = r.rows(ctx, secret, path, func(_ json.RawMessage, row map[string]json.RawMessage) bool {
+			var condition map[string]json.RawMessage
+			names := json.Unmarshal(row["condition"], &condition) == nil && textOf(condition[list.member]) == target.ID
+			if names && textOf(row["environment"]) == svc.Production {
+				environment = svc.Production
+			}
+			return environment == ""
+		})
+		if err != nil {
+			return "", err
+		}
+	}
+	return environment, nil
+}
+
+// decided returns the part of a state that people decide about.
+func (w *reading) decided(shown json.RawMessage) json.RawMessage {
+	var members map[string]json.RawMessage
+	if len(w.observed) == 0 || json.Unmarshal(shown, &members) != nil {
+		return shown
+	}
+	for _, name := range w.observed {
+		delete(members, name)
+	}
+	kept, err := json.Marshal(members)
+	if err != nil {
+		return shown
+	}
+	return kept
+}
+
+// readingOf finds where the state of a route's target is read: GET of the same path; else
+// of the path that ends with the target's id, or the list above it. A route whose path
+// has no id makes something new, which has no state before, unless the path itself is
+// read, or its body names what it changes in the list of the same path.
+func readingOf(route *http.Route, routes []http.Route) *reading {
+	if route.Effect == svc.EffectRead {
+		return nil
+	}
+	noun, _, _ := strings.Cut(route.Operation, ".")
+	where := reading{noun: singular(noun)}
+	find := func(path, id string) bool {
+		at := slices.IndexFunc(routes, func(other http.Route) bool {
+			return other.Surface == route.Surface && other.Method == nethttp.MethodGet && other.Path == path
+		})
+		if at < 0 {
+			return false
+		}
+		where.path, where.id, where.observed = route.Surface.Base()+path, id, observedOf(routes[at].Handler.Output)
+		where.dependents = dependentsOf(where.noun+"Id", routes)
+		return true
+	}
+	if route.Method == nethttp.MethodPost {
+		if where.upsert = names(route.Handler.Input, memberID); where.upsert && find(route.Path, memberID) {
+			return &where
+		}
+	} else if find(route.Path, "") {
+		return &where
+	}
+	at := strings.LastIndexByte(route.Path, '{')
+	id, _, _ := strings.Cut(route.Path[at+1:], "}")
+	if at < 0 || id == "org" || id == "app" {
+		return nil
+	}
+	if find(route.Path[:at]+"{"+id+"}", "") {
+		return &where
+	}
+	// The list may stand above a word, as in /destinations/test/{id}.
+	for above := route.Path[:at-1]; above != "" && !strings.HasSuffix(above, "}"); above = above[:strings.LastIndexByte(above, '/')] {
+		if find(above, id) {
+			return &where
+		}
+	}
+	return nil
+}
+
+// singular is the noun of one thing of an operation.
+func singular(noun string) string { return strings.TrimSuffix(noun, "s") }
+
+// names says whether the JSON body of an input has a member.
+func names(input reflect.Type, member string) bool {
+	for _, field := range reflect.VisibleFields(input) {
+		if _, body := field.Tag.Lookup("body"); body {
+			_, found := memberOf(field.Type, member)
+			return found
+		}
+	}
+	return false
+}
+
+// memberOf returns the type of a member of a JSON object.
+func memberOf(object reflect.Type, member string) (reflect.Type, bool) {
+	if object.Kind() == reflect.Pointer {
+		object = object.Elem()
+	}
+	if object.Kind() != reflect.Struct {
+		return nil, false
+	}
+	for _, field := range reflect.VisibleFields(object) {
+		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name == member {
+			return field.Type, true
+		}
+	}
+	return nil, false
+}
+
+// rowOf returns the type of the rows of a list, or of the one thing that a route answers.
+func rowOf(output reflect.Type) reflect.Type {
+	if data, list := memberOf(output, "data"); list && data.Kind() == reflect.Slice {
+		return data.Elem()
+	}
+	return output
+}
+
+// observedOf lists the members of an answer that are tagged as observed.
+func observedOf(output reflect.Type) (out []string) {
+	row := rowOf(output)
+	if row.Kind() != reflect.Struct {
+		return nil
+	}
+	for _, field := range reflect.VisibleFields(row) {
+		if field.Tag.Get("observed") == "true" {
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// dependentsOf lists the lists of applications whose rows have an environment and a
+// condition with a member.
+func dependentsOf(member string, routes []http.Route) (out []dependents) {
+	for i := range routes {
+		route := &routes[i]
+		if route.Surface != http.Manage || route.Method != nethttp.MethodGet || strings.Count(route.Path, "{") != 2 || route.Handler.Output == nil {
+			continue
+		}
+		row := rowOf(route.Handler.Output)
+		condition, conditional := memberOf(row, "condition")
+		if _, placed := memberOf(row, "environment"); !placed || !conditional {
+			continue
+		}
+		if _, leans := memberOf(condition, member); leans {
+			out = append(out, dependents{route.Pattern(), member})
+		}
+	}
+	return out
+}
+
+// listPages bounds how many pages of a list are searched for a row.
+const listPages = 20
+
+// rows reads the rows of a list until see returns false.
+func (r *Registry) rows(ctx context.Context, secret svc.Secret, path string, see func(row json.RawMessage, members map[string]json.RawMessage) bool) error {
+	query := url.Values{"limit": {"200"}}
+	for range listPages {
+		var page struct {
+			Data       []json.RawMessage `json:"data"`
+			NextCursor *string           `json:"nextCursor"`
+		}
+		body, err := r.read(ctx, secret, path+"?"+query.Encode())
+		if err != nil || body == nil {
+			return err
+		}
+		if err := json.Unmarshal(body, &page); err != nil {
+			return fmt.Errorf("reading the state before: %w", err)
+		}
+		for _, row := range page.Data {
+			var members map[string]json.RawMessage
+			if json.Unmarshal(row, &members) == nil && !see(row, members) {
+				return nil
+			}
+		}
+		if page.NextCursor == nil {
+			return nil
+		}
+		query.Set("cursor", *page.NextCursor)
+	}
+	return svc.Errorf(svc.CodeConflict, "The list is too long to find what the call would change.")
+}
+
+// read returns the body of a GET, nil where nothing is there. It fails as the route does.
+func (r *Registry) read(ctx context.Context, secret svc.Secret, path string) (json.RawMessage, error) {
+	request, err := nethttp.NewRequestWithContext(ctx, nethttp.MethodGet, path, nil)
+	if err != nil {
+		return nil, fmt.Errorf("making the request: %w", err)
+	}
+	outcome := r.send(request, secret)
+	switch {
+	case outcome.OK():
+		return outcome.Body, nil
+	case outcome.Status == nethttp.StatusNotFound:
+		return nil, nil
+	}
+	problem := svc.Error{Code: svc.CodeUnavailable, Message: "What the call would change could not be read."}
+	var told struct {
+		Code   svc.Code `json:"code"`
+		Detail string   `json:"detail"`
+	}
+	if json.Unmarshal(outcome.Body, &told) == nil && told.Code != "" {
+		problem = svc.Error{Code: told.Code, Message: "What the call would change could not be read: " + told.Detail}
+	}
+	return nil, &problem
+}
