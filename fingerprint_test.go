@@ -38,7 +38,7 @@ func TestEnginesAgree(t *testing.T) {
 // TestFingerprintIsFixed holds the algorithm in place: a change of these values
 // splits every issue, and needs another FingerprintVersion.
 func TestFingerprintIsFixed(t *testing.T) {
-	frame := func(file, function string, line int, inApp bool) Frame { return Frame{file, function, line, 1, inApp} }
+	frame := func(file, function string, line int, inApp bool) Frame { return called(file, function, line, 1, inApp) }
 	base := func() *Occurrence {
 		return &Occurrence{Name: "Timeout", Message: "order 42 of ada@example.com failed", Frames: []Frame{
 			frame("lib/x.js", "lib", 1, false), frame("/app/a.js", "a", 2, true), frame("/app/b.js", "b", 3, true), frame("/app/c.js", "c", 4, true), frame("/app/d.js", "d", 5, true),

@@ -13,7 +13,6 @@ require (
 	github.com/fxamacker/cbor/v2 v2.9.4
 	github.com/getkin/kin-openapi v0.152.0
 	github.com/getsentry/sentry-go v0.50.0
-	github.com/go-sourcemap/sourcemap v2.1.4+incompatible
 	github.com/go-webauthn/webauthn v0.18.2
 	github.com/goccy/go-json v0.12.0
 	github.com/google/generative-ai-go v0.20.1

@@ -43,7 +43,6 @@ func vendorFolders() map[string][]string {
 		"github.com/julienschmidt/httprouter":  {"svc/http", "svc/bench"},
 		"github.com/tmaxmax/go-sse":            {"svc/http", "svc/bench"},
 		"github.com/mileusna/useragent":        {"svc/actors/enrich"},
-		"github.com/go-sourcemap/sourcemap":    {"svc/storage/sourcemaps"},
 		"github.com/modelcontextprotocol":      {"svc/http/mcp"},
 		"github.com/go-webauthn":               {"svc/http/passkey"},
 		"github.com/fxamacker/cbor":            {"svc/http/passkey"},

@@ -34,6 +34,9 @@ type Frame struct {
 	Column int `json:"column"`
 	// InApp says that the frame is the application's own code, not a library's.
 	InApp bool `json:"inApp"`
+	// Unmapped says why the frame of a minified file is shown as it came, although a source
+	// map was looked for; empty where it was mapped or none was looked for.
+	Unmapped string `json:"unmapped,omitempty" doc:"Why no source map gave the frame's original place; missing where one did, or none was looked for."`
 }
 
 // Breadcrumb is something that happened before an error.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"svc"
@@ -33,7 +34,9 @@ func (n *node) sentry(collect *api.Collect) *api.Sentry {
 
 // uploads returns what takes source maps.
 func (n *node) uploads() *api.Uploads {
-	return api.NewUploads(n.identity, n.apps, n.db, n.now, n.config.PublicURL)
+	uploads := api.NewUploads(n.identity, n.apps, n.db, n.now, n.config.PublicURL)
+	uploads.CheckMap = sourcemaps.Check
+	return uploads
 }
 
 // newSymbols returns what finds the original places of minified code.
@@ -44,10 +47,17 @@ func (n *node) newSymbols() symbols {
 // symbols is the ingest path's view of the source maps.
 type symbols struct{ maps *sourcemaps.Maps }
 
-func (s symbols) Resolve(ctx context.Context, app string, keys []string, frame svc.Frame) (svc.Frame, bool) {
+func (s symbols) Resolve(ctx context.Context, app string, keys []string, frame svc.Frame) svc.Frame {
 	at := sourcemaps.Place{File: frame.File, Function: frame.Function, Line: frame.Line, Column: frame.Column}
-	original, ok := s.maps.Resolve(ctx, app, keys, at)
-	return svc.Frame{File: original.File, Function: original.Function, Line: original.Line, Column: original.Column}, ok
+	original, err := s.maps.Resolve(ctx, app, keys, at)
+	if err == nil {
+		return svc.Frame{File: original.File, Function: original.Function, Line: original.Line, Column: original.Column}
+	}
+	_, broken := errors.AsType[*sourcemaps.BrokenError](err)
+	if frame.Unmapped = "its source map could not be read in time"; broken || errors.Is(err, sourcemaps.ErrNoMap) || errors.Is(err, sourcemaps.ErrNotMapped) {
+		frame.Unmapped = err.Error()
+	}
+	return frame
 }
 
 // closeSpool ends the writing of the spool; what waits stays for the next start.

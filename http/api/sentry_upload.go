@@ -42,6 +42,9 @@ type Uploads struct {
 	// PublicURL is the address under which build tools reach the service; empty takes
 	// the host of the request.
 	PublicURL string
+	// CheckMap says what is wrong with a source map; a bundle with such a map is refused.
+	// Nil takes all.
+	CheckMap func(content []byte) error
 
 	// assembling lets one bundle at a time into memory.
 	assembling chan struct{}
@@ -318,6 +321,9 @@ func (u *Uploads) keepBundle(ctx context.Context, org string, apps []string, spe
 	}
 	maps := make([]svc.SourceMap, 0, len(bundle.Maps))
 	for _, one := range bundle.Maps {
+		if err := u.check(&one); err != nil {
+			return err
+		}
 		maps = append(maps, svc.SourceMap{
 			DebugID: one.DebugID, URL: one.URL, Release: firstOf(spec.Version, bundle.Release), Dist: firstOf(spec.Dist, bundle.Dist), Content: one.Content,
 		})
@@ -326,6 +332,17 @@ func (u *Uploads) keepBundle(ctx context.Context, org string, apps []string, spe
 		if err := u.Artifacts.PutSourceMaps(ctx, app, u.Now(), maps); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// check refuses a map that could not be used, and says which one it is.
+func (u *Uploads) check(one *sentry.SourceMap) error {
+	if u.CheckMap == nil {
+		return nil
+	}
+	if err := u.CheckMap(one.Content); err != nil {
+		return &sentry.Malformed{Reason: "the source map " + one.Name + " is refused: " + err.Error()}
 	}
 	return nil
 }

@@ -12,8 +12,8 @@ import (
 type Symbols interface {
 	// Resolve returns the original of a frame: its file, function, line and column. Keys
 	// are what the source map of its file may be found by in the application, the best
-	// first; false where there is no map or it does not know the place.
-	Resolve(ctx context.Context, app string, keys []string, frame svc.Frame) (svc.Frame, bool)
+	// first. Where it finds none it returns the frame itself, and Unmapped says why.
+	Resolve(ctx context.Context, app string, keys []string, frame svc.Frame) svc.Frame
 }
 
 // symbolTime bounds the search for the originals of one error; an error that is shown
@@ -36,10 +36,12 @@ func (i *intakeRequest) symbolicate(o *svc.Occurrence) bool {
 		if len(keys) == 0 {
 			continue
 		}
-		if original, ok := i.collect.Symbols.Resolve(ctx, i.collector.AppID, keys, *frame); ok {
+		original := i.collect.Symbols.Resolve(ctx, i.collector.AppID, keys, *frame)
+		if original.Unmapped == "" {
 			original.InApp = frame.InApp && svc.InAppFile(original.File)
-			*frame, found = original, true
+			found = true
 		}
+		*frame = original
 	}
 	return found
 }

@@ -18,6 +18,8 @@ const (
 
 // SourceMap is one source map of a bundle with what it may be found by.
 type SourceMap struct {
+	// Name is what the bundle calls the map.
+	Name string
 	// DebugID stands in the code and in its map since both were built; empty where the
 	// build gave none.
 	DebugID string
@@ -97,10 +99,18 @@ func ParseBundle(data []byte) (*Bundle, error) {
 			return nil, err
 		}
 		bundle.Maps = append(bundle.Maps, SourceMap{
-			DebugID: strings.ToLower(entry.header("debug-id")), URL: users[entry.URL], Content: content,
+			Name: firstWord(entry.URL, name), DebugID: strings.ToLower(entry.header("debug-id")), URL: users[entry.URL], Content: content,
 		})
 	}
 	return bundle, nil
+}
+
+// firstWord returns the first text that is not empty.
+func firstWord(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
 }
 
 // users tells, by the URL of a map, which minified file names it.

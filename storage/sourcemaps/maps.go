@@ -3,11 +3,11 @@ package sourcemaps
 import (
 	"container/list"
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/go-sourcemap/sourcemap"
 )
 
 // Store keeps the source maps of applications.
@@ -35,9 +35,6 @@ type Config struct {
 // after the first errors of a release.
 const absence = 10 * time.Second
 
-// parsedCost is about how many bytes a parsed map takes for each of its own.
-const parsedCost = 6
-
 // Maps resolves places through the maps of a store. It may be used by many at once.
 type Maps struct {
 	config Config
@@ -48,21 +45,30 @@ type Maps struct {
 	bytes   int
 }
 
-// entry is a map in memory; parsed is nil where the store had none.
+// entry is a map in memory; err says why there is none.
 type entry struct {
 	key    string
 	ready  chan struct{}
 	parsed *parsed
+	err    error
 	bytes  int
 	until  time.Time
 }
 
-// parsed is a map that can be asked. The library's consumer is not safe for several
-// callers.
-type parsed struct {
-	mu       sync.Mutex
-	consumer *sourcemap.Consumer
-}
+// Why a place is not resolved. Any other error is a fault of the store.
+var (
+	ErrNoMap     = errors.New("no source map was uploaded for it")
+	ErrNotMapped = errors.New("its source map does not know the place")
+)
+
+// BrokenError is a map that cannot be read.
+type BrokenError struct{ Reason error }
+
+// Error says what is wrong with the map.
+func (e *BrokenError) Error() string { return "its source map cannot be read: " + e.Reason.Error() }
+
+// Unwrap returns what is wrong with the map.
+func (e *BrokenError) Unwrap() error { return e.Reason }
 
 // New returns resolvers over a store.
 func New(config Config) *Maps {
@@ -70,32 +76,42 @@ func New(config Config) *Maps {
 }
 
 // Resolve returns the original of a place in minified code. Keys are what its map may
-// be found by, the best first. It returns false where there is no map, or none that
-// knows the place.
-func (m *Maps) Resolve(ctx context.Context, app string, keys []string, at Place) (Place, bool) {
-	if len(keys) == 0 || at.Line < 1 {
-		return Place{}, false
+// be found by, the best first. It fails with ErrNoMap, ErrNotMapped, BrokenError, or
+// what the store answers; whatever a map holds, it returns.
+func (m *Maps) Resolve(ctx context.Context, app string, keys []string, at Place) (original Place, err error) {
+	if len(keys) == 0 || at.Line < 1 || max(at.Line, at.Column) > maxPlace {
+		return Place{}, ErrNotMapped
 	}
-	p := m.find(ctx, app, keys)
-	if p == nil {
-		return Place{}, false
+	p, err := m.find(ctx, app, keys)
+	if err != nil {
+		return Place{}, err
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	file, name, line, column, ok := p.consumer.Source(at.Line, max(at.Column-1, 0))
-	if !ok || file == "" {
-		return Place{}, false
+	defer contain(&err)
+	found := p.find(at.Line-1, max(at.Column-1, 0))
+	if found == nil || p.sources[found.source].file == "" {
+		return Place{}, ErrNotMapped
 	}
-	original := Place{File: file, Line: line, Column: column + 1, Function: name}
-	if text := p.consumer.SourceContent(file); text != "" {
-		original.Function = function(text, line, column)
+	from := &p.sources[found.source]
+	original = Place{File: from.file, Line: int(found.fromLine) + 1, Column: int(found.fromColm) + 1}
+	if found.name >= 0 {
+		original.Function = p.names[found.name]
 	}
-	return original, true
+	if from.text != "" {
+		original.Function = function(from.text, original.Line, original.Column-1)
+	}
+	return original, nil
+}
+
+// contain makes a panic over what strangers uploaded a fault of their map.
+func contain(err *error) {
+	if fault := recover(); fault != nil {
+		*err = &BrokenError{fmt.Errorf("reading it panicked: %v", fault)}
+	}
 }
 
 // find returns the map of the keys, from memory or from the store; callers at the same
 // time share one reading.
-func (m *Maps) find(ctx context.Context, app string, keys []string) *parsed {
+func (m *Maps) find(ctx context.Context, app string, keys []string) (*parsed, error) {
 	key := app + "\x00" + strings.Join(keys, "\x00")
 	m.mu.Lock()
 	if element := m.entries[key]; element != nil {
@@ -105,9 +121,9 @@ func (m *Maps) find(ctx context.Context, app string, keys []string) *parsed {
 			m.mu.Unlock()
 			select {
 			case <-held.ready:
-				return held.parsed
+				return held.parsed, held.err
 			case <-ctx.Done():
-				return nil
+				return nil, ctx.Err()
 			}
 		}
 		m.remove(element)
@@ -116,25 +132,44 @@ func (m *Maps) find(ctx context.Context, app string, keys []string) *parsed {
 	m.entries[key] = m.order.PushFront(made)
 	m.mu.Unlock()
 	m.read(ctx, made, app, keys)
-	return made.parsed
+	return made.parsed, made.err
+}
+
+// load reads a map from the store.
+func (m *Maps) load(ctx context.Context, app string, keys []string) (p *parsed, err error) {
+	content, err := m.config.Store.SourceMap(ctx, app, keys)
+	switch {
+	case err != nil:
+		return nil, err
+	case content == nil:
+		return nil, ErrNoMap
+	}
+	defer contain(&err)
+	if p, err = parse(content); err != nil {
+		return nil, &BrokenError{err}
+	}
+	return p, nil
 }
 
 // read fills an entry; one without a map is believed for a while only.
 func (m *Maps) read(ctx context.Context, made *entry, app string, keys []string) {
-	content, err := m.config.Store.SourceMap(ctx, app, keys)
-	var consumer *sourcemap.Consumer
-	if err == nil && content != nil {
-		consumer, err = sourcemap.Parse("", content)
-	}
+	found, err := m.load(ctx, app, keys)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if consumer != nil && err == nil {
-		made.parsed, made.bytes = &parsed{consumer: consumer}, parsedCost*len(content)
-	} else {
-		made.until = m.config.Now().Add(absence)
+	_, broken := errors.AsType[*BrokenError](err)
+	switch {
+	case err == nil:
+		made.parsed, made.bytes = found, found.bytes()
+	case broken || errors.Is(err, ErrNoMap):
+		made.err, made.until = err, m.config.Now().Add(absence)
+	default: // a fault of the store or the end of one caller's time says nothing of the next
+		made.err, made.until = err, m.config.Now()
+	}
+	close(made.ready)
+	if element := m.entries[made.key]; element == nil || element.Value != made {
+		return // it was put out meanwhile
 	}
 	m.bytes += made.bytes
-	close(made.ready)
 	for m.bytes > m.config.MaxBytes && m.order.Len() > 1 {
 		m.remove(m.order.Back())
 	}

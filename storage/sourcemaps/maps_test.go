@@ -2,6 +2,7 @@ package sourcemaps_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"sync"
 	"testing"
@@ -15,12 +16,17 @@ type shelf struct {
 	mu    sync.Mutex
 	maps  map[string][]byte
 	asked int
+	// failing says that the store is away.
+	failing bool
 }
 
 func (s *shelf) SourceMap(_ context.Context, app string, keys []string) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked++
+	if s.failing {
+		return nil, context.DeadlineExceeded
+	}
 	for _, key := range keys {
 		if content := s.maps[app+" "+key]; content != nil {
 			return content, nil
@@ -52,19 +58,18 @@ func TestResolve(t *testing.T) {
 		keys []string
 		at   sourcemaps.Place
 		want sourcemaps.Place
-		ok   bool
+		err  error
 	}{
-		"thrown":             {"app_1", []string{"debug:a"}, sourcemaps.Place{Line: 3, Column: 34}, sourcemaps.Place{File: "../src/pay.ts", Function: "chargeCard", Line: 3, Column: 11}, true},
-		"called":             {"app_1", []string{"debug:none", "debug:a"}, sourcemaps.Place{Line: 3, Column: 121}, sourcemaps.Place{File: "../src/pay.ts", Function: "checkout", Line: 9, Column: 38}, true},
-		"of another tenant":  {"app_2", []string{"debug:a"}, sourcemaps.Place{Line: 3, Column: 34}, sourcemaps.Place{}, false},
-		"line is not mapped": {"app_1", []string{"debug:a"}, sourcemaps.Place{Line: 900, Column: 1}, sourcemaps.Place{}, false},
-		"no line":            {"app_1", []string{"debug:a"}, sourcemaps.Place{}, sourcemaps.Place{}, false},
-		"no keys":            {"app_1", nil, sourcemaps.Place{Line: 1}, sourcemaps.Place{}, false},
-		"no map in the map":  {"app_1", []string{"debug:noise"}, sourcemaps.Place{Line: 1}, sourcemaps.Place{}, false},
+		"thrown":             {"app_1", []string{"debug:a"}, sourcemaps.Place{Line: 3, Column: 34}, sourcemaps.Place{File: "../src/pay.ts", Function: "chargeCard", Line: 3, Column: 11}, nil},
+		"called":             {"app_1", []string{"debug:none", "debug:a"}, sourcemaps.Place{Line: 3, Column: 121}, sourcemaps.Place{File: "../src/pay.ts", Function: "checkout", Line: 9, Column: 38}, nil},
+		"of another tenant":  {"app_2", []string{"debug:a"}, sourcemaps.Place{Line: 3, Column: 34}, sourcemaps.Place{}, sourcemaps.ErrNoMap},
+		"line is not mapped": {"app_1", []string{"debug:a"}, sourcemaps.Place{Line: 900, Column: 1}, sourcemaps.Place{}, sourcemaps.ErrNotMapped},
+		"no line":            {"app_1", []string{"debug:a"}, sourcemaps.Place{}, sourcemaps.Place{}, sourcemaps.ErrNotMapped},
+		"no keys":            {"app_1", nil, sourcemaps.Place{Line: 1}, sourcemaps.Place{}, sourcemaps.ErrNotMapped},
 	} {
-		got, ok := maps.Resolve(t.Context(), tc.app, tc.keys, tc.at)
-		if ok != tc.ok || got != tc.want {
-			t.Errorf("%s: got %+v, %v; want %+v", name, got, ok, tc.want)
+		got, err := maps.Resolve(t.Context(), tc.app, tc.keys, tc.at)
+		if !errors.Is(err, tc.err) || got != tc.want {
+			t.Errorf("%s: got %+v, %v; want %+v, %v", name, got, err, tc.want, tc.err)
 		}
 	}
 	before := store.asked
@@ -80,7 +85,10 @@ func TestAMapThatComesLateIsFound(t *testing.T) {
 	t.Parallel()
 	maps, store, clock := opened(t, 1<<20)
 	at := sourcemaps.Place{Line: 3, Column: 34}
-	find := func() bool { _, ok := maps.Resolve(t.Context(), "app_1", []string{"debug:late"}, at); return ok }
+	find := func() bool {
+		_, err := maps.Resolve(t.Context(), "app_1", []string{"debug:late"}, at)
+		return err == nil
+	}
 	if find() {
 		t.Fatal("found before it came")
 	}
@@ -100,7 +108,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	at := sourcemaps.Place{Line: 3, Column: 34}
 	for range 3 {
 		for _, key := range []string{"debug:a", "debug:b"} {
-			if _, ok := maps.Resolve(t.Context(), "app_1", []string{key}, at); !ok {
+			if _, err := maps.Resolve(t.Context(), "app_1", []string{key}, at); err != nil {
 				t.Errorf("%s is not resolved", key)
 			}
 		}
@@ -116,7 +124,7 @@ func TestManyAtOnceShareOneReading(t *testing.T) {
 	var all sync.WaitGroup
 	for range 16 {
 		all.Go(func() {
-			if _, ok := maps.Resolve(t.Context(), "app_1", []string{"debug:a"}, sourcemaps.Place{Line: 3, Column: 34}); !ok {
+			if _, err := maps.Resolve(t.Context(), "app_1", []string{"debug:a"}, sourcemaps.Place{Line: 3, Column: 34}); err != nil {
 				t.Error("not resolved")
 			}
 		})

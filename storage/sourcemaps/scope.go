@@ -208,10 +208,13 @@ func statements() []string {
 	return []string{"if", "for", "while", "switch", "catch", "with", "function", "return", "await", "typeof", "new"}
 }
 
+// maxHeader is how much of the text before a brace is read, in bytes.
+const maxHeader = 4 << 10
+
 // headerName returns the name of the function that a header begins, empty for any
 // other header.
 func headerName(header string) string {
-	header = strings.TrimSpace(header)
+	header = strings.TrimSpace(header[max(0, len(header)-maxHeader):])
 	for values.MatchString(header) {
 		header = values.ReplaceAllString(header, "")
 	}

@@ -1,0 +1,191 @@
+package sourcemaps
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"path"
+	"slices"
+)
+
+// maxSegments bounds the segments of one map, a hundred megabytes of memory.
+const maxSegments = 5_000_000
+
+// Check says what is wrong with a source map: it must be a JSON object of version 3 whose
+// segments can all be read and name sources, names and places that are there. A map that
+// passes can be resolved at every place. The error's text is for who uploads the map.
+func Check(content []byte) error {
+	_, err := parse(content)
+	return err
+}
+
+// decoded is a source map as its file has it; index maps have sections instead of mappings.
+type decoded struct {
+	Version        int               `json:"version"`
+	SourceRoot     string            `json:"sourceRoot"`
+	Sources        []*string         `json:"sources"`
+	SourcesContent []*string         `json:"sourcesContent"`
+	Names          []json.RawMessage `json:"names"`
+	Mappings       *string           `json:"mappings"`
+	Sections       []section         `json:"sections"`
+}
+
+// section is a part of an index map: a map of its own that begins at a place.
+type section struct {
+	Offset struct {
+		Line   int `json:"line"`
+		Column int `json:"column"`
+	} `json:"offset"`
+	URL *string  `json:"url"`
+	Map *decoded `json:"map"`
+}
+
+// parsed is a map that can be asked by many at once: all its sections in one list.
+type parsed struct {
+	segments []segment
+	sources  []source
+	names    []string
+}
+
+// source is an original file; text is empty where the map does not hold it.
+type source struct{ file, text string }
+
+// segment says where the code from a place on comes from. Lines and columns count from 0;
+// source and name are -1 where there is none.
+type segment struct {
+	line, column       int32
+	source, name       int32
+	fromLine, fromColm int32
+}
+
+// compareSegments orders segments by their place in the generated code.
+func compareSegments(a, b segment) int {
+	return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.column, b.column))
+}
+
+// bytes is about how much memory the map takes.
+func (p *parsed) bytes() int {
+	const segmentBytes, wordBytes = 24, 48
+	size := segmentBytes*len(p.segments) + wordBytes*(len(p.names)+len(p.sources))
+	for i := range p.sources {
+		size += len(p.sources[i].file) + len(p.sources[i].text)
+	}
+	return size
+}
+
+// find returns the segment of a place, lines and columns from 0; nil where the map knows
+// none on the place's line, or only that it comes from nowhere.
+func (p *parsed) find(line, column int) *segment {
+	// Of several at one place the last one counts: one that begins a section says nothing.
+	next, _ := slices.BinarySearchFunc(p.segments, segment{line: int32(line), column: int32(column) + 1}, compareSegments)
+	at := next - 1
+	if at < 0 || int(p.segments[at].line) != line || p.segments[at].source < 0 {
+		return nil
+	}
+	return &p.segments[at]
+}
+
+// parse reads a source map, or says why it is none.
+func parse(content []byte) (*parsed, error) {
+	// A line of noise keeps browsers from running the file as a script.
+	if bytes.HasPrefix(content, []byte(")]}")) {
+		_, content, _ = bytes.Cut(content, []byte("\n"))
+	}
+	var top decoded
+	if err := json.Unmarshal(content, &top); err != nil {
+		return nil, fmt.Errorf("it is no JSON of a source map: %w", err)
+	}
+	if top.Version != 3 {
+		return nil, fmt.Errorf("its version is %d; only version 3 can be read", top.Version)
+	}
+	p := &parsed{}
+	if top.Sections == nil {
+		return p, p.add(&top, 0, 0)
+	}
+	var end segment
+	for i := range top.Sections {
+		part := &top.Sections[i]
+		begin := segment{line: int32(part.Offset.Line), column: int32(part.Offset.Column), source: -1, name: -1}
+		switch {
+		case part.URL != nil || part.Map == nil:
+			return nil, fmt.Errorf("section %d holds no map; sections that are kept elsewhere cannot be read", i)
+		case part.Map.Sections != nil:
+			return nil, fmt.Errorf("section %d is an index map itself", i)
+		case min(part.Offset.Line, part.Offset.Column) < 0 || max(part.Offset.Line, part.Offset.Column) > maxPlace:
+			return nil, fmt.Errorf("section %d begins at line %d, column %d", i, part.Offset.Line, part.Offset.Column)
+		case compareSegments(begin, end) < 0:
+			return nil, fmt.Errorf("section %d begins before the one that it follows", i)
+		}
+		p.endAt(begin)
+		if err := p.add(part.Map, part.Offset.Line, part.Offset.Column); err != nil {
+			return nil, fmt.Errorf("section %d: %w", i, err)
+		}
+		end = begin
+	}
+	return p, nil
+}
+
+// endAt ends what the map says at a place: where one section begins, the one before it
+// says no more.
+func (p *parsed) endAt(begin segment) {
+	at, _ := slices.BinarySearchFunc(p.segments, begin, compareSegments)
+	p.segments = append(p.segments[:at], begin)
+}
+
+// add appends a map whose code begins at a line and column.
+func (p *parsed) add(m *decoded, line, column int) error {
+	if m.Mappings == nil {
+		return errors.New("it has no mappings")
+	}
+	root, err := url.Parse(m.SourceRoot)
+	if err != nil {
+		return fmt.Errorf("its sourceRoot is no address: %w", err)
+	}
+	reader := mappings{
+		text: *m.Mappings, line: line, shift: column,
+		sourceBase: len(p.sources), sourceCount: len(m.Sources), nameBase: len(p.names), nameCount: len(m.Names),
+	}
+	for i, file := range m.Sources {
+		var one source
+		if file != nil {
+			one.file = inRoot(root, m.SourceRoot, *file)
+		}
+		if i < len(m.SourcesContent) && m.SourcesContent[i] != nil {
+			one.text = *m.SourcesContent[i]
+		}
+		p.sources = append(p.sources, one)
+	}
+	for _, raw := range m.Names {
+		var name string
+		if json.Unmarshal(raw, &name) != nil {
+			name = string(raw) // some builds write numbers
+		}
+		p.names = append(p.names, name)
+	}
+	begin := len(p.segments)
+	if p.segments, err = reader.all(p.segments); err != nil {
+		return err
+	}
+	// The format asks for order, and what looks places up needs it.
+	slices.SortStableFunc(p.segments[begin:], compareSegments)
+	return nil
+}
+
+// inRoot puts the root of a map before one of its sources, unless that is whole.
+func inRoot(root *url.URL, prefix, file string) string {
+	if prefix == "" || path.IsAbs(file) {
+		return file
+	}
+	if address, err := url.Parse(file); err == nil && address.IsAbs() {
+		return file
+	}
+	if root.IsAbs() {
+		whole := *root
+		whole.Path = path.Join(whole.Path, file)
+		return whole.String()
+	}
+	return path.Join(prefix, file)
+}
