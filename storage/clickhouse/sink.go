@@ -16,6 +16,9 @@ import (
 // first attempt arrived, and completes the aggregates where it did not. That holds as
 // long as the token is among the last ten thousand of the table.
 //
+// Rows of any number of months go together: the sink bounds them, and a store that refused them
+// would refuse them for ever.
+//
 // b is not changed and stays with the caller. A block must stay below a million rows,
 // above which the engine would cut it into several.
 func (db *DB) Insert(ctx context.Context, token string, block uint64, b *Block) error {
@@ -28,6 +31,7 @@ func (db *DB) Insert(ctx context.Context, token string, block uint64, b *Block) 
 		"insert_deduplication_token": token,
 		"deduplicate_blocks_in_dependent_materialized_views": 1,
 		"materialized_views_ignore_errors":                   0,
+		"max_partitions_per_insert_block":                    0,
 	}))
 	if len(b.environment) > 0 {
 		if err := db.insertEncoded(ctx, "events.Append", b.encode(block)); err != nil {

@@ -68,6 +68,26 @@ func TestInsertIsRepeatable(t *testing.T) {
 	}
 }
 
+// TestInsertTakesEveryMonth inserts what the longest retention allows: a part for each month.
+func TestInsertTakesEveryMonth(t *testing.T) {
+	db := open(t)
+	b := db.NewBlock()
+	const months = 119
+	for n := range months {
+		event := row(7, time.Now().UTC().AddDate(0, -n, 0), fmt.Sprintf("e%d", n), "u", fmt.Sprintf("s%d", n))
+		event.RetentionDays = 4000
+		b.Append(event)
+	}
+	for range 2 {
+		insert(t, db, "months", 1, b)
+		for table, n := range stored(t, db) {
+			if n != months {
+				t.Errorf("%s counts %d events, want %d", table, n, months)
+			}
+		}
+	}
+}
+
 // TestInsertCompletesViews repeats an insert that a view missed.
 func TestInsertCompletesViews(t *testing.T) {
 	db := open(t)
