@@ -46,6 +46,28 @@ type pendingBlock struct {
 // pendingVersion begins the text; digits are in base 36 to keep it short.
 const pendingVersion = "block1"
 
+const (
+	// maxPendingText bounds the text in bytes, below the 4,096 that a Kafka cluster accepts as shipped.
+	maxPendingText = 4000
+	// pendingHead is the room for what comes before the spans: the version and the number.
+	pendingHead = len(pendingVersion) + 1 + 13
+	// pendingGrowth is the room for the length of a span, which grows with the block: two
+	// billion records.
+	pendingGrowth = 6
+)
+
+// pendingRoom returns the room that a span of a partition takes in the text, however long the
+// span becomes.
+func pendingRoom(partition int, first int64) int {
+	room := len("  ,") + pendingGrowth
+	for _, number := range [...]int64{int64(partition), first} {
+		for room++; number >= 36; number /= 36 {
+			room++
+		}
+	}
+	return room
+}
+
 // String returns the text that is stored.
 func (p pendingBlock) String() string {
 	text := []byte(pendingVersion + " ")

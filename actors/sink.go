@@ -69,7 +69,7 @@ type Sink struct {
 	ended  int32
 	spare  *openBlock
 	filled chan struct{} // holds a token while the open block has records
-	room   chan struct{} // closed and replaced when the open block is taken
+	room   room
 }
 
 // SinkConfig is what a sink needs.
@@ -108,7 +108,7 @@ type issues interface {
 
 // NewSink returns a sink with an empty block.
 func NewSink(config SinkConfig) *Sink {
-	s := &Sink{config: config, flushing: make(chan struct{}, 1), filled: make(chan struct{}, 1), room: make(chan struct{})}
+	s := &Sink{config: config, flushing: make(chan struct{}, 1), filled: make(chan struct{}, 1), room: newRoom()}
 	s.open, s.spare = s.newBlock(), s.newBlock()
 	return s
 }
@@ -131,10 +131,7 @@ func (s *Sink) append(generation int32, record recordRange, rows []svc.EventRow,
 	}
 	span.last = record.last
 	s.open.ranges[record.partition] = span
-	select {
-	case s.filled <- struct{}{}:
-	default:
-	}
+	signal(s.filled)
 }
 
 // begin makes the open block one of a generation, dropping what an earlier one
@@ -143,6 +140,7 @@ func (s *Sink) begin(generation int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.reset(s.open, generation)
+	s.grant()
 }
 
 // over says whether a block's generation has been followed by another or was
@@ -159,27 +157,7 @@ func (s *Sink) end(generation int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended = max(s.ended, generation)
-}
-
-// wait returns once the open block has room; it fails where the generation has
-// ended, so that the records are read again in another.
-func (s *Sink) wait(ctx context.Context, generation int32) error {
-	for {
-		s.mu.Lock()
-		full, room, ended := s.full(), s.room, generation <= s.ended
-		s.mu.Unlock()
-		if ended {
-			return errOver
-		}
-		if !full {
-			return nil
-		}
-		select {
-		case <-room:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+	s.grant()
 }
 
 // full says whether the open block has no room; the caller holds the lock.
@@ -206,8 +184,7 @@ func (s *Sink) take() *openBlock {
 	taken := s.open
 	s.open, s.spare = s.spare, nil
 	s.reset(s.open, taken.generation)
-	close(s.room)
-	s.room = make(chan struct{})
+	s.grant()
 	return taken
 }
 
@@ -237,6 +214,7 @@ func (s *Sink) Run(ctx context.Context) error {
 		}
 		select {
 		case <-pause:
+		case <-s.room.wanted:
 		case <-ctx.Done():
 		}
 	}
@@ -285,7 +263,11 @@ func (s *Sink) store(ctx context.Context, block *openBlock, id uint64) error {
 	if block.rows.Rows() == 0 {
 		return s.commit(ctx, block.generation, block.behind())
 	}
-	if err := s.commit(ctx, block.generation, block.boundaries(id)); err != nil {
+	boundaries := block.boundaries(id)
+	if text := boundaries[0].Metadata; len(text) > maxPendingText {
+		return fmt.Errorf("the boundaries of %d partitions take %d bytes, more than %d", len(boundaries), len(text), maxPendingText)
+	}
+	if err := s.commit(ctx, block.generation, boundaries); err != nil {
 		return fmt.Errorf("fixing the boundaries: %w", err)
 	}
 	return s.insertAndCommit(ctx, block, id)

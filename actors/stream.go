@@ -164,9 +164,11 @@ func (s *Stream) Records(ctx context.Context, partition int, records []svc.LogRe
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if err := s.config.Sink.wait(ctx, g.number); err != nil {
+	room := newTicket(g.number, partition, records)
+	if err := s.config.Sink.enter(ctx, room); err != nil {
 		return err
 	}
+	defer s.config.Sink.leave(room)
 	return foldRecords(ctx, s.config.Actors, partition, &fold{g.number, records, make(chan error, 1)})
 }
 
