@@ -1,6 +1,9 @@
 package svc
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // AnalyticsScope is what every analytics read is about.
 type AnalyticsScope struct {
@@ -66,7 +69,7 @@ type Series struct {
 }
 
 // EventQuery selects a page of the event feed, newest first. Empty fields
-// select everything; Before is the keyset (ts, id) of the last row seen.
+// select everything; Before is the key of the last row seen.
 type EventQuery struct {
 	Environment Environment
 	ID          string
@@ -81,10 +84,17 @@ type EventQuery struct {
 	Limit        int
 }
 
-// EventKey is an event's place in the feed.
+// EventKey is an event's place in the feed, or an occurrence's in its list. No two rows
+// share one: Tie tells those apart that have time and id in common.
 type EventKey struct {
-	Ts time.Time
-	ID string
+	Ts  time.Time
+	ID  string
+	Tie uint64
+}
+
+// Compare orders places from the oldest to the newest; lists run the other way.
+func (k EventKey) Compare(other EventKey) int {
+	return cmp.Or(k.Ts.Compare(other.Ts), cmp.Compare(k.ID, other.ID), cmp.Compare(k.Tie, other.Tie))
 }
 
 // EventName is one row of the catalogue of names seen in a window.

@@ -39,7 +39,12 @@ type Event struct {
 	Library     string
 	IsBot       bool
 	Environment string
+	// Tie orders events of the same time and id in the feed; it is known of stored ones.
+	Tie uint64
 }
+
+// Key returns the event's place in the feed.
+func (e *Event) Key() EventKey { return EventKey{Ts: e.Ts, ID: e.ID, Tie: e.Tie} }
 
 // Visitor returns who the event counts for: the distinct id, else the anonymous id.
 func (e *Event) Visitor() string { return Visitor(e.DistinctID, e.AnonymousID) }

@@ -96,7 +96,12 @@ type Occurrence struct {
 	Locale         string
 	AppVersion     string
 	Environment    string
+	// Tie orders occurrences of the same time and id in a list; it is known of stored ones.
+	Tie uint64
 }
+
+// Key returns the occurrence's place in a list.
+func (o *Occurrence) Key() EventKey { return EventKey{Ts: o.Ts, ID: o.ID, Tie: o.Tie} }
 
 // OccurrenceRow is an occurrence on its way to the store, its lists as JSON.
 // Its strings and bytes stay valid as long as the row.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
-	"strconv"
 
 	"svc"
 	"svc/http"
@@ -133,7 +132,7 @@ func (e tracking) events(ctx context.Context, call *http.Call, in listOccurrence
 		}
 		return summaryOf(o)
 	}), more, func(occurrenceSummary) []string {
-		return []string{strconv.FormatInt(last.Ts.UnixMilli(), 10), last.ID}
+		return keysetOf(last.Key())
 	})
 	return occurrencePage{Page: page, Environment: env.Slug}, nil
 }

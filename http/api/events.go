@@ -61,6 +61,8 @@ type event struct {
 	Library        *string         `json:"library"`
 	IsBot          bool            `json:"isBot"`
 	Environment    string          `json:"environment"`
+
+	key svc.EventKey
 }
 
 func eventOf(e *svc.Event) event {
@@ -74,6 +76,7 @@ func eventOf(e *svc.Event) event {
 		Browser: known(e.Browser), BrowserVersion: known(e.BrowserVersion), OS: known(e.OS), OSVersion: known(e.OSVersion),
 		Screen: known(e.Screen), Locale: known(e.Locale), Value: e.Value, Currency: known(e.Currency),
 		Properties: e.Properties, Release: known(e.Release), Library: known(e.Library), IsBot: e.IsBot, Environment: e.Environment,
+		key: e.Key(),
 	}
 	if row.Value != nil && *row.Value != finite(*row.Value) {
 		row.Value = nil
@@ -122,22 +125,28 @@ func (e events) list(ctx context.Context, call *http.Call, in listEvents) (event
 		}
 		return eventOf(row)
 	}), more, func(last event) []string {
-		return []string{strconv.FormatInt(time.Time(last.Ts).UnixMilli(), 10), last.ID}
+		return keysetOf(last.key)
 	})
 	return eventPage{Page: page, Environment: in.Env.Slug}, nil
 }
 
+// keysetOf is what a cursor carries of a place in the feed.
+func keysetOf(key svc.EventKey) []string {
+	return []string{strconv.FormatInt(key.Ts.UnixMilli(), 10), key.ID, strconv.FormatUint(key.Tie, 36)}
+}
+
 // eventKey reads the place in the feed that a cursor names.
 func eventKey(call *http.Call, cursor string) (*svc.EventKey, error) {
-	keyset, err := call.Keyset(cursor, 2)
+	keyset, err := call.Keyset(cursor, 3)
 	if keyset == nil || err != nil {
 		return nil, err
 	}
 	millis, err := strconv.ParseInt(keyset[0], 10, 64)
-	if err != nil {
+	tie, err2 := strconv.ParseUint(keyset[2], 36, 64)
+	if err != nil || err2 != nil {
 		return nil, svc.Errorf(svc.CodeInvalidCursor, "The cursor does not belong to this list.")
 	}
-	return &svc.EventKey{Ts: time.UnixMilli(millis).UTC(), ID: keyset[1]}, nil
+	return &svc.EventKey{Ts: time.UnixMilli(millis).UTC(), ID: keyset[1], Tie: tie}, nil
 }
 
 type listNames struct {

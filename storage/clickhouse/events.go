@@ -53,7 +53,7 @@ func (db *DB) feedClause(q svc.EventQuery) clause {
 	}
 	if q.Before != nil {
 		c.add(db.queries["events.Before"], "before_ts", q.Before.Ts)
-		c.args["before_id"] = q.Before.ID
+		c.args["before_id"], c.args["before_tie"] = q.Before.ID, q.Before.Tie
 	}
 	return c
 }
@@ -67,7 +67,7 @@ func scanEvent(rows driver.Rows, e *svc.Event) error {
 		&e.ReferrerDomain, &e.Source, &e.Medium,
 		&e.UTMSource, &e.UTMMedium, &e.UTMCampaign, &e.UTMTerm, &e.UTMContent, &clickIDs,
 		&e.Country, &e.Region, &e.City, &e.Device, &e.Browser, &e.BrowserVersion, &e.OS, &e.OSVersion,
-		&e.Screen, &e.Locale, &e.Value, &e.Currency, &properties, &e.Release, &e.Library, &e.IsBot)
+		&e.Screen, &e.Locale, &e.Value, &e.Currency, &properties, &e.Release, &e.Library, &e.IsBot, &e.Tie)
 	if err != nil {
 		return err
 	}

@@ -444,7 +444,8 @@ func TestIssueInFull(t *testing.T) {
 			t.Fatal(err)
 		}
 		page = append(page, rows...)
-		query.Before = &svc.EventKey{Ts: rows[len(rows)-1].Ts, ID: rows[len(rows)-1].ID}
+		key := rows[len(rows)-1].Key()
+		query.Before = &key
 	}
 	if uint64(len(page)) != listed || !slices.IsSortedFunc(page, func(a, b svc.Occurrence) int { return cmp.Or(b.Ts.Compare(a.Ts), strings.Compare(b.ID, a.ID)) }) {
 		t.Errorf("%d occurrences are listed, want %d", len(page), listed)

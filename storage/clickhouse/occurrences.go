@@ -21,10 +21,10 @@ func (db *DB) Occurrences(ctx context.Context, q svc.OccurrenceQuery) (page []sv
 	root := m.root(q.Issue)
 	args := arguments{
 		"environment": q.Environment.Number, "issues": m.parts(root), "limit": q.Limit + 1,
-		"first_page": q.Before == nil, "before_ts": time.UnixMilli(0), "before_id": "",
+		"first_page": q.Before == nil, "before_ts": time.UnixMilli(0), "before_id": "", "before_tie": uint64(0),
 	}
 	if q.Before != nil {
-		args["before_ts"], args["before_id"] = q.Before.Ts, q.Before.ID
+		args["before_ts"], args["before_id"], args["before_tie"] = q.Before.Ts, q.Before.ID, q.Before.Tie
 	}
 	err = db.read(ctx, "listing occurrences", db.queries["occurrences.List"], args, func(rows driver.Rows) (bool, error) {
 		if len(page) == q.Limit {
@@ -35,7 +35,7 @@ func (db *DB) Occurrences(ctx context.Context, q svc.OccurrenceQuery) (page []sv
 		var ts int64
 		var level string
 		err := rows.Scan(&o.ID, &ts, &level, &o.Name, &o.Message, &o.Culprit, &o.Handled, &o.Release, &o.URL,
-			&o.PersonID, &o.DistinctID, &o.SessionID, &o.Browser, &o.OS, &o.Country)
+			&o.PersonID, &o.DistinctID, &o.SessionID, &o.Browser, &o.OS, &o.Country, &o.Tie)
 		o.Ts, o.Level = time.UnixMilli(ts).UTC(), svc.Level(level)
 		page = append(page, o)
 		return true, err

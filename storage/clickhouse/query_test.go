@@ -66,7 +66,7 @@ func TestQueriesExplain(t *testing.T) {
 	})
 	args = args.with((&merges{}).arguments()).with(stateArguments(1, now)).with(arguments{
 		"environments": []uint64{1}, "owners": []string{""}, "apps": []string{""}, "monitors": []string{""}, "issues": []uint64{1}, "releases": []string{"1.0"}, "release": "", "status": "open", "after_rank": int64(0), "after_issue": uint64(0),
-		"before_ts": now, "before_id": "", "id": "", "search": "", "email": emailPattern, "sample": 10, "per_tag": 10,
+		"before_ts": now, "before_id": "", "before_tie": uint64(1), "id": "", "search": "", "email": emailPattern, "sample": 10, "per_tag": 10,
 	})
 	args = args.with(labelArguments([]svc.Label{{Key: "k", Value: "v"}})).with(arguments{"all": false, "group_by": "k", "parts": []string{"v"}, "level": "error"})
 	args = args.with(arguments{"step": uint32(1), "recent": uint64(1), "words": []string{""}})

@@ -242,7 +242,7 @@ func (t tracked) Occurrences(_ context.Context, q svc.OccurrenceQuery) (page []s
 	defer t.mu.Unlock()
 	number := t.root(q.Environment.Number, q.Issue)
 	for _, o := range t.of(q.Environment, func(o occurred) bool { return o.issue == number }) {
-		if q.Before != nil && (o.Ts.After(q.Before.Ts) || o.Ts.Equal(q.Before.Ts) && o.ID >= q.Before.ID) {
+		if q.Before != nil && o.Key().Compare(*q.Before) >= 0 {
 			continue
 		}
 		if len(page) == q.Limit {

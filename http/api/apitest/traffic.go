@@ -218,7 +218,7 @@ func matches(event *svc.Event, query svc.EventQuery) bool {
 			return false
 		}
 	}
-	if before := query.Before; before != nil && (event.Ts.After(before.Ts) || event.Ts.Equal(before.Ts) && event.ID >= before.ID) {
+	if before := query.Before; before != nil && event.Key().Compare(*before) >= 0 {
 		return false
 	}
 	text := strings.Join([]string{event.Name, event.Path, event.URL, event.DistinctID, string(event.Properties)}, "\n")
