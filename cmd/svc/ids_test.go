@@ -1,8 +1,10 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
+	"time"
 )
 
 // TestAnIDBelongsToItsVisitor sends items of many visitors, issues and series with one id, and
@@ -48,3 +50,46 @@ func TestAnIDBelongsToItsVisitor(t *testing.T) {
 	check()
 }
 
+// TestItemsWithoutIDCountOnce sends one request three times, as a client does whose answers are
+// lost, with another time of sending, and the third time after a restart: what says the same
+// counts once, what differs in anything counts apart.
+func TestItemsWithoutIDCountOnce(t *testing.T) {
+	dir := t.TempDir()
+	s := startServer(t, dir, nil)
+	at := time.Now().Add(-time.Hour).UTC().Format(time.RFC3339Nano)
+	var items []map[string]any
+	for n := range 4 {
+		items = append(items, map[string]any{"type": "event", "name": "order", "distinctId": "u1", "ts": at, "value": 10 * (n + 1)})
+	}
+	items = append(items,
+		map[string]any{"type": "error", "name": "Broken", "ts": at},
+		map[string]any{"type": "metric", "name": "orders", "kind": "counter", "value": 3, "ts": at},
+	)
+	for attempt := range 3 {
+		body, err := json.Marshal(map[string]any{"items": items, "sentAt": time.Now().Add(-time.Duration(attempt) * time.Second).Format(time.RFC3339Nano)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.call("POST", "/api/v1/batch", s.boot.Keys["production"].Secret, body, nil); got.status != 202 {
+			t.Fatalf("%d %s", got.status, got.body)
+		}
+		s.settled()
+		if attempt == 1 {
+			s.stopped()
+			s = startServer(t, dir, nil)
+		}
+	}
+	sum := 0.0
+	events := s.feed()
+	for _, event := range events {
+		sum += event["value"].(float64)
+	}
+	if len(events) != 4 || sum != 100 {
+		t.Errorf("%d orders of %v, want 4 of 100", len(events), sum)
+	}
+	issues := s.get(appPath + "/errors")["data"].([]any)
+	if len(issues) != 1 || issues[0].(map[string]any)["eventCount"] != 1.0 {
+		t.Errorf("issues %v, want one occurrence", issues)
+	}
+	s.becomes("orders", "sum", 3)
+}

@@ -42,8 +42,11 @@ type intakeRequest struct {
 	screen    string
 	// properties are those of the event under way, where they are not what was sent.
 	properties []byte
-	// said counts what the events without an id and a time say.
-	said map[xxh3.Uint128]uint64
+	// said counts what the items without an id say, around is the sum of the context that
+	// they share, words is the text that names one.
+	said   map[xxh3.Uint128]uint64
+	around xxh3.Uint128
+	words  []byte
 	// rawItems are the bytes of the items, for errors; single says that the body
 	// is one item.
 	rawItems []json.RawMessage
@@ -97,13 +100,13 @@ func (i *intakeRequest) release() {
 	i.envelope, i.items, i.touched, i.rejected = envelope{}, i.items[:0], i.touched[:0], i.rejected[:0]
 	i.event, i.campaign, i.point = protos.Event{}, protos.Campaign{}, protos.MetricPoint{}
 	clear(i.labels[:cap(i.labels)])
-	i.accepted, i.userAgent, i.remoteIP = 0, "", ""
+	i.accepted, i.userAgent, i.remoteIP, i.around = 0, "", "", xxh3.Uint128{}
 	i.rawItems, i.single, i.debugIDs, i.answered, i.pause = nil, false, nil, "", 0
 	if i.raw.Cap() > keepBytes || i.inflated.Cap() > keepBytes {
 		i.raw, i.inflated = bytes.Buffer{}, bytes.Buffer{}
 	}
-	if cap(i.properties) > keepBytes {
-		i.properties = nil
+	if cap(i.properties) > keepBytes || cap(i.words) > keepBytes {
+		i.properties, i.words = nil, nil
 	}
 	i.raw.Reset()
 	i.inflated.Reset()

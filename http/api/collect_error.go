@@ -2,8 +2,6 @@ package api
 
 import (
 	"bytes"
-	"encoding/base32"
-	"encoding/binary"
 	stdjson "encoding/json"
 	"fmt"
 	"slices"
@@ -12,7 +10,6 @@ import (
 	"time"
 
 	"github.com/segmentio/encoding/json"
-	"github.com/zeebo/xxh3"
 
 	"svc"
 	"svc/protos"
@@ -146,7 +143,10 @@ func (i *intakeRequest) acceptError(index int, shared *item) {
 		return
 	}
 	if event.Id == "" {
-		event.Id = derivedErrorID(raw, event.TsMs, index)
+		if event.Id, err = i.errorID(index, &it); err != nil {
+			i.reject(index, "invalid_value", "The item cannot be encoded.")
+			return
+		}
 	}
 	occurrence := it.occurrence(event)
 	if err := i.emitOccurrence(event, occurrence, it.Fingerprint); err != nil {
@@ -324,19 +324,4 @@ func listJSON[T any](list []T) ([]byte, error) {
 		return nil, nil
 	}
 	return json.Append(nil, list, 0)
-}
-
-// derivedErrorID names an error that came without an id by what it says and its
-// place in the request, so that the same request sent again has the same ids,
-// while one fault that was reported twice in one request counts twice.
-func derivedErrorID(raw []byte, tsMs int64, index int) string {
-	h := xxh3.New()
-	var number [8]byte
-	for _, n := range [...]uint64{uint64(tsMs), uint64(index)} {
-		binary.LittleEndian.PutUint64(number[:], n)
-		_, _ = h.Write(number[:])
-	}
-	_, _ = h.Write(raw)
-	sum := h.Sum128().Bytes()
-	return "occ_" + base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:])
 }

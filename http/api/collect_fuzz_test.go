@@ -124,14 +124,21 @@ type everySeries struct{}
 
 func (everySeries) Admit(_, _ uint64, limit int, _ time.Time) bool { return limit > 0 }
 
+// requestAt is a request with a secret key that arrives at an instant.
+func requestAt(c *Collect, at time.Time, body string) *intakeRequest {
+	request := httptest.NewRequest(http.MethodPost, "/api/v1/batch", strings.NewReader(body))
+	request.Header.Set("Authorization", "Bearer secret")
+	request.Header.Set("User-Agent", "Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0")
+	intake := &intakeRequest{}
+	intake.reset(c, httptest.NewRecorder(), request, at)
+	return intake
+}
+
 // accept sends a body through decoding and judging, without the plumbing around.
 func accept(t *testing.T, c *Collect, key, body string, kind itemKind) (*intakeRequest, error) {
 	t.Helper()
-	request := httptest.NewRequest(http.MethodPost, "/api/v1/batch", strings.NewReader(body))
-	request.Header.Set("Authorization", "Bearer "+key)
-	request.Header.Set("User-Agent", "Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0")
-	intake := &intakeRequest{}
-	intake.reset(c, httptest.NewRecorder(), request, collectNoon())
+	intake := requestAt(c, collectNoon(), body)
+	intake.request.Header.Set("Authorization", "Bearer "+key)
 	return intake, intake.run(kind)
 }
 

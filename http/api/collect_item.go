@@ -2,15 +2,11 @@ package api
 
 import (
 	"bytes"
-	"encoding/base32"
-	"encoding/binary"
 	stdjson "encoding/json"
 	"math"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/zeebo/xxh3"
 
 	"svc"
 	"svc/protos"
@@ -35,7 +31,7 @@ func (i *intakeRequest) accept(index int, it *item, kind itemKind) {
 	}
 	event := &i.event
 	event.Reset()
-	if code, message := i.fill(event, it, kind); code != "" {
+	if code, message := i.fill(event, index, it, kind); code != "" {
 		i.reject(index, code, message)
 		return
 	}
@@ -45,7 +41,8 @@ func (i *intakeRequest) accept(index int, it *item, kind itemKind) {
 }
 
 // fill makes the event of an item; a code says why there is none.
-func (i *intakeRequest) fill(event *protos.Event, it *item, kind itemKind) (code, message string) {
+func (i *intakeRequest) fill(event *protos.Event, index int, it *item, kind itemKind) (code, message string) {
+	properties := it.Properties
 	switch kind {
 	case itemEvent:
 		event.Name = it.Name
@@ -55,7 +52,7 @@ func (i *intakeRequest) fill(event *protos.Event, it *item, kind itemKind) (code
 			event.Name = it.Name
 		}
 	case itemIdentify:
-		event.Name, it.Properties = svc.IdentifyEvent, it.Traits
+		event.Name, properties = svc.IdentifyEvent, it.Traits
 	case itemAlias:
 		event.Name = svc.AliasEvent
 	case itemAny:
@@ -75,11 +72,14 @@ func (i *intakeRequest) fill(event *protos.Event, it *item, kind itemKind) (code
 	if code, message = i.stamp(event, it); code != "" {
 		return code, message
 	}
-	if code, message = i.fillProperties(event, it.Properties); code != "" {
+	if code, message = i.fillProperties(event, properties); code != "" {
 		return code, message
 	}
 	if event.Id == "" {
-		event.Id = i.derivedID(event, it.Ts != "")
+		var err error
+		if event.Id, err = i.eventID(index, it, kind); err != nil {
+			return "invalid_value", "The item cannot be encoded."
+		}
 	}
 	if event.SizeVT() > svc.MaxEventBytes {
 		return "too_large", "The event is over 65536 bytes."
@@ -275,38 +275,4 @@ func (i *intakeRequest) checkAge(tsMs int64) (code, message string) {
 		return "too_old", "ts is older than this key may send."
 	}
 	return "", ""
-}
-
-// derivedID names an event that came without an id by what it says, so that the
-// same event sent again has the same id. Events of one request that say the same, and
-// do not say when, are told apart by their number.
-func (i *intakeRequest) derivedID(event *protos.Event, timed bool) string {
-	h := xxh3.New()
-	var number [8]byte
-	for _, word := range [...]string{event.DistinctId, event.AnonymousId, event.Name, event.Url} {
-		_, _ = h.WriteString(word)
-		_, _ = h.Write([]byte{0})
-	}
-	binary.LittleEndian.PutUint64(number[:], uint64(event.TsMs))
-	_, _ = h.Write(number[:])
-	_, _ = h.Write(event.Properties)
-	if !timed {
-		binary.LittleEndian.PutUint64(number[:], i.twins(h.Sum128()))
-		_, _ = h.Write(number[:])
-	}
-	sum := h.Sum128().Bytes()
-	return "evt_" + base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:])
-}
-
-// twins counts an event of a request and returns how many before it said the same.
-func (i *intakeRequest) twins(said xxh3.Uint128) uint64 {
-	if len(i.items) < 2 {
-		return 0
-	}
-	if i.said == nil {
-		i.said = map[xxh3.Uint128]uint64{}
-	}
-	before := i.said[said]
-	i.said[said]++
-	return before
 }

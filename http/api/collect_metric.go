@@ -87,7 +87,12 @@ func (i *intakeRequest) acceptMetric(index int, shared *item, kind itemKind) {
 	code, message := it.check(kind)
 	if code == "" {
 		it.fill(point)
-		code, message = i.emitPoint(point, labels)
+		if point.Id == "" {
+			point.Id, err = i.pointID(index, &it, kind)
+		}
+		if code, message = "invalid_value", "The item cannot be encoded."; err == nil {
+			code, message = i.emitPoint(point, labels)
+		}
 	}
 	if code != "" {
 		i.reject(index, code, message)

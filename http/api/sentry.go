@@ -226,7 +226,7 @@ func (i *intakeRequest) acceptEvent(index int, event *sentry.Event, payload []by
 		return
 	}
 	if stamped.Id == "" {
-		stamped.Id = derivedErrorID(payload, stamped.TsMs, index)
+		stamped.Id = i.derivedID(errorPrefix, sumJSON(payload), shared.Ts, index, true)
 	}
 	o.ID, o.Path, o.Extra = stamped.Id, stamped.Path, boundedExtra(o.Extra)
 	i.debugIDs = event.DebugIDs

@@ -19,7 +19,9 @@ func TestRecentIDs(t *testing.T) {
 		visitor uint64
 		key     [2]uint64
 	}
-	name := func(visitor, id string) named { return named{protos.VisitorHash(7, visitor), protos.EventKey(7, visitor, id)} }
+	name := func(visitor, id string) named {
+		return named{protos.VisitorHash(7, visitor), protos.EventKey(7, visitor, id)}
+	}
 	for _, c := range []struct {
 		since  time.Time
 		except uint64
