@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"time"
 
 	"svc"
 	"svc/actors"
+	"svc/storage/datadir"
 )
 
 // What the first start makes (decisions, section P).
@@ -35,56 +35,54 @@ type bootstrapKeys struct {
 	Secret string `json:"secret"`
 }
 
-// greetTime bounds the first start's work.
-const greetTime = time.Minute
+// greetPause and greetLongPause bound the time between two attempts at it.
+const (
+	greetPause     = 500 * time.Millisecond
+	greetLongPause = 10 * time.Second
+)
 
-// greetPause is the time between two attempts at it.
-const greetPause = 500 * time.Millisecond
+// firstStartFact is noted once the secrets of the first start were shown.
+const firstStartFact = "first start"
 
 // greet waits for the listener, makes what a first start makes, and says how to
-// go on.
+// go on. The node is ready once that is done.
 func (n *node) greet(ctx context.Context, stdout io.Writer) error {
 	select {
 	case n.publicAddr = <-n.public.Bound():
 	case <-ctx.Done():
 		return nil
 	}
-	var operator net.Addr
-	select {
-	case operator = <-n.operator.Bound():
-	case <-ctx.Done():
-		return nil
-	}
-	made, err := n.firstStart(ctx)
-	if made == nil && ctx.Err() != nil {
+	made, err := n.firstStart(ctx, stdout)
+	if ctx.Err() != nil {
 		return nil //nolint:nilerr // a stop is no failure
 	}
 	if err != nil {
 		return fmt.Errorf("preparing the first start: %w", err)
 	}
-	n.logger.Info("serving", "url", n.url(), "admin", "http://"+operator.String())
-	if made == nil {
-		fmt.Fprintf(stdout, "svc serves %s (operator: http://%s)\n", n.url(), operator)
-		return nil
+	n.logger.Info("serving", "url", n.url(), "admin", "http://"+n.operatorAddr.String())
+	if !made {
+		fmt.Fprintf(stdout, "svc serves %s (operator: http://%s)\n", n.url(), n.operatorAddr)
 	}
-	return n.announce(stdout, *made, operator)
+	n.start.finish()
+	return nil
 }
 
-// firstStart makes what a first start makes. It tries again while parts of the group
-// have no owner: a node may join just when another was lost.
-func (n *node) firstStart(ctx context.Context) (*bootstrap, error) {
-	ctx, cancel := context.WithTimeout(ctx, greetTime)
-	defer cancel()
-	for {
-		made, err := n.bootstrap(ctx)
+// firstStart makes and shows what a first start makes. It tries again for as long as the
+// store is away or parts of the group have no owner.
+func (n *node) firstStart(ctx context.Context, stdout io.Writer) (made bool, err error) {
+	const doing = "looking whether this is the first start"
+	n.start.note(doing, nil)
+	for pause := greetPause; ; pause = min(2*pause, greetLongPause) {
+		made, err = n.bootstrap(ctx, stdout)
 		if err == nil || svc.CodeOf(err) != svc.CodeUnavailable {
 			return made, err
 		}
+		n.start.note(doing, err)
 		n.logger.Warn("trying the first start again", "error", err)
 		select {
-		case <-time.After(greetPause):
+		case <-time.After(pause):
 		case <-ctx.Done():
-			return nil, err
+			return false, err
 		}
 	}
 }
@@ -94,37 +92,82 @@ func (n *node) url() string {
 	return n.config.urlAt(n.publicAddr.String())
 }
 
-// bootstrap makes the first organization with its owner, application and keys;
-// nil where they are there already. Made in the order in which a start that was
-// cut short can repeat it: the organization's token list says whether it ended.
-func (n *node) bootstrap(ctx context.Context) (*bootstrap, error) {
-	owner, err := n.identity.User(ctx, firstOwner, "Owner")
-	if err != nil {
-		return nil, err
+// bootstrap makes the first organization with its owner, application and keys, and shows
+// their secrets. That they were shown is noted in the store afterwards: a start that was cut
+// short before is repeated, with new secrets in place of those that nobody has seen. It
+// returns false where there was nothing to do; of several nodes that start together, one
+// makes it, and the others wait until it is done.
+func (n *node) bootstrap(ctx context.Context, stdout io.Writer) (made bool, err error) {
+	facts, err := n.db.Facts(ctx)
+	if _, shown := facts[firstStartFact]; err != nil || shown {
+		return false, err
 	}
-	tokens, err := n.identity.Tokens(ctx, svc.TokenOwner{User: owner})
-	if err != nil {
-		return nil, err
-	}
-	if len(tokens) > 0 {
-		return nil, nil
-	}
-	// Of several nodes that start together, one makes it.
 	const claimant, key = "svc", "first start"
 	replays := &actors.Replays{Actors: n.cluster}
 	done, err := replays.Begin(ctx, claimant, key, [32]byte{})
 	switch {
-	case err != nil && svc.CodeOf(err) == svc.CodeConflict, len(done) > 0:
-		return nil, nil // the conflict says that another node makes it
-	case err != nil:
-		return nil, err
+	case svc.CodeOf(err) == svc.CodeConflict:
+		return false, svc.Errorf(svc.CodeUnavailable, "Another node makes the first start, or was lost while it did; this one looks again.")
+	case err != nil || len(done) > 0:
+		return false, err
 	}
-	made, err := n.makeFirst(ctx, owner)
+	err = n.makeAndShow(ctx, stdout)
 	var mark []byte
 	if err == nil {
 		mark = []byte("made")
 	}
-	return made, errors.Join(err, replays.Finish(ctx, claimant, key, [32]byte{}, mark))
+	return err == nil, errors.Join(err, replays.Finish(ctx, claimant, key, [32]byte{}, mark))
+}
+
+func (n *node) makeAndShow(ctx context.Context, stdout io.Writer) error {
+	if err := n.checkBootstrapFile(); err != nil {
+		return err
+	}
+	owner, err := n.identity.User(ctx, firstOwner, "Owner")
+	if err != nil {
+		return err
+	}
+	if err := n.dropUnseen(ctx, owner); err != nil {
+		return err
+	}
+	made, err := n.makeFirst(ctx, owner)
+	if err != nil {
+		return err
+	}
+	if err := n.announce(stdout, *made); err != nil {
+		return err
+	}
+	_, err = n.db.NoteFact(ctx, firstStartFact, "shown")
+	return err
+}
+
+// madeFirst names the token and the keys of the first start.
+const madeFirst = "first start"
+
+// dropUnseen revokes what an earlier attempt made and nobody has seen.
+func (n *node) dropUnseen(ctx context.Context, owner svc.User) error {
+	tokens, err := n.identity.Tokens(ctx, svc.TokenOwner{User: owner})
+	if err != nil {
+		return err
+	}
+	for _, token := range tokens {
+		if token.Name == madeFirst {
+			if err := n.identity.RevokeToken(ctx, svc.TokenOwner{User: owner}, token.ID); err != nil {
+				return err
+			}
+		}
+	}
+	ref := svc.AppRef{Org: firstOrg, App: firstApp}
+	keys, err := n.apps.Keys(ctx, ref)
+	if svc.CodeOf(err) == svc.CodeNotFound {
+		return nil // the attempt did not come so far
+	}
+	for _, key := range keys {
+		if key.Label == madeFirst {
+			err = errors.Join(err, n.apps.RevokeKey(ctx, ref, key.ID))
+		}
+	}
+	return err
 }
 
 // makeFirst makes what a first start makes.
@@ -142,35 +185,56 @@ func (n *node) makeFirst(ctx context.Context, owner svc.User) (*bootstrap, error
 	}
 	made := &bootstrap{Organization: firstOrg, App: firstApp, URL: n.url(), Keys: map[string]bootstrapKeys{}}
 	for _, env := range svc.EnvironmentSlugs() {
-		_, public, publicErr := n.apps.MintKey(ctx, ref, svc.KeySpec{Kind: svc.KeyPublic, Environment: env, Label: "first start"})
-		_, secret, secretErr := n.apps.MintKey(ctx, ref, svc.KeySpec{Kind: svc.KeySecret, Environment: env, Label: "first start"})
+		_, public, publicErr := n.apps.MintKey(ctx, ref, svc.KeySpec{Kind: svc.KeyPublic, Environment: env, Label: madeFirst})
+		_, secret, secretErr := n.apps.MintKey(ctx, ref, svc.KeySpec{Kind: svc.KeySecret, Environment: env, Label: madeFirst})
 		if err := errors.Join(publicErr, secretErr); err != nil {
 			return nil, err
 		}
 		made.Keys[env] = bootstrapKeys{Public: public.Reveal(), Secret: secret.Reveal()}
 	}
-	_, token, err := n.identity.MintToken(ctx, svc.TokenOwner{User: owner}, svc.TokenSpec{Name: "first start", Scopes: svc.Scopes()})
+	_, token, err := n.identity.MintToken(ctx, svc.TokenOwner{User: owner}, svc.TokenSpec{Name: madeFirst, Scopes: svc.Scopes()})
 	made.Token = token.Reveal()
 	return made, err
 }
 
+// checkBootstrapFile fails where the bootstrap file could not be written, before anything is
+// made whose secrets would be lost with it.
+func (n *node) checkBootstrapFile() error {
+	file := n.config.BootstrapFile
+	if file == "" {
+		return nil
+	}
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("SVC_BOOTSTRAP_FILE=%s is no regular file; nothing was made yet", file)
+	}
+	if err := os.WriteFile(file+".partial", nil, 0o600); err != nil {
+		return fmt.Errorf("SVC_BOOTSTRAP_FILE=%s cannot be written, and nothing was made yet: %w", file, err)
+	}
+	return nil
+}
+
+// writeBootstrapFile replaces the bootstrap file as a whole, forced to disk.
+func writeBootstrapFile(file string, made bootstrap) error {
+	encoded, err := json.MarshalIndent(made, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encoding the bootstrap file: %w", err)
+	}
+	if err := datadir.Replace(file, append(encoded, '\n')); err != nil {
+		return fmt.Errorf("writing the bootstrap file: %w", err)
+	}
+	return nil
+}
+
 // announce writes the bootstrap file where one is asked for, and shows the
 // first steps.
-func (n *node) announce(stdout io.Writer, made bootstrap, operator net.Addr) error {
+func (n *node) announce(stdout io.Writer, made bootstrap) error {
 	if file := n.config.BootstrapFile; file != "" {
-		encoded, err := json.MarshalIndent(made, "", "  ")
-		if err != nil {
-			return fmt.Errorf("encoding the bootstrap file: %w", err)
-		}
-		if err := os.WriteFile(file+".partial", append(encoded, '\n'), 0o600); err != nil {
-			return fmt.Errorf("writing the bootstrap file: %w", err)
-		}
-		if err := os.Rename(file+".partial", file); err != nil {
-			return fmt.Errorf("writing the bootstrap file: %w", err)
+		if err := writeBootstrapFile(file, made); err != nil {
+			return err
 		}
 	}
 	key := made.Keys[svc.DefaultEnvironment]
-	fmt.Fprintf(stdout, `svc serves %[1]s (operator: http://%[2]s)
+	_, err := fmt.Fprintf(stdout, `svc serves %[1]s (operator: http://%[2]s)
 
 First start: these secrets are shown once.
 
@@ -191,7 +255,10 @@ Ask for it:
   curl -sS '%[1]s/api/v1/apps/acme/web/events?limit=5' -H 'Authorization: Bearer %[3]s'
   curl -sS '%[1]s/api/v1/apps/acme/web/analytics/overview?range=24h' -H 'Authorization: Bearer %[3]s'
 
-`, made.URL, operator, made.Token, key.Public, key.Secret,
+`, made.URL, n.operatorAddr, made.Token, key.Public, key.Secret,
 		made.Keys["staging"].Public, made.Keys["staging"].Secret, made.Keys["development"].Public, made.Keys["development"].Secret)
+	if err != nil {
+		return fmt.Errorf("showing the secrets of the first start: %w", err)
+	}
 	return nil
 }

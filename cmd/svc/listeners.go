@@ -44,8 +44,8 @@ func (n *node) wireHTTP(context.Context) error {
 	if err != nil {
 		return err
 	}
-	n.operator, err = http.NewServer(n.config.AdminAddr, n.adminHandler(token), n.logger) //nolint:contextcheck // a scrape has no context
-	return err
+	n.operator.show(n.adminHandler(token)) //nolint:contextcheck // a scrape has no context
+	return nil
 }
 
 // concurrentQueries is the limit of one token; it goes with the rate limit.
@@ -92,13 +92,19 @@ func (n *node) routes() ([]http.Route, error) {
 	return table, library.Describe(table)
 }
 
+// adminHosts are the names under which the operator's listener may be asked.
+func (n *node) adminHosts() []string {
+	return append([]string{n.config.AdminAddr}, n.config.AdminHosts...)
+}
+
 func (n *node) adminHandler(token svc.Secret) nethttp.Handler {
 	n.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "svc_ingest_lag_records", Help: "Records of the log that are not stored yet.",
 	}, func() float64 { return float64(n.lag(context.Background())) }))
 	return admin.New(admin.Config{
-		Gatherer: n.registry, Operator: n.identity, Now: n.now, Token: token, Hosts: append([]string{n.config.AdminAddr}, n.config.AdminHosts...),
+		Gatherer: n.registry, Operator: n.identity, Now: n.now, Token: token, Hosts: n.adminHosts(),
 		Checks: []admin.Check{
+			{Name: "start", Ready: n.start.ready},
 			{Name: "membership", Ready: n.membership},
 			{Name: "store", Ready: n.db.Ping},
 			{Name: "lag", Ready: func(ctx context.Context) error {

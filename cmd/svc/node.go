@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	nethttp "net/http"
@@ -78,11 +77,14 @@ type node struct {
 	holderTools *routeTools
 	assistant   *assistant.Assistant
 
-	table            []http.Route
-	handler          nethttp.Handler
-	public, operator *http.Server
-	// publicAddr is known once the listener is bound.
-	publicAddr net.Addr
+	table    []http.Route
+	handler  nethttp.Handler
+	public   *http.Server
+	operator *front
+	// publicAddr is known once the listener is bound, operatorAddr from the beginning on.
+	publicAddr, operatorAddr net.Addr
+
+	start start
 }
 
 // newNode returns a node that has opened nothing yet.
@@ -99,10 +101,12 @@ func (n *node) open(ctx context.Context) error {
 		doing string
 		open  func(ctx context.Context) error
 	}{
+		{"opening the operator's listener", n.openFront},
 		{"opening the data directory", n.openDir},
 		{"listening for other nodes", n.openWire},
 		{"opening the log", n.openLog},
 		{"opening the store", n.openStore},
+		{"looking at whose data this is", n.checkIdentity},
 		{"taking in past days", n.loadKept},
 		{"opening the places", n.openPlaces},
 		{"opening the spool", n.openSpool},
@@ -112,10 +116,11 @@ func (n *node) open(ctx context.Context) error {
 		{"counting the series", func(ctx context.Context) error { return n.cardinality.Load(ctx, n.db, n.now()) }},
 		{"wiring the listeners", n.wireHTTP},
 	} {
-		if err := step.open(ctx); err != nil {
-			return fmt.Errorf("%s: %w", step.doing, err)
+		if err := n.step(ctx, step.doing, step.open); err != nil {
+			return err
 		}
 	}
+	n.start.note("beginning to serve", nil)
 	return nil
 }
 
@@ -303,5 +308,6 @@ func (n *node) close() error {
 	closeOne(n.broker != nil, n.broker.Close)
 	n.several.close()
 	closeOne(n.dir != nil, n.dir.Close)
+	closeOne(n.operator != nil, n.operator.close)
 	return errors.Join(problems...)
 }

@@ -34,6 +34,10 @@ func serve(ctx context.Context, config Config, logger *slog.Logger, stdout io.Wr
 	n := newNode(config, logger)
 	defer func() { err = errors.Join(err, n.close()) }()
 	if err := n.open(ctx); err != nil {
+		if ctx.Err() != nil { // stopped while it waited
+			logger.Info("stopped before the start was over", "error", err)
+			return nil
+		}
 		return err
 	}
 	return n.run(ctx, stdout)
@@ -88,7 +92,7 @@ func (n *node) parts() []part {
 		{"assistant", n.assistant.Run},
 		{"past days", n.keepKept},
 		{"keeper of past days", n.countDays},
-		{"operator's listener", n.operator.Run},
+		{"operator's listener", n.operator.run},
 		{"public listener", n.public.Run},
 	}
 }

@@ -55,7 +55,12 @@ func New(config Config) http.Handler {
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	operator{config.Operator, config.Now}.register(mux)
-	guarded := &door{next: mux, token: config.Token}
+	return guard(config, mux)
+}
+
+// guard puts the door in front of what the listener shows.
+func guard(config Config, next http.Handler) http.Handler {
+	guarded := &door{next: next, token: config.Token}
 	for _, host := range config.Hosts {
 		if _, err := netip.ParseAddr(hostName(host)); err != nil {
 			guarded.hosts = append(guarded.hosts, hostName(host))

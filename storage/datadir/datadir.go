@@ -73,3 +73,19 @@ func Force(name string) error {
 	}
 	return errors.Join(file.Sync(), file.Close())
 }
+
+// Replace writes a file of mode 0600 as a whole: a crash leaves the old content or the new
+// one, and what is there when it returns is on disk.
+func Replace(path string, content []byte) error {
+	partial := path + ".partial"
+	if err := os.WriteFile(partial, content, 0o600); err != nil {
+		return err
+	}
+	if err := Force(partial); err != nil {
+		return err
+	}
+	if err := os.Rename(partial, path); err != nil {
+		return err
+	}
+	return Force(filepath.Dir(path))
+}
