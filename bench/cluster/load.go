@@ -270,6 +270,13 @@ func (l *load) check(ctx context.Context) error {
 	if lost+twice > 0 {
 		l.problem("%d acknowledged events are lost, %d are stored twice", lost, twice)
 	}
+	wrong, err := harness.WrongAggregates(ctx, l.nodes.store)
+	if err != nil {
+		return err
+	}
+	for _, difference := range wrong {
+		l.problem("%s", difference)
+	}
 	for _, w := range l.writers {
 		l.checkWriter(ctx, w)
 	}

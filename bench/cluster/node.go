@@ -25,6 +25,7 @@ type node struct {
 type nodes struct {
 	all    []*node
 	common []string
+	store  string // where the first node's store is asked
 }
 
 // openNodes starts count nodes with settings of their own, the first one first.
@@ -40,7 +41,7 @@ func openNodes(ctx context.Context, o *options, dir string, count int, settings 
 	if err != nil {
 		return nil, err
 	}
-	c := &nodes{common: append([]string{
+	c := &nodes{store: store, common: append([]string{
 		"SVC_CLUSTER_SECRET=the secret of the harness", "SVC_MASTER_KEY=the master key of the harness", "SVC_PARTITIONS=16",
 	}, settings...)}
 	for i := range count {

@@ -70,8 +70,13 @@ func runKills(ctx context.Context, o *options) (err error) {
 			err = os.RemoveAll(dir)
 		}
 	}()
+	store, err := harness.FreeAddress(ctx)
+	if err != nil {
+		return fmt.Errorf("finding an address of the store: %w", err)
+	}
 	server, err := harness.NewServer(ctx, harness.Settings{
 		Binary: o.binary, Dir: dir, Sync: o.sync, Flush: flushInterval.String(), CPU: harness.Unpinned,
+		Environment: []string{"SVC_CLICKHOUSE_LISTEN=" + store},
 	})
 	if err != nil {
 		return err
@@ -84,6 +89,7 @@ func runKills(ctx context.Context, o *options) (err error) {
 		return err
 	}
 	run := newRun(o, server, first)
+	run.store = store
 	if err := run.attack(ctx); err != nil {
 		return fmt.Errorf("seed %d: %w", o.seed, err)
 	}
@@ -97,6 +103,7 @@ func runKills(ctx context.Context, o *options) (err error) {
 // run is one run of kills.
 type run struct {
 	killer
+	store  string // where the store is asked
 	ledger *ledger
 	kinds  []moment
 	seed   uint64
@@ -162,5 +169,12 @@ func (r *run) settle(ctx context.Context) (*findings, error) {
 	began := time.Now()
 	found, err := check(ctx, r.server, r.ledger)
 	r.read = time.Since(began)
+	if err != nil {
+		return nil, err
+	}
+	wrong, err := harness.WrongAggregates(ctx, r.store)
+	for _, difference := range wrong {
+		found.violate(miscount, "%s", difference)
+	}
 	return found, err
 }

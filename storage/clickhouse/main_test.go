@@ -30,16 +30,8 @@ func runTests(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	library, err := chdb.FindLibrary(os.Getenv("SVC_CHDB_LIB"))
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
 	shared.dir = dir
-	shared.engine, err = chdb.Open(context.Background(), chdb.Config{
-		Library: library, Dir: dir, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
-	})
-	if err != nil {
+	if err := shared.start(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
@@ -49,6 +41,29 @@ func runTests(m *testing.M) int {
 		return 1
 	}
 	return code
+}
+
+// start opens the engine.
+func (s *suite) start() error {
+	library, err := chdb.FindLibrary(os.Getenv("SVC_CHDB_LIB"))
+	if err != nil {
+		return err
+	}
+	s.engine, err = chdb.Open(context.Background(), chdb.Config{
+		Library: library, Dir: s.dir, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+	})
+	return err
+}
+
+// restart closes the engine, of which no database is open, and opens it again.
+func (s *suite) restart(t testing.TB) {
+	t.Helper()
+	if err := s.engine.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.start(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // open returns a database of its own for a test.

@@ -44,7 +44,8 @@ ALTER TABLE visits
     MODIFY COLUMN session CODEC(LZ4),
     MODIFY COLUMN events CODEC(T64, LZ4);
 
-ALTER TABLE visits_of_events MODIFY QUERY
+-- A view is replaced, never altered: see 20261122_10_repeated_blocks.
+CREATE OR REPLACE MATERIALIZED VIEW visits_of_events TO visits AS
 SELECT
     environment,
     toStartOfFifteenMinutes(ts) AS slot,
@@ -56,7 +57,7 @@ SELECT
 FROM events
 GROUP BY environment, slot, is_bot, visitor, session;
 
-ALTER TABLE names_of_events MODIFY QUERY
+CREATE OR REPLACE MATERIALIZED VIEW names_of_events TO names AS
 SELECT
     environment,
     toStartOfFifteenMinutes(ts) AS slot,

@@ -1,0 +1,161 @@
+package clickhouse
+
+import (
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// countedTargets has, for each target of a view, a query for a number that grows when a block
+// is folded into it again. Targets that only keep least, greatest and any values have none.
+func countedTargets() map[string]string {
+	return map[string]string{
+		"traffic":        "SELECT toUInt64(sum(events)) FROM traffic",
+		"visits":         "SELECT sum(events) FROM visits",
+		"names":          "SELECT sum(events) FROM names",
+		"event_counts":   "SELECT sum(events) FROM event_counts",
+		"issues":         "SELECT sum(events) FROM issues",
+		"issue_users":    "SELECT count() FROM issue_users",
+		"issue_releases": "SELECT sum(events) FROM issue_releases",
+		"metric_rollups": "SELECT sum(count) FROM metric_rollups",
+		"metric_totals":  "SELECT sum(count) FROM metric_totals",
+		"metric_hours":   "SELECT sum(count) FROM metric_hours",
+		"uptime":         "SELECT sum(checks) FROM uptime",
+		"newcomers":      "", "metric_series": "", "latest_checks": "",
+	}
+}
+
+// countTargets asks for the numbers of countedTargets, and fails where a view writes into a table
+// that is not among them.
+func countTargets(t *testing.T, db *DB) map[string]uint64 {
+	t.Helper()
+	targets := countedTargets()
+	views := ask[[]string](t, db, "SELECT groupArray(name) FROM system.tables WHERE database = currentDatabase() AND engine = 'MaterializedView'")
+	for _, view := range views {
+		if target, _, _ := strings.Cut(view, "_of_"); !slices.Contains(slices.Collect(maps.Keys(targets)), target) {
+			t.Errorf("the view %s writes into a table that this test does not count", view)
+		}
+	}
+	counted := map[string]uint64{}
+	for target, query := range targets {
+		if query != "" {
+			counted[target] = ask[uint64](t, db, query)
+		}
+	}
+	return counted
+}
+
+// everything returns a block with rows of every kind.
+func everything(t *testing.T, db *DB) *Block {
+	t.Helper()
+	b := hourly(t, db, time.Date(2026, 10, 20, 0, 0, 0, 0, time.UTC), 300)
+	occurrences, points := testErrors(300), observations(5, 300)
+	for i := range occurrences {
+		b.AppendOccurrence(&occurrences[i])
+	}
+	for i := range points {
+		b.AppendMetric(&points[i])
+	}
+	return b
+}
+
+// TestTokensOutliveUpgrades inserts one block before and after each migration that replaces views.
+func TestTokensOutliveUpgrades(t *testing.T) {
+	db := open(t)
+	b := everything(t, db)
+	insert(t, db, "t1", 1, b)
+	want := countTargets(t, db)
+	files, err := fs.Glob(migrationFiles, "migrations/*.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := migrationFiles.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), "OR REPLACE") {
+			continue
+		}
+		if err := db.execAll(deadline(t), string(text)); err != nil {
+			t.Fatal(err)
+		}
+		insert(t, db, "t1", 1, b)
+		if got := countTargets(t, db); !maps.Equal(got, want) {
+			t.Errorf("after %s:\n got %v\nwant %v", file, got, want)
+		}
+	}
+}
+
+// TestTokensOutliveRestarts inserts one block, and again in every later life of the engine.
+func TestTokensOutliveRestarts(t *testing.T) {
+	const name = "restarted"
+	var want map[string]uint64
+	for life := range 3 {
+		if life > 0 {
+			shared.restart(t)
+		}
+		db, err := Open(deadline(t), Config{Engine: shared.engine, Database: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := everything(t, db)
+		for range 2 {
+			insert(t, db, "t1", 1, b)
+			if want == nil {
+				want = countTargets(t, db)
+			}
+			if got := countTargets(t, db); !maps.Equal(got, want) {
+				t.Errorf("life %d:\n got %v\nwant %v", life+1, got, want)
+			}
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestMigrationsReplaceViews finds a view that is altered: see 20261122_10_repeated_blocks.
+func TestMigrationsReplaceViews(t *testing.T) {
+	files, err := fs.Glob(migrationFiles, "migrations/*.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := migrationFiles.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(statement(string(text)), "MODIFY QUERY") {
+			t.Errorf("%s alters a view: use CREATE OR REPLACE MATERIALIZED VIEW", file)
+		}
+	}
+}
+
+// TestUpgradeOfRepeatedBlocks has a block twice in names and visits and another one not at all,
+// as an interrupted insert leaves them, and opens the database with today's program.
+func TestUpgradeOfRepeatedBlocks(t *testing.T) {
+	const name = "repeated"
+	db := openNamed(t, name, false)
+	insert(t, db, "t1", 1, hourly(t, db, time.Date(2026, 1, 20, 0, 0, 0, 0, time.UTC), 300))
+	want := stored(t, db)
+	exec(t, db, "INSERT INTO names SELECT * FROM names LIMIT 40")
+	exec(t, db, "INSERT INTO visits SELECT * FROM visits")
+	exec(t, db, "ALTER TABLE migrations DELETE WHERE name = '20261122_10_repeated_blocks' SETTINGS mutations_sync = 1")
+	for range 2 {
+		again := openNamed(t, name, false)
+		if got := stored(t, again); !maps.Equal(got, want) {
+			t.Errorf("got %v, want %v", got, want)
+		}
+	}
+	exec(t, db, "ALTER TABLE names DELETE WHERE visitor IN (SELECT visitor FROM names LIMIT 1) SETTINGS mutations_sync = 1")
+	missing := ask[uint64](t, db, "SELECT sum(events) FROM names")
+	exec(t, db, "ALTER TABLE migrations DELETE WHERE name = '20261122_10_repeated_blocks' SETTINGS mutations_sync = 1")
+	openNamed(t, name, false)
+	if got := ask[uint64](t, db, "SELECT sum(events) FROM names"); got != missing {
+		t.Errorf("names count %d events, want %d: what is missing comes with its block", got, missing)
+	}
+}
