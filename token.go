@@ -157,6 +157,9 @@ type Token struct {
 	// LastUsedAt is when the token last opened anything, to the minute; nil
 	// where it never did.
 	LastUsedAt *time.Time `json:"lastUsedAt"`
+	// Orphaned says of an organization token that the person whom it acts as has left. It
+	// opens nothing until an owner of the organization adopts it.
+	Orphaned bool `json:"orphaned,omitempty"`
 	// Hash is the SHA-256 of the token in hex.
 	Hash string `json:"-"`
 }

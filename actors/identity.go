@@ -45,71 +45,66 @@ func (i *Identity) Authorize(ctx context.Context, secret string, class svc.RateC
 			Message: fmt.Sprintf("The token's limit of %d requests a minute is used up.", now.Rate.Quota),
 		}
 	}
-	if org == "" {
-		return i.widest(ctx, grant, now.Rate)
-	}
-	membership, err := i.membership(ctx, &grant.Token, org)
-	if err != nil {
+	memberships, err := i.seats(ctx, &grant.Token, org)
+	switch {
+	case svc.CodeOf(err) == svc.CodeUnauthorized:
+		return svc.Grant{}, svc.RateState{}, unknown
+	case err != nil:
 		return grant, now.Rate, err
+	case org == "":
+		grant.Permissions = everywhere(memberships, grant.Token.Scopes)
+		return grant, now.Rate, nil
 	}
-	grant.Role = membership.Role
-	grant.Permissions = svc.EffectivePermissions(membership.Role, grant.Token.Scopes)
+	grant.Role = memberships[0].Role
+	grant.Permissions = svc.EffectivePermissions(grant.Role, grant.Token.Scopes)
 	return grant, now.Rate, nil
 }
 
-// widest gives a grant that addresses no organization the permissions of the
-// mightiest role that its owner holds anywhere.
-func (i *Identity) widest(ctx context.Context, grant svc.Grant, rate svc.RateState) (svc.Grant, svc.RateState, error) {
-	memberships, err := i.Memberships(ctx, grant)
-	if err != nil {
-		return grant, rate, err
+// everywhere returns what a token of these scopes may do in every one of the organizations:
+// what it may do in some of them only is no answer to what it may do.
+func everywhere(memberships []svc.Membership, scopes []svc.Scope) []svc.Permission {
+	if len(memberships) == 0 {
+		return []svc.Permission{}
 	}
-	var best svc.Role
+	least := memberships[0].Role
 	for _, membership := range memberships {
-		if best == "" || membership.Role.AtLeast(best) {
-			best = membership.Role
+		if least.AtLeast(membership.Role) {
+			least = membership.Role
 		}
 	}
-	if best != "" {
-		grant.Permissions = svc.EffectivePermissions(best, grant.Token.Scopes)
-	}
-	return grant, rate, nil
+	return svc.EffectivePermissions(least, scopes)
 }
 
-// membership returns the token owner's seat in an organization, read now. An
-// organization token whose maker has left keeps reading as a viewer without a
-// person.
-func (i *Identity) membership(ctx context.Context, token *svc.Token, org string) (svc.Membership, error) {
-	if token.Org != "" && token.Org != org || token.User == nil {
-		return svc.Membership{}, svc.NotFound("organization")
-	}
-	membership, err := ask[svc.Membership](ctx, i.Actors, kindOrganization, org, "role", findRole{UserID: token.User.ID})
-	if svc.CodeOf(err) == svc.CodeNotFound && token.Kind == svc.TokenOrganization {
-		organization, err := ask[svc.Organization](ctx, i.Actors, kindOrganization, org, "get", none{})
-		token.User = nil
-		return svc.Membership{Organization: organization, Role: svc.RoleViewer}, err
-	}
-	return membership, err
-}
-
-// Memberships returns the organizations that a grant may address, by slug.
-func (i *Identity) Memberships(ctx context.Context, grant svc.Grant) ([]svc.Membership, error) {
-	var slugs []string
-	switch {
-	case grant.Token.Org != "":
-		slugs = []string{grant.Token.Org}
-	case grant.Token.User != nil:
-		var err error
-		slugs, err = ask[[]string](ctx, i.Actors, kindUser, userIdentity(grant.Token.User.Email), "memberships", none{})
+// seats returns the seats that a token uses, read now: the one in org, or all where org is
+// empty. An organization token acts as the person whom its organization names, who is noted
+// in the token; it fails with unauthorized where that person has left.
+func (i *Identity) seats(ctx context.Context, token *svc.Token, org string) ([]svc.Membership, error) {
+	if token.Kind == svc.TokenOrganization {
+		seat, err := ask[tokenSeat](ctx, i.Actors, kindOrganization, token.Org, "token.use", findToken{ID: token.ID})
 		if err != nil {
+			return nil, err
+		}
+		token.User, token.LastUsedAt = seat.Token.User, seat.Token.LastUsedAt
+		if org != "" && org != token.Org {
+			return nil, svc.NotFound("organization")
+		}
+		return []svc.Membership{seat.Membership}, nil
+	}
+	if token.User == nil || org != "" && token.Org != "" && token.Org != org {
+		return nil, svc.NotFound("organization")
+	}
+	slugs := []string{org}
+	if org == "" {
+		var err error
+		if slugs, err = i.joined(ctx, token); err != nil {
 			return nil, err
 		}
 	}
 	memberships := []svc.Membership{}
 	for _, slug := range slugs {
-		membership, err := i.membership(ctx, &grant.Token, slug)
-		if svc.CodeOf(err) == svc.CodeNotFound {
-			continue
+		membership, err := ask[svc.Membership](ctx, i.Actors, kindOrganization, slug, "role", findRole{UserID: token.User.ID})
+		if org == "" && svc.CodeOf(err) == svc.CodeNotFound {
+			continue // the person's own list may be ahead
 		}
 		if err != nil {
 			return nil, err
@@ -117,6 +112,23 @@ func (i *Identity) Memberships(ctx context.Context, grant svc.Grant) ([]svc.Memb
 		memberships = append(memberships, membership)
 	}
 	return memberships, nil
+}
+
+// joined lists the organizations that a person's token may address, by slug.
+func (i *Identity) joined(ctx context.Context, token *svc.Token) ([]string, error) {
+	if token.Org != "" {
+		return []string{token.Org}, nil
+	}
+	return ask[[]string](ctx, i.Actors, kindUser, userIdentity(token.User.Email), "memberships", none{})
+}
+
+// Memberships returns the organizations that a grant may address, by slug.
+func (i *Identity) Memberships(ctx context.Context, grant svc.Grant) ([]svc.Membership, error) {
+	memberships, err := i.seats(ctx, &grant.Token, "")
+	if code := svc.CodeOf(err); err != nil && (code == svc.CodeNotFound || code == svc.CodeUnauthorized) {
+		return []svc.Membership{}, nil
+	}
+	return memberships, err
 }
 
 // User returns the person of an e-mail address, made with a name if there is
@@ -220,85 +232,5 @@ func (i *Identity) RemoveMember(ctx context.Context, org string, actor svc.Role,
 		return err
 	}
 	_, err := ask[none](ctx, i.Actors, kindUser, userIdentity(normal), "leave", joinOrganization{Org: org})
-	return err
-}
-
-// Tokens lists the live tokens of an owner, the newest first.
-func (i *Identity) Tokens(ctx context.Context, owner svc.TokenOwner) ([]svc.Token, error) {
-	kind, identity := tokenHolder(owner)
-	records, err := ask[[]tokenRecord](ctx, i.Actors, kind, identity, "tokens", none{})
-	if err != nil {
-		return nil, err
-	}
-	tokens := []svc.Token{}
-	for _, record := range records {
-		if token := record.token(); token.Live(i.Now()) {
-			tokens = append(tokens, token)
-		}
-	}
-	return tokens, nil
-}
-
-// tokenHolder returns the actor that lists an owner's tokens.
-func tokenHolder(owner svc.TokenOwner) (kind, identity string) {
-	if owner.Org != "" {
-		return kindOrganization, owner.Org
-	}
-	return kindUser, userIdentity(owner.User.Email)
-}
-
-// MintToken makes a token of an owner; the secret is returned this once. The
-// token is listed before it works, so there is never one that cannot be revoked.
-func (i *Identity) MintToken(ctx context.Context, owner svc.TokenOwner, spec svc.TokenSpec) (svc.Token, svc.Secret, error) {
-	if problems := spec.Validate(i.Now()); len(problems) > 0 {
-		return svc.Token{}, "", svc.Invalid(problems...)
-	}
-	kind := svc.TokenPersonal
-	if owner.Org != "" {
-		kind = svc.TokenOrganization
-	}
-	token, secret := i.newToken(kind, owner, spec)
-	holder, identity := tokenHolder(owner)
-	if _, err := ask[none](ctx, i.Actors, holder, identity, "token.add", addToken{Token: recordToken(token)}); err != nil {
-		return svc.Token{}, "", err
-	}
-	return token, secret, i.activate(ctx, token)
-}
-
-// OpenSession makes a console session of a person for a time.
-func (i *Identity) OpenSession(ctx context.Context, person svc.User, lifetime time.Duration) (svc.Token, svc.Secret, error) {
-	ends := i.Now().Add(lifetime)
-	token, secret := i.newToken(svc.TokenConsole, svc.TokenOwner{User: person}, svc.TokenSpec{Name: "console", Scopes: svc.Scopes(), ExpiresAt: &ends})
-	return token, secret, i.activate(ctx, token)
-}
-
-func (i *Identity) newToken(kind svc.TokenKind, owner svc.TokenOwner, spec svc.TokenSpec) (svc.Token, svc.Secret) {
-	secret := svc.MintSecret(kind.Prefix(), i.Chance.Bytes(32))
-	clear := secret.Reveal()
-	user := owner.User
-	return svc.Token{
-		ID: i.Chance.ID("tok_"), Kind: kind, Name: spec.Name, Scopes: spec.Scopes, User: &user, Org: owner.Org,
-		Last4: clear[len(clear)-4:], CreatedAt: i.Now(), ExpiresAt: spec.ExpiresAt, Hash: svc.HashSecretHex(clear),
-	}, secret
-}
-
-func (i *Identity) activate(ctx context.Context, token svc.Token) error {
-	_, err := ask[none](ctx, i.Actors, kindToken, token.Hash, "create", createToken{Token: recordToken(token)})
-	return err
-}
-
-// RevokeToken ends a token of an owner. It stops working before it leaves the
-// list.
-func (i *Identity) RevokeToken(ctx context.Context, owner svc.TokenOwner, id string) error {
-	holder, identity := tokenHolder(owner)
-	record, err := ask[tokenRecord](ctx, i.Actors, holder, identity, "token.find", findToken{ID: id})
-	if err != nil {
-		return err
-	}
-	_, err = ask[none](ctx, i.Actors, kindToken, record.Hash, "revoke", none{})
-	if code := svc.CodeOf(err); err != nil && code != svc.CodeNotFound && code != svc.CodeUnauthorized {
-		return err
-	}
-	_, err = ask[none](ctx, i.Actors, holder, identity, "token.remove", findToken{ID: id})
 	return err
 }

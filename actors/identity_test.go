@@ -199,7 +199,7 @@ func TestAuthorizeGrantsRoleAndScopes(t *testing.T) {
 			"no such organization":         {adaAllSecret, "nothing", svc.Grant{Token: adaAll, Permissions: []svc.Permission{}}, noMember},
 			"organization token":           {orgSecret, "acme", svc.Grant{Token: orgToken, Role: svc.RoleOwner, Permissions: permissions(svc.RoleOwner, []svc.Scope{svc.ScopeRead, svc.ScopeWrite})}, nil},
 			"organization token elsewhere": {orgSecret, "beta", svc.Grant{Token: orgToken, Permissions: []svc.Permission{}}, noMember},
-			"no organization addressed":    {bobReadSecret, "", svc.Grant{Token: bobRead, Permissions: permissions(svc.RoleOwner, []svc.Scope{svc.ScopeRead})}, nil},
+			"no organization addressed":    {bobReadSecret, "", svc.Grant{Token: bobRead, Permissions: permissions(svc.RoleViewer, []svc.Scope{svc.ScopeRead})}, nil},
 		}
 		for name, test := range tests {
 			got, err := c.authorize(test.secret, test.org)
@@ -255,7 +255,7 @@ func TestAuthorizeLimitsRequests(t *testing.T) {
 func TestARemovedMemberIsOutAtOnce(t *testing.T) {
 	withClients(t, Limits{}, func(t *testing.T, c *clients) {
 		ada, bob := c.user("ada@example.com", "Ada"), c.user("bob@example.com", "Bob")
-		acme := c.organization("Acme", ada)
+		c.organization("Acme", ada)
 		c.seat(bob, svc.RoleAdmin)
 		bobToken, bobSecret := c.mint(svc.TokenOwner{User: bob}, svc.Scopes()...)
 		orgToken, orgSecret := c.mint(svc.TokenOwner{User: bob, Org: "acme"}, svc.Scopes()...)
@@ -275,20 +275,64 @@ func TestARemovedMemberIsOutAtOnce(t *testing.T) {
 		noError(t, err)
 		wantEqual(t, "the list of memberships", memberships, []svc.Membership{})
 
-		userless := orgToken
-		userless.User = nil
-		viewer := svc.EffectivePermissions(svc.RoleViewer, svc.Scopes())
-		grant, err = c.authorize(orgSecret, "acme")
-		noError(t, err)
-		wantEqual(t, "the organization token's grant", grant, svc.Grant{Token: userless, Role: svc.RoleViewer, Permissions: viewer})
-		memberships, err = c.identity.Memberships(t.Context(), svc.Grant{Token: orgToken})
-		noError(t, err)
-		wantEqual(t, "the organization token's memberships", memberships, []svc.Membership{{Organization: acme, Role: svc.RoleViewer}})
+		ended := func(when string) {
+			t.Helper()
+			for _, org := range []string{"acme", "", "elsewhere"} {
+				grant, err := c.authorize(orgSecret, org)
+				wantError(t, "the organization token "+when+" in "+org, err, unknownToken())
+				wantEqual(t, "the organization token's grant", grant, svc.Grant{})
+			}
+			memberships, err := c.identity.Memberships(t.Context(), svc.Grant{Token: orgToken})
+			noError(t, err)
+			wantEqual(t, "the organization token's memberships", memberships, []svc.Membership{})
+			listed, err := c.identity.Tokens(t.Context(), svc.TokenOwner{User: ada, Org: "acme"})
+			noError(t, err)
+			if len(listed) != 1 || !listed[0].Orphaned || *listed[0].User != bob {
+				t.Errorf("the list %s: %+v, want bob's, orphaned", when, listed)
+			}
+		}
+		ended("after its minter left")
 
 		c.seat(bob, svc.RoleMember)
 		grant, err = c.authorize(bobSecret, "acme")
 		noError(t, err)
 		wantEqual(t, "the role after a return", grant.Role, svc.RoleMember)
+		ended("after its minter's return")
+	})
+}
+
+// TestAnOwnerAdoptsATokenWhosePersonHasLeft gives a token without a person to an owner, and
+// to nobody else.
+func TestAnOwnerAdoptsATokenWhosePersonHasLeft(t *testing.T) {
+	withClients(t, Limits{}, func(t *testing.T, c *clients) {
+		ada, bob, cyd := c.user("ada@example.com", "Ada"), c.user("bob@example.com", "Bob"), c.user("cyd@example.com", "Cyd")
+		acme := c.organization("Acme", ada)
+		c.seat(bob, svc.RoleMember)
+		c.seat(cyd, svc.RoleAdmin)
+		token, secret := c.mint(svc.TokenOwner{User: bob, Org: "acme"}, svc.ScopeRead)
+		adopt := func(who svc.User, id string) error {
+			_, err := c.identity.AdoptToken(t.Context(), svc.TokenOwner{User: who, Org: "acme"}, id)
+			return err
+		}
+		wantError(t, "adopting a member's token", adopt(ada, token.ID),
+			&svc.Error{Code: svc.CodeConflict, Reason: "not_orphaned", Message: "The token acts as a member; only one whose person has left can be adopted."})
+		noError(t, c.identity.RemoveMember(t.Context(), "acme", svc.RoleOwner, bob.Email))
+		ownerOnly := &svc.Error{Code: svc.CodeForbidden, Reason: "role_required", Message: "Only an owner of the organization adopts its tokens."}
+		wantError(t, "an administrator's adoption", adopt(cyd, token.ID), ownerOnly)
+		wantError(t, "a stranger's adoption", adopt(bob, token.ID), ownerOnly)
+		wantError(t, "adopting none", adopt(ada, "tok_9"), svc.NotFound("token"))
+		noError(t, adopt(ada, token.ID))
+		noError(t, adopt(ada, token.ID)) // the answer was lost, and it is sent again
+		grant, err := c.authorize(secret, "acme")
+		noError(t, err)
+		wantEqual(t, "who it acts as", grant.Token.User, &ada)
+		wantEqual(t, "what it may do", grant.Permissions, svc.EffectivePermissions(svc.RoleOwner, []svc.Scope{svc.ScopeRead}))
+		memberships, err := c.identity.Memberships(t.Context(), grant)
+		noError(t, err)
+		wantEqual(t, "where it may do it", memberships, []svc.Membership{{Organization: acme, Role: svc.RoleOwner}})
+		noError(t, c.identity.RevokeToken(t.Context(), svc.TokenOwner{User: ada, Org: "acme"}, token.ID))
+		_, err = c.authorize(secret, "acme")
+		wantError(t, "the revoked token", err, unknownToken())
 	})
 }
 

@@ -65,16 +65,10 @@ type (
 	findApp struct {
 		Slug string `json:"slug"`
 	}
-	addToken struct {
-		Token tokenRecord `json:"token"`
-	}
-	findToken struct {
-		ID string `json:"id"`
-	}
 )
 
 func organizationHandlers() map[string]handler[*organization] {
-	return map[string]handler[*organization]{
+	handlers := map[string]handler[*organization]{
 		"create":        on((*organization).onCreate),
 		"get":           on((*organization).onGet),
 		"rename":        on((*organization).onRename),
@@ -85,11 +79,9 @@ func organizationHandlers() map[string]handler[*organization] {
 		"app.reserve":   on((*organization).onReserveApp),
 		"app.find":      on((*organization).onFindApp),
 		"apps":          on((*organization).onApps),
-		"token.add":     on((*organization).onAddToken),
-		"token.find":    on((*organization).onFindToken),
-		"token.remove":  on((*organization).onRemoveToken),
-		"tokens":        on((*organization).onTokens),
 	}
+	maps.Copy(handlers, orgTokenHandlers())
+	return handlers
 }
 
 func (o *organization) apply(now time.Time, method string, payload []byte) (outcome, error) {
@@ -198,7 +190,7 @@ func (o *organization) onRemoveMember(_ time.Time, m removeMember) (outcome, err
 	for id, member := range o.members {
 		if email, _ := svc.NormaliseEmail(member.User.Email); email == m.Email {
 			delete(o.members, id)
-			return outcome{answer: member, writes: []write{{"member", id, nil}}}, nil
+			return outcome{answer: member, writes: append([]write{{"member", id, nil}}, o.orphan(id)...)}, nil
 		}
 	}
 	return outcome{}, svc.NotFound("member")
@@ -237,42 +229,4 @@ func (o *organization) onApps(_ time.Time, m listApps) (outcome, error) {
 		list.Apps = append(list.Apps, o.apps[slug])
 	}
 	return outcome{answer: list}, nil
-}
-
-func (o *organization) onAddToken(_ time.Time, m addToken) (outcome, error) {
-	o.tokens[m.Token.ID] = m.Token
-	return outcome{answer: none{}, writes: []write{{"token", m.Token.ID, m.Token}}}, nil
-}
-
-func (o *organization) onFindToken(_ time.Time, m findToken) (outcome, error) {
-	return findTokenIn(o.tokens, m.ID)
-}
-
-func (o *organization) onRemoveToken(_ time.Time, m findToken) (outcome, error) {
-	return removeTokenFrom(o.tokens, m.ID)
-}
-
-func (o *organization) onTokens(time.Time, none) (outcome, error) {
-	return outcome{answer: sortedTokens(o.tokens)}, nil
-}
-
-// sortedTokens returns tokens, the newest first.
-func sortedTokens(tokens map[string]tokenRecord) []tokenRecord {
-	return slices.SortedFunc(maps.Values(tokens), func(a, b tokenRecord) int { return compareStrings(b.ID, a.ID) })
-}
-
-func findTokenIn(tokens map[string]tokenRecord, id string) (outcome, error) {
-	token, found := tokens[id]
-	if !found {
-		return outcome{}, svc.NotFound("token")
-	}
-	return outcome{answer: token}, nil
-}
-
-func removeTokenFrom(tokens map[string]tokenRecord, id string) (outcome, error) {
-	if _, found := tokens[id]; !found {
-		return outcome{}, svc.NotFound("token")
-	}
-	delete(tokens, id)
-	return outcome{answer: none{}, writes: []write{{"token", id, nil}}}, nil
 }

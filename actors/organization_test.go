@@ -160,7 +160,9 @@ func TestOrganizationLife(t *testing.T) {
 	}
 	lastOwner := &svc.Error{Code: svc.CodeConflict, Reason: "last_owner", Message: "The last owner can be neither removed nor demoted."}
 	robert := svc.User{ID: "usr_2", Email: "bob@example.com", Name: "Robert"}
-	tok1, tok2 := testTokenRecord("tok_1", ada(), nil), testTokenRecord("tok_2", ada(), nil)
+	tok1, tok2 := testTokenRecord("tok_1", robert, nil), testTokenRecord("tok_2", cyd(), nil)
+	orphan, adopted := tok1, testTokenRecord("tok_1", cyd(), nil)
+	orphan.Orphaned = true
 	shop := testApp(1, "shop", "Shop", at(20*time.Second))
 	shop2 := testApp(2, "shop-2", "Shop", at(21*time.Second))
 	blog := testApp(3, "a-blog", "Blog", at(22*time.Second))
@@ -262,6 +264,18 @@ func TestOrganizationLife(t *testing.T) {
 		{name: "add another", method: "token.add", message: addToken{tok2}, want: outcome{answer: none{}, writes: []write{{"token", "tok_2", tok2}}}},
 		{name: "tokens, the newest first", method: "tokens", message: none{}, want: outcome{answer: []tokenRecord{tok2, tok1}}},
 		{name: "find a token", method: "token.find", message: findToken{"tok_1"}, want: outcome{answer: tok1}},
+		{name: "use a token", method: "token.use", message: findToken{"tok_1"}, want: outcome{answer: tokenSeat{tok1, svc.Membership{Organization: renamed, Role: svc.RoleAdmin}}}},
+		{name: "use one that is on no list", method: "token.use", message: findToken{"tok_9"}, err: unknownToken()},
+		{name: "a member's token is not adopted", method: "token.adopt", message: adoptToken{"tok_1", "usr_3"}, err: &svc.Error{
+			Code: svc.CodeConflict, Reason: "not_orphaned", Message: "The token acts as a member; only one whose person has left can be adopted.",
+		}},
+		{
+			name: "who leaves, leaves tokens", method: "member.remove", message: removeMember{svc.RoleOwner, bob().Email},
+			want: outcome{answer: seat(robert, svc.RoleAdmin, 10*time.Second), writes: []write{{"member", "usr_2", nil}, {"token", "tok_1", orphan}}},
+		},
+		{name: "which open nothing", method: "token.use", message: findToken{"tok_1"}, err: unknownToken()},
+		{name: "an owner adopts one", method: "token.adopt", message: adoptToken{"tok_1", "usr_3"}, want: outcome{answer: adopted, writes: []write{{"token", "tok_1", adopted}}}},
+		{name: "which opens again", method: "token.use", message: findToken{"tok_1"}, want: outcome{answer: tokenSeat{adopted, svc.Membership{Organization: renamed, Role: svc.RoleOwner}}}},
 		{name: "remove a token", method: "token.remove", message: findToken{"tok_1"}, want: outcome{answer: none{}, writes: []write{{"token", "tok_1", nil}}}},
 		{name: "remove it twice", method: "token.remove", message: findToken{"tok_1"}, err: svc.NotFound("token")},
 		{name: "find it no more", method: "token.find", message: findToken{"tok_1"}, err: svc.NotFound("token")},

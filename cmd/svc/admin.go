@@ -33,6 +33,7 @@ directory (SVC_DATA_DIR/operator.token, or --token-file).
   tokens list    [--org O] [--email E]             a person's tokens, or an organization's
   tokens mint    --email E --name N --scopes read,write [--org O] [--expires 2160h]
   tokens revoke  --id ID [--org O] [--email E]
+  tokens adopt   --id ID --org O --email E         have an owner stand in for a member who left
 
 Roles: owner, admin, member, viewer. Scopes: read, write, admin.
 
@@ -50,7 +51,7 @@ func adminCalls() map[string]string {
 	return map[string]string{
 		"login": "login", "orgs create": "orgs.create",
 		"members list": "members.list", "members put": "members.put", "members remove": "members.remove",
-		"tokens list": "tokens.list", "tokens mint": "tokens.mint", "tokens revoke": "tokens.revoke",
+		"tokens list": "tokens.list", "tokens mint": "tokens.mint", "tokens revoke": "tokens.revoke", "tokens adopt": "tokens.adopt",
 	}
 }
 

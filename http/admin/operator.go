@@ -22,6 +22,7 @@ type Operator interface {
 	Tokens(ctx context.Context, owner svc.TokenOwner) ([]svc.Token, error)
 	MintToken(ctx context.Context, owner svc.TokenOwner, spec svc.TokenSpec) (svc.Token, svc.Secret, error)
 	RevokeToken(ctx context.Context, owner svc.TokenOwner, id string) error
+	AdoptToken(ctx context.Context, owner svc.TokenOwner, id string) (svc.Token, error)
 	OpenSession(ctx context.Context, person svc.User, lifetime time.Duration) (svc.Token, svc.Secret, error)
 }
 
@@ -59,6 +60,7 @@ func (o operator) register(mux *http.ServeMux) {
 	mux.HandleFunc("POST /admin/v1/tokens.list", serve(o.listTokens))
 	mux.HandleFunc("POST /admin/v1/tokens.mint", serve(o.mintToken))
 	mux.HandleFunc("POST /admin/v1/tokens.revoke", serve(o.revokeToken))
+	mux.HandleFunc("POST /admin/v1/tokens.adopt", serve(o.adoptToken))
 }
 
 // maxCommand bounds a body, in bytes.
@@ -164,4 +166,15 @@ func (o operator) revokeToken(ctx context.Context, c Command) (any, error) {
 		return nil, err
 	}
 	return struct{}{}, o.port.RevokeToken(ctx, owner, c.ID)
+}
+
+func (o operator) adoptToken(ctx context.Context, c Command) (any, error) {
+	if c.Email == "" || c.Org == "" {
+		return nil, svc.Invalid(svc.FieldError{Code: "missing_value", Message: "Name the organization, and the owner whom the token shall act as."})
+	}
+	owner, err := o.owner(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return o.port.AdoptToken(ctx, owner, c.ID)
 }

@@ -25,6 +25,7 @@ type token struct {
 	ExpiresAt  *http.Time    `json:"expiresAt"`
 	LastUsedAt *http.Time    `json:"lastUsedAt"`
 	RevokedAt  *http.Time    `json:"revokedAt"`
+	Orphaned   bool          `json:"orphaned" doc:"The person has left the organization: the token opens nothing until an owner adopts it."`
 }
 
 // newToken is the one answer that shows a token.
@@ -36,7 +37,7 @@ type newToken struct {
 func tokenOf(t *svc.Token) token {
 	return token{
 		ID: t.ID, Kind: t.Kind, Name: t.Name, Scopes: append([]svc.Scope{}, t.Scopes...), Prefix: t.Kind.Prefix(), Last4: t.Last4, User: t.User,
-		CreatedAt: http.Time(t.CreatedAt), ExpiresAt: http.TimeOf(t.ExpiresAt), LastUsedAt: http.TimeOf(t.LastUsedAt), RevokedAt: http.TimeOf(t.RevokedAt),
+		CreatedAt: http.Time(t.CreatedAt), ExpiresAt: http.TimeOf(t.ExpiresAt), LastUsedAt: http.TimeOf(t.LastUsedAt), RevokedAt: http.TimeOf(t.RevokedAt), Orphaned: t.Orphaned,
 	}
 }
 
@@ -109,4 +110,22 @@ func (c consoleTokens) revoke(ctx context.Context, call *http.Call, in tokenPath
 		return http.Empty{}, err
 	}
 	return http.Empty{}, c.tokens.RevokeToken(ctx, owner, in.ID)
+}
+
+func (c consoleTokens) adopt(ctx context.Context, call *http.Call, in orgTokenPath) (token, error) {
+	owner, err := c.owner(call)
+	if err != nil {
+		return token{}, err
+	}
+	adopted, err := c.tokens.AdoptToken(ctx, owner, in.ID)
+	if err != nil {
+		return token{}, err
+	}
+	call.About(adopted.ID)
+	return tokenOf(&adopted), nil
+}
+
+type orgTokenPath struct {
+	orgPath
+	tokenPath
 }

@@ -25,7 +25,7 @@ func ledgerKinds() map[string]svc.LedgerKind {
 	return map[string]svc.LedgerKind{
 		"apps.create": "app.created", "apps.update": "app.updated",
 		"keys.create": "key.created", "keys.revoke": "key.revoked",
-		"console.orgTokens.create": "token.created", "console.orgTokens.revoke": "token.revoked",
+		"console.orgTokens.create": "token.created", "console.orgTokens.revoke": "token.revoked", "console.orgTokens.adopt": "token.adopted",
 		"console.passkeys.register": "passkey.created", "console.passkeys.remove": "passkey.removed",
 		"console.members.put": "member.updated", "console.members.remove": "member.removed",
 		"console.orgs.rename":   "organization.renamed",

@@ -28,6 +28,9 @@ type Tokens interface {
 	// RevokeToken ends a token at once. It fails with not_found where the owner has
 	// no such token or it is revoked already.
 	RevokeToken(ctx context.Context, owner svc.TokenOwner, id string) error
+	// AdoptToken has a token of an organization, whose person has left, act as the owner's
+	// user. It fails with conflict where the token still acts as a member.
+	AdoptToken(ctx context.Context, owner svc.TokenOwner, id string) (svc.Token, error)
 }
 
 // Limits are the limits of one token.
@@ -48,9 +51,15 @@ type me struct {
 type identity struct {
 	Token         identityToken    `json:"token"`
 	User          *svc.User        `json:"user" doc:"The person whom the token acts as; null where none is bound."`
-	Organizations []svc.Membership `json:"organizations"`
-	Permissions   []svc.Permission `json:"permissions" doc:"Exactly what this token may do."`
+	Organizations []reached        `json:"organizations"`
+	Permissions   []svc.Permission `json:"permissions" doc:"What this token may do in every one of the organizations; each of them says what it may do there."`
 	RateLimit     Limits           `json:"rateLimit"`
+}
+
+// reached is an organization that a token addresses.
+type reached struct {
+	svc.Membership
+	Permissions []svc.Permission `json:"permissions" doc:"Exactly what this token may do in this organization."`
 }
 
 type identityToken struct {
@@ -67,10 +76,14 @@ func (m me) get(ctx context.Context, call *http.Call, _ struct{}) (identity, err
 		return identity{}, err
 	}
 	token := &call.Grant.Token
+	organizations := []reached{}
+	for _, membership := range memberships {
+		organizations = append(organizations, reached{membership, svc.EffectivePermissions(membership.Role, token.Scopes)})
+	}
 	return identity{
 		Token:         identityToken{ID: token.ID, Kind: token.Kind, Name: token.Name, Scopes: token.Scopes, ExpiresAt: http.TimeOf(token.ExpiresAt)},
 		User:          token.User,
-		Organizations: append([]svc.Membership{}, memberships...),
+		Organizations: organizations,
 		Permissions:   append([]svc.Permission{}, call.Grant.Permissions...),
 		RateLimit:     m.limits,
 	}, nil

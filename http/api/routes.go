@@ -210,5 +210,9 @@ func consoleTokenRoutes(ports Ports) []http.Route {
 			Surface: http.Console, Method: "DELETE", Path: "/orgs/{org}/tokens/{id}", Operation: "console.orgTokens.revoke", Scope: svc.ScopeAdmin, Permission: svc.PermOrgRead, Role: svc.RoleAdmin, Effect: http.Destructive, Rate: svc.RateDefault,
 			Summary: "Revoke an organization token", Status: 204, Handler: http.Typed(tokens.revoke),
 		},
+		{
+			Surface: http.Console, Method: "POST", Path: "/orgs/{org}/tokens/{id}/adopt", Operation: "console.orgTokens.adopt", Scope: svc.ScopeAdmin, Permission: svc.PermOrgRead, Role: svc.RoleOwner, Effect: http.Write, Rate: svc.RateDefault,
+			Summary: "Act as the person of an organization token whose own person has left", Codes: []svc.Code{svc.CodeConflict}, Handler: http.Typed(tokens.adopt),
+		},
 	}
 }

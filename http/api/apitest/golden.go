@@ -138,6 +138,8 @@ func consoleSteps() []step {
 		{name: "console.tokens.revoke", as: session, method: "DELETE", path: console + "/me/tokens/{token}"},
 		{name: "console.orgTokens.create", as: session, method: "POST", path: console + "/orgs/initech-ltd/tokens", body: `{"name":"ci","scopes":["read","write"],"expiresAt":null}`, keep: map[string]string{"ci": "id"}},
 		{name: "console.orgTokens.list", as: session, method: "GET", path: console + "/orgs/initech-ltd/tokens"},
+		{name: "console.orgTokens.adopt", as: session, method: "POST", path: console + "/orgs/initech-ltd/tokens/{ci}/adopt"},
+		{name: "console.orgTokens.adopt-missing", as: session, method: "POST", path: console + "/orgs/initech-ltd/tokens/tok_0/adopt"},
 		{name: "console.orgTokens.revoke", as: session, method: "DELETE", path: console + "/orgs/initech-ltd/tokens/{ci}"},
 		{name: "console.ledger.list", as: session, method: "GET", path: console + "/orgs/initech-ltd/ledger?limit=2", keep: map[string]string{"entry": "nextCursor"}},
 		{name: "console.ledger.list-next", as: session, method: "GET", path: console + "/orgs/initech-ltd/ledger?limit=2&cursor={entry}"},

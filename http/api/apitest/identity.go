@@ -42,13 +42,13 @@ func (m *Memory) Authorize(_ context.Context, secret string, class svc.RateClass
 		return grant, state, &svc.Error{Code: svc.CodeRateLimited, Message: "The token's limit is used up.", RetryAfter: wait}
 	}
 	if org == "" {
-		best := svc.RoleViewer
+		least := svc.RoleOwner
 		for _, membership := range m.memberships(held.token) {
-			if membership.Role.AtLeast(best) {
-				best = membership.Role
+			if least.AtLeast(membership.Role) {
+				least = membership.Role
 			}
 		}
-		grant.Permissions = svc.EffectivePermissions(best, held.token.Scopes)
+		grant.Permissions = svc.EffectivePermissions(least, held.token.Scopes)
 		return grant, state, nil
 	}
 	for _, membership := range m.memberships(held.token) {
@@ -212,6 +212,23 @@ func (m *Memory) RevokeToken(_ context.Context, owner svc.TokenOwner, id string)
 		}
 	}
 	return svc.NotFound("token")
+}
+
+// AdoptToken is the port api.Tokens.
+func (m *Memory) AdoptToken(_ context.Context, owner svc.TokenOwner, id string) (svc.Token, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, held := range m.tokens {
+		if held.token.ID != id || !m.owns(owner, held) {
+			continue
+		}
+		if held.token.User.ID != owner.User.ID && len(m.memberships(held.token)) > 0 {
+			return svc.Token{}, &svc.Error{Code: svc.CodeConflict, Reason: "not_orphaned", Message: "The token acts as a member; only one whose person has left can be adopted."}
+		}
+		held.token.User = &owner.User
+		return held.token, nil
+	}
+	return svc.Token{}, svc.NotFound("token")
 }
 
 // Append is the port http.Auditor.
