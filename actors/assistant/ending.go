@@ -2,8 +2,10 @@ package assistant
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"svc"
 )
@@ -27,6 +29,9 @@ const (
 	noteAlone    note = "The action is done. No model is configured to comment on it."
 )
 
+// askAgain is when a member may ask again where something did not answer in time.
+const askAgain = 5 * time.Second
+
 // ending says what the member is told about the end of a turn: a note in the answer,
 // or an error.
 func ending(cause error) (told note, failure *svc.Error) {
@@ -49,8 +54,10 @@ func ending(cause error) (told note, failure *svc.Error) {
 		return "", cmp.Or(known, svc.Errorf(svc.CodeUnavailable, "The question could not be stored; ask again."))
 	case errors.Is(cause, errRevoked):
 		return "", svc.Errorf(svc.CodeNotFound, "The member may not use the assistant of this application any more.")
-	case isKnown && slices.Contains([]svc.Code{svc.CodeProviderError, svc.CodeProviderUnavailable, svc.CodeRateLimited}, known.Code):
+	case isKnown && slices.Contains([]svc.Code{svc.CodeProviderError, svc.CodeProviderUnavailable, svc.CodeRateLimited, svc.CodeUnavailable}, known.Code):
 		return "", known
+	case errors.Is(cause, context.DeadlineExceeded), errors.Is(cause, context.Canceled), isKnown && known.Code == svc.CodeQueryTimeout:
+		return "", svc.Unavailable("What the answer needs", askAgain)
 	}
 	return "", svc.Errorf(svc.CodeInternal, "Something failed here; the turn is over.")
 }
