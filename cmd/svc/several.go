@@ -151,10 +151,11 @@ func (s *several) close() {
 	}
 }
 
-// nodeAddr names this node to the group; a node alone is named by its folder.
+// nodeAddr names this node to the group: its address, or its folder where it has none and
+// nobody can call it.
 func (n *node) nodeAddr() string {
 	if n.several.wire != nil {
 		return n.several.wire.Self()
 	}
-	return n.dir.Join("")
+	return kafka.LoneNode(n.dir.Join("") + "#" + n.dir.ID())
 }

@@ -2,6 +2,7 @@
 package datadir
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -14,6 +15,7 @@ import (
 // Dir is a locked data folder.
 type Dir struct {
 	path string
+	id   string
 	lock *os.File
 }
 
@@ -46,8 +48,35 @@ func Open(path string) (*Dir, error) {
 	if err := note(lock); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
-	return &Dir{path: path, lock: lock}, nil
+	id, err := identify(filepath.Join(path, idName))
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return &Dir{path: path, id: id, lock: lock}, nil
 }
+
+// idName is the file with the random id of the folder: two containers may both call theirs
+// /data.
+const idName = "svc.id"
+
+// identify returns the id of the folder, made where there is none.
+func identify(file string) (string, error) {
+	id, err := os.ReadFile(file)
+	if err == nil && len(id) > 0 {
+		return strings.TrimSpace(string(id)), nil
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", fmt.Errorf("reading the id of the data directory: %w", err)
+	}
+	made := rand.Text()
+	if err := Replace(file, []byte(made+"\n")); err != nil {
+		return "", fmt.Errorf("noting the id of the data directory: %w", err)
+	}
+	return made, nil
+}
+
+// ID returns what tells the folder from every other one, on any machine.
+func (d *Dir) ID() string { return d.id }
 
 func note(lock *os.File) error {
 	if err := lock.Truncate(0); err != nil {

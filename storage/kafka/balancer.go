@@ -1,12 +1,14 @@
 package kafka
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 
 	kafkago "github.com/segmentio/kafka-go"
@@ -81,10 +83,48 @@ func (b *balancer) AssignGroups(members []kafkago.GroupMember, partitions []kafk
 			result[m.ID] = map[string][]int{b.topic: {}}
 		}
 	}
-	for member, share := range assign(claims, ids) {
+	for member := range claims {
+		result[member] = map[string][]int{b.topic: {}}
+	}
+	for member, share := range assign(callable(claims), ids) {
 		result[member] = map[string][]int{b.topic: share}
 	}
 	return result
+}
+
+// lonePrefix begins the user data of a node that others cannot call. No address begins so, and
+// earlier versions, which named such a node by its folder, did so too.
+const lonePrefix = "/"
+
+// LoneNode returns the user data of a node that others cannot call, by a name that no other
+// has. It is the only member of its group, or gets nothing of it.
+func LoneNode(name string) string { return lonePrefix + strings.TrimPrefix(name, lonePrefix) }
+
+func lone(node []byte) bool { return bytes.HasPrefix(node, []byte(lonePrefix)) }
+
+// callable returns the members that may share the partitions. Where one of several cannot be
+// called, who had partitions in the latest generation stays: alone, or with those that can.
+func callable(claims map[string]claim) map[string]claim {
+	first, loners := "", 0
+	for member, c := range claims {
+		if lone(c.node) {
+			loners++
+		}
+		best := claims[first]
+		if first == "" || cmp.Or(-cmp.Compare(min(len(c.owned), 1), min(len(best.owned), 1)), -cmp.Compare(c.generation, best.generation), cmp.Compare(member, first)) < 0 {
+			first = member
+		}
+	}
+	if loners == 0 || len(claims) == 1 {
+		return claims
+	}
+	left := map[string]claim{}
+	for member, c := range claims {
+		if member == first || !lone(claims[first].node) && !lone(c.node) {
+			left[member] = c
+		}
+	}
+	return left
 }
 
 // share is a member's part of an assignment in the making.

@@ -39,6 +39,28 @@ func TestAssign(t *testing.T) {
 	}
 }
 
+// TestANodeThatCannotBeCalledSharesNothing has members join at the same moment, before
+// either could see the other.
+func TestANodeThatCannotBeCalledSharesNothing(t *testing.T) {
+	alone, other := []byte(LoneNode("/data#1")), []byte(LoneNode("/data#2"))
+	for name, c := range map[string]struct {
+		claims map[string]claim
+		want   []string
+	}{
+		"one alone":                {map[string]claim{"a": {node: alone}}, []string{"a"}},
+		"a cluster":                {map[string]claim{"a": {node: []byte("a:1")}, "b": {node: []byte("b:1")}}, []string{"a", "b"}},
+		"two alone, both new":      {map[string]claim{"a": {node: alone}, "b": {node: other}}, []string{"a"}},
+		"who was there stays":      {map[string]claim{"a": {node: alone}, "b": {node: other, generation: 3, owned: []int{1}}}, []string{"b"}},
+		"the cluster was there":    {map[string]claim{"a": {node: alone}, "b": {node: []byte("b:1"), generation: 3, owned: []int{1}}, "c": {node: []byte("c:1")}}, []string{"b", "c"}},
+		"the later of two was":     {map[string]claim{"a": {node: alone, generation: 3, owned: []int{1}}, "b": {node: other, generation: 4, owned: []int{1}}}, []string{"b"}},
+		"who had nothing is later": {map[string]claim{"a": {node: alone, generation: 3, owned: []int{1}}, "b": {node: other, generation: 4}}, []string{"a"}},
+	} {
+		if got := slices.Sorted(maps.Keys(callable(c.claims))); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v share, want %v", name, got, c.want)
+		}
+	}
+}
+
 func TestAssignIsBalancedAndSticky(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	owned := map[string][]int{}

@@ -65,6 +65,33 @@ func contractForeign(t *testing.T, open openCluster) {
 	}
 }
 
+// contractAlone states that a node that cannot be called shares a group with nobody: whoever
+// is there keeps everything, and who comes later takes over when it is gone.
+func contractAlone(t *testing.T, open openCluster) {
+	for name, c := range map[string]struct{ first, second string }{
+		"two alone":             {LoneNode("/data#1"), LoneNode("/data#2")},
+		"alone, then a cluster": {LoneNode("/data#1"), "b:1"},
+		"a cluster, then alone": {"a:1", LoneNode("/data#2")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t, open, 4)
+			first, second := new(recorder), new(recorder)
+			a := f.consumer(first, node(c.first))
+			stop := start(t, a.Run)
+			eventually(t, "assignment", func() bool { return len(first.owned()) == 4 }, first.state)
+			generation := first.assignment().Generation
+			b := f.consumer(second, node(c.second))
+			start(t, b.Run)
+			eventually(t, "refusal", func() bool { return errors.Is(b.Foreign(), ErrAlone) }, second.state)
+			if first.assignment().Generation != generation || a.Foreign() != nil {
+				t.Errorf("the first node was disturbed: %s, %v", first.state(), a.Foreign())
+			}
+			stop()
+			eventually(t, "the second takes over", func() bool { return len(second.owned()) == 4 && b.Foreign() == nil }, second.state)
+		})
+	}
+}
+
 // contractRead states what is read outside of any generation.
 func contractRead(t *testing.T, open openCluster) {
 	f := newFixture(t, open, 2)

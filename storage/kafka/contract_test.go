@@ -49,6 +49,7 @@ func RunContract(t *testing.T, open openCluster) {
 		{"lag", contractLag},
 		{"a generation is confirmed or fenced", contractConfirm},
 		{"a foreign member stays outside", contractForeign},
+		{"a node that cannot be called shares with nobody", contractAlone},
 		{"records are read by their offsets", contractRead},
 		{"a follower misses nothing", contractFollow},
 	}

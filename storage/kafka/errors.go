@@ -28,6 +28,9 @@ var (
 	// ErrForeign reports a group with members of another cluster secret.
 	ErrForeign = errors.New("the group has members with another cluster secret")
 
+	// ErrAlone reports a group in which a node that cannot be called is not the only one.
+	ErrAlone = errors.New("a node without SVC_NODE_ADDR cannot share a log with another; set it on all of them, or stop one")
+
 	// ErrPartitions reports a topic whose partition count differs from the
 	// configured one. Keys would change their partition, so no node may run.
 	ErrPartitions = errors.New("topic has another partition count")

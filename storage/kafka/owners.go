@@ -92,10 +92,10 @@ func (c *Consumer) evict(ctx context.Context) error {
 	return errors.Join(all...)
 }
 
-// admit returns true once the group holds no foreign member: one whose user data
-// does not prove the same secret. Until then this node does not join, since it
-// would take part of the work from a cluster that cannot call it. It returns false
-// when ctx ends first.
+// admit returns true once the group holds no member that this one cannot work with: one
+// whose user data does not prove the same secret, or any other where one of the two cannot
+// be called. Until then this node does not join, since it would take part of the work from
+// a cluster that cannot call it. It returns false when ctx ends first.
 func (c *Consumer) admit(ctx context.Context) bool {
 	for {
 		err := c.lookForForeign(ctx)
@@ -118,7 +118,7 @@ func (c *Consumer) admit(ctx context.Context) bool {
 // admitTime is the pause between two looks at who is in the group.
 const admitTime = time.Second
 
-// lookForForeign returns an error that names a foreign member, or nil. A group
+// lookForForeign returns an error that names a member to stay away from, or nil. A group
 // that cannot be described now is taken for empty: whoever leads it judges this
 // member.
 func (c *Consumer) lookForForeign(ctx context.Context) error {
@@ -136,12 +136,15 @@ func (c *Consumer) lookForForeign(ctx context.Context) error {
 		if err != nil || !data.native(c.cfg.Secret, c.cfg.Group) {
 			return fmt.Errorf("%w: member %s at %s", ErrForeign, m.MemberID, m.ClientHost)
 		}
+		if !bytes.Equal(data.node, c.cfg.UserData) && (lone(data.node) || lone(c.cfg.UserData)) {
+			return fmt.Errorf("%w: the other is %s at %s", ErrAlone, data.node, m.ClientHost)
+		}
 	}
 	return nil
 }
 
-// Foreign returns [ErrForeign] while this node stays out of the group, or gets
-// nothing of it, because the cluster secrets differ.
+// Foreign returns [ErrForeign] or [ErrAlone] while this node stays out of the group, or
+// gets nothing of it, because the cluster secrets differ or one of the nodes cannot be called.
 func (c *Consumer) Foreign() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
