@@ -37,10 +37,13 @@ func (n Nullable[T]) nullable() reflect.Type { return reflect.TypeFor[T]() }
 // isNullable is every Nullable.
 type isNullable interface{ nullable() reflect.Type }
 
-// decodeBody reads a JSON object into a struct and returns every problem:
-// members that are unknown are ignored, a member of another type or a missing
-// required one is a problem. An optional body may be empty.
-func decodeBody(body []byte, into reflect.Value, optional bool) []svc.FieldError {
+// bodyReader reads JSON objects into structs and returns every problem: a member of
+// another type, a missing required one and, where it is strict, a member that is unknown or
+// occurs twice, at any depth. Otherwise unknown members are ignored.
+type bodyReader struct{ strict bool }
+
+// read reads a body. An optional one may be empty.
+func (b bodyReader) read(body []byte, into reflect.Value, optional bool) []svc.FieldError {
 	if len(bytes.TrimSpace(body)) == 0 {
 		if optional {
 			return nil
@@ -50,7 +53,7 @@ func decodeBody(body []byte, into reflect.Value, optional bool) []svc.FieldError
 	if problem := scanJSON(body); problem != nil {
 		return []svc.FieldError{*problem}
 	}
-	return decodeObject(body, into, "")
+	return b.object(body, into, "")
 }
 
 // scanJSON checks that a body is exactly one JSON value of clean text.
@@ -76,39 +79,77 @@ func scanJSON(body []byte) *svc.FieldError {
 	}
 }
 
-// decodeObject reads the members of an object into the fields of their names.
-func decodeObject(raw []byte, into reflect.Value, prefix string) []svc.FieldError {
+// object reads the members of an object into the fields of their names.
+func (b bodyReader) object(raw []byte, into reflect.Value, prefix string) []svc.FieldError {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(raw, &members) != nil || members == nil {
 		return []svc.FieldError{{Field: prefix, Code: "invalid_type", Message: typeMessage(prefix, into.Type())}}
 	}
 	var problems []svc.FieldError
+	var known []string
 	for _, field := range reflect.VisibleFields(into.Type()) {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		if name == "" || name == "-" {
 			continue
 		}
-		path := name
-		if prefix != "" {
-			path = prefix + "." + name
-		}
+		known = append(known, name)
+		path := within(prefix, name)
 		value, present := members[name]
 		switch {
 		case present:
-			problems = append(problems, decodeValue(value, into.FieldByIndex(field.Index), path)...)
+			problems = append(problems, b.value(value, into.FieldByIndex(field.Index), path)...)
 		case field.Tag.Get("required") == "true":
 			problems = append(problems, svc.FieldError{Field: path, Code: "required", Message: fmt.Sprintf("The field %s is required.", path)})
 		}
 	}
+	if b.strict {
+		problems = append(problems, strangers(raw, known, prefix)...)
+	}
 	return problems
 }
 
-// decodeValue reads one member.
-func decodeValue(raw json.RawMessage, into reflect.Value, path string) []svc.FieldError {
+// within is the path of a member of an object.
+func within(prefix, name string) string {
+	if prefix == "" {
+		return name
+	}
+	return prefix + "." + name
+}
+
+// maxStrangers bounds the problems of this kind, for what is sent may be full of them.
+const maxStrangers = 10
+
+// strangers returns a problem for each of the first members of an object that are unknown
+// or occur twice.
+func strangers(raw []byte, known []string, prefix string) (problems []svc.FieldError) {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	_, _ = decoder.Token() // the brace of an object that has been read already
+	seen := map[string]bool{}
+	for decoder.More() && len(problems) < maxStrangers {
+		token, err := decoder.Token()
+		name, _ := token.(string)
+		var skipped json.RawMessage
+		if err != nil || decoder.Decode(&skipped) != nil {
+			return problems
+		}
+		path := within(prefix, name)
+		switch {
+		case !slices.Contains(known, name):
+			problems = append(problems, svc.FieldError{Field: path, Code: "unknown_member", Message: fmt.Sprintf("There is no field %s; what replaces a whole takes no field that is unknown.", path), Allowed: slices.Clone(known)})
+		case seen[name]:
+			problems = append(problems, svc.FieldError{Field: path, Code: "duplicate_member", Message: fmt.Sprintf("The field %s may occur once.", path)})
+		}
+		seen[name] = true
+	}
+	return problems
+}
+
+// value reads one member.
+func (b bodyReader) value(raw json.RawMessage, into reflect.Value, path string) []svc.FieldError {
 	kind := into.Type()
 	if kind.Kind() == reflect.Pointer {
 		into.Set(reflect.New(kind.Elem()))
-		return decodeValue(raw, into.Elem(), path)
+		return b.value(raw, into.Elem(), path)
 	}
 	_, own := into.Addr().Interface().(json.Unmarshaler)
 	_, null := into.Interface().(isNullable)
@@ -117,11 +158,11 @@ func decodeValue(raw json.RawMessage, into reflect.Value, path string) []svc.Fie
 	case isNull && !null && kind.Kind() != reflect.Interface:
 		return []svc.FieldError{{Field: path, Code: "invalid_type", Message: typeMessage(path, kind)}}
 	case kind.Kind() == reflect.Struct && !own:
-		return decodeObject(raw, into, path)
+		return b.object(raw, into, path)
 	case kind.Kind() == reflect.Slice && !own:
-		return decodeList(raw, into, path)
+		return b.list(raw, into, path)
 	case kind.Kind() == reflect.Map && !own:
-		return decodeMap(raw, into, path)
+		return b.mapping(raw, into, path)
 	}
 	if json.Unmarshal(raw, into.Addr().Interface()) != nil {
 		return []svc.FieldError{{Field: path, Code: "invalid_type", Message: typeMessage(path, kind)}}
@@ -129,8 +170,8 @@ func decodeValue(raw json.RawMessage, into reflect.Value, path string) []svc.Fie
 	return nil
 }
 
-// decodeList reads the elements of a list.
-func decodeList(raw json.RawMessage, into reflect.Value, path string) []svc.FieldError {
+// list reads the elements of a list.
+func (b bodyReader) list(raw json.RawMessage, into reflect.Value, path string) []svc.FieldError {
 	var elements []json.RawMessage
 	if json.Unmarshal(raw, &elements) != nil {
 		return []svc.FieldError{{Field: path, Code: "invalid_type", Message: typeMessage(path, into.Type())}}
@@ -138,14 +179,14 @@ func decodeList(raw json.RawMessage, into reflect.Value, path string) []svc.Fiel
 	list := reflect.MakeSlice(into.Type(), len(elements), len(elements))
 	var problems []svc.FieldError
 	for i, element := range elements {
-		problems = append(problems, decodeValue(element, list.Index(i), fmt.Sprintf("%s[%d]", path, i))...)
+		problems = append(problems, b.value(element, list.Index(i), fmt.Sprintf("%s[%d]", path, i))...)
 	}
 	into.Set(list)
 	return slices.Clip(problems)
 }
 
-// decodeMap reads the members of an object of which any name will do.
-func decodeMap(raw json.RawMessage, into reflect.Value, path string) []svc.FieldError {
+// mapping reads the members of an object of which any name will do.
+func (b bodyReader) mapping(raw json.RawMessage, into reflect.Value, path string) []svc.FieldError {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(raw, &members) != nil {
 		return []svc.FieldError{{Field: path, Code: "invalid_type", Message: typeMessage(path, into.Type())}}
@@ -154,7 +195,7 @@ func decodeMap(raw json.RawMessage, into reflect.Value, path string) []svc.Field
 	var problems []svc.FieldError
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		value := reflect.New(into.Type().Elem()).Elem()
-		problems = append(problems, decodeValue(members[name], value, path+"."+name)...)
+		problems = append(problems, b.value(members[name], value, path+"."+name)...)
 		read.SetMapIndex(reflect.ValueOf(name), value)
 	}
 	into.Set(read)

@@ -117,6 +117,44 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
+// TestWhatReplacesAWholeTakesNothingUnknown holds for PUT alone; others ignore what they do
+// not know.
+func TestWhatReplacesAWholeTakesNothingUnknown(t *testing.T) {
+	handle := func(context.Context, *http.Call, struct {
+		Body content `body:"json"`
+	}) (string, error) {
+		return "", nil
+	}
+	for body, want := range map[string][]string{
+		`{"name":"n","labels":{"any":"x"},"free":{"any":[1]},"until":null}`: {},
+		`{"name":"n","other":1}`:  {"other unknown_member"},
+		`{"name":"n","Name":"x"}`: {"Name unknown_member"},
+		`{"name":"n","name":"x"}`: {"name duplicate_member"},
+		`{"name":"n","inner":{"key":"k","other":{}},"inners":[{"key":"k","ke":1}]}`: {"inner.other unknown_member", "inners[0].ke unknown_member"},
+		`{"nmae":"n"}`: {"name required", "nmae unknown_member"},
+		`{"name":"n","a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"j":1,"k":1}`: {
+			"a unknown_member", "b unknown_member", "c unknown_member", "d unknown_member", "e unknown_member",
+			"f unknown_member", "g unknown_member", "h unknown_member", "i unknown_member", "j unknown_member",
+		},
+	} {
+		response := ask(t, newGateway().handler(t, row("PUT", "/form", handle)), "PUT", "/api/v1/form", body)
+		if len(want) == 0 && response.Code != 200 {
+			t.Errorf("%s: %d %s", body, response.Code, response.Body)
+		}
+		if len(want) > 0 {
+			if _, got := problems(t, response.Body.Bytes()); response.Code != 400 || !slices.Equal(got, want) {
+				t.Errorf("%s: %d %q, want %q", body, response.Code, got, want)
+			}
+		}
+		for _, method := range []string{"POST", "PATCH"} {
+			loose := ask(t, newGateway().handler(t, row(method, "/form", handle)), method, "/api/v1/form", body)
+			if strings.Contains(loose.Body.String(), "_member") {
+				t.Errorf("%s %s: %d %s", method, body, loose.Code, loose.Body)
+			}
+		}
+	}
+}
+
 // ruled is an input with rules over its body.
 type ruled struct {
 	Body content `body:"json"`

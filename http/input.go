@@ -137,7 +137,7 @@ func (p *inputPlan) fill(call *Call, r *http.Request, in reflect.Value) ([]byte,
 		if body, err = readBody(r); err != nil {
 			return nil, err
 		}
-		found := decodeBody(body, in.FieldByIndex(p.body.index), p.body.optional)
+		found := bodyReader{strict: r.Method == http.MethodPut}.read(body, in.FieldByIndex(p.body.index), p.body.optional)
 		unread = slices.ContainsFunc(found, func(problem svc.FieldError) bool { return problem.Field == "" })
 		problems = append(problems, found...)
 	}

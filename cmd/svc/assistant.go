@@ -60,6 +60,19 @@ func (n *node) openTools(table []http.Route) (err error) {
 	return err
 }
 
+// modelTools are the tools of all models, once both registries are made.
+type modelTools struct{ node *node }
+
+// Tool returns a tool of the assistant.
+func (m modelTools) Tool(name string) (svc.Tool, bool) { return m.node.tools.Tool(name) }
+
+// Names lists the tools of the assistant and of agents.
+func (m modelTools) Names() []string {
+	names := slices.Concat(m.node.tools.Names(), m.node.holderTools.Names())
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // turns is http's view of the assistant.
 type turns struct{ *assistant.Assistant }
 

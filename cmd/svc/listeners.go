@@ -69,7 +69,7 @@ func (n *node) routes() ([]http.Route, error) {
 		Goals: n.apps, Funnels: n.apps, Shares: n.apps, Results: results{n.db, n.apps},
 		Issues: n.db, Occurrences: n.db, IssueChanges: n.issues, Metrics: n.db,
 		Monitors: n.monitorPort(), Alerts: n.alertPort(), Incidents: n.db, Channels: n.alertPort(),
-		Assistant: turns{n.assistant}, Approvals: n.assistant, Passkeys: n.identity, AISettings: n.ai, AITools: n.tools,
+		Assistant: turns{n.assistant}, Approvals: n.assistant, Passkeys: n.identity, AISettings: n.ai, AITools: modelTools{n},
 		Limits: api.Limits{
 			PerMinute: n.config.RateLimit, AnalyticsPerMinute: min(n.config.RateLimit, svc.QueryPerMinute), ConcurrentQueries: n.concurrentQueries(),
 		},

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"svc"
@@ -21,7 +22,10 @@ type AISettings interface {
 
 // AITools tells which tools there are.
 type AITools interface {
+	// Tool returns a tool of the assistant.
 	Tool(name string) (svc.Tool, bool)
+	// Names lists all tools of models: those of the assistant and those of agents.
+	Names() []string
 }
 
 // consoleAI answers the console's routes of the assistant.
@@ -90,12 +94,13 @@ type putAIPolicy struct {
 	Body aiPolicyBody `body:"json"`
 }
 
-// aiPolicyBody is the body of PUT …/ai/policy; what is absent is not restricted.
+// aiPolicyBody is the body of PUT …/ai/policy, which replaces the whole: what is absent is
+// not restricted.
 type aiPolicyBody struct {
-	DeniedTools   []string                 `json:"deniedTools"`
-	DeniedEffects []svc.Effect             `json:"deniedEffects"`
-	MaxScope      http.Nullable[svc.Scope] `json:"maxScope"`
-	MonthlyBudget http.Nullable[int64]     `json:"monthlyBudget"`
+	DeniedTools   []string                 `json:"deniedTools" doc:"Tools that are not offered to models; absent denies none."`
+	DeniedEffects []svc.Effect             `json:"deniedEffects" doc:"Whole effect classes that are not offered; absent denies none."`
+	MaxScope      http.Nullable[svc.Scope] `json:"maxScope" doc:"The widest scope of the assistant's tokens; absent or null caps nothing."`
+	MonthlyBudget http.Nullable[int64]     `json:"monthlyBudget" doc:"Tokens a month from which no round is admitted; 0 pauses model calls, absent or null removes the cap."`
 }
 
 func (p *putAIPolicy) policy() svc.AIPolicy {
@@ -112,8 +117,30 @@ func (p *putAIPolicy) Check(*http.Call) []svc.FieldError {
 	return policy.Validate()
 }
 
+// maxUnknownTools bounds the problems of one policy.
+const maxUnknownTools = 10
+
+// unknownTools returns a problem for each of the first names of a policy that no tool has: a denial that
+// denies nothing.
+func (c consoleAI) unknownTools(denied []string) (problems []svc.FieldError) {
+	names := c.tools.Names()
+	for i, name := range denied {
+		if len(problems) < maxUnknownTools && !slices.Contains(names, name) {
+			problem := unknownWord(fmt.Sprintf("deniedTools[%d]", i), "tool", name, nil)
+			if len(problems) == 0 {
+				problem.Allowed = names
+			}
+			problems = append(problems, problem)
+		}
+	}
+	return problems
+}
+
 func (c consoleAI) putPolicy(ctx context.Context, call *http.Call, in putAIPolicy) (aiSettings, error) {
 	call.About("policy")
+	if problems := c.unknownTools(in.Body.DeniedTools); len(problems) > 0 {
+		return aiSettings{}, svc.Invalid(problems...)
+	}
 	if err := c.settings.PutPolicy(ctx, in.Org, in.policy()); err != nil {
 		return aiSettings{}, err
 	}

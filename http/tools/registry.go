@@ -2,6 +2,7 @@ package tools
 
 import (
 	"fmt"
+	"maps"
 	nethttp "net/http"
 	"slices"
 	"strings"
@@ -100,6 +101,9 @@ func (r *Registry) Tool(name string) (svc.Tool, bool) {
 	}
 	return found.tool, true
 }
+
+// Names lists the names of all tools.
+func (r *Registry) Names() []string { return slices.Sorted(maps.Keys(r.byName)) }
 
 // All lists the tools that an audience sees, by name.
 func (r *Registry) All(audience *svc.Audience) []svc.Tool { return r.AllWhere(audience.Sees) }

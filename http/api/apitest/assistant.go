@@ -73,6 +73,9 @@ func (held) Tool(name string) (svc.Tool, bool) {
 	return svc.Tool{Name: name, Effect: effect}, known
 }
 
+// Names is the port api.AITools.
+func (held) Names() []string { return []string{"goals_create", "goals_delete", "goals_list"} }
+
 // Ask is the port api.Assistant.
 func (held) Ask(_ context.Context, _ svc.Asker, question svc.Question) (api.Turn, error) {
 	if question.ConversationID != "" {
