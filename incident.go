@@ -78,6 +78,17 @@ func (i Incident) Acknowledge(by LedgerActor, now time.Time) (Incident, error) {
 	return i, nil
 }
 
+// IncidentQuery asks for a page of an application's incidents, the newest first.
+type IncidentQuery struct {
+	App AppRef
+	// Status and Environment are empty where all are meant.
+	Status      IncidentStatus
+	Environment string
+	// Before is the id that the page ends in front of, empty for the first page.
+	Before string
+	Limit  int
+}
+
 // NoticeEvent says what a notice tells.
 type NoticeEvent string
 

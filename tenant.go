@@ -32,6 +32,12 @@ func Modules() []Module {
 	}
 }
 
+// BuiltModules lists the modules that this program has routes for. A switch of another one
+// is kept for a version that has it, and is shown by none.
+func BuiltModules() []Module {
+	return []Module{ModuleAnalytics, ModuleErrors, ModuleMetrics, ModuleAI}
+}
+
 // dataModules are those of which at least one must be on for ModuleAI (decision 22).
 func dataModules() []Module {
 	return []Module{ModuleAnalytics, ModulePeople, ModuleErrors, ModuleMetrics, ModuleFlags, ModuleRevenue}
@@ -260,4 +266,9 @@ func latinBase(r rune) string {
 		}
 	}
 	return ""
+}
+
+// Available lists the modules that are switched on and built in.
+func (a *Application) Available() []Module {
+	return slices.DeleteFunc(BuiltModules(), func(m Module) bool { return !a.Has(m) })
 }

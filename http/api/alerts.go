@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	nethttp "net/http"
+	"slices"
 
 	"svc"
 	"svc/http"
@@ -104,12 +105,16 @@ func alertRuleOf(r *svc.AlertRow) alertRule {
 type listAlerts struct {
 	appPath
 	paging
+	Env optionalEnvironment `query:"env" doc:"The environment of the rules; those of all where it is absent."`
 }
 
 func (a alerts) list(ctx context.Context, call *http.Call, in listAlerts) (svc.Page[alertRule], error) {
 	all, err := a.alerts.Rules(ctx, call.Ref())
 	if err != nil {
 		return svc.Page[alertRule]{}, err
+	}
+	if slug := in.Env.Slug; slug != "" {
+		all = slices.DeleteFunc(all, func(row svc.AlertRow) bool { return row.Environment != slug })
 	}
 	return pageOfAll(call, convert(all, alertRuleOf), in.paging, func(row alertRule) string { return row.ID })
 }

@@ -33,7 +33,7 @@ type application struct {
 	Platform       string             `json:"platform"`
 	URL            *string            `json:"url"`
 	Timezone       string             `json:"timezone"`
-	Modules        []svc.Module       `json:"modules"`
+	Modules        []svc.Module       `json:"modules" doc:"The modules that are switched on, of those that this service is built with."`
 	RetentionDays  int                `json:"retentionDays"`
 	AllowedOrigins []string           `json:"allowedOrigins"`
 	Connector      *connector         `json:"connector" doc:"Null unless a signed connector is configured."`
@@ -63,7 +63,7 @@ type connector struct {
 func applicationOf(app *svc.Application) application {
 	return application{
 		ID: app.ID, Slug: app.Slug, Name: app.Name, Platform: app.Platform, URL: known(app.URL), Timezone: app.Timezone,
-		Modules: append([]svc.Module{}, app.Modules...), RetentionDays: app.RetentionDays,
+		Modules: app.Available(), RetentionDays: app.RetentionDays,
 		AllowedOrigins: append([]string{}, app.AllowedOrigins...), Organization: app.Organization,
 		Environments: convert(app.Environments, func(env *svc.Environment) environmentShape {
 			return environmentShape{ID: env.ID, Slug: env.Slug, Name: env.Name, IngestID: env.IngestID()}
@@ -100,7 +100,7 @@ type newApplication struct {
 	Slug     string        `json:"slug" doc:"The address within the organization; derived from the name where it is absent."`
 	Platform string        `json:"platform" doc:"web where it is absent." enum:"web,ios,android,react-native,flutter,server,desktop,other"`
 	URL      string        `json:"url"`
-	Modules  *[]svc.Module `json:"modules" doc:"analytics, people, errors, metrics and flags where it is absent."`
+	Modules  *[]svc.Module `json:"modules" doc:"analytics, people, errors, metrics and flags where it is absent. A module that this service is not built with is kept, and not shown."`
 	Timezone string        `json:"timezone" doc:"An IANA time-zone name; UTC where it is absent."`
 }
 

@@ -11,9 +11,8 @@ import (
 
 // Incidents reads the incidents of applications.
 type Incidents interface {
-	// Incidents returns a page, the newest first, and whether more follow. An empty
-	// status asks for all; before is the id that the page ends in front of.
-	Incidents(ctx context.Context, app svc.AppRef, status svc.IncidentStatus, before string, limit int) (page []svc.Incident, more bool, err error)
+	// Incidents returns a page, and whether more follow.
+	Incidents(ctx context.Context, query svc.IncidentQuery) (page []svc.Incident, more bool, err error)
 }
 
 // incidents answers the routes of incidents.
@@ -54,7 +53,8 @@ func (incidentStatus) Schema() http.Schema {
 type listIncidents struct {
 	appPath
 	paging
-	Status incidentStatus `query:"status" doc:"Where the incidents stand."`
+	Status incidentStatus      `query:"status" doc:"Where the incidents stand."`
+	Env    optionalEnvironment `query:"env" doc:"The environment of the incidents; those of all where it is absent."`
 }
 
 func (i incidents) list(ctx context.Context, call *http.Call, in listIncidents) (svc.Page[shown.Incident], error) {
@@ -62,7 +62,9 @@ func (i incidents) list(ctx context.Context, call *http.Call, in listIncidents) 
 	if err != nil {
 		return svc.Page[shown.Incident]{}, err
 	}
-	page, more, err := i.incidents.Incidents(ctx, call.Ref(), svc.IncidentStatus(in.Status), first(keyset), int(in.Limit))
+	page, more, err := i.incidents.Incidents(ctx, svc.IncidentQuery{
+		App: call.Ref(), Status: svc.IncidentStatus(in.Status), Environment: in.Env.Slug, Before: first(keyset), Limit: int(in.Limit),
+	})
 	if err != nil {
 		return svc.Page[shown.Incident]{}, err
 	}

@@ -96,19 +96,13 @@ func (m monitors) list(ctx context.Context, call *http.Call, in listMonitors) (s
 
 type putMonitor struct {
 	appPath
-	Env  anyEnv      `query:"env" doc:"Monitors belong to the whole application; a change that names an environment other than production is refused."`
-	Body monitorBody `body:"json"`
+	Env  optionalEnvironment `query:"env" doc:"Monitors belong to the whole application; a change that names an environment other than production is refused."`
+	Body monitorBody         `body:"json"`
 }
-
-// anyEnv is the parameter env where no environment is meant in particular.
-type anyEnv struct{ boundEnv }
-
-// Schema describes the parameter.
-func (anyEnv) Schema() http.Schema { return http.Schema{"type": "string"} }
 
 // Check refuses to move a monitor into an environment.
 func (p *putMonitor) Check(*http.Call) []svc.FieldError {
-	if p.Body.ID != nil && p.Env.given && p.Env.Slug != svc.Production {
+	if p.Body.ID != nil && p.Env.Slug != "" && p.Env.Slug != svc.Production {
 		return []svc.FieldError{{
 			Field: "env", Code: "not_changeable", Allowed: []string{svc.Production},
 			Message: "A monitor belongs to the whole application, production included, and cannot be moved into one environment.",

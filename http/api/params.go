@@ -61,6 +61,21 @@ func (environment) Schema() http.Schema {
 	return http.Schema{"type": "string", "default": svc.DefaultEnvironment}
 }
 
+// optionalEnvironment is the parameter env where all environments are meant unless the
+// request names one.
+type optionalEnvironment struct{ environment }
+
+// Parse finds the environment, if there is one to find.
+func (e *optionalEnvironment) Parse(call *http.Call, words []string) []svc.FieldError {
+	if len(words) == 0 {
+		return nil
+	}
+	return e.environment.Parse(call, words)
+}
+
+// Schema describes the parameter.
+func (optionalEnvironment) Schema() http.Schema { return http.Schema{"type": "string"} }
+
 func environmentSlugs(app *svc.Application) []string {
 	slugs := make([]string, len(app.Environments))
 	for i, env := range app.Environments {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"svc"
 	"svc/http"
 	"svc/http/api"
 	"svc/http/api/apitest"
@@ -50,6 +51,17 @@ func TestRouteList(t *testing.T) {
 			route.Method, route.Pattern(), route.Operation, route.Scope, route.Permission, route.Module, route.Role, route.Effect, route.Rate)
 	}
 	golden(t, "routes.golden", out.Bytes())
+}
+
+// TestTheBuiltModulesAreThoseWithRoutes holds that no module is shown as on that nothing
+// answers for.
+func TestTheBuiltModulesAreThoseWithRoutes(t *testing.T) {
+	for _, module := range svc.Modules() {
+		routed := slices.ContainsFunc(wholeTable(), func(route http.Route) bool { return route.Module == module })
+		if routed != slices.Contains(svc.BuiltModules(), module) {
+			t.Errorf("%s: has routes %v", module, routed)
+		}
+	}
 }
 
 func TestOpenAPIDocument(t *testing.T) {

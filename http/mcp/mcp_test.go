@@ -49,6 +49,23 @@ func TestWhatIsListed(t *testing.T) {
 	}
 }
 
+// TestTheAssistantIsNoToolOfAgents lists everything where all modules are on.
+func TestTheAssistantIsNoToolOfAgents(t *testing.T) {
+	w := newWorld(t)
+	modules := svc.Modules()
+	if _, err := w.memory.Update(t.Context(), svc.AppRef{Org: "acme", App: "web"}, svc.AppPatch{Modules: &modules}, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range w.names(t, "/mcp?tools=all", w.Owner) {
+		if strings.HasPrefix(name, "ai_") {
+			t.Errorf("%s is listed", name)
+		}
+	}
+	if got, failed := w.call(t, w.Owner, "call_read", map[string]any{"tool": "ai_conversations", "arguments": map[string]any{}}); !failed || codeOf(got) != "invalid_request" {
+		t.Errorf("%v", got)
+	}
+}
+
 func TestModulesAndRulesHideTools(t *testing.T) {
 	w := newWorld(t)
 	modules := []svc.Module{svc.ModuleAnalytics}

@@ -9,11 +9,13 @@ import (
 )
 
 // NewForHolders makes the tools of those who hold an access token themselves. They
-// have what the assistant has, and every read beside it; changes of tokens, keys and
-// members and the controls of the assistant stay out of reach. It fails as New does.
+// have what the assistant has, and every read beside it but those of the assistant itself;
+// changes of tokens, keys and members and the controls of the assistant stay out of reach.
+// It fails as New does.
 func NewForHolders(routes []http.Route) (*Registry, error) {
 	return newRegistry(routes, func(route *http.Route) bool {
-		reads := route.Surface == http.Manage && route.Handler.Input != nil && route.Effect == svc.EffectRead
+		assistant := strings.HasPrefix(route.Operation, "ai.")
+		reads := route.Surface == http.Manage && route.Handler.Input != nil && route.Effect == svc.EffectRead && !assistant
 		return excluded(route) && !reads
 	})
 }

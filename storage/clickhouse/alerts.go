@@ -22,11 +22,11 @@ func (a Alerting) Load(ctx context.Context, owner string) ([]svc.Entity, error) 
 	return a.entities(ctx, a.queries["entities.LoadWithout"], arguments{"owner": owner, "kind": "incident"})
 }
 
-// Incidents returns a page of an application's incidents, the newest first, and whether
-// more follow. An empty status asks for all; before is the id that the page ends in front
-// of, empty for the first page.
-func (db *DB) Incidents(ctx context.Context, app svc.AppRef, status svc.IncidentStatus, before string, limit int) (out []svc.Incident, more bool, err error) {
-	args := arguments{"owner": "alerting/" + app.String(), "search": string(status), "name": before, "limit": limit + 1}
+// Incidents returns a page of incidents, and whether more follow.
+func (db *DB) Incidents(ctx context.Context, q svc.IncidentQuery) (out []svc.Incident, more bool, err error) {
+	args := arguments{
+		"owner": "alerting/" + q.App.String(), "search": string(q.Status), "environment": q.Environment, "name": q.Before, "limit": q.Limit + 1,
+	}
 	err = db.read(ctx, "listing incidents", db.queries["incidents.List"], args, func(rows driver.Rows) (bool, error) {
 		var payload []byte
 		if err := rows.Scan(&payload); err != nil {
@@ -37,8 +37,8 @@ func (db *DB) Incidents(ctx context.Context, app svc.AppRef, status svc.Incident
 		out = append(out, incident)
 		return true, err
 	})
-	if len(out) > limit {
-		return out[:limit], true, err
+	if len(out) > q.Limit {
+		return out[:q.Limit], true, err
 	}
 	return out, false, err
 }

@@ -133,26 +133,30 @@ func TestIncidentsArePaged(t *testing.T) {
 	app := svc.AppRef{Org: "acme", App: "web"}
 	for n, status := range []svc.IncidentStatus{svc.IncidentOpen, svc.IncidentResolved, svc.IncidentOpen, svc.IncidentAcknowledged, svc.IncidentOpen} {
 		id := "inc_" + string(rune('1'+n))
-		putOne(t, db, "alerting/acme/web", "incident", id, uint32(n+1), svc.Incident{ID: id, Status: status})
+		putOne(t, db, "alerting/acme/web", "incident", id, uint32(n+1), svc.Incident{ID: id, Status: status, Environment: []string{"production", "staging"}[n%2]})
 	}
-	putOne(t, db, "alerting/acme/web", "incident", "inc_1", 9, svc.Incident{ID: "inc_1", Status: svc.IncidentResolved})
+	putOne(t, db, "alerting/acme/web", "incident", "inc_1", 9, svc.Incident{ID: "inc_1", Status: svc.IncidentResolved, Environment: "production"})
 	putOne(t, db, "alerting/acme/web", "rule", "rul_1", 10, svc.AlertRule{ID: "rul_1"})
 	putOne(t, db, "alerting/acme/other", "incident", "inc_8", 1, svc.Incident{ID: "inc_8", Status: svc.IncidentOpen})
 	for _, test := range []struct {
-		status svc.IncidentStatus
-		before string
-		limit  int
-		want   []string
-		more   bool
+		status      svc.IncidentStatus
+		environment string
+		before      string
+		limit       int
+		want        []string
+		more        bool
 	}{
-		{svc.IncidentOpen, "", 9, []string{"inc_5", "inc_3"}, false},
-		{svc.IncidentOpen, "", 1, []string{"inc_5"}, true},
-		{svc.IncidentOpen, "inc_5", 1, []string{"inc_3"}, false},
-		{svc.IncidentResolved, "", 9, []string{"inc_2", "inc_1"}, false},
-		{"", "", 3, []string{"inc_5", "inc_4", "inc_3"}, true},
-		{"", "inc_1", 3, nil, false},
+		{svc.IncidentOpen, "", "", 9, []string{"inc_5", "inc_3"}, false},
+		{svc.IncidentOpen, "", "", 1, []string{"inc_5"}, true},
+		{svc.IncidentOpen, "", "inc_5", 1, []string{"inc_3"}, false},
+		{svc.IncidentResolved, "", "", 9, []string{"inc_2", "inc_1"}, false},
+		{svc.IncidentResolved, "staging", "", 9, []string{"inc_2"}, false},
+		{"", "", "", 3, []string{"inc_5", "inc_4", "inc_3"}, true},
+		{"", "production", "", 2, []string{"inc_5", "inc_3"}, true},
+		{"", "development", "", 2, nil, false},
+		{"", "", "inc_1", 3, nil, false},
 	} {
-		page, more, err := db.Incidents(deadline(t), app, test.status, test.before, test.limit)
+		page, more, err := db.Incidents(deadline(t), svc.IncidentQuery{App: app, Status: test.status, Environment: test.environment, Before: test.before, Limit: test.limit})
 		var ids []string
 		for _, incident := range page {
 			ids = append(ids, incident.ID)

@@ -72,7 +72,7 @@ func (m *Memory) Resolve(context.Context, svc.AppRef, string, svc.LedgerActor) (
 }
 
 // Incidents is the port api.Incidents; nothing fires in the memory.
-func (m *Memory) Incidents(context.Context, svc.AppRef, svc.IncidentStatus, string, int) ([]svc.Incident, bool, error) {
+func (m *Memory) Incidents(context.Context, svc.IncidentQuery) ([]svc.Incident, bool, error) {
 	return nil, false, nil
 }
 

@@ -14,6 +14,7 @@ func monitorSteps() []step {
 		{name: "monitors.put-types", as: owner, method: "POST", path: path, body: `{"name":7,"url":null,"expectedStatus":"200","enabled":1,"bodyMatch":false}`},
 		{name: "monitors.put-viewer", as: viewer, method: "POST", path: path, body: whole},
 		{name: "monitors.update", as: owner, method: "POST", path: path, body: `{"id":"{monitor}","name":"Front","bodyAbsent":null}`},
+		{name: "monitors.update-env", as: owner, method: "POST", path: path + "?env=staging", body: `{"id":"{monitor}","name":"Front"}`},
 		{name: "monitors.update-invalid", as: owner, method: "POST", path: path, body: `{"id":"{monitor}","url":"http://localhost/"}`},
 		{name: "monitors.update-out-of-range", as: owner, method: "POST", path: path, body: `{"id":"{monitor}","timeoutMs":60001}`},
 		{name: "monitors.update-missing", as: owner, method: "POST", path: path, body: `{"id":"mon_1","name":"x"}`},
