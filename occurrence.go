@@ -97,7 +97,8 @@ type Occurrence struct {
 	AppVersion     string
 	Environment    string
 	// Tie orders occurrences of the same time and id in a list; it is known of stored ones.
-	Tie uint64
+	Tie     uint64
+	Details OccurrenceDetails
 }
 
 // Key returns the occurrence's place in a list.
@@ -107,16 +108,17 @@ func (o *Occurrence) Key() EventKey { return EventKey{Ts: o.Ts, ID: o.ID, Tie: o
 // Its strings and bytes stay valid as long as the row.
 type OccurrenceRow struct {
 	Occurrence
-	FramesJSON, BreadcrumbsJSON, TagsJSON []byte
-	EnvironmentNumber                     uint64
-	Issue                                 uint64
-	Fingerprint                           string
-	RetentionDays                         uint32
+	FramesJSON, BreadcrumbsJSON, TagsJSON, DetailsJSON []byte
+
+	EnvironmentNumber uint64
+	Issue             uint64
+	Fingerprint       string
+	RetentionDays     uint32
 }
 
 // Bytes is about what the row takes in a block.
 func (r *OccurrenceRow) Bytes() int {
-	return len(r.Message) + len(r.Stack) + len(r.Extra) + len(r.FramesJSON) + len(r.BreadcrumbsJSON) + len(r.TagsJSON) + 512
+	return len(r.Message) + len(r.Stack) + len(r.Extra) + len(r.FramesJSON) + len(r.BreadcrumbsJSON) + len(r.TagsJSON) + len(r.DetailsJSON) + 512
 }
 
 // Limits of an error item. A report over MaxErrorBytes is refused; what is
@@ -189,26 +191,8 @@ func (o *Occurrence) trim() {
 		crumb := &o.Breadcrumbs[i]
 		crumb.Timestamp, crumb.Category, crumb.Message = cut(crumb.Timestamp, 64), cut(crumb.Category, MaxNameBytes), cut(crumb.Message, MaxBreadcrumbText)
 	}
-	o.trimTags()
-}
-
-// trimTags keeps the first tags by name.
-func (o *Occurrence) trimTags() {
-	if len(o.Tags) == 0 {
-		return
-	}
-	names := make([]string, 0, len(o.Tags))
-	for name := range o.Tags {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	tags := make(map[string]string, min(len(names), MaxTags))
-	for _, name := range names {
-		if short := cut(name, MaxTagBytes); short != "" && len(tags) < MaxTags {
-			tags[short] = cut(o.Tags[name], MaxTagBytes)
-		}
-	}
-	o.Tags = tags
+	o.Tags = firstPairs(o.Tags, MaxTags, MaxTagBytes)
+	o.Details.trim()
 }
 
 // cut returns at most limit bytes of valid UTF-8 without NUL characters.
@@ -281,9 +265,6 @@ func (o *Occurrence) Mask() {
 		crumb := &o.Breadcrumbs[i]
 		crumb.Category, crumb.Message = MaskEmails(crumb.Category), MaskEmails(crumb.Message)
 	}
-	tags := make(map[string]string, len(o.Tags))
-	for name, value := range o.Tags {
-		tags[MaskEmails(name)] = MaskEmails(value)
-	}
-	o.Tags, o.Extra = tags, maskJSON(o.Extra)
+	o.Tags, o.Extra = maskPairs(o.Tags), maskJSON(o.Extra)
+	o.Details.mask()
 }

@@ -20,7 +20,7 @@ func (i *intake) foldOccurrence(o *protos.Occurrence) {
 	i.occurrences = append(i.occurrences, svc.OccurrenceRow{})
 	row := &i.occurrences[len(i.occurrences)-1]
 	row.EnvironmentNumber, row.Issue, row.Fingerprint, row.RetentionDays = o.Environment, o.Issue, o.Fingerprint, o.RetentionDays
-	row.FramesJSON, row.BreadcrumbsJSON, row.TagsJSON = o.Frames, o.Breadcrumbs, o.Tags
+	row.FramesJSON, row.BreadcrumbsJSON, row.TagsJSON, row.DetailsJSON = o.Frames, o.Breadcrumbs, o.Tags, o.Details
 	row.Occurrence = svc.Occurrence{
 		ID: o.Id, Ts: time.UnixMilli(o.TsMs), ReceivedAt: time.UnixMilli(o.ReceivedMs),
 		Level: svc.Level(o.Level), Name: o.Name, Message: o.Message, Culprit: o.Culprit, Handled: o.Handled, Mechanism: o.Mechanism,

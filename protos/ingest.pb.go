@@ -445,8 +445,13 @@ type Occurrence struct {
 	BrowserVersion string `protobuf:"bytes,34,opt,name=browser_version,json=browserVersion,proto3" json:"browser_version,omitempty"`
 	Os             string `protobuf:"bytes,35,opt,name=os,proto3" json:"os,omitempty"`
 	Device         string `protobuf:"bytes,36,opt,name=device,proto3" json:"device,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// A JSON object of what surrounds it; empty where nothing does.
+	Details []byte `protobuf:"bytes,37,opt,name=details,proto3" json:"details,omitempty"`
+	// The number of the issue that it would have had by the rule of grouping before the
+	// present one; 0 where that rule is of no account any more.
+	Former        uint64 `protobuf:"fixed64,38,opt,name=former,proto3" json:"former,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Occurrence) Reset() {
@@ -729,6 +734,20 @@ func (x *Occurrence) GetDevice() string {
 		return x.Device
 	}
 	return ""
+}
+
+func (x *Occurrence) GetDetails() []byte {
+	if x != nil {
+		return x.Details
+	}
+	return nil
+}
+
+func (x *Occurrence) GetFormer() uint64 {
+	if x != nil {
+		return x.Former
+	}
+	return 0
 }
 
 // MetricPoint is one accepted data point of a metric: validated and stamped. What
@@ -1187,7 +1206,7 @@ const file_ingest_proto_rawDesc = "" +
 	"\x06medium\x18\x02 \x01(\tR\x06medium\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12\x12\n" +
 	"\x04term\x18\x04 \x01(\tR\x04term\x12\x18\n" +
-	"\acontent\x18\x05 \x01(\tR\acontent\"\xe4\a\n" +
+	"\acontent\x18\x05 \x01(\tR\acontent\"\x96\b\n" +
 	"\n" +
 	"Occurrence\x12 \n" +
 	"\venvironment\x18\x01 \x01(\x04R\venvironment\x12\x0e\n" +
@@ -1232,7 +1251,9 @@ const file_ingest_proto_rawDesc = "" +
 	"\abrowser\x18! \x01(\tR\abrowser\x12'\n" +
 	"\x0fbrowser_version\x18\" \x01(\tR\x0ebrowserVersion\x12\x0e\n" +
 	"\x02os\x18# \x01(\tR\x02os\x12\x16\n" +
-	"\x06device\x18$ \x01(\tR\x06device\"\xa2\x04\n" +
+	"\x06device\x18$ \x01(\tR\x06device\x12\x18\n" +
+	"\adetails\x18% \x01(\fR\adetails\x12\x16\n" +
+	"\x06former\x18& \x01(\x06R\x06former\"\xa2\x04\n" +
 	"\vMetricPoint\x12 \n" +
 	"\venvironment\x18\x01 \x01(\x04R\venvironment\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\x12\x13\n" +

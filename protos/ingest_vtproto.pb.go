@@ -165,6 +165,7 @@ func (m *Occurrence) CloneVT() *Occurrence {
 	r.BrowserVersion = m.BrowserVersion
 	r.Os = m.Os
 	r.Device = m.Device
+	r.Former = m.Former
 	if rhs := m.Frames; rhs != nil {
 		tmpBytes := make([]byte, len(rhs))
 		copy(tmpBytes, rhs)
@@ -184,6 +185,11 @@ func (m *Occurrence) CloneVT() *Occurrence {
 		tmpBytes := make([]byte, len(rhs))
 		copy(tmpBytes, rhs)
 		r.Extra = tmpBytes
+	}
+	if rhs := m.Details; rhs != nil {
+		tmpBytes := make([]byte, len(rhs))
+		copy(tmpBytes, rhs)
+		r.Details = tmpBytes
 	}
 	if len(m.unknownFields) > 0 {
 		r.unknownFields = make([]byte, len(m.unknownFields))
@@ -607,6 +613,12 @@ func (this *Occurrence) EqualVT(that *Occurrence) bool {
 		return false
 	}
 	if this.Device != that.Device {
+		return false
+	}
+	if string(this.Details) != string(that.Details) {
+		return false
+	}
+	if this.Former != that.Former {
 		return false
 	}
 	return string(this.unknownFields) == string(that.unknownFields)
@@ -1185,6 +1197,23 @@ func (m *Occurrence) MarshalToSizedBufferVT(dAtA []byte) (int, error) {
 	if m.unknownFields != nil {
 		i -= len(m.unknownFields)
 		copy(dAtA[i:], m.unknownFields)
+	}
+	if m.Former != 0 {
+		i -= 8
+		binary.LittleEndian.PutUint64(dAtA[i:], uint64(m.Former))
+		i--
+		dAtA[i] = 0x2
+		i--
+		dAtA[i] = 0xb1
+	}
+	if len(m.Details) > 0 {
+		i -= len(m.Details)
+		copy(dAtA[i:], m.Details)
+		i = protohelpers.EncodeVarint(dAtA, i, uint64(len(m.Details)))
+		i--
+		dAtA[i] = 0x2
+		i--
+		dAtA[i] = 0xaa
 	}
 	if len(m.Device) > 0 {
 		i -= len(m.Device)
@@ -1931,11 +1960,13 @@ func (m *Occurrence) ResetVT() {
 		f1 := m.Breadcrumbs[:0]
 		f2 := m.Tags[:0]
 		f3 := m.Extra[:0]
+		f4 := m.Details[:0]
 		m.Reset()
 		m.Frames = f0
 		m.Breadcrumbs = f1
 		m.Tags = f2
 		m.Extra = f3
+		m.Details = f4
 	}
 }
 func (m *Occurrence) ReturnToVTPool() {
@@ -2273,6 +2304,13 @@ func (m *Occurrence) SizeVT() (n int) {
 	l = len(m.Device)
 	if l > 0 {
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	}
+	l = len(m.Details)
+	if l > 0 {
+		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	}
+	if m.Former != 0 {
+		n += 10
 	}
 	n += len(m.unknownFields)
 	return n
@@ -4649,6 +4687,50 @@ func (m *Occurrence) UnmarshalVT(dAtA []byte) error {
 			}
 			m.Device = string(dAtA[iNdEx:postIndex])
 			iNdEx = postIndex
+		case 37:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Details", wireType)
+			}
+			var byteLen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return protohelpers.ErrIntOverflow
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				byteLen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if byteLen < 0 {
+				return protohelpers.ErrInvalidLength
+			}
+			postIndex := iNdEx + byteLen
+			if postIndex < 0 {
+				return protohelpers.ErrInvalidLength
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Details = append(m.Details[:0], dAtA[iNdEx:postIndex]...)
+			if m.Details == nil {
+				m.Details = []byte{}
+			}
+			iNdEx = postIndex
+		case 38:
+			if wireType != 1 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Former", wireType)
+			}
+			m.Former = 0
+			if (iNdEx + 8) > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Former = uint64(binary.LittleEndian.Uint64(dAtA[iNdEx:]))
+			iNdEx += 8
 		default:
 			iNdEx = preIndex
 			skippy, err := protohelpers.Skip(dAtA[iNdEx:])
@@ -8147,6 +8229,47 @@ func (m *Occurrence) UnmarshalVTUnsafe(dAtA []byte) error {
 			}
 			m.Device = stringValue
 			iNdEx = postIndex
+		case 37:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Details", wireType)
+			}
+			var byteLen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return protohelpers.ErrIntOverflow
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				byteLen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if byteLen < 0 {
+				return protohelpers.ErrInvalidLength
+			}
+			postIndex := iNdEx + byteLen
+			if postIndex < 0 {
+				return protohelpers.ErrInvalidLength
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Details = dAtA[iNdEx:postIndex]
+			iNdEx = postIndex
+		case 38:
+			if wireType != 1 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Former", wireType)
+			}
+			m.Former = 0
+			if (iNdEx + 8) > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Former = uint64(binary.LittleEndian.Uint64(dAtA[iNdEx:]))
+			iNdEx += 8
 		default:
 			iNdEx = preIndex
 			skippy, err := protohelpers.Skip(dAtA[iNdEx:])

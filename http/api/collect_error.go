@@ -305,6 +305,9 @@ func (i *intakeRequest) emitOccurrence(event *protos.Event, o *svc.Occurrence, e
 			return err
 		}
 	}
+	if message.Details, err = o.Details.JSON(); err != nil {
+		return err
+	}
 	partition := protos.PartitionOfIssue(message.Issue, i.collect.Partitions)
 	if len(i.payloads[partition]) == 0 {
 		i.touched = append(i.touched, partition)

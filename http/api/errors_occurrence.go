@@ -67,6 +67,9 @@ type occurrence struct {
 	Locale         *string           `json:"locale"`
 	AppVersion     *string           `json:"appVersion"`
 	Environment    string            `json:"environment"`
+	User           map[string]string `json:"user" doc:"What the client says of who used the application."`
+	// ProcessingErrors is never absent: an empty list says that all of the report was kept.
+	ProcessingErrors []svc.ProcessingError `json:"processingErrors" doc:"Parts of the report that were left out or replaced, so that the rest could be kept."`
 }
 
 // occurrenceRequest is the HTTP request during which an error happened.
@@ -74,27 +77,37 @@ type occurrenceRequest struct {
 	Method *string `json:"method"`
 	URL    *string `json:"url"`
 	Status *int    `json:"status"`
+	Query  *string `json:"query"`
+	// Headers and Data are as the client sent them, but for what is scrubbed.
+	Headers map[string]string `json:"headers"`
+	Data    json.RawMessage   `json:"data" doc:"Any JSON; null where nothing was sent."`
 }
 
 func occurrenceOf(o *svc.Occurrence) occurrence {
 	row := occurrence{
 		occurrenceSummary: summaryOf(o), ReceivedAt: http.Time(o.ReceivedAt), Mechanism: known(o.Mechanism), Stack: known(o.Stack),
-		Frames: append([]svc.Frame{}, o.Frames...), Breadcrumbs: append([]svc.Breadcrumb{}, o.Breadcrumbs...), Tags: maps.Clone(o.Tags), Extra: o.Extra,
+		Frames: append([]svc.Frame{}, o.Frames...), Breadcrumbs: append([]svc.Breadcrumb{}, o.Breadcrumbs...), Tags: orEmpty(o.Tags), Extra: o.Extra,
 		Request: occurrenceRequest{Method: known(o.Request.Method), URL: known(o.Request.URL)},
 		Path:    known(o.Path), Referrer: known(o.Referrer), AnonymousID: known(o.AnonymousID), BrowserVersion: known(o.BrowserVersion),
 		Device: known(o.Device), Region: known(o.Region), City: known(o.City), Locale: known(o.Locale), AppVersion: known(o.AppVersion),
-		Environment: o.Environment,
+		Environment: o.Environment, User: orEmpty(o.Details.User), ProcessingErrors: append([]svc.ProcessingError{}, o.Details.Problems...),
 	}
+	row.Request.Query, row.Request.Headers, row.Request.Data = known(o.Details.Query), orEmpty(o.Details.Headers), o.Details.Data
 	if o.Request.Status != 0 {
 		row.Request.Status = &o.Request.Status
-	}
-	if row.Tags == nil {
-		row.Tags = map[string]string{}
 	}
 	if len(row.Extra) == 0 {
 		row.Extra = json.RawMessage("{}")
 	}
 	return row
+}
+
+// orEmpty returns the pairs, an empty object where there are none.
+func orEmpty(pairs map[string]string) map[string]string {
+	if pairs == nil {
+		return map[string]string{}
+	}
+	return maps.Clone(pairs)
 }
 
 type listOccurrences struct {

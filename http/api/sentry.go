@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"svc"
@@ -77,10 +79,7 @@ func (s *Sentry) serve(w http.ResponseWriter, r *http.Request, take func(i *inta
 	}
 	if err := s.accept(intake, take); err != nil {
 		s.Collect.Metrics.refused(err)
-		var shown *svc.Error
-		if errors.As(err, &shown) {
-			w.Header().Set(errorHeader, shown.Message)
-		}
+		intake.hint(err)
 		plumbing.Refuse(w, r, err, nil)
 	}
 }
@@ -140,19 +139,33 @@ func (s *Sentry) envelope(i *intakeRequest) error {
 		i.envelope.SentAt = header.SentAt.Format(time.RFC3339Nano)
 	}
 	i.answered = header.EventID
+	// One item that cannot be taken costs none of the others.
+	var refused error
 	for n := range items {
 		item := &items[n]
 		s.Metrics.Items.WithLabelValues(sentry.Category(item.Type)).Add(float64(item.Count))
 		switch item.Type {
 		case "event":
-			if err := s.event(i, n, item.Payload); err != nil {
-				return err
+			if err := s.event(i, n, item.Payload); err != nil && refused == nil {
+				refused = err
 			}
 		case "client_report":
 			s.report(item.Payload)
 		}
 	}
-	return nil
+	if refused != nil && i.accepted > 0 {
+		i.hint(refused)
+		return nil
+	}
+	return refused
+}
+
+// hint tells an SDK why something of what it sent was not taken, beside the answer to the
+// rest of it.
+func (i *intakeRequest) hint(err error) {
+	if shown, ok := errors.AsType[*svc.Error](err); ok {
+		i.writer.Header().Set(errorHeader, shown.Message)
+	}
 }
 
 // store takes the body of the older endpoint: one event.
@@ -203,15 +216,16 @@ func (s *Sentry) event(i *intakeRequest, index int, payload []byte) error {
 	return nil
 }
 
-// acceptEvent judges an event as any error is judged, and emits its occurrence. What is
-// not accepted is counted; SDKs are told 200 all the same, as they can do nothing about it.
+// acceptEvent emits the occurrence of an event. A member that cannot be kept is left out
+// and noted, for the error matters more; an application that takes no errors is named in
+// the answer's header, and the SDK is told 200 all the same, as it can do nothing about it.
 func (i *intakeRequest) acceptEvent(index int, event *sentry.Event, payload []byte) {
-	o := event.Occurrence()
-	it := errorItem{Name: o.Name, Message: o.Message, Stack: o.Stack, Level: o.Level, DistinctID: o.DistinctID, ID: o.ID}
-	if code, message := i.checkError(&it); code != "" {
-		i.reject(index, code, message)
+	if !slices.Contains(i.collector.Modules, svc.ModuleErrors) {
+		i.reject(index, string(svc.CodeModuleDisabled), "The application has switched the module errors off.")
+		i.hint(svc.Errorf(svc.CodeModuleDisabled, "The application has switched the module errors off."))
 		return
 	}
+	o := event.Occurrence()
 	shared := item{ID: o.ID, DistinctID: o.DistinctID, Release: o.Release, URL: o.URL, Referrer: o.Referrer}
 	if !event.Timestamp.IsZero() {
 		shared.Ts = event.Timestamp.Format(time.RFC3339Nano)
@@ -221,9 +235,9 @@ func (i *intakeRequest) acceptEvent(index int, event *sentry.Event, payload []by
 	i.identify(stamped, &shared)
 	i.place(stamped, &shared)
 	stamped.Ip, stamped.UserAgent = i.clientOf(event)
-	if code, message := i.stamp(stamped, &shared); code != "" {
-		i.reject(index, code, message)
-		return
+	if code, message := i.stamp(stamped, &shared); code != "" && !i.isKept(stamped.TsMs) {
+		stamped.TsMs = stamped.ReceivedMs
+		o.Details.Note("timestamp", strings.TrimSuffix(message, ".")+"; the time of arrival took its place.")
 	}
 	if stamped.Id == "" {
 		stamped.Id = i.derivedID(errorPrefix, sumJSON(payload), shared.Ts, index, true)
@@ -233,6 +247,12 @@ func (i *intakeRequest) acceptEvent(index int, event *sentry.Event, payload []by
 	if err := i.emitOccurrence(stamped, o, event.Fingerprint); err != nil {
 		i.reject(index, "invalid_value", "The event cannot be encoded.")
 	}
+}
+
+// isKept says whether what happened then is still kept in the application. SDKs of phones
+// send days late what they could not send before, so an error may be as old as that.
+func (i *intakeRequest) isKept(tsMs int64) bool {
+	return tsMs >= i.now.AddDate(0, 0, -i.collector.RetentionDays).UnixMilli()
 }
 
 // clientOf returns address and user agent of the person: what the event says, and those

@@ -19,7 +19,7 @@ func (e *Event) Occurrence() *svc.Occurrence {
 	o := &svc.Occurrence{
 		ID: e.ID, Ts: e.Timestamp, Level: level(e.Level), Name: messageName, Message: e.Message, Handled: true, Release: e.Release,
 		Request: svc.ErrorRequest{Method: e.Request.Method, URL: e.Request.URL, Status: e.Request.Status},
-		URL:     e.Request.URL, Referrer: e.Request.Referrer, DistinctID: e.distinctID(), Tags: e.tags(), Extra: e.extra(),
+		URL:     e.Request.URL, Referrer: e.Request.Referrer, Tags: e.tags(), Extra: e.extra(),
 		Locale: e.contextText("culture", "locale"), AppVersion: e.contextText("app", "app_version"),
 		Browser: e.contextText("browser", "name"), BrowserVersion: e.contextText("browser", "version"),
 		OS: e.contextText("os", "name"), Device: e.contextText("device", "family"),
@@ -33,6 +33,10 @@ func (e *Event) Occurrence() *svc.Occurrence {
 		o.Handled, o.Mechanism = thrown.Handled, thrown.Mechanism
 		o.Frames = thrown.frames()
 		o.Stack = e.stack()
+	}
+	e.identify(o)
+	for _, field := range e.Problems {
+		o.Details.Note(field, "Its form is not understood; it was left out.")
 	}
 	for i := range e.Breadcrumbs {
 		o.Breadcrumbs = append(o.Breadcrumbs, e.Breadcrumbs[i].crumb())
@@ -54,14 +58,29 @@ func level(word string) svc.Level {
 	return svc.LevelError
 }
 
-// distinctID is who was using the application, by the firmest of what is known.
-func (e *Event) distinctID() string {
-	for _, id := range []string{e.User.ID, e.User.Username, e.User.Email} {
-		if id != "" {
-			return id
+// identify fills the ids of the report and of who was using the application, by the firmest
+// of what is known. What cannot be an id is left out, and noted.
+func (e *Event) identify(o *svc.Occurrence) {
+	if fault := svc.IDFault(e.ID); fault != "" {
+		o.ID = ""
+		o.Details.Note("event_id", fault+"; another id was made.")
+	}
+	for _, member := range [...]struct{ name, value string }{{"id", e.User.ID}, {"username", e.User.Username}, {"email", e.User.Email}} {
+		if member.value == "" {
+			continue
+		}
+		if fault := svc.IDFault(member.value); fault != "" {
+			o.Details.Note("user."+member.name, fault+" and was left out.")
+			continue
+		}
+		if o.Details.User == nil {
+			o.Details.User = map[string]string{}
+		}
+		o.Details.User[member.name] = member.value
+		if o.DistinctID == "" {
+			o.DistinctID = member.value
 		}
 	}
-	return ""
 }
 
 // tags are the event's own and what Sentry shows as tags.

@@ -17,6 +17,7 @@ type occurrenceBlock struct {
 	status, expires                  proto.ColUInt16
 	id, message, stack               proto.ColStr
 	frames, breadcrumbs, tags, extra proto.ColStr
+	details                          proto.ColStr
 	requestURL, url, referrer        proto.ColStr
 	personID, sessionID              proto.ColStr
 	distinctID, anonymousID          proto.ColStr
@@ -50,6 +51,7 @@ func (b *occurrenceBlock) append(row *svc.OccurrenceRow) {
 	b.breadcrumbs.AppendBytes(row.BreadcrumbsJSON)
 	b.tags.AppendBytes(row.TagsJSON)
 	b.extra.AppendBytes(o.Extra)
+	b.details.AppendBytes(row.DetailsJSON)
 	b.requestURL.Append(o.Request.URL)
 	b.url.Append(o.URL)
 	b.referrer.Append(o.Referrer)
@@ -129,6 +131,7 @@ func (b *occurrenceBlock) columns() []blockColumn {
 		{"app_version", kindWord, &b.appVersion},
 		{"block", proto.ColumnTypeUInt64, &b.block},
 		{"expires", proto.ColumnTypeDate, &b.expires},
+		{"details", kindString, &b.details},
 	}
 }
 

@@ -68,12 +68,12 @@ func (db *DB) Occurrence(ctx context.Context, environment svc.Environment, issue
 // scanOccurrence reads a row of occurrences.Get.
 func scanOccurrence(rows driver.Rows, o *svc.Occurrence) error {
 	var ts, received int64
-	var level, frames, breadcrumbs, tags, extra string
+	var level, frames, breadcrumbs, tags, extra, details string
 	var status uint16
 	err := rows.Scan(&o.ID, &ts, &received, &level, &o.Name, &o.Message, &o.Culprit, &o.Handled, &o.Mechanism, &o.Release,
 		&o.Stack, &frames, &breadcrumbs, &tags, &extra, &o.Request.Method, &o.Request.URL, &status, &o.URL, &o.Path, &o.Referrer,
 		&o.PersonID, &o.SessionID, &o.DistinctID, &o.AnonymousID, &o.Browser, &o.BrowserVersion, &o.OS, &o.Device,
-		&o.Country, &o.Region, &o.City, &o.Locale, &o.AppVersion)
+		&o.Country, &o.Region, &o.City, &o.Locale, &o.AppVersion, &details)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func scanOccurrence(rows driver.Rows, o *svc.Occurrence) error {
 	for _, list := range []struct {
 		text string
 		into any
-	}{{frames, &o.Frames}, {breadcrumbs, &o.Breadcrumbs}, {tags, &o.Tags}} {
+	}{{frames, &o.Frames}, {breadcrumbs, &o.Breadcrumbs}, {tags, &o.Tags}, {details, &o.Details}} {
 		if list.text == "" {
 			continue
 		}

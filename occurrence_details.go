@@ -1,0 +1,113 @@
+package svc
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"unicode"
+)
+
+// ProcessingError is a part of a report that was left out or replaced, so that the rest of it
+// could be kept.
+type ProcessingError struct {
+	Field  string `json:"field" doc:"The member of the report."`
+	Reason string `json:"reason" doc:"What was wrong with it, and what became of it."`
+}
+
+// OccurrenceDetails surround an occurrence and are shown with it alone.
+type OccurrenceDetails struct {
+	// User is what the client says of who used the application, addresses of networks
+	// apart.
+	User map[string]string `json:"user,omitempty"`
+	// Query, Headers and Data are of the HTTP request during which the error happened;
+	// Data is any JSON.
+	Query   string            `json:"query,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"`
+	Data    json.RawMessage   `json:"data,omitempty"`
+	// Problems are in the order in which they were met.
+	Problems []ProcessingError `json:"problems,omitempty"`
+}
+
+// Limits of what surrounds an error.
+const (
+	MaxErrorUser    = 20
+	MaxErrorHeaders = 50
+	MaxHeaderBytes  = 1 << 10
+	MaxRequestData  = 16 << 10
+	MaxProblems     = 20
+)
+
+// Note adds a problem; what is beyond MaxProblems is not remembered.
+func (d *OccurrenceDetails) Note(field, reason string) {
+	if len(d.Problems) < MaxProblems {
+		d.Problems = append(d.Problems, ProcessingError{Field: cut(field, MaxNameBytes), Reason: cut(reason, MaxFrameText)})
+	}
+}
+
+// empty says whether there is nothing to keep.
+func (d *OccurrenceDetails) empty() bool {
+	return len(d.User) == 0 && d.Query == "" && len(d.Headers) == 0 && len(d.Data) == 0 && len(d.Problems) == 0
+}
+
+// JSON returns the details as they are stored, nothing where there are none.
+func (d *OccurrenceDetails) JSON() ([]byte, error) {
+	if d.empty() {
+		return nil, nil
+	}
+	return json.Marshal(d)
+}
+
+// trim cuts every text and list to its limit.
+func (d *OccurrenceDetails) trim() {
+	d.User = firstPairs(d.User, MaxErrorUser, MaxTagBytes)
+	d.Headers = firstPairs(d.Headers, MaxErrorHeaders, MaxHeaderBytes)
+	d.Query = cut(d.Query, MaxURLBytes)
+	if len(d.Data) > MaxRequestData {
+		d.Data = nil
+		d.Note("request.data", "It is over "+strconv.Itoa(MaxRequestData)+" bytes and was left out.")
+	}
+}
+
+// firstPairs keeps so many of the pairs, the first by name, with values of so many bytes.
+func firstPairs(pairs map[string]string, most, bytes int) map[string]string {
+	if len(pairs) == 0 {
+		return nil
+	}
+	kept := make(map[string]string, min(len(pairs), most))
+	for _, name := range slices.Sorted(maps.Keys(pairs)) {
+		if short := cut(name, MaxTagBytes); short != "" && len(kept) < most {
+			kept[short] = cut(pairs[name], bytes)
+		}
+	}
+	return kept
+}
+
+// mask hides the e-mail-like values.
+func (d *OccurrenceDetails) mask() {
+	d.User, d.Headers = maskPairs(d.User), maskPairs(d.Headers)
+	d.Query, d.Data = MaskEmails(d.Query), maskJSON(d.Data)
+}
+
+func maskPairs(pairs map[string]string) map[string]string {
+	if pairs == nil {
+		return nil
+	}
+	masked := make(map[string]string, len(pairs))
+	for name, value := range pairs {
+		masked[MaskEmails(name)] = MaskEmails(value)
+	}
+	return masked
+}
+
+// IDFault says why a text cannot be an id of a report, a person or a session; empty
+// where it can.
+func IDFault(id string) string {
+	switch {
+	case len(id) > MaxIDBytes:
+		return "It is over " + strconv.Itoa(MaxIDBytes) + " bytes"
+	case slices.ContainsFunc([]rune(id), unicode.IsControl):
+		return "It holds a control character"
+	}
+	return ""
+}
