@@ -95,7 +95,7 @@ func (o *office) open() {
 	if o.rules = NewRulebook(); o.started.IsZero() {
 		o.started = time.Now()
 	}
-	if err := o.rules.Load(context.Background(), o.store); err != nil {
+	if err := o.rules.Load(context.Background(), o.store, nil); err != nil {
 		o.t.Fatal(err)
 	}
 	ports := &AlertPorts{Store: o.store, Schedule: o.schedule, Measures: o, Sender: o, Rules: o.rules, Started: o.started, Logger: logger}

@@ -99,6 +99,22 @@ func dispatch[S any](handlers map[string]handler[S], state S, now time.Time, met
 	return handle(state, now, payload)
 }
 
+// Skipped is told of an entity that cannot be decoded and was left out of what was loaded of many
+// owners. Its own actor fails on it.
+type Skipped func(entity svc.Entity, err error)
+
+// decodable reads one entity, nil where it cannot be decoded.
+func decodable[T any](entity svc.Entity, skipped Skipped) *T {
+	value, err := decode[T](entity)
+	if err == nil {
+		return &value
+	}
+	if skipped != nil {
+		skipped(entity, err)
+	}
+	return nil
+}
+
 // decode reads one entity.
 func decode[T any](entity svc.Entity) (T, error) {
 	var value T

@@ -45,6 +45,9 @@ type Changes struct {
 	Rules      *Rulebook
 	Log        Announcements
 	Logger     *slog.Logger
+	// Skipped is told of entities that cannot be decoded. They are left out, so that one of
+	// them keeps neither a node from starting nor the others from being read.
+	Skipped Skipped
 
 	mu     sync.Mutex
 	caught svc.Version
@@ -88,7 +91,10 @@ func (c *Changes) Refresh(ctx context.Context, owner string) error {
 	if err != nil {
 		return fmt.Errorf("reading a change: %w", err)
 	}
-	return errors.Join(c.Collectors.publishEntities(entities), c.Shares.publishEntities(entities), c.Rules.publishEntities(entities))
+	c.Collectors.publishEntities(entities, c.Skipped)
+	c.Shares.publishEntities(entities, c.Skipped)
+	c.Rules.publishEntities(entities, c.Skipped)
+	return nil
 }
 
 // refreshAll refreshes owners, and repeats what fails until ctx ends.
@@ -122,7 +128,7 @@ func (c *Changes) CatchUp(ctx context.Context, generation int32) {
 // Begin loads the snapshots of a starting node. Announcements from before it are
 // not needed.
 func (c *Changes) Begin(ctx context.Context, store kindLister) error {
-	if err := errors.Join(c.Collectors.Load(ctx, store), c.Shares.Load(ctx, store), c.Rules.Load(ctx, store)); err != nil {
+	if err := errors.Join(c.Collectors.Load(ctx, store, c.Skipped), c.Shares.Load(ctx, store, c.Skipped), c.Rules.Load(ctx, store, c.Skipped)); err != nil {
 		return err
 	}
 	c.Collectors.mu.Lock()

@@ -96,7 +96,7 @@ type kindLister interface {
 // publishStored publishes what the store has of applications and of a kind of entity
 // that they own, which errors call by its name: one call for each owner, with all of
 // its entities of both kinds.
-func publishStored(ctx context.Context, store kindLister, kind, name string, publish func(owned []svc.Entity) error) error {
+func publishStored(ctx context.Context, store kindLister, kind, name string, publish func(owned []svc.Entity)) error {
 	owned := map[string][]svc.Entity{}
 	for _, load := range [][2]string{{"application", "applications"}, {kind, name}} {
 		entities, err := store.LoadKind(ctx, load[0])
@@ -108,21 +108,20 @@ func publishStored(ctx context.Context, store kindLister, kind, name string, pub
 		}
 	}
 	for _, entities := range owned {
-		if err := publish(entities); err != nil {
-			return err
-		}
+		publish(entities)
 	}
 	return nil
 }
 
 // Load fills the snapshot from the store, for a starting node.
-func (c *Collectors) Load(ctx context.Context, store kindLister) error {
-	return publishStored(ctx, store, "key", "ingest keys", c.publishEntities)
+func (c *Collectors) Load(ctx context.Context, store kindLister, skipped Skipped) error {
+	return publishStored(ctx, store, "key", "ingest keys", func(owned []svc.Entity) { c.publishEntities(owned, skipped) })
 }
 
 // publishEntities publishes what the entities of one owner say, if it is an
-// application.
-func (c *Collectors) publishEntities(entities []svc.Entity) error {
+// application. Keys that cannot be decoded are left out; an application that cannot be
+// decoded stays as it was published last.
+func (c *Collectors) publishEntities(entities []svc.Entity, skipped Skipped) {
 	var version svc.Version
 	var app *appRecord
 	var keys []svc.IngestKey
@@ -135,21 +134,14 @@ func (c *Collectors) publishEntities(entities []svc.Entity) error {
 		}
 		switch entity.Kind {
 		case "application":
-			record, err := decode[appRecord](entity)
-			if err != nil {
-				return err
-			}
-			app = &record
+			app = decodable[appRecord](entity, skipped)
 		case "key":
-			record, err := decode[keyRecord](entity)
-			if err != nil {
-				return err
+			if record := decodable[keyRecord](entity, skipped); record != nil {
+				keys = append(keys, record.key())
 			}
-			keys = append(keys, record.key())
 		}
 	}
 	if app != nil {
 		c.Publish(version, app.application(), keys)
 	}
-	return nil
 }

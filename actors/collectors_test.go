@@ -1,11 +1,15 @@
 package actors
 
 import (
+	"context"
+	"encoding/json"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 
 	"svc"
+	"svc/actors/actorstest"
 )
 
 // snapshot returns everything that collectors hold.
@@ -57,11 +61,11 @@ func TestCollectorsFollowAtOnce(t *testing.T) {
 		want("the other key", hash2, of(shop, key2, 1))
 		want("the other application's key", hash3, of(blog, key3, 2))
 		loaded := NewCollectors()
-		noError(t, loaded.Load(ctx, c.store))
+		noError(t, loaded.Load(ctx, c.store, nil))
 		keys := snapshot(loaded)
 		liveKeys := snapshot(c.collectors)
 		wantEqual(t, "the loaded keys", keys, liveKeys)
-		noError(t, loaded.Load(ctx, c.store))
+		noError(t, loaded.Load(ctx, c.store, nil))
 		keys = snapshot(loaded)
 		wantEqual(t, "the keys loaded twice", keys, liveKeys)
 	})
@@ -116,19 +120,90 @@ func TestCollectorsSkipWhatCannotWork(t *testing.T) {
 func TestCollectorsReportAStoreThatFails(t *testing.T) {
 	withClients(t, Limits{}, func(t *testing.T, c *clients) {
 		c.store.FailLoads(1, errAway)
-		err := c.collectors.Load(t.Context(), c.store)
+		err := c.collectors.Load(t.Context(), c.store, nil)
 		if want := "loading the applications: the store is away"; err == nil || err.Error() != want {
 			t.Errorf("Load fails with %v, want %s", err, want)
 		}
-		for _, kind := range []string{"application", "key"} {
-			broken := svc.Entity{Owner: "application/a/b", Kind: kind, ID: "x", Version: svc.Version{Sequence: 1}, Payload: []byte(`{`)}
-			noError(t, c.store.Put(t.Context(), []svc.Entity{broken}, nil))
-			err := c.collectors.Load(t.Context(), c.store)
-			if want := "decoding " + kind + " x: unexpected end of JSON input"; err == nil || err.Error() != want {
-				t.Errorf("Load fails with %v, want %s", err, want)
-			}
-			broken.Version.Sequence, broken.Deleted = 2, true
-			noError(t, c.store.Put(t.Context(), []svc.Entity{broken}, nil))
-		}
 	})
 }
+
+// TestSnapshotsLeaveOutWhatIsUnreadable has one application of which everything is unreadable, and
+// one of which a key, the page and a rule are. Everybody else's are loaded, at a start and after.
+func TestSnapshotsLeaveOutWhatIsUnreadable(t *testing.T) {
+	withClients(t, Limits{}, func(t *testing.T, c *clients) {
+		ctx := t.Context()
+		c.organization("Acme", c.user("ada@example.com", "Ada"))
+		shop, blog := c.app("Shop"), c.app("Blog")
+		_, bad, err := c.apps.MintKey(ctx, shop.Ref(), svc.KeySpec{Kind: svc.KeyPublic, Environment: "production"})
+		noError(t, err)
+		key, good, err := c.apps.MintKey(ctx, blog.Ref(), svc.KeySpec{Kind: svc.KeyPublic, Environment: "production"})
+		noError(t, err)
+		owner := c.store.Present("key")[0].Owner
+		for _, entity := range c.store.Present("key") {
+			if strings.Contains(string(entity.Payload), key.ID) {
+				owner = entity.Owner
+			}
+		}
+		broken := svc.Version{Generation: 1 << 20, Sequence: 1}
+		entities := []svc.Entity{
+			{Owner: owner, Kind: "key", ID: "key_broken", Version: broken, Payload: []byte("{")},
+			{Owner: owner, Kind: "share", ID: "share", Version: broken, Payload: []byte("[]")},
+			{Owner: KindAlerting + "/acme/blog", Kind: kindRule, ID: "rule_broken", Version: broken, Payload: []byte("7")},
+		}
+		for _, entity := range c.store.Present("application") {
+			if entity.Owner != owner {
+				entity.Version, entity.Payload = broken, []byte("{")
+				entities = append(entities, entity)
+			}
+		}
+		noError(t, c.store.Put(ctx, entities, nil))
+		skipped := map[string]bool{}
+		changes := &Changes{Store: lately{c.store}, Collectors: NewCollectors(), Shares: NewShares(), Rules: NewRulebook(), Skipped: func(entity svc.Entity, err error) {
+			if err == nil {
+				t.Error("skipped without a reason")
+			}
+			skipped[entity.Owner+" "+entity.Kind] = true
+		}}
+		check := func(what string) {
+			t.Helper()
+			if got := changes.Collectors.Collector(svc.HashSecret(good.Reveal())); got == nil || got.KeyID != key.ID {
+				t.Errorf("%s: the key of an application beside unreadable ones is %+v", what, got)
+			}
+			if got := changes.Collectors.Collector(svc.HashSecret(bad.Reveal())); got != nil {
+				t.Errorf("%s: an unreadable application has a key", what)
+			}
+		}
+		noError(t, changes.Begin(ctx, c.store))
+		check("at a start")
+		if len(skipped) != 4 {
+			t.Errorf("skipped %v", skipped)
+		}
+		noError(t, changes.Refresh(ctx, owner))
+		check("after a change")
+	})
+}
+
+// TestWatchLeavesOutWhatIsUnreadable loads the watched issues beside one that cannot be decoded.
+func TestWatchLeavesOutWhatIsUnreadable(t *testing.T) {
+	resolved, err := json.Marshal(issueRecord{Issue: 7, IssueState: svc.IssueState{Status: svc.IssueResolved}})
+	noError(t, err)
+	var skipped []string
+	watch := &Watch{
+		Store:      watchedList{{Owner: "issue/1", Kind: "issue", ID: "1", Payload: []byte("{")}, {Owner: "issue/7", Kind: "issue", ID: "7", Payload: resolved}},
+		Partitions: 1, Skipped: func(entity svc.Entity, _ error) { skipped = append(skipped, entity.Owner) },
+	}
+	noError(t, watch.load(t.Context(), []int{0}))
+	if !watch.has(7) || len(skipped) != 1 || skipped[0] != "issue/1" {
+		t.Errorf("issue 7 watched: %t, skipped %v", watch.has(7), skipped)
+	}
+}
+
+// watchedList is a store of watched issues.
+type watchedList []svc.Entity
+
+func (l watchedList) WatchedIssues(context.Context) ([]svc.Entity, error) { return l, nil }
+
+// lately is a store in which nothing was written lately.
+type lately struct{ *actorstest.Store }
+
+func (lately) OwnersSince(context.Context, []string, svc.Version) ([]string, error) { return nil, nil }

@@ -175,7 +175,7 @@ func (b *Rulebook) take() []*ruleset {
 }
 
 // Load fills the snapshot from the store, for a starting node.
-func (b *Rulebook) Load(ctx context.Context, store kindLister) error {
+func (b *Rulebook) Load(ctx context.Context, store kindLister, skipped Skipped) error {
 	if b == nil {
 		return nil
 	}
@@ -188,21 +188,20 @@ func (b *Rulebook) Load(ctx context.Context, store kindLister) error {
 		owned[entity.Owner] = append(owned[entity.Owner], entity)
 	}
 	for _, entities := range owned {
-		if err := b.publishEntities(entities); err != nil {
-			return err
-		}
+		b.publishEntities(entities, skipped)
 	}
 	return nil
 }
 
 // publishEntities publishes what the entities of one owner say, if it is an alerting actor.
-func (b *Rulebook) publishEntities(entities []svc.Entity) error {
+// A rule that cannot be decoded counts nothing.
+func (b *Rulebook) publishEntities(entities []svc.Entity, skipped Skipped) {
 	if b == nil || len(entities) == 0 {
-		return nil
+		return
 	}
 	identity, alerting := strings.CutPrefix(entities[0].Owner, KindAlerting+"/")
 	if !alerting {
-		return nil
+		return
 	}
 	var version svc.Version
 	var rules []svc.AlertRule
@@ -213,15 +212,12 @@ func (b *Rulebook) publishEntities(entities []svc.Entity) error {
 		if entity.Deleted || entity.Kind != kindRule {
 			continue
 		}
-		rule, err := decode[svc.AlertRule](entity)
-		if err != nil {
-			return err
+		if rule := decodable[svc.AlertRule](entity, skipped); rule != nil {
+			rules = append(rules, *rule)
 		}
-		rules = append(rules, rule)
 	}
 	app, _, _ := splitIdentity(identity + "/")
 	b.Publish(version, app, rules)
-	return nil
 }
 
 // issueSet remembers issues that are known not to be new.

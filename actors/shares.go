@@ -56,13 +56,13 @@ func (s *Shares) Publish(version svc.Version, app svc.Application, share svc.Sha
 }
 
 // Load fills the snapshot from the store, for a starting node.
-func (s *Shares) Load(ctx context.Context, store kindLister) error {
-	return publishStored(ctx, store, "share", "shares", s.publishEntities)
+func (s *Shares) Load(ctx context.Context, store kindLister, skipped Skipped) error {
+	return publishStored(ctx, store, "share", "shares", func(owned []svc.Entity) { s.publishEntities(owned, skipped) })
 }
 
 // publishEntities publishes what the entities of one owner say, if it is an
-// application.
-func (s *Shares) publishEntities(entities []svc.Entity) error {
+// application. A page that cannot be decoded is shown to nobody.
+func (s *Shares) publishEntities(entities []svc.Entity, skipped Skipped) {
 	var version svc.Version
 	var app *appRecord
 	var share svc.Share
@@ -70,22 +70,17 @@ func (s *Shares) publishEntities(entities []svc.Entity) error {
 		if entity.Version.Number() > version.Number() {
 			version = entity.Version
 		}
-		var err error
 		switch {
 		case entity.Deleted:
 		case entity.Kind == "application":
-			var record appRecord
-			record, err = decode[appRecord](entity)
-			app = &record
+			app = decodable[appRecord](entity, skipped)
 		case entity.Kind == "share":
-			share, err = decode[svc.Share](entity)
-		}
-		if err != nil {
-			return err
+			if found := decodable[svc.Share](entity, skipped); found != nil {
+				share = *found
+			}
 		}
 	}
 	if app != nil {
 		s.Publish(version, app.application(), share)
 	}
-	return nil
 }

@@ -23,6 +23,8 @@ type WatchedIssues interface {
 type Watch struct {
 	Store      WatchedIssues
 	Partitions int
+	// Skipped is told of issues that cannot be decoded; they are not watched.
+	Skipped Skipped
 
 	mu sync.RWMutex
 	// issues has the version that the store had of each issue that was loaded.
@@ -114,11 +116,8 @@ func (w *Watch) read(ctx context.Context, wanted func(issue uint64) bool) (map[u
 	}
 	issues := map[uint64]svc.Version{}
 	for _, entity := range entities {
-		record, err := decode[issueRecord](entity)
-		if err != nil {
-			return nil, err
-		}
-		if record.Watched() && wanted(record.Issue) {
+		record := decodable[issueRecord](entity, w.Skipped)
+		if record != nil && record.Watched() && wanted(record.Issue) {
 			issues[record.Issue] = entity.Version
 		}
 	}

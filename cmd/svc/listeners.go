@@ -107,6 +107,7 @@ func (n *node) adminHandler(token svc.Secret) nethttp.Handler {
 			{Name: "start", Ready: n.start.ready},
 			{Name: "membership", Ready: n.membership},
 			{Name: "store", Ready: n.db.Ping},
+			{Name: "unreadable", Ready: n.unreadable.warning, Warning: true},
 			{Name: "lag", Ready: func(ctx context.Context) error {
 				if lag := n.lag(ctx); lag > lagBound {
 					return fmt.Errorf("%d records of the log are not stored yet", lag)

@@ -84,12 +84,14 @@ type node struct {
 	// publicAddr is known once the listener is bound, operatorAddr from the beginning on.
 	publicAddr, operatorAddr net.Addr
 
-	start start
+	start      start
+	unreadable *unreadable
 }
 
 // newNode returns a node that has opened nothing yet.
 func newNode(config Config, logger *slog.Logger) *node {
-	return &node{config: config, logger: logger, now: time.Now, chance: newChance(), registry: prometheus.NewRegistry()}
+	registry := prometheus.NewRegistry()
+	return &node{config: config, logger: logger, now: time.Now, chance: newChance(), registry: registry, unreadable: newUnreadable(registry, logger)}
 }
 
 // open opens everything that must be there before anything runs, in the order
@@ -210,7 +212,7 @@ func (h streamHandler) Records(ctx context.Context, partition int, records []svc
 func (h streamHandler) Revoked(generation int32) { h.node.stream.Revoked(generation) }
 
 func (n *node) openStore(ctx context.Context) error {
-	config := clickhouse.Config{DSN: n.config.ClickHouseDSN, Durable: n.config.LogSync == syncAlways}
+	config := clickhouse.Config{DSN: n.config.ClickHouseDSN, Durable: n.config.LogSync == syncAlways, Skipped: n.unreadable.skipped}
 	if config.DSN == "" {
 		library, err := chdb.FindLibrary(n.config.ChdbLib)
 		if err != nil {
@@ -249,10 +251,11 @@ func (n *node) wireActors(context.Context) (err error) {
 	rules, alarms := actors.NewRulebook(), &actors.Alerts{Chance: n.chance}
 	n.changes = &actors.Changes{
 		Store: changedOwners{n.db}, Collectors: n.collectors, Shares: n.shares, Rules: rules, Log: n.several.announcements(), Logger: n.logger,
+		Skipped: n.unreadable.skipped,
 	}
 	n.cardinality = actors.NewCardinality()
 	watchers, digests := &actors.Watchers{}, &actors.Digests{Logger: n.logger}
-	watch := &actors.Watch{Store: n.db, Partitions: n.config.Partitions}
+	watch := &actors.Watch{Store: n.db, Partitions: n.config.Partitions, Skipped: n.unreadable.skipped}
 	n.issues = &actors.Issues{Releases: n.db}
 	n.sink = actors.NewSink(actors.SinkConfig{
 		Store: blockStore{n.db}, Log: n.consumer, Interval: n.config.FlushInterval, MaxRows: maxBlockRows, MaxBytes: maxBlockBytes, Now: n.now,

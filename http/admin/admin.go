@@ -23,6 +23,8 @@ type Check struct {
 	Name string
 	// Ready returns nil while the condition holds.
 	Ready func(ctx context.Context) error
+	// Warning says that the node is ready without it as well: what does not hold is shown only.
+	Warning bool
 }
 
 // checkTime bounds all checks of one request.
@@ -76,7 +78,12 @@ func readyz(w http.ResponseWriter, r *http.Request, checks []Check) {
 	status, states := http.StatusOK, map[string]string{}
 	for _, check := range checks {
 		states[check.Name] = "ok"
-		if err := check.Ready(ctx); err != nil {
+		err := check.Ready(ctx)
+		switch {
+		case err == nil:
+		case check.Warning:
+			states[check.Name] = "warning: " + err.Error()
+		default:
 			status, states[check.Name] = http.StatusServiceUnavailable, err.Error()
 		}
 	}

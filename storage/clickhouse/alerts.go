@@ -33,9 +33,12 @@ func (db *DB) Incidents(ctx context.Context, q svc.IncidentQuery) (out []svc.Inc
 			return false, err
 		}
 		var incident svc.Incident
-		err := json.Unmarshal(payload, &incident)
+		if err := json.Unmarshal(payload, &incident); err != nil {
+			db.skipped(svc.Entity{Owner: "alerting/" + q.App.String(), Kind: "incident"}, err)
+			return true, nil
+		}
 		out = append(out, incident)
-		return true, err
+		return true, nil
 	})
 	if len(out) > q.Limit {
 		return out[:q.Limit], true, err

@@ -11,6 +11,8 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"golang.org/x/sync/singleflight"
+
+	"svc"
 )
 
 const (
@@ -51,6 +53,9 @@ type Config struct {
 	// TableDir returns the folder of a table on this machine by its uuid; nil where the
 	// store's files are elsewhere.
 	TableDir func(uuid string) string
+	// Skipped is told of what cannot be decoded and was left out of a read of many owners, or
+	// nil. A record of the journal has its key as id and no owner.
+	Skipped func(entity svc.Entity, err error)
 }
 
 // DB is an open database. Its methods may be called at the same time from any number
@@ -79,6 +84,7 @@ type DB struct {
 	journal *journal
 	// rowsAtOnce is metricRows.
 	rowsAtOnce uint64
+	skipped    func(entity svc.Entity, err error)
 	// catalogue is what metric_series was told by this process.
 	catalogue seriesNotes
 }
@@ -94,6 +100,10 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 		return nil, err
 	}
 	db := &DB{queries: queries, days: newDayCache(dayCacheBytes), server: cfg.Engine == nil, rowsAtOnce: metricRows}
+	db.skipped = cfg.Skipped
+	if db.skipped == nil {
+		db.skipped = func(svc.Entity, error) {}
+	}
 	db.questions = make(chan struct{}, questionPlaces)
 	db.ranks, db.rests = newMemory[rankKey, []ranked](rankBytes), newMemory[rankKey, *dayRest](restBytes)
 	db.past = newMemory[pastKey, *past](pastBytes)

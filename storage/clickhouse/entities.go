@@ -123,7 +123,7 @@ func (n *inserts) append(ctx context.Context, db *DB, query string, columns []cl
 	if err = n.batch.Append(values...); err != nil {
 		_ = n.batch.Close() // the row is refused already
 	}
-	return err
+	return asRow(err)
 }
 
 // send ends the insert of records; without a row it does nothing.

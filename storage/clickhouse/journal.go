@@ -34,6 +34,8 @@ const (
 // record is what one caller wrote, in full.
 type record struct {
 	key string // 32 hexadecimal digits from chance
+	// encoded is the record in the journal, where it was read from there.
+	encoded []byte
 	// holds says whether its writer still owns what it wrote; nil for one that is settled.
 	holds func() bool
 
@@ -196,11 +198,11 @@ func (j *journal) waiting(ctx context.Context) (map[string][]svc.Entity, error) 
 	if j.empty() {
 		return nil, nil
 	}
-	records, err := j.read(ctx, mergedAtOnce)
+	records, refused, err := j.read(ctx, mergedAtOnce)
 	if err != nil {
 		return nil, err
 	}
-	if len(records) == mergedAtOnce {
+	if len(records)+len(refused) == mergedAtOnce {
 		return nil, j.settle(ctx)
 	}
 	owned := map[string][]svc.Entity{}
@@ -221,17 +223,22 @@ func (j *journal) move(ctx context.Context, _ []struct{}) error {
 	defer cancel()
 	appended := j.appended.Load()
 	for more := true; more; {
-		records, err := j.read(ctx, settledAtOnce)
+		records, refused, err := j.read(ctx, settledAtOnce)
 		if err != nil {
 			return err
 		}
-		if more = len(records) == settledAtOnce; len(records) == 0 {
+		keys := keysOf(records, refused)
+		if more = len(keys) == settledAtOnce; len(keys) == 0 {
 			break
 		}
-		if err := j.db.store(ctx, records); err != nil {
+		some, err := j.settleRecords(ctx, records)
+		if err != nil {
 			return err
 		}
-		if err := j.remove(ctx, records); err != nil {
+		if err := j.refuse(ctx, append(refused, some...)); err != nil {
+			return err
+		}
+		if err := j.remove(ctx, keys); err != nil {
 			return err
 		}
 	}
@@ -239,30 +246,38 @@ func (j *journal) move(ctx context.Context, _ []struct{}) error {
 	return nil
 }
 
-// read returns records, at most limit.
-func (j *journal) read(ctx context.Context, limit int) (records []record, err error) {
+// keysOf returns the keys of what read returned.
+func keysOf(records []record, refused []refusal) []string {
+	keys := make([]string, 0, len(records)+len(refused))
+	for i := range records {
+		keys = append(keys, records[i].key)
+	}
+	for i := range refused {
+		keys = append(keys, refused[i].key)
+	}
+	return keys
+}
+
+// read returns records, at most limit, and apart those that cannot be decoded.
+func (j *journal) read(ctx context.Context, limit int) (records []record, refused []refusal, err error) {
 	args := arguments{"limit": limit}
 	err = j.db.readFirst(ctx, "reading the journal", j.db.queries["journal.Read"], args, func(rows driver.Rows) (bool, error) {
 		var r record
-		var encoded []byte
-		if err := rows.Scan(&r.key, &encoded); err != nil {
+		if err := rows.Scan(&r.key, &r.encoded); err != nil {
 			return false, err
 		}
-		if err := json.Unmarshal(encoded, &r); err != nil {
-			return false, fmt.Errorf("decoding a record of the journal: %w", err)
+		if err := json.Unmarshal(r.encoded, &r); err != nil {
+			refused = append(refused, refusal{r.key, r.encoded, fmt.Errorf("decoding a record of the journal: %w", err)})
+			return true, nil
 		}
 		records = append(records, r)
 		return true, nil
 	})
-	return records, err
+	return records, refused, err
 }
 
 // remove takes records out of the journal.
-func (j *journal) remove(ctx context.Context, records []record) error {
-	keys := make([]string, 0, len(records))
-	for i := range records {
-		keys = append(keys, records[i].key)
-	}
+func (j *journal) remove(ctx context.Context, keys []string) error {
 	if err := j.db.conn.Exec(ctx, j.db.queries["journal.Remove"], clickhouse.Named("keys", keys)); err != nil {
 		return writeError("removing records of the journal", err)
 	}

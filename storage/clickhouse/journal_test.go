@@ -1,7 +1,9 @@
 package clickhouse
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
 
 	"svc"
 )
@@ -129,7 +133,7 @@ func TestSettlingAgainChangesNothing(t *testing.T) {
 	defer func() { _ = db.Close() }() // what matters was asserted
 	write(t, db, 1)
 	write(t, db, 2)
-	records, err := db.journal.read(deadline(t), 100)
+	records, _, err := db.journal.read(deadline(t), 100)
 	if err != nil || len(records) != 6 {
 		t.Fatalf("%d records, %v", len(records), err)
 	}
@@ -140,7 +144,7 @@ func TestSettlingAgainChangesNothing(t *testing.T) {
 	if err := db.store(deadline(t), records); err != nil { // a node that stood still
 		t.Fatal(err)
 	}
-	if err := db.journal.remove(deadline(t), records); err != nil {
+	if err := db.journal.remove(deadline(t), keysOf(records, nil)); err != nil {
 		t.Fatal(err)
 	}
 	assertWritten(t, db, 2)
@@ -287,5 +291,53 @@ func TestNothingIsSentOfWhoLostIt(t *testing.T) {
 		}
 		keep(t, db, []svc.Wakeup{wish}, goal)
 		assertDue(t, db, time.UnixMilli(1.79e12), 10, wish)
+	}
+}
+
+// TestBadRecordsAreAlone has a record in the journal that is no record, and one that its table
+// cannot hold, among those of other owners.
+func TestBadRecordsAreAlone(t *testing.T) {
+	db := openJournal(t, "journal_bad", false)
+	defer func() { _ = db.Close() }() // what matters was asserted
+	var skipped []svc.Entity
+	db.skipped = func(entity svc.Entity, _ error) { skipped = append(skipped, entity) }
+	exec(t, db, `INSERT INTO journal VALUES ('bad', '{"Entities":')`)
+	for n := range uint32(5) {
+		write(t, db, n+1)
+		if err := db.Ledger().Put(deadline(t), []svc.Entity{entity("ledger/other", "entry", "x", 1, n+1, "no entry")}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	assertWritten(t, db, 5)
+	if left := ask[uint64](t, db, "SELECT count() FROM journal"); left != 0 {
+		t.Errorf("%d records are left in the journal", left)
+	}
+	if put := ask[uint64](t, db, "SELECT count() FROM refused_records WHERE reason != '' AND (key = 'bad' OR position(record, 'ledger/other') > 0)"); put != 6 {
+		t.Errorf("%d records were put aside, want 6", put)
+	}
+	if len(skipped) != 6 || skipped[0].Kind != "journal" || skipped[0].ID == "" {
+		t.Errorf("told of %+v", skipped)
+	}
+}
+
+// TestFailuresOfTheStorePutNothingAside holds what the store could take later.
+func TestFailuresOfTheStorePutNothingAside(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		err  error
+		want bool
+	}{
+		{"a row", writeError("x", asRow(errors.New("too long"))), true},
+		{"a type", writeError("x", &clickhouse.Exception{Code: 53}), true},
+		{"parts", writeError("x", &clickhouse.Exception{Code: 252}), false},
+		{"memory", writeError("x", &clickhouse.Exception{Code: codeMemoryLimitExceeded}), false},
+		{"disk", writeError("x", &clickhouse.Exception{Code: 243}), false},
+		{"network", writeError("x", errors.New("connection reset")), false},
+		{"the writer", errLost, false},
+		{"time", writeError("x", context.DeadlineExceeded), false},
+	} {
+		if got := forGood(test.err); got != test.want {
+			t.Errorf("%s: for good %t, want %t", test.name, got, test.want)
+		}
 	}
 }

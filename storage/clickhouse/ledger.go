@@ -56,7 +56,7 @@ func (db *DB) writeLedger(ctx context.Context, records []record) error {
 			e := &records[i].Entities[j]
 			var entry svc.LedgerEntry
 			if err := json.Unmarshal(e.Payload, &entry); err != nil {
-				return fmt.Errorf("decoding an entry of a ledger: %w", err)
+				return fmt.Errorf("decoding an entry of a ledger: %w", asRow(err))
 			}
 			if err := rows.append(ctx, db, "ledger.Append", ledgerColumns(), orgOf(e.Owner), entry.Sequence, e.Version.Number(), string(entry.Kind), e.Payload); err != nil {
 				return writeError("storing entries of a ledger", err)

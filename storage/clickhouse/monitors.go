@@ -3,7 +3,6 @@ package clickhouse
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -100,7 +99,8 @@ func (db *DB) Monitors(ctx context.Context, app svc.AppRef, id string, now time.
 	for _, entity := range entities {
 		var row svc.MonitorRow
 		if err := json.Unmarshal(entity.Payload, &row.Monitor); err != nil {
-			return nil, fmt.Errorf("decoding a monitor: %w", err)
+			db.skipped(entity, err)
+			continue
 		}
 		row.MonitorState = states[[2]string{app.String(), row.ID}]
 		row.Checks30d, row.Up30d = counted[row.ID].checks, counted[row.ID].up
@@ -135,7 +135,8 @@ func (db *DB) AllMonitors(ctx context.Context, yield func(svc.StoredMonitor)) er
 		found := svc.StoredMonitor{Entity: entity}
 		parts := strings.Split(entity.Owner, "/")
 		if err := json.Unmarshal(entity.Payload, &found.Monitor); err != nil || len(parts) != 4 {
-			return fmt.Errorf("decoding the monitor %s: %w", entity.Owner, err)
+			db.skipped(entity, err)
+			continue
 		}
 		found.App = svc.AppRef{Org: parts[1], App: parts[2]}
 		found.State = states[[2]string{found.App.String(), found.Monitor.ID}]

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"svc"
+)
+
+// shownUnreadable is how many owners a warning names.
+const shownUnreadable = 5
+
+// unreadable knows what was left out of loads since it cannot be decoded or stored: it logs each
+// once, counts them, and warns at /readyz until the next start.
+type unreadable struct {
+	logger *slog.Logger
+	count  *prometheus.CounterVec
+
+	mu     sync.Mutex
+	known  map[string]struct{}
+	owners []string
+}
+
+func newUnreadable(registry prometheus.Registerer, logger *slog.Logger) *unreadable {
+	u := &unreadable{logger: logger, known: map[string]struct{}{}, count: prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "svc_unreadable_entities_total", Help: "Entities and records of the journal that were left out because they cannot be decoded or stored, each counted once.",
+	}, []string{"kind"})}
+	registry.MustRegister(u.count)
+	return u
+}
+
+// skipped takes in what was left out.
+func (u *unreadable) skipped(entity svc.Entity, cause error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	name := entity.Owner + " " + entity.Kind + " " + entity.ID
+	if _, again := u.known[name]; again {
+		return
+	}
+	u.known[name] = struct{}{}
+	owner := entity.Owner
+	if owner == "" {
+		owner = entity.Kind + " " + entity.ID
+	}
+	if !slices.Contains(u.owners, owner) {
+		u.owners = append(u.owners, owner)
+	}
+	u.count.WithLabelValues(entity.Kind).Inc()
+	u.logger.Error("what cannot be read is left out", "owner", entity.Owner, "kind", entity.Kind, "id", entity.ID, "error", cause)
+}
+
+// warning says what was left out, nil where nothing was.
+func (u *unreadable) warning(context.Context) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if len(u.known) == 0 {
+		return nil
+	}
+	named := strings.Join(u.owners[:min(len(u.owners), shownUnreadable)], ", ")
+	if more := len(u.owners) - shownUnreadable; more > 0 {
+		named += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Errorf("%d entities cannot be read and were left out, of %s; the log names each", len(u.known), named)
+}

@@ -1,0 +1,12 @@
+-- Records of the journal that no table takes: what they were, and why. Nobody reads them but the
+-- operator.
+CREATE TABLE IF NOT EXISTS refused_records
+(
+    at     DateTime64(3, 'UTC') DEFAULT now64(3) CODEC(ZSTD(1)),
+    key    String CODEC(ZSTD(1)),
+    record String CODEC(ZSTD(1)),
+    reason String CODEC(ZSTD(1))
+)
+ENGINE = MergeTree
+ORDER BY (at, key)
+SETTINGS non_replicated_deduplication_window = 0;
