@@ -63,7 +63,7 @@ func Codes() []CodeInfo {
 		{CodeRateLimited, 429, "Too many requests", true, "The limit of the token is used up; wait for Retry-After seconds."},
 		{CodeInternal, 500, "Internal error", true, "Something failed here; the request id finds it in the log."},
 		{CodeNotAvailable, 501, "Not available", false, "This deployment was built without the module."},
-		{CodeUnavailable, 503, "Unavailable", true, "The log or the store does not answer; nothing was accepted; wait for Retry-After seconds."},
+		{CodeUnavailable, 503, "Unavailable", true, "The log or the store does not answer; wait for Retry-After seconds and send the same again. Where events were sent, accepted says none, or unknown where some of them may be stored."},
 		{CodeQueryTimeout, 504, "Query timeout", true, "The query took too long; narrow the range or drop a filter."},
 	}
 }
@@ -111,9 +111,20 @@ type Error struct {
 	Module Module
 	// RetryAfter is set with codes that a later attempt may cure.
 	RetryAfter time.Duration
+	// Accepted is set with CodeUnavailable where events were sent.
+	Accepted Acceptance
 	// Turn says more of a conflict about a conversation of the assistant.
 	Turn *TurnProblem
 }
+
+// Acceptance says what became of what was sent with a request that was not answered in full.
+type Acceptance string
+
+// The acceptances: nothing was accepted nor will be, or that is not known.
+const (
+	AcceptedNone    Acceptance = "none"
+	AcceptedUnknown Acceptance = "unknown"
+)
 
 // Error returns the sentence for a person, behind the code.
 func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
@@ -141,7 +152,20 @@ func NotFound(what string) *Error {
 
 // Unavailable returns the error for a dependency that does not answer.
 func Unavailable(what string, retryAfter time.Duration) *Error {
-	return &Error{Code: CodeUnavailable, Message: what + " does not answer; nothing was accepted.", RetryAfter: retryAfter}
+	return &Error{Code: CodeUnavailable, Message: what + " does not answer.", RetryAfter: retryAfter}
+}
+
+// NotAccepted is Unavailable where nothing of what was sent is kept, nor will be.
+func NotAccepted(what string, retryAfter time.Duration) *Error {
+	return &Error{Code: CodeUnavailable, Accepted: AcceptedNone, Message: what + " does not answer; nothing was accepted.", RetryAfter: retryAfter}
+}
+
+// Unsure is Unavailable where what was sent may be kept all the same.
+func Unsure(what string, retryAfter time.Duration) *Error {
+	return &Error{
+		Code: CodeUnavailable, Accepted: AcceptedUnknown, RetryAfter: retryAfter,
+		Message: what + " did not acknowledge in time; what was sent may have been accepted. Send it again with the same ids.",
+	}
 }
 
 // ErrFenced is the refusal of a write by an owner whose generation has ended.

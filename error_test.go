@@ -38,7 +38,7 @@ func TestErrors(t *testing.T) {
 		{svc.Invalid(field, field), svc.Error{Code: svc.CodeInvalidRequest, Message: field.Message, Fields: []svc.FieldError{field, field}}, "invalid_request: The a is required."},
 		{svc.Invalid(), svc.Error{Code: svc.CodeInvalidRequest, Message: "The request is not valid."}, "invalid_request: The request is not valid."},
 		{svc.NotFound("flag"), svc.Error{Code: svc.CodeNotFound, Message: "No such flag."}, "not_found: No such flag."},
-		{svc.Unavailable("The store", time.Second), svc.Error{Code: svc.CodeUnavailable, Message: "The store does not answer; nothing was accepted.", RetryAfter: time.Second}, "unavailable: The store does not answer; nothing was accepted."},
+		{svc.Unavailable("The store", time.Second), svc.Error{Code: svc.CodeUnavailable, Message: "The store does not answer.", RetryAfter: time.Second}, "unavailable: The store does not answer."},
 	} {
 		got, ok := errors.AsType[*svc.Error](test.got)
 		if !ok || !reflect.DeepEqual(*got, test.want) || got.Error() != test.text {

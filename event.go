@@ -87,10 +87,13 @@ func IsInteractive(name string) bool {
 
 // Ingest limits (decision 38).
 const (
-	MaxRequestBytes   = 1 << 20
-	MaxInflatedBytes  = 20 << 20
-	MaxBatchItems     = 1000
-	MaxEventBytes     = 64 << 10
+	MaxRequestBytes  = 1 << 20
+	MaxInflatedBytes = 20 << 20
+	MaxBatchItems    = 1000
+	MaxEventBytes    = 64 << 10
+	// MaxRecordBytes bounds one record of the log. It leaves room for the batch around it
+	// below the one mebibyte (less 12 bytes) that brokers of Kafka accept by default.
+	MaxRecordBytes    = 900 << 10
 	MaxPropertyDepth  = 4
 	MaxIDBytes        = 200
 	MaxNameBytes      = 200

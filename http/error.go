@@ -25,6 +25,7 @@ type Problem struct {
 	RequestID string           `json:"requestId" doc:"Finds the request in logs and audit rows."`
 	Errors    []svc.FieldError `json:"errors,omitempty" doc:"Every problem of an invalid request."`
 	Required  *svc.Required    `json:"required,omitempty" doc:"What a forbidden call would have needed."`
+	Accepted  svc.Acceptance   `json:"accepted,omitempty" doc:"Where events were sent and the status is 503: none, or unknown where some of them may be stored."`
 	Reason    string           `json:"reason,omitempty" doc:"Refines a conflict or a refusal by one word."`
 	Module    svc.Module       `json:"module,omitempty" doc:"The module that is off."`
 	Endpoint  string           `json:"endpoint,omitempty" doc:"The endpoint whose module is off."`
@@ -65,7 +66,7 @@ func (h *Handler) problemAnswer(err error, requestID string, route *Route) Answe
 	problem := Problem{
 		Type: h.docs + "/errors#" + string(info.Code), Title: info.Title, Status: info.Status, Detail: shown.Message,
 		Code: info.Code, RequestID: requestID, Errors: shown.Fields, Required: shown.Required,
-		Reason: shown.Reason, Module: shown.Module,
+		Accepted: shown.Accepted, Reason: shown.Reason, Module: shown.Module,
 	}
 	if turn := shown.Turn; turn != nil {
 		problem.ConversationID, problem.ActionStatus, problem.Actions = turn.ConversationID, turn.ActionStatus, turn.Actions

@@ -157,7 +157,7 @@ func TestStreamEnds(t *testing.T) {
 		{"after its time", func(*http.Handler, chan any) { time.Sleep(15 * time.Minute) }, strings.Repeat(": ping\n\n", 59)},
 		{"with an error that may be seen", func(_ *http.Handler, values chan any) {
 			values <- svc.Unavailable("The store", time.Second)
-		}, "id: 2\nevent: error\ndata: {\"message\":\"The store does not answer; nothing was accepted.\",\"code\":\"unavailable\"}\n\n"},
+		}, "id: 2\nevent: error\ndata: {\"message\":\"The store does not answer.\",\"code\":\"unavailable\"}\n\n"},
 		{
 			"with an error that may not", func(_ *http.Handler, values chan any) { values <- errors.New("secret") },
 			"id: 2\nevent: error\ndata: {\"message\":\"Something failed here; the request id finds it in the log.\",\"code\":\"internal\"}\n\n",

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/zeebo/xxh3"
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // spread is odd, so multiplying by it loses nothing of an environment's number.
@@ -76,6 +77,25 @@ func InstantKey(series uint64, tsMs int64) [2]uint64 { return KeyOf(series, 0, u
 // XXH64 of the id are known, as the store computes them.
 func KeyOf(owner, xxh3Sum, xxh64Sum uint64) [2]uint64 {
 	return [2]uint64{xxh3Sum ^ bits.RotateLeft64(owner*spread, 32), xxh64Sum ^ owner}
+}
+
+// Divide cuts the bytes of a Record into Records of at most limit bytes, in order. An item
+// that is longer by itself stands alone; what is no Record is returned whole.
+func Divide(record []byte, limit int) [][]byte {
+	var out [][]byte
+	start, at := 0, 0
+	for at < len(record) {
+		_, _, n := protowire.ConsumeField(record[at:])
+		if n < 0 {
+			return [][]byte{record}
+		}
+		if at+n-start > limit && at > start {
+			out = append(out, record[start:at])
+			start = at
+		}
+		at += n
+	}
+	return append(out, record[start:])
 }
 
 // Tags of Record's fields on the wire: number, length-delimited.

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"slices"
 	"time"
 
 	"svc"
 	"svc/actors"
 	"svc/cluster"
+	"svc/protos"
 	"svc/storage/clickhouse"
 	"svc/storage/geo"
 	"svc/storage/kafka"
@@ -23,12 +25,31 @@ type logProducer struct{ *kafka.Producer }
 // produceRetry is what clients are told to wait when the log does not answer.
 const produceRetry = time.Second
 
+// Produce divides what is too long for one record; the call succeeds when all of it has.
 func (l logProducer) Produce(ctx context.Context, parts []svc.Part) error {
-	err := l.Producer.Produce(ctx, parts)
-	if errors.Is(err, kafka.ErrUnavailable) {
-		return svc.Unavailable("The log", produceRetry)
+	err := l.Producer.Produce(ctx, divided(parts))
+	switch {
+	case errors.Is(err, kafka.ErrNotAppended):
+		return svc.NotAccepted("The log", produceRetry)
+	case errors.Is(err, kafka.ErrUnavailable):
+		return svc.Unsure("The log", produceRetry)
 	}
 	return err
+}
+
+// divided returns parts of which each is one record of the log.
+func divided(parts []svc.Part) []svc.Part {
+	long := func(part svc.Part) bool { return len(part.Payload) > svc.MaxRecordBytes }
+	if !slices.ContainsFunc(parts, long) {
+		return parts
+	}
+	var out []svc.Part
+	for _, part := range parts {
+		for _, payload := range protos.Divide(part.Payload, svc.MaxRecordBytes) {
+			out = append(out, svc.Part{Partition: part.Partition, Payload: payload})
+		}
+	}
+	return out
 }
 
 // blockStore is the sink's view of the store.

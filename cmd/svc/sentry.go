@@ -7,6 +7,7 @@ import (
 
 	"svc"
 	"svc/http/api"
+	"svc/storage/kafka"
 	"svc/storage/sourcemaps"
 	"svc/storage/spool"
 )
@@ -22,7 +23,26 @@ func (n *node) openSpool(context.Context) (err error) {
 
 // drainSpool hands to the log what waits on disk.
 func (n *node) drainSpool(ctx context.Context) error {
-	return n.spool.Run(ctx, logProducer{n.producer}.Produce)
+	return n.spool.Run(ctx, n.handOver)
+}
+
+// handOver gives the log what waited on disk. A payload that is too long for the log, which no
+// other attempt would cure, is dropped and told of, for it would keep the others.
+func (n *node) handOver(ctx context.Context, parts []svc.Part) error {
+	err := logProducer{n.producer}.Produce(ctx, parts)
+	if !errors.Is(err, kafka.ErrTooLarge) {
+		return err
+	}
+	for _, part := range parts {
+		err := logProducer{n.producer}.Produce(ctx, []svc.Part{part})
+		switch {
+		case errors.Is(err, kafka.ErrTooLarge):
+			n.logger.Error("dropping errors that are too long for the log", "partition", part.Partition, "bytes", len(part.Payload))
+		case err != nil:
+			return err
+		}
+	}
+	return nil
 }
 
 // sentry returns what takes the SDKs of Sentry.

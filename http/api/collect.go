@@ -152,7 +152,7 @@ func (i *intakeRequest) produce() error {
 		if known, ok := errors.AsType[*svc.Error](err); ok {
 			return known
 		}
-		return svc.Unavailable("The log", collectRetry)
+		return svc.Unsure("The log", collectRetry)
 	}
 	return nil
 }
@@ -219,10 +219,25 @@ func (i *intakeRequest) reject(index int, code, message string) {
 // emit appends an accepted event to the payload of its partition.
 func (i *intakeRequest) emit(event *protos.Event) error {
 	partition := protos.PartitionOf(event.Environment, svc.Visitor(event.DistinctId, event.AnonymousId), i.collect.Partitions)
+	return i.put(partition, event.SizeVT(), func(payload []byte) ([]byte, error) { return protos.AppendRecord(payload, event) })
+}
+
+// errItemTooLong is the refusal of an item that no record of the log can hold.
+var errItemTooLong = errors.New("the item is over the limit of a record")
+
+// itemHead bounds what stands before an item in a record.
+const itemHead = 8
+
+// put appends an accepted item of so many bytes to the payload of a partition. A payload may
+// become longer than a record, and is divided between items then.
+func (i *intakeRequest) put(partition, size int, appendTo func(payload []byte) ([]byte, error)) error {
+	if size+itemHead > svc.MaxRecordBytes {
+		return errItemTooLong
+	}
 	if len(i.payloads[partition]) == 0 {
 		i.touched = append(i.touched, partition)
 	}
-	payload, err := protos.AppendRecord(i.payloads[partition], event)
+	payload, err := appendTo(i.payloads[partition])
 	i.payloads[partition] = payload
 	if err != nil {
 		return err

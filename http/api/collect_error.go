@@ -309,16 +309,11 @@ func (i *intakeRequest) emitOccurrence(event *protos.Event, o *svc.Occurrence, e
 		return err
 	}
 	partition := protos.PartitionOfIssue(message.Issue, i.collect.Partitions)
-	if len(i.payloads[partition]) == 0 {
-		i.touched = append(i.touched, partition)
+	size := message.SizeVT()
+	if size+itemHead > svc.MaxRecordBytes { // texts of control characters grow as JSON
+		message.Breadcrumbs, size = nil, size-len(message.Breadcrumbs)
 	}
-	payload, err := protos.AppendOccurrence(i.payloads[partition], message)
-	i.payloads[partition] = payload
-	if err != nil {
-		return err
-	}
-	i.accepted++
-	return nil
+	return i.put(partition, size, func(payload []byte) ([]byte, error) { return protos.AppendOccurrence(payload, message) })
 }
 
 // listJSON encodes a list; an empty one is nothing.

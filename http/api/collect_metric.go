@@ -179,15 +179,10 @@ func (i *intakeRequest) emitPoint(point *protos.MetricPoint, labels []svc.Label)
 		return "too_many_series", "The environment has " + strconv.Itoa(policy.MaxSeries) + " series already; send fewer different labels."
 	}
 	partition := protos.PartitionOfMetric(point.Environment, point.Name, i.collect.Partitions)
-	if len(i.payloads[partition]) == 0 {
-		i.touched = append(i.touched, partition)
-	}
-	payload, err := protos.AppendPoint(i.payloads[partition], point)
-	i.payloads[partition] = payload
+	err := i.put(partition, point.SizeVT(), func(payload []byte) ([]byte, error) { return protos.AppendPoint(payload, point) })
 	if err != nil {
 		return "invalid_value", "The point cannot be encoded."
 	}
-	i.accepted++
 	return "", ""
 }
 

@@ -283,7 +283,7 @@ func (s *Sentry) keep(i *intakeRequest) error {
 	}
 	if code := svc.CodeOf(err); err != nil && (errors.Is(err, errSpooling) || code == svc.CodeUnavailable) {
 		if err = s.Spool.Append(i.pendingParts()); err != nil {
-			return svc.Unavailable("The log", collectRetry)
+			return svc.Unsure("The log", collectRetry)
 		}
 		s.Metrics.Spooled.Add(float64(i.accepted))
 	}

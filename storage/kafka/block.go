@@ -32,6 +32,9 @@ type block struct {
 
 	size   int
 	sealed []byte
+
+	// unsure says that an attempt may have appended the record.
+	unsure bool
 }
 
 func newBlock() *block {

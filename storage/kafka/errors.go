@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"errors"
+	"fmt"
 
 	kafkago "github.com/segmentio/kafka-go"
 
@@ -13,6 +14,10 @@ var (
 	// of its partition is full, the deadline passed, or the producer stopped.
 	// The payload may still reach the log. Callers repeat the request later.
 	ErrUnavailable = errors.New("kafka is unavailable")
+
+	// ErrNotAppended is ErrUnavailable of a call of which nothing is in the log, nor
+	// will be.
+	ErrNotAppended = fmt.Errorf("%w: nothing was appended", ErrUnavailable)
 
 	// ErrTooLarge reports a payload above the limit of one record. Nothing
 	// of the call was queued. Repeating the call is pointless.
@@ -42,6 +47,22 @@ func fenced(err error) bool {
 	return errors.Is(err, kafkago.IllegalGeneration) ||
 		errors.Is(err, kafkago.UnknownMemberId) ||
 		errors.Is(err, kafkago.FencedInstanceID)
+}
+
+// leftOut reports whether a broker's answer to a produce request says that it appended
+// nothing. Any other failure leaves that open.
+func leftOut(err error) bool {
+	var code kafkago.Error
+	if !errors.As(err, &code) {
+		return false
+	}
+	switch code {
+	case kafkago.UnknownTopicOrPartition, kafkago.LeaderNotAvailable, kafkago.NotLeaderForPartition, kafkago.MessageSizeTooLarge,
+		kafkago.NotEnoughReplicas, kafkago.TopicAuthorizationFailed, kafkago.InvalidTopic, kafkago.InvalidMessage:
+		return true
+	default:
+		return false
+	}
 }
 
 // permanent reports whether repeating a produce request cannot succeed.

@@ -46,6 +46,8 @@ type lane struct {
 	conn  *conn
 	batch []*partition
 	parts []rawproduce.RequestPartition
+	// sent says that the last request may have reached its broker.
+	sent bool
 }
 
 func newLane(p *Producer, broker int32) *lane {
@@ -132,6 +134,7 @@ func (l *lane) take(now time.Time, all bool) (wait time.Duration) {
 func (l *lane) deliver(drain context.Context, now time.Time) {
 	latest := l.prepare(drain, now)
 	if len(l.batch) > 0 {
+		l.sent = false
 		answers, err := l.request(drain, latest)
 		for _, p := range l.batch {
 			l.conclude(p, cmp.Or(err, outcome(answers, p.id)))
@@ -175,6 +178,9 @@ func (l *lane) prepare(drain context.Context, now time.Time) (latest time.Time) 
 
 // conclude ends the attempt of one partition.
 func (l *lane) conclude(p *partition, err error) {
+	if err != nil && l.sent && !leftOut(err) {
+		p.sending.unsure = true
+	}
 	if err == nil || permanent(err) {
 		p.settle(err)
 		return
@@ -196,6 +202,7 @@ func (l *lane) request(drain context.Context, latest time.Time) ([]produce.Respo
 	if limit := time.Now().Add(cfg.Timeout + answerGrace); limit.Before(latest) {
 		latest = limit
 	}
+	l.sent = true
 	answer, err := l.conn.exchange(drain, latest, &rawproduce.Request{
 		Acks:    int16(kafkago.RequireAll),
 		Timeout: int32(cfg.Timeout / time.Millisecond),

@@ -39,16 +39,25 @@ type partition struct {
 	failure error
 }
 
+// admit refuses a call that brings n bytes where the queue is full. A large call counts as
+// half of the queue, so that one above the whole limit finds room as well.
+func (p *partition) admit(n int) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	limit := p.producer.cfg.MaxQueuedBytes
+	if p.queued+min(n, limit/2) > limit {
+		return fmt.Errorf("%w: queue of partition %d is full", ErrNotAppended, p.id)
+	}
+	return nil
+}
+
 // add copies a payload into the open block. The waiter is resolved with the
 // block unless add returns an error.
 func (p *partition) add(payload []byte, deadline time.Time, w *waiter) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		return fmt.Errorf("%w: producer has stopped", ErrUnavailable)
-	}
-	if p.queued+len(payload) > p.producer.cfg.MaxQueuedBytes {
-		return fmt.Errorf("%w: queue of partition %d is full", ErrUnavailable, p.id)
+		return fmt.Errorf("%w: producer has stopped", ErrNotAppended)
 	}
 	p.open(len(payload)).add(payload, deadline, w)
 	p.queued += len(payload)
@@ -137,10 +146,10 @@ func (p *partition) retry(now time.Time, failure error) {
 // settle resolves the waiters of the block that was sent, recycles it and gives
 // up the partition.
 func (p *partition) settle(err error) {
-	if err != nil {
-		err = fmt.Errorf("%w: producing to partition %d: %w", ErrUnavailable, p.id, err)
-	}
 	b := p.sending
+	if err != nil {
+		err = fmt.Errorf("%w: producing to partition %d: %w", outcomeOf(b), p.id, err)
+	}
 	p.mu.Lock()
 	p.sending, p.wait, p.due, p.failure = nil, 0, time.Time{}, nil
 	p.queued -= b.size
@@ -157,4 +166,12 @@ func (p *partition) settle(err error) {
 	if b.reset() {
 		p.producer.blocks.Put(b)
 	}
+}
+
+// outcomeOf returns the error of a block that was given up.
+func outcomeOf(b *block) error {
+	if b.unsure {
+		return ErrUnavailable
+	}
+	return ErrNotAppended
 }

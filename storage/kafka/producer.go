@@ -13,10 +13,9 @@ import (
 	"svc"
 )
 
-// Defaults of ProducerConfig. The record limit leaves room for the batch's own
-// bytes below the one mebibyte that brokers accept by default.
+// Defaults of ProducerConfig.
 const (
-	defaultRecordBytes = 900 << 10
+	defaultRecordBytes = svc.MaxRecordBytes
 	defaultQueuedBytes = 8 << 20
 	defaultProduceTime = 10 * time.Second
 	defaultDrainTime   = 5 * time.Second
@@ -36,7 +35,7 @@ type ProducerConfig struct {
 	MaxRecordBytes int
 
 	// MaxQueuedBytes bounds what waits for an acknowledgement in one
-	// partition. 8 MiB by default.
+	// partition; one call may exceed it. 8 MiB by default.
 	MaxQueuedBytes int
 
 	// Timeout bounds a call whose context has no deadline. 10 s by default.
@@ -117,12 +116,18 @@ func (p *Producer) Run(ctx context.Context) error {
 // Produce appends each payload to its partition and returns nil once all of
 // them are acknowledged by every in-sync replica. It copies the payloads.
 //
+// A partition may have several parts, which stand next to each other; they come to the
+// log in their order.
+//
 // It returns [ErrTooLarge], with nothing queued, for a payload above the record
-// limit. It returns [ErrUnavailable] at once when a partition's queue is full
-// and at the deadline of ctx when the broker does not answer; some of the
-// payloads may then be, or come to be, in the log.
+// limit, and [ErrNotAppended] when a partition's queue is full or no broker could be
+// reached in time. It returns [ErrUnavailable] when some of the payloads are, or may come
+// to be, in the log.
 func (p *Producer) Produce(ctx context.Context, parts []Part) error {
 	if err := p.check(parts); err != nil || len(parts) == 0 {
+		return err
+	}
+	if err := p.admit(parts); err != nil {
 		return err
 	}
 	deadline, ok := ctx.Deadline()
@@ -136,11 +141,24 @@ func (p *Producer) Produce(ctx context.Context, parts []Part) error {
 	for i, part := range parts {
 		if err := p.partitions[part.Partition].add(part.Payload, deadline, w); err != nil {
 			w.resolve(err, len(parts)-i)
-			w.leave()
-			return err
+			break
 		}
 	}
 	return w.wait(ctx, limit)
+}
+
+// admit refuses a call for which a partition has no room, before any of it is queued.
+func (p *Producer) admit(parts []Part) error {
+	for i := 0; i < len(parts); {
+		partition, size := parts[i].Partition, 0
+		for ; i < len(parts) && parts[i].Partition == partition; i++ {
+			size += len(parts[i].Payload)
+		}
+		if err := p.partitions[partition].admit(size); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (p *Producer) check(parts []Part) error {

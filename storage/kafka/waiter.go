@@ -2,11 +2,16 @@ package kafka
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 )
+
+// settleGrace is how long after its deadline a call waits for the lanes, which then give up
+// what they could not send and know that it is not in the log.
+const settleGrace = 50 * time.Millisecond
 
 // waiter counts down the parts of one call. The caller holds one reference and the
 // parts that are under way hold another together; whoever drops the last one recycles
@@ -16,6 +21,7 @@ type waiter struct {
 	refs  atomic.Int32
 	left  atomic.Int32 // parts without a result
 	err   atomic.Pointer[error]
+	kept  atomic.Bool   // a part is in the log, or may be
 	done  chan struct{} // holds a token from the last part's result on
 	timer *time.Timer
 }
@@ -29,12 +35,17 @@ func newWaiter(pool *sync.Pool) *waiter {
 // begin prepares the waiter for a call of some parts.
 func (w *waiter) begin(parts int) {
 	w.err.Store(nil)
+	w.kept.Store(false)
 	w.left.Store(int32(parts))
 	w.refs.Store(2)
 }
 
-// resolve ends n parts of the call. The first error is the call's result.
+// resolve ends n parts of the call. The first error is the call's result, and it is
+// ErrNotAppended only if all parts are.
 func (w *waiter) resolve(err error, n int) {
+	if !errors.Is(err, ErrNotAppended) {
+		w.kept.Store(true)
+	}
 	if err != nil {
 		first := err
 		w.err.CompareAndSwap(nil, &first)
@@ -49,7 +60,7 @@ func (w *waiter) resolve(err error, n int) {
 // ctx, or after limit if it is above 0. The waiter is not used afterwards.
 func (w *waiter) wait(ctx context.Context, limit time.Duration) error {
 	if limit > 0 {
-		w.timer.Reset(limit)
+		w.timer.Reset(limit + settleGrace)
 	}
 	var late error
 	select {
@@ -68,7 +79,9 @@ func (w *waiter) wait(ctx context.Context, limit time.Duration) error {
 	}
 	var err error
 	if first := w.err.Load(); first != nil {
-		err = *first
+		if err = *first; w.kept.Load() && errors.Is(err, ErrNotAppended) {
+			err = fmt.Errorf("%w: a part of the call: %v", ErrUnavailable, err) //nolint:errorlint // not all of it was left out
+		}
 	}
 	w.leave()
 	return err
