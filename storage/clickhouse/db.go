@@ -61,6 +61,7 @@ type Config struct {
 // DB is an open database. Its methods may be called at the same time from any number
 // of goroutines.
 type DB struct {
+	config  Config
 	conn    driver.Conn
 	queries map[string]string
 	// server says that the other end is a server and not the engine of this process.
@@ -99,7 +100,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{queries: queries, days: newDayCache(dayCacheBytes), server: cfg.Engine == nil, rowsAtOnce: metricRows}
+	db := &DB{config: cfg, queries: queries, days: newDayCache(dayCacheBytes), server: cfg.Engine == nil, rowsAtOnce: metricRows}
 	db.skipped = cfg.Skipped
 	if db.skipped == nil {
 		db.skipped = func(svc.Entity, error) {}

@@ -69,7 +69,7 @@ func TestQueriesExplain(t *testing.T) {
 		"before_ts": now, "before_id": "", "before_tie": uint64(1), "id": "", "search": "", "email": emailPattern, "sample": 10, "per_tag": 10,
 	})
 	args = args.with(labelArguments([]svc.Label{{Key: "k", Value: "v"}})).with(arguments{"all": false, "group_by": "k", "parts": []string{"v"}, "level": "error"})
-	args = args.with(arguments{"step": uint32(1), "recent": uint64(1), "words": []string{""}})
+	args = args.with(arguments{"step": uint32(1), "ids": []string{}, "recent": uint64(1), "words": []string{""}})
 	for name, text := range db.queries {
 		if !strings.HasPrefix(text, "SELECT") && !strings.HasPrefix(text, "WITH") {
 			continue

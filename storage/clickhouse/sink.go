@@ -19,6 +19,9 @@ import (
 // Rows of any number of months go together: the sink bounds them, and a store that refused them
 // would refuse them for ever.
 //
+// A refusal that the rows may be to blame for is [svc.ErrRefused]; [DB.Sift] finds them. Whatever was
+// stored before it, the rest goes under the same token and completes it.
+//
 // b is not changed and stays with the caller. A block must stay below a million rows,
 // above which the engine would cut it into several.
 func (db *DB) Insert(ctx context.Context, token string, block uint64, b *Block) error {
@@ -33,21 +36,16 @@ func (db *DB) Insert(ctx context.Context, token string, block uint64, b *Block) 
 		"materialized_views_ignore_errors":                   0,
 		"max_partitions_per_insert_block":                    0,
 	}))
-	if len(b.environment) > 0 {
-		if err := db.insertEncoded(ctx, "events.Append", b.encode(block)); err != nil {
-			return writeError("inserting events", err)
+	for _, kind := range rowKinds() {
+		if kind.size(b) == 0 {
+			continue
 		}
-	}
-	if b.errors.rows() > 0 {
-		if err := db.insertEncoded(ctx, "occurrences.Append", b.errors.encode(block)); err != nil {
-			return writeError("inserting occurrences", err)
+		if err := db.insertEncoded(ctx, kind.query, kind.encode(b, block)); err != nil {
+			return insertError("inserting rows of the kind "+string(kind.kind), err)
 		}
 	}
 	if b.metrics.rows() == 0 {
 		return nil
-	}
-	if err := db.insertEncoded(ctx, "metrics.Append", b.metrics.encode(block)); err != nil {
-		return writeError("inserting metric points", err)
 	}
 	if err := db.insertEncoded(ctx, "metrics.AppendSeries", b.metrics.seen.encode()); err != nil {
 		return writeError("inserting series", err)

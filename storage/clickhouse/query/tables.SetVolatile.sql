@@ -19,3 +19,4 @@ ALTER TABLE metric_series MODIFY SETTING fsync_after_insert = 0, fsync_part_dire
 ALTER TABLE metric_rollups MODIFY SETTING fsync_after_insert = 0, fsync_part_directory = 0;
 ALTER TABLE metric_totals MODIFY SETTING fsync_after_insert = 0, fsync_part_directory = 0;
 ALTER TABLE metric_hours MODIFY SETTING fsync_after_insert = 0, fsync_part_directory = 0;
+ALTER TABLE dead_letters MODIFY SETTING fsync_after_insert = 0, fsync_part_directory = 0;

@@ -1,0 +1,126 @@
+package clickhouse
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/ClickHouse/ch-go/proto"
+
+	"svc"
+)
+
+// row returns the string of a row.
+func (d *dictionary) row(i int) string {
+	if d.keys[i] == 0 {
+		return ""
+	}
+	return d.values.Row(int(d.keys[i]))
+}
+
+// appendRows appends rows of some columns to others of the same names.
+func appendRows(to, from []blockColumn, rows []int) {
+	for n := range to {
+		switch target := to[n].data.(type) {
+		case *proto.ColUInt64:
+			appendNumbers(target, from[n].data.(*proto.ColUInt64), rows)
+		case *proto.ColInt64:
+			appendNumbers(target, from[n].data.(*proto.ColInt64), rows)
+		case *proto.ColInt8:
+			appendNumbers(target, from[n].data.(*proto.ColInt8), rows)
+		case *proto.ColUInt16:
+			appendNumbers(target, from[n].data.(*proto.ColUInt16), rows)
+		case *proto.ColBool:
+			appendNumbers(target, from[n].data.(*proto.ColBool), rows)
+		case *proto.ColFloat64:
+			appendNumbers(target, from[n].data.(*proto.ColFloat64), rows)
+		case *dictionary:
+			source := from[n].data.(*dictionary)
+			for _, row := range rows {
+				target.append(source.row(row))
+			}
+		case *proto.ColStr:
+			appendValues(target, from[n].data.(*proto.ColStr), rows)
+		case *proto.ColNullable[float64]:
+			appendValues(target, from[n].data.(*proto.ColNullable[float64]), rows)
+		case *proto.ColArr[float64]:
+			appendValues(target, from[n].data.(*proto.ColArr[float64]), rows)
+		case *proto.ColArr[uint64]:
+			appendValues(target, from[n].data.(*proto.ColArr[uint64]), rows)
+		default:
+			panic(fmt.Sprintf("column %s has a type that nobody copies: %T", to[n].name, target))
+		}
+	}
+}
+
+// appendNumbers appends rows of a column to another; one that is filled while it is encoded has none.
+func appendNumbers[S ~[]E, E any](to, from *S, rows []int) {
+	for _, row := range rows {
+		if row < len(*from) {
+			*to = append(*to, (*from)[row])
+		}
+	}
+}
+
+func appendValues[T any](to interface{ Append(value T) }, from interface{ Row(n int) T }, rows []int) {
+	for _, row := range rows {
+		to.Append(from.Row(row))
+	}
+}
+
+// kindRows are the rows of one kind of a block.
+type kindRows struct {
+	kind svc.LetterKind
+	// query inserts them, size counts them, columns lists what they are made of in a block.
+	query   string
+	size    func(b *Block) int
+	columns func(b *Block) []blockColumn
+	encode  func(b *Block, number uint64) []byte
+	// plain appends a row that every store takes.
+	plain func(b *Block)
+}
+
+// rowKinds lists the kinds of rows in the order in which they are inserted.
+func rowKinds() []kindRows {
+	return []kindRows{
+		{
+			svc.LetterEvent, "events.Append", func(b *Block) int { return len(b.environment) }, (*Block).columns, (*Block).encode,
+			func(b *Block) { b.Append(&svc.EventRow{Event: svc.Event{Name: svc.PageView}}) },
+		},
+		{
+			svc.LetterError, "occurrences.Append", func(b *Block) int { return b.errors.rows() }, func(b *Block) []blockColumn { return b.errors.columns() },
+			func(b *Block, number uint64) []byte { return b.errors.encode(number) },
+			func(b *Block) { b.AppendOccurrence(&svc.OccurrenceRow{Occurrence: svc.Occurrence{Name: "Error"}}) },
+		},
+		{
+			svc.LetterPoint, "metrics.Append", func(b *Block) int { return b.metrics.rows() }, func(b *Block) []blockColumn { return b.metrics.columns() },
+			func(b *Block, number uint64) []byte { return b.metrics.encode(number) },
+			func(b *Block) { b.AppendMetric(&svc.MetricRow{Name: "metric", Kind: svc.MetricCounter}) },
+		},
+	}
+}
+
+// Without takes rows out of the block, by their places among those of a kind, in any order.
+func (b *Block) Without(kind svc.LetterKind, rows []int) {
+	for _, k := range rowKinds() {
+		if k.kind != kind {
+			continue
+		}
+		rest := make([]int, 0, k.size(b))
+		for row := range k.size(b) {
+			if !slices.Contains(rows, row) {
+				rest = append(rest, row)
+			}
+		}
+		kept := newPlainBlock()
+		appendRows(k.columns(kept), k.columns(b), rest)
+		resetColumns(k.columns(b))
+		all := make([]int, len(rest))
+		for row := range all {
+			all[row] = row
+		}
+		appendRows(k.columns(b), k.columns(kept), all)
+	}
+}
+
+// newPlainBlock returns a block that tells no catalogue of its series.
+func newPlainBlock() *Block { return (&DB{}).NewBlock() }

@@ -1,0 +1,2 @@
+-- Dead letters. The rows follow.
+INSERT INTO dead_letters (id, environment, kind, partition, at, reason, payload, ended, version)

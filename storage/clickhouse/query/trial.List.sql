@@ -1,0 +1,2 @@
+-- The databases in which rows are tried. Key: none. Rows: one per trial.
+SELECT name FROM system.databases WHERE startsWith(name, {prefix:String})

@@ -1,0 +1,82 @@
+package clickhouse
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+
+	"svc"
+)
+
+// Exception codes of ClickHouse that say nothing of the rows of an insert: the same rows may be
+// taken later, or after an operator has repaired what they name.
+const (
+	codeNetworkTimeout       = 209
+	codeNetworkError         = 210
+	codeTooManyQueries       = 202
+	codeQuotaExceeded        = 201
+	codeTooManyParts         = 252
+	codeNotEnoughSpace       = 243
+	codeReadonly             = 164
+	codeTableReadonly        = 242
+	codeAborted              = 236
+	codeCancelled            = 394
+	codeQueryWasCancelled    = 735
+	codeTooSlow              = 160
+	codeDeadlockAvoided      = 473
+	codeAccessDenied         = 497
+	codeAuthenticationFailed = 516
+	codeUnknownTable         = 60
+	codeUnknownDatabase      = 81
+	codeTableIsDropped       = 218
+	codeNoSuchColumn         = 16
+	codeUnknownIdentifier    = 47
+	codeUnknownSetting       = 115
+	codeUnknownFunction      = 46
+	codeSyntaxError          = 62
+	codeCannotOpenFile       = 76
+	codeCannotReadFile       = 74
+	codeCannotWriteFile      = 75
+	codeFileDoesNotExist     = 107
+	codeCannotStat           = 88
+	codeErrnoFailed          = 425
+	codeChecksumMismatch     = 40
+	codeCannotSchedule       = 439
+	codeSystemError          = 1001
+	codeUnknownException     = 1002
+)
+
+// manyMonths is in the message of the one exception of codeTooManyParts that the rows cause.
+const manyMonths = "single INSERT block"
+
+// refused says whether an exception may be the fault of the rows that were sent. It is asked once
+// an insert has failed; who it suspects is tried before anything is done about it, so it may
+// suspect too many.
+func refused(err error) bool {
+	exception, answered := errors.AsType[*clickhouse.Exception](err)
+	if !answered {
+		return false
+	}
+	switch exception.Code {
+	case codeTooManyParts:
+		return strings.Contains(exception.Message, manyMonths)
+	case codeTimeoutExceeded, codeMemoryLimitExceeded, codeNetworkTimeout, codeNetworkError, codeTooManyQueries, codeQuotaExceeded,
+		codeNotEnoughSpace, codeReadonly, codeTableReadonly, codeAborted, codeCancelled, codeQueryWasCancelled, codeTooSlow, codeDeadlockAvoided,
+		codeAccessDenied, codeAuthenticationFailed, codeUnknownTable, codeUnknownDatabase, codeTableIsDropped, codeNoSuchColumn,
+		codeUnknownIdentifier, codeUnknownSetting, codeUnknownFunction, codeSyntaxError, codeCannotOpenFile, codeCannotReadFile,
+		codeCannotWriteFile, codeFileDoesNotExist, codeCannotStat, codeErrnoFailed, codeChecksumMismatch, codeCannotSchedule,
+		codeSystemError, codeUnknownException:
+		return false
+	}
+	return true
+}
+
+// insertError is writeError of an insert of a block: it is [svc.ErrRefused] where the rows may be
+// to blame.
+func insertError(what string, err error) error {
+	if refused(err) {
+		return errors.Join(svc.ErrRefused, writeError(what, err))
+	}
+	return writeError(what, err)
+}
