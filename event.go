@@ -152,6 +152,8 @@ type EventRow struct {
 	DurationMs       int64
 	EngagedMs        int64
 	RetentionDays    uint32
+	// Item is the event's place among the events of its record of the log.
+	Item int
 }
 
 // OpenSession is a session that may still grow, with its visitor.

@@ -90,6 +90,8 @@ type MetricRow struct {
 	// Once says that a second point of the series at the same instant is a repetition.
 	Once           bool
 	Ts, ReceivedAt time.Time
+	// Item is the point's place among the points of its record of the log.
+	Item int
 	MetricTotals
 	// Values and Weights are the observations where Count is over 1: each value
 	// stands for as many observations as its weight says.

@@ -114,6 +114,8 @@ type OccurrenceRow struct {
 	Issue             uint64
 	Fingerprint       string
 	RetentionDays     uint32
+	// Item is the error's place among the errors of its record of the log.
+	Item int
 }
 
 // Bytes is about what the row takes in a block.

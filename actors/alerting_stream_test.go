@@ -71,8 +71,8 @@ func (b *officeBlock) of(c *svc.AlertCounter, at time.Time) svc.AlertSlots {
 
 // open returns an open block of the node with the rows of another block.
 func (b *officeBlock) open(rules *Rulebook) *openBlock {
-	open := &openBlock{rows: &fakeBlock{}, rules: rules, counts: blockCounts{}, begun: time.Now(), hits: blockHits{}}
-	open.add(b.rows, b.occurrences, b.points)
+	open := &openBlock{origins: origins{}, rows: &fakeBlock{}, rules: rules, counts: blockCounts{}, begun: time.Now(), hits: blockHits{}}
+	open.add(recordRange{}, folded{rows: b.rows, occurrences: b.occurrences, points: b.points})
 	return open
 }
 

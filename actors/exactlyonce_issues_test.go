@@ -112,6 +112,9 @@ func (p *process) insertOccurrences(token string, id uint64, rows []svc.Occurren
 	if p.w.away {
 		return errStoreAway
 	}
+	if slices.ContainsFunc(rows, func(row svc.OccurrenceRow) bool { return row.Name == poisonName }) {
+		return svc.ErrRefused
+	}
 	if p.w.notes["occurrences "+token] {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/netip"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -65,6 +66,10 @@ type world struct {
 	members    map[*process]bool
 	// away says that the store does not answer.
 	away bool
+	// letters are the dead letters by id. Poison is what nobody can fold or store: poisoned counts
+	// it by what should have become of it.
+	letters  map[string]svc.DeadLetter
+	poisoned map[string]int
 	// stale counts what was refused because it came from an ended generation.
 	stale int
 }
@@ -82,7 +87,7 @@ func newWorld(seed uint64, partitions int) *world {
 	w := &world{
 		rng: rand.New(rand.NewPCG(seed, 1)), partitions: partitions, log: make([][]svc.LogRecord, partitions),
 		sent: map[string]int{}, notes: map[string]bool{}, agents: enrich.NewUserAgents(2), members: map[*process]bool{},
-		decisions: map[string]svc.Entity{}, alerts: map[string]svc.Entity{}, raised: map[uint64]float64{}, owners: make([]string, partitions), nodes: map[string]*process{},
+		decisions: map[string]svc.Entity{}, alerts: map[string]svc.Entity{}, raised: map[uint64]float64{}, letters: map[string]svc.DeadLetter{}, poisoned: map[string]int{}, owners: make([]string, partitions), nodes: map[string]*process{},
 	}
 	for p := range partitions {
 		w.committed = append(w.committed, svc.LogPosition{Partition: p})
@@ -116,6 +121,26 @@ func (b *fakeBlock) AppendOccurrence(row *svc.OccurrenceRow) {
 func (b *fakeBlock) AppendMetric(row *svc.MetricRow) { b.points = append(b.points, *row) }
 func (b *fakeBlock) Rows() int                       { return len(b.rows) + len(b.occurrences) + len(b.points) }
 func (b *fakeBlock) Bytes() int                      { return 0 }
+func (b *fakeBlock) Without(kind svc.LetterKind, rows []int) {
+	switch kind {
+	case svc.LetterEvent:
+		b.rows = without(b.rows, rows)
+	case svc.LetterError:
+		b.occurrences = without(b.occurrences, rows)
+	case svc.LetterPoint, svc.LetterRecord:
+		b.points = without(b.points, rows)
+	}
+}
+
+func without[Row any](all []Row, places []int) (rest []Row) {
+	for n := range all {
+		if !slices.Contains(places, n) {
+			rest = append(rest, all[n])
+		}
+	}
+	return rest
+}
+
 func (b *fakeBlock) Reset() {
 	b.rows, b.occurrences, b.points = b.rows[:0], b.occurrences[:0], b.points[:0]
 }
@@ -179,6 +204,114 @@ func (w *world) produce(now time.Time) {
 	}
 	offset := int64(len(w.log[partition]))
 	w.log[partition] = append(w.log[partition], svc.LogRecord{Partition: partition, Offset: offset, Time: now, Value: value})
+}
+
+// What makes an item poison: the store refuses rows of the one name, folding panics at the other
+// address, and a record of the bytes does not decode.
+const (
+	poisonName    = "poison"
+	poisonAddress = "203.0.113.66"
+	poisonBytes   = "\xff\xff"
+)
+
+// producePoison appends a record in which something is poison, beside what is not. It belongs to an
+// environment and a visitor of its own, whose sessions nobody counts.
+func (w *world) producePoison(now time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	partition := protos.PartitionOf(2, "mallory", w.partitions)
+	id := fmt.Sprintf("poison-%d", len(w.poisoned))
+	event := &protos.Event{Environment: 2, Id: id, DistinctId: "mallory", Name: "$identify", TsMs: now.UnixMilli(), ReceivedMs: now.UnixMilli()}
+	var value []byte
+	switch kind := w.rng.IntN(4); kind {
+	case 0:
+		id, value = fmt.Sprintf("record-%d-%d", partition, len(w.log[partition])), []byte(poisonBytes)
+	case 1:
+		number := svc.IssueNumber(2, id)
+		partition = protos.PartitionOfIssue(number, w.partitions)
+		value, _ = protos.AppendOccurrence(nil, &protos.Occurrence{
+			Environment: 2, Id: id, Issue: number, Fingerprint: id, Name: poisonName, TsMs: now.UnixMilli(), ReceivedMs: now.UnixMilli(),
+		})
+	default:
+		if event.Name = poisonName; kind == 2 {
+			event.Name, event.Ip = "click", poisonAddress
+		}
+		value, _ = protos.AppendRecord(nil, event)
+		beside := &protos.Event{Environment: 2, Id: "beside-" + id, DistinctId: "mallory", Name: "$identify", TsMs: now.UnixMilli(), ReceivedMs: now.UnixMilli()}
+		value, _ = protos.AppendRecord(value, beside)
+		w.sent["mallory "+beside.Id]++
+	}
+	w.poisoned[id]++
+	w.log[partition] = append(w.log[partition], svc.LogRecord{Partition: partition, Offset: int64(len(w.log[partition])), Time: now, Value: value})
+}
+
+// checkPoison compares the dead letters with what was poison.
+func (w *world) checkPoison(t *testing.T) {
+	t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	parked := map[string]int{}
+	for _, letter := range w.letters {
+		var record protos.Record
+		switch {
+		case letter.Kind == svc.LetterRecord:
+			parked[fmt.Sprintf("record-%d-%d", letter.Partition, letter.Offset)]++
+		case record.UnmarshalVT(letter.Payload) != nil || len(record.Events)+len(record.Occurrences) != 1 || letter.Environment != 2:
+			t.Errorf("the letter %+v holds no item of its sender", letter)
+		case len(record.Events) == 1:
+			parked[record.Events[0].Id]++
+		default:
+			parked[record.Occurrences[0].Id]++
+		}
+	}
+	for id := range w.poisoned {
+		if parked[id] != 1 {
+			t.Errorf("%s is parked %d times", id, parked[id])
+		}
+	}
+	if len(parked) != len(w.poisoned) {
+		t.Errorf("%d items are parked, %d were poison", len(parked), len(w.poisoned))
+	}
+}
+
+// Sift finds what the store refuses.
+func (p *process) Sift(_ context.Context, _ uint64, b Block) (out []svc.RefusedRow, _ error) {
+	if err := p.step(); err != nil {
+		return nil, err
+	}
+	defer p.w.mu.Unlock()
+	if p.w.away {
+		return nil, errStoreAway
+	}
+	for n, row := range b.(*fakeBlock).rows {
+		if row.Name == poisonName {
+			out = append(out, svc.RefusedRow{Kind: svc.LetterEvent, Row: n, Reason: "poison"})
+		}
+	}
+	for n, row := range b.(*fakeBlock).occurrences {
+		if row.Name == poisonName {
+			out = append(out, svc.RefusedRow{Kind: svc.LetterError, Row: n, Reason: "poison"})
+		}
+	}
+	return out, nil
+}
+
+// Park keeps dead letters.
+func (p *process) Park(_ context.Context, letters []svc.DeadLetter) error {
+	if err := p.step(); err != nil {
+		return err
+	}
+	away := p.w.away
+	for _, letter := range letters {
+		if !away {
+			p.w.letters[letter.ID()] = letter
+		}
+	}
+	p.w.mu.Unlock()
+	if away {
+		return errStoreAway
+	}
+	return p.done()
 }
 
 // process is one life of a node over the world.
@@ -301,6 +434,10 @@ func (p *process) Insert(_ context.Context, token string, id uint64, b Block) er
 			p.w.mu.Unlock()
 			return errStoreAway
 		}
+		if slices.ContainsFunc(rows, func(row svc.EventRow) bool { return row.Name == poisonName }) {
+			p.w.mu.Unlock()
+			return svc.ErrRefused // other months may be stored
+		}
 		p.w.rows = p.w.part(p.w.rows, "rows "+token+month, id, rows)
 		p.w.mu.Unlock()
 		if err := p.step(); err != nil {
@@ -384,7 +521,12 @@ func (p *process) receive(ctx context.Context) {
 
 type nowhere struct{}
 
-func (nowhere) Locate(netip.Addr) (country, region, city string) { return "", "", "" }
+func (nowhere) Locate(ip netip.Addr) (country, region, city string) {
+	if ip.String() == poisonAddress {
+		panic("poison")
+	}
+	return "", "", ""
+}
 
 // start begins the life of a node: its sink runs until it dies or is stopped.
 func (w *world) start(t *testing.T) *process {
@@ -397,7 +539,7 @@ func (w *world) start(t *testing.T) *process {
 	ownership := &Ownership{Lease: p}
 	p.hostIssues(t, ctx, ownership)
 	p.sink = NewSink(SinkConfig{
-		Store: p, Log: p, MaxRows: 1 << 20, Now: time.Now, Logger: logger, Metrics: NewSinkMetrics(registry),
+		Store: p, Log: p, Records: p, MaxRows: 1 << 20, Now: time.Now, Logger: logger, Metrics: NewSinkMetrics(registry),
 		Interval: 5 * time.Millisecond, Watchers: &Watchers{}, Digests: &Digests{Actors: p, Logger: logger}, Watch: p.watch, Issues: p.issues,
 		Rules: p.book, Totals: p, Alarms: &Alerts{Actors: p.cluster},
 		NewBlockID: func(now time.Time) uint64 { return NewBlockNumber(now, rand.Uint32()) },
@@ -608,6 +750,9 @@ func faults(t *testing.T, seed uint64) {
 			w.produceError()
 			w.produceNews()
 			w.produceMetrics()
+			if w.n(4) == 0 {
+				w.producePoison(time.Now())
+			}
 			if p := nodes[w.n(len(nodes))]; w.n(2) == 0 {
 				people.Go(p.change)
 			}
@@ -646,6 +791,7 @@ func faults(t *testing.T, seed uint64) {
 	w.checkNews(t)
 	w.checkCounts(t, nodes)
 	w.checkMetrics(t)
+	w.checkPoison(t)
 	for _, p := range nodes {
 		p.kill()
 	}
@@ -677,6 +823,9 @@ func (w *world) check(t *testing.T) {
 	var duration int64
 	for _, row := range w.rows {
 		stored[row.DistinctID+" "+row.ID]++
+		if row.EnvironmentNumber != 1 {
+			continue
+		}
 		bounces += int(row.Bounce)
 		duration += row.DurationMs
 	}
@@ -691,6 +840,9 @@ func (w *world) check(t *testing.T) {
 	var wantBounces int
 	var wantDuration int64
 	for _, session := range w.sessions(0) {
+		if session.Environment != 1 {
+			continue
+		}
 		wantDuration += session.DurationMs()
 		if session.Pageviews == 1 && session.Interactive == 0 {
 			wantBounces++

@@ -1,12 +1,14 @@
 package actors
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"runtime/debug"
 	"strconv"
 	"time"
 
@@ -46,7 +48,15 @@ type Locator interface {
 // blocks takes the rows that an intake makes.
 type blocks interface {
 	// append adds the rows of one record, all in the same block.
-	append(generation int32, record recordRange, rows []svc.EventRow, occurrences []svc.OccurrenceRow, points []svc.MetricRow)
+	append(generation int32, record recordRange, made folded)
+}
+
+// folded is what became of a record: rows, and the items that could not be folded.
+type folded struct {
+	rows        []svc.EventRow
+	occurrences []svc.OccurrenceRow
+	points      []svc.MetricRow
+	letters     []svc.DeadLetter
 }
 
 // recordRange names the offsets of the log that rows came from.
@@ -107,12 +117,10 @@ type intake struct {
 	blocks      blocks
 	metrics     *IntakeMetrics
 	logger      *slog.Logger
-	// rows, occurrences and points are those of the record under way. They share its
-	// memory, so nothing that outlives it may hold one of their strings.
-	rows        []svc.EventRow
-	occurrences []svc.OccurrenceRow
-	points      []svc.MetricRow
-	record      protos.Record
+	// folded is that of the record under way. Its rows share the record's memory, so nothing
+	// that outlives it may hold one of their strings.
+	folded
+	record protos.Record
 }
 
 // userAgentCache is how many user agents a partition remembers.
@@ -167,7 +175,7 @@ func (i *intake) foldAll(generation int32, records []svc.LogRecord) error {
 		record := &records[n]
 		i.foldRecord(record)
 		i.next = record.Offset + 1
-		i.blocks.append(generation, recordRange{i.partition, record.Offset, record.Offset}, i.rows, i.occurrences, i.points)
+		i.blocks.append(generation, recordRange{i.partition, record.Offset, record.Offset}, i.folded)
 		i.release()
 	}
 	return nil
@@ -179,38 +187,71 @@ func (i *intake) release() {
 	clear(i.rows)
 	clear(i.occurrences)
 	clear(i.points)
-	i.rows, i.occurrences, i.points = i.rows[:0], i.occurrences[:0], i.points[:0]
+	i.folded = folded{rows: i.rows[:0], occurrences: i.occurrences[:0], points: i.points[:0]}
 	i.record.Reset()
 }
 
-// foldRecord appends the rows of one record. A record that does not decode was
-// not written by this program; it is counted, logged and passed over, since no
-// later attempt could read it.
+// foldRecord appends the rows of one record. What cannot be folded becomes a dead letter: an item at
+// which the fold panics, and the whole of a record that does not decode, since it was not written by
+// this program. The same records make the same rows and letters again.
 func (i *intake) foldRecord(record *svc.LogRecord) {
-	if err := i.record.UnmarshalVTUnsafe(record.Value); err != nil {
+	if err := contained(func() error { return i.record.UnmarshalVTUnsafe(record.Value) }); err != nil {
 		i.metrics.Broken.Inc()
+		i.letters = append(i.letters, svc.DeadLetter{
+			Partition: i.partition, Offset: record.Offset, Kind: svc.LetterRecord, Reason: "the record does not decode: " + err.Error(), Payload: bytes.Clone(record.Value),
+		})
 		i.logger.Error("record does not decode", "partition", i.partition, "offset", record.Offset, "error", err)
 		return
 	}
-	for _, event := range i.record.Events {
-		i.foldEvent(event)
-	}
-	for _, occurrence := range i.record.Occurrences {
-		i.foldOccurrence(occurrence)
-	}
-	for _, point := range i.record.Points {
-		i.foldPoint(point)
-	}
+	foldItems(len(i.record.Events), &i.rows, func(n int) { i.foldEvent(i.record.Events[n]) },
+		func(row *svc.EventRow, n int) { row.Item = n }, i.quarantine(record, svc.LetterEvent))
+	foldItems(len(i.record.Occurrences), &i.occurrences, func(n int) { i.foldOccurrence(i.record.Occurrences[n]) },
+		func(row *svc.OccurrenceRow, n int) { row.Item = n }, i.quarantine(record, svc.LetterError))
+	foldItems(len(i.record.Points), &i.points, func(n int) { i.foldPoint(i.record.Points[n]) },
+		func(row *svc.MetricRow, n int) { row.Item = n }, i.quarantine(record, svc.LetterPoint))
 	i.metrics.Events.Add(float64(len(i.record.Events)))
 	i.metrics.Errors.Add(float64(len(i.record.Occurrences)))
 	i.metrics.Points.Add(float64(len(i.record.Points)))
 	sent := len(i.record.Events) + len(i.record.Occurrences) + len(i.record.Points)
-	i.metrics.Duplicates.Add(float64(sent - len(i.rows) - len(i.occurrences) - len(i.points)))
+	i.metrics.Duplicates.Add(float64(sent - len(i.rows) - len(i.occurrences) - len(i.points) - len(i.letters)))
+}
+
+// foldItems folds the items of one kind, each into one row at most, and drops what was made of an
+// item at which the fold panics.
+func foldItems[Row any](count int, rows *[]Row, fold func(n int), place func(row *Row, n int), failed func(n int, cause any)) {
+	whole := 0
+	eachContained(count, func(n int) {
+		if fold(n); len(*rows) > whole {
+			place(&(*rows)[whole], n)
+			whole++
+		}
+	}, func(n int, cause any) {
+		*rows = (*rows)[:whole]
+		failed(n, cause)
+	})
+}
+
+// quarantine returns what makes a dead letter of an item of a record.
+func (i *intake) quarantine(record *svc.LogRecord, kind svc.LetterKind) func(n int, cause any) {
+	return func(n int, cause any) {
+		reason := fmt.Sprintf("folding it panicked: %v", cause)
+		i.logger.Error("folding an item panicked", "partition", i.partition, "offset", record.Offset, "kind", kind, "item", n, "cause", cause, "stack", string(debug.Stack()))
+		i.letters = append(i.letters, letterOf(kind, record.Value, n, svc.DeadLetter{Partition: i.partition, Offset: record.Offset, Reason: reason}))
+	}
+}
+
+// known remembers the key of an item and reports whether it was there. A dead letter that is sent
+// again is known by itself: the key of its item was remembered when it was folded first.
+func known(ids *recentIDs, key [2]uint64, letter string) bool {
+	if letter != "" {
+		key = protos.EventKey(0, "", letter)
+	}
+	return !ids.add(key)
 }
 
 // foldEvent appends the row of one event unless the event is a duplicate.
 func (i *intake) foldEvent(event *protos.Event) {
-	if !i.ids.add(protos.EventKey(event.Environment, svc.Visitor(event.DistinctId, event.AnonymousId), event.Id)) {
+	if known(i.ids, protos.EventKey(event.Environment, svc.Visitor(event.DistinctId, event.AnonymousId), event.Id), event.Letter) {
 		return
 	}
 	i.rows = append(i.rows, svc.EventRow{})

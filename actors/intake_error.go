@@ -14,7 +14,7 @@ const RecentErrors = 98_000
 
 // foldOccurrence appends the row of one occurrence unless it is a duplicate.
 func (i *intake) foldOccurrence(o *protos.Occurrence) {
-	if !i.errorIDs.add(protos.OccurrenceKey(o.Issue, svc.Visitor(o.DistinctId, o.AnonymousId), o.Id)) {
+	if known(i.errorIDs, protos.OccurrenceKey(o.Issue, svc.Visitor(o.DistinctId, o.AnonymousId), o.Id), o.Letter) {
 		return
 	}
 	i.occurrences = append(i.occurrences, svc.OccurrenceRow{})

@@ -16,11 +16,11 @@ const RecentMetrics = 98_000
 func (i *intake) foldPoint(p *protos.MetricPoint) {
 	switch {
 	case p.Id != "":
-		if !i.metricIDs.add(protos.PointKey(p.Series, p.Id)) {
+		if known(i.metricIDs, protos.PointKey(p.Series, p.Id), p.Letter) {
 			return
 		}
 	case p.Once:
-		if !i.metricIDs.add(protos.InstantKey(p.Series, p.TsMs)) {
+		if known(i.metricIDs, protos.InstantKey(p.Series, p.TsMs), p.Letter) {
 			return
 		}
 	}

@@ -1,6 +1,10 @@
 package actors
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"svc"
+)
 
 // IntakeMetrics are the figures of the intake actors of a node.
 type IntakeMetrics struct {
@@ -30,6 +34,8 @@ type SinkMetrics struct {
 	Rows     prometheus.Counter
 	Failures prometheus.Counter
 	Seconds  prometheus.Histogram
+	// Letters counts dead letters by kind.
+	Letters *prometheus.CounterVec
 }
 
 // NewSinkMetrics registers the figures.
@@ -38,8 +44,14 @@ func NewSinkMetrics(registerer prometheus.Registerer) *SinkMetrics {
 		Blocks:   prometheus.NewCounter(prometheus.CounterOpts{Name: "svc_sink_blocks_total", Help: "Blocks stored."}),
 		Rows:     prometheus.NewCounter(prometheus.CounterOpts{Name: "svc_sink_rows_total", Help: "Rows stored."}),
 		Failures: prometheus.NewCounter(prometheus.CounterOpts{Name: "svc_sink_failures_total", Help: "Attempts to store a block that failed."}),
-		Seconds:  prometheus.NewHistogram(prometheus.HistogramOpts{Name: "svc_sink_block_seconds", Help: "Time to store a block.", Buckets: prometheus.ExponentialBuckets(0.005, 2, 12)}),
+		Letters: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "svc_dead_letters_total", Help: "Items that were accepted and could not be folded or stored, by kind.",
+		}, []string{"kind"}),
+		Seconds: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "svc_sink_block_seconds", Help: "Time to store a block.", Buckets: prometheus.ExponentialBuckets(0.005, 2, 12)}),
 	}
-	registerer.MustRegister(m.Blocks, m.Rows, m.Failures, m.Seconds)
+	registerer.MustRegister(m.Blocks, m.Rows, m.Failures, m.Seconds, m.Letters)
+	for _, kind := range []svc.LetterKind{svc.LetterEvent, svc.LetterError, svc.LetterPoint, svc.LetterRecord} {
+		m.Letters.WithLabelValues(string(kind))
+	}
 	return m
 }

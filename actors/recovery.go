@@ -200,10 +200,8 @@ func (s *Stream) complete(ctx context.Context, g *generation, block pendingBlock
 	return states, nil
 }
 
-// append adds the rows of one record to a block that is made again.
-func (b *openBlock) append(_ int32, _ recordRange, rows []svc.EventRow, occurrences []svc.OccurrenceRow, points []svc.MetricRow) {
-	b.add(rows, occurrences, points)
-}
+// append adds what became of one record to a block that is made again.
+func (b *openBlock) append(_ int32, record recordRange, made folded) { b.add(record, made) }
 
 // follow waits until the owner of a block's first partition has stored it.
 func (s *Stream) follow(ctx context.Context, g *generation, block pendingBlock) error {

@@ -17,7 +17,13 @@ type BlockStore interface {
 	NewBlock() Block
 	// Insert stores a block so that queries see it. The same token never stores
 	// anything twice, and completes what an interrupted attempt left undone.
+	// It fails with [svc.ErrRefused] where the rows may be to blame.
 	Insert(ctx context.Context, token string, id uint64, block Block) error
+	// Sift returns the rows of a block that the store refuses, and stores nothing; none where it
+	// refuses any.
+	Sift(ctx context.Context, id uint64, block Block) ([]svc.RefusedRow, error)
+	// Park stores dead letters; one that is stored again is the same.
+	Park(ctx context.Context, letters []svc.DeadLetter) error
 }
 
 // Block is a batch of rows in the form in which the store takes them. It copies
@@ -30,12 +36,21 @@ type Block interface {
 	// take.
 	Rows() int
 	Bytes() int
+	// Without takes rows of a kind out, by their places among those.
+	Without(kind svc.LetterKind, rows []int)
 	Reset()
 }
 
 // Committer stores positions of the log; those of an ended generation are refused.
 type Committer interface {
 	Commit(ctx context.Context, generation int32, positions []svc.LogPosition) error
+}
+
+// RecordReader reads the log.
+type RecordReader interface {
+	// Read returns the records of a partition from the offset first through last,
+	// whoever owns it.
+	Read(ctx context.Context, partition int, first, last int64) ([]svc.LogRecord, error)
 }
 
 // Sink gathers the rows of all partitions of this node into blocks and stores
@@ -74,8 +89,10 @@ type Sink struct {
 
 // SinkConfig is what a sink needs.
 type SinkConfig struct {
-	Store    BlockStore
-	Log      Committer
+	Store BlockStore
+	Log   Committer
+	// Records reads what became of rows that the store refuses.
+	Records  RecordReader
 	Interval time.Duration
 	// MaxRows is the size of the open block from which the streams wait.
 	MaxRows int
@@ -115,7 +132,7 @@ func NewSink(config SinkConfig) *Sink {
 
 // append adds the rows of one record to the open block. Rows of an ended
 // generation are dropped: their records will be delivered again.
-func (s *Sink) append(generation int32, record recordRange, rows []svc.EventRow, occurrences []svc.OccurrenceRow, points []svc.MetricRow) {
+func (s *Sink) append(generation int32, record recordRange, made folded) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if generation < s.open.generation || generation <= s.ended {
@@ -124,7 +141,7 @@ func (s *Sink) append(generation int32, record recordRange, rows []svc.EventRow,
 	if generation > s.open.generation {
 		s.reset(s.open, generation)
 	}
-	s.open.add(rows, occurrences, points)
+	s.open.add(record, made)
 	span, begun := s.open.ranges[record.partition]
 	if !begun {
 		span = record
@@ -237,7 +254,7 @@ func (s *Sink) flush(ctx context.Context) error {
 		return nil
 	}
 	defer s.giveBack(block)
-	err := s.store(ctx, block, s.config.NewBlockID(s.config.Now()))
+	err := contained(func() error { return s.store(ctx, block, s.config.NewBlockID(s.config.Now())) })
 	if err != nil {
 		s.end(block.generation)
 	}
@@ -260,7 +277,7 @@ func (s *Sink) drain(ctx context.Context, generation int32) error {
 
 // store runs the three steps of a block.
 func (s *Sink) store(ctx context.Context, block *openBlock, id uint64) error {
-	if block.rows.Rows() == 0 {
+	if block.rows.Rows() == 0 && len(block.letters) == 0 {
 		return s.commit(ctx, block.generation, block.behind())
 	}
 	boundaries := block.boundaries(id)
@@ -288,8 +305,6 @@ func (s *Sink) insertAndCommit(ctx context.Context, block *openBlock, id uint64)
 	if err := s.commit(ctx, block.generation, block.behind()); err != nil {
 		return fmt.Errorf("committing behind a block: %w", err)
 	}
-	s.config.Metrics.Blocks.Inc()
-	s.config.Metrics.Rows.Add(float64(block.rows.Rows()))
 	s.config.Metrics.Seconds.Observe(s.config.Now().Sub(began).Seconds())
 	s.digest(block, id)
 	return nil
@@ -304,29 +319,37 @@ const (
 // errOver ends the work on a block whose generation has ended.
 var errOver = errors.New("the generation has ended")
 
-// insert repeats the insert until it succeeds or the generation or ctx ends:
-// nothing that was accepted is given up because the store is away.
+// insert repeats the insert until it succeeds or the generation or ctx ends: nothing that was
+// accepted is given up because the store is away. What could not be folded, and rows that the store
+// refuses for good, become dead letters first.
 func (s *Sink) insert(ctx context.Context, block *openBlock, id uint64) error {
-	if block.rows.Rows() == 0 {
-		return nil
-	}
 	token := "block-" + strconv.FormatUint(id, 36)
-	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
+	return s.insist(ctx, block, "storing a block", func() error {
+		if len(block.letters) > 0 {
+			if err := s.park(ctx, id, block.letters); err != nil {
+				return err
+			}
+			block.letters = nil
+		}
 		err := s.config.Store.Insert(ctx, token, id, block.rows)
-		if err == nil {
-			return nil
+		for errors.Is(err, svc.ErrRefused) {
+			s.config.Metrics.Failures.Inc()
+			s.config.Logger.Warn("the store refused a block", "rows", block.rows.Rows(), "error", err)
+			parked, broken := s.sift(ctx, block, id)
+			if broken != nil || !parked {
+				err = errors.Join(err, broken)
+				break
+			}
+			err = s.config.Store.Insert(ctx, token, id, block.rows)
 		}
-		if s.over(block) {
-			return errOver
+		if err != nil {
+			s.config.Metrics.Failures.Inc()
+			return err
 		}
-		s.config.Metrics.Failures.Inc()
-		s.config.Logger.Warn("storing a block failed", "rows", block.rows.Rows(), "error", err)
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("storing a block: %w", err)
-		case <-time.After(pause):
-		}
-	}
+		s.config.Metrics.Blocks.Inc()
+		s.config.Metrics.Rows.Add(float64(block.rows.Rows()))
+		return nil
+	})
 }
 
 // commit repeats the commit until it succeeds, is refused, or ctx ends.

@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"log/slog"
 	"time"
 
 	"svc"
@@ -16,6 +17,12 @@ type openBlock struct {
 	watched map[uint64]bool
 	visits  map[uint64][]svc.LiveVisit
 	hits    blockHits
+	// hitKeys are those of the occurrences, in their order; origins are those of all rows. letters
+	// are the items that could not be folded.
+	hitKeys []hitKey
+	origins origins
+	letters []svc.DeadLetter
+	logger  *slog.Logger
 	rules   *Rulebook
 	// counts is what alert rules count of the block, begun when it was begun.
 	counts blockCounts
@@ -25,26 +32,38 @@ type openBlock struct {
 func (s *Sink) newBlock() *openBlock {
 	return &openBlock{
 		rows: s.config.Store.NewBlock(), ranges: map[int]recordRange{}, visits: map[uint64][]svc.LiveVisit{}, hits: blockHits{}, rules: s.config.Rules,
-		counts: blockCounts{}, begun: s.config.Now(),
+		counts: blockCounts{}, begun: s.config.Now(), origins: origins{}, logger: s.config.Logger,
 	}
 }
 
-// add adds rows and notes who must be told of them.
-func (b *openBlock) add(rows []svc.EventRow, occurrences []svc.OccurrenceRow, points []svc.MetricRow) {
-	for i := range rows {
-		b.rows.Append(&rows[i])
-		b.gather(&rows[i])
-		b.sawEvent(&rows[i])
+// add adds what became of a record and notes who must be told of it.
+func (b *openBlock) add(record recordRange, made folded) {
+	for i := range made.rows {
+		b.rows.Append(&made.rows[i])
+		b.origins.add(svc.LetterEvent, record, made.rows[i].Item)
 	}
-	for i := range occurrences {
-		b.rows.AppendOccurrence(&occurrences[i])
-		b.hits.add(&occurrences[i])
-		b.sawError(&occurrences[i])
+	for i := range made.occurrences {
+		row := &made.occurrences[i]
+		b.rows.AppendOccurrence(row)
+		b.origins.add(svc.LetterError, record, row.Item)
+		b.hitKeys = append(b.hitKeys, b.hits.add(row))
 	}
-	for i := range points {
-		b.rows.AppendMetric(&points[i])
-		b.sawPoint(&points[i])
+	for i := range made.points {
+		b.rows.AppendMetric(&made.points[i])
+		b.origins.add(svc.LetterPoint, record, made.points[i].Item)
 	}
+	b.letters = append(b.letters, made.letters...)
+	eachContained(len(made.rows), func(n int) {
+		b.gather(&made.rows[n])
+		b.sawEvent(&made.rows[n])
+	}, b.untold)
+	eachContained(len(made.occurrences), func(n int) { b.sawError(&made.occurrences[n]) }, b.untold)
+	eachContained(len(made.points), func(n int) { b.sawPoint(&made.points[n]) }, b.untold)
+}
+
+// untold says that a row is stored and nobody is told of it.
+func (b *openBlock) untold(_ int, cause any) {
+	b.logger.Error("counting a row for alert rules and live views panicked", "cause", cause)
 }
 
 // reset begins a block anew.
@@ -53,6 +72,9 @@ func (s *Sink) reset(b *openBlock, generation int32) {
 	clear(b.ranges)
 	clear(b.visits)
 	clear(b.hits)
+	clear(b.hitKeys)
+	b.hitKeys, b.letters = b.hitKeys[:0], nil
+	b.origins.reset()
 	clear(b.counts)
 	b.generation, b.watched, b.begun = generation, s.config.Watchers.set(), s.config.Now()
 }

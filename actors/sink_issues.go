@@ -21,12 +21,24 @@ type hitKey struct {
 	release            string
 }
 
-func (h blockHits) add(row *svc.OccurrenceRow) {
+// add adds an occurrence and returns its key.
+func (h blockHits) add(row *svc.OccurrenceRow) hitKey {
 	key := hitKey{row.EnvironmentNumber, row.Issue, row.Release}
 	hit := h[key]
 	hit.occurrences++
 	if moment := svc.HitMoment(row.Ts, row.ReceivedAt); moment.After(hit.moment) {
 		hit.moment = moment
+	}
+	h[key] = hit
+	return key
+}
+
+// remove takes an occurrence out. The moment of the latest one stays: it did occur.
+func (h blockHits) remove(key hitKey) {
+	hit := h[key]
+	if hit.occurrences--; hit.occurrences == 0 {
+		delete(h, key)
+		return
 	}
 	h[key] = hit
 }

@@ -61,6 +61,12 @@ func (b *blocksStored) Insert(_ context.Context, _ string, _ uint64, block Block
 	return nil
 }
 
+func (b *blocksStored) Sift(context.Context, uint64, Block) ([]svc.RefusedRow, error) {
+	return nil, nil
+}
+
+func (b *blocksStored) Park(context.Context, []svc.DeadLetter) error { return nil }
+
 func roomSink(store BlockStore, log Committer) *Sink {
 	logger := slog.New(slog.DiscardHandler)
 	return NewSink(SinkConfig{
@@ -92,7 +98,7 @@ func TestABlockSpansNoMorePartitionsThanItsTextHolds(t *testing.T) {
 						t.Error(err)
 						return
 					}
-					sink.append(1, recordRange{partition, first + n, first + n}, make([]svc.EventRow, room.rows), nil, nil)
+					sink.append(1, recordRange{partition, first + n, first + n}, folded{rows: make([]svc.EventRow, room.rows)})
 					sink.leave(room)
 				}
 			})
@@ -143,7 +149,7 @@ func TestABlockStaysBelowWhatTheStoreCuts(t *testing.T) {
 				}
 				defer sink.leave(room)
 				time.Sleep(time.Millisecond) // all of them fold at the same time
-				sink.append(1, recordRange{partition, 0, 0}, make([]svc.EventRow, rows), nil, nil)
+				sink.append(1, recordRange{partition, 0, 0}, folded{rows: make([]svc.EventRow, rows)})
 			})
 		}
 		readers.Wait()

@@ -69,9 +69,7 @@ type RecordLog interface {
 	Committer
 	// Committed returns the positions of partitions, whoever owns them.
 	Committed(ctx context.Context, partitions []int) ([]svc.LogPosition, error)
-	// Read returns the records of a partition from the offset first through last,
-	// whoever owns it.
-	Read(ctx context.Context, partition int, first, last int64) ([]svc.LogRecord, error)
+	RecordReader
 }
 
 // NewStream returns a stream without partitions.
@@ -141,7 +139,9 @@ func (s *Stream) start(ctx context.Context, g *generation) {
 	s.generation = g
 	s.mu.Unlock()
 	s.config.Go(func() {
-		if untilDone(ctx, s.config.Logger, "preparing a generation", func() error { return s.prepare(ctx, g) }) == nil {
+		if untilDone(ctx, s.config.Logger, "preparing a generation", func() error {
+			return contained(func() error { return s.prepare(ctx, g) })
+		}) == nil {
 			close(g.loaded)
 		}
 	})

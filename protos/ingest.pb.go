@@ -117,6 +117,9 @@ type Event struct {
 	EngagedMs int64     `protobuf:"varint,23,opt,name=engaged_ms,json=engagedMs,proto3" json:"engaged_ms,omitempty"`
 	// Days after which the row expires, from the application's settings.
 	RetentionDays uint32 `protobuf:"varint,24,opt,name=retention_days,json=retentionDays,proto3" json:"retention_days,omitempty"`
+	// The dead letter that this item was; it then counts by that, and not by its own id. Empty for
+	// what a client sent.
+	Letter        string `protobuf:"bytes,100,opt,name=letter,proto3" json:"letter,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -319,6 +322,13 @@ func (x *Event) GetRetentionDays() uint32 {
 	return 0
 }
 
+func (x *Event) GetLetter() string {
+	if x != nil {
+		return x.Letter
+	}
+	return ""
+}
+
 // Campaign is what the client itself said of the campaign.
 type Campaign struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -449,7 +459,10 @@ type Occurrence struct {
 	Details []byte `protobuf:"bytes,37,opt,name=details,proto3" json:"details,omitempty"`
 	// The number of the issue that it would have had by the rule of grouping before the
 	// present one; 0 where that rule is of no account any more.
-	Former        uint64 `protobuf:"fixed64,38,opt,name=former,proto3" json:"former,omitempty"`
+	Former uint64 `protobuf:"fixed64,38,opt,name=former,proto3" json:"former,omitempty"`
+	// The dead letter that this item was; it then counts by that, and not by its own id. Empty for
+	// what a client sent.
+	Letter        string `protobuf:"bytes,100,opt,name=letter,proto3" json:"letter,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -750,6 +763,13 @@ func (x *Occurrence) GetFormer() uint64 {
 	return 0
 }
 
+func (x *Occurrence) GetLetter() string {
+	if x != nil {
+		return x.Letter
+	}
+	return ""
+}
+
 // MetricPoint is one accepted data point of a metric: validated and stamped. What
 // is cumulative becomes a difference in the intake.
 type MetricPoint struct {
@@ -786,7 +806,10 @@ type MetricPoint struct {
 	Values    []float64  `protobuf:"fixed64,18,rep,packed,name=values,proto3" json:"values,omitempty"`
 	Histogram *Histogram `protobuf:"bytes,19,opt,name=histogram,proto3" json:"histogram,omitempty"`
 	// Tells processes apart that send the same series; 0 where nothing does.
-	Sender        uint64 `protobuf:"fixed64,20,opt,name=sender,proto3" json:"sender,omitempty"`
+	Sender uint64 `protobuf:"fixed64,20,opt,name=sender,proto3" json:"sender,omitempty"`
+	// The dead letter that this item was; it then counts by that, and not by its own id. Empty for
+	// what a client sent.
+	Letter        string `protobuf:"bytes,100,opt,name=letter,proto3" json:"letter,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -959,6 +982,13 @@ func (x *MetricPoint) GetSender() uint64 {
 		return x.Sender
 	}
 	return 0
+}
+
+func (x *MetricPoint) GetLetter() string {
+	if x != nil {
+		return x.Letter
+	}
+	return ""
 }
 
 // Histogram holds observations counted in buckets: up to explicit bounds, or with
@@ -1166,7 +1196,7 @@ const file_ingest_proto_rawDesc = "" +
 	"\x06Record\x12)\n" +
 	"\x06events\x18\x01 \x03(\v2\x11.svc.protos.EventR\x06events\x128\n" +
 	"\voccurrences\x18\x02 \x03(\v2\x16.svc.protos.OccurrenceR\voccurrences\x12/\n" +
-	"\x06points\x18\x03 \x03(\v2\x17.svc.protos.MetricPointR\x06points\"\xaa\x05\n" +
+	"\x06points\x18\x03 \x03(\v2\x17.svc.protos.MetricPointR\x06points\"\xc2\x05\n" +
 	"\x05Event\x12 \n" +
 	"\venvironment\x18\x01 \x01(\x04R\venvironment\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\x12\x13\n" +
@@ -1199,14 +1229,15 @@ const file_ingest_proto_rawDesc = "" +
 	"\bcampaign\x18\x16 \x01(\v2\x14.svc.protos.CampaignR\bcampaign\x12\x1d\n" +
 	"\n" +
 	"engaged_ms\x18\x17 \x01(\x03R\tengagedMs\x12%\n" +
-	"\x0eretention_days\x18\x18 \x01(\rR\rretentionDaysB\b\n" +
+	"\x0eretention_days\x18\x18 \x01(\rR\rretentionDays\x12\x16\n" +
+	"\x06letter\x18d \x01(\tR\x06letterB\b\n" +
 	"\x06_value\"|\n" +
 	"\bCampaign\x12\x16\n" +
 	"\x06source\x18\x01 \x01(\tR\x06source\x12\x16\n" +
 	"\x06medium\x18\x02 \x01(\tR\x06medium\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12\x12\n" +
 	"\x04term\x18\x04 \x01(\tR\x04term\x12\x18\n" +
-	"\acontent\x18\x05 \x01(\tR\acontent\"\x96\b\n" +
+	"\acontent\x18\x05 \x01(\tR\acontent\"\xae\b\n" +
 	"\n" +
 	"Occurrence\x12 \n" +
 	"\venvironment\x18\x01 \x01(\x04R\venvironment\x12\x0e\n" +
@@ -1253,7 +1284,8 @@ const file_ingest_proto_rawDesc = "" +
 	"\x02os\x18# \x01(\tR\x02os\x12\x16\n" +
 	"\x06device\x18$ \x01(\tR\x06device\x12\x18\n" +
 	"\adetails\x18% \x01(\fR\adetails\x12\x16\n" +
-	"\x06former\x18& \x01(\x06R\x06former\"\xa2\x04\n" +
+	"\x06former\x18& \x01(\x06R\x06former\x12\x16\n" +
+	"\x06letter\x18d \x01(\tR\x06letter\"\xba\x04\n" +
 	"\vMetricPoint\x12 \n" +
 	"\venvironment\x18\x01 \x01(\x04R\venvironment\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\x12\x13\n" +
@@ -1278,7 +1310,8 @@ const file_ingest_proto_rawDesc = "" +
 	"\x03max\x18\x11 \x01(\x01H\x01R\x03max\x88\x01\x01\x12\x16\n" +
 	"\x06values\x18\x12 \x03(\x01R\x06values\x123\n" +
 	"\thistogram\x18\x13 \x01(\v2\x15.svc.protos.HistogramR\thistogram\x12\x16\n" +
-	"\x06sender\x18\x14 \x01(\x06R\x06senderB\x06\n" +
+	"\x06sender\x18\x14 \x01(\x06R\x06sender\x12\x16\n" +
+	"\x06letter\x18d \x01(\tR\x06letterB\x06\n" +
 	"\x04_minB\x06\n" +
 	"\x04_max\"\x93\x02\n" +
 	"\tHistogram\x12\x16\n" +

@@ -4,6 +4,16 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
+// Field is a field of a Record: a kind of items.
+type Field protowire.Number
+
+// The kinds of items.
+const (
+	EventField      Field = 1
+	OccurrenceField Field = 2
+	PointField      Field = 3
+)
+
 // Items returns how many items the bytes of a Record hold at most, without decoding them: all
 // that stand before the first byte that is none of a Record.
 func Items(record []byte) (items int) {
@@ -16,4 +26,59 @@ func Items(record []byte) (items int) {
 		items++
 	}
 	return items
+}
+
+// ItemOf returns the n-th item of a kind of a Record, as the bytes of a Record that holds it alone;
+// nil where there is none.
+func ItemOf(record []byte, kind Field, n int) []byte {
+	for len(record) > 0 {
+		number, _, size := protowire.ConsumeField(record)
+		if size < 0 {
+			return nil
+		}
+		if Field(number) == kind {
+			if n == 0 {
+				return record[:size]
+			}
+			n--
+		}
+		record = record[size:]
+	}
+	return nil
+}
+
+// EnvironmentOf returns the environment of the first item of a Record, 0 where it cannot be read.
+func EnvironmentOf(record []byte) uint64 {
+	var r Record
+	if r.UnmarshalVT(record) != nil {
+		return 0
+	}
+	switch {
+	case len(r.Events) > 0:
+		return r.Events[0].Environment
+	case len(r.Occurrences) > 0:
+		return r.Occurrences[0].Environment
+	case len(r.Points) > 0:
+		return r.Points[0].Environment
+	}
+	return 0
+}
+
+// Readdressed returns a Record whose items are known by a dead letter and no longer by their own
+// ids. One that does not decode stays as it is.
+func Readdressed(record []byte, letter string) ([]byte, error) {
+	var r Record
+	if r.UnmarshalVT(record) != nil {
+		return record, nil //nolint:nilerr // what could not be read is sent as it was
+	}
+	for _, event := range r.Events {
+		event.Letter = letter
+	}
+	for _, occurrence := range r.Occurrences {
+		occurrence.Letter = letter
+	}
+	for _, point := range r.Points {
+		point.Letter = letter
+	}
+	return r.MarshalVT()
 }

@@ -258,7 +258,7 @@ func (n *node) wireActors(context.Context) (err error) {
 	watch := &actors.Watch{Store: n.db, Partitions: n.config.Partitions, Skipped: n.unreadable.skipped}
 	n.issues = &actors.Issues{Releases: n.db}
 	n.sink = actors.NewSink(actors.SinkConfig{
-		Store: blockStore{n.db}, Log: n.consumer, Interval: n.config.FlushInterval, MaxRows: maxBlockRows, MaxBytes: maxBlockBytes, Now: n.now,
+		Store: blockStore{n.db}, Log: n.consumer, Records: n.consumer, Interval: n.config.FlushInterval, MaxRows: maxBlockRows, MaxBytes: maxBlockBytes, Now: n.now,
 		NewBlockID: n.newBlockID, Metrics: actors.NewSinkMetrics(n.registry), Logger: n.logger,
 		Watchers: watchers, Digests: digests, Watch: watch, Issues: n.issues,
 		Rules: rules, Totals: n.db, Alarms: alarms,

@@ -61,6 +61,10 @@ func (s blockStore) Insert(ctx context.Context, token string, id uint64, b actor
 	return s.DB.Insert(ctx, token, id, b.(*clickhouse.Block))
 }
 
+func (s blockStore) Sift(ctx context.Context, id uint64, b actors.Block) ([]svc.RefusedRow, error) {
+	return s.DB.Sift(ctx, id, b.(*clickhouse.Block))
+}
+
 // located gives an intake a cache of its own in front of the places.
 type located struct{ *geo.Cache }
 
