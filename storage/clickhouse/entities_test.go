@@ -145,10 +145,10 @@ func TestAudit(t *testing.T) {
 	if err := db.journal.settle(deadline(t)); err != nil {
 		t.Fatal(err)
 	}
-	if got := ask[uint64](t, db, "SELECT uniqExact(detail) FROM audit WHERE org = 'acme' AND status = 201"); got != 100 {
+	if got := ask[uint64](t, db, "SELECT uniqExact(detail) FROM audit_rows WHERE org = 'acme' AND status = 201"); got != 100 {
 		t.Errorf("%d rows are stored, want 100", got)
 	}
-	if got := ask[int64](t, db, "SELECT toUnixTimestamp64Milli(max(at)) FROM audit"); got != 1.78e12 {
+	if got := ask[int64](t, db, "SELECT toUnixTimestamp64Milli(max(at)) FROM audit_rows"); got != 1.78e12 {
 		t.Errorf("the time of a row is %d ms", got)
 	}
 }
@@ -160,7 +160,7 @@ func TestDurable(t *testing.T) {
 	if got := load(t, again, "app/1"); len(got) != 1 {
 		t.Errorf("got %+v", got)
 	}
-	for _, table := range append(tables(), "entities", "wakeups", "audit") {
+	for _, table := range append(tables(), "entities", "wakeups", "audit_rows") {
 		text := ask[string](t, db, "SELECT engine_full FROM system.tables WHERE database = currentDatabase() AND name = '"+table+"'")
 		if !contains(text, "fsync_after_insert = 1, fsync_part_directory = 1") {
 			t.Errorf("%s is not forced to disk: %s", table, text)

@@ -328,7 +328,7 @@ func readsJournal(query string) bool {
 	for word := range strings.FieldsSeq(query) {
 		if before == "FROM" {
 			switch word {
-			case "entities", "wakeups", "ledger", "audit":
+			case "entities", "wakeups", "ledger", "audit_rows":
 				return true
 			}
 		}

@@ -1,2 +1,2 @@
 -- Audit rows. The rows follow.
-INSERT INTO audit (org, at, id, app, request_id, operation, method, path, status, token_id, token_kind, user_id, detail)
+INSERT INTO audit_rows (org, at, id, app, request_id, operation, method, path, status, token_id, token_kind, user_id, detail)

@@ -7,7 +7,7 @@ ALTER TABLE event_counts MODIFY SETTING fsync_after_insert = 0, fsync_part_direc
 ALTER TABLE newcomers MODIFY SETTING fsync_after_insert = 0, fsync_part_directory = 0;
 ALTER TABLE entities MODIFY SETTING fsync_after_insert = 0, fsync_part_directory = 0;
 ALTER TABLE wakeups MODIFY SETTING fsync_after_insert = 0, fsync_part_directory = 0;
-ALTER TABLE audit MODIFY SETTING fsync_after_insert = 0, fsync_part_directory = 0;
+ALTER TABLE audit_rows MODIFY SETTING fsync_after_insert = 0, fsync_part_directory = 0;
 ALTER TABLE ledger MODIFY SETTING fsync_after_insert = 0, fsync_part_directory = 0;
 ALTER TABLE occurrences MODIFY SETTING fsync_after_insert = 0, fsync_part_directory = 0;
 ALTER TABLE issues MODIFY SETTING fsync_after_insert = 0, fsync_part_directory = 0;
