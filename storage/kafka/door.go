@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"sync"
+	"time"
 )
 
 // DialFunc opens a connection to an address, as [net.Dialer.DialContext] does.
@@ -15,7 +16,6 @@ type DialFunc func(ctx context.Context, network, address string) (net.Conn, erro
 type door struct {
 	net.Listener
 	entered chan net.Conn
-	failed  chan error
 
 	closing sync.Once
 	closed  chan struct{}
@@ -23,18 +23,23 @@ type door struct {
 
 // newDoor takes over the listener.
 func newDoor(ln net.Listener) *door {
-	d := &door{Listener: ln, entered: make(chan net.Conn), failed: make(chan error), closed: make(chan struct{})}
+	d := &door{Listener: ln, entered: make(chan net.Conn), closed: make(chan struct{})}
 	go d.admit()
 	return d
 }
 
-// admit hands the connections of the network on until the listener is closed.
+// admitPause is the pause after a connection that could not be taken: the process may be out
+// of file descriptors, and gets some back.
+const admitPause = 20 * time.Millisecond
+
+// admit hands the connections of the network on until the listener is closed. The broker, which
+// ends with the first error of its listener, is told of none.
 func (d *door) admit() {
 	for {
 		conn, err := d.Listener.Accept()
 		if err != nil {
 			select {
-			case d.failed <- err:
+			case <-time.After(admitPause):
 				continue
 			case <-d.closed:
 				return
@@ -54,8 +59,6 @@ func (d *door) Accept() (net.Conn, error) {
 	select {
 	case conn := <-d.entered:
 		return conn, nil
-	case err := <-d.failed:
-		return nil, err
 	case <-d.closed:
 		return nil, net.ErrClosed
 	}
