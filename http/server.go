@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"golang.org/x/net/netutil"
 )
 
 // Time-outs and bounds of the listener. Streams lift the write time-out for
@@ -26,6 +28,7 @@ type Server struct {
 	server *http.Server
 	addr   string
 	bound  chan net.Addr
+	most   int
 }
 
 // NewServer checks its arguments and does no I/O. A handler with a method Drain has it
@@ -51,6 +54,10 @@ func NewServer(addr string, handler http.Handler, logger *slog.Logger) (*Server,
 	return s, nil
 }
 
+// Limit bounds the connections that are open at a time; further ones wait to be accepted. It
+// is called before Run.
+func (s *Server) Limit(connections int) { s.most = connections }
+
 // Bound delivers the address once the server listens; the port of an address
 // that ends in :0 is found here.
 func (s *Server) Bound() <-chan net.Addr { return s.bound }
@@ -63,6 +70,9 @@ func (s *Server) Run(ctx context.Context) error {
 		return fmt.Errorf("listening: %w", err)
 	}
 	s.bound <- listener.Addr()
+	if s.most > 0 {
+		listener = netutil.LimitListener(listener, s.most)
+	}
 	served := make(chan error, 1)
 	go func() { served <- s.server.Serve(listener) }()
 	select {

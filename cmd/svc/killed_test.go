@@ -23,7 +23,9 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -31,10 +33,19 @@ import (
 // childVariable has the test binary be a server.
 const childVariable = "SVC_TEST_SERVE"
 
+// filesVariable bounds how many files that server may open.
+const filesVariable = "SVC_TEST_FILES"
+
 // TestMain runs the tests, or a server that one of them kills.
 func TestMain(m *testing.M) {
 	if os.Getenv(childVariable) == "" {
 		os.Exit(m.Run())
+	}
+	if files, err := strconv.ParseUint(os.Getenv(filesVariable), 10, 32); err == nil {
+		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: files, Max: files}); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 	}
 	if err := runServe(context.Background(), nil, os.Stdout, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -40,6 +40,7 @@ func (n *node) wireHTTP(context.Context) error {
 	if n.public, err = http.NewServer(n.config.HTTPAddr, n.handler, n.logger); err != nil {
 		return err
 	}
+	n.public.Limit(n.clientConnections())
 	token, err := openOperatorToken(n.dir.Join(operatorFile), n.chance.Bytes)
 	if err != nil {
 		return err

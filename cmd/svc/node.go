@@ -84,8 +84,9 @@ type node struct {
 	// publicAddr is known once the listener is bound, operatorAddr from the beginning on.
 	publicAddr, operatorAddr net.Addr
 
-	start      start
-	unreadable *unreadable
+	start       start
+	unreadable  *unreadable
+	descriptors uint64 // files that the process may open
 }
 
 // newNode returns a node that has opened nothing yet.
@@ -103,6 +104,7 @@ func (n *node) open(ctx context.Context) error {
 		doing string
 		open  func(ctx context.Context) error
 	}{
+		{"counting file descriptors", n.checkDescriptors},
 		{"opening the operator's listener", n.openFront},
 		{"opening the data directory", n.openDir},
 		{"listening for other nodes", n.openWire},
