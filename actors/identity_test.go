@@ -592,3 +592,113 @@ func TestReplays(t *testing.T) {
 		begin("tok_1", "key", other, nil, nil)
 	})
 }
+
+// TestASeatIsTakenByWhoIsInvited leads invitations through their lives: nobody is seated
+// without a word of their own, and nothing is told of people who are known elsewhere.
+func TestASeatIsTakenByWhoIsInvited(t *testing.T) {
+	withClients(t, Limits{}, func(t *testing.T, c *clients) {
+		ctx := t.Context()
+		ada, bob := c.user("ada@example.com", "Ada"), c.user("bob@example.com", "Bob")
+		acme := c.organization("Acme", ada)
+		c.organization("Beta", bob)
+		invite := func(email, name string, role svc.Role) svc.Seat {
+			t.Helper()
+			seat, err := c.identity.OfferSeat(ctx, "acme", svc.RoleOwner, ada, svc.MemberSpec{Email: email, Name: name, Role: role})
+			noError(t, err)
+			return seat
+		}
+		known, unknown := invite("Bob@example.com", "", svc.RoleAdmin), invite("new@example.com", "", svc.RoleAdmin)
+		want := svc.Invitation{ID: "inv_1", Email: "bob@example.com", Role: svc.RoleAdmin, InvitedBy: svc.LedgerActor{ID: ada.ID, Name: "Ada"}, CreatedAt: clock(), ExpiresAt: clock().Add(72 * time.Hour)}
+		wantEqual(t, "the invitation of a known person", known, svc.Seat{Invitation: &want})
+		other := want
+		other.ID, other.Email = "inv_2", "new@example.com"
+		wantEqual(t, "that of a stranger", unknown, svc.Seat{Invitation: &other})
+		_, err := c.identity.KnownUser(ctx, "new@example.com")
+		wantError(t, "a stranger who is invited", err, svc.NotFound("user"))
+		members, err := c.identity.Members(ctx, "acme")
+		noError(t, err)
+		if len(members) != 1 {
+			t.Errorf("%d members before anybody has accepted", len(members))
+		}
+		_, secret := c.mint(svc.TokenOwner{User: bob}, svc.Scopes()...)
+		_, err = c.authorize(secret, "acme")
+		wantError(t, "a token of the invited", err, svc.NotFound("organization"))
+
+		offers, err := c.identity.Offers(ctx, bob)
+		noError(t, err)
+		wantEqual(t, "what bob is offered", offers, []svc.Offer{{Organization: acme, Invitation: want}})
+		membership, err := c.identity.AcceptOffer(ctx, bob, "acme")
+		noError(t, err)
+		wantEqual(t, "the seat", membership, svc.Membership{Organization: acme, Role: svc.RoleAdmin})
+		_, err = c.authorize(secret, "acme")
+		noError(t, err)
+		none, err := c.identity.Offers(ctx, bob)
+		noError(t, err)
+		wantEqual(t, "what bob is offered afterwards", none, []svc.Offer{})
+		_, err = c.identity.AcceptOffer(ctx, ada, "beta")
+		wantError(t, "accepting what was not offered", err, svc.NotFound("invitation"))
+		_, err = c.identity.AcceptOffer(ctx, ada, "nothing")
+		wantError(t, "accepting of nobody", err, svc.NotFound("invitation"))
+
+		// The invited become known when they sign in, and may refuse.
+		_, err = c.identity.Enter(ctx, "nobody@example.com")
+		wantError(t, "signing in uninvited", err, svc.NotFound("user"))
+		invite("new@example.com", "Newt", svc.RoleViewer)
+		newt, err := c.identity.Enter(ctx, "NEW@example.com")
+		noError(t, err)
+		wantEqual(t, "the name of the invited", newt.Name, "Newt")
+		noError(t, c.identity.DeclineOffer(ctx, newt, "acme"))
+		wantError(t, "refusing twice", c.identity.DeclineOffer(ctx, newt, "acme"), svc.NotFound("invitation"))
+
+		// What is withdrawn or too old seats nobody.
+		invite("new@example.com", "", svc.RoleViewer)
+		_, err = c.identity.WithdrawSeat(ctx, "acme", svc.RoleMember, "new@example.com")
+		wantError(t, "withdrawing as a member", err, &svc.Error{Code: svc.CodeForbidden, Reason: "role_required", Message: "Only an administrator changes members."})
+		_, err = c.identity.WithdrawSeat(ctx, "acme", svc.RoleAdmin, "New@example.com")
+		noError(t, err)
+		_, err = c.identity.AcceptOffer(ctx, newt, "acme")
+		wantError(t, "accepting what was withdrawn", err, svc.NotFound("invitation"))
+		invite("new@example.com", "", svc.RoleViewer)
+		time.Sleep(72 * time.Hour)
+		_, err = c.identity.AcceptOffer(ctx, newt, "acme")
+		wantError(t, "accepting too late", err, svc.NotFound("invitation"))
+		seats, err := c.identity.Seats(ctx, "acme")
+		noError(t, err)
+		if len(seats) != 2 || seats[0].Member.User != ada || seats[1].Member.User != bob {
+			t.Errorf("the seats at the end: %+v", seats)
+		}
+	})
+}
+
+// TestInvitationsAreBounded fills an organization and a person with invitations.
+func TestInvitationsAreBounded(t *testing.T) {
+	withClients(t, Limits{}, func(t *testing.T, c *clients) {
+		ctx := t.Context()
+		ada, victim := c.user("ada@example.com", "Ada"), c.user("victim@example.com", "Victim")
+		c.organization("Acme", ada)
+		invite := func(org, email string) error {
+			_, err := c.identity.OfferSeat(ctx, org, svc.RoleOwner, ada, svc.MemberSpec{Email: email, Role: svc.RoleViewer})
+			return err
+		}
+		for n := range svc.MaxInvitations {
+			noError(t, invite("acme", fmt.Sprintf("p%d@example.com", n)))
+		}
+		full := invite("acme", "one.more@example.com")
+		if svc.CodeOf(full) != svc.CodeConflict {
+			t.Errorf("one more: %v", full)
+		}
+		noError(t, invite("acme", "p0@example.com")) // again
+		time.Sleep(svc.InvitationTime)
+		noError(t, invite("acme", "one.more@example.com"))
+		for n := range svc.MaxOffers + 5 {
+			time.Sleep(time.Second)
+			org := c.organization(fmt.Sprintf("Org %d", n), ada)
+			noError(t, invite(org.Slug, victim.Email))
+		}
+		offers, err := c.identity.Offers(ctx, victim)
+		noError(t, err)
+		if len(offers) != svc.MaxOffers {
+			t.Errorf("%d offers, want the newest %d", len(offers), svc.MaxOffers)
+		}
+	})
+}

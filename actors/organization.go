@@ -12,9 +12,9 @@ import (
 //
 //	identity   the organization's slug
 //	rank       2
-//	owns       its name, members and roles, the slugs of its applications, the
-//	           list of its organization tokens
-//	persists   entities organization, member, app, token
+//	owns       its name, members and roles, the seats that it offers, the slugs of
+//	           its applications, the list of its organization tokens
+//	persists   entities organization, member, invitation, app, token
 //	woken by   calls only
 //	limits     none of its own; every write is one small insert
 //	stops      after ten minutes without a message
@@ -28,6 +28,8 @@ type organization struct {
 	// is completed by the next read.
 	apps   map[string]appRecord
 	tokens map[string]tokenRecord
+	// invitations has the seats that are offered, by the identity of the person's actor.
+	invitations map[string]svc.Invitation
 }
 
 type (
@@ -81,6 +83,7 @@ func organizationHandlers() map[string]handler[*organization] {
 		"apps":          on((*organization).onApps),
 	}
 	maps.Copy(handlers, orgTokenHandlers())
+	maps.Copy(handlers, invitationHandlers())
 	return handlers
 }
 
@@ -92,7 +95,7 @@ func (o *organization) apply(now time.Time, method string, payload []byte) (outc
 }
 
 func (o *organization) restore(entities []svc.Entity) error {
-	*o = organization{members: map[string]svc.Member{}, apps: map[string]appRecord{}, tokens: map[string]tokenRecord{}}
+	*o = organization{members: map[string]svc.Member{}, apps: map[string]appRecord{}, tokens: map[string]tokenRecord{}, invitations: map[string]svc.Invitation{}}
 	for _, entity := range entities {
 		var err error
 		switch entity.Kind {
@@ -102,6 +105,8 @@ func (o *organization) restore(entities []svc.Entity) error {
 			o.org = &org
 		case "member":
 			o.members[entity.ID], err = decode[svc.Member](entity)
+		case "invitation":
+			o.invitations[entity.ID], err = decode[svc.Invitation](entity)
 		case "app":
 			o.apps[entity.ID], err = decode[appRecord](entity)
 		case "token":
@@ -180,7 +185,7 @@ func (o *organization) onPutMember(now time.Time, m putMember) (outcome, error) 
 	}
 	member.User, member.Role = m.User, m.Role
 	o.members[m.User.ID] = member
-	return outcome{answer: member, writes: []write{{"member", m.User.ID, member}}}, nil
+	return outcome{answer: member, writes: append([]write{{"member", m.User.ID, member}}, o.forget(userIdentity(email))...)}, nil
 }
 
 func (o *organization) onRemoveMember(_ time.Time, m removeMember) (outcome, error) {

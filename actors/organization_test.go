@@ -161,6 +161,10 @@ func TestOrganizationLife(t *testing.T) {
 	lastOwner := &svc.Error{Code: svc.CodeConflict, Reason: "last_owner", Message: "The last owner can be neither removed nor demoted."}
 	robert := svc.User{ID: "usr_2", Email: "bob@example.com", Name: "Robert"}
 	tok1, tok2 := testTokenRecord("tok_1", robert, nil), testTokenRecord("tok_2", cyd(), nil)
+	danUser := svc.User{ID: "usr_4", Email: "dan@example.com", Name: "Dan"}
+	dan := svc.Invitation{ID: "inv_1", Email: danUser.Email, Role: svc.RoleViewer, InvitedBy: svc.LedgerActor{ID: "usr_2", Name: "Robert"}, CreatedAt: at(0), ExpiresAt: at(time.Hour)}
+	danOwner, danKey := dan, userIdentity(dan.Email)
+	danOwner.Role = svc.RoleOwner
 	orphan, adopted := tok1, testTokenRecord("tok_1", cyd(), nil)
 	orphan.Orphaned = true
 	shop := testApp(1, "shop", "Shop", at(20*time.Second))
@@ -236,6 +240,29 @@ func TestOrganizationLife(t *testing.T) {
 			want: outcome{answer: []svc.Member{seat(robert, svc.RoleAdmin, 10*time.Second), seat(cyd(), svc.RoleOwner, 11*time.Second)}},
 		},
 
+		{name: "offer a seat", method: "offer", message: offerSeat{svc.RoleAdmin, dan}, want: outcome{answer: svc.Seat{Invitation: &dan}, writes: []write{{"invitation", danKey, dan}}}},
+		{name: "seats, the offered last", method: "seats", message: none{}, want: outcome{answer: []svc.Seat{{Member: seat(robert, svc.RoleAdmin, 10*time.Second)}, {Member: seat(cyd(), svc.RoleOwner, 11*time.Second)}, {Invitation: &dan}}}},
+		{name: "the offer", method: "offer.get", message: answerOffer{Person: danKey}, want: outcome{answer: svc.Offer{Organization: renamed, Invitation: dan}}},
+		{name: "is refused", method: "offer.decline", message: answerOffer{Person: danKey}, want: outcome{answer: none{}, writes: []write{{"invitation", danKey, nil}}}},
+		{name: "and is gone", method: "offer.get", message: answerOffer{Person: danKey}, err: svc.NotFound("invitation")},
+		{name: "an admin offers no owner's seat", method: "offer", message: offerSeat{svc.RoleAdmin, danOwner}, err: forbidden("Only an owner makes or unmakes owners.")},
+		{name: "an owner does", method: "offer", message: offerSeat{svc.RoleOwner, danOwner}, want: outcome{answer: svc.Seat{Invitation: &danOwner}, writes: []write{{"invitation", danKey, danOwner}}}},
+		{name: "an admin does not lower it", method: "offer", message: offerSeat{svc.RoleAdmin, dan}, err: forbidden("Only an owner makes or unmakes owners.")},
+		{name: "nor withdraw it", method: "offer.withdraw", message: removeMember{svc.RoleAdmin, dan.Email}, err: forbidden("Only an owner makes or unmakes owners.")},
+		{name: "an owner does", method: "offer.withdraw", message: removeMember{svc.RoleOwner, dan.Email}, want: outcome{answer: danOwner, writes: []write{{"invitation", danKey, nil}}}},
+		{name: "once", method: "offer.withdraw", message: removeMember{svc.RoleOwner, dan.Email}, err: svc.NotFound("member")},
+		{name: "a member's seat is changed", method: "offer", message: offerSeat{svc.RoleOwner, svc.Invitation{Email: bob().Email, Role: svc.RoleAdmin}}, want: outcome{
+			answer: svc.Seat{Member: seat(robert, svc.RoleAdmin, 10*time.Second)}, writes: []write{{"member", "usr_2", seat(robert, svc.RoleAdmin, 10*time.Second)}},
+		}},
+		{name: "offer again", method: "offer", message: offerSeat{svc.RoleOwner, dan}, want: outcome{answer: svc.Seat{Invitation: &dan}, writes: []write{{"invitation", danKey, dan}}}},
+		{name: "accepted", after: 15 * time.Second, method: "offer.accept", message: answerOffer{danKey, danUser}, want: outcome{
+			answer: svc.Membership{Organization: renamed, Role: svc.RoleViewer},
+			writes: []write{{"member", "usr_4", seat(danUser, svc.RoleViewer, 15*time.Second)}, {"invitation", danKey, nil}},
+		}},
+		{name: "once, and again where the answer was lost", method: "offer.accept", message: answerOffer{danKey, danUser}, want: outcome{answer: svc.Membership{Organization: renamed, Role: svc.RoleViewer}}},
+		{name: "and leaves", method: "member.remove", message: removeMember{svc.RoleOwner, dan.Email}, want: outcome{answer: seat(danUser, svc.RoleViewer, 15*time.Second), writes: []write{{"member", "usr_4", nil}}}},
+		{name: "which ends the offer for good", method: "offer.accept", message: answerOffer{danKey, danUser}, err: svc.NotFound("invitation")},
+
 		{name: "no applications", method: "apps", message: listApps{"", 5}, want: outcome{answer: appList{}}},
 		{
 			name: "derived slug", after: 20 * time.Second, method: "app.reserve", message: reserve("", "Shop", 1),
@@ -296,8 +323,8 @@ func TestUnreadableEntities(t *testing.T) {
 		newCore func() core
 		kinds   []string
 	}{
-		kindOrganization: {func() core { return &organization{} }, []string{"organization", "member", "app", "token"}},
-		kindUser:         {func() core { return &user{} }, []string{"user", "token"}},
+		kindOrganization: {func() core { return &organization{} }, []string{"organization", "member", "invitation", "app", "token"}},
+		kindUser:         {func() core { return &user{} }, []string{"user", "offer", "token"}},
 		kindToken:        {func() core { return &token{} }, []string{"token"}},
 		kindApplication:  {func() core { return &application{} }, []string{"application", "key", "share"}},
 		kindReplay:       {func() core { return &replay{} }, []string{"answer"}},

@@ -13,8 +13,9 @@ import (
 //	identity   SHA-256 of the normalised e-mail address, in hex
 //	rank       2
 //	owns       the person's name, the organizations where the person may sit
-//	           (each organization's own list decides), the personal tokens, the passkeys
-//	persists   entities user, membership, token, passkey; open ceremonies are forgotten
+//	           (each organization's own list decides), where a seat may be offered, the
+//	           personal tokens, the passkeys
+//	persists   entities user, membership, offer, token, passkey; open ceremonies are forgotten
 //	woken by   calls only
 //	limits     none of its own
 //	stops      after ten minutes without a message
@@ -23,6 +24,7 @@ const kindUser = "user"
 type user struct {
 	user        *svc.User
 	memberships map[string]none
+	offers      map[string]noteOffer
 	tokens      map[string]tokenRecord
 	passkeys    map[string]svc.Passkey
 	ceremonies  []svc.Ceremony
@@ -50,6 +52,7 @@ func userHandlers() map[string]handler[*user] {
 		"tokens":       on((*user).onTokens),
 	}
 	maps.Copy(handlers, passkeyHandlers())
+	maps.Copy(handlers, offerHandlers())
 	return handlers
 }
 
@@ -60,14 +63,14 @@ func userIdentity(email string) string {
 }
 
 func (u *user) apply(now time.Time, method string, payload []byte) (outcome, error) {
-	if u.user == nil && method != "ensure" {
+	if u.user == nil && !slices.Contains(strangers(), method) {
 		return outcome{}, svc.NotFound("user")
 	}
 	return dispatch(userHandlers(), u, now, method, payload)
 }
 
 func (u *user) restore(entities []svc.Entity) error {
-	*u = user{memberships: map[string]none{}, tokens: map[string]tokenRecord{}, passkeys: map[string]svc.Passkey{}}
+	*u = user{memberships: map[string]none{}, offers: map[string]noteOffer{}, tokens: map[string]tokenRecord{}, passkeys: map[string]svc.Passkey{}}
 	for _, entity := range entities {
 		var err error
 		switch entity.Kind {
@@ -77,6 +80,8 @@ func (u *user) restore(entities []svc.Entity) error {
 			u.user = &person
 		case "membership":
 			u.memberships[entity.ID] = none{}
+		case "offer":
+			u.offers[entity.ID], err = decode[noteOffer](entity)
 		case "token":
 			u.tokens[entity.ID], err = decode[tokenRecord](entity)
 		case "passkey":

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"svc"
 )
@@ -19,11 +20,23 @@ func TestUserLife(t *testing.T) {
 	used.Credential = []byte(`{"count":2}`)
 	var steps []step
 	for method := range userHandlers() {
-		if method != "ensure" {
+		if !slices.Contains(strangers(), method) {
 			steps = append(steps, step{name: "before it exists", method: method, message: none{}, err: noUser})
 		}
 	}
+	offer := func(org, name string, ends time.Duration) noteOffer { return noteOffer{org, name, at(ends)} }
 	steps = append(steps, []step{
+		{name: "nobody enters uninvited", method: "enter", message: ensureUser{nameless}, err: noUser},
+		{name: "nothing is offered", method: "offers", message: none{}, want: outcome{answer: []string{}}},
+		{name: "an offer to a stranger", method: "offer.note", message: offer("b", "Ada", 10), want: outcome{answer: none{}, writes: []write{{"offer", "b", offer("b", "Ada", 10)}}}},
+		{name: "another", method: "offer.note", message: offer("a", "", 20), want: outcome{answer: none{}, writes: []write{{"offer", "a", offer("a", "", 20)}}}},
+		{name: "offers by slug", method: "offers", message: none{}, want: outcome{answer: []string{"a", "b"}}},
+		{name: "one ends", after: 10, method: "offers", message: none{}, want: outcome{answer: []string{"a"}}},
+		{name: "and is forgotten by the next", after: 10, method: "offer.note", message: offer("c", "", 30), want: outcome{answer: none{}, writes: []write{{"offer", "c", offer("c", "", 30)}, {"offer", "b", nil}}}},
+		{name: "an answered one", method: "offer.forget", message: noteOffer{Org: "c"}, want: outcome{answer: none{}, writes: []write{{"offer", "c", nil}}}},
+		{name: "answered twice", method: "offer.forget", message: noteOffer{Org: "c"}, want: outcome{answer: none{}}},
+		{name: "none that is open lets in", after: 20, method: "enter", message: ensureUser{nameless}, err: noUser},
+		{name: "nobody is known by that", method: "get", message: none{}, err: noUser},
 		{name: "make without a name", method: "ensure", message: ensureUser{nameless}, want: outcome{answer: named, writes: []write{{"user", "usr_1", named}}}},
 		{name: "is there", method: "ensure", message: ensureUser{svc.User{ID: "usr_9", Email: "ada@example.com"}}, want: outcome{answer: named}},
 		{
@@ -31,6 +44,7 @@ func TestUserLife(t *testing.T) {
 			want: outcome{answer: named},
 		},
 		{name: "get", method: "get", message: none{}, want: outcome{answer: named}},
+		{name: "enter", method: "enter", message: ensureUser{svc.User{ID: "usr_9", Email: "ada@example.com"}}, want: outcome{answer: named}},
 		{name: "nowhere seated", method: "memberships", message: none{}, want: outcome{answer: []string(nil)}},
 		{name: "join", method: "join", message: joinOrganization{"b"}, want: outcome{answer: none{}, writes: []write{{"membership", "b", none{}}}}},
 		{name: "join twice", method: "join", message: joinOrganization{"b"}, want: outcome{answer: none{}}},

@@ -33,6 +33,7 @@ type Call struct {
 	secret   string
 	about    string
 	concerns []string
+	happened svc.LedgerKind
 	note     string
 	public   string
 	audited  bool

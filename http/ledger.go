@@ -37,6 +37,9 @@ func (h *Handler) enterIn(ctx context.Context, call *Call, org string) {
 	entry := svc.LedgerEntry{
 		At: call.Now, Org: org, App: call.Param("app"), Kind: call.Route.Ledger, Subject: call.subject(), RequestID: call.RequestID,
 	}
+	if call.happened != "" {
+		entry.Kind = call.happened
+	}
 	if user := call.Grant.Token.User; user != nil {
 		entry.Actor = svc.LedgerActor{ID: user.ID, Name: user.Name}
 	}
@@ -57,6 +60,9 @@ func (h *Handler) enterIn(ctx context.Context, call *Call, org string) {
 // Concerns names the organizations whose ledgers tell of the call, where its path names
 // none.
 func (c *Call) Concerns(orgs ...string) { c.concerns = orgs }
+
+// Happened names what the call has done, for the ledger, where it is not what the row says.
+func (c *Call) Happened(kind svc.LedgerKind) { c.happened = kind }
 
 // About names the thing that the call is about, for the ledger: an id, never a name
 // or an address of a person. Without it, it is what the call made, else the last

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -145,6 +146,57 @@ func TestTheReadmeListsEverySetting(t *testing.T) {
 		}
 		if s.preset != "" && !strings.Contains(string(readme), row+" `"+s.preset+"` |") {
 			t.Errorf("the README does not say that %s is %s by default", s.name, s.preset)
+		}
+	}
+}
+
+// TestAStrangerIsInvitedAndAccepts leads a person whom an organization invites from the
+// invitation to the seat: nothing is told of the person before, and the ledger tells all.
+func TestAStrangerIsInvitedAndAccepts(t *testing.T) {
+	s := startServer(t, t.TempDir(), nil)
+	session := func(email string) string {
+		t.Helper()
+		opened, err := s.admin("login", "--email", email)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return opened["secret"].(string)
+	}
+	owner := session("owner@acme.example")
+	if _, err := s.admin("orgs", "create", "--name", "Elsewhere", "--owner", "secret.name@elsewhere.example"); err != nil {
+		t.Fatal(err)
+	}
+	ask := func(as, method, path, body string, status int) string {
+		t.Helper()
+		got := s.call(method, "/console/api/v1"+path, as, []byte(body), nil)
+		if got.status != status {
+			t.Fatalf("%s %s: %d %s, want %d", method, path, got.status, got.body, status)
+		}
+		return string(got.body)
+	}
+	strip := func(body string) string {
+		return regexp.MustCompile(`inv_\w+|20\d\d-[^"]+|(no)?body@|secret.name@`).ReplaceAllString(body, "")
+	}
+	known := ask(owner, "PUT", "/orgs/acme/members/secret.name@elsewhere.example", `{"role":"member"}`, 202)
+	unknown := ask(owner, "PUT", "/orgs/acme/members/nobody@elsewhere.example", `{"role":"member"}`, 202)
+	if strip(known) != strip(unknown) || !strings.Contains(known, `"id":null`) {
+		t.Errorf("a known person shows:\n%s\n%s", known, unknown)
+	}
+	invited := session("nobody@elsewhere.example")
+	ask(invited, "GET", "/orgs/acme/members", "", 404)
+	if offers := ask(invited, "GET", "/me/invitations", "", 200); !strings.Contains(offers, `"slug":"acme"`) || !strings.Contains(offers, `"invitedBy":"Owner"`) {
+		t.Errorf("the invitations: %s", offers)
+	}
+	ask(invited, "POST", "/me/invitations/acme/accept", "", 200)
+	ask(invited, "POST", "/me/invitations/acme/accept", "", 404)
+	if members := ask(invited, "GET", "/orgs/acme/members", "", 200); strings.Count(members, `"active"`) != 2 || strings.Count(members, `"invited"`) != 1 {
+		t.Errorf("the members: %s", members)
+	}
+	ask(session("secret.name@elsewhere.example"), "DELETE", "/me/invitations/acme", "", 204)
+	entries := ask(owner, "GET", "/orgs/acme/ledger?limit=100", "", 200)
+	for _, kind := range []string{"member.invited", "member.joined", "member.declined"} {
+		if !strings.Contains(entries, `"`+kind+`"`) {
+			t.Errorf("the ledger has no %s: %s", kind, entries)
 		}
 	}
 }

@@ -65,7 +65,7 @@ func (n *node) routes() ([]http.Route, error) {
 	}
 	parts := routed{ports: api.Ports{
 		Docs: library, Ledger: n.db,
-		Organizations: n.identity, Members: n.identity, Tokens: n.identity, Apps: n.apps, Keys: n.apps,
+		Organizations: n.identity, Members: n.identity, Invitations: n.identity, Tokens: n.identity, Apps: n.apps, Keys: n.apps,
 		Analytics: analytics{n.db, n.apps}, Presence: &actors.Presence{Actors: n.cluster}, Reads: reads{n.db, n.apps}, Events: events{n.db, n.apps},
 		Goals: n.apps, Funnels: n.apps, Shares: n.apps, Results: results{n.db, n.apps},
 		Issues: n.db, Occurrences: n.db, IssueChanges: n.issues, Metrics: n.db,

@@ -9,12 +9,15 @@ import (
 
 // Members keeps the seats of organizations.
 type Members interface {
-	// Members returns an organization's members.
+	// Members returns who sits in an organization.
 	Members(ctx context.Context, org string) ([]svc.Member, error)
-	// PutMember seats the person of an e-mail address, who becomes known by it, or
-	// changes the role. A member of role actor asks; svc.CheckMemberChange
-	// decides and its error is returned.
-	PutMember(ctx context.Context, org string, actor svc.Role, spec svc.MemberSpec) (svc.Member, error)
+	// Seats returns an organization's seats, those that are taken first.
+	Seats(ctx context.Context, org string) ([]svc.Seat, error)
+	// OfferSeat changes the role of a member, or invites the person of an e-mail address. A
+	// member of role actor asks; svc.CheckMemberChange decides and its error is returned.
+	OfferSeat(ctx context.Context, org string, actor svc.Role, by svc.User, spec svc.MemberSpec) (svc.Seat, error)
+	// WithdrawSeat takes an invitation back under the same rule.
+	WithdrawSeat(ctx context.Context, org string, actor svc.Role, email string) (svc.Invitation, error)
 	// RemoveMember takes a seat away under the same rule.
 	RemoveMember(ctx context.Context, org string, actor svc.Role, email string) error
 }
@@ -22,15 +25,38 @@ type Members interface {
 // consoleMembers answers the console's routes of members.
 type consoleMembers struct{ members Members }
 
+// memberStatus says whether a seat is taken.
+type memberStatus string
+
+const (
+	memberActive  memberStatus = "active"
+	memberInvited memberStatus = "invited"
+)
+
 // member is a seat as answers show it.
 type member struct {
-	User     svc.User  `json:"user"`
-	Role     svc.Role  `json:"role"`
-	JoinedAt http.Time `json:"joinedAt"`
+	User         memberUser   `json:"user"`
+	Role         svc.Role     `json:"role"`
+	Status       memberStatus `json:"status" doc:"active, or invited until the person accepts."`
+	JoinedAt     *http.Time   `json:"joinedAt"`
+	InvitationID *string      `json:"invitationId"`
+	InvitedUntil *http.Time   `json:"invitedUntil" doc:"When the invitation ends unless it is accepted."`
 }
 
-func memberOf(m *svc.Member) member {
-	return member{User: m.User, Role: m.Role, JoinedAt: http.Time(m.JoinedAt)}
+// memberUser is the person of a seat. Of one who is invited, nothing is told but what the
+// inviter wrote.
+type memberUser struct {
+	ID    *string `json:"id"`
+	Email string  `json:"email"`
+	Name  string  `json:"name"`
+}
+
+func memberOf(seat *svc.Seat) member {
+	if i := seat.Invitation; i != nil {
+		return member{User: memberUser{Email: i.Email, Name: i.Name}, Role: i.Role, Status: memberInvited, InvitationID: &i.ID, InvitedUntil: http.TimeOf(&i.ExpiresAt)}
+	}
+	m := &seat.Member
+	return member{User: memberUser{ID: &m.User.ID, Email: m.User.Email, Name: m.User.Name}, Role: m.Role, Status: memberActive, JoinedAt: http.TimeOf(&m.JoinedAt)}
 }
 
 type listMembers struct {
@@ -39,7 +65,7 @@ type listMembers struct {
 }
 
 func (c consoleMembers) list(ctx context.Context, call *http.Call, in listMembers) (svc.Page[member], error) {
-	rows, err := c.members.Members(ctx, in.Org)
+	rows, err := c.members.Seats(ctx, in.Org)
 	if err != nil {
 		return svc.Page[member]{}, err
 	}
@@ -71,12 +97,29 @@ func (p *putMember) spec() svc.MemberSpec {
 func (p *putMember) Check(*http.Call) []svc.FieldError { return p.spec().Validate() }
 
 func (c consoleMembers) put(ctx context.Context, call *http.Call, in putMember) (member, error) {
-	seat, err := c.members.PutMember(ctx, in.Org, call.Grant.Role, in.spec())
-	if err != nil {
-		return member{}, err
+	seat, err := c.offer(ctx, call, in.Org, in.spec())
+	if err == nil && seat.Invitation != nil {
+		call.Answer(202)
 	}
-	call.About(seat.User.ID)
-	return memberOf(&seat), nil
+	return memberOf(&seat), err
+}
+
+// offer changes the role of a member, or invites the person.
+func (c consoleMembers) offer(ctx context.Context, call *http.Call, org string, spec svc.MemberSpec) (svc.Seat, error) {
+	by, err := signedIn(call)
+	if err != nil {
+		return svc.Seat{}, err
+	}
+	seat, err := c.members.OfferSeat(ctx, org, call.Grant.Role, by, spec)
+	switch {
+	case err != nil:
+	case seat.Invitation != nil:
+		call.Happened("member.invited")
+		call.About(seat.Invitation.ID)
+	default:
+		call.About(seat.Member.User.ID)
+	}
+	return seat, err
 }
 
 func (c consoleMembers) remove(ctx context.Context, call *http.Call, in memberPath) (http.Empty, error) {
@@ -84,13 +127,19 @@ func (c consoleMembers) remove(ctx context.Context, call *http.Call, in memberPa
 	if !ok {
 		return http.Empty{}, svc.NotFound("member")
 	}
-	seats, err := c.members.Members(ctx, in.Org)
+	seats, err := c.members.Seats(ctx, in.Org)
 	if err != nil {
 		return http.Empty{}, err
 	}
 	for i := range seats {
-		if seats[i].User.Email == email {
-			call.About(seats[i].User.ID)
+		switch invitation := seats[i].Invitation; {
+		case invitation != nil && invitation.Email == email:
+			call.Happened("member.withdrawn")
+			call.About(invitation.ID)
+			_, err := c.members.WithdrawSeat(ctx, in.Org, call.Grant.Role, email)
+			return http.Empty{}, err
+		case invitation == nil && seats[i].Member.User.Email == email:
+			call.About(seats[i].Member.User.ID)
 		}
 	}
 	return http.Empty{}, c.members.RemoveMember(ctx, in.Org, call.Grant.Role, email)

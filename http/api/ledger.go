@@ -28,6 +28,7 @@ func ledgerKinds() map[string]svc.LedgerKind {
 		"console.orgTokens.create": "token.created", "console.orgTokens.revoke": "token.revoked", "console.orgTokens.adopt": "token.adopted",
 		"console.passkeys.register": "passkey.created", "console.passkeys.remove": "passkey.removed",
 		"console.members.put": "member.updated", "console.members.remove": "member.removed",
+		"console.invitations.create": "member.invited", "console.invitations.accept": "member.joined", "console.invitations.decline": "member.declined",
 		"console.orgs.rename":   "organization.renamed",
 		"console.share.publish": "share.published", "console.share.disable": "share.disabled",
 		"console.share.configure": "share.updated", "console.share.rotate": "share.rotated",

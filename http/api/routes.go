@@ -11,6 +11,7 @@ import (
 type Ports struct {
 	Organizations Organizations
 	Members       Members
+	Invitations   Invitations
 	Tokens        Tokens
 	Apps          Apps
 	Keys          Keys
@@ -46,7 +47,7 @@ func Routes(ports Ports) []http.Route {
 	return withLedger(slices.Concat(
 		identityRoutes(ports), appRoutes(ports), keyRoutes(ports), analyticsRoutes(ports), readRoutes(ports), goalRoutes(ports), eventRoutes(ports), docRoutes(ports),
 		errorRoutes(ports), metricRoutes(ports),
-		consoleOrgRoutes(ports), consoleMemberRoutes(ports), consoleTokenRoutes(ports), ledgerRoutes(ports),
+		consoleOrgRoutes(ports), consoleMemberRoutes(ports), consoleInvitationRoutes(ports), consoleTokenRoutes(ports), ledgerRoutes(ports),
 		consoleShareRoutes(ports),
 		monitorRoutes(ports), alertRoutes(ports), channelRoutes(ports),
 		assistantRoutes(ports), consoleAIRoutes(ports), consoleApprovalRoutes(ports), consolePasskeyRoutes(ports),
@@ -174,11 +175,11 @@ func consoleMemberRoutes(ports Ports) []http.Route {
 		},
 		{
 			Surface: http.Console, Method: "PUT", Path: "/orgs/{org}/members/{email}", Operation: "console.members.put", Scope: svc.ScopeAdmin, Permission: svc.PermOrgRead, Role: svc.RoleAdmin, Effect: http.Destructive, Rate: svc.RateDefault,
-			Summary: "Seat a person or change the role", Codes: []svc.Code{svc.CodeConflict}, Handler: http.Typed(members.put),
+			Summary: "Change a member's role, or invite the person, who has 72 hours to accept", Also: 202, Codes: []svc.Code{svc.CodeConflict}, Handler: http.Typed(members.put),
 		},
 		{
 			Surface: http.Console, Method: "DELETE", Path: "/orgs/{org}/members/{email}", Operation: "console.members.remove", Scope: svc.ScopeAdmin, Permission: svc.PermOrgRead, Role: svc.RoleAdmin, Effect: http.Destructive, Rate: svc.RateDefault,
-			Summary: "Remove a member", Status: 204, Codes: []svc.Code{svc.CodeConflict}, Handler: http.Typed(members.remove),
+			Summary: "Remove a member, or withdraw an invitation", Status: 204, Codes: []svc.Code{svc.CodeConflict}, Handler: http.Typed(members.remove),
 		},
 	}
 }

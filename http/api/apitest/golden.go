@@ -130,6 +130,12 @@ func consoleSteps() []step {
 		{name: "console.orgs.rename", as: session, method: "PATCH", path: console + "/orgs/initech-ltd", body: `{"name":"Initech"}`},
 		{name: "console.members.put", as: session, method: "PUT", path: console + "/orgs/initech-ltd/members/Bob@Initech.example", body: `{"role":"member","name":"Bob"}`},
 		{name: "console.members.list", as: session, method: "GET", path: console + "/orgs/initech-ltd/members"},
+		{name: "console.invitations.create", as: session, method: "POST", path: console + "/orgs/initech-ltd/invitations", body: `{"email":"Vic@acme.example","role":"viewer"}`},
+		{name: "console.invitations.create-invalid", as: session, method: "POST", path: console + "/orgs/initech-ltd/invitations", body: `{"email":"nobody","role":"king"}`},
+		{name: "console.invitations.create-member", as: session, method: "POST", path: console + "/orgs/initech-ltd/invitations", body: `{"email":"ada@acme.example","role":"viewer"}`},
+		{name: "console.invitations.list", as: session, method: "GET", path: console + "/me/invitations"},
+		{name: "console.invitations.accept-missing", as: session, method: "POST", path: console + "/me/invitations/globex/accept"},
+		{name: "console.invitations.decline-missing", as: session, method: "DELETE", path: console + "/me/invitations/nothing"},
 		{name: "console.members.put-last-owner", as: session, method: "PUT", path: console + "/orgs/initech-ltd/members/ada@acme.example", body: `{"role":"viewer"}`},
 		{name: "console.members.remove", as: session, method: "DELETE", path: console + "/orgs/initech-ltd/members/bob@initech.example"},
 		{name: "console.members.remove-last-owner", as: session, method: "DELETE", path: console + "/orgs/initech-ltd/members/ada@acme.example"},
@@ -235,7 +241,7 @@ func shown(t *testing.T, step step, response *httptest.ResponseRecorder) string 
 func normalise(text string) string {
 	for _, rule := range []struct{ pattern, with string }{
 		{svc.TokenPattern, "<secret>"},
-		{`\b(app|env|key|tok|usr|org|req|ses|goal|fun|mon|rul|inc|chn)_[0-9A-Z]{26}\b`, "<$1>"},
+		{`\b(app|env|key|tok|usr|org|req|ses|goal|fun|mon|rul|inc|chn|inv)_[0-9A-Z]{26}\b`, "<$1>"},
 		{`whsec_[0-9A-Za-z]{38}`, "<secret>"},
 		{`\biss_[0-9A-Z]{13}\b`, "<iss>"},
 		{`"last4": "[0-9A-Za-z]{4}"`, `"last4": "<last4>"`},

@@ -118,33 +118,6 @@ func (m *Memory) RenameOrganization(_ context.Context, org, name string) (svc.Or
 	return m.orgs[org].Organization, nil
 }
 
-// Members is the port api.Members.
-func (m *Memory) Members(_ context.Context, org string) ([]svc.Member, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return slices.Clone(m.orgs[org].members), nil
-}
-
-// PutMember is the port api.Members.
-func (m *Memory) PutMember(_ context.Context, org string, actor svc.Role, spec svc.MemberSpec) (svc.Member, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	members := m.orgs[org].members
-	if err := svc.CheckMemberChange(members, actor, spec.Email, spec.Role); err != nil {
-		return svc.Member{}, err
-	}
-	person := m.personLocked(spec.Email, spec.Name)
-	for i := range members {
-		if members[i].User.ID == person.ID {
-			members[i].User, members[i].Role = person, spec.Role
-			return members[i], nil
-		}
-	}
-	seat := svc.Member{User: person, Role: spec.Role, JoinedAt: m.now()}
-	m.orgs[org].members = append(members, seat)
-	return seat, nil
-}
-
 // RemoveMember is the port api.Members.
 func (m *Memory) RemoveMember(_ context.Context, org string, actor svc.Role, email string) error {
 	m.mu.Lock()

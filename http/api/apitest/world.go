@@ -58,6 +58,8 @@ type Memory struct {
 type organization struct {
 	svc.Organization
 	members []svc.Member
+	// invited has the seats that are offered, by e-mail address.
+	invited map[string]svc.Invitation
 }
 
 type heldToken struct {
@@ -104,7 +106,7 @@ func (m *Memory) Ports() api.Ports {
 	ai := m.assistant()
 	return api.Ports{
 		Assistant: ai, Approvals: ai, Passkeys: m, AISettings: ai, AITools: ai,
-		Organizations: m, Members: m, Tokens: m, Apps: m, Keys: m, Analytics: m, Presence: m, Reads: m, Events: feed{m}, Docs: m.docs, Ledger: m, Goals: m, Funnels: m, Results: m, Shares: m,
+		Organizations: m, Members: m, Invitations: m, Tokens: m, Apps: m, Keys: m, Analytics: m, Presence: m, Reads: m, Events: feed{m}, Docs: m.docs, Ledger: m, Goals: m, Funnels: m, Results: m, Shares: m,
 		Limits: api.Limits{PerMinute: svc.DefaultPerMinute, AnalyticsPerMinute: svc.QueryPerMinute, ConcurrentQueries: svc.ConcurrentQueries},
 		Issues: tracked{m}, Occurrences: tracked{m}, IssueChanges: tracked{m}, Metrics: measured{m},
 		Monitors: m, Alerts: m, Incidents: m, Channels: m,
@@ -173,9 +175,7 @@ func (m *Memory) Fill(t testing.TB) World {
 			t.Fatal(err)
 		}
 	}
-	if _, err := m.PutMember(t.Context(), "acme", svc.RoleOwner, svc.MemberSpec{Email: vic.Email, Role: svc.RoleViewer}); err != nil {
-		t.Fatal(err)
-	}
+	m.orgs["acme"].members = append(m.orgs["acme"].members, svc.Member{User: vic, Role: svc.RoleViewer, JoinedAt: m.now()})
 	m.events, m.errors, m.points = Fixture(m.now()), FixtureErrors(m.now()), FixtureMetrics(m.now())
 	handler, err := http.New(m.Config())
 	if err != nil {

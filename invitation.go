@@ -1,0 +1,44 @@
+package svc
+
+import "time"
+
+// InvitationTime is how long an invitation waits for its answer.
+const InvitationTime = 72 * time.Hour
+
+// MaxInvitations bounds the open invitations of one organization, and MaxOffers those that
+// one person sees; of more, the oldest are forgotten.
+const (
+	MaxInvitations = 200
+	MaxOffers      = 50
+)
+
+// Invitation offers the person of an e-mail address a seat. Nothing is known of the person
+// but what the inviter wrote.
+type Invitation struct {
+	ID    string `json:"id"`
+	Email string `json:"email"`
+	// Name is what the inviter calls the person; it becomes the name of one who is not
+	// known yet and accepts.
+	Name      string      `json:"name,omitempty"`
+	Role      Role        `json:"role"`
+	InvitedBy LedgerActor `json:"invitedBy"`
+	CreatedAt time.Time   `json:"createdAt"`
+	ExpiresAt time.Time   `json:"expiresAt"`
+}
+
+// Open says whether the invitation can be answered at an instant.
+func (i *Invitation) Open(now time.Time) bool { return now.Before(i.ExpiresAt) }
+
+// Seat is a place in an organization: that of a member, or one that is only offered.
+type Seat struct {
+	// Member is the zero value where the seat is offered.
+	Member Member `json:"member"`
+	// Invitation is nil where the seat is taken.
+	Invitation *Invitation `json:"invitation,omitempty"`
+}
+
+// Offer is an invitation as the invited person sees it.
+type Offer struct {
+	Organization Organization `json:"organization"`
+	Invitation   Invitation   `json:"invitation"`
+}
