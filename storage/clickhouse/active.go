@@ -52,7 +52,7 @@ type gap struct {
 // look back to before the window. With filters the series cover the days of at most
 // svc.FilteredDays.
 func (db *DB) ActiveUsers(ctx context.Context, scope svc.AnalyticsScope) (svc.ActiveUsers, error) {
-	return share(ctx, &db.flight, "active "+scopeKey(scope, nil), func(ctx context.Context) (svc.ActiveUsers, error) {
+	return share(ctx, db, "active "+scopeKey(scope, nil), func(ctx context.Context) (svc.ActiveUsers, error) {
 		return db.activeUsers(ctx, scope)
 	})
 }

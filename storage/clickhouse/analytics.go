@@ -20,7 +20,7 @@ import (
 // instant at which their session began.
 func (db *DB) Overview(ctx context.Context, scope svc.AnalyticsScope, goals []svc.Matcher) (svc.Overview, error) {
 	key := "overview " + scopeKey(scope, goals)
-	return share(ctx, &db.flight, key, func(ctx context.Context) (svc.Overview, error) {
+	return share(ctx, db, key, func(ctx context.Context) (svc.Overview, error) {
 		return db.overview(ctx, scope, goals)
 	})
 }

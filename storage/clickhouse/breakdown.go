@@ -26,7 +26,7 @@ func (db *DB) Breakdown(ctx context.Context, q svc.BreakdownQuery, goals []svc.M
 	if q.After != nil {
 		key += fmt.Sprintf(" %d %d %q", q.After.Visitors, q.After.Pageviews, q.After.Value)
 	}
-	return share(ctx, &db.flight, key, func(ctx context.Context) (svc.Breakdown, error) {
+	return share(ctx, db, key, func(ctx context.Context) (svc.Breakdown, error) {
 		return db.breakdown(ctx, q, goals)
 	})
 }

@@ -73,6 +73,7 @@ type DB struct {
 	// questions holds one element for each question under way.
 	questions chan struct{}
 	flight    singleflight.Group
+	inserts   *underWay
 	days      *dayCache
 	ranks     *memory[rankKey, []ranked]
 	rests     *memory[rankKey, *dayRest]
@@ -105,6 +106,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if db.skipped == nil {
 		db.skipped = func(svc.Entity, error) {}
 	}
+	db.inserts = &underWay{}
 	db.questions = make(chan struct{}, questionPlaces)
 	db.ranks, db.rests = newMemory[rankKey, []ranked](rankBytes), newMemory[rankKey, *dayRest](restBytes)
 	db.past = newMemory[pastKey, *past](pastBytes)

@@ -17,8 +17,17 @@ const emailPattern = `[\p{L}\p{N}.!#$%*+^_{|}~'-]*(@|%(25)*40)[\p{L}\p{N}-][\p{L
 
 // List returns a page of the feed, newest first, and whether another one follows.
 func (db *DB) List(ctx context.Context, q svc.EventQuery) (events []svc.Event, more bool, err error) {
+	err = besides(ctx, db.inserts, func(hidden []uint64) (err error) {
+		events, more, err = db.listShown(ctx, q, hidden)
+		return err
+	})
+	return events, more, err
+}
+
+// listShown is List without the rows of some blocks.
+func (db *DB) listShown(ctx context.Context, q svc.EventQuery, hidden []uint64) (events []svc.Event, more bool, err error) {
 	c := db.feedClause(q)
-	args := c.args.with(arguments{"environment": q.Environment.Number, "limit": q.Limit + 1})
+	args := c.args.with(arguments{"environment": q.Environment.Number, "limit": q.Limit + 1, "hidden": hidden})
 	err = db.read(ctx, "listing events", bind(db.queries["events.List"], c), args, func(rows driver.Rows) (bool, error) {
 		if len(events) == q.Limit {
 			more = true

@@ -17,7 +17,7 @@ import (
 func (db *DB) FunnelResult(ctx context.Context, scope svc.AnalyticsScope, funnel svc.Funnel) (svc.FunnelResult, error) {
 	scope.Filters = nil
 	key := fmt.Sprintf("funnel %s %d %q %s", funnel.ID, funnel.WindowHours, funnel.Steps, scopeKey(scope, nil))
-	return share(ctx, &db.flight, key, func(ctx context.Context) (svc.FunnelResult, error) {
+	return share(ctx, db, key, func(ctx context.Context) (svc.FunnelResult, error) {
 		return db.funnelResult(ctx, scope, &funnel)
 	})
 }

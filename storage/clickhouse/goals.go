@@ -14,7 +14,7 @@ import (
 // visitors, ordered as svc.RankGoals does. With filters it covers at most svc.FilteredDays
 // and the events that pass them. A goal that was deleted counts until then.
 func (db *DB) GoalCounts(ctx context.Context, scope svc.AnalyticsScope, goals []svc.Goal) (svc.GoalCounts, error) {
-	return share(ctx, &db.flight, goalsKey(scope, goals), func(ctx context.Context) (svc.GoalCounts, error) {
+	return share(ctx, db, goalsKey(scope, goals), func(ctx context.Context) (svc.GoalCounts, error) {
 		return db.goalCounts(ctx, scope, goals)
 	})
 }

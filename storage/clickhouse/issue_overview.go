@@ -12,6 +12,11 @@ import (
 // ErrorsOverview returns what happened in a window and in the one before. Its parts are
 // read at the same time.
 func (db *DB) ErrorsOverview(ctx context.Context, q svc.ErrorsQuery) (svc.ErrorsOverview, error) {
+	return whole(ctx, db.inserts, func(ctx context.Context) (svc.ErrorsOverview, error) { return db.errorsOverview(ctx, q) })
+}
+
+// errorsOverview is ErrorsOverview without regard to inserts under way.
+func (db *DB) errorsOverview(ctx context.Context, q svc.ErrorsQuery) (svc.ErrorsOverview, error) {
 	environment := q.Environment.Number
 	m, err := db.merges(ctx, environment)
 	if err != nil {

@@ -70,6 +70,11 @@ func (db *DB) merges(ctx context.Context, environment uint64) (merges, error) {
 // Issues returns a page of the issues of an environment, and how many there are of each
 // status.
 func (db *DB) Issues(ctx context.Context, q svc.IssueQuery) (svc.IssueList, error) {
+	return whole(ctx, db.inserts, func(ctx context.Context) (svc.IssueList, error) { return db.issuePage(ctx, q) })
+}
+
+// issuePage is Issues without regard to inserts under way.
+func (db *DB) issuePage(ctx context.Context, q svc.IssueQuery) (svc.IssueList, error) {
 	m, err := db.merges(ctx, q.Environment.Number)
 	if err != nil {
 		return svc.IssueList{}, err

@@ -128,7 +128,7 @@ func rest(ctx context.Context, d time.Duration) bool {
 // thread. What they count is kept where db keeps it.
 func (db *DB) background() *DB {
 	return &DB{
-		conn: db.conn, queries: db.queries, server: db.server, native: db.native, quiet: true, journal: db.journal, questions: db.questions,
+		conn: db.conn, queries: db.queries, server: db.server, native: db.native, quiet: true, journal: db.journal, questions: db.questions, inserts: db.inserts,
 		days: db.days, ranks: db.ranks, rests: db.rests, past: db.past, todays: db.todays,
 	}
 }

@@ -32,6 +32,11 @@ func (db *DB) MetricNames(ctx context.Context, environment svc.Environment) ([]s
 // MetricSeries returns a metric in buckets, quiet ones included. A metric that nobody
 // sent is quiet all the time.
 func (db *DB) MetricSeries(ctx context.Context, query svc.MetricQuery) (svc.MetricSeries, error) {
+	return whole(ctx, db.inserts, func(ctx context.Context) (svc.MetricSeries, error) { return db.metricSeries(ctx, query) })
+}
+
+// metricSeries is MetricSeries without regard to inserts under way.
+func (db *DB) metricSeries(ctx context.Context, query svc.MetricQuery) (svc.MetricSeries, error) {
 	var out svc.MetricSeries
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {

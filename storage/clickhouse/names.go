@@ -21,7 +21,7 @@ func (db *DB) Names(ctx context.Context, q svc.EventNamesQuery, goals []svc.Matc
 		after = *q.After
 	}
 	key := fmt.Sprintf("names %t %t %d %q %d %s", q.Masked, q.After != nil, after.Count, after.Name, q.Limit, scopeKey(q.AnalyticsScope, goals))
-	return share(ctx, &db.flight, key, func(ctx context.Context) (svc.EventNames, error) {
+	return share(ctx, db, key, func(ctx context.Context) (svc.EventNames, error) {
 		return db.names(ctx, q, goals)
 	})
 }

@@ -26,6 +26,16 @@ func (db *DB) Occurrences(ctx context.Context, q svc.OccurrenceQuery) (page []sv
 	if q.Before != nil {
 		args["before_ts"], args["before_id"], args["before_tie"] = q.Before.Ts, q.Before.ID, q.Before.Tie
 	}
+	err = besides(ctx, db.inserts, func(hidden []uint64) error {
+		args["hidden"] = hidden
+		page, more, err = db.occurrences(ctx, q, root, args)
+		return err
+	})
+	return page, more, err
+}
+
+// occurrences reads a page of summaries of the occurrences of an issue.
+func (db *DB) occurrences(ctx context.Context, q svc.OccurrenceQuery, root uint64, args arguments) (page []svc.Occurrence, more bool, err error) {
 	err = db.read(ctx, "listing occurrences", db.queries["occurrences.List"], args, func(rows driver.Rows) (bool, error) {
 		if len(page) == q.Limit {
 			more = true

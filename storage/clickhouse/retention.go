@@ -16,7 +16,7 @@ import (
 // their first period that passes; later periods count events that pass.
 func (db *DB) Retention(ctx context.Context, q svc.RetentionQuery) (svc.Retention, error) {
 	key := "retention " + string(q.CohortBy) + " " + scopeKey(q.AnalyticsScope, []svc.Matcher{{Kind: svc.MatchEvent, Match: q.Event}})
-	return share(ctx, &db.flight, key, func(ctx context.Context) (svc.Retention, error) {
+	return share(ctx, db, key, func(ctx context.Context) (svc.Retention, error) {
 		return db.retention(ctx, q)
 	})
 }

@@ -16,7 +16,7 @@ import (
 // series covers at most svc.FilteredDays.
 func (db *DB) Timeseries(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, interval svc.Interval, goals []svc.Matcher) (svc.Series, error) {
 	key := "series " + string(metric) + " " + string(interval) + " " + scopeKey(scope, goals)
-	return share(ctx, &db.flight, key, func(ctx context.Context) (svc.Series, error) {
+	return share(ctx, db, key, func(ctx context.Context) (svc.Series, error) {
 		return db.series(ctx, scope, metric, interval, goals)
 	})
 }

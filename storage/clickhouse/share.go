@@ -3,19 +3,20 @@ package clickhouse
 import (
 	"context"
 	"fmt"
-
-	"golang.org/x/sync/singleflight"
+	"strconv"
 )
 
 // share runs a read once for all callers that ask for the same key at the same time. The
 // read goes on when a caller gives up, because others may wait for it. The key names all
 // that the answer depends on, the environment first (scopeKey); the callers share the
-// answer and must not change it.
-func share[T any](ctx context.Context, flight *singleflight.Group, key string, read func(context.Context) (T, error)) (T, error) {
-	answer := flight.DoChan(key, func() (any, error) {
+// answer and must not change it. It holds blocks as a whole.
+func share[T any](ctx context.Context, db *DB, key string, read func(context.Context) (T, error)) (T, error) {
+	// A caller who saw rows of a block elsewhere joins no read from before its end.
+	_, ended := db.inserts.counts()
+	answer := db.flight.DoChan(key+" "+strconv.FormatUint(ended, 10), func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), queryTime)
 		defer cancel()
-		return read(ctx)
+		return whole(ctx, db.inserts, read)
 	})
 	var none T
 	select {

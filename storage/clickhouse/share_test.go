@@ -7,19 +7,18 @@ import (
 	"testing/synctest"
 	"time"
 
-	"golang.org/x/sync/singleflight"
 
 	"svc"
 )
 
 func TestShareRunsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var flight singleflight.Group
+		db := &DB{inserts: &underWay{}}
 		runs, release := map[string]int{}, make(chan struct{})
 		ask := func(ctx context.Context, key string) <-chan error {
 			answer := make(chan error, 1)
 			go func() {
-				got, err := share(ctx, &flight, key, func(ctx context.Context) (string, error) {
+				got, err := share(ctx, db, key, func(ctx context.Context) (string, error) {
 					runs[key]++
 					select {
 					case <-release:
@@ -54,9 +53,9 @@ func TestShareRunsOnce(t *testing.T) {
 
 func TestShareEndsInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var flight singleflight.Group
+		db := &DB{inserts: &underWay{}}
 		began := time.Now()
-		_, err := share(t.Context(), &flight, "a", func(ctx context.Context) (int, error) {
+		_, err := share(t.Context(), db, "a", func(ctx context.Context) (int, error) {
 			<-ctx.Done()
 			return 0, readError("waiting", ctx.Err())
 		})

@@ -36,6 +36,11 @@ func (db *DB) Insert(ctx context.Context, token string, block uint64, b *Block) 
 		"materialized_views_ignore_errors":                   0,
 		"max_partitions_per_insert_block":                    0,
 	}))
+	return db.inserts.insert(block, func() error { return db.insertKinds(ctx, block, b) })
+}
+
+// insertKinds sends the rows of a block, one kind after the other.
+func (db *DB) insertKinds(ctx context.Context, block uint64, b *Block) error {
 	for _, kind := range rowKinds() {
 		if kind.size(b) == 0 {
 			continue

@@ -9,6 +9,6 @@ SELECT
     country, region, city, device, browser, browser_version, os, os_version, screen, locale,
     value, currency, properties, release, library, is_bot, cityHash64(visitor, block) AS tie
 FROM events
-WHERE environment = {environment:UInt64} AND ($(where))
+WHERE environment = {environment:UInt64} AND NOT has({hidden:Array(UInt64)}, block) AND ($(where))
 ORDER BY ts DESC, id DESC, tie DESC
 LIMIT {limit:UInt32}

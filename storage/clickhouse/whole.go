@@ -1,0 +1,153 @@
+package clickhouse
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+const (
+	// restTime bounds how long a read waits for an insert under way before it begins.
+	restTime = 200 * time.Millisecond
+	// quickTime is how long a read may have taken that is repeated because an insert began
+	// meanwhile.
+	quickTime = 100 * time.Millisecond
+	// wholeTries bounds how often a read is done until no insert began meanwhile.
+	wholeTries = 3
+)
+
+// underWay knows the inserts of this process. An insert becomes visible table by table, so reads
+// of several tables wait for it, and reads of rows leave its block out until it ended. The zero
+// value has none.
+type underWay struct {
+	mu sync.Mutex
+	// hidden are the blocks that are not wholly there: those of running inserts, and of one that
+	// failed until it is repeated or another block is stored in its place.
+	hidden map[uint64]bool
+	// running counts inserts; rest is closed when the last of them ends.
+	running int
+	rest    chan struct{}
+	// begun and ended count inserts.
+	begun, ended uint64
+}
+
+// insert runs the insert of a block.
+func (u *underWay) insert(block uint64, insert func() error) error {
+	u.begin(block)
+	err := insert()
+	u.end(block, err == nil)
+	return err
+}
+
+func (u *underWay) begin(block uint64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.hidden == nil {
+		u.hidden = map[uint64]bool{}
+	}
+	u.hidden[block] = true
+	if u.running++; u.running == 1 {
+		u.rest = make(chan struct{})
+	}
+	u.begun++
+}
+
+func (u *underWay) end(block uint64, stored bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.running--; u.running == 0 {
+		close(u.rest)
+		if stored {
+			clear(u.hidden)
+		}
+	}
+	if stored {
+		delete(u.hidden, block)
+	}
+	u.ended++
+}
+
+// wait returns when no insert runs, after restTime at the latest.
+func (u *underWay) wait(ctx context.Context) {
+	u.mu.Lock()
+	running, rest := u.running, u.rest
+	u.mu.Unlock()
+	if running == 0 {
+		return
+	}
+	timer := time.NewTimer(restTime)
+	defer timer.Stop()
+	select {
+	case <-rest:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// counts returns how many inserts have begun and ended.
+func (u *underWay) counts() (begun, ended uint64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.begun, u.ended
+}
+
+// blocks returns the blocks that are not wholly there, and how many inserts have begun.
+func (u *underWay) blocks() (numbers []uint64, begun uint64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	numbers = make([]uint64, 0, len(u.hidden))
+	for block := range u.hidden {
+		numbers = append(numbers, block)
+	}
+	return numbers, u.begun
+}
+
+// whole runs a read of several tables so that it finds each block of this process in all of them
+// or in none: it begins while no insert runs, and a quick one is repeated where an insert began
+// meanwhile. What reads begun after the end of an insert find, they find in all tables in any case.
+func whole[T any](ctx context.Context, u *underWay, read func(context.Context) (T, error)) (value T, err error) {
+	for range wholeTries {
+		u.wait(ctx)
+		before, _ := u.counts()
+		slow := passed(quickTime)
+		value, err = read(ctx)
+		began, _ := u.counts()
+		if slow() || err != nil || began == before {
+			return value, err
+		}
+	}
+	return value, err
+}
+
+// besides runs a read of rows that leaves some blocks out, so that it finds no row of a block that
+// is not wholly there. A read that inserts keep beginning beside ends after them, within restTime.
+func besides(ctx context.Context, u *underWay, read func(hidden []uint64) error) error {
+	for try := 1; ; try++ {
+		hidden, before := u.blocks()
+		slow := passed(quickTime)
+		err := read(hidden)
+		began, _ := u.counts()
+		late := slow()
+		switch {
+		case err != nil, began == before:
+			return err
+		case late, try == wholeTries:
+			u.wait(ctx)
+			return err
+		}
+	}
+}
+
+// passed returns what says, once, whether a time has passed since.
+func passed(after time.Duration) func() bool {
+	timer := time.NewTimer(after)
+	return func() bool {
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			return true
+		default:
+			return false
+		}
+	}
+}
