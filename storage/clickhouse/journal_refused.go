@@ -72,45 +72,7 @@ func refusalColumns() []clickhouse.ColumnNameAndType {
 
 // forGood says whether the store refuses what it was sent, and would again.
 func forGood(err error) bool {
-	if errors.Is(err, errRow) {
-		return true
-	}
-	exception, answered := errors.AsType[*clickhouse.Exception](err)
-	return answered && !passing(exception.Code)
-}
-
-// passing says of an exception's code that it tells of the store's condition, not of what it
-// was sent.
-func passing(code int32) bool {
-	switch code {
-	case codeTimeoutExceeded, codeMemoryLimitExceeded,
-		3,   // UNEXPECTED_END_OF_FILE
-		23,  // CANNOT_READ_FROM_ISTREAM
-		32,  // ATTEMPT_TO_READ_AFTER_EOF
-		60,  // UNKNOWN_TABLE, while the schema is being made
-		74,  // CANNOT_READ_FROM_FILE_DESCRIPTOR
-		75,  // CANNOT_WRITE_TO_FILE_DESCRIPTOR
-		76,  // CANNOT_OPEN_FILE
-		81,  // UNKNOWN_DATABASE, while the schema is being made
-		160, // TOO_SLOW
-		164, // READONLY
-		173, // CANNOT_ALLOCATE_MEMORY
-		202, // TOO_MANY_SIMULTANEOUS_QUERIES
-		203, // NO_FREE_CONNECTION
-		209, // SOCKET_TIMEOUT
-		210, // NETWORK_ERROR
-		236, // ABORTED
-		242, // TABLE_IS_READ_ONLY
-		243, // NOT_ENOUGH_SPACE
-		252, // TOO_MANY_PARTS
-		341, // UNFINISHED
-		394, // QUERY_WAS_CANCELLED
-		425, // SYSTEM_ERROR
-		516, // AUTHENTICATION_FAILED
-		999: // KEEPER_EXCEPTION
-		return true
-	}
-	return false
+	return errors.Is(err, errRow) || refused(err)
 }
 
 // asRow marks the failure of a row that was not sent.
