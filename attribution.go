@@ -41,6 +41,52 @@ type Campaign struct {
 	Content string `json:"content,omitempty"`
 }
 
+// Origin is where a visit came from: what its first event says of it. All events of the
+// visit carry it.
+type Origin struct {
+	Attribution
+	Referrer string
+}
+
+// Limits of an origin, in bytes: an intake keeps those of all visits under way.
+const (
+	maxOriginWord     = MaxNameBytes
+	maxOriginClickID  = 512
+	maxOriginReferrer = MaxTextBytes
+)
+
+// Bounded returns the origin with its words cut to what a visit keeps of them.
+func (o Origin) Bounded() Origin {
+	for _, word := range o.words() {
+		*word = cut(*word, maxOriginWord)
+	}
+	for _, id := range o.ClickIDs.words() {
+		*id = cut(*id, maxOriginClickID)
+	}
+	o.Referrer = cut(o.Referrer, maxOriginReferrer)
+	return o
+}
+
+// Clone returns the origin with texts of its own.
+func (o Origin) Clone() Origin {
+	for _, word := range o.words() {
+		*word = strings.Clone(*word)
+	}
+	for _, id := range o.ClickIDs.words() {
+		*id = strings.Clone(*id)
+	}
+	o.Referrer = strings.Clone(o.Referrer)
+	return o
+}
+
+func (a *Attribution) words() [8]*string {
+	return [...]*string{&a.ReferrerDomain, &a.Source, &a.Medium, &a.UTMSource, &a.UTMMedium, &a.UTMCampaign, &a.UTMTerm, &a.UTMContent}
+}
+
+func (c *ClickIDs) words() [6]*string {
+	return [...]*string{&c.GCLID, &c.FBCLID, &c.MSCLKID, &c.TTCLID, &c.LiFatID, &c.TWCLID}
+}
+
 // Source and medium of a visit that nothing brought.
 const (
 	SourceDirect = "direct"

@@ -17,11 +17,14 @@
 //     stored; a record is what one Kafka offset carries (many events); a block
 //     is what one ClickHouse insert carries (many records).
 //   - A visitor is the distinct id of an event, or its anonymous id where no
-//     distinct id was sent. A session is a visitor's run of events without a
-//     pause of 30 minutes. A bounce is a session of exactly one page view, no
+//     distinct id was sent. A session, or visit, is a visitor's run of events without
+//     a pause of 30 minutes, or what the client calls one; bots that call themselves a
+//     visitor make visits of their own. A bounce is a session of exactly one page view, no
 //     other interactive event and less than 10 s of engagement. For a filter, a
 //     session is entered by the path of its first page view in the window and
-//     left by that of its last.
+//     left by that of its last. An origin is where a visit came from (referrer, source,
+//     medium, campaign, click identifiers): what the first of its events to arrive says,
+//     carried by all of them.
 //   - A goal is an event or a path that visitors shall reach. It looks at stored events
 //     of any time. A conversion is an event that meets any goal, counted once; a goal's
 //     own conversions are all events that meet it, and its visitors are the distinct

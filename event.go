@@ -102,6 +102,7 @@ const (
 	PublicEventAge    = 72 * time.Hour
 	FutureTolerance   = 5 * time.Minute
 	MaxPropertiesKeys = 512
+	MaxEngagement     = 24 * time.Hour
 )
 
 // Rejection says which item of a request was not accepted and why.
@@ -151,15 +152,30 @@ type EventRow struct {
 	Bounce           int8
 	DurationMs       int64
 	EngagedMs        int64
-	RetentionDays    uint32
+	// Session is the session as of the event.
+	Session       SessionState
+	RetentionDays uint32
 	// Item is the event's place among the events of its record of the log.
 	Item int
 }
 
-// OpenSession is a session that may still grow, with its visitor.
+// OpenSession is a session that may still grow: with the hash of its visitor, as package
+// protos makes it, whether it is one of a bot, where it came from, and when an event of it
+// arrived last, in milliseconds since the epoch.
 type OpenSession struct {
 	Session
-	Environment uint64
-	DistinctID  string
-	AnonymousID string
+	Visitor uint64
+	Bot     bool
+	Origin  Origin
+	HeardMs int64
+}
+
+// SessionsQuery says which sessions of the past a new owner asks the store for: those of which an
+// event arrived since an instant, and within a span before the last arrival.
+type SessionsQuery struct {
+	Since       time.Time
+	Within      time.Duration
+	ExceptBlock uint64
+	// Open and Ended bound the sessions of each kind.
+	Open, Ended int
 }

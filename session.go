@@ -15,11 +15,26 @@ type Session struct {
 	ID          string
 	Started     int64
 	First, Last int64
-	Pageviews   int32
-	// Interactive counts the events other than page views that a person caused.
-	Interactive int32
 	EngagedMs   int64
+	Deeds       SessionDeeds
 }
+
+// SessionDeeds says what happened in a session, as a set of bits. What is known
+// of a session only grows, so two states of it are united by a bitwise or.
+type SessionDeeds uint8
+
+// Bits of SessionDeeds.
+const (
+	// OnePageview says that there was a page view, MorePageviews that there were
+	// several.
+	OnePageview SessionDeeds = 1 << iota
+	MorePageviews
+	// Interaction says that a person did something other than view a page.
+	Interaction
+	// Resumed says that the session goes on after its state was given up. It is
+	// judged by what was seen of it before, so it changes no sum.
+	Resumed
+)
 
 // SessionStep is one event as a session sees it.
 type SessionStep struct {
@@ -36,6 +51,14 @@ type SessionDelta struct {
 	DurationMs int64
 }
 
+// SessionState is what a row carries of its session as of its event, so that the
+// session is known again from its latest rows. BeforeMs is how long before Started
+// the session's first event was, AfterMs how long after the row's event its last.
+type SessionState struct {
+	BeforeMs, AfterMs, EngagedMs int64
+	Deeds                        SessionDeeds
+}
+
 // Covers says whether an event at an instant belongs to the session: not more
 // than the gap before its first or after its last event.
 func (s *Session) Covers(tsMs int64) bool {
@@ -46,18 +69,40 @@ func (s *Session) Covers(tsMs int64) bool {
 func (s *Session) Add(step SessionStep) SessionDelta {
 	bounce, duration := s.bounce(), s.DurationMs()
 	s.First, s.Last = min(s.First, step.TsMs), max(s.Last, step.TsMs)
-	if step.Pageview {
-		s.Pageviews++
-	} else if step.Interactive {
-		s.Interactive++
+	switch {
+	case step.Pageview && s.Deeds&OnePageview != 0:
+		s.Deeds |= MorePageviews
+	case step.Pageview:
+		s.Deeds |= OnePageview
+	case step.Interactive:
+		s.Deeds |= Interaction
 	}
 	s.EngagedMs += step.EngagedMs
+	if s.Deeds&Resumed != 0 {
+		return SessionDelta{}
+	}
 	return SessionDelta{Bounce: s.bounce() - bounce, DurationMs: s.DurationMs() - duration}
+}
+
+// Join adds what another state of the same session knows of it.
+func (s *Session) Join(other *Session) {
+	s.Started, s.First, s.Last = min(s.Started, other.Started), min(s.First, other.First), max(s.Last, other.Last)
+	s.EngagedMs, s.Deeds = max(s.EngagedMs, other.EngagedMs), s.Deeds|other.Deeds
+}
+
+// State returns what the row of an event of the session carries.
+func (s *Session) State(tsMs int64) SessionState {
+	return SessionState{BeforeMs: s.Started - s.First, AfterMs: s.Last - tsMs, EngagedMs: s.EngagedMs, Deeds: s.Deeds}
+}
+
+// Bounced says whether the session is a bounce as of its events so far.
+func (s *Session) Bounced() bool {
+	return s.Deeds&^Resumed == OnePageview && s.EngagedMs < BounceEngagement
 }
 
 // bounce returns 1 for a bounce and 0 otherwise.
 func (s *Session) bounce() int8 {
-	if s.Pageviews == 1 && s.Interactive == 0 && s.EngagedMs < BounceEngagement {
+	if s.Bounced() {
 		return 1
 	}
 	return 0

@@ -39,34 +39,34 @@ func TestSessionAdd(t *testing.T) {
 		steps []added
 		want  Session
 	}{
-		"one page view bounces":  {[]added{{view(100), SessionDelta{1, 0}}}, Session{Started: 100, First: 100, Last: 100, Pageviews: 1}},
-		"two do not":             {[]added{{view(100), SessionDelta{1, 0}}, {view(300), SessionDelta{-1, 200}}}, Session{Started: 100, First: 100, Last: 300, Pageviews: 2}},
-		"three do not either":    {[]added{{view(100), SessionDelta{1, 0}}, {view(100), SessionDelta{-1, 0}}, {view(100), SessionDelta{0, 0}}}, Session{Started: 100, First: 100, Last: 100, Pageviews: 3}},
-		"a deed ends the bounce": {[]added{{view(100), SessionDelta{1, 0}}, {deed(150), SessionDelta{-1, 50}}}, Session{Started: 100, First: 100, Last: 150, Pageviews: 1, Interactive: 1}},
-		"a deed alone":           {[]added{{deed(100), SessionDelta{0, 0}}, {view(50), SessionDelta{0, 50}}}, Session{Started: 100, First: 50, Last: 100, Pageviews: 1, Interactive: 1}},
+		"one page view bounces":  {[]added{{view(100), SessionDelta{1, 0}}}, Session{Started: 100, First: 100, Last: 100, Deeds: OnePageview}},
+		"two do not":             {[]added{{view(100), SessionDelta{1, 0}}, {view(300), SessionDelta{-1, 200}}}, Session{Started: 100, First: 100, Last: 300, Deeds: OnePageview | MorePageviews}},
+		"three do not either":    {[]added{{view(100), SessionDelta{1, 0}}, {view(100), SessionDelta{-1, 0}}, {view(100), SessionDelta{0, 0}}}, Session{Started: 100, First: 100, Last: 100, Deeds: OnePageview | MorePageviews}},
+		"a deed ends the bounce": {[]added{{view(100), SessionDelta{1, 0}}, {deed(150), SessionDelta{-1, 50}}}, Session{Started: 100, First: 100, Last: 150, Deeds: OnePageview | Interaction}},
+		"a deed alone":           {[]added{{deed(100), SessionDelta{0, 0}}, {view(50), SessionDelta{0, 50}}}, Session{Started: 100, First: 50, Last: 100, Deeds: OnePageview | Interaction}},
 		"an earlier event keeps the start": {
 			[]added{{view(100), SessionDelta{1, 0}}, {view(40), SessionDelta{-1, 60}}, {view(70), SessionDelta{0, 0}}},
-			Session{Started: 100, First: 40, Last: 100, Pageviews: 3},
+			Session{Started: 100, First: 40, Last: 100, Deeds: OnePageview | MorePageviews},
 		},
 		"just less than ten seconds still bounce": {
 			[]added{{view(100), SessionDelta{1, 0}}, {engaged(200, BounceEngagement-1), SessionDelta{0, BounceEngagement - 1}}},
-			Session{Started: 100, First: 100, Last: 200, Pageviews: 1, EngagedMs: BounceEngagement - 1},
+			Session{Started: 100, First: 100, Last: 200, Deeds: OnePageview, EngagedMs: BounceEngagement - 1},
 		},
 		"ten seconds do not": {
 			[]added{{view(100), SessionDelta{1, 0}}, {engaged(200, BounceEngagement), SessionDelta{-1, BounceEngagement}}},
-			Session{Started: 100, First: 100, Last: 200, Pageviews: 1, EngagedMs: BounceEngagement},
+			Session{Started: 100, First: 100, Last: 200, Deeds: OnePageview, EngagedMs: BounceEngagement},
 		},
 		"engagement replaces a longer span": {
 			[]added{{view(0), SessionDelta{1, 0}}, {view(60_000), SessionDelta{-1, 60_000}}, {engaged(60_000, 5_000), SessionDelta{0, -55_000}}, {view(90_000), SessionDelta{0, 0}}},
-			Session{Started: 0, First: 0, Last: 90_000, Pageviews: 3, EngagedMs: 5_000},
+			Session{Started: 0, First: 0, Last: 90_000, Deeds: OnePageview | MorePageviews, EngagedMs: 5_000},
 		},
 		"what is neither changes the span only": {
 			[]added{{view(100), SessionDelta{1, 0}}, {SessionStep{TsMs: 400}, SessionDelta{0, 300}}},
-			Session{Started: 100, First: 100, Last: 400, Pageviews: 1},
+			Session{Started: 100, First: 100, Last: 400, Deeds: OnePageview},
 		},
 		"a page view is no deed": {
 			[]added{{SessionStep{TsMs: 100, Pageview: true, Interactive: true}, SessionDelta{1, 0}}},
-			Session{Started: 100, First: 100, Last: 100, Pageviews: 1},
+			Session{Started: 100, First: 100, Last: 100, Deeds: OnePageview},
 		},
 	}
 	for name, test := range tests {

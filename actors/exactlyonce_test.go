@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/netip"
+	"reflect"
 	"slices"
 	"sync"
 	"testing"
@@ -157,7 +158,7 @@ func (w *world) part(table []storedRow, token string, id uint64, rows []svc.Even
 	return table
 }
 
-// sessions folds the stored rows into sessions.
+// sessions reads the sessions from the stored rows, which carry them.
 func (w *world) sessions(except uint64) map[string]*svc.OpenSession {
 	found := map[string]*svc.OpenSession{}
 	for _, row := range w.rows {
@@ -165,13 +166,37 @@ func (w *world) sessions(except uint64) map[string]*svc.OpenSession {
 			continue
 		}
 		ts := row.Ts.UnixMilli()
-		session := found[row.SessionID]
+		session := svc.OpenSession{
+			Session: svc.Session{
+				ID: row.SessionID, Started: row.SessionStartedMs, First: row.SessionStartedMs - row.Session.BeforeMs, Last: ts + row.Session.AfterMs,
+				EngagedMs: row.Session.EngagedMs, Deeds: row.Session.Deeds,
+			},
+			Visitor: protos.VisitorHash(row.EnvironmentNumber, row.Visitor()), Bot: row.IsBot, HeardMs: row.ReceivedAt.UnixMilli(),
+			Origin: svc.Origin{Attribution: row.Attribution, Referrer: row.Referrer},
+		}
+		key := fmt.Sprint(row.DistinctID, row.IsBot, row.SessionID)
+		if known := found[key]; known != nil {
+			known.Join(&session.Session)
+			known.HeardMs = max(known.HeardMs, session.HeardMs)
+			continue
+		}
+		found[key] = &session
+	}
+	return found
+}
+
+// shown folds the stored rows into sessions by what the rows show.
+func (w *world) shown() map[string]*svc.Session {
+	found := map[string]*svc.Session{}
+	for _, row := range w.rows {
+		if row.EnvironmentNumber != 1 {
+			continue
+		}
+		ts, key := row.Ts.UnixMilli(), fmt.Sprint(row.DistinctID, row.IsBot, row.SessionID)
+		session := found[key]
 		if session == nil {
-			session = &svc.OpenSession{
-				Session:     svc.Session{ID: row.SessionID, Started: row.SessionStartedMs, First: ts, Last: ts},
-				Environment: row.EnvironmentNumber, DistinctID: row.DistinctID, AnonymousID: row.AnonymousID,
-			}
-			found[row.SessionID] = session
+			session = &svc.Session{First: ts, Last: ts}
+			found[key] = session
 		}
 		session.Add(svc.SessionStep{TsMs: ts, Pageview: svc.IsPageview(row.Name), Interactive: svc.IsInteractive(row.Name), EngagedMs: row.EngagedMs})
 	}
@@ -199,6 +224,10 @@ func (w *world) produce(now time.Time) {
 		at := now.Add(-time.Duration(w.rng.IntN(40*24*3600*1000)) * time.Millisecond)
 		value, _ = protos.AppendRecord(value, &protos.Event{
 			Environment: 1, Id: id, DistinctId: visitor, Name: name, TsMs: at.UnixMilli(), ReceivedMs: now.UnixMilli(),
+			SessionId: []string{"", "", visitor, "shared", fmt.Sprint("c", w.rng.IntN(60))}[w.rng.IntN(5)], EngagedMs: int64(w.rng.IntN(3) / 2 * 4000),
+			Url:       []string{"https://acme.example/", "https://acme.example/?utm_source=news&gclid=7", "https://acme.example/?utm_campaign=" + id}[w.rng.IntN(3)],
+			Referrer:  []string{"", "https://acme.example/before", "https://www.google.com/"}[w.rng.IntN(3)],
+			UserAgent: []string{"", "", "", "curl/8.0"}[w.rng.IntN(4)],
 		})
 		w.sent[event]++
 	}
@@ -468,15 +497,13 @@ func (p *process) RecentIDs(_ context.Context, _ time.Time, except uint64, _ int
 	return nil
 }
 
-func (p *process) OpenSessions(_ context.Context, _ time.Time, except uint64, yield func(svc.OpenSession) bool) error {
+func (p *process) Sessions(_ context.Context, q svc.SessionsQuery, open func(svc.OpenSession), _ func(uint64, bool, uint64)) error {
 	if err := p.step(); err != nil {
 		return err
 	}
 	defer p.w.mu.Unlock()
-	for _, session := range p.w.sessions(except) {
-		if !yield(*session) {
-			break
-		}
+	for _, session := range p.w.sessions(q.ExceptBlock) {
+		open(*session)
 	}
 	return nil
 }
@@ -815,9 +842,10 @@ func (w *world) settled() bool {
 // the sessions that the rows show.
 func (w *world) check(t *testing.T) {
 	t.Helper()
-	stored, viewed := map[string]int{}, map[string]int{}
+	stored, viewed, seen := map[string]int{}, map[string]int{}, map[string]svc.EventRow{}
 	for _, row := range w.view {
 		viewed[row.DistinctID+" "+row.ID]++
+		seen[row.DistinctID+" "+row.ID] = row.EventRow
 	}
 	var bounces int
 	var duration int64
@@ -825,6 +853,9 @@ func (w *world) check(t *testing.T) {
 		stored[row.DistinctID+" "+row.ID]++
 		if row.EnvironmentNumber != 1 {
 			continue
+		}
+		if other := seen[row.DistinctID+" "+row.ID]; !reflect.DeepEqual(other, row.EventRow) {
+			t.Errorf("the view saw another row than is stored:\n%+v\n%+v", other, row.EventRow)
 		}
 		bounces += int(row.Bounce)
 		duration += row.DurationMs
@@ -839,12 +870,9 @@ func (w *world) check(t *testing.T) {
 	}
 	var wantBounces int
 	var wantDuration int64
-	for _, session := range w.sessions(0) {
-		if session.Environment != 1 {
-			continue
-		}
+	for _, session := range w.shown() {
 		wantDuration += session.DurationMs()
-		if session.Pageviews == 1 && session.Interactive == 0 {
+		if session.Bounced() {
 			wantBounces++
 		}
 	}

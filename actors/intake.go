@@ -283,14 +283,19 @@ func (i *intake) describe(row *svc.EventRow, event *protos.Event) {
 	row.EnvironmentNumber, row.RetentionDays, row.EngagedMs = event.Environment, event.RetentionDays, event.EngagedMs
 }
 
-// stitch finds the event's session.
+// stitch finds the event's session. Where the visit came from is what its first event said;
+// what the page of a later one says of that stays in its address.
 func (i *intake) stitch(row *svc.EventRow, event *protos.Event) {
-	visitor := protos.VisitorHash(event.Environment, row.Visitor())
-	session := i.sessions.add(visitor, event.SessionId, event.ReceivedMs, svc.SessionStep{
-		TsMs: event.TsMs, Pageview: svc.IsPageview(event.Name), Interactive: svc.IsInteractive(event.Name), EngagedMs: event.EngagedMs,
+	session := i.sessions.add(arrived{
+		visitor: protos.VisitorHash(event.Environment, row.Visitor()), bot: row.IsBot, session: event.SessionId, receivedMs: event.ReceivedMs,
+		step: svc.SessionStep{
+			TsMs: event.TsMs, Pageview: svc.IsPageview(event.Name), Interactive: svc.IsInteractive(event.Name), EngagedMs: event.EngagedMs,
+		},
+		origin: svc.Origin{Attribution: row.Attribution, Referrer: row.Referrer},
 	})
-	row.SessionID, row.SessionStartedMs = session.id, session.started
+	row.SessionID, row.SessionStartedMs, row.Session = session.id, session.started, session.state
 	row.Bounce, row.DurationMs = session.delta.Bounce, session.delta.DurationMs
+	row.Attribution, row.Referrer = session.origin.Attribution, session.origin.Referrer
 }
 
 func intakeIdentity(partition int) string { return strconv.Itoa(partition) }

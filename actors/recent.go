@@ -24,6 +24,9 @@ func (r *recentIDs) add(id [2]uint64) bool {
 	return r.newest.add(id)
 }
 
+// has reports whether an id is remembered.
+func (r *recentIDs) has(id [2]uint64) bool { return r.newest.has(id) || r.previous.has(id) }
+
 // size returns how many ids are remembered.
 func (r *recentIDs) size() int { return r.newest.count + r.previous.count }
 

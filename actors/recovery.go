@@ -277,16 +277,28 @@ func (s *Stream) remember(ctx context.Context, states map[int]*begin, exceptBloc
 	if err := s.rememberMetrics(ctx, states, exceptBlock); err != nil {
 		return err
 	}
-	since := now.Add(-stitchTime * time.Millisecond)
-	err = s.config.History.OpenSessions(ctx, since, exceptBlock, func(open svc.OpenSession) bool {
-		visitor := protos.VisitorHash(open.Environment, svc.Visitor(open.DistinctID, open.AnonymousID))
-		if state := of(visitor); state != nil {
-			state.sessions.restore(visitor, open.Session)
+	return s.rememberSessions(ctx, states, exceptBlock)
+}
+
+// rememberSessions fills what the states know of sessions from the store.
+func (s *Stream) rememberSessions(ctx context.Context, states map[int]*begin, exceptBlock uint64) error {
+	now := s.config.Now()
+	query := svc.SessionsQuery{
+		Since: now.Add(-DuplicateWindow), Within: stitchTime * time.Millisecond, ExceptBlock: exceptBlock,
+		Open: openSessions * s.config.Partitions, Ended: endedSessions * s.config.Partitions,
+	}
+	of := func(visitor uint64) *begin { return states[int(visitor%uint64(s.config.Partitions))] }
+	err := s.config.History.Sessions(ctx, query, func(open svc.OpenSession) {
+		if state := of(open.Visitor); state != nil {
+			state.sessions.restore(open)
 		}
-		return true
+	}, func(visitor uint64, bot bool, session uint64) {
+		if state := of(visitor); state != nil {
+			state.sessions.restoreEnded(visitor, bot, session)
+		}
 	})
 	if err != nil {
-		return fmt.Errorf("reading open sessions: %w", err)
+		return fmt.Errorf("reading sessions: %w", err)
 	}
 	for _, state := range states {
 		state.sessions.turnMs = now.UnixMilli()

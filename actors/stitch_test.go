@@ -3,7 +3,6 @@ package actors
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"svc"
@@ -95,14 +94,15 @@ func TestStitch(t *testing.T) {
 			{"engaged", "", at(20), ping, 15_000, own(at(0)), at(0), 0, 15_000 - 20*minute},
 			{"more", "", at(25), ping, 5_000, own(at(0)), at(0), 0, 5_000},
 		},
-		"five sessions: the oldest no longer grows": {
-			{"1", "", at(0), view, 0, own(at(0)), at(0), 1, 0},
-			{"2", "", at(100), view, 0, own(at(100)), at(100), 1, 0},
-			{"3", "", at(200), view, 0, own(at(200)), at(200), 1, 0},
-			{"4", "", at(300), view, 0, own(at(300)), at(300), 1, 0},
-			{"5", "", at(400), view, 0, own(at(400)), at(400), 1, 0},
-			{"2 again", "", at(101), view, 0, own(at(100)), at(100), -1, minute},
-			{"1 again is another", "", at(1), view, 0, own(at(1)), at(1), 1, 0},
+		"many sessions at a time": {
+			{"1", "c1", at(0), view, 0, "c1", at(0), 1, 0},
+			{"2", "c2", at(0), view, 0, "c2", at(0), 1, 0},
+			{"3", "c3", at(0), view, 0, "c3", at(0), 1, 0},
+			{"4", "c4", at(0), view, 0, "c4", at(0), 1, 0},
+			{"5", "c5", at(0), view, 0, "c5", at(0), 1, 0},
+			{"1 again", "c1", at(1), view, 0, "c1", at(0), -1, minute},
+			{"2 again", "c2", at(1), view, 0, "c2", at(0), -1, minute},
+			{"5 again", "c5", at(1), view, 0, "c5", at(0), -1, minute},
 		},
 		"a history that arrives late leaves the present session alone": {
 			{"now", "", at(1000), view, 0, own(at(1000)), at(1000), 1, 0},
@@ -118,10 +118,10 @@ func TestStitch(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStitcher()
 			for _, a := range arrivals {
-				got := s.add(7, a.session, base, stepOf(a))
-				want := stitched{id: a.id, started: a.started, delta: svc.SessionDelta{Bounce: a.bounce, DurationMs: a.duration}}
-				if got != want {
-					t.Errorf("%s: got %+v, want %+v", a.name, got, want)
+				got := s.add(arrived{visitor: 7, session: a.session, receivedMs: base, step: stepOf(a)})
+				want := svc.SessionDelta{Bounce: a.bounce, DurationMs: a.duration}
+				if got.id != a.id || got.started != a.started || got.delta != want {
+					t.Errorf("%s: got %+v, want %+v", a.name, got, a)
 				}
 			}
 		})
@@ -146,58 +146,33 @@ func TestSessionIDsNameVisitorAndBeginning(t *testing.T) {
 	}
 }
 
-// TestVisitorsAreKeptForTheGap lets time pass: a visitor is remembered for
-// stitchTime after the last event arrived, and forgotten before twice of it.
+// TestVisitorsAreKeptForTheGap lets time pass: a session is known for exactly stitchTime
+// after the last event arrived, whenever the generations turn.
 func TestVisitorsAreKeptForTheGap(t *testing.T) {
 	for _, quiet := range []struct {
 		ms    int64
 		known bool
-	}{{0, true}, {stitchTime - 1, true}, {stitchTime, true}, {2*stitchTime + 1, false}} {
+	}{{0, true}, {stitchTime - 1, true}, {stitchTime, true}, {stitchTime + 1, false}, {2*stitchTime + 1, false}} {
 		// Another visitor's events turn the generations every minute.
 		for offset := int64(0); offset < stitchTime; offset += 7 * minute {
 			s := newStitcher()
 			view := svc.SessionStep{TsMs: 1, Pageview: true}
 			begin := int64(10*stitchTime) + offset
 			for now := int64(10 * stitchTime); now < begin; now += minute {
-				s.add(1, "", now, view)
+				s.add(arrived{visitor: 1, receivedMs: now, step: view})
 			}
-			first := s.add(2, "", begin, view)
+			first := s.add(arrived{visitor: 2, receivedMs: begin, step: view})
 			for now := begin; now < begin+quiet.ms; now += minute {
-				s.add(1, "", now, view)
+				s.add(arrived{visitor: 1, receivedMs: now, step: view})
 			}
-			again := s.add(2, "", begin+quiet.ms, svc.SessionStep{TsMs: 2, Pageview: true})
+			again := s.add(arrived{visitor: 2, receivedMs: begin + quiet.ms, step: svc.SessionStep{TsMs: 2, Pageview: true}})
 			if known := again.id == first.id; known != quiet.known {
 				t.Errorf("after %d ms at offset %d: known is %v, want %v", quiet.ms, offset, known, quiet.known)
 			}
-			if len(s.newest)+len(s.previous) > 3 {
-				t.Errorf("%d visitors are held, want at most 3", len(s.newest)+len(s.previous))
+			if held := len(s.newest.visitors) + len(s.previous.visitors); held > 4 {
+				t.Errorf("%d visitors are held, want at most 4", held)
 			}
 		}
-	}
-}
-
-// TestRestoredSessionsGrow puts back more sessions than a visitor may have: the
-// latest of them grow, and their number falls to the bound.
-func TestRestoredSessionsGrow(t *testing.T) {
-	s := newStitcher()
-	s.turnMs = 1000 * minute
-	for n := range int64(7) {
-		at := (6 - n) * 100 * minute // as the store happens to yield them
-		s.restore(7, svc.Session{ID: fmt.Sprint("s", 6-n), Started: at, First: at, Last: at, Pageviews: 1})
-	}
-	got := s.add(7, "", 1000*minute, svc.SessionStep{TsMs: 605 * minute, Pageview: true})
-	want := stitched{id: "s6", started: 600 * minute, delta: svc.SessionDelta{Bounce: -1, DurationMs: 5 * minute}}
-	if got != want {
-		t.Errorf("the latest restored session: got %+v, want %+v", got, want)
-	}
-	s.add(7, "", 1000*minute, svc.SessionStep{TsMs: 1000 * minute, Pageview: true})
-	var ids []string
-	for _, session := range s.newest[7] {
-		ids = append(ids, session.ID)
-	}
-	slices.Sort(ids)
-	if want := []string{"s4", "s5", "s6", sessionID(7, 1000*minute)}; !slices.Equal(ids, want) {
-		t.Errorf("the sessions are %v, want %v", ids, want)
 	}
 }
 
@@ -224,10 +199,8 @@ func TestSumsOfDeltasAreRight(t *testing.T) {
 				a.engaged = int64(rng.IntN(8000))
 			}
 			step := stepOf(a)
-			got := s.add(visitor, a.session, 1, step)
-			// A client's name is used again after its session fell out; its
-			// beginning tells the two apart.
-			key := fmt.Sprintf("%d %s %d", visitor, got.id, got.started)
+			got := s.add(arrived{visitor: visitor, session: a.session, receivedMs: 1, step: step})
+			key := fmt.Sprintf("%d %s", visitor, got.id)
 			sum := sessions[key]
 			if sum == nil {
 				sum = &sums{first: a.ts, last: a.ts, startedAtAll: a.ts}

@@ -25,9 +25,13 @@ type History interface {
 	// Cumulatives yields what the cumulative series had reached of which a point
 	// arrived since an instant, without the points of one block.
 	Cumulatives(ctx context.Context, since time.Time, exceptBlock uint64, yield func(svc.CumulativeSeries)) error
-	// OpenSessions yields the sessions of which an event arrived since an
-	// instant, folded over all their events except those of one block.
-	OpenSessions(ctx context.Context, since time.Time, exceptBlock uint64, yield func(svc.OpenSession) bool) error
+	// Sessions calls open with the sessions of which an event arrived within a span
+	// before the last arrival, as of their events except those of one block, and ended
+	// with the visitors of those that were heard of since an instant and not within the
+	// span, whether they are bots, and the hashes of the sessions' ids. It may call open
+	// several times for a session, with what different rows know of it. Of more than so
+	// many it leaves those out that were heard of first.
+	Sessions(ctx context.Context, q svc.SessionsQuery, open func(svc.OpenSession), ended func(visitor uint64, bot bool, session uint64)) error
 }
 
 // DuplicateWindow is how long an event's id is remembered, unless RecentIDs

@@ -30,6 +30,9 @@ func PartitionOf(environment uint64, visitor string, partitions int) int {
 	return int(VisitorHash(environment, visitor) % uint64(partitions))
 }
 
+// SessionHash names a session of a visitor by the XXH3 of its id, as the store computes it.
+func SessionHash(id string) uint64 { return xxh3.HashString(id) }
+
 // PartitionOfIssue returns the partition of the log that carries the
 // occurrences of an issue, by the issue's number. The issue's actor lives where
 // that partition is owned.

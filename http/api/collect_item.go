@@ -104,7 +104,7 @@ func (i *intakeRequest) identify(event *protos.Event, it *item) {
 	event.Id, event.SessionId = it.ID, it.SessionID
 	event.DistinctId, event.AnonymousId = it.DistinctID, it.AnonymousID
 	event.Value, event.Currency, event.Release = it.Value, it.Currency, it.Release
-	event.EngagedMs = max(0, min(it.EngagedMs, int64(24*time.Hour/time.Millisecond)))
+	event.EngagedMs = it.EngagedMs
 	event.Ip, event.UserAgent = i.remoteIP, i.userAgent
 }
 
@@ -236,6 +236,9 @@ func checkWords(event *protos.Event) (code, message string) {
 	}
 	if event.Value != nil && (math.IsNaN(*event.Value) || math.IsInf(*event.Value, 0)) {
 		return "invalid_value", "value is not finite."
+	}
+	if longest := svc.MaxEngagement.Milliseconds(); event.EngagedMs < 0 || event.EngagedMs > longest {
+		return "invalid_value", "engagedMs must be from 0 to " + strconv.FormatInt(longest, 10) + ", which is a day."
 	}
 	event.UserAgent = event.UserAgent[:min(len(event.UserAgent), svc.MaxTextBytes)]
 	return "", ""

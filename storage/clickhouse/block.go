@@ -17,6 +17,8 @@ type Block struct {
 	environment, block                proto.ColUInt64
 	ts, receivedAt, started           proto.ColInt64
 	duration, engaged                 proto.ColInt64
+	before, after, sessionEngaged     proto.ColInt64
+	deeds                             proto.ColUInt8
 	bounce                            proto.ColInt8
 	expires                           proto.ColUInt16
 	bot                               proto.ColBool
@@ -64,6 +66,10 @@ func (b *Block) Append(row *svc.EventRow) {
 	b.ts = append(b.ts, ts)
 	b.receivedAt = append(b.receivedAt, e.ReceivedAt.UnixMilli())
 	b.started = append(b.started, row.SessionStartedMs)
+	b.before = append(b.before, row.Session.BeforeMs)
+	b.after = append(b.after, row.Session.AfterMs)
+	b.sessionEngaged = append(b.sessionEngaged, row.Session.EngagedMs)
+	b.deeds = append(b.deeds, uint8(row.Session.Deeds))
 	b.bounce = append(b.bounce, row.Bounce)
 	b.duration = append(b.duration, row.DurationMs)
 	b.engaged = append(b.engaged, row.EngagedMs)
@@ -188,6 +194,10 @@ func (b *Block) columns() []blockColumn {
 		{"person_id", kindString, &b.personID},
 		{"session_id", kindString, &b.sessionID},
 		{"session_started", kindTime, &b.started},
+		{"session_before", proto.ColumnTypeInt64, &b.before},
+		{"session_after", proto.ColumnTypeInt64, &b.after},
+		{"session_engaged", proto.ColumnTypeInt64, &b.sessionEngaged},
+		{"session_deeds", proto.ColumnTypeUInt8, &b.deeds},
 		{"bounce_delta", proto.ColumnTypeInt8, &b.bounce},
 		{"duration_delta", proto.ColumnTypeInt64, &b.duration},
 		{"engaged_ms", proto.ColumnTypeInt64, &b.engaged},

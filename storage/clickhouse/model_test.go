@@ -56,7 +56,7 @@ func (s *site) visitor(n int, from, to time.Time) {
 			e.Source, e.Medium, e.UTMCampaign, e.ReferrerDomain = source, "none", "spring", source+".com"
 			s.rows = append(s.rows, svc.EventRow{
 				Event: *e, EnvironmentNumber: s.environment, SessionStartedMs: time.UnixMilli(session.Started).UnixMilli(),
-				Bounce: delta.Bounce, DurationMs: delta.DurationMs, EngagedMs: engaged, RetentionDays: 3650,
+				Bounce: delta.Bounce, DurationMs: delta.DurationMs, EngagedMs: engaged, Session: session.State(at.UnixMilli()), RetentionDays: 3650,
 			})
 		}
 	}

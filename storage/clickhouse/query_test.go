@@ -143,18 +143,17 @@ func TestNamesOfPageViews(t *testing.T) {
 		at := time.UnixMilli(1.78e12)
 		b.Append(&svc.EventRow{Event: svc.Event{ID: name, Name: name, Ts: at, ReceivedAt: at, DistinctID: name + "!", SessionID: name}, EnvironmentNumber: 7, SessionStartedMs: at.UnixMilli(), RetentionDays: 3650})
 		insert(t, db, name+".", 1, b)
-		pageviews, interactive := int32(-1), int32(-1)
-		err := db.OpenSessions(deadline(t), at, 0, func(s svc.OpenSession) bool {
+		var deeds svc.SessionDeeds
+		err := db.Sessions(deadline(t), svc.SessionsQuery{Since: at, Within: time.Hour, Open: 100}, func(s svc.OpenSession) {
 			if s.ID == name {
-				pageviews, interactive = s.Pageviews, s.Interactive
+				deeds = s.Deeds
 			}
-			return true
-		})
+		}, func(uint64, bool, uint64) {})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if (pageviews == 1) != svc.IsPageview(name) || (interactive == 1) != svc.IsInteractive(name) {
-			t.Errorf("%q: %d page views, %d interactive", name, pageviews, interactive)
+		if (deeds == svc.OnePageview) != svc.IsPageview(name) || (deeds == svc.Interaction) != svc.IsInteractive(name) {
+			t.Errorf("%q: the deeds are %b", name, deeds)
 		}
 	}
 	if got := ask[int64](t, db, "SELECT sum(pageviews) FROM traffic"); got != 2 {

@@ -117,22 +117,6 @@ func (db *DB) countArrivals(ctx context.Context, query string, since time.Time, 
 	return spans, err
 }
 
-// OpenSessions calls yield with every session of which an event was received at or after
-// an instant, until yield returns false. A session is folded over all its events, also
-// the older ones; the events of one block count nowhere.
-func (db *DB) OpenSessions(ctx context.Context, since time.Time, exceptBlock uint64, yield func(svc.OpenSession) bool) error {
-	args := arguments{"since": since, "block": exceptBlock}
-	return db.stream(ctx, "loading open sessions", db.queries["state.OpenSessions"], args, func(rows driver.Rows) (bool, error) {
-		var s svc.OpenSession
-		err := rows.Scan(&s.Environment, &s.DistinctID, &s.AnonymousID, &s.ID, &s.Started, &s.First, &s.Last,
-			&s.Pageviews, &s.Interactive, &s.EngagedMs)
-		if err != nil {
-			return false, err
-		}
-		return yield(s), nil
-	})
-}
-
 // Cumulatives calls yield with what every cumulative series had reached of which a point
 // was received at or after an instant, except those of one block.
 func (db *DB) Cumulatives(ctx context.Context, since time.Time, exceptBlock uint64, yield func(svc.CumulativeSeries)) error {

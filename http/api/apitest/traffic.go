@@ -110,7 +110,7 @@ func (m *Memory) headline(events []svc.Event, location *time.Location) svc.Headl
 	var bounces, duration int64
 	for _, session := range sessions {
 		duration += session.DurationMs()
-		if session.Pageviews == 1 && session.Interactive == 0 {
+		if session.Bounced() {
 			bounces++
 		}
 	}
