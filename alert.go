@@ -70,10 +70,18 @@ type AlertCondition struct {
 	Level     string            `json:"level,omitempty"`
 	// Per is session where occurrences are divided by sessions.
 	Per string `json:"per,omitempty"`
+	// Regressions says whether a rule of kind new_issue fires on regressions as well; nil
+	// means yes.
+	Regressions *bool `json:"regressions,omitempty"`
 }
 
-// only keeps the fields that count for a kind.
-func (c AlertCondition) only(kind AlertKind) AlertCondition {
+// TellsRegressions says whether the rule fires on issues that come back.
+func (s *AlertSpec) TellsRegressions() bool {
+	return s.Kind == AlertNewIssue && (s.Condition.Regressions == nil || *s.Condition.Regressions)
+}
+
+// Of keeps the fields that count for a kind, with their defaults.
+func (c AlertCondition) Of(kind AlertKind) AlertCondition {
 	switch kind {
 	case AlertMetric:
 		return AlertCondition{Name: c.Name, Agg: c.Agg, Labels: c.Labels}
@@ -86,6 +94,10 @@ func (c AlertCondition) only(kind AlertKind) AlertCondition {
 	case AlertEventVolume:
 		return AlertCondition{Name: c.Name}
 	case AlertNewIssue:
+		if c.Regressions == nil {
+			return AlertCondition{Regressions: new(true)}
+		}
+		return AlertCondition{Regressions: c.Regressions}
 	}
 	return AlertCondition{}
 }
@@ -195,7 +207,7 @@ func (s AlertSpec) With(p AlertPatch) AlertSpec {
 	assign(&s.ForMinutes, p.ForMinutes)
 	assign(&s.RecoveryThreshold, p.RecoveryThreshold)
 	assign(&s.NoData, p.NoData)
-	s.Name, s.Condition, s.ChannelIDs = strings.TrimSpace(s.Name), s.Condition.only(s.Kind), once(s.ChannelIDs)
+	s.Name, s.Condition, s.ChannelIDs = strings.TrimSpace(s.Name), s.Condition.Of(s.Kind), once(s.ChannelIDs)
 	return s
 }
 

@@ -43,8 +43,11 @@ type Measurement struct {
 	// Issue names what a rule of kind new_issue is told of.
 	Issue      string
 	IssueTitle string
-	// Others is how many more issues are new at the same time.
+	// Others is how many more issues are new at the same time, or regressed.
 	Others int
+	// Regressed says that the issues are not new but came back after somebody had resolved
+	// them.
+	Regressed bool
 }
 
 // breached compares a value with a threshold.
@@ -125,24 +128,55 @@ func (r *AlertRule) rise(s AlertState, m Measurement) (AlertState, []NoticeEvent
 	}
 	s.State, s.LastFiredAt, s.Since, s.Recovered = AlertFiring, m.At, time.Time{}, time.Time{}
 	last := s.Incident
-	if last != nil && last.ResolvedAt != nil && m.At.Sub(*last.ResolvedAt) < r.Cooldown() {
+	// A resolution of the issue has ended the cooldown.
+	if last != nil && last.ResolvedAt != nil && m.At.Sub(*last.ResolvedAt) < r.Cooldown() && !m.Regressed {
 		again := *last
 		again.TellAt = last.ResolvedAt.Add(r.Cooldown())
 		again.Status, again.ResolvedAt, again.ResolvedBy, again.AcknowledgedAt, again.AcknowledgedBy = IncidentOpen, nil, nil, nil, nil
 		s.Incident = r.triggered(again, m)
 		return s, nil
 	}
-	s.Incident = r.triggered(Incident{
-		ID: incidentID(r.ID, m.At), RuleID: r.ID, Status: IncidentOpen, StartedAt: m.At, Told: true,
-	}, m)
+	begun := Incident{ID: incidentID(r.ID, m.At), RuleID: r.ID, Status: IncidentOpen, StartedAt: m.At, Told: true}
+	if m.Regressed {
+		begun.RegressedAt = m.At
+	}
+	s.Incident = r.triggered(begun, m)
 	return s, []NoticeEvent{NoticeOpen}
 }
 
 // repeat takes a breach of a rule that fires already.
 func (r *AlertRule) repeat(s AlertState, m Measurement) (AlertState, []NoticeEvent) {
 	s.Recovered = time.Time{}
+	same := s.Incident.IssueID == m.Issue
 	s.Incident = r.triggered(*s.Incident, m)
+	if m.Regressed {
+		return r.again(s, m.At, same)
+	}
 	return r.tell(s, m.At)
+}
+
+// RegressionPause is the least time between two notices of an incident that tell of different
+// issues that regressed: when a hundred come back at once, people hear of it once.
+const RegressionPause = time.Minute
+
+// again has a running incident told of once more, because an issue has come back: its
+// resolution has ended every silence. It is told at once where it is the issue that the
+// incident told of last, or the last notice of a regression is old, and otherwise when that
+// is.
+func (r *AlertRule) again(s AlertState, now time.Time, same bool) (AlertState, []NoticeEvent) {
+	told := *s.Incident
+	told.Status, told.AcknowledgedAt, told.AcknowledgedBy = IncidentOpen, nil, nil
+	due := told.RegressedAt.Add(RegressionPause)
+	if !same && !told.RegressedAt.IsZero() && now.Before(due) {
+		if told.TellAt.IsZero() || due.Before(told.TellAt) {
+			told.TellAt = due
+		}
+		s.Incident = &told
+		return s, nil
+	}
+	told.RegressedAt, told.TellAt = now, now
+	s.Incident = &told
+	return r.tell(s, now)
 }
 
 // tell has an incident told of that was opened again and has outlasted the cooldown.
@@ -152,6 +186,9 @@ func (r *AlertRule) tell(s AlertState, now time.Time) (AlertState, []NoticeEvent
 	}
 	told := *s.Incident
 	told.Told, told.TellAt = true, time.Time{}
+	if !told.RegressedAt.IsZero() {
+		told.RegressedAt = now
+	}
 	s.Incident = &told
 	return s, []NoticeEvent{NoticeOpen}
 }
@@ -218,6 +255,10 @@ func (r *AlertRule) triggered(i Incident, m Measurement) *Incident {
 // title says in a line what has happened.
 func (r *AlertRule) title(m Measurement) string {
 	switch {
+	case r.Kind == AlertNewIssue && m.Regressed && m.Others > 0:
+		return fmt.Sprintf("%s — %d issues regressed, one of them: %s", r.Name, 1+m.Others, m.IssueTitle)
+	case r.Kind == AlertNewIssue && m.Regressed:
+		return fmt.Sprintf("%s — regressed: %s", r.Name, m.IssueTitle)
 	case r.Kind == AlertNewIssue && m.Others > 0:
 		return fmt.Sprintf("%s — %d new issues, one of them: %s", r.Name, 1+m.Others, m.IssueTitle)
 	case r.Kind == AlertNewIssue:

@@ -45,6 +45,8 @@ type Incident struct {
 	// opened again within the cooldown is told of, unless it has ended by then.
 	Told   bool      `json:"told,omitempty"`
 	TellAt time.Time `json:"tellAt,omitzero"`
+	// RegressedAt is when the channels were last told that an issue came back.
+	RegressedAt time.Time `json:"regressedAt,omitzero"`
 }
 
 // Live says whether the incident is not resolved.

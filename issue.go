@@ -39,8 +39,9 @@ type IssueState struct {
 	ResolvedInRelease string     `json:"resolvedInRelease,omitempty"`
 	IgnoreUntil       *time.Time `json:"ignoreUntil,omitempty"`
 	RegressedAt       *time.Time `json:"regressedAt,omitempty"`
-	// QuietUntil is the end of the notification cooldown.
-	QuietUntil *time.Time `json:"quietUntil,omitempty"`
+	// Owed are the blocks with whose occurrences the issue regressed and which the alert
+	// rules have not taken note of yet.
+	Owed []uint64 `json:"owed,omitempty"`
 	// MergedInto is the issue that this one is part of, Merged are the issues
 	// that are part of this one.
 	MergedInto string   `json:"mergedInto,omitempty"`
@@ -58,8 +59,10 @@ func (s *IssueState) At(now time.Time) IssueStatus {
 }
 
 // Watched says whether occurrences of the issue must be shown to its owner: it
-// may regress, or it is part of another issue that may.
-func (s *IssueState) Watched() bool { return s.Status == IssueResolved || s.MergedInto != "" }
+// may regress, it is part of another issue that may, or a regression is to be told of.
+func (s *IssueState) Watched() bool {
+	return s.Status == IssueResolved || s.MergedInto != "" || len(s.Owed) > 0
+}
 
 // IssuePatch is a wish to change an issue; nil leaves a thing as it is.
 type IssuePatch struct {
@@ -96,8 +99,7 @@ func (p *IssuePatch) Validate(now time.Time) []FieldError {
 	return problems
 }
 
-// Apply returns the state after a valid wish. Resolving ends the notification
-// cooldown; it does so again where the issue is resolved already, and then what
+// Apply returns the state after a valid wish. Where the issue is resolved already, what
 // happened in between no longer counts against it.
 func (s IssueState) Apply(now time.Time, p IssuePatch) IssueState {
 	if p.AssigneeID != nil {
@@ -110,7 +112,7 @@ func (s IssueState) Apply(now time.Time, p IssuePatch) IssueState {
 	switch s.Status {
 	case IssueResolved:
 		at := now.Truncate(time.Millisecond)
-		s.ResolvedAt, s.QuietUntil = &at, nil
+		s.ResolvedAt = &at
 		if p.ResolvedInRelease != nil {
 			s.ResolvedInRelease = *p.ResolvedInRelease
 		}
@@ -154,6 +156,21 @@ type NewIssues struct {
 	ID     string `json:"id"`
 	Title  string `json:"title"`
 	Others int    `json:"others,omitempty"`
+}
+
+// Regressions says that issues regressed.
+type Regressions struct {
+	Environment uint64 `json:"environment"`
+	// Block is the number of the stored block whose occurrences they regressed with. An issue
+	// regresses with a block once, however often it is told of.
+	Block  uint64           `json:"block"`
+	Issues []RegressedIssue `json:"issues"`
+}
+
+// RegressedIssue is an issue that regressed.
+type RegressedIssue struct {
+	Issue uint64 `json:"issue"`
+	Title string `json:"title"`
 }
 
 // HitMoment is the instant that decides whether an occurrence is newer than a
@@ -227,15 +244,19 @@ func (s *IssueState) olderThanFix(release string, firstSeen map[string]time.Time
 	return seen.Before(fixSeen), true
 }
 
-// Notify says whether people may be told of the issue now, and returns the
-// state in which the cooldown runs.
-func (s IssueState) Notify(now time.Time, cooldown time.Duration) (next IssueState, allowed bool) {
-	if s.QuietUntil != nil && now.Before(*s.QuietUntil) {
-		return s, false
+// Owe returns the state of an issue that regressed with a block, until the alert rules have
+// taken note of it.
+func (s IssueState) Owe(block uint64) IssueState {
+	if !slices.Contains(s.Owed, block) {
+		s.Owed = append(slices.Clone(s.Owed), block)
 	}
-	until := now.Add(cooldown)
-	s.QuietUntil = &until
-	return s, true
+	return s
+}
+
+// Noted returns the state after the alert rules have taken note of a regression.
+func (s IssueState) Noted(block uint64) IssueState {
+	s.Owed = slices.DeleteFunc(slices.Clone(s.Owed), func(owed uint64) bool { return owed == block })
+	return s
 }
 
 // MaxMerged is how many issues one can be made of.

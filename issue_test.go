@@ -3,6 +3,7 @@ package svc
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 )
@@ -94,11 +95,11 @@ func TestIssuePatch(t *testing.T) {
 		problems []string
 	}{
 		"nothing":              {IssueState{}, IssuePatch{}, IssueState{}, []string{" empty_body"}},
-		"resolve":              {IssueState{QuietUntil: &later}, IssuePatch{Status: status(IssueResolved)}, IssueState{Status: IssueResolved, ResolvedAt: &noon}, nil},
+		"resolve":              {IssueState{}, IssuePatch{Status: status(IssueResolved)}, IssueState{Status: IssueResolved, ResolvedAt: &noon}, nil},
 		"resolve in a release": {IssueState{}, IssuePatch{Status: status(IssueResolved), ResolvedInRelease: &release}, resolved, nil},
 		"resolve again":        {resolved, IssuePatch{Status: status(IssueResolved)}, IssueState{Status: IssueResolved, ResolvedAt: &noon}, nil},
 		"ignore":               {resolved, IssuePatch{Status: status(IssueIgnored)}, IssueState{Status: IssueIgnored}, nil},
-		"ignore until":         {IssueState{QuietUntil: &later}, IssuePatch{Status: status(IssueIgnored), IgnoreUntil: &later}, IssueState{Status: IssueIgnored, IgnoreUntil: &later, QuietUntil: &later}, nil},
+		"ignore until":         {IssueState{}, IssuePatch{Status: status(IssueIgnored), IgnoreUntil: &later}, IssueState{Status: IssueIgnored, IgnoreUntil: &later}, nil},
 		"reopen":               {resolved, IssuePatch{Status: status(IssueOpen)}, IssueState{Status: IssueOpen}, nil},
 		"unresolved":           {resolved, IssuePatch{Status: status("unresolved")}, IssueState{Status: IssueOpen}, nil},
 		"assign":               {resolved, IssuePatch{AssigneeID: &member}, IssueState{Status: IssueResolved, ResolvedAt: &noon, ResolvedInRelease: "1.0", AssigneeID: member}, nil},
@@ -131,15 +132,18 @@ func TestIssuePatch(t *testing.T) {
 	}
 }
 
-func TestNotifyKeepsTheCooldown(t *testing.T) {
-	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	state, first := IssueState{}.Notify(noon, time.Hour)
-	_, second := state.Notify(noon.Add(time.Hour-1), time.Hour)
-	_, third := state.Notify(noon.Add(time.Hour), time.Hour)
+func TestARegressionIsOwedUntilItIsNoted(t *testing.T) {
+	state := IssueState{Status: IssueRegressed}.Owe(7).Owe(8).Owe(7)
 	resolved := IssueResolved
-	_, after := state.Apply(noon.Add(1), IssuePatch{Status: &resolved}).Notify(noon.Add(2), time.Hour)
-	if !first || second || !third || !after {
-		t.Errorf("%v %v %v %v", first, second, third, after)
+	after := state.Apply(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), IssuePatch{Status: &resolved})
+	if !slices.Equal(after.Owed, []uint64{7, 8}) || !state.Watched() {
+		t.Errorf("%+v", after)
+	}
+	if rest := state.Noted(7).Noted(9); !slices.Equal(rest.Owed, []uint64{8}) || !rest.Watched() {
+		t.Errorf("%+v", rest)
+	}
+	if done := state.Noted(7).Noted(8); done.Watched() || !slices.Equal(state.Owed, []uint64{7, 8}) {
+		t.Errorf("%+v of %+v", done, state)
 	}
 }
 

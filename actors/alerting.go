@@ -87,6 +87,7 @@ func alertHandlers() map[string]handler[*alerting] {
 		"uptimes":              on((*alerting).onUptimes),
 		"unwatched":            on((*alerting).onUnwatched),
 		"issues":               on((*alerting).onIssues),
+		"regressions":          on((*alerting).onRegressions),
 		"stream":               on((*alerting).onStream),
 		"counted":              on((*alerting).onCounted),
 		"missed":               on((*alerting).onMissed),

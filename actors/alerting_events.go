@@ -3,6 +3,7 @@ package actors
 import (
 	"cmp"
 	"maps"
+	"math/bits"
 	"slices"
 	"strconv"
 	"time"
@@ -28,9 +29,10 @@ type (
 		Values []measuredValue `json:"values"`
 	}
 	// blocksTold are the latest blocks whose new issues an environment's rules were told
-	// of, the oldest first.
+	// of, and the latest regressions, the oldest first.
 	blocksTold struct {
-		Blocks []uint64 `json:"blocks"`
+		Blocks    []uint64 `json:"blocks"`
+		Regressed []uint64 `json:"regressed,omitempty"`
 	}
 	measuredValue struct {
 		RuleID          string    `json:"ruleId"`
@@ -111,6 +113,41 @@ func (a *alerting) onIssues(now time.Time, m svc.NewIssues) (outcome, error) {
 		a.move(&result, rule, next, events, now)
 	}
 	told.Blocks = append(slices.Clone(told.Blocks[max(0, len(told.Blocks)-blocksKept+1):]), m.Block)
+	a.told[m.Environment] = told
+	result.writes = append(result.writes, write{kindAlertTold, strconv.FormatUint(m.Environment, 10), told})
+	return result, nil
+}
+
+// regressionsKept is how many regressions are remembered for each environment. One is told
+// of again until its issue knows that it was, which follows at once.
+const regressionsKept = 1024
+
+// regressionOf names the regression of an issue with a block.
+func regressionOf(block, issue uint64) uint64 { return block ^ bits.RotateLeft64(issue, 32) }
+
+// onRegressions is told of issues that regressed. Those that it was told of already are left
+// out; what the rules made of the others is stored together with their names.
+func (a *alerting) onRegressions(now time.Time, m svc.Regressions) (outcome, error) {
+	result, told := outcome{answer: none{}}, a.told[m.Environment]
+	fresh := slices.DeleteFunc(slices.Clone(m.Issues), func(i svc.RegressedIssue) bool {
+		return slices.Contains(told.Regressed, regressionOf(m.Block, i.Issue))
+	})
+	rules := a.sorted(func(r svc.AlertRule) bool { return r.TellsRegressions() && r.Number == m.Environment })
+	if len(rules) == 0 || len(fresh) == 0 {
+		return result, nil
+	}
+	for _, rule := range rules {
+		next, events := rule.Apply(a.states[rule.ID], svc.Measurement{
+			At: now, Known: true, Regressed: true, Issue: svc.IssueID(fresh[0].Issue), IssueTitle: fresh[0].Title, Others: len(fresh) - 1,
+		})
+		delete(a.saved, rule.ID)
+		a.move(&result, rule, next, events, now)
+	}
+	told.Regressed = slices.Clone(told.Regressed)
+	for _, issue := range fresh {
+		told.Regressed = append(told.Regressed, regressionOf(m.Block, issue.Issue))
+	}
+	told.Regressed = told.Regressed[max(0, len(told.Regressed)-regressionsKept):]
 	a.told[m.Environment] = told
 	result.writes = append(result.writes, write{kindAlertTold, strconv.FormatUint(m.Environment, 10), told})
 	return result, nil

@@ -284,6 +284,93 @@ func TestNewIssues(t *testing.T) {
 	})
 }
 
+// TestRegressions has issues come back, some with one block, some soon after each other.
+func TestRegressions(t *testing.T) {
+	inOffice(t, func(t *testing.T, o *office) {
+		o.rule(svc.AlertNewIssue, nil)
+		block := uint64(100)
+		back := func(issues ...uint64) {
+			t.Helper()
+			block++
+			told := svc.Regressions{Environment: 7, Block: block}
+			for _, issue := range issues {
+				told.Issues = append(told.Issues, svc.RegressedIssue{Issue: issue, Title: fmt.Sprint("Error ", issue)})
+			}
+			for range 2 { // it may be told of again
+				if err := o.alerts.Regressed(t.Context(), web(), told); err != nil {
+					t.Fatal(err)
+				}
+			}
+			pass(0)
+		}
+		title := func(want string, occurrences uint64) {
+			t.Helper()
+			if incident := o.only().Seen.Incident; incident.Title != want || incident.Occurrences != occurrences {
+				t.Errorf("%+v, want %s", incident, want)
+			}
+		}
+		if err := o.alerts.NewIssues(t.Context(), web(), svc.NewIssues{Environment: 7, Block: 1, ID: svc.IssueID(1), Title: "Error 1"}); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Second)
+		o.want("a new issue", "0s pager open")
+		back(1)
+		o.want("it comes back while its incident is open", "1s pager open")
+		title("Rule — regressed: Error 1", 2)
+		pass(time.Second)
+		back(1)
+		o.want("it comes back once more", "2s pager open")
+		back(2)
+		back(3)
+		o.want("others right after it")
+		title("Rule — regressed: Error 3", 5)
+		pass(59 * time.Second)
+		o.want("before a minute is over")
+		pass(2 * time.Second)
+		o.want("a minute after the last notice", "1m2s pager open")
+		incident := o.only().Seen.Incident
+		if _, err := o.alerts.Acknowledge(t.Context(), web(), incident.ID, svc.LedgerActor{ID: "usr_1"}); err != nil {
+			t.Fatal(err)
+		}
+		back(3)
+		o.want("what somebody looks after comes back", "1m3s pager open")
+		if got := o.only().Seen.Incident; got.Status != svc.IncidentOpen || got.ID != incident.ID {
+			t.Errorf("%+v", got)
+		}
+		pass(10 * time.Minute)
+		o.want("after a window without any", "3m3s pager resolved")
+		back(4, 5, 6)
+		o.want("within the cooldown", "11m3s pager open")
+		title("Rule — 3 issues regressed, one of them: Error 4", 3)
+		if again := o.only().Seen.Incident; again.ID == incident.ID {
+			t.Error("the old incident goes on, whose end was told")
+		}
+		o.reopen(time.Second)
+		back(4)
+		o.want("after a restart", "11m5s pager open")
+	})
+}
+
+// TestARuleMayLeaveRegressionsOut has one rule that fires on them and one that does not.
+func TestARuleMayLeaveRegressionsOut(t *testing.T) {
+	inOffice(t, func(t *testing.T, o *office) {
+		row := o.rule(svc.AlertNewIssue, func(patch *svc.AlertPatch) { patch.Condition = &svc.AlertCondition{Regressions: new(false)} })
+		told := svc.Regressions{Environment: 7, Block: 1, Issues: []svc.RegressedIssue{{Issue: 1, Title: "E"}}}
+		if err := o.alerts.Regressed(t.Context(), web(), told); err != nil {
+			t.Fatal(err)
+		}
+		o.want("left out")
+		if _, err := o.alerts.PutRule(t.Context(), web(), row.ID, svc.Environment{}, svc.AlertPatch{Condition: &svc.AlertCondition{}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := o.alerts.Regressed(t.Context(), web(), told); err != nil {
+			t.Fatal(err)
+		}
+		pass(0)
+		o.want("not left out any more", "0s pager open")
+	})
+}
+
 func TestDeletedAndDisabledRulesEnd(t *testing.T) {
 	inOffice(t, func(t *testing.T, o *office) {
 		row := o.rule(svc.AlertUptime, nil)

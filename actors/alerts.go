@@ -74,6 +74,13 @@ func (a *Alerts) NewIssues(ctx context.Context, ref svc.AppRef, news svc.NewIssu
 	return err
 }
 
+// Regressed fires the rules of an environment that wait for regressions. It may be repeated:
+// an issue regresses with a block once.
+func (a *Alerts) Regressed(ctx context.Context, ref svc.AppRef, regressions svc.Regressions) error {
+	_, err := ask[none](ctx, a.Actors, KindAlerting, ref.String(), "regressions", regressions)
+	return err
+}
+
 // Counted tells the rules of an application what a stored block brought of what they
 // count. It may be repeated: a block counts once.
 func (a *Alerts) Counted(ctx context.Context, ref svc.AppRef, told toldCounted) error {

@@ -202,7 +202,8 @@ func (p *process) Put(_ context.Context, entities []svc.Entity, _ []svc.Wakeup) 
 	return p.done()
 }
 
-// recorded is an issue whose patches are noted as acts when they are executed.
+// recorded is an issue whose patches are noted as acts when they are executed, and of which is
+// kept with which blocks the alert rules know it to have regressed.
 type recorded struct {
 	issue
 	w *world
@@ -216,6 +217,15 @@ func (r *recorded) apply(now time.Time, method string, payload []byte) (outcome,
 		}
 		r.w.mu.Lock()
 		r.w.acts = append(r.w.acts, &act{issue: r.number, at: now, patch: &message.Patch})
+		r.w.mu.Unlock()
+	}
+	if method == "noted" {
+		var message issueNoted
+		if err := json.Unmarshal(payload, &message); err != nil {
+			return outcome{}, err
+		}
+		r.w.mu.Lock()
+		r.w.noted[[2]uint64{message.Block, r.number}] = true
 		r.w.mu.Unlock()
 	}
 	return r.issue.apply(now, method, payload)

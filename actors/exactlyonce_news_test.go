@@ -14,9 +14,9 @@ import (
 	"svc/protos"
 )
 
-// The world's rule waits for new issues. Its alerting actor lives on whatever node owns its
-// partition, and dies with it; in the end its incident counts every issue that ever
-// occurred, once.
+// The world's rules wait for new issues, one of them for regressions as well. Their alerting
+// actor lives on whatever node owns its partition, and dies with it; in the end the incidents
+// count every issue that ever occurred, once, and every time that one came back, once.
 
 // alertStore keeps what alerting actors own.
 type alertStore struct{ *process }
@@ -80,13 +80,19 @@ func (p *process) IssueTotals(_ context.Context, environments, issues []uint64) 
 	return out, nil
 }
 
-// worldRules are the rules of the world: one waits for new issues, the other one sums up what
-// the requests were raised by, and never fires.
+// worldRules are the rules of the world: one waits for new issues, one for those that come
+// back too, and one sums up what the requests were raised by, and never fires.
 func worldRules() []svc.AlertRule {
 	return []svc.AlertRule{
 		{
 			ID: "rul_news", Number: 1, Environment: "production",
-			AlertSpec: svc.AlertSpec{Name: "News", Kind: svc.AlertNewIssue, Enabled: true, Comparator: "gt", WindowMinutes: 5},
+			AlertSpec: svc.AlertSpec{
+				Name: "News", Kind: svc.AlertNewIssue, Enabled: true, Comparator: "gt", WindowMinutes: 5, Condition: svc.AlertCondition{Regressions: new(false)},
+			},
+		},
+		{
+			ID: "rul_back", Number: 1, Environment: "production",
+			AlertSpec: svc.AlertSpec{Name: "Back", Kind: svc.AlertNewIssue, Enabled: true, Comparator: "gt", WindowMinutes: 5},
 		},
 		{
 			ID: "rul_sum", Number: 1, Environment: "production",
@@ -155,11 +161,11 @@ func (w *world) checkCounts(t *testing.T, nodes []*process) {
 	}
 	time.Sleep(20 * time.Second)
 	rows, err := ask[[]svc.AlertRow](ctx, through, KindAlerting, web().String(), "rules", none{})
-	if err != nil || len(rows) != 2 {
+	if err != nil || len(rows) != 3 {
 		t.Fatalf("%d rules, %v", len(rows), err)
 	}
 	got := 0.0
-	if value := rows[1].Seen.LastValue; value != nil {
+	if value := rows[2].Seen.LastValue; value != nil {
 		got = *value
 	}
 	w.mu.Lock()
@@ -195,11 +201,23 @@ func (w *world) checkNews(t *testing.T) {
 	for _, row := range w.occurrences {
 		occurred[row.Issue] = true
 	}
-	state, err := decode[svc.AlertState](w.alerts[KindAlerting+"/"+web().String()+" "+kindAlertState+" rul_news"])
-	if err != nil || state.Incident == nil {
-		t.Fatalf("no incident: %v", err)
+	counted := func(rule string) uint64 {
+		state, err := decode[svc.AlertState](w.alerts[KindAlerting+"/"+web().String()+" "+kindAlertState+" "+rule])
+		if err != nil || state.Incident == nil {
+			t.Fatalf("%s has no incident: %v", rule, err)
+		}
+		return state.Incident.Occurrences
 	}
-	if state.Incident.Occurrences != uint64(len(occurred)) {
-		t.Errorf("the rule was told of %d new issues, %d occurred", state.Incident.Occurrences, len(occurred))
+	if got := counted("rul_news"); got != uint64(len(occurred)) {
+		t.Errorf("the rule was told of %d new issues, %d occurred", got, len(occurred))
+	}
+	if got := counted("rul_back") - uint64(len(occurred)); got != uint64(len(w.noted)) {
+		t.Errorf("the rule was told of %d regressions, there were %d", got, len(w.noted))
+	}
+	t.Logf("%d regressions", len(w.noted))
+	for owner, entity := range w.decisions {
+		if record, err := decode[issueRecord](entity); err != nil || len(record.Owed) > 0 {
+			t.Errorf("%s still owes %v, %v", owner, record.Owed, err)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,7 +15,7 @@ import (
 //	identity   environment/issue: the environment's number and the issue's id
 //	rank       1
 //	owns       what was decided about the issue: status, assignee, what it is
-//	           merged with, when people may be told of it again
+//	           merged with, of which regressions the alert rules must still hear
 //	persists   entity issue, once anybody touches the issue; what it counts comes
 //	           from the stored occurrences
 //	woken by   calls, and by the sink when a resolved or merged issue occurs
@@ -48,6 +49,8 @@ type (
 		Hits []svc.IssueHit `json:"hits"`
 		// FirstSeen is nil where nobody has looked.
 		FirstSeen map[string]time.Time `json:"firstSeen"`
+		// Tell is the number of the block, where alert rules wait for regressions.
+		Tell uint64 `json:"tell,omitempty"`
 	}
 	// issueSettled answers issueOccurred.
 	issueSettled struct {
@@ -55,12 +58,15 @@ type (
 		MergedInto string `json:"mergedInto"`
 		// Need names the releases whose first occurrence decides.
 		Need []string `json:"need"`
+		// Regressed says that the issue regressed with the block to tell of.
+		Regressed bool `json:"regressed,omitempty"`
+	}
+	// issueNoted says that the alert rules know of a regression.
+	issueNoted struct {
+		Block uint64 `json:"block"`
 	}
 	issuePart struct {
 		ID string `json:"id"`
-	}
-	notifyIssue struct {
-		Cooldown time.Duration `json:"cooldown"`
 	}
 )
 
@@ -72,7 +78,7 @@ func issueHandlers() map[string]handler[*issue] {
 		"release":  on((*issue).onRelease),
 		"join":     on((*issue).onJoin),
 		"leave":    on((*issue).onLeave),
-		"notify":   on((*issue).onNotify),
+		"noted":    on((*issue).onNoted),
 	}
 }
 
@@ -127,11 +133,16 @@ func (i *issue) unwatch(as svc.Version) { i.watch.remove(i.number, as) }
 
 // onOccurred decides whether the issue came back.
 func (i *issue) onOccurred(_ time.Time, m issueOccurred) (outcome, error) {
+	if m.Tell != 0 && slices.Contains(i.state.Owed, m.Tell) {
+		return outcome{answer: issueSettled{Regressed: true}}, nil
+	}
 	if i.state.MergedInto != "" {
 		return outcome{answer: issueSettled{MergedInto: i.state.MergedInto}}, nil
 	}
 	next, need := i.state.Occurred(m.Hits, m.FirstSeen)
 	switch {
+	case next.Status != i.state.Status && m.Tell != 0:
+		return i.change(next.Owe(m.Tell), issueSettled{Regressed: true}), nil
 	case next.Status != i.state.Status:
 		return i.change(next, issueSettled{}), nil
 	case !i.state.Watched():
@@ -168,13 +179,12 @@ func (i *issue) onLeave(_ time.Time, m issuePart) (outcome, error) {
 	return i.change(i.state.Leave(), none{}), nil
 }
 
-// onNotify answers whether people may be told of the issue now.
-func (i *issue) onNotify(now time.Time, m notifyIssue) (outcome, error) {
-	next, allowed := i.state.Notify(now, m.Cooldown)
-	if !allowed {
-		return outcome{answer: false}, nil
+// onNoted is told that the alert rules know of a regression. It may be repeated.
+func (i *issue) onNoted(_ time.Time, m issueNoted) (outcome, error) {
+	if !slices.Contains(i.state.Owed, m.Block) {
+		return outcome{answer: none{}}, nil
 	}
-	return i.change(next, true), nil
+	return i.change(i.state.Noted(m.Block), none{}), nil
 }
 
 func issueIdentity(environment, number uint64) string {

@@ -3,6 +3,8 @@ package actors
 import (
 	"context"
 	"log/slog"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,6 +39,11 @@ func TestIssueLife(t *testing.T) {
 	}
 	occurred := func(name string, moment time.Duration, release string, settled issueSettled, writes []write) step {
 		return step{name: name, after: moment, method: "occurred", message: issueOccurred{Hits: []svc.IssueHit{{Release: release, Moment: at(moment)}}}, want: outcome{answer: settled, writes: writes}}
+	}
+	told := func(name string, moment time.Duration, block uint64, settled issueSettled, writes []write) step {
+		s := occurred(name, moment, "", settled, writes)
+		s.message = issueOccurred{Hits: []svc.IssueHit{{Moment: at(moment)}}, Tell: block}
+		return s
 	}
 	part := func(name, method string, writes []write, err error) step {
 		s := step{name: name, method: method, message: issuePart{other}, err: err}
@@ -82,13 +89,19 @@ func TestIssueLife(t *testing.T) {
 			part("join", "join", nil, &svc.Error{Code: svc.CodeConflict, Reason: "has_merged", Message: "Other issues are part of this one; unmerge them first."}),
 			part("release", "release", record(svc.IssueState{Merged: []string{}}), nil),
 		},
-		"notified": {
-			{name: "first", method: "notify", message: notifyIssue{time.Hour}, want: outcome{answer: true, writes: record(svc.IssueState{QuietUntil: instant(time.Hour)})}},
-			{name: "too soon", after: time.Minute, method: "notify", message: notifyIssue{time.Hour}, want: outcome{answer: false}},
-			patch("resolve", 2*time.Minute, svc.IssuePatch{Status: &resolved}, svc.IssueOpen, svc.IssueState{Status: svc.IssueResolved, ResolvedAt: instant(2 * time.Minute)}),
-			{name: "after it was resolved", after: 3 * time.Minute, method: "notify", message: notifyIssue{time.Hour}, want: outcome{
-				answer: true, writes: record(svc.IssueState{Status: svc.IssueResolved, ResolvedAt: instant(2 * time.Minute), QuietUntil: instant(63 * time.Minute)}),
-			}},
+		"a regression that is to be told of": {
+			patch("resolve", time.Second, svc.IssuePatch{Status: &resolved}, svc.IssueOpen, svc.IssueState{Status: svc.IssueResolved, ResolvedAt: instant(time.Second)}),
+			told("in a block", 2*time.Second, 7, issueSettled{Regressed: true}, record(svc.IssueState{Status: svc.IssueRegressed, RegressedAt: instant(2 * time.Second), Owed: []uint64{7}},
+				func(r *issueRecord) { r.RegressedMs = at(2 * time.Second).UnixMilli() })),
+			told("in the same block again", 2*time.Second, 7, issueSettled{Regressed: true}, nil),
+			told("in a later block", 3*time.Second, 8, issueSettled{}, nil),
+			patch("resolve before it was told", 4*time.Second, svc.IssuePatch{Status: &resolved}, svc.IssueRegressed, svc.IssueState{Status: svc.IssueResolved, ResolvedAt: instant(4 * time.Second), RegressedAt: instant(2 * time.Second), Owed: []uint64{7}},
+				func(r *issueRecord) { r.RegressedMs = at(2 * time.Second).UnixMilli() }),
+			told("the block once more", 2*time.Second, 7, issueSettled{Regressed: true}, nil),
+			{name: "noted", method: "noted", message: issueNoted{7}, want: outcome{answer: none{}, writes: record(svc.IssueState{Status: svc.IssueResolved, ResolvedAt: instant(4 * time.Second), RegressedAt: instant(2 * time.Second), Owed: []uint64{}},
+				func(r *issueRecord) { r.RegressedMs = at(2 * time.Second).UnixMilli() })}},
+			{name: "noted again", method: "noted", message: issueNoted{7}, want: outcome{answer: none{}}},
+			told("the block after all", 2*time.Second, 7, issueSettled{}, nil),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -147,7 +160,11 @@ func TestIssuesSurviveAMove(t *testing.T) {
 		occur := func(issue uint64) {
 			t.Helper()
 			time.Sleep(time.Second)
-			if err := issues.occurred(ctx, []issueHits{{1, issue, []svc.IssueHit{{Moment: time.Now()}}}}); err != nil {
+			came, err := issues.occurred(ctx, 7, []issueHits{{1, issue, []svc.IssueHit{{Moment: time.Now()}}}}, func(uint64) bool { return true })
+			if err != nil || !slices.Equal(came, []issueKey{{1, a}}) {
+				t.Fatalf("%v, %v", came, err)
+			}
+			if err := issues.noted(ctx, 7, came); err != nil {
 				t.Fatal(err)
 			}
 			host.EvictAll()
@@ -185,4 +202,35 @@ func TestIssuesLiveBesideTheirOccurrences(t *testing.T) {
 			t.Errorf("issue %d is at %d, its occurrences at %d", number, got, want)
 		}
 	}
+}
+
+// TestOneIssueDoesNotKeepOthersFromHearing has one that cannot be read, and one that is part of
+// what is no issue.
+func TestOneIssueDoesNotKeepOthersFromHearing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := actorstest.NewStore()
+		deps := Deps{Store: store, Watch: &Watch{Partitions: actorstest.Partitions}, Now: time.Now, Logger: slog.New(slog.DiscardHandler)}
+		host := actorstest.NewHost(t, deps.issues())
+		issues, ctx := &Issues{Actors: host.Cluster}, context.Background()
+		broken, stray, well := svc.IssueNumber(1, "v1-a"), svc.IssueNumber(1, "v1-b"), svc.IssueNumber(1, "v1-c")
+		entity := func(issue uint64, payload string) svc.Entity {
+			return svc.Entity{Owner: kindIssue + "/" + issueIdentity(1, issue), Kind: "issue", ID: "issue", Payload: []byte(payload), Version: svc.Version{Sequence: 1}}
+		}
+		if err := store.Put(ctx, []svc.Entity{entity(broken, `{"status":7}`), entity(stray, `{"mergedInto":"nobody"}`)}, nil); err != nil {
+			t.Fatal(err)
+		}
+		resolved := svc.IssueResolved
+		if _, err := issues.Change(ctx, 1, well, svc.IssuePatch{Status: &resolved}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		var hits []issueHits
+		for _, issue := range []uint64{broken, stray, well} {
+			hits = append(hits, issueHits{1, issue, []svc.IssueHit{{Moment: time.Now()}}})
+		}
+		came, err := issues.occurred(ctx, 7, hits, func(uint64) bool { return true })
+		if !slices.Equal(came, []issueKey{{1, well}}) || err == nil || strings.Contains(err.Error(), svc.IssueID(stray)) || !strings.Contains(err.Error(), svc.IssueID(broken)) {
+			t.Errorf("%v, %v", came, err)
+		}
+	})
 }

@@ -1,8 +1,11 @@
 package actors
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -62,12 +65,6 @@ func (i *Issues) tell(ctx context.Context, environment, number uint64, method st
 	return err
 }
 
-// Notify asks whether people may be told of an issue now; they may not be told
-// again before the cooldown has passed, unless the issue is resolved meanwhile.
-func (i *Issues) Notify(ctx context.Context, environment, number uint64, cooldown time.Duration) (bool, error) {
-	return ask[bool](ctx, i.Actors, kindIssue, issueIdentity(environment, number), "notify", notifyIssue{Cooldown: cooldown})
-}
-
 // issueHits are the occurrences of one issue in a block.
 type issueHits struct {
 	environment, issue uint64
@@ -77,39 +74,76 @@ type issueHits struct {
 // occurredAtOnce bounds the issues that are told at the same time.
 const occurredAtOnce = 128
 
-// occurred tells watched issues that they occurred. Once it returns nil, what
-// they decided is durable; it may be repeated.
-func (i *Issues) occurred(ctx context.Context, issues []issueHits) error {
-	group, ctx := errgroup.WithContext(ctx)
+// issueKey names an issue.
+type issueKey struct{ environment, issue uint64 }
+
+// occurred tells watched issues that they occurred in a block. What those decided that it
+// does not fail for is durable when it returns; it may be repeated. It returns which of them
+// regressed with the block and are to be told of, where tells says of their environment
+// that somebody waits for it. What one issue fails with does not keep the others from
+// hearing.
+func (i *Issues) occurred(ctx context.Context, block uint64, issues []issueHits, tells func(environment uint64) bool) ([]issueKey, error) {
+	var group errgroup.Group
 	group.SetLimit(occurredAtOnce)
-	for _, issue := range issues {
-		group.Go(func() error { return i.settle(ctx, issue) })
+	errs, came := make([]error, len(issues)), make([]issueKey, len(issues))
+	for n, issue := range issues {
+		group.Go(func() error {
+			message := issueOccurred{Hits: issue.hits}
+			if tells(issue.environment) {
+				message.Tell = block
+			}
+			came[n], errs[n] = i.settle(ctx, issue, message)
+			return nil
+		})
 	}
-	return group.Wait()
+	_ = group.Wait() // the errors are in errs
+	came = slices.DeleteFunc(came, func(key issueKey) bool { return key == issueKey{} })
+	slices.SortFunc(came, func(a, b issueKey) int {
+		return cmp.Or(cmp.Compare(a.environment, b.environment), cmp.Compare(a.issue, b.issue))
+	})
+	// Parts of one issue name it together.
+	return slices.Compact(came), errors.Join(errs...)
 }
 
-// settle tells one issue, or the one that it is part of.
-func (i *Issues) settle(ctx context.Context, issue issueHits) error {
-	message := issueOccurred{Hits: issue.hits}
+// settle tells one issue, or the one that it is part of, and returns it where it regressed
+// and is to be told of.
+func (i *Issues) settle(ctx context.Context, issue issueHits, message issueOccurred) (issueKey, error) {
 	// An issue is part of another, which may ask for releases: three questions.
 	for range 3 {
 		settled, err := ask[issueSettled](ctx, i.Actors, kindIssue, issueIdentity(issue.environment, issue.issue), "occurred", message)
 		switch {
 		case err != nil:
-			return fmt.Errorf("telling issue %s: %w", svc.IssueID(issue.issue), err)
+			return issueKey{}, fmt.Errorf("telling issue %s: %w", svc.IssueID(issue.issue), err)
+		case settled.Regressed:
+			return issueKey{issue.environment, issue.issue}, nil
 		case settled.MergedInto != "":
 			root, ok := svc.ParseIssueID(settled.MergedInto)
-			if !ok {
-				return fmt.Errorf("issue %s is part of %q", svc.IssueID(issue.issue), settled.MergedInto)
+			if !ok { // no repetition finds an issue under what is no name of one
+				return issueKey{}, nil
 			}
 			issue.issue = root
 		case len(settled.Need) > 0 && message.FirstSeen == nil:
 			if message.FirstSeen, err = i.Releases.FirstSeen(ctx, issue.environment, settled.Need); err != nil {
-				return fmt.Errorf("ordering releases: %w", err)
+				return issueKey{}, fmt.Errorf("ordering releases: %w", err)
 			}
 		default:
-			return nil
+			return issueKey{}, nil
 		}
 	}
-	return nil
+	return issueKey{}, nil
+}
+
+// noted tells issues that the alert rules know of their regression. It may be repeated.
+func (i *Issues) noted(ctx context.Context, block uint64, issues []issueKey) error {
+	var group errgroup.Group
+	group.SetLimit(occurredAtOnce)
+	errs := make([]error, len(issues))
+	for n, key := range issues {
+		group.Go(func() error {
+			_, errs[n] = ask[none](ctx, i.Actors, kindIssue, issueIdentity(key.environment, key.issue), "noted", issueNoted{block})
+			return nil
+		})
+	}
+	_ = group.Wait() // the errors are in errs
+	return errors.Join(errs...)
 }

@@ -3,6 +3,7 @@ package actors
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -21,6 +22,8 @@ type IssueTotals interface {
 type alarms interface {
 	// NewIssues returns once what the rules decided is durable; it may be repeated.
 	NewIssues(ctx context.Context, app svc.AppRef, news svc.NewIssues) error
+	// Regressed does the same for issues that regressed.
+	Regressed(ctx context.Context, app svc.AppRef, regressions svc.Regressions) error
 	// Counted does the same with what a stored block brought.
 	Counted(ctx context.Context, app svc.AppRef, told toldCounted) error
 }
@@ -79,6 +82,69 @@ func (s *Sink) tellNews(ctx context.Context, block *openBlock, id uint64) error 
 		book.known.add(issues)
 		return nil
 	})
+}
+
+// waits says whether an alert rule of an environment waits for regressions.
+func (b *Rulebook) waits(environment uint64) bool {
+	set := b.find(environment)
+	return set != nil && set.regressions
+}
+
+// regressionsAtOnce bounds the issues of one telling.
+const regressionsAtOnce = 500
+
+// tellRegressions has the rules that wait for regressions learn of issues that regressed with
+// a block, and the issues know that they did. An issue that does not know it says again that
+// it regressed with the block, so nothing is overlooked by a crash; the alerting actors know
+// what they were told of. What one application fails with does not keep the others from
+// hearing.
+func (s *Sink) tellRegressions(ctx context.Context, id uint64, came []issueKey) error {
+	var failed []error
+	for len(came) > 0 {
+		environment := came[0].environment
+		some := slices.IndexFunc(came, func(key issueKey) bool { return key.environment != environment })
+		if some < 0 {
+			some = len(came)
+		}
+		for part := range slices.Chunk(came[:some], regressionsAtOnce) {
+			err := s.tellRegressed(ctx, id, environment, part)
+			if err == nil {
+				err = s.config.Issues.noted(ctx, id, part)
+			}
+			if err != nil {
+				failed = append(failed, fmt.Errorf("telling of regressions: %w", err))
+			}
+		}
+		came = came[some:]
+	}
+	return errors.Join(failed...)
+}
+
+// tellRegressed tells the rules of one environment.
+func (s *Sink) tellRegressed(ctx context.Context, id, environment uint64, came []issueKey) error {
+	set := s.config.Rules.find(environment)
+	if set == nil || !set.regressions {
+		return nil // its rules are gone
+	}
+	issues := make([]uint64, len(came))
+	for i, key := range came {
+		issues[i] = key.issue
+	}
+	totals, err := s.config.Totals.IssueTotals(ctx, []uint64{environment}, issues)
+	if err != nil {
+		return fmt.Errorf("reading what issues are called: %w", err)
+	}
+	told := svc.Regressions{Environment: environment, Block: id}
+	for _, issue := range issues {
+		title := svc.IssueID(issue)
+		for _, total := range totals {
+			if total.Issue == issue && total.Environment == environment {
+				title = total.Title()
+			}
+		}
+		told.Issues = append(told.Issues, svc.RegressedIssue{Issue: issue, Title: title})
+	}
+	return s.config.Alarms.Regressed(ctx, set.app, told)
 }
 
 // firstSeen returns by environment the issues that occurred in a block, by environment and

@@ -186,7 +186,7 @@ func (s *Stream) complete(ctx context.Context, g *generation, block pendingBlock
 	if err != nil {
 		return nil, err
 	}
-	if err := s.config.Sink.settle(ctx, open, watch); err != nil {
+	if err := s.config.Sink.settle(ctx, open, block.id, watch); err != nil {
 		return nil, err
 	}
 	if err := s.config.Sink.tellNews(ctx, open, block.id); err != nil {

@@ -42,11 +42,12 @@ type ruleset struct {
 	app         svc.AppRef
 	environment uint64
 	newIssues   bool
+	regressions bool
 	// events and errors are what is counted by name and level; the empty word counts all.
 	// points are what is counted by the name of a metric.
 	events, errors map[string][]svc.AlertCounter
 	points         map[string][]pointCounter
-	// hurry says that an issue occurred that may be new.
+	// hurry says that an issue occurred that may be new, or may regress.
 	hurry atomic.Bool
 	// queued says that the set is among those with something to tell.
 	queued atomic.Bool
@@ -119,6 +120,7 @@ func (s *ruleset) want(rule *svc.AlertRule) {
 	switch counter.Kind {
 	case svc.AlertNewIssue:
 		s.newIssues = true
+		s.regressions = s.regressions || rule.TellsRegressions()
 	case svc.AlertEventVolume:
 		countWord(s.events, word, counter)
 	case svc.AlertErrorRate:

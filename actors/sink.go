@@ -119,8 +119,11 @@ type SinkConfig struct {
 
 // issues are told what occurred.
 type issues interface {
-	// occurred returns once what the issues decided is durable; it may be repeated.
-	occurred(ctx context.Context, issues []issueHits) error
+	// occurred returns once what the issues decided is durable, with those that regressed and
+	// are to be told of; it may be repeated.
+	occurred(ctx context.Context, block uint64, issues []issueHits, tells func(environment uint64) bool) ([]issueKey, error)
+	// noted tells issues that the alert rules know of their regression.
+	noted(ctx context.Context, block uint64, issues []issueKey) error
 }
 
 // NewSink returns a sink with an empty block.
@@ -295,7 +298,7 @@ func (s *Sink) insertAndCommit(ctx context.Context, block *openBlock, id uint64)
 	if err := s.insert(ctx, block, id); err != nil {
 		return err
 	}
-	if err := s.settle(ctx, block, s.config.Watch); err != nil {
+	if err := s.settle(ctx, block, id, s.config.Watch); err != nil {
 		return err
 	}
 	if err := s.tellNews(ctx, block, id); err != nil {

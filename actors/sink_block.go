@@ -24,6 +24,7 @@ type openBlock struct {
 	letters []svc.DeadLetter
 	logger  *slog.Logger
 	rules   *Rulebook
+	watch   *Watch
 	// counts is what alert rules count of the block, begun when it was begun.
 	counts blockCounts
 	begun  time.Time
@@ -31,7 +32,7 @@ type openBlock struct {
 
 func (s *Sink) newBlock() *openBlock {
 	return &openBlock{
-		rows: s.config.Store.NewBlock(), ranges: map[int]recordRange{}, visits: map[uint64][]svc.LiveVisit{}, hits: blockHits{}, rules: s.config.Rules,
+		rows: s.config.Store.NewBlock(), ranges: map[int]recordRange{}, visits: map[uint64][]svc.LiveVisit{}, hits: blockHits{}, rules: s.config.Rules, watch: s.config.Watch,
 		counts: blockCounts{}, begun: s.config.Now(), origins: origins{}, logger: s.config.Logger,
 	}
 }

@@ -53,14 +53,17 @@ func (b *openBlock) sawEvent(row *svc.EventRow) {
 	}
 }
 
-// sawError counts an occurrence, and notices where its issue may be new.
+// mayRegress says whether an issue is one whose occurrences its actor must see.
+func (b *openBlock) mayRegress(issue uint64) bool { return b.watch != nil && b.watch.has(issue) }
+
+// sawError counts an occurrence, and notices where its issue may be new or regress.
 func (b *openBlock) sawError(row *svc.OccurrenceRow) {
 	set := b.rules.find(row.EnvironmentNumber)
 	if set == nil {
 		return
 	}
 	touched := b.count(set.errors, string(row.Level), row.Ts)
-	if set.newIssues && !b.rules.known.has(row.Issue) {
+	if set.newIssues && !b.rules.known.has(row.Issue) || set.regressions && b.mayRegress(row.Issue) {
 		set.hurry.Store(true)
 		touched = true
 	}

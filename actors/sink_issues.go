@@ -2,6 +2,7 @@ package actors
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"svc"
@@ -63,12 +64,12 @@ func (h blockHits) watched(watch *Watch) []issueHits {
 }
 
 // settle has the watched issues that occurred in a stored block decide whether
-// they came back. It stands between the insert and the commit: a crash before
+// they came back, and alert rules hear of those that did. It stands between the insert and the commit: a crash before
 // the commit brings the whole block again, and every issue is told again, so an
 // occurrence that queries see is never overlooked; being told twice changes
 // nothing. The watch is read after the insert, when every resolution that an
 // occurrence of the block followed has long been put in; nil watches nothing.
-func (s *Sink) settle(ctx context.Context, block *openBlock, watch *Watch) error {
+func (s *Sink) settle(ctx context.Context, block *openBlock, id uint64, watch *Watch) error {
 	if watch == nil {
 		return nil
 	}
@@ -76,7 +77,10 @@ func (s *Sink) settle(ctx context.Context, block *openBlock, watch *Watch) error
 	if len(hits) == 0 {
 		return nil
 	}
-	return s.insist(ctx, block, "telling issues that they occurred", func() error { return s.config.Issues.occurred(ctx, hits) })
+	return s.insist(ctx, block, "telling issues that they occurred", func() error {
+		came, err := s.config.Issues.occurred(ctx, id, hits, s.config.Rules.waits)
+		return errors.Join(err, s.tellRegressions(ctx, id, came))
+	})
 }
 
 // insist repeats what must happen before a block is committed until it succeeds or the

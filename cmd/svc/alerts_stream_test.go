@@ -90,3 +90,34 @@ func TestRulesOfTheStreamDoNotWaitForTheFlush(t *testing.T) {
 	}
 	hook.tells(t, "nothing is told twice", told...)
 }
+
+// TestARegressionIsToldAtOnce has an issue come back while the incident that told of it is
+// open, with the longest flush interval.
+func TestARegressionIsToldAtOnce(t *testing.T) {
+	hook, env := newHook(t), watched()
+	env["SVC_FLUSH_INTERVAL"] = "1m"
+	s := startServer(t, t.TempDir(), env)
+	s.post(appPath+"/alerts", `{"name":"News","kind":"new_issue","channelIds":["`+s.hooked(hook)+`"]}`)
+	fails := func(id string) { s.send(map[string]any{"type": "error", "message": "fresh", "id": id}) }
+	fails("1")
+	told := []string{"open News — new issue: Error: fresh"}
+	hook.tells(t, "the hook is told of the new issue", told...)
+	rows, _ := s.listed("")
+	for n := range 2 {
+		s.patch(rows[0]["id"].(string), `{"status":"resolved"}`)
+		began := time.Now()
+		fails(fmt.Sprint("again ", n))
+		told = append(told, "open News — regressed: Error: fresh")
+		hook.tells(t, "the hook is told that it came back", told...)
+		if took := time.Since(began); took >= 30*time.Second {
+			t.Errorf("the regression was told after %s", took)
+		}
+	}
+	fails("more of the same")
+	incident := s.get(appPath + "/incidents")["data"].([]any)[0].(map[string]any)
+	if incident["occurrences"] != 3.0 || incident["issueId"] != rows[0]["id"] {
+		t.Errorf("the incident is %v", incident)
+	}
+	s.stopped()
+	hook.tells(t, "nothing is told twice", told...)
+}

@@ -87,7 +87,7 @@ type alertRule struct {
 func alertRuleOf(r *svc.AlertRow) alertRule {
 	row := alertRule{
 		ID: r.ID, Name: r.Name, Kind: r.Kind, Threshold: r.Threshold, Comparator: r.Comparator, WindowMinutes: r.WindowMinutes, CooldownMinutes: r.CooldownMinutes,
-		Severity: r.Severity, Condition: r.Condition, ChannelIDs: r.ChannelIDs, Enabled: r.Enabled, ForMinutes: r.ForMinutes, RecoveryThreshold: r.RecoveryThreshold,
+		Severity: r.Severity, Condition: r.Condition.Of(r.Kind), ChannelIDs: r.ChannelIDs, Enabled: r.Enabled, ForMinutes: r.ForMinutes, RecoveryThreshold: r.RecoveryThreshold,
 		NoData: r.NoData, Environment: r.Environment, State: r.Seen.State, LastValue: r.Seen.LastValue, CreatedAt: http.Time(r.CreatedAt), UpdatedAt: http.Time(r.UpdatedAt),
 	}
 	if !r.Seen.LastEvaluatedAt.IsZero() {
@@ -159,14 +159,15 @@ type alertBody struct {
 
 // conditionBody is the condition of a body; which members count depends on the kind.
 type conditionBody struct {
-	Name      *string            `json:"name"`
-	Agg       *string            `json:"agg"`
-	Labels    *map[string]string `json:"labels"`
-	MonitorID *string            `json:"monitorId"`
-	Vital     *string            `json:"vital"`
-	Path      *string            `json:"path"`
-	Level     *string            `json:"level"`
-	Per       *string            `json:"per"`
+	Name        *string            `json:"name"`
+	Agg         *string            `json:"agg"`
+	Labels      *map[string]string `json:"labels"`
+	MonitorID   *string            `json:"monitorId"`
+	Vital       *string            `json:"vital"`
+	Path        *string            `json:"path"`
+	Level       *string            `json:"level"`
+	Per         *string            `json:"per"`
+	Regressions *bool              `json:"regressions" doc:"Whether a rule of kind new_issue fires on issues that regress as well." default:"true"`
 }
 
 func (c *conditionBody) condition() *svc.AlertCondition {
@@ -174,7 +175,7 @@ func (c *conditionBody) condition() *svc.AlertCondition {
 		return nil
 	}
 	out := svc.AlertCondition{
-		Name: valueOf(c.Name), Agg: valueOf(c.Agg), MonitorID: valueOf(c.MonitorID), Vital: valueOf(c.Vital), Path: valueOf(c.Path), Level: valueOf(c.Level), Per: valueOf(c.Per),
+		Name: valueOf(c.Name), Agg: valueOf(c.Agg), MonitorID: valueOf(c.MonitorID), Vital: valueOf(c.Vital), Path: valueOf(c.Path), Level: valueOf(c.Level), Per: valueOf(c.Per), Regressions: c.Regressions,
 	}
 	if c.Labels != nil {
 		out.Labels = *c.Labels
