@@ -180,6 +180,9 @@ func (p *process) Load(_ context.Context, owner string) ([]svc.Entity, error) {
 		return nil, errStoreAway
 	}
 	if entity, known := p.w.decisions[owner]; known {
+		if p.w.spoiled {
+			entity.Payload = []byte("{")
+		}
 		return []svc.Entity{entity}, nil
 	}
 	return nil, nil

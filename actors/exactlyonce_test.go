@@ -70,8 +70,12 @@ type world struct {
 	members    map[*process]bool
 	// away says that the store does not answer.
 	away bool
+	// spoiled says that what actors load cannot be decoded, so they do not answer.
+	spoiled bool
 	// letters are the dead letters by id. Poison is what nobody can fold or store: poisoned counts
 	// it by what should have become of it.
+	// notes are what actors are to be told later.
+	tellings map[string]svc.Entity
 	letters  map[string]svc.DeadLetter
 	poisoned map[string]int
 	// stale counts what was refused because it came from an ended generation.
@@ -91,7 +95,7 @@ func newWorld(seed uint64, partitions int) *world {
 	w := &world{
 		rng: rand.New(rand.NewPCG(seed, 1)), partitions: partitions, log: make([][]svc.LogRecord, partitions),
 		sent: map[string]int{}, notes: map[string]bool{}, agents: enrich.NewUserAgents(2), members: map[*process]bool{},
-		decisions: map[string]svc.Entity{}, alerts: map[string]svc.Entity{}, noted: map[[2]uint64]bool{}, raised: map[uint64]float64{}, letters: map[string]svc.DeadLetter{}, poisoned: map[string]int{}, owners: make([]string, partitions), nodes: map[string]*process{},
+		decisions: map[string]svc.Entity{}, alerts: map[string]svc.Entity{}, noted: map[[2]uint64]bool{}, tellings: map[string]svc.Entity{}, raised: map[uint64]float64{}, letters: map[string]svc.DeadLetter{}, poisoned: map[string]int{}, owners: make([]string, partitions), nodes: map[string]*process{},
 	}
 	for p := range partitions {
 		w.committed = append(w.committed, svc.LogPosition{Partition: p})
@@ -103,6 +107,12 @@ func (w *world) setAway(away bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.away = away
+}
+
+func (w *world) spoil(spoiled bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.spoiled = spoiled
 }
 
 // n returns a random number below limit.
@@ -360,6 +370,7 @@ type process struct {
 	watch   *Watch
 	issues  *Issues
 	book    *Rulebook
+	outbox  *Outbox
 	kill    context.CancelFunc
 
 	// The rest is guarded by the world's mutex. steps counts down to the node's
@@ -568,10 +579,12 @@ func (w *world) start(t *testing.T) *process {
 	w.nodes[p.name] = p
 	ownership := &Ownership{Lease: p}
 	p.hostIssues(t, ctx, ownership)
+	p.outbox = NewOutbox(tellingStore{p}, logger)
+	p.outbox.Owns = p.cluster.Owns
 	p.sink = NewSink(SinkConfig{
 		Store: p, Log: p, Records: p, MaxRows: 1 << 20, Now: time.Now, Logger: logger, Metrics: NewSinkMetrics(registry),
 		Interval: 5 * time.Millisecond, Watchers: &Watchers{}, Digests: &Digests{Actors: p, Logger: logger}, Watch: p.watch, Issues: p.issues,
-		Rules: p.book, Totals: p, Alarms: &Alerts{Actors: p.cluster},
+		Rules: p.book, Totals: p, Alarms: &Alerts{Actors: p.cluster}, Outbox: p.outbox,
 		NewBlockID: func(now time.Time) uint64 { return NewBlockNumber(now, rand.Uint32()) },
 	})
 	metrics := NewIntakeMetrics(registry)
@@ -582,7 +595,7 @@ func (w *world) start(t *testing.T) *process {
 		p.intakes = append(p.intakes, newIntake(partition, p.sink))
 	}
 	p.stream = NewStream(StreamConfig{
-		Partitions: w.partitions, Ownership: ownership, Actors: p, Sink: p.sink, Log: p, History: p, Watch: p.watch, Intake: newIntake,
+		Partitions: w.partitions, Ownership: ownership, Actors: p, Sink: p.sink, Log: p, History: p, Watch: p.watch, Outbox: p.outbox, Intake: newIntake,
 		Evict: func(partition int) {
 			p.cluster.Evict(partition)
 			_ = p.Tell("", intakeIdentity(partition), &cluster.Released{})
@@ -590,6 +603,7 @@ func (w *world) start(t *testing.T) *process {
 		Now: time.Now, Logger: logger,
 	})
 	go func() { _ = p.sink.Run(ctx) }()
+	go func() { _ = p.outbox.Run(ctx) }()
 	go p.receive(ctx)
 	go func() { _ = (&Lookout{Rules: p.book, Actors: p.cluster, Sink: p.sink, Logger: logger}).Run(ctx) }()
 	context.AfterFunc(ctx, func() {
@@ -789,6 +803,7 @@ func faults(t *testing.T, seed uint64) {
 			time.Sleep(time.Duration(w.n(10_000_000)))
 		}
 		w.setAway(w.n(3) == 0)
+		w.spoil(w.n(3) == 0)
 		able := w.alive(t, nodes)
 		var leaving *process
 		if len(able) > 1 && w.n(3) == 0 {
@@ -809,6 +824,7 @@ func faults(t *testing.T, seed uint64) {
 		w.mu.Unlock()
 	}
 	people.Wait()
+	w.spoil(false)
 	time.Sleep(time.Minute) // those who stand still come back
 	w.rebalance(w.alive(t, nodes))
 	for range 600 {
@@ -838,7 +854,49 @@ func (w *world) settled() bool {
 			return false
 		}
 	}
+	for _, entity := range w.tellings {
+		if !entity.Deleted {
+			return false
+		}
+	}
 	return true
+}
+
+// tellingStore keeps what actors are to be told later.
+type tellingStore struct{ *process }
+
+func (s tellingStore) Put(_ context.Context, entities []svc.Entity, _ []svc.Wakeup) error {
+	if err := s.step(); err != nil {
+		return err
+	}
+	away := s.w.away
+	for _, entity := range entities {
+		key := entity.Owner + " " + entity.ID
+		if !away && entity.Version.Number() > s.w.tellings[key].Version.Number() {
+			s.w.tellings[key] = entity
+		}
+	}
+	s.w.mu.Unlock()
+	if away {
+		return errStoreAway
+	}
+	return s.done()
+}
+
+func (s tellingStore) LoadKind(context.Context, string) (out []svc.Entity, _ error) {
+	if err := s.step(); err != nil {
+		return nil, err
+	}
+	defer s.w.mu.Unlock()
+	if s.w.away {
+		return nil, errStoreAway
+	}
+	for _, entity := range s.w.tellings {
+		if !entity.Deleted {
+			out = append(out, entity)
+		}
+	}
+	return out, nil
 }
 
 // check compares the store with what was sent, and the sums of the deltas with

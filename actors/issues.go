@@ -77,32 +77,45 @@ const occurredAtOnce = 128
 // issueKey names an issue.
 type issueKey struct{ environment, issue uint64 }
 
-// occurred tells watched issues that they occurred in a block. What those decided that it
-// does not fail for is durable when it returns; it may be repeated. It returns which of them
-// regressed with the block and are to be told of, where tells says of their environment
-// that somebody waits for it. What one issue fails with does not keep the others from
-// hearing.
-func (i *Issues) occurred(ctx context.Context, block uint64, issues []issueHits, tells func(environment uint64) bool) ([]issueKey, error) {
+// untold is an issue that could not be told, and why.
+type untold struct {
+	issueHits
+	err error
+}
+
+// occurred tells watched issues that they occurred in a block, each by itself, and returns
+// those that did not answer. What the others decided is durable; it may be repeated. It also
+// returns which of them regressed with the block and are to be told of, where tells says of
+// their environment that somebody waits for it.
+func (i *Issues) occurred(ctx context.Context, block uint64, issues []issueHits, tells func(environment uint64) bool) (came []issueKey, late []untold) {
 	var group errgroup.Group
 	group.SetLimit(occurredAtOnce)
-	errs, came := make([]error, len(issues)), make([]issueKey, len(issues))
+	errs := make([]error, len(issues))
+	came = make([]issueKey, len(issues))
 	for n, issue := range issues {
 		group.Go(func() error {
 			message := issueOccurred{Hits: issue.hits}
 			if tells(issue.environment) {
 				message.Tell = block
 			}
-			came[n], errs[n] = i.settle(ctx, issue, message)
+			errs[n] = contained(func() (err error) {
+				came[n], err = i.settle(ctx, issue, message)
+				return err
+			})
 			return nil
 		})
 	}
 	_ = group.Wait() // the errors are in errs
+	for n, err := range errs {
+		if err != nil {
+			late = append(late, untold{issues[n], err})
+		}
+	}
 	came = slices.DeleteFunc(came, func(key issueKey) bool { return key == issueKey{} })
 	slices.SortFunc(came, func(a, b issueKey) int {
 		return cmp.Or(cmp.Compare(a.environment, b.environment), cmp.Compare(a.issue, b.issue))
 	})
-	// Parts of one issue name it together.
-	return slices.Compact(came), errors.Join(errs...)
+	return slices.Compact(came), late // parts of one issue name it together
 }
 
 // settle tells one issue, or the one that it is part of, and returns it where it regressed

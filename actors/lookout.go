@@ -94,19 +94,20 @@ func (l *Lookout) tell(ctx context.Context, brought map[svc.AppRef][]counted) bo
 	return look.Load()
 }
 
-// tellMissed has actors that were not told of a block read the store anew. A block that is
-// stored after its application was taken from the list is told of again.
+// tellMissed has actors that were not told of a block read the store anew. What is stored meanwhile
+// they are told of in the same way.
 func (l *Lookout) tellMissed(ctx context.Context) {
-	apps := l.Rules.missed.all()
-	for _, app := range apps {
-		l.Rules.missed.remove(app)
-	}
+	apps := l.Rules.missed.take()
 	failed := l.each(ctx, apps, func(ctx context.Context, app svc.AppRef) error {
 		_, err := ask[none](ctx, l.Actors, KindAlerting, app.String(), "missed", none{})
 		return err
 	})
-	for _, app := range failed {
-		l.Rules.missed.add(app)
+	for _, app := range apps {
+		if slices.Contains(failed, app) {
+			l.Rules.missed.add(app)
+		} else {
+			l.Rules.missed.told(app)
+		}
 	}
 }
 

@@ -3,10 +3,12 @@ package actors
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"svc"
 )
@@ -61,27 +63,55 @@ func (s *Sink) tellNews(ctx context.Context, block *openBlock, id uint64) error 
 	for key, hit := range block.hits {
 		occurred[[2]uint64{key.environment, key.issue}] += hit.occurrences
 	}
-	return s.insist(ctx, block, "telling of new issues", func() error {
-		news, err := s.firstSeen(ctx, environments, issues, occurred)
-		if err != nil {
-			return fmt.Errorf("looking for new issues: %w", err)
-		}
-		for environment, found := range news {
-			set := book.find(environment)
-			if set == nil {
-				continue // its rules are gone
-			}
-			first := slices.MinFunc(found, func(a, b svc.IssueTotal) int { return cmp.Compare(a.Issue, b.Issue) })
-			err := s.config.Alarms.NewIssues(ctx, set.app, svc.NewIssues{
-				Environment: environment, Block: id, ID: svc.IssueID(first.Issue), Title: first.Title(), Others: len(found) - 1,
-			})
-			if err != nil {
-				return fmt.Errorf("telling of new issues: %w", err)
-			}
-		}
-		book.known.add(issues)
-		return nil
+	var news map[uint64][]svc.IssueTotal
+	err := s.insist(ctx, block, "looking for new issues", func() (err error) {
+		news, err = s.firstSeen(ctx, environments, issues, occurred)
+		return err
 	})
+	if err != nil {
+		return err
+	}
+	if err := s.later(ctx, block, id, s.tellOfNews(ctx, id, news)); err != nil {
+		return err
+	}
+	book.known.add(issues)
+	return nil
+}
+
+// tellOfNews tells the alerting actors of the new issues of a block, all at once, and returns what
+// must be told later.
+func (s *Sink) tellOfNews(ctx context.Context, id uint64, news map[uint64][]svc.IssueTotal) (late []toldLater) {
+	patient, cancel := context.WithTimeout(ctx, tellPatience)
+	defer cancel()
+	var mu sync.Mutex
+	var group errgroup.Group
+	group.SetLimit(tellAtOnce)
+	for environment, found := range news {
+		set := s.config.Rules.find(environment)
+		if set == nil {
+			continue // its rules are gone
+		}
+		first := slices.MinFunc(found, func(a, b svc.IssueTotal) int { return cmp.Compare(a.Issue, b.Issue) })
+		message := svc.NewIssues{
+			Environment: environment, Block: id, ID: svc.IssueID(first.Issue), Title: first.Title(), Others: len(found) - 1,
+		}
+		told := toldLater{App: set.app, News: []svc.NewIssues{message}}
+		group.Go(func() error {
+			if !s.config.Outbox.has(&told) {
+				err := contained(func() error { return s.config.Alarms.NewIssues(patient, set.app, message) })
+				if err == nil {
+					return nil
+				}
+				s.config.Logger.Warn("an application's alert rules will be told of new issues later", "app", set.app.String(), "error", err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			late = append(late, told)
+			return nil
+		})
+	}
+	_ = group.Wait() // those that failed are in late
+	return late
 }
 
 // waits says whether an alert rule of an environment waits for regressions.
@@ -96,10 +126,10 @@ const regressionsAtOnce = 500
 // tellRegressions has the rules that wait for regressions learn of issues that regressed with
 // a block, and the issues know that they did. An issue that does not know it says again that
 // it regressed with the block, so nothing is overlooked by a crash; the alerting actors know
-// what they were told of. What one application fails with does not keep the others from
-// hearing.
-func (s *Sink) tellRegressions(ctx context.Context, id uint64, came []issueKey) error {
-	var failed []error
+// what they were told of. It returns the environments for which it failed; they do not keep the
+// others from hearing.
+func (s *Sink) tellRegressions(ctx context.Context, id uint64, came []issueKey) map[uint64]error {
+	failed := map[uint64]error{}
 	for len(came) > 0 {
 		environment := came[0].environment
 		some := slices.IndexFunc(came, func(key issueKey) bool { return key.environment != environment })
@@ -107,17 +137,17 @@ func (s *Sink) tellRegressions(ctx context.Context, id uint64, came []issueKey) 
 			some = len(came)
 		}
 		for part := range slices.Chunk(came[:some], regressionsAtOnce) {
-			err := s.tellRegressed(ctx, id, environment, part)
+			err := contained(func() error { return s.tellRegressed(ctx, id, environment, part) })
 			if err == nil {
 				err = s.config.Issues.noted(ctx, id, part)
 			}
 			if err != nil {
-				failed = append(failed, fmt.Errorf("telling of regressions: %w", err))
+				failed[environment] = fmt.Errorf("telling of regressions: %w", err)
 			}
 		}
 		came = came[some:]
 	}
-	return errors.Join(failed...)
+	return failed
 }
 
 // tellRegressed tells the rules of one environment.

@@ -112,6 +112,9 @@ func (s *Stream) prepare(ctx context.Context, g *generation) error {
 	if err := s.config.Watch.load(ctx, g.partitions); err != nil {
 		return err
 	}
+	if err := s.config.Outbox.load(ctx); err != nil {
+		return err
+	}
 	if states == nil && len(missing) > 0 {
 		if states, err = s.states(ctx, g, missing, 0); err != nil {
 			return err

@@ -60,7 +60,8 @@ type RecordReader interface {
 //     written beside the committed offsets, in one durable request;
 //  2. the block is inserted under a token made of its number;
 //     watched issues that occurred in the block are then told, and the alerts
-//     that wait for new issues, and what they decide is durable; alerts that count
+//     that wait for new issues, and what they decide is durable, or what they are
+//     to be told later where they do not answer in time; alerts that count
 //     are told what the block brought;
 //  3. the offsets behind the block are committed, without boundaries.
 //
@@ -115,13 +116,15 @@ type SinkConfig struct {
 	Rules  *Rulebook
 	Totals IssueTotals
 	Alarms alarms
+	// Outbox tells later who did not answer in time; it may be nil where nobody is told.
+	Outbox *Outbox
 }
 
 // issues are told what occurred.
 type issues interface {
-	// occurred returns once what the issues decided is durable, with those that regressed and
-	// are to be told of; it may be repeated.
-	occurred(ctx context.Context, block uint64, issues []issueHits, tells func(environment uint64) bool) ([]issueKey, error)
+	// occurred returns the issues that did not answer, and those that regressed and are to be told
+	// of; what was decided is durable. It may be repeated.
+	occurred(ctx context.Context, block uint64, issues []issueHits, tells func(environment uint64) bool) ([]issueKey, []untold)
 	// noted tells issues that the alert rules know of their regression.
 	noted(ctx context.Context, block uint64, issues []issueKey) error
 }
@@ -130,6 +133,9 @@ type issues interface {
 func NewSink(config SinkConfig) *Sink {
 	s := &Sink{config: config, flushing: make(chan struct{}, 1), filled: make(chan struct{}, 1), room: newRoom()}
 	s.open, s.spare = s.newBlock(), s.newBlock()
+	if config.Outbox != nil {
+		config.Outbox.sink = s
+	}
 	return s
 }
 

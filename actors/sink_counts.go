@@ -159,7 +159,7 @@ func (s *Sink) peek(apps map[svc.AppRef]bool) map[svc.AppRef][]counted {
 
 // countTime is how long a block waits at most for the alerting actors to hear what it
 // brought.
-const countTime = 2 * time.Second
+const countTime = time.Second
 
 // tellCounts tells the alerting actors what a stored block brought. As with new issues, it
 // stands between the insert and the commit, and an actor knows the blocks that it was told
@@ -175,7 +175,7 @@ func (s *Sink) tellCounts(ctx context.Context, block *openBlock, id uint64) {
 	var group errgroup.Group
 	group.SetLimit(tellAtOnce)
 	for _, app := range slices.Collect(maps.Keys(told)) {
-		if s.config.Rules.missed.has(app) {
+		if s.config.Rules.missed.again(app) {
 			continue // it will read the store
 		}
 		group.Go(func() error {
@@ -204,16 +204,23 @@ func (s *Sink) tellCounted(ctx context.Context, block *openBlock, app svc.AppRef
 	}
 }
 
-// missedApps are applications whose alerting actors were not told of a block.
+// missedApps are applications whose alerting actors were not told of a block. Such an actor is not
+// waited for before it has been told of that.
 type missedApps struct {
-	mu   sync.Mutex
+	mu sync.Mutex
+	// apps has true for those that must be told, false for those that are being told.
 	apps map[svc.AppRef]bool
 }
 
-func (m *missedApps) has(app svc.AppRef) bool {
+// again notes that an application in the list missed another block, and reports whether it is there.
+func (m *missedApps) again(app svc.AppRef) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.apps[app]
+	_, known := m.apps[app]
+	if known {
+		m.apps[app] = true
+	}
+	return known
 }
 
 func (m *missedApps) add(app svc.AppRef) {
@@ -225,15 +232,24 @@ func (m *missedApps) add(app svc.AppRef) {
 	m.apps[app] = true
 }
 
-func (m *missedApps) remove(app svc.AppRef) {
+// take returns the applications that must be told now.
+func (m *missedApps) take() (apps []svc.AppRef) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.apps, app)
+	for app, must := range m.apps {
+		if must {
+			m.apps[app] = false
+			apps = append(apps, app)
+		}
+	}
+	return apps
 }
 
-// all returns the applications.
-func (m *missedApps) all() []svc.AppRef {
+// told takes an application off the list, unless it missed another block meanwhile.
+func (m *missedApps) told(app svc.AppRef) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return slices.Collect(maps.Keys(m.apps))
+	if !m.apps[app] {
+		delete(m.apps, app)
+	}
 }

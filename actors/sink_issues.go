@@ -2,7 +2,6 @@ package actors
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"svc"
@@ -69,17 +68,61 @@ func (h blockHits) watched(watch *Watch) []issueHits {
 // occurrence that queries see is never overlooked; being told twice changes
 // nothing. The watch is read after the insert, when every resolution that an
 // occurrence of the block followed has long been put in; nil watches nothing.
+//
+// Each issue has tellPatience to answer. One that does not is told later, which is the same to it:
+// it compares instants, and is told with the moment of its occurrence.
 func (s *Sink) settle(ctx context.Context, block *openBlock, id uint64, watch *Watch) error {
 	if watch == nil {
 		return nil
 	}
-	hits := block.hits.watched(watch)
-	if len(hits) == 0 {
+	var now []issueHits
+	var late []toldLater
+	for _, hits := range block.hits.watched(watch) {
+		if told := laterOf(id, hits); s.config.Outbox.has(&told) {
+			late = append(late, told)
+		} else {
+			now = append(now, hits)
+		}
+	}
+	if len(now) > 0 {
+		patient, cancel := context.WithTimeout(ctx, tellPatience)
+		defer cancel()
+		for _, missed := range s.settleHits(patient, id, now) {
+			s.config.Logger.Warn("an issue will be told later that it occurred", "issue", svc.IssueID(missed.issue), "error", missed.err)
+			late = append(late, laterOf(id, missed.issueHits))
+		}
+	}
+	return s.later(ctx, block, id, late)
+}
+
+func laterOf(block uint64, hits issueHits) toldLater {
+	return toldLater{Environment: hits.environment, Issue: hits.issue, Hits: []laterHits{{block, hits.hits}}}
+}
+
+// settleHits tells issues of a block and the rules of those that regressed, and returns the issues
+// for which that failed. It may be repeated.
+func (s *Sink) settleHits(ctx context.Context, id uint64, hits []issueHits) []untold {
+	came, late := s.config.Issues.occurred(ctx, id, hits, s.config.Rules.waits)
+	for environment, err := range s.tellRegressions(ctx, id, came) {
+		for _, told := range hits {
+			if told.environment == environment {
+				late = append(late, untold{told, err})
+			}
+		}
+	}
+	return late
+}
+
+// later keeps what actors are told once the block is committed.
+func (s *Sink) later(ctx context.Context, block *openBlock, id uint64, late []toldLater) error {
+	if len(late) == 0 {
 		return nil
 	}
-	return s.insist(ctx, block, "telling issues that they occurred", func() error {
-		came, err := s.config.Issues.occurred(ctx, id, hits, s.config.Rules.waits)
-		return errors.Join(err, s.tellRegressions(ctx, id, came))
+	if s.over(block) {
+		return errOver
+	}
+	return s.insist(ctx, block, "keeping what actors are to be told", func() error {
+		return s.config.Outbox.put(ctx, block.generation, id, late)
 	})
 }
 

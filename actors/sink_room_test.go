@@ -47,9 +47,10 @@ type countedBlock struct {
 	n int
 }
 
-func (b *countedBlock) Append(*svc.EventRow) { b.n++ }
-func (b *countedBlock) Rows() int            { return b.n }
-func (b *countedBlock) Reset()               { b.n = 0 }
+func (b *countedBlock) Append(*svc.EventRow)                { b.n++ }
+func (b *countedBlock) AppendOccurrence(*svc.OccurrenceRow) { b.n++ }
+func (b *countedBlock) Rows() int                           { return b.n }
+func (b *countedBlock) Reset()                              { b.n = 0 }
 
 func (b *blocksStored) NewBlock() Block { return &countedBlock{} }
 

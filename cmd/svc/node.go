@@ -64,6 +64,7 @@ type node struct {
 	shares      *actors.Shares
 	issues      *actors.Issues
 	sink        *actors.Sink
+	outbox      *actors.Outbox
 	stream      *actors.Stream
 	cluster     *cluster.Cluster
 	several     several
@@ -259,11 +260,12 @@ func (n *node) wireActors(context.Context) (err error) {
 	watchers, digests := &actors.Watchers{}, &actors.Digests{Logger: n.logger}
 	watch := &actors.Watch{Store: n.db, Partitions: n.config.Partitions, Skipped: n.unreadable.skipped}
 	n.issues = &actors.Issues{Releases: n.db}
+	n.outbox = actors.NewOutbox(n.db, n.logger)
 	n.sink = actors.NewSink(actors.SinkConfig{
 		Store: blockStore{n.db}, Log: n.consumer, Records: n.consumer, Interval: n.config.FlushInterval, MaxRows: maxBlockRows, MaxBytes: maxBlockBytes, Now: n.now,
 		NewBlockID: n.newBlockID, Metrics: actors.NewSinkMetrics(n.registry), Logger: n.logger,
 		Watchers: watchers, Digests: digests, Watch: watch, Issues: n.issues,
-		Rules: rules, Totals: n.db, Alarms: alarms,
+		Rules: rules, Totals: n.db, Alarms: alarms, Outbox: n.outbox,
 	})
 	if err := n.wireMonitoring(rules, alarms); err != nil {
 		return err
@@ -285,11 +287,11 @@ func (n *node) wireActors(context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	digests.Actors, n.issues.Actors = n.cluster, n.cluster
+	digests.Actors, n.issues.Actors, n.outbox.Owns = n.cluster, n.cluster, n.cluster.Owns
 	n.monitoring.join(n.cluster)
 	n.stream = actors.NewStream(actors.StreamConfig{
 		Partitions: n.config.Partitions, Ownership: n.ownership, Actors: n.cluster, Sink: n.sink, Log: n.consumer,
-		History: n.db, Watch: watch, Intake: deps.NewIntake, Evict: n.cluster.Evict, Now: n.now, Logger: n.logger,
+		History: n.db, Watch: watch, Outbox: n.outbox, Intake: deps.NewIntake, Evict: n.cluster.Evict, Now: n.now, Logger: n.logger,
 	})
 	n.sweeper = &cluster.Sweeper{Cluster: n.cluster, Store: wakeups{n.db}, Every: 5 * time.Second, Logger: n.logger, Now: n.now}
 	n.identity = &actors.Identity{Actors: n.cluster, Chance: n.chance, Now: n.now}

@@ -56,7 +56,7 @@ type part struct {
 //     way are answered;
 //   - the file of past days, which nothing depends on;
 //   - the assistant, whose turns record their ends with the actors;
-//   - the schedule, the sweeper, the lookout and the retention, which only add work;
+//   - the schedule, the sweeper, the outbox, the lookout and the retention, which only add work;
 //   - the reading of the log, while the node keeps its place in the group: nobody
 //     takes its partitions over before everything below has happened;
 //   - the sink, whose last block is committed in the generation still held;
@@ -86,6 +86,7 @@ func (n *node) parts() []part {
 		{"follower", n.several.follow},
 		{"retention", n.retention.Run},
 		{"sweeper", n.sweeper.Run},
+		{"outbox", n.outbox.Run},
 		{"lookout", n.monitoring.lookout.Run},
 		{"schedule", n.monitoring.schedule.Run},
 		{"filler of the schedule", n.monitoring.filler.Run},

@@ -1,0 +1,169 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"svc"
+)
+
+// hearing is a pair of applications' actors of which some do not answer.
+type hearing struct {
+	mu   sync.Mutex
+	deaf map[string]bool
+	news map[string][]uint64
+	hits map[uint64]int
+}
+
+func (h *hearing) NewIssues(ctx context.Context, app svc.AppRef, news svc.NewIssues) error {
+	if h.isDeaf(app.App) {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.news[app.App] = append(h.news[app.App], news.Block)
+	return nil
+}
+
+func (h *hearing) isDeaf(app string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.deaf[app]
+}
+
+func (h *hearing) Counted(context.Context, svc.AppRef, toldCounted) error { return nil }
+
+func (h *hearing) Regressed(context.Context, svc.AppRef, svc.Regressions) error { return nil }
+
+func (h *hearing) noted(context.Context, uint64, []issueKey) error { return nil }
+
+func (h *hearing) occurred(_ context.Context, _ uint64, issues []issueHits, _ func(uint64) bool) (_ []issueKey, late []untold) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, issue := range issues {
+		if h.deaf["issues"] {
+			late = append(late, untold{issue, errors.New("deaf")})
+		} else {
+			h.hits[issue.issue]++
+		}
+	}
+	return nil, late
+}
+
+func (h *hearing) IssueTotals(_ context.Context, environments, issues []uint64) (out []svc.IssueTotal, _ error) {
+	for _, environment := range environments {
+		for _, issue := range issues {
+			if issue%10 == environment {
+				out = append(out, svc.IssueTotal{Environment: environment, Issue: issue, Occurrences: 1, Name: "E"})
+			}
+		}
+	}
+	return out, nil
+}
+
+// keptNotes keeps entities.
+type keptNotes struct {
+	mu   sync.Mutex
+	kept map[string]svc.Entity
+}
+
+func (k *keptNotes) Put(_ context.Context, entities []svc.Entity, _ []svc.Wakeup) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, entity := range entities {
+		if key := entity.Owner + entity.ID; entity.Version.Number() > k.kept[key].Version.Number() {
+			k.kept[key] = entity
+		}
+	}
+	return nil
+}
+
+func (k *keptNotes) LoadKind(context.Context, string) (out []svc.Entity, _ error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, entity := range k.kept {
+		if !entity.Deleted {
+			out = append(out, entity)
+		}
+	}
+	return out, nil
+}
+
+// TestADeafActorDelaysNobody has the alerting actor of one application and the actors of issues not
+// answer. Blocks are committed all the same, and when the node has died and the actors answer,
+// they are told of every block.
+func TestADeafActorDelaysNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		heard := &hearing{deaf: map[string]bool{"broken": true, "issues": true}, news: map[string][]uint64{}, hits: map[uint64]int{}}
+		notes := &keptNotes{kept: map[string]svc.Entity{}}
+		logger := slog.New(slog.DiscardHandler)
+		outboxOf := func() *Outbox {
+			o := NewOutbox(notes, logger)
+			o.Owns = func(string, string) bool { return true }
+			return o
+		}
+		log := &boundedLog{committed: map[int]svc.LogPosition{}}
+		sink := roomSink(&blocksStored{}, log)
+		book := NewRulebook()
+		for number, app := range []string{"whole", "broken"} {
+			rules := worldRules()[:1]
+			rules[0].Number = uint64(number)
+			book.Publish(svc.Version{}, svc.AppRef{Org: "o", App: app}, rules)
+		}
+		watch := &Watch{Partitions: 1}
+		watch.add(7)
+		sink.config.Rules, sink.config.Totals, sink.config.Alarms, sink.config.Issues, sink.config.Watch = book, heard, heard, heard, watch
+		sink.config.Outbox = outboxOf()
+		sink.config.Outbox.sink = sink
+		sink.config.NewBlockID = func(now time.Time) uint64 { return uint64(now.UnixNano()) }
+		sink.open, sink.spare = sink.newBlock(), sink.newBlock()
+		sink.begin(1)
+		for n := range 5 {
+			occurrences := []svc.OccurrenceRow{
+				{EnvironmentNumber: 0, Issue: uint64(100 + 10*n)}, {EnvironmentNumber: 1, Issue: uint64(101 + 10*n)}, {EnvironmentNumber: 3, Issue: 7},
+			}
+			for i := range occurrences {
+				occurrences[i].Ts, occurrences[i].ReceivedAt = time.Now(), time.Now()
+			}
+			began := time.Now()
+			sink.append(1, recordRange{0, int64(n), int64(n)}, folded{occurrences: occurrences})
+			if err := sink.flush(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			took, bound := time.Since(began), 2*tellPatience
+			if n > 0 {
+				bound = tellPatience / 2 // nobody waits for an actor that is known not to answer
+			}
+			if took > bound || log.committed[0].Offset != int64(n+1) {
+				t.Errorf("block %d took %s and is committed at %d", n, took, log.committed[0].Offset)
+			}
+		}
+		if len(heard.news["whole"]) != 5 || len(heard.news["broken"]) != 0 {
+			t.Errorf("told %v", heard.news)
+		}
+		clear(heard.deaf)
+		successor := outboxOf()
+		successor.sink = sink
+		if err := successor.load(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ran := make(chan struct{})
+		go func() { defer close(ran); _ = successor.Run(ctx) }()
+		time.Sleep(5 * time.Second)
+		cancel()
+		<-ran
+		if len(heard.news["broken"]) != 5 || heard.hits[7] == 0 {
+			t.Errorf("told %v, %v", heard.news, heard.hits)
+		}
+		if left, _ := notes.LoadKind(t.Context(), kindToldLater); len(left) != 0 || successor.Len() != 0 {
+			t.Errorf("%d notes are left", len(left))
+		}
+	})
+}
