@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"time"
@@ -27,7 +28,7 @@ func (d *Data) visits(rows []*Row) (visitors, sessions int) {
 	for _, row := range rows {
 		day := d.floor(row.Ts, "day")
 		who[dayed{day, row.Visitor()}] = true
-		runs[dayed{day, row.Visitor() + "\x00" + row.SessionID}] = true
+		runs[dayed{day, fmt.Sprint(row.Visitor(), "\x00", row.SessionID, "\x00", row.IsBot)}] = true
 	}
 	return len(who), len(runs)
 }

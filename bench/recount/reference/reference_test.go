@@ -299,3 +299,39 @@ func TestStepFiltersByHand(t *testing.T) {
 		}
 	}
 }
+
+// TestOriginsByHand has a visit come from the campaign of the event that arrived first, and
+// a bot with the same visitor and session from its own.
+func TestOriginsByHand(t *testing.T) {
+	t.Parallel()
+	said := map[string]Origin{"a": {UTMSource: "News"}, "b": {Referrer: "https://acme.example/"}, "c": {UTMSource: "other"}, "d": {}}
+	check := func(change func(rows []*Row)) error {
+		all := rows(t,
+			"2026-11-20T09:00:00 anna s1 page_view",
+			"2026-11-20T09:10:00 anna s1 page_view",
+			"2026-11-20T08:50:00 anna s1 page_view", // late
+			"2026-11-20T09:00:00 anna s1 page_view", // a bot
+		)
+		all[3].IsBot = true
+		for _, row := range all[:3] {
+			row.UTMSource, row.Source = "News", "news"
+		}
+		all[3].Source = "direct"
+		change(all)
+		return New(time.UTC, all).CheckOrigins(func(row *Row) Origin { return said[row.ID] })
+	}
+	if err := check(func([]*Row) {}); err != nil {
+		t.Error(err)
+	}
+	for name, change := range map[string]func(rows []*Row){
+		"a page says it itself":    func(rows []*Row) { rows[1].UTMSource, rows[1].Referrer = "", "https://acme.example/" },
+		"a page is direct":         func(rows []*Row) { rows[1].Source = "direct" },
+		"another campaign":         func(rows []*Row) { rows[2].UTMSource = "other" },
+		"a bot takes part":         func(rows []*Row) { rows[3].UTMSource, rows[3].Source = "News", "news" },
+		"the first says otherwise": func(rows []*Row) { rows[0].Source = "google" },
+	} {
+		if check(change) == nil {
+			t.Errorf("%s: nothing was found", name)
+		}
+	}
+}

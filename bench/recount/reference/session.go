@@ -25,14 +25,18 @@ type session struct {
 	durationMs  int64
 }
 
-// sessionKey tells sessions apart: one id may have been given for two visitors.
-type sessionKey struct{ environment, visitor, id string }
+// sessionKey tells sessions apart: one id may have been given for two visitors, and to a
+// person and a bot.
+type sessionKey struct {
+	environment, visitor, id string
+	bot                      bool
+}
 
 // findSessions groups the rows by the session that the feed names.
 func (d *Data) findSessions() {
 	sessions := map[sessionKey]*session{}
 	for _, row := range d.Rows {
-		key := sessionKey{row.Environment, row.Visitor(), row.SessionID}
+		key := sessionKey{row.Environment, row.Visitor(), row.SessionID, row.IsBot}
 		if sessions[key] == nil {
 			sessions[key] = &session{id: row.SessionID, seen: row.Ts}
 		}
@@ -72,10 +76,13 @@ func (s *session) sum() {
 // session that has no pause of more than 30 minutes to it, else it begins one.
 // named says which session the client gave for a row.
 func (d *Data) CheckSessions(named func(*Row) string) error {
-	type who struct{ environment, visitor string }
+	type who struct {
+		environment, visitor string
+		bot                  bool
+	}
 	open := map[who][]*session{}
 	for _, row := range d.Rows {
-		at := who{row.Environment, row.Visitor()}
+		at := who{row.Environment, row.Visitor(), row.IsBot}
 		found := find(open[at], named(row), row.Ts)
 		if found == nil {
 			found = &session{id: row.SessionID, first: row.Ts, last: row.Ts}

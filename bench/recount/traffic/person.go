@@ -17,14 +17,20 @@ type person struct {
 	// known is a person with a distinct id, stays one who never gets any.
 	known, stays bool
 	bot          bool
+	// mixed is a visitor whose id a bot uses now and then.
+	mixed bool
 	// belated sends some events days late.
 	belated bool
 }
 
 // item begins an item of the person.
 func (v *person) item(kind string, at time.Time) *Sent {
-	s := &Sent{Environment: v.environment, Bot: v.bot, Item: Item{
-		Type: kind, Ts: at, AnonymousID: v.anonymous, Context: Context{IP: v.address, UserAgent: v.agent},
+	agent, bot := v.agent, v.bot
+	if v.mixed && v.chance(25) {
+		agent, bot = v.pick(crawlers()), true
+	}
+	s := &Sent{Environment: v.environment, Bot: bot, Item: Item{
+		Type: kind, Ts: at, AnonymousID: v.anonymous, Context: Context{IP: v.address, UserAgent: agent},
 	}}
 	if v.known {
 		s.DistinctID = v.distinct
@@ -62,6 +68,19 @@ func (v *person) session(number int, at time.Time) {
 	}
 }
 
+// crowd plans many visits at a time, as a shared login or a server sends them.
+func (v *person) crowd(at time.Time) {
+	visits := 5 + v.random.IntN(30)
+	for range 1 + v.random.IntN(5) {
+		for n := range visits {
+			s := v.event(at.Add(time.Duration(v.random.IntN(60_000))*time.Millisecond), false)
+			s.SessionID = fmt.Sprintf("crowd-%x-%d-%d", v.Seed, v.number, n)
+			v.add(s, v.delay())
+		}
+		at = at.Add(time.Duration(1+v.random.IntN(20)) * time.Minute)
+	}
+}
+
 // delay is how late an event arrives.
 func (v *person) delay() time.Duration {
 	switch {
@@ -94,9 +113,13 @@ func (v *person) event(at time.Time, landing bool) *Sent {
 	switch kind := v.random.IntN(20); {
 	case landing && kind < 17, kind < 9:
 		s := v.item("page", at)
-		if s.URL = site + path; landing {
+		s.URL = site + path
+		switch within := v.random.IntN(10); {
+		case landing || within == 0: // another campaign is met within the visit now and then
 			s.URL += v.pick(queries())
 			s.Referrer = v.pick(referrers())
+		case within < 6:
+			s.Referrer = site + v.pick(paths())
 		}
 		if v.chance(15) {
 			s.Type, s.Name = "event", "$pageview"
@@ -104,7 +127,7 @@ func (v *person) event(at time.Time, landing bool) *Sent {
 		if v.chance(30) {
 			s.Title = "Title of " + path
 		}
-		if landing && v.chance(6) {
+		if v.chance(6) {
 			s.Context.Campaign = &Campaign{Source: "stated", Medium: "affiliate", Name: "c-1"}
 		}
 		if v.chance(10) {

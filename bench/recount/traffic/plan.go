@@ -99,6 +99,7 @@ func (p *planner) visitor(n int) {
 	if v.bot = p.chance(7); v.bot {
 		v.agent = p.pick(crawlers())
 	}
+	v.mixed = !v.bot && p.chance(6)
 	switch {
 	case p.chance(12):
 		v.environment = "staging"
@@ -121,6 +122,9 @@ func (p *planner) visitor(n int) {
 	v.belated = len(sessions) <= 3 && p.chance(10)
 	for i, at := range sessions {
 		v.session(i, at)
+	}
+	if p.chance(4) {
+		v.crowd(p.begin())
 	}
 }
 

@@ -3,6 +3,7 @@ package traffic
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 )
@@ -20,6 +21,7 @@ func TestPlanIsDeterministicAndHard(t *testing.T) {
 	}
 	found := map[string]int{}
 	byTime := map[time.Time]bool{}
+	people := map[string]bool{}
 	latest := map[string]time.Time{}
 	for _, s := range sent {
 		if s.Ts.After(settings.Now) || s.Ts.Before(settings.Now.AddDate(0, 0, -Days-1)) {
@@ -30,7 +32,9 @@ func TestPlanIsDeterministicAndHard(t *testing.T) {
 			"repeated": s.Again, "bot": s.Bot, "without an id": s.ID == "", "identify": s.Type == "identify", "alias": s.Type == "alias",
 			"staging": s.Environment == "staging", "development": s.Environment == "development", "named session": s.SessionID != "",
 			"priced": s.Value != nil, "engaged": s.EngagedMs > 0, "an instant shared": byTime[s.Ts], "late": s.Ts.Before(latest[visitor]),
-			"stated campaign": s.Context.Campaign != nil, "referred": s.Referrer != "", "with properties": len(s.Properties) > 0,
+			"a bot with a person's id": s.Bot && people[visitor], "one of many at a time": strings.HasPrefix(s.SessionID, "crowd-"),
+			"referred within the site": strings.HasPrefix(s.Referrer, site),
+			"stated campaign":          s.Context.Campaign != nil, "referred": s.Referrer != "", "with properties": len(s.Properties) > 0,
 			"near a change of the clock": s.Ts.Sub(time.Date(2026, 10, 25, 1, 0, 0, 0, time.UTC)).Abs() < 2*time.Hour,
 		}
 		for name, is := range note {
@@ -38,6 +42,7 @@ func TestPlanIsDeterministicAndHard(t *testing.T) {
 				found[name]++
 			}
 		}
+		people[visitor] = people[visitor] || !s.Bot
 		byTime[s.Ts], latest[visitor] = true, s.Ts
 		if len(s.Properties) > 0 && !json.Valid(s.Properties) {
 			t.Errorf("%s", s.Properties)
@@ -46,6 +51,7 @@ func TestPlanIsDeterministicAndHard(t *testing.T) {
 	for _, name := range []string{
 		"repeated", "bot", "without an id", "identify", "alias", "staging", "development", "named session", "priced", "engaged",
 		"an instant shared", "late", "stated campaign", "referred", "with properties", "near a change of the clock",
+		"a bot with a person's id", "one of many at a time", "referred within the site",
 	} {
 		if found[name] < 3 {
 			t.Errorf("%d of %d items are %s", found[name], len(sent), name)

@@ -1,0 +1,67 @@
+package reference
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+)
+
+// Origin is where somebody came from, as an item says it.
+type Origin struct {
+	Referrer                                               string
+	UTMSource, UTMMedium, UTMCampaign, UTMTerm, UTMContent string
+	// ClickIDs are the identifiers of advertisements and networks, by parameter.
+	ClickIDs map[string]any
+}
+
+// origin is what the feed shows of where a row's visit came from.
+func (r *Row) origin() Origin {
+	return Origin{
+		Referrer: r.Referrer, UTMSource: r.UTMSource, UTMMedium: r.UTMMedium, UTMCampaign: r.UTMCampaign, UTMTerm: r.UTMTerm, UTMContent: r.UTMContent,
+		ClickIDs: r.ClickIDs,
+	}
+}
+
+func (o Origin) equal(other Origin) bool {
+	same := maps.Equal(o.ClickIDs, other.ClickIDs)
+	o.ClickIDs, other.ClickIDs = nil, nil
+	return same && fmt.Sprint(o) == fmt.Sprint(other)
+}
+
+// CheckOrigins compares the rows with the definition: all rows of a session came from where
+// the one of them that arrived first said. said is what an item said of itself.
+func (d *Data) CheckOrigins(said func(*Row) Origin) error {
+	entries := map[*session]*Row{}
+	for _, row := range d.Rows { // in the order of their arrival
+		entry := entries[row.session]
+		if entry == nil {
+			entry = row
+			entries[row.session] = row
+			if err := row.checkSource(); err != nil {
+				return err
+			}
+		}
+		if got, want := row.origin(), said(entry); !got.equal(want) {
+			return fmt.Errorf("event %s of %s came from %+v, its session's first event %s from %+v", row.ID, row.Visitor(), got, entry.ID, want)
+		}
+		if row.Source != entry.Source || row.Medium != entry.Medium || row.ReferrerDomain != entry.ReferrerDomain {
+			return fmt.Errorf("event %s of %s counts for %s/%s, its session's first event %s for %s/%s", row.ID, row.Visitor(), row.Source, row.Medium, entry.ID, entry.Source, entry.Medium)
+		}
+	}
+	return nil
+}
+
+// checkSource holds the source of a session's first row to the rules that need no tables.
+func (r *Row) checkSource() error {
+	want := ""
+	switch {
+	case r.UTMSource != "":
+		want = strings.ToLower(r.UTMSource)
+	case len(r.ClickIDs) == 0 && r.ReferrerDomain == "":
+		want = "direct"
+	}
+	if r.Source == "" || want != "" && r.Source != want {
+		return fmt.Errorf("the source of event %s is %q, want %q", r.ID, r.Source, want)
+	}
+	return nil
+}
