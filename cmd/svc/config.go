@@ -42,6 +42,7 @@ type Config struct {
 	LogKeep       int64 // MiB
 	ErrorLimit    int
 	SpoolSize     int64 // MiB
+	IngestMemory  int64 // MiB
 	FlushInterval time.Duration
 	BootstrapFile string
 	ChdbLib       string
@@ -104,6 +105,7 @@ func settings() []setting {
 		{"SVC_LOG_KEEP", "256", "MiB", "how much the embedded log keeps of records that were stored; what is over goes earlier; a start reads all of it", false, setLogKeep},
 		{"SVC_ERROR_LIMIT", "60000", "errors/min", "of one key over the Sentry protocol, on each node; 0 switches the limit off", false, setErrorLimit},
 		{"SVC_SPOOL_SIZE", "1024", "MiB", "how much of what SDKs of Sentry send is kept on disk while the log does not take it", false, setSpoolSize},
+		{"SVC_INGEST_MEMORY", "256", "MiB", "how much memory the bodies take that are being read, unpacked and decoded; what is over waits four seconds and is answered with 503", false, setIngestMemory},
 		{"SVC_FLUSH_INTERVAL", "500ms", "duration", "the least time between two blocks stored in ClickHouse", false, duration(func(c *Config) *time.Duration { return &c.FlushInterval }, 10*time.Millisecond, time.Minute)},
 		{"SVC_MONITOR_ALLOW", "", "addresses", "addresses and prefixes that monitors and webhooks may call although they are not public; empty allows none", false, setMonitorAllow},
 		{"SVC_MONITOR_LEAST", "30s", "duration", "the shortest interval of a monitor", false, duration(func(c *Config) *time.Duration { return &c.MonitorLeast }, time.Second, time.Hour)},
@@ -237,6 +239,17 @@ func setSpoolSize(c *Config, value string) (err error) {
 
 // maxSpoolSize bounds SVC_SPOOL_SIZE, in MiB.
 const maxSpoolSize = 1 << 20
+
+func setIngestMemory(c *Config, value string) (err error) {
+	c.IngestMemory, err = strconv.ParseInt(value, 10, 64)
+	if err != nil || c.IngestMemory < leastIngestMemory || c.IngestMemory > maxSpoolSize {
+		return fmt.Errorf("not a number of MiB from %d to %d", leastIngestMemory, maxSpoolSize)
+	}
+	return nil
+}
+
+// leastIngestMemory is the least of SVC_INGEST_MEMORY, in MiB: the largest body has room in it.
+const leastIngestMemory = 128
 
 func setRate(c *Config, value string) error {
 	n, err := strconv.Atoi(value)

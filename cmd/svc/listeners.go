@@ -78,6 +78,7 @@ func (n *node) routes() ([]http.Route, error) {
 	parts.collect = &api.Collect{
 		Collectors: n.collectors, Log: logProducer{n.producer}, Partitions: n.config.Partitions,
 		Metrics: api.NewCollectMetrics(n.registry), Symbols: n.newSymbols(), Cardinality: n.cardinality,
+		Door: api.NewDoor(n.config.IngestMemory << 20),
 	}
 	if parts.pages, err = n.sharePages(); err != nil {
 		return nil, err

@@ -35,6 +35,8 @@ type Collect struct {
 	Log        Log
 	Partitions int
 	Metrics    *CollectMetrics
+	// Door bounds what requests take of the node; nil bounds nothing.
+	Door *Door
 	// Symbols finds the original places of minified code; nil finds none.
 	Symbols Symbols
 	// Cardinality bounds the series of metrics.
@@ -113,13 +115,21 @@ func (i *intakeRequest) run(kind itemKind) error {
 	if outside != nil && !errors.Is(outside, errNoKey) {
 		return outside
 	}
-	if err := i.readBody(svc.MaxRequestBytes); err != nil {
+	if err := i.readRaw(svc.MaxRequestBytes); err != nil {
+		return err
+	}
+	if outside != nil {
+		if err := i.authenticateInside(); err != nil {
+			return err
+		}
+	}
+	if err := i.unpack(nativeWeight); err != nil {
 		return err
 	}
 	if err := i.decode(kind); err != nil {
 		return err
 	}
-	if outside != nil || i.envelope.WriteKey != "" {
+	if i.envelope.WriteKey != "" { // another one than that outside is refused
 		if err := i.authenticate(i.envelope.WriteKey); err != nil {
 			return err
 		}
@@ -145,8 +155,16 @@ func (i *intakeRequest) pendingParts() []svc.Part {
 // produce hands the parts to the log and waits for its acknowledgement.
 func (i *intakeRequest) produce() error {
 	parts := i.pendingParts()
+	i.stay.rest()
 	if len(parts) == 0 {
 		return nil
+	}
+	size := 0
+	for _, part := range parts {
+		size += len(part.Payload)
+	}
+	if err := i.stay.send(i.request.Context(), int64(size)); err != nil {
+		return err
 	}
 	if err := i.collect.Log.Produce(i.request.Context(), parts); err != nil {
 		if known, ok := errors.AsType[*svc.Error](err); ok {

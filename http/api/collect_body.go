@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"io"
@@ -28,9 +29,10 @@ type intakeRequest struct {
 
 	now       time.Time
 	collector *svc.Collector
+	stay      stay
 	raw       bytes.Buffer
 	limited   io.LimitedReader
-	inflated  bytes.Buffer
+	inflated  []byte
 	body      []byte
 	envelope  envelope
 	items     []item
@@ -79,6 +81,7 @@ const keepBytes = 1 << 20
 
 func (i *intakeRequest) reset(c *Collect, w http.ResponseWriter, r *http.Request, arrival time.Time) {
 	i.collect, i.writer, i.request, i.now = c, w, r, arrival
+	i.stay.door = c.Door
 	if len(i.payloads) != c.Partitions {
 		i.payloads = make([][]byte, c.Partitions)
 	}
@@ -102,86 +105,209 @@ func (i *intakeRequest) release() {
 	clear(i.labels[:cap(i.labels)])
 	i.accepted, i.userAgent, i.remoteIP, i.around = 0, "", "", xxh3.Uint128{}
 	i.rawItems, i.single, i.debugIDs, i.answered, i.pause = nil, false, nil, "", 0
-	if i.raw.Cap() > keepBytes || i.inflated.Cap() > keepBytes {
-		i.raw, i.inflated = bytes.Buffer{}, bytes.Buffer{}
+	if i.raw.Cap() > keepBytes || cap(i.inflated) > keepBytes {
+		i.raw, i.inflated = bytes.Buffer{}, nil
 	}
 	if cap(i.properties) > keepBytes || cap(i.words) > keepBytes {
 		i.properties, i.words = nil, nil
 	}
 	i.raw.Reset()
-	i.inflated.Reset()
+	i.stay.end()
 	intakePool.Put(i)
 }
 
-// readBody reads the body within a limit and inflates it within another.
-func (i *intakeRequest) readBody(limit int64) error {
+// weight is how many times its length an unpacked body takes when it is decoded.
+type weight int64
+
+// The weights of protocols, as their tests measure them.
+const (
+	nativeWeight weight = 4
+	sentryWeight weight = 4
+	otlpWeight   weight = 16
+	remoteWeight weight = 12
+)
+
+// readBody reads the body within a limit and inflates it within another. The request has a
+// processor afterwards.
+func (i *intakeRequest) readBody(limit int64, w weight) error {
 	if err := i.readRaw(limit); err != nil {
 		return err
 	}
-	return i.inflate()
+	return i.unpack(w)
 }
 
-// readRaw reads the body within a limit.
+// rawStep is how much is read of a body before its bytes are counted again.
+const rawStep = 64 << 10
+
+// readRaw reads the body within a limit, or the rest of it.
 func (i *intakeRequest) readRaw(limit int64) error {
 	if i.request.ContentLength > limit {
 		return tooLarge("The body is over %d bytes.", limit)
 	}
-	i.limited = io.LimitedReader{R: i.request.Body, N: limit + 1}
-	n, err := i.raw.ReadFrom(&i.limited)
-	if err != nil {
-		return svc.Invalid(svc.FieldError{Code: "unreadable_body", Message: "The body ended early."})
+	for more := true; more; {
+		var err error
+		if more, err = i.readSome(limit); err != nil {
+			return err
+		}
 	}
-	if n > limit {
-		return tooLarge("The body is over %d bytes.", limit)
+	return nil
+}
+
+// readSome reads the next bytes of the body and says whether there may be more.
+func (i *intakeRequest) readSome(limit int64) (more bool, err error) {
+	step := min(rawStep, limit+1-int64(i.raw.Len()))
+	expected := step
+	if i.request.ContentLength >= 0 {
+		expected = min(step, i.request.ContentLength-int64(i.raw.Len()))
+	}
+	if err := i.stay.read(i.request.Context(), expected); err != nil {
+		return false, err
+	}
+	i.limited = io.LimitedReader{R: i.request.Body, N: step}
+	if _, err := i.raw.ReadFrom(&i.limited); err != nil {
+		return false, svc.Invalid(svc.FieldError{Code: "unreadable_body", Message: "The body ended early."})
+	}
+	if int64(i.raw.Len()) > limit {
+		return false, tooLarge("The body is over %d bytes.", limit)
 	}
 	i.body = i.raw.Bytes()
-	return nil
+	return i.limited.N <= 0, nil
 }
 
 func tooLarge(format string, args ...any) error { return svc.Errorf(svc.CodeTooLarge, format, args...) }
 
-// inflate undoes the content encoding. A gzip body is recognised by its first
-// bytes as well, since some clients do not name it.
-func (i *intakeRequest) inflate() error {
+// Of small bodies, those below smallBody cost too little to wait for a processor; the items
+// of one take itemsShare times its bytes, itemsBytes at most.
+const (
+	smallBody  = 16 << 10
+	itemsShare = 32
+	itemsBytes = 1 << 20
+)
+
+// unpack takes what the request needs to be decoded, and undoes the content encoding.
+func (i *intakeRequest) unpack(w weight) error {
+	size, window := i.unpackedSize()
+	taken := (int64(w)+1)*size + window + min(itemsShare*size, itemsBytes)
+	if err := i.stay.work(i.request.Context(), taken, size > smallBody); err != nil {
+		return err
+	}
+	inflated, err := i.inflate(int(size), w, svc.MaxInflatedBytes)
+	if err == nil && inflated != nil {
+		i.body = inflated
+	}
+	return err
+}
+
+// unpackedSize is how long the body says that it is without its encoding, or else a guess,
+// and what its reader keeps.
+func (i *intakeRequest) unpackedSize() (size, window int64) {
+	const usual = 8
+	size = int64(len(i.body))
+	switch i.encoding() {
+	case "":
+		return size, 0
+	case "gzip":
+		if len(i.body) > 4 {
+			size = max(size, int64(binary.LittleEndian.Uint32(i.body[len(i.body)-4:])))
+		}
+	case "zstd":
+		size, window = usual*size, zstdWindow
+		var header zstd.Header
+		if header.Decode(i.body[:min(len(i.body), zstd.HeaderMaxSize)]) == nil {
+			window = int64(min(header.WindowSize, zstdWindow))
+			if header.HasFCS {
+				size = int64(min(header.FrameContentSize, svc.MaxInflatedBytes))
+			}
+		}
+	case "br":
+		size, window = usual*size, brotliWindow
+	default:
+		size *= usual
+	}
+	return min(size, svc.MaxInflatedBytes), window
+}
+
+// The windows that the readers keep.
+const (
+	zstdWindow   = 8 << 20
+	brotliWindow = 16 << 20
+)
+
+// encoding returns the content encoding, empty where there is none. A gzip body is
+// recognised by its first bytes as well, since some clients do not name it.
+func (i *intakeRequest) encoding() string {
 	encoding := headerOf(i.request, "Content-Encoding")
 	isGzip := len(i.body) > 2 && i.body[0] == 0x1f && i.body[1] == 0x8b
-	var reader io.Reader
 	switch {
-	case encoding == "gzip" || encoding == "x-gzip" || (encoding == "" || encoding == "identity") && isGzip:
-		unzip, err := gzip.NewReader(bytes.NewReader(i.body))
-		if err != nil {
-			return badEncoding("gzip")
+	case encoding == "x-gzip", (encoding == "" || encoding == "identity") && isGzip:
+		return "gzip"
+	case encoding == "identity":
+		return ""
+	}
+	return encoding
+}
+
+// inflater returns what undoes the content encoding, nil where there is none.
+func (i *intakeRequest) inflater() (io.ReadCloser, error) {
+	packed := bytes.NewReader(i.body)
+	switch encoding := i.encoding(); encoding {
+	case "":
+		return nil, nil
+	case "gzip":
+		if unzip, err := gzip.NewReader(packed); err == nil {
+			return unzip, nil
 		}
-		reader = unzip
-	case encoding == "" || encoding == "identity":
-		return nil
-	case encoding == "zstd":
-		unzip, err := zstd.NewReader(bytes.NewReader(i.body), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(svc.MaxInflatedBytes))
+		return nil, badEncoding("gzip")
+	case "zstd":
+		unzip, err := zstd.NewReader(packed, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(svc.MaxInflatedBytes), zstd.WithDecoderMaxWindow(zstdWindow), zstd.WithDecoderLowmem(true))
 		if err != nil {
-			return badEncoding("zstd")
+			return nil, badEncoding("zstd")
 		}
-		defer unzip.Close()
-		reader = unzip
-	case encoding == "deflate":
-		unzip, err := zlib.NewReader(bytes.NewReader(i.body))
+		return unzip.IOReadCloser(), nil
+	case "deflate":
+		unzip, err := zlib.NewReader(packed)
 		if err != nil {
-			return badEncoding("deflate")
+			return nil, badEncoding("deflate")
 		}
-		reader = unzip
-	case encoding == "br":
-		reader = brotli.NewReader(bytes.NewReader(i.body))
+		return unzip, nil
+	case "br":
+		return io.NopCloser(brotli.NewReader(packed)), nil
 	default:
-		return svc.Errorf(svc.CodeUnsupportedMedia, "The content encoding %q is not accepted; send gzip, zstd, br, deflate or none.", encoding)
+		return nil, svc.Errorf(svc.CodeUnsupportedMedia, "The content encoding %q is not accepted; send gzip, zstd, br, deflate or none.", encoding)
 	}
-	n, err := i.inflated.ReadFrom(io.LimitReader(reader, svc.MaxInflatedBytes+1))
-	switch {
-	case n > svc.MaxInflatedBytes, errors.Is(err, zstd.ErrDecoderSizeExceeded), errors.Is(err, zstd.ErrWindowSizeExceeded):
-		return tooLarge("The body inflates to more than %d bytes.", svc.MaxInflatedBytes)
-	case err != nil:
-		return badEncoding(encoding)
+}
+
+// inflate undoes the content encoding within a limit. Room was taken for a body of size
+// bytes; what is over takes more. It returns nil where there is no encoding.
+func (i *intakeRequest) inflate(size int, w weight, limit int) ([]byte, error) {
+	reader, err := i.inflater()
+	if reader == nil || err != nil {
+		return nil, err
 	}
-	i.body = i.inflated.Bytes()
-	return nil
+	defer reader.Close()
+	out := i.inflated[:0]
+	for {
+		if len(out) == cap(out) {
+			larger := min(max(2*cap(out), size+1, rawStep), limit+1)
+			if over := larger - max(size+1, cap(out)); over > 0 {
+				if err := i.stay.grow((int64(w) + 1) * int64(over)); err != nil {
+					return nil, err
+				}
+			}
+			out = append(make([]byte, 0, larger), out...)
+		}
+		n, err := reader.Read(out[len(out):cap(out)])
+		out = out[:len(out)+n]
+		i.inflated = out
+		switch {
+		case len(out) > limit, errors.Is(err, zstd.ErrDecoderSizeExceeded), errors.Is(err, zstd.ErrWindowSizeExceeded):
+			return out, tooLarge("The body inflates to more than %d bytes.", limit)
+		case errors.Is(err, io.EOF):
+			return out, nil
+		case err != nil:
+			return out, badEncoding(i.encoding())
+		}
+	}
 }
 
 func badEncoding(name string) error {
@@ -196,6 +322,9 @@ func (i *intakeRequest) authenticate(writeKey string) error {
 	}
 	if i.collector = i.collect.Collectors.Collector(svc.HashSecret(key)); i.collector == nil {
 		return svc.Errorf(svc.CodeUnauthorized, "The ingest key is unknown or revoked.")
+	}
+	if err := i.stay.belong(i.request.Context(), i.collector.AppID); err != nil {
+		return err
 	}
 	if origin := headerOf(i.request, "Origin"); i.collector.Kind == svc.KeyPublic && !originAllowed(origin, i.collector.Origins) {
 		return &svc.Error{

@@ -1,7 +1,9 @@
 package api
 
 import (
+	"bytes"
 	"encoding/base64"
+	stdjson "encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -47,6 +49,45 @@ func ingestKey(r *http.Request, writeKey string) (string, error) {
 		return "", svc.Errorf(svc.CodeUnauthorized, "This is an access token; events are sent with an ingest key (svc_pub_… or svc_sec_…).")
 	}
 	return found, nil
+}
+
+// keyPrefix is how much of a packed body is unpacked to find a key in it.
+const keyPrefix = 64 << 10
+
+// authenticateInside finds the collector of a request whose key stands in the body. Of a
+// packed body only the beginning is looked at, so that strangers cost no more.
+func (i *intakeRequest) authenticateInside() error {
+	text := i.body
+	if i.encoding() != "" {
+		var err error
+		if text, err = i.inflate(keyPrefix, 0, keyPrefix); svc.CodeOf(err) == svc.CodeTooLarge {
+			text = text[:keyPrefix]
+		} else if err != nil {
+			return err
+		}
+	}
+	return i.authenticate(writeKeyOf(text))
+}
+
+// writeKeyOf finds the member writeKey of a JSON object, which may be cut off.
+func writeKeyOf(text []byte) string {
+	decoder := stdjson.NewDecoder(bytes.NewReader(text))
+	if first, err := decoder.Token(); err != nil || first != stdjson.Delim('{') {
+		return ""
+	}
+	for {
+		name, err := decoder.Token()
+		if err != nil {
+			return ""
+		}
+		var value stdjson.RawMessage
+		if decoder.Decode(&value) != nil {
+			return ""
+		}
+		if name == "writeKey" {
+			return textOf(value)
+		}
+	}
 }
 
 // headerOf returns the first value of a header. The name is in the canonical form,

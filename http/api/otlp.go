@@ -89,7 +89,7 @@ func (i *intakeRequest) runOTLP(media string, serve func(*intakeRequest) (proto.
 	if err := i.authenticate(""); err != nil {
 		return nil, err
 	}
-	if err := i.readBody(MaxTelemetryBytes); err != nil {
+	if err := i.readBody(MaxTelemetryBytes, otlpWeight); err != nil {
 		return nil, err
 	}
 	return serve(i)

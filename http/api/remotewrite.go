@@ -110,6 +110,9 @@ func (i *intakeRequest) unpackRemote() (version2 bool, err error) {
 		return false, tooLarge("The body unpacks to more than %d bytes.", maxRemoteBytes)
 	}
 	if err == nil {
+		if err := i.stay.work(i.request.Context(), (int64(remoteWeight)+1)*int64(length), length > smallBody); err != nil {
+			return false, err
+		}
 		i.body, err = snappy.Decode(nil, i.body)
 	}
 	if err != nil {

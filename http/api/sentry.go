@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -86,10 +87,16 @@ func (s *Sentry) serve(w http.ResponseWriter, r *http.Request, take func(i *inta
 
 // accept leads a request through key, body and items to the log, and answers it.
 func (s *Sentry) accept(i *intakeRequest, take func(i *intakeRequest) error) error {
-	if err := s.authenticate(i, ""); err != nil && !errors.Is(err, errNoSentryKey) {
+	err := s.authenticate(i, "")
+	if err != nil && (!errors.Is(err, errNoSentryKey) || !strings.HasSuffix(i.request.URL.Path, "/envelope/") && !strings.HasSuffix(i.request.URL.Path, "/envelope")) {
 		return err
 	}
-	if err := i.readBody(maxEnvelopeBytes); err != nil {
+	if err != nil {
+		if err := s.authenticateInside(i); err != nil {
+			return err
+		}
+	}
+	if err := i.readBody(maxEnvelopeBytes, sentryWeight); err != nil {
 		return err
 	}
 	if err := take(i); err != nil {
@@ -116,6 +123,9 @@ func (s *Sentry) authenticate(i *intakeRequest, dsn string) error {
 	if i.collector == nil {
 		return svc.Errorf(svc.CodeForbidden, "The ingest key is unknown or revoked.")
 	}
+	if err := i.stay.belong(i.request.Context(), i.collector.AppID); err != nil {
+		return err
+	}
 	project := i.request.PathValue("project")
 	if project != i.collector.Environment.IngestID() || found.Project != "" && found.Project != project {
 		return svc.Errorf(svc.CodeForbidden, "The key does not belong to the ingest id %s.", project)
@@ -124,6 +134,24 @@ func (s *Sentry) authenticate(i *intakeRequest, dsn string) error {
 		return svc.Errorf(svc.CodeForbidden, "The application does not allow errors from the origin %s; add it to allowedOrigins.", origin)
 	}
 	return nil
+}
+
+// authenticateInside finds the collector of an envelope whose key stands in its first line
+// alone. Strangers cost no more than the beginning of it.
+func (s *Sentry) authenticateInside(i *intakeRequest) error {
+	if _, err := i.readSome(maxEnvelopeBytes); err != nil {
+		return err
+	}
+	text := i.body
+	if i.encoding() != "" {
+		text, _ = i.inflate(keyPrefix, 0, keyPrefix) // what is cut off is enough
+	}
+	line, _, _ := bytes.Cut(text, []byte{'\n'})
+	header, _, err := sentry.Split(line)
+	if err != nil {
+		return errNoSentryKey
+	}
+	return s.authenticate(i, header.DSN)
 }
 
 // envelope takes the items of an envelope.
@@ -277,6 +305,7 @@ func malformed(err error) error {
 // keep hands what was accepted to the log, or to the spool where the log does not take
 // it or something waits there already, and answers.
 func (s *Sentry) keep(i *intakeRequest) error {
+	i.stay.rest()
 	err := errSpooling
 	if s.Spool.Bytes() == 0 {
 		err = i.produce()

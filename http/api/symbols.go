@@ -27,6 +27,7 @@ func (i *intakeRequest) symbolicate(o *svc.Occurrence) bool {
 	if i.collect.Symbols == nil || len(i.debugIDs) == 0 && o.Release == "" {
 		return false
 	}
+	i.stay.rest() // maps may be read from the store
 	ctx, cancel := context.WithTimeout(i.request.Context(), symbolTime)
 	defer cancel()
 	found := false
