@@ -142,7 +142,7 @@ func (s *Server) run(ctx context.Context, who *caller, name string, input member
 }
 
 // locate takes the address out of an input. Where it names none, the only place that the
-// token reaches is meant.
+// token reaches is meant, where it is certain that there is no other.
 func (s *Server) locate(ctx context.Context, who *caller, name string, input members) (svc.AppRef, error) {
 	need := s.config.Tools.Need(name)
 	if need == tools.NeedsNothing {
@@ -161,7 +161,7 @@ func (s *Server) locate(ctx context.Context, who *caller, name string, input mem
 		if choices = reach.names(); need == tools.NeedsOrganization {
 			choices = reach.organizations()
 		}
-		if len(choices) == 1 {
+		if len(choices) == 1 && !reach.partial {
 			given = choices[0]
 		}
 	}

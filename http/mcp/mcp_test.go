@@ -171,6 +171,36 @@ func TestSeveralApplicationsMustBeNamed(t *testing.T) {
 	}
 }
 
+// TestOneOrganizationKeepsNobodyFromTheOthers has a person of two, one of which cannot be asked.
+func TestOneOrganizationKeepsNobodyFromTheOthers(t *testing.T) {
+	w := newWorld(t)
+	if _, err := w.memory.OfferSeat(t.Context(), "globex", svc.RoleOwner, svc.User{}, svc.MemberSpec{Email: "ada@acme.example", Role: svc.RoleAdmin}); err != nil {
+		t.Fatal(err)
+	}
+	person, _ := w.call(t, w.Owner, "me_get", map[string]any{})
+	ada := svc.User{ID: person["data"].(map[string]any)["user"].(map[string]any)["id"].(string), Email: "ada@acme.example", Name: "Ada"}
+	if _, err := w.memory.AcceptOffer(t.Context(), ada, "globex"); err != nil {
+		t.Fatal(err)
+	}
+	w.broken["globex"] = true
+	if names := w.names(t, "/mcp?tools=all", w.Owner); !slices.Contains(names, "goals_create") {
+		t.Errorf("listed: %v", names)
+	}
+	if got, failed := w.call(t, w.Owner, "analytics_overview", map[string]any{"app": "acme/web"}); failed {
+		t.Errorf("%v", got)
+	}
+	if got, failed := w.call(t, w.Owner, "goals_create", map[string]any{"name": "x", "kind": "event", "match": "y"}); !failed || codeOf(got) != "invalid_request" {
+		t.Errorf("an application was chosen though there may be others: %v", got)
+	}
+	if got, failed := w.call(t, w.Owner, "apps_get", map[string]any{"app": "globex/shop"}); !failed {
+		t.Errorf("what models may do there is not known: %v", got)
+	}
+	w.broken["acme"] = true
+	if got := w.ask(t, w.Owner, "tools/list", map[string]any{}); got.Error == nil {
+		t.Errorf("%v", got.Result)
+	}
+}
+
 // TestWhatReachesDeepIsProposed calls what destroys or touches production.
 func TestWhatReachesDeepIsProposed(t *testing.T) {
 	w := newWorld(t)

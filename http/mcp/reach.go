@@ -23,38 +23,60 @@ type place struct {
 	audience svc.Audience
 }
 
-// reach is everything that a token reaches.
-type reach struct{ places []place }
+// reach is everything that a token reaches. It is partial where an organization could not be
+// asked: then there may be places beside those that it has.
+type reach struct {
+	places  []place
+	partial bool
+}
 
-// reach finds what the caller reaches now: memberships and modules are read anew.
+// reach finds what the caller reaches now: memberships and modules are read anew. An
+// organization that cannot be asked is left out, so that it keeps nobody from the others; it
+// fails where none can.
 func (s *Server) reach(ctx context.Context, who *caller) (*reach, error) {
 	memberships, err := s.config.Organizations.Memberships(ctx, who.grant)
 	if err != nil {
 		return nil, err
 	}
 	found := &reach{}
+	var failed error
 	for i := range memberships[:min(len(memberships), maxOrganizations)] {
 		org := memberships[i].Slug
-		audience, err := s.audience(ctx, who, org)
-		if svc.CodeOf(err) == svc.CodeNotFound {
-			continue // the membership ended meanwhile
-		}
+		places, err := s.within(ctx, who, org)
 		if err != nil {
-			return nil, err
+			s.config.Logger.Warn("an organization is left out of what a token reaches", "org", org, "error", err)
+			found.partial, failed = true, err
 		}
-		apps, _, err := s.config.Apps.List(ctx, org, "", maxApplications)
-		if err != nil {
-			return nil, err
-		}
-		if len(apps) == 0 {
-			found.places = append(found.places, place{svc.AppRef{Org: org}, audience})
-		}
-		for i := range apps {
-			audience.Modules = apps[i].Modules
-			found.places = append(found.places, place{apps[i].Ref(), audience})
-		}
+		found.places = append(found.places, places...)
+	}
+	if len(found.places) == 0 {
+		return found, failed
 	}
 	return found, nil
+}
+
+// within finds what the caller reaches in an organization, nothing where the membership has
+// ended meanwhile.
+func (s *Server) within(ctx context.Context, who *caller, org string) (places []place, err error) {
+	audience, err := s.audience(ctx, who, org)
+	if svc.CodeOf(err) == svc.CodeNotFound {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	apps, _, err := s.config.Apps.List(ctx, org, "", maxApplications)
+	if err != nil {
+		return nil, err
+	}
+	if len(apps) == 0 {
+		return []place{{svc.AppRef{Org: org}, audience}}, nil
+	}
+	for i := range apps {
+		audience.Modules = apps[i].Modules
+		places = append(places, place{apps[i].Ref(), audience})
+	}
+	return places, nil
 }
 
 // audience returns what the caller may do in an organization, within the rules that the

@@ -84,6 +84,9 @@ const maxBody = 1 << 20
 
 // New returns a server. It does no I/O.
 func New(config Config) *Server {
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.DiscardHandler)
+	}
 	s := &Server{config: config}
 	s.register = sync.OnceFunc(s.registerAll)
 	s.protocol = sdk.NewServer(&sdk.Implementation{Name: "svc", Title: "Analytics, monitoring and assistant service", Version: config.Version}, &sdk.ServerOptions{

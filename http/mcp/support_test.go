@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	nethttp "net/http"
 	"net/http/httptest"
@@ -30,6 +31,25 @@ type world struct {
 	ports     api.Ports
 	handler   nethttp.Handler
 	proposals *proposals
+	// broken are the organizations whose rules cannot be read.
+	broken map[string]bool
+}
+
+// settings is the port under a name that is not its method.
+type settings = mcp.Settings
+
+// rules are the settings of organizations, some of which cannot be read.
+type rules struct {
+	settings
+	broken map[string]bool
+}
+
+// Settings is the port mcp.Settings.
+func (r rules) Settings(ctx context.Context, org, user string) (svc.AISettings, error) {
+	if r.broken[org] {
+		return svc.AISettings{}, errors.New("an entity does not decode")
+	}
+	return r.settings.Settings(ctx, org, user)
 }
 
 // proposals keeps what was proposed.
@@ -50,10 +70,10 @@ func (p *proposals) Propose(_ context.Context, who svc.Asker, _ svc.Secret, call
 func newWorld(t testing.TB) *world {
 	t.Helper()
 	memory := apitest.NewMemory(noon)
-	w := &world{World: memory.Fill(t), memory: memory, ports: memory.Ports(), proposals: &proposals{}}
+	w := &world{World: memory.Fill(t), memory: memory, ports: memory.Ports(), proposals: &proposals{}, broken: map[string]bool{}}
 	registry := &struct{ *tools.Registry }{}
 	server := mcp.New(mcp.Config{
-		Authority: memory, Organizations: memory, Apps: memory, Settings: w.ports.AISettings, Tools: registry, Proposals: w.proposals,
+		Authority: memory, Organizations: memory, Apps: memory, Settings: rules{w.ports.AISettings, w.broken}, Tools: registry, Proposals: w.proposals,
 		Docs: w.ports.Docs, PublicURL: "https://svc.example", Version: "test",
 	})
 	config := memory.Config()
