@@ -2,6 +2,9 @@ package clickhouse
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
 	"sync"
 )
 
@@ -19,50 +22,61 @@ type committer[T any] struct {
 // group is what one write carries.
 type group[T any] struct {
 	items []T
-	lead  chan struct{} // gives its one receiver the task to write the group
 	done  chan struct{} // closed after err is set
 	err   error
 }
+
+// errAbandoned is why a caller does not know whether what it wrote is stored.
+var errAbandoned = errors.New("the write goes on, but its caller waits no longer")
 
 func newCommitter[T any](write func(context.Context, []T) error) *committer[T] {
 	return &committer[T]{write: write}
 }
 
-// commit returns after the write that carried items ended, with its error. The write
-// runs on the goroutine of one of its callers, but outlives every caller's context.
+// commit returns after the write that carried items ended, with its error. The write outlives
+// every caller's context; a caller whose context ends before does not know what came of it.
 func (c *committer[T]) commit(ctx context.Context, items ...T) error {
 	c.mu.Lock()
 	if c.waiting == nil {
-		c.waiting = &group[T]{lead: make(chan struct{}, 1), done: make(chan struct{})}
+		c.waiting = &group[T]{done: make(chan struct{})}
 	}
 	mine := c.waiting
 	mine.items = append(mine.items, items...)
 	if !c.running {
 		c.running = true
-		mine.lead <- struct{}{}
+		go c.lead(context.WithoutCancel(ctx))
 	}
 	c.mu.Unlock()
 	select {
 	case <-mine.done:
 		return mine.err
-	case <-mine.lead:
-		c.lead(context.WithoutCancel(ctx), mine)
-		return mine.err
+	case <-ctx.Done():
+		return errors.Join(errAbandoned, unavailable(ctx.Err()))
 	}
 }
 
-// lead writes a group and hands the lead to the group that gathered meanwhile.
-func (c *committer[T]) lead(ctx context.Context, mine *group[T]) {
-	c.mu.Lock()
-	c.waiting = nil
-	c.mu.Unlock()
-	mine.err = c.write(ctx, mine.items)
-	close(mine.done)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.waiting == nil {
-		c.running = false
-		return
+// lead writes groups one after another until none is left.
+func (c *committer[T]) lead(ctx context.Context) {
+	for {
+		c.mu.Lock()
+		mine := c.waiting
+		if c.waiting = nil; mine == nil {
+			c.running = false
+			c.mu.Unlock()
+			return
+		}
+		c.mu.Unlock()
+		mine.err = c.try(ctx, mine.items)
+		close(mine.done)
 	}
-	c.waiting.lead <- struct{}{}
+}
+
+// try is write with a panic as an error, so that later groups are written.
+func (c *committer[T]) try(ctx context.Context, items []T) (err error) {
+	defer func() {
+		if broken := recover(); broken != nil {
+			err = fmt.Errorf("a write panicked: %v\n%s", broken, debug.Stack())
+		}
+	}()
+	return c.write(ctx, items)
 }
