@@ -40,6 +40,7 @@ type Config struct {
 	LogSync       string
 	LogRetention  time.Duration
 	LogKeep       int64 // MiB
+	DiskFloor     int64 // MiB; 0 chooses
 	ErrorLimit    int
 	SpoolSize     int64 // MiB
 	IngestMemory  int64 // MiB
@@ -103,6 +104,7 @@ func settings() []setting {
 		{"SVC_LOG_SYNC", syncAlways, "word", "always: the embedded log is forced to disk before the answer; os: left to the operating system", false, setSync},
 		{"SVC_LOG_RETENTION", "1h", "duration", "how long the log keeps records that were stored", false, duration(func(c *Config) *time.Duration { return &c.LogRetention }, time.Minute, 30*24*time.Hour)},
 		{"SVC_LOG_KEEP", "256", "MiB", "how much the embedded log keeps of records that were stored; what is over goes earlier; a start reads all of it", false, setLogKeep},
+		{"SVC_DISK_FLOOR", "0", "MiB", "free space of the data folder's disk below which nothing is taken in, stored or merged; 0 is a twentieth of the disk, a gigabyte at most", false, setDiskFloor},
 		{"SVC_ERROR_LIMIT", "60000", "errors/min", "of one key over the Sentry protocol, on each node; 0 switches the limit off", false, setErrorLimit},
 		{"SVC_SPOOL_SIZE", "1024", "MiB", "how much of what SDKs of Sentry send is kept on disk while the log does not take it", false, setSpoolSize},
 		{"SVC_INGEST_MEMORY", "256", "MiB", "how much memory the bodies take that are being read, unpacked and decoded; what is over waits four seconds and is answered with 503", false, setIngestMemory},
@@ -218,6 +220,15 @@ func setLogKeep(c *Config, value string) error {
 		return fmt.Errorf("not a number of MiB from 1 to %d", maxLogKeep)
 	}
 	c.LogKeep = n
+	return nil
+}
+
+func setDiskFloor(c *Config, value string) error {
+	n, err := strconv.ParseInt(value, 10, 64)
+	if err != nil || n < 0 || n > maxLogKeep {
+		return fmt.Errorf("not a number of MiB from 0 to %d", maxLogKeep)
+	}
+	c.DiskFloor = n
 	return nil
 }
 

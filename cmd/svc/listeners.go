@@ -76,7 +76,7 @@ func (n *node) routes() ([]http.Route, error) {
 		},
 	}}
 	parts.collect = &api.Collect{
-		Collectors: n.collectors, Log: logProducer{n.producer}, Partitions: n.config.Partitions,
+		Collectors: n.collectors, Log: logProducer{n.producer, n.space}, Partitions: n.config.Partitions,
 		Metrics: api.NewCollectMetrics(n.registry), Symbols: n.newSymbols(), Cardinality: n.cardinality,
 		Door: api.NewDoor(n.config.IngestMemory << 20),
 	}
@@ -109,6 +109,7 @@ func (n *node) adminHandler(token svc.Secret) nethttp.Handler {
 			{Name: "start", Ready: n.start.ready},
 			{Name: "membership", Ready: n.membership},
 			{Name: "store", Ready: n.db.Ping},
+			{Name: "disk", Ready: n.space.ready},
 			{Name: "unreadable", Ready: n.unreadable.warning, Warning: true},
 			{Name: "lag", Ready: func(ctx context.Context) error {
 				if lag := n.lag(ctx); lag > lagBound {

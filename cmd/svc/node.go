@@ -87,6 +87,7 @@ type node struct {
 
 	start       start
 	unreadable  *unreadable
+	space       *space
 	descriptors uint64 // files that the process may open
 }
 
@@ -221,14 +222,24 @@ func (n *node) openStore(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if n.engine, err = chdb.Open(ctx, chdb.Config{Library: library, Dir: n.dir.Join("store"), Listen: n.config.StoreListen, Logger: n.logger}); err != nil {
+		if n.engine == nil { // else it is open since an earlier attempt
+			n.engine, err = chdb.Open(ctx, chdb.Config{Library: library, Dir: n.dir.Join("store"), Listen: n.config.StoreListen, Logger: n.logger})
+		}
+		if err != nil {
 			return err
 		}
 		config.Engine, config.Alone, config.TableDir = n.engine, n.config.StoreListen == "", n.engine.TableDir
 	}
 	var err error
-	n.db, err = clickhouse.Open(ctx, config)
-	return err
+	if n.db, err = clickhouse.Open(ctx, config); err != nil {
+		return err
+	}
+	n.space = &space{free: diskOf(n.config.DataDir), floor: uint64(n.config.DiskFloor) << 20, logger: n.logger}
+	if n.engine == nil {
+		return nil
+	}
+	n.space.store = n.engine
+	return n.engine.CheckParts() // what the engine has set aside while it opened
 }
 
 func (n *node) openPlaces(context.Context) error {

@@ -20,13 +20,19 @@ import (
 // storage never see one another.
 
 // logProducer is the ingest path's view of the log.
-type logProducer struct{ *kafka.Producer }
+type logProducer struct {
+	*kafka.Producer
+	space *space
+}
 
 // produceRetry is what clients are told to wait when the log does not answer.
 const produceRetry = time.Second
 
 // Produce divides what is too long for one record; the call succeeds when all of it has.
 func (l logProducer) Produce(ctx context.Context, parts []svc.Part) error {
+	if err := l.space.admit(); err != nil {
+		return err
+	}
 	err := l.Producer.Produce(ctx, divided(parts))
 	switch {
 	case errors.Is(err, kafka.ErrNotAppended):

@@ -29,12 +29,12 @@ func (n *node) drainSpool(ctx context.Context) error {
 // handOver gives the log what waited on disk. A payload that is too long for the log, which no
 // other attempt would cure, is dropped and told of, for it would keep the others.
 func (n *node) handOver(ctx context.Context, parts []svc.Part) error {
-	err := logProducer{n.producer}.Produce(ctx, parts)
+	err := logProducer{n.producer, n.space}.Produce(ctx, parts)
 	if !errors.Is(err, kafka.ErrTooLarge) {
 		return err
 	}
 	for _, part := range parts {
-		err := logProducer{n.producer}.Produce(ctx, []svc.Part{part})
+		err := logProducer{n.producer, n.space}.Produce(ctx, []svc.Part{part})
 		switch {
 		case errors.Is(err, kafka.ErrTooLarge):
 			n.logger.Error("dropping errors that are too long for the log", "partition", part.Partition, "bytes", len(part.Payload))

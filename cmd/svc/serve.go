@@ -74,6 +74,7 @@ func (n *node) run(ctx context.Context, stdout io.Writer) error {
 // parts lists what runs, in the order of starting.
 func (n *node) parts() []part {
 	return []part{
+		{"disk", n.space.run},
 		{"producer", n.producer.Run},
 		{"spool", n.drainSpool},
 		{"checks", n.monitoring.checks.Run},

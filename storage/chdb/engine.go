@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -50,6 +51,7 @@ type Engine struct {
 	addr     net.Addr           // where other processes are served
 	served   chan struct{}      // closed when the server stopped accepting
 
+	held    atomic.Bool // says that nothing may be inserted
 	mu      sync.Mutex
 	control *conn // keeps the engine alive and cancels statements; guarded by mu
 
@@ -96,6 +98,9 @@ func prepareFolder(dir string, logger *slog.Logger) error {
 		return fmt.Errorf("making the data folder: %w", err)
 	}
 	if err := checkUnused(dir); err != nil {
+		return err
+	}
+	if err := CheckParts(dir); err != nil {
 		return err
 	}
 	recovered, err := recoverTokens(dir)
@@ -180,7 +185,7 @@ func (e *Engine) prepare(cfg Config) (*handler, error) {
 	if err != nil {
 		return nil, errors.Join(err, e.pool.close(context.Background()))
 	}
-	return newHandler(e.pool, hello), nil
+	return newHandler(e.pool, hello, e.held.Load), nil
 }
 
 // connect opens a connection for the pool.

@@ -15,13 +15,14 @@ const copyBuffer = 256 << 10
 // handler answers ClickHouse's HTTP interface with the connections of a pool.
 type handler struct {
 	pool    *pool
+	held    func() bool // says whether nothing may be inserted
 	hello   []byte
 	buffers sync.Pool
 }
 
-func newHandler(p *pool, hello []byte) *handler {
+func newHandler(p *pool, hello []byte, held func() bool) *handler {
 	return &handler{
-		pool: p, hello: hello,
+		pool: p, hello: hello, held: held,
 		buffers: sync.Pool{New: func() any { b := make([]byte, copyBuffer); return &b }},
 	}
 }
@@ -59,6 +60,9 @@ func (h *handler) run(w http.ResponseWriter, r *http.Request, s *statement) (sen
 	// A client reads the answer after it sent everything, so rows that the engine did
 	// not want are read and dropped.
 	defer func() { _, _ = io.Copy(io.Discard, r.Body) }()
+	if err := h.refuse(s); err != nil {
+		return false, err
+	}
 	c, err := h.pool.acquire(r.Context(), s.purpose())
 	if err != nil {
 		return false, err

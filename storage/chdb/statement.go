@@ -81,6 +81,12 @@ func (s *statement) purpose() purpose {
 	return forReading
 }
 
+// insertStatement matches an INSERT of any kind.
+var insertStatement = regexp.MustCompile(`(?is)^(?:\s|--[^\n]*\n|/\*.*?\*/)*INSERT\b`)
+
+// inserts says whether the statement adds rows.
+func (s *statement) inserts() bool { return s.rows || insertStatement.MatchString(s.text) }
+
 // refuseUnsupported rejects what this server does not do and what would change the
 // meaning of the request if it were ignored.
 func refuseUnsupported(r *http.Request) error {

@@ -29,10 +29,11 @@ type unavailableError struct {
 func (e *unavailableError) Error() string   { return e.shown.Error() + " " + e.cause.Error() }
 func (e *unavailableError) Unwrap() []error { return []error{e.shown, e.cause} }
 
-// unavailable says that the store does not answer, unless it answered with an
+// unavailable says that the store does not answer, or has no space, unless it answered with another
 // exception or the caller gave up.
 func unavailable(err error) error {
-	if _, ok := errors.AsType[*clickhouse.Exception](err); ok || errors.Is(err, context.Canceled) {
+	exception, answered := errors.AsType[*clickhouse.Exception](err)
+	if answered && exception.Code != codeNotEnoughSpace || errors.Is(err, context.Canceled) {
 		return err
 	}
 	return &unavailableError{shown: svc.Unavailable("The store", storeRetry), cause: err}

@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-
 	"svc"
 )
 

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"testing"
+
+	"svc"
+)
+
+// shelf is a store that notes what it is told.
+type shelf struct {
+	told   []string
+	damage error
+}
+
+func (s *shelf) HoldWrites(hold bool) error {
+	s.told = append(s.told, fmt.Sprintf("hold %t", hold))
+	return nil
+}
+
+func (s *shelf) KeepSources() error {
+	s.told = append(s.told, "keep sources")
+	return nil
+}
+
+func (s *shelf) CheckParts() error { return s.damage }
+
+func TestSpaceHoldsWritesBelowTheFloor(t *testing.T) {
+	const mib = 1 << 20
+	var free, whole uint64
+	var err error
+	store := &shelf{}
+	s := &space{free: func() (uint64, uint64, error) { return free, whole, err }, store: store, logger: slog.New(slog.DiscardHandler)}
+	for _, step := range []struct {
+		name        string
+		free, whole uint64
+		err         error
+		low         bool
+		told        []string
+	}{
+		{"half of a small disk", 128 * mib, 256 * mib, nil, false, nil},
+		{"below a twentieth", 12 * mib, 256 * mib, nil, true, []string{"hold true"}},
+		{"still", 11 * mib, 256 * mib, nil, true, nil},
+		{"a little above", 13 * mib, 256 * mib, nil, true, nil},
+		{"not known", 0, 0, errors.New("away"), true, nil},
+		{"a quarter above", 17 * mib, 256 * mib, nil, false, []string{"hold false"}},
+		{"a large disk", 1025 * mib, 1 << 50, nil, false, nil},
+		{"a large disk below a gigabyte", 1023 * mib, 1 << 50, nil, true, []string{"hold true"}},
+	} {
+		free, whole, err = step.free, step.whole, step.err
+		store.told = nil
+		s.look()
+		if got := s.ready(t.Context()) != nil; got != step.low || !slices.Equal(store.told, step.told) {
+			t.Errorf("%s: low %t, told %q, want %t, %q", step.name, got, store.told, step.low, step.told)
+		}
+		refused, _ := errors.AsType[*svc.Error](s.admit())
+		if got := refused != nil && refused.Code == svc.CodeUnavailable && refused.Accepted == svc.AcceptedNone && refused.RetryAfter > 0; got != step.low {
+			t.Errorf("%s: refused with %v", step.name, refused)
+		}
+	}
+}
+
+func TestADamagedStoreStaysHeld(t *testing.T) {
+	free := uint64(100)
+	store := &shelf{}
+	s := &space{free: func() (uint64, uint64, error) { return free, 1000, nil }, floor: 50, store: store, logger: slog.New(slog.DiscardHandler)}
+	s.check()
+	if err := s.ready(t.Context()); err != nil || len(store.told) > 0 {
+		t.Errorf("a sound store: %v, %q", err, store.told)
+	}
+	store.damage = errors.New("1 parts of the store are damaged")
+	s.check()
+	free = 10
+	s.look()
+	free = 100
+	s.look()
+	if err := s.ready(t.Context()); err == nil || err.Error() != store.damage.Error() {
+		t.Errorf("ready: %v", err)
+	}
+	if want := []string{"keep sources", "hold true", "hold true"}; !slices.Equal(store.told, want) {
+		t.Errorf("told %q, want %q", store.told, want)
+	}
+}
+
+func TestDiskOfAFolder(t *testing.T) {
+	if free, whole, err := diskOf(t.TempDir())(); err != nil || whole == 0 || free > whole {
+		t.Errorf("%d of %d, %v", free, whole, err)
+	}
+}

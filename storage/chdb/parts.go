@@ -1,0 +1,159 @@
+package chdb
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// shownParts is how many damaged parts an error names.
+const shownParts = 10
+
+// DamagedPart is a part of a table that holds less than it should.
+type DamagedPart struct {
+	// Path is the part's folder below the data folder.
+	Path string
+	// Reason says what is wrong with it.
+	Reason string
+}
+
+// DamageError says which parts of a store are damaged, and what may be done.
+type DamageError struct{ Parts []DamagedPart }
+
+func (e *DamageError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d parts of the store are damaged:", len(e.Parts))
+	for _, part := range e.Parts[:min(len(e.Parts), shownParts)] {
+		fmt.Fprintf(&b, " %s (%s);", part.Path, part.Reason)
+	}
+	if more := len(e.Parts) - shownParts; more > 0 {
+		fmt.Fprintf(&b, " and %d more;", more)
+	}
+	b.WriteString(" stop the server, copy the data folder, and restore a backup; or move the named folders out of the data folder and start again: the parts that a damaged one was merged of are read again as far as they are still there, and other rows in it are lost")
+	return b.String()
+}
+
+// CheckParts looks at the files of every part below the data folder dir, without reading them, and
+// at what the engine has set aside. It returns a [DamageError] where a part is empty or incomplete,
+// or where the engine detached one because it was broken. It may run beside an engine, since parts
+// appear and disappear as a whole.
+func CheckParts(dir string) error {
+	tables, err := filepath.Glob(filepath.Join(dir, "store", "*", "*"))
+	if err != nil {
+		return fmt.Errorf("listing the tables: %w", err)
+	}
+	var damaged []DamagedPart
+	for _, table := range tables {
+		some, err := checkTable(dir, table)
+		if err != nil {
+			return fmt.Errorf("checking the parts of %s: %w", table, err)
+		}
+		damaged = append(damaged, some...)
+	}
+	if len(damaged) > 0 {
+		return &DamageError{damaged}
+	}
+	return nil
+}
+
+// checkTable looks at the parts of one table.
+func checkTable(dir, table string) (damaged []DamagedPart, err error) {
+	entries, err := os.ReadDir(table)
+	if err != nil {
+		return nil, gone(err)
+	}
+	note := func(path, reason string) {
+		below, err := filepath.Rel(dir, path)
+		if err != nil {
+			below = path
+		}
+		damaged = append(damaged, DamagedPart{below, reason})
+	}
+	for _, entry := range entries {
+		path := filepath.Join(table, entry.Name())
+		if _, committed := parsePart(entry.Name()); committed && entry.IsDir() {
+			reason, err := checkPart(path)
+			if err != nil {
+				return nil, err
+			}
+			if reason != "" {
+				note(path, reason)
+			}
+		}
+	}
+	detached, err := os.ReadDir(filepath.Join(table, "detached"))
+	if gone(err) != nil {
+		return nil, err
+	}
+	for _, entry := range detached {
+		if broken(entry.Name()) {
+			note(filepath.Join(table, "detached", entry.Name()), "set aside by the engine because it was broken")
+		}
+	}
+	return damaged, nil
+}
+
+// broken says whether the name of a detached part is one that the engine gives to what it could
+// not read.
+func broken(name string) bool {
+	return slices.ContainsFunc([]string{"broken-on-start_", "broken_", "unexpected_", "covered-by-broken_", "broken-from-backup_"}, func(prefix string) bool {
+		return strings.HasPrefix(name, prefix)
+	})
+}
+
+// checkPart says what is wrong with a part, nothing where it is whole or was removed meanwhile.
+func checkPart(path string) (reason string, err error) {
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return "", gone(err)
+	}
+	sizes := map[string]int64{}
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err != nil {
+			return "", gone(err)
+		}
+		sizes[entry.Name()] = info.Size()
+	}
+	if _, err := os.Stat(path); err != nil {
+		return "", gone(err) // removed while its files were listed
+	}
+	for _, name := range []string{"checksums.txt", "columns.txt", "count.txt"} {
+		size, there := sizes[name]
+		switch {
+		case !there:
+			return name + " is missing", nil
+		case size == 0:
+			return name + " is empty", nil
+		}
+	}
+	count, err := os.ReadFile(filepath.Join(path, "count.txt"))
+	if err != nil {
+		return "", gone(err)
+	}
+	if strings.TrimSpace(string(count)) == "0" {
+		return "", nil
+	}
+	var bytes int64
+	for name, size := range sizes {
+		if strings.HasSuffix(name, ".bin") {
+			bytes += size
+		}
+	}
+	if bytes == 0 {
+		return "its columns are empty", nil
+	}
+	return "", nil
+}
+
+// gone leaves out that a file is not there any more.
+func gone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
