@@ -58,7 +58,7 @@ func TestQueriesExplain(t *testing.T) {
 		"owner": "", "kind": "", "at": now, "limit": 1, "since": now, "until": now, "block": uint64(1), "names": []string{}, "with_sessions": true,
 		"first_page": true, "after_count": uint64(0), "after_name": "", "name": "", "database": "x", "org": "", "app": "", "keys": []string{}, "sums": []string{}, "sha1": "", "before": uint64(1),
 		"event": "", "search": "", "after_visitors": int64(0), "after_pageviews": int64(0), "after_value": "", "values": []string{}, "email": "x", "property": "x",
-		"named_from": now, "hour_to": now, "monitor": "", "prefix": "", "kinds": []string{}, "version": uint64(1), "day_from": now, "day_to": now, "blocks": []uint64{},
+		"named_from": now, "hour_to": now, "monitor": "", "prefix": "", "kinds": []string{}, "version": uint64(1), "day_from": now, "day_to": now, "blocks": []uint64{}, "hidden": []uint64{},
 	})
 	steps := stepsOf([]svc.FunnelStep{{Matcher: svc.Matcher{Kind: svc.MatchEvent, Match: "x"}}, {Matcher: svc.Matcher{Kind: svc.MatchPath, Match: "/*"}}})
 	args = args.with(steps.args).with(arguments{
