@@ -34,6 +34,9 @@ type IssueState struct {
 	// ResolvedAt is when the issue was last resolved; what happened before does
 	// not bring it back.
 	ResolvedAt *time.Time `json:"resolvedAt,omitempty"`
+	// ResolvedEnd is where the log of the issue's occurrences ended when it was asked to be
+	// resolved, nil where that is not known: what stands behind it was accepted after.
+	ResolvedEnd *int64 `json:"resolvedEnd,omitempty"`
 	// ResolvedInRelease is the release that holds the fix; occurrences of older
 	// ones do not bring the issue back.
 	ResolvedInRelease string     `json:"resolvedInRelease,omitempty"`
@@ -71,6 +74,9 @@ type IssuePatch struct {
 	AssigneeID        *string    `json:"assigneeId"`
 	ResolvedInRelease *string    `json:"resolvedInRelease"`
 	IgnoreUntil       *time.Time `json:"ignoreUntil"`
+	// End is where the log of the issue's occurrences ends, nil where that is not known. The
+	// service adds it to a resolution.
+	End *int64 `json:"end,omitempty"`
 }
 
 // Validate returns every problem of the wish, none for a good one.
@@ -108,11 +114,11 @@ func (s IssueState) Apply(now time.Time, p IssuePatch) IssueState {
 	if p.Status == nil {
 		return s
 	}
-	s.Status, s.ResolvedAt, s.ResolvedInRelease, s.IgnoreUntil = *p.Status, nil, "", nil
+	s.Status, s.ResolvedAt, s.ResolvedEnd, s.ResolvedInRelease, s.IgnoreUntil = *p.Status, nil, nil, "", nil
 	switch s.Status {
 	case IssueResolved:
 		at := now.Truncate(time.Millisecond)
-		s.ResolvedAt = &at
+		s.ResolvedAt, s.ResolvedEnd = &at, p.End
 		if p.ResolvedInRelease != nil {
 			s.ResolvedInRelease = *p.ResolvedInRelease
 		}
@@ -135,6 +141,9 @@ type IssueHit struct {
 	Release string `json:"release"`
 	// Moment is HitMoment of the latest such occurrence.
 	Moment time.Time `json:"moment"`
+	// Offset is where the latest of them stands in the log of the issue's occurrences, nil
+	// where their clients kept them back or the issue has another log.
+	Offset *int64 `json:"offset,omitempty"`
 }
 
 // IssueTotal is how often an issue occurred in all, and what its latest occurrence says.
@@ -173,13 +182,17 @@ type RegressedIssue struct {
 	Title string `json:"title"`
 }
 
+// KeptBack says whether a client kept an occurrence back for longer than clocks of clients may
+// be wrong, so that it decides when it happened, and not when it was accepted.
+func KeptBack(ts, receivedAt time.Time) bool { return ts.Add(FutureTolerance).Before(receivedAt) }
+
 // HitMoment is the instant that decides whether an occurrence is newer than a
 // resolution: when it was accepted, but not long after it happened, so that what
 // a client kept back for an hour does not look new. Clocks of clients may be
 // wrong by the tolerance.
 func HitMoment(ts, receivedAt time.Time) time.Time {
-	if late := ts.Add(FutureTolerance); late.Before(receivedAt) {
-		return late
+	if KeptBack(ts, receivedAt) {
+		return ts.Add(FutureTolerance)
 	}
 	return receivedAt
 }
@@ -198,7 +211,7 @@ func (s IssueState) Occurred(hits []IssueHit, firstSeen map[string]time.Time) (n
 	}
 	var regressed *time.Time
 	for _, hit := range hits {
-		if !hit.Moment.After(*s.ResolvedAt) {
+		if !s.newer(&hit) {
 			continue
 		}
 		older, known := s.olderThanFix(hit.Release, firstSeen)
@@ -207,17 +220,34 @@ func (s IssueState) Occurred(hits []IssueHit, firstSeen map[string]time.Time) (n
 			need = append(need, hit.Release)
 		case !older && (regressed == nil || hit.Moment.Before(*regressed)):
 			moment := hit.Moment
+			if moment.Before(*s.ResolvedAt) { // by a clock that is behind
+				moment = *s.ResolvedAt
+			}
 			regressed = &moment
 		}
 	}
 	if regressed != nil {
 		s.Status, s.RegressedAt, s.ResolvedAt, s.ResolvedInRelease = IssueRegressed, regressed, nil, ""
+		s.ResolvedEnd = nil
 		return s, nil
 	}
 	if len(need) > 0 {
 		need = append(need, s.ResolvedInRelease)
 	}
 	return s, need
+}
+
+// clockTolerance is how far the clocks of nodes may be apart.
+const clockTolerance = time.Minute
+
+// newer says whether an occurrence is newer than the resolution: by the order of the log
+// where that is known, since nodes accept by clocks of their own, else by the clocks. These
+// decide as well where they leave no doubt, for a log may have begun again.
+func (s *IssueState) newer(hit *IssueHit) bool {
+	if s.ResolvedEnd != nil && hit.Offset != nil {
+		return *hit.Offset >= *s.ResolvedEnd || hit.Moment.After(s.ResolvedAt.Add(clockTolerance))
+	}
+	return hit.Moment.After(*s.ResolvedAt)
 }
 
 // olderThanFix says whether a release is older than the one that holds the fix;

@@ -68,9 +68,46 @@ func TestOccurred(t *testing.T) {
 func TestOccurredTakesTheEarliestThatCounts(t *testing.T) {
 	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	state := IssueState{Status: IssueResolved, ResolvedAt: &noon, ResolvedInRelease: "2.0"}
-	got, need := state.Occurred([]IssueHit{{"1.0", noon.Add(1)}, {"3.0", noon.Add(3)}, {"2.0", noon.Add(2)}, {"word", noon.Add(1)}}, nil)
+	got, need := state.Occurred([]IssueHit{
+		{Release: "1.0", Moment: noon.Add(1)}, {Release: "3.0", Moment: noon.Add(3)}, {Release: "2.0", Moment: noon.Add(2)}, {Release: "word", Moment: noon.Add(1)},
+	}, nil)
 	if got.Status != IssueRegressed || !got.RegressedAt.Equal(noon.Add(2)) || need != nil {
 		t.Errorf("%+v %v", got, need)
+	}
+}
+
+// TestTheLogDecidesWhatIsNewer has clocks of nodes that are ahead of the resolution's, and
+// behind.
+func TestTheLogDecidesWhatIsNewer(t *testing.T) {
+	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	resolved := IssueResolved
+	for _, c := range []struct {
+		name        string
+		end, offset int64 // -1 for not known
+		moment      time.Duration
+		regresses   bool
+	}{
+		{"behind the resolution, by a clock that is behind", 10, 10, -2 * time.Second, true},
+		{"behind the resolution", 10, 12, time.Second, true},
+		{"before the resolution, by a clock that is ahead", 10, 9, 2 * time.Second, false},
+		{"before the resolution", 10, 9, -time.Second, false},
+		{"in a log that has begun again", 10, 3, 2 * time.Minute, true},
+		{"kept back by a client, from before", 10, -1, -time.Second, false},
+		{"kept back by a client, from after", 10, -1, time.Second, true},
+		{"where the log could not be asked", -1, 10, -2 * time.Second, false},
+		{"where the log could not be asked, from after", -1, 10, time.Second, true},
+	} {
+		patch, hit := IssuePatch{Status: &resolved}, IssueHit{Moment: noon.Add(c.moment)}
+		if c.end >= 0 {
+			patch.End = &c.end
+		}
+		if c.offset >= 0 {
+			hit.Offset = &c.offset
+		}
+		got, _ := IssueState{}.Apply(noon, patch).Occurred([]IssueHit{hit}, nil)
+		if (got.Status == IssueRegressed) != c.regresses || c.regresses && (got.ResolvedEnd != nil || got.RegressedAt.Before(noon)) {
+			t.Errorf("%s: %+v", c.name, got)
+		}
 	}
 }
 

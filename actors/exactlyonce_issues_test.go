@@ -40,6 +40,9 @@ type act struct {
 	release string
 	// sure says that the person who asked for the patch was told that it is durable.
 	sure bool
+	// asked is when a person asked for the patch: what was accepted between then and its
+	// execution may be newer than it, or not.
+	asked time.Time
 }
 
 // worldIssues is how many issues a world has.
@@ -71,20 +74,23 @@ func (w *world) tickLocked() time.Time {
 }
 
 // produceError appends a record with an error that occurs now to the log; some
-// happened long before, some are sent twice.
+// happened long before, some are sent twice, some are accepted by a node whose clock is wrong.
 func (w *world) produceError() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := w.tickLocked()
 	fingerprint, number := worldIssue(w.rng.IntN(worldIssues))
-	happened := now
-	if w.rng.IntN(4) == 0 {
+	happened, accepted := now, now
+	switch w.rng.IntN(4) {
+	case 0:
 		happened = now.Add(-time.Duration(w.rng.IntN(3600)) * time.Second)
+	case 1:
+		accepted = now.Add(time.Duration(w.rng.IntN(7)-3) * time.Second)
 	}
 	release := []string{"", "1.0.0", "2.0.0", "alpha", "beta"}[w.rng.IntN(5)]
 	id := fmt.Sprintf("error-%d", len(w.acts))
 	value, _ := protos.AppendOccurrence(nil, &protos.Occurrence{
-		Environment: 1, Id: id, Issue: number, Fingerprint: fingerprint, Name: "E", Release: release, TsMs: happened.UnixMilli(), ReceivedMs: now.UnixMilli(),
+		Environment: 1, Id: id, Issue: number, Fingerprint: fingerprint, Name: "E", Release: release, TsMs: happened.UnixMilli(), ReceivedMs: accepted.UnixMilli(),
 	})
 	if !w.forgetful && w.rng.IntN(5) == 0 {
 		value = append(value, value...)
@@ -219,7 +225,7 @@ func (r *recorded) apply(now time.Time, method string, payload []byte) (outcome,
 			return outcome{}, err
 		}
 		r.w.mu.Lock()
-		r.w.acts = append(r.w.acts, &act{issue: r.number, at: now, patch: &message.Patch})
+		r.w.acts = append(r.w.acts, &act{issue: r.number, at: now, patch: &message.Patch, asked: r.w.asked[*message.Patch.AssigneeID]})
 		r.w.mu.Unlock()
 	}
 	if method == "noted" {
@@ -232,6 +238,15 @@ func (r *recorded) apply(now time.Time, method string, payload []byte) (outcome,
 		r.w.mu.Unlock()
 	}
 	return r.issue.apply(now, method, payload)
+}
+
+// End is where the log of a partition ends.
+func (p *process) End(_ context.Context, partition int) (int64, error) {
+	if err := p.step(); err != nil {
+		return 0, err
+	}
+	defer p.w.mu.Unlock()
+	return int64(len(p.w.log[partition])), nil
 }
 
 // hostIssues has a node host the issues of its partitions.
@@ -255,7 +270,7 @@ func (p *process) hostIssues(t *testing.T, ctx context.Context, ownership *Owner
 	}
 	ports.Actors, ports.Schedule.Actors = p.cluster, p.cluster
 	go func() { _ = ports.Schedule.Run(ctx) }()
-	p.issues = &Issues{Actors: p.cluster, Releases: p}
+	p.issues = &Issues{Actors: p.cluster, Releases: p, Log: p, Partitions: p.w.partitions}
 	go func() { _ = p.cluster.Run(ctx) }() // fails where a node dies while it stands still
 }
 
@@ -326,6 +341,8 @@ func (p *process) change() {
 	if release := []string{"", "2.0.0", "beta"}[w.rng.IntN(3)]; status == svc.IssueResolved && release != "" {
 		patch.ResolvedInRelease = &release
 	}
+	asked := w.tickLocked()
+	w.asked[person] = asked
 	w.mu.Unlock()
 	if _, err := p.issues.Change(context.Background(), 1, number, patch); err != nil {
 		return
@@ -346,6 +363,21 @@ type life struct {
 	bound int
 }
 
+// resolutions returns the states that a patch can have led to: one that resolves may already have
+// been undone by what was accepted while it was under way.
+func resolutions(after svc.IssueState, before []*act, patch *act) []svc.IssueState {
+	after.ResolvedEnd = nil // the lives go by time
+	possible := []svc.IssueState{after}
+	for _, a := range before {
+		if a.patch == nil && a.at.After(patch.asked) && a.moment.Equal(a.at) {
+			if next, _ := after.Occurred([]svc.IssueHit{{Release: a.release, Moment: patch.at.Add(time.Millisecond)}}, releasesSeen()); next.Status != after.Status {
+				possible = append(possible, next)
+			}
+		}
+	}
+	return possible
+}
+
 // key tells lives apart.
 func (l life) key() string {
 	state, _ := json.Marshal(l.state) // a struct of strings and times
@@ -362,7 +394,9 @@ func lives(acts []*act) []life {
 		for _, l := range slices.Clone(possible) {
 			for n := l.bound; n < until; n++ {
 				if a := acts[n]; a.patch != nil && !a.sure {
-					possible = append(possible, life{l.state.Apply(a.at, *a.patch), n + 1})
+					for _, state := range resolutions(l.state.Apply(a.at, *a.patch), acts[:n], a) {
+						possible = append(possible, life{state, n + 1})
+					}
 				}
 			}
 		}
@@ -380,7 +414,11 @@ func lives(acts []*act) []life {
 				}
 			}
 		case a.sure:
-			possible = []life{{possible[0].state.Apply(a.at, *a.patch), n}}
+			var next []life
+			for _, state := range resolutions(possible[0].state.Apply(a.at, *a.patch), acts[:n], a) {
+				next = append(next, life{state, n})
+			}
+			possible = next
 		}
 	}
 	late(len(acts))

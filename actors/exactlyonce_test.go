@@ -49,6 +49,8 @@ type world struct {
 	// beside those that people change.
 	alerts map[string]svc.Entity
 	fresh  int
+	// asked is when people asked for their patches.
+	asked map[string]time.Time
 	// noted are the regressions, by block and issue, of which their issues know that the rules
 	// know of them.
 	noted map[[2]uint64]bool
@@ -95,7 +97,7 @@ func newWorld(seed uint64, partitions int) *world {
 	w := &world{
 		rng: rand.New(rand.NewPCG(seed, 1)), partitions: partitions, log: make([][]svc.LogRecord, partitions),
 		sent: map[string]int{}, notes: map[string]bool{}, agents: enrich.NewUserAgents(2), members: map[*process]bool{},
-		decisions: map[string]svc.Entity{}, alerts: map[string]svc.Entity{}, noted: map[[2]uint64]bool{}, tellings: map[string]svc.Entity{}, raised: map[uint64]float64{}, letters: map[string]svc.DeadLetter{}, poisoned: map[string]int{}, owners: make([]string, partitions), nodes: map[string]*process{},
+		decisions: map[string]svc.Entity{}, alerts: map[string]svc.Entity{}, noted: map[[2]uint64]bool{}, asked: map[string]time.Time{}, tellings: map[string]svc.Entity{}, raised: map[uint64]float64{}, letters: map[string]svc.DeadLetter{}, poisoned: map[string]int{}, owners: make([]string, partitions), nodes: map[string]*process{},
 	}
 	for p := range partitions {
 		w.committed = append(w.committed, svc.LogPosition{Partition: p})

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"svc"
+	"svc/protos"
 )
 
 // Releases knows in which order releases came.
@@ -24,11 +25,41 @@ type Releases interface {
 type Issues struct {
 	Actors   caller
 	Releases Releases
+	// Log is nil where clocks decide.
+	Log        LogEnds
+	Partitions int
 }
 
+// withoutOffsets returns hits for an issue whose occurrences have another log.
+func withoutOffsets(hits []svc.IssueHit) []svc.IssueHit {
+	hits = slices.Clone(hits)
+	for i := range hits {
+		hits[i].Offset = nil
+	}
+	return hits
+}
+
+// LogEnds knows where the log ends.
+type LogEnds interface {
+	// End returns the offset after the last record of a partition that was acknowledged.
+	End(ctx context.Context, partition int) (int64, error)
+}
+
+// endTime bounds the question where the log ends.
+const endTime = 2 * time.Second
+
 // Change changes an issue and returns its status before and after. The wish must
-// be valid; the change is durable when Change returns.
+// be valid; the change is durable when Change returns. What is accepted after a resolution
+// has returned is newer than it, and what was accepted before Change was called is not,
+// whatever the clocks of the nodes say; where the log cannot be asked, the clocks decide.
 func (i *Issues) Change(ctx context.Context, environment, number uint64, patch svc.IssuePatch) (svc.IssueChange, error) {
+	if patch.End = nil; i.Log != nil && patch.Status != nil && *patch.Status == svc.IssueResolved {
+		asking, cancel := context.WithTimeout(ctx, endTime)
+		if end, err := i.Log.End(asking, protos.PartitionOfIssue(number, i.Partitions)); err == nil {
+			patch.End = &end
+		}
+		cancel()
+	}
 	return ask[svc.IssueChange](ctx, i.Actors, kindIssue, issueIdentity(environment, number), "patch", patchIssue{Patch: patch})
 }
 
@@ -135,6 +166,7 @@ func (i *Issues) settle(ctx context.Context, issue issueHits, message issueOccur
 				return issueKey{}, nil
 			}
 			issue.issue = root
+			message.Hits = withoutOffsets(message.Hits) // its occurrences have a log of their own
 		case len(settled.Need) > 0 && message.FirstSeen == nil:
 			if message.FirstSeen, err = i.Releases.FirstSeen(ctx, issue.environment, settled.Need); err != nil {
 				return issueKey{}, fmt.Errorf("ordering releases: %w", err)

@@ -80,11 +80,18 @@ func (t *toldLater) merge(other toldLater) {
 func mergedHits(hits, more []svc.IssueHit) []svc.IssueHit {
 	hits = slices.Clone(hits)
 	for _, hit := range more {
-		at := slices.IndexFunc(hits, func(known svc.IssueHit) bool { return known.Release == hit.Release })
+		at := slices.IndexFunc(hits, func(known svc.IssueHit) bool {
+			return known.Release == hit.Release && (known.Offset == nil) == (hit.Offset == nil)
+		})
 		if at < 0 {
 			hits = append(hits, hit)
-		} else if hit.Moment.After(hits[at].Moment) {
-			hits[at] = hit
+			continue
+		}
+		if hit.Moment.After(hits[at].Moment) {
+			hits[at].Moment = hit.Moment
+		}
+		if hit.Offset != nil && *hit.Offset > *hits[at].Offset {
+			hits[at].Offset = hit.Offset
 		}
 	}
 	return hits[max(0, len(hits)-maxToldLater):]

@@ -47,7 +47,7 @@ func (b *openBlock) add(record recordRange, made folded) {
 		row := &made.occurrences[i]
 		b.rows.AppendOccurrence(row)
 		b.origins.add(svc.LetterError, record, row.Item)
-		b.hitKeys = append(b.hitKeys, b.hits.add(row))
+		b.hitKeys = append(b.hitKeys, b.hits.add(row, record.first))
 	}
 	for i := range made.points {
 		b.rows.AppendMetric(&made.points[i])

@@ -10,22 +10,27 @@ import (
 // blockHits are the issues that occurred in a block, per issue and release.
 type blockHits map[hitKey]blockHit
 
-// blockHit is the moment of the latest occurrence, and how many there were.
+// blockHit is the moment of the latest occurrence, where the latest stands in the log, and how
+// many there were.
 type blockHit struct {
 	moment      time.Time
+	offset      int64
 	occurrences uint64
 }
 
 type hitKey struct {
 	environment, issue uint64
 	release            string
+	// kept says that clients kept them back.
+	kept bool
 }
 
 // add adds an occurrence and returns its key.
-func (h blockHits) add(row *svc.OccurrenceRow) hitKey {
-	key := hitKey{row.EnvironmentNumber, row.Issue, row.Release}
+func (h blockHits) add(row *svc.OccurrenceRow, offset int64) hitKey {
+	key := hitKey{row.EnvironmentNumber, row.Issue, row.Release, svc.KeptBack(row.Ts, row.ReceivedAt)}
 	hit := h[key]
 	hit.occurrences++
+	hit.offset = max(hit.offset, offset)
 	if moment := svc.HitMoment(row.Ts, row.ReceivedAt); moment.After(hit.moment) {
 		hit.moment = moment
 	}
@@ -57,7 +62,11 @@ func (h blockHits) watched(watch *Watch) []issueHits {
 			places[key.issue] = at
 			out = append(out, issueHits{environment: key.environment, issue: key.issue})
 		}
-		out[at].hits = append(out[at].hits, svc.IssueHit{Release: key.release, Moment: hit.moment})
+		told := svc.IssueHit{Release: key.release, Moment: hit.moment}
+		if !key.kept {
+			told.Offset = &hit.offset
+		}
+		out[at].hits = append(out[at].hits, told)
 	}
 	return out
 }

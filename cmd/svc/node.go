@@ -270,7 +270,7 @@ func (n *node) wireActors(context.Context) (err error) {
 	n.cardinality = actors.NewCardinality()
 	watchers, digests := &actors.Watchers{}, &actors.Digests{Logger: n.logger}
 	watch := &actors.Watch{Store: n.db, Partitions: n.config.Partitions, Skipped: n.unreadable.skipped}
-	n.issues = &actors.Issues{Releases: n.db}
+	n.issues = &actors.Issues{Releases: n.db, Log: n.topic, Partitions: n.config.Partitions}
 	n.outbox = actors.NewOutbox(n.db, n.logger)
 	n.sink = actors.NewSink(actors.SinkConfig{
 		Store: blockStore{n.db}, Log: n.consumer, Records: n.consumer, Interval: n.config.FlushInterval, MaxRows: maxBlockRows, MaxBytes: maxBlockBytes, Now: n.now,

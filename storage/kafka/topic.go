@@ -173,6 +173,12 @@ func (t *Topic) Ends(ctx context.Context) (map[int]int64, error) {
 	return ends, err
 }
 
+// End returns the offset after the last record of a partition.
+func (t *Topic) End(ctx context.Context, partition int) (int64, error) {
+	_, ends, err := offsets(ctx, t.link, t.cfg.Topic, []int{partition})
+	return ends[partition], err
+}
+
 // Trim deletes the records of a partition below the offset before, as far as
 // whole log files allow. The newest record always stays: the embedded broker
 // takes the next offset from it after a restart.
