@@ -205,17 +205,24 @@ func (i Interval) Floor(t time.Time) time.Time {
 	return midnight(year, month, day, t.Location())
 }
 
-// midnight returns the first instant of a day. Where the clock is set forward
-// at midnight, that is not 00:00, and time.Date may name an instant of the day
-// before.
+// midnight returns the first instant of a day: the end of the day before, going back from
+// noon. Where the clock is set forward at midnight, that is not 00:00; where it is set
+// back to midnight, 00:00 happens twice, and time.Date may name the second one.
 func midnight(year int, month time.Month, day int, loc *time.Location) time.Time {
-	begin := time.Date(year, month, day, 0, 0, 0, 0, loc)
 	noon := time.Date(year, month, day, 12, 0, 0, 0, loc)
-	if begin.Day() == noon.Day() {
-		return begin
+	year, month, day = noon.Date()
+	for at := noon; ; {
+		_, offset := at.Zone()
+		begin := time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Add(-time.Duration(offset) * time.Second).In(loc)
+		if changed, _ := at.ZoneBounds(); changed.After(begin) {
+			begin = changed
+		}
+		before := begin.Add(-1)
+		if y, m, d := before.Date(); y != year || m != month || d != day {
+			return begin
+		}
+		at = before
 	}
-	changed, _ := noon.ZoneBounds()
-	return changed
 }
 
 // Next returns the beginning of the bucket after the one that begins at t.

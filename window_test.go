@@ -176,3 +176,27 @@ func FuzzParseWindow(f *testing.F) {
 		}
 	})
 }
+
+// TestDaysBeginAtTheirFirstInstant walks through years in which clocks were set forward and
+// back at midnight: a day begins at or before each of its instants, and right after the one
+// before it.
+func TestDaysBeginAtTheirFirstInstant(t *testing.T) {
+	for _, name := range []string{"Asia/Gaza", "Asia/Amman", "Asia/Beirut", "America/Havana", "America/Sao_Paulo", "America/Santiago", "Europe/Berlin", "Asia/Kathmandu", "Pacific/Apia", "Africa/Cairo"} {
+		loc, err := time.LoadLocation(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wrong := 0
+		for at := time.Date(2011, 12, 1, 0, 0, 0, 0, time.UTC); at.Year() < 2017; at = at.Add(30 * time.Minute) {
+			local := at.In(loc)
+			begin := svc.Day.Floor(local)
+			if begin.After(local) || !sameDay(begin, local) || sameDay(begin.Add(-1), local) || !svc.Day.Next(begin).After(local) {
+				if wrong++; wrong <= 3 {
+					t.Errorf("%s: the day of %s begins at %s, the next at %s", name, local, begin, svc.Day.Next(begin))
+				}
+			}
+		}
+	}
+}
+
+func sameDay(a, b time.Time) bool { return a.Format(time.DateOnly) == b.Format(time.DateOnly) }
