@@ -86,7 +86,7 @@ func (s *Session) Add(step SessionStep) SessionDelta {
 
 // Join adds what another state of the same session knows of it.
 func (s *Session) Join(other *Session) {
-	s.Started, s.First, s.Last = min(s.Started, other.Started), min(s.First, other.First), max(s.Last, other.Last)
+	s.First, s.Last = min(s.First, other.First), max(s.Last, other.Last)
 	s.EngagedMs, s.Deeds = max(s.EngagedMs, other.EngagedMs), s.Deeds|other.Deeds
 }
 

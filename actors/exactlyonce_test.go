@@ -173,29 +173,21 @@ func (w *world) part(table []storedRow, token string, id uint64, rows []svc.Even
 	return table
 }
 
-// sessions reads the sessions from the stored rows, which carry them.
-func (w *world) sessions(except uint64) map[string]*svc.OpenSession {
-	found := map[string]*svc.OpenSession{}
+// sessions returns what each stored row knows of its session.
+func (w *world) sessions(except uint64) []svc.OpenSession {
+	var found []svc.OpenSession
 	for _, row := range w.rows {
 		if row.block == except {
 			continue
 		}
-		ts := row.Ts.UnixMilli()
-		session := svc.OpenSession{
+		found = append(found, svc.OpenSession{
 			Session: svc.Session{
-				ID: row.SessionID, Started: row.SessionStartedMs, First: row.SessionStartedMs - row.Session.BeforeMs, Last: ts + row.Session.AfterMs,
+				ID: row.SessionID, Started: row.SessionStartedMs, First: row.SessionStartedMs - row.Session.BeforeMs, Last: row.Ts.UnixMilli() + row.Session.AfterMs,
 				EngagedMs: row.Session.EngagedMs, Deeds: row.Session.Deeds,
 			},
 			Visitor: protos.VisitorHash(row.EnvironmentNumber, row.Visitor()), Bot: row.IsBot, HeardMs: row.ReceivedAt.UnixMilli(),
 			Origin: svc.Origin{Attribution: row.Attribution, Referrer: row.Referrer},
-		}
-		key := fmt.Sprint(row.DistinctID, row.IsBot, row.SessionID)
-		if known := found[key]; known != nil {
-			known.Join(&session.Session)
-			known.HeardMs = max(known.HeardMs, session.HeardMs)
-			continue
-		}
-		found[key] = &session
+		})
 	}
 	return found
 }
@@ -519,7 +511,7 @@ func (p *process) Sessions(_ context.Context, q svc.SessionsQuery, open func(svc
 	}
 	defer p.w.mu.Unlock()
 	for _, session := range p.w.sessions(q.ExceptBlock) {
-		open(*session)
+		open(session)
 	}
 	return nil
 }

@@ -99,16 +99,15 @@ func (s *stitcher) restore(from svc.OpenSession) {
 	s.newest.visitors[visitor] = latest(slices.Insert(sessions, at, session))
 }
 
-// join adds another state of the session. One that was resumed counts for nothing, whatever
-// was seen before.
+// join adds another state of the session. Of one that was given up and resumed, what was
+// heard of last counts.
 func (s *openSession) join(from *svc.OpenSession) {
-	resumed, was := from.Deeds&svc.Resumed, s.Deeds&svc.Resumed
-	s.heardMs = max(s.heardMs, from.HeardMs)
-	switch {
-	case resumed == was:
+	switch resumed := from.Deeds & svc.Resumed; {
+	case from.Started == s.Started && resumed == s.Deeds&svc.Resumed:
 		s.Join(&from.Session)
-	case resumed != 0:
-		s.Session, s.origin = from.Session, originOf(from.Origin)
+		s.heardMs = max(s.heardMs, from.HeardMs)
+	case from.HeardMs > s.heardMs, from.HeardMs == s.heardMs && resumed != 0:
+		s.Session, s.origin, s.heardMs = from.Session, originOf(from.Origin), from.HeardMs
 	}
 }
 

@@ -3,9 +3,11 @@ package actors
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"svc"
+	"svc/protos"
 )
 
 const minute = int64(60 * 1000)
@@ -229,6 +231,100 @@ func TestSumsOfDeltasAreRight(t *testing.T) {
 			if sum.bounces != bounces || sum.duration != duration {
 				t.Errorf("seed %d: %s sums to %d bounces and %d ms, want %d and %d", seed, key, sum.bounces, sum.duration, bounces, duration)
 			}
+		}
+	}
+}
+
+// viewed is a page view of the session that the client names c.
+func viewed(visitor uint64, minutes int64) arrived {
+	return arrived{visitor: visitor, session: "c", receivedMs: minutes * minute, step: svc.SessionStep{TsMs: minutes * minute, Pageview: true}}
+}
+
+// TestGivenUpSessionsAreNotJudgedAgain has sessions go on after they were silent for longer
+// than they are kept, or fell out because there were too many, also at a new owner.
+func TestGivenUpSessionsAreNotJudgedAgain(t *testing.T) {
+	late := int64(stitchTime)/minute + 1
+	s := newStitcher()
+	first := s.add(viewed(1, 0))
+	if again := s.add(viewed(1, late)); first.delta.Bounce != 1 || again.id != "c" || again.delta != (svc.SessionDelta{}) || again.state.Deeds != svc.OnePageview|svc.Resumed {
+		t.Errorf("after silence: %+v, then %+v", first, again)
+	}
+	if next := s.add(viewed(1, late+1)); next.started != late*minute || next.delta != (svc.SessionDelta{}) {
+		t.Errorf("the resumed session goes on with %+v", next)
+	}
+	full := newStitcher()
+	full.limit = 10
+	for n := range 30 {
+		full.add(viewed(uint64(n), 1))
+	}
+	if again := full.add(viewed(0, 2)); again.delta != (svc.SessionDelta{}) {
+		t.Errorf("one that fell out goes on with %+v", again)
+	}
+	if held := len(full.newest.sessions) + len(full.previous.sessions); held > 21 {
+		t.Errorf("%d sessions are held, want at most twice the limit", held)
+	}
+	owner := newStitcher()
+	owner.restoreEnded(1, false, protos.SessionHash("c"))
+	if again := owner.add(viewed(1, 1)); again.delta != (svc.SessionDelta{}) {
+		t.Errorf("a new owner adds %+v", again)
+	}
+	if bot := owner.add(arrived{visitor: 1, bot: true, session: "c", receivedMs: minute, step: svc.SessionStep{TsMs: minute, Pageview: true}}); bot.delta.Bounce != 1 {
+		t.Errorf("the bot's session adds %+v", bot)
+	}
+}
+
+// TestRestoredSessionsGoOn restores sessions as the store yields them, in parts and in any
+// order, and compares what follows with a stitcher that has been there all the time.
+func TestRestoredSessionsGoOn(t *testing.T) {
+	for seed := range uint64(200) {
+		rng := rand.New(rand.NewPCG(seed, 4))
+		random := func(n int) arrived {
+			event := arrived{
+				visitor: uint64(rng.IntN(3)), bot: rng.IntN(4) == 0, session: []string{"", "a", "b", "c"}[rng.IntN(4)], receivedMs: int64(n) * minute,
+				step:   svc.SessionStep{TsMs: int64(n-rng.IntN(200)) * minute, Pageview: rng.IntN(2) == 0, Interactive: rng.IntN(3) == 0, EngagedMs: int64(rng.IntN(2) * 3000)},
+				origin: svc.Origin{Referrer: fmt.Sprint(n), Attribution: svc.Attribution{Source: "s", Medium: "m"}},
+			}
+			return event
+		}
+		there, rows := newStitcher(), []svc.OpenSession{}
+		const before = 120
+		for n := range before {
+			event := random(n)
+			got := there.add(event)
+			rows = append(rows, svc.OpenSession{
+				Session: svc.Session{
+					ID: got.id, Started: got.started, First: got.started - got.state.BeforeMs, Last: event.step.TsMs + got.state.AfterMs,
+					EngagedMs: got.state.EngagedMs, Deeds: got.state.Deeds,
+				},
+				Visitor: event.visitor, Bot: event.bot, Origin: got.origin, HeardMs: event.receivedMs,
+			})
+		}
+		rng.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+		fresh := newStitcher()
+		for _, row := range rows {
+			fresh.restore(row)
+		}
+		for n := range 60 {
+			event := random(before + n)
+			if got, want := fresh.add(event), there.add(event); got != want {
+				t.Fatalf("seed %d, event %d:\n got %+v\nwant %+v", seed, n, got, want)
+			}
+		}
+	}
+}
+
+// TestAVisitHasOneOrigin cuts long words, keeps nothing of the record, and gives all events
+// of a visit what its first one said.
+func TestAVisitHasOneOrigin(t *testing.T) {
+	s := newStitcher()
+	first := viewed(1, 0)
+	first.origin = svc.Origin{Referrer: strings.Repeat("r", 5000), Attribution: svc.Attribution{Source: strings.Repeat("ü", 200), Medium: "m", ClickIDs: svc.ClickIDs{GCLID: strings.Repeat("g", 600)}}}
+	want := svc.Origin{Referrer: strings.Repeat("r", 1024), Attribution: svc.Attribution{Source: strings.Repeat("ü", 100), Medium: "m", ClickIDs: svc.ClickIDs{GCLID: strings.Repeat("g", 512)}}}
+	second := viewed(1, 1)
+	second.origin = svc.Origin{Attribution: svc.Attribution{Source: "other"}}
+	for _, event := range []arrived{first, second} {
+		if got := s.add(event).origin; got != want {
+			t.Errorf("got %+v", got)
 		}
 	}
 }

@@ -1,6 +1,6 @@
 -- The sessions with an event received in a span of time, as of their rows in it: XXH3 of the
 -- visitor, and what the rows carry. Of rows from before they carried anything, what they show
--- themselves. A session that was resumed is another one than it was before. Key: none; the
+-- themselves. A session that was given up and resumed has a row for each time. Key: none; the
 -- index received leaves the granules of the span. Rows returned: one per session, streamed.
 SELECT
     environment, visitor_hash, is_bot, session_id, began_ms, first_ms, last_ms, engaged, deeds, heard_ms,
@@ -12,8 +12,8 @@ FROM
         xxh3(if(distinct_id != '', distinct_id, anonymous_id)) AS visitor_hash,
         is_bot,
         session_id,
-        toUnixTimestamp64Milli(min(session_started)) AS began_ms,
-        least(min(toUnixTimestamp64Milli(session_started) - session_before), toUnixTimestamp64Milli(min(ts))) AS first_ms,
+        toUnixTimestamp64Milli(session_started) AS began_ms,
+        least(toUnixTimestamp64Milli(session_started) - max(session_before), toUnixTimestamp64Milli(min(ts))) AS first_ms,
         max(toUnixTimestamp64Milli(ts) + session_after) AS last_ms,
         greatest(max(session_engaged), sum(engaged_ms)) AS engaged,
         bitOr(groupBitOr(session_deeds), toUInt8(multiIf(
@@ -26,5 +26,5 @@ FROM
     FROM events
     WHERE received_at >= {since:DateTime64(3, 'UTC')} AND received_at < {until:DateTime64(3, 'UTC')}
         AND block != {block:UInt64}
-    GROUP BY environment, visitor_hash, is_bot, session_id, bitAnd(session_deeds, 8)
+    GROUP BY environment, visitor_hash, is_bot, session_id, session_started, bitAnd(session_deeds, 8)
 )
