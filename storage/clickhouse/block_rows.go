@@ -25,6 +25,10 @@ func appendRows(to, from []blockColumn, rows []int) {
 			appendNumbers(target, from[n].data.(*proto.ColUInt64), rows)
 		case *proto.ColInt64:
 			appendNumbers(target, from[n].data.(*proto.ColInt64), rows)
+		case *proto.ColUInt8:
+			appendNumbers(target, from[n].data.(*proto.ColUInt8), rows)
+		case *proto.ColUInt32:
+			appendNumbers(target, from[n].data.(*proto.ColUInt32), rows)
 		case *proto.ColInt8:
 			appendNumbers(target, from[n].data.(*proto.ColInt8), rows)
 		case *proto.ColUInt16:

@@ -1,6 +1,7 @@
 package clickhouse
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -92,6 +93,39 @@ func TestRefusedRowsAreFoundAndTheRestIsStoredOnce(t *testing.T) {
 				t.Errorf("%d databases of trials are left", n)
 			}
 		})
+	}
+}
+
+// TestRowsAreTakenOut takes rows out of a block of every kind and compares it with one that never had
+// them.
+func TestRowsAreTakenOut(t *testing.T) {
+	db, rows := open(t), testRows()[:60]
+	occurrences := []svc.OccurrenceRow{{Issue: 1, Fingerprint: "a"}, {Issue: 2, Fingerprint: "b"}, {Issue: 3, Fingerprint: "c"}}
+	points := []svc.MetricRow{{Name: "a", ID: "1", Values: []float64{1, 2}, Weights: []uint64{3, 4}}, {Name: "b", ID: "2"}, {Name: "c", ID: "3", Values: []float64{5}, Weights: []uint64{6}}}
+	whole, rest := db.NewBlock(), db.NewBlock()
+	out := map[svc.LetterKind][]int{svc.LetterEvent: {59, 0, 7, 8}, svc.LetterError: {1}, svc.LetterPoint: {0}}
+	for n := range rows {
+		if whole.Append(&rows[n]); !slices.Contains(out[svc.LetterEvent], n) {
+			rest.Append(&rows[n])
+		}
+	}
+	for n := range occurrences {
+		if whole.AppendOccurrence(&occurrences[n]); !slices.Contains(out[svc.LetterError], n) {
+			rest.AppendOccurrence(&occurrences[n])
+		}
+		if whole.AppendMetric(&points[n]); !slices.Contains(out[svc.LetterPoint], n) {
+			rest.AppendMetric(&points[n])
+		}
+	}
+	for _, kind := range rowKinds() {
+		kind.encode(whole, 9) // as an insert that is refused does
+		whole.Without(kind.kind, out[kind.kind])
+		if got, want := kind.encode(whole, 9), kind.encode(rest, 9); !bytes.Equal(got, want) {
+			t.Errorf("without %ss the block has %d bytes, want %d, and others", kind.kind, len(got), len(want))
+		}
+	}
+	if whole.Rows() != rest.Rows() {
+		t.Errorf("%d rows are left, want %d", whole.Rows(), rest.Rows())
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"unicode/utf8"
 
@@ -139,4 +140,24 @@ func (c *Consumer) Lag(ctx context.Context) (map[int]int64, error) {
 		lag[p.Partition] = max(0, ends[p.Partition]-p.Offset)
 	}
 	return lag, nil
+}
+
+// Unstored returns, for every partition of this member, its committed position and its end.
+func (c *Consumer) Unstored(ctx context.Context) (map[int][2]int64, error) {
+	c.mu.Lock()
+	owned := slices.Sorted(maps.Keys(c.ends))
+	c.mu.Unlock()
+	positions, err := c.Committed(ctx, owned)
+	if err != nil || len(owned) == 0 {
+		return nil, err
+	}
+	_, ends, err := offsets(ctx, c.link, c.cfg.Topic, owned)
+	if err != nil {
+		return nil, err
+	}
+	unstored := make(map[int][2]int64, len(positions))
+	for _, p := range positions {
+		unstored[p.Partition] = [2]int64{p.Offset, ends[p.Partition]}
+	}
+	return unstored, nil
 }
