@@ -34,6 +34,10 @@ directory (SVC_DATA_DIR/operator.token, or --token-file).
   tokens mint    --email E --name N --scopes read,write [--org O] [--expires 2160h]
   tokens revoke  --id ID [--org O] [--email E]
   tokens adopt   --id ID --org O --email E         have an owner stand in for a member who left
+  deadletters list   [--environment N]             items that could not be folded or stored
+  deadletters show   --id ID
+  deadletters replay --id ID,ID | --environment N | --all   send them through the log again
+  deadletters drop   --id ID,ID | --environment N | --all
 
 Roles: owner, admin, member, viewer. Scopes: read, write, admin.
 
@@ -52,6 +56,8 @@ func adminCalls() map[string]string {
 		"login": "login", "orgs create": "orgs.create",
 		"members list": "members.list", "members put": "members.put", "members remove": "members.remove",
 		"tokens list": "tokens.list", "tokens mint": "tokens.mint", "tokens revoke": "tokens.revoke", "tokens adopt": "tokens.adopt",
+		"deadletters list": "deadletters.list", "deadletters show": "deadletters.show",
+		"deadletters replay": "deadletters.replay", "deadletters drop": "deadletters.drop",
 	}
 }
 
@@ -113,7 +119,9 @@ func parseAdmin(args []string, stderr io.Writer) (adminServer, admin.Command, er
 	flags.StringVar(&command.Name, "name", "", "name")
 	flags.StringVar(&command.Email, "email", "", "person")
 	flags.StringVar(&command.Email, "owner", "", "owner of a new organization")
-	flags.StringVar(&command.ID, "id", "", "token id")
+	flags.StringVar(&command.ID, "id", "", "token id, or ids of dead letters")
+	flags.Uint64Var(&command.Environment, "environment", 0, "number of an environment")
+	flags.BoolVar(&command.All, "all", false, "all dead letters")
 	role := flags.String("role", "", "role")
 	scopes := flags.String("scopes", "read", "scopes, comma-separated")
 	expires := flags.Duration("expires", 0, "lifetime")

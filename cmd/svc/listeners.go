@@ -7,8 +7,6 @@ import (
 	nethttp "net/http"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"svc"
 	"svc/actors"
 	"svc/http"
@@ -100,9 +98,7 @@ func (n *node) adminHosts() []string {
 }
 
 func (n *node) adminHandler(token svc.Secret) nethttp.Handler {
-	n.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "svc_ingest_lag_records", Help: "Records of the log that are not stored yet.",
-	}, func() float64 { return float64(n.lag(context.Background())) }))
+	n.measureBacklog()
 	return admin.New(admin.Config{
 		Gatherer: n.registry, Operator: n.identity, Now: n.now, Token: token, Hosts: n.adminHosts(),
 		Checks: []admin.Check{
@@ -111,18 +107,12 @@ func (n *node) adminHandler(token svc.Secret) nethttp.Handler {
 			{Name: "store", Ready: n.db.Ping},
 			{Name: "disk", Ready: n.space.ready},
 			{Name: "unreadable", Ready: n.unreadable.warning, Warning: true},
-			{Name: "lag", Ready: func(ctx context.Context) error {
-				if lag := n.lag(ctx); lag > lagBound {
-					return fmt.Errorf("%d records of the log are not stored yet", lag)
-				}
-				return nil
-			}},
+			{Name: "deadLetters", Ready: n.lettersWaiting, Warning: true},
+			{Name: "lag", Ready: func(context.Context) error { return n.backlog.ready(n.now()) }},
 		},
+		Letters: &actors.Letters{Store: n.db, Log: logProducer{n.producer, n.space}, Place: n.placeOf},
 	})
 }
-
-// lagBound is the number of records of the log from which the node is not ready.
-const lagBound = 100_000
 
 // lagTime bounds the look at the log's ends.
 const lagTime = 2 * time.Second

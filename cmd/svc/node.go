@@ -65,6 +65,7 @@ type node struct {
 	issues      *actors.Issues
 	sink        *actors.Sink
 	outbox      *actors.Outbox
+	backlog     backlog
 	stream      *actors.Stream
 	cluster     *cluster.Cluster
 	several     several

@@ -85,6 +85,7 @@ func (n *node) parts() []part {
 		{"sink", n.sink.Run},
 		{"reading", func(ctx context.Context) error { <-ctx.Done(); n.consumer.Quiesce(); return nil }},
 		{"follower", n.several.follow},
+		{"watch over what waits", n.watchBacklog},
 		{"retention", n.retention.Run},
 		{"sweeper", n.sweeper.Run},
 		{"outbox", n.outbox.Run},

@@ -35,6 +35,7 @@ type Config struct {
 	Checks   []Check
 	Gatherer prometheus.Gatherer
 	Operator Operator
+	Letters  Letters
 	Now      func() time.Time
 	// Token is the bearer that commands and profiles ask for; the empty one opens nothing.
 	Token svc.Secret
@@ -57,6 +58,7 @@ func New(config Config) http.Handler {
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	operator{config.Operator, config.Now}.register(mux)
+	letters{config.Letters}.register(mux)
 	return guard(config, mux)
 }
 

@@ -39,6 +39,9 @@ type Command struct {
 	Scopes    []svc.Scope `json:"scopes,omitempty"`
 	ExpiresAt *time.Time  `json:"expiresAt,omitempty"`
 	ID        string      `json:"id,omitempty"`
+	// Environment is the number of an environment, All says that everything is meant.
+	Environment uint64 `json:"environment,omitempty,string"`
+	All         bool   `json:"all,omitempty"`
 }
 
 // Minted is the answer that shows a secret, once.

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+const (
+	// backlogEvery is the pause between two looks at what waits in the log.
+	backlogEvery = time.Second
+	// backlogBound is the age of the oldest record that is not stored from which the node is not
+	// ready. Events are promised to be visible within five seconds; a block that is made again after
+	// a crash and a store that restarts take some times that.
+	backlogBound = 30 * time.Second
+	// backlogGrace is how long that age may be unknown.
+	backlogGrace = 30 * time.Second
+	// backlogMarks bounds what is remembered of one partition.
+	backlogMarks = 128
+)
+
+// backlog knows the age of the oldest record of this node's partitions that is not stored: since when
+// an end of the log was seen that is beyond what was stored.
+type backlog struct {
+	mu sync.Mutex
+	// known is when the log was last looked at.
+	known   time.Time
+	records int64
+	// marks are the ends of each partition that were seen and are not stored, the oldest first.
+	marks map[int][]backlogMark
+}
+
+type backlogMark struct {
+	end int64
+	at  time.Time
+}
+
+// note takes a look: for each partition the offset that is stored next, and the end.
+func (b *backlog) note(now time.Time, positions map[int][2]int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	marks, records := map[int][]backlogMark{}, int64(0)
+	for partition, position := range positions {
+		next, end := position[0], position[1]
+		seen := slices.DeleteFunc(b.marks[partition], func(m backlogMark) bool { return m.end <= next || m.end > end })
+		if end > next && (len(seen) == 0 || seen[len(seen)-1].end < end) {
+			seen = append(seen, backlogMark{end, now})
+		}
+		if len(seen) > backlogMarks {
+			seen = slices.Delete(seen, len(seen)/2, len(seen)/2+1)
+		}
+		if len(seen) > 0 {
+			marks[partition] = seen
+		}
+		records += max(0, end-next)
+	}
+	b.marks, b.records, b.known = marks, records, now
+}
+
+// begin starts the time for which nothing needs to be known.
+func (b *backlog) begin(now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.known = now
+}
+
+// age returns for how long the oldest record has waited; it does not end with the last look.
+func (b *backlog) age(now time.Time) time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	oldest := now
+	for _, seen := range b.marks {
+		if seen[0].at.Before(oldest) {
+			oldest = seen[0].at
+		}
+	}
+	return now.Sub(oldest)
+}
+
+// ready fails where a record has waited for longer than the bound, or nothing is known for longer than
+// the grace.
+func (b *backlog) ready(now time.Time) error {
+	age := b.age(now)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if unknown := now.Sub(b.known); unknown > backlogGrace {
+		return fmt.Errorf("it is not known for %s what waits in the log: it does not answer", unknown.Round(time.Second))
+	}
+	if age > backlogBound {
+		return fmt.Errorf("the oldest record that is not stored has waited for %s (bound %s), %d records wait", age.Round(time.Second), backlogBound, b.records)
+	}
+	return nil
+}
+
+// watchBacklog looks until ctx ends.
+func (n *node) watchBacklog(ctx context.Context) error {
+	n.backlog.begin(n.now())
+	ticker := time.NewTicker(backlogEvery)
+	defer ticker.Stop()
+	for {
+		look, cancel := context.WithTimeout(ctx, lagTime)
+		positions, err := n.consumer.Unstored(look)
+		cancel()
+		if err == nil {
+			n.backlog.note(n.now(), positions)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// measureBacklog registers the figures of what waits.
+func (n *node) measureBacklog() {
+	n.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "svc_ingest_lag_records", Help: "Records of the log that are not stored yet.",
+	}, func() float64 { return float64(n.lag(context.Background())) }))
+	n.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "svc_ingest_lag_seconds", Help: "For how long the oldest record of this node's partitions that is not stored has waited.",
+	}, func() float64 { return n.backlog.age(n.now()).Seconds() }))
+	n.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "svc_sink_told_later", Help: "Actors that are to be told of a stored block once they answer.",
+	}, func() float64 { return float64(n.outbox.Len()) }))
+}
+
+// lettersTime bounds the look at the dead letters, for which readiness does not wait long.
+const lettersTime = time.Second
+
+// lettersWaiting fails while dead letters wait, and says how many. It is a warning: nothing that was
+// accepted after them waits for them.
+func (n *node) lettersWaiting(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, lettersTime)
+	defer cancel()
+	counts, err := n.db.CountLetters(ctx)
+	if err != nil {
+		return fmt.Errorf("it is not known how many items could not be stored: %w", err)
+	}
+	var letters uint64
+	environments := map[uint64]bool{}
+	for _, count := range counts {
+		letters += count.Letters
+		environments[count.Environment] = true
+	}
+	if letters == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d items of %d environments could not be stored; see svc admin deadletters list", letters, len(environments))
+}
+
+// placeOf returns the application and the environment of an environment's number.
+func (n *node) placeOf(number uint64) (app, env string) {
+	for _, application := range n.collectors.Applications() {
+		for _, environment := range application.Environments {
+			if environment.Number == number {
+				return application.Ref().String(), environment.Slug
+			}
+		}
+	}
+	return "", ""
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestReadinessIsTheAgeOfTheOldestRecord moves through the life of a node whose store stops taking
+// anything, takes something, and catches up, and whose log then does not answer.
+func TestReadinessIsTheAgeOfTheOldestRecord(t *testing.T) {
+	begun := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	var b backlog
+	b.begin(begun)
+	for _, step := range []struct {
+		at        time.Duration
+		positions map[int][2]int64 // nil where the log does not answer
+		age       time.Duration
+		fails     string
+	}{
+		{at: 0, positions: map[int][2]int64{0: {5, 5}, 1: {7, 7}}},
+		{at: time.Second, positions: map[int][2]int64{0: {5, 9}, 1: {7, 7}}},
+		{at: 3 * time.Second, positions: map[int][2]int64{0: {5, 12}, 1: {7, 7}}, age: 2 * time.Second},
+		{at: 20 * time.Second, positions: map[int][2]int64{0: {5, 900_000}, 1: {7, 8}}, age: 19 * time.Second},
+		{at: 40 * time.Second, positions: map[int][2]int64{0: {5, 900_000}, 1: {8, 8}}, age: 39 * time.Second, fails: "waited for 39s"},
+		{at: 41 * time.Second, positions: map[int][2]int64{0: {9, 900_000}, 1: {8, 8}}, age: 38 * time.Second, fails: "waited for 38s"},
+		{at: 42 * time.Second, positions: map[int][2]int64{0: {12, 900_000}, 1: {8, 8}}, age: 22 * time.Second},
+		{at: 43 * time.Second, positions: map[int][2]int64{0: {900_000, 900_000}, 1: {8, 8}}},
+		{at: 44 * time.Second, positions: map[int][2]int64{1: {8, 9}}},
+		{at: 60 * time.Second, age: 16 * time.Second},
+		{at: 73 * time.Second, age: 29 * time.Second},
+		{at: 80 * time.Second, age: 36 * time.Second, fails: "not known for 36s"},
+		{at: 81 * time.Second, positions: map[int][2]int64{1: {9, 9}}},
+	} {
+		now := begun.Add(step.at)
+		if step.positions != nil {
+			b.note(now, step.positions)
+		}
+		if age := b.age(now); age != step.age {
+			t.Errorf("after %s the age is %s, want %s", step.at, age, step.age)
+		}
+		err := b.ready(now)
+		if (err == nil) != (step.fails == "") || err != nil && !strings.Contains(err.Error(), step.fails) {
+			t.Errorf("after %s readiness says %v, want %q", step.at, err, step.fails)
+		}
+	}
+}

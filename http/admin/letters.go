@@ -1,0 +1,88 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"svc"
+)
+
+// Letters is what operators do with dead letters: items that were accepted and could not be folded or
+// stored.
+type Letters interface {
+	Count(ctx context.Context) ([]svc.LetterCount, error)
+	List(ctx context.Context, environment uint64) ([]svc.LetterRow, error)
+	Show(ctx context.Context, id string) (svc.DeadLetter, error)
+	Replay(ctx context.Context, ids []string) (int, error)
+	Drop(ctx context.Context, ids []string) (int, error)
+}
+
+// LetterList is the answer to deadletters.list: how many wait, and the newest of them.
+type LetterList struct {
+	Counts  []svc.LetterCount `json:"counts"`
+	Letters []svc.LetterRow   `json:"letters"`
+}
+
+type letters struct{ port Letters }
+
+func (l letters) register(mux *http.ServeMux) {
+	mux.HandleFunc("POST /admin/v1/deadletters.list", serve(l.list))
+	mux.HandleFunc("POST /admin/v1/deadletters.show", serve(l.show))
+	mux.HandleFunc("POST /admin/v1/deadletters.replay", serve(l.replay))
+	mux.HandleFunc("POST /admin/v1/deadletters.drop", serve(l.drop))
+}
+
+func (l letters) list(ctx context.Context, c Command) (any, error) {
+	counts, err := l.port.Count(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := l.port.List(ctx, c.Environment)
+	return LetterList{append([]svc.LetterCount{}, counts...), append([]svc.LetterRow{}, rows...)}, err
+}
+
+func (l letters) show(ctx context.Context, c Command) (any, error) {
+	letter, err := l.port.Show(ctx, c.ID)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{
+		"id": c.ID, "environment": letter.Environment, "kind": letter.Kind, "at": letter.At, "reason": letter.Reason, "partition": letter.Partition, "payload": letter.Payload,
+	}, nil
+}
+
+func (l letters) replay(ctx context.Context, c Command) (any, error) {
+	ids, err := l.named(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	count, err := l.port.Replay(ctx, ids)
+	return map[string]int{"replayed": count}, err
+}
+
+func (l letters) drop(ctx context.Context, c Command) (any, error) {
+	ids, err := l.named(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	count, err := l.port.Drop(ctx, ids)
+	return map[string]int{"dropped": count}, err
+}
+
+// named returns the letters that a command is about: those of the ids, or the newest that wait, of one
+// environment or of all. Nothing is meant by saying nothing.
+func (l letters) named(ctx context.Context, c Command) ([]string, error) {
+	if c.ID != "" {
+		return strings.Split(c.ID, ","), nil
+	}
+	if c.Environment == 0 && !c.All {
+		return nil, svc.Invalid(svc.FieldError{Field: "id", Code: "missing_value", Message: "Name dead letters by id, an environment, or all."})
+	}
+	rows, err := l.port.List(ctx, c.Environment)
+	ids := make([]string, 0, len(rows))
+	for i := range rows {
+		ids = append(ids, rows[i].ID)
+	}
+	return ids, err
+}
