@@ -31,7 +31,7 @@ const (
 )
 
 func moments() []moment {
-	return []moment{atLoad, atAck, atFlush, atDrain, atStart, atDouble, atStop}
+	return []moment{atLoad, atAck, atFlush, atDrain, atStart, atDouble, atStop, atPoison}
 }
 
 // flushInterval is short, so that many blocks are cut and kills meet them.
@@ -54,6 +54,8 @@ type killer struct {
 	last time.Duration
 	// usual is the time to readiness of the first start.
 	usual time.Duration
+	// poison is sent beside the load; nil where the disk is filled.
+	poison *poison
 }
 
 // strike lets load on and kills at one moment, then restarts.
@@ -61,6 +63,11 @@ func (k *killer) strike(ctx context.Context, at moment) error {
 	base := k.load.acked.Load()
 	k.load.allow(k.budget)
 	mark := base + int64(float64(k.budget)*(0.1+0.7*k.random.Float64()))
+	if at == atPoison {
+		k.kills[atPoison]++
+		return k.poison.strike(ctx)
+	}
+	k.poison.send() // the kill meets whatever is done about it
 	var err error
 	switch at {
 	case atAck:
@@ -90,7 +97,7 @@ func (k *killer) strike(ctx context.Context, at moment) error {
 			k.kills[atStop]++
 			err = k.server.Stop()
 		}
-	case atLoad:
+	case atLoad, atPoison:
 		err = k.killAtMark(ctx, mark)
 	}
 	if err != nil {

@@ -45,7 +45,7 @@ func start(ctx context.Context) error {
 	flag.DurationVar(&o.limit, "limit", 20*time.Minute, "the run ends with an error after this time")
 	flag.BoolVar(&o.keep, "keep", false, "keep the data after a clean run")
 	flag.BoolVar(&o.logFull, "log-full", false, "fill the disk instead of killing (root only: mounts a tmpfs)")
-	flag.StringVar(&o.only, "only", "", "kill at these moments only, comma-separated: load, ack, flush, drain, start, double, stop")
+	flag.StringVar(&o.only, "only", "", "kill at these moments only, comma-separated: load, ack, flush, drain, start, double, stop, poison")
 	flag.Parse()
 	if o.seed == 0 {
 		o.seed = uint64(time.Now().UnixNano()) % 1_000_000_007
@@ -89,7 +89,10 @@ func runKills(ctx context.Context, o *options) (err error) {
 		return err
 	}
 	run := newRun(o, server, first)
-	run.store = store
+	run.store, run.poison = store, &poison{server: server, store: store}
+	if err := run.poison.prepare(ctx); err != nil {
+		return err
+	}
 	if err := run.attack(ctx); err != nil {
 		return fmt.Errorf("seed %d: %w", o.seed, err)
 	}
@@ -171,6 +174,11 @@ func (r *run) settle(ctx context.Context) (*findings, error) {
 	r.read = time.Since(began)
 	if err != nil {
 		return nil, err
+	}
+	if r.poison != nil {
+		if err := r.poison.check(ctx, found); err != nil {
+			return nil, err
+		}
 	}
 	wrong, err := harness.WrongAggregates(ctx, r.store)
 	for _, difference := range wrong {

@@ -27,6 +27,9 @@ func (r *run) publish(o *options, result *harness.Result, found *findings) error
 		"stored": float64(found.stored), "noAnswer": float64(r.load.broken), "noConnection": float64(r.load.unreached), "firstStartMs": float64(r.usual.Milliseconds()),
 		"readBackMs": float64(r.read.Milliseconds()),
 	}
+	if r.poison != nil {
+		extra["poison"], extra["besidePoison"], extra["poisonDelayMs"] = float64(r.poison.acked), float64(len(r.poison.beside)), float64(r.poison.slowest.Milliseconds())
+	}
 	for at, count := range r.kills {
 		extra["kills."+string(at)] = float64(count)
 	}

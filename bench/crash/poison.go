@@ -1,0 +1,199 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"svc/bench/harness"
+)
+
+const (
+	// atPoison sends poison and kills nobody: what others send must be visible all the same.
+	atPoison moment = "poison"
+	// poisonPath is what the store is told to refuse.
+	poisonPath = "/poison"
+	// poisonMonths is how many months one request spans with each poison: more than a store takes
+	// in one insert as shipped.
+	poisonMonths = 110
+	// visibleTime bounds by how much longer an event of somebody else takes to be visible beside poison.
+	visibleTime = 5 * time.Second
+	// spread is the kind of violation that poison leads to.
+	spread = "poison spread"
+)
+
+// poison sends, into an environment of its own, events of which the store refuses some, and others
+// beside them that must be stored.
+type poison struct {
+	server *harness.Server
+	store  string
+	next   int
+	// sent and acked count the poison; beside are the ids of what was acknowledged beside it.
+	sent, acked int
+	beside      map[string]bool
+	slowest     time.Duration
+}
+
+// prepare has the store refuse what is poison, and lets events be ten years old.
+func (p *poison) prepare(ctx context.Context) error {
+	p.beside = map[string]bool{}
+	trap := "ALTER TABLE events ADD CONSTRAINT IF NOT EXISTS crash_poison CHECK path != '" + poisonPath + "'"
+	if err := p.post(ctx, http.MethodPost, "http://"+p.store+"/?database=svc", []byte(trap), nil, nil); err != nil {
+		return fmt.Errorf("having the store refuse poison: %w", err)
+	}
+	address := fmt.Sprintf("http://%s/api/v1/apps/%s/%s", p.server.Address, p.server.Organization, p.server.App)
+	err := p.post(ctx, http.MethodPatch, address, []byte(`{"retentionDays":3650}`), func(r *http.Request) error {
+		r.Header.Set("Authorization", "Bearer "+p.server.Token)
+		return nil
+	}, nil)
+	if err != nil {
+		return fmt.Errorf("keeping events for ten years: %w", err)
+	}
+	return nil
+}
+
+// post sends a body and decodes the answer.
+func (p *poison) post(ctx context.Context, method, address string, body []byte, sign func(*http.Request) error, into any) error {
+	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	if sign != nil {
+		if err := sign(request); err != nil {
+			return err
+		}
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close() //nolint:errcheck // it was only read
+	answer, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode >= http.StatusBadRequest {
+		return errors.Join(err, fmt.Errorf("status %d: %.500s", response.StatusCode, answer))
+	}
+	if into == nil {
+		return nil
+	}
+	return json.Unmarshal(answer, into)
+}
+
+// send sends one poison with what is beside it. Whether it arrives is left to the kills.
+func (p *poison) send() {
+	p.next++
+	type item struct {
+		Type       string `json:"type"`
+		ID         string `json:"id"`
+		DistinctID string `json:"distinctId"`
+		Path       string `json:"path"`
+		Ts         string `json:"ts"`
+	}
+	now := time.Now().UTC()
+	items := []item{{"page", fmt.Sprintf("poison-%d", p.next), fmt.Sprintf("mallory-%d", p.next), poisonPath, now.Format(harness.TimeFormat)}}
+	for n := range poisonMonths {
+		id := fmt.Sprintf("beside-%d-%d", p.next, n)
+		items = append(items, item{"page", id, id, "/beside", now.AddDate(0, -n, 0).Format(harness.TimeFormat)})
+	}
+	body, err := json.Marshal(map[string]any{"items": items})
+	if err != nil {
+		return // a struct of texts never fails
+	}
+	conn := harness.NewConn(p.server.Address, "/api/v1/batch", p.server.Keys["staging"].Secret, harness.UserAgents()[0])
+	defer conn.Close()
+	reply, err := conn.Post(body)
+	if errors.Is(err, harness.ErrNotSent) {
+		return
+	}
+	p.sent++
+	if err != nil || reply.Status != http.StatusAccepted {
+		return
+	}
+	p.acked++
+	for _, beside := range items[1:] {
+		p.beside[beside.ID] = true
+	}
+}
+
+// visible returns how long an event of somebody else takes from its answer to the feed.
+func (p *poison) visible(ctx context.Context) (time.Duration, error) {
+	p.next++
+	id := fmt.Sprintf("bystander-%d", p.next)
+	conn := harness.NewConn(p.server.Address, "/api/v1/events", p.server.Keys["development"].Secret, harness.UserAgents()[0])
+	defer conn.Close()
+	reply, err := conn.Post(fmt.Appendf(nil, `{"name":"bystander","id":"%s","distinctId":"bystander"}`, id))
+	if err != nil || reply.Status != http.StatusAccepted {
+		return 0, errors.Join(err, fmt.Errorf("sending beside poison: status %d", reply.Status))
+	}
+	began := time.Now()
+	err = harness.Poll(ctx, "an event beside poison", ackTime, 20*time.Millisecond, func(ctx context.Context) (bool, string) {
+		page, err := p.server.Feed(ctx, url.Values{"env": {"development"}, "limit": {"5"}})
+		if err != nil {
+			return false, err.Error()
+		}
+		return len(page.Data) > 0 && page.Data[0].ID == id, fmt.Sprintf("%d events", len(page.Data))
+	})
+	return time.Since(began), err
+}
+
+// strike compares how soon others are visible without and with poison.
+func (p *poison) strike(ctx context.Context) error {
+	without, err := p.visible(ctx)
+	if err != nil {
+		return err
+	}
+	p.send()
+	with, err := p.visible(ctx)
+	if err != nil {
+		return err
+	}
+	p.slowest = max(p.slowest, with-without)
+	return nil
+}
+
+// check counts the dead letters, and what was sent beside the poison.
+func (p *poison) check(ctx context.Context, found *findings) error {
+	var list struct {
+		Counts []struct {
+			Env     string `json:"env"`
+			Letters int    `json:"letters"`
+		} `json:"counts"`
+	}
+	if err := p.post(ctx, http.MethodPost, "http://"+p.server.Admin+"/admin/v1/deadletters.list", []byte("{}"), p.server.SignAsOperator, &list); err != nil {
+		return fmt.Errorf("counting dead letters: %w", err)
+	}
+	letters := 0
+	for _, count := range list.Counts {
+		if letters += count.Letters; count.Env != "staging" {
+			found.violate(spread, "%d dead letters of %s", count.Letters, count.Env)
+		}
+	}
+	if letters < p.acked || letters > p.sent {
+		found.violate(spread, "%d dead letters, %d to %d were sent", letters, p.acked, p.sent)
+	}
+	stored := map[string]int{}
+	err := p.server.EachEvent(ctx, "staging", "$pageview", 2*p.next*poisonMonths+1000, func(event harness.StoredEvent) {
+		if stored[event.ID]++; strings.HasPrefix(event.ID, "poison-") {
+			found.violate(spread, "%s is stored", event.ID)
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("reading what was beside poison: %w", err)
+	}
+	for id := range p.beside {
+		if stored[id] != 1 {
+			found.violate(spread, "%s is stored %d times", id, stored[id])
+		}
+	}
+	if p.slowest > visibleTime {
+		found.violate(spread, "somebody else's event was visible %s later beside poison, at most %s are allowed", p.slowest, visibleTime)
+	}
+	return nil
+}
