@@ -1,21 +1,17 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	nethttp "net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"svc"
 	"svc/actors"
-	"svc/http/admin"
 )
 
 // stored waits until production has so many events.
@@ -91,34 +87,14 @@ func (s *server) statement(text string) {
 	}
 }
 
-// operatorSays sends an operator's command and decodes its answer.
-func (s *server) operatorSays(call string, command admin.Command, into any) {
+// operatorSays sends an operator's command as the command line does, and returns the answer.
+func (s *server) operatorSays(args ...string) map[string]any {
 	s.t.Helper()
-	body, err := json.Marshal(command)
+	answer, err := s.admin(args...)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	request := httptest.NewRequestWithContext(s.t.Context(), "POST", "http://localhost/admin/v1/"+call, bytes.NewReader(body))
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("Authorization", "Bearer operator")
-	answer := httptest.NewRecorder()
-	s.operatorMux().ServeHTTP(answer, request)
-	if answer.Code != 200 {
-		s.t.Fatalf("%s: %d %s", call, answer.Code, answer.Body)
-	}
-	if err := json.Unmarshal(answer.Body.Bytes(), into); err != nil {
-		s.t.Fatal(err)
-	}
-}
-
-// operatorMux is the operator's listener over the parts of the server.
-func (s *server) operatorMux() nethttp.Handler {
-	n := s.node
-	return admin.New(admin.Config{
-		Gatherer: n.registry, Operator: n.identity, Now: n.now, Token: svc.Secret("operator"),
-		Checks:  []admin.Check{{Name: "deadLetters", Ready: n.lettersWaiting, Warning: true}},
-		Letters: &actors.Letters{Store: n.db, Log: logProducer{n.producer, n.space}, Place: n.placeOf},
-	})
+	return answer
 }
 
 // TestARowThatTheStoreRefuses has the store refuse one event of a request. The others of the request
@@ -145,15 +121,25 @@ func TestARowThatTheStoreRefuses(t *testing.T) {
 		return nil
 	})
 	s.settled()
-	var list admin.LetterList
-	s.operatorSays("deadletters.list", admin.Command{}, &list)
-	if len(list.Counts) != 1 || list.Counts[0].Env != "production" || list.Counts[0].App != "acme/web" || len(list.Letters) != 1 || !strings.Contains(list.Letters[0].Reason, "trap") {
-		t.Fatalf("dead letters: %+v", list)
+	list := s.operatorSays("deadletters", "list")
+	counts, letters := list["counts"].([]any), list["letters"].([]any)
+	if len(counts) != 1 || len(letters) != 1 {
+		t.Fatalf("dead letters: %v", list)
 	}
-	ready := httptest.NewRecorder()
-	s.operatorMux().ServeHTTP(ready, httptest.NewRequestWithContext(t.Context(), "GET", "http://localhost/readyz", nil))
-	if ready.Code != 200 || !strings.Contains(ready.Body.String(), "warning: 1 items of 1 environments") {
-		t.Errorf("readiness says %d %s", ready.Code, ready.Body)
+	count, letter := counts[0].(map[string]any), letters[0].(map[string]any)
+	if count["env"] != "production" || count["app"] != "acme/web" || !strings.Contains(letter["reason"].(string), "trap") {
+		t.Errorf("dead letters: %v", list)
+	}
+	if shown := s.operatorSays("deadletters", "show", "--id", letter["id"].(string)); shown["payload"] == "" || shown["kind"] != "event" {
+		t.Errorf("the letter is shown as %v", shown)
+	}
+	ready, err := nethttp.Get("http://" + s.operatorAddr() + "/readyz") //nolint:noctx // a test
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ready.Body.Close()
+	if said, _ := io.ReadAll(ready.Body); ready.StatusCode != 200 || !strings.Contains(string(said), "warning: 1 items of 1 environments") {
+		t.Errorf("readiness says %d %s", ready.StatusCode, said)
 	}
 	s.stopped()
 
@@ -161,16 +147,55 @@ func TestARowThatTheStoreRefuses(t *testing.T) {
 	again.settled()
 	again.stored(9)
 	again.statement("ALTER TABLE events DROP CONSTRAINT trap")
-	var replayed struct{ Replayed int }
-	for _, want := range []int{1, 0} {
-		again.operatorSays("deadletters.replay", admin.Command{ID: list.Letters[0].ID}, &replayed)
-		if replayed.Replayed != want {
-			t.Errorf("%d letters are replayed, want %d", replayed.Replayed, want)
+	for _, want := range []float64{1, 0} {
+		if got := again.operatorSays("deadletters", "replay", "--id", letter["id"].(string))["replayed"]; got != want {
+			t.Errorf("%v letters are replayed, want %v", got, want)
 		}
 	}
 	again.stored(10)
-	again.operatorSays("deadletters.list", admin.Command{}, &list)
-	if len(list.Counts) != 0 || len(list.Letters) != 0 {
-		t.Errorf("dead letters after the replay: %+v", list)
+	if list := again.operatorSays("deadletters", "list"); len(list["letters"].([]any)) != 0 {
+		t.Errorf("dead letters after the replay: %v", list)
 	}
+}
+
+// TestAnActorThatCannotBeReadDelaysNobody has an application's alerting actor own something that does not
+// decode. What occurs in its environments and elsewhere is stored, and once it can be read again, its rule
+// fires for what occurred meanwhile.
+func TestAnActorThatCannotBeReadDelaysNobody(t *testing.T) {
+	dir := t.TempDir()
+	s := startServer(t, dir, nil)
+	s.post(appPath+"/alerts", `{"name":"News","kind":"new_issue"}`)
+	s.settled()
+	broken := svc.Entity{
+		Owner: actors.KindAlerting + "/acme/web", Kind: "alert_told", ID: "1", Payload: []byte("{"), Version: svc.Version{Generation: 1 << 20, Sequence: 1},
+	}
+	if err := s.node.db.Put(t.Context(), []svc.Entity{broken}, nil); err != nil {
+		t.Fatal(err)
+	}
+	s.stopped()
+
+	again := startServer(t, dir, nil)
+	again.send(map[string]any{"type": "error", "message": "fresh"})
+	again.send(item("beside", "somebody", "/", time.Now()))
+	again.stored(1)
+	again.settled()
+	if waiting := again.node.outbox.Len(); waiting != 1 {
+		t.Fatalf("%d actors are told later, want 1", waiting)
+	}
+	broken.Deleted, broken.Payload, broken.Version.Sequence = true, nil, 2
+	if err := again.node.db.Put(t.Context(), []svc.Entity{broken}, nil); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the rule fires", func() error {
+		if rows := again.get(appPath + "/incidents")["data"].([]any); len(rows) != 1 || rows[0].(map[string]any)["occurrences"] != 1.0 {
+			return fmt.Errorf("incidents: %v", rows)
+		}
+		return nil
+	})
+	eventually(t, "nothing waits", func() error {
+		if waiting := again.node.outbox.Len(); waiting != 0 {
+			return fmt.Errorf("%d actors", waiting)
+		}
+		return nil
+	})
 }
