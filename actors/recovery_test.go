@@ -45,3 +45,28 @@ func TestNobodyGoesPastABlockThatWasNotBegun(t *testing.T) {
 		time.Sleep(time.Minute)
 	})
 }
+
+// TestWhatRecoveryStoresIsCounted has a node find a block whose boundaries stand everywhere.
+func TestWhatRecoveryStoresIsCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(1, 2)
+		p := w.start(t)
+		w.generation, w.members[p] = 1, true
+		for range 50 {
+			w.produce(time.Now())
+		}
+		block := pendingBlock{id: 7, spans: []recordRange{{0, 0, 1}, {1, 0, 1}}}
+		positions := []svc.LogPosition{{Partition: 0, Metadata: block.String()}, {Partition: 1, Metadata: block.String()}}
+		copy(w.committed, positions)
+		if _, err := p.stream.Assigned(t.Context(), svc.LogAssignment{Generation: 1, Partitions: positions}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if rows := countOf(t, p.sink.config.Metrics.Rows); len(w.rows) == 0 || rows != float64(len(w.rows)) {
+			t.Errorf("%v rows are counted, %d are stored", rows, len(w.rows))
+		}
+		p.stream.Revoked(1)
+		p.kill()
+		time.Sleep(time.Minute)
+	})
+}
