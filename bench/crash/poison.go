@@ -91,16 +91,17 @@ func (p *poison) send() {
 	p.next++
 	type item struct {
 		Type       string `json:"type"`
+		Name       string `json:"name"`
 		ID         string `json:"id"`
 		DistinctID string `json:"distinctId"`
 		Path       string `json:"path"`
 		Ts         string `json:"ts"`
 	}
 	now := time.Now().UTC()
-	items := []item{{"page", fmt.Sprintf("poison-%d", p.next), fmt.Sprintf("mallory-%d", p.next), poisonPath, now.Format(harness.TimeFormat)}}
+	items := []item{{"event", "$pageview", fmt.Sprintf("poison-%d", p.next), fmt.Sprintf("mallory-%d", p.next), poisonPath, now.Format(harness.TimeFormat)}}
 	for n := range poisonMonths {
 		id := fmt.Sprintf("beside-%d-%d", p.next, n)
-		items = append(items, item{"page", id, id, "/beside", now.AddDate(0, -n, 0).Format(harness.TimeFormat)})
+		items = append(items, item{"event", "$pageview", id, id, "/beside", now.AddDate(0, -n, 0).Format(harness.TimeFormat)})
 	}
 	body, err := json.Marshal(map[string]any{"items": items})
 	if err != nil {
