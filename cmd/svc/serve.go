@@ -93,6 +93,7 @@ func (n *node) parts() []part {
 		{"schedule", n.monitoring.schedule.Run},
 		{"filler of the schedule", n.monitoring.filler.Run},
 		{"assistant", n.assistant.Run},
+		{"retention of rows", n.keepRows},
 		{"past days", n.keepKept},
 		{"keeper of past days", n.countDays},
 		{"operator's listener", n.operator.run},
