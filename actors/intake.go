@@ -286,7 +286,7 @@ func (i *intake) describe(row *svc.EventRow, event *protos.Event) {
 // stitch finds the event's session. Where the visit came from is what its first event said;
 // what the page of a later one says of that stays in its address.
 func (i *intake) stitch(row *svc.EventRow, event *protos.Event) {
-	session := i.sessions.add(arrived{
+	session := i.sessions.add(&arrived{
 		visitor: protos.VisitorHash(event.Environment, row.Visitor()), bot: row.IsBot, session: event.SessionId, receivedMs: event.ReceivedMs,
 		step: svc.SessionStep{
 			TsMs: event.TsMs, Pageview: svc.IsPageview(event.Name), Interactive: svc.IsInteractive(event.Name), EngagedMs: event.EngagedMs,

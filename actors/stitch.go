@@ -37,6 +37,7 @@ type stitcher struct {
 	newest, previous sessionTurn
 	ended            *recentIDs
 	turnMs           int64
+	turns            uint64
 	limit            int
 }
 
@@ -62,6 +63,8 @@ type openSession struct {
 	key     sessionKey
 	origin  *svc.Origin
 	heardMs int64
+	// turns is in which turn the session was heard of last.
+	turns uint64
 }
 
 // over says whether an event that arrives now finds the session no more.
@@ -72,7 +75,7 @@ func newSessionTurn() sessionTurn {
 }
 
 func newStitcher() *stitcher {
-	return &stitcher{newest: newSessionTurn(), ended: newRecentIDs(endedSessions), limit: openSessions}
+	return &stitcher{newest: newSessionTurn(), ended: newRecentIDs(endedSessions), turns: 1, limit: openSessions}
 }
 
 // restore puts a session back that was read from the store, or more of one that was put
@@ -88,7 +91,7 @@ func (s *stitcher) restore(from svc.OpenSession) {
 			s.ended.add(key)
 			return
 		}
-		session = &openSession{Session: from.Session, key: key, origin: originOf(from.Origin), heardMs: from.HeardMs}
+		session = &openSession{Session: from.Session, key: key, origin: originOf(from.Origin), heardMs: from.HeardMs, turns: s.turns}
 		s.newest.sessions[key] = session
 	}
 	sessions := slices.DeleteFunc(s.newest.visitors[visitor], func(other *openSession) bool { return other == session })
@@ -146,7 +149,7 @@ type stitched struct {
 
 // add folds an event into its visitor's session: the one that the client names,
 // else the latest one that covers its time, else a new one.
-func (s *stitcher) add(event arrived) stitched {
+func (s *stitcher) add(event *arrived) stitched {
 	s.turn(event.receivedMs)
 	visitor := visitorOf(event.visitor, event.bot)
 	sessions, known := s.newest.visitors[visitor]
@@ -155,14 +158,16 @@ func (s *stitcher) add(event arrived) stitched {
 	}
 	var session *openSession
 	if event.session == "" {
-		session = covering(sessions, &event)
+		session = covering(sessions, event)
 	}
 	if session == nil {
-		session = s.named(visitor, &event)
+		session = s.named(visitor, event)
 	}
 	delta := session.Add(event.step)
 	session.heardMs = max(session.heardMs, event.receivedMs)
-	s.newest.sessions[session.key] = session
+	if session.turns != s.turns {
+		session.turns, s.newest.sessions[session.key] = s.turns, session
+	}
 	if last := len(sessions) - 1; last < 0 || sessions[last] != session {
 		sessions = slices.DeleteFunc(sessions, func(other *openSession) bool { return other == session || other.over(event.receivedMs) })
 		sessions, known = latest(append(sessions, session)), false
@@ -236,6 +241,7 @@ func (s *stitcher) turn(nowMs int64) {
 		}
 	}
 	s.turnMs, s.previous, s.newest = nowMs, s.newest, newSessionTurn()
+	s.turns++
 }
 
 // direct is the origin of a visit that nothing brought.

@@ -120,7 +120,7 @@ func TestStitch(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStitcher()
 			for _, a := range arrivals {
-				got := s.add(arrived{visitor: 7, session: a.session, receivedMs: base, step: stepOf(a)})
+				got := s.add(&arrived{visitor: 7, session: a.session, receivedMs: base, step: stepOf(a)})
 				want := svc.SessionDelta{Bounce: a.bounce, DurationMs: a.duration}
 				if got.id != a.id || got.started != a.started || got.delta != want {
 					t.Errorf("%s: got %+v, want %+v", a.name, got, a)
@@ -161,13 +161,13 @@ func TestVisitorsAreKeptForTheGap(t *testing.T) {
 			view := svc.SessionStep{TsMs: 1, Pageview: true}
 			begin := int64(10*stitchTime) + offset
 			for now := int64(10 * stitchTime); now < begin; now += minute {
-				s.add(arrived{visitor: 1, receivedMs: now, step: view})
+				s.add(&arrived{visitor: 1, receivedMs: now, step: view})
 			}
-			first := s.add(arrived{visitor: 2, receivedMs: begin, step: view})
+			first := s.add(&arrived{visitor: 2, receivedMs: begin, step: view})
 			for now := begin; now < begin+quiet.ms; now += minute {
-				s.add(arrived{visitor: 1, receivedMs: now, step: view})
+				s.add(&arrived{visitor: 1, receivedMs: now, step: view})
 			}
-			again := s.add(arrived{visitor: 2, receivedMs: begin + quiet.ms, step: svc.SessionStep{TsMs: 2, Pageview: true}})
+			again := s.add(&arrived{visitor: 2, receivedMs: begin + quiet.ms, step: svc.SessionStep{TsMs: 2, Pageview: true}})
 			if known := again.id == first.id; known != quiet.known {
 				t.Errorf("after %d ms at offset %d: known is %v, want %v", quiet.ms, offset, known, quiet.known)
 			}
@@ -201,7 +201,7 @@ func TestSumsOfDeltasAreRight(t *testing.T) {
 				a.engaged = int64(rng.IntN(8000))
 			}
 			step := stepOf(a)
-			got := s.add(arrived{visitor: visitor, session: a.session, receivedMs: 1, step: step})
+			got := s.add(&arrived{visitor: visitor, session: a.session, receivedMs: 1, step: step})
 			key := fmt.Sprintf("%d %s", visitor, got.id)
 			sum := sessions[key]
 			if sum == nil {
@@ -236,8 +236,8 @@ func TestSumsOfDeltasAreRight(t *testing.T) {
 }
 
 // viewed is a page view of the session that the client names c.
-func viewed(visitor uint64, minutes int64) arrived {
-	return arrived{visitor: visitor, session: "c", receivedMs: minutes * minute, step: svc.SessionStep{TsMs: minutes * minute, Pageview: true}}
+func viewed(visitor uint64, minutes int64) *arrived {
+	return &arrived{visitor: visitor, session: "c", receivedMs: minutes * minute, step: svc.SessionStep{TsMs: minutes * minute, Pageview: true}}
 }
 
 // TestGivenUpSessionsAreNotJudgedAgain has sessions go on after they were silent for longer
@@ -268,7 +268,7 @@ func TestGivenUpSessionsAreNotJudgedAgain(t *testing.T) {
 	if again := owner.add(viewed(1, 1)); again.delta != (svc.SessionDelta{}) {
 		t.Errorf("a new owner adds %+v", again)
 	}
-	if bot := owner.add(arrived{visitor: 1, bot: true, session: "c", receivedMs: minute, step: svc.SessionStep{TsMs: minute, Pageview: true}}); bot.delta.Bounce != 1 {
+	if bot := owner.add(&arrived{visitor: 1, bot: true, session: "c", receivedMs: minute, step: svc.SessionStep{TsMs: minute, Pageview: true}}); bot.delta.Bounce != 1 {
 		t.Errorf("the bot's session adds %+v", bot)
 	}
 }
@@ -278,8 +278,8 @@ func TestGivenUpSessionsAreNotJudgedAgain(t *testing.T) {
 func TestRestoredSessionsGoOn(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 4))
-		random := func(n int) arrived {
-			event := arrived{
+		random := func(n int) *arrived {
+			event := &arrived{
 				visitor: uint64(rng.IntN(3)), bot: rng.IntN(4) == 0, session: []string{"", "a", "b", "c"}[rng.IntN(4)], receivedMs: int64(n) * minute,
 				step:   svc.SessionStep{TsMs: int64(n-rng.IntN(200)) * minute, Pageview: rng.IntN(2) == 0, Interactive: rng.IntN(3) == 0, EngagedMs: int64(rng.IntN(2) * 3000)},
 				origin: svc.Origin{Referrer: fmt.Sprint(n), Attribution: svc.Attribution{Source: "s", Medium: "m"}},
@@ -322,7 +322,7 @@ func TestAVisitHasOneOrigin(t *testing.T) {
 	want := svc.Origin{Referrer: strings.Repeat("r", 1024), Attribution: svc.Attribution{Source: strings.Repeat("ü", 100), Medium: "m", ClickIDs: svc.ClickIDs{GCLID: strings.Repeat("g", 512)}}}
 	second := viewed(1, 1)
 	second.origin = svc.Origin{Attribution: svc.Attribution{Source: "other"}}
-	for _, event := range []arrived{first, second} {
+	for _, event := range []*arrived{first, second} {
 		if got := s.add(event).origin; got != want {
 			t.Errorf("got %+v", got)
 		}
