@@ -23,6 +23,7 @@ type options struct {
 	rounds  int
 	rate    float64
 	apart   bool
+	share   bool
 }
 
 func main() { harness.Main("ingest", start) }
@@ -39,12 +40,18 @@ func start(ctx context.Context) error {
 	flag.IntVar(&o.rounds, "rounds", 2, "limit and service alternate so often")
 	flag.Float64Var(&o.rate, "rate", 2000, "requests a second of the open loop")
 	flag.BoolVar(&o.apart, "apart", false, "measure the accept side alone, and nothing else")
+	flag.BoolVar(&o.share, "share", false, "measure what the flood of one application does to another, and nothing else")
 	flag.Parse()
 	return o.Within(ctx, "ingest", func(ctx context.Context, dir string) error { return run(ctx, &o, dir) })
 }
 
 // run measures what the flags ask for.
 func run(ctx context.Context, o *options, dir string) error {
+	if o.share {
+		result := harness.NewResult(ctx, "share", o.Binary, o.Pin)
+		result.Bottleneck = "the processors: the flood takes what the other application leaves, and every goroutine on the way of its requests waits for its turn"
+		return errors.Join(measureShare(ctx, o, filepath.Join(dir, "share"), result), o.Keep(result))
+	}
 	result := harness.NewResult(ctx, "ingest", o.Binary, o.Pin)
 	result.Bottleneck = "the CPU of the server's process, which holds HTTP, broker, intake and engine; loopback only"
 	for _, sync := range []string{"os", "always"} {

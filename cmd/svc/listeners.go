@@ -76,7 +76,7 @@ func (n *node) routes() ([]http.Route, error) {
 	parts.collect = &api.Collect{
 		Collectors: n.collectors, Log: logProducer{n.producer, n.space}, Partitions: n.config.Partitions,
 		Metrics: api.NewCollectMetrics(n.registry), Symbols: n.newSymbols(), Cardinality: n.cardinality,
-		Door: api.NewDoor(n.config.IngestMemory << 20),
+		Door: n.door(),
 	}
 	if parts.pages, err = n.sharePages(); err != nil {
 		return nil, err
@@ -112,6 +112,17 @@ func (n *node) adminHandler(token svc.Secret) nethttp.Handler {
 		},
 		Letters: &actors.Letters{Store: n.db, Log: logProducer{n.producer, n.space}, Place: n.placeOf},
 	})
+}
+
+// behindIntervals is how many flush intervals old a record may be before applications that
+// send more than their part are held back.
+const behindIntervals = 2
+
+// door returns what shares the taking in of requests out.
+func (n *node) door() *api.Door {
+	door := api.NewDoor(n.config.IngestMemory << 20)
+	door.Follow(func() time.Duration { return n.progress.Behind(n.now()) }, behindIntervals*n.config.FlushInterval, n.now)
+	return door
 }
 
 // lagTime bounds the look at the log's ends.

@@ -67,6 +67,7 @@ type node struct {
 	outbox      *actors.Outbox
 	backlog     backlog
 	stream      *actors.Stream
+	progress    actors.Progress
 	cluster     *cluster.Cluster
 	several     several
 	changes     *actors.Changes
@@ -201,6 +202,7 @@ type streamHandler struct{ node *node }
 func (h streamHandler) Assigned(ctx context.Context, a svc.LogAssignment) (map[int]int64, error) {
 	starts, err := h.node.stream.Assigned(ctx, a)
 	if err == nil {
+		h.node.progress.Forget()
 		go h.node.changes.CatchUp(ctx, a.Generation)
 	}
 	return starts, err
@@ -211,10 +213,14 @@ func (h streamHandler) Ending(ctx context.Context, generation int32) {
 }
 
 func (h streamHandler) Records(ctx context.Context, partition int, records []svc.LogRecord, highWater int64) error {
+	h.node.progress.Read(partition, records)
 	return h.node.stream.Records(ctx, partition, records, highWater)
 }
 
-func (h streamHandler) Revoked(generation int32) { h.node.stream.Revoked(generation) }
+func (h streamHandler) Revoked(generation int32) {
+	h.node.stream.Revoked(generation)
+	h.node.progress.Forget()
+}
 
 func (n *node) openStore(ctx context.Context) error {
 	config := clickhouse.Config{DSN: n.config.ClickHouseDSN, Durable: n.config.LogSync == syncAlways, Skipped: n.unreadable.skipped}
@@ -274,7 +280,7 @@ func (n *node) wireActors(context.Context) (err error) {
 	n.issues = &actors.Issues{Releases: n.db, Log: n.topic, Partitions: n.config.Partitions}
 	n.outbox = actors.NewOutbox(n.db, n.logger)
 	n.sink = actors.NewSink(actors.SinkConfig{
-		Store: blockStore{n.db}, Log: n.consumer, Records: n.consumer, Interval: n.config.FlushInterval, MaxRows: maxBlockRows, MaxBytes: maxBlockBytes, Now: n.now,
+		Store: blockStore{n.db}, Log: committed{n.consumer, &n.progress}, Records: n.consumer, Interval: n.config.FlushInterval, MaxRows: maxBlockRows, MaxBytes: maxBlockBytes, Now: n.now,
 		NewBlockID: n.newBlockID, Metrics: actors.NewSinkMetrics(n.registry), Logger: n.logger,
 		Watchers: watchers, Digests: digests, Watch: watch, Issues: n.issues,
 		Rules: rules, Totals: n.db, Alarms: alarms, Outbox: n.outbox,

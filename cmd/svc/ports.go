@@ -58,6 +58,20 @@ func divided(parts []svc.Part) []svc.Part {
 	return out
 }
 
+// committed notes what the sink commits.
+type committed struct {
+	*kafka.Consumer
+	progress *actors.Progress
+}
+
+func (c committed) Commit(ctx context.Context, generation int32, positions []svc.LogPosition) error {
+	err := c.Consumer.Commit(ctx, generation, positions)
+	if err == nil {
+		c.progress.Stored(positions)
+	}
+	return err
+}
+
 // blockStore is the sink's view of the store.
 type blockStore struct{ *clickhouse.DB }
 

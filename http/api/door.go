@@ -18,16 +18,23 @@ import (
 // second there are fewer places than processors, so that the rest of the node goes on. In the third an
 // application has as much as keeps the log busy and no more, so that what others send
 // waits behind little. A nil door is open.
-type Door struct{ reading, working, sending *room }
+type Door struct {
+	reading, working, sending *room
+	// pace holds back who sends more than its part while the store falls behind; nil
+	// holds nobody back.
+	pace *pace
+}
 
 const (
 	// readingShare is the part of the budget that is for bodies as they came.
 	readingShare = 4
 	// doorTime is how long a request waits for one room, as long as for the log.
 	doorTime = 4 * time.Second
+	// smallEntry is the length of requests that need not queue.
+	smallEntry = 1 << 20
 	// sendingShare is how much of an application waits for the log; a request that is
 	// longer goes alone.
-	sendingShare = 2 << 20
+	sendingShare = 512 << 10
 )
 
 // NewDoor returns a door for a budget of bytes.
@@ -89,7 +96,7 @@ type entry struct {
 func (r *room) enter(ctx context.Context, app string, want *entry) error {
 	r.mu.Lock()
 	g := r.guest(app)
-	if len(r.queue) == 0 && r.fits(g, want) {
+	if (len(r.queue) == 0 || r.unhurried(want)) && r.fits(g, want) {
 		r.take(g, want)
 		r.mu.Unlock()
 		return nil
@@ -153,7 +160,16 @@ func (r *room) guest(app string) *guest {
 
 // fits says whether an application's request may be let in.
 func (r *room) fits(g *guest, want *entry) bool {
-	return r.held+want.bytes <= r.budget && !r.crowds(g, want) && (!want.place || r.places == 0 || r.taken < r.places)
+	return r.held+want.bytes <= r.budget && !r.crowds(g, want) && !r.full(want)
+}
+
+// full says whether a request wants a place and there is none.
+func (r *room) full(want *entry) bool { return want.place && r.places > 0 && r.taken >= r.places }
+
+// unhurried says whether a request may pass those that wait: it is short, wants no place, and
+// leaves half of the room free.
+func (r *room) unhurried(want *entry) bool {
+	return !want.place && want.bytes <= smallEntry && r.held < r.budget/2
 }
 
 // crowds says whether an application would have more than its share.
@@ -169,14 +185,14 @@ func (r *room) take(g *guest, want *entry) {
 }
 
 // admit lets in who waits, one of each application in turn. An application whose first
-// request must wait for others is waited for, or large requests would never be let in; one
-// that waits for its own is passed over.
+// request must wait for the bytes of others is waited for, or large requests would never be
+// let in; one that waits for its own, or for a place, is passed over.
 func (r *room) admit() {
 	for at := 0; at < len(r.queue); {
 		g := r.queue[at]
 		want := g.waiting[0]
 		switch {
-		case r.crowds(g, want):
+		case r.crowds(g, want), r.full(want):
 			at++
 			continue
 		case !r.fits(g, want):
@@ -294,9 +310,13 @@ func (s *stay) send(ctx context.Context, bytes int64) error {
 	if s.door == nil {
 		return nil
 	}
+	if err := s.door.pace.wait(ctx, s.app); err != nil {
+		return err
+	}
 	err := s.door.sending.enter(ctx, s.app, &entry{bytes: bytes})
 	if err == nil {
 		s.sending = bytes
+		s.door.pace.add(s.app, bytes)
 	}
 	return err
 }
