@@ -6,6 +6,8 @@ import (
 	"maps"
 	"net/http"
 	"time"
+
+	"svc"
 )
 
 // Refuse answers a request of a raw row with the problem of an error, as every
@@ -40,6 +42,9 @@ func extend(body []byte, members map[string]any) []byte {
 	}
 	return body
 }
+
+// TellRate sets the headers that tell the state of a token's limit, as gated rows do.
+func TellRate(w http.ResponseWriter, state svc.RateState) { setRateHeaders(w.Header(), state) }
 
 // Arrival returns when a request arrived, to the handler of a raw row. The writer
 // must be the one that the handler received; the zero time tells another one.

@@ -84,7 +84,7 @@ func (n *node) routes() ([]http.Route, error) {
 	if parts.manual, err = manual.New(library); err != nil {
 		return nil, fmt.Errorf("opening the manual: %w", err)
 	}
-	parts.sentry, parts.uploads, parts.agents = n.sentry(parts.collect), n.uploads(), n.agents(library)
+	parts.sentry, parts.uploads, parts.agents = n.sentry(parts.collect), n.uploads(parts.collect.Door), n.agents(library)
 	table := parts.table()
 	if err := errors.Join(n.openTools(table), n.openHolderTools(table)); err != nil {
 		return nil, fmt.Errorf("making the tools: %w", err)

@@ -53,9 +53,10 @@ func (n *node) sentry(collect *api.Collect) *api.Sentry {
 }
 
 // uploads returns what takes source maps.
-func (n *node) uploads() *api.Uploads {
+func (n *node) uploads(door *api.Door) *api.Uploads {
 	uploads := api.NewUploads(n.identity, n.apps, n.db, n.now, n.config.PublicURL)
 	uploads.CheckMap = sourcemaps.Check
+	uploads.Door = door
 	return uploads
 }
 

@@ -26,6 +26,12 @@ type Artifacts interface {
 	PutSourceMaps(ctx context.Context, app string, at time.Time, maps []svc.SourceMap) error
 	// PutChunk keeps a piece of an upload for a day.
 	PutChunk(ctx context.Context, org, sha1 string, at time.Time, content []byte) error
+	// ReleaseChunks gives up pieces that were put together.
+	ReleaseChunks(ctx context.Context, org string, sums []string, at time.Time) error
+	// ChunkBytes is how much of an organization was not put together, SourceMapBytes how
+	// much is kept of an application.
+	ChunkBytes(ctx context.Context, org string) (int64, error)
+	SourceMapBytes(ctx context.Context, app string) (int64, error)
 	// MissingChunks returns those of the pieces that are not kept.
 	MissingChunks(ctx context.Context, org string, sums []string) ([]string, error)
 	// Chunk returns a piece, nil where it is not kept.
@@ -46,6 +52,9 @@ type Uploads struct {
 	// Nil takes all.
 	CheckMap func(content []byte) error
 
+	// Door bounds what pieces take of the node's memory; nil bounds nothing.
+	Door *Door
+
 	// assembling lets one bundle at a time into memory.
 	assembling chan struct{}
 }
@@ -64,6 +73,11 @@ const (
 	maxUploadBytes   = 32 << 20
 	maxChunks        = sentry.MaxBundleBytes/chunkBytes + 1
 	maxAssembleBytes = 1 << 20
+	// maxPieces bounds the pieces of an organization that are not put together, as they
+	// are unpacked; they are given up after a day.
+	maxPieces = 4 * sentry.MaxBundleBytes
+	// maxMaps bounds the source maps of an application, as they are unpacked.
+	maxMaps = 16 << 30
 )
 
 // chunkTerms tells a build tool how to send pieces.
@@ -142,7 +156,7 @@ type serveUpload func(w http.ResponseWriter, r *http.Request, up *upload) (any, 
 func (u *Uploads) serve(w http.ResponseWriter, r *http.Request, operation string, serve serveUpload) {
 	up := &upload{org: r.PathValue("org")}
 	answer := any(nil)
-	grant, err := u.authorize(r, up.org)
+	grant, err := u.authorize(w, r, up.org)
 	if err == nil {
 		answer, err = serve(w, r, up)
 	} else if svc.CodeOf(err) == svc.CodeNotFound {
@@ -171,12 +185,13 @@ func writeUpload(w http.ResponseWriter, r *http.Request, answer any) {
 }
 
 // authorize lets tokens pass that may write errors in the organization.
-func (u *Uploads) authorize(r *http.Request, org string) (svc.Grant, error) {
+func (u *Uploads) authorize(w http.ResponseWriter, r *http.Request, org string) (svc.Grant, error) {
 	secret, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !ok {
 		return svc.Grant{}, svc.Errorf(svc.CodeUnauthorized, "Send an access token as Authorization: Bearer <token>.")
 	}
-	grant, _, err := u.Authority.Authorize(r.Context(), secret, svc.RateDefault, org)
+	grant, rate, err := u.Authority.Authorize(r.Context(), secret, svc.RateDefault, org)
+	plumbing.TellRate(w, rate)
 	switch {
 	case svc.CodeOf(err) == svc.CodeNotFound:
 		return grant, svc.NotFound("organization")
@@ -210,6 +225,15 @@ func (u *Uploads) chunks(w http.ResponseWriter, r *http.Request, up *upload) (an
 	if err != nil {
 		return nil, malformed(errors.New("the body is no multipart/form-data"))
 	}
+	kept, err := u.Artifacts.ChunkBytes(r.Context(), up.org)
+	if err != nil {
+		return nil, err
+	}
+	room := stay{door: u.Door, app: "uploads " + up.org}
+	defer room.end()
+	if err := room.work(r.Context(), 2*chunkBytes, false); err != nil { // a piece as it is read, and as it is sent on
+		return nil, err
+	}
 	for {
 		part, err := form.NextPart()
 		if errors.Is(err, io.EOF) {
@@ -226,10 +250,22 @@ func (u *Uploads) chunks(w http.ResponseWriter, r *http.Request, up *upload) (an
 		if name := hex.EncodeToString(sum[:]); name != part.FileName() {
 			return nil, malformed(fmt.Errorf("the piece %q has the SHA-1 %s", part.FileName(), name))
 		}
-		if err := u.Artifacts.PutChunk(r.Context(), up.org, part.FileName(), u.Now(), content); err != nil {
+		if kept += int64(len(content)); kept > maxPieces {
+			return nil, tooLarge("The organization's pieces that were not put together are over %d bytes; they are given up a day after they came.", maxPieces)
+		}
+		if err := u.putNew(r.Context(), up.org, part.FileName(), content); err != nil {
 			return nil, err
 		}
 	}
+}
+
+// putNew keeps a piece, unless it is there already.
+func (u *Uploads) putNew(ctx context.Context, org, sum string, content []byte) error {
+	missing, err := u.Artifacts.MissingChunks(ctx, org, []string{sum})
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	return u.Artifacts.PutChunk(ctx, org, sum, u.Now(), content)
 }
 
 // readChunk reads one piece within its bound.
@@ -328,12 +364,28 @@ func (u *Uploads) keepBundle(ctx context.Context, org string, apps []string, spe
 			DebugID: one.DebugID, URL: one.URL, Release: firstOf(spec.Version, bundle.Release), Dist: firstOf(spec.Dist, bundle.Dist), Content: one.Content,
 		})
 	}
+	return u.putMaps(ctx, org, apps, maps, spec.Chunks)
+}
+
+// putMaps keeps the source maps of a bundle, and gives its pieces up.
+func (u *Uploads) putMaps(ctx context.Context, org string, apps []string, maps []svc.SourceMap, pieces []string) error {
+	var size int64
+	for n := range maps {
+		size += int64(len(maps[n].Content) * len(maps[n].Keys()))
+	}
 	for _, app := range apps {
+		kept, err := u.Artifacts.SourceMapBytes(ctx, app)
+		if err != nil {
+			return err
+		}
+		if kept+size > maxMaps {
+			return tooLarge("The application's source maps would be over %d bytes.", int64(maxMaps))
+		}
 		if err := u.Artifacts.PutSourceMaps(ctx, app, u.Now(), maps); err != nil {
 			return err
 		}
 	}
-	return nil
+	return u.Artifacts.ReleaseChunks(ctx, org, pieces, u.Now())
 }
 
 // check refuses a map that could not be used, and says which one it is.

@@ -20,7 +20,7 @@ func (db *DB) PutSourceMaps(ctx context.Context, app string, at time.Time, maps 
 	defer func() { _ = batch.Close() }() // does nothing after Send
 	for i := range maps {
 		for _, key := range maps[i].Keys() {
-			if err := batch.Append(app, key, at.UnixMilli(), maps[i].Content); err != nil {
+			if err := batch.Append(app, key, at.UnixMilli(), maps[i].Content, uint64(len(maps[i].Content))); err != nil {
 				return writeError("storing source maps", err)
 			}
 		}
@@ -48,15 +48,45 @@ func (db *DB) content(ctx context.Context, doing, query string, args arguments) 
 
 // PutChunk keeps a piece of an upload for a day.
 func (db *DB) PutChunk(ctx context.Context, org, sha1 string, at time.Time, content []byte) error {
+	return db.putChunks(ctx, org, []string{sha1}, at, content, false)
+}
+
+// ReleaseChunks gives up pieces that were put together.
+func (db *DB) ReleaseChunks(ctx context.Context, org string, sums []string, at time.Time) error {
+	return db.putChunks(ctx, org, sums, at, nil, true)
+}
+
+func (db *DB) putChunks(ctx context.Context, org string, sums []string, at time.Time, content []byte, released bool) error {
 	batch, err := db.batch(ctx, "uploads.Append", chunkColumns())
 	if err != nil {
 		return writeError("storing a piece of an upload", err)
 	}
 	defer func() { _ = batch.Close() }() // does nothing after Send
-	if err := batch.Append(org, sha1, at, content); err != nil {
-		return writeError("storing a piece of an upload", err)
+	for _, sum := range sums {
+		if err := batch.Append(org, sum, at, content, uint64(len(content)), released); err != nil {
+			return writeError("storing a piece of an upload", err)
+		}
 	}
 	return writeError("storing a piece of an upload", batch.Send())
+}
+
+// ChunkBytes returns how much an organization has uploaded that was not put together.
+func (db *DB) ChunkBytes(ctx context.Context, org string) (int64, error) {
+	return db.sumOf(ctx, "counting pieces of uploads", "uploads.Bytes", arguments{"org": org})
+}
+
+// SourceMapBytes returns how much the source maps of an application have.
+func (db *DB) SourceMapBytes(ctx context.Context, app string) (int64, error) {
+	return db.sumOf(ctx, "counting source maps", "sourceMaps.Bytes", arguments{"app": app})
+}
+
+// sumOf reads the one number of a query.
+func (db *DB) sumOf(ctx context.Context, doing, query string, args arguments) (int64, error) {
+	var sum uint64
+	err := db.read(ctx, doing, db.queries[query], args, func(rows driver.Rows) (bool, error) {
+		return true, rows.Scan(&sum)
+	})
+	return int64(sum), err
 }
 
 // MissingChunks returns those pieces of an organization's upload that are not kept.
@@ -82,6 +112,7 @@ func sourceMapColumns() []clickhouse.ColumnNameAndType {
 		{Name: "key", Type: "String"},
 		{Name: "at", Type: "DateTime64(3, 'UTC')"},
 		{Name: "content", Type: "String"},
+		{Name: "bytes", Type: "UInt64"},
 	}
 }
 
@@ -91,5 +122,7 @@ func chunkColumns() []clickhouse.ColumnNameAndType {
 		{Name: "sha1", Type: "String"},
 		{Name: "at", Type: "DateTime"},
 		{Name: "content", Type: "String"},
+		{Name: "bytes", Type: "UInt64"},
+		{Name: "released", Type: "Bool"},
 	}
 }

@@ -1,2 +1,2 @@
 -- Source maps, one row a key. The rows follow.
-INSERT INTO source_maps (app, key, at, content)
+INSERT INTO source_maps (app, key, at, content, bytes)
