@@ -147,7 +147,7 @@ func (b *bench) make(ctx context.Context, path string, body any) (map[string]any
 	}
 	request.Header.Set("Authorization", "Bearer "+b.server.Token)
 	request.Header.Set("Content-Type", "application/json")
-	answer, err := http.DefaultClient.Do(request)
+	answer, err := (&http.Client{Timeout: probeTime}).Do(request)
 	if err != nil {
 		return nil, fmt.Errorf("making %s: %w", path, err)
 	}

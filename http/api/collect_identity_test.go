@@ -149,17 +149,20 @@ func TestADerivedIDSaysEverything(t *testing.T) {
 		{"identify", map[string]any{"type": "identify", "distinctId": "u"}, reflect.TypeFor[item](), map[string]any{"type": "alias", "ts": later}, nil},
 		{"error", map[string]any{"type": "error", "name": "Broken"}, reflect.TypeFor[errorItem](), map[string]any{"ts": later, "level": "fatal"}, []string{"type"}},
 		{
-			"metric", map[string]any{"type": "metric", "name": "LCP", "kind": "histogram", "count": 1},
+			"metric",
+			map[string]any{"type": "metric", "name": "LCP", "kind": "histogram", "count": 1},
 			reflect.TypeFor[metricItem](),
 			map[string]any{"ts": later, "kind": "gauge", "count": 2, "buckets.bounds": []any{1}, "buckets.counts": []any{1}},
 			[]string{"type", "value", "values", "kind", "buckets.bounds"},
 		},
 		{
-			"vital", map[string]any{"type": "vital", "name": "LCP", "value": 1},
+			"vital",
+			map[string]any{"type": "vital", "name": "LCP", "value": 1},
 			reflect.TypeFor[metricItem](), map[string]any{"ts": later, "name": "CLS"}, []string{"type", "values", "count", "kind", "buckets.bounds", "buckets.counts"},
 		},
 		{
-			"observation", map[string]any{"type": "metric", "name": "LCP", "kind": "counter", "value": 1},
+			"observation",
+			map[string]any{"type": "metric", "name": "LCP", "kind": "counter", "value": 1},
 			reflect.TypeFor[metricItem](), map[string]any{"ts": later, "kind": "gauge"}, []string{"type", "values", "count", "buckets.bounds", "buckets.counts"},
 		},
 	}

@@ -51,7 +51,7 @@ func (c *Collect) otlpRoutes() []plumbing.Route {
 			Surface: plumbing.Collect, Method: http.MethodPost, Path: path, Operation: operation, Effect: plumbing.Write, Summary: summary,
 			Handler: plumbing.Shape[otlpInput, otlpAnswer](),
 			Codes:   []svc.Code{svc.CodeInvalidRequest, svc.CodeUnauthorized, svc.CodeForbidden, svc.CodeTooLarge, svc.CodeUnsupportedMedia, svc.CodeUnavailable},
-			Raw:     func(w http.ResponseWriter, r *http.Request) { c.serveOTLP(w, r, serve) },
+			Raw:     func(w http.ResponseWriter, r *http.Request) { c.serveOTLP(w, r, serve) }, //nolint:contextcheck // the request inside carries its context
 		})
 	}
 	for _, base := range []struct{ path, operation string }{{"/v1", "otlp"}, {"/otlp/v1", "otlp.prefixed"}} {
