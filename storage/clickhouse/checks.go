@@ -132,6 +132,8 @@ func (w *CheckWriter) write(ctx context.Context, checks []svc.Check, number int)
 	if len(checks) == 0 {
 		return nil
 	}
+	w.DB.writes.RLock()
+	defer w.DB.writes.RUnlock()
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
 	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{

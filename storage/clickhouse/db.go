@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -80,8 +81,11 @@ type DB struct {
 	past      *memory[pastKey, *past]
 	todays    *memory[todayKey, *today]
 	stores    *committer[record]
-	loads     *committer[*ownerLoad]
-	latest    *committer[*latestCheck]
+	// writes is read-locked by every write, for as long as it is in some of its tables and not in
+	// all, and locked by a snapshot.
+	writes sync.RWMutex
+	loads  *committer[*ownerLoad]
+	latest *committer[*latestCheck]
 	// journal takes small writes; nil where the store has no engine for it.
 	journal *journal
 	// rowsAtOnce is metricRows.
@@ -111,7 +115,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	db.ranks, db.rests = newMemory[rankKey, []ranked](rankBytes), newMemory[rankKey, *dayRest](restBytes)
 	db.past = newMemory[pastKey, *past](pastBytes)
 	db.todays = newMemory[todayKey, *today](todayBytes)
-	db.stores = newCommitter(db.store)
+	db.stores = newCommitter(db.storeWhole)
 	db.loads, db.latest = newCommitter(db.loadAll), newCommitter(db.loadStates)
 	if err := db.connect(ctx, cfg); err != nil {
 		return nil, fmt.Errorf("opening the database %s: %w", cfg.Database, err)

@@ -42,6 +42,13 @@ func (db *DB) keep(ctx context.Context, r record) error {
 	return db.journal.append(ctx, r)
 }
 
+// storeWhole stores what callers wrote, of which a snapshot has all or nothing.
+func (db *DB) storeWhole(ctx context.Context, records []record) error {
+	db.writes.RLock()
+	defer db.writes.RUnlock()
+	return db.store(ctx, records)
+}
+
 // store inserts records into their tables.
 //
 // Wake-ups that call are stored before the entities and removals after them: a crash in

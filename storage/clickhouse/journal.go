@@ -136,6 +136,8 @@ func (j *journal) append(ctx context.Context, r record) error {
 
 // insert keeps the records of several callers.
 func (j *journal) insert(ctx context.Context, records []record) error {
+	j.db.writes.RLock()
+	defer j.db.writes.RUnlock()
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
 	defer func() { // also after an error: what was sent may be there
@@ -219,6 +221,13 @@ func (j *journal) waiting(ctx context.Context) (map[string][]svc.Entity, error) 
 
 // move brings the records of the journal to their tables and removes them.
 func (j *journal) move(ctx context.Context, _ []struct{}) error {
+	j.db.writes.RLock()
+	defer j.db.writes.RUnlock()
+	return j.moveAll(ctx)
+}
+
+// moveAll is move for who holds the writes of the process.
+func (j *journal) moveAll(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
 	appended := j.appended.Load()

@@ -51,6 +51,7 @@ func (s *suite) start() error {
 	}
 	s.engine, err = chdb.Open(context.Background(), chdb.Config{
 		Library: library, Dir: s.dir, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		Settings: map[string]string{"backups.allowed_path": "/"},
 	})
 	return err
 }

@@ -28,6 +28,8 @@ func (db *DB) Insert(ctx context.Context, token string, block uint64, b *Block) 
 	if b.Rows() == 0 {
 		return nil
 	}
+	db.writes.RLock()
+	defer db.writes.RUnlock()
 	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{
 		"async_insert":               0,
 		"insert_deduplicate":         1,

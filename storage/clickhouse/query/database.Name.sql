@@ -1,0 +1,2 @@
+-- The database of the service. Key: none.
+SELECT currentDatabase()

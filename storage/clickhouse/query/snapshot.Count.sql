@@ -1,0 +1,5 @@
+-- The rows of every table of a database as they are stored. Key: none, one row for each part.
+SELECT table, sum(rows)
+FROM system.parts
+WHERE database = {database:String} AND active
+GROUP BY table

@@ -1,0 +1,2 @@
+-- Removes a snapshot. No table is read.
+DROP DATABASE IF EXISTS {snapshot:Identifier} SYNC
