@@ -1,0 +1,46 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	kafkago "github.com/segmentio/kafka-go"
+)
+
+// Range is where the records of a partition begin and end.
+type Range struct{ Start, End int64 }
+
+// Ranges returns the offsets of the first record and after the last one of every partition.
+func (t *Topic) Ranges(ctx context.Context) (map[int]Range, error) {
+	starts, ends, err := offsets(ctx, t.link, t.cfg.Topic, allPartitions(t.cfg.Partitions))
+	if err != nil {
+		return nil, err
+	}
+	ranges := make(map[int]Range, len(ends))
+	for partition, end := range ends {
+		ranges[partition] = Range{starts[partition], end}
+	}
+	return ranges, nil
+}
+
+// Reset sets the positions of a group that has no members. Nothing else may write them.
+func (t *Topic) Reset(ctx context.Context, group string, positions []Position) error {
+	commits := make([]kafkago.OffsetCommit, 0, len(positions))
+	for _, p := range positions {
+		commits = append(commits, kafkago.OffsetCommit{Partition: p.Partition, Offset: p.Offset, Metadata: p.Metadata})
+	}
+	answer, err := t.link.client.OffsetCommit(ctx, &kafkago.OffsetCommitRequest{
+		GroupID: group, GenerationID: -1, Topics: map[string][]kafkago.OffsetCommit{t.cfg.Topic: commits},
+	})
+	if err != nil {
+		return fmt.Errorf("setting positions: %w", err)
+	}
+	var all []error
+	for _, p := range answer.Topics[t.cfg.Topic] {
+		if p.Error != nil {
+			all = append(all, fmt.Errorf("setting the position of partition %d: %w", p.Partition, p.Error))
+		}
+	}
+	return errors.Join(all...)
+}
