@@ -67,7 +67,8 @@ type Broker struct {
 // OpenBroker starts a broker on the log in cfg.Dir. A torn tail that a killed
 // process left is cut off. Members of the consumer group that were alive at the
 // last stop are forgotten, so that new ones need not wait for them; committed
-// positions and the generation number are kept.
+// positions and the generation number are kept. A folder with records that the broker would
+// take for an empty one is a [Damage].
 func OpenBroker(cfg BrokerConfig) (*Broker, error) {
 	if cfg.Dir == "" || cfg.Topic == "" || cfg.Partitions < 1 {
 		return nil, errors.New("broker needs a directory, a topic and partitions")
@@ -80,6 +81,9 @@ func OpenBroker(cfg BrokerConfig) (*Broker, error) {
 		return nil, err
 	}
 	b := &Broker{lock: lock, dir: cfg.Dir, topic: cfg.Topic}
+	if err := inspect(cfg.Dir); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
 	if err := b.open(cfg); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
@@ -91,12 +95,17 @@ func (b *Broker) open(cfg BrokerConfig) error {
 	if err := os.Remove(sessions); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("forgetting group members: %w", err)
 	}
+	id, err := identity(cfg.Dir)
+	if err != nil {
+		return err
+	}
 	if cfg.Sync {
 		b.forcer = newForcer(cfg.Dir, cfg.Topic, cfg.Partitions)
 	}
 	addr := cmp.Or(cfg.Addr, "127.0.0.1:0")
 	cluster, err := kfake.NewCluster(
 		kfake.NumBrokers(1),
+		kfake.ClusterID(id),
 		kfake.DataDir(cfg.Dir),
 		kfake.GroupMinSessionTimeout(groupSessionMin),
 		kfake.BrokerConfigs(map[string]string{

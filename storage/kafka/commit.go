@@ -80,6 +80,9 @@ func (c *Consumer) Committed(ctx context.Context, partitions []int) ([]Position,
 	if err == nil {
 		err = answer.Error
 	}
+	if errors.Is(err, kafkago.GroupIdNotFound) { // nobody was ever a member
+		return c.earliest(ctx, partitions)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("reading committed positions: %w", err)
 	}
@@ -112,6 +115,19 @@ func (c *Consumer) Committed(ctx context.Context, partitions []int) ([]Position,
 		if positions[i].Offset < 0 {
 			positions[i].Offset = starts[positions[i].Partition]
 		}
+	}
+	return positions, nil
+}
+
+// earliest returns positions at the first record of partitions.
+func (c *Consumer) earliest(ctx context.Context, partitions []int) ([]Position, error) {
+	starts, _, err := offsets(ctx, c.link, c.cfg.Topic, partitions)
+	if err != nil {
+		return nil, err
+	}
+	positions := make([]Position, len(partitions))
+	for i, p := range partitions {
+		positions[i] = Position{Partition: p, Offset: starts[p]}
 	}
 	return positions, nil
 }

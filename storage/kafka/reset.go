@@ -44,3 +44,12 @@ func (t *Topic) Reset(ctx context.Context, group string, positions []Position) e
 	}
 	return errors.Join(all...)
 }
+
+// ClusterID returns what a cluster calls itself, for good.
+func (t *Topic) ClusterID(ctx context.Context) (string, error) {
+	answer, err := t.link.client.Metadata(ctx, &kafkago.MetadataRequest{Topics: []string{t.cfg.Topic}})
+	if err != nil {
+		return "", fmt.Errorf("asking the log who it is: %w", err)
+	}
+	return answer.ClusterID, nil
+}
