@@ -112,9 +112,11 @@ func prepareFolder(dir string, logger *slog.Logger) error {
 
 // TableDir returns the folder in which a table keeps its files, by its uuid as the engine
 // prints it.
-func (e *Engine) TableDir(uuid string) string {
+func (e *Engine) TableDir(uuid string) string { return tableDir(e.dir, uuid) }
+
+func tableDir(dir, uuid string) string {
 	const shard = 3 // digits by which the engine divides its folder
-	return filepath.Join(e.dir, "store", uuid[:shard], uuid)
+	return filepath.Join(dir, "store", uuid[:shard], uuid)
 }
 
 // start opens the connections and serves them.

@@ -7,6 +7,7 @@ import (
 	"crypto/hkdf"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -80,3 +81,14 @@ func (v *Vault) Key(purpose string) ([]byte, error) {
 	}
 	return key, nil
 }
+
+// Fingerprint tells this master key from others, and tells nothing of it.
+func (v *Vault) Fingerprint() (string, error) {
+	key, err := v.Key("fingerprint")
+	if err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(key[:fingerprintBytes]), nil
+}
+
+const fingerprintBytes = 12
