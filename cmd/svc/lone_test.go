@@ -45,6 +45,7 @@ func sharedStores(t *testing.T) map[string]string {
 // store: it says why it is not ready, and the first one answers and stores as before.
 func TestASecondNodeWithoutAnAddressDisturbsNobody(t *testing.T) {
 	env := sharedStores(t)
+	env["SVC_MASTER_KEY"] = "the master key of both"
 	s := startServer(t, t.TempDir(), env)
 	generation, _ := s.node.ownership.Generation()
 	addr := freeAddr(t)

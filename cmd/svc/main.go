@@ -22,6 +22,9 @@ func commands() []command {
 	return []command{
 		{"serve", "run the server (the default)", runServe},
 		{"admin", "operator's commands: organizations, members, tokens, console sessions", runAdmin},
+		{"backup", "copy everything of a running server into a folder", runBackup},
+		{"restore", "make an empty data directory, or an empty server's, what a backup holds", runRestore},
+		{"repair", "look for what a start refuses, and put it right with --apply", runRepair},
 		{"import", "replay files into the ingest path", runImport},
 		{"mcp", "speak the Model Context Protocol at standard input and output", runMCP},
 		{"config", "print the effective configuration, secrets masked", runConfig},

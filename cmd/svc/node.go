@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	nethttp "net/http"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -87,9 +88,11 @@ type node struct {
 	// publicAddr is known once the listener is bound, operatorAddr from the beginning on.
 	publicAddr, operatorAddr net.Addr
 
+	inspection  inspection
 	start       start
 	unreadable  *unreadable
 	space       *space
+	backingUp   sync.Mutex
 	descriptors uint64 // files that the process may open
 }
 
@@ -136,7 +139,10 @@ func (n *node) openDir(context.Context) (err error) {
 	if n.dir, err = datadir.Open(n.config.DataDir); err != nil {
 		return err
 	}
-	n.vault, err = vault.Open(n.config.MasterKey, n.dir.Join("vault.key"))
+	if err := n.checkKeyFile(); err != nil {
+		return err
+	}
+	n.vault, err = vault.Open(n.config.MasterKey, n.dir.Join(keyFile))
 	return err
 }
 
@@ -144,7 +150,7 @@ func (n *node) openLog(ctx context.Context) (err error) {
 	brokers := n.config.KafkaBrokers
 	var dial kafka.DialFunc
 	if len(brokers) == 0 {
-		n.broker, err = kafka.OpenBroker(kafka.BrokerConfig{ //nolint:contextcheck // the broker outlives the context of its opening
+		n.broker, err = n.openBroker(kafka.BrokerConfig{ //nolint:contextcheck // the broker outlives the context of its opening
 			Dir: n.dir.Join("log"), Addr: n.config.KafkaListen, Sync: n.config.LogSync == syncAlways, Topic: ingestTopic, Partitions: n.config.Partitions, Logger: n.logger,
 		})
 		if err != nil {
@@ -183,6 +189,24 @@ func (n *node) openLog(ctx context.Context) (err error) {
 		n.retention.Surplus = func(partition int) (int64, error) { return n.broker.Surplus(partition, share) }
 	}
 	return n.openChanges(ctx, brokers)
+}
+
+// openBroker opens the embedded log. One that would be taken for empty is a finding.
+func (n *node) openBroker(config kafka.BrokerConfig) (*kafka.Broker, error) {
+	broker, err := kafka.OpenBroker(config)
+	damage, damaged := errors.AsType[*kafka.Damage](err)
+	if !damaged {
+		return broker, err
+	}
+	err = n.inspection.report(finding{
+		what:  damage.Error(),
+		would: "makes the file again; no record is touched",
+		apply: func() error { return kafka.RepairLog(config.Dir) }, first: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return kafka.OpenBroker(config)
 }
 
 // produceTime is how long a request waits for the log before it is answered 503: less
@@ -225,14 +249,7 @@ func (h streamHandler) Revoked(generation int32) {
 func (n *node) openStore(ctx context.Context) error {
 	config := clickhouse.Config{DSN: n.config.ClickHouseDSN, Durable: n.config.LogSync == syncAlways, Skipped: n.unreadable.skipped}
 	if config.DSN == "" {
-		library, err := chdb.FindLibrary(n.config.ChdbLib)
-		if err != nil {
-			return err
-		}
-		if n.engine == nil { // else it is open since an earlier attempt
-			n.engine, err = chdb.Open(ctx, chdb.Config{Library: library, Dir: n.dir.Join("store"), Listen: n.config.StoreListen, Logger: n.logger})
-		}
-		if err != nil {
+		if err := n.openEngine(ctx); err != nil {
 			return err
 		}
 		config.Engine, config.Alone, config.TableDir = n.engine, n.config.StoreListen == "", n.engine.TableDir
@@ -247,6 +264,22 @@ func (n *node) openStore(ctx context.Context) error {
 	}
 	n.space.store = n.engine
 	return n.engine.CheckParts() // what the engine has set aside while it opened
+}
+
+// openEngine opens the embedded store, unless it is open since an earlier attempt.
+func (n *node) openEngine(ctx context.Context) error {
+	if n.engine != nil {
+		return nil
+	}
+	if err := n.checkParts(); err != nil {
+		return err
+	}
+	library, err := chdb.FindLibrary(n.config.ChdbLib)
+	if err != nil {
+		return err
+	}
+	n.engine, err = chdb.Open(ctx, chdb.Config{Library: library, Dir: n.dir.Join("store"), Listen: n.config.StoreListen, Logger: n.logger, Settings: n.backupSettings()})
+	return err
 }
 
 func (n *node) openPlaces(context.Context) error {

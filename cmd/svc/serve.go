@@ -94,6 +94,8 @@ func (n *node) parts() []part {
 		{"filler of the schedule", n.monitoring.filler.Run},
 		{"assistant", n.assistant.Run},
 		{"retention of rows", n.keepRows},
+		{"progress", n.keepProgress},
+		{"parts", n.keepParts},
 		{"past days", n.keepKept},
 		{"keeper of past days", n.countDays},
 		{"operator's listener", n.operator.run},

@@ -36,7 +36,9 @@ type Config struct {
 	Gatherer prometheus.Gatherer
 	Operator Operator
 	Letters  Letters
-	Now      func() time.Time
+	// Backups may be nil.
+	Backups Backups
+	Now     func() time.Time
 	// Token is the bearer that commands and profiles ask for; the empty one opens nothing.
 	Token svc.Secret
 	// Hosts are the names under which the listener may be asked, beside localhost and its
@@ -59,6 +61,7 @@ func New(config Config) http.Handler {
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	operator{config.Operator, config.Now}.register(mux)
 	letters{config.Letters}.register(mux)
+	registerBackup(mux, config.Backups)
 	return guard(config, mux)
 }
 

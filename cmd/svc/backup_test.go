@@ -1,0 +1,173 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// backUp has a server make a backup, and returns what the command printed.
+func (s *server) backUp(dir string, args ...string) (string, error) {
+	var stdout bytes.Buffer
+	args = append([]string{dir, "--addr", s.operatorAddr(), "--token-file", filepath.Join(s.dir, operatorFile)}, args...)
+	err := runBackup(s.t.Context(), args, &stdout, io.Discard)
+	return stdout.String(), err
+}
+
+// restored makes a backup again in a new folder.
+func restored(t *testing.T, dir string, env map[string]string, args ...string) (folder, printed string, err error) {
+	t.Helper()
+	folder = filepath.Join(t.TempDir(), "restored")
+	t.Setenv("SVC_DATA_DIR", folder)
+	t.Setenv("SVC_PARTITIONS", "4")
+	for name, value := range env {
+		t.Setenv(name, value)
+	}
+	var stdout bytes.Buffer
+	err = runRestore(t.Context(), append([]string{dir}, args...), &stdout, io.Discard)
+	return folder, stdout.String(), err
+}
+
+// load sends events, one after another, until it is stopped.
+type load struct {
+	accepted atomic.Int64
+	stop     func()
+}
+
+func (s *server) load() *load {
+	l, ended := &load{}, make(chan struct{})
+	var done sync.WaitGroup
+	done.Go(func() {
+		for n := 0; ; n++ {
+			select {
+			case <-ended:
+				return
+			default:
+			}
+			s.send(item(fmt.Sprintf("event-%d", n), fmt.Sprintf("visitor-%d", n%37), "/", time.Now()))
+			l.accepted.Add(1)
+		}
+	})
+	l.stop = sync.OnceFunc(func() { close(ended); done.Wait() })
+	return l
+}
+
+// holds holds a restored server to what was accepted: the first events are there, no event
+// twice, nothing that was not sent, and the aggregates count what the rows are.
+func (s *server) holds(before, after int64) {
+	s.t.Helper()
+	s.settled()
+	seen := map[string]int{}
+	rows := s.feed()
+	for _, row := range rows {
+		seen[row["id"].(string)]++
+	}
+	for n := range before {
+		if seen[fmt.Sprintf("event-%d", n)] != 1 {
+			s.t.Errorf("event-%d is there %d times", n, seen[fmt.Sprintf("event-%d", n)])
+		}
+	}
+	if int64(len(rows)) > after || len(seen) != len(rows) {
+		s.t.Errorf("%d rows of %d ids, %d were sent", len(rows), len(seen), after)
+	}
+	if pageviews := s.overview()["pageviews"]; pageviews != float64(len(rows)) {
+		s.t.Errorf("%v page views of %d rows", pageviews, len(rows))
+	}
+}
+
+// TestABackupOfAServingNodeIsRestoredIntoAnEmptyFolder makes backups under load, restores one,
+// and counts.
+func TestABackupOfAServingNodeIsRestoredIntoAnEmptyFolder(t *testing.T) {
+	dir := t.TempDir()
+	s := startServer(t, dir, map[string]string{"SVC_FLUSH_INTERVAL": "1s"})
+	goal := s.post(appPath+"/goals", `{"name":"kept","kind":"event","match":"signup"}`)
+	l := s.load()
+	defer l.stop()
+	eventually(t, "something is accepted", func() error {
+		if l.accepted.Load() < 100 {
+			return fmt.Errorf("%d", l.accepted.Load())
+		}
+		return nil
+	})
+	kept := filepath.Join(t.TempDir(), "backup")
+	before := l.accepted.Load()
+	printed, err := s.backUp(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := l.accepted.Load() + 1
+	if !strings.Contains(printed, "master key") || !strings.Contains(printed, keyInside) {
+		t.Errorf("the command says\n%s", printed)
+	}
+	if _, err := s.backUp(kept); err == nil || !strings.Contains(err.Error(), "not empty") {
+		t.Errorf("a backup over another one: %v", err)
+	}
+	l.stop()
+	boot := s.boot
+	s.stopped()
+
+	if _, _, err := restored(t, kept, map[string]string{"SVC_PARTITIONS": "8"}); err == nil || !strings.Contains(err.Error(), "SVC_PARTITIONS=4") {
+		t.Errorf("with another number of partitions: %v", err)
+	}
+	folder, printed, err := restored(t, kept, nil)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, printed)
+	}
+	t.Logf("\n%s", printed)
+	raw, err := os.ReadFile(filepath.Join(dir, "bootstrap.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "bootstrap.json"), raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again := startServer(t, folder, nil)
+	if again.boot.Token != boot.Token {
+		t.Fatal("the test reads another bootstrap file")
+	}
+	again.holds(before, after)
+	if goals := again.get(appPath + "/goals")["data"].([]any); len(goals) != 1 || goals[0].(map[string]any)["id"] != goal["id"] {
+		t.Errorf("goals %v, want %v", goals, goal)
+	}
+	again.send(item("later", "me", "/", time.Now()))
+	again.settled()
+	if rows := again.feed(); rows[0]["id"] != "later" {
+		t.Errorf("the newest event is %v", rows[0])
+	}
+	again.stopped()
+	if _, _, err := restoredInto(t, kept, folder); err == nil || !strings.Contains(err.Error(), "not empty") {
+		t.Errorf("into a folder that is not empty: %v", err)
+	}
+	damage(t, filepath.Join(kept, backupLog))
+	if _, _, err := restored(t, kept, nil); err == nil || !strings.Contains(err.Error(), backupLog+" has changed") {
+		t.Errorf("a damaged backup: %v", err)
+	}
+}
+
+func restoredInto(t *testing.T, dir, folder string) (string, string, error) {
+	t.Helper()
+	t.Setenv("SVC_DATA_DIR", folder)
+	return folder, "", runRestore(t.Context(), []string{dir}, io.Discard, io.Discard)
+}
+
+// damage appends a byte to a file.
+func damage(t *testing.T, path string) {
+	t.Helper()
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := file.WriteString(" "); err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

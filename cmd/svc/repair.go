@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+)
+
+const repairHelp = `Usage: svc repair [--apply]
+
+Looks, while no server runs, for what a start refuses: a log that was lost or cut off, a
+store that is empty or lacks parts, another master key. It says what it found, in
+numbers, and what would be done about it. --apply does it.
+`
+
+// runRepair looks for what a start refuses, and puts it right where that is asked for.
+func runRepair(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	flags := flag.NewFlagSet("repair", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.Usage = func() { fmt.Fprint(stderr, repairHelp) }
+	apply := flags.Bool("apply", false, "put it right")
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return nil
+	} else if err != nil || flags.NArg() > 0 {
+		return errUsage
+	}
+	config, err := loadConfig(os.LookupEnv)
+	if err != nil {
+		return err
+	}
+	logger := slog.New(slog.NewJSONHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	return repair(ctx, config, logger, *apply, stdout)
+}
+
+// repair opens what a start opens, as far as a start looks at it.
+func repair(ctx context.Context, config Config, logger *slog.Logger, apply bool, stdout io.Writer) (err error) {
+	n := newNode(config, logger)
+	n.inspection = inspection{repairing: true, applying: apply, out: stdout}
+	defer func() { err = errors.Join(err, n.close()) }()
+	for _, open := range []func(ctx context.Context) error{n.openDir, n.openLog, n.openStore, n.checkIdentity} {
+		if err := open(ctx); errors.Is(err, errShown) {
+			fmt.Fprintln(stdout, err)
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	switch {
+	case n.inspection.found == 0:
+		fmt.Fprintln(stdout, "nothing was found; a start is not refused")
+	case apply:
+		fmt.Fprintln(stdout, "applied; start it with `svc serve`")
+	}
+	return nil
+}

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"svc"
+	"svc/storage/chdb"
+	"svc/storage/clickhouse"
+	"svc/storage/kafka"
+	"svc/storage/vault"
+)
+
+const restoreHelp = `Usage: svc restore DIR [flags]
+
+Makes what a backup holds again, under the settings of the environment (svc config),
+while no server runs: in an empty SVC_DATA_DIR, or, with SVC_CLICKHOUSE_DSN, in a server
+without the database. Over Apache Kafka it goes back to the positions of the backup where
+the topic still has them, so that everything accepted since is stored again; in an empty
+topic it puts what was accepted and not stored.
+
+  --store PLACE   where a ClickHouse server finds its tables, if not where the backup says
+  --key FILE      the master key, where the backup was made --without-key
+`
+
+// runRestore makes what a backup holds again.
+func runRestore(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
+	flags := flag.NewFlagSet("restore", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.Usage = func() { fmt.Fprint(stderr, restoreHelp) }
+	r := &restore{stdout: stdout}
+	flags.StringVar(&r.place, "store", "", "where a ClickHouse server finds its tables")
+	flags.StringVar(&r.key, "key", "", "the master key")
+	if r.dir, err = folderAndFlags(flags, args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return nil
+		}
+		return err
+	}
+	config, err := loadConfig(os.LookupEnv)
+	if err != nil {
+		return err
+	}
+	if r.dir, err = filepath.Abs(r.dir); err != nil {
+		return fmt.Errorf("resolving the folder: %w", err)
+	}
+	r.node = newNode(config, slog.New(slog.NewJSONHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
+	defer func() { err = errors.Join(err, r.node.close()) }()
+	return r.run(ctx)
+}
+
+// restore is a backup on its way back.
+type restore struct {
+	dir, place, key string
+	node            *node
+	manifest        *manifest
+	stdout          io.Writer
+}
+
+func (r *restore) run(ctx context.Context) (err error) {
+	if r.manifest, err = readManifest(r.dir); err != nil {
+		return err
+	}
+	fmt.Fprintf(r.stdout, "the backup of %s is whole: %d files\n", r.manifest.MadeAt.Format("2006-01-02 15:04:05 MST"), len(r.manifest.Files))
+	for _, step := range []func(ctx context.Context) error{r.check, r.restoreKey, r.restoreStore, r.restoreLog, r.note} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintln(r.stdout, "restored; start it with `svc serve`")
+	return nil
+}
+
+// check refuses what a restore would mix with something else.
+func (r *restore) check(ctx context.Context) error {
+	config := &r.node.config
+	if config.Partitions != r.manifest.Partitions {
+		return fmt.Errorf("the backup has %d partitions; set SVC_PARTITIONS=%d", r.manifest.Partitions, r.manifest.Partitions)
+	}
+	entries, err := os.ReadDir(config.DataDir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("looking at the data directory: %w", err)
+	}
+	if len(entries) > 0 {
+		return fmt.Errorf("the data directory %s is not empty: a backup is restored into an empty one (SVC_DATA_DIR)", config.DataDir)
+	}
+	if r.place == "" {
+		r.place = r.manifest.Place
+		if _, inside := r.manifest.Files[backupStore+"/.backup"]; inside {
+			r.place = filePlace(r.dir)
+		}
+	}
+	_ = ctx
+	return nil
+}
+
+// restoreKey puts the master key back and holds it to the one that sealed the backup.
+func (r *restore) restoreKey(ctx context.Context) error {
+	config := &r.node.config
+	if err := os.MkdirAll(config.DataDir, 0o700); err != nil {
+		return fmt.Errorf("making the data directory: %w", err)
+	}
+	if r.key == "" && r.manifest.Key == keyInside {
+		r.key = filepath.Join(r.dir, backupKey)
+	}
+	if config.MasterKey.Reveal() == "" {
+		if r.key == "" {
+			return fmt.Errorf("the master key is not in the backup (%s): give it with --key or SVC_MASTER_KEY", r.manifest.Key)
+		}
+		key, err := os.ReadFile(r.key)
+		if err != nil {
+			return fmt.Errorf("reading the master key: %w", err)
+		}
+		if err := os.WriteFile(filepath.Join(config.DataDir, keyFile), key, 0o600); err != nil {
+			return fmt.Errorf("writing the master key: %w", err)
+		}
+	}
+	v, err := vault.Open(config.MasterKey, filepath.Join(config.DataDir, keyFile))
+	if err != nil {
+		return err
+	}
+	own, err := v.Fingerprint()
+	if err == nil && r.manifest.Facts[keyFact] != "" && own != r.manifest.Facts[keyFact] {
+		err = fmt.Errorf("the master key %s is not the one of the backup, %s", own, r.manifest.Facts[keyFact])
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(filepath.Join(config.DataDir, keyFile)))
+	}
+	return r.node.openDir(ctx)
+}
+
+// restoreStore makes the tables again, and says what they hold.
+func (r *restore) restoreStore(ctx context.Context) error {
+	n := r.node
+	config := clickhouse.Config{DSN: n.config.ClickHouseDSN}
+	if config.DSN == "" {
+		library, err := chdb.FindLibrary(n.config.ChdbLib)
+		if err != nil {
+			return err
+		}
+		if n.engine, err = chdb.Open(ctx, chdb.Config{Library: library, Dir: n.dir.Join("store"), Logger: n.logger, Settings: map[string]string{"backups.allowed_path": "/"}}); err != nil {
+			return err
+		}
+		config.Engine = n.engine
+	}
+	counts, err := clickhouse.Restore(ctx, config, r.manifest.Snapshot, r.place, "restore_"+n.now().UTC().Format("20060102150405"))
+	if err != nil {
+		return fmt.Errorf("restoring the store: %w", err)
+	}
+	for _, table := range slices.Sorted(maps.Keys(r.manifest.Snapshot.Rows)) {
+		held := r.manifest.Snapshot.Rows[table]
+		fmt.Fprintf(r.stdout, "  %-16s %d of %d rows\n", table, counts[table], held)
+		if counts[table] > held {
+			return fmt.Errorf("%s has %d rows, and the backup %d", table, counts[table], held)
+		}
+	}
+	config.Durable = true
+	n.db, err = clickhouse.Open(ctx, config)
+	return err
+}
+
+// restoreLog has what was accepted and not stored read again.
+func (r *restore) restoreLog(ctx context.Context) error {
+	n := r.node
+	if err := n.openLog(ctx); err != nil {
+		return fmt.Errorf("opening the log: %w", err)
+	}
+	ranges, err := n.topic.Ranges(ctx)
+	if err != nil {
+		return err
+	}
+	empty, there, since := true, true, int64(0)
+	back := make([]kafka.Position, 0, len(ranges))
+	for partition, at := range ranges {
+		noted := r.manifest.Log[partition]
+		empty = empty && at.Start == at.End
+		there = there && at.Start <= noted.From && noted.To <= at.End
+		since += at.End - noted.From
+		back = append(back, kafka.Position{Partition: partition, Offset: noted.From})
+	}
+	switch {
+	case empty:
+		return r.produce(ctx)
+	case there:
+		if err := n.topic.Reset(ctx, intakeGroup, back); err != nil {
+			return fmt.Errorf("going back to the positions of the backup: %w", err)
+		}
+		fmt.Fprintf(r.stdout, "  %-16s the log still has everything since the backup: %d records will be stored again\n", "log", since)
+		return nil
+	}
+	return errors.New("the topic is neither empty nor that of the backup: it lacks records that the backup's positions name; delete the topic, or name another Kafka")
+}
+
+// produce puts the records of the backup into an empty log.
+func (r *restore) produce(ctx context.Context) (err error) {
+	file, err := os.Open(filepath.Join(r.dir, backupLog))
+	if err != nil {
+		return fmt.Errorf("reading the log of the backup: %w", err)
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	running, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- r.node.producer.Run(running) }()
+	defer func() { stop(); err = errors.Join(err, <-ended) }()
+	records, decoder := 0, json.NewDecoder(bufio.NewReader(file))
+	for {
+		var line logLine
+		if err := decoder.Decode(&line); errors.Is(err, io.EOF) {
+			fmt.Fprintf(r.stdout, "  %-16s %d records that were accepted and not stored yet\n", "log", records)
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("reading the log of the backup: %w", err)
+		}
+		if err := r.node.producer.Produce(ctx, []svc.Part{{Partition: line.Partition, Payload: line.Value}}); err != nil {
+			return fmt.Errorf("writing the log: %w", err)
+		}
+		records++
+	}
+}
+
+// note has the store know its log and key.
+func (r *restore) note(ctx context.Context) error {
+	id, err := r.node.topic.ClusterID(ctx)
+	if err != nil {
+		return err
+	}
+	return r.node.db.ReplaceFact(ctx, logFact, id)
+}

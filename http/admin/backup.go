@@ -1,0 +1,53 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"svc"
+)
+
+// BackupSpec says what to back up and where.
+type BackupSpec struct {
+	// Dir is a folder on the server's machine that does not exist or is empty.
+	Dir string `json:"dir"`
+	// Store is where a ClickHouse server copies its tables to, in its own words: Disk('…', '…')
+	// or S3(…). The embedded store copies into Dir.
+	Store string `json:"store,omitempty"`
+	// WithoutKey leaves the master key out.
+	WithoutKey bool `json:"withoutKey,omitempty"`
+}
+
+// Backups makes backups.
+type Backups interface {
+	// Backup returns what it has copied, for the operator to read.
+	Backup(ctx context.Context, spec BackupSpec) (any, error)
+}
+
+// registerBackup serves the command, which takes as long as the store needs for its copy.
+func registerBackup(mux *http.ServeMux, port Backups) {
+	if port == nil {
+		return
+	}
+	mux.HandleFunc("POST /admin/v1/backup", func(w http.ResponseWriter, r *http.Request) {
+		var spec BackupSpec
+		decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxCommand))
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(&spec); err != nil {
+			refuse(w, svc.Invalid(svc.FieldError{Code: "invalid_json", Message: "The body is no JSON of a backup: it has the members dir, store and withoutKey."}))
+			return
+		}
+		if err := http.NewResponseController(w).SetWriteDeadline(time.Time{}); err != nil {
+			refuse(w, err)
+			return
+		}
+		made, err := port.Backup(r.Context(), spec)
+		if err != nil {
+			refuse(w, err)
+			return
+		}
+		write(w, http.StatusOK, made)
+	})
+}

@@ -1,0 +1,5 @@
+-- The parts of the tables as they are. Key: none, one row for each part.
+SELECT p.table, toString(t.uuid), p.name, p.rows, p.delete_ttl_info_max
+FROM system.parts AS p
+INNER JOIN system.tables AS t ON t.database = p.database AND t.name = p.table
+WHERE p.database = currentDatabase() AND p.active
