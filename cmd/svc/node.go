@@ -171,6 +171,7 @@ func (n *node) openLog(ctx context.Context) (err error) {
 	}
 	n.consumer, err = kafka.NewConsumer(kafka.ConsumerConfig{
 		Brokers: brokers, Topic: ingestTopic, Group: intakeGroup, UserData: []byte(n.nodeAddr()), Secret: n.config.ClusterSecret.Reveal(),
+		Dial: dial, Private: n.broker != nil && n.config.KafkaListen == "" && n.config.NodeAddr == "",
 		Handler: streamHandler{n}, Logger: n.logger,
 		Gather: min(n.config.FlushInterval/gatherShare, gatherMost),
 		Gap: func(partition int, from, to int64) {

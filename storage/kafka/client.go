@@ -28,9 +28,13 @@ type link struct {
 
 // newLink returns a pool that knows the leaders of topic's partitions. It
 // connects on first use.
-func newLink(brokers []string, topic string) *link {
+func newLink(brokers []string, topic string) *link { return newLinkOver(nil, brokers, topic) }
+
+// newLinkOver is newLink over connections that dial makes; nil makes those of the network.
+func newLinkOver(dial DialFunc, brokers []string, topic string) *link {
 	addr := kafkago.TCP(brokers...)
 	transport := &kafkago.Transport{
+		Dial:           dial,
 		ClientID:       clientID,
 		DialTimeout:    dialTime,
 		MetadataTTL:    metadataTime,

@@ -22,6 +22,10 @@ const (
 	defaultHeartbeat = 250 * time.Millisecond
 	defaultRebalance = 10 * time.Second
 
+	// privateSession is the session of a member that can have no rival, and how long it waits
+	// for the broker inside its own process.
+	privateSession = 5 * time.Minute
+
 	// rejoinTime is the pause before another attempt to join the group.
 	rejoinTime = 100 * time.Millisecond
 
@@ -59,6 +63,14 @@ type ConsumerConfig struct {
 	Session   time.Duration
 	Heartbeat time.Duration
 	Rebalance time.Duration
+
+	// Dial opens connections; nil opens those of the network.
+	Dial DialFunc
+
+	// Private says that no other process reaches the broker, so nobody else can be a member: the
+	// session is then so long, and answers are waited for so long, that a starved process does
+	// not lose its membership to itself. It holds where durations are left to the defaults.
+	Private bool
 
 	// Gather is a pause before a partition is read again once its end was
 	// reached. It makes one delivery of many records that arrive one by one,
@@ -117,6 +129,9 @@ type Consumer struct {
 	link     *link
 	balancer *balancer
 
+	// patience bounds one request of the membership.
+	patience time.Duration
+
 	lease lease
 	beats beats
 	pulse pulse
@@ -146,15 +161,21 @@ func NewConsumer(cfg ConsumerConfig) (*Consumer, error) {
 	if len(cfg.Brokers) == 0 || cfg.Topic == "" || cfg.Group == "" || cfg.Handler == nil {
 		return nil, errors.New("consumer needs brokers, a topic, a group and a handler")
 	}
+	patience := coordinatorTime
+	if cfg.Private {
+		cfg.Session, cfg.Rebalance = cmp.Or(cfg.Session, privateSession), cmp.Or(cfg.Rebalance, privateSession)
+		patience = privateSession
+	}
 	cfg.Session = cmp.Or(cfg.Session, defaultSession)
 	cfg.Heartbeat = cmp.Or(cfg.Heartbeat, defaultHeartbeat)
 	cfg.Rebalance = cmp.Or(cfg.Rebalance, defaultRebalance)
 	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
-	link := newLink(cfg.Brokers, cfg.Topic)
+	link := newLinkOver(cfg.Dial, cfg.Brokers, cfg.Topic)
 	return &Consumer{
 		cfg:      cfg,
 		link:     link,
-		pulse:    pulse{link: link, group: cfg.Group},
+		patience: min(patience, cfg.Session*2/3),
+		pulse:    pulse{link: link, group: cfg.Group, dial: cfg.Dial},
 		balancer: newBalancer(cfg),
 		lease:    lease{term: leaseShare(min(cfg.Session, cfg.Rebalance)), now: sinceBoot},
 		quiet:    make(chan struct{}),
@@ -187,8 +208,8 @@ func (c *Consumer) Run(ctx context.Context) error {
 		SessionTimeout:    c.cfg.Session,
 		RebalanceTimeout:  c.cfg.Rebalance,
 		JoinGroupBackoff:  rejoinTime,
-		Timeout:           min(coordinatorTime, c.cfg.Session*2/3),
-		Dialer:            &kafkago.Dialer{ClientID: "svc", Timeout: dialTime},
+		Timeout:           c.patience,
+		Dialer:            &kafkago.Dialer{ClientID: clientID, Timeout: dialTime, DialFunc: c.cfg.Dial},
 	})
 	if err != nil {
 		return fmt.Errorf("joining group: %w", err)

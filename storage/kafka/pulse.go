@@ -21,6 +21,7 @@ import (
 type pulse struct {
 	link  *link
 	group string
+	dial  DialFunc // nil is the network's
 
 	mu   sync.Mutex
 	conn *conn
@@ -64,7 +65,11 @@ func (p *pulse) connect(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("looking for the coordinator: %w", err)
 	}
-	c, err := connect(ctx, new(net.Dialer).DialContext, net.JoinHostPort(found.Coordinator.Host, strconv.Itoa(found.Coordinator.Port)))
+	dial := p.dial
+	if dial == nil {
+		dial = new(net.Dialer).DialContext
+	}
+	c, err := connect(ctx, dial, net.JoinHostPort(found.Coordinator.Host, strconv.Itoa(found.Coordinator.Port)))
 	if err != nil {
 		return err
 	}
