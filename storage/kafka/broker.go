@@ -100,7 +100,9 @@ func (b *Broker) open(cfg BrokerConfig) error {
 		return err
 	}
 	if cfg.Sync {
-		b.forcer = newForcer(cfg.Dir, cfg.Topic, cfg.Partitions)
+		if b.forcer, err = newForcer(cfg.Dir, cfg.Topic, cfg.Partitions); err != nil {
+			return err
+		}
 	}
 	addr := cmp.Or(cfg.Addr, "127.0.0.1:0")
 	cluster, err := kfake.NewCluster(

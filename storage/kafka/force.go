@@ -38,12 +38,18 @@ type round struct {
 	err  error
 }
 
-func newForcer(dir, topic string, partitions int) *forcer {
+// newForcer makes the folders of the partitions, so that a round asks open handles and never
+// looks for what is not there.
+func newForcer(dir, topic string, partitions int) (*forcer, error) {
 	f := &forcer{logs: []*forcedLog{{dir: dir, pick: pickNamed("groups.log")}}}
 	for p := range partitions {
-		f.logs = append(f.logs, &forcedLog{dir: partitionDir(dir, topic, p), pick: pickSegments})
+		folder := partitionDir(dir, topic, p)
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			return nil, fmt.Errorf("making the folder of partition %d: %w", p, err)
+		}
+		f.logs = append(f.logs, &forcedLog{dir: folder, pick: pickSegments})
 	}
-	return f
+	return f, nil
 }
 
 // force returns once everything that was written before the call is on disk.
@@ -186,7 +192,7 @@ func (l *forcedLog) dirty(files []*os.File) ([]*os.File, error) {
 		return nil, err
 	}
 	modified := at.ModTime()
-	if !l.changed.IsZero() && l.active != nil && modified.Equal(l.changed) {
+	if !l.changed.IsZero() && modified.Equal(l.changed) {
 		return l.grown(files)
 	}
 	l.changed = time.Time{}
@@ -198,6 +204,9 @@ func (l *forcedLog) dirty(files []*os.File) ([]*os.File, error) {
 
 // grown appends the active file if it grew.
 func (l *forcedLog) grown(files []*os.File) ([]*os.File, error) {
+	if l.active == nil {
+		return files, nil // there is no file yet
+	}
 	at, err := l.active.Stat()
 	if err != nil {
 		return nil, err

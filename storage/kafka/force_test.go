@@ -124,3 +124,31 @@ func BenchmarkForceLook(b *testing.B) {
 		}
 	}
 }
+
+// TestAnIdleForcerLooksForNothing has rounds run over partitions without a record: every folder
+// is there and open, and its names are read no more once it has settled.
+func TestAnIdleForcerLooksForNothing(t *testing.T) {
+	f, err := newForcer(t.TempDir(), "idle", 16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.close() }()
+	for _, l := range f.logs[1:] {
+		if err := os.Chtimes(l.dir, time.Unix(1, 0), time.Unix(1, 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.force(); err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range f.logs[1:] {
+		if l.handle == nil || l.changed.IsZero() {
+			t.Fatalf("%s is looked for again", l.dir)
+		}
+		l.dir = "no folder" // names would be read from here
+		l.pick = func([]string, string) []string { t.Error("names were read again"); return nil }
+	}
+	if err := f.force(); err != nil {
+		t.Fatal(err)
+	}
+}
