@@ -71,7 +71,7 @@ func (s *Sink) tellNews(ctx context.Context, block *openBlock, id uint64) error 
 	if err != nil {
 		return err
 	}
-	if err := s.later(ctx, block, id, s.tellOfNews(ctx, id, news)); err != nil {
+	if err := s.later(ctx, block, s.tellOfNews(ctx, id, news)); err != nil {
 		return err
 	}
 	book.known.add(issues)
@@ -95,7 +95,7 @@ func (s *Sink) tellOfNews(ctx context.Context, id uint64, news map[uint64][]svc.
 		message := svc.NewIssues{
 			Environment: environment, Block: id, ID: svc.IssueID(first.Issue), Title: first.Title(), Others: len(found) - 1,
 		}
-		told := toldLater{App: set.app, News: []svc.NewIssues{message}}
+		told := toldLater{Block: id, Environment: environment, App: set.app, News: []svc.NewIssues{message}}
 		group.Go(func() error {
 			if !s.config.Outbox.has(&told) {
 				err := contained(func() error { return s.config.Alarms.NewIssues(patient, set.app, message) })

@@ -36,19 +36,14 @@ type OutboxStore interface {
 	LoadKind(ctx context.Context, kind string) ([]svc.Entity, error)
 }
 
-// toldLater is what one actor has to be told of stored blocks. It may be told again.
+// toldLater is what one actor has to be told of a stored block. It may be told again.
 type toldLater struct {
+	Block       uint64          `json:"block"`
 	App         svc.AppRef      `json:"app,omitzero"`
 	News        []svc.NewIssues `json:"news,omitempty"`
 	Environment uint64          `json:"environment,omitempty"`
 	Issue       uint64          `json:"issue,omitempty"`
-	Hits        []laterHits     `json:"hits,omitempty"`
-}
-
-// laterHits are those of an issue in a block, or in that one and others after it.
-type laterHits struct {
-	Block uint64         `json:"block"`
-	Hits  []svc.IssueHit `json:"hits"`
+	Hits        []svc.IssueHit  `json:"hits,omitempty"`
 }
 
 // target returns the kind and the identity of the actor.
@@ -57,44 +52,6 @@ func (t *toldLater) target() (kind, identity string) {
 		return kindIssue, issueIdentity(t.Environment, t.Issue)
 	}
 	return KindAlerting, t.App.String()
-}
-
-// merge adds what else is to be told to the same actor. An issue may have regressed with the first
-// block and nobody heard of it, so that one stays by itself; later ones are taken together.
-func (t *toldLater) merge(other toldLater) {
-	t.News = append(t.News, other.News...)
-	t.News = t.News[max(0, len(t.News)-maxToldLater):]
-	for _, more := range other.Hits {
-		switch len(t.Hits) {
-		case 0, 1:
-			if len(t.Hits) == 0 || t.Hits[0].Block != more.Block {
-				t.Hits = append(t.Hits, more)
-			}
-		default:
-			t.Hits[1].Hits = mergedHits(t.Hits[1].Hits, more.Hits)
-		}
-	}
-}
-
-// mergedHits returns the latest hit of each release, of at most maxToldLater.
-func mergedHits(hits, more []svc.IssueHit) []svc.IssueHit {
-	hits = slices.Clone(hits)
-	for _, hit := range more {
-		at := slices.IndexFunc(hits, func(known svc.IssueHit) bool {
-			return known.Release == hit.Release && (known.Offset == nil) == (hit.Offset == nil)
-		})
-		if at < 0 {
-			hits = append(hits, hit)
-			continue
-		}
-		if hit.Moment.After(hits[at].Moment) {
-			hits[at].Moment = hit.Moment
-		}
-		if hit.Offset != nil && *hit.Offset > *hits[at].Offset {
-			hits[at].Offset = hit.Offset
-		}
-	}
-	return hits[max(0, len(hits)-maxToldLater):]
 }
 
 // Outbox has what actors were not told of a block in time, durably, and tells them later. One
@@ -112,25 +69,33 @@ type Outbox struct {
 	// writing holds a token while the store is told, so that versions are written in their order.
 	writing chan struct{}
 	mu      sync.Mutex
-	waiting map[string]*note
+	waiting map[string]*laterQueue // by the owner
 	// sink tells the actors; it is set by the sink.
 	sink *Sink
 }
 
 // NewOutbox returns an empty outbox over a store.
 func NewOutbox(store OutboxStore, logger *slog.Logger) *Outbox {
-	return &Outbox{Store: store, Logger: logger, writing: make(chan struct{}, 1), waiting: map[string]*note{}}
+	return &Outbox{Store: store, Logger: logger, writing: make(chan struct{}, 1), waiting: map[string]*laterQueue{}}
 }
 
-// note is a toldLater that waits.
-type note struct {
-	toldLater
-	id      string
-	version svc.Version
-	own     bool // written here
+// laterQueue is what waits for one actor, in the order of the blocks.
+type laterQueue struct {
+	notes []note
 	// rest counts the rounds to pass over, rounds is how many that will be after the next failure.
 	rest, rounds int
 }
+
+// note is a toldLater that waits. What is stored of it never changes until it is forgotten, so it
+// does not matter which node forgets it.
+type note struct {
+	toldLater
+	version svc.Version
+	own     bool // written here
+}
+
+// id names a note among those of its owner.
+func (n *note) id() string { return fmt.Sprintf("%d-%d", n.Block, n.Environment) }
 
 func (t *toldLater) owner() string {
 	kind, identity := t.target()
@@ -154,46 +119,86 @@ func (o *Outbox) Len() int {
 	return len(o.waiting)
 }
 
-// put keeps what actors are to be told of a block; they are durable when it returns nil.
-func (o *Outbox) put(ctx context.Context, generation int32, block uint64, late []toldLater) error {
-	select {
-	case o.writing <- struct{}{}:
-		defer func() { <-o.writing }()
-	case <-ctx.Done():
-		return ctx.Err()
+// put keeps what actors are to be told of a block; it is durable when it returns nil. Where more than
+// maxToldLater blocks wait for an actor, the second is given up: the first may have changed the actor,
+// which then says so once it is told again.
+func (o *Outbox) put(ctx context.Context, generation int32, late []toldLater) error {
+	release, err := o.write(ctx)
+	if err != nil {
+		return err
 	}
-	next := make([]note, 0, len(late))
-	entities := make([]svc.Entity, 0, len(late))
-	o.mu.Lock()
+	defer release()
+	var entities []svc.Entity
+	given := map[string]string{}
 	for _, t := range late {
-		n := note{id: fmt.Sprint(block), own: true}
-		if known := o.waiting[t.owner()]; known != nil {
-			n = *known
-			n.News, n.Hits = slices.Clone(n.News), slices.Clone(n.Hits)
-			n.merge(t)
-		} else {
-			n.toldLater = t
-		}
+		n := note{toldLater: t, own: true}
 		n.version = n.version.Next(uint32(max(generation, 0)))
-		next = append(next, n)
-	}
-	o.mu.Unlock()
-	for i := range next {
-		entity, err := next[i].entity()
+		entity, err := n.entity()
 		if err != nil {
 			return err
 		}
 		entities = append(entities, entity)
+		o.mu.Lock()
+		if queue := o.waiting[t.owner()]; queue != nil && len(queue.notes) >= maxToldLater {
+			oldest := queue.notes[1]
+			entities = append(entities, oldest.forgotten())
+			given[t.owner()] = oldest.id()
+		}
+		o.mu.Unlock()
 	}
 	if err := o.Store.Put(ctx, entities, nil); err != nil {
 		return fmt.Errorf("keeping what actors are to be told: %w", err)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for i := range next {
-		o.waiting[next[i].owner()] = &next[i]
+	for owner, id := range given {
+		o.Logger.Error("an actor will not be told of a block: too many wait for it", "actor", owner, "note", id)
+		o.remove(owner, id)
+	}
+	for _, t := range late {
+		n := note{toldLater: t, own: true}
+		n.version = n.version.Next(uint32(max(generation, 0)))
+		o.add(n)
 	}
 	return nil
+}
+
+// write waits until nobody else writes.
+func (o *Outbox) write(ctx context.Context) (release func(), err error) {
+	select {
+	case o.writing <- struct{}{}:
+		return func() { <-o.writing }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// add puts a note in its place in memory, unless it is there; the caller holds the lock.
+func (o *Outbox) add(n note) {
+	queue := o.waiting[n.owner()]
+	if queue == nil {
+		queue = &laterQueue{}
+		o.waiting[n.owner()] = queue
+	}
+	at := slices.IndexFunc(queue.notes, func(known note) bool { return known.id() == n.id() })
+	if at >= 0 {
+		queue.notes[at] = n
+		return
+	}
+	queue.notes = append(queue.notes, n)
+	slices.SortStableFunc(queue.notes, func(x, y note) int { return cmp.Compare(x.Block, y.Block) })
+}
+
+// remove takes a note out of memory; the caller holds the lock.
+func (o *Outbox) remove(owner, id string) {
+	queue := o.waiting[owner]
+	if queue == nil {
+		return
+	}
+	queue.notes = slices.DeleteFunc(queue.notes, func(n note) bool { return n.id() == id })
+	if len(queue.notes) == 0 {
+		delete(o.waiting, owner)
+	}
 }
 
 func (n *note) entity() (svc.Entity, error) {
@@ -201,7 +206,12 @@ func (n *note) entity() (svc.Entity, error) {
 	if err != nil {
 		return svc.Entity{}, fmt.Errorf("encoding what an actor is told later: %w", err)
 	}
-	return svc.Entity{Owner: n.owner(), Kind: kindToldLater, ID: n.id, Version: n.version, Payload: payload}, nil
+	return svc.Entity{Owner: n.owner(), Kind: kindToldLater, ID: n.id(), Version: n.version, Payload: payload}, nil
+}
+
+// forgotten is the note once its actor was told.
+func (n *note) forgotten() svc.Entity {
+	return svc.Entity{Owner: n.owner(), Kind: kindToldLater, ID: n.id(), Version: n.version.Next(n.version.Generation), Deleted: true}
 }
 
 // load takes over what other nodes left, at the beginning of a generation.
@@ -213,20 +223,29 @@ func (o *Outbox) load(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading what actors are to be told: %w", err)
 	}
-	slices.SortFunc(entities, func(x, y svc.Entity) int { return cmp.Compare(x.ID, y.ID) })
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	for owner, queue := range o.waiting {
+		for _, n := range slices.Clone(queue.notes) {
+			if !n.own {
+				o.remove(owner, n.id())
+			}
+		}
+	}
 	for _, entity := range entities {
 		told, err := decode[toldLater](entity)
 		if err != nil || !strings.HasPrefix(entity.Owner, toldLaterOwner) {
 			o.Logger.Error("what an actor was to be told cannot be read", "owner", entity.Owner, "error", err)
 			continue
 		}
-		key := told.owner() + " " + entity.ID
-		if own := o.waiting[told.owner()]; own != nil && own.id == entity.ID {
+		n := note{toldLater: told, version: entity.Version}
+		if kind, identity := n.target(); !o.Owns(kind, identity) {
 			continue
 		}
-		o.waiting[key] = &note{toldLater: told, id: entity.ID, version: entity.Version}
+		if queue := o.waiting[n.owner()]; queue != nil && slices.ContainsFunc(queue.notes, func(known note) bool { return known.id() == n.id() }) {
+			continue
+		}
+		o.add(n)
 	}
 	return nil
 }
@@ -249,11 +268,11 @@ func (o *Outbox) Run(ctx context.Context) error {
 func (o *Outbox) round(ctx context.Context) {
 	var group errgroup.Group
 	group.SetLimit(tellAtOnce)
-	for key, n := range o.due() {
+	for owner, notes := range o.due() {
 		group.Go(func() error {
-			err := contained(func() error { return o.deliver(ctx, key, n) })
+			err := contained(func() error { return o.deliver(ctx, notes) })
 			if err != nil {
-				o.Logger.Warn("an actor cannot be told of a block", "actor", n.owner(), "error", err)
+				o.Logger.Warn("an actor cannot be told of a block", "actor", owner, "error", err)
 			}
 			return nil
 		})
@@ -261,67 +280,58 @@ func (o *Outbox) round(ctx context.Context) {
 	_ = group.Wait() // what failed waits
 }
 
-// due returns copies of the notes to deliver now.
-func (o *Outbox) due() map[string]note {
+// due returns the notes to deliver now, by their owner.
+func (o *Outbox) due() map[string][]note {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	due := map[string]note{}
-	for key, n := range o.waiting {
-		kind, identity := n.target()
-		if !n.own && !o.Owns(kind, identity) {
+	due := map[string][]note{}
+	for owner, queue := range o.waiting {
+		if queue.rest > 0 {
+			queue.rest--
 			continue
 		}
-		if n.rest > 0 {
-			n.rest--
-			continue
-		}
-		n.rounds = min(max(1, 2*n.rounds), maxRounds)
-		n.rest = n.rounds
-		due[key] = *n
+		queue.rounds = min(max(1, 2*queue.rounds), maxRounds)
+		queue.rest = queue.rounds
+		due[owner] = slices.Clone(queue.notes)
 	}
 	return due
 }
 
-// deliver tells an actor and forgets the note, unless more was added to it meanwhile.
-func (o *Outbox) deliver(ctx context.Context, key string, n note) error {
+// deliver tells an actor of one block after another, as long as it answers.
+func (o *Outbox) deliver(ctx context.Context, notes []note) error {
 	patient, cancel := context.WithTimeout(ctx, tellTime)
 	defer cancel()
-	for _, hits := range n.Hits {
-		if failed := o.sink.settleHits(patient, hits.Block, []issueHits{{environment: n.Environment, issue: n.Issue, hits: hits.Hits}}); len(failed) > 0 {
-			return failed[0].err
+	for i := range notes {
+		n := &notes[i]
+		if len(n.Hits) > 0 {
+			if failed := o.sink.settleHits(patient, n.Block, []issueHits{{environment: n.Environment, issue: n.Issue, hits: n.Hits}}); len(failed) > 0 {
+				return failed[0].err
+			}
 		}
-	}
-	for _, news := range n.News {
-		if err := o.sink.config.Alarms.NewIssues(patient, n.App, news); err != nil {
+		for _, news := range n.News {
+			if err := o.sink.config.Alarms.NewIssues(patient, n.App, news); err != nil {
+				return err
+			}
+		}
+		if err := o.forget(ctx, n); err != nil {
 			return err
 		}
 	}
-	select {
-	case o.writing <- struct{}{}:
-		defer func() { <-o.writing }()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	o.mu.Lock()
-	now := o.waiting[key]
-	changed := now == nil || now.version != n.version
-	if changed && now != nil {
-		now.rest = 0
-	}
-	o.mu.Unlock()
-	if changed {
-		return nil
-	}
-	entity, err := n.entity()
+	return nil
+}
+
+// forget removes a note whose actor was told.
+func (o *Outbox) forget(ctx context.Context, n *note) error {
+	release, err := o.write(ctx)
 	if err != nil {
 		return err
 	}
-	entity.Version, entity.Deleted, entity.Payload = n.version.Next(n.version.Generation), true, nil
-	if err := o.Store.Put(ctx, []svc.Entity{entity}, nil); err != nil {
+	defer release()
+	if err := o.Store.Put(ctx, []svc.Entity{n.forgotten()}, nil); err != nil {
 		return fmt.Errorf("forgetting what an actor was told: %w", err)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	delete(o.waiting, key)
+	o.remove(n.owner(), n.id())
 	return nil
 }

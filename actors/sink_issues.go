@@ -101,11 +101,11 @@ func (s *Sink) settle(ctx context.Context, block *openBlock, id uint64, watch *W
 			late = append(late, laterOf(id, missed.issueHits))
 		}
 	}
-	return s.later(ctx, block, id, late)
+	return s.later(ctx, block, late)
 }
 
 func laterOf(block uint64, hits issueHits) toldLater {
-	return toldLater{Environment: hits.environment, Issue: hits.issue, Hits: []laterHits{{block, hits.hits}}}
+	return toldLater{Block: block, Environment: hits.environment, Issue: hits.issue, Hits: hits.hits}
 }
 
 // settleHits tells issues of a block and the rules of those that regressed, and returns the issues
@@ -123,7 +123,7 @@ func (s *Sink) settleHits(ctx context.Context, id uint64, hits []issueHits) []un
 }
 
 // later keeps what actors are told once the block is committed.
-func (s *Sink) later(ctx context.Context, block *openBlock, id uint64, late []toldLater) error {
+func (s *Sink) later(ctx context.Context, block *openBlock, late []toldLater) error {
 	if len(late) == 0 {
 		return nil
 	}
@@ -131,7 +131,7 @@ func (s *Sink) later(ctx context.Context, block *openBlock, id uint64, late []to
 		return errOver
 	}
 	return s.insist(ctx, block, "keeping what actors are to be told", func() error {
-		return s.config.Outbox.put(ctx, block.generation, id, late)
+		return s.config.Outbox.put(ctx, block.generation, late)
 	})
 }
 
