@@ -9,8 +9,9 @@ import (
 )
 
 // FingerprintVersion is the version of the grouping algorithm. It is part of
-// every fingerprint, so issues of two versions never mix.
-const FingerprintVersion = 1
+// every fingerprint, so a group of one version is never taken for one of another;
+// FormerFingerprint says how issues of the version before go on.
+const FingerprintVersion = 2
 
 // groupFrames is how many frames of the application tell errors apart.
 const groupFrames = 3
@@ -24,8 +25,10 @@ const groupMessage = 1 << 10
 // The parts of an explicit fingerprint are taken as they are; a part that reads
 // {{ default }} stands for the parts of the computed one. The computed one has
 // the error's name, up to three frames of the application nearest to where it
-// was thrown (file and function, see FrameFile and FrameFunction; no lines, no
-// columns), and the masked message (MaskMessage).
+// was thrown (place and function, see framePart; no lines, no columns), and the
+// masked message (MaskMessage), or the template of a message that has one. Where
+// no frame is of the application, the nearest three of any kind count; what
+// belongs to the reporting of errors never does.
 //
 //	TypeError "cart 7 is empty" at add (https://a.example/app.js?v=3:1:20)
 //	TypeError "cart 9 is empty" at add (https://b.example/app.js:2:77)
@@ -35,18 +38,23 @@ const groupMessage = 1 << 10
 //	["payment", "{{ default }}"]  splits what is grouped too coarsely
 //	["database unavailable"]      joins whatever says so
 func Fingerprint(o *Occurrence, explicit []string) string {
+	return digest(FingerprintVersion, o, explicit, appendDefaultParts)
+}
+
+// digest makes the fingerprint of a version of the parts of a group.
+func digest(number int, o *Occurrence, explicit []string, appendParts func([]string, *Occurrence) []string) string {
 	var parts []string
 	for _, part := range explicit[:min(len(explicit), MaxFingerprint)] {
 		if isDefaultPart(part) {
-			parts = appendDefaultParts(parts, o)
+			parts = appendParts(parts, o)
 		} else {
 			parts = append(parts, cut(part, MaxURLBytes))
 		}
 	}
 	if len(parts) == 0 {
-		parts = appendDefaultParts(parts, o)
+		parts = appendParts(parts, o)
 	}
-	version := strconv.Itoa(FingerprintVersion)
+	version := strconv.Itoa(number)
 	h := sha256.New()
 	h.Write([]byte("svc fingerprint " + version))
 	var length [8]byte
@@ -68,19 +76,32 @@ func isDefaultPart(part string) bool {
 
 func appendDefaultParts(parts []string, o *Occurrence) []string {
 	parts = append(parts, o.Name)
-	kept := 0
-	for i := range o.Frames {
-		frame := &o.Frames[i]
-		if !frame.InApp {
-			continue
-		}
-		file := FrameFile(frame.File)
-		parts = append(parts, file+"\x00"+FrameFunction(frame.Function, file))
-		if kept++; kept == groupFrames {
-			break
-		}
+	for _, frame := range groupingFrames(o.Frames) {
+		parts = append(parts, framePart(frame))
+	}
+	if o.Template != "" {
+		return append(parts, cut(o.Template, groupMessage))
 	}
 	return append(parts, MaskMessage(EngineMessage(cut(o.Message, groupMessage))))
+}
+
+// groupingFrames returns the frames that tell errors apart: the application's, or any
+// where there is none of these.
+func groupingFrames(frames []Frame) []*Frame {
+	var own, others []*Frame
+	for i := range frames {
+		switch frame := &frames[i]; {
+		case frame.isReporter():
+		case frame.InApp && len(own) < groupFrames:
+			own = append(own, frame)
+		case len(others) < groupFrames:
+			others = append(others, frame)
+		}
+	}
+	if len(own) > 0 {
+		return own
+	}
+	return others
 }
 
 // IssueNumber names an issue by 64 bits of its environment and fingerprint.

@@ -1,6 +1,9 @@
 package svc
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // FrameFile returns the file of a frame as grouping sees it: without scheme and
 // host, query and fragment, and without what a build or a deployment puts in,
@@ -133,6 +136,57 @@ func FrameFunction(function, file string) string {
 	return strings.TrimPrefix(function, "#")
 }
 
+// framePart is a frame as grouping sees it: its module where it has one that says more
+// than the file, else its file, and the function. JavaScript has no modules in this sense.
+func framePart(frame *Frame) string {
+	file := FrameFile(frame.File)
+	if frame.Module != "" && !isScriptFile(frame.File) {
+		return stripGenerated(frame.Module) + "\x00" + stripGenerated(frame.Function)
+	}
+	return file + "\x00" + stripGenerated(FrameFunction(frame.Function, file))
+}
+
+// isScriptFile says whether a file has the ending of JavaScript, or is a page.
+func isScriptFile(file string) bool {
+	at := strings.LastIndexByte(FrameFile(file), '.')
+	return at >= 0 && isScript(file)
+}
+
+// generatedNames are what compilers and runtimes put into names, which differs from one
+// build or process to the next.
+//
+//nolint:gochecknoglobals // compiled once, never changed
+var generatedNames = []struct {
+	// needs is a text without which the rule finds nothing.
+	needs string
+	rule  *regexp.Regexp
+	with  string
+}{
+	{"::h", regexp.MustCompile(`::h[0-9a-f]{16}$`), ""},
+	{"$$", regexp.MustCompile(`\$\$[A-Za-z]*(?:By[A-Za-z]+)?(?:\$\$[0-9a-f]+|\$[0-9a-f]{5,}|/0x[0-9a-f]+|\d+)?`), "$$"},
+	{"$", regexp.MustCompile(`\$(?:Proxy)?\d+`), "$"},
+	{"__", regexp.MustCompile(`__\d+(?:_\d+)*`), "__"},
+	{"{closure:", regexp.MustCompile(`\{closure:.*:\d+\}`), "{closure}"},
+	{"block ", regexp.MustCompile(`^block (?:\(\d+ levels\) )?in `), ""},
+	{"class@anonymous", regexp.MustCompile(`class@anonymous.*`), "class@anonymous"},
+}
+
+// stripGenerated takes out of a name what compilers and runtimes put in.
+//
+//	shop::pay::h0123456789abcdef          shop::pay
+//	lambda$main$0                         lambda$main$
+//	Cart$$EnhancerBySpringCGLIB$$1f2e3d   Cart$
+//	<Total>b__12_0                        <Total>b__
+//	block (2 levels) in total             total
+func stripGenerated(name string) string {
+	for i := range generatedNames {
+		if generated := &generatedNames[i]; strings.Contains(name, generated.needs) {
+			name = generated.rule.ReplaceAllString(name, strings.ReplaceAll(generated.with, "$", "$$"))
+		}
+	}
+	return name
+}
+
 // isScript says whether a file is JavaScript, or a page that holds some.
 func isScript(file string) bool {
 	at := strings.LastIndexByte(file, '.')
@@ -149,25 +203,14 @@ func isScript(file string) bool {
 // InAppFile says whether a file reads like the application's own code: not a
 // runtime's, a library's or a browser extension's.
 func InAppFile(file string) bool {
-	if file == "" || strings.HasPrefix(file, "<") || strings.HasPrefix(file, "[") || file == "native" || file == "native code" {
+	if !formerInAppFile(file) {
 		return false
 	}
 	path := strings.ReplaceAll(file, `\`, "/")
-	for _, prefix := range []string{
-		"node:", "internal/", "chrome-extension://", "moz-extension://", "safari-extension://", "safari-web-extension://",
-		"webkit-masked-url:", "resource://", "chrome://",
-	} {
-		if strings.HasPrefix(path, prefix) {
-			return false
-		}
-	}
-	for _, part := range []string{
-		"/node_modules/", "/bower_components/", "/webpack/runtime/", "/webpack/bootstrap", "/site-packages/", "/dist-packages/", "/lib/python",
-		"/go/pkg/mod/", "/usr/local/go/src/", "/libexec/src/", "/vendor/",
-	} {
+	for _, part := range []string{"/rustc/", "/.cargo/registry/", "/gems/", "/lib/ruby/", "/rubygems/", "/System/Library/"} {
 		if strings.Contains(path, part) {
 			return false
 		}
 	}
-	return !strings.HasPrefix(path, "node_modules/")
+	return !strings.HasPrefix(path, "dart:") && !strings.HasPrefix(path, "package:flutter/")
 }

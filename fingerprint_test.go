@@ -30,7 +30,7 @@ func TestEnginesAgree(t *testing.T) {
 	if other := thrown(chromeStack, "Cannot read properties of undefined (reading 'name')"); Fingerprint(other, nil) == want {
 		t.Error("another property is the same issue")
 	}
-	if !strings.HasPrefix(want, "v1-") || len(want) != 3+32 {
+	if !strings.HasPrefix(want, "v2-") || len(want) != 3+32 {
 		t.Errorf("fingerprint %q", want)
 	}
 }
@@ -45,8 +45,12 @@ func TestFingerprintIsFixed(t *testing.T) {
 		}}
 	}
 	same := Fingerprint(base(), nil)
-	if fixed := "v1-57b33dc43e35f9dc7d47e374281064c6"; same != fixed {
+	if fixed := "v2-4417e4b8db7b63448ce61ecb469759e8"; same != fixed {
 		t.Errorf("the fingerprint is %s and was %s", same, fixed)
+	}
+	// Issues of the version before are found by what it made of the same occurrence.
+	if former, fixed := FormerFingerprint(base(), nil), "v1-57b33dc43e35f9dc7d47e374281064c6"; former != fixed {
+		t.Errorf("the former fingerprint is %s and was %s", former, fixed)
 	}
 	for name, c := range map[string]struct {
 		change   func(*Occurrence)

@@ -49,6 +49,9 @@ type IssueState struct {
 	// that are part of this one.
 	MergedInto string   `json:"mergedInto,omitempty"`
 	Merged     []string `json:"merged,omitempty"`
+	// ContinuedBy is the issue of the present grouping that goes on with this one of the
+	// former grouping. It stays when people part the two.
+	ContinuedBy string `json:"continuedBy,omitempty"`
 }
 
 // At returns the status at an instant: an issue is ignored until its time ends,
@@ -306,6 +309,15 @@ func (s IssueState) Adopt(id string) (IssueState, error) {
 	s.Merged = append(slices.Clone(s.Merged), id)
 	slices.Sort(s.Merged)
 	return s, nil
+}
+
+// Continue returns the state of an issue of the former grouping with which another one
+// wants to go on, and whether that may: the first one that asks.
+func (s IssueState) Continue(id string) (next IssueState, granted bool) {
+	if s.ContinuedBy == "" {
+		s.ContinuedBy = id
+	}
+	return s, s.ContinuedBy == id
 }
 
 // Release returns the state of an issue that another one is no longer part of.

@@ -29,6 +29,9 @@ func Levels() []Level {
 type Frame struct {
 	File     string `json:"file"`
 	Function string `json:"function"`
+	// Module is the class, package or namespace of the function, where the language has
+	// such a thing.
+	Module string `json:"module,omitempty" doc:"The class, package or namespace of the function; missing where the client names none."`
 	// Line and Column count from 1; 0 is unknown.
 	Line   int `json:"line"`
 	Column int `json:"column"`
@@ -37,6 +40,8 @@ type Frame struct {
 	// Unmapped says why the frame of a minified file is shown as it came, although a source
 	// map was looked for; empty where it was mapped or none was looked for.
 	Unmapped string `json:"unmapped,omitempty" doc:"Why no source map gave the frame's original place; missing where one did, or none was looked for."`
+	// FormerInApp is what the former grouping took for InApp.
+	FormerInApp bool `json:"-"`
 }
 
 // Breadcrumb is something that happened before an error.
@@ -99,6 +104,13 @@ type Occurrence struct {
 	// Tie orders occurrences of the same time and id in a list; it is known of stored ones.
 	Tie     uint64
 	Details OccurrenceDetails
+	// Template is the message before its parameters were put in, empty for one that has
+	// none. It groups in place of the message, and is not kept.
+	Template string
+	// Platform is the language or system of the code, in Sentry's words, empty where unknown.
+	Platform string
+	// Former is what the former grouping saw, nil where that is what is kept.
+	Former *FormerGroup
 }
 
 // Key returns the occurrence's place in a list.
@@ -112,8 +124,10 @@ type OccurrenceRow struct {
 
 	EnvironmentNumber uint64
 	Issue             uint64
-	Fingerprint       string
-	RetentionDays     uint32
+	// FormerIssue is the issue that the former grouping would have made.
+	FormerIssue   uint64
+	Fingerprint   string
+	RetentionDays uint32
 	// Item is the error's place among the errors of its record of the log.
 	Item int
 }
@@ -141,6 +155,9 @@ const (
 	MaxFingerprint     = 20
 )
 
+// StackName names a report that has a stack and nothing else; its place is its message.
+const StackName = "Stack"
+
 // unknownError names errors that came without a name.
 const unknownError = "Error"
 
@@ -166,7 +183,7 @@ func (o *Occurrence) Normalise() {
 	}
 	o.trim()
 	if o.Culprit == "" {
-		o.Culprit = culpritOf(o)
+		o.Culprit = o.Place()
 	}
 	o.Culprit = cut(o.Culprit, MaxFrameText)
 }
@@ -186,6 +203,7 @@ func (o *Occurrence) trim() {
 	for i := range o.Frames {
 		frame := &o.Frames[i]
 		frame.File, frame.Function = cut(frame.File, MaxFrameText), cut(frame.Function, MaxFrameText)
+		frame.Module, frame.Unmapped = cut(frame.Module, MaxFrameText), cut(frame.Unmapped, MaxFrameText)
 		frame.Line, frame.Column = max(frame.Line, 0), max(frame.Column, 0)
 	}
 	o.Breadcrumbs = o.Breadcrumbs[max(0, len(o.Breadcrumbs)-MaxBreadcrumbs):]
@@ -211,27 +229,28 @@ func cut(s string, limit int) string {
 	return s
 }
 
-// culpritOf says where an error comes from: the call of the application in
-// which it was thrown, else any call, else the page.
-func culpritOf(o *Occurrence) string {
-	at := slices.IndexFunc(o.Frames, func(f Frame) bool { return f.InApp })
-	if at < 0 && len(o.Frames) > 0 {
-		at = 0
-	}
-	if at < 0 {
-		if o.Path != "" {
-			return o.Path
+// Place says where an error comes from: the call of the application in which it was
+// thrown, else any call, else the page.
+func (o *Occurrence) Place() string {
+	frames := groupingFrames(o.Frames)
+	if len(frames) == 0 {
+		if o.Path == "" && o.URL != "" {
+			return PathOf(o.URL)
 		}
-		return PathOf(o.URL)
+		return o.Path
 	}
-	frame := o.Frames[at]
-	switch file := FrameFile(frame.File); {
+	frame := frames[0]
+	place := FrameFile(frame.File)
+	if frame.Module != "" && !isScriptFile(frame.File) {
+		place = frame.Module
+	}
+	switch {
 	case frame.Function == "":
-		return file
-	case file == "":
+		return place
+	case place == "":
 		return frame.Function
 	default:
-		return frame.Function + " (" + file + ")"
+		return frame.Function + " (" + place + ")"
 	}
 }
 
@@ -260,7 +279,8 @@ func (o *Occurrence) Mask() {
 	}
 	o.Frames = slices.Clone(o.Frames)
 	for i := range o.Frames {
-		o.Frames[i].File, o.Frames[i].Function = MaskEmails(o.Frames[i].File), MaskEmails(o.Frames[i].Function)
+		frame := &o.Frames[i]
+		frame.File, frame.Function, frame.Module = MaskEmails(frame.File), MaskEmails(frame.Function), MaskEmails(frame.Module)
 	}
 	o.Breadcrumbs = slices.Clone(o.Breadcrumbs)
 	for i := range o.Breadcrumbs {

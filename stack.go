@@ -132,11 +132,12 @@ func parseJVM(function, place string) (Frame, bool) {
 	}
 	file, line, _ := strings.Cut(place, ":")
 	number, _ := strconv.Atoi(line) // a place without a line
-	frame := frameOf(file, function, max(number, 0), 0)
+	frame := Frame{File: file, Function: function, Line: max(number, 0)}
+	frame.Judge(FrameOrigin{Platform: "java"})
 	_, function, _ = cutModule(function)
 	for _, prefix := range []string{"java.", "javax.", "jdk.", "sun.", "com.sun.", "kotlin.", "scala.", "org.springframework.", "org.apache.", "org.eclipse.", "io.netty."} {
 		if strings.HasPrefix(function, prefix) {
-			frame.InApp = false
+			frame.FormerInApp = false
 		}
 	}
 	return frame, true
@@ -202,7 +203,9 @@ func cutPlace(place string) (file string, line, column int) {
 }
 
 func frameOf(file, function string, line, column int) Frame {
-	return Frame{File: file, Function: function, Line: line, Column: column, InApp: InAppFile(file)}
+	frame := Frame{File: file, Function: function, Line: line, Column: column}
+	frame.Judge(FrameOrigin{})
+	return frame
 }
 
 // parsePython reads a traceback, whose last call stands last.
@@ -247,7 +250,7 @@ func parseGo(lines []string) ParsedStack {
 			place, _, _ := strings.Cut(strings.TrimSpace(line), " +0x")
 			file, number, _ := cutPlace(place)
 			frame := frameOf(file, function, number, 0)
-			frame.InApp = frame.InApp && !isGoRuntime(function)
+			frame.FormerInApp = frame.FormerInApp && !isGoRuntime(function)
 			parsed.Frames = append(parsed.Frames, frame)
 		case inside && line != "":
 			function = goFunction(line)

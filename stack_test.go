@@ -25,7 +25,7 @@ checkout@https://shop.example/assets/index-BxT3k9aZ.js?v=7:1:9004
 
 // called returns a frame as its file and function say.
 func called(file, function string, line, column int, inApp bool) Frame {
-	return Frame{File: file, Function: function, Line: line, Column: column, InApp: inApp}
+	return Frame{File: file, Function: function, Line: line, Column: column, InApp: inApp, FormerInApp: inApp}
 }
 
 func TestParseStack(t *testing.T) {

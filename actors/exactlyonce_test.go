@@ -579,7 +579,8 @@ func (w *world) start(t *testing.T) *process {
 		Store: p, Log: p, Records: p, MaxRows: 1 << 20, Now: time.Now, Logger: logger, Metrics: NewSinkMetrics(registry),
 		Interval: 5 * time.Millisecond, Watchers: &Watchers{}, Digests: &Digests{Actors: p, Logger: logger}, Watch: p.watch, Issues: p.issues,
 		Rules: p.book, Totals: p, Alarms: &Alerts{Actors: p.cluster}, Outbox: p.outbox,
-		NewBlockID: func(now time.Time) uint64 { return NewBlockNumber(now, rand.Uint32()) },
+		Continuation: &Continuation{Former: p, Totals: p, Issues: p.issues, Now: time.Now, Logger: logger},
+		NewBlockID:   func(now time.Time) uint64 { return NewBlockNumber(now, rand.Uint32()) },
 	})
 	metrics := NewIntakeMetrics(registry)
 	newIntake := func(partition int, to blocks) *intake {
@@ -762,6 +763,7 @@ func faults(t *testing.T, seed uint64) {
 		w.alerts[rule.ID] = svc.Entity{Owner: KindAlerting + "/" + web().String(), Kind: kindRule, ID: rule.ID, Payload: payload}
 	}
 	w.forgetful = seed%2 == 1
+	w.storeFormer()
 	nodes := make([]*process, 1+int(seed/2)%4)
 	for i := range nodes {
 		nodes[i] = w.start(t)
@@ -787,6 +789,7 @@ func faults(t *testing.T, seed uint64) {
 			w.produce(time.Now())
 			w.produceError()
 			w.produceNews()
+			w.produceContinued()
 			w.produceMetrics()
 			if w.n(4) == 0 {
 				w.producePoison(time.Now())
@@ -829,6 +832,7 @@ func faults(t *testing.T, seed uint64) {
 	w.check(t)
 	w.checkIssues(t)
 	w.checkNews(t)
+	w.checkContinued(t)
 	w.checkCounts(t, nodes)
 	w.checkMetrics(t)
 	w.checkPoison(t)

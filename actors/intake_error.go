@@ -19,7 +19,7 @@ func (i *intake) foldOccurrence(o *protos.Occurrence) {
 	}
 	i.occurrences = append(i.occurrences, svc.OccurrenceRow{})
 	row := &i.occurrences[len(i.occurrences)-1]
-	row.EnvironmentNumber, row.Issue, row.Fingerprint, row.RetentionDays = o.Environment, o.Issue, o.Fingerprint, o.RetentionDays
+	row.EnvironmentNumber, row.Issue, row.FormerIssue, row.Fingerprint, row.RetentionDays = o.Environment, o.Issue, o.Former, o.Fingerprint, o.RetentionDays
 	row.FramesJSON, row.BreadcrumbsJSON, row.TagsJSON, row.DetailsJSON = o.Frames, o.Breadcrumbs, o.Tags, o.Details
 	row.Occurrence = svc.Occurrence{
 		ID: o.Id, Ts: time.UnixMilli(o.TsMs), ReceivedAt: time.UnixMilli(o.ReceivedMs),

@@ -68,6 +68,12 @@ type (
 	issuePart struct {
 		ID string `json:"id"`
 	}
+	// issueClaimed answers continue: whether the asker goes on with the issue, and what it is
+	// to become part of.
+	issueClaimed struct {
+		Granted bool   `json:"granted"`
+		Root    string `json:"root"`
+	}
 )
 
 func issueHandlers() map[string]handler[*issue] {
@@ -77,6 +83,7 @@ func issueHandlers() map[string]handler[*issue] {
 		"adopt":    on((*issue).onAdopt),
 		"release":  on((*issue).onRelease),
 		"join":     on((*issue).onJoin),
+		"continue": on((*issue).onContinue),
 		"leave":    on((*issue).onLeave),
 		"noted":    on((*issue).onNoted),
 	}
@@ -177,6 +184,19 @@ func (i *issue) onLeave(_ time.Time, m issuePart) (outcome, error) {
 		return outcome{}, svc.NotFound("merged issue")
 	}
 	return i.change(i.state.Leave(), none{}), nil
+}
+
+// onContinue answers whether an issue of the present grouping goes on with this one.
+func (i *issue) onContinue(_ time.Time, m issuePart) (outcome, error) {
+	next, granted := i.state.Continue(m.ID)
+	answer := issueClaimed{Granted: granted, Root: next.MergedInto}
+	if answer.Root == "" {
+		answer.Root = svc.IssueID(i.number)
+	}
+	if next.ContinuedBy == i.state.ContinuedBy {
+		return outcome{answer: answer}, nil
+	}
+	return i.change(next, answer), nil
 }
 
 // onNoted is told that the alert rules know of a regression. It may be repeated.

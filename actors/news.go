@@ -35,14 +35,14 @@ const totalsAtOnce = 5000
 
 // unknown returns the issues of a block, by environment, that somebody waits for and that
 // are not known to have occurred before.
-func (b *Rulebook) unknown(hits blockHits) (environments, issues []uint64) {
+func (b *Rulebook) unknown(hits blockHits, continued map[uint64]bool) (environments, issues []uint64) {
 	if b == nil || b.count.Load() == 0 {
 		return nil, nil
 	}
 	places, wanted := map[uint64]bool{}, map[uint64]bool{}
 	for key := range hits {
 		set := b.find(key.environment)
-		if set != nil && set.newIssues && !b.known.has(key.issue) {
+		if set != nil && set.newIssues && !b.known.has(key.issue) && !continued[key.issue] {
 			places[key.environment], wanted[key.issue] = true, true
 		}
 	}
@@ -55,7 +55,7 @@ func (b *Rulebook) unknown(hits blockHits) (environments, issues []uint64) {
 // alerting actors know a block that they were told of.
 func (s *Sink) tellNews(ctx context.Context, block *openBlock, id uint64) error {
 	book := s.config.Rules
-	environments, issues := book.unknown(block.hits)
+	environments, issues := book.unknown(block.hits, block.continued)
 	if len(issues) == 0 {
 		return nil
 	}

@@ -118,6 +118,8 @@ type SinkConfig struct {
 	Alarms alarms
 	// Outbox tells later who did not answer in time; it may be nil where nobody is told.
 	Outbox *Outbox
+	// Continuation lets issues of the former grouping go on; it may be nil.
+	Continuation *Continuation
 }
 
 // issues are told what occurred.

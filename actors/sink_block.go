@@ -17,6 +17,8 @@ type openBlock struct {
 	watched map[uint64]bool
 	visits  map[uint64][]svc.LiveVisit
 	hits    blockHits
+	// continued are the issues that go on one of the former grouping since this block.
+	continued map[uint64]bool
 	// hitKeys are those of the occurrences, in their order; origins are those of all rows. letters
 	// are the items that could not be folded.
 	hitKeys []hitKey
@@ -73,6 +75,7 @@ func (s *Sink) reset(b *openBlock, generation int32) {
 	clear(b.ranges)
 	clear(b.visits)
 	clear(b.hits)
+	b.continued = nil
 	clear(b.hitKeys)
 	b.hitKeys, b.letters = b.hitKeys[:0], nil
 	b.origins.reset()

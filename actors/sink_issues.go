@@ -20,14 +20,16 @@ type blockHit struct {
 
 type hitKey struct {
 	environment, issue uint64
-	release            string
+	// former is the issue that the former grouping would have made.
+	former  uint64
+	release string
 	// kept says that clients kept them back.
 	kept bool
 }
 
 // add adds an occurrence and returns its key.
 func (h blockHits) add(row *svc.OccurrenceRow, offset int64) hitKey {
-	key := hitKey{row.EnvironmentNumber, row.Issue, row.Release, svc.KeptBack(row.Ts, row.ReceivedAt)}
+	key := hitKey{row.EnvironmentNumber, row.Issue, row.FormerIssue, row.Release, svc.KeptBack(row.Ts, row.ReceivedAt)}
 	hit := h[key]
 	hit.occurrences++
 	hit.offset = max(hit.offset, offset)
@@ -48,12 +50,13 @@ func (h blockHits) remove(key hitKey) {
 	h[key] = hit
 }
 
-// watched returns the hits of the issues that must be told.
-func (h blockHits) watched(watch *Watch) []issueHits {
+// watched returns the hits of the issues that must be told: those that are watched, and
+// those that just became part of others.
+func (h blockHits) watched(watch *Watch, continued map[uint64]bool) []issueHits {
 	places := map[uint64]int{}
 	var out []issueHits
 	for key, hit := range h {
-		if !watch.has(key.issue) {
+		if !watch.has(key.issue) && !continued[key.issue] {
 			continue
 		}
 		at, known := places[key.issue]
@@ -81,12 +84,16 @@ func (h blockHits) watched(watch *Watch) []issueHits {
 // Each issue has tellPatience to answer. One that does not is told later, which is the same to it:
 // it compares instants, and is told with the moment of its occurrence.
 func (s *Sink) settle(ctx context.Context, block *openBlock, id uint64, watch *Watch) error {
-	if watch == nil {
-		return nil
+	err := s.insist(ctx, block, "letting former issues go on", func() (err error) {
+		block.continued, err = s.config.Continuation.goOn(ctx, block.hits)
+		return err
+	})
+	if err != nil || watch == nil {
+		return err
 	}
 	var now []issueHits
 	var late []toldLater
-	for _, hits := range block.hits.watched(watch) {
+	for _, hits := range block.hits.watched(watch, block.continued) {
 		if told := laterOf(id, hits); s.config.Outbox.has(&told) {
 			late = append(late, told)
 		} else {

@@ -318,6 +318,7 @@ func (n *node) wireActors(context.Context) (err error) {
 		NewBlockID: n.newBlockID, Metrics: actors.NewSinkMetrics(n.registry), Logger: n.logger,
 		Watchers: watchers, Digests: digests, Watch: watch, Issues: n.issues,
 		Rules: rules, Totals: n.db, Alarms: alarms, Outbox: n.outbox,
+		Continuation: &actors.Continuation{Former: n.db, Totals: n.db, Issues: n.issues, Now: n.now, Logger: n.logger},
 	})
 	if err := n.wireMonitoring(rules, alarms); err != nil {
 		return err

@@ -59,6 +59,7 @@ type errorItem struct {
 type errorFrame struct {
 	File     string `json:"file"`
 	Function string `json:"function"`
+	Module   string `json:"module" doc:"The class, package or namespace of the function."`
 	Line     int    `json:"line"`
 	Column   int    `json:"column"`
 	InApp    *bool  `json:"inApp" doc:"Whether it is the application's own code; judged by the file where it is missing."`
@@ -200,11 +201,9 @@ func (it *errorItem) occurrence(event *protos.Event) *svc.Occurrence {
 		Browser: it.Browser, BrowserVersion: it.BrowserVersion, OS: it.OS, Device: it.Device,
 	}
 	for _, frame := range it.Frames {
-		inApp := svc.InAppFile(frame.File)
-		if frame.InApp != nil {
-			inApp = *frame.InApp
-		}
-		o.Frames = append(o.Frames, svc.Frame{File: frame.File, Function: frame.Function, Line: frame.Line, Column: frame.Column, InApp: inApp})
+		called := svc.Frame{File: frame.File, Function: frame.Function, Module: frame.Module, Line: frame.Line, Column: frame.Column}
+		called.Judge(svc.FrameOrigin{InApp: frame.InApp})
+		o.Frames = append(o.Frames, called)
 	}
 	for _, crumb := range it.Breadcrumbs {
 		o.Breadcrumbs = append(o.Breadcrumbs, svc.Breadcrumb{Timestamp: crumbTime(crumb.Timestamp), Category: crumb.Category, Message: crumb.Message})
@@ -282,10 +281,14 @@ func (i *intakeRequest) emitOccurrence(event *protos.Event, o *svc.Occurrence, e
 		o.Normalise()
 	}
 	fingerprint := svc.Fingerprint(o, explicit)
+	if o.Name == svc.StackName && o.Message == "" {
+		o.Message = o.Culprit
+	}
 	message := &protos.Occurrence{
 		Environment: event.Environment, Id: o.ID, TsMs: event.TsMs, ReceivedMs: event.ReceivedMs,
 		Issue: svc.IssueNumber(event.Environment, fingerprint), Fingerprint: fingerprint,
-		Level: string(o.Level), Name: o.Name, Message: o.Message, Culprit: o.Culprit, Handled: o.Handled, Mechanism: o.Mechanism,
+		Former: svc.IssueNumber(event.Environment, svc.FormerFingerprint(o, explicit)),
+		Level:  string(o.Level), Name: o.Name, Message: o.Message, Culprit: o.Culprit, Handled: o.Handled, Mechanism: o.Mechanism,
 		Release: o.Release, Stack: o.Stack, Extra: o.Extra,
 		RequestMethod: o.Request.Method, RequestUrl: o.Request.URL, RequestStatus: int32(o.Request.Status),
 		Url: o.URL, Path: o.Path, Referrer: o.Referrer,

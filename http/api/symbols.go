@@ -39,7 +39,8 @@ func (i *intakeRequest) symbolicate(o *svc.Occurrence) bool {
 		}
 		original := i.collect.Symbols.Resolve(ctx, i.collector.AppID, keys, *frame)
 		if original.Unmapped == "" {
-			original.InApp = frame.InApp && svc.InAppFile(original.File)
+			own := svc.InAppFile(original.File)
+			original.InApp, original.FormerInApp = frame.InApp && own, frame.FormerInApp && own
 			found = true
 		}
 		*frame = original

@@ -19,9 +19,13 @@ type Event struct {
 	ServerName  string
 	Transaction string
 	Logger      string
-	Message     string
-	Fingerprint []string
-	Tags        map[string]string
+	// Message is the text of the event, formatted; Template is the text before its
+	// parameters were put in, empty where there are none. Unformatted says that the SDK sent
+	// the template alone.
+	Message, Template string
+	Unformatted       bool
+	Fingerprint       []string
+	Tags              map[string]string
 	// Extra and Contexts are JSON objects as they came, nil where there is none.
 	Extra    json.RawMessage
 	Contexts map[string]json.RawMessage
@@ -32,6 +36,9 @@ type Event struct {
 	// Exceptions stand as they came: the last one is what was thrown, the ones before
 	// are its causes.
 	Exceptions []Exception
+	// Frames are the calls of an event without an exception, as they came, the oldest first:
+	// those of the thread that crashed, or of the present one.
+	Frames []Frame
 	// DebugIDs names the source maps, by the file of the code.
 	DebugIDs map[string]string
 	SDK      SDK
@@ -68,8 +75,8 @@ type Exception struct {
 
 // Frame is one call of a stack.
 type Frame struct {
-	File, AbsPath, Function, Module string
-	Line, Column                    int
+	File, AbsPath, Function, Module, Package string
+	Line, Column                             int
 	// InApp is nil where the SDK does not say.
 	InApp *bool
 }
@@ -95,8 +102,9 @@ func ParseEvent(payload []byte) (*Event, error) {
 		Platform: r.text("platform", top["platform"]), Release: r.text("release", top["release"]), Dist: r.text("dist", top["dist"]),
 		Environment: r.text("environment", top["environment"]), ServerName: r.text("server_name", top["server_name"]),
 		Transaction: r.text("transaction", top["transaction"]), Logger: r.text("logger", top["logger"]),
-		Tags: r.pairs("tags", top["tags"]), Message: r.message(top),
+		Tags: r.pairs("tags", top["tags"]),
 	}
+	r.message(event, top)
 	if event.Level == "" {
 		event.Level = "error"
 	}
@@ -116,6 +124,9 @@ func ParseEvent(payload []byte) (*Event, error) {
 	event.User, event.Request = r.user(top["user"]), r.request(top["request"])
 	event.Request.Status = r.number("contexts.response.status_code", r.object("contexts.response", event.Contexts["response"])["status_code"])
 	event.Breadcrumbs, event.Exceptions = r.breadcrumbs(top["breadcrumbs"]), r.exceptions(top)
+	if len(event.Exceptions) == 0 {
+		event.Frames = r.beside(top)
+	}
 	event.DebugIDs = r.images(top["debug_meta"])
 	r.into("sdk", top["sdk"], &event.SDK)
 	event.Problems = r.problems
@@ -123,25 +134,30 @@ func ParseEvent(payload []byte) (*Event, error) {
 }
 
 // message reads the text of an event: message or logentry, each a text or an object
-// with the formatted text and the template.
-func (r *reader) message(top object) string {
+// with the formatted text, the template and its parameters.
+func (r *reader) message(event *Event, top object) {
 	for _, name := range []string{"logentry", "message"} {
 		raw := top[name]
 		if absent(raw) {
 			continue
 		}
 		if raw[0] != '{' {
-			return r.text(name, raw)
+			event.Message = r.text(name, raw)
+			return
 		}
 		entry := r.object(name, raw)
-		if formatted := r.text(name+".formatted", entry["formatted"]); formatted != "" {
-			return formatted
+		formatted, template := r.text(name+".formatted", entry["formatted"]), r.text(name+".message", entry["message"])
+		if formatted == "" && template == "" {
+			continue
 		}
-		if template := r.text(name+".message", entry["message"]); template != "" {
-			return template
+		if !absent(entry["params"]) && template != "" && template != formatted {
+			event.Template = template
 		}
+		if event.Message = formatted; formatted == "" {
+			event.Message, event.Unformatted = fill(template, entry["params"]), true
+		}
+		return
 	}
-	return ""
 }
 
 func (r *reader) user(raw json.RawMessage) User {
@@ -202,20 +218,45 @@ func (r *reader) exceptions(top object) []Exception {
 		})
 	}
 	if len(out) > 0 && len(out[len(out)-1].Frames) == 0 {
-		out[len(out)-1].Frames = r.crashed(top)
+		out[len(out)-1].Frames = r.beside(top)
 	}
 	return out
 }
 
-// crashed returns the frames that stand beside the exceptions.
-func (r *reader) crashed(top object) []Frame {
-	for _, raw := range r.list("threads", top["threads"]) {
-		thread := r.object("threads", raw)
-		if crashed := r.truth("threads.crashed", thread["crashed"]); crashed != nil && *crashed {
-			return r.frames(thread["stacktrace"])
+// beside returns the frames that stand beside the exceptions: those of the thread that
+// crashed, else of the present one, else the bare stack, else of the first thread that
+// has any, else the place in a template.
+func (r *reader) beside(top object) []Frame {
+	threads := r.list("threads", top["threads"])
+	stacks := make([]object, 0, len(threads))
+	for _, raw := range threads {
+		stacks = append(stacks, r.object("threads", raw))
+	}
+	for _, mark := range []string{"crashed", "current"} {
+		for _, thread := range stacks {
+			marked := r.truth("threads."+mark, thread[mark])
+			if marked == nil || !*marked || absent(thread["stacktrace"]) {
+				continue
+			}
+			if frames := r.frames(thread["stacktrace"]); len(frames) > 0 {
+				return frames
+			}
 		}
 	}
-	return r.frames(top["stacktrace"])
+	if frames := r.frames(top["stacktrace"]); len(frames) > 0 {
+		return frames
+	}
+	for _, thread := range stacks {
+		if frames := r.frames(thread["stacktrace"]); len(frames) > 0 {
+			return frames
+		}
+	}
+	template := r.object("template", top["template"])
+	if file := r.text("template.filename", template["filename"]); file != "" {
+		own := true
+		return []Frame{{File: file, AbsPath: r.text("template.abs_path", template["abs_path"]), Line: r.number("template.lineno", template["lineno"]), InApp: &own}}
+	}
+	return nil
 }
 
 func (r *reader) frames(raw json.RawMessage) []Frame {
@@ -226,7 +267,8 @@ func (r *reader) frames(raw json.RawMessage) []Frame {
 		out = append(out, Frame{
 			File: r.text("frames.filename", frame["filename"]), AbsPath: r.text("frames.abs_path", frame["abs_path"]),
 			Function: r.text("frames.function", frame["function"]), Module: r.text("frames.module", frame["module"]),
-			Line: r.number("frames.lineno", frame["lineno"]), Column: r.number("frames.colno", frame["colno"]),
+			Package: r.text("frames.package", frame["package"]),
+			Line:    r.number("frames.lineno", frame["lineno"]), Column: r.number("frames.colno", frame["colno"]),
 			InApp: r.truth("frames.in_app", frame["in_app"]),
 		})
 	}

@@ -10,14 +10,18 @@ import (
 	"svc"
 )
 
-// messageName is how an event without an exception is called.
-const messageName = "Message"
+// How an event without an exception is called: one with a message, and one with neither
+// message nor stack.
+const (
+	messageName = "Message"
+	bareName    = "Event"
+)
 
 // Occurrence returns the event as an error that happened. What the service finds out
 // itself (issue, place, session, times of arrival) is not in it.
 func (e *Event) Occurrence() *svc.Occurrence {
 	o := &svc.Occurrence{
-		ID: e.ID, Ts: e.Timestamp, Level: level(e.Level), Name: messageName, Message: e.Message, Handled: true, Release: e.Release,
+		ID: e.ID, Ts: e.Timestamp, Level: level(e.Level), Platform: e.Platform, Handled: true, Release: e.Release,
 		Request: svc.ErrorRequest{Method: e.Request.Method, URL: e.Request.URL, Status: e.Request.Status},
 		URL:     e.Request.URL, Referrer: e.Request.Referrer, Tags: e.tags(), Extra: e.extra(),
 		Locale: e.contextText("culture", "locale"), AppVersion: e.contextText("app", "app_version"),
@@ -31,8 +35,10 @@ func (e *Event) Occurrence() *svc.Occurrence {
 		thrown := &e.Exceptions[len(e.Exceptions)-1]
 		o.Name, o.Message = thrown.name(), thrown.Value
 		o.Handled, o.Mechanism = thrown.Handled, thrown.Mechanism
-		o.Frames = thrown.frames()
+		o.Frames = calls(e.Platform, thrown.Frames)
 		o.Stack = e.stack()
+	} else {
+		e.plain(o)
 	}
 	e.identify(o)
 	for _, field := range e.Problems {
@@ -42,6 +48,31 @@ func (e *Event) Occurrence() *svc.Occurrence {
 		o.Breadcrumbs = append(o.Breadcrumbs, e.Breadcrumbs[i].crumb())
 	}
 	return o
+}
+
+// plain fills what happened from an event without an exception: its message, or the place
+// that its stack names, or the transaction.
+func (e *Event) plain(o *svc.Occurrence) {
+	o.Name, o.Message, o.Template = messageName, e.Message, e.Template
+	o.Frames = calls(e.Platform, e.Frames)
+	o.Former = &svc.FormerGroup{Name: messageName, Message: e.Message, Frameless: true}
+	if e.Unformatted {
+		o.Former.Message = e.Template
+	}
+	switch {
+	case o.Message != "":
+	case len(o.Frames) > 0:
+		o.Name = svc.StackName
+	default:
+		o.Name, o.Message = bareName, strings.Join(slices.DeleteFunc([]string{e.Transaction, e.Logger}, func(word string) bool { return word == "" }), " ")
+	}
+	if len(o.Frames) == 0 {
+		if o.Culprit = e.Transaction; o.Culprit == "" {
+			o.Culprit = e.Logger
+		}
+	} else {
+		o.Stack = stackText(strings.TrimSuffix(o.Name+": "+o.Message, ": "), o.Frames)
+	}
 }
 
 // level returns the level of a word of Sentry's; unknown ones are errors.
@@ -146,10 +177,10 @@ func (x *Exception) name() string {
 	return x.Module
 }
 
-// frames returns the calls, the throwing one first.
-func (x *Exception) frames() []svc.Frame {
-	out := make([]svc.Frame, 0, len(x.Frames))
-	for _, frame := range slices.Backward(x.Frames) {
+// calls returns the calls of a stack, the throwing one first.
+func calls(platform string, frames []Frame) []svc.Frame {
+	out := make([]svc.Frame, 0, len(frames))
+	for _, frame := range slices.Backward(frames) {
 		file := frame.File
 		if file == "" {
 			file = frame.AbsPath
@@ -157,15 +188,13 @@ func (x *Exception) frames() []svc.Frame {
 		if file == "" {
 			file = frame.Module
 		}
-		inApp := svc.InAppFile(file)
-		if frame.InApp != nil {
-			inApp = *frame.InApp
-		}
 		function := frame.Function
 		if function == "?" || function == "<anonymous>" {
 			function = ""
 		}
-		out = append(out, svc.Frame{File: file, Function: function, Line: frame.Line, Column: frame.Column, InApp: inApp})
+		call := svc.Frame{File: file, Function: function, Module: frame.Module, Line: frame.Line, Column: frame.Column}
+		call.Judge(svc.FrameOrigin{Platform: platform, AbsPath: frame.AbsPath, Package: frame.Package, InApp: frame.InApp})
+		out = append(out, call)
 	}
 	return out
 }
@@ -174,27 +203,35 @@ func (x *Exception) frames() []svc.Frame {
 func (e *Event) stack() string {
 	var out strings.Builder
 	for i, x := range slices.Backward(e.Exceptions) {
-		if i < len(e.Exceptions)-1 {
-			out.WriteString("Caused by: ")
-		}
-		out.WriteString(x.name())
+		title := x.name()
 		if x.Value != "" {
-			out.WriteString(": " + x.Value)
+			title += ": " + x.Value
 		}
-		out.WriteByte('\n')
-		for _, frame := range x.frames() {
-			place := frame.File
-			if frame.Line > 0 {
-				place += ":" + strconv.Itoa(frame.Line)
-			}
-			if frame.Line > 0 && frame.Column > 0 {
-				place += ":" + strconv.Itoa(frame.Column)
-			}
-			if frame.Function != "" {
-				place = frame.Function + " (" + place + ")"
-			}
-			out.WriteString("    at " + place + "\n")
+		if i < len(e.Exceptions)-1 {
+			title = "Caused by: " + title
 		}
+		out.WriteString(stackText(title, calls(e.Platform, x.Frames)))
+	}
+	return out.String()
+}
+
+// stackText writes a title and the calls below it.
+func stackText(title string, frames []svc.Frame) string {
+	var out strings.Builder
+	out.WriteString(title + "\n")
+	for i := range frames {
+		frame := &frames[i]
+		place := frame.File
+		if frame.Line > 0 {
+			place += ":" + strconv.Itoa(frame.Line)
+		}
+		if frame.Line > 0 && frame.Column > 0 {
+			place += ":" + strconv.Itoa(frame.Column)
+		}
+		if frame.Function != "" {
+			place = frame.Function + " (" + place + ")"
+		}
+		out.WriteString("    at " + place + "\n")
 	}
 	return out.String()
 }

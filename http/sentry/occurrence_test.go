@@ -22,11 +22,11 @@ func TestOccurrence(t *testing.T) {
 			 "stacktrace":{"frames":[{"filename":"node:internal/x","function":"run","lineno":1,"colno":2},{"abs_path":"/srv/app.js","function":"?","lineno":10,"colno":5},{"filename":"/srv/node_modules/pay.js","function":"charge","in_app":true}]}}]}}`).Occurrence()
 	want := &svc.Occurrence{
 		ID: "9ec79c33ec9942ab8353589fcb2e04dc", Ts: time.Unix(1763640000, 0).UTC(), Level: svc.LevelInfo, Name: "Error", Message: "outer",
-		Handled: false, Mechanism: "onerror", Release: "shop@1.2.3",
+		Platform: "node", Handled: false, Mechanism: "onerror", Release: "shop@1.2.3",
 		Stack: "Error: outer\n    at charge (/srv/node_modules/pay.js)\n    at /srv/app.js:10:5\n    at run (node:internal/x:1:2)\nCaused by: TypeError: cause\n    at deep (lib.js:3)\n",
 		Frames: []svc.Frame{
-			{File: "/srv/node_modules/pay.js", Function: "charge", InApp: true},
-			{File: "/srv/app.js", Line: 10, Column: 5, InApp: true},
+			{File: "/srv/node_modules/pay.js", Function: "charge", InApp: true, FormerInApp: true},
+			{File: "/srv/app.js", Line: 10, Column: 5, InApp: true, FormerInApp: true},
 			{File: "node:internal/x", Function: "run", Line: 1, Column: 2},
 		},
 		Breadcrumbs: []svc.Breadcrumb{
@@ -48,7 +48,7 @@ func TestOccurrence(t *testing.T) {
 func TestOccurrenceOfAMessage(t *testing.T) {
 	t.Parallel()
 	got := parse(t, `{"message":"disk is full","level":"warning"}`).Occurrence()
-	want := &svc.Occurrence{Name: "Message", Message: "disk is full", Level: svc.LevelWarning, Handled: true, Tags: map[string]string{}}
+	want := &svc.Occurrence{Name: "Message", Message: "disk is full", Level: svc.LevelWarning, Handled: true, Tags: map[string]string{}, Frames: []svc.Frame{}, Former: &svc.FormerGroup{Name: "Message", Message: "disk is full", Frameless: true}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}

@@ -503,3 +503,38 @@ func TestWatchedIssues(t *testing.T) {
 		t.Errorf("got %+v (%v)", watched, err)
 	}
 }
+
+// TestManyMergedIssues reads issues of which as many are part of others as the continuation
+// of a former grouping may make.
+func TestManyMergedIssues(t *testing.T) {
+	const many = 5000
+	db, rows := open(t), testErrors(400)
+	storeErrors(t, db, rows)
+	one := svc.IssueNumber(7, "v1-1")
+	entities := make([]svc.Entity, 0, many)
+	for n := range many {
+		number := svc.IssueNumber(7, fmt.Sprintf("v2-%d", n))
+		payload, err := json.Marshal(map[string]any{"issue": number, "root": one, "mergedInto": svc.IssueID(one)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		entities = append(entities, svc.Entity{Owner: fmt.Sprintf("issue/7/%s", svc.IssueID(number)), Kind: "issue", ID: "issue", Version: svc.VersionOf(1), Payload: payload})
+	}
+	if err := db.Put(deadline(t), entities, nil); err != nil {
+		t.Fatal(err)
+	}
+	if merged, err := db.Merged(deadline(t), 7); err != nil || merged != many {
+		t.Errorf("%d are merged, %v", merged, err)
+	}
+	if environments, err := db.FormerEnvironments(deadline(t)); err != nil || !slices.Contains(environments, 7) {
+		t.Errorf("environments %v, %v", environments, err)
+	}
+	days := svc.LastDays(errorNow(), svc.SparkDays, time.UTC)
+	list, err := db.Issues(deadline(t), svc.IssueQuery{Environment: production(), Sort: svc.SortLastSeen, Days: days, Now: errorNow(), Limit: 5})
+	if err != nil || len(list.Rows) != 5 {
+		t.Errorf("%d issues, %v", len(list.Rows), err)
+	}
+	if _, err := db.Issue(deadline(t), svc.IssueScope{Environment: production(), Number: one, Days: days, Now: errorNow()}); err != nil {
+		t.Error(err)
+	}
+}

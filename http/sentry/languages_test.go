@@ -1,0 +1,198 @@
+package sentry_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"svc"
+	"svc/http/sentry"
+)
+
+// reported returns an event as the service takes it.
+func reported(t *testing.T, payload string) *svc.Occurrence {
+	t.Helper()
+	o := parse(t, payload).Occurrence()
+	o.Normalise()
+	return o
+}
+
+// thrown returns an event of a platform with one exception; frames stand the oldest first.
+func thrown(platform, kind, value string, frames ...string) string {
+	return `{"platform":"` + platform + `","exception":{"values":[{"type":"` + kind + `","value":"` + value + `","stacktrace":{"frames":[` + strings.Join(frames, ",") + `]}}]}}`
+}
+
+// TestFaultsOfEveryLanguage has, per language, two faults whose topmost frames are of the
+// runtime, a library or the SDK itself, in the form that the language's SDK sends. They are
+// two issues, the culprit is the application's call, and the same fault in another build or
+// process is the same issue.
+func TestFaultsOfEveryLanguage(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		// event makes the fault in a place of the application; build differs from one build
+		// or process to the next.
+		event   func(place, build string) string
+		culprit string
+		inApp   []bool
+	}{
+		"Java": {func(place, build string) string {
+			return thrown("java", "NumberFormatException", "For input string", `{"module":"com.acme.`+place+`$$EnhancerBySpringCGLIB$$`+build+`","function":"handle","filename":"<generated>"}`,
+				`{"module":"com.acme.`+place+`","function":"handle","filename":"Handler.java","lineno":12}`,
+				`{"module":"java.lang.Integer","function":"parseInt","filename":"Integer.java","lineno":652}`,
+				`{"module":"java.lang.NumberFormatException","function":"forInputString","filename":"NumberFormatException.java","lineno":67}`)
+		}, "handle (com.acme.Orders)", []bool{false, false, true, false}},
+		"Android": {func(place, _ string) string {
+			return thrown("java", "IllegalStateException", "closed", `{"module":"android.os.Handler","function":"dispatchMessage","filename":"Handler.java","native":false}`,
+				`{"module":"com.acme.`+place+`$onCreate$1","function":"invoke","filename":"Handler.kt","lineno":9}`, `{"module":"kotlinx.coroutines.DispatchedTask","function":"run","filename":"DispatchedTask.kt"}`)
+		}, "invoke (com.acme.Orders$onCreate$1)", []bool{false, true, false}},
+		"Python": {func(place, _ string) string {
+			return thrown("python", "JSONDecodeError", "Expecting value", `{"filename":"shop/`+place+`.py","abs_path":"/srv/shop/`+place+`.py","module":"shop.`+place+`","function":"load","lineno":3,"in_app":true}`,
+				`{"filename":"json/__init__.py","abs_path":"/usr/lib/python3.11/json/__init__.py","module":"json","function":"loads","lineno":346}`,
+				`{"filename":"json/decoder.py","module":"json.decoder","function":"decode","lineno":337}`)
+		}, "load (shop.Orders)", []bool{false, false, true}},
+		"Ruby": {func(place, _ string) string {
+			return thrown("ruby", "KeyError", "key not found", `{"abs_path":"/srv/app/models/`+place+`.rb","filename":"app/models/`+place+`.rb","function":"block (2 levels) in total","lineno":4,"in_app":true}`,
+				`{"abs_path":"/usr/local/bundle/gems/activesupport-7.1/lib/x.rb","filename":"active_support/x.rb","function":"fetch","lineno":8}`)
+		}, "block (2 levels) in total (app/models/Orders.rb)", []bool{false, true}},
+		"PHP": {func(place, _ string) string {
+			return thrown("php", "TypeError", "wrong", `{"filename":"/src/`+place+`.php","abs_path":"/srv/src/`+place+`.php","function":"App\\`+place+`::total","lineno":8,"in_app":true}`,
+				`{"filename":"/vendor/symfony/http-kernel/Kernel.php","abs_path":"/srv/vendor/symfony/http-kernel/Kernel.php","function":"handle","lineno":1}`)
+		}, `App\Orders::total (/src/Orders.php)`, []bool{false, true}},
+		".NET": {func(place, build string) string {
+			return thrown("csharp", "NullReferenceException", "x", `{"module":"Shop.`+place+`","function":"<Total>b__`+build[:2]+`_0","package":"Shop, Version=1.0.0.0"}`,
+				`{"module":"System.Linq.Enumerable","function":"First","package":"System.Linq, Version=8.0.0.0"}`)
+		}, "<Total>b__12_0 (Shop.Orders)", []bool{false, true}},
+		"Rust": {func(place, build string) string {
+			return thrown("native", "panic", "boom", `{"function":"std::rt::lang_start","package":"/srv/shop","in_app":false}`,
+				`{"function":"shop::`+place+`::pay::h0123456789`+build+`","abs_path":"/srv/shop/src/pay.rs","filename":"pay.rs","lineno":3,"in_app":true}`,
+				`{"function":"core::panicking::panic_fmt","in_app":true}`, `{"function":"rust_begin_unwind","in_app":true}`,
+				`{"function":"std::panicking::begin_panic_handler::{{closure}}","in_app":true}`, `{"function":"std::panicking::rust_panic_with_hook","in_app":true}`,
+				`{"function":"sentry_panic::panic_handler","in_app":true}`, `{"function":"<sentry_core::hub::Hub>::capture","in_app":true}`)
+		}, "shop::Orders::pay::h0123456789123abc (pay.rs)", []bool{false, false, false, false, false, false, true, false}},
+		"Go": {func(place, _ string) string {
+			return thrown("go", "runtime.Error", "nil pointer", `{"function":"`+place+`.Total","module":"example.com/shop/cart","abs_path":"/src/cart.go","lineno":1,"in_app":true}`,
+				`{"function":"(*Encoder).Encode","module":"encoding/json","abs_path":"/usr/lib/go/stream.go"}`, `{"function":"Recover","module":"github.com/getsentry/sentry-go","abs_path":"/src/x.go","in_app":true}`)
+		}, "Orders.Total (example.com/shop/cart)", []bool{false, false, true}},
+		"Cocoa": {func(place, _ string) string {
+			return thrown("cocoa", "NSRangeException", "out", `{"function":"UIApplicationMain","package":"/System/Library/PrivateFrameworks/UIKitCore.framework/UIKitCore","in_app":false}`,
+				`{"function":"-[`+place+` pay]","package":"/var/containers/Bundle/Application/1/Shop.app/Shop","in_app":true}`,
+				`{"function":"-[SentryHub captureError:]","package":"/var/Shop.app/Frameworks/Sentry.framework/Sentry","in_app":true}`)
+		}, "-[Orders pay]", []bool{false, true, false}},
+		"Elixir": {func(place, _ string) string {
+			return thrown("elixir", "KeyError", "x", `{"filename":"lib/plug/builder.ex","function":"Plug.Builder.call/2","module":"Plug.Builder","in_app":false}`,
+				`{"filename":"lib/shop/cart.ex","function":"Shop.`+place+`.total/1","module":"Shop.`+place+`","lineno":3,"in_app":false}`)
+		}, "Shop.Orders.total/1 (Shop.Orders)", []bool{false, false}},
+		"Dart": {func(place, _ string) string {
+			return thrown("other", "StateError", "x", `{"abs_path":"package:flutter/src/gestures.dart","filename":"gestures.dart","package":"flutter","function":"onTap"}`,
+				`{"abs_path":"package:shop/cart.dart","filename":"cart.dart","package":"shop","function":"`+place+`.total","lineno":3}`,
+				`{"abs_path":"dart:core-patch/list.dart","filename":"list.dart","function":"List.[]"}`)
+		}, "Orders.total (cart.dart)", []bool{false, true, false}},
+		"JavaScript": {func(place, build string) string {
+			return thrown("javascript", "Error", "x", `{"filename":"https://shop.example/index-`+map[string]string{"123abc": "BxT3k9aZ", "456def": "D2kQ9x_1"}[build]+`.js","function":"pay`+place+`","lineno":1,"colno":5}`,
+				`{"filename":"https://shop.example/node_modules/@sentry/browser/x.js","function":"wrap","in_app":true}`, `{"filename":"<anonymous>","function":"Array.map"}`)
+		}, "payOrders (/index.js)", nil},
+	} {
+		o := reported(t, tc.event("Orders", "123abc"))
+		if o.Culprit != tc.culprit {
+			t.Errorf("%s: the culprit is %q, want %q", name, o.Culprit, tc.culprit)
+		}
+		for i, want := range tc.inApp {
+			if o.Frames[i].InApp != want {
+				t.Errorf("%s: in-app of %+v is not %v", name, o.Frames[i], want)
+			}
+		}
+		same, other := reported(t, tc.event("Orders", "456def")), reported(t, tc.event("Customers", "123abc"))
+		if svc.Fingerprint(other, nil) == svc.Fingerprint(o, nil) {
+			t.Errorf("%s: two faults are one issue", name)
+		}
+		if svc.Fingerprint(same, nil) != svc.Fingerprint(o, nil) {
+			t.Errorf("%s: another build is another issue: %+v and %+v", name, o.Frames, same.Frames)
+		}
+	}
+}
+
+// TestEventsWithoutAnException have a title, a culprit and a group each.
+func TestEventsWithoutAnException(t *testing.T) {
+	t.Parallel()
+	frames := func(function string) string {
+		return `{"frames":[{"function":"main","filename":"main.swift","in_app":true},{"function":"` + function + `","filename":"pay.swift","in_app":true}]}`
+	}
+	groups := map[string]string{}
+	for name, tc := range map[string]struct{ payload, title, culprit string }{
+		"bare stack":       {`{"stacktrace":` + frames("a") + `}`, "Stack", "a (pay.swift)"},
+		"another stack":    {`{"stacktrace":` + frames("b") + `}`, "Stack", "b (pay.swift)"},
+		"crashed thread":   {`{"threads":{"values":[{"current":true,"stacktrace":` + frames("x") + `},{"crashed":true,"stacktrace":` + frames("c") + `}]}}`, "Stack", "c (pay.swift)"},
+		"present thread":   {`{"threads":{"values":[{"stacktrace":` + frames("x") + `},{"current":true,"stacktrace":` + frames("d") + `}]}}`, "Stack", "d (pay.swift)"},
+		"any thread":       {`{"threads":{"values":[{"id":1},{"stacktrace":` + frames("e") + `}]}}`, "Stack", "e (pay.swift)"},
+		"message and one":  {`{"message":"disk is full","threads":[{"current":true,"stacktrace":` + frames("f") + `}]}`, "Message: disk is full", "f (pay.swift)"},
+		"a message":        {`{"message":"disk is full"}`, "Message: disk is full", ""},
+		"a template":       {`{"template":{"filename":"cart.html","lineno":7,"context_line":"{% x %}"}}`, "Stack", "cart.html"},
+		"transaction":      {`{"transaction":"GET /pay"}`, "Event: GET /pay", "GET /pay"},
+		"other, and where": {`{"transaction":"GET /cart","request":{"url":"https://shop.example/cart"}}`, "Event: GET /cart", "GET /cart"},
+		"nothing":          {`{}`, "Event", ""},
+	} {
+		o := reported(t, tc.payload)
+		if title := svc.IssueTitle(o.Name, o.Message); title != tc.title || o.Culprit != tc.culprit {
+			t.Errorf("%s: %q, %q; want %q, %q", name, title, o.Culprit, tc.title, tc.culprit)
+		}
+		fingerprint := svc.Fingerprint(o, nil)
+		if same := groups[fingerprint]; same != "" {
+			t.Errorf("%s is one issue with %s", name, same)
+		}
+		groups[fingerprint] = name
+	}
+}
+
+// TestMessagesWithParameters are shown formatted and grouped by their template.
+func TestMessagesWithParameters(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ one, two, shown string }{
+		"Python": {
+			`{"logentry":{"message":"order %s of %s failed","params":["17","ada"],"formatted":"order 17 of ada failed"}}`,
+			`{"logentry":{"message":"order %s of %s failed","params":["x","bob"],"formatted":"order x of bob failed"}}`, "order 17 of ada failed",
+		},
+		"by name":       {`{"logentry":{"message":"%(who)s of %(n)03d%%","params":{"who":"ada","n":7}}}`, `{"logentry":{"message":"%(who)s of %(n)03d%%","params":{"who":"bob","n":8}}}`, "ada of 7%"},
+		"braces":        {`{"message":{"message":"{} pays {:.2f}","params":["ada",2.5]}}`, `{"message":{"message":"{} pays {:.2f}","params":["bob",3]}}`, "ada pays 2.5"},
+		"numbered":      {`{"message":{"message":"{1} before {0}","params":["a","b"]}}`, `{"message":{"message":"{1} before {0}","params":["c","d"]}}`, "b before a"},
+		"too few":       {`{"message":{"message":"%s and %s","params":["a"]}}`, `{"message":{"message":"%s and %s","params":["b"]}}`, "a and %s"},
+		"object values": {`{"message":{"message":"got %s","params":[{"a":1}]}}`, `{"message":{"message":"got %s","params":[{"a":"b"}]}}`, `got {"a":1}`},
+	} {
+		one, two := reported(t, tc.one), reported(t, tc.two)
+		if one.Message != tc.shown {
+			t.Errorf("%s: shown as %q, want %q", name, one.Message, tc.shown)
+		}
+		if svc.Fingerprint(one, nil) != svc.Fingerprint(two, nil) {
+			t.Errorf("%s: %q and %q are two issues", name, one.Message, two.Message)
+		}
+	}
+	if svc.Fingerprint(reported(t, `{"message":{"message":"a %s","params":["x"]}}`), nil) == svc.Fingerprint(reported(t, `{"message":{"message":"b %s","params":["x"]}}`), nil) {
+		t.Error("two templates are one issue")
+	}
+}
+
+// TestEnvelopesOfThePythonSDK reads what sentry-sdk 2.75.0 sent of two faults, a log message
+// with parameters, and a plain one.
+func TestEnvelopesOfThePythonSDK(t *testing.T) {
+	t.Parallel()
+	want := []struct{ title, culprit string }{
+		{"ValueError: negative amount -3", "charge (__main__)"},
+		{"JSONDecodeError: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)", "parse (__main__)"},
+		{"Message: order 17 of ada failed", "shop.pay"},
+		{"Message: disk is nearly full", ""},
+	}
+	for i, want := range want {
+		body, err := os.ReadFile(filepath.Join("testdata", "python", string(rune('0'+i))+".envelope"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, items, err := sentry.Split(body)
+		if err != nil || len(items) != 1 {
+			t.Fatal(items, err)
+		}
+		o := reported(t, string(items[0].Payload))
+		if title := svc.IssueTitle(o.Name, o.Message); title != want.title || o.Culprit != want.culprit || len(o.Details.Problems) > 0 {
+			t.Errorf("%q, %q, %v; want %+v", title, o.Culprit, o.Details.Problems, want)
+		}
+	}
+}
