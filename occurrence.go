@@ -40,6 +40,9 @@ type Frame struct {
 	// Unmapped says why the frame of a minified file is shown as it came, although a source
 	// map was looked for; empty where it was mapped or none was looked for.
 	Unmapped string `json:"unmapped,omitempty" doc:"Why no source map gave the frame's original place; missing where one did, or none was looked for."`
+	// Code is the source around the call, Vars a JSON object of the variables in it.
+	Code *FrameCode      `json:"code,omitempty" doc:"The source around the call; missing where the client sends none."`
+	Vars json.RawMessage `json:"vars,omitempty" doc:"The variables of the call by name; missing where the client sends none."`
 	// FormerInApp is what the former grouping took for InApp.
 	FormerInApp bool `json:"-"`
 }
@@ -206,6 +209,7 @@ func (o *Occurrence) trim() {
 		frame.Module, frame.Unmapped = cut(frame.Module, MaxFrameText), cut(frame.Unmapped, MaxFrameText)
 		frame.Line, frame.Column = max(frame.Line, 0), max(frame.Column, 0)
 	}
+	o.trimCode()
 	o.Breadcrumbs = o.Breadcrumbs[max(0, len(o.Breadcrumbs)-MaxBreadcrumbs):]
 	for i := range o.Breadcrumbs {
 		crumb := &o.Breadcrumbs[i]
@@ -281,6 +285,17 @@ func (o *Occurrence) Mask() {
 	for i := range o.Frames {
 		frame := &o.Frames[i]
 		frame.File, frame.Function, frame.Module = MaskEmails(frame.File), MaskEmails(frame.Function), MaskEmails(frame.Module)
+		frame.Vars = maskJSON(frame.Vars)
+		if code := frame.Code; code != nil {
+			masked := FrameCode{Line: MaskEmails(code.Line)}
+			for _, line := range code.Before {
+				masked.Before = append(masked.Before, MaskEmails(line))
+			}
+			for _, line := range code.After {
+				masked.After = append(masked.After, MaskEmails(line))
+			}
+			frame.Code = &masked
+		}
 	}
 	o.Breadcrumbs = slices.Clone(o.Breadcrumbs)
 	for i := range o.Breadcrumbs {

@@ -284,10 +284,12 @@ func (i *intakeRequest) emitOccurrence(event *protos.Event, o *svc.Occurrence, e
 	if o.Name == svc.StackName && o.Message == "" {
 		o.Message = o.Culprit
 	}
+	former := svc.FormerFingerprint(o, explicit)
+	o.Scrub()
 	message := &protos.Occurrence{
 		Environment: event.Environment, Id: o.ID, TsMs: event.TsMs, ReceivedMs: event.ReceivedMs,
 		Issue: svc.IssueNumber(event.Environment, fingerprint), Fingerprint: fingerprint,
-		Former: svc.IssueNumber(event.Environment, svc.FormerFingerprint(o, explicit)),
+		Former: svc.IssueNumber(event.Environment, former),
 		Level:  string(o.Level), Name: o.Name, Message: o.Message, Culprit: o.Culprit, Handled: o.Handled, Mechanism: o.Mechanism,
 		Release: o.Release, Stack: o.Stack, Extra: o.Extra,
 		RequestMethod: o.Request.Method, RequestUrl: o.Request.URL, RequestStatus: int32(o.Request.Status),

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
+
+	"svc"
 )
 
 // Event is what an error event says, in the order and with the words of Sentry.
@@ -47,13 +49,20 @@ type Event struct {
 }
 
 // User is who was using the application.
-type User struct{ ID, Email, Username, IP string }
+type User struct {
+	ID, Email, Username, IP string
+	// Other has what else is said of them, by name.
+	Other map[string]string
+}
 
 // Request is the HTTP request during which the error happened. Status is that of the
 // response, zero where unknown.
 type Request struct {
 	Method, URL, Query, UserAgent, Referrer string
 	Status                                  int
+	// Headers are all of them, Data is the body as JSON.
+	Headers map[string]string
+	Data    json.RawMessage
 }
 
 // Breadcrumb is one thing that happened before.
@@ -79,6 +88,9 @@ type Frame struct {
 	Line, Column                             int
 	// InApp is nil where the SDK does not say.
 	InApp *bool
+	// Code is the source around the call, nil where the SDK sends none; Vars is a JSON object.
+	Code *svc.FrameCode
+	Vars json.RawMessage
 }
 
 // Bounds of one event; what is over them is left out, the nearest to the error kept.
@@ -162,8 +174,21 @@ func (r *reader) message(event *Event, top object) {
 
 func (r *reader) user(raw json.RawMessage) User {
 	user := r.object("user", raw)
+	var other map[string]string
+	for name, value := range user {
+		if word, ok := scalar(value); ok && word != "" {
+			switch name {
+			case "id", "email", "username", "ip_address":
+			default:
+				if other == nil {
+					other = map[string]string{}
+				}
+				other[name] = word
+			}
+		}
+	}
 	return User{
-		ID: r.text("user.id", user["id"]), Email: r.text("user.email", user["email"]),
+		Other: other, ID: r.text("user.id", user["id"]), Email: r.text("user.email", user["email"]),
 		Username: r.text("user.username", user["username"]), IP: r.text("user.ip_address", user["ip_address"]),
 	}
 }
@@ -174,13 +199,22 @@ func (r *reader) request(raw json.RawMessage) Request {
 	if query := request["query_string"]; !absent(query) && query[0] == '"' {
 		out.Query = r.text("request.query_string", query)
 	}
-	for name, value := range r.pairs("request.headers", request["headers"]) {
+	if data := request["data"]; !absent(data) {
+		out.Data = data
+	}
+	headers := r.pairs("request.headers", request["headers"])
+	for name, value := range headers {
 		switch strings.ToLower(name) {
 		case "user-agent":
 			out.UserAgent = value
 		case "referer":
 			out.Referrer = value
+		case "x-forwarded-for", "x-real-ip", "forwarded", "cf-connecting-ip", "true-client-ip", "x-client-ip", "remote-addr":
+			delete(headers, name) // addresses of networks are not kept
 		}
+	}
+	if len(headers) > 0 {
+		out.Headers = headers
 	}
 	return out
 }
@@ -269,10 +303,27 @@ func (r *reader) frames(raw json.RawMessage) []Frame {
 			Function: r.text("frames.function", frame["function"]), Module: r.text("frames.module", frame["module"]),
 			Package: r.text("frames.package", frame["package"]),
 			Line:    r.number("frames.lineno", frame["lineno"]), Column: r.number("frames.colno", frame["colno"]),
-			InApp: r.truth("frames.in_app", frame["in_app"]),
+			InApp: r.truth("frames.in_app", frame["in_app"]), Code: r.code(frame), Vars: frame["vars"],
 		})
 	}
 	return out
+}
+
+// code reads the source around a call.
+func (r *reader) code(frame object) *svc.FrameCode {
+	if absent(frame["context_line"]) {
+		return nil
+	}
+	code := &svc.FrameCode{Line: r.text("frames.context_line", frame["context_line"])}
+	for _, side := range []struct {
+		name string
+		into *[]string
+	}{{"pre_context", &code.Before}, {"post_context", &code.After}} {
+		for _, line := range r.list("frames."+side.name, frame[side.name]) {
+			*side.into = append(*side.into, r.text("frames."+side.name, line))
+		}
+	}
+	return code
 }
 
 // images reads which source map belongs to which file.

@@ -47,7 +47,7 @@ func TestParseEventReadsEveryField(t *testing.T) {
 		Tags: map[string]string{"plan": "pro", "n": "3", "ok": "true"}, Extra: json.RawMessage(`{"cart":{"n":3}}`),
 		Contexts:    map[string]json.RawMessage{"response": json.RawMessage(`{"status_code":502}`), "os": json.RawMessage(`{"name":"Linux"}`)},
 		User:        sentry.User{ID: "12", Email: "a@b.example", Username: "ann", IP: "203.0.113.9"},
-		Request:     sentry.Request{Method: "POST", URL: "https://shop.example/pay", Query: "a=1", UserAgent: "UA", Referrer: "https://r.example/", Status: 502},
+		Request:     sentry.Request{Method: "POST", URL: "https://shop.example/pay", Query: "a=1", UserAgent: "UA", Referrer: "https://r.example/", Status: 502, Headers: map[string]string{"User-Agent": "UA", "Referer": "https://r.example/"}, Data: json.RawMessage(`{}`)},
 		Breadcrumbs: []sentry.Breadcrumb{{Timestamp: time.Date(2025, 11, 20, 12, 0, 0, 0, time.UTC), Type: "http", Category: "fetch", Level: "info", Message: "m", Data: json.RawMessage(`{"url":"/x"}`)}},
 		Exceptions: []sentry.Exception{
 			{Type: "TypeError", Value: "cause", Mechanism: "chained", Handled: true, Frames: []sentry.Frame{}},

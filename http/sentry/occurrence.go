@@ -40,6 +40,8 @@ func (e *Event) Occurrence() *svc.Occurrence {
 	} else {
 		e.plain(o)
 	}
+	o.Details.Query, o.Details.Headers, o.Details.Data = e.Request.Query, e.Request.Headers, e.Request.Data
+	o.Details.User = e.User.Other
 	e.identify(o)
 	for _, field := range e.Problems {
 		o.Details.Note(field, "Its form is not understood; it was left out.")
@@ -192,7 +194,7 @@ func calls(platform string, frames []Frame) []svc.Frame {
 		if function == "?" || function == "<anonymous>" {
 			function = ""
 		}
-		call := svc.Frame{File: file, Function: function, Module: frame.Module, Line: frame.Line, Column: frame.Column}
+		call := svc.Frame{File: file, Function: function, Module: frame.Module, Line: frame.Line, Column: frame.Column, Code: frame.Code, Vars: frame.Vars}
 		call.Judge(svc.FrameOrigin{Platform: platform, AbsPath: frame.AbsPath, Package: frame.Package, InApp: frame.InApp})
 		out = append(out, call)
 	}

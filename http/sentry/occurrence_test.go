@@ -38,7 +38,7 @@ func TestOccurrence(t *testing.T) {
 		Tags:    map[string]string{"plan": "pro", "platform": "mine", "environment": "qa", "server_name": "web-1", "runtime": "node"},
 		Extra:   json.RawMessage(`{"cart":3,"contexts":{"app":{"app_version":"7"},"browser":{"name":"Firefox","version":"140"},"culture":{"locale":"de-DE"},"device":{"family":"Mac"},"os":{"name":"Linux"},"runtime":{"name":"node"}}}`),
 		Request: svc.ErrorRequest{Method: "POST", URL: "https://shop.example/pay"}, URL: "https://shop.example/pay?a=1", Referrer: "https://r.example/",
-		DistinctID: "a@b.example", Details: svc.OccurrenceDetails{User: map[string]string{"email": "a@b.example"}}, Browser: "Firefox", BrowserVersion: "140", OS: "Linux", Device: "Mac", Locale: "de-DE", AppVersion: "7",
+		DistinctID: "a@b.example", Details: svc.OccurrenceDetails{User: map[string]string{"email": "a@b.example"}, Query: "a=1", Headers: map[string]string{"referer": "https://r.example/"}}, Browser: "Firefox", BrowserVersion: "140", OS: "Linux", Device: "Mac", Locale: "de-DE", AppVersion: "7",
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)

@@ -1,0 +1,207 @@
+package svc
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"strings"
+)
+
+// scrubbed stands in place of a secret.
+const scrubbed = "[scrubbed]"
+
+// Scrub takes secrets out of what surrounds an error, before it is stored: the values of
+// headers, parameters, variables and other members whose names are those of secrets
+// (IsSecretName), credentials in addresses and behind Bearer and Basic, and the numbers of
+// payment cards wherever they stand.
+func (o *Occurrence) Scrub() {
+	for _, text := range []*string{&o.Message, &o.Stack, &o.URL, &o.Referrer, &o.Request.URL, &o.Details.Query} {
+		*text = scrubText(*text)
+	}
+	scrubPairs(o.Tags)
+	scrubPairs(o.Details.User)
+	scrubPairs(o.Details.Headers)
+	o.Extra, o.Details.Data = scrubJSON(o.Extra), scrubJSON(o.Details.Data)
+	for i := range o.Breadcrumbs {
+		o.Breadcrumbs[i].Message = scrubText(o.Breadcrumbs[i].Message)
+	}
+	for i := range o.Frames {
+		frame := &o.Frames[i]
+		frame.Vars = scrubJSON(frame.Vars)
+		if code := frame.Code; code != nil {
+			code.Line = scrubText(code.Line)
+			for _, lines := range [][]string{code.Before, code.After} {
+				for n := range lines {
+					lines[n] = scrubText(lines[n])
+				}
+			}
+		}
+	}
+}
+
+// secretParts are what the names of secrets contain, secretNames are such names whole; in
+// small letters, without hyphens, underscores, dots and spaces.
+//
+//nolint:gochecknoglobals // never changed
+var (
+	secretParts = []string{
+		"password", "passwd", "passphrase", "secret", "apikey", "authorization", "credential", "privatekey", "accesskey", "accesstoken", "refreshtoken", "authtoken", "idtoken",
+		"csrf", "xsrf", "cookie", "cardnumber", "creditcard", "ccnumber", "mysqlpwd", "securitycode", "sessionid",
+	}
+	secretNames = []string{"token", "auth", "pwd", "pass", "pw", "jwt", "sid", "phpsessid", "jsessionid", "connectsid", "cvv", "cvc", "cvv2", "ssn", "pin", "otp", "xauthtoken", "xapitoken", "apitoken", "bearer", "signature", "iban"}
+)
+
+// IsSecretName says whether a header, parameter or member of this name is taken for a secret.
+func IsSecretName(name string) bool {
+	plain := strings.ToLower(strings.NewReplacer("-", "", "_", "", ".", "", " ", "", "[", "", "]", "").Replace(name))
+	for _, part := range secretParts {
+		if strings.Contains(plain, part) {
+			return true
+		}
+	}
+	for _, whole := range secretNames {
+		if plain == whole {
+			return true
+		}
+	}
+	return false
+}
+
+// The forms of secrets within a text.
+//
+//nolint:gochecknoglobals // compiled once, never changed
+var (
+	parameter  = regexp.MustCompile(`(^|[?&;\s])([A-Za-z0-9_.\[\]-]{2,64})=([^&;#\s"'<>]+)`)
+	account    = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)[^/\s:@"']*:[^/\s@"']+@`)
+	bearer     = regexp.MustCompile(`\b(Bearer|Basic|bearer|basic) [A-Za-z0-9._~+/=-]{8,}`)
+	cardDigits = regexp.MustCompile(`[2-6][0-9](?:[ -]?[0-9]){11,17}`)
+)
+
+// scrubText takes secrets out of a text.
+func scrubText(text string) string {
+	if strings.Contains(text, "=") {
+		text = parameter.ReplaceAllStringFunc(text, func(found string) string {
+			match := parameter.FindStringSubmatch(found)
+			if !IsSecretName(match[2]) {
+				return found
+			}
+			return match[1] + match[2] + "=" + scrubbed
+		})
+	}
+	if strings.Contains(text, "://") {
+		text = account.ReplaceAllString(text, "${1}"+scrubbed+"@")
+	}
+	if strings.Contains(text, "earer ") || strings.Contains(text, "asic ") {
+		text = bearer.ReplaceAllString(text, "$1 "+scrubbed)
+	}
+	if strings.ContainsAny(text, "23456") {
+		text = scrubCards(text)
+	}
+	return text
+}
+
+// scrubCards takes the numbers of payment cards out of a text.
+func scrubCards(text string) string {
+	var out strings.Builder
+	done := 0
+	for _, at := range cardDigits.FindAllStringIndex(text, -1) {
+		begin, end := at[0], at[1]
+		inside := begin > 0 && isWordByte(text[begin-1]) || end < len(text) && isWordByte(text[end])
+		if inside || !isCard(text[begin:end]) {
+			continue
+		}
+		out.WriteString(text[done:begin] + scrubbed)
+		done = end
+	}
+	if done == 0 {
+		return text
+	}
+	return out.String() + text[done:]
+}
+
+func isWordByte(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
+}
+
+// isCard says whether digits with spaces and hyphens have the check digit of a card (Luhn).
+func isCard(text string) bool {
+	sum, odd := 0, false
+	for i := len(text) - 1; i >= 0; i-- {
+		if text[i] < '0' || text[i] > '9' {
+			continue
+		}
+		digit := int(text[i] - '0')
+		if odd {
+			if digit *= 2; digit > 9 {
+				digit -= 9
+			}
+		}
+		sum, odd = sum+digit, !odd
+	}
+	return sum%10 == 0
+}
+
+func scrubPairs(pairs map[string]string) {
+	for name, value := range pairs {
+		if IsSecretName(name) && value != "" {
+			pairs[name] = scrubbed
+		} else {
+			pairs[name] = scrubText(value)
+		}
+	}
+}
+
+// scrubJSON takes secrets out of a JSON document, by the names of members and by what texts
+// hold; one that does not parse is left out.
+func scrubJSON(document json.RawMessage) json.RawMessage {
+	if len(document) == 0 {
+		return document
+	}
+	decoder := json.NewDecoder(bytes.NewReader(document))
+	decoder.UseNumber()
+	var value any
+	if decoder.Decode(&value) != nil {
+		return nil
+	}
+	clean, changed := scrubValue(value)
+	if !changed {
+		return document
+	}
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if encoder.Encode(clean) != nil {
+		return nil
+	}
+	return bytes.TrimSpace(out.Bytes())
+}
+
+// scrubValue returns a value without secrets, and whether it held any.
+func scrubValue(value any) (clean any, changed bool) {
+	switch value := value.(type) {
+	case string:
+		text := scrubText(value)
+		return text, text != value
+	case json.Number:
+		if isWhole := len(value) > 12 && scrubCards(string(value)) != string(value); isWhole {
+			return scrubbed, true
+		}
+	case []any:
+		for i := range value {
+			inner, was := scrubValue(value[i])
+			value[i], changed = inner, changed || was
+		}
+		return value, changed
+	case map[string]any:
+		for name, inner := range value {
+			if IsSecretName(name) && inner != nil && inner != "" {
+				value[name], changed = scrubbed, true
+				continue
+			}
+			kept, was := scrubValue(inner)
+			value[name], changed = kept, changed || was
+		}
+		return value, changed
+	}
+	return value, false
+}
