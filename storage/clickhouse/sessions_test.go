@@ -134,3 +134,33 @@ func TestSessionsReadWhatArrivedLately(t *testing.T) {
 		t.Errorf("%d sessions, %v", found, err)
 	}
 }
+
+// TestSessionsOfRowsFromBefore reads a session of rows that carry nothing of it: what they
+// show themselves counts, and the earliest of them says where the visit came from.
+func TestSessionsOfRowsFromBefore(t *testing.T) {
+	db := open(t)
+	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	b := db.NewBlock()
+	for n, source := range []string{"direct", "news", "direct"} {
+		b.Append(&svc.EventRow{
+			Event: svc.Event{
+				ID: fmt.Sprint(n), Name: svc.PageView, Ts: at.Add(time.Duration((n+2)%3) * time.Minute), ReceivedAt: at, DistinctID: "u", SessionID: "s",
+				Attribution: svc.Attribution{Source: source},
+			},
+			EnvironmentNumber: 7, SessionStartedMs: at.Add(2 * time.Minute).UnixMilli(), EngagedMs: 3, RetentionDays: 3650,
+		})
+	}
+	insert(t, db, "1", 1, b)
+	want := svc.OpenSession{
+		Session: svc.Session{
+			ID: "s", Started: at.Add(2 * time.Minute).UnixMilli(), First: at.UnixMilli(), Last: at.Add(2 * time.Minute).UnixMilli(), EngagedMs: 9,
+			Deeds: svc.OnePageview | svc.MorePageviews,
+		},
+		Visitor: protos.VisitorHash(7, "u"), Origin: svc.Origin{Attribution: svc.Attribution{Source: "news"}}, HeardMs: at.UnixMilli(),
+	}
+	var got []svc.OpenSession
+	err := db.Sessions(deadline(t), svc.SessionsQuery{Since: at, Within: time.Hour, Open: 10}, func(s svc.OpenSession) { got = append(got, s) }, func(uint64, bool, uint64) {})
+	if err != nil || len(got) != 1 || got[0] != want {
+		t.Errorf("got %+v, %v\nwant %+v", got, err, want)
+	}
+}
