@@ -122,7 +122,8 @@ func TestBadInput(t *testing.T) {
 func TestWhatReplacesAWholeTakesNothingUnknown(t *testing.T) {
 	handle := func(context.Context, *http.Call, struct {
 		Body content `body:"json"`
-	}) (string, error) {
+	},
+	) (string, error) {
 		return "", nil
 	}
 	for body, want := range map[string][]string{
@@ -131,7 +132,7 @@ func TestWhatReplacesAWholeTakesNothingUnknown(t *testing.T) {
 		`{"name":"n","Name":"x"}`: {"Name unknown_member"},
 		`{"name":"n","name":"x"}`: {"name duplicate_member"},
 		`{"name":"n","inner":{"key":"k","other":{}},"inners":[{"key":"k","ke":1}]}`: {"inner.other unknown_member", "inners[0].ke unknown_member"},
-		`{"nmae":"n"}`: {"name required", "nmae unknown_member"},
+		`{"nam":"n"}`: {"name required", "nam unknown_member"},
 		`{"name":"n","a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"j":1,"k":1}`: {
 			"a unknown_member", "b unknown_member", "c unknown_member", "d unknown_member", "e unknown_member",
 			"f unknown_member", "g unknown_member", "h unknown_member", "i unknown_member", "j unknown_member",

@@ -39,11 +39,11 @@ func wrongAggregates(ctx context.Context, address string) (wrong []string, err e
 	if err != nil {
 		return nil, fmt.Errorf("making the request: %w", err)
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := (&http.Client{}).Do(request) // the context bounds it
 	if err != nil {
 		return nil, fmt.Errorf("comparing aggregates: %w", err)
 	}
-	defer response.Body.Close() //nolint:errcheck // it was only read
+	defer response.Body.Close()
 	answer, err := io.ReadAll(io.LimitReader(response.Body, answerBytes))
 	if err != nil {
 		return nil, fmt.Errorf("comparing aggregates: %w", err)

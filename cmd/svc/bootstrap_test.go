@@ -72,7 +72,7 @@ func TestTheSecretsOfAFirstStartAreNotLost(t *testing.T) {
 
 // ready asks a node's listener.
 func ready(addr string) (status int, body string, err error) {
-	response, err := nethttp.Get("http://" + addr + "/readyz") //nolint:noctx // a test
+	response, err := nethttp.Get("http://" + addr + "/readyz")
 	if err != nil {
 		return 0, "", err
 	}

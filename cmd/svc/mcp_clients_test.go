@@ -55,7 +55,7 @@ func TestPublishedClients(t *testing.T) {
 	}
 	s := startServer(t, t.TempDir(), nil)
 	s.send(map[string]any{"type": "event", "name": "page_view", "distinctId": "u1", "url": "https://example.com/a"})
-	s.envelope([]byte("{}\n{\"type\":\"event\"}\n{\"message\":\"disk is nearly full\",\"event_id\":\"00000000000000000000000000000001\"}"), nil)
+	s.envelope([]byte("{}\n{\"type\":\"event\"}\n{\"message\":\"disk is nearly full\",\"event_id\":\"00000000000000000000000000000001\"}"))
 	issue := s.issues(1)["Message: disk is nearly full"]
 	event := s.occurrence(issue)
 	s.settled()

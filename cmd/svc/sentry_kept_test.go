@@ -34,7 +34,7 @@ func TestNothingAcceptedIsDropped(t *testing.T) {
 	}
 	for name, tc := range cases {
 		body := "{\"sent_at\":\"" + time.Now().UTC().Format(time.RFC3339Nano) + "\"}\n{\"type\":\"event\"}\n{\"message\":\"" + name + "\"," + tc.members + "}"
-		if got := s.envelope([]byte(body), nil); got.status != 200 {
+		if got := s.envelope([]byte(body)); got.status != 200 {
 			t.Errorf("%s: %d %s", name, got.status, got.body)
 		}
 	}
@@ -65,7 +65,7 @@ func TestABadItemCostsNoOther(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	item := func(payload string) string { return "{\"type\":\"event\"}\n" + payload + "\n" }
 	body := "{}\n" + item(`{"message":"first"}`) + item(`noise`) + item(`{"extra":{"a":"`+strings.Repeat("x", 1<<20)+`"}}`) + item(`{"message":"last"}`)
-	got := s.envelope([]byte(body), nil)
+	got := s.envelope([]byte(body))
 	if hint := got.header.Get("X-Sentry-Error"); got.status != 200 || !strings.Contains(hint, "no JSON object") {
 		t.Errorf("%d %q %s", got.status, hint, got.body)
 	}

@@ -51,7 +51,7 @@ func diskOf(dir string) func() (free, whole uint64, err error) {
 		if err := syscall.Statfs(dir, &disk); err != nil {
 			return 0, 0, fmt.Errorf("asking for the free space of the disk: %w", err)
 		}
-		size := uint64(disk.Bsize) //nolint:gosec,unconvert // a size is positive; its type differs between systems
+		size := uint64(disk.Bsize) //nolint:unconvert // a size is positive; its type differs between systems
 		return disk.Bavail * size, disk.Blocks * size, nil
 	}
 }

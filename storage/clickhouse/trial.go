@@ -120,7 +120,7 @@ func (db *DB) sweepTrials(ctx context.Context) error {
 		var name string
 		err := rows.Scan(&name)
 		number, _ := strconv.ParseUint(strings.TrimPrefix(name, prefix), 36, 64)  // a foreign one is old
-		if time.Since(time.UnixMilli(int64(number>>blockChance))) > 2*trialTime { //nolint:forbidigo // the age of what a process left
+		if time.Since(time.UnixMilli(int64(number>>blockChance))) > 2*trialTime { // the age of what a process left
 			left = append(left, name)
 		}
 		return true, err

@@ -74,7 +74,9 @@ func TestResolve(t *testing.T) {
 	}
 	before := store.asked
 	for range 100 {
-		maps.Resolve(t.Context(), "app_1", []string{"debug:a"}, sourcemaps.Place{Line: 3, Column: 34})
+		if _, err := maps.Resolve(t.Context(), "app_1", []string{"debug:a"}, sourcemaps.Place{Line: 3, Column: 34}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if store.asked != before {
 		t.Errorf("the store was asked %d times for what is in memory", store.asked-before)
