@@ -39,8 +39,10 @@ deps-run:
 build: ## compile bin/svc
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/svc ./cmd/svc
 
+# The engine's library is fetched beside the compiler's work.
 .PHONY: run
-run: deps-run build ## start the server on one machine, nothing else needed
+run: ## start the server on one machine, nothing else needed
+	@$(MAKE) --jobs=2 deps-run build
 	@exec bin/svc serve
 
 .PHONY: up
