@@ -29,7 +29,7 @@ func Effects() []Effect {
 // ActionLifetime is how long a proposed action waits for a decision (Limits).
 const ActionLifetime = 15 * time.Minute
 
-// ActionStatus is where a proposed action stands (decision 85).
+// ActionStatus is where a proposed action stands (contract 85).
 type ActionStatus string
 
 // The statuses. Only proposed and executing ones can still change.

@@ -27,10 +27,10 @@ func AlertKinds() []AlertKind {
 	return []AlertKind{AlertMetric, AlertUptime, AlertVital, AlertErrorRate, AlertEventVolume, AlertNewIssue}
 }
 
-// Comparators lists how a value may be compared with a threshold (decision 60).
+// Comparators lists how a value may be compared with a threshold (contract 60).
 func Comparators() []string { return []string{"gt", "gte", "lt", "lte", "eq", "neq"} }
 
-// Severities lists the severities of rules and incidents (decision 61).
+// Severities lists the severities of rules and incidents (contract 61).
 func Severities() []string { return []string{"info", "warning", "critical"} }
 
 // NoDataWords lists what a rule may do without data: take it for recovery, for a breach,

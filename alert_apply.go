@@ -10,7 +10,7 @@ import (
 // AlertStateWord is where a rule stands.
 type AlertStateWord string
 
-// The states (decision 63).
+// The states (contract 63).
 const (
 	AlertOK      AlertStateWord = "ok"
 	AlertPending AlertStateWord = "pending"

@@ -132,7 +132,7 @@ type EventNames struct {
 // LiveSeconds is how far back the live view looks.
 const LiveSeconds = 300
 
-// LiveRows is the longest list of the live view (decision 47).
+// LiveRows is the longest list of the live view (contract 47).
 const LiveRows = 10
 
 // Live is who is there now.

@@ -18,7 +18,7 @@ const (
 	MaxKeyLabel   = 100 // characters
 )
 
-// DefaultPlatform is meant where a new application names none (decision 19).
+// DefaultPlatform is meant where a new application names none (contract 19).
 const DefaultPlatform = "web"
 
 // DefaultModules lists the modules of a new application that names none: those
@@ -80,7 +80,7 @@ func validAppURL(s string) bool {
 }
 
 // validateModules checks that the modules exist and that ai has data to work on
-// (decision 22).
+// (contract 22).
 func validateModules(modules []Module) []FieldError {
 	var problems []FieldError
 	for _, module := range modules {
@@ -127,7 +127,7 @@ func words[T ~string](values []T) []string {
 }
 
 // DeriveSlug returns the slug of a name that is not taken: the derived one, or
-// the first of -2, -3, … behind it (decision 23). Reserved slugs count as taken.
+// the first of -2, -3, … behind it (contract 23). Reserved slugs count as taken.
 func DeriveSlug(name string, taken func(slug string) bool) string {
 	base := Slugify(name)
 	if base == "" {

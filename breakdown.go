@@ -12,7 +12,7 @@ const PropertyPrefix = "property."
 // MaxPropertyKey is the longest key of a property, in bytes, that a breakdown takes.
 const MaxPropertyKey = 200
 
-// MaxBreakdownPageSize is the longest page of a breakdown (decision 33).
+// MaxBreakdownPageSize is the longest page of a breakdown (contract 33).
 const MaxBreakdownPageSize = 100
 
 // BreakdownQuery selects a page of the values of a dimension, those with most visitors
@@ -44,7 +44,7 @@ type BreakdownRow struct {
 	Visitors, Pageviews, Sessions uint64
 	// BounceRate is 0..1.
 	BounceRate float64
-	// Conversions are the goals that the row's visitors completed (decision 48).
+	// Conversions are the goals that the row's visitors completed (contract 48).
 	Conversions uint64
 }
 

@@ -17,7 +17,7 @@ const (
 	MaxQuestion = 16 << 10
 	// MaxContext bounds contextPath and contextSearch, in bytes each.
 	MaxContext = 2048
-	// DisconnectGrace is how long a turn goes on that nobody follows (decision 89).
+	// DisconnectGrace is how long a turn goes on that nobody follows (contract 89).
 	DisconnectGrace = 30 * time.Second
 	// TurnLease is how long a conversation waits for a sign of life of the node that runs
 	// its turn, or that has kept the place for one.
@@ -172,7 +172,7 @@ const (
 	ShortFull     ShortAnswer = "full"
 )
 
-// The codes of error frames that are no codes of answers (decision 90).
+// The codes of error frames that are no codes of answers (contract 90).
 const (
 	CodeProviderUnavailable Code = "provider_unavailable"
 	CodeProviderError       Code = "provider_error"

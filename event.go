@@ -6,7 +6,7 @@ import (
 )
 
 // Event is one stored row, enriched: what the feed lists and the names are
-// those of decision 41. Optional words are empty where nothing is known and are
+// those of contract 41. Optional words are empty where nothing is known and are
 // shown as null.
 type Event struct {
 	ID             string
@@ -85,7 +85,7 @@ func IsInteractive(name string) bool {
 	return !IsPageview(name) && name != IdentifyEvent && name != AliasEvent && name != EngagementName
 }
 
-// Ingest limits (decision 38).
+// Ingest limits (contract 38).
 const (
 	MaxRequestBytes  = 1 << 20
 	MaxInflatedBytes = 20 << 20

@@ -14,7 +14,7 @@ const (
 	maskNumber = "<num>"
 )
 
-// messageMasks are the rules of MaskMessage in their order (decision 83). What
+// messageMasks are the rules of MaskMessage in their order (contract 83). What
 // holds digits itself, addresses and queries, goes first.
 //
 //nolint:gochecknoglobals // compiled once, never changed

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Bounds of funnels (Limits: funnel steps; decision 43).
+// Bounds of funnels (Limits: funnel steps; contract 43).
 const (
 	MaxFunnels          = 200 // of an application
 	MinFunnelSteps      = 2

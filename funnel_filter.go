@@ -10,7 +10,7 @@ import (
 // FilterOp compares a property of an event with a value.
 type FilterOp string
 
-// The comparisons (decision 42). A property that is not there is the empty text and no
+// The comparisons (contract 42). A property that is not there is the empty text and no
 // number: it is neq every other value and contains nothing.
 const (
 	OpEq          FilterOp = "eq"

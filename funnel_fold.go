@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// How a funnel counts (decision 43):
+// How a funnel counts (contract 43):
 //
 //   - The events of a person are ordered by time, those of one instant by id.
 //   - An attempt begins with an event that matches the first step within the window of

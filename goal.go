@@ -15,7 +15,7 @@ const (
 	MaxMatchBytes = 500
 )
 
-// MatchKind says what of an event a goal or a funnel's step looks at (decision 44).
+// MatchKind says what of an event a goal or a funnel's step looks at (contract 44).
 type MatchKind string
 
 // The kinds.

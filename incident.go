@@ -9,7 +9,7 @@ import (
 // IncidentStatus is where an incident stands.
 type IncidentStatus string
 
-// The statuses (decision 65).
+// The statuses (contract 65).
 const (
 	IncidentOpen         IncidentStatus = "open"
 	IncidentAcknowledged IncidentStatus = "acknowledged"
@@ -94,7 +94,7 @@ type IncidentQuery struct {
 // NoticeEvent says what a notice tells.
 type NoticeEvent string
 
-// The events (decision 66).
+// The events (contract 66).
 const (
 	NoticeOpen     NoticeEvent = "open"
 	NoticeResolved NoticeEvent = "resolved"

@@ -22,7 +22,7 @@ func IssueStatuses() []IssueStatus {
 	return []IssueStatus{IssueOpen, IssueRegressed, IssueResolved, IssueIgnored}
 }
 
-// issueUnresolved is another word for open in changes (decision 76).
+// issueUnresolved is another word for open in changes (contract 76).
 const issueUnresolved IssueStatus = "unresolved"
 
 // IssueState is what people and the service decided about an issue. What an

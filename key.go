@@ -32,7 +32,7 @@ type IngestKey struct {
 }
 
 // ShortEnvironment returns the environment's form inside key prefixes
-// (decision 15): letters and digits only, at most eight.
+// (contract 15): letters and digits only, at most eight.
 func ShortEnvironment(slug string) string {
 	switch slug {
 	case "production":

@@ -9,7 +9,7 @@ import (
 )
 
 // DefaultTokenLifetime is how long a token lives whose maker names no end
-// (decision 13).
+// (contract 13).
 const DefaultTokenLifetime = 90 * 24 * time.Hour
 
 // Membership is a user's place in one organization, seen from the user.

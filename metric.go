@@ -11,7 +11,7 @@ import (
 // MetricKind says what a metric's values are.
 type MetricKind string
 
-// The kinds (decision 67). The sum of a counter's values is by how much it was
+// The kinds (contract 67). The sum of a counter's values is by how much it was
 // raised; a gauge's values are readings; a histogram's are observations; a
 // vital's are observations of a web page.
 const (
@@ -44,7 +44,7 @@ const (
 	MaxLabelValue   = 512
 )
 
-// MetricsPolicy bounds what an environment may send (decision 25).
+// MetricsPolicy bounds what an environment may send (contract 25).
 type MetricsPolicy struct {
 	// MaxSeries is how many series an environment may have within a day.
 	MaxSeries int

@@ -25,7 +25,7 @@ func (i MetricInterval) Length() time.Duration {
 	}[i]
 }
 
-// MetricSource is what a read of a metric is made of (decision 67).
+// MetricSource is what a read of a metric is made of (contract 67).
 type MetricSource string
 
 // The sources. Of points, percentiles are exact as far as the sender was; of
@@ -38,7 +38,7 @@ const (
 const (
 	// RollupSlot is the step of rollups.
 	RollupSlot = 5 * time.Minute
-	// MaxMetricBuckets bounds the points of a series (decision 67).
+	// MaxMetricBuckets bounds the points of a series (contract 67).
 	MaxMetricBuckets = 1500
 	// rawMetricTime is the longest range that is read of points as a matter of course.
 	rawMetricTime = 6 * time.Hour

@@ -24,7 +24,7 @@ func MonitorMethods() []string {
 	return []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 }
 
-// MonitorSpec says what a monitor checks and how often (decision 59).
+// MonitorSpec says what a monitor checks and how often (contract 59).
 type MonitorSpec struct {
 	Name            string `json:"name"`
 	URL             string `json:"url"`

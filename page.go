@@ -15,7 +15,7 @@ type Page[T any] struct {
 	NextCursor *string `json:"nextCursor"`
 }
 
-// Page sizes (decision 33).
+// Page sizes (contract 33).
 const (
 	DefaultPageSize   = 50
 	MaxPageSize       = 200

@@ -2,7 +2,7 @@ package svc
 
 import "time"
 
-// RateClass is the group of routes that share one limit of a token (decision 7).
+// RateClass is the group of routes that share one limit of a token (contract 7).
 type RateClass string
 
 // The rate classes. Ingest and flag evaluation are governed by the telemetry
@@ -13,7 +13,7 @@ const (
 	RateNone    RateClass = ""
 )
 
-// Limits per token and minute, and for queries at once (decision 7). Streams
+// Limits per token and minute, and for queries at once (contract 7). Streams
 // are counted apart from queries, by the same number.
 const (
 	DefaultPerMinute  = 600

@@ -1,10 +1,10 @@
 package svc
 
-// SessionGap is the pause that ends a session, in milliseconds (decision 49).
+// SessionGap is the pause that ends a session, in milliseconds (contract 49).
 const SessionGap = 30 * 60 * 1000
 
 // BounceEngagement is the engagement, in milliseconds, from which a session of
-// one page view is no bounce (decision 49).
+// one page view is no bounce (contract 49).
 const BounceEngagement = 10 * 1000
 
 // Session is what the intake keeps of one visitor's session while it may still

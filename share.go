@@ -18,7 +18,7 @@ const (
 )
 
 // ShareSmallCount is the number of visitors from which a place is named; the
-// places of fewer are added up (decision 94).
+// places of fewer are added up (contract 94).
 const ShareSmallCount = 5
 
 // Share is the public page of an application's traffic: under which link it is

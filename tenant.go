@@ -38,12 +38,12 @@ func BuiltModules() []Module {
 	return []Module{ModuleAnalytics, ModuleErrors, ModuleMetrics, ModuleAI}
 }
 
-// dataModules are those of which at least one must be on for ModuleAI (decision 22).
+// dataModules are those of which at least one must be on for ModuleAI (contract 22).
 func dataModules() []Module {
 	return []Module{ModuleAnalytics, ModulePeople, ModuleErrors, ModuleMetrics, ModuleFlags, ModuleRevenue}
 }
 
-// Platforms lists the values of Application.Platform (decision 19).
+// Platforms lists the values of Application.Platform (contract 19).
 func Platforms() []string {
 	return []string{"web", "ios", "android", "react-native", "flutter", "server", "desktop", "other"}
 }
@@ -51,7 +51,7 @@ func Platforms() []string {
 // Role is a member's place in an organization.
 type Role string
 
-// The roles (decision 12).
+// The roles (contract 12).
 const (
 	RoleOwner  Role = "owner"
 	RoleAdmin  Role = "admin"
@@ -104,7 +104,7 @@ func (e Environment) IngestID() string { return strconv.FormatUint(e.Number%inge
 // EnvironmentSlugs lists the environments that every application has.
 func EnvironmentSlugs() []string { return []string{"production", "staging", "development"} }
 
-// DefaultEnvironment is meant where a request names none (decision 31).
+// DefaultEnvironment is meant where a request names none (contract 31).
 const DefaultEnvironment = "production"
 
 // AppRef addresses an application by the two slugs of its path.
@@ -168,7 +168,7 @@ const (
 	MaxRetentionDays     = 3650
 )
 
-// slugLimit is the longest slug, in bytes (decision 23).
+// slugLimit is the longest slug, in bytes (contract 23).
 const slugLimit = 48
 
 // ReservedSlug says whether a slug is kept for paths of the service.
@@ -187,7 +187,7 @@ func ValidSlug(s string) bool {
 }
 
 // Slugify derives a slug from a name: lower-case, ASCII-folded, combining marks
-// dropped, everything else a hyphen, trimmed, at most 48 bytes (decision 23). It
+// dropped, everything else a hyphen, trimmed, at most 48 bytes (contract 23). It
 // may return "".
 func Slugify(name string) string {
 	var b strings.Builder

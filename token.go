@@ -26,7 +26,7 @@ func Scopes() []Scope { return []Scope{ScopeRead, ScopeWrite, ScopeAdmin} }
 // Permission is the fine right that a route asks for.
 type Permission string
 
-// The permissions (decision 18).
+// The permissions (contract 18).
 const (
 	PermOrgRead            Permission = "org.read"
 	PermAppsRead           Permission = "apps.read"
@@ -77,7 +77,7 @@ func scopeOf(p Permission) Scope {
 	}
 }
 
-// rolePermissions returns what a role may do (decision 12).
+// rolePermissions returns what a role may do (contract 12).
 func rolePermissions(role Role) []Permission {
 	allowed := func(p Permission) bool {
 		switch role {
@@ -197,7 +197,7 @@ func (s Secret) LogValue() slog.Value { return slog.StringValue("•••") }
 // Reveal returns the secret itself, for the one answer that shows it.
 func (s Secret) Reveal() string { return string(s) }
 
-// secretBody and secretSum are the lengths behind the prefix (decision 14).
+// secretBody and secretSum are the lengths behind the prefix (contract 14).
 const (
 	secretBody = 32
 	secretSum  = 6

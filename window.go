@@ -19,7 +19,7 @@ const (
 	Month Interval = "month"
 )
 
-// MaxWindowDays is the longest custom window (decision 32).
+// MaxWindowDays is the longest custom window (contract 32).
 const MaxWindowDays = 400
 
 // The years that a custom window may touch: what the store can hold.
@@ -32,7 +32,7 @@ const (
 // analytics reads).
 const FilteredDays = 90
 
-// hourDays is the window, in days, from which hours are too fine (decision 50).
+// hourDays is the window, in days, from which hours are too fine (contract 50).
 const hourDays = 90
 
 // Window is the span of time that a read covers: From is inside, To is not.
@@ -46,7 +46,7 @@ type Window struct {
 	Location *time.Location
 }
 
-// DefaultWindow is meant where a request names no range (decision 32).
+// DefaultWindow is meant where a request names no range (contract 32).
 const DefaultWindow = "7d"
 
 // WindowKeys lists the range words of analytics, the custom form last.
@@ -120,7 +120,7 @@ func parseCustomWindow(key string, loc *time.Location) (from, to time.Time, prob
 // secondAfter returns the first whole second that is not before an instant.
 func secondAfter(t time.Time) time.Time { return t.Add(time.Second - 1).Truncate(time.Second) }
 
-// grain returns the window's own interval (decision 32).
+// grain returns the window's own interval (contract 32).
 func (w Window) grain() Interval {
 	switch length := w.To.Sub(w.From); {
 	case length <= 48*time.Hour:

@@ -17,7 +17,7 @@ import (
 //	stops      after five minutes without a message
 const kindReplay = "replay"
 
-// replayTime is how long an answer is kept (decision 11).
+// replayTime is how long an answer is kept (contract 11).
 const replayTime = 24 * time.Hour
 
 // beginTime is how long a request that never finished blocks its key.

@@ -13,7 +13,7 @@ import (
 //	owns       the token's record and its rate limit
 //	persists   entity token; the rate limit lives in memory only
 //	woken by   calls, and once when the token expires
-//	limits     requests a minute and class (decision 7)
+//	limits     requests a minute and class (contract 7)
 //	stops      after five minutes without a message
 const kindToken = "token"
 

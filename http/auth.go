@@ -24,7 +24,7 @@ type Authority interface {
 // CookieName is the cookie in which a browser carries its console session.
 const CookieName = "svc_session"
 
-// The two ways in which a WWW-Authenticate header answers (decision 5): to who sent nothing,
+// The two ways in which a WWW-Authenticate header answers (contract 5): to who sent nothing,
 // and to who sent what is of the wrong kind, unknown, revoked or expired.
 const (
 	ChallengeNone    = `Bearer realm="svc"`

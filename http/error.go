@@ -15,7 +15,7 @@ import (
 )
 
 // Problem is the body of every answer that is no success (RFC 9457 with the
-// extension members of decision 1).
+// extension members of contract 1).
 type Problem struct {
 	Type      string           `json:"type" doc:"The address of the code's description."`
 	Title     string           `json:"title"`

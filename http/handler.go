@@ -53,7 +53,7 @@ type Config struct {
 	Random io.Reader
 }
 
-// DefaultQueryTimeout bounds a query (decision 10).
+// DefaultQueryTimeout bounds a query (contract 10).
 const DefaultQueryTimeout = 30 * time.Second
 
 // Handler serves the rows of a table.

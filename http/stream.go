@@ -19,7 +19,7 @@ import (
 
 const (
 	streamType = "text/event-stream"
-	// heartbeat is how often a quiet stream sends a comment (decision 89).
+	// heartbeat is how often a quiet stream sends a comment (contract 89).
 	heartbeat = 15 * time.Second
 	// streamTime is the life of a stream. A client that comes back passes the gates
 	// again, so a revoked token ends within this time.

@@ -11,7 +11,7 @@ import (
 	"svc/cmd/svc/accesslog"
 )
 
-// pageItem is one item of a batch (decision 36).
+// pageItem is one item of a batch (contract 36).
 type pageItem struct {
 	Type       string      `json:"type"`
 	ID         string      `json:"id"`

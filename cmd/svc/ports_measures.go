@@ -42,7 +42,7 @@ func (m measures) Read(ctx context.Context, counters []svc.AlertCounter, at time
 }
 
 // Measure returns what the conditions of rules that divide errors by sessions come to in the
-// windows that end at an instant (decision 62); by no sessions errors cannot be divided.
+// windows that end at an instant (contract 62); by no sessions errors cannot be divided.
 // Rules of the same window are answered by one query.
 func (m measures) Measure(ctx context.Context, rules []svc.AlertRule, at time.Time) []actors.Measured {
 	out := make([]actors.Measured, len(rules))

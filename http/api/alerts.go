@@ -58,7 +58,7 @@ func alertRoutes(ports Ports) []http.Route {
 	}
 }
 
-// alertRule is a rule as answers show it (decision 63).
+// alertRule is a rule as answers show it (contract 63).
 type alertRule struct {
 	ID                string             `json:"id"`
 	Name              string             `json:"name"`

@@ -170,7 +170,7 @@ type errorRange struct {
 	Key  string    `json:"key"`
 }
 
-// errorsOverview is the answer of …/errors/overview (decision 79).
+// errorsOverview is the answer of …/errors/overview (contract 79).
 type errorsOverview struct {
 	Range           errorRange  `json:"range"`
 	Totals          errorTotals `json:"totals"`

@@ -188,7 +188,7 @@ type changedIssue struct {
 }
 
 // update changes an issue. Who does so must be known: a token that is bound to
-// nobody is refused (decision 82).
+// nobody is refused (contract 82).
 func (e tracking) update(ctx context.Context, call *http.Call, in updateIssue) (changedIssue, error) {
 	if call.Grant.Token.User == nil {
 		return changedIssue{}, &svc.Error{

@@ -9,7 +9,7 @@ import (
 )
 
 // TestIssuesAreChangedByPeople refuses a token that is bound to nobody
-// (decision 82) before anything is looked up.
+// (contract 82) before anything is looked up.
 func TestIssuesAreChangedByPeople(t *testing.T) {
 	call := &http.Call{Grant: svc.Grant{Token: svc.Token{Kind: svc.TokenOrganization}, Permissions: svc.Permissions()}}
 	_, err := tracking{}.update(t.Context(), call, updateIssue{})

@@ -18,7 +18,7 @@ type Occurrences interface {
 	Occurrence(ctx context.Context, environment svc.Environment, issue uint64, id string) (svc.Occurrence, error)
 }
 
-// occurrenceSummary is one row of …/events (decision 80).
+// occurrenceSummary is one row of …/events (contract 80).
 type occurrenceSummary struct {
 	ID         string    `json:"id"`
 	IssueID    string    `json:"issueId"`

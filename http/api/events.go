@@ -21,7 +21,7 @@ type Events interface {
 // events answers the routes of the event feed.
 type events struct{ events Events }
 
-// event is one row of the feed (decision 41).
+// event is one row of the feed (contract 41).
 type event struct {
 	ID             string          `json:"id"`
 	Ts             http.Time       `json:"ts"`

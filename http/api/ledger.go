@@ -20,7 +20,7 @@ type Ledger interface {
 	CheckLedger(ctx context.Context, org string) (svc.LedgerCheck, error)
 }
 
-// ledgerKinds says which operations leave which kind of entry (decision 92).
+// ledgerKinds says which operations leave which kind of entry (contract 92).
 func ledgerKinds() map[string]svc.LedgerKind {
 	return map[string]svc.LedgerKind{
 		"apps.create": "app.created", "apps.update": "app.updated",

@@ -73,7 +73,7 @@ func (l live) get(ctx context.Context, call *http.Call, in getLive) (liveView, e
 	}, nil
 }
 
-// liveEvery is the least time between two frames of a live stream (decision 47).
+// liveEvery is the least time between two frames of a live stream (contract 47).
 const liveEvery = time.Second
 
 // stream yields the view at once and whenever it changed.

@@ -25,7 +25,7 @@ type listMetricNames struct {
 	Env environment `query:"env" doc:"The environment's slug."`
 }
 
-// metricName is one row of …/metrics/names (decision 67).
+// metricName is one row of …/metrics/names (contract 67).
 type metricName struct {
 	Name       string         `json:"name"`
 	Kind       svc.MetricKind `json:"kind"`

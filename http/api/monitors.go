@@ -44,7 +44,7 @@ func monitorRoutes(ports Ports) []http.Route {
 	}
 }
 
-// monitor is a monitor as answers show it (decision 59).
+// monitor is a monitor as answers show it (contract 59).
 type monitor struct {
 	ID                  string             `json:"id"`
 	Name                string             `json:"name"`

@@ -20,7 +20,7 @@ import (
 	"svc/http/shown"
 )
 
-// Notifier tells channels of incidents (decision 66).
+// Notifier tells channels of incidents (contract 66).
 type Notifier struct {
 	Client *http.Client
 	Mail   Mail

@@ -22,7 +22,7 @@ func metrics() []svc.Metric {
 }
 
 // defaultGrain returns the granularity of a range where none is asked for
-// (decision 94).
+// (contract 94).
 func defaultGrain(span string) svc.Interval {
 	switch span {
 	case "24h":

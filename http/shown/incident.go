@@ -23,7 +23,7 @@ func ActorOf(a *svc.LedgerActor) *Actor {
 	return &Actor{ID: a.ID, Name: a.Name}
 }
 
-// Incident is an incident (decision 64).
+// Incident is an incident (contract 64).
 type Incident struct {
 	ID              string             `json:"id"`
 	RuleID          string             `json:"ruleId"`

@@ -13,7 +13,7 @@ import (
 
 // Names returns a page of the catalogue of event names. With filters it covers at most
 // svc.FilteredDays and the events that pass them. A name's conversions are the goals that
-// its visitors completed in the window (decision 48); without goals there are none. Of a
+// its visitors completed in the window (contract 48); without goals there are none. Of a
 // masked read, names that differ only in what is hidden are one.
 func (db *DB) Names(ctx context.Context, q svc.EventNamesQuery, goals []svc.Matcher) (svc.EventNames, error) {
 	after := svc.EventNameKey{}

@@ -1,0 +1,134 @@
+package svc_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// sources calls yield with every file of the project that people write and that may refer to a
+// document, by its path.
+func sources(t *testing.T, yield func(path, text string)) {
+	t.Helper()
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			if slices.Contains([]string{".git", "node_modules", "bin", "data", "results"}, entry.Name()) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !slices.Contains([]string{".go", ".sql", ".md", ".yml", ".proto", ".mjs", ".sh"}, filepath.Ext(path)) || strings.HasSuffix(path, ".pb.go") {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		yield(path, string(text))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// numbered returns the numbers that begin the paragraphs of a document.
+func numbered(t *testing.T, path, pattern string) map[string]bool {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	for _, match := range regexp.MustCompile(pattern).FindAllStringSubmatch(string(text), -1) {
+		if found[match[1]] {
+			t.Errorf("%s has %s twice", path, match[1])
+		}
+		found[match[1]] = true
+	}
+	return found
+}
+
+// TestReferencesResolve follows every reference to a decision (D12) and to the contract
+// (contract 12).
+func TestReferencesResolve(t *testing.T) {
+	t.Parallel()
+	decisions := numbered(t, "DECISIONS.md", `(?m)^\*\*(D\d+) `)
+	contract := numbered(t, "docs/contract.md", `(?m)^- \*\*(\d+)\*\* `)
+	// A reference to decisions stands in a comment or in prose, in parentheses or in a list.
+	decision := regexp.MustCompile(`[( ](D\d{1,3})\b`)
+	clause := regexp.MustCompile(`\bcontract (\d+)\b`)
+	elsewhere := regexp.MustCompile(`\bdecisions? \d`)
+	sources(t, func(path, text string) {
+		for line := range strings.Lines(text) {
+			comment := line
+			if strings.HasSuffix(path, ".go") {
+				_, comment, _ = strings.Cut(line, "//")
+			}
+			for _, match := range decision.FindAllStringSubmatch(comment, -1) {
+				if !decisions[match[1]] {
+					t.Errorf("%s refers to %s, which DECISIONS.md does not have: %s", path, match[1], strings.TrimSpace(line))
+				}
+			}
+			for _, match := range clause.FindAllStringSubmatch(comment, -1) {
+				if !contract[match[1]] {
+					t.Errorf("%s refers to contract %s, which docs/contract.md does not have", path, match[1])
+				}
+			}
+			if elsewhere.MatchString(comment) {
+				t.Errorf("%s names a decision by a bare number; write D12 or (contract 12): %s", path, strings.TrimSpace(line))
+			}
+		}
+	})
+}
+
+// TestTheFileMapIsWhole holds DESIGN.md's file map against the folders.
+func TestTheFileMapIsWhole(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("DESIGN.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, found := strings.Cut(string(text), "## File map")
+	if !found {
+		t.Fatal("DESIGN.md has no file map")
+	}
+	mapped := map[string]bool{}
+	for _, row := range regexp.MustCompile("(?m)^\\| (`[^|]*`) \\|").FindAllStringSubmatch(after, -1) {
+		for _, name := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[1], -1) {
+			mapped[strings.TrimSuffix(name[1], "/")] = true
+		}
+	}
+	folders := map[string]bool{"*.go": true}
+	for _, p := range list(t) {
+		if path, ours := strings.CutPrefix(p.ImportPath, "svc/"); ours {
+			folders[path] = true
+		}
+	}
+	for path := range folders {
+		if helperFolder(path) {
+			path = filepath.Dir(path)
+		}
+		if top, _, _ := strings.Cut(path, "/"); top == "bench" {
+			path = top
+		}
+		if !mapped[path] {
+			t.Errorf("the file map has no row for %s", path)
+		}
+	}
+	for path := range mapped {
+		if _, err := os.Stat(path); err != nil && path != "*.go" {
+			t.Errorf("the file map has a row for %s, which does not exist", path)
+		}
+	}
+}
+
+// helperFolder reports whether a folder holds a generator or what tests share.
+func helperFolder(path string) bool {
+	name := filepath.Base(path)
+	return name == "gen" || strings.HasSuffix(name, "test")
+}
