@@ -49,16 +49,29 @@ type Wakeup struct {
 
 // AuditRow records one management write: who, what, and the request.
 type AuditRow struct {
-	At        time.Time
-	Org       string
-	App       string
-	RequestID string
-	Operation string
-	Method    string
-	Path      string
-	Status    int
-	TokenID   string
-	TokenKind TokenKind
-	UserID    string
-	Detail    string
+	At time.Time `json:"at"`
+	// ID tells the row apart from others of its instant; it is given by what keeps the row.
+	ID        string    `json:"id,omitempty"`
+	Org       string    `json:"org"`
+	App       string    `json:"app"`
+	RequestID string    `json:"requestId"`
+	Operation string    `json:"operation"`
+	Method    string    `json:"method"`
+	Path      string    `json:"path"`
+	Status    int       `json:"status"`
+	TokenID   string    `json:"tokenId"`
+	TokenKind TokenKind `json:"tokenKind"`
+	UserID    string    `json:"userId"`
+	Detail    string    `json:"detail"`
+}
+
+// AuditQuery asks for audit rows, the newest first; what is empty asks for all.
+type AuditQuery struct {
+	Org, App, Operation, UserID, TokenID string
+	// Since and Until bound the time of the rows.
+	Since, Until *time.Time
+	// Before and BeforeID are the place of the last row of the page before.
+	Before   *time.Time
+	BeforeID string
+	Limit    int
 }

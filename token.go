@@ -154,14 +154,27 @@ type Token struct {
 	CreatedAt time.Time  `json:"createdAt"`
 	ExpiresAt *time.Time `json:"expiresAt"`
 	RevokedAt *time.Time `json:"revokedAt"`
-	// LastUsedAt is when the token last opened anything, to the minute; nil
-	// where it never did.
+	// LastUsedAt is when the token was last used, late by UseGrain at most; nil where it
+	// never was.
 	LastUsedAt *time.Time `json:"lastUsedAt"`
 	// Orphaned says of an organization token that the person whom it acts as has left. It
 	// opens nothing until an owner of the organization adopts it.
 	Orphaned bool `json:"orphaned,omitempty"`
 	// Hash is the SHA-256 of the token in hex.
 	Hash string `json:"-"`
+}
+
+// UseGrain is how often the use of a token is noted: a busy one costs one write in that time.
+const UseGrain = 10 * time.Minute
+
+// Used returns the time of last use to note for a use at an instant; nil where what is noted
+// is near enough.
+func (t *Token) Used(at time.Time) *time.Time {
+	if t.LastUsedAt != nil && at.Sub(*t.LastUsedAt) < UseGrain {
+		return nil
+	}
+	at = at.UTC().Truncate(time.Minute)
+	return &at
 }
 
 // Live says whether the token opens anything at an instant.

@@ -44,7 +44,7 @@ func ask[R any](ctx context.Context, to caller, kind, identity, method string, m
 // end as unavailable, since they may have been executed.
 func repeatable(method string) bool {
 	switch method {
-	case "get", "reserve", "release", "renew", "role", "members", "seats", "offer.get", "offer.note", "offer.forget", "offers", "enter", "memberships", "apps", "app.find", "keys", "tokens", "token.find", "token.use", "token.adopt", "ensure", "use", "view", "occurred", "issues", "stream", "look", cluster.WakeMethod:
+	case "get", "reserve", "release", "renew", "role", "members", "seats", "offer.get", "offer.note", "offer.forget", "offers", "enter", "memberships", "apps", "app.find", "keys", "tokens", "token.find", "token.use", "token.used", "token.adopt", "ensure", "use", "view", "occurred", "issues", "stream", "look", cluster.WakeMethod:
 		return true
 	}
 	return false

@@ -45,6 +45,9 @@ func (i *Identity) Authorize(ctx context.Context, secret string, class svc.RateC
 			Message: fmt.Sprintf("The token's limit of %d requests a minute is used up.", now.Rate.Quota),
 		}
 	}
+	if now.Note {
+		i.noteUse(ctx, &grant.Token)
+	}
 	memberships, err := i.seats(ctx, &grant.Token, org)
 	switch {
 	case svc.CodeOf(err) == svc.CodeUnauthorized:

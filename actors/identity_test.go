@@ -185,6 +185,8 @@ func TestAuthorizeGrantsRoleAndScopes(t *testing.T) {
 		adaAll, adaAllSecret := c.mint(svc.TokenOwner{User: ada}, svc.Scopes()...)
 		bobRead, bobReadSecret := c.mint(svc.TokenOwner{User: bob}, svc.ScopeRead)
 		orgToken, orgSecret := c.mint(svc.TokenOwner{User: ada, Org: "acme"}, svc.ScopeRead, svc.ScopeWrite)
+		used := clock()
+		orgToken.LastUsedAt = &used
 		noMember := svc.NotFound("organization")
 		permissions := svc.EffectivePermissions
 		tests := map[string]struct {
@@ -699,6 +701,58 @@ func TestInvitationsAreBounded(t *testing.T) {
 		noError(t, err)
 		if len(offers) != svc.MaxOffers {
 			t.Errorf("%d offers, want the newest %d", len(offers), svc.MaxOffers)
+		}
+	})
+}
+
+// TestLastUseIsListed uses tokens of both lists: the lists tell of it, a request whose note
+// is lost succeeds, and a busy token costs few writes.
+func TestLastUseIsListed(t *testing.T) {
+	withClients(t, Limits{}, func(t *testing.T, c *clients) {
+		ada := c.user("ada@example.com", "Ada")
+		c.organization("Acme", ada)
+		for _, owner := range []svc.TokenOwner{{User: ada}, {User: ada, Org: "acme"}} {
+			_, secret := c.mint(owner, svc.ScopeRead)
+			last := func() *time.Time {
+				t.Helper()
+				tokens, err := c.identity.Tokens(t.Context(), owner)
+				noError(t, err)
+				return tokens[0].LastUsedAt
+			}
+			use := func() {
+				t.Helper()
+				_, err := c.authorize(secret, "acme")
+				noError(t, err)
+			}
+			if got := last(); got != nil {
+				t.Errorf("a fresh token was used at %s", got)
+			}
+			c.refuse = func(call *protos.Call) error {
+				if call.GetMethod() == "token.used" {
+					return errAway
+				}
+				return nil
+			}
+			use()
+			c.refuse = nil
+			if got := last(); got != nil {
+				t.Errorf("a note that was lost tells %s", got)
+			}
+			time.Sleep(svc.UseGrain)
+			first := clock().Truncate(time.Minute)
+			puts := len(c.store.Puts())
+			for range 100 {
+				use()
+				time.Sleep(time.Second)
+			}
+			if wrote := len(c.store.Puts()) - puts; wrote != 1 {
+				t.Errorf("100 requests cost %d writes, want 1", wrote)
+			}
+			wantEqual(t, "the first use", last(), &first)
+			time.Sleep(svc.UseGrain)
+			next := clock().Truncate(time.Minute)
+			use()
+			wantEqual(t, "the next use", last(), &next)
 		}
 	})
 }

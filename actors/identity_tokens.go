@@ -94,3 +94,23 @@ func (i *Identity) AdoptToken(ctx context.Context, owner svc.TokenOwner, id stri
 	record, err := ask[tokenRecord](ctx, i.Actors, kindOrganization, owner.Org, "token.adopt", adoptToken{ID: id, UserID: owner.User.ID})
 	return record.token(), err
 }
+
+// noteTime bounds the noting of a token's use.
+const noteTime = time.Second
+
+// noteUse notes in the list that a token is on that it is used. No request fails because
+// that cannot be noted: the next one that asks for it, a UseGrain later, notes it.
+func (i *Identity) noteUse(ctx context.Context, token *svc.Token) {
+	ctx, cancel := context.WithTimeout(ctx, noteTime)
+	defer cancel()
+	holder, identity := kindUser, ""
+	switch {
+	case token.Kind == svc.TokenOrganization:
+		holder, identity = kindOrganization, token.Org
+	case token.User != nil:
+		identity = userIdentity(token.User.Email)
+	default:
+		return
+	}
+	_, _ = ask[none](ctx, i.Actors, holder, identity, "token.used", findToken{ID: token.ID}) // a hint
+}

@@ -303,6 +303,7 @@ func TestOrganizationLife(t *testing.T) {
 		{name: "which open nothing", method: "token.use", message: findToken{"tok_1"}, err: unknownToken()},
 		{name: "an owner adopts one", method: "token.adopt", message: adoptToken{"tok_1", "usr_3"}, want: outcome{answer: adopted, writes: []write{{"token", "tok_1", adopted}}}},
 		{name: "which opens again", method: "token.use", message: findToken{"tok_1"}, want: outcome{answer: tokenSeat{adopted, svc.Membership{Organization: renamed, Role: svc.RoleOwner}}}},
+		{name: "its use is noted", after: time.Minute, method: "token.used", message: findToken{"tok_1"}, want: outcome{answer: none{}, writes: []write{{"token", "tok_1", usedAt(adopted, time.Minute)}}}},
 		{name: "remove a token", method: "token.remove", message: findToken{"tok_1"}, want: outcome{answer: none{}, writes: []write{{"token", "tok_1", nil}}}},
 		{name: "remove it twice", method: "token.remove", message: findToken{"tok_1"}, err: svc.NotFound("token")},
 		{name: "find it no more", method: "token.find", message: findToken{"tok_1"}, err: svc.NotFound("token")},

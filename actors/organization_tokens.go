@@ -34,6 +34,7 @@ func orgTokenHandlers() map[string]handler[*organization] {
 		"token.find":   on((*organization).onFindToken),
 		"token.remove": on((*organization).onRemoveToken),
 		"token.use":    on((*organization).onUseToken),
+		"token.used":   on((*organization).onTokenUsed),
 		"token.adopt":  on((*organization).onAdoptToken),
 		"tokens":       on((*organization).onTokens),
 	}
@@ -114,6 +115,25 @@ func (o *organization) onAdoptToken(_ time.Time, m adoptToken) (outcome, error) 
 	record.User, record.Orphaned = &owner.User, false
 	o.tokens[m.ID] = record
 	return outcome{answer: record, writes: []write{{"token", record.ID, record}}}, nil
+}
+
+func (o *organization) onTokenUsed(now time.Time, m findToken) (outcome, error) {
+	return noteTokenIn(o.tokens, m.ID, now)
+}
+
+// noteTokenIn notes that a token is used now, unless that was noted shortly before.
+func noteTokenIn(tokens map[string]tokenRecord, id string, now time.Time) (outcome, error) {
+	record, found := tokens[id]
+	if !found {
+		return outcome{}, svc.NotFound("token")
+	}
+	used := record.Used(now)
+	if used == nil {
+		return outcome{answer: none{}}, nil
+	}
+	record.LastUsedAt = used
+	tokens[id] = record
+	return outcome{answer: none{}, writes: []write{{"token", id, record}}}, nil
 }
 
 // sortedTokens returns tokens, the newest first.

@@ -21,7 +21,9 @@ type token struct {
 	identity string
 	token    *tokenRecord
 	meter    svc.Meter
-	limits   Limits
+	// noted is when this activation last asked for the use of the token to be noted.
+	noted  time.Time
+	limits Limits
 }
 
 // Limits are the requests a minute and token; zero switches a limit off.
@@ -49,6 +51,8 @@ type (
 		Rate  svc.RateState `json:"rate"`
 		// Wait is set where the request is refused.
 		Wait time.Duration `json:"wait"`
+		// Note asks for the use to be noted in the list that the token is on.
+		Note bool `json:"note,omitempty"`
 	}
 )
 
@@ -103,7 +107,12 @@ func (t *token) onUse(now time.Time, m useToken) (outcome, error) {
 		return outcome{}, svc.Errorf(svc.CodeUnauthorized, "The token is unknown, revoked or expired.")
 	}
 	rate, wait := t.meter.Take(now, m.Class, t.limits.of(m.Class))
-	return outcome{answer: standing{Token: *t.token, Rate: rate, Wait: wait}}, nil
+	answer := standing{Token: *t.token, Rate: rate, Wait: wait}
+	listed := t.token.Kind == svc.TokenPersonal || t.token.Kind == svc.TokenOrganization
+	if listed && wait == 0 && now.Sub(t.noted) >= svc.UseGrain {
+		t.noted, answer.Note = now, true
+	}
+	return outcome{answer: answer}, nil
 }
 
 func (t *token) onRevoke(now time.Time, _ none) (outcome, error) {

@@ -66,7 +66,7 @@ func TestTokenLife(t *testing.T) {
 	}
 	for name, steps := range lives {
 		t.Run(name, func(t *testing.T) {
-			play(t, func() core { return &token{identity: "hash-tok_1"} }, true, steps)
+			play(t, func() core { return &token{noted: at(150 * 365 * 24 * time.Hour), identity: "hash-tok_1"} }, true, steps)
 		})
 	}
 }
@@ -141,7 +141,9 @@ func TestTokenLimits(t *testing.T) {
 					want: outcome{answer: standing{Token: record, Rate: rate, Wait: take.wait}},
 				})
 			}
-			play(t, func() core { return &token{identity: "hash-tok_1", limits: test.limits} }, false, steps)
+			play(t, func() core {
+				return &token{noted: at(150 * 365 * 24 * time.Hour), identity: "hash-tok_1", limits: test.limits}
+			}, false, steps)
 		})
 	}
 }
@@ -160,5 +162,29 @@ func TestLimitsSurviveAReload(t *testing.T) {
 			t.Errorf("use %d: %+v, %v; want a wait of %s", n, got.answer, err, want)
 		}
 		mustRestore(t, c, stored)
+	}
+}
+
+// TestTheUseOfATokenIsNotedSeldom asks for a note at the first use and every UseGrain, of
+// tokens that are on a list, and not for refused requests.
+func TestTheUseOfATokenIsNotedSeldom(t *testing.T) {
+	for kind, listed := range map[svc.TokenKind]bool{
+		svc.TokenPersonal: true, svc.TokenOrganization: true, svc.TokenAssistant: false, svc.TokenConsole: false,
+	} {
+		record := testTokenRecord("tok_1", ada(), nil)
+		record.Kind = kind
+		stored := map[string]svc.Entity{}
+		store(t, stored, []write{{"token", "tok_1", record}})
+		c := &token{limits: Limits{Default: 1}}
+		mustRestore(t, c, stored)
+		for _, use := range []struct {
+			after time.Duration
+			note  bool
+		}{{0, true}, {time.Second, false}, {2 * time.Minute, false}, {svc.UseGrain, true}, {svc.UseGrain + 1, false}, {3 * svc.UseGrain, true}} {
+			got, err := c.onUse(at(use.after), useToken{svc.RateDefault})
+			if err != nil || got.answer.(standing).Note != (use.note && listed) || len(got.writes) > 0 {
+				t.Errorf("%s after %s: %+v, %v; want a note %v", kind, use.after, got, err, use.note && listed)
+			}
+		}
 	}
 }

@@ -49,6 +49,7 @@ func userHandlers() map[string]handler[*user] {
 		"token.add":    on((*user).onAddToken),
 		"token.find":   on((*user).onFindToken),
 		"token.remove": on((*user).onRemoveToken),
+		"token.used":   on((*user).onTokenUsed),
 		"tokens":       on((*user).onTokens),
 	}
 	maps.Copy(handlers, passkeyHandlers())
@@ -145,4 +146,8 @@ func (u *user) onRemoveToken(_ time.Time, m findToken) (outcome, error) {
 
 func (u *user) onTokens(time.Time, none) (outcome, error) {
 	return outcome{answer: sortedTokens(u.tokens)}, nil
+}
+
+func (u *user) onTokenUsed(now time.Time, m findToken) (outcome, error) {
+	return noteTokenIn(u.tokens, m.ID, now)
 }

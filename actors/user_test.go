@@ -57,6 +57,10 @@ func TestUserLife(t *testing.T) {
 		{name: "add another", method: "token.add", message: addToken{tok2}, want: outcome{answer: none{}, writes: []write{{"token", "tok_2", tok2}}}},
 		{name: "tokens, the newest first", method: "tokens", message: none{}, want: outcome{answer: []tokenRecord{tok2, tok1}}},
 		{name: "find", method: "token.find", message: findToken{"tok_2"}, want: outcome{answer: tok2}},
+		{name: "its use is noted to the minute", after: 90 * time.Second, method: "token.used", message: findToken{"tok_2"}, want: outcome{answer: none{}, writes: []write{{"token", "tok_2", usedAt(tok2, time.Minute)}}}},
+		{name: "seldom", after: 10 * time.Minute, method: "token.used", message: findToken{"tok_2"}, want: outcome{answer: none{}}},
+		{name: "and again", after: 11 * time.Minute, method: "token.used", message: findToken{"tok_2"}, want: outcome{answer: none{}, writes: []write{{"token", "tok_2", usedAt(tok2, 11*time.Minute)}}}},
+		{name: "that of an unknown one is not", method: "token.used", message: findToken{"tok_9"}, err: svc.NotFound("token")},
 		{name: "remove", method: "token.remove", message: findToken{"tok_2"}, want: outcome{answer: none{}, writes: []write{{"token", "tok_2", nil}}}},
 		{name: "remove twice", method: "token.remove", message: findToken{"tok_2"}, err: svc.NotFound("token")},
 		{name: "find no more", method: "token.find", message: findToken{"tok_2"}, err: svc.NotFound("token")},
@@ -85,4 +89,11 @@ func TestAPersonHasOneIdentity(t *testing.T) {
 	if a, b := userIdentity("ada@example.com"), userIdentity("bob@example.com"); a == b || len(a) != 64 {
 		t.Errorf("identities of two people: %s, %s", a, b)
 	}
+}
+
+// usedAt returns a record that was used at a time of a core's life.
+func usedAt(record tokenRecord, after time.Duration) tokenRecord {
+	used := at(after)
+	record.LastUsedAt = &used
+	return record
 }

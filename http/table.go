@@ -64,8 +64,8 @@ type Route struct {
 	Role   svc.Role
 	Effect Effect
 	// Ledger is the kind of entry that a good call leaves in the ledger of the path's
-	// organization, or of those that a row of the console names (Call.Concerns); none
-	// where it is empty.
+	// organization, or of those that the call names (Call.Concerns) where the path has none;
+	// no entry where it is empty.
 	Ledger  svc.LedgerKind
 	Rate    svc.RateClass
 	Summary string
@@ -176,8 +176,8 @@ func checkRoute(route *Route) error {
 	case (route.Method == http.MethodGet) != (route.Effect == Read):
 		return fmt.Errorf("effect %q does not suit %s", route.Effect, route.Method)
 	}
-	if route.Ledger != "" && (route.Effect == Read || !route.HasParam("org") && route.Surface != Console) {
-		return fmt.Errorf("ledger kind %q needs a write under an organization", route.Ledger)
+	if route.Ledger != "" && route.Effect == Read {
+		return fmt.Errorf("ledger kind %q needs a write", route.Ledger)
 	}
 	return checkInput(route)
 }

@@ -8,10 +8,12 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	nethttp "net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,6 +40,9 @@ directory (SVC_DATA_DIR/operator.token, or --token-file).
   deadletters show   --id ID
   deadletters replay --id ID,ID | --environment N | --all   send them through the log again
   deadletters drop   --id ID,ID | --environment N | --all
+  audit          [--org O] [--app A] [--email E] [--operation P] [--id TOKEN]
+                 [--since 24h] [--limit N] [--before T --before-id ID]
+                                                   who wrote what, the newest first
 
 Roles: owner, admin, member, viewer. Scopes: read, write, admin.
 
@@ -58,6 +63,7 @@ func adminCalls() map[string]string {
 		"tokens list": "tokens.list", "tokens mint": "tokens.mint", "tokens revoke": "tokens.revoke", "tokens adopt": "tokens.adopt",
 		"deadletters list": "deadletters.list", "deadletters show": "deadletters.show",
 		"deadletters replay": "deadletters.replay", "deadletters drop": "deadletters.drop",
+		"audit": "audit.list",
 	}
 }
 
@@ -67,14 +73,15 @@ func runAdmin(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	for len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		words, args = append(words, args[0]), args[1:]
 	}
-	call, known := adminCalls()[strings.Join(words, " ")]
-	if !known {
-		fmt.Fprint(stderr, adminHelp)
-		return errUsage
-	}
-	server, command, err := parseAdmin(args, stderr)
+	server, command, err := parseAdmin(args, stdout, stderr)
 	if err != nil {
 		return err
+	}
+	spoken := strings.Join(words, " ")
+	call, known := adminCalls()[spoken]
+	if !known {
+		fmt.Fprintf(stderr, "svc admin: there is no command %q%s\n\n%s", spoken, didYouMean(spoken, "svc admin ", slices.Sorted(maps.Keys(adminCalls()))), adminHelp)
+		return errUsage
 	}
 	token, err := readOperatorToken(server.tokenFile)
 	if err != nil {
@@ -106,12 +113,10 @@ func adminPresets() adminServer {
 }
 
 // parseAdmin reads the flags of a command.
-func parseAdmin(args []string, stderr io.Writer) (adminServer, admin.Command, error) {
+func parseAdmin(args []string, stdout, stderr io.Writer) (adminServer, admin.Command, error) {
 	var command admin.Command
 	server := adminPresets()
 	flags := flag.NewFlagSet("admin", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	flags.Usage = func() { fmt.Fprint(stderr, adminHelp) }
 	flags.StringVar(&server.addr, "addr", server.addr, "the admin listener")
 	flags.StringVar(&server.tokenFile, "token-file", server.tokenFile, "the file with the operator's token")
 	flags.StringVar(&command.Org, "org", "", "organization")
@@ -122,21 +127,42 @@ func parseAdmin(args []string, stderr io.Writer) (adminServer, admin.Command, er
 	flags.StringVar(&command.ID, "id", "", "token id, or ids of dead letters")
 	flags.Uint64Var(&command.Environment, "environment", 0, "number of an environment")
 	flags.BoolVar(&command.All, "all", false, "all dead letters")
+	flags.StringVar(&command.App, "app", "", "application")
+	flags.StringVar(&command.Operation, "operation", "", "operation")
+	flags.StringVar(&command.BeforeID, "before-id", "", "the id behind which the next page begins")
+	flags.IntVar(&command.Limit, "limit", 0, "rows of a page")
+	flags.Func("before", "the time behind which the next page begins", func(value string) error {
+		at, err := time.Parse(time.RFC3339Nano, value)
+		command.Before = &at
+		return err
+	})
+	flags.Func("since", "how far back", func(value string) error { return span(value, -1, &command.Since) })
+	flags.Func("expires", "lifetime", func(value string) error { return span(value, 1, &command.ExpiresAt) })
 	role := flags.String("role", "", "role")
 	scopes := flags.String("scopes", "read", "scopes, comma-separated")
-	expires := flags.Duration("expires", 0, "lifetime")
-	if err := flags.Parse(args); err != nil || flags.NArg() > 0 {
-		return server, command, errUsage
+	if err := parseFlags(flags, args, 0, func(w io.Writer) { fmt.Fprint(w, adminHelp) }, stdout, stderr); err != nil {
+		return server, command, err
 	}
 	command.Role = svc.Role(*role)
 	for _, scope := range strings.Split(*scopes, ",") {
 		command.Scopes = append(command.Scopes, svc.Scope(strings.TrimSpace(scope)))
 	}
-	if *expires > 0 {
-		ends := time.Now().Add(*expires)
-		command.ExpiresAt = &ends
-	}
 	return server, command, nil
+}
+
+// span reads a duration, which must be more than nothing, as the instant that lies so far
+// from now in a direction.
+func span(value string, direction time.Duration, into **time.Time) error {
+	length, err := time.ParseDuration(value)
+	if err != nil {
+		return err
+	}
+	if length <= 0 {
+		return errors.New("a duration above zero is needed, for example 2160h")
+	}
+	at := time.Now().Add(direction * length)
+	*into = &at
+	return nil
 }
 
 // sendAdmin posts a command and prints the answer.

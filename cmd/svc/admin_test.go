@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -197,6 +199,88 @@ func TestAStrangerIsInvitedAndAccepts(t *testing.T) {
 	for _, kind := range []string{"member.invited", "member.joined", "member.declined"} {
 		if !strings.Contains(entries, `"`+kind+`"`) {
 			t.Errorf("the ledger has no %s: %s", kind, entries)
+		}
+	}
+}
+
+// TestWhatTheOperatorDoesIsWritten asks the ledger and the audit rows of what the first
+// start, the operator and a person with tokens of their own have done.
+func TestWhatTheOperatorDoesIsWritten(t *testing.T) {
+	s := startServer(t, t.TempDir(), nil)
+	must := func(args ...string) map[string]any {
+		t.Helper()
+		answer, err := s.admin(args...)
+		if err != nil {
+			t.Fatalf("%v: %v", args, err)
+		}
+		return answer
+	}
+	must("members", "put", "--org", "acme", "--email", "ada@acme.example", "--role", "viewer")
+	minted := must("tokens", "mint", "--email", "ada@acme.example", "--name", "laptop")["token"].(map[string]any)["id"].(string)
+	must("tokens", "revoke", "--email", "ada@acme.example", "--id", minted)
+	must("members", "remove", "--org", "acme", "--email", "ada@acme.example")
+	if _, err := s.admin("members", "remove", "--org", "acme", "--email", "ada@acme.example"); err == nil {
+		t.Error("a member is removed twice")
+	}
+	session := must("login", "--email", "owner@acme.example")["secret"].(string)
+	own := object(t, s.call("POST", "/console/api/v1/me/tokens", session, []byte(`{"name":"own","scopes":["admin"]}`), nil).body)
+	if got := s.call("DELETE", "/api/v1/me/tokens/"+own["id"].(string), own["token"].(string), nil, nil); got.status != 204 {
+		t.Fatalf("revoking one's own: %d %s", got.status, got.body)
+	}
+
+	var kinds []string
+	for _, row := range object(t, s.call("GET", "/console/api/v1/orgs/acme/ledger?limit=100", session, nil, nil).body)["data"].([]any) {
+		entry := row.(map[string]any)
+		kinds = append(kinds, fmt.Sprint(entry["kind"], " ", entry["metadata"].(map[string]any)["via"], " ", entry["actor"].(map[string]any)["name"]))
+	}
+	slices.Reverse(kinds)
+	first, operator := "first start Operator", "operator Operator"
+	want := []string{"organization.created " + first, "app.created " + first}
+	for range 6 {
+		want = append(want, "key.created "+first)
+	}
+	want = append(want, "token.created "+first,
+		"member.updated "+operator, "token.created "+operator, "token.revoked "+operator, "member.removed "+operator, "session.opened "+operator,
+		"token.created console Owner", "token.revoked manage Owner")
+	if !slices.Equal(kinds, want) {
+		t.Errorf("the ledger tells\n%s\nwant\n%s", strings.Join(kinds, "\n"), strings.Join(want, "\n"))
+	}
+	if check := object(t, s.call("GET", "/console/api/v1/orgs/acme/ledger/check", session, nil, nil).body); check["intact"] != true {
+		t.Errorf("the ledger: %v", check)
+	}
+
+	var said []string
+	page := must("audit", "--since", "1h", "--limit", "4")
+	for {
+		for _, row := range page["rows"].([]any) {
+			row := row.(map[string]any)
+			said = append(said, fmt.Sprint(row["operation"], " ", row["status"]))
+		}
+		if page["before"] == nil {
+			break
+		}
+		page = must("audit", "--since", "1h", "--limit", "4", "--before", page["before"].(string), "--before-id", page["beforeId"].(string))
+	}
+	wantRows := []string{
+		"me.revokeToken 204", "console.tokens.create 201", "operator.login 200", "operator.members.remove 404", "operator.members.remove 200",
+		"operator.tokens.revoke 200", "operator.tokens.mint 200", "operator.members.put 200",
+	}
+	slices.Sort(said)
+	slices.Sort(wantRows)
+	if !slices.Equal(said, wantRows) {
+		t.Errorf("the audit rows are %q, want %q", said, wantRows)
+	}
+	if rows := must("audit", "--org", "acme", "--operation", "operator.members.put")["rows"].([]any); len(rows) != 1 {
+		t.Errorf("rows of one operation: %v", rows)
+	}
+}
+
+func TestAWrongLifetimeMintsNothing(t *testing.T) {
+	for _, lifetime := range []string{"-5h", "0s", "never"} {
+		var stderr bytes.Buffer
+		err := runAdmin(context.Background(), []string{"tokens", "mint", "--email", "a@b.example", "--name", "n", "--expires", lifetime, "--token-file", "nowhere"}, &stderr, &stderr)
+		if !errors.Is(err, errUsage) || !strings.Contains(stderr.String(), "expires") {
+			t.Errorf("%s: %v %s", lifetime, err, stderr.String())
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"svc"
 	"svc/actors"
+	"svc/http/admin"
 	"svc/storage/datadir"
 )
 
@@ -170,13 +171,20 @@ func (n *node) dropUnseen(ctx context.Context, owner svc.User) error {
 	return err
 }
 
-// makeFirst makes what a first start makes.
+// makeFirst makes what a first start makes, and enters it into the ledger.
 func (n *node) makeFirst(ctx context.Context, owner svc.User) (*bootstrap, error) {
-	if _, err := n.identity.CreateOrganization(ctx, owner, svc.OrgSpec{Name: "Acme", Slug: firstOrg}); err != nil && svc.CodeOf(err) != svc.CodeConflict {
+	org, err := n.identity.CreateOrganization(ctx, owner, svc.OrgSpec{Name: "Acme", Slug: firstOrg})
+	if err == nil {
+		err = n.enterFirst(ctx, "organization.created", "", org.ID)
+	}
+	if err != nil && svc.CodeOf(err) != svc.CodeConflict {
 		return nil, err
 	}
-	spec := svc.AppSpec{Name: "Web", Slug: firstApp, Platform: "web", Modules: svc.Modules()}
-	if _, err := n.apps.Create(ctx, firstOrg, spec); err != nil && svc.CodeOf(err) != svc.CodeConflict {
+	app, err := n.apps.Create(ctx, firstOrg, svc.AppSpec{Name: "Web", Slug: firstApp, Platform: "web", Modules: svc.Modules()})
+	if err == nil {
+		err = n.enterFirst(ctx, "app.created", firstApp, app.ID)
+	}
+	if err != nil && svc.CodeOf(err) != svc.CodeConflict {
 		return nil, err
 	}
 	ref := svc.AppRef{Org: firstOrg, App: firstApp}
@@ -185,16 +193,35 @@ func (n *node) makeFirst(ctx context.Context, owner svc.User) (*bootstrap, error
 	}
 	made := &bootstrap{Organization: firstOrg, App: firstApp, URL: n.url(), Keys: map[string]bootstrapKeys{}}
 	for _, env := range svc.EnvironmentSlugs() {
-		_, public, publicErr := n.apps.MintKey(ctx, ref, svc.KeySpec{Kind: svc.KeyPublic, Environment: env, Label: madeFirst})
-		_, secret, secretErr := n.apps.MintKey(ctx, ref, svc.KeySpec{Kind: svc.KeySecret, Environment: env, Label: madeFirst})
+		public, publicErr := n.mintFirst(ctx, ref, svc.KeyPublic, env)
+		secret, secretErr := n.mintFirst(ctx, ref, svc.KeySecret, env)
 		if err := errors.Join(publicErr, secretErr); err != nil {
 			return nil, err
 		}
 		made.Keys[env] = bootstrapKeys{Public: public.Reveal(), Secret: secret.Reveal()}
 	}
-	_, token, err := n.identity.MintToken(ctx, svc.TokenOwner{User: owner}, svc.TokenSpec{Name: madeFirst, Scopes: svc.Scopes()})
-	made.Token = token.Reveal()
-	return made, err
+	token, secret, err := n.identity.MintToken(ctx, svc.TokenOwner{User: owner}, svc.TokenSpec{Name: madeFirst, Scopes: svc.Scopes()})
+	if err != nil {
+		return nil, err
+	}
+	made.Token = secret.Reveal()
+	return made, n.enterFirst(ctx, "token.created", "", token.ID)
+}
+
+// mintFirst makes one of the first start's keys.
+func (n *node) mintFirst(ctx context.Context, ref svc.AppRef, kind svc.KeyKind, env string) (svc.Secret, error) {
+	key, secret, err := n.apps.MintKey(ctx, ref, svc.KeySpec{Kind: kind, Environment: env, Label: madeFirst})
+	if err != nil {
+		return "", err
+	}
+	return secret, n.enterFirst(ctx, "key.created", ref.App, key.ID)
+}
+
+// enterFirst tells the ledger of something that the first start has made.
+func (n *node) enterFirst(ctx context.Context, kind svc.LedgerKind, app, subject string) error {
+	return n.ledgers().Record(ctx, svc.LedgerEntry{
+		At: n.now(), Org: firstOrg, App: app, Kind: kind, Actor: admin.OperatorActor(), Subject: subject, Metadata: []byte(`{"via":"first start"}`),
+	})
 }
 
 // checkBootstrapFile fails where the bootstrap file could not be written, before anything is

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -65,12 +66,18 @@ func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		usage(stdout)
 		return nil
 	}
+	var known []string
 	for _, c := range commands() {
 		if c.name == name {
-			return c.run(ctx, args, stdout, stderr)
+			err := c.run(ctx, args, stdout, stderr)
+			if errors.Is(err, flag.ErrHelp) {
+				return nil
+			}
+			return err
 		}
+		known = append(known, c.name)
 	}
-	fmt.Fprintf(stderr, "svc: there is no command %q\n\n", name)
+	fmt.Fprintf(stderr, "svc: there is no command %q%s\n\n", name, didYouMean(name, "svc ", known))
 	usage(stderr)
 	return errUsage
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/http/pprof"
 	"net/netip"
@@ -38,6 +39,10 @@ type Config struct {
 	Letters  Letters
 	// Backups may be nil.
 	Backups Backups
+	// Ledger and Auditor keep what the operator's commands do; nil keeps nothing.
+	Ledger  Ledger
+	Auditor Auditor
+	Logger  *slog.Logger
 	Now     func() time.Time
 	// Token is the bearer that commands and profiles ask for; the empty one opens nothing.
 	Token svc.Secret
@@ -59,7 +64,10 @@ func New(config Config) http.Handler {
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	operator{config.Operator, config.Now}.register(mux)
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.DiscardHandler)
+	}
+	operator{config.Operator, config.Ledger, config.Auditor, config.Now, config.Logger}.register(mux)
 	letters{config.Letters}.register(mux)
 	registerBackup(mux, config.Backups)
 	return guard(config, mux)

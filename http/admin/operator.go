@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -24,6 +25,7 @@ type Operator interface {
 	MintToken(ctx context.Context, owner svc.TokenOwner, spec svc.TokenSpec) (svc.Token, svc.Secret, error)
 	RevokeToken(ctx context.Context, owner svc.TokenOwner, id string) error
 	AdoptToken(ctx context.Context, owner svc.TokenOwner, id string) (svc.Token, error)
+	Memberships(ctx context.Context, grant svc.Grant) ([]svc.Membership, error)
 	OpenSession(ctx context.Context, person svc.User, lifetime time.Duration) (svc.Token, svc.Secret, error)
 }
 
@@ -42,6 +44,14 @@ type Command struct {
 	// Environment is the number of an environment, All says that everything is meant.
 	Environment uint64 `json:"environment,omitempty,string"`
 	All         bool   `json:"all,omitempty"`
+	// The rest belongs to audit.list.
+	App       string     `json:"app,omitempty"`
+	Operation string     `json:"operation,omitempty"`
+	Since     *time.Time `json:"since,omitempty"`
+	Until     *time.Time `json:"until,omitempty"`
+	Before    *time.Time `json:"before,omitempty"`
+	BeforeID  string     `json:"beforeId,omitempty"`
+	Limit     int        `json:"limit,omitempty"`
 }
 
 // Minted is the answer that shows a secret, once.
@@ -51,20 +61,24 @@ type Minted struct {
 }
 
 type operator struct {
-	port Operator
-	now  func() time.Time
+	port    Operator
+	ledger  Ledger
+	auditor Auditor
+	now     func() time.Time
+	logger  *slog.Logger
 }
 
 func (o operator) register(mux *http.ServeMux) {
-	mux.HandleFunc("POST /admin/v1/login", serve(o.login))
-	mux.HandleFunc("POST /admin/v1/orgs.create", serve(o.createOrg))
+	mux.HandleFunc("POST /admin/v1/login", o.does("login", o.login))
+	mux.HandleFunc("POST /admin/v1/orgs.create", o.does("orgs.create", o.createOrg))
 	mux.HandleFunc("POST /admin/v1/members.list", serve(o.listMembers))
-	mux.HandleFunc("POST /admin/v1/members.put", serve(o.putMember))
-	mux.HandleFunc("POST /admin/v1/members.remove", serve(o.removeMember))
+	mux.HandleFunc("POST /admin/v1/members.put", o.does("members.put", o.putMember))
+	mux.HandleFunc("POST /admin/v1/members.remove", o.does("members.remove", o.removeMember))
 	mux.HandleFunc("POST /admin/v1/tokens.list", serve(o.listTokens))
-	mux.HandleFunc("POST /admin/v1/tokens.mint", serve(o.mintToken))
-	mux.HandleFunc("POST /admin/v1/tokens.revoke", serve(o.revokeToken))
-	mux.HandleFunc("POST /admin/v1/tokens.adopt", serve(o.adoptToken))
+	mux.HandleFunc("POST /admin/v1/audit.list", serve(o.listAudit))
+	mux.HandleFunc("POST /admin/v1/tokens.mint", o.does("tokens.mint", o.mintToken))
+	mux.HandleFunc("POST /admin/v1/tokens.revoke", o.does("tokens.revoke", o.revokeToken))
+	mux.HandleFunc("POST /admin/v1/tokens.adopt", o.does("tokens.adopt", o.adoptToken))
 }
 
 // maxCommand bounds a body, in bytes.
@@ -101,21 +115,28 @@ func readCommand(body io.Reader) (command Command, err error) {
 	return command, nil
 }
 
-func (o operator) login(ctx context.Context, c Command) (any, error) {
+func (o operator) login(ctx context.Context, c Command, done *deed) (any, error) {
 	person, err := o.port.Enter(ctx, c.Email)
 	if err != nil {
 		return nil, err
 	}
+	orgs, err := o.homes(ctx, person)
+	if err != nil {
+		return nil, err
+	}
 	token, secret, err := o.port.OpenSession(ctx, person, SessionTime)
+	*done = deed{"session.opened", orgs, person.ID}
 	return Minted{token, secret.Reveal()}, err
 }
 
-func (o operator) createOrg(ctx context.Context, c Command) (any, error) {
+func (o operator) createOrg(ctx context.Context, c Command, done *deed) (any, error) {
 	owner, err := o.port.User(ctx, c.Email, "")
 	if err != nil {
 		return nil, err
 	}
-	return o.port.CreateOrganization(ctx, owner, svc.OrgSpec{Name: c.Name, Slug: c.Org})
+	org, err := o.port.CreateOrganization(ctx, owner, svc.OrgSpec{Name: c.Name, Slug: c.Org})
+	*done = deed{"organization.created", []string{org.Slug}, org.ID}
+	return org, err
 }
 
 func (o operator) listMembers(ctx context.Context, c Command) (any, error) {
@@ -123,11 +144,17 @@ func (o operator) listMembers(ctx context.Context, c Command) (any, error) {
 }
 
 // putMember seats a person at once: the operator could open a session of theirs and accept.
-func (o operator) putMember(ctx context.Context, c Command) (any, error) {
-	return o.port.PutMember(ctx, c.Org, svc.RoleOwner, svc.MemberSpec{Email: c.Email, Name: c.Name, Role: c.Role})
+func (o operator) putMember(ctx context.Context, c Command, done *deed) (any, error) {
+	member, err := o.port.PutMember(ctx, c.Org, svc.RoleOwner, svc.MemberSpec{Email: c.Email, Name: c.Name, Role: c.Role})
+	*done = deed{"member.updated", []string{c.Org}, member.User.ID}
+	return member, err
 }
 
-func (o operator) removeMember(ctx context.Context, c Command) (any, error) {
+func (o operator) removeMember(ctx context.Context, c Command, done *deed) (any, error) {
+	if person, err := o.port.KnownUser(ctx, c.Email); err == nil {
+		done.subject = person.ID
+	}
+	done.kind, done.orgs = "member.removed", []string{c.Org}
 	return struct{}{}, o.port.RemoveMember(ctx, c.Org, svc.RoleOwner, c.Email)
 }
 
@@ -149,11 +176,22 @@ func (o operator) listTokens(ctx context.Context, c Command) (any, error) {
 	return o.port.Tokens(ctx, owner)
 }
 
-func (o operator) mintToken(ctx context.Context, c Command) (any, error) {
+// subject resolves the owner of tokens, and notes what is about to be done to one of them.
+func (o operator) subject(ctx context.Context, c Command, kind svc.LedgerKind, done *deed) (svc.TokenOwner, error) {
+	owner, err := o.owner(ctx, c)
+	if err != nil {
+		return owner, err
+	}
+	done.kind, done.subject = kind, c.ID
+	done.orgs, err = o.concerns(ctx, owner)
+	return owner, err
+}
+
+func (o operator) mintToken(ctx context.Context, c Command, done *deed) (any, error) {
 	if c.Email == "" {
 		return nil, svc.Invalid(svc.FieldError{Field: "email", Code: "missing_value", Message: "Name the person whom the token acts as."})
 	}
-	owner, err := o.owner(ctx, c)
+	owner, err := o.subject(ctx, c, "token.created", done)
 	if err != nil {
 		return nil, err
 	}
@@ -162,22 +200,23 @@ func (o operator) mintToken(ctx context.Context, c Command) (any, error) {
 		c.ExpiresAt = &ends
 	}
 	token, secret, err := o.port.MintToken(ctx, owner, svc.TokenSpec{Name: c.Name, Scopes: c.Scopes, ExpiresAt: c.ExpiresAt})
+	done.subject = token.ID
 	return Minted{token, secret.Reveal()}, err
 }
 
-func (o operator) revokeToken(ctx context.Context, c Command) (any, error) {
-	owner, err := o.owner(ctx, c)
+func (o operator) revokeToken(ctx context.Context, c Command, done *deed) (any, error) {
+	owner, err := o.subject(ctx, c, "token.revoked", done)
 	if err != nil {
 		return nil, err
 	}
 	return struct{}{}, o.port.RevokeToken(ctx, owner, c.ID)
 }
 
-func (o operator) adoptToken(ctx context.Context, c Command) (any, error) {
+func (o operator) adoptToken(ctx context.Context, c Command, done *deed) (any, error) {
 	if c.Email == "" || c.Org == "" {
 		return nil, svc.Invalid(svc.FieldError{Code: "missing_value", Message: "Name the organization, and the owner whom the token shall act as."})
 	}
-	owner, err := o.owner(ctx, c)
+	owner, err := o.subject(ctx, c, "token.adopted", done)
 	if err != nil {
 		return nil, err
 	}

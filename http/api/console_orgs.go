@@ -37,6 +37,8 @@ func (c consoleOrgs) create(ctx context.Context, call *http.Call, in createOrg) 
 		return svc.Organization{}, err
 	}
 	call.Created("/orgs/" + org.Slug)
+	call.Concerns(org.Slug)
+	call.About(org.ID)
 	return org, nil
 }
 

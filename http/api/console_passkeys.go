@@ -33,11 +33,7 @@ type passkeys struct {
 // concern has the ledgers of the person's organizations tell of the call: whoever has a
 // passkey may approve with it in each of them.
 func (p passkeys) concern(ctx context.Context, call *http.Call) error {
-	seats, err := p.organizations.Memberships(ctx, call.Grant)
-	if err == nil {
-		call.Concerns(convert(seats, func(seat *svc.Membership) string { return seat.Slug })...)
-	}
-	return err
+	return concernHomes(ctx, call, p.organizations)
 }
 
 func consolePasskeyRoutes(ports Ports) []http.Route {

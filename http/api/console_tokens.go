@@ -10,7 +10,10 @@ import (
 
 // consoleTokens answers the console's routes of personal and organization
 // tokens; a path with an organization means the latter.
-type consoleTokens struct{ tokens Tokens }
+type consoleTokens struct {
+	tokens        Tokens
+	organizations Organizations
+}
 
 // token is an access token as lists show it.
 type token struct {
@@ -95,6 +98,9 @@ func (c consoleTokens) create(ctx context.Context, call *http.Call, in createTok
 	if err != nil {
 		return newToken{}, err
 	}
+	if err := concernHomes(ctx, call, c.organizations); err != nil {
+		return newToken{}, err
+	}
 	minted, secret, err := c.tokens.MintToken(ctx, owner, in.spec(call.Now))
 	if err != nil {
 		return newToken{}, err
@@ -109,7 +115,23 @@ func (c consoleTokens) revoke(ctx context.Context, call *http.Call, in tokenPath
 	if err != nil {
 		return http.Empty{}, err
 	}
+	if err := concernHomes(ctx, call, c.organizations); err != nil {
+		return http.Empty{}, err
+	}
 	return http.Empty{}, c.tokens.RevokeToken(ctx, owner, in.ID)
+}
+
+// concernHomes has the ledgers of all organizations that the caller's token addresses tell
+// of the call, where its path names none: a personal token opens each of them.
+func concernHomes(ctx context.Context, call *http.Call, organizations Organizations) error {
+	if call.Param("org") != "" {
+		return nil
+	}
+	seats, err := organizations.Memberships(ctx, call.Grant)
+	if err == nil {
+		call.Concerns(convert(seats, func(seat *svc.Membership) string { return seat.Slug })...)
+	}
+	return err
 }
 
 func (c consoleTokens) adopt(ctx context.Context, call *http.Call, in orgTokenPath) (token, error) {

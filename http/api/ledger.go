@@ -25,6 +25,8 @@ func ledgerKinds() map[string]svc.LedgerKind {
 	return map[string]svc.LedgerKind{
 		"apps.create": "app.created", "apps.update": "app.updated",
 		"keys.create": "key.created", "keys.revoke": "key.revoked",
+		"console.orgs.create":   "organization.created",
+		"console.tokens.create": "token.created", "console.tokens.revoke": "token.revoked", "me.revokeToken": "token.revoked",
 		"console.orgTokens.create": "token.created", "console.orgTokens.revoke": "token.revoked", "console.orgTokens.adopt": "token.adopted",
 		"console.passkeys.register": "passkey.created", "console.passkeys.remove": "passkey.removed",
 		"console.members.put": "member.updated", "console.members.remove": "member.removed",

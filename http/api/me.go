@@ -126,6 +126,9 @@ func (m me) revokeToken(ctx context.Context, call *http.Call, in tokenPath) (htt
 	if isOrganization && in.ID != own.ID || !isOrganization && own.User == nil {
 		return http.Empty{}, svc.NotFound("token")
 	}
+	if err := concernHomes(ctx, call, m.organizations); err != nil {
+		return http.Empty{}, err
+	}
 	var owner svc.TokenOwner
 	if own.User != nil {
 		owner.User = *own.User

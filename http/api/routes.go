@@ -185,7 +185,7 @@ func consoleMemberRoutes(ports Ports) []http.Route {
 }
 
 func consoleTokenRoutes(ports Ports) []http.Route {
-	tokens := consoleTokens{tokens: ports.Tokens}
+	tokens := consoleTokens{tokens: ports.Tokens, organizations: ports.Organizations}
 	return []http.Route{
 		{
 			Surface: http.Console, Method: "GET", Path: "/me/tokens", Operation: "console.tokens.list", Scope: svc.ScopeRead, Effect: http.Read, Rate: svc.RateDefault,

@@ -153,6 +153,62 @@ func TestAudit(t *testing.T) {
 	}
 }
 
+// TestAuditRowsAreRead pages through rows of two organizations, some of one instant, and
+// filters them; the newest is still in the journal.
+func TestAuditRowsAreRead(t *testing.T) {
+	db := open(t)
+	at := func(n int) time.Time { return time.UnixMilli(1.78e12).Add(time.Duration(n/2) * time.Second).UTC() }
+	for n := range 10 {
+		row := svc.AuditRow{
+			At: at(n), Org: []string{"acme", "globex"}[n%2], App: "web", RequestID: "req_1", Operation: fmt.Sprintf("goals.%d", n%3), Method: "POST", Path: "/x",
+			Status: 201, TokenID: "tok_1", TokenKind: svc.TokenPersonal, UserID: fmt.Sprintf("usr_%d", n%5), Detail: fmt.Sprint(n),
+		}
+		if err := db.Append(deadline(t), row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read := func(q svc.AuditQuery) (details []string) {
+		t.Helper()
+		for {
+			page, more, err := db.AuditRows(deadline(t), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range page {
+				if page[i].ID == "" {
+					t.Fatalf("a row without an id: %+v", page[i])
+				}
+				details = append(details, page[i].Detail)
+			}
+			if !more {
+				return details
+			}
+			last := page[len(page)-1]
+			q.Before, q.BeforeID = &last.At, last.ID
+		}
+	}
+	since, until := at(2), at(6)
+	for name, c := range map[string]struct {
+		query svc.AuditQuery
+		want  []string
+	}{
+		"an organization's":   {svc.AuditQuery{Org: "acme", Limit: 100}, []string{"8", "6", "4", "2", "0"}},
+		"page by page":        {svc.AuditQuery{Org: "acme", Limit: 2}, []string{"8", "6", "4", "2", "0"}},
+		"of an operation":     {svc.AuditQuery{Operation: "goals.1", Limit: 1}, []string{"7", "4", "1"}},
+		"of a person":         {svc.AuditQuery{UserID: "usr_3", Limit: 1}, []string{"8", "3"}},
+		"of a time":           {svc.AuditQuery{Org: "globex", Since: &since, Until: &until, Limit: 1}, []string{"5", "3"}},
+		"of no application":   {svc.AuditQuery{App: "blog", Limit: 1}, nil},
+		"of an unknown token": {svc.AuditQuery{TokenID: "tok_2", Limit: 1}, nil},
+	} {
+		if got := read(c.query); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+	if got := read(svc.AuditQuery{Limit: 3}); len(got) != 10 {
+		t.Errorf("all, three at a time: %v", got)
+	}
+}
+
 func TestDurable(t *testing.T) {
 	db := openNamed(t, "durable", true)
 	keep(t, db, nil, entity("app/1", "goal", "g", 1, 1, "{}"))

@@ -56,7 +56,7 @@ func TestQueriesExplain(t *testing.T) {
 	scope := svc.AnalyticsScope{Environment: production(), Window: svc.Window{From: now.Add(-time.Hour), To: now, Location: time.UTC}}
 	args := c.args.with(scopeArguments(scope, scope.Window)).with(bucketArguments([]time.Time{now})).with(goalArguments(nil)).with(endArguments([]end{{from: now, to: now}})).with(arguments{
 		"owner": "", "kind": "", "at": now, "limit": 1, "since": now, "until": now, "block": uint64(1), "names": []string{}, "with_sessions": true,
-		"first_page": true, "after_count": uint64(0), "after_name": "", "name": "", "database": "x", "org": "", "app": "", "keys": []string{}, "sums": []string{}, "sha1": "", "before": uint64(1),
+		"first_page": true, "after_count": uint64(0), "after_name": "", "name": "", "database": "x", "org": "", "app": "", "keys": []string{}, "sums": []string{}, "sha1": "", "before": uint64(1), "operation": "", "user_id": "", "token_id": "", "before_at": now, "before_id": "",
 		"event": "", "search": "", "after_visitors": int64(0), "after_pageviews": int64(0), "after_value": "", "values": []string{}, "email": "x", "property": "x",
 		"named_from": now, "hour_to": now, "monitor": "", "prefix": "", "kinds": []string{}, "version": uint64(1), "day_from": now, "day_to": now, "blocks": []uint64{}, "hidden": []uint64{},
 	})

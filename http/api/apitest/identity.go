@@ -36,6 +36,11 @@ func (m *Memory) Authorize(_ context.Context, secret string, class svc.RateClass
 	if held == nil || !held.token.Live(m.now()) {
 		return svc.Grant{}, svc.RateState{}, svc.Errorf(svc.CodeUnauthorized, "unknown")
 	}
+	if held.token.Kind == svc.TokenPersonal || held.token.Kind == svc.TokenOrganization {
+		if used := held.token.Used(m.now()); used != nil {
+			held.token.LastUsedAt = used
+		}
+	}
 	grant := svc.Grant{Token: held.token, Permissions: []svc.Permission{}}
 	state, wait := m.take(held.token.ID, class)
 	if wait > 0 {

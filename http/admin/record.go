@@ -1,0 +1,148 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"svc"
+)
+
+// Ledger keeps the ledgers of organizations.
+type Ledger interface {
+	Record(ctx context.Context, entry svc.LedgerEntry) error
+}
+
+// Auditor keeps audit rows and reads them.
+type Auditor interface {
+	Append(ctx context.Context, row svc.AuditRow) error
+	// AuditRows returns a page, the newest first, and whether more follow.
+	AuditRows(ctx context.Context, query svc.AuditQuery) (rows []svc.AuditRow, more bool, err error)
+}
+
+// OperatorActor is who ledgers name for what the operator does.
+func OperatorActor() svc.LedgerActor { return svc.LedgerActor{ID: "operator", Name: "Operator"} }
+
+// operatorKind is the kind of token that audit rows name for the operator's.
+const operatorKind svc.TokenKind = "operator"
+
+// deed is what a command has done, for the ledgers of the organizations that it concerns.
+type deed struct {
+	kind    svc.LedgerKind
+	orgs    []string
+	subject string
+}
+
+// recordTime bounds what follows a command; it outlives the caller.
+const recordTime = 5 * time.Second
+
+// does is serve for a command that changes something: the ledgers of the organizations that
+// it concerns tell of it, and an audit row whether it succeeded or not. What cannot be
+// kept is logged in full, for what it tells has happened.
+func (o operator) does(operation string, run func(ctx context.Context, command Command, done *deed) (any, error)) http.HandlerFunc {
+	return serve(func(ctx context.Context, command Command) (any, error) {
+		var done deed
+		answer, err := run(ctx, command, &done)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
+		defer cancel()
+		if err == nil {
+			o.enter(ctx, operation, done)
+		}
+		o.audit(ctx, operation, command, err)
+		return answer, err
+	})
+}
+
+func (o operator) enter(ctx context.Context, operation string, done deed) {
+	if o.ledger == nil {
+		return
+	}
+	metadata, _ := json.Marshal(map[string]string{"via": "operator", "operation": "operator." + operation}) // texts alone
+	for _, org := range done.orgs {
+		entry := svc.LedgerEntry{At: o.now(), Org: org, Kind: done.kind, Actor: OperatorActor(), Subject: done.subject, Metadata: metadata}
+		if err := o.ledger.Record(ctx, entry); err != nil {
+			o.logger.LogAttrs(ctx, slog.LevelError, "keeping an entry of the ledger", slog.Any("entry", entry), slog.String("error", err.Error()))
+		}
+	}
+}
+
+func (o operator) audit(ctx context.Context, operation string, command Command, cause error) {
+	if o.auditor == nil {
+		return
+	}
+	row := svc.AuditRow{
+		At: o.now(), Org: command.Org, Operation: "operator." + operation, Method: http.MethodPost, Path: "/admin/v1/" + operation,
+		Status: http.StatusOK, TokenKind: operatorKind,
+	}
+	if cause != nil {
+		code := svc.CodeOf(cause)
+		row.Status, row.Detail = svc.InfoOf(code).Status, string(code)
+	}
+	if err := o.auditor.Append(ctx, row); err != nil {
+		o.logger.LogAttrs(ctx, slog.LevelError, "keeping an audit row", slog.Any("row", row), slog.String("error", err.Error()))
+	}
+}
+
+// homes returns the organizations of a person, whose ledgers tell of what is done to the
+// person.
+func (o operator) homes(ctx context.Context, person svc.User) ([]string, error) {
+	memberships, err := o.port.Memberships(ctx, svc.Grant{Token: svc.Token{User: &person}})
+	var orgs []string
+	for i := range memberships {
+		orgs = append(orgs, memberships[i].Slug)
+	}
+	return orgs, err
+}
+
+// concerns returns the organizations whose ledgers tell of an owner's tokens.
+func (o operator) concerns(ctx context.Context, owner svc.TokenOwner) ([]string, error) {
+	if owner.Org != "" {
+		return []string{owner.Org}, nil
+	}
+	return o.homes(ctx, owner.User)
+}
+
+// auditPage is the answer of audit.list.
+type auditPage struct {
+	Rows []svc.AuditRow `json:"rows"`
+	// Before and BeforeID, sent with the next command, go on behind the last row; null where
+	// none follow.
+	Before   *time.Time `json:"before"`
+	BeforeID *string    `json:"beforeId"`
+}
+
+// maxAudit bounds a page of audit rows.
+const (
+	maxAudit     = 1000
+	defaultAudit = 100
+)
+
+// listAudit reads audit rows, the newest first.
+func (o operator) listAudit(ctx context.Context, c Command) (any, error) {
+	if c.Limit == 0 {
+		c.Limit = defaultAudit
+	}
+	if c.Limit < 1 || c.Limit > maxAudit {
+		return nil, svc.Invalid(svc.FieldError{Field: "limit", Code: "out_of_range", Message: "The limit is a number from 1 to 1000."})
+	}
+	query := svc.AuditQuery{Org: c.Org, App: c.App, Operation: c.Operation, TokenID: c.ID, Since: c.Since, Until: c.Until, Before: c.Before, BeforeID: c.BeforeID, Limit: c.Limit}
+	if c.Email != "" {
+		person, err := o.port.KnownUser(ctx, c.Email)
+		if err != nil {
+			return nil, err
+		}
+		query.UserID = person.ID
+	}
+	rows, more, err := o.auditor.AuditRows(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	page := auditPage{Rows: append([]svc.AuditRow{}, rows...)}
+	if more {
+		last := &rows[len(rows)-1]
+		page.Before, page.BeforeID = &last.At, &last.ID
+	}
+	return page, nil
+}
