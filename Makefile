@@ -6,6 +6,8 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 GO ?= go
+# What `svc version` says; a copy without history leaves it to the compiler.
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 LINT_VERSION := v2.15.0
 LINT := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
 
@@ -37,7 +39,7 @@ deps-run:
 
 .PHONY: build
 build: ## compile bin/svc
-	CGO_ENABLED=0 $(GO) build -trimpath -o bin/svc ./cmd/svc
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-X main.release=$(VERSION)" -o bin/svc ./cmd/svc
 
 # The engine's library is fetched beside the compiler's work.
 .PHONY: run
@@ -47,7 +49,7 @@ run: ## start the server on one machine, nothing else needed
 
 .PHONY: up
 up: ## start three nodes over Apache Kafka and ClickHouse with docker compose
-	docker compose up --build --detach --wait
+	VERSION=$(VERSION) docker compose up --build --detach --wait
 
 .PHONY: down
 down: ## stop what up started; make down VOLUMES=1 deletes its data too

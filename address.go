@@ -18,14 +18,15 @@ type Targets struct {
 	Allow []netip.Prefix
 }
 
-// Permits says whether an address may be called. An address with a zone, and an IPv6
-// address that holds an IPv4 one (mapped, translated, 6to4, Teredo), is never public.
+// Permits says whether an address may be called. An IPv4 address that is mapped into IPv6 is
+// judged as itself. An address with a zone, and an IPv6 address that holds an IPv4 one in another way (translated,
+// 6to4, Teredo), is never public.
 func (t Targets) Permits(addr netip.Addr) bool {
 	if !addr.IsValid() || addr.Zone() != "" {
 		return false
 	}
-	plain := addr.Unmap()
-	if slices.ContainsFunc(t.Allow, func(p netip.Prefix) bool { return p.Contains(plain) }) {
+	addr = addr.Unmap()
+	if slices.ContainsFunc(t.Allow, func(p netip.Prefix) bool { return p.Contains(addr) }) {
 		return true
 	}
 	if addr.Is4() {

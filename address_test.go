@@ -50,7 +50,7 @@ func TestTargetsPermit(t *testing.T) {
 	t.Parallel()
 	for _, raw := range []string{
 		"http://example.com", "https://example.com/", "https://EXAMPLE.com:8443/a?b=c#d", "http://93.184.215.14/", "https://[2606:2800:21f:cb07:6820:80da:af6b:8b2c]/",
-		"https://xn--bcher-kva.example/", "https://a_b.example.com/", "http://example.com./", "http://172.32.0.1/", "http://168.63.129.17/", "http://100.128.0.1/", "https://1.1.1.1/", "https://123.example.com/",
+		"https://xn--bcher-kva.example/", "https://a_b.example.com/", "http://example.com./", "http://172.32.0.1/", "http://168.63.129.17/", "http://100.128.0.1/", "https://1.1.1.1/", "https://[::ffff:8.8.8.8]/", "https://[::ffff:0808:0808]/", "https://123.example.com/",
 	} {
 		if problem := (svc.Targets{}).Check(raw); problem != nil {
 			t.Errorf("%q: %+v", raw, problem)
@@ -90,7 +90,7 @@ func FuzzTargets(f *testing.F) {
 			return
 		}
 		host := hostOf(t, raw)
-		if addr, err := netip.ParseAddr(host); err == nil && (addr.IsPrivate() || addr.IsLoopback() || addr.IsLinkLocalUnicast() || addr.IsUnspecified() || addr.IsMulticast()) {
+		if addr, err := netip.ParseAddr(host); err == nil && (addr.Unmap().IsPrivate() || addr.Unmap().IsLoopback() || addr.Unmap().IsLinkLocalUnicast() || addr.IsPrivate() || addr.IsLoopback() || addr.IsLinkLocalUnicast() || addr.IsUnspecified() || addr.IsMulticast()) {
 			t.Errorf("%q is permitted", raw)
 		}
 	})

@@ -108,7 +108,7 @@ type Notice struct {
 	Incident Incident    `json:"incident"`
 }
 
-// IncidentURL is where the incidents of an application are found.
+// IncidentURL is the page on which a person finds the incidents of an application.
 func IncidentURL(publicURL string, app AppRef) string {
-	return publicURL + "/api/v1/apps/" + app.String() + "/incidents?status=all"
+	return publicURL + "/console#/apps/" + app.String() + "/incidents"
 }

@@ -43,7 +43,7 @@ type Call struct {
 }
 
 // Origin returns scheme and host under which callers reach the service: the configured
-// ones, else those of the request.
+// ones. Where there are none, as in tests, they are those of the request.
 func (c *Call) Origin() string {
 	if c.public != "" {
 		return strings.TrimSuffix(c.public, "/")

@@ -30,9 +30,15 @@ type Problem struct {
 	Module    svc.Module       `json:"module,omitempty" doc:"The module that is off."`
 	Endpoint  string           `json:"endpoint,omitempty" doc:"The endpoint whose module is off."`
 
-	ConversationID string              `json:"conversationId,omitempty" doc:"The conversation that a conflict is about."`
-	ActionStatus   svc.ActionStatus    `json:"actionStatus,omitempty" doc:"Where an action stands that cannot be decided any more."`
-	Actions        []svc.PendingAction `json:"actions,omitempty" doc:"The actions that must be decided first."`
+	ConversationID string           `json:"conversationId,omitempty" doc:"The conversation that a conflict is about."`
+	ActionStatus   svc.ActionStatus `json:"actionStatus,omitempty" doc:"Where an action stands that cannot be decided any more."`
+	Actions        []PendingAction  `json:"actions,omitempty" doc:"The actions that must be decided first."`
+}
+
+// PendingAction is an action that must be decided first.
+type PendingAction struct {
+	ID        string `json:"id"`
+	ExpiresAt Time   `json:"expiresAt"`
 }
 
 // shownText replaces the text of errors whose own must not leave the house.
@@ -69,7 +75,10 @@ func (h *Handler) problemAnswer(err error, requestID string, route *Route) Answe
 		Accepted: shown.Accepted, Reason: shown.Reason, Module: shown.Module,
 	}
 	if turn := shown.Turn; turn != nil {
-		problem.ConversationID, problem.ActionStatus, problem.Actions = turn.ConversationID, turn.ActionStatus, turn.Actions
+		problem.ConversationID, problem.ActionStatus = turn.ConversationID, turn.ActionStatus
+		for _, action := range turn.Actions {
+			problem.Actions = append(problem.Actions, PendingAction{ID: action.ID, ExpiresAt: Time(action.ExpiresAt)})
+		}
 	}
 	if shown.Code == svc.CodeModuleDisabled && route != nil {
 		problem.Endpoint = route.Method + " " + route.Path

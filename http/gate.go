@@ -1,6 +1,7 @@
 package http
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -134,7 +135,7 @@ func (h *Handler) newCall(route *Route, w *recorder, r *http.Request, values []p
 	return &Call{
 		Route: route, RequestID: w.id, Now: h.config.Now(), request: r, path: values,
 		cursors: h.config.Cursors, header: http.Header{}, status: route.status(),
-		response: w, streams: route.streams(r), public: h.config.PublicURL,
+		response: w, streams: route.streams(r), public: cmp.Or(h.config.PublicURL, h.config.Origin),
 	}
 }
 

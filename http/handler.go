@@ -35,6 +35,10 @@ type Config struct {
 	Now     func() time.Time
 	// PublicURL is the address under which callers reach the service.
 	PublicURL string
+	// Origin stands in answers for scheme and host where no PublicURL is configured. What the
+	// request names as its host is nobody's but the caller's word, and is taken only where
+	// both are empty.
+	Origin string
 	// Revision is the date of the API's last addition (X-API-Revision).
 	Revision string
 	// QueryTimeout bounds a query, 30 s where it is zero.
@@ -202,7 +206,8 @@ func (h *Handler) record(w http.ResponseWriter, r *http.Request) *recorder {
 	arrival := h.config.Now()
 	response := h.records.Get().(*recorder)
 	*response = recorder{ResponseWriter: w, handler: h, id: h.requestID(r, arrival), arrival: arrival, metrics: h.others}
-	w.Header()["X-Request-Id"] = []string{response.id}
+	header := w.Header()
+	header["X-Request-Id"], header["X-Content-Type-Options"] = []string{response.id}, []string{"nosniff"}
 	h.metrics.running.Inc()
 	return response
 }

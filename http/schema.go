@@ -105,6 +105,9 @@ func (s *schemas) of(kind reflect.Type, request bool) (Schema, error) {
 		values, err := s.of(kind.Elem(), request)
 		return Schema{"type": "object", "additionalProperties": values}, err
 	case reflect.Struct:
+		if kind.Name() == "" {
+			return s.object(kind, request) // no name to refer to it by
+		}
 		return s.reference(kind, request)
 	default:
 		return nil, fmt.Errorf("type %s has no schema", kind)

@@ -136,8 +136,8 @@ func parseAdmin(args []string, stdout, stderr io.Writer) (adminServer, admin.Com
 		command.Before = &at
 		return err
 	})
-	flags.Func("since", "how far back", func(value string) error { return span(value, -1, &command.Since) })
-	flags.Func("expires", "lifetime", func(value string) error { return span(value, 1, &command.ExpiresAt) })
+	flags.Func("since", "how far back", func(value string) error { return awayFromNow(value, -1, &command.Since) })
+	flags.Func("expires", "lifetime", func(value string) error { return awayFromNow(value, 1, &command.ExpiresAt) })
 	role := flags.String("role", "", "role")
 	scopes := flags.String("scopes", "read", "scopes, comma-separated")
 	if err := parseFlags(flags, args, 0, func(w io.Writer) { fmt.Fprint(w, adminHelp) }, stdout, stderr); err != nil {
@@ -150,9 +150,9 @@ func parseAdmin(args []string, stdout, stderr io.Writer) (adminServer, admin.Com
 	return server, command, nil
 }
 
-// span reads a duration, which must be more than nothing, as the instant that lies so far
+// awayFromNow reads a duration, which must be more than nothing, as the instant that lies so far
 // from now in a direction.
-func span(value string, direction time.Duration, into **time.Time) error {
+func awayFromNow(value string, direction time.Duration, into **time.Time) error {
 	length, err := time.ParseDuration(value)
 	if err != nil {
 		return err

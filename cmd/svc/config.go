@@ -1,24 +1,20 @@
 package main
 
 import (
-	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/mail"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"svc"
 	"svc/cluster"
 	"svc/http/outbound"
+	"svc/storage/clickhouse"
 )
 
 // Config is everything that the environment may set.
@@ -87,7 +83,7 @@ func settings() []setting {
 		{"SVC_DATA_DIR", "./data", "folder", "where the embedded log, the embedded engine and the vault key live", false, text(func(c *Config) *string { return &c.DataDir })},
 		{"SVC_PUBLIC_URL", "", "URL", "how clients see the service; empty derives it from SVC_HTTP_ADDR", false, setPublicURL},
 		{"SVC_KAFKA_BROKERS", "", "host:port,…", "Apache Kafka; empty runs the embedded broker in the data directory", false, setBrokers},
-		{"SVC_CLICKHOUSE_DSN", "", "URL", "a ClickHouse server; empty runs the embedded engine in the data directory", true, text(func(c *Config) *string { return &c.ClickHouseDSN })},
+		{"SVC_CLICKHOUSE_DSN", "", "URL", "one ClickHouse server; empty runs the embedded engine in the data directory", true, setStore},
 		{"SVC_PARTITIONS", "16", "count", "partitions of the log; fixed once data is there", false, setPartitions},
 		{"SVC_NODE_ADDR", "", "host:port", "where other nodes reach this one; empty runs one node alone", false, address(func(c *Config) *string { return &c.NodeAddr })},
 		{"SVC_CLUSTER_SECRET", "", "text", "shared by the nodes of a cluster, 16 characters or more; needed with SVC_NODE_ADDR", true, func(c *Config, v string) error { c.ClusterSecret = svc.Secret(v); return nil }},
@@ -188,6 +184,25 @@ func (c *Config) urlAt(address string) string {
 		host = "localhost"
 	}
 	return "http://" + net.JoinHostPort(host, port)
+}
+
+// origin returns how clients reach the service, as urlAt; empty where the port is chosen when
+// the listener is bound, as in tests.
+func (c *Config) origin() string {
+	if _, port, err := net.SplitHostPort(c.HTTPAddr); c.PublicURL == "" && (err != nil || port == "0") {
+		return ""
+	}
+	return c.urlAt(c.HTTPAddr)
+}
+
+// setStore takes the address of one ClickHouse server. Of several, the driver would go to
+// another when the first is away, and find another set of data there.
+func setStore(c *Config, value string) error {
+	c.ClickHouseDSN = value
+	if value == "" {
+		return nil
+	}
+	return clickhouse.CheckDSN(value)
 }
 
 func setPublicURL(c *Config, value string) error {
@@ -326,39 +341,4 @@ func loadConfig(lookup func(string) (string, bool)) (Config, error) {
 		}
 	}
 	return config, errors.Join(append(problems, config.checkCluster()...)...)
-}
-
-// runConfig prints what the server would run with.
-func runConfig(_ context.Context, args []string, stdout, stderr io.Writer) error {
-	flags := flag.NewFlagSet("config", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	flags.Usage = func() {
-		fmt.Fprint(stderr, "Usage: svc config\n\nPrints the effective configuration with secrets masked. These variables are read:\n\n")
-		printSettings(stderr, func(s setting) string { return s.preset })
-	}
-	if err := flags.Parse(args); err != nil {
-		return errUsage
-	}
-	if _, err := loadConfig(os.LookupEnv); err != nil {
-		return err
-	}
-	printSettings(stdout, func(s setting) string {
-		value, set := os.LookupEnv(s.name)
-		switch {
-		case !set || value == "":
-			return s.preset
-		case s.secret:
-			return "•••"
-		}
-		return value
-	})
-	return nil
-}
-
-func printSettings(w io.Writer, value func(setting) string) {
-	table := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	for _, s := range settings() {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", s.name, value(s), s.unit, s.meaning)
-	}
-	_ = table.Flush()
 }

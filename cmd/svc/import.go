@@ -81,7 +81,7 @@ func runImport(ctx context.Context, args []string, stdout, stderr io.Writer) err
 		return nil
 	case importsLog, importsEvents:
 	default:
-		fmt.Fprintf(stderr, "svc import: %q cannot be imported; access-log and events can\n\n%s", args[0], importHelp)
+		fmt.Fprintf(stderr, "svc import: %q cannot be imported; access-log and events can%s\n\n%s", args[0], didYouMean(args[0], "svc import ", []string{importsLog, importsEvents}), importHelp)
 		return errUsage
 	}
 	flags, err := parseImportFlags(args[0], args[1:], os.LookupEnv)

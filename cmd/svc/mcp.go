@@ -26,7 +26,7 @@ func (n *node) agents(library *docs.Library) *mcp.Server {
 	n.holderTools = &routeTools{}
 	return mcp.New(mcp.Config{
 		Authority: n.identity, Organizations: n.identity, Apps: n.apps, Settings: n.ai, Tools: n.holderTools, Proposals: n.assistant, Docs: library,
-		PublicURL: n.config.PublicURL, Version: apiRevision, Logger: n.logger,
+		PublicURL: n.config.origin(), Version: apiRevision, Logger: n.logger,
 	})
 }
 

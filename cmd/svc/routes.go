@@ -39,13 +39,11 @@ func (r *routed) table() []http.Route {
 
 // runRoutes prints the route table; it needs no server.
 func runRoutes(_ context.Context, args []string, stdout, stderr io.Writer) error {
-	flags := flag.NewFlagSet("routes", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	flags.Usage = func() {
-		fmt.Fprint(stderr, "Usage: svc routes\n\nPrints every route with its surface, scope, permission, module and effect.\n")
+	usage := func(w io.Writer) {
+		fmt.Fprint(w, "Usage: svc routes\n\nPrints every route with its surface, scope, permission, module and effect.\n")
 	}
-	if err := flags.Parse(args); err != nil {
-		return errUsage
+	if err := parseFlags(flag.NewFlagSet("routes", flag.ContinueOnError), args, 0, usage, stdout, stderr); err != nil {
+		return err
 	}
 	parts := routed{
 		collect: &api.Collect{Metrics: api.NewCollectMetrics(prometheus.NewRegistry())},

@@ -54,7 +54,7 @@ func (n *node) sentry(collect *api.Collect) *api.Sentry {
 
 // uploads returns what takes source maps.
 func (n *node) uploads(door *api.Door) *api.Uploads {
-	uploads := api.NewUploads(n.identity, n.apps, n.db, n.now, n.config.PublicURL)
+	uploads := api.NewUploads(n.identity, n.apps, n.db, n.now, n.config.origin())
 	uploads.CheckMap = sourcemaps.Check
 	uploads.Door = door
 	return uploads

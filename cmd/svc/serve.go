@@ -7,21 +7,18 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"sync"
 )
 
 // runServe runs the server until ctx ends.
 func runServe(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	flags := flag.NewFlagSet("serve", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	flags.Usage = func() {
-		fmt.Fprint(stderr, "Usage: svc serve\n\nRuns the server. It is configured by environment variables only; `svc config --help`\nlists them. With none set it runs on this machine alone, with an embedded log and an\nembedded store in ./data.\n")
+	usage := func(w io.Writer) {
+		fmt.Fprint(w, "Usage: svc serve\n\nRuns the server. It is configured by environment variables only; `svc config --help`\nlists them. With none set it runs on this machine alone, with an embedded log and an\nembedded store in ./data.\n")
 	}
-	if err := flags.Parse(args); err != nil {
-		return errUsage
+	if err := parseFlags(flag.NewFlagSet("serve", flag.ContinueOnError), args, 0, usage, stdout, stderr); err != nil {
+		return err
 	}
-	config, err := loadConfig(os.LookupEnv)
+	config, err := readConfig(stderr)
 	if err != nil {
 		return err
 	}

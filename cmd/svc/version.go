@@ -1,25 +1,53 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"svc/storage/chdb"
 )
 
-// runVersion prints what this binary is made of.
-func runVersion(_ context.Context, _ []string, stdout, _ io.Writer) error {
-	commit := "unknown"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, setting := range info.Settings {
-			if setting.Key == "vcs.revision" {
-				commit = setting.Value
-			}
+// release names the version of a binary that was built from a copy without history; the
+// Makefile sets it with -ldflags.
+var release string //nolint:gochecknoglobals // the linker can set nothing else
+
+// buildName returns what this binary was built from: the name that the build gave it, else
+// the commit or the module's version that the compiler noted.
+func buildName() string {
+	if release != "" {
+		return release
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	name, changed := "", ""
+	for _, setting := range info.Settings {
+		switch {
+		case setting.Key == "vcs.revision":
+			name = setting.Value
+		case setting.Key == "vcs.modified" && setting.Value == "true":
+			changed = "-dirty"
 		}
 	}
-	fmt.Fprintf(stdout, "svc %s (API %s, engine %s, %s %s/%s)\n", commit, apiRevision, chdb.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	if name == "" {
+		return cmp.Or(strings.Trim(info.Main.Version, "()"), "unknown")
+	}
+	return name + changed
+}
+
+// runVersion prints what this binary is made of.
+func runVersion(_ context.Context, args []string, stdout, stderr io.Writer) error {
+	usage := func(w io.Writer) { fmt.Fprint(w, "Usage: svc version\n\nPrints what this binary is made of.\n") }
+	if err := parseFlags(flag.NewFlagSet("version", flag.ContinueOnError), args, 0, usage, stdout, stderr); err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "svc %s (API %s, engine %s, %s %s/%s)\n", buildName(), apiRevision, chdb.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return nil
 }

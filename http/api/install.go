@@ -143,7 +143,7 @@ func (a apps) guide(_ context.Context, call *http.Call, in installQuery) (instal
 	key, host := public+"_YOUR_KEY", call.Origin()
 	guide := installGuide{
 		Framework: string(in.Framework), Environment: in.Environment.Slug, PrivacyMode: string(in.PrivacyMode),
-		PublicKeyPrefix: public, Host: host, DocsURL: host + "/api/v1/docs", DSN: sentryDSN(host, key, in.Environment.Environment),
+		PublicKeyPrefix: public, Host: host, DocsURL: host + "/docs", DSN: sentryDSN(host, key, in.Environment.Environment),
 	}
 	ephemeral := in.PrivacyMode == modeEphemeral
 	if !ephemeral {

@@ -96,6 +96,11 @@ func TestDocumentNamesEveryRow(t *testing.T) {
 			}
 		}
 	}
+	for name := range doc.Components.Schemas {
+		if strings.TrimSpace(name) == "" {
+			t.Error("a schema has no name")
+		}
+	}
 	request := httptest.NewRequestWithContext(t.Context(), "GET", "/api/v1/apps/acme/web", nil)
 	route, params, err := router.FindRoute(request)
 	if err != nil {

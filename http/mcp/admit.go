@@ -39,7 +39,7 @@ func callerOf(ctx context.Context) *caller {
 
 // admit lets a request pass that comes from where it may, with a token that reads. It
 // counts as one request of the token; what its tools ask for counts on top.
-func (s *Server) admit(r *nethttp.Request) (*caller, error) {
+func (s *Server) admit(w nethttp.ResponseWriter, r *nethttp.Request) (*caller, error) {
 	if err := s.admitHost(r); err != nil {
 		return nil, err
 	}
@@ -47,7 +47,8 @@ func (s *Server) admit(r *nethttp.Request) (*caller, error) {
 	if err != nil {
 		return nil, err
 	}
-	grant, _, err := s.config.Authority.Authorize(r.Context(), secret.Reveal(), svc.RateDefault, "")
+	grant, rate, err := s.config.Authority.Authorize(r.Context(), secret.Reveal(), svc.RateDefault, "")
+	http.TellRate(w, rate)
 	if err != nil {
 		return nil, err
 	}
@@ -131,13 +132,17 @@ type protectedResource struct {
 func (s *Server) describe(w nethttp.ResponseWriter, r *nethttp.Request) {
 	origin := s.origin(r)
 	body, err := json.Marshal(protectedResource{
-		Resource: origin + "/mcp", Name: "svc", Documentation: origin + "/api/v1/docs/mcp", Scopes: svc.Scopes(), Methods: []string{"header"},
+		Resource: origin + "/mcp", Name: "svc", Documentation: origin + "/docs/mcp", Scopes: svc.Scopes(), Methods: []string{"header"},
 	})
 	if err != nil {
 		http.Refuse(w, r, err, nil)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "public, max-age=3600")
+	if s.config.PublicURL == "" {
+		w.Header().Set("Cache-Control", "no-store") // it names the host that this request named
+	} else {
+		w.Header().Set("Cache-Control", "public, max-age=3600")
+	}
 	_, _ = w.Write(body) // nobody is left to tell where this fails
 }

@@ -142,7 +142,7 @@ func (s *Server) Routes() []http.Route {
 
 // serve answers one message, or one batch of an early client.
 func (s *Server) serve(w nethttp.ResponseWriter, r *nethttp.Request) {
-	who, err := s.admit(r)
+	who, err := s.admit(w, r)
 	if err != nil {
 		if svc.CodeOf(err) == svc.CodeUnauthorized {
 			w.Header().Set("Www-Authenticate", `Bearer realm="svc", resource_metadata="`+s.origin(r)+`/.well-known/oauth-protected-resource"`)

@@ -104,7 +104,7 @@ func TestAChallengeLeadsToTheDescription(t *testing.T) {
 	}
 	for _, path := range []string{"/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"} {
 		response := w.send(t, message{method: "GET", path: path})
-		const document = `{"resource":"https://svc.example/mcp","resource_name":"svc","resource_documentation":"https://svc.example/api/v1/docs/mcp","scopes_supported":["read","write","admin"],"bearer_methods_supported":["header"]}`
+		const document = `{"resource":"https://svc.example/mcp","resource_name":"svc","resource_documentation":"https://svc.example/docs/mcp","scopes_supported":["read","write","admin"],"bearer_methods_supported":["header"]}`
 		if response.Code != 200 || response.Body.String() != document {
 			t.Errorf("%s: %d %s", path, response.Code, response.Body)
 		}
@@ -161,7 +161,10 @@ func TestMessagesCountAsRequests(t *testing.T) {
 	if len(replies) != 4 || limited != 1 {
 		t.Errorf("%d of %d are limited: %s", limited, len(replies), response.Body)
 	}
-	if response := w.send(t, message{body: ping, token: w.Reader}); response.Code != 429 || response.Header().Get("Retry-After") == "" {
+	if response := w.send(t, message{body: ping, token: w.Reader}); response.Code != 429 || response.Header().Get("Retry-After") == "" || response.Header().Get("RateLimit-Policy") != `"default";q=3;w=60` {
 		t.Errorf("%d %v %s", response.Code, response.Header(), response.Body)
+	}
+	if response := w.send(t, message{body: ping, token: w.Owner}); response.Code != 200 || !strings.HasPrefix(response.Header().Get("RateLimit"), `"default";r=2;`) {
+		t.Errorf("another token is told %d %v", response.Code, response.Header())
 	}
 }

@@ -176,7 +176,7 @@ func (n *Notifier) chat(notice *svc.Notice) map[string]any {
 	lines := fmt.Sprintf("*%s*\n%s · %s · %s since %s\n<%s|incident %s>", escape(subject(notice)), escape(notice.App.String()), escape(i.Environment), i.Status,
 		i.StartedAt.UTC().Format(time.RFC3339), n.address(notice), i.ID)
 	return map[string]any{
-		"text":   subject(notice),
+		"text":   escape(subject(notice)),
 		"blocks": []any{map[string]any{"type": "section", "text": map[string]string{"type": "mrkdwn", "text": lines}}},
 	}
 }

@@ -79,6 +79,33 @@ func TestWhatChannelsRead(t *testing.T) {
 	}
 }
 
+// TestNobodyIsCalledByATitle holds every text that goes to a chat to plain words: who may
+// name an error names no channel, no link and no person.
+func TestNobodyIsCalledByATitle(t *testing.T) {
+	t.Parallel()
+	delivery := notice(svc.NoticeOpen)
+	delivery.Notice.Incident.Title, delivery.Notice.Incident.Environment = "<!channel> <@U1> <https://evil.example|here> & more", "<!here>"
+	n := NewNotifier(loopback(t), Mail{}, "https://svc.example", noon)
+	body, err := json.Marshal(n.chat(&delivery.Notice))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var texts struct {
+		Text   string
+		Blocks []struct{ Text struct{ Text string } }
+	}
+	if err := json.Unmarshal(body, &texts); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{texts.Text, texts.Blocks[0].Text.Text} {
+		for _, markup := range []string{"<!", "<@", "<https://evil"} {
+			if strings.Contains(text, markup) || !strings.Contains(text, "&lt;!channel&gt;") {
+				t.Errorf("%s is read as markup: %s", markup, text)
+			}
+		}
+	}
+}
+
 func TestWhichAnswersAreTriedAgain(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

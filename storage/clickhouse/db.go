@@ -157,6 +157,19 @@ func (db *DB) connect(ctx context.Context, cfg Config) error {
 	return nil
 }
 
+// CheckDSN returns why a DSN cannot be used, nil where nothing speaks against it. Its errors
+// repeat nothing of the DSN, which may hold a password.
+func CheckDSN(dsn string) error {
+	options, err := clickhouse.ParseDSN(dsn)
+	switch {
+	case err != nil:
+		return errors.New("it is no URL of the form clickhouse://user:password@host:port/database")
+	case len(options.Addr) != 1:
+		return fmt.Errorf("it names %d servers, and exactly one can be used: each would hold data of its own", len(options.Addr))
+	}
+	return nil
+}
+
 func (cfg Config) options() (*clickhouse.Options, error) {
 	options := &clickhouse.Options{Protocol: clickhouse.HTTP, Addr: []string{"engine"}}
 	switch {
@@ -166,6 +179,9 @@ func (cfg Config) options() (*clickhouse.Options, error) {
 		options.DialContext = cfg.Engine.DialContext
 	default:
 		var err error
+		if err = CheckDSN(cfg.DSN); err != nil {
+			return nil, fmt.Errorf("reading the DSN: %w", err)
+		}
 		if options, err = clickhouse.ParseDSN(cfg.DSN); err != nil {
 			return nil, fmt.Errorf("reading the DSN: %w", err)
 		}

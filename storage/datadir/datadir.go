@@ -36,6 +36,9 @@ func Open(path string) (*Dir, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, fmt.Errorf("making the data directory: %w", err)
 	}
+	if err := closeToOthers(path); err != nil {
+		return nil, err
+	}
 	lock, err := os.OpenFile(filepath.Join(path, lockName), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("opening the lock of the data directory: %w", err)
@@ -77,6 +80,31 @@ func identify(file string) (string, error) {
 
 // ID returns what tells the folder from every other one, on any machine.
 func (d *Dir) ID() string { return d.id }
+
+// Rights that others than the owner may have on a folder.
+const (
+	othersRights = 0o007
+	groupRights  = 0o070
+)
+
+// closeToOthers takes the rights of others from the folder, which holds keys and what people
+// did. A folder that belongs to somebody else is left as it is where others cannot look into
+// it, since the group's rights may be what lets this process in.
+func closeToOthers(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("looking at the data directory: %w", err)
+	}
+	mode := info.Mode().Perm()
+	if mode&(othersRights|groupRights) == 0 {
+		return nil
+	}
+	err = os.Chmod(path, mode&^(othersRights|groupRights))
+	if err != nil && mode&othersRights != 0 {
+		return fmt.Errorf("others can look into the data directory %s (mode %o), and that cannot be changed: %w; run: chmod o-rwx %s, or set SVC_DATA_DIR to another folder", path, mode, err, path)
+	}
+	return nil
+}
 
 func note(lock *os.File) error {
 	if err := lock.Truncate(0); err != nil {

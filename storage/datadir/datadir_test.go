@@ -33,3 +33,20 @@ func TestASecondOwnerIsToldWhoHoldsTheFolder(t *testing.T) {
 	}
 	_ = again.Close()
 }
+
+func TestAnOpenFolderIsClosedToOthers(t *testing.T) {
+	for _, mode := range []os.FileMode{0o755, 0o777, 0o750, 0o701, 0o700} {
+		path := t.TempDir()
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		dir, err := datadir.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o700 {
+			t.Errorf("%o became %v, %v", mode, info.Mode(), err)
+		}
+		_ = dir.Close()
+	}
+}

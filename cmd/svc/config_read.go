@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+)
+
+// misspelt returns an error for every variable whose name is near that of a setting and is
+// none, and the other names of the form SVC_… that nothing reads: what a platform puts
+// there by itself must not stop the server.
+func misspelt(environment []string) (unread []string, err error) {
+	known := []string{"SVC_URL", "SVC_TOKEN", "SVC_KEY", "SVC_CACHE_DIR"} // read by other commands
+	for _, s := range settings() {
+		known = append(known, s.name)
+	}
+	var problems []error
+	for _, pair := range environment {
+		name, _, _ := strings.Cut(pair, "=")
+		if !strings.HasPrefix(name, "SVC_") || slices.Contains(known, name) {
+			continue
+		}
+		if question := didYouMean(name, "", known); question != "" {
+			problems = append(problems, fmt.Errorf("%s is no setting%s", name, question))
+		} else {
+			unread = append(unread, name)
+		}
+	}
+	return unread, errors.Join(problems...)
+}
+
+// readConfig reads the environment of the process. Names that nothing reads are told to w.
+func readConfig(w io.Writer) (Config, error) {
+	config, err := loadConfig(os.LookupEnv)
+	unread, wrong := misspelt(os.Environ())
+	for _, name := range unread {
+		fmt.Fprintf(w, "svc: %s is no setting and is not read; `svc config --help` lists them\n", name)
+	}
+	return config, errors.Join(err, wrong)
+}
+
+// runConfig prints what the server would run with.
+func runConfig(_ context.Context, args []string, stdout, stderr io.Writer) error {
+	usage := func(w io.Writer) {
+		fmt.Fprint(w, "Usage: svc config\n\nPrints the effective configuration with secrets masked. These variables are read:\n\n")
+		printSettings(w, func(s setting) string { return s.preset })
+	}
+	if err := parseFlags(flag.NewFlagSet("config", flag.ContinueOnError), args, 0, usage, stdout, stderr); err != nil {
+		return err
+	}
+	if _, err := readConfig(stderr); err != nil {
+		return err
+	}
+	printSettings(stdout, func(s setting) string {
+		value, set := os.LookupEnv(s.name)
+		switch {
+		case !set || value == "":
+			return s.preset
+		case s.secret:
+			return "•••"
+		}
+		return value
+	})
+	return nil
+}
+
+func printSettings(w io.Writer, value func(setting) string) {
+	table := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	for _, s := range settings() {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", s.name, value(s), s.unit, s.meaning)
+	}
+	_ = table.Flush()
+}
