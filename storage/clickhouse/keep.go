@@ -31,7 +31,7 @@ func (db *DB) Retentions(ctx context.Context) (map[uint64]int, error) {
 // too that were stored with another one. What has expired by that is gone from every read when it
 // returns, and from the disk with the next merges. It may be repeated.
 func (db *DB) SetRetention(ctx context.Context, environment uint64, days int, now time.Time) error {
-	args := arguments{"environment": environment, "days": uint32(days), "today": now.UTC().Format(time.DateOnly)} //nolint:gosec // days are bounded by svc.MaxRetentionDays
+	args := arguments{"environment": environment, "days": uint32(days), "today": now.UTC().Format(time.DateOnly)}
 	for _, query := range []string{"retentions.Remove", "retentions.Update"} {
 		for statement := range strings.SplitSeq(db.queries[query], ";") {
 			if statement = strings.TrimSpace(statement); statement == "" {
@@ -64,6 +64,6 @@ func used(statement string, args arguments) arguments {
 func (db *DB) NoteRetention(ctx context.Context, environment uint64, days int, now time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
-	args := arguments{"environment": environment, "days": uint32(days), "now": now} //nolint:gosec // days are bounded by svc.MaxRetentionDays
+	args := arguments{"environment": environment, "days": uint32(days), "now": now}
 	return writeError("noting a retention", db.conn.Exec(ctx, db.queries["retentions.Append"], args.list()...))
 }
