@@ -153,21 +153,28 @@ func (c *Continuation) candidates(ctx context.Context, hits blockHits) ([]candid
 	}), nil
 }
 
-// formerEnvironments returns the environments that have issues of the former grouping.
+// formerEnvironments returns the environments that have issues of the former grouping. The store is
+// asked without the lock: it may take long, and others only look up what is waiting.
 func (c *Continuation) formerEnvironments(ctx context.Context) (map[uint64]bool, error) {
+	now := c.Now()
+	c.mu.Lock()
+	known, until := c.environments, c.until
+	c.mu.Unlock()
+	if known != nil && !now.After(until) {
+		return known, nil
+	}
+	list, err := c.Former.FormerEnvironments(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("looking for issues of the former grouping: %w", err)
+	}
+	known = make(map[uint64]bool, len(list))
+	for _, environment := range list {
+		known[environment] = true
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if now := c.Now(); c.environments == nil || now.After(c.until) {
-		list, err := c.Former.FormerEnvironments(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("looking for issues of the former grouping: %w", err)
-		}
-		c.environments, c.until = map[uint64]bool{}, now.Add(formerTime)
-		for _, environment := range list {
-			c.environments[environment] = true
-		}
-	}
-	return c.environments, nil
+	c.environments, c.until = known, now.Add(formerTime)
+	return known, nil
 }
 
 // totals counts the occurrences of candidates and of their former issues, by environment
