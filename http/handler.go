@@ -207,7 +207,8 @@ func (h *Handler) record(w http.ResponseWriter, r *http.Request) *recorder {
 	response := h.records.Get().(*recorder)
 	*response = recorder{ResponseWriter: w, handler: h, id: h.requestID(r, arrival), arrival: arrival, metrics: h.others}
 	header := w.Header()
-	header["X-Request-Id"], header["X-Content-Type-Options"] = []string{response.id}, []string{"nosniff"}
+	values := []string{response.id, "nosniff"} // one allocation for both
+	header["X-Request-Id"], header["X-Content-Type-Options"] = values[:1:1], values[1:]
 	h.metrics.running.Inc()
 	return response
 }

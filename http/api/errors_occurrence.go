@@ -80,8 +80,22 @@ type occurrenceRequest struct {
 	Query  *string `json:"query"`
 	// Headers and Data are as the client sent them, but for what is scrubbed.
 	Headers map[string]string `json:"headers"`
-	Data    json.RawMessage   `json:"data" doc:"Any JSON; null where nothing was sent."`
+	Data    sentData          `json:"data"`
 }
+
+// sentData is the body of a request as it was sent: any JSON, null where nothing was.
+type sentData json.RawMessage
+
+// Schema is http.Described.
+func (sentData) Schema() http.Schema {
+	return http.Schema{
+		"type":        []string{"object", "array", "string", "number", "boolean", "null"},
+		"description": "Any JSON; null where nothing was sent.",
+	}
+}
+
+// MarshalJSON is json.Marshaler.
+func (d sentData) MarshalJSON() ([]byte, error) { return json.RawMessage(d).MarshalJSON() }
 
 func occurrenceOf(o *svc.Occurrence) occurrence {
 	row := occurrence{
@@ -92,7 +106,7 @@ func occurrenceOf(o *svc.Occurrence) occurrence {
 		Device: known(o.Device), Region: known(o.Region), City: known(o.City), Locale: known(o.Locale), AppVersion: known(o.AppVersion),
 		Environment: o.Environment, User: orEmpty(o.Details.User), ProcessingErrors: append([]svc.ProcessingError{}, o.Details.Problems...),
 	}
-	row.Request.Query, row.Request.Headers, row.Request.Data = known(o.Details.Query), orEmpty(o.Details.Headers), o.Details.Data
+	row.Request.Query, row.Request.Headers, row.Request.Data = known(o.Details.Query), orEmpty(o.Details.Headers), sentData(o.Details.Data)
 	if o.Request.Status != 0 {
 		row.Request.Status = &o.Request.Status
 	}
