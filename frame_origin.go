@@ -52,7 +52,7 @@ func (f *Frame) readsLikeOwn(origin FrameOrigin) bool {
 	case "go":
 		return !isGoRuntime(firstWord(f.Module, f.Function))
 	case "java":
-		_, function, _ := cutModule(f.Function)
+		function := withoutModule(f.Function)
 		return f.Module != "" || !isUnder(function, foreign)
 	case "native", "dart", "cocoa":
 		return !isUnder(strings.TrimLeft(f.Function, "<&"), foreign) && firstWord(firstWord(f.File, origin.Package), f.Function) != ""

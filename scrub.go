@@ -68,8 +68,6 @@ func IsSecretName(name string) bool {
 }
 
 // The forms of secrets within a text.
-//
-//nolint:gochecknoglobals // compiled once, never changed
 var (
 	parameter  = regexp.MustCompile(`(^|[?&;\s])([A-Za-z0-9_.\[\]-]{2,64})=([^&;#\s"'<>]+)`)
 	account    = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)[^/\s:@"']*:[^/\s@"']+@`)

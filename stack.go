@@ -134,7 +134,7 @@ func parseJVM(function, place string) (Frame, bool) {
 	number, _ := strconv.Atoi(line) // a place without a line
 	frame := Frame{File: file, Function: function, Line: max(number, 0)}
 	frame.Judge(FrameOrigin{Platform: "java"})
-	_, function, _ = cutModule(function)
+	function = withoutModule(function)
 	for _, prefix := range []string{"java.", "javax.", "jdk.", "sun.", "com.sun.", "kotlin.", "scala.", "org.springframework.", "org.apache.", "org.eclipse.", "io.netty."} {
 		if strings.HasPrefix(function, prefix) {
 			frame.FormerInApp = false
@@ -143,12 +143,9 @@ func parseJVM(function, place string) (Frame, bool) {
 	return frame, true
 }
 
-// cutModule cuts "java.base/java.lang.Thread.run" behind the module.
-func cutModule(function string) (module, rest string, found bool) {
-	if at := strings.LastIndexByte(function, '/'); at >= 0 {
-		return function[:at], function[at+1:], true
-	}
-	return "", function, false
+// withoutModule cuts the module off "java.base/java.lang.Thread.run".
+func withoutModule(function string) string {
+	return function[strings.LastIndexByte(function, '/')+1:]
 }
 
 // parseMozilla reads a frame of SpiderMonkey or JavaScriptCore:

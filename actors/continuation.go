@@ -81,14 +81,7 @@ func (c *Continuation) goOn(ctx context.Context, hits blockHits) (map[uint64]boo
 	defer cancel()
 	continued, merged := map[uint64]bool{}, map[uint64]int{}
 	for _, one := range candidates {
-		issue := [2]uint64{one.environment, one.issue}
-		if totals[issue] != occurred[issue] && !c.waits(one.issue) {
-			// Only what is not new is remembered: before the commit the block may come again, and
-			// those who are told of new issues must then hear the same.
-			c.known.add([]uint64{one.issue})
-			continue
-		}
-		if continued[one.issue] || totals[[2]uint64{one.environment, one.former}] == 0 {
+		if !c.mayGoOn(one, totals, occurred) || continued[one.issue] {
 			continue
 		}
 		if _, counted := merged[one.environment]; !counted {
@@ -106,6 +99,19 @@ func (c *Continuation) goOn(ctx context.Context, hits blockHits) (map[uint64]boo
 		merged[one.environment]++
 	}
 	return continued, nil
+}
+
+// mayGoOn says whether an issue is new in a block, or waits for an answer, and there is an issue that
+// the former grouping would have put it into.
+func (c *Continuation) mayGoOn(one candidate, totals, occurred map[[2]uint64]uint64) bool {
+	issue := [2]uint64{one.environment, one.issue}
+	if totals[issue] != occurred[issue] && !c.waits(one.issue) {
+		// Only what is not new is remembered: before the commit the block may come again, and
+		// those who are told of new issues must then hear the same.
+		c.known.add([]uint64{one.issue})
+		return false
+	}
+	return totals[[2]uint64{one.environment, one.former}] != 0
 }
 
 // maxWaiting bounds the issues that are asked again.

@@ -74,11 +74,11 @@ func (p *poison) post(ctx context.Context, method, address string, body []byte, 
 			return err
 		}
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := (&http.Client{}).Do(request) // the context bounds it
 	if err != nil {
 		return err
 	}
-	defer response.Body.Close() //nolint:errcheck // it was only read
+	defer response.Body.Close()
 	answer, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode >= http.StatusBadRequest {
 		return errors.Join(err, fmt.Errorf("status %d: %.500s", response.StatusCode, answer))

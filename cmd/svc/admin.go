@@ -140,7 +140,7 @@ func parseAdmin(args []string, stdout, stderr io.Writer) (adminServer, admin.Com
 	flags.Func("expires", "lifetime", func(value string) error { return awayFromNow(value, 1, &command.ExpiresAt) })
 	role := flags.String("role", "", "role")
 	scopes := flags.String("scopes", "read", "scopes, comma-separated")
-	if err := parseFlags(flags, args, 0, func(w io.Writer) { fmt.Fprint(w, adminHelp) }, stdout, stderr); err != nil {
+	if err := parseFlags(flags, args, func(w io.Writer) { fmt.Fprint(w, adminHelp) }, stdout, stderr); err != nil {
 		return server, command, err
 	}
 	command.Role = svc.Role(*role)

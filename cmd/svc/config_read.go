@@ -51,7 +51,7 @@ func runConfig(_ context.Context, args []string, stdout, stderr io.Writer) error
 		fmt.Fprint(w, "Usage: svc config\n\nPrints the effective configuration with secrets masked. These variables are read:\n\n")
 		printSettings(w, func(s setting) string { return s.preset })
 	}
-	if err := parseFlags(flag.NewFlagSet("config", flag.ContinueOnError), args, 0, usage, stdout, stderr); err != nil {
+	if err := parseFlags(flag.NewFlagSet("config", flag.ContinueOnError), args, usage, stdout, stderr); err != nil {
 		return err
 	}
 	if _, err := readConfig(stderr); err != nil {

@@ -59,7 +59,7 @@ func TestIssuesOfTheFormerGroupingGoOn(t *testing.T) {
 	}
 	send := func(payload string) {
 		t.Helper()
-		if got := s.envelope([]byte("{}\n{\"type\":\"event\"}\n"+compact(t, payload))); got.status != 200 {
+		if got := s.envelope([]byte("{}\n{\"type\":\"event\"}\n" + compact(t, payload))); got.status != 200 {
 			t.Fatalf("%d %s", got.status, got.body)
 		}
 	}

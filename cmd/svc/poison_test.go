@@ -133,7 +133,7 @@ func TestARowThatTheStoreRefuses(t *testing.T) {
 	if shown := s.operatorSays("deadletters", "show", "--id", letter["id"].(string)); shown["payload"] == "" || shown["kind"] != "event" {
 		t.Errorf("the letter is shown as %v", shown)
 	}
-	ready, err := nethttp.Get("http://" + s.operatorAddr() + "/readyz") //nolint:noctx // a test
+	ready, err := nethttp.Get("http://" + s.operatorAddr() + "/readyz")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ func runServe(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	usage := func(w io.Writer) {
 		fmt.Fprint(w, "Usage: svc serve\n\nRuns the server. It is configured by environment variables only; `svc config --help`\nlists them. With none set it runs on this machine alone, with an embedded log and an\nembedded store in ./data.\n")
 	}
-	if err := parseFlags(flag.NewFlagSet("serve", flag.ContinueOnError), args, 0, usage, stdout, stderr); err != nil {
+	if err := parseFlags(flag.NewFlagSet("serve", flag.ContinueOnError), args, usage, stdout, stderr); err != nil {
 		return err
 	}
 	config, err := readConfig(stderr)

@@ -9,9 +9,9 @@ import (
 )
 
 // parseFlags reads the words of a command. Asked for help it shows the usage on stdout and
-// returns flag.ErrHelp; a flag that is not known, and more words than rest, are refused with
+// returns flag.ErrHelp; a flag that is not known, and words beside flags, are refused with
 // a sentence that says which.
-func parseFlags(flags *flag.FlagSet, args []string, rest int, usage func(w io.Writer), stdout, stderr io.Writer) error {
+func parseFlags(flags *flag.FlagSet, args []string, usage func(w io.Writer), stdout, stderr io.Writer) error {
 	flags.SetOutput(io.Discard)
 	flags.Usage = func() {}
 	err := flags.Parse(args)
@@ -29,8 +29,8 @@ func parseFlags(flags *flag.FlagSet, args []string, rest int, usage func(w io.Wr
 		fmt.Fprintf(stderr, "svc %s: %s\n\n", flags.Name(), text)
 		usage(stderr)
 		return errUsage
-	case flags.NArg() > rest:
-		fmt.Fprintf(stderr, "svc %s: the word %q is one too many\n\n", flags.Name(), flags.Arg(rest))
+	case flags.NArg() > 0:
+		fmt.Fprintf(stderr, "svc %s: the word %q is one too many\n\n", flags.Name(), flags.Arg(0))
 		usage(stderr)
 		return errUsage
 	}

@@ -158,12 +158,16 @@ func TestADerivedIDSaysEverything(t *testing.T) {
 		{
 			"vital",
 			map[string]any{"type": "vital", "name": "LCP", "value": 1},
-			reflect.TypeFor[metricItem](), map[string]any{"ts": later, "name": "CLS"}, []string{"type", "values", "count", "kind", "buckets.bounds", "buckets.counts"},
+			reflect.TypeFor[metricItem](),
+			map[string]any{"ts": later, "name": "CLS"},
+			[]string{"type", "values", "count", "kind", "buckets.bounds", "buckets.counts"},
 		},
 		{
 			"observation",
 			map[string]any{"type": "metric", "name": "LCP", "kind": "counter", "value": 1},
-			reflect.TypeFor[metricItem](), map[string]any{"ts": later, "kind": "gauge"}, []string{"type", "values", "count", "buckets.bounds", "buckets.counts"},
+			reflect.TypeFor[metricItem](),
+			map[string]any{"ts": later, "kind": "gauge"},
+			[]string{"type", "values", "count", "buckets.bounds", "buckets.counts"},
 		},
 	}
 	transport := []string{"id", "sentAt", "writeKey"}
