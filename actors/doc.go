@@ -13,6 +13,7 @@
 //	rank 2  ledger        one organization's ledger: the entry that the next one follows
 //	rank 2  desk          one member's conversations about one application
 //	rank 2  approvals     one organization: requests to the outside that wait for a second operator
+//	rank 2  releases      one organization: the releases that build tools announce
 //	rank 2  ai            one organization's rules and budget for the assistant
 //	rank 2  user          one person: memberships, personal tokens
 //	rank 2  organization  one organization: members, application slugs, its tokens

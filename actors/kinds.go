@@ -62,6 +62,7 @@ func Kinds(deps Deps) []cluster.Kind {
 		deps.persistent(kindConversation, conversationRank, 2*time.Minute, deps.newConversation),
 		deps.persistent(kindDesk, 2, 5*time.Minute, func(string) core { return &desk{} }),
 		deps.persistent(kindApprovals, 2, 5*time.Minute, func(string) core { return &approvals{} }),
+		deps.persistent(kindReleases, 2, 5*time.Minute, func(string) core { return &releases{} }),
 		deps.persistent(kindAI, 2, aiIdle, func(string) core { return &aiSettings{} }),
 		deps.announced(deps.persistent(kindApplication, 1, 10*time.Minute, func(string) core {
 			return &application{publish: deps.Collectors.Publish, publishPage: deps.Shares.Publish}

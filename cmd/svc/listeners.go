@@ -85,6 +85,7 @@ func (n *node) routes() ([]http.Route, error) {
 		return nil, fmt.Errorf("opening the manual: %w", err)
 	}
 	parts.sentry, parts.uploads, parts.agents = n.sentry(parts.collect), n.uploads(parts.collect.Door), n.agents(library)
+	parts.releases = &api.Releases{Uploads: parts.uploads, Book: &actors.ReleaseBook{Actors: n.cluster}}
 	table := parts.table()
 	if err := errors.Join(n.openTools(table), n.openHolderTools(table)); err != nil {
 		return nil, fmt.Errorf("making the tools: %w", err)

@@ -25,15 +25,17 @@ type routed struct {
 	collect *api.Collect
 	sentry  *api.Sentry
 	uploads *api.Uploads
-	pages   *share.Pages
-	manual  *manual.Manual
-	agents  *mcp.Server
+	// releases takes what sentry-cli says about releases.
+	releases *api.Releases
+	pages    *share.Pages
+	manual   *manual.Manual
+	agents   *mcp.Server
 }
 
 // table is the whole route table.
 func (r *routed) table() []http.Route {
 	return slices.Concat(
-		api.Routes(r.ports), r.collect.Routes(), r.sentry.Routes(), r.uploads.Routes(), r.pages.Routes(), r.manual.Routes(), console.Routes(), r.agents.Routes(),
+		api.Routes(r.ports), r.collect.Routes(), r.sentry.Routes(), r.uploads.Routes(), r.releases.Routes(), r.pages.Routes(), r.manual.Routes(), console.Routes(), r.agents.Routes(),
 	)
 }
 
@@ -47,7 +49,7 @@ func runRoutes(_ context.Context, args []string, stdout, stderr io.Writer) error
 	}
 	parts := routed{
 		collect: &api.Collect{Metrics: api.NewCollectMetrics(prometheus.NewRegistry())},
-		sentry:  new(api.Sentry), uploads: new(api.Uploads), pages: new(share.Pages), manual: new(manual.Manual), agents: new(mcp.Server),
+		sentry:  new(api.Sentry), uploads: new(api.Uploads), releases: new(api.Releases), pages: new(share.Pages), manual: new(manual.Manual), agents: new(mcp.Server),
 	}
 	table := tabwriter.NewWriter(stdout, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(table, "SURFACE\tMETHOD\tPATH\tOPERATION\tSCOPE\tPERMISSION\tMODULE\tEFFECT")

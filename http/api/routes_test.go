@@ -78,5 +78,5 @@ func TestOpenAPIDocument(t *testing.T) {
 
 // wholeTable returns every row that the server registers.
 func wholeTable() []http.Route {
-	return slices.Concat(api.Routes(api.Ports{}), new(api.Collect).Routes(), new(api.Sentry).Routes(), new(api.Uploads).Routes())
+	return slices.Concat(api.Routes(api.Ports{}), new(api.Collect).Routes(), new(api.Sentry).Routes(), new(api.Uploads).Routes(), new(api.Releases).Routes())
 }
