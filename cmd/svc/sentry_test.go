@@ -145,7 +145,7 @@ func TestSentryRefusals(t *testing.T) {
 		"bomb":                 {path + "/envelope/" + keyed, string(zeros(t, 300<<20)), map[string]string{"Content-Encoding": "gzip"}, 413, "inflates to more than"},
 		"nested deeply":        {path + "/envelope/" + keyed, "{}\n{\"type\":\"event\"}\n{\"message\":\"deep\",\"extra\":{\"a\":" + strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + "}}", nil, 200, `{}`},
 		"nested beyond reason": {path + "/envelope/" + keyed, "{}\n{\"type\":\"event\"}\n{\"extra\":" + strings.Repeat("[", 200_000), nil, 400, "invalid event"},
-		"another origin":       {path + "/security/" + keyed, "{}", map[string]string{"Origin": "https://elsewhere.example"}, 200, "{}"},
+		"another origin":       {path + "/envelope/" + keyed, "{}", map[string]string{"Origin": "https://elsewhere.example"}, 200, "{}"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := s.call("POST", tc.path, "", []byte(tc.body), tc.header)

@@ -60,7 +60,7 @@ func (s *Sentry) Routes() []plumbing.Route {
 	return []plumbing.Route{
 		row("envelope", "sentry.envelope", "Take an envelope of an SDK of Sentry.", s.envelope),
 		row("store", "sentry.store", "Take one event of an older SDK of Sentry.", s.store),
-		row("security", "sentry.security", "Take a report of a browser's content-security policy; it is counted, not kept.", s.security),
+		row("security", "sentry.security", "Take reports of a browser: of its content-security policy, or of its Reporting API.", s.security),
 	}
 }
 
@@ -177,6 +177,10 @@ func (s *Sentry) envelope(i *intakeRequest) error {
 			if err := s.event(i, n, item.Payload); err != nil && refused == nil {
 				refused = err
 			}
+		case "raw_security":
+			if err := s.reports(i, n, item.Payload); err != nil && refused == nil {
+				refused = err
+			}
 		case "client_report":
 			s.report(item.Payload)
 		}
@@ -205,12 +209,6 @@ func (s *Sentry) store(i *intakeRequest) error {
 	return s.event(i, 0, i.body)
 }
 
-// security takes a report that is counted only.
-func (s *Sentry) security(i *intakeRequest) error {
-	s.Metrics.Items.WithLabelValues("security").Inc()
-	return s.authenticate(i, "")
-}
-
 // report counts what a client says that it did not send.
 func (s *Sentry) report(payload []byte) {
 	discarded, err := sentry.ParseReport(payload)
@@ -235,13 +233,23 @@ func (s *Sentry) event(i *intakeRequest, index int, payload []byte) error {
 	if i.answered == "" {
 		i.answered = event.ID
 	}
+	s.take(i, index, event, payload)
+	return nil
+}
+
+// take accepts an event that could be read, unless it tells of nothing or the key's limit is
+// used up.
+func (s *Sentry) take(i *intakeRequest, index int, event *sentry.Event, payload []byte) {
+	if event.Security != nil && event.Security.Ignored != "" {
+		i.reject(index, "filtered", event.Security.Ignored)
+		return
+	}
 	if wait := s.Limiter.take(i.collector.KeyID, i.now); wait > 0 {
 		i.pause = max(i.pause, wait)
 		i.reject(index, string(svc.CodeRateLimited), "The key's limit of errors is used up.")
-		return nil
+		return
 	}
 	i.acceptEvent(index, event, payload)
-	return nil
 }
 
 // acceptEvent emits the occurrence of an event. A member that cannot be kept is left out

@@ -44,6 +44,8 @@ type Event struct {
 	// DebugIDs names the source maps, by the file of the code.
 	DebugIDs map[string]string
 	SDK      SDK
+	// Security is the browser's report that the event is about, nil for any other.
+	Security *Security
 	// Problems names the members that could not be read.
 	Problems []string
 }
@@ -138,6 +140,7 @@ func ParseEvent(payload []byte) (*Event, error) {
 	event.Breadcrumbs, event.Exceptions = r.breadcrumbs(top["breadcrumbs"]), r.exceptions(top)
 	if len(event.Exceptions) == 0 {
 		event.Frames = r.beside(top)
+		r.security(event, top)
 	}
 	event.DebugIDs = r.images(top["debug_meta"])
 	r.into("sdk", top["sdk"], &event.SDK)

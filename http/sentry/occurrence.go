@@ -52,8 +52,8 @@ func (e *Event) Occurrence() *svc.Occurrence {
 	return o
 }
 
-// plain fills what happened from an event without an exception: its message, or the place
-// that its stack names, or the transaction.
+// plain fills what happened from an event without an exception: the report of a browser, or
+// its message, or the place that its stack names, or the transaction.
 func (e *Event) plain(o *svc.Occurrence) {
 	o.Name, o.Message, o.Template = messageName, e.Message, e.Template
 	o.Frames = calls(e.Platform, e.Frames)
@@ -61,7 +61,13 @@ func (e *Event) plain(o *svc.Occurrence) {
 	if e.Unformatted {
 		o.Former.Message = e.Template
 	}
-	switch {
+	switch said := e.Security; {
+	case said != nil:
+		o.Name, o.Message, o.Culprit, o.Template, o.Mechanism = said.Kind, said.Title, said.Culprit, said.Group, "report"
+		if said.alone { // the former rule saw none of these
+			o.Former = nil
+		}
+		return
 	case o.Message != "":
 	case len(o.Frames) > 0:
 		o.Name = svc.StackName

@@ -34,6 +34,8 @@ func Category(itemType string) string {
 	switch itemType {
 	case "event":
 		return "error"
+	case "raw_security":
+		return "security"
 	case "sessions":
 		return "session"
 	case "profile_chunk":

@@ -1,0 +1,290 @@
+package sentry
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"svc"
+)
+
+// Security is what a browser's report says, beside what it has in common with an event.
+type Security struct {
+	// Kind names the policy, for example CSP; Title says what happened, Culprit which rule
+	// it happened by. Reports of one kind with the same Group are one issue.
+	Kind, Title, Culprit, Group string
+	// Ignored says why the report tells of nothing that the application can mend, empty where
+	// it does.
+	Ignored string
+	// alone says that the report is no part of an event.
+	alone bool
+}
+
+// Report is one report of a browser. Exactly one of Event and Err is set.
+type Report struct {
+	// Payload is the report as it came, a part of the bytes that were read.
+	Payload json.RawMessage
+	// Event has the report in its member Security.
+	Event *Event
+	// Age is how long before it was sent the report was made; zero where it names a time
+	// itself or none.
+	Age time.Duration
+	// Err is a *Malformed.
+	Err error
+}
+
+// MaxReports is how many reports are read of those that came together.
+const MaxReports = 100
+
+// Bounds of what is kept of one report.
+const (
+	maxReportMembers = 40
+	maxReportText    = 2 << 10
+	maxSample        = 128
+	maxReportAge     = 366 * 24 * time.Hour
+)
+
+// ParseSecurity reads a report as browsers send it: {"csp-report": …} and its like, or one
+// or a list of those of the Reporting API. Left is how many were beyond MaxReports. It
+// fails with *Malformed where there is no report; what is wrong with one of several
+// stands in it.
+func ParseSecurity(payload []byte) (reports []Report, left int, err error) {
+	payload = bytes.TrimLeft(payload, " \t\r\n")
+	entries := []json.RawMessage{payload}
+	if len(payload) > 0 && payload[0] == '[' && json.Unmarshal(payload, &entries) != nil {
+		return nil, 0, malformed("invalid report: no JSON")
+	}
+	if len(entries) == 0 {
+		return nil, 0, malformed("no report was sent")
+	}
+	left = max(0, len(entries)-MaxReports)
+	for _, entry := range entries[:len(entries)-left] {
+		report := Report{Payload: entry}
+		report.Event, report.Age, report.Err = parseReport(entry)
+		reports = append(reports, report)
+	}
+	if len(reports) == 1 && reports[0].Err != nil {
+		return nil, 0, reports[0].Err
+	}
+	return reports, left, nil
+}
+
+// holder is a member that holds a report of a kind.
+type holder struct{ name, kind string }
+
+// wrappers are the members that hold a report which stands alone; that of pins stands bare.
+func wrappers() []holder {
+	return []holder{{"cspreport", kindCSP}, {"expectctreport", kindCT}, {"expectstaplereport", kindStaple}}
+}
+
+// parseReport reads one report.
+func parseReport(payload json.RawMessage) (*Event, time.Duration, error) {
+	top := plainMembers(payload)
+	if top == nil {
+		return nil, 0, malformed("invalid report: no JSON object")
+	}
+	r := &reportReader{members: top}
+	kind, age := "", time.Duration(0)
+	for _, wrapper := range wrappers() {
+		if kind == "" && !absent(top[wrapper.name]) {
+			kind, r.members = wrapper.kind, plainMembers(top[wrapper.name])
+		}
+	}
+	switch {
+	case kind != "":
+	case !absent(top["knownpins"]):
+		kind = kindPins
+	case !absent(top["type"]):
+		kind = reportKind(r.text("type"))
+		r.page, r.agent = r.text("url"), r.text("useragent")
+		age = min(max(time.Duration(r.number("age"))*time.Millisecond, 0), maxReportAge)
+		r.members = plainMembers(top["body"])
+	default:
+		return nil, 0, malformed("invalid report: neither csp-report, expect-ct-report, expect-staple-report, known-pins nor type is in it")
+	}
+	event := &Event{Level: string(svc.LevelWarning), Platform: "javascript"}
+	if err := r.fill(event, kind, r.typed(top, kind)); err != nil {
+		return nil, 0, err
+	}
+	event.Security.alone, event.Problems = true, r.problems
+	return event, age, nil
+}
+
+// interfaces are the members of events that hold a report.
+func interfaces() []holder {
+	return []holder{{"csp", kindCSP}, {"expectct", kindCT}, {"expectstaple", kindStaple}, {"hpkp", kindPins}}
+}
+
+// security reads the report in an event. What the event says itself counts more.
+func (r *reader) security(event *Event, top object) {
+	for _, held := range interfaces() {
+		if absent(top[held.name]) {
+			continue
+		}
+		made := &Event{Request: event.Request, Tags: event.Tags, Extra: event.Extra}
+		if err := (&reportReader{members: plainMembers(top[held.name])}).fill(made, held.kind, held.kind); err != nil {
+			r.problem(held.name)
+			continue
+		}
+		event.Security, event.Request, event.Tags, event.Extra = made.Security, made.Request, made.Tags, made.Extra
+		if absent(top["level"]) {
+			event.Level = string(svc.LevelWarning)
+		}
+		return
+	}
+}
+
+// reportReader reads the members of a report. Their names are without case, hyphens and
+// underscores, and end with uri, however the browser writes them.
+type reportReader struct {
+	reader
+	members object
+	// page and agent stand around the report.
+	page, agent string
+}
+
+// plainMembers returns the members of an object by their plain names, nil where it is none.
+func plainMembers(raw json.RawMessage) object {
+	var members object
+	if json.Unmarshal(raw, &members) != nil || members == nil {
+		return nil
+	}
+	plain := make(object, len(members))
+	for name, value := range members {
+		name = strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(name))
+		if before, found := strings.CutSuffix(name, "url"); found && before != "" {
+			name = before + "uri"
+		}
+		plain[name] = value
+	}
+	return plain
+}
+
+// text reads a member as a text; empty where it has another form.
+func (r *reportReader) text(name string) string { return r.reader.text(name, r.members[name]) }
+
+// number reads a member as a whole number.
+func (r *reportReader) number(name string) int { return r.reader.number(name, r.members[name]) }
+
+// fill reads a report of a kind into an event; word is how its sender calls the kind.
+func (r *reportReader) fill(event *Event, kind, word string) error {
+	if len(r.members) == 0 && r.page == "" {
+		return malformed("invalid report: %s says nothing", word)
+	}
+	page := r.text("documenturi")
+	if page == "" {
+		page = r.page
+	}
+	said := &Security{Kind: kind}
+	var err error
+	switch kind {
+	case kindCSP:
+		err = r.policy(said)
+	case kindCT, kindStaple, kindPins:
+		err = r.certificate(said)
+		event.Timestamp, _ = parseTime(r.members["datetime"])
+	default:
+		r.general(said, word, page)
+	}
+	if err != nil {
+		return err
+	}
+	if isExtension(r.text("blockeduri")) || isExtension(r.text("sourcefile")) || isExtension(page) {
+		said.Ignored = "The report is about a browser extension."
+	}
+	event.Security = said
+	setMissing(&event.Request.URL, page)
+	setMissing(&event.Request.Referrer, r.text("referrer"))
+	setMissing(&event.Request.UserAgent, r.agent)
+	if event.Tags == nil {
+		event.Tags = map[string]string{}
+	}
+	for tag, member := range map[string]string{"effective-directive": "effectivedirective", "disposition": "disposition"} {
+		if value := r.text(member); value != "" && event.Tags[tag] == "" {
+			event.Tags[tag] = value
+		}
+	}
+	if len(event.Extra) == 0 {
+		event.Extra = r.kept()
+	}
+	return nil
+}
+
+func setMissing(field *string, value string) {
+	if *field == "" {
+		*field = value
+	}
+}
+
+// kept is what is kept of a report whole: its texts, numbers and truth values, long ones cut.
+// Addresses of networks are not.
+func (r *reportReader) kept() json.RawMessage {
+	names := make([]string, 0, len(r.members))
+	for name := range r.members {
+		if name != "serverip" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	kept := map[string]any{}
+	for _, name := range names {
+		word, ok := scalar(r.members[name])
+		if !ok || word == "" || len(name) > svc.MaxTagBytes || len(kept) == maxReportMembers {
+			continue
+		}
+		limit := maxReportText
+		if name == "scriptsample" || name == "sample" {
+			limit = maxSample
+		}
+		if r.members[name][0] == '"' {
+			kept[name] = strings.ToValidUTF8(word[:min(len(word), limit)], "")
+		} else {
+			kept[name] = r.members[name]
+		}
+	}
+	if len(kept) == 0 {
+		return nil
+	}
+	encoded, err := json.Marshal(map[string]any{"report": kept})
+	if err != nil {
+		return nil
+	}
+	return encoded
+}
+
+// extensionScheme begins the addresses of extensions and of the browser's own pages.
+var extensionScheme = regexp.MustCompile(`(?i)^(chrome|moz|safari|safari-web|ms-browser|edge|opera)-extension(:|$)|^webkit-masked-url:|^(resource|chrome):`)
+
+// isExtension says whether an address or its scheme is that of a browser extension.
+func isExtension(address string) bool { return extensionScheme.MatchString(address) }
+
+// hostOf is the host of an address with a port that is not the usual one, in small letters;
+// for an address without a host it is the scheme with a colon.
+func hostOf(address string) string {
+	address = strings.ToLower(strings.TrimSpace(address))
+	scheme, _, hasScheme := strings.Cut(address, ":")
+	if !hasScheme || strings.ContainsAny(scheme, "./") {
+		address, scheme = "https://"+address, "https"
+	}
+	switch scheme {
+	case "http", "https", "ws", "wss", "ftp":
+	default:
+		return bounded(scheme) + ":"
+	}
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Hostname() == "" {
+		return scheme + ":"
+	}
+	host := strings.TrimSuffix(parsed.Hostname(), ".")
+	if port := parsed.Port(); port != "" && port != "443" && port != "80" {
+		host += ":" + port
+	}
+	return bounded(host)
+}
+
+// bounded cuts a host or scheme to what a name of a host may have.
+func bounded(word string) string { return strings.ToValidUTF8(word[:min(len(word), 255)], "") }
