@@ -33,6 +33,12 @@ var (
 	static   = regexp.MustCompile(`(?i)\.(png|jpg|jpeg|gif|ico|svg|webp|css|js|map|woff|woff2|ttf|eot|mp4|webm|pdf|zip|gz|tar|tgz|rpm|deb|jar|exe|dmg|xml|txt|json|rss|atom)$`)
 )
 
+// visit is a visitor's present visit: all its pages were referred by what referred the first.
+type visit struct {
+	last     time.Time
+	referrer string
+}
+
 // recount reads the log and shifts its days so that its last line falls at end.
 func recount(t *testing.T, file string, end time.Time) recounted {
 	t.Helper()
@@ -62,6 +68,7 @@ func recount(t *testing.T, file string, end time.Time) recounted {
 		fields = append(fields, match)
 	}
 	shift := end.Sub(last)
+	visits := map[string]visit{}
 	for _, match := range fields {
 		request := strings.Split(match[3], " ")
 		path, _, _ := strings.Cut(request[min(1, len(request)-1)], "?")
@@ -74,9 +81,21 @@ func recount(t *testing.T, file string, end time.Time) recounted {
 		at, _ := time.Parse("02/Jan/2006:15:04:05 -0700", match[2])
 		out.days[at.Add(shift).UTC().Format(time.DateOnly)]++
 		visitor := sha256.Sum256([]byte(match[1] + "\n" + match[6]))
-		out.visitors[hex.EncodeToString(visitor[:])[:16]] = true
-		if referrer, err := url.Parse(match[5]); err == nil && referrer.Host != "" {
-			out.referrers[strings.TrimPrefix(strings.ToLower(referrer.Hostname()), "www.")]++
+		name := hex.EncodeToString(visitor[:])[:16]
+		out.visitors[name] = true
+		current := visits[name]
+		if at.Sub(current.last) > 30*time.Minute {
+			current.referrer = ""
+			if referrer, err := url.Parse(match[5]); err == nil && referrer.Host != "" {
+				current.referrer = strings.TrimPrefix(strings.ToLower(referrer.Hostname()), "www.")
+			}
+		}
+		if at.After(current.last) {
+			current.last = at
+		}
+		visits[name] = current
+		if current.referrer != "" {
+			out.referrers[current.referrer]++
 		}
 	}
 	return out

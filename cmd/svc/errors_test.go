@@ -148,12 +148,14 @@ func (s *server) inFull(id string) {
 		t.Errorf("the second page %v", rest)
 	}
 	one := s.get(errorsPath + "/" + id + "/events/e3")
-	want := map[string]any{"file": "https://shop.example/assets/index-BxT3k9aZ.js", "function": "Cart.checkout", "line": 1.0, "column": 19.0, "inApp": true}
+	want := map[string]any{"file": "https://shop.example/assets/index-BxT3k9aZ.js", "function": "Cart.checkout", "line": 1.0, "column": 19.0, "inApp": true, "unmapped": "no source map was uploaded for it"}
 	if frames := one["frames"].([]any); len(frames) != 2 || !reflect.DeepEqual(frames[0], want) {
 		t.Errorf("frames %v", frames)
 	}
 	if one["handled"] != false || one["mechanism"] != "onerror" || one["path"] != "/checkout" || !reflect.DeepEqual(one["tags"], map[string]any{"plan": "pro", "beta": "true", "cells": "3"}) ||
-		!reflect.DeepEqual(one["request"], map[string]any{"method": "POST", "url": "https://shop.example/api/checkout", "status": 500.0}) ||
+		!reflect.DeepEqual(one["request"], map[string]any{
+			"method": "POST", "url": "https://shop.example/api/checkout", "status": 500.0, "query": nil, "headers": map[string]any{}, "data": nil,
+		}) ||
 		fmt.Sprint(one["extra"]) != "map[cart:map[items:[1 2]]]" || one["issueId"] != id || one["distinctId"] != "ada" {
 		t.Errorf("occurrence %v", one)
 	}
