@@ -155,6 +155,8 @@ func TestABlockStaysBelowWhatTheStoreCuts(t *testing.T) {
 		}
 		readers.Wait()
 		time.Sleep(10 * time.Second)
+		cancel()
+		<-ran
 		stored := 0
 		for _, n := range store.rows {
 			if stored += n; n > blockRows {
@@ -164,7 +166,5 @@ func TestABlockStaysBelowWhatTheStoreCuts(t *testing.T) {
 		if stored != partitions*rows {
 			t.Errorf("%d rows are stored, %d were delivered", stored, partitions*rows)
 		}
-		cancel()
-		<-ran
 	})
 }
