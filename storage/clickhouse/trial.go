@@ -24,7 +24,7 @@ const (
 	trialMark = "_trial_"
 	// trialInserts bounds the attempts for one kind of rows of a block, so that whatever is in
 	// them, others wait for seconds at most.
-	trialInserts = 96
+	trialInserts = 256
 	// trialTime bounds the whole, and is the age from which a database of a trial was left behind.
 	trialTime = time.Minute
 	// blockChance is how many bits of a block's number are chance; the others are the milliseconds at
