@@ -28,21 +28,10 @@ func newAnthropic(access Access, client *http.Client) stream {
 		defer func() { _ = answer.Close() }() // what was read stands
 		gathered := new(anthropicGathered)
 		defer gathered.tell(reply)
-		for event, err := range events(answer) {
-			if err != nil {
-				return err
-			}
-			if err := gathered.take(event.Data, received, text); err != nil {
-				return err
-			}
-			if gathered.ended {
-				break
-			}
-		}
-		if gathered.stop == "" {
-			return errCut
-		}
-		return nil
+		return readEvents(answer, func(data string) (last bool, err error) {
+			err = gathered.take(data, received, text)
+			return gathered.ended, err
+		}, func() bool { return gathered.stop != "" })
 	}
 }
 

@@ -25,22 +25,9 @@ func newOpenAI(access Access, client *http.Client) stream {
 		defer func() { _ = answer.Close() }() // what was read stands
 		gathered := new(openaiGathered)
 		defer gathered.tell(reply)
-		for event, err := range events(answer) {
-			if err != nil {
-				return err
-			}
-			last, err := gathered.take(event.Data, received, text)
-			if err != nil {
-				return err
-			}
-			if last {
-				break
-			}
-		}
-		if gathered.finish == "" {
-			return errCut
-		}
-		return nil
+		return readEvents(answer, func(data string) (last bool, err error) {
+			return gathered.take(data, received, text)
+		}, func() bool { return gathered.finish != "" })
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"iter"
 	"net/http"
 	"strings"
 
@@ -62,7 +61,23 @@ func (e *endpoint) ask(ctx context.Context, question any) (io.ReadCloser, error)
 // does not split the input of a tool call sends it as one.
 const maxEvent = 4 << 20
 
-// events reads the events of an answer in order.
-func events(answer io.Reader) iter.Seq2[sse.Event, error] {
-	return sse.Read(answer, &sse.ReadConfig{MaxEventSize: maxEvent})
+// readEvents hands the events of an answer to take, in order, until one is the last. An answer that
+// is not whole by then was cut off.
+func readEvents(answer io.Reader, take func(data string) (last bool, err error), whole func() bool) error {
+	for event, err := range sse.Read(answer, &sse.ReadConfig{MaxEventSize: maxEvent}) {
+		if err != nil {
+			return err
+		}
+		last, err := take(event.Data)
+		if err != nil {
+			return err
+		}
+		if last {
+			break
+		}
+	}
+	if !whole() {
+		return errCut
+	}
+	return nil
 }
