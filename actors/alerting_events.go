@@ -125,7 +125,7 @@ const regressionsKept = 1024
 // regressionOf names the regression of an issue with a block.
 func regressionOf(block, issue uint64) uint64 { return block ^ bits.RotateLeft64(issue, 32) }
 
-// onRegressions is told of issues that regressed. Those that it was told of already are left
+// onRegressions receives issues that regressed. Those that it was told of already are left
 // out; what the rules made of the others is stored together with their names.
 func (a *alerting) onRegressions(now time.Time, m svc.Regressions) (outcome, error) {
 	result, told := outcome{answer: none{}}, a.told[m.Environment]

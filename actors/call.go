@@ -99,7 +99,7 @@ func dispatch[S any](handlers map[string]handler[S], state S, now time.Time, met
 	return handle(state, now, payload)
 }
 
-// Skipped is told of an entity that cannot be decoded and was left out of what was loaded of many
+// Skipped receives an entity that cannot be decoded and was left out of what was loaded of many
 // owners. Its own actor fails on it.
 type Skipped func(entity svc.Entity, err error)
 

@@ -45,7 +45,7 @@ type Changes struct {
 	Rules      *Rulebook
 	Log        Announcements
 	Logger     *slog.Logger
-	// Skipped is told of entities that cannot be decoded. They are left out, so that one of
+	// Skipped receives entities that cannot be decoded. They are left out, so that one of
 	// them keeps neither a node from starting nor the others from being read.
 	Skipped Skipped
 

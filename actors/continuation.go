@@ -13,7 +13,7 @@ import (
 	"svc"
 )
 
-// FormerIssues is what the store knows of issues that the former grouping made.
+// FormerIssues reads the issues that the former grouping made.
 type FormerIssues interface {
 	// FormerEnvironments returns the environments that have any.
 	FormerEnvironments(ctx context.Context) ([]uint64, error)

@@ -51,7 +51,7 @@ type blocks interface {
 	append(generation int32, record recordRange, made folded)
 }
 
-// folded is what became of a record: rows, and the items that could not be folded.
+// folded holds the results of a record: rows, and the items that could not be folded.
 type folded struct {
 	rows        []svc.EventRow
 	occurrences []svc.OccurrenceRow

@@ -12,7 +12,7 @@ import (
 	"svc/protos"
 )
 
-// errPanicked is what a panic becomes that ends the work of one thing and not of the process.
+// errPanicked wraps a panic that ended one piece of work and not the process.
 var errPanicked = errors.New("panicked")
 
 // contained returns what work returns, and a panic of it as an error.
@@ -182,7 +182,7 @@ type LetterLog interface {
 	Produce(ctx context.Context, parts []svc.Part) error
 }
 
-// Letters is what operators do with dead letters.
+// Letters lists, replays and drops dead letters for operators.
 type Letters struct {
 	Store LetterStore
 	Log   LetterLog

@@ -36,7 +36,7 @@ type OutboxStore interface {
 	LoadKind(ctx context.Context, kind string) ([]svc.Entity, error)
 }
 
-// toldLater is what one actor has to be told of a stored block. It may be told again.
+// toldLater is a message about a stored block that one actor has not received yet. It may be told again.
 type toldLater struct {
 	Block       uint64          `json:"block"`
 	App         svc.AppRef      `json:"app,omitzero"`
@@ -79,7 +79,7 @@ func NewOutbox(store OutboxStore, logger *slog.Logger) *Outbox {
 	return &Outbox{Store: store, Logger: logger, writing: make(chan struct{}, 1), waiting: map[string]*laterQueue{}}
 }
 
-// laterQueue is what waits for one actor, in the order of the blocks.
+// laterQueue holds the messages that wait for one actor, in the order of the blocks.
 type laterQueue struct {
 	notes []note
 	// rest counts the rounds to pass over, rounds is how many that will be after the next failure.

@@ -165,24 +165,36 @@ func (s *Releases) patch(r *http.Request, up *upload, app string, spec *releaseS
 	return patch, nil
 }
 
-func (s *Releases) create(w http.ResponseWriter, r *http.Request, up *upload) (any, error) {
+// releaseAsked is what a request says of a release.
+type releaseAsked struct {
+	app, version string // version as the body has it
+	patch        svc.ReleasePatch
+}
+
+// asked reads the body of a request that makes or changes a release.
+func (s *Releases) asked(w http.ResponseWriter, r *http.Request, up *upload) (releaseAsked, error) {
 	app, err := s.app(r, up)
 	if err != nil {
-		return nil, err
+		return releaseAsked{}, err
 	}
 	var spec releaseSpec
 	if err := s.read(w, r, up, &spec); err != nil {
-		return nil, err
+		return releaseAsked{}, err
 	}
 	patch, err := s.patch(r, up, app, &spec)
+	return releaseAsked{app, spec.Version, patch}, err
+}
+
+func (s *Releases) create(w http.ResponseWriter, r *http.Request, up *upload) (any, error) {
+	asked, err := s.asked(w, r, up)
 	if err != nil {
 		return nil, err
 	}
-	release, created, err := s.Book.PutRelease(r.Context(), up.org, spec.Version, patch)
+	release, created, err := s.Book.PutRelease(r.Context(), up.org, asked.version, asked.patch)
 	if err != nil {
 		return nil, err
 	}
-	up.note = "release " + spec.Version
+	up.note = "release " + asked.version
 	status := http.StatusAlreadyReported
 	if created {
 		status = http.StatusCreated
@@ -198,20 +210,12 @@ func begin(w http.ResponseWriter, status int) {
 }
 
 func (s *Releases) change(w http.ResponseWriter, r *http.Request, up *upload) (any, error) {
-	app, err := s.app(r, up)
-	if err != nil {
-		return nil, err
-	}
-	var spec releaseSpec
-	if err := s.read(w, r, up, &spec); err != nil {
-		return nil, err
-	}
-	patch, err := s.patch(r, up, app, &spec)
+	asked, err := s.asked(w, r, up)
 	if err != nil {
 		return nil, err
 	}
 	version := r.PathValue("version")
-	release, err := s.Book.ChangeRelease(r.Context(), up.org, app, version, patch)
+	release, err := s.Book.ChangeRelease(r.Context(), up.org, asked.app, version, asked.patch)
 	if err != nil {
 		return nil, err
 	}
