@@ -13,6 +13,7 @@ import (
 	"svc/http/admin"
 	"svc/http/api"
 	"svc/http/docs"
+	"svc/http/ingest"
 	"svc/http/manual"
 )
 
@@ -73,9 +74,9 @@ func (n *node) routes() ([]http.Route, error) {
 			PerMinute: n.config.RateLimit, AnalyticsPerMinute: min(n.config.RateLimit, svc.QueryPerMinute), ConcurrentQueries: n.concurrentQueries(),
 		},
 	}}
-	parts.collect = &api.Collect{
+	parts.collect = &ingest.Collect{
 		Collectors: n.collectors, Log: logProducer{n.producer, n.space}, Partitions: n.config.Partitions,
-		Metrics: api.NewCollectMetrics(n.registry), Symbols: n.newSymbols(), Cardinality: n.cardinality,
+		Metrics: ingest.NewCollectMetrics(n.registry), Symbols: n.newSymbols(), Cardinality: n.cardinality,
 		Door: n.door(),
 	}
 	if parts.pages, err = n.sharePages(); err != nil {
@@ -85,7 +86,7 @@ func (n *node) routes() ([]http.Route, error) {
 		return nil, fmt.Errorf("opening the manual: %w", err)
 	}
 	parts.sentry, parts.uploads, parts.agents = n.sentry(parts.collect), n.uploads(parts.collect.Door), n.agents(library)
-	parts.releases = &api.Releases{Uploads: parts.uploads, Book: &actors.ReleaseBook{Actors: n.cluster}}
+	parts.releases = &ingest.Releases{Uploads: parts.uploads, Book: &actors.ReleaseBook{Actors: n.cluster}}
 	table := parts.table()
 	if err := errors.Join(n.openTools(table), n.openHolderTools(table)); err != nil {
 		return nil, fmt.Errorf("making the tools: %w", err)
@@ -120,8 +121,8 @@ func (n *node) adminHandler(token svc.Secret) nethttp.Handler {
 const behindIntervals = 2
 
 // door returns what shares the taking in of requests out.
-func (n *node) door() *api.Door {
-	door := api.NewDoor(n.config.IngestMemory << 20)
+func (n *node) door() *ingest.Door {
+	door := ingest.NewDoor(n.config.IngestMemory << 20)
 	door.Follow(func() time.Duration { return n.progress.Behind(n.now()) }, behindIntervals*n.config.FlushInterval, n.now)
 	return door
 }

@@ -13,6 +13,7 @@ import (
 	"svc/http"
 	"svc/http/api"
 	"svc/http/console"
+	"svc/http/ingest"
 	"svc/http/manual"
 	"svc/http/mcp"
 	"svc/http/share"
@@ -22,11 +23,11 @@ import (
 // are made of, so the table can be printed without a server.
 type routed struct {
 	ports   api.Ports
-	collect *api.Collect
-	sentry  *api.Sentry
-	uploads *api.Uploads
+	collect *ingest.Collect
+	sentry  *ingest.Sentry
+	uploads *ingest.Uploads
 	// releases takes what sentry-cli says about releases.
-	releases *api.Releases
+	releases *ingest.Releases
 	pages    *share.Pages
 	manual   *manual.Manual
 	agents   *mcp.Server
@@ -48,8 +49,8 @@ func runRoutes(_ context.Context, args []string, stdout, stderr io.Writer) error
 		return err
 	}
 	parts := routed{
-		collect: &api.Collect{Metrics: api.NewCollectMetrics(prometheus.NewRegistry())},
-		sentry:  new(api.Sentry), uploads: new(api.Uploads), releases: new(api.Releases), pages: new(share.Pages), manual: new(manual.Manual), agents: new(mcp.Server),
+		collect: &ingest.Collect{Metrics: ingest.NewCollectMetrics(prometheus.NewRegistry())},
+		sentry:  new(ingest.Sentry), uploads: new(ingest.Uploads), releases: new(ingest.Releases), pages: new(share.Pages), manual: new(manual.Manual), agents: new(mcp.Server),
 	}
 	table := tabwriter.NewWriter(stdout, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(table, "SURFACE\tMETHOD\tPATH\tOPERATION\tSCOPE\tPERMISSION\tMODULE\tEFFECT")

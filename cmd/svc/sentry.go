@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"svc"
-	"svc/http/api"
+	"svc/http/ingest"
 	"svc/storage/kafka"
 	"svc/storage/sourcemaps"
 	"svc/storage/spool"
@@ -46,15 +46,15 @@ func (n *node) handOver(ctx context.Context, parts []svc.Part) error {
 }
 
 // sentry returns what takes the SDKs of Sentry.
-func (n *node) sentry(collect *api.Collect) *api.Sentry {
-	return &api.Sentry{
-		Collect: collect, Spool: n.spool, Metrics: api.NewSentryMetrics(n.registry), Limiter: &api.ErrorLimiter{PerMinute: n.config.ErrorLimit},
+func (n *node) sentry(collect *ingest.Collect) *ingest.Sentry {
+	return &ingest.Sentry{
+		Collect: collect, Spool: n.spool, Metrics: ingest.NewSentryMetrics(n.registry), Limiter: &ingest.ErrorLimiter{PerMinute: n.config.ErrorLimit},
 	}
 }
 
 // uploads returns what takes source maps.
-func (n *node) uploads(door *api.Door) *api.Uploads {
-	uploads := api.NewUploads(n.identity, n.apps, n.db, n.now, n.config.origin())
+func (n *node) uploads(door *ingest.Door) *ingest.Uploads {
+	uploads := ingest.NewUploads(n.identity, n.apps, n.db, n.now, n.config.origin())
 	uploads.CheckMap = sourcemaps.Check
 	uploads.Door = door
 	return uploads

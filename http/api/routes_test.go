@@ -15,6 +15,7 @@ import (
 	"svc/http"
 	"svc/http/api"
 	"svc/http/api/apitest"
+	"svc/http/ingest"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -78,5 +79,5 @@ func TestOpenAPIDocument(t *testing.T) {
 
 // wholeTable returns every row that the server registers.
 func wholeTable() []http.Route {
-	return slices.Concat(api.Routes(api.Ports{}), new(api.Collect).Routes(), new(api.Sentry).Routes(), new(api.Uploads).Routes(), new(api.Releases).Routes())
+	return slices.Concat(api.Routes(api.Ports{}), new(ingest.Collect).Routes(), new(ingest.Sentry).Routes(), new(ingest.Uploads).Routes(), new(ingest.Releases).Routes())
 }

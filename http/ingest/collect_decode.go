@@ -1,0 +1,164 @@
+package ingest
+
+import (
+	"bytes"
+	stdjson "encoding/json"
+	"errors"
+	"unicode/utf8"
+
+	"github.com/segmentio/encoding/json"
+
+	"svc"
+)
+
+// itemKind is the type of an item.
+type itemKind string
+
+const (
+	itemAny      itemKind = ""
+	itemEvent    itemKind = "event"
+	itemPage     itemKind = "page"
+	itemIdentify itemKind = "identify"
+	itemAlias    itemKind = "alias"
+)
+
+// envelope is the body of a batch.
+type envelope struct {
+	SentAt   string      `json:"sentAt" doc:"When the client sent the request, to correct its clock."`
+	WriteKey string      `json:"writeKey"`
+	Context  itemContext `json:"context"`
+	Items    []item      `json:"items"`
+}
+
+// item is what a client sends for one event; unknown fields are ignored.
+type item struct {
+	Type        itemKind           `json:"type" doc:"event, page, identify, alias, error, metric or vital; needed in a batch."`
+	ID          string             `json:"id" doc:"The client's own id of the event; the same id is stored once. One is derived where it is missing."`
+	Ts          string             `json:"ts" doc:"When it happened, ISO 8601; the arrival where it is missing."`
+	DistinctID  string             `json:"distinctId" doc:"Who it was, as the customer knows the person. This or anonymousId is needed."`
+	AnonymousID string             `json:"anonymousId" doc:"Who it was, before the person is known."`
+	PreviousID  string             `json:"previousId"`
+	SessionID   string             `json:"sessionId" doc:"The client's own session; sessions are found where it is missing."`
+	Name        string             `json:"name" doc:"What happened; page_view for a page."`
+	URL         string             `json:"url"`
+	Path        string             `json:"path"`
+	Referrer    string             `json:"referrer"`
+	Title       string             `json:"title"`
+	Properties  stdjson.RawMessage `json:"properties" doc:"Any object, at most 4 deep and 64 KiB with the event."`
+	Traits      stdjson.RawMessage `json:"traits" doc:"What is known of the person, for identify."`
+	Value       *float64           `json:"value"`
+	Currency    string             `json:"currency"`
+	Release     string             `json:"release"`
+	EngagedMs   int64              `json:"engagedMs" doc:"Milliseconds of attention since the last event of the session."`
+	Context     itemContext        `json:"context"`
+	SentAt      string             `json:"sentAt"`
+	WriteKey    string             `json:"writeKey"`
+
+	// broken says why the item could not be read.
+	broken string
+}
+
+// itemContext is what surrounds an item. IP and UserAgent count for secret keys
+// only.
+type itemContext struct {
+	Locale    string             `json:"locale"`
+	Screen    stdjson.RawMessage `json:"screen"`
+	Library   stdjson.RawMessage `json:"library"`
+	Campaign  campaign           `json:"campaign"`
+	UTM       campaign           `json:"utm"`
+	URL       string             `json:"url"`
+	Path      string             `json:"path"`
+	Referrer  string             `json:"referrer"`
+	Title     string             `json:"title"`
+	IP        string             `json:"ip" doc:"The visitor's address; counts for secret keys only."`
+	UserAgent string             `json:"userAgent" doc:"The visitor's browser; counts for secret keys only."`
+}
+
+type campaign struct {
+	Source   string `json:"source"`
+	Medium   string `json:"medium"`
+	Name     string `json:"name"`
+	Campaign string `json:"campaign"`
+	Term     string `json:"term"`
+	Content  string `json:"content"`
+}
+
+// decode reads the body: a batch, one item, or a list of items.
+func (i *intakeRequest) decode(kind itemKind) error {
+	body := bytes.TrimLeft(i.body, " \t\r\n")
+	var err error
+	switch {
+	case len(body) == 0:
+		return svc.Invalid(svc.FieldError{Code: "empty_body", Message: "The body is empty."})
+	case !utf8.Valid(body):
+		return svc.Invalid(svc.FieldError{Code: "invalid_utf8", Message: "The body is not valid UTF-8."})
+	case body[0] == '[':
+		err = parse(body, &i.items)
+	case kind == itemAny:
+		i.envelope.Items = i.items
+		err = parse(body, &i.envelope)
+		i.items, i.envelope.Items = i.envelope.Items, nil
+	default:
+		i.single = true
+		i.items = append(i.items, item{})
+		err = parse(body, &i.items[0])
+		i.envelope.SentAt, i.envelope.WriteKey = i.items[0].SentAt, i.items[0].WriteKey
+	}
+	if err != nil {
+		err = i.decodeApart(body, kind)
+	}
+	if err != nil {
+		return svc.Invalid(svc.FieldError{Code: "invalid_json", Message: wrongType("The body", err)})
+	}
+	if len(i.items) > svc.MaxBatchItems {
+		return tooLarge("The request holds more than %d items.", svc.MaxBatchItems)
+	}
+	return nil
+}
+
+// parse decodes a whole JSON text. The strings of the result are parts of the
+// text itself, so they live as long as the request's buffers: whatever outlives
+// the request is copied (events are, when they are encoded). Names of fields are
+// matched exactly.
+func parse(text []byte, into any) error {
+	rest, err := json.Parse(text, into, json.ZeroCopy|json.DontMatchCaseInsensitiveStructFields)
+	if err == nil && len(bytes.TrimLeft(rest, " \t\r\n")) > 0 {
+		return errors.New("text follows the JSON")
+	}
+	return err
+}
+
+// decodeApart reads a body of which some item has a wrong type: the other items
+// are none the worse for it.
+func (i *intakeRequest) decodeApart(body []byte, kind itemKind) error {
+	var raws []stdjson.RawMessage
+	if body[0] == '[' {
+		if err := stdjson.Unmarshal(body, &raws); err != nil {
+			return err
+		}
+	} else {
+		var apart struct {
+			SentAt   string               `json:"sentAt"`
+			WriteKey string               `json:"writeKey"`
+			Context  itemContext          `json:"context"`
+			Items    []stdjson.RawMessage `json:"items"`
+		}
+		if err := stdjson.Unmarshal(body, &apart); err != nil {
+			return err
+		}
+		if kind != itemAny {
+			apart.Items = []stdjson.RawMessage{body}
+		}
+		i.envelope.SentAt, i.envelope.WriteKey, i.envelope.Context, raws = apart.SentAt, apart.WriteKey, apart.Context, apart.Items
+	}
+	clear(i.items)
+	i.items = i.items[:0]
+	for _, raw := range raws {
+		var it item
+		if err := stdjson.Unmarshal(raw, &it); err != nil {
+			it = item{broken: wrongType("The item", err)}
+		}
+		i.items = append(i.items, it)
+	}
+	return nil
+}

@@ -1,0 +1,330 @@
+package ingest
+
+import (
+	"bytes"
+	stdjson "encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/segmentio/encoding/json"
+
+	"svc"
+	"svc/protos"
+)
+
+// itemError is the type of an item that reports an error.
+const itemError itemKind = "error"
+
+// errorItem is what a client sends for one error, beside what it shares with an
+// event: who, when, where, release and context. Unknown fields are ignored.
+type errorItem struct {
+	Type           string                        `json:"type" doc:"error; needed in a batch."`
+	ID             string                        `json:"id" doc:"The client's own id of the occurrence; the same id is stored once. One is derived where it is missing."`
+	Ts             string                        `json:"ts" doc:"When it happened, ISO 8601; the arrival where it is missing."`
+	DistinctID     string                        `json:"distinctId"`
+	AnonymousID    string                        `json:"anonymousId"`
+	SessionID      string                        `json:"sessionId"`
+	Level          svc.Level                     `json:"level" doc:"error where it is missing."`
+	Name           string                        `json:"name" doc:"The kind of the error, for example TypeError. This, message, stack or frames is needed."`
+	Message        string                        `json:"message"`
+	Culprit        string                        `json:"culprit" doc:"Where it comes from; found in the frames where it is missing."`
+	Handled        *bool                         `json:"handled" doc:"true where it is missing."`
+	Mechanism      string                        `json:"mechanism" doc:"How it was caught, for example onerror."`
+	Release        string                        `json:"release"`
+	Stack          string                        `json:"stack" doc:"The text of the stack; read where no frames are sent."`
+	Frames         []errorFrame                  `json:"frames" doc:"The calls, the throwing one first."`
+	Breadcrumbs    []errorCrumb                  `json:"breadcrumbs" doc:"What happened before, the oldest first."`
+	Tags           map[string]stdjson.RawMessage `json:"tags" doc:"Texts, numbers and booleans by name."`
+	Extra          stdjson.RawMessage            `json:"extra" doc:"Any object, at most 16 KiB and 8 deep; a larger one is left out."`
+	Request        errorRequest                  `json:"request"`
+	URL            string                        `json:"url"`
+	Path           string                        `json:"path"`
+	Referrer       string                        `json:"referrer"`
+	Locale         string                        `json:"locale"`
+	AppVersion     string                        `json:"appVersion"`
+	Browser        string                        `json:"browser" doc:"Found in the user agent where it is missing, as are browserVersion, os and device."`
+	BrowserVersion string                        `json:"browserVersion"`
+	OS             string                        `json:"os"`
+	Device         string                        `json:"device"`
+	Fingerprint    []string                      `json:"fingerprint" doc:"Groups by these words; {{ default }} stands for the computed grouping."`
+	Context        itemContext                   `json:"context"`
+	SentAt         string                        `json:"sentAt"`
+	WriteKey       string                        `json:"writeKey"`
+}
+
+// errorFrame is one call of a stack.
+type errorFrame struct {
+	File     string `json:"file"`
+	Function string `json:"function"`
+	Module   string `json:"module" doc:"The class, package or namespace of the function."`
+	Line     int    `json:"line"`
+	Column   int    `json:"column"`
+	InApp    *bool  `json:"inApp" doc:"Whether it is the application's own code; judged by the file where it is missing."`
+}
+
+// errorCrumb is something that happened before an error.
+type errorCrumb struct {
+	Timestamp stdjson.RawMessage `json:"timestamp" doc:"ISO 8601, or seconds since the epoch."`
+	Category  string             `json:"category"`
+	Message   string             `json:"message"`
+}
+
+// errorRequest is the HTTP request during which an error happened.
+type errorRequest struct {
+	Method string `json:"method"`
+	URL    string `json:"url"`
+	Status int    `json:"status"`
+}
+
+type errorInput struct {
+	Beacon string    `query:"beacon" doc:"1 answers 204 without a body, for beacons."`
+	Key    string    `query:"key" doc:"The ingest key, where no header can be set."`
+	Body   errorItem `body:"json"`
+}
+
+// rawItem returns the bytes of an item, which the decoding of events has passed
+// over. They are found once per request.
+func (i *intakeRequest) rawItem(index int) (stdjson.RawMessage, error) {
+	if i.rawItems == nil {
+		body := bytes.TrimLeft(i.body, " \t\r\n")
+		var envelope struct {
+			Items []stdjson.RawMessage `json:"items"`
+		}
+		var err error
+		switch {
+		case body[0] == '[':
+			err = parse(body, &i.rawItems)
+		case i.single:
+			i.rawItems = append(i.rawItems, body)
+		default:
+			err = parse(body, &envelope)
+			i.rawItems = envelope.Items
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if index >= len(i.rawItems) {
+		return nil, fmt.Errorf("the request has no item %d", index)
+	}
+	return i.rawItems[index], nil
+}
+
+// acceptError judges one error item and emits its occurrence, or rejects it.
+func (i *intakeRequest) acceptError(index int, shared *item) {
+	raw, err := i.rawItem(index)
+	if err != nil {
+		i.reject(index, "invalid_type", wrongType("The item", err))
+		return
+	}
+	if len(raw) > svc.MaxErrorBytes {
+		i.reject(index, "too_large", "The error is over "+strconv.Itoa(svc.MaxErrorBytes)+" bytes.")
+		return
+	}
+	var it errorItem
+	if err := parse(raw, &it); err != nil {
+		i.reject(index, "invalid_type", wrongType("The item", err))
+		return
+	}
+	if code, message := i.checkError(&it); code != "" {
+		i.reject(index, code, message)
+		return
+	}
+	// Who, when and where an event and an error say alike.
+	event := &i.event
+	event.Reset()
+	i.identify(event, shared)
+	i.place(event, shared)
+	i.contextualise(event, shared)
+	if code, message := i.stamp(event, shared); code != "" {
+		i.reject(index, code, message)
+		return
+	}
+	if event.Id == "" {
+		if event.Id, err = i.errorID(index, &it); err != nil {
+			i.reject(index, "invalid_value", "The item cannot be encoded.")
+			return
+		}
+	}
+	occurrence := it.occurrence(event)
+	if err := i.emitOccurrence(event, occurrence, it.Fingerprint); err != nil {
+		i.reject(index, "invalid_value", "The item cannot be encoded.")
+	}
+}
+
+// checkError says why an error item is not accepted, if so.
+func (i *intakeRequest) checkError(it *errorItem) (code, message string) {
+	if !slices.Contains(i.collector.Modules, svc.ModuleErrors) {
+		return string(svc.CodeModuleDisabled), "The application has switched the module errors off."
+	}
+	if it.Name == "" && it.Message == "" && it.Stack == "" && len(it.Frames) == 0 {
+		return "missing_value", "name, message, stack or frames is missing."
+	}
+	if it.Level != "" && !slices.Contains(svc.Levels(), it.Level) {
+		return "invalid_value", "level is unknown; allowed are fatal, error, warning, info and debug."
+	}
+	for _, word := range [...]struct{ field, value string }{
+		{"id", it.ID}, {"distinctId", it.DistinctID}, {"anonymousId", it.AnonymousID}, {"sessionId", it.SessionID},
+	} {
+		switch {
+		case len(word.value) > svc.MaxIDBytes:
+			return "too_long", word.field + " is over " + strconv.Itoa(svc.MaxIDBytes) + " bytes."
+		case strings.IndexByte(word.value, 0) >= 0:
+			return "invalid_value", word.field + " holds a NUL character."
+		}
+	}
+	if len(it.Fingerprint) > svc.MaxFingerprint {
+		return "too_many", "fingerprint has more than " + strconv.Itoa(svc.MaxFingerprint) + " words."
+	}
+	if it.Request.Status < 0 || it.Request.Status > 999 {
+		return "invalid_value", "request.status is no HTTP status."
+	}
+	if first := bytes.TrimSpace(it.Extra); len(first) > 0 && first[0] != '{' && string(first) != "null" {
+		return "invalid_value", "extra is not an object."
+	}
+	return "", ""
+}
+
+// occurrence returns what the item says, with what was found out about it.
+func (it *errorItem) occurrence(event *protos.Event) *svc.Occurrence {
+	o := &svc.Occurrence{
+		ID: event.Id, Level: it.Level, Name: it.Name, Message: it.Message, Culprit: it.Culprit,
+		Handled: it.Handled == nil || *it.Handled, Mechanism: it.Mechanism, Release: event.Release, Stack: it.Stack,
+		Extra:   boundedExtra(it.Extra),
+		Request: svc.ErrorRequest{Method: it.Request.Method, URL: it.Request.URL, Status: it.Request.Status},
+		URL:     event.Url, Path: event.Path, Referrer: event.Referrer,
+		DistinctID: event.DistinctId, AnonymousID: event.AnonymousId, SessionID: event.SessionId,
+		Locale: firstOf(it.Locale, event.Locale), AppVersion: it.AppVersion,
+		Browser: it.Browser, BrowserVersion: it.BrowserVersion, OS: it.OS, Device: it.Device,
+	}
+	for _, frame := range it.Frames {
+		called := svc.Frame{File: frame.File, Function: frame.Function, Module: frame.Module, Line: frame.Line, Column: frame.Column}
+		called.Judge(svc.FrameOrigin{InApp: frame.InApp})
+		o.Frames = append(o.Frames, called)
+	}
+	for _, crumb := range it.Breadcrumbs {
+		o.Breadcrumbs = append(o.Breadcrumbs, svc.Breadcrumb{Timestamp: crumbTime(crumb.Timestamp), Category: crumb.Category, Message: crumb.Message})
+	}
+	if len(it.Tags) > 0 {
+		o.Tags = make(map[string]string, len(it.Tags))
+		for name, raw := range it.Tags {
+			if value, ok := tagText(raw); ok {
+				o.Tags[name] = value
+			}
+		}
+	}
+	return o
+}
+
+// boundedExtra returns an object within its limits; one that is not is replaced
+// by the reason, for the error matters more than what surrounds it.
+func boundedExtra(raw stdjson.RawMessage) stdjson.RawMessage {
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil
+	}
+	if len(raw) > svc.MaxErrorExtra {
+		return stdjson.RawMessage(`{"_dropped":"too_large"}`)
+	}
+	switch shape := measureJSON(raw); {
+	case shape.depth > svc.MaxErrorExtraDepth:
+		return stdjson.RawMessage(`{"_dropped":"too_deep"}`)
+	case shape.nul:
+		return stdjson.RawMessage(`{"_dropped":"nul_character"}`)
+	}
+	return raw
+}
+
+// crumbTime reads the time of a breadcrumb: text is kept, a number counts
+// seconds since the epoch, or milliseconds where it is too large for that.
+func crumbTime(raw stdjson.RawMessage) string {
+	if len(raw) == 0 {
+		return ""
+	}
+	if raw[0] == '"' {
+		return textOf(raw)
+	}
+	const lastSecond = 1e11 // the year 5138
+	number, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil || !(number > 0 && number < lastSecond*1000) {
+		return ""
+	}
+	if number < lastSecond {
+		number *= 1000
+	}
+	return time.UnixMilli(int64(number)).UTC().Format("2006-01-02T15:04:05.000Z")
+}
+
+// tagText reads the value of a tag.
+func tagText(raw stdjson.RawMessage) (string, bool) {
+	if len(raw) == 0 {
+		return "", false
+	}
+	switch raw[0] {
+	case '"':
+		return textOf(raw), true
+	case '{', '[', 'n':
+		return "", false
+	}
+	return string(raw), true
+}
+
+// emitOccurrence completes and groups an occurrence and appends it to the
+// payload of its issue's partition. The event says who sent it, and when.
+func (i *intakeRequest) emitOccurrence(event *protos.Event, o *svc.Occurrence, explicit []string) error {
+	given := o.Culprit
+	o.Normalise()
+	if i.symbolicate(o) {
+		o.Culprit = given
+		o.Normalise()
+	}
+	fingerprint := svc.Fingerprint(o, explicit)
+	if o.Name == svc.StackName && o.Message == "" {
+		o.Message = o.Culprit
+	}
+	former := svc.FormerFingerprint(o, explicit)
+	o.Scrub()
+	message := &protos.Occurrence{
+		Environment: event.Environment, Id: o.ID, TsMs: event.TsMs, ReceivedMs: event.ReceivedMs,
+		Issue: svc.IssueNumber(event.Environment, fingerprint), Fingerprint: fingerprint,
+		Former: svc.IssueNumber(event.Environment, former),
+		Level:  string(o.Level), Name: o.Name, Message: o.Message, Culprit: o.Culprit, Handled: o.Handled, Mechanism: o.Mechanism,
+		Release: o.Release, Stack: o.Stack, Extra: o.Extra,
+		RequestMethod: o.Request.Method, RequestUrl: o.Request.URL, RequestStatus: int32(o.Request.Status),
+		Url: o.URL, Path: o.Path, Referrer: o.Referrer,
+		DistinctId: o.DistinctID, AnonymousId: o.AnonymousID, SessionId: o.SessionID,
+		Locale: o.Locale, AppVersion: o.AppVersion, Ip: event.Ip, UserAgent: event.UserAgent, RetentionDays: event.RetentionDays,
+		Browser: o.Browser, BrowserVersion: o.BrowserVersion, Os: o.OS, Device: o.Device,
+	}
+	var err error
+	if message.Frames, err = listJSON(o.Frames); err != nil {
+		return err
+	}
+	if message.Breadcrumbs, err = listJSON(o.Breadcrumbs); err != nil {
+		return err
+	}
+	if len(o.Tags) > 0 {
+		if message.Tags, err = json.Append(nil, o.Tags, json.SortMapKeys); err != nil {
+			return err
+		}
+	}
+	if message.Details, err = o.Details.JSON(); err != nil {
+		return err
+	}
+	partition := protos.PartitionOfIssue(message.Issue, i.collect.Partitions)
+	size := message.SizeVT()
+	if size+itemHead > svc.MaxRecordBytes { // texts of control characters grow as JSON
+		message.Breadcrumbs, size = nil, size-len(message.Breadcrumbs)
+	}
+	return i.put(partition, size, func(payload []byte) ([]byte, error) { return protos.AppendOccurrence(payload, message) })
+}
+
+// listJSON encodes a list; an empty one is nothing.
+func listJSON[T any](list []T) ([]byte, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	return json.Append(nil, list, 0)
+}

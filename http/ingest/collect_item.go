@@ -1,0 +1,281 @@
+package ingest
+
+import (
+	"bytes"
+	stdjson "encoding/json"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"svc"
+	"svc/protos"
+)
+
+// accept judges one item and emits its event, or rejects it.
+func (i *intakeRequest) accept(index int, it *item, kind itemKind) {
+	if kind == itemAny || kind == itemEvent && it.Type != "" || kind == itemMetric && it.Type == itemVital {
+		kind = it.Type
+	}
+	if it.broken != "" {
+		i.reject(index, "invalid_type", it.broken)
+		return
+	}
+	if kind == itemError {
+		i.acceptError(index, it)
+		return
+	}
+	if kind == itemMetric || kind == itemVital {
+		i.acceptMetric(index, it, kind)
+		return
+	}
+	event := &i.event
+	event.Reset()
+	if code, message := i.fill(event, index, it, kind); code != "" {
+		i.reject(index, code, message)
+		return
+	}
+	if err := i.emit(event); err != nil {
+		i.reject(index, "invalid_value", "The item cannot be encoded.")
+	}
+}
+
+// fill makes the event of an item; a code says why there is none.
+func (i *intakeRequest) fill(event *protos.Event, index int, it *item, kind itemKind) (code, message string) {
+	properties := it.Properties
+	switch kind {
+	case itemEvent:
+		event.Name = it.Name
+	case itemPage:
+		event.Name = svc.PageView
+		if it.Name != "" {
+			event.Name = it.Name
+		}
+	case itemIdentify:
+		event.Name, properties = svc.IdentifyEvent, it.Traits
+	case itemAlias:
+		event.Name = svc.AliasEvent
+	case itemAny:
+		return "missing_value", "type is missing; allowed are event, page, identify, alias, error, metric and vital."
+	default:
+		return "unknown_type", "Unknown type; allowed are event, page, identify, alias, error, metric and vital."
+	}
+	if code, message = i.checkModule(); code != "" {
+		return code, message
+	}
+	i.identify(event, it)
+	i.place(event, it)
+	i.contextualise(event, it)
+	if code, message = checkWords(event); code != "" {
+		return code, message
+	}
+	if code, message = i.stamp(event, it); code != "" {
+		return code, message
+	}
+	if code, message = i.fillProperties(event, properties); code != "" {
+		return code, message
+	}
+	if event.Id == "" {
+		var err error
+		if event.Id, err = i.eventID(index, it, kind); err != nil {
+			return "invalid_value", "The item cannot be encoded."
+		}
+	}
+	if event.SizeVT() > svc.MaxEventBytes {
+		return "too_large", "The event is over 65536 bytes."
+	}
+	return "", ""
+}
+
+// checkModule refuses items of a module that is off.
+func (i *intakeRequest) checkModule() (code, message string) {
+	for _, module := range i.collector.Modules {
+		if module == svc.ModuleAnalytics {
+			return "", ""
+		}
+	}
+	return string(svc.CodeModuleDisabled), "The application has switched the module analytics off."
+}
+
+// identify fills who sent it and under which terms.
+func (i *intakeRequest) identify(event *protos.Event, it *item) {
+	event.Environment = i.collector.Environment.Number
+	event.RetentionDays = uint32(i.collector.RetentionDays)
+	event.Id, event.SessionId = it.ID, it.SessionID
+	event.DistinctId, event.AnonymousId = it.DistinctID, it.AnonymousID
+	event.Value, event.Currency, event.Release = it.Value, it.Currency, it.Release
+	event.EngagedMs = it.EngagedMs
+	event.Ip, event.UserAgent = i.remoteIP, i.userAgent
+}
+
+// place fills which page it is about.
+func (i *intakeRequest) place(event *protos.Event, it *item) {
+	event.Url, event.Path, event.Referrer, event.Title = it.URL, it.Path, it.Referrer, it.Title
+	for _, context := range [...]*itemContext{&it.Context, &i.envelope.Context} {
+		event.Url = firstOf(event.Url, context.URL)
+		event.Path = firstOf(event.Path, context.Path)
+		event.Referrer = firstOf(event.Referrer, context.Referrer)
+		event.Title = firstOf(event.Title, context.Title)
+	}
+	if event.Path == "" && event.Url != "" {
+		event.Path = svc.PathOf(event.Url)
+	}
+}
+
+// contextualise fills what surrounds it. The address and the user agent in the
+// context count for secret keys only.
+func (i *intakeRequest) contextualise(event *protos.Event, it *item) {
+	for _, context := range [...]*itemContext{&it.Context, &i.envelope.Context} {
+		event.Locale = firstOf(event.Locale, context.Locale)
+		event.Screen = firstOf(event.Screen, i.screenOf(context.Screen))
+		event.Library = firstOf(event.Library, libraryOf(context.Library))
+		for _, stated := range [...]*campaign{&context.Campaign, &context.UTM} {
+			if *stated != (campaign{}) && event.Campaign == nil {
+				i.campaign = protos.Campaign{Source: stated.Source, Medium: stated.Medium, Name: firstOf(stated.Name, stated.Campaign), Term: stated.Term, Content: stated.Content}
+				event.Campaign = &i.campaign
+			}
+		}
+	}
+	if i.collector.Kind != svc.KeySecret {
+		return
+	}
+	for _, context := range [...]*itemContext{&i.envelope.Context, &it.Context} {
+		event.Ip, event.UserAgent = firstOf(context.IP, event.Ip), firstOf(context.UserAgent, event.UserAgent)
+	}
+}
+
+func firstOf(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// screenOf reads a screen as text or as {width, height}. The items of a request
+// mostly come from one screen, so the last one is remembered.
+func (i *intakeRequest) screenOf(raw stdjson.RawMessage) string {
+	if len(raw) == 0 {
+		return ""
+	}
+	if !bytes.Equal(raw, i.screenRaw) {
+		i.screenRaw, i.screen = append(i.screenRaw[:0], raw...), strings.Clone(screenText(raw))
+	}
+	return i.screen
+}
+
+// maxScreen is the longest side of a screen that is believed, in pixels.
+const maxScreen = 1_000_000
+
+func screenText(raw stdjson.RawMessage) string {
+	var size struct {
+		Width  float64 `json:"width"`
+		Height float64 `json:"height"`
+	}
+	if raw[0] == '{' && parse(raw, &size) == nil && size.Width > 0 && size.Width < maxScreen && size.Height > 0 && size.Height < maxScreen {
+		return strconv.Itoa(int(size.Width)) + "x" + strconv.Itoa(int(size.Height))
+	}
+	return textOf(raw)
+}
+
+// libraryOf reads a library as text or as {name, version}.
+func libraryOf(raw stdjson.RawMessage) string {
+	if len(raw) == 0 {
+		return ""
+	}
+	var library struct {
+		Name    string `json:"name"`
+		Version string `json:"version"`
+	}
+	if raw[0] == '{' && parse(raw, &library) == nil {
+		return strings.TrimSuffix(library.Name+"/"+library.Version, "/")
+	}
+	return textOf(raw)
+}
+
+func textOf(raw stdjson.RawMessage) string {
+	var text string
+	if raw[0] == '"' && parse(raw, &text) == nil {
+		return text
+	}
+	return ""
+}
+
+// checkWords holds every text of an event to its limits.
+func checkWords(event *protos.Event) (code, message string) {
+	for _, word := range [...]struct {
+		field, value string
+		limit        int
+		required     bool
+	}{
+		{"name", event.Name, svc.MaxNameBytes, true},
+		{"id", event.Id, svc.MaxIDBytes, false},
+		{"distinctId", event.DistinctId, svc.MaxIDBytes, false},
+		{"anonymousId", event.AnonymousId, svc.MaxIDBytes, false},
+		{"sessionId", event.SessionId, svc.MaxIDBytes, false},
+		{"url", event.Url, svc.MaxURLBytes, false},
+		{"path", event.Path, svc.MaxURLBytes, false},
+		{"referrer", event.Referrer, svc.MaxURLBytes, false},
+		{"title", event.Title, svc.MaxTextBytes, false},
+		{"locale", event.Locale, svc.MaxNameBytes, false},
+		{"screen", event.Screen, svc.MaxNameBytes, false},
+		{"library", event.Library, svc.MaxNameBytes, false},
+		{"release", event.Release, svc.MaxNameBytes, false},
+		{"currency", event.Currency, 16, false},
+	} {
+		switch {
+		case word.required && word.value == "":
+			return "missing_value", word.field + " is missing."
+		case len(word.value) > word.limit:
+			return "too_long", word.field + " is over " + strconv.Itoa(word.limit) + " bytes."
+		case strings.IndexByte(word.value, 0) >= 0:
+			return "invalid_value", word.field + " holds a NUL character."
+		}
+	}
+	if event.DistinctId == "" && event.AnonymousId == "" {
+		return "missing_value", "distinctId or anonymousId is missing."
+	}
+	if event.Value != nil && (math.IsNaN(*event.Value) || math.IsInf(*event.Value, 0)) {
+		return "invalid_value", "value is not finite."
+	}
+	if longest := svc.MaxEngagement.Milliseconds(); event.EngagedMs < 0 || event.EngagedMs > longest {
+		return "invalid_value", "engagedMs must be from 0 to " + strconv.FormatInt(longest, 10) + ", which is a day."
+	}
+	event.UserAgent = event.UserAgent[:min(len(event.UserAgent), svc.MaxTextBytes)]
+	return "", ""
+}
+
+// stamp fills the times: the client's time corrected by the difference between
+// when it says it sent the request and when the request arrived, not later than
+// a tolerance from now, not earlier than the key's kind allows.
+func (i *intakeRequest) stamp(event *protos.Event, it *item) (code, message string) {
+	event.ReceivedMs = i.now.UnixMilli()
+	event.TsMs = event.ReceivedMs
+	if it.Ts != "" {
+		ts, err := time.Parse(time.RFC3339Nano, it.Ts)
+		if err != nil {
+			return "invalid_value", "ts is not an ISO 8601 timestamp."
+		}
+		event.TsMs = ts.UnixMilli()
+		if i.envelope.SentAt != "" {
+			sent, err := time.Parse(time.RFC3339Nano, i.envelope.SentAt)
+			if err != nil {
+				return "invalid_value", "sentAt is not an ISO 8601 timestamp."
+			}
+			event.TsMs += event.ReceivedMs - sent.UnixMilli()
+		}
+	}
+	event.TsMs = min(event.TsMs, i.now.Add(svc.FutureTolerance).UnixMilli())
+	return i.checkAge(event.TsMs)
+}
+
+// checkAge refuses what is older than the key's kind may send.
+func (i *intakeRequest) checkAge(tsMs int64) (code, message string) {
+	oldest := i.now.Add(-svc.PublicEventAge)
+	if i.collector.Kind == svc.KeySecret {
+		oldest = i.now.AddDate(0, 0, -i.collector.RetentionDays)
+	}
+	if tsMs < oldest.UnixMilli() {
+		return "too_old", "ts is older than this key may send."
+	}
+	return "", ""
+}

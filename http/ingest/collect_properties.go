@@ -1,0 +1,146 @@
+package ingest
+
+import (
+	"bytes"
+	stdjson "encoding/json"
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"svc"
+	"svc/protos"
+)
+
+// fillProperties checks the properties (an object, not too deep, not too large) and
+// writes them in one form: without spaces between tokens, and with characters
+// rather than their escapes, so that the same properties are the same text whatever
+// library sent them, and a search finds what people read.
+func (i *intakeRequest) fillProperties(event *protos.Event, raw stdjson.RawMessage) (code, message string) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return "", ""
+	}
+	if raw[0] != '{' {
+		return "invalid_value", "properties is not an object."
+	}
+	shape := measureJSON(raw)
+	switch {
+	case shape.depth > svc.MaxPropertyDepth:
+		return "too_deep", "properties is nested deeper than 4."
+	case shape.keys > svc.MaxPropertiesKeys:
+		return "too_many", "properties has more than 512 keys."
+	case shape.nul:
+		return "invalid_value", "properties holds a NUL character."
+	}
+	event.Properties = raw
+	if !shape.plain {
+		i.properties = plainJSON(i.properties[:0], raw)
+		event.Properties = i.properties
+	}
+	return "", ""
+}
+
+// jsonShape is what a JSON text is like.
+type jsonShape struct {
+	depth, keys int
+	// nul says that it holds an escaped NUL character.
+	nul bool
+	// plain says that plainJSON would change nothing.
+	plain bool
+}
+
+// measureJSON returns what a valid JSON text is like.
+func measureJSON(raw []byte) jsonShape {
+	shape := jsonShape{plain: true}
+	level, quoted := 0, false
+	for at := 0; at < len(raw); at++ {
+		c := raw[at]
+		if quoted {
+			switch c {
+			case '\\':
+				shape.nul = shape.nul || bytes.HasPrefix(raw[at:], []byte(`\u0000`))
+				at++
+				shape.plain = shape.plain && raw[at] != 'u' && raw[at] != '/'
+			case '"':
+				quoted = false
+			}
+			continue
+		}
+		switch c {
+		case '"':
+			quoted = true
+		case '{', '[':
+			level++
+			shape.depth = max(shape.depth, level)
+		case '}', ']':
+			level--
+		case ':':
+			shape.keys++
+		case ' ', '\t', '\n', '\r':
+			shape.plain = false
+		}
+	}
+	return shape
+}
+
+// plainJSON appends a valid JSON text without spaces between tokens and with characters
+// in place of escapes, but for those that JSON needs escaped. The values stay the same.
+func plainJSON(to, raw []byte) []byte {
+	quoted := false
+	for at := 0; at < len(raw); at++ {
+		c := raw[at]
+		switch {
+		case c == '"':
+			quoted = !quoted
+		case !quoted && (c == ' ' || c == '\t' || c == '\n' || c == '\r'):
+			continue
+		case quoted && c == '\\':
+			var length int
+			to, length = plainEscape(to, raw[at:])
+			at += length - 1
+			continue
+		}
+		to = append(to, c)
+	}
+	return to
+}
+
+// The sizes of escapes, in bytes: \n, \u00df, and two that make one character.
+const (
+	shortEscape = 2
+	longEscape  = 6
+	pairEscape  = 12
+)
+
+// plainEscape appends what the escape at the beginning of a text stands for, or the
+// escape itself where JSON needs it, and returns its length.
+func plainEscape(to, raw []byte) (out []byte, length int) {
+	if raw[1] == '/' {
+		return append(to, '/'), shortEscape
+	}
+	character, long := unicodeEscape(raw)
+	if !long {
+		return append(to, raw[:shortEscape]...), shortEscape
+	}
+	length = longEscape
+	if utf16.IsSurrogate(character) {
+		low, _ := unicodeEscape(raw[longEscape:])
+		if character = utf16.DecodeRune(character, low); character == utf8.RuneError {
+			return append(to, raw[:longEscape]...), longEscape
+		}
+		length = pairEscape
+	}
+	if character < ' ' || character == '"' || character == '\\' {
+		return append(to, raw[:longEscape]...), longEscape
+	}
+	return utf8.AppendRune(to, character), length
+}
+
+// unicodeEscape reads an escape of the form \u00df at the beginning of a text; ok is
+// false where there is another one, or none.
+func unicodeEscape(raw []byte) (character rune, ok bool) {
+	if len(raw) < longEscape || raw[0] != '\\' || raw[1] != 'u' {
+		return 0, false
+	}
+	code, err := strconv.ParseUint(string(raw[shortEscape:longEscape]), 16, 16)
+	return rune(code), err == nil
+}

@@ -1,0 +1,327 @@
+package ingest
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	collectmetrics "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
+	otlpcommon "go.opentelemetry.io/proto/otlp/common/v1"
+	otlp "go.opentelemetry.io/proto/otlp/metrics/v1"
+	"google.golang.org/protobuf/proto"
+
+	"svc"
+	plumbing "svc/http"
+)
+
+// zipped returns a text as gzip packs it.
+func zipped(tb testing.TB, text []byte) []byte {
+	tb.Helper()
+	var out bytes.Buffer
+	writer, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if _, err := writer.Write(text); err != nil {
+		tb.Fatal(err)
+	}
+	if err := writer.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// slowLog holds what it is given until it may go, and sees how much memory is in use while many wait.
+type slowLog struct {
+	goOn    chan struct{}
+	waiting atomic.Int64
+}
+
+func (l *slowLog) Produce(context.Context, []svc.Part) error {
+	l.waiting.Add(1)
+	defer l.waiting.Add(-1)
+	<-l.goOn
+	return nil
+}
+
+// spoolOf keeps nothing.
+type spoolOf struct{}
+
+func (spoolOf) Append([]svc.Part) error { return nil }
+func (spoolOf) Bytes() int64            { return 0 }
+
+// doors returns the handler of all paths that take bodies, with one key of each of some applications.
+func doors(tb testing.TB, log Log, door *Door, apps int) http.Handler {
+	tb.Helper()
+	collectors := collectorsOf{}
+	for n := range apps {
+		collectors[svc.HashSecret(fmt.Sprint("key", n))] = &svc.Collector{
+			Kind: svc.KeyPublic, AppID: fmt.Sprint("app", n), KeyID: fmt.Sprint("key", n), Environment: svc.Environment{Number: uint64(n + 1)}, RetentionDays: 365,
+			Modules: []svc.Module{svc.ModuleAnalytics, svc.ModuleErrors, svc.ModuleMetrics}, Origins: []string{"*"},
+			Metrics: svc.MetricsPolicy{MaxSeries: 100, MaxLabelsPerSeries: 16},
+		}
+	}
+	collect := &Collect{
+		Collectors: collectors, Log: log, Partitions: 4, Metrics: NewCollectMetrics(prometheus.NewRegistry()), Cardinality: everySeries{}, Door: door,
+	}
+	sentry := &Sentry{Collect: collect, Spool: spoolOf{}, Metrics: NewSentryMetrics(prometheus.NewRegistry()), Limiter: &ErrorLimiter{}}
+	handler, err := plumbing.New(plumbing.Config{
+		Routes: append(collect.Routes(), sentry.Routes()...), Authority: struct{ plumbing.Authority }{}, Applications: struct{ plumbing.Applications }{},
+		Cursors: svc.NewCursors([]byte("doors")), Now: collectNoon,
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return handler
+}
+
+// bombs are bodies that are short until they are unpacked, by path.
+func bombs(tb testing.TB) map[string][]byte {
+	tb.Helper()
+	big := strings.Repeat("x", 60_000)
+	events := `{"items":[` + strings.TrimSuffix(strings.Repeat(`{"type":"event","name":"order","distinctId":"u","properties":{"a":"`+big+`"}},`, 340), ",") + `]}`
+	small := `{"items":[` + strings.TrimSuffix(strings.Repeat(`{"type":"event","name":"order","distinctId":"u"},`, 1000), ",") + `]}`
+	envelope := "{}\n" + strings.Repeat(`{"type":"event"}`+"\n"+`{"message":"`+strings.Repeat("y", 900_000)+`"}`+"\n", 22)
+	var points []*otlp.NumberDataPoint
+	for n := range 100_000 {
+		points = append(points, &otlp.NumberDataPoint{
+			TimeUnixNano: uint64(collectNoon().UnixNano()) + uint64(n), Value: &otlp.NumberDataPoint_AsInt{AsInt: 1},
+			Attributes: []*otlpcommon.KeyValue{{Key: "a", Value: &otlpcommon.AnyValue{Value: &otlpcommon.AnyValue_StringValue{StringValue: "b"}}}},
+		})
+	}
+	metrics, err := proto.Marshal(&collectmetrics.ExportMetricsServiceRequest{ResourceMetrics: []*otlp.ResourceMetrics{{ScopeMetrics: []*otlp.ScopeMetrics{{
+		Metrics: []*otlp.Metric{{Name: "m", Data: &otlp.Metric_Gauge{Gauge: &otlp.Gauge{DataPoints: points}}}},
+	}}}}})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return map[string][]byte{
+		"/api/v1/batch":           zipped(tb, []byte(events)),
+		"/api/v1/batch?small":     zipped(tb, []byte(small)),
+		"/sentry/api/1/envelope/": zipped(tb, []byte(envelope)),
+		"/v1/metrics":             zipped(tb, metrics),
+	}
+}
+
+// TestBodiesStayWithinTheBudget sends 120 bodies at a time that are short until they are
+// unpacked, and measures what is allocated and not freed while all that were let in wait.
+func TestBodiesStayWithinTheBudget(t *testing.T) {
+	const budget, senders = 128 << 20, 120
+	for path, body := range bombs(t) {
+		t.Run(path, func(t *testing.T) {
+			log := &slowLog{goOn: make(chan struct{})}
+			door := NewDoor(budget)
+			door.working.wait = 500 * time.Millisecond
+			handler := doors(t, log, door, 3)
+			before := heap()
+			var highest atomic.Uint64
+			stop := make(chan struct{})
+			var watch, calls sync.WaitGroup
+			watch.Go(func() {
+				for {
+					select {
+					case <-stop:
+						return
+					case <-time.After(20 * time.Millisecond):
+						highest.Store(max(highest.Load(), heap()))
+					}
+				}
+			})
+			var refused, taken atomic.Int64
+			for n := range senders {
+				calls.Go(func() {
+					target := strings.Replace(path, "/api/1/", fmt.Sprintf("/api/%s/", svc.Environment{Number: uint64(n%3 + 1)}.IngestID()), 1)
+					request := httptest.NewRequest(http.MethodPost, target, bytes.NewReader(body))
+					request.Header.Set("Content-Encoding", "gzip")
+					request.Header.Set("Authorization", fmt.Sprint("Bearer key", n%3))
+					request.Header.Set("X-Sentry-Auth", fmt.Sprint("Sentry sentry_key=key", n%3))
+					request.Header.Set("Content-Type", "application/x-protobuf")
+					answer := httptest.NewRecorder()
+					handler.ServeHTTP(answer, request)
+					switch answer.Code {
+					case http.StatusServiceUnavailable:
+						refused.Add(1)
+						if answer.Header().Get("Retry-After") == "" {
+							t.Error("503 without Retry-After")
+						}
+					case http.StatusOK, http.StatusAccepted:
+						taken.Add(1)
+					default:
+						t.Errorf("%d %.300s", answer.Code, answer.Body)
+					}
+					if taken.Load()+refused.Load() == 1 { // the first answer is a refusal after the wait
+						close(log.goOn)
+					}
+				})
+			}
+			calls.Wait()
+			close(stop)
+			watch.Wait()
+			if high := highest.Load() - min(before, highest.Load()); high > budget {
+				t.Errorf("%d MiB were in use, of a budget of %d", high>>20, budget>>20)
+			} else {
+				t.Logf("%d MiB at most, %d taken, %d refused", high>>20, taken.Load(), refused.Load())
+			}
+			if taken.Load() == 0 {
+				t.Error("nothing was taken")
+			}
+			if after := heap(); after > before+16<<20 {
+				t.Errorf("%d MiB were not given back", (after-before)>>20)
+			}
+		})
+	}
+}
+
+// heap returns the bytes that are in use.
+func heap() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.HeapAlloc
+}
+
+// counted counts what is read of a body.
+type counted struct {
+	io.Reader
+	read int
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.read += n
+	return n, err
+}
+
+// TestStrangersCostLittle sends large bodies without a key, or with a wrong one: none is unpacked, and where no
+// key may stand in the body it is not even read.
+func TestStrangersCostLittle(t *testing.T) {
+	handler := doors(t, discard{}, nil, 1)
+	packed := bombs(t)
+	for _, test := range []struct {
+		path, key string
+		body      []byte
+		status    int
+		most      int // bytes that may be read
+	}{
+		{"/api/v1/batch", "", packed["/api/v1/batch"], 401, 1 << 20},
+		{"/api/v1/batch", "stranger", packed["/api/v1/batch"], 401, 0},
+		{"/v1/metrics", "", packed["/v1/metrics"], 401, 0},
+		{"/v1/metrics", "stranger", packed["/v1/metrics"], 401, 0},
+		{"/api/v1/write", "", packed["/v1/metrics"], 401, 0},
+		{"/sentry/api/1/envelope/", "", packed["/sentry/api/1/envelope/"], 403, 128 << 10},
+		{"/sentry/api/1/envelope/", "", bytes.Repeat([]byte("x"), 4<<20), 403, 128 << 10},
+		{"/sentry/api/1/store/", "", bytes.Repeat([]byte("x"), 4<<20), 403, 0},
+		{"/sentry/api/1/security/", "", bytes.Repeat([]byte("x"), 4<<20), 403, 0},
+	} {
+		body := &counted{Reader: bytes.NewReader(test.body)}
+		request := httptest.NewRequest(http.MethodPost, test.path, body)
+		request.Header.Set("Content-Type", "application/x-protobuf")
+		if test.body[0] == 0x1f {
+			request.Header.Set("Content-Encoding", "gzip")
+		}
+		if test.path == "/api/v1/write" {
+			request.Header.Set("Content-Encoding", "snappy")
+		}
+		if test.key != "" {
+			request.Header.Set("Authorization", "Bearer "+test.key)
+		}
+		answer := httptest.NewRecorder()
+		var from, to runtime.MemStats
+		runtime.ReadMemStats(&from)
+		handler.ServeHTTP(answer, request)
+		runtime.ReadMemStats(&to)
+		if allocated := to.TotalAlloc - from.TotalAlloc; answer.Code != test.status || body.read > test.most || allocated > 1<<20 {
+			t.Errorf("%s with the key %q: %d %s, %d bytes read, %d allocated", test.path, test.key, answer.Code, answer.Body, body.read, allocated)
+		}
+	}
+}
+
+// TestAKeyInAPackedBody is found at the beginning, and anywhere in a short body.
+func TestAKeyInAPackedBody(t *testing.T) {
+	handler := doors(t, discard{}, nil, 1)
+	item := `{"type":"event","name":"order","distinctId":"u","properties":{"a":"` + strings.Repeat("x", 30_000) + `"}}`
+	for _, test := range []struct {
+		name, body string
+		status     int
+	}{
+		{"first", `{"writeKey":"key0","items":[` + item + "," + item + "," + item + `]}`, 202},
+		{"last", `{"items":[` + item + `],"writeKey":"key0"}`, 202},
+		{"last of a long one", `{"items":[` + item + "," + item + "," + item + `],"writeKey":"key0"}`, 401},
+		{"a stranger's", `{"writeKey":"stranger","items":[` + item + `]}`, 401},
+		{"in an item", `{"items":[{"writeKey":"key0"}]}`, 401},
+	} {
+		request := httptest.NewRequest(http.MethodPost, "/api/v1/batch", bytes.NewReader(zipped(t, []byte(test.body))))
+		request.Header.Set("Content-Encoding", "gzip")
+		answer := httptest.NewRecorder()
+		handler.ServeHTTP(answer, request)
+		if answer.Code != test.status {
+			t.Errorf("%s: %d %s", test.name, answer.Code, answer.Body)
+		}
+	}
+}
+
+// TestRoomsGoRoundApplications lets in one application's request between any two of another that
+// floods the room, keeps its share for it, and refuses after a time.
+func TestRoomsGoRoundApplications(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRoom(100, 50, 1)
+		order := make(chan string, 20)
+		enter := func(app string, bytes int64, place bool) {
+			go func() {
+				if err := r.enter(context.Background(), app, &entry{bytes: bytes, place: place}); err != nil {
+					order <- "refused " + app
+					return
+				}
+				order <- app
+			}()
+			synctest.Wait()
+		}
+		for range 4 {
+			enter("flood", 10, true)
+		}
+		enter("calm", 10, true)
+		enter("third", 10, true)
+		var got []string
+		for range 6 {
+			app := <-order
+			got = append(got, app)
+			r.leave(app, 10, true)
+			synctest.Wait()
+		}
+		if want := "[flood flood calm third flood flood]"; fmt.Sprint(got) != want {
+			t.Errorf("the order was %v, want %s", got, want)
+		}
+		enter("flood", 40, false)
+		enter("flood", 20, false) // more than its share
+		enter("calm", 50, false)
+		if first, second := <-order, <-order; first != "flood" || second != "calm" {
+			t.Errorf("%s, %s", first, second)
+		}
+		if refused := <-order; refused != "refused flood" {
+			t.Errorf("%s", refused)
+		}
+		r.leave("flood", 40, false)
+		r.leave("calm", 50, false)
+		enter("flood", 90, false) // alone it may exceed its share
+		if first := <-order; first != "flood" {
+			t.Error(first)
+		}
+		r.leave("flood", 90, false)
+		if r.held != 0 || r.taken != 0 || len(r.apps) != 0 || len(r.queue) != 0 {
+			t.Errorf("left behind: %+v", r)
+		}
+	})
+}

@@ -1,0 +1,226 @@
+package ingest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"strconv"
+
+	collectlogs "go.opentelemetry.io/proto/otlp/collector/logs/v1"
+	collectmetrics "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
+	collecttraces "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"svc"
+	plumbing "svc/http"
+)
+
+// The encodings of OTLP over HTTP; an answer has that of its request.
+const (
+	otlpProtobuf = "application/x-protobuf"
+	otlpJSON     = "application/json"
+)
+
+// MaxTelemetryBytes bounds the bodies of telemetry protocols, packed and unpacked.
+const MaxTelemetryBytes = svc.MaxInflatedBytes
+
+// otlpInput and otlpAnswer describe the paths of OTLP, whose bodies are
+// OpenTelemetry's own messages.
+type otlpInput struct {
+	Key string `query:"key" doc:"The ingest key, where no header can be set."`
+}
+
+type otlpAnswer struct {
+	PartialSuccess *struct {
+		RejectedDataPoints string `json:"rejectedDataPoints,omitempty"`
+		ErrorMessage       string `json:"errorMessage,omitempty"`
+	} `json:"partialSuccess,omitempty" doc:"Missing where everything was accepted."`
+}
+
+// otlpRoutes returns the rows of OTLP over HTTP, under the paths that exporters
+// append to an endpoint with and without /otlp. Traces and logs are answered, so that
+// exporters of all signals do not try again and again, and all of them rejected.
+func (c *Collect) otlpRoutes() []plumbing.Route {
+	var routes []plumbing.Route
+	row := func(path, operation, summary string, serve func(*intakeRequest) (proto.Message, error)) {
+		routes = append(routes, plumbing.Route{
+			Surface: plumbing.Collect, Method: http.MethodPost, Path: path, Operation: operation, Effect: plumbing.Write, Summary: summary,
+			Handler: plumbing.Shape[otlpInput, otlpAnswer](),
+			Codes:   []svc.Code{svc.CodeInvalidRequest, svc.CodeUnauthorized, svc.CodeForbidden, svc.CodeTooLarge, svc.CodeUnsupportedMedia, svc.CodeUnavailable},
+			Raw:     func(w http.ResponseWriter, r *http.Request) { c.serveOTLP(w, r, serve) }, //nolint:contextcheck // the request inside carries its context
+		})
+	}
+	for _, base := range []struct{ path, operation string }{{"/v1", "otlp"}, {"/otlp/v1", "otlp.prefixed"}} {
+		row(base.path+"/metrics", base.operation+".metrics", "Send metrics by OTLP over HTTP, as protobuf or JSON.", (*intakeRequest).otlpMetrics)
+		row(base.path+"/traces", base.operation+".traces", "Answer OTLP traces, none of which is accepted.", (*intakeRequest).otlpTraces)
+		row(base.path+"/logs", base.operation+".logs", "Answer OTLP logs, none of which is accepted.", (*intakeRequest).otlpLogs)
+	}
+	return routes
+}
+
+// serveOTLP handles one request: the key, the body, and an answer in its encoding.
+func (c *Collect) serveOTLP(w http.ResponseWriter, r *http.Request, serve func(*intakeRequest) (proto.Message, error)) {
+	intake := intakePool.Get().(*intakeRequest)
+	defer intake.release()
+	intake.reset(c, w, r, plumbing.Arrival(w))
+	plumbing.CORS{Allow: anyOrigin}.Apply(w, r)
+	if r.Method == http.MethodOptions {
+		return
+	}
+	media, _, _ := mime.ParseMediaType(headerOf(r, "Content-Type"))
+	answer, err := intake.runOTLP(media, serve)
+	if err != nil {
+		c.Metrics.refused(err)
+		intake.refuseOTLP(media, err)
+		return
+	}
+	c.Metrics.Accepted.Add(float64(intake.accepted))
+	intake.answerOTLP(media, http.StatusOK, answer)
+}
+
+func (i *intakeRequest) runOTLP(media string, serve func(*intakeRequest) (proto.Message, error)) (proto.Message, error) {
+	if media != otlpProtobuf && media != otlpJSON {
+		return nil, svc.Errorf(svc.CodeUnsupportedMedia, "The content type %q is not accepted; send %s or %s.", media, otlpProtobuf, otlpJSON)
+	}
+	if err := i.authenticate(""); err != nil {
+		return nil, err
+	}
+	if err := i.readBody(MaxTelemetryBytes, otlpWeight); err != nil {
+		return nil, err
+	}
+	return serve(i)
+}
+
+// decodeOTLP reads the body in the encoding of its request.
+func (i *intakeRequest) decodeOTLP(into proto.Message) error {
+	var err error
+	if media, _, _ := mime.ParseMediaType(headerOf(i.request, "Content-Type")); media == otlpJSON {
+		err = protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(i.body, into)
+	} else {
+		err = proto.Unmarshal(i.body, into)
+	}
+	if err != nil {
+		return svc.Invalid(svc.FieldError{Code: "invalid_body", Message: "The body is not the OTLP message that is expected here: " + shortError(err)})
+	}
+	return nil
+}
+
+func (i *intakeRequest) otlpMetrics() (proto.Message, error) {
+	var request collectmetrics.ExportMetricsServiceRequest
+	if err := i.decodeOTLP(&request); err != nil {
+		return nil, err
+	}
+	i.acceptOTLP(&request)
+	if err := i.produce(); err != nil {
+		return nil, err
+	}
+	answer := &collectmetrics.ExportMetricsServiceResponse{}
+	if len(i.rejected) > 0 {
+		answer.PartialSuccess = &collectmetrics.ExportMetricsPartialSuccess{RejectedDataPoints: int64(len(i.rejected)), ErrorMessage: i.rejectedText()}
+	}
+	return answer, nil
+}
+
+// rejectedText says why points were rejected, by the first of each reason.
+func (i *intakeRequest) rejectedText() string {
+	var text string
+	counts := map[string]int{}
+	for _, rejection := range i.rejected {
+		counts[rejection.Code]++
+	}
+	for _, rejection := range i.rejected {
+		if n := counts[rejection.Code]; n > 0 {
+			text += fmt.Sprintf("%d × %s: %s ", n, rejection.Code, rejection.Message)
+			delete(counts, rejection.Code)
+		}
+	}
+	return text[:len(text)-1]
+}
+
+// refusedSignal is what a client is told of a signal that is not kept.
+const refusedSignal = "This service keeps metrics, not "
+
+func (i *intakeRequest) otlpTraces() (proto.Message, error) {
+	var request collecttraces.ExportTraceServiceRequest
+	if err := i.decodeOTLP(&request); err != nil {
+		return nil, err
+	}
+	var spans int64
+	for _, resource := range request.GetResourceSpans() {
+		for _, scope := range resource.GetScopeSpans() {
+			spans += int64(len(scope.GetSpans()))
+		}
+	}
+	answer := &collecttraces.ExportTraceServiceResponse{}
+	if spans > 0 {
+		answer.PartialSuccess = &collecttraces.ExportTracePartialSuccess{RejectedSpans: spans, ErrorMessage: refusedSignal + "traces."}
+	}
+	return answer, nil
+}
+
+func (i *intakeRequest) otlpLogs() (proto.Message, error) {
+	var request collectlogs.ExportLogsServiceRequest
+	if err := i.decodeOTLP(&request); err != nil {
+		return nil, err
+	}
+	var records int64
+	for _, resource := range request.GetResourceLogs() {
+		for _, scope := range resource.GetScopeLogs() {
+			records += int64(len(scope.GetLogRecords()))
+		}
+	}
+	answer := &collectlogs.ExportLogsServiceResponse{}
+	if records > 0 {
+		answer.PartialSuccess = &collectlogs.ExportLogsPartialSuccess{RejectedLogRecords: records, ErrorMessage: refusedSignal + "logs."}
+	}
+	return answer, nil
+}
+
+// answerOTLP writes a message in the encoding of the request.
+func (i *intakeRequest) answerOTLP(media string, status int, message proto.Message) {
+	var body []byte
+	var err error
+	if media == otlpJSON {
+		body, err = protojson.Marshal(message)
+	} else {
+		body, err = proto.Marshal(message)
+	}
+	if err != nil {
+		status = http.StatusInternalServerError
+	}
+	i.writeOTLP(media, status, body)
+}
+
+func (i *intakeRequest) writeOTLP(media string, status int, body []byte) {
+	i.writer.Header().Set("Content-Type", media)
+	i.writer.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	i.writer.WriteHeader(status)
+	_, _ = i.writer.Write(body)
+}
+
+// refuseOTLP writes the Status message that OTLP asks for. Exporters try again after
+// 429, 502, 503 and 504 alone.
+func (i *intakeRequest) refuseOTLP(media string, err error) {
+	i.challenge(err)
+	known, ok := errors.AsType[*svc.Error](err)
+	if !ok || media != otlpProtobuf && media != otlpJSON {
+		plumbing.Refuse(i.writer, i.request, err, nil)
+		return
+	}
+	if wait := plumbing.RetryAfter(known); wait > 0 {
+		i.writer.Header().Set("Retry-After", strconv.Itoa(wait))
+	}
+	message := known.Message
+	var body []byte
+	if media == otlpJSON {
+		body, _ = json.Marshal(map[string]string{"message": message}) // texts never fail
+	} else { // google.rpc.Status: the message is field 2
+		body = protowire.AppendTag(nil, 2, protowire.BytesType)
+		body = protowire.AppendString(body, message)
+	}
+	i.writeOTLP(media, svc.InfoOf(known.Code).Status, body)
+}

@@ -1,0 +1,287 @@
+package ingest
+
+import (
+	"encoding/base32"
+	"encoding/binary"
+	stdjson "encoding/json"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/zeebo/xxh3"
+	collectmetrics "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
+	otlpcommon "go.opentelemetry.io/proto/otlp/common/v1"
+	otlp "go.opentelemetry.io/proto/otlp/metrics/v1"
+	"google.golang.org/protobuf/proto"
+
+	"svc"
+	"svc/protos"
+)
+
+// resourceLabels lists the attributes of a resource that become labels; the others
+// tell processes apart, and would make a new series of each.
+func resourceLabels() []string {
+	return []string{"service.name", "deployment.environment.name", "host.name"}
+}
+
+// otlpStream is what surrounds the points of one metric.
+type otlpStream struct {
+	name, unit string
+	labels     []svc.Label
+	sender     uint64
+}
+
+// acceptOTLP judges every data point of a request and emits what is accepted.
+func (i *intakeRequest) acceptOTLP(request *collectmetrics.ExportMetricsServiceRequest) {
+	for _, resource := range request.GetResourceMetrics() {
+		var labels []svc.Label
+		for _, attribute := range resource.GetResource().GetAttributes() {
+			if slices.Contains(resourceLabels(), attribute.GetKey()) {
+				labels = append(labels, labelOf(attribute))
+			}
+		}
+		resourceNumber := numberOf(resource.GetResource())
+		for _, scope := range resource.GetScopeMetrics() {
+			sender := resourceNumber ^ numberOf(scope.GetScope())<<1
+			for _, metric := range scope.GetMetrics() {
+				i.acceptOTLPMetric(&otlpStream{name: metric.GetName(), unit: metric.GetUnit(), labels: labels, sender: sender}, metric)
+			}
+		}
+	}
+}
+
+// numberOf names a message by what it says; 0 where it says nothing. Equal messages of
+// one sender are equal in their bytes.
+func numberOf(message proto.Message) uint64 {
+	encoded, err := proto.MarshalOptions{Deterministic: true}.Marshal(message)
+	if err != nil || len(encoded) == 0 {
+		return 0
+	}
+	return xxh3.Hash(encoded)
+}
+
+// labelOf makes a label of an attribute: a text as it is, anything else as JSON.
+func labelOf(attribute *otlpcommon.KeyValue) svc.Label {
+	label := svc.Label{Key: attribute.GetKey()}
+	switch value := attribute.GetValue().GetValue().(type) {
+	case *otlpcommon.AnyValue_StringValue:
+		label.Value = value.StringValue
+	case nil:
+	default:
+		if text, err := stdjson.Marshal(plainValue(attribute.GetValue(), 0)); err == nil {
+			label.Value = string(text)
+		}
+	}
+	return label
+}
+
+// maxAttributeDepth bounds the nesting of attributes that is read.
+const maxAttributeDepth = 8
+
+// plainValue returns an attribute's value in the form that encodes as plain JSON.
+func plainValue(value *otlpcommon.AnyValue, depth int) any {
+	if depth > maxAttributeDepth {
+		return nil
+	}
+	switch value := value.GetValue().(type) {
+	case *otlpcommon.AnyValue_StringValue:
+		return value.StringValue
+	case *otlpcommon.AnyValue_BoolValue:
+		return value.BoolValue
+	case *otlpcommon.AnyValue_IntValue:
+		return value.IntValue
+	case *otlpcommon.AnyValue_DoubleValue:
+		if math.IsNaN(value.DoubleValue) || math.IsInf(value.DoubleValue, 0) {
+			return strconv.FormatFloat(value.DoubleValue, 'g', -1, 64)
+		}
+		return value.DoubleValue
+	case *otlpcommon.AnyValue_BytesValue:
+		return value.BytesValue
+	case *otlpcommon.AnyValue_ArrayValue:
+		list := []any{}
+		for _, one := range value.ArrayValue.GetValues() {
+			list = append(list, plainValue(one, depth+1))
+		}
+		return list
+	case *otlpcommon.AnyValue_KvlistValue:
+		object := map[string]any{}
+		for _, one := range value.KvlistValue.GetValues() {
+			object[one.GetKey()] = plainValue(one.GetValue(), depth+1)
+		}
+		return object
+	}
+	return nil
+}
+
+// acceptOTLPMetric emits the points of a metric by its kind.
+func (i *intakeRequest) acceptOTLPMetric(stream *otlpStream, metric *otlp.Metric) {
+	switch data := metric.GetData().(type) {
+	case *otlp.Metric_Gauge:
+		for _, p := range data.Gauge.GetDataPoints() {
+			i.acceptNumber(stream, p, svc.MetricGauge, otlp.AggregationTemporality_AGGREGATION_TEMPORALITY_UNSPECIFIED)
+		}
+	case *otlp.Metric_Sum:
+		kind, temporality := svc.MetricCounter, data.Sum.GetAggregationTemporality()
+		if !data.Sum.GetIsMonotonic() && temporality == otlp.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE {
+			kind, temporality = svc.MetricGauge, otlp.AggregationTemporality_AGGREGATION_TEMPORALITY_UNSPECIFIED
+		}
+		for _, p := range data.Sum.GetDataPoints() {
+			if data.Sum.GetIsMonotonic() && numberOfPoint(p) < 0 {
+				i.reject(0, "invalid_value", "A monotonic sum is below 0.")
+				continue
+			}
+			i.acceptNumber(stream, p, kind, temporality)
+		}
+	case *otlp.Metric_Histogram:
+		for _, p := range data.Histogram.GetDataPoints() {
+			point := i.newPoint()
+			point.Count, point.Sum, point.Min, point.Max = p.GetCount(), p.GetSum(), p.Min, p.Max
+			point.Histogram = &protos.Histogram{Bounds: p.GetExplicitBounds(), Buckets: p.GetBucketCounts()}
+			i.acceptOTLPPoint(stream, point, p, svc.MetricHistogram, data.Histogram.GetAggregationTemporality())
+		}
+	case *otlp.Metric_ExponentialHistogram:
+		for _, p := range data.ExponentialHistogram.GetDataPoints() {
+			point := i.newPoint()
+			point.Count, point.Sum, point.Min, point.Max = p.GetCount(), p.GetSum(), p.Min, p.Max
+			point.Histogram = &protos.Histogram{
+				Exponential: true, Scale: p.GetScale(), Zero: p.GetZeroCount(),
+				PositiveOffset: p.GetPositive().GetOffset(), Positive: p.GetPositive().GetBucketCounts(),
+				NegativeOffset: p.GetNegative().GetOffset(), Negative: p.GetNegative().GetBucketCounts(),
+			}
+			i.acceptOTLPPoint(stream, point, p, svc.MetricHistogram, data.ExponentialHistogram.GetAggregationTemporality())
+		}
+	case *otlp.Metric_Summary:
+		for _, p := range data.Summary.GetDataPoints() {
+			i.acceptSummary(stream, p)
+		}
+	}
+}
+
+// otlpPoint is what the points of all kinds have.
+type otlpPoint interface {
+	GetAttributes() []*otlpcommon.KeyValue
+	GetStartTimeUnixNano() uint64
+	GetTimeUnixNano() uint64
+	GetFlags() uint32
+}
+
+func (i *intakeRequest) acceptNumber(stream *otlpStream, p *otlp.NumberDataPoint, kind svc.MetricKind, temporality otlp.AggregationTemporality) {
+	i.acceptOTLPPoint(stream, i.numberPoint(numberOfPoint(p), kind), p, kind, temporality)
+}
+
+func numberOfPoint(p *otlp.NumberDataPoint) float64 {
+	if whole, ok := p.GetValue().(*otlp.NumberDataPoint_AsInt); ok {
+		return float64(whole.AsInt)
+	}
+	return p.GetAsDouble()
+}
+
+// newPoint returns an empty point, which the next call takes back.
+func (i *intakeRequest) newPoint() *protos.MetricPoint {
+	labels, values := i.point.Labels[:0], i.point.Values[:0]
+	i.point.Reset()
+	i.point.Labels, i.point.Values = labels, values
+	return &i.point
+}
+
+// numberPoint holds a single number: a counter's as a sum, a gauge's as an observation. It
+// is valid until the next point.
+func (i *intakeRequest) numberPoint(value float64, kind svc.MetricKind) *protos.MetricPoint {
+	point := i.newPoint()
+	if kind == svc.MetricGauge {
+		point.Values = append(point.Values, value)
+	} else {
+		point.Count, point.Sum = 1, value
+	}
+	return point
+}
+
+// acceptSummary takes the quantiles of a summary as gauges with the label quantile, as
+// Prometheus does, and its count and sum as counters.
+func (i *intakeRequest) acceptSummary(stream *otlpStream, p *otlp.SummaryDataPoint) {
+	before := len(i.rejected)
+	for _, q := range p.GetQuantileValues() {
+		if math.IsNaN(q.GetValue()) { // no observation
+			continue
+		}
+		part := *stream
+		part.labels = append(slices.Clone(stream.labels), svc.Label{Key: "quantile", Value: strconv.FormatFloat(q.GetQuantile(), 'g', -1, 64)})
+		i.acceptOTLPPoint(&part, i.numberPoint(q.GetValue(), svc.MetricGauge), p, svc.MetricGauge, otlp.AggregationTemporality_AGGREGATION_TEMPORALITY_UNSPECIFIED)
+	}
+	const cumulative = otlp.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE
+	for _, part := range []struct {
+		suffix, unit string
+		value        float64
+	}{{"_count", "1", float64(p.GetCount())}, {"_sum", stream.unit, p.GetSum()}} {
+		counter := &otlpStream{name: stream.name + part.suffix, unit: part.unit, labels: stream.labels, sender: stream.sender}
+		i.acceptOTLPPoint(counter, i.numberPoint(part.value, svc.MetricCounter), p, svc.MetricCounter, cumulative)
+	}
+	// They were one data point.
+	i.rejected = i.rejected[:min(len(i.rejected), before+1)]
+}
+
+// noRecordedValue is the flag of a point that says nothing.
+const noRecordedValue = uint32(otlp.DataPointFlags_DATA_POINT_FLAGS_NO_RECORDED_VALUE_MASK)
+
+// acceptOTLPPoint completes a point and emits it, or rejects it. An answer has numbers
+// of points alone, so an index says nothing.
+func (i *intakeRequest) acceptOTLPPoint(stream *otlpStream, point *protos.MetricPoint, p otlpPoint, kind svc.MetricKind, temporality otlp.AggregationTemporality) {
+	if p.GetFlags()&noRecordedValue != 0 {
+		return
+	}
+	point.Name, point.Kind, point.Unit, point.Sender = stream.name, string(kind), stream.unit, stream.sender
+	if code, message := i.stampMillis(point, int64(p.GetTimeUnixNano()/uint64(time.Millisecond))); code != "" {
+		i.reject(0, code, message)
+		return
+	}
+	i.labels = append(i.labels[:0], stream.labels...)
+	for _, attribute := range p.GetAttributes() {
+		i.labels = append(i.labels, labelOf(attribute))
+	}
+	switch {
+	case kind == svc.MetricGauge:
+		point.Once = true
+	case temporality == otlp.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE:
+		point.Cumulative, point.StartNs = true, p.GetStartTimeUnixNano()
+	case temporality == otlp.AggregationTemporality_AGGREGATION_TEMPORALITY_DELTA:
+		point.Id = deltaID(stream, i.labels, p)
+	default:
+		i.reject(0, "invalid_value", "The aggregation temporality is neither delta nor cumulative.")
+		return
+	}
+	if code, message := i.emitPoint(point, i.labels); code != "" {
+		i.reject(0, code, message)
+	}
+}
+
+// deltaID names a difference by its series, sender and span of time, so that one that
+// is sent again after a lost answer counts once.
+func deltaID(stream *otlpStream, labels []svc.Label, p otlpPoint) string {
+	h := xxh3.New()
+	var number [8]byte
+	for _, n := range [...]uint64{stream.sender, p.GetStartTimeUnixNano(), p.GetTimeUnixNano()} {
+		binary.LittleEndian.PutUint64(number[:], n)
+		_, _ = h.Write(number[:])
+	}
+	words := []string{stream.name}
+	for _, label := range labels {
+		words = append(words, label.Key, label.Value)
+	}
+	for _, word := range words {
+		_, _ = h.WriteString(word)
+		_, _ = h.Write([]byte{0})
+	}
+	sum := h.Sum128().Bytes()
+	return base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:])
+}
+
+// stampMillis fills when a point was measured: not later than a tolerance from now, not
+// earlier than the key's kind allows; the arrival where the sender does not say.
+func (i *intakeRequest) stampMillis(point *protos.MetricPoint, tsMs int64) (code, message string) {
+	point.TsMs = i.now.UnixMilli()
+	if tsMs != 0 {
+		point.TsMs = min(tsMs, i.now.Add(svc.FutureTolerance).UnixMilli())
+	}
+	return i.checkAge(point.TsMs)
+}

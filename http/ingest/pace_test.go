@@ -1,0 +1,69 @@
+package ingest
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"svc"
+)
+
+// TestPace has three applications send while the store falls behind: who sends more than an
+// equal part waits until it has caught up, and is refused where it does not.
+func TestPace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var oldest atomic.Pointer[time.Time] // the oldest record that is not stored
+		since := func(ago time.Duration) { at := time.Now().Add(-ago); oldest.Store(&at) }
+		since(0)
+		door := NewDoor(256 << 20)
+		door.Follow(func() time.Duration { return time.Since(*oldest.Load()) }, time.Second, time.Now)
+		send := func(app string, bytes int64) (time.Duration, error) {
+			began := time.Now()
+			err := door.pace.wait(context.Background(), app)
+			if err == nil {
+				door.pace.add(app, bytes)
+			}
+			return time.Since(began), err
+		}
+		for range 10 {
+			time.Sleep(100 * time.Millisecond)
+			since(100 * time.Millisecond)
+			for app, bytes := range map[string]int64{"flood": 1 << 20, "calm": 1000, "third": 300_000} {
+				if took, err := send(app, bytes); err != nil || took > 0 {
+					t.Fatalf("%s waited %s in time: %v", app, took, err)
+				}
+			}
+		}
+		since(1100 * time.Millisecond)
+		time.Sleep(paceLook)
+		go func() {
+			time.Sleep(2 * time.Second)
+			since(500 * time.Millisecond)
+		}()
+		for _, app := range []string{"calm", "third", "newcomer"} {
+			if took, err := send(app, 100); err != nil || took > 0 {
+				t.Errorf("%s waited %s behind the flood: %v", app, took, err)
+			}
+		}
+		if took, err := send("flood", 1<<20); err != nil || took < 1900*time.Millisecond || took > 2100*time.Millisecond {
+			t.Errorf("the flood waited %s: %v", took, err)
+		}
+		time.Sleep(10 * time.Second)
+		since(5 * time.Second)
+		for range 20 {
+			time.Sleep(100 * time.Millisecond)
+			if took, err := send("flood", 1<<20); err != nil || took > 0 {
+				t.Fatalf("alone it waited %s: %v", took, err)
+			}
+		}
+		if _, err := send("calm", 100); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(paceLook)
+		if took, err := send("flood", 1<<20); svc.CodeOf(err) != svc.CodeUnavailable || took < doorTime {
+			t.Errorf("the flood was let in after %s: %v", took, err)
+		}
+	})
+}

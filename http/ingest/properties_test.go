@@ -1,0 +1,51 @@
+package ingest
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+)
+
+func TestPlainJSON(t *testing.T) {
+	for raw, want := range map[string]string{
+		`{}`:                                                 `{}`,
+		`{"plan":"pro","n":1.50}`:                            `{"plan":"pro","n":1.50}`,
+		"{ \"a b\" :\t[ 1 ,\r\n true ] }":                    `{"a b":[1,true]}`,
+		`{"\u00fc":"\u00DF \u4e2d"}`:                         `{"ü":"ß 中"}`,
+		`{"u":"https:\/\/x.io\/a"}`:                          `{"u":"https://x.io/a"}`,
+		`{"e":"\ud83c\udf89!"}`:                              `{"e":"🎉!"}`,
+		`{"e":"ada\u0040acme.example"}`:                      `{"e":"ada@acme.example"}`,
+		`{"q":"\u0022 \u005c \" \\ \\u00df \n\u000a\u001F"}`: `{"q":"\u0022 \u005c \" \\ \\u00df \n\u000a\u001F"}`,
+		`{"lone":"\ud83c \udf89 \ud83c\ud83c\udf89 \ud83c"}`: `{"lone":"\ud83c \udf89 \ud83c🎉 \ud83c"}`,
+	} {
+		got := string(plainJSON(nil, []byte(raw)))
+		if got != want {
+			t.Errorf("%s: %s, want %s", raw, got, want)
+		}
+		if plain := measureJSON([]byte(raw)).plain; plain && got != raw {
+			t.Errorf("%s is not plain: it becomes %s", raw, got)
+		}
+	}
+}
+
+// FuzzPlainJSON holds that the values stay, and that what was made plain stays as it is.
+func FuzzPlainJSON(f *testing.F) {
+	f.Add([]byte(`{"\u00fc" : ["\ud83c\udf89", "\ud83c", "\\u00df", " \/ "]}`))
+	f.Add([]byte("{\"a\":\n{\"b\": -1.5e3}, \"\\u0022\":\"\\u000a\"}"))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		var before, after any
+		if json.Unmarshal(raw, &before) != nil {
+			return
+		}
+		plain := plainJSON(nil, raw)
+		if err := json.Unmarshal(plain, &after); err != nil || !reflect.DeepEqual(before, after) {
+			t.Errorf("%q became %q: %v", raw, plain, err)
+		}
+		if again := plainJSON(nil, plain); string(again) != string(plain) || len(plain) > len(raw) {
+			t.Errorf("%q became %q, and that %q", raw, plain, again)
+		}
+		if measureJSON(raw).plain && string(plain) != string(raw) {
+			t.Errorf("%q is plain and became %q", raw, plain)
+		}
+	})
+}

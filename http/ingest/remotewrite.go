@@ -1,0 +1,122 @@
+package ingest
+
+import (
+	"mime"
+	"net/http"
+	"strconv"
+
+	"github.com/klauspost/compress/snappy"
+
+	"svc"
+	plumbing "svc/http"
+)
+
+// maxRemoteBytes bounds an unpacked request of Prometheus's remote write.
+const maxRemoteBytes = 32 << 20
+
+// remoteV2 is the message of remote write 2.0 in a content type; another one, or
+// none, is the message of 1.0.
+const remoteV2 = "io.prometheus.write.v2.Request"
+
+// remoteInput describes the paths of remote write, whose bodies are Prometheus's own
+// messages in snappy's block format.
+type remoteInput struct {
+	Key string `query:"key" doc:"The ingest key, where no header can be set."`
+}
+
+// remoteWriteRoutes returns the rows of Prometheus's remote write.
+func (c *Collect) remoteWriteRoutes() []plumbing.Route {
+	row := func(path, operation string) plumbing.Route {
+		return plumbing.Route{
+			Surface: plumbing.Collect, Method: http.MethodPost, Path: path, Operation: operation, Effect: plumbing.Write, Status: http.StatusNoContent,
+			Summary: "Send metrics by Prometheus remote write 1.0 or 2.0.", Handler: plumbing.Shape[remoteInput, plumbing.Empty](),
+			Codes: []svc.Code{svc.CodeInvalidRequest, svc.CodeUnauthorized, svc.CodeForbidden, svc.CodeTooLarge, svc.CodeUnsupportedMedia, svc.CodeUnavailable},
+			Raw:   c.serveRemoteWrite,
+		}
+	}
+	return []plumbing.Route{row("/api/v1/write", "prometheus.write"), row("/api/v1/push", "prometheus.push")}
+}
+
+func (c *Collect) serveRemoteWrite(w http.ResponseWriter, r *http.Request) {
+	intake := intakePool.Get().(*intakeRequest)
+	defer intake.release()
+	intake.reset(c, w, r, plumbing.Arrival(w))
+	plumbing.CORS{Allow: anyOrigin}.Apply(w, r)
+	if r.Method == http.MethodOptions {
+		return
+	}
+	written, err := intake.remoteWrite() //nolint:contextcheck // the request inside carries its context
+	if written != nil {
+		// 2.0 asks for these; a sender of it takes missing ones for zero.
+		w.Header().Set("X-Prometheus-Remote-Write-Samples-Written", strconv.Itoa(written.samples))
+		w.Header().Set("X-Prometheus-Remote-Write-Histograms-Written", strconv.Itoa(written.histograms))
+		w.Header().Set("X-Prometheus-Remote-Write-Exemplars-Written", "0")
+	}
+	if err != nil {
+		c.Metrics.refused(err)
+		intake.challenge(err)
+		plumbing.Refuse(w, r, err, nil)
+		return
+	}
+	c.Metrics.Accepted.Add(float64(intake.accepted))
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// remoteWritten counts what the log has acknowledged.
+type remoteWritten struct{ samples, histograms int }
+
+// remoteWrite stores what is good of a request; the error of a request of which some
+// points are rejected is permanent, so its sender does not repeat the others.
+func (i *intakeRequest) remoteWrite() (*remoteWritten, error) {
+	if err := i.authenticate(""); err != nil {
+		return nil, err
+	}
+	version2, err := i.unpackRemote()
+	if err != nil {
+		return nil, err
+	}
+	series, err := decodeRemote(i.body, version2)
+	if err != nil {
+		return nil, svc.Invalid(svc.FieldError{Code: "invalid_body", Message: "The body is not the message of remote write that is expected here: " + shortError(err)})
+	}
+	written := &remoteWritten{}
+	for n := range series {
+		i.acceptRemote(&series[n], written)
+	}
+	if err := i.produce(); err != nil {
+		return &remoteWritten{}, err
+	}
+	if len(i.rejected) > 0 {
+		return written, svc.Invalid(svc.FieldError{Code: i.rejected[0].Code, Message: "Some points were rejected, the others are stored: " + i.rejectedText()})
+	}
+	return written, nil
+}
+
+// unpackRemote reads the body and says whether it is a message of 2.0.
+func (i *intakeRequest) unpackRemote() (version2 bool, err error) {
+	if encoding := headerOf(i.request, "Content-Encoding"); encoding != "" && encoding != "snappy" {
+		return false, svc.Errorf(svc.CodeUnsupportedMedia, "The content encoding %q is not accepted; send snappy.", encoding)
+	}
+	media, parameters, err := mime.ParseMediaType(headerOf(i.request, "Content-Type"))
+	message := parameters["proto"]
+	if err != nil || media != otlpProtobuf || message != "" && message != remoteV2 && message != "prometheus.WriteRequest" {
+		return false, svc.Errorf(svc.CodeUnsupportedMedia, "The content type %q is not accepted; send application/x-protobuf of prometheus.WriteRequest or %s.", headerOf(i.request, "Content-Type"), remoteV2)
+	}
+	if err := i.readRaw(MaxTelemetryBytes); err != nil {
+		return false, err
+	}
+	length, err := snappy.DecodedLen(i.body)
+	if err == nil && length > maxRemoteBytes {
+		return false, tooLarge("The body unpacks to more than %d bytes.", maxRemoteBytes)
+	}
+	if err == nil {
+		if err := i.stay.work(i.request.Context(), (int64(remoteWeight)+1)*int64(length), length > smallBody); err != nil {
+			return false, err
+		}
+		i.body, err = snappy.Decode(nil, i.body)
+	}
+	if err != nil {
+		return false, badEncoding("snappy")
+	}
+	return message == remoteV2, nil
+}

@@ -1,0 +1,93 @@
+package ingest
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"svc"
+	"svc/protos"
+)
+
+// Types of metrics in the metadata of remote write 2.0.
+const (
+	remoteUnknown = iota
+	remoteCounter
+	remoteGauge
+	remoteHistogramType
+	remoteGaugeHistogram
+	remoteSummary
+)
+
+// staleMarker is the not-a-number with which Prometheus ends a series.
+const staleMarker = 0x7ff0000000000002
+
+// acceptRemote emits the points of a series. A sample that is no number says nothing:
+// that is how a series ends, and what a summary without observations reports.
+func (i *intakeRequest) acceptRemote(s *remoteSeries, written *remoteWritten) {
+	name := ""
+	labels := slices.DeleteFunc(slices.Clone(s.labels), func(l svc.Label) bool {
+		if l.Key == "__name__" {
+			name = l.Value
+		}
+		return l.Key == "__name__"
+	})
+	kind := s.metricKind(name)
+	for _, sample := range s.samples {
+		if math.IsNaN(sample.value) {
+			written.samples++
+			continue
+		}
+		point := i.numberPoint(sample.value, kind)
+		if i.acceptRemotePoint(s, point, name, kind, sample.tsMs, labels) {
+			written.samples++
+		}
+	}
+	for _, h := range s.histograms {
+		switch {
+		case math.Float64bits(h.point.Sum) == staleMarker:
+			written.histograms++
+		case !h.good || h.gauge:
+			i.reject(0, "invalid_value", "Of native histograms, those with exponential buckets and whole counts that only rise are read.")
+		case i.acceptRemotePoint(s, h.point, name, svc.MetricHistogram, h.tsMs, labels):
+			written.histograms++
+		}
+	}
+}
+
+// metricKind returns the kind of a series' samples: what its metadata says, else what
+// its name says by the conventions of Prometheus.
+func (s *remoteSeries) metricKind(name string) svc.MetricKind {
+	counts := slices.ContainsFunc([]string{"_total", "_count", "_bucket", "_sum"}, func(suffix string) bool { return strings.HasSuffix(name, suffix) })
+	switch s.kind {
+	case remoteCounter:
+		counts = true
+	case remoteGauge, remoteGaugeHistogram:
+		counts = false
+	case remoteHistogramType, remoteSummary, remoteUnknown:
+	}
+	if counts {
+		return svc.MetricCounter
+	}
+	return svc.MetricGauge
+}
+
+// acceptRemotePoint completes a point and emits it, or rejects it.
+func (i *intakeRequest) acceptRemotePoint(s *remoteSeries, point *protos.MetricPoint, name string, kind svc.MetricKind, tsMs int64, labels []svc.Label) bool {
+	point.Name, point.Kind, point.Unit = name, string(kind), s.unit
+	code, message := i.stampMillis(point, tsMs)
+	if code == "" {
+		if kind == svc.MetricGauge {
+			point.Once = true
+		} else {
+			point.Cumulative, point.StartNs = true, uint64(max(s.createdMs, 0))*uint64(time.Millisecond)
+		}
+		i.labels = append(i.labels[:0], labels...)
+		code, message = i.emitPoint(point, i.labels)
+	}
+	if code != "" {
+		i.reject(0, code, message)
+	}
+	return code == ""
+}

@@ -1,0 +1,352 @@
+package ingest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"svc"
+	plumbing "svc/http"
+	"svc/http/sentry"
+)
+
+// Spool keeps what the log does not take.
+type Spool interface {
+	// Append keeps parts for later; they are on disk when it returns nil.
+	Append(parts []svc.Part) error
+	// Bytes is how much waits.
+	Bytes() int64
+}
+
+// Sentry answers what the SDKs of Sentry send. Their clients drop an error that is
+// answered with 5xx, so one that the log does not take is kept on disk and accepted.
+type Sentry struct {
+	Collect *Collect
+	Spool   Spool
+	Metrics *SentryMetrics
+	Limiter *ErrorLimiter
+}
+
+// maxEnvelopeBytes bounds an envelope, compressed and inflated.
+const maxEnvelopeBytes = svc.MaxInflatedBytes
+
+// envelopeInput and envelopeAnswer are the shapes of the Sentry paths; the bodies are
+// those of Sentry's protocol.
+type envelopeInput struct {
+	Project string `path:"project" doc:"The numeric ingest id of the DSN. The key alone decides the environment; another id is refused."`
+	Key     string `query:"sentry_key" doc:"The ingest key, where X-Sentry-Auth is not sent."`
+}
+
+type envelopeAnswer struct {
+	ID string `json:"id,omitempty" doc:"The id of the envelope's event."`
+}
+
+// Routes returns the rows of Sentry's paths.
+func (s *Sentry) Routes() []plumbing.Route {
+	row := func(path, operation, summary string, serve func(i *intakeRequest) error) plumbing.Route {
+		return plumbing.Route{
+			Surface: plumbing.Collect, Method: http.MethodPost, Path: "/sentry/api/{project}/" + path, Operation: operation,
+			Effect: plumbing.Write, Summary: summary, Handler: plumbing.Shape[envelopeInput, envelopeAnswer](),
+			Codes: []svc.Code{svc.CodeInvalidRequest, svc.CodeForbidden, svc.CodeTooLarge, svc.CodeUnsupportedMedia, svc.CodeRateLimited, svc.CodeUnavailable},
+			Raw:   func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, serve) }, //nolint:contextcheck // the request inside carries its context
+		}
+	}
+	return []plumbing.Route{
+		row("envelope", "sentry.envelope", "Take an envelope of an SDK of Sentry.", s.envelope),
+		row("store", "sentry.store", "Take one event of an older SDK of Sentry.", s.store),
+		row("security", "sentry.security", "Take reports of a browser: of its content-security policy, or of its Reporting API.", s.security),
+	}
+}
+
+// errorHeader tells an SDK why it was refused.
+const errorHeader = "X-Sentry-Error"
+
+// serve answers one request.
+func (s *Sentry) serve(w http.ResponseWriter, r *http.Request, take func(i *intakeRequest) error) {
+	intake := intakePool.Get().(*intakeRequest)
+	defer intake.release()
+	intake.reset(s.Collect, w, r, plumbing.Arrival(w))
+	if r.Header["Origin"] != nil || r.Method == http.MethodOptions {
+		plumbing.CORS{Allow: anyOrigin}.Apply(w, r)
+	}
+	if r.Method == http.MethodOptions {
+		return
+	}
+	if err := s.accept(intake, take); err != nil {
+		s.Collect.Metrics.refused(err)
+		intake.hint(err)
+		plumbing.Refuse(w, r, err, nil)
+	}
+}
+
+// accept leads a request through key, body and items to the log, and answers it.
+func (s *Sentry) accept(i *intakeRequest, take func(i *intakeRequest) error) error {
+	err := s.authenticate(i, "")
+	if err != nil && (!errors.Is(err, errNoSentryKey) || !strings.HasSuffix(i.request.URL.Path, "/envelope/") && !strings.HasSuffix(i.request.URL.Path, "/envelope")) {
+		return err
+	}
+	if err != nil {
+		if err := s.authenticateInside(i); err != nil {
+			return err
+		}
+	}
+	if err := i.readBody(maxEnvelopeBytes, sentryWeight); err != nil {
+		return err
+	}
+	if err := take(i); err != nil {
+		return err
+	}
+	return s.keep(i)
+}
+
+// errNoSentryKey is the refusal of a request without a key.
+var errNoSentryKey = svc.Errorf(svc.CodeForbidden, "No key was sent; the DSN is https://<key>@<host>/sentry/<ingest id>.")
+
+// authenticate finds the collector of the key of a request. Sentry's paths refuse with
+// 403 what others refuse with 401.
+func (s *Sentry) authenticate(i *intakeRequest, dsn string) error {
+	headers := append(i.request.Header["X-Sentry-Auth"], i.request.Header["Authorization"]...)
+	found := sentry.Authenticate(i.request.URL.Query(), headers, dsn)
+	switch {
+	case found.Key == "":
+		return errNoSentryKey
+	case found.Conflict:
+		return svc.Errorf(svc.CodeForbidden, "The request carries two different keys.")
+	}
+	i.collector = s.Collect.Collectors.Collector(svc.HashSecret(found.Key))
+	if i.collector == nil {
+		return svc.Errorf(svc.CodeForbidden, "The ingest key is unknown or revoked.")
+	}
+	if err := i.stay.belong(i.request.Context(), i.collector.AppID); err != nil {
+		return err
+	}
+	project := i.request.PathValue("project")
+	if project != i.collector.Environment.IngestID() || found.Project != "" && found.Project != project {
+		return svc.Errorf(svc.CodeForbidden, "The key does not belong to the ingest id %s.", project)
+	}
+	if origin := headerOf(i.request, "Origin"); i.collector.Kind == svc.KeyPublic && !originAllowed(origin, i.collector.Origins) {
+		return svc.Errorf(svc.CodeForbidden, "The application does not allow errors from the origin %s; add it to allowedOrigins.", origin)
+	}
+	return nil
+}
+
+// authenticateInside finds the collector of an envelope whose key stands in its first line
+// alone. Strangers cost no more than the beginning of it.
+func (s *Sentry) authenticateInside(i *intakeRequest) error {
+	if _, err := i.readSome(maxEnvelopeBytes); err != nil {
+		return err
+	}
+	text := i.body
+	if i.encoding() != "" {
+		text, _ = i.inflate(keyPrefix, 0, keyPrefix) // what is cut off is enough
+	}
+	line, _, _ := bytes.Cut(text, []byte{'\n'})
+	header, _, err := sentry.Split(line)
+	if err != nil {
+		return errNoSentryKey
+	}
+	return s.authenticate(i, header.DSN)
+}
+
+// envelope takes the items of an envelope.
+func (s *Sentry) envelope(i *intakeRequest) error {
+	header, items, err := sentry.Split(i.body)
+	if err != nil {
+		return malformed(err)
+	}
+	if err := s.authenticate(i, header.DSN); err != nil {
+		return err
+	}
+	if !header.SentAt.IsZero() {
+		i.envelope.SentAt = header.SentAt.Format(time.RFC3339Nano)
+	}
+	i.answered = header.EventID
+	// One item that cannot be taken costs none of the others.
+	var refused error
+	for n := range items {
+		item := &items[n]
+		s.Metrics.Items.WithLabelValues(sentry.Category(item.Type)).Add(float64(item.Count))
+		switch item.Type {
+		case "event":
+			if err := s.event(i, n, item.Payload); err != nil && refused == nil {
+				refused = err
+			}
+		case "raw_security":
+			if err := s.reports(i, n, item.Payload); err != nil && refused == nil {
+				refused = err
+			}
+		case "client_report":
+			s.report(item.Payload)
+		}
+	}
+	if refused != nil && i.accepted > 0 {
+		i.hint(refused)
+		return nil
+	}
+	return refused
+}
+
+// hint tells an SDK why something of what it sent was not taken, beside the answer to the
+// rest of it.
+func (i *intakeRequest) hint(err error) {
+	if shown, ok := errors.AsType[*svc.Error](err); ok {
+		i.writer.Header().Set(errorHeader, shown.Message)
+	}
+}
+
+// store takes the body of the older endpoint: one event.
+func (s *Sentry) store(i *intakeRequest) error {
+	if err := s.authenticate(i, ""); err != nil {
+		return err
+	}
+	s.Metrics.Items.WithLabelValues("error").Inc()
+	return s.event(i, 0, i.body)
+}
+
+// report counts what a client says that it did not send.
+func (s *Sentry) report(payload []byte) {
+	discarded, err := sentry.ParseReport(payload)
+	if err != nil {
+		return
+	}
+	for _, d := range discarded {
+		s.Metrics.discarded(d)
+	}
+}
+
+// event takes one event. One over the limit of its key is noted, so that the answer
+// tells the SDK to pause errors and nothing else.
+func (s *Sentry) event(i *intakeRequest, index int, payload []byte) error {
+	if len(payload) > sentry.MaxEventBytes {
+		return tooLarge("The event is over %d bytes.", sentry.MaxEventBytes)
+	}
+	event, err := sentry.ParseEvent(payload)
+	if err != nil {
+		return malformed(err)
+	}
+	if i.answered == "" {
+		i.answered = event.ID
+	}
+	s.take(i, index, event, payload)
+	return nil
+}
+
+// take accepts an event that could be read, unless it tells of nothing or the key's limit is
+// used up.
+func (s *Sentry) take(i *intakeRequest, index int, event *sentry.Event, payload []byte) {
+	if event.Security != nil && event.Security.Ignored != "" {
+		i.reject(index, "filtered", event.Security.Ignored)
+		return
+	}
+	if wait := s.Limiter.take(i.collector.KeyID, i.now); wait > 0 {
+		i.pause = max(i.pause, wait)
+		i.reject(index, string(svc.CodeRateLimited), "The key's limit of errors is used up.")
+		return
+	}
+	i.acceptEvent(index, event, payload)
+}
+
+// acceptEvent emits the occurrence of an event. A member that cannot be kept is left out
+// and noted, for the error matters more; an application that takes no errors is named in
+// the answer's header, and the SDK is told 200 all the same, as it can do nothing about it.
+func (i *intakeRequest) acceptEvent(index int, event *sentry.Event, payload []byte) {
+	if !slices.Contains(i.collector.Modules, svc.ModuleErrors) {
+		i.reject(index, string(svc.CodeModuleDisabled), "The application has switched the module errors off.")
+		i.hint(svc.Errorf(svc.CodeModuleDisabled, "The application has switched the module errors off."))
+		return
+	}
+	o := event.Occurrence()
+	shared := item{ID: o.ID, DistinctID: o.DistinctID, Release: o.Release, URL: o.URL, Referrer: o.Referrer}
+	if !event.Timestamp.IsZero() {
+		shared.Ts = event.Timestamp.Format(time.RFC3339Nano)
+	}
+	stamped := &i.event
+	stamped.Reset()
+	i.identify(stamped, &shared)
+	i.place(stamped, &shared)
+	stamped.Ip, stamped.UserAgent = i.clientOf(event)
+	if code, message := i.stamp(stamped, &shared); code != "" && !i.isKept(stamped.TsMs) {
+		stamped.TsMs = stamped.ReceivedMs
+		o.Details.Note("timestamp", strings.TrimSuffix(message, ".")+"; the time of arrival took its place.")
+	}
+	if stamped.Id == "" {
+		stamped.Id = i.derivedID(errorPrefix, sumJSON(payload), shared.Ts, index, true)
+	}
+	o.ID, o.Path, o.Extra = stamped.Id, stamped.Path, boundedExtra(o.Extra)
+	i.debugIDs = event.DebugIDs
+	if err := i.emitOccurrence(stamped, o, event.Fingerprint); err != nil {
+		i.reject(index, "invalid_value", "The event cannot be encoded.")
+	}
+}
+
+// isKept says whether what happened then is still kept in the application. SDKs of phones
+// send days late what they could not send before, so an error may be as old as that.
+func (i *intakeRequest) isKept(tsMs int64) bool {
+	return tsMs >= i.now.AddDate(0, 0, -i.collector.RetentionDays).UnixMilli()
+}
+
+// clientOf returns address and user agent of the person: what the event says, and those
+// of the connection where a browser sent it.
+func (i *intakeRequest) clientOf(event *sentry.Event) (ip, userAgent string) {
+	ip, userAgent = event.User.IP, event.Request.UserAgent
+	if event.Platform == "javascript" {
+		userAgent = firstOf(userAgent, svc.VisitorAgent(headerOf(i.request, "User-Agent")))
+		ip = firstOf(ip, remoteIP(i.request))
+	}
+	if ip == "{{auto}}" {
+		ip = remoteIP(i.request)
+	}
+	return ip, userAgent[:min(len(userAgent), svc.MaxTextBytes)]
+}
+
+// malformed is the refusal of what cannot be read.
+func malformed(err error) error {
+	return svc.Invalid(svc.FieldError{Code: "malformed", Message: err.Error()})
+}
+
+// keep hands what was accepted to the log, or to the spool where the log does not take
+// it or something waits there already, and answers.
+func (s *Sentry) keep(i *intakeRequest) error {
+	i.stay.rest()
+	err := errSpooling
+	if s.Spool.Bytes() == 0 {
+		err = i.produce()
+	}
+	if code := svc.CodeOf(err); err != nil && (errors.Is(err, errSpooling) || code == svc.CodeUnavailable) {
+		if err = s.Spool.Append(i.pendingParts()); err != nil {
+			return svc.Unsure("The log", collectRetry)
+		}
+		s.Metrics.Spooled.Add(float64(i.accepted))
+	}
+	if err != nil {
+		return err
+	}
+	s.Collect.Metrics.Accepted.Add(float64(i.accepted))
+	return i.answerSentry()
+}
+
+// errSpooling leads to the spool without asking the log.
+var errSpooling = fmt.Errorf("something waits in the spool")
+
+// answerSentry answers 200, or 429 for the category of errors where the key's limit is
+// used up.
+func (i *intakeRequest) answerSentry() error {
+	if i.pause > 0 {
+		seconds := strconv.Itoa(int((i.pause + time.Second - 1) / time.Second))
+		i.writer.Header().Set("X-Sentry-Rate-Limits", seconds+":error:key:rate_limited")
+		return &svc.Error{Code: svc.CodeRateLimited, Message: "The key's limit of errors is used up.", RetryAfter: i.pause}
+	}
+	body, err := json.Marshal(envelopeAnswer{ID: i.answered})
+	if err != nil {
+		return err
+	}
+	i.writer.Header()["Content-Type"] = jsonType
+	_, _ = i.writer.Write(append(body, '\n')) // nobody is left to tell where this fails
+	return nil
+}

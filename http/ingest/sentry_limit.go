@@ -1,0 +1,91 @@
+package ingest
+
+import (
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"svc"
+	"svc/http/sentry"
+)
+
+// SentryMetrics are the figures of Sentry's paths.
+type SentryMetrics struct {
+	// Items counts what came, by category; Discarded what clients say that they did not
+	// send, by reason and category; Spooled the errors that the log did not take at once.
+	Items     *prometheus.CounterVec
+	Discarded *prometheus.CounterVec
+	Spooled   prometheus.Counter
+}
+
+// NewSentryMetrics registers the figures.
+func NewSentryMetrics(registerer prometheus.Registerer) *SentryMetrics {
+	m := &SentryMetrics{
+		Items:     prometheus.NewCounterVec(prometheus.CounterOpts{Name: "svc_sentry_items_total", Help: "Items of envelopes, by category."}, []string{"category"}),
+		Discarded: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "svc_sentry_client_discarded_total", Help: "What SDKs report that they did not send, by reason and category."}, []string{"reason", "category"}),
+		Spooled:   prometheus.NewCounter(prometheus.CounterOpts{Name: "svc_sentry_spooled_total", Help: "Errors that were kept on disk because the log did not take them."}),
+	}
+	registerer.MustRegister(m.Items, m.Discarded, m.Spooled)
+	return m
+}
+
+// knownReasons are the reasons that Sentry's SDKs give; others, which anybody may make
+// up, are counted together.
+func knownReasons() []string {
+	return []string{
+		"queue_overflow", "cache_overflow", "buffer_overflow", "ratelimit_backoff", "network_error", "sample_rate", "before_send",
+		"event_processor", "send_error", "internal_sdk_error", "insufficient_data", "backpressure", "ignored", "invalid",
+	}
+}
+
+func (m *SentryMetrics) discarded(d sentry.Discarded) {
+	reason, category := "other", "other"
+	for _, known := range knownReasons() {
+		if d.Reason == known {
+			reason = known
+		}
+	}
+	for _, known := range []string{"default", "error", "transaction", "session", "attachment", "replay", "log_item", "monitor", "feedback", "span", "profile"} {
+		if d.Category == known {
+			category = known
+		}
+	}
+	m.Discarded.WithLabelValues(reason, category).Add(float64(d.Quantity))
+}
+
+// ErrorLimiter bounds the errors of each key on this node, so that one broken release
+// does not crowd out everybody else.
+type ErrorLimiter struct {
+	// PerMinute is the number of errors of a key and minute; zero switches the limit off.
+	PerMinute int
+
+	mu     sync.Mutex
+	meters map[string]*svc.Meter
+}
+
+// rateErrors is the class under which errors are metered.
+const rateErrors svc.RateClass = "errors"
+
+// maxLimited bounds the keys that are remembered; it is far above those in use.
+const maxLimited = 100_000
+
+// take counts one error of a key and returns how long the key shall wait, zero where it
+// need not.
+func (l *ErrorLimiter) take(key string, now time.Time) time.Duration {
+	if l == nil || l.PerMinute <= 0 {
+		return 0
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.meters == nil || len(l.meters) > maxLimited {
+		l.meters = map[string]*svc.Meter{}
+	}
+	meter := l.meters[key]
+	if meter == nil {
+		meter = &svc.Meter{}
+		l.meters[key] = meter
+	}
+	_, wait := meter.Take(now, rateErrors, l.PerMinute)
+	return wait
+}

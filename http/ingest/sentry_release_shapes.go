@@ -1,0 +1,224 @@
+package ingest
+
+import (
+	"encoding/base64"
+	"strconv"
+	"strings"
+	"time"
+
+	"svc"
+	plumbing "svc/http"
+)
+
+// releaseSpec is what a build tool says about a release.
+type releaseSpec struct {
+	Version      string            `json:"version" doc:"The release; for new ones."`
+	Projects     []string          `json:"projects" doc:"Slugs of applications; they are added to those of the release."`
+	Status       svc.ReleaseStatus `json:"status" enum:"open,archived"`
+	Ref          string            `json:"ref"`
+	URL          string            `json:"url"`
+	DateStarted  *time.Time        `json:"dateStarted"`
+	DateReleased *time.Time        `json:"dateReleased" doc:"When it was released; this finalizes it."`
+	Commits      *[]commitSpec     `json:"commits" doc:"The commits of the release, the newest first; they replace those that are kept."`
+	Refs         []refSpec         `json:"refs" doc:"One commit per repository, in place of commits."`
+}
+
+// commitSpec is a commit as sentry-cli reads it from a repository on disk.
+type commitSpec struct {
+	ID          string     `json:"id"`
+	Repository  string     `json:"repository"`
+	Message     string     `json:"message"`
+	AuthorName  string     `json:"author_name"`
+	AuthorEmail string     `json:"author_email"`
+	Timestamp   *time.Time `json:"timestamp"`
+}
+
+// refSpec is the newest commit of a repository.
+type refSpec struct {
+	Repository string `json:"repository"`
+	Commit     string `json:"commit"`
+}
+
+// deploySpec is a release that went to an environment.
+type deploySpec struct {
+	Environment  string     `json:"environment"`
+	Name         string     `json:"name"`
+	URL          string     `json:"url"`
+	DateStarted  *time.Time `json:"dateStarted"`
+	DateFinished *time.Time `json:"dateFinished" doc:"The time of arrival where it is not given."`
+}
+
+// releaseAnswer is a release as sentry-cli reads it.
+type releaseAnswer struct {
+	Version      string            `json:"version"`
+	ShortVersion string            `json:"shortVersion"`
+	Status       svc.ReleaseStatus `json:"status"`
+	Ref          *string           `json:"ref"`
+	URL          *string           `json:"url"`
+	DateCreated  plumbing.Time     `json:"dateCreated"`
+	DateStarted  *plumbing.Time    `json:"dateStarted"`
+	DateReleased *plumbing.Time    `json:"dateReleased"`
+	Projects     []releaseProject  `json:"projects"`
+	LastCommit   *commitAnswer     `json:"lastCommit"`
+	DeployCount  int               `json:"deployCount"`
+}
+
+type releaseProject struct {
+	Slug string `json:"slug"`
+	Name string `json:"name"`
+}
+
+type commitAnswer struct {
+	ID          string             `json:"id"`
+	Message     string             `json:"message"`
+	DateCreated *plumbing.Time     `json:"dateCreated"`
+	Repository  *commitRepository  `json:"repository"`
+	Author      commitAuthorAnswer `json:"author"`
+}
+
+type commitRepository struct {
+	Name string `json:"name"`
+}
+
+type commitAuthorAnswer struct {
+	Name  string `json:"name"`
+	Email string `json:"email"`
+}
+
+type deployAnswer struct {
+	ID           string         `json:"id"`
+	Environment  string         `json:"environment"`
+	Name         *string        `json:"name"`
+	URL          *string        `json:"url"`
+	DateStarted  *plumbing.Time `json:"dateStarted"`
+	DateFinished plumbing.Time  `json:"dateFinished"`
+}
+
+// The shapes of the paths, of an organization and of an application of it.
+type (
+	releasePaging struct {
+		Cursor  string `query:"cursor" doc:"From the header Link of the page before."`
+		PerPage int    `query:"per_page" doc:"At most 100, which is also the default."`
+	}
+	orgReleases struct {
+		uploadPath
+		releasePaging
+	}
+	projectPath struct {
+		uploadPath
+		Project string `path:"project" doc:"The application's slug."`
+	}
+	projectReleases struct {
+		projectPath
+		releasePaging
+	}
+	versionPath struct {
+		Version string `path:"version" doc:"The release."`
+	}
+	orgRelease struct {
+		uploadPath
+		versionPath
+	}
+	projectRelease struct {
+		projectPath
+		versionPath
+	}
+	newOrgRelease struct {
+		uploadPath
+		Body releaseSpec `body:"json"`
+	}
+	newProjectRelease struct {
+		projectPath
+		Body releaseSpec `body:"json"`
+	}
+	changeOrgRelease struct {
+		orgRelease
+		Body releaseSpec `body:"json"`
+	}
+	changeProjectRelease struct {
+		projectRelease
+		Body releaseSpec `body:"json"`
+	}
+	newDeploy struct {
+		orgRelease
+		Body deploySpec `body:"json"`
+	}
+	repository struct {
+		Name string `json:"name"`
+	}
+)
+
+// commits returns the commits of a body, nil where it says nothing about them.
+func (s *releaseSpec) commits() *[]svc.Commit {
+	if s.Commits == nil && len(s.Refs) == 0 {
+		return nil
+	}
+	all := []svc.Commit{}
+	if s.Commits != nil {
+		for _, c := range *s.Commits {
+			all = append(all, svc.Commit{ID: c.ID, Repository: c.Repository, Message: c.Message, AuthorName: c.AuthorName, AuthorEmail: c.AuthorEmail, At: c.Timestamp})
+		}
+	} else {
+		for _, ref := range s.Refs {
+			all = append(all, svc.Commit{ID: ref.Commit, Repository: ref.Repository})
+		}
+	}
+	return &all
+}
+
+// releaseCursor writes the place of a release in a list.
+func releaseCursor(release *svc.Release) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(release.CreatedAt.UnixNano(), 10) + ":" + release.Version))
+}
+
+// parseReleaseCursor reads the place of a release in a list, nil for the beginning.
+func parseReleaseCursor(cursor string) (*svc.Release, error) {
+	if cursor == "" {
+		return nil, nil
+	}
+	text, err := base64.RawURLEncoding.DecodeString(cursor)
+	nanos, version, found := strings.Cut(string(text), ":")
+	created, badNumber := strconv.ParseInt(nanos, 10, 64)
+	if err != nil || badNumber != nil || !found {
+		return nil, svc.Invalid(svc.FieldError{Field: "cursor", Code: "invalid_value", Message: "The cursor is none of this list."})
+	}
+	return &svc.Release{Version: version, CreatedAt: time.Unix(0, created).UTC()}, nil
+}
+
+func answerRelease(r *svc.Release) releaseAnswer {
+	answer := releaseAnswer{
+		Version: r.Version, ShortVersion: r.Version, Status: r.Status, Ref: nonEmpty(r.Ref), URL: nonEmpty(r.URL), DateCreated: plumbing.Time(r.CreatedAt),
+		DateStarted: plumbing.TimeOf(r.StartedAt), DateReleased: plumbing.TimeOf(r.ReleasedAt), Projects: []releaseProject{}, DeployCount: len(r.Deploys),
+	}
+	for _, slug := range r.Apps {
+		answer.Projects = append(answer.Projects, releaseProject{Slug: slug, Name: slug})
+	}
+	if len(r.Commits) > 0 {
+		last := answerCommit(&r.Commits[0])
+		answer.LastCommit = &last
+	}
+	return answer
+}
+
+func answerCommit(c *svc.Commit) commitAnswer {
+	answer := commitAnswer{ID: c.ID, Message: c.Message, DateCreated: plumbing.TimeOf(c.At), Author: commitAuthorAnswer{Name: c.AuthorName, Email: c.AuthorEmail}}
+	if c.Repository != "" {
+		answer.Repository = &commitRepository{Name: c.Repository}
+	}
+	return answer
+}
+
+func answerDeploy(d *svc.Deploy) deployAnswer {
+	return deployAnswer{
+		ID: strconv.Itoa(d.ID), Environment: d.Environment, Name: nonEmpty(d.Name), URL: nonEmpty(d.URL),
+		DateStarted: plumbing.TimeOf(d.StartedAt), DateFinished: plumbing.Time(d.FinishedAt),
+	}
+}
+
+// nonEmpty returns a text, nil for none.
+func nonEmpty(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}

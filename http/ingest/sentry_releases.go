@@ -1,0 +1,323 @@
+package ingest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"svc"
+	plumbing "svc/http"
+)
+
+// ReleaseBook keeps what build tools say about releases.
+type ReleaseBook interface {
+	// PutRelease makes a release or changes it, and says whether it made it.
+	PutRelease(ctx context.Context, org, version string, patch svc.ReleasePatch) (svc.Release, bool, error)
+	// ChangeRelease fails with not_found where there is no such release, or none of the
+	// application that is named.
+	ChangeRelease(ctx context.Context, org, app, version string, patch svc.ReleasePatch) (svc.Release, error)
+	// Release returns a release, of an application where one is named.
+	Release(ctx context.Context, org, app, version string) (svc.Release, error)
+	// Releases returns releases with the first commit of each, the newest first, from the
+	// one after another on, and whether more follow.
+	Releases(ctx context.Context, org, app string, after *svc.Release, limit int) ([]svc.Release, bool, error)
+	// PreviousRelease returns the newest earlier release of the same applications that has
+	// commits, nil where there is none.
+	PreviousRelease(ctx context.Context, org, version string) (*svc.Release, error)
+	// AddDeploy notes that a release went to an environment.
+	AddDeploy(ctx context.Context, org, version string, deploy svc.Deploy) (svc.Deploy, error)
+}
+
+// Releases takes what sentry-cli says about releases, commits and deploys. Who may upload
+// source maps may do so.
+type Releases struct {
+	// Uploads judges the tokens and leaves the audit rows.
+	Uploads *Uploads
+	Book    ReleaseBook
+}
+
+const (
+	// maxReleaseBody bounds a request: commits come with the names of their files, which are
+	// not kept.
+	maxReleaseBody = 8 << 20
+	maxReleasePage = 100
+)
+
+// releaseRow is a row of releases, under whatever prefix.
+type releaseRow struct {
+	method, path, operation, summary string
+	shape                            plumbing.Endpoint
+	serve                            serveUpload
+	// also is another good status of the row.
+	also int
+}
+
+// Routes returns the rows of releases, under the root, which sentry-cli insists on, and under
+// the prefix of the DSN.
+func (s *Releases) Routes() []plumbing.Route {
+	var rows []plumbing.Route
+	for _, base := range [][2]string{{"", "releases"}, {"/sentry", "sentry.releases"}} {
+		for _, row := range slices.Concat(s.orgRows(), s.projectRows()) {
+			route := plumbing.Route{
+				Surface: plumbing.Collect, Method: row.method, Path: base[0] + "/api/0/" + row.path, Operation: base[1] + "." + row.operation,
+				Scope: svc.ScopeWrite, Permission: svc.PermErrorsWrite, Effect: plumbing.Read, Summary: row.summary, Handler: row.shape, Also: row.also,
+				Codes: []svc.Code{svc.CodeInvalidRequest, svc.CodeUnauthorized, svc.CodeForbidden, svc.CodeNotFound, svc.CodeTooLarge, svc.CodeUnavailable},
+			}
+			route.Raw = func(w http.ResponseWriter, r *http.Request) { s.Uploads.serve(w, r, route.Operation, row.serve) }
+			if row.method != http.MethodGet {
+				route.Effect = plumbing.Write
+			}
+			if row.method == http.MethodPost {
+				route.Status = http.StatusCreated
+			}
+			rows = append(rows, route)
+		}
+	}
+	return rows
+}
+
+// orgRows are the rows of an organization's releases.
+func (s *Releases) orgRows() []releaseRow {
+	const all, one = "organizations/{org}/releases", "organizations/{org}/releases/{version}"
+	return []releaseRow{
+		{"GET", all, "list", "List releases, the newest first.", plumbing.Shape[orgReleases, []releaseAnswer](), s.list, 0},
+		{"POST", all, "create", "Announce a release; 208 where it is known.", plumbing.Shape[newOrgRelease, releaseAnswer](), s.create, http.StatusAlreadyReported},
+		{"GET", one, "get", "Describe a release.", plumbing.Shape[orgRelease, releaseAnswer](), s.get, 0},
+		{"PUT", one, "change", "Finalize a release, or set its commits.", plumbing.Shape[changeOrgRelease, releaseAnswer](), s.change, 0},
+		{"GET", one + "/commits", "commits", "List a release's commits, the newest first.", plumbing.Shape[orgRelease, []commitAnswer](), s.commits, 0},
+		{"GET", one + "/previous-with-commits", "previous", "Find the earlier release after which commits are new; an empty object where there is none.", plumbing.Shape[orgRelease, releaseAnswer](), s.previous, 0},
+		{"GET", one + "/deploys", "deploys", "List a release's deploys, the newest first.", plumbing.Shape[orgRelease, []deployAnswer](), s.deploys, 0},
+		{"POST", one + "/deploys", "deploy", "Note that a release went to an environment.", plumbing.Shape[newDeploy, deployAnswer](), s.deploy, 0},
+		{"GET", "organizations/{org}/repos", "repos", "List connected repositories: there are none, so build tools send the commits themselves.", plumbing.Shape[uploadPath, []repository](), s.repos, 0},
+	}
+}
+
+// projectRows are the rows of an application's releases.
+func (s *Releases) projectRows() []releaseRow {
+	const all, one = "projects/{org}/{project}/releases", "projects/{org}/{project}/releases/{version}"
+	return []releaseRow{
+		{"GET", all, "listOfApp", "List an application's releases, the newest first.", plumbing.Shape[projectReleases, []releaseAnswer](), s.list, 0},
+		{"POST", all, "createOfApp", "Announce a release of an application; 208 where it is known.", plumbing.Shape[newProjectRelease, releaseAnswer](), s.create, http.StatusAlreadyReported},
+		{"GET", one, "getOfApp", "Describe a release of an application.", plumbing.Shape[projectRelease, releaseAnswer](), s.get, 0},
+		{"PUT", one, "changeOfApp", "Finalize a release of an application, or set its commits.", plumbing.Shape[changeProjectRelease, releaseAnswer](), s.change, 0},
+	}
+}
+
+// app returns the application that the path names, "" where it names none.
+func (s *Releases) app(r *http.Request, up *upload) (string, error) {
+	slug := r.PathValue("project")
+	if slug == "" {
+		return "", nil
+	}
+	_, err := s.Uploads.Applications.Get(r.Context(), svc.AppRef{Org: up.org, App: slug})
+	if err == nil {
+		up.app = slug
+	}
+	return slug, err
+}
+
+// read decodes a body within its bound, and what it takes of the node's memory within that of
+// the door.
+func (s *Releases) read(w http.ResponseWriter, r *http.Request, up *upload, into any) error {
+	size := r.ContentLength
+	if size < 0 || size > maxReleaseBody {
+		size = maxReleaseBody
+	}
+	room := stay{door: s.Uploads.Door, app: "uploads " + up.org}
+	defer room.end()
+	if err := room.work(r.Context(), 2*size, false); err != nil { // as it is read, and as it is decoded
+		return err
+	}
+	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxReleaseBody)).Decode(into)
+	if _, over := errors.AsType[*http.MaxBytesError](err); over {
+		return tooLarge("The body is over %d bytes.", maxReleaseBody)
+	}
+	if err != nil {
+		return malformed(errors.New("the body is not the JSON object that is expected"))
+	}
+	return nil
+}
+
+// patch returns what a body says, once every application that it names is known.
+func (s *Releases) patch(r *http.Request, up *upload, app string, spec *releaseSpec) (svc.ReleasePatch, error) {
+	patch := svc.ReleasePatch{
+		Apps: spec.Projects, Status: spec.Status, Ref: spec.Ref, URL: spec.URL, StartedAt: spec.DateStarted, ReleasedAt: spec.DateReleased, Commits: spec.commits(),
+	}
+	if problems := patch.Validate(); len(problems) > 0 {
+		return patch, svc.Invalid(problems...)
+	}
+	for _, slug := range spec.Projects {
+		if _, err := s.Uploads.Applications.Get(r.Context(), svc.AppRef{Org: up.org, App: slug}); err != nil {
+			return patch, err
+		}
+	}
+	if app != "" {
+		patch.Apps = append(patch.Apps, app)
+	}
+	if len(patch.Apps) == 1 {
+		up.app = patch.Apps[0]
+	}
+	return patch, nil
+}
+
+// releaseAsked is what a request says of a release.
+type releaseAsked struct {
+	app, version string // version as the body has it
+	patch        svc.ReleasePatch
+}
+
+// asked reads the body of a request that makes or changes a release.
+func (s *Releases) asked(w http.ResponseWriter, r *http.Request, up *upload) (releaseAsked, error) {
+	app, err := s.app(r, up)
+	if err != nil {
+		return releaseAsked{}, err
+	}
+	var spec releaseSpec
+	if err := s.read(w, r, up, &spec); err != nil {
+		return releaseAsked{}, err
+	}
+	patch, err := s.patch(r, up, app, &spec)
+	return releaseAsked{app, spec.Version, patch}, err
+}
+
+func (s *Releases) create(w http.ResponseWriter, r *http.Request, up *upload) (any, error) {
+	asked, err := s.asked(w, r, up)
+	if err != nil {
+		return nil, err
+	}
+	release, created, err := s.Book.PutRelease(r.Context(), up.org, asked.version, asked.patch)
+	if err != nil {
+		return nil, err
+	}
+	up.note = "release " + asked.version
+	status := http.StatusAlreadyReported
+	if created {
+		status = http.StatusCreated
+	}
+	begin(w, status)
+	return answerRelease(&release), nil
+}
+
+// begin writes the status of an answer other than 200.
+func begin(w http.ResponseWriter, status int) {
+	w.Header()["Content-Type"] = jsonType
+	w.WriteHeader(status)
+}
+
+func (s *Releases) change(w http.ResponseWriter, r *http.Request, up *upload) (any, error) {
+	asked, err := s.asked(w, r, up)
+	if err != nil {
+		return nil, err
+	}
+	version := r.PathValue("version")
+	release, err := s.Book.ChangeRelease(r.Context(), up.org, asked.app, version, asked.patch)
+	if err != nil {
+		return nil, err
+	}
+	up.note = "release " + version
+	return answerRelease(&release), nil
+}
+
+func (s *Releases) get(_ http.ResponseWriter, r *http.Request, up *upload) (any, error) {
+	release, err := s.find(r, up)
+	return answerRelease(&release), err
+}
+
+// find reads the release that the path names.
+func (s *Releases) find(r *http.Request, up *upload) (svc.Release, error) {
+	app, err := s.app(r, up)
+	if err != nil {
+		return svc.Release{}, err
+	}
+	return s.Book.Release(r.Context(), up.org, app, r.PathValue("version"))
+}
+
+// list answers a page, and links to the next one as Sentry does.
+func (s *Releases) list(w http.ResponseWriter, r *http.Request, up *upload) (any, error) {
+	app, err := s.app(r, up)
+	if err != nil {
+		return nil, err
+	}
+	after, err := parseReleaseCursor(r.URL.Query().Get("cursor"))
+	if err != nil {
+		return nil, err
+	}
+	limit, problem := svc.ParseLimit(r.URL.Query().Get("per_page"), maxReleasePage, maxReleasePage)
+	if problem != nil {
+		problem.Field = "per_page"
+		return nil, svc.Invalid(*problem)
+	}
+	list, more, err := s.Book.Releases(r.Context(), up.org, app, after, limit)
+	if err != nil {
+		return nil, err
+	}
+	answers := make([]releaseAnswer, 0, len(list))
+	for i := range list {
+		answers = append(answers, answerRelease(&list[i]))
+	}
+	cursor := ""
+	if more {
+		cursor = releaseCursor(&list[len(list)-1])
+	}
+	next := url.URL{Path: r.URL.Path, RawQuery: url.Values{"cursor": {cursor}, "per_page": {strconv.Itoa(limit)}}.Encode()}
+	w.Header().Set("Link", fmt.Sprintf(`<%s>; rel="next"; results="%t"; cursor="%s"`, s.Uploads.PublicURL+next.String(), more, cursor))
+	return answers, nil
+}
+
+func (s *Releases) commits(_ http.ResponseWriter, r *http.Request, up *upload) (any, error) {
+	release, err := s.find(r, up)
+	answers := make([]commitAnswer, 0, len(release.Commits))
+	for i := range release.Commits {
+		answers = append(answers, answerCommit(&release.Commits[i]))
+	}
+	return answers, err
+}
+
+func (s *Releases) previous(_ http.ResponseWriter, r *http.Request, up *upload) (any, error) {
+	release, err := s.Book.PreviousRelease(r.Context(), up.org, r.PathValue("version"))
+	if err != nil || release == nil {
+		return struct{}{}, err // an empty object says that there is none
+	}
+	return answerRelease(release), nil
+}
+
+func (s *Releases) deploys(_ http.ResponseWriter, r *http.Request, up *upload) (any, error) {
+	release, err := s.find(r, up)
+	answers := make([]deployAnswer, 0, len(release.Deploys))
+	for i := len(release.Deploys) - 1; i >= 0; i-- {
+		answers = append(answers, answerDeploy(&release.Deploys[i]))
+	}
+	return answers, err
+}
+
+func (s *Releases) deploy(w http.ResponseWriter, r *http.Request, up *upload) (any, error) {
+	var spec deploySpec
+	if err := s.read(w, r, up, &spec); err != nil {
+		return nil, err
+	}
+	version := r.PathValue("version")
+	finished := s.Uploads.Now()
+	if spec.DateFinished != nil {
+		finished = *spec.DateFinished
+	}
+	deploy, err := s.Book.AddDeploy(r.Context(), up.org, version, svc.Deploy{
+		Environment: spec.Environment, Name: spec.Name, URL: spec.URL, StartedAt: spec.DateStarted, FinishedAt: finished,
+	})
+	if err != nil {
+		return nil, err
+	}
+	up.note = "release " + version + " to " + spec.Environment
+	begin(w, http.StatusCreated)
+	return answerDeploy(&deploy), nil
+}
+
+// repos answers that no repository is connected, whereupon sentry-cli reads commits from the
+// one on its disk.
+func (s *Releases) repos(http.ResponseWriter, *http.Request, *upload) (any, error) {
+	return []repository{}, nil
+}

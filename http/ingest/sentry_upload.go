@@ -1,0 +1,400 @@
+package ingest
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha1" //nolint:gosec // sentry-cli names the pieces of an upload by their SHA-1; nothing is trusted for it
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+
+	"svc"
+	plumbing "svc/http"
+	"svc/http/sentry"
+)
+
+// Artifacts keeps what build tools upload.
+type Artifacts interface {
+	// PutSourceMaps keeps maps of an application; they are found once it returns nil.
+	PutSourceMaps(ctx context.Context, app string, at time.Time, maps []svc.SourceMap) error
+	// PutChunk keeps a piece of an upload for a day.
+	PutChunk(ctx context.Context, org, sha1 string, at time.Time, content []byte) error
+	// ReleaseChunks gives up pieces that were put together.
+	ReleaseChunks(ctx context.Context, org string, sums []string, at time.Time) error
+	// ChunkBytes is how much of an organization was not put together, SourceMapBytes how
+	// much is kept of an application.
+	ChunkBytes(ctx context.Context, org string) (int64, error)
+	SourceMapBytes(ctx context.Context, app string) (int64, error)
+	// MissingChunks returns those of the pieces that are not kept.
+	MissingChunks(ctx context.Context, org string, sums []string) ([]string, error)
+	// Chunk returns a piece, nil where it is not kept.
+	Chunk(ctx context.Context, org, sha1 string) ([]byte, error)
+}
+
+// Uploads takes source maps from sentry-cli and the plugins of bundlers: they ask how to
+// send pieces, send those that are missing, and have them put together.
+type Uploads struct {
+	Authority    plumbing.Authority
+	Applications plumbing.Applications
+	Artifacts    Artifacts
+	Now          func() time.Time
+	// PublicURL is the address under which build tools reach the service; empty takes
+	// the host of the request.
+	PublicURL string
+	// CheckMap says what is wrong with a source map; a bundle with such a map is refused.
+	// Nil takes all.
+	CheckMap func(content []byte) error
+
+	// Door bounds what pieces take of the node's memory; nil bounds nothing.
+	Door *Door
+
+	// assembling lets one bundle at a time into memory.
+	assembling chan struct{}
+}
+
+// NewUploads returns the handlers of uploads.
+func NewUploads(authority plumbing.Authority, applications plumbing.Applications, artifacts Artifacts, now func() time.Time, publicURL string) *Uploads {
+	return &Uploads{
+		Authority: authority, Applications: applications, Artifacts: artifacts, Now: now,
+		PublicURL: strings.TrimSuffix(publicURL, "/"), assembling: make(chan struct{}, 1),
+	}
+}
+
+// Bounds of an upload.
+const (
+	chunkBytes       = 8 << 20
+	maxUploadBytes   = 32 << 20
+	maxChunks        = sentry.MaxBundleBytes/chunkBytes + 1
+	maxAssembleBytes = 1 << 20
+	// maxPieces bounds the pieces of an organization that are not put together, as they
+	// are unpacked; they are given up after a day.
+	maxPieces = 4 * sentry.MaxBundleBytes
+	// maxMaps bounds the source maps of an application, as they are unpacked.
+	maxMaps = 16 << 30
+)
+
+// chunkTerms tells a build tool how to send pieces.
+type chunkTerms struct {
+	URL              string   `json:"url"`
+	ChunkSize        int      `json:"chunkSize"`
+	ChunksPerRequest int      `json:"chunksPerRequest"`
+	MaxFileSize      int      `json:"maxFileSize"`
+	MaxRequestSize   int      `json:"maxRequestSize"`
+	Concurrency      int      `json:"concurrency"`
+	HashAlgorithm    string   `json:"hashAlgorithm"`
+	Compression      []string `json:"compression"`
+	Accept           []string `json:"accept"`
+}
+
+// assembleSpec is what shall be put together.
+type assembleSpec struct {
+	Checksum string   `json:"checksum" doc:"SHA-1 of the whole bundle."`
+	Chunks   []string `json:"chunks" doc:"SHA-1 of its pieces, in order."`
+	Projects []string `json:"projects" doc:"Slugs of applications."`
+	Version  string   `json:"version" doc:"The release."`
+	Dist     string   `json:"dist"`
+}
+
+// assembled is how far it has come.
+type assembled struct {
+	State         string   `json:"state" enum:"not_found,ok,error"`
+	MissingChunks []string `json:"missingChunks"`
+	Detail        *string  `json:"detail"`
+}
+
+type uploadPath struct {
+	Org string `path:"org" doc:"The organization's slug."`
+}
+
+// upload is one request: the organization that it addresses, the application where it is
+// for a single one, and what its audit row says of it.
+type upload struct {
+	org, app, note string
+}
+
+type assembleInput struct {
+	uploadPath
+	Body assembleSpec `body:"json"`
+}
+
+// Routes returns the rows of uploads, under the root, which sentry-cli insists on, and
+// under the prefix of the DSN.
+func (u *Uploads) Routes() []plumbing.Route {
+	var rows []plumbing.Route
+	for _, base := range [][2]string{{"", "uploads"}, {"/sentry", "sentry.uploads"}} {
+		row := func(method, path, operation, summary string, shape plumbing.Endpoint, serve serveUpload) {
+			effect := plumbing.Write
+			if method == http.MethodGet {
+				effect = plumbing.Read
+			}
+			rows = append(rows, plumbing.Route{
+				Surface: plumbing.Collect, Method: method, Path: base[0] + "/api/0/organizations/{org}/" + path, Operation: base[1] + "." + operation,
+				Scope: svc.ScopeWrite, Permission: svc.PermErrorsWrite, Effect: effect, Summary: summary, Handler: shape,
+				Codes: []svc.Code{svc.CodeInvalidRequest, svc.CodeUnauthorized, svc.CodeForbidden, svc.CodeNotFound, svc.CodeTooLarge, svc.CodeUnavailable},
+				Raw:   func(w http.ResponseWriter, r *http.Request) { u.serve(w, r, base[1]+"."+operation, serve) },
+			})
+		}
+		row(http.MethodGet, "chunk-upload", "terms", "Tell build tools how to send pieces.", plumbing.Shape[uploadPath, chunkTerms](), u.terms)
+		row(http.MethodPost, "chunk-upload", "chunks", "Take pieces of a bundle, as multipart/form-data.", plumbing.Shape[uploadPath, plumbing.Empty](), u.chunks)
+		row(http.MethodPost, "artifactbundle/assemble", "assemble", "Put a bundle of source maps together.", plumbing.Shape[assembleInput, assembled](), u.assemble)
+	}
+	return rows
+}
+
+// serveUpload answers one request.
+type serveUpload func(w http.ResponseWriter, r *http.Request, up *upload) (any, error)
+
+// serve leads a request past the checks of its token, writes the answer, and keeps an
+// audit row for what was written.
+func (u *Uploads) serve(w http.ResponseWriter, r *http.Request, operation string, serve serveUpload) {
+	up := &upload{org: r.PathValue("org")}
+	answer := any(nil)
+	grant, err := u.authorize(w, r, up.org)
+	if err == nil {
+		answer, err = serve(w, r, up)
+	} else if svc.CodeOf(err) == svc.CodeNotFound {
+		up.org = "" // the row of a stranger is none of the organization's
+	}
+	if err != nil {
+		plumbing.Refuse(w, r, err, nil)
+	} else {
+		writeUpload(w, r, answer)
+	}
+	if r.Method != http.MethodGet && grant.Token.ID != "" && svc.CodeOf(err) != svc.CodeRateLimited {
+		plumbing.Audit(w, r, operation, grant, up.org, up.app, up.note, err)
+	}
+}
+
+// writeUpload writes an answer without the frame of the API, which build tools do not
+// know.
+func writeUpload(w http.ResponseWriter, r *http.Request, answer any) {
+	body, err := json.Marshal(answer)
+	if err != nil {
+		plumbing.Refuse(w, r, err, nil)
+		return
+	}
+	w.Header()["Content-Type"] = jsonType
+	_, _ = w.Write(body) // nobody is left to tell where this fails
+}
+
+// authorize lets tokens pass that may write errors in the organization.
+func (u *Uploads) authorize(w http.ResponseWriter, r *http.Request, org string) (svc.Grant, error) {
+	secret, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !ok {
+		return svc.Grant{}, svc.Errorf(svc.CodeUnauthorized, "Send an access token as Authorization: Bearer <token>.")
+	}
+	grant, rate, err := u.Authority.Authorize(r.Context(), secret, svc.RateDefault, org)
+	plumbing.TellRate(w, rate)
+	switch {
+	case svc.CodeOf(err) == svc.CodeNotFound:
+		return grant, svc.NotFound("organization")
+	case err != nil:
+		return grant, err
+	case !grant.HasScope(svc.ScopeWrite) || !grant.May(svc.PermErrorsWrite):
+		return grant, &svc.Error{
+			Code: svc.CodeForbidden, Message: "The token lacks the scope write or the permission errors.write.",
+			Required: &svc.Required{Scope: svc.ScopeWrite, Permission: svc.PermErrorsWrite},
+		}
+	}
+	return grant, nil
+}
+
+func (u *Uploads) terms(_ http.ResponseWriter, r *http.Request, _ *upload) (any, error) {
+	origin := u.PublicURL
+	if origin == "" {
+		origin = "http://" + r.Host
+	}
+	return chunkTerms{
+		URL: origin + strings.TrimSuffix(r.URL.Path, "/") + "/", ChunkSize: chunkBytes, ChunksPerRequest: maxUploadBytes / chunkBytes, MaxFileSize: sentry.MaxBundleBytes,
+		MaxRequestSize: maxUploadBytes, Concurrency: 4, HashAlgorithm: "sha1", Compression: []string{"gzip"},
+		Accept: []string{"artifact_bundles", "artifact_bundles_v2", "release_files", "sources"},
+	}, nil
+}
+
+// chunks takes pieces. Each must be what its name says.
+func (u *Uploads) chunks(w http.ResponseWriter, r *http.Request, up *upload) (any, error) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxUploadBytes+1<<20)
+	form, err := r.MultipartReader()
+	if err != nil {
+		return nil, malformed(errors.New("the body is no multipart/form-data"))
+	}
+	kept, err := u.Artifacts.ChunkBytes(r.Context(), up.org)
+	if err != nil {
+		return nil, err
+	}
+	room := stay{door: u.Door, app: "uploads " + up.org}
+	defer room.end()
+	if err := room.work(r.Context(), 2*chunkBytes, false); err != nil { // a piece as it is read, and as it is sent on
+		return nil, err
+	}
+	for {
+		part, err := form.NextPart()
+		if errors.Is(err, io.EOF) {
+			return struct{}{}, nil
+		}
+		if err != nil {
+			return nil, unreadable(err)
+		}
+		content, err := readChunk(part, part.FormName() == "file_gzip")
+		if err != nil {
+			return nil, err
+		}
+		sum := sha1.Sum(content) //nolint:gosec // see the import
+		if name := hex.EncodeToString(sum[:]); name != part.FileName() {
+			return nil, malformed(fmt.Errorf("the piece %q has the SHA-1 %s", part.FileName(), name))
+		}
+		if kept += int64(len(content)); kept > maxPieces {
+			return nil, tooLarge("The organization's pieces that were not put together are over %d bytes; they are given up a day after they came.", maxPieces)
+		}
+		if err := u.putNew(r.Context(), up.org, part.FileName(), content); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// putNew keeps a piece, unless it is there already.
+func (u *Uploads) putNew(ctx context.Context, org, sum string, content []byte) error {
+	missing, err := u.Artifacts.MissingChunks(ctx, org, []string{sum})
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	return u.Artifacts.PutChunk(ctx, org, sum, u.Now(), content)
+}
+
+// readChunk reads one piece within its bound.
+func readChunk(part io.Reader, zipped bool) ([]byte, error) {
+	if zipped {
+		inflated, err := gzip.NewReader(part)
+		if err != nil {
+			return nil, badEncoding("gzip")
+		}
+		part = inflated
+	}
+	content, err := io.ReadAll(io.LimitReader(part, chunkBytes+1))
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	if len(content) > chunkBytes {
+		return nil, tooLarge("A piece is over %d bytes.", chunkBytes)
+	}
+	return content, nil
+}
+
+func unreadable(err error) error {
+	if _, over := errors.AsType[*http.MaxBytesError](err); over {
+		return tooLarge("The body is over %d bytes.", maxUploadBytes)
+	}
+	return malformed(errors.New("the body ended early"))
+}
+
+// assemble puts a bundle together and keeps its source maps.
+func (u *Uploads) assemble(w http.ResponseWriter, r *http.Request, up *upload) (any, error) {
+	var spec assembleSpec
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxAssembleBytes)).Decode(&spec); err != nil {
+		return nil, malformed(errors.New("the body is not the JSON object that is expected"))
+	}
+	if len(spec.Chunks) == 0 || len(spec.Chunks) > maxChunks || len(spec.Projects) == 0 {
+		return nil, malformed(fmt.Errorf("1 to %d chunks and at least one project are needed", maxChunks))
+	}
+	var apps []string
+	for _, slug := range spec.Projects {
+		app, err := u.Applications.Get(r.Context(), svc.AppRef{Org: up.org, App: slug})
+		if err != nil {
+			return nil, err
+		}
+		apps = append(apps, app.ID)
+	}
+	if len(spec.Projects) == 1 {
+		up.app = spec.Projects[0]
+	}
+	up.note = "release " + spec.Version + " of " + strings.Join(spec.Projects, ", ")
+	missing, err := u.Artifacts.MissingChunks(r.Context(), up.org, spec.Chunks)
+	if err != nil {
+		return nil, err
+	}
+	if len(missing) > 0 {
+		return assembled{State: "not_found", MissingChunks: missing}, nil
+	}
+	select {
+	case u.assembling <- struct{}{}:
+		defer func() { <-u.assembling }()
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+	if err := u.keepBundle(r.Context(), up.org, apps, spec); err != nil {
+		var bad *sentry.Malformed
+		if !errors.As(err, &bad) {
+			return nil, err
+		}
+		return assembled{State: "error", MissingChunks: []string{}, Detail: &bad.Reason}, nil
+	}
+	return assembled{State: "ok", MissingChunks: []string{}}, nil
+}
+
+// keepBundle reads the pieces of a bundle and keeps its source maps for applications.
+func (u *Uploads) keepBundle(ctx context.Context, org string, apps []string, spec assembleSpec) error {
+	var whole bytes.Buffer
+	for _, sum := range spec.Chunks {
+		content, err := u.Artifacts.Chunk(ctx, org, sum)
+		if err != nil {
+			return err
+		}
+		whole.Write(content)
+	}
+	if sum := sha1.Sum(whole.Bytes()); hex.EncodeToString(sum[:]) != spec.Checksum { //nolint:gosec // see the import
+		return &sentry.Malformed{Reason: "the pieces do not make the bundle of that checksum"}
+	}
+	bundle, err := sentry.ParseBundle(whole.Bytes())
+	if err != nil {
+		return err
+	}
+	maps := make([]svc.SourceMap, 0, len(bundle.Maps))
+	for _, one := range bundle.Maps {
+		if err := u.check(&one); err != nil {
+			return err
+		}
+		maps = append(maps, svc.SourceMap{
+			DebugID: one.DebugID, URL: one.URL, Release: firstOf(spec.Version, bundle.Release), Dist: firstOf(spec.Dist, bundle.Dist), Content: one.Content,
+		})
+	}
+	return u.putMaps(ctx, org, apps, maps, spec.Chunks)
+}
+
+// putMaps keeps the source maps of a bundle, and gives its pieces up.
+func (u *Uploads) putMaps(ctx context.Context, org string, apps []string, maps []svc.SourceMap, pieces []string) error {
+	var size int64
+	for n := range maps {
+		size += int64(len(maps[n].Content) * len(maps[n].Keys()))
+	}
+	for _, app := range apps {
+		kept, err := u.Artifacts.SourceMapBytes(ctx, app)
+		if err != nil {
+			return err
+		}
+		if kept+size > maxMaps {
+			return tooLarge("The application's source maps would be over %d bytes.", int64(maxMaps))
+		}
+		if err := u.Artifacts.PutSourceMaps(ctx, app, u.Now(), maps); err != nil {
+			return err
+		}
+	}
+	return u.Artifacts.ReleaseChunks(ctx, org, pieces, u.Now())
+}
+
+// check refuses a map that could not be used, and says which one it is.
+func (u *Uploads) check(one *sentry.SourceMap) error {
+	if u.CheckMap == nil {
+		return nil
+	}
+	if err := u.CheckMap(one.Content); err != nil {
+		return &sentry.Malformed{Reason: "the source map " + one.Name + " is refused: " + err.Error()}
+	}
+	return nil
+}

@@ -1,0 +1,75 @@
+package ingest
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"svc"
+)
+
+// Symbols finds the original places of minified code.
+type Symbols interface {
+	// Resolve returns the original of a frame: its file, function, line and column. Keys
+	// are what the source map of its file may be found by in the application, the best
+	// first. Where it finds none it returns the frame itself, and Unmapped says why.
+	Resolve(ctx context.Context, app string, keys []string, frame svc.Frame) svc.Frame
+}
+
+// symbolTime bounds the search for the originals of one error; an error that is shown
+// minified is worth more than one that came too late.
+const symbolTime = 2 * time.Second
+
+// symbolicate replaces the frames whose original place a source map knows and says
+// whether there was any. It stands before the grouping, so that a new build of the same
+// code makes no new issue.
+func (i *intakeRequest) symbolicate(o *svc.Occurrence) bool {
+	if i.collect.Symbols == nil || len(i.debugIDs) == 0 && o.Release == "" {
+		return false
+	}
+	i.stay.rest() // maps may be read from the store
+	ctx, cancel := context.WithTimeout(i.request.Context(), symbolTime)
+	defer cancel()
+	found := false
+	for at := range o.Frames {
+		frame := &o.Frames[at]
+		keys := i.mapKeys(o, frame)
+		if len(keys) == 0 {
+			continue
+		}
+		original := i.collect.Symbols.Resolve(ctx, i.collector.AppID, keys, *frame)
+		if original.Unmapped == "" {
+			own := svc.InAppFile(original.File)
+			original.InApp, original.FormerInApp = frame.InApp && own, frame.FormerInApp && own
+			found = true
+		}
+		*frame = original
+	}
+	return found
+}
+
+// mapKeys returns what the source map of a frame's file may be found by.
+func (i *intakeRequest) mapKeys(o *svc.Occurrence, frame *svc.Frame) []string {
+	if frame.Line < 1 || !isScript(frame.File) {
+		return nil
+	}
+	var keys []string
+	if id := i.debugIDs[frame.File]; id != "" {
+		keys = append(keys, svc.DebugIDKey(id))
+	}
+	if o.Release != "" {
+		keys = append(keys, svc.ReleaseFileKey(o.Release, o.Tags["dist"], svc.FileURL(frame.File)))
+	}
+	return keys
+}
+
+// isScript says whether a file may be built JavaScript.
+func isScript(file string) bool {
+	path, _, _ := strings.Cut(file, "?")
+	for _, ending := range []string{".js", ".mjs", ".cjs", ".jsbundle", ".bundle"} {
+		if strings.HasSuffix(path, ending) {
+			return !strings.HasPrefix(file, "node:")
+		}
+	}
+	return false
+}
