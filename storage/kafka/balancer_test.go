@@ -1,16 +1,12 @@
 package kafka
 
 import (
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"reflect"
 	"slices"
 	"testing"
-
-	kafkago "github.com/segmentio/kafka-go"
 )
 
 func TestAssign(t *testing.T) {
@@ -124,24 +120,4 @@ func FuzzClaim(f *testing.F) {
 			t.Errorf("%x: %+v became %+v, %v", b, c, again, err)
 		}
 	})
-}
-
-func TestDecodeDeleteRecords(t *testing.T) {
-	answer := func(code uint16) []byte {
-		b := make([]byte, 12)
-		b = append(b, 0, 2, 't', '1')
-		b = append(b, make([]byte, 16)...)
-		return binary.BigEndian.AppendUint16(b, code)
-	}
-	if err := decodeDeleteRecords(answer(0)); err != nil {
-		t.Error(err)
-	}
-	if err := decodeDeleteRecords(answer(1)); !errors.Is(err, kafkago.OffsetOutOfRange) {
-		t.Errorf("got %v", err)
-	}
-	for n := range answer(0) {
-		if err := decodeDeleteRecords(answer(0)[:n]); err == nil {
-			t.Errorf("%d bytes were accepted", n)
-		}
-	}
 }

@@ -181,7 +181,7 @@ func TestTrimmedLogKeepsItsOffsets(t *testing.T) {
 			for i := range uint64(5) {
 				f.produce(Part{Partition: 0, Payload: event(i)})
 			}
-			if err := f.admin.Trim(t.Context(), 0, 1<<40); err != nil {
+			if err := f.admin.Trim(t.Context(), map[int]int64{0: 1 << 40}); err != nil {
 				t.Error(err)
 			}
 			ends, err := f.admin.Ends(t.Context())

@@ -107,7 +107,7 @@ func (c *Consumer) Committed(ctx context.Context, partitions []int) ([]Position,
 	if len(fresh) == 0 {
 		return positions, nil
 	}
-	starts, _, err := offsets(ctx, c.link, c.cfg.Topic, fresh)
+	starts, err := c.link.starts(ctx, c.cfg.Topic, fresh)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func (c *Consumer) Committed(ctx context.Context, partitions []int) ([]Position,
 
 // earliest returns positions at the first record of partitions.
 func (c *Consumer) earliest(ctx context.Context, partitions []int) ([]Position, error) {
-	starts, _, err := offsets(ctx, c.link, c.cfg.Topic, partitions)
+	starts, err := c.link.starts(ctx, c.cfg.Topic, partitions)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func (c *Consumer) Lag(ctx context.Context) (map[int]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, ends, err := offsets(ctx, c.link, c.cfg.Topic, partitions)
+	ends, err := c.link.ends(ctx, c.cfg.Topic, partitions)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func (c *Consumer) Unstored(ctx context.Context) (map[int][2]int64, error) {
 	if err != nil || len(owned) == 0 {
 		return nil, err
 	}
-	_, ends, err := offsets(ctx, c.link, c.cfg.Topic, owned)
+	ends, err := c.link.ends(ctx, c.cfg.Topic, owned)
 	if err != nil {
 		return nil, err
 	}

@@ -228,7 +228,7 @@ func contractGap(t *testing.T, open openCluster) {
 		f.produce(Part{Partition: 0, Payload: event(i)})
 	}
 	for _, before := range []int64{5, 3, 0} {
-		if err := f.admin.Trim(t.Context(), 0, before); err != nil {
+		if err := f.admin.Trim(t.Context(), map[int]int64{0: before}); err != nil {
 			t.Fatal(err)
 		}
 	}

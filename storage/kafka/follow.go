@@ -42,7 +42,7 @@ func NewFollower(cfg FollowerConfig) *Follower {
 // Begin takes the present end of the topic as the place to start. What is read
 // from elsewhere after Begin misses nothing that was appended before.
 func (f *Follower) Begin(ctx context.Context) error {
-	_, ends, err := offsets(ctx, f.link, f.cfg.Topic, []int{0})
+	ends, err := f.link.ends(ctx, f.cfg.Topic, []int{0})
 	if err == nil {
 		f.reader.next = ends[0]
 	}

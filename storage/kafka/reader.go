@@ -143,7 +143,12 @@ func takeValue(rec *kafkago.Record) ([]byte, error) {
 
 // skip moves to the earliest offset of a log that no longer has the next one.
 func (r *reader) skip(ctx context.Context) error {
-	starts, ends, err := offsets(ctx, r.link, r.cfg.Topic, []int{r.partition})
+	only := []int{r.partition}
+	starts, err := r.link.starts(ctx, r.cfg.Topic, only)
+	if err != nil {
+		return err
+	}
+	ends, err := r.link.ends(ctx, r.cfg.Topic, only)
 	if err != nil {
 		return err
 	}

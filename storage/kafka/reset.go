@@ -13,7 +13,12 @@ type Range struct{ Start, End int64 }
 
 // Ranges returns the offsets of the first record and after the last one of every partition.
 func (t *Topic) Ranges(ctx context.Context) (map[int]Range, error) {
-	starts, ends, err := offsets(ctx, t.link, t.cfg.Topic, allPartitions(t.cfg.Partitions))
+	all := allPartitions(t.cfg.Partitions)
+	starts, err := t.link.starts(ctx, t.cfg.Topic, all)
+	if err != nil {
+		return nil, err
+	}
+	ends, err := t.link.ends(ctx, t.cfg.Topic, all)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package kafka
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"time"
 )
 
@@ -66,10 +67,8 @@ func (r *Retention) round(ctx context.Context) {
 	if last := len(r.marks) - 1; last < 0 || now.Sub(r.marks[last].at) >= markEvery {
 		r.marks = append(r.marks, mark{at: now, positions: positions})
 	}
-	for partition, before := range r.bounds(now, positions) {
-		if err := r.trim(ctx, partition, before); err != nil && ctx.Err() == nil {
-			r.Logger.Warn("trimming the log failed", "partition", partition, "error", err)
-		}
+	if err := r.trim(ctx, r.bounds(now, positions)); err != nil && ctx.Err() == nil {
+		r.Logger.Warn("trimming the log failed", "error", err)
 	}
 }
 
@@ -96,18 +95,19 @@ func (r *Retention) bounds(now time.Time, committed []Position) map[int]int64 {
 	return bounds
 }
 
-// trim trims a partition unless it was trimmed so far before.
-func (r *Retention) trim(ctx context.Context, partition int, before int64) error {
-	if before <= r.trimmed[partition] {
+// trim trims the partitions that were not trimmed so far before.
+func (r *Retention) trim(ctx context.Context, bounds map[int]int64) error {
+	maps.DeleteFunc(bounds, func(partition int, before int64) bool { return before <= r.trimmed[partition] })
+	if len(bounds) == 0 {
 		return nil
 	}
-	if err := r.Topic.Trim(ctx, partition, before); err != nil {
+	if err := r.Topic.Trim(ctx, bounds); err != nil {
 		return err
 	}
 	if r.trimmed == nil {
 		r.trimmed = map[int]int64{}
 	}
-	r.trimmed[partition] = before
+	maps.Copy(r.trimmed, bounds)
 	return nil
 }
 

@@ -169,60 +169,13 @@ func (t *Topic) retain(ctx context.Context) error {
 
 // Ends returns the offset after the last record of every partition.
 func (t *Topic) Ends(ctx context.Context) (map[int]int64, error) {
-	_, ends, err := offsets(ctx, t.link, t.cfg.Topic, allPartitions(t.cfg.Partitions))
-	return ends, err
+	return t.link.ends(ctx, t.cfg.Topic, allPartitions(t.cfg.Partitions))
 }
 
 // End returns the offset after the last record of a partition.
 func (t *Topic) End(ctx context.Context, partition int) (int64, error) {
-	_, ends, err := offsets(ctx, t.link, t.cfg.Topic, []int{partition})
+	ends, err := t.link.ends(ctx, t.cfg.Topic, []int{partition})
 	return ends[partition], err
-}
-
-// Trim deletes the records of a partition below the offset before, as far as
-// whole log files allow. The newest record always stays: the embedded broker
-// takes the next offset from it after a restart.
-func (t *Topic) Trim(ctx context.Context, partition int, before int64) error {
-	starts, ends, err := offsets(ctx, t.link, t.cfg.Topic, []int{partition})
-	if err != nil {
-		return err
-	}
-	before = min(before, ends[partition]-1)
-	if before <= starts[partition] {
-		return nil
-	}
-	if err := t.deleteRecords(ctx, partition, before); err != nil {
-		return fmt.Errorf("trimming partition %d: %w", partition, err)
-	}
-	return nil
-}
-
-// offsets returns the first and the next offset of each partition.
-func offsets(ctx context.Context, l *link, topic string, partitions []int) (starts, ends map[int]int64, err error) {
-	ask := make([]kafkago.OffsetRequest, 0, 2*len(partitions))
-	for _, p := range partitions {
-		ask = append(ask, kafkago.FirstOffsetOf(p), kafkago.LastOffsetOf(p))
-	}
-	answer, err := l.client.ListOffsets(ctx, &kafkago.ListOffsetsRequest{
-		Topics: map[string][]kafkago.OffsetRequest{topic: ask},
-	})
-	if err != nil {
-		return nil, nil, fmt.Errorf("listing offsets: %w", err)
-	}
-	starts = make(map[int]int64, len(partitions))
-	ends = make(map[int]int64, len(partitions))
-	for _, p := range answer.Topics[topic] {
-		if p.Error != nil {
-			return nil, nil, fmt.Errorf("listing offsets of partition %d: %w", p.Partition, p.Error)
-		}
-		starts[p.Partition], ends[p.Partition] = p.FirstOffset, p.LastOffset
-	}
-	for _, p := range partitions {
-		if _, ok := ends[p]; !ok {
-			return nil, nil, fmt.Errorf("listing offsets: no answer for partition %d", p)
-		}
-	}
-	return starts, ends, nil
 }
 
 func allPartitions(n int) []int {

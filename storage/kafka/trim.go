@@ -2,125 +2,150 @@ package kafka
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
-	"net"
-	"strconv"
+	"maps"
+	"slices"
 	"time"
 
 	kafkago "github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol"
 )
 
-const (
-	// deleteRecordsKey and deleteRecordsVersion select the request in the
-	// Kafka protocol. The client library has no form of it.
-	deleteRecordsKey     = 21
-	deleteRecordsVersion = 1
+// trimTime bounds a request to delete records, at both ends.
+const trimTime = 10 * time.Second
 
-	// deleteRecordsTime bounds the request at both ends.
-	deleteRecordsTime = 10 * time.Second
-
-	// deleteRecordsAnswer bounds the answer, which names one partition.
-	deleteRecordsAnswer = 64 << 10
-)
-
-var errShortAnswer = errors.New("answer is too short")
-
-// deleteRecords moves the start of a partition's log to the offset before.
-func (t *Topic) deleteRecords(ctx context.Context, partition int, before int64) error {
-	addr, err := t.leader(ctx, partition)
+// Trim deletes the records of partitions below the offsets in before, as far as
+// whole log files allow. The newest record of a partition always stays: the
+// embedded broker takes the next offset from it after a restart. After an error
+// some of the partitions may be trimmed.
+func (t *Topic) Trim(ctx context.Context, before map[int]int64) error {
+	ctx, cancel := context.WithTimeout(ctx, trimTime)
+	defer cancel()
+	partitions := slices.Sorted(maps.Keys(before))
+	starts, err := t.link.starts(ctx, t.cfg.Topic, partitions)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, deleteRecordsTime)
-	defer cancel()
-	conn, err := (&net.Dialer{Timeout: dialTime}).DialContext(ctx, "tcp", addr)
+	ends, err := t.link.ends(ctx, t.cfg.Topic, partitions)
 	if err != nil {
-		return fmt.Errorf("dialing leader: %w", err)
+		return err
 	}
-	defer conn.Close()
-	if deadline, ok := ctx.Deadline(); ok {
-		if err := conn.SetDeadline(deadline); err != nil {
-			return fmt.Errorf("bounding the request: %w", err)
+	request := &deleteRecordsRequest{TimeoutMs: int32(trimTime / time.Millisecond)}
+	var trimmed []deleteRecordsPartition
+	for _, p := range partitions {
+		if offset := min(before[p], ends[p]-1); offset > starts[p] {
+			trimmed = append(trimmed, deleteRecordsPartition{Partition: int32(p), Offset: offset})
 		}
 	}
-	if _, err := conn.Write(encodeDeleteRecords(t.cfg.Topic, partition, before)); err != nil {
-		return fmt.Errorf("sending delete records: %w", err)
+	if len(trimmed) == 0 {
+		return nil
 	}
-	answer, err := readFrame(conn)
+	request.Topics = []deleteRecordsTopic{{Topic: t.cfg.Topic, Partitions: trimmed}}
+	answer, err := t.link.transport.RoundTrip(ctx, t.link.addr, request)
 	if err != nil {
-		return fmt.Errorf("reading delete records: %w", err)
+		return fmt.Errorf("deleting records: %w", err)
 	}
-	return decodeDeleteRecords(answer)
+	return answer.(*deleteRecordsResponse).failures()
 }
 
-// leader returns the address of the broker that leads the partition.
-func (t *Topic) leader(ctx context.Context, partition int) (string, error) {
-	meta, err := t.link.client.Metadata(ctx, &kafkago.MetadataRequest{Topics: []string{t.cfg.Topic}})
-	if err != nil {
-		return "", fmt.Errorf("finding leader: %w", err)
+// The client library has no form of the request to delete records. These types
+// describe it in the library's terms, so that its connections carry it.
+type (
+	deleteRecordsRequest struct {
+		Topics    []deleteRecordsTopic `kafka:"min=v0,max=v1"`
+		TimeoutMs int32                `kafka:"min=v0,max=v1"`
 	}
-	for _, topic := range meta.Topics {
+
+	deleteRecordsTopic struct {
+		Topic      string                   `kafka:"min=v0,max=v1"`
+		Partitions []deleteRecordsPartition `kafka:"min=v0,max=v1"`
+	}
+
+	deleteRecordsPartition struct {
+		Partition int32 `kafka:"min=v0,max=v1"`
+		Offset    int64 `kafka:"min=v0,max=v1"`
+	}
+
+	deleteRecordsResponse struct {
+		ThrottleTimeMs int32                 `kafka:"min=v0,max=v1"`
+		Topics         []deletedRecordsTopic `kafka:"min=v0,max=v1"`
+	}
+
+	deletedRecordsTopic struct {
+		Topic      string                    `kafka:"min=v0,max=v1"`
+		Partitions []deletedRecordsPartition `kafka:"min=v0,max=v1"`
+	}
+
+	deletedRecordsPartition struct {
+		Partition    int32 `kafka:"min=v0,max=v1"`
+		LowWatermark int64 `kafka:"min=v0,max=v1"`
+		ErrorCode    int16 `kafka:"min=v0,max=v1"`
+	}
+)
+
+func init() { //nolint:gochecknoinits // the library keeps the messages it knows in a registry, which its own packages fill like this
+	protocol.Register(&deleteRecordsRequest{}, &deleteRecordsResponse{})
+}
+
+// ApiKey makes it a message of the client library.
+func (r *deleteRecordsRequest) ApiKey() protocol.ApiKey { return protocol.DeleteRecords }
+
+// Broker returns the leader of the partitions, all of which have the same one after Split.
+func (r *deleteRecordsRequest) Broker(cluster protocol.Cluster) (protocol.Broker, error) {
+	first := r.Topics[0]
+	leader := cluster.Topics[first.Topic].Partitions[first.Partitions[0].Partition].Leader
+	if broker, ok := cluster.Brokers[leader]; ok {
+		return broker, nil
+	}
+	return protocol.Broker{}, kafkago.LeaderNotAvailable
+}
+
+// Split returns one request for each leader.
+func (r *deleteRecordsRequest) Split(cluster protocol.Cluster) ([]protocol.Message, protocol.Merger, error) {
+	topic, offsets := r.Topics[0].Topic, make(map[int]int64)
+	for _, p := range r.Topics[0].Partitions {
+		offsets[int(p.Partition)] = p.Offset
+	}
+	var requests []protocol.Message
+	for _, led := range byLeader(cluster, topic, slices.Sorted(maps.Keys(offsets))) {
+		asked := make([]deleteRecordsPartition, len(led))
+		for i, p := range led {
+			asked[i] = deleteRecordsPartition{Partition: int32(p), Offset: offsets[p]}
+		}
+		requests = append(requests, &deleteRecordsRequest{
+			Topics: []deleteRecordsTopic{{Topic: topic, Partitions: asked}}, TimeoutMs: r.TimeoutMs,
+		})
+	}
+	return requests, new(deleteRecordsResponse), nil
+}
+
+// ApiKey makes it a message of the client library.
+func (r *deleteRecordsResponse) ApiKey() protocol.ApiKey { return protocol.DeleteRecords }
+
+// Merge joins the answers of the leaders. Without the answer of one of them it fails.
+func (r *deleteRecordsResponse) Merge(_ []protocol.Message, answers []any) (protocol.Message, error) {
+	var failed []error
+	for _, answer := range answers {
+		found, err := protocol.Result(answer)
+		if err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		r.Topics = append(r.Topics, found.(*deleteRecordsResponse).Topics...)
+	}
+	return r, errors.Join(failed...)
+}
+
+// failures returns what kept records of partitions from being deleted.
+func (r *deleteRecordsResponse) failures() error {
+	var failed []error
+	for _, topic := range r.Topics {
 		for _, p := range topic.Partitions {
-			if p.ID == partition && p.Leader.Host != "" {
-				return net.JoinHostPort(p.Leader.Host, strconv.Itoa(p.Leader.Port)), nil
+			if p.ErrorCode != 0 {
+				failed = append(failed, fmt.Errorf("deleting records of partition %d: %w", p.Partition, kafkago.Error(p.ErrorCode)))
 			}
 		}
 	}
-	return "", fmt.Errorf("finding leader of partition %d: %w", partition, kafkago.LeaderNotAvailable)
-}
-
-// encodeDeleteRecords returns the framed request for one partition.
-func encodeDeleteRecords(topic string, partition int, before int64) []byte {
-	be := binary.BigEndian
-	b := make([]byte, 4, 64+len(topic))
-	b = be.AppendUint16(b, deleteRecordsKey)
-	b = be.AppendUint16(b, deleteRecordsVersion)
-	b = be.AppendUint32(b, 0) // correlation: one request per connection
-	b = be.AppendUint16(b, 3)
-	b = append(b, "svc"...)
-	b = be.AppendUint32(b, 1)
-	b = be.AppendUint16(b, uint16(len(topic)))
-	b = append(b, topic...)
-	b = be.AppendUint32(b, 1)
-	b = be.AppendUint32(b, uint32(partition))
-	b = be.AppendUint64(b, uint64(before))
-	b = be.AppendUint32(b, uint32(deleteRecordsTime/time.Millisecond))
-	be.PutUint32(b, uint32(len(b)-4))
-	return b
-}
-
-func readFrame(r io.Reader) ([]byte, error) {
-	var size [4]byte
-	if _, err := io.ReadFull(r, size[:]); err != nil {
-		return nil, err
-	}
-	n := binary.BigEndian.Uint32(size[:])
-	if n > deleteRecordsAnswer {
-		return nil, fmt.Errorf("answer of %d bytes is too long", n)
-	}
-	frame := make([]byte, n)
-	_, err := io.ReadFull(r, frame)
-	return frame, err
-}
-
-// decodeDeleteRecords returns the error code of the one partition that an
-// answer names. Its layout is correlation, throttle, topics with a name and
-// partitions with an index, a low watermark and a code.
-func decodeDeleteRecords(b []byte) error {
-	const head, name, tail = 4 + 4 + 4, 2, 4 + 4 + 8 + 2
-	if len(b) < head+name {
-		return errShortAnswer
-	}
-	n := int(binary.BigEndian.Uint16(b[head:]))
-	if len(b) < head+name+n+tail {
-		return errShortAnswer
-	}
-	code := int16(binary.BigEndian.Uint16(b[head+name+n+tail-2:]))
-	if code != 0 {
-		return kafkago.Error(code)
-	}
-	return nil
+	return errors.Join(failed...)
 }

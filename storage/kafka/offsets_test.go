@@ -1,0 +1,100 @@
+package kafka
+
+import (
+	"errors"
+	"sync"
+	"testing"
+
+	kafkago "github.com/segmentio/kafka-go"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// requestsSeen counts the requests of each kind that the embedded broker gets.
+func requestsSeen(b *Broker) func() map[string]int {
+	var mu sync.Mutex
+	seen := map[string]int{}
+	b.cluster.Control(func(request kmsg.Request) (kmsg.Response, error, bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		seen[kmsg.NameForKey(request.Key())]++
+		b.cluster.KeepControl()
+		return nil, nil, false
+	})
+	return func() map[string]int {
+		mu.Lock()
+		defer mu.Unlock()
+		found := seen
+		seen = map[string]int{}
+		return found
+	}
+}
+
+// TestOneRequestForAllPartitions looks at a topic of a thousand partitions: what is asked for all
+// of them comes to the broker at once.
+func TestOneRequestForAllPartitions(t *testing.T) {
+	const partitions = 1024
+	b := startBroker(t, BrokerConfig{Dir: t.TempDir(), Topic: "wide", Partitions: partitions})
+	f := &fixture{t: t, topic: "wide", group: "g-wide", partitions: partitions, brokers: b.Addrs(), dial: b.Dial}
+	f.prepare()
+	var parts []Part
+	before := map[int]int64{}
+	for p := range partitions {
+		parts = append(parts, Part{Partition: p, Payload: event(1)})
+		before[p] = 1
+	}
+	f.produce(parts...)
+	f.produce(parts...)
+	c := f.consumer(new(recorder), nil)
+	seen := requestsSeen(b)
+
+	ends, err := f.admin.Ends(t.Context())
+	if err != nil || len(ends) != partitions || ends[partitions-1] != 2 {
+		t.Fatalf("%d ends, the last is %d, %v", len(ends), ends[partitions-1], err)
+	}
+	if got := seen()["ListOffsets"]; got != 1 {
+		t.Errorf("the ends took %d requests, want 1", got)
+	}
+	lag, err := c.Lag(t.Context())
+	if err != nil || len(lag) != partitions || lag[partitions-1] != 2 {
+		t.Fatalf("%d lags, the last is %d, %v", len(lag), lag[partitions-1], err)
+	}
+	if got := seen(); got["ListOffsets"] != 2 || got["OffsetFetch"] != 1 {
+		t.Errorf("the lag took %v, want one look at the starts, one at the ends and one at the positions", got)
+	}
+	if err := f.admin.Trim(t.Context(), before); err != nil {
+		t.Fatal(err)
+	}
+	if got := seen(); got["ListOffsets"] != 2 || got["DeleteRecords"] != 1 {
+		t.Errorf("trimming took %v, want one look at the starts, one at the ends and one request to delete", got)
+	}
+	ranges, err := f.admin.Ranges(t.Context())
+	if err != nil || ranges[0] != (Range{1, 2}) || ranges[partitions-1] != (Range{1, 2}) {
+		t.Errorf("the log is from %v to %v, %v", ranges[0], ranges[partitions-1], err)
+	}
+}
+
+// TestTrimmingOverLeaders trims the partitions of two leaders, of which one refuses one.
+func TestTrimmingOverLeaders(t *testing.T) {
+	f, c := newCluster(t, 4)
+	before := map[int]int64{}
+	for p := range 4 {
+		f.produce(Part{Partition: p, Payload: event(1)})
+		f.produce(Part{Partition: p, Payload: event(2)})
+		before[p] = 1
+	}
+	c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.DeleteRecords}, Partitions: []int32{3}, Err: kerr.PolicyViolation, Count: 1})
+	if err := f.admin.Trim(t.Context(), before); !errors.Is(err, kafkago.PolicyViolation) {
+		t.Errorf("got %v, want what the broker said", err)
+	}
+	for _, start := range []int64{0, 1} { // of partition 3, before and after the second try
+		ranges, err := f.admin.Ranges(t.Context())
+		if err != nil || ranges[0].Start != 1 || ranges[1].Start != 1 || ranges[2].Start != 1 || ranges[3].Start != start {
+			t.Errorf("the log is %v, %v", ranges, err)
+		}
+		if err := f.admin.Trim(t.Context(), before); err != nil {
+			t.Error(err)
+		}
+	}
+}
