@@ -11,13 +11,14 @@ import (
 	"maps"
 	"net"
 	nethttp "net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"svc"
+	"svc/cmd/svc/cli"
+	"svc/cmd/svc/settings"
 	"svc/http/admin"
 )
 
@@ -80,8 +81,8 @@ func runAdmin(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	spoken := strings.Join(words, " ")
 	call, known := adminCalls()[spoken]
 	if !known {
-		fmt.Fprintf(stderr, "svc admin: there is no command %q%s\n\n%s", spoken, didYouMean(spoken, "svc admin ", slices.Sorted(maps.Keys(adminCalls()))), adminHelp)
-		return errUsage
+		fmt.Fprintf(stderr, "svc admin: there is no command %q%s\n\n%s", spoken, cli.DidYouMean(spoken, "svc admin ", slices.Sorted(maps.Keys(adminCalls()))), adminHelp)
+		return cli.ErrUsage
 	}
 	token, err := readOperatorToken(server.tokenFile)
 	if err != nil {
@@ -98,18 +99,7 @@ type adminServer struct{ addr, tokenFile string }
 // adminPresets returns what the environment says of the server, else what a server without
 // settings has.
 func adminPresets() adminServer {
-	preset := func(name string) string {
-		if value := os.Getenv(name); value != "" {
-			return value
-		}
-		for _, s := range settings() {
-			if s.name == name {
-				return s.preset
-			}
-		}
-		return ""
-	}
-	return adminServer{addr: preset("SVC_ADMIN_ADDR"), tokenFile: filepath.Join(preset("SVC_DATA_DIR"), operatorFile)}
+	return adminServer{addr: settings.Value("SVC_ADMIN_ADDR"), tokenFile: filepath.Join(settings.Value("SVC_DATA_DIR"), operatorFile)}
 }
 
 // parseAdmin reads the flags of a command.
@@ -140,7 +130,7 @@ func parseAdmin(args []string, stdout, stderr io.Writer) (adminServer, admin.Com
 	flags.Func("expires", "lifetime", func(value string) error { return awayFromNow(value, 1, &command.ExpiresAt) })
 	role := flags.String("role", "", "role")
 	scopes := flags.String("scopes", "read", "scopes, comma-separated")
-	if err := parseFlags(flags, args, func(w io.Writer) { fmt.Fprint(w, adminHelp) }, stdout, stderr); err != nil {
+	if err := cli.ParseFlags(flags, args, func(w io.Writer) { fmt.Fprint(w, adminHelp) }, stdout, stderr); err != nil {
 		return server, command, err
 	}
 	command.Role = svc.Role(*role)

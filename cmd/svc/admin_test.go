@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"time"
+
+	"svc/cmd/svc/cli"
 
 	"svc"
 )
@@ -97,7 +97,7 @@ func TestTheOperatorManagesPeopleAndTokens(t *testing.T) {
 
 func TestAdminExplainsItself(t *testing.T) {
 	var stderr bytes.Buffer
-	if err := runAdmin(context.Background(), []string{"members", "eat"}, &stderr, &stderr); !errors.Is(err, errUsage) || !strings.Contains(stderr.String(), "tokens mint") {
+	if err := runAdmin(context.Background(), []string{"members", "eat"}, &stderr, &stderr); !errors.Is(err, cli.ErrUsage) || !strings.Contains(stderr.String(), "tokens mint") {
 		t.Errorf("%v: %s", err, stderr.String())
 	}
 	file := filepath.Join(t.TempDir(), operatorFile)
@@ -107,48 +107,6 @@ func TestAdminExplainsItself(t *testing.T) {
 	err := runAdmin(context.Background(), []string{"login", "--email", "a@b.example", "--addr", freeAddr(t), "--token-file", file}, &stderr, &stderr)
 	if err == nil || !strings.Contains(err.Error(), "svc serve") {
 		t.Errorf("without a server: %v", err)
-	}
-}
-
-func TestConfigReportsEveryProblemAndShowsNoSecret(t *testing.T) {
-	values := map[string]string{
-		"SVC_PARTITIONS": "none", "SVC_LOG_SYNC": "perhaps", "SVC_KAFKA_BROKERS": "nowhere", "SVC_FLUSH_INTERVAL": "1ns",
-		"SVC_PUBLIC_URL": "ftp://x", "SVC_HTTP_ADDR": "8080", "SVC_RATE_LIMIT": "-1", "SVC_LOG_LEVEL": "loud",
-	}
-	_, err := loadConfig(func(name string) (string, bool) { value, ok := values[name]; return value, ok })
-	for name := range values {
-		if err == nil || !strings.Contains(err.Error(), name+"=") {
-			t.Errorf("%s is not reported: %v", name, err)
-		}
-	}
-	t.Setenv("SVC_MASTER_KEY", "a very secret master key")
-	var stdout bytes.Buffer
-	if err := runConfig(context.Background(), nil, &stdout, &stdout); err != nil {
-		t.Fatal(err)
-	}
-	if strings.Contains(stdout.String(), "very secret") || !strings.Contains(strings.Join(strings.Fields(stdout.String()), " "), "SVC_FLUSH_INTERVAL 500ms") {
-		t.Errorf("svc config prints:\n%s", stdout.String())
-	}
-	config, err := loadConfig(func(string) (string, bool) { return "", false })
-	if err != nil || config.FlushInterval != 500*time.Millisecond || config.Partitions != 16 || config.LogSync != syncAlways {
-		t.Errorf("defaults: %+v, %v", config, err)
-	}
-}
-
-// TestTheReadmeListsEverySetting holds the README's table to the program's.
-func TestTheReadmeListsEverySetting(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range settings() {
-		row := "| `" + s.name + "` |"
-		if !strings.Contains(string(readme), row) {
-			t.Errorf("the README has no row for %s", s.name)
-		}
-		if s.preset != "" && !strings.Contains(string(readme), row+" `"+s.preset+"` |") {
-			t.Errorf("the README does not say that %s is %s by default", s.name, s.preset)
-		}
 	}
 }
 
@@ -279,7 +237,7 @@ func TestAWrongLifetimeMintsNothing(t *testing.T) {
 	for _, lifetime := range []string{"-5h", "0s", "never"} {
 		var stderr bytes.Buffer
 		err := runAdmin(context.Background(), []string{"tokens", "mint", "--email", "a@b.example", "--name", "n", "--expires", lifetime, "--token-file", "nowhere"}, &stderr, &stderr)
-		if !errors.Is(err, errUsage) || !strings.Contains(stderr.String(), "expires") {
+		if !errors.Is(err, cli.ErrUsage) || !strings.Contains(stderr.String(), "expires") {
 			t.Errorf("%s: %v %s", lifetime, err, stderr.String())
 		}
 	}

@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"net/url"
 	"slices"
-	"strings"
 
 	"svc"
 	"svc/actors"
@@ -90,24 +87,4 @@ func (t turns) Approve(ctx context.Context, who svc.Asker, id, reason string) (a
 		return nil, err
 	}
 	return turn, nil
-}
-
-func setAIProvider(c *Config, value string) error {
-	c.AIProvider = svc.AIProvider(value)
-	if value != "" && !slices.Contains(svc.AIProviders(), c.AIProvider) {
-		return fmt.Errorf("not one of %v", svc.AIProviders())
-	}
-	return nil
-}
-
-func setAIBaseURL(c *Config, value string) error {
-	if value == "" {
-		return nil
-	}
-	parsed, err := url.Parse(value)
-	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
-		return fmt.Errorf("not an http or https URL")
-	}
-	c.AIBaseURL = strings.TrimSuffix(value, "/")
-	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"svc/cmd/svc/cli"
 	"svc/http/admin"
 )
 
@@ -43,7 +44,7 @@ func runBackup(ctx context.Context, args []string, stdout, stderr io.Writer) err
 	flags.StringVar(&server.tokenFile, "token-file", server.tokenFile, "the file with the operator's token")
 	flags.StringVar(&spec.Store, "store", "", "where a ClickHouse server copies to")
 	flags.BoolVar(&spec.WithoutKey, "without-key", false, "leave the master key out")
-	dir, err := folderAndFlags(flags, args)
+	dir, err := cli.FolderAndFlags(flags, args)
 	if err != nil {
 		return err
 	}
@@ -60,30 +61,6 @@ func runBackup(ctx context.Context, args []string, stdout, stderr io.Writer) err
 	}
 	fmt.Fprintf(stdout, "  %-16s %d records that were accepted and not stored yet\n  %-16s %s\n", "log", made.Records, "master key", made.Key)
 	return nil
-}
-
-// folderAndFlags parses flags on both sides of the one folder that a command takes.
-func folderAndFlags(flags *flag.FlagSet, args []string) (dir string, err error) {
-	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		dir, args = args[0], args[1:]
-	}
-	if err := flags.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return "", err
-		}
-		return "", errUsage
-	}
-	if dir == "" {
-		dir = flags.Arg(0)
-		args = flags.Args()[min(1, flags.NArg()):]
-	} else {
-		args = flags.Args()
-	}
-	if dir == "" || len(args) > 0 {
-		flags.Usage()
-		return "", errUsage
-	}
-	return dir, nil
 }
 
 // askForBackup sends the command and waits for as long as the copy takes.

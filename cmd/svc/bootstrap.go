@@ -90,7 +90,7 @@ func (n *node) firstStart(ctx context.Context, stdout io.Writer) (made bool, err
 
 // url returns how clients reach the service.
 func (n *node) url() string {
-	return n.config.urlAt(n.publicAddr.String())
+	return n.config.URLAt(n.publicAddr.String())
 }
 
 // bootstrap makes the first organization with its owner, application and keys, and shows

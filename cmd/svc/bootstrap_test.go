@@ -16,15 +16,16 @@ import (
 	"time"
 
 	"svc"
+	"svc/cmd/svc/settings"
 	"svc/storage/chdb"
 )
 
 // configured returns the configuration of a node over dir; env overrides it.
-func configured(t *testing.T, dir string, env map[string]string) Config {
+func configured(t *testing.T, dir string, env map[string]string) settings.Config {
 	t.Helper()
 	values := map[string]string{"SVC_HTTP_ADDR": "127.0.0.1:0", "SVC_ADMIN_ADDR": "127.0.0.1:0", "SVC_DATA_DIR": dir, "SVC_PARTITIONS": "4", "SVC_RATE_LIMIT": "0", "SVC_FLUSH_INTERVAL": "100ms"}
 	maps.Copy(values, env)
-	config, err := loadConfig(func(name string) (string, bool) { value, ok := values[name]; return value, ok })
+	config, err := settings.Load(func(name string) (string, bool) { value, ok := values[name]; return value, ok })
 	if err != nil {
 		t.Fatal(err)
 	}

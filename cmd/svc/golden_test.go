@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/cmd/svc/settings"
 	"svc/http/api/apitest"
 )
 
@@ -22,7 +23,7 @@ func TestGoldenAnswersOfTheRealServer(t *testing.T) {
 // it that of the golden suite.
 func openWorld(t *testing.T) apitest.World {
 	t.Helper()
-	config, err := loadConfig(func(name string) (string, bool) {
+	config, err := settings.Load(func(name string) (string, bool) {
 		value, set := map[string]string{
 			"SVC_HTTP_ADDR": "127.0.0.1:0", "SVC_ADMIN_ADDR": "127.0.0.1:0", "SVC_DATA_DIR": t.TempDir(), "SVC_PARTITIONS": "4",
 			"SVC_PUBLIC_URL": "https://svc.example", "SVC_RATE_LIMIT": "600",

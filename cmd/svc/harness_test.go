@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"svc/cmd/svc/settings"
 )
 
 // server is a whole node in this process, over a data directory of its own.
@@ -55,7 +57,7 @@ func startServer(t testing.TB, dir string, env map[string]string) *server {
 		"SVC_BOOTSTRAP_FILE": filepath.Join(dir, "bootstrap.json"), "SVC_PARTITIONS": "4", "SVC_FLUSH_INTERVAL": "100ms",
 	}
 	maps.Copy(values, env)
-	config, err := loadConfig(func(name string) (string, bool) { value, ok := values[name]; return value, ok })
+	config, err := settings.Load(func(name string) (string, bool) { value, ok := values[name]; return value, ok })
 	if err != nil {
 		t.Fatal(err)
 	}

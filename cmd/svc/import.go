@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"svc/cmd/svc/cli"
+
 	"svc"
 )
 
@@ -73,7 +75,7 @@ const (
 func runImport(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if len(args) == 0 {
 		fmt.Fprint(stderr, importHelp)
-		return errUsage
+		return cli.ErrUsage
 	}
 	switch args[0] {
 	case "help", "-h", "-help", "--help":
@@ -81,8 +83,8 @@ func runImport(ctx context.Context, args []string, stdout, stderr io.Writer) err
 		return nil
 	case importsLog, importsEvents:
 	default:
-		fmt.Fprintf(stderr, "svc import: %q cannot be imported; access-log and events can%s\n\n%s", args[0], didYouMean(args[0], "svc import ", []string{importsLog, importsEvents}), importHelp)
-		return errUsage
+		fmt.Fprintf(stderr, "svc import: %q cannot be imported; access-log and events can%s\n\n%s", args[0], cli.DidYouMean(args[0], "svc import ", []string{importsLog, importsEvents}), importHelp)
+		return cli.ErrUsage
 	}
 	flags, err := parseImportFlags(args[0], args[1:], os.LookupEnv)
 	if errors.Is(err, flag.ErrHelp) {
@@ -91,7 +93,7 @@ func runImport(ctx context.Context, args []string, stdout, stderr io.Writer) err
 	}
 	if err != nil {
 		fmt.Fprintf(stderr, "svc import: %v\n\n`svc import --help` explains the flags.\n", err)
-		return errUsage
+		return cli.ErrUsage
 	}
 	if flags.what == importsEvents {
 		return importEvents(ctx, flags, stdout, stderr)

@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"svc/cmd/svc/cli"
+
 	"svc"
 )
 
@@ -303,7 +305,7 @@ func TestImportExplainsItself(t *testing.T) {
 	}
 	for _, args := range [][]string{nil, {"sql"}, {"access-log"}} {
 		var help bytes.Buffer
-		if err := runImport(t.Context(), args, io.Discard, &help); !errors.Is(err, errUsage) || help.Len() == 0 {
+		if err := runImport(t.Context(), args, io.Discard, &help); !errors.Is(err, cli.ErrUsage) || help.Len() == 0 {
 			t.Errorf("%v: %v\n%s", args, err, help.String())
 		}
 	}

@@ -28,7 +28,7 @@ func (n *node) wireHTTP(context.Context) error {
 	n.handler, err = http.New(http.Config{
 		Routes: n.table, Authority: n.identity, Applications: n.apps, Auditor: n.db,
 		Replays: &actors.Replays{Actors: n.cluster}, Ledger: &actors.Ledgers{Actors: n.cluster}, Cursors: svc.NewCursors(key), Now: n.now,
-		PublicURL: n.config.PublicURL, Origin: n.config.origin(), Revision: apiRevision, ConcurrentQueries: n.concurrentQueries(), ConcurrentStreams: n.concurrentQueries(),
+		PublicURL: n.config.PublicURL, Origin: n.config.Origin(), Revision: apiRevision, ConcurrentQueries: n.concurrentQueries(), ConcurrentStreams: n.concurrentQueries(),
 		Logger: n.logger, Registerer: n.registry,
 	})
 	if err != nil {

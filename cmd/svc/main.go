@@ -11,6 +11,9 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"svc/cmd/svc/cli"
+	"svc/cmd/svc/settings"
 )
 
 // command is one sub-command.
@@ -28,7 +31,7 @@ func commands() []command {
 		{"repair", "look for what a start refuses, and put it right with --apply", runRepair},
 		{"import", "replay files into the ingest path", runImport},
 		{"mcp", "speak the Model Context Protocol at standard input and output", runMCP},
-		{"config", "print the effective configuration, secrets masked", runConfig},
+		{"config", "print the effective configuration, secrets masked", settings.Run},
 		{"routes", "print the route table", runRoutes},
 		{"version", "print the version", runVersion},
 	}
@@ -38,7 +41,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := dispatch(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
-		if !errors.Is(err, errUsage) {
+		if !errors.Is(err, cli.ErrUsage) {
 			fmt.Fprintln(os.Stderr, "svc:", err)
 		}
 		stop()
@@ -46,11 +49,8 @@ func main() {
 	}
 }
 
-// errUsage is the error of a call whose words are off; the help has been shown.
-var errUsage = errors.New("usage")
-
 func exitCode(err error) int {
-	if errors.Is(err, errUsage) {
+	if errors.Is(err, cli.ErrUsage) {
 		return 2
 	}
 	return 1
@@ -77,9 +77,9 @@ func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		}
 		known = append(known, c.name)
 	}
-	fmt.Fprintf(stderr, "svc: there is no command %q%s\n\n", name, didYouMean(name, "svc ", known))
+	fmt.Fprintf(stderr, "svc: there is no command %q%s\n\n", name, cli.DidYouMean(name, "svc ", known))
 	usage(stderr)
-	return errUsage
+	return cli.ErrUsage
 }
 
 func usage(w io.Writer) {

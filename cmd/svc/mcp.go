@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/cmd/svc/cli"
 	"svc/http"
 	"svc/http/docs"
 	"svc/http/mcp"
@@ -26,7 +27,7 @@ func (n *node) agents(library *docs.Library) *mcp.Server {
 	n.holderTools = &routeTools{}
 	return mcp.New(mcp.Config{
 		Authority: n.identity, Organizations: n.identity, Apps: n.apps, Settings: n.ai, Tools: n.holderTools, Proposals: n.assistant, Docs: library,
-		PublicURL: n.config.origin(), Version: apiRevision, Logger: n.logger,
+		PublicURL: n.config.Origin(), Version: apiRevision, Logger: n.logger,
 	})
 }
 
@@ -77,7 +78,7 @@ func runMCP(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 	}
 	if err != nil {
 		fmt.Fprintf(stderr, "svc mcp: %v\n\n`svc mcp --help` explains the flags.\n", err)
-		return errUsage
+		return cli.ErrUsage
 	}
 	address, err := mcpAddress(*server, *listed)
 	if err != nil {

@@ -8,6 +8,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"svc/cmd/svc/cli"
 )
 
 // mcp sends a message to /mcp and returns the result.
@@ -98,7 +100,7 @@ func TestFlagsOfMCPThatAreOff(t *testing.T) {
 	t.Parallel()
 	for args, says := range map[string]string{"--speed": "-speed", "now": `"now"`, "--tools=some": `"some"`} {
 		var stderr bytes.Buffer
-		if err := runMCP(t.Context(), []string{args}, io.Discard, &stderr); !errors.Is(err, errUsage) || !strings.Contains(stderr.String(), says) {
+		if err := runMCP(t.Context(), []string{args}, io.Discard, &stderr); !errors.Is(err, cli.ErrUsage) || !strings.Contains(stderr.String(), says) {
 			t.Errorf("%s: %v, it says %s", args, err, stderr.String())
 		}
 	}

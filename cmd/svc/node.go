@@ -16,6 +16,7 @@ import (
 	"svc/actors"
 	"svc/actors/assistant"
 	"svc/cluster"
+	"svc/cmd/svc/settings"
 	"svc/http"
 	"svc/storage/chdb"
 	"svc/storage/clickhouse"
@@ -41,7 +42,7 @@ const retentionEvery = 10 * time.Second
 
 // node is a whole server: everything that `svc serve` runs, wired.
 type node struct {
-	config Config
+	config settings.Config
 	logger *slog.Logger
 	now    func() time.Time
 	chance actors.Chance
@@ -97,7 +98,7 @@ type node struct {
 }
 
 // newNode returns a node that has opened nothing yet.
-func newNode(config Config, logger *slog.Logger) *node {
+func newNode(config settings.Config, logger *slog.Logger) *node {
 	registry := prometheus.NewRegistry()
 	return &node{config: config, logger: logger, now: time.Now, chance: newChance(), registry: registry, unreadable: newUnreadable(registry, logger)}
 }
@@ -151,7 +152,7 @@ func (n *node) openLog(ctx context.Context) (err error) {
 	var dial kafka.DialFunc
 	if len(brokers) == 0 {
 		n.broker, err = n.openBroker(kafka.BrokerConfig{ //nolint:contextcheck // the broker outlives the context of its opening
-			Dir: n.dir.Join("log"), Addr: n.config.KafkaListen, Sync: n.config.LogSync == syncAlways, Topic: ingestTopic, Partitions: n.config.Partitions, Logger: n.logger,
+			Dir: n.dir.Join("log"), Addr: n.config.KafkaListen, Sync: n.config.LogSync == settings.SyncAlways, Topic: ingestTopic, Partitions: n.config.Partitions, Logger: n.logger,
 		})
 		if err != nil {
 			return err
@@ -248,7 +249,7 @@ func (h streamHandler) Revoked(generation int32) {
 }
 
 func (n *node) openStore(ctx context.Context) error {
-	config := clickhouse.Config{DSN: n.config.ClickHouseDSN, Durable: n.config.LogSync == syncAlways, Skipped: n.unreadable.skipped}
+	config := clickhouse.Config{DSN: n.config.ClickHouseDSN, Durable: n.config.LogSync == settings.SyncAlways, Skipped: n.unreadable.skipped}
 	if config.DSN == "" {
 		if err := n.openEngine(ctx); err != nil {
 			return err

@@ -22,7 +22,7 @@ func (n *node) wireAlerting(rules *actors.Rulebook) error {
 	}
 	m := &n.monitoring
 	mail := outbound.Mail{Server: n.config.MailServer, From: n.config.MailFrom, Now: n.now}
-	m.sender = sender{outbound.NewNotifier(m.dialer, mail, n.config.urlAt(n.config.HTTPAddr), n.now), box}
+	m.sender = sender{outbound.NewNotifier(m.dialer, mail, n.config.URLAt(n.config.HTTPAddr), n.now), box}
 	m.alertPorts = &actors.AlertPorts{
 		Store: n.db.Alerting(), Schedule: m.schedule, Measures: measures{n.db}, Sender: m.sender, Rules: rules, Started: n.now(), Flush: n.config.FlushInterval, Logger: n.logger,
 	}

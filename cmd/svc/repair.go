@@ -8,6 +8,9 @@ import (
 	"io"
 	"log/slog"
 	"os"
+
+	"svc/cmd/svc/cli"
+	"svc/cmd/svc/settings"
 )
 
 const repairHelp = `Usage: svc repair [--apply]
@@ -26,9 +29,9 @@ func runRepair(ctx context.Context, args []string, stdout, stderr io.Writer) err
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return nil
 	} else if err != nil || flags.NArg() > 0 {
-		return errUsage
+		return cli.ErrUsage
 	}
-	config, err := loadConfig(os.LookupEnv)
+	config, err := settings.Load(os.LookupEnv)
 	if err != nil {
 		return err
 	}
@@ -37,7 +40,7 @@ func runRepair(ctx context.Context, args []string, stdout, stderr io.Writer) err
 }
 
 // repair opens what a start opens, as far as a start looks at it.
-func repair(ctx context.Context, config Config, logger *slog.Logger, apply bool, stdout io.Writer) (err error) {
+func repair(ctx context.Context, config settings.Config, logger *slog.Logger, apply bool, stdout io.Writer) (err error) {
 	n := newNode(config, logger)
 	n.inspection = inspection{repairing: true, applying: apply, out: stdout}
 	defer func() { err = errors.Join(err, n.close()) }()

@@ -16,6 +16,8 @@ import (
 	"slices"
 
 	"svc"
+	"svc/cmd/svc/cli"
+	"svc/cmd/svc/settings"
 	"svc/storage/chdb"
 	"svc/storage/clickhouse"
 	"svc/storage/kafka"
@@ -42,13 +44,13 @@ func runRestore(ctx context.Context, args []string, stdout, stderr io.Writer) (e
 	r := &restore{stdout: stdout}
 	flags.StringVar(&r.place, "store", "", "where a ClickHouse server finds its tables")
 	flags.StringVar(&r.key, "key", "", "the master key")
-	if r.dir, err = folderAndFlags(flags, args); err != nil {
+	if r.dir, err = cli.FolderAndFlags(flags, args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return nil
 		}
 		return err
 	}
-	config, err := loadConfig(os.LookupEnv)
+	config, err := settings.Load(os.LookupEnv)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"svc/cmd/svc/cli"
 	"svc/http"
 	"svc/http/api"
 	"svc/http/console"
@@ -45,7 +46,7 @@ func runRoutes(_ context.Context, args []string, stdout, stderr io.Writer) error
 	usage := func(w io.Writer) {
 		fmt.Fprint(w, "Usage: svc routes\n\nPrints every route with its surface, scope, permission, module and effect.\n")
 	}
-	if err := parseFlags(flag.NewFlagSet("routes", flag.ContinueOnError), args, usage, stdout, stderr); err != nil {
+	if err := cli.ParseFlags(flag.NewFlagSet("routes", flag.ContinueOnError), args, usage, stdout, stderr); err != nil {
 		return err
 	}
 	parts := routed{

@@ -54,7 +54,7 @@ func (n *node) sentry(collect *ingest.Collect) *ingest.Sentry {
 
 // uploads returns what takes source maps.
 func (n *node) uploads(door *ingest.Door) *ingest.Uploads {
-	uploads := ingest.NewUploads(n.identity, n.apps, n.db, n.now, n.config.origin())
+	uploads := ingest.NewUploads(n.identity, n.apps, n.db, n.now, n.config.Origin())
 	uploads.CheckMap = sourcemaps.Check
 	uploads.Door = door
 	return uploads

@@ -8,6 +8,9 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+
+	"svc/cmd/svc/cli"
+	"svc/cmd/svc/settings"
 )
 
 // runServe runs the server until ctx ends.
@@ -15,10 +18,10 @@ func runServe(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	usage := func(w io.Writer) {
 		fmt.Fprint(w, "Usage: svc serve\n\nRuns the server. It is configured by environment variables only; `svc config --help`\nlists them. With none set it runs on this machine alone, with an embedded log and an\nembedded store in ./data.\n")
 	}
-	if err := parseFlags(flag.NewFlagSet("serve", flag.ContinueOnError), args, usage, stdout, stderr); err != nil {
+	if err := cli.ParseFlags(flag.NewFlagSet("serve", flag.ContinueOnError), args, usage, stdout, stderr); err != nil {
 		return err
 	}
-	config, err := readConfig(stderr)
+	config, err := settings.Read(stderr)
 	if err != nil {
 		return err
 	}
@@ -27,7 +30,7 @@ func runServe(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 }
 
 // serve opens a node, runs it, prints the first start's secrets, and closes it.
-func serve(ctx context.Context, config Config, logger *slog.Logger, stdout io.Writer) (err error) {
+func serve(ctx context.Context, config settings.Config, logger *slog.Logger, stdout io.Writer) (err error) {
 	n := newNode(config, logger)
 	defer func() { err = errors.Join(err, n.close()) }()
 	if err := n.open(ctx); err != nil {

@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"svc/cmd/svc/cli"
 	"svc/storage/chdb"
 )
 
@@ -45,7 +46,7 @@ func buildName() string {
 // runVersion prints what this binary is made of.
 func runVersion(_ context.Context, args []string, stdout, stderr io.Writer) error {
 	usage := func(w io.Writer) { fmt.Fprint(w, "Usage: svc version\n\nPrints what this binary is made of.\n") }
-	if err := parseFlags(flag.NewFlagSet("version", flag.ContinueOnError), args, usage, stdout, stderr); err != nil {
+	if err := cli.ParseFlags(flag.NewFlagSet("version", flag.ContinueOnError), args, usage, stdout, stderr); err != nil {
 		return err
 	}
 	fmt.Fprintf(stdout, "svc %s (API %s, engine %s, %s %s/%s)\n", buildName(), apiRevision, chdb.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)

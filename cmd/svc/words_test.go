@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
+
+	"svc/cmd/svc/cli"
 )
 
 // TestEveryCommandExplainsItself asks each command for help, which is no mistake, and tells
@@ -27,7 +28,7 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 			}
 			var stdout, stderr bytes.Buffer
 			err := dispatch(context.Background(), []string{c.name, word}, &stdout, &stderr)
-			if !errors.Is(err, errUsage) || exitCode(err) != 2 {
+			if !errors.Is(err, cli.ErrUsage) || exitCode(err) != 2 {
 				t.Errorf("svc %s %s: %v; %q", c.name, word, err, stderr.String())
 			}
 		}
@@ -47,38 +48,8 @@ func TestMisspeltWordsAreAskedAbout(t *testing.T) {
 		{[]string{"frobnicate"}, `there is no command "frobnicate"` + "\n"},
 	} {
 		var stdout, stderr bytes.Buffer
-		if err := dispatch(context.Background(), c.args, &stdout, &stderr); !errors.Is(err, errUsage) || !strings.Contains(stderr.String(), c.want) {
+		if err := dispatch(context.Background(), c.args, &stdout, &stderr); !errors.Is(err, cli.ErrUsage) || !strings.Contains(stderr.String(), c.want) {
 			t.Errorf("%q: %v; %q, want %q", c.args, err, stderr.String(), c.want)
-		}
-	}
-}
-
-// TestMisspeltSettingsAreRefused knows every setting, asks about what is nearly one, and
-// lets what a platform adds pass.
-func TestMisspeltSettingsAreRefused(t *testing.T) {
-	environment := []string{"PATH=/bin", "SVC_URL=x", "SVC_SERVICE_HOST=10.0.0.1", "SVC_PORT_8080_TCP=tcp://10.0.0.1:8080"}
-	for _, s := range settings() {
-		environment = append(environment, s.name+"=x")
-	}
-	unread, err := misspelt(environment)
-	if err != nil || !slices.Equal(unread, []string{"SVC_SERVICE_HOST", "SVC_PORT_8080_TCP"}) {
-		t.Errorf("%v, %v", unread, err)
-	}
-	_, err = misspelt([]string{"SVC_HTTP_ADRR=:1", "SVC_PARTITION=8"})
-	for _, want := range []string{"SVC_HTTP_ADRR is no setting; did you mean SVC_HTTP_ADDR?", "SVC_PARTITION is no setting; did you mean SVC_PARTITIONS?"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
-		}
-	}
-}
-
-func TestOneStoreIsNamed(t *testing.T) {
-	for dsn, want := range map[string]string{
-		"clickhouse://svc:hidden@a:9000,b:9000/svc": "names 2 servers", "http://a:8123/svc": "", "clickhouse://a:9000/svc": "", "clickhouse://svc:hidden@a:9000/%zz": "is no URL",
-	} {
-		_, err := loadConfig(func(name string) (string, bool) { return dsn, name == "SVC_CLICKHOUSE_DSN" })
-		if (want == "") != (err == nil) || err != nil && (!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hidden")) {
-			t.Errorf("%s: %v, want %q", dsn, err, want)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package settings
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+
+	"svc/cmd/svc/cli"
 )
 
 // misspelt returns an error for every variable whose name is near that of a setting and is
@@ -26,7 +28,7 @@ func misspelt(environment []string) (unread []string, err error) {
 		if !strings.HasPrefix(name, "SVC_") || slices.Contains(known, name) {
 			continue
 		}
-		if question := didYouMean(name, "", known); question != "" {
+		if question := cli.DidYouMean(name, "", known); question != "" {
 			problems = append(problems, fmt.Errorf("%s is no setting%s", name, question))
 		} else {
 			unread = append(unread, name)
@@ -35,9 +37,9 @@ func misspelt(environment []string) (unread []string, err error) {
 	return unread, errors.Join(problems...)
 }
 
-// readConfig reads the environment of the process. Names that nothing reads are told to w.
-func readConfig(w io.Writer) (Config, error) {
-	config, err := loadConfig(os.LookupEnv)
+// Read reads the environment of the process. Names that nothing reads are told to w.
+func Read(w io.Writer) (Config, error) {
+	config, err := Load(os.LookupEnv)
 	unread, wrong := misspelt(os.Environ())
 	for _, name := range unread {
 		fmt.Fprintf(w, "svc: %s is no setting and is not read; `svc config --help` lists them\n", name)
@@ -45,16 +47,29 @@ func readConfig(w io.Writer) (Config, error) {
 	return config, errors.Join(err, wrong)
 }
 
-// runConfig prints what the server would run with.
-func runConfig(_ context.Context, args []string, stdout, stderr io.Writer) error {
+// Value returns what the environment says of a setting, else what the setting is without it.
+func Value(name string) string {
+	if value := os.Getenv(name); value != "" {
+		return value
+	}
+	for _, s := range settings() {
+		if s.name == name {
+			return s.preset
+		}
+	}
+	return ""
+}
+
+// Run prints what the server would run with.
+func Run(_ context.Context, args []string, stdout, stderr io.Writer) error {
 	usage := func(w io.Writer) {
 		fmt.Fprint(w, "Usage: svc config\n\nPrints the effective configuration with secrets masked. These variables are read:\n\n")
 		printSettings(w, func(s setting) string { return s.preset })
 	}
-	if err := parseFlags(flag.NewFlagSet("config", flag.ContinueOnError), args, usage, stdout, stderr); err != nil {
+	if err := cli.ParseFlags(flag.NewFlagSet("config", flag.ContinueOnError), args, usage, stdout, stderr); err != nil {
 		return err
 	}
-	if _, err := readConfig(stderr); err != nil {
+	if _, err := Read(stderr); err != nil {
 		return err
 	}
 	printSettings(stdout, func(s setting) string {

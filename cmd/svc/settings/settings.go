@@ -1,4 +1,6 @@
-package main
+// Package settings is the configuration of the server: one table of environment variables, the
+// [Config] that is made of them, and `svc config`, which prints them.
+package settings
 
 import (
 	"errors"
@@ -7,6 +9,7 @@ import (
 	"net"
 	"net/mail"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -64,8 +67,8 @@ type setting struct {
 
 // The words of SVC_LOG_SYNC.
 const (
-	syncAlways = "always"
-	syncOS     = "os"
+	SyncAlways = "always"
+	SyncOS     = "os"
 )
 
 // maxPartitions bounds SVC_PARTITIONS.
@@ -97,7 +100,7 @@ func settings() []setting {
 		{"SVC_AI_BASE_URL", "", "URL", "another address of the provider's API, as its official library takes it", false, setAIBaseURL},
 		{"SVC_RATE_LIMIT", "600", "requests/min", "per access token; 0 switches limits off", false, setRate},
 		{"SVC_LOG_LEVEL", "info", "word", "debug, info, warn or error", false, func(c *Config, v string) error { return c.LogLevel.UnmarshalText([]byte(v)) }},
-		{"SVC_LOG_SYNC", syncAlways, "word", "always: the embedded log is forced to disk before the answer; os: left to the operating system", false, setSync},
+		{"SVC_LOG_SYNC", SyncAlways, "word", "always: the embedded log is forced to disk before the answer; os: left to the operating system", false, setSync},
 		{"SVC_LOG_RETENTION", "1h", "duration", "how long the log keeps records that were stored", false, duration(func(c *Config) *time.Duration { return &c.LogRetention }, time.Minute, 30*24*time.Hour)},
 		{"SVC_LOG_KEEP", "256", "MiB", "how much the embedded log keeps of records that were stored; what is over goes earlier; a start reads all of it", false, setLogKeep},
 		{"SVC_DISK_FLOOR", "0", "MiB", "free space of the data folder's disk below which nothing is taken in, stored or merged; 0 is a twentieth of the disk, a gigabyte at most", false, setDiskFloor},
@@ -173,9 +176,9 @@ func (c Config) checkCluster() (problems []error) {
 	return problems
 }
 
-// urlAt returns how clients reach the service: SVC_PUBLIC_URL, else what follows from the
+// URLAt returns how clients reach the service: SVC_PUBLIC_URL, else what follows from the
 // address that it listens at.
-func (c *Config) urlAt(address string) string {
+func (c *Config) URLAt(address string) string {
 	if c.PublicURL != "" {
 		return c.PublicURL
 	}
@@ -186,13 +189,13 @@ func (c *Config) urlAt(address string) string {
 	return "http://" + net.JoinHostPort(host, port)
 }
 
-// origin returns how clients reach the service, as urlAt; empty where the port is chosen when
+// Origin returns how clients reach the service, as urlAt; empty where the port is chosen when
 // the listener is bound, as in tests.
-func (c *Config) origin() string {
+func (c *Config) Origin() string {
 	if _, port, err := net.SplitHostPort(c.HTTPAddr); c.PublicURL == "" && (err != nil || port == "0") {
 		return ""
 	}
-	return c.urlAt(c.HTTPAddr)
+	return c.URLAt(c.HTTPAddr)
 }
 
 // setStore takes the address of one ClickHouse server. Of several, the driver would go to
@@ -300,8 +303,8 @@ func setMailServer(c *Config, value string) error {
 }
 
 func setSync(c *Config, value string) error {
-	if value != syncAlways && value != syncOS {
-		return fmt.Errorf("neither %q nor %q", syncAlways, syncOS)
+	if value != SyncAlways && value != SyncOS {
+		return fmt.Errorf("neither %q nor %q", SyncAlways, SyncOS)
 	}
 	c.LogSync = value
 	return nil
@@ -318,8 +321,28 @@ func duration(field func(*Config) *time.Duration, least, most time.Duration) fun
 	}
 }
 
-// loadConfig reads the environment. It reports every problem at once.
-func loadConfig(lookup func(string) (string, bool)) (Config, error) {
+func setAIProvider(c *Config, value string) error {
+	c.AIProvider = svc.AIProvider(value)
+	if value != "" && !slices.Contains(svc.AIProviders(), c.AIProvider) {
+		return fmt.Errorf("not one of %v", svc.AIProviders())
+	}
+	return nil
+}
+
+func setAIBaseURL(c *Config, value string) error {
+	if value == "" {
+		return nil
+	}
+	parsed, err := url.Parse(value)
+	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
+		return fmt.Errorf("not an http or https URL")
+	}
+	c.AIBaseURL = strings.TrimSuffix(value, "/")
+	return nil
+}
+
+// Load reads the environment. It reports every problem at once.
+func Load(lookup func(string) (string, bool)) (Config, error) {
 	var config Config
 	var problems []error
 	for _, s := range settings() {

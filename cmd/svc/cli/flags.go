@@ -1,0 +1,67 @@
+// Package cli is what the sub-commands share: reading their words and flags, and asking about
+// misspelt ones.
+package cli
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// ErrUsage is the error of a call whose words are off; the help has been shown.
+var ErrUsage = errors.New("usage")
+
+// ParseFlags reads the words of a command. Asked for help it shows the usage on stdout and
+// returns flag.ErrHelp; a flag that is not known, and words beside flags, are refused with
+// a sentence that says which.
+func ParseFlags(flags *flag.FlagSet, args []string, usage func(w io.Writer), stdout, stderr io.Writer) error {
+	flags.SetOutput(io.Discard)
+	flags.Usage = func() {}
+	err := flags.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		usage(stdout)
+		return err
+	case err != nil:
+		text := err.Error()
+		if name, unknown := strings.CutPrefix(text, "flag provided but not defined: -"); unknown {
+			var known []string
+			flags.VisitAll(func(f *flag.Flag) { known = append(known, f.Name) })
+			text = fmt.Sprintf("there is no flag --%s%s", strings.TrimLeft(name, "-"), DidYouMean(strings.TrimLeft(name, "-"), "--", known))
+		}
+		fmt.Fprintf(stderr, "svc %s: %s\n\n", flags.Name(), text)
+		usage(stderr)
+		return ErrUsage
+	case flags.NArg() > 0:
+		fmt.Fprintf(stderr, "svc %s: the word %q is one too many\n\n", flags.Name(), flags.Arg(0))
+		usage(stderr)
+		return ErrUsage
+	}
+	return nil
+}
+
+// FolderAndFlags parses flags on both sides of the one folder that a command takes.
+func FolderAndFlags(flags *flag.FlagSet, args []string) (dir string, err error) {
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		dir, args = args[0], args[1:]
+	}
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return "", err
+		}
+		return "", ErrUsage
+	}
+	if dir == "" {
+		dir = flags.Arg(0)
+		args = flags.Args()[min(1, flags.NArg()):]
+	} else {
+		args = flags.Args()
+	}
+	if dir == "" || len(args) > 0 {
+		flags.Usage()
+		return "", ErrUsage
+	}
+	return dir, nil
+}
