@@ -1,10 +1,14 @@
-// Package http is the plumbing between the wire and the route table: one
-// Handler registers the rows of a table, leads each request through the gates
-// in a fixed order, reads it into a typed input, and writes the typed output or
-// the problem.
+// Package http is the index of everything that speaks HTTP; it holds no code.
 //
-// The table itself and its handlers are in http/api. Nothing here knows a noun
-// of the product beyond the application, whose modules a gate asks for. Rows of
-// the surfaces collect and share bring raw handlers, which meet none of the
-// gates: they get a request id, a recovery from panics, and metrics.
+// Requests come in through these packages:
+//
+//   - http/route serves a table of routes: gates, inputs, answers, problems.
+//   - http/api has the management and console routes, one file per noun.
+//   - http/ingest has the routes to which applications send.
+//   - http/share, http/manual and http/console serve pages for browsers.
+//   - http/mcp serves agents, with the tools that http/tools makes of the table.
+//   - http/admin serves the operator, on a listener of its own.
+//
+// http/outbound calls other servers: notifications, checks, models. The other
+// packages are formats that these share.
 package http

@@ -10,7 +10,7 @@ import (
 	"io"
 	"maps"
 	"net"
-	nethttp "net/http"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -161,13 +161,13 @@ func sendAdmin(ctx context.Context, addr string, token svc.Secret, call string, 
 	if err != nil {
 		return fmt.Errorf("encoding the command: %w", err)
 	}
-	request, err := nethttp.NewRequestWithContext(ctx, nethttp.MethodPost, "http://"+addr+"/admin/v1/"+call, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+addr+"/admin/v1/"+call, bytes.NewReader(body))
 	if err != nil {
 		return fmt.Errorf("addressing the server: %w", err)
 	}
 	request.Header.Set("Authorization", "Bearer "+token.Reveal())
 	request.Header.Set("Content-Type", "application/json")
-	response, err := (&nethttp.Client{}).Do(request)
+	response, err := (&http.Client{}).Do(request)
 	if err != nil {
 		if _, refused := errors.AsType[*net.OpError](err); refused {
 			return fmt.Errorf("no server answers at %s; start it with `svc serve`, or name it with --addr", addr)
@@ -179,7 +179,7 @@ func sendAdmin(ctx context.Context, addr string, token svc.Secret, call string, 
 	if err != nil {
 		return fmt.Errorf("reading the answer: %w", err)
 	}
-	if response.StatusCode != nethttp.StatusOK {
+	if response.StatusCode != http.StatusOK {
 		return fmt.Errorf("the server refused: %s", strings.TrimSpace(string(answer)))
 	}
 	var indented bytes.Buffer

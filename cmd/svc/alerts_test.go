@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	nethttp "net/http"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
@@ -28,7 +28,7 @@ type hook struct {
 
 func newHook(t *testing.T) *hook {
 	h := &hook{}
-	h.Server = httptest.NewServer(nethttp.HandlerFunc(func(_ nethttp.ResponseWriter, r *nethttp.Request) {
+	h.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -62,9 +62,9 @@ func (h *hook) told() (out []string) {
 // told once, also across a restart; somebody acknowledges and resolves it.
 func TestAnIncidentFromBeginningToEnd(t *testing.T) {
 	var down atomic.Bool
-	target := httptest.NewServer(nethttp.HandlerFunc(func(w nethttp.ResponseWriter, _ *nethttp.Request) {
+	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if down.Load() {
-			w.WriteHeader(nethttp.StatusBadGateway)
+			w.WriteHeader(http.StatusBadGateway)
 		}
 	}))
 	t.Cleanup(target.Close)
@@ -156,7 +156,7 @@ func TestAnIncidentFromBeginningToEnd(t *testing.T) {
 // TestAnIncidentEndsWithItsMonitor disables a monitor that is down, and deletes another
 // one: nothing would ever say that they are up again.
 func TestAnIncidentEndsWithItsMonitor(t *testing.T) {
-	target := httptest.NewServer(nethttp.HandlerFunc(func(w nethttp.ResponseWriter, _ *nethttp.Request) { w.WriteHeader(nethttp.StatusBadGateway) }))
+	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }))
 	t.Cleanup(target.Close)
 	s := startServer(t, t.TempDir(), watched())
 	var ids [2]string

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	nethttp "net/http"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
@@ -148,7 +148,7 @@ func TestARequestIsNotSentAgainAfterAKill(t *testing.T) {
 	})
 	var told atomic.Int64
 	arrived, held := make(chan struct{}, 8), make(chan struct{})
-	target := httptest.NewServer(nethttp.HandlerFunc(func(_ nethttp.ResponseWriter, r *nethttp.Request) {
+	target := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // its end is all that matters
 		told.Add(1)
 		arrived <- struct{}{}
@@ -167,13 +167,13 @@ func TestARequestIsNotSentAgainAfterAKill(t *testing.T) {
 	bo := s.seated("bo@acme.example", "member")
 	id := s.requested(t)
 	go func() {
-		request, err := nethttp.NewRequestWithContext(t.Context(), "POST", s.boot.URL+"/console/api/v1/orgs/acme/approvals/"+id+"/approve", strings.NewReader(`{"reason":"yes"}`))
+		request, err := http.NewRequestWithContext(t.Context(), "POST", s.boot.URL+"/console/api/v1/orgs/acme/approvals/"+id+"/approve", strings.NewReader(`{"reason":"yes"}`))
 		if err != nil {
 			return
 		}
 		request.Header.Set("Authorization", "Bearer "+bo)
 		request.Header.Set("Content-Type", "application/json")
-		if response, err := nethttp.DefaultClient.Do(request); err == nil {
+		if response, err := http.DefaultClient.Do(request); err == nil {
 			_ = response.Body.Close()
 		}
 	}()

@@ -7,9 +7,9 @@ import (
 	"svc"
 	"svc/actors"
 	"svc/actors/assistant"
-	"svc/http"
 	"svc/http/api"
 	"svc/http/outbound/llm"
+	"svc/http/route"
 	"svc/http/tools"
 )
 
@@ -52,7 +52,7 @@ func (n *node) ledgers() *actors.Ledgers { return &actors.Ledgers{Actors: n.clus
 type routeTools struct{ *tools.Registry }
 
 // openTools makes the tools of the table, which the handler executes.
-func (n *node) openTools(table []http.Route) (err error) {
+func (n *node) openTools(table []route.Route) (err error) {
 	n.tools.Registry, err = tools.New(table)
 	return err
 }

@@ -2,7 +2,7 @@ package main
 
 import (
 	"fmt"
-	nethttp "net/http"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -160,7 +160,7 @@ func TestForeignConversationsAndMissingProviders(t *testing.T) {
 			t.Errorf("%s: %v", name, frames)
 		}
 	}
-	if got := s.call("POST", appPath+"/ai/ask", s.boot.Token, []byte(`{"question":"x"}`), map[string]string{"Accept": "text/html"}); got.status != nethttp.StatusNotAcceptable {
+	if got := s.call("POST", appPath+"/ai/ask", s.boot.Token, []byte(`{"question":"x"}`), map[string]string{"Accept": "text/html"}); got.status != http.StatusNotAcceptable {
 		t.Errorf("a client that takes neither: %d %s", got.status, got.body)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	nethttp "net/http"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -26,7 +26,7 @@ func (s *server) stream(method, path, token, body string, header map[string]stri
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	request, err := nethttp.NewRequestWithContext(ctx, method, s.boot.URL+path, bytes.NewReader([]byte(body)))
+	request, err := http.NewRequestWithContext(ctx, method, s.boot.URL+path, bytes.NewReader([]byte(body)))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func (s *server) stream(method, path, token, body string, header map[string]stri
 	for name, value := range header {
 		request.Header.Set(name, value)
 	}
-	response, err := nethttp.DefaultClient.Do(request)
+	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		s.t.Fatal(err)
 	}

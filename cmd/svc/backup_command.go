@@ -10,7 +10,7 @@ import (
 	"io"
 	"maps"
 	"net"
-	nethttp "net/http"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -73,13 +73,13 @@ func askForBackup(ctx context.Context, server adminServer, spec admin.BackupSpec
 	if err != nil {
 		return nil, fmt.Errorf("encoding the command: %w", err)
 	}
-	request, err := nethttp.NewRequestWithContext(ctx, nethttp.MethodPost, "http://"+server.addr+"/admin/v1/backup", bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+server.addr+"/admin/v1/backup", bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("addressing the server: %w", err)
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Authorization", "Bearer "+token.Reveal())
-	response, err := (&nethttp.Client{}).Do(request)
+	response, err := (&http.Client{}).Do(request)
 	if err != nil {
 		if _, refused := errors.AsType[*net.OpError](err); refused {
 			return nil, fmt.Errorf("no server answers at %s; a backup is made by the running server", server.addr)
@@ -91,7 +91,7 @@ func askForBackup(ctx context.Context, server adminServer, spec admin.BackupSpec
 	if err != nil {
 		return nil, fmt.Errorf("reading the answer: %w", err)
 	}
-	if response.StatusCode != nethttp.StatusOK {
+	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("the server refused: %s", strings.TrimSpace(string(answer)))
 	}
 	var made manifest

@@ -8,7 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"net"
-	nethttp "net/http"
+	"net/http"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -73,7 +73,7 @@ func TestTheSecretsOfAFirstStartAreNotLost(t *testing.T) {
 
 // ready asks a node's listener.
 func ready(addr string) (status int, body string, err error) {
-	response, err := nethttp.Get("http://" + addr + "/readyz")
+	response, err := http.Get("http://" + addr + "/readyz")
 	if err != nil {
 		return 0, "", err
 	}

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"math"
 	"math/rand/v2"
-	nethttp "net/http"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -27,7 +27,7 @@ import (
 // remoteWriter is Prometheus's client of remote write with the secret key as password.
 func (s *server) remoteWriter() *remote.API {
 	s.t.Helper()
-	client := &nethttp.Client{Transport: basic{string(s.boot.Keys["production"].Secret)}}
+	client := &http.Client{Transport: basic{string(s.boot.Keys["production"].Secret)}}
 	api, err := remote.NewAPI(s.boot.URL, remote.WithAPIHTTPClient(client), remote.WithAPIPath("/api/v1/write"), remote.WithAPILogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		s.t.Fatal(err)

@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"svc"
-	"svc/http"
+	"svc/http/route"
 )
 
 // concrete fills the parameters of a row's path.
-func concrete(route http.Route, org, app string) string {
+func concrete(route route.Route, org, app string) string {
 	return strings.NewReplacer("{org}", org, "{app}", app, "{id}", "nothing", "{email}", "nobody@example.com").Replace(route.Pattern())
 }
 
@@ -46,32 +46,32 @@ func TestEveryRouteOnTheRealServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	walked := 0
-	for _, route := range s.node.table {
-		if route.Surface != http.Manage && route.Surface != http.Console {
+	for _, row := range s.node.table {
+		if row.Surface != route.Manage && row.Surface != route.Console {
 			continue
 		}
 		walked++
-		t.Run(route.Operation, func(t *testing.T) {
+		t.Run(row.Operation, func(t *testing.T) {
 			s.t = t
 			body := []byte(nil)
-			if slices.Contains([]string{"POST", "PATCH", "PUT"}, route.Method) {
+			if slices.Contains([]string{"POST", "PATCH", "PUT"}, row.Method) {
 				body = []byte(`{}`)
 			}
-			path := concrete(route, "acme", "web")
-			if got := s.call(route.Method, path, "", body, nil); got.status != 401 || got.header.Get("Www-Authenticate") != `Bearer realm="svc"` {
+			path := concrete(row, "acme", "web")
+			if got := s.call(row.Method, path, "", body, nil); got.status != 401 || got.header.Get("Www-Authenticate") != `Bearer realm="svc"` {
 				t.Errorf("no token: %d %s", got.status, got.body)
 			}
-			if got := s.call(route.Method, path, s.boot.Keys["production"].Secret, body, nil); got.status != 401 || !strings.Contains(string(got.body), "ingest key") {
+			if got := s.call(row.Method, path, s.boot.Keys["production"].Secret, body, nil); got.status != 401 || !strings.Contains(string(got.body), "ingest key") {
 				t.Errorf("ingest key: %d %s", got.status, got.body)
 			}
-			if !route.HasParam("org") {
+			if !row.HasParam("org") {
 				return
 			}
 			token := foreign.Reveal()
-			if route.Surface == http.Console {
+			if row.Surface == route.Console {
 				token = session.Reveal()
 			}
-			here, nowhere := s.call(route.Method, path, token, body, nil), s.call(route.Method, concrete(route, "missing", "missing"), token, body, nil)
+			here, nowhere := s.call(row.Method, path, token, body, nil), s.call(row.Method, concrete(row, "missing", "missing"), token, body, nil)
 			want, _ := json.Marshal(problem(t, nowhere))
 			if got, _ := json.Marshal(problem(t, here)); here.status != 404 || nowhere.status != 404 || string(got) != string(want) {
 				t.Errorf("a stranger reads %d %s here and %d %s for what is missing", here.status, got, nowhere.status, want)
@@ -91,13 +91,13 @@ func TestTheOpenAPIDocumentIsServed(t *testing.T) {
 		t.Errorf("openapi: %v", document["openapi"])
 	}
 	paths := document["paths"].(map[string]any)
-	for _, route := range s.node.table {
-		if route.Surface != http.Manage {
+	for _, row := range s.node.table {
+		if row.Surface != route.Manage {
 			continue
 		}
-		item, _ := paths[strings.Replace(route.Pattern(), "...}", "}", 1)].(map[string]any)
-		if item[strings.ToLower(route.Method)] == nil {
-			t.Errorf("%s %s is missing", route.Method, route.Pattern())
+		item, _ := paths[strings.Replace(row.Pattern(), "...}", "}", 1)].(map[string]any)
+		if item[strings.ToLower(row.Method)] == nil {
+			t.Errorf("%s %s is missing", row.Method, row.Pattern())
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
-	nethttp "net/http"
+	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -122,14 +122,14 @@ func eventually(t testing.TB, what string, check func() error) {
 // answer is what the server said.
 type answer struct {
 	status int
-	header nethttp.Header
+	header http.Header
 	body   []byte
 }
 
 // call sends one request.
 func (s *server) call(method, path, token string, body []byte, header map[string]string) answer {
 	s.t.Helper()
-	request, err := nethttp.NewRequestWithContext(context.Background(), method, s.boot.URL+path, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(context.Background(), method, s.boot.URL+path, bytes.NewReader(body))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func (s *server) call(method, path, token string, body []byte, header map[string
 	for name, value := range header {
 		request.Header.Set(name, value)
 	}
-	response, err := nethttp.DefaultClient.Do(request)
+	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		s.t.Fatal(err)
 	}

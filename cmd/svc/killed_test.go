@@ -15,7 +15,7 @@ import (
 	"log"
 	"math/big"
 	"net"
-	nethttp "net/http"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -149,21 +149,21 @@ func certificate(t *testing.T, ends time.Time) tls.Certificate {
 }
 
 // ServeHTTP answers as the path says.
-func (s *scripted) ServeHTTP(w nethttp.ResponseWriter, r *nethttp.Request) {
+func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/flaps" && s.asked.Add(1)%3 == 0 {
-		w.WriteHeader(nethttp.StatusInternalServerError)
+		w.WriteHeader(http.StatusInternalServerError)
 		return
 	}
 	if s.bad.Load() {
 		switch r.URL.Path {
 		case "/goes-down":
-			w.WriteHeader(nethttp.StatusBadGateway)
+			w.WriteHeader(http.StatusBadGateway)
 			return
 		case "/slows":
 			<-r.Context().Done()
 			return
 		case "/redirects":
-			nethttp.Redirect(w, r, "http://10.0.0.1/", nethttp.StatusFound)
+			http.Redirect(w, r, "http://10.0.0.1/", http.StatusFound)
 			return
 		case "/changes":
 			fmt.Fprint(w, "nothing is fine")

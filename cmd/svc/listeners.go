@@ -4,17 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	nethttp "net/http"
+	"net/http"
 	"time"
 
 	"svc"
 	"svc/actors"
-	"svc/http"
 	"svc/http/admin"
 	"svc/http/api"
 	"svc/http/docs"
 	"svc/http/ingest"
 	"svc/http/manual"
+	"svc/http/route"
 )
 
 func (n *node) wireHTTP(context.Context) error {
@@ -25,7 +25,7 @@ func (n *node) wireHTTP(context.Context) error {
 	if n.table, err = n.routes(); err != nil {
 		return err
 	}
-	n.handler, err = http.New(http.Config{
+	n.handler, err = route.New(route.Config{
 		Routes: n.table, Authority: n.identity, Applications: n.apps, Auditor: n.db,
 		Replays: &actors.Replays{Actors: n.cluster}, Ledger: &actors.Ledgers{Actors: n.cluster}, Cursors: svc.NewCursors(key), Now: n.now,
 		PublicURL: n.config.PublicURL, Origin: n.config.Origin(), Revision: apiRevision, ConcurrentQueries: n.concurrentQueries(), ConcurrentStreams: n.concurrentQueries(),
@@ -36,7 +36,7 @@ func (n *node) wireHTTP(context.Context) error {
 	}
 	n.tools.Serve(n.handler)
 	n.holderTools.Serve(n.handler)
-	if n.public, err = http.NewServer(n.config.HTTPAddr, n.handler, n.logger); err != nil {
+	if n.public, err = route.NewServer(n.config.HTTPAddr, n.handler, n.logger); err != nil {
 		return err
 	}
 	n.public.Limit(n.clientConnections())
@@ -57,7 +57,7 @@ func (n *node) concurrentQueries() int {
 }
 
 // routes is the whole table of this node.
-func (n *node) routes() ([]http.Route, error) {
+func (n *node) routes() ([]route.Route, error) {
 	library, err := docs.Open(svc.Documentation)
 	if err != nil {
 		return nil, fmt.Errorf("opening the documentation: %w", err)
@@ -99,7 +99,7 @@ func (n *node) adminHosts() []string {
 	return append([]string{n.config.AdminAddr}, n.config.AdminHosts...)
 }
 
-func (n *node) adminHandler(token svc.Secret) nethttp.Handler {
+func (n *node) adminHandler(token svc.Secret) http.Handler {
 	n.measureBacklog()
 	return admin.New(admin.Config{
 		Gatherer: n.registry, Operator: n.identity, Backups: n, Ledger: n.ledgers(), Auditor: n.db, Logger: n.logger, Now: n.now, Token: token, Hosts: n.adminHosts(),

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
-	nethttp "net/http"
+	"net/http"
 	"net/url"
 	"os"
 	"strings"
@@ -16,9 +16,9 @@ import (
 
 	"svc"
 	"svc/cmd/svc/cli"
-	"svc/http"
 	"svc/http/docs"
 	"svc/http/mcp"
+	"svc/http/route"
 	"svc/http/tools"
 )
 
@@ -32,7 +32,7 @@ func (n *node) agents(library *docs.Library) *mcp.Server {
 }
 
 // openHolderTools makes the tools of those who hold a token, which the handler executes.
-func (n *node) openHolderTools(table []http.Route) (err error) {
+func (n *node) openHolderTools(table []route.Route) (err error) {
 	n.holderTools.Registry, err = tools.NewForHolders(table)
 	return err
 }
@@ -87,8 +87,8 @@ func runMCP(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 	if *token == "" {
 		return errors.New("no token: set SVC_TOKEN, or use --token")
 	}
-	transport := &nethttp.Transport{Proxy: nethttp.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext}
-	bridge := &mcp.Bridge{URL: address, Token: svc.Secret(*token), Client: &nethttp.Client{Transport: transport, Timeout: answerTime}}
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext}
+	bridge := &mcp.Bridge{URL: address, Token: svc.Secret(*token), Client: &http.Client{Transport: transport, Timeout: answerTime}}
 	return bridge.Run(ctx, os.Stdin, stdout)
 }
 

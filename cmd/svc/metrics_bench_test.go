@@ -6,7 +6,7 @@ import (
 	"io"
 	"math"
 	"net"
-	nethttp "net/http"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -40,7 +40,7 @@ func BenchmarkMetricReads(b *testing.B) {
 		points = n
 	}
 	s := startServer(b, b.TempDir(), nil)
-	r := &readsBench{server: s, sql: &nethttp.Client{Transport: &nethttp.Transport{
+	r := &readsBench{server: s, sql: &http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, addr string) (net.Conn, error) {
 			return s.node.engine.DialContext(ctx, addr)
 		},
@@ -96,7 +96,7 @@ func (r *readsBench) execute(b *testing.B, statement string, parameters map[stri
 	for name, value := range parameters {
 		values.Set("param_"+name, value)
 	}
-	request, err := nethttp.NewRequestWithContext(b.Context(), "POST", "http://engine/?"+values.Encode(), bytes.NewReader([]byte(statement)))
+	request, err := http.NewRequestWithContext(b.Context(), "POST", "http://engine/?"+values.Encode(), bytes.NewReader([]byte(statement)))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	nethttp "net/http"
+	"net/http"
 	"net/url"
 	"slices"
 	"testing"
@@ -186,10 +186,10 @@ func TestRemoteWriteClient(t *testing.T) {
 // basic sends the key as a password, as Prometheus is configured to.
 type basic struct{ password string }
 
-func (b basic) RoundTrip(r *nethttp.Request) (*nethttp.Response, error) {
+func (b basic) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.SetBasicAuth("svc", b.password)
-	return nethttp.DefaultTransport.RoundTrip(r)
+	return http.DefaultTransport.RoundTrip(r)
 }
 
 // TestNativeMetrics sends points and web vitals, with what is wrong beside what is right.

@@ -2,7 +2,7 @@ package main
 
 import (
 	"fmt"
-	nethttp "net/http"
+	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
@@ -27,9 +27,9 @@ func (s *server) onlyMonitor() map[string]any {
 // started anew in between: failures in a row go on counting.
 func TestAMonitorSurvivesRestarts(t *testing.T) {
 	var down atomic.Bool
-	target := httptest.NewServer(nethttp.HandlerFunc(func(w nethttp.ResponseWriter, _ *nethttp.Request) {
+	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if down.Load() {
-			w.WriteHeader(nethttp.StatusServiceUnavailable)
+			w.WriteHeader(http.StatusServiceUnavailable)
 		}
 	}))
 	t.Cleanup(target.Close)

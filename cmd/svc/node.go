@@ -5,7 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
-	nethttp "net/http"
+	"net/http"
 	"sync"
 	"time"
 
@@ -17,7 +17,7 @@ import (
 	"svc/actors/assistant"
 	"svc/cluster"
 	"svc/cmd/svc/settings"
-	"svc/http"
+	"svc/http/route"
 	"svc/storage/chdb"
 	"svc/storage/clickhouse"
 	"svc/storage/datadir"
@@ -82,9 +82,9 @@ type node struct {
 	holderTools *routeTools
 	assistant   *assistant.Assistant
 
-	table    []http.Route
-	handler  nethttp.Handler
-	public   *http.Server
+	table    []route.Route
+	handler  http.Handler
+	public   *route.Server
 	operator *front
 	// publicAddr is known once the listener is bound, operatorAddr from the beginning on.
 	publicAddr, operatorAddr net.Addr

@@ -3,7 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
-	nethttp "net/http"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -51,7 +51,7 @@ func TestTheListenerAsksForTheTokenOfTheDataDirectory(t *testing.T) {
 	post := func(header map[string]string) int {
 		t.Helper()
 		body := strings.NewReader(`{"org":"acme","email":"eve@evil.example","role":"owner"}`)
-		request, err := nethttp.NewRequestWithContext(context.Background(), "POST", "http://"+s.operatorAddr()+"/admin/v1/members.put", body)
+		request, err := http.NewRequestWithContext(context.Background(), "POST", "http://"+s.operatorAddr()+"/admin/v1/members.put", body)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +59,7 @@ func TestTheListenerAsksForTheTokenOfTheDataDirectory(t *testing.T) {
 			request.Header.Set(name, value)
 		}
 		request.Host = header["Host"]
-		response, err := nethttp.DefaultClient.Do(request)
+		response, err := http.DefaultClient.Do(request)
 		if err != nil {
 			t.Fatal(err)
 		}

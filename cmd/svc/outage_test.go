@@ -7,7 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	nethttp "net/http"
+	"net/http"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -169,7 +169,7 @@ func TestTheLogGoesAwayAndNothingIsAcknowledged(t *testing.T) {
 	}
 	broker = open()
 	eventually(t, "ingest goes on", func() error {
-		if got := s.call("POST", "/api/v1/events", s.boot.Keys["production"].Public, body, nil); got.status != nethttp.StatusAccepted {
+		if got := s.call("POST", "/api/v1/events", s.boot.Keys["production"].Public, body, nil); got.status != http.StatusAccepted {
 			return fmt.Errorf("%d %s", got.status, got.body)
 		}
 		return nil

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
-	nethttp "net/http"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -68,11 +68,11 @@ func TestAThousandPartitions(t *testing.T) {
 // statement runs a statement in the engine of the server.
 func (s *server) statement(text string) {
 	s.t.Helper()
-	client := nethttp.Client{Transport: &nethttp.Transport{DialContext: func(ctx context.Context, _, addr string) (net.Conn, error) {
+	client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, addr string) (net.Conn, error) {
 		return s.node.engine.DialContext(ctx, addr)
 	}}}
 	defer client.CloseIdleConnections()
-	request, err := nethttp.NewRequestWithContext(s.t.Context(), nethttp.MethodPost, "http://engine/?database=svc", strings.NewReader(text))
+	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, "http://engine/?database=svc", strings.NewReader(text))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func TestARowThatTheStoreRefuses(t *testing.T) {
 	if shown := s.operatorSays("deadletters", "show", "--id", letter["id"].(string)); shown["payload"] == "" || shown["kind"] != "event" {
 		t.Errorf("the letter is shown as %v", shown)
 	}
-	ready, err := nethttp.Get("http://" + s.operatorAddr() + "/readyz")
+	ready, err := http.Get("http://" + s.operatorAddr() + "/readyz")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
-	nethttp "net/http"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -32,7 +32,7 @@ func BenchmarkReads(b *testing.B) {
 		events = n
 	}
 	s := startServer(b, b.TempDir(), nil)
-	r := &readsBench{server: s, sql: &nethttp.Client{Transport: &nethttp.Transport{
+	r := &readsBench{server: s, sql: &http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, addr string) (net.Conn, error) {
 			return s.node.engine.DialContext(ctx, addr)
 		},
@@ -88,7 +88,7 @@ func (t *turn) url() string {
 // readsBench is a server with events and a way past it to the engine.
 type readsBench struct {
 	*server
-	sql         *nethttp.Client
+	sql         *http.Client
 	environment string
 	from, to    time.Time
 }
@@ -260,7 +260,7 @@ func (r *readsBench) ask(b *testing.B, query string, parameters map[string]strin
 	for name, value := range parameters {
 		values.Set("param_"+name, value)
 	}
-	request, err := nethttp.NewRequestWithContext(b.Context(), "POST", "http://engine/?"+values.Encode(), bytes.NewReader([]byte(query)))
+	request, err := http.NewRequestWithContext(b.Context(), "POST", "http://engine/?"+values.Encode(), bytes.NewReader([]byte(query)))
 	if err != nil {
 		b.Fatal(err)
 	}

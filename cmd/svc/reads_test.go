@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	nethttp "net/http"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -50,13 +50,13 @@ func TestTheLiveStreamFollowsTheStreamAndEndsWithTheServer(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	request, err := nethttp.NewRequestWithContext(ctx, "GET", s.boot.URL+appPath+"/analytics/live", nil)
+	request, err := http.NewRequestWithContext(ctx, "GET", s.boot.URL+appPath+"/analytics/live", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	request.Header.Set("Authorization", "Bearer "+s.boot.Token)
 	request.Header.Set("Accept", "text/event-stream")
-	response, err := new(nethttp.Client).Do(request)
+	response, err := new(http.Client).Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,12 +11,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"svc/cmd/svc/cli"
-	"svc/http"
 	"svc/http/api"
 	"svc/http/console"
 	"svc/http/ingest"
 	"svc/http/manual"
 	"svc/http/mcp"
+	"svc/http/route"
 	"svc/http/share"
 )
 
@@ -35,7 +35,7 @@ type routed struct {
 }
 
 // table is the whole route table.
-func (r *routed) table() []http.Route {
+func (r *routed) table() []route.Route {
 	return slices.Concat(
 		api.Routes(r.ports), r.collect.Routes(), r.sentry.Routes(), r.uploads.Routes(), r.releases.Routes(), r.pages.Routes(), r.manual.Routes(), console.Routes(), r.agents.Routes(),
 	)

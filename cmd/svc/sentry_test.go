@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	nethttp "net/http"
+	"net/http"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -195,14 +195,14 @@ func TestHugeErrorsCostBoundedMemory(t *testing.T) {
 		"nested a million deep": {strings.NewReader(deep), "", 400},
 	} {
 		t.Run(name, func(t *testing.T) {
-			request, err := nethttp.NewRequestWithContext(t.Context(), nethttp.MethodPost, s.boot.URL+path+"/envelope/?sentry_key="+key, tc.body)
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.boot.URL+path+"/envelope/?sentry_key="+key, tc.body)
 			if err != nil {
 				t.Fatal(err)
 			}
 			request.Header.Set("Content-Encoding", tc.encoding)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			response, err := nethttp.DefaultClient.Do(request)
+			response, err := http.DefaultClient.Do(request)
 			runtime.ReadMemStats(&after)
 			if err != nil {
 				t.Fatal(err)

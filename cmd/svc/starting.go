@@ -4,14 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	nethttp "net/http"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"svc"
-	"svc/http"
 	"svc/http/admin"
+	"svc/http/route"
 )
 
 // Pauses between two attempts of a step of the start.
@@ -99,24 +99,24 @@ func (n *node) tellOfSlowStart(ctx context.Context, doing string) {
 // front is the operator's listener, which is there before what it shows: a start that waits
 // says so at /readyz.
 type front struct {
-	handler atomic.Pointer[nethttp.Handler]
-	server  *http.Server
+	handler atomic.Pointer[http.Handler]
+	server  *route.Server
 	stop    context.CancelFunc
 	ended   chan error
 }
 
 // ServeHTTP implements net/http.Handler.
-func (f *front) ServeHTTP(w nethttp.ResponseWriter, r *nethttp.Request) {
+func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	(*f.handler.Load()).ServeHTTP(w, r)
 }
 
-func (f *front) show(handler nethttp.Handler) { f.handler.Store(&handler) }
+func (f *front) show(handler http.Handler) { f.handler.Store(&handler) }
 
 // openFront binds the operator's listener.
 func (n *node) openFront(ctx context.Context) (err error) {
 	f := &front{ended: make(chan error, 1)}
 	f.show(admin.Starting(admin.Config{Checks: []admin.Check{{Name: "start", Ready: n.start.ready}}, Hosts: n.adminHosts()}))
-	if f.server, err = http.NewServer(n.config.AdminAddr, f, n.logger); err != nil {
+	if f.server, err = route.NewServer(n.config.AdminAddr, f, n.logger); err != nil {
 		return err
 	}
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"svc"
-	"svc/http"
+	"svc/http/route"
 	"svc/http/shown"
 )
 
@@ -20,9 +20,9 @@ type action struct {
 	Effect         svc.Effect       `json:"effect"`
 	Preview        actionPreview    `json:"preview" doc:"What would change, read from the state before."`
 	Status         svc.ActionStatus `json:"status"`
-	ProposedAt     http.Time        `json:"proposedAt"`
-	ExpiresAt      http.Time        `json:"expiresAt"`
-	DecidedAt      *http.Time       `json:"decidedAt"`
+	ProposedAt     route.Time       `json:"proposedAt"`
+	ExpiresAt      route.Time       `json:"expiresAt"`
+	DecidedAt      *route.Time      `json:"decidedAt"`
 	DecidedBy      *shown.Actor     `json:"decidedBy"`
 	Reason         *string          `json:"reason"`
 	RequestID      *string          `json:"requestId" doc:"The request that executed it."`
@@ -44,7 +44,7 @@ type actionResult struct {
 func actionOf(a *svc.Action) action {
 	row := action{
 		ID: a.ID, ConversationID: a.ConversationID, Tool: a.Tool, Input: a.Input, Effect: a.Effect, Preview: actionPreview(a.Preview), Status: a.Status,
-		ProposedAt: http.Time(a.ProposedAt), ExpiresAt: http.Time(a.ExpiresAt), DecidedAt: http.TimeOf(a.DecidedAt), Reason: known(a.Reason),
+		ProposedAt: route.Time(a.ProposedAt), ExpiresAt: route.Time(a.ExpiresAt), DecidedAt: route.TimeOf(a.DecidedAt), Reason: known(a.Reason),
 		RequestID: known(a.RequestID), AuditEventID: known(a.RequestID),
 	}
 	if a.DecidedBy != nil {
@@ -66,14 +66,14 @@ type actionFilter svc.ActionStatus
 const allActions = "all"
 
 // Parse reads the status; proposed is meant where the request names none.
-func (f *actionFilter) Parse(_ *http.Call, words []string) []svc.FieldError {
+func (f *actionFilter) Parse(_ *route.Call, words []string) []svc.FieldError {
 	word, problems := actionChoice().parse(words)
 	*f = actionFilter(word)
 	return problems
 }
 
 // Schema describes the parameter.
-func (actionFilter) Schema() http.Schema {
+func (actionFilter) Schema() route.Schema {
 	return actionChoice().schema()
 }
 
@@ -87,7 +87,7 @@ type listActions struct {
 	Status actionFilter `query:"status" doc:"Only actions of this status."`
 }
 
-func (a assistant) actions(ctx context.Context, call *http.Call, in listActions) (svc.Page[action], error) {
+func (a assistant) actions(ctx context.Context, call *route.Call, in listActions) (svc.Page[action], error) {
 	who, err := asker(call)
 	if err != nil {
 		return svc.Page[action]{}, err
@@ -95,7 +95,7 @@ func (a assistant) actions(ctx context.Context, call *http.Call, in listActions)
 	return a.actionPage(ctx, call, who.Ref, who.User.ID, in)
 }
 
-func (a assistant) actionPage(ctx context.Context, call *http.Call, ref svc.AppRef, member string, in listActions) (svc.Page[action], error) {
+func (a assistant) actionPage(ctx context.Context, call *route.Call, ref svc.AppRef, member string, in listActions) (svc.Page[action], error) {
 	rows, err := a.assistant.Actions(ctx, ref, member)
 	if err != nil {
 		return svc.Page[action]{}, err
@@ -133,7 +133,7 @@ func checkReason(reason string, required bool) []svc.FieldError {
 }
 
 // Check applies the limits of reasons.
-func (a *approveAction) Check(*http.Call) []svc.FieldError { return checkReason(a.Body.Reason, false) }
+func (a *approveAction) Check(*route.Call) []svc.FieldError { return checkReason(a.Body.Reason, false) }
 
 // approved is the answer to an approval that is not streamed.
 type approved struct {
@@ -142,7 +142,7 @@ type approved struct {
 	Text           string `json:"text" doc:"What the assistant said afterwards."`
 }
 
-func (a assistant) approve(ctx context.Context, call *http.Call, in approveAction) (approved, error) {
+func (a assistant) approve(ctx context.Context, call *route.Call, in approveAction) (approved, error) {
 	who, err := asker(call)
 	if err != nil {
 		return approved{}, err
@@ -173,7 +173,7 @@ func (a assistant) approveAs(ctx context.Context, who svc.Asker, id, reason stri
 	return approved{Action: actionOf(&rows[at]), ConversationID: turn.Conversation(), Text: text}, nil
 }
 
-func (a assistant) approveStream(ctx context.Context, call *http.Call, in approveAction, yield func(http.Frame) bool) error {
+func (a assistant) approveStream(ctx context.Context, call *route.Call, in approveAction, yield func(route.Frame) bool) error {
 	who, err := asker(call)
 	if err != nil {
 		return err
@@ -197,14 +197,14 @@ type refusalBody struct {
 }
 
 // Check applies the limits of reasons.
-func (r *rejectAction) Check(*http.Call) []svc.FieldError { return checkReason(r.Body.Reason, true) }
+func (r *rejectAction) Check(*route.Call) []svc.FieldError { return checkReason(r.Body.Reason, true) }
 
 // decided is the answer to a rejection.
 type decided struct {
 	Action action `json:"action"`
 }
 
-func (a assistant) reject(ctx context.Context, call *http.Call, in rejectAction) (decided, error) {
+func (a assistant) reject(ctx context.Context, call *route.Call, in rejectAction) (decided, error) {
 	who, err := asker(call)
 	if err != nil {
 		return decided{}, err
@@ -225,11 +225,11 @@ type streamAction struct {
 	RequestID string           `json:"requestId"`
 }
 
-func (a assistant) rejectStream(ctx context.Context, call *http.Call, in rejectAction, yield func(http.Frame) bool) error {
+func (a assistant) rejectStream(ctx context.Context, call *route.Call, in rejectAction, yield func(route.Frame) bool) error {
 	done, err := a.reject(ctx, call, in)
 	if err != nil {
 		return err
 	}
-	yield(http.Frame{Event: "action", Data: streamAction{"action", done.Action.ID, done.Action.Status, "The member refused the action.", call.RequestID}})
+	yield(route.Frame{Event: "action", Data: streamAction{"action", done.Action.ID, done.Action.Status, "The member refused the action.", call.RequestID}})
 	return nil
 }

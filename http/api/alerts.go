@@ -2,11 +2,11 @@ package api
 
 import (
 	"context"
-	nethttp "net/http"
+	"net/http"
 	"slices"
 
 	"svc"
-	"svc/http"
+	"svc/http/route"
 )
 
 // Alerts keeps the alert rules, incidents and channels of applications.
@@ -28,32 +28,32 @@ type Alerts interface {
 // alerts answers the routes of alert rules.
 type alerts struct{ alerts Alerts }
 
-func alertRoutes(ports Ports) []http.Route {
+func alertRoutes(ports Ports) []route.Route {
 	alerts, incidents := alerts{ports.Alerts}, incidents{ports.Alerts, ports.Incidents}
-	return []http.Route{
+	return []route.Route{
 		{
-			Surface: http.Manage, Method: "GET", Path: "/apps/{org}/{app}/alerts", Operation: "alerts.list", Module: svc.ModuleMetrics, Scope: svc.ScopeRead, Permission: svc.PermMetricsRead, Effect: http.Read, Rate: svc.RateDefault,
-			Summary: "Alert rules", Handler: http.Typed(alerts.list),
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/alerts", Operation: "alerts.list", Module: svc.ModuleMetrics, Scope: svc.ScopeRead, Permission: svc.PermMetricsRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "Alert rules", Handler: route.Typed(alerts.list),
 		},
 		{
-			Surface: http.Manage, Method: "POST", Path: "/apps/{org}/{app}/alerts", Operation: "alerts.put", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: http.Write, Rate: svc.RateDefault,
-			Summary: "Create an alert rule, or change the one of the id; fields that are absent keep their values", Status: 201, Also: 200, Codes: []svc.Code{svc.CodeConflict}, Handler: http.Typed(alerts.put),
+			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/alerts", Operation: "alerts.put", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.Write, Rate: svc.RateDefault,
+			Summary: "Create an alert rule, or change the one of the id; fields that are absent keep their values", Status: 201, Also: 200, Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(alerts.put),
 		},
 		{
-			Surface: http.Manage, Method: "DELETE", Path: "/apps/{org}/{app}/alerts/{id}", Operation: "alerts.delete", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: http.Destructive, Rate: svc.RateDefault,
-			Summary: "Delete an alert rule; its incident is resolved", Status: 204, Handler: http.Typed(alerts.delete),
+			Surface: route.Manage, Method: "DELETE", Path: "/apps/{org}/{app}/alerts/{id}", Operation: "alerts.delete", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.Destructive, Rate: svc.RateDefault,
+			Summary: "Delete an alert rule; its incident is resolved", Status: 204, Handler: route.Typed(alerts.delete),
 		},
 		{
-			Surface: http.Manage, Method: "GET", Path: "/apps/{org}/{app}/incidents", Operation: "incidents.list", Module: svc.ModuleMetrics, Scope: svc.ScopeRead, Permission: svc.PermMetricsRead, Effect: http.Read, Rate: svc.RateDefault,
-			Summary: "Alert incidents, the newest first", Handler: http.Typed(incidents.list),
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/incidents", Operation: "incidents.list", Module: svc.ModuleMetrics, Scope: svc.ScopeRead, Permission: svc.PermMetricsRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "Alert incidents, the newest first", Handler: route.Typed(incidents.list),
 		},
 		{
-			Surface: http.Console, Method: "POST", Path: "/apps/{org}/{app}/incidents/{id}/acknowledge", Operation: "console.incidents.acknowledge", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: http.Write, Rate: svc.RateDefault,
-			Summary: "Say that somebody looks after an incident; its repeats are silent", Codes: []svc.Code{svc.CodeConflict}, Handler: http.Typed(incidents.acknowledge),
+			Surface: route.Console, Method: "POST", Path: "/apps/{org}/{app}/incidents/{id}/acknowledge", Operation: "console.incidents.acknowledge", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.Write, Rate: svc.RateDefault,
+			Summary: "Say that somebody looks after an incident; its repeats are silent", Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(incidents.acknowledge),
 		},
 		{
-			Surface: http.Console, Method: "POST", Path: "/apps/{org}/{app}/incidents/{id}/resolve", Operation: "console.incidents.resolve", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: http.Write, Rate: svc.RateDefault,
-			Summary: "Resolve an incident by hand", Codes: []svc.Code{svc.CodeConflict}, Handler: http.Typed(incidents.resolve),
+			Surface: route.Console, Method: "POST", Path: "/apps/{org}/{app}/incidents/{id}/resolve", Operation: "console.incidents.resolve", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.Write, Rate: svc.RateDefault,
+			Summary: "Resolve an incident by hand", Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(incidents.resolve),
 		},
 	}
 }
@@ -76,28 +76,28 @@ type alertRule struct {
 	NoData            string             `json:"noData"`
 	Environment       string             `json:"environment"`
 	State             svc.AlertStateWord `json:"state" observed:"true" doc:"ok, pending, firing or no_data."`
-	LastEvaluatedAt   *http.Time         `json:"lastEvaluatedAt" observed:"true"`
+	LastEvaluatedAt   *route.Time        `json:"lastEvaluatedAt" observed:"true"`
 	LastValue         *float64           `json:"lastValue" observed:"true"`
-	LastFiredAt       *http.Time         `json:"lastFiredAt" observed:"true"`
-	SuppressedUntil   *http.Time         `json:"suppressedUntil" observed:"true" doc:"Until then the service's own outage lies in the rule's window; values that are too small are not trusted."`
-	CreatedAt         http.Time          `json:"createdAt"`
-	UpdatedAt         http.Time          `json:"updatedAt"`
+	LastFiredAt       *route.Time        `json:"lastFiredAt" observed:"true"`
+	SuppressedUntil   *route.Time        `json:"suppressedUntil" observed:"true" doc:"Until then the service's own outage lies in the rule's window; values that are too small are not trusted."`
+	CreatedAt         route.Time         `json:"createdAt"`
+	UpdatedAt         route.Time         `json:"updatedAt"`
 }
 
 func alertRuleOf(r *svc.AlertRow) alertRule {
 	row := alertRule{
 		ID: r.ID, Name: r.Name, Kind: r.Kind, Threshold: r.Threshold, Comparator: r.Comparator, WindowMinutes: r.WindowMinutes, CooldownMinutes: r.CooldownMinutes,
 		Severity: r.Severity, Condition: r.Condition.Of(r.Kind), ChannelIDs: r.ChannelIDs, Enabled: r.Enabled, ForMinutes: r.ForMinutes, RecoveryThreshold: r.RecoveryThreshold,
-		NoData: r.NoData, Environment: r.Environment, State: r.Seen.State, LastValue: r.Seen.LastValue, CreatedAt: http.Time(r.CreatedAt), UpdatedAt: http.Time(r.UpdatedAt),
+		NoData: r.NoData, Environment: r.Environment, State: r.Seen.State, LastValue: r.Seen.LastValue, CreatedAt: route.Time(r.CreatedAt), UpdatedAt: route.Time(r.UpdatedAt),
 	}
 	if !r.Seen.LastEvaluatedAt.IsZero() {
-		row.LastEvaluatedAt = http.TimeOf(&r.Seen.LastEvaluatedAt)
+		row.LastEvaluatedAt = route.TimeOf(&r.Seen.LastEvaluatedAt)
 	}
 	if !r.Seen.LastFiredAt.IsZero() {
-		row.LastFiredAt = http.TimeOf(&r.Seen.LastFiredAt)
+		row.LastFiredAt = route.TimeOf(&r.Seen.LastFiredAt)
 	}
 	if r.Seen.LastEvaluatedAt.Before(r.Seen.SuppressedUntil) && r.Suppressible() {
-		row.SuppressedUntil = http.TimeOf(&r.Seen.SuppressedUntil)
+		row.SuppressedUntil = route.TimeOf(&r.Seen.SuppressedUntil)
 	}
 	return row
 }
@@ -108,7 +108,7 @@ type listAlerts struct {
 	Env optionalEnvironment `query:"env" doc:"The environment of the rules; those of all where it is absent."`
 }
 
-func (a alerts) list(ctx context.Context, call *http.Call, in listAlerts) (svc.Page[alertRule], error) {
+func (a alerts) list(ctx context.Context, call *route.Call, in listAlerts) (svc.Page[alertRule], error) {
 	all, err := a.alerts.Rules(ctx, call.Ref())
 	if err != nil {
 		return svc.Page[alertRule]{}, err
@@ -127,7 +127,7 @@ type boundEnv struct {
 }
 
 // Parse finds the environment.
-func (e *boundEnv) Parse(call *http.Call, words []string) []svc.FieldError {
+func (e *boundEnv) Parse(call *route.Call, words []string) []svc.FieldError {
 	e.given = len(words) > 0
 	return e.environment.Parse(call, words)
 }
@@ -140,21 +140,21 @@ type putAlert struct {
 
 // alertBody is the body of POST …/alerts.
 type alertBody struct {
-	ID                *string                `json:"id" doc:"The rule to change; without it, one is made."`
-	Name              *string                `json:"name" doc:"The name that people read; a new rule needs one."`
-	Environment       *string                `json:"environment" doc:"As rules show it: that of env for a new rule, the rule's own for one that is changed. Another one is refused."`
-	Kind              *string                `json:"kind" enum:"metric,uptime,vital,error_rate,event_volume,new_issue" doc:"A new rule needs one."`
-	Threshold         *float64               `json:"threshold" doc:"A new rule needs one, except of kind new_issue."`
-	Comparator        *string                `json:"comparator" enum:"gt,gte,lt,lte,eq,neq" default:"gt"`
-	WindowMinutes     *int                   `json:"windowMinutes" doc:"From 1 to 1440." default:"5"`
-	CooldownMinutes   *int                   `json:"cooldownMinutes" doc:"From 0 to 10080. Firing again within it opens the same incident again." default:"30"`
-	Severity          *string                `json:"severity" enum:"info,warning,critical" default:"warning"`
-	Condition         *conditionBody         `json:"condition"`
-	ChannelIDs        *[]string              `json:"channelIds"`
-	Enabled           *bool                  `json:"enabled" default:"true"`
-	ForMinutes        *int                   `json:"forMinutes" doc:"How long the condition must hold before the rule fires." default:"0"`
-	RecoveryThreshold http.Nullable[float64] `json:"recoveryThreshold" doc:"Where a firing rule recovers; the threshold where it is absent."`
-	NoData            *string                `json:"noData" enum:"ok,alert,keep" default:"keep"`
+	ID                *string                 `json:"id" doc:"The rule to change; without it, one is made."`
+	Name              *string                 `json:"name" doc:"The name that people read; a new rule needs one."`
+	Environment       *string                 `json:"environment" doc:"As rules show it: that of env for a new rule, the rule's own for one that is changed. Another one is refused."`
+	Kind              *string                 `json:"kind" enum:"metric,uptime,vital,error_rate,event_volume,new_issue" doc:"A new rule needs one."`
+	Threshold         *float64                `json:"threshold" doc:"A new rule needs one, except of kind new_issue."`
+	Comparator        *string                 `json:"comparator" enum:"gt,gte,lt,lte,eq,neq" default:"gt"`
+	WindowMinutes     *int                    `json:"windowMinutes" doc:"From 1 to 1440." default:"5"`
+	CooldownMinutes   *int                    `json:"cooldownMinutes" doc:"From 0 to 10080. Firing again within it opens the same incident again." default:"30"`
+	Severity          *string                 `json:"severity" enum:"info,warning,critical" default:"warning"`
+	Condition         *conditionBody          `json:"condition"`
+	ChannelIDs        *[]string               `json:"channelIds"`
+	Enabled           *bool                   `json:"enabled" default:"true"`
+	ForMinutes        *int                    `json:"forMinutes" doc:"How long the condition must hold before the rule fires." default:"0"`
+	RecoveryThreshold route.Nullable[float64] `json:"recoveryThreshold" doc:"Where a firing rule recovers; the threshold where it is absent."`
+	NoData            *string                 `json:"noData" enum:"ok,alert,keep" default:"keep"`
 }
 
 // conditionBody is the condition of a body; which members count depends on the kind.
@@ -203,7 +203,7 @@ func (b *alertBody) patch() svc.AlertPatch {
 
 // Check asks for one environment, and for the threshold of a new rule; the other rules are
 // the port's.
-func (p *putAlert) Check(*http.Call) []svc.FieldError {
+func (p *putAlert) Check(*route.Call) []svc.FieldError {
 	if named := p.Body.Environment; named != nil && (p.Body.ID == nil || p.Env.given) && *named != p.Env.Slug {
 		return []svc.FieldError{svc.EnvironmentFixed("environment", p.Env.Slug)}
 	}
@@ -214,7 +214,7 @@ func (p *putAlert) Check(*http.Call) []svc.FieldError {
 	return nil
 }
 
-func (a alerts) put(ctx context.Context, call *http.Call, in putAlert) (alertRule, error) {
+func (a alerts) put(ctx context.Context, call *route.Call, in putAlert) (alertRule, error) {
 	id, env := valueOf(in.Body.ID), in.Env.Environment
 	if in.Body.ID != nil && id == "" { // a client that lost the id does not mean a new one
 		return alertRule{}, svc.NotFound("alert rule")
@@ -229,7 +229,7 @@ func (a alerts) put(ctx context.Context, call *http.Call, in putAlert) (alertRul
 	if id == "" {
 		call.Created("/apps/" + call.Ref().String() + "/alerts/" + row.ID)
 	} else {
-		call.Answer(nethttp.StatusOK)
+		call.Answer(http.StatusOK)
 	}
 	call.About(row.ID)
 	return alertRuleOf(&row), nil
@@ -240,6 +240,6 @@ type alertPath struct {
 	ID string `path:"id" doc:"The rule's id."`
 }
 
-func (a alerts) delete(ctx context.Context, call *http.Call, in alertPath) (http.Empty, error) {
-	return http.Empty{}, a.alerts.DeleteRule(ctx, call.Ref(), in.ID)
+func (a alerts) delete(ctx context.Context, call *route.Call, in alertPath) (route.Empty, error) {
+	return route.Empty{}, a.alerts.DeleteRule(ctx, call.Ref(), in.ID)
 }

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"svc"
-	"svc/http"
+	"svc/http/route"
 )
 
 // Analytics answers the reads of the analytics module.
@@ -49,8 +49,8 @@ type comparison struct {
 
 // windowShape is a span of time as answers show it.
 type windowShape struct {
-	From     http.Time    `json:"from"`
-	To       http.Time    `json:"to"`
+	From     route.Time   `json:"from"`
+	To       route.Time   `json:"to"`
 	Interval svc.Interval `json:"interval"`
 }
 
@@ -93,14 +93,14 @@ type getOverview struct {
 	covered
 }
 
-func (a analytics) overview(ctx context.Context, _ *http.Call, in getOverview) (overview, error) {
+func (a analytics) overview(ctx context.Context, _ *route.Call, in getOverview) (overview, error) {
 	result, err := a.analytics.Overview(ctx, in.scope())
 	if err != nil {
 		return overview{}, err
 	}
 	now, before := headlineOf(result.Current), headlineOf(result.Previous)
 	return overview{
-		Range:       windowShape{From: http.Time(in.Range.From), To: http.Time(in.Range.To), Interval: in.Range.Interval},
+		Range:       windowShape{From: route.Time(in.Range.From), To: route.Time(in.Range.To), Interval: in.Range.Interval},
 		Environment: in.Env.Slug, headline: now, Capped: result.Capped,
 		Comparison: comparison{headline: before, Delta: deltaOf(now, before)},
 	}, nil
@@ -114,7 +114,7 @@ type getTimeseries struct {
 }
 
 // Check refuses an interval that is too fine for the range.
-func (g *getTimeseries) Check(*http.Call) []svc.FieldError {
+func (g *getTimeseries) Check(*route.Call) []svc.FieldError {
 	if g.Range.Location == nil {
 		return nil
 	}
@@ -134,11 +134,11 @@ type series struct {
 }
 
 type point struct {
-	T     http.Time `json:"t"`
-	Value float64   `json:"value"`
+	T     route.Time `json:"t"`
+	Value float64    `json:"value"`
 }
 
-func (a analytics) timeseries(ctx context.Context, _ *http.Call, in getTimeseries) (series, error) {
+func (a analytics) timeseries(ctx context.Context, _ *route.Call, in getTimeseries) (series, error) {
 	interval, problem := in.Range.ParseInterval(in.Interval)
 	if problem != nil {
 		return series{}, svc.Invalid(*problem)
@@ -147,6 +147,6 @@ func (a analytics) timeseries(ctx context.Context, _ *http.Call, in getTimeserie
 	if err != nil {
 		return series{}, err
 	}
-	points := convert(result.Points, func(p *svc.Point) point { return point{T: http.Time(p.T), Value: finite(p.Value)} })
+	points := convert(result.Points, func(p *svc.Point) point { return point{T: route.Time(p.T), Value: finite(p.Value)} })
 	return series{Metric: svc.Metric(in.Metric), Interval: interval, Environment: in.Env.Slug, Capped: result.Capped, Points: points}, nil
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"svc"
-	"svc/http"
+	"svc/http/route"
 )
 
 // Apps keeps the applications.
@@ -39,8 +39,8 @@ type application struct {
 	Connector      *connector         `json:"connector" doc:"Null unless a signed connector is configured."`
 	Organization   svc.Organization   `json:"organization"`
 	Environments   []environmentShape `json:"environments"`
-	CreatedAt      http.Time          `json:"createdAt"`
-	UpdatedAt      http.Time          `json:"updatedAt"`
+	CreatedAt      route.Time         `json:"createdAt"`
+	UpdatedAt      route.Time         `json:"updatedAt"`
 }
 
 type environmentShape struct {
@@ -53,11 +53,11 @@ type environmentShape struct {
 
 // connector is the verdict of the last probe of a tenant's handler.
 type connector struct {
-	Status       string     `json:"status" enum:"unconfigured,configured,healthy,unhealthy,disabled"`
-	Capabilities []string   `json:"capabilities"`
-	Version      *string    `json:"version"`
-	LastHealthAt *http.Time `json:"lastHealthAt"`
-	URL          string     `json:"url,omitempty" doc:"Present only for a token holding apps.write."`
+	Status       string      `json:"status" enum:"unconfigured,configured,healthy,unhealthy,disabled"`
+	Capabilities []string    `json:"capabilities"`
+	Version      *string     `json:"version"`
+	LastHealthAt *route.Time `json:"lastHealthAt"`
+	URL          string      `json:"url,omitempty" doc:"Present only for a token holding apps.write."`
 }
 
 func applicationOf(app *svc.Application) application {
@@ -68,7 +68,7 @@ func applicationOf(app *svc.Application) application {
 		Environments: convert(app.Environments, func(env *svc.Environment) environmentShape {
 			return environmentShape{ID: env.ID, Slug: env.Slug, Name: env.Name, IngestID: env.IngestID()}
 		}),
-		CreatedAt: http.Time(app.CreatedAt), UpdatedAt: http.Time(app.UpdatedAt),
+		CreatedAt: route.Time(app.CreatedAt), UpdatedAt: route.Time(app.UpdatedAt),
 	}
 }
 
@@ -77,7 +77,7 @@ type listApps struct {
 	paging
 }
 
-func (a apps) list(ctx context.Context, call *http.Call, in listApps) (svc.Page[application], error) {
+func (a apps) list(ctx context.Context, call *route.Call, in listApps) (svc.Page[application], error) {
 	keyset, err := call.Keyset(in.Cursor, 1)
 	if err != nil {
 		return svc.Page[application]{}, err
@@ -86,7 +86,7 @@ func (a apps) list(ctx context.Context, call *http.Call, in listApps) (svc.Page[
 	if err != nil {
 		return svc.Page[application]{}, err
 	}
-	return http.PageOf(call, convert(rows, applicationOf), more, func(last application) []string { return []string{last.Slug} }), nil
+	return route.PageOf(call, convert(rows, applicationOf), more, func(last application) []string { return []string{last.Slug} }), nil
 }
 
 type createApp struct {
@@ -113,9 +113,9 @@ func (n *newApplication) spec() svc.AppSpec {
 }
 
 // Check applies the rules of applications.
-func (c *createApp) Check(*http.Call) []svc.FieldError { return c.Body.spec().Validate() }
+func (c *createApp) Check(*route.Call) []svc.FieldError { return c.Body.spec().Validate() }
 
-func (a apps) create(ctx context.Context, call *http.Call, in createApp) (application, error) {
+func (a apps) create(ctx context.Context, call *route.Call, in createApp) (application, error) {
 	app, err := a.apps.Create(ctx, in.Org, in.Body.spec())
 	if err != nil {
 		return application{}, err
@@ -125,7 +125,7 @@ func (a apps) create(ctx context.Context, call *http.Call, in createApp) (applic
 	return applicationOf(&app), nil
 }
 
-func (a apps) get(_ context.Context, call *http.Call, _ appPath) (application, error) {
+func (a apps) get(_ context.Context, call *route.Call, _ appPath) (application, error) {
 	call.Tag(call.App.Revision)
 	return applicationOf(&call.App), nil
 }
@@ -136,13 +136,13 @@ type updateApp struct {
 }
 
 // Check tries the patch on the application as it was read.
-func (u *updateApp) Check(call *http.Call) []svc.FieldError {
+func (u *updateApp) Check(call *route.Call) []svc.FieldError {
 	app := call.App
 	_, err := app.Apply(u.Body, call.Now)
 	return problemsOf(err)
 }
 
-func (a apps) update(ctx context.Context, call *http.Call, in updateApp) (application, error) {
+func (a apps) update(ctx context.Context, call *route.Call, in updateApp) (application, error) {
 	ifMatch, err := call.IfMatch(call.App.Revision)
 	if err != nil {
 		return application{}, err

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"svc"
-	"svc/http"
+	"svc/http/route"
 )
 
 // Assistant holds the conversations of members.
@@ -42,7 +42,7 @@ type Turn interface {
 type assistant struct{ assistant Assistant }
 
 // asker returns who calls; conversations belong to people.
-func asker(call *http.Call) (svc.Asker, error) {
+func asker(call *route.Call) (svc.Asker, error) {
 	if call.Grant.Token.User == nil {
 		return svc.Asker{}, &svc.Error{Code: svc.CodeForbidden, Reason: "user_bound_token_required", Message: "The token is bound to no person."}
 	}
@@ -53,9 +53,9 @@ func asker(call *http.Call) (svc.Asker, error) {
 type conversation struct {
 	ID             string                `json:"id"`
 	Title          string                `json:"title"`
-	CreatedAt      http.Time             `json:"createdAt"`
-	UpdatedAt      http.Time             `json:"updatedAt"`
-	ExpiresAt      http.Time             `json:"expiresAt" doc:"When it is purged."`
+	CreatedAt      route.Time            `json:"createdAt"`
+	UpdatedAt      route.Time            `json:"updatedAt"`
+	ExpiresAt      route.Time            `json:"expiresAt" doc:"When it is purged."`
 	State          svc.ConversationState `json:"state" enum:"idle,running,awaiting"`
 	MessageCount   int                   `json:"messageCount"`
 	PendingActions int                   `json:"pendingActions"`
@@ -64,7 +64,7 @@ type conversation struct {
 
 func conversationOf(c *svc.Conversation) conversation {
 	return conversation{
-		ID: c.ID, Title: c.Title, CreatedAt: http.Time(c.CreatedAt), UpdatedAt: http.Time(c.UpdatedAt), ExpiresAt: http.Time(c.ExpiresAt()),
+		ID: c.ID, Title: c.Title, CreatedAt: route.Time(c.CreatedAt), UpdatedAt: route.Time(c.UpdatedAt), ExpiresAt: route.Time(c.ExpiresAt()),
 		State: c.State, MessageCount: c.Messages, PendingActions: c.PendingActions, ContextPath: known(c.ContextPath),
 	}
 }
@@ -74,7 +74,7 @@ type listConversations struct {
 	paging
 }
 
-func (a assistant) list(ctx context.Context, call *http.Call, in listConversations) (svc.Page[conversation], error) {
+func (a assistant) list(ctx context.Context, call *route.Call, in listConversations) (svc.Page[conversation], error) {
 	who, err := asker(call)
 	if err != nil {
 		return svc.Page[conversation]{}, err
@@ -87,7 +87,7 @@ func (a assistant) list(ctx context.Context, call *http.Call, in listConversatio
 }
 
 // newestFirst makes a page of a list whose ids sort by time.
-func newestFirst[Row any](call *http.Call, rows []Row, paging paging, id func(Row) string) (svc.Page[Row], error) {
+func newestFirst[Row any](call *route.Call, rows []Row, paging paging, id func(Row) string) (svc.Page[Row], error) {
 	keyset, err := call.Keyset(paging.Cursor, 1)
 	if err != nil {
 		return svc.Page[Row]{}, err
@@ -95,13 +95,13 @@ func newestFirst[Row any](call *http.Call, rows []Row, paging paging, id func(Ro
 	rows = slices.DeleteFunc(rows, func(row Row) bool { return keyset != nil && id(row) >= keyset[0] })
 	slices.SortFunc(rows, func(a, b Row) int { return cmp.Compare(id(b), id(a)) })
 	limit := min(int(paging.Limit), len(rows))
-	return http.PageOf(call, rows[:limit], len(rows) > limit, func(last Row) []string { return []string{id(last)} }), nil
+	return route.PageOf(call, rows[:limit], len(rows) > limit, func(last Row) []string { return []string{id(last)} }), nil
 }
 
 // conversationMessage is one message.
 type conversationMessage struct {
 	Role  svc.ModelRole      `json:"role" enum:"user,assistant,tool,note" doc:"A note is written by the service."`
-	At    http.Time          `json:"at"`
+	At    route.Time         `json:"at"`
 	Turn  int                `json:"turn"`
 	Text  string             `json:"text"`
 	Calls []conversationCall `json:"calls" doc:"What the model called."`
@@ -133,7 +133,7 @@ func wholeConversationOf(exchange *svc.Exchange) wholeConversation {
 		conversation: conversationOf(&exchange.Conversation),
 		Messages: convert(exchange.Messages, func(m *svc.Message) conversationMessage {
 			return conversationMessage{
-				Role: m.Role, At: http.Time(m.At), Turn: m.Turn, Text: m.Text,
+				Role: m.Role, At: route.Time(m.At), Turn: m.Turn, Text: m.Text,
 				Calls: convert(m.Calls, func(c *svc.ToolCall) conversationCall { return conversationCall{c.ID, c.Name, c.Input} }),
 				Tools: convert(m.Results, func(r *svc.ToolResult) conversationTool {
 					return conversationTool{r.CallID, r.Name, r.OK, r.Content}
@@ -149,7 +149,7 @@ type conversationPath struct {
 	ID string `path:"id" doc:"The conversation's id."`
 }
 
-func (a assistant) get(ctx context.Context, call *http.Call, in conversationPath) (wholeConversation, error) {
+func (a assistant) get(ctx context.Context, call *route.Call, in conversationPath) (wholeConversation, error) {
 	who, err := asker(call)
 	if err != nil {
 		return wholeConversation{}, err
@@ -162,7 +162,7 @@ func (a assistant) get(ctx context.Context, call *http.Call, in conversationPath
 }
 
 // follow streams the conversation's last turn from where the caller has left off.
-func (a assistant) follow(ctx context.Context, call *http.Call, in conversationPath, yield func(http.Frame) bool) error {
+func (a assistant) follow(ctx context.Context, call *route.Call, in conversationPath, yield func(route.Frame) bool) error {
 	who, err := asker(call)
 	if err != nil {
 		return err
@@ -171,9 +171,9 @@ func (a assistant) follow(ctx context.Context, call *http.Call, in conversationP
 }
 
 // relay hands frames of a turn to a stream.
-func relay(yield func(http.Frame) bool) func(svc.TurnFrame) bool {
+func relay(yield func(route.Frame) bool) func(svc.TurnFrame) bool {
 	return func(frame svc.TurnFrame) bool {
-		return yield(http.Frame{ID: frame.ID, Event: frame.Event, Data: frame.Data, More: frame.More})
+		return yield(route.Frame{ID: frame.ID, Event: frame.Event, Data: frame.Data, More: frame.More})
 	}
 }
 
@@ -191,7 +191,7 @@ type questionBody struct {
 }
 
 // Check applies the limits of questions.
-func (a *askQuestion) Check(*http.Call) (problems []svc.FieldError) {
+func (a *askQuestion) Check(*route.Call) (problems []svc.FieldError) {
 	for _, field := range []struct {
 		name, text string
 		most       int
@@ -215,7 +215,7 @@ type streamError struct {
 
 // ask streams the answer. A caller who comes back with Last-Event-ID to a conversation
 // follows its turn instead of asking again.
-func (a assistant) ask(ctx context.Context, call *http.Call, in askQuestion, yield func(http.Frame) bool) error {
+func (a assistant) ask(ctx context.Context, call *route.Call, in askQuestion, yield func(route.Frame) bool) error {
 	turn, err := a.answer(ctx, call, &in.Body, yield)
 	if turn != nil {
 		turn.Frames(ctx, relay(yield))
@@ -225,7 +225,7 @@ func (a assistant) ask(ctx context.Context, call *http.Call, in askQuestion, yie
 }
 
 // unanswered tells in the stream why there is no turn, where that is not refused before it.
-func unanswered(err error, yield func(http.Frame) bool) error {
+func unanswered(err error, yield func(route.Frame) bool) error {
 	code := svc.CodeOf(err)
 	if code != svc.CodeNotFound && code != svc.CodeProviderUnavailable {
 		return err
@@ -234,13 +234,13 @@ func unanswered(err error, yield func(http.Frame) bool) error {
 	if code == svc.CodeProviderUnavailable {
 		message = "No model provider is configured for the organization."
 	}
-	yield(http.Frame{Event: "error", Data: streamError{"error", message, code}})
+	yield(route.Frame{Event: "error", Data: streamError{"error", message, code}})
 	return nil
 }
 
 // answer begins the turn that answers a question; it is nil where the caller has followed
 // the turn that there was.
-func (a assistant) answer(ctx context.Context, call *http.Call, body *questionBody, yield func(http.Frame) bool) (Turn, error) {
+func (a assistant) answer(ctx context.Context, call *route.Call, body *questionBody, yield func(route.Frame) bool) (Turn, error) {
 	who, err := asker(call)
 	if err != nil {
 		return nil, err

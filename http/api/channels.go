@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"svc"
-	"svc/http"
+	"svc/http/route"
 )
 
 // Channels keeps the ways in which people are told of incidents.
@@ -25,32 +25,32 @@ type Channels interface {
 // channels answers the console's routes of channels.
 type channels struct{ channels Channels }
 
-func channelRoutes(ports Ports) []http.Route {
+func channelRoutes(ports Ports) []route.Route {
 	channels := channels{ports.Channels}
-	return []http.Route{
+	return []route.Route{
 		{
-			Surface: http.Manage, Method: "GET", Path: "/apps/{org}/{app}/channels", Operation: "channels.list", Module: svc.ModuleMetrics, Scope: svc.ScopeRead, Permission: svc.PermMetricsRead, Effect: http.Read, Rate: svc.RateDefault,
-			Summary: "List the channels of notices, whose ids alert rules name", Handler: http.Typed(channels.list),
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/channels", Operation: "channels.list", Module: svc.ModuleMetrics, Scope: svc.ScopeRead, Permission: svc.PermMetricsRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "List the channels of notices, whose ids alert rules name", Handler: route.Typed(channels.list),
 		},
 		{
-			Surface: http.Manage, Method: "POST", Path: "/apps/{org}/{app}/channels/{id}/test", Operation: "channels.test", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: http.External, Rate: svc.RateDefault,
-			Summary: "Send a notice to a channel that says that it is a test", Handler: http.Typed(channels.test),
+			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/channels/{id}/test", Operation: "channels.test", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.External, Rate: svc.RateDefault,
+			Summary: "Send a notice to a channel that says that it is a test", Handler: route.Typed(channels.test),
 		},
 		{
-			Surface: http.Console, Method: "GET", Path: "/apps/{org}/{app}/channels", Operation: "console.channels.list", Module: svc.ModuleMetrics, Scope: svc.ScopeRead, Permission: svc.PermMetricsRead, Effect: http.Read, Rate: svc.RateDefault,
-			Summary: "List the channels of notices", Handler: http.Typed(channels.list),
+			Surface: route.Console, Method: "GET", Path: "/apps/{org}/{app}/channels", Operation: "console.channels.list", Module: svc.ModuleMetrics, Scope: svc.ScopeRead, Permission: svc.PermMetricsRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "List the channels of notices", Handler: route.Typed(channels.list),
 		},
 		{
-			Surface: http.Console, Method: "POST", Path: "/apps/{org}/{app}/channels", Operation: "console.channels.create", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: http.Write, Rate: svc.RateDefault,
-			Summary: "Add a channel; the answer shows a webhook's secret once", Status: 201, Codes: []svc.Code{svc.CodeConflict}, Handler: http.Typed(channels.create),
+			Surface: route.Console, Method: "POST", Path: "/apps/{org}/{app}/channels", Operation: "console.channels.create", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.Write, Rate: svc.RateDefault,
+			Summary: "Add a channel; the answer shows a webhook's secret once", Status: 201, Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(channels.create),
 		},
 		{
-			Surface: http.Console, Method: "DELETE", Path: "/apps/{org}/{app}/channels/{id}", Operation: "console.channels.delete", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: http.Destructive, Rate: svc.RateDefault,
-			Summary: "Delete a channel that no alert rule names", Status: 204, Codes: []svc.Code{svc.CodeConflict}, Handler: http.Typed(channels.delete),
+			Surface: route.Console, Method: "DELETE", Path: "/apps/{org}/{app}/channels/{id}", Operation: "console.channels.delete", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.Destructive, Rate: svc.RateDefault,
+			Summary: "Delete a channel that no alert rule names", Status: 204, Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(channels.delete),
 		},
 		{
-			Surface: http.Console, Method: "POST", Path: "/apps/{org}/{app}/channels/{id}/test", Operation: "console.channels.test", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: http.External, Rate: svc.RateDefault,
-			Summary: "Send a notice that says that it is a test", Handler: http.Typed(channels.test),
+			Surface: route.Console, Method: "POST", Path: "/apps/{org}/{app}/channels/{id}/test", Operation: "console.channels.test", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.External, Rate: svc.RateDefault,
+			Summary: "Send a notice that says that it is a test", Handler: route.Typed(channels.test),
 		},
 	}
 }
@@ -60,11 +60,11 @@ type channel struct {
 	ID        string          `json:"id"`
 	Name      string          `json:"name"`
 	Kind      svc.ChannelKind `json:"kind"`
-	CreatedAt http.Time       `json:"createdAt"`
+	CreatedAt route.Time      `json:"createdAt"`
 }
 
 func channelOf(c *svc.Channel) channel {
-	return channel{ID: c.ID, Name: c.Name, Kind: c.Kind, CreatedAt: http.Time(c.CreatedAt)}
+	return channel{ID: c.ID, Name: c.Name, Kind: c.Kind, CreatedAt: route.Time(c.CreatedAt)}
 }
 
 // createdChannel shows the secret of a webhook once.
@@ -72,7 +72,7 @@ type createdChannel struct {
 	ID        string          `json:"id"`
 	Name      string          `json:"name"`
 	Kind      svc.ChannelKind `json:"kind"`
-	CreatedAt http.Time       `json:"createdAt"`
+	CreatedAt route.Time      `json:"createdAt"`
 	Secret    *string         `json:"secret" doc:"What signs the notices of a webhook; it is shown this once."`
 }
 
@@ -81,7 +81,7 @@ type listChannels struct {
 	paging
 }
 
-func (c channels) list(ctx context.Context, call *http.Call, in listChannels) (svc.Page[channel], error) {
+func (c channels) list(ctx context.Context, call *route.Call, in listChannels) (svc.Page[channel], error) {
 	all, err := c.channels.Channels(ctx, call.Ref())
 	if err != nil {
 		return svc.Page[channel]{}, err
@@ -102,7 +102,7 @@ type newChannel struct {
 	To   *[]string `json:"to" doc:"The addresses of an e-mail channel."`
 }
 
-func (c channels) create(ctx context.Context, call *http.Call, in createChannel) (createdChannel, error) {
+func (c channels) create(ctx context.Context, call *route.Call, in createChannel) (createdChannel, error) {
 	spec := svc.ChannelSpec{Name: in.Body.Name, Kind: svc.ChannelKind(in.Body.Kind), URL: valueOf(in.Body.URL)}
 	if in.Body.To != nil {
 		spec.To = *in.Body.To
@@ -112,7 +112,7 @@ func (c channels) create(ctx context.Context, call *http.Call, in createChannel)
 		return createdChannel{}, err
 	}
 	call.Created("/apps/" + call.Ref().String() + "/channels/" + made.ID)
-	return createdChannel{ID: made.ID, Name: made.Name, Kind: made.Kind, CreatedAt: http.Time(made.CreatedAt), Secret: known(secret.Reveal())}, nil
+	return createdChannel{ID: made.ID, Name: made.Name, Kind: made.Kind, CreatedAt: route.Time(made.CreatedAt), Secret: known(secret.Reveal())}, nil
 }
 
 type channelPath struct {
@@ -120,8 +120,8 @@ type channelPath struct {
 	ID string `path:"id" doc:"The channel's id."`
 }
 
-func (c channels) delete(ctx context.Context, call *http.Call, in channelPath) (http.Empty, error) {
-	return http.Empty{}, c.channels.DeleteChannel(ctx, call.Ref(), in.ID)
+func (c channels) delete(ctx context.Context, call *route.Call, in channelPath) (route.Empty, error) {
+	return route.Empty{}, c.channels.DeleteChannel(ctx, call.Ref(), in.ID)
 }
 
 // testedChannel is what became of a test.
@@ -130,7 +130,7 @@ type testedChannel struct {
 	Error *string `json:"error"`
 }
 
-func (c channels) test(ctx context.Context, call *http.Call, in channelPath) (testedChannel, error) {
+func (c channels) test(ctx context.Context, call *route.Call, in channelPath) (testedChannel, error) {
 	problem, err := c.channels.TestChannel(ctx, call.Ref(), in.ID)
 	return testedChannel{OK: problem == "", Error: known(problem)}, err
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"svc"
-	"svc/http"
+	"svc/http/route"
 )
 
 // choice is a parameter that is one of some words.
@@ -29,6 +29,6 @@ func (c choice) parse(words []string) (string, []svc.FieldError) {
 }
 
 // schema describes the parameter.
-func (c choice) schema() http.Schema {
-	return http.Schema{"type": "string", "enum": c.allowed, "default": c.fallback}
+func (c choice) schema() route.Schema {
+	return route.Schema{"type": "string", "enum": c.allowed, "default": c.fallback}
 }

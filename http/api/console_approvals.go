@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"svc"
-	"svc/http"
+	"svc/http/route"
 	"svc/http/shown"
 )
 
@@ -25,20 +25,20 @@ type Approvals interface {
 // approvals answers the console's routes of approval queues.
 type approvals struct{ queue Approvals }
 
-func consoleApprovalRoutes(ports Ports) []http.Route {
+func consoleApprovalRoutes(ports Ports) []route.Route {
 	queue := approvals{ports.Approvals}
-	return []http.Route{
+	return []route.Route{
 		{
-			Surface: http.Console, Method: "GET", Path: "/orgs/{org}/approvals", Operation: "console.approvals.list", Scope: svc.ScopeRead, Permission: svc.PermAIUse, Effect: http.Read, Rate: svc.RateDefault,
-			Summary: "List the requests to the outside that wait for a second operator, and what became of others", Handler: http.Typed(queue.list),
+			Surface: route.Console, Method: "GET", Path: "/orgs/{org}/approvals", Operation: "console.approvals.list", Scope: svc.ScopeRead, Permission: svc.PermAIUse, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "List the requests to the outside that wait for a second operator, and what became of others", Handler: route.Typed(queue.list),
 		},
 		{
-			Surface: http.Console, Method: "POST", Path: "/orgs/{org}/approvals/{id}/approve", Operation: "console.approvals.approve", Scope: svc.ScopeWrite, Permission: svc.PermAIUse, Effect: http.External, Rate: svc.RateDefault,
-			Summary: "Send another member's request, once", Codes: []svc.Code{svc.CodeConflict}, Handler: http.Typed(queue.approve),
+			Surface: route.Console, Method: "POST", Path: "/orgs/{org}/approvals/{id}/approve", Operation: "console.approvals.approve", Scope: svc.ScopeWrite, Permission: svc.PermAIUse, Effect: route.External, Rate: svc.RateDefault,
+			Summary: "Send another member's request, once", Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(queue.approve),
 		},
 		{
-			Surface: http.Console, Method: "POST", Path: "/orgs/{org}/approvals/{id}/reject", Operation: "console.approvals.reject", Scope: svc.ScopeWrite, Permission: svc.PermAIUse, Effect: http.Write, Rate: svc.RateDefault,
-			Summary: "Refuse another member's request", Codes: []svc.Code{svc.CodeConflict}, Handler: http.Typed(queue.reject),
+			Surface: route.Console, Method: "POST", Path: "/orgs/{org}/approvals/{id}/reject", Operation: "console.approvals.reject", Scope: svc.ScopeWrite, Permission: svc.PermAIUse, Effect: route.Write, Rate: svc.RateDefault,
+			Summary: "Refuse another member's request", Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(queue.reject),
 		},
 	}
 }
@@ -66,13 +66,13 @@ type listApprovals struct {
 }
 
 // decider returns who decides; requests are decided by people.
-func decider(call *http.Call, org string) (svc.Asker, error) {
+func decider(call *route.Call, org string) (svc.Asker, error) {
 	who, err := asker(call)
 	who.Ref = svc.AppRef{Org: org}
 	return who, err
 }
 
-func (a approvals) list(ctx context.Context, call *http.Call, in listApprovals) (svc.Page[approval], error) {
+func (a approvals) list(ctx context.Context, call *route.Call, in listApprovals) (svc.Page[approval], error) {
 	who, err := decider(call, in.Org)
 	if err != nil {
 		return svc.Page[approval]{}, err
@@ -99,20 +99,20 @@ type decideApproval struct {
 }
 
 // Check applies the limits of reasons.
-func (d *decideApproval) Check(*http.Call) []svc.FieldError {
+func (d *decideApproval) Check(*route.Call) []svc.FieldError {
 	return checkReason(d.Body.Reason, true)
 }
 
-func (a approvals) approve(ctx context.Context, call *http.Call, in decideApproval) (approval, error) {
+func (a approvals) approve(ctx context.Context, call *route.Call, in decideApproval) (approval, error) {
 	return a.decide(ctx, call, in, a.queue.ApproveRequest)
 }
 
-func (a approvals) reject(ctx context.Context, call *http.Call, in decideApproval) (approval, error) {
+func (a approvals) reject(ctx context.Context, call *route.Call, in decideApproval) (approval, error) {
 	return a.decide(ctx, call, in, a.queue.RejectRequest)
 }
 
 // decide has a decision made; its audit row names the other of the two people.
-func (a approvals) decide(ctx context.Context, call *http.Call, in decideApproval, decide func(ctx context.Context, by svc.Asker, id, reason string) (svc.Approval, error)) (approval, error) {
+func (a approvals) decide(ctx context.Context, call *route.Call, in decideApproval, decide func(ctx context.Context, by svc.Asker, id, reason string) (svc.Approval, error)) (approval, error) {
 	who, err := decider(call, in.Org)
 	if err != nil {
 		return approval{}, err

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"svc"
-	"svc/http"
+	"svc/http/route"
 )
 
 // AISettings keeps what organizations have set about the assistant.
@@ -80,7 +80,7 @@ func aiSettingsOf(s *svc.AISettings) aiSettings {
 	return shown
 }
 
-func (c consoleAI) get(ctx context.Context, call *http.Call, in orgPath) (aiSettings, error) {
+func (c consoleAI) get(ctx context.Context, call *route.Call, in orgPath) (aiSettings, error) {
 	person, err := signedIn(call)
 	if err != nil {
 		return aiSettings{}, err
@@ -97,10 +97,10 @@ type putAIPolicy struct {
 // aiPolicyBody is the body of PUT …/ai/policy, which replaces the whole: what is absent is
 // not restricted.
 type aiPolicyBody struct {
-	DeniedTools   []string                 `json:"deniedTools" doc:"Tools that are not offered to models; absent denies none."`
-	DeniedEffects []svc.Effect             `json:"deniedEffects" doc:"Whole effect classes that are not offered; absent denies none."`
-	MaxScope      http.Nullable[svc.Scope] `json:"maxScope" doc:"The widest scope of the assistant's tokens; absent or null caps nothing."`
-	MonthlyBudget http.Nullable[int64]     `json:"monthlyBudget" doc:"Tokens a month from which no round is admitted; 0 pauses model calls, absent or null removes the cap."`
+	DeniedTools   []string                  `json:"deniedTools" doc:"Tools that are not offered to models; absent denies none."`
+	DeniedEffects []svc.Effect              `json:"deniedEffects" doc:"Whole effect classes that are not offered; absent denies none."`
+	MaxScope      route.Nullable[svc.Scope] `json:"maxScope" doc:"The widest scope of the assistant's tokens; absent or null caps nothing."`
+	MonthlyBudget route.Nullable[int64]     `json:"monthlyBudget" doc:"Tokens a month from which no round is admitted; 0 pauses model calls, absent or null removes the cap."`
 }
 
 func (p *putAIPolicy) policy() svc.AIPolicy {
@@ -112,7 +112,7 @@ func (p *putAIPolicy) policy() svc.AIPolicy {
 }
 
 // Check applies the rules of policies.
-func (p *putAIPolicy) Check(*http.Call) []svc.FieldError {
+func (p *putAIPolicy) Check(*route.Call) []svc.FieldError {
 	policy := p.policy()
 	return policy.Validate()
 }
@@ -136,7 +136,7 @@ func (c consoleAI) unknownTools(denied []string) (problems []svc.FieldError) {
 	return problems
 }
 
-func (c consoleAI) putPolicy(ctx context.Context, call *http.Call, in putAIPolicy) (aiSettings, error) {
+func (c consoleAI) putPolicy(ctx context.Context, call *route.Call, in putAIPolicy) (aiSettings, error) {
 	call.About("policy")
 	if problems := c.unknownTools(in.Body.DeniedTools); len(problems) > 0 {
 		return aiSettings{}, svc.Invalid(problems...)
@@ -163,7 +163,7 @@ type aiCredentialBody struct {
 const leastKey = 8
 
 // Check applies the rules of credentials.
-func (p *putAICredential) Check(*http.Call) (problems []svc.FieldError) {
+func (p *putAICredential) Check(*route.Call) (problems []svc.FieldError) {
 	if !slices.Contains(svc.AIProviders(), p.Body.Provider) {
 		problems = append(problems, unknownWord("provider", "provider", string(p.Body.Provider), texts(svc.AIProviders())))
 	}
@@ -173,7 +173,7 @@ func (p *putAICredential) Check(*http.Call) (problems []svc.FieldError) {
 	return problems
 }
 
-func (c consoleAI) putCredential(ctx context.Context, call *http.Call, in putAICredential) (aiSettings, error) {
+func (c consoleAI) putCredential(ctx context.Context, call *route.Call, in putAICredential) (aiSettings, error) {
 	call.About("credential")
 	key := in.Body.APIKey
 	credential := svc.AICredential{Provider: in.Body.Provider, Model: in.Body.Model, Last4: key[len(key)-4:]}
@@ -183,9 +183,9 @@ func (c consoleAI) putCredential(ctx context.Context, call *http.Call, in putAIC
 	return c.get(ctx, call, in.orgPath)
 }
 
-func (c consoleAI) deleteCredential(ctx context.Context, call *http.Call, in orgPath) (http.Empty, error) {
+func (c consoleAI) deleteCredential(ctx context.Context, call *route.Call, in orgPath) (route.Empty, error) {
 	call.About("credential")
-	return http.Empty{}, c.settings.PutCredential(ctx, in.Org, svc.AICredential{}, "")
+	return route.Empty{}, c.settings.PutCredential(ctx, in.Org, svc.AICredential{}, "")
 }
 
 type toolPath struct {
@@ -194,22 +194,22 @@ type toolPath struct {
 }
 
 // allow marks a tool as always allowed; only writes can be.
-func (c consoleAI) allow(ctx context.Context, call *http.Call, in toolPath) (http.Empty, error) {
+func (c consoleAI) allow(ctx context.Context, call *route.Call, in toolPath) (route.Empty, error) {
 	tool, found := c.tools.Tool(in.Tool)
 	if !found {
-		return http.Empty{}, svc.NotFound("tool")
+		return route.Empty{}, svc.NotFound("tool")
 	}
 	if tool.Effect != svc.EffectWrite {
-		return http.Empty{}, svc.Invalid(svc.FieldError{Field: "tool", Code: "invalid_value", Message: "Only tools of the effect write can be allowed once and for all."})
+		return route.Empty{}, svc.Invalid(svc.FieldError{Field: "tool", Code: "invalid_value", Message: "Only tools of the effect write can be allowed once and for all."})
 	}
-	return http.Empty{}, c.mark(ctx, call, in, true)
+	return route.Empty{}, c.mark(ctx, call, in, true)
 }
 
-func (c consoleAI) forbid(ctx context.Context, call *http.Call, in toolPath) (http.Empty, error) {
-	return http.Empty{}, c.mark(ctx, call, in, false)
+func (c consoleAI) forbid(ctx context.Context, call *route.Call, in toolPath) (route.Empty, error) {
+	return route.Empty{}, c.mark(ctx, call, in, false)
 }
 
-func (c consoleAI) mark(ctx context.Context, call *http.Call, in toolPath, always bool) error {
+func (c consoleAI) mark(ctx context.Context, call *route.Call, in toolPath, always bool) error {
 	person, err := signedIn(call)
 	if err != nil {
 		return err
@@ -222,7 +222,7 @@ type listMemberActions struct {
 	User string `path:"user" doc:"The member's id."`
 }
 
-func (c consoleAI) actions(ctx context.Context, call *http.Call, in listMemberActions) (svc.Page[action], error) {
+func (c consoleAI) actions(ctx context.Context, call *route.Call, in listMemberActions) (svc.Page[action], error) {
 	return assistant{c.assistant}.actionPage(ctx, call, call.Ref(), in.User, in.listActions)
 }
 
@@ -231,7 +231,7 @@ type revokeAction struct {
 	User string `path:"user" doc:"The member's id."`
 }
 
-func (c consoleAI) revoke(ctx context.Context, call *http.Call, in revokeAction) (decided, error) {
+func (c consoleAI) revoke(ctx context.Context, call *route.Call, in revokeAction) (decided, error) {
 	who, err := asker(call)
 	if err != nil {
 		return decided{}, err

@@ -2,14 +2,14 @@ package api_test
 
 import (
 	"encoding/json"
-	nethttp "net/http"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"svc"
-	"svc/http"
 	"svc/http/api/apitest"
+	"svc/http/route"
 )
 
 // consoled asks the console of a world and returns status and answer.
@@ -63,14 +63,14 @@ func TestEveryReplacementIsStrict(t *testing.T) {
 	world := apitest.NewMemory(noon).Fill(t)
 	fill := strings.NewReplacer("{org}", "acme", "{app}", "web", "{email}", "new@acme.example")
 	seen := 0
-	for _, route := range wholeTable() {
-		if route.Method != nethttp.MethodPut || route.Surface != http.Console || strings.Contains(route.Path, "{tool}") {
+	for _, row := range wholeTable() {
+		if row.Method != http.MethodPut || row.Surface != route.Console || strings.Contains(row.Path, "{tool}") {
 			continue
 		}
 		seen++
-		status, answer := consoled(t, &world, "PUT", fill.Replace(route.Path), `{"surprise":1}`)
+		status, answer := consoled(t, &world, "PUT", fill.Replace(row.Path), `{"surprise":1}`)
 		if encoded, _ := json.Marshal(answer["errors"]); status != 400 || !strings.Contains(string(encoded), `"field":"surprise"`) {
-			t.Errorf("%s: %d %v", route.Operation, status, answer)
+			t.Errorf("%s: %d %v", row.Operation, status, answer)
 		}
 	}
 	if seen < 3 {

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"svc"
-	"svc/http"
+	"svc/http/route"
 )
 
 // Invitations are the seats that are offered to a person.
@@ -24,24 +24,24 @@ type consoleInvitations struct {
 	invitations Invitations
 }
 
-func consoleInvitationRoutes(ports Ports) []http.Route {
+func consoleInvitationRoutes(ports Ports) []route.Route {
 	invitations := consoleInvitations{members: consoleMembers{members: ports.Members}, invitations: ports.Invitations}
-	return []http.Route{
+	return []route.Route{
 		{
-			Surface: http.Console, Method: "POST", Path: "/orgs/{org}/invitations", Operation: "console.invitations.create", Scope: svc.ScopeAdmin, Permission: svc.PermOrgRead, Role: svc.RoleAdmin, Effect: http.Write, Rate: svc.RateDefault,
-			Summary: "Invite a person, who has 72 hours to accept", Status: 201, Codes: []svc.Code{svc.CodeConflict}, Handler: http.Typed(invitations.create),
+			Surface: route.Console, Method: "POST", Path: "/orgs/{org}/invitations", Operation: "console.invitations.create", Scope: svc.ScopeAdmin, Permission: svc.PermOrgRead, Role: svc.RoleAdmin, Effect: route.Write, Rate: svc.RateDefault,
+			Summary: "Invite a person, who has 72 hours to accept", Status: 201, Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(invitations.create),
 		},
 		{
-			Surface: http.Console, Method: "GET", Path: "/me/invitations", Operation: "console.invitations.list", Scope: svc.ScopeRead, Effect: http.Read, Rate: svc.RateDefault,
-			Summary: "List the invitations of the signed-in person", Handler: http.Typed(invitations.list),
+			Surface: route.Console, Method: "GET", Path: "/me/invitations", Operation: "console.invitations.list", Scope: svc.ScopeRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "List the invitations of the signed-in person", Handler: route.Typed(invitations.list),
 		},
 		{
-			Surface: http.Console, Method: "POST", Path: "/me/invitations/{slug}/accept", Operation: "console.invitations.accept", Scope: svc.ScopeWrite, Effect: http.Write, Rate: svc.RateDefault,
-			Summary: "Accept an invitation and become a member", Handler: http.Typed(invitations.accept),
+			Surface: route.Console, Method: "POST", Path: "/me/invitations/{slug}/accept", Operation: "console.invitations.accept", Scope: svc.ScopeWrite, Effect: route.Write, Rate: svc.RateDefault,
+			Summary: "Accept an invitation and become a member", Handler: route.Typed(invitations.accept),
 		},
 		{
-			Surface: http.Console, Method: "DELETE", Path: "/me/invitations/{slug}", Operation: "console.invitations.decline", Scope: svc.ScopeWrite, Effect: http.Destructive, Rate: svc.RateDefault,
-			Summary: "Decline an invitation", Status: 204, Handler: http.Typed(invitations.decline),
+			Surface: route.Console, Method: "DELETE", Path: "/me/invitations/{slug}", Operation: "console.invitations.decline", Scope: svc.ScopeWrite, Effect: route.Destructive, Rate: svc.RateDefault,
+			Summary: "Decline an invitation", Status: 204, Handler: route.Typed(invitations.decline),
 		},
 	}
 }
@@ -63,9 +63,9 @@ func (c *createInvitation) spec() svc.MemberSpec {
 }
 
 // Check applies the rules of members.
-func (c *createInvitation) Check(*http.Call) []svc.FieldError { return c.spec().Validate() }
+func (c *createInvitation) Check(*route.Call) []svc.FieldError { return c.spec().Validate() }
 
-func (c consoleInvitations) create(ctx context.Context, call *http.Call, in createInvitation) (member, error) {
+func (c consoleInvitations) create(ctx context.Context, call *route.Call, in createInvitation) (member, error) {
 	email, _ := svc.NormaliseEmail(in.Body.Email)
 	seats, err := c.members.members.Seats(ctx, in.Org)
 	if err != nil {
@@ -86,16 +86,16 @@ type invitation struct {
 	Organization svc.Organization `json:"organization"`
 	Role         svc.Role         `json:"role"`
 	InvitedBy    string           `json:"invitedBy" doc:"The name of the member who invited the person."`
-	CreatedAt    http.Time        `json:"createdAt"`
-	ExpiresAt    http.Time        `json:"expiresAt"`
+	CreatedAt    route.Time       `json:"createdAt"`
+	ExpiresAt    route.Time       `json:"expiresAt"`
 }
 
 func invitationOf(offer *svc.Offer) invitation {
 	i := &offer.Invitation
-	return invitation{ID: i.ID, Organization: offer.Organization, Role: i.Role, InvitedBy: i.InvitedBy.Name, CreatedAt: http.Time(i.CreatedAt), ExpiresAt: http.Time(i.ExpiresAt)}
+	return invitation{ID: i.ID, Organization: offer.Organization, Role: i.Role, InvitedBy: i.InvitedBy.Name, CreatedAt: route.Time(i.CreatedAt), ExpiresAt: route.Time(i.ExpiresAt)}
 }
 
-func (c consoleInvitations) list(ctx context.Context, call *http.Call, in paging) (svc.Page[invitation], error) {
+func (c consoleInvitations) list(ctx context.Context, call *route.Call, in paging) (svc.Page[invitation], error) {
 	person, err := signedIn(call)
 	if err != nil {
 		return svc.Page[invitation]{}, err
@@ -113,7 +113,7 @@ type offerPath struct {
 	Slug string `path:"slug" doc:"The organization's slug."`
 }
 
-func (c consoleInvitations) accept(ctx context.Context, call *http.Call, in offerPath) (svc.Membership, error) {
+func (c consoleInvitations) accept(ctx context.Context, call *route.Call, in offerPath) (svc.Membership, error) {
 	person, err := signedIn(call)
 	if err != nil {
 		return svc.Membership{}, err
@@ -126,15 +126,15 @@ func (c consoleInvitations) accept(ctx context.Context, call *http.Call, in offe
 	return membership, err
 }
 
-func (c consoleInvitations) decline(ctx context.Context, call *http.Call, in offerPath) (http.Empty, error) {
+func (c consoleInvitations) decline(ctx context.Context, call *route.Call, in offerPath) (route.Empty, error) {
 	person, err := signedIn(call)
 	if err != nil {
-		return http.Empty{}, err
+		return route.Empty{}, err
 	}
 	err = c.invitations.DeclineOffer(ctx, person, in.Slug)
 	if err == nil {
 		call.Concerns(in.Slug)
 		call.About(person.ID)
 	}
-	return http.Empty{}, err
+	return route.Empty{}, err
 }

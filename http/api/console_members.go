@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"svc"
-	"svc/http"
+	"svc/http/route"
 )
 
 // Members keeps the seats of organizations.
@@ -38,9 +38,9 @@ type member struct {
 	User         memberUser   `json:"user"`
 	Role         svc.Role     `json:"role"`
 	Status       memberStatus `json:"status" doc:"active, or invited until the person accepts."`
-	JoinedAt     *http.Time   `json:"joinedAt"`
+	JoinedAt     *route.Time  `json:"joinedAt"`
 	InvitationID *string      `json:"invitationId"`
-	InvitedUntil *http.Time   `json:"invitedUntil" doc:"When the invitation ends unless it is accepted."`
+	InvitedUntil *route.Time  `json:"invitedUntil" doc:"When the invitation ends unless it is accepted."`
 }
 
 // memberUser is the person of a seat. Of one who is invited, nothing is told but what the
@@ -53,10 +53,10 @@ type memberUser struct {
 
 func memberOf(seat *svc.Seat) member {
 	if i := seat.Invitation; i != nil {
-		return member{User: memberUser{Email: i.Email, Name: i.Name}, Role: i.Role, Status: memberInvited, InvitationID: &i.ID, InvitedUntil: http.TimeOf(&i.ExpiresAt)}
+		return member{User: memberUser{Email: i.Email, Name: i.Name}, Role: i.Role, Status: memberInvited, InvitationID: &i.ID, InvitedUntil: route.TimeOf(&i.ExpiresAt)}
 	}
 	m := &seat.Member
-	return member{User: memberUser{ID: &m.User.ID, Email: m.User.Email, Name: m.User.Name}, Role: m.Role, Status: memberActive, JoinedAt: http.TimeOf(&m.JoinedAt)}
+	return member{User: memberUser{ID: &m.User.ID, Email: m.User.Email, Name: m.User.Name}, Role: m.Role, Status: memberActive, JoinedAt: route.TimeOf(&m.JoinedAt)}
 }
 
 type listMembers struct {
@@ -64,7 +64,7 @@ type listMembers struct {
 	paging
 }
 
-func (c consoleMembers) list(ctx context.Context, call *http.Call, in listMembers) (svc.Page[member], error) {
+func (c consoleMembers) list(ctx context.Context, call *route.Call, in listMembers) (svc.Page[member], error) {
 	rows, err := c.members.Seats(ctx, in.Org)
 	if err != nil {
 		return svc.Page[member]{}, err
@@ -94,9 +94,9 @@ func (p *putMember) spec() svc.MemberSpec {
 }
 
 // Check applies the rules of members.
-func (p *putMember) Check(*http.Call) []svc.FieldError { return p.spec().Validate() }
+func (p *putMember) Check(*route.Call) []svc.FieldError { return p.spec().Validate() }
 
-func (c consoleMembers) put(ctx context.Context, call *http.Call, in putMember) (member, error) {
+func (c consoleMembers) put(ctx context.Context, call *route.Call, in putMember) (member, error) {
 	seat, err := c.offer(ctx, call, in.Org, in.spec())
 	if err == nil && seat.Invitation != nil {
 		call.Answer(202)
@@ -105,7 +105,7 @@ func (c consoleMembers) put(ctx context.Context, call *http.Call, in putMember) 
 }
 
 // offer changes the role of a member, or invites the person.
-func (c consoleMembers) offer(ctx context.Context, call *http.Call, org string, spec svc.MemberSpec) (svc.Seat, error) {
+func (c consoleMembers) offer(ctx context.Context, call *route.Call, org string, spec svc.MemberSpec) (svc.Seat, error) {
 	by, err := signedIn(call)
 	if err != nil {
 		return svc.Seat{}, err
@@ -122,14 +122,14 @@ func (c consoleMembers) offer(ctx context.Context, call *http.Call, org string, 
 	return seat, err
 }
 
-func (c consoleMembers) remove(ctx context.Context, call *http.Call, in memberPath) (http.Empty, error) {
+func (c consoleMembers) remove(ctx context.Context, call *route.Call, in memberPath) (route.Empty, error) {
 	email, ok := svc.NormaliseEmail(in.Email)
 	if !ok {
-		return http.Empty{}, svc.NotFound("member")
+		return route.Empty{}, svc.NotFound("member")
 	}
 	seats, err := c.members.Seats(ctx, in.Org)
 	if err != nil {
-		return http.Empty{}, err
+		return route.Empty{}, err
 	}
 	for i := range seats {
 		switch invitation := seats[i].Invitation; {
@@ -137,10 +137,10 @@ func (c consoleMembers) remove(ctx context.Context, call *http.Call, in memberPa
 			call.Happened("member.withdrawn")
 			call.About(invitation.ID)
 			_, err := c.members.WithdrawSeat(ctx, in.Org, call.Grant.Role, email)
-			return http.Empty{}, err
+			return route.Empty{}, err
 		case invitation == nil && seats[i].Member.User.Email == email:
 			call.About(seats[i].Member.User.ID)
 		}
 	}
-	return http.Empty{}, c.members.RemoveMember(ctx, in.Org, call.Grant.Role, email)
+	return route.Empty{}, c.members.RemoveMember(ctx, in.Org, call.Grant.Role, email)
 }

@@ -4,13 +4,13 @@ import (
 	"context"
 
 	"svc"
-	"svc/http"
+	"svc/http/route"
 )
 
 // consoleOrgs answers the console's routes of organizations.
 type consoleOrgs struct{ organizations Organizations }
 
-func (c consoleOrgs) list(ctx context.Context, call *http.Call, in paging) (svc.Page[svc.Membership], error) {
+func (c consoleOrgs) list(ctx context.Context, call *route.Call, in paging) (svc.Page[svc.Membership], error) {
 	return me{organizations: c.organizations}.listOrganizations(ctx, call, in)
 }
 
@@ -25,9 +25,9 @@ type newOrganization struct {
 }
 
 // Check applies the rules of organizations.
-func (c *createOrg) Check(*http.Call) []svc.FieldError { return svc.OrgSpec(c.Body).Validate() }
+func (c *createOrg) Check(*route.Call) []svc.FieldError { return svc.OrgSpec(c.Body).Validate() }
 
-func (c consoleOrgs) create(ctx context.Context, call *http.Call, in createOrg) (svc.Organization, error) {
+func (c consoleOrgs) create(ctx context.Context, call *route.Call, in createOrg) (svc.Organization, error) {
 	person, err := signedIn(call)
 	if err != nil {
 		return svc.Organization{}, err
@@ -53,19 +53,19 @@ type orgPatch struct {
 }
 
 // Check applies the rules of organizations.
-func (r *renameOrg) Check(*http.Call) []svc.FieldError {
+func (r *renameOrg) Check(*route.Call) []svc.FieldError {
 	if r.Body.Name == nil {
 		return []svc.FieldError{{Code: "empty_body", Message: "The body names nothing to change."}}
 	}
 	return svc.OrgSpec{Name: *r.Body.Name}.Validate()
 }
 
-func (c consoleOrgs) rename(ctx context.Context, _ *http.Call, in renameOrg) (svc.Organization, error) {
+func (c consoleOrgs) rename(ctx context.Context, _ *route.Call, in renameOrg) (svc.Organization, error) {
 	return c.organizations.RenameOrganization(ctx, in.Org, *in.Body.Name)
 }
 
 // signedIn returns the person of a console session.
-func signedIn(call *http.Call) (svc.User, error) {
+func signedIn(call *route.Call) (svc.User, error) {
 	if call.Grant.Token.User == nil {
 		return svc.User{}, &svc.Error{Code: svc.CodeForbidden, Reason: "user_bound_token_required", Message: "The session is bound to no person."}
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"svc"
-	"svc/http"
 	"svc/http/passkey"
+	"svc/http/route"
 )
 
 // Passkeys keeps the passkeys of people and the questions to their authenticators.
@@ -32,46 +32,46 @@ type passkeys struct {
 
 // concern has the ledgers of the person's organizations tell of the call: whoever has a
 // passkey may approve with it in each of them.
-func (p passkeys) concern(ctx context.Context, call *http.Call) error {
+func (p passkeys) concern(ctx context.Context, call *route.Call) error {
 	return concernHomes(ctx, call, p.organizations)
 }
 
-func consolePasskeyRoutes(ports Ports) []http.Route {
+func consolePasskeyRoutes(ports Ports) []route.Route {
 	keys := passkeys{ports.Passkeys, ports.Organizations}
-	return []http.Route{
+	return []route.Route{
 		{
-			Surface: http.Console, Method: "GET", Path: "/me/passkeys", Operation: "console.passkeys.list", Scope: svc.ScopeRead, Effect: http.Read, Rate: svc.RateDefault,
-			Summary: "List the signed-in person's passkeys", Handler: http.Typed(keys.list),
+			Surface: route.Console, Method: "GET", Path: "/me/passkeys", Operation: "console.passkeys.list", Scope: svc.ScopeRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "List the signed-in person's passkeys", Handler: route.Typed(keys.list),
 		},
 		{
-			Surface: http.Console, Method: "POST", Path: "/me/passkeys/challenge", Operation: "console.passkeys.challenge", Scope: svc.ScopeWrite, Effect: http.Write, Rate: svc.RateDefault,
-			Summary: "Begin to register a passkey, soon after signing in", Codes: []svc.Code{svc.CodePasskeyRequired, svc.CodeNotAvailable}, Handler: http.Typed(keys.challenge),
+			Surface: route.Console, Method: "POST", Path: "/me/passkeys/challenge", Operation: "console.passkeys.challenge", Scope: svc.ScopeWrite, Effect: route.Write, Rate: svc.RateDefault,
+			Summary: "Begin to register a passkey, soon after signing in", Codes: []svc.Code{svc.CodePasskeyRequired, svc.CodeNotAvailable}, Handler: route.Typed(keys.challenge),
 		},
 		{
-			Surface: http.Console, Method: "POST", Path: "/me/passkeys", Operation: "console.passkeys.register", Scope: svc.ScopeWrite, Effect: http.Write, Rate: svc.RateDefault,
-			Summary: "Register a passkey", Status: 201, Codes: []svc.Code{svc.CodeConflict, svc.CodePasskeyRequired, svc.CodeNotAvailable}, Handler: http.Typed(keys.register),
+			Surface: route.Console, Method: "POST", Path: "/me/passkeys", Operation: "console.passkeys.register", Scope: svc.ScopeWrite, Effect: route.Write, Rate: svc.RateDefault,
+			Summary: "Register a passkey", Status: 201, Codes: []svc.Code{svc.CodeConflict, svc.CodePasskeyRequired, svc.CodeNotAvailable}, Handler: route.Typed(keys.register),
 		},
 		{
-			Surface: http.Console, Method: "DELETE", Path: "/me/passkeys/{id}", Operation: "console.passkeys.remove", Scope: svc.ScopeWrite, Effect: http.Destructive, Rate: svc.RateDefault,
-			Summary: "Remove a passkey, soon after signing in", Status: 204, Codes: []svc.Code{svc.CodePasskeyRequired}, Handler: http.Typed(keys.remove),
+			Surface: route.Console, Method: "DELETE", Path: "/me/passkeys/{id}", Operation: "console.passkeys.remove", Scope: svc.ScopeWrite, Effect: route.Destructive, Rate: svc.RateDefault,
+			Summary: "Remove a passkey, soon after signing in", Status: 204, Codes: []svc.Code{svc.CodePasskeyRequired}, Handler: route.Typed(keys.remove),
 		},
 	}
 }
 
 // passkeyRow is a passkey as answers show it.
 type passkeyRow struct {
-	ID         string     `json:"id"`
-	Name       string     `json:"name"`
-	Host       string     `json:"host" doc:"The name of the service that it was registered for."`
-	CreatedAt  http.Time  `json:"createdAt"`
-	LastUsedAt *http.Time `json:"lastUsedAt"`
+	ID         string      `json:"id"`
+	Name       string      `json:"name"`
+	Host       string      `json:"host" doc:"The name of the service that it was registered for."`
+	CreatedAt  route.Time  `json:"createdAt"`
+	LastUsedAt *route.Time `json:"lastUsedAt"`
 }
 
 func passkeyOf(key *svc.Passkey) passkeyRow {
-	return passkeyRow{ID: key.ID, Name: key.Name, Host: key.Party, CreatedAt: http.Time(key.CreatedAt), LastUsedAt: http.TimeOf(key.LastUsedAt)}
+	return passkeyRow{ID: key.ID, Name: key.Name, Host: key.Party, CreatedAt: route.Time(key.CreatedAt), LastUsedAt: route.TimeOf(key.LastUsedAt)}
 }
 
-func (p passkeys) list(ctx context.Context, call *http.Call, in paging) (svc.Page[passkeyRow], error) {
+func (p passkeys) list(ctx context.Context, call *route.Call, in paging) (svc.Page[passkeyRow], error) {
 	person, err := signedIn(call)
 	if err != nil {
 		return svc.Page[passkeyRow]{}, err
@@ -87,12 +87,12 @@ func (p passkeys) list(ctx context.Context, call *http.Call, in paging) (svc.Pag
 type challenged struct {
 	Ceremony  string          `json:"ceremony" doc:"Names the question in the answer."`
 	Options   json.RawMessage `json:"options" doc:"For PublicKeyCredential.parseCreationOptionsFromJSON or parseRequestOptionsFromJSON."`
-	ExpiresAt http.Time       `json:"expiresAt"`
+	ExpiresAt route.Time      `json:"expiresAt"`
 }
 
 // freshlySignedIn returns the person of a session that is young enough to change what
 // proves who the person is.
-func freshlySignedIn(call *http.Call) (svc.User, error) {
+func freshlySignedIn(call *route.Call) (svc.User, error) {
 	person, err := signedIn(call)
 	if err == nil && call.Now.Sub(call.Grant.Token.CreatedAt) >= svc.FreshSession {
 		err = svc.PasskeyRequired("session_too_old", "Sign in again: passkeys are added and removed within ten minutes of signing in.")
@@ -105,10 +105,10 @@ func open(ctx context.Context, port Passkeys, person svc.User, options json.RawM
 	if err := port.OpenCeremony(ctx, person, state); err != nil {
 		return challenged{}, err
 	}
-	return challenged{Ceremony: state.ID, Options: options, ExpiresAt: http.Time(state.EndsAt)}, nil
+	return challenged{Ceremony: state.ID, Options: options, ExpiresAt: route.Time(state.EndsAt)}, nil
 }
 
-func (p passkeys) challenge(ctx context.Context, call *http.Call, _ struct{}) (challenged, error) {
+func (p passkeys) challenge(ctx context.Context, call *route.Call, _ struct{}) (challenged, error) {
 	person, err := freshlySignedIn(call)
 	if err != nil {
 		return challenged{}, err
@@ -143,14 +143,14 @@ type passkeyBody struct {
 const maxPasskeyName = 100
 
 // Check applies the limits of names.
-func (r *registerPasskey) Check(*http.Call) []svc.FieldError {
+func (r *registerPasskey) Check(*route.Call) []svc.FieldError {
 	if name := strings.TrimSpace(r.Body.Name); name == "" || len(name) > maxPasskeyName {
 		return []svc.FieldError{{Field: "name", Code: "invalid_value", Message: "A name has 1 to 100 bytes."}}
 	}
 	return nil
 }
 
-func (p passkeys) register(ctx context.Context, call *http.Call, in registerPasskey) (passkeyRow, error) {
+func (p passkeys) register(ctx context.Context, call *route.Call, in registerPasskey) (passkeyRow, error) {
 	person, err := freshlySignedIn(call)
 	if err != nil {
 		return passkeyRow{}, err
@@ -183,19 +183,19 @@ type passkeyPath struct {
 	ID string `path:"id" doc:"The passkey's id."`
 }
 
-func (p passkeys) remove(ctx context.Context, call *http.Call, in passkeyPath) (http.Empty, error) {
+func (p passkeys) remove(ctx context.Context, call *route.Call, in passkeyPath) (route.Empty, error) {
 	person, err := freshlySignedIn(call)
 	if err == nil {
 		err = p.concern(ctx, call)
 	}
 	if err != nil {
-		return http.Empty{}, err
+		return route.Empty{}, err
 	}
-	return http.Empty{}, p.passkeys.RemovePasskey(ctx, person, in.ID)
+	return route.Empty{}, p.passkeys.RemovePasskey(ctx, person, in.ID)
 }
 
 // confirmable returns a destructive action of the signed-in person that waits.
-func (c consoleAI) confirmable(ctx context.Context, call *http.Call, id string) (svc.Asker, svc.Action, error) {
+func (c consoleAI) confirmable(ctx context.Context, call *route.Call, id string) (svc.Asker, svc.Action, error) {
 	who, err := asker(call)
 	if err != nil {
 		return who, svc.Action{}, err
@@ -218,7 +218,7 @@ func (c consoleAI) confirmable(ctx context.Context, call *http.Call, id string) 
 }
 
 // challenge begins to confirm an action: the challenge is made of it.
-func (c consoleAI) challenge(ctx context.Context, call *http.Call, in actionPath) (challenged, error) {
+func (c consoleAI) challenge(ctx context.Context, call *route.Call, in actionPath) (challenged, error) {
 	who, action, err := c.confirmable(ctx, call, in.ID)
 	if err != nil {
 		return challenged{}, err
@@ -251,10 +251,10 @@ type confirmationBody struct {
 }
 
 // Check applies the limits of reasons.
-func (c *confirmAction) Check(*http.Call) []svc.FieldError { return checkReason(c.Body.Reason, true) }
+func (c *confirmAction) Check(*route.Call) []svc.FieldError { return checkReason(c.Body.Reason, true) }
 
 // approve executes an action that its member confirms with a reason and a passkey.
-func (c consoleAI) approve(ctx context.Context, call *http.Call, in confirmAction) (approved, error) {
+func (c consoleAI) approve(ctx context.Context, call *route.Call, in confirmAction) (approved, error) {
 	who, action, err := c.confirmable(ctx, call, in.ID)
 	if err != nil {
 		return approved{}, err
@@ -270,7 +270,7 @@ func (c consoleAI) approve(ctx context.Context, call *http.Call, in confirmActio
 }
 
 // confirm judges the answer of an authenticator, which serves once whatever it is.
-func (c consoleAI) confirm(ctx context.Context, call *http.Call, person svc.User, action *svc.Action, body *confirmationBody) error {
+func (c consoleAI) confirm(ctx context.Context, call *route.Call, person svc.User, action *svc.Action, body *confirmationBody) error {
 	party, err := passkey.NewParty(call.Origin())
 	if err != nil {
 		return err

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"svc"
-	"svc/http"
+	"svc/http/route"
 )
 
 // Shares keeps the public pages of applications.
@@ -29,24 +29,24 @@ type consoleShare struct{ shares Shares }
 
 // share is the public page as answers show it.
 type share struct {
-	Published    bool       `json:"published"`
-	ShareID      *string    `json:"shareId" doc:"24 hex digits; null while the page is not published."`
-	Path         *string    `json:"path" doc:"The page."`
-	EmbedPath    *string    `json:"embedPath" doc:"The page for frames of other sites."`
-	LegacyPath   *string    `json:"legacyPath" doc:"The page under the slugs of organization and application; null where it is not found there."`
-	Pages        bool       `json:"pages"`
-	Campaigns    bool       `json:"campaigns"`
-	Locations    bool       `json:"locations"`
-	Browsers     bool       `json:"browsers"`
-	PrivatePaths []string   `json:"privatePaths"`
-	PublishedAt  *http.Time `json:"publishedAt"`
-	UpdatedAt    *http.Time `json:"updatedAt"`
+	Published    bool        `json:"published"`
+	ShareID      *string     `json:"shareId" doc:"24 hex digits; null while the page is not published."`
+	Path         *string     `json:"path" doc:"The page."`
+	EmbedPath    *string     `json:"embedPath" doc:"The page for frames of other sites."`
+	LegacyPath   *string     `json:"legacyPath" doc:"The page under the slugs of organization and application; null where it is not found there."`
+	Pages        bool        `json:"pages"`
+	Campaigns    bool        `json:"campaigns"`
+	Locations    bool        `json:"locations"`
+	Browsers     bool        `json:"browsers"`
+	PrivatePaths []string    `json:"privatePaths"`
+	PublishedAt  *route.Time `json:"publishedAt"`
+	UpdatedAt    *route.Time `json:"updatedAt"`
 }
 
 func shareOf(ref svc.AppRef, s *svc.Share) share {
 	shown := share{
 		Published: s.Published(), ShareID: known(s.ID), Pages: s.Pages, Campaigns: s.Campaigns, Locations: s.Locations, Browsers: s.Browsers,
-		PrivatePaths: append([]string{}, s.PrivatePaths...), PublishedAt: http.TimeOf(s.PublishedAt), UpdatedAt: http.TimeOf(s.UpdatedAt),
+		PrivatePaths: append([]string{}, s.PrivatePaths...), PublishedAt: route.TimeOf(s.PublishedAt), UpdatedAt: route.TimeOf(s.UpdatedAt),
 	}
 	for i, link := range s.Links(ref) {
 		if i > 0 {
@@ -60,7 +60,7 @@ func shareOf(ref svc.AppRef, s *svc.Share) share {
 
 // answer makes an answer of what a port returned. The ledger names the
 // application: a share's id opens the page.
-func (consoleShare) answer(call *http.Call, s svc.Share, err error) (share, error) {
+func (consoleShare) answer(call *route.Call, s svc.Share, err error) (share, error) {
 	if err != nil {
 		return share{}, err
 	}
@@ -68,7 +68,7 @@ func (consoleShare) answer(call *http.Call, s svc.Share, err error) (share, erro
 	return shareOf(call.Ref(), &s), nil
 }
 
-func (c consoleShare) get(ctx context.Context, call *http.Call, _ appPath) (share, error) {
+func (c consoleShare) get(ctx context.Context, call *route.Call, _ appPath) (share, error) {
 	s, err := c.shares.Share(ctx, call.Ref())
 	return c.answer(call, s, err)
 }
@@ -80,9 +80,9 @@ type publishShare struct {
 }
 
 // Check applies the rules of the settings.
-func (p *publishShare) Check(*http.Call) []svc.FieldError { return p.Body.Validate() }
+func (p *publishShare) Check(*route.Call) []svc.FieldError { return p.Body.Validate() }
 
-func (c consoleShare) publish(ctx context.Context, call *http.Call, in publishShare) (share, error) {
+func (c consoleShare) publish(ctx context.Context, call *route.Call, in publishShare) (share, error) {
 	s, err := c.shares.PublishShare(ctx, call.Ref(), in.Body)
 	if err == nil {
 		call.Created("/apps/" + call.Ref().String() + "/share")
@@ -96,22 +96,22 @@ type configureShare struct {
 }
 
 // Check tries the settings.
-func (p *configureShare) Check(call *http.Call) []svc.FieldError {
+func (p *configureShare) Check(call *route.Call) []svc.FieldError {
 	var tried svc.Share
 	return problemsOf(tried.Configure(p.Body, call.Now))
 }
 
-func (c consoleShare) configure(ctx context.Context, call *http.Call, in configureShare) (share, error) {
+func (c consoleShare) configure(ctx context.Context, call *route.Call, in configureShare) (share, error) {
 	s, err := c.shares.ConfigureShare(ctx, call.Ref(), in.Body)
 	return c.answer(call, s, err)
 }
 
-func (c consoleShare) rotate(ctx context.Context, call *http.Call, _ appPath) (share, error) {
+func (c consoleShare) rotate(ctx context.Context, call *route.Call, _ appPath) (share, error) {
 	s, err := c.shares.RotateShare(ctx, call.Ref())
 	return c.answer(call, s, err)
 }
 
-func (c consoleShare) disable(ctx context.Context, call *http.Call, _ appPath) (http.Empty, error) {
+func (c consoleShare) disable(ctx context.Context, call *route.Call, _ appPath) (route.Empty, error) {
 	call.About(call.App.ID)
-	return http.Empty{}, c.shares.DisableShare(ctx, call.Ref())
+	return route.Empty{}, c.shares.DisableShare(ctx, call.Ref())
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"svc"
-	"svc/http"
+	"svc/http/route"
 )
 
 // consoleTokens answers the console's routes of personal and organization
@@ -24,10 +24,10 @@ type token struct {
 	Prefix     string        `json:"prefix"`
 	Last4      string        `json:"last4"`
 	User       *svc.User     `json:"user" doc:"The person whom the token acts as."`
-	CreatedAt  http.Time     `json:"createdAt"`
-	ExpiresAt  *http.Time    `json:"expiresAt"`
-	LastUsedAt *http.Time    `json:"lastUsedAt"`
-	RevokedAt  *http.Time    `json:"revokedAt"`
+	CreatedAt  route.Time    `json:"createdAt"`
+	ExpiresAt  *route.Time   `json:"expiresAt"`
+	LastUsedAt *route.Time   `json:"lastUsedAt"`
+	RevokedAt  *route.Time   `json:"revokedAt"`
 	Orphaned   bool          `json:"orphaned" doc:"The person has left the organization: the token opens nothing until an owner adopts it."`
 }
 
@@ -40,19 +40,19 @@ type newToken struct {
 func tokenOf(t *svc.Token) token {
 	return token{
 		ID: t.ID, Kind: t.Kind, Name: t.Name, Scopes: append([]svc.Scope{}, t.Scopes...), Prefix: t.Kind.Prefix(), Last4: t.Last4, User: t.User,
-		CreatedAt: http.Time(t.CreatedAt), ExpiresAt: http.TimeOf(t.ExpiresAt), LastUsedAt: http.TimeOf(t.LastUsedAt), RevokedAt: http.TimeOf(t.RevokedAt), Orphaned: t.Orphaned,
+		CreatedAt: route.Time(t.CreatedAt), ExpiresAt: route.TimeOf(t.ExpiresAt), LastUsedAt: route.TimeOf(t.LastUsedAt), RevokedAt: route.TimeOf(t.RevokedAt), Orphaned: t.Orphaned,
 	}
 }
 
 func tokenID(row token) string { return row.ID }
 
 // owner returns whose tokens the path means.
-func (c consoleTokens) owner(call *http.Call) (svc.TokenOwner, error) {
+func (c consoleTokens) owner(call *route.Call) (svc.TokenOwner, error) {
 	person, err := signedIn(call)
 	return svc.TokenOwner{User: person, Org: call.Param("org")}, err
 }
 
-func (c consoleTokens) list(ctx context.Context, call *http.Call, in paging) (svc.Page[token], error) {
+func (c consoleTokens) list(ctx context.Context, call *route.Call, in paging) (svc.Page[token], error) {
 	owner, err := c.owner(call)
 	if err != nil {
 		return svc.Page[token]{}, err
@@ -70,9 +70,9 @@ type createToken struct {
 
 // tokenSpec is the body of POST …/tokens.
 type tokenSpec struct {
-	Name      string                   `json:"name" required:"true" doc:"What people call the token."`
-	Scopes    []svc.Scope              `json:"scopes" required:"true"`
-	ExpiresAt http.Nullable[http.Time] `json:"expiresAt" doc:"When the token ends: null for never, 90 days from now where it is absent."`
+	Name      string                     `json:"name" required:"true" doc:"What people call the token."`
+	Scopes    []svc.Scope                `json:"scopes" required:"true"`
+	ExpiresAt route.Nullable[route.Time] `json:"expiresAt" doc:"When the token ends: null for never, 90 days from now where it is absent."`
 }
 
 func (c *createToken) spec(now time.Time) svc.TokenSpec {
@@ -89,11 +89,11 @@ func (c *createToken) spec(now time.Time) svc.TokenSpec {
 }
 
 // Check applies the rules of tokens.
-func (c *createToken) Check(call *http.Call) []svc.FieldError {
+func (c *createToken) Check(call *route.Call) []svc.FieldError {
 	return c.spec(call.Now).Validate(call.Now)
 }
 
-func (c consoleTokens) create(ctx context.Context, call *http.Call, in createToken) (newToken, error) {
+func (c consoleTokens) create(ctx context.Context, call *route.Call, in createToken) (newToken, error) {
 	owner, err := c.owner(call)
 	if err != nil {
 		return newToken{}, err
@@ -110,20 +110,20 @@ func (c consoleTokens) create(ctx context.Context, call *http.Call, in createTok
 	return newToken{token: tokenOf(&minted), Token: secret.Reveal()}, nil
 }
 
-func (c consoleTokens) revoke(ctx context.Context, call *http.Call, in tokenPath) (http.Empty, error) {
+func (c consoleTokens) revoke(ctx context.Context, call *route.Call, in tokenPath) (route.Empty, error) {
 	owner, err := c.owner(call)
 	if err != nil {
-		return http.Empty{}, err
+		return route.Empty{}, err
 	}
 	if err := concernHomes(ctx, call, c.organizations); err != nil {
-		return http.Empty{}, err
+		return route.Empty{}, err
 	}
-	return http.Empty{}, c.tokens.RevokeToken(ctx, owner, in.ID)
+	return route.Empty{}, c.tokens.RevokeToken(ctx, owner, in.ID)
 }
 
 // concernHomes has the ledgers of all organizations that the caller's token addresses tell
 // of the call, where its path names none: a personal token opens each of them.
-func concernHomes(ctx context.Context, call *http.Call, organizations Organizations) error {
+func concernHomes(ctx context.Context, call *route.Call, organizations Organizations) error {
 	if call.Param("org") != "" {
 		return nil
 	}
@@ -134,7 +134,7 @@ func concernHomes(ctx context.Context, call *http.Call, organizations Organizati
 	return err
 }
 
-func (c consoleTokens) adopt(ctx context.Context, call *http.Call, in orgTokenPath) (token, error) {
+func (c consoleTokens) adopt(ctx context.Context, call *route.Call, in orgTokenPath) (token, error) {
 	owner, err := c.owner(call)
 	if err != nil {
 		return token{}, err

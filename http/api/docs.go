@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"svc"
-	"svc/http"
+	"svc/http/route"
 )
 
 // Docs holds the documentation that the service serves about itself.
@@ -18,16 +18,16 @@ type Docs interface {
 // docs answers the routes of the documentation.
 type docs struct{ docs Docs }
 
-func docRoutes(ports Ports) []http.Route {
+func docRoutes(ports Ports) []route.Route {
 	docs := docs{docs: ports.Docs}
-	return []http.Route{
+	return []route.Route{
 		{
-			Surface: http.Manage, Method: "GET", Path: "/docs", Operation: "docs.list", Scope: svc.ScopeRead, Effect: http.Read, Rate: svc.RateDefault,
-			Summary: "List documentation pages", Handler: http.Typed(docs.list),
+			Surface: route.Manage, Method: "GET", Path: "/docs", Operation: "docs.list", Scope: svc.ScopeRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "List documentation pages", Handler: route.Typed(docs.list),
 		},
 		{
-			Surface: http.Manage, Method: "GET", Path: "/docs/{slug...}", Operation: "docs.get", Scope: svc.ScopeRead, Effect: http.Read, Rate: svc.RateDefault,
-			Summary: "Read one documentation page as markdown", Handler: http.Typed(docs.get),
+			Surface: route.Manage, Method: "GET", Path: "/docs/{slug...}", Operation: "docs.get", Scope: svc.ScopeRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "Read one documentation page as markdown", Handler: route.Typed(docs.get),
 		},
 	}
 }
@@ -41,7 +41,7 @@ type docRow struct {
 
 type listDocs struct{ paging }
 
-func (d docs) list(_ context.Context, call *http.Call, in listDocs) (svc.Page[docRow], error) {
+func (d docs) list(_ context.Context, call *route.Call, in listDocs) (svc.Page[docRow], error) {
 	rows := convert(d.docs.Pages(), func(page *svc.DocPage) docRow {
 		return docRow{Slug: page.Slug, Title: page.Title, Bytes: len(page.Markdown)}
 	})
@@ -59,7 +59,7 @@ type docPath struct {
 	Slug string `path:"slug" doc:"The page's slug, up to five segments."`
 }
 
-func (d docs) get(_ context.Context, call *http.Call, in docPath) (docPage, error) {
+func (d docs) get(_ context.Context, call *route.Call, in docPath) (docPage, error) {
 	page, err := d.docs.Page(in.Slug)
 	if err != nil {
 		return docPage{}, err

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"svc"
-	"svc/http"
+	"svc/http/route"
 )
 
 // Issues reads issues.
@@ -50,8 +50,8 @@ type issue struct {
 	Culprit      *string         `json:"culprit" observed:"true"`
 	Level        svc.Level       `json:"level" observed:"true"`
 	Status       svc.IssueStatus `json:"status"`
-	FirstSeenAt  http.Time       `json:"firstSeenAt" observed:"true"`
-	LastSeenAt   http.Time       `json:"lastSeenAt" observed:"true"`
+	FirstSeenAt  route.Time      `json:"firstSeenAt" observed:"true"`
+	LastSeenAt   route.Time      `json:"lastSeenAt" observed:"true"`
 	EventCount   uint64          `json:"eventCount" observed:"true"`
 	UserCount    uint64          `json:"userCount" observed:"true"`
 	ReleaseFirst *string         `json:"releaseFirst" observed:"true"`
@@ -62,7 +62,7 @@ type issue struct {
 func issueOf(i *svc.Issue) issue {
 	return issue{
 		ID: i.ID, Fingerprint: i.Fingerprint, Title: i.Title, Culprit: known(i.Culprit), Level: i.Level, Status: i.Status,
-		FirstSeenAt: http.Time(i.FirstSeenAt), LastSeenAt: http.Time(i.LastSeenAt), EventCount: i.Events, UserCount: i.Users,
+		FirstSeenAt: route.Time(i.FirstSeenAt), LastSeenAt: route.Time(i.LastSeenAt), EventCount: i.Events, UserCount: i.Users,
 		ReleaseFirst: known(i.ReleaseFirst), ReleaseLast: known(i.ReleaseLast), Spark: append([]uint64{}, i.Spark...),
 	}
 }
@@ -74,7 +74,7 @@ func maskedIssue(i *svc.Issue) issue {
 }
 
 // shownIssue returns how a caller sees issues.
-func shownIssue(call *http.Call) func(*svc.Issue) issue {
+func shownIssue(call *route.Call) func(*svc.Issue) issue {
 	if call.Grant.May(svc.PermPeoplePIIRead) {
 		return issueOf
 	}
@@ -98,7 +98,7 @@ type issuePage struct {
 	Environment string          `json:"environment"`
 }
 
-func (e tracking) list(ctx context.Context, call *http.Call, in listIssues) (issuePage, error) {
+func (e tracking) list(ctx context.Context, call *route.Call, in listIssues) (issuePage, error) {
 	query := svc.IssueQuery{
 		Environment: in.Env.Environment, Status: svc.IssueStatus(in.Status), Search: in.Q, SearchMasked: !call.Grant.May(svc.PermPeoplePIIRead),
 		Release: in.Release, Sort: svc.IssueSort(in.Sort), Limit: int(in.Limit),
@@ -116,14 +116,14 @@ func (e tracking) list(ctx context.Context, call *http.Call, in listIssues) (iss
 	if len(list.Rows) > 0 {
 		last = list.Rows[len(list.Rows)-1].Key
 	}
-	page := http.PageOf(call, convert(list.Rows, shownIssue(call)), list.More, func(issue) []string {
+	page := route.PageOf(call, convert(list.Rows, shownIssue(call)), list.More, func(issue) []string {
 		return []string{strconv.FormatInt(last.Value, 10), strconv.FormatUint(last.Number, 10)}
 	})
 	return issuePage{Page: page, Counts: list.Counts, Environment: in.Env.Slug}, nil
 }
 
 // issueKey reads the place in the list that a cursor names.
-func issueKey(call *http.Call, cursor string) (*svc.IssueKey, error) {
+func issueKey(call *route.Call, cursor string) (*svc.IssueKey, error) {
 	keyset, err := call.Keyset(cursor, 2)
 	if keyset == nil || err != nil {
 		return nil, err
@@ -158,16 +158,16 @@ type errorDelta struct {
 
 // errorDay is one day of a series.
 type errorDay struct {
-	T      http.Time `json:"t"`
-	Events uint64    `json:"events"`
-	Users  uint64    `json:"users"`
+	T      route.Time `json:"t"`
+	Events uint64     `json:"events"`
+	Users  uint64     `json:"users"`
 }
 
 // errorRange is a span of time with the word that asked for it.
 type errorRange struct {
-	From http.Time `json:"from"`
-	To   http.Time `json:"to"`
-	Key  string    `json:"key"`
+	From route.Time `json:"from"`
+	To   route.Time `json:"to"`
+	Key  string     `json:"key"`
 }
 
 // errorsOverview is the answer of …/errors/overview (contract 79).
@@ -183,7 +183,7 @@ type errorsOverview struct {
 	Environment     string      `json:"environment"`
 }
 
-func (e tracking) overview(ctx context.Context, call *http.Call, in getErrorsOverview) (errorsOverview, error) {
+func (e tracking) overview(ctx context.Context, call *route.Call, in getErrorsOverview) (errorsOverview, error) {
 	result, err := e.issues.ErrorsOverview(ctx, svc.ErrorsQuery{
 		Environment: in.Env.Environment, Window: in.Range.Window, Buckets: in.Range.Buckets(svc.Day),
 		Days: svc.LastDays(call.Now, svc.SparkDays, call.App.Location()), Now: call.Now,
@@ -194,7 +194,7 @@ func (e tracking) overview(ctx context.Context, call *http.Call, in getErrorsOve
 	now, before := result.Totals, result.Previous
 	delta := func(now, before uint64) *float64 { return svc.Delta(float64(now), float64(before)) }
 	return errorsOverview{
-		Range:  errorRange{From: http.Time(in.Range.From), To: http.Time(in.Range.To), Key: in.Range.Key},
+		Range:  errorRange{From: route.Time(in.Range.From), To: route.Time(in.Range.To), Key: in.Range.Key},
 		Totals: errorTotals(now), Previous: errorTotals(before),
 		Delta:  errorDelta{Events: delta(now.Events, before.Events), Issues: delta(now.Issues, before.Issues), Users: delta(now.Users, before.Users)},
 		Series: convert(result.Series, errorDayOf), NewIssues: result.NewIssues, RegressedIssues: result.RegressedIssues,
@@ -203,5 +203,5 @@ func (e tracking) overview(ctx context.Context, call *http.Call, in getErrorsOve
 }
 
 func errorDayOf(d *svc.IssueDay) errorDay {
-	return errorDay{T: http.Time(d.T), Events: d.Events, Users: d.Users}
+	return errorDay{T: route.Time(d.T), Events: d.Events, Users: d.Users}
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"svc"
-	"svc/http"
+	"svc/http/route"
 )
 
 // issuePath is the address of an issue in a path.
@@ -18,7 +18,7 @@ type issuePath struct {
 
 // find returns the issue of a path and its environment: of an issue that is part
 // of another one, that other one.
-func (e tracking) find(ctx context.Context, call *http.Call, in issuePath) (svc.Environment, svc.Issue, error) {
+func (e tracking) find(ctx context.Context, call *route.Call, in issuePath) (svc.Environment, svc.Issue, error) {
 	return e.findIn(ctx, in.Env.list, in.IssueID, call.Now)
 }
 
@@ -43,20 +43,20 @@ type issueDetail struct {
 	Releases          []issueRelease `json:"releases" observed:"true" doc:"The releases in which it occurred, the latest first."`
 	Tags              []issueTag     `json:"tags" observed:"true" doc:"The most frequent values of each tag among the latest 5000 occurrences."`
 	Assignee          *assignee      `json:"assignee"`
-	ResolvedAt        *http.Time     `json:"resolvedAt"`
+	ResolvedAt        *route.Time    `json:"resolvedAt"`
 	ResolvedInRelease *string        `json:"resolvedInRelease"`
-	IgnoreUntil       *http.Time     `json:"ignoreUntil"`
-	RegressedAt       *http.Time     `json:"regressedAt"`
+	IgnoreUntil       *route.Time    `json:"ignoreUntil"`
+	RegressedAt       *route.Time    `json:"regressedAt"`
 	Merged            []string       `json:"merged" doc:"The ids of the issues that are part of this one."`
 	Environment       string         `json:"environment"`
 }
 
 // issueRelease is one release in which an issue occurred.
 type issueRelease struct {
-	Release     string    `json:"release"`
-	EventCount  uint64    `json:"eventCount"`
-	FirstSeenAt http.Time `json:"firstSeenAt"`
-	LastSeenAt  http.Time `json:"lastSeenAt"`
+	Release     string     `json:"release"`
+	EventCount  uint64     `json:"eventCount"`
+	FirstSeenAt route.Time `json:"firstSeenAt"`
+	LastSeenAt  route.Time `json:"lastSeenAt"`
 }
 
 // issueTag is how the values of a tag are spread.
@@ -78,7 +78,7 @@ type assignee struct {
 	Name *string `json:"name"`
 }
 
-func (e tracking) get(ctx context.Context, call *http.Call, in issuePath) (issueDetail, error) {
+func (e tracking) get(ctx context.Context, call *route.Call, in issuePath) (issueDetail, error) {
 	env, found, err := e.find(ctx, call, in)
 	if err != nil {
 		return issueDetail{}, err
@@ -102,13 +102,13 @@ func issueDetailOf(d *svc.IssueDetail) issueDetail {
 	return issueDetail{
 		issue: issueOf(&d.Issue), Daily: convert(d.Daily, errorDayOf),
 		Releases: convert(d.Releases, func(r *svc.IssueRelease) issueRelease {
-			return issueRelease{Release: r.Release, EventCount: r.Events, FirstSeenAt: http.Time(r.FirstSeenAt), LastSeenAt: http.Time(r.LastSeenAt)}
+			return issueRelease{Release: r.Release, EventCount: r.Events, FirstSeenAt: route.Time(r.FirstSeenAt), LastSeenAt: route.Time(r.LastSeenAt)}
 		}),
 		Tags: convert(d.Tags, func(t *svc.IssueTag) issueTag {
 			return issueTag{Key: t.Key, Values: convert(t.Values, func(v *svc.IssueTagValue) issueTagValue { return issueTagValue(*v) })}
 		}),
-		ResolvedAt: http.TimeOf(d.State.ResolvedAt), ResolvedInRelease: known(d.State.ResolvedInRelease),
-		IgnoreUntil: http.TimeOf(d.State.IgnoreUntil), RegressedAt: http.TimeOf(d.State.RegressedAt),
+		ResolvedAt: route.TimeOf(d.State.ResolvedAt), ResolvedInRelease: known(d.State.ResolvedInRelease),
+		IgnoreUntil: route.TimeOf(d.State.IgnoreUntil), RegressedAt: route.TimeOf(d.State.RegressedAt),
 		Merged: append([]string{}, d.State.Merged...),
 	}
 }
@@ -150,10 +150,10 @@ type updateIssue struct {
 
 // issuePatch is the body of PATCH …/errors/{issueId}; what is absent stays.
 type issuePatch struct {
-	Status            *svc.IssueStatus         `json:"status" doc:"unresolved is another word for open." enum:"resolved,ignored,open,unresolved"`
-	AssigneeID        http.Nullable[string]    `json:"assigneeId" doc:"A member's id; null takes the assignee away."`
-	ResolvedInRelease http.Nullable[string]    `json:"resolvedInRelease" doc:"The release that holds the fix, with the status resolved: older ones do not bring the issue back."`
-	IgnoreUntil       http.Nullable[http.Time] `json:"ignoreUntil" doc:"When the issue opens again, with the status ignored."`
+	Status            *svc.IssueStatus           `json:"status" doc:"unresolved is another word for open." enum:"resolved,ignored,open,unresolved"`
+	AssigneeID        route.Nullable[string]     `json:"assigneeId" doc:"A member's id; null takes the assignee away."`
+	ResolvedInRelease route.Nullable[string]     `json:"resolvedInRelease" doc:"The release that holds the fix, with the status resolved: older ones do not bring the issue back."`
+	IgnoreUntil       route.Nullable[route.Time] `json:"ignoreUntil" doc:"When the issue opens again, with the status ignored."`
 }
 
 // patch returns the wish of the body.
@@ -174,7 +174,7 @@ func (u *updateIssue) patch() svc.IssuePatch {
 }
 
 // Check applies the rules of issues.
-func (u *updateIssue) Check(call *http.Call) []svc.FieldError {
+func (u *updateIssue) Check(call *route.Call) []svc.FieldError {
 	patch := u.patch()
 	return patch.Validate(call.Now)
 }
@@ -189,7 +189,7 @@ type changedIssue struct {
 
 // update changes an issue. Who does so must be known: a token that is bound to
 // nobody is refused (contract 82).
-func (e tracking) update(ctx context.Context, call *http.Call, in updateIssue) (changedIssue, error) {
+func (e tracking) update(ctx context.Context, call *route.Call, in updateIssue) (changedIssue, error) {
 	if call.Grant.Token.User == nil {
 		return changedIssue{}, &svc.Error{
 			Code: svc.CodeForbidden, Reason: "user_bound_token_required", Message: "The token is bound to no person; issues are changed by people.",

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"svc"
-	"svc/http"
+	"svc/http/route"
 )
 
 type mergeIssues struct {
@@ -19,7 +19,7 @@ type issueParts struct {
 }
 
 // Check wants one to a hundred issues.
-func (m *mergeIssues) Check(*http.Call) []svc.FieldError {
+func (m *mergeIssues) Check(*route.Call) []svc.FieldError {
 	if n := len(m.Body.IssueIDs); n == 0 || n > svc.MaxMerged {
 		return []svc.FieldError{{Field: "issueIds", Code: "invalid_value", Message: fmt.Sprintf("issueIds lists 1 to %d issues.", svc.MaxMerged)}}
 	}
@@ -33,7 +33,7 @@ type mergedIssue struct {
 }
 
 // merge makes issues part of the one in the path: their occurrences count there.
-func (e tracking) merge(ctx context.Context, call *http.Call, in mergeIssues) (mergedIssue, error) {
+func (e tracking) merge(ctx context.Context, call *route.Call, in mergeIssues) (mergedIssue, error) {
 	env, root, err := e.find(ctx, call, in.issuePath)
 	if err != nil {
 		return mergedIssue{}, err
@@ -58,7 +58,7 @@ func (e tracking) merge(ctx context.Context, call *http.Call, in mergeIssues) (m
 
 // unmerge takes parts out of the issue in the path; each is an issue again, with
 // the status that it had before.
-func (e tracking) unmerge(ctx context.Context, call *http.Call, in mergeIssues) (mergedIssue, error) {
+func (e tracking) unmerge(ctx context.Context, call *route.Call, in mergeIssues) (mergedIssue, error) {
 	env, root, err := e.find(ctx, call, in.issuePath)
 	if err != nil {
 		return mergedIssue{}, err
@@ -75,7 +75,7 @@ func (e tracking) unmerge(ctx context.Context, call *http.Call, in mergeIssues) 
 	return e.mergedNow(ctx, call, env, root)
 }
 
-func (e tracking) mergedNow(ctx context.Context, call *http.Call, env svc.Environment, root svc.Issue) (mergedIssue, error) {
+func (e tracking) mergedNow(ctx context.Context, call *route.Call, env svc.Environment, root svc.Issue) (mergedIssue, error) {
 	detail, err := e.issues.Issue(ctx, svc.IssueScope{
 		Environment: env, Number: root.Key.Number, Days: svc.LastDays(call.Now, svc.SparkDays, call.App.Location()), Now: call.Now,
 	})

@@ -6,7 +6,7 @@ import (
 	"maps"
 
 	"svc"
-	"svc/http"
+	"svc/http/route"
 )
 
 // Occurrences reads the occurrences of issues.
@@ -20,27 +20,27 @@ type Occurrences interface {
 
 // occurrenceSummary is one row of …/events (contract 80).
 type occurrenceSummary struct {
-	ID         string    `json:"id"`
-	IssueID    string    `json:"issueId"`
-	Ts         http.Time `json:"ts"`
-	Level      svc.Level `json:"level"`
-	Name       string    `json:"name"`
-	Message    *string   `json:"message"`
-	Culprit    *string   `json:"culprit"`
-	Handled    bool      `json:"handled"`
-	Release    *string   `json:"release"`
-	URL        *string   `json:"url"`
-	PersonID   *string   `json:"personId"`
-	DistinctID *string   `json:"distinctId"`
-	SessionID  *string   `json:"sessionId"`
-	Browser    *string   `json:"browser"`
-	OS         *string   `json:"os"`
-	Country    *string   `json:"country"`
+	ID         string     `json:"id"`
+	IssueID    string     `json:"issueId"`
+	Ts         route.Time `json:"ts"`
+	Level      svc.Level  `json:"level"`
+	Name       string     `json:"name"`
+	Message    *string    `json:"message"`
+	Culprit    *string    `json:"culprit"`
+	Handled    bool       `json:"handled"`
+	Release    *string    `json:"release"`
+	URL        *string    `json:"url"`
+	PersonID   *string    `json:"personId"`
+	DistinctID *string    `json:"distinctId"`
+	SessionID  *string    `json:"sessionId"`
+	Browser    *string    `json:"browser"`
+	OS         *string    `json:"os"`
+	Country    *string    `json:"country"`
 }
 
 func summaryOf(o *svc.Occurrence) occurrenceSummary {
 	return occurrenceSummary{
-		ID: o.ID, IssueID: o.IssueID, Ts: http.Time(o.Ts), Level: o.Level, Name: o.Name, Message: known(o.Message), Culprit: known(o.Culprit),
+		ID: o.ID, IssueID: o.IssueID, Ts: route.Time(o.Ts), Level: o.Level, Name: o.Name, Message: known(o.Message), Culprit: known(o.Culprit),
 		Handled: o.Handled, Release: known(o.Release), URL: known(o.URL), PersonID: known(o.PersonID), DistinctID: known(o.DistinctID),
 		SessionID: known(o.SessionID), Browser: known(o.Browser), OS: known(o.OS), Country: known(o.Country),
 	}
@@ -49,7 +49,7 @@ func summaryOf(o *svc.Occurrence) occurrenceSummary {
 // occurrence is one occurrence in full.
 type occurrence struct {
 	occurrenceSummary
-	ReceivedAt     http.Time         `json:"receivedAt"`
+	ReceivedAt     route.Time        `json:"receivedAt"`
 	Mechanism      *string           `json:"mechanism"`
 	Stack          *string           `json:"stack"`
 	Frames         []svc.Frame       `json:"frames" doc:"The calls, the throwing one first."`
@@ -87,8 +87,8 @@ type occurrenceRequest struct {
 type sentData json.RawMessage
 
 // Schema is http.Described.
-func (sentData) Schema() http.Schema {
-	return http.Schema{
+func (sentData) Schema() route.Schema {
+	return route.Schema{
 		"type":        []string{"object", "array", "string", "number", "boolean", "null"},
 		"description": "Any JSON; null where nothing was sent.",
 	}
@@ -99,7 +99,7 @@ func (d sentData) MarshalJSON() ([]byte, error) { return json.RawMessage(d).Mars
 
 func occurrenceOf(o *svc.Occurrence) occurrence {
 	row := occurrence{
-		occurrenceSummary: summaryOf(o), ReceivedAt: http.Time(o.ReceivedAt), Mechanism: known(o.Mechanism), Stack: known(o.Stack),
+		occurrenceSummary: summaryOf(o), ReceivedAt: route.Time(o.ReceivedAt), Mechanism: known(o.Mechanism), Stack: known(o.Stack),
 		Frames: append([]svc.Frame{}, o.Frames...), Breadcrumbs: append([]svc.Breadcrumb{}, o.Breadcrumbs...), Tags: orEmpty(o.Tags), Extra: o.Extra,
 		Request: occurrenceRequest{Method: known(o.Request.Method), URL: known(o.Request.URL)},
 		Path:    known(o.Path), Referrer: known(o.Referrer), AnonymousID: known(o.AnonymousID), BrowserVersion: known(o.BrowserVersion),
@@ -135,7 +135,7 @@ type occurrencePage struct {
 	Environment string `json:"environment"`
 }
 
-func (e tracking) events(ctx context.Context, call *http.Call, in listOccurrences) (occurrencePage, error) {
+func (e tracking) events(ctx context.Context, call *route.Call, in listOccurrences) (occurrencePage, error) {
 	env, found, err := e.find(ctx, call, in.issuePath)
 	if err != nil {
 		return occurrencePage{}, err
@@ -153,7 +153,7 @@ func (e tracking) events(ctx context.Context, call *http.Call, in listOccurrence
 		last = rows[len(rows)-1]
 	}
 	seesPersons := call.Grant.May(svc.PermPeoplePIIRead)
-	page := http.PageOf(call, convert(rows, func(o *svc.Occurrence) occurrenceSummary {
+	page := route.PageOf(call, convert(rows, func(o *svc.Occurrence) occurrenceSummary {
 		if !seesPersons {
 			o.Mask()
 		}
@@ -173,7 +173,7 @@ type getOccurrence struct {
 
 // event returns one occurrence. One of another issue, application or environment
 // is answered as a missing one.
-func (e tracking) event(ctx context.Context, call *http.Call, in getOccurrence) (occurrence, error) {
+func (e tracking) event(ctx context.Context, call *route.Call, in getOccurrence) (occurrence, error) {
 	number, ok := svc.ParseIssueID(in.IssueID)
 	if !ok {
 		return occurrence{}, svc.NotFound("occurrence")

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"svc"
-	"svc/http"
+	"svc/http/route"
 )
 
 // issueStatus is the parameter status of a list of issues; empty means all.
@@ -18,7 +18,7 @@ func issueStatusChoice() choice {
 }
 
 // Parse reads the status; open is meant where the request names none.
-func (s *issueStatus) Parse(_ *http.Call, words []string) []svc.FieldError {
+func (s *issueStatus) Parse(_ *route.Call, words []string) []svc.FieldError {
 	word, problems := issueStatusChoice().parse(words)
 	if *s = issueStatus(word); word == anyStatus {
 		*s = ""
@@ -27,7 +27,7 @@ func (s *issueStatus) Parse(_ *http.Call, words []string) []svc.FieldError {
 }
 
 // Schema describes the parameter.
-func (issueStatus) Schema() http.Schema {
+func (issueStatus) Schema() route.Schema {
 	return issueStatusChoice().schema()
 }
 
@@ -35,14 +35,14 @@ func (issueStatus) Schema() http.Schema {
 type issueSort svc.IssueSort
 
 // Parse reads the order; the last seen come first where the request names none.
-func (s *issueSort) Parse(_ *http.Call, words []string) []svc.FieldError {
+func (s *issueSort) Parse(_ *route.Call, words []string) []svc.FieldError {
 	word, problems := issueSortChoice().parse(words)
 	*s = issueSort(word)
 	return problems
 }
 
 // Schema describes the parameter.
-func (issueSort) Schema() http.Schema {
+func (issueSort) Schema() route.Schema {
 	return issueSortChoice().schema()
 }
 
@@ -54,7 +54,7 @@ func issueSortChoice() choice {
 type errorWindow struct{ svc.Window }
 
 // Parse reads the range word.
-func (w *errorWindow) Parse(call *http.Call, words []string) []svc.FieldError {
+func (w *errorWindow) Parse(call *route.Call, words []string) []svc.FieldError {
 	if len(words) > 0 && !slices.Contains(svc.ErrorWindowKeys(), words[0]) {
 		return []svc.FieldError{unknownWord("range", "range", words[0], svc.ErrorWindowKeys())}
 	}
@@ -67,8 +67,8 @@ func (w *errorWindow) Parse(call *http.Call, words []string) []svc.FieldError {
 }
 
 // Schema describes the parameter.
-func (errorWindow) Schema() http.Schema {
-	return http.Schema{"type": "string", "enum": svc.ErrorWindowKeys(), "default": svc.DefaultWindow}
+func (errorWindow) Schema() route.Schema {
+	return route.Schema{"type": "string", "enum": svc.ErrorWindowKeys(), "default": svc.DefaultWindow}
 }
 
 // someEnvironments is the parameter env of routes whose path names an issue: its
@@ -76,7 +76,7 @@ func (errorWindow) Schema() http.Schema {
 type someEnvironments struct{ list []svc.Environment }
 
 // Parse finds the environments.
-func (e *someEnvironments) Parse(call *http.Call, words []string) []svc.FieldError {
+func (e *someEnvironments) Parse(call *route.Call, words []string) []svc.FieldError {
 	if len(words) == 0 {
 		e.list = call.App.Environments
 		return nil
@@ -88,4 +88,4 @@ func (e *someEnvironments) Parse(call *http.Call, words []string) []svc.FieldErr
 }
 
 // Schema describes the parameter.
-func (someEnvironments) Schema() http.Schema { return http.Schema{"type": "string"} }
+func (someEnvironments) Schema() route.Schema { return route.Schema{"type": "string"} }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"svc"
-	"svc/http"
+	"svc/http/route"
 )
 
 // Events reads the event feed.
@@ -24,8 +24,8 @@ type events struct{ events Events }
 // event is one row of the feed (contract 41).
 type event struct {
 	ID             string          `json:"id"`
-	Ts             http.Time       `json:"ts"`
-	ReceivedAt     http.Time       `json:"receivedAt"`
+	Ts             route.Time      `json:"ts"`
+	ReceivedAt     route.Time      `json:"receivedAt"`
 	Name           string          `json:"name"`
 	URL            *string         `json:"url"`
 	Path           *string         `json:"path"`
@@ -67,7 +67,7 @@ type event struct {
 
 func eventOf(e *svc.Event) event {
 	row := event{
-		ID: e.ID, Ts: http.Time(e.Ts), ReceivedAt: http.Time(e.ReceivedAt), Name: e.Name, URL: known(e.URL), Path: known(e.Path),
+		ID: e.ID, Ts: route.Time(e.Ts), ReceivedAt: route.Time(e.ReceivedAt), Name: e.Name, URL: known(e.URL), Path: known(e.Path),
 		Title: known(e.Title), Referrer: known(e.Referrer), ReferrerDomain: known(e.ReferrerDomain),
 		DistinctID: known(e.DistinctID), AnonymousID: known(e.AnonymousID), PersonID: known(e.PersonID), SessionID: known(e.SessionID),
 		Source: known(e.Source), Medium: known(e.Medium), UTMSource: known(e.UTMSource), UTMMedium: known(e.UTMMedium),
@@ -105,7 +105,7 @@ type eventPage struct {
 	Environment string `json:"environment"`
 }
 
-func (e events) list(ctx context.Context, call *http.Call, in listEvents) (eventPage, error) {
+func (e events) list(ctx context.Context, call *route.Call, in listEvents) (eventPage, error) {
 	seesPersons := call.Grant.May(svc.PermPeoplePIIRead)
 	query := svc.EventQuery{
 		Environment: in.Env.Environment, ID: in.ID, Name: in.Name, PersonID: in.PersonID, SessionID: in.SessionID,
@@ -119,7 +119,7 @@ func (e events) list(ctx context.Context, call *http.Call, in listEvents) (event
 	if err != nil {
 		return eventPage{}, err
 	}
-	page := http.PageOf(call, convert(rows, func(row *svc.Event) event {
+	page := route.PageOf(call, convert(rows, func(row *svc.Event) event {
 		if !seesPersons {
 			row.Mask()
 		}
@@ -136,7 +136,7 @@ func keysetOf(key svc.EventKey) []string {
 }
 
 // eventKey reads the place in the feed that a cursor names.
-func eventKey(call *http.Call, cursor string) (*svc.EventKey, error) {
+func eventKey(call *route.Call, cursor string) (*svc.EventKey, error) {
 	keyset, err := call.Keyset(cursor, 3)
 	if keyset == nil || err != nil {
 		return nil, err
@@ -157,11 +157,11 @@ type listNames struct {
 
 // eventName is one row of the catalogue.
 type eventName struct {
-	Name        string     `json:"name"`
-	Count       uint64     `json:"count"`
-	Users       uint64     `json:"users"`
-	Conversions uint64     `json:"conversions"`
-	LastSeenAt  *http.Time `json:"lastSeenAt"`
+	Name        string      `json:"name"`
+	Count       uint64      `json:"count"`
+	Users       uint64      `json:"users"`
+	Conversions uint64      `json:"conversions"`
+	LastSeenAt  *route.Time `json:"lastSeenAt"`
 }
 
 // namePage is the answer of …/events/names.
@@ -171,7 +171,7 @@ type namePage struct {
 	Environment string `json:"environment"`
 }
 
-func (e events) names(ctx context.Context, call *http.Call, in listNames) (namePage, error) {
+func (e events) names(ctx context.Context, call *route.Call, in listNames) (namePage, error) {
 	query := svc.EventNamesQuery{AnalyticsScope: in.scope(), Masked: !call.Grant.May(svc.PermPeoplePIIRead), Limit: int(in.Limit)}
 	query.Filters = query.Filters.Without(svc.DimEvent)
 	var err error
@@ -183,16 +183,16 @@ func (e events) names(ctx context.Context, call *http.Call, in listNames) (nameP
 		return namePage{}, err
 	}
 	rows := convert(names.Rows, func(n *svc.EventName) eventName {
-		return eventName{Name: n.Name, Count: n.Count, Users: n.Users, Conversions: n.Conversions, LastSeenAt: http.TimeOf(n.LastSeenAt)}
+		return eventName{Name: n.Name, Count: n.Count, Users: n.Users, Conversions: n.Conversions, LastSeenAt: route.TimeOf(n.LastSeenAt)}
 	})
-	page := http.PageOf(call, rows, names.More, func(last eventName) []string {
+	page := route.PageOf(call, rows, names.More, func(last eventName) []string {
 		return []string{strconv.FormatUint(last.Count, 10), last.Name}
 	})
 	return namePage{Page: page, Capped: names.Capped, Environment: in.Env.Slug}, nil
 }
 
 // nameKey reads the place in the catalogue that a cursor names.
-func nameKey(call *http.Call, cursor string) (*svc.EventNameKey, error) {
+func nameKey(call *route.Call, cursor string) (*svc.EventNameKey, error) {
 	keyset, err := call.Keyset(cursor, 2)
 	if keyset == nil || err != nil {
 		return nil, err

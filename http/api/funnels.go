@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"svc"
-	"svc/http"
+	"svc/http/route"
 )
 
 // Funnels keeps the funnels of applications.
@@ -32,8 +32,8 @@ type funnel struct {
 	Name        string       `json:"name"`
 	Steps       []funnelStep `json:"steps"`
 	WindowHours int          `json:"windowHours" doc:"All steps of an attempt happen within these hours of its first one."`
-	CreatedAt   http.Time    `json:"createdAt"`
-	UpdatedAt   http.Time    `json:"updatedAt"`
+	CreatedAt   route.Time   `json:"createdAt"`
+	UpdatedAt   route.Time   `json:"updatedAt"`
 }
 
 type funnelStep struct {
@@ -50,7 +50,7 @@ type stepFilter struct {
 
 func funnelOf(f *svc.Funnel) funnel {
 	return funnel{
-		ID: f.ID, Name: f.Name, WindowHours: f.WindowHours, CreatedAt: http.Time(f.CreatedAt), UpdatedAt: http.Time(f.UpdatedAt),
+		ID: f.ID, Name: f.Name, WindowHours: f.WindowHours, CreatedAt: route.Time(f.CreatedAt), UpdatedAt: route.Time(f.UpdatedAt),
 		Steps: convert(f.Steps, func(s *svc.FunnelStep) funnelStep {
 			return funnelStep{Kind: s.Kind, Match: s.Match, Filters: convert(s.Filters, func(f *svc.StepFilter) stepFilter {
 				return stepFilter{Property: f.Property, Op: f.Op, Value: f.Value}
@@ -64,7 +64,7 @@ type listFunnels struct {
 	paging
 }
 
-func (f funnels) list(ctx context.Context, call *http.Call, in listFunnels) (svc.Page[funnel], error) {
+func (f funnels) list(ctx context.Context, call *route.Call, in listFunnels) (svc.Page[funnel], error) {
 	all, err := f.funnels.Funnels(ctx, call.Ref())
 	if err != nil {
 		return svc.Page[funnel]{}, err
@@ -103,9 +103,9 @@ func (n *newFunnel) spec() svc.FunnelSpec {
 }
 
 // Check applies the rules of funnels.
-func (c *createFunnel) Check(*http.Call) []svc.FieldError { return c.Body.spec().Validate() }
+func (c *createFunnel) Check(*route.Call) []svc.FieldError { return c.Body.spec().Validate() }
 
-func (f funnels) create(ctx context.Context, call *http.Call, in createFunnel) (funnel, error) {
+func (f funnels) create(ctx context.Context, call *route.Call, in createFunnel) (funnel, error) {
 	made, err := f.funnels.CreateFunnel(ctx, call.Ref(), in.Body.spec())
 	if err != nil {
 		return funnel{}, err
@@ -119,7 +119,7 @@ type funnelPath struct {
 	ID string `path:"id" doc:"The funnel's id."`
 }
 
-func (f funnels) get(ctx context.Context, call *http.Call, in funnelPath) (funnel, error) {
+func (f funnels) get(ctx context.Context, call *route.Call, in funnelPath) (funnel, error) {
 	found, err := f.funnels.Funnel(ctx, call.Ref(), in.ID)
 	if err != nil {
 		return funnel{}, err
@@ -127,8 +127,8 @@ func (f funnels) get(ctx context.Context, call *http.Call, in funnelPath) (funne
 	return funnelOf(&found), nil
 }
 
-func (f funnels) delete(ctx context.Context, call *http.Call, in funnelPath) (http.Empty, error) {
-	return http.Empty{}, f.funnels.DeleteFunnel(ctx, call.Ref(), in.ID)
+func (f funnels) delete(ctx context.Context, call *route.Call, in funnelPath) (route.Empty, error) {
+	return route.Empty{}, f.funnels.DeleteFunnel(ctx, call.Ref(), in.ID)
 }
 
 type getFunnelResult struct {
@@ -158,7 +158,7 @@ type funnelResult struct {
 	Capped      bool        `json:"capped" doc:"Steps have filters, and the numbers describe those who entered in the last 90 days of the range."`
 }
 
-func (f funnels) rows(ctx context.Context, call *http.Call, in getFunnelResult) (funnelResult, error) {
+func (f funnels) rows(ctx context.Context, call *route.Call, in getFunnelResult) (funnelResult, error) {
 	scope := svc.AnalyticsScope{App: call.Ref(), Environment: in.Env.Environment, Window: in.Range.Window, IncludeBots: in.IncludeBots}
 	found, result, err := f.results.FunnelResult(ctx, scope, in.ID)
 	if err != nil {
@@ -172,6 +172,6 @@ func (f funnels) rows(ctx context.Context, call *http.Call, in getFunnelResult) 
 	})
 	return funnelResult{
 		Funnel: funnelOf(&found), Steps: rows, Environment: in.Env.Slug, Capped: result.Capped,
-		Range: windowShape{From: http.Time(in.Range.From), To: http.Time(in.Range.To), Interval: in.Range.Interval},
+		Range: windowShape{From: route.Time(in.Range.From), To: route.Time(in.Range.To), Interval: in.Range.Interval},
 	}, nil
 }

@@ -3,7 +3,7 @@ package api_test
 import (
 	"context"
 	"encoding/json"
-	nethttp "net/http"
+	"net/http"
 	"net/http/httptest"
 	"regexp"
 	"slices"
@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"svc"
-	"svc/http"
 	"svc/http/api"
 	"svc/http/api/apitest"
+	"svc/http/route"
 )
 
 // bench is a memory with its world, for the tests of every row.
@@ -29,10 +29,10 @@ func open(t *testing.T) bench {
 }
 
 // secret returns a token of a person and scopes that suits a row's surface.
-func (b bench) secret(t *testing.T, route *http.Route, person svc.User, scopes ...svc.Scope) svc.Secret {
+func (b bench) secret(t *testing.T, row *route.Route, person svc.User, scopes ...svc.Scope) svc.Secret {
 	t.Helper()
 	kind := svc.TokenPersonal
-	if route.Surface == http.Console {
+	if row.Surface == route.Console {
 		kind = svc.TokenConsole
 	}
 	return b.Issue(t, kind, svc.TokenOwner{User: person}, scopes...)
@@ -49,7 +49,7 @@ func (b bench) person(t *testing.T, secret svc.Secret) svc.User {
 }
 
 // send answers a request of a row in an organization and application.
-func (b bench) send(t *testing.T, route *http.Route, org, app string, secret svc.Secret) *httptest.ResponseRecorder {
+func (b bench) send(t *testing.T, route *route.Route, org, app string, secret svc.Secret) *httptest.ResponseRecorder {
 	t.Helper()
 	path := strings.NewReplacer("{org}", org, "{app}", app, "{id}", "none", "{issueId}", "none", "{eventId}", "none", "{email}", "nobody@acme.example").Replace(route.Pattern())
 	request := httptest.NewRequestWithContext(t.Context(), route.Method, path, strings.NewReader(`{}`))
@@ -62,9 +62,9 @@ func (b bench) send(t *testing.T, route *http.Route, org, app string, secret svc
 }
 
 // problem reads a problem body.
-func problem(t *testing.T, response *httptest.ResponseRecorder) http.Problem {
+func problem(t *testing.T, response *httptest.ResponseRecorder) route.Problem {
 	t.Helper()
-	var body http.Problem
+	var body route.Problem
 	if err := json.Unmarshal(response.Body.Bytes(), &body); err != nil {
 		t.Fatalf("no problem body: %s", response.Body)
 	}
@@ -75,16 +75,16 @@ func problem(t *testing.T, response *httptest.ResponseRecorder) http.Problem {
 }
 
 // eachRow runs a test for every gated row of the table.
-func eachRow(t *testing.T, test func(t *testing.T, b bench, route *http.Route)) {
-	for _, route := range api.Routes(api.Ports{}) {
-		if route.Surface == http.Manage || route.Surface == http.Console {
-			t.Run(route.Operation, func(t *testing.T) { test(t, open(t), &route) })
+func eachRow(t *testing.T, test func(t *testing.T, b bench, route *route.Route)) {
+	for _, row := range api.Routes(api.Ports{}) {
+		if row.Surface == route.Manage || row.Surface == route.Console {
+			t.Run(row.Operation, func(t *testing.T) { test(t, open(t), &row) })
 		}
 	}
 }
 
 func TestEveryRowRefusesWithoutToken(t *testing.T) {
-	eachRow(t, func(t *testing.T, b bench, route *http.Route) {
+	eachRow(t, func(t *testing.T, b bench, route *route.Route) {
 		response := b.send(t, route, "acme", "web", "")
 		if body := problem(t, response); body.Code != svc.CodeUnauthorized || response.Header().Get("Www-Authenticate") != `Bearer realm="svc"` {
 			t.Errorf("%d %s %v", response.Code, body.Code, response.Header())
@@ -93,9 +93,9 @@ func TestEveryRowRefusesWithoutToken(t *testing.T) {
 }
 
 func TestEveryRowRefusesWrongSecret(t *testing.T) {
-	eachRow(t, func(t *testing.T, b bench, route *http.Route) {
+	eachRow(t, func(t *testing.T, b bench, row *route.Route) {
 		other, opposite := b.Session, "console session"
-		if route.Surface == http.Console {
+		if row.Surface == route.Console {
 			other, opposite = b.Owner, "access token"
 		}
 		key := svc.MintSecret("svc_pub_prod_", make([]byte, 32))
@@ -103,7 +103,7 @@ func TestEveryRowRefusesWrongSecret(t *testing.T) {
 			other: opposite, key: "ingest key",
 			svc.MintSecret("svc_pat_", slices.Repeat([]byte{9}, 32)): "", "svc_pat_short": "", "nonsense": "",
 		} {
-			response := b.send(t, route, "acme", "web", secret)
+			response := b.send(t, row, "acme", "web", secret)
 			body := problem(t, response)
 			challenge := response.Header().Get("Www-Authenticate")
 			if body.Code != svc.CodeUnauthorized || challenge != `Bearer realm="svc", error="invalid_token"` || !strings.Contains(body.Detail, names) {
@@ -114,7 +114,7 @@ func TestEveryRowRefusesWrongSecret(t *testing.T) {
 }
 
 func TestEveryRowAsksForItsScope(t *testing.T) {
-	eachRow(t, func(t *testing.T, b bench, route *http.Route) {
+	eachRow(t, func(t *testing.T, b bench, route *route.Route) {
 		others := slices.DeleteFunc(svc.Scopes(), func(s svc.Scope) bool { return s == route.Scope })
 		response := b.send(t, route, "acme", "web", b.secret(t, route, b.person(t, b.Owner), others...))
 		body := problem(t, response)
@@ -127,7 +127,7 @@ func TestEveryRowAsksForItsScope(t *testing.T) {
 }
 
 func TestEveryRowAsksForItsPermissionAndRole(t *testing.T) {
-	eachRow(t, func(t *testing.T, b bench, route *http.Route) {
+	eachRow(t, func(t *testing.T, b bench, route *route.Route) {
 		allowed := svc.EffectivePermissions(svc.RoleViewer, svc.Scopes())
 		lacks := route.Permission != "" && !slices.Contains(allowed, route.Permission)
 		response := b.send(t, route, "acme", "web", b.secret(t, route, b.person(t, b.Viewer), svc.Scopes()...))
@@ -148,7 +148,7 @@ func TestEveryRowAsksForItsPermissionAndRole(t *testing.T) {
 }
 
 func TestEveryRowOfAModuleAsksForIt(t *testing.T) {
-	eachRow(t, func(t *testing.T, b bench, route *http.Route) {
+	eachRow(t, func(t *testing.T, b bench, route *route.Route) {
 		if route.Module == "" {
 			return
 		}
@@ -173,11 +173,11 @@ func masked(response *httptest.ResponseRecorder) string {
 	}
 	slices.Sort(names)
 	body := regexp.MustCompile(`req_[0-9A-Z]+`).ReplaceAllString(response.Body.String(), "req")
-	return nethttp.StatusText(response.Code) + "\n" + strings.Join(names, "\n") + "\n" + body
+	return http.StatusText(response.Code) + "\n" + strings.Join(names, "\n") + "\n" + body
 }
 
 func TestEveryRowHidesForeignOrganizations(t *testing.T) {
-	eachRow(t, func(t *testing.T, b bench, route *http.Route) {
+	eachRow(t, func(t *testing.T, b bench, route *route.Route) {
 		if !route.HasParam("org") {
 			return
 		}
@@ -197,7 +197,7 @@ func TestEveryRowHidesForeignOrganizations(t *testing.T) {
 }
 
 func TestEveryRowTellsTheRateAndTheRevision(t *testing.T) {
-	eachRow(t, func(t *testing.T, b bench, route *http.Route) {
+	eachRow(t, func(t *testing.T, b bench, route *route.Route) {
 		secret := b.secret(t, route, b.person(t, b.Owner), svc.Scopes()...)
 		b.LimitRate(1)
 		name := `"` + string(route.Rate) + `"`
@@ -214,11 +214,11 @@ func TestEveryRowTellsTheRateAndTheRevision(t *testing.T) {
 }
 
 func TestEveryWriteIsAudited(t *testing.T) {
-	eachRow(t, func(t *testing.T, b bench, route *http.Route) {
+	eachRow(t, func(t *testing.T, b bench, route *route.Route) {
 		secret := b.secret(t, route, b.person(t, b.Owner), svc.Scopes()...)
 		response := b.send(t, route, "acme", "web", secret)
 		rows := b.Audit()
-		if route.Method == nethttp.MethodGet {
+		if route.Method == http.MethodGet {
 			if len(rows) != 0 {
 				t.Errorf("a read left rows: %+v", rows)
 			}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"svc"
-	"svc/http"
+	"svc/http/route"
 )
 
 // Goals keeps the goals of applications.
@@ -44,14 +44,14 @@ type goal struct {
 	Kind      svc.MatchKind `json:"kind" enum:"path,event"`
 	Match     string        `json:"match"`
 	Value     float64       `json:"value" doc:"The monetary value of one conversion."`
-	CreatedAt http.Time     `json:"createdAt"`
-	UpdatedAt http.Time     `json:"updatedAt"`
+	CreatedAt route.Time    `json:"createdAt"`
+	UpdatedAt route.Time    `json:"updatedAt"`
 }
 
 func goalOf(g *svc.Goal) goal {
 	return goal{
 		ID: g.ID, Name: g.Name, Kind: g.Kind, Match: g.Match, Value: g.Value,
-		CreatedAt: http.Time(g.CreatedAt), UpdatedAt: http.Time(g.UpdatedAt),
+		CreatedAt: route.Time(g.CreatedAt), UpdatedAt: route.Time(g.UpdatedAt),
 	}
 }
 
@@ -60,7 +60,7 @@ type listGoals struct {
 	paging
 }
 
-func (g goals) list(ctx context.Context, call *http.Call, in listGoals) (svc.Page[goal], error) {
+func (g goals) list(ctx context.Context, call *route.Call, in listGoals) (svc.Page[goal], error) {
 	all, err := g.goals.Goals(ctx, call.Ref())
 	if err != nil {
 		return svc.Page[goal]{}, err
@@ -77,9 +77,9 @@ type createGoal struct {
 type newGoal svc.GoalSpec
 
 // Check applies the rules of goals.
-func (c *createGoal) Check(*http.Call) []svc.FieldError { return svc.GoalSpec(c.Body).Validate() }
+func (c *createGoal) Check(*route.Call) []svc.FieldError { return svc.GoalSpec(c.Body).Validate() }
 
-func (g goals) create(ctx context.Context, call *http.Call, in createGoal) (goal, error) {
+func (g goals) create(ctx context.Context, call *route.Call, in createGoal) (goal, error) {
 	made, err := g.goals.CreateGoal(ctx, call.Ref(), svc.GoalSpec(in.Body))
 	if err != nil {
 		return goal{}, err
@@ -93,8 +93,8 @@ type goalPath struct {
 	ID string `path:"id" doc:"The goal's id."`
 }
 
-func (g goals) delete(ctx context.Context, call *http.Call, in goalPath) (http.Empty, error) {
-	return http.Empty{}, g.goals.DeleteGoal(ctx, call.Ref(), in.ID)
+func (g goals) delete(ctx context.Context, call *route.Call, in goalPath) (route.Empty, error) {
+	return route.Empty{}, g.goals.DeleteGoal(ctx, call.Ref(), in.ID)
 }
 
 type getGoalCounts struct {
@@ -129,7 +129,7 @@ func goalCountOf(c *svc.GoalCount) goalCount {
 	return row
 }
 
-func (g goals) counts(ctx context.Context, call *http.Call, in getGoalCounts) (goalCountPage, error) {
+func (g goals) counts(ctx context.Context, call *route.Call, in getGoalCounts) (goalCountPage, error) {
 	after, err := goalCountKey(call, in.Cursor)
 	if err != nil {
 		return goalCountPage{}, err
@@ -140,18 +140,18 @@ func (g goals) counts(ctx context.Context, call *http.Call, in getGoalCounts) (g
 	}
 	rows := slices.DeleteFunc(convert(result.Rows, goalCountOf), func(row goalCount) bool { return after(row) <= 0 })
 	limit := min(int(in.Limit), len(rows))
-	page := http.PageOf(call, rows[:limit], len(rows) > limit, func(last goalCount) []string {
+	page := route.PageOf(call, rows[:limit], len(rows) > limit, func(last goalCount) []string {
 		return []string{strconv.FormatUint(last.Conversions, 10), last.GoalID}
 	})
 	return goalCountPage{
-		Page: page, Range: windowShape{From: http.Time(in.Range.From), To: http.Time(in.Range.To), Interval: in.Range.Interval},
+		Page: page, Range: windowShape{From: route.Time(in.Range.From), To: route.Time(in.Range.To), Interval: in.Range.Interval},
 		Environment: in.Env.Slug, Capped: result.Capped,
 	}, nil
 }
 
 // goalCountKey reads the place that a cursor names: the comparison is positive for rows
 // behind it.
-func goalCountKey(call *http.Call, cursor string) (func(goalCount) int, error) {
+func goalCountKey(call *route.Call, cursor string) (func(goalCount) int, error) {
 	keyset, err := call.Keyset(cursor, 2)
 	if keyset == nil || err != nil {
 		return func(goalCount) int { return 1 }, err

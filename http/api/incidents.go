@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"svc"
-	"svc/http"
+	"svc/http/route"
 	"svc/http/shown"
 )
 
@@ -22,7 +22,7 @@ type incidents struct {
 }
 
 // incidentOf shows the incidents of a call's application.
-func incidentOf(call *http.Call) func(i *svc.Incident) shown.Incident {
+func incidentOf(call *route.Call) func(i *svc.Incident) shown.Incident {
 	return func(i *svc.Incident) shown.Incident { return shown.IncidentOf(call.Origin(), call.Ref(), i) }
 }
 
@@ -32,7 +32,7 @@ type incidentStatus svc.IncidentStatus
 func incidentWords() []string { return []string{"open", "acknowledged", "resolved", "all"} }
 
 // Parse reads the status; open ones are meant where the request names none.
-func (s *incidentStatus) Parse(_ *http.Call, words []string) []svc.FieldError {
+func (s *incidentStatus) Parse(_ *route.Call, words []string) []svc.FieldError {
 	word := first(words)
 	switch {
 	case word == "":
@@ -46,8 +46,8 @@ func (s *incidentStatus) Parse(_ *http.Call, words []string) []svc.FieldError {
 }
 
 // Schema describes the parameter.
-func (incidentStatus) Schema() http.Schema {
-	return http.Schema{"type": "string", "enum": incidentWords(), "default": "open"}
+func (incidentStatus) Schema() route.Schema {
+	return route.Schema{"type": "string", "enum": incidentWords(), "default": "open"}
 }
 
 type listIncidents struct {
@@ -57,7 +57,7 @@ type listIncidents struct {
 	Env    optionalEnvironment `query:"env" doc:"The environment of the incidents; those of all where it is absent."`
 }
 
-func (i incidents) list(ctx context.Context, call *http.Call, in listIncidents) (svc.Page[shown.Incident], error) {
+func (i incidents) list(ctx context.Context, call *route.Call, in listIncidents) (svc.Page[shown.Incident], error) {
 	keyset, err := call.Keyset(in.Cursor, 1)
 	if err != nil {
 		return svc.Page[shown.Incident]{}, err
@@ -68,7 +68,7 @@ func (i incidents) list(ctx context.Context, call *http.Call, in listIncidents) 
 	if err != nil {
 		return svc.Page[shown.Incident]{}, err
 	}
-	return http.PageOf(call, convert(page, incidentOf(call)), more, func(last shown.Incident) []string { return []string{last.ID} }), nil
+	return route.PageOf(call, convert(page, incidentOf(call)), more, func(last shown.Incident) []string { return []string{last.ID} }), nil
 }
 
 type incidentPath struct {
@@ -77,19 +77,19 @@ type incidentPath struct {
 }
 
 // actorOf is the person behind a call.
-func actorOf(call *http.Call) svc.LedgerActor {
+func actorOf(call *route.Call) svc.LedgerActor {
 	if user := call.Grant.Token.User; user != nil {
 		return svc.LedgerActor{ID: user.ID, Name: user.Name}
 	}
 	return svc.LedgerActor{}
 }
 
-func (i incidents) acknowledge(ctx context.Context, call *http.Call, in incidentPath) (shown.Incident, error) {
+func (i incidents) acknowledge(ctx context.Context, call *route.Call, in incidentPath) (shown.Incident, error) {
 	changed, err := i.alerts.Acknowledge(ctx, call.Ref(), in.ID, actorOf(call))
 	return incidentOf(call)(&changed), err
 }
 
-func (i incidents) resolve(ctx context.Context, call *http.Call, in incidentPath) (shown.Incident, error) {
+func (i incidents) resolve(ctx context.Context, call *route.Call, in incidentPath) (shown.Incident, error) {
 	changed, err := i.alerts.Resolve(ctx, call.Ref(), in.ID, actorOf(call))
 	return incidentOf(call)(&changed), err
 }

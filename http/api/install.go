@@ -9,7 +9,7 @@ import (
 	"text/template"
 
 	"svc"
-	"svc/http"
+	"svc/http/route"
 )
 
 // installQuery asks for the first lines of an application.
@@ -24,14 +24,14 @@ type installQuery struct {
 type framework string
 
 // Parse reads the framework.
-func (f *framework) Parse(_ *http.Call, words []string) []svc.FieldError {
+func (f *framework) Parse(_ *route.Call, words []string) []svc.FieldError {
 	word, problems := frameworkChoice().parse(words)
 	*f = framework(word)
 	return problems
 }
 
 // Schema describes the parameter.
-func (framework) Schema() http.Schema { return frameworkChoice().schema() }
+func (framework) Schema() route.Schema { return frameworkChoice().schema() }
 
 func frameworkChoice() choice {
 	return choice{"framework", "framework", "nextjs", []string{"nextjs", "react", "node", "html", "express", "hono"}}
@@ -47,14 +47,14 @@ const (
 )
 
 // Parse reads the mode.
-func (m *privacyMode) Parse(_ *http.Call, words []string) []svc.FieldError {
+func (m *privacyMode) Parse(_ *route.Call, words []string) []svc.FieldError {
 	word, problems := privacyChoice().parse(words)
 	*m = privacyMode(word)
 	return problems
 }
 
 // Schema describes the parameter.
-func (privacyMode) Schema() http.Schema { return privacyChoice().schema() }
+func (privacyMode) Schema() route.Schema { return privacyChoice().schema() }
 
 func privacyChoice() choice {
 	return choice{"privacyMode", "privacy mode", string(modePersistent), texts([]privacyMode{modePersistent, modeEphemeral})}
@@ -64,7 +64,7 @@ func privacyChoice() choice {
 type installEnvironment struct{ environment }
 
 // Parse finds the environment in the path's application.
-func (e *installEnvironment) Parse(call *http.Call, words []string) []svc.FieldError {
+func (e *installEnvironment) Parse(call *route.Call, words []string) []svc.FieldError {
 	problems := e.environment.Parse(call, words)
 	for i := range problems {
 		problems[i].Field = "environment"
@@ -129,7 +129,7 @@ func snippetSources(of framework) []snippetSource {
 var parsedSnippets = template.Must(template.ParseFS(snippetFiles, "snippets/*")) //nolint:gochecknoglobals // never changed
 
 // Check refuses the mode for what runs on servers only.
-func (q *installQuery) Check(*http.Call) []svc.FieldError {
+func (q *installQuery) Check(*route.Call) []svc.FieldError {
 	inBrowsers := slices.ContainsFunc(snippetSources(q.Framework), func(s snippetSource) bool { return !s.server })
 	if q.PrivacyMode != modeEphemeral || inBrowsers {
 		return nil
@@ -138,7 +138,7 @@ func (q *installQuery) Check(*http.Call) []svc.FieldError {
 }
 
 // guide answers with what to put where.
-func (a apps) guide(_ context.Context, call *http.Call, in installQuery) (installGuide, error) {
+func (a apps) guide(_ context.Context, call *route.Call, in installQuery) (installGuide, error) {
 	public, secret := svc.KeyPrefix(svc.KeyPublic, in.Environment.Slug), svc.KeyPrefix(svc.KeySecret, in.Environment.Slug)
 	key, host := public+"_YOUR_KEY", call.Origin()
 	guide := installGuide{

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"svc"
-	"svc/http"
+	"svc/http/route"
 )
 
 // Keys keeps the ingest keys of applications.
@@ -31,8 +31,8 @@ type keyRow struct {
 	Label       string      `json:"label"`
 	Prefix      string      `json:"prefix"`
 	Last4       string      `json:"last4"`
-	CreatedAt   http.Time   `json:"createdAt"`
-	RevokedAt   *http.Time  `json:"revokedAt"`
+	CreatedAt   route.Time  `json:"createdAt"`
+	RevokedAt   *route.Time `json:"revokedAt"`
 }
 
 // newKeyRow is the one answer that shows a key.
@@ -45,7 +45,7 @@ type newKeyRow struct {
 func keyRowOf(key *svc.IngestKey) keyRow {
 	return keyRow{
 		ID: key.ID, Kind: key.Kind, Environment: key.Environment, Label: key.Label, Prefix: key.Prefix,
-		Last4: key.Last4, CreatedAt: http.Time(key.CreatedAt), RevokedAt: http.TimeOf(key.RevokedAt),
+		Last4: key.Last4, CreatedAt: route.Time(key.CreatedAt), RevokedAt: route.TimeOf(key.RevokedAt),
 	}
 }
 
@@ -54,7 +54,7 @@ type listKeys struct {
 	paging
 }
 
-func (k keys) list(ctx context.Context, call *http.Call, in listKeys) (svc.Page[keyRow], error) {
+func (k keys) list(ctx context.Context, call *route.Call, in listKeys) (svc.Page[keyRow], error) {
 	rows, err := k.keys.Keys(ctx, call.Ref())
 	if err != nil {
 		return svc.Page[keyRow]{}, err
@@ -75,9 +75,9 @@ type keySpec struct {
 }
 
 // Check applies the rules of keys.
-func (c *createKey) Check(*http.Call) []svc.FieldError { return svc.KeySpec(c.Body).Validate() }
+func (c *createKey) Check(*route.Call) []svc.FieldError { return svc.KeySpec(c.Body).Validate() }
 
-func (k keys) create(ctx context.Context, call *http.Call, in createKey) (newKeyRow, error) {
+func (k keys) create(ctx context.Context, call *route.Call, in createKey) (newKeyRow, error) {
 	key, secret, err := k.keys.MintKey(ctx, call.Ref(), svc.KeySpec(in.Body))
 	if err != nil {
 		return newKeyRow{}, err
@@ -103,8 +103,8 @@ type keyPath struct {
 	ID string `path:"id" doc:"The key's id."`
 }
 
-func (k keys) revoke(ctx context.Context, call *http.Call, in keyPath) (http.Empty, error) {
-	return http.Empty{}, k.keys.RevokeKey(ctx, call.Ref(), in.ID)
+func (k keys) revoke(ctx context.Context, call *route.Call, in keyPath) (route.Empty, error) {
+	return route.Empty{}, k.keys.RevokeKey(ctx, call.Ref(), in.ID)
 }
 
 // problemsOf returns the problems that an error lists.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"svc"
-	"svc/http"
+	"svc/http/route"
 	"svc/http/shown"
 )
 
@@ -45,7 +45,7 @@ func ledgerKinds() map[string]svc.LedgerKind {
 }
 
 // withLedger gives the rows of a table their kinds of entries.
-func withLedger(routes []http.Route) []http.Route {
+func withLedger(routes []route.Route) []route.Route {
 	kinds := ledgerKinds()
 	for i := range routes {
 		routes[i].Ledger = kinds[routes[i].Operation]
@@ -56,16 +56,16 @@ func withLedger(routes []http.Route) []http.Route {
 // ledger answers the console's routes of ledgers.
 type ledger struct{ ledger Ledger }
 
-func ledgerRoutes(ports Ports) []http.Route {
+func ledgerRoutes(ports Ports) []route.Route {
 	ledger := ledger{ledger: ports.Ledger}
-	return []http.Route{
+	return []route.Route{
 		{
-			Surface: http.Console, Method: "GET", Path: "/orgs/{org}/ledger", Operation: "console.ledger.list", Scope: svc.ScopeRead, Permission: svc.PermOrgRead, Role: svc.RoleAdmin, Effect: http.Read, Rate: svc.RateDefault,
-			Summary: "List what was done in the organization, the newest first", Handler: http.Typed(ledger.list),
+			Surface: route.Console, Method: "GET", Path: "/orgs/{org}/ledger", Operation: "console.ledger.list", Scope: svc.ScopeRead, Permission: svc.PermOrgRead, Role: svc.RoleAdmin, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "List what was done in the organization, the newest first", Handler: route.Typed(ledger.list),
 		},
 		{
-			Surface: http.Console, Method: "GET", Path: "/orgs/{org}/ledger/check", Operation: "console.ledger.check", Scope: svc.ScopeRead, Permission: svc.PermOrgRead, Role: svc.RoleAdmin, Effect: http.Read, Rate: svc.RateQuery,
-			Summary: "Go through the whole ledger and say whether it is intact", Handler: http.Typed(ledger.check),
+			Surface: route.Console, Method: "GET", Path: "/orgs/{org}/ledger/check", Operation: "console.ledger.check", Scope: svc.ScopeRead, Permission: svc.PermOrgRead, Role: svc.RoleAdmin, Effect: route.Read, Rate: svc.RateQuery,
+			Summary: "Go through the whole ledger and say whether it is intact", Handler: route.Typed(ledger.check),
 		},
 	}
 }
@@ -73,7 +73,7 @@ func ledgerRoutes(ports Ports) []http.Route {
 // ledgerRow is an entry as the list shows it.
 type ledgerRow struct {
 	Sequence  uint64          `json:"sequence" doc:"Counts the organization's entries from 1, without a gap."`
-	At        http.Time       `json:"at"`
+	At        route.Time      `json:"at"`
 	Kind      svc.LedgerKind  `json:"kind" doc:"What happened, as <area>.<object>.<verb>."`
 	Actor     shown.Actor     `json:"actor" doc:"The person who did it, also where an assistant acted for them."`
 	App       *string         `json:"app" doc:"The application's slug."`
@@ -87,7 +87,7 @@ type ledgerRow struct {
 
 func ledgerRowOf(e *svc.LedgerEntry) ledgerRow {
 	row := ledgerRow{
-		Sequence: e.Sequence, At: http.Time(e.At), Kind: e.Kind, Actor: shown.Actor(e.Actor), App: known(e.App), Subject: known(e.Subject),
+		Sequence: e.Sequence, At: route.Time(e.At), Kind: e.Kind, Actor: shown.Actor(e.Actor), App: known(e.App), Subject: known(e.Subject),
 		Reason: known(e.Reason), RequestID: known(e.RequestID), Metadata: e.Metadata, Previous: e.Previous, Hash: e.Hash,
 	}
 	if row.Metadata == nil {
@@ -102,7 +102,7 @@ type listLedger struct {
 	Kind string `query:"kind" doc:"Only entries of this kind."`
 }
 
-func (l ledger) list(ctx context.Context, call *http.Call, in listLedger) (svc.Page[ledgerRow], error) {
+func (l ledger) list(ctx context.Context, call *route.Call, in listLedger) (svc.Page[ledgerRow], error) {
 	keyset, err := call.Keyset(in.Cursor, 1)
 	if err != nil {
 		return svc.Page[ledgerRow]{}, err
@@ -117,7 +117,7 @@ func (l ledger) list(ctx context.Context, call *http.Call, in listLedger) (svc.P
 	if err != nil {
 		return svc.Page[ledgerRow]{}, err
 	}
-	return http.PageOf(call, convert(entries, ledgerRowOf), more, func(last ledgerRow) []string { return []string{strconv.FormatUint(last.Sequence, 10)} }), nil
+	return route.PageOf(call, convert(entries, ledgerRowOf), more, func(last ledgerRow) []string { return []string{strconv.FormatUint(last.Sequence, 10)} }), nil
 }
 
 // ledgerCheck is the result of going through a ledger.
@@ -130,7 +130,7 @@ type ledgerCheck struct {
 
 type checkLedger struct{ orgPath }
 
-func (l ledger) check(ctx context.Context, _ *http.Call, in checkLedger) (ledgerCheck, error) {
+func (l ledger) check(ctx context.Context, _ *route.Call, in checkLedger) (ledgerCheck, error) {
 	check, err := l.ledger.CheckLedger(ctx, in.Org)
 	if err != nil {
 		return ledgerCheck{}, err

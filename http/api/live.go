@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"svc"
-	"svc/http"
+	"svc/http/route"
 )
 
 // Presence knows who is there now.
@@ -27,7 +27,7 @@ type getLive struct {
 type liveView struct {
 	Visitors      uint64        `json:"visitors"`
 	WindowSeconds int           `json:"windowSeconds"`
-	AsOf          http.Time     `json:"asOf"`
+	AsOf          route.Time    `json:"asOf"`
 	Environment   string        `json:"environment"`
 	Pageviews     uint64        `json:"pageviews"`
 	Pages         []livePage    `json:"pages"`
@@ -56,7 +56,7 @@ type liveDevice struct {
 	Visitors uint64 `json:"visitors"`
 }
 
-func (l live) get(ctx context.Context, call *http.Call, in getLive) (liveView, error) {
+func (l live) get(ctx context.Context, call *route.Call, in getLive) (liveView, error) {
 	now, err := l.presence.Live(ctx, in.Env.Environment)
 	if err != nil {
 		return liveView{}, err
@@ -65,7 +65,7 @@ func (l live) get(ctx context.Context, call *http.Call, in getLive) (liveView, e
 		now.Mask()
 	}
 	return liveView{
-		Visitors: now.Visitors, WindowSeconds: svc.LiveSeconds, AsOf: http.Time(now.AsOf), Environment: in.Env.Slug, Pageviews: now.Pageviews,
+		Visitors: now.Visitors, WindowSeconds: svc.LiveSeconds, AsOf: route.Time(now.AsOf), Environment: in.Env.Slug, Pageviews: now.Pageviews,
 		Pages:     convert(now.Pages, func(r *svc.LiveRow) livePage { return livePage{r.Value, r.Visitors} }),
 		Sources:   convert(now.Sources, func(r *svc.LiveRow) liveSource { return liveSource{r.Value, r.Visitors} }),
 		Countries: convert(now.Countries, func(r *svc.LiveRow) liveCountry { return liveCountry{r.Value, r.Visitors} }),
@@ -77,7 +77,7 @@ func (l live) get(ctx context.Context, call *http.Call, in getLive) (liveView, e
 const liveEvery = time.Second
 
 // stream yields the view at once and whenever it changed.
-func (l live) stream(ctx context.Context, call *http.Call, in getLive, yield func(http.Frame) bool) error {
+func (l live) stream(ctx context.Context, call *route.Call, in getLive, yield func(route.Frame) bool) error {
 	ticker := time.NewTicker(liveEvery)
 	defer ticker.Stop()
 	for shown := (*liveView)(nil); ; {
@@ -86,7 +86,7 @@ func (l live) stream(ctx context.Context, call *http.Call, in getLive, yield fun
 			return err
 		}
 		if shown == nil || view.differs(*shown) {
-			if !yield(http.Frame{Data: view}) {
+			if !yield(route.Frame{Data: view}) {
 				return nil
 			}
 			shown = &view

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"svc"
-	"svc/http"
 	"svc/http/api"
 	"svc/http/api/apitest"
+	"svc/http/route"
 )
 
 // crowd is a presence whose visitors a test sets.
@@ -48,7 +48,7 @@ func TestLiveStreamFollowsChanges(t *testing.T) {
 		ports := memory.Ports()
 		ports.Presence = there
 		config.Routes = api.Routes(ports)
-		handler, err := http.New(config)
+		handler, err := route.New(config)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +93,7 @@ func TestLiveHidesAddresses(t *testing.T) {
 	config, ports := memory.Config(), memory.Ports()
 	ports.Presence = &crowd{visitors: 1, pages: []svc.LiveRow{{Value: "/u/ada@acme.example", Visitors: 1}}}
 	config.Routes = api.Routes(ports)
-	handler, err := http.New(config)
+	handler, err := route.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"svc"
-	"svc/http"
+	"svc/http/route"
 )
 
 // Organizations knows who belongs where.
@@ -67,10 +67,10 @@ type identityToken struct {
 	Kind      svc.TokenKind `json:"kind"`
 	Name      string        `json:"name"`
 	Scopes    []svc.Scope   `json:"scopes"`
-	ExpiresAt *http.Time    `json:"expiresAt"`
+	ExpiresAt *route.Time   `json:"expiresAt"`
 }
 
-func (m me) get(ctx context.Context, call *http.Call, _ struct{}) (identity, error) {
+func (m me) get(ctx context.Context, call *route.Call, _ struct{}) (identity, error) {
 	memberships, err := m.organizations.Memberships(ctx, call.Grant)
 	if err != nil {
 		return identity{}, err
@@ -81,7 +81,7 @@ func (m me) get(ctx context.Context, call *http.Call, _ struct{}) (identity, err
 		organizations = append(organizations, reached{membership, svc.EffectivePermissions(membership.Role, token.Scopes)})
 	}
 	return identity{
-		Token:         identityToken{ID: token.ID, Kind: token.Kind, Name: token.Name, Scopes: token.Scopes, ExpiresAt: http.TimeOf(token.ExpiresAt)},
+		Token:         identityToken{ID: token.ID, Kind: token.Kind, Name: token.Name, Scopes: token.Scopes, ExpiresAt: route.TimeOf(token.ExpiresAt)},
 		User:          token.User,
 		Organizations: organizations,
 		Permissions:   append([]svc.Permission{}, call.Grant.Permissions...),
@@ -89,7 +89,7 @@ func (m me) get(ctx context.Context, call *http.Call, _ struct{}) (identity, err
 	}, nil
 }
 
-func (m me) listOrganizations(ctx context.Context, call *http.Call, in paging) (svc.Page[svc.Membership], error) {
+func (m me) listOrganizations(ctx context.Context, call *route.Call, in paging) (svc.Page[svc.Membership], error) {
 	memberships, err := m.organizations.Memberships(ctx, call.Grant)
 	if err != nil {
 		return svc.Page[svc.Membership]{}, err
@@ -99,7 +99,7 @@ func (m me) listOrganizations(ctx context.Context, call *http.Call, in paging) (
 
 // listTokens lists a person's personal tokens; an organization token sees
 // itself alone.
-func (m me) listTokens(ctx context.Context, call *http.Call, in paging) (svc.Page[token], error) {
+func (m me) listTokens(ctx context.Context, call *route.Call, in paging) (svc.Page[token], error) {
 	own := &call.Grant.Token
 	if own.Kind == svc.TokenOrganization {
 		return pageOfAll(call, []token{tokenOf(own)}, in, tokenID)
@@ -120,14 +120,14 @@ type tokenPath struct {
 
 // revokeToken revokes a personal token of the caller's person; an organization
 // token can revoke itself alone.
-func (m me) revokeToken(ctx context.Context, call *http.Call, in tokenPath) (http.Empty, error) {
+func (m me) revokeToken(ctx context.Context, call *route.Call, in tokenPath) (route.Empty, error) {
 	own := &call.Grant.Token
 	isOrganization := own.Kind == svc.TokenOrganization
 	if isOrganization && in.ID != own.ID || !isOrganization && own.User == nil {
-		return http.Empty{}, svc.NotFound("token")
+		return route.Empty{}, svc.NotFound("token")
 	}
 	if err := concernHomes(ctx, call, m.organizations); err != nil {
-		return http.Empty{}, err
+		return route.Empty{}, err
 	}
 	var owner svc.TokenOwner
 	if own.User != nil {
@@ -136,5 +136,5 @@ func (m me) revokeToken(ctx context.Context, call *http.Call, in tokenPath) (htt
 	if isOrganization {
 		owner.Org = own.Org
 	}
-	return http.Empty{}, m.tokens.RevokeToken(ctx, owner, in.ID)
+	return route.Empty{}, m.tokens.RevokeToken(ctx, owner, in.ID)
 }

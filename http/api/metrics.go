@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"svc"
-	"svc/http"
+	"svc/http/route"
 )
 
 // Metrics reads metrics.
@@ -32,12 +32,12 @@ type metricName struct {
 	Unit       string         `json:"unit" doc:"As the sender says it; empty where it does not."`
 	LabelKeys  []string       `json:"labelKeys"`
 	Series     uint64         `json:"series"`
-	LastSeenAt http.Time      `json:"lastSeenAt"`
+	LastSeenAt route.Time     `json:"lastSeenAt"`
 }
 
 func metricNameOf(n *svc.MetricName) metricName {
 	return metricName{
-		Name: n.Name, Kind: n.Kind, Unit: n.Unit, LabelKeys: append([]string{}, n.LabelKeys...), Series: n.Series, LastSeenAt: http.Time(n.LastSeenAt),
+		Name: n.Name, Kind: n.Kind, Unit: n.Unit, LabelKeys: append([]string{}, n.LabelKeys...), Series: n.Series, LastSeenAt: route.Time(n.LastSeenAt),
 	}
 }
 
@@ -47,7 +47,7 @@ type metricNamePage struct {
 	Environment string `json:"environment"`
 }
 
-func (m metrics) names(ctx context.Context, call *http.Call, in listMetricNames) (metricNamePage, error) {
+func (m metrics) names(ctx context.Context, call *route.Call, in listMetricNames) (metricNamePage, error) {
 	names, err := m.metrics.MetricNames(ctx, in.Env.Environment)
 	if err != nil {
 		return metricNamePage{}, err
@@ -71,7 +71,7 @@ type getMetricSeries struct {
 const maxMetricGroups = 10
 
 // Check holds the interval against the range.
-func (in *getMetricSeries) Check(call *http.Call) []svc.FieldError {
+func (in *getMetricSeries) Check(call *route.Call) []svc.FieldError {
 	window, problems := svc.ParseMetricWindow(string(in.Range.key), string(in.Interval), call.Now, call.App.Location())
 	in.Range.MetricWindow = window
 	if len(in.GroupBy) > svc.MaxLabelKey {
@@ -82,12 +82,12 @@ func (in *getMetricSeries) Check(call *http.Call) []svc.FieldError {
 
 // metricPoint is one bucket.
 type metricPoint struct {
-	T     http.Time `json:"t"`
-	Value *float64  `json:"value" doc:"A quiet bucket has a sum and a count of 0, and no other value."`
+	T     route.Time `json:"t"`
+	Value *float64   `json:"value" doc:"A quiet bucket has a sum and a count of 0, and no other value."`
 }
 
 func metricPointOf(p *svc.MetricPoint) metricPoint {
-	return metricPoint{T: http.Time(p.T), Value: p.Value}
+	return metricPoint{T: route.Time(p.T), Value: p.Value}
 }
 
 // metricSummary are the numbers of the whole range.
@@ -131,12 +131,12 @@ type metricSeries struct {
 
 // metricSpan is a span of time with the word that asked for it.
 type metricSpan struct {
-	From http.Time `json:"from"`
-	To   http.Time `json:"to"`
-	Key  string    `json:"key"`
+	From route.Time `json:"from"`
+	To   route.Time `json:"to"`
+	Key  string     `json:"key"`
 }
 
-func (m metrics) series(ctx context.Context, _ *http.Call, in getMetricSeries) (metricSeries, error) {
+func (m metrics) series(ctx context.Context, _ *route.Call, in getMetricSeries) (metricSeries, error) {
 	window := in.Range.MetricWindow
 	found, err := m.metrics.MetricSeries(ctx, svc.MetricQuery{
 		Environment: in.Env.Environment, Name: in.Name, Agg: svc.Agg(in.Agg), Window: window, Labels: in.Labels, GroupBy: in.GroupBy, Groups: maxMetricGroups,
@@ -146,7 +146,7 @@ func (m metrics) series(ctx context.Context, _ *http.Call, in getMetricSeries) (
 	}
 	out := metricSeries{
 		Name: in.Name, Agg: svc.Agg(in.Agg), Interval: window.Interval, Source: window.Source,
-		Range:  metricSpan{From: http.Time(window.From), To: http.Time(window.To), Key: window.Key},
+		Range:  metricSpan{From: route.Time(window.From), To: route.Time(window.To), Key: window.Key},
 		Points: convert(found.Points, metricPointOf), Summary: metricSummaryOf(found.Summary), Environment: in.Env.Slug,
 	}
 	if in.GroupBy != "" {
@@ -159,14 +159,14 @@ func (m metrics) series(ctx context.Context, _ *http.Call, in getMetricSeries) (
 type agg svc.Agg
 
 // Parse reads the aggregation; the mean is meant where the request names none.
-func (a *agg) Parse(_ *http.Call, words []string) []svc.FieldError {
+func (a *agg) Parse(_ *route.Call, words []string) []svc.FieldError {
 	word, problems := aggChoice().parse(words)
 	*a = agg(word)
 	return problems
 }
 
 // Schema describes the parameter.
-func (agg) Schema() http.Schema {
+func (agg) Schema() route.Schema {
 	return aggChoice().schema()
 }
 
@@ -179,28 +179,28 @@ type metricRange struct {
 }
 
 // Parse keeps the word for Check, which knows the interval.
-func (r *metricRange) Parse(_ *http.Call, words []string) []svc.FieldError {
+func (r *metricRange) Parse(_ *route.Call, words []string) []svc.FieldError {
 	r.key = first(words)
 	return nil
 }
 
 // Schema describes the parameter.
-func (metricRange) Schema() http.Schema {
-	return http.Schema{"type": "string", "enum": svc.MetricRanges(), "default": svc.DefaultMetricRange}
+func (metricRange) Schema() route.Schema {
+	return route.Schema{"type": "string", "enum": svc.MetricRanges(), "default": svc.DefaultMetricRange}
 }
 
 // metricInterval is the parameter interval of a series.
 type metricInterval string
 
 // Parse keeps the word for the check of the whole input.
-func (i *metricInterval) Parse(_ *http.Call, words []string) []svc.FieldError {
+func (i *metricInterval) Parse(_ *route.Call, words []string) []svc.FieldError {
 	*i = metricInterval(first(words))
 	return nil
 }
 
 // Schema describes the parameter.
-func (metricInterval) Schema() http.Schema {
-	return http.Schema{"type": "string", "enum": svc.MetricIntervalWords()}
+func (metricInterval) Schema() route.Schema {
+	return route.Schema{"type": "string", "enum": svc.MetricIntervalWords()}
 }
 
 // labelFilter is the repeatable parameter label.<key>.
@@ -210,7 +210,7 @@ type labelFilter []svc.Label
 const maxLabelFilters = 50
 
 // Parse reads the pairs.
-func (f *labelFilter) Parse(_ *http.Call, words []string) []svc.FieldError {
+func (f *labelFilter) Parse(_ *route.Call, words []string) []svc.FieldError {
 	for _, word := range words {
 		key, value, _ := strings.Cut(word, "=")
 		if key == "" || value == "" || len(word) > svc.MaxLabelKey+svc.MaxLabelValue {
@@ -228,6 +228,6 @@ func (f *labelFilter) Parse(_ *http.Call, words []string) []svc.FieldError {
 func (*labelFilter) Repeats() {}
 
 // Schema describes the parameter.
-func (labelFilter) Schema() http.Schema {
-	return http.Schema{"type": "array", "items": http.Schema{"type": "string"}}
+func (labelFilter) Schema() route.Schema {
+	return route.Schema{"type": "array", "items": route.Schema{"type": "string"}}
 }

@@ -2,10 +2,10 @@ package api
 
 import (
 	"context"
-	nethttp "net/http"
+	"net/http"
 
 	"svc"
-	"svc/http"
+	"svc/http/route"
 )
 
 // Monitors keeps the monitors of applications.
@@ -26,20 +26,20 @@ type Monitors interface {
 // monitors answers the routes of monitors.
 type monitors struct{ monitors Monitors }
 
-func monitorRoutes(ports Ports) []http.Route {
+func monitorRoutes(ports Ports) []route.Route {
 	monitors := monitors{monitors: ports.Monitors}
-	return []http.Route{
+	return []route.Route{
 		{
-			Surface: http.Manage, Method: "GET", Path: "/apps/{org}/{app}/monitors", Operation: "monitors.list", Module: svc.ModuleMetrics, Scope: svc.ScopeRead, Permission: svc.PermMetricsRead, Effect: http.Read, Rate: svc.RateDefault,
-			Summary: "Monitors with their uptime of 30 days", Handler: http.Typed(monitors.list),
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/monitors", Operation: "monitors.list", Module: svc.ModuleMetrics, Scope: svc.ScopeRead, Permission: svc.PermMetricsRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "Monitors with their uptime of 30 days", Handler: route.Typed(monitors.list),
 		},
 		{
-			Surface: http.Manage, Method: "POST", Path: "/apps/{org}/{app}/monitors", Operation: "monitors.put", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: http.Write, Rate: svc.RateDefault,
-			Summary: "Create a monitor, or change the one of the id; fields that are absent keep their values", Status: 201, Also: 200, Handler: http.Typed(monitors.put),
+			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/monitors", Operation: "monitors.put", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.Write, Rate: svc.RateDefault,
+			Summary: "Create a monitor, or change the one of the id; fields that are absent keep their values", Status: 201, Also: 200, Handler: route.Typed(monitors.put),
 		},
 		{
-			Surface: http.Manage, Method: "DELETE", Path: "/apps/{org}/{app}/monitors/{id}", Operation: "monitors.delete", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: http.Destructive, Rate: svc.RateDefault,
-			Summary: "Delete a monitor", Status: 204, Handler: http.Typed(monitors.delete),
+			Surface: route.Manage, Method: "DELETE", Path: "/apps/{org}/{app}/monitors/{id}", Operation: "monitors.delete", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.Destructive, Rate: svc.RateDefault,
+			Summary: "Delete a monitor", Status: 204, Handler: route.Typed(monitors.delete),
 		},
 	}
 }
@@ -58,14 +58,14 @@ type monitor struct {
 	BodyAbsent          *string            `json:"bodyAbsent"`
 	Confirmations       int                `json:"confirmations" doc:"How many checks in a row must fail before the monitor is down."`
 	LastStatus          *svc.MonitorStatus `json:"lastStatus" observed:"true" doc:"up, degraded or down; null before the first check. Degraded: a failure that is not confirmed yet, or a certificate that ends soon."`
-	LastCheckedAt       *http.Time         `json:"lastCheckedAt" observed:"true"`
+	LastCheckedAt       *route.Time        `json:"lastCheckedAt" observed:"true"`
 	LastLatencyMs       *uint32            `json:"lastLatencyMs" observed:"true"`
 	LastError           *string            `json:"lastError" observed:"true"`
 	ConsecutiveFailures uint32             `json:"consecutiveFailures" observed:"true"`
 	Uptime30d           *float64           `json:"uptime30d" observed:"true" doc:"The share of the checks of 30 days after which the monitor was not down; null without checks."`
 	Checks30d           uint64             `json:"checks30d" observed:"true"`
-	CreatedAt           http.Time          `json:"createdAt"`
-	UpdatedAt           http.Time          `json:"updatedAt"`
+	CreatedAt           route.Time         `json:"createdAt"`
+	UpdatedAt           route.Time         `json:"updatedAt"`
 }
 
 func monitorOf(m *svc.MonitorRow) monitor {
@@ -73,10 +73,10 @@ func monitorOf(m *svc.MonitorRow) monitor {
 		ID: m.ID, Name: m.Name, URL: m.URL, Method: m.Method, ExpectedStatus: m.ExpectedStatus, IntervalSeconds: m.IntervalSeconds, TimeoutMs: m.TimeoutMs,
 		Enabled: m.Enabled, BodyMatch: known(m.BodyMatch), BodyAbsent: known(m.BodyAbsent), Confirmations: m.Confirmations,
 		LastError: known(m.LastError), ConsecutiveFailures: m.ConsecutiveFailures, Uptime30d: m.Uptime30d(), Checks30d: m.Checks30d,
-		CreatedAt: http.Time(m.CreatedAt), UpdatedAt: http.Time(m.UpdatedAt),
+		CreatedAt: route.Time(m.CreatedAt), UpdatedAt: route.Time(m.UpdatedAt),
 	}
 	if !m.LastCheckedAt.IsZero() {
-		row.LastStatus, row.LastCheckedAt, row.LastLatencyMs = &m.LastStatus, http.TimeOf(&m.LastCheckedAt), &m.LastLatencyMs
+		row.LastStatus, row.LastCheckedAt, row.LastLatencyMs = &m.LastStatus, route.TimeOf(&m.LastCheckedAt), &m.LastLatencyMs
 	}
 	return row
 }
@@ -86,7 +86,7 @@ type listMonitors struct {
 	paging
 }
 
-func (m monitors) list(ctx context.Context, call *http.Call, in listMonitors) (svc.Page[monitor], error) {
+func (m monitors) list(ctx context.Context, call *route.Call, in listMonitors) (svc.Page[monitor], error) {
 	all, err := m.monitors.Monitors(ctx, call.Ref())
 	if err != nil {
 		return svc.Page[monitor]{}, err
@@ -101,7 +101,7 @@ type putMonitor struct {
 }
 
 // Check refuses to move a monitor into an environment.
-func (p *putMonitor) Check(*http.Call) []svc.FieldError {
+func (p *putMonitor) Check(*route.Call) []svc.FieldError {
 	if p.Body.ID != nil && p.Env.Slug != "" && p.Env.Slug != svc.Production {
 		return []svc.FieldError{{
 			Field: "env", Code: "not_changeable", Allowed: []string{svc.Production},
@@ -113,17 +113,17 @@ func (p *putMonitor) Check(*http.Call) []svc.FieldError {
 
 // monitorBody is the body of POST …/monitors.
 type monitorBody struct {
-	ID              *string               `json:"id" doc:"The monitor to change; without it, one is made."`
-	Name            *string               `json:"name" doc:"The name that people read; a new monitor needs one."`
-	URL             *string               `json:"url" doc:"A public http or https address; a new monitor needs one."`
-	Method          *string               `json:"method" enum:"GET,HEAD,POST,PUT,PATCH,DELETE,OPTIONS" default:"GET"`
-	ExpectedStatus  *int                  `json:"expectedStatus" doc:"Redirects are followed unless it is one." default:"200"`
-	IntervalSeconds *int                  `json:"intervalSeconds" doc:"From 30 to 86400." default:"60"`
-	TimeoutMs       *int                  `json:"timeoutMs" doc:"From 100 to 60000, for the whole check." default:"10000"`
-	Enabled         *bool                 `json:"enabled" default:"true"`
-	BodyMatch       http.Nullable[string] `json:"bodyMatch" doc:"The check fails unless the first MiB of the body contains the text."`
-	BodyAbsent      http.Nullable[string] `json:"bodyAbsent" doc:"The check fails if the first MiB of the body contains the text."`
-	Confirmations   *int                  `json:"confirmations" doc:"How many checks in a row must fail before the monitor is down, from 1 to 10." default:"2"`
+	ID              *string                `json:"id" doc:"The monitor to change; without it, one is made."`
+	Name            *string                `json:"name" doc:"The name that people read; a new monitor needs one."`
+	URL             *string                `json:"url" doc:"A public http or https address; a new monitor needs one."`
+	Method          *string                `json:"method" enum:"GET,HEAD,POST,PUT,PATCH,DELETE,OPTIONS" default:"GET"`
+	ExpectedStatus  *int                   `json:"expectedStatus" doc:"Redirects are followed unless it is one." default:"200"`
+	IntervalSeconds *int                   `json:"intervalSeconds" doc:"From 30 to 86400." default:"60"`
+	TimeoutMs       *int                   `json:"timeoutMs" doc:"From 100 to 60000, for the whole check." default:"10000"`
+	Enabled         *bool                  `json:"enabled" default:"true"`
+	BodyMatch       route.Nullable[string] `json:"bodyMatch" doc:"The check fails unless the first MiB of the body contains the text."`
+	BodyAbsent      route.Nullable[string] `json:"bodyAbsent" doc:"The check fails if the first MiB of the body contains the text."`
+	Confirmations   *int                   `json:"confirmations" doc:"How many checks in a row must fail before the monitor is down, from 1 to 10." default:"2"`
 }
 
 func (b *monitorBody) patch() svc.MonitorPatch {
@@ -134,14 +134,14 @@ func (b *monitorBody) patch() svc.MonitorPatch {
 }
 
 // cleared returns a text that a request sets, empty where it is null.
-func cleared(text http.Nullable[string]) *string {
+func cleared(text route.Nullable[string]) *string {
 	if text.Set && text.Value == nil {
 		return new(string)
 	}
 	return text.Value
 }
 
-func (m monitors) put(ctx context.Context, call *http.Call, in putMonitor) (monitor, error) {
+func (m monitors) put(ctx context.Context, call *route.Call, in putMonitor) (monitor, error) {
 	id, patch := valueOf(in.Body.ID), in.Body.patch()
 	if in.Body.ID != nil && id == "" { // a client that lost the id does not mean a new one
 		return monitor{}, svc.NotFound("monitor")
@@ -162,7 +162,7 @@ func (m monitors) put(ctx context.Context, call *http.Call, in putMonitor) (moni
 	if id == "" {
 		call.Created("/apps/" + call.Ref().String() + "/monitors/" + row.ID)
 	} else {
-		call.Answer(nethttp.StatusOK)
+		call.Answer(http.StatusOK)
 	}
 	call.About(row.ID)
 	return monitorOf(&row), nil
@@ -183,6 +183,6 @@ type monitorPath struct {
 	ID string `path:"id" doc:"The monitor's id."`
 }
 
-func (m monitors) delete(ctx context.Context, call *http.Call, in monitorPath) (http.Empty, error) {
-	return http.Empty{}, m.monitors.DeleteMonitor(ctx, call.Ref(), in.ID)
+func (m monitors) delete(ctx context.Context, call *route.Call, in monitorPath) (route.Empty, error) {
+	return route.Empty{}, m.monitors.DeleteMonitor(ctx, call.Ref(), in.ID)
 }

@@ -3,7 +3,7 @@ package api_test
 import (
 	"context"
 	"io"
-	nethttp "net/http"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -17,7 +17,7 @@ import (
 )
 
 // document loads the served document and checks it.
-func document(t *testing.T, handler nethttp.Handler) (*openapi3.T, routers.Router) {
+func document(t *testing.T, handler http.Handler) (*openapi3.T, routers.Router) {
 	t.Helper()
 	response := httptest.NewRecorder()
 	handler.ServeHTTP(response, httptest.NewRequestWithContext(t.Context(), "GET", "/api/v1/openapi.json", nil))
@@ -39,11 +39,11 @@ func document(t *testing.T, handler nethttp.Handler) (*openapi3.T, routers.Route
 // checked validates every answer of a handler against its document.
 type checked struct {
 	t       *testing.T
-	handler nethttp.Handler
+	handler http.Handler
 	router  routers.Router
 }
 
-func (c checked) ServeHTTP(w nethttp.ResponseWriter, r *nethttp.Request) {
+func (c checked) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Accept") == "text/event-stream" { // the document has no schema of frames, and a stream ends with its reader
 		c.handler.ServeHTTP(w, r)
 		return
@@ -108,7 +108,7 @@ func TestDocumentNamesEveryRow(t *testing.T) {
 	}
 	err = openapi3filter.ValidateResponse(t.Context(), &openapi3filter.ResponseValidationInput{
 		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: request, PathParams: params, Route: route},
-		Status:                 200, Header: nethttp.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(`{"id":7}`)),
+		Status:                 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(`{"id":7}`)),
 	})
 	if err == nil {
 		t.Error("an answer of the wrong shape passed")

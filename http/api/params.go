@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"svc"
-	"svc/http"
+	"svc/http/route"
 )
 
 // appPath is the address of an application in a path.
@@ -47,7 +47,7 @@ type environment struct {
 }
 
 // Parse finds the environment in the path's application.
-func (e *environment) Parse(call *http.Call, words []string) []svc.FieldError {
+func (e *environment) Parse(call *route.Call, words []string) []svc.FieldError {
 	env, ok := call.App.Environment(first(words))
 	if !ok {
 		return []svc.FieldError{unknownWord("env", "environment", first(words), environmentSlugs(&call.App))}
@@ -57,8 +57,8 @@ func (e *environment) Parse(call *http.Call, words []string) []svc.FieldError {
 }
 
 // Schema describes the parameter.
-func (environment) Schema() http.Schema {
-	return http.Schema{"type": "string", "default": svc.DefaultEnvironment}
+func (environment) Schema() route.Schema {
+	return route.Schema{"type": "string", "default": svc.DefaultEnvironment}
 }
 
 // optionalEnvironment is the parameter env where all environments are meant unless the
@@ -66,7 +66,7 @@ func (environment) Schema() http.Schema {
 type optionalEnvironment struct{ environment }
 
 // Parse finds the environment, if there is one to find.
-func (e *optionalEnvironment) Parse(call *http.Call, words []string) []svc.FieldError {
+func (e *optionalEnvironment) Parse(call *route.Call, words []string) []svc.FieldError {
 	if len(words) == 0 {
 		return nil
 	}
@@ -74,7 +74,7 @@ func (e *optionalEnvironment) Parse(call *http.Call, words []string) []svc.Field
 }
 
 // Schema describes the parameter.
-func (optionalEnvironment) Schema() http.Schema { return http.Schema{"type": "string"} }
+func (optionalEnvironment) Schema() route.Schema { return route.Schema{"type": "string"} }
 
 func environmentSlugs(app *svc.Application) []string {
 	slugs := make([]string, len(app.Environments))
@@ -88,7 +88,7 @@ func environmentSlugs(app *svc.Application) []string {
 type window struct{ svc.Window }
 
 // Parse reads the range word; relative ranges end at the request.
-func (w *window) Parse(call *http.Call, words []string) []svc.FieldError {
+func (w *window) Parse(call *route.Call, words []string) []svc.FieldError {
 	parsed, problem := svc.ParseWindow(first(words), call.Now, call.App.Location())
 	if problem != nil {
 		return []svc.FieldError{*problem}
@@ -98,15 +98,15 @@ func (w *window) Parse(call *http.Call, words []string) []svc.FieldError {
 }
 
 // Schema describes the parameter.
-func (window) Schema() http.Schema {
-	return http.Schema{"type": "string", "default": svc.DefaultWindow, "examples": []string{"24h", "30d", "today", "custom:2026-01-01..2026-01-31"}}
+func (window) Schema() route.Schema {
+	return route.Schema{"type": "string", "default": svc.DefaultWindow, "examples": []string{"24h", "30d", "today", "custom:2026-01-01..2026-01-31"}}
 }
 
 // filters is the repeatable parameter filter.
 type filters struct{ svc.Filters }
 
 // Parse reads the pairs.
-func (f *filters) Parse(_ *http.Call, words []string) []svc.FieldError {
+func (f *filters) Parse(_ *route.Call, words []string) []svc.FieldError {
 	parsed, problems := svc.ParseFilters(words)
 	f.Filters = parsed
 	return problems
@@ -116,35 +116,35 @@ func (f *filters) Parse(_ *http.Call, words []string) []svc.FieldError {
 func (*filters) Repeats() {}
 
 // Schema describes the parameter.
-func (filters) Schema() http.Schema {
+func (filters) Schema() route.Schema {
 	names := make([]string, 0, len(svc.Dimensions()))
 	for _, dimension := range svc.Dimensions() {
 		names = append(names, string(dimension))
 	}
-	return http.Schema{"type": "array", "items": http.Schema{"type": "string", "pattern": "^(" + strings.Join(names, "|") + "):"}}
+	return route.Schema{"type": "array", "items": route.Schema{"type": "string", "pattern": "^(" + strings.Join(names, "|") + "):"}}
 }
 
 // pageLimit is the parameter limit of ordinary lists.
 type pageLimit int
 
 // Parse reads the page size.
-func (l *pageLimit) Parse(_ *http.Call, words []string) []svc.FieldError {
+func (l *pageLimit) Parse(_ *route.Call, words []string) []svc.FieldError {
 	return parseLimit((*int)(l), words, svc.MaxPageSize)
 }
 
 // Schema describes the parameter.
-func (pageLimit) Schema() http.Schema { return limitSchema() }
+func (pageLimit) Schema() route.Schema { return limitSchema() }
 
 // feedLimit is the parameter limit of the event feed.
 type feedLimit int
 
 // Parse reads the page size.
-func (l *feedLimit) Parse(_ *http.Call, words []string) []svc.FieldError {
+func (l *feedLimit) Parse(_ *route.Call, words []string) []svc.FieldError {
 	return parseLimit((*int)(l), words, svc.MaxEventPageSize)
 }
 
 // Schema describes the parameter.
-func (feedLimit) Schema() http.Schema { return limitSchema() }
+func (feedLimit) Schema() route.Schema { return limitSchema() }
 
 func parseLimit(into *int, words []string, maximum int) []svc.FieldError {
 	limit, problem := svc.ParseLimit(first(words), svc.DefaultPageSize, maximum)
@@ -155,22 +155,22 @@ func parseLimit(into *int, words []string, maximum int) []svc.FieldError {
 	return nil
 }
 
-func limitSchema() http.Schema {
-	return http.Schema{"type": "integer", "minimum": 1, "default": svc.DefaultPageSize}
+func limitSchema() route.Schema {
+	return route.Schema{"type": "integer", "minimum": 1, "default": svc.DefaultPageSize}
 }
 
 // metric is the parameter metric of a time series.
 type metric svc.Metric
 
 // Parse reads the metric; visitors are meant where the request names none.
-func (m *metric) Parse(_ *http.Call, words []string) []svc.FieldError {
+func (m *metric) Parse(_ *route.Call, words []string) []svc.FieldError {
 	word, problems := metricChoice().parse(words)
 	*m = metric(word)
 	return problems
 }
 
 // Schema describes the parameter.
-func (metric) Schema() http.Schema {
+func (metric) Schema() route.Schema {
 	return metricChoice().schema()
 }
 
@@ -199,7 +199,7 @@ func first(words []string) string {
 
 // pageOfAll makes a page of a list that its port returns whole, in the order of
 // key, which is also the keyset.
-func pageOfAll[Row any](call *http.Call, rows []Row, paging paging, key func(Row) string) (svc.Page[Row], error) {
+func pageOfAll[Row any](call *route.Call, rows []Row, paging paging, key func(Row) string) (svc.Page[Row], error) {
 	keyset, err := call.Keyset(paging.Cursor, 1)
 	if err != nil {
 		return svc.Page[Row]{}, err
@@ -209,7 +209,7 @@ func pageOfAll[Row any](call *http.Call, rows []Row, paging paging, key func(Row
 		sorted = slices.DeleteFunc(sorted, func(row Row) bool { return key(row) <= keyset[0] })
 	}
 	limit := min(int(paging.Limit), len(sorted))
-	return http.PageOf(call, sorted[:limit], len(sorted) > limit, func(last Row) []string { return []string{key(last)} }), nil
+	return route.PageOf(call, sorted[:limit], len(sorted) > limit, func(last Row) []string { return []string{key(last)} }), nil
 }
 
 // convert maps rows of a port to rows of an answer; the result is never null.

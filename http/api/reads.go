@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"svc"
-	"svc/http"
+	"svc/http/route"
 )
 
 // Reads answers the breakdowns, cohorts and rolling uniques.
@@ -27,7 +27,7 @@ type reads struct{ reads Reads }
 type dimension svc.Dimension
 
 // Parse reads the dimension.
-func (d *dimension) Parse(_ *http.Call, words []string) []svc.FieldError {
+func (d *dimension) Parse(_ *route.Call, words []string) []svc.FieldError {
 	parsed, problem := svc.ParseBreakdownDimension(first(words))
 	if problem != nil {
 		return []svc.FieldError{*problem}
@@ -37,10 +37,10 @@ func (d *dimension) Parse(_ *http.Call, words []string) []svc.FieldError {
 }
 
 // Schema describes the parameter.
-func (dimension) Schema() http.Schema {
-	return http.Schema{"anyOf": []any{
-		http.Schema{"type": "string", "enum": texts(svc.Dimensions())},
-		http.Schema{"type": "string", "pattern": `^property\..+`, "maxLength": len(svc.PropertyPrefix) + svc.MaxPropertyKey},
+func (dimension) Schema() route.Schema {
+	return route.Schema{"anyOf": []any{
+		route.Schema{"type": "string", "enum": texts(svc.Dimensions())},
+		route.Schema{"type": "string", "pattern": `^property\..+`, "maxLength": len(svc.PropertyPrefix) + svc.MaxPropertyKey},
 	}}
 }
 
@@ -48,7 +48,7 @@ func (dimension) Schema() http.Schema {
 type rankLimit int
 
 // Parse reads the page size.
-func (l *rankLimit) Parse(_ *http.Call, words []string) []svc.FieldError {
+func (l *rankLimit) Parse(_ *route.Call, words []string) []svc.FieldError {
 	limit, problem := svc.ParseLimit(first(words), svc.BreakdownPageSize, svc.MaxBreakdownPageSize)
 	if problem != nil {
 		return []svc.FieldError{*problem}
@@ -58,8 +58,8 @@ func (l *rankLimit) Parse(_ *http.Call, words []string) []svc.FieldError {
 }
 
 // Schema describes the parameter.
-func (rankLimit) Schema() http.Schema {
-	return http.Schema{"type": "integer", "minimum": 1, "default": svc.BreakdownPageSize}
+func (rankLimit) Schema() route.Schema {
+	return route.Schema{"type": "integer", "minimum": 1, "default": svc.BreakdownPageSize}
 }
 
 type getBreakdown struct {
@@ -89,7 +89,7 @@ type breakdownPage struct {
 	Environment string `json:"environment"`
 }
 
-func (r reads) breakdown(ctx context.Context, call *http.Call, in getBreakdown) (breakdownPage, error) {
+func (r reads) breakdown(ctx context.Context, call *route.Call, in getBreakdown) (breakdownPage, error) {
 	query := svc.BreakdownQuery{
 		AnalyticsScope: in.scope(), Dimension: svc.Dimension(in.Dimension), Search: in.Search,
 		Masked: !call.Grant.May(svc.PermPeoplePIIRead), Limit: int(in.Limit),
@@ -108,14 +108,14 @@ func (r reads) breakdown(ctx context.Context, call *http.Call, in getBreakdown) 
 			BounceRate: finite(row.BounceRate), Conversions: row.Conversions,
 		}
 	})
-	page := http.PageOf(call, rows, result.More, func(last breakdownRow) []string {
+	page := route.PageOf(call, rows, result.More, func(last breakdownRow) []string {
 		return []string{strconv.FormatUint(last.Visitors, 10), strconv.FormatUint(last.Pageviews, 10), last.Value}
 	})
 	return breakdownPage{Page: page, Dimension: string(in.Dimension), Capped: result.Capped, Environment: in.Env.Slug}, nil
 }
 
 // breakdownKey reads the place in the ranking that a cursor names.
-func breakdownKey(call *http.Call, cursor string) (*svc.BreakdownKey, error) {
+func breakdownKey(call *route.Call, cursor string) (*svc.BreakdownKey, error) {
 	keyset, err := call.Keyset(cursor, 3)
 	if keyset == nil || err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func breakdownKey(call *http.Call, cursor string) (*svc.BreakdownKey, error) {
 type cohortBy svc.Interval
 
 // Parse reads the width of the cohorts.
-func (c *cohortBy) Parse(_ *http.Call, words []string) []svc.FieldError {
+func (c *cohortBy) Parse(_ *route.Call, words []string) []svc.FieldError {
 	parsed, problem := svc.ParseCohortInterval(first(words))
 	if problem != nil {
 		return []svc.FieldError{*problem}
@@ -141,8 +141,8 @@ func (c *cohortBy) Parse(_ *http.Call, words []string) []svc.FieldError {
 }
 
 // Schema describes the parameter.
-func (cohortBy) Schema() http.Schema {
-	return http.Schema{"type": "string", "enum": texts(svc.CohortIntervals()), "default": string(svc.Week)}
+func (cohortBy) Schema() route.Schema {
+	return route.Schema{"type": "string", "enum": texts(svc.CohortIntervals()), "default": string(svc.Week)}
 }
 
 type getRetention struct {
@@ -167,7 +167,7 @@ type retention struct {
 	Cohorts     []cohort     `json:"cohorts" doc:"Dense: a period without newcomers is a cohort of size 0."`
 }
 
-func (r reads) retention(ctx context.Context, _ *http.Call, in getRetention) (retention, error) {
+func (r reads) retention(ctx context.Context, _ *route.Call, in getRetention) (retention, error) {
 	query := svc.RetentionQuery{AnalyticsScope: in.scope(), CohortBy: svc.Interval(in.CohortBy), Event: in.Event}
 	result, err := r.reads.Retention(ctx, query)
 	if err != nil {
@@ -194,13 +194,13 @@ type activeUsers struct {
 	Stickiness  []point `json:"stickiness" doc:"DAU/MAU of the day, 0..1."`
 }
 
-func (r reads) activeUsers(ctx context.Context, _ *http.Call, in getActiveUsers) (activeUsers, error) {
+func (r reads) activeUsers(ctx context.Context, _ *route.Call, in getActiveUsers) (activeUsers, error) {
 	result, err := r.reads.ActiveUsers(ctx, in.scope())
 	if err != nil {
 		return activeUsers{}, err
 	}
 	points := func(series []svc.Point) []point {
-		return convert(series, func(p *svc.Point) point { return point{T: http.Time(p.T), Value: finite(p.Value)} })
+		return convert(series, func(p *svc.Point) point { return point{T: route.Time(p.T), Value: finite(p.Value)} })
 	}
 	return activeUsers{
 		Capped: result.Capped, Environment: in.Env.Slug, DAU: points(result.DAU), WAU: points(result.WAU),

@@ -2,19 +2,19 @@ package api
 
 import (
 	"svc"
-	"svc/http"
+	"svc/http/route"
 )
 
-func metricRoutes(ports Ports) []http.Route {
+func metricRoutes(ports Ports) []route.Route {
 	metrics := metrics{metrics: ports.Metrics}
-	return []http.Route{
+	return []route.Route{
 		{
-			Surface: http.Manage, Method: "GET", Path: "/apps/{org}/{app}/metrics/names", Operation: "metrics.names", Module: svc.ModuleMetrics, Scope: svc.ScopeRead, Permission: svc.PermMetricsRead, Effect: http.Read, Rate: svc.RateQuery,
-			Summary: "Metric names, kinds and units", Handler: http.Typed(metrics.names),
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/metrics/names", Operation: "metrics.names", Module: svc.ModuleMetrics, Scope: svc.ScopeRead, Permission: svc.PermMetricsRead, Effect: route.Read, Rate: svc.RateQuery,
+			Summary: "Metric names, kinds and units", Handler: route.Typed(metrics.names),
 		},
 		{
-			Surface: http.Manage, Method: "GET", Path: "/apps/{org}/{app}/metrics/series", Operation: "metrics.series", Module: svc.ModuleMetrics, Scope: svc.ScopeRead, Permission: svc.PermMetricsRead, Effect: http.Read, Rate: svc.RateQuery,
-			Summary: "One metric aggregated into buckets", Handler: http.Typed(metrics.series),
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/metrics/series", Operation: "metrics.series", Module: svc.ModuleMetrics, Scope: svc.ScopeRead, Permission: svc.PermMetricsRead, Effect: route.Read, Rate: svc.RateQuery,
+			Summary: "One metric aggregated into buckets", Handler: route.Typed(metrics.series),
 		},
 	}
 }

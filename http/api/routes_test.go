@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"svc"
-	"svc/http"
 	"svc/http/api"
 	"svc/http/api/apitest"
 	"svc/http/ingest"
+	"svc/http/route"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -58,7 +58,7 @@ func TestRouteList(t *testing.T) {
 // answers for.
 func TestTheBuiltModulesAreThoseWithRoutes(t *testing.T) {
 	for _, module := range svc.Modules() {
-		routed := slices.ContainsFunc(wholeTable(), func(route http.Route) bool { return route.Module == module })
+		routed := slices.ContainsFunc(wholeTable(), func(route route.Route) bool { return route.Module == module })
 		if routed != slices.Contains(svc.BuiltModules(), module) {
 			t.Errorf("%s: has routes %v", module, routed)
 		}
@@ -66,7 +66,7 @@ func TestTheBuiltModulesAreThoseWithRoutes(t *testing.T) {
 }
 
 func TestOpenAPIDocument(t *testing.T) {
-	document, err := http.OpenAPI(wholeTable(), "https://svc.example", "2026-11-20")
+	document, err := route.OpenAPI(wholeTable(), "https://svc.example", "2026-11-20")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,6 +78,6 @@ func TestOpenAPIDocument(t *testing.T) {
 }
 
 // wholeTable returns every row that the server registers.
-func wholeTable() []http.Route {
+func wholeTable() []route.Route {
 	return slices.Concat(api.Routes(api.Ports{}), new(ingest.Collect).Routes(), new(ingest.Sentry).Routes(), new(ingest.Uploads).Routes(), new(ingest.Releases).Routes())
 }

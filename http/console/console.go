@@ -7,7 +7,7 @@ import (
 	"embed"
 	"net/http"
 
-	plumbing "svc/http"
+	"svc/http/route"
 )
 
 //go:embed assets
@@ -17,15 +17,15 @@ var assets embed.FS
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // Routes returns the rows of the page.
-func Routes() []plumbing.Route {
-	row := func(path, operation, file, kind string) plumbing.Route {
-		return plumbing.Route{
-			Surface: plumbing.Share, Method: http.MethodGet, Path: path, Operation: operation, Effect: plumbing.Read,
+func Routes() []route.Route {
+	row := func(path, operation, file, kind string) route.Route {
+		return route.Route{
+			Surface: route.Share, Method: http.MethodGet, Path: path, Operation: operation, Effect: route.Read,
 			Summary: "A part of the page on which people decide.",
 			Raw:     func(w http.ResponseWriter, _ *http.Request) { serve(w, file, kind) },
 		}
 	}
-	return []plumbing.Route{
+	return []route.Route{
 		row("/console", "console.page", "assets/console.html", "text/html; charset=utf-8"),
 		row("/console/console.js", "console.script", "assets/console.js", "text/javascript; charset=utf-8"),
 		row("/console/console.css", "console.style", "assets/console.css", "text/css; charset=utf-8"),
@@ -38,7 +38,7 @@ func serve(w http.ResponseWriter, file, kind string) {
 		http.Error(w, "This part of the page is missing.", http.StatusInternalServerError)
 		return
 	}
-	plumbing.PageHead(w.Header(), kind, policy)
+	route.PageHead(w.Header(), kind, policy)
 	w.Header().Set("Cache-Control", "no-cache")
 	_, _ = w.Write(body) // a client that went away needs no answer
 }

@@ -1,7 +1,7 @@
 package console_test
 
 import (
-	nethttp "net/http"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -15,7 +15,7 @@ func TestThePageRunsNothingButItself(t *testing.T) {
 		answer := httptest.NewRecorder()
 		route.Raw(answer, httptest.NewRequest(route.Method, route.Path, nil))
 		body, header := answer.Body.String(), answer.Header()
-		if answer.Code != nethttp.StatusOK || body == "" || !strings.HasPrefix(header.Get("Content-Security-Policy"), "default-src 'none'; script-src 'self';") || header.Get("X-Content-Type-Options") != "nosniff" {
+		if answer.Code != http.StatusOK || body == "" || !strings.HasPrefix(header.Get("Content-Security-Policy"), "default-src 'none'; script-src 'self';") || header.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("%s: %d %v", route.Path, answer.Code, header)
 		}
 		for _, unsafe := range []string{"innerHTML", "insertAdjacentHTML", "document.write", "eval(", "localStorage", "<style", "onclick="} {

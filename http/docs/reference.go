@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"svc"
-	"svc/http"
+	"svc/http/route"
 )
 
 // errorsSlug is where the type of every problem points.
@@ -16,11 +16,11 @@ const errorsSlug = "errors"
 
 // Describe adds the generated pages: errors, from the list of codes, and
 // reference with a page a noun below it, from a table of routes.
-func (l *Library) Describe(routes []http.Route) error {
+func (l *Library) Describe(routes []route.Route) error {
 	if err := l.add(errorsSlug, errorPage()); err != nil {
 		return err
 	}
-	document, err := http.OpenAPI(routes, "", "")
+	document, err := route.OpenAPI(routes, "", "")
 	if err != nil {
 		return err
 	}

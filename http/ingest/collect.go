@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"svc"
-	plumbing "svc/http"
+	"svc/http/route"
 	"svc/protos"
 )
 
@@ -47,21 +47,21 @@ type Collect struct {
 const collectRetry = time.Second
 
 // Routes returns the rows of the ingest surface.
-func (c *Collect) Routes() []plumbing.Route {
-	row := func(path, operation, summary string, kind itemKind, shape plumbing.Endpoint) plumbing.Route {
-		return plumbing.Route{
-			Surface: plumbing.Collect, Method: http.MethodPost, Path: "/api/v1" + path, Operation: operation,
-			Effect: plumbing.Write, Status: http.StatusAccepted, Summary: summary, Handler: shape,
+func (c *Collect) Routes() []route.Route {
+	row := func(path, operation, summary string, kind itemKind, shape route.Endpoint) route.Route {
+		return route.Route{
+			Surface: route.Collect, Method: http.MethodPost, Path: "/api/v1" + path, Operation: operation,
+			Effect: route.Write, Status: http.StatusAccepted, Summary: summary, Handler: shape,
 			Codes: []svc.Code{svc.CodeInvalidRequest, svc.CodeUnauthorized, svc.CodeForbidden, svc.CodeTooLarge, svc.CodeUnsupportedMedia, svc.CodeUnavailable},
 			Raw:   func(w http.ResponseWriter, r *http.Request) { c.serve(w, r, kind) }, //nolint:contextcheck // the request inside carries its context
 		}
 	}
-	return append(append(c.otlpRoutes(), c.remoteWriteRoutes()...), []plumbing.Route{
-		row("/events", "collect.events", "Send one event or a list of events.", itemEvent, plumbing.Shape[itemInput, collected]()),
-		row("/identify", "collect.identify", "Say who a visitor is.", itemIdentify, plumbing.Shape[itemInput, collected]()),
-		row("/errors", "collect.errors", "Send one error or a list of errors.", itemError, plumbing.Shape[errorInput, collected]()),
-		row("/metrics", "collect.metrics", "Send one metric point or a list of points.", itemMetric, plumbing.Shape[metricInput, collected]()),
-		row("/batch", "collect.batch", "Send up to 1000 items of mixed types.", itemAny, plumbing.Shape[batchInput, collected]()),
+	return append(append(c.otlpRoutes(), c.remoteWriteRoutes()...), []route.Route{
+		row("/events", "collect.events", "Send one event or a list of events.", itemEvent, route.Shape[itemInput, collected]()),
+		row("/identify", "collect.identify", "Say who a visitor is.", itemIdentify, route.Shape[itemInput, collected]()),
+		row("/errors", "collect.errors", "Send one error or a list of errors.", itemError, route.Shape[errorInput, collected]()),
+		row("/metrics", "collect.metrics", "Send one metric point or a list of points.", itemMetric, route.Shape[metricInput, collected]()),
+		row("/batch", "collect.batch", "Send up to 1000 items of mixed types.", itemAny, route.Shape[batchInput, collected]()),
 	}...)
 }
 
@@ -88,16 +88,16 @@ type collected struct {
 func (c *Collect) serve(w http.ResponseWriter, r *http.Request, kind itemKind) {
 	intake := intakePool.Get().(*intakeRequest)
 	defer intake.release()
-	intake.reset(c, w, r, plumbing.Arrival(w))
+	intake.reset(c, w, r, route.Arrival(w))
 	if r.Method == http.MethodOptions {
-		plumbing.CORS{Allow: anyOrigin}.Apply(w, r)
+		route.CORS{Allow: anyOrigin}.Apply(w, r)
 		return
 	}
 	if err := intake.run(kind); err != nil {
 		c.Metrics.refused(err)
-		plumbing.CORS{Allow: anyOrigin}.Apply(w, r)
+		route.CORS{Allow: anyOrigin}.Apply(w, r)
 		intake.challenge(err)
-		plumbing.Refuse(w, r, err, nil)
+		route.Refuse(w, r, err, nil)
 		return
 	}
 	c.Metrics.Accepted.Add(float64(intake.accepted))
@@ -192,7 +192,7 @@ func (i *intakeRequest) answer() {
 	body = append(body, `,"rejected":`...)
 	body = i.appendRejected(body)
 	body = append(body, `,"requestId":"`...)
-	body = append(body, plumbing.RequestID(i.writer)...)
+	body = append(body, route.RequestID(i.writer)...)
 	body = append(body, '"', '}', '\n')
 	i.out = body
 	header := i.writer.Header()
@@ -207,13 +207,13 @@ func (i *intakeRequest) answerRejected() {
 	rejection := i.rejected[0]
 	err := svc.Invalid(svc.FieldError{Field: "items", Code: rejection.Code, Message: "No item was accepted: " + rejection.Message})
 	i.allowOrigin()
-	plumbing.Refuse(i.writer, i.request, err, map[string]any{"accepted": 0, "rejected": i.rejected})
+	route.Refuse(i.writer, i.request, err, map[string]any{"accepted": 0, "rejected": i.rejected})
 }
 
 // allowOrigin lets the page that sent the request read its answer.
 func (i *intakeRequest) allowOrigin() {
 	if i.request.Header["Origin"] != nil {
-		plumbing.CORS{Allow: anyOrigin}.Apply(i.writer, i.request)
+		route.CORS{Allow: anyOrigin}.Apply(i.writer, i.request)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"svc"
-	plumbing "svc/http"
+	"svc/http/route"
 )
 
 // failing is a log that fails in one way.
@@ -22,8 +22,8 @@ func (l failing) Produce(context.Context, []svc.Part) error { return l.err }
 // answerOf sends one request through the whole handler.
 func answerOf(t *testing.T, collect *Collect, request *http.Request) *httptest.ResponseRecorder {
 	t.Helper()
-	handler, err := plumbing.New(plumbing.Config{
-		Routes: collect.Routes(), Authority: struct{ plumbing.Authority }{}, Applications: struct{ plumbing.Applications }{},
+	handler, err := route.New(route.Config{
+		Routes: collect.Routes(), Authority: struct{ route.Authority }{}, Applications: struct{ route.Applications }{},
 		Cursors: svc.NewCursors([]byte("answers")), Now: collectNoon,
 	})
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"svc"
-	plumbing "svc/http"
+	"svc/http/route"
 )
 
 // singleAllocations bounds what the service allocates for a request with one
@@ -43,8 +43,8 @@ func newRoundTrip(tb testing.TB, path, text string) *roundTrip {
 	tb.Helper()
 	collect := testCollect(nil)
 	collect.Log = discard{}
-	handler, err := plumbing.New(plumbing.Config{
-		Routes: collect.Routes(), Authority: struct{ plumbing.Authority }{}, Applications: struct{ plumbing.Applications }{},
+	handler, err := route.New(route.Config{
+		Routes: collect.Routes(), Authority: struct{ route.Authority }{}, Applications: struct{ route.Applications }{},
 		Cursors: svc.NewCursors([]byte("bench")), Now: collectNoon,
 	})
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"svc"
-	plumbing "svc/http"
+	"svc/http/route"
 )
 
 // errNoKey is the refusal of a request without a key.
@@ -19,9 +19,9 @@ var errNoKey = svc.Errorf(svc.CodeUnauthorized, "No ingest key was sent; send it
 func (i *intakeRequest) challenge(err error) {
 	switch {
 	case errors.Is(err, errNoKey):
-		i.writer.Header().Set("Www-Authenticate", plumbing.ChallengeNone)
+		i.writer.Header().Set("Www-Authenticate", route.ChallengeNone)
 	case svc.CodeOf(err) == svc.CodeUnauthorized:
-		i.writer.Header().Set("Www-Authenticate", plumbing.ChallengeInvalid)
+		i.writer.Header().Set("Www-Authenticate", route.ChallengeInvalid)
 	}
 }
 

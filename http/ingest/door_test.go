@@ -23,7 +23,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"svc"
-	plumbing "svc/http"
+	"svc/http/route"
 )
 
 // zipped returns a text as gzip packs it.
@@ -77,8 +77,8 @@ func doors(tb testing.TB, log Log, door *Door, apps int) http.Handler {
 		Collectors: collectors, Log: log, Partitions: 4, Metrics: NewCollectMetrics(prometheus.NewRegistry()), Cardinality: everySeries{}, Door: door,
 	}
 	sentry := &Sentry{Collect: collect, Spool: spoolOf{}, Metrics: NewSentryMetrics(prometheus.NewRegistry()), Limiter: &ErrorLimiter{}}
-	handler, err := plumbing.New(plumbing.Config{
-		Routes: append(collect.Routes(), sentry.Routes()...), Authority: struct{ plumbing.Authority }{}, Applications: struct{ plumbing.Applications }{},
+	handler, err := route.New(route.Config{
+		Routes: append(collect.Routes(), sentry.Routes()...), Authority: struct{ route.Authority }{}, Applications: struct{ route.Applications }{},
 		Cursors: svc.NewCursors([]byte("doors")), Now: collectNoon,
 	})
 	if err != nil {

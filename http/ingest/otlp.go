@@ -16,7 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"svc"
-	plumbing "svc/http"
+	"svc/http/route"
 )
 
 // The encodings of OTLP over HTTP; an answer has that of its request.
@@ -44,12 +44,12 @@ type otlpAnswer struct {
 // otlpRoutes returns the rows of OTLP over HTTP, under the paths that exporters
 // append to an endpoint with and without /otlp. Traces and logs are answered, so that
 // exporters of all signals do not try again and again, and all of them rejected.
-func (c *Collect) otlpRoutes() []plumbing.Route {
-	var routes []plumbing.Route
+func (c *Collect) otlpRoutes() []route.Route {
+	var routes []route.Route
 	row := func(path, operation, summary string, serve func(*intakeRequest) (proto.Message, error)) {
-		routes = append(routes, plumbing.Route{
-			Surface: plumbing.Collect, Method: http.MethodPost, Path: path, Operation: operation, Effect: plumbing.Write, Summary: summary,
-			Handler: plumbing.Shape[otlpInput, otlpAnswer](),
+		routes = append(routes, route.Route{
+			Surface: route.Collect, Method: http.MethodPost, Path: path, Operation: operation, Effect: route.Write, Summary: summary,
+			Handler: route.Shape[otlpInput, otlpAnswer](),
 			Codes:   []svc.Code{svc.CodeInvalidRequest, svc.CodeUnauthorized, svc.CodeForbidden, svc.CodeTooLarge, svc.CodeUnsupportedMedia, svc.CodeUnavailable},
 			Raw:     func(w http.ResponseWriter, r *http.Request) { c.serveOTLP(w, r, serve) }, //nolint:contextcheck // the request inside carries its context
 		})
@@ -66,8 +66,8 @@ func (c *Collect) otlpRoutes() []plumbing.Route {
 func (c *Collect) serveOTLP(w http.ResponseWriter, r *http.Request, serve func(*intakeRequest) (proto.Message, error)) {
 	intake := intakePool.Get().(*intakeRequest)
 	defer intake.release()
-	intake.reset(c, w, r, plumbing.Arrival(w))
-	plumbing.CORS{Allow: anyOrigin}.Apply(w, r)
+	intake.reset(c, w, r, route.Arrival(w))
+	route.CORS{Allow: anyOrigin}.Apply(w, r)
 	if r.Method == http.MethodOptions {
 		return
 	}
@@ -208,10 +208,10 @@ func (i *intakeRequest) refuseOTLP(media string, err error) {
 	i.challenge(err)
 	known, ok := errors.AsType[*svc.Error](err)
 	if !ok || media != otlpProtobuf && media != otlpJSON {
-		plumbing.Refuse(i.writer, i.request, err, nil)
+		route.Refuse(i.writer, i.request, err, nil)
 		return
 	}
-	if wait := plumbing.RetryAfter(known); wait > 0 {
+	if wait := route.RetryAfter(known); wait > 0 {
 		i.writer.Header().Set("Retry-After", strconv.Itoa(wait))
 	}
 	message := known.Message

@@ -8,7 +8,7 @@ import (
 	"github.com/klauspost/compress/snappy"
 
 	"svc"
-	plumbing "svc/http"
+	"svc/http/route"
 )
 
 // maxRemoteBytes bounds an unpacked request of Prometheus's remote write.
@@ -25,23 +25,23 @@ type remoteInput struct {
 }
 
 // remoteWriteRoutes returns the rows of Prometheus's remote write.
-func (c *Collect) remoteWriteRoutes() []plumbing.Route {
-	row := func(path, operation string) plumbing.Route {
-		return plumbing.Route{
-			Surface: plumbing.Collect, Method: http.MethodPost, Path: path, Operation: operation, Effect: plumbing.Write, Status: http.StatusNoContent,
-			Summary: "Send metrics by Prometheus remote write 1.0 or 2.0.", Handler: plumbing.Shape[remoteInput, plumbing.Empty](),
+func (c *Collect) remoteWriteRoutes() []route.Route {
+	row := func(path, operation string) route.Route {
+		return route.Route{
+			Surface: route.Collect, Method: http.MethodPost, Path: path, Operation: operation, Effect: route.Write, Status: http.StatusNoContent,
+			Summary: "Send metrics by Prometheus remote write 1.0 or 2.0.", Handler: route.Shape[remoteInput, route.Empty](),
 			Codes: []svc.Code{svc.CodeInvalidRequest, svc.CodeUnauthorized, svc.CodeForbidden, svc.CodeTooLarge, svc.CodeUnsupportedMedia, svc.CodeUnavailable},
 			Raw:   c.serveRemoteWrite,
 		}
 	}
-	return []plumbing.Route{row("/api/v1/write", "prometheus.write"), row("/api/v1/push", "prometheus.push")}
+	return []route.Route{row("/api/v1/write", "prometheus.write"), row("/api/v1/push", "prometheus.push")}
 }
 
 func (c *Collect) serveRemoteWrite(w http.ResponseWriter, r *http.Request) {
 	intake := intakePool.Get().(*intakeRequest)
 	defer intake.release()
-	intake.reset(c, w, r, plumbing.Arrival(w))
-	plumbing.CORS{Allow: anyOrigin}.Apply(w, r)
+	intake.reset(c, w, r, route.Arrival(w))
+	route.CORS{Allow: anyOrigin}.Apply(w, r)
 	if r.Method == http.MethodOptions {
 		return
 	}
@@ -55,7 +55,7 @@ func (c *Collect) serveRemoteWrite(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		c.Metrics.refused(err)
 		intake.challenge(err)
-		plumbing.Refuse(w, r, err, nil)
+		route.Refuse(w, r, err, nil)
 		return
 	}
 	c.Metrics.Accepted.Add(float64(intake.accepted))

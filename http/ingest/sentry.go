@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"svc"
-	plumbing "svc/http"
+	"svc/http/route"
 	"svc/http/sentry"
 )
 
@@ -48,16 +48,16 @@ type envelopeAnswer struct {
 }
 
 // Routes returns the rows of Sentry's paths.
-func (s *Sentry) Routes() []plumbing.Route {
-	row := func(path, operation, summary string, serve func(i *intakeRequest) error) plumbing.Route {
-		return plumbing.Route{
-			Surface: plumbing.Collect, Method: http.MethodPost, Path: "/sentry/api/{project}/" + path, Operation: operation,
-			Effect: plumbing.Write, Summary: summary, Handler: plumbing.Shape[envelopeInput, envelopeAnswer](),
+func (s *Sentry) Routes() []route.Route {
+	row := func(path, operation, summary string, serve func(i *intakeRequest) error) route.Route {
+		return route.Route{
+			Surface: route.Collect, Method: http.MethodPost, Path: "/sentry/api/{project}/" + path, Operation: operation,
+			Effect: route.Write, Summary: summary, Handler: route.Shape[envelopeInput, envelopeAnswer](),
 			Codes: []svc.Code{svc.CodeInvalidRequest, svc.CodeForbidden, svc.CodeTooLarge, svc.CodeUnsupportedMedia, svc.CodeRateLimited, svc.CodeUnavailable},
 			Raw:   func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, serve) }, //nolint:contextcheck // the request inside carries its context
 		}
 	}
-	return []plumbing.Route{
+	return []route.Route{
 		row("envelope", "sentry.envelope", "Take an envelope of an SDK of Sentry.", s.envelope),
 		row("store", "sentry.store", "Take one event of an older SDK of Sentry.", s.store),
 		row("security", "sentry.security", "Take reports of a browser: of its content-security policy, or of its Reporting API.", s.security),
@@ -71,9 +71,9 @@ const errorHeader = "X-Sentry-Error"
 func (s *Sentry) serve(w http.ResponseWriter, r *http.Request, take func(i *intakeRequest) error) {
 	intake := intakePool.Get().(*intakeRequest)
 	defer intake.release()
-	intake.reset(s.Collect, w, r, plumbing.Arrival(w))
+	intake.reset(s.Collect, w, r, route.Arrival(w))
 	if r.Header["Origin"] != nil || r.Method == http.MethodOptions {
-		plumbing.CORS{Allow: anyOrigin}.Apply(w, r)
+		route.CORS{Allow: anyOrigin}.Apply(w, r)
 	}
 	if r.Method == http.MethodOptions {
 		return
@@ -81,7 +81,7 @@ func (s *Sentry) serve(w http.ResponseWriter, r *http.Request, take func(i *inta
 	if err := s.accept(intake, take); err != nil {
 		s.Collect.Metrics.refused(err)
 		intake.hint(err)
-		plumbing.Refuse(w, r, err, nil)
+		route.Refuse(w, r, err, nil)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"svc"
-	plumbing "svc/http"
+	"svc/http/route"
 )
 
 // releaseSpec is what a build tool says about a release.
@@ -55,9 +55,9 @@ type releaseAnswer struct {
 	Status       svc.ReleaseStatus `json:"status"`
 	Ref          *string           `json:"ref"`
 	URL          *string           `json:"url"`
-	DateCreated  plumbing.Time     `json:"dateCreated"`
-	DateStarted  *plumbing.Time    `json:"dateStarted"`
-	DateReleased *plumbing.Time    `json:"dateReleased"`
+	DateCreated  route.Time        `json:"dateCreated"`
+	DateStarted  *route.Time       `json:"dateStarted"`
+	DateReleased *route.Time       `json:"dateReleased"`
 	Projects     []releaseProject  `json:"projects"`
 	LastCommit   *commitAnswer     `json:"lastCommit"`
 	DeployCount  int               `json:"deployCount"`
@@ -71,7 +71,7 @@ type releaseProject struct {
 type commitAnswer struct {
 	ID          string             `json:"id"`
 	Message     string             `json:"message"`
-	DateCreated *plumbing.Time     `json:"dateCreated"`
+	DateCreated *route.Time        `json:"dateCreated"`
 	Repository  *commitRepository  `json:"repository"`
 	Author      commitAuthorAnswer `json:"author"`
 }
@@ -86,12 +86,12 @@ type commitAuthorAnswer struct {
 }
 
 type deployAnswer struct {
-	ID           string         `json:"id"`
-	Environment  string         `json:"environment"`
-	Name         *string        `json:"name"`
-	URL          *string        `json:"url"`
-	DateStarted  *plumbing.Time `json:"dateStarted"`
-	DateFinished plumbing.Time  `json:"dateFinished"`
+	ID           string      `json:"id"`
+	Environment  string      `json:"environment"`
+	Name         *string     `json:"name"`
+	URL          *string     `json:"url"`
+	DateStarted  *route.Time `json:"dateStarted"`
+	DateFinished route.Time  `json:"dateFinished"`
 }
 
 // The shapes of the paths, of an organization and of an application of it.
@@ -187,8 +187,8 @@ func parseReleaseCursor(cursor string) (*svc.Release, error) {
 
 func answerRelease(r *svc.Release) releaseAnswer {
 	answer := releaseAnswer{
-		Version: r.Version, ShortVersion: r.Version, Status: r.Status, Ref: nonEmpty(r.Ref), URL: nonEmpty(r.URL), DateCreated: plumbing.Time(r.CreatedAt),
-		DateStarted: plumbing.TimeOf(r.StartedAt), DateReleased: plumbing.TimeOf(r.ReleasedAt), Projects: []releaseProject{}, DeployCount: len(r.Deploys),
+		Version: r.Version, ShortVersion: r.Version, Status: r.Status, Ref: nonEmpty(r.Ref), URL: nonEmpty(r.URL), DateCreated: route.Time(r.CreatedAt),
+		DateStarted: route.TimeOf(r.StartedAt), DateReleased: route.TimeOf(r.ReleasedAt), Projects: []releaseProject{}, DeployCount: len(r.Deploys),
 	}
 	for _, slug := range r.Apps {
 		answer.Projects = append(answer.Projects, releaseProject{Slug: slug, Name: slug})
@@ -201,7 +201,7 @@ func answerRelease(r *svc.Release) releaseAnswer {
 }
 
 func answerCommit(c *svc.Commit) commitAnswer {
-	answer := commitAnswer{ID: c.ID, Message: c.Message, DateCreated: plumbing.TimeOf(c.At), Author: commitAuthorAnswer{Name: c.AuthorName, Email: c.AuthorEmail}}
+	answer := commitAnswer{ID: c.ID, Message: c.Message, DateCreated: route.TimeOf(c.At), Author: commitAuthorAnswer{Name: c.AuthorName, Email: c.AuthorEmail}}
 	if c.Repository != "" {
 		answer.Repository = &commitRepository{Name: c.Repository}
 	}
@@ -211,7 +211,7 @@ func answerCommit(c *svc.Commit) commitAnswer {
 func answerDeploy(d *svc.Deploy) deployAnswer {
 	return deployAnswer{
 		ID: strconv.Itoa(d.ID), Environment: d.Environment, Name: nonEmpty(d.Name), URL: nonEmpty(d.URL),
-		DateStarted: plumbing.TimeOf(d.StartedAt), DateFinished: plumbing.Time(d.FinishedAt),
+		DateStarted: route.TimeOf(d.StartedAt), DateFinished: route.Time(d.FinishedAt),
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"strconv"
 
 	"svc"
-	plumbing "svc/http"
+	"svc/http/route"
 )
 
 // ReleaseBook keeps what build tools say about releases.
@@ -51,7 +51,7 @@ const (
 // releaseRow is a row of releases, under whatever prefix.
 type releaseRow struct {
 	method, path, operation, summary string
-	shape                            plumbing.Endpoint
+	shape                            route.Endpoint
 	serve                            serveUpload
 	// also is another good status of the row.
 	also int
@@ -59,23 +59,23 @@ type releaseRow struct {
 
 // Routes returns the rows of releases, under the root, which sentry-cli insists on, and under
 // the prefix of the DSN.
-func (s *Releases) Routes() []plumbing.Route {
-	var rows []plumbing.Route
+func (s *Releases) Routes() []route.Route {
+	var rows []route.Route
 	for _, base := range [][2]string{{"", "releases"}, {"/sentry", "sentry.releases"}} {
-		for _, row := range slices.Concat(s.orgRows(), s.projectRows()) {
-			route := plumbing.Route{
-				Surface: plumbing.Collect, Method: row.method, Path: base[0] + "/api/0/" + row.path, Operation: base[1] + "." + row.operation,
-				Scope: svc.ScopeWrite, Permission: svc.PermErrorsWrite, Effect: plumbing.Read, Summary: row.summary, Handler: row.shape, Also: row.also,
+		for _, given := range slices.Concat(s.orgRows(), s.projectRows()) {
+			row := route.Route{
+				Surface: route.Collect, Method: given.method, Path: base[0] + "/api/0/" + given.path, Operation: base[1] + "." + given.operation,
+				Scope: svc.ScopeWrite, Permission: svc.PermErrorsWrite, Effect: route.Read, Summary: given.summary, Handler: given.shape, Also: given.also,
 				Codes: []svc.Code{svc.CodeInvalidRequest, svc.CodeUnauthorized, svc.CodeForbidden, svc.CodeNotFound, svc.CodeTooLarge, svc.CodeUnavailable},
 			}
-			route.Raw = func(w http.ResponseWriter, r *http.Request) { s.Uploads.serve(w, r, route.Operation, row.serve) }
-			if row.method != http.MethodGet {
-				route.Effect = plumbing.Write
+			row.Raw = func(w http.ResponseWriter, r *http.Request) { s.Uploads.serve(w, r, row.Operation, given.serve) }
+			if given.method != http.MethodGet {
+				row.Effect = route.Write
 			}
-			if row.method == http.MethodPost {
-				route.Status = http.StatusCreated
+			if given.method == http.MethodPost {
+				row.Status = http.StatusCreated
 			}
-			rows = append(rows, route)
+			rows = append(rows, row)
 		}
 	}
 	return rows
@@ -85,15 +85,15 @@ func (s *Releases) Routes() []plumbing.Route {
 func (s *Releases) orgRows() []releaseRow {
 	const all, one = "organizations/{org}/releases", "organizations/{org}/releases/{version}"
 	return []releaseRow{
-		{"GET", all, "list", "List releases, the newest first.", plumbing.Shape[orgReleases, []releaseAnswer](), s.list, 0},
-		{"POST", all, "create", "Announce a release; 208 where it is known.", plumbing.Shape[newOrgRelease, releaseAnswer](), s.create, http.StatusAlreadyReported},
-		{"GET", one, "get", "Describe a release.", plumbing.Shape[orgRelease, releaseAnswer](), s.get, 0},
-		{"PUT", one, "change", "Finalize a release, or set its commits.", plumbing.Shape[changeOrgRelease, releaseAnswer](), s.change, 0},
-		{"GET", one + "/commits", "commits", "List a release's commits, the newest first.", plumbing.Shape[orgRelease, []commitAnswer](), s.commits, 0},
-		{"GET", one + "/previous-with-commits", "previous", "Find the earlier release after which commits are new; an empty object where there is none.", plumbing.Shape[orgRelease, releaseAnswer](), s.previous, 0},
-		{"GET", one + "/deploys", "deploys", "List a release's deploys, the newest first.", plumbing.Shape[orgRelease, []deployAnswer](), s.deploys, 0},
-		{"POST", one + "/deploys", "deploy", "Note that a release went to an environment.", plumbing.Shape[newDeploy, deployAnswer](), s.deploy, 0},
-		{"GET", "organizations/{org}/repos", "repos", "List connected repositories: there are none, so build tools send the commits themselves.", plumbing.Shape[uploadPath, []repository](), s.repos, 0},
+		{"GET", all, "list", "List releases, the newest first.", route.Shape[orgReleases, []releaseAnswer](), s.list, 0},
+		{"POST", all, "create", "Announce a release; 208 where it is known.", route.Shape[newOrgRelease, releaseAnswer](), s.create, http.StatusAlreadyReported},
+		{"GET", one, "get", "Describe a release.", route.Shape[orgRelease, releaseAnswer](), s.get, 0},
+		{"PUT", one, "change", "Finalize a release, or set its commits.", route.Shape[changeOrgRelease, releaseAnswer](), s.change, 0},
+		{"GET", one + "/commits", "commits", "List a release's commits, the newest first.", route.Shape[orgRelease, []commitAnswer](), s.commits, 0},
+		{"GET", one + "/previous-with-commits", "previous", "Find the earlier release after which commits are new; an empty object where there is none.", route.Shape[orgRelease, releaseAnswer](), s.previous, 0},
+		{"GET", one + "/deploys", "deploys", "List a release's deploys, the newest first.", route.Shape[orgRelease, []deployAnswer](), s.deploys, 0},
+		{"POST", one + "/deploys", "deploy", "Note that a release went to an environment.", route.Shape[newDeploy, deployAnswer](), s.deploy, 0},
+		{"GET", "organizations/{org}/repos", "repos", "List connected repositories: there are none, so build tools send the commits themselves.", route.Shape[uploadPath, []repository](), s.repos, 0},
 	}
 }
 
@@ -101,10 +101,10 @@ func (s *Releases) orgRows() []releaseRow {
 func (s *Releases) projectRows() []releaseRow {
 	const all, one = "projects/{org}/{project}/releases", "projects/{org}/{project}/releases/{version}"
 	return []releaseRow{
-		{"GET", all, "listOfApp", "List an application's releases, the newest first.", plumbing.Shape[projectReleases, []releaseAnswer](), s.list, 0},
-		{"POST", all, "createOfApp", "Announce a release of an application; 208 where it is known.", plumbing.Shape[newProjectRelease, releaseAnswer](), s.create, http.StatusAlreadyReported},
-		{"GET", one, "getOfApp", "Describe a release of an application.", plumbing.Shape[projectRelease, releaseAnswer](), s.get, 0},
-		{"PUT", one, "changeOfApp", "Finalize a release of an application, or set its commits.", plumbing.Shape[changeProjectRelease, releaseAnswer](), s.change, 0},
+		{"GET", all, "listOfApp", "List an application's releases, the newest first.", route.Shape[projectReleases, []releaseAnswer](), s.list, 0},
+		{"POST", all, "createOfApp", "Announce a release of an application; 208 where it is known.", route.Shape[newProjectRelease, releaseAnswer](), s.create, http.StatusAlreadyReported},
+		{"GET", one, "getOfApp", "Describe a release of an application.", route.Shape[projectRelease, releaseAnswer](), s.get, 0},
+		{"PUT", one, "changeOfApp", "Finalize a release of an application, or set its commits.", route.Shape[changeProjectRelease, releaseAnswer](), s.change, 0},
 	}
 }
 

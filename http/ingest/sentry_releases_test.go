@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"svc"
-	plumbing "svc/http"
 	"svc/http/ingest"
+	"svc/http/route"
 )
 
 // book is an organization's releases by version.
@@ -74,7 +74,7 @@ func TestReleasesAreGuardedAndAudited(t *testing.T) {
 	d, kept := &depot{}, book{}
 	now := func() time.Time { return noon }
 	releases := &ingest.Releases{Uploads: ingest.NewUploads(d, d, d, now, "https://example.com"), Book: kept}
-	handler, err := plumbing.New(plumbing.Config{
+	handler, err := route.New(route.Config{
 		Routes: releases.Routes(), Authority: d, Applications: d, Auditor: d,
 		Cursors: svc.NewCursors([]byte("k")), Now: now, NewID: func(time.Time) string { return "ID" },
 	})
@@ -139,7 +139,7 @@ func TestReleasesAreGuardedAndAudited(t *testing.T) {
 func TestReleasesArePaged(t *testing.T) {
 	d, kept := &depot{}, book{}
 	releases := &ingest.Releases{Uploads: ingest.NewUploads(d, d, d, time.Now, "https://example.com/"), Book: kept}
-	handler, err := plumbing.New(plumbing.Config{
+	handler, err := route.New(route.Config{
 		Routes: releases.Routes(), Authority: d, Applications: d, Auditor: d,
 		Cursors: svc.NewCursors([]byte("k")), Now: time.Now, NewID: func(time.Time) string { return "ID" },
 	})

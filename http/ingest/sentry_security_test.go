@@ -10,7 +10,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"svc"
-	plumbing "svc/http"
+	"svc/http/route"
 )
 
 // TestReportsAreCounted has what is answered and counted of reports that are not kept: those
@@ -39,8 +39,8 @@ func TestReportsAreCounted(t *testing.T) {
 			c.Collectors = collectorsOf{svc.HashSecret("public"): {Kind: svc.KeyPublic, KeyID: "k", Environment: environment, Modules: []svc.Module{svc.ModuleErrors}, Origins: []string{"*"}, RetentionDays: 365}}
 			s := &Sentry{Collect: c, Spool: spoolOf{}, Metrics: NewSentryMetrics(prometheus.NewRegistry()), Limiter: &ErrorLimiter{PerMinute: 2}}
 			request := httptest.NewRequest(http.MethodPost, "/sentry/api/"+environment.IngestID()+"/security/?sentry_key=public", strings.NewReader(tc.body))
-			handler, err := plumbing.New(plumbing.Config{
-				Routes: s.Routes(), Authority: struct{ plumbing.Authority }{}, Applications: struct{ plumbing.Applications }{},
+			handler, err := route.New(route.Config{
+				Routes: s.Routes(), Authority: struct{ route.Authority }{}, Applications: struct{ route.Applications }{},
 				Cursors: svc.NewCursors([]byte("reports")), Now: collectNoon,
 			})
 			if err != nil {

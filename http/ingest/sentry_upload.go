@@ -16,7 +16,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 
 	"svc"
-	plumbing "svc/http"
+	"svc/http/route"
 	"svc/http/sentry"
 )
 
@@ -41,8 +41,8 @@ type Artifacts interface {
 // Uploads takes source maps from sentry-cli and the plugins of bundlers: they ask how to
 // send pieces, send those that are missing, and have them put together.
 type Uploads struct {
-	Authority    plumbing.Authority
-	Applications plumbing.Applications
+	Authority    route.Authority
+	Applications route.Applications
 	Artifacts    Artifacts
 	Now          func() time.Time
 	// PublicURL is the address under which build tools reach the service; empty takes
@@ -60,7 +60,7 @@ type Uploads struct {
 }
 
 // NewUploads returns the handlers of uploads.
-func NewUploads(authority plumbing.Authority, applications plumbing.Applications, artifacts Artifacts, now func() time.Time, publicURL string) *Uploads {
+func NewUploads(authority route.Authority, applications route.Applications, artifacts Artifacts, now func() time.Time, publicURL string) *Uploads {
 	return &Uploads{
 		Authority: authority, Applications: applications, Artifacts: artifacts, Now: now,
 		PublicURL: strings.TrimSuffix(publicURL, "/"), assembling: make(chan struct{}, 1),
@@ -126,24 +126,24 @@ type assembleInput struct {
 
 // Routes returns the rows of uploads, under the root, which sentry-cli insists on, and
 // under the prefix of the DSN.
-func (u *Uploads) Routes() []plumbing.Route {
-	var rows []plumbing.Route
+func (u *Uploads) Routes() []route.Route {
+	var rows []route.Route
 	for _, base := range [][2]string{{"", "uploads"}, {"/sentry", "sentry.uploads"}} {
-		row := func(method, path, operation, summary string, shape plumbing.Endpoint, serve serveUpload) {
-			effect := plumbing.Write
+		row := func(method, path, operation, summary string, shape route.Endpoint, serve serveUpload) {
+			effect := route.Write
 			if method == http.MethodGet {
-				effect = plumbing.Read
+				effect = route.Read
 			}
-			rows = append(rows, plumbing.Route{
-				Surface: plumbing.Collect, Method: method, Path: base[0] + "/api/0/organizations/{org}/" + path, Operation: base[1] + "." + operation,
+			rows = append(rows, route.Route{
+				Surface: route.Collect, Method: method, Path: base[0] + "/api/0/organizations/{org}/" + path, Operation: base[1] + "." + operation,
 				Scope: svc.ScopeWrite, Permission: svc.PermErrorsWrite, Effect: effect, Summary: summary, Handler: shape,
 				Codes: []svc.Code{svc.CodeInvalidRequest, svc.CodeUnauthorized, svc.CodeForbidden, svc.CodeNotFound, svc.CodeTooLarge, svc.CodeUnavailable},
 				Raw:   func(w http.ResponseWriter, r *http.Request) { u.serve(w, r, base[1]+"."+operation, serve) },
 			})
 		}
-		row(http.MethodGet, "chunk-upload", "terms", "Tell build tools how to send pieces.", plumbing.Shape[uploadPath, chunkTerms](), u.terms)
-		row(http.MethodPost, "chunk-upload", "chunks", "Take pieces of a bundle, as multipart/form-data.", plumbing.Shape[uploadPath, plumbing.Empty](), u.chunks)
-		row(http.MethodPost, "artifactbundle/assemble", "assemble", "Put a bundle of source maps together.", plumbing.Shape[assembleInput, assembled](), u.assemble)
+		row(http.MethodGet, "chunk-upload", "terms", "Tell build tools how to send pieces.", route.Shape[uploadPath, chunkTerms](), u.terms)
+		row(http.MethodPost, "chunk-upload", "chunks", "Take pieces of a bundle, as multipart/form-data.", route.Shape[uploadPath, route.Empty](), u.chunks)
+		row(http.MethodPost, "artifactbundle/assemble", "assemble", "Put a bundle of source maps together.", route.Shape[assembleInput, assembled](), u.assemble)
 	}
 	return rows
 }
@@ -163,12 +163,12 @@ func (u *Uploads) serve(w http.ResponseWriter, r *http.Request, operation string
 		up.org = "" // the row of a stranger is none of the organization's
 	}
 	if err != nil {
-		plumbing.Refuse(w, r, err, nil)
+		route.Refuse(w, r, err, nil)
 	} else {
 		writeUpload(w, r, answer)
 	}
 	if r.Method != http.MethodGet && grant.Token.ID != "" && svc.CodeOf(err) != svc.CodeRateLimited {
-		plumbing.Audit(w, r, operation, grant, up.org, up.app, up.note, err)
+		route.Audit(w, r, operation, grant, up.org, up.app, up.note, err)
 	}
 }
 
@@ -177,7 +177,7 @@ func (u *Uploads) serve(w http.ResponseWriter, r *http.Request, operation string
 func writeUpload(w http.ResponseWriter, r *http.Request, answer any) {
 	body, err := json.Marshal(answer)
 	if err != nil {
-		plumbing.Refuse(w, r, err, nil)
+		route.Refuse(w, r, err, nil)
 		return
 	}
 	w.Header()["Content-Type"] = jsonType
@@ -191,7 +191,7 @@ func (u *Uploads) authorize(w http.ResponseWriter, r *http.Request, org string) 
 		return svc.Grant{}, svc.Errorf(svc.CodeUnauthorized, "Send an access token as Authorization: Bearer <token>.")
 	}
 	grant, rate, err := u.Authority.Authorize(r.Context(), secret, svc.RateDefault, org)
-	plumbing.TellRate(w, rate)
+	route.TellRate(w, rate)
 	switch {
 	case svc.CodeOf(err) == svc.CodeNotFound:
 		return grant, svc.NotFound("organization")

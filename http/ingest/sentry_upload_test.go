@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"svc"
-	plumbing "svc/http"
 	"svc/http/ingest"
+	"svc/http/route"
 )
 
 // depot is an organization with one application, a member's token, and what was uploaded.
@@ -101,7 +101,7 @@ func TestUploadsLeaveAuditRows(t *testing.T) {
 	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	d := &depot{chunks: map[string][]byte{}, maps: map[string][]svc.SourceMap{}}
 	now := func() time.Time { return noon }
-	handler, err := plumbing.New(plumbing.Config{
+	handler, err := route.New(route.Config{
 		Routes: ingest.NewUploads(d, d, d, now, "").Routes(), Authority: d, Applications: d, Auditor: d,
 		Cursors: svc.NewCursors([]byte("k")), Now: now, NewID: func(time.Time) string { return "ID" },
 	})
@@ -166,7 +166,7 @@ func TestUploadsAreBounded(t *testing.T) {
 	hash := sha1.Sum(bundle)
 	sum := hex.EncodeToString(hash[:])
 	d := &depot{chunks: map[string][]byte{}, maps: map[string][]svc.SourceMap{}}
-	handler, err := plumbing.New(plumbing.Config{
+	handler, err := route.New(route.Config{
 		Routes: ingest.NewUploads(d, d, d, time.Now, "").Routes(), Authority: d, Applications: d, Auditor: d,
 		Cursors: svc.NewCursors([]byte("k")), Now: time.Now, NewID: func(time.Time) string { return "ID" },
 	})

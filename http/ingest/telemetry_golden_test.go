@@ -19,7 +19,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"svc"
-	plumbing "svc/http"
+	"svc/http/route"
 )
 
 // telemetryStep is one request of the ways in for metrics.
@@ -122,8 +122,8 @@ func TestGoldenTelemetry(t *testing.T) {
 		if key == "away" {
 			of, key = away, "secret"
 		}
-		handler, err := plumbing.New(plumbing.Config{
-			Routes: of.Routes(), Authority: struct{ plumbing.Authority }{}, Applications: struct{ plumbing.Applications }{},
+		handler, err := route.New(route.Config{
+			Routes: of.Routes(), Authority: struct{ route.Authority }{}, Applications: struct{ route.Applications }{},
 			Cursors: svc.NewCursors([]byte("telemetry")), Now: collectNoon, PublicURL: "https://svc.example",
 		})
 		if err != nil {

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"svc"
-	plumbing "svc/http"
+	"svc/http/route"
 )
 
 //go:embed assets
@@ -53,18 +53,18 @@ func New(library Library) (*Manual, error) {
 	}
 	return &Manual{
 		library: library, page: page, style: template.CSS(style),
-		policy: "default-src 'none'; style-src " + plumbing.PolicyHash(style) + "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+		policy: "default-src 'none'; style-src " + route.PolicyHash(style) + "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 	}, nil
 }
 
 // Routes returns the rows of the manual.
-func (m *Manual) Routes() []plumbing.Route {
-	row := func(path, operation, summary string) plumbing.Route {
-		return plumbing.Route{
-			Surface: plumbing.Share, Method: http.MethodGet, Path: path, Operation: operation, Effect: plumbing.Read, Summary: summary, Raw: m.serve,
+func (m *Manual) Routes() []route.Route {
+	row := func(path, operation, summary string) route.Route {
+		return route.Route{
+			Surface: route.Share, Method: http.MethodGet, Path: path, Operation: operation, Effect: route.Read, Summary: summary, Raw: m.serve,
 		}
 	}
-	return []plumbing.Route{
+	return []route.Route{
 		row("/docs", "manual.index", "Show the documentation to people."),
 		row("/docs/{slug...}", "manual.page", "Show a page of the documentation to people."),
 	}
@@ -99,10 +99,10 @@ func (m *Manual) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	body, err := m.render(&page)
 	if err != nil {
-		plumbing.Refuse(w, r, err, nil)
+		route.Refuse(w, r, err, nil)
 		return
 	}
-	plumbing.PageHead(w.Header(), "text/html; charset=utf-8", m.policy)
+	route.PageHead(w.Header(), "text/html; charset=utf-8", m.policy)
 	w.Header().Set("Cache-Control", "no-cache")
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // a reader who went away needs no answer

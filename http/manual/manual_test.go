@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"svc"
-	"svc/http"
 	"svc/http/api"
 	"svc/http/docs"
 	"svc/http/manual"
+	"svc/http/route"
 )
 
 // nobody knows no caller and no application: the manual needs neither.
@@ -27,7 +27,7 @@ func (nobody) Get(context.Context, svc.AppRef) (svc.Application, error) {
 }
 
 // site is the manual of the service's own pages.
-func site(t *testing.T) (*http.Handler, *docs.Library) {
+func site(t *testing.T) (*route.Handler, *docs.Library) {
 	t.Helper()
 	library, err := docs.Open(svc.Documentation)
 	if err != nil {
@@ -40,7 +40,7 @@ func site(t *testing.T) (*http.Handler, *docs.Library) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler, err := http.New(http.Config{
+	handler, err := route.New(route.Config{
 		Routes: guide.Routes(), Authority: nobody{}, Applications: nobody{}, Cursors: svc.NewCursors([]byte("k")), Now: time.Now,
 	})
 	if err != nil {
@@ -49,7 +49,7 @@ func site(t *testing.T) (*http.Handler, *docs.Library) {
 	return handler, library
 }
 
-func read(t *testing.T, handler *http.Handler, path string) *httptest.ResponseRecorder {
+func read(t *testing.T, handler *route.Handler, path string) *httptest.ResponseRecorder {
 	t.Helper()
 	answer := httptest.NewRecorder()
 	handler.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), "GET", path, nil))
@@ -106,7 +106,7 @@ func TestNothingOfAPageBecomesMarkup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler, err := http.New(http.Config{Routes: guide.Routes(), Authority: nobody{}, Applications: nobody{}, Cursors: svc.NewCursors([]byte("k")), Now: time.Now})
+	handler, err := route.New(route.Config{Routes: guide.Routes(), Authority: nobody{}, Applications: nobody{}, Cursors: svc.NewCursors([]byte("k")), Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,14 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"net"
-	nethttp "net/http"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"strings"
 	"sync/atomic"
 
 	"svc"
-	"svc/http"
+	"svc/http/route"
 )
 
 // caller is who sent a request, with what the request asks for beside its messages.
@@ -39,16 +39,16 @@ func callerOf(ctx context.Context) *caller {
 
 // admit lets a request pass that comes from where it may, with a token that reads. It
 // counts as one request of the token; what its tools ask for counts on top.
-func (s *Server) admit(w nethttp.ResponseWriter, r *nethttp.Request) (*caller, error) {
+func (s *Server) admit(w http.ResponseWriter, r *http.Request) (*caller, error) {
 	if err := s.admitHost(r); err != nil {
 		return nil, err
 	}
-	secret, err := http.AccessToken(r)
+	secret, err := route.AccessToken(r)
 	if err != nil {
 		return nil, err
 	}
 	grant, rate, err := s.config.Authority.Authorize(r.Context(), secret.Reveal(), svc.RateDefault, "")
-	http.TellRate(w, rate)
+	route.TellRate(w, rate)
 	if err != nil {
 		return nil, err
 	}
@@ -64,9 +64,9 @@ func (s *Server) admit(w nethttp.ResponseWriter, r *nethttp.Request) (*caller, e
 
 // admitHost refuses requests of pages that reached this service under a name that is not
 // its own (DNS rebinding), and those of pages of other sites.
-func (s *Server) admitHost(r *nethttp.Request) error {
+func (s *Server) admitHost(r *http.Request) error {
 	refused := svc.Errorf(svc.CodeForbidden, "The request comes from a page of another site, or under a name that is not this service's.")
-	if local, ok := r.Context().Value(nethttp.LocalAddrContextKey).(net.Addr); ok && isLoopback(local.String()) && !s.ownHost(r.Host) {
+	if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && isLoopback(local.String()) && !s.ownHost(r.Host) {
 		return refused
 	}
 	origins := r.Header.Values("Origin")
@@ -111,7 +111,7 @@ func isLoopback(addr string) bool {
 }
 
 // origin returns scheme and host under which callers reach the service.
-func (s *Server) origin(r *nethttp.Request) string {
+func (s *Server) origin(r *http.Request) string {
 	if s.config.PublicURL != "" {
 		return strings.TrimSuffix(s.config.PublicURL, "/")
 	}
@@ -129,13 +129,13 @@ type protectedResource struct {
 }
 
 // describe says how the protocol's address is protected.
-func (s *Server) describe(w nethttp.ResponseWriter, r *nethttp.Request) {
+func (s *Server) describe(w http.ResponseWriter, r *http.Request) {
 	origin := s.origin(r)
 	body, err := json.Marshal(protectedResource{
 		Resource: origin + "/mcp", Name: "svc", Documentation: origin + "/docs/mcp", Scopes: svc.Scopes(), Methods: []string{"header"},
 	})
 	if err != nil {
-		http.Refuse(w, r, err, nil)
+		route.Refuse(w, r, err, nil)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")

@@ -2,7 +2,7 @@ package mcp
 
 import (
 	"encoding/json"
-	nethttp "net/http"
+	"net/http"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -11,7 +11,7 @@ import (
 // answer makes the refusals of the transport, which are plain text, errors of JSON-RPC
 // without an id, so that every answer has one form.
 type answer struct {
-	nethttp.ResponseWriter
+	http.ResponseWriter
 	begun, refused bool
 }
 
@@ -20,7 +20,7 @@ func (a *answer) WriteHeader(status int) {
 	header := a.Header()
 	a.begun = true
 	header.Set("Cache-Control", "no-store") // another token may be answered otherwise
-	if a.refused = status >= nethttp.StatusBadRequest && strings.HasPrefix(header.Get("Content-Type"), "text/plain"); a.refused {
+	if a.refused = status >= http.StatusBadRequest && strings.HasPrefix(header.Get("Content-Type"), "text/plain"); a.refused {
 		header.Set("Content-Type", "application/json")
 	}
 	a.ResponseWriter.WriteHeader(status)
@@ -29,7 +29,7 @@ func (a *answer) WriteHeader(status int) {
 // Write writes a part of the answer; a refusal's text comes in one.
 func (a *answer) Write(text []byte) (int, error) {
 	if !a.begun {
-		a.WriteHeader(nethttp.StatusOK)
+		a.WriteHeader(http.StatusOK)
 	}
 	if !a.refused {
 		return a.ResponseWriter.Write(text)
@@ -48,4 +48,4 @@ func (a *answer) Write(text []byte) (int, error) {
 }
 
 // Unwrap gives http.ResponseController the writer below.
-func (a *answer) Unwrap() nethttp.ResponseWriter { return a.ResponseWriter }
+func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }

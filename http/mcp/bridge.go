@@ -8,7 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	nethttp "net/http"
+	"net/http"
 	"strings"
 	"sync"
 
@@ -23,7 +23,7 @@ type Bridge struct {
 	// URL is that of the server's /mcp.
 	URL    string
 	Token  svc.Secret
-	Client *nethttp.Client
+	Client *http.Client
 
 	writing sync.Mutex
 	out     io.Writer
@@ -147,7 +147,7 @@ func (b *Bridge) write(reply []byte) {
 // deliver sends a message and returns what the client reads of the answer, nil for
 // nothing.
 func (b *Bridge) deliver(ctx context.Context, of *message, line []byte) []byte {
-	request, err := nethttp.NewRequestWithContext(ctx, nethttp.MethodPost, b.URL, bytes.NewReader(line))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, b.URL, bytes.NewReader(line))
 	if err != nil {
 		return failure(of, err.Error())
 	}
@@ -161,10 +161,10 @@ func (b *Bridge) deliver(ctx context.Context, of *message, line []byte) []byte {
 	if err != nil {
 		return failure(of, "The answer broke off.")
 	}
-	if response.StatusCode == nethttp.StatusAccepted || len(body) == 0 && response.StatusCode < nethttp.StatusMultipleChoices {
+	if response.StatusCode == http.StatusAccepted || len(body) == 0 && response.StatusCode < http.StatusMultipleChoices {
 		return nil
 	}
-	if response.StatusCode >= nethttp.StatusMultipleChoices {
+	if response.StatusCode >= http.StatusMultipleChoices {
 		return refusal(of, response.StatusCode, body)
 	}
 	if of.Method == "initialize" {
@@ -179,7 +179,7 @@ func (b *Bridge) deliver(ctx context.Context, of *message, line []byte) []byte {
 }
 
 // address sets the headers that repeat what a message says.
-func (b *Bridge) address(request *nethttp.Request, of *message) {
+func (b *Bridge) address(request *http.Request, of *message) {
 	header := request.Header
 	header.Set("Content-Type", "application/json")
 	header.Set("Accept", "application/json, text/event-stream")
@@ -215,7 +215,7 @@ func refusal(of *message, status int, body []byte) []byte {
 	}
 	text := problem.Detail + problem.Error.Message
 	if text == "" {
-		text = strings.TrimSpace(nethttp.StatusText(status))
+		text = strings.TrimSpace(http.StatusText(status))
 	}
 	return failure(of, fmt.Sprintf("%s (%d)", text, status))
 }

@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	nethttp "net/http"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -20,7 +20,7 @@ import (
 func bridged(t *testing.T, url string, token svc.Secret, lines ...string) map[string]reply {
 	t.Helper()
 	var out bytes.Buffer
-	bridge := &mcp.Bridge{URL: url, Token: token, Client: nethttp.DefaultClient}
+	bridge := &mcp.Bridge{URL: url, Token: token, Client: http.DefaultClient}
 	if err := bridge.Run(t.Context(), strings.NewReader(strings.Join(lines, "\n")), &out); err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestTheBridgeTellsWhyNothingIsDelivered(t *testing.T) {
 func TestTheBridgeCancels(t *testing.T) {
 	arrived := make(chan struct{})
 	gone := make(chan error, 1)
-	server := httptest.NewServer(nethttp.HandlerFunc(func(_ nethttp.ResponseWriter, r *nethttp.Request) {
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		close(arrived)
 		<-r.Context().Done()
@@ -94,7 +94,7 @@ func TestTheBridgeCancels(t *testing.T) {
 	in, feed := io.Pipe()
 	var out bytes.Buffer
 	ended := make(chan error, 1)
-	bridge := &mcp.Bridge{URL: server.URL, Token: "svc_pat_x", Client: nethttp.DefaultClient}
+	bridge := &mcp.Bridge{URL: server.URL, Token: "svc_pat_x", Client: http.DefaultClient}
 	go func() { ended <- bridge.Run(t.Context(), in, &out) }()
 	_, err := io.WriteString(feed, ping+"\n")
 	<-arrived

@@ -13,7 +13,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"svc"
-	plumbing "svc/http"
+	"svc/http/route"
 	"svc/http/tools"
 )
 
@@ -233,7 +233,7 @@ func (s *Server) propose(ctx context.Context, who *caller, ref svc.AppRef, call 
 		"tool": call.Name, "status": http.StatusAccepted, "executed": false, "note": note,
 		"action": map[string]any{
 			"id": action.ID, "conversationId": action.ConversationID, "tool": action.Tool, "effect": action.Effect, "status": action.Status,
-			"preview": action.Preview, "expiresAt": plumbing.Time(action.ExpiresAt),
+			"preview": action.Preview, "expiresAt": route.Time(action.ExpiresAt),
 		},
 	}, false)
 	if err != nil {

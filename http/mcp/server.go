@@ -4,13 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
-	nethttp "net/http"
+	"net/http"
 	"sync"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"svc"
-	"svc/http"
+	"svc/http/route"
 	"svc/http/tools"
 )
 
@@ -56,7 +56,7 @@ type Docs interface {
 
 // Config is what a Server is made of. All of it is required but PublicURL and Logger.
 type Config struct {
-	Authority     http.Authority
+	Authority     route.Authority
 	Organizations Organizations
 	Apps          Apps
 	Settings      Settings
@@ -75,7 +75,7 @@ type Config struct {
 type Server struct {
 	config   Config
 	protocol *sdk.Server
-	handler  nethttp.Handler
+	handler  http.Handler
 	register func()
 }
 
@@ -95,7 +95,7 @@ func New(config Config) *Server {
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { *c = private() },
 	})
 	s.protocol.AddReceivingMiddleware(s.receive)
-	s.handler = sdk.NewStreamableHTTPHandler(func(*nethttp.Request) *sdk.Server { return s.protocol }, &sdk.StreamableHTTPOptions{
+	s.handler = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s.protocol }, &sdk.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, Logger: config.Logger, MaxRequestBodyBytes: maxBody,
 		PropagateRequestCancellation: true,
 		DisableLocalhostProtection:   true, // admitHost does it, and knows the public name
@@ -125,29 +125,29 @@ func (s *Server) registerAll() {
 func private() sdk.Cacheable { return sdk.Cacheable{CacheScope: "private"} }
 
 // Routes returns the rows of the protocol and of its discovery.
-func (s *Server) Routes() []http.Route {
-	row := func(method, path, operation, summary string, serve nethttp.HandlerFunc) http.Route {
-		effect := http.Read
-		if method == nethttp.MethodPost {
-			effect = http.Write
+func (s *Server) Routes() []route.Route {
+	row := func(method, path, operation, summary string, serve http.HandlerFunc) route.Route {
+		effect := route.Read
+		if method == http.MethodPost {
+			effect = route.Write
 		}
-		return http.Route{Surface: http.Agents, Method: method, Path: path, Operation: operation, Effect: effect, Summary: summary, Raw: serve}
+		return route.Route{Surface: route.Agents, Method: method, Path: path, Operation: operation, Effect: effect, Summary: summary, Raw: serve}
 	}
-	return []http.Route{
-		row(nethttp.MethodPost, "/mcp", "mcp.message", "Take a message of the Model Context Protocol", s.serve),
-		row(nethttp.MethodGet, "/.well-known/oauth-protected-resource", "mcp.resource", "Say how /mcp is protected", s.describe),
-		row(nethttp.MethodGet, "/.well-known/oauth-protected-resource/mcp", "mcp.resourceOfPath", "Say how /mcp is protected", s.describe),
+	return []route.Route{
+		row(http.MethodPost, "/mcp", "mcp.message", "Take a message of the Model Context Protocol", s.serve),
+		row(http.MethodGet, "/.well-known/oauth-protected-resource", "mcp.resource", "Say how /mcp is protected", s.describe),
+		row(http.MethodGet, "/.well-known/oauth-protected-resource/mcp", "mcp.resourceOfPath", "Say how /mcp is protected", s.describe),
 	}
 }
 
 // serve answers one message, or one batch of an early client.
-func (s *Server) serve(w nethttp.ResponseWriter, r *nethttp.Request) {
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	who, err := s.admit(w, r)
 	if err != nil {
 		if svc.CodeOf(err) == svc.CodeUnauthorized {
 			w.Header().Set("Www-Authenticate", `Bearer realm="svc", resource_metadata="`+s.origin(r)+`/.well-known/oauth-protected-resource"`)
 		}
-		http.Refuse(w, r, err, nil)
+		route.Refuse(w, r, err, nil)
 		return
 	}
 	s.register()

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
-	nethttp "net/http"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"svc"
-	"svc/http"
 	"svc/http/api"
 	"svc/http/api/apitest"
 	"svc/http/mcp"
+	"svc/http/route"
 	"svc/http/tools"
 )
 
@@ -29,7 +29,7 @@ type world struct {
 	apitest.World
 	memory    *apitest.Memory
 	ports     api.Ports
-	handler   nethttp.Handler
+	handler   http.Handler
 	proposals *proposals
 	// broken are the organizations whose rules cannot be read.
 	broken map[string]bool
@@ -82,7 +82,7 @@ func newWorld(t testing.TB) *world {
 	if registry.Registry, err = tools.NewForHolders(config.Routes); err != nil {
 		t.Fatal(err)
 	}
-	if w.handler, err = http.New(config); err != nil {
+	if w.handler, err = route.New(config); err != nil {
 		t.Fatal(err)
 	}
 	registry.Serve(w.handler)
@@ -100,7 +100,7 @@ type message struct {
 func (w *world) send(t *testing.T, m message) *httptest.ResponseRecorder {
 	t.Helper()
 	if m.method == "" {
-		m.method = nethttp.MethodPost
+		m.method = http.MethodPost
 	}
 	if m.path == "" {
 		m.path = "/mcp"

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
-	nethttp "net/http"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -128,8 +128,8 @@ func TestAForeignNameOnLoopback(t *testing.T) {
 	w := newWorld(t)
 	for host, status := range map[string]int{"evil.example": 403, "evil.example:8080": 403, "svc.example": 200, "127.0.0.1:8080": 200, "[::1]:8080": 200, "localhost": 200} {
 		request := httptest.NewRequestWithContext(
-			context.WithValue(t.Context(), nethttp.LocalAddrContextKey, net.Addr(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080})),
-			nethttp.MethodPost, "/mcp", strings.NewReader(ping))
+			context.WithValue(t.Context(), http.LocalAddrContextKey, net.Addr(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080})),
+			http.MethodPost, "/mcp", strings.NewReader(ping))
 		request.Host = host
 		request.Header.Set("Authorization", "Bearer "+w.Reader.Reveal())
 		request.Header.Set("Content-Type", "application/json")

@@ -10,7 +10,7 @@ import (
 	"net/http"
 	"strings"
 
-	plumbing "svc/http"
+	"svc/http/route"
 )
 
 //go:embed assets
@@ -42,7 +42,7 @@ func newPainter() (*painter, error) {
 	p := &painter{
 		pages: pages, style: template.CSS(style), script: template.JS(script), refusals: map[int][]byte{},
 		policy: fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; img-src data:; base-uri 'none'; form-action 'none'",
-			plumbing.PolicyHash(style), plumbing.PolicyHash(script)),
+			route.PolicyHash(style), route.PolicyHash(script)),
 	}
 	for status, content := range map[int]refusal{
 		http.StatusNotFound:           {Title: "Nothing is shared here", Text: "The link is wrong, or the owner has stopped sharing this page."},

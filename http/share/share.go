@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"svc"
-	plumbing "svc/http"
+	"svc/http/route"
 )
 
 // Shares knows the published pages.
@@ -60,14 +60,14 @@ func New(config Config) (*Pages, error) {
 // Routes returns the rows of the public pages. A page is found under its id, and
 // under the slugs of organization and application where its owner keeps that
 // link.
-func (p *Pages) Routes() []plumbing.Route {
-	row := func(path, operation, summary string, embed bool) plumbing.Route {
-		return plumbing.Route{
-			Surface: plumbing.Share, Method: http.MethodGet, Path: path, Operation: operation, Effect: plumbing.Read, Summary: summary,
+func (p *Pages) Routes() []route.Route {
+	row := func(path, operation, summary string, embed bool) route.Route {
+		return route.Route{
+			Surface: route.Share, Method: http.MethodGet, Path: path, Operation: operation, Effect: route.Read, Summary: summary,
 			Raw: func(w http.ResponseWriter, r *http.Request) { p.serve(w, r, embed) },
 		}
 	}
-	return []plumbing.Route{
+	return []route.Route{
 		row("/s/{id}", "share.page", "The public page of an application.", false),
 		row("/s/{org}/{app}", "share.legacyPage", "The public page under an earlier link.", false),
 		row("/embed/{id}", "share.embed", "The public page for frames of other sites.", true),
@@ -156,7 +156,7 @@ func (p *Pages) writeHead(head http.Header, embed bool) {
 	} else {
 		head.Set("X-Frame-Options", "DENY")
 	}
-	plumbing.PageHead(head, "text/html; charset=utf-8", p.paint.policy+"; frame-ancestors "+ancestors)
+	route.PageHead(head, "text/html; charset=utf-8", p.paint.policy+"; frame-ancestors "+ancestors)
 	head.Set("Cache-Control", "no-store")
 	head.Set("X-Robots-Tag", "noindex")
 	head.Set("Vary", "Accept-Encoding")
@@ -178,7 +178,7 @@ const retryAfter = "5"
 func (p *Pages) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() == nil {
 		p.log.LogAttrs(r.Context(), slog.LevelWarn, "making a public page failed",
-			slog.String("request", plumbing.RequestID(w)), slog.String("error", err.Error()))
+			slog.String("request", route.RequestID(w)), slog.String("error", err.Error()))
 	}
 	w.Header().Set("Retry-After", retryAfter)
 	p.refuse(w, http.StatusServiceUnavailable)

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"svc"
-	plumbing "svc/http"
+	"svc/http/route"
 	"svc/http/share"
 )
 
@@ -48,7 +48,7 @@ func open(t *testing.T, settings svc.Share) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.handler, err = plumbing.New(plumbing.Config{
+	w.handler, err = route.New(route.Config{
 		Routes: pages.Routes(), Authority: nobody{}, Applications: nobody{}, Cursors: svc.NewCursors([]byte("test")), Now: w.clock,
 	})
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"svc"
-	"svc/http"
+	"svc/http/route"
 )
 
 // Actor is the person who did something.
@@ -36,11 +36,11 @@ type Incident struct {
 	Value           *float64           `json:"value"`
 	Threshold       float64            `json:"threshold"`
 	Comparator      string             `json:"comparator"`
-	StartedAt       http.Time          `json:"startedAt"`
-	LastTriggeredAt http.Time          `json:"lastTriggeredAt"`
-	AcknowledgedAt  *http.Time         `json:"acknowledgedAt"`
+	StartedAt       route.Time         `json:"startedAt"`
+	LastTriggeredAt route.Time         `json:"lastTriggeredAt"`
+	AcknowledgedAt  *route.Time        `json:"acknowledgedAt"`
 	AcknowledgedBy  *Actor             `json:"acknowledgedBy"`
-	ResolvedAt      *http.Time         `json:"resolvedAt"`
+	ResolvedAt      *route.Time        `json:"resolvedAt"`
 	ResolvedBy      any                `json:"resolvedBy" doc:"Who resolved it by hand, auto where the rule recovered, null where it is not resolved."`
 	MonitorID       *string            `json:"monitorId" doc:"Of kind uptime: the monitor that is down."`
 	IssueID         *string            `json:"issueId" doc:"Of kind new_issue: the latest issue."`
@@ -55,8 +55,8 @@ type Incident struct {
 func IncidentOf(origin string, app svc.AppRef, i *svc.Incident) Incident {
 	row := Incident{
 		ID: i.ID, RuleID: i.RuleID, RuleName: i.RuleName, Kind: i.Kind, Severity: i.Severity, Status: i.Status, Environment: i.Environment, Title: i.Title,
-		Value: i.Value, Threshold: i.Threshold, Comparator: i.Comparator, StartedAt: http.Time(i.StartedAt), LastTriggeredAt: http.Time(i.LastTriggeredAt),
-		AcknowledgedAt: http.TimeOf(i.AcknowledgedAt), AcknowledgedBy: ActorOf(i.AcknowledgedBy), ResolvedAt: http.TimeOf(i.ResolvedAt), ResolvedBy: resolvedBy(i.ResolvedAt, i.ResolvedBy),
+		Value: i.Value, Threshold: i.Threshold, Comparator: i.Comparator, StartedAt: route.Time(i.StartedAt), LastTriggeredAt: route.Time(i.LastTriggeredAt),
+		AcknowledgedAt: route.TimeOf(i.AcknowledgedAt), AcknowledgedBy: ActorOf(i.AcknowledgedBy), ResolvedAt: route.TimeOf(i.ResolvedAt), ResolvedBy: resolvedBy(i.ResolvedAt, i.ResolvedBy),
 		MonitorID: known(i.MonitorID), IssueID: known(i.IssueID), Metric: known(i.Metric), Labels: i.Labels, Occurrences: i.Occurrences, URL: svc.IncidentURL(origin, app),
 	}
 	if row.Labels == nil {

@@ -5,7 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	nethttp "net/http"
+	"net/http"
 	"net/url"
 	"strings"
 
@@ -39,7 +39,7 @@ func orEmpty(raw json.RawMessage) json.RawMessage {
 }
 
 // request makes the request of a call.
-func (e *entry) request(ctx context.Context, ref svc.AppRef, input json.RawMessage) (*nethttp.Request, error) {
+func (e *entry) request(ctx context.Context, ref svc.AppRef, input json.RawMessage) (*http.Request, error) {
 	members := map[string]json.RawMessage{}
 	if err := json.Unmarshal(orEmpty(input), &members); err != nil || members == nil {
 		return nil, svc.Invalid(svc.FieldError{Code: "invalid_type", Message: "The input must be an object."})
@@ -61,7 +61,7 @@ func (e *entry) request(ctx context.Context, ref svc.AppRef, input json.RawMessa
 			return nil, fmt.Errorf("encoding the body: %w", err)
 		}
 	}
-	request, err := nethttp.NewRequestWithContext(ctx, e.method, path, bytes.NewReader(content))
+	request, err := http.NewRequestWithContext(ctx, e.method, path, bytes.NewReader(content))
 	if err != nil {
 		return nil, fmt.Errorf("making the request: %w", err)
 	}
@@ -183,27 +183,27 @@ func textsOf(raw json.RawMessage) []string {
 }
 
 // send has the handler answer a request in the name of a token.
-func (r *Registry) send(request *nethttp.Request, secret svc.Secret) svc.ToolOutcome {
+func (r *Registry) send(request *http.Request, secret svc.Secret) svc.ToolOutcome {
 	handler := r.handler.Load()
 	if handler == nil {
-		return svc.ToolOutcome{Status: nethttp.StatusServiceUnavailable}
+		return svc.ToolOutcome{Status: http.StatusServiceUnavailable}
 	}
 	request.Header.Set("Authorization", "Bearer "+secret.Reveal())
 	request.Header.Set("Accept", "application/json")
 	request.RequestURI = request.URL.RequestURI()
-	answer := &answer{header: nethttp.Header{}}
+	answer := &answer{header: http.Header{}}
 	(*handler).ServeHTTP(answer, request)
 	return svc.ToolOutcome{Status: answer.status, Body: answer.body.Bytes(), RequestID: answer.header.Get("X-Request-Id")}
 }
 
 // answer keeps what the handler answers.
 type answer struct {
-	header nethttp.Header
+	header http.Header
 	status int
 	body   bytes.Buffer
 }
 
-func (a *answer) Header() nethttp.Header { return a.header }
+func (a *answer) Header() http.Header { return a.header }
 
 func (a *answer) WriteHeader(status int) {
 	if a.status == 0 {
@@ -212,7 +212,7 @@ func (a *answer) WriteHeader(status int) {
 }
 
 func (a *answer) Write(p []byte) (int, error) {
-	a.WriteHeader(nethttp.StatusOK)
+	a.WriteHeader(http.StatusOK)
 	if room := maxAnswer - a.body.Len(); room > 0 {
 		a.body.Write(p[:min(room, len(p))])
 	}

@@ -1,22 +1,22 @@
 package tools
 
 import (
-	nethttp "net/http"
+	"net/http"
 	"strings"
 
 	"svc"
-	"svc/http"
+	"svc/http/route"
 )
 
 // NewForHolders makes the tools of those who hold an access token themselves. They
 // have what the assistant has, and every read beside it but those of the assistant itself;
 // changes of tokens, keys and members and the controls of the assistant stay out of reach.
 // It fails as New does.
-func NewForHolders(routes []http.Route) (*Registry, error) {
-	return newRegistry(routes, func(route *http.Route) bool {
-		assistant := strings.HasPrefix(route.Operation, "ai.")
-		reads := route.Surface == http.Manage && route.Handler.Input != nil && route.Effect == svc.EffectRead && !assistant
-		return excluded(route) && !reads
+func NewForHolders(routes []route.Route) (*Registry, error) {
+	return newRegistry(routes, func(row *route.Route) bool {
+		assistant := strings.HasPrefix(row.Operation, "ai.")
+		reads := row.Surface == route.Manage && row.Handler.Input != nil && row.Effect == svc.EffectRead && !assistant
+		return excluded(row) && !reads
 	})
 }
 
@@ -48,5 +48,5 @@ func (r *Registry) Need(name string) Need {
 // calling it once.
 func (r *Registry) Repeatable(name string) bool {
 	found := r.byName[name]
-	return found != nil && found.method != nethttp.MethodPost && found.method != nethttp.MethodPatch
+	return found != nil && found.method != http.MethodPost && found.method != http.MethodPatch
 }

@@ -3,20 +3,20 @@ package tools
 import (
 	"fmt"
 	"maps"
-	nethttp "net/http"
+	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
 
 	"svc"
-	"svc/http"
+	"svc/http/route"
 )
 
 // Registry holds the tools of a table of routes.
 type Registry struct {
 	tools   []entry
 	byName  map[string]*entry
-	handler atomic.Pointer[nethttp.Handler]
+	handler atomic.Pointer[http.Handler]
 }
 
 // entry is a tool with what a call of it takes.
@@ -39,13 +39,13 @@ type entry struct {
 // excluded says whether a route is outside of the assistant's reach: its own controls,
 // tokens, keys, members, and whatever creates or removes an organization or an
 // application.
-func excluded(route *http.Route) bool {
-	noun, verb, _ := strings.Cut(route.Operation, ".")
+func excluded(row *route.Route) bool {
+	noun, verb, _ := strings.Cut(row.Operation, ".")
 	switch {
-	case route.Surface != http.Manage || route.Handler.Input == nil:
+	case row.Surface != route.Manage || row.Handler.Input == nil:
 		return true
 	case noun == "ai", noun == "me", noun == "keys", noun == "members", noun == "tokens":
-		return route.Operation != "me.get"
+		return row.Operation != "me.get"
 	case (noun == "apps" || noun == "orgs") && verb == "delete":
 		return true
 	}
@@ -54,10 +54,10 @@ func excluded(route *http.Route) bool {
 
 // New makes the tools of the assistant from a table. It fails where two routes make the
 // same name or a route has no schema.
-func New(routes []http.Route) (*Registry, error) { return newRegistry(routes, excluded) }
+func New(routes []route.Route) (*Registry, error) { return newRegistry(routes, excluded) }
 
 // newRegistry makes a tool of every route of a table that is not left out.
-func newRegistry(routes []http.Route, out func(route *http.Route) bool) (*Registry, error) {
+func newRegistry(routes []route.Route, out func(route *route.Route) bool) (*Registry, error) {
 	document, err := describe(routes)
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func newRegistry(routes []http.Route, out func(route *http.Route) bool) (*Regist
 }
 
 // Serve names the handler that executes the calls: the one that serves the table.
-func (r *Registry) Serve(handler nethttp.Handler) { r.handler.Store(&handler) }
+func (r *Registry) Serve(handler http.Handler) { r.handler.Store(&handler) }
 
 // NameOf returns the name of the tool of an operation.
 func NameOf(operation string) string { return strings.ReplaceAll(operation, ".", "_") }

@@ -2,7 +2,7 @@ package tools_test
 
 import (
 	"encoding/json"
-	nethttp "net/http"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"svc"
-	"svc/http"
 	"svc/http/api"
 	"svc/http/api/apitest"
+	"svc/http/route"
 	"svc/http/tools"
 )
 
@@ -44,11 +44,11 @@ func names(list []svc.Tool) (out []string) {
 func TestEveryManageRouteIsAToolButThoseOutOfReach(t *testing.T) {
 	audience := everybody()
 	all := names(registry(t).All(&audience))
-	for _, route := range api.Routes(api.Ports{}) {
-		noun, _, _ := strings.Cut(route.Operation, ".")
-		barred := route.Surface != http.Manage || slices.Contains([]string{"ai", "keys"}, noun) || noun == "me" && route.Operation != "me.get"
-		if slices.Contains(all, tools.NameOf(route.Operation)) == barred {
-			t.Errorf("%s: barred %v, tools %v", route.Operation, barred, all)
+	for _, row := range api.Routes(api.Ports{}) {
+		noun, _, _ := strings.Cut(row.Operation, ".")
+		barred := row.Surface != route.Manage || slices.Contains([]string{"ai", "keys"}, noun) || noun == "me" && row.Operation != "me.get"
+		if slices.Contains(all, tools.NameOf(row.Operation)) == barred {
+			t.Errorf("%s: barred %v, tools %v", row.Operation, barred, all)
 		}
 	}
 	valid, property := regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_]{0,62}$`), regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
@@ -163,7 +163,7 @@ func TestACallPassesTheGatesLikeAnyOther(t *testing.T) {
 func TestALabelFilterIsAListOfPairs(t *testing.T) {
 	made := registry(t)
 	var asked []string
-	made.Serve(nethttp.HandlerFunc(func(_ nethttp.ResponseWriter, r *nethttp.Request) { asked = append(asked, r.URL.RawQuery) }))
+	made.Serve(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked = append(asked, r.URL.RawQuery) }))
 	for _, c := range []struct {
 		input, query string
 		code         svc.Code

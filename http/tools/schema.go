@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"svc"
-	"svc/http"
+	"svc/http/route"
 )
 
 // schema is a JSON Schema.
@@ -40,8 +40,8 @@ type operation struct {
 
 // describe reads the OpenAPI description of a table, which is where the schemas of the
 // tools come from.
-func describe(routes []http.Route) (*document, error) {
-	described, err := http.OpenAPI(routes, "", "")
+func describe(routes []route.Route) (*document, error) {
+	described, err := route.OpenAPI(routes, "", "")
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ const (
 )
 
 // entry makes the tool of a route.
-func (d *document) entry(route *http.Route) (entry, error) {
+func (d *document) entry(route *route.Route) (entry, error) {
 	path := strings.Replace(route.Pattern(), "...}", "}", 1)
 	described, found := d.Paths[path][strings.ToLower(route.Method)]
 	if !found {
@@ -126,7 +126,7 @@ func openPrefix(name string) (prefix string, open bool) {
 const memberEnv = "env"
 
 // toolOf describes the tool of a route.
-func toolOf(route *http.Route, input json.RawMessage, properties schema) svc.Tool {
+func toolOf(route *route.Route, input json.RawMessage, properties schema) svc.Tool {
 	tool := svc.Tool{
 		Name: NameOf(route.Operation), Description: route.Summary + ".", Schema: input, Effect: route.Effect,
 		Module: route.Module, Scope: route.Scope, Permission: route.Permission,

@@ -4,14 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	nethttp "net/http"
+	"net/http"
 	"net/url"
 	"reflect"
 	"slices"
 	"strings"
 
 	"svc"
-	"svc/http"
+	"svc/http/route"
 )
 
 // Target reads what a call would change, as it stands now, and says how deep the call
@@ -152,40 +152,40 @@ func (w *reading) decided(shown json.RawMessage) json.RawMessage {
 // of the path that ends with the target's id, or the list above it. A route whose path
 // has no id makes something new, which has no state before, unless the path itself is
 // read, or its body names what it changes in the list of the same path.
-func readingOf(route *http.Route, routes []http.Route) *reading {
-	if route.Effect == svc.EffectRead {
+func readingOf(row *route.Route, routes []route.Route) *reading {
+	if row.Effect == svc.EffectRead {
 		return nil
 	}
-	noun, _, _ := strings.Cut(route.Operation, ".")
+	noun, _, _ := strings.Cut(row.Operation, ".")
 	where := reading{noun: singular(noun)}
 	find := func(path, id string) bool {
-		at := slices.IndexFunc(routes, func(other http.Route) bool {
-			return other.Surface == route.Surface && other.Method == nethttp.MethodGet && other.Path == path
+		at := slices.IndexFunc(routes, func(other route.Route) bool {
+			return other.Surface == row.Surface && other.Method == http.MethodGet && other.Path == path
 		})
 		if at < 0 {
 			return false
 		}
-		where.path, where.id, where.observed = route.Surface.Base()+path, id, observedOf(routes[at].Handler.Output)
+		where.path, where.id, where.observed = row.Surface.Base()+path, id, observedOf(routes[at].Handler.Output)
 		where.dependents = dependentsOf(where.noun+"Id", routes)
 		return true
 	}
-	if route.Method == nethttp.MethodPost {
-		if where.upsert = names(route.Handler.Input, memberID); where.upsert && find(route.Path, memberID) {
+	if row.Method == http.MethodPost {
+		if where.upsert = names(row.Handler.Input, memberID); where.upsert && find(row.Path, memberID) {
 			return &where
 		}
-	} else if find(route.Path, "") {
+	} else if find(row.Path, "") {
 		return &where
 	}
-	at := strings.LastIndexByte(route.Path, '{')
-	id, _, _ := strings.Cut(route.Path[at+1:], "}")
+	at := strings.LastIndexByte(row.Path, '{')
+	id, _, _ := strings.Cut(row.Path[at+1:], "}")
 	if at < 0 || id == "org" || id == "app" {
 		return nil
 	}
-	if find(route.Path[:at]+"{"+id+"}", "") {
+	if find(row.Path[:at]+"{"+id+"}", "") {
 		return &where
 	}
 	// The list may stand above a word, as in /destinations/test/{id}.
-	for above := route.Path[:at-1]; above != "" && !strings.HasSuffix(above, "}"); above = above[:strings.LastIndexByte(above, '/')] {
+	for above := row.Path[:at-1]; above != "" && !strings.HasSuffix(above, "}"); above = above[:strings.LastIndexByte(above, '/')] {
 		if find(above, id) {
 			return &where
 		}
@@ -248,19 +248,19 @@ func observedOf(output reflect.Type) (out []string) {
 
 // dependentsOf lists the lists of applications whose rows have an environment and a
 // condition with a member.
-func dependentsOf(member string, routes []http.Route) (out []dependents) {
+func dependentsOf(member string, routes []route.Route) (out []dependents) {
 	for i := range routes {
-		route := &routes[i]
-		if route.Surface != http.Manage || route.Method != nethttp.MethodGet || strings.Count(route.Path, "{") != 2 || route.Handler.Output == nil {
+		row := &routes[i]
+		if row.Surface != route.Manage || row.Method != http.MethodGet || strings.Count(row.Path, "{") != 2 || row.Handler.Output == nil {
 			continue
 		}
-		row := rowOf(route.Handler.Output)
-		condition, conditional := memberOf(row, "condition")
-		if _, placed := memberOf(row, "environment"); !placed || !conditional {
+		listed := rowOf(row.Handler.Output)
+		condition, conditional := memberOf(listed, "condition")
+		if _, placed := memberOf(listed, "environment"); !placed || !conditional {
 			continue
 		}
 		if _, leans := memberOf(condition, member); leans {
-			out = append(out, dependents{route.Pattern(), member})
+			out = append(out, dependents{row.Pattern(), member})
 		}
 	}
 	return out
@@ -300,7 +300,7 @@ func (r *Registry) rows(ctx context.Context, secret svc.Secret, path string, see
 
 // read returns the body of a GET, nil where nothing is there. It fails as the route does.
 func (r *Registry) read(ctx context.Context, secret svc.Secret, path string) (json.RawMessage, error) {
-	request, err := nethttp.NewRequestWithContext(ctx, nethttp.MethodGet, path, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, path, nil)
 	if err != nil {
 		return nil, fmt.Errorf("making the request: %w", err)
 	}
@@ -308,7 +308,7 @@ func (r *Registry) read(ctx context.Context, secret svc.Secret, path string) (js
 	switch {
 	case outcome.OK():
 		return outcome.Body, nil
-	case outcome.Status == nethttp.StatusNotFound:
+	case outcome.Status == http.StatusNotFound:
 		return nil, nil
 	}
 	problem := svc.Error{Code: svc.CodeUnavailable, Message: "What the call would change could not be read."}

@@ -2,14 +2,14 @@ package tools_test
 
 import (
 	"encoding/json"
-	nethttp "net/http"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
 	"svc"
-	"svc/http"
 	"svc/http/api"
+	"svc/http/route"
 )
 
 // made executes a tool as the owner and returns the id of what it made.
@@ -84,7 +84,7 @@ func TestTheTierFollowsTheStoredTarget(t *testing.T) {
 func TestATargetThatCannotBeReadIsNotJudged(t *testing.T) {
 	registry := registry(t)
 	for status, want := range map[int]svc.Code{503: svc.CodeUnavailable, 403: svc.CodeForbidden, 429: svc.CodeRateLimited} {
-		registry.Serve(nethttp.HandlerFunc(func(w nethttp.ResponseWriter, _ *nethttp.Request) {
+		registry.Serve(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(status)
 			_ = json.NewEncoder(w).Encode(map[string]string{"code": string(want), "detail": "No."}) // to memory
 		}))
@@ -138,9 +138,9 @@ func TestEveryWriteHasATierByItsTarget(t *testing.T) {
 			t.Errorf("%s: targeted %v", tool.Name, tool.Targeted)
 		}
 	}
-	for _, route := range api.Routes(api.Ports{}) {
-		if route.Surface == http.Manage && route.Method == nethttp.MethodPut && route.Effect != svc.EffectDestructive {
-			t.Errorf("%s replaces and is %s", route.Operation, route.Effect)
+	for _, row := range api.Routes(api.Ports{}) {
+		if row.Surface == route.Manage && row.Method == http.MethodPut && row.Effect != svc.EffectDestructive {
+			t.Errorf("%s replaces and is %s", row.Operation, row.Effect)
 		}
 	}
 }

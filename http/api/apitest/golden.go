@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	nethttp "net/http"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -218,7 +218,7 @@ func shown(t *testing.T, step step, response *httptest.ResponseRecorder) string 
 	if step.body != "" {
 		fmt.Fprintln(&out, step.body)
 	}
-	fmt.Fprintf(&out, "\n%d %s\n", response.Code, nethttp.StatusText(response.Code))
+	fmt.Fprintf(&out, "\n%d %s\n", response.Code, http.StatusText(response.Code))
 	for _, name := range []string{"Content-Type", "Location", "Link", "Etag", "Allow", "Www-Authenticate", "Retry-After"} {
 		if value := response.Header().Get(name); value != "" {
 			fmt.Fprintf(&out, "%s: %s\n", name, value)

@@ -3,7 +3,7 @@ package apitest
 import (
 	"bytes"
 	"context"
-	nethttp "net/http"
+	"net/http"
 	"net/http/httptest"
 )
 
@@ -25,7 +25,7 @@ func (r *reader) Flush() {
 
 // serve has a handler answer a request. Frames is how many frames of a stream are read,
 // zero where the answer is none.
-func serve(handler nethttp.Handler, request *nethttp.Request, frames int) *httptest.ResponseRecorder {
+func serve(handler http.Handler, request *http.Request, frames int) *httptest.ResponseRecorder {
 	ctx, leave := context.WithCancel(request.Context())
 	defer leave()
 	r := &reader{ResponseRecorder: httptest.NewRecorder(), frames: frames, leave: leave}

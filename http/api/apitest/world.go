@@ -7,15 +7,15 @@ package apitest
 import (
 	"crypto/sha256"
 	"fmt"
-	nethttp "net/http"
+	"net/http"
 	"sync"
 	"testing"
 	"time"
 
 	"svc"
-	"svc/http"
 	"svc/http/api"
 	"svc/http/docs"
+	"svc/http/route"
 )
 
 // World is a running service with the content that the golden suite expects:
@@ -23,7 +23,7 @@ import (
 // in Fixture), and the organization globex with its application shop, which
 // nobody of acme may see.
 type World struct {
-	Handler nethttp.Handler
+	Handler http.Handler
 	// Owner is a personal token of all scopes of Ada, the owner of acme; Viewer
 	// one of Vic, a viewer; Reader a token of Ada's with scope read alone;
 	// Organization one of acme, minted by Ada. Session is Ada's console session.
@@ -114,8 +114,8 @@ func (m *Memory) Ports() api.Ports {
 }
 
 // Config returns the configuration of a handler over the memory.
-func (m *Memory) Config() http.Config {
-	return http.Config{
+func (m *Memory) Config() route.Config {
+	return route.Config{
 		Routes: api.Routes(m.Ports()), Authority: m, Applications: m, Auditor: m, Replays: m, Ledger: m,
 		Cursors: svc.NewCursors([]byte("test")), Now: m.now, PublicURL: "https://svc.example", Revision: "2026-11-20",
 		ConcurrentQueries: svc.ConcurrentQueries, ConcurrentStreams: svc.ConcurrentStreams,
@@ -177,7 +177,7 @@ func (m *Memory) Fill(t testing.TB) World {
 	}
 	m.orgs["acme"].members = append(m.orgs["acme"].members, svc.Member{User: vic, Role: svc.RoleViewer, JoinedAt: m.now()})
 	m.events, m.errors, m.points = Fixture(m.now()), FixtureErrors(m.now()), FixtureMetrics(m.now())
-	handler, err := http.New(m.Config())
+	handler, err := route.New(m.Config())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,79 @@
+package route
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"svc"
+)
+
+// Auditor keeps the audit rows of management writes.
+type Auditor interface {
+	// Append keeps one row; it returns when the row is safe or handed over to
+	// what makes it safe.
+	Append(ctx context.Context, row svc.AuditRow) error
+}
+
+// afterwards is the time for what follows a request: its audit row and the end
+// of its idempotency record. It outlives the caller.
+const afterwards = 5 * time.Second
+
+// audit keeps a row for a write of a known caller within the limits, whether it
+// succeeded or not. An organization that the caller cannot address is not named
+// in it, for the row would appear among that organization's own. A row that
+// cannot be kept is logged in full: the write itself has happened.
+func (h *Handler) audit(ctx context.Context, call *Call, status int, cause error) {
+	if !call.audited || h.config.Auditor == nil {
+		return
+	}
+	row := auditRow(call.Grant, call.Route.Operation, call.request)
+	row.At, row.RequestID, row.Status, row.Detail = call.Now, call.RequestID, status, call.note
+	if call.refused == nil {
+		row.Org, row.App = call.Param("org"), call.Param("app")
+	}
+	if cause != nil {
+		row.Detail = string(publicError(cause, call.Route).Code)
+	}
+	h.keep(ctx, row)
+}
+
+// Audit keeps a row for a write that a raw handler has answered, as every gated
+// write has one: the grant is that of its caller, org and app are those it may
+// address, and cause is what it was refused for. The writer must be the one that
+// the raw handler received.
+func Audit(w http.ResponseWriter, r *http.Request, operation string, grant svc.Grant, org, app, detail string, cause error) {
+	response, ours := w.(*recorder)
+	if !ours || response.handler.config.Auditor == nil {
+		return
+	}
+	row := auditRow(grant, operation, r)
+	row.At, row.RequestID, row.Status = response.arrival, response.id, response.status
+	row.Org, row.App, row.Detail = org, app, detail
+	if cause != nil {
+		row.Detail = string(publicError(cause, nil).Code)
+	}
+	response.handler.keep(r.Context(), row)
+}
+
+// auditRow returns what a row says of the caller and the request.
+func auditRow(grant svc.Grant, operation string, r *http.Request) svc.AuditRow {
+	row := svc.AuditRow{
+		Operation: operation, Method: r.Method, Path: r.URL.Path,
+		TokenID: grant.Token.ID, TokenKind: grant.Token.Kind,
+	}
+	if user := grant.Token.User; user != nil {
+		row.UserID = user.ID
+	}
+	return row
+}
+
+// keep hands a row to the auditor.
+func (h *Handler) keep(ctx context.Context, row svc.AuditRow) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterwards)
+	defer cancel()
+	if err := h.config.Auditor.Append(ctx, row); err != nil {
+		h.log.LogAttrs(ctx, slog.LevelError, "keeping an audit row", slog.Any("row", row), slog.String("error", err.Error()))
+	}
+}

@@ -1,0 +1,119 @@
+package route
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"svc"
+)
+
+// Authority judges access tokens and console sessions.
+type Authority interface {
+	// Authorize returns the grant of a secret for one request of a class, in
+	// the organization org that the path addresses ("" for none), and the state
+	// of the token's limit. It fails with unauthorized where the secret is
+	// unknown, revoked or expired, with rate_limited (RetryAfter set) where the
+	// limit is used up, and with not_found where the token cannot address the
+	// organization or there is none; grant and state are valid with the latter
+	// two as well.
+	Authorize(ctx context.Context, secret string, class svc.RateClass, org string) (svc.Grant, svc.RateState, error)
+}
+
+// CookieName is the cookie in which a browser carries its console session.
+const CookieName = "svc_session"
+
+// The two ways in which a WWW-Authenticate header answers (contract 5): to who sent nothing,
+// and to who sent what is of the wrong kind, unknown, revoked or expired.
+const (
+	ChallengeNone    = `Bearer realm="svc"`
+	ChallengeInvalid = `Bearer realm="svc", error="invalid_token"`
+)
+
+// principal finds out who calls. A secret of the wrong kind is refused with a
+// sentence that names the mistake; unknown, revoked and expired ones read alike.
+func (h *Handler) principal(ctx context.Context, call *Call) error {
+	secret, err := h.secretOf(call)
+	if err != nil {
+		return err
+	}
+	call.secret = secret
+	grant, rate, err := h.config.Authority.Authorize(ctx, secret, call.Route.Rate, call.Param("org"))
+	call.Grant, call.rate = grant, rate
+	switch svc.CodeOf(err) {
+	case svc.CodeUnauthorized:
+		return call.unauthorized(ChallengeInvalid, "The token is unknown, revoked or expired.")
+	case svc.CodeRateLimited, svc.CodeNotFound:
+		call.refused = err
+		return nil
+	default:
+		return err
+	}
+}
+
+// secretOf returns the secret of a request. The console's cookie is taken from
+// requests of the same origin only.
+func (h *Handler) secretOf(call *Call) (string, error) {
+	secret, sent := bearer(call.request.Header)
+	if cookie, err := call.request.Cookie(CookieName); !sent && err == nil && call.Route.Surface == Console {
+		if h.origin.Check(call.request) != nil {
+			return "", svc.Errorf(svc.CodeForbidden, "A console session's cookie serves requests of the console's own origin only.")
+		}
+		secret, sent = cookie.Value, true
+	}
+	if message := refusal(call.Route.Surface, secret, sent); message != "" {
+		challenge := ChallengeInvalid
+		if !sent {
+			challenge = ChallengeNone
+		}
+		return "", call.unauthorized(challenge, message)
+	}
+	return secret, nil
+}
+
+// refusal says what is wrong with a secret on a surface before anybody is asked, and
+// nothing where it may be right.
+func refusal(surface Surface, secret string, sent bool) string {
+	switch {
+	case !sent:
+		return "Send an access token as Authorization: Bearer <token>."
+	case strings.HasPrefix(secret, "svc_pub_"), strings.HasPrefix(secret, "svc_sec_"):
+		return "This is an ingest key; it sends events and evaluates flags. The management API needs an access token."
+	case surface == Console && isAccessToken(secret):
+		return "This is an access token; the console's routes need a console session."
+	case surface == Manage && strings.HasPrefix(secret, svc.TokenConsole.Prefix()):
+		return "This is a console session; the management API needs an access token."
+	case !svc.WellFormedSecret(secret):
+		return "The token is unknown, revoked or expired."
+	}
+	return ""
+}
+
+// AccessToken returns the access token of a request to a raw row, unauthorized where
+// there is none or its form alone shows that it is another secret.
+func AccessToken(r *http.Request) (svc.Secret, error) {
+	secret, sent := bearer(r.Header)
+	if message := refusal(Manage, secret, sent); message != "" {
+		return "", svc.Errorf(svc.CodeUnauthorized, "%s", message)
+	}
+	return svc.Secret(secret), nil
+}
+
+func isAccessToken(secret string) bool {
+	return slices.ContainsFunc([]svc.TokenKind{svc.TokenPersonal, svc.TokenOrganization, svc.TokenAssistant},
+		func(kind svc.TokenKind) bool { return strings.HasPrefix(secret, kind.Prefix()) })
+}
+
+// bearer returns the credentials of an Authorization header of the scheme Bearer.
+func bearer(header http.Header) (secret string, sent bool) {
+	scheme, secret, _ := strings.Cut(header.Get("Authorization"), " ")
+	secret = strings.TrimSpace(secret)
+	return secret, strings.EqualFold(scheme, "Bearer") && secret != ""
+}
+
+// unauthorized refuses the caller with a challenge.
+func (c *Call) unauthorized(challenge, message string) error {
+	c.header.Set("Www-Authenticate", challenge)
+	return svc.Errorf(svc.CodeUnauthorized, "%s", message)
+}

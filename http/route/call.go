@@ -1,0 +1,154 @@
+package route
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"svc"
+)
+
+// Call is one gated request on its way: what the gates found out, and what the
+// handler wants to add to the answer. It belongs to one request.
+type Call struct {
+	Route     *Route
+	RequestID string
+	// Now is the instant of the request; everything about it is judged by it.
+	Now   time.Time
+	Grant svc.Grant
+	// App is the application of the path, the zero value where the path has none.
+	App svc.Application
+
+	request *http.Request
+	// response is where a stream goes; streams says that the caller asked for one.
+	response *recorder
+	streams  bool
+	path     []pathValue
+	rate     svc.RateState
+	refused  error
+	cursors  *svc.Cursors
+	list     string
+	secret   string
+	about    string
+	concerns []string
+	happened svc.LedgerKind
+	note     string
+	public   string
+	audited  bool
+	queries  *querySlots
+	header   http.Header
+	status   int
+}
+
+// Origin returns scheme and host under which callers reach the service: the configured
+// ones. Where there are none, as in tests, they are those of the request.
+func (c *Call) Origin() string {
+	if c.public != "" {
+		return strings.TrimSuffix(c.public, "/")
+	}
+	return "http://" + c.request.Host
+}
+
+// Note says more of the call in its audit row, where the call succeeds.
+func (c *Call) Note(text string) { c.note = text }
+
+// Param returns a parameter of the path, "" where the route has none of the name.
+func (c *Call) Param(name string) string {
+	for _, value := range c.path {
+		if value.name == name {
+			return value.value
+		}
+	}
+	return ""
+}
+
+// Ref returns the address of the path's application.
+func (c *Call) Ref() svc.AppRef { return svc.AppRef{Org: c.Param("org"), App: c.Param("app")} }
+
+// Answer sets the status of the answer, for rows that have more than one.
+func (c *Call) Answer(status int) { c.status = status }
+
+// Created answers 201 with the address of what was made, relative to the
+// surface's base.
+func (c *Call) Created(path string) {
+	c.status = http.StatusCreated
+	c.header.Set("Location", c.Route.Surface.Base()+path)
+}
+
+// Tag sets the entity tag of the answer; a GET whose If-None-Match holds it is
+// answered 304.
+func (c *Call) Tag(revision uint64) { c.header.Set("ETag", entityTag(revision)) }
+
+func entityTag(revision uint64) string { return `"` + strconv.FormatUint(revision, 10) + `"` }
+
+// IfMatch returns the revision that the caller insists on, nil where any will
+// do. It fails with precondition_failed where If-Match holds another revision
+// than the present one.
+func (c *Call) IfMatch(present uint64) (*uint64, error) {
+	wanted := strings.Join(c.request.Header.Values("If-Match"), ",")
+	if wanted == "" || strings.TrimSpace(wanted) == "*" {
+		return nil, nil
+	}
+	if !matchesTag(wanted, entityTag(present), false) {
+		return nil, svc.Errorf(svc.CodePrecondition, "The version named by If-Match is not the present one; read it again.")
+	}
+	return &present, nil
+}
+
+// matchesTag says whether a list of entity tags holds one; weak comparison
+// ignores the mark of weak tags.
+func matchesTag(list, tag string, weak bool) bool {
+	for _, candidate := range strings.Split(list, ",") {
+		candidate = strings.TrimSpace(candidate)
+		if weak {
+			candidate = strings.TrimPrefix(candidate, "W/")
+		}
+		if candidate == tag || weak && candidate == "*" {
+			return true
+		}
+	}
+	return false
+}
+
+// Keyset returns the keyset of the cursor that the caller sent, nil where none
+// was. It fails with invalid_cursor where the cursor is of another list.
+func (c *Call) Keyset(cursor string, size int) ([]string, error) {
+	if cursor == "" {
+		return nil, nil
+	}
+	return c.cursors.Decode(c.list, cursor, size)
+}
+
+// Next returns the cursor of the page after the row of a keyset and announces
+// it in the Link header.
+func (c *Call) Next(keyset ...string) *string {
+	cursor := c.cursors.Encode(c.list, keyset...)
+	query := c.request.URL.Query()
+	query.Set("cursor", cursor)
+	c.header.Set("Link", "<"+c.request.URL.EscapedPath()+"?"+query.Encode()+`>; rel="next"`)
+	return &cursor
+}
+
+// PageOf makes a page of rows; keyset names the place of the last one where
+// more rows follow.
+func PageOf[Row any](call *Call, rows []Row, more bool, keyset func(last Row) []string) svc.Page[Row] {
+	page := svc.Page[Row]{Data: rows}
+	if page.Data == nil {
+		page.Data = []Row{}
+	}
+	if more && len(rows) > 0 {
+		page.NextCursor = call.Next(keyset(rows[len(rows)-1])...)
+	}
+	return page
+}
+
+// within returns the context of the handler: queries have a deadline, streams one of
+// their own.
+func (c *Call) within(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	if c.Route.Rate != svc.RateQuery || c.streams {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, limit)
+}

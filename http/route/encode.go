@@ -1,0 +1,116 @@
+package route
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// Time is an instant as answers write it: ISO 8601, UTC, exactly milliseconds.
+type Time time.Time
+
+// timeLayout is the written form of a Time.
+const timeLayout = "2006-01-02T15:04:05.000Z"
+
+// MarshalJSON writes the instant.
+func (t Time) MarshalJSON() ([]byte, error) {
+	return []byte(`"` + time.Time(t).UTC().Format(timeLayout) + `"`), nil
+}
+
+// UnmarshalJSON reads an ISO 8601 timestamp with any offset.
+func (t *Time) UnmarshalJSON(data []byte) error {
+	var text string
+	if err := json.Unmarshal(data, &text); err != nil {
+		return err
+	}
+	parsed, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return errors.New("no timestamp")
+	}
+	*t = Time(parsed)
+	return nil
+}
+
+// TimeOf returns the instant for an answer, nil for none.
+func TimeOf(t *time.Time) *Time {
+	if t == nil {
+		return nil
+	}
+	instant := Time(*t)
+	return &instant
+}
+
+// Answer is a finished answer: what the wire gets.
+type Answer struct {
+	Status int
+	// Header holds Content-Type, Location, ETag, Link and the like, one value each.
+	Header map[string]string
+	Body   []byte
+	// streamed says that the wire has got everything already.
+	streamed bool
+}
+
+// encodeJSON writes a value as JSON with a final line feed. Non-finite numbers
+// fail: no answer holds one.
+func encodeJSON(value any) ([]byte, error) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+// answerOf finishes the output of a handler.
+func answerOf(call *Call, output any) (Answer, error) {
+	answer := Answer{Status: call.status, Header: map[string]string{}}
+	for name, values := range call.header {
+		answer.Header[name] = values[0]
+	}
+	tag := answer.Header["Etag"]
+	if tag != "" && call.Route.Effect == Read && matchesTag(call.request.Header.Get("If-None-Match"), tag, true) {
+		answer.Status = http.StatusNotModified
+		return answer, nil
+	}
+	if _, empty := output.(Empty); empty {
+		return answer, nil
+	}
+	body, err := encodeJSON(output)
+	if err != nil {
+		return Answer{}, err
+	}
+	answer.Header["Content-Type"], answer.Body = "application/json", body
+	return answer, nil
+}
+
+// cacheControl lets nobody keep an answer, except the caller one with an entity
+// tag, who must ask again before each use.
+func cacheControl(answer Answer) string {
+	if answer.Header["Etag"] != "" {
+		return "private, no-cache"
+	}
+	return "no-store"
+}
+
+// writeAnswer sends a finished answer.
+func writeAnswer(w http.ResponseWriter, answer Answer) {
+	header := w.Header()
+	for name, value := range answer.Header {
+		header.Set(name, value)
+	}
+	if answer.Status != http.StatusNoContent && answer.Status != http.StatusNotModified {
+		header.Set("Content-Length", strconv.Itoa(len(answer.Body)))
+	}
+	if header.Get("Cache-Control") == "" {
+		header.Set("Cache-Control", cacheControl(answer))
+	}
+	w.WriteHeader(answer.Status)
+	if len(answer.Body) > 0 {
+		// A failed write means that the caller has gone; there is nobody to tell.
+		_, _ = w.Write(answer.Body)
+	}
+}

@@ -1,0 +1,124 @@
+package route
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"svc"
+)
+
+// Problem is the body of every answer that is no success (RFC 9457 with the
+// extension members of contract 1).
+type Problem struct {
+	Type      string           `json:"type" doc:"The address of the code's description."`
+	Title     string           `json:"title"`
+	Status    int              `json:"status"`
+	Detail    string           `json:"detail" doc:"A sentence for a person."`
+	Code      svc.Code         `json:"code" doc:"The class of the problem; callers may branch on it."`
+	RequestID string           `json:"requestId" doc:"Finds the request in logs and audit rows."`
+	Errors    []svc.FieldError `json:"errors,omitempty" doc:"Every problem of an invalid request."`
+	Required  *svc.Required    `json:"required,omitempty" doc:"What a forbidden call would have needed."`
+	Accepted  svc.Acceptance   `json:"accepted,omitempty" doc:"Where events were sent and the status is 503: none, or unknown where some of them may be stored."`
+	Reason    string           `json:"reason,omitempty" doc:"Refines a conflict or a refusal by one word."`
+	Module    svc.Module       `json:"module,omitempty" doc:"The module that is off."`
+	Endpoint  string           `json:"endpoint,omitempty" doc:"The endpoint whose module is off."`
+
+	ConversationID string           `json:"conversationId,omitempty" doc:"The conversation that a conflict is about."`
+	ActionStatus   svc.ActionStatus `json:"actionStatus,omitempty" doc:"Where an action stands that cannot be decided any more."`
+	Actions        []PendingAction  `json:"actions,omitempty" doc:"The actions that must be decided first."`
+}
+
+// PendingAction is an action that must be decided first.
+type PendingAction struct {
+	ID        string `json:"id"`
+	ExpiresAt Time   `json:"expiresAt"`
+}
+
+// shownText replaces the text of errors whose own must not leave the house.
+const shownText = "Something failed here; the request id finds it in the log."
+
+// publicError returns the error that a caller may see. An error of another type
+// is internal; a query that ran out of time is query_timeout, anything else that
+// did is unavailable.
+func publicError(err error, route *Route) *svc.Error {
+	if known, ok := errors.AsType[*svc.Error](err); ok {
+		if svc.InfoOf(known.Code).Code == svc.CodeInternal {
+			return svc.Errorf(svc.CodeInternal, shownText)
+		}
+		return known
+	}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded) && route != nil && route.Rate == svc.RateQuery:
+		return svc.Errorf(svc.CodeQueryTimeout, "The query took longer than 30 seconds; narrow the range, drop a filter, or use a coarser interval.")
+	case errors.Is(err, context.DeadlineExceeded):
+		return svc.Errorf(svc.CodeUnavailable, "A part of the service did not answer in time.")
+	case errors.Is(err, context.Canceled):
+		return svc.Errorf(svc.CodeUnavailable, "The request was given up before its answer was ready.")
+	}
+	return svc.Errorf(svc.CodeInternal, shownText)
+}
+
+// problemAnswer returns the answer of an error.
+func (h *Handler) problemAnswer(err error, requestID string, route *Route) Answer {
+	shown := publicError(err, route)
+	info := svc.InfoOf(shown.Code)
+	problem := Problem{
+		Type: h.docs + "/errors#" + string(info.Code), Title: info.Title, Status: info.Status, Detail: shown.Message,
+		Code: info.Code, RequestID: requestID, Errors: shown.Fields, Required: shown.Required,
+		Accepted: shown.Accepted, Reason: shown.Reason, Module: shown.Module,
+	}
+	if turn := shown.Turn; turn != nil {
+		problem.ConversationID, problem.ActionStatus = turn.ConversationID, turn.ActionStatus
+		for _, action := range turn.Actions {
+			problem.Actions = append(problem.Actions, PendingAction{ID: action.ID, ExpiresAt: Time(action.ExpiresAt)})
+		}
+	}
+	if shown.Code == svc.CodeModuleDisabled && route != nil {
+		problem.Endpoint = route.Method + " " + route.Path
+	}
+	answer := Answer{Status: info.Status, Header: map[string]string{"Content-Type": "application/problem+json"}}
+	if wait := RetryAfter(shown); wait > 0 {
+		answer.Header["Retry-After"] = strconv.Itoa(wait)
+	}
+	if shown.Required != nil && route != nil {
+		scope := cmp.Or(shown.Required.Scope, route.Scope)
+		answer.Header["Www-Authenticate"] = fmt.Sprintf(`Bearer error="insufficient_scope", scope="%s"`, scope)
+	}
+	if answer.Body, err = encodeJSON(problem); err != nil {
+		answer.Body = nil
+	}
+	return answer
+}
+
+// minRetry is the wait of codes that a later attempt may cure where the error
+// names none.
+const minRetry = time.Second
+
+// RetryAfter returns the seconds of the Retry-After header, 0 for none.
+func RetryAfter(err *svc.Error) int {
+	if err.Code != svc.CodeRateLimited && err.Code != svc.CodeUnavailable {
+		return 0
+	}
+	return int(math.Ceil(max(err.RetryAfter, minRetry).Seconds()))
+}
+
+// logError records an error whose text callers do not see.
+func (h *Handler) logError(ctx context.Context, err error, route, requestID string) {
+	if svc.CodeOf(err) != svc.CodeInternal || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return
+	}
+	h.log.LogAttrs(ctx, slog.LevelError, "answering a request", slog.String("route", route),
+		slog.String("request", requestID), slog.String("error", err.Error()))
+}
+
+// notFound answers a path that no row has.
+func (r *recorder) notFound(*http.Request) {
+	writeAnswer(r, r.handler.problemAnswer(svc.Errorf(svc.CodeNotFound, "No such path."), r.id, nil))
+}

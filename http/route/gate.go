@@ -1,0 +1,214 @@
+package route
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+
+	"svc"
+)
+
+// Applications tells which modules and environments an application has.
+type Applications interface {
+	// Get fails with not_found where there is no such application.
+	Get(ctx context.Context, ref svc.AppRef) (svc.Application, error)
+}
+
+// gate lets a call pass or refuses it with an error.
+type gate struct {
+	name string
+	pass func(ctx context.Context, call *Call) error
+}
+
+// gates lists the gates in the order in which every gated request meets them.
+// The request id and the recovery stand before them, reading the input, the
+// handler and the audit after them.
+func (h *Handler) gates() []gate {
+	return []gate{
+		{"principal", h.principal},
+		{"rate", h.rate},
+		{"scope", passScope},
+		{"permission", passPermission},
+		{"module", h.module},
+	}
+}
+
+// rate refuses a call over its token's limits. The organization that the token
+// cannot address is refused behind it, so that probing costs as well.
+func (h *Handler) rate(_ context.Context, call *Call) error {
+	call.audited = call.Route.Method != http.MethodGet && svc.CodeOf(call.refused) != svc.CodeRateLimited
+	if svc.CodeOf(call.refused) == svc.CodeNotFound {
+		return notAddressed(call.Route)
+	}
+	if call.refused != nil {
+		return call.refused
+	}
+	slots, what := h.queries, "queries running"
+	if call.streams {
+		slots, what = h.streams, "streams open"
+	}
+	if (call.Route.Rate == svc.RateQuery || call.streams) && !slots.enter(call) {
+		return &svc.Error{
+			Code: svc.CodeRateLimited, RetryAfter: minRetry,
+			Message: fmt.Sprintf("The token has %d %s; wait for one to end.", slots.limit, what),
+		}
+	}
+	return nil
+}
+
+// notAddressed is the answer for what does not exist and for what the token
+// cannot address: by the route alone, so that both read the same.
+func notAddressed(route *Route) error {
+	if route.HasParam("app") {
+		return svc.NotFound("application")
+	}
+	return svc.NotFound("organization")
+}
+
+// passScope refuses a token without the row's scope.
+func passScope(_ context.Context, call *Call) error {
+	if call.Grant.HasScope(call.Route.Scope) {
+		return nil
+	}
+	return forbidden(call.Route, fmt.Sprintf("The token lacks the scope %s.", call.Route.Scope))
+}
+
+// passPermission refuses a grant without the row's permission or role.
+func passPermission(_ context.Context, call *Call) error {
+	route := call.Route
+	if !call.Grant.May(route.Permission) {
+		return forbidden(route, fmt.Sprintf("The token lacks the permission %s.", route.Permission))
+	}
+	if route.Role != "" && !call.Grant.Role.AtLeast(route.Role) {
+		return &svc.Error{
+			Code: svc.CodeForbidden, Reason: "role_required",
+			Message: fmt.Sprintf("Only members of the role %s or above may do this.", route.Role),
+		}
+	}
+	return nil
+}
+
+func forbidden(route *Route, message string) error {
+	return &svc.Error{
+		Code: svc.CodeForbidden, Message: message,
+		Required: &svc.Required{Scope: route.Scope, Permission: route.Permission},
+	}
+}
+
+// module reads the application of the path and refuses the call where the
+// row's module is off.
+func (h *Handler) module(ctx context.Context, call *Call) error {
+	if !call.Route.HasParam("app") {
+		return nil
+	}
+	app, err := h.config.Applications.Get(ctx, call.Ref())
+	if svc.CodeOf(err) == svc.CodeNotFound {
+		return notAddressed(call.Route)
+	}
+	if err != nil {
+		return fmt.Errorf("reading the application: %w", err)
+	}
+	call.App = app
+	if module := call.Route.Module; module != "" && !app.Has(module) {
+		return &svc.Error{
+			Code: svc.CodeModuleDisabled, Module: module,
+			Message: fmt.Sprintf("The application has the module %s switched off.", module),
+		}
+	}
+	return nil
+}
+
+// serveGated answers a request of a gated row. Streams wait below it for as long as they
+// are open, so what it keeps on its stack counts.
+func (h *Handler) serveGated(route *Route) serveRoute {
+	return func(w *recorder, r *http.Request, values []pathValue) {
+		call := h.newCall(route, w, r, values)
+		answer, err := h.answer(r.Context(), call)
+		h.conclude(w, r, call, &answer, err)
+	}
+}
+
+func (h *Handler) newCall(route *Route, w *recorder, r *http.Request, values []pathValue) *Call {
+	return &Call{
+		Route: route, RequestID: w.id, Now: h.config.Now(), request: r, path: values,
+		cursors: h.config.Cursors, header: http.Header{}, status: route.status(),
+		response: w, streams: route.streams(r), public: cmp.Or(h.config.PublicURL, h.config.Origin),
+	}
+}
+
+// conclude writes the answer of a call, unless it was a stream, and records it.
+func (h *Handler) conclude(w *recorder, r *http.Request, call *Call, answer *Answer, err error) {
+	ctx := r.Context()
+	if answer.streamed {
+		h.audit(ctx, call, http.StatusOK, nil)
+		w.metrics = h.streamed // its time says nothing of the row
+		return
+	}
+	if err != nil {
+		h.logError(ctx, err, call.Route.Operation, call.RequestID)
+		*answer = h.problemAnswer(err, call.RequestID, call.Route)
+		if challenge := call.header.Get("Www-Authenticate"); challenge != "" {
+			answer.Header["Www-Authenticate"] = challenge
+		}
+	}
+	h.audit(ctx, call, answer.Status, err)
+	w.Header().Set("X-Api-Revision", h.config.Revision)
+	setRateHeaders(w.Header(), call.rate)
+	writeAnswer(w, *answer)
+}
+
+// answer leads a call through the gates, the reading and the handler.
+func (h *Handler) answer(ctx context.Context, call *Call) (Answer, error) {
+	ctx, cancel := call.within(ctx, h.config.QueryTimeout)
+	defer cancel()
+	defer func() { call.queries.leave(call) }()
+	input, body, err := h.admit(ctx, call)
+	if err != nil {
+		return Answer{}, err
+	}
+	if call.streams {
+		err := h.stream(ctx, call, input)
+		return Answer{streamed: err == nil}, err
+	}
+	return h.once(ctx, call, body, func() (Answer, error) { return h.perform(ctx, call, input) })
+}
+
+// admit leads a call through the gates and reads it.
+func (h *Handler) admit(ctx context.Context, call *Call) (input any, body []byte, err error) {
+	for _, gate := range h.passes {
+		if err := gate.pass(ctx, call); err != nil {
+			return nil, nil, err
+		}
+	}
+	return call.Route.Handler.decode(call, call.request)
+}
+
+// perform calls the handler; a panic becomes an internal error.
+func (h *Handler) perform(ctx context.Context, call *Call, input any) (answer Answer, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			h.metrics.panics.Inc()
+			err = fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
+		}
+	}()
+	output, err := call.Route.Handler.call(ctx, call, input)
+	if err != nil {
+		return Answer{}, err
+	}
+	h.enter(ctx, call)
+	return answerOf(call, output)
+}
+
+// setRateHeaders tells the state of the limit (IETF httpapi draft, structured
+// fields); a switched-off limit tells nothing.
+func setRateHeaders(header http.Header, state svc.RateState) {
+	if state.Quota <= 0 {
+		return
+	}
+	name := `"` + string(state.Class) + `"`
+	header.Set("RateLimit-Policy", name+";q="+strconv.Itoa(state.Quota)+";w="+strconv.Itoa(int(state.Window.Seconds())))
+	header.Set("RateLimit", name+";r="+strconv.Itoa(state.Remaining)+";t="+strconv.Itoa(ceilSeconds(state.Reset)))
+}

@@ -1,0 +1,249 @@
+package route_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"svc"
+	"svc/http/route"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+// fail is a handler that fails.
+func fail(err error) func(context.Context, *route.Call, struct{}) (string, error) {
+	return func(context.Context, *route.Call, struct{}) (string, error) { return "", err }
+}
+
+// TestProblems writes every shape of a problem into one golden file.
+func TestProblems(t *testing.T) {
+	var out strings.Builder
+	for i, err := range []error{
+		svc.Invalid(svc.FieldError{Field: "a", Code: "unknown_value", Message: "A.", Allowed: []string{"x"}}, svc.FieldError{Field: "b", Code: "required", Message: "B."}),
+		svc.Errorf(svc.CodeConflict, "Taken."), &svc.Error{Code: svc.CodeConflict, Message: "Running.", Reason: "turn_running"},
+		&svc.Error{Code: svc.CodeForbidden, Message: "No.", Required: &svc.Required{Scope: svc.ScopeWrite, Permission: svc.PermAppsWrite}},
+		&svc.Error{Code: svc.CodeModuleDisabled, Message: "Off.", Module: svc.ModuleFlags}, svc.NotFound("flag"),
+		svc.Unavailable("The store", 1500*time.Millisecond), svc.Errorf(svc.CodeUnavailable, "Down."), svc.Errorf(svc.CodeNotAvailable, "Not built."),
+		svc.Errorf(svc.CodeInternal, "secret text"), errors.New("secret text"), fmt.Errorf("asking: %w", context.DeadlineExceeded), context.DeadlineExceeded, context.Canceled,
+		svc.Errorf(svc.Code("made_up"), "Unknown code."),
+	} {
+		class := svc.RateDefault
+		if errors.Is(err, context.DeadlineExceeded) && i%2 == 1 {
+			class = svc.RateQuery
+		}
+		route := row("GET", "/fail", fail(err))
+		route.Rate = class
+		handler := newGateway().handler(t, route)
+		response := ask(t, handler, "GET", "/api/v1/fail", "")
+		fmt.Fprintf(&out, "%d. %d %s retry-after=%q challenge=%q\n%s", i+1, response.Code, response.Header().Get("Content-Type"),
+			response.Header().Get("Retry-After"), response.Header().Get("Www-Authenticate"), response.Body)
+	}
+	if *update {
+		if err := os.WriteFile("testdata/problems.golden", []byte(out.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile("testdata/problems.golden")
+	if err != nil || string(want) != out.String() {
+		t.Errorf("%v; got:\n%s", err, out.String())
+	}
+}
+
+func TestPanicsAreInternal(t *testing.T) {
+	gateway := newGateway()
+	handler := gateway.handler(t, row("POST", "/panic", func(context.Context, *route.Call, struct{}) (string, error) { panic("secret text") }))
+	response := ask(t, handler, "POST", "/api/v1/panic", "")
+	if code, _ := problems(t, response.Body.Bytes()); code != svc.CodeInternal || strings.Contains(response.Body.String(), "secret") {
+		t.Errorf("%d %s", response.Code, response.Body)
+	}
+	if len(gateway.audit) != 1 || gateway.audit[0].Status != 500 {
+		t.Errorf("%+v", gateway.audit)
+	}
+}
+
+func TestANoteStandsInTheAuditRow(t *testing.T) {
+	gateway := newGateway()
+	handler := gateway.handler(t, row("POST", "/noted", func(_ context.Context, call *route.Call, _ struct{}) (string, error) {
+		call.Note("requested by usr_1")
+		return "done", nil
+	}))
+	ask(t, handler, "POST", "/api/v1/noted", "")
+	if len(gateway.audit) != 1 || gateway.audit[0].Detail != "requested by usr_1" {
+		t.Errorf("%+v", gateway.audit)
+	}
+}
+
+func TestRequestIDs(t *testing.T) {
+	handler := newGateway().handler(t, row("GET", "/x", echo("x")))
+	for sent, want := range map[string]string{
+		"": "req_ID", "abc-1_2.3:4": "abc-1_2.3:4", "a b": "req_ID", "a\x01": "req_ID", "ä": "req_ID", strings.Repeat("a", 129): "req_ID", strings.Repeat("a", 128): strings.Repeat("a", 128),
+	} {
+		if got := ask(t, handler, "GET", "/api/v1/x", "", "X-Request-Id: "+sent).Header().Get("X-Request-Id"); got != want {
+			t.Errorf("%q: %q, want %q", sent, got, want)
+		}
+	}
+}
+
+func TestPrincipal(t *testing.T) {
+	handler := newGateway().handler(t, row("GET", "/x", echo("x")))
+	for header, want := range map[string]int{
+		"Bearer " + secret(svc.TokenPersonal).Reveal(): 200, "bearer  " + secret(svc.TokenAssistant).Reveal(): 200,
+		"Basic abc": 401, "Bearer": 401, "Bearer " + secret(svc.TokenConsole).Reveal(): 401, "": 401,
+	} {
+		if response := ask(t, handler, "GET", "/api/v1/x", "", "Authorization: "+header); response.Code != want {
+			t.Errorf("%s: %d %s", header, response.Code, response.Body)
+		}
+	}
+}
+
+func TestConsoleCookie(t *testing.T) {
+	row := row("POST", "/x", echo("x"))
+	row.Surface = route.Console
+	handler := newGateway().handler(t, row)
+	cookie := "Cookie: " + route.CookieName + "=" + secret(svc.TokenConsole).Reveal()
+	for _, test := range []struct {
+		headers []string
+		want    int
+	}{
+		{[]string{cookie, "Sec-Fetch-Site: same-origin"}, 200},
+		{[]string{cookie, "Sec-Fetch-Site: cross-site"}, 403},
+		{[]string{cookie, "Origin: https://evil.example"}, 403},
+		{[]string{cookie}, 200},
+		{[]string{"Cookie: " + route.CookieName + "=" + secret(svc.TokenPersonal).Reveal()}, 401},
+	} {
+		if response := ask(t, handler, "POST", "/console/api/v1/x", "", append(test.headers, "Authorization: ")...); response.Code != test.want {
+			t.Errorf("%v: %d %s", test.headers, response.Code, response.Body)
+		}
+	}
+}
+
+func TestRateHeaders(t *testing.T) {
+	gateway := newGateway()
+	gateway.rate = svc.RateState{Class: svc.RateQuery, Quota: 240, Window: time.Minute, Remaining: 7, Reset: 1200 * time.Millisecond}
+	handler := gateway.handler(t, row("GET", "/x", echo("x")))
+	head := ask(t, handler, "GET", "/api/v1/x", "").Header()
+	if head.Get("RateLimit-Policy") != `"analytics";q=240;w=60` || head.Get("RateLimit") != `"analytics";r=7;t=2` {
+		t.Errorf("%v", head)
+	}
+	gateway.err = &svc.Error{Code: svc.CodeRateLimited, RetryAfter: 250 * time.Millisecond}
+	if response := ask(t, handler, "GET", "/api/v1/x", ""); response.Code != 429 || response.Header().Get("Retry-After") != "1" || response.Header().Get("RateLimit") == "" {
+		t.Errorf("%d %v", response.Code, response.Header())
+	}
+	gateway.err, gateway.rate = nil, svc.RateState{}
+	if head := ask(t, handler, "GET", "/api/v1/x", "").Header(); head.Get("RateLimit") != "" || head.Get("X-API-Revision") != "2026-11-20" {
+		t.Errorf("%v", head)
+	}
+}
+
+// query is a row of the query class.
+func query(handle func(context.Context, *route.Call, struct{}) (string, error)) route.Route {
+	route := row("GET", "/query", handle)
+	route.Rate = svc.RateQuery
+	return route
+}
+
+func TestConcurrentQueries(t *testing.T) {
+	running, release := make(chan struct{}), make(chan struct{})
+	handler := newGateway().handler(t, query(func(context.Context, *route.Call, struct{}) (string, error) {
+		running <- struct{}{}
+		<-release
+		return "", nil
+	}))
+	done := make(chan *httptest.ResponseRecorder)
+	for range 2 {
+		go func() { done <- ask(t, handler, "GET", "/api/v1/query", "") }()
+		<-running
+	}
+	if third := ask(t, handler, "GET", "/api/v1/query", ""); third.Code != 429 || third.Header().Get("Retry-After") != "1" {
+		t.Errorf("%d %s", third.Code, third.Body)
+	}
+	close(release)
+	for range 2 {
+		if first := <-done; first.Code != 200 {
+			t.Errorf("%d %s", first.Code, first.Body)
+		}
+	}
+	go func() { <-running }()
+	if later := ask(t, handler, "GET", "/api/v1/query", ""); later.Code != 200 {
+		t.Errorf("%d %s", later.Code, later.Body)
+	}
+}
+
+func TestQueryTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		handler := newGateway().handler(t, query(func(ctx context.Context, _ *route.Call, _ struct{}) (string, error) {
+			<-ctx.Done()
+			return "", fmt.Errorf("asking the store: %w", ctx.Err())
+		}))
+		began := time.Now()
+		response := ask(t, handler, "GET", "/api/v1/query", "")
+		if code, _ := problems(t, response.Body.Bytes()); code != svc.CodeQueryTimeout || time.Since(began) != route.DefaultQueryTimeout {
+			t.Errorf("%d %s after %s", response.Code, response.Body, time.Since(began))
+		}
+	})
+}
+
+func TestConditionalRequests(t *testing.T) {
+	tagged := func(_ context.Context, call *route.Call, _ struct{}) (string, error) {
+		if _, err := call.IfMatch(7); err != nil {
+			return "", err
+		}
+		call.Tag(7)
+		return "x", nil
+	}
+	handler := newGateway().handler(t, row("GET", "/x", tagged), row("PATCH", "/x", tagged))
+	for _, test := range []struct {
+		method, header string
+		want           int
+	}{
+		{"GET", `If-None-Match: "7"`, 304},
+		{"GET", `If-None-Match: W/"7", "8"`, 304},
+		{"GET", `If-None-Match: *`, 304},
+		{"GET", `If-None-Match: "8"`, 200},
+		{"HEAD", `If-None-Match: "7"`, 304},
+		{"PATCH", `If-None-Match: "7"`, 200},
+		{"PATCH", `If-Match: "7"`, 200},
+		{"PATCH", `If-Match: "6", "7"`, 200},
+		{"PATCH", `If-Match: *`, 200},
+		{"PATCH", `If-Match: "6"`, 412},
+		{"PATCH", `If-Match: W/"7"`, 412},
+		{"PATCH", `If-Match: 7`, 412},
+	} {
+		response := ask(t, handler, test.method, "/api/v1/x", "", test.header)
+		if response.Code != test.want || test.want == 304 && (response.Body.Len() > 0 || response.Header().Get("ETag") != `"7"`) {
+			t.Errorf("%s %s: %d %v %s", test.method, test.header, response.Code, response.Header(), response.Body)
+		}
+	}
+}
+
+func TestTimesAreMilliseconds(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 600_789_000, time.FixedZone("", 3600))
+	handler := newGateway().handler(t, row("GET", "/x", func(context.Context, *route.Call, struct{}) ([]any, error) {
+		return []any{route.Time(at), route.TimeOf(&at), route.TimeOf(nil), "<&>"}, nil
+	}))
+	want := `["2026-01-02T02:04:05.600Z","2026-01-02T02:04:05.600Z",null,"<&>"]` + "\n"
+	if response := ask(t, handler, "GET", "/api/v1/x", ""); response.Body.String() != want || response.Header().Get("Cache-Control") != "no-store" {
+		t.Errorf("%s %v", response.Body, response.Header())
+	}
+}
+
+func TestOpenAPIIsPublic(t *testing.T) {
+	handler := newGateway().handler(t, row("GET", "/x", echo("x")))
+	response := ask(t, handler, "GET", "/api/v1/openapi.json", "", "Authorization: ")
+	if response.Code != 200 || response.Header().Get("ETag") == "" {
+		t.Fatalf("%d %v", response.Code, response.Header())
+	}
+	again := ask(t, handler, "GET", "/api/v1/openapi.json", "", "If-None-Match: "+response.Header().Get("ETag"))
+	if again.Code != http.StatusNotModified || again.Body.Len() != 0 {
+		t.Errorf("%d %s", again.Code, again.Body)
+	}
+}

@@ -1,0 +1,293 @@
+package route
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/julienschmidt/httprouter"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"svc"
+)
+
+// Config is what a Handler is made of. Routes, Authority, Applications, Cursors
+// and Now are required where the table has gated rows.
+type Config struct {
+	Routes       []Route
+	Authority    Authority
+	Applications Applications
+	// Auditor and Replays may be nil: no audit rows, no idempotency keys.
+	Auditor Auditor
+	Replays Replays
+	// Ledger may be nil: no entries.
+	Ledger  Ledger
+	Cursors *svc.Cursors
+	Now     func() time.Time
+	// PublicURL is the address under which callers reach the service.
+	PublicURL string
+	// Origin stands in answers for scheme and host where no PublicURL is configured. What the
+	// request names as its host is nobody's but the caller's word, and is taken only where
+	// both are empty.
+	Origin string
+	// Revision is the date of the API's last addition (X-API-Revision).
+	Revision string
+	// QueryTimeout bounds a query, 30 s where it is zero.
+	QueryTimeout time.Duration
+	// ConcurrentQueries bounds the queries of one token at once; zero switches
+	// the bound off.
+	ConcurrentQueries int
+	// ConcurrentStreams bounds the open streams of one token in the same way.
+	ConcurrentStreams int
+	Logger            *slog.Logger
+	Registerer        prometheus.Registerer
+	// NewID makes the part of a request id behind req_ from the time of the
+	// request's arrival, a ULID where it is nil.
+	NewID func(arrival time.Time) string
+	// Random is the source of nonces, the system's where it is nil.
+	Random io.Reader
+}
+
+// DefaultQueryTimeout bounds a query (contract 10).
+const DefaultQueryTimeout = 30 * time.Second
+
+// Handler serves the rows of a table.
+type Handler struct {
+	config  Config
+	docs    string
+	log     *slog.Logger
+	router  *httprouter.Router
+	passes  []gate
+	queries *querySlots
+	streams *querySlots
+	// draining ends when streams shall end.
+	draining context.Context //nolint:containedctx // the life of all streams
+	drain    context.CancelFunc
+	metrics  *metrics
+	others   *routeMetrics
+	streamed *routeMetrics
+	origin   *http.CrossOriginProtection
+	records  sync.Pool
+}
+
+// New checks the table and builds its handler. It does no I/O.
+func New(config Config) (*Handler, error) {
+	config = withDefaults(config)
+	if err := checkTable(config.Routes); err != nil {
+		return nil, err
+	}
+	if config.Authority == nil || config.Applications == nil || config.Cursors == nil || config.Now == nil {
+		return nil, errors.New("the handler lacks an authority, applications, cursors or a clock")
+	}
+	measured, err := newMetrics(config.Registerer)
+	if err != nil {
+		return nil, fmt.Errorf("registering metrics: %w", err)
+	}
+	h := &Handler{
+		config: config, docs: strings.TrimSuffix(config.PublicURL, "/") + "/docs", log: config.Logger, metrics: measured,
+		queries: newQuerySlots(config.ConcurrentQueries), streams: newQuerySlots(config.ConcurrentStreams), others: measured.route("none"), streamed: measured.route("stream"), origin: http.NewCrossOriginProtection(),
+	}
+	h.draining, h.drain = context.WithCancel(context.Background())
+	h.records.New = func() any { return new(recorder) }
+	h.passes = h.gates()
+	return h, h.registerAll()
+}
+
+func withDefaults(config Config) Config {
+	if config.QueryTimeout == 0 {
+		config.QueryTimeout = DefaultQueryTimeout
+	}
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.DiscardHandler)
+	}
+	if config.Registerer == nil {
+		config.Registerer = prometheus.NewRegistry()
+	}
+	if config.Random == nil {
+		config.Random = rand.Reader
+	}
+	return config
+}
+
+// registerAll puts every row on the router. A GET row answers HEAD as well. A
+// row of the surface collect answers OPTIONS, for preflights. It and public pages
+// take a trailing slash, which clients of other services and people send.
+func (h *Handler) registerAll() error {
+	h.router = &httprouter.Router{HandleMethodNotAllowed: true, NotFound: http.HandlerFunc(h.notFound), MethodNotAllowed: http.HandlerFunc(h.methodNotAllowed)}
+	rows := map[string][]target{}
+	add := func(method, pattern string, serve serveRoute) {
+		rows[method] = append(rows[method], target{segments: strings.Split(pattern[1:], "/"), serve: serve})
+	}
+	preflights := map[string]bool{}
+	for i := range h.config.Routes {
+		route := &h.config.Routes[i]
+		pattern, serve := route.Pattern(), h.serve(route)
+		add(route.Method, pattern, serve)
+		if route.Method == http.MethodGet {
+			add(http.MethodHead, pattern, serve)
+		}
+		if route.Surface == Share && !h.hasRest(pattern) {
+			add(http.MethodGet, pattern+"/", serve)
+			add(http.MethodHead, pattern+"/", serve)
+		}
+		if route.Surface != Collect {
+			continue
+		}
+		add(route.Method, pattern+"/", serve)
+		if !preflights[pattern] && route.Method != http.MethodOptions {
+			preflights[pattern] = true
+			add(http.MethodOptions, pattern, serve)
+			add(http.MethodOptions, pattern+"/", serve)
+		}
+	}
+	document, err := h.serveOpenAPI()
+	if err != nil {
+		return fmt.Errorf("describing the table: %w", err)
+	}
+	for _, method := range []string{http.MethodGet, http.MethodHead} {
+		add(method, Manage.Base()+"/openapi.json", document)
+	}
+	for method, targets := range rows {
+		if err := register(h.router, method, targets); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hasRest says whether a rest of the path may follow a pattern, in its own row or in another
+// one, which then takes the trailing slash.
+func (h *Handler) hasRest(pattern string) bool {
+	return slices.ContainsFunc(h.config.Routes, func(route Route) bool {
+		other := route.Pattern()
+		return strings.HasSuffix(other, "...}") && (other == pattern || strings.HasPrefix(other, pattern+"/{"))
+	})
+}
+
+// serve returns what answers a row, with its metrics.
+func (h *Handler) serve(route *Route) serveRoute {
+	measured := h.metrics.route(route.Operation)
+	if route.gated() {
+		answer := h.serveGated(route)
+		return func(w *recorder, r *http.Request, values []pathValue) {
+			w.metrics = measured
+			answer(w, r, values)
+		}
+	}
+	return func(w *recorder, r *http.Request, values []pathValue) {
+		w.metrics = measured
+		for _, value := range values {
+			r.SetPathValue(value.name, value.value)
+		}
+		route.Raw(w, r)
+	}
+}
+
+// ServeHTTP gives the request its id, answers it, and survives a panic. Raw
+// handlers find the id in the X-Request-Id header of the answer.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	response := h.record(w, r)
+	defer h.served(response, r)
+	h.router.ServeHTTP(response, r)
+}
+
+// record begins to note what is answered. It leaves nothing on the stack of ServeHTTP, where
+// streams wait.
+func (h *Handler) record(w http.ResponseWriter, r *http.Request) *recorder {
+	arrival := h.config.Now()
+	response := h.records.Get().(*recorder)
+	*response = recorder{ResponseWriter: w, handler: h, id: h.requestID(r, arrival), arrival: arrival, metrics: h.others}
+	header := w.Header()
+	values := []string{response.id, "nosniff"} // one allocation for both
+	header["X-Request-Id"], header["X-Content-Type-Options"] = values[:1:1], values[1:]
+	h.metrics.running.Inc()
+	return response
+}
+
+// served ends what ServeHTTP began; it is deferred, and recovers.
+func (h *Handler) served(response *recorder, r *http.Request) {
+	cause := recover()
+	failure, _ := cause.(error)
+	aborted := errors.Is(failure, http.ErrAbortHandler)
+	if cause != nil && !aborted {
+		h.recovered(response, r, cause)
+	}
+	h.metrics.running.Dec()
+	response.metrics.observe(response.status, h.config.Now().Sub(response.arrival))
+	*response = recorder{}
+	h.records.Put(response)
+	if aborted {
+		panic(cause)
+	}
+}
+
+// recovered answers a request whose handler panicked; one that has begun its
+// answer is cut off by the next layer's missing bytes.
+func (h *Handler) recovered(w *recorder, r *http.Request, cause any) {
+	h.metrics.panics.Inc()
+	h.logError(r.Context(), fmt.Errorf("panic: %v\n%s", cause, debug.Stack()), "", w.id)
+	if w.status == 0 {
+		writeAnswer(w, h.problemAnswer(svc.Errorf(svc.CodeInternal, shownText), w.id, nil))
+	}
+}
+
+func (h *Handler) notFound(w http.ResponseWriter, r *http.Request) { w.(*recorder).notFound(r) }
+
+// methodNotAllowed answers a path that has rows, but none of the method. The
+// router's Allow header claims OPTIONS for every path; only collect rows have it.
+func (h *Handler) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
+	response := w.(*recorder)
+	if handle, _, _ := h.router.Lookup(http.MethodOptions, r.URL.Path); handle == nil {
+		allow := strings.Split(w.Header().Get("Allow"), ", ")
+		kept := allow[:0]
+		for _, method := range allow {
+			if method != http.MethodOptions {
+				kept = append(kept, method)
+			}
+		}
+		w.Header().Set("Allow", strings.Join(kept, ", "))
+	}
+	err := svc.Errorf(svc.CodeMethodNotAllowed, "The path does not answer %s.", r.Method)
+	writeAnswer(w, h.problemAnswer(err, response.id, nil))
+}
+
+// recorder remembers the status of an answer; it is reused between requests.
+type recorder struct {
+	http.ResponseWriter
+	handler *Handler
+	metrics *routeMetrics
+	id      string
+	arrival time.Time
+	status  int
+}
+
+// WriteHeader sends the status once.
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 || r.status < http.StatusOK {
+		r.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+// Write sends a part of the body, with status 200 where none was sent.
+func (r *recorder) Write(p []byte) (int, error) {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	return r.ResponseWriter.Write(p)
+}
+
+// Flush sends what is buffered.
+func (r *recorder) Flush() { _ = http.NewResponseController(r.ResponseWriter).Flush() }
+
+// Unwrap gives http.ResponseController the writer below.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }

@@ -1,0 +1,71 @@
+package route_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/http/route"
+)
+
+// nobody knows no token and no application.
+type nobody struct{}
+
+func (nobody) Authorize(context.Context, string, svc.RateClass, string) (svc.Grant, svc.RateState, error) {
+	return svc.Grant{Token: svc.Token{ID: "tok_1", Scopes: svc.Scopes()}}, svc.RateState{}, nil
+}
+
+func (nobody) Get(context.Context, svc.AppRef) (svc.Application, error) {
+	return svc.Application{}, svc.NotFound("application")
+}
+
+// TestHeadsOfAnswers asks good and bad paths: no answer may be taken for another type than it
+// has, no address is made of a name that the caller chose, and a problem shows no more of
+// an instant than milliseconds.
+func TestHeadsOfAnswers(t *testing.T) {
+	at := time.Date(2026, 11, 20, 12, 0, 0, 123_456_789, time.UTC)
+	table := []route.Route{
+		{
+			Surface: route.Manage, Method: "GET", Path: "/origin", Operation: "origin.get", Scope: svc.ScopeRead, Effect: route.Read, Rate: svc.RateDefault,
+			Handler: route.Typed(func(_ context.Context, call *route.Call, _ struct{}) (map[string]string, error) {
+				return map[string]string{"origin": call.Origin()}, nil
+			}),
+		},
+		{
+			Surface: route.Manage, Method: "GET", Path: "/busy", Operation: "busy.get", Scope: svc.ScopeRead, Effect: route.Read, Rate: svc.RateDefault,
+			Handler: route.Typed(func(context.Context, *route.Call, struct{}) (map[string]string, error) {
+				return nil, &svc.Error{Code: svc.CodeConflict, Turn: &svc.TurnProblem{Actions: []svc.PendingAction{{ID: "act_1", ExpiresAt: at}}}}
+			}),
+		},
+	}
+	handler, err := route.New(route.Config{
+		Routes: table, Authority: nobody{}, Applications: nobody{}, Cursors: svc.NewCursors([]byte("key")), Now: time.Now, Origin: "http://localhost:8080",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret := svc.MintSecret(svc.TokenPersonal.Prefix(), make([]byte, 32)).Reveal()
+	for path, want := range map[string]string{
+		"/api/v1/origin":       `{"origin":"http://localhost:8080"}`,
+		"/api/v1/busy":         `"actions":[{"id":"act_1","expiresAt":"2026-11-20T12:00:00.123Z"}]`,
+		"/api/v1/nothing":      `"code":"not_found"`,
+		"/api/v1/openapi.json": `"openapi"`,
+	} {
+		request := httptest.NewRequestWithContext(t.Context(), "GET", path, nil)
+		request.Host = "evil.example"
+		request.Header.Set("Authorization", "Bearer "+secret)
+		answer := httptest.NewRecorder()
+		handler.ServeHTTP(answer, request)
+		if !strings.Contains(answer.Body.String(), want) || strings.Contains(answer.Body.String(), "evil.example") {
+			t.Errorf("%s: %s, want %s", path, answer.Body, want)
+		}
+		if got := answer.Header().Get("X-Content-Type-Options"); got != "nosniff" {
+			t.Errorf("%s %d: X-Content-Type-Options %q", path, answer.Code, got)
+		}
+	}
+	var _ http.Handler = handler
+}

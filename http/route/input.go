@@ -1,0 +1,298 @@
+package route
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"mime"
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"svc"
+)
+
+// MaxBodyBytes bounds the bodies of gated rows.
+const MaxBodyBytes = 1 << 20
+
+// Param is a query parameter that reads itself from its words (none where the
+// request has none). It may look at what the gates found out. A parameter
+// whose type is a slice of words or a Repeated one may occur more than once.
+type Param interface {
+	Parse(call *Call, words []string) []svc.FieldError
+}
+
+// Repeated is a parameter that may occur more than once. It sees its empty words too;
+// those of others count as absent.
+type Repeated interface{ Repeats() }
+
+// Checked is an input with rules over several of its parts. Problems of fields
+// that are reported already, or of parts of them, are dropped; an input whose body
+// could not be read is not checked.
+type Checked interface {
+	Check(call *Call) []svc.FieldError
+}
+
+// inputField binds one field of an input struct to the request.
+type inputField struct {
+	index    []int
+	name     string
+	source   string // path, query or body
+	kind     reflect.Type
+	required bool
+	optional bool
+	doc      string
+	preset   string
+}
+
+// repeats says whether a query parameter may occur more than once.
+func (f *inputField) repeats() bool {
+	if f.kind.Kind() == reflect.Slice {
+		return true
+	}
+	return reflect.PointerTo(f.kind).Implements(reflect.TypeFor[Repeated]())
+}
+
+// inputPlan is what reading an input type takes.
+type inputPlan struct {
+	fields []inputField
+	body   *inputField
+}
+
+// planInput lists the bound fields of an input type; embedded structs group.
+func planInput(input reflect.Type) *inputPlan {
+	plan := &inputPlan{}
+	for _, field := range reflect.VisibleFields(input) {
+		bound := inputField{index: field.Index, kind: field.Type, doc: field.Tag.Get("doc"), preset: field.Tag.Get("default")}
+		bound.required = field.Tag.Get("required") == "true"
+		bound.optional = field.Tag.Get("optional") == "true"
+		for _, source := range []string{"path", "query", "body"} {
+			if name, ok := field.Tag.Lookup(source); ok {
+				bound.source, bound.name = source, name
+			}
+		}
+		switch bound.source {
+		case "":
+		case "body":
+			plan.body = &bound
+		default:
+			plan.fields = append(plan.fields, bound)
+		}
+	}
+	return plan
+}
+
+// checkInput returns the first contradiction between a row and its input type.
+func checkInput(route *Route) error {
+	plan := planInput(route.Handler.Input)
+	for _, field := range plan.fields {
+		if field.source == "path" && (!route.HasParam(field.name) || field.kind.Kind() != reflect.String) {
+			return fmt.Errorf("input field %q is no text parameter of path %s", field.name, route.Path)
+		}
+		if field.source == "query" && !readable(field.kind) {
+			return fmt.Errorf("query parameter %q has a type that cannot be read: %s", field.name, field.kind)
+		}
+	}
+	if plan.body != nil && route.Method == http.MethodGet {
+		return errors.New("a GET has no body")
+	}
+	if plan.body != nil && plan.body.kind.Kind() != reflect.Struct {
+		return errors.New("the body must be a struct")
+	}
+	return nil
+}
+
+func readable(kind reflect.Type) bool {
+	if reflect.PointerTo(kind).Implements(reflect.TypeFor[Param]()) {
+		return true
+	}
+	return kind.Kind() == reflect.String || kind.Kind() == reflect.Bool || kind == reflect.TypeFor[[]string]()
+}
+
+// fill reads a request into an input and returns the raw body. All problems of
+// the request are in one error.
+func (p *inputPlan) fill(call *Call, r *http.Request, in reflect.Value) ([]byte, error) {
+	if !call.streams && !accepts(r.Header, "application/json") {
+		return nil, call.notAcceptable()
+	}
+	query, problems := parseQuery(r.URL.RawQuery)
+	for i := range p.fields {
+		field := &p.fields[i]
+		if field.source == "path" {
+			in.FieldByIndex(field.index).SetString(call.Param(field.name))
+			continue
+		}
+		problems = append(problems, field.read(call, field.words(query), in.FieldByIndex(field.index))...)
+	}
+	call.list = listScope(call, p.fields, query)
+	var body []byte
+	unread := false
+	if p.body != nil {
+		var err error
+		if body, err = readBody(r); err != nil {
+			return nil, err
+		}
+		found := bodyReader{strict: r.Method == http.MethodPut}.read(body, in.FieldByIndex(p.body.index), p.body.optional)
+		unread = slices.ContainsFunc(found, func(problem svc.FieldError) bool { return problem.Field == "" })
+		problems = append(problems, found...)
+	}
+	if checked, ok := in.Addr().Interface().(Checked); ok && !unread {
+		for _, problem := range checked.Check(call) {
+			if !slices.ContainsFunc(problems, func(known svc.FieldError) bool { return covers(known.Field, problem.Field) }) {
+				problems = append(problems, problem)
+			}
+		}
+	}
+	if len(problems) > 0 {
+		return nil, svc.Invalid(problems...)
+	}
+	return body, nil
+}
+
+// covers says whether a problem of one field explains that of another: it is the same
+// one, or the other is part of it.
+func covers(field, other string) bool {
+	return field == other || field != "" && (strings.HasPrefix(other, field+".") || strings.HasPrefix(other, field+"["))
+}
+
+// words returns the values of a query parameter. One whose name ends with a part in
+// angle brackets, such as label.<key>, stands for all that begin alike; its words are
+// the rest of each name, =, and the value, sorted by name.
+func (f *inputField) words(query url.Values) []string {
+	prefix, _, open := strings.Cut(f.name, "<")
+	if !open {
+		return query[f.name]
+	}
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		if key, ours := strings.CutPrefix(name, prefix); ours {
+			for _, value := range query[name] {
+				words = append(words, key+"="+value)
+			}
+		}
+	}
+	return words
+}
+
+// read sets a query parameter from its words.
+func (f *inputField) read(call *Call, words []string, into reflect.Value) []svc.FieldError {
+	if _, repeats := into.Addr().Interface().(Repeated); !repeats {
+		words = slices.DeleteFunc(slices.Clone(words), func(word string) bool { return word == "" })
+	}
+	if len(words) > 1 && !f.repeats() {
+		return []svc.FieldError{{Field: f.name, Code: "duplicate_parameter", Message: fmt.Sprintf("The parameter %s may occur once.", f.name)}}
+	}
+	if param, ok := into.Addr().Interface().(Param); ok {
+		return param.Parse(call, words)
+	}
+	if len(words) == 0 {
+		if f.required {
+			return []svc.FieldError{{Field: f.name, Code: "required", Message: fmt.Sprintf("The parameter %s is required.", f.name)}}
+		}
+		return nil
+	}
+	switch into.Kind() {
+	case reflect.Bool:
+		value, err := strconv.ParseBool(words[0])
+		if err != nil {
+			return []svc.FieldError{{Field: f.name, Code: "invalid_value", Message: fmt.Sprintf("The parameter %s must be true or false.", f.name), Allowed: []string{"true", "false"}}}
+		}
+		into.SetBool(value)
+	case reflect.String:
+		into.SetString(words[0])
+	default:
+		into.Set(reflect.ValueOf(words))
+	}
+	return nil
+}
+
+// parseQuery reads a query string; a part that is broken, not UTF-8 or holds a
+// NUL is a problem.
+func parseQuery(raw string) (url.Values, []svc.FieldError) {
+	query, err := url.ParseQuery(raw)
+	problems := []svc.FieldError{}
+	if err != nil {
+		problems = append(problems, svc.FieldError{Field: "", Code: "invalid_query", Message: "The query string does not parse."})
+	}
+	names := make([]string, 0, len(query))
+	for name := range query {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if slices.ContainsFunc(append(query[name], name), unclean) {
+			problems = append(problems, svc.FieldError{Field: strings.ToValidUTF8(name, "?"), Code: "invalid_text", Message: "The parameter is not UTF-8 text, or holds a NUL."})
+			delete(query, name)
+		}
+	}
+	return query, problems
+}
+
+func unclean(s string) bool { return !utf8.ValidString(s) || strings.ContainsRune(s, 0) }
+
+// listScope names the list that a request asks for: the operation, the path,
+// and every parameter that shapes it. Cursors are bound to it.
+func listScope(call *Call, fields []inputField, query url.Values) string {
+	var scope strings.Builder
+	scope.WriteString(call.Route.Operation)
+	for _, value := range call.path {
+		scope.WriteString("\x00" + value.name + "=" + value.value)
+	}
+	for i := range fields {
+		if name := fields[i].name; fields[i].source == "query" && name != "cursor" && name != "limit" {
+			for _, word := range fields[i].words(query) {
+				scope.WriteString("\x00" + name + "=" + word)
+			}
+		}
+	}
+	return scope.String()
+}
+
+// readBody reads a JSON body. It fails with unsupported_media_type where the
+// body says that it is something else, and with payload_too_large over the limit.
+func readBody(r *http.Request) ([]byte, error) {
+	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return nil, svc.Errorf(svc.CodeUnsupportedMedia, "The content encoding %q is not accepted here; send the body plain.", encoding)
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, MaxBodyBytes))
+	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
+		return nil, svc.Errorf(svc.CodeTooLarge, "The body is over the limit of %d bytes.", MaxBodyBytes)
+	}
+	if err != nil {
+		return nil, svc.Invalid(svc.FieldError{Code: "incomplete_body", Message: "The body ended early."})
+	}
+	if header := r.Header.Get("Content-Type"); header != "" && len(body) > 0 {
+		media, parameters, err := mime.ParseMediaType(header)
+		isJSON := media == "application/json" || strings.HasSuffix(media, "+json")
+		charset := strings.ToLower(parameters["charset"])
+		if err != nil || !isJSON || charset != "" && charset != "utf-8" {
+			return nil, svc.Errorf(svc.CodeUnsupportedMedia, "The content type %q is not accepted; send application/json.", header)
+		}
+	}
+	return body, nil
+}
+
+// accepts says whether the Accept headers let an answer of a media type pass.
+func accepts(header http.Header, media string) bool {
+	ranges := strings.Join(header.Values("Accept"), ",")
+	if strings.TrimSpace(ranges) == "" {
+		return true
+	}
+	main, _, _ := strings.Cut(media, "/")
+	best, allowed := -1, false
+	for _, part := range strings.Split(ranges, ",") {
+		name, parameters, err := mime.ParseMediaType(part)
+		rank := slices.Index([]string{"*/*", main + "/*", media}, name)
+		if err != nil || rank < best || rank < 0 {
+			continue
+		}
+		quality, err := strconv.ParseFloat(parameters["q"], 64)
+		best, allowed = rank, err != nil || quality > 0
+	}
+	return allowed
+}

@@ -1,0 +1,83 @@
+package route
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"strings"
+
+	"svc"
+)
+
+// Ledger keeps the ledgers of organizations.
+type Ledger interface {
+	// Record appends an entry to the ledger of its organization; it is durable when
+	// Record returns nil.
+	Record(ctx context.Context, entry svc.LedgerEntry) error
+}
+
+// enter writes what a call has done into the ledger of the path's organization, or of those
+// that the call has named, where its row belongs there. An entry that cannot be kept is
+// logged in full: what it tells has happened.
+func (h *Handler) enter(ctx context.Context, call *Call) {
+	if call.Route.Ledger == "" || h.config.Ledger == nil {
+		return
+	}
+	concerns := call.concerns
+	if org := call.Param("org"); org != "" {
+		concerns = []string{org}
+	}
+	for _, org := range concerns {
+		h.enterIn(ctx, call, org)
+	}
+}
+
+// enterIn writes it into the ledger of one organization.
+func (h *Handler) enterIn(ctx context.Context, call *Call, org string) {
+	entry := svc.LedgerEntry{
+		At: call.Now, Org: org, App: call.Param("app"), Kind: call.Route.Ledger, Subject: call.subject(), RequestID: call.RequestID,
+	}
+	if call.happened != "" {
+		entry.Kind = call.happened
+	}
+	if user := call.Grant.Token.User; user != nil {
+		entry.Actor = svc.LedgerActor{ID: user.ID, Name: user.Name}
+	}
+	var err error
+	entry.Metadata, err = json.Marshal(map[string]any{
+		"via": call.Route.Surface, "operation": call.Route.Operation, "tokenId": call.Grant.Token.ID, "tokenKind": call.Grant.Token.Kind,
+	})
+	if err == nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterwards)
+		defer cancel()
+		err = h.config.Ledger.Record(ctx, entry)
+	}
+	if err != nil {
+		h.log.LogAttrs(ctx, slog.LevelError, "keeping an entry of the ledger", slog.Any("entry", entry), slog.String("error", err.Error()))
+	}
+}
+
+// Concerns names the organizations whose ledgers tell of the call, where its path names
+// none.
+func (c *Call) Concerns(orgs ...string) { c.concerns = orgs }
+
+// Happened names what the call has done, for the ledger, where it is not what the row says.
+func (c *Call) Happened(kind svc.LedgerKind) { c.happened = kind }
+
+// About names the thing that the call is about, for the ledger: an id, never a name
+// or an address of a person. Without it, it is what the call made, else the last
+// parameter of its path.
+func (c *Call) About(id string) { c.about = id }
+
+func (c *Call) subject() string {
+	if c.about != "" {
+		return c.about
+	}
+	if made := c.header.Get("Location"); made != "" {
+		return made[strings.LastIndexByte(made, '/')+1:]
+	}
+	if last := len(c.path) - 1; last >= 0 && c.path[last].name != "org" && c.path[last].name != "app" {
+		return c.path[last].value
+	}
+	return ""
+}

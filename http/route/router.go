@@ -1,0 +1,171 @@
+package route
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/julienschmidt/httprouter"
+)
+
+// pathValue is one parameter of a matched path.
+type pathValue struct{ name, value string }
+
+// serveRoute answers a request that matched a row.
+type serveRoute func(w *recorder, r *http.Request, values []pathValue)
+
+// target is one row as the router sees it.
+type target struct {
+	segments []string
+	serve    serveRoute
+}
+
+// register adds the targets of one method. httprouter cannot hold a literal
+// beside a parameter, such as errors/overview beside errors/{issueId}; such
+// targets share one registration whose handler tells them apart, and the one
+// with the literal wins.
+func register(router *httprouter.Router, method string, targets []target) error {
+	shapes := map[string][]target{}
+	order := []string{}
+	groupShapes(targets, 0, nil, func(shape []string, group []target) {
+		pattern := "/" + strings.Join(shape, "/")
+		if len(shapes[pattern]) == 0 {
+			order = append(order, pattern)
+		}
+		shapes[pattern] = append(shapes[pattern], group...)
+	})
+	for _, pattern := range order {
+		branch, err := newBranch(pattern, shapes[pattern])
+		if err != nil {
+			return fmt.Errorf("%s %s: %w", method, pattern, err)
+		}
+		router.Handle(method, pattern, branch.serve)
+	}
+	return nil
+}
+
+// groupShapes walks the targets segment by segment. Where any of a group has a
+// parameter, all of them are registered under one parameter named after its
+// place; else the group divides by literal. Each finished shape is reported
+// with the targets that have it.
+func groupShapes(targets []target, depth int, shape []string, report func([]string, []target)) {
+	var ended []target
+	rest := map[string][]target{}
+	var names []string
+	wild := slices.ContainsFunc(targets, func(t target) bool { return depth < len(t.segments) && isParam(t.segments[depth]) })
+	for _, t := range targets {
+		if depth == len(t.segments) {
+			ended = append(ended, t)
+			continue
+		}
+		name := t.segments[depth]
+		switch {
+		case isRest(name):
+			name = "*rest"
+		case wild && name != "": // a parameter is never empty, so a trailing slash stands beside it
+			name = ":p" + strconv.Itoa(depth)
+		}
+		if _, seen := rest[name]; !seen {
+			names = append(names, name)
+		}
+		rest[name] = append(rest[name], t)
+	}
+	if len(ended) > 0 {
+		report(slices.Clone(shape), ended)
+	}
+	for _, name := range names {
+		groupShapes(rest[name], depth+1, append(slices.Clone(shape), name), report)
+	}
+}
+
+func isParam(segment string) bool { return strings.HasPrefix(segment, "{") && !isRest(segment) }
+
+func isRest(segment string) bool { return strings.HasSuffix(segment, "...}") }
+
+// branch tells the targets of one registration apart by their literals.
+type branch []choice
+
+// choice is one target with the places of its parameters among the values that
+// the router reports.
+type choice struct {
+	literals map[int]string
+	names    map[int]string
+	serve    serveRoute
+}
+
+// newBranch orders the targets of a shape, those with more literals first, and
+// refuses two that no path could tell apart.
+func newBranch(pattern string, targets []target) (branch, error) {
+	var choices branch
+	for _, t := range targets {
+		c := choice{literals: map[int]string{}, names: map[int]string{}, serve: t.serve}
+		place := 0
+		for i, segment := range strings.Split(pattern[1:], "/") {
+			if !strings.HasPrefix(segment, ":") && !strings.HasPrefix(segment, "*") {
+				continue
+			}
+			if name := t.segments[i]; strings.HasPrefix(name, "{") {
+				c.names[place] = strings.TrimSuffix(strings.Trim(name, "{}"), "...")
+			} else {
+				c.literals[place] = name
+			}
+			place++
+		}
+		if slices.ContainsFunc(choices, func(other choice) bool { return equalLiterals(other.literals, c.literals) }) {
+			return nil, fmt.Errorf("two rows have the same path")
+		}
+		choices = append(choices, c)
+	}
+	slices.SortStableFunc(choices, func(a, b choice) int { return len(b.literals) - len(a.literals) })
+	return choices, nil
+}
+
+func equalLiterals(a, b map[int]string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for place, literal := range a {
+		if other, ok := b[place]; !ok || other != literal {
+			return false
+		}
+	}
+	return true
+}
+
+// serve answers with the first choice whose literals stand in the path.
+func (b branch) serve(w http.ResponseWriter, r *http.Request, params httprouter.Params) {
+	response := w.(*recorder)
+	for i := range b {
+		if values, ok := b[i].match(params); ok {
+			b[i].serve(response, r, values)
+			return
+		}
+	}
+	response.notFound(r)
+}
+
+// match returns the choice's parameters, false where a literal differs or a
+// parameter is empty; the rest of a path may be.
+func (c *choice) match(params httprouter.Params) ([]pathValue, bool) {
+	for place, literal := range c.literals {
+		if params[place].Value != literal {
+			return nil, false
+		}
+	}
+	if len(c.names) == 0 {
+		return nil, true
+	}
+	values := make([]pathValue, 0, len(c.names))
+	for place := range params {
+		if name, ok := c.names[place]; ok {
+			if params[place].Value == "" {
+				return nil, false
+			}
+			// The router gives the rest of a path with the slash before it.
+			values = append(values, pathValue{name, strings.TrimPrefix(params[place].Value, "/")})
+		}
+	}
+	return values, true
+}

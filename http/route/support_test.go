@@ -1,0 +1,124 @@
+package route_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/http/route"
+)
+
+// noon is the instant of the tests.
+func noon() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
+
+// secret returns a well-formed access token.
+func secret(kind svc.TokenKind) svc.Secret {
+	return svc.MintSecret(kind.Prefix(), []byte(strings.Repeat("x", 32)))
+}
+
+// gateway answers every question of the gates with what the test says.
+type gateway struct {
+	grant svc.Grant
+	rate  svc.RateState
+	err   error
+	app   svc.Application
+
+	mu     sync.Mutex
+	stored map[string][]byte
+	bodies map[string][sha256.Size]byte
+	audit  []svc.AuditRow
+}
+
+func newGateway() *gateway {
+	return &gateway{
+		grant:  svc.Grant{Token: svc.Token{ID: "tok_1", Kind: svc.TokenPersonal, Scopes: svc.Scopes()}, Role: svc.RoleOwner, Permissions: svc.Permissions()},
+		stored: map[string][]byte{}, bodies: map[string][sha256.Size]byte{},
+		app: svc.NewApplication(svc.AppSpec{Name: "Web"}, "web", svc.Organization{Slug: "acme"}, svc.AppIDs{}, noon()),
+	}
+}
+
+func (g *gateway) Authorize(context.Context, string, svc.RateClass, string) (svc.Grant, svc.RateState, error) {
+	return g.grant, g.rate, g.err
+}
+
+func (g *gateway) Get(_ context.Context, ref svc.AppRef) (svc.Application, error) {
+	if ref.App != "web" {
+		return svc.Application{}, svc.NotFound("thing")
+	}
+	return g.app, nil
+}
+
+func (g *gateway) Append(_ context.Context, row svc.AuditRow) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.audit = append(g.audit, row)
+	return nil
+}
+
+func (g *gateway) Begin(_ context.Context, token, key string, body [sha256.Size]byte) ([]byte, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	known, claimed := g.bodies[token+key]
+	switch {
+	case !claimed:
+		g.bodies[token+key] = body
+		return nil, nil
+	case known != body, g.stored[token+key] == nil:
+		return nil, svc.Errorf(svc.CodeConflict, "claimed")
+	}
+	return g.stored[token+key], nil
+}
+
+func (g *gateway) Finish(_ context.Context, token, key string, _ [sha256.Size]byte, sealed []byte) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.stored[token+key] = sealed; len(sealed) == 0 {
+		delete(g.bodies, token+key)
+	}
+	return nil
+}
+
+// handler builds a handler over rows.
+func (g *gateway) handler(t testing.TB, routes ...route.Route) *route.Handler {
+	t.Helper()
+	handler, err := route.New(route.Config{
+		Routes: routes, Authority: g, Applications: g, Auditor: g, Replays: g, Cursors: svc.NewCursors([]byte("k")),
+		Now: noon, NewID: func(time.Time) string { return "ID" }, PublicURL: "https://svc.example/", Revision: "2026-11-20", ConcurrentQueries: 2, ConcurrentStreams: 2,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return handler
+}
+
+// row is a manage row with a handler.
+func row[In, Out any](method, path string, handle func(context.Context, *route.Call, In) (Out, error)) route.Route {
+	effect := route.Write
+	if method == http.MethodGet {
+		effect = route.Read
+	}
+	return route.Route{
+		Surface: route.Manage, Method: method, Path: path, Operation: "test." + method + path, Scope: svc.ScopeRead,
+		Effect: effect, Rate: svc.RateDefault, Handler: route.Typed(handle),
+	}
+}
+
+// ask sends a request with the token and the given headers ("Name: value").
+func ask(t testing.TB, handler http.Handler, method, target, body string, headers ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	request := httptest.NewRequestWithContext(t.Context(), method, target, strings.NewReader(body))
+	request.Header.Set("Authorization", "Bearer "+secret(svc.TokenPersonal).Reveal())
+	for _, header := range headers {
+		name, value, _ := strings.Cut(header, ": ")
+		request.Header.Set(name, value)
+	}
+	response := httptest.NewRecorder()
+	handler.ServeHTTP(response, request)
+	return response
+}

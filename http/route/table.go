@@ -1,0 +1,183 @@
+package route
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+
+	"svc"
+)
+
+// Surface is the group of routes that one kind of caller sees.
+type Surface string
+
+// The surfaces. Paths of manage and console rows are relative to the surface's
+// base; those of collect, share and agents rows are absolute.
+const (
+	Manage  Surface = "manage"
+	Console Surface = "console"
+	Collect Surface = "collect"
+	Share   Surface = "share"
+	Agents  Surface = "agents"
+)
+
+// Base returns what stands before the paths of a surface.
+func (s Surface) Base() string {
+	switch s {
+	case Manage:
+		return "/api/v1"
+	case Console:
+		return "/console/api/v1"
+	case Collect, Share, Agents:
+	}
+	return ""
+}
+
+// Effect says how deep a call reaches; the assistant's tiers follow it.
+type Effect = svc.Effect
+
+// The effects.
+const (
+	Read        = svc.EffectRead
+	Write       = svc.EffectWrite
+	Destructive = svc.EffectDestructive
+	External    = svc.EffectExternal
+)
+
+// Route is one row of the table, from which registration, gates, OpenAPI and
+// the tests of every row follow.
+type Route struct {
+	Surface Surface
+	Method  string
+	// Path has parameters in braces, for example /apps/{org}/{app}/keys/{id};
+	// a last one of the form {slug...} takes the rest of the path.
+	Path string
+	// Operation names the row: noun.verb, unique in the table.
+	Operation  string
+	Module     svc.Module
+	Scope      svc.Scope
+	Permission svc.Permission
+	// Role is the least role that a console row asks for; empty asks for none.
+	Role   svc.Role
+	Effect Effect
+	// Ledger is the kind of entry that a good call leaves in the ledger of the path's
+	// organization, or of those that the call names (Call.Concerns) where the path has none;
+	// no entry where it is empty.
+	Ledger  svc.LedgerKind
+	Rate    svc.RateClass
+	Summary string
+	// Status is that of a good answer, 200 where it is zero.
+	Status int
+	// Also is the status of another good answer of the same shape, for rows that make or
+	// change; zero where there is none.
+	Also int
+	// Codes lists the codes that the row may answer beyond those of its gates.
+	Codes []svc.Code
+	// Events describes the stream of a row that has one.
+	Events  string
+	Handler Endpoint
+	// Raw serves a row of the surfaces collect, share and agents instead of Handler.
+	Raw http.HandlerFunc
+}
+
+// Pattern returns the row's full path, parameters in braces.
+func (r *Route) Pattern() string { return r.Surface.Base() + r.Path }
+
+// HasParam says whether the path has a parameter.
+func (r *Route) HasParam(name string) bool {
+	return strings.Contains(r.Path, "{"+name+"}") || strings.HasSuffix(r.Path, "{"+name+"...}")
+}
+
+// gated says whether the row's requests pass the gates.
+func (r *Route) gated() bool { return r.Surface == Manage || r.Surface == Console }
+
+// status returns the status of a good answer.
+func (r *Route) status() int {
+	if r.Status == 0 {
+		return http.StatusOK
+	}
+	return r.Status
+}
+
+// Empty is the output of rows that answer 204 without a body.
+type Empty struct{}
+
+// Endpoint is a typed handler with its types: what is read, what is answered.
+type Endpoint struct {
+	Input, Output reflect.Type
+
+	decode func(call *Call, request *http.Request) (input any, body []byte, err error)
+	call   func(ctx context.Context, call *Call, input any) (any, error)
+	// streamOnly says that the endpoint answers nothing but a stream.
+	streamOnly bool
+	// stream is nil for endpoints that answer JSON only.
+	stream func(ctx context.Context, call *Call, input any, yield func(Frame) bool) error
+}
+
+// Typed makes an endpoint of a function from input to output. The fields of In
+// are bound by their tags: path:"name", query:"name", and body:"json" for one
+// struct that holds the JSON body; embedded structs group fields. In must be a
+// struct whose fields suit those tags, or New refuses the table.
+func Typed[In, Out any](handle func(ctx context.Context, call *Call, in In) (Out, error)) Endpoint {
+	plan := planInput(reflect.TypeFor[In]())
+	return Endpoint{
+		Input: reflect.TypeFor[In](), Output: reflect.TypeFor[Out](),
+		decode: func(call *Call, request *http.Request) (any, []byte, error) {
+			in := new(In)
+			body, err := plan.fill(call, request, reflect.ValueOf(in).Elem())
+			return in, body, err
+		},
+		call: func(ctx context.Context, call *Call, input any) (any, error) {
+			return handle(ctx, call, *input.(*In))
+		},
+	}
+}
+
+// Shape says what a raw row reads and answers, for its description alone; the
+// types follow the rules of Typed.
+func Shape[In, Out any]() Endpoint {
+	return Endpoint{Input: reflect.TypeFor[In](), Output: reflect.TypeFor[Out]()}
+}
+
+// checkTable returns the first contradiction between the rows of a table.
+func checkTable(routes []Route) error {
+	operations := map[string]bool{}
+	for i := range routes {
+		route := &routes[i]
+		if operations[route.Operation] || route.Operation == "" {
+			return fmt.Errorf("route %s %s: operation %q is empty or taken", route.Method, route.Path, route.Operation)
+		}
+		operations[route.Operation] = true
+		if err := checkRoute(route); err != nil {
+			return fmt.Errorf("route %s: %w", route.Operation, err)
+		}
+	}
+	return nil
+}
+
+// checkRoute returns the first contradiction within a row.
+func checkRoute(route *Route) error {
+	switch {
+	case !strings.HasPrefix(route.Path, "/") || strings.HasSuffix(route.Path, "/"):
+		return fmt.Errorf("path %q must begin with a slash and not end with one", route.Path)
+	case route.gated() == (route.Handler.call == nil), route.gated() == (route.Raw != nil):
+		return fmt.Errorf("surface %q does not suit the kind of handler", route.Surface)
+	case !route.gated():
+		return nil
+	case !slices.Contains(svc.Scopes(), route.Scope):
+		return fmt.Errorf("unknown scope %q", route.Scope)
+	case route.Permission != "" && !slices.Contains(svc.Permissions(), route.Permission):
+		return fmt.Errorf("unknown permission %q", route.Permission)
+	case route.Module != "" && !(route.HasParam("org") && route.HasParam("app")):
+		return fmt.Errorf("module %q needs an application in the path", route.Module)
+	case (route.Method == http.MethodGet) != (route.Effect == Read):
+		return fmt.Errorf("effect %q does not suit %s", route.Effect, route.Method)
+	}
+	if route.Ledger != "" && route.Effect == Read {
+		return fmt.Errorf("ledger kind %q needs a write", route.Ledger)
+	}
+	return checkInput(route)
+}
