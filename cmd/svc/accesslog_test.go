@@ -18,6 +18,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"svc/cmd/svc/importer"
 )
 
 // recounted is what a plain reading of the log says. It shares no code with the
@@ -120,7 +122,7 @@ func TestTheAccessLogsNumbers(t *testing.T) {
 	args := []string{"access-log", "testdata/access.log.gz", "--url", s.boot.URL, "--key", s.boot.Keys["production"].Secret, "--align-end", end.Format(time.RFC3339)}
 	for round := range 2 {
 		stdout.Reset()
-		if err := runImport(context.Background(), args, &stdout, &stdout); err != nil {
+		if err := importer.Run(context.Background(), args, &stdout, &stdout); err != nil {
 			t.Fatalf("import %d: %v\n%s", round, err, stdout.String())
 		}
 		for name, count := range map[string]int{"sent": want.sent, "skipped": want.skipped, "malformed": want.malformed, "rejected": 0} {

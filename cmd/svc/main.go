@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"svc/cmd/svc/cli"
+	"svc/cmd/svc/importer"
 	"svc/cmd/svc/settings"
 )
 
@@ -29,7 +30,7 @@ func commands() []command {
 		{"backup", "copy everything of a running server into a folder", runBackup},
 		{"restore", "make an empty data directory, or an empty server's, what a backup holds", runRestore},
 		{"repair", "look for what a start refuses, and put it right with --apply", runRepair},
-		{"import", "replay files into the ingest path", runImport},
+		{"import", "replay files into the ingest path", importer.Run},
 		{"mcp", "speak the Model Context Protocol at standard input and output", runMCP},
 		{"config", "print the effective configuration, secrets masked", settings.Run},
 		{"routes", "print the route table", runRoutes},

@@ -1,4 +1,6 @@
-package main
+// Package importer is `svc import`: it replays access logs and files of items into the ingest path of a
+// running server. Whatever is imported twice is stored once.
+package importer
 
 import (
 	"context"
@@ -71,8 +73,8 @@ const (
 	importsEvents = "events"
 )
 
-// runImport replays a file: `svc import access-log FILE`, `svc import events FILE`.
-func runImport(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+// Run replays a file: `svc import access-log FILE`, `svc import events FILE`.
+func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if len(args) == 0 {
 		fmt.Fprint(stderr, importHelp)
 		return cli.ErrUsage

@@ -3,14 +3,14 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
-	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"svc/cmd/svc/importer"
 )
 
 // itemFile writes lines to a file, gzip where its name ends so.
@@ -35,56 +35,6 @@ func itemFile(t *testing.T, name string, lines ...string) string {
 	return name
 }
 
-func TestCompleteItem(t *testing.T) {
-	t.Parallel()
-	id := func(line string) string { return lineID("imp_", 7, []byte(line)) }
-	for _, test := range []struct{ name, line, item, visitor string }{
-		{"complete", `{"type":"page","id":"e1","distinctId":"u"}`, `{"type":"page","id":"e1","distinctId":"u"}`, "u"},
-		{"no id", `{"type":"page","anonymousId":"a"}`, `{"id":"$ID","type":"page","anonymousId":"a"}`, "a"},
-		{"no type", `{ "id":"e1", "name":"x" }`, `{"type":"event","id":"e1", "name":"x" }`, ""},
-		{"neither", `{"name":"x","distinctId":"u","anonymousId":"a"}`, `{"type":"event","id":"$ID","name":"x","distinctId":"u","anonymousId":"a"}`, "u"},
-		{"empty", `{}`, `{"type":"event","id":"$ID"}`, ""},
-		{"says nothing", `{"id":"","type":null,"name":"x"}`, `{"type":"event","id":"$ID","name":"x"}`, ""},
-		{"wrong types are the server's", `{"type":"page","id":7}`, `{"type":"page","id":7}`, ""},
-
-		{"no object", `["a"]`, "", ""},
-		{"broken", `{"name":"x"`, "", ""},
-		{"two objects", `{"id":"a"}{"id":"b"}`, "", ""},
-		{"text", `name`, "", ""},
-		{"too long", `{"id":"a","name":"` + strings.Repeat("x", longestItem) + `"}`, "", ""},
-	} {
-		item, visitor, ok := completeItem(7, []byte(test.line))
-		if want := strings.ReplaceAll(test.item, "$ID", id(test.line)); test.item != "" && string(item) != want {
-			t.Errorf("%s:\n got %s\nwant %s", test.name, item, want)
-		}
-		if ok != (test.item != "") || ok && (visitor != test.visitor || !json.Valid(item)) {
-			t.Errorf("%s: %v, visitor %q, item %s", test.name, ok, visitor, item)
-		}
-	}
-}
-
-func FuzzCompleteItem(f *testing.F) {
-	for _, seed := range []string{`{}`, `{"id":"a"}`, `{"id":null,"type":"page"}`, `{ "name" : "x" }`, `[`, `{"a":{"id":1}}`, "{\"id\":\"\xff\"}"} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, line []byte) {
-		if line = bytes.TrimSpace(line); len(line) == 0 {
-			return
-		}
-		item, _, ok := completeItem(1, line)
-		if !ok {
-			return
-		}
-		var members map[string]any
-		if err := json.Unmarshal(item, &members); err != nil {
-			t.Fatalf("%q became %q: %v", line, item, err)
-		}
-		if members["id"] == "" || members["id"] == nil || members["type"] == "" || members["type"] == nil {
-			t.Fatalf("%q became %q", line, item)
-		}
-	})
-}
-
 // TestImportOfEvents replays a file into a real server, twice.
 func TestImportOfEvents(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
@@ -107,11 +57,15 @@ func TestImportOfEvents(t *testing.T) {
 	args := []string{"events", file, "--url", s.boot.URL, "--bootstrap", filepath.Join(s.dir, "bootstrap.json"), "--env", "staging"}
 	for range 2 {
 		var out, notices bytes.Buffer
-		err := runImport(t.Context(), args, &out, &notices)
+		err := importer.Run(t.Context(), args, &out, &notices)
 		if err == nil || !strings.Contains(err.Error(), "retentionDays") {
 			t.Errorf("got error %v", err)
 		}
-		wantLines(t, out.String(), "sent       2995", "skipped    1", "malformed  2", "rejected   2 (missing_value 1, too_old 1)")
+		for _, want := range []string{"sent       2995\n", "skipped    1\n", "malformed  2\n", "rejected   2 (missing_value 1, too_old 1)\n"} {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("the summary lacks %q:\n%s", want, out.String())
+			}
+		}
 		if !strings.Contains(out.String(), "lines/s (3000 lines in ") || !strings.Contains(notices.String(), "3000 lines") {
 			t.Errorf("%s\n%s", out.String(), notices.String())
 		}
@@ -136,16 +90,5 @@ func TestImportOfEvents(t *testing.T) {
 	}
 	if row := s.get(appPath + "/events?env=staging&id=mine")["data"].([]any); len(row) != 1 {
 		t.Errorf("%v", row)
-	}
-}
-
-func TestImportOfNoEvents(t *testing.T) {
-	t.Parallel()
-	err := runImport(t.Context(), []string{"events", os.DevNull, "--key", "svc_sec_prod_x"}, io.Discard, io.Discard)
-	if err == nil || !strings.Contains(err.Error(), "holds no line") {
-		t.Error("got", err)
-	}
-	if _, err := parseImportFlags(importsEvents, []string{"f", "--align-end", "now"}, func(string) (string, bool) { return "", false }); err == nil {
-		t.Error("events were aligned")
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package importer
 
 import (
 	"bytes"
@@ -86,7 +86,7 @@ func runAgainst(ctx context.Context, t *testing.T, fake *fakeIngest, args ...str
 	server := httptest.NewServer(fake)
 	t.Cleanup(server.Close)
 	var out, notices bytes.Buffer
-	err = runImport(ctx, append([]string{"access-log", "--url", server.URL, "--key", "svc_sec_prod_x"}, args...), &out, &notices)
+	err = Run(ctx, append([]string{"access-log", "--url", server.URL, "--key", "svc_sec_prod_x"}, args...), &out, &notices)
 	t.Log(notices.String())
 	return out.String(), err
 }
@@ -102,7 +102,7 @@ func wantLines(t *testing.T, stdout string, want ...string) {
 
 func TestImportOfTheExcerpt(t *testing.T) {
 	fake := &fakeIngest{}
-	stdout, err := runAgainst(t.Context(), t, fake, "accesslog/testdata/excerpt.log", "--align-end", "2026-11-20T12:00:00Z")
+	stdout, err := runAgainst(t.Context(), t, fake, "../accesslog/testdata/excerpt.log", "--align-end", "2026-11-20T12:00:00Z")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestImportOfTheExcerpt(t *testing.T) {
 	}
 
 	again := &fakeIngest{}
-	if _, err := runAgainst(t.Context(), t, again, "accesslog/testdata/excerpt.log", "--align-end", "2026-11-20T12:00:00Z"); err != nil {
+	if _, err := runAgainst(t.Context(), t, again, "../accesslog/testdata/excerpt.log", "--align-end", "2026-11-20T12:00:00Z"); err != nil {
 		t.Fatal(err)
 	}
 	for _, item := range again.items {
@@ -299,13 +299,13 @@ func TestImportExplainsItself(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"--help"}, {"access-log", "--help"}} {
 		var out bytes.Buffer
-		if err := runImport(t.Context(), args, &out, io.Discard); err != nil || !strings.Contains(out.String(), "--align-end") {
+		if err := Run(t.Context(), args, &out, io.Discard); err != nil || !strings.Contains(out.String(), "--align-end") {
 			t.Errorf("%v: %v\n%s", args, err, out.String())
 		}
 	}
 	for _, args := range [][]string{nil, {"sql"}, {"access-log"}} {
 		var help bytes.Buffer
-		if err := runImport(t.Context(), args, io.Discard, &help); !errors.Is(err, cli.ErrUsage) || help.Len() == 0 {
+		if err := Run(t.Context(), args, io.Discard, &help); !errors.Is(err, cli.ErrUsage) || help.Len() == 0 {
 			t.Errorf("%v: %v\n%s", args, err, help.String())
 		}
 	}
