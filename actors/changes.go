@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"svc"
+	"svc/actors/attempt"
 )
 
 // Announcements carries the names of owners whose entities have changed to every
@@ -100,7 +101,7 @@ func (c *Changes) Refresh(ctx context.Context, owner string) error {
 // refreshAll refreshes owners, and repeats what fails until ctx ends.
 func (c *Changes) refreshAll(ctx context.Context, owners []string) {
 	for _, owner := range owners {
-		_ = untilDone(ctx, c.Logger, "refreshing a snapshot", func() error { return c.Refresh(ctx, owner) })
+		_ = attempt.Until(ctx, c.Logger, "refreshing a snapshot", func() error { return c.Refresh(ctx, owner) })
 	}
 }
 
@@ -110,7 +111,7 @@ func (c *Changes) CatchUp(ctx context.Context, generation int32) {
 	c.mu.Lock()
 	since := c.caught
 	c.mu.Unlock()
-	_ = untilDone(ctx, c.Logger, "catching up with changes", func() error {
+	_ = attempt.Until(ctx, c.Logger, "catching up with changes", func() error {
 		owners, err := c.Store.OwnersSince(ctx, snapshotKinds(), since)
 		if err == nil {
 			c.refreshAll(ctx, owners)

@@ -15,6 +15,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"svc"
+	"svc/actors/attempt"
 	"svc/actors/enrich"
 	"svc/cluster"
 	"svc/protos"
@@ -195,7 +196,7 @@ func (i *intake) release() {
 // which the fold panics, and the whole of a record that does not decode, since it was not written by
 // this program. The same records make the same rows and letters again.
 func (i *intake) foldRecord(record *svc.LogRecord) {
-	if err := contained(func() error { return i.record.UnmarshalVTUnsafe(record.Value) }); err != nil {
+	if err := attempt.Contained(func() error { return i.record.UnmarshalVTUnsafe(record.Value) }); err != nil {
 		i.metrics.Broken.Inc()
 		i.letters = append(i.letters, svc.DeadLetter{
 			Partition: i.partition, Offset: record.Offset, Kind: svc.LetterRecord, Reason: "the record does not decode: " + err.Error(), Payload: bytes.Clone(record.Value),
@@ -220,7 +221,7 @@ func (i *intake) foldRecord(record *svc.LogRecord) {
 // item at which the fold panics.
 func foldItems[Row any](count int, rows *[]Row, fold func(n int), place func(row *Row, n int), failed func(n int, cause any)) {
 	whole := 0
-	eachContained(count, func(n int) {
+	attempt.Each(count, func(n int) {
 		if fold(n); len(*rows) > whole {
 			place(&(*rows)[whole], n)
 			whole++

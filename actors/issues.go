@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"svc"
+	"svc/actors/attempt"
 	"svc/protos"
 )
 
@@ -129,7 +130,7 @@ func (i *Issues) occurred(ctx context.Context, block uint64, issues []issueHits,
 			if tells(issue.environment) {
 				message.Tell = block
 			}
-			errs[n] = contained(func() (err error) {
+			errs[n] = attempt.Contained(func() (err error) {
 				came[n], err = i.settle(ctx, issue, message)
 				return err
 			})

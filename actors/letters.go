@@ -5,44 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
 
 	"svc"
 	"svc/protos"
 )
-
-// errPanicked wraps a panic that ended one piece of work and not the process.
-var errPanicked = errors.New("panicked")
-
-// contained returns what work returns, and a panic of it as an error.
-func contained(work func() error) (err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			err = fmt.Errorf("%w: %v\n%s", errPanicked, cause, debug.Stack())
-		}
-	}()
-	return work()
-}
-
-// eachContained calls work with the numbers below count, and failed with those at which it panics.
-func eachContained(count int, work func(n int), failed func(n int, cause any)) {
-	from := func(n int) (next int) {
-		defer func() {
-			if cause := recover(); cause != nil {
-				failed(next, cause)
-				next++
-			}
-		}()
-		for next = n; next < count; next++ {
-			work(next)
-		}
-		return next
-	}
-	for n := 0; n < count; {
-		n = from(n)
-	}
-}
 
 // origin is where a row comes from: the record, and its item's place among those of its kind.
 type origin struct {

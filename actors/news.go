@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"svc"
+	"svc/actors/attempt"
 )
 
 // IssueTotals is what the store knows of how often issues occurred.
@@ -98,7 +99,7 @@ func (s *Sink) tellOfNews(ctx context.Context, id uint64, news map[uint64][]svc.
 		told := toldLater{Block: id, Environment: environment, App: set.app, News: []svc.NewIssues{message}}
 		group.Go(func() error {
 			if !s.config.Outbox.has(&told) {
-				err := contained(func() error { return s.config.Alarms.NewIssues(patient, set.app, message) })
+				err := attempt.Contained(func() error { return s.config.Alarms.NewIssues(patient, set.app, message) })
 				if err == nil {
 					return nil
 				}
@@ -137,7 +138,7 @@ func (s *Sink) tellRegressions(ctx context.Context, id uint64, came []issueKey) 
 			some = len(came)
 		}
 		for part := range slices.Chunk(came[:some], regressionsAtOnce) {
-			err := contained(func() error { return s.tellRegressed(ctx, id, environment, part) })
+			err := attempt.Contained(func() error { return s.tellRegressed(ctx, id, environment, part) })
 			if err == nil {
 				err = s.config.Issues.noted(ctx, id, part)
 			}

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"svc"
+	"svc/actors/attempt"
 )
 
 const (
@@ -270,7 +271,7 @@ func (o *Outbox) round(ctx context.Context) {
 	group.SetLimit(tellAtOnce)
 	for owner, notes := range o.due() {
 		group.Go(func() error {
-			err := contained(func() error { return o.deliver(ctx, notes) })
+			err := attempt.Contained(func() error { return o.deliver(ctx, notes) })
 			if err != nil {
 				o.Logger.Warn("an actor cannot be told of a block", "actor", owner, "error", err)
 			}

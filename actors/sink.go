@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/attempt"
 )
 
 // BlockStore takes blocks of rows.
@@ -265,7 +266,7 @@ func (s *Sink) flush(ctx context.Context) error {
 		return nil
 	}
 	defer s.giveBack(block)
-	err := contained(func() error { return s.store(ctx, block, s.config.NewBlockID(s.config.Now())) })
+	err := attempt.Contained(func() error { return s.store(ctx, block, s.config.NewBlockID(s.config.Now())) })
 	if err != nil {
 		s.end(block.generation)
 	}
@@ -321,12 +322,6 @@ func (s *Sink) insertAndCommit(ctx context.Context, block *openBlock, id uint64)
 	return nil
 }
 
-// Pauses between attempts of one step.
-const (
-	firstRetry = 50 * time.Millisecond
-	lastRetry  = 2 * time.Second
-)
-
 // errOver ends the work on a block whose generation has ended.
 var errOver = errors.New("the generation has ended")
 
@@ -365,19 +360,11 @@ func (s *Sink) insert(ctx context.Context, block *openBlock, id uint64) error {
 
 // commit repeats the commit until it succeeds, is refused, or ctx ends.
 func (s *Sink) commit(ctx context.Context, generation int32, positions []svc.LogPosition) error {
-	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
+	return attempt.Until(ctx, s.config.Logger, "committing offsets", func() error {
 		err := s.config.Log.Commit(ctx, generation, positions)
-		if err == nil {
-			return nil
-		}
 		if errors.Is(err, svc.ErrFenced) {
-			return err
+			return attempt.Final(err)
 		}
-		s.config.Logger.Warn("committing offsets failed", "error", err)
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(pause):
-		}
-	}
+		return err
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/attempt"
 )
 
 // openBlock is a block that rows are added to, with whom they must be told to.
@@ -56,12 +57,12 @@ func (b *openBlock) add(record recordRange, made folded) {
 		b.origins.add(svc.LetterPoint, record, made.points[i].Item)
 	}
 	b.letters = append(b.letters, made.letters...)
-	eachContained(len(made.rows), func(n int) {
+	attempt.Each(len(made.rows), func(n int) {
 		b.gather(&made.rows[n])
 		b.sawEvent(&made.rows[n])
 	}, b.untold)
-	eachContained(len(made.occurrences), func(n int) { b.sawError(&made.occurrences[n]) }, b.untold)
-	eachContained(len(made.points), func(n int) { b.sawPoint(&made.points[n]) }, b.untold)
+	attempt.Each(len(made.occurrences), func(n int) { b.sawError(&made.occurrences[n]) }, b.untold)
+	attempt.Each(len(made.points), func(n int) { b.sawPoint(&made.points[n]) }, b.untold)
 }
 
 // untold says that a row is stored and nobody is told of it.

@@ -191,17 +191,7 @@ func (s *Sink) tellCounts(ctx context.Context, block *openBlock, id uint64) {
 
 // tellCounted tells one actor, again until it has heard or nobody waits any more.
 func (s *Sink) tellCounted(ctx context.Context, block *openBlock, app svc.AppRef, told toldCounted) error {
-	for {
-		err := s.config.Alarms.Counted(ctx, app, told)
-		if err == nil || s.over(block) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(firstRetry):
-		}
-	}
+	return s.insist(ctx, block, "telling what was counted", func() error { return s.config.Alarms.Counted(ctx, app, told) })
 }
 
 // missedApps are applications whose alerting actors were not told of a block. Such an actor is not

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/attempt"
 )
 
 // blockHits are the issues that occurred in a block, per issue and release.
@@ -145,19 +146,11 @@ func (s *Sink) later(ctx context.Context, block *openBlock, late []toldLater) er
 // insist repeats what must happen before a block is committed until it succeeds or the
 // generation or ctx ends.
 func (s *Sink) insist(ctx context.Context, block *openBlock, doing string, work func() error) error {
-	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
+	return attempt.Until(ctx, s.config.Logger, doing, func() error {
 		err := work()
-		if err == nil {
-			return nil
+		if err != nil && s.over(block) {
+			return attempt.Final(errOver)
 		}
-		if s.over(block) {
-			return errOver
-		}
-		s.config.Logger.Warn("settling a block failed", "doing", doing, "error", err)
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(pause):
-		}
-	}
+		return err
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/attempt"
 )
 
 // History is what the store knows of the recent past, for a beginning generation.
@@ -145,8 +146,8 @@ func (s *Stream) start(ctx context.Context, g *generation) {
 	s.generation = g
 	s.mu.Unlock()
 	s.config.Go(func() {
-		if untilDone(ctx, s.config.Logger, "preparing a generation", func() error {
-			return contained(func() error { return s.prepare(ctx, g) })
+		if attempt.Until(ctx, s.config.Logger, "preparing a generation", func() error {
+			return attempt.Contained(func() error { return s.prepare(ctx, g) })
 		}) == nil {
 			close(g.loaded)
 		}

@@ -1,0 +1,81 @@
+// Package attempt runs work that may fail: again until it succeeds, and so that a panic
+// in it is an error.
+package attempt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"time"
+)
+
+// Pauses between two attempts: the first, which doubles, and the longest.
+const (
+	FirstPause = 50 * time.Millisecond
+	LastPause  = 2 * time.Second
+)
+
+// finalError ends the attempts.
+type finalError struct{ error }
+
+func (e finalError) Unwrap() error { return e.error }
+
+// Final marks an error that no further attempt can cure.
+func Final(err error) error { return finalError{err} }
+
+// Until repeats work until it succeeds, ctx ends, or the error is final. It returns the last
+// error; doing says in the log what is tried again.
+func Until(ctx context.Context, logger *slog.Logger, doing string, work func() error) error {
+	for pause := FirstPause; ; pause = min(2*pause, LastPause) {
+		err := work()
+		if err == nil {
+			return nil
+		}
+		if final, ok := errors.AsType[finalError](err); ok {
+			return final.error
+		}
+		if ctx.Err() != nil {
+			return err
+		}
+		logger.Warn("trying again", "doing", doing, "error", err)
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(pause):
+		}
+	}
+}
+
+// ErrPanicked wraps a panic that ended one piece of work and not the process.
+var ErrPanicked = errors.New("panicked")
+
+// Contained returns what work returns, and a panic in it as an error.
+func Contained(work func() error) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("%w: %v\n%s", ErrPanicked, cause, debug.Stack())
+		}
+	}()
+	return work()
+}
+
+// Each calls work with the numbers below count, and failed with those at which it panics.
+func Each(count int, work func(n int), failed func(n int, cause any)) {
+	from := func(n int) (next int) {
+		defer func() {
+			if cause := recover(); cause != nil {
+				failed(next, cause)
+				next++
+			}
+		}()
+		for next = n; next < count; next++ {
+			work(next)
+		}
+		return next
+	}
+	for n := 0; n < count; {
+		n = from(n)
+	}
+}
