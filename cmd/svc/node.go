@@ -23,6 +23,7 @@ import (
 	"svc/storage/datadir"
 	"svc/storage/geo"
 	"svc/storage/kafka"
+	"svc/storage/kafka/broker"
 	"svc/storage/spool"
 	"svc/storage/vault"
 )
@@ -49,7 +50,7 @@ type node struct {
 
 	dir       *datadir.Dir
 	vault     *vault.Vault
-	broker    *kafka.Broker
+	broker    *broker.Broker
 	engine    *chdb.Engine
 	db        *clickhouse.DB
 	places    *geo.DB
@@ -151,7 +152,7 @@ func (n *node) openLog(ctx context.Context) (err error) {
 	brokers := n.config.KafkaBrokers
 	var dial kafka.DialFunc
 	if len(brokers) == 0 {
-		n.broker, err = n.openBroker(kafka.BrokerConfig{ //nolint:contextcheck // the broker outlives the context of its opening
+		n.broker, err = n.openBroker(broker.Config{ //nolint:contextcheck // the broker outlives the context of its opening
 			Dir: n.dir.Join("log"), Addr: n.config.KafkaListen, Sync: n.config.LogSync == settings.SyncAlways, Topic: ingestTopic, Partitions: n.config.Partitions, Logger: n.logger,
 		})
 		if err != nil {
@@ -194,21 +195,21 @@ func (n *node) openLog(ctx context.Context) (err error) {
 }
 
 // openBroker opens the embedded log. One that would be taken for empty is a finding.
-func (n *node) openBroker(config kafka.BrokerConfig) (*kafka.Broker, error) {
-	broker, err := kafka.OpenBroker(config)
-	damage, damaged := errors.AsType[*kafka.Damage](err)
+func (n *node) openBroker(config broker.Config) (*broker.Broker, error) {
+	opened, err := broker.Open(config)
+	damage, damaged := errors.AsType[*broker.Damage](err)
 	if !damaged {
-		return broker, err
+		return opened, err
 	}
 	err = n.inspection.report(finding{
 		what:  damage.Error(),
 		would: "makes the file again; no record is touched",
-		apply: func() error { return kafka.RepairLog(config.Dir) }, first: true,
+		apply: func() error { return broker.Repair(config.Dir) }, first: true,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return kafka.OpenBroker(config)
+	return broker.Open(config)
 }
 
 // produceTime is how long a request waits for the log before it is answered 503: less

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"svc/storage/chdb"
-	"svc/storage/kafka"
+	"svc/storage/kafka/broker"
 )
 
 // cable is a TCP address in front of something that can be pulled out and put
@@ -148,9 +148,9 @@ func TestTheStoreGoesAwayAndNothingIsLost(t *testing.T) {
 // stops it: ingest answers 503 with Retry-After and goes on when it is back.
 func TestTheLogGoesAwayAndNothingIsAcknowledged(t *testing.T) {
 	folder, addr := t.TempDir(), freeAddr(t)
-	open := func() *kafka.Broker {
+	open := func() *broker.Broker {
 		t.Helper()
-		broker, err := kafka.OpenBroker(kafka.BrokerConfig{Dir: folder, Topic: ingestTopic, Partitions: 4, Addr: addr, Logger: slog.New(slog.DiscardHandler)})
+		broker, err := broker.Open(broker.Config{Dir: folder, Topic: ingestTopic, Partitions: 4, Addr: addr, Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,7 +20,7 @@ import (
 
 	sentrygo "github.com/getsentry/sentry-go"
 
-	"svc/storage/kafka"
+	"svc/storage/kafka/broker"
 )
 
 // dsn mints a public key and returns its DSN, with the parts of it.
@@ -253,9 +253,9 @@ func TestErrorsOverTheLimitPauseErrorsOnly(t *testing.T) {
 // and are stored once each when the log is back.
 func TestErrorsSurviveTheLogsAbsence(t *testing.T) {
 	folder, addr := t.TempDir(), freeAddr(t)
-	open := func() *kafka.Broker {
+	open := func() *broker.Broker {
 		t.Helper()
-		broker, err := kafka.OpenBroker(kafka.BrokerConfig{Dir: folder, Topic: ingestTopic, Partitions: 4, Addr: addr, Logger: slog.New(slog.DiscardHandler)})
+		broker, err := broker.Open(broker.Config{Dir: folder, Topic: ingestTopic, Partitions: 4, Addr: addr, Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}

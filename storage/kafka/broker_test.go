@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"svc/storage/kafka/broker"
 )
 
 func TestKillKeepsWhatWasAcknowledged(t *testing.T) {
@@ -61,7 +63,7 @@ func TestKillKeepsWhatWasAcknowledged(t *testing.T) {
 // reopen opens the directory of a dead child.
 func reopen(t *testing.T, dir string) *fixture {
 	t.Helper()
-	b := startBroker(t, BrokerConfig{Dir: dir, Sync: true, Topic: childTopic, Partitions: childPartitions})
+	b := startBroker(t, broker.Config{Dir: dir, Sync: true, Topic: childTopic, Partitions: childPartitions})
 	f := &fixture{t: t, brokers: b.Addrs(), topic: childTopic, group: childGroup, partitions: childPartitions}
 	f.prepare()
 	return f
@@ -193,8 +195,8 @@ func TestTrimmedLogKeepsItsOffsets(t *testing.T) {
 }
 
 func TestBrokerReturns(t *testing.T) {
-	cfg := BrokerConfig{Dir: t.TempDir(), Topic: childTopic, Partitions: childPartitions}
-	b, err := OpenBroker(cfg)
+	cfg := broker.Config{Dir: t.TempDir(), Topic: childTopic, Partitions: childPartitions}
+	b, err := broker.Open(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,76 +245,20 @@ func TestKilledNodeIsReplacedAtOnce(t *testing.T) {
 	}
 }
 
-// rest waits until no round is under way and keeps the next one from beginning until
-// release is called. What a round writes can be read meanwhile.
-func (f *forcer) rest() (release func()) {
-	for {
-		f.mu.Lock()
-		if f.current == nil {
-			return f.mu.Unlock
-		}
-		under := f.current.done
-		f.mu.Unlock()
-		<-under
-	}
-}
-
-func TestAcknowledgedIsForced(t *testing.T) {
-	dir := t.TempDir()
-	b := startBroker(t, BrokerConfig{Dir: dir, Sync: true, Topic: childTopic, Partitions: 1})
-	f := &fixture{t: t, brokers: b.Addrs(), topic: childTopic, group: childGroup, partitions: 1}
-	f.prepare()
-	for range 2*segmentBytes/defaultRecordBytes + 2 {
-		f.produce(Part{Partition: 0, Payload: make([]byte, defaultRecordBytes)})
-		log := b.forcer.logs[1]
-		names, err := filepath.Glob(filepath.Join(dir, "partitions", childTopic+"-0", "*.dat"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		newest := slices.MaxFunc(names, func(a, b string) int {
-			return int(segmentBase(filepath.Base(a)) - segmentBase(filepath.Base(b)))
+// TestProducingInMemory produces without the network and reads over it, with and
+// without forcing.
+func TestProducingInMemory(t *testing.T) {
+	for name, sync := range map[string]bool{"unforced": false, "forced": true} {
+		t.Run(name, func(t *testing.T) {
+			f := newMemoryFixture(t, sync, 2)
+			f.produce(Part{Partition: 0, Payload: event(1)}, Part{Partition: 1, Payload: event(2)})
+			f.produce(Part{Partition: 0, Payload: event(3)})
+			r := new(recorder)
+			start(t, f.consumer(r, nil).Run)
+			eventually(t, "all records", func() bool { return r.bytes() == 3*8 }, r.state)
+			if first, second := events(r.of(0)), events(r.of(1)); !slices.Equal(first, []uint64{1, 3}) || !slices.Equal(second, []uint64{2}) {
+				t.Errorf("read %v and %v", first, second)
+			}
 		})
-		info, err := os.Stat(newest)
-		release := b.forcer.rest()
-		active, forced := log.active.Name(), log.forced
-		release()
-		if err != nil || active != newest || forced != info.Size() {
-			t.Fatalf("forced %d of %s, log is at %d of %s, %v", forced, active, info.Size(), newest, err)
-		}
-	}
-	defer b.forcer.rest()()
-	if base := segmentBase(filepath.Base(b.forcer.logs[1].active.Name())); base == 0 {
-		t.Error("log did not begin a second file")
-	}
-}
-
-func TestFailedForceIsFinal(t *testing.T) {
-	cfg := BrokerConfig{Dir: t.TempDir(), Sync: true, Topic: childTopic, Partitions: 1}
-	b, err := OpenBroker(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := &fixture{t: t, brokers: b.Addrs(), topic: childTopic, group: childGroup, partitions: 1}
-	f.prepare()
-	f.produce(Part{Partition: 0, Payload: event(1)})
-	broken := errors.New("disk is broken")
-	b.forcer.mu.Lock()
-	b.forcer.failed = broken
-	b.forcer.mu.Unlock()
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
-	if err := f.producer.Produce(ctx, []Part{{Partition: 0, Payload: event(2)}}); !errors.Is(err, ErrUnavailable) {
-		t.Errorf("got %v, want ErrUnavailable", err)
-	}
-	if err := b.Close(); !errors.Is(err, broken) {
-		t.Errorf("got %v, want the first failure", err)
-	}
-}
-
-func TestDirectoryBelongsToOneBroker(t *testing.T) {
-	cfg := BrokerConfig{Dir: t.TempDir(), Topic: childTopic, Partitions: 1}
-	startBroker(t, cfg)
-	if b, err := OpenBroker(cfg); err == nil {
-		t.Error("second broker opened", b.Close())
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"svc/storage/kafka/broker"
 )
 
 // childEnv tells the test binary to play a part in another test and names it
@@ -90,7 +92,7 @@ const (
 // commits as "commit partition offset" after they were acknowledged.
 func childIngest(dir string) error {
 	ctx := context.Background()
-	b, err := OpenBroker(BrokerConfig{Dir: dir, Sync: true, Topic: childTopic, Partitions: childPartitions})
+	b, err := broker.Open(broker.Config{Dir: dir, Sync: true, Topic: childTopic, Partitions: childPartitions})
 	if err != nil {
 		return err
 	}

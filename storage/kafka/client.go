@@ -1,6 +1,7 @@
 package kafka
 
 import (
+	"context"
 	"net"
 	"time"
 
@@ -18,6 +19,9 @@ const (
 	// metadataTime is how stale the known partition leaders may be.
 	metadataTime = 2 * time.Second
 )
+
+// DialFunc opens a connection to an address, as [net.Dialer.DialContext] does.
+type DialFunc func(ctx context.Context, network, address string) (net.Conn, error)
 
 // link is a pool of connections to one cluster, for the requests of one owner.
 type link struct {

@@ -4,10 +4,9 @@
 // the records of all partitions that it leads in one request, and acknowledges
 // them once every in-sync replica has them. A [Consumer] owns a share of the
 // partitions through a consumer group, delivers their records in order, and
-// keeps offsets together with a short text per partition. [Broker] is a Kafka
-// broker inside the process for installations without a cluster. Both ends
-// speak the Kafka protocol, over the network or in memory ([Broker.Dial]), so a
-// cluster takes the broker's place without a change elsewhere. A [Retention]
+// keeps offsets together with a short text per partition. Both ends speak the
+// Kafka protocol, so that a cluster and the broker inside the process (package
+// broker) take each other's place without a change elsewhere. A [Retention]
 // deletes what was consumed.
 //
 // Invariants:
@@ -16,9 +15,7 @@
 //     keep their order;
 //   - delivery is at least once: a produce whose answer was lost is repeated,
 //     so readers recognise repeated events by id;
-//   - a commit of an ended generation is refused;
-//   - with [BrokerConfig.Sync] nothing leaves the embedded broker before the
-//     log and the group's state that it reflects are forced to disk.
+//   - a commit of an ended generation is refused.
 //
 // The package does not look into payloads and knows no product word.
 package kafka

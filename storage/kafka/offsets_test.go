@@ -11,15 +11,15 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// requestsSeen counts the requests of each kind that the embedded broker gets.
-func requestsSeen(b *Broker) func() map[string]int {
+// requestsSeen counts the requests of each kind that the brokers get.
+func requestsSeen(c *kfake.Cluster) func() map[string]int {
 	var mu sync.Mutex
 	seen := map[string]int{}
-	b.cluster.Control(func(request kmsg.Request) (kmsg.Response, error, bool) {
+	c.Control(func(request kmsg.Request) (kmsg.Response, error, bool) {
 		mu.Lock()
 		defer mu.Unlock()
 		seen[kmsg.NameForKey(request.Key())]++
-		b.cluster.KeepControl()
+		c.KeepControl()
 		return nil, nil, false
 	})
 	return func() map[string]int {
@@ -31,13 +31,11 @@ func requestsSeen(b *Broker) func() map[string]int {
 	}
 }
 
-// TestOneRequestForAllPartitions looks at a topic of a thousand partitions: what is asked for all
-// of them comes to the broker at once.
+// TestOneRequestForAllPartitions looks at a topic of a thousand partitions over two brokers: what is
+// asked for all of them comes to each broker at once.
 func TestOneRequestForAllPartitions(t *testing.T) {
 	const partitions = 1024
-	b := startBroker(t, BrokerConfig{Dir: t.TempDir(), Topic: "wide", Partitions: partitions})
-	f := &fixture{t: t, topic: "wide", group: "g-wide", partitions: partitions, brokers: b.Addrs(), dial: b.Dial}
-	f.prepare()
+	f, cluster := newCluster(t, partitions)
 	var parts []Part
 	before := map[int]int64{}
 	for p := range partitions {
@@ -47,27 +45,27 @@ func TestOneRequestForAllPartitions(t *testing.T) {
 	f.produce(parts...)
 	f.produce(parts...)
 	c := f.consumer(new(recorder), nil)
-	seen := requestsSeen(b)
+	seen := requestsSeen(cluster)
 
 	ends, err := f.admin.Ends(t.Context())
 	if err != nil || len(ends) != partitions || ends[partitions-1] != 2 {
 		t.Fatalf("%d ends, the last is %d, %v", len(ends), ends[partitions-1], err)
 	}
-	if got := seen()["ListOffsets"]; got != 1 {
-		t.Errorf("the ends took %d requests, want 1", got)
+	if got := seen()["ListOffsets"]; got != 2 {
+		t.Errorf("the ends took %d requests, want one for each leader", got)
 	}
 	lag, err := c.Lag(t.Context())
 	if err != nil || len(lag) != partitions || lag[partitions-1] != 2 {
 		t.Fatalf("%d lags, the last is %d, %v", len(lag), lag[partitions-1], err)
 	}
-	if got := seen(); got["ListOffsets"] != 2 || got["OffsetFetch"] != 1 {
-		t.Errorf("the lag took %v, want one look at the starts, one at the ends and one at the positions", got)
+	if got := seen(); got["ListOffsets"] != 4 || got["OffsetFetch"] != 1 {
+		t.Errorf("the lag took %v, want one look at the starts and one at the ends for each leader, and one at the positions", got)
 	}
 	if err := f.admin.Trim(t.Context(), before); err != nil {
 		t.Fatal(err)
 	}
-	if got := seen(); got["ListOffsets"] != 2 || got["DeleteRecords"] != 1 {
-		t.Errorf("trimming took %v, want one look at the starts, one at the ends and one request to delete", got)
+	if got := seen(); got["ListOffsets"] != 4 || got["DeleteRecords"] != 2 {
+		t.Errorf("trimming took %v, want one look at the starts, one at the ends and one request to delete for each leader", got)
 	}
 	ranges, err := f.admin.Ranges(t.Context())
 	if err != nil || ranges[0] != (Range{1, 2}) || ranges[partitions-1] != (Range{1, 2}) {

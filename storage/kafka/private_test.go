@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"svc/storage/kafka/broker"
 )
 
 // stalls makes connections of which nothing gets through while it is locked, as in a process
@@ -35,7 +37,7 @@ func (c stalledConn) Write(b []byte) (int, error) {
 // only possible member keeps its generation and its lease.
 func TestANodeAloneOutlivesStarvation(t *testing.T) {
 	t.Parallel() // it waits for the end of a session
-	b := startBroker(t, BrokerConfig{Dir: t.TempDir(), Topic: "alone", Partitions: 2})
+	b := startBroker(t, broker.Config{Dir: t.TempDir(), Topic: "alone", Partitions: 2})
 	topic, err := NewTopic(TopicConfig{Brokers: b.Addrs(), Topic: "alone", Partitions: 2})
 	if err != nil {
 		t.Fatal(err)

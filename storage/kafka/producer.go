@@ -27,8 +27,8 @@ type ProducerConfig struct {
 	Topic      string
 	Partitions int
 
-	// Dial opens connections, over the network by default. [Broker.Dial] leads
-	// to the embedded broker without it.
+	// Dial opens connections, over the network by default. That of the embedded
+	// broker leads to it without the network.
 	Dial DialFunc
 
 	// MaxRecordBytes bounds one record and one payload. 900 KiB by default.

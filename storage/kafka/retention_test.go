@@ -3,10 +3,11 @@ package kafka
 import (
 	"log/slog"
 	"maps"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"svc/storage/kafka/broker"
 )
 
 // TestProgressBoundsWhatGoes decides what goes by age and by size.
@@ -31,35 +32,10 @@ func TestProgressBoundsWhatGoes(t *testing.T) {
 	}
 }
 
-// TestSurplusCountsWholeFiles measures a partition whose files are given.
-func TestSurplusCountsWholeFiles(t *testing.T) {
-	b := &Broker{dir: t.TempDir(), topic: "a b"}
-	if before, err := b.Surplus(3, 1); before != 0 || err != nil {
-		t.Errorf("of no partition: %d, %v", before, err)
-	}
-	dir := partitionDir(b.dir, b.topic, 3)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for name, size := range map[string]int{
-		"00000000000000000000.dat": 100, "00000000000000000050.dat": 100, "00000000000000000090.dat": 30,
-		"00000000000000000090.idx": 500, "snapshot.json": 500,
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), make([]byte, size), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for keep, want := range map[int64]int64{30: 90, 31: 50, 130: 50, 131: 0, 1000: 0} {
-		if before, err := b.Surplus(3, keep); before != want || err != nil {
-			t.Errorf("keeping %d bytes: below %d may go, want %d (%v)", keep, before, want, err)
-		}
-	}
-}
-
 // TestALargeLogIsTrimmedAsItIsCommitted runs rounds over a log of several files.
 func TestALargeLogIsTrimmedAsItIsCommitted(t *testing.T) {
 	dir := t.TempDir()
-	b := startBroker(t, BrokerConfig{Dir: dir, Topic: "large", Partitions: 1})
+	b := startBroker(t, broker.Config{Dir: dir, Topic: "large", Partitions: 1})
 	f := &fixture{t: t, topic: "large", group: "g-large", partitions: 1, brokers: b.Addrs(), dial: b.Dial}
 	f.prepare()
 	payload := make([]byte, defaultRecordBytes)
@@ -100,7 +76,7 @@ func TestALargeLogIsTrimmedAsItIsCommitted(t *testing.T) {
 	if start := round(records); start != surplus {
 		t.Errorf("all is committed, and the log begins at %d, want %d", start, surplus)
 	}
-	files, err := filepath.Glob(filepath.Join(partitionDir(dir, f.topic, 0), "*.dat"))
+	files, err := filepath.Glob(filepath.Join(dir, "partitions", "large-0", "*.dat"))
 	if err != nil || len(files) > 2 {
 		t.Errorf("%d files are left, %v", len(files), err)
 	}

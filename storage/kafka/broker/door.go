@@ -1,4 +1,4 @@
-package kafka
+package broker
 
 import (
 	"context"
@@ -6,9 +6,6 @@ import (
 	"sync"
 	"time"
 )
-
-// DialFunc opens a connection to an address, as [net.Dialer.DialContext] does.
-type DialFunc func(ctx context.Context, network, address string) (net.Conn, error)
 
 // door is a listener with a second entrance, for clients in the same process:
 // their connections are memory, and cost no call of the system and no turn of

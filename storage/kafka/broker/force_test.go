@@ -1,11 +1,15 @@
-package kafka
+package broker
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 	"time"
+
+	"svc/storage/kafka"
 )
 
 // forcedDir is a directory of segments that a forcedLog follows.
@@ -106,7 +110,7 @@ func TestAQuietRoundReadsNoNames(t *testing.T) {
 // BenchmarkForceLook measures how much a round looks at before it forces, over
 // the log of 16 partitions in which one file grew.
 func BenchmarkForceLook(b *testing.B) {
-	dirs := make([]*forcedDir, benchPartitions)
+	dirs := make([]*forcedDir, 16)
 	for n := range dirs {
 		dirs[n] = newForcedDir(b)
 		dirs[n].write("0.dat")
@@ -150,5 +154,72 @@ func TestAnIdleForcerLooksForNothing(t *testing.T) {
 	}
 	if err := f.force(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// rest waits until no round is under way and keeps the next one from beginning until
+// release is called. What a round writes can be read meanwhile.
+func (f *forcer) rest() (release func()) {
+	for {
+		f.mu.Lock()
+		if f.current == nil {
+			return f.mu.Unlock
+		}
+		under := f.current.done
+		f.mu.Unlock()
+		<-under
+	}
+}
+
+func TestAcknowledgedIsForced(t *testing.T) {
+	dir := t.TempDir()
+	b := start(t, Config{Dir: dir, Sync: true, Topic: testTopic, Partitions: 1})
+	produce := producer(t, b, 1)
+	for range 2*16 + 2 { // a file takes 16 MiB
+		if err := produce(t.Context(), make([]byte, 1<<20-1<<10)); err != nil {
+			t.Fatal(err)
+		}
+		log := b.forcer.logs[1]
+		names, err := filepath.Glob(filepath.Join(dir, "partitions", testTopic+"-0", "*.dat"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		newest := slices.MaxFunc(names, func(a, b string) int {
+			return int(segmentBase(filepath.Base(a)) - segmentBase(filepath.Base(b)))
+		})
+		info, err := os.Stat(newest)
+		release := b.forcer.rest()
+		active, forced := log.active.Name(), log.forced
+		release()
+		if err != nil || active != newest || forced != info.Size() {
+			t.Fatalf("forced %d of %s, log is at %d of %s, %v", forced, active, info.Size(), newest, err)
+		}
+	}
+	defer b.forcer.rest()()
+	if base := segmentBase(filepath.Base(b.forcer.logs[1].active.Name())); base == 0 {
+		t.Error("log did not begin a second file")
+	}
+}
+
+func TestFailedForceIsFinal(t *testing.T) {
+	b, err := Open(Config{Dir: t.TempDir(), Sync: true, Topic: testTopic, Partitions: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	produce := producer(t, b, 1)
+	if err := produce(t.Context(), []byte("first")); err != nil {
+		t.Fatal(err)
+	}
+	broken := errors.New("disk is broken")
+	b.forcer.mu.Lock()
+	b.forcer.failed = broken
+	b.forcer.mu.Unlock()
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if err := produce(ctx, []byte("second")); !errors.Is(err, kafka.ErrUnavailable) {
+		t.Errorf("got %v, want ErrUnavailable", err)
+	}
+	if err := b.Close(); !errors.Is(err, broken) {
+		t.Errorf("got %v, want the first failure", err)
 	}
 }

@@ -1,4 +1,4 @@
-package kafka
+package broker
 
 import (
 	"crypto/rand"
@@ -96,9 +96,9 @@ func recordsIn(content []byte) (records int64) {
 	return records
 }
 
-// RepairLog makes the file again without which the embedded broker takes its folder for an
+// Repair makes the file again without which the embedded broker takes its folder for an
 // empty one. No record is touched.
-func RepairLog(dir string) error {
+func Repair(dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, topicsFile)); err != nil {
 		return fmt.Errorf("repairing the log: %s cannot be made again, restore it from a backup: %w", topicsFile, err)
 	}

@@ -1,4 +1,4 @@
-package kafka
+package broker
 
 import (
 	"cmp"
@@ -31,8 +31,8 @@ const (
 	positionMinutes = 10 * 365 * 24 * 60
 )
 
-// BrokerConfig describes the embedded broker.
-type BrokerConfig struct {
+// Config describes the embedded broker.
+type Config struct {
 	// Dir holds the log and the group's state. It is created when missing
 	// and belongs to one broker at a time.
 	Dir string
@@ -64,12 +64,12 @@ type Broker struct {
 	topic string
 }
 
-// OpenBroker starts a broker on the log in cfg.Dir. A torn tail that a killed
+// Open starts a broker on the log in cfg.Dir. A torn tail that a killed
 // process left is cut off. Members of the consumer group that were alive at the
 // last stop are forgotten, so that new ones need not wait for them; committed
 // positions and the generation number are kept. A folder with records that the broker would
 // take for an empty one is a [Damage].
-func OpenBroker(cfg BrokerConfig) (*Broker, error) {
+func Open(cfg Config) (*Broker, error) {
 	if cfg.Dir == "" || cfg.Topic == "" || cfg.Partitions < 1 {
 		return nil, errors.New("broker needs a directory, a topic and partitions")
 	}
@@ -90,7 +90,7 @@ func OpenBroker(cfg BrokerConfig) (*Broker, error) {
 	return b, nil
 }
 
-func (b *Broker) open(cfg BrokerConfig) error {
+func (b *Broker) open(cfg Config) error {
 	sessions := filepath.Join(cfg.Dir, "session_state.json")
 	if err := os.Remove(sessions); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("forgetting group members: %w", err)
@@ -134,13 +134,14 @@ func (b *Broker) open(cfg BrokerConfig) error {
 	return nil
 }
 
-// Addrs returns the addresses to give to a [Producer] and a [Consumer].
+// Addrs returns the addresses to give to producers and consumers.
 func (b *Broker) Addrs() []string {
 	return b.cluster.ListenAddrs()
 }
 
 // Dial connects to the broker in memory where the address is the broker's own,
-// and over the network where it is another. It is a [DialFunc].
+// and over the network where it is another. It has the form of
+// kafka.DialFunc.
 func (b *Broker) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if address == b.door.Addr().String() {
 		return b.door.enter(ctx)

@@ -1,44 +1,16 @@
-package kafka
+package broker
 
 import (
 	"context"
 	"errors"
 	"net"
-	"slices"
 	"testing"
 	"time"
 )
 
-// TestProducingInMemory produces without the network and reads over it, with and
-// without forcing.
-func TestProducingInMemory(t *testing.T) {
-	for name, sync := range map[string]bool{"unforced": false, "forced": true} {
-		t.Run(name, func(t *testing.T) {
-			f := newMemoryFixture(t, sync, 2)
-			conn, err := f.dial(t.Context(), "tcp", f.brokers[0])
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, inMemory := conn.(memoryConn); !inMemory || conn.RemoteAddr().String() != f.brokers[0] {
-				t.Errorf("dialled a %T to %s", conn, conn.RemoteAddr())
-			}
-			conn.Close()
-
-			f.produce(Part{Partition: 0, Payload: event(1)}, Part{Partition: 1, Payload: event(2)})
-			f.produce(Part{Partition: 0, Payload: event(3)})
-			r := new(recorder)
-			start(t, f.consumer(r, nil).Run)
-			eventually(t, "all records", func() bool { return r.bytes() == 3*8 }, r.state)
-			if first, second := events(r.of(0)), events(r.of(1)); !slices.Equal(first, []uint64{1, 3}) || !slices.Equal(second, []uint64{2}) {
-				t.Errorf("read %v and %v", first, second)
-			}
-		})
-	}
-}
-
 // TestTheDoorShutsBothEntrances closes a broker under a producer in memory.
 func TestTheDoorShutsBothEntrances(t *testing.T) {
-	b, err := OpenBroker(BrokerConfig{Dir: t.TempDir(), Topic: "door", Partitions: 1})
+	b, err := Open(Config{Dir: t.TempDir(), Topic: "door", Partitions: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +19,10 @@ func TestTheDoorShutsBothEntrances(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
+	if _, inMemory := conn.(memoryConn); !inMemory || conn.RemoteAddr().String() != address {
+		t.Errorf("dialled a %T to %s", conn, conn.RemoteAddr())
+	}
+	if err := conn.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.Close(); err != nil {

@@ -1,0 +1,15 @@
+// Package broker is a Kafka broker inside the process, for installations without
+// a cluster.
+//
+// A [Broker] belongs to one folder and one process at a time. Its clients are
+// those of any Kafka broker, over the network or, in the same process, in memory
+// ([Broker.Dial]).
+//
+// Invariants:
+//   - what was acknowledged survives the death of the process;
+//   - with [Config.Sync] it survives a loss of power: nothing leaves the broker
+//     before the log and the group's state that it reflects are forced to disk;
+//   - after the first failure to force, nothing is acknowledged any more;
+//   - a folder with records that would be taken for an empty one is refused
+//     ([Damage]).
+package broker
