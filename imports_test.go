@@ -30,6 +30,15 @@ func allowedImports() map[string][]string {
 	}
 }
 
+// innerImports is which packages of its own top folder a package may import, for
+// folders that are divided. Tests may import more: they put parts together.
+func innerImports() map[string][]string {
+	return map[string][]string{
+		"svc/storage/kafka":        nil,
+		"svc/storage/kafka/broker": {"svc/storage/datadir"},
+	}
+}
+
 // vendorFolders is where the packages of a vendor may appear. The limits that
 // bench measures are those of the same libraries, so bench may use them too.
 func vendorFolders() map[string][]string {
@@ -135,6 +144,27 @@ func TestImportsFollowTheTable(t *testing.T) {
 		if !seen[name] {
 			t.Errorf("the table has a row for %s, which holds no package", name)
 		}
+	}
+}
+
+func TestDividedFoldersKeepTheirEdges(t *testing.T) {
+	t.Parallel()
+	edges, seen := innerImports(), 0
+	for _, p := range list(t) {
+		targets, divided := edges[p.ImportPath]
+		if !divided {
+			continue
+		}
+		seen++
+		from, _ := folder(p.ImportPath)
+		for _, path := range p.Imports {
+			if to, ours := folder(path); ours && to == from && !slices.Contains(targets, path) {
+				t.Errorf("%s must not import %s", p.ImportPath, path)
+			}
+		}
+	}
+	if seen != len(edges) {
+		t.Errorf("the table has %d rows, of which %d are packages", len(edges), seen)
 	}
 }
 
