@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"svc/cmd/svc/operator"
+
 	"svc/cmd/svc/cli"
 
 	"svc"
@@ -21,7 +23,7 @@ import (
 func (s *server) admin(args ...string) (map[string]any, error) {
 	s.t.Helper()
 	var stdout, stderr bytes.Buffer
-	if err := runAdmin(context.Background(), append(args, "--addr", s.operatorAddr(), "--token-file", filepath.Join(s.dir, operatorFile)), &stdout, &stderr); err != nil {
+	if err := operator.Run(context.Background(), append(args, "--addr", s.operatorAddr(), "--token-file", filepath.Join(s.dir, operator.TokenFile)), &stdout, &stderr); err != nil {
 		return nil, err
 	}
 	var answer map[string]any
@@ -97,14 +99,14 @@ func TestTheOperatorManagesPeopleAndTokens(t *testing.T) {
 
 func TestAdminExplainsItself(t *testing.T) {
 	var stderr bytes.Buffer
-	if err := runAdmin(context.Background(), []string{"members", "eat"}, &stderr, &stderr); !errors.Is(err, cli.ErrUsage) || !strings.Contains(stderr.String(), "tokens mint") {
+	if err := operator.Run(context.Background(), []string{"members", "eat"}, &stderr, &stderr); !errors.Is(err, cli.ErrUsage) || !strings.Contains(stderr.String(), "tokens mint") {
 		t.Errorf("%v: %s", err, stderr.String())
 	}
-	file := filepath.Join(t.TempDir(), operatorFile)
-	if _, err := openOperatorToken(file, newChance().Bytes); err != nil {
+	file := filepath.Join(t.TempDir(), operator.TokenFile)
+	if _, err := operator.OpenToken(file, newChance().Bytes); err != nil {
 		t.Fatal(err)
 	}
-	err := runAdmin(context.Background(), []string{"login", "--email", "a@b.example", "--addr", freeAddr(t), "--token-file", file}, &stderr, &stderr)
+	err := operator.Run(context.Background(), []string{"login", "--email", "a@b.example", "--addr", freeAddr(t), "--token-file", file}, &stderr, &stderr)
 	if err == nil || !strings.Contains(err.Error(), "svc serve") {
 		t.Errorf("without a server: %v", err)
 	}
@@ -236,7 +238,7 @@ func TestWhatTheOperatorDoesIsWritten(t *testing.T) {
 func TestAWrongLifetimeMintsNothing(t *testing.T) {
 	for _, lifetime := range []string{"-5h", "0s", "never"} {
 		var stderr bytes.Buffer
-		err := runAdmin(context.Background(), []string{"tokens", "mint", "--email", "a@b.example", "--name", "n", "--expires", lifetime, "--token-file", "nowhere"}, &stderr, &stderr)
+		err := operator.Run(context.Background(), []string{"tokens", "mint", "--email", "a@b.example", "--name", "n", "--expires", lifetime, "--token-file", "nowhere"}, &stderr, &stderr)
 		if !errors.Is(err, cli.ErrUsage) || !strings.Contains(stderr.String(), "expires") {
 			t.Errorf("%s: %v %s", lifetime, err, stderr.String())
 		}

@@ -1,21 +1,17 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"maps"
-	"net"
-	"net/http"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"svc/cmd/svc/cli"
+	"svc/cmd/svc/operator"
 	"svc/http/admin"
 )
 
@@ -39,9 +35,8 @@ func runBackup(ctx context.Context, args []string, stdout, stderr io.Writer) err
 	flags.SetOutput(stderr)
 	flags.Usage = func() { fmt.Fprint(stderr, backupHelp) }
 	var spec admin.BackupSpec
-	server := adminPresets()
-	flags.StringVar(&server.addr, "addr", server.addr, "the admin listener")
-	flags.StringVar(&server.tokenFile, "token-file", server.tokenFile, "the file with the operator's token")
+	server := operator.Presets()
+	server.Flags(flags)
 	flags.StringVar(&spec.Store, "store", "", "where a ClickHouse server copies to")
 	flags.BoolVar(&spec.WithoutKey, "without-key", false, "leave the master key out")
 	dir, err := cli.FolderAndFlags(flags, args)
@@ -51,9 +46,13 @@ func runBackup(ctx context.Context, args []string, stdout, stderr io.Writer) err
 	if spec.Dir, err = filepath.Abs(dir); err != nil {
 		return fmt.Errorf("resolving the folder: %w", err)
 	}
-	made, err := askForBackup(ctx, server, spec)
+	answer, err := server.Ask(ctx, "backup", spec)
 	if err != nil {
 		return err
+	}
+	var made manifest
+	if err := json.Unmarshal(answer, &made); err != nil {
+		return fmt.Errorf("reading the answer: %w", err)
 	}
 	fmt.Fprintf(stdout, "backed up to %s at %s\n", spec.Dir, made.MadeAt.Format("2006-01-02 15:04:05 MST"))
 	for _, table := range slices.Sorted(maps.Keys(made.Snapshot.Rows)) {
@@ -61,42 +60,4 @@ func runBackup(ctx context.Context, args []string, stdout, stderr io.Writer) err
 	}
 	fmt.Fprintf(stdout, "  %-16s %d records that were accepted and not stored yet\n  %-16s %s\n", "log", made.Records, "master key", made.Key)
 	return nil
-}
-
-// askForBackup sends the command and waits for as long as the copy takes.
-func askForBackup(ctx context.Context, server adminServer, spec admin.BackupSpec) (*manifest, error) {
-	token, err := readOperatorToken(server.tokenFile)
-	if err != nil {
-		return nil, fmt.Errorf("%w; name the server's data directory with SVC_DATA_DIR, or the file with --token-file", err)
-	}
-	body, err := json.Marshal(spec)
-	if err != nil {
-		return nil, fmt.Errorf("encoding the command: %w", err)
-	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+server.addr+"/admin/v1/backup", bytes.NewReader(body))
-	if err != nil {
-		return nil, fmt.Errorf("addressing the server: %w", err)
-	}
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("Authorization", "Bearer "+token.Reveal())
-	response, err := (&http.Client{}).Do(request)
-	if err != nil {
-		if _, refused := errors.AsType[*net.OpError](err); refused {
-			return nil, fmt.Errorf("no server answers at %s; a backup is made by the running server", server.addr)
-		}
-		return nil, fmt.Errorf("asking the server: %w", err)
-	}
-	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
-	if err != nil {
-		return nil, fmt.Errorf("reading the answer: %w", err)
-	}
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("the server refused: %s", strings.TrimSpace(string(answer)))
-	}
-	var made manifest
-	if err := json.Unmarshal(answer, &made); err != nil {
-		return nil, fmt.Errorf("reading the answer: %w", err)
-	}
-	return &made, nil
 }

@@ -11,12 +11,14 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"svc/cmd/svc/operator"
 )
 
 // backUp has a server make a backup, and returns what the command printed.
 func (s *server) backUp(dir string, args ...string) (string, error) {
 	var stdout bytes.Buffer
-	args = append([]string{dir, "--addr", s.operatorAddr(), "--token-file", filepath.Join(s.dir, operatorFile)}, args...)
+	args = append([]string{dir, "--addr", s.operatorAddr(), "--token-file", filepath.Join(s.dir, operator.TokenFile)}, args...)
 	err := runBackup(s.t.Context(), args, &stdout, io.Discard)
 	return stdout.String(), err
 }

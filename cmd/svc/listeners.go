@@ -9,6 +9,7 @@ import (
 
 	"svc"
 	"svc/actors"
+	"svc/cmd/svc/operator"
 	"svc/http/admin"
 	"svc/http/api"
 	"svc/http/docs"
@@ -40,7 +41,7 @@ func (n *node) wireHTTP(context.Context) error {
 		return err
 	}
 	n.public.Limit(n.clientConnections())
-	token, err := openOperatorToken(n.dir.Join(operatorFile), n.chance.Bytes)
+	token, err := operator.OpenToken(n.dir.Join(operator.TokenFile), n.chance.Bytes)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"svc/cmd/svc/cli"
 	"svc/cmd/svc/importer"
+	"svc/cmd/svc/operator"
 	"svc/cmd/svc/settings"
 )
 
@@ -26,7 +27,7 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"serve", "run the server (the default)", runServe},
-		{"admin", "operator's commands: organizations, members, tokens, console sessions", runAdmin},
+		{"admin", "operator's commands: organizations, members, tokens, console sessions", operator.Run},
 		{"backup", "copy everything of a running server into a folder", runBackup},
 		{"restore", "make an empty data directory, or an empty server's, what a backup holds", runRestore},
 		{"repair", "look for what a start refuses, and put it right with --apply", runRepair},

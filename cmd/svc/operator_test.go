@@ -4,45 +4,12 @@ import (
 	"bytes"
 	"context"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-)
 
-// TestTheOperatorsTokenIsForItsOwnersEyes makes the file of the operator's token, and makes
-// it anew where it is of no use or others could have read it.
-func TestTheOperatorsTokenIsForItsOwnersEyes(t *testing.T) {
-	file := filepath.Join(t.TempDir(), operatorFile)
-	open := func() string {
-		t.Helper()
-		token, err := openOperatorToken(file, newChance().Bytes)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
-			t.Fatalf("the file: %v, %v", info, err)
-		}
-		return token.Reveal()
-	}
-	first := open()
-	if second := open(); second != first || !strings.HasPrefix(first, "svc_opr_") {
-		t.Errorf("%q, then %q", first, second)
-	}
-	for name, spoil := range map[string]func() error{
-		"readable by others": func() error { return os.Chmod(file, 0o644) },
-		"cut short":          func() error { return os.WriteFile(file, []byte(first[:20]), 0o600) },
-		"empty":              func() error { return os.Truncate(file, 0) },
-	} {
-		before := open()
-		if err := spoil(); err != nil {
-			t.Fatal(err)
-		}
-		if after := open(); after == before {
-			t.Errorf("%s: the token stays", name)
-		}
-	}
-}
+	"svc/cmd/svc/operator"
+)
 
 // TestTheListenerAsksForTheTokenOfTheDataDirectory goes the way of a web page and that of
 // `svc admin` to a running server.
@@ -66,7 +33,7 @@ func TestTheListenerAsksForTheTokenOfTheDataDirectory(t *testing.T) {
 		_ = response.Body.Close()
 		return response.StatusCode
 	}
-	token, err := readOperatorToken(filepath.Join(s.dir, operatorFile))
+	token, err := operator.ReadToken(filepath.Join(s.dir, operator.TokenFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,15 +53,15 @@ func TestTheListenerAsksForTheTokenOfTheDataDirectory(t *testing.T) {
 	}
 	var stdout, stderr bytes.Buffer
 	list := []string{"members", "list", "--org", "acme", "--addr", s.operatorAddr()}
-	if err := runAdmin(context.Background(), append(list, "--token-file", filepath.Join(s.dir, operatorFile)), &stdout, &stderr); err != nil || strings.Contains(stdout.String(), "evil") {
+	if err := operator.Run(context.Background(), append(list, "--token-file", filepath.Join(s.dir, operator.TokenFile)), &stdout, &stderr); err != nil || strings.Contains(stdout.String(), "evil") {
 		t.Errorf("svc admin: %v %s", err, stdout.String())
 	}
 	t.Setenv("SVC_DATA_DIR", s.dir)
-	if err := runAdmin(context.Background(), list, &stdout, &stderr); err != nil {
+	if err := operator.Run(context.Background(), list, &stdout, &stderr); err != nil {
 		t.Errorf("svc admin beside the server's settings: %v", err)
 	}
 	t.Setenv("SVC_DATA_DIR", t.TempDir())
-	if err := runAdmin(context.Background(), list, &stdout, &stderr); err == nil || !strings.Contains(err.Error(), "SVC_DATA_DIR") {
+	if err := operator.Run(context.Background(), list, &stdout, &stderr); err == nil || !strings.Contains(err.Error(), "SVC_DATA_DIR") {
 		t.Errorf("svc admin in another folder: %v", err)
 	}
 }

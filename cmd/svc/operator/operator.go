@@ -1,4 +1,6 @@
-package main
+// Package operator sends the operator's commands to a running server: `svc admin` and `svc backup`
+// use it. The server proves who may command by a token in its data directory.
+package operator
 
 import (
 	"bytes"
@@ -9,20 +11,16 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
-	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"svc"
 	"svc/cmd/svc/cli"
-	"svc/cmd/svc/settings"
 	"svc/http/admin"
 )
 
-const adminHelp = `Usage: svc admin <command> [flags]
+const help = `Usage: svc admin <command> [flags]
 
 Operator's commands, sent to the admin listener of a running server
 (SVC_ADMIN_ADDR, or --addr) with the token that the server keeps in its data
@@ -53,11 +51,11 @@ Example:
   svc admin tokens mint --email ada@acme.example --name laptop --scopes read
 `
 
-// adminTime bounds one command.
-const adminTime = 30 * time.Second
+// commandTime bounds one command.
+const commandTime = 30 * time.Second
 
-// adminCalls maps the words of a command to the operator's call.
-func adminCalls() map[string]string {
+// calls maps the words of a command to the operator's call.
+func calls() map[string]string {
 	return map[string]string{
 		"login": "login", "orgs create": "orgs.create",
 		"members list": "members.list", "members put": "members.put", "members remove": "members.remove",
@@ -68,8 +66,8 @@ func adminCalls() map[string]string {
 	}
 }
 
-// runAdmin sends one operator's command to a running server.
-func runAdmin(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+// Run sends one operator's command to a running server.
+func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	var words []string
 	for len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 		words, args = append(words, args[0]), args[1:]
@@ -79,36 +77,31 @@ func runAdmin(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		return err
 	}
 	spoken := strings.Join(words, " ")
-	call, known := adminCalls()[spoken]
+	call, known := calls()[spoken]
 	if !known {
-		fmt.Fprintf(stderr, "svc admin: there is no command %q%s\n\n%s", spoken, cli.DidYouMean(spoken, "svc admin ", slices.Sorted(maps.Keys(adminCalls()))), adminHelp)
+		fmt.Fprintf(stderr, "svc admin: there is no command %q%s\n\n%s", spoken, cli.DidYouMean(spoken, "svc admin ", slices.Sorted(maps.Keys(calls()))), help)
 		return cli.ErrUsage
 	}
-	token, err := readOperatorToken(server.tokenFile)
-	if err != nil {
-		return fmt.Errorf("%w; name the server's data directory with SVC_DATA_DIR, or the file with --token-file", err)
-	}
-	ctx, cancel := context.WithTimeout(ctx, adminTime)
+	ctx, cancel := context.WithTimeout(ctx, commandTime)
 	defer cancel()
-	return sendAdmin(ctx, server.addr, token, call, command, stdout)
-}
-
-// adminServer says where a running server takes commands, and where its token is.
-type adminServer struct{ addr, tokenFile string }
-
-// adminPresets returns what the environment says of the server, else what a server without
-// settings has.
-func adminPresets() adminServer {
-	return adminServer{addr: settings.Value("SVC_ADMIN_ADDR"), tokenFile: filepath.Join(settings.Value("SVC_DATA_DIR"), operatorFile)}
+	answer, err := server.Ask(ctx, call, command)
+	if err != nil {
+		return err
+	}
+	var indented bytes.Buffer
+	if err := json.Indent(&indented, answer, "", "  "); err != nil {
+		return fmt.Errorf("reading the answer: %w", err)
+	}
+	_, err = indented.WriteTo(stdout)
+	return err
 }
 
 // parseAdmin reads the flags of a command.
-func parseAdmin(args []string, stdout, stderr io.Writer) (adminServer, admin.Command, error) {
+func parseAdmin(args []string, stdout, stderr io.Writer) (Server, admin.Command, error) {
 	var command admin.Command
-	server := adminPresets()
+	server := Presets()
 	flags := flag.NewFlagSet("admin", flag.ContinueOnError)
-	flags.StringVar(&server.addr, "addr", server.addr, "the admin listener")
-	flags.StringVar(&server.tokenFile, "token-file", server.tokenFile, "the file with the operator's token")
+	server.Flags(flags)
 	flags.StringVar(&command.Org, "org", "", "organization")
 	flags.StringVar(&command.Org, "slug", "", "slug of a new organization")
 	flags.StringVar(&command.Name, "name", "", "name")
@@ -119,9 +112,9 @@ func parseAdmin(args []string, stdout, stderr io.Writer) (adminServer, admin.Com
 	flags.BoolVar(&command.All, "all", false, "all dead letters")
 	flags.StringVar(&command.App, "app", "", "application")
 	flags.StringVar(&command.Operation, "operation", "", "operation")
-	flags.StringVar(&command.BeforeID, "before-id", "", "the id behind which the next page begins")
+	flags.StringVar(&command.BeforeID, "before-id", "", "the id after which the next page begins")
 	flags.IntVar(&command.Limit, "limit", 0, "rows of a page")
-	flags.Func("before", "the time behind which the next page begins", func(value string) error {
+	flags.Func("before", "the time after which the next page begins", func(value string) error {
 		at, err := time.Parse(time.RFC3339Nano, value)
 		command.Before = &at
 		return err
@@ -130,7 +123,7 @@ func parseAdmin(args []string, stdout, stderr io.Writer) (adminServer, admin.Com
 	flags.Func("expires", "lifetime", func(value string) error { return awayFromNow(value, 1, &command.ExpiresAt) })
 	role := flags.String("role", "", "role")
 	scopes := flags.String("scopes", "read", "scopes, comma-separated")
-	if err := cli.ParseFlags(flags, args, func(w io.Writer) { fmt.Fprint(w, adminHelp) }, stdout, stderr); err != nil {
+	if err := cli.ParseFlags(flags, args, func(w io.Writer) { fmt.Fprint(w, help) }, stdout, stderr); err != nil {
 		return server, command, err
 	}
 	command.Role = svc.Role(*role)
@@ -153,39 +146,4 @@ func awayFromNow(value string, direction time.Duration, into **time.Time) error 
 	at := time.Now().Add(direction * length)
 	*into = &at
 	return nil
-}
-
-// sendAdmin posts a command and prints the answer.
-func sendAdmin(ctx context.Context, addr string, token svc.Secret, call string, command admin.Command, stdout io.Writer) error {
-	body, err := json.Marshal(command)
-	if err != nil {
-		return fmt.Errorf("encoding the command: %w", err)
-	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+addr+"/admin/v1/"+call, bytes.NewReader(body))
-	if err != nil {
-		return fmt.Errorf("addressing the server: %w", err)
-	}
-	request.Header.Set("Authorization", "Bearer "+token.Reveal())
-	request.Header.Set("Content-Type", "application/json")
-	response, err := (&http.Client{}).Do(request)
-	if err != nil {
-		if _, refused := errors.AsType[*net.OpError](err); refused {
-			return fmt.Errorf("no server answers at %s; start it with `svc serve`, or name it with --addr", addr)
-		}
-		return fmt.Errorf("asking the server: %w", err)
-	}
-	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
-	if err != nil {
-		return fmt.Errorf("reading the answer: %w", err)
-	}
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("the server refused: %s", strings.TrimSpace(string(answer)))
-	}
-	var indented bytes.Buffer
-	if err := json.Indent(&indented, answer, "", "  "); err != nil {
-		return fmt.Errorf("reading the answer: %w", err)
-	}
-	_, err = indented.WriteTo(stdout)
-	return err
 }

@@ -1,4 +1,4 @@
-package main
+package operator
 
 import (
 	"errors"
@@ -10,9 +10,9 @@ import (
 	"svc"
 )
 
-// operatorFile holds the bearer of the operator's listener, in the data directory. Who can
+// TokenFile holds the bearer of the operator's listener, in the data directory. Who can
 // read it is the operator of this node.
-const operatorFile = "operator.token"
+const TokenFile = "operator.token"
 
 // operatorPrefix begins the operator's tokens. They are no access tokens: no other listener
 // knows them.
@@ -21,14 +21,14 @@ const operatorPrefix = "svc_opr_"
 // ownFile is the mode of a file for its owner's eyes only.
 const ownFile = 0o600
 
-// openOperatorToken returns the token in a file. It makes a new one where there is none,
+// OpenToken returns the token in a file. It makes a new one where there is none,
 // where the present one is cut short, and where others could have read it; nothing else
 // depends on the old one, since every command reads the file. A crash leaves the whole
 // token or none.
-func openOperatorToken(file string, random func(n int) []byte) (svc.Secret, error) {
+func OpenToken(file string, random func(n int) []byte) (svc.Secret, error) {
 	info, err := os.Lstat(file)
 	if err == nil && info.Mode().IsRegular() && info.Mode().Perm()&^ownFile == 0 {
-		if token, err := readOperatorToken(file); err == nil {
+		if token, err := ReadToken(file); err == nil {
 			return token, nil
 		}
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -48,8 +48,8 @@ func openOperatorToken(file string, random func(n int) []byte) (svc.Secret, erro
 	return token, nil
 }
 
-// readOperatorToken returns the token in a file.
-func readOperatorToken(file string) (svc.Secret, error) {
+// ReadToken returns the token in a file.
+func ReadToken(file string) (svc.Secret, error) {
 	content, err := os.ReadFile(file)
 	if err != nil {
 		return "", fmt.Errorf("reading the operator's token: %w", err)
