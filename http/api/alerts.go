@@ -29,31 +29,19 @@ type Alerts interface {
 type alerts struct{ alerts Alerts }
 
 func alertRoutes(ports Ports) []route.Route {
-	alerts, incidents := alerts{ports.Alerts}, incidents{ports.Alerts, ports.Incidents}
+	alerts := alerts{ports.Alerts}
 	return []route.Route{
 		{
 			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/alerts", Operation: "alerts.list", Module: svc.ModuleMetrics, Scope: svc.ScopeRead, Permission: svc.PermMetricsRead, Effect: route.Read, Rate: svc.RateDefault,
 			Summary: "Alert rules", Handler: route.Typed(alerts.list),
 		},
 		{
-			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/alerts", Operation: "alerts.put", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.Write, Rate: svc.RateDefault,
+			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/alerts", Operation: "alerts.put", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.Write, Ledger: "alert.updated", Rate: svc.RateDefault,
 			Summary: "Create an alert rule, or change the one of the id; fields that are absent keep their values", Status: 201, Also: 200, Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(alerts.put),
 		},
 		{
-			Surface: route.Manage, Method: "DELETE", Path: "/apps/{org}/{app}/alerts/{id}", Operation: "alerts.delete", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.Destructive, Rate: svc.RateDefault,
+			Surface: route.Manage, Method: "DELETE", Path: "/apps/{org}/{app}/alerts/{id}", Operation: "alerts.delete", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.Destructive, Ledger: "alert.deleted", Rate: svc.RateDefault,
 			Summary: "Delete an alert rule; its incident is resolved", Status: 204, Handler: route.Typed(alerts.delete),
-		},
-		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/incidents", Operation: "incidents.list", Module: svc.ModuleMetrics, Scope: svc.ScopeRead, Permission: svc.PermMetricsRead, Effect: route.Read, Rate: svc.RateDefault,
-			Summary: "Alert incidents, the newest first", Handler: route.Typed(incidents.list),
-		},
-		{
-			Surface: route.Console, Method: "POST", Path: "/apps/{org}/{app}/incidents/{id}/acknowledge", Operation: "console.incidents.acknowledge", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.Write, Rate: svc.RateDefault,
-			Summary: "Say that somebody looks after an incident; its repeats are silent", Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(incidents.acknowledge),
-		},
-		{
-			Surface: route.Console, Method: "POST", Path: "/apps/{org}/{app}/incidents/{id}/resolve", Operation: "console.incidents.resolve", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.Write, Rate: svc.RateDefault,
-			Summary: "Resolve an incident by hand", Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(incidents.resolve),
 		},
 	}
 }

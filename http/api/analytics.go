@@ -19,6 +19,20 @@ type Analytics interface {
 // analytics answers the routes of the analytics module.
 type analytics struct{ analytics Analytics }
 
+func summaryRoutes(ports Ports) []route.Route {
+	analytics := analytics{analytics: ports.Analytics}
+	return []route.Route{
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/overview", Operation: "analytics.overview", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, Effect: route.Read, Rate: svc.RateQuery,
+			Summary: "Headline metrics with a comparison window", Handler: route.Typed(analytics.overview),
+		},
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/timeseries", Operation: "analytics.timeseries", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, Effect: route.Read, Rate: svc.RateQuery,
+			Summary: "One metric bucketed over a range", Handler: route.Typed(analytics.timeseries),
+		},
+	}
+}
+
 // headline holds the metrics of one window as answers show them.
 type headline struct {
 	Visitors       uint64  `json:"visitors" doc:"Daily uniques, summed over the range."`

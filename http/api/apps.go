@@ -25,6 +25,32 @@ type Apps interface {
 // apps answers the routes of applications.
 type apps struct{ apps Apps }
 
+func appRoutes(ports Ports) []route.Route {
+	apps := apps{apps: ports.Apps}
+	return []route.Route{
+		{
+			Surface: route.Manage, Method: "GET", Path: "/orgs/{org}/apps", Operation: "apps.list", Scope: svc.ScopeRead, Permission: svc.PermAppsRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "List applications", Handler: route.Typed(apps.list),
+		},
+		{
+			Surface: route.Manage, Method: "POST", Path: "/orgs/{org}/apps", Operation: "apps.create", Scope: svc.ScopeWrite, Permission: svc.PermAppsWrite, Effect: route.Write, Ledger: "app.created", Rate: svc.RateDefault,
+			Summary: "Create an application with its three environments", Status: 201, Handler: route.Typed(apps.create),
+		},
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}", Operation: "apps.get", Scope: svc.ScopeRead, Permission: svc.PermAppsRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "Read one application", Handler: route.Typed(apps.get),
+		},
+		{
+			Surface: route.Manage, Method: "PATCH", Path: "/apps/{org}/{app}", Operation: "apps.update", Scope: svc.ScopeWrite, Permission: svc.PermAppsWrite, Effect: route.Destructive, Ledger: "app.updated", Rate: svc.RateDefault,
+			Summary: "Update settings", Codes: []svc.Code{svc.CodePrecondition}, Handler: route.Typed(apps.update),
+		},
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/install", Operation: "apps.install", Scope: svc.ScopeRead, Permission: svc.PermAppsRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "Show what to put where, to send from a framework", Handler: route.Typed(apps.guide),
+		},
+	}
+}
+
 // application is an application as answers show it.
 type application struct {
 	ID             string             `json:"id"`

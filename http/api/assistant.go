@@ -41,6 +41,39 @@ type Turn interface {
 // assistant answers the routes of the assistant.
 type assistant struct{ assistant Assistant }
 
+// turnEvents describes the stream of a turn.
+const turnEvents = "The frames start, status, text, tools_loaded, tool_call, tool_result, approval_required, action, reveal, and done or error at the end. data is one JSON object whose type equals the event. With Last-Event-ID and the conversationId, the turn is followed from there."
+
+func assistantRoutes(ports Ports) []route.Route {
+	ai := assistant{assistant: ports.Assistant}
+	return []route.Route{
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/ai/conversations", Operation: "ai.conversations", Module: svc.ModuleAI, Scope: svc.ScopeRead, Permission: svc.PermAIUse, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "List the token owner's conversations with the assistant", Handler: route.Typed(ai.list),
+		},
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/ai/conversations/{id}", Operation: "ai.conversation", Module: svc.ModuleAI, Scope: svc.ScopeRead, Permission: svc.PermAIUse, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "Read one conversation, or follow its running turn", Events: turnEvents, Handler: route.TypedStream(ai.get, ai.follow),
+		},
+		{
+			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/ai/ask", Operation: "ai.ask", Module: svc.ModuleAI, Scope: svc.ScopeWrite, Permission: svc.PermAIUse, Effect: route.Write, Rate: svc.RateDefault,
+			Summary: "Ask the assistant, with the answer as a stream", Events: turnEvents, Codes: []svc.Code{svc.CodeConflict}, Handler: route.Streamed(ai.ask),
+		},
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/ai/actions", Operation: "ai.actions", Module: svc.ModuleAI, Scope: svc.ScopeRead, Permission: svc.PermAIUse, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "List proposed actions and what became of them", Handler: route.Typed(ai.actions),
+		},
+		{
+			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/ai/actions/{id}/approve", Operation: "ai.approve", Module: svc.ModuleAI, Scope: svc.ScopeWrite, Permission: svc.PermAIUse, Effect: route.Write, Rate: svc.RateDefault,
+			Summary: "Approve a proposed action and resume the conversation", Events: turnEvents, Codes: []svc.Code{svc.CodeConflict}, Handler: route.TypedStream(ai.approve, ai.approveStream),
+		},
+		{
+			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/ai/actions/{id}/reject", Operation: "ai.reject", Module: svc.ModuleAI, Scope: svc.ScopeWrite, Permission: svc.PermAIUse, Effect: route.Write, Rate: svc.RateDefault,
+			Summary: "Reject a proposed action with a reason", Events: "One frame named action.", Codes: []svc.Code{svc.CodeConflict}, Handler: route.TypedStream(ai.reject, ai.rejectStream),
+		},
+	}
+}
+
 // asker returns who calls; conversations belong to people.
 func asker(call *route.Call) (svc.Asker, error) {
 	if call.Grant.Token.User == nil {

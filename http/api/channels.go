@@ -41,11 +41,11 @@ func channelRoutes(ports Ports) []route.Route {
 			Summary: "List the channels of notices", Handler: route.Typed(channels.list),
 		},
 		{
-			Surface: route.Console, Method: "POST", Path: "/apps/{org}/{app}/channels", Operation: "console.channels.create", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.Write, Rate: svc.RateDefault,
+			Surface: route.Console, Method: "POST", Path: "/apps/{org}/{app}/channels", Operation: "console.channels.create", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.Write, Ledger: "channel.created", Rate: svc.RateDefault,
 			Summary: "Add a channel; the answer shows a webhook's secret once", Status: 201, Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(channels.create),
 		},
 		{
-			Surface: route.Console, Method: "DELETE", Path: "/apps/{org}/{app}/channels/{id}", Operation: "console.channels.delete", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.Destructive, Rate: svc.RateDefault,
+			Surface: route.Console, Method: "DELETE", Path: "/apps/{org}/{app}/channels/{id}", Operation: "console.channels.delete", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.Destructive, Ledger: "channel.deleted", Rate: svc.RateDefault,
 			Summary: "Delete a channel that no alert rule names", Status: 204, Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(channels.delete),
 		},
 		{

@@ -36,6 +36,56 @@ type consoleAI struct {
 	passkeys  Passkeys
 }
 
+func consoleAIRoutes(ports Ports) []route.Route {
+	ai := consoleAI{settings: ports.AISettings, tools: ports.AITools, assistant: ports.Assistant, passkeys: ports.Passkeys}
+	return []route.Route{
+		{
+			Surface: route.Console, Method: "GET", Path: "/orgs/{org}/ai", Operation: "console.ai.get", Scope: svc.ScopeRead, Permission: svc.PermAIUse, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "Read what the organization has set about the assistant", Handler: route.Typed(ai.get),
+		},
+		{
+			Surface: route.Console, Method: "PUT", Path: "/orgs/{org}/ai/policy", Operation: "console.ai.putPolicy", Scope: svc.ScopeAdmin, Permission: svc.PermOrgRead, Role: svc.RoleAdmin, Effect: route.Destructive, Ledger: "ai.policy.updated", Rate: svc.RateDefault,
+			Summary: "Replace the rules and the budget of the assistant", Handler: route.Typed(ai.putPolicy),
+		},
+		{
+			Surface: route.Console, Method: "PUT", Path: "/orgs/{org}/ai/credential", Operation: "console.ai.putCredential", Scope: svc.ScopeAdmin, Permission: svc.PermOrgRead, Role: svc.RoleAdmin, Effect: route.Destructive, Ledger: "ai.credential.updated", Rate: svc.RateDefault,
+			Summary: "Keep a model provider's credential of the organization", Handler: route.Typed(ai.putCredential),
+		},
+		{
+			Surface: route.Console, Method: "DELETE", Path: "/orgs/{org}/ai/credential", Operation: "console.ai.deleteCredential", Scope: svc.ScopeAdmin, Permission: svc.PermOrgRead, Role: svc.RoleAdmin, Effect: route.Destructive, Ledger: "ai.credential.removed", Rate: svc.RateDefault,
+			Summary: "Remove the organization's credential, so that the platform's is used", Status: 204, Handler: route.Typed(ai.deleteCredential),
+		},
+		{
+			Surface: route.Console, Method: "PUT", Path: "/orgs/{org}/ai/always/{tool}", Operation: "console.ai.allow", Scope: svc.ScopeWrite, Permission: svc.PermAIUse, Effect: route.Write, Rate: svc.RateDefault,
+			Summary: "Always allow a write tool for the signed-in person", Status: 204, Handler: route.Typed(ai.allow),
+		},
+		{
+			Surface: route.Console, Method: "DELETE", Path: "/orgs/{org}/ai/always/{tool}", Operation: "console.ai.forbid", Scope: svc.ScopeWrite, Permission: svc.PermAIUse, Effect: route.Write, Rate: svc.RateDefault,
+			Summary: "Ask again before a tool runs", Status: 204, Handler: route.Typed(ai.forbid),
+		},
+		{
+			Surface: route.Console, Method: "GET", Path: "/apps/{org}/{app}/ai/actions", Operation: "console.ai.ownActions", Module: svc.ModuleAI, Scope: svc.ScopeRead, Permission: svc.PermAIUse, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "List what was proposed to the signed-in person", Handler: route.Typed(assistant{ports.Assistant}.actions),
+		},
+		{
+			Surface: route.Console, Method: "POST", Path: "/apps/{org}/{app}/ai/actions/{id}/challenge", Operation: "console.ai.challenge", Module: svc.ModuleAI, Scope: svc.ScopeWrite, Permission: svc.PermAIUse, Effect: route.Write, Rate: svc.RateDefault,
+			Summary: "Begin to confirm a destructive action with a passkey", Codes: []svc.Code{svc.CodeConflict, svc.CodePasskeyRequired, svc.CodeNotAvailable}, Handler: route.Typed(ai.challenge),
+		},
+		{
+			Surface: route.Console, Method: "POST", Path: "/apps/{org}/{app}/ai/actions/{id}/approve", Operation: "console.ai.approve", Module: svc.ModuleAI, Scope: svc.ScopeWrite, Permission: svc.PermAIUse, Effect: route.Destructive, Rate: svc.RateDefault,
+			Summary: "Approve a destructive action with a reason and a fresh passkey", Codes: []svc.Code{svc.CodeConflict, svc.CodePasskeyRequired, svc.CodeNotAvailable}, Handler: route.Typed(ai.approve),
+		},
+		{
+			Surface: route.Console, Method: "GET", Path: "/apps/{org}/{app}/ai/members/{user}/actions", Operation: "console.ai.actions", Module: svc.ModuleAI, Scope: svc.ScopeRead, Permission: svc.PermAIUse, Role: svc.RoleAdmin, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "List what was proposed to a member", Handler: route.Typed(ai.actions),
+		},
+		{
+			Surface: route.Console, Method: "POST", Path: "/apps/{org}/{app}/ai/members/{user}/actions/{id}/revoke", Operation: "console.ai.revoke", Module: svc.ModuleAI, Scope: svc.ScopeWrite, Permission: svc.PermAIUse, Role: svc.RoleAdmin, Effect: route.Write, Rate: svc.RateDefault,
+			Summary: "Deny an action that was proposed to a member", Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(ai.revoke),
+		},
+	}
+}
+
 // aiPolicy is what an organization lets the assistant do.
 type aiPolicy struct {
 	DeniedTools   []string     `json:"deniedTools" doc:"Tools that are not offered to the model."`

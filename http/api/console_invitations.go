@@ -28,7 +28,7 @@ func consoleInvitationRoutes(ports Ports) []route.Route {
 	invitations := consoleInvitations{members: consoleMembers{members: ports.Members}, invitations: ports.Invitations}
 	return []route.Route{
 		{
-			Surface: route.Console, Method: "POST", Path: "/orgs/{org}/invitations", Operation: "console.invitations.create", Scope: svc.ScopeAdmin, Permission: svc.PermOrgRead, Role: svc.RoleAdmin, Effect: route.Write, Rate: svc.RateDefault,
+			Surface: route.Console, Method: "POST", Path: "/orgs/{org}/invitations", Operation: "console.invitations.create", Scope: svc.ScopeAdmin, Permission: svc.PermOrgRead, Role: svc.RoleAdmin, Effect: route.Write, Ledger: "member.invited", Rate: svc.RateDefault,
 			Summary: "Invite a person, who has 72 hours to accept", Status: 201, Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(invitations.create),
 		},
 		{
@@ -36,11 +36,11 @@ func consoleInvitationRoutes(ports Ports) []route.Route {
 			Summary: "List the invitations of the signed-in person", Handler: route.Typed(invitations.list),
 		},
 		{
-			Surface: route.Console, Method: "POST", Path: "/me/invitations/{slug}/accept", Operation: "console.invitations.accept", Scope: svc.ScopeWrite, Effect: route.Write, Rate: svc.RateDefault,
+			Surface: route.Console, Method: "POST", Path: "/me/invitations/{slug}/accept", Operation: "console.invitations.accept", Scope: svc.ScopeWrite, Effect: route.Write, Ledger: "member.joined", Rate: svc.RateDefault,
 			Summary: "Accept an invitation and become a member", Handler: route.Typed(invitations.accept),
 		},
 		{
-			Surface: route.Console, Method: "DELETE", Path: "/me/invitations/{slug}", Operation: "console.invitations.decline", Scope: svc.ScopeWrite, Effect: route.Destructive, Rate: svc.RateDefault,
+			Surface: route.Console, Method: "DELETE", Path: "/me/invitations/{slug}", Operation: "console.invitations.decline", Scope: svc.ScopeWrite, Effect: route.Destructive, Ledger: "member.declined", Rate: svc.RateDefault,
 			Summary: "Decline an invitation", Status: 204, Handler: route.Typed(invitations.decline),
 		},
 	}

@@ -25,6 +25,24 @@ type Members interface {
 // consoleMembers answers the console's routes of members.
 type consoleMembers struct{ members Members }
 
+func consoleMemberRoutes(ports Ports) []route.Route {
+	members := consoleMembers{members: ports.Members}
+	return []route.Route{
+		{
+			Surface: route.Console, Method: "GET", Path: "/orgs/{org}/members", Operation: "console.members.list", Scope: svc.ScopeRead, Permission: svc.PermOrgRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "List members", Handler: route.Typed(members.list),
+		},
+		{
+			Surface: route.Console, Method: "PUT", Path: "/orgs/{org}/members/{email}", Operation: "console.members.put", Scope: svc.ScopeAdmin, Permission: svc.PermOrgRead, Role: svc.RoleAdmin, Effect: route.Destructive, Ledger: "member.updated", Rate: svc.RateDefault,
+			Summary: "Change a member's role, or invite the person, who has 72 hours to accept", Also: 202, Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(members.put),
+		},
+		{
+			Surface: route.Console, Method: "DELETE", Path: "/orgs/{org}/members/{email}", Operation: "console.members.remove", Scope: svc.ScopeAdmin, Permission: svc.PermOrgRead, Role: svc.RoleAdmin, Effect: route.Destructive, Ledger: "member.removed", Rate: svc.RateDefault,
+			Summary: "Remove a member, or withdraw an invitation", Status: 204, Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(members.remove),
+		},
+	}
+}
+
 // memberStatus says whether a seat is taken.
 type memberStatus string
 

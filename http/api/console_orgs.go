@@ -10,6 +10,24 @@ import (
 // consoleOrgs answers the console's routes of organizations.
 type consoleOrgs struct{ organizations Organizations }
 
+func consoleOrgRoutes(ports Ports) []route.Route {
+	orgs := consoleOrgs{organizations: ports.Organizations}
+	return []route.Route{
+		{
+			Surface: route.Console, Method: "GET", Path: "/orgs", Operation: "console.orgs.list", Scope: svc.ScopeRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "List the organizations of the signed-in person", Handler: route.Typed(orgs.list),
+		},
+		{
+			Surface: route.Console, Method: "POST", Path: "/orgs", Operation: "console.orgs.create", Scope: svc.ScopeWrite, Effect: route.Write, Ledger: "organization.created", Rate: svc.RateDefault,
+			Summary: "Create an organization whose owner is the signed-in person", Status: 201, Handler: route.Typed(orgs.create),
+		},
+		{
+			Surface: route.Console, Method: "PATCH", Path: "/orgs/{org}", Operation: "console.orgs.rename", Scope: svc.ScopeAdmin, Permission: svc.PermOrgRead, Role: svc.RoleAdmin, Effect: route.Write, Ledger: "organization.renamed", Rate: svc.RateDefault,
+			Summary: "Rename an organization", Handler: route.Typed(orgs.rename),
+		},
+	}
+}
+
 func (c consoleOrgs) list(ctx context.Context, call *route.Call, in paging) (svc.Page[svc.Membership], error) {
 	return me{organizations: c.organizations}.listOrganizations(ctx, call, in)
 }

@@ -48,11 +48,11 @@ func consolePasskeyRoutes(ports Ports) []route.Route {
 			Summary: "Begin to register a passkey, soon after signing in", Codes: []svc.Code{svc.CodePasskeyRequired, svc.CodeNotAvailable}, Handler: route.Typed(keys.challenge),
 		},
 		{
-			Surface: route.Console, Method: "POST", Path: "/me/passkeys", Operation: "console.passkeys.register", Scope: svc.ScopeWrite, Effect: route.Write, Rate: svc.RateDefault,
+			Surface: route.Console, Method: "POST", Path: "/me/passkeys", Operation: "console.passkeys.register", Scope: svc.ScopeWrite, Effect: route.Write, Ledger: "passkey.created", Rate: svc.RateDefault,
 			Summary: "Register a passkey", Status: 201, Codes: []svc.Code{svc.CodeConflict, svc.CodePasskeyRequired, svc.CodeNotAvailable}, Handler: route.Typed(keys.register),
 		},
 		{
-			Surface: route.Console, Method: "DELETE", Path: "/me/passkeys/{id}", Operation: "console.passkeys.remove", Scope: svc.ScopeWrite, Effect: route.Destructive, Rate: svc.RateDefault,
+			Surface: route.Console, Method: "DELETE", Path: "/me/passkeys/{id}", Operation: "console.passkeys.remove", Scope: svc.ScopeWrite, Effect: route.Destructive, Ledger: "passkey.removed", Rate: svc.RateDefault,
 			Summary: "Remove a passkey, soon after signing in", Status: 204, Codes: []svc.Code{svc.CodePasskeyRequired}, Handler: route.Typed(keys.remove),
 		},
 	}

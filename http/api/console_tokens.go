@@ -15,6 +15,40 @@ type consoleTokens struct {
 	organizations Organizations
 }
 
+func consoleTokenRoutes(ports Ports) []route.Route {
+	tokens := consoleTokens{tokens: ports.Tokens, organizations: ports.Organizations}
+	return []route.Route{
+		{
+			Surface: route.Console, Method: "GET", Path: "/me/tokens", Operation: "console.tokens.list", Scope: svc.ScopeRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "List personal tokens", Handler: route.Typed(tokens.list),
+		},
+		{
+			Surface: route.Console, Method: "POST", Path: "/me/tokens", Operation: "console.tokens.create", Scope: svc.ScopeAdmin, Effect: route.Write, Ledger: "token.created", Rate: svc.RateDefault,
+			Summary: "Issue a personal token; the answer shows it once", Status: 201, Handler: route.Typed(tokens.create),
+		},
+		{
+			Surface: route.Console, Method: "DELETE", Path: "/me/tokens/{id}", Operation: "console.tokens.revoke", Scope: svc.ScopeAdmin, Effect: route.Destructive, Ledger: "token.revoked", Rate: svc.RateDefault,
+			Summary: "Revoke a personal token", Status: 204, Handler: route.Typed(tokens.revoke),
+		},
+		{
+			Surface: route.Console, Method: "GET", Path: "/orgs/{org}/tokens", Operation: "console.orgTokens.list", Scope: svc.ScopeRead, Permission: svc.PermOrgRead, Role: svc.RoleAdmin, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "List organization tokens", Handler: route.Typed(tokens.list),
+		},
+		{
+			Surface: route.Console, Method: "POST", Path: "/orgs/{org}/tokens", Operation: "console.orgTokens.create", Scope: svc.ScopeAdmin, Permission: svc.PermOrgRead, Role: svc.RoleAdmin, Effect: route.Write, Ledger: "token.created", Rate: svc.RateDefault,
+			Summary: "Issue an organization token; the answer shows it once", Status: 201, Handler: route.Typed(tokens.create),
+		},
+		{
+			Surface: route.Console, Method: "DELETE", Path: "/orgs/{org}/tokens/{id}", Operation: "console.orgTokens.revoke", Scope: svc.ScopeAdmin, Permission: svc.PermOrgRead, Role: svc.RoleAdmin, Effect: route.Destructive, Ledger: "token.revoked", Rate: svc.RateDefault,
+			Summary: "Revoke an organization token", Status: 204, Handler: route.Typed(tokens.revoke),
+		},
+		{
+			Surface: route.Console, Method: "POST", Path: "/orgs/{org}/tokens/{id}/adopt", Operation: "console.orgTokens.adopt", Scope: svc.ScopeAdmin, Permission: svc.PermOrgRead, Role: svc.RoleOwner, Effect: route.Write, Ledger: "token.adopted", Rate: svc.RateDefault,
+			Summary: "Act as the person of an organization token whose own person has left", Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(tokens.adopt),
+		},
+	}
+}
+
 // token is an access token as lists show it.
 type token struct {
 	ID         string        `json:"id"`

@@ -21,6 +21,20 @@ type Events interface {
 // events answers the routes of the event feed.
 type events struct{ events Events }
 
+func eventRoutes(ports Ports) []route.Route {
+	events := events{events: ports.Events}
+	return []route.Route{
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/events", Operation: "events.list", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermEventsRead, Effect: route.Read, Rate: svc.RateQuery,
+			Summary: "Raw event feed, newest first", Handler: route.Typed(events.list),
+		},
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/events/names", Operation: "events.names", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermEventsRead, Effect: route.Read, Rate: svc.RateQuery,
+			Summary: "Event names seen in a range, with counts", Handler: route.Typed(events.names),
+		},
+	}
+}
+
 // event is one row of the feed (contract 41).
 type event struct {
 	ID             string          `json:"id"`

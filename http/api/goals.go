@@ -37,6 +37,28 @@ type goals struct {
 	results Results
 }
 
+func goalRoutes(ports Ports) []route.Route {
+	goals := goals{goals: ports.Goals, results: ports.Results}
+	return []route.Route{
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/goals", Operation: "analytics.goals", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, Effect: route.Read, Rate: svc.RateQuery,
+			Summary: "Conversions per goal", Handler: route.Typed(goals.counts),
+		},
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/goals", Operation: "goals.list", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "List goal definitions", Handler: route.Typed(goals.list),
+		},
+		{
+			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/goals", Operation: "goals.create", Module: svc.ModuleAnalytics, Scope: svc.ScopeWrite, Permission: svc.PermAnalyticsWrite, Effect: route.Write, Ledger: "goal.created", Rate: svc.RateDefault,
+			Summary: "Create a goal", Status: 201, Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(goals.create),
+		},
+		{
+			Surface: route.Manage, Method: "DELETE", Path: "/apps/{org}/{app}/goals/{id}", Operation: "goals.delete", Module: svc.ModuleAnalytics, Scope: svc.ScopeWrite, Permission: svc.PermAnalyticsWrite, Effect: route.Destructive, Ledger: "goal.deleted", Rate: svc.RateDefault,
+			Summary: "Delete a goal", Status: 204, Handler: route.Typed(goals.delete),
+		},
+	}
+}
+
 // goal is a goal as answers show it.
 type goal struct {
 	ID        string        `json:"id"`

@@ -21,6 +21,24 @@ type incidents struct {
 	incidents Incidents
 }
 
+func incidentRoutes(ports Ports) []route.Route {
+	incidents := incidents{ports.Alerts, ports.Incidents}
+	return []route.Route{
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/incidents", Operation: "incidents.list", Module: svc.ModuleMetrics, Scope: svc.ScopeRead, Permission: svc.PermMetricsRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "Alert incidents, the newest first", Handler: route.Typed(incidents.list),
+		},
+		{
+			Surface: route.Console, Method: "POST", Path: "/apps/{org}/{app}/incidents/{id}/acknowledge", Operation: "console.incidents.acknowledge", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.Write, Ledger: "incident.acknowledged", Rate: svc.RateDefault,
+			Summary: "Say that somebody looks after an incident; its repeats are silent", Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(incidents.acknowledge),
+		},
+		{
+			Surface: route.Console, Method: "POST", Path: "/apps/{org}/{app}/incidents/{id}/resolve", Operation: "console.incidents.resolve", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.Write, Ledger: "incident.resolved", Rate: svc.RateDefault,
+			Summary: "Resolve an incident by hand", Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(incidents.resolve),
+		},
+	}
+}
+
 // incidentOf shows the incidents of a call's application.
 func incidentOf(call *route.Call) func(i *svc.Incident) shown.Incident {
 	return func(i *svc.Incident) shown.Incident { return shown.IncidentOf(call.Origin(), call.Ref(), i) }

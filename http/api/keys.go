@@ -23,6 +23,24 @@ type Keys interface {
 // keys answers the routes of ingest keys.
 type keys struct{ keys Keys }
 
+func keyRoutes(ports Ports) []route.Route {
+	keys := keys{keys: ports.Keys}
+	return []route.Route{
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/keys", Operation: "keys.list", Scope: svc.ScopeAdmin, Permission: svc.PermKeysRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "List ingest keys", Handler: route.Typed(keys.list),
+		},
+		{
+			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/keys", Operation: "keys.create", Scope: svc.ScopeAdmin, Permission: svc.PermKeysWrite, Effect: route.Write, Ledger: "key.created", Rate: svc.RateDefault,
+			Summary: "Mint an ingest key; the answer shows it once", Status: 201, Handler: route.Typed(keys.create),
+		},
+		{
+			Surface: route.Manage, Method: "DELETE", Path: "/apps/{org}/{app}/keys/{id}", Operation: "keys.revoke", Scope: svc.ScopeAdmin, Permission: svc.PermKeysWrite, Effect: route.Destructive, Ledger: "key.revoked", Rate: svc.RateDefault,
+			Summary: "Revoke an ingest key", Status: 204, Handler: route.Typed(keys.revoke),
+		},
+	}
+}
+
 // keyRow is a key as lists show it.
 type keyRow struct {
 	ID          string      `json:"id"`

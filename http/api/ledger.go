@@ -20,39 +20,6 @@ type Ledger interface {
 	CheckLedger(ctx context.Context, org string) (svc.LedgerCheck, error)
 }
 
-// ledgerKinds says which operations leave which kind of entry (contract 92).
-func ledgerKinds() map[string]svc.LedgerKind {
-	return map[string]svc.LedgerKind{
-		"apps.create": "app.created", "apps.update": "app.updated",
-		"keys.create": "key.created", "keys.revoke": "key.revoked",
-		"console.orgs.create":   "organization.created",
-		"console.tokens.create": "token.created", "console.tokens.revoke": "token.revoked", "me.revokeToken": "token.revoked",
-		"console.orgTokens.create": "token.created", "console.orgTokens.revoke": "token.revoked", "console.orgTokens.adopt": "token.adopted",
-		"console.passkeys.register": "passkey.created", "console.passkeys.remove": "passkey.removed",
-		"console.members.put": "member.updated", "console.members.remove": "member.removed",
-		"console.invitations.create": "member.invited", "console.invitations.accept": "member.joined", "console.invitations.decline": "member.declined",
-		"console.orgs.rename":   "organization.renamed",
-		"console.share.publish": "share.published", "console.share.disable": "share.disabled",
-		"console.share.configure": "share.updated", "console.share.rotate": "share.rotated",
-		"errors.update": "issue.status_changed", "goals.create": "goal.created", "goals.delete": "goal.deleted",
-		"console.ai.putPolicy": "ai.policy.updated", "console.ai.putCredential": "ai.credential.updated", "console.ai.deleteCredential": "ai.credential.removed",
-		"funnels.create": "funnel.created", "funnels.delete": "funnel.deleted",
-		"monitors.put": "monitor.updated", "monitors.delete": "monitor.deleted",
-		"alerts.put": "alert.updated", "alerts.delete": "alert.deleted",
-		"console.incidents.acknowledge": "incident.acknowledged", "console.incidents.resolve": "incident.resolved",
-		"console.channels.create": "channel.created", "console.channels.delete": "channel.deleted",
-	}
-}
-
-// withLedger gives the rows of a table their kinds of entries.
-func withLedger(routes []route.Route) []route.Route {
-	kinds := ledgerKinds()
-	for i := range routes {
-		routes[i].Ledger = kinds[routes[i].Operation]
-	}
-	return routes
-}
-
 // ledger answers the console's routes of ledgers.
 type ledger struct{ ledger Ledger }
 

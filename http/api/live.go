@@ -18,6 +18,16 @@ type Presence interface {
 // live answers the live view, once or as a stream.
 type live struct{ presence Presence }
 
+func liveRoutes(ports Ports) []route.Route {
+	live := live{presence: ports.Presence}
+	return []route.Route{
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/live", Operation: "analytics.live", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, Effect: route.Read, Rate: svc.RateQuery,
+			Summary: "Visitors active in the last five minutes", Handler: route.TypedStream(live.get, live.stream),
+		},
+	}
+}
+
 type getLive struct {
 	appPath
 	Env environment `query:"env" doc:"The environment's slug."`

@@ -47,6 +47,28 @@ type me struct {
 	limits        Limits
 }
 
+func meRoutes(ports Ports) []route.Route {
+	me := me{organizations: ports.Organizations, tokens: ports.Tokens, limits: ports.Limits}
+	return []route.Route{
+		{
+			Surface: route.Manage, Method: "GET", Path: "/me", Operation: "me.get", Scope: svc.ScopeRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "Describe the token and who it acts as", Handler: route.Typed(me.get),
+		},
+		{
+			Surface: route.Manage, Method: "GET", Path: "/me/tokens", Operation: "me.listTokens", Scope: svc.ScopeRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "List the caller's own tokens", Handler: route.Typed(me.listTokens),
+		},
+		{
+			Surface: route.Manage, Method: "DELETE", Path: "/me/tokens/{id}", Operation: "me.revokeToken", Scope: svc.ScopeAdmin, Effect: route.Destructive, Ledger: "token.revoked", Rate: svc.RateDefault,
+			Summary: "Revoke one of the caller's own tokens", Status: 204, Handler: route.Typed(me.revokeToken),
+		},
+		{
+			Surface: route.Manage, Method: "GET", Path: "/orgs", Operation: "orgs.list", Scope: svc.ScopeRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "List the organizations that the token may address", Handler: route.Typed(me.listOrganizations),
+		},
+	}
+}
+
 // identity is the answer of GET /me.
 type identity struct {
 	Token         identityToken    `json:"token"`

@@ -34,11 +34,11 @@ func monitorRoutes(ports Ports) []route.Route {
 			Summary: "Monitors with their uptime of 30 days", Handler: route.Typed(monitors.list),
 		},
 		{
-			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/monitors", Operation: "monitors.put", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.Write, Rate: svc.RateDefault,
+			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/monitors", Operation: "monitors.put", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.Write, Ledger: "monitor.updated", Rate: svc.RateDefault,
 			Summary: "Create a monitor, or change the one of the id; fields that are absent keep their values", Status: 201, Also: 200, Handler: route.Typed(monitors.put),
 		},
 		{
-			Surface: route.Manage, Method: "DELETE", Path: "/apps/{org}/{app}/monitors/{id}", Operation: "monitors.delete", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.Destructive, Rate: svc.RateDefault,
+			Surface: route.Manage, Method: "DELETE", Path: "/apps/{org}/{app}/monitors/{id}", Operation: "monitors.delete", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.Destructive, Ledger: "monitor.deleted", Rate: svc.RateDefault,
 			Summary: "Delete a monitor", Status: 204, Handler: route.Typed(monitors.delete),
 		},
 	}
