@@ -48,7 +48,7 @@ func ActionStatuses() []ActionStatus {
 	return []ActionStatus{ActionProposed, ActionExecuting, ActionExecuted, ActionFailed, ActionRejected, ActionExpired, ActionRevoked}
 }
 
-// Preview is what the member sees of an action before deciding. It is made from the
+// Preview shows the member an action before the decision. It is made from the
 // input and the state before, never from words of the model.
 type Preview struct {
 	Title string   `json:"title"`
@@ -78,7 +78,7 @@ type Action struct {
 	Reason         string          `json:"reason"`
 	RequestID      string          `json:"requestId"`
 	Result         *ActionResult   `json:"result"`
-	// Question is what the member had asked when the action was proposed.
+	// Question is the member's question when the action was proposed.
 	Question string `json:"question"`
 	// Before is the state of the target when the action was proposed, nil where the
 	// action makes something new.

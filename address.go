@@ -79,7 +79,7 @@ func ParseAllow(text string) (Targets, error) {
 }
 
 // Check returns why a URL may not be called, nil where nothing speaks against it. What
-// a name stands for is not looked up: whoever connects checks the addresses.
+// a name resolves to is not looked up: the dialer checks the addresses.
 func (t Targets) Check(raw string) *FieldError {
 	refuse := func(why string) *FieldError {
 		return &FieldError{Field: "url", Code: "url_not_public", Message: "The url must be a public http or https address: " + why + "."}

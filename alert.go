@@ -187,7 +187,7 @@ type AlertPatch struct {
 	NoData            *string   `json:"noData,omitempty"`
 }
 
-// DefaultAlert is what a new rule is made of where a request says nothing else.
+// DefaultAlert holds the values of a new rule that a request leaves out.
 func DefaultAlert() AlertSpec {
 	return AlertSpec{Comparator: "gt", WindowMinutes: 5, CooldownMinutes: 30, Severity: "warning", Enabled: true, NoData: NoDataKeep, ChannelIDs: []string{}}
 }
@@ -263,8 +263,8 @@ func (s AlertSpec) Validate() []FieldError {
 	return append(append(problems, s.validateRecovery()...), s.Condition.validate(s.Kind)...)
 }
 
-// validateRecovery refuses a threshold of recovery behind that of the rule, which would say
-// nothing: a rule that fires above 5 cannot wait until the value is below 10.
+// validateRecovery refuses a recovery threshold on the firing side of the rule's threshold, which has no
+// meaning: a rule that fires above 5 cannot wait until the value is below 10.
 func (s AlertSpec) validateRecovery() []FieldError {
 	if s.RecoveryThreshold == nil || *s.RecoveryThreshold == s.Threshold || s.Kind == AlertNewIssue {
 		return nil

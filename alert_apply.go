@@ -18,7 +18,7 @@ const (
 	AlertNoData  AlertStateWord = "no_data"
 )
 
-// AlertState is what a rule has seen.
+// AlertState is the state that a rule's measurements have led to.
 type AlertState struct {
 	State           AlertStateWord `json:"state"`
 	LastEvaluatedAt time.Time      `json:"lastEvaluatedAt,omitzero"`
@@ -34,13 +34,13 @@ type AlertState struct {
 	Incident *Incident `json:"incident,omitempty"`
 }
 
-// Measurement is what a rule's condition came to at an instant.
+// Measurement is the value of a rule's condition at an instant.
 type Measurement struct {
 	At    time.Time
 	Value float64
 	// Known is false without data.
 	Known bool
-	// Issue names what a rule of kind new_issue is told of.
+	// Issue is the id of the issue that a rule of kind new_issue reports.
 	Issue      string
 	IssueTitle string
 	// Others is how many more issues are new at the same time, or regressed.
@@ -88,7 +88,7 @@ func (s *AlertSpec) holds(m Measurement) (breach, recovery bool) {
 	return breach, !breach && !breached(s.Comparator, m.Value, until)
 }
 
-// Apply returns the state after a measurement, and what the channels are to be told. A
+// Apply returns the state after a measurement, and the notices to send. A
 // measurement that is older than the last one changes nothing.
 func (r *AlertRule) Apply(s AlertState, m Measurement) (AlertState, []NoticeEvent) {
 	if m.At.Before(s.LastEvaluatedAt) {
@@ -159,10 +159,10 @@ func (r *AlertRule) repeat(s AlertState, m Measurement) (AlertState, []NoticeEve
 // issues that regressed: when a hundred come back at once, people hear of it once.
 const RegressionPause = time.Minute
 
-// again has a running incident told of once more, because an issue has come back: its
-// resolution has ended every silence. It is told at once where it is the issue that the
-// incident told of last, or the last notice of a regression is old, and otherwise when that
-// is.
+// again notifies the channels of a running incident once more, because an issue has come back; its
+// resolution ended every acknowledgement. The notice goes out at once if the issue is the one of the
+// incident's last notice or the last notice of a regression is older than RegressionPause, and
+// otherwise when that pause is over.
 func (r *AlertRule) again(s AlertState, now time.Time, same bool) (AlertState, []NoticeEvent) {
 	told := *s.Incident
 	told.Status, told.AcknowledgedAt, told.AcknowledgedBy = IncidentOpen, nil, nil
@@ -300,8 +300,8 @@ func (r *AlertRule) Due(s *AlertState, now time.Time) (due time.Time) {
 	return due
 }
 
-// Tick looks at a rule that is told of what happens (uptime, new_issue) when time has
-// passed and nothing was told: what was seen last still holds.
+// Tick evaluates a rule that is notified (uptime, new_issue) when time has passed without a
+// notification: the last one still holds.
 func (r *AlertRule) Tick(s AlertState, now time.Time) (AlertState, []NoticeEvent) {
 	evaluated := s.LastEvaluatedAt
 	if r.Kind == AlertNewIssue {
@@ -327,9 +327,9 @@ func (r *AlertRule) Tick(s AlertState, now time.Time) (AlertState, []NoticeEvent
 	return next, events
 }
 
-// Streamed says whether the rule hears of what happens as it is taken in: of new issues,
-// and of what it counts.
+// Streamed reports whether the pipeline notifies the rule: of new issues, and of the rows
+// that it counts.
 func (r *AlertRule) Streamed() bool { return r.Kind != AlertUptime }
 
-// Told says whether a kind of rule is told of what happens, instead of being measured.
+// Told reports whether rules of this kind are notified instead of being measured.
 func (k AlertKind) Told() bool { return k == AlertUptime || k == AlertNewIssue }

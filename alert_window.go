@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// AlertCounter is what a rule counts and over how long: rules of the same counter share
-// what was counted.
+// AlertCounter selects the rows that a rule counts, and the length of its window. Rules with equal
+// counters share the counts.
 type AlertCounter struct {
 	Environment uint64 `json:"environment"`
 	// Kind is event_volume, error_rate, or metric for points of metrics and vitals.
@@ -24,9 +24,8 @@ type AlertCounter struct {
 	Bins bool `json:"bins,omitempty"`
 }
 
-// Counter returns what the rule counts. It is false for rules of which the value is not
-// made of what was taken in alone: those that are told, and errors per session, since no
-// sum of parts says how many sessions are different.
+// Counter returns the rule's counter. It is false for rules whose value is no sum over stored
+// rows: those that are notified, and errors per session, since distinct sessions do not add up.
 func (r *AlertRule) Counter() (AlertCounter, bool) {
 	c := AlertCounter{Environment: r.Number, Kind: r.Kind, Minutes: r.WindowMinutes}
 	switch r.Kind {
@@ -125,7 +124,7 @@ func (c *AlertCounter) Step() int64 { return max(1, int64(c.Minutes)*60/windowSl
 // Slot returns the number of the slot of an instant.
 func (c *AlertCounter) Slot(at time.Time) int64 { return at.Unix() / c.Step() }
 
-// AlertSlot is what was counted in one slot. Slots of the same number add up, in any parts
+// AlertSlot holds the counts of one slot. Slots of the same number add up, in any parts
 // and any order, to the same numbers; only sums may differ in their last digits.
 type AlertSlot struct {
 	At int64 `json:"at"`
@@ -133,7 +132,7 @@ type AlertSlot struct {
 	Bins []AlertBin `json:"bins,omitempty"`
 }
 
-// AlertBin is what a slot holds of one bin (SketchKey): how many observations, the lowest
+// AlertBin is one bin of a slot's sketch (SketchKey): the number of observations, the lowest
 // and the highest.
 type AlertBin struct {
 	Key  int16   `json:"key"`

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// AnalyticsScope is what every analytics read is about.
+// AnalyticsScope selects the rows of an analytics read.
 type AnalyticsScope struct {
 	// App is the application whose environment it is; its goals decide what converts.
 	App         AppRef
@@ -37,7 +37,7 @@ type Overview struct {
 	Previous Headline
 }
 
-// Metric is what a time series counts.
+// Metric names the quantity of a time series.
 type Metric string
 
 // The metrics of a time series.
@@ -135,7 +135,7 @@ const LiveSeconds = 300
 // LiveRows is the longest list of the live view (contract 47).
 const LiveRows = 10
 
-// Live is who is there now.
+// Live is the snapshot of present visitors.
 type Live struct {
 	AsOf      time.Time
 	Visitors  uint64

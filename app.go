@@ -27,7 +27,7 @@ func DefaultModules() []Module {
 	return []Module{ModuleAnalytics, ModulePeople, ModuleErrors, ModuleMetrics, ModuleFlags}
 }
 
-// AppSpec is what a new application is made of. Empty fields take their
+// AppSpec describes a new application. Empty fields take their
 // defaults: the slug is derived from the name, the platform is web, nil Modules
 // are DefaultModules, and the time zone is UTC.
 type AppSpec struct {
@@ -127,7 +127,7 @@ func words[T ~string](values []T) []string {
 }
 
 // DeriveSlug returns the slug of a name that is not taken: the derived one, or
-// the first of -2, -3, … behind it (contract 23). Reserved slugs count as taken.
+// the first of -2, -3, … after it (contract 23). Reserved slugs count as taken.
 func DeriveSlug(name string, taken func(slug string) bool) string {
 	base := Slugify(name)
 	if base == "" {
@@ -314,7 +314,7 @@ func plainHost(host string) bool {
 	return host != ""
 }
 
-// KeySpec is what a new ingest key is made of.
+// KeySpec describes a new ingest key.
 type KeySpec struct {
 	Kind        KeyKind
 	Environment string

@@ -58,8 +58,8 @@ func (a *Approval) CheckSecond(by User, grant *Grant, tool *Tool) error {
 	return nil
 }
 
-// Outlook is what an executor knows of both members, the application and the
-// organization's rules at the moment before a request is sent.
+// Outlook is the state of both members, the application and the organization's rules
+// right before a request is sent.
 type Outlook struct {
 	Requester Grant
 	// Operator is the second one's; it is judged without the rules for assistants.

@@ -41,7 +41,7 @@ type Campaign struct {
 	Content string `json:"content,omitempty"`
 }
 
-// Origin is where a visit came from: what its first event says of it. All events of the
+// Origin is where a visit came from, as its first event states it. All events of the
 // visit carry it.
 type Origin struct {
 	Attribution
@@ -115,7 +115,7 @@ type channel struct{ source, medium string }
 // referrer and the campaign fields stated beside them.
 //
 // Source and Medium are decided apart from each other. Each is the UTM value
-// in lower case if there is one; otherwise it is what a click identifier
+// in lower case if there is one; otherwise the one that a click identifier
 // implies, otherwise what the referrer implies, otherwise direct and none. The
 // identifiers gclid and msclkid belong to advertisements and outweigh the
 // referrer; the other identifiers are added to ordinary links too and yield to

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ChannelKind says how a channel is told.
+// ChannelKind is the way in which a channel delivers notices.
 type ChannelKind string
 
 // The kinds.
@@ -23,11 +23,11 @@ func ChannelKinds() []ChannelKind { return []ChannelKind{ChannelWebhook, Channel
 // MaxRecipients bounds the addresses of an e-mail channel.
 const MaxRecipients = 20
 
-// ChannelSpec is what a new channel is made of.
+// ChannelSpec describes a new channel.
 type ChannelSpec struct {
 	Name string      `json:"name"`
 	Kind ChannelKind `json:"kind"`
-	// URL is where webhooks and chats are told.
+	// URL receives the notices of webhooks and chats.
 	URL string `json:"url"`
 	// To are the addresses of an e-mail channel.
 	To []string `json:"to"`

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// MonitorStatus is what a monitor's latest check leads to.
+// MonitorStatus is the state of a monitor after its latest check.
 type MonitorStatus string
 
 // The statuses. A monitor is degraded while a failure is not confirmed, and while its
@@ -25,7 +25,7 @@ const (
 	RecheckAfter = 5 * time.Second
 )
 
-// CheckResult is what one check found.
+// CheckResult is the result of one check.
 type CheckResult struct {
 	At time.Time
 	// Error says in a sentence what is wrong, "" where the check passed.
@@ -46,7 +46,7 @@ type CheckPhases struct {
 // LatencyMs rounds microseconds to milliseconds.
 func LatencyMs(micros uint32) uint32 { return (micros + 500) / 1000 }
 
-// MonitorState is what the checks of a monitor lead to.
+// MonitorState is the state of a monitor after its checks.
 type MonitorState struct {
 	LastStatus          MonitorStatus `json:"lastStatus,omitempty"`
 	LastCheckedAt       time.Time     `json:"lastCheckedAt,omitzero"`

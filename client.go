@@ -8,10 +8,10 @@ const httpLibraries = " curl libcurl wget python-requests python-httpx python-ur
 	"java apache-httpclient apache-httpasyncclient okhttp postmanruntime insomnia ruby faraday rest-client php guzzlehttp symfony " +
 	"httpie reqwest hyper dart k6 hey vegeta bun deno libwww-perl lua-resty-http unirest restsharp .net "
 
-// VisitorAgent returns what a connection's user agent says of the visitor: a
-// program that was told to send an event, such as curl or a library for HTTP
-// requests, says nothing of who caused it, so nothing is known then. The visitor
-// is no bot for it.
+// VisitorAgent returns the user agent of the visitor as far as the connection's user agent
+// names it. A program that sends on behalf of others, such as curl or a library for HTTP
+// requests, does not identify the visitor and yields the empty string; the visitor
+// does not count as a bot because of it.
 func VisitorAgent(connection string) string {
 	product, _, _ := strings.Cut(connection, "/")
 	product, _, _ = strings.Cut(product, " ")

@@ -27,7 +27,7 @@ const (
 // RateAI is the class of the questions of a member.
 const RateAI RateClass = "ai"
 
-// ConversationState is what a conversation is busy with.
+// ConversationState is the present activity of a conversation.
 type ConversationState string
 
 // The states.
@@ -107,7 +107,7 @@ func Tainted(messages []Message) bool {
 	return false
 }
 
-// Usage is what model rounds cost, in tokens. The cache counts are parts of Input.
+// Usage is the cost of model rounds in tokens. The cache counts are parts of Input.
 type Usage struct {
 	Input      int64 `json:"inputTokens"`
 	Output     int64 `json:"outputTokens"`
@@ -120,7 +120,7 @@ func (u Usage) Add(other Usage) Usage {
 	return Usage{u.Input + other.Input, u.Output + other.Output, u.CacheRead + other.CacheRead, u.CacheWrite + other.CacheWrite}
 }
 
-// Tokens is what counts against a budget.
+// Tokens returns the tokens that count against a budget.
 func (u Usage) Tokens() int64 { return u.Input + u.Output }
 
 // Repetition finds out that a turn goes round in circles.
@@ -152,7 +152,7 @@ type ModelRequest struct {
 	Tools    []Tool
 }
 
-// ModelReply is what a model answered in a round. Its text was handed over before, in
+// ModelReply is a model's answer in a round. Its text was handed over before, in
 // fragments.
 type ModelReply struct {
 	Text  string
@@ -212,7 +212,7 @@ func (e *Exchange) Action(id string) *Action {
 	return nil
 }
 
-// Question is what a person asks.
+// Question is a person's question to the assistant.
 type Question struct {
 	Text           string
 	ConversationID string

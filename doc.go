@@ -13,9 +13,9 @@
 //     and a list of modules.
 //   - An access token (personal, organization, assistant, console) calls the
 //     management API. An ingest key (public, secret) sends events.
-//   - An item is what a client sends; an event is the enriched row that is
-//     stored; a record is what one Kafka offset carries (many events); a block
-//     is what one ClickHouse insert carries (many records).
+//   - A client sends items; an event is the enriched row that is stored for one; a
+//     record is the value of one Kafka offset (many events); a block is one ClickHouse insert
+//     (many records).
 //   - A visitor is the distinct id of an event, or its anonymous id where no
 //     distinct id was sent. A session, or visit, is a visitor's run of events without
 //     a pause of 30 minutes, or what the client calls one; bots that call themselves a
@@ -25,7 +25,7 @@
 //     left by that of its last. An origin is where a visit came from (referrer, source,
 //     medium, campaign, click identifiers): what the first of its events to arrive says,
 //     carried by all of them.
-//   - A goal is an event or a path that visitors shall reach. It looks at stored events
+//   - A goal is an event or a path that visitors are meant to reach. It looks at stored events
 //     of any time. A conversion is an event that meets any goal, counted once; a goal's
 //     own conversions are all events that meet it, and its visitors are the distinct
 //     visitors of each local day, summed, as everywhere.
@@ -34,7 +34,7 @@
 //     people yet, so today a funnel's person is a visitor.
 //   - A monitor checks a URL; it is down once enough checks in a row have failed. An alert
 //     rule compares a value with a threshold and fires; an incident is one time that it
-//     fired; a channel is told of it by notices, and a delivery is a notice on its way.
+//     fired; a channel receives notices of it, and a delivery is a notice on its way.
 //   - A conversation is a member's exchange with the assistant about one application. A
 //     turn is one question with its answer, or one approval with what follows; a round is
 //     one request to a model within it. A tool is a route as a model calls it; an action is

@@ -22,7 +22,7 @@ type Version struct {
 }
 
 // Next returns the version of the write that follows, made in a generation.
-// Versions never go back, even where generations were counted anew.
+// Versions never go back, even if the count of generations started over.
 func (v Version) Next(generation uint32) Version {
 	if generation > v.Generation {
 		return Version{Generation: generation, Sequence: v.Sequence + 1}
@@ -42,7 +42,7 @@ func VersionOf(number uint64) Version {
 type Wakeup struct {
 	Kind     string
 	Identity string
-	// Name tells the wake-ups of one actor apart; a later wish replaces an earlier one.
+	// Name distinguishes the wake-ups of one actor; a later wish replaces an earlier one.
 	Name string
 	Due  time.Time
 }
@@ -50,7 +50,7 @@ type Wakeup struct {
 // AuditRow records one management write: who, what, and the request.
 type AuditRow struct {
 	At time.Time `json:"at"`
-	// ID tells the row apart from others of its instant; it is given by what keeps the row.
+	// ID distinguishes rows of one instant; the store assigns it.
 	ID        string    `json:"id,omitempty"`
 	Org       string    `json:"org"`
 	App       string    `json:"app"`

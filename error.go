@@ -126,7 +126,7 @@ const (
 	AcceptedUnknown Acceptance = "unknown"
 )
 
-// Error returns the sentence for a person, behind the code.
+// Error returns the code and the sentence for a person.
 func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
 
 // Errorf returns an error of a code with a sentence for a person.

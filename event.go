@@ -170,8 +170,8 @@ type OpenSession struct {
 	HeardMs int64
 }
 
-// SessionsQuery says which sessions of the past a new owner asks the store for: those of which an
-// event arrived since an instant, and within a span before the last arrival.
+// SessionsQuery selects the stored sessions that a new owner loads: those with an event that
+// arrived since an instant, and within a span before the last arrival.
 type SessionsQuery struct {
 	Since       time.Time
 	Within      time.Duration

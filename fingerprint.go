@@ -13,10 +13,10 @@ import (
 // FormerFingerprint says how issues of the version before go on.
 const FingerprintVersion = 2
 
-// groupFrames is how many frames of the application tell errors apart.
+// groupFrames is the number of application frames that distinguish errors.
 const groupFrames = 3
 
-// groupMessage is how much of a message tells errors apart, in bytes.
+// groupMessage is the length of a message's prefix that distinguishes errors, in bytes.
 const groupMessage = 1 << 10
 
 // Fingerprint groups an occurrence: occurrences of one environment with the

@@ -6,8 +6,8 @@ import "strings"
 // that were made by it go on where the present one meets them (FormerFingerprint).
 const formerVersion = 1
 
-// FormerGroup is what the former algorithm saw of an occurrence where that differs from
-// what is kept of it now.
+// FormerGroup holds the inputs of the former algorithm for an occurrence where they differ from
+// those kept now.
 type FormerGroup struct {
 	Name, Message string
 	// Frameless says that the frames come from a part of the report that was not read.

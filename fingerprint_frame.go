@@ -48,7 +48,7 @@ func isScheme(s string) bool {
 }
 
 // stripBuild takes the build's hashes out of the name of a bundle: the words
-// behind a dot or a hyphen.
+// after a dot or a hyphen.
 func stripBuild(name string) string {
 	end := strings.LastIndexByte(name, '.')
 	if end < 0 {
@@ -75,7 +75,7 @@ const (
 )
 
 // isBuildWord says whether a word reads like a hash: eight characters or more
-// of which one is a digit, or with both cases within.
+// with a digit or with both cases.
 func isBuildWord(word string) bool {
 	if len(word) < shortBuildWord || len(word) > longBuildWord {
 		return false

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// FrameOrigin is what a client says of where the code of a frame lives, beside its file
+// FrameOrigin tells where the code of a frame lives, as the client reports it beside file
 // and function. Every member may be empty.
 type FrameOrigin struct {
 	// Platform is the language or system, in Sentry's words: javascript, node, python, java,
-	// csharp, ruby, php, go, native, cocoa, elixir, dart. Empty where nobody says.
+	// csharp, ruby, php, go, native, cocoa, elixir, dart. Empty if unknown.
 	Platform string
 	// AbsPath is the whole path or address of the file, Package the library or program
 	// that the code was linked into.
@@ -36,7 +36,7 @@ func (f *Frame) Judge(origin FrameOrigin) {
 	}
 }
 
-// readsLikeOwn judges a frame of which the client says nothing.
+// readsLikeOwn judges a frame that the client did not mark.
 func (f *Frame) readsLikeOwn(origin FrameOrigin) bool {
 	if f.File != "" && f.File != f.Module && !InAppFile(f.File) || origin.AbsPath != "" && !InAppFile(origin.AbsPath) {
 		return false
@@ -78,7 +78,7 @@ func isUnder(module string, roots []string) bool {
 	})
 }
 
-// platformOf returns the platform by its common name; the file tells where nobody says.
+// platformOf returns the platform by its common name; derived from the file if none is given.
 func platformOf(platform, file string) string {
 	switch platform {
 	case "javascript", "node":

@@ -24,7 +24,7 @@ type FunnelStep struct {
 	Filters []StepFilter `json:"filters"`
 }
 
-// FunnelSpec is what a new funnel is made of.
+// FunnelSpec describes a new funnel.
 type FunnelSpec struct {
 	Name  string
 	Steps []FunnelStep
@@ -105,11 +105,11 @@ func (f *Funnel) Filtered() bool {
 // FunnelRow is one step of a funnel's results. Converted and DropOff add up to Entered,
 // and Converted is Entered of the row that follows.
 type FunnelRow struct {
-	// Step counts from 1; Name is what the step matches.
+	// Step counts from 1; Name is the event or path that the step matches.
 	Step int
 	Name string
 	// Entered counts the persons who took the step, Converted those of them who took
-	// the next one; whoever took the last step has converted.
+	// the next one; a person who took the last step has converted.
 	Entered   uint64
 	Converted uint64
 	DropOff   uint64
@@ -120,7 +120,7 @@ type FunnelRow struct {
 	MedianSeconds *float64
 }
 
-// FunnelResult is what became of those who entered a funnel in a window.
+// FunnelResult is the result of a funnel for the persons who entered it in a window.
 type FunnelResult struct {
 	Rows   []FunnelRow
 	Capped bool

@@ -94,7 +94,7 @@ func operandOf(value any) (Operand, bool) {
 	return Operand{}, false
 }
 
-// validate returns every problem; prefix is what stands before the names of fields.
+// validate returns every problem; prefix precedes the names of fields.
 func (f StepFilter) validate(prefix string) []FieldError {
 	var problems []FieldError
 	key, custom := f.Key()

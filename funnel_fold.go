@@ -8,7 +8,7 @@ import (
 //
 //   - The events of a person are ordered by time, those of one instant by id.
 //   - An attempt begins with an event that matches the first step within the window of
-//     the read. Each further step is the first event behind the one of the step before
+//     the read. Each further step is the first event after the one of the step before
 //     that matches, so one event never serves two steps. All steps happen within the
 //     funnel's hours of the first one, its last millisecond included; whether the
 //     window of the read has ended by then does not matter.
@@ -114,7 +114,7 @@ func (t *FunnelTally) first(events []FunnelEvent, depth int) int {
 	return found
 }
 
-// next returns the first event behind one that matches a step. There is one.
+// next returns the index of the first event after at that matches a step. There is one.
 func next(events []FunnelEvent, at, step int) int {
 	for at++; events[at].Steps&(1<<step) == 0; at++ {
 		continue

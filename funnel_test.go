@@ -107,20 +107,20 @@ func TestFunnelTally(t *testing.T) {
 		entered uint64
 		want    []FunnelRow
 	}{
-		"nobody":                 {nil, 0, []FunnelRow{row(1, 0, 0, 0, nil), row(2, 0, 0, 0, nil), row(3, 0, 0, 0, nil)}},
-		"all steps":              {[][]FunnelEvent{{at(0, a), at(10, b), at(30, c)}}, 0, []FunnelRow{row(1, 1, 1, 1, nil), row(2, 1, 1, 1, seconds(0.01)), row(3, 1, 1, 1, seconds(0.02))}},
-		"only entered":           {[][]FunnelEvent{{at(0, a)}}, 2, []FunnelRow{row(1, 3, 0, 0, nil), row(2, 0, 0, 0, nil), row(3, 0, 0, 0, nil)}},
-		"wrong order":            {[][]FunnelEvent{{at(0, c), at(1, b), at(2, a)}}, 0, []FunnelRow{row(1, 1, 0, 0, nil), row(2, 0, 0, 0, nil), row(3, 0, 0, 0, nil)}},
-		"one event is one step":  {[][]FunnelEvent{{at(0, a|b|c), at(1, a|b|c)}}, 0, []FunnelRow{row(1, 1, 1, 1, nil), row(2, 1, 0, 0, seconds(0.001)), row(3, 0, 0, 0, nil)}},
-		"the window's last ms":   {[][]FunnelEvent{{at(0, a), at(5, b), at(hourMs, c)}}, 0, []FunnelRow{row(1, 1, 1, 1, nil), row(2, 1, 1, 1, seconds(0.005)), row(3, 1, 1, 1, seconds(3599.995))}},
-		"behind the window":      {[][]FunnelEvent{{at(0, a), at(5, b), at(hourMs+1, c)}}, 0, []FunnelRow{row(1, 1, 1, 1, nil), row(2, 1, 0, 0, seconds(0.005)), row(3, 0, 0, 0, nil)}},
-		"the deepest attempt":    {[][]FunnelEvent{{at(0, a), at(hourMs, a), at(hourMs+1, b)}}, 0, []FunnelRow{row(1, 1, 1, 1, nil), row(2, 1, 0, 0, seconds(0.001)), row(3, 0, 0, 0, nil)}},
-		"the first of equals":    {[][]FunnelEvent{{at(0, a), at(10, a), at(15, b), at(40, a), at(41, b)}}, 0, []FunnelRow{row(1, 1, 1, 1, nil), row(2, 1, 0, 0, seconds(0.015)), row(3, 0, 0, 0, nil)}},
-		"a later one is deeper":  {[][]FunnelEvent{{at(0, a), at(1, b), at(hourMs, a), at(hourMs+2, b), at(2*hourMs, c)}}, 0, []FunnelRow{row(1, 1, 1, 1, nil), row(2, 1, 1, 1, seconds(0.002)), row(3, 1, 1, 1, seconds(3599.998))}},
-		"entered too early":      {[][]FunnelEvent{{at(-1, a), at(1, b)}}, 0, []FunnelRow{row(1, 0, 0, 0, nil), row(2, 0, 0, 0, nil), row(3, 0, 0, 0, nil)}},
-		"entered too late":       {[][]FunnelEvent{{at(2*hourMs, a), at(2*hourMs+1, b)}}, 0, []FunnelRow{row(1, 0, 0, 0, nil), row(2, 0, 0, 0, nil), row(3, 0, 0, 0, nil)}},
-		"converted behind range": {[][]FunnelEvent{{at(2*hourMs-1, a), at(2*hourMs, b)}}, 0, []FunnelRow{row(1, 1, 1, 1, nil), row(2, 1, 0, 0, seconds(0.001)), row(3, 0, 0, 0, nil)}},
-		"medians":                {[][]FunnelEvent{{at(0, a), at(10, b)}, {at(0, a), at(40, b)}, {at(0, a), at(20, b)}, {at(0, a), at(30, b)}}, 0, []FunnelRow{row(1, 4, 4, 1, nil), row(2, 4, 0, 0, seconds(0.025)), row(3, 0, 0, 0, nil)}},
+		"nobody":                {nil, 0, []FunnelRow{row(1, 0, 0, 0, nil), row(2, 0, 0, 0, nil), row(3, 0, 0, 0, nil)}},
+		"all steps":             {[][]FunnelEvent{{at(0, a), at(10, b), at(30, c)}}, 0, []FunnelRow{row(1, 1, 1, 1, nil), row(2, 1, 1, 1, seconds(0.01)), row(3, 1, 1, 1, seconds(0.02))}},
+		"only entered":          {[][]FunnelEvent{{at(0, a)}}, 2, []FunnelRow{row(1, 3, 0, 0, nil), row(2, 0, 0, 0, nil), row(3, 0, 0, 0, nil)}},
+		"wrong order":           {[][]FunnelEvent{{at(0, c), at(1, b), at(2, a)}}, 0, []FunnelRow{row(1, 1, 0, 0, nil), row(2, 0, 0, 0, nil), row(3, 0, 0, 0, nil)}},
+		"one event is one step": {[][]FunnelEvent{{at(0, a|b|c), at(1, a|b|c)}}, 0, []FunnelRow{row(1, 1, 1, 1, nil), row(2, 1, 0, 0, seconds(0.001)), row(3, 0, 0, 0, nil)}},
+		"the window's last ms":  {[][]FunnelEvent{{at(0, a), at(5, b), at(hourMs, c)}}, 0, []FunnelRow{row(1, 1, 1, 1, nil), row(2, 1, 1, 1, seconds(0.005)), row(3, 1, 1, 1, seconds(3599.995))}},
+		"after the window":      {[][]FunnelEvent{{at(0, a), at(5, b), at(hourMs+1, c)}}, 0, []FunnelRow{row(1, 1, 1, 1, nil), row(2, 1, 0, 0, seconds(0.005)), row(3, 0, 0, 0, nil)}},
+		"the deepest attempt":   {[][]FunnelEvent{{at(0, a), at(hourMs, a), at(hourMs+1, b)}}, 0, []FunnelRow{row(1, 1, 1, 1, nil), row(2, 1, 0, 0, seconds(0.001)), row(3, 0, 0, 0, nil)}},
+		"the first of equals":   {[][]FunnelEvent{{at(0, a), at(10, a), at(15, b), at(40, a), at(41, b)}}, 0, []FunnelRow{row(1, 1, 1, 1, nil), row(2, 1, 0, 0, seconds(0.015)), row(3, 0, 0, 0, nil)}},
+		"a later one is deeper": {[][]FunnelEvent{{at(0, a), at(1, b), at(hourMs, a), at(hourMs+2, b), at(2*hourMs, c)}}, 0, []FunnelRow{row(1, 1, 1, 1, nil), row(2, 1, 1, 1, seconds(0.002)), row(3, 1, 1, 1, seconds(3599.998))}},
+		"entered too early":     {[][]FunnelEvent{{at(-1, a), at(1, b)}}, 0, []FunnelRow{row(1, 0, 0, 0, nil), row(2, 0, 0, 0, nil), row(3, 0, 0, 0, nil)}},
+		"entered too late":      {[][]FunnelEvent{{at(2*hourMs, a), at(2*hourMs+1, b)}}, 0, []FunnelRow{row(1, 0, 0, 0, nil), row(2, 0, 0, 0, nil), row(3, 0, 0, 0, nil)}},
+		"converted after range": {[][]FunnelEvent{{at(2*hourMs-1, a), at(2*hourMs, b)}}, 0, []FunnelRow{row(1, 1, 1, 1, nil), row(2, 1, 0, 0, seconds(0.001)), row(3, 0, 0, 0, nil)}},
+		"medians":               {[][]FunnelEvent{{at(0, a), at(10, b)}, {at(0, a), at(40, b)}, {at(0, a), at(20, b)}, {at(0, a), at(30, b)}}, 0, []FunnelRow{row(1, 4, 4, 1, nil), row(2, 4, 0, 0, seconds(0.025)), row(3, 0, 0, 0, nil)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			funnel, window := testFunnel(3)

@@ -52,7 +52,7 @@ func (m Matcher) Prefix() (prefix string, open bool) {
 	return strings.CutSuffix(m.Match, "*")
 }
 
-// validate returns every problem; prefix is what stands before the names of fields.
+// validate returns every problem; prefix precedes the names of fields.
 func (m Matcher) validate(prefix string) []FieldError {
 	var problems []FieldError
 	if !slices.Contains(MatchKinds(), m.Kind) {
@@ -72,7 +72,7 @@ func (m Matcher) validate(prefix string) []FieldError {
 	return problems
 }
 
-// GoalSpec is what a new goal is made of.
+// GoalSpec describes a new goal.
 type GoalSpec struct {
 	Name string `json:"name" required:"true" doc:"The name that people read."`
 	Matcher
@@ -142,7 +142,7 @@ func Matchers(goals []Goal) []Matcher {
 	return out
 }
 
-// GoalCount is what a window holds of one goal.
+// GoalCount is the count of one goal in a window.
 type GoalCount struct {
 	Goal Goal
 	// Conversions counts events, Visitors the distinct visitors of each local day,

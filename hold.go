@@ -11,7 +11,7 @@ func WithHold(ctx context.Context, holds func() bool) context.Context {
 	return context.WithValue(ctx, holdKey{}, holds)
 }
 
-// HoldOf returns what WithHold gave to a context; whoever gave nothing always holds.
+// HoldOf returns the function that WithHold put into a context, or one that is always true.
 func HoldOf(ctx context.Context) (holds func() bool) {
 	if holds, ok := ctx.Value(holdKey{}).(func() bool); ok {
 		return holds

@@ -34,15 +34,15 @@ type Incident struct {
 	AcknowledgedAt  *time.Time     `json:"acknowledgedAt,omitempty"`
 	AcknowledgedBy  *LedgerActor   `json:"acknowledgedBy,omitempty"`
 	ResolvedAt      *time.Time     `json:"resolvedAt,omitempty"`
-	// ResolvedBy is nil where the rule recovered by itself.
+	// ResolvedBy is nil if the rule recovered without a person.
 	ResolvedBy  *LedgerActor      `json:"resolvedBy,omitempty"`
 	MonitorID   string            `json:"monitorId,omitempty"`
 	IssueID     string            `json:"issueId,omitempty"`
 	Metric      string            `json:"metric,omitempty"`
 	Labels      map[string]string `json:"labels,omitempty"`
 	Occurrences uint64            `json:"occurrences"`
-	// Told says that the channels know of it as open; TellAt is when an incident that was
-	// opened again within the cooldown is told of, unless it has ended by then.
+	// Told says that the channels know of it as open; TellAt is when the channels are
+	// notified of an incident that opened again within the cooldown, unless it has ended by then.
 	Told   bool      `json:"told,omitempty"`
 	TellAt time.Time `json:"tellAt,omitzero"`
 	// RegressedAt is when the channels were last told that an issue came back.
@@ -91,7 +91,7 @@ type IncidentQuery struct {
 	Limit  int
 }
 
-// NoticeEvent says what a notice tells.
+// NoticeEvent is the event that a notice reports.
 type NoticeEvent string
 
 // The events (contract 66).
@@ -101,7 +101,7 @@ const (
 	NoticeTest     NoticeEvent = "test"
 )
 
-// Notice is what channels are told: an incident as it was then.
+// Notice is a message to a channel: an incident as it was at the event.
 type Notice struct {
 	Event    NoticeEvent `json:"event"`
 	App      AppRef      `json:"app"`

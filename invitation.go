@@ -17,8 +17,8 @@ const (
 type Invitation struct {
 	ID    string `json:"id"`
 	Email string `json:"email"`
-	// Name is what the inviter calls the person; it becomes the name of one who is not
-	// known yet and accepts.
+	// Name is the inviter's name for the person; it becomes the name of a new person who
+	// accepts.
 	Name      string      `json:"name,omitempty"`
 	Role      Role        `json:"role"`
 	InvitedBy LedgerActor `json:"invitedBy"`

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// IssueStatus is what became of an issue.
+// IssueStatus is the status of an issue.
 type IssueStatus string
 
 // The statuses. An issue begins open; only the service sets regressed.
@@ -25,8 +25,8 @@ func IssueStatuses() []IssueStatus {
 // issueUnresolved is another word for open in changes (contract 76).
 const issueUnresolved IssueStatus = "unresolved"
 
-// IssueState is what people and the service decided about an issue. What an
-// issue counts is not here: counts come from the stored occurrences. The zero
+// IssueState holds the decisions of people and the service about an issue. Its counts
+// are not here: they come from the stored occurrences. The zero
 // value is an issue that nobody has touched.
 type IssueState struct {
 	Status     IssueStatus `json:"status"`
@@ -35,7 +35,7 @@ type IssueState struct {
 	// not bring it back.
 	ResolvedAt *time.Time `json:"resolvedAt,omitempty"`
 	// ResolvedEnd is where the log of the issue's occurrences ended when it was asked to be
-	// resolved, nil where that is not known: what stands behind it was accepted after.
+	// resolved, nil if unknown. Occurrences after that offset were accepted after the request.
 	ResolvedEnd *int64 `json:"resolvedEnd,omitempty"`
 	// ResolvedInRelease is the release that holds the fix; occurrences of older
 	// ones do not bring the issue back.
@@ -65,7 +65,7 @@ func (s *IssueState) At(now time.Time) IssueStatus {
 }
 
 // Watched says whether occurrences of the issue must be shown to its owner: it
-// may regress, it is part of another issue that may, or a regression is to be told of.
+// may regress, it is part of another issue that may, or the alert rules have yet to hear of a regression.
 func (s *IssueState) Watched() bool {
 	return s.Status == IssueResolved || s.MergedInto != "" || len(s.Owed) > 0
 }
@@ -162,7 +162,7 @@ func (t *IssueTotal) Title() string { return MaskEmails(IssueTitle(t.Name, t.Mes
 type NewIssues struct {
 	Environment uint64 `json:"environment"`
 	// Block is the number of the stored block that holds all of their occurrences; each
-	// names the same issues however often it is told of.
+	// names the same issues however often it is reported.
 	Block uint64 `json:"block"`
 	// ID and Title are of one of them, Others counts the rest.
 	ID     string `json:"id"`
@@ -174,7 +174,7 @@ type NewIssues struct {
 type Regressions struct {
 	Environment uint64 `json:"environment"`
 	// Block is the number of the stored block whose occurrences they regressed with. An issue
-	// regresses with a block once, however often it is told of.
+	// regresses with a block once, however often it is reported.
 	Block  uint64           `json:"block"`
 	Issues []RegressedIssue `json:"issues"`
 }
@@ -223,7 +223,7 @@ func (s IssueState) Occurred(hits []IssueHit, firstSeen map[string]time.Time) (n
 			need = append(need, hit.Release)
 		case !older && (regressed == nil || hit.Moment.Before(*regressed)):
 			moment := hit.Moment
-			if moment.Before(*s.ResolvedAt) { // by a clock that is behind
+			if moment.Before(*s.ResolvedAt) { // a clock was slow
 				moment = *s.ResolvedAt
 			}
 			regressed = &moment

@@ -143,7 +143,7 @@ func (d *IssueDetail) Mask() {
 	}
 }
 
-// IssueScope is what a read of one issue is about.
+// IssueScope selects the rows of a read of one issue.
 type IssueScope struct {
 	Environment Environment
 	Number      uint64
@@ -160,7 +160,7 @@ type ErrorTotals struct {
 	Users  uint64
 }
 
-// ErrorsOverview is what happened in a window and in the one before.
+// ErrorsOverview holds the counts of a window and of the one before.
 type ErrorsOverview struct {
 	Totals, Previous ErrorTotals
 	Series           []IssueDay

@@ -77,7 +77,7 @@ func TestOccurredTakesTheEarliestThatCounts(t *testing.T) {
 }
 
 // TestTheLogDecidesWhatIsNewer has clocks of nodes that are ahead of the resolution's, and
-// behind.
+// behind it.
 func TestTheLogDecidesWhatIsNewer(t *testing.T) {
 	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	resolved := IssueResolved
@@ -87,8 +87,8 @@ func TestTheLogDecidesWhatIsNewer(t *testing.T) {
 		moment      time.Duration
 		regresses   bool
 	}{
-		{"behind the resolution, by a clock that is behind", 10, 10, -2 * time.Second, true},
-		{"behind the resolution", 10, 12, time.Second, true},
+		{"after the resolution, by a slow clock", 10, 10, -2 * time.Second, true},
+		{"after the resolution", 10, 12, time.Second, true},
 		{"before the resolution, by a clock that is ahead", 10, 9, 2 * time.Second, false},
 		{"before the resolution", 10, 9, -time.Second, false},
 		{"in a log that has begun again", 10, 3, 2 * time.Minute, true},

@@ -17,7 +17,7 @@ const (
 // KeyKinds lists both kinds.
 func KeyKinds() []KeyKind { return []KeyKind{KeyPublic, KeySecret} }
 
-// IngestKey is what is known of an ingest key; the key itself is shown once.
+// IngestKey is the record of an ingest key; the key itself is shown once.
 type IngestKey struct {
 	ID          string     `json:"id"`
 	Kind        KeyKind    `json:"kind"`
@@ -61,7 +61,7 @@ func KeyPrefix(kind KeyKind, environment string) string {
 	return "svc_" + short + "_" + ShortEnvironment(environment)
 }
 
-// Collector is what the ingest path must know to judge a request made with a
+// Collector holds the data that the ingest path needs to judge a request made with a
 // key: an immutable snapshot that is replaced when the application changes.
 type Collector struct {
 	App         AppRef

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// LedgerKind is what happened, as <area>.<object>.<verb>.
+// LedgerKind names the kind of an entry, as <area>.<object>.<verb>.
 type LedgerKind string
 
 // LedgerEntry is one line of an organization's ledger. Nothing is ever changed or
@@ -40,7 +40,7 @@ type LedgerActor struct {
 	Name string `json:"name"`
 }
 
-// Seal returns the entry with its place behind another: the head, whose zero value is
+// Seal returns the entry with its place after another: the head, whose zero value is
 // the beginning of a ledger.
 func (e LedgerEntry) Seal(head LedgerHead) LedgerEntry {
 	e.Sequence, e.Previous, e.At = head.Sequence+1, head.Hash, e.At.UTC().Truncate(time.Millisecond)
@@ -69,7 +69,7 @@ func (e LedgerEntry) digest() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Follows says whether the entry stands unchanged behind a head.
+// Follows reports whether the entry stands unchanged after a head.
 func (e *LedgerEntry) Follows(head LedgerHead) bool {
 	return e.Sequence == head.Sequence+1 && e.Previous == head.Hash && e.Hash == e.digest()
 }

@@ -87,7 +87,7 @@ func emailSeparator(s string) int {
 }
 
 // emailDomain returns the length of the domain that s begins with, 0 without
-// one: at least two labels, of which a later one holds a letter.
+// one: at least two labels, and a later one than the first holds a letter.
 func emailDomain(s string) int {
 	end := strings.IndexFunc(s, func(r rune) bool {
 		return r != '.' && r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r)

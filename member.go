@@ -18,7 +18,7 @@ type Membership struct {
 	Role Role `json:"role"`
 }
 
-// OrgSpec is what a new organization is made of. An empty slug is derived from
+// OrgSpec describes a new organization. An empty slug is derived from
 // the name.
 type OrgSpec struct {
 	Name string
@@ -38,7 +38,7 @@ func (s OrgSpec) Validate() []FieldError {
 }
 
 // MemberSpec seats a person, addressed by e-mail, in an organization. The name is
-// that of a person who is not known yet; a known one keeps the present name.
+// that of a person who is new; a known one keeps the present name.
 type MemberSpec struct {
 	Email string
 	Name  string
@@ -113,7 +113,7 @@ func CheckMemberChange(members []Member, actor Role, email string, next Role) er
 	return nil
 }
 
-// TokenSpec is what a new personal or organization token is made of; a nil
+// TokenSpec describes a new personal or organization token; a nil
 // ExpiresAt never ends.
 type TokenSpec struct {
 	Name      string

@@ -97,7 +97,7 @@ type MetricRow struct {
 	// stands for as many observations as its weight says.
 	Values  []float64
 	Weights []uint64
-	// State is what a cumulative series had reached, opaque; empty for others.
+	// State is the running total of a cumulative series, opaque; empty for others.
 	State         []byte
 	RetentionDays uint32
 }
@@ -257,7 +257,7 @@ func CompareMetricGroups(a, b MetricGroup) int {
 	return cmp.Compare(a.Label, b.Label)
 }
 
-// CumulativeSeries is what a cumulative series had reached with its last point.
+// CumulativeSeries is the running total of a cumulative series at its last point.
 type CumulativeSeries struct {
 	Environment uint64
 	Name        string

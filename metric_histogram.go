@@ -83,7 +83,7 @@ func (h *Histogram) Since(before *Histogram) (*Histogram, bool) {
 	return &out, positive && negative
 }
 
-// lessCounts returns the difference of two lists of counts, of which the second
+// lessCounts returns the difference of two lists of counts, whose second
 // begins at a place of the first.
 func lessCounts(counts, before []uint64, at int32) ([]uint64, bool) {
 	out := slices.Clone(counts)

@@ -25,7 +25,7 @@ func (i MetricInterval) Length() time.Duration {
 	}[i]
 }
 
-// MetricSource is what a read of a metric is made of (contract 67).
+// MetricSource names the table that a read of a metric uses (contract 67).
 type MetricSource string
 
 // The sources. Of points, percentiles are exact as far as the sender was; of

@@ -54,7 +54,7 @@ type MonitorPatch struct {
 	Confirmations   *int    `json:"confirmations,omitempty"`
 }
 
-// DefaultMonitor is what a new monitor is made of where a request says nothing else.
+// DefaultMonitor holds the values of a new monitor that a request leaves out.
 func DefaultMonitor() MonitorSpec {
 	return MonitorSpec{Method: "GET", ExpectedStatus: 200, IntervalSeconds: 60, TimeoutMs: 10_000, Enabled: true, Confirmations: 2}
 }
@@ -153,7 +153,7 @@ func (m *Monitor) Next(after time.Time) time.Time {
 
 // First returns when the monitor is due first where checking begins at an instant; latest is
 // when its latest check was, zero without any. One that is overdue, because its latest check
-// is an interval old, is due half an interval behind the place that it missed, unless it is
+// is an interval old, is due half an interval after the place that it missed, unless it is
 // due as usual sooner than that. So all that are overdue are checked within half an interval,
 // never more than twice as many as usual at a time, none of them sooner than half an
 // interval before its next check; and every interval has its check.
@@ -171,7 +171,7 @@ type StoredMonitor struct {
 	App     AppRef
 	Monitor Monitor
 	State   MonitorState
-	// Entity is what Monitor was read from.
+	// Entity is the stored form of Monitor.
 	Entity Entity
 }
 

@@ -43,7 +43,7 @@ type Frame struct {
 	// Code is the source around the call, Vars a JSON object of the variables in it.
 	Code *FrameCode      `json:"code,omitempty" doc:"The source around the call; missing where the client sends none."`
 	Vars json.RawMessage `json:"vars,omitempty" doc:"The variables of the call by name; missing where the client sends none."`
-	// FormerInApp is what the former grouping took for InApp.
+	// FormerInApp is InApp as the former grouping judged it.
 	FormerInApp bool `json:"-"`
 }
 
@@ -112,7 +112,7 @@ type Occurrence struct {
 	Template string
 	// Platform is the language or system of the code, in Sentry's words, empty where unknown.
 	Platform string
-	// Former is what the former grouping saw, nil where that is what is kept.
+	// Former holds the inputs of the former grouping; nil if they equal the present ones.
 	Former *FormerGroup
 }
 

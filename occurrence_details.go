@@ -17,7 +17,7 @@ type ProcessingError struct {
 
 // OccurrenceDetails surround an occurrence and are shown with it alone.
 type OccurrenceDetails struct {
-	// User is what the client says of who used the application, addresses of networks
+	// User describes the user of the application as the client reports it, IP addresses
 	// apart.
 	User map[string]string `json:"user,omitempty"`
 	// Query, Headers and Data are of the HTTP request during which the error happened;

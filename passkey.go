@@ -35,11 +35,11 @@ type Passkey struct {
 // Ceremony is one question to an authenticator; it is answered once or not at all.
 type Ceremony struct {
 	ID string `json:"id"`
-	// Purpose is what the answer confirms; the challenge is made of it.
+	// Purpose names the action that the answer confirms; the challenge is made of it.
 	Purpose string `json:"purpose"`
 	// Nonce is the part of the challenge that nobody can foresee.
 	Nonce []byte `json:"nonce"`
-	// Session is what http/passkey needs to judge the answer.
+	// Session holds the data with which http/passkey verifies the answer.
 	Session json.RawMessage `json:"session"`
 	EndsAt  time.Time       `json:"endsAt"`
 }

@@ -22,7 +22,7 @@ const (
 	ConcurrentStreams = 10
 )
 
-// RateState is what a response says of the limit that was applied.
+// RateState is the limit that was applied, as the response's headers show it.
 type RateState struct {
 	Class     RateClass
 	Quota     int

@@ -8,7 +8,7 @@ import (
 // CompareReleases orders two releases by their versions: negative where a is
 // older than b. ok is false where the words do not say: one of them is no
 // version, or they are of different packages. A version is one to four numbers
-// with dots, perhaps behind a v and before -words, as in semantic versioning;
+// with dots, perhaps after a v and before -words, as in semantic versioning;
 // package@version is understood, what follows a + is not compared.
 func CompareReleases(a, b string) (order int, ok bool) {
 	if a == b {

@@ -79,7 +79,7 @@ type Deploy struct {
 	FinishedAt  time.Time  `json:"finishedAt"`
 }
 
-// ReleasePatch is what a build tool says about a release; what is empty or nil stays as it is.
+// ReleasePatch is a build tool's change of a release; empty and nil members leave theirs unchanged.
 type ReleasePatch struct {
 	// Apps are added to those of the release.
 	Apps       []string      `json:"apps"`

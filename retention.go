@@ -79,7 +79,7 @@ func (g Gaps) Add(day, gap int, visitors uint64) {
 }
 
 // Rolling returns, for every day of [0, days), who was active on it or on the width-1
-// days before it. An active day makes its visitor count for width days, of which those
+// days before it. An active day makes its visitor count for width days; those
 // that the active day before covers already are left out.
 func (g Gaps) Rolling(width, days int) []uint64 {
 	changes := make([]int64, days+1)

@@ -12,7 +12,7 @@ const scrubbed = "[scrubbed]"
 
 // Scrub takes secrets out of what surrounds an error, before it is stored: the values of
 // headers, parameters, variables and other members whose names are those of secrets
-// (IsSecretName), credentials in addresses and behind Bearer and Basic, and the numbers of
+// (IsSecretName), credentials in addresses and after Bearer and Basic, and the numbers of
 // payment cards wherever they stand.
 func (o *Occurrence) Scrub() {
 	for _, text := range []*string{&o.Message, &o.Stack, &o.URL, &o.Referrer, &o.Request.URL, &o.Details.Query} {

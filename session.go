@@ -7,7 +7,7 @@ const SessionGap = 30 * 60 * 1000
 // one page view is no bounce (contract 49).
 const BounceEngagement = 10 * 1000
 
-// Session is what the intake keeps of one visitor's session while it may still
+// Session is the intake's state of one visitor's session while it may still
 // grow. Times are milliseconds since the epoch. Started is the time of the
 // first event that was seen and never changes: bounces and durations are
 // counted at that instant, however the events of the session arrive.
@@ -44,14 +44,14 @@ type SessionStep struct {
 	EngagedMs   int64
 }
 
-// SessionDelta is what one event adds to the sums of its session: a session is
+// SessionDelta is the change that one event makes to the sums of its session: a session is
 // a bounce until it is not, and its duration grows, so deltas may be negative.
 type SessionDelta struct {
 	Bounce     int8
 	DurationMs int64
 }
 
-// SessionState is what a row carries of its session as of its event, so that the
+// SessionState is the state of a row's session as of its event, stored with the row so that the
 // session is known again from its latest rows. BeforeMs is how long before Started
 // the session's first event was, AfterMs how long after the row's event its last.
 type SessionState struct {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// ParsedStack is what the text of a stack says.
+// ParsedStack is the parsed text of a stack.
 type ParsedStack struct {
 	// Name and Message are those of the text's headline, empty without one.
 	Name, Message string
@@ -155,7 +155,7 @@ func parseMozilla(line string) (Frame, bool) {
 	if !isFrame {
 		return Frame{}, false
 	}
-	// A scoped package's folder holds an @ as well: the place is behind the last
+	// A scoped package's folder holds an @ as well: the place follows the last
 	// @ that begins an address.
 	if at := strings.LastIndex(line, "@http"); at >= 0 {
 		function, place = line[:at], line[at+1:]

@@ -38,7 +38,7 @@ func BuiltModules() []Module {
 	return []Module{ModuleAnalytics, ModuleErrors, ModuleMetrics, ModuleAI}
 }
 
-// dataModules are those of which at least one must be on for ModuleAI (contract 22).
+// dataModules are the modules with data for the assistant; ModuleAI needs one of them on (contract 22).
 func dataModules() []Module {
 	return []Module{ModuleAnalytics, ModulePeople, ModuleErrors, ModuleMetrics, ModuleFlags, ModuleRevenue}
 }

@@ -139,7 +139,7 @@ func (k TokenKind) Prefix() string {
 	return ""
 }
 
-// Token is what is known of an access token. The token itself is never stored:
+// Token is the record of an access token. The token itself is never stored:
 // its SHA-256 addresses this record.
 type Token struct {
 	ID     string    `json:"id"`
@@ -157,7 +157,7 @@ type Token struct {
 	// LastUsedAt is when the token was last used, late by UseGrain at most; nil where it
 	// never was.
 	LastUsedAt *time.Time `json:"lastUsedAt"`
-	// Orphaned says of an organization token that the person whom it acts as has left. It
+	// Orphaned marks an organization token whose person has left the organization. It
 	// opens nothing until an owner of the organization adopts it.
 	Orphaned bool `json:"orphaned,omitempty"`
 	// Hash is the SHA-256 of the token in hex.
@@ -182,7 +182,7 @@ func (t *Token) Live(now time.Time) bool {
 	return t.RevokedAt == nil && (t.ExpiresAt == nil || now.Before(*t.ExpiresAt))
 }
 
-// Grant is what one request may do: the token, its owner's membership as read
+// Grant is the set of rights of one request: the token, its owner's membership as read
 // for this request, and the permissions that remain.
 type Grant struct {
 	Token Token
@@ -210,7 +210,7 @@ func (s Secret) LogValue() slog.Value { return slog.StringValue("•••") }
 // Reveal returns the secret itself, for the one answer that shows it.
 func (s Secret) Reveal() string { return string(s) }
 
-// secretBody and secretSum are the lengths behind the prefix (contract 14).
+// secretBody and secretSum are the lengths after the prefix (contract 14).
 const (
 	secretBody = 32
 	secretSum  = 6

@@ -148,7 +148,7 @@ func (c *Cluster) confirm(ctx context.Context, kind *Kind, identity string, r *r
 			}
 			return with.answer, nil
 		case owned || gone == nil:
-			return nil, fmt.Errorf("%w: %s was owned anew while it answered", ErrUnavailable, kind.Name)
+			return nil, fmt.Errorf("%w: %s changed its owner while it answered", ErrUnavailable, kind.Name)
 		}
 		select {
 		case <-ctx.Done():
@@ -175,7 +175,7 @@ func (c *Cluster) fence(ctx context.Context, kind *Kind, identity string, r *res
 	for pause := firstPause; ; pause = min(2*pause, longPause) {
 		switch now, owned := c.owned(kind, identity); {
 		case !c.resides(kind, identity, r):
-			return fmt.Errorf("%w: %s was owned anew while it wrote", ErrUnavailable, kind.Name)
+			return fmt.Errorf("%w: %s changed its owner while it wrote", ErrUnavailable, kind.Name)
 		case owned && now != generation:
 			// The present generation may itself be over by now; it is asked about.
 			return c.fence(ctx, kind, identity, r, now)

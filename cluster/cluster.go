@@ -11,7 +11,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// Config is what a cluster needs to know.
+// Config configures a cluster.
 type Config struct {
 	Kinds      []Kind
 	Partitions int
@@ -147,7 +147,7 @@ func (c *Cluster) stopAll() error {
 }
 
 // Evict stops the activations of a partition, for the end of its ownership; those
-// of kinds that stay are told that they are released.
+// of kinds that stay receive Released.
 func (c *Cluster) Evict(partition int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -209,7 +209,7 @@ func (c *Cluster) Owns(kindName, identity string) bool {
 
 // activation returns the activation of an identity, made if there is none, and
 // the generation in which the node owns it. The ownership is read under the lock
-// that Evict takes, so no activation is made behind an eviction and outlives it.
+// that Evict takes, so no activation is made after an eviction and outlives it.
 func (c *Cluster) activation(kind *Kind, identity string) (r *resident, generation uint32, err error) {
 	if identity == "" {
 		return nil, 0, fmt.Errorf("kind %s: empty identity", kind.Name)

@@ -371,7 +371,7 @@ func TestNoActivationIsMadeBehindAnEviction(t *testing.T) {
 		}
 		synctest.Wait()
 		if got := c.Resident("thing"); got != 0 {
-			t.Errorf("%d activations are in memory behind the eviction, want 0", got)
+			t.Errorf("%d activations are in memory after the eviction, want 0", got)
 		}
 	})
 }

@@ -37,7 +37,7 @@ func (i *bounceInvoker) InvokeSystemMessage(message any) {
 	i.MessageInvoker.InvokeSystemMessage(message)
 }
 
-// InvokeUserMessage bounces messages that arrive behind the stop.
+// InvokeUserMessage bounces messages that arrive after the stop.
 func (i *bounceInvoker) InvokeUserMessage(message any) {
 	if i.stopping.Load() && bounce(message) {
 		return

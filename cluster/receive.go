@@ -9,9 +9,9 @@ import (
 
 // recovering is the outermost middleware of every kind. A panic ends the
 // request at once, so its caller does not wait for a time-out, and stops the
-// actor: its state is what was last saved, and the next call makes a new
+// actor: its state is the last saved one, and the next call makes a new
 // activation. The request is not repeated, for it may have had effects; those
-// behind it in the mailbox are bounced, and so repeated.
+// after it in the mailbox are bounced, and so repeated.
 func recovering(kind string, logger *slog.Logger, metrics *Metrics) actor.ReceiverMiddleware {
 	return func(next actor.ReceiverFunc) actor.ReceiverFunc {
 		return func(c actor.ReceiverContext, envelope *actor.MessageEnvelope) {

@@ -25,7 +25,7 @@ var ErrPanicked = errors.New("actor panicked")
 // higher rank.
 var ErrRank = errors.New("call does not go down in rank")
 
-// Request is what an actor receives for a call. Exactly one of its answer
+// Request carries a call to an actor. Exactly one of its answer
 // methods takes effect.
 type Request struct {
 	Call *protos.Call

@@ -42,7 +42,7 @@ const (
 
 // RemoteConfig describes a node to the others.
 type RemoteConfig struct {
-	// Addr is host:port, to listen on and to be told to the others. Port 0 takes
+	// Addr is host:port, to listen on and to announce to the others. Port 0 takes
 	// a free one.
 	Addr string
 	// Secret is shared by the nodes; without it no call is made nor taken.

@@ -329,7 +329,7 @@ func (x *Event) GetLetter() string {
 	return ""
 }
 
-// Campaign is what the client itself said of the campaign.
+// Campaign holds the campaign fields that the client sent.
 type Campaign struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Source        string                 `protobuf:"bytes,1,opt,name=source,proto3" json:"source,omitempty"`
@@ -449,7 +449,7 @@ type Occurrence struct {
 	UserAgent string `protobuf:"bytes,31,opt,name=user_agent,json=userAgent,proto3" json:"user_agent,omitempty"`
 	// Days after which the row expires, from the application's settings.
 	RetentionDays uint32 `protobuf:"varint,32,opt,name=retention_days,json=retentionDays,proto3" json:"retention_days,omitempty"`
-	// What the client itself says of its browser, system and device; the user
+	// Browser, system and device as the client reports them; the user
 	// agent tells where they are empty.
 	Browser        string `protobuf:"bytes,33,opt,name=browser,proto3" json:"browser,omitempty"`
 	BrowserVersion string `protobuf:"bytes,34,opt,name=browser_version,json=browserVersion,proto3" json:"browser_version,omitempty"`
@@ -1102,7 +1102,7 @@ func (x *Histogram) GetNegative() []uint64 {
 	return nil
 }
 
-// Cumulative is what a cumulative series had reached with its last point.
+// Cumulative is the running total of a cumulative series at its last point.
 type Cumulative struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	StartNs       uint64                 `protobuf:"fixed64,1,opt,name=start_ns,json=startNs,proto3" json:"start_ns,omitempty"`

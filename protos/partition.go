@@ -1,4 +1,4 @@
-// Package protos is what crosses the wire: the records of the log, the calls of
+// Package protos holds the messages on the wire: the records of the log, the calls of
 // actors, and how events are placed on partitions. The .pb.go files are generated.
 package protos
 
@@ -76,14 +76,14 @@ func PointKey(series uint64, id string) [2]uint64 {
 // point an instant.
 func InstantKey(series uint64, tsMs int64) [2]uint64 { return KeyOf(series, 0, uint64(tsMs)) }
 
-// KeyOf is a key of which the hash of the owner (the visitor, or the series) and XXH3 and
+// KeyOf is a key whose hash of the owner (the visitor, or the series) and XXH3 and
 // XXH64 of the id are known, as the store computes them.
 func KeyOf(owner, xxh3Sum, xxh64Sum uint64) [2]uint64 {
 	return [2]uint64{xxh3Sum ^ bits.RotateLeft64(owner*spread, 32), xxh64Sum ^ owner}
 }
 
 // Divide cuts the bytes of a Record into Records of at most limit bytes, in order. An item
-// that is longer by itself stands alone; what is no Record is returned whole.
+// that alone is longer stands alone; what is no Record is returned whole.
 func Divide(record []byte, limit int) [][]byte {
 	var out [][]byte
 	start, at := 0, 0

@@ -15,7 +15,7 @@ const (
 )
 
 // Items returns how many items the bytes of a Record hold at most, without decoding them: all
-// that stand before the first byte that is none of a Record.
+// that precede the first byte that does not belong to a Record.
 func Items(record []byte) (items int) {
 	for len(record) > 0 {
 		_, _, n := protowire.ConsumeField(record)
