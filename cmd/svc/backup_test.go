@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"svc/cmd/svc/backup"
+
 	"svc/cmd/svc/operator"
 )
 
@@ -19,7 +21,7 @@ import (
 func (s *server) backUp(dir string, args ...string) (string, error) {
 	var stdout bytes.Buffer
 	args = append([]string{dir, "--addr", s.operatorAddr(), "--token-file", filepath.Join(s.dir, operator.TokenFile)}, args...)
-	err := runBackup(s.t.Context(), args, &stdout, io.Discard)
+	err := backup.Run(s.t.Context(), args, &stdout, io.Discard)
 	return stdout.String(), err
 }
 
@@ -105,7 +107,7 @@ func TestABackupOfAServingNodeIsRestoredIntoAnEmptyFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	after := l.accepted.Load() + 1
-	if !strings.Contains(printed, "master key") || !strings.Contains(printed, keyInside) {
+	if !strings.Contains(printed, "master key") || !strings.Contains(printed, backup.KeyInside) {
 		t.Errorf("the command says\n%s", printed)
 	}
 	if _, err := s.backUp(kept); err == nil || !strings.Contains(err.Error(), "not empty") {
@@ -147,8 +149,8 @@ func TestABackupOfAServingNodeIsRestoredIntoAnEmptyFolder(t *testing.T) {
 	if _, _, err := restoredInto(t, kept, folder); err == nil || !strings.Contains(err.Error(), "not empty") {
 		t.Errorf("into a folder that is not empty: %v", err)
 	}
-	damage(t, filepath.Join(kept, backupLog))
-	if _, _, err := restored(t, kept, nil); err == nil || !strings.Contains(err.Error(), backupLog+" has changed") {
+	damage(t, filepath.Join(kept, backup.LogFile))
+	if _, _, err := restored(t, kept, nil); err == nil || !strings.Contains(err.Error(), backup.LogFile+" has changed") {
 		t.Errorf("a damaged backup: %v", err)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"svc/cmd/svc/backup"
+
 	"svc/storage/datadir"
 	"svc/storage/kafka"
 )
@@ -133,6 +135,15 @@ func (n *node) checkPositions(ctx context.Context, filled bool) error {
 	return nil
 }
 
+// partitionsBelow returns the numbers of count partitions.
+func partitionsBelow(count int) []int {
+	all := make([]int, count)
+	for partition := range all {
+		all[partition] = partition
+	}
+	return all
+}
+
 func startOf(ranges map[int]kafka.Range) (sum int64) {
 	for _, at := range ranges {
 		sum += at.Start
@@ -226,4 +237,4 @@ func (n *node) checkKeyFile() error {
 }
 
 // keyFile is the master key in the data directory.
-const keyFile = "vault.key"
+const keyFile = backup.KeyFile

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"time"
 
+	"svc/cmd/svc/backup"
+
 	"svc"
 	"svc/actors"
 	"svc/cmd/svc/operator"
@@ -103,7 +105,7 @@ func (n *node) adminHosts() []string {
 func (n *node) adminHandler(token svc.Secret) http.Handler {
 	n.measureBacklog()
 	return admin.New(admin.Config{
-		Gatherer: n.registry, Operator: n.identity, Backups: n, Ledger: n.ledgers(), Auditor: n.db, Logger: n.logger, Now: n.now, Token: token, Hosts: n.adminHosts(),
+		Gatherer: n.registry, Operator: n.identity, Backups: n.backups(), Ledger: n.ledgers(), Auditor: n.db, Logger: n.logger, Now: n.now, Token: token, Hosts: n.adminHosts(),
 		Checks: []admin.Check{
 			{Name: "start", Ready: n.start.ready},
 			{Name: "membership", Ready: n.membership},
@@ -115,6 +117,35 @@ func (n *node) adminHandler(token svc.Secret) http.Handler {
 		},
 		Letters: &actors.Letters{Store: n.db, Log: logProducer{n.producer, n.space}, Place: n.placeOf},
 	})
+}
+
+// backups returns what makes backups of this node.
+func (n *node) backups() *backup.Maker {
+	maker := &backup.Maker{
+		Store: n.db, Log: n.topic, Consumer: n.consumer, Pause: n.sink.Pause, Spooled: n.spool.Bytes,
+		Self: n.nodeAddr(), Partitions: partitionsBelow(n.config.Partitions), Embedded: n.engine != nil,
+		Now: n.now, Logger: n.logger,
+	}
+	if n.config.StoreListen != "" {
+		maker.Within = n.dir.Join(backupsFolder)
+	}
+	if n.config.MasterKey.Reveal() == "" {
+		maker.MasterKey = n.dir.Join(keyFile)
+	}
+	return maker
+}
+
+// backupsFolder is the folder of the data directory below which the embedded store may copy itself
+// while it serves other processes too: these could have it write anywhere else.
+const backupsFolder = "backups"
+
+// copySettings let the embedded engine copy itself.
+func (n *node) copySettings() map[string]string {
+	allowed := "/"
+	if n.config.StoreListen != "" {
+		allowed = n.dir.Join(backupsFolder)
+	}
+	return map[string]string{"backups.allowed_path": allowed}
 }
 
 // behindIntervals is how many flush intervals old a record may be before applications that

@@ -12,6 +12,8 @@ import (
 	"os/signal"
 	"syscall"
 
+	"svc/cmd/svc/backup"
+
 	"svc/cmd/svc/cli"
 	"svc/cmd/svc/importer"
 	"svc/cmd/svc/operator"
@@ -28,7 +30,7 @@ func commands() []command {
 	return []command{
 		{"serve", "run the server (the default)", runServe},
 		{"admin", "operator's commands: organizations, members, tokens, console sessions", operator.Run},
-		{"backup", "copy everything of a running server into a folder", runBackup},
+		{"backup", "copy everything of a running server into a folder", backup.Run},
 		{"restore", "make an empty data directory, or an empty server's, what a backup holds", runRestore},
 		{"repair", "look for what a start refuses, and put it right with --apply", runRepair},
 		{"import", "replay files into the ingest path", importer.Run},

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -94,7 +93,6 @@ type node struct {
 	start       start
 	unreadable  *unreadable
 	space       *space
-	backingUp   sync.Mutex
 	descriptors uint64 // files that the process may open
 }
 
@@ -281,7 +279,7 @@ func (n *node) openEngine(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n.engine, err = chdb.Open(ctx, chdb.Config{Library: library, Dir: n.dir.Join("store"), Listen: n.config.StoreListen, Logger: n.logger, Settings: n.backupSettings()})
+	n.engine, err = chdb.Open(ctx, chdb.Config{Library: library, Dir: n.dir.Join("store"), Listen: n.config.StoreListen, Logger: n.logger, Settings: n.copySettings()})
 	return err
 }
 

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -14,6 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"svc/cmd/svc/backup"
 
 	"svc"
 	"svc/cmd/svc/cli"
@@ -66,16 +66,19 @@ func runRestore(ctx context.Context, args []string, stdout, stderr io.Writer) (e
 type restore struct {
 	dir, place, key string
 	node            *node
-	manifest        *manifest
+	manifest        *backup.Manifest
 	stdout          io.Writer
 }
 
 func (r *restore) run(ctx context.Context) (err error) {
-	if r.manifest, err = readManifest(r.dir); err != nil {
+	if r.manifest, err = backup.ReadManifest(r.dir); err != nil {
 		return err
 	}
 	fmt.Fprintf(r.stdout, "the backup of %s is whole: %d files\n", r.manifest.MadeAt.Format("2006-01-02 15:04:05 MST"), len(r.manifest.Files))
-	for _, step := range []func(ctx context.Context) error{r.check, r.restoreKey, r.restoreStore, r.restoreLog, r.note} {
+	if err := r.check(); err != nil {
+		return err
+	}
+	for _, step := range []func(ctx context.Context) error{r.restoreKey, r.restoreStore, r.restoreLog, r.note} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -85,7 +88,7 @@ func (r *restore) run(ctx context.Context) (err error) {
 }
 
 // check refuses what a restore would mix with something else.
-func (r *restore) check(ctx context.Context) error {
+func (r *restore) check() error {
 	config := &r.node.config
 	if config.Partitions != r.manifest.Partitions {
 		return fmt.Errorf("the backup has %d partitions; set SVC_PARTITIONS=%d", r.manifest.Partitions, r.manifest.Partitions)
@@ -99,11 +102,10 @@ func (r *restore) check(ctx context.Context) error {
 	}
 	if r.place == "" {
 		r.place = r.manifest.Place
-		if _, inside := r.manifest.Files[backupStore+"/.backup"]; inside {
-			r.place = filePlace(r.dir)
+		if _, inside := r.manifest.Files[backup.StoreFolder+"/.backup"]; inside {
+			r.place = backup.FilePlace(r.dir)
 		}
 	}
-	_ = ctx
 	return nil
 }
 
@@ -113,8 +115,8 @@ func (r *restore) restoreKey(ctx context.Context) error {
 	if err := os.MkdirAll(config.DataDir, 0o700); err != nil {
 		return fmt.Errorf("making the data directory: %w", err)
 	}
-	if r.key == "" && r.manifest.Key == keyInside {
-		r.key = filepath.Join(r.dir, backupKey)
+	if r.key == "" && r.manifest.Key == backup.KeyInside {
+		r.key = filepath.Join(r.dir, backup.KeyFile)
 	}
 	if config.MasterKey.Reveal() == "" {
 		if r.key == "" {
@@ -206,29 +208,20 @@ func (r *restore) restoreLog(ctx context.Context) error {
 
 // produce puts the records of the backup into an empty log.
 func (r *restore) produce(ctx context.Context) (err error) {
-	file, err := os.Open(filepath.Join(r.dir, backupLog))
-	if err != nil {
-		return fmt.Errorf("reading the log of the backup: %w", err)
-	}
-	defer func() { _ = file.Close() }() // it was only read
 	running, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- r.node.producer.Run(running) }()
 	defer func() { stop(); err = errors.Join(err, <-ended) }()
-	records, decoder := 0, json.NewDecoder(bufio.NewReader(file))
-	for {
-		var line logLine
-		if err := decoder.Decode(&line); errors.Is(err, io.EOF) {
-			fmt.Fprintf(r.stdout, "  %-16s %d records that were accepted and not stored yet\n", "log", records)
-			return nil
-		} else if err != nil {
-			return fmt.Errorf("reading the log of the backup: %w", err)
-		}
-		if err := r.node.producer.Produce(ctx, []svc.Part{{Partition: line.Partition, Payload: line.Value}}); err != nil {
+	records, err := backup.ReadLog(r.dir, func(partition int, payload []byte) error {
+		if err := r.node.producer.Produce(ctx, []svc.Part{{Partition: partition, Payload: payload}}); err != nil {
 			return fmt.Errorf("writing the log: %w", err)
 		}
-		records++
+		return nil
+	})
+	if err == nil {
+		fmt.Fprintf(r.stdout, "  %-16s %d records that were accepted and not stored yet\n", "log", records)
 	}
+	return err
 }
 
 // note has the store know its log and key.

@@ -1,4 +1,4 @@
-package main
+package backup
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"svc/http/admin"
 )
 
-const backupHelp = `Usage: svc backup DIR [flags]
+const help = `Usage: svc backup DIR [flags]
 
 Has a running server copy everything into the folder DIR, which does not exist or is
 empty, while it serves: the tables, what was accepted and is not stored yet, and the
@@ -29,11 +29,11 @@ master key. The folder holds secrets; keep it as you keep the data directory.
   --token-file F  the file with the operator's token
 `
 
-// runBackup has a running server make a backup.
-func runBackup(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+// Run has a running server make a backup.
+func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("backup", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	flags.Usage = func() { fmt.Fprint(stderr, backupHelp) }
+	flags.Usage = func() { fmt.Fprint(stderr, help) }
 	var spec admin.BackupSpec
 	server := operator.Presets()
 	server.Flags(flags)
@@ -50,7 +50,7 @@ func runBackup(ctx context.Context, args []string, stdout, stderr io.Writer) err
 	if err != nil {
 		return err
 	}
-	var made manifest
+	var made Manifest
 	if err := json.Unmarshal(answer, &made); err != nil {
 		return fmt.Errorf("reading the answer: %w", err)
 	}

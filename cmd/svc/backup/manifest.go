@@ -1,8 +1,6 @@
-package main
+package backup
 
 import (
-	"bufio"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -20,25 +18,25 @@ import (
 	"svc/storage/datadir"
 )
 
-// manifestVersion is the form of a backup that this program writes and reads.
-const manifestVersion = 1
+// version is the form of a backup that this program writes and reads.
+const version = 1
 
 // Where the master key of a backup is.
 const (
-	keyInside     = "in the backup"
-	keyLeftOut    = "left out"
-	keyConfigured = "SVC_MASTER_KEY"
+	KeyInside     = "in the backup"
+	KeyLeftOut    = "left out"
+	KeyConfigured = "SVC_MASTER_KEY"
 )
 
-// manifest says what a backup holds. It is written last.
-type manifest struct {
+// Manifest says what a backup holds. It is written last.
+type Manifest struct {
 	Version int       `json:"version"`
 	MadeAt  time.Time `json:"madeAt"`
 	// Facts are those of the installation: whose data this is.
 	Facts      map[string]string `json:"facts"`
 	Partitions int               `json:"partitions"`
 	// Log has, by partition, the records that were accepted and not stored.
-	Log      map[int]span         `json:"log"`
+	Log      map[int]Span         `json:"log"`
 	Records  int64                `json:"records"`
 	Snapshot *clickhouse.Snapshot `json:"snapshot"`
 	// Place is where the store copied itself to, in its own words.
@@ -48,8 +46,8 @@ type manifest struct {
 	Files map[string]fileSum `json:"files"`
 }
 
-// span is a range of offsets: from the first one to before the last.
-type span struct {
+// Span is a range of offsets: from the first one to before the last.
+type Span struct {
 	From int64 `json:"from"`
 	To   int64 `json:"to"`
 }
@@ -60,7 +58,7 @@ type fileSum struct {
 }
 
 // write forces the files of a backup to disk, sums them up, and writes the manifest.
-func (m *manifest) write(dir string) (err error) {
+func (m *Manifest) write(dir string) (err error) {
 	if m.Files, err = sumFiles(dir, datadir.Force); err != nil {
 		return err
 	}
@@ -68,33 +66,33 @@ func (m *manifest) write(dir string) (err error) {
 	if err != nil {
 		return fmt.Errorf("encoding the manifest: %w", err)
 	}
-	if err := datadir.Replace(filepath.Join(dir, backupManifest), append(encoded, '\n')); err != nil {
+	if err := datadir.Replace(filepath.Join(dir, ManifestFile), append(encoded, '\n')); err != nil {
 		return fmt.Errorf("writing the manifest: %w", err)
 	}
 	return nil
 }
 
-// readManifest reads the manifest of a backup and holds the files to it.
-func readManifest(dir string) (*manifest, error) {
-	encoded, err := os.ReadFile(filepath.Join(dir, backupManifest))
+// ReadManifest reads the manifest of a backup and holds the files to it.
+func ReadManifest(dir string) (*Manifest, error) {
+	encoded, err := os.ReadFile(filepath.Join(dir, ManifestFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s holds no whole backup: it has no %s, which is written last", dir, backupManifest)
+		return nil, fmt.Errorf("%s holds no whole backup: it has no %s, which is written last", dir, ManifestFile)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading the manifest: %w", err)
 	}
-	var m manifest
+	var m Manifest
 	if err := json.Unmarshal(encoded, &m); err != nil {
 		return nil, fmt.Errorf("reading the manifest: %w", err)
 	}
-	if m.Version != manifestVersion || m.Snapshot == nil {
-		return nil, fmt.Errorf("the backup has version %d, and this program reads version %d", m.Version, manifestVersion)
+	if m.Version != version || m.Snapshot == nil {
+		return nil, fmt.Errorf("the backup has version %d, and this program reads version %d", m.Version, version)
 	}
 	found, err := sumFiles(dir, nil)
 	if err != nil {
 		return nil, err
 	}
-	delete(found, backupManifest)
+	delete(found, ManifestFile)
 	for _, name := range slices.Sorted(maps.Keys(m.Files)) {
 		sum, there := found[name]
 		switch {
@@ -145,45 +143,4 @@ func sumFile(path string) (sum fileSum, err error) {
 	sum.Size, err = io.Copy(hash, file)
 	sum.SHA256 = hex.EncodeToString(hash.Sum(nil))
 	return sum, err
-}
-
-// logLine is a record of the log in a backup.
-type logLine struct {
-	Partition int       `json:"partition"`
-	Offset    int64     `json:"offset"`
-	Time      time.Time `json:"time"`
-	Value     []byte    `json:"value"`
-}
-
-// readAtOnce is how many records of the log are copied at a time; one may have a megabyte.
-const readAtOnce = 64
-
-// copyLog copies the records that were accepted and not stored, in order.
-func (n *node) copyLog(ctx context.Context, m *manifest, path string) (err error) {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return fmt.Errorf("copying the log: %w", err)
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	out := bufio.NewWriter(file)
-	encoder := json.NewEncoder(out)
-	for _, partition := range slices.Sorted(maps.Keys(m.Log)) {
-		at := m.Log[partition]
-		for from := at.From; from < at.To; from += readAtOnce {
-			last := min(from+readAtOnce, at.To) - 1
-			records, err := n.consumer.Read(ctx, partition, from, last)
-			if err != nil {
-				return fmt.Errorf("copying the log: %w", err)
-			}
-			if int64(len(records)) != last-from+1 {
-				return fmt.Errorf("copying the log: of the records %d to %d of partition %d only %d are there", from, last, partition, len(records))
-			}
-			for _, r := range records {
-				if err := encoder.Encode(logLine{partition, r.Offset, r.Time, r.Value}); err != nil {
-					return fmt.Errorf("copying the log: %w", err)
-				}
-			}
-		}
-	}
-	return out.Flush()
 }

@@ -1,0 +1,250 @@
+// Package backup copies everything of a running server into a folder, and describes what such a
+// folder holds: a snapshot of the store, the records of the log that were not stored, the master
+// key, and a manifest, which is written last.
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"svc"
+	"svc/http/admin"
+	"svc/storage/clickhouse"
+	"svc/storage/kafka"
+)
+
+// Names in the folder of a backup.
+const (
+	ManifestFile = "manifest.json"
+	StoreFolder  = "store"
+	LogFile      = "log.ndjson"
+	KeyFile      = "vault.key"
+)
+
+// attempts bounds how often a backup looks for a moment at which no block is interrupted.
+const attempts = 50
+
+// attemptPause is the time between two attempts.
+const attemptPause = 200 * time.Millisecond
+
+// Maker makes the backups of a running server.
+type Maker struct {
+	Store    Store
+	Log      Log
+	Consumer Consumer
+	// Pause stops the sink between two blocks until resume is called.
+	Pause func(ctx context.Context) (resume func(), err error)
+	// Spooled is how many bytes were accepted and wait for the log.
+	Spooled func() int64
+	// Self is the name under which this node is a member of the group that reads the log.
+	Self string
+	// Partitions are those of the log.
+	Partitions []int
+	// Embedded is true where the store is the engine of this process, and Within is then the
+	// folder below which it may write, empty for any.
+	Embedded bool
+	Within   string
+	// MasterKey is the file of the master key; empty where the key is configured.
+	MasterKey string
+	Now       func() time.Time
+	Logger    *slog.Logger
+
+	running sync.Mutex
+}
+
+// Store is the store as a backup reads it.
+type Store interface {
+	Facts(ctx context.Context) (map[string]string, error)
+	Snapshot(ctx context.Context, id string) (*clickhouse.Snapshot, error)
+	CopySnapshot(ctx context.Context, s *clickhouse.Snapshot, place, id string) error
+	DropSnapshot(ctx context.Context, name string) error
+}
+
+// Log is the topic that events are accepted into.
+type Log interface {
+	Ends(ctx context.Context) (map[int]int64, error)
+}
+
+// Consumer reads the topic, and knows how far it was stored.
+type Consumer interface {
+	Committed(ctx context.Context, partitions []int) ([]kafka.Position, error)
+	Owners(ctx context.Context) (map[int]kafka.Owner, error)
+	Read(ctx context.Context, partition int, first, last int64) ([]kafka.Record, error)
+}
+
+// Backup implements [admin.Backups]: log, store, entities and key as they are at one instant.
+//
+//  1. The sink stops between two blocks: what is stored is committed.
+//  2. The positions of the log are noted, and its ends: what lies between was accepted and is
+//     not stored.
+//  3. The store links its files, while no write of this process is under way.
+//  4. The sink goes on. What lies between the positions is copied, and the linked files.
+//
+// Restored, the records between the positions are folded again, into a store that has not seen
+// them.
+func (b *Maker) Backup(ctx context.Context, spec admin.BackupSpec) (any, error) {
+	if !b.running.TryLock() {
+		return nil, svc.Errorf(svc.CodeConflict, "Another backup is under way.")
+	}
+	defer b.running.Unlock()
+	place, err := b.prepare(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	m := &Manifest{Version: version, MadeAt: b.Now().UTC(), Partitions: len(b.Partitions), Place: place, Key: b.keyPlace(spec)}
+	if m.Facts, err = b.Store.Facts(ctx); err != nil {
+		return nil, err
+	}
+	m.Snapshot, err = b.snapshot(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	err = b.fill(ctx, m, spec.Dir)
+	if err := errors.Join(err, b.Store.DropSnapshot(ctx, m.Snapshot.Name)); err != nil {
+		return nil, fmt.Errorf("making the backup (what is in %s is not whole): %w", spec.Dir, err)
+	}
+	b.Logger.Info("a backup was made", "dir", spec.Dir, "records", m.Records)
+	return m, nil
+}
+
+// prepare makes the folder and returns where the store copies itself to.
+func (b *Maker) prepare(ctx context.Context, spec admin.BackupSpec) (place string, err error) {
+	refuse := func(field, message string) (string, error) {
+		return "", svc.Invalid(svc.FieldError{Field: field, Code: "invalid_value", Message: message})
+	}
+	if !filepath.IsAbs(spec.Dir) {
+		return refuse("dir", "The folder of a backup is named by its whole path on the server's machine.")
+	}
+	below := b.Within == "" || strings.HasPrefix(filepath.Clean(spec.Dir), b.Within+string(filepath.Separator))
+	switch {
+	case b.Embedded && spec.Store != "":
+		return refuse("store", "The embedded store copies itself into the folder; store is for a ClickHouse server.")
+	case b.Embedded && !below:
+		return refuse("dir", "While SVC_CLICKHOUSE_LISTEN is set, backups go below "+b.Within+".")
+	case !b.Embedded && spec.Store == "":
+		return refuse("store", "Say where the ClickHouse server copies its tables to, in its own words, for example Disk('backups', 'svc-1') or S3('https://…', 'key', 'secret').")
+	}
+	if err := b.onlyNode(ctx); err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(spec.Dir, 0o700); err != nil {
+		return "", fmt.Errorf("making the folder of the backup: %w", err)
+	}
+	entries, err := os.ReadDir(spec.Dir)
+	if err != nil {
+		return "", fmt.Errorf("looking at the folder of the backup: %w", err)
+	}
+	if len(entries) > 0 {
+		return refuse("dir", "The folder is not empty.")
+	}
+	if b.Embedded {
+		return FilePlace(spec.Dir), nil
+	}
+	return spec.Store, nil
+}
+
+// FilePlace names the place of the embedded store's part of a backup, in the words of the store.
+func FilePlace(dir string) string {
+	path := filepath.Join(dir, StoreFolder)
+	return "File('" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(path) + "')"
+}
+
+// onlyNode fails where other nodes write to the store: this one can hold its own writes only.
+func (b *Maker) onlyNode(ctx context.Context) error {
+	owners, err := b.Consumer.Owners(ctx)
+	if err != nil {
+		return svc.Unavailable("The group that reads the log", attemptPause)
+	}
+	for _, owner := range owners {
+		if string(owner.UserData) != b.Self {
+			return svc.Errorf(svc.CodeConflict, "The node %s writes to the same store. Stop all nodes but this one for the time of the backup; what is sent meanwhile is taken by this one.", owner.UserData)
+		}
+	}
+	return nil
+}
+
+// snapshot notes the positions of the log, and takes the snapshot that belongs to them.
+func (b *Maker) snapshot(ctx context.Context, m *Manifest) (*clickhouse.Snapshot, error) {
+	for range attempts {
+		resume, err := b.Pause(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("waiting for the block under way: %w", err)
+		}
+		s, err := b.snapshotNow(ctx, m)
+		resume()
+		if s != nil || err != nil {
+			return s, err
+		}
+		select {
+		case <-time.After(attemptPause):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return nil, svc.Unavailable("A moment without an interrupted block and with an empty spool", attempts*attemptPause)
+}
+
+// snapshotNow is nil where a block is interrupted, which may be stored in part, or where the
+// spool holds what the log has not taken.
+func (b *Maker) snapshotNow(ctx context.Context, m *Manifest) (*clickhouse.Snapshot, error) {
+	positions, err := b.Consumer.Committed(ctx, b.Partitions)
+	if err != nil {
+		return nil, err
+	}
+	if b.Spooled() > 0 { // accepted, and on its way into the log
+		return nil, nil
+	}
+	for _, position := range positions {
+		if position.Metadata != "" {
+			return nil, nil
+		}
+	}
+	ends, err := b.Log.Ends(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m.Log = map[int]Span{}
+	for _, position := range positions {
+		m.Log[position.Partition] = Span{position.Offset, ends[position.Partition]}
+		m.Records += ends[position.Partition] - position.Offset
+	}
+	return b.Store.Snapshot(ctx, m.MadeAt.Format("20060102150405"))
+}
+
+// keyPlace says where the master key of a backup is.
+func (b *Maker) keyPlace(spec admin.BackupSpec) string {
+	switch {
+	case b.MasterKey == "":
+		return KeyConfigured
+	case spec.WithoutKey:
+		return KeyLeftOut
+	}
+	return KeyInside
+}
+
+// fill copies everything into the folder, the manifest last: a folder without one is no backup.
+func (b *Maker) fill(ctx context.Context, m *Manifest, dir string) error {
+	if err := b.copyLog(ctx, m, filepath.Join(dir, LogFile)); err != nil {
+		return err
+	}
+	if err := b.Store.CopySnapshot(ctx, m.Snapshot, m.Place, "make_"+m.Snapshot.Name); err != nil {
+		return err
+	}
+	if m.Key == KeyInside {
+		key, err := os.ReadFile(b.MasterKey)
+		if err != nil {
+			return fmt.Errorf("copying the master key: %w", err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, KeyFile), key, 0o600); err != nil {
+			return fmt.Errorf("copying the master key: %w", err)
+		}
+	}
+	return m.write(dir)
+}
