@@ -3,7 +3,7 @@
 // Requests come in through these packages:
 //
 //   - http/route serves a table of routes: gates, inputs, answers, problems.
-//   - http/api has the management and console routes, one file per noun.
+//   - http/api/* have the management and console routes, one package per module.
 //   - http/ingest has the routes to which applications send.
 //   - http/share, http/manual and http/console serve pages for browsers.
 //   - http/mcp serves agents, with the tools that http/tools makes of the table.

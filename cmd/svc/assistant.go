@@ -7,7 +7,7 @@ import (
 	"svc"
 	"svc/actors"
 	"svc/actors/assistant"
-	"svc/http/api"
+	assistantapi "svc/http/api/assistant"
 	"svc/http/outbound/llm"
 	"svc/http/route"
 	"svc/http/tools"
@@ -73,7 +73,7 @@ func (m modelTools) Names() []string {
 // turns is http's view of the assistant.
 type turns struct{ *assistant.Assistant }
 
-func (t turns) Ask(ctx context.Context, who svc.Asker, question svc.Question) (api.Turn, error) {
+func (t turns) Ask(ctx context.Context, who svc.Asker, question svc.Question) (assistantapi.Turn, error) {
 	turn, err := t.Assistant.Ask(ctx, who, question)
 	if err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (t turns) Ask(ctx context.Context, who svc.Asker, question svc.Question) (a
 	return turn, nil
 }
 
-func (t turns) Approve(ctx context.Context, who svc.Asker, id, reason string) (api.Turn, error) {
+func (t turns) Approve(ctx context.Context, who svc.Asker, id, reason string) (assistantapi.Turn, error) {
 	turn, err := t.Assistant.Approve(ctx, who, id, reason)
 	if err != nil {
 		return nil, err

@@ -13,7 +13,13 @@ import (
 	"svc/actors"
 	"svc/cmd/svc/operator"
 	"svc/http/admin"
-	"svc/http/api"
+	"svc/http/api/accounts"
+	"svc/http/api/alerting"
+	"svc/http/api/analytics"
+	"svc/http/api/apps"
+	"svc/http/api/assistant"
+	"svc/http/api/issues"
+	"svc/http/api/metrics"
 	"svc/http/docs"
 	"svc/http/ingest"
 	"svc/http/manual"
@@ -65,18 +71,24 @@ func (n *node) routes() ([]route.Route, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the documentation: %w", err)
 	}
-	parts := routed{ports: api.Ports{
-		Docs: library, Ledger: n.db,
-		Organizations: n.identity, Members: n.identity, Invitations: n.identity, Tokens: n.identity, Apps: n.apps, Keys: n.apps,
-		Analytics: analytics{n.db, n.apps}, Presence: &actors.Presence{Actors: n.cluster}, Reads: reads{n.db, n.apps}, Events: events{n.db, n.apps},
-		Goals: n.apps, Funnels: n.apps, Shares: n.apps, Results: results{n.db, n.apps},
-		Issues: n.db, Occurrences: n.db, IssueChanges: n.issues, Metrics: n.db,
-		Monitors: n.monitorPort(), Alerts: n.alertPort(), Incidents: n.db, Channels: n.alertPort(),
-		Assistant: turns{n.assistant}, Approvals: n.assistant, Passkeys: n.identity, AISettings: n.ai, AITools: modelTools{n},
-		Limits: api.Limits{
-			PerMinute: n.config.RateLimit, AnalyticsPerMinute: min(n.config.RateLimit, svc.QueryPerMinute), ConcurrentQueries: n.concurrentQueries(),
+	parts := routed{
+		docs: library,
+		accounts: accounts.Ports{
+			Organizations: n.identity, Members: n.identity, Invitations: n.identity, Tokens: n.identity, Passkeys: n.identity, Ledger: n.db,
+			Limits: accounts.Limits{
+				PerMinute: n.config.RateLimit, AnalyticsPerMinute: min(n.config.RateLimit, svc.QueryPerMinute), ConcurrentQueries: n.concurrentQueries(),
+			},
 		},
-	}}
+		apps: apps.Ports{Apps: n.apps, Keys: n.apps},
+		analytics: analytics.Ports{
+			Analytics: overviews{n.db, n.apps}, Presence: &actors.Presence{Actors: n.cluster}, Reads: reads{n.db, n.apps}, Events: events{n.db, n.apps},
+			Goals: n.apps, Funnels: n.apps, Results: results{n.db, n.apps}, Shares: n.apps,
+		},
+		issues:    issues.Ports{Issues: n.db, Occurrences: n.db, Changes: n.issues, People: n.identity},
+		metrics:   metrics.Ports{Metrics: n.db},
+		alerting:  alerting.Ports{Monitors: n.monitorPort(), Alerts: n.alertPort(), Incidents: n.db, Channels: n.alertPort()},
+		assistant: assistant.Ports{Assistant: turns{n.assistant}, Approvals: n.assistant, Settings: n.ai, Tools: modelTools{n}, Passkeys: n.identity},
+	}
 	parts.collect = &ingest.Collect{
 		Collectors: n.collectors, Log: logProducer{n.producer, n.space}, Partitions: n.config.Partitions,
 		Metrics: ingest.NewCollectMetrics(n.registry), Symbols: n.newSymbols(), Cardinality: n.cardinality,

@@ -11,13 +11,13 @@ import (
 // The types below answer reads of the store that need an application's goals or funnels,
 // which its actor keeps. Asking it costs microseconds, and what was just made counts.
 
-// analytics is http's view of the store's answers.
-type analytics struct {
+// overviews is http's view of the store's answers.
+type overviews struct {
 	db   *clickhouse.DB
 	apps *actors.Applications
 }
 
-func (a analytics) Overview(ctx context.Context, scope svc.AnalyticsScope) (svc.Overview, error) {
+func (a overviews) Overview(ctx context.Context, scope svc.AnalyticsScope) (svc.Overview, error) {
 	goals, err := a.apps.Goals(ctx, scope.App)
 	if err != nil {
 		return svc.Overview{}, err
@@ -25,7 +25,7 @@ func (a analytics) Overview(ctx context.Context, scope svc.AnalyticsScope) (svc.
 	return a.db.Overview(ctx, scope, svc.Matchers(goals))
 }
 
-func (a analytics) Timeseries(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, interval svc.Interval) (svc.Series, error) {
+func (a overviews) Timeseries(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, interval svc.Interval) (svc.Series, error) {
 	if metric != svc.MetricConversions {
 		return a.db.Timeseries(ctx, scope, metric, interval, nil)
 	}

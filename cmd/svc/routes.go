@@ -11,8 +11,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"svc/cmd/svc/cli"
-	"svc/http/api"
+	"svc/http/api/accounts"
+	"svc/http/api/alerting"
+	"svc/http/api/analytics"
+	"svc/http/api/apps"
+	"svc/http/api/assistant"
+	"svc/http/api/issues"
+	"svc/http/api/metrics"
 	"svc/http/console"
+	"svc/http/docs"
 	"svc/http/ingest"
 	"svc/http/manual"
 	"svc/http/mcp"
@@ -23,10 +30,17 @@ import (
 // routed is all that has rows of the route table. The rows are the same whatever the parts
 // are made of, so the table can be printed without a server.
 type routed struct {
-	ports   api.Ports
-	collect *ingest.Collect
-	sentry  *ingest.Sentry
-	uploads *ingest.Uploads
+	accounts  accounts.Ports
+	apps      apps.Ports
+	analytics analytics.Ports
+	issues    issues.Ports
+	metrics   metrics.Ports
+	alerting  alerting.Ports
+	assistant assistant.Ports
+	docs      *docs.Library
+	collect   *ingest.Collect
+	sentry    *ingest.Sentry
+	uploads   *ingest.Uploads
 	// releases takes what sentry-cli says about releases.
 	releases *ingest.Releases
 	pages    *share.Pages
@@ -37,7 +51,9 @@ type routed struct {
 // table is the whole route table.
 func (r *routed) table() []route.Route {
 	return slices.Concat(
-		api.Routes(r.ports), r.collect.Routes(), r.sentry.Routes(), r.uploads.Routes(), r.releases.Routes(), r.pages.Routes(), r.manual.Routes(), console.Routes(), r.agents.Routes(),
+		accounts.Routes(r.accounts), apps.Routes(r.apps), analytics.Routes(r.analytics), issues.Routes(r.issues), metrics.Routes(r.metrics),
+		alerting.Routes(r.alerting), assistant.Routes(r.assistant), r.docs.Routes(),
+		r.collect.Routes(), r.sentry.Routes(), r.uploads.Routes(), r.releases.Routes(), r.pages.Routes(), r.manual.Routes(), console.Routes(), r.agents.Routes(),
 	)
 }
 

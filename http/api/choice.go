@@ -8,27 +8,27 @@ import (
 )
 
 // choice is a parameter that is one of some words.
-type choice struct {
-	field string
+type Choice struct {
+	Field string
 	// what the words are called in a refusal.
-	what string
+	What string
 	// fallback is meant where the request names none.
-	fallback string
-	allowed  []string
+	Fallback string
+	Allowed  []string
 }
 
 // parse returns the word, or says which there are.
-func (c choice) parse(words []string) (string, []svc.FieldError) {
+func (c Choice) Parse(words []string) (string, []svc.FieldError) {
 	if len(words) == 0 {
-		return c.fallback, nil
+		return c.Fallback, nil
 	}
-	if !slices.Contains(c.allowed, words[0]) {
-		return "", []svc.FieldError{unknownWord(c.field, c.what, words[0], c.allowed)}
+	if !slices.Contains(c.Allowed, words[0]) {
+		return "", []svc.FieldError{UnknownWord(c.Field, c.What, words[0], c.Allowed)}
 	}
 	return words[0], nil
 }
 
 // schema describes the parameter.
-func (c choice) schema() route.Schema {
-	return route.Schema{"type": "string", "enum": c.allowed, "default": c.fallback}
+func (c Choice) Schema() route.Schema {
+	return route.Schema{"type": "string", "enum": c.Allowed, "default": c.Fallback}
 }

@@ -1,5 +1,9 @@
-// Package api is the route table and its handlers: one file per noun, which
-// declares the ports that the noun needs, the shapes that it reads and answers,
-// and one short function per route. A port is filled by cmd; its methods speak
-// the root's types and fail with the root's errors.
+// Package api holds what the routes of the management API and of the console
+// share: parameters, pages, and conversions of rows.
+//
+// The routes themselves are in the packages below it, one for each module of the
+// product. Such a package has one file per noun: the ports that the noun needs,
+// its rows, the shapes that it reads and answers, and one short function per
+// route. Its routes.go lists the ports and the rows of the package. cmd fills the
+// ports, whose methods take and return the root's types and errors.
 package api

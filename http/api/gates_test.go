@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"svc"
-	"svc/http/api"
 	"svc/http/api/apitest"
 	"svc/http/route"
 )
@@ -76,7 +75,7 @@ func problem(t *testing.T, response *httptest.ResponseRecorder) route.Problem {
 
 // eachRow runs a test for every gated row of the table.
 func eachRow(t *testing.T, test func(t *testing.T, b bench, route *route.Route)) {
-	for _, row := range api.Routes(api.Ports{}) {
+	for _, row := range apitest.Routes() {
 		if row.Surface == route.Manage || row.Surface == route.Console {
 			t.Run(row.Operation, func(t *testing.T) { test(t, open(t), &row) })
 		}

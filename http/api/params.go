@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,71 +11,58 @@ import (
 )
 
 // appPath is the address of an application in a path.
-type appPath struct {
+type AppPath struct {
 	Org string `path:"org" doc:"The organization's slug."`
 	App string `path:"app" doc:"The application's slug."`
 }
 
 // orgPath is the address of an organization in a path.
-type orgPath struct {
+type OrgPath struct {
 	Org string `path:"org" doc:"The organization's slug."`
 }
 
 // paging holds the parameters of a list.
-type paging struct {
-	Limit  pageLimit `query:"limit" doc:"Rows of a page; more than 200 means 200."`
+type Paging struct {
+	Limit  PageLimit `query:"limit" doc:"Rows of a page; more than 200 means 200."`
 	Cursor string    `query:"cursor" doc:"The nextCursor of the page before."`
-}
-
-// covered holds the parameters of every analytics read.
-type covered struct {
-	Env         environment `query:"env" doc:"The environment's slug."`
-	Range       window      `query:"range" doc:"The span of time; custom:<YYYY-MM-DD>..<YYYY-MM-DD> takes up to 400 days."`
-	Filter      filters     `query:"filter" doc:"<dimension>:<value>; repeated filters are ANDed."`
-	IncludeBots bool        `query:"includeBots" doc:"Count bots as well." default:"false"`
-}
-
-// scope returns what the read is about.
-func (c *covered) scope() svc.AnalyticsScope {
-	return svc.AnalyticsScope{App: c.Env.app, Environment: c.Env.Environment, Window: c.Range.Window, Filters: c.Filter.Filters, IncludeBots: c.IncludeBots}
 }
 
 // environment is the parameter env: one of the application's, production where
 // the request names none.
-type environment struct {
+type Env struct {
 	svc.Environment
-	app svc.AppRef
+	App svc.AppRef
 }
 
 // Parse finds the environment in the path's application.
-func (e *environment) Parse(call *route.Call, words []string) []svc.FieldError {
-	env, ok := call.App.Environment(first(words))
+func (e *Env) Parse(call *route.Call, words []string) []svc.FieldError {
+	env, ok := call.App.Environment(First(words))
 	if !ok {
-		return []svc.FieldError{unknownWord("env", "environment", first(words), environmentSlugs(&call.App))}
+		return []svc.FieldError{UnknownWord("env", "environment", First(words), environmentSlugs(&call.App))}
 	}
-	e.Environment, e.app = env, call.Ref()
+	e.Environment, e.App = env, call.Ref()
 	return nil
 }
 
 // Schema describes the parameter.
-func (environment) Schema() route.Schema {
+func (Env) Schema() route.Schema {
 	return route.Schema{"type": "string", "default": svc.DefaultEnvironment}
 }
 
 // optionalEnvironment is the parameter env where all environments are meant unless the
 // request names one.
-type optionalEnvironment struct{ environment }
+type OptionalEnv struct{ Env }
 
 // Parse finds the environment, if there is one to find.
-func (e *optionalEnvironment) Parse(call *route.Call, words []string) []svc.FieldError {
+func (e *OptionalEnv) Parse(call *route.Call, words []string) []svc.FieldError {
 	if len(words) == 0 {
 		return nil
 	}
-	return e.environment.Parse(call, words)
+	return e.Env.Parse(call, words)
 }
 
 // Schema describes the parameter.
-func (optionalEnvironment) Schema() route.Schema { return route.Schema{"type": "string"} }
+func (OptionalEnv) Schema() route.Schema { return route.Schema{"type": "string"} }
 
 func environmentSlugs(app *svc.Application) []string {
 	slugs := make([]string, len(app.Environments))
@@ -84,70 +72,19 @@ func environmentSlugs(app *svc.Application) []string {
 	return slugs
 }
 
-// window is the parameter range in the application's time zone.
-type window struct{ svc.Window }
-
-// Parse reads the range word; relative ranges end at the request.
-func (w *window) Parse(call *route.Call, words []string) []svc.FieldError {
-	parsed, problem := svc.ParseWindow(first(words), call.Now, call.App.Location())
-	if problem != nil {
-		return []svc.FieldError{*problem}
-	}
-	w.Window = parsed
-	return nil
-}
-
-// Schema describes the parameter.
-func (window) Schema() route.Schema {
-	return route.Schema{"type": "string", "default": svc.DefaultWindow, "examples": []string{"24h", "30d", "today", "custom:2026-01-01..2026-01-31"}}
-}
-
-// filters is the repeatable parameter filter.
-type filters struct{ svc.Filters }
-
-// Parse reads the pairs.
-func (f *filters) Parse(_ *route.Call, words []string) []svc.FieldError {
-	parsed, problems := svc.ParseFilters(words)
-	f.Filters = parsed
-	return problems
-}
-
-// Repeats marks the parameter as repeatable.
-func (*filters) Repeats() {}
-
-// Schema describes the parameter.
-func (filters) Schema() route.Schema {
-	names := make([]string, 0, len(svc.Dimensions()))
-	for _, dimension := range svc.Dimensions() {
-		names = append(names, string(dimension))
-	}
-	return route.Schema{"type": "array", "items": route.Schema{"type": "string", "pattern": "^(" + strings.Join(names, "|") + "):"}}
-}
-
 // pageLimit is the parameter limit of ordinary lists.
-type pageLimit int
+type PageLimit int
 
 // Parse reads the page size.
-func (l *pageLimit) Parse(_ *route.Call, words []string) []svc.FieldError {
-	return parseLimit((*int)(l), words, svc.MaxPageSize)
+func (l *PageLimit) Parse(_ *route.Call, words []string) []svc.FieldError {
+	return ParseLimit((*int)(l), words, svc.MaxPageSize)
 }
 
 // Schema describes the parameter.
-func (pageLimit) Schema() route.Schema { return limitSchema() }
+func (PageLimit) Schema() route.Schema { return LimitSchema() }
 
-// feedLimit is the parameter limit of the event feed.
-type feedLimit int
-
-// Parse reads the page size.
-func (l *feedLimit) Parse(_ *route.Call, words []string) []svc.FieldError {
-	return parseLimit((*int)(l), words, svc.MaxEventPageSize)
-}
-
-// Schema describes the parameter.
-func (feedLimit) Schema() route.Schema { return limitSchema() }
-
-func parseLimit(into *int, words []string, maximum int) []svc.FieldError {
-	limit, problem := svc.ParseLimit(first(words), svc.DefaultPageSize, maximum)
+func ParseLimit(into *int, words []string, maximum int) []svc.FieldError {
+	limit, problem := svc.ParseLimit(First(words), svc.DefaultPageSize, maximum)
 	if problem != nil {
 		return []svc.FieldError{*problem}
 	}
@@ -155,34 +92,15 @@ func parseLimit(into *int, words []string, maximum int) []svc.FieldError {
 	return nil
 }
 
-func limitSchema() route.Schema {
+func LimitSchema() route.Schema {
 	return route.Schema{"type": "integer", "minimum": 1, "default": svc.DefaultPageSize}
 }
 
-// metric is the parameter metric of a time series.
-type metric svc.Metric
-
-// Parse reads the metric; visitors are meant where the request names none.
-func (m *metric) Parse(_ *route.Call, words []string) []svc.FieldError {
-	word, problems := metricChoice().parse(words)
-	*m = metric(word)
-	return problems
-}
-
-// Schema describes the parameter.
-func (metric) Schema() route.Schema {
-	return metricChoice().schema()
-}
-
-func metricChoice() choice {
-	return choice{"metric", "metric", string(svc.MetricVisitors), texts(svc.Metrics())}
-}
-
-func unknownWord(field, what, word string, allowed []string) svc.FieldError {
+func UnknownWord(field, what, word string, allowed []string) svc.FieldError {
 	return svc.FieldError{Field: field, Code: "unknown_value", Message: fmt.Sprintf("Unknown %s %q.", what, word), Allowed: allowed}
 }
 
-func texts[T ~string](values []T) []string {
+func Words[T ~string](values []T) []string {
 	out := make([]string, len(values))
 	for i, value := range values {
 		out[i] = string(value)
@@ -190,7 +108,7 @@ func texts[T ~string](values []T) []string {
 	return out
 }
 
-func first(words []string) string {
+func First(words []string) string {
 	if len(words) == 0 {
 		return ""
 	}
@@ -199,7 +117,7 @@ func first(words []string) string {
 
 // pageOfAll makes a page of a list that its port returns whole, in the order of
 // key, which is also the keyset.
-func pageOfAll[Row any](call *route.Call, rows []Row, paging paging, key func(Row) string) (svc.Page[Row], error) {
+func PageOfAll[Row any](call *route.Call, rows []Row, paging Paging, key func(Row) string) (svc.Page[Row], error) {
 	keyset, err := call.Keyset(paging.Cursor, 1)
 	if err != nil {
 		return svc.Page[Row]{}, err
@@ -213,7 +131,7 @@ func pageOfAll[Row any](call *route.Call, rows []Row, paging paging, key func(Ro
 }
 
 // convert maps rows of a port to rows of an answer; the result is never null.
-func convert[From, To any](rows []From, one func(*From) To) []To {
+func Convert[From, To any](rows []From, one func(*From) To) []To {
 	out := make([]To, len(rows))
 	for i := range rows {
 		out[i] = one(&rows[i])
@@ -222,9 +140,25 @@ func convert[From, To any](rows []From, one func(*From) To) []To {
 }
 
 // known returns a word for an answer, null where it is empty.
-func known(word string) *string {
+func OrNull(word string) *string {
 	if word == "" {
 		return nil
 	}
 	return &word
+}
+
+// problemsOf returns the problems that an error lists.
+func ProblemsOf(err error) []svc.FieldError {
+	if known, ok := errors.AsType[*svc.Error](err); ok {
+		return known.Fields
+	}
+	return nil
+}
+
+// signedIn returns the person of a console session.
+func SignedIn(call *route.Call) (svc.User, error) {
+	if call.Grant.Token.User == nil {
+		return svc.User{}, &svc.Error{Code: svc.CodeForbidden, Reason: "user_bound_token_required", Message: "The session is bound to no person."}
+	}
+	return *call.Grant.Token.User, nil
 }

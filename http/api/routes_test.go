@@ -2,17 +2,18 @@ package api_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"svc"
-	"svc/http/api"
 	"svc/http/api/apitest"
 	"svc/http/ingest"
 	"svc/http/route"
@@ -47,7 +48,11 @@ func golden(t *testing.T, name string, got []byte) {
 
 func TestRouteList(t *testing.T) {
 	var out bytes.Buffer
-	for _, route := range wholeTable() {
+	rows := wholeTable()
+	slices.SortFunc(rows, func(a, b route.Route) int {
+		return cmp.Or(strings.Compare(a.Pattern(), b.Pattern()), strings.Compare(a.Method, b.Method))
+	})
+	for _, route := range rows {
 		fmt.Fprintf(&out, "%-6s %-58s %-24s scope=%s permission=%s module=%s role=%s effect=%s rate=%s\n",
 			route.Method, route.Pattern(), route.Operation, route.Scope, route.Permission, route.Module, route.Role, route.Effect, route.Rate)
 	}
@@ -79,5 +84,5 @@ func TestOpenAPIDocument(t *testing.T) {
 
 // wholeTable returns every row that the server registers.
 func wholeTable() []route.Route {
-	return slices.Concat(api.Routes(api.Ports{}), new(ingest.Collect).Routes(), new(ingest.Sentry).Routes(), new(ingest.Uploads).Routes(), new(ingest.Releases).Routes())
+	return slices.Concat(apitest.Routes(), new(ingest.Collect).Routes(), new(ingest.Sentry).Routes(), new(ingest.Uploads).Routes(), new(ingest.Releases).Routes())
 }

@@ -7,7 +7,7 @@ import (
 	"testing/fstest"
 
 	"svc"
-	"svc/http/api"
+	"svc/http/api/apitest"
 	"svc/http/docs"
 )
 
@@ -17,7 +17,7 @@ func library(t *testing.T) *docs.Library {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Describe(api.Routes(api.Ports{})); err != nil {
+	if err := l.Describe(apitest.Routes()); err != nil {
 		t.Fatal(err)
 	}
 	return l
@@ -74,7 +74,7 @@ func TestTheReferenceIsWhole(t *testing.T) {
 			sections.WriteString(page.Markdown)
 		}
 	}
-	for _, route := range api.Routes(api.Ports{}) {
+	for _, route := range apitest.Routes() {
 		path := strings.Replace(route.Pattern(), "...}", "}", 1)
 		if !strings.Contains(index.Markdown, "| `"+route.Method+"` | `"+path+"` |") {
 			t.Errorf("the index lacks %s %s", route.Method, route.Pattern())

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/snappy"
-	"github.com/prometheus/client_golang/exp/api/remote/genproto/v2"
+	writev2 "github.com/prometheus/client_golang/exp/api/remote/genproto/v2"
 	collectmetrics "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"svc"
-	"svc/http/api"
+	"svc/http/api/apitest"
 	"svc/http/docs"
 	"svc/http/manual"
 	"svc/http/route"
@@ -33,7 +33,7 @@ func site(t *testing.T) (*route.Handler, *docs.Library) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := library.Describe(api.Routes(api.Ports{})); err != nil {
+	if err := library.Describe(apitest.Routes()); err != nil {
 		t.Fatal(err)
 	}
 	guide, err := manual.New(library)

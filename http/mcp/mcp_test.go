@@ -72,7 +72,7 @@ func TestModulesAndRulesHideTools(t *testing.T) {
 	if _, err := w.memory.Update(t.Context(), svc.AppRef{Org: "acme", App: "web"}, svc.AppPatch{Modules: &modules}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.ports.AISettings.PutPolicy(t.Context(), "acme", svc.AIPolicy{DeniedTools: []string{"analytics_overview"}, DeniedEffects: []svc.Effect{svc.EffectDestructive}}); err != nil {
+	if err := w.ports.Assistant.Settings.PutPolicy(t.Context(), "acme", svc.AIPolicy{DeniedTools: []string{"analytics_overview"}, DeniedEffects: []svc.Effect{svc.EffectDestructive}}); err != nil {
 		t.Fatal(err)
 	}
 	names := w.names(t, "/mcp?tools=all", w.Owner)

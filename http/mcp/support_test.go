@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"svc"
-	"svc/http/api"
 	"svc/http/api/apitest"
 	"svc/http/mcp"
 	"svc/http/route"
@@ -28,7 +27,7 @@ func noon() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
 type world struct {
 	apitest.World
 	memory    *apitest.Memory
-	ports     api.Ports
+	ports     *apitest.Ports
 	handler   http.Handler
 	proposals *proposals
 	// broken are the organizations whose rules cannot be read.
@@ -73,11 +72,11 @@ func newWorld(t testing.TB) *world {
 	w := &world{World: memory.Fill(t), memory: memory, ports: memory.Ports(), proposals: &proposals{}, broken: map[string]bool{}}
 	registry := &struct{ *tools.Registry }{}
 	server := mcp.New(mcp.Config{
-		Authority: memory, Organizations: memory, Apps: memory, Settings: rules{w.ports.AISettings, w.broken}, Tools: registry, Proposals: w.proposals,
+		Authority: memory, Organizations: memory, Apps: memory, Settings: rules{w.ports.Assistant.Settings, w.broken}, Tools: registry, Proposals: w.proposals,
 		Docs: w.ports.Docs, PublicURL: "https://svc.example", Version: "test",
 	})
 	config := memory.Config()
-	config.Routes = slices.Concat(api.Routes(w.ports), server.Routes())
+	config.Routes = slices.Concat(w.ports.Routes(), server.Routes())
 	var err error
 	if registry.Registry, err = tools.NewForHolders(config.Routes); err != nil {
 		t.Fatal(err)

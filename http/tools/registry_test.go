@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"svc"
-	"svc/http/api"
 	"svc/http/api/apitest"
 	"svc/http/route"
 	"svc/http/tools"
@@ -20,7 +19,7 @@ func noon() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
 
 func registry(t *testing.T) *tools.Registry {
 	t.Helper()
-	made, err := tools.New(api.Routes(api.Ports{}))
+	made, err := tools.New(apitest.Routes())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +43,7 @@ func names(list []svc.Tool) (out []string) {
 func TestEveryManageRouteIsAToolButThoseOutOfReach(t *testing.T) {
 	audience := everybody()
 	all := names(registry(t).All(&audience))
-	for _, row := range api.Routes(api.Ports{}) {
+	for _, row := range apitest.Routes() {
 		noun, _, _ := strings.Cut(row.Operation, ".")
 		barred := row.Surface != route.Manage || slices.Contains([]string{"ai", "keys"}, noun) || noun == "me" && row.Operation != "me.get"
 		if slices.Contains(all, tools.NameOf(row.Operation)) == barred {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"svc"
-	"svc/http/api"
+	"svc/http/api/apitest"
 	"svc/http/route"
 )
 
@@ -138,7 +138,7 @@ func TestEveryWriteHasATierByItsTarget(t *testing.T) {
 			t.Errorf("%s: targeted %v", tool.Name, tool.Targeted)
 		}
 	}
-	for _, row := range api.Routes(api.Ports{}) {
+	for _, row := range apitest.Routes() {
 		if row.Surface == route.Manage && row.Method == http.MethodPut && row.Effect != svc.EffectDestructive {
 			t.Errorf("%s replaces and is %s", row.Operation, row.Effect)
 		}

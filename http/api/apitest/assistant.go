@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"svc"
-	"svc/http/api"
+	"svc/http/api/assistant"
 )
 
 // held is the assistant of the memory: it holds the settings of organizations, and
@@ -77,7 +77,7 @@ func (held) Tool(name string) (svc.Tool, bool) {
 func (held) Names() []string { return []string{"goals_create", "goals_delete", "goals_list"} }
 
 // Ask is the port api.Assistant.
-func (held) Ask(_ context.Context, _ svc.Asker, question svc.Question) (api.Turn, error) {
+func (held) Ask(_ context.Context, _ svc.Asker, question svc.Question) (assistant.Turn, error) {
 	if question.ConversationID != "" {
 		return nil, svc.NotFound("conversation")
 	}
@@ -85,7 +85,7 @@ func (held) Ask(_ context.Context, _ svc.Asker, question svc.Question) (api.Turn
 }
 
 // Approve is the port api.Assistant.
-func (held) Approve(context.Context, svc.Asker, string, string) (api.Turn, error) {
+func (held) Approve(context.Context, svc.Asker, string, string) (assistant.Turn, error) {
 	return nil, svc.NotFound("action")
 }
 

@@ -8,12 +8,19 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"svc"
-	"svc/http/api"
+	"svc/http/api/accounts"
+	"svc/http/api/alerting"
+	"svc/http/api/analytics"
+	"svc/http/api/apps"
+	"svc/http/api/assistant"
+	"svc/http/api/issues"
+	"svc/http/api/metrics"
 	"svc/http/docs"
 	"svc/http/route"
 )
@@ -84,6 +91,9 @@ type claim struct {
 	sealed []byte
 }
 
+// Noon is the instant of the tests.
+func Noon() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
+
 // NewMemory returns an empty implementation with a clock.
 func NewMemory(now func() time.Time) *Memory {
 	library, err := docs.Open(svc.Documentation)
@@ -101,22 +111,51 @@ func NewMemory(now func() time.Time) *Memory {
 	}
 }
 
+// Ports are those of all packages of routes.
+type Ports struct {
+	Accounts  accounts.Ports
+	Apps      apps.Ports
+	Analytics analytics.Ports
+	Issues    issues.Ports
+	Metrics   metrics.Ports
+	Alerting  alerting.Ports
+	Assistant assistant.Ports
+	Docs      *docs.Library
+}
+
+// Routes returns the gated rows of the service.
+func (p *Ports) Routes() []route.Route {
+	return slices.Concat(
+		accounts.Routes(p.Accounts), apps.Routes(p.Apps), analytics.Routes(p.Analytics), issues.Routes(p.Issues), metrics.Routes(p.Metrics),
+		alerting.Routes(p.Alerting), assistant.Routes(p.Assistant), p.Docs.Routes(),
+	)
+}
+
+// Routes returns the gated rows of the service, for tests that serve none of them.
+func Routes() []route.Route { return new(Ports).Routes() }
+
 // Ports returns the memory as the ports of the handlers.
-func (m *Memory) Ports() api.Ports {
+func (m *Memory) Ports() *Ports {
 	ai := m.assistant()
-	return api.Ports{
-		Assistant: ai, Approvals: ai, Passkeys: m, AISettings: ai, AITools: ai,
-		Organizations: m, Members: m, Invitations: m, Tokens: m, Apps: m, Keys: m, Analytics: m, Presence: m, Reads: m, Events: feed{m}, Docs: m.docs, Ledger: m, Goals: m, Funnels: m, Results: m, Shares: m,
-		Limits: api.Limits{PerMinute: svc.DefaultPerMinute, AnalyticsPerMinute: svc.QueryPerMinute, ConcurrentQueries: svc.ConcurrentQueries},
-		Issues: tracked{m}, Occurrences: tracked{m}, IssueChanges: tracked{m}, Metrics: measured{m},
-		Monitors: m, Alerts: m, Incidents: m, Channels: m,
+	return &Ports{
+		Accounts: accounts.Ports{
+			Organizations: m, Members: m, Invitations: m, Tokens: m, Passkeys: m, Ledger: m,
+			Limits: accounts.Limits{PerMinute: svc.DefaultPerMinute, AnalyticsPerMinute: svc.QueryPerMinute, ConcurrentQueries: svc.ConcurrentQueries},
+		},
+		Apps:      apps.Ports{Apps: m, Keys: m},
+		Analytics: analytics.Ports{Analytics: m, Presence: m, Reads: m, Events: feed{m}, Goals: m, Funnels: m, Results: m, Shares: m},
+		Issues:    issues.Ports{Issues: tracked{m}, Occurrences: tracked{m}, Changes: tracked{m}, People: m},
+		Metrics:   metrics.Ports{Metrics: measured{m}},
+		Alerting:  alerting.Ports{Monitors: m, Alerts: m, Incidents: m, Channels: m},
+		Assistant: assistant.Ports{Assistant: ai, Approvals: ai, Settings: ai, Tools: ai, Passkeys: m},
+		Docs:      m.docs,
 	}
 }
 
 // Config returns the configuration of a handler over the memory.
 func (m *Memory) Config() route.Config {
 	return route.Config{
-		Routes: api.Routes(m.Ports()), Authority: m, Applications: m, Auditor: m, Replays: m, Ledger: m,
+		Routes: m.Ports().Routes(), Authority: m, Applications: m, Auditor: m, Replays: m, Ledger: m,
 		Cursors: svc.NewCursors([]byte("test")), Now: m.now, PublicURL: "https://svc.example", Revision: "2026-11-20",
 		ConcurrentQueries: svc.ConcurrentQueries, ConcurrentStreams: svc.ConcurrentStreams,
 	}

@@ -1,0 +1,142 @@
+package accounts
+
+import (
+	"context"
+
+	"svc/http/api"
+
+	"svc"
+	"svc/http/route"
+)
+
+// Invitations are the seats that are offered to a person.
+type Invitations interface {
+	// Offers returns a person's open invitations.
+	Offers(ctx context.Context, person svc.User) ([]svc.Offer, error)
+	// AcceptOffer seats the person; it fails with not_found where no invitation is open.
+	AcceptOffer(ctx context.Context, person svc.User, org string) (svc.Membership, error)
+	// DeclineOffer ends an invitation under the same rule.
+	DeclineOffer(ctx context.Context, person svc.User, org string) error
+}
+
+// consoleInvitations answers the console's routes of invitations: an organization makes
+// them, and the invited person answers them in a session of their own.
+type consoleInvitations struct {
+	members     consoleMembers
+	invitations Invitations
+}
+
+func consoleInvitationRoutes(ports Ports) []route.Route {
+	invitations := consoleInvitations{members: consoleMembers{members: ports.Members}, invitations: ports.Invitations}
+	return []route.Route{
+		{
+			Surface: route.Console, Method: "POST", Path: "/orgs/{org}/invitations", Operation: "console.invitations.create", Scope: svc.ScopeAdmin, Permission: svc.PermOrgRead, Role: svc.RoleAdmin, Effect: route.Write, Ledger: "member.invited", Rate: svc.RateDefault,
+			Summary: "Invite a person, who has 72 hours to accept", Status: 201, Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(invitations.create),
+		},
+		{
+			Surface: route.Console, Method: "GET", Path: "/me/invitations", Operation: "console.invitations.list", Scope: svc.ScopeRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "List the invitations of the signed-in person", Handler: route.Typed(invitations.list),
+		},
+		{
+			Surface: route.Console, Method: "POST", Path: "/me/invitations/{slug}/accept", Operation: "console.invitations.accept", Scope: svc.ScopeWrite, Effect: route.Write, Ledger: "member.joined", Rate: svc.RateDefault,
+			Summary: "Accept an invitation and become a member", Handler: route.Typed(invitations.accept),
+		},
+		{
+			Surface: route.Console, Method: "DELETE", Path: "/me/invitations/{slug}", Operation: "console.invitations.decline", Scope: svc.ScopeWrite, Effect: route.Destructive, Ledger: "member.declined", Rate: svc.RateDefault,
+			Summary: "Decline an invitation", Status: 204, Handler: route.Typed(invitations.decline),
+		},
+	}
+}
+
+// invitationSpec is the body of POST …/invitations.
+type invitationSpec struct {
+	Email string   `json:"email" required:"true" doc:"The person's e-mail address."`
+	Role  svc.Role `json:"role" required:"true"`
+	Name  string   `json:"name" doc:"What to call the person until they accept; a known person keeps the present name."`
+}
+
+type createInvitation struct {
+	api.OrgPath
+	Body invitationSpec `body:"json"`
+}
+
+func (c *createInvitation) spec() svc.MemberSpec {
+	return svc.MemberSpec{Email: c.Body.Email, Name: c.Body.Name, Role: c.Body.Role}
+}
+
+// Check applies the rules of members.
+func (c *createInvitation) Check(*route.Call) []svc.FieldError { return c.spec().Validate() }
+
+func (c consoleInvitations) create(ctx context.Context, call *route.Call, in createInvitation) (member, error) {
+	email, _ := svc.NormaliseEmail(in.Body.Email)
+	seats, err := c.members.members.Seats(ctx, in.Org)
+	if err != nil {
+		return member{}, err
+	}
+	for i := range seats {
+		if seats[i].Invitation == nil && seats[i].Member.User.Email == email {
+			return member{}, &svc.Error{Code: svc.CodeConflict, Reason: "already_member", Message: "The person is a member; change the role with PUT …/members/{email}."}
+		}
+	}
+	seat, err := c.members.offer(ctx, call, in.Org, in.spec())
+	return memberOf(&seat), err
+}
+
+// invitation is an invitation as the invited person sees it.
+type invitation struct {
+	ID           string           `json:"id"`
+	Organization svc.Organization `json:"organization"`
+	Role         svc.Role         `json:"role"`
+	InvitedBy    string           `json:"invitedBy" doc:"The name of the member who invited the person."`
+	CreatedAt    route.Time       `json:"createdAt"`
+	ExpiresAt    route.Time       `json:"expiresAt"`
+}
+
+func invitationOf(offer *svc.Offer) invitation {
+	i := &offer.Invitation
+	return invitation{ID: i.ID, Organization: offer.Organization, Role: i.Role, InvitedBy: i.InvitedBy.Name, CreatedAt: route.Time(i.CreatedAt), ExpiresAt: route.Time(i.ExpiresAt)}
+}
+
+func (c consoleInvitations) list(ctx context.Context, call *route.Call, in api.Paging) (svc.Page[invitation], error) {
+	person, err := api.SignedIn(call)
+	if err != nil {
+		return svc.Page[invitation]{}, err
+	}
+	rows, err := c.invitations.Offers(ctx, person)
+	if err != nil {
+		return svc.Page[invitation]{}, err
+	}
+	return api.PageOfAll(call, api.Convert(rows, invitationOf), in, func(row invitation) string { return row.Organization.Slug })
+}
+
+// offerPath addresses an invitation of the signed-in person. The parameter is not called
+// org, since the person has no seat there yet.
+type offerPath struct {
+	Slug string `path:"slug" doc:"The organization's slug."`
+}
+
+func (c consoleInvitations) accept(ctx context.Context, call *route.Call, in offerPath) (svc.Membership, error) {
+	person, err := api.SignedIn(call)
+	if err != nil {
+		return svc.Membership{}, err
+	}
+	membership, err := c.invitations.AcceptOffer(ctx, person, in.Slug)
+	if err == nil {
+		call.Concerns(in.Slug)
+		call.About(person.ID)
+	}
+	return membership, err
+}
+
+func (c consoleInvitations) decline(ctx context.Context, call *route.Call, in offerPath) (route.Empty, error) {
+	person, err := api.SignedIn(call)
+	if err != nil {
+		return route.Empty{}, err
+	}
+	err = c.invitations.DeclineOffer(ctx, person, in.Slug)
+	if err == nil {
+		call.Concerns(in.Slug)
+		call.About(person.ID)
+	}
+	return route.Empty{}, err
+}

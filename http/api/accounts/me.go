@@ -1,0 +1,164 @@
+package accounts
+
+import (
+	"context"
+
+	"svc/http/api"
+
+	"svc"
+	"svc/http/route"
+)
+
+// Organizations knows who belongs where.
+type Organizations interface {
+	// Memberships returns the organizations that a grant's token may address,
+	// exactly one for an organization token, with the role in each.
+	Memberships(ctx context.Context, grant svc.Grant) ([]svc.Membership, error)
+	// CreateOrganization makes an organization with one owner; an empty slug is
+	// derived. It fails with conflict where an explicit slug is taken.
+	CreateOrganization(ctx context.Context, owner svc.User, spec svc.OrgSpec) (svc.Organization, error)
+	// RenameOrganization changes an organization's name.
+	RenameOrganization(ctx context.Context, org, name string) (svc.Organization, error)
+}
+
+// Tokens issues and revokes access tokens.
+type Tokens interface {
+	// Tokens returns an owner's tokens; ended ones may be left out.
+	Tokens(ctx context.Context, owner svc.TokenOwner) ([]svc.Token, error)
+	// MintToken makes a token and returns it in the clear, once.
+	MintToken(ctx context.Context, owner svc.TokenOwner, spec svc.TokenSpec) (svc.Token, svc.Secret, error)
+	// RevokeToken ends a token at once. It fails with not_found where the owner has
+	// no such token or it is revoked already.
+	RevokeToken(ctx context.Context, owner svc.TokenOwner, id string) error
+	// AdoptToken has a token of an organization, whose person has left, act as the owner's
+	// user. It fails with conflict where the token still acts as a member.
+	AdoptToken(ctx context.Context, owner svc.TokenOwner, id string) (svc.Token, error)
+}
+
+// Limits are the limits of one token.
+type Limits struct {
+	PerMinute          int `json:"perMinute"`
+	AnalyticsPerMinute int `json:"analyticsPerMinute"`
+	ConcurrentQueries  int `json:"concurrentQueries"`
+}
+
+// me answers who calls.
+type me struct {
+	organizations Organizations
+	tokens        Tokens
+	limits        Limits
+}
+
+func meRoutes(ports Ports) []route.Route {
+	me := me{organizations: ports.Organizations, tokens: ports.Tokens, limits: ports.Limits}
+	return []route.Route{
+		{
+			Surface: route.Manage, Method: "GET", Path: "/me", Operation: "me.get", Scope: svc.ScopeRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "Describe the token and who it acts as", Handler: route.Typed(me.get),
+		},
+		{
+			Surface: route.Manage, Method: "GET", Path: "/me/tokens", Operation: "me.listTokens", Scope: svc.ScopeRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "List the caller's own tokens", Handler: route.Typed(me.listTokens),
+		},
+		{
+			Surface: route.Manage, Method: "DELETE", Path: "/me/tokens/{id}", Operation: "me.revokeToken", Scope: svc.ScopeAdmin, Effect: route.Destructive, Ledger: "token.revoked", Rate: svc.RateDefault,
+			Summary: "Revoke one of the caller's own tokens", Status: 204, Handler: route.Typed(me.revokeToken),
+		},
+		{
+			Surface: route.Manage, Method: "GET", Path: "/orgs", Operation: "orgs.list", Scope: svc.ScopeRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "List the organizations that the token may address", Handler: route.Typed(me.listOrganizations),
+		},
+	}
+}
+
+// identity is the answer of GET /me.
+type identity struct {
+	Token         identityToken    `json:"token"`
+	User          *svc.User        `json:"user" doc:"The person whom the token acts as; null where none is bound."`
+	Organizations []reached        `json:"organizations"`
+	Permissions   []svc.Permission `json:"permissions" doc:"What this token may do in every one of the organizations; each of them says what it may do there."`
+	RateLimit     Limits           `json:"rateLimit"`
+}
+
+// reached is an organization that a token addresses.
+type reached struct {
+	svc.Membership
+	Permissions []svc.Permission `json:"permissions" doc:"Exactly what this token may do in this organization."`
+}
+
+type identityToken struct {
+	ID        string        `json:"id"`
+	Kind      svc.TokenKind `json:"kind"`
+	Name      string        `json:"name"`
+	Scopes    []svc.Scope   `json:"scopes"`
+	ExpiresAt *route.Time   `json:"expiresAt"`
+}
+
+func (m me) get(ctx context.Context, call *route.Call, _ struct{}) (identity, error) {
+	memberships, err := m.organizations.Memberships(ctx, call.Grant)
+	if err != nil {
+		return identity{}, err
+	}
+	token := &call.Grant.Token
+	organizations := []reached{}
+	for _, membership := range memberships {
+		organizations = append(organizations, reached{membership, svc.EffectivePermissions(membership.Role, token.Scopes)})
+	}
+	return identity{
+		Token:         identityToken{ID: token.ID, Kind: token.Kind, Name: token.Name, Scopes: token.Scopes, ExpiresAt: route.TimeOf(token.ExpiresAt)},
+		User:          token.User,
+		Organizations: organizations,
+		Permissions:   append([]svc.Permission{}, call.Grant.Permissions...),
+		RateLimit:     m.limits,
+	}, nil
+}
+
+func (m me) listOrganizations(ctx context.Context, call *route.Call, in api.Paging) (svc.Page[svc.Membership], error) {
+	memberships, err := m.organizations.Memberships(ctx, call.Grant)
+	if err != nil {
+		return svc.Page[svc.Membership]{}, err
+	}
+	return api.PageOfAll(call, memberships, in, func(row svc.Membership) string { return row.Slug })
+}
+
+// listTokens lists a person's personal tokens; an organization token sees
+// itself alone.
+func (m me) listTokens(ctx context.Context, call *route.Call, in api.Paging) (svc.Page[token], error) {
+	own := &call.Grant.Token
+	if own.Kind == svc.TokenOrganization {
+		return api.PageOfAll(call, []token{tokenOf(own)}, in, tokenID)
+	}
+	if own.User == nil {
+		return api.PageOfAll(call, nil, in, tokenID)
+	}
+	rows, err := m.tokens.Tokens(ctx, svc.TokenOwner{User: *own.User})
+	if err != nil {
+		return svc.Page[token]{}, err
+	}
+	return api.PageOfAll(call, api.Convert(rows, tokenOf), in, tokenID)
+}
+
+type tokenPath struct {
+	ID string `path:"id" doc:"The token's id."`
+}
+
+// revokeToken revokes a personal token of the caller's person; an organization
+// token can revoke itself alone.
+func (m me) revokeToken(ctx context.Context, call *route.Call, in tokenPath) (route.Empty, error) {
+	own := &call.Grant.Token
+	isOrganization := own.Kind == svc.TokenOrganization
+	if isOrganization && in.ID != own.ID || !isOrganization && own.User == nil {
+		return route.Empty{}, svc.NotFound("token")
+	}
+	if err := concernHomes(ctx, call, m.organizations); err != nil {
+		return route.Empty{}, err
+	}
+	var owner svc.TokenOwner
+	if own.User != nil {
+		owner.User = *own.User
+	}
+	if isOrganization {
+		owner.Org = own.Org
+	}
+	return route.Empty{}, m.tokens.RevokeToken(ctx, owner, in.ID)
+}

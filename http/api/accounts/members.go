@@ -1,0 +1,166 @@
+package accounts
+
+import (
+	"context"
+
+	"svc/http/api"
+
+	"svc"
+	"svc/http/route"
+)
+
+// Members keeps the seats of organizations.
+type Members interface {
+	// Members returns who sits in an organization.
+	Members(ctx context.Context, org string) ([]svc.Member, error)
+	// Seats returns an organization's seats, those that are taken first.
+	Seats(ctx context.Context, org string) ([]svc.Seat, error)
+	// OfferSeat changes the role of a member, or invites the person of an e-mail address. A
+	// member of role actor asks; svc.CheckMemberChange decides and its error is returned.
+	OfferSeat(ctx context.Context, org string, actor svc.Role, by svc.User, spec svc.MemberSpec) (svc.Seat, error)
+	// WithdrawSeat takes an invitation back under the same rule.
+	WithdrawSeat(ctx context.Context, org string, actor svc.Role, email string) (svc.Invitation, error)
+	// RemoveMember takes a seat away under the same rule.
+	RemoveMember(ctx context.Context, org string, actor svc.Role, email string) error
+}
+
+// consoleMembers answers the console's routes of members.
+type consoleMembers struct{ members Members }
+
+func consoleMemberRoutes(ports Ports) []route.Route {
+	members := consoleMembers{members: ports.Members}
+	return []route.Route{
+		{
+			Surface: route.Console, Method: "GET", Path: "/orgs/{org}/members", Operation: "console.members.list", Scope: svc.ScopeRead, Permission: svc.PermOrgRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "List members", Handler: route.Typed(members.list),
+		},
+		{
+			Surface: route.Console, Method: "PUT", Path: "/orgs/{org}/members/{email}", Operation: "console.members.put", Scope: svc.ScopeAdmin, Permission: svc.PermOrgRead, Role: svc.RoleAdmin, Effect: route.Destructive, Ledger: "member.updated", Rate: svc.RateDefault,
+			Summary: "Change a member's role, or invite the person, who has 72 hours to accept", Also: 202, Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(members.put),
+		},
+		{
+			Surface: route.Console, Method: "DELETE", Path: "/orgs/{org}/members/{email}", Operation: "console.members.remove", Scope: svc.ScopeAdmin, Permission: svc.PermOrgRead, Role: svc.RoleAdmin, Effect: route.Destructive, Ledger: "member.removed", Rate: svc.RateDefault,
+			Summary: "Remove a member, or withdraw an invitation", Status: 204, Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(members.remove),
+		},
+	}
+}
+
+// memberStatus says whether a seat is taken.
+type memberStatus string
+
+const (
+	memberActive  memberStatus = "active"
+	memberInvited memberStatus = "invited"
+)
+
+// member is a seat as answers show it.
+type member struct {
+	User         memberUser   `json:"user"`
+	Role         svc.Role     `json:"role"`
+	Status       memberStatus `json:"status" doc:"active, or invited until the person accepts."`
+	JoinedAt     *route.Time  `json:"joinedAt"`
+	InvitationID *string      `json:"invitationId"`
+	InvitedUntil *route.Time  `json:"invitedUntil" doc:"When the invitation ends unless it is accepted."`
+}
+
+// memberUser is the person of a seat. Of one who is invited, nothing is told but what the
+// inviter wrote.
+type memberUser struct {
+	ID    *string `json:"id"`
+	Email string  `json:"email"`
+	Name  string  `json:"name"`
+}
+
+func memberOf(seat *svc.Seat) member {
+	if i := seat.Invitation; i != nil {
+		return member{User: memberUser{Email: i.Email, Name: i.Name}, Role: i.Role, Status: memberInvited, InvitationID: &i.ID, InvitedUntil: route.TimeOf(&i.ExpiresAt)}
+	}
+	m := &seat.Member
+	return member{User: memberUser{ID: &m.User.ID, Email: m.User.Email, Name: m.User.Name}, Role: m.Role, Status: memberActive, JoinedAt: route.TimeOf(&m.JoinedAt)}
+}
+
+type listMembers struct {
+	api.OrgPath
+	api.Paging
+}
+
+func (c consoleMembers) list(ctx context.Context, call *route.Call, in listMembers) (svc.Page[member], error) {
+	rows, err := c.members.Seats(ctx, in.Org)
+	if err != nil {
+		return svc.Page[member]{}, err
+	}
+	return api.PageOfAll(call, api.Convert(rows, memberOf), in.Paging, func(row member) string { return row.User.Email })
+}
+
+type memberPath struct {
+	api.OrgPath
+	Email string `path:"email" doc:"The person's e-mail address, in any case."`
+}
+
+type putMember struct {
+	memberPath
+	Body memberSpec `body:"json"`
+}
+
+// memberSpec is the body of PUT …/members/{email}.
+type memberSpec struct {
+	Role svc.Role `json:"role" required:"true"`
+	Name string   `json:"name" doc:"The person's name; a known person keeps the present one where it is absent."`
+}
+
+func (p *putMember) spec() svc.MemberSpec {
+	email, _ := svc.NormaliseEmail(p.Email)
+	return svc.MemberSpec{Email: email, Name: p.Body.Name, Role: p.Body.Role}
+}
+
+// Check applies the rules of members.
+func (p *putMember) Check(*route.Call) []svc.FieldError { return p.spec().Validate() }
+
+func (c consoleMembers) put(ctx context.Context, call *route.Call, in putMember) (member, error) {
+	seat, err := c.offer(ctx, call, in.Org, in.spec())
+	if err == nil && seat.Invitation != nil {
+		call.Answer(202)
+	}
+	return memberOf(&seat), err
+}
+
+// offer changes the role of a member, or invites the person.
+func (c consoleMembers) offer(ctx context.Context, call *route.Call, org string, spec svc.MemberSpec) (svc.Seat, error) {
+	by, err := api.SignedIn(call)
+	if err != nil {
+		return svc.Seat{}, err
+	}
+	seat, err := c.members.OfferSeat(ctx, org, call.Grant.Role, by, spec)
+	switch {
+	case err != nil:
+	case seat.Invitation != nil:
+		call.Happened("member.invited")
+		call.About(seat.Invitation.ID)
+	default:
+		call.About(seat.Member.User.ID)
+	}
+	return seat, err
+}
+
+func (c consoleMembers) remove(ctx context.Context, call *route.Call, in memberPath) (route.Empty, error) {
+	email, ok := svc.NormaliseEmail(in.Email)
+	if !ok {
+		return route.Empty{}, svc.NotFound("member")
+	}
+	seats, err := c.members.Seats(ctx, in.Org)
+	if err != nil {
+		return route.Empty{}, err
+	}
+	for i := range seats {
+		switch invitation := seats[i].Invitation; {
+		case invitation != nil && invitation.Email == email:
+			call.Happened("member.withdrawn")
+			call.About(invitation.ID)
+			_, err := c.members.WithdrawSeat(ctx, in.Org, call.Grant.Role, email)
+			return route.Empty{}, err
+		case invitation == nil && seats[i].Member.User.Email == email:
+			call.About(seats[i].Member.User.ID)
+		}
+	}
+	return route.Empty{}, c.members.RemoveMember(ctx, in.Org, call.Grant.Role, email)
+}

@@ -1,0 +1,85 @@
+package accounts
+
+import (
+	"context"
+
+	"svc/http/api"
+
+	"svc"
+	"svc/http/route"
+)
+
+// consoleOrgs answers the console's routes of organizations.
+type consoleOrgs struct{ organizations Organizations }
+
+func consoleOrgRoutes(ports Ports) []route.Route {
+	orgs := consoleOrgs{organizations: ports.Organizations}
+	return []route.Route{
+		{
+			Surface: route.Console, Method: "GET", Path: "/orgs", Operation: "console.orgs.list", Scope: svc.ScopeRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "List the organizations of the signed-in person", Handler: route.Typed(orgs.list),
+		},
+		{
+			Surface: route.Console, Method: "POST", Path: "/orgs", Operation: "console.orgs.create", Scope: svc.ScopeWrite, Effect: route.Write, Ledger: "organization.created", Rate: svc.RateDefault,
+			Summary: "Create an organization whose owner is the signed-in person", Status: 201, Handler: route.Typed(orgs.create),
+		},
+		{
+			Surface: route.Console, Method: "PATCH", Path: "/orgs/{org}", Operation: "console.orgs.rename", Scope: svc.ScopeAdmin, Permission: svc.PermOrgRead, Role: svc.RoleAdmin, Effect: route.Write, Ledger: "organization.renamed", Rate: svc.RateDefault,
+			Summary: "Rename an organization", Handler: route.Typed(orgs.rename),
+		},
+	}
+}
+
+func (c consoleOrgs) list(ctx context.Context, call *route.Call, in api.Paging) (svc.Page[svc.Membership], error) {
+	return me{organizations: c.organizations}.listOrganizations(ctx, call, in)
+}
+
+type createOrg struct {
+	Body newOrganization `body:"json"`
+}
+
+// newOrganization is the body of POST /orgs.
+type newOrganization struct {
+	Name string `json:"name" required:"true"`
+	Slug string `json:"slug" doc:"The address; derived from the name where it is absent. It never changes."`
+}
+
+// Check applies the rules of organizations.
+func (c *createOrg) Check(*route.Call) []svc.FieldError { return svc.OrgSpec(c.Body).Validate() }
+
+func (c consoleOrgs) create(ctx context.Context, call *route.Call, in createOrg) (svc.Organization, error) {
+	person, err := api.SignedIn(call)
+	if err != nil {
+		return svc.Organization{}, err
+	}
+	org, err := c.organizations.CreateOrganization(ctx, person, svc.OrgSpec(in.Body))
+	if err != nil {
+		return svc.Organization{}, err
+	}
+	call.Created("/orgs/" + org.Slug)
+	call.Concerns(org.Slug)
+	call.About(org.ID)
+	return org, nil
+}
+
+type renameOrg struct {
+	api.OrgPath
+	Body orgPatch `body:"json"`
+}
+
+// orgPatch is the body of PATCH /orgs/{org}.
+type orgPatch struct {
+	Name *string `json:"name"`
+}
+
+// Check applies the rules of organizations.
+func (r *renameOrg) Check(*route.Call) []svc.FieldError {
+	if r.Body.Name == nil {
+		return []svc.FieldError{{Code: "empty_body", Message: "The body names nothing to change."}}
+	}
+	return svc.OrgSpec{Name: *r.Body.Name}.Validate()
+}
+
+func (c consoleOrgs) rename(ctx context.Context, _ *route.Call, in renameOrg) (svc.Organization, error) {
+	return c.organizations.RenameOrganization(ctx, in.Org, *in.Body.Name)
+}

@@ -1,0 +1,36 @@
+// Package accounts has the routes of people, organizations and what they sign in with: the
+// caller's own description, members, invitations, tokens, passkeys and the ledger.
+package accounts
+
+import (
+	"slices"
+
+	"svc/http/api"
+	"svc/http/route"
+)
+
+// Ports are what the handlers call. A port may be nil only where the rows are
+// listed and never served.
+type Ports struct {
+	Organizations Organizations
+	Members       Members
+	Invitations   Invitations
+	Tokens        Tokens
+	Passkeys      api.Passkeys
+	Ledger        Ledger
+	// Limits is shown by GET /me.
+	Limits Limits
+}
+
+// Routes returns the rows of the package.
+func Routes(ports Ports) []route.Route {
+	return slices.Concat(
+		meRoutes(ports),
+		consoleOrgRoutes(ports),
+		consoleMemberRoutes(ports),
+		consoleInvitationRoutes(ports),
+		consoleTokenRoutes(ports),
+		consolePasskeyRoutes(ports),
+		ledgerRoutes(ports),
+	)
+}

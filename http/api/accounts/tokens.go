@@ -1,0 +1,189 @@
+package accounts
+
+import (
+	"context"
+	"time"
+
+	"svc/http/api"
+
+	"svc"
+	"svc/http/route"
+)
+
+// consoleTokens answers the console's routes of personal and organization
+// tokens; a path with an organization means the latter.
+type consoleTokens struct {
+	tokens        Tokens
+	organizations Organizations
+}
+
+func consoleTokenRoutes(ports Ports) []route.Route {
+	tokens := consoleTokens{tokens: ports.Tokens, organizations: ports.Organizations}
+	return []route.Route{
+		{
+			Surface: route.Console, Method: "GET", Path: "/me/tokens", Operation: "console.tokens.list", Scope: svc.ScopeRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "List personal tokens", Handler: route.Typed(tokens.list),
+		},
+		{
+			Surface: route.Console, Method: "POST", Path: "/me/tokens", Operation: "console.tokens.create", Scope: svc.ScopeAdmin, Effect: route.Write, Ledger: "token.created", Rate: svc.RateDefault,
+			Summary: "Issue a personal token; the answer shows it once", Status: 201, Handler: route.Typed(tokens.create),
+		},
+		{
+			Surface: route.Console, Method: "DELETE", Path: "/me/tokens/{id}", Operation: "console.tokens.revoke", Scope: svc.ScopeAdmin, Effect: route.Destructive, Ledger: "token.revoked", Rate: svc.RateDefault,
+			Summary: "Revoke a personal token", Status: 204, Handler: route.Typed(tokens.revoke),
+		},
+		{
+			Surface: route.Console, Method: "GET", Path: "/orgs/{org}/tokens", Operation: "console.orgTokens.list", Scope: svc.ScopeRead, Permission: svc.PermOrgRead, Role: svc.RoleAdmin, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "List organization tokens", Handler: route.Typed(tokens.list),
+		},
+		{
+			Surface: route.Console, Method: "POST", Path: "/orgs/{org}/tokens", Operation: "console.orgTokens.create", Scope: svc.ScopeAdmin, Permission: svc.PermOrgRead, Role: svc.RoleAdmin, Effect: route.Write, Ledger: "token.created", Rate: svc.RateDefault,
+			Summary: "Issue an organization token; the answer shows it once", Status: 201, Handler: route.Typed(tokens.create),
+		},
+		{
+			Surface: route.Console, Method: "DELETE", Path: "/orgs/{org}/tokens/{id}", Operation: "console.orgTokens.revoke", Scope: svc.ScopeAdmin, Permission: svc.PermOrgRead, Role: svc.RoleAdmin, Effect: route.Destructive, Ledger: "token.revoked", Rate: svc.RateDefault,
+			Summary: "Revoke an organization token", Status: 204, Handler: route.Typed(tokens.revoke),
+		},
+		{
+			Surface: route.Console, Method: "POST", Path: "/orgs/{org}/tokens/{id}/adopt", Operation: "console.orgTokens.adopt", Scope: svc.ScopeAdmin, Permission: svc.PermOrgRead, Role: svc.RoleOwner, Effect: route.Write, Ledger: "token.adopted", Rate: svc.RateDefault,
+			Summary: "Act as the person of an organization token whose own person has left", Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(tokens.adopt),
+		},
+	}
+}
+
+// token is an access token as lists show it.
+type token struct {
+	ID         string        `json:"id"`
+	Kind       svc.TokenKind `json:"kind"`
+	Name       string        `json:"name"`
+	Scopes     []svc.Scope   `json:"scopes"`
+	Prefix     string        `json:"prefix"`
+	Last4      string        `json:"last4"`
+	User       *svc.User     `json:"user" doc:"The person whom the token acts as."`
+	CreatedAt  route.Time    `json:"createdAt"`
+	ExpiresAt  *route.Time   `json:"expiresAt"`
+	LastUsedAt *route.Time   `json:"lastUsedAt"`
+	RevokedAt  *route.Time   `json:"revokedAt"`
+	Orphaned   bool          `json:"orphaned" doc:"The person has left the organization: the token opens nothing until an owner adopts it."`
+}
+
+// newToken is the one answer that shows a token.
+type newToken struct {
+	token
+	Token string `json:"token" doc:"The token itself; it is never shown again."`
+}
+
+func tokenOf(t *svc.Token) token {
+	return token{
+		ID: t.ID, Kind: t.Kind, Name: t.Name, Scopes: append([]svc.Scope{}, t.Scopes...), Prefix: t.Kind.Prefix(), Last4: t.Last4, User: t.User,
+		CreatedAt: route.Time(t.CreatedAt), ExpiresAt: route.TimeOf(t.ExpiresAt), LastUsedAt: route.TimeOf(t.LastUsedAt), RevokedAt: route.TimeOf(t.RevokedAt), Orphaned: t.Orphaned,
+	}
+}
+
+func tokenID(row token) string { return row.ID }
+
+// owner returns whose tokens the path means.
+func (c consoleTokens) owner(call *route.Call) (svc.TokenOwner, error) {
+	person, err := api.SignedIn(call)
+	return svc.TokenOwner{User: person, Org: call.Param("org")}, err
+}
+
+func (c consoleTokens) list(ctx context.Context, call *route.Call, in api.Paging) (svc.Page[token], error) {
+	owner, err := c.owner(call)
+	if err != nil {
+		return svc.Page[token]{}, err
+	}
+	rows, err := c.tokens.Tokens(ctx, owner)
+	if err != nil {
+		return svc.Page[token]{}, err
+	}
+	return api.PageOfAll(call, api.Convert(rows, tokenOf), in, tokenID)
+}
+
+type createToken struct {
+	Body tokenSpec `body:"json"`
+}
+
+// tokenSpec is the body of POST …/tokens.
+type tokenSpec struct {
+	Name      string                     `json:"name" required:"true" doc:"What people call the token."`
+	Scopes    []svc.Scope                `json:"scopes" required:"true"`
+	ExpiresAt route.Nullable[route.Time] `json:"expiresAt" doc:"When the token ends: null for never, 90 days from now where it is absent."`
+}
+
+func (c *createToken) spec(now time.Time) svc.TokenSpec {
+	spec := svc.TokenSpec{Name: c.Body.Name, Scopes: c.Body.Scopes}
+	switch expires := c.Body.ExpiresAt; {
+	case !expires.Set:
+		end := now.Add(svc.DefaultTokenLifetime)
+		spec.ExpiresAt = &end
+	case expires.Value != nil:
+		end := time.Time(*expires.Value)
+		spec.ExpiresAt = &end
+	}
+	return spec
+}
+
+// Check applies the rules of tokens.
+func (c *createToken) Check(call *route.Call) []svc.FieldError {
+	return c.spec(call.Now).Validate(call.Now)
+}
+
+func (c consoleTokens) create(ctx context.Context, call *route.Call, in createToken) (newToken, error) {
+	owner, err := c.owner(call)
+	if err != nil {
+		return newToken{}, err
+	}
+	if err := concernHomes(ctx, call, c.organizations); err != nil {
+		return newToken{}, err
+	}
+	minted, secret, err := c.tokens.MintToken(ctx, owner, in.spec(call.Now))
+	if err != nil {
+		return newToken{}, err
+	}
+	call.Answer(201)
+	call.About(minted.ID)
+	return newToken{token: tokenOf(&minted), Token: secret.Reveal()}, nil
+}
+
+func (c consoleTokens) revoke(ctx context.Context, call *route.Call, in tokenPath) (route.Empty, error) {
+	owner, err := c.owner(call)
+	if err != nil {
+		return route.Empty{}, err
+	}
+	if err := concernHomes(ctx, call, c.organizations); err != nil {
+		return route.Empty{}, err
+	}
+	return route.Empty{}, c.tokens.RevokeToken(ctx, owner, in.ID)
+}
+
+// concernHomes has the ledgers of all organizations that the caller's token addresses tell
+// of the call, where its path names none: a personal token opens each of them.
+func concernHomes(ctx context.Context, call *route.Call, organizations Organizations) error {
+	if call.Param("org") != "" {
+		return nil
+	}
+	seats, err := organizations.Memberships(ctx, call.Grant)
+	if err == nil {
+		call.Concerns(api.Convert(seats, func(seat *svc.Membership) string { return seat.Slug })...)
+	}
+	return err
+}
+
+func (c consoleTokens) adopt(ctx context.Context, call *route.Call, in orgTokenPath) (token, error) {
+	owner, err := c.owner(call)
+	if err != nil {
+		return token{}, err
+	}
+	adopted, err := c.tokens.AdoptToken(ctx, owner, in.ID)
+	if err != nil {
+		return token{}, err
+	}
+	call.About(adopted.ID)
+	return tokenOf(&adopted), nil
+}
+
+type orgTokenPath struct {
+	api.OrgPath
+	tokenPath
+}

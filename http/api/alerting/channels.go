@@ -1,0 +1,138 @@
+package alerting
+
+import (
+	"context"
+
+	"svc/http/api"
+
+	"svc"
+	"svc/http/route"
+)
+
+// Channels keeps the ways in which people are told of incidents.
+type Channels interface {
+	Channels(ctx context.Context, ref svc.AppRef) ([]svc.Channel, error)
+	// CreateChannel makes a channel of a specification; the secret that signs the notices
+	// of a webhook is returned this once, empty for other kinds. It fails with
+	// invalid_request as svc.ChannelSpec.Validate does, also where the URL's name stands
+	// for an address that is not public.
+	CreateChannel(ctx context.Context, ref svc.AppRef, spec svc.ChannelSpec) (svc.Channel, svc.Secret, error)
+	// DeleteChannel fails with conflict while an alert rule names the channel.
+	DeleteChannel(ctx context.Context, ref svc.AppRef, id string) error
+	// TestChannel sends a notice that says that it is a test, and returns what went wrong
+	// in a sentence, "" where it was taken.
+	TestChannel(ctx context.Context, ref svc.AppRef, id string) (problem string, err error)
+}
+
+// channels answers the console's routes of channels.
+type channels struct{ channels Channels }
+
+func channelRoutes(ports Ports) []route.Route {
+	channels := channels{ports.Channels}
+	return []route.Route{
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/channels", Operation: "channels.list", Module: svc.ModuleMetrics, Scope: svc.ScopeRead, Permission: svc.PermMetricsRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "List the channels of notices, whose ids alert rules name", Handler: route.Typed(channels.list),
+		},
+		{
+			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/channels/{id}/test", Operation: "channels.test", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.External, Rate: svc.RateDefault,
+			Summary: "Send a notice to a channel that says that it is a test", Handler: route.Typed(channels.test),
+		},
+		{
+			Surface: route.Console, Method: "GET", Path: "/apps/{org}/{app}/channels", Operation: "console.channels.list", Module: svc.ModuleMetrics, Scope: svc.ScopeRead, Permission: svc.PermMetricsRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "List the channels of notices", Handler: route.Typed(channels.list),
+		},
+		{
+			Surface: route.Console, Method: "POST", Path: "/apps/{org}/{app}/channels", Operation: "console.channels.create", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.Write, Ledger: "channel.created", Rate: svc.RateDefault,
+			Summary: "Add a channel; the answer shows a webhook's secret once", Status: 201, Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(channels.create),
+		},
+		{
+			Surface: route.Console, Method: "DELETE", Path: "/apps/{org}/{app}/channels/{id}", Operation: "console.channels.delete", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.Destructive, Ledger: "channel.deleted", Rate: svc.RateDefault,
+			Summary: "Delete a channel that no alert rule names", Status: 204, Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(channels.delete),
+		},
+		{
+			Surface: route.Console, Method: "POST", Path: "/apps/{org}/{app}/channels/{id}/test", Operation: "console.channels.test", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.External, Rate: svc.RateDefault,
+			Summary: "Send a notice that says that it is a test", Handler: route.Typed(channels.test),
+		},
+	}
+}
+
+// channel is a channel as answers show it; where it leads is a secret.
+type channel struct {
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Kind      svc.ChannelKind `json:"kind"`
+	CreatedAt route.Time      `json:"createdAt"`
+}
+
+func channelOf(c *svc.Channel) channel {
+	return channel{ID: c.ID, Name: c.Name, Kind: c.Kind, CreatedAt: route.Time(c.CreatedAt)}
+}
+
+// createdChannel shows the secret of a webhook once.
+type createdChannel struct {
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Kind      svc.ChannelKind `json:"kind"`
+	CreatedAt route.Time      `json:"createdAt"`
+	Secret    *string         `json:"secret" doc:"What signs the notices of a webhook; it is shown this once."`
+}
+
+type listChannels struct {
+	api.AppPath
+	api.Paging
+}
+
+func (c channels) list(ctx context.Context, call *route.Call, in listChannels) (svc.Page[channel], error) {
+	all, err := c.channels.Channels(ctx, call.Ref())
+	if err != nil {
+		return svc.Page[channel]{}, err
+	}
+	return api.PageOfAll(call, api.Convert(all, channelOf), in.Paging, func(row channel) string { return row.ID })
+}
+
+type createChannel struct {
+	api.AppPath
+	Body newChannel `body:"json"`
+}
+
+// newChannel is the body of POST …/channels.
+type newChannel struct {
+	Name string    `json:"name" required:"true" doc:"The name that people read."`
+	Kind string    `json:"kind" required:"true" enum:"webhook,slack,email"`
+	URL  *string   `json:"url" doc:"Where a webhook or a chat is told: a public http or https address."`
+	To   *[]string `json:"to" doc:"The addresses of an e-mail channel."`
+}
+
+func (c channels) create(ctx context.Context, call *route.Call, in createChannel) (createdChannel, error) {
+	spec := svc.ChannelSpec{Name: in.Body.Name, Kind: svc.ChannelKind(in.Body.Kind), URL: valueOf(in.Body.URL)}
+	if in.Body.To != nil {
+		spec.To = *in.Body.To
+	}
+	made, secret, err := c.channels.CreateChannel(ctx, call.Ref(), spec)
+	if err != nil {
+		return createdChannel{}, err
+	}
+	call.Created("/apps/" + call.Ref().String() + "/channels/" + made.ID)
+	return createdChannel{ID: made.ID, Name: made.Name, Kind: made.Kind, CreatedAt: route.Time(made.CreatedAt), Secret: api.OrNull(secret.Reveal())}, nil
+}
+
+type channelPath struct {
+	api.AppPath
+	ID string `path:"id" doc:"The channel's id."`
+}
+
+func (c channels) delete(ctx context.Context, call *route.Call, in channelPath) (route.Empty, error) {
+	return route.Empty{}, c.channels.DeleteChannel(ctx, call.Ref(), in.ID)
+}
+
+// testedChannel is what became of a test.
+type testedChannel struct {
+	OK    bool    `json:"ok"`
+	Error *string `json:"error"`
+}
+
+func (c channels) test(ctx context.Context, call *route.Call, in channelPath) (testedChannel, error) {
+	problem, err := c.channels.TestChannel(ctx, call.Ref(), in.ID)
+	return testedChannel{OK: problem == "", Error: api.OrNull(problem)}, err
+}

@@ -1,0 +1,27 @@
+// Package alerting has the routes of monitors, alert rules, incidents and channels.
+package alerting
+
+import (
+	"slices"
+
+	"svc/http/route"
+)
+
+// Ports are what the handlers call. A port may be nil only where the rows are
+// listed and never served.
+type Ports struct {
+	Monitors  Monitors
+	Alerts    Alerts
+	Incidents Incidents
+	Channels  Channels
+}
+
+// Routes returns the rows of the package.
+func Routes(ports Ports) []route.Route {
+	return slices.Concat(
+		monitorRoutes(ports),
+		alertRoutes(ports),
+		incidentRoutes(ports),
+		channelRoutes(ports),
+	)
+}

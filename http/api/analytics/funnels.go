@@ -1,0 +1,205 @@
+package analytics
+
+import (
+	"context"
+
+	"svc/http/api"
+
+	"svc"
+	"svc/http/route"
+)
+
+// Funnels keeps the funnels of applications.
+type Funnels interface {
+	// Funnels returns an application's funnels.
+	Funnels(ctx context.Context, ref svc.AppRef) ([]svc.Funnel, error)
+	// Funnel fails with not_found where there is no such funnel.
+	Funnel(ctx context.Context, ref svc.AppRef, id string) (svc.Funnel, error)
+	// CreateFunnel saves a funnel of a valid specification. It fails with conflict
+	// where the application has svc.MaxFunnels.
+	CreateFunnel(ctx context.Context, ref svc.AppRef, spec svc.FunnelSpec) (svc.Funnel, error)
+	// DeleteFunnel fails with not_found where there is no such funnel.
+	DeleteFunnel(ctx context.Context, ref svc.AppRef, id string) error
+}
+
+// funnels answers the routes of funnels.
+type funnels struct {
+	funnels Funnels
+	results Results
+}
+
+func funnelRoutes(ports Ports) []route.Route {
+	funnels := funnels{funnels: ports.Funnels, results: ports.Results}
+	return []route.Route{
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/funnels", Operation: "funnels.list", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "List saved funnels", Handler: route.Typed(funnels.list),
+		},
+		{
+			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/funnels", Operation: "funnels.create", Module: svc.ModuleAnalytics, Scope: svc.ScopeWrite, Permission: svc.PermAnalyticsWrite, Effect: route.Write, Ledger: "funnel.created", Rate: svc.RateDefault,
+			Summary: "Save a funnel", Status: 201, Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(funnels.create),
+		},
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/funnels/{id}", Operation: "funnels.get", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "Read one funnel", Handler: route.Typed(funnels.get),
+		},
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/funnels/{id}/results", Operation: "funnels.results", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, Effect: route.Read, Rate: svc.RateQuery,
+			Summary: "Step-by-step conversion", Handler: route.Typed(funnels.rows),
+		},
+		{
+			Surface: route.Manage, Method: "DELETE", Path: "/apps/{org}/{app}/funnels/{id}", Operation: "funnels.delete", Module: svc.ModuleAnalytics, Scope: svc.ScopeWrite, Permission: svc.PermAnalyticsWrite, Effect: route.Destructive, Ledger: "funnel.deleted", Rate: svc.RateDefault,
+			Summary: "Delete a funnel", Status: 204, Handler: route.Typed(funnels.delete),
+		},
+	}
+}
+
+// funnel is a funnel as answers show it.
+type funnel struct {
+	ID          string       `json:"id"`
+	Name        string       `json:"name"`
+	Steps       []funnelStep `json:"steps"`
+	WindowHours int          `json:"windowHours" doc:"All steps of an attempt happen within these hours of its first one."`
+	CreatedAt   route.Time   `json:"createdAt"`
+	UpdatedAt   route.Time   `json:"updatedAt"`
+}
+
+type funnelStep struct {
+	Kind    svc.MatchKind `json:"kind" enum:"path,event"`
+	Match   string        `json:"match"`
+	Filters []stepFilter  `json:"filters"`
+}
+
+type stepFilter struct {
+	Property string       `json:"property"`
+	Op       svc.FilterOp `json:"op" enum:"eq,neq,contains,not_contains,in,gt,gte,lt,lte,exists"`
+	Value    any          `json:"value"`
+}
+
+func funnelOf(f *svc.Funnel) funnel {
+	return funnel{
+		ID: f.ID, Name: f.Name, WindowHours: f.WindowHours, CreatedAt: route.Time(f.CreatedAt), UpdatedAt: route.Time(f.UpdatedAt),
+		Steps: api.Convert(f.Steps, func(s *svc.FunnelStep) funnelStep {
+			return funnelStep{Kind: s.Kind, Match: s.Match, Filters: api.Convert(s.Filters, func(f *svc.StepFilter) stepFilter {
+				return stepFilter{Property: f.Property, Op: f.Op, Value: f.Value}
+			})}
+		}),
+	}
+}
+
+type listFunnels struct {
+	api.AppPath
+	api.Paging
+}
+
+func (f funnels) list(ctx context.Context, call *route.Call, in listFunnels) (svc.Page[funnel], error) {
+	all, err := f.funnels.Funnels(ctx, call.Ref())
+	if err != nil {
+		return svc.Page[funnel]{}, err
+	}
+	return api.PageOfAll(call, api.Convert(all, funnelOf), in.Paging, func(row funnel) string { return row.ID })
+}
+
+type createFunnel struct {
+	api.AppPath
+	Body newFunnel `body:"json"`
+}
+
+// newFunnel is the body of POST …/funnels.
+type newFunnel struct {
+	Name        string          `json:"name" required:"true" doc:"The name that people read."`
+	Steps       []newFunnelStep `json:"steps" required:"true" doc:"2 to 12 steps in their order."`
+	WindowHours *int            `json:"windowHours" doc:"All steps of an attempt happen within these hours of its first one; 1 to 2160." default:"168"`
+}
+
+type newFunnelStep struct {
+	svc.Matcher
+	Filters []newStepFilter `json:"filters" doc:"What the event must be like besides; all filters must hold."`
+}
+
+type newStepFilter svc.StepFilter
+
+func (n *newFunnel) spec() svc.FunnelSpec {
+	spec := svc.FunnelSpec{Name: n.Name, WindowHours: svc.DefaultWindowHours}
+	if n.WindowHours != nil {
+		spec.WindowHours = *n.WindowHours
+	}
+	spec.Steps = api.Convert(n.Steps, func(s *newFunnelStep) svc.FunnelStep {
+		return svc.FunnelStep{Matcher: s.Matcher, Filters: api.Convert(s.Filters, func(f *newStepFilter) svc.StepFilter { return svc.StepFilter(*f) })}
+	})
+	return spec
+}
+
+// Check applies the rules of funnels.
+func (c *createFunnel) Check(*route.Call) []svc.FieldError { return c.Body.spec().Validate() }
+
+func (f funnels) create(ctx context.Context, call *route.Call, in createFunnel) (funnel, error) {
+	made, err := f.funnels.CreateFunnel(ctx, call.Ref(), in.Body.spec())
+	if err != nil {
+		return funnel{}, err
+	}
+	call.Created("/apps/" + call.Ref().String() + "/funnels/" + made.ID)
+	return funnelOf(&made), nil
+}
+
+type funnelPath struct {
+	api.AppPath
+	ID string `path:"id" doc:"The funnel's id."`
+}
+
+func (f funnels) get(ctx context.Context, call *route.Call, in funnelPath) (funnel, error) {
+	found, err := f.funnels.Funnel(ctx, call.Ref(), in.ID)
+	if err != nil {
+		return funnel{}, err
+	}
+	return funnelOf(&found), nil
+}
+
+func (f funnels) delete(ctx context.Context, call *route.Call, in funnelPath) (route.Empty, error) {
+	return route.Empty{}, f.funnels.DeleteFunnel(ctx, call.Ref(), in.ID)
+}
+
+type getFunnelResult struct {
+	funnelPath
+	Env         api.Env `query:"env" doc:"The environment's slug."`
+	Range       window  `query:"range" doc:"When persons take the first step; custom:<YYYY-MM-DD>..<YYYY-MM-DD> takes up to 400 days."`
+	IncludeBots bool    `query:"includeBots" doc:"Count bots as well." default:"false"`
+}
+
+// funnelRow is one step of the results.
+type funnelRow struct {
+	Step           int      `json:"step"`
+	Name           string   `json:"name" doc:"What the step matches."`
+	Entered        uint64   `json:"entered" doc:"Persons who took the step."`
+	Converted      uint64   `json:"converted" doc:"Those of them who took the next step; whoever took the last step has converted."`
+	ConversionRate float64  `json:"conversionRate" doc:"0..1"`
+	DropOff        uint64   `json:"dropOff" doc:"entered - converted"`
+	MedianSeconds  *float64 `json:"medianSeconds" doc:"Median time from the step before to this one; null for the first step and where nobody entered."`
+}
+
+// funnelResult is the answer of …/funnels/{id}/results.
+type funnelResult struct {
+	Funnel      funnel      `json:"funnel"`
+	Steps       []funnelRow `json:"steps"`
+	Range       windowShape `json:"range"`
+	Environment string      `json:"environment"`
+	Capped      bool        `json:"capped" doc:"Steps have filters, and the numbers describe those who entered in the last 90 days of the range."`
+}
+
+func (f funnels) rows(ctx context.Context, call *route.Call, in getFunnelResult) (funnelResult, error) {
+	scope := svc.AnalyticsScope{App: call.Ref(), Environment: in.Env.Environment, Window: in.Range.Window, IncludeBots: in.IncludeBots}
+	found, result, err := f.results.FunnelResult(ctx, scope, in.ID)
+	if err != nil {
+		return funnelResult{}, err
+	}
+	rows := api.Convert(result.Rows, func(r *svc.FunnelRow) funnelRow {
+		return funnelRow{
+			Step: r.Step, Name: r.Name, Entered: r.Entered, Converted: r.Converted, ConversionRate: finite(r.ConversionRate),
+			DropOff: r.DropOff, MedianSeconds: r.MedianSeconds,
+		}
+	})
+	return funnelResult{
+		Funnel: funnelOf(&found), Steps: rows, Environment: in.Env.Slug, Capped: result.Capped,
+		Range: windowShape{From: route.Time(in.Range.From), To: route.Time(in.Range.To), Interval: in.Range.Interval},
+	}, nil
+}

@@ -1,0 +1,196 @@
+package analytics
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"svc/http/api"
+
+	"svc"
+	"svc/http/route"
+)
+
+// Goals keeps the goals of applications.
+type Goals interface {
+	// Goals returns an application's goals; the deleted ones may be among them.
+	Goals(ctx context.Context, ref svc.AppRef) ([]svc.Goal, error)
+	// CreateGoal makes a goal of a valid specification. It fails as
+	// svc.CheckNewGoal does.
+	CreateGoal(ctx context.Context, ref svc.AppRef, spec svc.GoalSpec) (svc.Goal, error)
+	// DeleteGoal fails with not_found where there is no such goal or it is
+	// deleted already.
+	DeleteGoal(ctx context.Context, ref svc.AppRef, id string) error
+}
+
+// Results counts what visitors did of what was wished for.
+type Results interface {
+	// GoalCounts returns a row for every goal, ordered as svc.RankGoals does.
+	GoalCounts(ctx context.Context, scope svc.AnalyticsScope) (svc.GoalCounts, error)
+	// FunnelResult returns a funnel and what became of those who entered it. It fails
+	// with not_found where there is no such funnel.
+	FunnelResult(ctx context.Context, scope svc.AnalyticsScope, id string) (svc.Funnel, svc.FunnelResult, error)
+}
+
+// goals answers the routes of goals.
+type goals struct {
+	goals   Goals
+	results Results
+}
+
+func goalRoutes(ports Ports) []route.Route {
+	goals := goals{goals: ports.Goals, results: ports.Results}
+	return []route.Route{
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/goals", Operation: "analytics.goals", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, Effect: route.Read, Rate: svc.RateQuery,
+			Summary: "Conversions per goal", Handler: route.Typed(goals.counts),
+		},
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/goals", Operation: "goals.list", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "List goal definitions", Handler: route.Typed(goals.list),
+		},
+		{
+			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/goals", Operation: "goals.create", Module: svc.ModuleAnalytics, Scope: svc.ScopeWrite, Permission: svc.PermAnalyticsWrite, Effect: route.Write, Ledger: "goal.created", Rate: svc.RateDefault,
+			Summary: "Create a goal", Status: 201, Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(goals.create),
+		},
+		{
+			Surface: route.Manage, Method: "DELETE", Path: "/apps/{org}/{app}/goals/{id}", Operation: "goals.delete", Module: svc.ModuleAnalytics, Scope: svc.ScopeWrite, Permission: svc.PermAnalyticsWrite, Effect: route.Destructive, Ledger: "goal.deleted", Rate: svc.RateDefault,
+			Summary: "Delete a goal", Status: 204, Handler: route.Typed(goals.delete),
+		},
+	}
+}
+
+// goal is a goal as answers show it.
+type goal struct {
+	ID        string        `json:"id"`
+	Name      string        `json:"name"`
+	Kind      svc.MatchKind `json:"kind" enum:"path,event"`
+	Match     string        `json:"match"`
+	Value     float64       `json:"value" doc:"The monetary value of one conversion."`
+	CreatedAt route.Time    `json:"createdAt"`
+	UpdatedAt route.Time    `json:"updatedAt"`
+}
+
+func goalOf(g *svc.Goal) goal {
+	return goal{
+		ID: g.ID, Name: g.Name, Kind: g.Kind, Match: g.Match, Value: g.Value,
+		CreatedAt: route.Time(g.CreatedAt), UpdatedAt: route.Time(g.UpdatedAt),
+	}
+}
+
+type listGoals struct {
+	api.AppPath
+	api.Paging
+}
+
+func (g goals) list(ctx context.Context, call *route.Call, in listGoals) (svc.Page[goal], error) {
+	all, err := g.goals.Goals(ctx, call.Ref())
+	if err != nil {
+		return svc.Page[goal]{}, err
+	}
+	return api.PageOfAll(call, api.Convert(svc.LiveGoals(all), goalOf), in.Paging, func(row goal) string { return row.ID })
+}
+
+type createGoal struct {
+	api.AppPath
+	Body newGoal `body:"json"`
+}
+
+// newGoal is the body of POST …/goals.
+type newGoal svc.GoalSpec
+
+// Check applies the rules of goals.
+func (c *createGoal) Check(*route.Call) []svc.FieldError { return svc.GoalSpec(c.Body).Validate() }
+
+func (g goals) create(ctx context.Context, call *route.Call, in createGoal) (goal, error) {
+	made, err := g.goals.CreateGoal(ctx, call.Ref(), svc.GoalSpec(in.Body))
+	if err != nil {
+		return goal{}, err
+	}
+	call.Created("/apps/" + call.Ref().String() + "/goals/" + made.ID)
+	return goalOf(&made), nil
+}
+
+type goalPath struct {
+	api.AppPath
+	ID string `path:"id" doc:"The goal's id."`
+}
+
+func (g goals) delete(ctx context.Context, call *route.Call, in goalPath) (route.Empty, error) {
+	return route.Empty{}, g.goals.DeleteGoal(ctx, call.Ref(), in.ID)
+}
+
+type getGoalCounts struct {
+	api.AppPath
+	covered
+	api.Paging
+}
+
+// goalCount is one row of …/analytics/goals.
+type goalCount struct {
+	GoalID      string         `json:"goalId"`
+	Name        *string        `json:"name" doc:"Null where the goal was deleted since."`
+	Kind        *svc.MatchKind `json:"kind" doc:"path or event; null where the goal was deleted since."`
+	Match       *string        `json:"match" doc:"Null where the goal was deleted since."`
+	Conversions uint64         `json:"conversions" doc:"Events that met the goal; one event may meet several goals."`
+	Visitors    uint64         `json:"visitors" doc:"Daily uniques, summed over the range."`
+}
+
+// goalCountPage is the answer of …/analytics/goals.
+type goalCountPage struct {
+	svc.Page[goalCount]
+	Range       windowShape `json:"range"`
+	Environment string      `json:"environment"`
+	Capped      bool        `json:"capped" doc:"The numbers describe the last 90 days of the range."`
+}
+
+func goalCountOf(c *svc.GoalCount) goalCount {
+	row := goalCount{GoalID: c.Goal.ID, Conversions: c.Conversions, Visitors: c.Visitors}
+	if c.Goal.DeletedAt == nil {
+		row.Name, row.Kind, row.Match = &c.Goal.Name, &c.Goal.Kind, &c.Goal.Match
+	}
+	return row
+}
+
+func (g goals) counts(ctx context.Context, call *route.Call, in getGoalCounts) (goalCountPage, error) {
+	after, err := goalCountKey(call, in.Cursor)
+	if err != nil {
+		return goalCountPage{}, err
+	}
+	result, err := g.results.GoalCounts(ctx, in.scope())
+	if err != nil {
+		return goalCountPage{}, err
+	}
+	rows := slices.DeleteFunc(api.Convert(result.Rows, goalCountOf), func(row goalCount) bool { return after(row) <= 0 })
+	limit := min(int(in.Limit), len(rows))
+	page := route.PageOf(call, rows[:limit], len(rows) > limit, func(last goalCount) []string {
+		return []string{strconv.FormatUint(last.Conversions, 10), last.GoalID}
+	})
+	return goalCountPage{
+		Page: page, Range: windowShape{From: route.Time(in.Range.From), To: route.Time(in.Range.To), Interval: in.Range.Interval},
+		Environment: in.Env.Slug, Capped: result.Capped,
+	}, nil
+}
+
+// goalCountKey reads the place that a cursor names: the comparison is positive for rows
+// behind it.
+func goalCountKey(call *route.Call, cursor string) (func(goalCount) int, error) {
+	keyset, err := call.Keyset(cursor, 2)
+	if keyset == nil || err != nil {
+		return func(goalCount) int { return 1 }, err
+	}
+	conversions, err := strconv.ParseUint(keyset[0], 10, 64)
+	if err != nil {
+		return nil, svc.Errorf(svc.CodeInvalidCursor, "The cursor does not belong to this list.")
+	}
+	return func(row goalCount) int {
+		switch {
+		case row.Conversions < conversions:
+			return 1
+		case row.Conversions > conversions:
+			return -1
+		}
+		return strings.Compare(row.GoalID, keyset[1])
+	}, nil
+}

@@ -1,0 +1,118 @@
+package analytics
+
+import (
+	"context"
+	"reflect"
+	"time"
+
+	"svc/http/api"
+
+	"svc"
+	"svc/http/route"
+)
+
+// Presence knows who is there now.
+type Presence interface {
+	// Live returns who was active in the last five minutes.
+	Live(ctx context.Context, env svc.Environment) (svc.Live, error)
+}
+
+// live answers the live view, once or as a stream.
+type live struct{ presence Presence }
+
+func liveRoutes(ports Ports) []route.Route {
+	live := live{presence: ports.Presence}
+	return []route.Route{
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/live", Operation: "analytics.live", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, Effect: route.Read, Rate: svc.RateQuery,
+			Summary: "Visitors active in the last five minutes", Handler: route.TypedStream(live.get, live.stream),
+		},
+	}
+}
+
+type getLive struct {
+	api.AppPath
+	Env api.Env `query:"env" doc:"The environment's slug."`
+}
+
+// liveView is the answer of …/analytics/live.
+type liveView struct {
+	Visitors      uint64        `json:"visitors"`
+	WindowSeconds int           `json:"windowSeconds"`
+	AsOf          route.Time    `json:"asOf"`
+	Environment   string        `json:"environment"`
+	Pageviews     uint64        `json:"pageviews"`
+	Pages         []livePage    `json:"pages"`
+	Sources       []liveSource  `json:"sources"`
+	Countries     []liveCountry `json:"countries"`
+	Devices       []liveDevice  `json:"devices"`
+}
+
+type livePage struct {
+	Path     string `json:"path"`
+	Visitors uint64 `json:"visitors"`
+}
+
+type liveSource struct {
+	Source   string `json:"source"`
+	Visitors uint64 `json:"visitors"`
+}
+
+type liveCountry struct {
+	Country  string `json:"country"`
+	Visitors uint64 `json:"visitors"`
+}
+
+type liveDevice struct {
+	Device   string `json:"device"`
+	Visitors uint64 `json:"visitors"`
+}
+
+func (l live) get(ctx context.Context, call *route.Call, in getLive) (liveView, error) {
+	now, err := l.presence.Live(ctx, in.Env.Environment)
+	if err != nil {
+		return liveView{}, err
+	}
+	if !call.Grant.May(svc.PermPeoplePIIRead) {
+		now.Mask()
+	}
+	return liveView{
+		Visitors: now.Visitors, WindowSeconds: svc.LiveSeconds, AsOf: route.Time(now.AsOf), Environment: in.Env.Slug, Pageviews: now.Pageviews,
+		Pages:     api.Convert(now.Pages, func(r *svc.LiveRow) livePage { return livePage{r.Value, r.Visitors} }),
+		Sources:   api.Convert(now.Sources, func(r *svc.LiveRow) liveSource { return liveSource{r.Value, r.Visitors} }),
+		Countries: api.Convert(now.Countries, func(r *svc.LiveRow) liveCountry { return liveCountry{r.Value, r.Visitors} }),
+		Devices:   api.Convert(now.Devices, func(r *svc.LiveRow) liveDevice { return liveDevice{r.Value, r.Visitors} }),
+	}, nil
+}
+
+// liveEvery is the least time between two frames of a live stream (contract 47).
+const liveEvery = time.Second
+
+// stream yields the view at once and whenever it changed.
+func (l live) stream(ctx context.Context, call *route.Call, in getLive, yield func(route.Frame) bool) error {
+	ticker := time.NewTicker(liveEvery)
+	defer ticker.Stop()
+	for shown := (*liveView)(nil); ; {
+		view, err := l.get(ctx, call, in)
+		if err != nil {
+			return err
+		}
+		if shown == nil || view.differs(*shown) {
+			if !yield(route.Frame{Data: view}) {
+				return nil
+			}
+			shown = &view
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// differs says whether a view shows something else than an earlier one.
+func (v liveView) differs(earlier liveView) bool {
+	earlier.AsOf = v.AsOf
+	return !reflect.DeepEqual(v, earlier)
+}

@@ -1,0 +1,168 @@
+package analytics
+
+import (
+	"context"
+	"math"
+
+	"svc/http/api"
+
+	"svc"
+	"svc/http/route"
+)
+
+// Analytics answers the reads of the analytics module.
+type Analytics interface {
+	// Overview returns the headline of a window and of the one before.
+	Overview(ctx context.Context, scope svc.AnalyticsScope) (svc.Overview, error)
+	// Timeseries returns a dense series.
+	Timeseries(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, interval svc.Interval) (svc.Series, error)
+}
+
+// analytics answers the routes of the analytics module.
+type analytics struct{ analytics Analytics }
+
+func summaryRoutes(ports Ports) []route.Route {
+	analytics := analytics{analytics: ports.Analytics}
+	return []route.Route{
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/overview", Operation: "analytics.overview", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, Effect: route.Read, Rate: svc.RateQuery,
+			Summary: "Headline metrics with a comparison window", Handler: route.Typed(analytics.overview),
+		},
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/timeseries", Operation: "analytics.timeseries", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, Effect: route.Read, Rate: svc.RateQuery,
+			Summary: "One metric bucketed over a range", Handler: route.Typed(analytics.timeseries),
+		},
+	}
+}
+
+// headline holds the metrics of one window as answers show them.
+type headline struct {
+	Visitors       uint64  `json:"visitors" doc:"Daily uniques, summed over the range."`
+	UniqueVisitors uint64  `json:"uniqueVisitors" doc:"Distinct visitors over the whole range."`
+	Pageviews      uint64  `json:"pageviews"`
+	Sessions       uint64  `json:"sessions"`
+	BounceRate     float64 `json:"bounceRate" doc:"0..1"`
+	AvgDurationMs  uint64  `json:"avgDurationMs"`
+	Conversions    uint64  `json:"conversions"`
+}
+
+// headlineDelta holds the changes as percentages; null where the window before was zero.
+type headlineDelta struct {
+	Visitors       *float64 `json:"visitors"`
+	UniqueVisitors *float64 `json:"uniqueVisitors"`
+	Pageviews      *float64 `json:"pageviews"`
+	Sessions       *float64 `json:"sessions"`
+	BounceRate     *float64 `json:"bounceRate"`
+	AvgDurationMs  *float64 `json:"avgDurationMs"`
+	Conversions    *float64 `json:"conversions"`
+}
+
+// comparison is the headline of the window before with the changes since.
+type comparison struct {
+	headline
+	Delta headlineDelta `json:"delta"`
+}
+
+// windowShape is a span of time as answers show it.
+type windowShape struct {
+	From     route.Time   `json:"from"`
+	To       route.Time   `json:"to"`
+	Interval svc.Interval `json:"interval"`
+}
+
+// overview is the answer of …/analytics/overview.
+type overview struct {
+	Range       windowShape `json:"range"`
+	Environment string      `json:"environment"`
+	headline
+	Capped     bool       `json:"capped" doc:"The numbers describe the last 90 days of the range."`
+	Comparison comparison `json:"comparison"`
+}
+
+func headlineOf(h svc.Headline) headline {
+	return headline{
+		Visitors: h.Visitors, UniqueVisitors: h.UniqueVisitors, Pageviews: h.Pageviews, Sessions: h.Sessions,
+		BounceRate: finite(h.BounceRate), AvgDurationMs: h.AvgDurationMs, Conversions: h.Conversions,
+	}
+}
+
+func deltaOf(now, before headline) headlineDelta {
+	count := func(now, before uint64) *float64 { return svc.Delta(float64(now), float64(before)) }
+	return headlineDelta{
+		Visitors: count(now.Visitors, before.Visitors), UniqueVisitors: count(now.UniqueVisitors, before.UniqueVisitors),
+		Pageviews: count(now.Pageviews, before.Pageviews), Sessions: count(now.Sessions, before.Sessions),
+		BounceRate: svc.Delta(now.BounceRate, before.BounceRate), AvgDurationMs: count(now.AvgDurationMs, before.AvgDurationMs),
+		Conversions: count(now.Conversions, before.Conversions),
+	}
+}
+
+// finite returns a number that JSON can hold: what is none is zero.
+func finite(x float64) float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return 0
+	}
+	return x
+}
+
+type getOverview struct {
+	api.AppPath
+	covered
+}
+
+func (a analytics) overview(ctx context.Context, _ *route.Call, in getOverview) (overview, error) {
+	result, err := a.analytics.Overview(ctx, in.scope())
+	if err != nil {
+		return overview{}, err
+	}
+	now, before := headlineOf(result.Current), headlineOf(result.Previous)
+	return overview{
+		Range:       windowShape{From: route.Time(in.Range.From), To: route.Time(in.Range.To), Interval: in.Range.Interval},
+		Environment: in.Env.Slug, headline: now, Capped: result.Capped,
+		Comparison: comparison{headline: before, Delta: deltaOf(now, before)},
+	}, nil
+}
+
+type getTimeseries struct {
+	api.AppPath
+	covered
+	Metric   metric `query:"metric" doc:"What the series counts."`
+	Interval string `query:"interval" doc:"The width of a bucket; the range's own grain where it is absent." enum:"hour,day,week,month"`
+}
+
+// Check refuses an interval that is too fine for the range.
+func (g *getTimeseries) Check(*route.Call) []svc.FieldError {
+	if g.Range.Location == nil {
+		return nil
+	}
+	if _, problem := g.Range.ParseInterval(g.Interval); problem != nil {
+		return []svc.FieldError{*problem}
+	}
+	return nil
+}
+
+// series is the answer of …/analytics/timeseries.
+type series struct {
+	Metric      svc.Metric   `json:"metric"`
+	Interval    svc.Interval `json:"interval"`
+	Environment string       `json:"environment"`
+	Capped      bool         `json:"capped" doc:"The numbers describe the last 90 days of the range."`
+	Points      []point      `json:"points" doc:"Dense: a quiet bucket is a zero."`
+}
+
+type point struct {
+	T     route.Time `json:"t"`
+	Value float64    `json:"value"`
+}
+
+func (a analytics) timeseries(ctx context.Context, _ *route.Call, in getTimeseries) (series, error) {
+	interval, problem := in.Range.ParseInterval(in.Interval)
+	if problem != nil {
+		return series{}, svc.Invalid(*problem)
+	}
+	result, err := a.analytics.Timeseries(ctx, in.scope(), svc.Metric(in.Metric), interval)
+	if err != nil {
+		return series{}, err
+	}
+	points := api.Convert(result.Points, func(p *svc.Point) point { return point{T: route.Time(p.T), Value: finite(p.Value)} })
+	return series{Metric: svc.Metric(in.Metric), Interval: interval, Environment: in.Env.Slug, Capped: result.Capped, Points: points}, nil
+}

@@ -1,0 +1,184 @@
+package apps
+
+import (
+	"context"
+
+	"svc/http/api"
+
+	"svc"
+	"svc/http/route"
+)
+
+// Apps keeps the applications.
+type Apps interface {
+	// List returns a page of an organization's applications in the order of
+	// their slugs, behind the slug after, and whether more follow.
+	List(ctx context.Context, org, after string, limit int) (page []svc.Application, more bool, err error)
+	// Get fails with not_found where there is no such application.
+	Get(ctx context.Context, ref svc.AppRef) (svc.Application, error)
+	// Create makes an application of a valid specification; an empty slug is
+	// derived. It fails with conflict where an explicit slug is taken.
+	Create(ctx context.Context, org string, spec svc.AppSpec) (svc.Application, error)
+	// Update applies a patch (svc.Application.Apply). It fails with
+	// precondition_failed where ifMatch is set and not the present revision.
+	Update(ctx context.Context, ref svc.AppRef, patch svc.AppPatch, ifMatch *uint64) (svc.Application, error)
+}
+
+// apps answers the routes of applications.
+type apps struct{ apps Apps }
+
+func appRoutes(ports Ports) []route.Route {
+	apps := apps{apps: ports.Apps}
+	return []route.Route{
+		{
+			Surface: route.Manage, Method: "GET", Path: "/orgs/{org}/apps", Operation: "apps.list", Scope: svc.ScopeRead, Permission: svc.PermAppsRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "List applications", Handler: route.Typed(apps.list),
+		},
+		{
+			Surface: route.Manage, Method: "POST", Path: "/orgs/{org}/apps", Operation: "apps.create", Scope: svc.ScopeWrite, Permission: svc.PermAppsWrite, Effect: route.Write, Ledger: "app.created", Rate: svc.RateDefault,
+			Summary: "Create an application with its three environments", Status: 201, Handler: route.Typed(apps.create),
+		},
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}", Operation: "apps.get", Scope: svc.ScopeRead, Permission: svc.PermAppsRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "Read one application", Handler: route.Typed(apps.get),
+		},
+		{
+			Surface: route.Manage, Method: "PATCH", Path: "/apps/{org}/{app}", Operation: "apps.update", Scope: svc.ScopeWrite, Permission: svc.PermAppsWrite, Effect: route.Destructive, Ledger: "app.updated", Rate: svc.RateDefault,
+			Summary: "Update settings", Codes: []svc.Code{svc.CodePrecondition}, Handler: route.Typed(apps.update),
+		},
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/install", Operation: "apps.install", Scope: svc.ScopeRead, Permission: svc.PermAppsRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "Show what to put where, to send from a framework", Handler: route.Typed(apps.guide),
+		},
+	}
+}
+
+// application is an application as answers show it.
+type application struct {
+	ID             string             `json:"id"`
+	Slug           string             `json:"slug"`
+	Name           string             `json:"name"`
+	Platform       string             `json:"platform"`
+	URL            *string            `json:"url"`
+	Timezone       string             `json:"timezone"`
+	Modules        []svc.Module       `json:"modules" doc:"The modules that are switched on, of those that this service is built with."`
+	RetentionDays  int                `json:"retentionDays"`
+	AllowedOrigins []string           `json:"allowedOrigins"`
+	Connector      *connector         `json:"connector" doc:"Null unless a signed connector is configured."`
+	Organization   svc.Organization   `json:"organization"`
+	Environments   []environmentShape `json:"environments"`
+	CreatedAt      route.Time         `json:"createdAt"`
+	UpdatedAt      route.Time         `json:"updatedAt"`
+}
+
+type environmentShape struct {
+	ID   string `json:"id"`
+	Slug string `json:"slug"`
+	Name string `json:"name"`
+	// IngestID is the last part of a Sentry DSN.
+	IngestID string `json:"ingestId" doc:"The number that ends a Sentry DSN: https://<public key>@<host>/sentry/<ingestId>."`
+}
+
+// connector is the verdict of the last probe of a tenant's handler.
+type connector struct {
+	Status       string      `json:"status" enum:"unconfigured,configured,healthy,unhealthy,disabled"`
+	Capabilities []string    `json:"capabilities"`
+	Version      *string     `json:"version"`
+	LastHealthAt *route.Time `json:"lastHealthAt"`
+	URL          string      `json:"url,omitempty" doc:"Present only for a token holding apps.write."`
+}
+
+func applicationOf(app *svc.Application) application {
+	return application{
+		ID: app.ID, Slug: app.Slug, Name: app.Name, Platform: app.Platform, URL: api.OrNull(app.URL), Timezone: app.Timezone,
+		Modules: app.Available(), RetentionDays: app.RetentionDays,
+		AllowedOrigins: append([]string{}, app.AllowedOrigins...), Organization: app.Organization,
+		Environments: api.Convert(app.Environments, func(env *svc.Environment) environmentShape {
+			return environmentShape{ID: env.ID, Slug: env.Slug, Name: env.Name, IngestID: env.IngestID()}
+		}),
+		CreatedAt: route.Time(app.CreatedAt), UpdatedAt: route.Time(app.UpdatedAt),
+	}
+}
+
+type listApps struct {
+	api.OrgPath
+	api.Paging
+}
+
+func (a apps) list(ctx context.Context, call *route.Call, in listApps) (svc.Page[application], error) {
+	keyset, err := call.Keyset(in.Cursor, 1)
+	if err != nil {
+		return svc.Page[application]{}, err
+	}
+	rows, more, err := a.apps.List(ctx, in.Org, api.First(keyset), int(in.Limit))
+	if err != nil {
+		return svc.Page[application]{}, err
+	}
+	return route.PageOf(call, api.Convert(rows, applicationOf), more, func(last application) []string { return []string{last.Slug} }), nil
+}
+
+type createApp struct {
+	api.OrgPath
+	Body newApplication `body:"json"`
+}
+
+// newApplication is the body of POST …/apps.
+type newApplication struct {
+	Name     string        `json:"name" required:"true" doc:"The name that people read."`
+	Slug     string        `json:"slug" doc:"The address within the organization; derived from the name where it is absent."`
+	Platform string        `json:"platform" doc:"web where it is absent." enum:"web,ios,android,react-native,flutter,server,desktop,other"`
+	URL      string        `json:"url"`
+	Modules  *[]svc.Module `json:"modules" doc:"analytics, people, errors, metrics and flags where it is absent. A module that this service is not built with is kept, and not shown."`
+	Timezone string        `json:"timezone" doc:"An IANA time-zone name; UTC where it is absent."`
+}
+
+func (n *newApplication) spec() svc.AppSpec {
+	spec := svc.AppSpec{Name: n.Name, Slug: n.Slug, Platform: n.Platform, URL: n.URL, Timezone: n.Timezone}
+	if n.Modules != nil {
+		spec.Modules = append([]svc.Module{}, *n.Modules...)
+	}
+	return spec
+}
+
+// Check applies the rules of applications.
+func (c *createApp) Check(*route.Call) []svc.FieldError { return c.Body.spec().Validate() }
+
+func (a apps) create(ctx context.Context, call *route.Call, in createApp) (application, error) {
+	app, err := a.apps.Create(ctx, in.Org, in.Body.spec())
+	if err != nil {
+		return application{}, err
+	}
+	call.Created("/apps/" + app.Ref().String())
+	call.Tag(app.Revision)
+	return applicationOf(&app), nil
+}
+
+func (a apps) get(_ context.Context, call *route.Call, _ api.AppPath) (application, error) {
+	call.Tag(call.App.Revision)
+	return applicationOf(&call.App), nil
+}
+
+type updateApp struct {
+	api.AppPath
+	Body svc.AppPatch `body:"json"`
+}
+
+// Check tries the patch on the application as it was read.
+func (u *updateApp) Check(call *route.Call) []svc.FieldError {
+	app := call.App
+	_, err := app.Apply(u.Body, call.Now)
+	return api.ProblemsOf(err)
+}
+
+func (a apps) update(ctx context.Context, call *route.Call, in updateApp) (application, error) {
+	ifMatch, err := call.IfMatch(call.App.Revision)
+	if err != nil {
+		return application{}, err
+	}
+	app, err := a.apps.Update(ctx, call.Ref(), in.Body, ifMatch)
+	if err != nil {
+		return application{}, err
+	}
+	call.Tag(app.Revision)
+	return applicationOf(&app), nil
+}

@@ -1,0 +1,127 @@
+package apps
+
+import (
+	"context"
+	"strings"
+
+	"svc/http/api"
+
+	"svc"
+	"svc/http/route"
+)
+
+// Keys keeps the ingest keys of applications.
+type Keys interface {
+	// Keys returns an application's keys; revoked ones may be left out.
+	Keys(ctx context.Context, ref svc.AppRef) ([]svc.IngestKey, error)
+	// MintKey makes a key of a valid specification and returns it in the clear, once.
+	MintKey(ctx context.Context, ref svc.AppRef, spec svc.KeySpec) (svc.IngestKey, svc.Secret, error)
+	// RevokeKey ends a key at once. It fails with not_found where there is no such
+	// key or it is revoked already.
+	RevokeKey(ctx context.Context, ref svc.AppRef, id string) error
+}
+
+// keys answers the routes of ingest keys.
+type keys struct{ keys Keys }
+
+func keyRoutes(ports Ports) []route.Route {
+	keys := keys{keys: ports.Keys}
+	return []route.Route{
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/keys", Operation: "keys.list", Scope: svc.ScopeAdmin, Permission: svc.PermKeysRead, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "List ingest keys", Handler: route.Typed(keys.list),
+		},
+		{
+			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/keys", Operation: "keys.create", Scope: svc.ScopeAdmin, Permission: svc.PermKeysWrite, Effect: route.Write, Ledger: "key.created", Rate: svc.RateDefault,
+			Summary: "Mint an ingest key; the answer shows it once", Status: 201, Handler: route.Typed(keys.create),
+		},
+		{
+			Surface: route.Manage, Method: "DELETE", Path: "/apps/{org}/{app}/keys/{id}", Operation: "keys.revoke", Scope: svc.ScopeAdmin, Permission: svc.PermKeysWrite, Effect: route.Destructive, Ledger: "key.revoked", Rate: svc.RateDefault,
+			Summary: "Revoke an ingest key", Status: 204, Handler: route.Typed(keys.revoke),
+		},
+	}
+}
+
+// keyRow is a key as lists show it.
+type keyRow struct {
+	ID          string      `json:"id"`
+	Kind        svc.KeyKind `json:"kind"`
+	Environment string      `json:"environment"`
+	Label       string      `json:"label"`
+	Prefix      string      `json:"prefix"`
+	Last4       string      `json:"last4"`
+	CreatedAt   route.Time  `json:"createdAt"`
+	RevokedAt   *route.Time `json:"revokedAt"`
+}
+
+// newKeyRow is the one answer that shows a key.
+type newKeyRow struct {
+	keyRow
+	Key string `json:"key" doc:"The full key; it is never shown again."`
+	DSN string `json:"dsn" doc:"What an SDK of Sentry is given; it holds the key and is never shown again."`
+}
+
+func keyRowOf(key *svc.IngestKey) keyRow {
+	return keyRow{
+		ID: key.ID, Kind: key.Kind, Environment: key.Environment, Label: key.Label, Prefix: key.Prefix,
+		Last4: key.Last4, CreatedAt: route.Time(key.CreatedAt), RevokedAt: route.TimeOf(key.RevokedAt),
+	}
+}
+
+type listKeys struct {
+	api.AppPath
+	api.Paging
+}
+
+func (k keys) list(ctx context.Context, call *route.Call, in listKeys) (svc.Page[keyRow], error) {
+	rows, err := k.keys.Keys(ctx, call.Ref())
+	if err != nil {
+		return svc.Page[keyRow]{}, err
+	}
+	return api.PageOfAll(call, api.Convert(rows, keyRowOf), in.Paging, func(row keyRow) string { return row.ID })
+}
+
+type createKey struct {
+	api.AppPath
+	Body keySpec `body:"json"`
+}
+
+// keySpec is the body of POST …/keys.
+type keySpec struct {
+	Kind        svc.KeyKind `json:"kind" required:"true"`
+	Environment string      `json:"environment" required:"true" doc:"The environment's slug."`
+	Label       string      `json:"label" doc:"What people call the key."`
+}
+
+// Check applies the rules of keys.
+func (c *createKey) Check(*route.Call) []svc.FieldError { return svc.KeySpec(c.Body).Validate() }
+
+func (k keys) create(ctx context.Context, call *route.Call, in createKey) (newKeyRow, error) {
+	key, secret, err := k.keys.MintKey(ctx, call.Ref(), svc.KeySpec(in.Body))
+	if err != nil {
+		return newKeyRow{}, err
+	}
+	call.Created("/apps/" + call.Ref().String() + "/keys/" + key.ID)
+	row := newKeyRow{keyRow: keyRowOf(&key), Key: secret.Reveal()}
+	for _, env := range call.App.Environments {
+		if env.Slug == key.Environment {
+			row.DSN = sentryDSN(call.Origin(), row.Key, env)
+		}
+	}
+	return row, nil
+}
+
+// sentryDSN is how SDKs of Sentry name a key and where to send.
+func sentryDSN(origin, key string, env svc.Environment) string {
+	scheme, host, _ := strings.Cut(origin, "://")
+	return scheme + "://" + key + "@" + host + "/sentry/" + env.IngestID()
+}
+
+type keyPath struct {
+	api.AppPath
+	ID string `path:"id" doc:"The key's id."`
+}
+
+func (k keys) revoke(ctx context.Context, call *route.Call, in keyPath) (route.Empty, error) {
+	return route.Empty{}, k.keys.RevokeKey(ctx, call.Ref(), in.ID)
+}

@@ -1,0 +1,23 @@
+// Package apps has the routes of applications, their ingest keys, and the guide to install.
+package apps
+
+import (
+	"slices"
+
+	"svc/http/route"
+)
+
+// Ports are what the handlers call. A port may be nil only where the rows are
+// listed and never served.
+type Ports struct {
+	Apps Apps
+	Keys Keys
+}
+
+// Routes returns the rows of the package.
+func Routes(ports Ports) []route.Route {
+	return slices.Concat(
+		appRoutes(ports),
+		keyRoutes(ports),
+	)
+}

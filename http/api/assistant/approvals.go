@@ -1,0 +1,128 @@
+package assistant
+
+import (
+	"context"
+	"slices"
+
+	"svc/http/api"
+
+	"svc"
+	"svc/http/route"
+	"svc/http/shown"
+)
+
+// Approvals is the approval queues of organizations.
+type Approvals interface {
+	// Requests returns the requests to the outside that a person made or could make, the
+	// newest last.
+	Requests(ctx context.Context, by svc.Asker) ([]svc.Approval, error)
+	// ApproveRequest sends a request once, after a second operator's decision, and
+	// returns what became of it. It fails with forbidden for the one who asked and for
+	// whoever could not make the call, and with conflict where the request is decided,
+	// over or for another target than there is now.
+	ApproveRequest(ctx context.Context, by svc.Asker, id, reason string) (svc.Approval, error)
+	RejectRequest(ctx context.Context, by svc.Asker, id, reason string) (svc.Approval, error)
+}
+
+// approvals answers the console's routes of approval queues.
+type approvals struct{ queue Approvals }
+
+func consoleApprovalRoutes(ports Ports) []route.Route {
+	queue := approvals{ports.Approvals}
+	return []route.Route{
+		{
+			Surface: route.Console, Method: "GET", Path: "/orgs/{org}/approvals", Operation: "console.approvals.list", Scope: svc.ScopeRead, Permission: svc.PermAIUse, Effect: route.Read, Rate: svc.RateDefault,
+			Summary: "List the requests to the outside that wait for a second operator, and what became of others", Handler: route.Typed(queue.list),
+		},
+		{
+			Surface: route.Console, Method: "POST", Path: "/orgs/{org}/approvals/{id}/approve", Operation: "console.approvals.approve", Scope: svc.ScopeWrite, Permission: svc.PermAIUse, Effect: route.External, Rate: svc.RateDefault,
+			Summary: "Send another member's request, once", Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(queue.approve),
+		},
+		{
+			Surface: route.Console, Method: "POST", Path: "/orgs/{org}/approvals/{id}/reject", Operation: "console.approvals.reject", Scope: svc.ScopeWrite, Permission: svc.PermAIUse, Effect: route.Write, Rate: svc.RateDefault,
+			Summary: "Refuse another member's request", Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(queue.reject),
+		},
+	}
+}
+
+// approval is a request to the outside as answers show it.
+type approval struct {
+	action
+	App         string      `json:"app" doc:"The application's slug."`
+	RequestedBy shown.Actor `json:"requestedBy"`
+	Question    string      `json:"question" doc:"What the member had asked the assistant."`
+	MayDecide   bool        `json:"mayDecide" doc:"Whether the signed-in person may be the second operator."`
+}
+
+func approvalOf(entry *svc.Approval, by *svc.User) approval {
+	return approval{
+		action: actionOf(&entry.Action), App: entry.App, RequestedBy: shown.Actor{ID: entry.Member.ID, Name: entry.Member.Name}, Question: entry.Action.Question,
+		MayDecide: entry.Member.ID != by.ID && entry.Action.Status == svc.ActionProposed,
+	}
+}
+
+type listApprovals struct {
+	api.OrgPath
+	api.Paging
+	Status actionFilter `query:"status" doc:"Only requests of this status."`
+}
+
+// decider returns who decides; requests are decided by people.
+func decider(call *route.Call, org string) (svc.Asker, error) {
+	who, err := asker(call)
+	who.Ref = svc.AppRef{Org: org}
+	return who, err
+}
+
+func (a approvals) list(ctx context.Context, call *route.Call, in listApprovals) (svc.Page[approval], error) {
+	who, err := decider(call, in.Org)
+	if err != nil {
+		return svc.Page[approval]{}, err
+	}
+	rows, err := a.queue.Requests(ctx, who)
+	if err != nil {
+		return svc.Page[approval]{}, err
+	}
+	rows = slices.DeleteFunc(rows, func(row svc.Approval) bool {
+		return in.Status != allActions && row.Action.Status != svc.ActionStatus(in.Status)
+	})
+	shown := api.Convert(rows, func(row *svc.Approval) approval { return approvalOf(row, &who.User) })
+	return newestFirst(call, shown, in.Paging, func(row approval) string { return row.ID })
+}
+
+type approvalPath struct {
+	api.OrgPath
+	ID string `path:"id" doc:"The action's id."`
+}
+
+type decideApproval struct {
+	approvalPath
+	Body refusalBody `body:"json"`
+}
+
+// Check applies the limits of reasons.
+func (d *decideApproval) Check(*route.Call) []svc.FieldError {
+	return checkReason(d.Body.Reason, true)
+}
+
+func (a approvals) approve(ctx context.Context, call *route.Call, in decideApproval) (approval, error) {
+	return a.decide(ctx, call, in, a.queue.ApproveRequest)
+}
+
+func (a approvals) reject(ctx context.Context, call *route.Call, in decideApproval) (approval, error) {
+	return a.decide(ctx, call, in, a.queue.RejectRequest)
+}
+
+// decide has a decision made; its audit row names the other of the two people.
+func (a approvals) decide(ctx context.Context, call *route.Call, in decideApproval, decide func(ctx context.Context, by svc.Asker, id, reason string) (svc.Approval, error)) (approval, error) {
+	who, err := decider(call, in.Org)
+	if err != nil {
+		return approval{}, err
+	}
+	entry, err := decide(ctx, who, in.ID, in.Body.Reason)
+	if err != nil {
+		return approval{}, err
+	}
+	call.Note("requested by " + entry.Member.ID)
+	return approvalOf(&entry, &who.User), nil
+}

@@ -1,0 +1,113 @@
+package assistant
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"svc/http/api"
+
+	"svc"
+	"svc/http/passkey"
+	"svc/http/route"
+)
+
+// confirmable returns a destructive action of the signed-in person that waits.
+func (c consoleAI) confirmable(ctx context.Context, call *route.Call, id string) (svc.Asker, svc.Action, error) {
+	who, err := asker(call)
+	if err != nil {
+		return who, svc.Action{}, err
+	}
+	rows, err := c.assistant.Actions(ctx, who.Ref, who.User.ID)
+	if err != nil {
+		return who, svc.Action{}, err
+	}
+	at := slices.IndexFunc(rows, func(row svc.Action) bool { return row.ID == id })
+	if at < 0 {
+		return who, svc.Action{}, svc.NotFound("action")
+	}
+	if err := rows[at].CheckDecide(call.Now); err != nil {
+		return who, svc.Action{}, err
+	}
+	if rows[at].Effect == svc.EffectExternal {
+		return who, svc.Action{}, svc.SecondOperatorRequired()
+	}
+	return who, rows[at], nil
+}
+
+// challenge begins to confirm an action: the challenge is made of it.
+func (c consoleAI) challenge(ctx context.Context, call *route.Call, in actionPath) (api.Challenged, error) {
+	who, action, err := c.confirmable(ctx, call, in.ID)
+	if err != nil {
+		return api.Challenged{}, err
+	}
+	party, err := passkey.NewParty(call.Origin())
+	if err != nil {
+		return api.Challenged{}, err
+	}
+	keys, err := c.passkeys.Passkeys(ctx, who.User)
+	if err != nil {
+		return api.Challenged{}, err
+	}
+	options, state, err := party.Ask(c.passkeys.NewCeremonyID(), who.User, keys, action.ApprovalPurpose(), call.Now)
+	if err != nil {
+		return api.Challenged{}, err
+	}
+	return api.OpenCeremony(ctx, c.passkeys, who.User, options, state)
+}
+
+type confirmAction struct {
+	actionPath
+	Body confirmationBody `body:"json"`
+}
+
+// confirmationBody is the body of the console's POST …/approve.
+type confirmationBody struct {
+	Reason     string          `json:"reason" required:"true"`
+	Ceremony   string          `json:"ceremony" doc:"From the challenge."`
+	Credential json.RawMessage `json:"credential" doc:"What navigator.credentials.get returned, by toJSON()."`
+}
+
+// Check applies the limits of reasons.
+func (c *confirmAction) Check(*route.Call) []svc.FieldError { return checkReason(c.Body.Reason, true) }
+
+// approve executes an action that its member confirms with a reason and a passkey.
+func (c consoleAI) approve(ctx context.Context, call *route.Call, in confirmAction) (approved, error) {
+	who, action, err := c.confirmable(ctx, call, in.ID)
+	if err != nil {
+		return approved{}, err
+	}
+	if in.Body.Ceremony == "" || len(in.Body.Credential) == 0 {
+		return approved{}, svc.PasskeyRequired("", "The session needs a fresh passkey to approve the action.")
+	}
+	if err := c.confirm(ctx, call, who.User, &action, &in.Body); err != nil {
+		return approved{}, err
+	}
+	who.Confirmed = action.ID
+	return assistant{c.assistant}.approveAs(ctx, who, action.ID, in.Body.Reason)
+}
+
+// confirm judges the answer of an authenticator, which serves once whatever it is.
+func (c consoleAI) confirm(ctx context.Context, call *route.Call, person svc.User, action *svc.Action, body *confirmationBody) error {
+	party, err := passkey.NewParty(call.Origin())
+	if err != nil {
+		return err
+	}
+	state, err := c.passkeys.TakeCeremony(ctx, person, body.Ceremony)
+	if err != nil {
+		return err
+	}
+	keys, err := c.passkeys.Passkeys(ctx, person)
+	if err != nil {
+		return err
+	}
+	key, err := party.Confirmed(person, keys, &state, action.ApprovalPurpose(), body.Credential, call.Now)
+	if err != nil {
+		return err
+	}
+	err = c.passkeys.UsePasskey(ctx, person, key)
+	if svc.CodeOf(err) == svc.CodeNotFound {
+		return svc.PasskeyRequired("passkey_refused", "The passkey was removed.")
+	}
+	return err
+}

@@ -1,0 +1,28 @@
+package api
+
+import (
+	"strconv"
+	"time"
+
+	"svc"
+	"svc/http/route"
+)
+
+// keysetOf is what a cursor carries of a place in the feed.
+func FeedKeyset(key svc.EventKey) []string {
+	return []string{strconv.FormatInt(key.Ts.UnixMilli(), 10), key.ID, strconv.FormatUint(key.Tie, 36)}
+}
+
+// eventKey reads the place in the feed that a cursor names.
+func FeedKey(call *route.Call, cursor string) (*svc.EventKey, error) {
+	keyset, err := call.Keyset(cursor, 3)
+	if keyset == nil || err != nil {
+		return nil, err
+	}
+	millis, err := strconv.ParseInt(keyset[0], 10, 64)
+	tie, err2 := strconv.ParseUint(keyset[2], 36, 64)
+	if err != nil || err2 != nil {
+		return nil, svc.Errorf(svc.CodeInvalidCursor, "The cursor does not belong to this list.")
+	}
+	return &svc.EventKey{Ts: time.UnixMilli(millis).UTC(), ID: keyset[1], Tie: tie}, nil
+}

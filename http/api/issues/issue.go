@@ -1,0 +1,220 @@
+package issues
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"svc/http/api"
+
+	"svc"
+	"svc/http/route"
+)
+
+// issuePath is the address of an issue in a path.
+type issuePath struct {
+	api.AppPath
+	IssueID string           `path:"issueId" doc:"The issue's id."`
+	Env     someEnvironments `query:"env" doc:"The environment's slug; the issue's own where it is absent."`
+}
+
+// find returns the issue of a path and its environment: of an issue that is part
+// of another one, that other one.
+func (e tracking) find(ctx context.Context, call *route.Call, in issuePath) (svc.Environment, svc.Issue, error) {
+	return e.findIn(ctx, in.Env.list, in.IssueID, call.Now)
+}
+
+func (e tracking) findIn(ctx context.Context, environments []svc.Environment, id string, now time.Time) (svc.Environment, svc.Issue, error) {
+	number, ok := svc.ParseIssueID(id)
+	for _, env := range environments {
+		if !ok {
+			break
+		}
+		issue, err := e.issues.FindIssue(ctx, env, number, now)
+		if svc.CodeOf(err) != svc.CodeNotFound || err == nil {
+			return env, issue, err
+		}
+	}
+	return svc.Environment{}, svc.Issue{}, svc.NotFound("issue")
+}
+
+// issueDetail is the answer of …/errors/{issueId}.
+type issueDetail struct {
+	issue
+	Daily             []errorDay     `json:"daily" observed:"true" doc:"The last thirty days, the oldest first."`
+	Releases          []issueRelease `json:"releases" observed:"true" doc:"The releases in which it occurred, the latest first."`
+	Tags              []issueTag     `json:"tags" observed:"true" doc:"The most frequent values of each tag among the latest 5000 occurrences."`
+	Assignee          *assignee      `json:"assignee"`
+	ResolvedAt        *route.Time    `json:"resolvedAt"`
+	ResolvedInRelease *string        `json:"resolvedInRelease"`
+	IgnoreUntil       *route.Time    `json:"ignoreUntil"`
+	RegressedAt       *route.Time    `json:"regressedAt"`
+	Merged            []string       `json:"merged" doc:"The ids of the issues that are part of this one."`
+	Environment       string         `json:"environment"`
+}
+
+// issueRelease is one release in which an issue occurred.
+type issueRelease struct {
+	Release     string     `json:"release"`
+	EventCount  uint64     `json:"eventCount"`
+	FirstSeenAt route.Time `json:"firstSeenAt"`
+	LastSeenAt  route.Time `json:"lastSeenAt"`
+}
+
+// issueTag is how the values of a tag are spread.
+type issueTag struct {
+	Key    string          `json:"key"`
+	Values []issueTagValue `json:"values"`
+}
+
+// issueTagValue is one value of a tag.
+type issueTagValue struct {
+	Value string `json:"value"`
+	Count uint64 `json:"count"`
+}
+
+// assignee is the member who looks after an issue; the name is null where the
+// person has left.
+type assignee struct {
+	ID   string  `json:"id"`
+	Name *string `json:"name"`
+}
+
+func (e tracking) get(ctx context.Context, call *route.Call, in issuePath) (issueDetail, error) {
+	env, found, err := e.find(ctx, call, in)
+	if err != nil {
+		return issueDetail{}, err
+	}
+	detail, err := e.issues.Issue(ctx, svc.IssueScope{
+		Environment: env, Number: found.Key.Number, Days: svc.LastDays(call.Now, svc.IssueDays, call.App.Location()), Now: call.Now,
+	})
+	if err != nil {
+		return issueDetail{}, err
+	}
+	if !call.Grant.May(svc.PermPeoplePIIRead) {
+		detail.Mask()
+	}
+	shown := issueDetailOf(&detail)
+	shown.Environment = env.Slug
+	shown.Assignee, err = e.assignee(ctx, in.Org, detail.State.AssigneeID)
+	return shown, err
+}
+
+func issueDetailOf(d *svc.IssueDetail) issueDetail {
+	return issueDetail{
+		issue: issueOf(&d.Issue), Daily: api.Convert(d.Daily, errorDayOf),
+		Releases: api.Convert(d.Releases, func(r *svc.IssueRelease) issueRelease {
+			return issueRelease{Release: r.Release, EventCount: r.Events, FirstSeenAt: route.Time(r.FirstSeenAt), LastSeenAt: route.Time(r.LastSeenAt)}
+		}),
+		Tags: api.Convert(d.Tags, func(t *svc.IssueTag) issueTag {
+			return issueTag{Key: t.Key, Values: api.Convert(t.Values, func(v *svc.IssueTagValue) issueTagValue { return issueTagValue(*v) })}
+		}),
+		ResolvedAt: route.TimeOf(d.State.ResolvedAt), ResolvedInRelease: api.OrNull(d.State.ResolvedInRelease),
+		IgnoreUntil: route.TimeOf(d.State.IgnoreUntil), RegressedAt: route.TimeOf(d.State.RegressedAt),
+		Merged: append([]string{}, d.State.Merged...),
+	}
+}
+
+// assignee returns the member of an id, nil for none.
+func (e tracking) assignee(ctx context.Context, org, id string) (*assignee, error) {
+	if id == "" {
+		return nil, nil
+	}
+	person, err := e.member(ctx, org, id)
+	if err != nil {
+		return nil, err
+	}
+	shown := &assignee{ID: id}
+	if person != nil {
+		shown.Name = api.OrNull(person.Name)
+	}
+	return shown, nil
+}
+
+// member returns the person of a member's id, nil where nobody of the
+// organization has it.
+func (e tracking) member(ctx context.Context, org, id string) (*svc.User, error) {
+	members, err := e.members.Members(ctx, org)
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(members, func(m svc.Member) bool { return m.User.ID == id })
+	if at < 0 {
+		return nil, nil
+	}
+	return &members[at].User, nil
+}
+
+type updateIssue struct {
+	issuePath
+	Body issuePatch `body:"json"`
+}
+
+// issuePatch is the body of PATCH …/errors/{issueId}; what is absent stays.
+type issuePatch struct {
+	Status            *svc.IssueStatus           `json:"status" doc:"unresolved is another word for open." enum:"resolved,ignored,open,unresolved"`
+	AssigneeID        route.Nullable[string]     `json:"assigneeId" doc:"A member's id; null takes the assignee away."`
+	ResolvedInRelease route.Nullable[string]     `json:"resolvedInRelease" doc:"The release that holds the fix, with the status resolved: older ones do not bring the issue back."`
+	IgnoreUntil       route.Nullable[route.Time] `json:"ignoreUntil" doc:"When the issue opens again, with the status ignored."`
+}
+
+// patch returns the wish of the body.
+func (u *updateIssue) patch() svc.IssuePatch {
+	body := &u.Body
+	patch := svc.IssuePatch{Status: body.Status, ResolvedInRelease: body.ResolvedInRelease.Value}
+	if body.AssigneeID.Set {
+		patch.AssigneeID = new(string)
+		if body.AssigneeID.Value != nil {
+			patch.AssigneeID = body.AssigneeID.Value
+		}
+	}
+	if body.IgnoreUntil.Value != nil {
+		until := time.Time(*body.IgnoreUntil.Value)
+		patch.IgnoreUntil = &until
+	}
+	return patch
+}
+
+// Check applies the rules of issues.
+func (u *updateIssue) Check(call *route.Call) []svc.FieldError {
+	patch := u.patch()
+	return patch.Validate(call.Now)
+}
+
+// changedIssue is the answer of PATCH …/errors/{issueId}.
+type changedIssue struct {
+	ID             string          `json:"id"`
+	Title          string          `json:"title"`
+	PreviousStatus svc.IssueStatus `json:"previousStatus"`
+	Status         svc.IssueStatus `json:"status"`
+}
+
+// update changes an issue. Who does so must be known: a token that is bound to
+// nobody is refused (contract 82).
+func (e tracking) update(ctx context.Context, call *route.Call, in updateIssue) (changedIssue, error) {
+	if call.Grant.Token.User == nil {
+		return changedIssue{}, &svc.Error{
+			Code: svc.CodeForbidden, Reason: "user_bound_token_required", Message: "The token is bound to no person; issues are changed by people.",
+		}
+	}
+	env, found, err := e.find(ctx, call, in.issuePath)
+	if err != nil {
+		return changedIssue{}, err
+	}
+	patch := in.patch()
+	if patch.AssigneeID != nil && *patch.AssigneeID != "" {
+		person, err := e.member(ctx, in.Org, *patch.AssigneeID)
+		if err != nil {
+			return changedIssue{}, err
+		}
+		if person == nil {
+			return changedIssue{}, svc.Invalid(svc.FieldError{Field: "assigneeId", Code: "unknown_member", Message: "The assignee is no member of the organization."})
+		}
+	}
+	change, err := e.changes.Change(ctx, env.Number, found.Key.Number, patch)
+	if err != nil {
+		return changedIssue{}, err
+	}
+	shown := shownIssue(call)(&found)
+	return changedIssue{ID: shown.ID, Title: shown.Title, PreviousStatus: change.Previous, Status: change.Status}, nil
+}

@@ -1,0 +1,253 @@
+package issues
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"svc/http/api"
+
+	"svc"
+	"svc/http/route"
+)
+
+// Issues reads issues.
+type Issues interface {
+	// Issues returns a page of the issues of an environment.
+	Issues(ctx context.Context, query svc.IssueQuery) (svc.IssueList, error)
+	// Issue returns one issue in full: of one that is part of another, that other
+	// one. It fails with not_found where the environment has none of the number.
+	Issue(ctx context.Context, scope svc.IssueScope) (svc.IssueDetail, error)
+	// FindIssue is Issue without series, releases and tags.
+	FindIssue(ctx context.Context, environment svc.Environment, number uint64, now time.Time) (svc.Issue, error)
+	// ErrorsOverview returns what happened in a window.
+	ErrorsOverview(ctx context.Context, query svc.ErrorsQuery) (svc.ErrorsOverview, error)
+}
+
+// IssueChanges decides about issues, which are named by the numbers of their
+// environment and their own.
+type IssueChanges interface {
+	// Change changes an issue by a valid wish.
+	Change(ctx context.Context, environment, issue uint64, patch svc.IssuePatch) (svc.IssueChange, error)
+	// Merge makes an issue part of another one; it fails with conflict where
+	// either is merged otherwise.
+	Merge(ctx context.Context, environment, root, part uint64) error
+	// Unmerge takes a part out again; it fails with not_found where it is none.
+	Unmerge(ctx context.Context, environment, root, part uint64) error
+}
+
+// People knows who may be assigned to issues.
+type People interface {
+	// Members returns the members of an organization.
+	Members(ctx context.Context, org string) ([]svc.Member, error)
+}
+
+// tracking answers the routes of error tracking.
+type tracking struct {
+	issues      Issues
+	occurrences Occurrences
+	changes     IssueChanges
+	members     People
+}
+
+func errorRoutes(ports Ports) []route.Route {
+	tracking := tracking{issues: ports.Issues, occurrences: ports.Occurrences, changes: ports.Changes, members: ports.People}
+	return []route.Route{
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/errors", Operation: "errors.list", Module: svc.ModuleErrors, Scope: svc.ScopeRead, Permission: svc.PermErrorsRead, Effect: route.Read, Rate: svc.RateQuery,
+			Summary: "List issues", Handler: route.Typed(tracking.list),
+		},
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/errors/overview", Operation: "errors.overview", Module: svc.ModuleErrors, Scope: svc.ScopeRead, Permission: svc.PermErrorsRead, Effect: route.Read, Rate: svc.RateQuery,
+			Summary: "Counts and noisiest issues in a range", Handler: route.Typed(tracking.overview),
+		},
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/errors/{issueId}", Operation: "errors.get", Module: svc.ModuleErrors, Scope: svc.ScopeRead, Permission: svc.PermErrorsRead, Effect: route.Read, Rate: svc.RateQuery,
+			Summary: "One issue in full", Handler: route.Typed(tracking.get),
+		},
+		{
+			Surface: route.Manage, Method: "PATCH", Path: "/apps/{org}/{app}/errors/{issueId}", Operation: "errors.update", Module: svc.ModuleErrors, Scope: svc.ScopeWrite, Permission: svc.PermErrorsWrite, Effect: route.Write, Ledger: "issue.status_changed", Rate: svc.RateDefault,
+			Summary: "Resolve, ignore, reopen or assign an issue", Handler: route.Typed(tracking.update),
+		},
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/errors/{issueId}/events", Operation: "errors.events", Module: svc.ModuleErrors, Scope: svc.ScopeRead, Permission: svc.PermErrorsRead, Effect: route.Read, Rate: svc.RateQuery,
+			Summary: "Occurrences of an issue, newest first", Handler: route.Typed(tracking.events),
+		},
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/errors/{issueId}/events/{eventId}", Operation: "errors.event", Module: svc.ModuleErrors, Scope: svc.ScopeRead, Permission: svc.PermErrorsRead, Effect: route.Read, Rate: svc.RateQuery,
+			Summary: "One occurrence in full", Handler: route.Typed(tracking.event),
+		},
+		{
+			Surface: route.Console, Method: "POST", Path: "/apps/{org}/{app}/errors/{issueId}/merge", Operation: "console.errors.merge", Module: svc.ModuleErrors, Scope: svc.ScopeWrite, Permission: svc.PermErrorsWrite, Effect: route.Write, Rate: svc.RateDefault,
+			Summary: "Make issues part of another one", Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(tracking.merge),
+		},
+		{
+			Surface: route.Console, Method: "POST", Path: "/apps/{org}/{app}/errors/{issueId}/unmerge", Operation: "console.errors.unmerge", Module: svc.ModuleErrors, Scope: svc.ScopeWrite, Permission: svc.PermErrorsWrite, Effect: route.Write, Rate: svc.RateDefault,
+			Summary: "Take issues out of another one", Handler: route.Typed(tracking.unmerge),
+		},
+	}
+}
+
+// issue is one row of the list.
+type issue struct {
+	ID           string          `json:"id"`
+	Fingerprint  string          `json:"fingerprint"`
+	Title        string          `json:"title" observed:"true"`
+	Culprit      *string         `json:"culprit" observed:"true"`
+	Level        svc.Level       `json:"level" observed:"true"`
+	Status       svc.IssueStatus `json:"status"`
+	FirstSeenAt  route.Time      `json:"firstSeenAt" observed:"true"`
+	LastSeenAt   route.Time      `json:"lastSeenAt" observed:"true"`
+	EventCount   uint64          `json:"eventCount" observed:"true"`
+	UserCount    uint64          `json:"userCount" observed:"true"`
+	ReleaseFirst *string         `json:"releaseFirst" observed:"true"`
+	ReleaseLast  *string         `json:"releaseLast" observed:"true"`
+	Spark        []uint64        `json:"spark" observed:"true" doc:"Occurrences of each of the last seven days, the oldest first."`
+}
+
+func issueOf(i *svc.Issue) issue {
+	return issue{
+		ID: i.ID, Fingerprint: i.Fingerprint, Title: i.Title, Culprit: api.OrNull(i.Culprit), Level: i.Level, Status: i.Status,
+		FirstSeenAt: route.Time(i.FirstSeenAt), LastSeenAt: route.Time(i.LastSeenAt), EventCount: i.Events, UserCount: i.Users,
+		ReleaseFirst: api.OrNull(i.ReleaseFirst), ReleaseLast: api.OrNull(i.ReleaseLast), Spark: append([]uint64{}, i.Spark...),
+	}
+}
+
+// maskedIssue returns an issue for a caller who may not see e-mail-like values.
+func maskedIssue(i *svc.Issue) issue {
+	i.Mask()
+	return issueOf(i)
+}
+
+// shownIssue returns how a caller sees issues.
+func shownIssue(call *route.Call) func(*svc.Issue) issue {
+	if call.Grant.May(svc.PermPeoplePIIRead) {
+		return issueOf
+	}
+	return maskedIssue
+}
+
+type listIssues struct {
+	api.AppPath
+	api.Paging
+	Env     api.Env     `query:"env" doc:"The environment's slug."`
+	Status  issueStatus `query:"status"`
+	Q       string      `query:"q" doc:"Matches name, message and culprit."`
+	Release string      `query:"release" doc:"Issues that occurred in the release."`
+	Sort    issueSort   `query:"sort" doc:"The highest first."`
+}
+
+// issuePage is the answer of …/errors.
+type issuePage struct {
+	svc.Page[issue]
+	Counts      svc.IssueCounts `json:"counts" doc:"Issues of the environment by status, whatever the query selects."`
+	Environment string          `json:"environment"`
+}
+
+func (e tracking) list(ctx context.Context, call *route.Call, in listIssues) (issuePage, error) {
+	query := svc.IssueQuery{
+		Environment: in.Env.Environment, Status: svc.IssueStatus(in.Status), Search: in.Q, SearchMasked: !call.Grant.May(svc.PermPeoplePIIRead),
+		Release: in.Release, Sort: svc.IssueSort(in.Sort), Limit: int(in.Limit),
+		Days: svc.LastDays(call.Now, svc.SparkDays, call.App.Location()), Now: call.Now,
+	}
+	var err error
+	if query.After, err = issueKey(call, in.Cursor); err != nil {
+		return issuePage{}, err
+	}
+	list, err := e.issues.Issues(ctx, query)
+	if err != nil {
+		return issuePage{}, err
+	}
+	var last svc.IssueKey
+	if len(list.Rows) > 0 {
+		last = list.Rows[len(list.Rows)-1].Key
+	}
+	page := route.PageOf(call, api.Convert(list.Rows, shownIssue(call)), list.More, func(issue) []string {
+		return []string{strconv.FormatInt(last.Value, 10), strconv.FormatUint(last.Number, 10)}
+	})
+	return issuePage{Page: page, Counts: list.Counts, Environment: in.Env.Slug}, nil
+}
+
+// issueKey reads the place in the list that a cursor names.
+func issueKey(call *route.Call, cursor string) (*svc.IssueKey, error) {
+	keyset, err := call.Keyset(cursor, 2)
+	if keyset == nil || err != nil {
+		return nil, err
+	}
+	value, badValue := strconv.ParseInt(keyset[0], 10, 64)
+	number, badNumber := strconv.ParseUint(keyset[1], 10, 64)
+	if badValue != nil || badNumber != nil {
+		return nil, svc.Errorf(svc.CodeInvalidCursor, "The cursor does not belong to this list.")
+	}
+	return &svc.IssueKey{Value: value, Number: number}, nil
+}
+
+type getErrorsOverview struct {
+	api.AppPath
+	Env   api.Env     `query:"env" doc:"The environment's slug."`
+	Range errorWindow `query:"range" doc:"The span of time; it ends now."`
+}
+
+// errorTotals are the numbers of a window.
+type errorTotals struct {
+	Events uint64 `json:"events"`
+	Issues uint64 `json:"issues" doc:"Distinct issues."`
+	Users  uint64 `json:"users" doc:"Distinct users."`
+}
+
+// errorDelta holds the changes as percentages; null where the window before was zero.
+type errorDelta struct {
+	Events *float64 `json:"events"`
+	Issues *float64 `json:"issues"`
+	Users  *float64 `json:"users"`
+}
+
+// errorDay is one day of a series.
+type errorDay struct {
+	T      route.Time `json:"t"`
+	Events uint64     `json:"events"`
+	Users  uint64     `json:"users"`
+}
+
+// errorRange is a span of time with the word that asked for it.
+type errorRange struct {
+	From route.Time `json:"from"`
+	To   route.Time `json:"to"`
+	Key  string     `json:"key"`
+}
+
+// errorsOverview is the answer of …/errors/overview (contract 79).
+type errorsOverview struct {
+	Range           errorRange  `json:"range"`
+	Totals          errorTotals `json:"totals"`
+	Previous        errorTotals `json:"previous" doc:"The equally long window immediately before."`
+	Delta           errorDelta  `json:"delta"`
+	Series          []errorDay  `json:"series"`
+	NewIssues       uint64      `json:"newIssues" doc:"Issues first seen in the range."`
+	RegressedIssues uint64      `json:"regressedIssues" doc:"Issues that came back in the range."`
+	Noisiest        []issue     `json:"noisiest"`
+	Environment     string      `json:"environment"`
+}
+
+func (e tracking) overview(ctx context.Context, call *route.Call, in getErrorsOverview) (errorsOverview, error) {
+	result, err := e.issues.ErrorsOverview(ctx, svc.ErrorsQuery{
+		Environment: in.Env.Environment, Window: in.Range.Window, Buckets: in.Range.Buckets(svc.Day),
+		Days: svc.LastDays(call.Now, svc.SparkDays, call.App.Location()), Now: call.Now,
+	})
+	if err != nil {
+		return errorsOverview{}, err
+	}
+	now, before := result.Totals, result.Previous
+	delta := func(now, before uint64) *float64 { return svc.Delta(float64(now), float64(before)) }
+	return errorsOverview{
+		Range:  errorRange{From: route.Time(in.Range.From), To: route.Time(in.Range.To), Key: in.Range.Key},
+		Totals: errorTotals(now), Previous: errorTotals(before),
+		Delta:  errorDelta{Events: delta(now.Events, before.Events), Issues: delta(now.Issues, before.Issues), Users: delta(now.Users, before.Users)},
+		Series: api.Convert(result.Series, errorDayOf), NewIssues: result.NewIssues, RegressedIssues: result.RegressedIssues,
+		Noisiest: api.Convert(result.Noisiest, shownIssue(call)), Environment: in.Env.Slug,
+	}, nil
+}
+
+func errorDayOf(d *svc.IssueDay) errorDay {
+	return errorDay{T: route.Time(d.T), Events: d.Events, Users: d.Users}
+}

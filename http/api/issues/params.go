@@ -1,0 +1,93 @@
+package issues
+
+import (
+	"slices"
+
+	"svc/http/api"
+
+	"svc"
+	"svc/http/route"
+)
+
+// issueStatus is the parameter status of a list of issues; empty means all.
+type issueStatus svc.IssueStatus
+
+// anyStatus asks for issues of every status.
+const anyStatus = "all"
+
+func issueStatusChoice() api.Choice {
+	return api.Choice{Field: "status", What: "status", Fallback: string(svc.IssueOpen), Allowed: append(api.Words(svc.IssueStatuses()), anyStatus)}
+}
+
+// Parse reads the status; open is meant where the request names none.
+func (s *issueStatus) Parse(_ *route.Call, words []string) []svc.FieldError {
+	word, problems := issueStatusChoice().Parse(words)
+	if *s = issueStatus(word); word == anyStatus {
+		*s = ""
+	}
+	return problems
+}
+
+// Schema describes the parameter.
+func (issueStatus) Schema() route.Schema {
+	return issueStatusChoice().Schema()
+}
+
+// issueSort is the parameter sort of a list of issues.
+type issueSort svc.IssueSort
+
+// Parse reads the order; the last seen come first where the request names none.
+func (s *issueSort) Parse(_ *route.Call, words []string) []svc.FieldError {
+	word, problems := issueSortChoice().Parse(words)
+	*s = issueSort(word)
+	return problems
+}
+
+// Schema describes the parameter.
+func (issueSort) Schema() route.Schema {
+	return issueSortChoice().Schema()
+}
+
+func issueSortChoice() api.Choice {
+	return api.Choice{Field: "sort", What: "order", Fallback: string(svc.SortLastSeen), Allowed: api.Words(svc.IssueSorts())}
+}
+
+// errorWindow is the parameter range of the overview of errors.
+type errorWindow struct{ svc.Window }
+
+// Parse reads the range word.
+func (w *errorWindow) Parse(call *route.Call, words []string) []svc.FieldError {
+	if len(words) > 0 && !slices.Contains(svc.ErrorWindowKeys(), words[0]) {
+		return []svc.FieldError{api.UnknownWord("range", "range", words[0], svc.ErrorWindowKeys())}
+	}
+	parsed, problem := svc.ParseWindow(api.First(words), call.Now, call.App.Location())
+	if problem != nil {
+		return []svc.FieldError{*problem}
+	}
+	w.Window = parsed
+	return nil
+}
+
+// Schema describes the parameter.
+func (errorWindow) Schema() route.Schema {
+	return route.Schema{"type": "string", "enum": svc.ErrorWindowKeys(), "default": svc.DefaultWindow}
+}
+
+// someEnvironments is the parameter env of routes whose path names an issue: its
+// id is of one environment, so all are meant where the request names none.
+type someEnvironments struct{ list []svc.Environment }
+
+// Parse finds the environments.
+func (e *someEnvironments) Parse(call *route.Call, words []string) []svc.FieldError {
+	if len(words) == 0 {
+		e.list = call.App.Environments
+		return nil
+	}
+	var one api.Env
+	problems := one.Parse(call, words)
+	e.list = []svc.Environment{one.Environment}
+	return problems
+}
+
+// Schema describes the parameter.
+func (someEnvironments) Schema() route.Schema { return route.Schema{"type": "string"} }

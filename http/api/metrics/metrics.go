@@ -1,0 +1,251 @@
+package metrics
+
+import (
+	"context"
+	"strings"
+
+	"svc/http/api"
+
+	"svc"
+	"svc/http/route"
+)
+
+// Metrics reads metrics.
+type Metrics interface {
+	// MetricNames returns the metrics of an environment, sorted by name.
+	MetricNames(ctx context.Context, environment svc.Environment) ([]svc.MetricName, error)
+	// MetricSeries returns a metric in buckets; one that nobody sent is quiet.
+	MetricSeries(ctx context.Context, query svc.MetricQuery) (svc.MetricSeries, error)
+}
+
+// metrics answers the routes of metrics.
+type metrics struct{ metrics Metrics }
+
+func metricRoutes(ports Ports) []route.Route {
+	metrics := metrics{metrics: ports.Metrics}
+	return []route.Route{
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/metrics/names", Operation: "metrics.names", Module: svc.ModuleMetrics, Scope: svc.ScopeRead, Permission: svc.PermMetricsRead, Effect: route.Read, Rate: svc.RateQuery,
+			Summary: "Metric names, kinds and units", Handler: route.Typed(metrics.names),
+		},
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/metrics/series", Operation: "metrics.series", Module: svc.ModuleMetrics, Scope: svc.ScopeRead, Permission: svc.PermMetricsRead, Effect: route.Read, Rate: svc.RateQuery,
+			Summary: "One metric aggregated into buckets", Handler: route.Typed(metrics.series),
+		},
+	}
+}
+
+type listMetricNames struct {
+	api.AppPath
+	api.Paging
+	Env api.Env `query:"env" doc:"The environment's slug."`
+}
+
+// metricName is one row of …/metrics/names (contract 67).
+type metricName struct {
+	Name       string         `json:"name"`
+	Kind       svc.MetricKind `json:"kind"`
+	Unit       string         `json:"unit" doc:"As the sender says it; empty where it does not."`
+	LabelKeys  []string       `json:"labelKeys"`
+	Series     uint64         `json:"series"`
+	LastSeenAt route.Time     `json:"lastSeenAt"`
+}
+
+func metricNameOf(n *svc.MetricName) metricName {
+	return metricName{
+		Name: n.Name, Kind: n.Kind, Unit: n.Unit, LabelKeys: append([]string{}, n.LabelKeys...), Series: n.Series, LastSeenAt: route.Time(n.LastSeenAt),
+	}
+}
+
+// metricNamePage is the answer of …/metrics/names.
+type metricNamePage struct {
+	svc.Page[metricName]
+	Environment string `json:"environment"`
+}
+
+func (m metrics) names(ctx context.Context, call *route.Call, in listMetricNames) (metricNamePage, error) {
+	names, err := m.metrics.MetricNames(ctx, in.Env.Environment)
+	if err != nil {
+		return metricNamePage{}, err
+	}
+	page, err := api.PageOfAll(call, api.Convert(names, metricNameOf), in.Paging, func(n metricName) string { return n.Name })
+	return metricNamePage{Page: page, Environment: in.Env.Slug}, err
+}
+
+type getMetricSeries struct {
+	api.AppPath
+	Env      api.Env        `query:"env" doc:"The environment's slug."`
+	Name     string         `query:"name" required:"true" doc:"The metric's name."`
+	Agg      agg            `query:"agg" doc:"How the observations of a bucket become its value."`
+	Range    metricRange    `query:"range" doc:"The span of time; it ends now."`
+	Interval metricInterval `query:"interval" doc:"The width of a bucket; the range's own where it is missing. A series has at most 1500 points."`
+	Labels   labelFilter    `query:"label.<key>" doc:"Keeps the series whose label has the value. One key may have several values, of which any will do; every key must be met."`
+	GroupBy  string         `query:"groupBy" doc:"A label; the answer has the groups of its values with the highest value, at most 10."`
+}
+
+// maxMetricGroups is how many groups are answered.
+const maxMetricGroups = 10
+
+// Check holds the interval against the range.
+func (in *getMetricSeries) Check(call *route.Call) []svc.FieldError {
+	window, problems := svc.ParseMetricWindow(string(in.Range.key), string(in.Interval), call.Now, call.App.Location())
+	in.Range.MetricWindow = window
+	if len(in.GroupBy) > svc.MaxLabelKey {
+		problems = append(problems, svc.FieldError{Field: "groupBy", Code: "too_long", Message: "The name of the label is too long."})
+	}
+	return problems
+}
+
+// metricPoint is one bucket.
+type metricPoint struct {
+	T     route.Time `json:"t"`
+	Value *float64   `json:"value" doc:"A quiet bucket has a sum and a count of 0, and no other value."`
+}
+
+func metricPointOf(p *svc.MetricPoint) metricPoint {
+	return metricPoint{T: route.Time(p.T), Value: p.Value}
+}
+
+// metricSummary are the numbers of the whole range.
+type metricSummary struct {
+	Count uint64   `json:"count" doc:"Observations."`
+	Sum   *float64 `json:"sum"`
+	Min   *float64 `json:"min"`
+	Max   *float64 `json:"max"`
+	Avg   *float64 `json:"avg"`
+}
+
+func metricSummaryOf(t svc.MetricTotals) metricSummary {
+	return metricSummary{Count: t.Count, Sum: svc.AggSum.Of(t), Min: svc.AggMin.Of(t), Max: svc.AggMax.Of(t), Avg: svc.AggAvg.Of(t)}
+}
+
+// metricGroup is the part of a metric with one value of a label.
+type metricGroup struct {
+	Label   string        `json:"label" doc:"The label's value; empty for the series without the label."`
+	Value   *float64      `json:"value" doc:"That of the whole range."`
+	Points  []metricPoint `json:"points"`
+	Summary metricSummary `json:"summary"`
+}
+
+func metricGroupOf(g *svc.MetricGroup) metricGroup {
+	return metricGroup{Label: g.Label, Value: g.Value, Points: api.Convert(g.Points, metricPointOf), Summary: metricSummaryOf(g.Summary)}
+}
+
+// metricSeries is the answer of …/metrics/series.
+type metricSeries struct {
+	Name        string             `json:"name"`
+	Agg         svc.Agg            `json:"agg"`
+	Interval    svc.MetricInterval `json:"interval"`
+	Source      svc.MetricSource   `json:"source" doc:"points or rollups; percentiles of rollups are within 1 % of those of the points."`
+	Range       metricSpan         `json:"range"`
+	Points      []metricPoint      `json:"points"`
+	Summary     metricSummary      `json:"summary"`
+	Groups      []metricGroup      `json:"groups,omitempty" doc:"With groupBy: the highest first."`
+	GroupCount  *int               `json:"groupCount,omitempty" doc:"With groupBy: how many groups there are."`
+	Environment string             `json:"environment"`
+}
+
+// metricSpan is a span of time with the word that asked for it.
+type metricSpan struct {
+	From route.Time `json:"from"`
+	To   route.Time `json:"to"`
+	Key  string     `json:"key"`
+}
+
+func (m metrics) series(ctx context.Context, _ *route.Call, in getMetricSeries) (metricSeries, error) {
+	window := in.Range.MetricWindow
+	found, err := m.metrics.MetricSeries(ctx, svc.MetricQuery{
+		Environment: in.Env.Environment, Name: in.Name, Agg: svc.Agg(in.Agg), Window: window, Labels: in.Labels, GroupBy: in.GroupBy, Groups: maxMetricGroups,
+	})
+	if err != nil {
+		return metricSeries{}, err
+	}
+	out := metricSeries{
+		Name: in.Name, Agg: svc.Agg(in.Agg), Interval: window.Interval, Source: window.Source,
+		Range:  metricSpan{From: route.Time(window.From), To: route.Time(window.To), Key: window.Key},
+		Points: api.Convert(found.Points, metricPointOf), Summary: metricSummaryOf(found.Summary), Environment: in.Env.Slug,
+	}
+	if in.GroupBy != "" {
+		out.Groups, out.GroupCount = api.Convert(found.Groups, metricGroupOf), &found.GroupCount
+	}
+	return out, nil
+}
+
+// agg is the parameter agg of a series.
+type agg svc.Agg
+
+// Parse reads the aggregation; the mean is meant where the request names none.
+func (a *agg) Parse(_ *route.Call, words []string) []svc.FieldError {
+	word, problems := aggChoice().Parse(words)
+	*a = agg(word)
+	return problems
+}
+
+// Schema describes the parameter.
+func (agg) Schema() route.Schema {
+	return aggChoice().Schema()
+}
+
+func aggChoice() api.Choice {
+	return api.Choice{Field: "agg", What: "aggregation", Fallback: string(svc.AggAvg), Allowed: api.Words(svc.Aggs())}
+}
+
+// metricRange is the parameter range of a series.
+type metricRange struct {
+	svc.MetricWindow
+	key string
+}
+
+// Parse keeps the word for Check, which knows the interval.
+func (r *metricRange) Parse(_ *route.Call, words []string) []svc.FieldError {
+	r.key = api.First(words)
+	return nil
+}
+
+// Schema describes the parameter.
+func (metricRange) Schema() route.Schema {
+	return route.Schema{"type": "string", "enum": svc.MetricRanges(), "default": svc.DefaultMetricRange}
+}
+
+// metricInterval is the parameter interval of a series.
+type metricInterval string
+
+// Parse keeps the word for the check of the whole input.
+func (i *metricInterval) Parse(_ *route.Call, words []string) []svc.FieldError {
+	*i = metricInterval(api.First(words))
+	return nil
+}
+
+// Schema describes the parameter.
+func (metricInterval) Schema() route.Schema {
+	return route.Schema{"type": "string", "enum": svc.MetricIntervalWords()}
+}
+
+// labelFilter is the repeatable parameter label.<key>.
+type labelFilter []svc.Label
+
+// maxLabelFilters bounds the filters of a request.
+const maxLabelFilters = 50
+
+// Parse reads the pairs.
+func (f *labelFilter) Parse(_ *route.Call, words []string) []svc.FieldError {
+	for _, word := range words {
+		key, value, _ := strings.Cut(word, "=")
+		if key == "" || value == "" || len(word) > svc.MaxLabelKey+svc.MaxLabelValue {
+			return []svc.FieldError{{Field: "label." + key, Code: "invalid_value", Message: "A label filter needs a name and a value."}}
+		}
+		*f = append(*f, svc.Label{Key: key, Value: value})
+	}
+	if len(*f) > maxLabelFilters {
+		return []svc.FieldError{{Field: "label.<key>", Code: "too_many", Message: "There are more than 50 label filters."}}
+	}
+	return nil
+}
+
+// Repeats marks the parameter as repeatable.
+func (*labelFilter) Repeats() {}
+
+// Schema describes the parameter.
+func (labelFilter) Schema() route.Schema {
+	return route.Schema{"type": "array", "items": route.Schema{"type": "string"}}
+}
