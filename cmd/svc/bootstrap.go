@@ -9,6 +9,8 @@ import (
 	"os"
 	"time"
 
+	"svc/cmd/svc/integrity"
+
 	"svc"
 	"svc/actors"
 	"svc/http/admin"
@@ -41,9 +43,6 @@ const (
 	greetPause     = 500 * time.Millisecond
 	greetLongPause = 10 * time.Second
 )
-
-// firstStartFact is noted once the secrets of the first start were shown.
-const firstStartFact = "first start"
 
 // greet waits for the listener, makes what a first start makes, and says how to
 // go on. The node is ready once that is done.
@@ -100,7 +99,7 @@ func (n *node) url() string {
 // makes it, and the others wait until it is done.
 func (n *node) bootstrap(ctx context.Context, stdout io.Writer) (made bool, err error) {
 	facts, err := n.db.Facts(ctx)
-	if _, shown := facts[firstStartFact]; err != nil || shown {
+	if _, shown := facts[integrity.FirstStartFact]; err != nil || shown {
 		return false, err
 	}
 	const claimant, key = "svc", "first start"
@@ -138,7 +137,7 @@ func (n *node) makeAndShow(ctx context.Context, stdout io.Writer) error {
 	if err := n.announce(stdout, *made); err != nil {
 		return err
 	}
-	_, err = n.db.NoteFact(ctx, firstStartFact, "shown")
+	_, err = n.db.NoteFact(ctx, integrity.FirstStartFact, "shown")
 	return err
 }
 

@@ -135,7 +135,7 @@ func (n *node) adminHandler(token svc.Secret) http.Handler {
 func (n *node) backups() *backup.Maker {
 	maker := &backup.Maker{
 		Store: n.db, Log: n.topic, Consumer: n.consumer, Pause: n.sink.Pause, Spooled: n.spool.Bytes,
-		Self: n.nodeAddr(), Partitions: partitionsBelow(n.config.Partitions), Embedded: n.engine != nil,
+		Self: n.nodeAddr(), Partitions: n.partitions(), Embedded: n.engine != nil,
 		Now: n.now, Logger: n.logger,
 	}
 	if n.config.StoreListen != "" {

@@ -8,6 +8,9 @@ import (
 	"net/http"
 	"time"
 
+	"svc/cmd/svc/backup"
+	"svc/cmd/svc/integrity"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
@@ -29,6 +32,16 @@ import (
 
 // apiRevision is the date of the API's last addition (X-API-Revision).
 const apiRevision = "2026-11-20"
+
+// Files of the data directory.
+const (
+	// keyFile is the master key.
+	keyFile = backup.KeyFile
+	// partsFile notes the parts of the embedded store.
+	partsFile = "parts.json"
+	// progressFile notes how far the log was stored.
+	progressFile = "progress.json"
+)
 
 // Names on the log.
 const (
@@ -89,7 +102,7 @@ type node struct {
 	// publicAddr is known once the listener is bound, operatorAddr from the beginning on.
 	publicAddr, operatorAddr net.Addr
 
-	inspection  inspection
+	inspection  integrity.Inspection
 	start       start
 	unreadable  *unreadable
 	space       *space
@@ -139,8 +152,10 @@ func (n *node) openDir(context.Context) (err error) {
 	if n.dir, err = datadir.Open(n.config.DataDir); err != nil {
 		return err
 	}
-	if err := n.checkKeyFile(); err != nil {
-		return err
+	if n.config.MasterKey.Reveal() == "" {
+		if err := integrity.CheckKeyFile(&n.inspection, n.dir.Join(keyFile), n.dir.Join("store")); err != nil {
+			return err
+		}
 	}
 	n.vault, err = vault.Open(n.config.MasterKey, n.dir.Join(keyFile))
 	return err
@@ -199,10 +214,10 @@ func (n *node) openBroker(config broker.Config) (*broker.Broker, error) {
 	if !damaged {
 		return opened, err
 	}
-	err = n.inspection.report(finding{
-		what:  damage.Error(),
-		would: "makes the file again; no record is touched",
-		apply: func() error { return broker.Repair(config.Dir) }, first: true,
+	err = n.inspection.Report(integrity.Finding{
+		What:  damage.Error(),
+		Would: "makes the file again; no record is touched",
+		Apply: func() error { return broker.Repair(config.Dir) }, First: true,
 	})
 	if err != nil {
 		return nil, err
@@ -245,42 +260,6 @@ func (h streamHandler) Records(ctx context.Context, partition int, records []svc
 func (h streamHandler) Revoked(generation int32) {
 	h.node.stream.Revoked(generation)
 	h.node.progress.Forget()
-}
-
-func (n *node) openStore(ctx context.Context) error {
-	config := clickhouse.Config{DSN: n.config.ClickHouseDSN, Durable: n.config.LogSync == settings.SyncAlways, Skipped: n.unreadable.skipped}
-	if config.DSN == "" {
-		if err := n.openEngine(ctx); err != nil {
-			return err
-		}
-		config.Engine, config.Alone, config.TableDir = n.engine, n.config.StoreListen == "", n.engine.TableDir
-	}
-	var err error
-	if n.db, err = clickhouse.Open(ctx, config); err != nil {
-		return err
-	}
-	n.space = &space{free: diskOf(n.config.DataDir), floor: uint64(n.config.DiskFloor) << 20, logger: n.logger}
-	if n.engine == nil {
-		return nil
-	}
-	n.space.store = n.engine
-	return n.engine.CheckParts() // what the engine has set aside while it opened
-}
-
-// openEngine opens the embedded store, unless it is open since an earlier attempt.
-func (n *node) openEngine(ctx context.Context) error {
-	if n.engine != nil {
-		return nil
-	}
-	if err := n.checkParts(); err != nil {
-		return err
-	}
-	library, err := chdb.FindLibrary(n.config.ChdbLib)
-	if err != nil {
-		return err
-	}
-	n.engine, err = chdb.Open(ctx, chdb.Config{Library: library, Dir: n.dir.Join("store"), Listen: n.config.StoreListen, Logger: n.logger, Settings: n.copySettings()})
-	return err
 }
 
 func (n *node) openPlaces(context.Context) error {

@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"os"
 
+	"svc/cmd/svc/integrity"
+
 	"svc/cmd/svc/cli"
 	"svc/cmd/svc/settings"
 )
@@ -42,10 +44,10 @@ func runRepair(ctx context.Context, args []string, stdout, stderr io.Writer) err
 // repair opens what a start opens, as far as a start looks at it.
 func repair(ctx context.Context, config settings.Config, logger *slog.Logger, apply bool, stdout io.Writer) (err error) {
 	n := newNode(config, logger)
-	n.inspection = inspection{repairing: true, applying: apply, out: stdout}
+	n.inspection = integrity.Repair(stdout, apply)
 	defer func() { err = errors.Join(err, n.close()) }()
 	for _, open := range []func(ctx context.Context) error{n.openDir, n.openLog, n.openStore, n.checkIdentity} {
-		if err := open(ctx); errors.Is(err, errShown) {
+		if err := open(ctx); errors.Is(err, integrity.ErrShown) {
 			fmt.Fprintln(stdout, err)
 			return nil
 		} else if err != nil {
@@ -53,7 +55,7 @@ func repair(ctx context.Context, config settings.Config, logger *slog.Logger, ap
 		}
 	}
 	switch {
-	case n.inspection.found == 0:
+	case n.inspection.Found() == 0:
 		fmt.Fprintln(stdout, "nothing was found; a start is not refused")
 	case apply:
 		fmt.Fprintln(stdout, "applied; start it with `svc serve`")

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"svc/cmd/svc/integrity"
+
 	"svc/cmd/svc/backup"
 
 	"svc"
@@ -135,8 +137,8 @@ func (r *restore) restoreKey(ctx context.Context) error {
 		return err
 	}
 	own, err := v.Fingerprint()
-	if err == nil && r.manifest.Facts[keyFact] != "" && own != r.manifest.Facts[keyFact] {
-		err = fmt.Errorf("the master key %s is not the one of the backup, %s", own, r.manifest.Facts[keyFact])
+	if err == nil && r.manifest.Facts[integrity.KeyFact] != "" && own != r.manifest.Facts[integrity.KeyFact] {
+		err = fmt.Errorf("the master key %s is not the one of the backup, %s", own, r.manifest.Facts[integrity.KeyFact])
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(filepath.Join(config.DataDir, keyFile)))
@@ -230,5 +232,5 @@ func (r *restore) note(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.node.db.ReplaceFact(ctx, logFact, id)
+	return r.node.db.ReplaceFact(ctx, integrity.LogFact, id)
 }

@@ -1,0 +1,176 @@
+package integrity
+
+import (
+	"context"
+	"fmt"
+
+	"svc/storage/kafka"
+)
+
+// Facts that the store keeps about an installation.
+const (
+	// FirstStartFact is noted once the secrets of the first start were shown.
+	FirstStartFact = "first start"
+	// KeyFact is the fingerprint of the master key that seals secrets.
+	KeyFact = "key"
+	// LogFact is the id of the log.
+	LogFact = "log"
+	// dataSetFact is the random id of everything that is stored.
+	dataSetFact = "data set"
+)
+
+// Identity is what belongs together: a store, the log that it was filled from, and the key that
+// sealed its secrets.
+type Identity struct {
+	Inspection *Inspection
+	Store      Store
+	Log        Log
+	Consumer   Consumer
+	// Key returns the fingerprint of the present master key.
+	Key func() (string, error)
+	// Group reads the partitions of the log.
+	Group      string
+	Partitions []int
+	// Progress is the file of [Progress].
+	Progress string
+	// NewID returns a random id with a prefix.
+	NewID func(prefix string) string
+}
+
+// Store keeps the facts of an installation.
+type Store interface {
+	Facts(ctx context.Context) (map[string]string, error)
+	// NoteFact notes a fact that has no value yet, and returns its value.
+	NoteFact(ctx context.Context, name, value string) (string, error)
+	ReplaceFact(ctx context.Context, name, value string) error
+	// Used reports whether anything is stored.
+	Used(ctx context.Context) (bool, error)
+}
+
+// Log is the topic that events are accepted into.
+type Log interface {
+	ClusterID(ctx context.Context) (string, error)
+	Ranges(ctx context.Context) (map[int]kafka.Range, error)
+	Reset(ctx context.Context, group string, positions []kafka.Position) error
+}
+
+// Consumer knows how far the log was stored.
+type Consumer interface {
+	Committed(ctx context.Context, partitions []int) ([]kafka.Position, error)
+}
+
+// Check notes whose data this is where the store is new, and compares it in others:
+// the store, the log and the key belong together, and the log still has what was not stored.
+func (i *Identity) Check(ctx context.Context) error {
+	i.Inspection.refused = nil // of an attempt before
+	facts, err := i.Store.Facts(ctx)
+	if err != nil {
+		return err
+	}
+	used, err := i.Store.Used(ctx)
+	if err != nil {
+		return err
+	}
+	_, known := facts[dataSetFact]
+	if used && !known { // of a version without facts, which has had its first start
+		if _, err := i.Store.NoteFact(ctx, FirstStartFact, "shown"); err != nil {
+			return err
+		}
+	}
+	for _, check := range []func() error{
+		func() error { return i.checkKey(ctx, facts[KeyFact]) },
+		func() error { return i.checkLog(ctx, facts[LogFact]) },
+		func() error { return i.checkPositions(ctx, used || known) },
+		i.Inspection.Verdict,
+	} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	if i.Inspection.repairing && !i.Inspection.applying && i.Inspection.found > 0 {
+		return nil // a look changes nothing
+	}
+	_, err = i.Store.NoteFact(ctx, dataSetFact, i.NewID("set_"))
+	return err
+}
+
+// checkKey compares the master key with the one that sealed what is stored.
+func (i *Identity) checkKey(ctx context.Context, noted string) error {
+	own, err := i.Key()
+	if err != nil {
+		return err
+	}
+	if noted == "" {
+		noted, err = i.Store.NoteFact(ctx, KeyFact, own)
+	}
+	if err != nil || noted == own {
+		return err
+	}
+	return i.Inspection.Report(Finding{
+		What:  fmt.Sprintf("the master key is %s, and what is stored was sealed with the key %s: secrets of channels and model providers could not be read any more; put the right key back into vault.key or SVC_MASTER_KEY", own, noted),
+		Would: "takes the present key: channels and credentials of model providers have to be entered again, and open consoles end",
+		Apply: func() error { return i.Store.ReplaceFact(ctx, KeyFact, own) },
+	})
+}
+
+// checkLog compares the log with the one from which the store was filled.
+func (i *Identity) checkLog(ctx context.Context, noted string) error {
+	own, err := i.Log.ClusterID(ctx)
+	if err != nil || own == "" {
+		return err // a cluster that does not say who it is
+	}
+	if noted == "" {
+		noted, err = i.Store.NoteFact(ctx, LogFact, own)
+	}
+	if err != nil || noted == own {
+		return err
+	}
+	return i.Inspection.Report(Finding{
+		What:  fmt.Sprintf("the log is another one (%s) than the store was filled from (%s); %s", own, noted, lastProgress(i.Progress)),
+		Would: "goes on with this log from its beginning",
+		Apply: func() error { return i.Store.ReplaceFact(ctx, LogFact, own) },
+	})
+}
+
+// checkPositions compares how far the log was stored with what the log has.
+func (i *Identity) checkPositions(ctx context.Context, filled bool) error {
+	positions, err := i.Consumer.Committed(ctx, i.Partitions)
+	if err != nil {
+		return err
+	}
+	ranges, err := i.Log.Ranges(ctx)
+	if err != nil {
+		return err
+	}
+	var lost, stored, kept int64
+	back := make([]kafka.Position, 0, len(positions))
+	for _, p := range positions {
+		at := ranges[p.Partition]
+		lost += max(0, p.Offset-at.End)
+		stored += p.Offset
+		kept += at.End - at.Start
+		back = append(back, kafka.Position{Partition: p.Partition, Offset: at.Start})
+	}
+	switch {
+	case lost > 0:
+		return i.Inspection.Report(Finding{
+			What:  fmt.Sprintf("%d records were stored and the log now ends %d records before them: it lost its end, and with it what was accepted and not stored; %s", stored, lost, lastProgress(i.Progress)),
+			Would: fmt.Sprintf("goes on from the beginning of what the log has (%d records); what was stored before is not stored again", kept),
+			Apply: func() error { return i.Log.Reset(ctx, i.Group, back) },
+		})
+	case !filled && stored > startOf(ranges):
+		return i.Inspection.Report(Finding{
+			What:  fmt.Sprintf("the store is empty, and %d records of this log were stored: the store was lost, or this is another one; restore it from a backup", stored),
+			Would: fmt.Sprintf("begins a new store, with a first start of its own; what the log still has (%d records) is read again, but belongs to applications that were lost", kept),
+			Apply: func() error { return i.Log.Reset(ctx, i.Group, back) },
+		})
+	}
+	return nil
+}
+
+func startOf(ranges map[int]kafka.Range) (sum int64) {
+	for _, at := range ranges {
+		sum += at.Start
+	}
+	return sum
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+
+	"svc/cmd/svc/integrity"
+	"svc/cmd/svc/settings"
+	"svc/storage/chdb"
+	"svc/storage/clickhouse"
+)
+
+// openStore opens the store, embedded or not, and the watch over its disk.
+func (n *node) openStore(ctx context.Context) error {
+	config := clickhouse.Config{DSN: n.config.ClickHouseDSN, Durable: n.config.LogSync == settings.SyncAlways, Skipped: n.unreadable.skipped}
+	if config.DSN == "" {
+		if err := n.openEngine(ctx); err != nil {
+			return err
+		}
+		config.Engine, config.Alone, config.TableDir = n.engine, n.config.StoreListen == "", n.engine.TableDir
+	}
+	var err error
+	if n.db, err = clickhouse.Open(ctx, config); err != nil {
+		return err
+	}
+	n.space = &space{free: diskOf(n.config.DataDir), floor: uint64(n.config.DiskFloor) << 20, logger: n.logger}
+	if n.engine == nil {
+		return nil
+	}
+	n.space.store = n.engine
+	return n.engine.CheckParts() // what the engine has set aside while it opened
+}
+
+// openEngine opens the embedded store, unless it is open since an earlier attempt.
+func (n *node) openEngine(ctx context.Context) error {
+	if n.engine != nil {
+		return nil
+	}
+	if err := integrity.CheckParts(&n.inspection, n.dir.Join(partsFile), n.dir.Join("store"), n.now()); err != nil {
+		return err
+	}
+	library, err := chdb.FindLibrary(n.config.ChdbLib)
+	if err != nil {
+		return err
+	}
+	n.engine, err = chdb.Open(ctx, chdb.Config{Library: library, Dir: n.dir.Join("store"), Listen: n.config.StoreListen, Logger: n.logger, Settings: n.copySettings()})
+	return err
+}
+
+// checkIdentity compares log, store and key.
+func (n *node) checkIdentity(ctx context.Context) error {
+	identity := &integrity.Identity{
+		Inspection: &n.inspection, Store: n.db, Log: n.topic, Consumer: n.consumer, Key: n.vault.Fingerprint,
+		Group: intakeGroup, Partitions: n.partitions(), Progress: n.dir.Join(progressFile), NewID: n.chance.ID,
+	}
+	return identity.Check(ctx)
+}
+
+// partitions returns the numbers of the log's partitions.
+func (n *node) partitions() []int {
+	all := make([]int, n.config.Partitions)
+	for partition := range all {
+		all[partition] = partition
+	}
+	return all
+}
+
+// keepProgress notes how far the log is stored.
+func (n *node) keepProgress(ctx context.Context) error {
+	progress := &integrity.Progress{File: n.dir.Join(progressFile), Log: n.topic, Consumer: n.consumer, Partitions: n.partitions(), Now: n.now, Logger: n.logger}
+	return progress.Run(ctx)
+}
+
+// keepParts notes the parts of the embedded store.
+func (n *node) keepParts(ctx context.Context) error {
+	if n.engine == nil {
+		return nil
+	}
+	parts := &integrity.Parts{File: n.dir.Join(partsFile), List: n.db.Parts, Logger: n.logger}
+	return parts.Run(ctx)
+}
