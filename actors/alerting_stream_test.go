@@ -69,11 +69,14 @@ func (b *officeBlock) of(c *svc.AlertCounter, at time.Time) svc.AlertSlots {
 	return counts[*c]
 }
 
-// open returns an open block of the node with the rows of another block.
-func (b *officeBlock) open(rules *Rulebook) *openBlock {
-	open := &openBlock{origins: origins{}, rows: &fakeBlock{}, rules: rules, counts: blockCounts{}, begun: time.Now(), hits: blockHits{}}
-	open.add(recordRange{}, folded{rows: b.rows, occurrences: b.occurrences, points: b.points})
-	return open
+// count returns what rules count of the block.
+func (b *officeBlock) count(rules *Rulebook) *countedBlock {
+	block := (&CountListener{Rules: rules, Now: time.Now}).Open()
+	issues := (&IssueListener{Rules: rules, Watch: &Watch{}}).Open()
+	all := svc.Rows{Events: b.rows, Occurrences: b.occurrences, Points: b.points}
+	block.Saw(0, &all)
+	issues.Saw(0, &all)
+	return block.(*countedBlock)
 }
 
 // settle stores a block and tells of it.
@@ -86,7 +89,7 @@ func (o *office) settle(b officeBlock) {
 // tell tells of a block.
 func (o *office) tell(b officeBlock) {
 	o.t.Helper()
-	for app, counts := range b.open(o.rules).byApp(func(svc.AppRef) bool { return true }, false) {
+	for app, counts := range b.count(o.rules).byApp(func(svc.AppRef) bool { return true }, false) {
 		if err := o.alerts.Counted(o.t.Context(), app, toldCounted{b.number, counts}); err != nil {
 			o.t.Fatal(err)
 		}
@@ -97,7 +100,7 @@ func (o *office) tell(b officeBlock) {
 // preview tells of an open block, and says whether it is to be stored at once.
 func (o *office) preview(b officeBlock) bool {
 	o.t.Helper()
-	for app, counts := range b.open(o.rules).byApp(func(svc.AppRef) bool { return true }, true) {
+	for app, counts := range b.count(o.rules).byApp(func(svc.AppRef) bool { return true }, true) {
 		answer, err := ask[heardStream](o.t.Context(), o.alerts.Actors, KindAlerting, app.String(), "stream", toldStream{counts})
 		if err != nil {
 			o.t.Fatal(err)
@@ -337,7 +340,7 @@ func TestTheRulebookKnowsTheNewestRules(t *testing.T) {
 	})
 	book.Publish(version(1), app, nil) // an older one
 	saw := func(rows officeBlock) (got []string) {
-		for _, counts := range rows.open(book).byApp(func(svc.AppRef) bool { return true }, false) {
+		for _, counts := range rows.count(book).byApp(func(svc.AppRef) bool { return true }, false) {
 			for _, c := range counts {
 				got = append(got, fmt.Sprintf("%d %s %q %d %v", c.Counter.Environment, c.Counter.Kind, c.Counter.Word, c.Slots[0].Count, c.Slots[0].Sum))
 			}
@@ -368,8 +371,9 @@ func TestTheRulebookKnowsTheNewestRules(t *testing.T) {
 	if !hurry {
 		t.Error("nobody hurries for an issue that may be new")
 	}
-	book.known.add([]uint64{9})
-	_ = saw(officeBlock{occurrences: b.occurrences})
+	listener := &IssueListener{Rules: book, Watch: &Watch{}}
+	listener.known.add([]uint64{9})
+	listener.Open().Saw(0, &svc.Rows{Occurrences: b.occurrences})
 	if left := book.take(); len(left) != 0 {
 		t.Errorf("%d sets have something to tell of a known issue", len(left))
 	}

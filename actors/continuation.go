@@ -38,7 +38,7 @@ const formerTime = time.Hour
 // holds all of its occurrences, and only a new one can go on an old one; a crash before
 // the commit brings the same block again, and deciding twice is deciding once. So it needs
 // neither a table of its own nor a lock over partitions: the old issue's actor knows who
-// goes on with it. Actors have tellPatience to answer, together; where one does not, its issue
+// goes on with it. Actors have answerTime to answer, together; where one does not, its issue
 // is asked again when the new one next occurs on this node, and stands for itself until then.
 type Continuation struct {
 	Former FormerIssues
@@ -77,7 +77,7 @@ func (c *Continuation) goOn(ctx context.Context, hits blockHits) (map[uint64]boo
 	for key, hit := range hits {
 		occurred[[2]uint64{key.environment, key.issue}] += hit.occurrences
 	}
-	patient, cancel := context.WithTimeout(ctx, tellPatience)
+	patient, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	continued, merged := map[uint64]bool{}, map[uint64]int{}
 	for _, one := range candidates {

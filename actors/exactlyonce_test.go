@@ -80,6 +80,9 @@ type world struct {
 	tellings map[string]svc.Entity
 	letters  map[string]svc.DeadLetter
 	poisoned map[string]int
+	// heard counts how often the toy listener was told that an event is stored, calls are its calls.
+	heard map[string]int
+	calls []string
 	// stale counts what was refused because it came from an ended generation.
 	stale int
 }
@@ -96,7 +99,7 @@ var errStoreAway = errors.New("the store is away")
 func newWorld(seed uint64, partitions int) *world {
 	w := &world{
 		rng: rand.New(rand.NewPCG(seed, 1)), partitions: partitions, log: make([][]svc.LogRecord, partitions),
-		sent: map[string]int{}, notes: map[string]bool{}, agents: enrich.NewUserAgents(2), members: map[*process]bool{},
+		sent: map[string]int{}, heard: map[string]int{}, notes: map[string]bool{}, agents: enrich.NewUserAgents(2), members: map[*process]bool{},
 		decisions: map[string]svc.Entity{}, alerts: map[string]svc.Entity{}, noted: map[[2]uint64]bool{}, asked: map[string]time.Time{}, tellings: map[string]svc.Entity{}, raised: map[uint64]float64{}, letters: map[string]svc.DeadLetter{}, poisoned: map[string]int{}, owners: make([]string, partitions), nodes: map[string]*process{},
 	}
 	for p := range partitions {
@@ -130,13 +133,13 @@ type fakeBlock struct {
 	points      []svc.MetricRow
 }
 
-func (b *fakeBlock) Append(row *svc.EventRow) { b.rows = append(b.rows, *row) }
-func (b *fakeBlock) AppendOccurrence(row *svc.OccurrenceRow) {
-	b.occurrences = append(b.occurrences, *row)
+func (b *fakeBlock) Add(rows *svc.Rows) {
+	b.rows = append(b.rows, rows.Events...)
+	b.occurrences = append(b.occurrences, rows.Occurrences...)
+	b.points = append(b.points, rows.Points...)
 }
-func (b *fakeBlock) AppendMetric(row *svc.MetricRow) { b.points = append(b.points, *row) }
-func (b *fakeBlock) Rows() int                       { return len(b.rows) + len(b.occurrences) + len(b.points) }
-func (b *fakeBlock) Bytes() int                      { return 0 }
+func (b *fakeBlock) Rows() int  { return len(b.rows) + len(b.occurrences) + len(b.points) }
+func (b *fakeBlock) Bytes() int { return 0 }
 func (b *fakeBlock) Without(kind svc.LetterKind, rows []int) {
 	switch kind {
 	case svc.LetterEvent:
@@ -577,10 +580,17 @@ func (w *world) start(t *testing.T) *process {
 	p.outbox.Owns = p.cluster.Owns
 	p.sink = NewSink(SinkConfig{
 		Store: p, Log: p, Records: p, MaxRows: 1 << 20, Now: time.Now, Logger: logger, Metrics: NewSinkMetrics(registry),
-		Interval: 5 * time.Millisecond, Watchers: &Watchers{}, Digests: &Digests{Actors: p, Logger: logger}, Watch: p.watch, Issues: p.issues,
-		Rules: p.book, Totals: p, Alarms: &Alerts{Actors: p.cluster}, Outbox: p.outbox,
-		Continuation: &Continuation{Former: p, Totals: p, Issues: p.issues, Now: time.Now, Logger: logger},
-		NewBlockID:   func(now time.Time) uint64 { return NewBlockNumber(now, rand.Uint32()) },
+		Interval: 5 * time.Millisecond, Outbox: p.outbox,
+		Listeners: []Listener{
+			&IssueListener{
+				Watch: p.watch, Issues: p.issues, Totals: p, Rules: p.book, Alarms: &Alerts{Actors: p.cluster}, Outbox: p.outbox, Logger: logger,
+				Continuation: &Continuation{Former: p, Totals: p, Issues: p.issues, Now: time.Now, Logger: logger},
+			},
+			&CountListener{Rules: p.book, Alarms: &Alerts{Actors: p.cluster}, Now: time.Now, Logger: logger},
+			&LiveListener{Watchers: &Watchers{}, Digests: &Digests{Actors: p, Logger: logger}, Logger: logger},
+			&toyListener{p: p},
+		},
+		NewBlockID: func(now time.Time) uint64 { return NewBlockNumber(now, rand.Uint32()) },
 	})
 	metrics := NewIntakeMetrics(registry)
 	newIntake := func(partition int, to blocks) *intake {
@@ -590,7 +600,7 @@ func (w *world) start(t *testing.T) *process {
 		p.intakes = append(p.intakes, newIntake(partition, p.sink))
 	}
 	p.stream = NewStream(StreamConfig{
-		Partitions: w.partitions, Ownership: ownership, Actors: p, Sink: p.sink, Log: p, History: p, Watch: p.watch, Outbox: p.outbox, Intake: newIntake,
+		Partitions: w.partitions, Ownership: ownership, Actors: p, Sink: p.sink, Log: p, History: p, Intake: newIntake,
 		Evict: func(partition int) {
 			p.cluster.Evict(partition)
 			_ = p.Tell("", intakeIdentity(partition), &cluster.Released{})
@@ -836,6 +846,7 @@ func faults(t *testing.T, seed uint64) {
 	w.checkCounts(t, nodes)
 	w.checkMetrics(t)
 	w.checkPoison(t)
+	w.checkListener(t)
 	for _, p := range nodes {
 		p.kill()
 	}

@@ -49,15 +49,13 @@ type Locator interface {
 // blocks takes the rows that an intake makes.
 type blocks interface {
 	// append adds the rows of one record, all in the same block.
-	append(generation int32, record recordRange, made folded)
+	append(generation int32, record recordRange, made *folded)
 }
 
-// folded holds the results of a record: rows, and the items that could not be folded.
+// folded holds what was made of a record: rows, and the items that could not be folded.
 type folded struct {
-	rows        []svc.EventRow
-	occurrences []svc.OccurrenceRow
-	points      []svc.MetricRow
-	letters     []svc.DeadLetter
+	svc.Rows
+	letters []svc.DeadLetter
 }
 
 // recordRange names the offsets of the log that rows came from.
@@ -176,7 +174,7 @@ func (i *intake) foldAll(generation int32, records []svc.LogRecord) error {
 		record := &records[n]
 		i.foldRecord(record)
 		i.next = record.Offset + 1
-		i.blocks.append(generation, recordRange{i.partition, record.Offset, record.Offset}, i.folded)
+		i.blocks.append(generation, recordRange{i.partition, record.Offset, record.Offset}, &i.folded)
 		i.release()
 	}
 	return nil
@@ -185,10 +183,8 @@ func (i *intake) foldAll(generation int32, records []svc.LogRecord) error {
 // release drops the rows of a record and what they share memory with, so that no record
 // is kept by rows that are not made again for long.
 func (i *intake) release() {
-	clear(i.rows)
-	clear(i.occurrences)
-	clear(i.points)
-	i.folded = folded{rows: i.rows[:0], occurrences: i.occurrences[:0], points: i.points[:0]}
+	i.Rows.Clear()
+	i.letters = nil
 	i.record.Reset()
 }
 
@@ -204,17 +200,17 @@ func (i *intake) foldRecord(record *svc.LogRecord) {
 		i.logger.Error("record does not decode", "partition", i.partition, "offset", record.Offset, "error", err)
 		return
 	}
-	foldItems(len(i.record.Events), &i.rows, func(n int) { i.foldEvent(i.record.Events[n]) },
+	foldItems(len(i.record.Events), &i.Events, func(n int) { i.foldEvent(i.record.Events[n]) },
 		func(row *svc.EventRow, n int) { row.Item = n }, i.quarantine(record, svc.LetterEvent))
-	foldItems(len(i.record.Occurrences), &i.occurrences, func(n int) { i.foldOccurrence(i.record.Occurrences[n]) },
+	foldItems(len(i.record.Occurrences), &i.Occurrences, func(n int) { i.foldOccurrence(i.record.Occurrences[n]) },
 		func(row *svc.OccurrenceRow, n int) { row.Item = n }, i.quarantine(record, svc.LetterError))
-	foldItems(len(i.record.Points), &i.points, func(n int) { i.foldPoint(i.record.Points[n]) },
+	foldItems(len(i.record.Points), &i.Points, func(n int) { i.foldPoint(i.record.Points[n]) },
 		func(row *svc.MetricRow, n int) { row.Item = n }, i.quarantine(record, svc.LetterPoint))
 	i.metrics.Events.Add(float64(len(i.record.Events)))
 	i.metrics.Errors.Add(float64(len(i.record.Occurrences)))
 	i.metrics.Points.Add(float64(len(i.record.Points)))
 	sent := len(i.record.Events) + len(i.record.Occurrences) + len(i.record.Points)
-	i.metrics.Duplicates.Add(float64(sent - len(i.rows) - len(i.occurrences) - len(i.points) - len(i.letters)))
+	i.metrics.Duplicates.Add(float64(sent - i.Len() - len(i.letters)))
 }
 
 // foldItems folds the items of one kind, each into one row at most, and drops what was made of an
@@ -255,8 +251,8 @@ func (i *intake) foldEvent(event *protos.Event) {
 	if known(i.ids, protos.EventKey(event.Environment, svc.Visitor(event.DistinctId, event.AnonymousId), event.Id), event.Letter) {
 		return
 	}
-	i.rows = append(i.rows, svc.EventRow{})
-	row := &i.rows[len(i.rows)-1]
+	i.Events = append(i.Events, svc.EventRow{})
+	row := &i.Events[len(i.Events)-1]
 	i.describe(row, event)
 	i.stitch(row, event)
 }

@@ -17,8 +17,8 @@ func (i *intake) foldOccurrence(o *protos.Occurrence) {
 	if known(i.errorIDs, protos.OccurrenceKey(o.Issue, svc.Visitor(o.DistinctId, o.AnonymousId), o.Id), o.Letter) {
 		return
 	}
-	i.occurrences = append(i.occurrences, svc.OccurrenceRow{})
-	row := &i.occurrences[len(i.occurrences)-1]
+	i.Occurrences = append(i.Occurrences, svc.OccurrenceRow{})
+	row := &i.Occurrences[len(i.Occurrences)-1]
 	row.EnvironmentNumber, row.Issue, row.FormerIssue, row.Fingerprint, row.RetentionDays = o.Environment, o.Issue, o.Former, o.Fingerprint, o.RetentionDays
 	row.FramesJSON, row.BreadcrumbsJSON, row.TagsJSON, row.DetailsJSON = o.Frames, o.Breadcrumbs, o.Tags, o.Details
 	row.Occurrence = svc.Occurrence{

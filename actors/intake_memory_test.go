@@ -17,7 +17,7 @@ import (
 // dropped is a block that keeps nothing of its rows.
 type dropped struct{}
 
-func (dropped) append(int32, recordRange, folded) {}
+func (dropped) append(int32, recordRange, *folded) {}
 
 // freshRecord is a record of bulky items of somebody who was never heard of before.
 func freshRecord(t *testing.T, n int, bulk string) svc.LogRecord {

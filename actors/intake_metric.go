@@ -41,7 +41,7 @@ func (i *intake) foldPoint(p *protos.MetricPoint) {
 		row.State = i.cumulatives.state(p)
 	}
 	measured.fill(&row, p)
-	i.points = append(i.points, row)
+	i.Points = append(i.Points, row)
 }
 
 // measurement is what a point says, or what it adds to the point before. An empty one

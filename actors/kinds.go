@@ -104,7 +104,7 @@ func (d Deps) issues() cluster.Kind {
 func (d Deps) NewIntake(partition int, to blocks) *intake {
 	return &intake{
 		partition: partition, agents: enrich.NewUserAgents(userAgentCache), locator: d.Locator(), blocks: to,
-		metrics: d.Intake, logger: d.Logger, folded: folded{rows: []svc.EventRow{}},
+		metrics: d.Intake, logger: d.Logger,
 	}
 }
 

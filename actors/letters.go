@@ -18,18 +18,32 @@ type origin struct {
 	offset    int64
 }
 
-// origins are those of the rows of a block, in the order of the rows of each kind.
-type origins map[svc.LetterKind][]origin
+// origins are the origins of the rows of a block, in the order of the rows of each kind.
+type origins struct{ events, occurrences, points []origin }
 
-func (o origins) add(kind svc.LetterKind, record recordRange, item int) {
-	o[kind] = append(o[kind], origin{int32(record.partition), int32(item), record.first})
+// of returns the origins of the rows of a kind.
+func (o *origins) of(kind svc.LetterKind) *[]origin {
+	switch kind {
+	case svc.LetterError:
+		return &o.occurrences
+	case svc.LetterPoint:
+		return &o.points
+	case svc.LetterEvent, svc.LetterRecord:
+	}
+	return &o.events
 }
 
-// reset forgets all and keeps the memory.
-func (o origins) reset() {
-	for kind, of := range o {
-		o[kind] = of[:0]
-	}
+// add notes the origins of rows of one record.
+func (o *origins) add(record recordRange, rows *svc.Rows) {
+	rows.Each(func(kind svc.LetterKind, item int) {
+		of := o.of(kind)
+		*of = append(*of, origin{int32(record.partition), int32(item), record.first})
+	})
+}
+
+// reset removes all and keeps the memory.
+func (o *origins) reset() {
+	o.events, o.occurrences, o.points = o.events[:0], o.occurrences[:0], o.points[:0]
 }
 
 // without takes rows out of the block.
@@ -39,31 +53,29 @@ func (b *openBlock) without(refused []svc.RefusedRow) {
 		rows[r.Kind] = append(rows[r.Kind], r.Row)
 	}
 	for kind, places := range rows {
-		b.rows.Without(kind, places)
 		slices.Sort(places)
+		b.rows.Without(kind, places)
+		of := b.origins.of(kind)
 		for _, place := range slices.Backward(places) {
-			b.origins[kind] = slices.Delete(b.origins[kind], place, place+1)
-			if kind == svc.LetterError {
-				b.hits.remove(b.hitKeys[place])
-				b.hitKeys = slices.Delete(b.hitKeys, place, place+1)
-			}
+			*of = slices.Delete(*of, place, place+1)
 		}
+		b.each("at refused rows", func(listener BlockListener) { listener.Refused(kind, places) })
 	}
 }
 
 // sift takes the rows out of a block that the store refuses and parks them. It reports false
 // where there are none: the store is to blame. A block that is made again loses the same rows, and
 // the rest goes under the token of the whole, so it does not matter after which step a crash was.
-func (s *Sink) sift(ctx context.Context, block *openBlock, id uint64) (bool, error) {
-	refused, err := s.config.Store.Sift(ctx, id, block.rows)
+func (s *Sink) sift(ctx context.Context, block *openBlock) (bool, error) {
+	refused, err := s.config.Store.Sift(ctx, block.id, block.rows)
 	if err != nil || len(refused) == 0 {
 		return false, err
 	}
-	letters, err := s.lettersOf(ctx, block, id, refused)
+	letters, err := s.lettersOf(ctx, block, refused)
 	if err != nil {
 		return false, err
 	}
-	if err := s.park(ctx, id, letters); err != nil {
+	if err := s.park(ctx, block.id, letters); err != nil {
 		return false, err
 	}
 	block.without(refused)
@@ -71,10 +83,10 @@ func (s *Sink) sift(ctx context.Context, block *openBlock, id uint64) (bool, err
 }
 
 // lettersOf reads the items of refused rows from the log.
-func (s *Sink) lettersOf(ctx context.Context, block *openBlock, id uint64, refused []svc.RefusedRow) ([]svc.DeadLetter, error) {
+func (s *Sink) lettersOf(ctx context.Context, block *openBlock, refused []svc.RefusedRow) ([]svc.DeadLetter, error) {
 	letters, read := make([]svc.DeadLetter, 0, len(refused)), map[[2]int64][]byte{}
 	for _, r := range refused {
-		from := block.origins[r.Kind][r.Row]
+		from := (*block.origins.of(r.Kind))[r.Row]
 		key := [2]int64{int64(from.partition), from.offset}
 		value, known := read[key]
 		if !known {
@@ -86,7 +98,7 @@ func (s *Sink) lettersOf(ctx context.Context, block *openBlock, id uint64, refus
 			read[key] = value
 		}
 		letters = append(letters, letterOf(r.Kind, value, int(from.item), svc.DeadLetter{
-			Block: id, Partition: int(from.partition), Offset: from.offset, At: s.config.Now(), Reason: r.Reason,
+			Block: block.id, Partition: int(from.partition), Offset: from.offset, At: s.config.Now(), Reason: r.Reason,
 		}))
 	}
 	return letters, nil

@@ -71,13 +71,23 @@ func (l *Lookout) round(ctx context.Context) bool {
 		hurry = set.hurry.Swap(false) || hurry
 		apps[set.app] = true
 	}
-	if !hurry && !l.tell(ctx, l.Sink.peek(apps)) {
+	if !hurry && !l.tell(ctx, l.peek(apps)) {
 		return false
 	}
 	if err := l.Sink.Store(ctx); err != nil {
 		l.Logger.Warn("storing a block early failed", "error", err)
 	}
 	return true
+}
+
+// peek returns what the open block brings for the rules of applications so far.
+func (l *Lookout) peek(apps map[svc.AppRef]bool) (brought map[svc.AppRef][]counted) {
+	l.Sink.Peek(func(listener BlockListener) {
+		if block, ok := listener.(*countedBlock); ok {
+			brought = block.byApp(func(app svc.AppRef) bool { return apps[app] }, true)
+		}
+	})
+	return brought
 }
 
 // tell tells the actors of applications, and says whether any of them waits for what it was
@@ -132,11 +142,4 @@ func (l *Lookout) each(ctx context.Context, apps []svc.AppRef, work func(ctx con
 		}
 	}
 	return slices.Clip(failed)
-}
-
-// Store stores what was folded so far without waiting for the end of the interval.
-func (s *Sink) Store(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
-	defer cancel()
-	return s.flush(ctx)
 }

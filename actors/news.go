@@ -21,104 +21,84 @@ type IssueTotals interface {
 	IssueTotals(ctx context.Context, environments, issues []uint64) ([]svc.IssueTotal, error)
 }
 
-// alarms are told of issues that are new, and of what rules count.
-type alarms interface {
-	// NewIssues returns once what the rules decided is durable; it may be repeated.
-	NewIssues(ctx context.Context, app svc.AppRef, news svc.NewIssues) error
-	// Regressed does the same for issues that regressed.
-	Regressed(ctx context.Context, app svc.AppRef, regressions svc.Regressions) error
-	// Counted does the same with what a stored block brought.
-	Counted(ctx context.Context, app svc.AppRef, told toldCounted) error
-}
-
 // totalsAtOnce bounds the issues of one question to the store.
 const totalsAtOnce = 5000
 
-// unknown returns the issues of a block, by environment, that somebody waits for and that
+// unknown returns the issues of a block, by environment, that a rule waits for and that
 // are not known to have occurred before.
-func (b *Rulebook) unknown(hits blockHits, continued map[uint64]bool) (environments, issues []uint64) {
-	if b == nil || b.count.Load() == 0 {
-		return nil, nil
-	}
+func (b *issueBlock) unknown() (environments, issues []uint64) {
 	places, wanted := map[uint64]bool{}, map[uint64]bool{}
-	for key := range hits {
-		set := b.find(key.environment)
-		if set != nil && set.newIssues && !b.known.has(key.issue) && !continued[key.issue] {
+	for key := range b.hits {
+		_, newIssues, _ := b.listener.Rules.Awaited(key.environment)
+		if newIssues && !b.listener.known.has(key.issue) && !b.continued[key.issue] {
 			places[key.environment], wanted[key.issue] = true, true
 		}
 	}
 	return slices.Sorted(maps.Keys(places)), slices.Sorted(maps.Keys(wanted))
 }
 
-// tellNews has the rules that wait for new issues learn of those of a stored block. An issue
+// tellNew tells the rules that wait for new issues of those of a stored block. An issue
 // is new in the block that holds all of its occurrences. It stands between the insert and
-// the commit, as settle does: before the commit the whole block comes again, and the
+// the commit, as decide does: before the commit the whole block comes again, and the
 // alerting actors know a block that they were told of.
-func (s *Sink) tellNews(ctx context.Context, block *openBlock, id uint64) error {
-	book := s.config.Rules
-	environments, issues := book.unknown(block.hits, block.continued)
+func (b *issueBlock) tellNew(ctx context.Context, block *StoredBlock) error {
+	environments, issues := b.unknown()
 	if len(issues) == 0 {
 		return nil
 	}
 	occurred := map[[2]uint64]uint64{}
-	for key, hit := range block.hits {
+	for key, hit := range b.hits {
 		occurred[[2]uint64{key.environment, key.issue}] += hit.occurrences
 	}
 	var news map[uint64][]svc.IssueTotal
-	err := s.insist(ctx, block, "looking for new issues", func() (err error) {
-		news, err = s.firstSeen(ctx, environments, issues, occurred)
+	err := block.Retry(ctx, "looking for new issues", func() (err error) {
+		news, err = b.listener.firstSeen(ctx, environments, issues, occurred)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	if err := s.later(ctx, block, s.tellOfNews(ctx, id, news)); err != nil {
+	if err := block.Later(ctx, b.listener.tellOfNews(ctx, block.ID, news)); err != nil {
 		return err
 	}
-	book.known.add(issues)
+	b.listener.known.add(issues)
 	return nil
 }
 
-// tellOfNews tells the alerting actors of the new issues of a block, all at once, and returns what
-// must be told later.
-func (s *Sink) tellOfNews(ctx context.Context, id uint64, news map[uint64][]svc.IssueTotal) (late []toldLater) {
-	patient, cancel := context.WithTimeout(ctx, tellPatience)
+// tellOfNews tells the alerting actors of the new issues of a block, all at once, and returns the
+// notes for those that did not answer.
+func (l *IssueListener) tellOfNews(ctx context.Context, block uint64, news map[uint64][]svc.IssueTotal) (late []Note) {
+	patient, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	var mu sync.Mutex
 	var group errgroup.Group
 	group.SetLimit(tellAtOnce)
 	for environment, found := range news {
-		set := s.config.Rules.find(environment)
-		if set == nil {
+		app, awaited, _ := l.Rules.Awaited(environment)
+		if !awaited {
 			continue // its rules are gone
 		}
 		first := slices.MinFunc(found, func(a, b svc.IssueTotal) int { return cmp.Compare(a.Issue, b.Issue) })
 		message := svc.NewIssues{
-			Environment: environment, Block: id, ID: svc.IssueID(first.Issue), Title: first.Title(), Others: len(found) - 1,
+			Environment: environment, Block: block, ID: svc.IssueID(first.Issue), Title: first.Title(), Others: len(found) - 1,
 		}
-		told := toldLater{Block: id, Environment: environment, App: set.app, News: []svc.NewIssues{message}}
 		group.Go(func() error {
-			if !s.config.Outbox.has(&told) {
-				err := attempt.Contained(func() error { return s.config.Alarms.NewIssues(patient, set.app, message) })
+			if !l.Outbox.Has(KindAlerting, app.String()) {
+				err := attempt.Contained(func() error { return l.Alarms.NewIssues(patient, app, message) })
 				if err == nil {
 					return nil
 				}
-				s.config.Logger.Warn("an application's alert rules will be told of new issues later", "app", set.app.String(), "error", err)
+				l.Logger.Warn("an application's alert rules will be told of new issues later", "app", app.String(), "error", err)
 			}
+			note := issueNote{Block: block, Environment: environment, App: app, News: []svc.NewIssues{message}}
 			mu.Lock()
 			defer mu.Unlock()
-			late = append(late, told)
+			late = append(late, note.note(KindAlerting, app.String()))
 			return nil
 		})
 	}
 	_ = group.Wait() // those that failed are in late
 	return late
-}
-
-// waits says whether an alert rule of an environment waits for regressions.
-func (b *Rulebook) waits(environment uint64) bool {
-	set := b.find(environment)
-	return set != nil && set.regressions
 }
 
 // regressionsAtOnce bounds the issues of one telling.
@@ -129,7 +109,7 @@ const regressionsAtOnce = 500
 // it regressed with the block, so nothing is overlooked by a crash; the alerting actors know
 // what they were told of. It returns the environments for which it failed; they do not keep the
 // others from hearing.
-func (s *Sink) tellRegressions(ctx context.Context, id uint64, came []issueKey) map[uint64]error {
+func (l *IssueListener) tellRegressions(ctx context.Context, block uint64, came []issueKey) map[uint64]error {
 	failed := map[uint64]error{}
 	for len(came) > 0 {
 		environment := came[0].environment
@@ -138,9 +118,9 @@ func (s *Sink) tellRegressions(ctx context.Context, id uint64, came []issueKey) 
 			some = len(came)
 		}
 		for part := range slices.Chunk(came[:some], regressionsAtOnce) {
-			err := attempt.Contained(func() error { return s.tellRegressed(ctx, id, environment, part) })
+			err := attempt.Contained(func() error { return l.tellRegressed(ctx, block, environment, part) })
 			if err == nil {
-				err = s.config.Issues.noted(ctx, id, part)
+				err = l.Issues.noted(ctx, block, part)
 			}
 			if err != nil {
 				failed[environment] = fmt.Errorf("telling of regressions: %w", err)
@@ -152,20 +132,20 @@ func (s *Sink) tellRegressions(ctx context.Context, id uint64, came []issueKey) 
 }
 
 // tellRegressed tells the rules of one environment.
-func (s *Sink) tellRegressed(ctx context.Context, id, environment uint64, came []issueKey) error {
-	set := s.config.Rules.find(environment)
-	if set == nil || !set.regressions {
+func (l *IssueListener) tellRegressed(ctx context.Context, block, environment uint64, came []issueKey) error {
+	app, _, awaited := l.Rules.Awaited(environment)
+	if !awaited {
 		return nil // its rules are gone
 	}
 	issues := make([]uint64, len(came))
 	for i, key := range came {
 		issues[i] = key.issue
 	}
-	totals, err := s.config.Totals.IssueTotals(ctx, []uint64{environment}, issues)
+	totals, err := l.Totals.IssueTotals(ctx, []uint64{environment}, issues)
 	if err != nil {
 		return fmt.Errorf("reading what issues are called: %w", err)
 	}
-	told := svc.Regressions{Environment: environment, Block: id}
+	told := svc.Regressions{Environment: environment, Block: block}
 	for _, issue := range issues {
 		title := svc.IssueID(issue)
 		for _, total := range totals {
@@ -175,15 +155,15 @@ func (s *Sink) tellRegressed(ctx context.Context, id, environment uint64, came [
 		}
 		told.Issues = append(told.Issues, svc.RegressedIssue{Issue: issue, Title: title})
 	}
-	return s.config.Alarms.Regressed(ctx, set.app, told)
+	return l.Alarms.Regressed(ctx, app, told)
 }
 
 // firstSeen returns by environment the issues that occurred in a block, by environment and
 // issue, as often as in all.
-func (s *Sink) firstSeen(ctx context.Context, environments, issues []uint64, occurred map[[2]uint64]uint64) (map[uint64][]svc.IssueTotal, error) {
+func (l *IssueListener) firstSeen(ctx context.Context, environments, issues []uint64, occurred map[[2]uint64]uint64) (map[uint64][]svc.IssueTotal, error) {
 	news := map[uint64][]svc.IssueTotal{}
 	for part := range slices.Chunk(issues, totalsAtOnce) {
-		totals, err := s.config.Totals.IssueTotals(ctx, environments, part)
+		totals, err := l.Totals.IssueTotals(ctx, environments, part)
 		if err != nil {
 			return nil, err
 		}

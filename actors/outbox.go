@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -18,112 +19,121 @@ import (
 )
 
 const (
-	kindToldLater = "toldLater"
-	// toldLaterOwner begins the owner of every toldLater; the actor that is to be told follows.
-	toldLaterOwner = "toldLater/"
-	// tellPatience is how long a block waits for an actor between its insert and its commit.
-	tellPatience = time.Second
-	// outboxEvery is the pause between two rounds of telling, maxRounds the most rounds for which an
-	// actor that did not answer is left alone.
+	// kindNote is the kind of the entities of notes; noteOwner begins their owner, which the kind
+	// and the identity of the actor complete.
+	kindNote  = "toldLater"
+	noteOwner = "toldLater/"
+	// answerTime is how long a block waits for an actor or a look-up between its insert and its commit.
+	answerTime = time.Second
+	// deliverAtOnce bounds the actors to which notes are delivered at the same time, deliverTime
+	// one delivery.
+	deliverAtOnce = 64
+	deliverTime   = 5 * time.Second
+	// outboxEvery is the pause between two rounds of deliveries, maxRounds the most rounds for which an
+	// actor that did not answer is passed over.
 	outboxEvery = time.Second
 	maxRounds   = 60
-	// maxToldLater bounds what is kept for one actor; beyond it the oldest is given up.
-	maxToldLater = 1000
+	// maxNotes bounds the notes for one actor; beyond it the oldest but one is given up.
+	maxNotes = 1000
 )
 
-// OutboxStore keeps what is told later.
+// OutboxStore keeps notes.
 type OutboxStore interface {
 	Put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup) error
 	LoadKind(ctx context.Context, kind string) ([]svc.Entity, error)
 }
 
-// toldLater is a message about a stored block that one actor has not received yet. It may be told again.
-type toldLater struct {
-	Block       uint64          `json:"block"`
-	App         svc.AppRef      `json:"app,omitzero"`
-	News        []svc.NewIssues `json:"news,omitempty"`
-	Environment uint64          `json:"environment,omitempty"`
-	Issue       uint64          `json:"issue,omitempty"`
-	Hits        []svc.IssueHit  `json:"hits,omitempty"`
+// Note is what an actor has not been told of a stored block, and will be told once it answers.
+type Note struct {
+	// Kind and Identity name the actor.
+	Kind, Identity string
+	// Block and Environment name the note among those for the actor.
+	Block, Environment uint64
+	// Payload is what the listener that left the note made of it.
+	Payload json.RawMessage
 }
 
-// target returns the kind and the identity of the actor.
-func (t *toldLater) target() (kind, identity string) {
-	if t.Issue != 0 {
-		return kindIssue, issueIdentity(t.Environment, t.Issue)
+// owner is the owner of the note's entity.
+func (n *Note) owner() string { return noteOwner + n.Kind + "/" + n.Identity }
+
+// id names the note among those of its owner.
+func (n *Note) id() string { return fmt.Sprintf("%d-%d", n.Block, n.Environment) }
+
+// noteOf reads the note of an entity.
+func noteOf(entity svc.Entity) (n Note, err error) {
+	address, ours := strings.CutPrefix(entity.Owner, noteOwner)
+	kind, identity, whole := strings.Cut(address, "/")
+	if _, err := fmt.Sscanf(entity.ID, "%d-%d", &n.Block, &n.Environment); err != nil || !ours || !whole || !json.Valid(entity.Payload) {
+		return n, fmt.Errorf("%w: %s of %s", errNote, entity.ID, entity.Owner)
 	}
-	return KindAlerting, t.App.String()
+	n.Kind, n.Identity, n.Payload = kind, identity, entity.Payload
+	return n, nil
 }
 
-// Outbox has what actors were not told of a block in time, durably, and tells them later. One
-// application's actor that does not answer delays nobody: while something waits for it, blocks leave
-// what they bring here at once.
+var errNote = errors.New("no note")
+
+// Outbox keeps, durably, what actors were not told of a block in time, and delivers it later. One
+// actor that does not answer delays nobody: while a note waits for it, blocks leave further notes
+// at once.
 //
-// The node that wrote it delivers it. When that node is gone, a new generation begins, and
-// whoever hosts the actor then takes it over.
+// The node that wrote a note delivers it. When that node is gone, a new generation begins, and
+// the node that hosts the actor then takes the note over.
 type Outbox struct {
 	Store OutboxStore
 	// Owns says whether this node hosts an actor.
 	Owns   func(kind, identity string) bool
 	Logger *slog.Logger
 
-	// writing holds a token while the store is told, so that versions are written in their order.
+	// writing holds a token while the store is written to, so that versions are written in their order.
 	writing chan struct{}
 	mu      sync.Mutex
-	waiting map[string]*laterQueue // by the owner
-	// sink tells the actors; it is set by the sink.
-	sink *Sink
+	waiting map[string]*noteQueue // by the owner
+	// deliveries are those of the sink's listeners.
+	deliveries map[string]Delivery
 }
 
 // NewOutbox returns an empty outbox over a store.
 func NewOutbox(store OutboxStore, logger *slog.Logger) *Outbox {
-	return &Outbox{Store: store, Logger: logger, writing: make(chan struct{}, 1), waiting: map[string]*laterQueue{}}
+	return &Outbox{Store: store, Logger: logger, writing: make(chan struct{}, 1), waiting: map[string]*noteQueue{}, deliveries: map[string]Delivery{}}
 }
 
-// laterQueue holds the messages that wait for one actor, in the order of the blocks.
-type laterQueue struct {
-	notes []note
+// noteQueue holds the notes that wait for one actor, in the order of the blocks.
+type noteQueue struct {
+	notes []waitingNote
 	// rest counts the rounds to pass over, rounds is how many that will be after the next failure.
 	rest, rounds int
 }
 
-// note is a toldLater that waits. What is stored of it never changes until it is forgotten, so it
-// does not matter which node forgets it.
-type note struct {
-	toldLater
+// waitingNote is a note with its version in the store. What is stored of it never changes until it
+// is deleted, so it does not matter which node deletes it.
+type waitingNote struct {
+	Note
 	version svc.Version
 	own     bool // written here
 }
 
-// id names a note among those of its owner.
-func (n *note) id() string { return fmt.Sprintf("%d-%d", n.Block, n.Environment) }
-
-func (t *toldLater) owner() string {
-	kind, identity := t.target()
-	return toldLaterOwner + kind + "/" + identity
-}
-
-// has says whether something waits for an actor.
-func (o *Outbox) has(t *toldLater) bool {
+// Has reports whether a note waits for an actor. If so, a further note is left for it instead of
+// asking it.
+func (o *Outbox) Has(kind, identity string) bool {
 	if o == nil {
 		return false
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.waiting[t.owner()] != nil
+	return o.waiting[(&Note{Kind: kind, Identity: identity}).owner()] != nil
 }
 
-// Len returns how many actors are to be told of something.
+// Len returns for how many actors notes wait.
 func (o *Outbox) Len() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return len(o.waiting)
 }
 
-// put keeps what actors are to be told of a block; it is durable when it returns nil. Where more than
-// maxToldLater blocks wait for an actor, the second is given up: the first may have changed the actor,
-// which then says so once it is told again.
-func (o *Outbox) put(ctx context.Context, generation int32, late []toldLater) error {
+// put keeps notes; they are durable when it returns nil. Where more than maxNotes wait for an actor,
+// the second is given up: the first may have changed the actor, which then says so once it is told
+// again.
+func (o *Outbox) put(ctx context.Context, generation int32, notes []Note) error {
 	release, err := o.write(ctx)
 	if err != nil {
 		return err
@@ -131,34 +141,30 @@ func (o *Outbox) put(ctx context.Context, generation int32, late []toldLater) er
 	defer release()
 	var entities []svc.Entity
 	given := map[string]string{}
-	for _, t := range late {
-		n := note{toldLater: t, own: true}
+	added := make([]waitingNote, len(notes))
+	for i, note := range notes {
+		n := waitingNote{Note: note, own: true}
 		n.version = n.version.Next(uint32(max(generation, 0)))
-		entity, err := n.entity()
-		if err != nil {
-			return err
-		}
-		entities = append(entities, entity)
+		added[i] = n
+		entities = append(entities, n.entity())
 		o.mu.Lock()
-		if queue := o.waiting[t.owner()]; queue != nil && len(queue.notes) >= maxToldLater {
+		if queue := o.waiting[n.owner()]; queue != nil && len(queue.notes) >= maxNotes {
 			oldest := queue.notes[1]
-			entities = append(entities, oldest.forgotten())
-			given[t.owner()] = oldest.id()
+			entities = append(entities, oldest.deleted())
+			given[n.owner()] = oldest.id()
 		}
 		o.mu.Unlock()
 	}
 	if err := o.Store.Put(ctx, entities, nil); err != nil {
-		return fmt.Errorf("keeping what actors are to be told: %w", err)
+		return fmt.Errorf("keeping notes for actors: %w", err)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for owner, id := range given {
-		o.Logger.Error("an actor will not be told of a block: too many wait for it", "actor", owner, "note", id)
+		o.Logger.Error("an actor will not be told of a block: too many notes wait for it", "actor", owner, "note", id)
 		o.remove(owner, id)
 	}
-	for _, t := range late {
-		n := note{toldLater: t, own: true}
-		n.version = n.version.Next(uint32(max(generation, 0)))
+	for _, n := range added {
 		o.add(n)
 	}
 	return nil
@@ -175,19 +181,19 @@ func (o *Outbox) write(ctx context.Context) (release func(), err error) {
 }
 
 // add puts a note in its place in memory, unless it is there; the caller holds the lock.
-func (o *Outbox) add(n note) {
+func (o *Outbox) add(n waitingNote) {
 	queue := o.waiting[n.owner()]
 	if queue == nil {
-		queue = &laterQueue{}
+		queue = &noteQueue{}
 		o.waiting[n.owner()] = queue
 	}
-	at := slices.IndexFunc(queue.notes, func(known note) bool { return known.id() == n.id() })
+	at := slices.IndexFunc(queue.notes, func(known waitingNote) bool { return known.id() == n.id() })
 	if at >= 0 {
 		queue.notes[at] = n
 		return
 	}
 	queue.notes = append(queue.notes, n)
-	slices.SortStableFunc(queue.notes, func(x, y note) int { return cmp.Compare(x.Block, y.Block) })
+	slices.SortStableFunc(queue.notes, func(x, y waitingNote) int { return cmp.Compare(x.Block, y.Block) })
 }
 
 // remove takes a note out of memory; the caller holds the lock.
@@ -196,23 +202,20 @@ func (o *Outbox) remove(owner, id string) {
 	if queue == nil {
 		return
 	}
-	queue.notes = slices.DeleteFunc(queue.notes, func(n note) bool { return n.id() == id })
+	queue.notes = slices.DeleteFunc(queue.notes, func(n waitingNote) bool { return n.id() == id })
 	if len(queue.notes) == 0 {
 		delete(o.waiting, owner)
 	}
 }
 
-func (n *note) entity() (svc.Entity, error) {
-	payload, err := json.Marshal(n.toldLater)
-	if err != nil {
-		return svc.Entity{}, fmt.Errorf("encoding what an actor is told later: %w", err)
-	}
-	return svc.Entity{Owner: n.owner(), Kind: kindToldLater, ID: n.id(), Version: n.version, Payload: payload}, nil
+// entity is what is stored of a note.
+func (n *waitingNote) entity() svc.Entity {
+	return svc.Entity{Owner: n.owner(), Kind: kindNote, ID: n.id(), Version: n.version, Payload: n.Payload}
 }
 
-// forgotten is the note once its actor was told.
-func (n *note) forgotten() svc.Entity {
-	return svc.Entity{Owner: n.owner(), Kind: kindToldLater, ID: n.id(), Version: n.version.Next(n.version.Generation), Deleted: true}
+// deleted is what replaces the entity once the actor was told.
+func (n *waitingNote) deleted() svc.Entity {
+	return svc.Entity{Owner: n.owner(), Kind: kindNote, ID: n.id(), Version: n.version.Next(n.version.Generation), Deleted: true}
 }
 
 // load takes over what other nodes left, at the beginning of a generation.
@@ -220,9 +223,9 @@ func (o *Outbox) load(ctx context.Context) error {
 	if o == nil {
 		return nil
 	}
-	entities, err := o.Store.LoadKind(ctx, kindToldLater)
+	entities, err := o.Store.LoadKind(ctx, kindNote)
 	if err != nil {
-		return fmt.Errorf("reading what actors are to be told: %w", err)
+		return fmt.Errorf("reading the notes for actors: %w", err)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -234,16 +237,16 @@ func (o *Outbox) load(ctx context.Context) error {
 		}
 	}
 	for _, entity := range entities {
-		told, err := decode[toldLater](entity)
-		if err != nil || !strings.HasPrefix(entity.Owner, toldLaterOwner) {
-			o.Logger.Error("what an actor was to be told cannot be read", "owner", entity.Owner, "error", err)
+		note, err := noteOf(entity)
+		if err != nil {
+			o.Logger.Error("a note for an actor cannot be read", "owner", entity.Owner, "error", err)
 			continue
 		}
-		n := note{toldLater: told, version: entity.Version}
-		if kind, identity := n.target(); !o.Owns(kind, identity) {
+		if !o.Owns(note.Kind, note.Identity) {
 			continue
 		}
-		if queue := o.waiting[n.owner()]; queue != nil && slices.ContainsFunc(queue.notes, func(known note) bool { return known.id() == n.id() }) {
+		n := waitingNote{Note: note, version: entity.Version}
+		if queue := o.waiting[n.owner()]; queue != nil && slices.ContainsFunc(queue.notes, func(known waitingNote) bool { return known.id() == n.id() }) {
 			continue
 		}
 		o.add(n)
@@ -251,7 +254,7 @@ func (o *Outbox) load(ctx context.Context) error {
 	return nil
 }
 
-// Run tells until ctx ends.
+// Run delivers until ctx ends.
 func (o *Outbox) Run(ctx context.Context) error {
 	ticker := time.NewTicker(outboxEvery)
 	defer ticker.Stop()
@@ -265,10 +268,10 @@ func (o *Outbox) Run(ctx context.Context) error {
 	}
 }
 
-// round tells every actor whose time has come.
+// round delivers the notes of every actor whose time has come.
 func (o *Outbox) round(ctx context.Context) {
 	var group errgroup.Group
-	group.SetLimit(tellAtOnce)
+	group.SetLimit(deliverAtOnce)
 	for owner, notes := range o.due() {
 		group.Go(func() error {
 			err := attempt.Contained(func() error { return o.deliver(ctx, notes) })
@@ -282,10 +285,10 @@ func (o *Outbox) round(ctx context.Context) {
 }
 
 // due returns the notes to deliver now, by their owner.
-func (o *Outbox) due() map[string][]note {
+func (o *Outbox) due() map[string][]waitingNote {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	due := map[string][]note{}
+	due := map[string][]waitingNote{}
 	for owner, queue := range o.waiting {
 		if queue.rest > 0 {
 			queue.rest--
@@ -298,21 +301,30 @@ func (o *Outbox) due() map[string][]note {
 	return due
 }
 
-// deliver tells an actor of one block after another, as long as it answers.
-func (o *Outbox) deliver(ctx context.Context, notes []note) error {
-	patient, cancel := context.WithTimeout(ctx, tellTime)
+// ErrUnreadable is why a note is not delivered that no attempt can deliver.
+var ErrUnreadable = errors.New("the note cannot be read")
+
+// deliver delivers the notes for one actor, one block after another, as long as it answers. A note
+// that cannot be read is passed over and stays in the store.
+func (o *Outbox) deliver(ctx context.Context, notes []waitingNote) error {
+	patient, cancel := context.WithTimeout(ctx, deliverTime)
 	defer cancel()
 	for i := range notes {
 		n := &notes[i]
-		if len(n.Hits) > 0 {
-			if failed := o.sink.settleHits(patient, n.Block, []issueHits{{environment: n.Environment, issue: n.Issue, hits: n.Hits}}); len(failed) > 0 {
-				return failed[0].err
-			}
+		tell := o.deliveries[n.Kind]
+		if tell == nil {
+			return fmt.Errorf("%w: nothing delivers notes for actors of the kind %s", ErrUnreadable, n.Kind)
 		}
-		for _, news := range n.News {
-			if err := o.sink.config.Alarms.NewIssues(patient, n.App, news); err != nil {
-				return err
-			}
+		err := tell(patient, n.Note)
+		if errors.Is(err, ErrUnreadable) {
+			o.Logger.Error("a note for an actor cannot be read", "owner", n.owner(), "note", n.id(), "error", err)
+			o.mu.Lock()
+			o.remove(n.owner(), n.id())
+			o.mu.Unlock()
+			continue
+		}
+		if err != nil {
+			return err
 		}
 		if err := o.forget(ctx, n); err != nil {
 			return err
@@ -321,15 +333,15 @@ func (o *Outbox) deliver(ctx context.Context, notes []note) error {
 	return nil
 }
 
-// forget removes a note whose actor was told.
-func (o *Outbox) forget(ctx context.Context, n *note) error {
+// forget deletes a note whose actor was told.
+func (o *Outbox) forget(ctx context.Context, n *waitingNote) error {
 	release, err := o.write(ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
-	if err := o.Store.Put(ctx, []svc.Entity{n.forgotten()}, nil); err != nil {
-		return fmt.Errorf("forgetting what an actor was told: %w", err)
+	if err := o.Store.Put(ctx, []svc.Entity{n.deleted()}, nil); err != nil {
+		return fmt.Errorf("deleting a delivered note: %w", err)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()

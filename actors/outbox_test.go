@@ -37,8 +37,6 @@ func (h *hearing) isDeaf(app string) bool {
 	return h.deaf[app]
 }
 
-func (h *hearing) Counted(context.Context, svc.AppRef, toldCounted) error { return nil }
-
 func (h *hearing) Regressed(context.Context, svc.AppRef, svc.Regressions) error { return nil }
 
 func (h *hearing) noted(context.Context, uint64, []issueKey) error { return nil }
@@ -109,7 +107,6 @@ func TestADeafActorDelaysNobody(t *testing.T) {
 			return o
 		}
 		log := &boundedLog{committed: map[int]svc.LogPosition{}}
-		sink := roomSink(&blocksStored{}, log)
 		book := NewRulebook()
 		for number, app := range []string{"whole", "broken"} {
 			rules := worldRules()[:1]
@@ -118,11 +115,12 @@ func TestADeafActorDelaysNobody(t *testing.T) {
 		}
 		watch := &Watch{Partitions: 1}
 		watch.add(7)
-		sink.config.Rules, sink.config.Totals, sink.config.Alarms, sink.config.Issues, sink.config.Watch = book, heard, heard, heard, watch
-		sink.config.Outbox = outboxOf()
-		sink.config.Outbox.sink = sink
+		listens := func(outbox *Outbox) Listener {
+			return &IssueListener{Watch: watch, Issues: heard, Totals: heard, Rules: book, Alarms: heard, Outbox: outbox, Logger: logger}
+		}
+		outbox := outboxOf()
+		sink := roomSink(&blocksStored{}, log, outbox, listens(outbox))
 		sink.config.NewBlockID = func(now time.Time) uint64 { return uint64(now.UnixNano()) }
-		sink.open, sink.spare = sink.newBlock(), sink.newBlock()
 		sink.begin(1)
 		for n := range 5 {
 			occurrences := []svc.OccurrenceRow{
@@ -132,13 +130,13 @@ func TestADeafActorDelaysNobody(t *testing.T) {
 				occurrences[i].Ts, occurrences[i].ReceivedAt = time.Now(), time.Now()
 			}
 			began := time.Now()
-			sink.append(1, recordRange{0, int64(n), int64(n)}, folded{occurrences: occurrences})
+			sink.append(1, recordRange{0, int64(n), int64(n)}, &folded{Rows: svc.Rows{Occurrences: occurrences}})
 			if err := sink.flush(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			took, bound := time.Since(began), 2*tellPatience
+			took, bound := time.Since(began), 2*answerTime
 			if n > 0 {
-				bound = tellPatience / 2 // nobody waits for an actor that is known not to answer
+				bound = answerTime / 2 // nobody waits for an actor that is known not to answer
 			}
 			if took > bound || log.committed[0].Offset != int64(n+1) {
 				t.Errorf("block %d took %s and is committed at %d", n, took, log.committed[0].Offset)
@@ -149,7 +147,7 @@ func TestADeafActorDelaysNobody(t *testing.T) {
 		}
 		clear(heard.deaf)
 		successor := outboxOf()
-		successor.sink = sink
+		roomSink(&blocksStored{}, log, successor, listens(successor))
 		if err := successor.load(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +160,7 @@ func TestADeafActorDelaysNobody(t *testing.T) {
 		if len(heard.news["broken"]) != 5 || heard.hits[7] == 0 {
 			t.Errorf("told %v, %v", heard.news, heard.hits)
 		}
-		if left, _ := notes.LoadKind(t.Context(), kindToldLater); len(left) != 0 || successor.Len() != 0 {
+		if left, _ := notes.LoadKind(t.Context(), kindNote); len(left) != 0 || successor.Len() != 0 {
 			t.Errorf("%d notes are left", len(left))
 		}
 	})

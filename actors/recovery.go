@@ -109,10 +109,7 @@ func (s *Stream) prepare(ctx context.Context, g *generation) error {
 			return err
 		}
 	}
-	if err := s.config.Watch.load(ctx, g.partitions); err != nil {
-		return err
-	}
-	if err := s.config.Outbox.load(ctx); err != nil {
+	if err := s.config.Sink.assigned(ctx, g.partitions); err != nil {
 		return err
 	}
 	if states == nil && len(missing) > 0 {
@@ -153,8 +150,7 @@ func (s *Stream) keep(ctx context.Context, g *generation) (missing []int, err er
 }
 
 // complete makes an interrupted block again, with the records of all its
-// partitions, inserts it under its token, and tells the watched issues that
-// occurred in it, the alerts of the new ones and of what they count, wherever they live. It
+// partitions, and stores it as the sink does. It
 // returns the states of the wanted partitions behind the block.
 func (s *Stream) complete(ctx context.Context, g *generation, block pendingBlock, wanted []int) (map[int]*begin, error) {
 	s.config.Logger.Info("completing an interrupted block", "partitions", len(block.spans))
@@ -168,8 +164,8 @@ func (s *Stream) complete(ctx context.Context, g *generation, block pendingBlock
 	if err != nil {
 		return nil, err
 	}
-	open := s.config.Sink.newBlock()
-	open.generation = g.number
+	open := s.config.Sink.newBlock(g.number)
+	open.id, open.recovered = block.id, block.partitions()
 	for _, span := range block.spans {
 		records, err := s.config.Log.Read(ctx, span.partition, span.first, span.last)
 		if err != nil {
@@ -182,29 +178,15 @@ func (s *Stream) complete(ctx context.Context, g *generation, block pendingBlock
 			return nil, err
 		}
 	}
-	if err := s.config.Sink.insert(ctx, open, block.id); err != nil {
-		return nil, err
-	}
-	watch, err := s.config.Watch.with(ctx, block)
+	err = s.config.Sink.finish(ctx, open, func() error { return s.settleStored(ctx, g, block) })
 	if err != nil {
 		return nil, err
 	}
-	if err := s.config.Sink.settle(ctx, open, block.id, watch); err != nil {
-		return nil, err
-	}
-	if err := s.config.Sink.tellNews(ctx, open, block.id); err != nil {
-		return nil, err
-	}
-	s.config.Sink.tellCounts(ctx, open, block.id)
-	if err := s.settleStored(ctx, g, block); err != nil {
-		return nil, err
-	}
-	s.config.Sink.digest(open, block.id)
 	return states, nil
 }
 
 // append adds what became of one record to a block that is made again.
-func (b *openBlock) append(_ int32, record recordRange, made folded) { b.add(record, made) }
+func (b *openBlock) append(_ int32, record recordRange, made *folded) { b.add(record, made) }
 
 // follow waits until the owner of a block's first partition has stored it.
 func (s *Stream) follow(ctx context.Context, g *generation, block pendingBlock) error {

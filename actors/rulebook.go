@@ -26,7 +26,6 @@ type Rulebook struct {
 	touched []*ruleset
 	wake    chan struct{}
 
-	known  issueSet
 	missed missedApps
 }
 
@@ -64,14 +63,35 @@ func NewRulebook() *Rulebook {
 	return &Rulebook{ofApp: map[svc.AppRef]ruled{}, wake: make(chan struct{}, 1)}
 }
 
+// any reports whether any rule wants to know anything.
+func (b *Rulebook) any() bool { return b != nil && b.count.Load() > 0 }
+
 // find returns what the rules of an environment want to know, nil for nothing.
 func (b *Rulebook) find(environment uint64) *ruleset {
-	if b == nil || b.count.Load() == 0 {
+	if !b.any() {
 		return nil
 	}
 	found, _ := b.sets.Load(environment)
 	set, _ := found.(*ruleset)
 	return set
+}
+
+// Awaited returns the application of an environment, and whether rules wait for new issues, and for
+// issues that regress.
+func (b *Rulebook) Awaited(environment uint64) (app svc.AppRef, newIssues, regressions bool) {
+	set := b.find(environment)
+	if set == nil {
+		return app, false, false
+	}
+	return set.app, set.newIssues, set.regressions
+}
+
+// FlushSoon has the open block stored soon.
+func (b *Rulebook) FlushSoon(environment uint64) {
+	if set := b.find(environment); set != nil {
+		set.hurry.Store(true)
+		b.touch(set)
+	}
 }
 
 // Publish replaces what is known of one application's rules, unless a later version of
@@ -220,32 +240,4 @@ func (b *Rulebook) publishEntities(entities []svc.Entity, skipped Skipped) {
 	}
 	app, _, _ := splitIdentity(identity + "/")
 	b.Publish(version, app, rules)
-}
-
-// issueSet remembers issues that are known not to be new.
-type issueSet struct {
-	mu     sync.RWMutex
-	issues map[uint64]struct{}
-}
-
-// knownIssues bounds the set; one that is full is forgotten, which costs a question to the
-// store for each issue that occurs again.
-const knownIssues = 1 << 20
-
-func (s *issueSet) has(issue uint64) bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	_, known := s.issues[issue]
-	return known
-}
-
-func (s *issueSet) add(issues []uint64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.issues == nil || len(s.issues)+len(issues) > knownIssues {
-		s.issues = map[uint64]struct{}{}
-	}
-	for _, issue := range issues {
-		s.issues[issue] = struct{}{}
-	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"strconv"
 	"sync"
 	"time"
@@ -30,9 +31,7 @@ type BlockStore interface {
 // Block is a batch of rows in the form in which the store takes them. It copies
 // nothing that a row's strings point to.
 type Block interface {
-	Append(row *svc.EventRow)
-	AppendOccurrence(row *svc.OccurrenceRow)
-	AppendMetric(row *svc.MetricRow)
+	Add(rows *svc.Rows)
 	// Rows counts the rows of all kinds, Bytes is about what occurrences and points
 	// take.
 	Rows() int
@@ -105,53 +104,34 @@ type SinkConfig struct {
 	NewBlockID func(now time.Time) uint64
 	Metrics    *SinkMetrics
 	Logger     *slog.Logger
-	// Watchers says whose visits to gather; Digests takes them once a block is
-	// stored.
-	Watchers *Watchers
-	Digests  digests
-	// Watch says which issues to tell that they occurred; it may be nil.
-	Watch  *Watch
-	Issues issues
-	// Rules says what alert rules want to know of the stream, Totals which issues are
-	// new; Alarms are told of both. Rules may be nil.
-	Rules  *Rulebook
-	Totals IssueTotals
-	Alarms alarms
-	// Outbox tells later who did not answer in time; it may be nil where nobody is told.
+	// Listeners learn of every block, in this order.
+	Listeners []Listener
+	// Outbox takes the notes of listeners; it may be nil where none of them leaves any.
 	Outbox *Outbox
-	// Continuation lets issues of the former grouping go on; it may be nil.
-	Continuation *Continuation
-}
-
-// issues are told what occurred.
-type issues interface {
-	// occurred returns the issues that did not answer, and those that regressed and are to be told
-	// of; what was decided is durable. It may be repeated.
-	occurred(ctx context.Context, block uint64, issues []issueHits, tells func(environment uint64) bool) ([]issueKey, []untold)
-	// noted tells issues that the alert rules know of their regression.
-	noted(ctx context.Context, block uint64, issues []issueKey) error
 }
 
 // NewSink returns a sink with an empty block.
 func NewSink(config SinkConfig) *Sink {
 	s := &Sink{config: config, flushing: make(chan struct{}, 1), filled: make(chan struct{}, 1), room: newRoom()}
-	s.open, s.spare = s.newBlock(), s.newBlock()
-	if config.Outbox != nil {
-		config.Outbox.sink = s
+	s.open, s.spare = s.newBlock(0), s.newBlock(0)
+	for _, listener := range config.Listeners {
+		if deliveries := listener.Deliveries(); len(deliveries) > 0 {
+			maps.Copy(config.Outbox.deliveries, deliveries)
+		}
 	}
 	return s
 }
 
 // append adds the rows of one record to the open block. Rows of an ended
 // generation are dropped: their records will be delivered again.
-func (s *Sink) append(generation int32, record recordRange, made folded) {
+func (s *Sink) append(generation int32, record recordRange, made *folded) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if generation < s.open.generation || generation <= s.ended {
 		return
 	}
 	if generation > s.open.generation {
-		s.reset(s.open, generation)
+		s.renew(s.open, generation)
 	}
 	s.open.add(record, made)
 	span, begun := s.open.ranges[record.partition]
@@ -168,16 +148,15 @@ func (s *Sink) append(generation int32, record recordRange, made folded) {
 func (s *Sink) begin(generation int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.reset(s.open, generation)
+	s.renew(s.open, generation)
 	s.grant()
 }
 
-// over says whether a block's generation has been followed by another or was
-// found to have ended.
-func (s *Sink) over(block *openBlock) bool {
+// over reports whether a generation has been followed by another or was found to have ended.
+func (s *Sink) over(generation int32) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return block.generation < s.open.generation || block.generation <= s.ended
+	return generation < s.open.generation || generation <= s.ended
 }
 
 // end drops everything of a generation from now on: its offsets can no longer
@@ -212,14 +191,14 @@ func (s *Sink) take() *openBlock {
 	}
 	taken := s.open
 	s.open, s.spare = s.spare, nil
-	s.reset(s.open, taken.generation)
+	s.renew(s.open, taken.generation)
 	s.grant()
 	return taken
 }
 
 // giveBack returns a stored block's memory.
 func (s *Sink) giveBack(block *openBlock) {
-	s.reset(block, 0)
+	block.clear()
 	s.mu.Lock()
 	s.spare = block
 	s.mu.Unlock()
@@ -266,7 +245,7 @@ func (s *Sink) flush(ctx context.Context) error {
 		return nil
 	}
 	defer s.giveBack(block)
-	err := attempt.Contained(func() error { return s.store(ctx, block, s.config.NewBlockID(s.config.Now())) })
+	err := attempt.Contained(func() error { return s.store(ctx, block) })
 	if err != nil {
 		s.end(block.generation)
 	}
@@ -288,38 +267,20 @@ func (s *Sink) drain(ctx context.Context, generation int32) error {
 }
 
 // store runs the three steps of a block.
-func (s *Sink) store(ctx context.Context, block *openBlock, id uint64) error {
+func (s *Sink) store(ctx context.Context, block *openBlock) error {
+	commit := func() error { return s.commit(ctx, block.generation, block.behind()) }
 	if block.rows.Rows() == 0 && len(block.letters) == 0 {
-		return s.commit(ctx, block.generation, block.behind())
+		return commit()
 	}
-	boundaries := block.boundaries(id)
+	block.id = s.config.NewBlockID(s.config.Now())
+	boundaries := block.boundaries(block.id)
 	if text := boundaries[0].Metadata; len(text) > maxPendingText {
 		return fmt.Errorf("the boundaries of %d partitions take %d bytes, more than %d", len(boundaries), len(text), maxPendingText)
 	}
 	if err := s.commit(ctx, block.generation, boundaries); err != nil {
 		return fmt.Errorf("fixing the boundaries: %w", err)
 	}
-	return s.insertAndCommit(ctx, block, id)
-}
-
-func (s *Sink) insertAndCommit(ctx context.Context, block *openBlock, id uint64) error {
-	began := s.config.Now()
-	if err := s.insert(ctx, block, id); err != nil {
-		return err
-	}
-	if err := s.settle(ctx, block, id, s.config.Watch); err != nil {
-		return err
-	}
-	if err := s.tellNews(ctx, block, id); err != nil {
-		return err
-	}
-	s.tellCounts(ctx, block, id)
-	if err := s.commit(ctx, block.generation, block.behind()); err != nil {
-		return fmt.Errorf("committing behind a block: %w", err)
-	}
-	s.config.Metrics.Seconds.Observe(s.config.Now().Sub(began).Seconds())
-	s.digest(block, id)
-	return nil
+	return s.finish(ctx, block, commit)
 }
 
 // errOver ends the work on a block whose generation has ended.
@@ -328,25 +289,25 @@ var errOver = errors.New("the generation has ended")
 // insert repeats the insert until it succeeds or the generation or ctx ends: nothing that was
 // accepted is given up because the store is away. What could not be folded, and rows that the store
 // refuses for good, become dead letters first.
-func (s *Sink) insert(ctx context.Context, block *openBlock, id uint64) error {
-	token := "block-" + strconv.FormatUint(id, 36)
-	return s.insist(ctx, block, "storing a block", func() error {
+func (s *Sink) insert(ctx context.Context, block *openBlock) error {
+	token := "block-" + strconv.FormatUint(block.id, 36)
+	return s.retry(ctx, block.generation, "storing a block", func() error {
 		if len(block.letters) > 0 {
-			if err := s.park(ctx, id, block.letters); err != nil {
+			if err := s.park(ctx, block.id, block.letters); err != nil {
 				return err
 			}
 			block.letters = nil
 		}
-		err := s.config.Store.Insert(ctx, token, id, block.rows)
+		err := s.config.Store.Insert(ctx, token, block.id, block.rows)
 		for errors.Is(err, svc.ErrRefused) {
 			s.config.Metrics.Failures.Inc()
 			s.config.Logger.Warn("the store refused a block", "rows", block.rows.Rows(), "error", err)
-			parked, broken := s.sift(ctx, block, id)
+			parked, broken := s.sift(ctx, block)
 			if broken != nil || !parked {
 				err = errors.Join(err, broken)
 				break
 			}
-			err = s.config.Store.Insert(ctx, token, id, block.rows)
+			err = s.config.Store.Insert(ctx, token, block.id, block.rows)
 		}
 		if err != nil {
 			s.config.Metrics.Failures.Inc()
@@ -367,4 +328,31 @@ func (s *Sink) commit(ctx context.Context, generation int32, positions []svc.Log
 		}
 		return err
 	})
+}
+
+// retry repeats a step of a block until it succeeds, or the generation or ctx ends.
+func (s *Sink) retry(ctx context.Context, generation int32, doing string, work func() error) error {
+	return attempt.Until(ctx, s.config.Logger, doing, func() error {
+		err := work()
+		if err != nil && s.over(generation) {
+			return attempt.Final(errOver)
+		}
+		return err
+	})
+}
+
+// blockChance is how many bits of a block's number are chance.
+const blockChance = 22
+
+// NewBlockNumber returns the number of a block that is stored at an instant: the instant in
+// milliseconds, then 22 bits of chance, so that numbers of any two runs and nodes differ.
+func NewBlockNumber(now time.Time, chance uint32) uint64 {
+	return uint64(now.UnixMilli())<<blockChance | uint64(chance)>>(32-blockChance)
+}
+
+// Store stores what was folded so far without waiting for the end of the interval.
+func (s *Sink) Store(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+	defer cancel()
+	return s.flush(ctx)
 }

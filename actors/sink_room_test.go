@@ -41,18 +41,17 @@ type blocksStored struct {
 	rows []int
 }
 
-// countedBlock counts its rows and keeps none.
-type countedBlock struct {
+// numberBlock counts its rows and keeps none.
+type numberBlock struct {
 	fakeBlock
 	n int
 }
 
-func (b *countedBlock) Append(*svc.EventRow)                { b.n++ }
-func (b *countedBlock) AppendOccurrence(*svc.OccurrenceRow) { b.n++ }
-func (b *countedBlock) Rows() int                           { return b.n }
-func (b *countedBlock) Reset()                              { b.n = 0 }
+func (b *numberBlock) Add(rows *svc.Rows) { b.n += rows.Len() }
+func (b *numberBlock) Rows() int          { return b.n }
+func (b *numberBlock) Reset()             { b.n = 0 }
 
-func (b *blocksStored) NewBlock() Block { return &countedBlock{} }
+func (b *blocksStored) NewBlock() Block { return &numberBlock{} }
 
 func (b *blocksStored) Insert(_ context.Context, _ string, _ uint64, block Block) error {
 	time.Sleep(10 * time.Millisecond)
@@ -68,12 +67,12 @@ func (b *blocksStored) Sift(context.Context, uint64, Block) ([]svc.RefusedRow, e
 
 func (b *blocksStored) Park(context.Context, []svc.DeadLetter) error { return nil }
 
-func roomSink(store BlockStore, log Committer) *Sink {
+func roomSink(store BlockStore, log Committer, outbox *Outbox, listeners ...Listener) *Sink {
 	logger := slog.New(slog.DiscardHandler)
 	return NewSink(SinkConfig{
 		Store: store, Log: log, MaxRows: 200_000, MaxBytes: 64 << 20, Interval: time.Second, Now: time.Now, Logger: logger,
-		Metrics: NewSinkMetrics(prometheus.NewRegistry()), Watchers: &Watchers{}, Digests: &Digests{Logger: logger},
-		NewBlockID: func(now time.Time) uint64 { return NewBlockNumber(now, 1<<31) },
+		Metrics:    NewSinkMetrics(prometheus.NewRegistry()),
+		NewBlockID: func(now time.Time) uint64 { return NewBlockNumber(now, 1<<31) }, Outbox: outbox, Listeners: listeners,
 	})
 }
 
@@ -83,7 +82,7 @@ func TestABlockSpansNoMorePartitionsThanItsTextHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const partitions, first, records = 4096, int64(1) << 40, 5
 		log, store := &boundedLog{committed: map[int]svc.LogPosition{}}, &blocksStored{}
-		sink := roomSink(store, log)
+		sink := roomSink(store, log, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		sink.begin(1)
 		ran := make(chan struct{})
@@ -99,7 +98,7 @@ func TestABlockSpansNoMorePartitionsThanItsTextHolds(t *testing.T) {
 						t.Error(err)
 						return
 					}
-					sink.append(1, recordRange{partition, first + n, first + n}, folded{rows: make([]svc.EventRow, room.rows)})
+					sink.append(1, recordRange{partition, first + n, first + n}, &folded{Rows: svc.Rows{Events: make([]svc.EventRow, room.rows)}})
 					sink.leave(room)
 				}
 			})
@@ -135,7 +134,7 @@ func TestABlockStaysBelowWhatTheStoreCuts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const partitions, rows = 40, 60_000
 		log, store := &boundedLog{committed: map[int]svc.LogPosition{}}, &blocksStored{}
-		sink := roomSink(store, log)
+		sink := roomSink(store, log, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		sink.begin(1)
 		ran := make(chan struct{})
@@ -150,7 +149,7 @@ func TestABlockStaysBelowWhatTheStoreCuts(t *testing.T) {
 				}
 				defer sink.leave(room)
 				time.Sleep(time.Millisecond) // all of them fold at the same time
-				sink.append(1, recordRange{partition, 0, 0}, folded{rows: make([]svc.EventRow, rows)})
+				sink.append(1, recordRange{partition, 0, 0}, &folded{Rows: svc.Rows{Events: make([]svc.EventRow, rows)}})
 			})
 		}
 		readers.Wait()

@@ -58,10 +58,6 @@ type StreamConfig struct {
 	Sink       *Sink
 	Log        RecordLog
 	History    History
-	// Watch is loaded before the first record of a generation; it may be nil.
-	Watch *Watch
-	// Outbox takes over what other nodes left when a generation begins; it may be nil.
-	Outbox *Outbox
 	// Intake makes an intake that is no actor, for a block that is completed.
 	Intake func(partition int, to blocks) *intake
 	Evict  func(partition int)

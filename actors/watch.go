@@ -84,11 +84,11 @@ func (w *Watch) load(ctx context.Context, partitions []int) error {
 // The block was begun in an earlier generation, so a resolution that an occurrence
 // in it followed was made in an earlier one too, and stands in the store, unless
 // its actor is still here.
-func (w *Watch) with(ctx context.Context, block pendingBlock) (*Watch, error) {
+func (w *Watch) with(ctx context.Context, partitions []int) (*Watch, error) {
 	if w == nil {
 		return nil, nil
 	}
-	inside := w.within(block.partitions())
+	inside := w.within(partitions)
 	issues, err := w.read(ctx, inside)
 	if err != nil {
 		return nil, err

@@ -295,9 +295,15 @@ func (n *node) wireActors(context.Context) (err error) {
 	n.sink = actors.NewSink(actors.SinkConfig{
 		Store: blockStore{n.db}, Log: committed{n.consumer, &n.progress}, Records: n.consumer, Interval: n.config.FlushInterval, MaxRows: maxBlockRows, MaxBytes: maxBlockBytes, Now: n.now,
 		NewBlockID: n.newBlockID, Metrics: actors.NewSinkMetrics(n.registry), Logger: n.logger,
-		Watchers: watchers, Digests: digests, Watch: watch, Issues: n.issues,
-		Rules: rules, Totals: n.db, Alarms: alarms, Outbox: n.outbox,
-		Continuation: &actors.Continuation{Former: n.db, Totals: n.db, Issues: n.issues, Now: n.now, Logger: n.logger},
+		Outbox: n.outbox,
+		Listeners: []actors.Listener{
+			&actors.IssueListener{
+				Watch: watch, Issues: n.issues, Totals: n.db, Rules: rules, Alarms: alarms, Outbox: n.outbox, Logger: n.logger,
+				Continuation: &actors.Continuation{Former: n.db, Totals: n.db, Issues: n.issues, Now: n.now, Logger: n.logger},
+			},
+			&actors.CountListener{Rules: rules, Alarms: alarms, Now: n.now, Logger: n.logger},
+			&actors.LiveListener{Watchers: watchers, Digests: digests, Logger: n.logger},
+		},
 	})
 	if err := n.wireMonitoring(rules, alarms); err != nil {
 		return err
@@ -323,7 +329,7 @@ func (n *node) wireActors(context.Context) (err error) {
 	n.monitoring.join(n.cluster)
 	n.stream = actors.NewStream(actors.StreamConfig{
 		Partitions: n.config.Partitions, Ownership: n.ownership, Actors: n.cluster, Sink: n.sink, Log: n.consumer,
-		History: n.db, Watch: watch, Outbox: n.outbox, Intake: deps.NewIntake, Evict: n.cluster.Evict, Now: n.now, Logger: n.logger,
+		History: n.db, Intake: deps.NewIntake, Evict: n.cluster.Evict, Now: n.now, Logger: n.logger,
 	})
 	n.sweeper = &cluster.Sweeper{Cluster: n.cluster, Store: wakeups{n.db}, Every: 5 * time.Second, Logger: n.logger, Now: n.now}
 	n.identity = &actors.Identity{Actors: n.cluster, Chance: n.chance, Now: n.now}

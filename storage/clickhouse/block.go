@@ -50,6 +50,19 @@ func (b *Block) Rows() int { return len(b.environment) + b.errors.rows() + b.met
 // Bytes returns about what the occurrences and points take, whose rows may be large.
 func (b *Block) Bytes() int { return b.errors.bytes + b.metrics.bytes }
 
+// Add adds rows of every kind.
+func (b *Block) Add(rows *svc.Rows) {
+	for i := range rows.Events {
+		b.Append(&rows.Events[i])
+	}
+	for i := range rows.Occurrences {
+		b.AppendOccurrence(&rows.Occurrences[i])
+	}
+	for i := range rows.Points {
+		b.AppendMetric(&rows.Points[i])
+	}
+}
+
 // AppendMetric adds a metric point.
 func (b *Block) AppendMetric(row *svc.MetricRow) { b.metrics.append(row) }
 

@@ -2,7 +2,7 @@ package actors
 
 import (
 	"context"
-	"maps"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"svc"
+	"svc/actors/attempt"
 )
 
 // blockCounts is what the rules of the environments in a block count of it, by counter.
@@ -19,15 +20,6 @@ type blockCounts map[svc.AlertCounter]svc.AlertSlots
 type counted struct {
 	Counter svc.AlertCounter `json:"counter"`
 	Slots   svc.AlertSlots   `json:"slots"`
-}
-
-// blockChance is how many bits of a block's number are chance.
-const blockChance = 22
-
-// NewBlockNumber returns the number of a block that is stored at an instant: the instant in
-// milliseconds, then 22 bits of chance, so that numbers of any two runs and nodes differ.
-func NewBlockNumber(now time.Time, chance uint32) uint64 {
-	return uint64(now.UnixMilli())<<blockChance | uint64(chance)>>(32-blockChance)
 }
 
 // add adds an observation, or several, unless it lies before the counter's window.
@@ -42,39 +34,70 @@ func (b blockCounts) add(counter *svc.AlertCounter, begun, ts time.Time, totals 
 	return slot
 }
 
-// sawEvent counts a row.
-func (b *openBlock) sawEvent(row *svc.EventRow) {
-	set := b.rules.find(row.EnvironmentNumber)
+// CountListener counts what the rules of alerts want to know of each block, and tells the alerting
+// actors.
+type CountListener struct {
+	NopListener
+	Rules  *Rulebook
+	Alarms countAlarms
+	Now    func() time.Time
+	Logger *slog.Logger
+}
+
+// countAlarms are the alerting actors as far as counts concern them.
+type countAlarms interface {
+	// Counted returns once what the rules decided is durable; it may be repeated.
+	Counted(ctx context.Context, app svc.AppRef, told toldCounted) error
+}
+
+// Open begins to count a block.
+func (l *CountListener) Open() BlockListener {
+	return &countedBlock{listener: l, counts: blockCounts{}, begun: l.Now()}
+}
+
+// countedBlock is what the rules count of one block.
+type countedBlock struct {
+	NopBlockListener
+	listener *CountListener
+	counts   blockCounts
+	begun    time.Time
+}
+
+// Saw counts rows.
+func (b *countedBlock) Saw(_ int64, rows *svc.Rows) {
+	if !b.listener.Rules.any() {
+		return
+	}
+	missed := func(_ int, cause any) {
+		b.listener.Logger.Error("a row is stored that alert rules do not count", "cause", cause)
+	}
+	attempt.Each(len(rows.Events), func(n int) { b.sawEvent(&rows.Events[n]) }, missed)
+	attempt.Each(len(rows.Occurrences), func(n int) { b.sawError(&rows.Occurrences[n]) }, missed)
+	attempt.Each(len(rows.Points), func(n int) { b.sawPoint(&rows.Points[n]) }, missed)
+}
+
+// sawEvent counts an event.
+func (b *countedBlock) sawEvent(row *svc.EventRow) {
+	set := b.listener.Rules.find(row.EnvironmentNumber)
 	if set == nil || row.IsBot || len(set.events) == 0 {
 		return
 	}
 	if b.count(set.events, row.Name, row.Ts) {
-		b.rules.touch(set)
+		b.listener.Rules.touch(set)
 	}
 }
 
-// mayRegress says whether an issue is one whose occurrences its actor must see.
-func (b *openBlock) mayRegress(issue uint64) bool { return b.watch != nil && b.watch.has(issue) }
-
-// sawError counts an occurrence, and notices where its issue may be new or regress.
-func (b *openBlock) sawError(row *svc.OccurrenceRow) {
-	set := b.rules.find(row.EnvironmentNumber)
-	if set == nil {
-		return
-	}
-	touched := b.count(set.errors, string(row.Level), row.Ts)
-	if set.newIssues && !b.rules.known.has(row.Issue) || set.regressions && b.mayRegress(row.Issue) {
-		set.hurry.Store(true)
-		touched = true
-	}
-	if touched {
-		b.rules.touch(set)
+// sawError counts an occurrence.
+func (b *countedBlock) sawError(row *svc.OccurrenceRow) {
+	set := b.listener.Rules.find(row.EnvironmentNumber)
+	if set != nil && b.count(set.errors, string(row.Level), row.Ts) {
+		b.listener.Rules.touch(set)
 	}
 }
 
 // count adds one to the counters of a word and of all words, and says whether there are
 // any.
-func (b *openBlock) count(counters map[string][]svc.AlertCounter, word string, ts time.Time) bool {
+func (b *countedBlock) count(counters map[string][]svc.AlertCounter, word string, ts time.Time) bool {
 	found := false
 	for _, of := range [2]string{word, ""} {
 		for i := range counters[of] {
@@ -88,8 +111,8 @@ func (b *openBlock) count(counters map[string][]svc.AlertCounter, word string, t
 }
 
 // sawPoint counts the observations of a point of a metric.
-func (b *openBlock) sawPoint(row *svc.MetricRow) {
-	set := b.rules.find(row.Environment)
+func (b *countedBlock) sawPoint(row *svc.MetricRow) {
+	set := b.listener.Rules.find(row.Environment)
 	if set == nil || row.Count == 0 {
 		return
 	}
@@ -109,7 +132,7 @@ func (b *openBlock) sawPoint(row *svc.MetricRow) {
 		}
 	}
 	if touched {
-		b.rules.touch(set)
+		b.listener.Rules.touch(set)
 	}
 }
 
@@ -135,10 +158,10 @@ func labelled(labels, wanted []svc.Label) bool {
 
 // byApp parts what was counted by the applications whose rules count it. Those whose rules
 // are gone are left out.
-func (b *openBlock) byApp(want func(svc.AppRef) bool, clone bool) map[svc.AppRef][]counted {
+func (b *countedBlock) byApp(want func(svc.AppRef) bool, clone bool) map[svc.AppRef][]counted {
 	out := map[svc.AppRef][]counted{}
 	for counter, slots := range b.counts {
-		set := b.rules.find(counter.Environment)
+		set := b.listener.Rules.find(counter.Environment)
 		if set == nil || !want(set.app) {
 			continue
 		}
@@ -150,48 +173,40 @@ func (b *openBlock) byApp(want func(svc.AppRef) bool, clone bool) map[svc.AppRef
 	return out
 }
 
-// peek returns what the open block brings for the rules of applications so far.
-func (s *Sink) peek(apps map[svc.AppRef]bool) map[svc.AppRef][]counted {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.open.byApp(func(app svc.AppRef) bool { return apps[app] }, true)
-}
-
 // countTime is how long a block waits at most for the alerting actors to hear what it
 // brought.
 const countTime = time.Second
 
-// tellCounts tells the alerting actors what a stored block brought. As with new issues, it
+// Stored tells the alerting actors what a stored block brought. As with new issues, it
 // stands between the insert and the commit, and an actor knows the blocks that it was told
 // of, so each counts once. An actor that cannot be reached holds nobody up for long: it is
 // noted, and told later to read the store anew.
-func (s *Sink) tellCounts(ctx context.Context, block *openBlock, id uint64) {
-	told := block.byApp(func(svc.AppRef) bool { return true }, false)
+func (b *countedBlock) Stored(ctx context.Context, block *StoredBlock) error {
+	told := b.byApp(func(svc.AppRef) bool { return true }, false)
 	if len(told) == 0 {
-		return
+		return nil
 	}
 	patient, cancel := context.WithTimeout(ctx, countTime)
 	defer cancel()
 	var group errgroup.Group
 	group.SetLimit(tellAtOnce)
-	for _, app := range slices.Collect(maps.Keys(told)) {
-		if s.config.Rules.missed.again(app) {
+	for app, counts := range told {
+		if b.listener.Rules.missed.again(app) {
 			continue // it will read the store
 		}
 		group.Go(func() error {
-			if err := s.tellCounted(patient, block, app, toldCounted{Block: id, Counts: told[app]}); err != nil {
-				s.config.Logger.Warn("telling an application's alert rules what was counted failed", "error", err)
-				s.config.Rules.missed.add(app)
+			err := block.Retry(patient, "telling what was counted", func() error {
+				return b.listener.Alarms.Counted(patient, app, toldCounted{Block: block.ID, Counts: counts})
+			})
+			if err != nil {
+				b.listener.Logger.Warn("telling an application's alert rules what was counted failed", "error", err)
+				b.listener.Rules.missed.add(app)
 			}
 			return nil
 		})
 	}
 	_ = group.Wait() // those that failed are noted
-}
-
-// tellCounted tells one actor, again until it has heard or nobody waits any more.
-func (s *Sink) tellCounted(ctx context.Context, block *openBlock, app svc.AppRef, told toldCounted) error {
-	return s.insist(ctx, block, "telling what was counted", func() error { return s.config.Alarms.Counted(ctx, app, told) })
+	return nil
 }
 
 // missedApps are applications whose alerting actors were not told of a block. Such an actor is not

@@ -1,0 +1,34 @@
+package svc
+
+// Rows are rows of every kind that are stored in the same block, each kind in the order in
+// which its rows were made.
+type Rows struct {
+	Events      []EventRow
+	Occurrences []OccurrenceRow
+	Points      []MetricRow
+}
+
+// Len returns the number of rows of all kinds.
+func (r *Rows) Len() int { return len(r.Events) + len(r.Occurrences) + len(r.Points) }
+
+// Each calls yield for every row, kind after kind, with the kind and the place of the row's
+// item among the items of its kind in the record.
+func (r *Rows) Each(yield func(kind LetterKind, item int)) {
+	for i := range r.Events {
+		yield(LetterEvent, r.Events[i].Item)
+	}
+	for i := range r.Occurrences {
+		yield(LetterError, r.Occurrences[i].Item)
+	}
+	for i := range r.Points {
+		yield(LetterPoint, r.Points[i].Item)
+	}
+}
+
+// Clear removes the rows and what they point to, and keeps the memory for other rows.
+func (r *Rows) Clear() {
+	clear(r.Events)
+	clear(r.Occurrences)
+	clear(r.Points)
+	r.Events, r.Occurrences, r.Points = r.Events[:0], r.Occurrences[:0], r.Points[:0]
+}
