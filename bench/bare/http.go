@@ -16,11 +16,12 @@ import (
 )
 
 // Handlers that can be measured: the body is read and dropped, decoded as one
-// event, or decoded as a batch.
+// event, decoded as a batch, or decoded as its path says.
 const (
 	Read   = "read"
 	Single = "single"
 	Batch  = "batch"
+	Both   = "both"
 )
 
 // event is the reference event as a bare handler decodes it.
@@ -57,12 +58,17 @@ const bodyBytes = 1 << 20
 // serve is the child's life: a handler on an address, until it is killed.
 func serve(role, address string) error {
 	router := httprouter.New()
-	handler, err := handlerOf(role)
-	if err != nil {
-		return err
+	roles := map[string]string{"/api/v1/events": role, "/api/v1/batch": role}
+	if role == Both {
+		roles = map[string]string{"/api/v1/events": Single, "/api/v1/batch": Batch}
 	}
-	router.POST("/api/v1/events", handler)
-	router.POST("/api/v1/batch", handler)
+	for path, role := range roles {
+		handler, err := handlerOf(role)
+		if err != nil {
+			return err
+		}
+		router.POST(path, handler)
+	}
 	server := &http.Server{Addr: address, Handler: router, ReadHeaderTimeout: 10 * time.Second}
 	return server.ListenAndServe()
 }
@@ -102,25 +108,45 @@ func handlerOf(role string) (httprouter.Handle, error) {
 	}, nil
 }
 
-// HTTP measures a bare handler under a load; the load's address is filled here.
-func HTTP(ctx context.Context, role string, cpu int, dir string, load harness.Load) (harness.Measurement, error) {
+// Handler is a bare handler in a process of its own.
+type Handler struct {
+	Address string
+	process *harness.Process
+}
+
+// StartHandler starts a bare handler and waits until it listens.
+func StartHandler(ctx context.Context, role string, cpu int, dir string) (*Handler, error) {
 	address, err := harness.FreeAddress(ctx)
 	if err != nil {
-		return harness.Measurement{}, err
+		return nil, err
 	}
 	process, err := startChild(role, address, cpu, dir)
 	if err != nil {
-		return harness.Measurement{}, err
+		return nil, err
 	}
-	defer process.Kill()
+	h := &Handler{Address: address, process: process}
 	if err := listening(ctx, address); err != nil {
-		return harness.Measurement{}, err
+		h.Kill()
+		return nil, err
 	}
-	meter, err := harness.StartMeter(process.PID())
+	return h, nil
+}
+
+// Kill ends the handler.
+func (h *Handler) Kill() { h.process.Kill() }
+
+// HTTP measures a bare handler under a load; the load's address is filled here.
+func HTTP(ctx context.Context, role string, cpu int, dir string, load harness.Load) (harness.Measurement, error) {
+	handler, err := StartHandler(ctx, role, cpu, dir)
 	if err != nil {
 		return harness.Measurement{}, err
 	}
-	load.Address, load.Key = address, "none"
+	defer handler.Kill()
+	meter, err := harness.StartMeter(handler.process.PID())
+	if err != nil {
+		return harness.Measurement{}, err
+	}
+	load.Address, load.Key = handler.Address, "none"
 	outcome := load.Run(ctx)
 	usage, err := meter.Read()
 	if err != nil {

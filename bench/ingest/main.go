@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -32,6 +33,9 @@ func main() { harness.Main("ingest", start) }
 func start(ctx context.Context) error {
 	if ran, err := bare.Main(); ran {
 		return err
+	}
+	if address := os.Getenv(floodAddressVariable); address != "" {
+		return runFlood(ctx, address)
 	}
 	var o options
 	o.Flags(20 * time.Minute)

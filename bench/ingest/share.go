@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
 
+	"svc/bench/bare"
 	"svc/bench/harness"
 )
 
@@ -15,19 +17,21 @@ const (
 	// calmConnections and calmRate are the load of the application that is measured.
 	calmConnections = 8
 	calmRate        = 50
-	// floodConnections send as fast as they can for another application.
-	floodConnections = 200
-	floodBatch       = 200
-	// shareRounds alternate the calm load alone and beside the flood.
+	// shareRounds alternate all measurements.
 	shareRounds = 2
 )
 
-// Names of the rows.
+// Names of the rows: the calm load against the service and against a bare handler, each alone and
+// beside the flood. The flood beside which the apart handler is measured goes to the service: what
+// it meets is the machine, without anything of a service that it would share.
 const (
 	calmAlone    = "one application alone"
 	calmFlooded  = "beside the flood of another"
 	freshAlone   = "visible in the feed, alone"
 	freshFlooded = "visible in the feed, beside the flood"
+	bareAlone    = "bare handler alone"
+	bareFlooded  = "bare handler, flooded itself"
+	bareApart    = "bare handler, beside the flooded service"
 )
 
 // measureShare measures what the flood of one application does to another: how long its
@@ -47,11 +51,8 @@ func measureShare(ctx context.Context, o *options, dir string, result *harness.R
 	if err != nil {
 		return err
 	}
-	for range shareRounds {
-		if err := b.calm(ctx, calmAlone, freshAlone); err != nil {
-			return err
-		}
-		if err := b.flooded(ctx, key); err != nil {
+	for round := range shareRounds {
+		if err := b.shareRound(ctx, round+1, key); err != nil {
 			return err
 		}
 	}
@@ -59,47 +60,87 @@ func measureShare(ctx context.Context, o *options, dir string, result *harness.R
 	return b.server.Stop()
 }
 
-// flooded measures the calm load beside the flood.
-func (b *bench) flooded(ctx context.Context, key string) error {
-	load := harness.Load{
-		Address: b.server.Address, Path: "/api/v1/batch", Key: key, Connections: floodConnections, Batch: floodBatch,
-		Duration: 10 * time.Minute, Seed: uint64(time.Now().UnixNano()), // ended with the calm load
-	}
-	flooding, stop := context.WithCancel(ctx)
-	defer stop()
-	done := make(chan harness.Outcome, 1)
-	go func() { done <- load.Run(flooding) }()
-	err := b.calm(ctx, calmFlooded, freshFlooded)
-	stop()
-	flood := <-done
-	b.add(harness.Measurement{
-		Name: "the flood", Kind: harness.KindService, Events: flood.Events, Seconds: flood.Elapsed.Seconds(), EventsPerSecond: flood.EventsPerSecond(),
-		Extra: map[string]float64{"refused": float64(flood.Failures), "p95ms": float64(flood.Latency.Percentile(0.95).Milliseconds())},
-	})
+// shareRound measures everything once.
+func (b *bench) shareRound(ctx context.Context, round int, key string) error {
+	handler, err := bare.StartHandler(ctx, bare.Both, b.CPU(), b.dir)
 	if err != nil {
 		return err
 	}
-	return b.server.AwaitDrained(ctx, drainTime)
+	defer handler.Kill()
+	bareCalm := func(name string) func(context.Context) error {
+		return func(ctx context.Context) error {
+			b.calm(ctx, round, name, harness.Load{Address: handler.Address, Key: "none"})
+			return nil
+		}
+	}
+	served := func(name, fresh string) func(context.Context) error {
+		return func(ctx context.Context) error { return b.sharing(ctx, round, name, fresh) }
+	}
+	drained := func() error { return b.server.AwaitDrained(ctx, drainTime) }
+	for _, step := range []func() error{
+		func() error { return bareCalm(bareAlone)(ctx) },
+		func() error {
+			return b.beside(ctx, round, "the flood of the bare handler", handler.Address, "none", bareCalm(bareFlooded))
+		},
+		func() error { return served(calmAlone, freshAlone)(ctx) },
+		func() error {
+			return b.beside(ctx, round, "the flood", b.server.Address, key, served(calmFlooded, freshFlooded))
+		},
+		drained,
+		func() error {
+			return b.beside(ctx, round, "the flood beside the bare handler", b.server.Address, key, bareCalm(bareApart))
+		},
+		drained,
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// calm measures the calm load, and how soon events are seen meanwhile.
-func (b *bench) calm(ctx context.Context, name, fresh string) error {
-	load := harness.Load{
-		Address: b.server.Address, Path: "/api/v1/events", Key: b.server.Keys["production"].Secret, Connections: calmConnections, Batch: 1, Rate: calmRate,
-		Duration: b.span(), Seed: uint64(time.Now().UnixNano()),
-	}
-	done := make(chan harness.Outcome, 1)
-	go func() { done <- load.Run(ctx) }()
-	feed := new(harness.Latency)
-	err := b.sightings(ctx, feed)
-	outcome := <-done
+// beside measures beside a flood.
+func (b *bench) beside(ctx context.Context, round int, name, address, key string, measure func(context.Context) error) error {
+	flooding, err := startFlood(ctx, address, key)
 	if err != nil {
 		return err
 	}
+	measuring := measure(ctx)
+	row, err := flooding.end()
+	if err == nil {
+		row.Name, row.Round = name, round
+		b.add(row)
+	}
+	return errors.Join(measuring, err)
+}
+
+// calm measures the calm load.
+func (b *bench) calm(ctx context.Context, round int, name string, load harness.Load) {
+	load.Path, load.Batch, load.Connections, load.Rate = "/api/v1/events", 1, calmConnections, calmRate
+	load.Duration, load.Seed = b.span(), uint64(time.Now().UnixNano())
+	outcome := load.Run(ctx)
 	row := outcome.Fill(name, harness.KindService, harness.Usage{})
-	row.Extra = map[string]float64{"p95ms": millis(outcome.Latency.Percentile(0.95))}
+	if load.Address != b.server.Address {
+		row.Kind = harness.KindLimit
+	}
+	row.Round, row.Extra = round, map[string]float64{"p95ms": millis(outcome.Latency.Percentile(0.95))}
 	b.add(row)
-	b.add(harness.Measurement{Name: fresh, Kind: harness.KindService, Extra: map[string]float64{
+}
+
+// sharing measures the calm load on the service, and how soon events are seen meanwhile.
+func (b *bench) sharing(ctx context.Context, round int, name, fresh string) error {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		b.calm(ctx, round, name, harness.Load{Address: b.server.Address, Key: b.server.Keys["production"].Secret})
+	}()
+	feed := new(harness.Latency)
+	err := b.sightings(ctx, feed)
+	<-done
+	if err != nil {
+		return err
+	}
+	b.add(harness.Measurement{Name: fresh, Kind: harness.KindService, Round: round, Extra: map[string]float64{
 		"p50ms": millis(feed.Percentile(0.5)), "p95ms": millis(feed.Percentile(0.95)), "probes": float64(feed.Count()),
 	}})
 	return nil
@@ -159,13 +200,15 @@ func (b *bench) make(ctx context.Context, path string, body any) (map[string]any
 	return made, nil
 }
 
-// shareRatios holds the calm load beside the flood to itself alone.
+// shareRatios holds the calm load beside the flood to itself alone, and both to the bare handler.
 func shareRatios(result *harness.Result) []harness.Ratio {
 	p95 := func(name string) float64 {
 		return result.Median(name, func(m *harness.Measurement) float64 { return m.Extra["p95ms"] })
 	}
 	return []harness.Ratio{
 		harness.AtMost("E8", "ingest p95 beside the flood / alone", p95(calmFlooded)/p95(calmAlone), 2),
+		harness.AtMost("E8", "ingest p95 beside the flood / bare handler beside the flooded service", p95(calmFlooded)/p95(bareApart), 2),
+		harness.AtMost("E8", "ingest p95 beside the flood / bare handler, flooded itself", p95(calmFlooded)/p95(bareFlooded), 2),
 		harness.AtMost("E8", "freshness p95 beside the flood / alone", p95(freshFlooded)/p95(freshAlone), 2),
 	}
 }
