@@ -46,6 +46,14 @@ type Locator interface {
 	Locate(ip netip.Addr) (country, region, city string)
 }
 
+// Processors are what all work of a node shares that keeps a processor busy for milliseconds.
+type Processors interface {
+	// Take waits for a processor, first come first served.
+	Take(ctx context.Context) error
+	// Give gives it back.
+	Give()
+}
+
 // blocks takes the rows that an intake makes.
 type blocks interface {
 	// append adds the rows of one record, all in the same block.
@@ -113,6 +121,7 @@ type intake struct {
 	cumulatives *cumulatives
 	agents      *enrich.UserAgents
 	locator     Locator
+	processors  Processors // nil where there are always enough
 	blocks      blocks
 	metrics     *IntakeMetrics
 	logger      *slog.Logger
@@ -165,18 +174,33 @@ func (i *intake) onGoOn(m *goOn) bool {
 	return true
 }
 
-// foldAll makes rows of records, in order, and hands them to the open block.
+// foldAll makes rows of records, in order, and hands them to the open block. It takes a
+// processor for each record.
 func (i *intake) foldAll(generation int32, records []svc.LogRecord) error {
 	if i.ids == nil || generation != i.generation {
 		return fmt.Errorf("intake %d has no state for generation %d", i.partition, generation)
 	}
 	for n := range records {
 		record := &records[n]
-		i.foldRecord(record)
+		if err := i.foldNext(record); err != nil {
+			return err
+		}
 		i.next = record.Offset + 1
 		i.blocks.append(generation, recordRange{i.partition, record.Offset, record.Offset}, &i.folded)
 		i.release()
 	}
+	return nil
+}
+
+// foldNext folds a record once there is a processor for it.
+func (i *intake) foldNext(record *svc.LogRecord) error {
+	if i.processors != nil {
+		if err := i.processors.Take(context.Background()); err != nil {
+			return err
+		}
+		defer i.processors.Give()
+	}
+	i.foldRecord(record)
 	return nil
 }
 

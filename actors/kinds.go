@@ -26,6 +26,8 @@ type Deps struct {
 	Watchers   *Watchers
 	Watch      *Watch
 	Locator    func() Locator
+	// Processors are taken by intakes while they fold; nil where there are always enough.
+	Processors Processors
 	Limits     Limits
 	Monitors   *MonitorPorts
 	Alerts     *AlertPorts
@@ -103,7 +105,7 @@ func (d Deps) issues() cluster.Kind {
 // NewIntake makes the intake of a partition, which hands its rows to a block.
 func (d Deps) NewIntake(partition int, to blocks) *intake {
 	return &intake{
-		partition: partition, agents: enrich.NewUserAgents(userAgentCache), locator: d.Locator(), blocks: to,
+		partition: partition, agents: enrich.NewUserAgents(userAgentCache), locator: d.Locator(), processors: d.Processors, blocks: to,
 		metrics: d.Intake, logger: d.Logger,
 	}
 }

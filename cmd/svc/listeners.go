@@ -168,6 +168,7 @@ const behindIntervals = 2
 func (n *node) door() *ingest.Door {
 	door := ingest.NewDoor(n.config.IngestMemory << 20)
 	door.Follow(func() time.Duration { return n.progress.Behind(n.now()) }, behindIntervals*n.config.FlushInterval, n.now)
+	door.Share(n.processors)
 	return door
 }
 

@@ -107,12 +107,13 @@ type node struct {
 	unreadable  *unreadable
 	space       *space
 	descriptors uint64 // files that the process may open
+	processors  processors
 }
 
 // newNode returns a node that has opened nothing yet.
 func newNode(config settings.Config, logger *slog.Logger) *node {
 	registry := prometheus.NewRegistry()
-	return &node{config: config, logger: logger, now: time.Now, chance: newChance(), registry: registry, unreadable: newUnreadable(registry, logger)}
+	return &node{config: config, logger: logger, now: time.Now, chance: newChance(), registry: registry, unreadable: newUnreadable(registry, logger), processors: newProcessors()}
 }
 
 // open opens everything that must be there before anything runs, in the order
@@ -315,8 +316,8 @@ func (n *node) wireActors(context.Context) (err error) {
 		Monitors: n.monitoring.ports, Alerts: n.monitoring.alertPorts,
 		Now: n.now, Logger: n.logger, Intake: actors.NewIntakeMetrics(n.registry),
 		Whole:   func() bool { return n.ownership.Partitions() == n.config.Partitions },
-		Locator: func() actors.Locator { return located{geo.NewCache(n.places, placeCache)} },
-		Enter:   func(ctx context.Context, entry svc.LedgerEntry) error { return n.ledgers().Record(ctx, entry) },
+		Locator: func() actors.Locator { return located{geo.NewCache(n.places, placeCache)} }, Processors: n.processors,
+		Enter: func(ctx context.Context, entry svc.LedgerEntry) error { return n.ledgers().Record(ctx, entry) },
 	}
 	n.cluster, err = cluster.New(n.several.join(cluster.Config{
 		Kinds: actors.Kinds(deps), Partitions: n.config.Partitions, Placement: n.ownership, Fence: n.fence, Unsettled: n.unsettled,

@@ -20,6 +20,8 @@ import (
 // waits behind little. A nil door is open.
 type Door struct {
 	reading, working, sending *room
+	// processors are taken by requests that have a place; nil where there are always enough.
+	processors Processors
 	// pace holds back who sends more than its part while the store falls behind; nil
 	// holds nobody back.
 	pace *pace
@@ -36,6 +38,18 @@ const (
 	// longer goes alone.
 	sendingShare = 512 << 10
 )
+
+// Processors are what all work of a node shares that keeps a processor busy for milliseconds. Work
+// that takes microseconds does not ask, and finds one free.
+type Processors interface {
+	// Take waits for a processor, first come first served.
+	Take(ctx context.Context) error
+	// Give gives it back.
+	Give()
+}
+
+// Share has requests that have a place wait for a processor as well.
+func (d *Door) Share(processors Processors) { d.processors = processors }
 
 // NewDoor returns a door for a budget of bytes.
 func NewDoor(budget int64) *Door {
@@ -234,10 +248,10 @@ func (r *room) forget(app string, g *guest) {
 type stay struct {
 	door *Door
 	app  string
-	// reading, working and sending are the bytes that it holds, place says that it has a
-	// processor.
+	// reading, working and sending are the bytes that it holds, place and processor
+	// say that it has these.
 	reading, working, sending int64
-	place                     bool
+	place, processor          bool
 }
 
 // belong says whose request it is, which is known only later where the key stands in
@@ -274,11 +288,20 @@ func (s *stay) work(ctx context.Context, bytes int64, place bool) error {
 		return nil
 	}
 	bytes = min(bytes, s.door.working.budget)
-	err := s.door.working.enter(ctx, s.app, &entry{bytes: bytes, place: place})
-	if err == nil {
-		s.working, s.place = bytes, place
+	if err := s.door.working.enter(ctx, s.app, &entry{bytes: bytes, place: place}); err != nil {
+		return err
 	}
-	return err
+	s.working, s.place = bytes, place
+	if !place || s.door.processors == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, doorTime)
+	defer cancel()
+	if err := s.door.processors.Take(ctx); err != nil {
+		return errCrowded()
+	}
+	s.processor = true
+	return nil
 }
 
 // grow takes more bytes for what a request becomes.
@@ -299,6 +322,10 @@ func (s *stay) grow(bytes int64) error {
 
 // rest gives the processor back.
 func (s *stay) rest() {
+	if s.processor {
+		s.door.processors.Give()
+		s.processor = false
+	}
 	if s.place {
 		s.door.working.leave(s.app, 0, true)
 		s.place = false
@@ -324,11 +351,12 @@ func (s *stay) send(ctx context.Context, bytes int64) error {
 // end gives everything back.
 func (s *stay) end() {
 	if s.door != nil {
+		s.rest()
 		if s.sending > 0 {
 			s.door.sending.leave(s.app, s.sending, false)
 		}
-		if s.working > 0 || s.place {
-			s.door.working.leave(s.app, s.working, s.place)
+		if s.working > 0 {
+			s.door.working.leave(s.app, s.working, false)
 		}
 		if s.reading > 0 {
 			s.door.reading.leave(s.app, s.reading, false)

@@ -13,7 +13,8 @@ import (
 type pace struct {
 	// behind says how old the oldest record is that is not stored.
 	behind func() time.Duration
-	// most is how old it may be before anybody is held back.
+	// most is how old it may be before anybody is held back. Half of it is enough for an
+	// application that sent paceMuch of what is not stored.
 	most time.Duration
 	now  func() time.Time
 
@@ -28,6 +29,9 @@ const (
 	// paceSlot and paceSlots are the grain and the reach of what is remembered.
 	paceSlot  = 100 * time.Millisecond
 	paceSlots = 64
+	// paceMuch is what a node stores in a fraction of a second: below it, an application does not
+	// keep others waiting for long.
+	paceMuch = 4 << 20
 	// paceLook is how often who waits looks again.
 	paceLook = 20 * time.Millisecond
 )
@@ -101,7 +105,7 @@ func (p *pace) look() {
 	behind := p.behind()
 	clear(p.held)
 	present := p.slot()
-	first := present - min(paceSlots-1, int64(max(behind, p.most)/paceSlot))
+	first := present - min(paceSlots-1, int64(max(behind, p.most/2)/paceSlot))
 	var total int64
 	parts := map[string]int64{}
 	for app, count := range p.sent {
@@ -117,13 +121,13 @@ func (p *pace) look() {
 			delete(p.sent, app)
 		}
 	}
-	if behind <= p.most || len(parts) < 2 {
+	if behind <= p.most/2 || len(parts) < 2 {
 		return
 	}
 	if p.held == nil {
 		p.held = map[string]bool{}
 	}
 	for app, bytes := range parts {
-		p.held[app] = bytes > total/int64(len(parts))
+		p.held[app] = bytes > total/int64(len(parts)) && (behind > p.most || bytes > paceMuch)
 	}
 }

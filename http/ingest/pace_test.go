@@ -67,3 +67,29 @@ func TestPace(t *testing.T) {
 		}
 	})
 }
+
+// TestPaceOfAFlood holds back sooner who sent very much of what is not stored.
+func TestPaceOfAFlood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var behind atomic.Int64
+		door := NewDoor(256 << 20)
+		door.Follow(func() time.Duration { return time.Duration(behind.Load()) }, time.Second, time.Now)
+		for range 6 {
+			time.Sleep(100 * time.Millisecond)
+			door.pace.add("flood", 1<<20)
+			door.pace.add("busy", 600_000)
+			door.pace.add("calm", 1000)
+			door.pace.add("quiet", 1000)
+		}
+		for _, look := range []struct {
+			behind      time.Duration
+			flood, busy bool
+		}{{400 * time.Millisecond, false, false}, {600 * time.Millisecond, true, false}, {1100 * time.Millisecond, true, true}} {
+			behind.Store(int64(look.behind))
+			time.Sleep(paceLook)
+			if flood, busy, calm := door.pace.holds("flood"), door.pace.holds("busy"), door.pace.holds("calm"); flood != look.flood || busy != look.busy || calm {
+				t.Errorf("%s behind: flood %v, busy %v, calm %v", look.behind, flood, busy, calm)
+			}
+		}
+	})
+}

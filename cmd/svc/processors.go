@@ -1,0 +1,44 @@
+package main
+
+import (
+	"context"
+	"os"
+	"runtime"
+)
+
+// spareThreads is how many threads run Go code beyond the number of processors. The scheduler of
+// the runtime lets a goroutine run for ten milliseconds and looks at the network only when it finds
+// nothing else to do; where it never runs out of threads, the operating system decides who goes on,
+// and prefers who has slept.
+const spareThreads = 2
+
+// addSpareThreads adds them unless the operator set a number of threads.
+func addSpareThreads() {
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + spareThreads)
+	}
+}
+
+// processors are shared by what keeps one busy for milliseconds: reading long requests and folding
+// records. There is one fewer than the machine has, but one at least, so that what takes
+// microseconds does not wait behind them, however many they are. Who waits is served in the order
+// of coming, so folding, which waits once for every partition, goes before taking in more.
+type processors chan struct{}
+
+// newProcessors returns the processors of the threads that are not spare, without one.
+func newProcessors() processors {
+	return make(processors, max(1, runtime.GOMAXPROCS(0)-spareThreads-1))
+}
+
+// Take waits for a processor.
+func (p processors) Take(ctx context.Context) error {
+	select {
+	case p <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Give gives it back.
+func (p processors) Give() { <-p }

@@ -1,0 +1,81 @@
+package ingest
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+)
+
+// places are processors that are counted.
+type places chan struct{}
+
+func (p places) Take(ctx context.Context) error {
+	select {
+	case p <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (p places) Give() { <-p }
+
+// TestLongRequestsWaitForAProcessor keeps the only processor busy, as folding does. Long requests
+// wait for it before they are decoded, and are refused where it stays busy; short ones of
+// others are answered meanwhile. However a request ends, its processor is free again.
+func TestLongRequestsWaitForAProcessor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		processors, door := make(places, 1), NewDoor(256<<20)
+		door.Share(processors)
+		handler := doors(t, discard{}, door, 2)
+		send := func(key, body string) chan int {
+			answered := make(chan int, 1)
+			go func() {
+				request := httptest.NewRequest(http.MethodPost, "/api/v1/batch", strings.NewReader(body))
+				request.Header.Set("Authorization", "Bearer "+key)
+				answer := httptest.NewRecorder()
+				handler.ServeHTTP(answer, request)
+				answered <- answer.Code
+			}()
+			synctest.Wait()
+			return answered
+		}
+		const item = `{"type":"event","name":"order","distinctId":"u"}`
+		long := `{"items":[` + strings.Repeat(item+",", 600) + item + `]}`
+		short := `{"items":[` + item + `]}`
+
+		if err := processors.Take(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		first, second := send("key0", long), send("key0", long)
+		if calm := send("key1", short); len(calm) == 0 {
+			t.Error("a short request waits behind long ones")
+		} else if status := <-calm; status != 202 {
+			t.Errorf("a short request: %d", status)
+		}
+		if len(first)+len(second) > 0 {
+			t.Error("a long request took no processor")
+		}
+		processors.Give()
+		if a, b := <-first, <-second; a != 202 || b != 202 {
+			t.Errorf("once there was a processor: %d, %d", a, b)
+		}
+		for body, want := range map[string]int{long[:len(long)-1]: 400, strings.ReplaceAll(long, `"name":"order",`, ""): 400, long: 202} {
+			if status := <-send("key0", body); status != want || len(processors) != 0 {
+				t.Errorf("%d, want %d; %d processors were kept", status, want, len(processors))
+			}
+		}
+		if err := processors.Take(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if status := <-send("key0", long); status != 503 {
+			t.Errorf("a long request whose processor stayed busy: %d", status)
+		}
+		if processors.Give(); len(processors) != 0 || len(door.working.apps) != 0 {
+			t.Errorf("a refused request left %d processors and %d applications behind", len(processors), len(door.working.apps))
+		}
+	})
+}
