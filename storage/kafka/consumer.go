@@ -78,8 +78,7 @@ type ConsumerConfig struct {
 	Gather time.Duration
 
 	// Gap is told that the offsets from up to to are no longer in the log
-	// and were not delivered. to is below from when the log was lost and
-	// begins again. It may be nil.
+	// and were not delivered. It may be nil.
 	Gap func(partition int, from, to int64)
 
 	Logger *slog.Logger
@@ -299,16 +298,16 @@ func (c *Consumer) enter(s session, owned []int) {
 // deliver announces the assignment and reads the owned partitions until ctx
 // ends or one of them fails.
 func (c *Consumer) deliver(ctx context.Context, owned []int) error {
-	positions, err := c.Committed(ctx, owned)
+	c.mu.Lock()
+	now := c.current
+	c.mu.Unlock()
+	positions, err := c.begin(ctx, now, owned)
 	for err != nil && pause(ctx, retryLast) {
-		positions, err = c.Committed(ctx, owned)
+		positions, err = c.begin(ctx, now, owned)
 	}
 	if err != nil {
 		return err
 	}
-	c.mu.Lock()
-	now := c.current
-	c.mu.Unlock()
 	starts, err := c.cfg.Handler.Assigned(ctx, Assignment{
 		Generation: now.generation,
 		Member:     now.member,
@@ -342,6 +341,29 @@ func (c *Consumer) deliver(ctx context.Context, owned []int) error {
 	<-ctx.Done()
 	readers.Wait()
 	return context.Cause(ctx)
+}
+
+// begin returns the committed positions of a generation. One after the end of its
+// partition is moved to that end, or the records that get its offsets next would
+// never be read.
+func (c *Consumer) begin(ctx context.Context, now session, owned []int) ([]Position, error) {
+	positions, err := c.Committed(ctx, owned)
+	if err != nil {
+		return nil, err
+	}
+	ends, err := c.link.ends(ctx, c.cfg.Topic, owned)
+	if err != nil {
+		return nil, err
+	}
+	var moved []Position
+	for i, p := range positions {
+		if end := ends[p.Partition]; p.Offset > end {
+			c.cfg.Logger.Error("the log lost its end", "error", &lostEnd{p.Partition, p.Offset, end})
+			positions[i] = Position{Partition: p.Partition, Offset: end}
+			moved = append(moved, positions[i])
+		}
+	}
+	return positions, c.Commit(ctx, now.generation, moved)
 }
 
 // Quiesce ends the delivery of records for good and keeps the membership: what

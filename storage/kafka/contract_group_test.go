@@ -14,6 +14,10 @@ import (
 
 func contractMetadata(t *testing.T, open openCluster) {
 	f := newFixture(t, open, 3)
+	for range 8 {
+		f.produce(Part{Partition: 0, Payload: event(1)})
+		f.produce(Part{Partition: 1, Payload: event(1)})
+	}
 	r := new(recorder)
 	c := f.consumer(r, nil)
 	stop := start(t, c.Run)
@@ -48,6 +52,8 @@ func contractMetadata(t *testing.T, open openCluster) {
 
 func contractFenced(t *testing.T, open openCluster) {
 	f := newFixture(t, open, 2)
+	f.produce(Part{Partition: 0, Payload: event(1)})
+	f.produce(Part{Partition: 0, Payload: event(2)})
 	slow, fast := new(recorder), new(recorder)
 	a := f.consumer(slow, func(cfg *ConsumerConfig) {
 		cfg.Heartbeat = time.Hour // never notices

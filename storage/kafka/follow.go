@@ -18,7 +18,8 @@ type FollowerConfig struct {
 	// before it returns.
 	Handle func(ctx context.Context, records []Record)
 
-	// Lost is called instead when records were deleted before they were read.
+	// Lost is called instead when records were deleted before they were read, or
+	// the log lost its end.
 	Lost func(ctx context.Context)
 
 	Logger *slog.Logger
@@ -55,7 +56,12 @@ func (f *Follower) Run(ctx context.Context) error {
 	for wait := retryFirst; ctx.Err() == nil; {
 		records, _, err := f.reader.fetch(ctx)
 		if errors.Is(err, kafkago.OffsetOutOfRange) {
-			if err = f.reader.skip(ctx); err == nil {
+			err = f.reader.relocate(ctx)
+			lost, cut := errors.AsType[*lostEnd](err)
+			if cut {
+				f.reader.next, err = lost.end, nil
+			}
+			if err == nil {
 				f.cfg.Lost(ctx)
 			}
 		}

@@ -16,10 +16,7 @@ func (c *Consumer) Read(ctx context.Context, partition int, first, last int64) (
 	r := &reader{cfg: &c.cfg, link: c.link, partition: partition, next: first, end: new(atomic.Int64)}
 	var all []Record
 	for wait := retryFirst; r.next <= last; {
-		records, _, err := r.fetch(ctx)
-		if errors.Is(err, kafkago.OffsetOutOfRange) {
-			err = r.skip(ctx)
-		}
+		records, err := r.within(ctx, last)
 		if err != nil {
 			if !pause(ctx, wait) {
 				return nil, fmt.Errorf("reading partition %d from offset %d: %w", partition, r.next, err)
@@ -36,4 +33,22 @@ func (c *Consumer) Read(ctx context.Context, partition int, first, last int64) (
 		}
 	}
 	return all, nil
+}
+
+// within is fetch for offsets that were in the log once: it never waits for new
+// records. Where the log ends before last, the rest is reported as a gap.
+func (r *reader) within(ctx context.Context, last int64) ([]Record, error) {
+	ends, err := r.link.ends(ctx, r.cfg.Topic, []int{r.partition})
+	if err != nil {
+		return nil, err
+	}
+	if r.next >= ends[r.partition] {
+		r.skip(last + 1)
+		return nil, nil
+	}
+	records, _, err := r.fetch(ctx)
+	if errors.Is(err, kafkago.OffsetOutOfRange) {
+		err = r.relocate(ctx)
+	}
+	return records, err
 }

@@ -44,13 +44,17 @@ func (c *Consumer) newReader(p Position) *reader {
 	}
 }
 
-// run delivers records until ctx ends or the handler fails. Trouble with the
-// broker is waited out: when it lasts, the coordinator ends the generation.
+// run delivers records until ctx ends, the handler fails or the log has lost what
+// was read. Trouble with the broker is waited out: when it lasts, the coordinator
+// ends the generation.
 func (r *reader) run(ctx context.Context) error {
 	for wait := retryFirst; ctx.Err() == nil; {
 		records, end, err := r.fetch(ctx)
 		if errors.Is(err, kafkago.OffsetOutOfRange) {
-			err = r.skip(ctx)
+			err = r.relocate(ctx)
+		}
+		if lost, ok := errors.AsType[*lostEnd](err); ok {
+			return lost
 		}
 		if err != nil {
 			if ctx.Err() == nil {
@@ -141,8 +145,10 @@ func takeValue(rec *kafkago.Record) ([]byte, error) {
 	return value, err
 }
 
-// skip moves to the earliest offset of a log that no longer has the next one.
-func (r *reader) skip(ctx context.Context) error {
+// relocate is called when the log has no record at the next offset. It moves on to
+// the first record where earlier ones were deleted, and returns a [lostEnd] where the
+// log ends before the next offset.
+func (r *reader) relocate(ctx context.Context) error {
 	only := []int{r.partition}
 	starts, err := r.link.starts(ctx, r.cfg.Topic, only)
 	if err != nil {
@@ -153,13 +159,33 @@ func (r *reader) skip(ctx context.Context) error {
 		return err
 	}
 	start, end := starts[r.partition], ends[r.partition]
-	if start <= r.next && r.next <= end {
-		return nil
+	switch {
+	case r.next > end:
+		return &lostEnd{r.partition, r.next, end}
+	case r.next < start:
+		r.skip(start)
 	}
-	r.cfg.Logger.Error("log has a gap", "partition", r.partition, "from", r.next, "to", start)
-	if r.cfg.Gap != nil {
-		r.cfg.Gap(r.partition, r.next, start)
-	}
-	r.next = start
 	return nil
+}
+
+// skip passes over the offsets below to and reports them.
+func (r *reader) skip(to int64) {
+	r.cfg.Logger.Error("log has a gap", "partition", r.partition, "from", r.next, "to", to)
+	if r.cfg.Gap != nil {
+		r.cfg.Gap(r.partition, r.next, to)
+	}
+	r.next = to
+}
+
+// lostEnd reports a log that ends before what was read of it: a cluster elected a
+// leader that lacked records, a topic was deleted and made again, or an earlier
+// state of a disk came back. New records get offsets that were used before.
+type lostEnd struct {
+	partition int
+	read, end int64
+}
+
+func (l *lostEnd) Error() string {
+	return fmt.Sprintf("partition %d was read up to offset %d and the log now ends at %d: it lost %d records",
+		l.partition, l.read, l.end, l.read-l.end)
 }
