@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/grain"
 )
 
 // The ai actor.
@@ -26,7 +27,7 @@ type aiSettings struct {
 	policy     svc.AIPolicy
 	credential *aiCredential
 	spent      aiSpent
-	always     map[string]none
+	always     map[string]grain.None
 	asked      map[string][]time.Time
 }
 
@@ -59,24 +60,21 @@ type (
 	}
 )
 
-func aiHandlers() map[string]handler[*aiSettings] {
-	return map[string]handler[*aiSettings]{
-		"get":        on((*aiSettings).onGet),
-		"admit":      on((*aiSettings).onAdmit),
-		"spend":      on((*aiSettings).onSpend),
-		"policy":     on((*aiSettings).onPolicy),
-		"credential": on((*aiSettings).onCredential),
-		"mark":       on((*aiSettings).onMark),
-	}
-}
+var aiSettingsKind = grain.NewKind[*aiSettings](kindAI, 2, aiIdle)
 
-func (a *aiSettings) apply(now time.Time, method string, payload []byte) (outcome, error) {
-	return dispatch(aiHandlers(), a, now, method, payload)
-}
+// The methods of the ai actor.
+var (
+	aiSettingsGet        = grain.On(aiSettingsKind, "get", (*aiSettings).onGet, grain.Repeatable)
+	aiSettingsAdmit      = grain.On(aiSettingsKind, "admit", (*aiSettings).onAdmit)
+	aiSettingsSpend      = grain.On(aiSettingsKind, "spend", (*aiSettings).onSpend)
+	aiSettingsPolicy     = grain.On(aiSettingsKind, "policy", (*aiSettings).onPolicy)
+	aiSettingsCredential = grain.On(aiSettingsKind, "credential", (*aiSettings).onCredential)
+	aiSettingsMark       = grain.On(aiSettingsKind, "mark", (*aiSettings).onMark)
+)
 
-func (a *aiSettings) restore(entities []svc.Entity) error {
+func (a *aiSettings) Restore(entities []svc.Entity) error {
 	asked := a.asked
-	*a = aiSettings{always: map[string]none{}, asked: asked}
+	*a = aiSettings{always: map[string]grain.None{}, asked: asked}
 	if a.asked == nil {
 		a.asked = map[string][]time.Time{}
 	}
@@ -84,15 +82,15 @@ func (a *aiSettings) restore(entities []svc.Entity) error {
 		var err error
 		switch entity.Kind {
 		case "policy":
-			a.policy, err = decode[svc.AIPolicy](entity)
+			a.policy, err = grain.Decode[svc.AIPolicy](entity)
 		case "credential":
 			var credential aiCredential
-			credential, err = decode[aiCredential](entity)
+			credential, err = grain.Decode[aiCredential](entity)
 			a.credential = &credential
 		case "spent":
-			a.spent, err = decode[aiSpent](entity)
+			a.spent, err = grain.Decode[aiSpent](entity)
 		case "always":
-			a.always[entity.ID] = none{}
+			a.always[entity.ID] = grain.None{}
 		}
 		if err != nil {
 			return err
@@ -103,7 +101,7 @@ func (a *aiSettings) restore(entities []svc.Entity) error {
 
 func markID(user, tool string) string { return user + "/" + tool }
 
-func (a *aiSettings) onGet(now time.Time, m aiUser) (outcome, error) {
+func (a *aiSettings) onGet(now time.Time, m aiUser) (grain.Outcome[aiState], error) {
 	state := aiState{Policy: a.policy, Credential: a.credential, Always: []string{}}
 	if a.spent.Month == svc.MonthOf(now) {
 		state.Spent = a.spent.Usage
@@ -114,52 +112,52 @@ func (a *aiSettings) onGet(now time.Time, m aiUser) (outcome, error) {
 		}
 	}
 	slices.Sort(state.Always)
-	return outcome{answer: state}, nil
+	return grain.Answer(state), nil
 }
 
 // onAdmit counts a question of a member, or says how long to wait for the next one.
-func (a *aiSettings) onAdmit(now time.Time, m aiUser) (outcome, error) {
+func (a *aiSettings) onAdmit(now time.Time, m aiUser) (grain.Outcome[aiAdmission], error) {
 	recent := slices.DeleteFunc(a.asked[m.User], func(at time.Time) bool { return now.Sub(at) >= time.Hour })
 	if len(recent) >= svc.QuestionsPerHour {
 		a.asked[m.User] = recent
-		return outcome{answer: aiAdmission{Wait: recent[0].Add(time.Hour).Sub(now)}}, nil
+		return grain.Answer(aiAdmission{Wait: recent[0].Add(time.Hour).Sub(now)}), nil
 	}
 	a.asked[m.User] = append(recent, now)
-	return outcome{answer: aiAdmission{}}, nil
+	return grain.Answer(aiAdmission{}), nil
 }
 
 // onSpend counts the tokens of a completed round.
-func (a *aiSettings) onSpend(now time.Time, usage svc.Usage) (outcome, error) {
+func (a *aiSettings) onSpend(now time.Time, usage svc.Usage) (grain.Outcome[grain.None], error) {
 	if month := svc.MonthOf(now); a.spent.Month != month {
 		a.spent = aiSpent{Month: month}
 	}
 	a.spent.Usage = a.spent.Usage.Add(usage)
-	return outcome{answer: none{}, writes: []write{{"spent", "spent", a.spent}}}, nil
+	return grain.Answer(grain.None{}, grain.Put("spent", "spent", a.spent)), nil
 }
 
-func (a *aiSettings) onPolicy(_ time.Time, policy svc.AIPolicy) (outcome, error) {
+func (a *aiSettings) onPolicy(_ time.Time, policy svc.AIPolicy) (grain.Outcome[grain.None], error) {
 	a.policy = policy
-	return outcome{answer: none{}, writes: []write{{"policy", "policy", policy}}}, nil
+	return grain.Answer(grain.None{}, grain.Put("policy", "policy", policy)), nil
 }
 
 // onCredential keeps a credential; one without a sealed key removes it.
-func (a *aiSettings) onCredential(_ time.Time, m aiCredential) (outcome, error) {
+func (a *aiSettings) onCredential(_ time.Time, m aiCredential) (grain.Outcome[grain.None], error) {
 	if len(m.Sealed) == 0 {
 		a.credential = nil
-		return outcome{answer: none{}, writes: []write{{"credential", "credential", nil}}}, nil
+		return grain.Answer(grain.None{}, grain.Delete("credential", "credential")), nil
 	}
 	a.credential = &m
-	return outcome{answer: none{}, writes: []write{{"credential", "credential", m}}}, nil
+	return grain.Answer(grain.None{}, grain.Put("credential", "credential", m)), nil
 }
 
-func (a *aiSettings) onMark(_ time.Time, m aiMark) (outcome, error) {
+func (a *aiSettings) onMark(_ time.Time, m aiMark) (grain.Outcome[grain.None], error) {
 	id := markID(m.User, m.Tool)
 	if !m.Always {
 		delete(a.always, id)
-		return outcome{answer: none{}, writes: []write{{"always", id, nil}}}, nil
+		return grain.Answer(grain.None{}, grain.Delete("always", id)), nil
 	}
-	a.always[id] = none{}
-	return outcome{answer: none{}, writes: []write{{"always", id, none{}}}}, nil
+	a.always[id] = grain.None{}
+	return grain.Answer(grain.None{}, grain.Put("always", id, grain.None{})), nil
 }
 
 // Sealer hides secrets from the store.
@@ -172,14 +170,14 @@ type Sealer interface {
 
 // AI is the client of the ai actors.
 type AI struct {
-	Actors caller
+	Actors grain.Caller
 	Sealer Sealer
 }
 
 // Settings returns an organization's rules, what it spent this month, and the tools
 // that a member always allows.
 func (a *AI) Settings(ctx context.Context, org, user string) (svc.AISettings, error) {
-	state, err := ask[aiState](ctx, a.Actors, kindAI, org, "get", aiUser{User: user})
+	state, err := aiSettingsGet.Ask(ctx, a.Actors, org, aiUser{User: user})
 	settings := svc.AISettings{Policy: state.Policy, Spent: state.Spent, Always: state.Always}
 	if state.Credential != nil {
 		settings.Credential = &state.Credential.AICredential
@@ -189,7 +187,7 @@ func (a *AI) Settings(ctx context.Context, org, user string) (svc.AISettings, er
 
 // Admit counts a question of a member; it fails with rate_limited after 30 in an hour.
 func (a *AI) Admit(ctx context.Context, org, user string) error {
-	admission, err := ask[aiAdmission](ctx, a.Actors, kindAI, org, "admit", aiUser{User: user})
+	admission, err := aiSettingsAdmit.Ask(ctx, a.Actors, org, aiUser{User: user})
 	if err == nil && admission.Wait > 0 {
 		err = &svc.Error{Code: svc.CodeRateLimited, RetryAfter: admission.Wait, Message: "A member may ask 30 questions an hour."}
 	}
@@ -198,13 +196,13 @@ func (a *AI) Admit(ctx context.Context, org, user string) error {
 
 // Spend counts the tokens of a completed round.
 func (a *AI) Spend(ctx context.Context, org string, usage svc.Usage) error {
-	_, err := ask[none](ctx, a.Actors, kindAI, org, "spend", usage)
+	_, err := aiSettingsSpend.Ask(ctx, a.Actors, org, usage)
 	return err
 }
 
 // PutPolicy replaces an organization's rules.
 func (a *AI) PutPolicy(ctx context.Context, org string, policy svc.AIPolicy) error {
-	_, err := ask[none](ctx, a.Actors, kindAI, org, "policy", policy)
+	_, err := aiSettingsPolicy.Ask(ctx, a.Actors, org, policy)
 	return err
 }
 
@@ -215,14 +213,14 @@ func (a *AI) PutCredential(ctx context.Context, org string, credential svc.AICre
 	if key != "" {
 		message.Sealed = a.Sealer.Seal(org, []byte(key.Reveal()))
 	}
-	_, err := ask[none](ctx, a.Actors, kindAI, org, "credential", message)
+	_, err := aiSettingsCredential.Ask(ctx, a.Actors, org, message)
 	return err
 }
 
 // Credential returns an organization's provider credential with its key; it is nil
 // where there is none.
 func (a *AI) Credential(ctx context.Context, org string) (*svc.AICredential, svc.Secret, error) {
-	state, err := ask[aiState](ctx, a.Actors, kindAI, org, "get", aiUser{})
+	state, err := aiSettingsGet.Ask(ctx, a.Actors, org, aiUser{})
 	if err != nil || state.Credential == nil {
 		return nil, "", err
 	}
@@ -232,6 +230,6 @@ func (a *AI) Credential(ctx context.Context, org string) (*svc.AICredential, svc
 
 // Mark has a tool always or no longer allowed by a member.
 func (a *AI) Mark(ctx context.Context, org, user, tool string, always bool) error {
-	_, err := ask[none](ctx, a.Actors, kindAI, org, "mark", aiMark{User: user, Tool: tool, Always: always})
+	_, err := aiSettingsMark.Ask(ctx, a.Actors, org, aiMark{User: user, Tool: tool, Always: always})
 	return err
 }

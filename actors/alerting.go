@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/grain"
 )
 
 // KindAlerting is the kind of the alerting actor, and begins the names of the owners of its
@@ -79,35 +80,32 @@ type alerting struct {
 	changed func(svc.Version)
 }
 
-func alertHandlers() map[string]handler[*alerting] {
-	return map[string]handler[*alerting]{
-		"rules":                on((*alerting).onRules),
-		"rule.put":             on((*alerting).onPutRule),
-		"rule.delete":          on((*alerting).onDeleteRule),
-		"uptimes":              on((*alerting).onUptimes),
-		"unwatched":            on((*alerting).onUnwatched),
-		"issues":               on((*alerting).onIssues),
-		"regressions":          on((*alerting).onRegressions),
-		"stream":               on((*alerting).onStream),
-		"counted":              on((*alerting).onCounted),
-		"missed":               on((*alerting).onMissed),
-		"read":                 on((*alerting).onRead),
-		"measured":             on((*alerting).onMeasured),
-		"plan":                 on((*alerting).onPlan),
-		"sent":                 on((*alerting).onSent),
-		"incident.acknowledge": on((*alerting).onAcknowledge),
-		"incident.resolve":     on((*alerting).onResolve),
-		"channels":             on((*alerting).onChannels),
-		"channel.put":          on((*alerting).onPutChannel),
-		"channel.delete":       on((*alerting).onDeleteChannel),
-	}
-}
+var alertingKind = grain.NewKind[*alerting](KindAlerting, 1, monitorIdle)
 
-func (a *alerting) apply(now time.Time, method string, payload []byte) (outcome, error) {
-	return dispatch(alertHandlers(), a, now, method, payload)
-}
+// The methods of the alerting actor.
+var (
+	alertingRules         = grain.On(alertingKind, "rules", (*alerting).onRules)
+	alertingPutRule       = grain.On(alertingKind, "rule.put", (*alerting).onPutRule)
+	alertingDeleteRule    = grain.On(alertingKind, "rule.delete", (*alerting).onDeleteRule)
+	alertingUptimes       = grain.On(alertingKind, "uptimes", (*alerting).onUptimes)
+	alertingUnwatched     = grain.On(alertingKind, "unwatched", (*alerting).onUnwatched, grain.Repeatable)
+	alertingIssues        = grain.On(alertingKind, "issues", (*alerting).onIssues, grain.Repeatable)
+	alertingRegressions   = grain.On(alertingKind, "regressions", (*alerting).onRegressions, grain.Repeatable)
+	alertingStream        = grain.On(alertingKind, "stream", (*alerting).onStream, grain.Repeatable)
+	alertingCounted       = grain.On(alertingKind, "counted", (*alerting).onCounted, grain.Repeatable)
+	alertingMissed        = grain.On(alertingKind, "missed", (*alerting).onMissed)
+	alertingRead          = grain.On(alertingKind, "read", (*alerting).onRead)
+	alertingMeasured      = grain.On(alertingKind, "measured", (*alerting).onMeasured)
+	alertingPlan          = grain.On(alertingKind, "plan", (*alerting).onPlan)
+	alertingSent          = grain.On(alertingKind, "sent", (*alerting).onSent)
+	alertingAcknowledge   = grain.On(alertingKind, "incident.acknowledge", (*alerting).onAcknowledge)
+	alertingResolve       = grain.On(alertingKind, "incident.resolve", (*alerting).onResolve)
+	alertingChannels      = grain.On(alertingKind, "channels", (*alerting).onChannels)
+	alertingPutChannel    = grain.On(alertingKind, "channel.put", (*alerting).onPutChannel)
+	alertingDeleteChannel = grain.On(alertingKind, "channel.delete", (*alerting).onDeleteChannel)
+)
 
-func (a *alerting) restore(entities []svc.Entity) error {
+func (a *alerting) Restore(entities []svc.Entity) error {
 	a.rules, a.states, a.saved = map[string]svc.AlertRule{}, map[string]svc.AlertState{}, map[string]time.Time{}
 	a.channels, a.deliveries, a.checked = map[string]svc.Channel{}, map[string]svc.Delivery{}, map[string]time.Time{}
 	a.told, a.judged, a.looking = map[uint64]blocksTold{}, map[string]time.Time{}, map[string]bool{}
@@ -116,17 +114,17 @@ func (a *alerting) restore(entities []svc.Entity) error {
 		var err error
 		switch entity.Kind {
 		case kindRule:
-			a.rules[entity.ID], err = decode[svc.AlertRule](entity)
+			a.rules[entity.ID], err = grain.Decode[svc.AlertRule](entity)
 		case kindAlertState:
-			a.states[entity.ID], err = decode[svc.AlertState](entity)
+			a.states[entity.ID], err = grain.Decode[svc.AlertState](entity)
 		case kindChannel:
-			a.channels[entity.ID], err = decode[svc.Channel](entity)
+			a.channels[entity.ID], err = grain.Decode[svc.Channel](entity)
 		case kindDelivery:
-			a.deliveries[entity.ID], err = decode[svc.Delivery](entity)
+			a.deliveries[entity.ID], err = grain.Decode[svc.Delivery](entity)
 		case kindAlertTold:
 			var environment uint64
 			if environment, err = strconv.ParseUint(entity.ID, 10, 64); err == nil {
-				a.told[environment], err = decode[blocksTold](entity)
+				a.told[environment], err = grain.Decode[blocksTold](entity)
 			}
 		}
 		if err != nil {
@@ -145,12 +143,12 @@ func (a *alerting) row(id string) svc.AlertRow {
 	return row
 }
 
-func (a *alerting) onRules(time.Time, none) (outcome, error) {
+func (a *alerting) onRules(time.Time, grain.None) (grain.Outcome[[]svc.AlertRow], error) {
 	rows := []svc.AlertRow{}
 	for _, id := range slices.Sorted(maps.Keys(a.rules)) {
 		rows = append(rows, a.row(id))
 	}
-	return outcome{answer: rows}, nil
+	return grain.Answer(rows), nil
 }
 
 type putRule struct {
@@ -165,15 +163,15 @@ type putRule struct {
 	Number      uint64 `json:"number"`
 }
 
-func (a *alerting) onPutRule(now time.Time, p putRule) (outcome, error) {
+func (a *alerting) onPutRule(now time.Time, p putRule) (grain.Outcome[svc.AlertRow], error) {
 	rule, known := a.rules[p.ID]
 	switch {
 	case !known && !p.New:
-		return outcome{}, svc.NotFound("alert rule")
+		return grain.Outcome[svc.AlertRow]{}, svc.NotFound("alert rule")
 	case known && p.Environment != "" && p.Environment != rule.Environment:
-		return outcome{}, svc.Invalid(svc.EnvironmentFixed("env", rule.Environment))
+		return grain.Outcome[svc.AlertRow]{}, svc.Invalid(svc.EnvironmentFixed("env", rule.Environment))
 	case !known && len(a.rules) >= svc.MaxRules:
-		return outcome{}, &svc.Error{Code: svc.CodeConflict, Reason: "limit_reached", Message: "The application has as many alert rules as it may have; delete one first."}
+		return grain.Outcome[svc.AlertRow]{}, &svc.Error{Code: svc.CodeConflict, Reason: "limit_reached", Message: "The application has as many alert rules as it may have; delete one first."}
 	case !known:
 		rule = svc.AlertRule{ID: p.ID, AlertSpec: svc.DefaultAlert(), Environment: p.Environment, Number: p.Number, CreatedAt: now}
 	}
@@ -184,16 +182,16 @@ func (a *alerting) onPutRule(now time.Time, p putRule) (outcome, error) {
 	rule.AlertSpec, rule.UpdatedAt = rule.With(p.Patch), now
 	problems := append(rule.Validate(), rule.CheckChannels(func(id string) bool { _, ok := a.channels[id]; return ok })...)
 	if len(problems) > 0 {
-		return outcome{}, svc.Invalid(problems...)
+		return grain.Outcome[svc.AlertRow]{}, svc.Invalid(problems...)
 	}
 	a.rules[rule.ID] = rule
 	delete(a.judged, rule.ID)
 	a.align(now, true)
-	result := outcome{writes: []write{{kindRule, rule.ID, rule}}}
+	result := grain.Outcome[svc.AlertRow]{Effects: grain.Effects{Writes: []grain.Write{grain.Put(kindRule, rule.ID, rule)}}}
 	if known && (!rule.Enabled || before.Kind != rule.Kind || !sameCondition(before.Condition, rule.Condition)) {
-		a.anew(&result, rule, now)
+		a.anew(&result.Effects, rule, now)
 	}
-	result.answer, result.after = a.row(rule.ID), a.published
+	result.Answer, result.After = a.row(rule.ID), a.published
 	return result, nil
 }
 
@@ -213,41 +211,41 @@ type findRule struct {
 	ID string `json:"id"`
 }
 
-func (a *alerting) onDeleteRule(now time.Time, m findRule) (outcome, error) {
+func (a *alerting) onDeleteRule(now time.Time, m findRule) (grain.Outcome[grain.None], error) {
 	rule, known := a.rules[m.ID]
 	if !known {
-		return outcome{}, svc.NotFound("alert rule")
+		return grain.Outcome[grain.None]{}, svc.NotFound("alert rule")
 	}
-	result := outcome{answer: none{}}
-	a.end(&result, rule, nil, now)
-	result.after = a.published
+	result := grain.Answer(grain.None{})
+	a.end(&result.Effects, rule, nil, now)
+	result.After = a.published
 	delete(a.rules, m.ID)
 	delete(a.judged, m.ID)
 	a.align(now, true)
 	delete(a.states, m.ID)
 	delete(a.saved, m.ID)
-	result.writes = append(result.writes, write{kindRule, m.ID, nil}, write{kindAlertState, m.ID, nil})
+	result.Writes = append(result.Writes, grain.Delete(kindRule, m.ID), grain.Delete(kindAlertState, m.ID))
 	return result, nil
 }
 
 // end resolves the incident of a rule.
-func (a *alerting) end(into *outcome, rule svc.AlertRule, by *svc.LedgerActor, now time.Time) {
+func (a *alerting) end(into *grain.Effects, rule svc.AlertRule, by *svc.LedgerActor, now time.Time) {
 	state, events := a.states[rule.ID].Resolve(by, now)
 	a.move(into, rule, state, events, now)
 }
 
 // anew has a rule begin anew that looks at something else, or at nothing: what it found has
 // ended.
-func (a *alerting) anew(into *outcome, rule svc.AlertRule, now time.Time) {
+func (a *alerting) anew(into *grain.Effects, rule svc.AlertRule, now time.Time) {
 	a.end(into, rule, nil, now)
 	a.states[rule.ID] = svc.AlertState{State: svc.AlertOK, Incident: a.states[rule.ID].Incident}
-	into.writes = append(into.writes, write{kindAlertState, rule.ID, a.states[rule.ID]})
+	into.Writes = append(into.Writes, grain.Put(kindAlertState, rule.ID, a.states[rule.ID]))
 }
 
 // move gives a rule another state: stored with its incident and with a delivery for each
 // channel where there is something to tell. Where nothing but numbers changed, it is
 // stored from time to time.
-func (a *alerting) move(into *outcome, rule svc.AlertRule, next svc.AlertState, events []svc.NoticeEvent, now time.Time) {
+func (a *alerting) move(into *grain.Effects, rule svc.AlertRule, next svc.AlertState, events []svc.NoticeEvent, now time.Time) {
 	before := a.states[rule.ID]
 	a.states[rule.ID] = next
 	incidents := incidentStatus(before) != incidentStatus(next)
@@ -255,10 +253,10 @@ func (a *alerting) move(into *outcome, rule svc.AlertRule, next svc.AlertState, 
 		return
 	}
 	a.saved[rule.ID] = now
-	into.after = a.changed
-	into.writes = append(into.writes, write{kindAlertState, rule.ID, next})
+	into.After = a.changed
+	into.Writes = append(into.Writes, grain.Put(kindAlertState, rule.ID, next))
 	if next.Incident != nil && (incidents || next.Incident.Live()) {
-		into.writes = append(into.writes, write{kindIncident, next.Incident.ID, *next.Incident})
+		into.Writes = append(into.Writes, grain.Put(kindIncident, next.Incident.ID, *next.Incident))
 	}
 	for _, event := range events {
 		for _, channel := range rule.ChannelIDs {
@@ -267,7 +265,7 @@ func (a *alerting) move(into *outcome, rule svc.AlertRule, next svc.AlertState, 
 				Notice: svc.Notice{Event: event, App: a.app, Incident: *next.Incident},
 			}
 			a.deliveries[delivery.ID] = delivery
-			into.writes = append(into.writes, write{kindDelivery, delivery.ID, delivery})
+			into.Writes = append(into.Writes, grain.Put(kindDelivery, delivery.ID, delivery))
 		}
 	}
 }

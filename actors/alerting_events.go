@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/grain"
 )
 
 // What the alerting actor is told of, and what it asks for.
@@ -65,8 +66,8 @@ type (
 
 // onUptimes is told of monitors how many failures in a row each that is down has, 0 when it
 // is up again. Tellings may overtake each other; the older one is dropped.
-func (a *alerting) onUptimes(now time.Time, monitors []toldUptime) (outcome, error) {
-	result, rules := outcome{answer: none{}}, map[string][]svc.AlertRule{}
+func (a *alerting) onUptimes(now time.Time, monitors []toldUptime) (grain.Outcome[grain.None], error) {
+	result, rules := grain.Answer(grain.None{}), map[string][]svc.AlertRule{}
 	for _, rule := range a.sorted(func(r svc.AlertRule) bool { return r.Kind == svc.AlertUptime }) {
 		rules[rule.Condition.MonitorID] = append(rules[rule.Condition.MonitorID], rule)
 	}
@@ -77,7 +78,7 @@ func (a *alerting) onUptimes(now time.Time, monitors []toldUptime) (outcome, err
 		a.checked[m.MonitorID] = m.CheckedAt
 		for _, rule := range rules[m.MonitorID] {
 			next, events := rule.Apply(a.states[rule.ID], svc.Measurement{At: now, Value: float64(m.Down), Known: true})
-			a.move(&result, rule, next, events, now)
+			a.move(&result.Effects, rule, next, events, now)
 		}
 	}
 	return result, nil
@@ -85,11 +86,11 @@ func (a *alerting) onUptimes(now time.Time, monitors []toldUptime) (outcome, err
 
 // onUnwatched is told that a monitor was deleted or disabled: nothing will say that it is up
 // again, so what its rules found has ended. Checks from before count for nothing.
-func (a *alerting) onUnwatched(now time.Time, m unwatched) (outcome, error) {
-	result := outcome{answer: none{}}
+func (a *alerting) onUnwatched(now time.Time, m unwatched) (grain.Outcome[grain.None], error) {
+	result := grain.Answer(grain.None{})
 	a.checked[m.MonitorID] = now
 	for _, rule := range a.sorted(func(r svc.AlertRule) bool { return r.Kind == svc.AlertUptime && r.Condition.MonitorID == m.MonitorID }) {
-		a.anew(&result, rule, now)
+		a.anew(&result.Effects, rule, now)
 	}
 	return result, nil
 }
@@ -101,8 +102,8 @@ const blocksKept = 128
 
 // onIssues is told of issues that are new. What the rules made of a block is stored
 // together with its number, so that a block counts once.
-func (a *alerting) onIssues(now time.Time, m svc.NewIssues) (outcome, error) {
-	result, told := outcome{answer: none{}}, a.told[m.Environment]
+func (a *alerting) onIssues(now time.Time, m svc.NewIssues) (grain.Outcome[grain.None], error) {
+	result, told := grain.Answer(grain.None{}), a.told[m.Environment]
 	rules := a.sorted(func(r svc.AlertRule) bool { return r.Kind == svc.AlertNewIssue && r.Number == m.Environment })
 	if len(rules) == 0 || slices.Contains(told.Blocks, m.Block) {
 		return result, nil
@@ -110,11 +111,11 @@ func (a *alerting) onIssues(now time.Time, m svc.NewIssues) (outcome, error) {
 	for _, rule := range rules {
 		next, events := rule.Apply(a.states[rule.ID], svc.Measurement{At: now, Known: true, Issue: m.ID, IssueTitle: m.Title, Others: m.Others})
 		delete(a.saved, rule.ID)
-		a.move(&result, rule, next, events, now)
+		a.move(&result.Effects, rule, next, events, now)
 	}
 	told.Blocks = append(slices.Clone(told.Blocks[max(0, len(told.Blocks)-blocksKept+1):]), m.Block)
 	a.told[m.Environment] = told
-	result.writes = append(result.writes, write{kindAlertTold, strconv.FormatUint(m.Environment, 10), told})
+	result.Writes = append(result.Writes, grain.Put(kindAlertTold, strconv.FormatUint(m.Environment, 10), told))
 	return result, nil
 }
 
@@ -127,8 +128,8 @@ func regressionOf(block, issue uint64) uint64 { return block ^ bits.RotateLeft64
 
 // onRegressions receives issues that regressed. Those that it was told of already are left
 // out; what the rules made of the others is stored together with their names.
-func (a *alerting) onRegressions(now time.Time, m svc.Regressions) (outcome, error) {
-	result, told := outcome{answer: none{}}, a.told[m.Environment]
+func (a *alerting) onRegressions(now time.Time, m svc.Regressions) (grain.Outcome[grain.None], error) {
+	result, told := grain.Answer(grain.None{}), a.told[m.Environment]
 	fresh := slices.DeleteFunc(slices.Clone(m.Issues), func(i svc.RegressedIssue) bool {
 		return slices.Contains(told.Regressed, regressionOf(m.Block, i.Issue))
 	})
@@ -141,7 +142,7 @@ func (a *alerting) onRegressions(now time.Time, m svc.Regressions) (outcome, err
 			At: now, Known: true, Regressed: true, Issue: svc.IssueID(fresh[0].Issue), IssueTitle: fresh[0].Title, Others: len(fresh) - 1,
 		})
 		delete(a.saved, rule.ID)
-		a.move(&result, rule, next, events, now)
+		a.move(&result.Effects, rule, next, events, now)
 	}
 	told.Regressed = slices.Clone(told.Regressed)
 	for _, issue := range fresh {
@@ -149,12 +150,12 @@ func (a *alerting) onRegressions(now time.Time, m svc.Regressions) (outcome, err
 	}
 	told.Regressed = told.Regressed[max(0, len(told.Regressed)-regressionsKept):]
 	a.told[m.Environment] = told
-	result.writes = append(result.writes, write{kindAlertTold, strconv.FormatUint(m.Environment, 10), told})
+	result.Writes = append(result.Writes, grain.Put(kindAlertTold, strconv.FormatUint(m.Environment, 10), told))
 	return result, nil
 }
 
-func (a *alerting) onMeasured(now time.Time, m toldMeasured) (outcome, error) {
-	result := outcome{answer: none{}}
+func (a *alerting) onMeasured(now time.Time, m toldMeasured) (grain.Outcome[grain.None], error) {
+	result := grain.Answer(grain.None{})
 	for _, value := range m.Values {
 		rule, known := a.rules[value.RuleID]
 		if !known || !rule.Enabled || rule.Condition.Per == "" || m.At.Before(rule.UpdatedAt) {
@@ -167,7 +168,7 @@ func (a *alerting) onMeasured(now time.Time, m toldMeasured) (outcome, error) {
 			continue
 		}
 		next, events := rule.Apply(state, svc.Measurement{At: m.At, Value: value.Value, Known: value.Known})
-		a.move(&result, rule, next, events, now)
+		a.move(&result.Effects, rule, next, events, now)
 	}
 	return result, nil
 }
@@ -184,24 +185,24 @@ func (a *alerting) sorted(of func(svc.AlertRule) bool) (rules []svc.AlertRule) {
 
 // onPlan lets time have its way with the rules, and returns what is to be measured and
 // sent now.
-func (a *alerting) onPlan(now time.Time, _ none) (outcome, error) {
-	result, ahead := outcome{}, plan{}
+func (a *alerting) onPlan(now time.Time, _ grain.None) (grain.Outcome[plan], error) {
+	result, ahead := grain.Outcome[plan]{}, plan{}
 	for _, rule := range a.sorted(func(r svc.AlertRule) bool { return r.Kind.Told() }) {
 		before := a.states[rule.ID]
 		if due := rule.Due(&before, now); due.IsZero() || due.After(now) {
 			continue
 		}
 		next, events := rule.Tick(before, now)
-		a.move(&result, rule, next, events, now)
+		a.move(&result.Effects, rule, next, events, now)
 	}
-	a.ripe(&result, now)
+	a.ripe(&result.Effects, now)
 	ahead.Measure, ahead.Look, ahead.Read = a.toMeasure(now), a.toLook(), a.toRead(now)
 	for _, delivery := range a.outbox() {
 		if !delivery.Next.After(now) {
 			ahead.Send = append(ahead.Send, planned{a.channels[delivery.ChannelID], delivery})
 		}
 	}
-	result.answer = ahead
+	result.Answer = ahead
 	return result, nil
 }
 
@@ -222,18 +223,18 @@ func (a *alerting) outbox() (out []svc.Delivery) {
 	return out
 }
 
-func (a *alerting) onSent(now time.Time, m toldSent) (outcome, error) {
+func (a *alerting) onSent(now time.Time, m toldSent) (grain.Outcome[grain.None], error) {
 	delivery, known := a.deliveries[m.ID]
 	if !known {
-		return outcome{answer: none{}}, nil
+		return grain.Answer(grain.None{}), nil
 	}
 	next, again := delivery.Failed(now, m.Retry)
 	if m.OK || !again {
 		delete(a.deliveries, m.ID)
-		return outcome{answer: none{}, writes: []write{{kindDelivery, m.ID, nil}}, after: a.changed}, nil
+		return grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{Writes: []grain.Write{grain.Delete(kindDelivery, m.ID)}, After: a.changed}}, nil
 	}
 	a.deliveries[m.ID] = next
-	return outcome{answer: none{}, writes: []write{{kindDelivery, m.ID, next}}, after: a.changed}, nil
+	return grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{Writes: []grain.Write{grain.Put(kindDelivery, m.ID, next)}, After: a.changed}}, nil
 }
 
 // incidentRule finds the rule of an incident.
@@ -246,64 +247,64 @@ func (a *alerting) incidentRule(id string) (svc.AlertRule, error) {
 	return svc.AlertRule{}, svc.NotFound("incident")
 }
 
-func (a *alerting) onAcknowledge(now time.Time, m onIncident) (outcome, error) {
+func (a *alerting) onAcknowledge(now time.Time, m onIncident) (grain.Outcome[svc.Incident], error) {
 	rule, err := a.incidentRule(m.ID)
 	if err != nil {
-		return outcome{}, err
+		return grain.Outcome[svc.Incident]{}, err
 	}
 	state := a.states[rule.ID]
 	changed, err := state.Incident.Acknowledge(m.By, now)
 	if err != nil {
-		return outcome{}, err
+		return grain.Outcome[svc.Incident]{}, err
 	}
 	state.Incident = &changed
-	result := outcome{answer: changed}
-	a.move(&result, rule, state, nil, now)
+	result := grain.Answer(changed)
+	a.move(&result.Effects, rule, state, nil, now)
 	return result, nil
 }
 
-func (a *alerting) onResolve(now time.Time, m onIncident) (outcome, error) {
+func (a *alerting) onResolve(now time.Time, m onIncident) (grain.Outcome[svc.Incident], error) {
 	rule, err := a.incidentRule(m.ID)
 	if err != nil {
-		return outcome{}, err
+		return grain.Outcome[svc.Incident]{}, err
 	}
 	if !a.states[rule.ID].Incident.Live() {
-		return outcome{}, &svc.Error{Code: svc.CodeConflict, Reason: "incident_resolved", Message: "The incident is resolved already."}
+		return grain.Outcome[svc.Incident]{}, &svc.Error{Code: svc.CodeConflict, Reason: "incident_resolved", Message: "The incident is resolved already."}
 	}
-	result := outcome{}
-	a.end(&result, rule, &m.By, now)
-	result.answer = *a.states[rule.ID].Incident
+	result := grain.Outcome[svc.Incident]{}
+	a.end(&result.Effects, rule, &m.By, now)
+	result.Answer = *a.states[rule.ID].Incident
 	return result, nil
 }
 
-func (a *alerting) onChannels(time.Time, none) (outcome, error) {
-	return outcome{answer: slices.SortedFunc(maps.Values(a.channels), func(x, y svc.Channel) int { return cmp.Compare(x.ID, y.ID) })}, nil
+func (a *alerting) onChannels(time.Time, grain.None) (grain.Outcome[[]svc.Channel], error) {
+	return grain.Answer(slices.SortedFunc(maps.Values(a.channels), func(x, y svc.Channel) int { return cmp.Compare(x.ID, y.ID) })), nil
 }
 
-func (a *alerting) onPutChannel(_ time.Time, channel svc.Channel) (outcome, error) {
+func (a *alerting) onPutChannel(_ time.Time, channel svc.Channel) (grain.Outcome[svc.Channel], error) {
 	if len(a.channels) >= svc.MaxChannels {
-		return outcome{}, &svc.Error{Code: svc.CodeConflict, Reason: "limit_reached", Message: "The application has as many channels as it may have; delete one first."}
+		return grain.Outcome[svc.Channel]{}, &svc.Error{Code: svc.CodeConflict, Reason: "limit_reached", Message: "The application has as many channels as it may have; delete one first."}
 	}
 	a.channels[channel.ID] = channel
-	return outcome{answer: channel, writes: []write{{kindChannel, channel.ID, channel}}}, nil
+	return grain.Answer(channel, grain.Put(kindChannel, channel.ID, channel)), nil
 }
 
 // onDeleteChannel removes a channel that no rule names, with what was on its way to it.
-func (a *alerting) onDeleteChannel(_ time.Time, m findRule) (outcome, error) {
+func (a *alerting) onDeleteChannel(_ time.Time, m findRule) (grain.Outcome[grain.None], error) {
 	if _, known := a.channels[m.ID]; !known {
-		return outcome{}, svc.NotFound("channel")
+		return grain.Outcome[grain.None]{}, svc.NotFound("channel")
 	}
 	for _, rule := range a.rules {
 		if slices.Contains(rule.ChannelIDs, m.ID) {
-			return outcome{}, &svc.Error{Code: svc.CodeConflict, Reason: "channel_in_use", Message: "The alert rule " + rule.ID + " names the channel; change it first."}
+			return grain.Outcome[grain.None]{}, &svc.Error{Code: svc.CodeConflict, Reason: "channel_in_use", Message: "The alert rule " + rule.ID + " names the channel; change it first."}
 		}
 	}
 	delete(a.channels, m.ID)
-	result := outcome{answer: none{}, writes: []write{{kindChannel, m.ID, nil}}, after: a.changed}
+	result := grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{Writes: []grain.Write{grain.Delete(kindChannel, m.ID)}, After: a.changed}}
 	for id, delivery := range a.deliveries {
 		if delivery.ChannelID == m.ID {
 			delete(a.deliveries, id)
-			result.writes = append(result.writes, write{kindDelivery, id, nil})
+			result.Writes = append(result.Writes, grain.Delete(kindDelivery, id))
 		}
 	}
 	return result, nil

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/grain"
 )
 
 // doubtful says whether a value is not trusted, because the service itself was down during
@@ -13,14 +14,14 @@ func (a *alerting) doubtful(rule *svc.AlertRule, now time.Time, known bool) bool
 }
 
 // judgeAll judges the rules of a window.
-func (a *alerting) judgeAll(into *outcome, w *window, now time.Time) {
+func (a *alerting) judgeAll(into *grain.Effects, w *window, now time.Time) {
 	for _, id := range w.rules {
 		a.judge(into, a.rules[id], now)
 	}
 }
 
 // judge applies a rule to what its window comes to.
-func (a *alerting) judge(into *outcome, rule svc.AlertRule, now time.Time) {
+func (a *alerting) judge(into *grain.Effects, rule svc.AlertRule, now time.Time) {
 	counter, _ := rule.Counter()
 	w := a.windows[counter]
 	if w == nil || w.read.IsZero() {
@@ -39,7 +40,7 @@ func (a *alerting) judge(into *outcome, rule svc.AlertRule, now time.Time) {
 }
 
 // ripe judges the rules for which time has made a difference.
-func (a *alerting) ripe(into *outcome, now time.Time) {
+func (a *alerting) ripe(into *grain.Effects, now time.Time) {
 	for counter, w := range a.windows {
 		for _, id := range w.rules {
 			rule := a.rules[id]

@@ -10,13 +10,14 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"svc"
+	"svc/actors/grain"
 )
 
 // AlertPorts is what the alerting actors of a node need.
 type AlertPorts struct {
 	// Actors reaches the actors; it may be set after the ports were made.
-	Actors   caller
-	Store    Entities
+	Actors   grain.Caller
+	Store    grain.Entities
 	Schedule *Schedule
 	Measures Measures
 	Sender   Sender
@@ -69,8 +70,10 @@ const alertPatience = time.Minute
 // alertingShell is the shell of an alerting actor: that of every grain, which measures
 // and sends beside its mailbox.
 type alertingShell struct {
-	*grain
+	*grain.Grain
+	core  *alerting
 	ports *AlertPorts
+	node  *grain.Node
 	// running says that a round is under way, again that one more is due.
 	running, again bool
 	// measuring says that rules are measured whose time had come; what takes long keeps
@@ -88,17 +91,12 @@ type alertingShell struct {
 type ran struct{}
 
 func (d Deps) newAlerting(identity string) actor.Actor {
-	shell := &alertingShell{ports: d.Alerts, begun: map[string]int{}, ended: map[string]bool{}}
+	shell := &alertingShell{ports: d.Alerts, node: d.alerting, begun: map[string]int{}, ended: map[string]bool{}}
 	app, _, _ := splitIdentity(identity + "/")
-	core := &alerting{
+	shell.core = &alerting{
 		app: app, started: d.Alerts.Started, flush: d.Alerts.Flush, now: d.Now, publish: d.Alerts.Rules.Publish, changed: func(svc.Version) { shell.again = true },
 	}
-	shell.grain = &grain{
-		kind: KindAlerting, identity: identity, core: core, store: d.Alerts.Store, logger: d.Logger, now: d.Now, idle: monitorIdle,
-	}
-	if d.Changes != nil {
-		shell.announce = d.Changes.announce
-	}
+	shell.Grain = grain.New(shell.node, alertingKind, identity, shell.core)
 	return shell
 }
 
@@ -106,54 +104,54 @@ func (d Deps) newAlerting(identity string) actor.Actor {
 func (s *alertingShell) Receive(c actor.Context) {
 	switch c.Message().(type) {
 	case *due:
-		s.used = s.now()
+		s.Touch()
 		s.again = true
 	case *ran:
 		s.running = false
 		s.appoint()
 	case *actor.Stopping:
-		s.grain.Receive(c)
+		s.Grain.Receive(c)
 		return
 	default:
-		s.grain.Receive(c)
+		s.Grain.Receive(c)
 	}
 	if s.running || !s.again {
 		return
 	}
 	s.running, s.again = true, false
 	root, self := c.ActorSystem().Root, c.Self()
-	go func() {
+	s.node.Workers.Go(func(ctx context.Context) {
 		defer root.Send(self, &ran{})
-		s.round()
-	}()
+		s.round(ctx)
+	})
 }
 
 // appoint tells the schedule when the next round is due.
 func (s *alertingShell) appoint() {
-	core, now := s.core.(*alerting), s.now()
-	if s.phase != ready && s.phase != saving {
-		s.ports.Schedule.Set(KindAlerting, s.identity, now.Add(evaluateEvery), alertPatience)
+	now := s.node.Now()
+	if !s.Loaded() {
+		s.ports.Schedule.Set(KindAlerting, s.Identity(), now.Add(evaluateEvery), alertPatience)
 		return
 	}
-	next := core.next(now)
+	next := s.core.next(now)
 	switch {
 	case s.again:
 	case next.IsZero():
-		s.ports.Schedule.Remove(KindAlerting, s.identity)
+		s.ports.Schedule.Remove(KindAlerting, s.Identity())
 	case !next.After(now):
 		// It is being sent, or what is due could not be done.
-		s.ports.Schedule.Set(KindAlerting, s.identity, now.Add(time.Second), alertPatience)
+		s.ports.Schedule.Set(KindAlerting, s.Identity(), now.Add(time.Second), alertPatience)
 	default:
-		s.ports.Schedule.Set(KindAlerting, s.identity, next, alertPatience)
+		s.ports.Schedule.Set(KindAlerting, s.Identity(), next, alertPatience)
 	}
 }
 
 // round asks the core what to do, and begins to measure and to send.
-func (s *alertingShell) round() {
-	ctx, cancel := context.WithTimeout(context.Background(), alertPatience)
+func (s *alertingShell) round(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, alertPatience)
 	defer cancel()
 	s.forget()
-	ahead, err := ask[plan](ctx, s.ports.Actors, KindAlerting, s.identity, "plan", none{})
+	ahead, err := alertingPlan.Ask(ctx, s.ports.Actors, s.Identity(), grain.None{})
 	if err != nil {
 		s.ports.Logger.Warn("planning alerts failed", "error", err)
 		return
@@ -162,16 +160,16 @@ func (s *alertingShell) round() {
 		s.send(item)
 	}
 	if len(ahead.Read) > 0 {
-		go s.read(ahead.Read)
+		s.node.Workers.Go(func(ctx context.Context) { s.read(ctx, ahead.Read) })
 	}
 	if len(ahead.Look) > 0 {
-		go s.measure(ahead.Look)
+		s.node.Workers.Go(func(ctx context.Context) { s.measure(ctx, ahead.Look) })
 	}
 	if len(ahead.Measure) > 0 && s.measuring.CompareAndSwap(false, true) {
-		go func() {
+		s.node.Workers.Go(func(ctx context.Context) {
 			defer s.measuring.Store(false)
-			s.measure(ahead.Measure)
-		}()
+			s.measure(ctx, ahead.Measure)
+		})
 	}
 }
 
@@ -179,10 +177,10 @@ func (s *alertingShell) round() {
 const readAtOnce = 50
 
 // read reads windows from the store and tells the core.
-func (s *alertingShell) read(counters []svc.AlertCounter) {
-	ctx, cancel := context.WithTimeout(context.Background(), alertPatience)
+func (s *alertingShell) read(ctx context.Context, counters []svc.AlertCounter) {
+	ctx, cancel := context.WithTimeout(ctx, alertPatience)
 	defer cancel()
-	at := s.now()
+	at := s.node.Now()
 	found := s.ports.Measures.Read(ctx, counters, at, recentBlock(at))
 	told := toldRead{At: at}
 	for i, reading := range found {
@@ -193,7 +191,7 @@ func (s *alertingShell) read(counters []svc.AlertCounter) {
 		if len(told.Windows) < readAtOnce && i+1 < len(found) {
 			continue
 		}
-		if _, err := ask[none](ctx, s.ports.Actors, KindAlerting, s.identity, "read", told); err != nil {
+		if _, err := alertingRead.Ask(ctx, s.ports.Actors, s.Identity(), told); err != nil {
 			s.ports.Logger.Warn("evaluating alerts failed", "error", err)
 		}
 		told.Windows = nil
@@ -201,10 +199,10 @@ func (s *alertingShell) read(counters []svc.AlertCounter) {
 }
 
 // measure has rules measured and tells the core.
-func (s *alertingShell) measure(rules []svc.AlertRule) {
-	ctx, cancel := context.WithTimeout(context.Background(), alertPatience)
+func (s *alertingShell) measure(ctx context.Context, rules []svc.AlertRule) {
+	ctx, cancel := context.WithTimeout(ctx, alertPatience)
 	defer cancel()
-	told := toldMeasured{At: s.now()}
+	told := toldMeasured{At: s.node.Now()}
 	for i, measured := range s.ports.Measures.Measure(ctx, rules, told.At) {
 		rule := &rules[i]
 		if measured.Err != nil {
@@ -216,7 +214,7 @@ func (s *alertingShell) measure(rules []svc.AlertRule) {
 	if len(told.Values) == 0 {
 		return
 	}
-	if _, err := ask[none](ctx, s.ports.Actors, KindAlerting, s.identity, "measured", told); err != nil {
+	if _, err := alertingMeasured.Ask(ctx, s.ports.Actors, s.Identity(), told); err != nil {
 		s.ports.Logger.Warn("evaluating alerts failed", "error", err)
 	}
 }
@@ -249,8 +247,8 @@ func (s *alertingShell) send(item planned) {
 	if !s.begin(d) {
 		return
 	}
-	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*sendTime)
+	s.node.Workers.Go(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, 2*sendTime)
 		defer cancel()
 		attempt, done := context.WithTimeout(ctx, sendTime)
 		retry, err := s.ports.Sender.Send(attempt, item.Channel, *d)
@@ -258,11 +256,11 @@ func (s *alertingShell) send(item planned) {
 		if err != nil {
 			s.ports.Logger.Warn("a notice was not delivered", "channel", item.Channel.ID, "incident", d.Notice.Incident.ID, "attempt", d.Attempts+1, "retry", retry, "error", err)
 		}
-		if _, err := ask[none](ctx, s.ports.Actors, KindAlerting, s.identity, "sent", toldSent{ID: d.ID, OK: err == nil, Retry: retry}); err != nil {
+		if _, err := alertingSent.Ask(ctx, s.ports.Actors, s.Identity(), toldSent{ID: d.ID, OK: err == nil, Retry: retry}); err != nil {
 			s.ports.Logger.Warn("noting a delivery failed", "error", err)
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.ended[d.ID] = true
-	}()
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/grain"
 )
 
 // officeBlock is a block of the stream.
@@ -101,7 +102,7 @@ func (o *office) tell(b officeBlock) {
 func (o *office) preview(b officeBlock) bool {
 	o.t.Helper()
 	for app, counts := range b.count(o.rules).byApp(func(svc.AppRef) bool { return true }, true) {
-		answer, err := ask[heardStream](o.t.Context(), o.alerts.Actors, KindAlerting, app.String(), "stream", toldStream{counts})
+		answer, err := alertingStream.Ask(o.t.Context(), o.alerts.Actors, app.String(), toldStream{counts})
 		if err != nil {
 			o.t.Fatal(err)
 		}
@@ -195,7 +196,7 @@ func TestABlockCountsOnce(t *testing.T) {
 		o.set(func() { o.stored = append(o.stored, silent) })
 		pass(10 * time.Second)
 		o.want("of a block that nobody tells of")
-		if _, err := ask[none](t.Context(), o.alerts.Actors, KindAlerting, web().String(), "missed", none{}); err != nil {
+		if _, err := alertingMissed.Ask(t.Context(), o.alerts.Actors, web().String(), grain.None{}); err != nil {
 			t.Fatal(err)
 		}
 		pass(0)

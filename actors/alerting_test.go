@@ -429,7 +429,7 @@ func TestAnUnknownChannelIsRefused(t *testing.T) {
 		kind, name, channels := svc.AlertNewIssue, "x", []string{"chn_1", "chn_2"}
 		_, err := o.alerts.PutRule(t.Context(), web(), "", svc.Environment{Slug: "production"}, svc.AlertPatch{Kind: &kind, Name: &name, ChannelIDs: &channels})
 		want := svc.Invalid(svc.FieldError{Field: "channelIds[1]", Code: "unknown_channel", Message: `There is no channel "chn_2".`})
-		if !sameError(err, want) {
+		if !actorstest.SameError(err, want) {
 			t.Errorf("%v, want %v", err, want)
 		}
 	})
@@ -440,7 +440,7 @@ func TestARuleKeepsItsEnvironment(t *testing.T) {
 		row, off := o.rule(svc.AlertUptime, nil), false
 		for environment, refused := range map[string]bool{"": false, "production": false, "staging": true} {
 			_, err := o.alerts.PutRule(t.Context(), web(), row.ID, svc.Environment{Slug: environment, Number: 8}, svc.AlertPatch{Enabled: &off})
-			if want := svc.Invalid(svc.EnvironmentFixed("env", "production")); refused && !sameError(err, want) || !refused && err != nil {
+			if want := svc.Invalid(svc.EnvironmentFixed("env", "production")); refused && !actorstest.SameError(err, want) || !refused && err != nil {
 				t.Errorf("%q: %v", environment, err)
 			}
 		}

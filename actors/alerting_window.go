@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/grain"
 )
 
 // A rule that counts is judged by what the actor itself knows of its window. The window is
@@ -159,8 +160,8 @@ func (a *alerting) align(now time.Time, changed bool) {
 
 // onCounted is told what a stored block brought. What the rules make of it is stored before
 // the answer.
-func (a *alerting) onCounted(now time.Time, m toldCounted) (outcome, error) {
-	result := outcome{answer: none{}, after: a.changed}
+func (a *alerting) onCounted(now time.Time, m toldCounted) (grain.Outcome[grain.None], error) {
+	result := grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{After: a.changed}}
 	if _, heard := a.heard[m.Block]; heard {
 		return result, nil
 	}
@@ -177,7 +178,7 @@ func (a *alerting) onCounted(now time.Time, m toldCounted) (outcome, error) {
 			continue
 		}
 		w.take(counter, now, toldBlock{m.Block, m.Counts[i].Slots})
-		a.judgeAll(&result, w, now)
+		a.judgeAll(&result.Effects, w, now)
 	}
 	return result, nil
 }
@@ -197,7 +198,7 @@ func (a *alerting) hear(now time.Time, block uint64) {
 }
 
 // onStream is told what an open block brings, and says whether a rule would fire with it.
-func (a *alerting) onStream(now time.Time, m toldStream) (outcome, error) {
+func (a *alerting) onStream(now time.Time, m toldStream) (grain.Outcome[heardStream], error) {
 	answer := heardStream{}
 	for i := range m.Counts {
 		counter := &m.Counts[i].Counter
@@ -217,7 +218,7 @@ func (a *alerting) onStream(now time.Time, m toldStream) (outcome, error) {
 		}
 	}
 	// An actor that has just been activated has windows to read.
-	return outcome{answer: answer, after: a.changed}, nil
+	return grain.Outcome[heardStream]{Answer: answer, Effects: grain.Effects{After: a.changed}}, nil
 }
 
 // mayRise says whether more errors can make a rule fire that divides them.
@@ -241,21 +242,21 @@ func (a *alerting) wouldFire(id string, counter *svc.AlertCounter, now time.Time
 }
 
 // onMissed is told that a node could not tell of a block.
-func (a *alerting) onMissed(now time.Time, _ none) (outcome, error) {
+func (a *alerting) onMissed(now time.Time, _ grain.None) (grain.Outcome[grain.None], error) {
 	for _, w := range a.windows {
 		w.reread(now)
 	}
-	return outcome{answer: none{}, after: a.changed}, nil
+	return grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{After: a.changed}}, nil
 }
 
 // onRead is told what the store holds.
-func (a *alerting) onRead(now time.Time, m toldRead) (outcome, error) {
-	result := outcome{answer: none{}, after: a.changed}
+func (a *alerting) onRead(now time.Time, m toldRead) (grain.Outcome[grain.None], error) {
+	result := grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{After: a.changed}}
 	for i := range m.Windows {
 		reading := &m.Windows[i]
 		if w := a.windows[reading.Counter]; w != nil {
 			w.rest(&reading.Counter, now, m.At, reading)
-			a.judgeAll(&result, w, now)
+			a.judgeAll(&result.Effects, w, now)
 		}
 	}
 	return result, nil

@@ -5,11 +5,12 @@ import (
 	"strings"
 
 	"svc"
+	"svc/actors/grain"
 )
 
 // Alerts is the client of the alerting actors.
 type Alerts struct {
-	Actors caller
+	Actors grain.Caller
 	Chance Chance
 
 	tellings tellings
@@ -17,7 +18,7 @@ type Alerts struct {
 
 // Rules returns the alert rules of an application by id, with what they have seen.
 func (a *Alerts) Rules(ctx context.Context, ref svc.AppRef) ([]svc.AlertRow, error) {
-	return ask[[]svc.AlertRow](ctx, a.Actors, KindAlerting, ref.String(), "rules", none{})
+	return alertingRules.Ask(ctx, a.Actors, ref.String(), grain.None{})
 }
 
 // PutRule makes a rule of an environment, or changes the one of an id. It fails with
@@ -32,59 +33,59 @@ func (a *Alerts) PutRule(ctx context.Context, ref svc.AppRef, id string, env svc
 	if patch.RecoveryThreshold != nil {
 		message.SetRecovery, message.Recovery = true, *patch.RecoveryThreshold
 	}
-	return ask[svc.AlertRow](ctx, a.Actors, KindAlerting, ref.String(), "rule.put", message)
+	return alertingPutRule.Ask(ctx, a.Actors, ref.String(), message)
 }
 
 // DeleteRule removes a rule; its incident is resolved.
 func (a *Alerts) DeleteRule(ctx context.Context, ref svc.AppRef, id string) error {
-	_, err := ask[none](ctx, a.Actors, KindAlerting, ref.String(), "rule.delete", findRule{ID: id})
+	_, err := alertingDeleteRule.Ask(ctx, a.Actors, ref.String(), findRule{ID: id})
 	return err
 }
 
 // Acknowledge notes that somebody looks after an incident.
 func (a *Alerts) Acknowledge(ctx context.Context, ref svc.AppRef, id string, by svc.LedgerActor) (svc.Incident, error) {
-	return ask[svc.Incident](ctx, a.Actors, KindAlerting, ref.String(), "incident.acknowledge", onIncident{ID: id, By: by})
+	return alertingAcknowledge.Ask(ctx, a.Actors, ref.String(), onIncident{ID: id, By: by})
 }
 
 // Resolve ends an incident by hand.
 func (a *Alerts) Resolve(ctx context.Context, ref svc.AppRef, id string, by svc.LedgerActor) (svc.Incident, error) {
-	return ask[svc.Incident](ctx, a.Actors, KindAlerting, ref.String(), "incident.resolve", onIncident{ID: id, By: by})
+	return alertingResolve.Ask(ctx, a.Actors, ref.String(), onIncident{ID: id, By: by})
 }
 
 // Channels returns the channels of an application by id.
 func (a *Alerts) Channels(ctx context.Context, ref svc.AppRef) ([]svc.Channel, error) {
-	return ask[[]svc.Channel](ctx, a.Actors, KindAlerting, ref.String(), "channels", none{})
+	return alertingChannels.Ask(ctx, a.Actors, ref.String(), grain.None{})
 }
 
 // PutChannel stores a new channel.
 func (a *Alerts) PutChannel(ctx context.Context, ref svc.AppRef, channel svc.Channel) (svc.Channel, error) {
-	return ask[svc.Channel](ctx, a.Actors, KindAlerting, ref.String(), "channel.put", channel)
+	return alertingPutChannel.Ask(ctx, a.Actors, ref.String(), channel)
 }
 
 // DeleteChannel removes a channel. It fails with conflict while a rule names it.
 func (a *Alerts) DeleteChannel(ctx context.Context, ref svc.AppRef, id string) error {
-	_, err := ask[none](ctx, a.Actors, KindAlerting, ref.String(), "channel.delete", findRule{ID: id})
+	_, err := alertingDeleteChannel.Ask(ctx, a.Actors, ref.String(), findRule{ID: id})
 	return err
 }
 
 // NewIssues fires the rules of an environment that wait for new issues. It may be repeated:
 // a block counts once.
 func (a *Alerts) NewIssues(ctx context.Context, ref svc.AppRef, news svc.NewIssues) error {
-	_, err := ask[none](ctx, a.Actors, KindAlerting, ref.String(), "issues", news)
+	_, err := alertingIssues.Ask(ctx, a.Actors, ref.String(), news)
 	return err
 }
 
 // Regressed fires the rules of an environment that wait for regressions. It may be repeated:
 // an issue regresses with a block once.
 func (a *Alerts) Regressed(ctx context.Context, ref svc.AppRef, regressions svc.Regressions) error {
-	_, err := ask[none](ctx, a.Actors, KindAlerting, ref.String(), "regressions", regressions)
+	_, err := alertingRegressions.Ask(ctx, a.Actors, ref.String(), regressions)
 	return err
 }
 
 // Counted tells the rules of an application what a stored block brought of what they
 // count. It may be repeated: a block counts once.
 func (a *Alerts) Counted(ctx context.Context, ref svc.AppRef, told toldCounted) error {
-	_, err := ask[none](ctx, a.Actors, KindAlerting, ref.String(), "counted", told)
+	_, err := alertingCounted.Ask(ctx, a.Actors, ref.String(), told)
 	return err
 }
 
@@ -93,7 +94,7 @@ func (a *Alerts) Counted(ctx context.Context, ref svc.AppRef, told toldCounted) 
 func (a *Alerts) Failing(ctx context.Context, app svc.AppRef, monitor svc.Monitor, state svc.MonitorState) error {
 	told := toldUptime{MonitorID: monitor.ID, Down: state.Down(), CheckedAt: state.LastCheckedAt}
 	return a.tellings.tell(ctx, app, told, func(ctx context.Context, some []toldUptime) error {
-		_, err := ask[none](ctx, a.Actors, KindAlerting, app.String(), "uptimes", some)
+		_, err := alertingUptimes.Ask(ctx, a.Actors, app.String(), some)
 		return err
 	})
 }
@@ -101,7 +102,7 @@ func (a *Alerts) Failing(ctx context.Context, app svc.AppRef, monitor svc.Monito
 // Unwatched tells the rules of a monitor that it was deleted or disabled: their incidents
 // are resolved. It may be repeated.
 func (a *Alerts) Unwatched(ctx context.Context, ref svc.AppRef, monitor string) error {
-	_, err := ask[none](ctx, a.Actors, KindAlerting, ref.String(), "unwatched", unwatched{MonitorID: monitor})
+	_, err := alertingUnwatched.Ask(ctx, a.Actors, ref.String(), unwatched{MonitorID: monitor})
 	return err
 }
 

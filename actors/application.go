@@ -3,9 +3,11 @@ package actors
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"svc"
+	"svc/actors/grain"
 )
 
 // The application actor.
@@ -53,28 +55,27 @@ type (
 	}
 )
 
-func applicationHandlers() map[string]handler[*application] {
-	handlers := map[string]handler[*application]{
-		"create":     on((*application).onCreate),
-		"get":        on((*application).onGet),
-		"update":     on((*application).onUpdate),
-		"keys":       on((*application).onKeys),
-		"key.mint":   on((*application).onMintKey),
-		"key.revoke": on((*application).onRevokeKey),
-	}
-	maps.Copy(handlers, goalHandlers())
-	maps.Copy(handlers, shareHandlers())
-	return handlers
-}
+var applicationKind = grain.NewKind[*application](kindApplication, 1, 10*time.Minute)
 
-func (a *application) apply(now time.Time, method string, payload []byte) (outcome, error) {
+// The methods of the application actor.
+var (
+	applicationCreate    = grain.On(applicationKind, "create", (*application).onCreate)
+	applicationGet       = grain.On(applicationKind, "get", (*application).onGet, grain.Repeatable)
+	applicationUpdate    = grain.On(applicationKind, "update", (*application).onUpdate)
+	applicationKeys      = grain.On(applicationKind, "keys", (*application).onKeys, grain.Repeatable)
+	applicationMintKey   = grain.On(applicationKind, "key.mint", (*application).onMintKey)
+	applicationRevokeKey = grain.On(applicationKind, "key.revoke", (*application).onRevokeKey)
+)
+
+// Admit refuses everything but the creation of an application that does not exist.
+func (a *application) Admit(_ time.Time, method string) error {
 	if a.app == nil && method != "create" {
-		return outcome{}, svc.NotFound("application")
+		return svc.NotFound("application")
 	}
-	return dispatch(applicationHandlers(), a, now, method, payload)
+	return nil
 }
 
-func (a *application) restore(entities []svc.Entity) error {
+func (a *application) Restore(entities []svc.Entity) error {
 	a.app, a.keys, a.share = nil, map[string]keyRecord{}, svc.Share{}
 	a.goals, a.funnels = map[string]svc.Goal{}, map[string]svc.Funnel{}
 	for _, entity := range entities {
@@ -82,16 +83,16 @@ func (a *application) restore(entities []svc.Entity) error {
 		switch entity.Kind {
 		case "application":
 			var record appRecord
-			record, err = decode[appRecord](entity)
+			record, err = grain.Decode[appRecord](entity)
 			a.app = &record
 		case "key":
-			a.keys[entity.ID], err = decode[keyRecord](entity)
+			a.keys[entity.ID], err = grain.Decode[keyRecord](entity)
 		case "goal":
-			a.goals[entity.ID], err = decode[svc.Goal](entity)
+			a.goals[entity.ID], err = grain.Decode[svc.Goal](entity)
 		case "funnel":
-			a.funnels[entity.ID], err = decode[svc.Funnel](entity)
+			a.funnels[entity.ID], err = grain.Decode[svc.Funnel](entity)
 		case "share":
-			a.share, err = decode[svc.Share](entity)
+			a.share, err = grain.Decode[svc.Share](entity)
 		}
 		if err != nil {
 			return err
@@ -100,41 +101,43 @@ func (a *application) restore(entities []svc.Entity) error {
 	return nil
 }
 
-// changed is the outcome of a change that the ingest path or the readers of the
-// public page must learn of.
-func (a *application) changed(answer any, writes ...write) outcome {
-	return outcome{answer: answer, writes: writes, after: func(version svc.Version) {
+// changedApp returns the outcome of a change that the ingest path or the readers of the public
+// page must learn of.
+func changedApp[R any](a *application, answer R, writes ...grain.Write) grain.Outcome[R] {
+	return grain.Outcome[R]{Answer: answer, Effects: grain.Effects{Writes: writes, After: func(version svc.Version) {
 		a.publish(version, a.app.application(), a.liveKeys())
 		a.publishPage(version, a.app.application(), a.share)
-	}}
+	}}}
 }
 
-func (a *application) onCreate(_ time.Time, m createApp) (outcome, error) {
+func (a *application) onCreate(_ time.Time, m createApp) (grain.Outcome[appRecord], error) {
 	if a.app != nil {
-		return outcome{answer: *a.app}, nil
+		return grain.Answer(*a.app), nil
 	}
 	record := m.App
 	a.app = &record
-	return a.changed(record, write{"application", record.ID, record}), nil
+	return changedApp(a, record, grain.Put("application", record.ID, record)), nil
 }
 
-func (a *application) onGet(time.Time, none) (outcome, error) { return outcome{answer: *a.app}, nil }
+func (a *application) onGet(time.Time, grain.None) (grain.Outcome[appRecord], error) {
+	return grain.Answer(*a.app), nil
+}
 
-func (a *application) onUpdate(now time.Time, m updateApp) (outcome, error) {
+func (a *application) onUpdate(now time.Time, m updateApp) (grain.Outcome[appRecord], error) {
 	app := a.app.application()
 	if m.IfMatch != nil && *m.IfMatch != app.Revision {
-		return outcome{}, svc.Errorf(svc.CodePrecondition, "The application has changed since; read it again.")
+		return grain.Outcome[appRecord]{}, svc.Errorf(svc.CodePrecondition, "The application has changed since; read it again.")
 	}
 	changed, err := app.Apply(m.Patch, now)
 	if err != nil {
-		return outcome{}, err
+		return grain.Outcome[appRecord]{}, err
 	}
 	if len(changed) == 0 {
-		return outcome{answer: *a.app}, nil
+		return grain.Answer(*a.app), nil
 	}
 	record := recordApp(app)
 	a.app = &record
-	return a.changed(record, write{"application", record.ID, record}), nil
+	return changedApp(a, record, grain.Put("application", record.ID, record)), nil
 }
 
 // liveKeys returns the keys that were not revoked, the newest first.
@@ -149,25 +152,25 @@ func (a *application) liveKeys() []svc.IngestKey {
 }
 
 func (a *application) sortedKeys() []keyRecord {
-	return slices.SortedFunc(maps.Values(a.keys), func(x, y keyRecord) int { return compareStrings(y.ID, x.ID) })
+	return slices.SortedFunc(maps.Values(a.keys), func(x, y keyRecord) int { return strings.Compare(y.ID, x.ID) })
 }
 
-func (a *application) onKeys(time.Time, none) (outcome, error) {
+func (a *application) onKeys(time.Time, grain.None) (grain.Outcome[[]keyRecord], error) {
 	live := slices.DeleteFunc(a.sortedKeys(), func(r keyRecord) bool { return r.RevokedAt != nil })
-	return outcome{answer: live}, nil
+	return grain.Answer(live), nil
 }
 
-func (a *application) onMintKey(_ time.Time, m mintKey) (outcome, error) {
+func (a *application) onMintKey(_ time.Time, m mintKey) (grain.Outcome[keyRecord], error) {
 	a.keys[m.Key.ID] = m.Key
-	return a.changed(m.Key, write{"key", m.Key.ID, m.Key}), nil
+	return changedApp(a, m.Key, grain.Put("key", m.Key.ID, m.Key)), nil
 }
 
-func (a *application) onRevokeKey(now time.Time, m revokeKey) (outcome, error) {
+func (a *application) onRevokeKey(now time.Time, m revokeKey) (grain.Outcome[grain.None], error) {
 	record, found := a.keys[m.ID]
 	if !found || record.RevokedAt != nil {
-		return outcome{}, svc.NotFound("key")
+		return grain.Outcome[grain.None]{}, svc.NotFound("key")
 	}
 	record.RevokedAt = &now
 	a.keys[m.ID] = record
-	return a.changed(none{}, write{"key", m.ID, record}), nil
+	return changedApp(a, grain.None{}, grain.Put("key", m.ID, record)), nil
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/actorstest"
+	"svc/actors/grain"
 )
 
 func signupSpec() svc.GoalSpec {
@@ -25,44 +27,44 @@ func funnelSpec() svc.FunnelSpec {
 }
 
 func TestGoalsAndFunnelsOfAnApplication(t *testing.T) {
-	app := testApp(1, "shop", "Shop", coreEpoch())
-	signup := svc.NewGoal(signupSpec(), "goal_1", at(time.Minute))
+	app := testApp(1, "shop", "Shop", actorstest.Epoch())
+	signup := svc.NewGoal(signupSpec(), "goal_1", actorstest.At(time.Minute))
 	deleted := signup
-	when := at(time.Hour)
+	when := actorstest.At(time.Hour)
 	deleted.DeletedAt = &when
-	again := svc.NewGoal(signupSpec(), "goal_2", at(2*time.Hour))
+	again := svc.NewGoal(signupSpec(), "goal_2", actorstest.At(2*time.Hour))
 	path := svc.GoalSpec{Name: "Path", Matcher: svc.Matcher{Kind: svc.MatchPath, Match: "signup"}}
-	third := svc.NewGoal(path, "goal_3", at(0))
-	funnel := svc.NewFunnel(funnelSpec(), "fun_1", at(0))
+	third := svc.NewGoal(path, "goal_3", actorstest.At(0))
+	funnel := svc.NewFunnel(funnelSpec(), "fun_1", actorstest.At(0))
 	noGoal, noFunnel := svc.NotFound("goal"), svc.NotFound("funnel")
 	taken := svc.Invalid(svc.FieldError{
 		Field: "match", Code: "duplicate_goal", Message: `The goal "Signup" (goal_1) has the kind event and the match "signup" already.`,
 	})
-	steps := []step{
-		{name: "create", method: "create", message: createApp{app}, want: outcome{answer: app, writes: []write{{"application", "app_1", app}}}},
-		{name: "no goals", method: "goals", message: none{}, want: outcome{answer: []svc.Goal(nil)}},
-		{name: "a goal", after: time.Minute, method: "goal.create", message: createGoal{"goal_1", signupSpec()}, want: outcome{answer: signup, writes: []write{{"goal", "goal_1", signup}}}},
-		{name: "its pair again", method: "goal.create", message: createGoal{"goal_2", signupSpec()}, err: taken},
-		{name: "the match of another kind", method: "goal.create", message: createGoal{"goal_3", path}, want: outcome{answer: third, writes: []write{{"goal", "goal_3", third}}}},
-		{name: "delete", after: time.Hour, method: "goal.delete", message: deleteGoal{"goal_1"}, want: outcome{answer: none{}, writes: []write{{"goal", "goal_1", deleted}}}},
-		{name: "delete twice", method: "goal.delete", message: deleteGoal{"goal_1"}, err: noGoal},
-		{name: "delete nothing", method: "goal.delete", message: deleteGoal{"goal_9"}, err: noGoal},
-		{name: "the pair is free", after: 2 * time.Hour, method: "goal.create", message: createGoal{"goal_2", signupSpec()}, want: outcome{answer: again, writes: []write{{"goal", "goal_2", again}}}},
-		{name: "all goals", method: "goals", message: none{}, want: outcome{answer: []svc.Goal{deleted, again, third}}},
-		{name: "no funnels", method: "funnels", message: none{}, want: outcome{answer: []svc.Funnel(nil)}},
-		{name: "a funnel", method: "funnel.create", message: createFunnel{funnel}, want: outcome{answer: funnel, writes: []write{{"funnel", "fun_1", funnel}}}},
-		{name: "the funnel", method: "funnel.get", message: findFunnel{"fun_1"}, want: outcome{answer: funnel}},
-		{name: "all funnels", method: "funnels", message: none{}, want: outcome{answer: []svc.Funnel{funnel}}},
-		{name: "no such funnel", method: "funnel.get", message: findFunnel{"fun_9"}, err: noFunnel},
-		{name: "delete the funnel", method: "funnel.delete", message: findFunnel{"fun_1"}, want: outcome{answer: none{}, writes: []write{{"funnel", "fun_1", nil}}}},
-		{name: "delete it twice", method: "funnel.delete", message: findFunnel{"fun_1"}, err: noFunnel},
+	steps := []actorstest.Step{
+		{Name: "create", Method: "create", Message: createApp{app}, Want: grain.Answer[any](app, grain.Put("application", "app_1", app))},
+		{Name: "no goals", Method: "goals", Message: grain.None{}, Want: grain.Answer[any]([]svc.Goal(nil))},
+		{Name: "a goal", After: time.Minute, Method: "goal.create", Message: createGoal{"goal_1", signupSpec()}, Want: grain.Answer[any](signup, grain.Put("goal", "goal_1", signup))},
+		{Name: "its pair again", Method: "goal.create", Message: createGoal{"goal_2", signupSpec()}, Err: taken},
+		{Name: "the match of another kind", Method: "goal.create", Message: createGoal{"goal_3", path}, Want: grain.Answer[any](third, grain.Put("goal", "goal_3", third))},
+		{Name: "delete", After: time.Hour, Method: "goal.delete", Message: deleteGoal{"goal_1"}, Want: grain.Answer[any](grain.None{}, grain.Put("goal", "goal_1", deleted))},
+		{Name: "delete twice", Method: "goal.delete", Message: deleteGoal{"goal_1"}, Err: noGoal},
+		{Name: "delete nothing", Method: "goal.delete", Message: deleteGoal{"goal_9"}, Err: noGoal},
+		{Name: "the pair is free", After: 2 * time.Hour, Method: "goal.create", Message: createGoal{"goal_2", signupSpec()}, Want: grain.Answer[any](again, grain.Put("goal", "goal_2", again))},
+		{Name: "all goals", Method: "goals", Message: grain.None{}, Want: grain.Answer[any]([]svc.Goal{deleted, again, third})},
+		{Name: "no funnels", Method: "funnels", Message: grain.None{}, Want: grain.Answer[any]([]svc.Funnel(nil))},
+		{Name: "a funnel", Method: "funnel.create", Message: createFunnel{funnel}, Want: grain.Answer[any](funnel, grain.Put("funnel", "fun_1", funnel))},
+		{Name: "the funnel", Method: "funnel.get", Message: findFunnel{"fun_1"}, Want: grain.Answer[any](funnel)},
+		{Name: "all funnels", Method: "funnels", Message: grain.None{}, Want: grain.Answer[any]([]svc.Funnel{funnel})},
+		{Name: "no such funnel", Method: "funnel.get", Message: findFunnel{"fun_9"}, Err: noFunnel},
+		{Name: "delete the funnel", Method: "funnel.delete", Message: findFunnel{"fun_1"}, Want: grain.Answer[any](grain.None{}, grain.Delete("funnel", "fun_1"))},
+		{Name: "delete it twice", Method: "funnel.delete", Message: findFunnel{"fun_1"}, Err: noFunnel},
 	}
-	newCore := func() core {
+	newCore := func() *application {
 		return &application{publish: func(svc.Version, svc.Application, []svc.IngestKey) {}, publishPage: func(svc.Version, svc.Application, svc.Share) {}}
 	}
-	play(t, newCore, true, steps)
-	for method := range goalHandlers() {
-		if !slices.ContainsFunc(steps, func(s step) bool { return s.method == method && s.err == nil }) {
+	actorstest.Play(t, applicationKind, newCore, true, steps)
+	for _, method := range []string{"goals", "goal.create", "goal.delete", "funnels", "funnel.get", "funnel.create", "funnel.delete"} {
+		if !slices.ContainsFunc(steps, func(s actorstest.Step) bool { return s.Method == method && s.Err == nil }) {
 			t.Errorf("no step has %s succeed", method)
 		}
 	}
@@ -70,39 +72,39 @@ func TestGoalsAndFunnelsOfAnApplication(t *testing.T) {
 
 // TestGoalsAreBounded fills an application, and then deletes more goals than it keeps.
 func TestGoalsAreBounded(t *testing.T) {
-	record := testApp(1, "shop", "Shop", coreEpoch())
+	record := testApp(1, "shop", "Shop", actorstest.Epoch())
 	a := &application{app: &record, goals: map[string]svc.Goal{}, funnels: map[string]svc.Funnel{}}
 	spec := func(n int) svc.GoalSpec {
 		return svc.GoalSpec{Name: "g", Matcher: svc.Matcher{Kind: svc.MatchEvent, Match: fmt.Sprint(n)}}
 	}
 	for n := range svc.MaxGoals {
-		if _, err := a.onCreateGoal(at(0), createGoal{fmt.Sprintf("goal_%03d", n), spec(n)}); err != nil {
+		if _, err := a.onCreateGoal(actorstest.At(0), createGoal{fmt.Sprintf("goal_%03d", n), spec(n)}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := a.onCreateGoal(at(0), createGoal{"goal_x", spec(-1)}); svc.CodeOf(err) != svc.CodeConflict {
+	if _, err := a.onCreateGoal(actorstest.At(0), createGoal{"goal_x", spec(-1)}); svc.CodeOf(err) != svc.CodeConflict {
 		t.Errorf("one goal too many: %v", err)
 	}
 	for n := range svc.MaxFunnels {
-		if _, err := a.onCreateFunnel(at(0), createFunnel{svc.Funnel{ID: fmt.Sprint(n)}}); err != nil {
+		if _, err := a.onCreateFunnel(actorstest.At(0), createFunnel{svc.Funnel{ID: fmt.Sprint(n)}}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := a.onCreateFunnel(at(0), createFunnel{svc.Funnel{ID: "x"}}); svc.CodeOf(err) != svc.CodeConflict {
+	if _, err := a.onCreateFunnel(actorstest.At(0), createFunnel{svc.Funnel{ID: "x"}}); svc.CodeOf(err) != svc.CodeConflict {
 		t.Errorf("one funnel too many: %v", err)
 	}
 	for n := svc.MaxGoals - 1; n >= 0; n-- {
 		id := fmt.Sprintf("goal_%03d", n)
-		if got, err := a.onDeleteGoal(at(time.Duration(svc.MaxGoals-n)*time.Second), deleteGoal{id}); err != nil || len(got.writes) != 1 {
+		if got, err := a.onDeleteGoal(actorstest.At(time.Duration(svc.MaxGoals-n)*time.Second), deleteGoal{id}); err != nil || len(got.Writes) != 1 {
 			t.Fatalf("%s: %v %+v", id, err, got)
 		}
 	}
-	if _, err := a.onCreateGoal(at(0), createGoal{"goal_x", spec(-1)}); err != nil {
+	if _, err := a.onCreateGoal(actorstest.At(0), createGoal{"goal_x", spec(-1)}); err != nil {
 		t.Fatal(err)
 	}
-	got, err := a.onDeleteGoal(at(time.Hour), deleteGoal{"goal_x"})
-	if err != nil || len(got.writes) != 2 || got.writes[1] != (write{"goal", "goal_199", nil}) {
-		t.Errorf("deleting one more than is kept: %v %+v", err, got.writes)
+	got, err := a.onDeleteGoal(actorstest.At(time.Hour), deleteGoal{"goal_x"})
+	if err != nil || len(got.Writes) != 2 || got.Writes[1] != (grain.Delete("goal", "goal_199")) {
+		t.Errorf("deleting one more than is kept: %v %+v", err, got.Writes)
 	}
 	if goals := a.allGoals(); len(goals) != keptGoals || goals[0].ID != "goal_000" || goals[198].ID != "goal_198" || goals[199].ID != "goal_x" {
 		t.Errorf("%d goals are kept", len(goals))

@@ -5,65 +5,68 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"svc"
+	"svc/actors/actorstest"
+	"svc/actors/grain"
 )
 
 func testKey(id, environment string, revoked *time.Time) keyRecord {
 	return keyRecord{IngestKey: svc.IngestKey{
 		ID: id, Kind: svc.KeyPublic, Environment: environment, Label: "web", Prefix: "svc_pub_prod", Last4: "wxyz",
-		CreatedAt: coreEpoch(), RevokedAt: revoked,
+		CreatedAt: actorstest.Epoch(), RevokedAt: revoked,
 	}, Hash: "hash-" + id}
 }
 
 func TestApplicationLife(t *testing.T) {
-	created := testApp(1, "shop", "Shop", coreEpoch())
+	created := testApp(1, "shop", "Shop", actorstest.Epoch())
 	renamed := created
-	renamed.Name, renamed.Revision, renamed.UpdatedAt = "Store", 2, at(time.Minute)
+	renamed.Name, renamed.Revision, renamed.UpdatedAt = "Store", 2, actorstest.At(time.Minute)
 	key1, key2 := testKey("key_1", "production", nil), testKey("key_2", "staging", nil)
-	when := at(time.Hour)
+	when := actorstest.At(time.Hour)
 	key1Revoked := testKey("key_1", "production", &when)
 	name, blank, one, two := "Store", " ", uint64(1), uint64(2)
 	noApp, noKey := svc.NotFound("application"), svc.NotFound("key")
-	var steps []step
-	for method := range applicationHandlers() {
+	var steps []actorstest.Step
+	for _, method := range applicationKind.Methods() {
 		if method != "create" {
-			steps = append(steps, step{name: "before it exists", method: method, message: none{}, err: noApp})
+			steps = append(steps, actorstest.Step{Name: "before it exists", Method: method, Message: grain.None{}, Err: noApp})
 		}
 	}
-	steps = append(steps, []step{
-		{name: "create", method: "create", message: createApp{created}, want: outcome{answer: created, writes: []write{{"application", "app_1", created}}}},
-		{name: "create again", method: "create", message: createApp{testApp(9, "shop", "Other", at(time.Hour))}, want: outcome{answer: created}},
-		{name: "get", method: "get", message: none{}, want: outcome{answer: created}},
-		{name: "no keys", method: "keys", message: none{}, want: outcome{answer: []keyRecord(nil)}},
-		{name: "a patch of nothing", method: "update", message: updateApp{}, err: svc.Invalid(svc.FieldError{Code: "empty_body", Message: "The body names nothing to change."})},
+	steps = append(steps, []actorstest.Step{
+		{Name: "create", Method: "create", Message: createApp{created}, Want: grain.Answer[any](created, grain.Put("application", "app_1", created))},
+		{Name: "create again", Method: "create", Message: createApp{testApp(9, "shop", "Other", actorstest.At(time.Hour))}, Want: grain.Answer[any](created)},
+		{Name: "get", Method: "get", Message: grain.None{}, Want: grain.Answer[any](created)},
+		{Name: "no keys", Method: "keys", Message: grain.None{}, Want: grain.Answer[any]([]keyRecord(nil))},
+		{Name: "a patch of nothing", Method: "update", Message: updateApp{}, Err: svc.Invalid(svc.FieldError{Code: "empty_body", Message: "The body names nothing to change."})},
 		{
-			name: "a bad name", method: "update", message: updateApp{Patch: svc.AppPatch{Name: &blank}},
-			err: svc.Invalid(svc.FieldError{Field: "name", Code: "required", Message: "The name must not be empty."}),
+			Name: "a bad name", Method: "update", Message: updateApp{Patch: svc.AppPatch{Name: &blank}},
+			Err: svc.Invalid(svc.FieldError{Field: "name", Code: "required", Message: "The name must not be empty."}),
 		},
 		{
-			name: "a stale version", method: "update", message: updateApp{svc.AppPatch{Name: &name}, &two},
-			err: svc.Errorf(svc.CodePrecondition, "The application has changed since; read it again."),
+			Name: "a stale version", Method: "update", Message: updateApp{svc.AppPatch{Name: &name}, &two},
+			Err: svc.Errorf(svc.CodePrecondition, "The application has changed since; read it again."),
 		},
 		{
-			name: "rename", after: time.Minute, method: "update", message: updateApp{svc.AppPatch{Name: &name}, &one},
-			want: outcome{answer: renamed, writes: []write{{"application", "app_1", renamed}}},
+			Name: "rename", After: time.Minute, Method: "update", Message: updateApp{svc.AppPatch{Name: &name}, &one},
+			Want: grain.Answer[any](renamed, grain.Put("application", "app_1", renamed)),
 		},
 		{
-			name: "the version that was read before", method: "update", message: updateApp{svc.AppPatch{Name: &name}, &one},
-			err: svc.Errorf(svc.CodePrecondition, "The application has changed since; read it again."),
+			Name: "the version that was read before", Method: "update", Message: updateApp{svc.AppPatch{Name: &name}, &one},
+			Err: svc.Errorf(svc.CodePrecondition, "The application has changed since; read it again."),
 		},
-		{name: "no change", after: time.Hour, method: "update", message: updateApp{svc.AppPatch{Name: &name}, &two}, want: outcome{answer: renamed}},
-		{name: "mint", method: "key.mint", message: mintKey{key1}, want: outcome{answer: key1, writes: []write{{"key", "key_1", key1}}}},
-		{name: "mint another", method: "key.mint", message: mintKey{key2}, want: outcome{answer: key2, writes: []write{{"key", "key_2", key2}}}},
-		{name: "keys, the newest first", method: "keys", message: none{}, want: outcome{answer: []keyRecord{key2, key1}}},
-		{name: "revoke", after: time.Hour, method: "key.revoke", message: revokeKey{"key_1"}, want: outcome{answer: none{}, writes: []write{{"key", "key_1", key1Revoked}}}},
-		{name: "revoke twice", after: 2 * time.Hour, method: "key.revoke", message: revokeKey{"key_1"}, err: noKey},
-		{name: "revoke nothing", method: "key.revoke", message: revokeKey{"key_9"}, err: noKey},
-		{name: "the live keys", method: "keys", message: none{}, want: outcome{answer: []keyRecord{key2}}},
-		{name: "unknown method", method: "nonsense", message: none{}, err: fmt.Errorf(`unknown method "nonsense"`)},
+		{Name: "no change", After: time.Hour, Method: "update", Message: updateApp{svc.AppPatch{Name: &name}, &two}, Want: grain.Answer[any](renamed)},
+		{Name: "mint", Method: "key.mint", Message: mintKey{key1}, Want: grain.Answer[any](key1, grain.Put("key", "key_1", key1))},
+		{Name: "mint another", Method: "key.mint", Message: mintKey{key2}, Want: grain.Answer[any](key2, grain.Put("key", "key_2", key2))},
+		{Name: "keys, the newest first", Method: "keys", Message: grain.None{}, Want: grain.Answer[any]([]keyRecord{key2, key1})},
+		{Name: "revoke", After: time.Hour, Method: "key.revoke", Message: revokeKey{"key_1"}, Want: grain.Answer[any](grain.None{}, grain.Put("key", "key_1", key1Revoked))},
+		{Name: "revoke twice", After: 2 * time.Hour, Method: "key.revoke", Message: revokeKey{"key_1"}, Err: noKey},
+		{Name: "revoke nothing", Method: "key.revoke", Message: revokeKey{"key_9"}, Err: noKey},
+		{Name: "the live keys", Method: "keys", Message: grain.None{}, Want: grain.Answer[any]([]keyRecord{key2})},
+		{Name: "unknown method", Method: "nonsense", Message: grain.None{}, Err: fmt.Errorf(`unknown method "nonsense"`)},
 	}...)
 	steps = append(steps, shareSteps()...)
 	type publication struct {
@@ -72,19 +75,19 @@ func TestApplicationLife(t *testing.T) {
 	}
 	var published []publication
 	var pages []svc.Share
-	newCore := func() core {
+	newCore := func() *application {
 		return &application{publish: func(_ svc.Version, app svc.Application, keys []svc.IngestKey) {
 			published = append(published, publication{app, keys})
 		}, publishPage: func(_ svc.Version, _ svc.Application, share svc.Share) {
 			pages = append(pages, share)
 		}}
 	}
-	play(t, newCore, true, steps)
-	for method := range applicationHandlers() {
-		if goalHandlers()[method] != nil { // they have a life of their own
+	actorstest.Play(t, applicationKind, newCore, true, steps)
+	for _, method := range applicationKind.Methods() {
+		if strings.HasPrefix(method, "goal") || strings.HasPrefix(method, "funnel") { // they have a life of their own
 			continue
 		}
-		if !slices.ContainsFunc(steps, func(s step) bool { return s.method == method && s.err == nil }) {
+		if !slices.ContainsFunc(steps, func(s actorstest.Step) bool { return s.Method == method && s.Err == nil }) {
 			t.Errorf("no step has %s succeed", method)
 		}
 	}
@@ -109,12 +112,12 @@ func TestApplicationLife(t *testing.T) {
 }
 
 func TestRecordsKeepWhatIsHidden(t *testing.T) {
-	app := svc.NewApplication(svc.AppSpec{Name: "Shop"}, "shop", acme(), testAppIDs(1), coreEpoch())
+	app := svc.NewApplication(svc.AppSpec{Name: "Shop"}, "shop", acme(), testAppIDs(1), actorstest.Epoch())
 	app.Revision = 7
-	revoked := at(time.Minute)
+	revoked := actorstest.At(time.Minute)
 	key := testKey("key_1", "production", &revoked).key()
 	owner := ada()
-	token := svc.Token{ID: "tok_1", User: &owner, Hash: "hash", CreatedAt: coreEpoch()}
+	token := svc.Token{ID: "tok_1", User: &owner, Hash: "hash", CreatedAt: actorstest.Epoch()}
 	if got := through[appRecord](t, recordApp(app)).application(); !reflect.DeepEqual(got, app) {
 		t.Errorf("the application came back as %+v, want %+v", got, app)
 	}

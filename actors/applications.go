@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/grain"
 )
 
 // Applications is the client of the application actors and of the organizations
 // that know their slugs.
 type Applications struct {
-	Actors caller
+	Actors grain.Caller
 	Chance Chance
 	Now    func() time.Time
 	// Sync makes a change known to this node before it is answered, where the
@@ -31,7 +32,7 @@ func (a *Applications) changed(ctx context.Context, ref svc.AppRef, err error) e
 
 // List returns applications of an organization by slug, and whether more follow.
 func (a *Applications) List(ctx context.Context, org, after string, limit int) ([]svc.Application, bool, error) {
-	list, err := ask[appList](ctx, a.Actors, kindOrganization, org, "apps", listApps{After: after, Limit: limit})
+	list, err := organizationApps.Ask(ctx, a.Actors, org, listApps{After: after, Limit: limit})
 	if err != nil {
 		return nil, false, err
 	}
@@ -46,25 +47,35 @@ func (a *Applications) List(ctx context.Context, org, after string, limit int) (
 	return apps, list.More, nil
 }
 
-// Get returns an application. One whose creation was cut short after its slug
-// was taken is completed here.
+// Get returns an application.
 func (a *Applications) Get(ctx context.Context, ref svc.AppRef) (svc.Application, error) {
-	record, err := ask[appRecord](ctx, a.Actors, kindApplication, ref.String(), "get", none{})
-	if svc.CodeOf(err) != svc.CodeNotFound || err == nil {
-		return record.application(), err
-	}
-	reserved, reservedErr := ask[appRecord](ctx, a.Actors, kindOrganization, ref.Org, "app.find", findApp{Slug: ref.App})
-	if reservedErr != nil {
-		if svc.CodeOf(reservedErr) == svc.CodeNotFound {
-			return svc.Application{}, svc.NotFound("application")
-		}
-		return svc.Application{}, reservedErr
-	}
-	return a.finish(ctx, ref, reserved)
+	record, err := ask(ctx, a, ref, applicationGet, grain.None{})
+	return record.application(), err
 }
 
+// ask asks an application. One whose creation was cut short after its slug was taken is
+// completed first.
+func ask[M, R any](ctx context.Context, a *Applications, ref svc.AppRef, method grain.Method[M, R], message M) (answer R, err error) {
+	answer, err = method.Ask(ctx, a.Actors, ref.String(), message)
+	if err == nil || svc.CodeOf(err) != svc.CodeNotFound {
+		return answer, err
+	}
+	reserved, reservedErr := organizationFindApp.Ask(ctx, a.Actors, ref.Org, findApp{Slug: ref.App})
+	switch {
+	case reservedErr != nil && svc.CodeOf(reservedErr) == svc.CodeNotFound:
+		return answer, err
+	case reservedErr != nil:
+		return answer, reservedErr
+	}
+	if _, err := a.finish(ctx, ref, reserved); err != nil {
+		return answer, err
+	}
+	return method.Ask(ctx, a.Actors, ref.String(), message)
+}
+
+// finish creates an application whose slug is taken.
 func (a *Applications) finish(ctx context.Context, ref svc.AppRef, record appRecord) (svc.Application, error) {
-	created, err := ask[appRecord](ctx, a.Actors, kindApplication, ref.String(), "create", createApp{App: record})
+	created, err := applicationCreate.Ask(ctx, a.Actors, ref.String(), createApp{App: record})
 	return created.application(), a.changed(ctx, ref, err)
 }
 
@@ -79,7 +90,7 @@ func (a *Applications) Create(ctx context.Context, org string, spec svc.AppSpec)
 		// 53 bits, so that every JSON reader keeps the number exactly.
 		ids.Numbers[n] = binary.LittleEndian.Uint64(a.Chance.Bytes(8))>>11 | 1
 	}
-	record, err := ask[appRecord](ctx, a.Actors, kindOrganization, org, "app.reserve", reserveApp{Spec: spec, IDs: ids})
+	record, err := organizationReserveApp.Ask(ctx, a.Actors, org, reserveApp{Spec: spec, IDs: ids})
 	if err != nil {
 		return svc.Application{}, err
 	}
@@ -88,19 +99,13 @@ func (a *Applications) Create(ctx context.Context, org string, spec svc.AppSpec)
 
 // Update changes settings; with ifMatch only where the revision is that one.
 func (a *Applications) Update(ctx context.Context, ref svc.AppRef, patch svc.AppPatch, ifMatch *uint64) (svc.Application, error) {
-	if _, err := a.Get(ctx, ref); err != nil {
-		return svc.Application{}, err
-	}
-	record, err := ask[appRecord](ctx, a.Actors, kindApplication, ref.String(), "update", updateApp{Patch: patch, IfMatch: ifMatch})
+	record, err := ask(ctx, a, ref, applicationUpdate, updateApp{Patch: patch, IfMatch: ifMatch})
 	return record.application(), a.changed(ctx, ref, err)
 }
 
 // Keys lists the live ingest keys of an application, the newest first.
 func (a *Applications) Keys(ctx context.Context, ref svc.AppRef) ([]svc.IngestKey, error) {
-	if _, err := a.Get(ctx, ref); err != nil {
-		return nil, err
-	}
-	records, err := ask[[]keyRecord](ctx, a.Actors, kindApplication, ref.String(), "keys", none{})
+	records, err := ask(ctx, a, ref, applicationKeys, grain.None{})
 	keys := make([]svc.IngestKey, 0, len(records))
 	for _, record := range records {
 		keys = append(keys, record.key())
@@ -114,9 +119,6 @@ func (a *Applications) MintKey(ctx context.Context, ref svc.AppRef, spec svc.Key
 	if problems := spec.Validate(); len(problems) > 0 {
 		return svc.IngestKey{}, "", svc.Invalid(problems...)
 	}
-	if _, err := a.Get(ctx, ref); err != nil {
-		return svc.IngestKey{}, "", err
-	}
 	prefix := svc.KeyPrefix(spec.Kind, spec.Environment)
 	secret := svc.MintSecret(prefix+"_", a.Chance.Bytes(32))
 	clear := secret.Reveal()
@@ -125,7 +127,7 @@ func (a *Applications) MintKey(ctx context.Context, ref svc.AppRef, spec svc.Key
 		Prefix: prefix, Last4: clear[len(clear)-4:], CreatedAt: a.Now(),
 	}
 	record := keyRecord{IngestKey: key, Hash: svc.HashSecretHex(clear)}
-	stored, err := ask[keyRecord](ctx, a.Actors, kindApplication, ref.String(), "key.mint", mintKey{Key: record})
+	stored, err := ask(ctx, a, ref, applicationMintKey, mintKey{Key: record})
 	if err := a.changed(ctx, ref, err); err != nil {
 		return svc.IngestKey{}, "", err
 	}
@@ -134,9 +136,6 @@ func (a *Applications) MintKey(ctx context.Context, ref svc.AppRef, spec svc.Key
 
 // RevokeKey ends an ingest key: the next request with it is refused.
 func (a *Applications) RevokeKey(ctx context.Context, ref svc.AppRef, id string) error {
-	if _, err := a.Get(ctx, ref); err != nil {
-		return err
-	}
-	_, err := ask[none](ctx, a.Actors, kindApplication, ref.String(), "key.revoke", revokeKey{ID: id})
+	_, err := ask(ctx, a, ref, applicationRevokeKey, revokeKey{ID: id})
 	return a.changed(ctx, ref, err)
 }

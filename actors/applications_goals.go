@@ -4,11 +4,12 @@ import (
 	"context"
 
 	"svc"
+	"svc/actors/grain"
 )
 
 // Goals returns the goals of an application by id, those that were deleted among them.
 func (a *Applications) Goals(ctx context.Context, ref svc.AppRef) ([]svc.Goal, error) {
-	return onApp[[]svc.Goal](ctx, a, ref, "goals", none{})
+	return ask(ctx, a, ref, applicationGoals, grain.None{})
 }
 
 // CreateGoal makes a goal, which counts in the next read. It fails with invalid_request
@@ -17,23 +18,23 @@ func (a *Applications) CreateGoal(ctx context.Context, ref svc.AppRef, spec svc.
 	if problems := spec.Validate(); len(problems) > 0 {
 		return svc.Goal{}, svc.Invalid(problems...)
 	}
-	return onApp[svc.Goal](ctx, a, ref, "goal.create", createGoal{ID: a.Chance.ID("goal_"), Spec: spec})
+	return ask(ctx, a, ref, applicationCreateGoal, createGoal{ID: a.Chance.ID("goal_"), Spec: spec})
 }
 
 // DeleteGoal ends a goal; what was converted before stays in its results.
 func (a *Applications) DeleteGoal(ctx context.Context, ref svc.AppRef, id string) error {
-	_, err := onApp[none](ctx, a, ref, "goal.delete", deleteGoal{ID: id})
+	_, err := ask(ctx, a, ref, applicationDeleteGoal, deleteGoal{ID: id})
 	return err
 }
 
 // Funnels returns the funnels of an application by id.
 func (a *Applications) Funnels(ctx context.Context, ref svc.AppRef) ([]svc.Funnel, error) {
-	return onApp[[]svc.Funnel](ctx, a, ref, "funnels", none{})
+	return ask(ctx, a, ref, applicationFunnels, grain.None{})
 }
 
 // Funnel returns one funnel.
 func (a *Applications) Funnel(ctx context.Context, ref svc.AppRef, id string) (svc.Funnel, error) {
-	return onApp[svc.Funnel](ctx, a, ref, "funnel.get", findFunnel{ID: id})
+	return ask(ctx, a, ref, applicationGetFunnel, findFunnel{ID: id})
 }
 
 // CreateFunnel saves a funnel.
@@ -42,21 +43,11 @@ func (a *Applications) CreateFunnel(ctx context.Context, ref svc.AppRef, spec sv
 		return svc.Funnel{}, svc.Invalid(problems...)
 	}
 	funnel := svc.NewFunnel(spec, a.Chance.ID("fun_"), a.Now())
-	return onApp[svc.Funnel](ctx, a, ref, "funnel.create", createFunnel{Funnel: funnel})
+	return ask(ctx, a, ref, applicationCreateFunnel, createFunnel{Funnel: funnel})
 }
 
 // DeleteFunnel removes a funnel.
 func (a *Applications) DeleteFunnel(ctx context.Context, ref svc.AppRef, id string) error {
-	_, err := onApp[none](ctx, a, ref, "funnel.delete", findFunnel{ID: id})
+	_, err := ask(ctx, a, ref, applicationDeleteFunnel, findFunnel{ID: id})
 	return err
-}
-
-// onApp sends a message to an application. One whose creation was cut short after its
-// slug was taken is completed first.
-func onApp[R any](ctx context.Context, a *Applications, ref svc.AppRef, method string, message any) (R, error) {
-	if _, err := a.Get(ctx, ref); err != nil {
-		var none R
-		return none, err
-	}
-	return ask[R](ctx, a.Actors, kindApplication, ref.String(), method, message)
 }

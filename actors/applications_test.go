@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/actorstest"
 	"svc/protos"
 )
 
@@ -125,12 +126,12 @@ func TestAnInterruptedCreation(t *testing.T) {
 				c.organization("Acme", c.user("ada@example.com", "Ada"))
 				c.refuse = func(call *protos.Call) error {
 					if call.GetKind() == kindApplication && call.GetMethod() == "create" {
-						return errAway
+						return actorstest.ErrAway
 					}
 					return nil
 				}
-				if _, err := c.apps.Create(t.Context(), "acme", svc.AppSpec{Name: "Shop"}); !errors.Is(err, errAway) {
-					t.Errorf("the creation ends with %v, want %v", err, errAway)
+				if _, err := c.apps.Create(t.Context(), "acme", svc.AppSpec{Name: "Shop"}); !errors.Is(err, actorstest.ErrAway) {
+					t.Errorf("the creation ends with %v, want %v", err, actorstest.ErrAway)
 				}
 				created := clock()
 				c.refuse = nil

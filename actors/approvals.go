@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/grain"
 )
 
 // The approvals actor.
@@ -45,18 +46,19 @@ type (
 	}
 )
 
-func approvalHandlers() map[string]handler[*approvals] {
-	return map[string]handler[*approvals]{"put": on((*approvals).onPut), "list": on((*approvals).onList), "get": on((*approvals).onGet)}
-}
+var approvalsKind = grain.NewKind[*approvals](kindApprovals, 2, 5*time.Minute)
 
-func (a *approvals) apply(now time.Time, method string, payload []byte) (outcome, error) {
-	return dispatch(approvalHandlers(), a, now, method, payload)
-}
+// The methods of the approvals actor.
+var (
+	approvalsPut  = grain.On(approvalsKind, "put", (*approvals).onPut)
+	approvalsList = grain.On(approvalsKind, "list", (*approvals).onList)
+	approvalsGet  = grain.On(approvalsKind, "get", (*approvals).onGet, grain.Repeatable)
+)
 
-func (a *approvals) restore(entities []svc.Entity) error {
+func (a *approvals) Restore(entities []svc.Entity) error {
 	*a = approvals{entries: map[string]svc.Approval{}}
 	for _, entity := range entities {
-		entry, err := decode[svc.Approval](entity)
+		entry, err := grain.Decode[svc.Approval](entity)
 		if err != nil {
 			return err
 		}
@@ -78,15 +80,15 @@ func statusRank(status svc.ActionStatus) int {
 }
 
 // onPut notes requests, unless what is known of one is as new.
-func (a *approvals) onPut(now time.Time, m putApprovals) (outcome, error) {
-	result := outcome{answer: none{}}
+func (a *approvals) onPut(now time.Time, m putApprovals) (grain.Outcome[grain.None], error) {
+	result := grain.Answer(grain.None{})
 	for _, entry := range m.Entries {
 		id := entry.Action.ID
 		if known, ok := a.entries[id]; ok && statusRank(known.Action.Status) >= statusRank(entry.Action.Status) {
 			continue
 		}
 		a.entries[id] = entry
-		result.writes = append(result.writes, write{"approval", id, entry})
+		result.Writes = append(result.Writes, grain.Put("approval", id, entry))
 	}
 	for _, id := range slices.Sorted(maps.Keys(a.entries)) { // ids sort by time
 		entry := a.entries[id]
@@ -95,13 +97,13 @@ func (a *approvals) onPut(now time.Time, m putApprovals) (outcome, error) {
 		}
 		if !entry.Action.Pending(now) {
 			delete(a.entries, id)
-			result.writes = append(result.writes, write{"approval", id, nil})
+			result.Writes = append(result.Writes, grain.Delete("approval", id))
 		}
 	}
 	return result, nil
 }
 
-func (a *approvals) onList(now time.Time, _ none) (outcome, error) {
+func (a *approvals) onList(now time.Time, _ grain.None) (grain.Outcome[[]listedApproval], error) {
 	list := []listedApproval{}
 	for _, id := range slices.Sorted(maps.Keys(a.entries)) {
 		entry := a.entries[id]
@@ -109,16 +111,16 @@ func (a *approvals) onList(now time.Time, _ none) (outcome, error) {
 		entry.Action = entry.Action.At(now)
 		list = append(list, listedApproval{entry, open})
 	}
-	return outcome{answer: list}, nil
+	return grain.Answer(list), nil
 }
 
-func (a *approvals) onGet(now time.Time, m findApproval) (outcome, error) {
+func (a *approvals) onGet(now time.Time, m findApproval) (grain.Outcome[svc.Approval], error) {
 	entry, known := a.entries[m.ID]
 	if !known {
-		return outcome{}, svc.NotFound("approval")
+		return grain.Outcome[svc.Approval]{}, svc.NotFound("approval")
 	}
 	entry.Action = entry.Action.At(now)
-	return outcome{answer: entry}, nil
+	return grain.Answer(entry), nil
 }
 
 // queue notes the requests to the outside of a conversation in its organization's queue.
@@ -133,14 +135,14 @@ func (c *Conversations) queue(ctx context.Context, view *conversationView) error
 	if len(message.Entries) == 0 {
 		return nil
 	}
-	_, err := ask[none](ctx, c.Actors, kindApprovals, of.Org, "put", message)
+	_, err := approvalsPut.Ask(ctx, c.Actors, of.Org, message)
 	return err
 }
 
 // Approvals returns the requests to the outside of an organization, the newest last. Where
 // the queue was not told of the end of one, it is now.
 func (c *Conversations) Approvals(ctx context.Context, org string) ([]svc.Approval, error) {
-	listed, err := ask[[]listedApproval](ctx, c.Actors, kindApprovals, org, "list", none{})
+	listed, err := approvalsList.Ask(ctx, c.Actors, org, grain.None{})
 	if err != nil {
 		return nil, err
 	}
@@ -159,14 +161,14 @@ func (c *Conversations) Approvals(ctx context.Context, org string) ([]svc.Approv
 	}
 	if len(ended.Entries) > 0 {
 		// It is only kept from being asked about again.
-		_, _ = ask[none](ctx, c.Actors, kindApprovals, org, "put", ended)
+		_, _ = approvalsPut.Ask(ctx, c.Actors, org, ended)
 	}
 	return list, nil
 }
 
 // Approval returns a request to the outside with the conversation that it was made in.
 func (c *Conversations) Approval(ctx context.Context, org, id string) (svc.Approval, svc.Exchange, error) {
-	entry, err := ask[svc.Approval](ctx, c.Actors, kindApprovals, org, "get", findApproval{ID: id})
+	entry, err := approvalsGet.Ask(ctx, c.Actors, org, findApproval{ID: id})
 	if err != nil {
 		return entry, svc.Exchange{}, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"svc"
 	"svc/actors/attempt"
+	"svc/actors/grain"
 )
 
 // Announcements carries the names of owners whose entities have changed to every
@@ -48,7 +49,7 @@ type Changes struct {
 	Logger     *slog.Logger
 	// Skipped receives entities that cannot be decoded. They are left out, so that one of
 	// them keeps neither a node from starting nor the others from being read.
-	Skipped Skipped
+	Skipped grain.Skipped
 
 	mu     sync.Mutex
 	caught svc.Version
@@ -62,10 +63,10 @@ func shown(entities []svc.Entity) bool {
 	return slices.ContainsFunc(entities, func(e svc.Entity) bool { return slices.Contains(snapshotKinds(), e.Kind) })
 }
 
-// announce tells every node that an owner's entities have changed. An
-// announcement is a line, since a record of the log may carry several.
-func (c *Changes) announce(ctx context.Context, owner string) error {
-	if c.Log == nil {
+// announce tells every node that an owner's entities have changed, where snapshots are made of
+// any of them. An announcement is a line, since a record of the log may carry several.
+func (c *Changes) announce(ctx context.Context, owner string, changed []svc.Entity) error {
+	if c.Log == nil || !shown(changed) {
 		return nil
 	}
 	if err := c.Log.Announce(ctx, []byte(owner+"\n")); err != nil {

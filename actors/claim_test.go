@@ -14,6 +14,7 @@ import (
 
 	"svc"
 	"svc/actors/assistant"
+	"svc/actors/grain"
 )
 
 // seen gathers what a follower of a turn has seen so far.
@@ -389,7 +390,7 @@ func TestASlowStoreLosesNoTurn(t *testing.T) {
 				_, err := h.Append(context.Background(), &exchange.Conversation, []svc.Message{{Role: svc.RoleAssistant, Text: "Well"}}, nil)
 				done <- err
 			}()
-			time.Sleep(ioTime - time.Second)
+			time.Sleep(grain.IOTime - time.Second)
 			release()
 			if err := <-done; err != nil {
 				t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"svc"
+	"svc/actors/grain"
 )
 
 // Collectors is this node's snapshot of every live ingest key, read by the
@@ -114,14 +115,14 @@ func publishStored(ctx context.Context, store kindLister, kind, name string, pub
 }
 
 // Load fills the snapshot from the store, for a starting node.
-func (c *Collectors) Load(ctx context.Context, store kindLister, skipped Skipped) error {
+func (c *Collectors) Load(ctx context.Context, store kindLister, skipped grain.Skipped) error {
 	return publishStored(ctx, store, "key", "ingest keys", func(owned []svc.Entity) { c.publishEntities(owned, skipped) })
 }
 
 // publishEntities publishes what the entities of one owner say, if it is an
 // application. Keys that cannot be decoded are left out; an application that cannot be
 // decoded stays as it was published last.
-func (c *Collectors) publishEntities(entities []svc.Entity, skipped Skipped) {
+func (c *Collectors) publishEntities(entities []svc.Entity, skipped grain.Skipped) {
 	var version svc.Version
 	var app *appRecord
 	var keys []svc.IngestKey
@@ -134,9 +135,9 @@ func (c *Collectors) publishEntities(entities []svc.Entity, skipped Skipped) {
 		}
 		switch entity.Kind {
 		case "application":
-			app = decodable[appRecord](entity, skipped)
+			app = grain.DecodeOrSkip[appRecord](entity, skipped)
 		case "key":
-			if record := decodable[keyRecord](entity, skipped); record != nil {
+			if record := grain.DecodeOrSkip[keyRecord](entity, skipped); record != nil {
 				keys = append(keys, record.key())
 			}
 		}

@@ -91,7 +91,7 @@ func TestAKeyIsNotPublishedBeforeItIsStored(t *testing.T) {
 		}
 		release()
 		minting.Wait()
-		c.store.FailPuts(1, errAway)
+		c.store.FailPuts(1, actorstest.ErrAway)
 		wantError(t, "minting without a store", mint(), svc.Unavailable("The store", 1e9))
 		if got := published(); got != 1 {
 			t.Errorf("%d keys are published, want 1", got)
@@ -100,9 +100,9 @@ func TestAKeyIsNotPublishedBeforeItIsStored(t *testing.T) {
 }
 
 func TestCollectorsSkipWhatCannotWork(t *testing.T) {
-	app := testApp(1, "shop", "Shop", coreEpoch()).application()
+	app := testApp(1, "shop", "Shop", actorstest.Epoch()).application()
 	good := svc.HashSecretHex("key")
-	revoked := coreEpoch()
+	revoked := actorstest.Epoch()
 	c := NewCollectors()
 	c.Publish(svc.Version{}, app, []svc.IngestKey{
 		{ID: "good", Environment: "production", Hash: good},
@@ -119,7 +119,7 @@ func TestCollectorsSkipWhatCannotWork(t *testing.T) {
 
 func TestCollectorsReportAStoreThatFails(t *testing.T) {
 	withClients(t, Limits{}, func(t *testing.T, c *clients) {
-		c.store.FailLoads(1, errAway)
+		c.store.FailLoads(1, actorstest.ErrAway)
 		err := c.collectors.Load(t.Context(), c.store, nil)
 		if want := "loading the applications: the store is away"; err == nil || err.Error() != want {
 			t.Errorf("Load fails with %v, want %s", err, want)

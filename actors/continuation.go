@@ -209,7 +209,7 @@ func (c *Continuation) totals(ctx context.Context, candidates []candidate) (map[
 // another it returns false. It may be repeated.
 func (i *Issues) Continue(ctx context.Context, environment, former, issue uint64) (bool, error) {
 	id := svc.IssueID(issue)
-	claim, err := ask[issueClaimed](ctx, i.Actors, kindIssue, issueIdentity(environment, former), "continue", issuePart{ID: id})
+	claim, err := issueContinue.Ask(ctx, i.Actors, issueIdentity(environment, former), issuePart{ID: id})
 	if err != nil {
 		return false, fmt.Errorf("letting issue %s go on: %w", svc.IssueID(former), err)
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/grain"
+	"svc/cluster"
 )
 
 // The conversation actor.
@@ -104,44 +106,43 @@ type (
 	}
 )
 
-func conversationHandlers() map[string]handler[*conversation] {
-	return map[string]handler[*conversation]{
-		"reserve": on((*conversation).onReserve),
-		"release": on((*conversation).onRelease),
-		"begin":   on((*conversation).onBegin),
-		"renew":   on((*conversation).onRenew),
-		"claim":   on((*conversation).onClaim),
-		"append":  on((*conversation).onAppend),
-		"settle":  on((*conversation).onSettle),
-		"finish":  on((*conversation).onFinish),
-		"decide":  on((*conversation).onDecide),
-		"get":     on((*conversation).onGet),
-		"wake":    on((*conversation).onWake),
-	}
-}
+var conversationKind = grain.NewKind[*conversation](kindConversation, 3, 2*time.Minute)
 
-func (c *conversation) apply(now time.Time, method string, payload []byte) (outcome, error) {
-	if c.conversation == nil && !slices.Contains([]string{"reserve", "release", "begin", "wake"}, method) {
-		return outcome{}, svc.NotFound("conversation")
+// The methods of the conversation actor.
+var (
+	conversationReserve = grain.On(conversationKind, "reserve", (*conversation).onReserve, grain.Repeatable, grain.NeedsStore)
+	conversationRelease = grain.On(conversationKind, "release", (*conversation).onRelease, grain.Repeatable)
+	conversationBegin   = grain.On(conversationKind, "begin", (*conversation).onBegin)
+	conversationRenew   = grain.On(conversationKind, "renew", (*conversation).onRenew, grain.Repeatable)
+	conversationClaim   = grain.On(conversationKind, "claim", (*conversation).onClaim)
+	conversationAppend  = grain.On(conversationKind, "append", (*conversation).onAppend)
+	conversationSettle  = grain.On(conversationKind, "settle", (*conversation).onSettle)
+	conversationFinish  = grain.On(conversationKind, "finish", (*conversation).onFinish)
+	conversationDecide  = grain.On(conversationKind, "decide", (*conversation).onDecide)
+	conversationGet     = grain.On(conversationKind, "get", (*conversation).onGet, grain.Repeatable)
+	_                   = grain.On(conversationKind, "wake", (*conversation).onWake, grain.Repeatable)
+)
+
+// Admit refuses what needs a conversation where there is none.
+func (c *conversation) Admit(now time.Time, method string) error {
+	if c.conversation == nil && !slices.Contains([]string{"reserve", "release", "begin", cluster.WakeMethod}, method) {
+		return svc.NotFound("conversation")
 	}
-	if c.heard.IsZero() { // a new activation cannot know of whom the last one has heard
+	if c.heard.IsZero() { // a new activation cannot know when the former one last heard of the turn
 		c.heard = now
 	}
-	return dispatch(conversationHandlers(), c, now, method, payload)
+	return nil
 }
 
-// makes is maker.makes: a question without a conversation makes one under a new id.
-func (c *conversation) makes(method string, payload []byte) bool {
+// Creates reports that a question without a conversation creates one under a new id.
+func (c *conversation) Creates(method string, payload []byte) bool {
 	var message struct {
 		Create bool `json:"create"`
 	}
 	return (method == "begin" || method == "reserve") && json.Unmarshal(payload, &message) == nil && message.Create
 }
 
-// promises is promiser.promises: behind a reservation the claim is to be stored.
-func (c *conversation) promises(method string) bool { return method == "reserve" }
-
-func (c *conversation) restore(entities []svc.Entity) error {
+func (c *conversation) Restore(entities []svc.Entity) error {
 	*c = conversation{identity: c.identity, actions: map[string]svc.Action{}, enter: c.enter}
 	slices.SortFunc(entities, func(a, b svc.Entity) int { return strings.Compare(a.ID, b.ID) })
 	for _, entity := range entities {
@@ -149,14 +150,14 @@ func (c *conversation) restore(entities []svc.Entity) error {
 		switch entity.Kind {
 		case "conversation":
 			var record svc.Conversation
-			record, err = decode[svc.Conversation](entity)
+			record, err = grain.Decode[svc.Conversation](entity)
 			c.conversation = &record
 		case "message":
 			var message svc.Message
-			message, err = decode[svc.Message](entity)
+			message, err = grain.Decode[svc.Message](entity)
 			c.messages = append(c.messages, message)
 		case "action":
-			c.actions[entity.ID], err = decode[svc.Action](entity)
+			c.actions[entity.ID], err = grain.Decode[svc.Action](entity)
 		}
 		if err != nil {
 			return err
@@ -172,7 +173,7 @@ func messageID(n int) string { return fmt.Sprintf("%06d", n) }
 type change struct {
 	c       *conversation
 	now     time.Time
-	writes  []write
+	writes  []grain.Write
 	wakeups []svc.Wakeup
 	// expired are entries of the ledger about proposals that the change has ended.
 	expired []svc.LedgerEntry
@@ -186,7 +187,7 @@ func (h *change) wake(name string, due time.Time) {
 
 func (h *change) say(message svc.Message) {
 	message.At, message.Turn = h.now, h.c.conversation.Turn
-	h.writes = append(h.writes, write{"message", messageID(len(h.c.messages)), message})
+	h.writes = append(h.writes, grain.Put("message", messageID(len(h.c.messages)), message))
 	h.c.messages = append(h.c.messages, message)
 }
 
@@ -198,7 +199,7 @@ func (h *change) note(text string) {
 
 func (h *change) act(action svc.Action) {
 	h.c.actions[action.ID] = action
-	h.writes = append(h.writes, write{"action", action.ID, action})
+	h.writes = append(h.writes, grain.Put("action", action.ID, action))
 }
 
 // result replaces what the model reads of a call that was proposed.
@@ -212,14 +213,14 @@ func (h *change) result(action *svc.Action, ok bool, content string) {
 			message.Results = slices.Clone(message.Results)
 			message.Results[j].OK, message.Results[j].Trusted, message.Results[j].Content = ok, false, content
 			h.c.messages[i] = message
-			h.writes = append(h.writes, write{"message", messageID(i), message})
+			h.writes = append(h.writes, grain.Put("message", messageID(i), message))
 			return
 		}
 	}
 }
 
 // outcome ends the change: the record counts what there is now.
-func (h *change) outcome() outcome {
+func (h *change) outcome() grain.Outcome[conversationView] {
 	record := h.c.conversation
 	record.UpdatedAt, record.Messages = h.now, len(h.c.messages)
 	pending := h.c.pending(h.now)
@@ -230,8 +231,8 @@ func (h *change) outcome() outcome {
 			record.State = svc.ConversationAwaiting
 		}
 	}
-	h.writes = append(h.writes, write{"conversation", record.ID, *record})
-	return outcome{answer: h.c.view(h.now), writes: h.writes, wakeups: h.wakeups, after: h.told()}
+	h.writes = append(h.writes, grain.Put("conversation", record.ID, *record))
+	return grain.Outcome[conversationView]{Answer: h.c.view(h.now), Effects: grain.Effects{Writes: h.writes, Wakeups: h.wakeups, After: h.told()}}
 }
 
 func (c *conversation) view(now time.Time) conversationView {
@@ -263,12 +264,12 @@ func (c *conversation) pending(now time.Time) (out []svc.Action) {
 }
 
 // onBegin claims the conversation for a turn that answers a question.
-func (c *conversation) onBegin(now time.Time, m beginTurn) (outcome, error) {
+func (c *conversation) onBegin(now time.Time, m beginTurn) (grain.Outcome[conversationView], error) {
 	if err := c.takes(now, &m, m.Reservation); err != nil {
-		return outcome{}, err
+		return grain.Outcome[conversationView]{}, err
 	}
 	if m.Turn != 0 && (c.conversation == nil && m.Turn != 1 || c.conversation != nil && m.Turn != c.conversation.Turn+1) {
-		return outcome{}, &svc.Error{Code: svc.CodeConflict, Reason: "turn_over", Message: "The conversation has gone on meanwhile."}
+		return grain.Outcome[conversationView]{}, &svc.Error{Code: svc.CodeConflict, Reason: "turn_over", Message: "The conversation has gone on meanwhile."}
 	}
 	h := c.change(now)
 	c.late(h)
@@ -291,7 +292,7 @@ func (c *conversation) takes(now time.Time, m *beginTurn, reservation string) er
 }
 
 // ask begins a turn with a question, the first of which makes the conversation.
-func (c *conversation) ask(h *change, m *beginTurn) outcome {
+func (c *conversation) ask(h *change, m *beginTurn) grain.Outcome[conversationView] {
 	if c.conversation == nil {
 		record := m.Conversation
 		record.Title, record.CreatedAt = svc.TitleOf(m.Question), h.now
@@ -333,9 +334,9 @@ func (c *conversation) start(h *change) {
 	h.wake(wakeTurn, c.conversation.TurnEnds)
 }
 
-func (c *conversation) onAppend(now time.Time, m appendTurn) (outcome, error) {
+func (c *conversation) onAppend(now time.Time, m appendTurn) (grain.Outcome[conversationView], error) {
 	if err := c.current(now, m.Turn); err != nil {
-		return outcome{}, err
+		return grain.Outcome[conversationView]{}, err
 	}
 	h := c.change(now)
 	for _, message := range m.Messages {
@@ -350,10 +351,10 @@ func (c *conversation) onAppend(now time.Time, m appendTurn) (outcome, error) {
 	return h.outcome(), nil
 }
 
-func (c *conversation) onSettle(now time.Time, m settleAction) (outcome, error) {
+func (c *conversation) onSettle(now time.Time, m settleAction) (grain.Outcome[conversationView], error) {
 	action, known := c.actions[m.Action]
 	if err := c.current(now, m.Turn); err != nil || !known {
-		return outcome{}, cmp.Or(err, error(svc.NotFound("action")))
+		return grain.Outcome[conversationView]{}, cmp.Or(err, error(svc.NotFound("action")))
 	}
 	h := c.change(now)
 	action.Status, action.RequestID, action.Sending = m.Status, m.RequestID, m.Sending
@@ -363,9 +364,9 @@ func (c *conversation) onSettle(now time.Time, m settleAction) (outcome, error) 
 	return h.outcome(), nil
 }
 
-func (c *conversation) onFinish(now time.Time, m finishTurn) (outcome, error) {
+func (c *conversation) onFinish(now time.Time, m finishTurn) (grain.Outcome[conversationView], error) {
 	if err := c.current(now, m.Turn); err != nil {
-		return outcome{}, err
+		return grain.Outcome[conversationView]{}, err
 	}
 	h := c.change(now)
 	c.lose(h)

@@ -4,17 +4,18 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/grain"
 )
 
 // onClaim takes an action for execution and begins the turn that goes on with it. A
 // request to the outside is claimed by its second operator, and only once.
-func (c *conversation) onClaim(now time.Time, m claimAction) (outcome, error) {
+func (c *conversation) onClaim(now time.Time, m claimAction) (grain.Outcome[conversationView], error) {
 	action, err := c.decidable(now, m)
 	if err != nil {
-		return outcome{}, err
+		return grain.Outcome[conversationView]{}, err
 	}
 	if c.running(now) || c.kept(now, "") {
-		return outcome{}, turnRunning(c.conversation.ID)
+		return grain.Outcome[conversationView]{}, turnRunning(c.conversation.ID)
 	}
 	h := c.change(now)
 	c.cutOff(h)
@@ -62,13 +63,13 @@ func refusedContent(status svc.ActionStatus, reason string) string {
 
 // onDecide ends a proposed action without executing it: the member or a second operator
 // rejects it, or an administrator revokes it.
-func (c *conversation) onDecide(now time.Time, m decideAction) (outcome, error) {
+func (c *conversation) onDecide(now time.Time, m decideAction) (grain.Outcome[conversationView], error) {
 	action, known := c.actions[m.Action]
 	if !known || m.Status == svc.ActionRejected && !c.addressed(&action, m.By, m.Second) {
-		return outcome{}, svc.NotFound("action")
+		return grain.Outcome[conversationView]{}, svc.NotFound("action")
 	}
 	if err := action.CheckDecide(now); err != nil {
-		return outcome{}, err
+		return grain.Outcome[conversationView]{}, err
 	}
 	h := c.change(now)
 	action.Status, action.DecidedAt, action.DecidedBy, action.Reason = m.Status, &now, &m.By, m.Reason

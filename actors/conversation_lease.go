@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/grain"
 )
 
 // reservation keeps the place of the next turn for a question whose claim is not stored
@@ -25,13 +26,13 @@ type (
 
 // onReserve keeps the place of a turn that will answer a question, and answers with the
 // conversation as it will be once the question is stored. It stores nothing of it.
-func (c *conversation) onReserve(now time.Time, m beginTurn) (outcome, error) {
+func (c *conversation) onReserve(now time.Time, m beginTurn) (grain.Outcome[conversationView], error) {
 	if err := c.takes(now, &m, m.Reservation); err != nil {
-		return outcome{}, err
+		return grain.Outcome[conversationView]{}, err
 	}
 	h := c.change(now)
 	c.late(h)
-	var result outcome
+	var result grain.Outcome[conversationView]
 	if len(h.writes) > 0 {
 		result = h.outcome()
 	}
@@ -40,31 +41,31 @@ func (c *conversation) onReserve(now time.Time, m beginTurn) (outcome, error) {
 		record := *c.conversation
 		ahead.conversation = &record
 	}
-	result.answer = ahead.ask(ahead.change(now), &m).answer
+	result.Answer = ahead.ask(ahead.change(now), &m).Answer
 	c.reserved = &reservation{id: m.Reservation, ends: now.Add(svc.TurnLease)}
 	return result, nil
 }
 
 // onRelease lets a reservation go.
-func (c *conversation) onRelease(_ time.Time, m releaseTurn) (outcome, error) {
+func (c *conversation) onRelease(_ time.Time, m releaseTurn) (grain.Outcome[grain.None], error) {
 	if c.reserved != nil && c.reserved.id == m.Reservation {
 		c.reserved = nil
 	}
-	return outcome{answer: none{}}, nil
+	return grain.Answer(grain.None{}), nil
 }
 
 // onRenew hears of a running turn, from the node that runs it.
-func (c *conversation) onRenew(now time.Time, m renewTurn) (outcome, error) {
+func (c *conversation) onRenew(now time.Time, m renewTurn) (grain.Outcome[grain.None], error) {
 	if err := c.current(now, m.Turn); err != nil {
-		return outcome{}, err
+		return grain.Outcome[grain.None]{}, err
 	}
 	c.heard = now
-	return outcome{answer: none{}}, nil
+	return grain.Answer(grain.None{}), nil
 }
 
-// saved counts the time in which nobody is heard of anew: while the actor saved, it could
+// Saved counts the time in which nobody is heard of anew: while the actor saved, it could
 // not listen.
-func (c *conversation) saved(now time.Time) { c.heard = now }
+func (c *conversation) Saved(now time.Time) { c.heard = now }
 
 // running says whether a turn runs: its time is not over, and its node was heard of.
 func (c *conversation) running(now time.Time) bool {
@@ -85,9 +86,9 @@ func (c *conversation) current(now time.Time, turn int) error {
 }
 
 // onGet shows the conversation. A turn whose node is lost ends with the first look.
-func (c *conversation) onGet(now time.Time, _ none) (outcome, error) {
+func (c *conversation) onGet(now time.Time, _ grain.None) (grain.Outcome[conversationView], error) {
 	if c.conversation.State != svc.ConversationRunning || c.running(now) {
-		return outcome{answer: c.view(now)}, nil
+		return grain.Answer(c.view(now)), nil
 	}
 	h := c.change(now)
 	c.cutOff(h)

@@ -6,22 +6,23 @@ import (
 	"log/slog"
 
 	"svc"
+	"svc/actors/grain"
 	"svc/cluster"
 )
 
 // newConversation makes a conversation that tells the ledger of what only it notices.
-func (d Deps) newConversation(identity string) core {
+func (d Deps) newConversation(identity string) *conversation {
 	return &conversation{identity: identity, enter: func(entry svc.LedgerEntry) {
 		if d.Enter != nil {
-			go d.enter(entry)
+			d.node.Workers.Go(func(ctx context.Context) { d.enter(ctx, entry) })
 		}
 	}}
 }
 
 // enter keeps an entry. One that cannot be kept is logged in full: what it tells has
 // happened.
-func (d Deps) enter(entry svc.LedgerEntry) {
-	ctx, cancel := context.WithTimeout(cluster.WithRank(context.Background(), conversationRank), ioTime)
+func (d Deps) enter(ctx context.Context, entry svc.LedgerEntry) {
+	ctx, cancel := context.WithTimeout(cluster.WithRank(ctx, conversationKind.Rank()), grain.IOTime)
 	defer cancel()
 	if err := d.Enter(ctx, entry); err != nil {
 		d.Logger.LogAttrs(ctx, slog.LevelError, "keeping an entry of the ledger failed", slog.Any("entry", entry), slog.String("error", err.Error()))

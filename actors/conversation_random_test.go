@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/grain"
 )
 
 // talks is how many random conversations are lived through; 2000 by hand.
@@ -405,7 +406,7 @@ func (h *history) settles(deeds []deed, refused []string) bool {
 		ruled := h.law.clone()
 		fits := true
 		for _, i := range order {
-			if refused[i] == "unavailable " && deeds[i].kind == "reserve" && now.Sub(h.broken) < failedTime {
+			if refused[i] == "unavailable " && deeds[i].kind == "reserve" && now.Sub(h.broken) < grain.FailedTime {
 				continue // the store was known to be away, and nothing was kept
 			}
 			fits = ruled.do(now, deeds[i]) == refused[i] && fits
@@ -461,7 +462,7 @@ func (h *history) restart() {
 
 // faulty does a deed while the store fails: it has happened or not, and nothing between.
 func (h *history) faulty(d deed) bool {
-	if d.kind == "sweep" || d.kind == "reserve" && time.Since(h.broken) < failedTime {
+	if d.kind == "sweep" || d.kind == "reserve" && time.Since(h.broken) < grain.FailedTime {
 		return true
 	}
 	broken := errors.New("the store is away")

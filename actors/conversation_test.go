@@ -39,11 +39,11 @@ func talking(t *testing.T, test func(h *talk)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		h := &talk{t: t, store: actorstest.NewStore(), entered: make(chan svc.LedgerEntry, 1000)}
-		deps := Deps{Store: h.store, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Enter: h.enter, reach: &reach{}}
+		deps := Deps{Store: h.store, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Enter: h.enter}.wired()
 		h.Host = actorstest.NewHost(t,
-			deps.persistent(kindConversation, conversationRank, time.Minute, deps.newConversation),
-			deps.persistent(kindDesk, 2, time.Minute, func(string) core { return &desk{} }),
-			deps.persistent(kindApprovals, 2, time.Minute, func(string) core { return &approvals{} }))
+			conversationKind.Row(deps.node, deps.newConversation),
+			deskKind.Row(deps.node, func(string) *desk { return &desk{} }),
+			approvalsKind.Row(deps.node, func(string) *approvals { return &approvals{} }))
 		h.Actors = h.Host
 		test(h)
 	})

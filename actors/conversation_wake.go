@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/grain"
 )
 
 // late does what time alone has brought about: it ends a turn that does not come back, and
@@ -55,7 +56,7 @@ func (c *conversation) lose(h *change) {
 }
 
 // onWake does what is due: it treats the name as a hint and looks at everything.
-func (c *conversation) onWake(now time.Time, name string) (outcome, error) {
+func (c *conversation) onWake(now time.Time, name string) (grain.Outcome[grain.None], error) {
 	if c.conversation == nil || !now.Before(c.conversation.ExpiresAt()) {
 		return c.purge(name)
 	}
@@ -71,26 +72,26 @@ func (c *conversation) onWake(now time.Time, name string) (outcome, error) {
 	default:
 		h.wake(name, time.Time{})
 	}
-	return h.outcome(), nil
+	return grain.Outcome[grain.None]{Effects: h.outcome().Effects}, nil
 }
 
 // purge removes everything. The tokens of its turns ended with their time, 90 days ago
 // at the latest.
-func (c *conversation) purge(name string) (outcome, error) {
-	result := outcome{answer: none{}, wakeups: []svc.Wakeup{
+func (c *conversation) purge(name string) (grain.Outcome[grain.None], error) {
+	result := grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{Wakeups: []svc.Wakeup{
 		{Kind: kindConversation, Identity: c.identity, Name: name}, {Kind: kindConversation, Identity: c.identity, Name: wakePurge},
-	}}
+	}}}
 	if c.conversation == nil {
 		// A crash left the wake-up of a conversation that is gone.
-		result.writes = []write{{"conversation", "purged", nil}}
+		result.Writes = []grain.Write{grain.Delete("conversation", "purged")}
 		return result, nil
 	}
-	result.writes = append(result.writes, write{"conversation", c.conversation.ID, nil})
+	result.Writes = append(result.Writes, grain.Delete("conversation", c.conversation.ID))
 	for n := range c.messages {
-		result.writes = append(result.writes, write{"message", messageID(n), nil})
+		result.Writes = append(result.Writes, grain.Delete("message", messageID(n)))
 	}
 	for id := range c.actions {
-		result.writes = append(result.writes, write{"action", id, nil})
+		result.Writes = append(result.Writes, grain.Delete("action", id))
 	}
 	*c = conversation{identity: c.identity, actions: map[string]svc.Action{}, enter: c.enter}
 	return result, nil

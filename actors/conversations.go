@@ -5,11 +5,12 @@ import (
 	"slices"
 
 	"svc"
+	"svc/actors/grain"
 )
 
 // Conversations is the client of the conversation and desk actors.
 type Conversations struct {
-	Actors caller
+	Actors grain.Caller
 }
 
 func conversationIdentity(c *svc.Conversation) string { return c.Org + "/" + c.App + "/" + c.ID }
@@ -17,8 +18,8 @@ func conversationIdentity(c *svc.Conversation) string { return c.Org + "/" + c.A
 func deskIdentity(ref svc.AppRef, user string) string { return ref.String() + "/" + user }
 
 // tell sends a message to a conversation and notes the result on the member's desk.
-func (c *Conversations) tell(ctx context.Context, of *svc.Conversation, method string, message any) (svc.Exchange, error) {
-	view, err := ask[conversationView](ctx, c.Actors, kindConversation, conversationIdentity(of), method, message)
+func tell[M any](ctx context.Context, c *Conversations, of *svc.Conversation, method grain.Method[M, conversationView], message M) (svc.Exchange, error) {
+	view, err := method.Ask(ctx, c.Actors, conversationIdentity(of), message)
 	if err == nil {
 		err = c.Note(ctx, svc.Exchange(view))
 	}
@@ -34,7 +35,7 @@ func (c *Conversations) Note(ctx context.Context, exchange svc.Exchange) error {
 	record := exchange.Conversation
 	ref := svc.AppRef{Org: record.Org, App: record.App}
 	noted := conversationView{Conversation: record, Actions: exchange.Actions}
-	_, err := ask[none](ctx, c.Actors, kindDesk, deskIdentity(ref, record.Member.ID), "put", noted)
+	_, err := deskPut.Ask(ctx, c.Actors, deskIdentity(ref, record.Member.ID), noted)
 	return err
 }
 
@@ -44,12 +45,12 @@ func (c *Conversations) Note(ctx context.Context, exchange svc.Exchange) error {
 // else's, with conflict while a turn runs, is about to, or actions wait for a decision, and
 // with unavailable where the store is known to be away.
 func (c *Conversations) Reserve(ctx context.Context, question *svc.Asking) (svc.Exchange, error) {
-	return c.begin(ctx, "reserve", question)
+	return c.begin(ctx, conversationReserve, question)
 }
 
 // Release lets a reservation go that nothing came of.
 func (c *Conversations) Release(ctx context.Context, question *svc.Asking) error {
-	_, err := ask[none](ctx, c.Actors, kindConversation, conversationIdentity(&question.Conversation), "release", releaseTurn{Reservation: question.Reservation})
+	_, err := conversationRelease.Ask(ctx, c.Actors, conversationIdentity(&question.Conversation), releaseTurn{Reservation: question.Reservation})
 	return err
 }
 
@@ -58,72 +59,72 @@ func (c *Conversations) Release(ctx context.Context, question *svc.Asking) error
 // conversation has gone on since. The member's desk does not know of it before Note or the
 // next step of the turn.
 func (c *Conversations) Begin(ctx context.Context, question *svc.Asking) (svc.Exchange, error) {
-	return c.begin(ctx, "begin", question)
+	return c.begin(ctx, conversationBegin, question)
 }
 
-func (c *Conversations) begin(ctx context.Context, method string, q *svc.Asking) (svc.Exchange, error) {
+func (c *Conversations) begin(ctx context.Context, method grain.Method[beginTurn, conversationView], q *svc.Asking) (svc.Exchange, error) {
 	message := beginTurn{
 		Conversation: q.Conversation, Create: q.New, Question: q.Text, ContextPath: q.ContextPath, Reservation: q.Reservation, Turn: q.Turn,
 	}
-	view, err := ask[conversationView](ctx, c.Actors, kindConversation, conversationIdentity(&q.Conversation), method, message)
+	view, err := method.Ask(ctx, c.Actors, conversationIdentity(&q.Conversation), message)
 	return svc.Exchange(view), err
 }
 
 // Renew tells a conversation that its turn still runs; it fails with conflict where that is
 // over.
 func (c *Conversations) Renew(ctx context.Context, of *svc.Conversation) error {
-	_, err := ask[none](ctx, c.Actors, kindConversation, conversationIdentity(of), "renew", renewTurn{Turn: of.Turn})
+	_, err := conversationRenew.Ask(ctx, c.Actors, conversationIdentity(of), renewTurn{Turn: of.Turn})
 	return err
 }
 
 // Claim takes a proposed action for execution and begins the turn that goes on with it.
 func (c *Conversations) Claim(ctx context.Context, of *svc.Conversation, action string, by svc.User, reason string) (svc.Exchange, error) {
-	return c.tell(ctx, of, "claim", claimAction{Action: action, By: by, Reason: reason})
+	return tell(ctx, c, of, conversationClaim, claimAction{Action: action, By: by, Reason: reason})
 }
 
 // ClaimSecond takes a request to the outside for its sending, in the name of its second
 // operator, and begins the turn that goes on with it. Of all who try, one succeeds.
 func (c *Conversations) ClaimSecond(ctx context.Context, of *svc.Conversation, action string, by svc.User, reason string) (svc.Exchange, error) {
-	return c.tell(ctx, of, "claim", claimAction{Action: action, By: by, Reason: reason, Second: true})
+	return tell(ctx, c, of, conversationClaim, claimAction{Action: action, By: by, Reason: reason, Second: true})
 }
 
 // Append adds what a running turn brought: messages and proposed actions.
 func (c *Conversations) Append(ctx context.Context, of *svc.Conversation, messages []svc.Message, actions []svc.Action) (svc.Exchange, error) {
 	message := appendTurn{Turn: of.Turn, Messages: messages, Actions: actions}
 	if len(actions) > 0 {
-		return c.tell(ctx, of, "append", message)
+		return tell(ctx, c, of, conversationAppend, message)
 	}
-	view, err := ask[conversationView](ctx, c.Actors, kindConversation, conversationIdentity(of), "append", message)
+	view, err := conversationAppend.Ask(ctx, c.Actors, conversationIdentity(of), message)
 	return svc.Exchange(view), err
 }
 
 // Settle records how the execution of a claimed action ended; content is what the
 // model reads of it.
 func (c *Conversations) Settle(ctx context.Context, of *svc.Conversation, action *svc.Action, content string) (svc.Exchange, error) {
-	return c.tell(ctx, of, "settle", settleAction{
+	return tell(ctx, c, of, conversationSettle, settleAction{
 		Turn: of.Turn, Action: action.ID, Status: action.Status, Result: *action.Result, RequestID: action.RequestID, Sending: action.Sending, Content: content,
 	})
 }
 
 // Finish ends the running turn.
 func (c *Conversations) Finish(ctx context.Context, of *svc.Conversation, note string) (svc.Exchange, error) {
-	return c.tell(ctx, of, "finish", finishTurn{Turn: of.Turn, Note: note})
+	return tell(ctx, c, of, conversationFinish, finishTurn{Turn: of.Turn, Note: note})
 }
 
 // Decide rejects or revokes a proposed action.
 func (c *Conversations) Decide(ctx context.Context, of *svc.Conversation, action string, by svc.User, status svc.ActionStatus, reason string) (svc.Exchange, error) {
-	return c.tell(ctx, of, "decide", decideAction{Action: action, By: by, Reason: reason, Status: status})
+	return tell(ctx, c, of, conversationDecide, decideAction{Action: action, By: by, Reason: reason, Status: status})
 }
 
 // DecideSecond rejects a request to the outside in the name of its second operator.
 func (c *Conversations) DecideSecond(ctx context.Context, of *svc.Conversation, action string, by svc.User, reason string) (svc.Exchange, error) {
-	return c.tell(ctx, of, "decide", decideAction{Action: action, By: by, Reason: reason, Status: svc.ActionRejected, Second: true})
+	return tell(ctx, c, of, conversationDecide, decideAction{Action: action, By: by, Reason: reason, Status: svc.ActionRejected, Second: true})
 }
 
 // Get returns a member's conversation.
 func (c *Conversations) Get(ctx context.Context, ref svc.AppRef, member, id string) (svc.Exchange, error) {
 	of := svc.Conversation{ID: id, Org: ref.Org, App: ref.App}
-	view, err := ask[conversationView](ctx, c.Actors, kindConversation, conversationIdentity(&of), "get", none{})
+	view, err := conversationGet.Ask(ctx, c.Actors, conversationIdentity(&of), grain.None{})
 	if err == nil && view.Conversation.Member.ID != member {
 		err = svc.NotFound("conversation")
 	}
@@ -182,8 +183,8 @@ func (c *Conversations) Action(ctx context.Context, ref svc.AppRef, member, id s
 }
 
 // desk reads a member's desk and looks once more at what may have changed since.
-func (c *Conversations) desk(ctx context.Context, ref svc.AppRef, member string) (deskList, error) {
-	list, err := ask[deskList](ctx, c.Actors, kindDesk, deskIdentity(ref, member), "list", none{})
+func (c *Conversations) desk(ctx context.Context, ref svc.AppRef, member string) (deskContent, error) {
+	list, err := deskList.Ask(ctx, c.Actors, deskIdentity(ref, member), grain.None{})
 	if err != nil {
 		return list, err
 	}

@@ -63,7 +63,7 @@ func newCumulatives() *cumulatives {
 }
 
 // restore takes what the store knows of a sender.
-func (c *cumulatives) restore(s svc.CumulativeSeries) error {
+func (c *cumulatives) Restore(s svc.CumulativeSeries) error {
 	reached := &protos.Cumulative{}
 	if len(s.State) < 8 {
 		return fmt.Errorf("the state of series %x has %d bytes", s.Series, len(s.State))

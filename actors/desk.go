@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/grain"
 )
 
 // The desk actor.
@@ -28,28 +29,28 @@ type desk struct {
 	actions       map[string]svc.Action
 }
 
-type deskList struct {
+type deskContent struct {
 	Conversations []svc.Conversation `json:"conversations"`
 	Actions       []svc.Action       `json:"actions"`
 }
 
-func deskHandlers() map[string]handler[*desk] {
-	return map[string]handler[*desk]{"put": on((*desk).onPut), "list": on((*desk).onList)}
-}
+var deskKind = grain.NewKind[*desk](kindDesk, 2, 5*time.Minute)
 
-func (d *desk) apply(now time.Time, method string, payload []byte) (outcome, error) {
-	return dispatch(deskHandlers(), d, now, method, payload)
-}
+// The methods of the desk actor.
+var (
+	deskPut  = grain.On(deskKind, "put", (*desk).onPut)
+	deskList = grain.On(deskKind, "list", (*desk).onList)
+)
 
-func (d *desk) restore(entities []svc.Entity) error {
+func (d *desk) Restore(entities []svc.Entity) error {
 	*d = desk{conversations: map[string]svc.Conversation{}, actions: map[string]svc.Action{}}
 	for _, entity := range entities {
 		var err error
 		switch entity.Kind {
 		case "conversation":
-			d.conversations[entity.ID], err = decode[svc.Conversation](entity)
+			d.conversations[entity.ID], err = grain.Decode[svc.Conversation](entity)
 		case "action":
-			d.actions[entity.ID], err = decode[svc.Action](entity)
+			d.actions[entity.ID], err = grain.Decode[svc.Action](entity)
 		}
 		if err != nil {
 			return err
@@ -59,37 +60,37 @@ func (d *desk) restore(entities []svc.Entity) error {
 }
 
 // onPut notes a conversation with its actions, unless what is known is newer.
-func (d *desk) onPut(now time.Time, view conversationView) (outcome, error) {
+func (d *desk) onPut(now time.Time, view conversationView) (grain.Outcome[grain.None], error) {
 	row := view.Conversation
 	if known, ok := d.conversations[row.ID]; ok && known.UpdatedAt.After(row.UpdatedAt) {
-		return outcome{answer: none{}}, nil
+		return grain.Answer(grain.None{}), nil
 	}
 	d.conversations[row.ID] = row
-	result := outcome{answer: none{}, writes: []write{{"conversation", row.ID, row}}}
+	result := grain.Answer(grain.None{}, grain.Put("conversation", row.ID, row))
 	for _, action := range view.Actions {
 		if known, ok := d.actions[action.ID]; ok && known.Status == action.Status && known.RequestID == action.RequestID {
 			continue
 		}
 		d.actions[action.ID] = action
-		result.writes = append(result.writes, write{"action", action.ID, action})
+		result.Writes = append(result.Writes, grain.Put("action", action.ID, action))
 	}
 	for id, old := range d.conversations {
 		if !now.Before(old.ExpiresAt()) {
 			delete(d.conversations, id)
-			result.writes = append(result.writes, write{"conversation", id, nil})
+			result.Writes = append(result.Writes, grain.Delete("conversation", id))
 		}
 	}
 	for id, action := range d.actions {
 		if _, kept := d.conversations[action.ConversationID]; !kept {
 			delete(d.actions, id)
-			result.writes = append(result.writes, write{"action", id, nil})
+			result.Writes = append(result.Writes, grain.Delete("action", id))
 		}
 	}
 	return result, nil
 }
 
-func (d *desk) onList(now time.Time, _ none) (outcome, error) {
-	list := deskList{Conversations: []svc.Conversation{}, Actions: []svc.Action{}}
+func (d *desk) onList(now time.Time, _ grain.None) (grain.Outcome[deskContent], error) {
+	list := deskContent{Conversations: []svc.Conversation{}, Actions: []svc.Action{}}
 	for _, id := range slices.Sorted(maps.Keys(d.conversations)) {
 		if row := d.conversations[id]; now.Before(row.ExpiresAt()) {
 			list.Conversations = append(list.Conversations, row)
@@ -98,5 +99,5 @@ func (d *desk) onList(now time.Time, _ none) (outcome, error) {
 	for _, id := range slices.Sorted(maps.Keys(d.actions)) {
 		list.Actions = append(list.Actions, d.actions[id].At(now))
 	}
-	return outcome{answer: list}, nil
+	return grain.Answer(list), nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/grain"
 	"svc/protos"
 )
 
@@ -66,7 +67,7 @@ func (w *world) decision(t *testing.T, number uint64) issueRecord {
 	if !known {
 		return issueRecord{}
 	}
-	record, err := decode[issueRecord](entity)
+	record, err := grain.Decode[issueRecord](entity)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"svc"
+	"svc/actors/grain"
 	"svc/cluster"
 	"svc/protos"
 )
@@ -154,7 +155,7 @@ func (p *process) WatchedIssues(context.Context) ([]svc.Entity, error) {
 	}
 	var out []svc.Entity
 	for _, entity := range p.w.decisions {
-		record, err := decode[issueRecord](entity)
+		record, err := grain.Decode[issueRecord](entity)
 		if err != nil {
 			return nil, err
 		}
@@ -218,26 +219,33 @@ type recorded struct {
 	w *world
 }
 
-func (r *recorded) apply(now time.Time, method string, payload []byte) (outcome, error) {
-	if method == "patch" {
-		var message patchIssue
-		if err := json.Unmarshal(payload, &message); err != nil {
-			return outcome{}, err
-		}
+// recordedKind is the kind of recorded issues.
+func recordedKind() *grain.Kind[*recorded] {
+	kind := grain.NewKind[*recorded](kindIssue, 1, 50*time.Millisecond)
+	grain.On(kind, "patch", func(r *recorded, now time.Time, m patchIssue) (grain.Outcome[svc.IssueChange], error) {
 		r.w.mu.Lock()
-		r.w.acts = append(r.w.acts, &act{issue: r.number, at: now, patch: &message.Patch, asked: r.w.asked[*message.Patch.AssigneeID]})
+		r.w.acts = append(r.w.acts, &act{issue: r.number, at: now, patch: &m.Patch, asked: r.w.asked[*m.Patch.AssigneeID]})
 		r.w.mu.Unlock()
-	}
-	if method == "noted" {
-		var message issueNoted
-		if err := json.Unmarshal(payload, &message); err != nil {
-			return outcome{}, err
-		}
+		return r.onPatch(now, m)
+	})
+	grain.On(kind, "noted", func(r *recorded, now time.Time, m notedRegression) (grain.Outcome[grain.None], error) {
 		r.w.mu.Lock()
-		r.w.noted[[2]uint64{message.Block, r.number}] = true
+		r.w.noted[[2]uint64{m.Block, r.number}] = true
 		r.w.mu.Unlock()
-	}
-	return r.issue.apply(now, method, payload)
+		return r.onNoted(now, m)
+	})
+	grain.On(kind, "occurred", ofIssue((*issue).onOccurred))
+	grain.On(kind, "adopt", ofIssue((*issue).onAdopt))
+	grain.On(kind, "release", ofIssue((*issue).onRelease))
+	grain.On(kind, "join", ofIssue((*issue).onJoin))
+	grain.On(kind, "continue", ofIssue((*issue).onContinue))
+	grain.On(kind, "leave", ofIssue((*issue).onLeave))
+	return kind
+}
+
+// ofIssue has a recorded issue handle a message as any issue does.
+func ofIssue[M, R any](handle grain.Handler[*issue, M, R]) grain.Handler[*recorded, M, R] {
+	return func(r *recorded, now time.Time, m M) (grain.Outcome[R], error) { return handle(&r.issue, now, m) }
 }
 
 // End is where the log of a partition ends.
@@ -255,7 +263,8 @@ func (p *process) hostIssues(t *testing.T, ctx context.Context, ownership *Owner
 	logger := slog.New(slog.DiscardHandler)
 	p.watch = &Watch{Store: p, Partitions: p.w.partitions}
 	deps := Deps{Store: p, Watch: p.watch, Now: p.w.tick, Logger: logger}
-	kind := deps.persistent(kindIssue, 1, 50*time.Millisecond, func(identity string) core {
+	deps = deps.wired()
+	kind := recordedKind().Row(deps.node, func(identity string) *recorded {
 		return &recorded{issue{number: issueOfIdentity(identity), watch: p.watch}, p.w}
 	})
 	kind.Partition = issuePartition
@@ -452,7 +461,7 @@ func (w *world) checkIssues(t *testing.T) {
 		var got issueRecord
 		if entity, known := w.decisions[kindIssue+"/"+issueIdentity(1, number)]; known {
 			var err error
-			if got, err = decode[issueRecord](entity); err != nil {
+			if got, err = grain.Decode[issueRecord](entity); err != nil {
 				t.Fatal(err)
 			}
 		}

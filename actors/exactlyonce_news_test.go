@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"svc"
+	"svc/actors/grain"
 	"svc/cluster"
 	"svc/protos"
 )
@@ -116,7 +117,7 @@ func (p *process) hostAlerts(deps Deps) (cluster.Kind, *AlertPorts) {
 		Store: alertStore{p}, Schedule: schedule, Measures: worldPoints{p}, Rules: p.book, Started: time.Now(), Logger: deps.Logger,
 	}
 	deps.Now = time.Now
-	return cluster.Kind{Name: KindAlerting, Rank: 1, Idle: 50 * time.Millisecond, New: deps.newAlerting}, deps.Alerts
+	return cluster.Kind{Name: KindAlerting, Rank: 1, Idle: 50 * time.Millisecond, New: deps.wired().newAlerting}, deps.Alerts
 }
 
 // worldPoints reads what the world's store holds of points.
@@ -159,11 +160,11 @@ func (w *world) checkCounts(t *testing.T, nodes []*process) {
 	defer cancel()
 	through := w.alive(t, nodes)[0].cluster
 	// An actor that is not there is activated and reads the store; one that is there knows.
-	if _, err := ask[heardStream](ctx, through, KindAlerting, web().String(), "stream", toldStream{}); err != nil {
+	if _, err := alertingStream.Ask(ctx, through, web().String(), toldStream{}); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(20 * time.Second)
-	rows, err := ask[[]svc.AlertRow](ctx, through, KindAlerting, web().String(), "rules", none{})
+	rows, err := alertingRules.Ask(ctx, through, web().String(), grain.None{})
 	if err != nil || len(rows) != 3 {
 		t.Fatalf("%d rules, %v", len(rows), err)
 	}
@@ -205,7 +206,7 @@ func (w *world) checkNews(t *testing.T) {
 		occurred[row.Issue] = true
 	}
 	counted := func(rule string) uint64 {
-		state, err := decode[svc.AlertState](w.alerts[KindAlerting+"/"+web().String()+" "+kindAlertState+" "+rule])
+		state, err := grain.Decode[svc.AlertState](w.alerts[KindAlerting+"/"+web().String()+" "+kindAlertState+" "+rule])
 		if err != nil || state.Incident == nil {
 			t.Fatalf("%s has no incident: %v", rule, err)
 		}
@@ -227,7 +228,7 @@ func (w *world) checkNews(t *testing.T) {
 	}
 	t.Logf("%d regressions", len(w.noted))
 	for owner, entity := range w.decisions {
-		if record, err := decode[issueRecord](entity); err != nil || len(record.Owed) > 0 {
+		if record, err := grain.Decode[issueRecord](entity); err != nil || len(record.Owed) > 0 {
 			t.Errorf("%s still owes %v, %v", owner, record.Owed, err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/grain"
 )
 
 // Chance is where ids and secrets come from.
@@ -19,7 +20,7 @@ type Chance struct {
 // Identity is the client of the organization, user and token actors: who may
 // call, and who belongs where.
 type Identity struct {
-	Actors caller
+	Actors grain.Caller
 	Chance Chance
 	Now    func() time.Time
 }
@@ -34,7 +35,7 @@ func (i *Identity) Authorize(ctx context.Context, secret string, class svc.RateC
 	if !svc.WellFormedSecret(secret) {
 		return svc.Grant{}, svc.RateState{}, unknown
 	}
-	now, err := ask[standing](ctx, i.Actors, kindToken, svc.HashSecretHex(secret), "use", useToken{Class: class})
+	now, err := tokenUse.Ask(ctx, i.Actors, svc.HashSecretHex(secret), useToken{Class: class})
 	if err != nil {
 		return svc.Grant{}, svc.RateState{}, err
 	}
@@ -83,7 +84,7 @@ func everywhere(memberships []svc.Membership, scopes []svc.Scope) []svc.Permissi
 // in the token; it fails with unauthorized where that person has left.
 func (i *Identity) seats(ctx context.Context, token *svc.Token, org string) ([]svc.Membership, error) {
 	if token.Kind == svc.TokenOrganization {
-		seat, err := ask[tokenSeat](ctx, i.Actors, kindOrganization, token.Org, "token.use", findToken{ID: token.ID})
+		seat, err := organizationUseToken.Ask(ctx, i.Actors, token.Org, findToken{ID: token.ID})
 		if err != nil {
 			return nil, err
 		}
@@ -105,7 +106,7 @@ func (i *Identity) seats(ctx context.Context, token *svc.Token, org string) ([]s
 	}
 	memberships := []svc.Membership{}
 	for _, slug := range slugs {
-		membership, err := ask[svc.Membership](ctx, i.Actors, kindOrganization, slug, "role", findRole{UserID: token.User.ID})
+		membership, err := organizationRole.Ask(ctx, i.Actors, slug, findRole{UserID: token.User.ID})
 		if org == "" && svc.CodeOf(err) == svc.CodeNotFound {
 			continue // the person's own list may be ahead
 		}
@@ -122,7 +123,7 @@ func (i *Identity) joined(ctx context.Context, token *svc.Token) ([]string, erro
 	if token.Org != "" {
 		return []string{token.Org}, nil
 	}
-	return ask[[]string](ctx, i.Actors, kindUser, userIdentity(token.User.Email), "memberships", none{})
+	return userMemberships.Ask(ctx, i.Actors, userIdentity(token.User.Email), grain.None{})
 }
 
 // Memberships returns the organizations that a grant may address, by slug.
@@ -142,12 +143,12 @@ func (i *Identity) User(ctx context.Context, email, name string) (svc.User, erro
 		return svc.User{}, svc.Invalid(svc.FieldError{Field: "email", Code: "invalid_email", Message: "The e-mail address does not parse."})
 	}
 	person := svc.User{ID: i.Chance.ID("usr_"), Email: normal, Name: name}
-	return ask[svc.User](ctx, i.Actors, kindUser, userIdentity(normal), "ensure", ensureUser{User: person})
+	return userEnsure.Ask(ctx, i.Actors, userIdentity(normal), ensureUser{User: person})
 }
 
 // KnownUser returns the person of an e-mail address, or not_found.
 func (i *Identity) KnownUser(ctx context.Context, email string) (svc.User, error) {
-	return ask[svc.User](ctx, i.Actors, kindUser, userIdentity(email), "get", none{})
+	return userGet.Ask(ctx, i.Actors, userIdentity(email), grain.None{})
 }
 
 // CreateOrganization makes an organization with its first owner.
@@ -162,7 +163,7 @@ func (i *Identity) CreateOrganization(ctx context.Context, owner svc.User, spec 
 	if !svc.ValidSlug(org.Slug) {
 		return svc.Organization{}, svc.Invalid(svc.FieldError{Field: "slug", Code: "invalid_slug", Message: "The name yields no slug; give one."})
 	}
-	created, err := ask[svc.Organization](ctx, i.Actors, kindOrganization, org.Slug, "create", createOrganization{Organization: org, Owner: owner})
+	created, err := organizationCreate.Ask(ctx, i.Actors, org.Slug, createOrganization{Organization: org, Owner: owner})
 	if err != nil {
 		return created, err
 	}
@@ -170,23 +171,23 @@ func (i *Identity) CreateOrganization(ctx context.Context, owner svc.User, spec 
 }
 
 func (i *Identity) join(ctx context.Context, email, org string) error {
-	_, err := ask[none](ctx, i.Actors, kindUser, userIdentity(email), "join", joinOrganization{Org: org})
+	_, err := userJoin.Ask(ctx, i.Actors, userIdentity(email), joinOrganization{Org: org})
 	return err
 }
 
 // Organization returns an organization by slug.
 func (i *Identity) Organization(ctx context.Context, org string) (svc.Organization, error) {
-	return ask[svc.Organization](ctx, i.Actors, kindOrganization, org, "get", none{})
+	return organizationGet.Ask(ctx, i.Actors, org, grain.None{})
 }
 
 // RenameOrganization changes an organization's name.
 func (i *Identity) RenameOrganization(ctx context.Context, org, name string) (svc.Organization, error) {
-	return ask[svc.Organization](ctx, i.Actors, kindOrganization, org, "rename", renameOrganization{Name: name})
+	return organizationRename.Ask(ctx, i.Actors, org, renameOrganization{Name: name})
 }
 
 // Members lists the members of an organization, the longest seated first.
 func (i *Identity) Members(ctx context.Context, org string) ([]svc.Member, error) {
-	return ask[[]svc.Member](ctx, i.Actors, kindOrganization, org, "members", none{})
+	return organizationMembers.Ask(ctx, i.Actors, org, grain.None{})
 }
 
 // PutMember seats a person or changes a seat, on behalf of a member of a role.
@@ -207,7 +208,7 @@ func (i *Identity) PutMember(ctx context.Context, org string, actor svc.Role, sp
 	if err := i.join(ctx, person.Email, org); err != nil {
 		return svc.Member{}, err
 	}
-	return ask[svc.Member](ctx, i.Actors, kindOrganization, org, "member.put", putMember{Actor: actor, User: person, Role: spec.Role})
+	return organizationPutMember.Ask(ctx, i.Actors, org, putMember{Actor: actor, User: person, Role: spec.Role})
 }
 
 // mayPut judges a seating before anything is written; the organization judges
@@ -231,9 +232,9 @@ func (i *Identity) RemoveMember(ctx context.Context, org string, actor svc.Role,
 	if !ok {
 		return svc.NotFound("member")
 	}
-	if _, err := ask[svc.Member](ctx, i.Actors, kindOrganization, org, "member.remove", removeMember{Actor: actor, Email: normal}); err != nil {
+	if _, err := organizationRemoveMember.Ask(ctx, i.Actors, org, removeMember{Actor: actor, Email: normal}); err != nil {
 		return err
 	}
-	_, err := ask[none](ctx, i.Actors, kindUser, userIdentity(normal), "leave", joinOrganization{Org: org})
+	_, err := userLeave.Ask(ctx, i.Actors, userIdentity(normal), joinOrganization{Org: org})
 	return err
 }

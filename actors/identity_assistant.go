@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/grain"
 )
 
 // MintAssistant makes the token of one turn: it acts as a person in one organization
@@ -17,7 +18,7 @@ func (i *Identity) MintAssistant(ctx context.Context, person svc.User, org strin
 
 // EndAssistant revokes the token of a turn; one that has ended already is fine.
 func (i *Identity) EndAssistant(ctx context.Context, token svc.Token) error {
-	_, err := ask[none](ctx, i.Actors, kindToken, token.Hash, "revoke", none{})
+	_, err := tokenRevoke.Ask(ctx, i.Actors, token.Hash, grain.None{})
 	if code := svc.CodeOf(err); err != nil && code != svc.CodeNotFound && code != svc.CodeUnauthorized {
 		return err
 	}
@@ -27,6 +28,6 @@ func (i *Identity) EndAssistant(ctx context.Context, token svc.Token) error {
 // Role returns a person's role in an organization as it is now; it fails with not_found
 // where the person has no seat there.
 func (i *Identity) Role(ctx context.Context, org, user string) (svc.Role, error) {
-	membership, err := ask[svc.Membership](ctx, i.Actors, kindOrganization, org, "role", findRole{UserID: user})
+	membership, err := organizationRole.Ask(ctx, i.Actors, org, findRole{UserID: user})
 	return membership.Role, err
 }

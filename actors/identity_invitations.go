@@ -4,12 +4,13 @@ import (
 	"context"
 
 	"svc"
+	"svc/actors/grain"
 )
 
 // Seats lists the seats of an organization: those of members, the longest seated first, and
 // behind them those that are offered.
 func (i *Identity) Seats(ctx context.Context, org string) ([]svc.Seat, error) {
-	return ask[[]svc.Seat](ctx, i.Actors, kindOrganization, org, "seats", none{})
+	return organizationSeats.Ask(ctx, i.Actors, org, grain.None{})
 }
 
 // OfferSeat changes the role of a member, or invites the person of an e-mail address, on
@@ -26,11 +27,11 @@ func (i *Identity) OfferSeat(ctx context.Context, org string, actor svc.Role, by
 		ID: i.Chance.ID("inv_"), Email: email, Name: spec.Name, Role: spec.Role, InvitedBy: svc.LedgerActor{ID: by.ID, Name: by.Name},
 		CreatedAt: now, ExpiresAt: now.Add(svc.InvitationTime),
 	}
-	seat, err := ask[svc.Seat](ctx, i.Actors, kindOrganization, org, "offer", offerSeat{Actor: actor, Invitation: invitation})
+	seat, err := organizationOffer.Ask(ctx, i.Actors, org, offerSeat{Actor: actor, Invitation: invitation})
 	if err != nil || seat.Invitation == nil {
 		return seat, err
 	}
-	_, err = ask[none](ctx, i.Actors, kindUser, userIdentity(email), "offer.note", noteOffer{Org: org, Name: spec.Name, ExpiresAt: seat.Invitation.ExpiresAt})
+	_, err = userNoteOffer.Ask(ctx, i.Actors, userIdentity(email), noteOffer{Org: org, Name: spec.Name, ExpiresAt: seat.Invitation.ExpiresAt})
 	return seat, err
 }
 
@@ -40,7 +41,7 @@ func (i *Identity) WithdrawSeat(ctx context.Context, org string, actor svc.Role,
 	if !ok {
 		return svc.Invitation{}, svc.NotFound("member")
 	}
-	invitation, err := ask[svc.Invitation](ctx, i.Actors, kindOrganization, org, "offer.withdraw", removeMember{Actor: actor, Email: normal})
+	invitation, err := organizationWithdrawOffer.Ask(ctx, i.Actors, org, removeMember{Actor: actor, Email: normal})
 	if err != nil {
 		return invitation, err
 	}
@@ -48,7 +49,7 @@ func (i *Identity) WithdrawSeat(ctx context.Context, org string, actor svc.Role,
 }
 
 func (i *Identity) forgetOffer(ctx context.Context, person, org string) error {
-	_, err := ask[none](ctx, i.Actors, kindUser, person, "offer.forget", noteOffer{Org: org})
+	_, err := userForgetOffer.Ask(ctx, i.Actors, person, noteOffer{Org: org})
 	return err
 }
 
@@ -60,19 +61,19 @@ func (i *Identity) Enter(ctx context.Context, email string) (svc.User, error) {
 		return svc.User{}, svc.NotFound("user")
 	}
 	person := svc.User{ID: i.Chance.ID("usr_"), Email: normal}
-	return ask[svc.User](ctx, i.Actors, kindUser, userIdentity(normal), "enter", ensureUser{User: person})
+	return userEnter.Ask(ctx, i.Actors, userIdentity(normal), ensureUser{User: person})
 }
 
 // Offers lists the open invitations of a person, by the slugs of the organizations.
 func (i *Identity) Offers(ctx context.Context, person svc.User) ([]svc.Offer, error) {
 	identity := userIdentity(person.Email)
-	slugs, err := ask[[]string](ctx, i.Actors, kindUser, identity, "offers", none{})
+	slugs, err := userOffers.Ask(ctx, i.Actors, identity, grain.None{})
 	if err != nil {
 		return nil, err
 	}
 	offers := []svc.Offer{}
 	for _, slug := range slugs {
-		offer, err := ask[svc.Offer](ctx, i.Actors, kindOrganization, slug, "offer.get", answerOffer{Person: identity})
+		offer, err := organizationGetOffer.Ask(ctx, i.Actors, slug, answerOffer{Person: identity})
 		if svc.CodeOf(err) == svc.CodeNotFound {
 			continue // withdrawn, or answered meanwhile
 		}
@@ -88,13 +89,13 @@ func (i *Identity) Offers(ctx context.Context, person svc.User) ([]svc.Offer, er
 // list may be ahead of the organization's, which decides, so it is written first.
 func (i *Identity) AcceptOffer(ctx context.Context, person svc.User, org string) (svc.Membership, error) {
 	identity := userIdentity(person.Email)
-	if _, err := ask[svc.Offer](ctx, i.Actors, kindOrganization, org, "offer.get", answerOffer{Person: identity}); err != nil {
+	if _, err := organizationGetOffer.Ask(ctx, i.Actors, org, answerOffer{Person: identity}); err != nil {
 		return svc.Membership{}, noInvitation(err)
 	}
 	if err := i.join(ctx, person.Email, org); err != nil {
 		return svc.Membership{}, err
 	}
-	membership, err := ask[svc.Membership](ctx, i.Actors, kindOrganization, org, "offer.accept", answerOffer{Person: identity, User: person})
+	membership, err := organizationAcceptOffer.Ask(ctx, i.Actors, org, answerOffer{Person: identity, User: person})
 	if err != nil {
 		return membership, noInvitation(err)
 	}
@@ -104,7 +105,7 @@ func (i *Identity) AcceptOffer(ctx context.Context, person svc.User, org string)
 // DeclineOffer refuses an invitation.
 func (i *Identity) DeclineOffer(ctx context.Context, person svc.User, org string) error {
 	identity := userIdentity(person.Email)
-	if _, err := ask[none](ctx, i.Actors, kindOrganization, org, "offer.decline", answerOffer{Person: identity}); err != nil {
+	if _, err := organizationDeclineOffer.Ask(ctx, i.Actors, org, answerOffer{Person: identity}); err != nil {
 		return noInvitation(err)
 	}
 	return i.forgetOffer(ctx, identity, org)

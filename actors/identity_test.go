@@ -125,7 +125,7 @@ func noError(t *testing.T, err error) {
 
 func wantError(t *testing.T, what string, got error, want *svc.Error) {
 	t.Helper()
-	if !sameError(got, want) {
+	if !actorstest.SameError(got, want) {
 		t.Errorf("%s fails with %#v, want %#v", what, got, want)
 	}
 }
@@ -488,7 +488,7 @@ func TestAnInterruptedRevocation(t *testing.T) {
 		token, secret := c.mint(owner, svc.ScopeRead)
 		c.refuse = func(call *protos.Call) error {
 			if call.GetMethod() == "token.remove" {
-				return errAway
+				return actorstest.ErrAway
 			}
 			return nil
 		}
@@ -511,7 +511,7 @@ func TestATokenThatWasListedOnlyCanBeRevoked(t *testing.T) {
 		owner := svc.TokenOwner{User: c.user("ada@example.com", "Ada")}
 		c.refuse = func(call *protos.Call) error {
 			if call.GetKind() == kindToken {
-				return errAway
+				return actorstest.ErrAway
 			}
 			return nil
 		}
@@ -729,7 +729,7 @@ func TestLastUseIsListed(t *testing.T) {
 			}
 			c.refuse = func(call *protos.Call) error {
 				if call.GetMethod() == "token.used" {
-					return errAway
+					return actorstest.ErrAway
 				}
 				return nil
 			}

@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/grain"
 )
 
 // Tokens lists the live tokens of an owner, the newest first.
 func (i *Identity) Tokens(ctx context.Context, owner svc.TokenOwner) ([]svc.Token, error) {
-	kind, identity := tokenHolder(owner)
-	records, err := ask[[]tokenRecord](ctx, i.Actors, kind, identity, "tokens", none{})
+	holder, identity := tokenHolder(owner)
+	records, err := holder.list.Ask(ctx, i.Actors, identity, grain.None{})
 	if err != nil {
 		return nil, err
 	}
@@ -23,12 +24,29 @@ func (i *Identity) Tokens(ctx context.Context, owner svc.TokenOwner) ([]svc.Toke
 	return tokens, nil
 }
 
-// tokenHolder returns the actor that lists an owner's tokens.
-func tokenHolder(owner svc.TokenOwner) (kind, identity string) {
+// tokenList is the methods by which an actor keeps a list of tokens.
+type tokenList struct {
+	list   grain.Method[grain.None, []tokenRecord]
+	add    grain.Method[addToken, grain.None]
+	find   grain.Method[findToken, tokenRecord]
+	remove grain.Method[findToken, grain.None]
+	used   grain.Method[findToken, grain.None]
+}
+
+func organizationTokenList() tokenList {
+	return tokenList{organizationTokens, organizationAddToken, organizationFindToken, organizationRemoveToken, organizationTokenUsed}
+}
+
+func userTokenList() tokenList {
+	return tokenList{userTokens, userAddToken, userFindToken, userRemoveToken, userTokenUsed}
+}
+
+// tokenHolder returns the actor that lists an owner's tokens, and how.
+func tokenHolder(owner svc.TokenOwner) (holder tokenList, identity string) {
 	if owner.Org != "" {
-		return kindOrganization, owner.Org
+		return organizationTokenList(), owner.Org
 	}
-	return kindUser, userIdentity(owner.User.Email)
+	return userTokenList(), userIdentity(owner.User.Email)
 }
 
 // MintToken makes a token of an owner; the secret is returned this once. The
@@ -43,7 +61,7 @@ func (i *Identity) MintToken(ctx context.Context, owner svc.TokenOwner, spec svc
 	}
 	token, secret := i.newToken(kind, owner, spec)
 	holder, identity := tokenHolder(owner)
-	if _, err := ask[none](ctx, i.Actors, holder, identity, "token.add", addToken{Token: recordToken(token)}); err != nil {
+	if _, err := holder.add.Ask(ctx, i.Actors, identity, addToken{Token: recordToken(token)}); err != nil {
 		return svc.Token{}, "", err
 	}
 	return token, secret, i.activate(ctx, token)
@@ -67,7 +85,7 @@ func (i *Identity) newToken(kind svc.TokenKind, owner svc.TokenOwner, spec svc.T
 }
 
 func (i *Identity) activate(ctx context.Context, token svc.Token) error {
-	_, err := ask[none](ctx, i.Actors, kindToken, token.Hash, "create", createToken{Token: recordToken(token)})
+	_, err := tokenCreate.Ask(ctx, i.Actors, token.Hash, createToken{Token: recordToken(token)})
 	return err
 }
 
@@ -75,15 +93,15 @@ func (i *Identity) activate(ctx context.Context, token svc.Token) error {
 // list.
 func (i *Identity) RevokeToken(ctx context.Context, owner svc.TokenOwner, id string) error {
 	holder, identity := tokenHolder(owner)
-	record, err := ask[tokenRecord](ctx, i.Actors, holder, identity, "token.find", findToken{ID: id})
+	record, err := holder.find.Ask(ctx, i.Actors, identity, findToken{ID: id})
 	if err != nil {
 		return err
 	}
-	_, err = ask[none](ctx, i.Actors, kindToken, record.Hash, "revoke", none{})
+	_, err = tokenRevoke.Ask(ctx, i.Actors, record.Hash, grain.None{})
 	if code := svc.CodeOf(err); err != nil && code != svc.CodeNotFound && code != svc.CodeUnauthorized {
 		return err
 	}
-	_, err = ask[none](ctx, i.Actors, holder, identity, "token.remove", findToken{ID: id})
+	_, err = holder.remove.Ask(ctx, i.Actors, identity, findToken{ID: id})
 	return err
 }
 
@@ -91,7 +109,7 @@ func (i *Identity) RevokeToken(ctx context.Context, owner svc.TokenOwner, id str
 // organization from now on. It fails with forbidden for others, and with conflict where the
 // token still acts as a member.
 func (i *Identity) AdoptToken(ctx context.Context, owner svc.TokenOwner, id string) (svc.Token, error) {
-	record, err := ask[tokenRecord](ctx, i.Actors, kindOrganization, owner.Org, "token.adopt", adoptToken{ID: id, UserID: owner.User.ID})
+	record, err := organizationAdoptToken.Ask(ctx, i.Actors, owner.Org, adoptToken{ID: id, UserID: owner.User.ID})
 	return record.token(), err
 }
 
@@ -103,14 +121,15 @@ const noteTime = time.Second
 func (i *Identity) noteUse(ctx context.Context, token *svc.Token) {
 	ctx, cancel := context.WithTimeout(ctx, noteTime)
 	defer cancel()
-	holder, identity := kindUser, ""
+	owner := svc.TokenOwner{}
 	switch {
 	case token.Kind == svc.TokenOrganization:
-		holder, identity = kindOrganization, token.Org
+		owner.Org = token.Org
 	case token.User != nil:
-		identity = userIdentity(token.User.Email)
+		owner.User = *token.User
 	default:
 		return
 	}
-	_, _ = ask[none](ctx, i.Actors, holder, identity, "token.used", findToken{ID: token.ID}) // a hint
+	holder, identity := tokenHolder(owner)
+	_, _ = holder.used.Ask(ctx, i.Actors, identity, findToken{ID: token.ID}) // a hint
 }

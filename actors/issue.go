@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/grain"
 	"svc/protos"
 )
 
@@ -45,14 +46,14 @@ type (
 	patchIssue struct {
 		Patch svc.IssuePatch `json:"patch"`
 	}
-	issueOccurred struct {
+	issueOccurrences struct {
 		Hits []svc.IssueHit `json:"hits"`
 		// FirstSeen is nil where nobody has looked.
 		FirstSeen map[string]time.Time `json:"firstSeen"`
 		// Tell is the number of the block, where alert rules wait for regressions.
 		Tell uint64 `json:"tell,omitempty"`
 	}
-	// issueSettled answers issueOccurred.
+	// issueSettled answers issueOccurrences.
 	issueSettled struct {
 		// MergedInto is the issue to tell instead.
 		MergedInto string `json:"mergedInto"`
@@ -61,8 +62,8 @@ type (
 		// Regressed says that the issue regressed with the block to tell of.
 		Regressed bool `json:"regressed,omitempty"`
 	}
-	// issueNoted says that the alert rules know of a regression.
-	issueNoted struct {
+	// notedRegression says that the alert rules know of a regression.
+	notedRegression struct {
 		Block uint64 `json:"block"`
 	}
 	issuePart struct {
@@ -76,27 +77,24 @@ type (
 	}
 )
 
-func issueHandlers() map[string]handler[*issue] {
-	return map[string]handler[*issue]{
-		"patch":    on((*issue).onPatch),
-		"occurred": on((*issue).onOccurred),
-		"adopt":    on((*issue).onAdopt),
-		"release":  on((*issue).onRelease),
-		"join":     on((*issue).onJoin),
-		"continue": on((*issue).onContinue),
-		"leave":    on((*issue).onLeave),
-		"noted":    on((*issue).onNoted),
-	}
-}
+var issueKind = grain.NewKind[*issue](kindIssue, 1, issueIdle)
 
-func (i *issue) apply(now time.Time, method string, payload []byte) (outcome, error) {
-	return dispatch(issueHandlers(), i, now, method, payload)
-}
+// The methods of the issue actor.
+var (
+	issuePatch    = grain.On(issueKind, "patch", (*issue).onPatch)
+	issueOccurred = grain.On(issueKind, "occurred", (*issue).onOccurred, grain.Repeatable)
+	issueAdopt    = grain.On(issueKind, "adopt", (*issue).onAdopt)
+	issueRelease  = grain.On(issueKind, "release", (*issue).onRelease, grain.Repeatable)
+	issueJoin     = grain.On(issueKind, "join", (*issue).onJoin)
+	issueContinue = grain.On(issueKind, "continue", (*issue).onContinue)
+	issueLeave    = grain.On(issueKind, "leave", (*issue).onLeave)
+	issueNoted    = grain.On(issueKind, "noted", (*issue).onNoted)
+)
 
-func (i *issue) restore(entities []svc.Entity) error {
+func (i *issue) Restore(entities []svc.Entity) error {
 	i.state = svc.IssueState{}
 	for _, entity := range entities {
-		record, err := decode[issueRecord](entity)
+		record, err := grain.Decode[issueRecord](entity)
 		if err != nil {
 			return err
 		}
@@ -105,9 +103,9 @@ func (i *issue) restore(entities []svc.Entity) error {
 	return nil
 }
 
-// change is the outcome of a changed state. The issue is watched before the
-// state is saved and unwatched after.
-func (i *issue) change(next svc.IssueState, answer any) outcome {
+// issueChanged returns the outcome of a changed state. The issue is watched before the state is saved,
+// and unwatched after.
+func issueChanged[R any](i *issue, next svc.IssueState, answer R) grain.Outcome[R] {
 	i.state = next
 	record := issueRecord{IssueState: next, Issue: i.number}
 	if next.IgnoreUntil != nil {
@@ -117,94 +115,94 @@ func (i *issue) change(next svc.IssueState, answer any) outcome {
 		record.RegressedMs = next.RegressedAt.UnixMilli()
 	}
 	record.Root, _ = svc.ParseIssueID(next.MergedInto)
-	result := outcome{answer: answer, writes: []write{{"issue", "issue", record}}}
+	result := grain.Answer(answer, grain.Put("issue", "issue", record))
 	if next.Watched() {
 		i.watch.add(i.number)
 	} else {
-		result.after = i.unwatch
+		result.After = i.unwatch
 	}
 	return result
 }
 
-func (i *issue) onPatch(now time.Time, m patchIssue) (outcome, error) {
+func (i *issue) onPatch(now time.Time, m patchIssue) (grain.Outcome[svc.IssueChange], error) {
 	if problems := m.Patch.Validate(now); len(problems) > 0 {
-		return outcome{}, svc.Invalid(problems...)
+		return grain.Outcome[svc.IssueChange]{}, svc.Invalid(problems...)
 	}
 	previous := i.state.At(now)
 	next := i.state.Apply(now, m.Patch)
-	return i.change(next, svc.IssueChange{Previous: previous, Status: next.At(now)}), nil
+	return issueChanged(i, next, svc.IssueChange{Previous: previous, Status: next.At(now)}), nil
 }
 
 // unwatch takes the issue out of the watch, as of a version.
 func (i *issue) unwatch(as svc.Version) { i.watch.remove(i.number, as) }
 
 // onOccurred decides whether the issue came back.
-func (i *issue) onOccurred(_ time.Time, m issueOccurred) (outcome, error) {
+func (i *issue) onOccurred(_ time.Time, m issueOccurrences) (grain.Outcome[issueSettled], error) {
 	if m.Tell != 0 && slices.Contains(i.state.Owed, m.Tell) {
-		return outcome{answer: issueSettled{Regressed: true}}, nil
+		return grain.Answer(issueSettled{Regressed: true}), nil
 	}
 	if i.state.MergedInto != "" {
-		return outcome{answer: issueSettled{MergedInto: i.state.MergedInto}}, nil
+		return grain.Answer(issueSettled{MergedInto: i.state.MergedInto}), nil
 	}
 	next, need := i.state.Occurred(m.Hits, m.FirstSeen)
 	switch {
 	case next.Status != i.state.Status && m.Tell != 0:
-		return i.change(next.Owe(m.Tell), issueSettled{Regressed: true}), nil
+		return issueChanged(i, next.Owe(m.Tell), issueSettled{Regressed: true}), nil
 	case next.Status != i.state.Status:
-		return i.change(next, issueSettled{}), nil
+		return issueChanged(i, next, issueSettled{}), nil
 	case !i.state.Watched():
 		// The watch held too many.
-		return outcome{answer: issueSettled{Need: need}, after: i.unwatch}, nil
+		return grain.Outcome[issueSettled]{Answer: issueSettled{Need: need}, Effects: grain.Effects{After: i.unwatch}}, nil
 	}
-	return outcome{answer: issueSettled{Need: need}}, nil
+	return grain.Answer(issueSettled{Need: need}), nil
 }
 
-func (i *issue) onAdopt(_ time.Time, m issuePart) (outcome, error) {
+func (i *issue) onAdopt(_ time.Time, m issuePart) (grain.Outcome[grain.None], error) {
 	next, err := i.state.Adopt(m.ID)
 	if err != nil {
-		return outcome{}, err
+		return grain.Outcome[grain.None]{}, err
 	}
-	return i.change(next, none{}), nil
+	return issueChanged(i, next, grain.None{}), nil
 }
 
-func (i *issue) onRelease(_ time.Time, m issuePart) (outcome, error) {
-	return i.change(i.state.Release(m.ID), none{}), nil
+func (i *issue) onRelease(_ time.Time, m issuePart) (grain.Outcome[grain.None], error) {
+	return issueChanged(i, i.state.Release(m.ID), grain.None{}), nil
 }
 
-func (i *issue) onJoin(_ time.Time, m issuePart) (outcome, error) {
+func (i *issue) onJoin(_ time.Time, m issuePart) (grain.Outcome[grain.None], error) {
 	next, err := i.state.Join(m.ID)
 	if err != nil {
-		return outcome{}, err
+		return grain.Outcome[grain.None]{}, err
 	}
-	return i.change(next, none{}), nil
+	return issueChanged(i, next, grain.None{}), nil
 }
 
-func (i *issue) onLeave(_ time.Time, m issuePart) (outcome, error) {
+func (i *issue) onLeave(_ time.Time, m issuePart) (grain.Outcome[grain.None], error) {
 	if i.state.MergedInto != m.ID {
-		return outcome{}, svc.NotFound("merged issue")
+		return grain.Outcome[grain.None]{}, svc.NotFound("merged issue")
 	}
-	return i.change(i.state.Leave(), none{}), nil
+	return issueChanged(i, i.state.Leave(), grain.None{}), nil
 }
 
 // onContinue answers whether an issue of the present grouping goes on with this one.
-func (i *issue) onContinue(_ time.Time, m issuePart) (outcome, error) {
+func (i *issue) onContinue(_ time.Time, m issuePart) (grain.Outcome[issueClaimed], error) {
 	next, granted := i.state.Continue(m.ID)
 	answer := issueClaimed{Granted: granted, Root: next.MergedInto}
 	if answer.Root == "" {
 		answer.Root = svc.IssueID(i.number)
 	}
 	if next.ContinuedBy == i.state.ContinuedBy {
-		return outcome{answer: answer}, nil
+		return grain.Answer(answer), nil
 	}
-	return i.change(next, answer), nil
+	return issueChanged(i, next, answer), nil
 }
 
 // onNoted is told that the alert rules know of a regression. It may be repeated.
-func (i *issue) onNoted(_ time.Time, m issueNoted) (outcome, error) {
+func (i *issue) onNoted(_ time.Time, m notedRegression) (grain.Outcome[grain.None], error) {
 	if !slices.Contains(i.state.Owed, m.Block) {
-		return outcome{answer: none{}}, nil
+		return grain.Answer(grain.None{}), nil
 	}
-	return i.change(i.state.Noted(m.Block), none{}), nil
+	return issueChanged(i, i.state.Noted(m.Block), grain.None{}), nil
 }
 
 func issueIdentity(environment, number uint64) string {

@@ -10,6 +10,7 @@ import (
 
 	"svc"
 	"svc/actors/actorstest"
+	"svc/actors/grain"
 	"svc/protos"
 )
 
@@ -23,55 +24,53 @@ func TestIssueLife(t *testing.T) {
 	root, _ := svc.ParseIssueID(other)
 	resolved, ignored, unresolved := svc.IssueResolved, svc.IssueIgnored, svc.IssueStatus("unresolved")
 	release, member := "2.0", "usr_1"
-	record := func(state svc.IssueState, change ...func(*issueRecord)) []write {
+	record := func(state svc.IssueState, change ...func(*issueRecord)) []grain.Write {
 		r := issueRecord{IssueState: state, Issue: number}
 		for _, c := range change {
 			c(&r)
 		}
-		return []write{{"issue", "issue", r}}
+		return []grain.Write{grain.Put("issue", "issue", r)}
 	}
-	instant := func(after time.Duration) *time.Time { i := at(after); return &i }
-	patch := func(name string, after time.Duration, p svc.IssuePatch, previous svc.IssueStatus, next svc.IssueState, change ...func(*issueRecord)) step {
-		return step{name: name, after: after, method: "patch", message: patchIssue{p}, want: outcome{
-			answer: svc.IssueChange{Previous: previous, Status: next.At(at(after))}, writes: record(next, change...),
-		}}
+	instant := func(after time.Duration) *time.Time { i := actorstest.At(after); return &i }
+	patch := func(name string, after time.Duration, p svc.IssuePatch, previous svc.IssueStatus, next svc.IssueState, change ...func(*issueRecord)) actorstest.Step {
+		return actorstest.Step{Name: name, After: after, Method: "patch", Message: patchIssue{p}, Want: grain.Answer[any](svc.IssueChange{Previous: previous, Status: next.At(actorstest.At(after))}, record(next, change...)...)}
 	}
-	occurred := func(name string, moment time.Duration, release string, settled issueSettled, writes []write) step {
-		return step{name: name, after: moment, method: "occurred", message: issueOccurred{Hits: []svc.IssueHit{{Release: release, Moment: at(moment)}}}, want: outcome{answer: settled, writes: writes}}
+	occurred := func(name string, moment time.Duration, release string, settled issueSettled, writes []grain.Write) actorstest.Step {
+		return actorstest.Step{Name: name, After: moment, Method: "occurred", Message: issueOccurrences{Hits: []svc.IssueHit{{Release: release, Moment: actorstest.At(moment)}}}, Want: grain.Answer[any](settled, writes...)}
 	}
-	told := func(name string, moment time.Duration, block uint64, settled issueSettled, writes []write) step {
+	told := func(name string, moment time.Duration, block uint64, settled issueSettled, writes []grain.Write) actorstest.Step {
 		s := occurred(name, moment, "", settled, writes)
-		s.message = issueOccurred{Hits: []svc.IssueHit{{Moment: at(moment)}}, Tell: block}
+		s.Message = issueOccurrences{Hits: []svc.IssueHit{{Moment: actorstest.At(moment)}}, Tell: block}
 		return s
 	}
-	part := func(name, method string, writes []write, err error) step {
-		s := step{name: name, method: method, message: issuePart{other}, err: err}
+	part := func(name, method string, writes []grain.Write, err error) actorstest.Step {
+		s := actorstest.Step{Name: name, Method: method, Message: issuePart{other}, Err: err}
 		if err == nil {
-			s.want = outcome{answer: none{}, writes: writes}
+			s.Want = grain.Answer[any](grain.None{}, writes...)
 		}
 		return s
 	}
-	for name, steps := range map[string][]step{
+	for name, steps := range map[string][]actorstest.Step{
 		"regression": {
 			occurred("while open", 0, "", issueSettled{}, nil),
 			patch("resolve", time.Second, svc.IssuePatch{Status: &resolved}, svc.IssueOpen, svc.IssueState{Status: svc.IssueResolved, ResolvedAt: instant(time.Second)}),
 			occurred("before it was resolved", 0, "", issueSettled{}, nil),
 			occurred("after", 2*time.Second, "", issueSettled{}, record(svc.IssueState{Status: svc.IssueRegressed, RegressedAt: instant(2 * time.Second)},
-				func(r *issueRecord) { r.RegressedMs = at(2 * time.Second).UnixMilli() })),
+				func(r *issueRecord) { r.RegressedMs = actorstest.At(2 * time.Second).UnixMilli() })),
 			occurred("again", 3*time.Second, "", issueSettled{}, nil),
 			patch("assign", 4*time.Second, svc.IssuePatch{AssigneeID: &member}, svc.IssueRegressed, svc.IssueState{Status: svc.IssueRegressed, RegressedAt: instant(2 * time.Second), AssigneeID: member},
-				func(r *issueRecord) { r.RegressedMs = at(2 * time.Second).UnixMilli() }),
+				func(r *issueRecord) { r.RegressedMs = actorstest.At(2 * time.Second).UnixMilli() }),
 		},
 		"a fix in a release": {
 			patch("resolve", 0, svc.IssuePatch{Status: &resolved, ResolvedInRelease: &release}, svc.IssueOpen, svc.IssueState{Status: svc.IssueResolved, ResolvedAt: instant(0), ResolvedInRelease: "2.0"}),
 			occurred("in an older one", time.Second, "1.9", issueSettled{}, nil),
 			occurred("in a word", time.Second, "blue", issueSettled{Need: []string{"blue", "2.0"}}, nil),
 			occurred("in it", 2*time.Second, "2.0", issueSettled{}, record(svc.IssueState{Status: svc.IssueRegressed, RegressedAt: instant(2 * time.Second)},
-				func(r *issueRecord) { r.RegressedMs = at(2 * time.Second).UnixMilli() })),
+				func(r *issueRecord) { r.RegressedMs = actorstest.At(2 * time.Second).UnixMilli() })),
 		},
 		"ignored": {
 			patch("ignore", 0, svc.IssuePatch{Status: &ignored, IgnoreUntil: instant(time.Hour)}, svc.IssueOpen, svc.IssueState{Status: svc.IssueIgnored, IgnoreUntil: instant(time.Hour)},
-				func(r *issueRecord) { r.IgnoreUntilMs = at(time.Hour).UnixMilli() }),
+				func(r *issueRecord) { r.IgnoreUntilMs = actorstest.At(time.Hour).UnixMilli() }),
 			occurred("while ignored", time.Second, "", issueSettled{}, nil),
 			patch("open again", 2*time.Hour, svc.IssuePatch{Status: &unresolved}, svc.IssueOpen, svc.IssueState{Status: svc.IssueOpen}),
 		},
@@ -91,20 +90,20 @@ func TestIssueLife(t *testing.T) {
 		"a regression that is to be told of": {
 			patch("resolve", time.Second, svc.IssuePatch{Status: &resolved}, svc.IssueOpen, svc.IssueState{Status: svc.IssueResolved, ResolvedAt: instant(time.Second)}),
 			told("in a block", 2*time.Second, 7, issueSettled{Regressed: true}, record(svc.IssueState{Status: svc.IssueRegressed, RegressedAt: instant(2 * time.Second), Owed: []uint64{7}},
-				func(r *issueRecord) { r.RegressedMs = at(2 * time.Second).UnixMilli() })),
+				func(r *issueRecord) { r.RegressedMs = actorstest.At(2 * time.Second).UnixMilli() })),
 			told("in the same block again", 2*time.Second, 7, issueSettled{Regressed: true}, nil),
 			told("in a later block", 3*time.Second, 8, issueSettled{}, nil),
 			patch("resolve before it was told", 4*time.Second, svc.IssuePatch{Status: &resolved}, svc.IssueRegressed, svc.IssueState{Status: svc.IssueResolved, ResolvedAt: instant(4 * time.Second), RegressedAt: instant(2 * time.Second), Owed: []uint64{7}},
-				func(r *issueRecord) { r.RegressedMs = at(2 * time.Second).UnixMilli() }),
+				func(r *issueRecord) { r.RegressedMs = actorstest.At(2 * time.Second).UnixMilli() }),
 			told("the block once more", 2*time.Second, 7, issueSettled{Regressed: true}, nil),
-			{name: "noted", method: "noted", message: issueNoted{7}, want: outcome{answer: none{}, writes: record(svc.IssueState{Status: svc.IssueResolved, ResolvedAt: instant(4 * time.Second), RegressedAt: instant(2 * time.Second), Owed: []uint64{}},
-				func(r *issueRecord) { r.RegressedMs = at(2 * time.Second).UnixMilli() })}},
-			{name: "noted again", method: "noted", message: issueNoted{7}, want: outcome{answer: none{}}},
+			{Name: "noted", Method: "noted", Message: notedRegression{7}, Want: grain.Answer[any](grain.None{}, record(svc.IssueState{Status: svc.IssueResolved, ResolvedAt: instant(4 * time.Second), RegressedAt: instant(2 * time.Second), Owed: []uint64{}},
+				func(r *issueRecord) { r.RegressedMs = actorstest.At(2 * time.Second).UnixMilli() })...)},
+			{Name: "noted again", Method: "noted", Message: notedRegression{7}, Want: grain.Answer[any](grain.None{})},
 			told("the block after all", 2*time.Second, 7, issueSettled{}, nil),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			play(t, func() core { return &issue{number: number, watch: &Watch{}} }, true, steps)
+			actorstest.Play(t, issueKind, func() *issue { return &issue{number: number, watch: &Watch{}} }, true, steps)
 		})
 	}
 }
@@ -115,22 +114,22 @@ func TestIssuesAreWatchedBeforeTheyAreSaved(t *testing.T) {
 	watch := &Watch{}
 	i := &issue{number: number, watch: watch}
 	resolved, open := svc.IssueResolved, svc.IssueOpen
-	if _, err := i.onPatch(coreEpoch(), patchIssue{svc.IssuePatch{Status: &resolved}}); err != nil || !watch.has(number) {
+	if _, err := i.onPatch(actorstest.Epoch(), patchIssue{svc.IssuePatch{Status: &resolved}}); err != nil || !watch.has(number) {
 		t.Errorf("a resolved issue is not watched before it is saved (%v)", err)
 	}
-	result, err := i.onPatch(coreEpoch(), patchIssue{svc.IssuePatch{Status: &open}})
+	result, err := i.onPatch(actorstest.Epoch(), patchIssue{svc.IssuePatch{Status: &open}})
 	if err != nil || !watch.has(number) {
 		t.Errorf("an open issue is not watched until it is saved (%v)", err)
 	}
-	if result.after(svc.Version{Generation: 1, Sequence: 1}); watch.has(number) {
+	if result.After(svc.Version{Generation: 1, Sequence: 1}); watch.has(number) {
 		t.Error("an open issue is watched")
 	}
 	watch.add(number)
-	result, err = i.onOccurred(coreEpoch(), issueOccurred{})
-	if err != nil || result.after == nil {
+	settled, err := i.onOccurred(actorstest.Epoch(), issueOccurrences{})
+	if err != nil || settled.After == nil {
 		t.Fatalf("an issue that is watched for nothing does nothing about it (%v)", err)
 	}
-	if result.after(svc.Version{Generation: 1, Sequence: 1}); watch.has(number) {
+	if settled.After(svc.Version{Generation: 1, Sequence: 1}); watch.has(number) {
 		t.Error("an issue that is watched for nothing stays so")
 	}
 }
@@ -142,7 +141,7 @@ func TestIssuesSurviveAMove(t *testing.T) {
 		store := actorstest.NewStore()
 		watch := &Watch{Partitions: actorstest.Partitions}
 		deps := Deps{Store: store, Watch: watch, Now: time.Now, Logger: slog.New(slog.DiscardHandler)}
-		host := actorstest.NewHost(t, deps.issues())
+		host := actorstest.NewHost(t, deps.wired().issues())
 		issues := &Issues{Actors: host.Cluster}
 		ctx := context.Background()
 		a, b := svc.IssueNumber(1, "v1-a"), svc.IssueNumber(1, "v1-b")
@@ -209,7 +208,7 @@ func TestOneIssueDoesNotKeepOthersFromHearing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := actorstest.NewStore()
 		deps := Deps{Store: store, Watch: &Watch{Partitions: actorstest.Partitions}, Now: time.Now, Logger: slog.New(slog.DiscardHandler)}
-		host := actorstest.NewHost(t, deps.issues())
+		host := actorstest.NewHost(t, deps.wired().issues())
 		issues, ctx := &Issues{Actors: host.Cluster}, context.Background()
 		broken, stray, well := svc.IssueNumber(1, "v1-a"), svc.IssueNumber(1, "v1-b"), svc.IssueNumber(1, "v1-c")
 		entity := func(issue uint64, payload string) svc.Entity {

@@ -12,6 +12,7 @@ import (
 
 	"svc"
 	"svc/actors/attempt"
+	"svc/actors/grain"
 	"svc/protos"
 )
 
@@ -24,7 +25,7 @@ type Releases interface {
 
 // Issues is the client of the issue actors.
 type Issues struct {
-	Actors   caller
+	Actors   grain.Caller
 	Releases Releases
 	// Log is nil where clocks decide.
 	Log        LogEnds
@@ -61,7 +62,7 @@ func (i *Issues) Change(ctx context.Context, environment, number uint64, patch s
 		}
 		cancel()
 	}
-	return ask[svc.IssueChange](ctx, i.Actors, kindIssue, issueIdentity(environment, number), "patch", patchIssue{Patch: patch})
+	return issuePatch.Ask(ctx, i.Actors, issueIdentity(environment, number), patchIssue{Patch: patch})
 }
 
 // Merge makes an issue part of another one of the same environment. It fails
@@ -71,12 +72,12 @@ func (i *Issues) Merge(ctx context.Context, environment, root, part uint64) erro
 		return svc.Errorf(svc.CodeConflict, "An issue cannot be part of itself.")
 	}
 	// The root notes its part first, so that it cannot become a part itself.
-	if err := i.tell(ctx, environment, root, "adopt", part); err != nil {
+	if err := i.tell(ctx, environment, root, issueAdopt, part); err != nil {
 		return err
 	}
-	err := i.tell(ctx, environment, part, "join", root)
+	err := i.tell(ctx, environment, part, issueJoin, root)
 	if svc.CodeOf(err) == svc.CodeConflict {
-		if undo := i.tell(ctx, environment, root, "release", part); undo != nil {
+		if undo := i.tell(ctx, environment, root, issueRelease, part); undo != nil {
 			return undo
 		}
 	}
@@ -85,15 +86,15 @@ func (i *Issues) Merge(ctx context.Context, environment, root, part uint64) erro
 
 // Unmerge takes a part out of an issue. It fails with not_found where it is none.
 func (i *Issues) Unmerge(ctx context.Context, environment, root, part uint64) error {
-	if err := i.tell(ctx, environment, part, "leave", root); err != nil {
+	if err := i.tell(ctx, environment, part, issueLeave, root); err != nil {
 		return err
 	}
-	return i.tell(ctx, environment, root, "release", part)
+	return i.tell(ctx, environment, root, issueRelease, part)
 }
 
 // tell sends a message about another issue to an issue.
-func (i *Issues) tell(ctx context.Context, environment, number uint64, method string, other uint64) error {
-	_, err := ask[none](ctx, i.Actors, kindIssue, issueIdentity(environment, number), method, issuePart{ID: svc.IssueID(other)})
+func (i *Issues) tell(ctx context.Context, environment, number uint64, method grain.Method[issuePart, grain.None], other uint64) error {
+	_, err := method.Ask(ctx, i.Actors, issueIdentity(environment, number), issuePart{ID: svc.IssueID(other)})
 	return err
 }
 
@@ -126,7 +127,7 @@ func (i *Issues) occurred(ctx context.Context, block uint64, issues []issueHits,
 	came = make([]issueKey, len(issues))
 	for n, issue := range issues {
 		group.Go(func() error {
-			message := issueOccurred{Hits: issue.hits}
+			message := issueOccurrences{Hits: issue.hits}
 			if tells(issue.environment) {
 				message.Tell = block
 			}
@@ -152,10 +153,10 @@ func (i *Issues) occurred(ctx context.Context, block uint64, issues []issueHits,
 
 // settle tells one issue, or the one that it is part of, and returns it where it regressed
 // and is to be told of.
-func (i *Issues) settle(ctx context.Context, issue issueHits, message issueOccurred) (issueKey, error) {
+func (i *Issues) settle(ctx context.Context, issue issueHits, message issueOccurrences) (issueKey, error) {
 	// An issue is part of another, which may ask for releases: three questions.
 	for range 3 {
-		settled, err := ask[issueSettled](ctx, i.Actors, kindIssue, issueIdentity(issue.environment, issue.issue), "occurred", message)
+		settled, err := issueOccurred.Ask(ctx, i.Actors, issueIdentity(issue.environment, issue.issue), message)
 		switch {
 		case err != nil:
 			return issueKey{}, fmt.Errorf("telling issue %s: %w", svc.IssueID(issue.issue), err)
@@ -186,7 +187,7 @@ func (i *Issues) noted(ctx context.Context, block uint64, issues []issueKey) err
 	errs := make([]error, len(issues))
 	for n, key := range issues {
 		group.Go(func() error {
-			_, errs[n] = ask[none](ctx, i.Actors, kindIssue, issueIdentity(key.environment, key.issue), "noted", issueNoted{block})
+			_, errs[n] = issueNoted.Ask(ctx, i.Actors, issueIdentity(key.environment, key.issue), notedRegression{block})
 			return nil
 		})
 	}

@@ -10,14 +10,15 @@ import (
 
 	"svc"
 	"svc/actors/enrich"
+	"svc/actors/grain"
 	"svc/cluster"
 )
 
 // Deps is what the actors of a node need.
 type Deps struct {
-	Store Entities
+	Store grain.Entities
 	// Ledger stores the entries of ledgers and loads the last one of each.
-	Ledger     Entities
+	Ledger     grain.Entities
 	Collectors *Collectors
 	Shares     *Shares
 	Changes    *Changes
@@ -39,38 +40,35 @@ type Deps struct {
 	// Enter keeps an entry of a ledger that no caller asked for; nil keeps none.
 	Enter func(ctx context.Context, entry svc.LedgerEntry) error
 
-	// reach is shared by the actors of Store.
-	reach *reach
+	// Workers runs what actors do beside their mailboxes.
+	Workers *grain.Workers
+
+	node, monitors, alerting *grain.Node
 }
 
 // liveIdle is how long a live window is kept after the last question.
 const liveIdle = 2 * time.Minute
 
-// The ranks of the kinds that call another.
-const (
-	monitorRank      = 2
-	conversationRank = 3
-)
-
 // Kinds is the table of actor kinds.
 func Kinds(deps Deps) []cluster.Kind {
-	deps.reach = &reach{}
+	deps = deps.wired()
+	node := deps.node
 	return []cluster.Kind{
-		deps.persistent(kindOrganization, 2, 10*time.Minute, func(string) core { return &organization{} }),
-		deps.persistent(kindUser, 2, 10*time.Minute, func(string) core { return &user{} }),
-		deps.persistent(kindToken, 3, 5*time.Minute, func(identity string) core { return &token{identity: identity, limits: deps.Limits} }),
-		deps.persistent(kindReplay, 3, 5*time.Minute, func(identity string) core { return &replay{identity: identity} }),
-		deps.storedIn(deps.Ledger, kindLedger, 2, 5*time.Minute, func(identity string) core { return &ledger{org: identity} }),
-		deps.persistent(kindConversation, conversationRank, 2*time.Minute, deps.newConversation),
-		deps.persistent(kindDesk, 2, 5*time.Minute, func(string) core { return &desk{} }),
-		deps.persistent(kindApprovals, 2, 5*time.Minute, func(string) core { return &approvals{} }),
-		deps.persistent(kindReleases, 2, 5*time.Minute, func(string) core { return &releases{} }),
-		deps.persistent(kindAI, 2, aiIdle, func(string) core { return &aiSettings{} }),
-		deps.announced(deps.persistent(kindApplication, 1, 10*time.Minute, func(string) core {
+		organizationKind.Row(node, func(string) *organization { return &organization{} }),
+		userKind.Row(node, func(string) *user { return &user{} }),
+		tokenKind.Row(node, func(identity string) *token { return &token{identity: identity, limits: deps.Limits} }),
+		replayKind.Row(node, func(identity string) *replay { return &replay{identity: identity} }),
+		ledgerKind.Row(node.With(deps.Ledger), func(identity string) *ledger { return &ledger{org: identity} }),
+		conversationKind.Row(node, deps.newConversation),
+		deskKind.Row(node, func(string) *desk { return &desk{} }),
+		approvalsKind.Row(node, func(string) *approvals { return &approvals{} }),
+		releasesKind.Row(node, func(string) *releases { return &releases{} }),
+		aiSettingsKind.Row(node, func(string) *aiSettings { return &aiSettings{} }),
+		applicationKind.Row(node, func(string) *application {
 			return &application{publish: deps.Collectors.Publish, publishPage: deps.Shares.Publish}
-		})),
-		{Name: KindAlerting, Rank: 1, Idle: monitorIdle, New: deps.newAlerting},
-		{Name: kindMonitor, Rank: monitorRank, Idle: monitorIdle, New: deps.newMonitor},
+		}),
+		{Name: KindAlerting, Rank: alertingKind.Rank(), Idle: alertingKind.Idle(), New: deps.newAlerting},
+		{Name: kindMonitor, Rank: monitorKind.Rank(), Idle: monitorKind.Idle(), New: deps.newMonitor},
 		deps.issues(),
 		{
 			Name: kindLive, Rank: 1, Idle: liveIdle,
@@ -93,9 +91,27 @@ func Kinds(deps Deps) []cluster.Kind {
 // issueIdle is how long an issue's actor is kept: most are asked once.
 const issueIdle = 30 * time.Second
 
+// wired returns the dependencies with what the grains of the node share.
+func (d Deps) wired() Deps {
+	if d.Workers == nil {
+		d.Workers = grain.NewWorkers()
+	}
+	d.node = &grain.Node{Store: d.Store, Workers: d.Workers, Now: d.Now, Logger: d.Logger}
+	if d.Changes != nil {
+		d.node.Announce = d.Changes.announce
+	}
+	if d.Monitors != nil {
+		d.monitors = d.node.With(monitorStore{d.Store, d.Monitors.States, d.Monitors.Found, d.Now})
+	}
+	if d.Alerts != nil {
+		d.alerting = d.node.With(d.Alerts.Store)
+	}
+	return d
+}
+
 // issues returns the row of the issue actors.
 func (d Deps) issues() cluster.Kind {
-	kind := d.persistent(kindIssue, 1, issueIdle, func(identity string) core {
+	kind := issueKind.Row(d.node, func(identity string) *issue {
 		return &issue{number: issueOfIdentity(identity), watch: d.Watch}
 	})
 	kind.Partition = issuePartition
@@ -108,40 +124,4 @@ func (d Deps) NewIntake(partition int, to blocks) *intake {
 		partition: partition, agents: enrich.NewUserAgents(userAgentCache), locator: d.Locator(), processors: d.Processors, blocks: to,
 		metrics: d.Intake, logger: d.Logger,
 	}
-}
-
-// announced has a kind's changes announced to every node.
-func (d Deps) announced(kind cluster.Kind) cluster.Kind {
-	make := kind.New
-	kind.New = func(identity string) actor.Actor {
-		a := make(identity)
-		if g, ok := a.(*grain); ok && d.Changes != nil {
-			g.announce = d.Changes.announce
-		}
-		return a
-	}
-	return kind
-}
-
-// persistent returns the row of a kind that shares the shell of grain.go.
-func (d Deps) persistent(name string, rank int, idle time.Duration, newCore func(identity string) core) cluster.Kind {
-	return d.storedIn(d.Store, name, rank, idle, newCore)
-}
-
-// reachOf is what is known of a store.
-func (d Deps) reachOf(store Entities) *reach {
-	if store != d.Store {
-		return nil
-	}
-	return d.reach
-}
-
-// storedIn is persistent with a store of the kind's own.
-func (d Deps) storedIn(store Entities, name string, rank int, idle time.Duration, newCore func(identity string) core) cluster.Kind {
-	return cluster.Kind{Name: name, Rank: rank, Idle: idle, New: func(identity string) actor.Actor {
-		return &grain{
-			kind: name, identity: identity, core: newCore(identity), store: store, reach: d.reachOf(store),
-			logger: d.Logger, now: d.Now, idle: idle,
-		}
-	}}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/grain"
 )
 
 // The ledger actor.
@@ -28,19 +29,18 @@ type ledger struct {
 	head svc.LedgerHead
 }
 
-func ledgerHandlers() map[string]handler[*ledger] {
-	return map[string]handler[*ledger]{"append": on((*ledger).onAppend)}
-}
+var ledgerKind = grain.NewKind[*ledger](kindLedger, 2, 5*time.Minute)
 
-func (l *ledger) apply(now time.Time, method string, payload []byte) (outcome, error) {
-	return dispatch(ledgerHandlers(), l, now, method, payload)
-}
+// The methods of the ledger actor.
+var (
+	ledgerAppend = grain.On(ledgerKind, "append", (*ledger).onAppend)
+)
 
 // restore takes the last entry; the store hands over no other.
-func (l *ledger) restore(entities []svc.Entity) error {
+func (l *ledger) Restore(entities []svc.Entity) error {
 	l.head = svc.LedgerHead{}
 	for _, entity := range entities {
-		entry, err := decode[svc.LedgerEntry](entity)
+		entry, err := grain.Decode[svc.LedgerEntry](entity)
 		if err != nil {
 			return err
 		}
@@ -51,24 +51,24 @@ func (l *ledger) restore(entities []svc.Entity) error {
 	return nil
 }
 
-func (l *ledger) onAppend(now time.Time, entry svc.LedgerEntry) (outcome, error) {
+func (l *ledger) onAppend(now time.Time, entry svc.LedgerEntry) (grain.Outcome[svc.LedgerEntry], error) {
 	entry.Org = l.org
 	if entry.At.IsZero() {
 		entry.At = now
 	}
 	entry = entry.Seal(l.head)
 	l.head = entry.Head()
-	return outcome{answer: entry, writes: []write{{kindEntry, strconv.FormatUint(entry.Sequence, 10), entry}}}, nil
+	return grain.Answer(entry, grain.Put(kindEntry, strconv.FormatUint(entry.Sequence, 10), entry)), nil
 }
 
 // Ledgers is the client of the ledger actors.
 type Ledgers struct {
-	Actors caller
+	Actors grain.Caller
 }
 
 // Record appends an entry to the ledger of its organization; it is durable when Record
 // returns nil.
 func (l *Ledgers) Record(ctx context.Context, entry svc.LedgerEntry) error {
-	_, err := ask[svc.LedgerEntry](ctx, l.Actors, kindLedger, entry.Org, "append", entry)
+	_, err := ledgerAppend.Ask(ctx, l.Actors, entry.Org, entry)
 	return err
 }

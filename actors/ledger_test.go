@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/actorstest"
+	"svc/actors/grain"
 )
 
 // appendTo gives a ledger one entry and returns what it stores.
@@ -15,15 +17,15 @@ func appendTo(t *testing.T, l *ledger, entry svc.LedgerEntry) svc.Entity {
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := l.apply(at(time.Minute), "append", payload)
-	if err != nil || len(result.writes) != 1 || result.writes[0].kind != kindEntry {
+	result, err := ledgerKind.Apply(l, actorstest.At(time.Minute), "append", payload)
+	if err != nil || len(result.Writes) != 1 || result.Writes[0].Kind != kindEntry {
 		t.Fatalf("got %+v, %v", result, err)
 	}
-	stored, err := json.Marshal(result.writes[0].value)
+	stored, err := json.Marshal(result.Writes[0].Value)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return svc.Entity{Kind: kindEntry, ID: result.writes[0].id, Payload: stored}
+	return svc.Entity{Kind: kindEntry, ID: result.Writes[0].ID, Payload: stored}
 }
 
 // Entries follow each other also where the actor was forgotten in between, and an
@@ -34,12 +36,12 @@ func TestEntriesFollowEachOther(t *testing.T) {
 	var last []svc.Entity
 	for n := range 6 {
 		l := &ledger{org: "acme"}
-		if err := l.restore(last); err != nil {
+		if err := l.Restore(last); err != nil {
 			t.Fatal(err)
 		}
 		for range n%2 + 1 {
 			stored := appendTo(t, l, svc.LedgerEntry{Org: "globex", Kind: "key.created", Reason: "because"})
-			entry, err := decode[svc.LedgerEntry](stored)
+			entry, err := grain.Decode[svc.LedgerEntry](stored)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"svc"
+	"svc/actors/grain"
 	"svc/cluster"
 )
 
@@ -140,7 +141,7 @@ func (l *live) answer(c actor.Context) {
 		l.load(c)
 		return
 	}
-	view := success(l.window.At(l.now()))
+	view := grain.Success(l.window.At(l.now()))
 	for _, request := range l.waiting {
 		request.Answer(view)
 	}
@@ -151,7 +152,7 @@ func (l *live) load(c actor.Context) {
 	l.loading, l.stale, l.late, l.read = true, false, nil, l.now()
 	root, self, since := c.ActorSystem().Root, c.Self(), l.now().Add(-svc.LiveSeconds*time.Second)
 	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), ioTime)
+		ctx, cancel := context.WithTimeout(context.Background(), grain.IOTime)
 		defer cancel()
 		window, blocks := svc.NewLiveWindow(), map[uint64]bool{}
 		err := l.visits.LiveVisits(ctx, l.environment, since, func(visit svc.LiveVisit, block uint64) bool {
@@ -185,7 +186,7 @@ func (l *live) onLoaded(c actor.Context, result *liveLoaded) {
 	if result.err != nil {
 		l.logger.Warn("reading the live window failed", "error", result.err)
 		for _, request := range l.waiting {
-			request.Answer(failure(svc.Unavailable("The store", time.Second)))
+			request.Answer(grain.Failure(svc.Unavailable("The store", time.Second)))
 		}
 		l.waiting = nil
 		return
@@ -201,15 +202,18 @@ func (l *live) onLoaded(c actor.Context, result *liveLoaded) {
 	}
 }
 
+// liveView asks who is there.
+var liveView = grain.Declare[grain.None, svc.Live](kindLive, "view", grain.Repeatable)
+
 // Presence is the client of the live actors.
 type Presence struct {
-	Actors caller
+	Actors grain.Caller
 }
 
 // Live returns who was there in the last five minutes of an environment, bots
 // excluded.
 func (p *Presence) Live(ctx context.Context, environment svc.Environment) (svc.Live, error) {
-	return ask[svc.Live](ctx, p.Actors, kindLive, strconv.FormatUint(environment.Number, 10), "view", none{})
+	return liveView.Ask(ctx, p.Actors, strconv.FormatUint(environment.Number, 10), grain.None{})
 }
 
 // Digests hands what blocks say to the live actors of this node.

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"svc"
+	"svc/actors/grain"
 )
 
 // Lookout tells the alerting actors what the open block of this node brings, so that rules
@@ -19,7 +20,7 @@ import (
 // it hears of the block again when that is stored.
 type Lookout struct {
 	Rules  *Rulebook
-	Actors caller
+	Actors grain.Caller
 	Sink   *Sink
 	Logger *slog.Logger
 }
@@ -95,7 +96,7 @@ func (l *Lookout) peek(apps map[svc.AppRef]bool) (brought map[svc.AppRef][]count
 func (l *Lookout) tell(ctx context.Context, brought map[svc.AppRef][]counted) bool {
 	var look atomic.Bool
 	l.each(ctx, slices.Collect(maps.Keys(brought)), func(ctx context.Context, app svc.AppRef) error {
-		answer, err := ask[heardStream](ctx, l.Actors, KindAlerting, app.String(), "stream", toldStream{brought[app]})
+		answer, err := alertingStream.Ask(ctx, l.Actors, app.String(), toldStream{brought[app]})
 		if err == nil && answer.Look {
 			look.Store(true)
 		}
@@ -109,7 +110,7 @@ func (l *Lookout) tell(ctx context.Context, brought map[svc.AppRef][]counted) bo
 func (l *Lookout) tellMissed(ctx context.Context) {
 	apps := l.Rules.missed.take()
 	failed := l.each(ctx, apps, func(ctx context.Context, app svc.AppRef) error {
-		_, err := ask[none](ctx, l.Actors, KindAlerting, app.String(), "missed", none{})
+		_, err := alertingMissed.Ask(ctx, l.Actors, app.String(), grain.None{})
 		return err
 	})
 	for _, app := range apps {

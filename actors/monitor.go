@@ -9,6 +9,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"svc"
+	"svc/actors/grain"
 	"svc/cluster"
 )
 
@@ -41,9 +42,6 @@ type MonitorPorts struct {
 	// and of an activation, again until it returns nil; nil where nobody listens.
 	Failing func(ctx context.Context, app svc.AppRef, monitor svc.Monitor, state svc.MonitorState) error
 	Logger  *slog.Logger
-
-	// crew performs the checks.
-	crew crew
 }
 
 // States is what the store knows of monitors.
@@ -81,29 +79,26 @@ type putMonitor struct {
 	Patch svc.MonitorPatch `json:"patch"`
 }
 
-func monitorHandlers() map[string]handler[*monitor] {
-	return map[string]handler[*monitor]{
-		"get":    on((*monitor).onGet),
-		"put":    on((*monitor).onPut),
-		"delete": on((*monitor).onDelete),
-	}
-}
+var monitorKind = grain.NewKind[*monitor](kindMonitor, 2, monitorIdle)
 
-func (m *monitor) apply(now time.Time, method string, payload []byte) (outcome, error) {
-	return dispatch(monitorHandlers(), m, now, method, payload)
-}
+// The methods of the monitor actor.
+var (
+	monitorGet    = grain.On(monitorKind, "get", (*monitor).onGet, grain.Repeatable)
+	monitorPut    = grain.On(monitorKind, "put", (*monitor).onPut)
+	monitorDelete = grain.On(monitorKind, "delete", (*monitor).onDelete)
+)
 
 // restore takes the monitor's entity, and the state beside it under the kind state.
-func (m *monitor) restore(entities []svc.Entity) (err error) {
+func (m *monitor) Restore(entities []svc.Entity) (err error) {
 	m.monitor, m.state = nil, svc.MonitorState{}
 	for _, entity := range entities {
 		switch entity.Kind {
 		case kindMonitor:
 			var definition svc.Monitor
-			definition, err = decode[svc.Monitor](entity)
+			definition, err = grain.Decode[svc.Monitor](entity)
 			m.monitor = &definition
 		case kindMonitorState:
-			m.state, err = decode[svc.MonitorState](entity)
+			m.state, err = grain.Decode[svc.MonitorState](entity)
 		}
 		if err != nil {
 			return err
@@ -112,44 +107,43 @@ func (m *monitor) restore(entities []svc.Entity) (err error) {
 	return nil
 }
 
-func (m *monitor) onGet(time.Time, none) (outcome, error) {
+func (m *monitor) onGet(time.Time, grain.None) (grain.Outcome[svc.MonitorRow], error) {
 	if m.monitor == nil {
-		return outcome{}, svc.NotFound("monitor")
+		return grain.Outcome[svc.MonitorRow]{}, svc.NotFound("monitor")
 	}
-	return outcome{answer: svc.MonitorRow{Monitor: *m.monitor, MonitorState: m.state}}, nil
+	return grain.Answer(svc.MonitorRow{Monitor: *m.monitor, MonitorState: m.state}), nil
 }
 
-func (m *monitor) onPut(now time.Time, p putMonitor) (outcome, error) {
+func (m *monitor) onPut(now time.Time, p putMonitor) (grain.Outcome[svc.MonitorRow], error) {
 	next := svc.Monitor{ID: p.ID, MonitorSpec: svc.DefaultMonitor(), CreatedAt: now}
 	switch {
 	case m.monitor != nil:
 		next = *m.monitor
 	case !p.New:
-		return outcome{}, svc.NotFound("monitor")
+		return grain.Outcome[svc.MonitorRow]{}, svc.NotFound("monitor")
 	}
 	next.MonitorSpec, next.UpdatedAt = next.With(p.Patch), now
 	if problems := next.Validate(m.rules); len(problems) > 0 {
-		return outcome{}, svc.Invalid(problems...)
+		return grain.Outcome[svc.MonitorRow]{}, svc.Invalid(problems...)
 	}
 	m.monitor = &next
-	return outcome{
-		answer: svc.MonitorRow{Monitor: next, MonitorState: m.state}, writes: []write{{kindMonitor, next.ID, next}}, after: m.changed,
-	}, nil
+	return grain.Outcome[svc.MonitorRow]{Answer: svc.MonitorRow{Monitor: next, MonitorState: m.state}, Effects: grain.Effects{Writes: []grain.Write{grain.Put(kindMonitor, next.ID, next)}, After: m.changed}}, nil
 }
 
-func (m *monitor) onDelete(time.Time, none) (outcome, error) {
+func (m *monitor) onDelete(time.Time, grain.None) (grain.Outcome[grain.None], error) {
 	if m.monitor == nil {
-		return outcome{}, svc.NotFound("monitor")
+		return grain.Outcome[grain.None]{}, svc.NotFound("monitor")
 	}
 	id := m.monitor.ID
 	m.monitor, m.state = nil, svc.MonitorState{}
-	return outcome{answer: none{}, writes: []write{{kindMonitor, id, nil}}, after: m.changed}, nil
+	return grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{Writes: []grain.Write{grain.Delete(kindMonitor, id)}, After: m.changed}}, nil
 }
 
 // monitorShell is the shell of a monitor: that of every grain, with checks beside it.
 type monitorShell struct {
-	*grain
+	*grain.Grain
 	core  *monitor
+	node  *grain.Node
 	ports *MonitorPorts
 	// checking says that a check is under way, pending that one is due as soon as the
 	// monitor is loaded.
@@ -173,10 +167,7 @@ type checked struct {
 func (d Deps) newMonitor(identity string) actor.Actor {
 	app, _, _ := splitIdentity(identity)
 	core := &monitor{app: app, rules: d.Monitors.Rules}
-	shell := &monitorShell{core: core, ports: d.Monitors, grain: &grain{
-		kind: kindMonitor, identity: identity, core: core, store: monitorStore{d.Store, d.Monitors.States, d.Monitors.Found, d.Now},
-		logger: d.Logger, now: d.Now, idle: monitorIdle,
-	}}
+	shell := &monitorShell{core: core, node: d.monitors, ports: d.Monitors, Grain: grain.New(d.monitors, monitorKind, identity, core)}
 	core.changed = shell.onChanged
 	return shell
 }
@@ -194,11 +185,9 @@ func splitIdentity(identity string) (app svc.AppRef, id string, ok bool) {
 func (m *monitorShell) Receive(c actor.Context) {
 	switch message := c.Message().(type) {
 	case *due:
-		m.used = m.now()
+		m.Touch()
 		m.pending = true
-		if m.phase == cold {
-			m.startLoading(c)
-		}
+		m.Load(c)
 	case *checked:
 		m.onChecked(c, message)
 	case *told:
@@ -207,12 +196,12 @@ func (m *monitorShell) Receive(c actor.Context) {
 		if m.stop != nil {
 			m.stop()
 		}
-		m.grain.Receive(c)
+		m.Grain.Receive(c)
 		return
 	default:
-		m.grain.Receive(c)
+		m.Grain.Receive(c)
 	}
-	if m.pending && (m.phase == ready || m.phase == saving) {
+	if m.pending && m.Loaded() {
 		m.pending = false
 		m.check(c)
 	}
@@ -230,10 +219,10 @@ func (m *monitorShell) check(c actor.Context) {
 	}
 	m.checking = true
 	if m.life == nil {
-		m.life, m.stop = context.WithCancel(context.Background())
+		m.life, m.stop = context.WithCancel(m.node.Workers.Context())
 	}
 	life, root, self, spec := m.life, c.ActorSystem().Root, c.Self(), definition.MonitorSpec
-	m.ports.crew.run(func() { root.Send(self, &checked{spec, m.ports.Probe.Check(life, spec)}) })
+	m.node.Workers.Go(func(context.Context) { root.Send(self, &checked{spec, m.ports.Probe.Check(life, spec)}) })
 }
 
 // onChecked takes over what a check found. A check of a definition that was replaced
@@ -259,22 +248,22 @@ func (m *monitorShell) tell(c actor.Context) {
 	}
 	m.calm = false
 	root, self, app, definition, state := c.ActorSystem().Root, c.Self(), m.core.app, *m.core.monitor, m.core.state
-	go func() {
-		ctx, cancel := context.WithTimeout(cluster.WithRank(context.Background(), monitorRank), ioTime)
+	m.node.Workers.Go(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(cluster.WithRank(ctx, monitorKind.Rank()), grain.IOTime)
 		defer cancel()
 		if err := m.ports.Failing(ctx, app, definition, state); err != nil {
 			m.ports.Logger.Warn("telling the alert rules of a monitor failed", "monitor", definition.ID, "error", err)
 			return
 		}
 		root.Send(self, &told{calm})
-	}()
+	})
 }
 
 // onChanged has a monitor that was made or changed checked at once.
 func (m *monitorShell) onChanged(svc.Version) {
 	m.appoint()
 	if definition := m.core.monitor; definition != nil && definition.Enabled {
-		m.ports.Schedule.Set(kindMonitor, m.identity, m.now(), monitorPatience(definition))
+		m.ports.Schedule.Set(kindMonitor, m.Identity(), m.node.Now(), monitorPatience(definition))
 	}
 }
 
@@ -282,14 +271,14 @@ func (m *monitorShell) onChanged(svc.Version) {
 func (m *monitorShell) appoint() {
 	definition := m.core.monitor
 	if definition == nil || !definition.Enabled {
-		m.ports.Schedule.Remove(kindMonitor, m.identity)
+		m.ports.Schedule.Remove(kindMonitor, m.Identity())
 		return
 	}
-	m.ports.Schedule.Set(kindMonitor, m.identity, m.core.state.Next(definition, m.now()), monitorPatience(definition))
+	m.ports.Schedule.Set(kindMonitor, m.Identity(), m.core.state.Next(definition, m.node.Now()), monitorPatience(definition))
 }
 
 // monitorPatience is how long a check may take to be answered for.
-func monitorPatience(m *svc.Monitor) time.Duration { return m.Timeout() + m.Interval() + ioTime }
+func monitorPatience(m *svc.Monitor) time.Duration { return m.Timeout() + m.Interval() + grain.IOTime }
 
 // kindMonitorState is the kind under which a monitor is handed its state.
 const kindMonitorState = "monitor.state"

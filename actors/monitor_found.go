@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/grain"
 )
 
 // Found is what a node found stored of monitors when it began to own partitions. Each is
@@ -74,7 +75,7 @@ func (f *Found) hand(owner string, now time.Time) (svc.StoredMonitor, bool) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if now.Sub(f.read) >= ioTime {
+	if now.Sub(f.read) >= grain.IOTime {
 		f.monitors = nil
 	}
 	found, known := f.monitors[owner]

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/actorstest"
+	"svc/actors/grain"
 )
 
 // checkTimes returns when each monitor was checked since the last call, by id.
@@ -140,13 +142,13 @@ func TestWhatWasFoundIsHandedOnce(t *testing.T) {
 	t.Parallel()
 	generation, owned := int32(7), true
 	f := &Found{Generation: func() (int32, bool) { return generation, owned }}
-	begun := at(0)
+	begun := actorstest.At(0)
 	stored := func() map[string]svc.StoredMonitor {
 		return map[string]svc.StoredMonitor{"a": {Monitor: svc.Monitor{ID: "a"}}, "b": {Monitor: svc.Monitor{ID: "b"}}}
 	}
 	want := func(what, owner string, now time.Duration, handed bool) {
 		t.Helper()
-		found, got := f.hand(owner, at(now))
+		found, got := f.hand(owner, actorstest.At(now))
 		if got != handed || handed && found.Monitor.ID != owner {
 			t.Errorf("%s: handed %+v, %t; want %t", what, found, got, handed)
 		}
@@ -167,8 +169,8 @@ func TestWhatWasFoundIsHandedOnce(t *testing.T) {
 	want("left alone", "b", 0, true)
 
 	f.begin(begun)(stored())
-	want("nearly as old as a load may be", "a", ioTime-time.Millisecond, true)
-	want("as old as a load may be", "b", ioTime, false)
+	want("nearly as old as a load may be", "a", grain.IOTime-time.Millisecond, true)
+	want("as old as a load may be", "b", grain.IOTime, false)
 
 	f.begin(begun)(stored())
 	generation++

@@ -15,6 +15,7 @@ import (
 
 	"svc"
 	"svc/actors/actorstest"
+	"svc/actors/grain"
 )
 
 // watchedSite is what monitors meet: a target with a story, and the checks of it.
@@ -117,7 +118,7 @@ func (w *watchedSite) all(_ context.Context, yield func(svc.StoredMonitor)) erro
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, entity := range w.store.Present(kindMonitor) {
-		definition, err := decode[svc.Monitor](entity)
+		definition, err := grain.Decode[svc.Monitor](entity)
 		if err != nil {
 			return err
 		}
@@ -247,7 +248,7 @@ func TestACheckThatDoesNotRunIsNoticed(t *testing.T) {
 	onSite(t, func(t *testing.T, w *watchedSite) {
 		w.hang = true
 		row := w.put("", named("Site", 30))
-		pass(row.Timeout() + row.Interval() + ioTime + time.Second)
+		pass(row.Timeout() + row.Interval() + grain.IOTime + time.Second)
 		if got := countOf(t, w.metrics.Missed); got != 1 {
 			t.Errorf("%v checks were missed", got)
 		}

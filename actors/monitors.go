@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/grain"
 )
 
 // monitorStore adds to the entities of a monitor what its checks led to.
 type monitorStore struct {
-	Entities
+	grain.Entities
 	states States
 	found  *Found
 	now    func() time.Time
@@ -58,7 +59,7 @@ func withState(entities []svc.Entity, owner, id string, state svc.MonitorState) 
 
 // Monitors is the client of the monitor actors.
 type Monitors struct {
-	Actors caller
+	Actors grain.Caller
 	Chance Chance
 }
 
@@ -71,12 +72,12 @@ func (m *Monitors) PutMonitor(ctx context.Context, ref svc.AppRef, id string, pa
 	if message.New {
 		message.ID = m.Chance.ID("mon_")
 	}
-	return ask[svc.MonitorRow](ctx, m.Actors, kindMonitor, monitorIdentity(ref, message.ID), "put", message)
+	return monitorPut.Ask(ctx, m.Actors, monitorIdentity(ref, message.ID), message)
 }
 
 // DeleteMonitor removes a monitor.
 func (m *Monitors) DeleteMonitor(ctx context.Context, ref svc.AppRef, id string) error {
-	_, err := ask[none](ctx, m.Actors, kindMonitor, monitorIdentity(ref, id), "delete", none{})
+	_, err := monitorDelete.Ask(ctx, m.Actors, monitorIdentity(ref, id), grain.None{})
 	return err
 }
 
@@ -96,7 +97,7 @@ func FillSchedule(schedule *Schedule, found *Found, all func(ctx context.Context
 				return
 			}
 			monitors = append(monitors, m)
-			if first(&m).Sub(begun) < ioTime {
+			if first(&m).Sub(begun) < grain.IOTime {
 				soon[m.Entity.Owner] = m
 			}
 		})

@@ -3,9 +3,11 @@ package actors
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"svc"
+	"svc/actors/grain"
 )
 
 // The organization actor.
@@ -69,48 +71,47 @@ type (
 	}
 )
 
-func organizationHandlers() map[string]handler[*organization] {
-	handlers := map[string]handler[*organization]{
-		"create":        on((*organization).onCreate),
-		"get":           on((*organization).onGet),
-		"rename":        on((*organization).onRename),
-		"role":          on((*organization).onRole),
-		"members":       on((*organization).onMembers),
-		"member.put":    on((*organization).onPutMember),
-		"member.remove": on((*organization).onRemoveMember),
-		"app.reserve":   on((*organization).onReserveApp),
-		"app.find":      on((*organization).onFindApp),
-		"apps":          on((*organization).onApps),
-	}
-	maps.Copy(handlers, orgTokenHandlers())
-	maps.Copy(handlers, invitationHandlers())
-	return handlers
-}
+var organizationKind = grain.NewKind[*organization](kindOrganization, 2, 10*time.Minute)
 
-func (o *organization) apply(now time.Time, method string, payload []byte) (outcome, error) {
+// The methods of the organization actor.
+var (
+	organizationCreate       = grain.On(organizationKind, "create", (*organization).onCreate)
+	organizationGet          = grain.On(organizationKind, "get", (*organization).onGet, grain.Repeatable)
+	organizationRename       = grain.On(organizationKind, "rename", (*organization).onRename)
+	organizationRole         = grain.On(organizationKind, "role", (*organization).onRole, grain.Repeatable)
+	organizationMembers      = grain.On(organizationKind, "members", (*organization).onMembers, grain.Repeatable)
+	organizationPutMember    = grain.On(organizationKind, "member.put", (*organization).onPutMember)
+	organizationRemoveMember = grain.On(organizationKind, "member.remove", (*organization).onRemoveMember)
+	organizationReserveApp   = grain.On(organizationKind, "app.reserve", (*organization).onReserveApp)
+	organizationFindApp      = grain.On(organizationKind, "app.find", (*organization).onFindApp, grain.Repeatable)
+	organizationApps         = grain.On(organizationKind, "apps", (*organization).onApps, grain.Repeatable)
+)
+
+// Admit refuses everything but the creation of an organization that does not exist.
+func (o *organization) Admit(_ time.Time, method string) error {
 	if o.org == nil && method != "create" {
-		return outcome{}, svc.NotFound("organization")
+		return svc.NotFound("organization")
 	}
-	return dispatch(organizationHandlers(), o, now, method, payload)
+	return nil
 }
 
-func (o *organization) restore(entities []svc.Entity) error {
+func (o *organization) Restore(entities []svc.Entity) error {
 	*o = organization{members: map[string]svc.Member{}, apps: map[string]appRecord{}, tokens: map[string]tokenRecord{}, invitations: map[string]svc.Invitation{}}
 	for _, entity := range entities {
 		var err error
 		switch entity.Kind {
 		case "organization":
 			var org svc.Organization
-			org, err = decode[svc.Organization](entity)
+			org, err = grain.Decode[svc.Organization](entity)
 			o.org = &org
 		case "member":
-			o.members[entity.ID], err = decode[svc.Member](entity)
+			o.members[entity.ID], err = grain.Decode[svc.Member](entity)
 		case "invitation":
-			o.invitations[entity.ID], err = decode[svc.Invitation](entity)
+			o.invitations[entity.ID], err = grain.Decode[svc.Invitation](entity)
 		case "app":
-			o.apps[entity.ID], err = decode[appRecord](entity)
+			o.apps[entity.ID], err = grain.Decode[appRecord](entity)
 		case "token":
-			o.tokens[entity.ID], err = decode[tokenRecord](entity)
+			o.tokens[entity.ID], err = grain.Decode[tokenRecord](entity)
 		}
 		if err != nil {
 			return err
@@ -119,35 +120,35 @@ func (o *organization) restore(entities []svc.Entity) error {
 	return nil
 }
 
-func (o *organization) onCreate(now time.Time, m createOrganization) (outcome, error) {
+func (o *organization) onCreate(now time.Time, m createOrganization) (grain.Outcome[svc.Organization], error) {
 	if o.org != nil {
 		if o.org.ID == m.Organization.ID {
-			return outcome{answer: *o.org}, nil
+			return grain.Answer(*o.org), nil
 		}
-		return outcome{}, svc.Errorf(svc.CodeConflict, "The slug %q is already used.", m.Organization.Slug)
+		return grain.Outcome[svc.Organization]{}, svc.Errorf(svc.CodeConflict, "The slug %q is already used.", m.Organization.Slug)
 	}
 	owner := svc.Member{User: m.Owner, Role: svc.RoleOwner, JoinedAt: now}
 	org := m.Organization
 	o.org = &org
 	o.members[m.Owner.ID] = owner
-	return outcome{answer: org, writes: []write{
-		{"organization", org.ID, org}, {"member", m.Owner.ID, owner},
-	}}, nil
+	return grain.Answer(org, grain.Put("organization", org.ID, org), grain.Put("member", m.Owner.ID, owner)), nil
 }
 
-func (o *organization) onGet(time.Time, none) (outcome, error) { return outcome{answer: *o.org}, nil }
+func (o *organization) onGet(time.Time, grain.None) (grain.Outcome[svc.Organization], error) {
+	return grain.Answer(*o.org), nil
+}
 
-func (o *organization) onRename(_ time.Time, m renameOrganization) (outcome, error) {
+func (o *organization) onRename(_ time.Time, m renameOrganization) (grain.Outcome[svc.Organization], error) {
 	o.org.Name = m.Name
-	return outcome{answer: *o.org, writes: []write{{"organization", o.org.ID, *o.org}}}, nil
+	return grain.Answer(*o.org, grain.Put("organization", o.org.ID, *o.org)), nil
 }
 
-func (o *organization) onRole(_ time.Time, m findRole) (outcome, error) {
+func (o *organization) onRole(_ time.Time, m findRole) (grain.Outcome[svc.Membership], error) {
 	member, seated := o.members[m.UserID]
 	if !seated {
-		return outcome{}, svc.NotFound("organization")
+		return grain.Outcome[svc.Membership]{}, svc.NotFound("organization")
 	}
-	return outcome{answer: svc.Membership{Organization: *o.org, Role: member.Role}}, nil
+	return grain.Answer(svc.Membership{Organization: *o.org, Role: member.Role}), nil
 }
 
 // seats returns the members, the longest seated first.
@@ -156,28 +157,18 @@ func (o *organization) seats() []svc.Member {
 		if order := a.JoinedAt.Compare(b.JoinedAt); order != 0 {
 			return order
 		}
-		return compareStrings(a.User.ID, b.User.ID)
+		return strings.Compare(a.User.ID, b.User.ID)
 	})
 }
 
-func compareStrings(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
+func (o *organization) onMembers(time.Time, grain.None) (grain.Outcome[[]svc.Member], error) {
+	return grain.Answer(o.seats()), nil
 }
 
-func (o *organization) onMembers(time.Time, none) (outcome, error) {
-	return outcome{answer: o.seats()}, nil
-}
-
-func (o *organization) onPutMember(now time.Time, m putMember) (outcome, error) {
+func (o *organization) onPutMember(now time.Time, m putMember) (grain.Outcome[svc.Member], error) {
 	email, _ := svc.NormaliseEmail(m.User.Email)
 	if err := svc.CheckMemberChange(o.seats(), m.Actor, email, m.Role); err != nil {
-		return outcome{}, err
+		return grain.Outcome[svc.Member]{}, err
 	}
 	member, seated := o.members[m.User.ID]
 	if !seated {
@@ -185,43 +176,43 @@ func (o *organization) onPutMember(now time.Time, m putMember) (outcome, error) 
 	}
 	member.User, member.Role = m.User, m.Role
 	o.members[m.User.ID] = member
-	return outcome{answer: member, writes: append([]write{{"member", m.User.ID, member}}, o.forget(userIdentity(email))...)}, nil
+	return grain.Answer(member, append([]grain.Write{grain.Put("member", m.User.ID, member)}, o.forget(userIdentity(email))...)...), nil
 }
 
-func (o *organization) onRemoveMember(_ time.Time, m removeMember) (outcome, error) {
+func (o *organization) onRemoveMember(_ time.Time, m removeMember) (grain.Outcome[svc.Member], error) {
 	if err := svc.CheckMemberChange(o.seats(), m.Actor, m.Email, ""); err != nil {
-		return outcome{}, err
+		return grain.Outcome[svc.Member]{}, err
 	}
 	for id, member := range o.members {
 		if email, _ := svc.NormaliseEmail(member.User.Email); email == m.Email {
 			delete(o.members, id)
-			return outcome{answer: member, writes: append([]write{{"member", id, nil}}, o.orphan(id)...)}, nil
+			return grain.Answer(member, append([]grain.Write{grain.Delete("member", id)}, o.orphan(id)...)...), nil
 		}
 	}
-	return outcome{}, svc.NotFound("member")
+	return grain.Outcome[svc.Member]{}, svc.NotFound("member")
 }
 
-func (o *organization) onReserveApp(now time.Time, m reserveApp) (outcome, error) {
+func (o *organization) onReserveApp(now time.Time, m reserveApp) (grain.Outcome[appRecord], error) {
 	slug := m.Spec.Slug
 	if slug == "" {
 		slug = svc.DeriveSlug(m.Spec.Name, func(s string) bool { _, taken := o.apps[s]; return taken })
 	} else if _, taken := o.apps[slug]; taken {
-		return outcome{}, svc.Errorf(svc.CodeConflict, "The slug %q is already used in this organization.", slug)
+		return grain.Outcome[appRecord]{}, svc.Errorf(svc.CodeConflict, "The slug %q is already used in this organization.", slug)
 	}
 	record := recordApp(svc.NewApplication(m.Spec, slug, *o.org, m.IDs, now))
 	o.apps[slug] = record
-	return outcome{answer: record, writes: []write{{"app", slug, record}}}, nil
+	return grain.Answer(record, grain.Put("app", slug, record)), nil
 }
 
-func (o *organization) onFindApp(_ time.Time, m findApp) (outcome, error) {
+func (o *organization) onFindApp(_ time.Time, m findApp) (grain.Outcome[appRecord], error) {
 	record, found := o.apps[m.Slug]
 	if !found {
-		return outcome{}, svc.NotFound("application")
+		return grain.Outcome[appRecord]{}, svc.NotFound("application")
 	}
-	return outcome{answer: record}, nil
+	return grain.Answer(record), nil
 }
 
-func (o *organization) onApps(_ time.Time, m listApps) (outcome, error) {
+func (o *organization) onApps(_ time.Time, m listApps) (grain.Outcome[appList], error) {
 	var list appList
 	for _, slug := range slices.Sorted(maps.Keys(o.apps)) {
 		if slug <= m.After {
@@ -233,5 +224,5 @@ func (o *organization) onApps(_ time.Time, m listApps) (outcome, error) {
 		}
 		list.Apps = append(list.Apps, o.apps[slug])
 	}
-	return outcome{answer: list}, nil
+	return grain.Answer(list), nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/grain"
 )
 
 // The organization's invitations, of the organization actor: seats that are offered to
@@ -25,20 +26,19 @@ type (
 	}
 )
 
-func invitationHandlers() map[string]handler[*organization] {
-	return map[string]handler[*organization]{
-		"seats":          on((*organization).onSeats),
-		"offer":          on((*organization).onOffer),
-		"offer.get":      on((*organization).onGetOffer),
-		"offer.accept":   on((*organization).onAcceptOffer),
-		"offer.decline":  on((*organization).onDeclineOffer),
-		"offer.withdraw": on((*organization).onWithdrawOffer),
-	}
-}
+// The methods of the organization actor.
+var (
+	organizationSeats         = grain.On(organizationKind, "seats", (*organization).onSeats, grain.Repeatable)
+	organizationOffer         = grain.On(organizationKind, "offer", (*organization).onOffer)
+	organizationGetOffer      = grain.On(organizationKind, "offer.get", (*organization).onGetOffer, grain.Repeatable)
+	organizationAcceptOffer   = grain.On(organizationKind, "offer.accept", (*organization).onAcceptOffer)
+	organizationDeclineOffer  = grain.On(organizationKind, "offer.decline", (*organization).onDeclineOffer)
+	organizationWithdrawOffer = grain.On(organizationKind, "offer.withdraw", (*organization).onWithdrawOffer)
+)
 
 // onSeats returns the seats that are taken, the longest first, and then those that are
 // offered, the newest last.
-func (o *organization) onSeats(now time.Time, _ none) (outcome, error) {
+func (o *organization) onSeats(now time.Time, _ grain.None) (grain.Outcome[[]svc.Seat], error) {
 	seats := []svc.Seat{}
 	for _, member := range o.seats() {
 		seats = append(seats, svc.Seat{Member: member})
@@ -48,7 +48,7 @@ func (o *organization) onSeats(now time.Time, _ none) (outcome, error) {
 			seats = append(seats, svc.Seat{Invitation: &invitation})
 		}
 	}
-	return outcome{answer: seats}, nil
+	return grain.Answer(seats), nil
 }
 
 // offers returns the invitations, the oldest first.
@@ -60,39 +60,35 @@ func (o *organization) offers() []svc.Invitation {
 
 // onOffer changes the role of a member, or invites the person, again where an invitation is
 // open. What has expired is forgotten on the way.
-func (o *organization) onOffer(now time.Time, m offerSeat) (outcome, error) {
+func (o *organization) onOffer(now time.Time, m offerSeat) (grain.Outcome[svc.Seat], error) {
 	for _, member := range o.members {
 		if email, _ := svc.NormaliseEmail(member.User.Email); email == m.Invitation.Email {
-			result, err := o.onPutMember(now, putMember{Actor: m.Actor, User: member.User, Role: m.Invitation.Role})
-			if err != nil {
-				return result, err
-			}
-			result.answer = svc.Seat{Member: o.members[member.User.ID]}
-			return result, nil
+			changed, err := o.onPutMember(now, putMember{Actor: m.Actor, User: member.User, Role: m.Invitation.Role})
+			return grain.Outcome[svc.Seat]{Answer: svc.Seat{Member: changed.Answer}, Effects: changed.Effects}, err
 		}
 	}
 	person := userIdentity(m.Invitation.Email)
 	present, again := o.invitations[person]
 	switch err := svc.CheckMemberChange(o.seats(), m.Actor, m.Invitation.Email, m.Invitation.Role); {
 	case err != nil:
-		return outcome{}, err
+		return grain.Outcome[svc.Seat]{}, err
 	case again && present.Open(now) && present.Role == svc.RoleOwner && m.Actor != svc.RoleOwner:
-		return outcome{}, &svc.Error{Code: svc.CodeForbidden, Reason: "role_required", Message: "Only an owner makes or unmakes owners."}
+		return grain.Outcome[svc.Seat]{}, &svc.Error{Code: svc.CodeForbidden, Reason: "role_required", Message: "Only an owner makes or unmakes owners."}
 	}
-	var writes []write
+	var writes []grain.Write
 	for _, id := range slices.Sorted(maps.Keys(o.invitations)) {
 		if old := o.invitations[id]; !old.Open(now) && id != person {
-			writes = append(writes, write{"invitation", id, nil})
+			writes = append(writes, grain.Delete("invitation", id))
 		}
 	}
 	if !again && len(o.invitations)-len(writes) >= svc.MaxInvitations {
-		return outcome{}, &svc.Error{Code: svc.CodeConflict, Reason: "too_many_invitations", Message: "The organization has 200 open invitations; withdraw one, or wait for answers."}
+		return grain.Outcome[svc.Seat]{}, &svc.Error{Code: svc.CodeConflict, Reason: "too_many_invitations", Message: "The organization has 200 open invitations; withdraw one, or wait for answers."}
 	}
 	for _, expired := range writes {
-		delete(o.invitations, expired.id)
+		delete(o.invitations, expired.ID)
 	}
 	o.invitations[person] = m.Invitation
-	return outcome{answer: svc.Seat{Invitation: &m.Invitation}, writes: append(writes, write{"invitation", person, m.Invitation})}, nil
+	return grain.Answer(svc.Seat{Invitation: &m.Invitation}, append(writes, grain.Put("invitation", person, m.Invitation))...), nil
 }
 
 // offer returns the open invitation of a person.
@@ -104,60 +100,57 @@ func (o *organization) offer(now time.Time, person string) (svc.Invitation, erro
 	return invitation, nil
 }
 
-func (o *organization) onGetOffer(now time.Time, m answerOffer) (outcome, error) {
+func (o *organization) onGetOffer(now time.Time, m answerOffer) (grain.Outcome[svc.Offer], error) {
 	invitation, err := o.offer(now, m.Person)
 	if err != nil {
-		return outcome{}, err
+		return grain.Outcome[svc.Offer]{}, err
 	}
-	return outcome{answer: svc.Offer{Organization: *o.org, Invitation: invitation}}, nil
+	return grain.Answer(svc.Offer{Organization: *o.org, Invitation: invitation}), nil
 }
 
 // onAcceptOffer seats the invited person. Whoever is seated already keeps the present role.
-func (o *organization) onAcceptOffer(now time.Time, m answerOffer) (outcome, error) {
+func (o *organization) onAcceptOffer(now time.Time, m answerOffer) (grain.Outcome[svc.Membership], error) {
 	if member, seated := o.members[m.User.ID]; seated {
-		result := outcome{answer: svc.Membership{Organization: *o.org, Role: member.Role}}
-		result.writes = o.forget(m.Person)
+		result := grain.Answer(svc.Membership{Organization: *o.org, Role: member.Role})
+		result.Writes = o.forget(m.Person)
 		return result, nil
 	}
 	invitation, err := o.offer(now, m.Person)
 	if err != nil {
-		return outcome{}, err
+		return grain.Outcome[svc.Membership]{}, err
 	}
 	member := svc.Member{User: m.User, Role: invitation.Role, JoinedAt: now}
 	o.members[m.User.ID] = member
-	return outcome{
-		answer: svc.Membership{Organization: *o.org, Role: member.Role},
-		writes: append([]write{{"member", m.User.ID, member}}, o.forget(m.Person)...),
-	}, nil
+	return grain.Answer(svc.Membership{Organization: *o.org, Role: member.Role}, append([]grain.Write{grain.Put("member", m.User.ID, member)}, o.forget(m.Person)...)...), nil
 }
 
-func (o *organization) onDeclineOffer(now time.Time, m answerOffer) (outcome, error) {
+func (o *organization) onDeclineOffer(now time.Time, m answerOffer) (grain.Outcome[grain.None], error) {
 	if _, err := o.offer(now, m.Person); err != nil {
-		return outcome{}, err
+		return grain.Outcome[grain.None]{}, err
 	}
-	return outcome{answer: none{}, writes: o.forget(m.Person)}, nil
+	return grain.Answer(grain.None{}, o.forget(m.Person)...), nil
 }
 
 // onWithdrawOffer takes an invitation back on behalf of a member of a role.
-func (o *organization) onWithdrawOffer(now time.Time, m removeMember) (outcome, error) {
+func (o *organization) onWithdrawOffer(now time.Time, m removeMember) (grain.Outcome[svc.Invitation], error) {
 	person := userIdentity(m.Email)
 	invitation, err := o.offer(now, person)
 	switch {
 	case err != nil:
-		return outcome{}, svc.NotFound("member")
+		return grain.Outcome[svc.Invitation]{}, svc.NotFound("member")
 	case !m.Actor.AtLeast(svc.RoleAdmin):
-		return outcome{}, &svc.Error{Code: svc.CodeForbidden, Reason: "role_required", Message: "Only an administrator changes members."}
+		return grain.Outcome[svc.Invitation]{}, &svc.Error{Code: svc.CodeForbidden, Reason: "role_required", Message: "Only an administrator changes members."}
 	case invitation.Role == svc.RoleOwner && m.Actor != svc.RoleOwner:
-		return outcome{}, &svc.Error{Code: svc.CodeForbidden, Reason: "role_required", Message: "Only an owner makes or unmakes owners."}
+		return grain.Outcome[svc.Invitation]{}, &svc.Error{Code: svc.CodeForbidden, Reason: "role_required", Message: "Only an owner makes or unmakes owners."}
 	}
-	return outcome{answer: invitation, writes: o.forget(person)}, nil
+	return grain.Answer(invitation, o.forget(person)...), nil
 }
 
 // forget removes the invitation of a person, if there is one.
-func (o *organization) forget(person string) []write {
+func (o *organization) forget(person string) []grain.Write {
 	if _, found := o.invitations[person]; !found {
 		return nil
 	}
 	delete(o.invitations, person)
-	return []write{{"invitation", person, nil}}
+	return []grain.Write{grain.Delete("invitation", person)}
 }

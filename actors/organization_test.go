@@ -1,116 +1,15 @@
 package actors
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"svc"
+	"svc/actors/actorstest"
+	"svc/actors/grain"
 )
-
-// step is one message to a core and its whole expected outcome.
-type step struct {
-	name    string
-	after   time.Duration // since coreEpoch
-	method  string
-	message any
-	want    outcome
-	err     error
-}
-
-// coreEpoch is when the lives of cores in tests begin.
-func coreEpoch() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
-
-// at returns an instant of such a life.
-func at(after time.Duration) time.Time { return coreEpoch().Add(after) }
-
-// play sends a life's messages to one core in order. Where the core keeps
-// nothing but what it stores, the same life is lived again by cores that are
-// restored from the writes before every message.
-func play(t *testing.T, newCore func() core, storesAll bool, steps []step) {
-	t.Helper()
-	lives := map[string]bool{"kept in memory": false}
-	if storesAll {
-		lives["restored before every message"] = true
-	}
-	for life, restored := range lives {
-		t.Run(life, func(t *testing.T) {
-			stored := map[string]svc.Entity{}
-			present := mustRestore(t, newCore(), stored)
-			for n, s := range steps {
-				if restored {
-					present = mustRestore(t, newCore(), stored)
-				}
-				payload, err := json.Marshal(s.message)
-				if err != nil {
-					t.Fatal(err)
-				}
-				got, err := present.apply(at(s.after), s.method, payload)
-				if a, b := render(got), render(s.want); a != b {
-					t.Errorf("step %d, %s: the outcome of %s is\n%swant\n%s", n, s.name, s.method, a, b)
-				}
-				if !sameError(err, s.err) {
-					t.Errorf("step %d, %s: %s fails with %#v, want %#v", n, s.name, s.method, err, s.err)
-				}
-				if got.after != nil {
-					got.after(svc.Version{})
-				}
-				store(t, stored, got.writes)
-			}
-		})
-	}
-}
-
-func mustRestore(t *testing.T, c core, stored map[string]svc.Entity) core {
-	t.Helper()
-	var entities []svc.Entity
-	for _, entity := range stored {
-		entities = append(entities, entity)
-	}
-	if err := c.restore(entities); err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-func store(t *testing.T, stored map[string]svc.Entity, writes []write) {
-	t.Helper()
-	for _, w := range writes {
-		key := w.kind + "/" + w.id
-		if w.value == nil {
-			delete(stored, key)
-			continue
-		}
-		payload, err := json.Marshal(w.value)
-		if err != nil {
-			t.Fatal(err)
-		}
-		stored[key] = svc.Entity{Kind: w.kind, ID: w.id, Payload: payload}
-	}
-}
-
-// render writes an outcome out, one line a part.
-func render(o outcome) string {
-	var b strings.Builder
-	encode := func(value any) string {
-		encoded, err := json.Marshal(value)
-		if err != nil {
-			return err.Error()
-		}
-		return string(encoded)
-	}
-	fmt.Fprintf(&b, "\tanswer %s\n", encode(o.answer))
-	for _, w := range o.writes {
-		fmt.Fprintf(&b, "\twrite %s/%s %s\n", w.kind, w.id, encode(w.value))
-	}
-	for _, w := range o.wakeups {
-		fmt.Fprintf(&b, "\twake-up %s\n", encode(w))
-	}
-	return b.String()
-}
 
 func ada() svc.User { return svc.User{ID: "usr_1", Email: "ada@example.com", Name: "Ada"} }
 func bob() svc.User { return svc.User{ID: "usr_2", Email: "bob@example.com", Name: "Bob"} }
@@ -121,7 +20,7 @@ func acme() svc.Organization { return svc.Organization{ID: "org_1", Slug: "acme"
 func testTokenRecord(id string, owner svc.User, expires *time.Time) tokenRecord {
 	return tokenRecord{Token: svc.Token{
 		ID: id, Kind: svc.TokenPersonal, Name: "ci", Scopes: []svc.Scope{svc.ScopeRead}, User: &owner,
-		Last4: "abcd", CreatedAt: coreEpoch(), ExpiresAt: expires,
+		Last4: "abcd", CreatedAt: actorstest.Epoch(), ExpiresAt: expires,
 	}, Hash: "hash-" + id}
 }
 
@@ -152,7 +51,7 @@ func TestOrganizationLife(t *testing.T) {
 	noOrg := svc.NotFound("organization")
 	renamed := svc.Organization{ID: "org_1", Slug: "acme", Name: "Acme & Co"}
 	seat := func(user svc.User, role svc.Role, joined time.Duration) svc.Member {
-		return svc.Member{User: user, Role: role, JoinedAt: at(joined)}
+		return svc.Member{User: user, Role: role, JoinedAt: actorstest.At(joined)}
 	}
 	owner := func(m svc.User, role svc.Role) putMember { return putMember{Actor: svc.RoleOwner, User: m, Role: role} }
 	forbidden := func(message string) error {
@@ -162,156 +61,149 @@ func TestOrganizationLife(t *testing.T) {
 	robert := svc.User{ID: "usr_2", Email: "bob@example.com", Name: "Robert"}
 	tok1, tok2 := testTokenRecord("tok_1", robert, nil), testTokenRecord("tok_2", cyd(), nil)
 	danUser := svc.User{ID: "usr_4", Email: "dan@example.com", Name: "Dan"}
-	dan := svc.Invitation{ID: "inv_1", Email: danUser.Email, Role: svc.RoleViewer, InvitedBy: svc.LedgerActor{ID: "usr_2", Name: "Robert"}, CreatedAt: at(0), ExpiresAt: at(time.Hour)}
+	dan := svc.Invitation{ID: "inv_1", Email: danUser.Email, Role: svc.RoleViewer, InvitedBy: svc.LedgerActor{ID: "usr_2", Name: "Robert"}, CreatedAt: actorstest.At(0), ExpiresAt: actorstest.At(time.Hour)}
 	danOwner, danKey := dan, userIdentity(dan.Email)
 	danOwner.Role = svc.RoleOwner
 	orphan, adopted := tok1, testTokenRecord("tok_1", cyd(), nil)
 	orphan.Orphaned = true
-	shop := testApp(1, "shop", "Shop", at(20*time.Second))
-	shop2 := testApp(2, "shop-2", "Shop", at(21*time.Second))
-	blog := testApp(3, "a-blog", "Blog", at(22*time.Second))
+	shop := testApp(1, "shop", "Shop", actorstest.At(20*time.Second))
+	shop2 := testApp(2, "shop-2", "Shop", actorstest.At(21*time.Second))
+	blog := testApp(3, "a-blog", "Blog", actorstest.At(22*time.Second))
 	for _, record := range []*appRecord{&shop, &shop2, &blog} {
 		record.Organization = renamed
 	}
 	reserve := func(slug, name string, n uint64) reserveApp {
 		return reserveApp{Spec: svc.AppSpec{Name: name, Slug: slug}, IDs: testAppIDs(n)}
 	}
-	var steps []step
-	for method := range organizationHandlers() {
+	var steps []actorstest.Step
+	for _, method := range organizationKind.Methods() {
 		if method != "create" {
-			steps = append(steps, step{name: "before it exists", method: method, message: none{}, err: noOrg})
+			steps = append(steps, actorstest.Step{Name: "before it exists", Method: method, Message: grain.None{}, Err: noOrg})
 		}
 	}
-	steps = append(steps, []step{
-		{name: "create", method: "create", message: createOrganization{acme(), ada()}, want: outcome{answer: acme(), writes: []write{
-			{"organization", "org_1", acme()}, {"member", "usr_1", seat(ada(), svc.RoleOwner, 0)},
-		}}},
-		{name: "create again with the same id", after: 1, method: "create", message: createOrganization{acme(), ada()}, want: outcome{answer: acme()}},
+	steps = append(steps, []actorstest.Step{
+		{Name: "create", Method: "create", Message: createOrganization{acme(), ada()}, Want: grain.Answer[any](acme(), grain.Put("organization", "org_1", acme()), grain.Put("member", "usr_1", seat(ada(), svc.RoleOwner, 0)))},
+		{Name: "create again with the same id", After: 1, Method: "create", Message: createOrganization{acme(), ada()}, Want: grain.Answer[any](acme())},
 		{
-			name: "create by somebody else", after: 1, method: "create", message: createOrganization{svc.Organization{ID: "org_2", Slug: "acme", Name: "Other"}, bob()},
-			err: svc.Errorf(svc.CodeConflict, `The slug "acme" is already used.`),
+			Name: "create by somebody else", After: 1, Method: "create", Message: createOrganization{svc.Organization{ID: "org_2", Slug: "acme", Name: "Other"}, bob()},
+			Err: svc.Errorf(svc.CodeConflict, `The slug "acme" is already used.`),
 		},
-		{name: "get", method: "get", message: none{}, want: outcome{answer: acme()}},
+		{Name: "get", Method: "get", Message: grain.None{}, Want: grain.Answer[any](acme())},
 		{
-			name: "rename", method: "rename", message: renameOrganization{"Acme & Co"},
-			want: outcome{answer: renamed, writes: []write{{"organization", "org_1", renamed}}},
+			Name: "rename", Method: "rename", Message: renameOrganization{"Acme & Co"},
+			Want: grain.Answer[any](renamed, grain.Put("organization", "org_1", renamed)),
 		},
 
-		{name: "role of the owner", method: "role", message: findRole{"usr_1"}, want: outcome{answer: svc.Membership{Organization: renamed, Role: svc.RoleOwner}}},
-		{name: "role of a stranger", method: "role", message: findRole{"usr_2"}, err: noOrg},
+		{Name: "role of the owner", Method: "role", Message: findRole{"usr_1"}, Want: grain.Answer[any](svc.Membership{Organization: renamed, Role: svc.RoleOwner})},
+		{Name: "role of a stranger", Method: "role", Message: findRole{"usr_2"}, Err: noOrg},
 		{
-			name: "seat", after: 10 * time.Second, method: "member.put", message: owner(bob(), svc.RoleAdmin),
-			want: outcome{answer: seat(bob(), svc.RoleAdmin, 10*time.Second), writes: []write{{"member", "usr_2", seat(bob(), svc.RoleAdmin, 10*time.Second)}}},
+			Name: "seat", After: 10 * time.Second, Method: "member.put", Message: owner(bob(), svc.RoleAdmin),
+			Want: grain.Answer[any](seat(bob(), svc.RoleAdmin, 10*time.Second), grain.Put("member", "usr_2", seat(bob(), svc.RoleAdmin, 10*time.Second))),
 		},
 		{
-			name: "an admin seats a viewer", after: 11 * time.Second, method: "member.put", message: putMember{svc.RoleAdmin, cyd(), svc.RoleViewer},
-			want: outcome{answer: seat(cyd(), svc.RoleViewer, 11*time.Second), writes: []write{{"member", "usr_3", seat(cyd(), svc.RoleViewer, 11*time.Second)}}},
+			Name: "an admin seats a viewer", After: 11 * time.Second, Method: "member.put", Message: putMember{svc.RoleAdmin, cyd(), svc.RoleViewer},
+			Want: grain.Answer[any](seat(cyd(), svc.RoleViewer, 11*time.Second), grain.Put("member", "usr_3", seat(cyd(), svc.RoleViewer, 11*time.Second))),
 		},
 		{
-			name: "a new name keeps the seat", after: 12 * time.Second, method: "member.put", message: owner(robert, svc.RoleAdmin),
-			want: outcome{answer: seat(robert, svc.RoleAdmin, 10*time.Second), writes: []write{{"member", "usr_2", seat(robert, svc.RoleAdmin, 10*time.Second)}}},
+			Name: "a new name keeps the seat", After: 12 * time.Second, Method: "member.put", Message: owner(robert, svc.RoleAdmin),
+			Want: grain.Answer[any](seat(robert, svc.RoleAdmin, 10*time.Second), grain.Put("member", "usr_2", seat(robert, svc.RoleAdmin, 10*time.Second))),
 		},
 		{
-			name: "a member seats nobody", method: "member.put", message: putMember{svc.RoleMember, cyd(), svc.RoleMember},
-			err: forbidden("Only an administrator changes members."),
+			Name: "a member seats nobody", Method: "member.put", Message: putMember{svc.RoleMember, cyd(), svc.RoleMember},
+			Err: forbidden("Only an administrator changes members."),
 		},
 		{
-			name: "an admin makes no owner", method: "member.put", message: putMember{svc.RoleAdmin, cyd(), svc.RoleOwner},
-			err: forbidden("Only an owner makes or unmakes owners."),
+			Name: "an admin makes no owner", Method: "member.put", Message: putMember{svc.RoleAdmin, cyd(), svc.RoleOwner},
+			Err: forbidden("Only an owner makes or unmakes owners."),
 		},
 		{
-			name: "an admin unmakes no owner", method: "member.remove", message: removeMember{svc.RoleAdmin, ada().Email},
-			err: forbidden("Only an owner makes or unmakes owners."),
+			Name: "an admin unmakes no owner", Method: "member.remove", Message: removeMember{svc.RoleAdmin, ada().Email},
+			Err: forbidden("Only an owner makes or unmakes owners."),
 		},
-		{name: "the last owner is not demoted", method: "member.put", message: owner(ada(), svc.RoleAdmin), err: lastOwner},
-		{name: "the last owner is not removed", method: "member.remove", message: removeMember{svc.RoleOwner, ada().Email}, err: lastOwner},
-		{name: "nobody is removed twice", method: "member.remove", message: removeMember{svc.RoleOwner, "dan@example.com"}, err: svc.NotFound("member")},
+		{Name: "the last owner is not demoted", Method: "member.put", Message: owner(ada(), svc.RoleAdmin), Err: lastOwner},
+		{Name: "the last owner is not removed", Method: "member.remove", Message: removeMember{svc.RoleOwner, ada().Email}, Err: lastOwner},
+		{Name: "nobody is removed twice", Method: "member.remove", Message: removeMember{svc.RoleOwner, "dan@example.com"}, Err: svc.NotFound("member")},
 		{
-			name: "a second owner", after: 13 * time.Second, method: "member.put", message: owner(cyd(), svc.RoleOwner),
-			want: outcome{answer: seat(cyd(), svc.RoleOwner, 11*time.Second), writes: []write{{"member", "usr_3", seat(cyd(), svc.RoleOwner, 11*time.Second)}}},
+			Name: "a second owner", After: 13 * time.Second, Method: "member.put", Message: owner(cyd(), svc.RoleOwner),
+			Want: grain.Answer[any](seat(cyd(), svc.RoleOwner, 11*time.Second), grain.Put("member", "usr_3", seat(cyd(), svc.RoleOwner, 11*time.Second))),
 		},
 		{
-			name: "then the first may go", method: "member.remove", message: removeMember{svc.RoleOwner, ada().Email},
-			want: outcome{answer: seat(ada(), svc.RoleOwner, 0), writes: []write{{"member", "usr_1", nil}}},
+			Name: "then the first may go", Method: "member.remove", Message: removeMember{svc.RoleOwner, ada().Email},
+			Want: grain.Answer[any](seat(ada(), svc.RoleOwner, 0), grain.Delete("member", "usr_1")),
 		},
-		{name: "and has no role", method: "role", message: findRole{"usr_1"}, err: noOrg},
+		{Name: "and has no role", Method: "role", Message: findRole{"usr_1"}, Err: noOrg},
 		{
-			name: "members by age of their seats", method: "members", message: none{},
-			want: outcome{answer: []svc.Member{seat(robert, svc.RoleAdmin, 10*time.Second), seat(cyd(), svc.RoleOwner, 11*time.Second)}},
+			Name: "members by age of their seats", Method: "members", Message: grain.None{},
+			Want: grain.Answer[any]([]svc.Member{seat(robert, svc.RoleAdmin, 10*time.Second), seat(cyd(), svc.RoleOwner, 11*time.Second)}),
 		},
 
-		{name: "offer a seat", method: "offer", message: offerSeat{svc.RoleAdmin, dan}, want: outcome{answer: svc.Seat{Invitation: &dan}, writes: []write{{"invitation", danKey, dan}}}},
-		{name: "seats, the offered last", method: "seats", message: none{}, want: outcome{answer: []svc.Seat{{Member: seat(robert, svc.RoleAdmin, 10*time.Second)}, {Member: seat(cyd(), svc.RoleOwner, 11*time.Second)}, {Invitation: &dan}}}},
-		{name: "the offer", method: "offer.get", message: answerOffer{Person: danKey}, want: outcome{answer: svc.Offer{Organization: renamed, Invitation: dan}}},
-		{name: "is refused", method: "offer.decline", message: answerOffer{Person: danKey}, want: outcome{answer: none{}, writes: []write{{"invitation", danKey, nil}}}},
-		{name: "and is gone", method: "offer.get", message: answerOffer{Person: danKey}, err: svc.NotFound("invitation")},
-		{name: "an admin offers no owner's seat", method: "offer", message: offerSeat{svc.RoleAdmin, danOwner}, err: forbidden("Only an owner makes or unmakes owners.")},
-		{name: "an owner does", method: "offer", message: offerSeat{svc.RoleOwner, danOwner}, want: outcome{answer: svc.Seat{Invitation: &danOwner}, writes: []write{{"invitation", danKey, danOwner}}}},
-		{name: "an admin does not lower it", method: "offer", message: offerSeat{svc.RoleAdmin, dan}, err: forbidden("Only an owner makes or unmakes owners.")},
-		{name: "nor withdraw it", method: "offer.withdraw", message: removeMember{svc.RoleAdmin, dan.Email}, err: forbidden("Only an owner makes or unmakes owners.")},
-		{name: "an owner does", method: "offer.withdraw", message: removeMember{svc.RoleOwner, dan.Email}, want: outcome{answer: danOwner, writes: []write{{"invitation", danKey, nil}}}},
-		{name: "once", method: "offer.withdraw", message: removeMember{svc.RoleOwner, dan.Email}, err: svc.NotFound("member")},
-		{name: "a member's seat is changed", method: "offer", message: offerSeat{svc.RoleOwner, svc.Invitation{Email: bob().Email, Role: svc.RoleAdmin}}, want: outcome{
-			answer: svc.Seat{Member: seat(robert, svc.RoleAdmin, 10*time.Second)}, writes: []write{{"member", "usr_2", seat(robert, svc.RoleAdmin, 10*time.Second)}},
-		}},
-		{name: "offer again", method: "offer", message: offerSeat{svc.RoleOwner, dan}, want: outcome{answer: svc.Seat{Invitation: &dan}, writes: []write{{"invitation", danKey, dan}}}},
-		{name: "accepted", after: 15 * time.Second, method: "offer.accept", message: answerOffer{danKey, danUser}, want: outcome{
-			answer: svc.Membership{Organization: renamed, Role: svc.RoleViewer},
-			writes: []write{{"member", "usr_4", seat(danUser, svc.RoleViewer, 15*time.Second)}, {"invitation", danKey, nil}},
-		}},
-		{name: "once, and again where the answer was lost", method: "offer.accept", message: answerOffer{danKey, danUser}, want: outcome{answer: svc.Membership{Organization: renamed, Role: svc.RoleViewer}}},
-		{name: "and leaves", method: "member.remove", message: removeMember{svc.RoleOwner, dan.Email}, want: outcome{answer: seat(danUser, svc.RoleViewer, 15*time.Second), writes: []write{{"member", "usr_4", nil}}}},
-		{name: "which ends the offer for good", method: "offer.accept", message: answerOffer{danKey, danUser}, err: svc.NotFound("invitation")},
+		{Name: "offer a seat", Method: "offer", Message: offerSeat{svc.RoleAdmin, dan}, Want: grain.Answer[any](svc.Seat{Invitation: &dan}, grain.Put("invitation", danKey, dan))},
+		{Name: "seats, the offered last", Method: "seats", Message: grain.None{}, Want: grain.Answer[any]([]svc.Seat{{Member: seat(robert, svc.RoleAdmin, 10*time.Second)}, {Member: seat(cyd(), svc.RoleOwner, 11*time.Second)}, {Invitation: &dan}})},
+		{Name: "the offer", Method: "offer.get", Message: answerOffer{Person: danKey}, Want: grain.Answer[any](svc.Offer{Organization: renamed, Invitation: dan})},
+		{Name: "is refused", Method: "offer.decline", Message: answerOffer{Person: danKey}, Want: grain.Answer[any](grain.None{}, grain.Delete("invitation", danKey))},
+		{Name: "and is gone", Method: "offer.get", Message: answerOffer{Person: danKey}, Err: svc.NotFound("invitation")},
+		{Name: "an admin offers no owner's seat", Method: "offer", Message: offerSeat{svc.RoleAdmin, danOwner}, Err: forbidden("Only an owner makes or unmakes owners.")},
+		{Name: "an owner does", Method: "offer", Message: offerSeat{svc.RoleOwner, danOwner}, Want: grain.Answer[any](svc.Seat{Invitation: &danOwner}, grain.Put("invitation", danKey, danOwner))},
+		{Name: "an admin does not lower it", Method: "offer", Message: offerSeat{svc.RoleAdmin, dan}, Err: forbidden("Only an owner makes or unmakes owners.")},
+		{Name: "nor withdraw it", Method: "offer.withdraw", Message: removeMember{svc.RoleAdmin, dan.Email}, Err: forbidden("Only an owner makes or unmakes owners.")},
+		{Name: "an owner does", Method: "offer.withdraw", Message: removeMember{svc.RoleOwner, dan.Email}, Want: grain.Answer[any](danOwner, grain.Delete("invitation", danKey))},
+		{Name: "once", Method: "offer.withdraw", Message: removeMember{svc.RoleOwner, dan.Email}, Err: svc.NotFound("member")},
+		{Name: "a member's seat is changed", Method: "offer", Message: offerSeat{svc.RoleOwner, svc.Invitation{Email: bob().Email, Role: svc.RoleAdmin}}, Want: grain.Answer[any](svc.Seat{Member: seat(robert, svc.RoleAdmin, 10*time.Second)}, grain.Put("member", "usr_2", seat(robert, svc.RoleAdmin, 10*time.Second)))},
+		{Name: "offer again", Method: "offer", Message: offerSeat{svc.RoleOwner, dan}, Want: grain.Answer[any](svc.Seat{Invitation: &dan}, grain.Put("invitation", danKey, dan))},
+		{Name: "accepted", After: 15 * time.Second, Method: "offer.accept", Message: answerOffer{danKey, danUser}, Want: grain.Answer[any](svc.Membership{Organization: renamed, Role: svc.RoleViewer}, grain.Put("member", "usr_4", seat(danUser, svc.RoleViewer, 15*time.Second)), grain.Delete("invitation", danKey))},
+		{Name: "once, and again where the answer was lost", Method: "offer.accept", Message: answerOffer{danKey, danUser}, Want: grain.Answer[any](svc.Membership{Organization: renamed, Role: svc.RoleViewer})},
+		{Name: "and leaves", Method: "member.remove", Message: removeMember{svc.RoleOwner, dan.Email}, Want: grain.Answer[any](seat(danUser, svc.RoleViewer, 15*time.Second), grain.Delete("member", "usr_4"))},
+		{Name: "which ends the offer for good", Method: "offer.accept", Message: answerOffer{danKey, danUser}, Err: svc.NotFound("invitation")},
 
-		{name: "no applications", method: "apps", message: listApps{"", 5}, want: outcome{answer: appList{}}},
+		{Name: "no applications", Method: "apps", Message: listApps{"", 5}, Want: grain.Answer[any](appList{})},
 		{
-			name: "derived slug", after: 20 * time.Second, method: "app.reserve", message: reserve("", "Shop", 1),
-			want: outcome{answer: shop, writes: []write{{"app", "shop", shop}}},
+			Name: "derived slug", After: 20 * time.Second, Method: "app.reserve", Message: reserve("", "Shop", 1),
+			Want: grain.Answer[any](shop, grain.Put("app", "shop", shop)),
 		},
 		{
-			name: "derived slug that is taken", after: 21 * time.Second, method: "app.reserve", message: reserve("", "Shop", 2),
-			want: outcome{answer: shop2, writes: []write{{"app", "shop-2", shop2}}},
+			Name: "derived slug that is taken", After: 21 * time.Second, Method: "app.reserve", Message: reserve("", "Shop", 2),
+			Want: grain.Answer[any](shop2, grain.Put("app", "shop-2", shop2)),
 		},
 		{
-			name: "explicit slug", after: 22 * time.Second, method: "app.reserve", message: reserve("a-blog", "Blog", 3),
-			want: outcome{answer: blog, writes: []write{{"app", "a-blog", blog}}},
+			Name: "explicit slug", After: 22 * time.Second, Method: "app.reserve", Message: reserve("a-blog", "Blog", 3),
+			Want: grain.Answer[any](blog, grain.Put("app", "a-blog", blog)),
 		},
 		{
-			name: "explicit slug that is taken", method: "app.reserve", message: reserve("shop", "Other", 4),
-			err: svc.Errorf(svc.CodeConflict, `The slug "shop" is already used in this organization.`),
+			Name: "explicit slug that is taken", Method: "app.reserve", Message: reserve("shop", "Other", 4),
+			Err: svc.Errorf(svc.CodeConflict, `The slug "shop" is already used in this organization.`),
 		},
-		{name: "find", method: "app.find", message: findApp{"shop"}, want: outcome{answer: shop}},
-		{name: "find nothing", method: "app.find", message: findApp{"nothing"}, err: svc.NotFound("application")},
-		{name: "first page", method: "apps", message: listApps{"", 2}, want: outcome{answer: appList{Apps: []appRecord{blog, shop}, More: true}}},
-		{name: "last page", method: "apps", message: listApps{"shop", 2}, want: outcome{answer: appList{Apps: []appRecord{shop2}}}},
-		{name: "exact page", method: "apps", message: listApps{"", 3}, want: outcome{answer: appList{Apps: []appRecord{blog, shop, shop2}}}},
+		{Name: "find", Method: "app.find", Message: findApp{"shop"}, Want: grain.Answer[any](shop)},
+		{Name: "find nothing", Method: "app.find", Message: findApp{"nothing"}, Err: svc.NotFound("application")},
+		{Name: "first page", Method: "apps", Message: listApps{"", 2}, Want: grain.Answer[any](appList{Apps: []appRecord{blog, shop}, More: true})},
+		{Name: "last page", Method: "apps", Message: listApps{"shop", 2}, Want: grain.Answer[any](appList{Apps: []appRecord{shop2}})},
+		{Name: "exact page", Method: "apps", Message: listApps{"", 3}, Want: grain.Answer[any](appList{Apps: []appRecord{blog, shop, shop2}})},
 
-		{name: "no tokens", method: "tokens", message: none{}, want: outcome{answer: []tokenRecord(nil)}},
-		{name: "add a token", method: "token.add", message: addToken{tok1}, want: outcome{answer: none{}, writes: []write{{"token", "tok_1", tok1}}}},
-		{name: "add another", method: "token.add", message: addToken{tok2}, want: outcome{answer: none{}, writes: []write{{"token", "tok_2", tok2}}}},
-		{name: "tokens, the newest first", method: "tokens", message: none{}, want: outcome{answer: []tokenRecord{tok2, tok1}}},
-		{name: "find a token", method: "token.find", message: findToken{"tok_1"}, want: outcome{answer: tok1}},
-		{name: "use a token", method: "token.use", message: findToken{"tok_1"}, want: outcome{answer: tokenSeat{tok1, svc.Membership{Organization: renamed, Role: svc.RoleAdmin}}}},
-		{name: "use one that is on no list", method: "token.use", message: findToken{"tok_9"}, err: unknownToken()},
-		{name: "a member's token is not adopted", method: "token.adopt", message: adoptToken{"tok_1", "usr_3"}, err: &svc.Error{
+		{Name: "no tokens", Method: "tokens", Message: grain.None{}, Want: grain.Answer[any]([]tokenRecord(nil))},
+		{Name: "add a token", Method: "token.add", Message: addToken{tok1}, Want: grain.Answer[any](grain.None{}, grain.Put("token", "tok_1", tok1))},
+		{Name: "add another", Method: "token.add", Message: addToken{tok2}, Want: grain.Answer[any](grain.None{}, grain.Put("token", "tok_2", tok2))},
+		{Name: "tokens, the newest first", Method: "tokens", Message: grain.None{}, Want: grain.Answer[any]([]tokenRecord{tok2, tok1})},
+		{Name: "find a token", Method: "token.find", Message: findToken{"tok_1"}, Want: grain.Answer[any](tok1)},
+		{Name: "use a token", Method: "token.use", Message: findToken{"tok_1"}, Want: grain.Answer[any](tokenSeat{tok1, svc.Membership{Organization: renamed, Role: svc.RoleAdmin}})},
+		{Name: "use one that is on no list", Method: "token.use", Message: findToken{"tok_9"}, Err: unknownToken()},
+		{Name: "a member's token is not adopted", Method: "token.adopt", Message: adoptToken{"tok_1", "usr_3"}, Err: &svc.Error{
 			Code: svc.CodeConflict, Reason: "not_orphaned", Message: "The token acts as a member; only one whose person has left can be adopted.",
 		}},
 		{
-			name: "who leaves, leaves tokens", method: "member.remove", message: removeMember{svc.RoleOwner, bob().Email},
-			want: outcome{answer: seat(robert, svc.RoleAdmin, 10*time.Second), writes: []write{{"member", "usr_2", nil}, {"token", "tok_1", orphan}}},
+			Name: "who leaves, leaves tokens", Method: "member.remove", Message: removeMember{svc.RoleOwner, bob().Email},
+			Want: grain.Answer[any](seat(robert, svc.RoleAdmin, 10*time.Second), grain.Delete("member", "usr_2"), grain.Put("token", "tok_1", orphan)),
 		},
-		{name: "which open nothing", method: "token.use", message: findToken{"tok_1"}, err: unknownToken()},
-		{name: "an owner adopts one", method: "token.adopt", message: adoptToken{"tok_1", "usr_3"}, want: outcome{answer: adopted, writes: []write{{"token", "tok_1", adopted}}}},
-		{name: "which opens again", method: "token.use", message: findToken{"tok_1"}, want: outcome{answer: tokenSeat{adopted, svc.Membership{Organization: renamed, Role: svc.RoleOwner}}}},
-		{name: "its use is noted", after: time.Minute, method: "token.used", message: findToken{"tok_1"}, want: outcome{answer: none{}, writes: []write{{"token", "tok_1", usedAt(adopted, time.Minute)}}}},
-		{name: "remove a token", method: "token.remove", message: findToken{"tok_1"}, want: outcome{answer: none{}, writes: []write{{"token", "tok_1", nil}}}},
-		{name: "remove it twice", method: "token.remove", message: findToken{"tok_1"}, err: svc.NotFound("token")},
-		{name: "find it no more", method: "token.find", message: findToken{"tok_1"}, err: svc.NotFound("token")},
-		{name: "unknown method", method: "nonsense", message: none{}, err: fmt.Errorf(`unknown method "nonsense"`)},
+		{Name: "which open nothing", Method: "token.use", Message: findToken{"tok_1"}, Err: unknownToken()},
+		{Name: "an owner adopts one", Method: "token.adopt", Message: adoptToken{"tok_1", "usr_3"}, Want: grain.Answer[any](adopted, grain.Put("token", "tok_1", adopted))},
+		{Name: "which opens again", Method: "token.use", Message: findToken{"tok_1"}, Want: grain.Answer[any](tokenSeat{adopted, svc.Membership{Organization: renamed, Role: svc.RoleOwner}})},
+		{Name: "its use is noted", After: time.Minute, Method: "token.used", Message: findToken{"tok_1"}, Want: grain.Answer[any](grain.None{}, grain.Put("token", "tok_1", usedAt(adopted, time.Minute)))},
+		{Name: "remove a token", Method: "token.remove", Message: findToken{"tok_1"}, Want: grain.Answer[any](grain.None{}, grain.Delete("token", "tok_1"))},
+		{Name: "remove it twice", Method: "token.remove", Message: findToken{"tok_1"}, Err: svc.NotFound("token")},
+		{Name: "find it no more", Method: "token.find", Message: findToken{"tok_1"}, Err: svc.NotFound("token")},
+		{Name: "unknown method", Method: "nonsense", Message: grain.None{}, Err: fmt.Errorf(`unknown method "nonsense"`)},
 	}...)
-	play(t, func() core { return &organization{} }, true, steps)
-	for method := range organizationHandlers() {
-		if !slices.ContainsFunc(steps, func(s step) bool { return s.method == method && s.err == nil }) {
+	actorstest.Play(t, organizationKind, func() *organization { return &organization{} }, true, steps)
+	for _, method := range organizationKind.Methods() {
+		if !slices.ContainsFunc(steps, func(s actorstest.Step) bool { return s.Method == method && s.Err == nil }) {
 			t.Errorf("no step has %s succeed", method)
 		}
 	}
@@ -321,19 +213,19 @@ func TestOrganizationLife(t *testing.T) {
 // not be taken for absent.
 func TestUnreadableEntities(t *testing.T) {
 	cores := map[string]struct {
-		newCore func() core
+		newCore func() grain.Core
 		kinds   []string
 	}{
-		kindOrganization: {func() core { return &organization{} }, []string{"organization", "member", "invitation", "app", "token"}},
-		kindUser:         {func() core { return &user{} }, []string{"user", "offer", "token"}},
-		kindToken:        {func() core { return &token{} }, []string{"token"}},
-		kindApplication:  {func() core { return &application{} }, []string{"application", "key", "share"}},
-		kindReplay:       {func() core { return &replay{} }, []string{"answer"}},
+		kindOrganization: {func() grain.Core { return &organization{} }, []string{"organization", "member", "invitation", "app", "token"}},
+		kindUser:         {func() grain.Core { return &user{} }, []string{"user", "offer", "token"}},
+		kindToken:        {func() grain.Core { return &token{} }, []string{"token"}},
+		kindApplication:  {func() grain.Core { return &application{} }, []string{"application", "key", "share"}},
+		kindReplay:       {func() grain.Core { return &replay{} }, []string{"answer"}},
 	}
 	for name, test := range cores {
 		for _, kind := range test.kinds {
 			t.Run(name+"/"+kind, func(t *testing.T) {
-				err := test.newCore().restore([]svc.Entity{{Kind: kind, ID: "x", Payload: []byte(`{`)}})
+				err := test.newCore().Restore([]svc.Entity{{Kind: kind, ID: "x", Payload: []byte(`{`)}})
 				if want := "decoding " + kind + " x: unexpected end of JSON input"; err == nil || err.Error() != want {
 					t.Errorf("restore fails with %v, want %s", err, want)
 				}

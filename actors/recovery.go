@@ -275,7 +275,7 @@ func (s *Stream) rememberSessions(ctx context.Context, states map[int]*begin, ex
 	of := func(visitor uint64) *begin { return states[int(visitor%uint64(s.config.Partitions))] }
 	err := s.config.History.Sessions(ctx, query, func(open svc.OpenSession) {
 		if state := of(open.Visitor); state != nil {
-			state.sessions.restore(open)
+			state.sessions.Restore(open)
 		}
 	}, func(visitor uint64, bot bool, session uint64) {
 		if state := of(visitor); state != nil {
@@ -305,7 +305,7 @@ func (s *Stream) rememberMetrics(ctx context.Context, states map[int]*begin, exc
 	var broken error
 	err = s.config.History.Cumulatives(ctx, now.Add(-cumulativeHistory), exceptBlock, func(series svc.CumulativeSeries) {
 		if state := states[protos.PartitionOfMetric(series.Environment, series.Name, s.config.Partitions)]; state != nil {
-			broken = errors.Join(broken, state.cumulatives.restore(series))
+			broken = errors.Join(broken, state.cumulatives.Restore(series))
 		}
 	})
 	if err := errors.Join(err, broken); err != nil {

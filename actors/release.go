@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/grain"
 )
 
 // The releases actor.
@@ -66,21 +67,21 @@ type (
 	}
 )
 
-func releaseHandlers() map[string]handler[*releases] {
-	return map[string]handler[*releases]{
-		"put": on((*releases).onPut), "get": on((*releases).onGet), "list": on((*releases).onList),
-		"previous": on((*releases).onPrevious), "deploy": on((*releases).onDeploy),
-	}
-}
+var releasesKind = grain.NewKind[*releases](kindReleases, 2, 5*time.Minute)
 
-func (r *releases) apply(now time.Time, method string, payload []byte) (outcome, error) {
-	return dispatch(releaseHandlers(), r, now, method, payload)
-}
+// The methods of the releases actor.
+var (
+	releasesPut      = grain.On(releasesKind, "put", (*releases).onPut)
+	releasesGet      = grain.On(releasesKind, "get", (*releases).onGet, grain.Repeatable)
+	releasesList     = grain.On(releasesKind, "list", (*releases).onList)
+	releasesPrevious = grain.On(releasesKind, "previous", (*releases).onPrevious)
+	releasesDeploy   = grain.On(releasesKind, "deploy", (*releases).onDeploy)
+)
 
-func (r *releases) restore(entities []svc.Entity) error {
+func (r *releases) Restore(entities []svc.Entity) error {
 	*r = releases{releases: map[string]svc.Release{}, bytes: map[string]int{}}
 	for _, entity := range entities {
-		release, err := decode[svc.Release](entity)
+		release, err := grain.Decode[svc.Release](entity)
 		if err != nil {
 			return err
 		}
@@ -99,28 +100,28 @@ func (r *releases) find(version, app string) (svc.Release, error) {
 }
 
 // onPut changes a release, or makes it. What it is told twice changes nothing.
-func (r *releases) onPut(now time.Time, m putRelease) (outcome, error) {
+func (r *releases) onPut(now time.Time, m putRelease) (grain.Outcome[putAnswer], error) {
 	before, found := r.releases[m.Version]
 	switch {
 	case !found && !m.Create, !m.Create && m.App != "" && !slices.Contains(before.Apps, m.App):
-		return outcome{}, svc.NotFound("release")
+		return grain.Outcome[putAnswer]{}, svc.NotFound("release")
 	case !found && len(m.Patch.Apps) == 0:
-		return outcome{}, svc.Invalid(svc.FieldError{Field: "projects", Code: "required", Message: "A new release names the slug of at least one application."})
+		return grain.Outcome[putAnswer]{}, svc.Invalid(svc.FieldError{Field: "projects", Code: "required", Message: "A new release names the slug of at least one application."})
 	case !found:
 		release := svc.NewRelease(m.Version, m.Patch, now)
-		return outcome{answer: putAnswer{Release: release, Created: true}, writes: r.keep(release)}, nil
+		return grain.Answer(putAnswer{Release: release, Created: true}, r.keep(release)...), nil
 	}
 	release := before.With(m.Patch)
 	if reflect.DeepEqual(release, before) {
-		return outcome{answer: putAnswer{Release: release}}, nil
+		return grain.Answer(putAnswer{Release: release}), nil
 	}
-	return outcome{answer: putAnswer{Release: release}, writes: r.keep(release)}, nil
+	return grain.Answer(putAnswer{Release: release}, r.keep(release)...), nil
 }
 
 // keep stores a release and gives up the oldest others beyond the bounds.
-func (r *releases) keep(release svc.Release) []write {
+func (r *releases) keep(release svc.Release) []grain.Write {
 	r.releases[release.Version], r.bytes[release.Version] = release, release.Bytes()
-	writes := []write{{"release", release.Version, release}}
+	writes := []grain.Write{grain.Put("release", release.Version, release)}
 	size := 0
 	for _, bytes := range r.bytes {
 		size += bytes
@@ -136,7 +137,7 @@ func (r *releases) keep(release svc.Release) []write {
 			size -= r.bytes[old.Version]
 			delete(r.releases, old.Version)
 			delete(r.bytes, old.Version)
-			writes = append(writes, write{"release", old.Version, nil})
+			writes = append(writes, grain.Delete("release", old.Version))
 		}
 	}
 	return writes
@@ -150,15 +151,15 @@ func (r *releases) newest(app string) []svc.Release {
 	return list
 }
 
-func (r *releases) onGet(_ time.Time, m findRelease) (outcome, error) {
+func (r *releases) onGet(_ time.Time, m findRelease) (grain.Outcome[svc.Release], error) {
 	release, err := r.find(m.Version, m.App)
 	if err != nil {
-		return outcome{}, err
+		return grain.Outcome[svc.Release]{}, err
 	}
-	return outcome{answer: release}, nil
+	return grain.Answer(release), nil
 }
 
-func (r *releases) onList(_ time.Time, m listReleases) (outcome, error) {
+func (r *releases) onList(_ time.Time, m listReleases) (grain.Outcome[releaseList], error) {
 	list := r.newest(m.App)
 	if m.After != nil {
 		list = slices.DeleteFunc(list, func(one svc.Release) bool { return one.CompareCreated(m.After) <= 0 })
@@ -168,34 +169,34 @@ func (r *releases) onList(_ time.Time, m listReleases) (outcome, error) {
 	for i := range list {
 		list[i].Commits = list[i].Commits[:min(len(list[i].Commits), 1)] // a page stays short
 	}
-	return outcome{answer: releaseList{Releases: list, More: more}}, nil
+	return grain.Answer(releaseList{Releases: list, More: more}), nil
 }
 
 // onPrevious finds the newest release with commits that was announced before another one for
 // one of its applications. Build tools send the commits since then.
-func (r *releases) onPrevious(_ time.Time, m findRelease) (outcome, error) {
+func (r *releases) onPrevious(_ time.Time, m findRelease) (grain.Outcome[previousRelease], error) {
 	release, err := r.find(m.Version, "")
 	if err != nil {
-		return outcome{}, err
+		return grain.Outcome[previousRelease]{}, err
 	}
 	for _, other := range r.newest("") {
 		shares := slices.ContainsFunc(other.Apps, func(app string) bool { return slices.Contains(release.Apps, app) })
 		if other.CompareCreated(&release) > 0 && len(other.Commits) > 0 && shares {
 			other.Commits = other.Commits[:1]
-			return outcome{answer: previousRelease{&other}}, nil
+			return grain.Answer(previousRelease{&other}), nil
 		}
 	}
-	return outcome{answer: previousRelease{}}, nil
+	return grain.Answer(previousRelease{}), nil
 }
 
-func (r *releases) onDeploy(_ time.Time, m addDeploy) (outcome, error) {
+func (r *releases) onDeploy(_ time.Time, m addDeploy) (grain.Outcome[svc.Deploy], error) {
 	before, err := r.find(m.Version, "")
 	if err != nil {
-		return outcome{}, err
+		return grain.Outcome[svc.Deploy]{}, err
 	}
 	release, deploy := before.WithDeploy(m.Deploy)
 	if slices.Equal(release.Deploys, before.Deploys) { // it was told before
-		return outcome{answer: deploy}, nil
+		return grain.Answer(deploy), nil
 	}
-	return outcome{answer: deploy, writes: r.keep(release)}, nil
+	return grain.Answer(deploy, r.keep(release)...), nil
 }

@@ -9,54 +9,56 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/actorstest"
+	"svc/actors/grain"
 )
 
 // TestReleasesOfAnOrganization leads releases through announcement, commits, deploys and lists.
 func TestReleasesOfAnOrganization(t *testing.T) {
 	announced := svc.ReleasePatch{Apps: []string{"web"}, URL: "https://acme.example"}
-	first := svc.NewRelease("1", announced, at(0))
-	second := svc.NewRelease("2", svc.ReleasePatch{Apps: []string{"api", "web"}}, at(time.Minute))
-	finished := at(time.Hour)
+	first := svc.NewRelease("1", announced, actorstest.At(0))
+	second := svc.NewRelease("2", svc.ReleasePatch{Apps: []string{"api", "web"}}, actorstest.At(time.Minute))
+	finished := actorstest.At(time.Hour)
 	released := first.With(svc.ReleasePatch{ReleasedAt: &finished})
 	commits := []svc.Commit{{ID: "b", Message: "two"}, {ID: "a", Message: "one"}}
 	committed := released.With(svc.ReleasePatch{Commits: &commits})
 	short := committed
 	short.Commits = commits[:1]
-	deploy := svc.Deploy{Environment: "production", FinishedAt: at(2 * time.Hour)}
+	deploy := svc.Deploy{Environment: "production", FinishedAt: actorstest.At(2 * time.Hour)}
 	deployed, noted := committed.WithDeploy(deploy)
 	shortDeployed := deployed
 	shortDeployed.Commits = commits[:1]
 	none, needsApp := svc.NotFound("release"), svc.Invalid(svc.FieldError{
 		Field: "projects", Code: "required", Message: "A new release names the slug of at least one application.",
 	})
-	steps := []step{
-		{name: "nothing", method: "get", message: findRelease{Version: "1"}, err: none},
-		{name: "change nothing", method: "put", message: putRelease{Version: "1"}, err: none},
-		{name: "of no application", method: "put", message: putRelease{Version: "1", Create: true}, err: needsApp},
-		{name: "announce", method: "put", message: putRelease{Version: "1", Patch: announced, Create: true}, want: outcome{answer: putAnswer{first, true}, writes: []write{{"release", "1", first}}}},
-		{name: "announce twice", after: time.Second, method: "put", message: putRelease{Version: "1", Patch: announced, Create: true}, want: outcome{answer: putAnswer{first, false}}},
+	steps := []actorstest.Step{
+		{Name: "nothing", Method: "get", Message: findRelease{Version: "1"}, Err: none},
+		{Name: "change nothing", Method: "put", Message: putRelease{Version: "1"}, Err: none},
+		{Name: "of no application", Method: "put", Message: putRelease{Version: "1", Create: true}, Err: needsApp},
+		{Name: "announce", Method: "put", Message: putRelease{Version: "1", Patch: announced, Create: true}, Want: grain.Answer[any](putAnswer{first, true}, grain.Put("release", "1", first))},
+		{Name: "announce twice", After: time.Second, Method: "put", Message: putRelease{Version: "1", Patch: announced, Create: true}, Want: grain.Answer[any](putAnswer{first, false})},
 		{
-			name: "another", after: time.Minute, method: "put", message: putRelease{Version: "2", Patch: svc.ReleasePatch{Apps: []string{"web", "api", "web"}}, Create: true},
-			want: outcome{answer: putAnswer{second, true}, writes: []write{{"release", "2", second}}},
+			Name: "another", After: time.Minute, Method: "put", Message: putRelease{Version: "2", Patch: svc.ReleasePatch{Apps: []string{"web", "api", "web"}}, Create: true},
+			Want: grain.Answer[any](putAnswer{second, true}, grain.Put("release", "2", second)),
 		},
-		{name: "finalize", method: "put", message: putRelease{Version: "1", Patch: svc.ReleasePatch{ReleasedAt: &finished}}, want: outcome{answer: putAnswer{released, false}, writes: []write{{"release", "1", released}}}},
-		{name: "of another application", method: "put", message: putRelease{Version: "1", App: "api", Patch: announced}, err: none},
-		{name: "none before", method: "previous", message: findRelease{Version: "2"}, want: outcome{answer: previousRelease{}}},
-		{name: "commits", method: "put", message: putRelease{Version: "1", Patch: svc.ReleasePatch{Commits: &commits}}, want: outcome{answer: putAnswer{committed, false}, writes: []write{{"release", "1", committed}}}},
-		{name: "one before", method: "previous", message: findRelease{Version: "2"}, want: outcome{answer: previousRelease{&short}}},
-		{name: "none before the first", method: "previous", message: findRelease{Version: "1"}, want: outcome{answer: previousRelease{}}},
-		{name: "deploy", method: "deploy", message: addDeploy{"1", deploy}, want: outcome{answer: noted, writes: []write{{"release", "1", deployed}}}},
-		{name: "deploy twice", method: "deploy", message: addDeploy{"1", deploy}, want: outcome{answer: noted}},
-		{name: "deploy nothing", method: "deploy", message: addDeploy{"3", deploy}, err: none},
-		{name: "a page", method: "list", message: listReleases{Limit: 1}, want: outcome{answer: releaseList{[]svc.Release{second}, true}}},
-		{name: "the next", method: "list", message: listReleases{Limit: 1, After: &second}, want: outcome{answer: releaseList{[]svc.Release{shortDeployed}, false}}},
-		{name: "of an application", method: "list", message: listReleases{App: "api", Limit: 9}, want: outcome{answer: releaseList{[]svc.Release{second}, false}}},
-		{name: "whole", method: "get", message: findRelease{Version: "1", App: "web"}, want: outcome{answer: deployed}},
-		{name: "not of it", method: "get", message: findRelease{Version: "1", App: "api"}, err: none},
+		{Name: "finalize", Method: "put", Message: putRelease{Version: "1", Patch: svc.ReleasePatch{ReleasedAt: &finished}}, Want: grain.Answer[any](putAnswer{released, false}, grain.Put("release", "1", released))},
+		{Name: "of another application", Method: "put", Message: putRelease{Version: "1", App: "api", Patch: announced}, Err: none},
+		{Name: "none before", Method: "previous", Message: findRelease{Version: "2"}, Want: grain.Answer[any](previousRelease{})},
+		{Name: "commits", Method: "put", Message: putRelease{Version: "1", Patch: svc.ReleasePatch{Commits: &commits}}, Want: grain.Answer[any](putAnswer{committed, false}, grain.Put("release", "1", committed))},
+		{Name: "one before", Method: "previous", Message: findRelease{Version: "2"}, Want: grain.Answer[any](previousRelease{&short})},
+		{Name: "none before the first", Method: "previous", Message: findRelease{Version: "1"}, Want: grain.Answer[any](previousRelease{})},
+		{Name: "deploy", Method: "deploy", Message: addDeploy{"1", deploy}, Want: grain.Answer[any](noted, grain.Put("release", "1", deployed))},
+		{Name: "deploy twice", Method: "deploy", Message: addDeploy{"1", deploy}, Want: grain.Answer[any](noted)},
+		{Name: "deploy nothing", Method: "deploy", Message: addDeploy{"3", deploy}, Err: none},
+		{Name: "a page", Method: "list", Message: listReleases{Limit: 1}, Want: grain.Answer[any](releaseList{[]svc.Release{second}, true})},
+		{Name: "the next", Method: "list", Message: listReleases{Limit: 1, After: &second}, Want: grain.Answer[any](releaseList{[]svc.Release{shortDeployed}, false})},
+		{Name: "of an application", Method: "list", Message: listReleases{App: "api", Limit: 9}, Want: grain.Answer[any](releaseList{[]svc.Release{second}, false})},
+		{Name: "whole", Method: "get", Message: findRelease{Version: "1", App: "web"}, Want: grain.Answer[any](deployed)},
+		{Name: "not of it", Method: "get", Message: findRelease{Version: "1", App: "api"}, Err: none},
 	}
-	play(t, func() core {
+	actorstest.Play(t, releasesKind, func() *releases {
 		r := &releases{}
-		if err := r.restore(nil); err != nil {
+		if err := r.Restore(nil); err != nil {
 			t.Fatal(err)
 		}
 		return r
@@ -66,28 +68,28 @@ func TestReleasesOfAnOrganization(t *testing.T) {
 // TestReleasesAreBounded announces more releases than are kept, and longer ones.
 func TestReleasesAreBounded(t *testing.T) {
 	r := &releases{}
-	if err := r.restore(nil); err != nil {
+	if err := r.Restore(nil); err != nil {
 		t.Fatal(err)
 	}
-	put := func(n int, patch svc.ReleasePatch) []write {
+	put := func(n int, patch svc.ReleasePatch) []grain.Write {
 		t.Helper()
 		patch.Apps = []string{"web"}
 		payload, err := json.Marshal(putRelease{Version: fmt.Sprint(n), Patch: patch, Create: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		result, err := r.apply(at(time.Duration(n)*time.Second), "put", payload)
+		result, err := releasesKind.Apply(r, actorstest.At(time.Duration(n)*time.Second), "put", payload)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return result.writes
+		return result.Writes
 	}
 	for n := range svc.MaxReleases {
 		if writes := put(n, svc.ReleasePatch{}); len(writes) != 1 {
 			t.Fatalf("release %d wrote %v", n, writes)
 		}
 	}
-	if writes := put(svc.MaxReleases, svc.ReleasePatch{}); len(writes) != 2 || writes[1] != (write{"release", "0", nil}) {
+	if writes := put(svc.MaxReleases, svc.ReleasePatch{}); len(writes) != 2 || writes[1] != (grain.Delete("release", "0")) {
 		t.Errorf("one too many wrote %v", writes)
 	}
 	commits := slices.Repeat([]svc.Commit{{ID: "a", Message: strings.Repeat("x", 5000)}}, 2*svc.MaxReleaseCommits)

@@ -4,10 +4,11 @@ import (
 	"context"
 
 	"svc"
+	"svc/actors/grain"
 )
 
 // ReleaseBook is the client of the releases actors.
-type ReleaseBook struct{ Actors caller }
+type ReleaseBook struct{ Actors grain.Caller }
 
 // PutRelease makes a release of an organization or changes it, and says whether it made it. It
 // fails with invalid_request where a new release names no application.
@@ -35,25 +36,25 @@ func (r *ReleaseBook) put(ctx context.Context, org string, message putRelease) (
 		kept := svc.BoundedCommits(*message.Patch.Commits) // the rest need not go to another node
 		message.Patch.Commits = &kept
 	}
-	return ask[putAnswer](ctx, r.Actors, kindReleases, org, "put", message)
+	return releasesPut.Ask(ctx, r.Actors, org, message)
 }
 
 // Release returns a release, of an application where one is named.
 func (r *ReleaseBook) Release(ctx context.Context, org, app, version string) (svc.Release, error) {
-	return ask[svc.Release](ctx, r.Actors, kindReleases, org, "get", findRelease{Version: version, App: app})
+	return releasesGet.Ask(ctx, r.Actors, org, findRelease{Version: version, App: app})
 }
 
 // Releases returns releases with the first commit of each, the newest first, from the one after
 // another on, and whether more follow.
 func (r *ReleaseBook) Releases(ctx context.Context, org, app string, after *svc.Release, limit int) ([]svc.Release, bool, error) {
-	list, err := ask[releaseList](ctx, r.Actors, kindReleases, org, "list", listReleases{App: app, After: after, Limit: limit})
+	list, err := releasesList.Ask(ctx, r.Actors, org, listReleases{App: app, After: after, Limit: limit})
 	return list.Releases, list.More, err
 }
 
 // PreviousRelease returns the newest earlier release of the same applications that has commits,
 // with the newest of them, nil where there is none.
 func (r *ReleaseBook) PreviousRelease(ctx context.Context, org, version string) (*svc.Release, error) {
-	answer, err := ask[previousRelease](ctx, r.Actors, kindReleases, org, "previous", findRelease{Version: version})
+	answer, err := releasesPrevious.Ask(ctx, r.Actors, org, findRelease{Version: version})
 	return answer.Release, err
 }
 
@@ -62,5 +63,5 @@ func (r *ReleaseBook) AddDeploy(ctx context.Context, org, version string, deploy
 	if problems := deploy.Validate(); len(problems) > 0 {
 		return svc.Deploy{}, svc.Invalid(problems...)
 	}
-	return ask[svc.Deploy](ctx, r.Actors, kindReleases, org, "deploy", addDeploy{Version: version, Deploy: deploy})
+	return releasesDeploy.Ask(ctx, r.Actors, org, addDeploy{Version: version, Deploy: deploy})
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/grain"
 )
 
 // The replay actor.
@@ -46,22 +47,19 @@ type (
 	}
 )
 
-func replayHandlers() map[string]handler[*replay] {
-	return map[string]handler[*replay]{
-		"begin":  on((*replay).onBegin),
-		"finish": on((*replay).onFinish),
-		"wake":   on((*replay).onWake),
-	}
-}
+var replayKind = grain.NewKind[*replay](kindReplay, 3, 5*time.Minute)
 
-func (r *replay) apply(now time.Time, method string, payload []byte) (outcome, error) {
-	return dispatch(replayHandlers(), r, now, method, payload)
-}
+// The methods of the replay actor.
+var (
+	replayBegin  = grain.On(replayKind, "begin", (*replay).onBegin)
+	replayFinish = grain.On(replayKind, "finish", (*replay).onFinish)
+	_            = grain.On(replayKind, "wake", (*replay).onWake, grain.Repeatable)
+)
 
-func (r *replay) restore(entities []svc.Entity) error {
+func (r *replay) Restore(entities []svc.Entity) error {
 	r.answer = nil
 	for _, entity := range entities {
-		record, err := decode[replayRecord](entity)
+		record, err := grain.Decode[replayRecord](entity)
 		if err != nil {
 			return err
 		}
@@ -73,7 +71,7 @@ func (r *replay) restore(entities []svc.Entity) error {
 // onBegin answers what was answered before, or nothing where the caller may go
 // ahead. The same key with another body, or while the first request is still
 // under way, is a conflict.
-func (r *replay) onBegin(now time.Time, m beginReplay) (outcome, error) {
+func (r *replay) onBegin(now time.Time, m beginReplay) (grain.Outcome[[]byte], error) {
 	if r.answer != nil && now.Sub(r.answer.At) >= replayTime {
 		r.answer = nil
 	}
@@ -84,40 +82,32 @@ func (r *replay) onBegin(now time.Time, m beginReplay) (outcome, error) {
 	inProgress := r.answer == nil && !r.begun.IsZero() && now.Sub(r.begun) < beginTime
 	switch {
 	case (r.answer != nil || inProgress) && body != m.Body:
-		return outcome{}, svc.Errorf(svc.CodeConflict, "The Idempotency-Key was used with another body.")
+		return grain.Outcome[[]byte]{}, svc.Errorf(svc.CodeConflict, "The Idempotency-Key was used with another body.")
 	case inProgress:
-		return outcome{}, svc.Errorf(svc.CodeConflict, "A request with this Idempotency-Key is still under way.")
+		return grain.Outcome[[]byte]{}, svc.Errorf(svc.CodeConflict, "A request with this Idempotency-Key is still under way.")
 	case r.answer != nil:
-		return outcome{answer: r.answer.Sealed}, nil
+		return grain.Answer(r.answer.Sealed), nil
 	}
 	r.begun, r.body = now, m.Body
-	return outcome{answer: []byte(nil)}, nil
+	return grain.Answer([]byte(nil)), nil
 }
 
 // onFinish keeps the answer; an empty one frees the key for another attempt.
-func (r *replay) onFinish(now time.Time, m finishReplay) (outcome, error) {
+func (r *replay) onFinish(now time.Time, m finishReplay) (grain.Outcome[grain.None], error) {
 	r.begun = time.Time{}
 	if len(m.Sealed) == 0 {
-		return outcome{answer: none{}}, nil
+		return grain.Answer(grain.None{}), nil
 	}
 	record := replayRecord{Body: m.Body, Sealed: m.Sealed, At: now}
 	r.answer = &record
-	return outcome{
-		answer:  none{},
-		writes:  []write{{"answer", "answer", record}},
-		wakeups: []svc.Wakeup{{Kind: kindReplay, Identity: r.identity, Name: "forget", Due: now.Add(replayTime)}},
-	}, nil
+	return grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{Writes: []grain.Write{grain.Put("answer", "answer", record)}, Wakeups: []svc.Wakeup{{Kind: kindReplay, Identity: r.identity, Name: "forget", Due: now.Add(replayTime)}}}}, nil
 }
 
 // onWake forgets an answer whose day is over.
-func (r *replay) onWake(now time.Time, _ string) (outcome, error) {
+func (r *replay) onWake(now time.Time, _ string) (grain.Outcome[grain.None], error) {
 	if r.answer != nil && now.Sub(r.answer.At) < replayTime {
-		return outcome{answer: none{}}, nil
+		return grain.Answer(grain.None{}), nil
 	}
 	r.answer = nil
-	return outcome{
-		answer:  none{},
-		writes:  []write{{"answer", "answer", nil}},
-		wakeups: []svc.Wakeup{{Kind: kindReplay, Identity: r.identity, Name: "forget"}},
-	}, nil
+	return grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{Writes: []grain.Write{grain.Delete("answer", "answer")}, Wakeups: []svc.Wakeup{{Kind: kindReplay, Identity: r.identity, Name: "forget"}}}}, nil
 }

@@ -5,23 +5,24 @@ import (
 	"encoding/hex"
 
 	"svc"
+	"svc/actors/grain"
 )
 
 // Replays is the client of the replay actors.
 type Replays struct {
-	Actors caller
+	Actors grain.Caller
 }
 
 // Begin claims an idempotency key of a token for a request of a body. It
 // returns the sealed answer where the same request has finished, nil where the
 // caller now owns the key, and conflict where another request does.
 func (r *Replays) Begin(ctx context.Context, token, key string, body [32]byte) ([]byte, error) {
-	return ask[[]byte](ctx, r.Actors, kindReplay, replayIdentity(token, key), "begin", beginReplay{Body: hex.EncodeToString(body[:])})
+	return replayBegin.Ask(ctx, r.Actors, replayIdentity(token, key), beginReplay{Body: hex.EncodeToString(body[:])})
 }
 
 // Finish stores the sealed answer of a claimed key; an empty one frees the key.
 func (r *Replays) Finish(ctx context.Context, token, key string, body [32]byte, sealed []byte) error {
-	_, err := ask[none](ctx, r.Actors, kindReplay, replayIdentity(token, key), "finish", finishReplay{Body: hex.EncodeToString(body[:]), Sealed: sealed})
+	_, err := replayFinish.Ask(ctx, r.Actors, replayIdentity(token, key), finishReplay{Body: hex.EncodeToString(body[:]), Sealed: sealed})
 	return err
 }
 

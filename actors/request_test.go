@@ -340,7 +340,7 @@ func TestTheQueueKeepsTheNewest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := queue.apply(now, "put", payload); err != nil {
+		if _, err := approvalsKind.Apply(queue, now, "put", payload); err != nil {
 			t.Fatal(err)
 		}
 	}

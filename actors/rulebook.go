@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"svc"
+	"svc/actors/grain"
 )
 
 // Rulebook is this node's snapshot of the alert rules that the stream can make fire: it
@@ -197,7 +198,7 @@ func (b *Rulebook) take() []*ruleset {
 }
 
 // Load fills the snapshot from the store, for a starting node.
-func (b *Rulebook) Load(ctx context.Context, store kindLister, skipped Skipped) error {
+func (b *Rulebook) Load(ctx context.Context, store kindLister, skipped grain.Skipped) error {
 	if b == nil {
 		return nil
 	}
@@ -217,7 +218,7 @@ func (b *Rulebook) Load(ctx context.Context, store kindLister, skipped Skipped) 
 
 // publishEntities publishes what the entities of one owner say, if it is an alerting actor.
 // A rule that cannot be decoded counts nothing.
-func (b *Rulebook) publishEntities(entities []svc.Entity, skipped Skipped) {
+func (b *Rulebook) publishEntities(entities []svc.Entity, skipped grain.Skipped) {
 	if b == nil || len(entities) == 0 {
 		return
 	}
@@ -234,7 +235,7 @@ func (b *Rulebook) publishEntities(entities []svc.Entity, skipped Skipped) {
 		if entity.Deleted || entity.Kind != kindRule {
 			continue
 		}
-		if rule := decodable[svc.AlertRule](entity, skipped); rule != nil {
+		if rule := grain.DecodeOrSkip[svc.AlertRule](entity, skipped); rule != nil {
 			rules = append(rules, *rule)
 		}
 	}

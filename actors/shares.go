@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"svc"
+	"svc/actors/grain"
 )
 
 // Shares is this node's snapshot of every published page by its links, read by
@@ -56,13 +57,13 @@ func (s *Shares) Publish(version svc.Version, app svc.Application, share svc.Sha
 }
 
 // Load fills the snapshot from the store, for a starting node.
-func (s *Shares) Load(ctx context.Context, store kindLister, skipped Skipped) error {
+func (s *Shares) Load(ctx context.Context, store kindLister, skipped grain.Skipped) error {
 	return publishStored(ctx, store, "share", "shares", func(owned []svc.Entity) { s.publishEntities(owned, skipped) })
 }
 
 // publishEntities publishes what the entities of one owner say, if it is an
 // application. A page that cannot be decoded is shown to nobody.
-func (s *Shares) publishEntities(entities []svc.Entity, skipped Skipped) {
+func (s *Shares) publishEntities(entities []svc.Entity, skipped grain.Skipped) {
 	var version svc.Version
 	var app *appRecord
 	var share svc.Share
@@ -73,9 +74,9 @@ func (s *Shares) publishEntities(entities []svc.Entity, skipped Skipped) {
 		switch {
 		case entity.Deleted:
 		case entity.Kind == "application":
-			app = decodable[appRecord](entity, skipped)
+			app = grain.DecodeOrSkip[appRecord](entity, skipped)
 		case entity.Kind == "share":
-			if found := decodable[svc.Share](entity, skipped); found != nil {
+			if found := grain.DecodeOrSkip[svc.Share](entity, skipped); found != nil {
 				share = *found
 			}
 		}

@@ -9,11 +9,13 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/actorstest"
+	"svc/actors/grain"
 )
 
 // sharePages is the public page after each of the good changes of shareSteps.
 func sharePages() []svc.Share {
-	minutes := func(n int) *time.Time { t := at(time.Duration(n) * time.Minute); return &t }
+	minutes := func(n int) *time.Time { t := actorstest.At(time.Duration(n) * time.Minute); return &t }
 	published := svc.Share{ID: "aa", Pages: true, LegacyLink: true, PublishedAt: minutes(1), UpdatedAt: minutes(1), Revision: 1}
 	configured := published
 	configured.Locations, configured.UpdatedAt, configured.Revision = true, minutes(2), 2
@@ -25,29 +27,31 @@ func sharePages() []svc.Share {
 }
 
 // shareSteps is the life of the public page of app_1.
-func shareSteps() []step {
+func shareSteps() []actorstest.Step {
 	pages := sharePages()
-	good := func(n int) outcome { return outcome{answer: pages[n], writes: []write{{"share", "app_1", pages[n]}}} }
+	good := func(n int) grain.Outcome[any] {
+		return grain.Answer[any](pages[n], grain.Put("share", "app_1", pages[n]))
+	}
 	yes, bad := true, []string{"admin"}
 	conflict := svc.Errorf(svc.CodeConflict, "The page is not published.")
-	return []step{
-		{name: "no page yet", method: "share", message: none{}, want: outcome{answer: svc.Share{}}},
-		{name: "rotating nothing", method: "share.rotate", message: rotateShare{"zz"}, err: conflict},
-		{name: "disabling nothing", method: "share.disable", message: none{}, err: svc.NotFound("published page")},
-		{name: "publish", after: time.Minute, method: "share.publish", message: publishShare{"aa", svc.SharePatch{Pages: &yes, LegacyLink: &yes}}, want: good(0)},
+	return []actorstest.Step{
+		{Name: "no page yet", Method: "share", Message: grain.None{}, Want: grain.Answer[any](svc.Share{})},
+		{Name: "rotating nothing", Method: "share.rotate", Message: rotateShare{"zz"}, Err: conflict},
+		{Name: "disabling nothing", Method: "share.disable", Message: grain.None{}, Err: svc.NotFound("published page")},
+		{Name: "publish", After: time.Minute, Method: "share.publish", Message: publishShare{"aa", svc.SharePatch{Pages: &yes, LegacyLink: &yes}}, Want: good(0)},
 		{
-			name: "publish again", method: "share.publish", message: publishShare{ID: "zz"},
-			err: svc.Errorf(svc.CodeConflict, "The page is published; change its settings or rotate its link."),
+			Name: "publish again", Method: "share.publish", Message: publishShare{ID: "zz"},
+			Err: svc.Errorf(svc.CodeConflict, "The page is published; change its settings or rotate its link."),
 		},
-		{name: "configure", after: 2 * time.Minute, method: "share.configure", message: configureShare{svc.SharePatch{Locations: &yes}}, want: good(1)},
+		{Name: "configure", After: 2 * time.Minute, Method: "share.configure", Message: configureShare{svc.SharePatch{Locations: &yes}}, Want: good(1)},
 		{
-			name: "a bad path", method: "share.configure", message: configureShare{svc.SharePatch{PrivatePaths: &bad}},
-			err: svc.Invalid(svc.FieldError{Field: "privatePaths[0]", Code: "invalid_path", Message: "A path begins with a slash, has at most 200 bytes, and a * only at its end."}),
+			Name: "a bad path", Method: "share.configure", Message: configureShare{svc.SharePatch{PrivatePaths: &bad}},
+			Err: svc.Invalid(svc.FieldError{Field: "privatePaths[0]", Code: "invalid_path", Message: "A path begins with a slash, has at most 200 bytes, and a * only at its end."}),
 		},
-		{name: "read", method: "share", message: none{}, want: outcome{answer: pages[1]}},
-		{name: "rotate", after: 3 * time.Minute, method: "share.rotate", message: rotateShare{"bb"}, want: good(2)},
-		{name: "disable", after: 4 * time.Minute, method: "share.disable", message: none{}, want: good(3)},
-		{name: "disable again", method: "share.disable", message: none{}, err: svc.NotFound("published page")},
+		{Name: "read", Method: "share", Message: grain.None{}, Want: grain.Answer[any](pages[1])},
+		{Name: "rotate", After: 3 * time.Minute, Method: "share.rotate", Message: rotateShare{"bb"}, Want: good(2)},
+		{Name: "disable", After: 4 * time.Minute, Method: "share.disable", Message: grain.None{}, Want: good(3)},
+		{Name: "disable again", Method: "share.disable", Message: grain.None{}, Err: svc.NotFound("published page")},
 	}
 }
 
@@ -125,7 +129,7 @@ func TestAPageIsNotPublishedBeforeItIsStored(t *testing.T) {
 		wantEqual(t, "the links before the store answered", links(c.shares), []string(nil))
 		release()
 		publishing.Wait()
-		c.store.FailPuts(1, errAway)
+		c.store.FailPuts(1, actorstest.ErrAway)
 		wantError(t, "disabling without a store", c.apps.DisableShare(t.Context(), shop.Ref()), svc.Unavailable("The store", 1e9))
 		if got := links(c.shares); len(got) != 1 {
 			t.Errorf("the links are %v, want one", got)
@@ -135,9 +139,9 @@ func TestAPageIsNotPublishedBeforeItIsStored(t *testing.T) {
 
 func TestSharesReportAStoreThatFails(t *testing.T) {
 	withClients(t, Limits{}, func(t *testing.T, c *clients) {
-		c.store.FailLoads(1, errAway)
-		if err := c.shares.Load(t.Context(), c.store, nil); !errors.Is(err, errAway) {
-			t.Errorf("Load fails with %v, want %v", err, errAway)
+		c.store.FailLoads(1, actorstest.ErrAway)
+		if err := c.shares.Load(t.Context(), c.store, nil); !errors.Is(err, actorstest.ErrAway) {
+			t.Errorf("Load fails with %v, want %v", err, actorstest.ErrAway)
 		}
 	})
 }

@@ -80,7 +80,7 @@ func newStitcher() *stitcher {
 
 // restore puts a session back that was read from the store, or more of one that was put
 // back before.
-func (s *stitcher) restore(from svc.OpenSession) {
+func (s *stitcher) Restore(from svc.OpenSession) {
 	visitor := visitorOf(from.Visitor, from.Bot)
 	key := keyOfSession(visitor, from.ID)
 	session := s.newest.sessions[key]

@@ -302,7 +302,7 @@ func TestRestoredSessionsGoOn(t *testing.T) {
 		rng.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 		fresh := newStitcher()
 		for _, row := range rows {
-			fresh.restore(row)
+			fresh.Restore(row)
 		}
 		for n := range 60 {
 			event := random(before + n)

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"svc"
+	"svc/actors/grain"
 )
 
 // tellings gathers what the monitors of an application tell its alerting actor: while one
@@ -66,7 +67,7 @@ func (t *tellings) run(ctx context.Context, app svc.AppRef, send func(context.Co
 		t.next[app] = nil
 		t.mu.Unlock()
 		for some := range slices.Chunk(now.items, maxTold) {
-			bounded, cancel := context.WithTimeout(ctx, ioTime)
+			bounded, cancel := context.WithTimeout(ctx, grain.IOTime)
 			now.err = errors.Join(now.err, send(bounded, some))
 			cancel()
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/grain"
 )
 
 // TestTellingsGather has many monitors tell while a call is under way.
@@ -65,16 +66,16 @@ func TestOneApplicationDoesNotWaitForAnother(t *testing.T) {
 		var gathered tellings
 		began := time.Now()
 		hanging := func(ctx context.Context, _ []toldUptime) error { <-ctx.Done(); return ctx.Err() }
-		ctx, cancel := context.WithTimeout(t.Context(), ioTime/2)
+		ctx, cancel := context.WithTimeout(t.Context(), grain.IOTime/2)
 		defer cancel()
-		if err := gathered.tell(ctx, web(), toldUptime{}, hanging); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != ioTime/2 {
+		if err := gathered.tell(ctx, web(), toldUptime{}, hanging); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != grain.IOTime/2 {
 			t.Errorf("a call that hangs: %v after %s", err, time.Since(began))
 		}
 		other := svc.AppRef{Org: "acme", App: "other"}
-		if err := gathered.tell(t.Context(), other, toldUptime{}, func(context.Context, []toldUptime) error { return nil }); err != nil || time.Since(began) != ioTime/2 {
+		if err := gathered.tell(t.Context(), other, toldUptime{}, func(context.Context, []toldUptime) error { return nil }); err != nil || time.Since(began) != grain.IOTime/2 {
 			t.Errorf("another application: %v after %s", err, time.Since(began))
 		}
-		<-time.After(ioTime)
+		<-time.After(grain.IOTime)
 		synctest.Wait()
 	})
 }

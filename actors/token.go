@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/grain"
+	"svc/cluster"
 )
 
 // The token actor.
@@ -56,32 +58,34 @@ type (
 	}
 )
 
-func tokenHandlers() map[string]handler[*token] {
-	return map[string]handler[*token]{
-		"create": on((*token).onCreate),
-		"use":    on((*token).onUse),
-		"revoke": on((*token).onRevoke),
-		"wake":   on((*token).onWake),
-	}
-}
+var tokenKind = grain.NewKind[*token](kindToken, 3, 5*time.Minute)
 
-func (t *token) apply(now time.Time, method string, payload []byte) (outcome, error) {
-	if t.token == nil && method != "create" && method != "wake" {
-		return outcome{}, svc.Errorf(svc.CodeUnauthorized, "The token is unknown, revoked or expired.")
+// The methods of the token actor.
+var (
+	tokenCreate = grain.On(tokenKind, "create", (*token).onCreate)
+	tokenUse    = grain.On(tokenKind, "use", (*token).onUse, grain.Repeatable)
+	tokenRevoke = grain.On(tokenKind, "revoke", (*token).onRevoke)
+	_           = grain.On(tokenKind, "wake", (*token).onWake, grain.Repeatable)
+)
+
+// Admit refuses what needs a token where there is none.
+func (t *token) Admit(_ time.Time, method string) error {
+	if t.token == nil && method != "create" && method != cluster.WakeMethod {
+		return svc.Errorf(svc.CodeUnauthorized, "The token is unknown, revoked or expired.")
 	}
-	return dispatch(tokenHandlers(), t, now, method, payload)
+	return nil
 }
 
 // makes is maker.makes: a token's identity is the hash of a new secret.
 func (t *token) makes(method string, _ []byte) bool { return method == "create" }
 
-func (t *token) restore(entities []svc.Entity) error {
+func (t *token) Restore(entities []svc.Entity) error {
 	t.token = nil
 	for _, entity := range entities {
 		if entity.Kind != "token" {
 			continue
 		}
-		record, err := decode[tokenRecord](entity)
+		record, err := grain.Decode[tokenRecord](entity)
 		if err != nil {
 			return err
 		}
@@ -90,21 +94,21 @@ func (t *token) restore(entities []svc.Entity) error {
 	return nil
 }
 
-func (t *token) onCreate(_ time.Time, m createToken) (outcome, error) {
+func (t *token) onCreate(_ time.Time, m createToken) (grain.Outcome[grain.None], error) {
 	record := m.Token
 	t.token = &record
-	result := outcome{answer: none{}, writes: []write{{"token", record.ID, record}}}
+	result := grain.Answer(grain.None{}, grain.Put("token", record.ID, record))
 	if record.ExpiresAt != nil {
-		result.wakeups = []svc.Wakeup{{Kind: kindToken, Identity: t.identity, Name: "expire", Due: *record.ExpiresAt}}
+		result.Wakeups = []svc.Wakeup{{Kind: kindToken, Identity: t.identity, Name: "expire", Due: *record.ExpiresAt}}
 	}
 	return result, nil
 }
 
 // onUse judges one request: the token must be live, and the limit of the class
 // not used up.
-func (t *token) onUse(now time.Time, m useToken) (outcome, error) {
+func (t *token) onUse(now time.Time, m useToken) (grain.Outcome[standing], error) {
 	if live := t.token.token(); !live.Live(now) {
-		return outcome{}, svc.Errorf(svc.CodeUnauthorized, "The token is unknown, revoked or expired.")
+		return grain.Outcome[standing]{}, svc.Errorf(svc.CodeUnauthorized, "The token is unknown, revoked or expired.")
 	}
 	rate, wait := t.meter.Take(now, m.Class, t.limits.of(m.Class))
 	answer := standing{Token: *t.token, Rate: rate, Wait: wait}
@@ -112,34 +116,34 @@ func (t *token) onUse(now time.Time, m useToken) (outcome, error) {
 	if listed && wait == 0 && now.Sub(t.noted) >= svc.UseGrain {
 		t.noted, answer.Note = now, true
 	}
-	return outcome{answer: answer}, nil
+	return grain.Answer(answer), nil
 }
 
-func (t *token) onRevoke(now time.Time, _ none) (outcome, error) {
+func (t *token) onRevoke(now time.Time, _ grain.None) (grain.Outcome[grain.None], error) {
 	if t.token.RevokedAt != nil {
-		return outcome{}, svc.NotFound("token")
+		return grain.Outcome[grain.None]{}, svc.NotFound("token")
 	}
 	if t.token.Kind == svc.TokenAssistant {
 		// There is one for every turn, on no list: nothing is left of it.
 		id := t.token.ID
 		t.token = nil
-		return outcome{answer: none{}, writes: []write{{"token", id, nil}}, wakeups: t.noWakeup()}, nil
+		return grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{Writes: []grain.Write{grain.Delete("token", id)}, Wakeups: t.noWakeup()}}, nil
 	}
 	t.token.RevokedAt = &now
-	return outcome{answer: none{}, writes: []write{{"token", t.token.ID, *t.token}}, wakeups: t.noWakeup()}, nil
+	return grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{Writes: []grain.Write{grain.Put("token", t.token.ID, *t.token)}, Wakeups: t.noWakeup()}}, nil
 }
 
 // onWake removes the record of a token that has expired. A wake-up without a
 // token is what a crash left of a removal, which is done again.
-func (t *token) onWake(now time.Time, _ string) (outcome, error) {
+func (t *token) onWake(now time.Time, _ string) (grain.Outcome[grain.None], error) {
 	if t.token == nil {
-		return outcome{answer: none{}, writes: []write{{"token", "expired", nil}}, wakeups: t.noWakeup()}, nil
+		return grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{Writes: []grain.Write{grain.Delete("token", "expired")}, Wakeups: t.noWakeup()}}, nil
 	}
 	if live := t.token.token(); live.Live(now) {
-		return outcome{answer: none{}}, nil
+		return grain.Answer(grain.None{}), nil
 	}
 	id := t.token.ID
-	result := outcome{answer: none{}, writes: []write{{"token", id, nil}}, wakeups: t.noWakeup()}
+	result := grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{Writes: []grain.Write{grain.Delete("token", id)}, Wakeups: t.noWakeup()}}
 	t.token = nil
 	return result, nil
 }

@@ -5,10 +5,12 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/actorstest"
+	"svc/actors/grain"
 )
 
 func TestTokenLife(t *testing.T) {
-	ends := at(time.Hour)
+	ends := actorstest.At(time.Hour)
 	record := testTokenRecord("tok_1", ada(), &ends)
 	endless := testTokenRecord("tok_1", ada(), nil)
 	dead := svc.Errorf(svc.CodeUnauthorized, "The token is unknown, revoked or expired.")
@@ -16,57 +18,57 @@ func TestTokenLife(t *testing.T) {
 	expiry := []svc.Wakeup{{Kind: "token", Identity: "hash-tok_1", Name: "expire", Due: ends}}
 	noExpiry := []svc.Wakeup{{Kind: "token", Identity: "hash-tok_1", Name: "expire"}}
 	revoked := func(record tokenRecord, after time.Duration) tokenRecord {
-		when := at(after)
+		when := actorstest.At(after)
 		record.RevokedAt = &when
 		return record
 	}
-	remove := outcome{answer: none{}, writes: []write{{"token", "tok_1", nil}}, wakeups: noExpiry}
-	use := func(name string, after time.Duration, record tokenRecord) step {
-		return step{name: name, after: after, method: "use", message: useToken{svc.RateDefault}, want: outcome{answer: standing{Token: record, Rate: unlimited}}}
+	remove := grain.Outcome[any]{Answer: grain.None{}, Effects: grain.Effects{Writes: []grain.Write{grain.Delete("token", "tok_1")}, Wakeups: noExpiry}}
+	use := func(name string, after time.Duration, record tokenRecord) actorstest.Step {
+		return actorstest.Step{Name: name, After: after, Method: "use", Message: useToken{svc.RateDefault}, Want: grain.Answer[any](standing{Token: record, Rate: unlimited})}
 	}
-	refused := func(name string, after time.Duration) step {
-		return step{name: name, after: after, method: "use", message: useToken{svc.RateDefault}, err: dead}
+	refused := func(name string, after time.Duration) actorstest.Step {
+		return actorstest.Step{Name: name, After: after, Method: "use", Message: useToken{svc.RateDefault}, Err: dead}
 	}
-	create := step{name: "create", method: "create", message: createToken{record}, want: outcome{answer: none{}, writes: []write{{"token", "tok_1", record}}, wakeups: expiry}}
-	lives := map[string][]step{
+	create := actorstest.Step{Name: "create", Method: "create", Message: createToken{record}, Want: grain.Outcome[any]{Answer: grain.None{}, Effects: grain.Effects{Writes: []grain.Write{grain.Put("token", "tok_1", record)}, Wakeups: expiry}}}
+	lives := map[string][]actorstest.Step{
 		"unknown": {
 			refused("use", 0),
-			{name: "revoke", method: "revoke", message: none{}, err: dead},
+			{Name: "revoke", Method: "revoke", Message: grain.None{}, Err: dead},
 			{
-				name: "a wake-up that a crash left", method: "wake", message: "expire",
-				want: outcome{answer: none{}, writes: []write{{"token", "expired", nil}}, wakeups: noExpiry},
+				Name: "a wake-up that a crash left", Method: "wake", Message: "expire",
+				Want: grain.Outcome[any]{Answer: grain.None{}, Effects: grain.Effects{Writes: []grain.Write{grain.Delete("token", "expired")}, Wakeups: noExpiry}},
 			},
 		},
 		"expires": {
 			create,
 			use("at once", 0, record),
-			{name: "woken too early", after: time.Hour - 1, method: "wake", message: "expire", want: outcome{answer: none{}}},
+			{Name: "woken too early", After: time.Hour - 1, Method: "wake", Message: "expire", Want: grain.Answer[any](grain.None{})},
 			use("at the last instant", time.Hour-1, record),
 			refused("at its end", time.Hour),
-			{name: "woken", after: time.Hour, method: "wake", message: "expire", want: remove},
+			{Name: "woken", After: time.Hour, Method: "wake", Message: "expire", Want: remove},
 			refused("when it is gone", time.Hour),
-			{name: "revoked when it is gone", after: time.Hour, method: "revoke", message: none{}, err: dead},
+			{Name: "revoked when it is gone", After: time.Hour, Method: "revoke", Message: grain.None{}, Err: dead},
 		},
 		"revoked": {
 			create,
 			{
-				name: "revoke", after: time.Minute, method: "revoke", message: none{},
-				want: outcome{answer: none{}, writes: []write{{"token", "tok_1", revoked(record, time.Minute)}}, wakeups: noExpiry},
+				Name: "revoke", After: time.Minute, Method: "revoke", Message: grain.None{},
+				Want: grain.Outcome[any]{Answer: grain.None{}, Effects: grain.Effects{Writes: []grain.Write{grain.Put("token", "tok_1", revoked(record, time.Minute))}, Wakeups: noExpiry}},
 			},
 			refused("use", time.Minute),
-			{name: "revoke twice", after: 2 * time.Minute, method: "revoke", message: none{}, err: svc.NotFound("token")},
-			{name: "woken all the same", after: 2 * time.Minute, method: "wake", message: "expire", want: remove},
+			{Name: "revoke twice", After: 2 * time.Minute, Method: "revoke", Message: grain.None{}, Err: svc.NotFound("token")},
+			{Name: "woken all the same", After: 2 * time.Minute, Method: "wake", Message: "expire", Want: remove},
 		},
 		"endless": {
-			{name: "create", method: "create", message: createToken{endless}, want: outcome{answer: none{}, writes: []write{{"token", "tok_1", endless}}}},
+			{Name: "create", Method: "create", Message: createToken{endless}, Want: grain.Answer[any](grain.None{}, grain.Put("token", "tok_1", endless))},
 			use("after a century", 100*365*24*time.Hour, endless),
-			{name: "woken without reason", after: time.Hour, method: "wake", message: "expire", want: outcome{answer: none{}}},
-			{name: "unknown method", method: "nonsense", message: none{}, err: errorText(`unknown method "nonsense"`)},
+			{Name: "woken without reason", After: time.Hour, Method: "wake", Message: "expire", Want: grain.Answer[any](grain.None{})},
+			{Name: "unknown method", Method: "nonsense", Message: grain.None{}, Err: errorText(`unknown method "nonsense"`)},
 		},
 	}
 	for name, steps := range lives {
 		t.Run(name, func(t *testing.T) {
-			play(t, func() core { return &token{noted: at(150 * 365 * 24 * time.Hour), identity: "hash-tok_1"} }, true, steps)
+			actorstest.Play(t, tokenKind, func() *token { return &token{noted: actorstest.At(150 * 365 * 24 * time.Hour), identity: "hash-tok_1"} }, true, steps)
 		})
 	}
 }
@@ -133,16 +135,16 @@ func TestTokenLimits(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			steps := []step{{name: "create", method: "create", message: createToken{record}, want: outcome{answer: none{}, writes: []write{{"token", "tok_1", record}}}}}
+			steps := []actorstest.Step{{Name: "create", Method: "create", Message: createToken{record}, Want: grain.Answer[any](grain.None{}, grain.Put("token", "tok_1", record))}}
 			for _, take := range test.takes {
 				rate := svc.RateState{Class: take.class, Quota: test.limits.of(take.class), Window: time.Minute, Remaining: take.remaining, Reset: take.reset}
-				steps = append(steps, step{
-					name: string(take.class), after: take.after, method: "use", message: useToken{take.class},
-					want: outcome{answer: standing{Token: record, Rate: rate, Wait: take.wait}},
+				steps = append(steps, actorstest.Step{
+					Name: string(take.class), After: take.after, Method: "use", Message: useToken{take.class},
+					Want: grain.Answer[any](standing{Token: record, Rate: rate, Wait: take.wait}),
 				})
 			}
-			play(t, func() core {
-				return &token{noted: at(150 * 365 * 24 * time.Hour), identity: "hash-tok_1", limits: test.limits}
+			actorstest.Play(t, tokenKind, func() *token {
+				return &token{noted: actorstest.At(150 * 365 * 24 * time.Hour), identity: "hash-tok_1", limits: test.limits}
 			}, false, steps)
 		})
 	}
@@ -153,15 +155,15 @@ func TestTokenLimits(t *testing.T) {
 func TestLimitsSurviveAReload(t *testing.T) {
 	record := testTokenRecord("tok_1", ada(), nil)
 	stored := map[string]svc.Entity{}
-	store(t, stored, []write{{"token", "tok_1", record}})
+	actorstest.Keep(t, stored, []grain.Write{grain.Put("token", "tok_1", record)})
 	c := &token{limits: Limits{Default: 1}}
-	mustRestore(t, c, stored)
+	actorstest.Restored(t, c, stored)
 	for n, want := range []time.Duration{0, time.Minute} {
-		got, err := c.onUse(coreEpoch(), useToken{svc.RateDefault})
-		if err != nil || got.answer.(standing).Wait != want {
-			t.Errorf("use %d: %+v, %v; want a wait of %s", n, got.answer, err, want)
+		got, err := c.onUse(actorstest.Epoch(), useToken{svc.RateDefault})
+		if err != nil || got.Answer.Wait != want {
+			t.Errorf("use %d: %+v, %v; want a wait of %s", n, got.Answer, err, want)
 		}
-		mustRestore(t, c, stored)
+		actorstest.Restored(t, c, stored)
 	}
 }
 
@@ -174,15 +176,15 @@ func TestTheUseOfATokenIsNotedSeldom(t *testing.T) {
 		record := testTokenRecord("tok_1", ada(), nil)
 		record.Kind = kind
 		stored := map[string]svc.Entity{}
-		store(t, stored, []write{{"token", "tok_1", record}})
+		actorstest.Keep(t, stored, []grain.Write{grain.Put("token", "tok_1", record)})
 		c := &token{limits: Limits{Default: 1}}
-		mustRestore(t, c, stored)
+		actorstest.Restored(t, c, stored)
 		for _, use := range []struct {
 			after time.Duration
 			note  bool
 		}{{0, true}, {time.Second, false}, {2 * time.Minute, false}, {svc.UseGrain, true}, {svc.UseGrain + 1, false}, {3 * svc.UseGrain, true}} {
-			got, err := c.onUse(at(use.after), useToken{svc.RateDefault})
-			if err != nil || got.answer.(standing).Note != (use.note && listed) || len(got.writes) > 0 {
+			got, err := c.onUse(actorstest.At(use.after), useToken{svc.RateDefault})
+			if err != nil || got.Answer.Note != (use.note && listed) || len(got.Writes) > 0 {
 				t.Errorf("%s after %s: %+v, %v; want a note %v", kind, use.after, got, err, use.note && listed)
 			}
 		}

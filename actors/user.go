@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/grain"
 )
 
 // The user actor.
@@ -23,7 +24,7 @@ const kindUser = "user"
 
 type user struct {
 	user        *svc.User
-	memberships map[string]none
+	memberships map[string]grain.None
 	offers      map[string]noteOffer
 	tokens      map[string]tokenRecord
 	passkeys    map[string]svc.Passkey
@@ -39,23 +40,21 @@ type (
 	}
 )
 
-func userHandlers() map[string]handler[*user] {
-	handlers := map[string]handler[*user]{
-		"ensure":       on((*user).onEnsure),
-		"get":          on((*user).onGet),
-		"join":         on((*user).onJoin),
-		"leave":        on((*user).onLeave),
-		"memberships":  on((*user).onMemberships),
-		"token.add":    on((*user).onAddToken),
-		"token.find":   on((*user).onFindToken),
-		"token.remove": on((*user).onRemoveToken),
-		"token.used":   on((*user).onTokenUsed),
-		"tokens":       on((*user).onTokens),
-	}
-	maps.Copy(handlers, passkeyHandlers())
-	maps.Copy(handlers, offerHandlers())
-	return handlers
-}
+var userKind = grain.NewKind[*user](kindUser, 2, 10*time.Minute)
+
+// The methods of the user actor.
+var (
+	userEnsure      = grain.On(userKind, "ensure", (*user).onEnsure, grain.Repeatable)
+	userGet         = grain.On(userKind, "get", (*user).onGet, grain.Repeatable)
+	userJoin        = grain.On(userKind, "join", (*user).onJoin)
+	userLeave       = grain.On(userKind, "leave", (*user).onLeave)
+	userMemberships = grain.On(userKind, "memberships", (*user).onMemberships, grain.Repeatable)
+	userAddToken    = grain.On(userKind, "token.add", (*user).onAddToken)
+	userFindToken   = grain.On(userKind, "token.find", (*user).onFindToken, grain.Repeatable)
+	userRemoveToken = grain.On(userKind, "token.remove", (*user).onRemoveToken)
+	userTokenUsed   = grain.On(userKind, "token.used", (*user).onTokenUsed, grain.Repeatable)
+	userTokens      = grain.On(userKind, "tokens", (*user).onTokens, grain.Repeatable)
+)
 
 // userIdentity returns the identity of the person of an e-mail address.
 func userIdentity(email string) string {
@@ -63,30 +62,31 @@ func userIdentity(email string) string {
 	return svc.HashSecretHex("user:" + normal)
 }
 
-func (u *user) apply(now time.Time, method string, payload []byte) (outcome, error) {
+// Admit refuses what needs a person where none is known.
+func (u *user) Admit(_ time.Time, method string) error {
 	if u.user == nil && !slices.Contains(strangers(), method) {
-		return outcome{}, svc.NotFound("user")
+		return svc.NotFound("user")
 	}
-	return dispatch(userHandlers(), u, now, method, payload)
+	return nil
 }
 
-func (u *user) restore(entities []svc.Entity) error {
-	*u = user{memberships: map[string]none{}, offers: map[string]noteOffer{}, tokens: map[string]tokenRecord{}, passkeys: map[string]svc.Passkey{}}
+func (u *user) Restore(entities []svc.Entity) error {
+	*u = user{memberships: map[string]grain.None{}, offers: map[string]noteOffer{}, tokens: map[string]tokenRecord{}, passkeys: map[string]svc.Passkey{}}
 	for _, entity := range entities {
 		var err error
 		switch entity.Kind {
 		case "user":
 			var person svc.User
-			person, err = decode[svc.User](entity)
+			person, err = grain.Decode[svc.User](entity)
 			u.user = &person
 		case "membership":
-			u.memberships[entity.ID] = none{}
+			u.memberships[entity.ID] = grain.None{}
 		case "offer":
-			u.offers[entity.ID], err = decode[noteOffer](entity)
+			u.offers[entity.ID], err = grain.Decode[noteOffer](entity)
 		case "token":
-			u.tokens[entity.ID], err = decode[tokenRecord](entity)
+			u.tokens[entity.ID], err = grain.Decode[tokenRecord](entity)
 		case "passkey":
-			u.passkeys[entity.ID], err = decode[svc.Passkey](entity)
+			u.passkeys[entity.ID], err = grain.Decode[svc.Passkey](entity)
 		}
 		if err != nil {
 			return err
@@ -97,57 +97,59 @@ func (u *user) restore(entities []svc.Entity) error {
 
 // onEnsure makes the user if there is none. A known user keeps the name: whoever
 // seats a person somewhere must not rename them everywhere.
-func (u *user) onEnsure(_ time.Time, m ensureUser) (outcome, error) {
+func (u *user) onEnsure(_ time.Time, m ensureUser) (grain.Outcome[svc.User], error) {
 	if u.user != nil {
-		return outcome{answer: *u.user}, nil
+		return grain.Answer(*u.user), nil
 	}
 	person := m.User
 	if person.Name == "" {
 		person.Name = person.Email
 	}
 	u.user = &person
-	return outcome{answer: *u.user, writes: []write{{"user", u.user.ID, *u.user}}}, nil
+	return grain.Answer(*u.user, grain.Put("user", u.user.ID, *u.user)), nil
 }
 
-func (u *user) onGet(time.Time, none) (outcome, error) { return outcome{answer: *u.user}, nil }
+func (u *user) onGet(time.Time, grain.None) (grain.Outcome[svc.User], error) {
+	return grain.Answer(*u.user), nil
+}
 
-func (u *user) onJoin(_ time.Time, m joinOrganization) (outcome, error) {
+func (u *user) onJoin(_ time.Time, m joinOrganization) (grain.Outcome[grain.None], error) {
 	if _, joined := u.memberships[m.Org]; joined {
-		return outcome{answer: none{}}, nil
+		return grain.Answer(grain.None{}), nil
 	}
-	u.memberships[m.Org] = none{}
-	return outcome{answer: none{}, writes: []write{{"membership", m.Org, none{}}}}, nil
+	u.memberships[m.Org] = grain.None{}
+	return grain.Answer(grain.None{}, grain.Put("membership", m.Org, grain.None{})), nil
 }
 
-func (u *user) onLeave(_ time.Time, m joinOrganization) (outcome, error) {
+func (u *user) onLeave(_ time.Time, m joinOrganization) (grain.Outcome[grain.None], error) {
 	if _, joined := u.memberships[m.Org]; !joined {
-		return outcome{answer: none{}}, nil
+		return grain.Answer(grain.None{}), nil
 	}
 	delete(u.memberships, m.Org)
-	return outcome{answer: none{}, writes: []write{{"membership", m.Org, nil}}}, nil
+	return grain.Answer(grain.None{}, grain.Delete("membership", m.Org)), nil
 }
 
-func (u *user) onMemberships(time.Time, none) (outcome, error) {
-	return outcome{answer: slices.Sorted(maps.Keys(u.memberships))}, nil
+func (u *user) onMemberships(time.Time, grain.None) (grain.Outcome[[]string], error) {
+	return grain.Answer(slices.Sorted(maps.Keys(u.memberships))), nil
 }
 
-func (u *user) onAddToken(_ time.Time, m addToken) (outcome, error) {
+func (u *user) onAddToken(_ time.Time, m addToken) (grain.Outcome[grain.None], error) {
 	u.tokens[m.Token.ID] = m.Token
-	return outcome{answer: none{}, writes: []write{{"token", m.Token.ID, m.Token}}}, nil
+	return grain.Answer(grain.None{}, grain.Put("token", m.Token.ID, m.Token)), nil
 }
 
-func (u *user) onFindToken(_ time.Time, m findToken) (outcome, error) {
+func (u *user) onFindToken(_ time.Time, m findToken) (grain.Outcome[tokenRecord], error) {
 	return findTokenIn(u.tokens, m.ID)
 }
 
-func (u *user) onRemoveToken(_ time.Time, m findToken) (outcome, error) {
+func (u *user) onRemoveToken(_ time.Time, m findToken) (grain.Outcome[grain.None], error) {
 	return removeTokenFrom(u.tokens, m.ID)
 }
 
-func (u *user) onTokens(time.Time, none) (outcome, error) {
-	return outcome{answer: sortedTokens(u.tokens)}, nil
+func (u *user) onTokens(time.Time, grain.None) (grain.Outcome[[]tokenRecord], error) {
+	return grain.Answer(sortedTokens(u.tokens)), nil
 }
 
-func (u *user) onTokenUsed(now time.Time, m findToken) (outcome, error) {
+func (u *user) onTokenUsed(now time.Time, m findToken) (grain.Outcome[grain.None], error) {
 	return noteTokenIn(u.tokens, m.ID, now)
 }

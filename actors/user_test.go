@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/actorstest"
+	"svc/actors/grain"
 )
 
 func TestUserLife(t *testing.T) {
@@ -18,65 +20,65 @@ func TestUserLife(t *testing.T) {
 	phone := svc.Passkey{ID: "key_1", Name: "Phone", Party: "svc.example", Credential: []byte(`{"count":1}`)}
 	used := phone
 	used.Credential = []byte(`{"count":2}`)
-	var steps []step
-	for method := range userHandlers() {
+	var steps []actorstest.Step
+	for _, method := range userKind.Methods() {
 		if !slices.Contains(strangers(), method) {
-			steps = append(steps, step{name: "before it exists", method: method, message: none{}, err: noUser})
+			steps = append(steps, actorstest.Step{Name: "before it exists", Method: method, Message: grain.None{}, Err: noUser})
 		}
 	}
-	offer := func(org, name string, ends time.Duration) noteOffer { return noteOffer{org, name, at(ends)} }
-	steps = append(steps, []step{
-		{name: "nobody enters uninvited", method: "enter", message: ensureUser{nameless}, err: noUser},
-		{name: "nothing is offered", method: "offers", message: none{}, want: outcome{answer: []string{}}},
-		{name: "an offer to a stranger", method: "offer.note", message: offer("b", "Ada", 10), want: outcome{answer: none{}, writes: []write{{"offer", "b", offer("b", "Ada", 10)}}}},
-		{name: "another", method: "offer.note", message: offer("a", "", 20), want: outcome{answer: none{}, writes: []write{{"offer", "a", offer("a", "", 20)}}}},
-		{name: "offers by slug", method: "offers", message: none{}, want: outcome{answer: []string{"a", "b"}}},
-		{name: "one ends", after: 10, method: "offers", message: none{}, want: outcome{answer: []string{"a"}}},
-		{name: "and is forgotten by the next", after: 10, method: "offer.note", message: offer("c", "", 30), want: outcome{answer: none{}, writes: []write{{"offer", "c", offer("c", "", 30)}, {"offer", "b", nil}}}},
-		{name: "an answered one", method: "offer.forget", message: noteOffer{Org: "c"}, want: outcome{answer: none{}, writes: []write{{"offer", "c", nil}}}},
-		{name: "answered twice", method: "offer.forget", message: noteOffer{Org: "c"}, want: outcome{answer: none{}}},
-		{name: "none that is open lets in", after: 20, method: "enter", message: ensureUser{nameless}, err: noUser},
-		{name: "nobody is known by that", method: "get", message: none{}, err: noUser},
-		{name: "make without a name", method: "ensure", message: ensureUser{nameless}, want: outcome{answer: named, writes: []write{{"user", "usr_1", named}}}},
-		{name: "is there", method: "ensure", message: ensureUser{svc.User{ID: "usr_9", Email: "ada@example.com"}}, want: outcome{answer: named}},
+	offer := func(org, name string, ends time.Duration) noteOffer { return noteOffer{org, name, actorstest.At(ends)} }
+	steps = append(steps, []actorstest.Step{
+		{Name: "nobody enters uninvited", Method: "enter", Message: ensureUser{nameless}, Err: noUser},
+		{Name: "nothing is offered", Method: "offers", Message: grain.None{}, Want: grain.Answer[any]([]string{})},
+		{Name: "an offer to a stranger", Method: "offer.note", Message: offer("b", "Ada", 10), Want: grain.Answer[any](grain.None{}, grain.Put("offer", "b", offer("b", "Ada", 10)))},
+		{Name: "another", Method: "offer.note", Message: offer("a", "", 20), Want: grain.Answer[any](grain.None{}, grain.Put("offer", "a", offer("a", "", 20)))},
+		{Name: "offers by slug", Method: "offers", Message: grain.None{}, Want: grain.Answer[any]([]string{"a", "b"})},
+		{Name: "one ends", After: 10, Method: "offers", Message: grain.None{}, Want: grain.Answer[any]([]string{"a"})},
+		{Name: "and is forgotten by the next", After: 10, Method: "offer.note", Message: offer("c", "", 30), Want: grain.Answer[any](grain.None{}, grain.Put("offer", "c", offer("c", "", 30)), grain.Delete("offer", "b"))},
+		{Name: "an answered one", Method: "offer.forget", Message: noteOffer{Org: "c"}, Want: grain.Answer[any](grain.None{}, grain.Delete("offer", "c"))},
+		{Name: "answered twice", Method: "offer.forget", Message: noteOffer{Org: "c"}, Want: grain.Answer[any](grain.None{})},
+		{Name: "none that is open lets in", After: 20, Method: "enter", Message: ensureUser{nameless}, Err: noUser},
+		{Name: "nobody is known by that", Method: "get", Message: grain.None{}, Err: noUser},
+		{Name: "make without a name", Method: "ensure", Message: ensureUser{nameless}, Want: grain.Answer[any](named, grain.Put("user", "usr_1", named))},
+		{Name: "is there", Method: "ensure", Message: ensureUser{svc.User{ID: "usr_9", Email: "ada@example.com"}}, Want: grain.Answer[any](named)},
 		{
-			name: "a known person is not renamed", method: "ensure", message: ensureUser{svc.User{ID: "usr_9", Email: "ada@example.com", Name: "Ada"}},
-			want: outcome{answer: named},
+			Name: "a known person is not renamed", Method: "ensure", Message: ensureUser{svc.User{ID: "usr_9", Email: "ada@example.com", Name: "Ada"}},
+			Want: grain.Answer[any](named),
 		},
-		{name: "get", method: "get", message: none{}, want: outcome{answer: named}},
-		{name: "enter", method: "enter", message: ensureUser{svc.User{ID: "usr_9", Email: "ada@example.com"}}, want: outcome{answer: named}},
-		{name: "nowhere seated", method: "memberships", message: none{}, want: outcome{answer: []string(nil)}},
-		{name: "join", method: "join", message: joinOrganization{"b"}, want: outcome{answer: none{}, writes: []write{{"membership", "b", none{}}}}},
-		{name: "join twice", method: "join", message: joinOrganization{"b"}, want: outcome{answer: none{}}},
-		{name: "join another", method: "join", message: joinOrganization{"a"}, want: outcome{answer: none{}, writes: []write{{"membership", "a", none{}}}}},
-		{name: "seats by slug", method: "memberships", message: none{}, want: outcome{answer: []string{"a", "b"}}},
-		{name: "leave", method: "leave", message: joinOrganization{"b"}, want: outcome{answer: none{}, writes: []write{{"membership", "b", nil}}}},
-		{name: "leave twice", method: "leave", message: joinOrganization{"b"}, want: outcome{answer: none{}}},
-		{name: "what is left", method: "memberships", message: none{}, want: outcome{answer: []string{"a"}}},
-		{name: "add a token", method: "token.add", message: addToken{tok1}, want: outcome{answer: none{}, writes: []write{{"token", "tok_1", tok1}}}},
-		{name: "add another", method: "token.add", message: addToken{tok2}, want: outcome{answer: none{}, writes: []write{{"token", "tok_2", tok2}}}},
-		{name: "tokens, the newest first", method: "tokens", message: none{}, want: outcome{answer: []tokenRecord{tok2, tok1}}},
-		{name: "find", method: "token.find", message: findToken{"tok_2"}, want: outcome{answer: tok2}},
-		{name: "its use is noted to the minute", after: 90 * time.Second, method: "token.used", message: findToken{"tok_2"}, want: outcome{answer: none{}, writes: []write{{"token", "tok_2", usedAt(tok2, time.Minute)}}}},
-		{name: "seldom", after: 10 * time.Minute, method: "token.used", message: findToken{"tok_2"}, want: outcome{answer: none{}}},
-		{name: "and again", after: 11 * time.Minute, method: "token.used", message: findToken{"tok_2"}, want: outcome{answer: none{}, writes: []write{{"token", "tok_2", usedAt(tok2, 11*time.Minute)}}}},
-		{name: "that of an unknown one is not", method: "token.used", message: findToken{"tok_9"}, err: svc.NotFound("token")},
-		{name: "remove", method: "token.remove", message: findToken{"tok_2"}, want: outcome{answer: none{}, writes: []write{{"token", "tok_2", nil}}}},
-		{name: "remove twice", method: "token.remove", message: findToken{"tok_2"}, err: svc.NotFound("token")},
-		{name: "find no more", method: "token.find", message: findToken{"tok_2"}, err: svc.NotFound("token")},
-		{name: "no passkeys", method: "passkeys", message: none{}, want: outcome{answer: []svc.Passkey{}}},
-		{name: "use an unknown passkey", method: "passkey.put", message: putPasskey{phone, true}, err: svc.NotFound("passkey")},
-		{name: "add a passkey", method: "passkey.put", message: putPasskey{phone, false}, want: outcome{answer: phone, writes: []write{{"passkey", "key_1", phone}}}},
-		{name: "use it", method: "passkey.put", message: putPasskey{used, true}, want: outcome{answer: used, writes: []write{{"passkey", "key_1", used}}}},
-		{name: "passkeys", method: "passkeys", message: none{}, want: outcome{answer: []svc.Passkey{used}}},
-		{name: "remove a passkey", method: "passkey.remove", message: namePasskey{"key_1"}, want: outcome{answer: none{}, writes: []write{{"passkey", "key_1", nil}}}},
-		{name: "remove it twice", method: "passkey.remove", message: namePasskey{"key_1"}, err: svc.NotFound("passkey")},
-		{name: "unknown method", method: "nonsense", message: none{}, err: fmt.Errorf(`unknown method "nonsense"`)},
+		{Name: "get", Method: "get", Message: grain.None{}, Want: grain.Answer[any](named)},
+		{Name: "enter", Method: "enter", Message: ensureUser{svc.User{ID: "usr_9", Email: "ada@example.com"}}, Want: grain.Answer[any](named)},
+		{Name: "nowhere seated", Method: "memberships", Message: grain.None{}, Want: grain.Answer[any]([]string(nil))},
+		{Name: "join", Method: "join", Message: joinOrganization{"b"}, Want: grain.Answer[any](grain.None{}, grain.Put("membership", "b", grain.None{}))},
+		{Name: "join twice", Method: "join", Message: joinOrganization{"b"}, Want: grain.Answer[any](grain.None{})},
+		{Name: "join another", Method: "join", Message: joinOrganization{"a"}, Want: grain.Answer[any](grain.None{}, grain.Put("membership", "a", grain.None{}))},
+		{Name: "seats by slug", Method: "memberships", Message: grain.None{}, Want: grain.Answer[any]([]string{"a", "b"})},
+		{Name: "leave", Method: "leave", Message: joinOrganization{"b"}, Want: grain.Answer[any](grain.None{}, grain.Delete("membership", "b"))},
+		{Name: "leave twice", Method: "leave", Message: joinOrganization{"b"}, Want: grain.Answer[any](grain.None{})},
+		{Name: "what is left", Method: "memberships", Message: grain.None{}, Want: grain.Answer[any]([]string{"a"})},
+		{Name: "add a token", Method: "token.add", Message: addToken{tok1}, Want: grain.Answer[any](grain.None{}, grain.Put("token", "tok_1", tok1))},
+		{Name: "add another", Method: "token.add", Message: addToken{tok2}, Want: grain.Answer[any](grain.None{}, grain.Put("token", "tok_2", tok2))},
+		{Name: "tokens, the newest first", Method: "tokens", Message: grain.None{}, Want: grain.Answer[any]([]tokenRecord{tok2, tok1})},
+		{Name: "find", Method: "token.find", Message: findToken{"tok_2"}, Want: grain.Answer[any](tok2)},
+		{Name: "its use is noted to the minute", After: 90 * time.Second, Method: "token.used", Message: findToken{"tok_2"}, Want: grain.Answer[any](grain.None{}, grain.Put("token", "tok_2", usedAt(tok2, time.Minute)))},
+		{Name: "seldom", After: 10 * time.Minute, Method: "token.used", Message: findToken{"tok_2"}, Want: grain.Answer[any](grain.None{})},
+		{Name: "and again", After: 11 * time.Minute, Method: "token.used", Message: findToken{"tok_2"}, Want: grain.Answer[any](grain.None{}, grain.Put("token", "tok_2", usedAt(tok2, 11*time.Minute)))},
+		{Name: "that of an unknown one is not", Method: "token.used", Message: findToken{"tok_9"}, Err: svc.NotFound("token")},
+		{Name: "remove", Method: "token.remove", Message: findToken{"tok_2"}, Want: grain.Answer[any](grain.None{}, grain.Delete("token", "tok_2"))},
+		{Name: "remove twice", Method: "token.remove", Message: findToken{"tok_2"}, Err: svc.NotFound("token")},
+		{Name: "find no more", Method: "token.find", Message: findToken{"tok_2"}, Err: svc.NotFound("token")},
+		{Name: "no passkeys", Method: "passkeys", Message: grain.None{}, Want: grain.Answer[any]([]svc.Passkey{})},
+		{Name: "use an unknown passkey", Method: "passkey.put", Message: putPasskey{phone, true}, Err: svc.NotFound("passkey")},
+		{Name: "add a passkey", Method: "passkey.put", Message: putPasskey{phone, false}, Want: grain.Answer[any](phone, grain.Put("passkey", "key_1", phone))},
+		{Name: "use it", Method: "passkey.put", Message: putPasskey{used, true}, Want: grain.Answer[any](used, grain.Put("passkey", "key_1", used))},
+		{Name: "passkeys", Method: "passkeys", Message: grain.None{}, Want: grain.Answer[any]([]svc.Passkey{used})},
+		{Name: "remove a passkey", Method: "passkey.remove", Message: namePasskey{"key_1"}, Want: grain.Answer[any](grain.None{}, grain.Delete("passkey", "key_1"))},
+		{Name: "remove it twice", Method: "passkey.remove", Message: namePasskey{"key_1"}, Err: svc.NotFound("passkey")},
+		{Name: "unknown method", Method: "nonsense", Message: grain.None{}, Err: fmt.Errorf(`unknown method "nonsense"`)},
 	}...)
-	play(t, func() core { return &user{} }, true, steps)
-	for method := range userHandlers() {
+	actorstest.Play(t, userKind, func() *user { return &user{} }, true, steps)
+	for _, method := range userKind.Methods() {
 		stored := !strings.HasPrefix(method, "ceremony.")
-		if stored && !slices.ContainsFunc(steps, func(s step) bool { return s.method == method && s.err == nil }) {
+		if stored && !slices.ContainsFunc(steps, func(s actorstest.Step) bool { return s.Method == method && s.Err == nil }) {
 			t.Errorf("no step has %s succeed", method)
 		}
 	}
@@ -93,7 +95,7 @@ func TestAPersonHasOneIdentity(t *testing.T) {
 
 // usedAt returns a record that was used at a time of a core's life.
 func usedAt(record tokenRecord, after time.Duration) tokenRecord {
-	used := at(after)
+	used := actorstest.At(after)
 	record.LastUsedAt = &used
 	return record
 }

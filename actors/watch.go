@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"svc"
+	"svc/actors/grain"
 	"svc/protos"
 )
 
@@ -24,7 +25,7 @@ type Watch struct {
 	Store      WatchedIssues
 	Partitions int
 	// Skipped is told of issues that cannot be decoded; they are not watched.
-	Skipped Skipped
+	Skipped grain.Skipped
 
 	mu sync.RWMutex
 	// issues has the version that the store had of each issue that was loaded.
@@ -116,7 +117,7 @@ func (w *Watch) read(ctx context.Context, wanted func(issue uint64) bool) (map[u
 	}
 	issues := map[uint64]svc.Version{}
 	for _, entity := range entities {
-		record := decodable[issueRecord](entity, w.Skipped)
+		record := grain.DecodeOrSkip[issueRecord](entity, w.Skipped)
 		if record != nil && record.Watched() && wanted(record.Issue) {
 			issues[record.Issue] = entity.Version
 		}

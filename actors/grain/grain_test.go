@@ -1,8 +1,7 @@
-package actors
+package grain_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"reflect"
@@ -14,6 +13,7 @@ import (
 
 	"svc"
 	"svc/actors/actorstest"
+	"svc/actors/grain"
 	"svc/cluster"
 )
 
@@ -23,10 +23,10 @@ type words struct {
 	applied *[]string
 }
 
-func (w *words) restore(entities []svc.Entity) error {
+func (w *words) Restore(entities []svc.Entity) error {
 	w.list = nil
 	for _, entity := range entities {
-		list, err := decode[[]string](entity)
+		list, err := grain.Decode[[]string](entity)
 		if err != nil {
 			return err
 		}
@@ -35,32 +35,63 @@ func (w *words) restore(entities []svc.Entity) error {
 	return nil
 }
 
-func (w *words) apply(now time.Time, method string, payload []byte) (outcome, error) {
+// Admit notes every message that is applied.
+func (w *words) Admit(_ time.Time, method string) error {
 	*w.applied = append(*w.applied, method)
-	return dispatch(map[string]handler[*words]{
-		"get": on(func(w *words, _ time.Time, _ none) (outcome, error) { return outcome{answer: w.list}, nil }),
-		"add": on(func(w *words, _ time.Time, word string) (outcome, error) {
-			w.list = append(w.list, word)
-			return outcome{answer: w.list, writes: []write{{"list", "list", w.list}}}, nil
-		}),
-		"clear": on(func(w *words, _ time.Time, _ none) (outcome, error) {
-			w.list = nil
-			return outcome{writes: []write{{"list", "list", nil}}}, nil
-		}),
-		"refuse": on(func(*words, time.Time, none) (outcome, error) { return outcome{}, svc.NotFound("word") }),
-		"panic": on(func(w *words, _ time.Time, word string) (outcome, error) {
-			w.list = append(w.list, word)
-			panic("a bug")
-		}),
-		"panic after": on(func(w *words, _ time.Time, word string) (outcome, error) {
-			w.list = append(w.list, word)
-			return outcome{writes: []write{{"list", "list", w.list}}, after: func(svc.Version) { panic("a bug") }}, nil
-		}),
-		"not JSON": on(func(w *words, _ time.Time, word string) (outcome, error) {
-			w.list = append(w.list, word)
-			return outcome{writes: []write{{"list", "list", func() {}}}}, nil
-		}),
-	}, w, now, method, payload)
+	return nil
+}
+
+func (w *words) onGet(time.Time, grain.None) (grain.Outcome[[]string], error) {
+	return grain.Answer(w.list), nil
+}
+
+func (w *words) onAdd(_ time.Time, word string) (grain.Outcome[[]string], error) {
+	w.list = append(w.list, word)
+	return grain.Answer(w.list, grain.Put("list", "list", w.list)), nil
+}
+
+func (w *words) onClear(time.Time, grain.None) (grain.Outcome[[]string], error) {
+	w.list = nil
+	return grain.Answer[[]string](nil, grain.Delete("list", "list")), nil
+}
+
+func (w *words) onRefuse(time.Time, grain.None) (grain.Outcome[[]string], error) {
+	return grain.Outcome[[]string]{}, svc.NotFound("word")
+}
+
+func (w *words) onPanic(_ time.Time, word string) (grain.Outcome[[]string], error) {
+	w.list = append(w.list, word)
+	panic("a bug")
+}
+
+func (w *words) onPanicAfter(_ time.Time, word string) (grain.Outcome[[]string], error) {
+	w.list = append(w.list, word)
+	result := grain.Answer[[]string](nil, grain.Put("list", "list", w.list))
+	result.After = func(svc.Version) { panic("a bug") }
+	return result, nil
+}
+
+func (w *words) onNotJSON(_ time.Time, word string) (grain.Outcome[[]string], error) {
+	w.list = append(w.list, word)
+	return grain.Answer[[]string](nil, grain.Put("list", "list", func() {})), nil
+}
+
+// wordsKind is the kind of words.
+func wordsKind() *grain.Kind[*words] {
+	kind := grain.NewKind[*words]("words", 1, wordsIdle)
+	grain.On(kind, "get", (*words).onGet)
+	grain.On(kind, "add", (*words).onAdd)
+	grain.On(kind, "clear", (*words).onClear)
+	grain.On(kind, "refuse", (*words).onRefuse)
+	grain.On(kind, "panic", (*words).onPanic)
+	grain.On(kind, "panic after", (*words).onPanicAfter)
+	grain.On(kind, "not JSON", (*words).onNotJSON)
+	return kind
+}
+
+// ask calls a method of the words by its name.
+func ask(ctx context.Context, to grain.Caller, method string, message any) ([]string, error) {
+	return grain.Declare[any, []string]("words", method).Ask(ctx, to, "a", message)
 }
 
 // grainHost is a host of one kind of words.
@@ -75,8 +106,8 @@ const wordsIdle = 30 * time.Second
 
 func newGrainHost(t *testing.T) *grainHost {
 	h := &grainHost{t: t, store: actorstest.NewStore()}
-	deps := Deps{Store: h.store, Now: time.Now, Logger: slog.New(slog.DiscardHandler)}
-	h.Host = actorstest.NewHost(t, deps.persistent("words", 1, wordsIdle, func(string) core { return &words{applied: &h.applied} }))
+	node := &grain.Node{Store: h.store, Workers: grain.NewWorkers(), Now: time.Now, Logger: slog.New(slog.DiscardHandler)}
+	h.Host = actorstest.NewHost(t, wordsKind().Row(node, func(string) *words { return &words{applied: &h.applied} }))
 	return h
 }
 
@@ -92,7 +123,7 @@ func (h *grainHost) ask(method string, message any) *pending {
 	p := &pending{done: make(chan struct{})}
 	go func() {
 		defer close(p.done)
-		p.answer, p.err = ask[[]string](context.Background(), h, "words", "a", method, message)
+		p.answer, p.err = ask(context.Background(), h, method, message)
 	}()
 	synctest.Wait()
 	return p
@@ -102,7 +133,7 @@ func (h *grainHost) ask(method string, message any) *pending {
 func (h *grainHost) want(p *pending, answer []string, err error) {
 	h.t.Helper()
 	<-p.done
-	if !slices.Equal(p.answer, answer) || !sameError(p.err, err) {
+	if !slices.Equal(p.answer, answer) || !actorstest.SameError(p.err, err) {
 		h.t.Errorf("the answer is %v, %v; want %v, %v", p.answer, p.err, answer, err)
 	}
 }
@@ -120,23 +151,8 @@ func (h *grainHost) wantPending(what string, p *pending) {
 // wantList checks the present list.
 func (h *grainHost) wantList(list ...string) {
 	h.t.Helper()
-	h.want(h.ask("get", none{}), list, nil)
+	h.want(h.ask("get", grain.None{}), list, nil)
 }
-
-// sameError compares product errors whole, others by identity or text.
-func sameError(got, want error) bool {
-	shown, isShown := errors.AsType[*svc.Error](got)
-	wanted, wantShown := errors.AsType[*svc.Error](want)
-	if isShown && wantShown {
-		return reflect.DeepEqual(shown, wanted)
-	}
-	return isShown == wantShown && (errors.Is(got, want) || got != nil && want != nil && got.Error() == want.Error())
-}
-
-// storeAway is the answer while the store does not answer.
-func storeAway() error { return svc.Unavailable("The store", time.Second) }
-
-var errAway = errors.New("the store is away")
 
 // inBubble runs a test of the shell under virtual time.
 func inBubble(t *testing.T, test func(t *testing.T, h *grainHost)) {
@@ -174,8 +190,8 @@ func TestAnAnswerWaitsForTheWrite(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *grainHost) {
 		h.wantList()
 		release := h.store.HoldPuts()
-		add, get, refuse := h.ask("add", "x"), h.ask("get", none{}), h.ask("refuse", none{})
-		time.Sleep(ioTime / 2)
+		add, get, refuse := h.ask("add", "x"), h.ask("get", grain.None{}), h.ask("refuse", grain.None{})
+		time.Sleep(grain.IOTime / 2)
 		h.wantPending("the write", add)
 		h.wantPending("the read behind it", get)
 		h.wantPending("the refusal behind it", refuse)
@@ -197,7 +213,7 @@ func TestAStoreThatHangsIsGivenUp(t *testing.T) {
 		h.wantList()
 		release := h.store.HoldPuts()
 		add := h.ask("add", "x")
-		time.Sleep(ioTime - time.Millisecond)
+		time.Sleep(grain.IOTime - time.Millisecond)
 		h.wantPending("the write", add)
 		// The caller's own ten seconds end at the same instant as the store's.
 		if <-add.done; add.err == nil {
@@ -216,7 +232,7 @@ func TestWhatNobodyWaitsForIsNotBegun(t *testing.T) {
 		leaving, leave := context.WithCancel(context.Background())
 		left := make(chan error, 1)
 		go func() {
-			_, err := ask[[]string](leaving, h, "words", "a", "add", "x")
+			_, err := ask(leaving, h, "add", "x")
 			left <- err
 		}()
 		synctest.Wait()
@@ -238,8 +254,8 @@ func TestAFailedSaveLeavesNoTrace(t *testing.T) {
 		fail func(*actorstest.Store)
 		want []string
 	}{
-		"that stored nothing":           {func(s *actorstest.Store) { s.FailPuts(1, errAway) }, []string{"x"}},
-		"that stored what it was given": {func(s *actorstest.Store) { s.LosePuts(1, errAway) }, []string{"x", "phantom"}},
+		"that stored nothing":           {func(s *actorstest.Store) { s.FailPuts(1, actorstest.ErrAway) }, []string{"x"}},
+		"that stored what it was given": {func(s *actorstest.Store) { s.LosePuts(1, actorstest.ErrAway) }, []string{"x", "phantom"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -247,9 +263,9 @@ func TestAFailedSaveLeavesNoTrace(t *testing.T) {
 				h.want(h.ask("add", "x"), []string{"x"}, nil)
 				test.fail(h.store)
 				release := h.store.HoldPuts()
-				add, behind := h.ask("add", "phantom"), h.ask("get", none{})
+				add, behind := h.ask("add", "phantom"), h.ask("get", grain.None{})
 				release()
-				h.want(add, nil, storeAway())
+				h.want(add, nil, actorstest.StoreAway())
 				h.want(behind, test.want, nil)
 				h.want(h.ask("add", "y"), append(slices.Clone(test.want), "y"), nil)
 				h.EvictAll()
@@ -264,12 +280,12 @@ func TestAFailedSaveLeavesNoTrace(t *testing.T) {
 
 func TestAFailedLoadIsTriedAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *grainHost) {
-		h.store.FailLoads(1, errAway)
+		h.store.FailLoads(1, actorstest.ErrAway)
 		release := h.store.HoldLoads()
-		first, second := h.ask("get", none{}), h.ask("add", "x")
+		first, second := h.ask("get", grain.None{}), h.ask("add", "x")
 		release()
-		h.want(first, nil, storeAway())
-		h.want(second, nil, storeAway())
+		h.want(first, nil, actorstest.StoreAway())
+		h.want(second, nil, actorstest.StoreAway())
 		h.wantList()
 		if got := h.store.Loads(); got != 2 {
 			t.Errorf("the state was loaded %d times, want 2", got)
@@ -286,8 +302,8 @@ func TestAnUnreadableStateIsNeverOverwritten(t *testing.T) {
 		if err := h.store.Put(t.Context(), []svc.Entity{broken}, nil); err != nil {
 			t.Fatal(err)
 		}
-		h.want(h.ask("add", "x"), nil, storeAway())
-		h.want(h.ask("add", "x"), nil, storeAway())
+		h.want(h.ask("add", "x"), nil, actorstest.StoreAway())
+		h.want(h.ask("add", "x"), nil, actorstest.StoreAway())
 		if got := len(h.store.Puts()); got != 1 {
 			t.Errorf("%d puts, want only the broken one", got)
 		}
@@ -304,7 +320,7 @@ func TestVersionsRise(t *testing.T) {
 		h.want(h.ask("add", "c"), []string{"a", "b", "c"}, nil)
 		h.EvictAll()
 		h.want(h.ask("add", "d"), []string{"a", "b", "c", "d"}, nil)
-		h.want(h.ask("clear", none{}), nil, nil)
+		h.want(h.ask("clear", grain.None{}), nil, nil)
 		h.EvictAll()
 		h.want(h.ask("add", "e"), []string{"e"}, nil)
 		h.EvictAll()
@@ -335,7 +351,7 @@ func TestVersionsRise(t *testing.T) {
 func TestAnUnknownMethodIsAnsweredAtOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *grainHost) {
 		began := time.Now()
-		h.want(h.ask("nonsense", none{}), nil, svc.Errorf(svc.CodeInternal, `unknown method "nonsense"`))
+		h.want(h.ask("nonsense", grain.None{}), nil, svc.Errorf(svc.CodeInternal, `unknown method "nonsense"`))
 		h.want(h.ask("add", 7), nil, svc.Errorf(svc.CodeInternal,
 			"decoding a message: json: cannot unmarshal number into Go value of type string"))
 		if took := time.Since(began); took != 0 {
@@ -348,7 +364,7 @@ func TestAStopWaitsForTheSave(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *grainHost) {
 		h.wantList()
 		release := h.store.HoldPuts()
-		add, queued := h.ask("add", "x"), h.ask("get", none{})
+		add, queued := h.ask("add", "x"), h.ask("get", grain.None{})
 		h.EvictAll()
 		later := h.ask("add", "y")
 		time.Sleep(time.Second)
@@ -374,12 +390,12 @@ func TestAStopWaitsForTheSave(t *testing.T) {
 func TestAStopReportsAFailedSave(t *testing.T) {
 	inBubble(t, func(_ *testing.T, h *grainHost) {
 		h.wantList()
-		h.store.FailPuts(1, errAway)
+		h.store.FailPuts(1, actorstest.ErrAway)
 		release := h.store.HoldPuts()
 		add := h.ask("add", "x")
 		h.EvictAll()
 		release()
-		h.want(add, nil, storeAway())
+		h.want(add, nil, actorstest.StoreAway())
 		h.wantList()
 	})
 }
@@ -401,14 +417,14 @@ func TestAGrainStopsOnlyWhenIdle(t *testing.T) {
 		passivate(1, "asked too early")
 		release := h.store.HoldPuts()
 		add := h.ask("add", "x")
-		time.Sleep(ioTime - time.Second)
+		time.Sleep(grain.IOTime - time.Second)
 		passivate(1, "while saving")
 		release()
 		h.want(add, []string{"x"}, nil)
 		time.Sleep(wordsIdle)
 		passivate(0, "idle")
 		loading := h.store.HoldLoads()
-		get := h.ask("get", none{})
+		get := h.ask("get", grain.None{})
 		passivate(1, "while loading")
 		loading()
 		h.want(get, []string{"x"}, nil)
@@ -441,7 +457,7 @@ func TestAPanicDropsTheStateAndIsNotRepeated(t *testing.T) {
 				began := time.Now()
 				release := h.store.HoldLoads() // so that it panics while handling a load
 				bad := h.ask(test.method, "bad")
-				behind := h.ask("get", none{})
+				behind := h.ask("get", grain.None{})
 				release()
 				h.want(bad, nil, test.err)
 				if took := time.Since(began); took != 0 {
@@ -478,7 +494,7 @@ func TestNoWriteIsLostWhileGrainsStop(t *testing.T) {
 			done.Go(func() {
 				for n := range adds {
 					word := fmt.Sprintf("%d-%d", caller, n)
-					_, err := ask[[]string](t.Context(), h, "words", "a", "add", word)
+					_, err := ask(t.Context(), h, "add", word)
 					mu.Lock()
 					if err == nil {
 						answered[word] = true
@@ -490,15 +506,15 @@ func TestNoWriteIsLostWhileGrainsStop(t *testing.T) {
 					case 3:
 						h.EvictAll()
 					case 6:
-						h.store.FailPuts(1, errAway)
+						h.store.FailPuts(1, actorstest.ErrAway)
 					case 9:
-						h.store.LosePuts(1, errAway)
+						h.store.LosePuts(1, actorstest.ErrAway)
 					}
 				}
 			})
 		}
 		done.Wait()
-		list, err := ask[[]string](t.Context(), h, "words", "a", "get", none{})
+		list, err := ask(t.Context(), h, "get", grain.None{})
 		if err != nil {
 			t.Fatal(err)
 		}

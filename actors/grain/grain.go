@@ -1,0 +1,349 @@
+package grain
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"svc"
+	"svc/cluster"
+)
+
+// IOTime bounds one load or save.
+const IOTime = 10 * time.Second
+
+// Node is what the grains of one node share.
+type Node struct {
+	Store Entities
+	// Announce tells the other nodes which entities of an owner have changed, before the change
+	// is answered; nil announces nothing.
+	Announce func(ctx context.Context, owner string, changed []svc.Entity) error
+	// Workers runs the loads and saves.
+	Workers *Workers
+	Now     func() time.Time
+	Logger  *slog.Logger
+
+	health storeHealth
+}
+
+// With returns a node whose grains keep their entities in another store; nothing is inferred
+// from how that one answers.
+func (n *Node) With(store Entities) *Node {
+	return &Node{Store: store, Announce: n.Announce, Workers: n.Workers, Now: n.Now, Logger: n.Logger}
+}
+
+// phase is where a grain stands between its first message and its end.
+type phase int
+
+const (
+	cold phase = iota
+	loading
+	ready
+	saving
+)
+
+// Grain is the shell of one activation. It handles one message after another; what arrives
+// while it loads or saves waits in order.
+type Grain struct {
+	kind, identity string
+	core           core
+	node           *Node
+	idle           time.Duration
+
+	phase   phase
+	version svc.Version
+	used    time.Time
+	waiting []*cluster.Request
+	// current is the request whose writes are being saved; done receives how the save ended.
+	current *cluster.Request
+	pending Outcome[any]
+	done    chan error
+}
+
+// core is a Core together with the table of its kind.
+type core interface {
+	restore(entities []svc.Entity) error
+	apply(now time.Time, method string, payload []byte) (Outcome[any], error)
+	// creates reports whether a message creates the actor, so that there is nothing to load.
+	creates(method string, payload []byte) bool
+	needsStore(method string) bool
+	saved(now time.Time)
+}
+
+// bound implements core for a kind.
+type bound[S Core] struct {
+	kind *Kind[S]
+	core S
+}
+
+func (b bound[S]) restore(entities []svc.Entity) error { return b.core.Restore(entities) }
+
+func (b bound[S]) apply(now time.Time, method string, payload []byte) (Outcome[any], error) {
+	return b.kind.Apply(b.core, now, method, payload)
+}
+
+func (b bound[S]) creates(method string, payload []byte) bool {
+	creator, ok := any(b.core).(Creator)
+	return ok && creator.Creates(method, payload)
+}
+
+func (b bound[S]) needsStore(method string) bool { return b.kind.methods[method].needsStore }
+
+func (b bound[S]) saved(now time.Time) {
+	if observer, ok := any(b.core).(SaveObserver); ok {
+		observer.Saved(now)
+	}
+}
+
+// New returns the shell of an activation of a kind.
+func New[S Core](node *Node, kind *Kind[S], identity string, core S) *Grain {
+	return &Grain{kind: kind.name, identity: identity, core: bound[S]{kind, core}, node: node, idle: kind.idle}
+}
+
+// Identity returns whose activation it is.
+func (g *Grain) Identity() string { return g.identity }
+
+// Touch postpones the time at which the activation counts as idle.
+func (g *Grain) Touch() { g.used = g.node.Now() }
+
+// Loaded reports whether the core holds the state.
+func (g *Grain) Loaded() bool { return g.phase == ready || g.phase == saving }
+
+// Load begins to load the state, unless that was done before.
+func (g *Grain) Load(c actor.Context) {
+	if g.phase == cold {
+		g.startLoading(c)
+	}
+}
+
+// loaded and saved bring the results of I/O back into the mailbox.
+type loaded struct {
+	entities []svc.Entity
+	err      error
+}
+
+type saved struct{ err error }
+
+// Receive handles one message of the mailbox.
+func (g *Grain) Receive(c actor.Context) {
+	switch message := c.Message().(type) {
+	case *cluster.Request:
+		g.Touch()
+		g.waiting = append(g.waiting, message)
+	case *loaded:
+		g.onLoaded(message)
+	case *saved:
+		g.onSaved(message)
+	case *cluster.Passivate:
+		g.onPassivate(c)
+	case *actor.Stopping:
+		g.onStopping()
+		return
+	default:
+		return
+	}
+	g.advance(c)
+}
+
+// advance does what the phase allows until there is nothing to do or I/O is under way.
+func (g *Grain) advance(c actor.Context) {
+	for len(g.waiting) > 0 {
+		switch g.phase {
+		case cold:
+			g.startLoading(c)
+		case ready:
+			request := g.waiting[0]
+			g.waiting = g.waiting[1:]
+			g.handle(c, request)
+		case loading, saving:
+			return
+		}
+	}
+}
+
+func (g *Grain) owner() string { return g.kind + "/" + g.identity }
+
+// startLoading reads what is stored; where there can be nothing, it does not ask.
+func (g *Grain) startLoading(c actor.Context) {
+	if g.made() {
+		g.onLoaded(&loaded{})
+		return
+	}
+	g.phase = loading
+	root, self, store, owner := c.ActorSystem().Root, c.Self(), g.node.Store, g.owner()
+	g.node.Workers.Go(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, IOTime)
+		defer cancel()
+		entities, err := store.Load(ctx, owner)
+		root.Send(self, &loaded{entities, err})
+	})
+}
+
+// made reports whether the first queued message creates the actor, so that there is nothing to
+// load. It is false once a save was attempted: its result may be unknown.
+func (g *Grain) made() bool {
+	if len(g.waiting) == 0 || g.version != (svc.Version{}) {
+		return false
+	}
+	first := g.waiting[0].Call
+	return g.core.creates(first.GetMethod(), first.GetPayload())
+}
+
+func (g *Grain) onLoaded(result *loaded) {
+	g.phase = cold
+	err := result.err
+	if err == nil {
+		live := make([]svc.Entity, 0, len(result.entities))
+		for _, entity := range result.entities {
+			if entity.Version.Number() > g.version.Number() {
+				g.version = entity.Version
+			}
+			if !entity.Deleted {
+				live = append(live, entity)
+			}
+		}
+		err = g.core.restore(live)
+	}
+	if err == nil {
+		g.phase = ready
+		return
+	}
+	g.node.Logger.Error("loading an actor failed", "kind", g.kind, "error", err)
+	for _, request := range g.waiting {
+		request.Answer(Failure(storeAway()))
+	}
+	g.waiting = nil
+}
+
+// storeAway is the answer while the store cannot be reached.
+func storeAway() error { return svc.Unavailable("The store", time.Second) }
+
+// handle applies one request and answers it, or starts to save what it wrote.
+func (g *Grain) handle(c actor.Context, request *cluster.Request) {
+	defer abortOnPanic(request)
+	if request.Abandoned() {
+		request.Bounce()
+		return
+	}
+	method, now := request.Call.GetMethod(), g.node.Now()
+	if g.core.needsStore(method) && g.node.health.away(now) {
+		request.Answer(Failure(storeAway()))
+		return
+	}
+	result, err := g.core.apply(now, method, request.Call.GetPayload())
+	switch {
+	case err != nil:
+		request.Answer(Failure(err))
+	case len(result.Writes) == 0 && len(result.Wakeups) == 0:
+		g.finish(request, result)
+	default:
+		g.startSaving(c, request, result)
+	}
+}
+
+// abortOnPanic ends a request that was taken out of the queue and whose execution panicked, and
+// lets the panic go on.
+func abortOnPanic(request *cluster.Request) {
+	if cause := recover(); cause != nil {
+		request.Abort()
+		panic(cause)
+	}
+}
+
+func (g *Grain) finish(request *cluster.Request, result Outcome[any]) {
+	defer abortOnPanic(request)
+	if result.After != nil {
+		result.After(g.version)
+	}
+	request.Answer(Success(result.Answer))
+}
+
+func (g *Grain) startSaving(c actor.Context, request *cluster.Request, result Outcome[any]) {
+	g.version = g.version.Next(request.Generation)
+	entities, err := g.encode(result.Writes)
+	if err != nil {
+		request.Answer(Failure(err))
+		g.phase = cold
+		return
+	}
+	g.phase, g.current, g.pending, g.done = saving, request, result, make(chan error, 1)
+	root, self, done, wakeups := c.ActorSystem().Root, c.Self(), g.done, result.Wakeups
+	g.node.Workers.Go(func(ctx context.Context) {
+		err := g.save(ctx, request, entities, wakeups)
+		done <- err
+		root.Send(self, &saved{err})
+	})
+}
+
+// encode makes the entities of some writes, of the present version.
+func (g *Grain) encode(writes []Write) ([]svc.Entity, error) {
+	entities := make([]svc.Entity, 0, len(writes))
+	for _, w := range writes {
+		entity := svc.Entity{Owner: g.owner(), Kind: w.Kind, ID: w.ID, Version: g.version, Deleted: w.Value == nil}
+		if w.Value != nil {
+			payload, err := json.Marshal(w.Value)
+			if err != nil {
+				return nil, fmt.Errorf("encoding %s %s: %w", w.Kind, w.ID, err)
+			}
+			entity.Payload = payload
+		}
+		entities = append(entities, entity)
+	}
+	return entities, nil
+}
+
+// save stores entities beside the mailbox. It returns nil once no other node can have become
+// the owner before they were durable, and the other nodes were told.
+func (g *Grain) save(ctx context.Context, request *cluster.Request, entities []svc.Entity, wakeups []svc.Wakeup) error {
+	ctx, cancel := context.WithTimeout(ctx, IOTime)
+	defer cancel()
+	node := g.node
+	node.health.begin(node.Now())
+	err := node.Store.Put(svc.WithHold(ctx, request.Holds), entities, wakeups)
+	node.health.end(node.Now(), err)
+	if err == nil {
+		err = request.Fence(ctx)
+	}
+	if err == nil && node.Announce != nil {
+		err = node.Announce(ctx, g.owner(), entities)
+	}
+	return err
+}
+
+func (g *Grain) onSaved(result *saved) {
+	request, pending := g.current, g.pending
+	g.current, g.pending = nil, Outcome[any]{}
+	if result.err != nil {
+		// The write may or may not have happened, or another node may have become the owner
+		// before it was durable. So the state is read again.
+		g.node.Logger.Error("saving an actor failed", "kind", g.kind, "error", result.err)
+		g.phase = cold
+		request.Answer(Failure(storeAway()))
+		return
+	}
+	g.phase = ready
+	g.core.saved(g.node.Now())
+	g.finish(request, pending)
+}
+
+func (g *Grain) onPassivate(c actor.Context) {
+	if g.phase != loading && g.phase != saving && len(g.waiting) == 0 && g.node.Now().Sub(g.used) >= g.idle {
+		c.Stop(c.Self())
+	}
+}
+
+// onStopping waits for a save under way, so that no later activation can read what this one is
+// about to write, answers its caller, and sends everyone else elsewhere.
+func (g *Grain) onStopping() {
+	if g.phase == saving {
+		g.onSaved(&saved{<-g.done})
+	}
+	for _, request := range g.waiting {
+		request.Bounce()
+	}
+	g.waiting = nil
+}

@@ -1,0 +1,186 @@
+package grain
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"svc"
+	"svc/cluster"
+	"svc/protos"
+)
+
+// Core is the pure part of a kind: the state of one actor and the rules over it, without clock,
+// I/O or the actor library.
+type Core interface {
+	// Restore rebuilds the state from the stored entities; none means a new actor.
+	Restore(entities []svc.Entity) error
+}
+
+// Guard is a Core that refuses some messages before they are handled.
+type Guard interface {
+	// Admit returns why a method is refused now, nil where it is not.
+	Admit(now time.Time, method string) error
+}
+
+// Creator is a Core that some messages create under an identity that was just drawn at random,
+// so that nothing can be stored under it.
+type Creator interface {
+	// Creates reports whether a message creates the actor.
+	Creates(method string, payload []byte) bool
+}
+
+// SaveObserver is a Core that wants to know when what it wrote is durable.
+type SaveObserver interface{ Saved(now time.Time) }
+
+// None is the request or the answer of a method that has nothing to say.
+type None struct{}
+
+// Handler handles one method. It may change the state only together with the writes of its
+// outcome: where saving fails, the state is dropped and read again.
+type Handler[S, M, R any] func(core S, now time.Time, message M) (Outcome[R], error)
+
+// Option is a property of a method.
+type Option int
+
+const (
+	// Repeatable methods do no harm when they are executed twice. Their calls are repeated where
+	// the answer of another node was lost; others end as unavailable, since they may have been
+	// executed.
+	Repeatable Option = iota + 1
+	// NeedsStore methods write nothing themselves, but their answer is of use only if something
+	// can be saved soon: they are refused while the store does not answer.
+	NeedsStore
+)
+
+// Kind is one kind of persistent actor: its name, its place among the kinds, and the table of
+// its methods. The table is complete once the package that declares it is initialised.
+type Kind[S Core] struct {
+	name    string
+	rank    int
+	idle    time.Duration
+	methods map[string]method[S]
+}
+
+// method is an entry of a kind's table.
+type method[S Core] struct {
+	handle     func(core S, now time.Time, payload []byte) (Outcome[any], error)
+	needsStore bool
+}
+
+// NewKind declares a kind. The rank orders the kinds (see cluster.Kind); an activation stops
+// after the idle time without a message.
+func NewKind[S Core](name string, rank int, idle time.Duration) *Kind[S] {
+	return &Kind[S]{name: name, rank: rank, idle: idle, methods: map[string]method[S]{}}
+}
+
+// Name returns the kind's name on the wire.
+func (k *Kind[S]) Name() string { return k.name }
+
+// Rank returns the kind's rank.
+func (k *Kind[S]) Rank() int { return k.rank }
+
+// Idle returns how long an activation is kept without a message.
+func (k *Kind[S]) Idle() time.Duration { return k.idle }
+
+// Methods returns the names of the methods, in no order.
+func (k *Kind[S]) Methods() []string {
+	names := make([]string, 0, len(k.methods))
+	for name := range k.methods {
+		names = append(names, name)
+	}
+	return names
+}
+
+// Apply has a core handle one message. An unknown method is an error, so that it is answered
+// instead of timing out.
+func (k *Kind[S]) Apply(core S, now time.Time, name string, payload []byte) (Outcome[any], error) {
+	if guard, ok := any(core).(Guard); ok {
+		if err := guard.Admit(now, name); err != nil {
+			return Outcome[any]{}, err
+		}
+	}
+	handle := k.methods[name].handle
+	if handle == nil {
+		return Outcome[any]{}, fmt.Errorf("unknown method %q", name)
+	}
+	return handle(core, now, payload)
+}
+
+// Row returns the kind's row in the cluster's table; newCore makes the core of an identity,
+// without I/O.
+func (k *Kind[S]) Row(node *Node, newCore func(identity string) S) cluster.Kind {
+	return cluster.Kind{Name: k.name, Rank: k.rank, Idle: k.idle, New: func(identity string) actor.Actor {
+		return New(node, k, identity, newCore(identity))
+	}}
+}
+
+// On declares a method of a kind: its name on the wire and its handler.
+func On[S Core, M, R any](kind *Kind[S], name string, handle Handler[S, M, R], options ...Option) Method[M, R] {
+	declared := Declare[M, R](kind.name, name, options...)
+	kind.methods[name] = method[S]{needsStore: declared.needsStore, handle: func(core S, now time.Time, payload []byte) (Outcome[any], error) {
+		var message M
+		if err := json.Unmarshal(payload, &message); err != nil {
+			return Outcome[any]{}, fmt.Errorf("decoding a message: %w", err)
+		}
+		outcome, err := handle(core, now, message)
+		if err != nil {
+			return Outcome[any]{}, err
+		}
+		return Outcome[any]{Answer: outcome.Answer, Effects: outcome.Effects}, nil
+	}}
+	return declared
+}
+
+// Method is how clients call a method: with a request of type M, for an answer of type R.
+type Method[M, R any] struct {
+	kind, name string
+	repeatable bool
+	needsStore bool
+}
+
+// Declare returns a method of a kind that has a shell of its own; the kinds of this package
+// declare theirs with On.
+func Declare[M, R any](kind, name string, options ...Option) Method[M, R] {
+	m := Method[M, R]{kind: kind, name: name}
+	for _, option := range options {
+		m.repeatable = m.repeatable || option == Repeatable
+		m.needsStore = m.needsStore || option == NeedsStore
+	}
+	return m
+}
+
+// Name returns the method's name on the wire.
+func (m Method[M, R]) Name() string { return m.name }
+
+// Caller reaches actors wherever they live.
+type Caller interface {
+	Call(ctx context.Context, call *protos.Call) (*protos.Answer, error)
+}
+
+// Ask sends a request to the actor of an identity and returns its answer. It fails with
+// unavailable where the actor cannot be reached in time, and with whatever svc.Error the actor
+// answered.
+func (m Method[M, R]) Ask(ctx context.Context, to Caller, identity string, message M) (answer R, err error) {
+	payload, err := json.Marshal(message)
+	if err != nil {
+		return answer, fmt.Errorf("encoding %s: %w", m.name, err)
+	}
+	reply, err := to.Call(ctx, &protos.Call{Kind: m.kind, Identity: identity, Method: m.name, Payload: payload, Repeatable: m.repeatable})
+	switch {
+	case errors.Is(err, cluster.ErrUnavailable):
+		return answer, svc.Unavailable("The "+m.kind, time.Second)
+	case err != nil:
+		return answer, fmt.Errorf("asking %s: %w", m.kind, err)
+	case reply.GetFailure() != nil:
+		return answer, decodeFailure(reply.GetFailure())
+	}
+	if err := json.Unmarshal(reply.GetPayload(), &answer); err != nil {
+		return answer, fmt.Errorf("decoding the answer to %s: %w", m.name, err)
+	}
+	return answer, nil
+}

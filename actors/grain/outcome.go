@@ -1,0 +1,35 @@
+package grain
+
+import "svc"
+
+// Outcome is what handling one message leads to.
+type Outcome[R any] struct {
+	// Answer is sent as JSON once the writes are durable.
+	Answer R
+	Effects
+}
+
+// Effects are what an outcome does besides answering.
+type Effects struct {
+	Writes  []Write
+	Wakeups []svc.Wakeup
+	// After runs once the writes are durable, before the answer is sent, with their version.
+	After func(svc.Version)
+}
+
+// Answer returns the outcome of an answer and what it writes.
+func Answer[R any](answer R, writes ...Write) Outcome[R] {
+	return Outcome[R]{Answer: answer, Effects: Effects{Writes: writes}}
+}
+
+// Write stores one entity of the actor; a nil value deletes it.
+type Write struct {
+	Kind, ID string
+	Value    any
+}
+
+// Put stores an entity.
+func Put(kind, id string, value any) Write { return Write{Kind: kind, ID: id, Value: value} }
+
+// Delete removes an entity.
+func Delete(kind, id string) Write { return Write{Kind: kind, ID: id} }
