@@ -61,6 +61,9 @@ func startServer(t testing.TB, dir string, env map[string]string) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if config.ClickHouseDSN == "" {
+		empty.copyInto(t, dir)
+	}
 	logs := &lockedBuffer{}
 	s := &server{t: t, dir: dir, output: &lockedBuffer{}}
 	ctx, cancel := context.WithCancel(context.Background())

@@ -39,7 +39,9 @@ const filesVariable = "SVC_TEST_FILES"
 // TestMain runs the tests, or a server that one of them kills.
 func TestMain(m *testing.M) {
 	if os.Getenv(childVariable) == "" {
-		os.Exit(m.Run())
+		code := m.Run()
+		empty.remove()
+		os.Exit(code)
 	}
 	if files, err := strconv.ParseUint(os.Getenv(filesVariable), 10, 32); err == nil {
 		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: files, Max: files}); err != nil {
