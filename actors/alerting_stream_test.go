@@ -10,6 +10,7 @@ import (
 
 	"svc"
 	"svc/actors/grain"
+	"svc/actors/pipeline"
 )
 
 // officeBlock is a block of the stream.
@@ -115,7 +116,7 @@ func (o *office) preview(b officeBlock) bool {
 // block returns an empty block of now.
 func (o *office) block() officeBlock {
 	o.ids++
-	return officeBlock{number: NewBlockNumber(time.Now(), uint32(o.ids)<<10)}
+	return officeBlock{number: pipeline.NewBlockNumber(time.Now(), uint32(o.ids)<<10)}
 }
 
 // orders returns a block of events.

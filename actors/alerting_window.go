@@ -5,6 +5,7 @@ import (
 
 	"svc"
 	"svc/actors/grain"
+	"svc/actors/pipeline"
 )
 
 // A rule that counts is judged by what the actor itself knows of its window. The window is
@@ -51,7 +52,7 @@ type toldBlock struct {
 
 // recentBlock returns the lowest number of blocks of which a reading knows whether it found
 // them.
-func recentBlock(read time.Time) uint64 { return NewBlockNumber(read.Add(-recentTime), 0) }
+func recentBlock(read time.Time) uint64 { return pipeline.NewBlockNumber(read.Add(-recentTime), 0) }
 
 // take takes what a block brought.
 func (w *window) take(counter *svc.AlertCounter, now time.Time, told toldBlock) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/pipeline"
 )
 
 // FormerIssues reads the issues that the former grouping made.
@@ -38,7 +39,7 @@ const formerTime = time.Hour
 // holds all of its occurrences, and only a new one can go on an old one; a crash before
 // the commit brings the same block again, and deciding twice is deciding once. So it needs
 // neither a table of its own nor a lock over partitions: the old issue's actor knows who
-// goes on with it. Actors have answerTime to answer, together; where one does not, its issue
+// goes on with it. Actors have AnswerTime to answer, together; where one does not, its issue
 // is asked again when the new one next occurs on this node, and stands for itself until then.
 type Continuation struct {
 	Former FormerIssues
@@ -77,7 +78,7 @@ func (c *Continuation) goOn(ctx context.Context, hits blockHits) (map[uint64]boo
 	for key, hit := range hits {
 		occurred[[2]uint64{key.environment, key.issue}] += hit.occurrences
 	}
-	patient, cancel := context.WithTimeout(ctx, answerTime)
+	patient, cancel := context.WithTimeout(ctx, pipeline.AnswerTime)
 	defer cancel()
 	continued, merged := map[uint64]bool{}, map[uint64]int{}
 	for _, one := range candidates {

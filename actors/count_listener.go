@@ -11,6 +11,7 @@ import (
 
 	"svc"
 	"svc/actors/attempt"
+	"svc/actors/pipeline"
 )
 
 // blockCounts is what the rules of the environments in a block count of it, by counter.
@@ -37,7 +38,7 @@ func (b blockCounts) add(counter *svc.AlertCounter, begun, ts time.Time, totals 
 // CountListener counts what the rules of alerts want to know of each block, and tells the alerting
 // actors.
 type CountListener struct {
-	NopListener
+	pipeline.NopListener
 	Rules  *Rulebook
 	Alarms countAlarms
 	Now    func() time.Time
@@ -51,13 +52,13 @@ type countAlarms interface {
 }
 
 // Open begins to count a block.
-func (l *CountListener) Open() BlockListener {
+func (l *CountListener) Open() pipeline.BlockListener {
 	return &countedBlock{listener: l, counts: blockCounts{}, begun: l.Now()}
 }
 
 // countedBlock is what the rules count of one block.
 type countedBlock struct {
-	NopBlockListener
+	pipeline.NopBlockListener
 	listener *CountListener
 	counts   blockCounts
 	begun    time.Time
@@ -181,7 +182,7 @@ const countTime = time.Second
 // stands between the insert and the commit, and an actor knows the blocks that it was told
 // of, so each counts once. An actor that cannot be reached holds nobody up for long: it is
 // noted, and told later to read the store anew.
-func (b *countedBlock) Stored(ctx context.Context, block *StoredBlock) error {
+func (b *countedBlock) Stored(ctx context.Context, block *pipeline.StoredBlock) error {
 	told := b.byApp(func(svc.AppRef) bool { return true }, false)
 	if len(told) == 0 {
 		return nil

@@ -15,6 +15,7 @@ import (
 
 	"svc"
 	"svc/actors/grain"
+	"svc/actors/pipeline"
 	"svc/cluster"
 	"svc/protos"
 )
@@ -258,7 +259,7 @@ func (p *process) End(_ context.Context, partition int) (int64, error) {
 }
 
 // hostIssues has a node host the issues of its partitions.
-func (p *process) hostIssues(t *testing.T, ctx context.Context, ownership *Ownership) {
+func (p *process) hostIssues(t *testing.T, ctx context.Context, ownership *pipeline.Ownership) {
 	t.Helper()
 	logger := slog.New(slog.DiscardHandler)
 	p.watch = &Watch{Store: p, Partitions: p.w.partitions}

@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"reflect"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -20,6 +21,7 @@ import (
 
 	"svc"
 	"svc/actors/enrich"
+	"svc/actors/pipeline"
 	"svc/cluster"
 	"svc/protos"
 )
@@ -314,7 +316,7 @@ func (w *world) checkPoison(t *testing.T) {
 }
 
 // Sift finds what the store refuses.
-func (p *process) Sift(_ context.Context, _ uint64, b Block) (out []svc.RefusedRow, _ error) {
+func (p *process) Sift(_ context.Context, _ uint64, b pipeline.Block) (out []svc.RefusedRow, _ error) {
 	if err := p.step(); err != nil {
 		return nil, err
 	}
@@ -356,9 +358,10 @@ func (p *process) Park(_ context.Context, letters []svc.DeadLetter) error {
 // process is one life of a node over the world.
 type process struct {
 	w       *world
-	sink    *Sink
-	stream  *Stream
-	intakes []*intake
+	sink    *pipeline.Sink
+	metrics *pipeline.SinkMetrics
+	stream  *pipeline.Stream
+	intakes []*pipeline.Intake
 	mail    chan mail // what the intakes take, one message after another
 	// cluster hosts the issues, watch and issues are the node's.
 	name    string
@@ -367,7 +370,7 @@ type process struct {
 	watch   *Watch
 	issues  *Issues
 	book    *Rulebook
-	outbox  *Outbox
+	outbox  *pipeline.Outbox
 	kill    context.CancelFunc
 
 	// The rest is guarded by the world's mutex. steps counts down to the node's
@@ -456,11 +459,11 @@ func (p *process) Read(_ context.Context, partition int, first, last int64) ([]s
 	return p.w.log[partition][first : last+1], nil
 }
 
-func (p *process) NewBlock() Block { return &fakeBlock{} }
+func (p *process) NewBlock() pipeline.Block { return &fakeBlock{} }
 
 // Insert stores one part per month, each once per token. It does not ask who is
 // the owner, as no store does.
-func (p *process) Insert(_ context.Context, token string, id uint64, b Block) error {
+func (p *process) Insert(_ context.Context, token string, id uint64, b pipeline.Block) error {
 	parts := map[string][]svc.EventRow{}
 	for _, row := range b.(*fakeBlock).rows {
 		month := row.Ts.UTC().Format("200601")
@@ -527,7 +530,10 @@ type mail struct {
 
 // Tell puts a message into the mailbox, where it may lie for a while.
 func (p *process) Tell(_, identity string, message any) error {
-	p.mail <- mail{intakePartition(identity, p.w.partitions), message}
+	partition, err := strconv.Atoi(identity)
+	if err == nil { // a message for an intake
+		p.mail <- mail{partition, message}
+	}
 	return nil
 }
 
@@ -542,17 +548,7 @@ func (p *process) receive(ctx context.Context) {
 			if p.w.n(4) == 0 {
 				time.Sleep(time.Duration(p.w.n(5_000_000)))
 			}
-			intake := p.intakes[next.partition]
-			switch m := next.message.(type) {
-			case *begin:
-				intake.onBegin(m)
-			case *goOn:
-				m.done <- intake.onGoOn(m)
-			case *fold:
-				m.done <- intake.foldAll(m.generation, m.records)
-			case *cluster.Released:
-				intake.onReleased()
-			}
+			p.intakes[next.partition].Handle(next.message)
 		}
 	}
 }
@@ -574,14 +570,15 @@ func (w *world) start(t *testing.T) *process {
 	logger := slog.New(slog.DiscardHandler)
 	p := &process{w: w, kill: cancel, mail: make(chan mail, 4096), steps: -1, name: fmt.Sprintf("node-%d", len(w.nodes))}
 	w.nodes[p.name] = p
-	ownership := &Ownership{Lease: p}
+	ownership := &pipeline.Ownership{Lease: p}
 	p.hostIssues(t, ctx, ownership)
-	p.outbox = NewOutbox(tellingStore{p}, logger)
+	p.metrics = pipeline.NewSinkMetrics(registry)
+	p.outbox = pipeline.NewOutbox(tellingStore{p}, logger)
 	p.outbox.Owns = p.cluster.Owns
-	p.sink = NewSink(SinkConfig{
-		Store: p, Log: p, Records: p, MaxRows: 1 << 20, Now: time.Now, Logger: logger, Metrics: NewSinkMetrics(registry),
+	p.sink = pipeline.NewSink(pipeline.SinkConfig{
+		Store: p, Log: p, Records: p, MaxRows: 1 << 20, Now: time.Now, Logger: logger, Metrics: p.metrics,
 		Interval: 5 * time.Millisecond, Outbox: p.outbox,
-		Listeners: []Listener{
+		Listeners: []pipeline.Listener{
 			&IssueListener{
 				Watch: p.watch, Issues: p.issues, Totals: p, Rules: p.book, Alarms: &Alerts{Actors: p.cluster}, Outbox: p.outbox, Logger: logger,
 				Continuation: &Continuation{Former: p, Totals: p, Issues: p.issues, Now: time.Now, Logger: logger},
@@ -590,20 +587,18 @@ func (w *world) start(t *testing.T) *process {
 			&LiveListener{Watchers: &Watchers{}, Digests: &Digests{Actors: p, Logger: logger}, Logger: logger},
 			&toyListener{p: p},
 		},
-		NewBlockID: func(now time.Time) uint64 { return NewBlockNumber(now, rand.Uint32()) },
+		NewBlockID: func(now time.Time) uint64 { return pipeline.NewBlockNumber(now, rand.Uint32()) },
 	})
-	metrics := NewIntakeMetrics(registry)
-	newIntake := func(partition int, to blocks) *intake {
-		return &intake{partition: partition, agents: enrich.NewUserAgents(2), locator: nowhere{}, blocks: to, metrics: metrics, logger: logger}
-	}
+	metrics := pipeline.NewIntakeMetrics(registry)
+	intakes := pipeline.IntakeConfig{Locator: func() pipeline.Locator { return nowhere{} }, Metrics: metrics, Logger: logger}
 	for partition := range w.partitions {
-		p.intakes = append(p.intakes, newIntake(partition, p.sink))
+		p.intakes = append(p.intakes, pipeline.NewIntake(intakes, partition, p.sink))
 	}
-	p.stream = NewStream(StreamConfig{
-		Partitions: w.partitions, Ownership: ownership, Actors: p, Sink: p.sink, Log: p, History: p, Intake: newIntake,
+	p.stream = pipeline.NewStream(pipeline.StreamConfig{
+		Partitions: w.partitions, Ownership: ownership, Actors: p, Sink: p.sink, Log: p, History: p, Intakes: intakes,
 		Evict: func(partition int) {
 			p.cluster.Evict(partition)
-			_ = p.Tell("", intakeIdentity(partition), &cluster.Released{})
+			_ = p.Tell("", strconv.Itoa(partition), &cluster.Released{})
 		},
 		Now: time.Now, Logger: logger,
 	})

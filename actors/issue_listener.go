@@ -9,12 +9,13 @@ import (
 
 	"svc"
 	"svc/actors/attempt"
+	"svc/actors/pipeline"
 )
 
 // IssueListener has resolved issues decide whether the occurrences of a block bring them back,
 // and finds the issues that are new in it. Alert rules that wait for either are told.
 type IssueListener struct {
-	NopListener
+	pipeline.NopListener
 	// Watch holds the issues that are told of their occurrences.
 	Watch  *Watch
 	Issues occurredIssues
@@ -24,7 +25,7 @@ type IssueListener struct {
 	Rules        issueRules
 	Alarms       issueAlarms
 	// Outbox has the notes for actors that did not answer.
-	Outbox *Outbox
+	Outbox *pipeline.Outbox
 	Logger *slog.Logger
 
 	// known are the issues that are not new.
@@ -64,16 +65,18 @@ func (l *IssueListener) Assigned(ctx context.Context, partitions []int) error {
 }
 
 // Open begins to gather the issues of a block.
-func (l *IssueListener) Open() BlockListener { return &issueBlock{listener: l, hits: blockHits{}} }
+func (l *IssueListener) Open() pipeline.BlockListener {
+	return &issueBlock{listener: l, hits: blockHits{}}
+}
 
 // Deliveries deliver to issues that they occurred, and to alerting actors which issues are new.
-func (l *IssueListener) Deliveries() map[string]Delivery {
-	return map[string]Delivery{kindIssue: l.deliver, KindAlerting: l.deliver}
+func (l *IssueListener) Deliveries() map[string]pipeline.Delivery {
+	return map[string]pipeline.Delivery{kindIssue: l.deliver, KindAlerting: l.deliver}
 }
 
 // issueBlock holds the issues that occurred in one block.
 type issueBlock struct {
-	NopBlockListener
+	pipeline.NopBlockListener
 	listener *IssueListener
 	hits     blockHits
 	// keys are those of the occurrences, in their order.
@@ -109,7 +112,7 @@ func (b *issueBlock) Refused(kind svc.LetterKind, rows []int) {
 
 // Stored first lets issues of the former grouping go on, then has the issues decide that the
 // occurrences may change, and then tells of new issues: an issue that goes on is not new.
-func (b *issueBlock) Stored(ctx context.Context, block *StoredBlock) error {
+func (b *issueBlock) Stored(ctx context.Context, block *pipeline.StoredBlock) error {
 	if err := b.decide(ctx, block); err != nil {
 		return err
 	}
@@ -123,9 +126,9 @@ func (b *issueBlock) Stored(ctx context.Context, block *StoredBlock) error {
 // nothing. The watch is read after the insert, when every resolution that an
 // occurrence of the block followed has long been put in.
 //
-// Each issue has answerTime to answer. One that does not is told later, which is the same to it:
+// Each issue has AnswerTime to answer. One that does not is told later, which is the same to it:
 // it compares instants, and is told with the moment of its occurrence.
-func (b *issueBlock) decide(ctx context.Context, block *StoredBlock) error {
+func (b *issueBlock) decide(ctx context.Context, block *pipeline.StoredBlock) error {
 	l := b.listener
 	err := block.Retry(ctx, "letting former issues go on", func() (err error) {
 		b.continued, err = l.Continuation.goOn(ctx, b.hits)
@@ -141,7 +144,7 @@ func (b *issueBlock) decide(ctx context.Context, block *StoredBlock) error {
 		}
 	}
 	var now []issueHits
-	var late []Note
+	var late []pipeline.Note
 	for _, hits := range b.hits.watched(watch, b.continued) {
 		if l.Outbox.Has(kindIssue, issueIdentity(hits.environment, hits.issue)) {
 			late = append(late, noteOfHits(block.ID, hits))
@@ -150,7 +153,7 @@ func (b *issueBlock) decide(ctx context.Context, block *StoredBlock) error {
 		}
 	}
 	if len(now) > 0 {
-		patient, cancel := context.WithTimeout(ctx, answerTime)
+		patient, cancel := context.WithTimeout(ctx, pipeline.AnswerTime)
 		defer cancel()
 		for _, missed := range l.tellIssues(patient, block.ID, now) {
 			l.Logger.Warn("an issue will be told later that it occurred", "issue", svc.IssueID(missed.issue), "error", missed.err)
@@ -189,24 +192,24 @@ type issueNote struct {
 }
 
 // note makes the note for an actor.
-func (n *issueNote) note(kind, identity string) Note {
+func (n *issueNote) note(kind, identity string) pipeline.Note {
 	payload, err := json.Marshal(n)
 	if err != nil { // texts and numbers always encode
 		panic(err)
 	}
-	return Note{Kind: kind, Identity: identity, Block: n.Block, Environment: n.Environment, Payload: payload}
+	return pipeline.Note{Kind: kind, Identity: identity, Block: n.Block, Environment: n.Environment, Payload: payload}
 }
 
-func noteOfHits(block uint64, hits issueHits) Note {
+func noteOfHits(block uint64, hits issueHits) pipeline.Note {
 	note := issueNote{Block: block, Environment: hits.environment, Issue: hits.issue, Hits: hits.hits}
 	return note.note(kindIssue, issueIdentity(hits.environment, hits.issue))
 }
 
 // deliver tells an actor what a note holds.
-func (l *IssueListener) deliver(ctx context.Context, note Note) error {
+func (l *IssueListener) deliver(ctx context.Context, note pipeline.Note) error {
 	var n issueNote
 	if err := json.Unmarshal(note.Payload, &n); err != nil {
-		return fmt.Errorf("%w: %w", ErrUnreadable, err)
+		return fmt.Errorf("%w: %w", pipeline.ErrUnreadable, err)
 	}
 	if len(n.Hits) > 0 {
 		failed := l.tellIssues(ctx, n.Block, []issueHits{{environment: n.Environment, issue: n.Issue, hits: n.Hits}})

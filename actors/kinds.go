@@ -9,7 +9,6 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"svc"
-	"svc/actors/enrich"
 	"svc/actors/grain"
 	"svc/cluster"
 )
@@ -22,20 +21,15 @@ type Deps struct {
 	Collectors *Collectors
 	Shares     *Shares
 	Changes    *Changes
-	Sink       *Sink
 	Visits     Visits
 	Watchers   *Watchers
 	Watch      *Watch
-	Locator    func() Locator
-	// Processors are taken by intakes while they fold; nil where there are always enough.
-	Processors Processors
 	Limits     Limits
 	Monitors   *MonitorPorts
 	Alerts     *AlertPorts
 	// Whole says whether this node owns every partition; nil means that it does.
 	Whole  func() bool
 	Now    func() time.Time
-	Intake *IntakeMetrics
 	Logger *slog.Logger
 	// Enter keeps an entry of a ledger that no caller asked for; nil keeps none.
 	Enter func(ctx context.Context, entry svc.LedgerEntry) error
@@ -79,12 +73,6 @@ func Kinds(deps Deps) []cluster.Kind {
 				}
 			},
 		},
-		{
-			Name: kindIntake, Rank: 1, Stays: true, Partition: intakePartition,
-			New: func(identity string) actor.Actor {
-				return deps.NewIntake(intakePartition(identity, 1<<31-1), deps.Sink)
-			},
-		},
 	}
 }
 
@@ -116,12 +104,4 @@ func (d Deps) issues() cluster.Kind {
 	})
 	kind.Partition = issuePartition
 	return kind
-}
-
-// NewIntake makes the intake of a partition, which hands its rows to a block.
-func (d Deps) NewIntake(partition int, to blocks) *intake {
-	return &intake{
-		partition: partition, agents: enrich.NewUserAgents(userAgentCache), locator: d.Locator(), processors: d.Processors, blocks: to,
-		metrics: d.Intake, logger: d.Logger,
-	}
 }

@@ -205,6 +205,11 @@ func (l *live) onLoaded(c actor.Context, result *liveLoaded) {
 // liveView asks who is there.
 var liveView = grain.Declare[grain.None, svc.Live](kindLive, "view", grain.Repeatable)
 
+// teller hands messages to actors of this node.
+type teller interface {
+	Tell(kind, identity string, message any) error
+}
+
 // Presence is the client of the live actors.
 type Presence struct {
 	Actors grain.Caller

@@ -7,26 +7,27 @@ import (
 
 	"svc"
 	"svc/actors/attempt"
+	"svc/actors/pipeline"
 	"svc/protos"
 )
 
 // LiveListener gathers the visits of every block in the environments that somebody watches, and
 // hands them to the live actors once the block is stored.
 type LiveListener struct {
-	NopListener
+	pipeline.NopListener
 	Watchers *Watchers
 	Digests  *Digests
 	Logger   *slog.Logger
 }
 
 // Open begins to gather visits. Environments that nobody watches now are left out to the end.
-func (l *LiveListener) Open() BlockListener {
+func (l *LiveListener) Open() pipeline.BlockListener {
 	return &liveBlock{listener: l, watched: l.Watchers.set(), visits: map[uint64][]svc.LiveVisit{}}
 }
 
 // liveBlock holds the visits of one block.
 type liveBlock struct {
-	NopBlockListener
+	pipeline.NopBlockListener
 	listener *LiveListener
 	watched  map[uint64]bool
 	visits   map[uint64][]svc.LiveVisit

@@ -12,6 +12,7 @@ import (
 
 	"svc"
 	"svc/actors/grain"
+	"svc/actors/pipeline"
 )
 
 // Lookout tells the alerting actors what the open block of this node brings, so that rules
@@ -21,7 +22,7 @@ import (
 type Lookout struct {
 	Rules  *Rulebook
 	Actors grain.Caller
-	Sink   *Sink
+	Sink   *pipeline.Sink
 	Logger *slog.Logger
 }
 
@@ -83,7 +84,7 @@ func (l *Lookout) round(ctx context.Context) bool {
 
 // peek returns what the open block brings for the rules of applications so far.
 func (l *Lookout) peek(apps map[svc.AppRef]bool) (brought map[svc.AppRef][]counted) {
-	l.Sink.Peek(func(listener BlockListener) {
+	l.Sink.Peek(func(listener pipeline.BlockListener) {
 		if block, ok := listener.(*countedBlock); ok {
 			brought = block.byApp(func(app svc.AppRef) bool { return apps[app] }, true)
 		}

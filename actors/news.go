@@ -12,6 +12,7 @@ import (
 
 	"svc"
 	"svc/actors/attempt"
+	"svc/actors/pipeline"
 )
 
 // IssueTotals is what the store knows of how often issues occurred.
@@ -41,7 +42,7 @@ func (b *issueBlock) unknown() (environments, issues []uint64) {
 // is new in the block that holds all of its occurrences. It stands between the insert and
 // the commit, as decide does: before the commit the whole block comes again, and the
 // alerting actors know a block that they were told of.
-func (b *issueBlock) tellNew(ctx context.Context, block *StoredBlock) error {
+func (b *issueBlock) tellNew(ctx context.Context, block *pipeline.StoredBlock) error {
 	environments, issues := b.unknown()
 	if len(issues) == 0 {
 		return nil
@@ -67,8 +68,8 @@ func (b *issueBlock) tellNew(ctx context.Context, block *StoredBlock) error {
 
 // tellOfNews tells the alerting actors of the new issues of a block, all at once, and returns the
 // notes for those that did not answer.
-func (l *IssueListener) tellOfNews(ctx context.Context, block uint64, news map[uint64][]svc.IssueTotal) (late []Note) {
-	patient, cancel := context.WithTimeout(ctx, answerTime)
+func (l *IssueListener) tellOfNews(ctx context.Context, block uint64, news map[uint64][]svc.IssueTotal) (late []pipeline.Note) {
+	patient, cancel := context.WithTimeout(ctx, pipeline.AnswerTime)
 	defer cancel()
 	var mu sync.Mutex
 	var group errgroup.Group

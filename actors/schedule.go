@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"svc/actors/pipeline"
 )
 
 // Schedule tells actors of this node when they are due, to the millisecond. It is a hint
@@ -200,7 +202,7 @@ func NewScheduleMetrics(registerer prometheus.Registerer) *ScheduleMetrics {
 
 // Filler fills a schedule whenever the node begins to own partitions.
 type Filler struct {
-	Ownership *Ownership
+	Ownership *pipeline.Ownership
 	// Fill schedules everything that the store knows, whoever owns it.
 	Fill   func(ctx context.Context) error
 	Every  time.Duration

@@ -8,6 +8,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"svc/actors"
+	"svc/actors/pipeline"
 )
 
 // newChance returns the process's source of ids and secrets.
@@ -24,5 +25,5 @@ func newChance() actors.Chance {
 
 // newBlockID returns a number for a block.
 func (n *node) newBlockID(now time.Time) uint64 {
-	return actors.NewBlockNumber(now, binary.LittleEndian.Uint32(n.chance.Bytes(4)))
+	return pipeline.NewBlockNumber(now, binary.LittleEndian.Uint32(n.chance.Bytes(4)))
 }

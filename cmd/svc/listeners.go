@@ -7,10 +7,10 @@ import (
 	"net/http"
 	"time"
 
-	"svc/cmd/svc/backup"
-
 	"svc"
 	"svc/actors"
+	"svc/actors/pipeline"
+	"svc/cmd/svc/backup"
 	"svc/cmd/svc/operator"
 	"svc/http/admin"
 	"svc/http/api/accounts"
@@ -127,7 +127,7 @@ func (n *node) adminHandler(token svc.Secret) http.Handler {
 			{Name: "deadLetters", Ready: n.lettersWaiting, Warning: true},
 			{Name: "lag", Ready: func(context.Context) error { return n.backlog.ready(n.now()) }},
 		},
-		Letters: &actors.Letters{Store: n.db, Log: logProducer{n.producer, n.space}, Place: n.placeOf},
+		Letters: &pipeline.Letters{Store: n.db, Log: logProducer{n.producer, n.space}, Place: n.placeOf},
 	})
 }
 

@@ -8,16 +8,16 @@ import (
 	"net/http"
 	"time"
 
-	"svc/cmd/svc/backup"
-	"svc/cmd/svc/integrity"
-
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"svc"
 	"svc/actors"
 	"svc/actors/assistant"
+	"svc/actors/pipeline"
 	"svc/cluster"
+	"svc/cmd/svc/backup"
+	"svc/cmd/svc/integrity"
 	"svc/cmd/svc/settings"
 	"svc/http/route"
 	"svc/storage/chdb"
@@ -73,16 +73,16 @@ type node struct {
 	spool     *spool.Spool
 
 	registry    *prometheus.Registry
-	ownership   *actors.Ownership
+	ownership   *pipeline.Ownership
 	collectors  *actors.Collectors
-	cardinality *actors.Cardinality
+	cardinality *pipeline.Cardinality
 	shares      *actors.Shares
 	issues      *actors.Issues
-	sink        *actors.Sink
-	outbox      *actors.Outbox
+	sink        *pipeline.Sink
+	outbox      *pipeline.Outbox
 	backlog     backlog
-	stream      *actors.Stream
-	progress    actors.Progress
+	stream      *pipeline.Stream
+	progress    pipeline.Progress
 	cluster     *cluster.Cluster
 	several     several
 	changes     *actors.Changes
@@ -282,22 +282,22 @@ const maxBlockBytes = 64 << 20
 const placeCache = 4096
 
 func (n *node) wireActors(context.Context) (err error) {
-	n.ownership, n.collectors, n.shares = &actors.Ownership{Lease: n.consumer}, actors.NewCollectors(), actors.NewShares()
+	n.ownership, n.collectors, n.shares = &pipeline.Ownership{Lease: n.consumer}, actors.NewCollectors(), actors.NewShares()
 	rules, alarms := actors.NewRulebook(), &actors.Alerts{Chance: n.chance}
 	n.changes = &actors.Changes{
 		Store: changedOwners{n.db}, Collectors: n.collectors, Shares: n.shares, Rules: rules, Log: n.several.announcements(), Logger: n.logger,
 		Skipped: n.unreadable.skipped,
 	}
-	n.cardinality = actors.NewCardinality()
+	n.cardinality = pipeline.NewCardinality()
 	watchers, digests := &actors.Watchers{}, &actors.Digests{Logger: n.logger}
 	watch := &actors.Watch{Store: n.db, Partitions: n.config.Partitions, Skipped: n.unreadable.skipped}
 	n.issues = &actors.Issues{Releases: n.db, Log: n.topic, Partitions: n.config.Partitions}
-	n.outbox = actors.NewOutbox(n.db, n.logger)
-	n.sink = actors.NewSink(actors.SinkConfig{
+	n.outbox = pipeline.NewOutbox(n.db, n.logger)
+	n.sink = pipeline.NewSink(pipeline.SinkConfig{
 		Store: blockStore{n.db}, Log: committed{n.consumer, &n.progress}, Records: n.consumer, Interval: n.config.FlushInterval, MaxRows: maxBlockRows, MaxBytes: maxBlockBytes, Now: n.now,
-		NewBlockID: n.newBlockID, Metrics: actors.NewSinkMetrics(n.registry), Logger: n.logger,
+		NewBlockID: n.newBlockID, Metrics: pipeline.NewSinkMetrics(n.registry), Logger: n.logger,
 		Outbox: n.outbox,
-		Listeners: []actors.Listener{
+		Listeners: []pipeline.Listener{
 			&actors.IssueListener{
 				Watch: watch, Issues: n.issues, Totals: n.db, Rules: rules, Alarms: alarms, Outbox: n.outbox, Logger: n.logger,
 				Continuation: &actors.Continuation{Former: n.db, Totals: n.db, Issues: n.issues, Now: n.now, Logger: n.logger},
@@ -312,15 +312,18 @@ func (n *node) wireActors(context.Context) (err error) {
 	limits := actors.Limits{Default: n.config.RateLimit, Query: min(n.config.RateLimit, svc.QueryPerMinute)}
 	deps := actors.Deps{
 		Store: n.db, Ledger: n.db.Ledger(), Collectors: n.collectors, Shares: n.shares, Changes: n.changes,
-		Sink: n.sink, Visits: n.db, Watchers: watchers, Watch: watch, Limits: limits,
+		Visits: n.db, Watchers: watchers, Watch: watch, Limits: limits,
 		Monitors: n.monitoring.ports, Alerts: n.monitoring.alertPorts,
-		Now: n.now, Logger: n.logger, Intake: actors.NewIntakeMetrics(n.registry),
-		Whole:   func() bool { return n.ownership.Partitions() == n.config.Partitions },
-		Locator: func() actors.Locator { return located{geo.NewCache(n.places, placeCache)} }, Processors: n.processors,
+		Now: n.now, Logger: n.logger,
+		Whole: func() bool { return n.ownership.Partitions() == n.config.Partitions },
 		Enter: func(ctx context.Context, entry svc.LedgerEntry) error { return n.ledgers().Record(ctx, entry) },
 	}
+	intakes := pipeline.IntakeConfig{
+		Locator:    func() pipeline.Locator { return located{geo.NewCache(n.places, placeCache)} },
+		Processors: n.processors, Metrics: pipeline.NewIntakeMetrics(n.registry), Logger: n.logger,
+	}
 	n.cluster, err = cluster.New(n.several.join(cluster.Config{
-		Kinds: actors.Kinds(deps), Partitions: n.config.Partitions, Placement: n.ownership, Fence: n.fence, Unsettled: n.unsettled,
+		Kinds: append(actors.Kinds(deps), pipeline.IntakeKind(intakes, n.sink)), Partitions: n.config.Partitions, Placement: n.ownership, Fence: n.fence, Unsettled: n.unsettled,
 		Logger: n.logger, Metrics: cluster.NewMetrics(n.registry),
 	}))
 	if err != nil {
@@ -328,9 +331,9 @@ func (n *node) wireActors(context.Context) (err error) {
 	}
 	digests.Actors, n.issues.Actors, n.outbox.Owns = n.cluster, n.cluster, n.cluster.Owns
 	n.monitoring.join(n.cluster)
-	n.stream = actors.NewStream(actors.StreamConfig{
+	n.stream = pipeline.NewStream(pipeline.StreamConfig{
 		Partitions: n.config.Partitions, Ownership: n.ownership, Actors: n.cluster, Sink: n.sink, Log: n.consumer,
-		History: n.db, Intake: deps.NewIntake, Evict: n.cluster.Evict, Now: n.now, Logger: n.logger,
+		History: n.db, Intakes: intakes, Evict: n.cluster.Evict, Now: n.now, Logger: n.logger,
 	})
 	n.sweeper = &cluster.Sweeper{Cluster: n.cluster, Store: wakeups{n.db}, Every: 5 * time.Second, Logger: n.logger, Now: n.now}
 	n.identity = &actors.Identity{Actors: n.cluster, Chance: n.chance, Now: n.now}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"svc"
-	"svc/actors"
+	"svc/actors/pipeline"
 	"svc/cluster"
 	"svc/protos"
 	"svc/storage/clickhouse"
@@ -61,7 +61,7 @@ func divided(parts []svc.Part) []svc.Part {
 // committed notes what the sink commits.
 type committed struct {
 	*kafka.Consumer
-	progress *actors.Progress
+	progress *pipeline.Progress
 }
 
 func (c committed) Commit(ctx context.Context, generation int32, positions []svc.LogPosition) error {
@@ -75,13 +75,13 @@ func (c committed) Commit(ctx context.Context, generation int32, positions []svc
 // blockStore is the sink's view of the store.
 type blockStore struct{ *clickhouse.DB }
 
-func (s blockStore) NewBlock() actors.Block { return s.DB.NewBlock() }
+func (s blockStore) NewBlock() pipeline.Block { return s.DB.NewBlock() }
 
-func (s blockStore) Insert(ctx context.Context, token string, id uint64, b actors.Block) error {
+func (s blockStore) Insert(ctx context.Context, token string, id uint64, b pipeline.Block) error {
 	return s.DB.Insert(ctx, token, id, b.(*clickhouse.Block))
 }
 
-func (s blockStore) Sift(ctx context.Context, id uint64, b actors.Block) ([]svc.RefusedRow, error) {
+func (s blockStore) Sift(ctx context.Context, id uint64, b pipeline.Block) ([]svc.RefusedRow, error) {
 	return s.DB.Sift(ctx, id, b.(*clickhouse.Block))
 }
 

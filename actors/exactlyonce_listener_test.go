@@ -1,0 +1,96 @@
+package actors
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"svc"
+	"svc/actors/pipeline"
+)
+
+// toyListener notes durably which events were stored, as a module would that a listener
+// makes out of rows.
+type toyListener struct {
+	pipeline.NopListener
+	p *process
+}
+
+type toyBlock struct {
+	pipeline.NopBlockListener
+	p   *process
+	saw []string
+}
+
+func (l *toyListener) Open() pipeline.BlockListener { return &toyBlock{p: l.p} }
+
+func (b *toyBlock) Saw(_ int64, rows *svc.Rows) {
+	for i := range rows.Events {
+		b.saw = append(b.saw, rows.Events[i].DistinctID+" "+rows.Events[i].ID)
+	}
+}
+
+func (b *toyBlock) Stored(_ context.Context, block *pipeline.StoredBlock) error {
+	if err := b.p.step(); err != nil {
+		return err
+	}
+	defer b.p.w.mu.Unlock()
+	for _, event := range b.saw {
+		b.p.w.heard[event]++
+	}
+	b.p.w.calls = append(b.p.w.calls, fmt.Sprintf("stored %d recovered %v", block.ID, block.Recovered))
+	return nil
+}
+
+func (b *toyBlock) Committed(block uint64) {
+	b.p.w.mu.Lock()
+	defer b.p.w.mu.Unlock()
+	b.p.w.calls = append(b.p.w.calls, fmt.Sprintf("committed %d", block))
+}
+
+// checkListener compares what the toy listener noted with what is stored.
+func (w *world) checkListener(t *testing.T) {
+	t.Helper()
+	for _, row := range w.rows {
+		if w.heard[row.DistinctID+" "+row.ID] == 0 {
+			t.Errorf("the event %s is stored, and the listener does not know of it", row.ID)
+		}
+	}
+}
+
+// TestRecoveryRunsTheListenersOfTheSink has a node complete a block that another left, and then
+// store one of its own.
+func TestRecoveryRunsTheListenersOfTheSink(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(1, 2)
+		p := w.start(t)
+		w.generation, w.members[p] = 1, true
+		for range 50 {
+			w.produce(time.Now())
+		}
+		positions := []svc.LogPosition{{Partition: 0, Metadata: interrupted}, {Partition: 1, Metadata: interrupted}}
+		copy(w.committed, positions)
+		starts, err := p.stream.Assigned(t.Context(), svc.LogAssignment{Generation: 1, Partitions: positions})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if want := []string{"stored 7 recovered [0 1]", "committed 7"}; !slices.Equal(w.calls, want) {
+			t.Errorf("recovery called %v, want %v", w.calls, want)
+		}
+		if err := p.stream.Records(t.Context(), 0, w.log[0][starts[0]:], int64(len(w.log[0]))); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if len(w.calls) != 4 || len(w.rows) == 0 {
+			t.Errorf("the sink called %v", w.calls)
+		}
+		w.checkListener(t)
+		p.stream.Revoked(1)
+		p.kill()
+		time.Sleep(time.Minute)
+	})
+}

@@ -1,0 +1,180 @@
+package pipeline
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"time"
+
+	"svc"
+	"svc/protos"
+)
+
+// Times of cumulative series.
+const (
+	// cumulativeTime is how long a series without a point is remembered.
+	cumulativeTime = time.Hour
+	// cumulativeHistory is how far back a new owner reads states: the time above and
+	// as much again for a service that was down.
+	cumulativeHistory = 2 * cumulativeTime
+	// firstPointTime is the age up to which the first point of a series counts from
+	// the start of the series.
+	firstPointTime = 10 * time.Minute
+)
+
+// cumulatives turns the points of cumulative series into differences. A sender is
+// told apart by who it is and when it began to count, so processes with the same
+// labels do not disturb each other, and one that starts again is another sender.
+//
+// The first point of a sender counts from zero where nothing of it can have been
+// counted before, and where it is about the present: it began lately, or after the
+// series' last point, or another series of the metric with the same beginning is known
+// (SDKs give all series of an instrument one beginning). Else it only says from where
+// to count.
+//
+// The state is in the rows: each row of a cumulative series carries what the sender
+// had reached. A row and its state are stored together or not at all, so a new owner,
+// which reads them without the pending block, makes the same differences again.
+type cumulatives struct {
+	senders map[senderKey]*protos.Cumulative
+	// latest is the newest point of a series, whoever sent it.
+	latest map[uint64]instants
+	// begins are the beginnings of a metric's senders, with when each was heard of last.
+	// A known one is changed through its pointer: an assignment would replace the text of
+	// its key too, by one that shares memory with the record.
+	begins  map[beginKey]*int64
+	sweptMs int64
+}
+
+// senderKey is one sender of a series; beginNs and sender are 0 where it does not say.
+type senderKey struct{ series, beginNs, sender uint64 }
+
+type beginKey struct {
+	environment uint64
+	name        string
+	beginNs     uint64
+}
+
+// instants are those of a point: its own, and its arrival.
+type instants struct{ tsMs, receivedMs int64 }
+
+func newCumulatives() *cumulatives {
+	return &cumulatives{senders: map[senderKey]*protos.Cumulative{}, latest: map[uint64]instants{}, begins: map[beginKey]*int64{}}
+}
+
+// restore takes what the store knows of a sender.
+func (c *cumulatives) Restore(s svc.CumulativeSeries) error {
+	reached := &protos.Cumulative{}
+	if len(s.State) < 8 {
+		return fmt.Errorf("the state of series %x has %d bytes", s.Series, len(s.State))
+	}
+	if err := reached.UnmarshalVT(s.State[8:]); err != nil {
+		return fmt.Errorf("decoding the state of series %x: %w", s.Series, err)
+	}
+	key := senderKey{s.Series, reached.StartNs, reached.Sender}
+	if known := c.senders[key]; known == nil || known.TsMs < reached.TsMs {
+		c.senders[key] = reached
+	}
+	c.note(key, beginKey{s.Environment, s.Name, reached.StartNs}, instants{reached.TsMs, s.SeenAt.UnixMilli()})
+	return nil
+}
+
+// note remembers when a point of a sender was, and when it came.
+func (c *cumulatives) note(key senderKey, begin beginKey, at instants) {
+	if c.latest[key.series].tsMs <= at.tsMs {
+		c.latest[key.series] = at
+	}
+	if heardMs, known := c.begins[begin]; known {
+		*heardMs = max(*heardMs, at.receivedMs)
+		return
+	}
+	begin.name = strings.Clone(begin.name)
+	c.begins[begin] = &at.receivedMs
+}
+
+// fold returns what a point adds to the point before of its sender. A late point is
+// not newer than that one, and adds nothing.
+func (c *cumulatives) fold(p *protos.MetricPoint, now measurement) (added measurement, late bool) {
+	c.sweep(p.ReceivedMs)
+	key := senderKey{p.Series, p.StartNs, p.Sender}
+	begin := beginKey{p.Environment, p.Name, p.StartNs}
+	before := c.senders[key]
+	switch {
+	case before != nil && p.TsMs <= before.TsMs:
+		return measurement{}, true
+	case before != nil:
+		added = now.since(before)
+	case c.fromZero(p, begin):
+		added = now
+	}
+	c.senders[key] = &protos.Cumulative{StartNs: p.StartNs, Sender: p.Sender, TsMs: p.TsMs, Count: p.Count, Sum: p.Sum, Histogram: p.Histogram.CloneVT()}
+	c.note(key, begin, instants{p.TsMs, p.ReceivedMs})
+	return added, false
+}
+
+// fromZero says whether the first point of a sender counts from zero.
+func (c *cumulatives) fromZero(p *protos.MetricPoint, begin beginKey) bool {
+	if p.StartNs == 0 {
+		return false
+	}
+	startMs := int64(p.StartNs / uint64(time.Millisecond))
+	last, known := c.latest[p.Series]
+	_, sibling := c.begins[begin]
+	return p.TsMs-startMs <= firstPointTime.Milliseconds() || known && startMs >= last.tsMs || sibling
+}
+
+// since returns what was added to an earlier state of the same sender. A count that is
+// lower began again at zero.
+func (m measurement) since(before *protos.Cumulative) measurement {
+	if m.histogram == nil {
+		if m.sum < before.Sum {
+			return m
+		}
+		return measurement{count: m.count, sum: m.sum - before.Sum}
+	}
+	var earlier svc.Histogram
+	if before.Histogram != nil {
+		earlier = *histogramOf(before.Histogram)
+	}
+	difference, later := m.histogram.Since(&earlier)
+	if !later || m.count < before.Count {
+		return m
+	}
+	return measurement{count: m.count - before.Count, sum: m.sum - before.Sum, histogram: difference}
+}
+
+// state returns what a row carries of the sender of a point that was just folded: eight
+// bytes that tell it from other senders of the series, and then all of it.
+func (c *cumulatives) state(p *protos.MetricPoint) []byte {
+	reached := c.senders[senderKey{p.Series, p.StartNs, p.Sender}]
+	state := binary.LittleEndian.AppendUint64(make([]byte, 0, 8+reached.SizeVT()), reached.StartNs^reached.Sender)
+	encoded, err := reached.MarshalVT()
+	if err != nil { // it holds no text, so this cannot be
+		return nil
+	}
+	return append(state, encoded...)
+}
+
+// sweep forgets what had no point for long, now and then.
+func (c *cumulatives) sweep(nowMs int64) {
+	limit := nowMs - cumulativeTime.Milliseconds()
+	if c.sweptMs > nowMs-cumulativeTime.Milliseconds()/4 {
+		return
+	}
+	c.sweptMs = nowMs
+	for key := range c.senders {
+		if c.latest[key.series].receivedMs < limit {
+			delete(c.senders, key)
+		}
+	}
+	for series, at := range c.latest {
+		if at.receivedMs < limit {
+			delete(c.latest, series)
+		}
+	}
+	for begin, heardMs := range c.begins {
+		if *heardMs < limit {
+			delete(c.begins, begin)
+		}
+	}
+}

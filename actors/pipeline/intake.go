@@ -1,0 +1,386 @@
+package pipeline
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/netip"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"svc"
+	"svc/actors/attempt"
+	"svc/actors/enrich"
+	"svc/cluster"
+	"svc/protos"
+)
+
+// The intake actor.
+//
+//	identity   the number of a partition of the log
+//	rank       1
+//	owns       the ids of the partition's recent events, errors and metric points,
+//	           the open sessions of its visitors, what the cumulative series of its
+//	           metrics had reached, its parsers' caches
+//	persists   nothing of its own: the rows it makes are its state, read back when
+//	           a generation of ownership begins
+//	woken by   the stream, with the state at the beginning of a generation and
+//	           then with the records in order, one batch under way at a time
+//	limits     RecentIDs, RecentErrors and RecentMetrics ids; cumulative series of
+//	           an hour; the stream waits where the sink is full
+//	stops      with the ownership of its partition
+const kindIntake = "intake"
+
+// RecentIDs is how many event ids a partition remembers at least: as many as a
+// table of 2^19 slots holds.
+const RecentIDs = 393_000
+
+// Locator finds the place of an address.
+type Locator interface {
+	Locate(ip netip.Addr) (country, region, city string)
+}
+
+// Processors are what all work of a node shares that keeps a processor busy for milliseconds.
+type Processors interface {
+	// Take waits for a processor, first come first served.
+	Take(ctx context.Context) error
+	// Give gives it back.
+	Give()
+}
+
+// blocks takes the rows that an intake makes.
+type blocks interface {
+	// append adds the rows of one record, all in the same block.
+	append(generation int32, record recordRange, made *folded)
+}
+
+// folded holds what was made of a record: rows, and the items that could not be folded.
+type folded struct {
+	svc.Rows
+	letters []svc.DeadLetter
+}
+
+// recordRange names the offsets of the log that rows came from.
+type recordRange struct {
+	partition   int
+	first, last int64
+}
+
+// begin gives an intake the state of its partition for a generation, in which it has
+// folded the records below next.
+type begin struct {
+	generation  int32
+	next        int64
+	ids         *recentIDs
+	errorIDs    *recentIDs
+	metricIDs   *recentIDs
+	sessions    *stitcher
+	cumulatives *cumulatives
+}
+
+// goOn has an intake keep its state for the generation that follows, which reads from
+// next on. done receives whether it has that state. It does not where it folded more:
+// the last records that were handed to it may reach it after the last block was taken,
+// and their rows were dropped.
+type goOn struct {
+	generation int32
+	next       int64
+	done       chan bool
+}
+
+// Bounce says that the state is not there.
+func (m *goOn) Bounce() { m.done <- false }
+
+// fold gives an intake records to make rows of; done receives one value.
+type fold struct {
+	generation int32
+	records    []svc.LogRecord
+	done       chan error
+}
+
+// errIntakeStopped ends a fold that was not executed, or not to its end.
+var errIntakeStopped = errors.New("the intake stopped")
+
+// Bounce ends the fold for the stream that waits for it.
+func (m *fold) Bounce() { m.done <- errIntakeStopped }
+
+// IntakeConfig is what intakes need.
+type IntakeConfig struct {
+	// Locator returns a locator that one intake uses.
+	Locator func() Locator
+	// Processors are taken while records are folded; nil where there are always enough.
+	Processors Processors
+	Metrics    *IntakeMetrics
+	Logger     *slog.Logger
+}
+
+// IntakeKind returns the kind of the intake actors, which hand their rows to a sink.
+func IntakeKind(config IntakeConfig, sink *Sink) cluster.Kind {
+	return cluster.Kind{
+		Name: kindIntake, Rank: 1, Stays: true, Partition: intakePartition,
+		New: func(identity string) actor.Actor {
+			return NewIntake(config, intakePartition(identity, math.MaxInt32), sink)
+		},
+	}
+}
+
+// NewIntake returns the intake of a partition, which has no state yet.
+func NewIntake(config IntakeConfig, partition int, sink *Sink) *Intake {
+	return newIntake(config, partition, sink)
+}
+
+func newIntake(config IntakeConfig, partition int, to blocks) *Intake {
+	return &Intake{
+		partition: partition, agents: enrich.NewUserAgents(userAgentCache), locator: config.Locator(), processors: config.Processors, blocks: to,
+		metrics: config.Metrics, logger: config.Logger,
+	}
+}
+
+// Intake makes rows of the records of one partition.
+type Intake struct {
+	partition   int
+	generation  int32
+	next        int64 // the offset behind the last record that was folded
+	ids         *recentIDs
+	errorIDs    *recentIDs
+	metricIDs   *recentIDs
+	sessions    *stitcher
+	cumulatives *cumulatives
+	agents      *enrich.UserAgents
+	locator     Locator
+	processors  Processors // nil where there are always enough
+	blocks      blocks
+	metrics     *IntakeMetrics
+	logger      *slog.Logger
+	// folded is that of the record under way. Its rows share the record's memory, so nothing
+	// that outlives it may hold one of their strings.
+	folded
+	record protos.Record
+}
+
+// userAgentCache is how many user agents a partition remembers.
+const userAgentCache = 2048
+
+// Receive handles one message of the mailbox.
+func (i *Intake) Receive(c actor.Context) { i.Handle(c.Message()) }
+
+// Handle handles a message of the stream or of the cluster.
+func (i *Intake) Handle(message any) {
+	switch message := message.(type) {
+	case *begin:
+		i.onBegin(message)
+	case *goOn:
+		message.done <- i.onGoOn(message)
+	case *fold:
+		message.done <- i.foldAll(message.generation, message.records)
+	case *cluster.Released:
+		i.onReleased()
+	}
+}
+
+// onBegin takes a state over, unless it was read for a generation that was followed
+// by another meanwhile.
+func (i *Intake) onBegin(m *begin) {
+	if m.generation < i.generation {
+		return
+	}
+	i.generation, i.next, i.ids, i.errorIDs, i.sessions = m.generation, m.next, m.ids, m.errorIDs, m.sessions
+	i.metricIDs, i.cumulatives = m.metricIDs, m.cumulatives
+}
+
+// onReleased forgets the state: another node goes on with it.
+func (i *Intake) onReleased() {
+	i.generation, i.next, i.ids, i.errorIDs, i.sessions = 0, 0, nil, nil, nil
+	i.metricIDs, i.cumulatives = nil, nil
+}
+
+// onGoOn takes the state of the generation before over into the next one; false
+// where it is not here.
+func (i *Intake) onGoOn(m *goOn) bool {
+	if i.ids == nil || i.next != m.next || i.generation != m.generation-1 && i.generation != m.generation {
+		return false
+	}
+	i.generation = m.generation
+	return true
+}
+
+// foldAll makes rows of records, in order, and hands them to the open block. It takes a
+// processor for each record.
+func (i *Intake) foldAll(generation int32, records []svc.LogRecord) error {
+	if i.ids == nil || generation != i.generation {
+		return fmt.Errorf("intake %d has no state for generation %d", i.partition, generation)
+	}
+	for n := range records {
+		record := &records[n]
+		if err := i.foldNext(record); err != nil {
+			return err
+		}
+		i.next = record.Offset + 1
+		i.blocks.append(generation, recordRange{i.partition, record.Offset, record.Offset}, &i.folded)
+		i.release()
+	}
+	return nil
+}
+
+// foldNext folds a record once there is a processor for it.
+func (i *Intake) foldNext(record *svc.LogRecord) error {
+	if i.processors != nil {
+		if err := i.processors.Take(context.Background()); err != nil {
+			return err
+		}
+		defer i.processors.Give()
+	}
+	i.foldRecord(record)
+	return nil
+}
+
+// release drops the rows of a record and what they share memory with, so that no record
+// is kept by rows that are not made again for long.
+func (i *Intake) release() {
+	i.Rows.Clear()
+	i.letters = nil
+	i.record.Reset()
+}
+
+// foldRecord appends the rows of one record. What cannot be folded becomes a dead letter: an item at
+// which the fold panics, and the whole of a record that does not decode, since it was not written by
+// this program. The same records make the same rows and letters again.
+func (i *Intake) foldRecord(record *svc.LogRecord) {
+	if err := attempt.Contained(func() error { return i.record.UnmarshalVTUnsafe(record.Value) }); err != nil {
+		i.metrics.Broken.Inc()
+		i.letters = append(i.letters, svc.DeadLetter{
+			Partition: i.partition, Offset: record.Offset, Kind: svc.LetterRecord, Reason: "the record does not decode: " + err.Error(), Payload: bytes.Clone(record.Value),
+		})
+		i.logger.Error("record does not decode", "partition", i.partition, "offset", record.Offset, "error", err)
+		return
+	}
+	foldItems(len(i.record.Events), &i.Events, func(n int) { i.foldEvent(i.record.Events[n]) },
+		func(row *svc.EventRow, n int) { row.Item = n }, i.quarantine(record, svc.LetterEvent))
+	foldItems(len(i.record.Occurrences), &i.Occurrences, func(n int) { i.foldOccurrence(i.record.Occurrences[n]) },
+		func(row *svc.OccurrenceRow, n int) { row.Item = n }, i.quarantine(record, svc.LetterError))
+	foldItems(len(i.record.Points), &i.Points, func(n int) { i.foldPoint(i.record.Points[n]) },
+		func(row *svc.MetricRow, n int) { row.Item = n }, i.quarantine(record, svc.LetterPoint))
+	i.metrics.Events.Add(float64(len(i.record.Events)))
+	i.metrics.Errors.Add(float64(len(i.record.Occurrences)))
+	i.metrics.Points.Add(float64(len(i.record.Points)))
+	sent := len(i.record.Events) + len(i.record.Occurrences) + len(i.record.Points)
+	i.metrics.Duplicates.Add(float64(sent - i.Len() - len(i.letters)))
+}
+
+// foldItems folds the items of one kind, each into one row at most, and drops what was made of an
+// item at which the fold panics.
+func foldItems[Row any](count int, rows *[]Row, fold func(n int), place func(row *Row, n int), failed func(n int, cause any)) {
+	whole := 0
+	attempt.Each(count, func(n int) {
+		if fold(n); len(*rows) > whole {
+			place(&(*rows)[whole], n)
+			whole++
+		}
+	}, func(n int, cause any) {
+		*rows = (*rows)[:whole]
+		failed(n, cause)
+	})
+}
+
+// quarantine returns what makes a dead letter of an item of a record.
+func (i *Intake) quarantine(record *svc.LogRecord, kind svc.LetterKind) func(n int, cause any) {
+	return func(n int, cause any) {
+		reason := fmt.Sprintf("folding it panicked: %v", cause)
+		i.logger.Error("folding an item panicked", "partition", i.partition, "offset", record.Offset, "kind", kind, "item", n, "cause", cause, "stack", string(debug.Stack()))
+		i.letters = append(i.letters, letterOf(kind, record.Value, n, svc.DeadLetter{Partition: i.partition, Offset: record.Offset, Reason: reason}))
+	}
+}
+
+// known remembers the key of an item and reports whether it was there. A dead letter that is sent
+// again is known by itself: the key of its item was remembered when it was folded first.
+func known(ids *recentIDs, key [2]uint64, letter string) bool {
+	if letter != "" {
+		key = protos.EventKey(0, "", letter)
+	}
+	return !ids.add(key)
+}
+
+// foldEvent appends the row of one event unless the event is a duplicate.
+func (i *Intake) foldEvent(event *protos.Event) {
+	if known(i.ids, protos.EventKey(event.Environment, svc.Visitor(event.DistinctId, event.AnonymousId), event.Id), event.Letter) {
+		return
+	}
+	i.Events = append(i.Events, svc.EventRow{})
+	row := &i.Events[len(i.Events)-1]
+	i.describe(row, event)
+	i.stitch(row, event)
+}
+
+// describe fills what the event itself says and what its words reveal.
+func (i *Intake) describe(row *svc.EventRow, event *protos.Event) {
+	client := i.agents.Parse(event.UserAgent)
+	campaign := event.GetCampaign()
+	row.Event = svc.Event{
+		ID: event.Id, Ts: time.UnixMilli(event.TsMs), ReceivedAt: time.UnixMilli(event.ReceivedMs),
+		Name: event.Name, URL: event.Url, Path: event.Path, Title: event.Title, Referrer: event.Referrer,
+		DistinctID: event.DistinctId, AnonymousID: event.AnonymousId,
+		Attribution: svc.Attribute(event.Url, event.Referrer, svc.Campaign{
+			Source: campaign.GetSource(), Medium: campaign.GetMedium(), Name: campaign.GetName(),
+			Term: campaign.GetTerm(), Content: campaign.GetContent(),
+		}),
+		Device: client.Device, Browser: client.Browser, BrowserVersion: client.BrowserVersion,
+		OS: client.OS, OSVersion: client.OSVersion, IsBot: client.Bot,
+		Screen: event.Screen, Locale: event.Locale, Value: event.Value, Currency: event.Currency,
+		Properties: json.RawMessage(event.Properties), Release: event.Release, Library: event.Library,
+	}
+	if address, err := netip.ParseAddr(event.Ip); err == nil {
+		row.Country, row.Region, row.City = i.locator.Locate(address)
+	}
+	row.EnvironmentNumber, row.RetentionDays, row.EngagedMs = event.Environment, event.RetentionDays, event.EngagedMs
+}
+
+// stitch finds the event's session. Where the visit came from is what its first event said;
+// what the page of a later one says of that stays in its address.
+func (i *Intake) stitch(row *svc.EventRow, event *protos.Event) {
+	session := i.sessions.add(&arrived{
+		visitor: protos.VisitorHash(event.Environment, row.Visitor()), bot: row.IsBot, session: event.SessionId, receivedMs: event.ReceivedMs,
+		step: svc.SessionStep{
+			TsMs: event.TsMs, Pageview: svc.IsPageview(event.Name), Interactive: svc.IsInteractive(event.Name), EngagedMs: event.EngagedMs,
+		},
+		origin: svc.Origin{Attribution: row.Attribution, Referrer: row.Referrer},
+	})
+	row.SessionID, row.SessionStartedMs, row.Session = session.id, session.started, session.state
+	row.Bounce, row.DurationMs = session.delta.Bounce, session.delta.DurationMs
+	row.Attribution, row.Referrer = session.origin.Attribution, session.origin.Referrer
+}
+
+func intakeIdentity(partition int) string { return strconv.Itoa(partition) }
+
+// intakePartition places an intake at the partition that its identity names.
+func intakePartition(identity string, partitions int) int {
+	n, err := strconv.Atoi(identity)
+	if err != nil {
+		return 0
+	}
+	return n % partitions
+}
+
+// teller hands messages to actors of this node.
+type teller interface {
+	Tell(kind, identity string, message any) error
+}
+
+// foldRecords has the intake of a partition fold records and waits for it.
+func foldRecords(ctx context.Context, to teller, partition int, message *fold) error {
+	if err := to.Tell(kindIntake, intakeIdentity(partition), message); err != nil {
+		return fmt.Errorf("handing records to intake %d: %w", partition, err)
+	}
+	select {
+	case err := <-message.done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

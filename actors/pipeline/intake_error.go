@@ -1,0 +1,53 @@
+package pipeline
+
+import (
+	"net/netip"
+	"time"
+
+	"svc"
+	"svc/protos"
+)
+
+// RecentErrors is how many ids of occurrences a partition remembers at least: as
+// many as a table of 2^17 slots holds.
+const RecentErrors = 98_000
+
+// foldOccurrence appends the row of one occurrence unless it is a duplicate.
+func (i *Intake) foldOccurrence(o *protos.Occurrence) {
+	if known(i.errorIDs, protos.OccurrenceKey(o.Issue, svc.Visitor(o.DistinctId, o.AnonymousId), o.Id), o.Letter) {
+		return
+	}
+	i.Occurrences = append(i.Occurrences, svc.OccurrenceRow{})
+	row := &i.Occurrences[len(i.Occurrences)-1]
+	row.EnvironmentNumber, row.Issue, row.FormerIssue, row.Fingerprint, row.RetentionDays = o.Environment, o.Issue, o.Former, o.Fingerprint, o.RetentionDays
+	row.FramesJSON, row.BreadcrumbsJSON, row.TagsJSON, row.DetailsJSON = o.Frames, o.Breadcrumbs, o.Tags, o.Details
+	row.Occurrence = svc.Occurrence{
+		ID: o.Id, Ts: time.UnixMilli(o.TsMs), ReceivedAt: time.UnixMilli(o.ReceivedMs),
+		Level: svc.Level(o.Level), Name: o.Name, Message: o.Message, Culprit: o.Culprit, Handled: o.Handled, Mechanism: o.Mechanism,
+		Release: o.Release, Stack: o.Stack, Extra: o.Extra,
+		Request: svc.ErrorRequest{Method: o.RequestMethod, URL: o.RequestUrl, Status: int(o.RequestStatus)},
+		URL:     o.Url, Path: o.Path, Referrer: o.Referrer,
+		SessionID: o.SessionId, DistinctID: o.DistinctId, AnonymousID: o.AnonymousId,
+		Locale: o.Locale, AppVersion: o.AppVersion,
+	}
+	i.describeOccurrence(row, o)
+}
+
+// describeOccurrence fills what the client says of itself, else what its user
+// agent and address reveal.
+func (i *Intake) describeOccurrence(row *svc.OccurrenceRow, o *protos.Occurrence) {
+	client := i.agents.Parse(o.UserAgent)
+	row.Browser, row.BrowserVersion, row.OS, row.Device = client.Browser, client.BrowserVersion, client.OS, client.Device
+	if o.Browser != "" {
+		row.Browser, row.BrowserVersion = o.Browser, o.BrowserVersion
+	}
+	if o.Os != "" {
+		row.OS = o.Os
+	}
+	if o.Device != "" {
+		row.Device = o.Device
+	}
+	if address, err := netip.ParseAddr(o.Ip); err == nil {
+		row.Country, row.Region, row.City = i.locator.Locate(address)
+	}
+}

@@ -1,0 +1,235 @@
+package pipeline
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"svc"
+	"svc/protos"
+)
+
+// origin is where a row comes from: the record, and its item's place among those of its kind.
+type origin struct {
+	partition int32
+	item      int32
+	offset    int64
+}
+
+// origins are the origins of the rows of a block, in the order of the rows of each kind.
+type origins struct{ events, occurrences, points []origin }
+
+// of returns the origins of the rows of a kind.
+func (o *origins) of(kind svc.LetterKind) *[]origin {
+	switch kind {
+	case svc.LetterError:
+		return &o.occurrences
+	case svc.LetterPoint:
+		return &o.points
+	case svc.LetterEvent, svc.LetterRecord:
+	}
+	return &o.events
+}
+
+// add notes the origins of rows of one record.
+func (o *origins) add(record recordRange, rows *svc.Rows) {
+	rows.Each(func(kind svc.LetterKind, item int) {
+		of := o.of(kind)
+		*of = append(*of, origin{int32(record.partition), int32(item), record.first})
+	})
+}
+
+// reset removes all and keeps the memory.
+func (o *origins) reset() {
+	o.events, o.occurrences, o.points = o.events[:0], o.occurrences[:0], o.points[:0]
+}
+
+// without takes rows out of the block.
+func (b *openBlock) without(refused []svc.RefusedRow) {
+	rows := map[svc.LetterKind][]int{}
+	for _, r := range refused {
+		rows[r.Kind] = append(rows[r.Kind], r.Row)
+	}
+	for kind, places := range rows {
+		slices.Sort(places)
+		b.rows.Without(kind, places)
+		of := b.origins.of(kind)
+		for _, place := range slices.Backward(places) {
+			*of = slices.Delete(*of, place, place+1)
+		}
+		b.each("at refused rows", func(listener BlockListener) { listener.Refused(kind, places) })
+	}
+}
+
+// sift takes the rows out of a block that the store refuses and parks them. It reports false
+// where there are none: the store is to blame. A block that is made again loses the same rows, and
+// the rest goes under the token of the whole, so it does not matter after which step a crash was.
+func (s *Sink) sift(ctx context.Context, block *openBlock) (bool, error) {
+	refused, err := s.config.Store.Sift(ctx, block.id, block.rows)
+	if err != nil || len(refused) == 0 {
+		return false, err
+	}
+	letters, err := s.lettersOf(ctx, block, refused)
+	if err != nil {
+		return false, err
+	}
+	if err := s.park(ctx, block.id, letters); err != nil {
+		return false, err
+	}
+	block.without(refused)
+	return true, nil
+}
+
+// lettersOf reads the items of refused rows from the log.
+func (s *Sink) lettersOf(ctx context.Context, block *openBlock, refused []svc.RefusedRow) ([]svc.DeadLetter, error) {
+	letters, read := make([]svc.DeadLetter, 0, len(refused)), map[[2]int64][]byte{}
+	for _, r := range refused {
+		from := (*block.origins.of(r.Kind))[r.Row]
+		key := [2]int64{int64(from.partition), from.offset}
+		value, known := read[key]
+		if !known {
+			records, err := s.config.Records.Read(ctx, int(from.partition), from.offset, from.offset)
+			if err != nil || len(records) != 1 {
+				return nil, errors.Join(fmt.Errorf("reading a record of refused rows: %d records", len(records)), err)
+			}
+			value = records[0].Value
+			read[key] = value
+		}
+		letters = append(letters, letterOf(r.Kind, value, int(from.item), svc.DeadLetter{
+			Block: block.id, Partition: int(from.partition), Offset: from.offset, At: s.config.Now(), Reason: r.Reason,
+		}))
+	}
+	return letters, nil
+}
+
+// letterOf completes a letter with an item of a record.
+func letterOf(kind svc.LetterKind, record []byte, item int, letter svc.DeadLetter) svc.DeadLetter {
+	letter.Kind, letter.Item = kind, item
+	letter.Payload = bytes.Clone(protos.ItemOf(record, fieldOf(kind), item))
+	letter.Environment = protos.EnvironmentOf(letter.Payload)
+	return letter
+}
+
+// fieldOf returns the field of a record that holds the items of a kind.
+func fieldOf(kind svc.LetterKind) protos.Field {
+	switch kind {
+	case svc.LetterError:
+		return protos.OccurrenceField
+	case svc.LetterPoint:
+		return protos.PointField
+	case svc.LetterEvent, svc.LetterRecord:
+	}
+	return protos.EventField
+}
+
+// park stores dead letters of a block and says so.
+func (s *Sink) park(ctx context.Context, id uint64, letters []svc.DeadLetter) error {
+	for i := range letters {
+		letters[i].Block = id
+		if letters[i].At.IsZero() {
+			letters[i].At = s.config.Now()
+		}
+	}
+	if err := s.config.Store.Park(ctx, letters); err != nil {
+		return fmt.Errorf("parking dead letters: %w", err)
+	}
+	told := map[uint64]int{}
+	for i := range letters {
+		l := &letters[i]
+		s.config.Metrics.Letters.WithLabelValues(string(l.Kind)).Inc()
+		if told[l.Environment]++; told[l.Environment] == 1 {
+			s.config.Logger.Error("an item became a dead letter", "letter", l.ID(), "kind", l.Kind, "environment", l.Environment, "reason", l.Reason)
+		}
+	}
+	s.config.Logger.Error("items became dead letters; see svc admin deadletters", "letters", len(letters), "environments", len(told))
+	return nil
+}
+
+// LetterStore keeps dead letters.
+type LetterStore interface {
+	CountLetters(ctx context.Context) ([]svc.LetterCount, error)
+	ListLetters(ctx context.Context, environment uint64, limit int) ([]svc.LetterRow, error)
+	// Letters returns letters that wait, with their ids; those that do not are missing.
+	Letters(ctx context.Context, ids []string) ([]svc.DeadLetter, []string, error)
+	EndLetters(ctx context.Context, letters []svc.DeadLetter, ids []string, end svc.LetterEnd) error
+}
+
+// LetterLog takes what is sent again.
+type LetterLog interface {
+	Produce(ctx context.Context, parts []svc.Part) error
+}
+
+// Letters lists, replays and drops dead letters for operators.
+type Letters struct {
+	Store LetterStore
+	Log   LetterLog
+	// Place returns the application and the environment of a number, empty where nobody knows it.
+	Place func(environment uint64) (app, env string)
+}
+
+// lettersShown bounds a list.
+const lettersShown = 1000
+
+// Count returns how many letters wait, by environment and kind, the most first.
+func (l *Letters) Count(ctx context.Context) ([]svc.LetterCount, error) {
+	counts, err := l.Store.CountLetters(ctx)
+	for i := range counts {
+		counts[i].App, counts[i].Env = l.Place(counts[i].Environment)
+	}
+	return counts, err
+}
+
+// List returns the newest letters that wait: of one environment, or of all where it is 0.
+func (l *Letters) List(ctx context.Context, environment uint64) ([]svc.LetterRow, error) {
+	rows, err := l.Store.ListLetters(ctx, environment, lettersShown)
+	for i := range rows {
+		rows[i].App, rows[i].Env = l.Place(rows[i].Environment)
+	}
+	return rows, err
+}
+
+// Show returns a letter that waits.
+func (l *Letters) Show(ctx context.Context, id string) (svc.DeadLetter, error) {
+	letters, _, err := l.Store.Letters(ctx, []string{id})
+	if err != nil {
+		return svc.DeadLetter{}, err
+	}
+	if len(letters) == 0 {
+		return svc.DeadLetter{}, svc.Errorf(svc.CodeNotFound, "No dead letter %s waits.", id)
+	}
+	return letters[0], nil
+}
+
+// Replay sends letters through the log and the fold again, and Drop gives them up. Both return how
+// many there were; letters that do not wait are passed over. A letter that is replayed again, since
+// the first time could not be noted, counts once.
+func (l *Letters) Replay(ctx context.Context, ids []string) (int, error) {
+	letters, found, err := l.Store.Letters(ctx, ids)
+	if err != nil {
+		return 0, err
+	}
+	for i := range letters {
+		payload, err := protos.Readdressed(letters[i].Payload, found[i])
+		if err != nil {
+			return i, fmt.Errorf("reading the dead letter %s: %w", found[i], err)
+		}
+		if err := l.Log.Produce(ctx, []svc.Part{{Partition: letters[i].Partition, Payload: payload}}); err != nil {
+			return i, fmt.Errorf("sending the dead letter %s: %w", found[i], err)
+		}
+		if err := l.Store.EndLetters(ctx, letters[i:i+1], found[i:i+1], svc.LetterReplayed); err != nil {
+			return i, err
+		}
+	}
+	return len(letters), nil
+}
+
+// Drop gives letters up; see Replay.
+func (l *Letters) Drop(ctx context.Context, ids []string) (int, error) {
+	letters, found, err := l.Store.Letters(ctx, ids)
+	if err != nil || len(letters) == 0 {
+		return 0, err
+	}
+	return len(letters), l.Store.EndLetters(ctx, letters, found, svc.LetterDropped)
+}

@@ -1,0 +1,188 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"svc"
+	"svc/actors/attempt"
+)
+
+// Listener is how a module learns what is stored. The sink has a list of listeners, and runs
+// them in its order for every block, whether this node gathered the block or completes one
+// that an earlier generation left.
+type Listener interface {
+	// Assigned prepares for a generation in which this node owns some partitions. It returns
+	// before the first record of the generation is folded, and is repeated if it fails.
+	Assigned(ctx context.Context, partitions []int) error
+	// Open begins to listen to one block. Several may be open at a time.
+	Open() BlockListener
+	// Deliveries returns, by the kind of the actors that they are for, what delivers the notes
+	// that the listener leaves in the outbox. A delivery may be repeated.
+	Deliveries() map[string]Delivery
+}
+
+// Delivery tells an actor what a note holds. It fails with [ErrUnreadable] where no repetition can.
+type Delivery func(ctx context.Context, note Note) error
+
+// BlockListener listens to one block. Its methods are called in the order in which they stand
+// here, and not concurrently. A block may be dropped after any of them: its records are then
+// read again, in another block.
+type BlockListener interface {
+	// Saw is shown the rows of one record that enter the block, and the record's offset. The
+	// whole node waits for it, so it does no I/O. The rows are valid until it returns; their
+	// texts belong to the record, so a text that is kept must be cloned.
+	Saw(offset int64, rows *svc.Rows)
+	// Refused names rows that the store refused and that are not part of the block any more, by
+	// their places, in ascending order, among the rows of their kind that are in the block.
+	Refused(kind svc.LetterKind, rows []int)
+	// Stored is called between the insert of the block and the commit of the offsets after it.
+	// What it decides is durable when it returns nil, so that no crash loses it. It is repeated
+	// until it returns nil, and called for the same block again after a crash: being called
+	// twice must change nothing. The block waits for it, so it bounds how long it waits for one
+	// actor or one look-up, and leaves the rest to the outbox ([StoredBlock.Later]).
+	Stored(ctx context.Context, block *StoredBlock) error
+	// Committed is called after the commit. A crash may leave it out.
+	Committed(block uint64)
+}
+
+// NopListener ignores everything. Listeners embed it, and implement what they need.
+type NopListener struct{}
+
+// Assigned does nothing.
+func (NopListener) Assigned(context.Context, []int) error { return nil }
+
+// Deliveries returns none.
+func (NopListener) Deliveries() map[string]Delivery { return nil }
+
+// NopBlockListener ignores everything. Block listeners embed it, and implement what they need.
+type NopBlockListener struct{}
+
+// Saw ignores rows.
+func (NopBlockListener) Saw(int64, *svc.Rows) {}
+
+// Refused ignores refused rows.
+func (NopBlockListener) Refused(svc.LetterKind, []int) {}
+
+// Stored decides nothing.
+func (NopBlockListener) Stored(context.Context, *StoredBlock) error { return nil }
+
+// Committed does nothing.
+func (NopBlockListener) Committed(uint64) {}
+
+// NewStoredBlock returns a block of a sink that is between its insert and its commit.
+func NewStoredBlock(sink *Sink, generation int32, id uint64, recovered []int) *StoredBlock {
+	return &StoredBlock{ID: id, Recovered: recovered, generation: generation, sink: sink}
+}
+
+// StoredBlock is a block between its insert and its commit.
+type StoredBlock struct {
+	// ID is the number of the block.
+	ID uint64
+	// Recovered holds the partitions of a block that an earlier generation left and that this
+	// node completes, though it may not own all of them; nil for a block that this node gathered.
+	Recovered []int
+
+	generation int32
+	sink       *Sink
+}
+
+// Over reports whether the generation that stores the block has ended. Another one will
+// complete the block.
+func (b *StoredBlock) Over() bool { return b.sink.over(b.generation) }
+
+// Retry repeats work until it succeeds, or the generation or ctx ends.
+func (b *StoredBlock) Retry(ctx context.Context, doing string, work func() error) error {
+	return b.sink.retry(ctx, b.generation, doing, work)
+}
+
+// Later keeps notes for actors that did not answer; the outbox delivers them. They are durable
+// when it returns nil.
+func (b *StoredBlock) Later(ctx context.Context, notes []Note) error {
+	if len(notes) == 0 {
+		return nil
+	}
+	if b.Over() {
+		return errOver
+	}
+	return b.Retry(ctx, "keeping notes for actors", func() error {
+		return b.sink.config.Outbox.put(ctx, b.generation, notes)
+	})
+}
+
+// assigned has the listeners prepare for a generation, and takes notes over that other nodes left.
+func (s *Sink) assigned(ctx context.Context, partitions []int) error {
+	for _, listener := range s.config.Listeners {
+		if err := listener.Assigned(ctx, partitions); err != nil {
+			return err
+		}
+	}
+	return s.config.Outbox.load(ctx)
+}
+
+// openListeners opens a block with every listener.
+func (s *Sink) openListeners() []BlockListener {
+	open := make([]BlockListener, len(s.config.Listeners))
+	for i, listener := range s.config.Listeners {
+		open[i] = listener.Open()
+	}
+	return open
+}
+
+// each calls tell with every listener. A listener that panics misses what it was told, and
+// nothing else is lost.
+func (b *openBlock) each(when string, tell func(listener BlockListener)) {
+	for _, listener := range b.listeners {
+		if err := attempt.Contained(func() error { tell(listener); return nil }); err != nil {
+			b.logger.Error("a listener panicked", "when", when, "error", err)
+		}
+	}
+}
+
+// Peek shows what listens to the open block. Nothing of it may be kept.
+func (s *Sink) Peek(show func(listener BlockListener)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, listener := range s.open.listeners {
+		show(listener)
+	}
+}
+
+// finish inserts a block, runs its listeners in their order, commits the offsets after it and
+// tells the listeners so. After an error it may be called again: it goes on with the step that
+// failed. Both the sink and the recovery after a crash store blocks with it.
+func (s *Sink) finish(ctx context.Context, block *openBlock, commit func() error) error {
+	began := s.config.Now()
+	if !block.inserted {
+		if err := s.insert(ctx, block); err != nil {
+			return err
+		}
+		block.inserted = true
+	}
+	stored := NewStoredBlock(s, block.generation, block.id, block.recovered)
+	for ; block.heard < len(block.listeners); block.heard++ {
+		if err := s.runListener(ctx, block.listeners[block.heard], stored); err != nil {
+			return err
+		}
+	}
+	if err := commit(); err != nil {
+		return fmt.Errorf("committing the offsets after a block: %w", err)
+	}
+	s.config.Metrics.Seconds.Observe(s.config.Now().Sub(began).Seconds())
+	block.each("after a commit", func(listener BlockListener) { listener.Committed(block.id) })
+	return nil
+}
+
+// runListener runs one listener of an inserted block until it has decided. One that panics
+// would panic at every repetition: it is passed over, so that it stops nobody else.
+func (s *Sink) runListener(ctx context.Context, listener BlockListener, stored *StoredBlock) error {
+	return stored.Retry(ctx, "running a listener of a block", func() error {
+		err := attempt.Contained(func() error { return listener.Stored(ctx, stored) })
+		if errors.Is(err, attempt.ErrPanicked) {
+			s.config.Logger.Error("a listener of a block panicked", "block", stored.ID, "error", err)
+			return nil
+		}
+		return err
+	})
+}

@@ -1,0 +1,351 @@
+package pipeline
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"svc"
+	"svc/actors/attempt"
+)
+
+// AnswerTime is how long a block waits for an actor or a look-up between its insert and its commit.
+const AnswerTime = time.Second
+
+const (
+	// kindNote is the kind of the entities of notes; noteOwner begins their owner, which the kind
+	// and the identity of the actor complete.
+	kindNote  = "toldLater"
+	noteOwner = "toldLater/"
+	// deliverAtOnce bounds the actors to which notes are delivered at the same time, deliverTime
+	// one delivery.
+	deliverAtOnce = 64
+	deliverTime   = 5 * time.Second
+	// outboxEvery is the pause between two rounds of deliveries, maxRounds the most rounds for which an
+	// actor that did not answer is passed over.
+	outboxEvery = time.Second
+	maxRounds   = 60
+	// maxNotes bounds the notes for one actor; beyond it the oldest but one is given up.
+	maxNotes = 1000
+)
+
+// OutboxStore keeps notes.
+type OutboxStore interface {
+	Put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup) error
+	LoadKind(ctx context.Context, kind string) ([]svc.Entity, error)
+}
+
+// Note is what an actor has not been told of a stored block, and will be told once it answers.
+type Note struct {
+	// Kind and Identity name the actor.
+	Kind, Identity string
+	// Block and Environment name the note among those for the actor.
+	Block, Environment uint64
+	// Payload is what the listener that left the note made of it.
+	Payload json.RawMessage
+}
+
+// owner is the owner of the note's entity.
+func (n *Note) owner() string { return noteOwner + n.Kind + "/" + n.Identity }
+
+// id names the note among those of its owner.
+func (n *Note) id() string { return fmt.Sprintf("%d-%d", n.Block, n.Environment) }
+
+// noteOf reads the note of an entity.
+func noteOf(entity svc.Entity) (n Note, err error) {
+	address, ours := strings.CutPrefix(entity.Owner, noteOwner)
+	kind, identity, whole := strings.Cut(address, "/")
+	if _, err := fmt.Sscanf(entity.ID, "%d-%d", &n.Block, &n.Environment); err != nil || !ours || !whole || !json.Valid(entity.Payload) {
+		return n, fmt.Errorf("%w: %s of %s", errNote, entity.ID, entity.Owner)
+	}
+	n.Kind, n.Identity, n.Payload = kind, identity, entity.Payload
+	return n, nil
+}
+
+var errNote = errors.New("no note")
+
+// Outbox keeps, durably, what actors were not told of a block in time, and delivers it later. One
+// actor that does not answer delays nobody: while a note waits for it, blocks leave further notes
+// at once.
+//
+// The node that wrote a note delivers it. When that node is gone, a new generation begins, and
+// the node that hosts the actor then takes the note over.
+type Outbox struct {
+	Store OutboxStore
+	// Owns says whether this node hosts an actor.
+	Owns   func(kind, identity string) bool
+	Logger *slog.Logger
+
+	// writing holds a token while the store is written to, so that versions are written in their order.
+	writing chan struct{}
+	mu      sync.Mutex
+	waiting map[string]*noteQueue // by the owner
+	// deliveries are those of the sink's listeners.
+	deliveries map[string]Delivery
+}
+
+// NewOutbox returns an empty outbox over a store.
+func NewOutbox(store OutboxStore, logger *slog.Logger) *Outbox {
+	return &Outbox{Store: store, Logger: logger, writing: make(chan struct{}, 1), waiting: map[string]*noteQueue{}, deliveries: map[string]Delivery{}}
+}
+
+// noteQueue holds the notes that wait for one actor, in the order of the blocks.
+type noteQueue struct {
+	notes []waitingNote
+	// rest counts the rounds to pass over, rounds is how many that will be after the next failure.
+	rest, rounds int
+}
+
+// waitingNote is a note with its version in the store. What is stored of it never changes until it
+// is deleted, so it does not matter which node deletes it.
+type waitingNote struct {
+	Note
+	version svc.Version
+	own     bool // written here
+}
+
+// Has reports whether a note waits for an actor. If so, a further note is left for it instead of
+// asking it.
+func (o *Outbox) Has(kind, identity string) bool {
+	if o == nil {
+		return false
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.waiting[(&Note{Kind: kind, Identity: identity}).owner()] != nil
+}
+
+// Len returns for how many actors notes wait.
+func (o *Outbox) Len() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.waiting)
+}
+
+// put keeps notes; they are durable when it returns nil. Where more than maxNotes wait for an actor,
+// the second is given up: the first may have changed the actor, which then says so once it is told
+// again.
+func (o *Outbox) put(ctx context.Context, generation int32, notes []Note) error {
+	release, err := o.write(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	var entities []svc.Entity
+	given := map[string]string{}
+	added := make([]waitingNote, len(notes))
+	for i, note := range notes {
+		n := waitingNote{Note: note, own: true}
+		n.version = n.version.Next(uint32(max(generation, 0)))
+		added[i] = n
+		entities = append(entities, n.entity())
+		o.mu.Lock()
+		if queue := o.waiting[n.owner()]; queue != nil && len(queue.notes) >= maxNotes {
+			oldest := queue.notes[1]
+			entities = append(entities, oldest.deleted())
+			given[n.owner()] = oldest.id()
+		}
+		o.mu.Unlock()
+	}
+	if err := o.Store.Put(ctx, entities, nil); err != nil {
+		return fmt.Errorf("keeping notes for actors: %w", err)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for owner, id := range given {
+		o.Logger.Error("an actor will not be told of a block: too many notes wait for it", "actor", owner, "note", id)
+		o.remove(owner, id)
+	}
+	for _, n := range added {
+		o.add(n)
+	}
+	return nil
+}
+
+// write waits until nobody else writes.
+func (o *Outbox) write(ctx context.Context) (release func(), err error) {
+	select {
+	case o.writing <- struct{}{}:
+		return func() { <-o.writing }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// add puts a note in its place in memory, unless it is there; the caller holds the lock.
+func (o *Outbox) add(n waitingNote) {
+	queue := o.waiting[n.owner()]
+	if queue == nil {
+		queue = &noteQueue{}
+		o.waiting[n.owner()] = queue
+	}
+	at := slices.IndexFunc(queue.notes, func(known waitingNote) bool { return known.id() == n.id() })
+	if at >= 0 {
+		queue.notes[at] = n
+		return
+	}
+	queue.notes = append(queue.notes, n)
+	slices.SortStableFunc(queue.notes, func(x, y waitingNote) int { return cmp.Compare(x.Block, y.Block) })
+}
+
+// remove takes a note out of memory; the caller holds the lock.
+func (o *Outbox) remove(owner, id string) {
+	queue := o.waiting[owner]
+	if queue == nil {
+		return
+	}
+	queue.notes = slices.DeleteFunc(queue.notes, func(n waitingNote) bool { return n.id() == id })
+	if len(queue.notes) == 0 {
+		delete(o.waiting, owner)
+	}
+}
+
+// entity is what is stored of a note.
+func (n *waitingNote) entity() svc.Entity {
+	return svc.Entity{Owner: n.owner(), Kind: kindNote, ID: n.id(), Version: n.version, Payload: n.Payload}
+}
+
+// deleted is what replaces the entity once the actor was told.
+func (n *waitingNote) deleted() svc.Entity {
+	return svc.Entity{Owner: n.owner(), Kind: kindNote, ID: n.id(), Version: n.version.Next(n.version.Generation), Deleted: true}
+}
+
+// load takes over what other nodes left, at the beginning of a generation.
+func (o *Outbox) load(ctx context.Context) error {
+	if o == nil {
+		return nil
+	}
+	entities, err := o.Store.LoadKind(ctx, kindNote)
+	if err != nil {
+		return fmt.Errorf("reading the notes for actors: %w", err)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for owner, queue := range o.waiting {
+		for _, n := range slices.Clone(queue.notes) {
+			if !n.own {
+				o.remove(owner, n.id())
+			}
+		}
+	}
+	for _, entity := range entities {
+		note, err := noteOf(entity)
+		if err != nil {
+			o.Logger.Error("a note for an actor cannot be read", "owner", entity.Owner, "error", err)
+			continue
+		}
+		if !o.Owns(note.Kind, note.Identity) {
+			continue
+		}
+		n := waitingNote{Note: note, version: entity.Version}
+		if queue := o.waiting[n.owner()]; queue != nil && slices.ContainsFunc(queue.notes, func(known waitingNote) bool { return known.id() == n.id() }) {
+			continue
+		}
+		o.add(n)
+	}
+	return nil
+}
+
+// Run delivers until ctx ends.
+func (o *Outbox) Run(ctx context.Context) error {
+	ticker := time.NewTicker(outboxEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+			o.round(ctx)
+		}
+	}
+}
+
+// round delivers the notes of every actor whose time has come.
+func (o *Outbox) round(ctx context.Context) {
+	var group errgroup.Group
+	group.SetLimit(deliverAtOnce)
+	for owner, notes := range o.due() {
+		group.Go(func() error {
+			err := attempt.Contained(func() error { return o.deliver(ctx, notes) })
+			if err != nil {
+				o.Logger.Warn("an actor cannot be told of a block", "actor", owner, "error", err)
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // what failed waits
+}
+
+// due returns the notes to deliver now, by their owner.
+func (o *Outbox) due() map[string][]waitingNote {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	due := map[string][]waitingNote{}
+	for owner, queue := range o.waiting {
+		if queue.rest > 0 {
+			queue.rest--
+			continue
+		}
+		queue.rounds = min(max(1, 2*queue.rounds), maxRounds)
+		queue.rest = queue.rounds
+		due[owner] = slices.Clone(queue.notes)
+	}
+	return due
+}
+
+// ErrUnreadable is why a note is not delivered that no attempt can deliver.
+var ErrUnreadable = errors.New("the note cannot be read")
+
+// deliver delivers the notes for one actor, one block after another, as long as it answers. A note
+// that cannot be read is passed over and stays in the store.
+func (o *Outbox) deliver(ctx context.Context, notes []waitingNote) error {
+	patient, cancel := context.WithTimeout(ctx, deliverTime)
+	defer cancel()
+	for i := range notes {
+		n := &notes[i]
+		tell := o.deliveries[n.Kind]
+		if tell == nil {
+			return fmt.Errorf("%w: nothing delivers notes for actors of the kind %s", ErrUnreadable, n.Kind)
+		}
+		err := tell(patient, n.Note)
+		if errors.Is(err, ErrUnreadable) {
+			o.Logger.Error("a note for an actor cannot be read", "owner", n.owner(), "note", n.id(), "error", err)
+			o.mu.Lock()
+			o.remove(n.owner(), n.id())
+			o.mu.Unlock()
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if err := o.forget(ctx, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forget deletes a note whose actor was told.
+func (o *Outbox) forget(ctx context.Context, n *waitingNote) error {
+	release, err := o.write(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := o.Store.Put(ctx, []svc.Entity{n.deleted()}, nil); err != nil {
+		return fmt.Errorf("deleting a delivered note: %w", err)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.remove(n.owner(), n.id())
+	return nil
+}

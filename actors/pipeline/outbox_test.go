@@ -1,0 +1,141 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"svc"
+)
+
+// keptNotes keeps entities.
+type keptNotes struct {
+	mu   sync.Mutex
+	kept map[string]svc.Entity
+}
+
+func (k *keptNotes) Put(_ context.Context, entities []svc.Entity, _ []svc.Wakeup) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, entity := range entities {
+		if key := entity.Owner + entity.ID; entity.Version.Number() > k.kept[key].Version.Number() {
+			k.kept[key] = entity
+		}
+	}
+	return nil
+}
+
+func (k *keptNotes) LoadKind(context.Context, string) (out []svc.Entity, _ error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, entity := range k.kept {
+		if !entity.Deleted {
+			out = append(out, entity)
+		}
+	}
+	return out, nil
+}
+
+// deafListener leaves a note for one actor as long as that does not answer. Finding out takes AnswerTime.
+type deafListener struct {
+	NopListener
+	outbox *Outbox
+
+	mu   sync.Mutex
+	deaf bool
+	told []uint64
+}
+
+type deafBlock struct {
+	NopBlockListener
+	*deafListener
+}
+
+func (l *deafListener) Open() BlockListener { return deafBlock{deafListener: l} }
+
+func (l *deafListener) Deliveries() map[string]Delivery {
+	return map[string]Delivery{"shop": func(_ context.Context, note Note) error { return l.tell(note.Block) }}
+}
+
+func (l *deafListener) tell(block uint64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.deaf {
+		return errFails
+	}
+	l.told = append(l.told, block)
+	return nil
+}
+
+func (b deafBlock) Stored(ctx context.Context, block *StoredBlock) error {
+	if !b.outbox.Has("shop", "o/a") {
+		if b.tell(block.ID) == nil {
+			return nil
+		}
+		time.Sleep(AnswerTime)
+	}
+	return block.Later(ctx, []Note{{Kind: "shop", Identity: "o/a", Block: block.ID, Payload: json.RawMessage("{}")}})
+}
+
+// TestADeafActorDelaysNobody has an actor not answer. Blocks are committed all the same, and when
+// the node has died and the actor answers, it is told of every block, once and in their order. A note
+// that cannot be read stops none of the others.
+func TestADeafActorDelaysNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		notes := &keptNotes{kept: map[string]svc.Entity{}}
+		logger := slog.New(slog.DiscardHandler)
+		outboxOf := func() *Outbox {
+			o := NewOutbox(notes, logger)
+			o.Owns = func(string, string) bool { return true }
+			return o
+		}
+		log := &boundedLog{committed: map[int]svc.LogPosition{}}
+		listener := &deafListener{outbox: outboxOf(), deaf: true}
+		sink := roomSink(&blocksStored{}, log, listener.outbox, listener)
+		sink.begin(1)
+		for n := range 5 {
+			began := time.Now()
+			sink.append(1, recordRange{0, int64(n), int64(n)}, &folded{Rows: svc.Rows{Events: make([]svc.EventRow, 1)}})
+			if err := sink.flush(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			took, bound := time.Since(began), 2*AnswerTime
+			if n > 0 {
+				bound = AnswerTime / 2 // nobody waits for an actor that is known not to answer
+			}
+			if took > bound || log.committed[0].Offset != int64(n+1) {
+				t.Errorf("block %d took %s and is committed at %d", n, took, log.committed[0].Offset)
+			}
+		}
+		if len(listener.told) != 0 || listener.outbox.Len() != 1 {
+			t.Errorf("told %v, %d actors are waited for", listener.told, listener.outbox.Len())
+		}
+		spoiled := svc.Entity{Owner: noteOwner + "shop/o/a", Kind: kindNote, ID: "1-0", Version: svc.Version{Sequence: 1}, Payload: []byte("{")}
+		_ = notes.Put(t.Context(), []svc.Entity{spoiled}, nil)
+		successor := outboxOf()
+		roomSink(&blocksStored{}, log, successor, listener)
+		if err := successor.load(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		listener.mu.Lock()
+		listener.deaf = false
+		listener.mu.Unlock()
+		ctx, cancel := context.WithCancel(t.Context())
+		ran := make(chan struct{})
+		go func() { defer close(ran); _ = successor.Run(ctx) }()
+		time.Sleep(5 * time.Second)
+		cancel()
+		<-ran
+		if len(listener.told) != 5 || !slices.IsSorted(listener.told) {
+			t.Errorf("told %v", listener.told)
+		}
+		if left, _ := notes.LoadKind(t.Context(), kindNote); len(left) != 1 || successor.Len() != 0 {
+			t.Errorf("%d notes are left, want the one that cannot be read", len(left))
+		}
+	})
+}

@@ -1,0 +1,226 @@
+package pipeline
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"svc"
+)
+
+// behind returns the positions after a block.
+func (b *openBlock) behind() []svc.LogPosition {
+	positions := make([]svc.LogPosition, 0, len(b.ranges))
+	for partition, span := range b.ranges {
+		positions = append(positions, svc.LogPosition{Partition: partition, Offset: span.last + 1})
+	}
+	return positions
+}
+
+// boundaries returns the positions before a block, each with the text that
+// describes the whole block.
+func (b *openBlock) boundaries(id uint64) []svc.LogPosition {
+	pending := pendingBlock{id: id}
+	for _, span := range b.ranges {
+		pending.spans = append(pending.spans, span)
+	}
+	slices.SortFunc(pending.spans, func(x, y recordRange) int { return x.partition - y.partition })
+	text := pending.String()
+	positions := make([]svc.LogPosition, 0, len(pending.spans))
+	for _, span := range pending.spans {
+		positions = append(positions, svc.LogPosition{Partition: span.partition, Offset: span.first, Metadata: text})
+	}
+	return positions
+}
+
+// pendingBlock is what the text beside committed offsets says of a block whose
+// insert may or may not have happened.
+type pendingBlock struct {
+	id    uint64
+	spans []recordRange
+}
+
+// pendingVersion begins the text; digits are in base 36 to keep it short.
+const pendingVersion = "block1"
+
+const (
+	// maxPendingText bounds the text in bytes, below the 4,096 that a Kafka cluster accepts as shipped.
+	maxPendingText = 4000
+	// pendingHead is the room for what comes before the spans: the version and the number.
+	pendingHead = len(pendingVersion) + 1 + 13
+	// pendingGrowth is the room for the length of a span, which grows with the block: two
+	// billion records.
+	pendingGrowth = 6
+)
+
+// pendingRoom returns the room that a span of a partition takes in the text, however long the
+// span becomes.
+func pendingRoom(partition int, first int64) int {
+	room := len("  ,") + pendingGrowth
+	for _, number := range [...]int64{int64(partition), first} {
+		for room++; number >= 36; number /= 36 {
+			room++
+		}
+	}
+	return room
+}
+
+// String returns the text that is stored.
+func (p pendingBlock) String() string {
+	text := []byte(pendingVersion + " ")
+	text = strconv.AppendUint(text, p.id, 36)
+	for _, span := range p.spans {
+		for n, number := range [...]int64{int64(span.partition), span.first, span.last - span.first} {
+			separator := byte(',')
+			if n == 0 {
+				separator = ' '
+			}
+			text = strconv.AppendInt(append(text, separator), number, 36)
+		}
+	}
+	return string(text)
+}
+
+// errPendingText is the error of a text that is no block's.
+var errPendingText = errors.New("unknown text beside a committed offset")
+
+// parsePending reads such a text.
+func parsePending(text string) (pendingBlock, error) {
+	fields := strings.Fields(text)
+	if len(fields) < 3 || fields[0] != pendingVersion {
+		return pendingBlock{}, fmt.Errorf("%w: %q", errPendingText, text)
+	}
+	id, err := strconv.ParseUint(fields[1], 36, 64)
+	if err != nil {
+		return pendingBlock{}, fmt.Errorf("%w: %q", errPendingText, text)
+	}
+	pending := pendingBlock{id: id}
+	for _, field := range fields[2:] {
+		words := strings.Split(field, ",")
+		if len(words) != 3 {
+			return pendingBlock{}, fmt.Errorf("%w: %q", errPendingText, text)
+		}
+		var numbers [3]int64
+		for n, word := range words {
+			if numbers[n], err = strconv.ParseInt(word, 36, 64); err != nil || numbers[n] < 0 {
+				return pendingBlock{}, fmt.Errorf("%w: %q", errPendingText, text)
+			}
+		}
+		pending.spans = append(pending.spans, recordRange{int(numbers[0]), numbers[1], numbers[1] + numbers[2]})
+	}
+	return pending, nil
+}
+
+// verdict says what became of a pending block.
+type verdict int
+
+const (
+	// nonePending: no text of the block stands beside any offset.
+	nonePending verdict = iota
+	// notBegun: the boundaries were not written everywhere, so the insert did not
+	// begin. The texts must be removed, and the records are read as if new. No
+	// partition may go past the block before all texts are gone, or the block
+	// would look stored.
+	notBegun
+	// undecided: the boundaries stand everywhere; the insert must be repeated
+	// under the same token.
+	undecided
+	// stored: some partition was committed behind the block, which happens only
+	// after the insert; the others must follow.
+	stored
+)
+
+// judge says what became of a block, from the positions of all partitions.
+// Writing the positions of several partitions is not atomic, and after a crash
+// several nodes settle them, each its own, so each of them may be before, in, or
+// behind the block.
+func (p pendingBlock) judge(at map[int]svc.LogPosition) verdict {
+	result := undecided
+	carried := false
+	for _, span := range p.spans {
+		position := at[span.partition]
+		switch {
+		case position.Offset > span.last:
+			result = stored
+		case p.beside(position):
+			carried = true
+		case result == undecided:
+			result = notBegun
+		}
+	}
+	if !carried {
+		return nonePending
+	}
+	return result
+}
+
+// beside says whether a position carries the text of the block.
+func (p pendingBlock) beside(position svc.LogPosition) bool {
+	found, err := parsePending(position.Metadata)
+	return err == nil && found.id == p.id
+}
+
+// pendingBlocks returns the blocks whose text stands beside any of the positions,
+// in the order of their numbers.
+func pendingBlocks(positions []svc.LogPosition) ([]pendingBlock, error) {
+	var found []pendingBlock
+	for _, position := range positions {
+		if position.Metadata == "" {
+			continue
+		}
+		block, err := parsePending(position.Metadata)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(found, func(b pendingBlock) bool { return b.id == block.id }) {
+			found = append(found, block)
+		}
+	}
+	slices.SortFunc(found, func(x, y pendingBlock) int { return cmp.Compare(x.id, y.id) })
+	return found, nil
+}
+
+// settle returns those of this node's positions that carry the block's text as
+// they must be committed: behind a block that was stored, before one that was not
+// begun, and without the text.
+func (p pendingBlock) settle(v verdict, positions []svc.LogPosition) []svc.LogPosition {
+	var out []svc.LogPosition
+	for _, position := range positions {
+		if !p.beside(position) {
+			continue
+		}
+		position.Metadata = ""
+		if v == stored {
+			position.Offset = p.behind(position.Partition)
+		}
+		out = append(out, position)
+	}
+	return out
+}
+
+// behind returns the offset after the block in one of its partitions.
+func (p pendingBlock) behind(partition int) int64 {
+	for _, span := range p.spans {
+		if span.partition == partition {
+			return span.last + 1
+		}
+	}
+	return 0
+}
+
+// partitions returns those that the block has records of.
+func (p pendingBlock) partitions() []int {
+	partitions := make([]int, 0, len(p.spans))
+	for _, span := range p.spans {
+		partitions = append(partitions, span.partition)
+	}
+	return partitions
+}
+
+// touches says whether the block has records of one of the partitions.
+func (p pendingBlock) touches(partitions []int) bool {
+	return slices.ContainsFunc(p.spans, func(span recordRange) bool { return slices.Contains(partitions, span.partition) })
+}

@@ -1,0 +1,79 @@
+package pipeline
+
+import (
+	"sync"
+	"time"
+
+	"svc"
+)
+
+// Progress knows how far this node is behind: since when the oldest record has been in the log
+// that it has read and not yet stored and committed.
+type Progress struct {
+	mu sync.Mutex
+	// marks are, by partition, the records that were read, the first ones first.
+	marks map[int][]progressMark
+}
+
+// progressMark is a group of records that were read together.
+type progressMark struct {
+	last int64
+	// at is when the first of them was appended to the log.
+	at time.Time
+}
+
+// markGap is the least time between two marks of a partition that are kept apart.
+const markGap = 20 * time.Millisecond
+
+// Read notes records of a partition that are about to be folded.
+func (p *Progress) Read(partition int, records []svc.LogRecord) {
+	if len(records) == 0 {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.marks == nil {
+		p.marks = map[int][]progressMark{}
+	}
+	last := records[len(records)-1].Offset
+	marks := p.marks[partition]
+	if n := len(marks); n > 0 && records[0].Time.Sub(marks[n-1].at) < markGap {
+		marks[n-1].last = max(marks[n-1].last, last)
+		return
+	}
+	p.marks[partition] = append(marks, progressMark{last: last, at: records[0].Time})
+}
+
+// Stored notes positions that were committed.
+func (p *Progress) Stored(positions []svc.LogPosition) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, position := range positions {
+		marks := p.marks[position.Partition]
+		done := 0
+		for done < len(marks) && marks[done].last < position.Offset {
+			done++
+		}
+		p.marks[position.Partition] = append(marks[:0], marks[done:]...)
+	}
+}
+
+// Forget drops everything: another generation reads again.
+func (p *Progress) Forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.marks = nil
+}
+
+// Behind returns how old the oldest record is that is not stored, 0 where all are.
+func (p *Progress) Behind(now time.Time) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var behind time.Duration
+	for _, marks := range p.marks {
+		if len(marks) > 0 {
+			behind = max(behind, now.Sub(marks[0].at))
+		}
+	}
+	return behind
+}

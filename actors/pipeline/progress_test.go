@@ -1,0 +1,35 @@
+package pipeline
+
+import (
+	"testing"
+	"time"
+
+	"svc"
+)
+
+// TestProgress tells the age of the oldest record that is not committed, over partitions.
+func TestProgress(t *testing.T) {
+	start := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
+	var p Progress
+	check := func(now int, want time.Duration) {
+		t.Helper()
+		if behind := p.Behind(at(now)); behind != want {
+			t.Errorf("at %d ms it is %s behind, want %s", now, behind, want)
+		}
+	}
+	check(0, 0)
+	p.Read(1, []svc.LogRecord{{Offset: 5, Time: at(100)}, {Offset: 6, Time: at(110)}})
+	p.Read(1, []svc.LogRecord{{Offset: 7, Time: at(112)}})
+	p.Read(2, []svc.LogRecord{{Offset: 1, Time: at(300)}})
+	p.Read(1, []svc.LogRecord{{Offset: 8, Time: at(400)}})
+	check(500, 400*time.Millisecond)
+	p.Stored([]svc.LogPosition{{Partition: 1, Offset: 7}}) // in the midst of what was read together
+	check(500, 400*time.Millisecond)
+	p.Stored([]svc.LogPosition{{Partition: 1, Offset: 8}})
+	check(500, 200*time.Millisecond)
+	p.Stored([]svc.LogPosition{{Partition: 2, Offset: 2}})
+	check(500, 100*time.Millisecond)
+	p.Forget()
+	check(500, 0)
+}

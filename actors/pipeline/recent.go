@@ -1,0 +1,91 @@
+package pipeline
+
+// recentIDs remembers the ids of the events of one partition for the exact
+// removal of duplicates. It keeps at least the newest limit ids and at most
+// twice as many: ids gather in one set until it is full, and the set before it
+// is kept beside it.
+type recentIDs struct {
+	limit            int
+	newest, previous *idSet
+}
+
+func newRecentIDs(limit int) *recentIDs {
+	return &recentIDs{limit: limit, newest: newIDSet(), previous: newIDSet()}
+}
+
+// add remembers an id and reports whether it is new.
+func (r *recentIDs) add(id [2]uint64) bool {
+	if r.previous.has(id) {
+		return false
+	}
+	if r.newest.count >= r.limit && !r.newest.has(id) {
+		r.previous, r.newest = r.newest, newIDSet()
+	}
+	return r.newest.add(id)
+}
+
+// has reports whether an id is remembered.
+func (r *recentIDs) has(id [2]uint64) bool { return r.newest.has(id) || r.previous.has(id) }
+
+// size returns how many ids are remembered.
+func (r *recentIDs) size() int { return r.newest.count + r.previous.count }
+
+// idSet is a set of ids in one flat table: 16 bytes a slot, three quarters full
+// at most, nothing for the garbage collector to follow. A map takes three times
+// the memory.
+type idSet struct {
+	slots [][2]uint64
+	count int
+	// zero says that the id of two zeros, which marks an empty slot, is in.
+	zero bool
+}
+
+// firstSlots is the size of a new table; sizes are powers of two.
+const firstSlots = 64
+
+func newIDSet() *idSet { return &idSet{slots: make([][2]uint64, firstSlots)} }
+
+// find returns the slot of an id: the one that holds it, or the empty one where
+// it belongs. Ids are hashes, so their own bits spread them.
+func (s *idSet) find(id [2]uint64) int {
+	mask := len(s.slots) - 1
+	at := int(id[0]^id[1]>>32) & mask
+	for s.slots[at] != id && s.slots[at] != [2]uint64{} {
+		at = (at + 1) & mask
+	}
+	return at
+}
+
+func (s *idSet) has(id [2]uint64) bool {
+	if id == [2]uint64{} {
+		return s.zero
+	}
+	return s.slots[s.find(id)] == id
+}
+
+// add puts an id in and reports whether it was not.
+func (s *idSet) add(id [2]uint64) bool {
+	if s.has(id) {
+		return false
+	}
+	s.count++
+	if id == [2]uint64{} {
+		s.zero = true
+		return true
+	}
+	if 4*s.count > 3*len(s.slots) {
+		s.grow()
+	}
+	s.slots[s.find(id)] = id
+	return true
+}
+
+func (s *idSet) grow() {
+	old := s.slots
+	s.slots = make([][2]uint64, 2*len(old))
+	for _, id := range old {
+		if id != [2]uint64{} {
+			s.slots[s.find(id)] = id
+		}
+	}
+}

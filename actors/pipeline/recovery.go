@@ -1,0 +1,331 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"svc"
+	"svc/protos"
+)
+
+// What a crash left of a block is found again by all who own one of its partitions
+// next, and those may be several nodes. They agree without talking:
+//
+//   - All read the same text, which names the whole block, and the positions of
+//     all its partitions; judge gives all of them the same verdict, for a block that
+//     is stored stays stored, and one that was not begun stays so as long as any
+//     of its texts is there.
+//   - Each node commits the partitions that it owns, and no others.
+//   - An undecided block is made again by the owner of its first partition alone,
+//     whole, from the log. The others wait until that shows in its positions.
+//   - Nobody goes past a block that was not begun before all its texts are gone.
+
+// settleTime is the pause between two looks at what other nodes have settled.
+const settleTime = 100 * time.Millisecond
+
+// survey finds the pending blocks of a generation's partitions, settles those
+// whose verdict is certain, and returns where to start reading.
+func (s *Stream) survey(ctx context.Context, g *generation, own []svc.LogPosition) (map[int]int64, error) {
+	all := own
+	if len(own) > 0 && len(own) < s.config.Partitions {
+		var err error
+		if all, err = s.config.Log.Committed(ctx, partitionsBelow(s.config.Partitions)); err != nil {
+			return nil, fmt.Errorf("looking for interrupted blocks: %w", err)
+		}
+	}
+	blocks, err := pendingBlocks(all)
+	if err != nil {
+		return nil, err
+	}
+	starts := make(map[int]int64, len(own))
+	for _, position := range own {
+		starts[position.Partition] = position.Offset
+	}
+	at := byPartition(all)
+	for _, block := range blocks {
+		if !block.touches(g.partitions) {
+			continue
+		}
+		if err := s.settle(ctx, g, block, block.judge(at), own, starts); err != nil {
+			return nil, err
+		}
+	}
+	return starts, nil
+}
+
+// settle commits this node's part of a block whose verdict is certain, and notes
+// what must be done about the others. It moves the starts behind the block where
+// its records need not be read again.
+func (s *Stream) settle(ctx context.Context, g *generation, block pendingBlock, v verdict, own []svc.LogPosition, starts map[int]int64) error {
+	switch v {
+	case nonePending:
+	case undecided:
+		g.undecided = append(g.undecided, block)
+		for _, position := range own {
+			if block.beside(position) {
+				starts[position.Partition] = block.behind(position.Partition)
+			}
+		}
+	case notBegun, stored:
+		settled := block.settle(v, own)
+		if err := s.config.Log.Commit(ctx, g.number, settled); err != nil {
+			return fmt.Errorf("settling an interrupted block: %w", err)
+		}
+		for _, position := range settled {
+			starts[position.Partition] = position.Offset
+		}
+		if v == notBegun {
+			g.unbegun = append(g.unbegun, block)
+		}
+	}
+	return nil
+}
+
+// prepare completes what is pending, loads the watch, and gives every intake its
+// state.
+func (s *Stream) prepare(ctx context.Context, g *generation) error {
+	missing, err := s.keep(ctx, g)
+	if err != nil {
+		return err
+	}
+	var states map[int]*begin
+	for len(g.undecided) > 0 {
+		block := g.undecided[0]
+		if g.owns(block.spans[0].partition) {
+			states, err = s.complete(ctx, g, block, missing)
+		} else {
+			states, err = nil, s.follow(ctx, g, block)
+		}
+		if err != nil {
+			return err
+		}
+		g.undecided = g.undecided[1:]
+	}
+	for _, block := range g.unbegun {
+		if err := s.await(ctx, block, nonePending); err != nil {
+			return err
+		}
+	}
+	if err := s.config.Sink.assigned(ctx, g.partitions); err != nil {
+		return err
+	}
+	if states == nil && len(missing) > 0 {
+		if states, err = s.states(ctx, g, missing, 0); err != nil {
+			return err
+		}
+	}
+	for _, partition := range missing {
+		if err := s.config.Actors.Tell(kindIntake, intakeIdentity(partition), states[partition]); err != nil {
+			return fmt.Errorf("waking intake %d: %w", partition, err)
+		}
+	}
+	return nil
+}
+
+// keep tells the intakes of kept partitions to go on in the new generation. It
+// returns the partitions whose state must be read.
+func (s *Stream) keep(ctx context.Context, g *generation) (missing []int, err error) {
+	for _, partition := range g.partitions {
+		if !slices.Contains(g.kept, partition) {
+			missing = append(missing, partition)
+			continue
+		}
+		message := &goOn{generation: g.number, next: g.starts[partition], done: make(chan bool, 1)}
+		if err := s.config.Actors.Tell(kindIntake, intakeIdentity(partition), message); err != nil {
+			return nil, fmt.Errorf("keeping intake %d: %w", partition, err)
+		}
+		select {
+		case kept := <-message.done:
+			if !kept {
+				missing = append(missing, partition)
+			}
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return missing, nil
+}
+
+// complete makes an interrupted block again, with the records of all its
+// partitions, and stores it as the sink does. It
+// returns the states of the wanted partitions behind the block.
+func (s *Stream) complete(ctx context.Context, g *generation, block pendingBlock, wanted []int) (map[int]*begin, error) {
+	s.config.Logger.Info("completing an interrupted block", "partitions", len(block.spans))
+	needed := slices.Clone(wanted)
+	for _, span := range block.spans {
+		if !slices.Contains(needed, span.partition) {
+			needed = append(needed, span.partition)
+		}
+	}
+	states, err := s.states(ctx, g, needed, block.id)
+	if err != nil {
+		return nil, err
+	}
+	open := s.config.Sink.newBlock(g.number)
+	open.id, open.recovered = block.id, block.partitions()
+	for _, span := range block.spans {
+		records, err := s.config.Log.Read(ctx, span.partition, span.first, span.last)
+		if err != nil {
+			return nil, fmt.Errorf("reading an interrupted block: %w", err)
+		}
+		state := states[span.partition]
+		intake := newIntake(s.config.Intakes, span.partition, open)
+		intake.onBegin(state)
+		if err := intake.foldAll(g.number, records); err != nil {
+			return nil, err
+		}
+	}
+	err = s.config.Sink.finish(ctx, open, func() error { return s.settleStored(ctx, g, block) })
+	if err != nil {
+		return nil, err
+	}
+	return states, nil
+}
+
+// append adds what became of one record to a block that is made again.
+func (b *openBlock) append(_ int32, record recordRange, made *folded) { b.add(record, made) }
+
+// follow waits until the owner of a block's first partition has stored it.
+func (s *Stream) follow(ctx context.Context, g *generation, block pendingBlock) error {
+	if err := s.await(ctx, block, stored); err != nil {
+		return err
+	}
+	return s.settleStored(ctx, g, block)
+}
+
+// settleStored commits this node's partitions behind a stored block.
+func (s *Stream) settleStored(ctx context.Context, g *generation, block pendingBlock) error {
+	own, err := s.config.Log.Committed(ctx, g.partitions)
+	if err != nil {
+		return fmt.Errorf("settling an interrupted block: %w", err)
+	}
+	return s.config.Sink.commit(ctx, g.number, block.settle(stored, own))
+}
+
+// await looks at a block's positions until its verdict is as wanted.
+func (s *Stream) await(ctx context.Context, block pendingBlock, enough verdict) error {
+	for {
+		positions, err := s.config.Log.Committed(ctx, block.partitions())
+		if err != nil {
+			return fmt.Errorf("waiting for other nodes to settle a block: %w", err)
+		}
+		if block.judge(byPartition(positions)) == enough {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(settleTime):
+		}
+	}
+}
+
+// states reads the states of partitions as the store has them, without the rows
+// of one block.
+func (s *Stream) states(ctx context.Context, g *generation, partitions []int, exceptBlock uint64) (map[int]*begin, error) {
+	states := make(map[int]*begin, len(partitions))
+	for _, partition := range partitions {
+		states[partition] = &begin{
+			generation: g.number, next: g.starts[partition], ids: newRecentIDs(RecentIDs), errorIDs: newRecentIDs(RecentErrors), metricIDs: newRecentIDs(RecentMetrics),
+			sessions: newStitcher(), cumulatives: newCumulatives(),
+		}
+	}
+	if err := s.remember(ctx, states, exceptBlock); err != nil {
+		return nil, err
+	}
+	return states, nil
+}
+
+// remember fills the states of intakes from the store.
+func (s *Stream) remember(ctx context.Context, states map[int]*begin, exceptBlock uint64) error {
+	of := func(hash uint64) *begin { return states[int(hash%uint64(s.config.Partitions))] }
+	now := s.config.Now()
+	err := s.config.History.RecentIDs(ctx, now.Add(-DuplicateWindow), exceptBlock, RecentIDs*s.config.Partitions, func(visitor uint64, key [2]uint64) {
+		if state := of(visitor); state != nil {
+			state.ids.add(key)
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("reading recent ids: %w", err)
+	}
+	err = s.config.History.RecentErrors(ctx, now.Add(-DuplicateWindow), exceptBlock, RecentErrors*s.config.Partitions, func(issue uint64, key [2]uint64) {
+		if state := of(issue); state != nil {
+			state.errorIDs.add(key)
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("reading recent errors: %w", err)
+	}
+	if err := s.rememberMetrics(ctx, states, exceptBlock); err != nil {
+		return err
+	}
+	return s.rememberSessions(ctx, states, exceptBlock)
+}
+
+// rememberSessions fills what the states know of sessions from the store.
+func (s *Stream) rememberSessions(ctx context.Context, states map[int]*begin, exceptBlock uint64) error {
+	now := s.config.Now()
+	query := svc.SessionsQuery{
+		Since: now.Add(-DuplicateWindow), Within: stitchTime * time.Millisecond, ExceptBlock: exceptBlock,
+		Open: openSessions * s.config.Partitions, Ended: endedSessions * s.config.Partitions,
+	}
+	of := func(visitor uint64) *begin { return states[int(visitor%uint64(s.config.Partitions))] }
+	err := s.config.History.Sessions(ctx, query, func(open svc.OpenSession) {
+		if state := of(open.Visitor); state != nil {
+			state.sessions.Restore(open)
+		}
+	}, func(visitor uint64, bot bool, session uint64) {
+		if state := of(visitor); state != nil {
+			state.sessions.restoreEnded(visitor, bot, session)
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("reading sessions: %w", err)
+	}
+	for _, state := range states {
+		state.sessions.turnMs = now.UnixMilli()
+	}
+	return nil
+}
+
+// rememberMetrics fills what the states know of metrics from the store.
+func (s *Stream) rememberMetrics(ctx context.Context, states map[int]*begin, exceptBlock uint64) error {
+	now := s.config.Now()
+	err := s.config.History.RecentMetrics(ctx, now.Add(-DuplicateWindow), exceptBlock, RecentMetrics*s.config.Partitions, func(metric uint64, key [2]uint64) {
+		if state := states[int(metric%uint64(s.config.Partitions))]; state != nil {
+			state.metricIDs.add(key)
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("reading recent metric points: %w", err)
+	}
+	var broken error
+	err = s.config.History.Cumulatives(ctx, now.Add(-cumulativeHistory), exceptBlock, func(series svc.CumulativeSeries) {
+		if state := states[protos.PartitionOfMetric(series.Environment, series.Name, s.config.Partitions)]; state != nil {
+			broken = errors.Join(broken, state.cumulatives.Restore(series))
+		}
+	})
+	if err := errors.Join(err, broken); err != nil {
+		return fmt.Errorf("reading cumulative series: %w", err)
+	}
+	return nil
+}
+
+func byPartition(positions []svc.LogPosition) map[int]svc.LogPosition {
+	at := make(map[int]svc.LogPosition, len(positions))
+	for _, position := range positions {
+		at[position.Partition] = position
+	}
+	return at
+}
+
+func partitionsBelow(n int) []int {
+	all := make([]int, n)
+	for partition := range all {
+		all[partition] = partition
+	}
+	return all
+}

@@ -1,0 +1,358 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"strconv"
+	"sync"
+	"time"
+
+	"svc"
+	"svc/actors/attempt"
+)
+
+// BlockStore takes blocks of rows.
+type BlockStore interface {
+	NewBlock() Block
+	// Insert stores a block so that queries see it. The same token never stores
+	// anything twice, and completes what an interrupted attempt left undone.
+	// It fails with [svc.ErrRefused] where the rows may be to blame.
+	Insert(ctx context.Context, token string, id uint64, block Block) error
+	// Sift returns the rows of a block that the store refuses, and stores nothing; none where it
+	// refuses any.
+	Sift(ctx context.Context, id uint64, block Block) ([]svc.RefusedRow, error)
+	// Park stores dead letters; one that is stored again is the same.
+	Park(ctx context.Context, letters []svc.DeadLetter) error
+}
+
+// Block is a batch of rows in the form in which the store takes them. It copies
+// nothing that a row's strings point to.
+type Block interface {
+	Add(rows *svc.Rows)
+	// Rows counts the rows of all kinds, Bytes is about what occurrences and points
+	// take.
+	Rows() int
+	Bytes() int
+	// Without takes rows of a kind out, by their places among those.
+	Without(kind svc.LetterKind, rows []int)
+	Reset()
+}
+
+// Committer stores positions of the log; those of an ended generation are refused.
+type Committer interface {
+	Commit(ctx context.Context, generation int32, positions []svc.LogPosition) error
+}
+
+// RecordReader reads the log.
+type RecordReader interface {
+	// Read returns the records of a partition from the offset first through last,
+	// whoever owns it.
+	Read(ctx context.Context, partition int, first, last int64) ([]svc.LogRecord, error)
+}
+
+// Sink gathers the rows of all partitions of this node into blocks and stores
+// each block exactly once:
+//
+//  1. the block's boundaries (for each partition the first and last offset) are
+//     written beside the committed offsets, in one durable request;
+//  2. the block is inserted under a token made of its number;
+//     watched issues that occurred in the block are then told, and the alerts
+//     that wait for new issues, and what they decide is durable, or what they are
+//     to be told later where they do not answer in time; alerts that count
+//     are told what the block brought;
+//  3. the offsets behind the block are committed, without boundaries.
+//
+// A crash between 1 and 3 leaves the boundaries: the next owner of its first
+// partition makes the same block of the same records, inserts it under the same
+// token, so what was already stored is not stored again, and tells the issues
+// again. A crash before 1 leaves nothing.
+//
+// One block is under way at a time, and at most one insert begins per interval,
+// however many partitions there are: many small parts are what a column store
+// suffers from most.
+type Sink struct {
+	config SinkConfig
+
+	// flushing holds a token while a block is under way.
+	flushing chan struct{}
+
+	mu   sync.Mutex
+	open *openBlock
+	// ended is the last generation that was found to be over.
+	ended  int32
+	spare  *openBlock
+	filled chan struct{} // holds a token while the open block has records
+	room   room
+}
+
+// SinkConfig is what a sink needs.
+type SinkConfig struct {
+	Store BlockStore
+	Log   Committer
+	// Records reads what became of rows that the store refuses.
+	Records  RecordReader
+	Interval time.Duration
+	// MaxRows is the size of the open block from which the streams wait.
+	MaxRows int
+	Now     func() time.Time
+	// MaxBytes is the same for the bytes of occurrences.
+	MaxBytes int
+	// NewBlockID returns a number that no block has had, as NewBlockNumber makes them.
+	NewBlockID func(now time.Time) uint64
+	Metrics    *SinkMetrics
+	Logger     *slog.Logger
+	// Listeners learn of every block, in this order.
+	Listeners []Listener
+	// Outbox takes the notes of listeners; it may be nil where none of them leaves any.
+	Outbox *Outbox
+}
+
+// NewSink returns a sink with an empty block.
+func NewSink(config SinkConfig) *Sink {
+	s := &Sink{config: config, flushing: make(chan struct{}, 1), filled: make(chan struct{}, 1), room: newRoom()}
+	s.open, s.spare = s.newBlock(0), s.newBlock(0)
+	for _, listener := range config.Listeners {
+		if deliveries := listener.Deliveries(); len(deliveries) > 0 {
+			maps.Copy(config.Outbox.deliveries, deliveries)
+		}
+	}
+	return s
+}
+
+// append adds the rows of one record to the open block. Rows of an ended
+// generation are dropped: their records will be delivered again.
+func (s *Sink) append(generation int32, record recordRange, made *folded) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if generation < s.open.generation || generation <= s.ended {
+		return
+	}
+	if generation > s.open.generation {
+		s.renew(s.open, generation)
+	}
+	s.open.add(record, made)
+	span, begun := s.open.ranges[record.partition]
+	if !begun {
+		span = record
+	}
+	span.last = record.last
+	s.open.ranges[record.partition] = span
+	signal(s.filled)
+}
+
+// begin makes the open block one of a generation, dropping what an earlier one
+// left in it.
+func (s *Sink) begin(generation int32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.renew(s.open, generation)
+	s.grant()
+}
+
+// over reports whether a generation has been followed by another or was found to have ended.
+func (s *Sink) over(generation int32) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return generation < s.open.generation || generation <= s.ended
+}
+
+// end drops everything of a generation from now on: its offsets can no longer
+// be committed, so its records will be delivered again.
+func (s *Sink) end(generation int32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = max(s.ended, generation)
+	s.grant()
+}
+
+// full says whether the open block has no room; the caller holds the lock.
+func (s *Sink) full() bool {
+	rows := s.open.rows
+	return rows.Rows() >= s.config.MaxRows || s.config.MaxBytes > 0 && rows.Bytes() >= s.config.MaxBytes
+}
+
+// Busy says that what is to be stored waits for the store.
+func (s *Sink) Busy() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.full()
+}
+
+// take returns the open block, if it holds any record, and opens another. The
+// caller holds flushing and gives the block back.
+func (s *Sink) take() *openBlock {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.open.ranges) == 0 || s.open.generation <= s.ended {
+		return nil
+	}
+	taken := s.open
+	s.open, s.spare = s.spare, nil
+	s.renew(s.open, taken.generation)
+	s.grant()
+	return taken
+}
+
+// giveBack returns a stored block's memory.
+func (s *Sink) giveBack(block *openBlock) {
+	block.clear()
+	s.mu.Lock()
+	s.spare = block
+	s.mu.Unlock()
+}
+
+// Run stores blocks until ctx ends, then stores the last one. The block under
+// way and the last one have drainTime from then on.
+func (s *Sink) Run(ctx context.Context) error {
+	work, abandon := context.WithCancel(context.WithoutCancel(ctx))
+	defer abandon()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(drainTime, abandon) })()
+	for {
+		select {
+		case <-ctx.Done():
+			return s.flush(work)
+		case <-s.filled:
+		}
+		pause := time.After(s.config.Interval)
+		if err := s.flush(work); err != nil {
+			s.config.Logger.Warn("block abandoned; its records will be read again", "error", err)
+		}
+		select {
+		case <-pause:
+		case <-s.room.wanted:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// drainTime bounds the storing of the last blocks at a stop.
+const drainTime = 15 * time.Second
+
+// flush stores the open block. A block that cannot be stored ends its
+// generation here: nothing behind it may be committed.
+func (s *Sink) flush(ctx context.Context) error {
+	select {
+	case s.flushing <- struct{}{}:
+		defer func() { <-s.flushing }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	block := s.take()
+	if block == nil {
+		return nil
+	}
+	defer s.giveBack(block)
+	err := attempt.Contained(func() error { return s.store(ctx, block) })
+	if err != nil {
+		s.end(block.generation)
+	}
+	return err
+}
+
+// drain stores everything that was folded in a generation. It fails where some of
+// it was not, or could not be.
+func (s *Sink) drain(ctx context.Context, generation int32) error {
+	if err := s.flush(ctx); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if generation <= s.ended {
+		return errOver
+	}
+	return nil
+}
+
+// store runs the three steps of a block.
+func (s *Sink) store(ctx context.Context, block *openBlock) error {
+	commit := func() error { return s.commit(ctx, block.generation, block.behind()) }
+	if block.rows.Rows() == 0 && len(block.letters) == 0 {
+		return commit()
+	}
+	block.id = s.config.NewBlockID(s.config.Now())
+	boundaries := block.boundaries(block.id)
+	if text := boundaries[0].Metadata; len(text) > maxPendingText {
+		return fmt.Errorf("the boundaries of %d partitions take %d bytes, more than %d", len(boundaries), len(text), maxPendingText)
+	}
+	if err := s.commit(ctx, block.generation, boundaries); err != nil {
+		return fmt.Errorf("fixing the boundaries: %w", err)
+	}
+	return s.finish(ctx, block, commit)
+}
+
+// errOver ends the work on a block whose generation has ended.
+var errOver = errors.New("the generation has ended")
+
+// insert repeats the insert until it succeeds or the generation or ctx ends: nothing that was
+// accepted is given up because the store is away. What could not be folded, and rows that the store
+// refuses for good, become dead letters first.
+func (s *Sink) insert(ctx context.Context, block *openBlock) error {
+	token := "block-" + strconv.FormatUint(block.id, 36)
+	return s.retry(ctx, block.generation, "storing a block", func() error {
+		if len(block.letters) > 0 {
+			if err := s.park(ctx, block.id, block.letters); err != nil {
+				return err
+			}
+			block.letters = nil
+		}
+		err := s.config.Store.Insert(ctx, token, block.id, block.rows)
+		for errors.Is(err, svc.ErrRefused) {
+			s.config.Metrics.Failures.Inc()
+			s.config.Logger.Warn("the store refused a block", "rows", block.rows.Rows(), "error", err)
+			parked, broken := s.sift(ctx, block)
+			if broken != nil || !parked {
+				err = errors.Join(err, broken)
+				break
+			}
+			err = s.config.Store.Insert(ctx, token, block.id, block.rows)
+		}
+		if err != nil {
+			s.config.Metrics.Failures.Inc()
+			return err
+		}
+		s.config.Metrics.Blocks.Inc()
+		s.config.Metrics.Rows.Add(float64(block.rows.Rows()))
+		return nil
+	})
+}
+
+// commit repeats the commit until it succeeds, is refused, or ctx ends.
+func (s *Sink) commit(ctx context.Context, generation int32, positions []svc.LogPosition) error {
+	return attempt.Until(ctx, s.config.Logger, "committing offsets", func() error {
+		err := s.config.Log.Commit(ctx, generation, positions)
+		if errors.Is(err, svc.ErrFenced) {
+			return attempt.Final(err)
+		}
+		return err
+	})
+}
+
+// retry repeats a step of a block until it succeeds, or the generation or ctx ends.
+func (s *Sink) retry(ctx context.Context, generation int32, doing string, work func() error) error {
+	return attempt.Until(ctx, s.config.Logger, doing, func() error {
+		err := work()
+		if err != nil && s.over(generation) {
+			return attempt.Final(errOver)
+		}
+		return err
+	})
+}
+
+// blockChance is how many bits of a block's number are chance.
+const blockChance = 22
+
+// NewBlockNumber returns the number of a block that is stored at an instant: the instant in
+// milliseconds, then 22 bits of chance, so that numbers of any two runs and nodes differ.
+func NewBlockNumber(now time.Time, chance uint32) uint64 {
+	return uint64(now.UnixMilli())<<blockChance | uint64(chance)>>(32-blockChance)
+}
+
+// Store stores what was folded so far without waiting for the end of the interval.
+func (s *Sink) Store(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+	defer cancel()
+	return s.flush(ctx)
+}

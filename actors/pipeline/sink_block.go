@@ -1,0 +1,56 @@
+package pipeline
+
+import (
+	"log/slog"
+
+	"svc"
+)
+
+// openBlock collects rows until it is stored, with the listeners that learn of it.
+type openBlock struct {
+	generation int32
+	// id is the number of the block, 0 until it is stored; recovered holds the partitions of a
+	// block that an earlier generation left.
+	id        uint64
+	recovered []int
+	rows      Block
+	ranges    map[int]recordRange
+	listeners []BlockListener
+	// origins are the items that the rows were made of; letters are the items that could not be folded.
+	origins origins
+	letters []svc.DeadLetter
+	// inserted says that the rows are in the store, heard is how many listeners have decided.
+	inserted bool
+	heard    int
+	logger   *slog.Logger
+}
+
+// newBlock returns an empty block of a generation.
+func (s *Sink) newBlock(generation int32) *openBlock {
+	return &openBlock{
+		generation: generation, rows: s.config.Store.NewBlock(), ranges: map[int]recordRange{}, listeners: s.openListeners(), logger: s.config.Logger,
+	}
+}
+
+// add adds what was made of a record.
+func (b *openBlock) add(record recordRange, made *folded) {
+	b.rows.Add(&made.Rows)
+	b.origins.add(record, &made.Rows)
+	b.letters = append(b.letters, made.letters...)
+	b.each("at rows", func(listener BlockListener) { listener.Saw(record.first, &made.Rows) })
+}
+
+// clear empties a block and keeps its memory.
+func (b *openBlock) clear() {
+	b.rows.Reset()
+	clear(b.ranges)
+	b.origins.reset()
+	b.listeners, b.letters = nil, nil
+	b.id, b.recovered, b.inserted, b.heard = 0, nil, false, 0
+}
+
+// renew begins an empty block in the memory of another.
+func (s *Sink) renew(b *openBlock, generation int32) {
+	b.clear()
+	b.generation, b.listeners = generation, s.openListeners()
+}

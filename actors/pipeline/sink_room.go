@@ -1,0 +1,140 @@
+package pipeline
+
+import (
+	"context"
+	"slices"
+
+	"svc"
+	"svc/protos"
+)
+
+const (
+	// blockRows bounds the rows of a block: above a million the engine would cut it into several,
+	// and a block that is made again might be cut elsewhere.
+	blockRows = 900_000
+	// foldingBytes bounds the records that are folded at the same time, unless one delivery
+	// alone has more.
+	foldingBytes = 64 << 20
+)
+
+// ticket is the right to fold some records into the open block, or into the one that follows
+// where that is taken meanwhile.
+type ticket struct {
+	generation int32
+	partition  int
+	first      int64
+	rows       int // at most so many come of the records
+	bytes      int
+	// granted is closed once the ticket is valid or over is set.
+	granted chan struct{}
+	over    bool
+}
+
+func newTicket(generation int32, partition int, records []svc.LogRecord) *ticket {
+	t := &ticket{generation: generation, partition: partition, first: records[0].Offset, granted: make(chan struct{})}
+	for i := range records {
+		t.rows += protos.Items(records[i].Value)
+		t.bytes += len(records[i].Value)
+	}
+	return t
+}
+
+// room is who may fold into the open block and who waits for it, first come first served. The
+// sink's lock guards it.
+type room struct {
+	folding map[*ticket]bool
+	waiting []*ticket
+	// wanted holds a token while somebody waits.
+	wanted chan struct{}
+}
+
+func newRoom() room { return room{folding: map[*ticket]bool{}, wanted: make(chan struct{}, 1)} }
+
+// enter waits until records have room in the open block. Whoever entered leaves once the records
+// are folded. It fails where the generation has ended, so that the records are read again in
+// another.
+func (s *Sink) enter(ctx context.Context, t *ticket) error {
+	s.mu.Lock()
+	s.room.waiting = append(s.room.waiting, t)
+	s.grant()
+	s.mu.Unlock()
+	select {
+	case <-t.granted:
+	case <-ctx.Done():
+		s.leave(t)
+		return ctx.Err()
+	}
+	if t.over {
+		return errOver
+	}
+	return nil
+}
+
+// leave gives room back, or the place in the queue.
+func (s *Sink) leave(t *ticket) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.room.folding, t)
+	if at := slices.Index(s.room.waiting, t); at >= 0 {
+		s.room.waiting = slices.Delete(s.room.waiting, at, at+1)
+	}
+	s.grant()
+}
+
+// grant lets in whoever has room, in the order of arrival; the caller holds the lock. Where
+// somebody has to wait, the open block is to be stored without waiting for more.
+func (s *Sink) grant() {
+	for len(s.room.waiting) > 0 {
+		next := s.room.waiting[0]
+		if next.over = next.generation <= s.ended; !next.over {
+			if !s.fits(next) {
+				signal(s.room.wanted)
+				return
+			}
+			s.room.folding[next] = true
+		}
+		s.room.waiting = s.room.waiting[1:]
+		close(next.granted)
+	}
+	select {
+	case <-s.room.wanted:
+	default:
+	}
+}
+
+// fits says whether the open block has room for what a ticket brings beside all that is being
+// folded: any of it may come into this block or into the one after it. The caller holds the lock.
+func (s *Sink) fits(t *ticket) bool {
+	if s.full() {
+		return false
+	}
+	rows, bytes, partitions := s.open.rows.Rows(), 0, map[int]int64{}
+	for partition, span := range s.open.ranges {
+		partitions[partition] = span.first
+	}
+	for other := range s.room.folding {
+		rows, bytes = rows+other.rows, bytes+other.bytes
+		if _, known := partitions[other.partition]; !known {
+			partitions[other.partition] = other.first
+		}
+	}
+	if rows > 0 && rows+t.rows > blockRows || bytes > 0 && bytes+t.bytes > foldingBytes {
+		return false
+	}
+	if _, known := partitions[t.partition]; known || len(partitions) == 0 {
+		return true
+	}
+	text := pendingHead + pendingRoom(t.partition, t.first)
+	for partition, first := range partitions {
+		text += pendingRoom(partition, first)
+	}
+	return text <= maxPendingText
+}
+
+// signal puts a token into a channel that holds one.
+func signal(to chan struct{}) {
+	select {
+	case to <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,224 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"svc"
+	"svc/actors/attempt"
+)
+
+// History is what the store knows of the recent past, for a beginning generation.
+type History interface {
+	// RecentIDs yields the events that arrived since an instant, except those of
+	// one block, by the hash of their visitor and the key of their id, roughly in
+	// the order in which they arrived; of more than limit it yields the newest.
+	RecentIDs(ctx context.Context, since time.Time, exceptBlock uint64, limit int, yield func(visitor uint64, key [2]uint64)) error
+	// RecentErrors is RecentIDs for errors, by the number of their issue.
+	RecentErrors(ctx context.Context, since time.Time, exceptBlock uint64, limit int, yield func(issue uint64, key [2]uint64)) error
+	// RecentMetrics is RecentIDs for metric points whose repetitions are known, by the
+	// hash of their metric's name.
+	RecentMetrics(ctx context.Context, since time.Time, exceptBlock uint64, limit int, yield func(metric uint64, key [2]uint64)) error
+	// Cumulatives yields what the cumulative series had reached of which a point
+	// arrived since an instant, without the points of one block.
+	Cumulatives(ctx context.Context, since time.Time, exceptBlock uint64, yield func(svc.CumulativeSeries)) error
+	// Sessions calls open with the sessions of which an event arrived within a span
+	// before the last arrival, as of their events except those of one block, and ended
+	// with the visitors of those that were heard of since an instant and not within the
+	// span, whether they are bots, and the hashes of the sessions' ids. It may call open
+	// several times for a session, with what different rows know of it. Of more than so
+	// many it leaves those out that were heard of first.
+	Sessions(ctx context.Context, q svc.SessionsQuery, open func(svc.OpenSession), ended func(visitor uint64, bot bool, session uint64)) error
+}
+
+// DuplicateWindow is how long an event's id is remembered, unless RecentIDs
+// newer ones of its partition came in since.
+const DuplicateWindow = 24 * time.Hour
+
+// Stream carries the records of this node's partitions to their intakes. It is
+// told by the log's consumer which partitions the node owns; a block that a
+// crash left pending is completed before anything else is read (recovery.go).
+type Stream struct {
+	config StreamConfig
+
+	mu         sync.Mutex
+	generation *generation
+	last       *generation
+}
+
+// StreamConfig is what a stream needs.
+type StreamConfig struct {
+	Partitions int
+	Ownership  *Ownership
+	Actors     teller
+	Sink       *Sink
+	Log        RecordLog
+	History    History
+	// Intakes is what the intakes need that make the rows of a block that is completed.
+	Intakes IntakeConfig
+	Evict   func(partition int)
+	// Go runs what takes a while; nil starts a goroutine.
+	Go     func(work func())
+	Now    func() time.Time
+	Logger *slog.Logger
+}
+
+// RecordLog is the log as far as recovery needs it.
+type RecordLog interface {
+	Committer
+	// Committed returns the positions of partitions, whoever owns them.
+	Committed(ctx context.Context, partitions []int) ([]svc.LogPosition, error)
+	RecordReader
+}
+
+// NewStream returns a stream without partitions.
+func NewStream(config StreamConfig) *Stream {
+	if config.Go == nil {
+		config.Go = func(work func()) { go work() }
+	}
+	return &Stream{config: config}
+}
+
+// generation is one epoch of ownership.
+type generation struct {
+	number     int32
+	partitions []int
+	// starts are the offsets from which the partitions are read.
+	starts map[int]int64
+	// undecided are the blocks whose insert may or may not have happened, unbegun
+	// those whose texts must be gone before anything goes past them.
+	undecided, unbegun []pendingBlock
+	// kept are the partitions whose intakes go on with the state they have.
+	kept []int
+	// cancel ends the reading of the states; loaded is closed once every intake
+	// has its own and nothing is pending.
+	cancel context.CancelFunc
+	loaded chan struct{}
+	// clean says that everything that was folded is stored and committed.
+	clean bool
+}
+
+func (g *generation) owns(partition int) bool { return slices.Contains(g.partitions, partition) }
+
+// ready says whether every intake has had its state.
+func (g *generation) ready() bool {
+	select {
+	case <-g.loaded:
+		return true
+	default:
+		return false
+	}
+}
+
+// Assigned begins a generation: it settles what a crash left pending, as far as
+// that takes no time, and returns where to start reading. Blocks are completed and
+// the intakes' states are read from the store meanwhile; records wait for that,
+// everything else does not.
+func (s *Stream) Assigned(ctx context.Context, assignment svc.LogAssignment) (map[int]int64, error) {
+	g := &generation{number: assignment.Generation, loaded: make(chan struct{})}
+	for _, position := range assignment.Partitions {
+		g.partitions = append(g.partitions, position.Partition)
+	}
+	starts, err := s.survey(ctx, g, assignment.Partitions)
+	if err != nil {
+		return nil, err
+	}
+	g.starts = starts
+	s.start(ctx, g)
+	return starts, nil
+}
+
+// start makes a generation the present one.
+func (s *Stream) start(ctx context.Context, g *generation) {
+	s.release(g)
+	s.config.Sink.begin(g.number)
+	s.config.Ownership.begin(g.number, g.partitions)
+	ctx, g.cancel = context.WithCancel(ctx)
+	s.mu.Lock()
+	s.generation = g
+	s.mu.Unlock()
+	s.config.Go(func() {
+		if attempt.Until(ctx, s.config.Logger, "preparing a generation", func() error {
+			return attempt.Contained(func() error { return s.prepare(ctx, g) })
+		}) == nil {
+			close(g.loaded)
+		}
+	})
+}
+
+// errNoGeneration is the answer for records outside a generation.
+var errNoGeneration = errors.New("no generation is under way")
+
+// Records carries records of one partition to its intake and waits until they
+// are in a block.
+func (s *Stream) Records(ctx context.Context, partition int, records []svc.LogRecord, _ int64) error {
+	s.mu.Lock()
+	g := s.generation
+	s.mu.Unlock()
+	if g == nil {
+		return errNoGeneration
+	}
+	select {
+	case <-g.loaded:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	room := newTicket(g.number, partition, records)
+	if err := s.config.Sink.enter(ctx, room); err != nil {
+		return err
+	}
+	defer s.config.Sink.leave(room)
+	return foldRecords(ctx, s.config.Actors, partition, &fold{g.number, records, make(chan error, 1)})
+}
+
+// Ending stores everything that was folded in a generation that is about to end,
+// so that whoever owns the partitions next finds nothing pending.
+func (s *Stream) Ending(ctx context.Context, number int32) {
+	s.mu.Lock()
+	g := s.generation
+	s.mu.Unlock()
+	if g == nil || g.number != number {
+		return
+	}
+	if err := s.config.Sink.drain(ctx, number); err != nil {
+		s.config.Logger.Warn("a generation ends with an open block; its records will be read again", "error", err)
+		return
+	}
+	g.clean = true
+}
+
+// Revoked ends the generation: nothing is folded any more. Its actors serve on
+// until the next generation says who owns them, or the lease runs out.
+func (s *Stream) Revoked(int32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.generation == nil {
+		return // it never began, and what was kept is judged by the one before
+	}
+	s.last, s.generation = s.generation, nil
+	s.last.cancel()
+}
+
+// release stops the actors of partitions that this node does not keep. Where a
+// generation passed without this node, others may have written, and nothing is
+// kept.
+func (s *Stream) release(next *generation) {
+	s.mu.Lock()
+	last := s.last
+	s.mu.Unlock()
+	if last == nil {
+		return
+	}
+	unbroken := next.number == last.number+1
+	for _, partition := range last.partitions {
+		if !unbroken || !next.owns(partition) {
+			s.config.Evict(partition)
+		} else if last.clean && last.ready() {
+			next.kept = append(next.kept, partition)
+		}
+	}
+}
