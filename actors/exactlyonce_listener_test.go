@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -85,8 +86,9 @@ func TestRecoveryRunsTheListenersOfTheSink(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
-		if len(w.calls) != 4 || len(w.rows) == 0 {
-			t.Errorf("the sink called %v", w.calls)
+		own := w.calls[2:] // the sink may have made several blocks
+		if len(own) == 0 || strings.Contains(strings.Join(own, ""), "[0 1]") || !strings.HasPrefix(own[len(own)-1], "committed") {
+			t.Errorf("the sink called %v", own)
 		}
 		w.checkListener(t)
 		p.stream.Revoked(1)
