@@ -51,7 +51,8 @@ func (b *block) add(payload []byte, deadline time.Time, w *waiter) {
 	}
 }
 
-// seal ends the record, with now as its time. Nothing is added afterwards.
+// seal ends the record, with now as its time. Nothing is added afterwards. It is
+// complete once it is stamped.
 func (b *block) seal(now time.Time) {
 	var fields, head [recordHeader]byte
 	record := append(fields[:0], 0, 0, 0) // attributes, deltas of time and offset
@@ -70,7 +71,8 @@ func (b *block) seal(now time.Time) {
 	binary.BigEndian.PutUint32(b.sealed, uint32(len(b.sealed)-setHeader))
 }
 
-// sealBatch writes the header of a batch that ends with its only record.
+// sealBatch writes the header of a batch that ends with its only record, but for what
+// [block.stamp] writes.
 func sealBatch(batch []byte, millis int64) {
 	be := binary.BigEndian
 	be.PutUint64(batch[0:], 0)                     // first offset
@@ -81,10 +83,15 @@ func sealBatch(batch []byte, millis int64) {
 	be.PutUint32(batch[23:], 0)                    // last offset delta
 	be.PutUint64(batch[27:], uint64(millis))       // first time
 	be.PutUint64(batch[35:], uint64(millis))       // last time
-	be.PutUint64(batch[43:], 1<<64-1)              // producer, none
-	be.PutUint16(batch[51:], 1<<16-1)              // producer epoch, none
-	be.PutUint32(batch[53:], 1<<32-1)              // sequence, none
 	be.PutUint32(batch[57:], 1)                    // records
+}
+
+// stamp writes who sends the sealed record under which number, and the checksum.
+func (b *block) stamp(who identity, sequence int32) {
+	be, batch := binary.BigEndian, b.sealed[setHeader:]
+	be.PutUint64(batch[43:], uint64(who.id))
+	be.PutUint16(batch[51:], uint16(who.epoch))
+	be.PutUint32(batch[53:], uint32(sequence))
 	be.PutUint32(batch[17:], crc32.Checksum(batch[21:], crc32.MakeTable(crc32.Castagnoli)))
 }
 

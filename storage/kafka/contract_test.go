@@ -33,6 +33,7 @@ func RunContract(t *testing.T, open openCluster) {
 	}{
 		{"order per partition", contractOrder},
 		{"concurrent events are found once in few records", contractBatching},
+		{"a repeated send is one record", contractRepeatedSend},
 		{"payloads above the limit are refused", contractTooLarge},
 		{"large payloads keep their bounds", contractLarge},
 		{"a full queue is refused", contractFull},

@@ -13,8 +13,11 @@
 //   - a nil error from Produce means that the payload is in the log;
 //   - a payload is never split, and payloads of one caller for one partition
 //     keep their order;
-//   - delivery is at least once: a produce whose answer was lost is repeated,
-//     so readers recognise repeated events by id;
+//   - a payload is in the log once, however often the producer had to send it;
+//     only callers that repeat a call which failed with [ErrUnavailable] may
+//     append it again;
+//   - delivery is at least once: after a generation ended, records come again
+//     from the committed position on;
 //   - a commit of an ended generation is refused.
 //
 // The package does not look into payloads and knows no product word.

@@ -178,10 +178,17 @@ func (l *lane) prepare(drain context.Context, now time.Time) (latest time.Time) 
 
 // conclude ends the attempt of one partition.
 func (l *lane) conclude(p *partition, err error) {
-	if err != nil && l.sent && !leftOut(err) {
+	strange := misnumbered(err)
+	switch {
+	case errors.Is(err, kafkago.DuplicateSequenceNumber):
+		err = nil // an earlier attempt appended it
+	case strange:
+		p.spent = true
+	case err != nil && l.sent && !leftOut(err):
 		p.sending.unsure = true
 	}
-	if err == nil || permanent(err) {
+	// What is in doubt is not sent under another identity: it might be appended twice.
+	if err == nil || permanent(err) && !strange || strange && p.sending.unsure {
 		p.settle(err)
 		return
 	}
@@ -197,6 +204,12 @@ func (l *lane) request(drain context.Context, latest time.Time) ([]produce.Respo
 	}
 	if err := l.connect(drain); err != nil {
 		return nil, err
+	}
+	for _, p := range l.batch {
+		if err := p.stamp(drain, l.conn); err != nil {
+			l.disconnect()
+			return nil, err
+		}
 	}
 	cfg := &l.producer.cfg
 	if limit := time.Now().Add(cfg.Timeout + answerGrace); limit.Before(latest) {

@@ -37,6 +37,12 @@ type partition struct {
 	wait    time.Duration
 	due     time.Time
 	failure error
+
+	// sequence is the number of the block to send, under an identity that is nil
+	// before the first block and spent when no further number may follow.
+	identity *identity
+	spent    bool
+	sequence int32
 }
 
 // admit refuses a call that brings n bytes where the queue is full. A large call counts as
@@ -147,6 +153,7 @@ func (p *partition) retry(now time.Time, failure error) {
 // up the partition.
 func (p *partition) settle(err error) {
 	b := p.sending
+	p.count(err)
 	if err != nil {
 		err = fmt.Errorf("%w: producing to partition %d: %w", outcomeOf(b), p.id, err)
 	}

@@ -66,6 +66,9 @@ type Producer struct {
 
 	waiters sync.Pool
 	blocks  sync.Pool
+
+	mu       sync.Mutex
+	identity *identity // the newest one, nil before the first is asked for
 }
 
 // NewProducer checks cfg. Nothing is sent before [Producer.Run].
@@ -117,7 +120,8 @@ func (p *Producer) Run(ctx context.Context) error {
 // them are acknowledged by every in-sync replica. It copies the payloads.
 //
 // A partition may have several parts, which stand next to each other; they come to the
-// log in their order.
+// log in their order. An attempt that is repeated because its answer was lost appends
+// nothing twice.
 //
 // It returns [ErrTooLarge], with nothing queued, for a payload above the record
 // limit, and [ErrNotAppended] when a partition's queue is full or no broker could be

@@ -264,6 +264,7 @@ func TestSealedBlockIsARecordSet(t *testing.T) {
 		payload := bytes.Repeat([]byte{7}, size)
 		b.add(payload, now, nil)
 		b.seal(now)
+		b.stamp(identity{id: 7, epoch: 1}, 3)
 		var set protocol.RecordSet
 		if _, err := set.ReadFrom(b.reader()); err != nil {
 			t.Fatalf("%d bytes: %v", size, err)

@@ -67,7 +67,8 @@ type Broker struct {
 // Open starts a broker on the log in cfg.Dir. A torn tail that a killed
 // process left is cut off. Members of the consumer group that were alive at the
 // last stop are forgotten, so that new ones need not wait for them; committed
-// positions and the generation number are kept. A folder with records that the broker would
+// positions, the generation number and the records of each producer that are sent again
+// are known. A folder with records that the broker would
 // take for an empty one is a [Damage].
 func Open(cfg Config) (*Broker, error) {
 	if cfg.Dir == "" || cfg.Topic == "" || cfg.Partitions < 1 {
@@ -94,6 +95,9 @@ func (b *Broker) open(cfg Config) error {
 	sessions := filepath.Join(cfg.Dir, "session_state.json")
 	if err := os.Remove(sessions); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("forgetting group members: %w", err)
+	}
+	if err := rememberProducers(cfg.Dir); err != nil {
+		return err
 	}
 	id, err := identity(cfg.Dir)
 	if err != nil {

@@ -41,7 +41,7 @@ type round struct {
 // newForcer makes the folders of the partitions, so that a round asks open handles and never
 // looks for what is not there.
 func newForcer(dir, topic string, partitions int) (*forcer, error) {
-	f := &forcer{logs: []*forcedLog{{dir: dir, pick: pickNamed("groups.log")}}}
+	f := &forcer{logs: []*forcedLog{{dir: dir, pick: pickNamed("groups.log")}, {dir: dir, pick: pickNamed("pids.log")}}}
 	for p := range partitions {
 		folder := partitionDir(dir, topic, p)
 		if err := os.MkdirAll(folder, 0o755); err != nil {

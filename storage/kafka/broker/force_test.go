@@ -137,7 +137,7 @@ func TestAnIdleForcerLooksForNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = f.close() }()
-	for _, l := range f.logs[1:] {
+	for _, l := range f.logs[2:] {
 		if err := os.Chtimes(l.dir, time.Unix(1, 0), time.Unix(1, 0)); err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +145,7 @@ func TestAnIdleForcerLooksForNothing(t *testing.T) {
 	if err := f.force(); err != nil {
 		t.Fatal(err)
 	}
-	for _, l := range f.logs[1:] {
+	for _, l := range f.logs[2:] {
 		if l.handle == nil || l.changed.IsZero() {
 			t.Fatalf("%s is looked for again", l.dir)
 		}
@@ -179,7 +179,7 @@ func TestAcknowledgedIsForced(t *testing.T) {
 		if err := produce(t.Context(), make([]byte, 1<<20-1<<10)); err != nil {
 			t.Fatal(err)
 		}
-		log := b.forcer.logs[1]
+		log := b.forcer.logs[2]
 		names, err := filepath.Glob(filepath.Join(dir, "partitions", testTopic+"-0", "*.dat"))
 		if err != nil {
 			t.Fatal(err)
@@ -196,7 +196,7 @@ func TestAcknowledgedIsForced(t *testing.T) {
 		}
 	}
 	defer b.forcer.rest()()
-	if base := segmentBase(filepath.Base(b.forcer.logs[1].active.Name())); base == 0 {
+	if base := segmentBase(filepath.Base(b.forcer.logs[2].active.Name())); base == 0 {
 		t.Error("log did not begin a second file")
 	}
 }
