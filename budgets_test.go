@@ -1,0 +1,72 @@
+package svc_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What a reader can hold in mind: files of a package, lines of a file. Tests and generated files do not
+// count. Functions have 50 lines at most, which the linter checks (funlen in .golangci.yml).
+const (
+	packageFiles = 30
+	fileLines    = 400
+)
+
+// largePackages may have more files, each for its reason.
+func largePackages() map[string]int {
+	return map[string]int{
+		// The language of the product: one noun a file, and one prefix, svc, for all of them. To divide it
+		// would give every noun a second name.
+		".": 70,
+		// To be divided by nouns over one connection type.
+		"storage/clickhouse": 65,
+		// To be divided by subject.
+		"actors": 60,
+	}
+}
+
+// TestPackagesAndFilesStayWithinTheirBudgets counts the files of every package and their lines.
+func TestPackagesAndFilesStayWithinTheirBudgets(t *testing.T) {
+	t.Parallel()
+	files := map[string]int{}
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			if name := entry.Name(); name == ".git" || name == "node_modules" || name == "data" {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, ".pb.go") {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if lines := strings.Count(string(text), "\n"); lines > fileLines && !strings.Contains(string(text), "DO NOT EDIT.\n") {
+			t.Errorf("%s has %d lines; a file has %d at most: divide it by noun or by stage of life", path, lines, fileLines)
+		}
+		files[filepath.ToSlash(filepath.Dir(path))]++
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for folder, count := range files {
+		most := max(packageFiles, largePackages()[folder])
+		if count > most {
+			t.Errorf("%s has %d files; it may have %d: divide it by subject", folder, count, most)
+		}
+	}
+	for folder := range largePackages() {
+		if files[folder] <= packageFiles {
+			t.Errorf("%s has %d files and needs no exception any more", folder, files[folder])
+		}
+	}
+}
