@@ -15,12 +15,30 @@ LINT := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_
 HAS_CC := $(shell test "$$($(GO) env CGO_ENABLED)" = 1 && command -v "$$($(GO) env CC | cut -d' ' -f1)" >/dev/null 2>&1 && echo yes)
 RACE := $(if $(HAS_CC),-race,)
 
+# What to test: make test PKG=./storage/kafka RUN=TestLane
+PKG ?=
+RUN ?=
+
+# The race detector has a package and all its dependencies compiled once more, and makes tests some
+# times as slow. So it watches the packages whose subject is goroutines of our own.
+RACED := ./cluster/... ./actors/... ./storage/kafka/... ./storage/spool/... ./http/route/... ./http/ingest/...
+
+# Proofs kill nodes, or go through hundreds of random histories; they take longer than all other tests.
+PROOFS := ThroughFaults|AcrossLostNodes|AcrossKills|ATurnEndsWithItsNode|AThousandPartitions|ADamagedFolder
+PROVING := ./actors/... ./cmd/svc
+
+# Tests of other packages in which much happens at a time; `make race` lets the detector watch them.
+BUSY := GoesAway|TheLiveStream|AnIncident|TurnsEnd|Transcripts|ABackup|AnIssueLives|AStartWaits|Journal|Commit|Keep|Memory|Share
+WATCHED := ./cmd/svc ./storage/clickhouse/... ./storage/chdb/...
+
+# Packages that start the engine or a server; test-quick leaves them out.
+SLOW := svc/(cmd/svc|storage/(clickhouse|chdb)|bench)(/|$$)
+
 # More than two packages at a time only make the timing tests of each other slow.
 PARALLEL ?= 2
 TEST_TIMEOUT ?= 30m
-# What to test: make test PKG=./storage/kafka RUN=TestLane
-PKG ?= ./...
-RUN ?=
+# `make lint` vets, and a test needs no symbols for a debugger.
+TEST := $(GO) test -vet=off -ldflags=-w -p $(PARALLEL) -timeout $(TEST_TIMEOUT)
 
 FUZZ_COUNT ?= 200000x
 
@@ -55,20 +73,38 @@ up: ## start three nodes over Apache Kafka and ClickHouse with docker compose
 down: ## stop what up started; make down VOLUMES=1 deletes its data too
 	docker compose down $(if $(VOLUMES),--volumes,)
 
+.PHONY: test-quick
+test-quick: deps ## run what needs no engine and no server; under a minute, and what is unchanged is not repeated
+	$(TEST) -skip '$(PROOFS)' $$($(GO) list ./... | grep -Ev '$(SLOW)')
+
+# The longest package comes first, so that it does not run alone at the end.
 .PHONY: test
-test: deps ## run all tests; make test PKG=./storage/kafka RUN=Lane picks some
+test: deps ## run all tests but the proofs; make test PKG=./storage/kafka RUN=Lane picks some
+ifneq ($(PKG)$(RUN),)
+	$(TEST) $(RACE) $(if $(RUN),-run '$(RUN)' -count=1,) $(or $(PKG),./...)
+else
 	@$(if $(HAS_CC),,echo "make test: no C compiler found, so the race detector is off" >&2)
-	$(GO) test $(RACE) -shuffle=on -p $(PARALLEL) -timeout $(TEST_TIMEOUT) $(if $(RUN),-run '$(RUN)' -count=1,) $(PKG)
+	$(TEST) $(RACE) -shuffle=on -skip '$(PROOFS)' $(RACED)
+	$(TEST) -shuffle=on -skip '$(PROOFS)' ./cmd/svc $$($(GO) list ./... | grep -vxF -e svc/cmd/svc -f <($(GO) list $(RACED)))
+endif
+
+.PHONY: proofs
+proofs: deps ## run the proofs: random histories of nodes that fail, servers that are killed
+	$(TEST) $(RACE) -run '$(PROOFS)' -count=1 $(PROVING)
+
+.PHONY: race
+race: deps ## run the busiest tests of other packages under the race detector
+	$(TEST) $(RACE) -run '$(BUSY)' -skip '$(PROOFS)' -count=1 $(WATCHED)
 
 .PHONY: cover
 cover: deps ## run all tests and write the coverage to cover.html
-	$(GO) test -shuffle=on -p $(PARALLEL) -timeout $(TEST_TIMEOUT) -coverpkg=./... -coverprofile=cover.out $(PKG)
+	$(TEST) -shuffle=on -coverpkg=./... -coverprofile=cover.out $(or $(PKG),./...)
 	$(GO) tool cover -html=cover.out -o cover.html
 	@$(GO) tool cover -func=cover.out | tail -n 1
 
 .PHONY: fuzz
 fuzz: deps ## run every fuzz target for FUZZ_COUNT inputs
-	@GO='$(GO)' scripts/fuzz.sh '$(FUZZ_COUNT)' $(PKG)
+	@GO='$(GO)' scripts/fuzz.sh '$(FUZZ_COUNT)' $(or $(PKG),./...)
 
 # SCREENSHOTS=docs/images keeps pictures of the pages; CHROMIUM names a browser.
 .PHONY: browser
@@ -160,7 +196,7 @@ lint: ## vet and golangci-lint (the first time compiles it, about a minute)
 	$(LINT) run ./...
 
 .PHONY: check
-check: build lint gen-check test ## everything a pull request needs
+check: build lint gen-check test proofs ## everything a pull request needs
 
 .PHONY: clean
 clean: ## delete what was built; the data directory and the cache stay

@@ -1,0 +1,85 @@
+package svc_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// variable returns the value of a variable of the Makefile.
+func variable(t *testing.T, makefile, name string) string {
+	t.Helper()
+	found := regexp.MustCompile(`(?m)^` + name + ` := (.*)$`).FindStringSubmatch(makefile)
+	if found == nil {
+		t.Fatalf("the Makefile has no variable %s", name)
+	}
+	return found[1]
+}
+
+// TestEveryTestHasALane holds the lanes of the Makefile together: `make test` skips the proofs by their
+// names, so each name must be that of a test which `make proofs` runs, and CI runs every lane. A
+// test that is renamed falls back into `make test`.
+func TestEveryTestHasALane(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	makefile := string(text)
+	declared := declaredTests(t)
+	for _, lane := range []struct{ names, folders string }{{"PROOFS", "PROVING"}, {"BUSY", "WATCHED"}} {
+		folders := strings.Fields(variable(t, makefile, lane.folders))
+		for _, name := range strings.Split(variable(t, makefile, lane.names), "|") {
+			found := slices.ContainsFunc(declared, func(test declaredTest) bool {
+				return strings.Contains(test.name, name) && matchesFolder(test.folder, folders)
+			})
+			if !found {
+				t.Errorf("%s of the Makefile has %s, and no test of %v is called so", lane.names, name, folders)
+			}
+		}
+	}
+	proofs, proving := regexp.MustCompile(variable(t, makefile, "PROOFS")), strings.Fields(variable(t, makefile, "PROVING"))
+	for _, test := range declared {
+		if proofs.MatchString(test.name) && !matchesFolder(test.folder, proving) {
+			t.Errorf("%s of %s is skipped by make test, and make proofs does not look there", test.name, test.folder)
+		}
+	}
+	ci, err := os.ReadFile(".ci/run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(ci), "for part in test proofs race; do") {
+		t.Error(".ci/run does not run all lanes: test, proofs, race")
+	}
+}
+
+// matchesFolder reports whether a folder is one of the patterns of the go command.
+func matchesFolder(dir string, patterns []string) bool {
+	for _, pattern := range patterns {
+		prefix, below := strings.CutSuffix(pattern, "/...")
+		if dir == prefix || below && strings.HasPrefix(dir, prefix+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// declaredTest is a test function of the project.
+type declaredTest struct{ folder, name string }
+
+func declaredTests(t *testing.T) (tests []declaredTest) {
+	t.Helper()
+	function := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+	sources(t, func(path, text string) {
+		if !strings.HasSuffix(path, "_test.go") {
+			return
+		}
+		for _, match := range function.FindAllStringSubmatch(text, -1) {
+			tests = append(tests, declaredTest{"./" + filepath.ToSlash(filepath.Dir(path)), match[1]})
+		}
+	})
+	return tests
+}
