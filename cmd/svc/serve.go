@@ -44,64 +44,13 @@ func serve(ctx context.Context, config settings.Config, logger *slog.Logger, std
 	return n.run(ctx, stdout)
 }
 
-// part is a component that runs until its context ends.
-type part struct {
-	name string
-	run  func(ctx context.Context) error
-}
-
-// run starts the parts in an order in which each finds what it needs, and stops
-// them in the reverse one, each after the one before has ended:
-//
-//   - the listeners first, so that no new request is accepted while those under
-//     way are answered;
-//   - the file of past days, which nothing depends on;
-//   - the assistant, whose turns record their ends with the actors;
-//   - the schedule, the sweeper, the outbox, the lookout and the retention, which only add work;
-//   - the reading of the log, while the node keeps its place in the group: nobody
-//     takes its partitions over before everything below has happened;
-//   - the sink, whose last block is committed in the generation still held;
-//   - the actors, whose last writes are confirmed in it; calls of other nodes are
-//     sent on from here, and repeated until the next owner takes them;
-//   - the consumer, which leaves the group, so that the others take over at once;
-//   - the wire to other nodes, which until then told them to ask elsewhere;
-//   - the checks after the actors, which append to them;
-//   - the producers last of those that use the log: requests under way still
-//     produce.
+// run starts the parts and stops them again once ctx ends.
 func (n *node) run(ctx context.Context, stdout io.Writer) error {
-	return runParts(ctx, append(n.parts(), part{"greeting", func(ctx context.Context) error { return n.greet(ctx, stdout) }}), n.logger)
-}
-
-// parts lists what runs, in the order of starting.
-func (n *node) parts() []part {
-	return []part{
-		{"disk", n.space.run},
-		{"producer", n.producer.Run},
-		{"spool", n.drainSpool},
-		{"checks", n.monitoring.checks.Run},
-		{"announcer", n.several.announce},
-		{"wire", n.several.keepWire},
-		{"consumer", n.consumer.Run},
-		{"actors", n.cluster.Run},
-		{"sink", n.sink.Run},
-		{"reading", func(ctx context.Context) error { <-ctx.Done(); n.consumer.Quiesce(); return nil }},
-		{"follower", n.several.follow},
-		{"watch over what waits", n.watchBacklog},
-		{"retention", n.retention.Run},
-		{"sweeper", n.sweeper.Run},
-		{"outbox", n.outbox.Run},
-		{"lookout", n.monitoring.lookout.Run},
-		{"schedule", n.monitoring.schedule.Run},
-		{"filler of the schedule", n.monitoring.filler.Run},
-		{"assistant", n.assistant.Run},
-		{"retention of rows", n.keepRows},
-		{"progress", n.keepProgress},
-		{"parts", n.keepParts},
-		{"past days", n.keepKept},
-		{"keeper of past days", n.countDays},
-		{"operator's listener", n.operator.run},
-		{"public listener", n.public.Run},
+	greeting := part{
+		"greeting", "It makes the first start's token and keys by calling everything above, and then says that the node serves.",
+		func(ctx context.Context) error { return n.greet(ctx, stdout) },
 	}
+	return runParts(ctx, append(n.parts(), greeting), n.logger)
 }
 
 // runParts runs parts until ctx ends or one fails, then stops the last first.
