@@ -154,7 +154,7 @@ func (p *process) WatchedIssues(context.Context) ([]svc.Entity, error) {
 	if p.w.away {
 		return nil, errStoreAway
 	}
-	var out []svc.Entity
+	out := []svc.Entity{{Owner: kindIssue + "/666", Kind: "issue", ID: "666", Payload: []byte("{")}} // a stranger's
 	for _, entity := range p.w.decisions {
 		record, err := grain.Decode[issueRecord](entity)
 		if err != nil {
@@ -262,7 +262,7 @@ func (p *process) End(_ context.Context, partition int) (int64, error) {
 func (p *process) hostIssues(t *testing.T, ctx context.Context, ownership *pipeline.Ownership) {
 	t.Helper()
 	logger := slog.New(slog.DiscardHandler)
-	p.watch = &Watch{Store: p, Partitions: p.w.partitions}
+	p.watch = &Watch{Store: p, Partitions: p.w.partitions, Skipped: p.skip}
 	deps := Deps{Store: p, Watch: p.watch, Now: p.w.tick, Logger: logger}
 	deps = deps.wired()
 	kind := recordedKind().Row(deps.node, func(identity string) *recorded {

@@ -2,6 +2,7 @@ package actors
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"testing"
@@ -111,13 +112,37 @@ func worldRules() []svc.AlertRule {
 // hostAlerts returns the kind of alerting actors, over the world's store, and what they need.
 func (p *process) hostAlerts(deps Deps) (cluster.Kind, *AlertPorts) {
 	p.book = NewRulebook()
-	p.book.Publish(svc.Version{}, web(), worldRules())
+	if err := p.book.Load(context.Background(), settings{}, p.skip); err != nil {
+		panic(err) // these settings never fail
+	}
 	schedule := NewSchedule(time.Now, NewScheduleMetrics(prometheus.NewRegistry()), deps.Logger)
 	deps.Alerts = &AlertPorts{
 		Store: alertStore{p}, Schedule: schedule, Measures: worldPoints{p}, Rules: p.book, Started: time.Now(), Logger: deps.Logger,
 	}
 	deps.Now = time.Now
 	return cluster.Kind{Name: KindAlerting, Rank: 1, Idle: 50 * time.Millisecond, New: deps.wired().newAlerting}, deps.Alerts
+}
+
+// settings lists the rules of the world beside one of a stranger, which cannot be decoded.
+type settings struct{}
+
+func (settings) LoadKind(_ context.Context, kind string) ([]svc.Entity, error) {
+	entities := []svc.Entity{{Owner: KindAlerting + "/mallory/shop", Kind: kind, ID: "rul_poison", Payload: []byte("7")}}
+	for _, rule := range worldRules() {
+		payload, err := json.Marshal(rule)
+		if err != nil {
+			return nil, err
+		}
+		entities = append(entities, svc.Entity{Owner: KindAlerting + "/" + web().String(), Kind: kind, ID: rule.ID, Payload: payload})
+	}
+	return entities, nil
+}
+
+// skip notes whose settings were left out.
+func (p *process) skip(entity svc.Entity, _ error) {
+	p.w.skipping.Lock()
+	defer p.w.skipping.Unlock()
+	p.w.skipped[entity.Owner]++
 }
 
 // worldPoints reads what the world's store holds of points.

@@ -82,6 +82,9 @@ type world struct {
 	tellings map[string]svc.Entity
 	letters  map[string]svc.DeadLetter
 	poisoned map[string]int
+	// skipped counts what snapshots left out, by its owner; skipping guards it.
+	skipping sync.Mutex
+	skipped  map[string]int
 	// heard counts how often the toy listener was told that an event is stored, calls are its calls.
 	heard map[string]int
 	calls []string
@@ -102,7 +105,7 @@ func newWorld(seed uint64, partitions int) *world {
 	w := &world{
 		rng: rand.New(rand.NewPCG(seed, 1)), partitions: partitions, log: make([][]svc.LogRecord, partitions),
 		sent: map[string]int{}, heard: map[string]int{}, notes: map[string]bool{}, agents: enrich.NewUserAgents(2), members: map[*process]bool{},
-		decisions: map[string]svc.Entity{}, alerts: map[string]svc.Entity{}, noted: map[[2]uint64]bool{}, asked: map[string]time.Time{}, tellings: map[string]svc.Entity{}, raised: map[uint64]float64{}, letters: map[string]svc.DeadLetter{}, poisoned: map[string]int{}, owners: make([]string, partitions), nodes: map[string]*process{},
+		decisions: map[string]svc.Entity{}, alerts: map[string]svc.Entity{}, noted: map[[2]uint64]bool{}, asked: map[string]time.Time{}, tellings: map[string]svc.Entity{}, raised: map[uint64]float64{}, letters: map[string]svc.DeadLetter{}, poisoned: map[string]int{}, skipped: map[string]int{}, owners: make([]string, partitions), nodes: map[string]*process{},
 	}
 	for p := range partitions {
 		w.committed = append(w.committed, svc.LogPosition{Partition: p})
@@ -309,6 +312,9 @@ func (w *world) checkPoison(t *testing.T) {
 		if parked[id] != 1 {
 			t.Errorf("%s is parked %d times", id, parked[id])
 		}
+	}
+	if rule, issue := w.skipped[KindAlerting+"/mallory/shop"], w.skipped[kindIssue+"/666"]; rule == 0 || issue == 0 || len(w.skipped) != 2 {
+		t.Errorf("snapshots left out %v, want a rule and an issue of the stranger", w.skipped)
 	}
 	if len(parked) != len(w.poisoned) {
 		t.Errorf("%d items are parked, %d were poison", len(parked), len(w.poisoned))
