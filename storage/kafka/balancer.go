@@ -19,8 +19,8 @@ const balancerName = "svc-sticky"
 
 var errClaim = errors.New("member data is not understood")
 
-// claim is what a member tells the others when it joins: its node with a proof of
-// the cluster's secret, and the partitions that it owned in the generation it comes from.
+// claim is the data that a member shows the others when it joins: its node with a proof
+// of the cluster's secret, and the partitions that it owned in its last generation.
 type claim struct {
 	node       []byte
 	proof      [proofBytes]byte
@@ -76,7 +76,7 @@ func (b *balancer) AssignGroups(members []kafkago.GroupMember, partitions []kafk
 	claims := make(map[string]claim, len(members))
 	result := make(kafkago.GroupMemberAssignments, len(members))
 	for _, m := range members {
-		// A member without readable data, or of another secret, gets nothing.
+		// A member without readable data, or with another secret, gets nothing.
 		if c, err := decodeClaim(m.UserData); err == nil && b.native(c) {
 			claims[m.ID] = c
 		} else {
@@ -92,18 +92,19 @@ func (b *balancer) AssignGroups(members []kafkago.GroupMember, partitions []kafk
 	return result
 }
 
-// lonePrefix begins the user data of a node that others cannot call. No address begins so, and
-// earlier versions, which named such a node by its folder, did so too.
+// lonePrefix begins the user data of a node that others cannot call. No address begins with it,
+// and the folder names that earlier versions used for such a node do.
 const lonePrefix = "/"
 
-// LoneNode returns the user data of a node that others cannot call, by a name that no other
-// has. It is the only member of its group, or gets nothing of it.
+// LoneNode returns the user data of a node that others cannot call, from a unique name. Such a
+// node is the only member of its group, or gets no partition.
 func LoneNode(name string) string { return lonePrefix + strings.TrimPrefix(name, lonePrefix) }
 
 func lone(node []byte) bool { return bytes.HasPrefix(node, []byte(lonePrefix)) }
 
-// callable returns the members that may share the partitions. Where one of several cannot be
-// called, who had partitions in the latest generation stays: alone, or with those that can.
+// callable returns the members that may share the partitions. If one of several cannot be
+// called, the member that had partitions in the latest generation stays: alone, or with the
+// other callable ones if it is callable.
 func callable(claims map[string]claim) map[string]claim {
 	first, loners := "", 0
 	for member, c := range claims {
@@ -203,8 +204,8 @@ const claimVersion = 2
 // proofBytes is the length of a proof.
 const proofBytes = sha256.Size
 
-// prove shows that whoever names a node to a group has the cluster's secret,
-// without showing the secret.
+// prove returns a proof that the member of a group has the cluster's secret, without
+// showing the secret.
 func prove(secret, group string, node []byte) (proof [proofBytes]byte) {
 	key := sha256.Sum256([]byte("svc group member\x00" + secret))
 	mac := hmac.New(sha256.New, key[:])

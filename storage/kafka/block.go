@@ -33,7 +33,7 @@ type block struct {
 	size   int
 	sealed []byte
 
-	// unsure says that an attempt may have appended the record.
+	// unsure reports that an attempt may have appended the record.
 	unsure bool
 }
 

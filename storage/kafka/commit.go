@@ -11,8 +11,8 @@ import (
 	kafkago "github.com/segmentio/kafka-go"
 )
 
-// MetadataBytes bounds the text of a position. It is what a Kafka cluster
-// accepts as shipped.
+// MetadataBytes bounds the text of a position: the default limit of a Kafka
+// cluster.
 const MetadataBytes = 4096
 
 // Commit stores positions of a generation with one request. When it returns nil

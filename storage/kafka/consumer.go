@@ -22,8 +22,8 @@ const (
 	defaultHeartbeat = 250 * time.Millisecond
 	defaultRebalance = 10 * time.Second
 
-	// privateSession is the session of a member that can have no rival, and how long it waits
-	// for the broker inside its own process.
+	// privateSession is the session of a member that is the only possible one, and how long it
+	// waits for the broker inside its own process.
 	privateSession = 5 * time.Minute
 
 	// rejoinTime is the pause before another attempt to join the group.
@@ -34,8 +34,8 @@ const (
 	// must come before its session ends and others take over.
 	coordinatorTime = 5 * time.Second
 
-	// endTime bounds what a member does before it lets a rebalance go on. The
-	// others wait for it, and it must stay below the time they grant.
+	// endTime bounds what a member does before it lets a rebalance continue. The
+	// others wait for it, so it must stay below their rebalance timeout.
 	endTime = 3 * time.Second
 )
 
@@ -47,18 +47,18 @@ type ConsumerConfig struct {
 	Group   string
 
 	// UserData is shown to the other members, see [Consumer.Owners]. It is
-	// the node's address. Members with the same one are the same node: a
-	// new one removes what an earlier life of it left in the group.
+	// the node's address. Members with the same address are the same node: a
+	// new one removes the members that an earlier process of it left in the group.
 	UserData []byte
 
-	// Secret signs the user data. Members with another secret are foreign: they
-	// get no partition from this one, and this one does not join them.
+	// Secret signs the user data. Members with another secret are foreign: this
+	// member assigns no partition to them and does not join their group.
 	Secret string
 
 	Handler Handler
 
 	// Session is how long a silent member keeps its partitions. Heartbeat
-	// is the pause between signs of life and the delay with which a member
+	// is the pause between heartbeats and the delay with which a member
 	// notices a rebalance. Rebalance bounds the wait for slow members.
 	Session   time.Duration
 	Heartbeat time.Duration
@@ -67,18 +67,18 @@ type ConsumerConfig struct {
 	// Dial opens connections; nil opens those of the network.
 	Dial DialFunc
 
-	// Private says that no other process reaches the broker, so nobody else can be a member: the
-	// session is then so long, and answers are waited for so long, that a starved process does
-	// not lose its membership to itself. It holds where durations are left to the defaults.
+	// Private means that no other process reaches the broker, so that nobody else can be a
+	// member. Sessions and timeouts, where they are left to the defaults, are then so long that
+	// a process without CPU time does not lose its own membership.
 	Private bool
 
 	// Gather is a pause before a partition is read again once its end was
-	// reached. It makes one delivery of many records that arrive one by one,
-	// at the price of that much delay.
+	// reached. Records that arrive one by one are then delivered together,
+	// later by up to that much.
 	Gather time.Duration
 
-	// Gap is told that the offsets from up to to are no longer in the log
-	// and were not delivered. It may be nil.
+	// Gap is called for the offsets from up to to, not included, that are no
+	// longer in the log and were not delivered. It may be nil.
 	Gap func(partition int, from, to int64)
 
 	Logger *slog.Logger
@@ -131,9 +131,9 @@ type Consumer struct {
 	// patience bounds one request of the membership.
 	patience time.Duration
 
-	lease lease
-	beats beats
-	pulse pulse
+	lease       lease
+	beats       sharedBeats
+	heartbeater heartbeater
 
 	// quiet is closed when no more records are to be delivered.
 	quiet     chan struct{}
@@ -171,15 +171,15 @@ func NewConsumer(cfg ConsumerConfig) (*Consumer, error) {
 	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	link := newLinkOver(cfg.Dial, cfg.Brokers, cfg.Topic)
 	return &Consumer{
-		cfg:      cfg,
-		link:     link,
-		patience: min(patience, cfg.Session*2/3),
-		pulse:    pulse{link: link, group: cfg.Group, dial: cfg.Dial},
-		balancer: newBalancer(cfg),
-		lease:    lease{term: leaseShare(min(cfg.Session, cfg.Rebalance)), now: sinceBoot},
-		quiet:    make(chan struct{}),
-		stopping: make(chan struct{}),
-		ends:     make(map[int]*atomic.Int64),
+		cfg:         cfg,
+		link:        link,
+		patience:    min(patience, cfg.Session*2/3),
+		heartbeater: heartbeater{link: link, group: cfg.Group, dial: cfg.Dial},
+		balancer:    newBalancer(cfg),
+		lease:       lease{term: leaseShare(min(cfg.Session, cfg.Rebalance)), now: sinceBoot},
+		quiet:       make(chan struct{}),
+		stopping:    make(chan struct{}),
+		ends:        make(map[int]*atomic.Int64),
 	}, nil
 }
 
@@ -190,7 +190,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 	if err := c.evict(ctx); err != nil && ctx.Err() == nil {
 		c.cfg.Logger.Warn("removing an earlier life from the group", "error", err)
 	}
-	if !c.admit(ctx) {
+	if !c.awaitNatives(ctx) {
 		return nil
 	}
 	keeping, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -242,20 +242,20 @@ func (c *Consumer) serve(ended context.Context, g *kafkago.Generation) {
 	}
 	c.balancer.own(g.ID, owned)
 	s := session{g.ID, g.MemberID}
-	c.enter(s, owned)
-	err := c.take(ctx, s, owned)
+	c.setSession(s, owned)
+	err := c.beginLease(ctx, s, owned)
 	if err == nil {
 		err = c.deliver(ctx, owned)
 	}
-	c.lease.unsettle(s) // the group is joined anew once this returns
+	c.lease.rebalance(s) // the client library rejoins the group when this returns
 	last, done := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 	c.cfg.Handler.Ending(last, g.ID)
 	done()
-	c.enter(session{}, nil)
+	c.setSession(session{}, nil)
 	c.cfg.Handler.Revoked(g.ID)
 	select {
 	case <-c.stopping:
-		c.lease.end(s) // the group is left next, and others take over at once
+		c.lease.end(s) // this member leaves the group next, and others take over at once
 	default:
 	}
 	if err != nil && ctx.Err() == nil {
@@ -264,9 +264,9 @@ func (c *Consumer) serve(ended context.Context, g *kafkago.Generation) {
 	}
 }
 
-// take begins the lease of a session. Nothing is served before the coordinator
-// has said once that the session is the present one.
-func (c *Consumer) take(ctx context.Context, s session, owned []int) error {
+// beginLease begins the lease of a session. It returns once the coordinator has
+// confirmed that the session is the present one; nothing is served before.
+func (c *Consumer) beginLease(ctx context.Context, s session, owned []int) error {
 	c.lease.begin(s)
 	if len(owned) == 0 {
 		err := c.lookForForeign(ctx)
@@ -280,9 +280,9 @@ func (c *Consumer) take(ctx context.Context, s session, owned []int) error {
 	return c.beats.do(ctx, s, c.beat)
 }
 
-// enter makes s the current session and forgets the high waters of partitions
+// setSession makes s the current session and forgets the high waters of partitions
 // that are not owned in it.
-func (c *Consumer) enter(s session, owned []int) {
+func (c *Consumer) setSession(s session, owned []int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.current = s
@@ -366,8 +366,8 @@ func (c *Consumer) begin(ctx context.Context, now session, owned []int) ([]Posit
 	return positions, c.Commit(ctx, now.generation, moved)
 }
 
-// Quiesce ends the delivery of records for good and keeps the membership: what
-// was delivered can still be committed, and nobody takes over before Run ends.
+// Quiesce ends the delivery of records for good and keeps the membership: the
+// delivered records can still be committed, and nobody takes over before Run ends.
 func (c *Consumer) Quiesce() { c.quietOnce.Do(func() { close(c.quiet) }) }
 
 // HighWater returns the offset after the last record of an owned partition, as

@@ -157,7 +157,7 @@ func TestLeaseRunsOut(t *testing.T) {
 	}
 	holds("before it begins", false)
 	l.begin(s)
-	holds("before the first sign of life", false)
+	holds("before the first heartbeat", false)
 	l.renew(s, now)
 	holds("after it", true)
 	sent := now

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// Directory knows which node owns which partition, as the group's coordinator
-// last said. It is asked again when it was found to be wrong, at most once per
+// Directory caches which node owns which partition, as the group's coordinator
+// last reported. It asks again after [Directory.Refresh], at most once per
 // lookPause.
 type Directory struct {
 	consumer *Consumer
@@ -32,15 +32,15 @@ var errUnowned = errors.New("nobody owns the partition")
 func NewDirectory(c *Consumer) *Directory { return &Directory{consumer: c, stale: true} }
 
 // Owner returns the user data of the member that owns a partition. It asks the
-// coordinator where nothing is known, or what was known was wrong.
+// coordinator if the owner is unknown or the directory is stale.
 func (d *Directory) Owner(ctx context.Context, partition int) (address string, err error) {
 	d.mu.Lock()
 	owner, known := d.owners[partition]
 	look := (d.stale || !known) && time.Since(d.looked) >= lookPause
 	d.mu.Unlock()
 	if look {
-		// What was known stays in use where the coordinator has nothing to say, in
-		// the middle of a rebalance: the owner itself knows until when it is one.
+		// During a rebalance the coordinator names no owners. The known one stays in
+		// use: it checks its own lease before it serves anything.
 		if err := d.look(ctx); err != nil && !known {
 			return "", err
 		}
@@ -54,14 +54,14 @@ func (d *Directory) Owner(ctx context.Context, partition int) (address string, e
 	return string(owner.UserData), nil
 }
 
-// Refresh has the coordinator asked before the next answer.
+// Refresh marks the directory as stale: the next answer asks the coordinator.
 func (d *Directory) Refresh() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.stale = true
 }
 
-// look asks the coordinator, once for all who want to know.
+// look asks the coordinator. Concurrent callers share one request.
 func (d *Directory) look(ctx context.Context) error {
 	result := d.looks.DoChan("owners", func() (any, error) {
 		asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), coordinatorTime)

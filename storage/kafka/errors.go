@@ -12,11 +12,12 @@ import (
 var (
 	// ErrUnavailable reports that a payload was not acknowledged: the queue
 	// of its partition is full, the deadline passed, or the producer stopped.
-	// The payload may still reach the log. Callers repeat the request later.
+	// The payload may still reach the log, so that repeating the call may append
+	// it twice. Callers repeat the request later.
 	ErrUnavailable = errors.New("kafka is unavailable")
 
-	// ErrNotAppended is ErrUnavailable of a call of which nothing is in the log, nor
-	// will be.
+	// ErrNotAppended is an [ErrUnavailable] after which nothing of the call is in the
+	// log or will be.
 	ErrNotAppended = fmt.Errorf("%w: nothing was appended", ErrUnavailable)
 
 	// ErrTooLarge reports a payload above the limit of one record. Nothing
@@ -33,7 +34,7 @@ var (
 	// ErrForeign reports a group with members of another cluster secret.
 	ErrForeign = errors.New("the group has members with another cluster secret")
 
-	// ErrAlone reports a group in which a node that cannot be called is not the only one.
+	// ErrAlone reports a group with several nodes, one of which cannot be called.
 	ErrAlone = errors.New("a node without SVC_NODE_ADDR cannot share a log with another; set it on all of them, or stop one")
 
 	// ErrPartitions reports a topic whose partition count differs from the
@@ -49,8 +50,8 @@ func fenced(err error) bool {
 		errors.Is(err, kafkago.FencedInstanceID)
 }
 
-// leftOut reports whether a broker's answer to a produce request says that it appended
-// nothing. Any other failure leaves that open.
+// leftOut reports whether a produce request failed with an answer that means that the
+// broker appended nothing. After any other failure it may have.
 func leftOut(err error) bool {
 	var code kafkago.Error
 	if !errors.As(err, &code) {

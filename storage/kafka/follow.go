@@ -9,13 +9,12 @@ import (
 	kafkago "github.com/segmentio/kafka-go"
 )
 
-// FollowerConfig describes who follows a topic of one partition.
+// FollowerConfig describes a follower of a topic of one partition.
 type FollowerConfig struct {
 	Brokers []string
 	Topic   string
 
-	// Handle is given what was appended, in order. It is not called again
-	// before it returns.
+	// Handle receives the appended records, in order. Its calls do not overlap.
 	Handle func(ctx context.Context, records []Record)
 
 	// Lost is called instead when records were deleted before they were read, or
@@ -40,8 +39,8 @@ func NewFollower(cfg FollowerConfig) *Follower {
 	return &Follower{cfg: cfg, link: link, reader: &reader{cfg: shared, link: link, end: new(atomic.Int64)}}
 }
 
-// Begin takes the present end of the topic as the place to start. What is read
-// from elsewhere after Begin misses nothing that was appended before.
+// Begin makes the present end of the topic the place to start. State that is read
+// from elsewhere after Begin contains everything that was appended before.
 func (f *Follower) Begin(ctx context.Context) error {
 	ends, err := f.link.ends(ctx, f.cfg.Topic, []int{0})
 	if err == nil {

@@ -13,12 +13,12 @@ import (
 	"github.com/segmentio/kafka-go/protocol/heartbeat"
 )
 
-// pulse is a connection to the group's coordinator for signs of life alone, so
-// that nothing is ever in front of them.
+// heartbeater is a connection to the group's coordinator for heartbeats only, so that
+// they never wait for another request.
 //
 // It speaks version 0 of the request. In later ones the client library reads the
 // error from the place of the throttle time and takes every refusal for success.
-type pulse struct {
+type heartbeater struct {
 	link  *link
 	group string
 	dial  DialFunc // nil is the network's
@@ -27,37 +27,37 @@ type pulse struct {
 	conn *conn
 }
 
-// beat sends one sign of life and returns the coordinator's error.
-func (p *pulse) beat(ctx context.Context, s session) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.conn == nil || !p.conn.usable(p.conn.addr) {
-		p.close()
-		if err := p.connect(ctx); err != nil {
+// beat sends one heartbeat and returns the coordinator's error.
+func (h *heartbeater) beat(ctx context.Context, s session) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.conn == nil || !h.conn.usable(h.conn.addr) {
+		h.close()
+		if err := h.connect(ctx); err != nil {
 			return err
 		}
 	}
 	deadline, _ := ctx.Deadline()
-	answer, err := p.conn.exchange(ctx, deadline, &heartbeat.Request{
-		GroupID: p.group, GenerationID: s.generation, MemberID: s.member,
+	answer, err := h.conn.exchange(ctx, deadline, &heartbeat.Request{
+		GroupID: h.group, GenerationID: s.generation, MemberID: s.member,
 	})
 	if err != nil {
-		p.close()
-		return fmt.Errorf("sending a sign of life: %w", err)
+		h.close()
+		return fmt.Errorf("sending a heartbeat: %w", err)
 	}
 	code := kafkago.Error(answer.(*heartbeat.Response).ErrorCode)
 	switch {
 	case code == 0:
 		return nil
 	case errors.Is(code, kafkago.NotCoordinatorForGroup) || errors.Is(code, kafkago.GroupCoordinatorNotAvailable):
-		p.close()
+		h.close()
 	}
 	return code
 }
 
-func (p *pulse) connect(ctx context.Context) error {
-	found, err := p.link.client.FindCoordinator(ctx, &kafkago.FindCoordinatorRequest{
-		Key: p.group, KeyType: kafkago.CoordinatorKeyTypeConsumer,
+func (h *heartbeater) connect(ctx context.Context) error {
+	found, err := h.link.client.FindCoordinator(ctx, &kafkago.FindCoordinatorRequest{
+		Key: h.group, KeyType: kafkago.CoordinatorKeyTypeConsumer,
 	})
 	if err == nil {
 		err = found.Error
@@ -65,7 +65,7 @@ func (p *pulse) connect(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("looking for the coordinator: %w", err)
 	}
-	dial := p.dial
+	dial := h.dial
 	if dial == nil {
 		dial = new(net.Dialer).DialContext
 	}
@@ -74,14 +74,14 @@ func (p *pulse) connect(ctx context.Context) error {
 		return err
 	}
 	c.wire.SetVersions(map[protocol.ApiKey]int16{protocol.Heartbeat: 0})
-	p.conn = c
+	h.conn = c
 	return nil
 }
 
 // close drops the connection; the caller holds the lock.
-func (p *pulse) close() {
-	if p.conn != nil {
-		p.conn.close()
-		p.conn = nil
+func (h *heartbeater) close() {
+	if h.conn != nil {
+		h.conn.close()
+		h.conn = nil
 	}
 }

@@ -15,22 +15,23 @@ import (
 // follows the largest number.
 const lastSequence = math.MaxInt32 - 1
 
-// identity is what a cluster calls a producer. With it, every record of a partition
-// has a sequence number, and a record that is sent again is recognised: it is
-// acknowledged and not appended a second time.
+// identity is a producer id that a cluster gave. Under it, the records of a partition
+// have sequence numbers, and the broker recognises a record that is sent again: it
+// acknowledges it without appending it a second time.
 //
-// A number is used up by a record that was acknowledged. After a record of which
-// nobody knows whether it was appended, no number would be right, and the
-// partition takes another identity. Others may go on with the one they have.
+// Only an acknowledged record uses up its number. After a record that may or may not
+// be in the log, no number is right: the same one could make the broker take the next
+// record for this one, and the next one could leave a gap. The partition then takes
+// another identity; other partitions keep theirs.
 type identity struct {
 	id    int64
 	epoch int16
 }
 
-// identify returns an identity that is newer than after, nil for any. It asks the
-// broker at the other end of c where none is known. Each one becomes the newest once,
-// so that no partition gets one that it had before: its numbers would begin
-// again, and new records be taken for old ones.
+// identify returns an identity that is newer than after, or any if after is nil. It
+// asks the broker at the other end of c if it knows none. Each identity becomes the
+// newest exactly once, so that no partition gets one twice: its numbers would restart,
+// and the broker would take new records for old ones.
 func (p *Producer) identify(ctx context.Context, after *identity, c *conn) (*identity, error) {
 	p.mu.Lock()
 	known := p.identity
@@ -56,7 +57,7 @@ func (p *Producer) identify(ctx context.Context, after *identity, c *conn) (*ide
 }
 
 // stamp writes the identity and the next number of the partition into the block to
-// send. An attempt that repeats another writes the same.
+// send. A repeated attempt writes the same ones.
 func (p *partition) stamp(ctx context.Context, c *conn) error {
 	if p.identity == nil || p.spent {
 		fresh, err := p.producer.identify(ctx, p.identity, c)
@@ -69,7 +70,7 @@ func (p *partition) stamp(ctx context.Context, c *conn) error {
 	return nil
 }
 
-// count notes what became of the number of the block that was sent.
+// count uses the number of the sent block up, or the identity if the block is in doubt.
 func (p *partition) count(err error) {
 	switch {
 	case err != nil:
@@ -81,9 +82,9 @@ func (p *partition) count(err error) {
 	}
 }
 
-// misnumbered reports whether a broker refused a record for its number, which says
-// that it appended nothing and does not know this producer, or knows other records
-// of it: its log or its memory of producers was lost.
+// misnumbered reports whether a broker refused a record for its identity or number. It
+// appended nothing: it does not know the producer, or knows other records of it, since
+// it lost part of its log or of its notes about producers.
 func misnumbered(err error) bool {
 	return errors.Is(err, kafkago.OutOfOrderSequenceNumber) || errors.Is(err, kafkago.UnknownProducerId) ||
 		errors.Is(err, kafkago.InvalidProducerEpoch) || errors.Is(err, kafkago.InvalidProducerIDMapping)

@@ -46,7 +46,7 @@ type lane struct {
 	conn  *conn
 	batch []*partition
 	parts []rawproduce.RequestPartition
-	// sent says that the last request may have reached its broker.
+	// sent reports that the last request may have reached its broker.
 	sent bool
 }
 
@@ -90,9 +90,9 @@ func (l *lane) run(drain context.Context, idle <-chan struct{}) {
 	defer retry.Stop()
 	over := drain.Done()
 	for {
-		runtime.Gosched() // callers that an answer released fill the next request
+		runtime.Gosched() // lets the callers of the last request fill the next one
 		now := time.Now()
-		wait := l.take(now, drain.Err() != nil)
+		wait := l.gather(now, drain.Err() != nil)
 		if len(l.batch) > 0 {
 			l.deliver(drain, now)
 			continue
@@ -111,9 +111,9 @@ func (l *lane) run(drain context.Context, idle <-chan struct{}) {
 	}
 }
 
-// take makes the batch of the partitions that are due, or of all. It returns
+// gather makes the batch of the partitions that are due, or of all. It returns
 // the time until the next one is due, or 0.
-func (l *lane) take(now time.Time, all bool) (wait time.Duration) {
+func (l *lane) gather(now time.Time, all bool) (wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	rest := l.ready[:0]
@@ -130,7 +130,7 @@ func (l *lane) take(now time.Time, all bool) (wait time.Duration) {
 	return wait
 }
 
-// deliver sends the batch and settles each of its partitions or has it retried.
+// deliver sends the batch and resolves each of its partitions or has it retried.
 func (l *lane) deliver(drain context.Context, now time.Time) {
 	latest := l.prepare(drain, now)
 	if len(l.batch) > 0 {
@@ -144,7 +144,7 @@ func (l *lane) deliver(drain context.Context, now time.Time) {
 	l.batch = l.batch[:0]
 }
 
-// prepare settles what nobody waits for any more, puts back what exceeds one
+// prepare resolves what nobody waits for any more, puts back what exceeds one
 // request and fills in the rest. It returns the latest deadline.
 func (l *lane) prepare(drain context.Context, now time.Time) (latest time.Time) {
 	size, kept := 0, l.batch[:0]
@@ -153,10 +153,10 @@ func (l *lane) prepare(drain context.Context, now time.Time) (latest time.Time) 
 		b := p.next(now)
 		switch {
 		case drain.Err() != nil:
-			p.settle(cmp.Or(p.failure, drain.Err()))
+			p.resolve(cmp.Or(p.failure, drain.Err()))
 			continue
 		case !b.deadline.After(now):
-			p.settle(cmp.Or(p.failure, context.DeadlineExceeded))
+			p.resolve(cmp.Or(p.failure, context.DeadlineExceeded))
 			continue
 		case len(kept) > 0 && size+b.size > requestBytes:
 			p.postpone(now, 0)
@@ -189,7 +189,7 @@ func (l *lane) conclude(p *partition, err error) {
 	}
 	// What is in doubt is not sent under another identity: it might be appended twice.
 	if err == nil || permanent(err) && !strange || strange && p.sending.unsure {
-		p.settle(err)
+		p.resolve(err)
 		return
 	}
 	p.retry(time.Now(), err)
@@ -232,7 +232,7 @@ func (l *lane) request(drain context.Context, latest time.Time) ([]produce.Respo
 	return topics[0].Partitions, nil
 }
 
-// outcome returns what the broker says about a partition.
+// outcome returns the broker's error for a partition.
 func outcome(answers []produce.ResponsePartition, partition int) error {
 	for _, a := range answers {
 		switch {
@@ -246,7 +246,7 @@ func outcome(answers []produce.ResponsePartition, partition int) error {
 	return errNoAnswer
 }
 
-// connect makes sure of a connection to where the broker is now.
+// connect opens a connection to the broker's present address unless there is one.
 func (l *lane) connect(ctx context.Context) (err error) {
 	l.mu.Lock()
 	addr := l.addr

@@ -10,29 +10,29 @@ import (
 	kafkago "github.com/segmentio/kafka-go"
 )
 
-// lease is how long this member may believe that nobody else owns what it owns.
-// The coordinator gives the partitions of a silent member away once its session
-// has ended, which cannot be before the last sign of life that the coordinator
-// accepted was sent, plus the session. The member stops believing earlier, by a
-// clock that also runs while the machine sleeps.
+// lease is how long this member may assume that nobody else owns its partitions.
+// The coordinator reassigns the partitions of a silent member when its session
+// ends, which is at the earliest one session after the last accepted heartbeat was
+// sent. The member stops assuming earlier, by a clock that also runs while the
+// machine sleeps.
 //
 // A lease covers reads while no rebalance is under way: then a generation ends
 // without waiting for any session. A write, and a read during a rebalance, are
 // certain only by [Consumer.Confirm].
 type lease struct {
-	// term is how long one accepted sign of life counts.
+	// term is how long one accepted heartbeat counts.
 	term time.Duration
 	now  func() time.Duration
 
 	mu      sync.Mutex
 	session session
 	sent    time.Duration
-	// unsettled says that the session's generation may end at any time.
-	unsettled bool
+	// rebalancing says that the session's generation may end at any time.
+	rebalancing bool
 }
 
-// leaseShare is the part of the session for which a member trusts itself: two
-// thirds, so that a slow clock or a late wake-up is forgiven.
+// leaseShare returns for how long of a session a member trusts its lease: two
+// thirds, which leaves room for a slow clock and a late wake-up.
 func leaseShare(session time.Duration) time.Duration { return session * 2 / 3 }
 
 // begin makes a session the present one, not trusted before its first sign of
@@ -40,27 +40,27 @@ func leaseShare(session time.Duration) time.Duration { return session * 2 / 3 }
 func (l *lease) begin(s session) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.session, l.sent, l.unsettled = s, l.now()-l.term, false
+	l.session, l.sent, l.rebalancing = s, l.now()-l.term, false
 }
 
-// unsettle notes that a rebalance is under way, or that this member is about to
-// ask for one: the next generation begins as soon as all have joined it, and its
-// other members may know before this one.
-func (l *lease) unsettle(s session) {
+// rebalance notes that a rebalance is under way, or that this member is about to
+// request one: the next generation begins once all members have joined it, and other
+// members may learn of it before this one.
+func (l *lease) rebalance(s session) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.session == s {
-		l.unsettled = true
+		l.rebalancing = true
 	}
 }
 
-func (l *lease) settled(generation int32) bool {
+func (l *lease) stable(generation int32) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.session.generation == generation && !l.unsettled
+	return l.session.generation == generation && !l.rebalancing
 }
 
-// renew notes that a sign of life, sent at an instant, was accepted.
+// renew notes that a heartbeat, sent at an instant, was accepted.
 func (l *lease) renew(s session, sent time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -69,7 +69,7 @@ func (l *lease) renew(s session, sent time.Duration) {
 	}
 }
 
-// suspend stops trusting a session until a sign of life is accepted again.
+// suspend stops trusting a session until a heartbeat is accepted again.
 func (l *lease) suspend(s session) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -100,14 +100,14 @@ func (l *lease) holds(generation int32) bool {
 	return generation > 0 && l.session.generation == generation && l.now()-l.sent < l.term
 }
 
-// Holds reports whether this member may still believe that no other node owns
-// what it owns in a generation: the coordinator accepted a sign of life lately, by
-// a clock that runs on while the process is stopped.
+// Holds reports whether this member may still assume that no other node owns its
+// partitions of a generation: the coordinator accepted a heartbeat recently, by a
+// clock that runs on while the process is stopped.
 func (c *Consumer) Holds(generation int32) bool { return c.lease.holds(generation) }
 
-// Settled reports whether no rebalance is known to be under way. This member is
-// waited for before any is over, and knows of it before it lets go.
-func (c *Consumer) Settled(generation int32) bool { return c.lease.settled(generation) }
+// Settled reports whether no rebalance is known to be under way. A rebalance cannot
+// end before this member has taken part in it, and so learned of it.
+func (c *Consumer) Settled(generation int32) bool { return c.lease.stable(generation) }
 
 // Confirm returns nil when the coordinator said, after the call began, that a
 // generation is the present one. It returns [ErrFenced] when it said otherwise:
@@ -121,16 +121,16 @@ func (c *Consumer) Confirm(ctx context.Context, generation int32) error {
 	return c.beats.do(ctx, s, c.beat)
 }
 
-// beat sends one sign of life and notes what it means. A rebalance that has only
-// begun leaves the generation standing: nobody gets anything before it is over.
+// beat sends one heartbeat and notes the answer. While a rebalance is only under
+// way the generation stays valid: nobody is assigned anything before it ends.
 func (c *Consumer) beat(s session) error {
 	sent := c.lease.now()
 	ctx, cancel := context.WithTimeout(context.Background(), c.lease.term)
 	defer cancel()
-	err := c.pulse.beat(ctx, s)
+	err := c.heartbeater.beat(ctx, s)
 	switch {
 	case errors.Is(err, kafkago.RebalanceInProgress):
-		c.lease.unsettle(s)
+		c.lease.rebalance(s)
 		fallthrough
 	case err == nil:
 		c.lease.renew(s, sent)
@@ -139,14 +139,14 @@ func (c *Consumer) beat(s session) error {
 		c.lease.end(s)
 		return fmt.Errorf("confirming generation %d: %w: %w", s.generation, ErrFenced, err)
 	}
-	// A coordinator that starts anew may have forgotten its members, and others may
-	// have joined it already.
+	// A coordinator that restarted may have forgotten its members, and others may
+	// have joined already.
 	c.lease.suspend(s)
 	return fmt.Errorf("confirming generation %d: %w", s.generation, err)
 }
 
-// keep renews the lease until ctx ends, also between two generations, where the
-// client library sends nothing. It says in the log when the lease ran out.
+// keep renews the lease until ctx ends, also between two generations, when the
+// client library sends no heartbeats. It logs when the lease runs out.
 func (c *Consumer) keep(ctx context.Context) {
 	tick := time.NewTicker(c.cfg.Heartbeat)
 	defer tick.Stop()
@@ -175,9 +175,9 @@ func (c *Consumer) keep(ctx context.Context) {
 	}
 }
 
-// beats lets callers share signs of life. A caller never takes one that was sent
-// before it called.
-type beats struct {
+// sharedBeats lets concurrent callers share heartbeats. A caller never gets the result
+// of a heartbeat that was sent before its call.
+type sharedBeats struct {
 	mu      sync.Mutex
 	running *beatRound
 	next    *beatRound
@@ -189,8 +189,8 @@ type beatRound struct {
 	err     error
 }
 
-// do returns the result of a sign of life that was sent after the call.
-func (b *beats) do(ctx context.Context, s session, send func(session) error) error {
+// do returns the result of a heartbeat that was sent after the call.
+func (b *sharedBeats) do(ctx context.Context, s session, send func(session) error) error {
 	b.mu.Lock()
 	if b.next != nil && b.next.session != s {
 		// A round of another generation is about to start; it is not shared.
@@ -215,7 +215,7 @@ func (b *beats) do(ctx context.Context, s session, send func(session) error) err
 }
 
 // run sends rounds until nobody waits for another.
-func (b *beats) run(round *beatRound, send func(session) error) {
+func (b *sharedBeats) run(round *beatRound, send func(session) error) {
 	for round != nil {
 		round.err = send(round.session)
 		close(round.done)

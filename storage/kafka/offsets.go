@@ -21,7 +21,7 @@ func (l *link) ends(ctx context.Context, topic string, partitions []int) (map[in
 	return l.offsets(ctx, topic, partitions, kafkago.LastOffset)
 }
 
-// offsets asks for one offset of each partition, with one request per leader.
+// offsets returns the offset of each partition at a place, with one request per leader.
 func (l *link) offsets(ctx context.Context, topic string, partitions []int, at int64) (map[int]int64, error) {
 	answer, err := l.transport.RoundTrip(ctx, l.addr, &offsetsRequest{topic, partitions, at})
 	if err != nil {
@@ -71,8 +71,8 @@ func (r *offsetsRequest) Split(cluster protocol.Cluster) ([]protocol.Message, pr
 	return requests, new(listoffsets.Response), nil
 }
 
-// byLeader divides partitions of a topic by the broker that leads them. Those without
-// a known leader stand together: whichever broker is asked for them says why.
+// byLeader groups partitions of a topic by the broker that leads them. Those without
+// a known leader form one group: any broker answers them with the reason.
 func byLeader(cluster protocol.Cluster, topic string, partitions []int) [][]int {
 	led := make(map[int32][]int)
 	for _, p := range partitions {

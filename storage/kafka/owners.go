@@ -63,10 +63,9 @@ func (c *Consumer) describe(ctx context.Context) (kafkago.DescribeGroupsResponse
 	return answer.Groups[0], nil
 }
 
-// evict removes members with this node's user data from the group. They are
-// what a killed process left, and the group would wait for them until their
-// session ends. The group shows them only until somebody joins, so that this
-// comes before joining.
+// evict removes members with this node's user data from the group. A killed process
+// left them, and the group would wait for them until their session ends. The group
+// shows them only until somebody joins, so evict comes before joining.
 func (c *Consumer) evict(ctx context.Context) error {
 	if len(c.cfg.UserData) == 0 {
 		return nil
@@ -92,35 +91,35 @@ func (c *Consumer) evict(ctx context.Context) error {
 	return errors.Join(all...)
 }
 
-// admit returns true once the group holds no member that this one cannot work with: one
-// whose user data does not prove the same secret, or any other where one of the two cannot
-// be called. Until then this node does not join, since it would take part of the work from
+// awaitNatives returns true once the group has no member that this one cannot work with: one
+// whose user data does not prove the same secret, or any other member if one of the two cannot
+// be called. Until then this node does not join, since it would take partitions from
 // a cluster that cannot call it. It returns false when ctx ends first.
-func (c *Consumer) admit(ctx context.Context) bool {
+func (c *Consumer) awaitNatives(ctx context.Context) bool {
 	for {
 		err := c.lookForForeign(ctx)
 		c.mu.Lock()
-		news := err != nil && c.foreign == nil
+		first := err != nil && c.foreign == nil
 		c.foreign = err
 		c.mu.Unlock()
 		if err == nil {
 			return true
 		}
-		if news {
+		if first {
 			c.cfg.Logger.Error("this node does not join the group", "error", err)
 		}
-		if !pause(ctx, admitTime) {
+		if !pause(ctx, foreignPause) {
 			return false
 		}
 	}
 }
 
-// admitTime is the pause between two looks at who is in the group.
-const admitTime = time.Second
+// foreignPause is the pause between two looks at the members of the group.
+const foreignPause = time.Second
 
-// lookForForeign returns an error that names a member to stay away from, or nil. A group
-// that cannot be described now is taken for empty: whoever leads it judges this
-// member.
+// lookForForeign returns an error that names a member that this one cannot work with, or
+// nil. A group that cannot be described now counts as empty: its leader assigns nothing
+// to a member that it cannot work with.
 func (c *Consumer) lookForForeign(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, coordinatorTime)
 	defer cancel()

@@ -18,7 +18,7 @@ const (
 //
 // A partition with queued payloads is scheduled: it is either in the list of
 // its leader's lane or held by the one lane that sends for it. At most one of
-// its blocks is under way, and it is repeated until it is settled, which keeps
+// its blocks is under way, and it is repeated until it is resolved, which keeps
 // the order. The mutex is taken before that of a lane.
 type partition struct {
 	id       int
@@ -39,7 +39,7 @@ type partition struct {
 	failure error
 
 	// sequence is the number of the block to send, under an identity that is nil
-	// before the first block and spent when no further number may follow.
+	// before the first block. A spent identity is replaced before the next attempt.
 	identity *identity
 	spent    bool
 	sequence int32
@@ -102,7 +102,7 @@ func (p *partition) close() {
 }
 
 // move makes another lane the leader's. A waiting partition is due at once
-// there; one that is held by its lane follows when the attempt is settled.
+// there; one that is held by its lane follows when the attempt has ended.
 func (p *partition) move(to *lane) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -114,7 +114,7 @@ func (p *partition) move(to *lane) {
 	}
 }
 
-// next returns the block to send, which counts as queued until it is settled.
+// next returns the block to send, which counts as queued until it is resolved.
 func (p *partition) next(now time.Time) *block {
 	if p.sending != nil {
 		return p.sending
@@ -149,9 +149,9 @@ func (p *partition) retry(now time.Time, failure error) {
 	p.postpone(now, p.wait)
 }
 
-// settle resolves the waiters of the block that was sent, recycles it and gives
+// resolve resolves the waiters of the block that was sent, recycles it and gives
 // up the partition.
-func (p *partition) settle(err error) {
+func (p *partition) resolve(err error) {
 	b := p.sending
 	p.count(err)
 	if err != nil {

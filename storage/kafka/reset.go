@@ -29,7 +29,7 @@ func (t *Topic) Ranges(ctx context.Context) (map[int]Range, error) {
 	return ranges, nil
 }
 
-// Reset sets the positions of a group that has no members. Nothing else may write them.
+// Reset sets the positions of a group without members. Nothing else may write them meanwhile.
 func (t *Topic) Reset(ctx context.Context, group string, positions []Position) error {
 	commits := make([]kafkago.OffsetCommit, 0, len(positions))
 	for _, p := range positions {
@@ -50,7 +50,7 @@ func (t *Topic) Reset(ctx context.Context, group string, positions []Position) e
 	return errors.Join(all...)
 }
 
-// ClusterID returns what a cluster calls itself, for good.
+// ClusterID returns the id of the cluster, which never changes.
 func (t *Topic) ClusterID(ctx context.Context) (string, error) {
 	answer, err := t.link.client.Metadata(ctx, &kafkago.MetadataRequest{Topics: []string{t.cfg.Topic}})
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Retention deletes what was consumed. Progress governs it, not the clock: a
-// record is deleted once it was committed Keep ago, or as soon as it is committed
-// where the log has grown too large, and never before it is committed, however
-// old it is and however large the log.
+// Retention deletes consumed records. It goes by progress, not by age: a record is
+// deleted when its commit is Keep ago, or right after its commit if the log has
+// grown too large. A record is never deleted before it is committed, however old it
+// is and however large the log.
 type Retention struct {
 	Topic      *Topic
 	Consumer   *Consumer
@@ -72,8 +72,8 @@ func (r *Retention) round(ctx context.Context) {
 	}
 }
 
-// bounds returns, for every partition of which something may go, the offset
-// below which it may.
+// bounds returns, for every partition with records to delete, the offset below
+// which they may be deleted.
 func (r *Retention) bounds(now time.Time, committed []Position) map[int]int64 {
 	bounds := map[int]int64{}
 	for _, position := range r.due(now) {
@@ -111,8 +111,8 @@ func (r *Retention) trim(ctx context.Context, bounds map[int]int64) error {
 	return nil
 }
 
-// due returns the newest positions that were reached Keep ago and forgets what
-// they outdate.
+// due returns the newest positions that were reached Keep ago and drops all older
+// marks.
 func (r *Retention) due(now time.Time) []Position {
 	var found []Position
 	kept := 0

@@ -17,7 +17,7 @@ const (
 	// consumed records keep, per partition.
 	segmentBytes = 16 << 20
 
-	// topicPoll is the pause between two looks at a topic that is on its way.
+	// topicPoll is the pause between two looks at a topic that is being created.
 	topicPoll = 50 * time.Millisecond
 )
 
@@ -55,11 +55,11 @@ func (t *Topic) Close() {
 	t.link.close()
 }
 
-// Ensure returns once the topic exists without any limit of time or size, since
-// [Topic.Trim] alone decides what is deleted. It creates a missing topic and
-// lifts the limits of an existing one. It refuses a topic with another
-// partition count with [ErrPartitions]. While no broker answers it tries again
-// until ctx ends.
+// Ensure returns once the topic exists with the retention of the configuration: no
+// limit of size, and of time only if Keep is set, since [Topic.Trim] deletes the
+// rest. It creates a missing topic and changes the retention of an existing one. It
+// refuses a topic with another partition count with [ErrPartitions]. While no broker
+// answers it retries until ctx ends.
 func (t *Topic) Ensure(ctx context.Context) error {
 	for {
 		found, err := t.partitions(ctx)
@@ -82,8 +82,8 @@ func (t *Topic) Ensure(ctx context.Context) error {
 	}
 }
 
-// partitions asks the cluster, past every cache, for the topic's partition
-// count. It is 0 when the topic does not exist.
+// partitions asks the cluster, bypassing caches, for the topic's partition count,
+// which is 0 if the topic does not exist.
 func (t *Topic) partitions(ctx context.Context) (int, error) {
 	link := newLink(t.cfg.Brokers, t.cfg.Topic)
 	defer link.close()
@@ -126,8 +126,7 @@ func (t *Topic) create(ctx context.Context) error {
 	return nil
 }
 
-// retention returns the settings that keep the clock from deleting records, or let
-// it.
+// retention returns the settings that say when the cluster deletes records.
 func (t *Topic) retention() []kafkago.ConfigEntry {
 	keep := "-1"
 	if t.cfg.Keep > 0 {
@@ -186,7 +185,7 @@ func allPartitions(n int) []int {
 	return all
 }
 
-// pause waits and reports whether ctx still lives.
+// pause waits for d, or less if ctx ends, and reports whether ctx has not ended.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// settleGrace is how long after its deadline a call waits for the lanes, which then give up
-// what they could not send and know that it is not in the log.
-const settleGrace = 50 * time.Millisecond
+// resolveGrace is how long after its deadline a call waits for the lanes: they give up unsent
+// blocks at the deadline, and then know that those are not in the log.
+const resolveGrace = 50 * time.Millisecond
 
 // waiter counts down the parts of one call. The caller holds one reference and the
-// parts that are under way hold another together; whoever drops the last one recycles
+// parts that are under way hold another together; dropping the last one recycles
 // the waiter, so that a caller may leave at its deadline while parts are under way.
 type waiter struct {
 	pool  *sync.Pool
@@ -60,7 +60,7 @@ func (w *waiter) resolve(err error, n int) {
 // ctx, or after limit if it is above 0. The waiter is not used afterwards.
 func (w *waiter) wait(ctx context.Context, limit time.Duration) error {
 	if limit > 0 {
-		w.timer.Reset(limit + settleGrace)
+		w.timer.Reset(limit + resolveGrace)
 	}
 	var late error
 	select {

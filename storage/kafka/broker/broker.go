@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	// groupSessionMin is the shortest session that members of the embedded
-	// broker may ask for. Its members are few and near.
+	// groupSessionMin is the shortest session that group members may ask for. The
+	// members of an embedded broker are few and near.
 	groupSessionMin = 100 * time.Millisecond
 
 	// groupLogBytes is the size at which the broker rewrites the log of
-	// committed positions. Everything waits for the rewrite, so that it
-	// comes often and stays short.
+	// committed positions. All requests wait for the rewrite, so it is done
+	// often to stay short.
 	groupLogBytes = 1 << 20
 
 	// positionMinutes is how long the positions of a group without members
@@ -55,10 +55,10 @@ type Config struct {
 
 // Broker is a Kafka broker inside the process.
 type Broker struct {
-	cluster *kfake.Cluster
-	lock    *os.File
-	forcer  *forcer
-	door    *door
+	cluster  *kfake.Cluster
+	lock     *os.File
+	forcer   *forcer
+	listener *listener
 
 	dir   string
 	topic string
@@ -66,10 +66,9 @@ type Broker struct {
 
 // Open starts a broker on the log in cfg.Dir. A torn tail that a killed
 // process left is cut off. Members of the consumer group that were alive at the
-// last stop are forgotten, so that new ones need not wait for them; committed
-// positions, the generation number and the records of each producer that are sent again
-// are known. A folder with records that the broker would
-// take for an empty one is a [Damage].
+// last stop are forgotten, so that new ones need not wait for them. Committed
+// positions, the generation number and the newest records of each producer are kept. A
+// folder with records that the broker would take for an empty one is a [Damage].
 func Open(cfg Config) (*Broker, error) {
 	if cfg.Dir == "" || cfg.Topic == "" || cfg.Partitions < 1 {
 		return nil, errors.New("broker needs a directory, a topic and partitions")
@@ -124,11 +123,11 @@ func (b *Broker) open(cfg Config) error {
 			if err != nil {
 				return nil, err
 			}
-			b.door = newDoor(ln)
+			b.listener = newListener(ln)
 			if b.forcer == nil {
-				return b.door, nil
+				return b.listener, nil
 			}
-			return forcedListener{b.door, b.forcer}, nil
+			return forcedListener{b.listener, b.forcer}, nil
 		}),
 	)
 	if err != nil {
@@ -147,14 +146,14 @@ func (b *Broker) Addrs() []string {
 // and over the network where it is another. It has the form of
 // kafka.DialFunc.
 func (b *Broker) Dial(ctx context.Context, network, address string) (net.Conn, error) {
-	if address == b.door.Addr().String() {
-		return b.door.enter(ctx)
+	if address == b.listener.Addr().String() {
+		return b.listener.dial(ctx)
 	}
 	return new(net.Dialer).DialContext(ctx, network, address)
 }
 
-// Close stops the broker and writes what speeds up the next start. It is the
-// last to stop, since producers and consumers need it to drain.
+// Close stops the broker and writes the files that speed up the next start. Producers
+// and consumers must stop before it, since they need the broker to drain.
 func (b *Broker) Close() error {
 	b.cluster.Close()
 	var err error

@@ -14,18 +14,19 @@ import (
 	"svc/storage/datadir"
 )
 
-// Files in the folder of the embedded broker. Without the first the broker takes the folder for
-// an empty one; identityFile is ours.
+// Files in the folder of the embedded broker. Without metaFile or topicsFile the broker takes the
+// folder for an empty one. identityFile is written by this package.
 const (
 	metaFile     = "meta.json"
 	topicsFile   = "topics.json"
 	identityFile = "svc-log-id"
 )
 
-// ErrDamaged reports a folder of the embedded broker that has records and lacks what says so.
+// ErrDamaged reports a folder of the embedded broker that has records and lacks a file without which
+// the broker would not see them.
 var ErrDamaged = errors.New("the folder of the log is damaged")
 
-// Damage is what was found of a folder that lacks a file.
+// Damage describes a folder that lacks a file: which one, and how much it holds.
 type Damage struct {
 	Missing    string
 	Partitions int
@@ -36,10 +37,10 @@ func (d *Damage) Error() string {
 	return fmt.Sprintf("%v: %s is missing, and %d partitions have %d records", ErrDamaged, d.Missing, d.Partitions, d.Records)
 }
 
-// Unwrap makes it an [ErrDamaged].
+// Unwrap makes every Damage an [ErrDamaged].
 func (d *Damage) Unwrap() error { return ErrDamaged }
 
-// inspect returns a [Damage] where the folder has records and the broker would not see them.
+// inspect returns a [Damage] if the folder has records that the broker would not see.
 func inspect(dir string) error {
 	for _, name := range []string{metaFile, topicsFile} {
 		_, err := os.Stat(filepath.Join(dir, name))
@@ -61,7 +62,7 @@ func inspect(dir string) error {
 	return nil
 }
 
-// countRecords counts what lies in the folder, by the heads of the batches.
+// countRecords counts the records in the folder, by the headers of the batches.
 func countRecords(dir string) (*Damage, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "partitions", "*", "*.dat"))
 	if err != nil {
@@ -84,7 +85,7 @@ func countRecords(dir string) (*Damage, error) {
 
 // recordsIn counts the records of the whole batches of a file.
 func recordsIn(content []byte) (records int64) {
-	const length, lastDelta, head = 8, 23, 61 // places in the head of a batch, and its size
+	const length, lastDelta, head = 8, 23, 61 // positions in the header of a batch, and its size
 	for len(content) >= head {
 		size := int(int32(binary.BigEndian.Uint32(content[length:]))) + length + 4
 		if size < head || size > len(content) {
@@ -96,8 +97,8 @@ func recordsIn(content []byte) (records int64) {
 	return records
 }
 
-// Repair makes the file again without which the embedded broker takes its folder for an
-// empty one. No record is touched.
+// Repair writes metaFile again, without which the broker takes the folder for an empty one.
+// It touches no record.
 func Repair(dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, topicsFile)); err != nil {
 		return fmt.Errorf("repairing the log: %s cannot be made again, restore it from a backup: %w", topicsFile, err)
@@ -113,7 +114,7 @@ func Repair(dir string) error {
 	return datadir.Replace(filepath.Join(dir, metaFile), encoded)
 }
 
-// identity returns what the broker on a folder calls itself, made where there is nothing.
+// identity returns the cluster id of the broker on a folder, and chooses one for a new folder.
 func identity(dir string) (string, error) {
 	file := filepath.Join(dir, identityFile)
 	id, err := os.ReadFile(file)
@@ -124,7 +125,7 @@ func identity(dir string) (string, error) {
 		return "", fmt.Errorf("reading the id of the log: %w", err)
 	}
 	made := rand.Text()
-	if raw, err := os.ReadFile(filepath.Join(dir, metaFile)); err == nil { // of a version without the file
+	if raw, err := os.ReadFile(filepath.Join(dir, metaFile)); err == nil { // written by a version without identityFile
 		var meta struct {
 			ClusterID string `json:"cluster_id"`
 		}

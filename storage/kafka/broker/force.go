@@ -14,12 +14,12 @@ import (
 	"time"
 )
 
-// forcer forces the files of the embedded broker to disk on behalf of all its
-// connections. Callers that arrive while a round runs share the next one, so
-// that the cost of forcing is spread over everything that gathered meanwhile.
+// forcer forces the files of the broker to disk for all its connections. Callers
+// that arrive while a round runs share the next round, so that many answers share
+// the cost of one.
 //
-// The first failure is final: after it the operating system may have dropped
-// the pages it could not write, and a later success would prove nothing.
+// The first failure is final: the operating system may have dropped the pages that
+// it could not write, and a later success would prove nothing.
 type forcer struct {
 	logs []*forcedLog
 
@@ -38,8 +38,8 @@ type round struct {
 	err  error
 }
 
-// newForcer makes the folders of the partitions, so that a round asks open handles and never
-// looks for what is not there.
+// newForcer creates the folders of the partitions, so that a round only asks open handles and
+// never looks for a missing folder.
 func newForcer(dir, topic string, partitions int) (*forcer, error) {
 	f := &forcer{logs: []*forcedLog{{dir: dir, pick: pickNamed("groups.log")}, {dir: dir, pick: pickNamed("pids.log")}}}
 	for p := range partitions {
@@ -288,7 +288,7 @@ func (l *forcedLog) close() {
 	l.closeRetired()
 }
 
-// closeRetired closes files that were only read, so that no error matters.
+// closeRetired closes the retired files. They were only read, so that no error matters.
 func (l *forcedLog) closeRetired() {
 	for _, f := range l.retired {
 		_ = f.Close()
@@ -318,7 +318,7 @@ func pickSegments(names []string, last string) []string {
 }
 
 // segmentBase returns the first offset of a segment file, or -1 for a file
-// that is none.
+// with another name.
 func segmentBase(name string) int64 {
 	digits, ok := strings.CutSuffix(name, ".dat")
 	if !ok {
@@ -347,7 +347,7 @@ func (l forcedListener) Accept() (net.Conn, error) {
 
 // forcedConn holds each answer of the broker back until what it reflects is on
 // disk: an acknowledged record, a committed position, a generation number, and
-// also a record on its way to a reader.
+// and a record that a reader is about to see.
 type forcedConn struct {
 	net.Conn
 	forcer *forcer

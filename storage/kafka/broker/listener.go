@@ -7,81 +7,80 @@ import (
 	"time"
 )
 
-// door is a listener with a second entrance, for clients in the same process:
-// their connections are memory, and cost no call of the system and no turn of
-// the network's poller.
-type door struct {
+// listener accepts connections of the network and, from clients in the same
+// process, connections in memory: those need no system call and no network poller.
+type listener struct {
 	net.Listener
-	entered chan net.Conn
+	accepted chan net.Conn
 
 	closing sync.Once
 	closed  chan struct{}
 }
 
-// newDoor takes over the listener.
-func newDoor(ln net.Listener) *door {
-	d := &door{Listener: ln, entered: make(chan net.Conn), closed: make(chan struct{})}
-	go d.admit()
-	return d
+// newListener takes over the listener.
+func newListener(ln net.Listener) *listener {
+	l := &listener{Listener: ln, accepted: make(chan net.Conn), closed: make(chan struct{})}
+	go l.acceptNetwork()
+	return l
 }
 
-// admitPause is the pause after a connection that could not be taken: the process may be out
-// of file descriptors, and gets some back.
-const admitPause = 20 * time.Millisecond
+// acceptPause is the pause after a connection that could not be accepted: the process may
+// be out of file descriptors for a moment.
+const acceptPause = 20 * time.Millisecond
 
-// admit hands the connections of the network on until the listener is closed. The broker, which
-// ends with the first error of its listener, is told of none.
-func (d *door) admit() {
+// acceptNetwork passes connections of the network on until the listener is closed. It hides
+// errors from the broker, which would stop at the first one.
+func (l *listener) acceptNetwork() {
 	for {
-		conn, err := d.Listener.Accept()
+		conn, err := l.Listener.Accept()
 		if err != nil {
 			select {
-			case <-time.After(admitPause):
+			case <-time.After(acceptPause):
 				continue
-			case <-d.closed:
+			case <-l.closed:
 				return
 			}
 		}
 		select {
-		case d.entered <- conn:
-		case <-d.closed:
+		case l.accepted <- conn:
+		case <-l.closed:
 			_ = conn.Close()
 			return
 		}
 	}
 }
 
-// Accept returns the next connection of either entrance.
-func (d *door) Accept() (net.Conn, error) {
+// Accept returns the next connection of either kind.
+func (l *listener) Accept() (net.Conn, error) {
 	select {
-	case conn := <-d.entered:
+	case conn := <-l.accepted:
 		return conn, nil
-	case <-d.closed:
+	case <-l.closed:
 		return nil, net.ErrClosed
 	}
 }
 
-// Close closes both entrances.
-func (d *door) Close() error {
-	d.closing.Do(func() { close(d.closed) })
-	return d.Listener.Close()
+// Close refuses later connections of both kinds.
+func (l *listener) Close() error {
+	l.closing.Do(func() { close(l.closed) })
+	return l.Listener.Close()
 }
 
-// enter opens a connection in memory.
-func (d *door) enter(ctx context.Context) (net.Conn, error) {
+// dial opens a connection in memory.
+func (l *listener) dial(ctx context.Context) (net.Conn, error) {
 	inside, outside := net.Pipe()
 	select {
-	case d.entered <- memoryConn{inside, d.Addr()}:
-		return memoryConn{outside, d.Addr()}, nil
-	case <-d.closed:
+	case l.accepted <- memoryConn{inside, l.Addr()}:
+		return memoryConn{outside, l.Addr()}, nil
+	case <-l.closed:
 		return nil, net.ErrClosed
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
-// memoryConn is an end of a connection in memory. Both ends say that they are at
-// the listener's address, since the broker asks where its clients are.
+// memoryConn is an end of a connection in memory. Both ends report the listener's
+// address, since the broker asks for the address of its clients.
 type memoryConn struct {
 	net.Conn
 	at net.Addr

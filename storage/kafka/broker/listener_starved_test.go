@@ -29,7 +29,7 @@ func TestABrokerOutlivesALackOfFileDescriptors(t *testing.T) {
 	}
 	poor := &starved{Listener: ln}
 	poor.left.Store(3)
-	d := newDoor(poor)
+	d := newListener(poor)
 	defer d.Close()
 	accepted := make(chan error, 1)
 	go func() {

@@ -47,8 +47,8 @@ func TestDiallingInMemoryEndsWithItsContext(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &Broker{door: newDoor(ln)}
-	defer b.door.Close()
+	b := &Broker{listener: newListener(ln)}
+	defer b.listener.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := b.Dial(ctx, "tcp", ln.Addr().String()); !errors.Is(err, context.Canceled) {

@@ -18,16 +18,16 @@ import (
 )
 
 const (
-	// windowsFile is where the broker keeps, at a stop, which numbers of each
-	// producer a partition has.
+	// windowsFile holds the newest batches of every producer, by which the broker
+	// recognises a batch that is sent again.
 	windowsFile = "seq_windows.json"
 
-	// windowSize is how many batches of a producer it knows.
+	// windowSize is how many batches of a producer the broker knows per partition.
 	windowSize = 5
 )
 
-// window is what the broker remembers of a producer in a partition, in the form
-// of its file.
+// window lists the newest batches of a producer in a partition, as an entry of
+// windowsFile.
 type window struct {
 	Producer  int64                `json:"pid"`
 	Topic     string               `json:"topic"`
@@ -40,7 +40,7 @@ type window struct {
 	Next      int32                `json:"next_seq"`
 }
 
-// sequence is the numbers of one batch.
+// sequence holds the sequence numbers of one batch.
 type sequence struct {
 	First  int32 `json:"first_seq"`
 	Next   int32 `json:"next_seq"`
@@ -58,10 +58,10 @@ func (w *window) add(epoch int16, batch sequence) {
 	w.Seen, w.Next = true, batch.Next
 }
 
-// rememberProducers makes the file of windows anew from the newest file of every
-// partition. The broker writes it at a stop only, so that one that was killed would not
-// recognise a batch whose answer was lost with it, and one that was killed later
-// would take new batches for strange ones.
+// rememberProducers writes windowsFile from the newest segment of every partition.
+// The broker itself writes it only when it stops. After a kill it would know nothing
+// of the batches since then: it would append a repeated batch twice, and refuse the
+// next batch of a producer that it knew before.
 func rememberProducers(dir string) error {
 	folders, err := os.ReadDir(filepath.Join(dir, "partitions"))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -82,8 +82,8 @@ func rememberProducers(dir string) error {
 	return datadir.Replace(filepath.Join(dir, windowsFile), encoded)
 }
 
-// producersOf returns the windows of the producers that wrote to the newest file of a
-// partition.
+// producersOf returns the windows of the producers that wrote to the newest segment of
+// a partition.
 func producersOf(folder string) ([]*window, error) {
 	name := filepath.Base(folder)
 	cut := strings.LastIndexByte(name, '-')
@@ -113,7 +113,7 @@ func producersOf(folder string) ([]*window, error) {
 	return windowsIn(content, topic, int32(partition)), nil
 }
 
-// baseOf is segmentBase of a file that may not be there.
+// baseOf is segmentBase for a file or nil.
 func baseOf(file os.DirEntry) int64 {
 	if file == nil {
 		return -1
@@ -121,8 +121,8 @@ func baseOf(file os.DirEntry) int64 {
 	return segmentBase(file.Name())
 }
 
-// windowsIn reads the heads of the whole batches of a file. A batch that is not
-// whole must not count: the broker cuts it off, and would take it for known.
+// windowsIn reads the headers of the whole batches of a segment. It stops at the first
+// batch that is not whole: the broker cuts that one off, and must not know it.
 func windowsIn(content []byte, topic string, partition int32) (found []*window) {
 	const head, sum, attributes, control = 61, 17, 21, 0x20
 	be := binary.BigEndian

@@ -17,8 +17,8 @@ func partitionDir(dir, topic string, partition int) string {
 }
 
 // Surplus returns the offset below which a partition of the broker's topic holds
-// more than keep bytes, 0 where it holds less. It counts whole files: the broker
-// reads all of them when it opens, so that they bound the time of a start.
+// more than keep bytes, or 0 if it holds less. It counts whole files: the broker
+// reads all of them when it opens, so that their size bounds the time of a start.
 func (b *Broker) Surplus(partition int, keep int64) (int64, error) {
 	entries, err := os.ReadDir(partitionDir(b.dir, b.topic, partition))
 	if errors.Is(err, os.ErrNotExist) {
