@@ -38,6 +38,24 @@ func innerImports() map[string][]string {
 		"svc/actors/pipeline":      {"svc/actors/attempt", "svc/actors/enrich"},
 		"svc/storage/kafka":        nil,
 		"svc/storage/kafka/broker": {"svc/storage/datadir"},
+
+		"svc/storage/groupcommit":        nil,
+		"svc/storage/lru":                nil,
+		"svc/storage/clickhouse":         {"svc/storage/clickhouse/columns", "svc/storage/groupcommit"},
+		"svc/storage/clickhouse/columns": nil,
+		"svc/storage/clickhouse/block":   {"svc/storage/clickhouse", "svc/storage/clickhouse/columns"},
+		"svc/storage/clickhouse/state":   {"svc/storage/clickhouse", "svc/storage/datadir", "svc/storage/groupcommit"},
+		"svc/storage/clickhouse/reads":   {"svc/storage/clickhouse", "svc/storage/lru"},
+		"svc/storage/clickhouse/metrics": {"svc/storage/clickhouse"},
+		"svc/storage/clickhouse/issues":  {"svc/storage/clickhouse", "svc/storage/clickhouse/state"},
+		"svc/storage/clickhouse/backup":  {"svc/storage/clickhouse", "svc/storage/clickhouse/state"},
+		"svc/storage/clickhouse/alerts": {
+			"svc/storage/clickhouse", "svc/storage/clickhouse/columns", "svc/storage/clickhouse/metrics", "svc/storage/clickhouse/state", "svc/storage/groupcommit",
+		},
+		"svc/storage/clickhouse/database": {
+			"svc/storage/clickhouse", "svc/storage/clickhouse/alerts", "svc/storage/clickhouse/backup", "svc/storage/clickhouse/block", "svc/storage/clickhouse/issues",
+			"svc/storage/clickhouse/metrics", "svc/storage/clickhouse/reads", "svc/storage/clickhouse/state",
+		},
 	}
 }
 

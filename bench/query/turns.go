@@ -42,11 +42,11 @@ func (b *bench) turns(ctx context.Context) error {
 	for n := range reads {
 		b.addTurns(&reads[n])
 	}
-	inserts, err := harness.RunGoBenchmarks(ctx, "./storage/clickhouse", "^Benchmark(ClientSide|Blocks)$", insertRuns)
+	inserts, err := harness.RunGoBenchmarks(ctx, "./storage/clickhouse/block", "^Benchmark(ClientSide|Blocks)$", insertRuns)
 	if err != nil {
 		return err
 	}
-	stored, err := harness.RunGoBenchmarks(ctx, "./storage/clickhouse", "^BenchmarkStoredBytes$", 1)
+	stored, err := harness.RunGoBenchmarks(ctx, "./storage/clickhouse/block", "^BenchmarkStoredBytes$", 1)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"svc"
-	"svc/storage/clickhouse"
+	"svc/storage/clickhouse/block"
+	"svc/storage/clickhouse/database"
 )
 
 // crowd makes the events of 500,000 visitors of three applications: sessions of one to
@@ -40,7 +41,7 @@ func newCrowd(environment uint64, from, to time.Time, events int) *crowd {
 }
 
 // store stores all events.
-func (c *crowd) store(ctx context.Context, db *clickhouse.DB) error {
+func (c *crowd) store(ctx context.Context, db *database.DB) error {
 	block := db.NewBlock()
 	sessions := max(c.events/crowdSession, 1)
 	step := c.to.Sub(c.from) / time.Duration(sessions)
@@ -60,7 +61,7 @@ func (c *crowd) store(ctx context.Context, db *clickhouse.DB) error {
 }
 
 // session appends the events of one session, at most a number, and returns how many.
-func (c *crowd) session(block *clickhouse.Block, n int, at time.Time, most int) int {
+func (c *crowd) session(block *block.Block, n int, at time.Time, most int) int {
 	r := c.random
 	visitor := r.IntN(crowdVisitors)
 	at = at.Truncate(time.Millisecond)

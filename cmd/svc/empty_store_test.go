@@ -12,6 +12,8 @@ import (
 
 	"svc/storage/chdb"
 	"svc/storage/clickhouse"
+	"svc/storage/clickhouse/database"
+	"svc/storage/clickhouse/state"
 	"svc/storage/vault"
 )
 
@@ -75,7 +77,7 @@ func makeEmptyStore(ctx context.Context) (folder string, err error) {
 	if err != nil {
 		return "", err
 	}
-	db, err := clickhouse.Open(ctx, clickhouse.Config{Engine: engine, Durable: true, Alone: true, TableDir: engine.TableDir})
+	db, err := database.Open(ctx, clickhouse.Config{Engine: engine, Durable: true}, state.Config{Alone: true, TableDir: engine.TableDir})
 	if err != nil {
 		return "", errors.Join(err, engine.Close())
 	}

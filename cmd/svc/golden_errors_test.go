@@ -6,11 +6,11 @@ import (
 
 	"svc"
 	"svc/http/api/apitest"
-	"svc/storage/clickhouse"
+	"svc/storage/clickhouse/block"
 )
 
 // appendErrors appends the suite's errors to a block as an intake would.
-func appendErrors(t *testing.T, n *node, app svc.Application, block *clickhouse.Block) {
+func appendErrors(t *testing.T, n *node, app svc.Application, block *block.Block) {
 	t.Helper()
 	encode := func(value any) []byte {
 		text, err := json.Marshal(value)

@@ -3,11 +3,11 @@ package main
 import (
 	"svc"
 	"svc/http/api/apitest"
-	"svc/storage/clickhouse"
+	"svc/storage/clickhouse/block"
 )
 
 // appendMetrics appends the suite's metric points to a block as an intake would.
-func appendMetrics(n *node, app svc.Application, block *clickhouse.Block) {
+func appendMetrics(n *node, app svc.Application, block *block.Block) {
 	for _, point := range apitest.FixtureMetrics(n.now()) {
 		point.Environment, point.RetentionDays = app.Environments[0].Number, uint32(app.RetentionDays)
 		block.AppendMetric(&point)

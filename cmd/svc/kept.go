@@ -11,7 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"svc/storage/clickhouse"
+	readstore "svc/storage/clickhouse/reads"
 )
 
 // keptFile holds, in the data directory, what the store has counted of past days.
@@ -71,15 +71,15 @@ func (n *node) saveKept(ctx context.Context) (err error) {
 func (n *node) countDays(ctx context.Context) error {
 	rounds := prometheus.NewCounter(prometheus.CounterOpts{Name: "svc_past_days_rounds_total", Help: "Rounds in which the days that are over were counted for every dimension."})
 	n.registry.MustRegister(rounds)
-	keeper := &clickhouse.Keeper{DB: n.db, Sites: n.sites, Busy: n.sink.Busy, Counted: rounds.Inc, Now: n.now, Logger: n.logger}
+	keeper := &readstore.Keeper{DB: n.db.ReadStore, Sites: n.sites, Busy: n.sink.Busy, Counted: rounds.Inc, Now: n.now, Logger: n.logger}
 	return keeper.Run(ctx)
 }
 
 // sites returns the environments of all applications.
-func (n *node) sites() (sites []clickhouse.Site) {
+func (n *node) sites() (sites []readstore.Site) {
 	for _, app := range n.collectors.Applications() {
 		for _, environment := range app.Environments {
-			sites = append(sites, clickhouse.Site{Environment: environment, Location: app.Location()})
+			sites = append(sites, readstore.Site{Environment: environment, Location: app.Location()})
 		}
 	}
 	return sites

@@ -21,7 +21,7 @@ import (
 	"svc/cmd/svc/settings"
 	"svc/http/route"
 	"svc/storage/chdb"
-	"svc/storage/clickhouse"
+	"svc/storage/clickhouse/database"
 	"svc/storage/datadir"
 	"svc/storage/geo"
 	"svc/storage/kafka"
@@ -64,7 +64,7 @@ type node struct {
 	vault     *vault.Vault
 	broker    *broker.Broker
 	engine    *chdb.Engine
-	db        *clickhouse.DB
+	db        *database.DB
 	places    *geo.DB
 	topic     *kafka.Topic
 	producer  *kafka.Producer

@@ -11,7 +11,8 @@ import (
 	"svc/actors/pipeline"
 	"svc/cluster"
 	"svc/protos"
-	"svc/storage/clickhouse"
+	"svc/storage/clickhouse/block"
+	"svc/storage/clickhouse/database"
 	"svc/storage/geo"
 	"svc/storage/kafka"
 )
@@ -73,16 +74,16 @@ func (c committed) Commit(ctx context.Context, generation int32, positions []svc
 }
 
 // blockStore is the sink's view of the store.
-type blockStore struct{ *clickhouse.DB }
+type blockStore struct{ *database.DB }
 
 func (s blockStore) NewBlock() pipeline.Block { return s.DB.NewBlock() }
 
 func (s blockStore) Insert(ctx context.Context, token string, id uint64, b pipeline.Block) error {
-	return s.DB.Insert(ctx, token, id, b.(*clickhouse.Block))
+	return s.DB.Insert(ctx, token, id, b.(*block.Block))
 }
 
 func (s blockStore) Sift(ctx context.Context, id uint64, b pipeline.Block) ([]svc.RefusedRow, error) {
-	return s.DB.Sift(ctx, id, b.(*clickhouse.Block))
+	return s.DB.Sift(ctx, id, b.(*block.Block))
 }
 
 // located gives an intake a cache of its own in front of the places.
@@ -94,7 +95,7 @@ func (l located) Locate(ip netip.Addr) (country, region, city string) {
 }
 
 // wakeups is the sweeper's view of the store.
-type wakeups struct{ *clickhouse.DB }
+type wakeups struct{ *database.DB }
 
 func (w wakeups) Due(ctx context.Context, at time.Time, yield func(cluster.Due) bool) error {
 	return w.DB.Due(ctx, at, func(wake svc.Wakeup) bool {

@@ -10,7 +10,7 @@ import (
 	"svc"
 	"svc/actors"
 	"svc/http/outbound"
-	"svc/storage/clickhouse"
+	"svc/storage/clickhouse/database"
 	"svc/storage/vault"
 )
 
@@ -58,7 +58,7 @@ func (s sender) Send(ctx context.Context, channel svc.Channel, delivery svc.Deli
 // alerts is http's view of the alerting actors: those of applications that exist.
 type alerts struct {
 	*actors.Alerts
-	db     *clickhouse.DB
+	db     *database.DB
 	sender sender
 	dialer *outbound.Dialer
 	chance actors.Chance
@@ -72,7 +72,7 @@ func (n *node) alertPort() alerts {
 }
 
 // changedOwners reads of alerting actors what they would load themselves.
-type changedOwners struct{ *clickhouse.DB }
+type changedOwners struct{ *database.DB }
 
 // Load returns the last version of every entity of an owner.
 func (c changedOwners) Load(ctx context.Context, owner string) ([]svc.Entity, error) {

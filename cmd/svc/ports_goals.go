@@ -5,7 +5,7 @@ import (
 
 	"svc"
 	"svc/actors"
-	"svc/storage/clickhouse"
+	"svc/storage/clickhouse/database"
 )
 
 // The types below answer reads of the store that need an application's goals or funnels,
@@ -13,7 +13,7 @@ import (
 
 // overviews is http's view of the store's answers.
 type overviews struct {
-	db   *clickhouse.DB
+	db   *database.DB
 	apps *actors.Applications
 }
 
@@ -38,7 +38,7 @@ func (a overviews) Timeseries(ctx context.Context, scope svc.AnalyticsScope, met
 
 // events is http's view of the feed.
 type events struct {
-	*clickhouse.DB
+	*database.DB
 	apps *actors.Applications
 }
 
@@ -52,7 +52,7 @@ func (e events) Names(ctx context.Context, query svc.EventNamesQuery) (svc.Event
 
 // results is http's view of what goals and funnels have come to.
 type results struct {
-	db   *clickhouse.DB
+	db   *database.DB
 	apps *actors.Applications
 }
 

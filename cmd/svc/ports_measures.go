@@ -6,11 +6,11 @@ import (
 
 	"svc"
 	"svc/actors"
-	"svc/storage/clickhouse"
+	"svc/storage/clickhouse/database"
 )
 
 // measures measures what the store holds.
-type measures struct{ db *clickhouse.DB }
+type measures struct{ db *database.DB }
 
 // Read returns what counters count within their windows. Counters that differ in their words
 // alone are answered by one query, unless they ask for labels.

@@ -8,7 +8,8 @@ import (
 	"svc/actors"
 	"svc/cluster"
 	"svc/http/outbound"
-	"svc/storage/clickhouse"
+	alertstore "svc/storage/clickhouse/alerts"
+	"svc/storage/clickhouse/database"
 )
 
 // monitoring is what this node checks and tells others about.
@@ -16,7 +17,7 @@ type monitoring struct {
 	dialer   *outbound.Dialer
 	schedule *actors.Schedule
 	filler   *actors.Filler
-	checks   *clickhouse.CheckWriter
+	checks   *alertstore.CheckWriter
 	ports    *actors.MonitorPorts
 
 	alerts     *actors.Alerts
@@ -33,7 +34,7 @@ func (n *node) wireMonitoring(rules *actors.Rulebook, alerts *actors.Alerts) err
 	m := &n.monitoring
 	m.dialer = outbound.NewDialer(n.config.MonitorAllow)
 	m.schedule = actors.NewSchedule(n.now, actors.NewScheduleMetrics(n.registry), n.logger)
-	m.checks = &clickhouse.CheckWriter{DB: n.db, Interval: n.config.FlushInterval, Name: n.chance.ID("run_"), Logger: n.logger}
+	m.checks = &alertstore.CheckWriter{Store: n.db.AlertStore, Interval: n.config.FlushInterval, Name: n.chance.ID("run_"), Logger: n.logger}
 	found := &actors.Found{Generation: n.ownership.Generation}
 	m.filler = &actors.Filler{Ownership: n.ownership, Fill: actors.FillSchedule(m.schedule, found, n.db.AllMonitors), Every: fillEvery, Logger: n.logger}
 	m.ports = &actors.MonitorPorts{
@@ -58,7 +59,7 @@ func (n *node) monitorRules() svc.MonitorRules {
 type monitors struct {
 	actors *actors.Monitors
 	alerts *actors.Alerts
-	db     *clickhouse.DB
+	db     *database.DB
 	dialer *outbound.Dialer
 	rules  svc.MonitorRules
 	now    func() time.Time

@@ -9,12 +9,12 @@ import (
 
 	"svc"
 	"svc/actors"
-	"svc/storage/clickhouse"
+	"svc/storage/clickhouse/database"
 )
 
 // reads is http's view of the store's breakdowns, cohorts and rolling uniques.
 type reads struct {
-	*clickhouse.DB
+	*database.DB
 	apps *actors.Applications
 }
 
@@ -37,7 +37,7 @@ func (n *node) sharePages() (*share.Pages, error) {
 
 // sharedTraffic is the public page's view of the store's answers. The page shows
 // no conversions, so no goals are passed.
-type sharedTraffic struct{ db *clickhouse.DB }
+type sharedTraffic struct{ db *database.DB }
 
 func (t sharedTraffic) Overview(ctx context.Context, scope svc.AnalyticsScope) (svc.Overview, error) {
 	return t.db.Overview(ctx, scope, nil)

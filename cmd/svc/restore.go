@@ -22,6 +22,9 @@ import (
 	"svc/cmd/svc/settings"
 	"svc/storage/chdb"
 	"svc/storage/clickhouse"
+	snapshots "svc/storage/clickhouse/backup"
+	"svc/storage/clickhouse/database"
+	"svc/storage/clickhouse/state"
 	"svc/storage/kafka"
 	"svc/storage/vault"
 )
@@ -160,7 +163,7 @@ func (r *restore) restoreStore(ctx context.Context) error {
 		}
 		config.Engine = n.engine
 	}
-	counts, err := clickhouse.Restore(ctx, config, r.manifest.Snapshot, r.place, "restore_"+n.now().UTC().Format("20060102150405"))
+	counts, err := snapshots.Restore(ctx, config, r.manifest.Snapshot, r.place, "restore_"+n.now().UTC().Format("20060102150405"))
 	if err != nil {
 		return fmt.Errorf("restoring the store: %w", err)
 	}
@@ -172,7 +175,7 @@ func (r *restore) restoreStore(ctx context.Context) error {
 		}
 	}
 	config.Durable = true
-	n.db, err = clickhouse.Open(ctx, config)
+	n.db, err = database.Open(ctx, config, state.Config{})
 	return err
 }
 

@@ -7,19 +7,23 @@ import (
 	"svc/cmd/svc/settings"
 	"svc/storage/chdb"
 	"svc/storage/clickhouse"
+	"svc/storage/clickhouse/database"
+	"svc/storage/clickhouse/state"
 )
 
 // openStore opens the store, embedded or not, and the watch over its disk.
 func (n *node) openStore(ctx context.Context) error {
 	config := clickhouse.Config{DSN: n.config.ClickHouseDSN, Durable: n.config.LogSync == settings.SyncAlways, Skipped: n.unreadable.skipped}
+	journal := state.Config{}
 	if config.DSN == "" {
 		if err := n.openEngine(ctx); err != nil {
 			return err
 		}
-		config.Engine, config.Alone, config.TableDir = n.engine, n.config.StoreListen == "", n.engine.TableDir
+		config.Engine = n.engine
+		journal = state.Config{Alone: n.config.StoreListen == "", TableDir: n.engine.TableDir}
 	}
 	var err error
-	if n.db, err = clickhouse.Open(ctx, config); err != nil {
+	if n.db, err = database.Open(ctx, config, journal); err != nil {
 		return err
 	}
 	n.space = &space{free: diskOf(n.config.DataDir), floor: uint64(n.config.DiskFloor) << 20, logger: n.logger}

@@ -1,27 +1,36 @@
-// Package clickhouse keeps events and the state of actors in ClickHouse: a server
-// named by a DSN, or the engine inside the process, reached through the same client.
+// Package clickhouse connects to ClickHouse: a server named by a DSN, or the engine inside the
+// process, reached through the same client. The packages below it store and read one noun each
+// over its connection:
+//
+//   - block: the rows of events, errors and metric points, stored exactly once
+//   - state: what actors own, the journal of small writes, ledgers, audit rows
+//   - reads: analytics of events, and what is kept of past days
+//   - issues: issues, their occurrences, source maps
+//   - metrics: the series of metrics
+//   - alerts: what alerting reads, monitors and their checks
+//   - backup: snapshots
+//   - columns: the wire form of rows
+//   - database: all of them, opened over one connection
 //
 // # What holds
 //
-//   - [DB.Insert] stores a block of events exactly once, in the raw table and in
-//     every aggregate, however often it is repeated with the same token; a repetition
-//     completes what an interrupted insert left undone.
-//   - [DB.Put] and [DB.Append] return nil after the rows are stored. With
-//     [Config.Durable] they, and the events, are forced to disk by then.
-//   - A window is counted to the millisecond. Unfiltered reads add the whole
-//     quarter-hour slots of the aggregates to the raw events of the partial slots at
-//     both ends; filtered reads count raw events within svc.Window.Capped.
+//   - A read answers from whole blocks: it finds all rows of a block of this process, in all
+//     tables, or none ([Whole], [Besides]).
+//   - A read of a table whose rows come through the journal flushes the journal first, or fails
+//     on a connection that cannot ([Conn.Flushing]).
+//   - Questions take [QuestionPlaces] of [MaxConnections] places, so that writes go on beside
+//     any number of slow reads.
 //   - Every query names an environment or an owner, except those that load a node.
-//   - Every value reaches the engine as a bound parameter; identifiers come from the
-//     lists in where.go.
+//   - Every value reaches the engine as a bound parameter. Statements are in files of their own,
+//     query/noun.Verb.sql of the package that runs them.
 //
 // # What it does not do
 //
-// It knows nothing of HTTP, actors or Kafka, masks nothing, and resolves no
-// defaults: queries arrive complete.
+// It knows nothing of HTTP, actors or Kafka, masks nothing, and resolves no defaults: queries
+// arrive complete.
 //
 // # Errors
 //
-// A read that takes too long or too much memory fails with svc.CodeQueryTimeout, a
-// store that does not answer with svc.CodeUnavailable. Other errors are wrapped.
+// A read that takes too long or too much memory fails with svc.CodeQueryTimeout, a store that
+// does not answer with svc.CodeUnavailable. Other errors are wrapped.
 package clickhouse

@@ -9,6 +9,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2"
 
 	"svc"
+	"svc/storage/groupcommit"
 )
 
 // Exception codes of ClickHouse.
@@ -39,9 +40,9 @@ func unavailable(err error) error {
 	return &unavailableError{shown: svc.Unavailable("The store", storeRetry), cause: err}
 }
 
-// readError translates the failure of a read; what says what was being read, as a
+// ReadError translates the failure of a read; what says what was being read, as a
 // gerund with its object.
-func readError(what string, err error) error {
+func ReadError(what string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -56,10 +57,19 @@ func readError(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, unavailable(err))
 }
 
-// writeError translates the failure of a write.
-func writeError(what string, err error) error {
+// WriteError translates the failure of a write.
+func WriteError(what string, err error) error {
 	if err == nil {
 		return nil
 	}
 	return fmt.Errorf("%s: %w", what, unavailable(err))
+}
+
+// SharedError is the error of a write or read that callers shared: that of a caller who could
+// not wait for it is one of a store that does not answer.
+func SharedError(err error) error {
+	if errors.Is(err, groupcommit.ErrAbandoned) {
+		return unavailable(err)
+	}
+	return err
 }

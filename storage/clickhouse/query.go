@@ -3,6 +3,7 @@ package clickhouse
 import (
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -17,35 +18,41 @@ import (
 //go:embed query/*.sql
 var queryFiles embed.FS
 
-// loadQueries reads the query files by the names before their suffix. "$(noun.Verb)" in a
-// query stands for the text of another file; $(where) stays for the condition of a request.
-func loadQueries() (map[string]string, error) {
-	names, err := fs.Glob(queryFiles, "query/*.sql")
-	if err != nil {
-		return nil, fmt.Errorf("listing the queries: %w", err)
-	}
-	queries := make(map[string]string, len(names))
-	for _, name := range names {
-		text, err := queryFiles.ReadFile(name)
+// Queries are the texts of statements by name: noun.Verb.
+type Queries map[string]string
+
+// LoadQueries reads the files query/noun.Verb.sql of some folders. "$(noun.Verb)" in a query
+// stands for the text of another of them; other places of this form, such as $(where), stay
+// for the caller to fill.
+func LoadQueries(folders ...fs.FS) (Queries, error) {
+	queries := Queries{}
+	for _, folder := range folders {
+		names, err := fs.Glob(folder, "query/*.sql")
 		if err != nil {
-			return nil, fmt.Errorf("reading the query %s: %w", name, err)
+			return nil, fmt.Errorf("listing the queries: %w", err)
 		}
-		queries[strings.TrimSuffix(path.Base(name), ".sql")] = statement(string(text))
+		for _, name := range names {
+			text, err := fs.ReadFile(folder, name)
+			if err != nil {
+				return nil, fmt.Errorf("reading the query %s: %w", name, err)
+			}
+			queries[strings.TrimSuffix(path.Base(name), ".sql")] = statement(string(text))
+		}
 	}
-	expanded := make(map[string]string, len(queries))
+	expanded := make(Queries, len(queries))
 	for name := range queries {
-		expanded[name] = expand(queries, name)
+		expanded[name] = queries.expand(name)
 	}
 	return expanded, nil
 }
 
 // expand returns a query with the texts of the files that it refers to. Files refer to
 // each other without a circle.
-func expand(queries map[string]string, name string) string {
-	text := queries[name]
-	for part := range queries {
+func (q Queries) expand(name string) string {
+	text := q[name]
+	for part := range q {
 		if reference := "$(" + part + ")"; strings.Contains(text, reference) {
-			text = strings.ReplaceAll(text, reference, expand(queries, part))
+			text = strings.ReplaceAll(text, reference, q.expand(part))
 		}
 	}
 	return text
@@ -62,10 +69,10 @@ func statement(text string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// arguments are the values of a query's parameters by name. Times have milliseconds.
-type arguments map[string]any
+// Args are the values of a statement's parameters by name. Times have milliseconds.
+type Args map[string]any
 
-func (a arguments) list() []any {
+func (a Args) list() []any {
 	list := make([]any, 0, len(a))
 	for name, value := range a {
 		if instant, ok := value.(time.Time); ok {
@@ -80,108 +87,154 @@ func (a arguments) list() []any {
 	return list
 }
 
-// with returns the arguments with those of other added.
-func (a arguments) with(other arguments) arguments {
-	sum := make(arguments, len(a)+len(other))
-	for name, value := range a {
-		sum[name] = value
-	}
-	for name, value := range other {
-		sum[name] = value
-	}
+// With returns the arguments with those of other added.
+func (a Args) With(other Args) Args {
+	sum := make(Args, len(a)+len(other))
+	maps.Copy(sum, a)
+	maps.Copy(sum, other)
 	return sum
 }
 
+// BucketArgs are the beginnings of buckets, in seconds since 1970, to which roundDown assigns
+// instants.
+func BucketArgs(buckets []time.Time) Args {
+	beginnings := make([]uint32, len(buckets))
+	for i, t := range buckets {
+		beginnings[i] = uint32(t.Unix())
+	}
+	return Args{"buckets": beginnings}
+}
+
+// Settings are settings of the engine for one statement.
+type Settings = clickhouse.Settings
+
+// WithSettings returns a context whose statement runs with settings of its own.
+func WithSettings(ctx context.Context, settings Settings) context.Context {
+	return clickhouse.Context(ctx, clickhouse.WithSettings(settings))
+}
+
+// Scan takes one row of an answer and reports whether it wants another.
+type Scan func(driver.Rows) (more bool, err error)
+
 // readSettings bound a read and, on a server, keep it from changing anything.
-func (db *DB) readSettings() clickhouse.Settings {
-	settings := clickhouse.Settings{
-		"max_execution_time": int(queryTime.Seconds()),
+func (c *Conn) readSettings() Settings {
+	settings := Settings{
+		"max_execution_time": int(QueryTime.Seconds()),
 		"max_memory_usage":   queryMemory,
 	}
-	if db.quiet {
-		settings["max_threads"], settings["max_memory_usage"] = 1, keeperMemory
+	if c.quiet {
+		settings["max_threads"], settings["max_memory_usage"] = 1, quietMemory
 	}
-	if db.server {
+	if c.server {
 		settings["readonly"] = 2
-		if !db.native {
+		if !c.native {
 			settings["cancel_http_readonly_queries_on_client_close"] = 1
 		}
 	}
 	return settings
 }
 
-// read answers a question: it runs a query and calls scan for every row until scan returns
-// false. The rows arrive as the engine produces them. what names the read in errors. Only
-// questionPlaces questions run at once, and others wait within their time.
-func (db *DB) read(ctx context.Context, what, query string, args arguments, scan func(driver.Rows) (bool, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, queryTime)
+// Read answers a question: it runs a query and calls scan for every row until scan returns
+// false. The rows arrive as the engine produces them. what names the read in errors, as a
+// gerund with its object. Only QuestionPlaces questions run at once; others wait within their
+// time.
+func (c *Conn) Read(ctx context.Context, what, query string, args Args, scan Scan) error {
+	ctx, cancel := context.WithTimeout(ctx, QueryTime)
 	defer cancel()
-	if err := db.settleFor(ctx, query); err != nil {
+	if err := c.flushFor(ctx, query); err != nil {
 		return err
 	}
 	select {
-	case db.questions <- struct{}{}:
-		defer func() { <-db.questions }()
+	case c.questions <- struct{}{}:
+		defer func() { <-c.questions }()
 	case <-ctx.Done():
-		return readError(what, context.Cause(ctx))
+		return ReadError(what, context.Cause(ctx))
 	}
-	return db.rows(ctx, what, query, args, nil, scan)
+	return c.rows(ctx, what, query, args, nil, scan)
 }
 
-// readFirst is read for what the service itself needs to go on: what actors own, and what
-// writes wait for. It waits for no question.
-func (db *DB) readFirst(ctx context.Context, what, query string, args arguments, scan func(driver.Rows) (bool, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, queryTime)
+// ReadFirst is Read for what the service itself needs to go on: what actors own, and what
+// writes wait for. It does not wait for questions.
+func (c *Conn) ReadFirst(ctx context.Context, what, query string, args Args, scan Scan) error {
+	ctx, cancel := context.WithTimeout(ctx, QueryTime)
 	defer cancel()
-	return db.stream(ctx, what, query, args, scan)
+	return c.Stream(ctx, what, query, args, scan)
 }
 
-// stream is readFirst without a bound on the time, for reads whose size is the store's.
-func (db *DB) stream(ctx context.Context, what, query string, args arguments, scan func(driver.Rows) (bool, error)) error {
-	if err := db.settleFor(ctx, query); err != nil {
+// Stream is ReadFirst without a bound on the time, for reads as large as the store.
+func (c *Conn) Stream(ctx context.Context, what, query string, args Args, scan Scan) error {
+	if err := c.flushFor(ctx, query); err != nil {
 		return err
 	}
-	return db.rows(ctx, what, query, args, first(), scan)
+	return c.rows(ctx, what, query, args, first(), scan)
 }
 
-// first are the settings of a read that goes before others: the embedded engine gives it a
-// place of the writes, and a server runs it before what has a lower priority.
-func first() clickhouse.Settings { return clickhouse.Settings{"priority": 1} }
+// ReadUnflushed is ReadFirst without flushing the journal; the caller has looked into it.
+func (c *Conn) ReadUnflushed(ctx context.Context, what, query string, args Args, scan Scan) error {
+	ctx, cancel := context.WithTimeout(ctx, QueryTime)
+	defer cancel()
+	return c.rows(ctx, what, query, args, first(), scan)
+}
 
-// settleFor settles the journal where a query reads one of its tables.
-func (db *DB) settleFor(ctx context.Context, query string) error {
+// first are the settings of a read that runs before others: the embedded engine gives it one
+// of the places of writes, and a server runs it before what has a lower priority.
+func first() Settings { return Settings{"priority": 1} }
+
+// errUnflushed is why a read of a journalled table is refused.
+var errUnflushed = errors.New("this connection does not flush the journal, whose records the query would miss")
+
+// flushFor flushes the journal where a query reads one of its tables.
+func (c *Conn) flushFor(ctx context.Context, query string) error {
 	if !readsJournal(query) {
 		return nil
 	}
-	return db.journal.settle(ctx)
+	if c.flush == nil {
+		return errUnflushed
+	}
+	return c.flush(ctx)
 }
 
-// rows runs a query with settings of its own. The journal is settled, or needs not be.
-func (db *DB) rows(ctx context.Context, what, query string, args arguments, own clickhouse.Settings, scan func(driver.Rows) (bool, error)) (err error) {
+// readsJournal reports whether a query reads a table whose rows come through the journal.
+func readsJournal(query string) bool {
+	before := ""
+	for word := range strings.FieldsSeq(query) {
+		if before == "FROM" {
+			switch word {
+			case "entities", "wakeups", "ledger", "audit_rows":
+				return true
+			}
+		}
+		before = word
+	}
+	return false
+}
+
+// rows runs a query with settings of its own.
+func (c *Conn) rows(ctx context.Context, what, query string, args Args, own Settings, scan Scan) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	db.reading.Add(1)
-	defer db.reading.Add(-1)
-	settings := db.readSettings()
+	c.reading.Add(1)
+	defer c.reading.Add(-1)
+	settings := c.readSettings()
 	if _, bounded := ctx.Deadline(); !bounded {
 		delete(settings, "max_execution_time")
 	}
 	maps.Copy(settings, own)
-	rows, err := db.conn.Query(clickhouse.Context(ctx, clickhouse.WithSettings(settings)), query, args.list()...)
+	rows, err := c.driver.Query(WithSettings(ctx, settings), query, args.list()...)
 	if err != nil {
-		return readError(what, err)
+		return ReadError(what, err)
 	}
 	for rows.Next() {
 		more, err := scan(rows)
 		if err != nil || !more {
 			cancel()
 			_ = rows.Close() // reports the cancellation that was just asked for
-			return readError(what, err)
+			return ReadError(what, err)
 		}
 	}
 	err = rows.Err()
 	if closing := rows.Close(); err == nil {
 		err = closing
 	}
-	return readError(what, err)
+	return ReadError(what, err)
 }

@@ -2,6 +2,7 @@ package clickhouse
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/ClickHouse/clickhouse-go/v2"
@@ -50,10 +51,10 @@ const (
 // manyMonths is in the message of the one exception of codeTooManyParts that the rows cause.
 const manyMonths = "single INSERT block"
 
-// refused says whether an exception may be the fault of the rows that were sent. It is asked once
+// Refused says whether an exception may be the fault of the rows that were sent. It is asked once
 // an insert has failed; who it suspects is tried before anything is done about it, so it may
 // suspect too many.
-func refused(err error) bool {
+func Refused(err error) bool {
 	exception, answered := errors.AsType[*clickhouse.Exception](err)
 	if !answered {
 		return false
@@ -72,11 +73,20 @@ func refused(err error) bool {
 	return true
 }
 
-// insertError is writeError of an insert of a block: it is [svc.ErrRefused] where the rows may be
-// to blame.
-func insertError(what string, err error) error {
-	if refused(err) {
-		return errors.Join(svc.ErrRefused, writeError(what, err))
+// Refusal returns the code and the message of an exception that may be the fault of the rows.
+func Refusal(err error) (reason string, refused bool) {
+	if !Refused(err) {
+		return "", false
 	}
-	return writeError(what, err)
+	exception, _ := errors.AsType[*clickhouse.Exception](err) // it is one
+	return fmt.Sprintf("code %d: %s", exception.Code, exception.Message), true
+}
+
+// InsertError is WriteError of an insert of a block: it is [svc.ErrRefused] where the rows may be
+// to blame.
+func InsertError(what string, err error) error {
+	if Refused(err) {
+		return errors.Join(svc.ErrRefused, WriteError(what, err))
+	}
+	return WriteError(what, err)
 }

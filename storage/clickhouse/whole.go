@@ -16,10 +16,10 @@ const (
 	wholeTries = 3
 )
 
-// underWay knows the inserts of this process. An insert becomes visible table by table, so reads
+// blocksUnderWay knows the inserts of this process. An insert becomes visible table by table, so reads
 // of several tables wait for it, and reads of rows leave its block out until it ended. The zero
 // value has none.
-type underWay struct {
+type blocksUnderWay struct {
 	mu sync.Mutex
 	// hidden are the blocks that are not wholly there: those of running inserts, and of one that
 	// failed until it is repeated or another block is stored in its place.
@@ -32,14 +32,14 @@ type underWay struct {
 }
 
 // insert runs the insert of a block.
-func (u *underWay) insert(block uint64, insert func() error) error {
+func (u *blocksUnderWay) insert(block uint64, insert func() error) error {
 	u.begin(block)
 	err := insert()
 	u.end(block, err == nil)
 	return err
 }
 
-func (u *underWay) begin(block uint64) {
+func (u *blocksUnderWay) begin(block uint64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.hidden == nil {
@@ -52,7 +52,7 @@ func (u *underWay) begin(block uint64) {
 	u.begun++
 }
 
-func (u *underWay) end(block uint64, stored bool) {
+func (u *blocksUnderWay) end(block uint64, stored bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.running--; u.running == 0 {
@@ -68,7 +68,7 @@ func (u *underWay) end(block uint64, stored bool) {
 }
 
 // wait returns when no insert runs, after restTime at the latest.
-func (u *underWay) wait(ctx context.Context) {
+func (u *blocksUnderWay) wait(ctx context.Context) {
 	u.mu.Lock()
 	running, rest := u.running, u.rest
 	u.mu.Unlock()
@@ -85,14 +85,14 @@ func (u *underWay) wait(ctx context.Context) {
 }
 
 // counts returns how many inserts have begun and ended.
-func (u *underWay) counts() (begun, ended uint64) {
+func (u *blocksUnderWay) counts() (begun, ended uint64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.begun, u.ended
 }
 
 // blocks returns the blocks that are not wholly there, and how many inserts have begun.
-func (u *underWay) blocks() (numbers []uint64, begun uint64) {
+func (u *blocksUnderWay) blocks() (numbers []uint64, begun uint64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	numbers = make([]uint64, 0, len(u.hidden))
@@ -102,16 +102,16 @@ func (u *underWay) blocks() (numbers []uint64, begun uint64) {
 	return numbers, u.begun
 }
 
-// whole runs a read of several tables so that it finds each block of this process in all of them
+// Whole runs a read of several tables so that it finds each block of this process in all of them
 // or in none: it begins while no insert runs, and a quick one is repeated where an insert began
 // meanwhile. What reads begun after the end of an insert find, they find in all tables in any case.
-func whole[T any](ctx context.Context, u *underWay, read func(context.Context) (T, error)) (value T, err error) {
+func Whole[T any](ctx context.Context, c *Conn, read func(context.Context) (T, error)) (value T, err error) {
 	for range wholeTries {
-		u.wait(ctx)
-		before, _ := u.counts()
+		c.inserts.wait(ctx)
+		before, _ := c.inserts.counts()
 		slow := passed(quickTime)
 		value, err = read(ctx)
-		began, _ := u.counts()
+		began, _ := c.inserts.counts()
 		if slow() || err != nil || began == before {
 			return value, err
 		}
@@ -119,20 +119,20 @@ func whole[T any](ctx context.Context, u *underWay, read func(context.Context) (
 	return value, err
 }
 
-// besides runs a read of rows that leaves some blocks out, so that it finds no row of a block that
+// Besides runs a read of rows that leaves some blocks out, so that it finds no row of a block that
 // is not wholly there. A read that inserts keep beginning beside ends after them, within restTime.
-func besides(ctx context.Context, u *underWay, read func(hidden []uint64) error) error {
+func Besides(ctx context.Context, c *Conn, read func(hidden []uint64) error) error {
 	for try := 1; ; try++ {
-		hidden, before := u.blocks()
+		hidden, before := c.inserts.blocks()
 		slow := passed(quickTime)
 		err := read(hidden)
-		began, _ := u.counts()
+		began, _ := c.inserts.counts()
 		late := slow()
 		switch {
 		case err != nil, began == before:
 			return err
 		case late, try == wholeTries:
-			u.wait(ctx)
+			c.inserts.wait(ctx)
 			return err
 		}
 	}

@@ -16,7 +16,7 @@ import (
 
 	"svc"
 	"svc/http/admin"
-	"svc/storage/clickhouse"
+	snapshots "svc/storage/clickhouse/backup"
 	"svc/storage/kafka"
 )
 
@@ -62,8 +62,8 @@ type Maker struct {
 // Store is the store as a backup reads it.
 type Store interface {
 	Facts(ctx context.Context) (map[string]string, error)
-	Snapshot(ctx context.Context, id string) (*clickhouse.Snapshot, error)
-	CopySnapshot(ctx context.Context, s *clickhouse.Snapshot, place, id string) error
+	Snapshot(ctx context.Context, id string) (*snapshots.Snapshot, error)
+	CopySnapshot(ctx context.Context, s *snapshots.Snapshot, place, id string) error
 	DropSnapshot(ctx context.Context, name string) error
 }
 
@@ -171,7 +171,7 @@ func (b *Maker) onlyNode(ctx context.Context) error {
 }
 
 // snapshot notes the positions of the log, and takes the snapshot that belongs to them.
-func (b *Maker) snapshot(ctx context.Context, m *Manifest) (*clickhouse.Snapshot, error) {
+func (b *Maker) snapshot(ctx context.Context, m *Manifest) (*snapshots.Snapshot, error) {
 	for range attempts {
 		resume, err := b.Pause(ctx)
 		if err != nil {
@@ -193,7 +193,7 @@ func (b *Maker) snapshot(ctx context.Context, m *Manifest) (*clickhouse.Snapshot
 
 // snapshotNow is nil where a block is interrupted, which may be stored in part, or where the
 // spool holds what the log has not taken.
-func (b *Maker) snapshotNow(ctx context.Context, m *Manifest) (*clickhouse.Snapshot, error) {
+func (b *Maker) snapshotNow(ctx context.Context, m *Manifest) (*snapshots.Snapshot, error) {
 	positions, err := b.Consumer.Committed(ctx, b.Partitions)
 	if err != nil {
 		return nil, err

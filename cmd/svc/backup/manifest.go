@@ -14,7 +14,7 @@ import (
 	"slices"
 	"time"
 
-	"svc/storage/clickhouse"
+	snapshots "svc/storage/clickhouse/backup"
 	"svc/storage/datadir"
 )
 
@@ -36,9 +36,9 @@ type Manifest struct {
 	Facts      map[string]string `json:"facts"`
 	Partitions int               `json:"partitions"`
 	// Log has, by partition, the records that were accepted and not stored.
-	Log      map[int]Span         `json:"log"`
-	Records  int64                `json:"records"`
-	Snapshot *clickhouse.Snapshot `json:"snapshot"`
+	Log      map[int]Span        `json:"log"`
+	Records  int64               `json:"records"`
+	Snapshot *snapshots.Snapshot `json:"snapshot"`
 	// Place is where the store copied itself to, in its own words.
 	Place string `json:"place"`
 	Key   string `json:"key"`

@@ -1,0 +1,112 @@
+package alerts
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc"
+	"svc/storage/clickhouse"
+	"svc/storage/clickhouse/metrics"
+)
+
+// AlertWindow is what the store holds of what a counter counts, and which blocks it was
+// found in.
+type AlertWindow struct {
+	Slots  svc.AlertSlots
+	Blocks []uint64
+}
+
+// AlertVolumes returns by word what counters of events, or of errors, count in their windows
+// before an instant and after it, with the blocks that hold any of it from a number on. The
+// counters differ in their words alone.
+func (db *Store) AlertVolumes(ctx context.Context, counter svc.AlertCounter, words []string, at time.Time, recent uint64) (map[string]AlertWindow, error) {
+	query := "alerts.EventSlots"
+	if counter.Kind == svc.AlertErrorRate {
+		query = "alerts.ErrorSlots"
+	}
+	slots, blocks := map[string]*svc.AlertSlots{}, map[uint64]struct{}{}
+	for _, word := range words {
+		slots[word] = &svc.AlertSlots{}
+	}
+	args := alertArguments(&counter, at, recent).With(clickhouse.Args{"words": words})
+	err := db.conn.ReadFirst(ctx, "counting for alerts", db.queries[query], args, func(rows driver.Rows) (bool, error) {
+		var word string
+		var slot int64
+		var found uint64
+		var in []uint64
+		if err := rows.Scan(&word, &slot, &found, &in); err != nil {
+			return false, err
+		}
+		for _, of := range [2]string{word, ""} {
+			if slots[of] != nil {
+				slots[of].At(slot).Count += found
+			}
+			if word == "" {
+				break
+			}
+		}
+		noteBlocks(blocks, in)
+		return true, nil
+	})
+	return alertWindows(slots, blocks), err
+}
+
+// AlertPoints does the same for counters of metrics. Those with labels come one by one.
+func (db *Store) AlertPoints(ctx context.Context, counter svc.AlertCounter, words []string, at time.Time, recent uint64) (map[string]AlertWindow, error) {
+	bins := "alerts.NoBins"
+	if counter.Bins {
+		bins = "alerts.Bins"
+	}
+	labels := svc.DecodeLabels(counter.Labels)
+	query := strings.ReplaceAll(db.queries["alerts.PointSlots"], "$(bins)", db.queries[bins])
+	args := alertArguments(&counter, at, recent).With(metrics.LabelArgs(labels)).With(clickhouse.Args{"words": words, "name": words[0], "all": len(labels) == 0})
+	slots, blocks := map[string]*svc.AlertSlots{}, map[uint64]struct{}{}
+	for _, word := range words {
+		slots[word] = &svc.AlertSlots{}
+	}
+	err := db.conn.ReadFirst(ctx, "counting points for alerts", query, args, func(rows driver.Rows) (bool, error) {
+		var word string
+		var slot svc.AlertSlot
+		var keys []int16
+		var counts, in []uint64
+		var lows, highs []float64
+		if err := rows.Scan(&word, &slot.At, &slot.Count, &slot.Sum, &slot.Min, &slot.Max, &keys, &counts, &lows, &highs, &in); err != nil {
+			return false, err
+		}
+		for i, key := range keys {
+			slot.Bins = append(slot.Bins, svc.AlertBin{Key: key, N: counts[i], Low: lows[i], High: highs[i]})
+		}
+		slots[word].Add(svc.AlertSlots{slot})
+		noteBlocks(blocks, in)
+		return true, nil
+	})
+	return alertWindows(slots, blocks), err
+}
+
+// alertWindows gives every word the blocks of all: a block that holds one of them holds all
+// that it has of the others.
+func alertWindows(slots map[string]*svc.AlertSlots, blocks map[uint64]struct{}) map[string]AlertWindow {
+	list := slices.Sorted(maps.Keys(blocks))
+	out := make(map[string]AlertWindow, len(slots))
+	for word, found := range slots {
+		out[word] = AlertWindow{*found, list}
+	}
+	return out
+}
+
+// alertArguments are the values that all counters have.
+func alertArguments(counter *svc.AlertCounter, at time.Time, recent uint64) clickhouse.Args {
+	since := time.Unix(counter.Slot(at.Add(-counter.Window()))*counter.Step(), 0)
+	return clickhouse.Args{"environment": counter.Environment, "since": since, "step": uint32(counter.Step()), "recent": recent}
+}
+
+func noteBlocks(into map[uint64]struct{}, blocks []uint64) {
+	for _, block := range blocks {
+		into[block] = struct{}{}
+	}
+}

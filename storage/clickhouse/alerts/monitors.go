@@ -1,0 +1,144 @@
+package alerts
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"golang.org/x/sync/errgroup"
+
+	"svc"
+	"svc/storage/clickhouse"
+)
+
+// monitorKind is the kind of monitors' entities and the beginning of their owners' names:
+// monitor/<organization>/<application>/<id>.
+const monitorKind = "monitor"
+
+// MonitorState returns what the checks of a monitor led to, the zero state without any.
+// What several callers ask for while a query is under way is found by one query.
+func (db *Store) MonitorState(ctx context.Context, app svc.AppRef, id string) (svc.MonitorState, error) {
+	wanted := &latestCheck{monitor: [2]string{app.String(), id}}
+	err := clickhouse.SharedError(db.latest.Commit(ctx, wanted))
+	return wanted.state, err
+}
+
+// monitorsAtOnce bounds the monitors of one query.
+const monitorsAtOnce = 1000
+
+// latestCheck is what one call of MonitorState asks for, an application and an id, and gets.
+type latestCheck struct {
+	monitor [2]string
+	state   svc.MonitorState
+}
+
+// loadStates finds what several callers ask for.
+func (db *Store) loadStates(ctx context.Context, checks []*latestCheck) error {
+	for some := range slices.Chunk(checks, monitorsAtOnce) {
+		apps, monitors := map[string]bool{}, make([]string, 0, len(some))
+		for _, wanted := range some {
+			apps[wanted.monitor[0]] = true
+			monitors = append(monitors, wanted.monitor[1])
+		}
+		args := clickhouse.Args{"apps": slices.Sorted(maps.Keys(apps)), "monitors": monitors}
+		states, err := db.monitorStates(ctx, "checks.LatestOf", args)
+		if err != nil {
+			return err
+		}
+		for _, wanted := range some {
+			wanted.state = states[wanted.monitor]
+		}
+	}
+	return nil
+}
+
+// monitorStates returns states by application and id.
+func (db *Store) monitorStates(ctx context.Context, query string, args clickhouse.Args) (map[[2]string]svc.MonitorState, error) {
+	states := map[[2]string]svc.MonitorState{}
+	err := db.conn.ReadFirst(ctx, "loading the latest checks", db.queries[query], args, func(rows driver.Rows) (bool, error) {
+		var app, monitor, status string
+		var total uint32
+		var state svc.MonitorState
+		err := rows.Scan(&app, &monitor, &state.LastCheckedAt, &status, &state.ConsecutiveFailures, &state.LastError, &total)
+		state.LastStatus, state.LastLatencyMs = svc.MonitorStatus(status), svc.LatencyMs(total)
+		states[[2]string{app, monitor}] = state
+		return true, err
+	})
+	return states, err
+}
+
+// Monitors returns the monitors of an application by id, with what their checks found
+// until now. An id asks for that one alone.
+func (db *Store) Monitors(ctx context.Context, app svc.AppRef, id string, now time.Time) ([]svc.MonitorRow, error) {
+	entities, err := db.state.LoadUnder(ctx, monitorKind+"/"+app.String()+"/"+id, monitorKind)
+	if err != nil {
+		return nil, err
+	}
+	query, of := "checks.Latest", clickhouse.Args{"app": app.String()}
+	if id != "" {
+		query, of = "checks.LatestOf", clickhouse.Args{"apps": []string{app.String()}, "monitors": []string{id}}
+	}
+	states, err := db.monitorStates(ctx, query, of)
+	if err != nil {
+		return nil, err
+	}
+	type counts struct{ checks, up uint64 }
+	counted := map[string]counts{}
+	args := clickhouse.Args{"app": app.String(), "monitor": id, "since": now.AddDate(0, 0, -30).Truncate(time.Hour)}
+	err = db.conn.Read(ctx, "counting checks", db.queries["checks.Uptime"], args, func(rows driver.Rows) (bool, error) {
+		var monitor string
+		var n counts
+		err := rows.Scan(&monitor, &n.checks, &n.up)
+		counted[monitor] = n
+		return true, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]svc.MonitorRow, 0, len(entities))
+	for _, entity := range entities {
+		var row svc.MonitorRow
+		if err := json.Unmarshal(entity.Payload, &row.Monitor); err != nil {
+			db.conn.Skipped(entity, err)
+			continue
+		}
+		row.MonitorState = states[[2]string{app.String(), row.ID}]
+		row.Checks30d, row.Up30d = counted[row.ID].checks, counted[row.ID].up
+		out = append(out, row)
+	}
+	return out, nil
+}
+
+// AllMonitors yields every monitor.
+func (db *Store) AllMonitors(ctx context.Context, yield func(svc.StoredMonitor)) error {
+	var entities []svc.Entity
+	var states map[[2]string]svc.MonitorState
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		entities, err = db.state.LoadKind(ctx, monitorKind)
+		return err
+	})
+	group.Go(func() (err error) {
+		states, err = db.monitorStates(ctx, "checks.LatestOfAll", nil)
+		return err
+	})
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	for _, entity := range entities {
+		found := svc.StoredMonitor{Entity: entity}
+		parts := strings.Split(entity.Owner, "/")
+		if err := json.Unmarshal(entity.Payload, &found.Monitor); err != nil || len(parts) != 4 {
+			db.conn.Skipped(entity, err)
+			continue
+		}
+		found.App = svc.AppRef{Org: parts[1], App: parts[2]}
+		found.State = states[[2]string{found.App.String(), found.Monitor.ID}]
+		yield(found)
+	}
+	return nil
+}

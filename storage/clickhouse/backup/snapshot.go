@@ -1,0 +1,234 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc/storage/clickhouse"
+)
+
+// Snapshot is the content of the store at one instant, in tables of a database of its own that
+// share the files of the originals.
+type Snapshot struct {
+	// Name is the database.
+	Name string `json:"name"`
+	// Tables are in the database. Rows counts those whose rows stay as they were written; the
+	// others become fewer whenever the engine merges them.
+	Tables []string          `json:"tables"`
+	Rows   map[string]uint64 `json:"rows"`
+	// Definitions make what holds no rows of its own: views, and tables that feed them.
+	Definitions []string `json:"definitions"`
+}
+
+// journalTable holds nothing in a snapshot, since it is settled before.
+const journalTable = "journal"
+
+// Snapshot takes a snapshot under a name. Writes of this process wait meanwhile, for the time
+// that it takes to link the files, so nothing is in one table and not yet in another. Of other
+// processes the caller knows that they do not write.
+func (db *Store) Snapshot(ctx context.Context, id string) (_ *Snapshot, err error) {
+	database, err := db.database(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &Snapshot{Name: database + "_backup_" + id, Rows: map[string]uint64{}}
+	if err := db.prepareSnapshot(ctx, s); err != nil {
+		return nil, errors.Join(err, db.DropSnapshot(ctx, s.Name))
+	}
+	if err := db.fillSnapshot(ctx, s); err != nil {
+		return nil, errors.Join(err, db.DropSnapshot(ctx, s.Name))
+	}
+	counts, err := db.countRows(ctx, s.Name)
+	if err != nil {
+		return nil, errors.Join(err, db.DropSnapshot(ctx, s.Name))
+	}
+	for table := range s.Rows {
+		s.Rows[table] = counts[table]
+	}
+	return s, nil
+}
+
+func (db *Store) database(ctx context.Context) (name string, err error) {
+	err = db.conn.Read(ctx, "finding the database", db.queries["database.Name"], nil, func(row driver.Rows) (bool, error) { return false, row.Scan(&name) })
+	return name, err
+}
+
+// prepareSnapshot makes the empty tables.
+func (db *Store) prepareSnapshot(ctx context.Context, s *Snapshot) error {
+	if err := db.conn.Exec(ctx, db.queries["snapshot.Create"], clickhouse.Args{"snapshot": s.Name}); err != nil {
+		return clickhouse.WriteError("making a snapshot", err)
+	}
+	err := db.conn.Read(ctx, "listing the tables", db.queries["snapshot.Tables"], nil, func(rows driver.Rows) (bool, error) {
+		var name, engine, definition string
+		if err := rows.Scan(&name, &engine, &definition); err != nil {
+			return false, err
+		}
+		switch {
+		case name == journalTable:
+		case strings.HasSuffix(engine, "MergeTree"):
+			s.Tables = append(s.Tables, name)
+			if engine == "MergeTree" {
+				s.Rows[name] = 0
+			}
+		default:
+			s.Definitions = append(s.Definitions, definition)
+		}
+		return true, nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, table := range s.Tables {
+		if err := db.execOn(ctx, "snapshot.CreateTable", s.Name, table); err != nil {
+			return clickhouse.WriteError("making a snapshot of "+table, err)
+		}
+	}
+	return nil
+}
+
+// execOn runs a statement about a table of a snapshot. Its names stand in the text, since the
+// engine takes no parameters in these places.
+func (db *Store) execOn(ctx context.Context, query, snapshot, table string) error {
+	if !plain(snapshot) || !plain(table) {
+		return fmt.Errorf("the names %q and %q are not made of letters and digits", snapshot, table)
+	}
+	return db.conn.Exec(ctx, strings.NewReplacer("$(snapshot)", snapshot, "$(table)", table).Replace(db.queries[query]), nil)
+}
+
+// plain says whether a name may stand in a statement as it is.
+func plain(name string) bool {
+	return name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == ""
+}
+
+// fillSnapshot links the parts of all tables while nothing is written.
+func (db *Store) fillSnapshot(ctx context.Context, s *Snapshot) error {
+	return db.conn.WithoutWrites(func() error {
+		if err := db.state.Flush(ctx); err != nil {
+			return err
+		}
+		for _, table := range s.Tables {
+			if err := db.execOn(ctx, "snapshot.Attach", s.Name, table); err != nil {
+				return clickhouse.WriteError("making a snapshot of "+table, err)
+			}
+		}
+		return nil
+	})
+}
+
+// countRows counts the stored rows of the tables of a database.
+func (db *Store) countRows(ctx context.Context, database string) (map[string]uint64, error) {
+	counts := map[string]uint64{}
+	err := db.conn.Read(ctx, "counting rows", db.queries["snapshot.Count"], clickhouse.Args{"database": database}, func(rows driver.Rows) (bool, error) {
+		var table string
+		var count uint64
+		err := rows.Scan(&table, &count)
+		counts[table] = count
+		return true, err
+	})
+	return counts, err
+}
+
+// DropSnapshot removes a snapshot.
+func (db *Store) DropSnapshot(ctx context.Context, name string) error {
+	return clickhouse.WriteError("removing a snapshot", db.conn.Exec(context.WithoutCancel(ctx), db.queries["snapshot.Drop"], clickhouse.Args{"snapshot": name}))
+}
+
+// DropSnapshots removes the snapshots that processes left behind. Nobody else may take one.
+func (db *Store) DropSnapshots(ctx context.Context) error {
+	var left []string
+	err := db.conn.Read(ctx, "looking for snapshots", db.queries["snapshot.Left"], nil, func(rows driver.Rows) (bool, error) {
+		var name string
+		err := rows.Scan(&name)
+		left = append(left, name)
+		return true, err
+	})
+	for _, name := range left {
+		err = errors.Join(err, db.DropSnapshot(ctx, name))
+	}
+	return err
+}
+
+// copyPause is the time between two looks at a copy in the background.
+const copyPause = 100 * time.Millisecond
+
+// CopySnapshot has the store copy a snapshot to a place, which the caller gives as the store's
+// language names it: File('/path'), Disk('name', 'path') or S3(…).
+func (db *Store) CopySnapshot(ctx context.Context, s *Snapshot, place, id string) error {
+	return db.copyInBackground(ctx, "backup.Make", copying{snapshot: s.Name, place: place, id: id})
+}
+
+// copying is what is copied, where, and under which id it is looked after.
+type copying struct{ snapshot, database, place, id string }
+
+// copyInBackground begins a copy and waits for its end.
+func (db *Store) copyInBackground(ctx context.Context, query string, c copying) error {
+	if !plain(c.id) || !plain(c.snapshot) || c.database != "" && !plain(c.database) {
+		return fmt.Errorf("the names %q, %q and %q are not made of letters and digits", c.id, c.snapshot, c.database)
+	}
+	text := strings.NewReplacer("$(place)", c.place, "$(id)", c.id, "$(snapshot)", c.snapshot, "$(database)", c.database).Replace(db.queries[query])
+	if err := db.conn.Exec(ctx, text, nil); err != nil {
+		return clickhouse.WriteError("beginning the copy", err)
+	}
+	for {
+		var status, problem string
+		err := db.conn.Read(ctx, "looking at the copy", db.queries["backup.Status"], clickhouse.Args{"id": c.id}, func(row driver.Rows) (bool, error) {
+			return false, row.Scan(&status, &problem)
+		})
+		if err != nil {
+			return err
+		}
+		switch status {
+		case "BACKUP_CREATED", "RESTORED":
+			return nil
+		case "CREATING_BACKUP", "RESTORING":
+		default:
+			return fmt.Errorf("copying the store: %s: %s", status, problem)
+		}
+		select {
+		case <-time.After(copyPause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Restore makes the database of a snapshot that was copied to a place. It fails where the
+// database has tables, and returns the rows that are stored in each table that it made.
+func Restore(ctx context.Context, cfg clickhouse.Config, s *Snapshot, place, id string) (_ map[string]uint64, err error) {
+	name := cfg.DatabaseName()
+	cfg.Database = "default"
+	queries, err := clickhouse.LoadQueries(queryFiles)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := clickhouse.Connect(cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	db := &Store{conn: conn, queries: queries}
+	var tables uint64
+	err = conn.Read(ctx, "looking at the store", queries["backup.Database"], clickhouse.Args{"database": name}, func(row driver.Rows) (bool, error) {
+		return false, row.Scan(&tables)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if tables > 0 {
+		return nil, fmt.Errorf("the database %s has %d tables; a backup is restored where there are none", name, tables)
+	}
+	if err := db.copyInBackground(ctx, "backup.Restore", copying{snapshot: s.Name, database: name, place: place, id: id}); err != nil {
+		return nil, err
+	}
+	for _, definition := range s.Definitions {
+		if err := conn.Exec(ctx, definition, nil); err != nil {
+			return nil, clickhouse.WriteError("making a view again", err)
+		}
+	}
+	return db.countRows(ctx, name)
+}

@@ -1,0 +1,233 @@
+package block
+
+import (
+	"encoding/json"
+
+	"github.com/ClickHouse/ch-go/proto"
+
+	"svc"
+	"svc/storage/clickhouse/columns"
+)
+
+// Block holds the columns of events, occurrences and metric points that are inserted together. It is used by one
+// goroutine at a time; after Reset it is filled again without allocating.
+//
+// Strings of low cardinality are kept by reference: what the appended events point to
+// must not change until Reset.
+type Block struct {
+	environment, block                proto.ColUInt64
+	ts, receivedAt, started           proto.ColInt64
+	duration, engaged                 proto.ColInt64
+	before, after, sessionEngaged     proto.ColInt64
+	deeds                             proto.ColUInt8
+	bounce                            proto.ColInt8
+	expires                           proto.ColUInt16
+	bot                               proto.ColBool
+	value                             proto.ColNullable[float64]
+	id, url, title, referrer          proto.ColStr
+	distinctID, anonymousID, personID proto.ColStr
+	sessionID, clickIDs, properties   proto.ColStr
+	name, path, referrerDomain        columns.Dictionary
+	source, medium                    columns.Dictionary
+	utmSource, utmMedium, utmCampaign columns.Dictionary
+	utmTerm, utmContent               columns.Dictionary
+	country, region, city             columns.Dictionary
+	device, browser, browserVersion   columns.Dictionary
+	os, osVersion, screen, locale     columns.Dictionary
+	currency, release, library        columns.Dictionary
+	encoded                           proto.Buffer
+	errors                            occurrenceBlock
+	metrics                           metricBlock
+}
+
+// NewBlock returns an empty block.
+func (db *Store) NewBlock() *Block { return newBlock(&db.catalogue) }
+
+// newBlock returns an empty block whose series the given notes know.
+func newBlock(catalogue *seriesNotes) *Block {
+	return &Block{value: *proto.NewColNullable[float64](new(proto.ColFloat64)), metrics: newMetricBlock(catalogue)}
+}
+
+// Rows returns the number of appended rows of all kinds.
+func (b *Block) Rows() int { return len(b.environment) + b.errors.rows() + b.metrics.rows() }
+
+// Bytes returns about what the occurrences and points take, whose rows may be large.
+func (b *Block) Bytes() int { return b.errors.bytes + b.metrics.bytes }
+
+// Add adds rows of every kind.
+func (b *Block) Add(rows *svc.Rows) {
+	for i := range rows.Events {
+		b.Append(&rows.Events[i])
+	}
+	for i := range rows.Occurrences {
+		b.AppendOccurrence(&rows.Occurrences[i])
+	}
+	for i := range rows.Points {
+		b.AppendMetric(&rows.Points[i])
+	}
+}
+
+// AppendMetric adds a metric point.
+func (b *Block) AppendMetric(row *svc.MetricRow) { b.metrics.append(row) }
+
+// AppendOccurrence adds an error.
+func (b *Block) AppendOccurrence(row *svc.OccurrenceRow) { b.errors.append(row) }
+
+// Append adds an event.
+func (b *Block) Append(row *svc.EventRow) {
+	e := &row.Event
+	b.appendText(e)
+	b.appendWords(e)
+	b.environment = append(b.environment, row.EnvironmentNumber)
+	ts := e.Ts.UnixMilli()
+	b.ts = append(b.ts, ts)
+	b.receivedAt = append(b.receivedAt, e.ReceivedAt.UnixMilli())
+	b.started = append(b.started, row.SessionStartedMs)
+	b.before = append(b.before, row.Session.BeforeMs)
+	b.after = append(b.after, row.Session.AfterMs)
+	b.sessionEngaged = append(b.sessionEngaged, row.Session.EngagedMs)
+	b.deeds = append(b.deeds, uint8(row.Session.Deeds))
+	b.bounce = append(b.bounce, row.Bounce)
+	b.duration = append(b.duration, row.DurationMs)
+	b.engaged = append(b.engaged, row.EngagedMs)
+	b.bot = append(b.bot, e.IsBot)
+	b.expires = append(b.expires, expiry(ts, row.RetentionDays))
+	if e.Value == nil {
+		b.value.Append(proto.Null[float64]())
+	} else {
+		b.value.Append(proto.NewNullable(*e.Value))
+	}
+	b.appendClickIDs(&e.ClickIDs)
+}
+
+func (b *Block) appendText(e *svc.Event) {
+	b.id.Append(e.ID)
+	b.url.Append(e.URL)
+	b.title.Append(e.Title)
+	b.referrer.Append(e.Referrer)
+	b.distinctID.Append(e.DistinctID)
+	b.anonymousID.Append(e.AnonymousID)
+	b.personID.Append(e.PersonID)
+	b.sessionID.Append(e.SessionID)
+	b.properties.AppendBytes(e.Properties)
+}
+
+func (b *Block) appendWords(e *svc.Event) {
+	b.name.Append(e.Name)
+	b.path.Append(e.Path)
+	b.referrerDomain.Append(e.ReferrerDomain)
+	b.source.Append(e.Source)
+	b.medium.Append(e.Medium)
+	b.utmSource.Append(e.UTMSource)
+	b.utmMedium.Append(e.UTMMedium)
+	b.utmCampaign.Append(e.UTMCampaign)
+	b.utmTerm.Append(e.UTMTerm)
+	b.utmContent.Append(e.UTMContent)
+	b.country.Append(e.Country)
+	b.region.Append(e.Region)
+	b.city.Append(e.City)
+	b.device.Append(e.Device)
+	b.browser.Append(e.Browser)
+	b.browserVersion.Append(e.BrowserVersion)
+	b.os.Append(e.OS)
+	b.osVersion.Append(e.OSVersion)
+	b.screen.Append(e.Screen)
+	b.locale.Append(e.Locale)
+	b.currency.Append(e.Currency)
+	b.release.Append(e.Release)
+	b.library.Append(e.Library)
+}
+
+// appendClickIDs adds the click identifiers as JSON, nothing where there is none.
+func (b *Block) appendClickIDs(ids *svc.ClickIDs) {
+	if *ids == (svc.ClickIDs{}) {
+		b.clickIDs.Append("")
+		return
+	}
+	text, _ := json.Marshal(ids) // a struct of strings never fails
+	b.clickIDs.AppendBytes(text)
+}
+
+const (
+	dayMs = 24 * 60 * 60 * 1000
+	// lastDate is the last day that a Date holds, in days since 1970.
+	lastDate = 1<<16 - 1
+)
+
+// expiry is the first day, since 1970, on which an event is no longer kept.
+func expiry(tsMs int64, retentionDays uint32) uint16 {
+	day := tsMs/dayMs + int64(retentionDays) + 1
+	return uint16(min(max(day, 0), lastDate))
+}
+
+// Reset empties the block and keeps its memory.
+func (b *Block) Reset() {
+	columns.Reset(b.columns())
+	b.encoded.Reset()
+	b.errors.reset()
+	b.metrics.reset()
+}
+
+// columns lists the columns in the order of the table.
+func (b *Block) columns() []columns.Column {
+	return []columns.Column{
+		{Name: "environment", Type: proto.ColumnTypeUInt64, Data: &b.environment},
+		{Name: "ts", Type: columns.Time, Data: &b.ts},
+		{Name: "received_at", Type: columns.Time, Data: &b.receivedAt},
+		{Name: "id", Type: columns.String, Data: &b.id},
+		{Name: "name", Type: columns.Word, Data: &b.name},
+		{Name: "url", Type: columns.String, Data: &b.url},
+		{Name: "path", Type: columns.Word, Data: &b.path},
+		{Name: "title", Type: columns.String, Data: &b.title},
+		{Name: "referrer", Type: columns.String, Data: &b.referrer},
+		{Name: "referrer_domain", Type: columns.Word, Data: &b.referrerDomain},
+		{Name: "distinct_id", Type: columns.String, Data: &b.distinctID},
+		{Name: "anonymous_id", Type: columns.String, Data: &b.anonymousID},
+		{Name: "person_id", Type: columns.String, Data: &b.personID},
+		{Name: "session_id", Type: columns.String, Data: &b.sessionID},
+		{Name: "session_started", Type: columns.Time, Data: &b.started},
+		{Name: "session_before", Type: proto.ColumnTypeInt64, Data: &b.before},
+		{Name: "session_after", Type: proto.ColumnTypeInt64, Data: &b.after},
+		{Name: "session_engaged", Type: proto.ColumnTypeInt64, Data: &b.sessionEngaged},
+		{Name: "session_deeds", Type: proto.ColumnTypeUInt8, Data: &b.deeds},
+		{Name: "bounce_delta", Type: proto.ColumnTypeInt8, Data: &b.bounce},
+		{Name: "duration_delta", Type: proto.ColumnTypeInt64, Data: &b.duration},
+		{Name: "engaged_ms", Type: proto.ColumnTypeInt64, Data: &b.engaged},
+		{Name: "source", Type: columns.Word, Data: &b.source},
+		{Name: "medium", Type: columns.Word, Data: &b.medium},
+		{Name: "utm_source", Type: columns.Word, Data: &b.utmSource},
+		{Name: "utm_medium", Type: columns.Word, Data: &b.utmMedium},
+		{Name: "utm_campaign", Type: columns.Word, Data: &b.utmCampaign},
+		{Name: "utm_term", Type: columns.Word, Data: &b.utmTerm},
+		{Name: "utm_content", Type: columns.Word, Data: &b.utmContent},
+		{Name: "click_ids", Type: columns.String, Data: &b.clickIDs},
+		{Name: "country", Type: columns.Word, Data: &b.country},
+		{Name: "region", Type: columns.Word, Data: &b.region},
+		{Name: "city", Type: columns.Word, Data: &b.city},
+		{Name: "device", Type: columns.Word, Data: &b.device},
+		{Name: "browser", Type: columns.Word, Data: &b.browser},
+		{Name: "browser_version", Type: columns.Word, Data: &b.browserVersion},
+		{Name: "os", Type: columns.Word, Data: &b.os},
+		{Name: "os_version", Type: columns.Word, Data: &b.osVersion},
+		{Name: "screen", Type: columns.Word, Data: &b.screen},
+		{Name: "locale", Type: columns.Word, Data: &b.locale},
+		{Name: "value", Type: "Nullable(Float64)", Data: &b.value},
+		{Name: "currency", Type: columns.Word, Data: &b.currency},
+		{Name: "properties", Type: columns.String, Data: &b.properties},
+		{Name: "release", Type: columns.Word, Data: &b.release},
+		{Name: "library", Type: columns.Word, Data: &b.library},
+		{Name: "is_bot", Type: proto.ColumnTypeBool, Data: &b.bot},
+		{Name: "block", Type: proto.ColumnTypeUInt64, Data: &b.block},
+		{Name: "expires", Type: proto.ColumnTypeDate, Data: &b.expires},
+	}
+}
+
+// encode returns the events as one Native block of revision 0, the form that inserts over
+// HTTP have. The result is valid until the next call on the block.
+func (b *Block) encode(block uint64) []byte {
+	b.block = b.block[:0]
+	for range b.environment {
+		b.block = append(b.block, block)
+	}
+	return columns.Encode(&b.encoded, b.columns(), len(b.environment))
+}

@@ -1,0 +1,55 @@
+package block
+
+import (
+	"context"
+
+	"svc/storage/clickhouse"
+)
+
+// Insert stores the rows of b as the block of that number: the events, then the
+// occurrences, then the metric points and what the catalogue must know of their series. The token identifies the insert: a repetition with the same token and the same rows changes nothing where the
+// first attempt arrived, and completes the aggregates where it did not. That holds as
+// long as the token is among the last ten thousand of the table.
+//
+// Rows of any number of months go together: the sink bounds them, and a store that refused them
+// would refuse them for ever.
+//
+// A refusal that the rows may be to blame for is [svc.ErrRefused]; [DB.Sift] finds them. Whatever was
+// stored before it, the rest goes under the same token and completes it.
+//
+// b is not changed and stays with the caller. A block must stay below a million rows,
+// above which the engine would cut it into several.
+func (db *Store) Insert(ctx context.Context, token string, block uint64, b *Block) error {
+	if b.Rows() == 0 {
+		return nil
+	}
+	ctx = clickhouse.WithSettings(ctx, clickhouse.Settings{
+		"async_insert":               0,
+		"insert_deduplicate":         1,
+		"insert_deduplication_token": token,
+		"deduplicate_blocks_in_dependent_materialized_views": 1,
+		"materialized_views_ignore_errors":                   0,
+		"max_partitions_per_insert_block":                    0,
+	})
+	return db.conn.InsertBlock(block, func() error { return db.insertKinds(ctx, block, b) })
+}
+
+// insertKinds sends the rows of a block, one kind after the other.
+func (db *Store) insertKinds(ctx context.Context, block uint64, b *Block) error {
+	for _, kind := range rowKinds() {
+		if kind.size(b) == 0 {
+			continue
+		}
+		if err := db.conn.InsertEncoded(ctx, db.queries[kind.query], kind.encode(b, block)); err != nil {
+			return clickhouse.InsertError("inserting rows of the kind "+string(kind.kind), err)
+		}
+	}
+	if b.metrics.rows() == 0 {
+		return nil
+	}
+	if err := db.conn.InsertEncoded(ctx, db.queries["metrics.AppendSeries"], b.metrics.seen.encode()); err != nil {
+		return clickhouse.WriteError("inserting series", err)
+	}
+	b.metrics.seen.wasStored()
+	return nil
+}

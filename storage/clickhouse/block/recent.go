@@ -1,0 +1,149 @@
+package block
+
+import (
+	"context"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc"
+	"svc/protos"
+	"svc/storage/clickhouse"
+)
+
+// recentBatch is about how many events one query for recent ids returns.
+const recentBatch = 500_000
+
+// arrivals are the events received in a span of time.
+type arrivals struct {
+	from, to time.Time
+	events   uint64
+}
+
+// RecentIDs calls yield with every event that was received at or after an instant,
+// except those of one block: with the hash of its visitor and its key, as package protos
+// makes them. Spans of time follow each other, the oldest first; of more than limit
+// events, the oldest spans are left out.
+func (db *Store) RecentIDs(ctx context.Context, since time.Time, exceptBlock uint64, limit int, yield func(visitor uint64, key [2]uint64)) error {
+	queries := recentQueries{"state.Arrivals", "state.RecentIDs"}
+	return db.recent(ctx, queries, since, exceptBlock, limit, func(rows driver.Rows) error {
+		var environment uint64
+		var visitors, ids, others []uint64
+		err := rows.Scan(&environment, &visitors, &ids, &others)
+		for i := range ids {
+			visitor := protos.VisitorHashOf(environment, visitors[i])
+			yield(visitor, protos.KeyOf(visitor, ids[i], others[i]))
+		}
+		return err
+	})
+}
+
+// RecentErrors is RecentIDs for occurrences: it yields the number of the issue in place
+// of the visitor's hash.
+func (db *Store) RecentErrors(ctx context.Context, since time.Time, exceptBlock uint64, limit int, yield func(issue uint64, key [2]uint64)) error {
+	queries := recentQueries{"state.ErrorArrivals", "state.RecentErrors"}
+	return db.recent(ctx, queries, since, exceptBlock, limit, func(rows driver.Rows) error {
+		var issues, visitors, ids, others []uint64
+		err := rows.Scan(&issues, &visitors, &ids, &others)
+		for i := range ids {
+			yield(issues[i], protos.KeyOf(protos.VisitorHashOf(issues[i], visitors[i]), ids[i], others[i]))
+		}
+		return err
+	})
+}
+
+// RecentMetrics is RecentIDs for metric points whose repetitions are known: it yields the
+// hash of the metric's name in place of the visitor's.
+func (db *Store) RecentMetrics(ctx context.Context, since time.Time, exceptBlock uint64, limit int, yield func(metric uint64, key [2]uint64)) error {
+	queries := recentQueries{"state.MetricArrivals", "state.RecentMetrics"}
+	return db.recent(ctx, queries, since, exceptBlock, limit, func(rows driver.Rows) error {
+		var environment uint64
+		var names, series, ids, others []uint64
+		err := rows.Scan(&environment, &names, &series, &ids, &others)
+		for i := range ids {
+			yield(protos.VisitorHashOf(environment, names[i]), protos.KeyOf(series[i], ids[i], others[i]))
+		}
+		return err
+	})
+}
+
+// recentQueries name the query that counts arrivals and the one that names their ids.
+type recentQueries struct{ arrivals, ids string }
+
+// recent reads the names of recent ids span by span; read takes one row of them.
+func (db *Store) recent(ctx context.Context, queries recentQueries, since time.Time, exceptBlock uint64, limit int, read func(rows driver.Rows) error) error {
+	spans, err := db.countArrivals(ctx, queries.arrivals, since, exceptBlock)
+	if err != nil {
+		return err
+	}
+	first, events := len(spans), uint64(0)
+	for first > 0 && events < uint64(limit) {
+		first--
+		events += spans[first].events
+	}
+	for _, s := range spans[first:] {
+		args := clickhouse.Args{"since": s.from, "until": s.to, "block": exceptBlock}
+		err := db.conn.Stream(ctx, "loading recent ids", db.queries[queries.ids], args, func(rows driver.Rows) (bool, error) {
+			return true, read(rows)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// countArrivals cuts the time since an instant into spans of about recentBatch events.
+func (db *Store) countArrivals(ctx context.Context, query string, since time.Time, exceptBlock uint64) ([]arrivals, error) {
+	var spans []arrivals
+	args := clickhouse.Args{"since": since, "block": exceptBlock}
+	err := db.conn.Stream(ctx, "counting arrivals", db.queries[query], args, func(rows driver.Rows) (bool, error) {
+		var second time.Time
+		var events uint64
+		if err := rows.Scan(&second, &events); err != nil {
+			return false, err
+		}
+		if len(spans) == 0 || spans[len(spans)-1].events >= recentBatch {
+			from := second
+			if from.Before(since) {
+				from = since
+			}
+			spans = append(spans, arrivals{from: from})
+		}
+		last := &spans[len(spans)-1]
+		last.to = second.Add(time.Second)
+		last.events += events
+		return true, nil
+	})
+	return spans, err
+}
+
+// Cumulatives calls yield with what every cumulative series had reached of which a point
+// was received at or after an instant, except those of one block.
+func (db *Store) Cumulatives(ctx context.Context, since time.Time, exceptBlock uint64, yield func(svc.CumulativeSeries)) error {
+	args := clickhouse.Args{"since": since, "block": exceptBlock}
+	return db.conn.Stream(ctx, "loading cumulative series", db.queries["state.Cumulatives"], args, func(rows driver.Rows) (bool, error) {
+		var s svc.CumulativeSeries
+		var state string
+		err := rows.Scan(&s.Environment, &s.Name, &s.Series, &state, &s.SeenAt)
+		s.State = []byte(state)
+		if err == nil {
+			yield(s)
+		}
+		return true, err
+	})
+}
+
+// SeriesSince calls yield with the series of each environment that were seen since an
+// instant.
+func (db *Store) SeriesSince(ctx context.Context, since time.Time, yield func(environment uint64, series []uint64)) error {
+	return db.conn.Stream(ctx, "loading series", db.queries["state.Series"], clickhouse.Args{"since": since}, func(rows driver.Rows) (bool, error) {
+		var environment uint64
+		var series []uint64
+		err := rows.Scan(&environment, &series)
+		if err == nil {
+			yield(environment, series)
+		}
+		return true, err
+	})
+}

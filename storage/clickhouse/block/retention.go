@@ -1,0 +1,70 @@
+package block
+
+import (
+	"context"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc/storage/clickhouse"
+)
+
+// keepTime bounds one change of one table: the rows of an environment in all of its parts.
+const keepTime = time.Hour
+
+// Retentions returns for how many days the rows of environments are kept, by their numbers; those
+// that were never changed are missing.
+func (db *Store) Retentions(ctx context.Context) (map[uint64]int, error) {
+	days := map[uint64]int{}
+	err := db.conn.ReadFirst(ctx, "reading the retentions", db.queries["retentions.List"], nil, func(rows driver.Rows) (bool, error) {
+		var environment uint64
+		var n uint32
+		err := rows.Scan(&environment, &n)
+		days[environment] = int(n)
+		return true, err
+	})
+	return days, err
+}
+
+// SetRetention keeps the rows of an environment for a number of days from when they happened, those
+// too that were stored with another one. What has expired by that is gone from every read when it
+// returns, and from the disk with the next merges. It may be repeated.
+func (db *Store) SetRetention(ctx context.Context, environment uint64, days int, now time.Time) error {
+	args := clickhouse.Args{"environment": environment, "days": uint32(days), "today": now.UTC().Format(time.DateOnly)}
+	for _, query := range []string{"retentions.Remove", "retentions.Update"} {
+		for statement := range strings.SplitSeq(db.queries[query], ";") {
+			if statement = strings.TrimSpace(statement); statement == "" {
+				continue
+			}
+			if err := db.changeRows(ctx, statement, args); err != nil {
+				return clickhouse.WriteError("changing for how long rows are kept", err)
+			}
+		}
+	}
+	return nil
+}
+
+// changeRows runs one change to its end.
+func (db *Store) changeRows(ctx context.Context, statement string, args clickhouse.Args) error {
+	ctx, cancel := context.WithTimeout(ctx, keepTime)
+	defer cancel()
+	ctx = clickhouse.WithSettings(ctx, clickhouse.Settings{"mutations_sync": 1, "lightweight_deletes_sync": 1})
+	return db.conn.Exec(ctx, statement, used(statement, args))
+}
+
+// used returns the clickhouse.Args that a statement names; the client refuses others.
+func used(statement string, args clickhouse.Args) clickhouse.Args {
+	some := maps.Clone(args)
+	maps.DeleteFunc(some, func(name string, _ any) bool { return !strings.Contains(statement, "{"+name+":") })
+	return some
+}
+
+// NoteRetention notes that SetRetention did all.
+func (db *Store) NoteRetention(ctx context.Context, environment uint64, days int, now time.Time) error {
+	ctx, cancel := context.WithTimeout(ctx, clickhouse.WriteTime)
+	defer cancel()
+	args := clickhouse.Args{"environment": environment, "days": uint32(days), "now": now}
+	return clickhouse.WriteError("noting a retention", db.conn.Exec(ctx, db.queries["retentions.Append"], args))
+}

@@ -1,0 +1,160 @@
+package block
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ClickHouse/ch-go/proto"
+
+	"svc"
+	"svc/storage/clickhouse/columns"
+)
+
+const (
+	// seriesNoteTime is how far a series may have gone on before the catalogue is told again.
+	seriesNoteTime = 5 * time.Minute
+	// maxSeriesNotes bounds the memory of what was told, about 100 bytes each.
+	maxSeriesNotes = 1 << 18
+)
+
+// seriesNotes knows which series the catalogue has, and since when, so that a series that
+// goes on is not told with every block. It knows of inserts of this process alone; what it
+// does not know is told again, which changes nothing.
+type seriesNotes struct {
+	mu sync.Mutex
+	of map[uint64]seriesNote
+}
+
+// seriesNote is what the catalogue was told of a series.
+type seriesNote struct {
+	kind svc.MetricKind
+	unit string
+	tsMs int64
+}
+
+// has says whether a point tells the catalogue nothing that it must know now.
+func (n *seriesNotes) has(row *svc.MetricRow, ts int64) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	told, known := n.of[row.Series]
+	return known && told.kind == row.Kind && told.unit == row.Unit && ts < told.tsMs+seriesNoteTime.Milliseconds()
+}
+
+// put notes what was stored. Full, it forgets everything.
+func (n *seriesNotes) put(series proto.ColUInt64, notes []seriesNote) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.of == nil || len(n.of) > maxSeriesNotes {
+		n.of = map[uint64]seriesNote{}
+	}
+	for i, note := range notes {
+		if told := n.of[series[i]]; told.kind == note.kind && told.unit == note.unit {
+			told.tsMs = max(told.tsMs, note.tsMs)
+			n.of[series[i]] = told
+			continue
+		}
+		n.of[series[i]] = seriesNote{svc.MetricKind(strings.Clone(string(note.kind))), strings.Clone(note.unit), note.tsMs}
+	}
+}
+
+// metricKey names a metric.
+type metricKey struct {
+	environment uint64
+	name        string
+}
+
+// seriesBlock holds the columns of the series of a block: one row for each that the
+// catalogue must be told of, and at least one for each metric, which says when the metric
+// had its latest point.
+type seriesBlock struct {
+	stored *seriesNotes
+	// at finds the row that stands for a series, first that of a metric.
+	at    map[uint64]int
+	first map[metricKey]int
+	// notes are what the rows tell of their own series, as of its first point in the block.
+	notes []seriesNote
+
+	environment, series     proto.ColUInt64
+	name                    proto.ColStr
+	lastSeen                proto.ColInt64
+	kind, unit              columns.Dictionary
+	labelKeys, labelValues  *proto.ColArr[string]
+	expires                 proto.ColUInt16
+	encoded                 proto.Buffer
+	keysScratch, valScratch []string
+}
+
+func newSeriesBlock(stored *seriesNotes) seriesBlock {
+	return seriesBlock{
+		stored: stored, at: map[uint64]int{}, first: map[metricKey]int{},
+		labelKeys: proto.NewArray[string](new(proto.ColStr)), labelValues: proto.NewArray[string](new(proto.ColStr)),
+	}
+}
+
+// note takes a point into the row that stands for its series.
+func (s *seriesBlock) note(row *svc.MetricRow, ts int64) {
+	at, known := s.at[row.Series]
+	if !known {
+		at = s.place(row, ts)
+		s.at[row.Series] = at
+	}
+	s.lastSeen[at] = max(s.lastSeen[at], ts)
+	s.expires[at] = max(s.expires[at], expiry(ts, row.RetentionDays))
+}
+
+// place returns the row that stands for a series: one of its own, or the first of the
+// metric where the catalogue knows enough of the series.
+func (s *seriesBlock) place(row *svc.MetricRow, ts int64) int {
+	metric := metricKey{row.Environment, row.Name}
+	if first, begun := s.first[metric]; !begun {
+		s.first[metric] = len(s.series)
+	} else if s.stored.has(row, ts) {
+		return first
+	}
+	s.notes = append(s.notes, seriesNote{row.Kind, row.Unit, ts})
+	s.environment = append(s.environment, row.Environment)
+	s.series = append(s.series, row.Series)
+	s.name.Append(row.Name)
+	s.lastSeen = append(s.lastSeen, ts)
+	s.kind.Append(string(row.Kind))
+	s.unit.Append(row.Unit)
+	s.keysScratch, s.valScratch = s.keysScratch[:0], s.valScratch[:0]
+	for _, label := range row.Labels {
+		s.keysScratch, s.valScratch = append(s.keysScratch, label.Key), append(s.valScratch, label.Value)
+	}
+	s.labelKeys.Append(s.keysScratch)
+	s.labelValues.Append(s.valScratch)
+	s.expires = append(s.expires, expiry(ts, row.RetentionDays))
+	return len(s.series) - 1
+}
+
+// wasStored notes that the catalogue has the rows.
+func (s *seriesBlock) wasStored() { s.stored.put(s.series, s.notes) }
+
+func (s *seriesBlock) reset() {
+	columns.Reset(s.columns())
+	clear(s.at)
+	clear(s.first)
+	clear(s.notes)
+	s.notes = s.notes[:0]
+	s.encoded.Reset()
+}
+
+// columns lists the columns in the order of metrics.AppendSeries.
+func (s *seriesBlock) columns() []columns.Column {
+	return []columns.Column{
+		{Name: "environment", Type: proto.ColumnTypeUInt64, Data: &s.environment},
+		{Name: "name", Type: columns.String, Data: &s.name},
+		{Name: "series", Type: proto.ColumnTypeUInt64, Data: &s.series},
+		{Name: "last_seen", Type: columns.Time, Data: &s.lastSeen},
+		{Name: "kind", Type: columns.Word, Data: &s.kind},
+		{Name: "unit", Type: columns.Word, Data: &s.unit},
+		{Name: "label_keys", Type: "Array(String)", Data: s.labelKeys},
+		{Name: "label_values", Type: "Array(String)", Data: s.labelValues},
+		{Name: "expires", Type: proto.ColumnTypeDate, Data: &s.expires},
+	}
+}
+
+// encode returns the series as one Native block of revision 0, valid until the next call.
+func (s *seriesBlock) encode() []byte { return columns.Encode(&s.encoded, s.columns(), len(s.series)) }

@@ -1,0 +1,84 @@
+package block
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc"
+	"svc/protos"
+	"svc/storage/clickhouse"
+)
+
+// Sessions calls open with the sessions of which an event was received within a span before
+// the last arrival, and ended with the visitors of those that were heard of since an instant
+// and not within it, whether they are bots, and the hashes of their ids. Rows carry their
+// session, so only the rows of that time are read, span by span, the newest first: a session
+// may be yielded several times. Of more than the limits the oldest spans are left out.
+func (db *Store) Sessions(ctx context.Context, q svc.SessionsQuery, open func(svc.OpenSession), ended func(visitor uint64, bot bool, session uint64)) error {
+	spans, err := db.countArrivals(ctx, "state.Arrivals", q.Since, q.ExceptBlock)
+	if err != nil || len(spans) == 0 {
+		return err
+	}
+	begin := spans[len(spans)-1].to.Add(-q.Within)
+	found := 0
+	for len(spans) > 0 && spans[len(spans)-1].to.After(begin) && found < q.Open {
+		n, err := db.openSessions(ctx, spans[len(spans)-1], q.ExceptBlock, open)
+		if err != nil {
+			return err
+		}
+		found, spans = found+n, spans[:len(spans)-1]
+	}
+	found = 0
+	for len(spans) > 0 && found < q.Ended {
+		n, err := db.endedSessions(ctx, spans[len(spans)-1], q.ExceptBlock, ended)
+		if err != nil {
+			return err
+		}
+		found, spans = found+n, spans[:len(spans)-1]
+	}
+	return nil
+}
+
+// openSessions yields the sessions of a span of time as of their rows in it.
+func (db *Store) openSessions(ctx context.Context, span arrivals, exceptBlock uint64, yield func(svc.OpenSession)) (found int, err error) {
+	args := clickhouse.Args{"since": span.from, "until": span.to, "block": exceptBlock}
+	err = db.conn.Stream(ctx, "loading sessions", db.queries["state.Sessions"], args, func(rows driver.Rows) (bool, error) {
+		var s svc.OpenSession
+		var environment, visitor uint64
+		var deeds uint8
+		var clickIDs string
+		o := &s.Origin
+		err := rows.Scan(&environment, &visitor, &s.Bot, &s.ID, &s.Started, &s.First, &s.Last, &s.EngagedMs, &deeds, &s.HeardMs,
+			&o.Referrer, &o.ReferrerDomain, &o.Source, &o.Medium, &o.UTMSource, &o.UTMMedium, &o.UTMCampaign, &o.UTMTerm, &o.UTMContent, &clickIDs)
+		if err == nil && clickIDs != "" {
+			err = json.Unmarshal([]byte(clickIDs), &o.ClickIDs)
+		}
+		if err != nil {
+			return false, fmt.Errorf("decoding a session: %w", err)
+		}
+		s.Deeds, s.Visitor = svc.SessionDeeds(deeds), protos.VisitorHashOf(environment, visitor)
+		found++
+		yield(s)
+		return true, nil
+	})
+	return found, err
+}
+
+// endedSessions yields the names of the sessions of a span of time.
+func (db *Store) endedSessions(ctx context.Context, span arrivals, exceptBlock uint64, yield func(visitor uint64, bot bool, session uint64)) (found int, err error) {
+	args := clickhouse.Args{"since": span.from, "until": span.to, "block": exceptBlock}
+	err = db.conn.Stream(ctx, "loading the names of sessions", db.queries["state.EndedSessions"], args, func(rows driver.Rows) (bool, error) {
+		var environment, visitor, session uint64
+		var bot bool
+		if err := rows.Scan(&environment, &visitor, &bot, &session); err != nil {
+			return false, fmt.Errorf("decoding the name of a session: %w", err)
+		}
+		found++
+		yield(protos.VisitorHashOf(environment, visitor), bot, session)
+		return true, nil
+	})
+	return found, err
+}

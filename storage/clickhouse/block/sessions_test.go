@@ -1,0 +1,167 @@
+package block
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc"
+	"svc/protos"
+	"svc/storage/clickhouse"
+)
+
+// history is the rows of sessions in the order of their arrival, with what an intake knows
+// of each session after each row.
+type history struct {
+	rows     []svc.EventRow
+	sessions map[string]*svc.OpenSession
+}
+
+// arrive adds an event of a session, which begins with it where it is unknown.
+func (h *history) arrive(id string, bot bool, at, ts time.Time, name string, engaged int64) {
+	key := fmt.Sprint(id, bot)
+	session := h.sessions[key]
+	if session == nil {
+		session = &svc.OpenSession{Visitor: protos.VisitorHash(7, "u "+id), Bot: bot, HeardMs: at.UnixMilli()}
+		session.Session = svc.Session{ID: id, Started: ts.UnixMilli(), First: ts.UnixMilli(), Last: ts.UnixMilli()}
+		session.Origin = svc.Origin{Referrer: "https://" + id, Attribution: svc.Attribution{Source: id, Medium: "m", UTMCampaign: "c " + id, ClickIDs: svc.ClickIDs{GCLID: "g " + id}}}
+		h.sessions[key] = session
+	}
+	delta := session.Add(svc.SessionStep{TsMs: ts.UnixMilli(), Pageview: svc.IsPageview(name), Interactive: svc.IsInteractive(name), EngagedMs: engaged})
+	session.HeardMs = at.UnixMilli()
+	h.rows = append(h.rows, svc.EventRow{
+		Event: svc.Event{
+			ID: fmt.Sprint(len(h.rows)), Name: name, Ts: ts, ReceivedAt: at, DistinctID: "u " + id, SessionID: id, IsBot: bot,
+			Attribution: session.Origin.Attribution, Referrer: session.Origin.Referrer,
+		},
+		EnvironmentNumber: 7, SessionStartedMs: session.Started, Bounce: delta.Bounce, DurationMs: delta.DurationMs, EngagedMs: engaged,
+		Session: session.State(ts.UnixMilli()), RetentionDays: 3650,
+	})
+}
+
+// randomHistory has sessions of one or several events arrive in a random order over hours.
+func randomHistory(seed uint64, begin time.Time) (h history, states []map[string]svc.OpenSession) {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	h.sessions = map[string]*svc.OpenSession{}
+	for n := range 600 {
+		at := begin.Add(time.Duration(n) * time.Minute)
+		if n%50 == 0 {
+			state := map[string]svc.OpenSession{}
+			for key, session := range h.sessions {
+				state[key] = *session
+			}
+			states = append(states, state)
+		}
+		id := fmt.Sprint("s", n/20+rng.IntN(4))
+		ts := at.Add(-time.Duration(rng.IntN(90)) * time.Minute)
+		name := []string{svc.PageView, svc.PageView, "click", svc.EngagementName, svc.IdentifyEvent}[rng.IntN(5)]
+		h.arrive(id, rng.IntN(8) == 0, at, ts, name, int64(rng.IntN(2)*rng.IntN(9000)))
+	}
+	return h, states
+}
+
+// TestSessions stores blocks of rows and reads the sessions back as they were before one of
+// the blocks, from the rows of the last minutes alone.
+func TestSessions(t *testing.T) {
+	db := open(t)
+	begin := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+	h, states := randomHistory(1, begin)
+	const within = 35 * time.Minute
+	for block, state := range states {
+		if block > 0 {
+			var last time.Time
+			got, ended := map[string]svc.OpenSession{}, map[uint64]bool{}
+			for _, row := range h.rows[:50*block] {
+				last = row.ReceivedAt
+			}
+			query := svc.SessionsQuery{Since: begin, Within: within, ExceptBlock: uint64(block + 1), Open: 1000, Ended: 1000}
+			read := func() {
+				t.Helper()
+				err := db.Sessions(deadline(t), query, func(s svc.OpenSession) { got[fmt.Sprint(s.ID, s.Bot)] = s }, func(_ uint64, _ bool, session uint64) { ended[session] = true })
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			read()
+			for key, want := range state {
+				if want.HeardMs <= last.Add(-within).UnixMilli() {
+					continue
+				}
+				if !reflect.DeepEqual(got[key], want) {
+					t.Fatalf("block %d, session %s:\n got %+v\nwant %+v", block, key, got[key], want)
+				}
+			}
+		}
+		b := db.NewBlock()
+		for n := 50 * block; n < 50*(block+1); n++ {
+			b.Append(&h.rows[n])
+		}
+		insert(t, db, fmt.Sprint(block), uint64(block+1), b)
+	}
+}
+
+// TestSessionsReadWhatArrivedLately stores a long history that arrives at once, and later one
+// more event of it: only the rows of the last minutes are read, however far back the session
+// began.
+func TestSessionsReadWhatArrivedLately(t *testing.T) {
+	db := open(t)
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	for block := range 10 {
+		h := history{sessions: map[string]*svc.OpenSession{}}
+		b := db.NewBlock()
+		for n := range 20_000 {
+			at := now.Add(-time.Duration(10-block) * time.Hour)
+			h.arrive(fmt.Sprint("old", n/4), false, at, at.AddDate(0, 0, -n%300), svc.PageView, 0)
+		}
+		if block == 9 {
+			h.arrive("old1", false, now, now.AddDate(0, 0, -300), svc.PageView, 0)
+		}
+		for n := range h.rows {
+			b.Append(&h.rows[n])
+		}
+		insert(t, db, fmt.Sprint(block), uint64(block+1), b)
+	}
+	found := 0
+	args := clickhouse.Args{"since": now.Add(-time.Minute), "until": now.Add(time.Minute), "block": uint64(0)}
+	err := db.conn.Stream(deadline(t), "x", db.queries["state.Sessions"]+" SETTINGS max_rows_to_read = 50000", args, func(driver.Rows) (bool, error) {
+		found++
+		return true, nil
+	})
+	if err != nil || found != 1 {
+		t.Errorf("%d sessions, %v", found, err)
+	}
+}
+
+// TestSessionsOfRowsFromBefore reads a session of rows that carry nothing of it: what they
+// show themselves counts, and the earliest of them says where the visit came from.
+func TestSessionsOfRowsFromBefore(t *testing.T) {
+	db := open(t)
+	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	b := db.NewBlock()
+	for n, source := range []string{"direct", "news", "direct"} {
+		b.Append(&svc.EventRow{
+			Event: svc.Event{
+				ID: fmt.Sprint(n), Name: svc.PageView, Ts: at.Add(time.Duration((n+2)%3) * time.Minute), ReceivedAt: at, DistinctID: "u", SessionID: "s",
+				Attribution: svc.Attribution{Source: source},
+			},
+			EnvironmentNumber: 7, SessionStartedMs: at.Add(2 * time.Minute).UnixMilli(), EngagedMs: 3, RetentionDays: 3650,
+		})
+	}
+	insert(t, db, "1", 1, b)
+	want := svc.OpenSession{
+		Session: svc.Session{
+			ID: "s", Started: at.Add(2 * time.Minute).UnixMilli(), First: at.UnixMilli(), Last: at.Add(2 * time.Minute).UnixMilli(), EngagedMs: 9,
+			Deeds: svc.OnePageview | svc.MorePageviews,
+		},
+		Visitor: protos.VisitorHash(7, "u"), Origin: svc.Origin{Attribution: svc.Attribution{Source: "news"}}, HeardMs: at.UnixMilli(),
+	}
+	var got []svc.OpenSession
+	err := db.Sessions(deadline(t), svc.SessionsQuery{Since: at, Within: time.Hour, Open: 10}, func(s svc.OpenSession) { got = append(got, s) }, func(uint64, bool, uint64) {})
+	if err != nil || len(got) != 1 || got[0] != want {
+		t.Errorf("got %+v, %v\nwant %+v", got, err, want)
+	}
+}

@@ -1,0 +1,178 @@
+package block
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/storage/clickhouse"
+	"svc/storage/clickhouse/clickhousetest"
+)
+
+// poisoned returns a block of rows of three environments over four months, of which some of the
+// second one are at /poison, and the places of these.
+func poisoned(t testing.TB, db *testDB) (b *Block, bad []int) {
+	t.Helper()
+	b = db.NewBlock()
+	for n := range 300 {
+		event := clickhousetest.Row(uint64(7+n%3), time.Now().AddDate(0, -n%4, 0), fmt.Sprintf("e%d", n), fmt.Sprintf("u%d", n%5), fmt.Sprintf("s%d", n))
+		value := float64(n)
+		event.Value, event.Path = &value, fmt.Sprintf("/%d", n%9)
+		if n == 1 || n == 100 || n == 298 {
+			event.Path = "/poison"
+			bad = append(bad, n)
+		}
+		b.Append(event)
+	}
+	return b, bad
+}
+
+// TestRefusedRowsAreFoundAndTheRestIsStoredOnce has the store refuse some rows in each of the ways
+// that it knows: before anything is stored, and in a view when the rows and other views are
+// stored already.
+func TestRefusedRowsAreFoundAndTheRestIsStoredOnce(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		statements []string
+	}{
+		{"by the table", []string{"ALTER TABLE events ADD CONSTRAINT trap CHECK path != '/poison'"}},
+		{"by a view", []string{
+			"CREATE TABLE trap (n UInt64) ENGINE = MergeTree ORDER BY n SETTINGS non_replicated_deduplication_window = 100",
+			"CREATE MATERIALIZED VIEW trap_of_events TO trap AS SELECT environment + throwIf(path = '/poison') AS n FROM events",
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			db := open(t)
+			b, bad := poisoned(t, db)
+			for _, statement := range c.statements {
+				exec(t, db, statement)
+			}
+			err := db.Insert(deadline(t), "block-x", 5, b)
+			if !errors.Is(err, svc.ErrRefused) {
+				t.Fatalf("inserting: %v", err)
+			}
+			t.Logf("after the refusal: %v", stored(t, db))
+			began := time.Now()
+			refused, err := db.Sift(deadline(t), 5, b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("sifting took %s", time.Since(began))
+			var found []int
+			for _, r := range refused {
+				if found = append(found, r.Row); r.Kind != svc.LetterEvent || r.Reason == "" {
+					t.Errorf("refused: %+v", r)
+				}
+			}
+			if slices.Sort(found); !slices.Equal(found, bad) {
+				t.Fatalf("rows %v are refused, want %v", found, bad)
+			}
+			b.Without(svc.LetterEvent, found)
+			for range 2 {
+				insert(t, db, "block-x", 5, b)
+				if n := ask[uint64](t, db, "SELECT count() FROM events WHERE path != '/poison'"); n != 297 {
+					t.Errorf("%d good events are stored, want 297", n)
+				}
+				if n := ask[int64](t, db, "SELECT sum(events) FROM traffic WHERE environment != 8"); n != 200 {
+					t.Errorf("traffic counts %d events of the other environments, want 200", n)
+				}
+				if n := ask[int64](t, db, "SELECT sum(events) FROM traffic"); n < 297 || n > 300 {
+					t.Errorf("traffic counts %d events, want those that are stored", n)
+				}
+			}
+			if c.name == "by a view" {
+				if n := ask[uint64](t, db, "SELECT count() FROM trap"); n != 297 {
+					t.Errorf("the view has %d rows, want 297", n)
+				}
+			}
+			if n := ask[uint64](t, db, "SELECT count() FROM system.databases WHERE startsWith(name, {prefix:String})", clickhouse.Args{"prefix": db.conn.Database() + trialMark}); n != 0 {
+				t.Errorf("%d databases of trials are left", n)
+			}
+		})
+	}
+}
+
+// TestRowsAreTakenOut takes rows out of a block of every kind and compares it with one that never had
+// them.
+func TestRowsAreTakenOut(t *testing.T) {
+	db, rows := open(t), clickhousetest.Rows()[:60]
+	occurrences := []svc.OccurrenceRow{{Issue: 1, Fingerprint: "a"}, {Issue: 2, Fingerprint: "b"}, {Issue: 3, Fingerprint: "c"}}
+	points := []svc.MetricRow{{Name: "a", ID: "1", Values: []float64{1, 2}, Weights: []uint64{3, 4}}, {Name: "b", ID: "2"}, {Name: "c", ID: "3", Values: []float64{5}, Weights: []uint64{6}}}
+	whole, rest := db.NewBlock(), db.NewBlock()
+	out := map[svc.LetterKind][]int{svc.LetterEvent: {59, 0, 7, 8}, svc.LetterError: {1}, svc.LetterPoint: {0}}
+	for n := range rows {
+		if whole.Append(&rows[n]); !slices.Contains(out[svc.LetterEvent], n) {
+			rest.Append(&rows[n])
+		}
+	}
+	for n := range occurrences {
+		if whole.AppendOccurrence(&occurrences[n]); !slices.Contains(out[svc.LetterError], n) {
+			rest.AppendOccurrence(&occurrences[n])
+		}
+		if whole.AppendMetric(&points[n]); !slices.Contains(out[svc.LetterPoint], n) {
+			rest.AppendMetric(&points[n])
+		}
+	}
+	for _, kind := range rowKinds() {
+		kind.encode(whole, 9) // as an insert that is refused does
+		whole.Without(kind.kind, out[kind.kind])
+		if got, want := kind.encode(whole, 9), kind.encode(rest, 9); !bytes.Equal(got, want) {
+			t.Errorf("without %ss the block has %d bytes, want %d, and others", kind.kind, len(got), len(want))
+		}
+	}
+	if whole.Rows() != rest.Rows() {
+		t.Errorf("%d rows are left, want %d", whole.Rows(), rest.Rows())
+	}
+}
+
+// TestAStoreThatRefusesPlainRowsIsToBlameItself asserts that no row is parked for the fault of a table.
+func TestAStoreThatRefusesPlainRowsIsToBlameItself(t *testing.T) {
+	db := open(t)
+	b, _ := poisoned(t, db)
+	exec(t, db, "ALTER TABLE events ADD CONSTRAINT trap CHECK environment > 1000")
+	if err := db.Insert(deadline(t), "block-x", 5, b); !errors.Is(err, svc.ErrRefused) {
+		t.Fatalf("inserting: %v", err)
+	}
+	if refused, err := db.Sift(deadline(t), 5, b); err != nil || len(refused) != 0 {
+		t.Errorf("%d rows are refused, %v", len(refused), err)
+	}
+}
+
+// TestLettersWaitUntilTheyEnd parks letters twice, ends one, and parks it again.
+func TestLettersWaitUntilTheyEnd(t *testing.T) {
+	db := open(t)
+	now := time.Now().Truncate(time.Millisecond).UTC()
+	letters := []svc.DeadLetter{
+		{Block: 9, Partition: 1, Offset: 5, Item: 0, Kind: svc.LetterEvent, Environment: 7, At: now, Reason: "r", Payload: []byte{1, 2, 0xff}},
+		{Block: 9, Partition: 1, Offset: 5, Item: 1, Kind: svc.LetterEvent, Environment: 8, At: now.Add(time.Second), Reason: "r", Payload: []byte{3}},
+	}
+	for range 2 {
+		if err := db.Park(deadline(t), letters); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if counts, err := db.CountLetters(deadline(t)); err != nil || len(counts) != 2 || counts[0].Letters != 1 {
+		t.Fatalf("%+v, %v", counts, err)
+	}
+	found, ids, err := db.Letters(deadline(t), []string{letters[0].ID()})
+	if err != nil || len(found) != 1 || string(found[0].Payload) != string(letters[0].Payload) || found[0].Partition != 1 || !found[0].At.Equal(now) {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	if err := db.EndLetters(deadline(t), found, ids, svc.LetterReplayed); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Park(deadline(t), letters); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := db.ListLetters(deadline(t), 0, 10)
+	if err != nil || len(rows) != 1 || rows[0].ID != letters[1].ID() || rows[0].Bytes != 1 {
+		t.Errorf("%+v, %v", rows, err)
+	}
+	if rows, err := db.ListLetters(deadline(t), 7, 10); err != nil || len(rows) != 0 {
+		t.Errorf("of an environment without letters: %+v, %v", rows, err)
+	}
+}

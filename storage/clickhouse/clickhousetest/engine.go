@@ -1,0 +1,171 @@
+// Package clickhousetest gives tests databases of their own in one embedded engine, and rows to
+// store in them.
+package clickhousetest
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc/storage/chdb"
+	"svc/storage/clickhouse"
+)
+
+// suite is what the tests of a process share.
+type suite struct {
+	engine    *chdb.Engine
+	dir       string
+	databases atomic.Int64
+}
+
+//nolint:gochecknoglobals // the engine's library allows one engine a process
+var shared suite
+
+// Main opens the engine, runs the tests of a package and returns the exit code.
+func Main(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "clickhouse-test-*")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	shared.dir = dir
+	if err := shared.start(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	code := m.Run()
+	if err := shared.engine.Close(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
+
+// start opens the engine.
+func (s *suite) start() error {
+	library, err := chdb.FindLibrary(os.Getenv("SVC_CHDB_LIB"))
+	if err != nil {
+		return err
+	}
+	s.engine, err = chdb.Open(context.Background(), chdb.Config{
+		Library: library, Dir: s.dir, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		Settings: map[string]string{"backups.allowed_path": "/"},
+	})
+	return err
+}
+
+// Engine returns the engine of the process.
+func Engine() *chdb.Engine { return shared.engine }
+
+// Restart closes the engine, in which no database may be open, and opens it again.
+func Restart(t testing.TB) {
+	t.Helper()
+	if err := shared.engine.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := shared.start(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Name returns the name of a database that no other test has.
+func Name() string { return fmt.Sprintf("test%d", shared.databases.Add(1)) }
+
+// Open returns a connection to a database of its own.
+func Open(t testing.TB) *clickhouse.Conn {
+	t.Helper()
+	return OpenWith(t, clickhouse.Config{Database: Name()})
+}
+
+// OpenWith returns a connection to a database in the engine. It is closed with the test.
+func OpenWith(t testing.TB, cfg clickhouse.Config) *clickhouse.Conn {
+	t.Helper()
+	cfg.Engine = Engine()
+	conn, err := clickhouse.Open(Deadline(t), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := conn.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return conn
+}
+
+// Deadline returns a context that fails a test which hangs.
+func Deadline(t testing.TB) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// Ask returns the only value of a query, which finds what the tables hold.
+func Ask[T any](t testing.TB, conn *clickhouse.Conn, query string, args ...clickhouse.Args) T {
+	t.Helper()
+	var value T
+	all := clickhouse.Args{}
+	for _, some := range args {
+		all = all.With(some)
+	}
+	err := conn.ReadUnflushed(Deadline(t), "asking", query, all, func(row driver.Rows) (bool, error) { return false, row.Scan(&value) })
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return value
+}
+
+// Exec runs a statement that must succeed.
+func Exec(t testing.TB, conn *clickhouse.Conn, statement string) {
+	t.Helper()
+	if err := conn.Exec(Deadline(t), statement, nil); err != nil {
+		t.Fatalf("%s: %v", statement, err)
+	}
+}
+
+// ExecAll runs the statements of a migration.
+func ExecAll(t testing.TB, conn *clickhouse.Conn, text string) {
+	t.Helper()
+	for statement := range strings.SplitSeq(text, ";\n") {
+		if statement = strings.TrimSuffix(strings.TrimSpace(statement), ";"); statement != "" {
+			Exec(t, conn, statement)
+		}
+	}
+}
+
+// Statement returns the text of a file of statements without its comment lines.
+func Statement(text string) string {
+	lines := slices.DeleteFunc(strings.SplitAfter(text, "\n"), func(line string) bool { return strings.HasPrefix(line, "--") })
+	return strings.Join(lines, "")
+}
+
+// Explain has the engine plan every query on empty tables. fill puts texts into the places that
+// a query leaves for its caller; it returns no text for parts that are no query by themselves.
+// args are the values of all parameters, by the noun in the query's name; those of the empty
+// noun are for all.
+func Explain(t *testing.T, conn *clickhouse.Conn, queries clickhouse.Queries, args map[string]clickhouse.Args, fill func(name, text string) string) {
+	t.Helper()
+	for name, text := range queries {
+		if !strings.HasPrefix(text, "SELECT") && !strings.HasPrefix(text, "WITH") {
+			continue
+		}
+		if fill != nil {
+			text = fill(name, text)
+		}
+		noun, _, _ := strings.Cut(name, ".")
+		err := conn.ReadUnflushed(Deadline(t), "planning", "EXPLAIN indexes = 1 "+text, args[""].With(args[noun]), func(driver.Rows) (bool, error) { return false, nil })
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,67 @@
+// Package database opens all parts of the store over one connection.
+package database
+
+import (
+	"context"
+	"errors"
+
+	"svc/storage/clickhouse"
+	"svc/storage/clickhouse/alerts"
+	"svc/storage/clickhouse/backup"
+	"svc/storage/clickhouse/block"
+	"svc/storage/clickhouse/issues"
+	"svc/storage/clickhouse/metrics"
+	"svc/storage/clickhouse/reads"
+	"svc/storage/clickhouse/state"
+)
+
+// The parts of the store. The names tell them apart where they are embedded.
+type (
+	StateStore  = state.Store
+	BlockStore  = block.Store
+	ReadStore   = reads.Store
+	IssueStore  = issues.Store
+	MetricStore = metrics.Store
+	AlertStore  = alerts.Store
+	BackupStore = backup.Store
+)
+
+// DB is an open database: its connection and its parts. Its methods may be called from any
+// number of goroutines at the same time.
+type DB struct {
+	*clickhouse.Conn
+	*StateStore
+	*BlockStore
+	*ReadStore
+	*IssueStore
+	*MetricStore
+	*AlertStore
+	*BackupStore
+}
+
+// Open opens the database and all of its parts.
+func Open(ctx context.Context, cfg clickhouse.Config, journal state.Config) (*DB, error) {
+	conn, err := clickhouse.Open(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := state.Open(ctx, conn, journal)
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	db := &DB{Conn: conn, StateStore: opened}
+	var problems [6]error
+	db.BlockStore, problems[0] = block.New(conn)
+	db.ReadStore, problems[1] = reads.New(conn)
+	db.MetricStore, problems[2] = metrics.New(conn)
+	db.IssueStore, problems[3] = issues.New(opened)
+	db.AlertStore, problems[4] = alerts.New(opened)
+	db.BackupStore, problems[5] = backup.New(opened)
+	if err := errors.Join(problems[:]...); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// Close flushes the journal and ends the connection. Calls that are still running fail.
+func (db *DB) Close() error { return errors.Join(db.StateStore.Close(), db.Conn.Close()) }

@@ -1,0 +1,121 @@
+package database_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/storage/clickhouse/block"
+	"svc/storage/clickhouse/clickhousetest"
+	"svc/storage/clickhouse/database"
+)
+
+// aged returns a block with an event, an occurrence and a point a day over the last days of two
+// environments, stored to be kept for some days.
+func aged(db *database.DB, now time.Time, back, retention int) *block.Block {
+	b := db.NewBlock()
+	for _, environment := range []uint64{7, 8} {
+		for n := range back {
+			at := now.AddDate(0, 0, -n)
+			event := clickhousetest.Row(environment, at, fmt.Sprintf("e%d", n), fmt.Sprintf("u%d", n), fmt.Sprintf("s%d", n))
+			event.RetentionDays = uint32(retention)
+			b.Append(event)
+			b.AppendOccurrence(&svc.OccurrenceRow{
+				EnvironmentNumber: environment, Fingerprint: fmt.Sprint(n), Issue: svc.IssueNumber(environment, fmt.Sprint(n)), RetentionDays: uint32(retention),
+				Occurrence: svc.Occurrence{ID: fmt.Sprint(n), Ts: at, ReceivedAt: at, Level: svc.LevelError, Name: "E", Release: fmt.Sprint(n), DistinctID: "u"},
+			})
+			b.AppendMetric(&svc.MetricRow{
+				Environment: environment, Name: fmt.Sprint("m", n), Series: 1000*environment + uint64(n), Kind: svc.MetricCounter, Ts: at, ReceivedAt: at, RetentionDays: uint32(retention),
+				MetricTotals: svc.MetricTotals{Count: 1, Sum: 1, Min: 1, Max: 1},
+			})
+		}
+	}
+	return b
+}
+
+// keptTables are the tables whose rows expire.
+func keptTables(t *testing.T, db *database.DB) []string {
+	t.Helper()
+	return ask[[]string](t, db, "SELECT groupArray(table) FROM system.columns WHERE database = currentDatabase() AND name = 'expires' AND table NOT LIKE '%\\_of\\_%' AND table NOT IN ('metric_seen', 'dead_letters')")
+}
+
+// rowsOf counts the rows of an environment in a table, one for each day.
+func rowsOf(t *testing.T, db *database.DB, table string, environment uint64) uint64 {
+	t.Helper()
+	return ask[uint64](t, db, fmt.Sprintf("SELECT count() FROM %s WHERE environment = %d", table, environment))
+}
+
+// TestRetentionIsLowered has everything of an environment end at once that a shorter retention
+// ends, and the rest later; another environment stays as it is.
+func TestRetentionIsLowered(t *testing.T) {
+	db := open(t)
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	insert(t, db, "t1", 1, aged(db, now, 20, 365))
+	if tables := keptTables(t, db); len(tables) != 15 {
+		t.Fatalf("the tables with an expiry are %q: retentions.Update must name each, retentions.Remove all but newcomers", tables)
+	}
+	scope := svc.AnalyticsScope{Environment: svc.Environment{Number: 7}, Window: svc.Window{From: now.AddDate(0, 0, -30), To: now.Add(time.Hour), Location: time.UTC}}
+	overview := func() svc.Headline {
+		t.Helper()
+		got, err := db.Overview(deadline(t), scope, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.Current
+	}
+	if got := overview(); got.Pageviews != 20 || got.Visitors != 20 {
+		t.Errorf("before: %+v", got)
+	}
+	for range 2 {
+		if err := db.SetRetention(deadline(t), 7, 9, now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const kept = 10 // today and nine days
+	for _, table := range keptTables(t, db) {
+		if got := rowsOf(t, db, table, 7); table != "newcomers" && got != kept {
+			t.Errorf("%s has %d rows, want %d", table, got, kept)
+		}
+		if got := rowsOf(t, db, table, 8); got != 20 {
+			t.Errorf("%s has %d rows of another environment, want 20", table, got)
+		}
+	}
+	if got := overview(); got.Pageviews != kept || got.Visitors != kept || got.UniqueVisitors != kept {
+		t.Errorf("after: %+v", got)
+	}
+	last := now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 10).Format(time.DateOnly)
+	for _, table := range keptTables(t, db) {
+		if got := ask[time.Time](t, db, "SELECT max(expires) FROM "+table+" WHERE environment = 7").Format(time.DateOnly); got != last {
+			t.Errorf("the last row of %s goes on %s, want %s", table, got, last)
+		}
+	}
+}
+
+// TestRetentionIsRaised keeps rows that would be gone with the next merge.
+func TestRetentionIsRaised(t *testing.T) {
+	db := open(t)
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	for _, table := range keptTables(t, db) {
+		exec(t, db, "SYSTEM STOP TTL MERGES "+table)
+	}
+	insert(t, db, "t1", 1, aged(db, now, 5, 5)) // none has expired
+	if err := db.SetRetention(deadline(t), 7, 365, now); err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range keptTables(t, db) {
+		first := now.Truncate(24*time.Hour).AddDate(0, 0, -4+366).Format(time.DateOnly)
+		if got := ask[time.Time](t, db, "SELECT min(expires) FROM "+table+" WHERE environment = 7").Format(time.DateOnly); got < first {
+			t.Errorf("the first row of %s goes on %s, want %s", table, got, first)
+		}
+	}
+	if err := db.NoteRetention(deadline(t), 7, 30, now); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.NoteRetention(deadline(t), 7, 365, now.Add(time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := db.Retentions(deadline(t)); err != nil || len(got) != 1 || got[7] != 365 {
+		t.Errorf("noted %v, %v", got, err)
+	}
+}

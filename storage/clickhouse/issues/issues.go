@@ -1,0 +1,293 @@
+package issues
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"golang.org/x/sync/errgroup"
+
+	"svc"
+	"svc/storage/clickhouse"
+)
+
+// merges says which issues of an environment are part of which others.
+type merges struct{ members, roots []uint64 }
+
+// root returns the issue that counts for another: itself, or the one it is part of.
+func (m *merges) root(issue uint64) uint64 {
+	for i, member := range m.members {
+		if member == issue {
+			return m.roots[i]
+		}
+	}
+	return issue
+}
+
+// parts returns issues with all that are part of them.
+func (m *merges) parts(issues ...uint64) []uint64 {
+	wanted := make(map[uint64]bool, len(issues))
+	for _, issue := range issues {
+		wanted[issue] = true
+	}
+	out := append([]uint64{}, issues...)
+	for i, root := range m.roots {
+		if wanted[root] {
+			out = append(out, m.members[i])
+		}
+	}
+	return out
+}
+
+// clickhouse.Args are the values by which queries find the issue that counts.
+func (m *merges) arguments() clickhouse.Args {
+	if len(m.members) == 0 { // the engine refuses empty lists; no issue has the number 0
+		return clickhouse.Args{"members": []uint64{0}, "roots": []uint64{0}}
+	}
+	return clickhouse.Args{"members": m.members, "roots": m.roots}
+}
+
+// stateArguments are the values of issues.States.
+func stateArguments(environment uint64, now time.Time) clickhouse.Args {
+	owner := "issue/" + strconv.FormatUint(environment, 10)
+	// The character after the slash ends the range of owners.
+	return clickhouse.Args{"owner_from": owner + "/", "owner_to": owner + "0", "now_ms": now.UnixMilli()}
+}
+
+// merges reads which issues of an environment were merged.
+func (db *Store) merges(ctx context.Context, environment uint64) (merges, error) {
+	var m merges
+	args := stateArguments(environment, time.Time{})
+	err := db.conn.Read(ctx, "listing merged issues", db.queries["issues.Merged"], args, func(rows driver.Rows) (bool, error) {
+		var issue, root uint64
+		err := rows.Scan(&issue, &root)
+		m.members, m.roots = append(m.members, issue), append(m.roots, root)
+		return true, err
+	})
+	return m, err
+}
+
+// Issues returns a page of the issues of an environment, and how many there are of each
+// status.
+func (db *Store) Issues(ctx context.Context, q svc.IssueQuery) (svc.IssueList, error) {
+	return clickhouse.Whole(ctx, db.conn, func(ctx context.Context) (svc.IssueList, error) { return db.issuePage(ctx, q) })
+}
+
+// issuePage is Issues without regard to inserts under way.
+func (db *Store) issuePage(ctx context.Context, q svc.IssueQuery) (svc.IssueList, error) {
+	m, err := db.merges(ctx, q.Environment.Number)
+	if err != nil {
+		return svc.IssueList{}, err
+	}
+	var list svc.IssueList
+	parts, ctx := errgroup.WithContext(ctx)
+	parts.Go(func() (err error) {
+		list.Counts, err = db.countIssues(ctx, q.Environment.Number, m, q.Now)
+		return err
+	})
+	parts.Go(func() error {
+		keys, more, err := db.rankIssues(ctx, q, m)
+		if err != nil {
+			return err
+		}
+		list.More = more
+		list.Rows, err = db.issueRows(ctx, q.Environment.Number, m, keys, q.Days, q.Now)
+		return err
+	})
+	return list, parts.Wait()
+}
+
+// sortKey returns the query part that holds the value of an order.
+func sortKey(sort svc.IssueSort) string {
+	switch sort {
+	case svc.SortCount:
+		return "issues.KeyCount"
+	case svc.SortUsers:
+		return "issues.KeyUsers"
+	case svc.SortFirstSeen:
+		return "issues.KeyFirstSeen"
+	case svc.SortLastSeen:
+	}
+	return "issues.KeyLastSeen"
+}
+
+// rankIssues returns the keys of a page and whether another one follows.
+func (db *Store) rankIssues(ctx context.Context, q svc.IssueQuery, m merges) (keys []svc.IssueKey, more bool, err error) {
+	var c clickhouse.Clause
+	if q.Search != "" {
+		c.Add(db.queries["issues.Search"], "search", q.Search)
+		c.Args()["email"] = ""
+		if q.SearchMasked {
+			c.Args()["email"] = clickhouse.EmailPattern
+		}
+	}
+	args := c.Args().With(m.arguments()).With(stateArguments(q.Environment.Number, q.Now)).With(clickhouse.Args{
+		"environment": q.Environment.Number, "release": q.Release, "status": string(q.Status), "limit": q.Limit + 1,
+		"first_page": q.After == nil, "after_rank": int64(0), "after_issue": uint64(0),
+	})
+	if q.After != nil {
+		args["after_rank"], args["after_issue"] = q.After.Value, q.After.Number
+	}
+	query := bindRank(db.queries["issues.Rank"], db.queries[sortKey(q.Sort)], c)
+	err = db.conn.Read(ctx, "listing issues", query, args, func(rows driver.Rows) (bool, error) {
+		if len(keys) == q.Limit {
+			more = true
+			return false, nil
+		}
+		var key svc.IssueKey
+		err := rows.Scan(&key.Number, &key.Value)
+		keys = append(keys, key)
+		return true, err
+	})
+	return keys, more, err
+}
+
+// countIssues counts the issues of an environment by status.
+func (db *Store) countIssues(ctx context.Context, environment uint64, m merges, now time.Time) (svc.IssueCounts, error) {
+	var counts svc.IssueCounts
+	args := m.arguments().With(stateArguments(environment, now)).With(clickhouse.Args{"environment": environment})
+	err := db.conn.Read(ctx, "counting issues", db.queries["issues.CountByStatus"], args, func(rows driver.Rows) (bool, error) {
+		var status string
+		var n uint64
+		err := rows.Scan(&status, &n)
+		counts.All += n
+		switch svc.IssueStatus(status) {
+		case svc.IssueOpen:
+			counts.Open = n
+		case svc.IssueRegressed:
+			counts.Regressed = n
+		case svc.IssueResolved:
+			counts.Resolved = n
+		case svc.IssueIgnored:
+			counts.Ignored = n
+		}
+		return true, err
+	})
+	return counts, err
+}
+
+// issueRows returns the rows of keys, in their order. A key whose issue expired meanwhile
+// has none.
+func (db *Store) issueRows(ctx context.Context, environment uint64, m merges, keys []svc.IssueKey, days []time.Time, now time.Time) ([]svc.Issue, error) {
+	if len(keys) == 0 {
+		return []svc.Issue{}, nil
+	}
+	numbers := make([]uint64, len(keys))
+	for i := range keys {
+		numbers[i] = keys[i].Number
+	}
+	found, err := db.getIssues(ctx, environment, m, numbers)
+	if err != nil {
+		return nil, err
+	}
+	if err := db.fillStatus(ctx, environment, found, numbers, now); err != nil {
+		return nil, err
+	}
+	if err := db.fillSparks(ctx, environment, m, found, numbers, days); err != nil {
+		return nil, err
+	}
+	rows := make([]svc.Issue, 0, len(keys))
+	for _, key := range keys {
+		if issue := found[key.Number]; issue != nil {
+			issue.Key = key
+			rows = append(rows, *issue)
+		}
+	}
+	return rows, nil
+}
+
+// getIssues reads what issues are and count.
+func (db *Store) getIssues(ctx context.Context, environment uint64, m merges, numbers []uint64) (map[uint64]*svc.Issue, error) {
+	found := make(map[uint64]*svc.Issue, len(numbers))
+	args := m.arguments().With(clickhouse.Args{"environment": environment, "issues": m.parts(numbers...)})
+	err := db.conn.Read(ctx, "reading issues", db.queries["issues.Get"], args, func(rows driver.Rows) (bool, error) {
+		issue := &svc.Issue{Status: svc.IssueOpen}
+		var first, last int64
+		var name, message, level string
+		err := rows.Scan(&issue.Key.Number, &issue.Fingerprint, &first, &last, &issue.Events, &issue.Users,
+			&name, &message, &issue.Culprit, &level, &issue.ReleaseFirst, &issue.ReleaseLast)
+		issue.ID, issue.Title, issue.Level = svc.IssueID(issue.Key.Number), svc.IssueTitle(name, message), svc.Level(level)
+		issue.FirstSeenAt, issue.LastSeenAt = time.UnixMilli(first).UTC(), time.UnixMilli(last).UTC()
+		found[issue.Key.Number] = issue
+		return true, err
+	})
+	return found, err
+}
+
+// fillStatus reads the statuses of issues.
+func (db *Store) fillStatus(ctx context.Context, environment uint64, issues map[uint64]*svc.Issue, numbers []uint64, now time.Time) error {
+	args := stateArguments(environment, now).With(clickhouse.Args{"issues": numbers})
+	return db.conn.Read(ctx, "reading the statuses of issues", db.queries["issues.Status"], args, func(rows driver.Rows) (bool, error) {
+		var number uint64
+		var status string
+		err := rows.Scan(&number, &status)
+		if issue := issues[number]; issue != nil {
+			issue.Status = svc.IssueStatus(status)
+		}
+		return true, err
+	})
+}
+
+// fillSparks counts the occurrences of issues on days; days ends with the end of the last one.
+func (db *Store) fillSparks(ctx context.Context, environment uint64, m merges, issues map[uint64]*svc.Issue, numbers []uint64, days []time.Time) error {
+	if len(days) < 2 {
+		return nil
+	}
+	begin := make(map[uint32]int, len(days))
+	for i, day := range days[:len(days)-1] {
+		begin[uint32(day.Unix())] = i
+	}
+	for _, issue := range issues {
+		issue.Spark = make([]uint64, len(days)-1)
+	}
+	args := m.arguments().With(clickhouse.BucketArgs(days[:len(days)-1])).With(clickhouse.Args{
+		"environment": environment, "issues": m.parts(numbers...),
+		"from": days[0], "to": days[len(days)-1],
+	})
+	return db.conn.Read(ctx, "counting occurrences per day", db.queries["issues.Sparks"], args, func(rows driver.Rows) (bool, error) {
+		var number, events uint64
+		var bucket uint32
+		err := rows.Scan(&number, &bucket, &events)
+		if issue, at := issues[number], begin[bucket]; issue != nil {
+			issue.Spark[at] += events
+		}
+		return true, err
+	})
+}
+
+// FirstSeen returns when releases of an environment occurred for the first time in an
+// error; one that never did is missing.
+func (db *Store) FirstSeen(ctx context.Context, environment uint64, releases []string) (map[string]time.Time, error) {
+	seen := make(map[string]time.Time, len(releases))
+	args := clickhouse.Args{"environment": environment, "releases": releases}
+	err := db.conn.Read(ctx, "reading the first occurrences of releases", db.queries["releases.FirstSeen"], args, func(rows driver.Rows) (bool, error) {
+		var release string
+		var first int64
+		err := rows.Scan(&release, &first)
+		seen[release] = time.UnixMilli(first).UTC()
+		return true, err
+	})
+	return seen, err
+}
+
+// WatchedIssues returns the states of all issues that are resolved or merged.
+func (db *Store) WatchedIssues(ctx context.Context) ([]svc.Entity, error) {
+	var out []svc.Entity
+	err := db.conn.ReadFirst(ctx, "loading watched issues", db.queries["issues.Watched"], nil, func(rows driver.Rows) (bool, error) {
+		var e svc.Entity
+		var version uint64
+		err := rows.Scan(&e.Owner, &e.Payload, &version)
+		e.Version = svc.VersionOf(version)
+		out = append(out, e)
+		return true, err
+	})
+	return out, err
+}
+
+// bindRank puts the value that a list is sorted by, and a condition on its groups, in the
+// places that its query leaves for them.
+func bindRank(query, key string, c clickhouse.Clause) string {
+	return strings.NewReplacer("$(key)", key, "$(having)", c.Text()).Replace(query)
+}

@@ -1,0 +1,65 @@
+package issues
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/storage/clickhouse/clickhousetest"
+)
+
+// BenchmarkIssues reads lists and overviews over a million small occurrences of ten
+// thousand issues within thirty days.
+func BenchmarkIssues(b *testing.B) {
+	const occurrences, kinds, perBlock = 1_000_000, 10_000, 50_000
+	db := open(b)
+	rng := rand.New(rand.NewPCG(5, 1))
+	now := errorNow()
+	block := db.NewBlock()
+	for i := range occurrences {
+		kind := int(rng.ExpFloat64()*kinds/8) % kinds
+		at := now.Add(-time.Duration(rng.IntN(30*24*3600*1000)) * time.Millisecond)
+		fingerprint := fmt.Sprintf("v1-%032d", kind)
+		block.AppendOccurrence(&svc.OccurrenceRow{
+			EnvironmentNumber: 7, Issue: svc.IssueNumber(7, fingerprint), Fingerprint: fingerprint, RetentionDays: 365, TagsJSON: []byte(`{"plan":"pro"}`),
+			Occurrence: svc.Occurrence{
+				ID: fmt.Sprintf("occ-%d", i), Ts: at, ReceivedAt: at, Level: svc.LevelError, Name: "TypeError", Message: fmt.Sprintf("order %d has no price", i),
+				Culprit: fmt.Sprintf("f%d (/a.js)", kind), Release: fmt.Sprintf("1.%d.0", rng.IntN(20)), DistinctID: fmt.Sprintf("u%d", rng.IntN(50_000)),
+			},
+		})
+		if block.Rows() == perBlock {
+			insert(b, db, fmt.Sprint(i), uint64(i+1), block)
+			block.Reset()
+		}
+	}
+	days := svc.LastDays(now, svc.SparkDays, time.UTC)
+	for _, sort := range svc.IssueSorts() {
+		b.Run("list by "+string(sort), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := db.Issues(deadline(b), svc.IssueQuery{Environment: clickhousetest.Production(), Sort: sort, Days: days, Now: now, Limit: 50, Status: svc.IssueOpen}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	for _, key := range []string{"24h", "30d"} {
+		b.Run("overview "+key, func(b *testing.B) {
+			window, _ := svc.ParseWindow(key, now, time.UTC)
+			for b.Loop() {
+				if _, err := db.ErrorsOverview(deadline(b), svc.ErrorsQuery{Environment: clickhousetest.Production(), Window: window, Buckets: window.Buckets(svc.Day), Days: days, Now: now}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	b.Run("one issue", func(b *testing.B) {
+		scope := svc.IssueScope{Environment: clickhousetest.Production(), Number: svc.IssueNumber(7, fmt.Sprintf("v1-%032d", 1)), Days: svc.LastDays(now, svc.IssueDays, time.UTC), Now: now}
+		for b.Loop() {
+			if _, err := db.Issue(deadline(b), scope); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,562 @@
+package issues
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/protos"
+	"svc/storage/clickhouse/clickhousetest"
+)
+
+// errorTables lists the tables that an insert of occurrences feeds.
+func errorTables() []string {
+	return []string{"occurrences", "issues", "issue_users", "issue_releases"}
+}
+
+// storedErrors returns a number per table that changes when a row is stored twice.
+func storedErrors(t *testing.T, db *testDB) map[string]uint64 {
+	t.Helper()
+	return map[string]uint64{
+		"occurrences": ask[uint64](t, db, "SELECT count() FROM occurrences"), "issues": ask[uint64](t, db, "SELECT sum(events) FROM issues"),
+		"issue_users": ask[uint64](t, db, "SELECT count() FROM issue_users"), "issue_releases": ask[uint64](t, db, "SELECT sum(events) FROM issue_releases"),
+	}
+}
+
+// errorNow is the instant of the tests, in the middle of a slot and of a day.
+func errorNow() time.Time { return time.Date(2026, 11, 20, 12, 7, 31, 0, time.UTC) }
+
+// testErrors returns n occurrences of some issues of environment 7 over forty days,
+// with one of environment 8 after every ten.
+func testErrors(n int) []svc.OccurrenceRow {
+	rng := rand.New(rand.NewPCG(3, 1))
+	rows := make([]svc.OccurrenceRow, n)
+	for i := range rows {
+		kind := rng.IntN(12)
+		at := errorNow().Add(-time.Duration(rng.IntN(40*24*3600*1000)) * time.Millisecond)
+		if rng.IntN(3) == 0 {
+			at = errorNow().Add(-time.Duration(rng.IntN(3*3600*1000)) * time.Millisecond)
+		}
+		environment := uint64(7)
+		if i%10 == 9 {
+			environment = 8
+		}
+		fingerprint := fmt.Sprintf("v1-%d", kind)
+		rows[i] = svc.OccurrenceRow{
+			EnvironmentNumber: environment, Fingerprint: fingerprint, Issue: svc.IssueNumber(environment, fingerprint), RetentionDays: 365,
+			TagsJSON: []byte(`{"plan":"` + []string{"pro", "free"}[rng.IntN(2)] + `"}`), FramesJSON: []byte(`[{"file":"a.js","function":"f","line":1,"column":2,"inApp":true}]`),
+			Occurrence: svc.Occurrence{
+				ID: fmt.Sprintf("occ-%d", i), Ts: at.Truncate(time.Millisecond), ReceivedAt: at.Truncate(time.Millisecond), Level: svc.LevelError,
+				Name: fmt.Sprintf("E%d", kind), Message: fmt.Sprintf("failed for u%d@example.com", rng.IntN(9)), Culprit: "f (a.js)",
+				Release: []string{"", "1.0", "2.0", "3.0"}[rng.IntN(4)], DistinctID: fmt.Sprintf("u%d", rng.IntN(30)), Browser: "Firefox", Extra: json.RawMessage(`{"n":1}`),
+			},
+		}
+		if rng.IntN(10) == 0 {
+			rows[i].DistinctID = ""
+		}
+	}
+	return rows
+}
+
+func insertErrors(t testing.TB, db *testDB, token string, number uint64, rows []svc.OccurrenceRow) {
+	t.Helper()
+	b := db.NewBlock()
+	for i := range rows {
+		b.AppendOccurrence(&rows[i])
+	}
+	insert(t, db, token, number, b)
+}
+
+// storeErrors stores rows in blocks of a hundred.
+func storeErrors(t testing.TB, db *testDB, rows []svc.OccurrenceRow) {
+	t.Helper()
+	for at := 0; at < len(rows); at += 100 {
+		insertErrors(t, db, fmt.Sprint("block-", at), uint64(at+1), rows[at:min(at+100, len(rows))])
+	}
+}
+
+func TestErrorsAreStoredOnce(t *testing.T) {
+	db, rows := open(t), testErrors(200)
+	for i := range rows {
+		rows[i].Release = "1.0"
+	}
+	for range 2 {
+		insertErrors(t, db, "one", 1, rows)
+		for table, n := range storedErrors(t, db) {
+			if n != 200 {
+				t.Errorf("%s counts %d", table, n)
+			}
+		}
+	}
+	for n, table := range errorTables()[1:] {
+		exec(t, db, "DETACH TABLE "+table+"_of_occurrences")
+		insertErrors(t, db, table, 2, rows)
+		exec(t, db, "ATTACH TABLE "+table+"_of_occurrences")
+		for range 2 {
+			insertErrors(t, db, table, 2, rows)
+			for name, count := range storedErrors(t, db) {
+				if count != uint64(200*(n+2)) {
+					t.Errorf("after %s was away, %s counts %d", table, name, count)
+				}
+			}
+		}
+	}
+}
+
+// TestABlockHoldsBothKinds stores events and occurrences under one token, and by the
+// way of the TCP protocol.
+func TestABlockHoldsBothKinds(t *testing.T) {
+	db, rows := open(t), testErrors(50)
+	b := hourly(t, db, time.Date(2026, 1, 20, 0, 0, 0, 0, time.UTC), 10)
+	for i := range rows {
+		b.AppendOccurrence(&rows[i])
+	}
+	if b.Rows() != 60 || b.Bytes() < 50*512 {
+		t.Errorf("%d rows, %d bytes", b.Rows(), b.Bytes())
+	}
+	insert(t, db, "1", 5, b)
+	insert(t, db, "1", 5, b)
+	if events := ask[uint64](t, db, "SELECT count() FROM events"); events != 10 || storedErrors(t, db)["occurrences"] != 50 {
+		t.Errorf("%d events, %v", events, storedErrors(t, db))
+	}
+	if b.Reset(); b.Rows() != 0 || b.Bytes() != 0 {
+		t.Errorf("after the reset %d rows, %d bytes", b.Rows(), b.Bytes())
+	}
+}
+
+func TestRecentErrors(t *testing.T) {
+	db, rows := open(t), testErrors(200)
+	storeErrors(t, db, rows)
+	type named struct {
+		issue uint64
+		key   [2]uint64
+	}
+	want, got := map[named]bool{}, map[named]bool{}
+	since := errorNow().Add(-2 * time.Hour)
+	for i, row := range rows {
+		if !row.ReceivedAt.Before(since) && i >= 100 {
+			want[named{row.Issue, protos.OccurrenceKey(row.Issue, svc.Visitor(row.DistinctID, row.AnonymousID), row.ID)}] = true
+		}
+	}
+	err := db.RecentErrors(deadline(t), since, 1, 1000, func(issue uint64, key [2]uint64) { got[named{issue, key}] = true })
+	if err != nil || len(want) == 0 || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %d ids, want %d (%v)", len(got), len(want), err)
+	}
+}
+
+// fold makes the issues of environment 7 out of rows, with what roots says is merged.
+func fold(rows []svc.OccurrenceRow, roots map[uint64]uint64, days []time.Time) map[uint64]*svc.Issue {
+	users := map[uint64]map[string]bool{}
+	issues := map[uint64]*svc.Issue{}
+	sorted := slices.SortedFunc(slices.Values(rows), func(a, b svc.OccurrenceRow) int { return cmp.Or(a.Ts.Compare(b.Ts), strings.Compare(a.ID, b.ID)) })
+	for _, row := range sorted {
+		if row.EnvironmentNumber != 7 {
+			continue
+		}
+		number := row.Issue
+		if root, merged := roots[number]; merged {
+			number = root
+		}
+		issue := issues[number]
+		if issue == nil {
+			issue = &svc.Issue{ID: svc.IssueID(number), Status: svc.IssueOpen, FirstSeenAt: row.Ts, Spark: make([]uint64, len(days)-1)}
+			issues[number], users[number] = issue, map[string]bool{}
+		}
+		if row.Issue == number {
+			issue.Fingerprint = row.Fingerprint
+		}
+		issue.Title, issue.Culprit, issue.Level, issue.LastSeenAt = svc.IssueTitle(row.Name, row.Message), row.Culprit, row.Level, row.Ts
+		issue.Events++
+		if row.DistinctID != "" {
+			users[number][row.DistinctID] = true
+		}
+		issue.Users = uint64(len(users[number]))
+		if row.Release != "" {
+			issue.ReleaseLast = row.Release
+			if issue.ReleaseFirst == "" {
+				issue.ReleaseFirst = row.Release
+			}
+		}
+		for d := range len(days) - 1 {
+			if !row.Ts.Before(days[d]) && row.Ts.Before(days[d+1]) {
+				issue.Spark[d]++
+			}
+		}
+	}
+	return issues
+}
+
+// decide stores what an actor would.
+func decide(t *testing.T, db *testDB, version uint32, issue uint64, state svc.IssueState, extra map[string]any) {
+	t.Helper()
+	payload, err := json.Marshal(state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := map[string]any{}
+	if err := json.Unmarshal(payload, &fields); err != nil {
+		t.Fatal(err)
+	}
+	fields["issue"] = issue
+	for name, value := range extra {
+		fields[name] = value
+	}
+	if payload, err = json.Marshal(fields); err != nil {
+		t.Fatal(err)
+	}
+	entity := svc.Entity{Owner: fmt.Sprintf("issue/7/%s", svc.IssueID(issue)), Kind: "issue", ID: "issue", Version: svc.Version{Generation: 1, Sequence: version}, Payload: payload}
+	if err := db.Put(deadline(t), []svc.Entity{entity}, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestIssuesAgainstAModel compares lists of every order and status, page by page, with
+// what the rows fold into, before and after two issues are merged.
+func TestIssuesAgainstAModel(t *testing.T) {
+	db, rows := open(t), testErrors(400)
+	storeErrors(t, db, rows)
+	days := svc.LastDays(errorNow(), svc.SparkDays, berlin(t))
+	number := func(kind int) uint64 { return svc.IssueNumber(7, fmt.Sprintf("v1-%d", kind)) }
+	later, before := errorNow().Add(time.Hour), errorNow().Add(-time.Hour)
+	decide(t, db, 1, number(1), svc.IssueState{Status: svc.IssueResolved, ResolvedAt: &before}, nil)
+	decide(t, db, 1, number(2), svc.IssueState{Status: svc.IssueIgnored, IgnoreUntil: &later}, map[string]any{"ignoreUntilMs": later.UnixMilli()})
+	decide(t, db, 1, number(3), svc.IssueState{Status: svc.IssueIgnored, IgnoreUntil: &before}, map[string]any{"ignoreUntilMs": before.UnixMilli()})
+	decide(t, db, 1, number(4), svc.IssueState{Status: svc.IssueResolved}, nil)
+	decide(t, db, 2, number(4), svc.IssueState{Status: svc.IssueRegressed, RegressedAt: &before}, map[string]any{"regressedMs": before.UnixMilli()})
+	roots := map[uint64]uint64{}
+	for range 2 {
+		want := fold(rows, roots, days)
+		want[number(1)].Status, want[number(2)].Status, want[number(4)].Status = svc.IssueResolved, svc.IssueIgnored, svc.IssueRegressed
+		for _, sort := range svc.IssueSorts() {
+			for _, status := range append(svc.IssueStatuses(), "") {
+				checkList(t, db, want, svc.IssueQuery{Environment: clickhousetest.Production(), Status: status, Sort: sort, Days: days, Now: errorNow(), Limit: 5})
+			}
+		}
+		checkList(t, db, want, svc.IssueQuery{Environment: clickhousetest.Production(), Sort: svc.SortCount, Days: days, Now: errorNow(), Limit: 200, Search: "E1"})
+		checkErrorsOverview(t, db, rows, roots, want)
+		roots[number(5)] = number(6)
+		decide(t, db, 1, number(5), svc.IssueState{MergedInto: svc.IssueID(number(6))}, map[string]any{"root": number(6)})
+	}
+}
+
+func berlin(t *testing.T) *time.Location {
+	t.Helper()
+	loc, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return loc
+}
+
+func checkList(t *testing.T, db *testDB, model map[uint64]*svc.Issue, q svc.IssueQuery) {
+	t.Helper()
+	value := func(i *svc.Issue) int64 {
+		return map[svc.IssueSort]int64{
+			svc.SortLastSeen: i.LastSeenAt.UnixMilli(), svc.SortFirstSeen: i.FirstSeenAt.UnixMilli(), svc.SortCount: int64(i.Events), svc.SortUsers: int64(i.Users),
+		}[q.Sort]
+	}
+	var want []svc.Issue
+	var counts svc.IssueCounts
+	for number, issue := range model {
+		counts.All++
+		*map[svc.IssueStatus]*uint64{svc.IssueOpen: &counts.Open, svc.IssueRegressed: &counts.Regressed, svc.IssueResolved: &counts.Resolved, svc.IssueIgnored: &counts.Ignored}[issue.Status]++
+		if (q.Status == "" || issue.Status == q.Status) && strings.Contains(issue.Title, q.Search) {
+			row := *issue
+			row.Key = svc.IssueKey{Value: value(issue), Number: number}
+			want = append(want, row)
+		}
+	}
+	slices.SortFunc(want, func(a, b svc.Issue) int {
+		return cmp.Or(cmp.Compare(b.Key.Value, a.Key.Value), cmp.Compare(b.Key.Number, a.Key.Number))
+	})
+	var got []svc.Issue
+	for {
+		list, err := db.Issues(deadline(t), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if list.Counts != counts {
+			t.Errorf("counts %+v, want %+v", list.Counts, counts)
+		}
+		got = append(got, list.Rows...)
+		if !list.More {
+			break
+		}
+		q.After = &list.Rows[len(list.Rows)-1].Key
+	}
+	if len(got) != len(want) || len(want) > 0 && !reflect.DeepEqual(got, want) {
+		t.Errorf("%s %s: got\n%+v\nwant\n%+v", q.Sort, q.Status, got, want)
+	}
+}
+
+// checkErrorsOverview compares overviews of all ranges with the rows.
+func checkErrorsOverview(t *testing.T, db *testDB, rows []svc.OccurrenceRow, roots map[uint64]uint64, model map[uint64]*svc.Issue) {
+	t.Helper()
+	for _, key := range svc.ErrorWindowKeys() {
+		window, problem := svc.ParseWindow(key, errorNow(), berlin(t))
+		if problem != nil {
+			t.Fatal(problem)
+		}
+		count := func(from, to time.Time) svc.ErrorTotals {
+			users, issues, total := map[string]bool{}, map[uint64]bool{}, svc.ErrorTotals{}
+			for _, row := range rows {
+				if row.EnvironmentNumber != 7 || row.Ts.Before(from) || !row.Ts.Before(to) {
+					continue
+				}
+				number := row.Issue
+				if root, merged := roots[number]; merged {
+					number = root
+				}
+				total.Events++
+				issues[number] = true
+				if row.DistinctID != "" {
+					users[row.DistinctID] = true
+				}
+			}
+			total.Issues, total.Users = uint64(len(issues)), uint64(len(users))
+			return total
+		}
+		got, err := db.ErrorsOverview(deadline(t), svc.ErrorsQuery{Environment: clickhousetest.Production(), Window: window, Buckets: window.Buckets(svc.Day), Days: svc.LastDays(errorNow(), 7, berlin(t)), Now: errorNow()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := count(window.From, window.To); got.Totals != want {
+			t.Errorf("%s: totals %+v, want %+v", key, got.Totals, want)
+		}
+		if want := count(window.Previous().From, window.From); got.Previous != want {
+			t.Errorf("%s: previous %+v, want %+v", key, got.Previous, want)
+		}
+		for i, bucket := range window.Buckets(svc.Day) {
+			from, to := bucket, svc.Day.Next(bucket)
+			if from.Before(window.From) {
+				from = window.From
+			}
+			if to.After(window.To) {
+				to = window.To
+			}
+			if want := count(from, to); got.Series[i].Events != want.Events || got.Series[i].Users != want.Users || !got.Series[i].T.Equal(bucket) {
+				t.Errorf("%s: %s has %+v, want %+v", key, bucket, got.Series[i], want)
+			}
+		}
+		appeared := uint64(0)
+		for _, issue := range model {
+			if !issue.FirstSeenAt.Before(window.From) && issue.FirstSeenAt.Before(window.To) {
+				appeared++
+			}
+		}
+		if got.NewIssues != appeared || got.RegressedIssues != 1 || len(got.Noisiest) == 0 || len(got.Noisiest) > svc.NoisiestIssues {
+			t.Errorf("%s: %d new, want %d; %d regressed; %d noisiest", key, got.NewIssues, appeared, got.RegressedIssues, len(got.Noisiest))
+		}
+	}
+}
+
+func TestIssueSearchAndRelease(t *testing.T) {
+	db, rows := open(t), testErrors(400)
+	storeErrors(t, db, rows)
+	search := func(word, release string, masked bool) int {
+		t.Helper()
+		list, err := db.Issues(deadline(t), svc.IssueQuery{Environment: clickhousetest.Production(), Search: word, SearchMasked: masked, Release: release, Sort: svc.SortCount, Limit: 100, Now: errorNow()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list.Rows)
+	}
+	all := search("", "", false)
+	for _, c := range []struct {
+		word, release string
+		masked        bool
+		want          int
+	}{
+		{"FAILED FOR", "", false, all},
+		{"e7: failed", "", true, 1},
+		{"@example", "", false, all},
+		{"@example", "", true, 0},
+		{"%", "", false, 0},
+		{"", "2.0", false, all},
+		{"", "9.0", false, 0},
+		{"f (a.js)", "", true, all},
+	} {
+		if got := search(c.word, c.release, c.masked); got != c.want {
+			t.Errorf("%q in %q, masked %v: %d issues, want %d", c.word, c.release, c.masked, got, c.want)
+		}
+	}
+}
+
+func TestIssueInFull(t *testing.T) {
+	db, rows := open(t), testErrors(400)
+	storeErrors(t, db, rows)
+	one, two := svc.IssueNumber(7, "v1-1"), svc.IssueNumber(7, "v1-2")
+	decide(t, db, 1, two, svc.IssueState{MergedInto: svc.IssueID(one)}, map[string]any{"root": one})
+	decide(t, db, 1, one, svc.IssueState{Status: svc.IssueOpen, AssigneeID: "usr_1", Merged: []string{svc.IssueID(two)}}, nil)
+	days := svc.LastDays(errorNow(), svc.IssueDays, berlin(t))
+	detail, err := db.Issue(deadline(t), svc.IssueScope{Environment: clickhousetest.Production(), Number: two, Days: days, Now: errorNow()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var events, tagged, released, listed uint64
+	for i := range rows {
+		if rows[i].EnvironmentNumber == 7 && (rows[i].Issue == one || rows[i].Issue == two) {
+			listed++
+			if rows[i].Release != "" {
+				released++
+			}
+			if !rows[i].Ts.Before(days[0]) {
+				events++
+			}
+		}
+	}
+	for _, day := range detail.Daily {
+		events -= day.Events
+	}
+	for _, tag := range detail.Tags {
+		if tag.Key == "plan" {
+			for _, value := range tag.Values {
+				tagged += value.Count
+			}
+		}
+	}
+	for _, release := range detail.Releases {
+		released -= release.Events
+	}
+	if detail.ID != svc.IssueID(one) || detail.State.AssigneeID != "usr_1" || len(detail.Daily) != 30 || events != 0 || tagged != listed || released != 0 || detail.Events != listed {
+		t.Errorf("of %d: %d events and %d released missing, %d tagged: %+v", listed, events, released, tagged, detail)
+	}
+	var page []svc.Occurrence
+	query := svc.OccurrenceQuery{Environment: clickhousetest.Production(), Issue: two, Limit: 7}
+	for more := true; more; {
+		var rows []svc.Occurrence
+		if rows, more, err = db.Occurrences(deadline(t), query); err != nil {
+			t.Fatal(err)
+		}
+		page = append(page, rows...)
+		key := rows[len(rows)-1].Key()
+		query.Before = &key
+	}
+	if uint64(len(page)) != listed || !slices.IsSortedFunc(page, func(a, b svc.Occurrence) int { return cmp.Or(b.Ts.Compare(a.Ts), strings.Compare(b.ID, a.ID)) }) {
+		t.Errorf("%d occurrences are listed, want %d", len(page), listed)
+	}
+	checkOccurrence(t, db, rows)
+}
+
+// checkOccurrence reads one row in full, and combinations that do not exist.
+func checkOccurrence(t *testing.T, db *testDB, rows []svc.OccurrenceRow) {
+	t.Helper()
+	row := rows[0]
+	want := row.Occurrence
+	want.IssueID, want.Environment, want.Tags = svc.IssueID(row.Issue), clickhousetest.Production().Slug, nil
+	if err := json.Unmarshal(row.TagsJSON, &want.Tags); err != nil {
+		t.Fatal(err)
+	}
+	want.Frames = []svc.Frame{{File: "a.js", Function: "f", Line: 1, Column: 2, InApp: true}}
+	got, err := db.Occurrence(deadline(t), clickhousetest.Production(), row.Issue, row.ID)
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v (%v)", got, want, err)
+	}
+	other := clickhousetest.Production()
+	other.Number = 8
+	for name, ask := range map[string]func() error{
+		"another issue": func() error {
+			_, err := db.Occurrence(deadline(t), clickhousetest.Production(), row.Issue+1, row.ID)
+			return err
+		},
+		"another environment": func() error { _, err := db.Occurrence(deadline(t), other, row.Issue, row.ID); return err },
+		"another id": func() error {
+			_, err := db.Occurrence(deadline(t), clickhousetest.Production(), row.Issue, "x")
+			return err
+		},
+		"no such issue": func() error { _, err := db.FindIssue(deadline(t), other, row.Issue, errorNow()); return err },
+	} {
+		if err := ask(); svc.CodeOf(err) != svc.CodeNotFound {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	seen, err := db.FirstSeen(deadline(t), 7, []string{"1.0", "9.0"})
+	if err != nil || len(seen) != 1 {
+		t.Errorf("first seen %v (%v)", seen, err)
+	}
+}
+
+func TestWatchedIssues(t *testing.T) {
+	db := open(t)
+	now := errorNow()
+	decide(t, db, 1, 1, svc.IssueState{Status: svc.IssueResolved, ResolvedAt: &now}, nil)
+	decide(t, db, 1, 2, svc.IssueState{Status: svc.IssueIgnored}, nil)
+	decide(t, db, 1, 3, svc.IssueState{MergedInto: svc.IssueID(1)}, map[string]any{"root": 1})
+	decide(t, db, 1, 4, svc.IssueState{Status: svc.IssueResolved, ResolvedAt: &now}, nil)
+	decide(t, db, 2, 4, svc.IssueState{Status: svc.IssueRegressed}, nil)
+	decide(t, db, 1, 5, svc.IssueState{Status: svc.IssueRegressed}.Owe(7), nil)
+	watched, err := db.WatchedIssues(deadline(t))
+	watched = slices.DeleteFunc(watched, func(e svc.Entity) bool {
+		owes := strings.Contains(string(e.Payload), `"owed":[7]`)
+		return owes && e.Owner == "issue/7/"+svc.IssueID(5)
+	})
+	if err != nil || len(watched) != 2 || watched[0].Version.Number() == 0 || watched[0].Owner != "issue/7/"+svc.IssueID(1) || watched[1].Owner != "issue/7/"+svc.IssueID(3) {
+		t.Errorf("got %+v (%v)", watched, err)
+	}
+}
+
+// TestManyMergedIssues reads issues of which as many are part of others as the continuation
+// of a former grouping may make.
+func TestManyMergedIssues(t *testing.T) {
+	const many = 5000
+	db, rows := open(t), testErrors(400)
+	storeErrors(t, db, rows)
+	one := svc.IssueNumber(7, "v1-1")
+	entities := make([]svc.Entity, 0, many)
+	for n := range many {
+		number := svc.IssueNumber(7, fmt.Sprintf("v2-%d", n))
+		payload, err := json.Marshal(map[string]any{"issue": number, "root": one, "mergedInto": svc.IssueID(one)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		entities = append(entities, svc.Entity{Owner: fmt.Sprintf("issue/7/%s", svc.IssueID(number)), Kind: "issue", ID: "issue", Version: svc.VersionOf(1), Payload: payload})
+	}
+	if err := db.Put(deadline(t), entities, nil); err != nil {
+		t.Fatal(err)
+	}
+	if merged, err := db.Merged(deadline(t), 7); err != nil || merged != many {
+		t.Errorf("%d are merged, %v", merged, err)
+	}
+	if environments, err := db.FormerEnvironments(deadline(t)); err != nil || !slices.Contains(environments, 7) {
+		t.Errorf("environments %v, %v", environments, err)
+	}
+	days := svc.LastDays(errorNow(), svc.SparkDays, time.UTC)
+	list, err := db.Issues(deadline(t), svc.IssueQuery{Environment: clickhousetest.Production(), Sort: svc.SortLastSeen, Days: days, Now: errorNow(), Limit: 5})
+	if err != nil || len(list.Rows) != 5 {
+		t.Errorf("%d issues, %v", len(list.Rows), err)
+	}
+	if _, err := db.Issue(deadline(t), svc.IssueScope{Environment: clickhousetest.Production(), Number: one, Days: days, Now: errorNow()}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestPagesHoldOccurrencesOfOneTimeAndID stores occurrences of one instant and one id in two
+// blocks: pages of one show each of them once.
+func TestPagesHoldOccurrencesOfOneTimeAndID(t *testing.T) {
+	db := open(t)
+	at := time.Date(2026, 11, 20, 1, 2, 3, 0, time.UTC)
+	for block := range uint64(2) {
+		b := db.NewBlock()
+		b.AppendOccurrence(&svc.OccurrenceRow{
+			Occurrence: svc.Occurrence{ID: "same", Name: fmt.Sprint(block), Ts: at, ReceivedAt: at}, EnvironmentNumber: 7, Issue: 5, RetentionDays: 3650,
+		})
+		insert(t, db, fmt.Sprint(block), block, b)
+	}
+	query := svc.OccurrenceQuery{Environment: clickhousetest.Production(), Issue: 5, Limit: 1}
+	first, more, err := db.Occurrences(deadline(t), query)
+	if err != nil || len(first) != 1 || !more {
+		t.Fatalf("the first occurrence is %+v, more %v, %v", first, more, err)
+	}
+	key := first[0].Key()
+	query.Before = &key
+	if rest, more, err := db.Occurrences(deadline(t), query); err != nil || len(rest) != 1 || more || rest[0].Name == first[0].Name {
+		t.Errorf("after %q are %+v, more %v, %v", first[0].Name, rest, more, err)
+	}
+}

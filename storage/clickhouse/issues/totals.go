@@ -1,0 +1,42 @@
+package issues
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc"
+	"svc/storage/clickhouse"
+)
+
+// FormerEnvironments returns the environments that have issues of the former grouping.
+func (db *Store) FormerEnvironments(ctx context.Context) (out []uint64, err error) {
+	args := clickhouse.Args{"prefix": "v" + strconv.Itoa(svc.FingerprintVersion-1) + "-"}
+	err = db.conn.Read(ctx, "looking for issues of the former grouping", db.queries["issues.Former"], args, func(rows driver.Rows) (bool, error) {
+		var environment uint64
+		err := rows.Scan(&environment)
+		out = append(out, environment)
+		return true, err
+	})
+	return out, err
+}
+
+// Merged returns how many issues of an environment are part of others.
+func (db *Store) Merged(ctx context.Context, environment uint64) (int, error) {
+	m, err := db.merges(ctx, environment)
+	return len(m.members), err
+}
+
+// IssueTotals returns how often issues of some environments occurred in all that is
+// stored; one that never did is missing.
+func (db *Store) IssueTotals(ctx context.Context, environments, issues []uint64) (out []svc.IssueTotal, err error) {
+	args := clickhouse.Args{"environments": environments, "issues": issues}
+	err = db.conn.Read(ctx, "counting issues for alerts", db.queries["issues.Totals"], args, func(rows driver.Rows) (bool, error) {
+		var total svc.IssueTotal
+		err := rows.Scan(&total.Environment, &total.Issue, &total.Occurrences, &total.Name, &total.Message)
+		out = append(out, total)
+		return true, err
+	})
+	return out, err
+}

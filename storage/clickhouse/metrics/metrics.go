@@ -1,0 +1,242 @@
+package metrics
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"golang.org/x/sync/errgroup"
+
+	"svc"
+	"svc/storage/clickhouse"
+)
+
+// MetricNames returns the metrics of an environment, sorted by name.
+func (db *Store) MetricNames(ctx context.Context, environment svc.Environment) ([]svc.MetricName, error) {
+	var names []svc.MetricName
+	args := clickhouse.Args{"environment": environment.Number}
+	err := db.conn.Read(ctx, "listing metrics", db.queries["metrics.Names"], args, func(rows driver.Rows) (bool, error) {
+		var name svc.MetricName
+		var kind string
+		err := rows.Scan(&name.Name, &kind, &name.Unit, &name.LabelKeys, &name.Series, &name.LastSeenAt)
+		name.Kind = svc.MetricKind(kind)
+		names = append(names, name)
+		return true, err
+	})
+	return names, err
+}
+
+// MetricSeries returns a metric in buckets, quiet ones included. A metric that nobody
+// sent is quiet all the time.
+func (db *Store) MetricSeries(ctx context.Context, query svc.MetricQuery) (svc.MetricSeries, error) {
+	return clickhouse.Whole(ctx, db.conn, func(ctx context.Context) (svc.MetricSeries, error) { return db.metricSeries(ctx, query) })
+}
+
+// metricSeries is MetricSeries without regard to inserts under way.
+func (db *Store) metricSeries(ctx context.Context, query svc.MetricQuery) (svc.MetricSeries, error) {
+	var out svc.MetricSeries
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		found, err := db.metricParts(ctx, query, metricParting{buckets: query.Window.Buckets()})
+		out.Points, out.Summary = found[""].points(query)
+		return err
+	})
+	if query.GroupBy != "" {
+		group.Go(func() (err error) {
+			out.Groups, out.GroupCount, err = db.metricGroups(ctx, query)
+			return err
+		})
+	}
+	return out, group.Wait()
+}
+
+// metricGroups ranks the groups by their value of the whole window and returns the first
+// with their points, and how many there are. Where they are few, one scan finds values and points
+// of all; where they are many, one finds the values and another the points of the first.
+func (db *Store) metricGroups(ctx context.Context, query svc.MetricQuery) (groups []svc.MetricGroup, count int, err error) {
+	buckets := query.Window.Buckets()
+	most, err := db.metricGroupCount(ctx, query)
+	if err != nil {
+		return nil, 0, err
+	}
+	few := most*uint64(len(buckets)) <= db.rowsAtOnce
+	parting := metricParting{label: query.GroupBy, buckets: []time.Time{time.Unix(wholeWindow, 0)}}
+	if few {
+		_, percentile := query.Agg.Percentile()
+		parting.buckets, parting.whole = buckets, percentile
+	}
+	found, err := db.metricParts(ctx, query, parting)
+	if err != nil {
+		return nil, 0, err
+	}
+	for part, of := range found {
+		groups = append(groups, svc.MetricGroup{Label: part, Value: of.whole().value(query)})
+	}
+	slices.SortFunc(groups, svc.CompareMetricGroups)
+	count, groups = len(groups), groups[:min(len(groups), query.Groups)]
+	if !few && len(groups) > 0 {
+		parting = metricParting{buckets: buckets, label: query.GroupBy}
+		for i := range groups {
+			parting.parts = append(parting.parts, groups[i].Label)
+		}
+		if found, err = db.metricParts(ctx, query, parting); err != nil {
+			return nil, 0, err
+		}
+	}
+	for i := range groups {
+		groups[i].Points, groups[i].Summary = found[groups[i].Label].points(query)
+	}
+	return groups, count, nil
+}
+
+// metricGroupCount returns how many values of a label the series of a metric have, those
+// without data in the window among them.
+func (db *Store) metricGroupCount(ctx context.Context, query svc.MetricQuery) (count uint64, err error) {
+	args := LabelArgs(query.Labels).With(clickhouse.Args{"environment": query.Environment.Number, "name": query.Name, "group_by": query.GroupBy})
+	err = db.conn.Read(ctx, "counting groups of a metric", db.queries["metrics.GroupCount"], args, func(rows driver.Rows) (bool, error) {
+		return true, rows.Scan(&count)
+	})
+	return count, err
+}
+
+// metricBucket is what one bucket holds.
+type metricBucket struct {
+	svc.MetricTotals
+	// quantiles are svc.Percentiles: of points the values, of rollups the bins of sketches.
+	quantiles []float64
+}
+
+// value returns what the query asks for of a bucket.
+func (b *metricBucket) value(query svc.MetricQuery) *float64 {
+	at, percentile := query.Agg.Percentile()
+	switch {
+	case !percentile:
+		return query.Agg.Of(b.MetricTotals)
+	case len(b.quantiles) <= at:
+		return nil
+	case query.Window.Source == svc.SourceRollups:
+		return svc.SketchValue(int16(b.quantiles[at]), b.MetricTotals)
+	}
+	return &b.quantiles[at]
+}
+
+// metricBuckets are buckets by their beginnings, in seconds since 1970.
+type metricBuckets map[int64]*metricBucket
+
+// whole returns the bucket of the whole window: that was asked for, or the sum of all, which
+// has no percentiles.
+func (m metricBuckets) whole() *metricBucket {
+	if whole := m[wholeWindow]; whole != nil {
+		return whole
+	}
+	var sum metricBucket
+	for _, bucket := range m {
+		sum.Add(bucket.MetricTotals)
+	}
+	return &sum
+}
+
+// points returns the dense points and the totals of the buckets.
+func (m metricBuckets) points(query svc.MetricQuery) ([]svc.MetricPoint, svc.MetricTotals) {
+	var summary svc.MetricTotals
+	buckets := query.Window.Buckets()
+	points := make([]svc.MetricPoint, len(buckets))
+	for i, t := range buckets {
+		bucket := m[t.Unix()]
+		if bucket == nil {
+			bucket = &metricBucket{}
+		}
+		summary.Add(bucket.MetricTotals)
+		points[i] = svc.MetricPoint{T: t, Value: bucket.value(query)}
+	}
+	return points, summary
+}
+
+// metricParting says by what a metric is divided.
+type metricParting struct {
+	buckets []time.Time
+	// label is empty where it is not divided by one; no parts mean all of its values.
+	label string
+	parts []string
+	// whole asks for the whole window beside the buckets, under wholeWindow.
+	whole bool
+}
+
+// wholeWindow is the beginning that the bucket of a whole window has.
+const wholeWindow = 0
+
+// metricParts reads the buckets of a query by the values of a label, all under the
+// empty one without a label.
+func (db *Store) metricParts(ctx context.Context, query svc.MetricQuery, by metricParting) (map[string]metricBuckets, error) {
+	args := LabelArgs(query.Labels).With(clickhouse.BucketArgs(by.buckets)).With(clickhouse.Args{
+		"environment": query.Environment.Number, "name": query.Name, "from": query.Window.From, "to": query.Window.To, "all": len(query.Labels) == 0,
+		"group_by": by.label, "parts": append([]string{}, by.parts...),
+	})
+	found := map[string]metricBuckets{}
+	err := db.conn.Read(ctx, "reading a metric", db.metricQuery(query, by), args, func(rows driver.Rows) (bool, error) {
+		var at uint32
+		var part string
+		b := &metricBucket{}
+		if err := rows.Scan(&at, &part, &b.Count, &b.Sum, &b.Min, &b.Max, &b.quantiles); err != nil {
+			return false, err
+		}
+		if found[part] == nil {
+			found[part] = metricBuckets{}
+		}
+		found[part][int64(at)] = b
+		return true, nil
+	})
+	return found, err
+}
+
+// metricQuery returns the cheapest query that answers.
+func (db *Store) metricQuery(query svc.MetricQuery, by metricParting) string {
+	name, quantiles, totals, grouping := "metrics.Totals", "metrics.Inexact", "metric_totals", "bucket, part"
+	_, percentile := query.Agg.Percentile()
+	switch points := query.Window.Source == svc.SourcePoints; {
+	case points && by.label != "":
+		name = "metrics.PointGroups"
+	case points:
+		name = "metrics.Points"
+	case by.label != "":
+		name = "metrics.RollupGroups"
+	case len(query.Labels) > 0:
+		name = "metrics.Rollups"
+	}
+	switch {
+	case percentile && query.Window.Source == svc.SourcePoints:
+		quantiles = "metrics.Exact"
+	case percentile:
+		quantiles = "metrics.Sketched"
+	}
+	if by.whole {
+		grouping = "GROUPING SETS ((bucket, part), (part))"
+	}
+	if wholeHours(query.Window.From, by.buckets) {
+		totals = "metric_hours"
+	}
+	return strings.NewReplacer("$(totals)", totals, "$(quantiles)", db.queries[quantiles], "$(grouping)", grouping).Replace(db.queries[name])
+}
+
+// wholeHours tells whether a window and all its buckets begin with an hour of UTC, so that
+// sums of hours say the same as those of five minutes.
+func wholeHours(from time.Time, buckets []time.Time) bool {
+	return !slices.ContainsFunc(append([]time.Time{from}, buckets...), func(t time.Time) bool { return !t.Equal(t.Truncate(time.Hour)) })
+}
+
+// LabelArgs are the values of metrics.Matching.
+func LabelArgs(labels []svc.Label) clickhouse.Args {
+	keys, wanted := []string{}, []string{}
+	for _, label := range labels {
+		if !slices.Contains(keys, label.Key) {
+			keys = append(keys, label.Key)
+		}
+		wanted = append(wanted, strconv.Itoa(len(label.Key))+":"+label.Key+label.Value)
+	}
+	slices.SortFunc(keys, cmp.Compare)
+	return clickhouse.Args{"keys": keys, "wanted": wanted}
+}

@@ -1,0 +1,170 @@
+package reads
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc"
+	"svc/storage/clickhouse"
+)
+
+// Breakdown returns a page of the values of a dimension, those with most visitors first.
+// Everything is counted per local day, the days cut at the ends of the window, and added
+// up: visitors and sessions as in Overview, bounces with the day on which their session
+// began. A session enters and leaves every day on which it is active, by the first and
+// last page view of the day.
+//
+// A filter on the dimension itself does not count. With filters, and for custom
+// properties, the read covers at most svc.FilteredDays. A row's conversions are the goals
+// that its visitors completed in the window; without goals there are none.
+func (db *Store) Breakdown(ctx context.Context, q svc.BreakdownQuery, goals []svc.Matcher) (svc.Breakdown, error) {
+	q.Filters = q.Filters.Without(q.Dimension)
+	key := fmt.Sprintf("breakdown %q %q %t %v %d %s", q.Dimension, q.Search, q.Masked, q.After, q.Limit, scopeKey(q.AnalyticsScope, goals))
+	if q.After != nil {
+		key += fmt.Sprintf(" %d %d %q", q.After.Visitors, q.After.Pageviews, q.After.Value)
+	}
+	return clickhouse.Share(ctx, db.conn, key, func(ctx context.Context) (svc.Breakdown, error) {
+		return db.breakdown(ctx, q, goals)
+	})
+}
+
+func (db *Store) breakdown(ctx context.Context, q svc.BreakdownQuery, goals []svc.Matcher) (out svc.Breakdown, err error) {
+	_, isProperty := q.Dimension.Property()
+	scans := isProperty || len(q.Filters) > 0
+	if scans {
+		q.Window, out.Capped = q.Window.Capped()
+	}
+	if !scans {
+		plain := q
+		plain.Masked = false // what is kept is the same for all who ask
+		v, err := db.valuesOf(plain)
+		if err != nil {
+			return svc.Breakdown{}, err
+		}
+		var whole bool
+		if out.Rows, out.More, whole, err = db.rankDays(ctx, q, v); err != nil {
+			return svc.Breakdown{}, err
+		}
+		if whole {
+			return out, db.rowConversions(ctx, q, v, goals, out.Rows)
+		}
+	}
+	v, err := db.valuesOf(q)
+	if err != nil {
+		return svc.Breakdown{}, err
+	}
+	if out.Rows, out.More, err = db.rankEvents(ctx, q, v); err != nil {
+		return svc.Breakdown{}, err
+	}
+	return out, db.rowConversions(ctx, q, v, goals, out.Rows)
+}
+
+// values is where the values of a dimension come from: a query for rows of (bucket,
+// value, visitor, session, viewed, times) and what it takes.
+type values struct {
+	rows string
+	// expression is the value of an event, as the rows have it.
+	expression string
+	args       clickhouse.Args
+}
+
+// fill puts the rows in the place that a query leaves for them.
+func (v values) fill(query string) string { return strings.ReplaceAll(query, "$(rows)", v.rows) }
+
+// valuesOf returns the source of the values of a query's dimension, behind its filters.
+func (db *Store) valuesOf(q svc.BreakdownQuery) (values, error) {
+	c, err := db.where(q.Filters)
+	if err != nil {
+		return values{}, err
+	}
+	args := c.Args().With(clickhouse.Args{"email": clickhouse.EmailPattern})
+	rows, expression := "breakdown.Events", ""
+	switch q.Dimension {
+	case svc.DimEntryPath:
+		rows, expression = "breakdown.Entry", "toString(marked)"
+	case svc.DimExitPath:
+		rows, expression = "breakdown.Exit", "toString(marked)"
+	default:
+		if key, isProperty := q.Dimension.Property(); isProperty {
+			expression = db.queries["value.Property"]
+			args["property"] = key
+			break
+		}
+		column, isColumn := columnOf(q.Dimension)
+		if !isColumn {
+			return values{}, svc.Invalid(svc.UnknownDimension("dimension", string(q.Dimension)))
+		}
+		expression = "toString(" + column + ")"
+	}
+	if q.Masked {
+		expression = strings.ReplaceAll(db.queries["value.Masked"], "$(plain)", expression)
+	}
+	rowsOf := strings.ReplaceAll(clickhouse.Bind(db.queries[rows], c), "$(value)", expression)
+	return values{rows: rowsOf, expression: expression, args: args}, nil
+}
+
+// rankEvents counts, ranks and cuts out a page in the engine.
+func (db *Store) rankEvents(ctx context.Context, q svc.BreakdownQuery, v values) (rows []svc.BreakdownRow, more bool, err error) {
+	rows = []svc.BreakdownRow{}
+	args := v.args.With(scopeArguments(q.AnalyticsScope, q.Window)).With(clickhouse.BucketArgs(localDays(q.Window))).With(clickhouse.Args{
+		"search": q.Search, "limit": q.Limit + 1,
+		"first_page": q.After == nil, "after_visitors": int64(0), "after_pageviews": int64(0), "after_value": "",
+	})
+	if q.After != nil {
+		args["after_visitors"], args["after_pageviews"], args["after_value"] = int64(q.After.Visitors), int64(q.After.Pageviews), q.After.Value
+	}
+	err = db.conn.Read(ctx, "breaking down events", v.fill(db.queries["breakdown.Page"]), args, func(r driver.Rows) (bool, error) {
+		if len(rows) == q.Limit {
+			more = true
+			return false, nil
+		}
+		var row svc.BreakdownRow
+		var bounces uint64
+		err := r.Scan(&row.Value, &row.Visitors, &row.Pageviews, &row.Sessions, &bounces)
+		row.BounceRate = share01(bounces, row.Sessions)
+		rows = append(rows, row)
+		return true, err
+	})
+	return rows, more, err
+}
+
+// share01 returns a part of a whole as 0..1, 0 of nothing.
+func share01(part, whole uint64) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return float64(part) / float64(whole)
+}
+
+// rowConversions fills in the conversions of a page.
+func (db *Store) rowConversions(ctx context.Context, q svc.BreakdownQuery, v values, goals []svc.Matcher, rows []svc.BreakdownRow) error {
+	if len(goals) == 0 || len(rows) == 0 {
+		return nil
+	}
+	words, places := make([]string, len(rows)), make(map[string]int, len(rows))
+	for i := range rows {
+		words[i], places[rows[i].Value] = rows[i].Value, i
+	}
+	args := v.args.With(scopeArguments(q.AnalyticsScope, q.Window)).With(clickhouse.BucketArgs(localDays(q.Window))).
+		With(goalArguments(goals)).With(clickhouse.Args{"values": words})
+	query := v.fill(db.queries["breakdown.Conversions"])
+	return db.conn.Read(ctx, "counting conversions per value", query, args, func(r driver.Rows) (bool, error) {
+		var value string
+		var conversions uint64
+		err := r.Scan(&value, &conversions)
+		if i, shown := places[value]; shown {
+			rows[i].Conversions = conversions
+		}
+		return true, err
+	})
+}
+
+// subWindow returns the scope with another span of time.
+func subWindow(scope svc.AnalyticsScope, from, to time.Time) svc.AnalyticsScope {
+	scope.Window.From, scope.Window.To = from, to
+	return scope
+}

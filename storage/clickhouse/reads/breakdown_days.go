@@ -1,0 +1,260 @@
+package reads
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+	"unique"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"golang.org/x/sync/errgroup"
+
+	"svc"
+	"svc/storage/clickhouse"
+)
+
+const (
+	// rankBytes bounds what the values of past days may take in memory.
+	rankBytes = 96 << 20
+	// maxGathered is the number of events that one query over whole days may gather before
+	// it tells them apart: some 300 MB in the engine.
+	maxGathered = 10_000_000
+	// maxRanked is the number of values of all days above which the engine ranks.
+	maxRanked = 2_000_000
+)
+
+// rankKey names what the values of a dimension add up to over whole slots of one local
+// day, and the state of the store in which they do: events are only ever added, and a
+// bounce that is taken back changes the sums of the day on which its session began.
+type rankKey struct {
+	environment uint64
+	bots        bool
+	dimension   svc.Dimension
+	from, to    int64
+	sums        sums
+}
+
+// ranked is what one value adds up to on one day.
+type ranked struct {
+	value                                  unique.Handle[string]
+	visitors, pageviews, sessions, bounces uint64
+}
+
+// rankedBytes is the size of a ranked with its share of the text.
+const rankedBytes = 64
+
+// rankDays ranks the values of a dimension without filters. Days that are over are taken
+// from memory where it knows them. It returns whole = false where there are too many
+// values or events for that, or where a value must be masked.
+func (db *Store) rankDays(ctx context.Context, q svc.BreakdownQuery, v values) (rows []svc.BreakdownRow, more, whole bool, err error) {
+	if !q.Window.From.Before(q.Window.To) {
+		return []svc.BreakdownRow{}, false, true, nil
+	}
+	cuts, err := db.readCuts(ctx, q.AnalyticsScope, cutDays(q.Window))
+	if err != nil {
+		return nil, false, false, err
+	}
+	var events int64 // that would be counted
+	for _, c := range cuts {
+		if !db.ranks.Has(c.rankKey(q)) {
+			events += c.sums.events
+		}
+	}
+	if events > heavyEvents {
+		return nil, false, false, nil
+	}
+	days, err := db.daysOf(ctx, q, v, cuts)
+	if err != nil {
+		return nil, false, false, err
+	}
+	total := map[unique.Handle[string]]*ranked{}
+	for _, day := range days {
+		for i := range day {
+			sum := total[day[i].value]
+			if sum == nil {
+				sum = &ranked{value: day[i].value}
+				total[day[i].value] = sum
+			}
+			sum.add(&day[i])
+		}
+	}
+	if len(total) > maxRanked {
+		return nil, false, false, nil
+	}
+	return cutPage(q, total)
+}
+
+// cutDays returns the local days of a window. The one within which it begins is cut at the
+// full hour before, counted from midnight; the one within which it ends is not cut.
+func cutDays(w svc.Window) (cuts []cut) {
+	for _, day := range w.Buckets(svc.Day) {
+		next := svc.Day.Next(day)
+		c := cut{bucket: day.Unix(), from: day.Unix(), to: next.Unix(), whole: !w.From.After(day) && !w.To.Before(next)}
+		if w.From.After(day) {
+			c.from = day.Add(w.From.Sub(day).Truncate(restHour)).Unix()
+		}
+		cuts = append(cuts, c)
+	}
+	return cuts
+}
+
+// daysOf returns the values of every local day of a window.
+func (db *Store) daysOf(ctx context.Context, q svc.BreakdownQuery, v values, cuts []cut) ([][]ranked, error) {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(maxDayReads)
+	days := make([][]ranked, len(cuts))
+	var missing []cut
+	for i := range cuts {
+		c := &cuts[i]
+		known := false
+		if c.whole {
+			if days[i], known = db.ranks.Get(c.rankKey(q)); !known {
+				missing = append(missing, *c)
+			}
+			continue
+		}
+		group.Go(func() (err error) {
+			days[i], err = db.partOfDay(ctx, q, v, c)
+			return err
+		})
+	}
+	var read [][]ranked
+	group.Go(func() (err error) {
+		read, err = db.readDays(ctx, q, v, missing)
+		return err
+	})
+	err := group.Wait()
+	return slices.Concat(days, read), err
+}
+
+// maxDayReads is the number of reads of one breakdown that run at once.
+const maxDayReads = 4
+
+// rankKey names the values of a cut. How long its sessions lasted does not change them.
+func (c *cut) rankKey(q svc.BreakdownQuery) rankKey {
+	counted := c.sums
+	counted.lasted = 0
+	return rankKey{environment: q.Environment.Number, bots: q.IncludeBots, dimension: q.Dimension, from: c.from, to: c.to, sums: counted}
+}
+
+// readDays counts whole days in the engine, several at once as long as they are small.
+func (db *Store) readDays(ctx context.Context, q svc.BreakdownQuery, v values, days []cut) ([][]ranked, error) {
+	var out [][]ranked
+	for first := 0; first < len(days); {
+		last, events := first, days[first].sums.events
+		for last+1 < len(days) && events+days[last+1].sums.events <= maxGathered {
+			last++
+			events += days[last].sums.events
+		}
+		query := "breakdown.Days"
+		if events > maxGathered {
+			query = "breakdown.Buckets"
+		}
+		read, err := db.readDaysBy(ctx, q, v, days[first:last+1], query)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, read...)
+		first = last + 1
+	}
+	return out, nil
+}
+
+// readDaysBy counts days with one query and remembers those whose events are those of the
+// sums that they were asked for by; the others are of an earlier or later insert.
+func (db *Store) readDaysBy(ctx context.Context, q svc.BreakdownQuery, v values, days []cut, query string) ([][]ranked, error) {
+	// A border behind each day keeps what follows it out.
+	borders := make([]time.Time, 0, 2*len(days))
+	for i, c := range days {
+		if i > 0 && days[i-1].to < c.from {
+			borders = append(borders, time.Unix(days[i-1].to, 0))
+		}
+		borders = append(borders, time.Unix(c.from, 0))
+	}
+	span := subWindow(q.AnalyticsScope, time.Unix(days[0].from, 0), time.Unix(days[len(days)-1].to, 0))
+	read, events, err := db.readBuckets(ctx, span, v, borders, query)
+	if err != nil {
+		return nil, err
+	}
+	var out [][]ranked
+	for _, c := range days {
+		day := read[c.from]
+		out = append(out, day)
+		if events[c.from] == c.sums.events {
+			db.ranks.Put(c.rankKey(q), day, rankedBytes*len(day))
+		}
+	}
+	return out, nil
+}
+
+// readBuckets counts the values of buckets in the engine by breakdown.Buckets or
+// breakdown.Days, and the events of each.
+func (db *Store) readBuckets(ctx context.Context, scope svc.AnalyticsScope, v values, buckets []time.Time, query string) (map[int64][]ranked, map[int64]int64, error) {
+	out, events := map[int64][]ranked{}, map[int64]int64{}
+	args := v.args.With(scopeArguments(scope, scope.Window)).With(clickhouse.BucketArgs(buckets))
+	err := db.conn.Read(ctx, "breaking down days", v.fill(db.queries[query]), args, func(rows driver.Rows) (bool, error) {
+		var bucket uint32
+		var value string
+		var occurred uint64
+		var r ranked
+		err := rows.Scan(&bucket, &value, &occurred, &r.visitors, &r.pageviews, &r.sessions, &r.bounces)
+		events[int64(bucket)] += int64(occurred)
+		if value != "" {
+			r.value = unique.Make(value)
+			out[int64(bucket)] = append(out[int64(bucket)], r)
+		}
+		return true, err
+	})
+	return out, events, err
+}
+
+// partOfDay counts the part of a local day that lies in the window. What is cut at one end only
+// is put together from memory; days that are too large for it, and those that are cut at both
+// ends, are counted in the engine for every read.
+func (db *Store) partOfDay(ctx context.Context, q svc.BreakdownQuery, v values, c *cut) ([]ranked, error) {
+	day, next := time.Unix(c.bucket, 0), time.Unix(c.to, 0)
+	begins, ends := q.Window.From.After(day), q.Window.To.Before(next)
+	switch {
+	case begins && !ends:
+		return db.restOfDay(ctx, q, v, c)
+	case ends && !begins:
+		if values, known, err := db.rankToday(ctx, q, v, c); known || err != nil {
+			return values, err
+		}
+	}
+	from, to := day, next
+	if begins {
+		from = q.Window.From
+	}
+	if ends {
+		to = q.Window.To
+	}
+	read, _, err := db.readBuckets(ctx, subWindow(q.AnalyticsScope, from, to), v, []time.Time{day}, "breakdown.Buckets")
+	return read[c.bucket], err
+}
+
+// cutPage searches, ranks and cuts out a page.
+func cutPage(q svc.BreakdownQuery, total map[unique.Handle[string]]*ranked) (page []svc.BreakdownRow, more, whole bool, err error) {
+	page = []svc.BreakdownRow{}
+	word := strings.ToLower(q.Search)
+	for _, sum := range total {
+		value := sum.value.Value()
+		if q.Masked && svc.MaskEmails(value) != value {
+			return nil, false, false, nil
+		}
+		if word != "" && !strings.Contains(strings.ToLower(value), word) {
+			continue
+		}
+		row := svc.BreakdownRow{
+			Value: value, Visitors: sum.visitors, Pageviews: sum.pageviews, Sessions: sum.sessions,
+			BounceRate: share01(sum.bounces, sum.sessions),
+		}
+		if q.After == nil || q.After.Compare(row.Key()) < 0 {
+			page = append(page, row)
+		}
+	}
+	slices.SortFunc(page, func(a, b svc.BreakdownRow) int { return a.Key().Compare(b.Key()) })
+	more = len(page) > q.Limit
+	return page[:min(len(page), q.Limit)], more, true, nil
+}

@@ -1,0 +1,92 @@
+package reads
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc"
+	"svc/storage/clickhouse"
+)
+
+// List returns a page of the feed, newest first, and whether another one follows.
+func (db *Store) List(ctx context.Context, q svc.EventQuery) (events []svc.Event, more bool, err error) {
+	err = clickhouse.Besides(ctx, db.conn, func(hidden []uint64) (err error) {
+		events, more, err = db.listShown(ctx, q, hidden)
+		return err
+	})
+	return events, more, err
+}
+
+// listShown is List without the rows of some blocks.
+func (db *Store) listShown(ctx context.Context, q svc.EventQuery, hidden []uint64) (events []svc.Event, more bool, err error) {
+	c := db.feedClause(q)
+	args := c.Args().With(clickhouse.Args{"environment": q.Environment.Number, "limit": q.Limit + 1, "hidden": hidden})
+	err = db.conn.Read(ctx, "listing events", clickhouse.Bind(db.queries["events.List"], c), args, func(rows driver.Rows) (bool, error) {
+		if len(events) == q.Limit {
+			more = true
+			return false, nil
+		}
+		e := svc.Event{Environment: q.Environment.Slug}
+		err := scanEvent(rows, &e)
+		events = append(events, e)
+		return true, err
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	return events, more, nil
+}
+
+// feedClause returns the condition of a feed query beside its environment.
+func (db *Store) feedClause(q svc.EventQuery) clickhouse.Clause {
+	var c clickhouse.Clause
+	for _, condition := range []struct{ column, value string }{
+		{"id", q.ID}, {"name", q.Name}, {"person_id", q.PersonID}, {"session_id", q.SessionID},
+	} {
+		if condition.value != "" {
+			c.Equals(condition.column, condition.value)
+		}
+	}
+	if q.Search != "" && q.SearchMasked {
+		c.Add(db.queries["events.SearchMasked"], "search", q.Search)
+		c.Args()["email"] = clickhouse.EmailPattern
+	} else if q.Search != "" {
+		c.Add(db.queries["events.Search"], "search", q.Search)
+	}
+	if q.Before != nil {
+		c.Add(db.queries["events.Before"], "before_ts", q.Before.Ts)
+		c.Args()["before_id"], c.Args()["before_tie"] = q.Before.ID, q.Before.Tie
+	}
+	return c
+}
+
+// scanEvent reads a row of events.List.
+func scanEvent(rows driver.Rows, e *svc.Event) error {
+	var ts, received int64
+	var clickIDs, properties string
+	err := rows.Scan(&e.ID, &ts, &received, &e.Name, &e.URL, &e.Path, &e.Title, &e.Referrer,
+		&e.DistinctID, &e.AnonymousID, &e.PersonID, &e.SessionID,
+		&e.ReferrerDomain, &e.Source, &e.Medium,
+		&e.UTMSource, &e.UTMMedium, &e.UTMCampaign, &e.UTMTerm, &e.UTMContent, &clickIDs,
+		&e.Country, &e.Region, &e.City, &e.Device, &e.Browser, &e.BrowserVersion, &e.OS, &e.OSVersion,
+		&e.Screen, &e.Locale, &e.Value, &e.Currency, &properties, &e.Release, &e.Library, &e.IsBot, &e.Tie)
+	if err != nil {
+		return err
+	}
+	e.Ts, e.ReceivedAt = time.UnixMilli(ts).UTC(), time.UnixMilli(received).UTC()
+	e.Properties = json.RawMessage(properties)
+	if properties == "" {
+		e.Properties = json.RawMessage("{}")
+	}
+	if clickIDs == "" {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(clickIDs), &e.ClickIDs); err != nil {
+		return fmt.Errorf("decoding click identifiers: %w", err)
+	}
+	return nil
+}

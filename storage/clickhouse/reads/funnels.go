@@ -1,0 +1,173 @@
+package reads
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc"
+	"svc/storage/clickhouse"
+)
+
+// FunnelResult returns what became of the persons who entered a funnel in a window. What
+// they did within the funnel's hours counts, also behind the window. A funnel whose steps
+// have filters covers at most svc.FilteredDays. The scope's filters are not looked at.
+func (db *Store) FunnelResult(ctx context.Context, scope svc.AnalyticsScope, funnel svc.Funnel) (svc.FunnelResult, error) {
+	scope.Filters = nil
+	key := fmt.Sprintf("funnel %s %d %q %s", funnel.ID, funnel.WindowHours, funnel.Steps, scopeKey(scope, nil))
+	return clickhouse.Share(ctx, db.conn, key, func(ctx context.Context) (svc.FunnelResult, error) {
+		return db.funnelResult(ctx, scope, &funnel)
+	})
+}
+
+func (db *Store) funnelResult(ctx context.Context, scope svc.AnalyticsScope, funnel *svc.Funnel) (svc.FunnelResult, error) {
+	var out svc.FunnelResult
+	if funnel.Filtered() {
+		scope.Window, out.Capped = scope.Window.Capped()
+	}
+	read := db.funnelRead(scope, funnel)
+	tally := svc.NewFunnelTally(funnel, scope.Window)
+	tied, err := read.paths(ctx, tally)
+	if err != nil {
+		return svc.FunnelResult{}, err
+	}
+	if err := read.untie(ctx, tied); err != nil {
+		return svc.FunnelResult{}, err
+	}
+	for _, events := range tied {
+		tally.Add(events)
+	}
+	out.Rows = tally.Rows()
+	return out, nil
+}
+
+// funnelRead is the reading of one funnel.
+type funnelRead struct {
+	db     *Store
+	steps  stepSum
+	args   clickhouse.Args
+	origin int64 // the first millisecond of the window since 1970
+}
+
+// Bits of a step in the numbers of funnel.Paths.
+const (
+	stepBits = 12
+	stepMask = 1<<stepBits - 1
+)
+
+func (db *Store) funnelRead(scope svc.AnalyticsScope, funnel *svc.Funnel) funnelRead {
+	r := funnelRead{db: db, steps: stepsOf(funnel.Steps), origin: scope.Window.From.UnixMilli()}
+	r.args = r.steps.args.With(environmentArguments(scope)).With(clickhouse.Args{
+		"from": scope.Window.From, "to": scope.Window.To, "until": scope.Window.To.Add(funnel.Window()), "origin": r.origin,
+	})
+	return r
+}
+
+// tiedPersons are the events of persons of whom two were at the same instant and take
+// different steps, so that their order matters and is not known yet.
+type tiedPersons map[uint64][]svc.FunnelEvent
+
+// paths adds the persons to a tally, except those whose events are tied.
+func (r funnelRead) paths(ctx context.Context, tally *svc.FunnelTally) (tiedPersons, error) {
+	tied := tiedPersons{}
+	var events []svc.FunnelEvent
+	query := bindSteps(r.db.queries["funnel.Paths"], r.steps)
+	err := r.db.conn.Read(ctx, "reading the persons of a funnel", query, r.args, func(rows driver.Rows) (bool, error) {
+		var entered uint64
+		var packed string
+		if err := rows.Scan(&entered, &packed); err != nil {
+			return false, err
+		}
+		tally.AddEntered(entered)
+		for paths := numbers(packed); len(paths) > 1; {
+			person, steps := paths[0], paths[1]
+			var ties bool
+			if events, ties = r.unpack(events[:0], paths[2:2+steps]); ties {
+				tied[person] = slices.Clone(events)
+			} else {
+				tally.Add(events)
+			}
+			paths = paths[2+steps:]
+		}
+		return true, nil
+	})
+	return tied, err
+}
+
+// unpack appends the events of a path, and says whether any are tied.
+func (r funnelRead) unpack(events []svc.FunnelEvent, path []uint64) (_ []svc.FunnelEvent, ties bool) {
+	for _, number := range path {
+		event := svc.FunnelEvent{TsMs: r.origin + int64(number>>stepBits), Steps: uint16(number & stepMask)}
+		if n := len(events); n > 0 && events[n-1].TsMs == event.TsMs && events[n-1].Steps != event.Steps {
+			ties = true
+		}
+		events = append(events, event)
+	}
+	return events, ties
+}
+
+// maxInstants is how many instants one read is asked for; where there are more, one read
+// of the whole window is cheaper.
+const maxInstants = 10_000
+
+// untie brings the events of tied persons into their order.
+func (r funnelRead) untie(ctx context.Context, tied tiedPersons) error {
+	instants := tied.instants()
+	if len(instants) == 0 {
+		return nil
+	}
+	every := len(instants) > maxInstants
+	args := r.args.With(clickhouse.Args{"every": every, "instants": instants})
+	if every {
+		args["instants"] = []int64{}
+	} else {
+		args["from"], args["until"] = time.UnixMilli(instants[0]), time.UnixMilli(instants[len(instants)-1]+1)
+	}
+	query := bindSteps(r.db.queries["funnel.Ties"], r.steps)
+	return r.db.conn.Read(ctx, "ordering the events of a funnel", query, args, func(rows driver.Rows) (bool, error) {
+		var person uint64
+		var at int64
+		var ordered []uint16
+		err := rows.Scan(&person, &at, &ordered)
+		tied.order(person, at, ordered)
+		return true, err
+	})
+}
+
+// instants returns when events are tied, ascending, each once.
+func (t tiedPersons) instants() []int64 {
+	var out []int64
+	for _, events := range t {
+		for i := 1; i < len(events); i++ {
+			if events[i].TsMs == events[i-1].TsMs {
+				out = append(out, events[i].TsMs)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// order puts the events of a person at one instant into the order of their ids.
+func (t tiedPersons) order(person uint64, at int64, steps []uint16) {
+	events, tied := t[person]
+	if !tied {
+		return
+	}
+	from, found := slices.BinarySearchFunc(events, at, func(e svc.FunnelEvent, at int64) int { return int(e.TsMs - at) })
+	to := from
+	for to < len(events) && events[to].TsMs == at {
+		to++
+	}
+	if !found {
+		return
+	}
+	ordered := make([]svc.FunnelEvent, len(steps))
+	for i, bits := range steps {
+		ordered[i] = svc.FunnelEvent{TsMs: at, Steps: bits}
+	}
+	t[person] = slices.Replace(events, from, to, ordered...)
+}

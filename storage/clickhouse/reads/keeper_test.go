@@ -1,0 +1,246 @@
+package reads
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"math"
+	"reflect"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"svc"
+	"svc/storage/clickhouse"
+	"svc/storage/clickhouse/clickhousetest"
+	"svc/storage/lru"
+)
+
+// keepAhead counts a site as a keeper does, without resting and with the ends of windows on days
+// of so many events, and returns the number of its statements.
+func keepAhead(t *testing.T, db *testDB, site Site, now time.Time, edge int64) (statements int) {
+	t.Helper()
+	for _, days := range keptSpans() {
+		k := keeping{db: db.quiet(), site: site, now: now, edge: edge, pace: func(_ context.Context, work func() error) error {
+			statements++
+			return work()
+		}}
+		if err := k.keep(deadline(t), days); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return statements
+}
+
+// noEdges is more events than any day has.
+const noEdges = math.MaxInt64
+
+// idleRounds is the number of statements of a keeper that finds everything counted: the
+// sums of each span, and the rolling uniques.
+const idleRounds = 4
+
+// selected returns the number of rows that the engine reads meanwhile.
+func selected(t *testing.T, db *testDB, read func()) int {
+	t.Helper()
+	rows := func() int {
+		return int(ask[uint64](t, db, "SELECT sum(value) FROM system.events WHERE event = 'SelectedRows'"))
+	}
+	idle := rows()
+	idle = rows() - idle // what the question itself reads
+	before := rows()
+	read()
+	return rows() - before - idle
+}
+
+// firstReads breaks down every dimension and holds the first read of each to the rows that its
+// second one reads, and to the model.
+func firstReads(t *testing.T, db *testDB, scope svc.AnalyticsScope, rows []svc.EventRow) {
+	t.Helper()
+	for _, dimension := range svc.Dimensions() {
+		q := svc.BreakdownQuery{AnalyticsScope: scope, Dimension: dimension, Limit: 100}
+		var got []svc.BreakdownRow
+		first := selected(t, db, func() { got = allPages(t, db, q, nil) })
+		again := selected(t, db, func() { allPages(t, db, q, nil) })
+		if first != again {
+			t.Errorf("%s: the first read takes %d rows, the second %d", dimension, first, again)
+		}
+		if want := (model{rows}).breakdown(q, nil); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s:\n got %+v\nwant %+v", dimension, got, want)
+		}
+	}
+}
+
+func inBerlin(t *testing.T) Site {
+	return Site{clickhousetest.Production(), clickhousetest.Location(t, "Europe/Berlin")}
+}
+
+// TestKeeperCountsBeforeAnybodyAsks holds that the first read of every dimension scans no
+// more than those after it, also after events came late, and that nothing is counted
+// twice.
+func TestKeeperCountsBeforeAnybodyAsks(t *testing.T) {
+	db, rows, site := open(t), clickhousetest.Rows(), inBerlin(t)
+	half := len(rows) / 2
+	store(t, db, rows[:half], 500)
+	now := time.Date(2026, 11, 4, 15, 4, 5, 678e6, site.Location)
+	scope := svc.AnalyticsScope{Environment: site.Environment, Window: svc.Window{From: now.AddDate(0, 0, -30), To: now, Location: site.Location}}
+	day, week := scope, scope
+	day.Window.From, day.Window.To = svc.Day.Floor(now.AddDate(0, 0, -20)), svc.Day.Floor(now)
+	week.Window.From = now.AddDate(0, 0, -7).Add(keepEvery)
+	counted := keepAhead(t, db, site, now, 0)
+	for _, scope := range []svc.AnalyticsScope{scope, day, week} {
+		firstReads(t, db, scope, rows[:half])
+	}
+	again := keepAhead(t, db, site, now, 0)
+	if third := keepAhead(t, db, site, now, 0); again > counted/3 || third != again {
+		t.Errorf("the rounds have %d, %d and %d statements", counted, again, third)
+	}
+	late := db.NewBlock()
+	for i := range rows[half:] {
+		late.Append(&rows[half+i])
+	}
+	insert(t, db, "late", 999, late)
+	q := svc.BreakdownQuery{AnalyticsScope: scope, Dimension: svc.DimPath, Limit: 100}
+	if got, want := allPages(t, db, q, nil), (model{rows}).breakdown(q, nil); !reflect.DeepEqual(got, want) {
+		t.Errorf("before the keeper comes by again:\n got %+v\nwant %+v", got, want)
+	}
+	if statements := keepAhead(t, db, site, now, 0); statements <= again {
+		t.Error("the keeper did not see the late events")
+	}
+	firstReads(t, db, scope, rows)
+}
+
+func TestKeeperGoesOnAfterARestart(t *testing.T) {
+	db, rows, site := open(t), clickhousetest.Rows(), inBerlin(t)
+	store(t, db, rows, 5000)
+	now := rows[len(rows)/2].Event.Ts
+	keepAhead(t, db, site, now, noEdges)
+	var file bytes.Buffer
+	if err := db.SaveMemory(deadline(t), &file); err != nil {
+		t.Fatal(err)
+	}
+	db.forget()
+	if err := db.LoadMemory(deadline(t), &file); err != nil {
+		t.Fatal(err)
+	}
+	if statements := keepAhead(t, db, site, now, noEdges); statements != idleRounds {
+		t.Errorf("after a restart a round has %d statements", statements)
+	}
+}
+
+// TestKeeperStopsWhileItCounts ends the keeper in each of its first statements.
+func TestKeeperStopsWhileItCounts(t *testing.T) {
+	db, rows, site := open(t), clickhousetest.Rows(), inBerlin(t)
+	store(t, db, rows, 5000)
+	for last := range 6 {
+		db.forget()
+		ctx, stop := context.WithCancelCause(deadline(t))
+		ended := errors.New("shut down")
+		statements := 0
+		k := &Keeper{DB: db.Store, Busy: func() bool { return false }, Now: func() time.Time { return time.Time{} }}
+		one := keeping{db: db.quiet(), site: site, now: rows[0].Event.Ts.AddDate(0, 2, 0), edge: noEdges, pace: func(ctx context.Context, work func() error) error {
+			return k.pace(ctx, func() error {
+				if statements++; statements > last {
+					stop(ended)
+				}
+				return work()
+			})
+		}}
+		err := one.keep(ctx, 366)
+		if !errors.Is(err, ended) || statements != last+1 {
+			t.Errorf("%d statements, %v", statements, err)
+		}
+		stop(nil)
+	}
+}
+
+// TestKeeperLeavesRoom holds that the keeper drops nothing that was asked for.
+func TestKeeperLeavesRoom(t *testing.T) {
+	db, rows, site := open(t), clickhousetest.Rows(), inBerlin(t)
+	store(t, db, rows, 5000)
+	db.ranks = lru.New[rankKey, []ranked](20_000)
+	day := svc.Day.Floor(rows[0].Event.Ts.In(site.Location))
+	asked := svc.BreakdownQuery{Limit: 100, Dimension: svc.DimPath, AnalyticsScope: svc.AnalyticsScope{
+		Environment: site.Environment, IncludeBots: true, Window: svc.Window{From: day, To: svc.Day.Next(day), Location: site.Location},
+	}}
+	allPages(t, db, asked, nil)
+	held := slices.Collect(keys(db.ranks))
+	if len(held) != 1 {
+		t.Fatalf("%d days are kept before the keeper comes", len(held))
+	}
+	keepAhead(t, db, site, rows[0].Event.Ts.AddDate(0, 2, 0), noEdges)
+	if !db.ranks.Full(keptShare) || !db.ranks.Has(held[0]) {
+		t.Errorf("full %t, holds what was asked %t", db.ranks.Full(keptShare), db.ranks.Has(held[0]))
+	}
+}
+
+func keys[K comparable, V any](m *lru.Cache[K, V]) func(func(K) bool) {
+	return func(yield func(K) bool) {
+		for k := range m.All() {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+// TestKeeperRounds has a keeper work for an hour of virtual time: spans go before sites, a site
+// that fails is tried in the next round, and each statement waits for others and is
+// rested from.
+func TestKeeperRounds(t *testing.T) {
+	conn, err := clickhouse.Connect(clickhouse.Config{DSN: "http://127.0.0.1:1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		began, rounds := time.Now(), 0
+		var busy time.Time
+		k := &Keeper{
+			DB: &Store{conn: conn},
+			Sites: func() []Site {
+				return []Site{{Environment: svc.Environment{ID: "a"}}, {Environment: svc.Environment{ID: "b"}}}
+			},
+			Busy:    func() bool { return time.Now().Before(busy) },
+			Counted: func() { rounds++ },
+			Now:     time.Now, Logger: slog.New(slog.DiscardHandler),
+		}
+		type statement struct {
+			site string
+			days int
+			at   time.Duration
+		}
+		var got []statement
+		ctx, cancel := context.WithTimeout(t.Context(), 25*time.Minute)
+		defer cancel()
+		err := k.rounds(ctx, func(ctx context.Context, site Site, days int) error {
+			busy = time.Now().Add(50 * time.Millisecond)
+			if len(got) == 3 {
+				busy = busy.Add(time.Hour)
+			}
+			return errors.Join(errors.New("fails"), k.pace(ctx, func() error {
+				got = append(got, statement{site.Environment.ID, days, time.Since(began)})
+				time.Sleep(time.Second)
+				return nil
+			}))
+		})
+		// 60 ms until it sees that the others have ended, or two seconds; a second of work and
+		// three of rest.
+		const turn = 4060 * time.Millisecond
+		second := 3*turn + 2*time.Second + 4*time.Second + keepEvery
+		third := second + 4*turn + keepEvery
+		var want []statement
+		for n, round := range []time.Duration{0, second, third} {
+			for i, one := range []statement{{"a", 31, 60}, {"b", 31, 60}, {"a", 366, 60}, {"b", 366, 60}} {
+				one.at = round + time.Duration(i)*turn + 60*time.Millisecond
+				if n == 0 && i == 3 {
+					one.at = 3*turn + giveWay
+				}
+				want = append(want, one)
+			}
+		}
+		if err != nil || rounds != 3 || !reflect.DeepEqual(got, want) {
+			t.Errorf("%v, %d rounds\n got %v\nwant %v", err, rounds, got, want)
+		}
+	})
+}

@@ -1,0 +1,30 @@
+package reads
+
+import (
+	"context"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc"
+	"svc/protos"
+	"svc/storage/clickhouse"
+)
+
+// LiveVisits calls yield with every event of an environment since an instant,
+// with the number of its block, bots excluded, in no particular order, until yield
+// returns false.
+func (db *Store) LiveVisits(ctx context.Context, environment uint64, since time.Time, yield func(visit svc.LiveVisit, block uint64) bool) error {
+	args := clickhouse.Args{"environment": environment, "since": since}
+	return db.conn.Stream(ctx, "loading live visits", db.queries["live.Visits"], args, func(rows driver.Rows) (bool, error) {
+		var visit svc.LiveVisit
+		var distinctID, anonymousID, name string
+		var block uint64
+		if err := rows.Scan(&visit.TsMs, &distinctID, &anonymousID, &name, &visit.Path, &visit.Source, &visit.Country, &visit.Device, &block); err != nil {
+			return false, err
+		}
+		visit.Visitor = protos.VisitorHash(environment, svc.Visitor(distinctID, anonymousID))
+		visit.Pageview = svc.IsPageview(name)
+		return yield(visit, block), nil
+	})
+}

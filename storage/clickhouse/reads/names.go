@@ -1,0 +1,104 @@
+package reads
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc"
+	"svc/storage/clickhouse"
+)
+
+// Names returns a page of the catalogue of event names. With filters it covers at most
+// svc.FilteredDays and the events that pass them. A name's conversions are the goals that
+// its visitors completed in the window (contract 48); without goals there are none. Of a
+// masked read, names that differ only in what is hidden are one.
+func (db *Store) Names(ctx context.Context, q svc.EventNamesQuery, goals []svc.Matcher) (svc.EventNames, error) {
+	after := svc.EventNameKey{}
+	if q.After != nil {
+		after = *q.After
+	}
+	key := fmt.Sprintf("names %t %t %d %q %d %s", q.Masked, q.After != nil, after.Count, after.Name, q.Limit, scopeKey(q.AnalyticsScope, goals))
+	return clickhouse.Share(ctx, db.conn, key, func(ctx context.Context) (svc.EventNames, error) {
+		return db.names(ctx, q, goals)
+	})
+}
+
+func (db *Store) names(ctx context.Context, q svc.EventNamesQuery, goals []svc.Matcher) (svc.EventNames, error) {
+	c, err := db.where(q.Filters)
+	if err != nil {
+		return svc.EventNames{}, err
+	}
+	out := svc.EventNames{Rows: []svc.EventName{}}
+	query := db.queries["events.Names"]
+	if len(q.Filters) > 0 {
+		query = clickhouse.Bind(db.queries["events.FilteredNames"], c)
+		q.Window, out.Capped = q.Window.Capped()
+	}
+	query = db.named(query, q.Masked)
+	args := c.Args().With(scopeArguments(q.AnalyticsScope, q.Window)).With(clickhouse.Args{
+		"email": clickhouse.EmailPattern, "first_page": q.After == nil, "after_count": uint64(0), "after_name": "", "limit": q.Limit + 1,
+	})
+	if q.After != nil {
+		args["after_count"], args["after_name"] = q.After.Count, q.After.Name
+	}
+	err = db.conn.Read(ctx, "listing event names", query, args, func(rows driver.Rows) (bool, error) {
+		if len(out.Rows) == q.Limit {
+			out.More = true
+			return false, nil
+		}
+		var row svc.EventName
+		var lastSeen int64
+		err := rows.Scan(&row.Name, &row.Count, &row.Users, &lastSeen)
+		at := time.UnixMilli(lastSeen).UTC()
+		row.LastSeenAt = &at
+		out.Rows = append(out.Rows, row)
+		return true, err
+	})
+	if err != nil {
+		return svc.EventNames{}, err
+	}
+	return out, db.nameConversions(ctx, q, goals, out.Rows)
+}
+
+// named puts the name of an event, masked or not, in the places that a query leaves for it.
+func (db *Store) named(query string, masked bool) string {
+	name := "name"
+	if masked {
+		name = strings.ReplaceAll(db.queries["value.Masked"], "$(plain)", name)
+	}
+	return strings.ReplaceAll(query, "$(name)", name)
+}
+
+// nameConversions fills in the conversions of rows.
+func (db *Store) nameConversions(ctx context.Context, q svc.EventNamesQuery, goals []svc.Matcher, names []svc.EventName) error {
+	if len(goals) == 0 || len(names) == 0 {
+		return nil
+	}
+	c, err := db.where(q.Filters)
+	if err != nil {
+		return err
+	}
+	words, places := make([]string, len(names)), make(map[string]int, len(names))
+	for i := range names {
+		words[i], places[names[i].Name] = names[i].Name, i
+	}
+	args := c.Args().With(scopeArguments(q.AnalyticsScope, q.Window)).With(goalArguments(goals)).
+		With(clickhouse.Args{"names": words, "email": clickhouse.EmailPattern})
+	query := db.queries["conversions.PerNameWhole"]
+	if len(q.Filters) > 0 {
+		query = clickhouse.Bind(db.queries["conversions.PerName"], c)
+	}
+	return db.conn.Read(ctx, "counting conversions per name", db.named(query, q.Masked), args, func(rows driver.Rows) (bool, error) {
+		var name string
+		var conversions uint64
+		err := rows.Scan(&name, &conversions)
+		if i, known := places[name]; known {
+			names[i].Conversions = conversions
+		}
+		return true, err
+	})
+}

@@ -1,0 +1,67 @@
+package reads
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/storage/clickhouse"
+	"svc/storage/clickhouse/clickhousetest"
+)
+
+func TestQueriesExplain(t *testing.T) {
+	db, now := open(t), time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	c, err := db.where(everyFilter())
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := stepsOf([]svc.FunnelStep{{Matcher: svc.Matcher{Kind: svc.MatchEvent, Match: "x"}}, {Matcher: svc.Matcher{Kind: svc.MatchPath, Match: "/*"}}})
+	scope := svc.AnalyticsScope{Environment: clickhousetest.Production(), Window: svc.Window{From: now.Add(-time.Hour), To: now, Location: time.UTC}}
+	args := c.Args().With(scopeArguments(scope, scope.Window)).With(clickhouse.BucketArgs([]time.Time{now})).With(goalArguments(nil))
+	page := clickhouse.Args{"limit": 1, "first_page": true, "search": "", "email": clickhouse.EmailPattern}
+	clickhousetest.Explain(t, db.conn, db.queries, map[string]clickhouse.Args{
+		"":            args,
+		"activity":    {"event": "", "named_from": now, "day_from": now, "day_to": now},
+		"rest":        {"hour_to": now, "named_from": now, "email": clickhouse.EmailPattern, "property": "x"},
+		"retention":   {"event": "", "named_from": now, "day_from": now, "day_to": now},
+		"breakdown":   page.With(clickhouse.Args{"property": "x", "after_visitors": int64(0), "after_pageviews": int64(0), "after_value": "", "values": []string{}}),
+		"conversions": {"names": []string{}, "email": clickhouse.EmailPattern},
+		"events": page.With(clickhouse.Args{
+			"hidden": []uint64{}, "event": "", "before_ts": now, "before_id": "", "before_tie": uint64(1), "named_from": now, "after_count": uint64(0), "after_name": "",
+		}),
+		"funnel":  steps.args.With(clickhouse.Args{"until": now, "origin": int64(0), "every": false, "instants": []int64{0}, "keys": []string{}}),
+		"goals":   {"goal_kind": []uint16{0}, "goal_match": []string{"x"}, "goal_until": []int64{0}},
+		"live":    {"since": now},
+		"today":   {"since": now, "until": now, "named_from": now, "day_from": now, "day_to": now, "blocks": []uint64{}, "email": clickhouse.EmailPattern, "property": "x", "values": []string{}},
+		"traffic": endArguments([]end{{from: now, to: now}}),
+		"visits":  {"with_sessions": true},
+	}, func(name, text string) string { return filled(db, c, steps, name, text) })
+}
+
+// filled returns a query with samples in the places that it leaves for its caller.
+func filled(db *testDB, c clickhouse.Clause, steps stepSum, name, text string) string {
+	rows := db.queries["breakdown.Events"]
+	if strings.HasPrefix(name, "activity.") || strings.HasPrefix(name, "retention.") {
+		rows = db.queries["activity.Events"]
+	}
+	value := "toString(path)"
+	if name == "breakdown.Entry" || name == "breakdown.Exit" {
+		value = "toString(marked)"
+	}
+	text = strings.NewReplacer("$(rows)", rows, "$(mark)", db.queries["mark.Entry"], "$(place)", db.queries["mark.EntryPlace"], "$(measure)", db.queries["measure.Visitors"]).Replace(text)
+	text = db.named(strings.ReplaceAll(text, "$(value)", value), name != "events.Names")
+	if name == "window.Visits" || name == "activity.Names" {
+		text = "SELECT * FROM (" + text + ")"
+	}
+	return bindSteps(clickhouse.Bind(text, c), steps)
+}
+
+// everyFilter has a filter on every dimension.
+func everyFilter() svc.Filters {
+	var filters svc.Filters
+	for _, dimension := range svc.Dimensions() {
+		filters = append(filters, svc.Filter{Dimension: dimension, Value: "x"})
+	}
+	return filters
+}

@@ -1,0 +1,71 @@
+package reads
+
+import (
+	"context"
+	"strings"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc"
+	"svc/storage/clickhouse"
+)
+
+// Retention returns the cohorts of a window and who of them came back. A cohort is the
+// visitors whose first-ever event in the environment lies in the window and in the same
+// period; what happened before the window is looked at for that alone. With filters the
+// read covers at most svc.FilteredDays, and members are those who caused an event in
+// their first period that passes; later periods count events that pass.
+func (db *Store) Retention(ctx context.Context, q svc.RetentionQuery) (svc.Retention, error) {
+	key := "retention " + string(q.CohortBy) + " " + scopeKey(q.AnalyticsScope, []svc.Matcher{{Kind: svc.MatchEvent, Match: q.Event}})
+	return clickhouse.Share(ctx, db.conn, key, func(ctx context.Context) (svc.Retention, error) {
+		return db.retention(ctx, q)
+	})
+}
+
+func (db *Store) retention(ctx context.Context, q svc.RetentionQuery) (svc.Retention, error) {
+	out := svc.Retention{CohortBy: q.CohortBy, Cohorts: []svc.Cohort{}}
+	source := "activity.Visits"
+	switch {
+	case len(q.Filters) > 0:
+		source = "activity.Events"
+		q.Window, out.Capped = q.Window.Capped()
+	case q.Event != "":
+		source = "activity.Names"
+	}
+	periods := q.Window.Buckets(q.CohortBy)
+	for i, begin := range periods {
+		out.Cohorts = append(out.Cohorts, svc.Cohort{From: begin, Periods: make([]uint64, len(periods)-i)})
+	}
+	if len(periods) == 0 {
+		return out, nil
+	}
+	c, err := db.where(q.Filters)
+	if err != nil {
+		return svc.Retention{}, err
+	}
+	args := c.Args().With(scopeArguments(q.AnalyticsScope, q.Window)).With(clickhouse.BucketArgs(periods)).With(clickhouse.Args{"event": q.Event})
+	err = db.conn.Read(ctx, "counting cohorts", db.activity("retention.Count", source, c), args, func(rows driver.Rows) (bool, error) {
+		var cohort uint8
+		var period, visitors uint64
+		if err := rows.Scan(&cohort, &period, &visitors); err != nil {
+			return false, err
+		}
+		// A period before the cohort's is one in which a late event is not seen yet.
+		if from := int(cohort); int(period) >= from {
+			out.Cohorts[from].Periods[int(period)-from] = visitors
+		}
+		return true, nil
+	})
+	if err != nil {
+		return svc.Retention{}, err
+	}
+	for i := range out.Cohorts {
+		out.Cohorts[i].Size = out.Cohorts[i].Periods[0]
+	}
+	return out, nil
+}
+
+// activity returns a query over rows of (at, visitor, counts).
+func (db *Store) activity(query, source string, c clickhouse.Clause) string {
+	return clickhouse.Bind(strings.ReplaceAll(db.queries[query], "$(rows)", db.queries[source]), c)
+}

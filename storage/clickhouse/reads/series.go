@@ -1,0 +1,146 @@
+package reads
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc"
+	"svc/storage/clickhouse"
+)
+
+// Timeseries returns a metric of a window in buckets, quiet ones included. In hours,
+// visitors and sessions are those active in the hour; in days and longer buckets they
+// are sums over local days, so that the points add up to the overview. With filters the
+// series covers at most svc.FilteredDays.
+func (db *Store) Timeseries(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, interval svc.Interval, goals []svc.Matcher) (svc.Series, error) {
+	key := "series " + string(metric) + " " + string(interval) + " " + scopeKey(scope, goals)
+	return clickhouse.Share(ctx, db.conn, key, func(ctx context.Context) (svc.Series, error) {
+		return db.series(ctx, scope, metric, interval, goals)
+	})
+}
+
+func (db *Store) series(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, interval svc.Interval, goals []svc.Matcher) (svc.Series, error) {
+	out := svc.Series{Metric: metric, Interval: interval}
+	if len(scope.Filters) > 0 {
+		scope.Window, out.Capped = scope.Window.Capped()
+	}
+	grain := svc.Day
+	if interval == svc.Hour {
+		grain = svc.Hour
+	}
+	values, err := db.values(ctx, scope, metric, scope.Window.Buckets(grain), grain, goals)
+	if err != nil {
+		return svc.Series{}, err
+	}
+	sums := map[int64]float64{}
+	for at, value := range values {
+		bucket := interval.Floor(time.Unix(at, 0).In(scope.Window.Location))
+		sums[bucket.Unix()] += value
+	}
+	for _, bucket := range scope.Window.Buckets(interval) {
+		out.Points = append(out.Points, svc.Point{T: bucket, Value: sums[bucket.Unix()]})
+	}
+	return out, nil
+}
+
+// values returns a metric by the beginnings of hours or local days; quiet ones may be
+// missing.
+func (db *Store) values(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, buckets []time.Time, grain svc.Interval, goals []svc.Matcher) (map[int64]float64, error) {
+	if metric == svc.MetricConversions {
+		conversions, err := db.conversions(ctx, scope, goals, buckets)
+		out := make(map[int64]float64, len(conversions))
+		for bucket, n := range conversions {
+			out[bucket] = float64(n)
+		}
+		return out, err
+	}
+	if len(scope.Filters) > 0 {
+		return db.filteredValues(ctx, scope, metric, buckets)
+	}
+	counts, err := db.bucketCounts(ctx, scope, metric, buckets, grain)
+	out := make(map[int64]float64, len(counts.buckets))
+	for bucket, t := range counts.buckets {
+		switch metric {
+		case svc.MetricVisitors:
+			out[bucket] = float64(t.visitors)
+		case svc.MetricSessions:
+			out[bucket] = float64(t.sessions)
+		case svc.MetricEvents:
+			out[bucket] = float64(t.events)
+		case svc.MetricPageviews:
+			out[bucket] = float64(t.pageviews)
+		case svc.MetricConversions:
+		}
+	}
+	return out, err
+}
+
+// measureOf returns the name of the query part that measures a metric of filtered events.
+func measureOf(metric svc.Metric) string {
+	switch metric {
+	case svc.MetricVisitors:
+		return "measure.Visitors"
+	case svc.MetricSessions:
+		return "measure.Sessions"
+	case svc.MetricPageviews:
+		return "measure.Pageviews"
+	case svc.MetricEvents, svc.MetricConversions:
+	}
+	return "measure.Events"
+}
+
+// filteredValues returns a metric of the events that pass the scope's filters by the
+// beginnings of buckets. The window is capped already.
+func (db *Store) filteredValues(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, buckets []time.Time) (map[int64]float64, error) {
+	c, err := db.where(scope.Filters)
+	if err != nil {
+		return nil, err
+	}
+	query := strings.ReplaceAll(db.queries["events.Series"], "$(measure)", db.queries[measureOf(metric)])
+	args := c.Args().With(scopeArguments(scope, scope.Window)).With(clickhouse.BucketArgs(buckets))
+	out := map[int64]float64{}
+	err = db.conn.Read(ctx, "measuring filtered events", clickhouse.Bind(query, c), args, func(rows driver.Rows) (bool, error) {
+		var bucket uint32
+		var measured uint64
+		err := rows.Scan(&bucket, &measured)
+		out[int64(bucket)] = float64(measured)
+		return true, err
+	})
+	return out, err
+}
+
+// bucketCounts counts at least what a metric needs, without filters.
+func (db *Store) bucketCounts(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, buckets []time.Time, grain svc.Interval) (windowCounts, error) {
+	distinct := metric == svc.MetricVisitors || metric == svc.MetricSessions
+	switch {
+	case distinct && grain == svc.Day:
+		counts, err := db.wholeCounts(ctx, scope, []svc.Window{scope.Window}, false)
+		if err != nil {
+			return windowCounts{}, err
+		}
+		return counts[0], nil
+	case distinct:
+		return db.hourlyVisits(ctx, scope, buckets)
+	}
+	counts := windowCounts{buckets: map[int64]tally{}}
+	t, err := db.readTraffic(ctx, scope, []svc.Window{scope.Window}, grain, false)
+	t.count(0, &counts)
+	return counts, err
+}
+
+// hourlyVisits counts visitors and sessions per hour.
+func (db *Store) hourlyVisits(ctx context.Context, scope svc.AnalyticsScope, hours []time.Time) (windowCounts, error) {
+	counts := windowCounts{buckets: map[int64]tally{}}
+	args := scopeArguments(scope, scope.Window).With(clickhouse.BucketArgs(hours))
+	err := db.conn.Read(ctx, "counting visits", db.queries["visits.Count"], args, func(rows driver.Rows) (bool, error) {
+		var bucket uint32
+		var t tally
+		err := rows.Scan(&bucket, &t.visitors, &t.sessions)
+		counts.buckets[int64(bucket)] = t
+		return true, err
+	})
+	return counts, err
+}

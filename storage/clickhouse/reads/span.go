@@ -1,0 +1,55 @@
+package reads
+
+import (
+	"time"
+
+	"svc"
+	"svc/storage/clickhouse"
+)
+
+// slot is the step of the aggregates. Midnights and full hours of all time zones in use
+// fall on its borders.
+const slot = 15 * time.Minute
+
+// span cuts a window into whole slots and the partial slots at its two ends: raw events
+// count in [from, headTo) and [tailFrom, to), slots in [wholeFrom, wholeTo). Any of the
+// three may be empty.
+type span struct {
+	from, headTo       time.Time
+	wholeFrom, wholeTo time.Time
+	tailFrom, to       time.Time
+}
+
+func spanOf(from, to time.Time) span {
+	s := span{from: from, to: to, wholeFrom: from.Truncate(slot), wholeTo: to.Truncate(slot)}
+	if s.wholeFrom.Before(from) {
+		s.wholeFrom = s.wholeFrom.Add(slot)
+	}
+	s.headTo, s.tailFrom = s.wholeFrom, s.wholeTo
+	if s.wholeFrom.After(s.wholeTo) { // the window lies within one slot
+		s.headTo, s.tailFrom, s.wholeFrom = to, to, s.wholeTo
+	}
+	return s
+}
+
+// scopeArguments are the values that most analytics queries take, for a window that may
+// be a part of the scope's.
+func scopeArguments(scope svc.AnalyticsScope, window svc.Window) clickhouse.Args {
+	s := spanOf(window.From, window.To)
+	return environmentArguments(scope).With(clickhouse.Args{
+		"from": s.from, "head_to": s.headTo, "tail_from": s.tailFrom, "to": s.to,
+		"whole_from": s.wholeFrom.Unix(), "whole_to": s.wholeTo.Unix(),
+	})
+}
+
+// environmentArguments say whose events count.
+func environmentArguments(scope svc.AnalyticsScope) clickhouse.Args {
+	bots := uint8(0)
+	if scope.IncludeBots {
+		bots = 1
+	}
+	return clickhouse.Args{"environment": scope.Environment.Number, "bots": bots}
+}
+
+// localDays returns the beginnings of the local days that a window touches.
+func localDays(w svc.Window) []time.Time { return w.Buckets(svc.Day) }

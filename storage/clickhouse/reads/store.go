@@ -1,0 +1,46 @@
+package reads
+
+import (
+	"embed"
+
+	"svc/storage/clickhouse"
+	"svc/storage/lru"
+)
+
+//go:embed query/*.sql
+var queryFiles embed.FS
+
+// pieceBytes bounds what the visitors of past days may take in memory.
+const pieceBytes = 64 << 20
+
+// Store answers questions about events. Its methods may be called from any number of
+// goroutines at the same time.
+type Store struct {
+	conn    *clickhouse.Conn
+	queries clickhouse.Queries
+	pieces  *lru.Cache[pieceKey, *piece]
+	ranks   *lru.Cache[rankKey, []ranked]
+	rests   *lru.Cache[rankKey, *dayRest]
+	past    *lru.Cache[pastKey, *past]
+	todays  *lru.Cache[todayKey, *today]
+}
+
+// New returns the reads of a database.
+func New(conn *clickhouse.Conn) (*Store, error) {
+	queries, err := clickhouse.LoadQueries(queryFiles)
+	if err != nil {
+		return nil, err
+	}
+	return &Store{
+		conn: conn, queries: queries, pieces: lru.New[pieceKey, *piece](pieceBytes), ranks: lru.New[rankKey, []ranked](rankBytes),
+		rests: lru.New[rankKey, *dayRest](restBytes), past: lru.New[pastKey, *past](pastBytes), todays: lru.New[todayKey, *today](todayBytes),
+	}, nil
+}
+
+// quiet returns the store for work that nobody waits for. What it counts is kept where db
+// keeps it.
+func (db *Store) quiet() *Store {
+	quiet := *db
+	quiet.conn = db.conn.Quiet()
+	return &quiet
+}

@@ -1,0 +1,268 @@
+package reads
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc"
+	"svc/storage/clickhouse"
+)
+
+const (
+	// todayBytes bounds what days that go on may take in memory.
+	todayBytes = 160 << 20
+	// maxTodayEvents is the number of events from which a day that goes on is not kept.
+	maxTodayEvents = 5_000_000
+	// todayTries is how often a day is read on until all of its events are known; a block
+	// may come between the two halves of a read.
+	todayTries = 3
+	// overlap is how much longer ago than the newest event of a day another one may have
+	// arrived that comes into the store after it. A later one costs a recount.
+	overlap = time.Minute
+)
+
+// todayKey names the local day that goes on, of one dimension.
+type todayKey struct {
+	environment uint64
+	bots        bool
+	dimension   svc.Dimension
+	from, to    int64
+}
+
+// today is what the values of a dimension add up to on a local day that goes on. It grows
+// by the blocks that were stored since it was read last. It is known whole where it has the
+// events of the store, and the bounces: events are only ever added.
+type today struct {
+	// turn holds a token while somebody reads on.
+	turn    chan struct{}
+	counted todayCount
+	// events and bounces are how many were read, and what these add up to.
+	events, bounces int64
+	// blocks are those that a read may meet again, with the arrival of the latest event of each;
+	// what arrived before since is not read any more. Both are in milliseconds.
+	blocks map[uint64]int64
+	since  int64
+	// latest is the time of the latest event or beginning of a session that was counted.
+	latest int64
+	// rows and changes are of instants that no read has reached yet.
+	rows    []todayRow
+	changes []todayChange
+}
+
+// todayCount adds up.
+type todayCount interface {
+	// add counts what a block adds to a value or a session.
+	add(r *todayRow)
+	// change adds to the balance of a session that began on the day: above zero, it bounces.
+	change(session uint64, by int64)
+	ranked() []ranked
+	// size is about what it takes in memory.
+	size() int
+}
+
+// todayRow is what new blocks add to a value, or to a session where values mark sessions.
+type todayRow struct {
+	at                 int64 // milliseconds; zero within the window of the read
+	value, place       string
+	views              uint64
+	visitors, sessions []uint64
+}
+
+// todayChange is what a block changes about the bounce of a session.
+type todayChange struct {
+	began   int64
+	session uint64
+	by      int64
+}
+
+// rankToday returns the values of the local day on which a window ends, from its first
+// instant on; the cut is the day, with all that the store has of it. It returns known = false
+// where the day is too large to be kept, or was counted beyond the end of the window already.
+func (db *Store) rankToday(ctx context.Context, q svc.BreakdownQuery, v values, c *cut) (day []ranked, known bool, err error) {
+	if c.sums.events > maxTodayEvents {
+		return nil, false, nil
+	}
+	key := todayKey{environment: q.Environment.Number, bots: q.IncludeBots, dimension: q.Dimension, from: c.bucket, to: c.to}
+	t, found := db.todays.Get(key)
+	if !found {
+		t = &today{turn: make(chan struct{}, 1)}
+		t.forget(q.Dimension)
+		db.todays.Put(key, t, 0)
+	}
+	select {
+	case t.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, false, clickhouse.ReadError("waiting for the day", context.Cause(ctx))
+	}
+	defer func() { <-t.turn }()
+	all := c.sums
+	for try := range 2 * todayTries {
+		if t.latest >= q.Window.To.UnixMilli() {
+			return nil, false, nil
+		}
+		if try == todayTries {
+			t.forget(q.Dimension)
+		}
+		if err := db.readToday(ctx, q, v, t, c); err != nil {
+			return nil, false, err
+		}
+		if t.whole(all) {
+			db.todays.Put(key, t, t.counted.size())
+			return t.counted.ranked(), true, nil
+		}
+		again, err := db.readCuts(ctx, q.AnalyticsScope, []cut{*c})
+		if err != nil {
+			return nil, false, err
+		}
+		if len(again) > 0 {
+			all = again[0].sums
+		}
+	}
+	return nil, false, nil
+}
+
+// whole says whether all that the store had is counted. What was stored while the day was
+// read may be there already.
+func (t *today) whole(all sums) bool {
+	return t.events > all.events || t.events == all.events && t.bounces == all.bounces
+}
+
+// marksSessions says whether a dimension's values mark sessions by one of their page views.
+func marksSessions(dimension svc.Dimension) bool {
+	return dimension == svc.DimEntryPath || dimension == svc.DimExitPath
+}
+
+// newTodayCount returns the count of a day without events.
+func newTodayCount(dimension svc.Dimension) todayCount {
+	if marksSessions(dimension) {
+		return newTodayMarks(dimension == svc.DimExitPath)
+	}
+	return newTodayValues()
+}
+
+// forget begins the day anew.
+func (t *today) forget(dimension svc.Dimension) {
+	*t = today{turn: t.turn, counted: newTodayCount(dimension), blocks: map[uint64]int64{}}
+}
+
+// readToday reads what t lacks.
+func (db *Store) readToday(ctx context.Context, q svc.BreakdownQuery, v values, t *today, c *cut) error {
+	to := q.Window.To.UnixMilli()
+	recent := to - 2*overlap.Milliseconds()
+	args := environmentArguments(q.AnalyticsScope).With(clickhouse.Args{
+		"day_from": time.Unix(c.bucket, 0), "day_to": time.Unix(c.to, 0), "to": q.Window.To,
+		"since": time.UnixMilli(t.since), "named_from": time.UnixMilli(recent), "blocks": t.unforgotten(),
+	})
+	query := strings.ReplaceAll(db.queries["today.Values"], "$(value)", v.expression)
+	switch q.Dimension {
+	case svc.DimEntryPath:
+		query = db.markToday("Entry")
+	case svc.DimExitPath:
+		query = db.markToday("Exit")
+	}
+	more := todayMore{blocks: map[uint64]int64{}}
+	if err := db.conn.Read(ctx, "reading a day on", query, args, more.scan); err != nil {
+		return err
+	}
+	t.note(&more, recent)
+	t.take(&more, to)
+	return nil
+}
+
+// markToday returns the query of the sessions that were marked by their Entry or Exit.
+func (db *Store) markToday(mark string) string {
+	return strings.NewReplacer("$(mark)", db.queries["mark."+mark], "$(place)", db.queries["mark."+mark+"Place"]).Replace(db.queries["today.Marks"])
+}
+
+// unforgotten returns the blocks that a read may meet again.
+func (t *today) unforgotten() []uint64 {
+	numbers := make([]uint64, 0, len(t.blocks))
+	for block, arrived := range t.blocks {
+		if arrived < t.since {
+			delete(t.blocks, block)
+			continue
+		}
+		numbers = append(numbers, block)
+	}
+	slices.Sort(numbers)
+	return numbers
+}
+
+// todayMore is what the store holds beyond what was read before.
+type todayMore struct {
+	rows            []todayRow
+	changes         []todayChange
+	events, bounces int64
+	blocks          map[uint64]int64 // their arrivals
+	// latest is the time of the latest event within the window.
+	latest int64
+}
+
+func (m *todayMore) scan(rows driver.Rows) (bool, error) {
+	var block, times uint64
+	var inside uint8
+	var arrived, latest int64
+	var r todayRow
+	var visitors, sessions, changes string
+	err := rows.Scan(&block, &inside, &r.at, &r.value, &times, &arrived, &latest, &r.views, &visitors, &sessions, &r.place, &changes)
+	m.blocks[block] = max(m.blocks[block], arrived)
+	for change := range slices.Chunk(numbers(changes), 3) {
+		by := int64(change[2]) - 128
+		m.bounces += by
+		m.changes = append(m.changes, todayChange{began: int64(change[1]), session: change[0], by: by})
+	}
+	if inside == 0 {
+		return true, err
+	}
+	m.events += int64(times)
+	if r.at == 0 {
+		m.latest = max(m.latest, latest)
+	}
+	r.visitors, r.sessions = numbers(visitors), numbers(sessions)
+	m.rows = append(m.rows, r)
+	return true, err
+}
+
+// note remembers the blocks that were read. Those without a number arrived before recent, so
+// that nothing that did may be read again.
+func (t *today) note(more *todayMore, recent int64) {
+	newest := t.since + overlap.Milliseconds()
+	for block, arrived := range more.blocks {
+		newest = max(newest, arrived)
+		if block != 0 {
+			t.blocks[block] = max(t.blocks[block], arrived)
+		}
+	}
+	t.since = max(newest-overlap.Milliseconds(), t.since)
+	if _, some := more.blocks[0]; some {
+		t.since = max(t.since, recent)
+	}
+	t.events += more.events
+	t.bounces += more.bounces
+}
+
+// take counts what was read, up to an instant in milliseconds.
+func (t *today) take(more *todayMore, to int64) {
+	t.latest = max(t.latest, more.latest)
+	t.rows, t.changes = append(t.rows, more.rows...), append(t.changes, more.changes...)
+	t.rows = slices.DeleteFunc(t.rows, func(r todayRow) bool {
+		if r.at >= to {
+			return false
+		}
+		t.latest = max(t.latest, r.at)
+		t.counted.add(&r)
+		return true
+	})
+	t.changes = slices.DeleteFunc(t.changes, func(c todayChange) bool {
+		if c.began >= to {
+			return false
+		}
+		t.latest = max(t.latest, c.began)
+		t.counted.change(c.session, c.by)
+		return true
+	})
+}

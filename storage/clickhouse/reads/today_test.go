@@ -1,0 +1,76 @@
+package reads
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/storage/clickhouse/clickhousetest"
+)
+
+// TestTodayFollowsBlocks breaks a day down again and again while its blocks arrive. Some
+// reads end before events that are stored already, and some go back in time. Where blocks
+// bring their events in the order of arrival no day is counted twice; where they come long
+// after that it is.
+func TestTodayFollowsBlocks(t *testing.T) {
+	day := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+	for name, ordered := range map[string]bool{"in the order of arrival": true, "long after their arrival": false} {
+		t.Run(name, func(t *testing.T) {
+			db, random := open(t), rand.New(rand.NewPCG(5, 6))
+			rows := clickhousetest.Generate(17, 60, day.Add(-6*time.Hour), day.Add(20*time.Hour))
+			step := max(len(rows)/12, 1)
+			for n := 0; n < len(rows); n += step {
+				last := min(n+step, len(rows))
+				b := db.NewBlock()
+				for i := n; i < last; i++ {
+					if ordered {
+						rows[i].Event.ReceivedAt = day.Add(time.Duration(i) * time.Second)
+					}
+					b.Append(&rows[i])
+				}
+				insert(t, db, fmt.Sprint("block ", n), uint64(n+1), b)
+				for range 2 {
+					to := day.Add(time.Duration(1+random.Int64N(int64(24*time.Hour)-1)) / 4 * time.Duration(1+n*4/len(rows))).Truncate(time.Millisecond)
+					q := svc.BreakdownQuery{Limit: 100, AnalyticsScope: svc.AnalyticsScope{
+						Environment: clickhousetest.Production(), IncludeBots: random.IntN(4) == 0,
+						Window: svc.Window{From: day.Add(-3 * time.Hour), To: to, Location: time.UTC},
+					}}
+					for _, q.Dimension = range []svc.Dimension{svc.DimPath, svc.DimEntryPath, svc.DimExitPath, svc.DimBrowser, svc.DimUTMTerm} {
+						want := model{rows[:last]}.breakdown(q, nil)
+						if got := allPages(t, db, q, nil); !reflect.DeepEqual(got, want) {
+							t.Fatalf("%s up to %s after %d rows:\n got %+v\nwant %+v", q.Dimension, to, last, got, want)
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestTodayKeepsZeros marks sessions of very many visitors, so that among their numbers
+// are some whose last bytes are zero.
+func TestTodayKeepsZeros(t *testing.T) {
+	db, day := open(t), time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+	const sessions = 3000
+	rows := make([]svc.EventRow, sessions)
+	for n := range rows {
+		at := day.Add(time.Duration(n) * time.Second)
+		rows[n] = svc.EventRow{EnvironmentNumber: 7, SessionStartedMs: at.UnixMilli(), Bounce: 1, RetentionDays: 3650, Event: svc.Event{
+			ID: fmt.Sprint("e-", n), Ts: at, ReceivedAt: at, Name: svc.PageView, Path: "/", DistinctID: fmt.Sprint("user-", n), SessionID: "s",
+		}}
+	}
+	store(t, db, rows, sessions)
+	if short := ask[uint64](t, db, "SELECT count() FROM events WHERE bitShiftRight(session, 56) = 0"); short == 0 {
+		t.Fatal("no session's number has a zero at its end")
+	}
+	q := svc.BreakdownQuery{Dimension: svc.DimEntryPath, Limit: 10, AnalyticsScope: svc.AnalyticsScope{
+		Environment: clickhousetest.Production(), Window: svc.Window{From: day, To: day.Add(20 * time.Hour), Location: time.UTC},
+	}}
+	want := []svc.BreakdownRow{{Value: "/", Visitors: sessions, Pageviews: sessions, Sessions: sessions, BounceRate: 1}}
+	if got := allPages(t, db, q, nil); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}

@@ -1,0 +1,200 @@
+package reads
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"golang.org/x/sync/errgroup"
+
+	"svc"
+	"svc/storage/clickhouse"
+)
+
+// cut is a run of whole slots within one bucket of one window.
+type cut struct {
+	window   int // which of the windows
+	bucket   int64
+	from, to int64 // in seconds since 1970
+	whole    bool  // the cut is the whole bucket
+	sums     sums
+	piece    *piece
+}
+
+// sums is what traffic counts.
+type sums struct{ events, pageviews, bounces, lasted int64 }
+
+// end is a partial slot at an end of a window.
+type end struct {
+	window   int
+	bucket   int64
+	from, to time.Time
+}
+
+// visit says that a visitor was active at an end of a window, in a session.
+type visit struct {
+	end              end
+	visitor, session uint64
+}
+
+// traffic is what is known of adjacent windows without filters: the sums of their cuts
+// that hold events, those of their ends, and who was active at the ends.
+type traffic struct {
+	cuts   []cut
+	ends   map[end]sums
+	visits []visit
+}
+
+// readTraffic reads the traffic of one window, or of one and the one that begins where it
+// ends. Buckets are those of an interval in the windows' time zone. Without stays the ends
+// lack bounces and durations.
+func (db *Store) readTraffic(ctx context.Context, scope svc.AnalyticsScope, windows []svc.Window, interval svc.Interval, stays bool) (traffic, error) {
+	var t traffic
+	cuts, ends := cutWindows(windows, interval)
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		t.cuts, err = db.readCuts(ctx, scope, cuts)
+		return err
+	})
+	group.Go(func() (err error) {
+		t.ends, t.visits, err = db.readEnds(ctx, scope, ends, stays)
+		return err
+	})
+	err := group.Wait()
+	return t, err
+}
+
+// cutWindows returns the whole slots of windows, by bucket, and their partial slots, both
+// in order.
+func cutWindows(windows []svc.Window, interval svc.Interval) (cuts []cut, ends []end) {
+	for i, w := range windows {
+		s := spanOf(w.From, w.To)
+		floor := func(t time.Time) int64 { return interval.Floor(t.In(w.Location)).Unix() }
+		if s.from.Before(s.headTo) {
+			ends = append(ends, end{i, floor(s.from), s.from, s.headTo})
+		}
+		for _, bucket := range w.Buckets(interval) {
+			next := interval.Next(bucket)
+			from, to := max(bucket.Unix(), s.wholeFrom.Unix()), min(next.Unix(), s.wholeTo.Unix())
+			if from < to {
+				whole := from == bucket.Unix() && to == next.Unix()
+				cuts = append(cuts, cut{window: i, bucket: bucket.Unix(), from: from, to: to, whole: whole})
+			}
+		}
+		if s.tailFrom.Before(s.to) {
+			ends = append(ends, end{i, floor(s.tailFrom), s.tailFrom, s.to})
+		}
+	}
+	return cuts, ends
+}
+
+// readCuts returns the cuts that hold events, with their sums.
+func (db *Store) readCuts(ctx context.Context, scope svc.AnalyticsScope, cuts []cut) ([]cut, error) {
+	if len(cuts) == 0 {
+		return nil, nil
+	}
+	// A border where a cut ends and none begins keeps the slots behind it out of the cut.
+	var borders []time.Time
+	for i, c := range cuts {
+		if i > 0 && cuts[i-1].to < c.from {
+			borders = append(borders, time.Unix(cuts[i-1].to, 0))
+		}
+		borders = append(borders, time.Unix(c.from, 0))
+	}
+	byBegin := make(map[int64]sums, len(cuts))
+	args := environmentArguments(scope).With(clickhouse.BucketArgs(borders)).With(clickhouse.Args{
+		"whole_from": cuts[0].from, "whole_to": cuts[len(cuts)-1].to,
+	})
+	err := db.conn.Read(ctx, "adding up traffic", db.queries["traffic.Sum"], args, func(rows driver.Rows) (bool, error) {
+		var begin uint32
+		var s sums
+		err := rows.Scan(&begin, &s.events, &s.pageviews, &s.bounces, &s.lasted)
+		byBegin[int64(begin)] = s
+		return true, err
+	})
+	full := make([]cut, 0, len(cuts))
+	for _, c := range cuts {
+		if s, known := byBegin[c.from]; known {
+			c.sums = s
+			full = append(full, c)
+		}
+	}
+	return full, err
+}
+
+// maxEnds is the number of partial slots that traffic.Ends takes.
+const maxEnds = 4
+
+// readEnds returns the sums of partial slots and who was active in them.
+func (db *Store) readEnds(ctx context.Context, scope svc.AnalyticsScope, ends []end, stays bool) (map[end]sums, []visit, error) {
+	totals := make(map[end]sums, len(ends))
+	if len(ends) == 0 {
+		return totals, nil, nil
+	}
+	query := db.queries["traffic.Ends"]
+	if stays {
+		query = db.queries["traffic.EndsAndStays"]
+	}
+	var visits []visit
+	args := environmentArguments(scope).With(endArguments(ends))
+	byBegin := make(map[int64]end, len(ends))
+	for _, e := range ends {
+		byBegin[e.from.UnixMilli()] = e
+	}
+	err := db.conn.Read(ctx, "listing visits at the ends of a window", query, args, func(rows driver.Rows) (bool, error) {
+		var begin int64
+		var v visit
+		var s sums
+		err := rows.Scan(&begin, &v.visitor, &v.session, &s.events, &s.pageviews, &s.bounces, &s.lasted)
+		v.end = byBegin[begin]
+		if s.events > 0 {
+			visits = append(visits, v)
+		}
+		totals[v.end] = totals[v.end].plus(s)
+		return true, err
+	})
+	return totals, visits, err
+}
+
+func (s sums) plus(other sums) sums {
+	return sums{s.events + other.events, s.pageviews + other.pageviews, s.bounces + other.bounces, s.lasted + other.lasted}
+}
+
+// endArguments are the values of traffic.Ends for partial slots in order.
+func endArguments(ends []end) clickhouse.Args {
+	begins := make([]int64, len(ends))
+	args := clickhouse.Args{}
+	for i := range maxEnds {
+		from, to := time.UnixMilli(0), time.UnixMilli(0)
+		if i < len(ends) {
+			from, to = ends[i].from, ends[i].to
+			begins[i] = from.UnixMilli()
+		}
+		args[fmt.Sprintf("from_%d", i)], args[fmt.Sprintf("to_%d", i)] = from, to
+	}
+	args["ends"] = begins
+	return args
+}
+
+// count adds the sums of a window to its counts.
+func (t traffic) count(window int, counts *windowCounts) {
+	add := func(bucket int64, s sums) {
+		tally := counts.buckets[bucket]
+		tally.events += uint64(s.events)
+		tally.pageviews += uint64(s.pageviews)
+		counts.buckets[bucket] = tally
+		counts.bounces += s.bounces
+		counts.lasted += s.lasted
+	}
+	for _, c := range t.cuts {
+		if c.window == window {
+			add(c.bucket, c.sums)
+		}
+	}
+	for e, s := range t.ends {
+		if e.window == window {
+			add(e.bucket, s)
+		}
+	}
+}

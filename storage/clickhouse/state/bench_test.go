@@ -1,0 +1,27 @@
+package state
+
+import (
+	"fmt"
+	"testing"
+
+	"svc"
+	"svc/storage/clickhouse"
+	"svc/storage/clickhouse/clickhousetest"
+)
+
+// BenchmarkPut measures what an actor waits for until its entity is stored.
+func BenchmarkPut(b *testing.B) {
+	for _, durable := range []bool{false, true} {
+		b.Run(fmt.Sprintf("durable=%t", durable), func(b *testing.B) {
+			db := openWith(b, clickhouse.Config{Database: clickhousetest.Name(), Durable: durable}, Config{Alone: true, TableDir: clickhousetest.Engine().TableDir})
+			i, used := uint32(0), clickhousetest.CPU()
+			defer func() { b.ReportMetric(float64((clickhousetest.CPU()-used).Microseconds())/float64(i), "cpu-µs/put") }()
+			for b.Loop() {
+				i++
+				if err := db.Put(deadline(b), []svc.Entity{entity("app/1", "goal", "g", 1, i, "{}")}, nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

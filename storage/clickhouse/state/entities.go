@@ -1,0 +1,166 @@
+package state
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc"
+	"svc/storage/clickhouse"
+)
+
+// Put stores entities and wake-ups of one owner; both are durable when it returns nil.
+// A wake-up without a due time removes the one of its name. Wake-ups have the version of
+// the entities they come with, so a call with wake-ups needs an entity. After an error
+// anything may be stored, but nothing is sent that svc.HoldOf does not let through.
+func (db *Store) Put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup) error {
+	if len(entities) == 0 {
+		if len(wakeups) > 0 {
+			return errors.New("storing wake-ups: no entity gives their version")
+		}
+		return nil
+	}
+	return db.write(ctx, record{Entities: entities, Wakeups: wakeups})
+}
+
+// write makes a record durable: in the journal, or in its tables where there is no journal
+// that this process may append to.
+func (db *Store) write(ctx context.Context, r record) error {
+	r.key = newKey()
+	r.holds = svc.HoldOf(ctx)
+	if db.journal == nil || !db.journal.open {
+		return clickhouse.SharedError(db.inserts.Commit(ctx, r))
+	}
+	return clickhouse.SharedError(db.journal.append(ctx, r))
+}
+
+// Load returns the last version of every entity of an owner. Deleted ones are among them,
+// because the next write must have a higher version. Callers that ask while a load is running
+// share the next query.
+func (db *Store) Load(ctx context.Context, owner string) ([]svc.Entity, error) {
+	wanted := &ownerLoad{owner: owner}
+	if err := clickhouse.SharedError(db.loads.Commit(ctx, wanted)); err != nil {
+		return nil, err
+	}
+	return wanted.entities, nil
+}
+
+// ownerLoad is what one call of Load asks for and gets.
+type ownerLoad struct {
+	owner    string
+	entities []svc.Entity
+}
+
+// loadsAtOnce bounds the owners of one query.
+const loadsAtOnce = 1000
+
+// loadAll loads what several callers ask for. It reads the journal before the table, because
+// records only move from the journal to the table.
+func (db *Store) loadAll(ctx context.Context, loads []*ownerLoad) error {
+	ctx, cancel := context.WithTimeout(ctx, clickhouse.QueryTime)
+	defer cancel()
+	waiting, err := db.journal.waiting(ctx)
+	if err != nil {
+		return err
+	}
+	for some := range slices.Chunk(loads, loadsAtOnce) {
+		owners := make([]string, 0, len(some))
+		for _, wanted := range some {
+			owners = append(owners, wanted.owner)
+		}
+		owned := map[string][]svc.Entity{}
+		read := entityScan(func(entity svc.Entity) { owned[entity.Owner] = append(owned[entity.Owner], entity) })
+		if err := db.conn.ReadUnflushed(ctx, "loading entities", db.queries["entities.Load"], clickhouse.Args{"owners": owners}, read); err != nil {
+			return err
+		}
+		for _, wanted := range some {
+			wanted.entities = merged(owned[wanted.owner], waiting[wanted.owner])
+		}
+	}
+	return nil
+}
+
+// merged returns the stored entities of an owner, ordered by kind and id, merged with those
+// that wait in the journal: of each entity the highest version.
+func merged(stored, waiting []svc.Entity) []svc.Entity {
+	for _, entity := range waiting {
+		at, found := slices.BinarySearchFunc(stored, entity, func(a, b svc.Entity) int {
+			return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.ID, b.ID))
+		})
+		switch {
+		case !found:
+			stored = slices.Insert(stored, at, entity)
+		case stored[at].Version.Number() < entity.Version.Number():
+			stored[at] = entity
+		}
+	}
+	return stored
+}
+
+// LoadKind returns the present entities of a kind of all owners, without the deleted
+// ones.
+func (db *Store) LoadKind(ctx context.Context, kind string) ([]svc.Entity, error) {
+	return db.entities(ctx, db.queries["entities.LoadKind"], clickhouse.Args{"kind": kind})
+}
+
+// OwnersSince returns the owners of entities of some kinds that were written in a
+// version or a later one.
+func (db *Store) OwnersSince(ctx context.Context, kinds []string, since svc.Version) ([]string, error) {
+	var out []string
+	args := clickhouse.Args{"kinds": kinds, "version": since.Number()}
+	err := db.conn.ReadFirst(ctx, "listing changed owners", db.queries["entities.OwnersSince"], args, func(rows driver.Rows) (bool, error) {
+		var owner string
+		err := rows.Scan(&owner)
+		out = append(out, owner)
+		return true, err
+	})
+	return out, err
+}
+
+func (db *Store) entities(ctx context.Context, query string, args clickhouse.Args) ([]svc.Entity, error) {
+	var out []svc.Entity
+	err := db.conn.ReadFirst(ctx, "loading entities", query, args, entityScan(func(entity svc.Entity) { out = append(out, entity) }))
+	return out, err
+}
+
+// entityScan hands every row of a query for entities to each.
+func entityScan(each func(svc.Entity)) func(driver.Rows) (bool, error) {
+	return func(rows driver.Rows) (bool, error) {
+		var e svc.Entity
+		var version uint64
+		if err := rows.Scan(&e.Owner, &e.Kind, &e.ID, &version, &e.Deleted, &e.Payload); err != nil {
+			return false, err
+		}
+		e.Version = svc.VersionOf(version)
+		each(e)
+		return true, nil
+	}
+}
+
+// Due yields wake-ups that are due at an instant, the longest due first, until yield
+// returns false.
+func (db *Store) Due(ctx context.Context, at time.Time, yield func(svc.Wakeup) bool) error {
+	return db.conn.ReadFirst(ctx, "listing due wake-ups", db.queries["wakeups.Due"], clickhouse.Args{"at": at}, func(rows driver.Rows) (bool, error) {
+		var w svc.Wakeup
+		if err := rows.Scan(&w.Kind, &w.Identity, &w.Name, &w.Due); err != nil {
+			return false, err
+		}
+		return yield(w), nil
+	})
+}
+
+// LoadUnder returns the present entities of a kind of all owners whose names begin with
+// a prefix.
+func (db *Store) LoadUnder(ctx context.Context, prefix, kind string) ([]svc.Entity, error) {
+	return db.entities(ctx, db.queries["entities.LoadUnder"], clickhouse.Args{"prefix": prefix, "kind": kind})
+}
+
+// LoadWithout returns the last version of every entity of an owner, except those of a kind.
+func (db *Store) LoadWithout(ctx context.Context, owner, kind string) ([]svc.Entity, error) {
+	return db.entities(ctx, db.queries["entities.LoadWithout"], clickhouse.Args{"owner": owner, "kind": kind})
+}

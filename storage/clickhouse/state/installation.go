@@ -1,0 +1,61 @@
+package state
+
+import (
+	"context"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc/storage/clickhouse"
+)
+
+// Facts returns what is noted about the whole installation, by name.
+func (db *Store) Facts(ctx context.Context) (map[string]string, error) {
+	facts := map[string]string{}
+	err := db.conn.Read(ctx, "reading the facts of the installation", db.queries["installation.List"], nil, func(rows driver.Rows) (bool, error) {
+		var name, value string
+		err := rows.Scan(&name, &value)
+		facts[name] = value
+		return true, err
+	})
+	return facts, err
+}
+
+// NoteFact notes a fact unless it is noted already, and returns the one that stands: of nodes
+// that note one together, all get the same.
+func (db *Store) NoteFact(ctx context.Context, name, value string) (string, error) {
+	facts, err := db.Facts(ctx)
+	if err != nil {
+		return "", err
+	}
+	if stands, noted := facts[name]; noted {
+		return stands, nil
+	}
+	if err := db.setFact(ctx, "installation.Append", name, value); err != nil {
+		return "", err
+	}
+	facts, err = db.Facts(ctx)
+	return facts[name], err
+}
+
+// ReplaceFact replaces a fact, whatever stood before.
+func (db *Store) ReplaceFact(ctx context.Context, name, value string) error {
+	return db.setFact(ctx, "installation.Replace", name, value)
+}
+
+func (db *Store) setFact(ctx context.Context, query, name, value string) error {
+	ctx, cancel := context.WithTimeout(ctx, clickhouse.WriteTime)
+	defer cancel()
+	return clickhouse.WriteError("noting "+name, db.conn.Exec(ctx, db.queries[query], clickhouse.Args{"name": name, "value": value}))
+}
+
+// Used says whether anything was ever written by actors: a first start makes an organization
+// before anything else.
+func (db *Store) Used(ctx context.Context) (used bool, err error) {
+	err = db.conn.Read(ctx, "looking whether the store was used", db.queries["installation.Used"], nil, func(rows driver.Rows) (bool, error) {
+		var count uint64
+		err := rows.Scan(&count)
+		used = count > 0
+		return false, err
+	})
+	return used, err
+}

@@ -1,0 +1,82 @@
+package state
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc"
+	"svc/storage/clickhouse"
+)
+
+// Ledger stores the entries of ledgers as entities of an owner ledger/<organization>, with
+// their sequences as ids.
+type Ledger struct{ db *Store }
+
+// Ledger returns the store of ledgers.
+func (db *Store) Ledger() Ledger { return Ledger{db} }
+
+// orgOf returns the organization of an owner.
+func orgOf(owner string) string {
+	_, org, _ := strings.Cut(owner, "/")
+	return org
+}
+
+// Load returns the last entry of an owner's ledger, none of an empty one.
+func (l Ledger) Load(ctx context.Context, owner string) (out []svc.Entity, err error) {
+	args := clickhouse.Args{"org": orgOf(owner)}
+	err = l.db.conn.ReadFirst(ctx, "loading the head of a ledger", l.db.queries["ledger.Last"], args, func(rows driver.Rows) (bool, error) {
+		var sequence, version uint64
+		entity := svc.Entity{Owner: owner, Kind: "entry"}
+		err := rows.Scan(&sequence, &version, &entity.Payload)
+		entity.ID, entity.Version = fmt.Sprint(sequence), svc.VersionOf(version)
+		out = append(out, entity)
+		return true, err
+	})
+	return out, err
+}
+
+// Put stores entries; they are durable when it returns nil. Ledgers have no wake-ups.
+func (l Ledger) Put(ctx context.Context, entities []svc.Entity, _ []svc.Wakeup) error {
+	return l.db.write(ctx, record{Entities: entities, Ledger: true})
+}
+
+// LedgerEntries returns a page of an organization's ledger, the newest first, and whether
+// more follow. Before is the sequence that the page ends in front of, zero for the end of
+// the ledger; an empty kind asks for all.
+func (db *Store) LedgerEntries(ctx context.Context, org string, kind svc.LedgerKind, before uint64, limit int) (page []svc.LedgerEntry, more bool, err error) {
+	if before == 0 {
+		before = math.MaxUint64
+	}
+	args := clickhouse.Args{"org": org, "kind": string(kind), "before": before, "limit": limit + 1}
+	err = db.readLedger(ctx, "ledger.List", args, func(entry *svc.LedgerEntry) { page = append(page, *entry) })
+	if len(page) > limit {
+		return page[:limit], true, err
+	}
+	return page, false, err
+}
+
+// CheckLedger goes through the whole ledger of an organization.
+func (db *Store) CheckLedger(ctx context.Context, org string) (check svc.LedgerCheck, err error) {
+	err = db.readLedger(ctx, "ledger.Walk", clickhouse.Args{"org": org}, check.Add)
+	return check, err
+}
+
+func (db *Store) readLedger(ctx context.Context, query string, args clickhouse.Args, each func(entry *svc.LedgerEntry)) error {
+	return db.conn.ReadFirst(ctx, "reading a ledger", db.queries[query], args, func(rows driver.Rows) (bool, error) {
+		var encoded []byte
+		if err := rows.Scan(&encoded); err != nil {
+			return false, err
+		}
+		var entry svc.LedgerEntry
+		if err := json.Unmarshal(encoded, &entry); err != nil {
+			return false, fmt.Errorf("decoding an entry of a ledger: %w", err)
+		}
+		each(&entry)
+		return true, nil
+	})
+}

@@ -1,0 +1,84 @@
+package state
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+	"time"
+
+	"svc"
+)
+
+// keepEntries stores a chain of entries behind a head, as their actor does.
+func keepEntries(t *testing.T, db *testDB, org string, generation uint32, head svc.LedgerHead, kinds ...svc.LedgerKind) []svc.LedgerEntry {
+	t.Helper()
+	var out []svc.LedgerEntry
+	for n, kind := range kinds {
+		entry := svc.LedgerEntry{Org: org, Kind: kind, At: time.Date(2026, 11, 20, 12, 0, n, 0, time.UTC), Actor: svc.LedgerActor{ID: "usr_1"}}.Seal(head)
+		head = entry.Head()
+		payload, err := json.Marshal(entry)
+		if err != nil {
+			t.Fatal(err)
+		}
+		version := svc.Version{Generation: generation, Sequence: uint32(entry.Sequence)}
+		if err := db.Ledger().Put(deadline(t), []svc.Entity{{Owner: "ledger/" + org, Kind: "entry", Version: version, Payload: payload}}, nil); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, entry)
+	}
+	return out
+}
+
+func TestALedgerIsReadBack(t *testing.T) {
+	db := open(t)
+	first := keepEntries(t, db, "acme", 1, svc.LedgerHead{}, "app.created", "key.created", "key.revoked")
+	keepEntries(t, db, "globex", 1, svc.LedgerHead{}, "app.created")
+
+	head, err := db.Ledger().Load(deadline(t), "ledger/acme")
+	if err != nil || len(head) != 1 || head[0].Version != (svc.Version{Generation: 1, Sequence: 3}) {
+		t.Errorf("the head is %+v, %v", head, err)
+	}
+	if empty, err := db.Ledger().Load(deadline(t), "ledger/initech"); err != nil || len(empty) != 0 {
+		t.Errorf("an empty ledger has %+v, %v", empty, err)
+	}
+	page, more, err := db.LedgerEntries(deadline(t), "acme", "", 0, 2)
+	if want := []svc.LedgerEntry{first[2], first[1]}; err != nil || !more || !reflect.DeepEqual(page, want) {
+		t.Errorf("got %+v, %v, %v", page, more, err)
+	}
+	page, more, err = db.LedgerEntries(deadline(t), "acme", "", page[1].Sequence, 2)
+	if want := first[:1]; err != nil || more || !reflect.DeepEqual(page, want) {
+		t.Errorf("the next page is %+v, %v, %v", page, more, err)
+	}
+	page, _, err = db.LedgerEntries(deadline(t), "acme", "key.created", 0, 10)
+	if want := first[1:2]; err != nil || !reflect.DeepEqual(page, want) {
+		t.Errorf("of one kind there are %+v, %v", page, err)
+	}
+	if check, err := db.CheckLedger(deadline(t), "acme"); err != nil || check.BrokenAt != 0 || check.Head != first[2].Head() {
+		t.Errorf("the check says %+v, %v", check, err)
+	}
+}
+
+// An owner whose generation ended wrote an entry that nobody was told of; the entry of
+// the owner after it stands at its place, and the ledger is intact.
+func TestTheLaterGenerationOfALedgerStands(t *testing.T) {
+	db := open(t)
+	first := keepEntries(t, db, "acme", 1, svc.LedgerHead{}, "app.created")
+	later := keepEntries(t, db, "acme", 2, first[0].Head(), "key.created", "key.revoked")
+	keepEntries(t, db, "acme", 1, first[0].Head(), "app.updated")
+	page, _, err := db.LedgerEntries(deadline(t), "acme", "", 0, 10)
+	if want := []svc.LedgerEntry{later[1], later[0], first[0]}; err != nil || !reflect.DeepEqual(page, want) {
+		t.Errorf("got %+v, %v", page, err)
+	}
+	if check, err := db.CheckLedger(deadline(t), "acme"); err != nil || check.BrokenAt != 0 {
+		t.Errorf("the check says %+v, %v", check, err)
+	}
+}
+
+func TestATamperedLedgerShows(t *testing.T) {
+	db := open(t)
+	keepEntries(t, db, "acme", 1, svc.LedgerHead{}, "app.created", "key.created")
+	keepEntries(t, db, "acme", 9, svc.LedgerHead{}, "app.updated")
+	if check, err := db.CheckLedger(deadline(t), "acme"); err != nil || check.BrokenAt != 2 {
+		t.Errorf("the check says %+v, %v", check, err)
+	}
+}

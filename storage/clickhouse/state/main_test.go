@@ -1,0 +1,60 @@
+package state
+
+import (
+	"context"
+	"os"
+	"testing"
+
+	"svc/storage/clickhouse"
+	"svc/storage/clickhouse/clickhousetest"
+)
+
+func TestMain(m *testing.M) { os.Exit(clickhousetest.Main(m)) }
+
+// testDB is a database of a test, with the connection under it.
+type testDB struct {
+	*Store
+	conn *clickhouse.Conn
+}
+
+func open(t testing.TB) *testDB {
+	t.Helper()
+	return openWith(t, clickhouse.Config{Database: clickhousetest.Name()}, Config{})
+}
+
+// openNamed returns the database of a name.
+func openNamed(t testing.TB, name string) *testDB {
+	t.Helper()
+	return openWith(t, clickhouse.Config{Database: name}, Config{})
+}
+
+// openWith returns a database that is closed with the test.
+func openWith(t testing.TB, cfg clickhouse.Config, journal Config) *testDB {
+	t.Helper()
+	conn := clickhousetest.OpenWith(t, cfg)
+	db, err := Open(deadline(t), conn, journal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &testDB{db, conn}
+}
+
+func deadline(t testing.TB) context.Context {
+	t.Helper()
+	return clickhousetest.Deadline(t)
+}
+
+func ask[T any](t testing.TB, db *testDB, query string, args ...clickhouse.Args) T {
+	t.Helper()
+	return clickhousetest.Ask[T](t, db.conn, query, args...)
+}
+
+func exec(t testing.TB, db *testDB, statement string) {
+	t.Helper()
+	clickhousetest.Exec(t, db.conn, statement)
+}

@@ -1,0 +1,114 @@
+package clickhouse
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc/storage/clickhouse/columns"
+)
+
+// Column is the name and the type of a column.
+type Column = clickhouse.ColumnNameAndType
+
+// Exec runs a statement that answers nothing.
+func (c *Conn) Exec(ctx context.Context, statement string, args Args) error {
+	return c.driver.Exec(ctx, statement, args.list()...)
+}
+
+// Write runs a write of several tables. A snapshot has all of it or nothing.
+func (c *Conn) Write(write func() error) error {
+	c.writes.RLock()
+	defer c.writes.RUnlock()
+	return write()
+}
+
+// WithoutWrites runs a function while no write of this process is under way.
+func (c *Conn) WithoutWrites(run func() error) error {
+	c.writes.Lock()
+	defer c.writes.Unlock()
+	return run()
+}
+
+// InsertEncoded sends a block of columns, in the Native form of revision 0, with an insert
+// statement.
+func (c *Conn) InsertEncoded(ctx context.Context, statement string, encoded []byte) error {
+	if c.native {
+		return c.InsertBatch(ctx, statement, encoded)
+	}
+	return c.driver.InsertFormat(ctx, "Native", statement, bytes.NewReader(encoded))
+}
+
+// InsertBatch is InsertEncoded over ClickHouse's TCP protocol, which takes rows only
+// through a batch of the client: its columns are filled by decoding.
+func (c *Conn) InsertBatch(ctx context.Context, statement string, encoded []byte) error {
+	batch, err := c.driver.PrepareBatch(ctx, statement)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = batch.Close() }() // does nothing after Send
+	if err := columns.Fill(batch.Columns(), encoded); err != nil {
+		return err
+	}
+	return batch.Send()
+}
+
+// ErrRow is why a row was not even sent: its table cannot hold it.
+var ErrRow = errors.New("the row does not fit its table")
+
+// RowError marks the failure of a row that was not sent with [ErrRow].
+func RowError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", ErrRow, err)
+}
+
+// Rows is an insert of few rows that begins with its first row. The zero value has none.
+type Rows struct{ batch driver.Batch }
+
+// Append adds a row of an insert statement. The columns spare a question to the engine.
+func (r *Rows) Append(ctx context.Context, conn *Conn, statement string, columns []Column, values ...any) (err error) {
+	if r.batch == nil {
+		ctx = clickhouse.Context(ctx, clickhouse.WithColumnNamesAndTypes(columns))
+		if r.batch, err = conn.driver.PrepareBatch(ctx, statement); err != nil {
+			return err
+		}
+	}
+	if err = r.batch.Append(values...); err != nil {
+		_ = r.batch.Close() // the row is refused already
+	}
+	return RowError(err)
+}
+
+// Abort ends the insert without its rows.
+func (r *Rows) Abort() error {
+	if r.batch == nil {
+		return nil
+	}
+	return r.batch.Abort()
+}
+
+// Send ends the insert; without a row it does nothing. It asks check right before it sends,
+// and sends nothing where check fails. A nil check passes.
+func (r *Rows) Send(check func() error) error {
+	if r.batch == nil {
+		return nil
+	}
+	if check != nil {
+		if err := check(); err != nil {
+			return errors.Join(err, r.Abort())
+		}
+	}
+	return r.batch.Send()
+}
+
+// InsertBlock runs the insert of a block, during which reads leave the block out or wait, so
+// that they see all of it or nothing.
+func (c *Conn) InsertBlock(block uint64, insert func() error) error {
+	return c.Write(func() error { return c.inserts.insert(block, insert) })
+}
