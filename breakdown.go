@@ -95,7 +95,7 @@ func ParseBreakdownDimension(word string) (Dimension, *FieldError) {
 	case isProperty && (key == "" || len(key) > MaxPropertyKey):
 		return "", &FieldError{
 			Field: "dimension", Code: "invalid_value",
-			Message: fmt.Sprintf("The key after %s must have 1 to %d bytes.", PropertyPrefix, MaxPropertyKey),
+			Message: fmt.Sprintf("The key behind %s must have 1 to %d bytes.", PropertyPrefix, MaxPropertyKey),
 		}
 	case isProperty:
 		return Dimension(word), nil
