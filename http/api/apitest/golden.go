@@ -42,7 +42,7 @@ func session(w World) svc.Secret { return w.Session }
 
 // steps lists the requests in order; later ones see what earlier ones did.
 func steps() []step {
-	return slices.Concat(manageSteps(), installSteps(), readSteps(), goalSteps(), errorSteps(), metricSteps(), monitorSteps(), channelSteps(), alertSteps(), decisionSteps(), consoleSteps(), shareSteps())
+	return slices.Concat(manageSteps(), installSteps(), readSteps(), goalSteps(), errorSteps(), metricSteps(), monitorSteps(), channelSteps(), alertSteps(), decisionSteps(), consoleSteps(), shareSteps(), assistantSteps())
 }
 
 // readSteps lists the requests of the reads beside overview and timeseries.
@@ -76,6 +76,7 @@ func manageSteps() []step {
 		{name: "me.get-reader", as: func(w World) svc.Secret { return w.Reader }, method: "GET", path: "/api/v1/me"},
 		{name: "me.get-no-token", as: func(World) svc.Secret { return "" }, method: "GET", path: "/api/v1/me"},
 		{name: "me.listTokens", as: owner, method: "GET", path: "/api/v1/me/tokens"},
+		{name: "me.revokeToken-missing", as: owner, method: "DELETE", path: "/api/v1/me/tokens/tok_0"},
 		{name: "orgs.list", as: owner, method: "GET", path: "/api/v1/orgs"},
 		{name: "apps.list", as: owner, method: "GET", path: "/api/v1/orgs/acme/apps"},
 		{name: "apps.get", as: owner, method: "GET", path: app},
@@ -141,6 +142,7 @@ func consoleSteps() []step {
 		{name: "console.members.remove-last-owner", as: session, method: "DELETE", path: console + "/orgs/initech-ltd/members/ada@acme.example"},
 		{name: "console.tokens.create", as: session, method: "POST", path: console + "/me/tokens", body: `{"name":"laptop","scopes":["read"]}`, keep: map[string]string{"token": "id"}},
 		{name: "console.tokens.create-invalid", as: session, method: "POST", path: console + "/me/tokens", body: `{"scopes":["fly"],"expiresAt":"2001-01-01T00:00:00Z"}`},
+		{name: "console.tokens.list", as: session, method: "GET", path: console + "/me/tokens"},
 		{name: "console.tokens.revoke", as: session, method: "DELETE", path: console + "/me/tokens/{token}"},
 		{name: "console.orgTokens.create", as: session, method: "POST", path: console + "/orgs/initech-ltd/tokens", body: `{"name":"ci","scopes":["read","write"],"expiresAt":null}`, keep: map[string]string{"ci": "id"}},
 		{name: "console.orgTokens.list", as: session, method: "GET", path: console + "/orgs/initech-ltd/tokens"},
