@@ -57,6 +57,15 @@ func (r *routed) table() []route.Route {
 	)
 }
 
+// unservedTable is the whole route table of handlers that can serve nothing.
+func unservedTable() []route.Route {
+	parts := routed{
+		collect: &ingest.Collect{Metrics: ingest.NewCollectMetrics(prometheus.NewRegistry())},
+		sentry:  new(ingest.Sentry), uploads: new(ingest.Uploads), releases: new(ingest.Releases), pages: new(share.Pages), manual: new(manual.Manual), agents: new(mcp.Server),
+	}
+	return parts.table()
+}
+
 // runRoutes prints the route table; it needs no server.
 func runRoutes(_ context.Context, args []string, stdout, stderr io.Writer) error {
 	usage := func(w io.Writer) {
@@ -65,13 +74,9 @@ func runRoutes(_ context.Context, args []string, stdout, stderr io.Writer) error
 	if err := cli.ParseFlags(flag.NewFlagSet("routes", flag.ContinueOnError), args, usage, stdout, stderr); err != nil {
 		return err
 	}
-	parts := routed{
-		collect: &ingest.Collect{Metrics: ingest.NewCollectMetrics(prometheus.NewRegistry())},
-		sentry:  new(ingest.Sentry), uploads: new(ingest.Uploads), releases: new(ingest.Releases), pages: new(share.Pages), manual: new(manual.Manual), agents: new(mcp.Server),
-	}
 	table := tabwriter.NewWriter(stdout, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(table, "SURFACE\tMETHOD\tPATH\tOPERATION\tSCOPE\tPERMISSION\tMODULE\tEFFECT")
-	for _, route := range parts.table() {
+	for _, route := range unservedTable() {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", route.Surface, route.Method, route.Pattern(), route.Operation,
 			dash(route.Scope), dash(route.Permission), dash(route.Module), route.Effect)
 	}

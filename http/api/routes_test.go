@@ -2,14 +2,11 @@ package api_test
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"flag"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -46,19 +43,6 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-func TestRouteList(t *testing.T) {
-	var out bytes.Buffer
-	rows := wholeTable()
-	slices.SortFunc(rows, func(a, b route.Route) int {
-		return cmp.Or(strings.Compare(a.Pattern(), b.Pattern()), strings.Compare(a.Method, b.Method))
-	})
-	for _, route := range rows {
-		fmt.Fprintf(&out, "%-6s %-58s %-24s scope=%s permission=%s module=%s role=%s effect=%s rate=%s\n",
-			route.Method, route.Pattern(), route.Operation, route.Scope, route.Permission, route.Module, route.Role, route.Effect, route.Rate)
-	}
-	golden(t, "routes.golden", out.Bytes())
-}
-
 // TestTheBuiltModulesAreThoseWithRoutes holds that no module is shown as on that nothing
 // answers for.
 func TestTheBuiltModulesAreThoseWithRoutes(t *testing.T) {
@@ -82,7 +66,7 @@ func TestOpenAPIDocument(t *testing.T) {
 	golden(t, "openapi.golden.json", append(body, '\n'))
 }
 
-// wholeTable returns every row that the server registers.
+// wholeTable returns every row that the OpenAPI document describes.
 func wholeTable() []route.Route {
 	return slices.Concat(apitest.Routes(), new(ingest.Collect).Routes(), new(ingest.Sentry).Routes(), new(ingest.Uploads).Routes(), new(ingest.Releases).Routes())
 }
