@@ -26,6 +26,9 @@ func Effects() []Effect {
 	return []Effect{EffectRead, EffectWrite, EffectDestructive, EffectExternal}
 }
 
+// Values lists the effects.
+func (Effect) Values() []Effect { return Effects() }
+
 // ActionLifetime is how long a proposed action waits for a decision (Limits).
 const ActionLifetime = 15 * time.Minute
 
@@ -47,6 +50,9 @@ const (
 func ActionStatuses() []ActionStatus {
 	return []ActionStatus{ActionProposed, ActionExecuting, ActionExecuted, ActionFailed, ActionRejected, ActionExpired, ActionRevoked}
 }
+
+// Values lists the statuses.
+func (ActionStatus) Values() []ActionStatus { return ActionStatuses() }
 
 // Preview shows the member an action before the decision. It is made from the
 // input and the state before, never from words of the model.

@@ -54,6 +54,9 @@ func Metrics() []Metric {
 	return []Metric{MetricVisitors, MetricPageviews, MetricSessions, MetricEvents, MetricConversions}
 }
 
+// Values lists the metrics.
+func (Metric) Values() []Metric { return Metrics() }
+
 // Point is one bucket of a series; T is the bucket's beginning.
 type Point struct {
 	T     time.Time

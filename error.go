@@ -68,6 +68,15 @@ func Codes() []CodeInfo {
 	}
 }
 
+// Values lists the codes.
+func (Code) Values() []Code {
+	var codes []Code
+	for _, info := range Codes() {
+		codes = append(codes, info.Code)
+	}
+	return codes
+}
+
 // InfoOf returns the row of a code; an unknown code is internal.
 func InfoOf(code Code) CodeInfo {
 	internal := CodeInfo{}

@@ -22,6 +22,9 @@ func IssueStatuses() []IssueStatus {
 	return []IssueStatus{IssueOpen, IssueRegressed, IssueResolved, IssueIgnored}
 }
 
+// Values lists the statuses.
+func (IssueStatus) Values() []IssueStatus { return IssueStatuses() }
+
 // issueUnresolved is another word for open in changes (contract 76).
 const issueUnresolved IssueStatus = "unresolved"
 

@@ -17,6 +17,9 @@ const (
 // KeyKinds lists both kinds.
 func KeyKinds() []KeyKind { return []KeyKind{KeyPublic, KeySecret} }
 
+// Values lists the kinds.
+func (KeyKind) Values() []KeyKind { return KeyKinds() }
+
 // IngestKey is the record of an ingest key; the key itself is shown once.
 type IngestKey struct {
 	ID          string     `json:"id"`

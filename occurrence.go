@@ -25,6 +25,9 @@ func Levels() []Level {
 	return []Level{LevelFatal, LevelError, LevelWarning, LevelInfo, LevelDebug}
 }
 
+// Values lists the levels.
+func (Level) Values() []Level { return Levels() }
+
 // Frame is one call of a stack.
 type Frame struct {
 	File     string `json:"file"`

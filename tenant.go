@@ -32,6 +32,9 @@ func Modules() []Module {
 	}
 }
 
+// Values lists the modules.
+func (Module) Values() []Module { return Modules() }
+
 // BuiltModules lists the modules that this program has routes for. A switch of another one
 // is kept for a version that has it, and is shown by none.
 func BuiltModules() []Module {
@@ -61,6 +64,9 @@ const (
 
 // Roles lists all roles, the mightiest first.
 func Roles() []Role { return []Role{RoleOwner, RoleAdmin, RoleMember, RoleViewer} }
+
+// Values lists the roles.
+func (Role) Values() []Role { return Roles() }
 
 // User is a person who may act. Email and Name are personal data.
 type User struct {

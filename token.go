@@ -23,6 +23,9 @@ const (
 // Scopes lists all scopes.
 func Scopes() []Scope { return []Scope{ScopeRead, ScopeWrite, ScopeAdmin} }
 
+// Values lists the scopes.
+func (Scope) Values() []Scope { return Scopes() }
+
 // Permission is the fine right that a route asks for.
 type Permission string
 
@@ -63,6 +66,9 @@ func Permissions() []Permission {
 		PermErrorsRead, PermErrorsWrite, PermAIUse,
 	}
 }
+
+// Values lists the permissions.
+func (Permission) Values() []Permission { return Permissions() }
 
 // scopeOf returns the scope under which a permission can be used (the
 // endpoint tables of the specification: keys ask for admin).
@@ -123,6 +129,11 @@ const (
 	TokenAssistant    TokenKind = "assistant"
 	TokenConsole      TokenKind = "console"
 )
+
+// Values lists the kinds.
+func (TokenKind) Values() []TokenKind {
+	return []TokenKind{TokenPersonal, TokenOrganization, TokenAssistant, TokenConsole}
+}
 
 // Prefix returns the beginning of every token of a kind.
 func (k TokenKind) Prefix() string {

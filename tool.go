@@ -282,6 +282,9 @@ func AIProviders() []AIProvider {
 	return []AIProvider{ProviderGemini, ProviderAnthropic, ProviderOpenAI}
 }
 
+// Values lists the families.
+func (AIProvider) Values() []AIProvider { return AIProviders() }
+
 // AICredential is the visible part of a provider's credential. An empty model means the
 // family's own.
 type AICredential struct {

@@ -19,6 +19,9 @@ const (
 	Month Interval = "month"
 )
 
+// Values lists the intervals.
+func (Interval) Values() []Interval { return []Interval{Hour, Day, Week, Month} }
+
 // MaxWindowDays is the longest custom window (contract 32).
 const MaxWindowDays = 400
 

@@ -32,7 +32,7 @@ type envelope struct {
 
 // item is what a client sends for one event; unknown fields are ignored.
 type item struct {
-	Type        itemKind           `json:"type" doc:"event, page, identify, alias, error, metric or vital; needed in a batch."`
+	Type        itemKind           `json:"type" open:"true" doc:"event, page, identify, alias, error, metric or vital; needed in a batch."`
 	ID          string             `json:"id" doc:"The client's own id of the event; the same id is stored once. One is derived where it is missing."`
 	Ts          string             `json:"ts" doc:"When it happened, ISO 8601; the arrival where it is missing."`
 	DistinctID  string             `json:"distinctId" doc:"Who it was, as the customer knows the person. This or anonymousId is needed."`

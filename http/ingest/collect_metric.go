@@ -32,7 +32,7 @@ type metricItem struct {
 	ID       string                        `json:"id" doc:"The client's own id of the point; the same id is stored once."`
 	Ts       string                        `json:"ts" doc:"When it was measured, ISO 8601; the arrival where it is missing."`
 	Name     string                        `json:"name" doc:"The metric's name; of a vital LCP, CLS, INP, FCP or TTFB."`
-	Kind     svc.MetricKind                `json:"kind" doc:"counter, gauge or histogram. A counter's value is by how much it was raised. A vital has no kind."`
+	Kind     svc.MetricKind                `json:"kind" open:"true" doc:"counter, gauge or histogram. A counter's value is by how much it was raised. A vital has no kind."`
 	Unit     string                        `json:"unit"`
 	Value    *float64                      `json:"value" doc:"One observation. This, values or count is needed."`
 	Values   []float64                     `json:"values" doc:"Several observations, at most 1000."`

@@ -52,7 +52,7 @@ type deploySpec struct {
 type releaseAnswer struct {
 	Version      string            `json:"version"`
 	ShortVersion string            `json:"shortVersion"`
-	Status       svc.ReleaseStatus `json:"status"`
+	Status       svc.ReleaseStatus `json:"status" open:"true"`
 	Ref          *string           `json:"ref"`
 	URL          *string           `json:"url"`
 	DateCreated  route.Time        `json:"dateCreated"`

@@ -14,10 +14,10 @@ import (
 
 // form is an input of every kind of field.
 type form struct {
-	Word  string   `query:"word"`
-	Must  string   `query:"must" required:"true"`
-	Words []string `query:"words"`
-	Flag  bool     `query:"flag"`
+	Word  string   `query:"word" doc:"A parameter."`
+	Must  string   `query:"must" required:"true" doc:"A parameter."`
+	Words []string `query:"words" doc:"A parameter."`
+	Flag  bool     `query:"flag" doc:"A parameter."`
 	Body  content  `body:"json"`
 }
 

@@ -25,7 +25,7 @@ type Problem struct {
 	RequestID string           `json:"requestId" doc:"Finds the request in logs and audit rows."`
 	Errors    []svc.FieldError `json:"errors,omitempty" doc:"Every problem of an invalid request."`
 	Required  *svc.Required    `json:"required,omitempty" doc:"What a forbidden call would have needed."`
-	Accepted  svc.Acceptance   `json:"accepted,omitempty" doc:"Where events were sent and the status is 503: none, or unknown where some of them may be stored."`
+	Accepted  svc.Acceptance   `json:"accepted,omitempty" open:"true" doc:"Where events were sent and the status is 503: none, or unknown where some of them may be stored."`
 	Reason    string           `json:"reason,omitempty" doc:"Refines a conflict or a refusal by one word."`
 	Module    svc.Module       `json:"module,omitempty" doc:"The module that is off."`
 	Endpoint  string           `json:"endpoint,omitempty" doc:"The endpoint whose module is off."`

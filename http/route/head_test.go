@@ -30,13 +30,13 @@ func TestHeadsOfAnswers(t *testing.T) {
 	at := time.Date(2026, 11, 20, 12, 0, 0, 123_456_789, time.UTC)
 	table := []route.Route{
 		{
-			Surface: route.Manage, Method: "GET", Path: "/origin", Operation: "origin.get", Scope: svc.ScopeRead, Effect: route.Read, Rate: svc.RateDefault,
+			Surface: route.Manage, Method: "GET", Path: "/origin", Operation: "origin.get", Scope: svc.ScopeRead, Effect: route.Read, Rate: svc.RateDefault, Summary: "A row of the tests",
 			Handler: route.Typed(func(_ context.Context, call *route.Call, _ struct{}) (map[string]string, error) {
 				return map[string]string{"origin": call.Origin()}, nil
 			}),
 		},
 		{
-			Surface: route.Manage, Method: "GET", Path: "/busy", Operation: "busy.get", Scope: svc.ScopeRead, Effect: route.Read, Rate: svc.RateDefault,
+			Surface: route.Manage, Method: "GET", Path: "/busy", Operation: "busy.get", Scope: svc.ScopeRead, Effect: route.Read, Rate: svc.RateDefault, Summary: "A row of the tests",
 			Handler: route.Typed(func(context.Context, *route.Call, struct{}) (map[string]string, error) {
 				return nil, &svc.Error{Code: svc.CodeConflict, Turn: &svc.TurnProblem{Actions: []svc.PendingAction{{ID: "act_1", ExpiresAt: at}}}}
 			}),

@@ -47,7 +47,10 @@ type inputField struct {
 	required bool
 	optional bool
 	doc      string
-	preset   string
+	// undocumented is set where the field has no tag doc. The tag may be empty where the name
+	// says what the parameter is.
+	undocumented bool
+	preset       string
 }
 
 // repeats says whether a query parameter may occur more than once.
@@ -69,6 +72,8 @@ func planInput(input reflect.Type) *inputPlan {
 	plan := &inputPlan{}
 	for _, field := range reflect.VisibleFields(input) {
 		bound := inputField{index: field.Index, kind: field.Type, doc: field.Tag.Get("doc"), preset: field.Tag.Get("default")}
+		_, documented := field.Tag.Lookup("doc")
+		bound.undocumented = !documented
 		bound.required = field.Tag.Get("required") == "true"
 		bound.optional = field.Tag.Get("optional") == "true"
 		for _, source := range []string{"path", "query", "body"} {
@@ -93,6 +98,9 @@ func checkInput(route *Route) error {
 	for _, field := range plan.fields {
 		if field.source == "path" && (!route.HasParam(field.name) || field.kind.Kind() != reflect.String) {
 			return fmt.Errorf("input field %q is no text parameter of path %s", field.name, route.Path)
+		}
+		if field.undocumented {
+			return fmt.Errorf("the parameter %q has no tag doc", field.name)
 		}
 		if field.source == "query" && !readable(field.kind) {
 			return fmt.Errorf("query parameter %q has a type that cannot be read: %s", field.name, field.kind)

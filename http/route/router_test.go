@@ -85,7 +85,7 @@ func TestTableContradictions(t *testing.T) {
 		"same path": func(r *route.Route) { r.Path = "/other" }, "same operation": func(r *route.Route) { r.Operation = "test.other" },
 		"input": func(r *route.Route) {
 			r.Handler = route.Typed(func(context.Context, *route.Call, struct {
-				ID string `path:"id"`
+				ID string `path:"id" doc:"A parameter."`
 			},
 			) (string, error) {
 				return "", nil

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"svc"
 )
 
 // Schema is a JSON Schema (2020-12) as OpenAPI 3.1 uses it.
@@ -27,41 +25,37 @@ func newSchemas() *schemas {
 	return &schemas{components: map[string]Schema{}, types: map[string]reflect.Type{}}
 }
 
-// enums lists the values of the root's closed word lists.
-func enums() map[reflect.Type][]string {
-	return map[reflect.Type][]string{
-		reflect.TypeFor[svc.Module]():      list(svc.Modules()),
-		reflect.TypeFor[svc.Role]():        list(svc.Roles()),
-		reflect.TypeFor[svc.Scope]():       list(svc.Scopes()),
-		reflect.TypeFor[svc.Permission]():  list(svc.Permissions()),
-		reflect.TypeFor[svc.KeyKind]():     list(svc.KeyKinds()),
-		reflect.TypeFor[svc.Metric]():      list(svc.Metrics()),
-		reflect.TypeFor[svc.Level]():       list(svc.Levels()),
-		reflect.TypeFor[svc.IssueStatus](): list(svc.IssueStatuses()),
-		reflect.TypeFor[svc.Interval]():    list([]svc.Interval{svc.Hour, svc.Day, svc.Week, svc.Month}),
-		reflect.TypeFor[svc.TokenKind]():   list([]svc.TokenKind{svc.TokenPersonal, svc.TokenOrganization, svc.TokenAssistant, svc.TokenConsole}),
-		reflect.TypeFor[svc.Code]():        codeWords(),
-
-		reflect.TypeFor[svc.Effect]():       list(svc.Effects()),
-		reflect.TypeFor[svc.ActionStatus](): list(svc.ActionStatuses()),
-		reflect.TypeFor[svc.AIProvider]():   list(svc.AIProviders()),
+// valuesOf returns the words of a named string type by its method Values.
+func valuesOf(kind reflect.Type) (words []string, listed bool) {
+	method := reflect.Zero(kind).MethodByName("Values")
+	if !method.IsValid() {
+		return nil, false
 	}
+	values := method.Call(nil)[0]
+	for i := range values.Len() {
+		words = append(words, values.Index(i).String())
+	}
+	return words, true
 }
 
-func list[T ~string](values []T) []string {
-	out := make([]string, len(values))
-	for i, value := range values {
-		out[i] = string(value)
+// checkWords fails for a field of a named string type whose words the document would not list:
+// the type needs a method Values, or the field a tag enum, or the tag open where the words may
+// grow and clients take those that they do not know.
+func checkWords(field *reflect.StructField) error {
+	kind := field.Type
+	for kind.Kind() == reflect.Pointer || kind.Kind() == reflect.Slice {
+		kind = kind.Elem()
 	}
-	return out
-}
-
-func codeWords() []string {
-	var out []string
-	for _, info := range svc.Codes() {
-		out = append(out, string(info.Code))
+	if kind.Kind() != reflect.String || kind.PkgPath() == "" || field.Tag.Get("enum") != "" || field.Tag.Get("open") == "true" {
+		return nil
 	}
-	return out
+	if _, described := reflect.New(kind).Interface().(Described); described {
+		return nil
+	}
+	if _, listed := valuesOf(kind); listed {
+		return nil
+	}
+	return fmt.Errorf("%s has no method Values; give it one, or tag the field with enum, or with open:\"true\"", kind)
 }
 
 // of returns the schema of a type. In a request a pointer is an optional field;
@@ -86,7 +80,7 @@ func (s *schemas) of(kind reflect.Type, request bool) (Schema, error) {
 		}
 		return s.orNull(kind.Elem(), request)
 	case reflect.String:
-		if words := enums()[kind]; words != nil {
+		if words, listed := valuesOf(kind); listed {
 			return Schema{"type": "string", "enum": words}, nil
 		}
 		return Schema{"type": "string"}, nil
@@ -152,6 +146,9 @@ func (s *schemas) object(kind reflect.Type, request bool) (Schema, error) {
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 		if name == "" || name == "-" {
 			continue
+		}
+		if err := checkWords(&field); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		schema, err := s.of(field.Type, request)
 		if err != nil {

@@ -99,13 +99,13 @@ func (g *gateway) handler(t testing.TB, routes ...route.Route) *route.Handler {
 
 // row is a manage row with a handler.
 func row[In, Out any](method, path string, handle func(context.Context, *route.Call, In) (Out, error)) route.Route {
-	effect := route.Write
+	effect, unrecorded := route.Write, "a test"
 	if method == http.MethodGet {
-		effect = route.Read
+		effect, unrecorded = route.Read, ""
 	}
 	return route.Route{
 		Surface: route.Manage, Method: method, Path: path, Operation: "test." + method + path, Scope: svc.ScopeRead,
-		Effect: effect, Rate: svc.RateDefault, Handler: route.Typed(handle),
+		Effect: effect, Unrecorded: unrecorded, Rate: svc.RateDefault, Summary: "A row of the tests", Handler: route.Typed(handle),
 	}
 }
 

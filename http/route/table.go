@@ -2,6 +2,7 @@ package route
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -66,9 +67,12 @@ type Route struct {
 	// Ledger is the kind of entry that a good call leaves in the ledger of the path's
 	// organization, or of those that the call names (Call.Concerns) where the path has none;
 	// no entry where it is empty.
-	Ledger  svc.LedgerKind
-	Rate    svc.RateClass
-	Summary string
+	Ledger svc.LedgerKind
+	// Unrecorded says why a row with an effect leaves no entry; such a row has either this or
+	// Ledger.
+	Unrecorded string
+	Rate       svc.RateClass
+	Summary    string
 	// Status is that of a good answer, 200 where it is zero.
 	Status int
 	// Also is the status of another good answer of the same shape, for rows that make or
@@ -169,6 +173,8 @@ func checkRoute(route *Route) error {
 		return nil
 	case !slices.Contains(svc.Scopes(), route.Scope):
 		return fmt.Errorf("unknown scope %q", route.Scope)
+	case route.Summary == "":
+		return errors.New("the summary is empty")
 	case route.Permission != "" && !slices.Contains(svc.Permissions(), route.Permission):
 		return fmt.Errorf("unknown permission %q", route.Permission)
 	case route.Module != "" && !(route.HasParam("org") && route.HasParam("app")):
@@ -176,8 +182,17 @@ func checkRoute(route *Route) error {
 	case (route.Method == http.MethodGet) != (route.Effect == Read):
 		return fmt.Errorf("effect %q does not suit %s", route.Effect, route.Method)
 	}
-	if route.Ledger != "" && route.Effect == Read {
-		return fmt.Errorf("ledger kind %q needs a write", route.Ledger)
+	return errors.Join(checkRecord(route), checkInput(route))
+}
+
+// checkRecord holds that a row says what it leaves in the ledger, or why nothing.
+func checkRecord(route *Route) error {
+	recorded, excused := route.Ledger != "", route.Unrecorded != ""
+	switch {
+	case route.Effect == Read && (recorded || excused):
+		return errors.New("a read leaves nothing in the ledger")
+	case route.Effect != Read && recorded == excused:
+		return fmt.Errorf("effect %q needs a kind of ledger entry, or in Unrecorded the reason why there is none", route.Effect)
 	}
-	return checkInput(route)
+	return nil
 }

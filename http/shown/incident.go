@@ -28,9 +28,9 @@ type Incident struct {
 	ID              string             `json:"id"`
 	RuleID          string             `json:"ruleId"`
 	RuleName        string             `json:"ruleName"`
-	Kind            svc.AlertKind      `json:"kind"`
+	Kind            svc.AlertKind      `json:"kind" open:"true"`
 	Severity        string             `json:"severity"`
-	Status          svc.IncidentStatus `json:"status" doc:"open, acknowledged or resolved."`
+	Status          svc.IncidentStatus `json:"status" open:"true" doc:"open, acknowledged or resolved."`
 	Environment     string             `json:"environment"`
 	Title           string             `json:"title"`
 	Value           *float64           `json:"value"`

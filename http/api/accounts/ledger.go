@@ -43,7 +43,7 @@ func ledgerRoutes(ports Ports) []route.Route {
 type ledgerRow struct {
 	Sequence  uint64          `json:"sequence" doc:"Counts the organization's entries from 1, without a gap."`
 	At        route.Time      `json:"at"`
-	Kind      svc.LedgerKind  `json:"kind" doc:"What happened, as <area>.<object>.<verb>."`
+	Kind      svc.LedgerKind  `json:"kind" open:"true" doc:"What happened, as <area>.<object>.<verb>."`
 	Actor     shown.Actor     `json:"actor" doc:"The person who did it, also where an assistant acted for them."`
 	App       *string         `json:"app" doc:"The application's slug."`
 	Subject   *string         `json:"subject" doc:"The id of what it happened to."`

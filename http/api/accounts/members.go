@@ -57,7 +57,7 @@ const (
 type member struct {
 	User         memberUser   `json:"user"`
 	Role         svc.Role     `json:"role"`
-	Status       memberStatus `json:"status" doc:"active, or invited until the person accepts."`
+	Status       memberStatus `json:"status" open:"true" doc:"active, or invited until the person accepts."`
 	JoinedAt     *route.Time  `json:"joinedAt"`
 	InvitationID *string      `json:"invitationId"`
 	InvitedUntil *route.Time  `json:"invitedUntil" doc:"When the invitation ends unless it is accepted."`

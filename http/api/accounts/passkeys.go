@@ -32,7 +32,7 @@ func consolePasskeyRoutes(ports Ports) []route.Route {
 			Summary: "List the signed-in person's passkeys", Handler: route.Typed(keys.list),
 		},
 		{
-			Surface: route.Console, Method: "POST", Path: "/me/passkeys/challenge", Operation: "console.passkeys.challenge", Scope: svc.ScopeWrite, Effect: route.Write, Rate: svc.RateDefault,
+			Surface: route.Console, Method: "POST", Path: "/me/passkeys/challenge", Operation: "console.passkeys.challenge", Scope: svc.ScopeWrite, Effect: route.Write, Unrecorded: "a challenge changes nothing", Rate: svc.RateDefault,
 			Summary: "Begin to register a passkey, soon after signing in", Codes: []svc.Code{svc.CodePasskeyRequired, svc.CodeNotAvailable}, Handler: route.Typed(keys.challenge),
 		},
 		{

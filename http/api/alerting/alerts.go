@@ -52,7 +52,7 @@ func alertRoutes(ports Ports) []route.Route {
 type alertRule struct {
 	ID                string             `json:"id"`
 	Name              string             `json:"name"`
-	Kind              svc.AlertKind      `json:"kind"`
+	Kind              svc.AlertKind      `json:"kind" open:"true"`
 	Threshold         float64            `json:"threshold"`
 	Comparator        string             `json:"comparator"`
 	WindowMinutes     int                `json:"windowMinutes"`
@@ -65,7 +65,7 @@ type alertRule struct {
 	RecoveryThreshold *float64           `json:"recoveryThreshold"`
 	NoData            string             `json:"noData"`
 	Environment       string             `json:"environment"`
-	State             svc.AlertStateWord `json:"state" observed:"true" doc:"ok, pending, firing or no_data."`
+	State             svc.AlertStateWord `json:"state" open:"true" observed:"true" doc:"ok, pending, firing or no_data."`
 	LastEvaluatedAt   *route.Time        `json:"lastEvaluatedAt" observed:"true"`
 	LastValue         *float64           `json:"lastValue" observed:"true"`
 	LastFiredAt       *route.Time        `json:"lastFiredAt" observed:"true"`

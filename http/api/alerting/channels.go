@@ -35,7 +35,7 @@ func channelRoutes(ports Ports) []route.Route {
 			Summary: "List the channels of notices, whose ids alert rules name", Handler: route.Typed(channels.list),
 		},
 		{
-			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/channels/{id}/test", Operation: "channels.test", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.External, Rate: svc.RateDefault,
+			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/channels/{id}/test", Operation: "channels.test", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.External, Unrecorded: "a test changes nothing", Rate: svc.RateDefault,
 			Summary: "Send a notice to a channel that says that it is a test", Handler: route.Typed(channels.test),
 		},
 		{
@@ -51,7 +51,7 @@ func channelRoutes(ports Ports) []route.Route {
 			Summary: "Delete a channel that no alert rule names", Status: 204, Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(channels.delete),
 		},
 		{
-			Surface: route.Console, Method: "POST", Path: "/apps/{org}/{app}/channels/{id}/test", Operation: "console.channels.test", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.External, Rate: svc.RateDefault,
+			Surface: route.Console, Method: "POST", Path: "/apps/{org}/{app}/channels/{id}/test", Operation: "console.channels.test", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.External, Unrecorded: "a test changes nothing", Rate: svc.RateDefault,
 			Summary: "Send a notice that says that it is a test", Handler: route.Typed(channels.test),
 		},
 	}
@@ -61,7 +61,7 @@ func channelRoutes(ports Ports) []route.Route {
 type channel struct {
 	ID        string          `json:"id"`
 	Name      string          `json:"name"`
-	Kind      svc.ChannelKind `json:"kind"`
+	Kind      svc.ChannelKind `json:"kind" open:"true"`
 	CreatedAt route.Time      `json:"createdAt"`
 }
 
@@ -73,7 +73,7 @@ func channelOf(c *svc.Channel) channel {
 type createdChannel struct {
 	ID        string          `json:"id"`
 	Name      string          `json:"name"`
-	Kind      svc.ChannelKind `json:"kind"`
+	Kind      svc.ChannelKind `json:"kind" open:"true"`
 	CreatedAt route.Time      `json:"createdAt"`
 	Secret    *string         `json:"secret" doc:"What signs the notices of a webhook; it is shown this once."`
 }

@@ -59,7 +59,7 @@ type monitor struct {
 	BodyMatch           *string            `json:"bodyMatch"`
 	BodyAbsent          *string            `json:"bodyAbsent"`
 	Confirmations       int                `json:"confirmations" doc:"How many checks in a row must fail before the monitor is down."`
-	LastStatus          *svc.MonitorStatus `json:"lastStatus" observed:"true" doc:"up, degraded or down; null before the first check. Degraded: a failure that is not confirmed yet, or a certificate that ends soon."`
+	LastStatus          *svc.MonitorStatus `json:"lastStatus" open:"true" observed:"true" doc:"up, degraded or down; null before the first check. Degraded: a failure that is not confirmed yet, or a certificate that ends soon."`
 	LastCheckedAt       *route.Time        `json:"lastCheckedAt" observed:"true"`
 	LastLatencyMs       *uint32            `json:"lastLatencyMs" observed:"true"`
 	LastError           *string            `json:"lastError" observed:"true"`

@@ -106,9 +106,9 @@ type listEvents struct {
 	api.AppPath
 	Env       api.Env   `query:"env" doc:"The environment's slug."`
 	ID        string    `query:"id" doc:"A page of this one event, or of none."`
-	Name      string    `query:"name"`
-	PersonID  string    `query:"personId"`
-	SessionID string    `query:"sessionId"`
+	Name      string    `query:"name" doc:""`
+	PersonID  string    `query:"personId" doc:""`
+	SessionID string    `query:"sessionId" doc:""`
 	Search    string    `query:"search" doc:"Matches name, path, url, distinct id and serialized properties."`
 	Limit     feedLimit `query:"limit" doc:"Rows of a page; more than 500 means 500."`
 	Cursor    string    `query:"cursor" doc:"The nextCursor of the page before."`

@@ -131,7 +131,7 @@ type getGoalCounts struct {
 type goalCount struct {
 	GoalID      string         `json:"goalId"`
 	Name        *string        `json:"name" doc:"Null where the goal was deleted since."`
-	Kind        *svc.MatchKind `json:"kind" doc:"path or event; null where the goal was deleted since."`
+	Kind        *svc.MatchKind `json:"kind" open:"true" doc:"path or event; null where the goal was deleted since."`
 	Match       *string        `json:"match" doc:"Null where the goal was deleted since."`
 	Conversions uint64         `json:"conversions" doc:"Events that met the goal; one event may meet several goals."`
 	Visitors    uint64         `json:"visitors" doc:"Daily uniques, summed over the range."`

@@ -35,11 +35,11 @@ func consoleApprovalRoutes(ports Ports) []route.Route {
 			Summary: "List the requests to the outside that wait for a second operator, and what became of others", Handler: route.Typed(queue.list),
 		},
 		{
-			Surface: route.Console, Method: "POST", Path: "/orgs/{org}/approvals/{id}/approve", Operation: "console.approvals.approve", Scope: svc.ScopeWrite, Permission: svc.PermAIUse, Effect: route.External, Rate: svc.RateDefault,
+			Surface: route.Console, Method: "POST", Path: "/orgs/{org}/approvals/{id}/approve", Operation: "console.approvals.approve", Scope: svc.ScopeWrite, Permission: svc.PermAIUse, Effect: route.External, Unrecorded: "the conversation records the decision", Rate: svc.RateDefault,
 			Summary: "Send another member's request, once", Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(queue.approve),
 		},
 		{
-			Surface: route.Console, Method: "POST", Path: "/orgs/{org}/approvals/{id}/reject", Operation: "console.approvals.reject", Scope: svc.ScopeWrite, Permission: svc.PermAIUse, Effect: route.Write, Rate: svc.RateDefault,
+			Surface: route.Console, Method: "POST", Path: "/orgs/{org}/approvals/{id}/reject", Operation: "console.approvals.reject", Scope: svc.ScopeWrite, Permission: svc.PermAIUse, Effect: route.Write, Unrecorded: "the conversation records the decision", Rate: svc.RateDefault,
 			Summary: "Refuse another member's request", Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(queue.reject),
 		},
 	}

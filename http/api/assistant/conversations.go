@@ -58,7 +58,7 @@ func assistantRoutes(ports Ports) []route.Route {
 			Summary: "Read one conversation, or follow its running turn", Events: turnEvents, Handler: route.TypedStream(ai.get, ai.follow),
 		},
 		{
-			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/ai/ask", Operation: "ai.ask", Module: svc.ModuleAI, Scope: svc.ScopeWrite, Permission: svc.PermAIUse, Effect: route.Write, Rate: svc.RateDefault,
+			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/ai/ask", Operation: "ai.ask", Module: svc.ModuleAI, Scope: svc.ScopeWrite, Permission: svc.PermAIUse, Effect: route.Write, Unrecorded: "a question changes nothing; the calls of its tools are recorded", Rate: svc.RateDefault,
 			Summary: "Ask the assistant, with the answer as a stream", Events: turnEvents, Codes: []svc.Code{svc.CodeConflict}, Handler: route.Streamed(ai.ask),
 		},
 		{
@@ -66,11 +66,11 @@ func assistantRoutes(ports Ports) []route.Route {
 			Summary: "List proposed actions and what became of them", Handler: route.Typed(ai.actions),
 		},
 		{
-			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/ai/actions/{id}/approve", Operation: "ai.approve", Module: svc.ModuleAI, Scope: svc.ScopeWrite, Permission: svc.PermAIUse, Effect: route.Write, Rate: svc.RateDefault,
+			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/ai/actions/{id}/approve", Operation: "ai.approve", Module: svc.ModuleAI, Scope: svc.ScopeWrite, Permission: svc.PermAIUse, Effect: route.Write, Unrecorded: "the conversation records the decision", Rate: svc.RateDefault,
 			Summary: "Approve a proposed action and resume the conversation", Events: turnEvents, Codes: []svc.Code{svc.CodeConflict}, Handler: route.TypedStream(ai.approve, ai.approveStream),
 		},
 		{
-			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/ai/actions/{id}/reject", Operation: "ai.reject", Module: svc.ModuleAI, Scope: svc.ScopeWrite, Permission: svc.PermAIUse, Effect: route.Write, Rate: svc.RateDefault,
+			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/ai/actions/{id}/reject", Operation: "ai.reject", Module: svc.ModuleAI, Scope: svc.ScopeWrite, Permission: svc.PermAIUse, Effect: route.Write, Unrecorded: "the conversation records the decision", Rate: svc.RateDefault,
 			Summary: "Reject a proposed action with a reason", Events: "One frame named action.", Codes: []svc.Code{svc.CodeConflict}, Handler: route.TypedStream(ai.reject, ai.rejectStream),
 		},
 	}

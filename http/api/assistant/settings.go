@@ -58,11 +58,11 @@ func consoleAIRoutes(ports Ports) []route.Route {
 			Summary: "Remove the organization's credential, so that the platform's is used", Status: 204, Handler: route.Typed(ai.deleteCredential),
 		},
 		{
-			Surface: route.Console, Method: "PUT", Path: "/orgs/{org}/ai/always/{tool}", Operation: "console.ai.allow", Scope: svc.ScopeWrite, Permission: svc.PermAIUse, Effect: route.Write, Rate: svc.RateDefault,
+			Surface: route.Console, Method: "PUT", Path: "/orgs/{org}/ai/always/{tool}", Operation: "console.ai.allow", Scope: svc.ScopeWrite, Permission: svc.PermAIUse, Effect: route.Write, Unrecorded: "a preference of one member", Rate: svc.RateDefault,
 			Summary: "Always allow a write tool for the signed-in person", Status: 204, Handler: route.Typed(ai.allow),
 		},
 		{
-			Surface: route.Console, Method: "DELETE", Path: "/orgs/{org}/ai/always/{tool}", Operation: "console.ai.forbid", Scope: svc.ScopeWrite, Permission: svc.PermAIUse, Effect: route.Write, Rate: svc.RateDefault,
+			Surface: route.Console, Method: "DELETE", Path: "/orgs/{org}/ai/always/{tool}", Operation: "console.ai.forbid", Scope: svc.ScopeWrite, Permission: svc.PermAIUse, Effect: route.Write, Unrecorded: "a preference of one member", Rate: svc.RateDefault,
 			Summary: "Ask again before a tool runs", Status: 204, Handler: route.Typed(ai.forbid),
 		},
 		{
@@ -70,11 +70,11 @@ func consoleAIRoutes(ports Ports) []route.Route {
 			Summary: "List what was proposed to the signed-in person", Handler: route.Typed(assistant{ports.Assistant}.actions),
 		},
 		{
-			Surface: route.Console, Method: "POST", Path: "/apps/{org}/{app}/ai/actions/{id}/challenge", Operation: "console.ai.challenge", Module: svc.ModuleAI, Scope: svc.ScopeWrite, Permission: svc.PermAIUse, Effect: route.Write, Rate: svc.RateDefault,
+			Surface: route.Console, Method: "POST", Path: "/apps/{org}/{app}/ai/actions/{id}/challenge", Operation: "console.ai.challenge", Module: svc.ModuleAI, Scope: svc.ScopeWrite, Permission: svc.PermAIUse, Effect: route.Write, Unrecorded: "a challenge changes nothing", Rate: svc.RateDefault,
 			Summary: "Begin to confirm a destructive action with a passkey", Codes: []svc.Code{svc.CodeConflict, svc.CodePasskeyRequired, svc.CodeNotAvailable}, Handler: route.Typed(ai.challenge),
 		},
 		{
-			Surface: route.Console, Method: "POST", Path: "/apps/{org}/{app}/ai/actions/{id}/approve", Operation: "console.ai.approve", Module: svc.ModuleAI, Scope: svc.ScopeWrite, Permission: svc.PermAIUse, Effect: route.Destructive, Rate: svc.RateDefault,
+			Surface: route.Console, Method: "POST", Path: "/apps/{org}/{app}/ai/actions/{id}/approve", Operation: "console.ai.approve", Module: svc.ModuleAI, Scope: svc.ScopeWrite, Permission: svc.PermAIUse, Effect: route.Destructive, Unrecorded: "the conversation records the decision", Rate: svc.RateDefault,
 			Summary: "Approve a destructive action with a reason and a fresh passkey", Codes: []svc.Code{svc.CodeConflict, svc.CodePasskeyRequired, svc.CodeNotAvailable}, Handler: route.Typed(ai.approve),
 		},
 		{
@@ -82,7 +82,7 @@ func consoleAIRoutes(ports Ports) []route.Route {
 			Summary: "List what was proposed to a member", Handler: route.Typed(ai.actions),
 		},
 		{
-			Surface: route.Console, Method: "POST", Path: "/apps/{org}/{app}/ai/members/{user}/actions/{id}/revoke", Operation: "console.ai.revoke", Module: svc.ModuleAI, Scope: svc.ScopeWrite, Permission: svc.PermAIUse, Role: svc.RoleAdmin, Effect: route.Write, Rate: svc.RateDefault,
+			Surface: route.Console, Method: "POST", Path: "/apps/{org}/{app}/ai/members/{user}/actions/{id}/revoke", Operation: "console.ai.revoke", Module: svc.ModuleAI, Scope: svc.ScopeWrite, Permission: svc.PermAIUse, Role: svc.RoleAdmin, Effect: route.Write, Unrecorded: "the conversation records the decision", Rate: svc.RateDefault,
 			Summary: "Deny an action that was proposed to a member", Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(ai.revoke),
 		},
 	}

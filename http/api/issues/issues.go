@@ -78,11 +78,11 @@ func errorRoutes(ports Ports) []route.Route {
 			Summary: "One occurrence in full", Handler: route.Typed(tracking.event),
 		},
 		{
-			Surface: route.Console, Method: "POST", Path: "/apps/{org}/{app}/errors/{issueId}/merge", Operation: "console.errors.merge", Module: svc.ModuleErrors, Scope: svc.ScopeWrite, Permission: svc.PermErrorsWrite, Effect: route.Write, Rate: svc.RateDefault,
+			Surface: route.Console, Method: "POST", Path: "/apps/{org}/{app}/errors/{issueId}/merge", Operation: "console.errors.merge", Module: svc.ModuleErrors, Scope: svc.ScopeWrite, Permission: svc.PermErrorsWrite, Effect: route.Write, Unrecorded: "the issues themselves show what was merged", Rate: svc.RateDefault,
 			Summary: "Make issues part of another one", Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(tracking.merge),
 		},
 		{
-			Surface: route.Console, Method: "POST", Path: "/apps/{org}/{app}/errors/{issueId}/unmerge", Operation: "console.errors.unmerge", Module: svc.ModuleErrors, Scope: svc.ScopeWrite, Permission: svc.PermErrorsWrite, Effect: route.Write, Rate: svc.RateDefault,
+			Surface: route.Console, Method: "POST", Path: "/apps/{org}/{app}/errors/{issueId}/unmerge", Operation: "console.errors.unmerge", Module: svc.ModuleErrors, Scope: svc.ScopeWrite, Permission: svc.PermErrorsWrite, Effect: route.Write, Unrecorded: "the issues themselves show what was merged", Rate: svc.RateDefault,
 			Summary: "Take issues out of another one", Handler: route.Typed(tracking.unmerge),
 		},
 	}
@@ -131,7 +131,7 @@ type listIssues struct {
 	api.AppPath
 	api.Paging
 	Env     api.Env     `query:"env" doc:"The environment's slug."`
-	Status  issueStatus `query:"status"`
+	Status  issueStatus `query:"status" doc:""`
 	Q       string      `query:"q" doc:"Matches name, message and culprit."`
 	Release string      `query:"release" doc:"Issues that occurred in the release."`
 	Sort    issueSort   `query:"sort" doc:"The highest first."`

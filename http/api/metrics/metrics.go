@@ -44,7 +44,7 @@ type listMetricNames struct {
 // metricName is one row of …/metrics/names (contract 67).
 type metricName struct {
 	Name       string         `json:"name"`
-	Kind       svc.MetricKind `json:"kind"`
+	Kind       svc.MetricKind `json:"kind" open:"true"`
 	Unit       string         `json:"unit" doc:"As the sender says it; empty where it does not."`
 	LabelKeys  []string       `json:"labelKeys"`
 	Series     uint64         `json:"series"`
@@ -134,9 +134,9 @@ func metricGroupOf(g *svc.MetricGroup) metricGroup {
 // metricSeries is the answer of …/metrics/series.
 type metricSeries struct {
 	Name        string             `json:"name"`
-	Agg         svc.Agg            `json:"agg"`
-	Interval    svc.MetricInterval `json:"interval"`
-	Source      svc.MetricSource   `json:"source" doc:"points or rollups; percentiles of rollups are within 1 % of those of the points."`
+	Agg         svc.Agg            `json:"agg" open:"true"`
+	Interval    svc.MetricInterval `json:"interval" open:"true"`
+	Source      svc.MetricSource   `json:"source" open:"true" doc:"points or rollups; percentiles of rollups are within 1 % of those of the points."`
 	Range       metricSpan         `json:"range"`
 	Points      []metricPoint      `json:"points"`
 	Summary     metricSummary      `json:"summary"`
