@@ -21,8 +21,8 @@ import (
 	"svc/http/api/issues"
 	"svc/http/api/metrics"
 	"svc/http/docs"
+	"svc/http/docsite"
 	"svc/http/ingest"
-	"svc/http/manual"
 	"svc/http/route"
 )
 
@@ -97,8 +97,8 @@ func (n *node) routes() ([]route.Route, error) {
 	if parts.pages, err = n.sharePages(); err != nil {
 		return nil, err
 	}
-	if parts.manual, err = manual.New(library); err != nil {
-		return nil, fmt.Errorf("opening the manual: %w", err)
+	if parts.docsite, err = docsite.New(library); err != nil {
+		return nil, fmt.Errorf("opening the documentation site: %w", err)
 	}
 	parts.sentry, parts.uploads, parts.agents = n.sentry(parts.collect), n.uploads(parts.collect.Door), n.agents(library)
 	parts.releases = &ingest.Releases{Uploads: parts.uploads, Book: &actors.ReleaseBook{Actors: n.cluster}}

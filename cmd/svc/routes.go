@@ -20,8 +20,8 @@ import (
 	"svc/http/api/metrics"
 	"svc/http/console"
 	"svc/http/docs"
+	"svc/http/docsite"
 	"svc/http/ingest"
-	"svc/http/manual"
 	"svc/http/mcp"
 	"svc/http/route"
 	"svc/http/share"
@@ -44,7 +44,7 @@ type routed struct {
 	// releases takes what sentry-cli says about releases.
 	releases *ingest.Releases
 	pages    *share.Pages
-	manual   *manual.Manual
+	docsite  *docsite.Site
 	agents   *mcp.Server
 }
 
@@ -53,7 +53,7 @@ func (r *routed) table() []route.Route {
 	return slices.Concat(
 		accounts.Routes(r.accounts), apps.Routes(r.apps), analytics.Routes(r.analytics), issues.Routes(r.issues), metrics.Routes(r.metrics),
 		alerting.Routes(r.alerting), assistant.Routes(r.assistant), r.docs.Routes(),
-		r.collect.Routes(), r.sentry.Routes(), r.uploads.Routes(), r.releases.Routes(), r.pages.Routes(), r.manual.Routes(), console.Routes(), r.agents.Routes(),
+		r.collect.Routes(), r.sentry.Routes(), r.uploads.Routes(), r.releases.Routes(), r.pages.Routes(), r.docsite.Routes(), console.Routes(), r.agents.Routes(),
 	)
 }
 
@@ -61,7 +61,7 @@ func (r *routed) table() []route.Route {
 func unservedTable() []route.Route {
 	parts := routed{
 		collect: &ingest.Collect{Metrics: ingest.NewCollectMetrics(prometheus.NewRegistry())},
-		sentry:  new(ingest.Sentry), uploads: new(ingest.Uploads), releases: new(ingest.Releases), pages: new(share.Pages), manual: new(manual.Manual), agents: new(mcp.Server),
+		sentry:  new(ingest.Sentry), uploads: new(ingest.Uploads), releases: new(ingest.Releases), pages: new(share.Pages), docsite: new(docsite.Site), agents: new(mcp.Server),
 	}
 	return parts.table()
 }

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"svc"
-	"svc/http/shown"
+	"svc/http/views"
 )
 
 // Notifier tells channels of incidents (contract 66).
@@ -127,7 +127,7 @@ type Alertmanager struct {
 	ExternalURL       string            `json:"externalURL"`
 	Alerts            []ManagedAlert    `json:"alerts"`
 	Event             svc.NoticeEvent   `json:"event"`
-	Incident          shown.Incident    `json:"incident"`
+	Incident          views.Incident    `json:"incident"`
 }
 
 // ManagedAlert is one alert of the body.
@@ -162,7 +162,7 @@ func (n *Notifier) alert(notice *svc.Notice) Alertmanager {
 			Status: status, Labels: labels, Annotations: annotations, StartsAt: i.StartedAt.UTC().Truncate(time.Millisecond), EndsAt: ends.UTC().Truncate(time.Millisecond),
 			GeneratorURL: n.address(notice), Fingerprint: hex.EncodeToString(sum[:8]),
 		}},
-		Incident: shown.IncidentOf(n.PublicURL, notice.App, i),
+		Incident: views.IncidentOf(n.PublicURL, notice.App, i),
 	}
 }
 

@@ -9,6 +9,6 @@
 // pass no gate: a raw request gets a request id, metrics, and recovery from panics.
 //
 // The rows stand beside their handlers in http/api, http/ingest, http/share,
-// http/mcp, http/console and http/manual. This package knows no noun of the
+// http/mcp, http/console and http/docsite. This package knows no noun of the
 // product except the application, whose modules a gate asks for.
 package route

@@ -9,7 +9,7 @@ import (
 
 	"svc"
 	"svc/http/route"
-	"svc/http/shown"
+	"svc/http/views"
 )
 
 // Ledger reads the ledgers of organizations.
@@ -44,7 +44,7 @@ type ledgerRow struct {
 	Sequence  uint64          `json:"sequence" doc:"Counts the organization's entries from 1, without a gap."`
 	At        route.Time      `json:"at"`
 	Kind      svc.LedgerKind  `json:"kind" open:"true" doc:"What happened, as <area>.<object>.<verb>."`
-	Actor     shown.Actor     `json:"actor" doc:"The person who did it, also where an assistant acted for them."`
+	Actor     views.Actor     `json:"actor" doc:"The person who did it, also where an assistant acted for them."`
 	App       *string         `json:"app" doc:"The application's slug."`
 	Subject   *string         `json:"subject" doc:"The id of what it happened to."`
 	Reason    *string         `json:"reason" doc:"Why, in a person's words."`
@@ -56,7 +56,7 @@ type ledgerRow struct {
 
 func ledgerRowOf(e *svc.LedgerEntry) ledgerRow {
 	row := ledgerRow{
-		Sequence: e.Sequence, At: route.Time(e.At), Kind: e.Kind, Actor: shown.Actor(e.Actor), App: api.OrNull(e.App), Subject: api.OrNull(e.Subject),
+		Sequence: e.Sequence, At: route.Time(e.At), Kind: e.Kind, Actor: views.Actor(e.Actor), App: api.OrNull(e.App), Subject: api.OrNull(e.Subject),
 		Reason: api.OrNull(e.Reason), RequestID: api.OrNull(e.RequestID), Metadata: e.Metadata, Previous: e.Previous, Hash: e.Hash,
 	}
 	if row.Metadata == nil {

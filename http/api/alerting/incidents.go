@@ -8,7 +8,7 @@ import (
 
 	"svc"
 	"svc/http/route"
-	"svc/http/shown"
+	"svc/http/views"
 )
 
 // Incidents reads the incidents of applications.
@@ -42,8 +42,8 @@ func incidentRoutes(ports Ports) []route.Route {
 }
 
 // incidentOf shows the incidents of a call's application.
-func incidentOf(call *route.Call) func(i *svc.Incident) shown.Incident {
-	return func(i *svc.Incident) shown.Incident { return shown.IncidentOf(call.Origin(), call.Ref(), i) }
+func incidentOf(call *route.Call) func(i *svc.Incident) views.Incident {
+	return func(i *svc.Incident) views.Incident { return views.IncidentOf(call.Origin(), call.Ref(), i) }
 }
 
 // incidentStatus is the parameter status of the list.
@@ -77,18 +77,18 @@ type listIncidents struct {
 	Env    api.OptionalEnv `query:"env" doc:"The environment of the incidents; those of all where it is absent."`
 }
 
-func (i incidents) list(ctx context.Context, call *route.Call, in listIncidents) (svc.Page[shown.Incident], error) {
+func (i incidents) list(ctx context.Context, call *route.Call, in listIncidents) (svc.Page[views.Incident], error) {
 	keyset, err := call.Keyset(in.Cursor, 1)
 	if err != nil {
-		return svc.Page[shown.Incident]{}, err
+		return svc.Page[views.Incident]{}, err
 	}
 	page, more, err := i.incidents.Incidents(ctx, svc.IncidentQuery{
 		App: call.Ref(), Status: svc.IncidentStatus(in.Status), Environment: in.Env.Slug, Before: api.First(keyset), Limit: int(in.Limit),
 	})
 	if err != nil {
-		return svc.Page[shown.Incident]{}, err
+		return svc.Page[views.Incident]{}, err
 	}
-	return route.PageOf(call, api.Convert(page, incidentOf(call)), more, func(last shown.Incident) []string { return []string{last.ID} }), nil
+	return route.PageOf(call, api.Convert(page, incidentOf(call)), more, func(last views.Incident) []string { return []string{last.ID} }), nil
 }
 
 type incidentPath struct {
@@ -104,12 +104,12 @@ func actorOf(call *route.Call) svc.LedgerActor {
 	return svc.LedgerActor{}
 }
 
-func (i incidents) acknowledge(ctx context.Context, call *route.Call, in incidentPath) (shown.Incident, error) {
+func (i incidents) acknowledge(ctx context.Context, call *route.Call, in incidentPath) (views.Incident, error) {
 	changed, err := i.alerts.Acknowledge(ctx, call.Ref(), in.ID, actorOf(call))
 	return incidentOf(call)(&changed), err
 }
 
-func (i incidents) resolve(ctx context.Context, call *route.Call, in incidentPath) (shown.Incident, error) {
+func (i incidents) resolve(ctx context.Context, call *route.Call, in incidentPath) (views.Incident, error) {
 	changed, err := i.alerts.Resolve(ctx, call.Ref(), in.ID, actorOf(call))
 	return incidentOf(call)(&changed), err
 }

@@ -10,7 +10,7 @@ import (
 
 	"svc"
 	"svc/http/route"
-	"svc/http/shown"
+	"svc/http/views"
 )
 
 // action is a proposed action as answers show it.
@@ -25,7 +25,7 @@ type action struct {
 	ProposedAt     route.Time       `json:"proposedAt"`
 	ExpiresAt      route.Time       `json:"expiresAt"`
 	DecidedAt      *route.Time      `json:"decidedAt"`
-	DecidedBy      *shown.Actor     `json:"decidedBy"`
+	DecidedBy      *views.Actor     `json:"decidedBy"`
 	Reason         *string          `json:"reason"`
 	RequestID      *string          `json:"requestId" doc:"The request that executed it."`
 	AuditEventID   *string          `json:"auditEventId" doc:"The audit row of the execution; it has the id of the request."`
@@ -50,7 +50,7 @@ func actionOf(a *svc.Action) action {
 		RequestID: api.OrNull(a.RequestID), AuditEventID: api.OrNull(a.RequestID),
 	}
 	if a.DecidedBy != nil {
-		row.DecidedBy = &shown.Actor{ID: a.DecidedBy.ID, Name: a.DecidedBy.Name}
+		row.DecidedBy = &views.Actor{ID: a.DecidedBy.ID, Name: a.DecidedBy.Name}
 	}
 	if a.Sending != "" {
 		row.Sending = &a.Sending

@@ -8,7 +8,7 @@ import (
 
 	"svc"
 	"svc/http/route"
-	"svc/http/shown"
+	"svc/http/views"
 )
 
 // Approvals is the approval queues of organizations.
@@ -49,14 +49,14 @@ func consoleApprovalRoutes(ports Ports) []route.Route {
 type approval struct {
 	action
 	App         string      `json:"app" doc:"The application's slug."`
-	RequestedBy shown.Actor `json:"requestedBy"`
+	RequestedBy views.Actor `json:"requestedBy"`
 	Question    string      `json:"question" doc:"What the member had asked the assistant."`
 	MayDecide   bool        `json:"mayDecide" doc:"Whether the signed-in person may be the second operator."`
 }
 
 func approvalOf(entry *svc.Approval, by *svc.User) approval {
 	return approval{
-		action: actionOf(&entry.Action), App: entry.App, RequestedBy: shown.Actor{ID: entry.Member.ID, Name: entry.Member.Name}, Question: entry.Action.Question,
+		action: actionOf(&entry.Action), App: entry.App, RequestedBy: views.Actor{ID: entry.Member.ID, Name: entry.Member.Name}, Question: entry.Action.Question,
 		MayDecide: entry.Member.ID != by.ID && entry.Action.Status == svc.ActionProposed,
 	}
 }

@@ -1,7 +1,7 @@
-// Package manual shows the documentation as web pages, for people: the same pages that the
+// Package docsite shows the documentation as web pages, for people: the same pages that the
 // API and the assistant read as markdown, under /docs, which is where the type of every
 // problem points. A page is one answer without scripts that asks nothing of another host.
-package manual
+package docsite
 
 import (
 	"bytes"
@@ -33,32 +33,32 @@ const indexSlug = "index"
 // a slash before theirs.
 const referenceSlug = "reference"
 
-// Manual shows the pages of a library. The zero value has routes and no pages.
-type Manual struct {
+// Site shows the pages of a library. The zero value has routes and no pages.
+type Site struct {
 	library Library
 	page    *template.Template
 	style   template.CSS
 	policy  string
 }
 
-// New returns a manual of a library, which may still be filled until the first request.
-func New(library Library) (*Manual, error) {
-	style, err := assets.ReadFile("assets/manual.css")
+// New returns the site of a library, whose pages may be added until the first request.
+func New(library Library) (*Site, error) {
+	style, err := assets.ReadFile("assets/docsite.css")
 	if err != nil {
-		return nil, fmt.Errorf("reading the style of the manual: %w", err)
+		return nil, fmt.Errorf("reading the style of the site: %w", err)
 	}
-	page, err := template.ParseFS(assets, "assets/manual.html")
+	page, err := template.ParseFS(assets, "assets/docsite.html")
 	if err != nil {
-		return nil, fmt.Errorf("reading the page of the manual: %w", err)
+		return nil, fmt.Errorf("reading the page of the site: %w", err)
 	}
-	return &Manual{
+	return &Site{
 		library: library, page: page, style: template.CSS(style),
 		policy: "default-src 'none'; style-src " + route.PolicyHash(style) + "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 	}, nil
 }
 
-// Routes returns the rows of the manual.
-func (m *Manual) Routes() []route.Route {
+// Routes returns the rows of the site.
+func (m *Site) Routes() []route.Route {
 	row := func(path, operation, summary string) route.Route {
 		return route.Route{
 			Surface: route.Share, Method: http.MethodGet, Path: path, Operation: operation, Effect: route.Read, Summary: summary, Raw: m.serve,
@@ -86,7 +86,7 @@ type link struct {
 }
 
 // serve answers with a page.
-func (m *Manual) serve(w http.ResponseWriter, r *http.Request) {
+func (m *Site) serve(w http.ResponseWriter, r *http.Request) {
 	slug := strings.TrimSuffix(r.PathValue("slug"), "/")
 	if slug == "" {
 		slug = indexSlug
@@ -109,7 +109,7 @@ func (m *Manual) serve(w http.ResponseWriter, r *http.Request) {
 }
 
 // render makes the whole page.
-func (m *Manual) render(page *svc.DocPage) ([]byte, error) {
+func (m *Site) render(page *svc.DocPage) ([]byte, error) {
 	content, err := m.html(page)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,6 @@
-// Package shown holds what is shown in more than one place: the API answers it, and
+// Package views holds what is shown in more than one place: the API answers it, and
 // notices carry it to channels.
-package shown
+package views
 
 import (
 	"time"

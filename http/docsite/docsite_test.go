@@ -1,4 +1,4 @@
-package manual_test
+package docsite_test
 
 import (
 	"context"
@@ -11,11 +11,11 @@ import (
 	"svc"
 	"svc/http/api/apitest"
 	"svc/http/docs"
-	"svc/http/manual"
+	"svc/http/docsite"
 	"svc/http/route"
 )
 
-// nobody knows no caller and no application: the manual needs neither.
+// nobody knows no caller and no application: the site needs neither.
 type nobody struct{}
 
 func (nobody) Authorize(context.Context, string, svc.RateClass, string) (svc.Grant, svc.RateState, error) {
@@ -26,7 +26,7 @@ func (nobody) Get(context.Context, svc.AppRef) (svc.Application, error) {
 	return svc.Application{}, svc.NotFound("application")
 }
 
-// site is the manual of the service's own pages.
+// site is that of the service's own pages.
 func site(t *testing.T) (*route.Handler, *docs.Library) {
 	t.Helper()
 	library, err := docs.Open(svc.Documentation)
@@ -36,7 +36,7 @@ func site(t *testing.T) (*route.Handler, *docs.Library) {
 	if err := library.Describe(apitest.Routes()); err != nil {
 		t.Fatal(err)
 	}
-	guide, err := manual.New(library)
+	guide, err := docsite.New(library)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestEveryLinkLeadsSomewhere(t *testing.T) {
 
 // TestNothingOfAPageBecomesMarkup renders what a careless or hostile page might hold.
 func TestNothingOfAPageBecomesMarkup(t *testing.T) {
-	guide, err := manual.New(shelf{"index": "# A <b>title</b>\n\nText <i onclick=x>i</i> <script>alert(1)</script> [x](javascript:alert(1)) ![p](docs/p.png) [code](DESIGN.md) [go](docs/a.md#b)\n", "a": "# A\n\n## B\n\n[back](../README.md)\n\n## B\n"})
+	guide, err := docsite.New(shelf{"index": "# A <b>title</b>\n\nText <i onclick=x>i</i> <script>alert(1)</script> [x](javascript:alert(1)) ![p](docs/p.png) [code](DESIGN.md) [go](docs/a.md#b)\n", "a": "# A\n\n## B\n\n[back](../README.md)\n\n## B\n"})
 	if err != nil {
 		t.Fatal(err)
 	}

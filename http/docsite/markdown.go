@@ -1,4 +1,4 @@
-package manual
+package docsite
 
 import (
 	"bytes"
@@ -22,7 +22,7 @@ const indexFile = "README"
 
 // html turns the markdown of a page into HTML. Markup within the markdown is left out, so
 // whatever a page says cannot become a part of the site.
-func (m *Manual) html(page *svc.DocPage) (template.HTML, error) {
+func (m *Site) html(page *svc.DocPage) (template.HTML, error) {
 	source := []byte(page.Markdown)
 	converter := goldmark.New(goldmark.WithExtensions(extension.Table, extension.Linkify), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
 	document := converter.Parser().Parse(text.NewReader(source), parser.WithContext(parser.NewContext(parser.WithIDs(&anchors{taken: map[string]bool{}}))))
@@ -47,7 +47,7 @@ var pageLink = regexp.MustCompile(`^([A-Za-z0-9./-]+)\.md(#.*)?$`)
 
 // direct has the links between files lead to pages. Links to files that are no pages, and
 // pictures, which lie in the source tree only, become text.
-func (m *Manual) direct(document ast.Node, slug string) error {
+func (m *Site) direct(document ast.Node, slug string) error {
 	var plain []ast.Node
 	err := ast.Walk(document, func(node ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
@@ -79,7 +79,7 @@ func (m *Manual) direct(document ast.Node, slug string) error {
 
 // target is where a link of a page leads on the site; it is false for files that are no
 // pages.
-func (m *Manual) target(to, slug string) (string, bool) {
+func (m *Site) target(to, slug string) (string, bool) {
 	if strings.HasPrefix(to, "#") || strings.HasPrefix(to, "/") || strings.Contains(to, "://") {
 		return to, true
 	}
