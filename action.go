@@ -126,7 +126,7 @@ func (a *Action) Pending(now time.Time) bool { return a.At(now).Status == Action
 func (a *Action) decided() error {
 	return &Error{
 		Code: CodeConflict, Reason: "already_decided", Message: fmt.Sprintf("The action is %s already.", a.Status),
-		Turn: &TurnProblem{ConversationID: a.ConversationID, ActionStatus: a.Status},
+		Turn: &TurnProblem{ConversationID: a.ConversationID, ActionStatus: string(a.Status)},
 	}
 }
 
@@ -175,22 +175,8 @@ func (a Action) CheckApprove(now time.Time, grant *Grant, tool *Tool) error {
 func (a *Action) TargetChanged() error {
 	return &Error{
 		Code: CodeConflict, Reason: "target_changed", Message: "The target has changed since the action was proposed; ask again.",
-		Turn: &TurnProblem{ConversationID: a.ConversationID, ActionStatus: a.Status},
+		Turn: &TurnProblem{ConversationID: a.ConversationID, ActionStatus: string(a.Status)},
 	}
-}
-
-// TurnProblem says more of a conflict about a conversation.
-type TurnProblem struct {
-	ConversationID string `json:"conversationId,omitempty"`
-	// ActionStatus is where the action stands that cannot be decided any more.
-	ActionStatus ActionStatus    `json:"actionStatus,omitempty"`
-	Actions      []PendingAction `json:"actions,omitempty"`
-}
-
-// PendingAction is an action that must be decided first.
-type PendingAction struct {
-	ID        string    `json:"id"`
-	ExpiresAt time.Time `json:"expiresAt"`
 }
 
 // previewValue is the length from which a value is shortened in a preview.

@@ -58,7 +58,7 @@ func TestTheApproveTable(t *testing.T) {
 			continue
 		}
 		refused, ok := errors.AsType[*svc.Error](err)
-		if !ok || refused.Code != c.code || refused.Reason != c.reason || c.status != "" && (refused.Turn.ActionStatus != c.status || refused.Turn.ConversationID != "cnv_1") {
+		if !ok || refused.Code != c.code || refused.Reason != c.reason || c.status != "" && (refused.Turn.ActionStatus != string(c.status) || refused.Turn.ConversationID != "cnv_1") {
 			t.Errorf("%s: %#v, want %s %s %s", c.name, err, c.code, c.reason, c.status)
 		}
 		if strings.HasPrefix(c.name, "without") && (refused.Required == nil || *refused.Required != (svc.Required{Scope: svc.ScopeWrite, Permission: svc.PermAnalyticsWrite})) {

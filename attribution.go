@@ -3,6 +3,7 @@ package svc
 import (
 	"net/url"
 	"strings"
+	"unicode/utf8"
 )
 
 // Attribution says where a visit came from: the referring domain, the source
@@ -316,4 +317,18 @@ func hostName(authority string) string {
 		host = host[:colon]
 	}
 	return strings.ToLower(host)
+}
+
+// cut returns at most limit bytes of valid UTF-8 without NUL characters.
+func cut(s string, limit int) string {
+	if len(s) > limit {
+		s = s[:limit]
+		for len(s) > 0 && !utf8.ValidString(s[max(0, len(s)-utf8.UTFMax):]) {
+			s = s[:len(s)-1]
+		}
+	}
+	if strings.IndexByte(s, 0) >= 0 {
+		s = strings.ReplaceAll(s, "\x00", "")
+	}
+	return s
 }

@@ -39,4 +39,19 @@
 //     turn is one question with its answer, or one approval with what follows; a round is
 //     one request to a model within it. A tool is a route as a model calls it; an action is
 //     a call that a person decides on.
+//
+// # Files
+//
+// Every noun has a file. A group uses names of the groups before it as groups_test.go lists them.
+//
+//   - Ground (who asks, for what, within which limits): address, app, client, docpage, documentation, entity,
+//     error, hold, invitation, key, ledger, mask, member, page, rate, release, tenant, token, window.
+//   - Analytics: analytics, attribution, attribution_sources, breakdown, event, filter, funnel, funnel_filter,
+//     funnel_fold, funnel_match, goal, live, retention, session, share.
+//   - Errors: releases, fingerprint, fingerprint_former, fingerprint_frame, fingerprint_message, frame_code,
+//     frame_origin, issue, issue_query, occurrence, occurrence_details, scrub, sourcemap, stack.
+//   - Metrics: metric, metric_histogram, metric_sketch, metric_window.
+//   - Alerting: alert, alert_apply, alert_window, channel, check, incident, monitor.
+//   - Assistant: action, approval, conversation, passkey, tool.
+//   - Ingest (what one insert holds): rows, deadletter.
 package svc

@@ -122,8 +122,22 @@ type Error struct {
 	RetryAfter time.Duration
 	// Accepted is set with CodeUnavailable where events were sent.
 	Accepted Acceptance
-	// Turn says more of a conflict about a conversation of the assistant.
+	// Turn is set with a conflict about a conversation of the assistant.
 	Turn *TurnProblem
+}
+
+// TurnProblem says what stands in the way where a conversation refuses a question or a decision.
+type TurnProblem struct {
+	ConversationID string `json:"conversationId,omitempty"`
+	// ActionStatus is the [ActionStatus] of an action that cannot be decided any more.
+	ActionStatus string          `json:"actionStatus,omitempty"`
+	Actions      []PendingAction `json:"actions,omitempty"`
+}
+
+// PendingAction is an action that must be decided first.
+type PendingAction struct {
+	ID        string    `json:"id"`
+	ExpiresAt time.Time `json:"expiresAt"`
 }
 
 // Acceptance says what became of what was sent with a request that was not answered in full.

@@ -179,3 +179,16 @@ type SessionsQuery struct {
 	// Open and Ended bound the sessions of each kind.
 	Open, Ended int
 }
+
+// Mask hides the e-mail-like values of an event from callers without
+// people.pii.read: in its name, the identifiers, the addresses, the title, the
+// campaign words, and the properties at any depth. Everything else stays.
+func (e *Event) Mask() {
+	for _, field := range []*string{
+		&e.Name, &e.DistinctID, &e.AnonymousID, &e.URL, &e.Path, &e.Title, &e.Referrer,
+		&e.Source, &e.Medium, &e.UTMSource, &e.UTMMedium, &e.UTMCampaign, &e.UTMTerm, &e.UTMContent,
+	} {
+		*field = MaskEmails(*field)
+	}
+	e.Properties = maskJSON(e.Properties)
+}

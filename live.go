@@ -125,3 +125,13 @@ func (w *LiveWindow) prune(since int64) {
 		}
 	}
 }
+
+// Mask hides the e-mail-like values of the view's lists, which stay as long as they are.
+func (l *Live) Mask() {
+	for _, list := range []*[]LiveRow{&l.Pages, &l.Sources, &l.Countries, &l.Devices} {
+		*list = slices.Clone(*list) // others may hold the view too
+		for i := range *list {
+			(*list)[i].Value = MaskEmails((*list)[i].Value)
+		}
+	}
+}

@@ -3,34 +3,10 @@ package svc
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
-
-// Mask hides the e-mail-like values of an event from callers without
-// people.pii.read: in its name, the identifiers, the addresses, the title, the
-// campaign words, and the properties at any depth. Everything else stays.
-func (e *Event) Mask() {
-	for _, field := range []*string{
-		&e.Name, &e.DistinctID, &e.AnonymousID, &e.URL, &e.Path, &e.Title, &e.Referrer,
-		&e.Source, &e.Medium, &e.UTMSource, &e.UTMMedium, &e.UTMCampaign, &e.UTMTerm, &e.UTMContent,
-	} {
-		*field = MaskEmails(*field)
-	}
-	e.Properties = maskJSON(e.Properties)
-}
-
-// Mask hides the e-mail-like values of the view's lists, which stay as long as they are.
-func (l *Live) Mask() {
-	for _, list := range []*[]LiveRow{&l.Pages, &l.Sources, &l.Countries, &l.Devices} {
-		*list = slices.Clone(*list) // others may hold the view too
-		for i := range *list {
-			(*list)[i].Value = MaskEmails((*list)[i].Value)
-		}
-	}
-}
 
 // MaskText keeps the first character of a value and replaces each other one by
 // an asterisk. A masked value is hidden, never absent.

@@ -44,21 +44,6 @@ const (
 	MaxLabelValue   = 512
 )
 
-// MetricsPolicy bounds what an environment may send (contract 25).
-type MetricsPolicy struct {
-	// MaxSeries is how many series an environment may have within a day.
-	MaxSeries int
-	// MaxLabelsPerSeries is how many labels a point may have.
-	MaxLabelsPerSeries int
-	// LabelDenylist names labels that are dropped.
-	LabelDenylist []string
-}
-
-// DefaultMetricsPolicy applies where nobody chose another.
-func DefaultMetricsPolicy() MetricsPolicy {
-	return MetricsPolicy{MaxSeries: 20_000, MaxLabelsPerSeries: 16}
-}
-
 // Label is one label of a series.
 type Label struct{ Key, Value string }
 

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // Level says how bad an error is.
@@ -220,20 +219,6 @@ func (o *Occurrence) trim() {
 	}
 	o.Tags = firstPairs(o.Tags, MaxTags, MaxTagBytes)
 	o.Details.trim()
-}
-
-// cut returns at most limit bytes of valid UTF-8 without NUL characters.
-func cut(s string, limit int) string {
-	if len(s) > limit {
-		s = s[:limit]
-		for len(s) > 0 && !utf8.ValidString(s[max(0, len(s)-utf8.UTFMax):]) {
-			s = s[:len(s)-1]
-		}
-	}
-	if strings.IndexByte(s, 0) >= 0 {
-		s = strings.ReplaceAll(s, "\x00", "")
-	}
-	return s
 }
 
 // Place says where an error comes from: the call of the application in which it was

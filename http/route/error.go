@@ -75,7 +75,7 @@ func (h *Handler) problemAnswer(err error, requestID string, route *Route) Answe
 		Accepted: shown.Accepted, Reason: shown.Reason, Module: shown.Module,
 	}
 	if turn := shown.Turn; turn != nil {
-		problem.ConversationID, problem.ActionStatus = turn.ConversationID, turn.ActionStatus
+		problem.ConversationID, problem.ActionStatus = turn.ConversationID, svc.ActionStatus(turn.ActionStatus)
 		for _, action := range turn.Actions {
 			problem.Actions = append(problem.Actions, PendingAction{ID: action.ID, ExpiresAt: Time(action.ExpiresAt)})
 		}
