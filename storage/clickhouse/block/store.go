@@ -16,6 +16,7 @@ type Store struct {
 	queries clickhouse.Queries
 	// catalogue is what metric_series was told by this process.
 	catalogue seriesNotes
+	suspects  suspects
 }
 
 // New returns the store of blocks of a database.

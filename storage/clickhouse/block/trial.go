@@ -1,7 +1,6 @@
 package block
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ClickHouse/ch-go/proto"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
 	"svc"
@@ -22,56 +20,85 @@ const (
 	// trialMark stands between the name of the database and the number of a block in the name
 	// of the database in which its rows are tried.
 	trialMark = "_trial_"
-	// trialInserts bounds the attempts for one kind of rows of a block, so that whatever is in
-	// them, others wait for seconds at most.
-	trialInserts = 256
-	// trialTime bounds the whole, and is the age from which a database of a trial was left behind.
+	// environmentTrials bounds the trial inserts that tell environments apart, for each kind of
+	// rows: enough for some forty refused environments among a thousand.
+	environmentTrials = 512
+	// rowTrials bounds the trial inserts that look for single rows in the refused environments of
+	// one kind, so that the rows of others do not wait for them.
+	rowTrials = 128
+	// trialTime bounds the whole. A database of a trial that is twice as old was left behind.
 	trialTime = time.Minute
-	// blockChance is how many bits of a block's number are chance; the others are the milliseconds at
+	// blockChance is how many bits of a block's number are random; the others are the milliseconds at
 	// which it was made.
 	blockChance = 22
 	// maxReason bounds what is kept of an exception, in bytes.
 	maxReason = 500
+	// maxSuspects bounds the environments that are remembered.
+	maxSuspects = 1000
 )
 
 // Sift returns the rows of a block that the store refuses, and stores nothing. The rows are tried
-// in a database of their own, whose tables and views are made as those of the service are. What is
-// refused is divided until the bad rows are alone: first by environment, and after trialInserts
-// attempts it is taken as it is. A store that refuses rows that are plain, or takes all of them
-// there, is to blame itself: then nothing is returned.
+// in a database of their own. What is refused is divided until single environments are left, and
+// these until single rows are left, or rowTrials inserts were made: then the rest of the
+// environment is returned as it is. No row is returned of an environment whose rows the store takes,
+// unless more environments are refused than environmentTrials inserts tell apart. Environments that
+// were refused before are tried apart from the others.
+//
+// A store that refuses plain rows, or takes all rows in the trial, has a problem of its own: then
+// Sift returns none.
 func (db *Store) Sift(ctx context.Context, number uint64, b *Block) ([]svc.RefusedRow, error) {
+	refused, _, err := db.sift(ctx, number, b)
+	return refused, err
+}
+
+// sift is Sift, and returns how many trial inserts it made.
+func (db *Store) sift(ctx context.Context, number uint64, b *Block) (refused []svc.RefusedRow, inserts int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, trialTime)
 	defer cancel()
-	t, err := db.openTrial(ctx, number)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("preparing to try rows: %w", err), t.close(ctx))
+	// Tables that keep nothing are filled in a tenth of the time, and refuse what constraints and
+	// views refuse. What only an engine that stores refuses is tried again in tables of that kind.
+	for _, storing := range []bool{false, true} {
+		found, made, err := db.siftIn(ctx, number, b, storing)
+		if inserts += made; err != nil || len(found) > 0 {
+			return found, inserts, err
+		}
 	}
-	var out []svc.RefusedRow
+	return nil, inserts, nil
+}
+
+// siftIn is sift in tables that store their rows or keep nothing.
+func (db *Store) siftIn(ctx context.Context, number uint64, b *Block, storing bool) (refused []svc.RefusedRow, inserts int, err error) {
+	t, err := db.openTrial(ctx, number, storing)
+	if err != nil {
+		return nil, 0, errors.Join(fmt.Errorf("preparing to try rows: %w", err), t.close(ctx))
+	}
 	for _, kind := range rowKinds() {
 		if kind.size(b) == 0 {
 			continue
 		}
-		found, err := t.sift(ctx, b, kind)
+		search := &search{trial: t, block: b, kind: kind, environmentsLeft: environmentTrials, rowsLeft: rowTrials}
+		found, err := search.run(ctx)
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("trying rows: %w", err), t.close(ctx))
+			return nil, t.inserts, errors.Join(fmt.Errorf("trying rows: %w", err), t.close(ctx))
 		}
-		out = append(out, found...)
+		refused = append(refused, found...)
 	}
-	return out, t.close(ctx)
+	return refused, t.inserts, t.close(ctx)
 }
 
 // trial is a database in which rows are tried.
 type trial struct {
-	of     *Store
-	name   string
-	conn   *clickhouse.Conn // to the database
-	number uint64
-	left   int
-	reason string // of the last refusal
+	of      *Store
+	name    string
+	conn    *clickhouse.Conn // to the database
+	number  uint64
+	inserts int
+	reason  string // of the last refusal
 }
 
-// openTrial makes the database of a trial. What is returned is closed, also after an error.
-func (db *Store) openTrial(ctx context.Context, number uint64) (*trial, error) {
+// openTrial makes the database of a trial, with tables that store their rows or keep nothing. What
+// is returned is closed, also after an error.
+func (db *Store) openTrial(ctx context.Context, number uint64, storing bool) (*trial, error) {
 	t := &trial{of: db, name: db.conn.Database() + trialMark + strconv.FormatUint(number, 36), number: number}
 	if err := db.sweepTrials(ctx); err != nil {
 		return t, err
@@ -79,7 +106,7 @@ func (db *Store) openTrial(ctx context.Context, number uint64) (*trial, error) {
 	if err := db.conn.Exec(ctx, db.queries["trial.Create"], clickhouse.Args{"database": t.name}); err != nil {
 		return t, err
 	}
-	statements, err := db.tablesOfRows(ctx, t.name)
+	statements, err := db.tablesOfRows(ctx, t.name, storing)
 	if err != nil {
 		return t, err
 	}
@@ -128,9 +155,9 @@ type storeTable struct {
 	views              []string // that read it
 }
 
-// tablesOfRows returns the statements that make the tables of rows in another database, and all
-// that views make of them, in an order in which each finds what it needs.
-func (db *Store) tablesOfRows(ctx context.Context, in string) ([]string, error) {
+// tablesOfRows returns the statements that make, in another database, the tables of rows, their
+// views and the tables that these fill, in an order in which each finds what it needs.
+func (db *Store) tablesOfRows(ctx context.Context, in string, storing bool) ([]string, error) {
 	tables := map[string]storeTable{}
 	err := db.conn.ReadFirst(ctx, "reading the tables", db.queries["trial.Tables"], clickhouse.Args{"database": db.conn.Database()}, func(rows driver.Rows) (bool, error) {
 		var t storeTable
@@ -143,146 +170,46 @@ func (db *Store) tablesOfRows(ctx context.Context, in string) ([]string, error) 
 	}
 	ours := regexp.MustCompile(`([\s(,])` + "`?" + regexp.QuoteMeta(db.conn.Database()) + "`?" + `\.`)
 	target := regexp.MustCompile(`\sTO ` + "`?" + regexp.QuoteMeta(db.conn.Database()) + "`?" + `\.` + "`?" + `(\w+)`)
+	engine := regexp.MustCompile(`(,\s+INDEX .*? GRANULARITY \d+|\sENGINE = .*)`)
 	// Months are parts of their own, and a part takes milliseconds; they refuse no row.
 	months := regexp.MustCompile(`\sPARTITION BY .*?\s(PRIMARY KEY|ORDER BY)\s`)
+	table := func(made string) string {
+		if storing {
+			return months.ReplaceAllString(made, " $1 ")
+		}
+		return engine.ReplaceAllString(made, "") + " ENGINE = Null"
+	}
 	var stores, views []string
 	wanted := []string{"events", "occurrences", "metric_points"}
 	for n := 0; n < len(wanted); n++ {
 		if slices.Contains(wanted[:n], wanted[n]) {
 			continue
 		}
-		table := tables[wanted[n]]
-		made := ours.ReplaceAllString(table.made, "${1}`"+in+"`.")
-		if table.engine == "MaterializedView" {
+		of := tables[wanted[n]]
+		made := ours.ReplaceAllString(of.made, "${1}`"+in+"`.")
+		if of.engine == "MaterializedView" {
 			views = append(views, made)
-			if to := target.FindStringSubmatch(table.made); to != nil {
+			if to := target.FindStringSubmatch(of.made); to != nil {
 				wanted = append(wanted, to[1])
 			}
 			continue
 		}
-		stores = append(stores, months.ReplaceAllString(made, " $1 "))
-		wanted = append(wanted, table.views...)
+		stores = append(stores, table(made))
+		wanted = append(wanted, of.views...)
 	}
 	return append(stores, views...), nil
 }
 
-// takes says whether the store takes rows of a block.
-func (t *trial) takes(ctx context.Context, b *Block, kind kindRows, rows []int) (bool, error) {
-	t.left--
-	part := newPlainBlock()
-	appendRows(kind.columns(part), kind.columns(b), rows)
-	return t.insert(ctx, part, kind)
-}
-
-// insert inserts a block of one kind and says whether it was taken.
+// insert inserts a block of one kind and reports whether it was taken.
 func (t *trial) insert(ctx context.Context, part *Block, kind kindRows) (bool, error) {
+	t.inserts++
 	ctx = clickhouse.WithSettings(ctx, clickhouse.Settings{
-		"async_insert": 0, "insert_deduplicate": 0, "materialized_views_ignore_errors": 0, "max_partitions_per_insert_block": 0,
+		"async_insert": 0, "insert_deduplicate": 0, "materialized_views_ignore_errors": 0, "max_partitions_per_insert_block": 0, "max_threads": 1,
 	})
 	err := t.conn.InsertEncoded(ctx, t.of.queries[kind.query], kind.encode(part, t.number))
 	if reason, refused := clickhouse.Refusal(err); refused {
-		t.reason = reason
-		t.reason = strings.ToValidUTF8(t.reason[:min(len(t.reason), maxReason)], "")
+		t.reason = strings.ToValidUTF8(reason[:min(len(reason), maxReason)], "")
 		return false, nil
 	}
 	return err == nil, err
-}
-
-// sift finds the rows of a kind that are refused.
-func (t *trial) sift(ctx context.Context, b *Block, kind kindRows) ([]svc.RefusedRow, error) {
-	t.left = trialInserts
-	plain := newPlainBlock()
-	kind.plain(plain)
-	if taken, err := t.insert(ctx, plain, kind); err != nil || !taken {
-		return nil, err
-	}
-	all := byEnvironment(b, kind)
-	if taken, err := t.takes(ctx, b, kind, all); err != nil || taken {
-		return nil, err
-	}
-	out, err := t.divide(ctx, b, kind, all)
-	if err != nil {
-		return nil, err
-	}
-	// Rows that are refused together only are parted until the rest is taken.
-	rest := slices.DeleteFunc(all, func(row int) bool {
-		return slices.ContainsFunc(out, func(r svc.RefusedRow) bool { return r.Row == row })
-	})
-	for len(rest) > 0 {
-		taken, err := t.takes(ctx, b, kind, rest)
-		if err != nil || taken {
-			return out, err
-		}
-		half := len(rest) / 2
-		out, rest = t.park(out, kind, rest[half:]), rest[:half]
-	}
-	return out, nil
-}
-
-// park adds rows to those that are refused, for the reason of the last refusal.
-func (t *trial) park(out []svc.RefusedRow, kind kindRows, rows []int) []svc.RefusedRow {
-	for _, row := range rows {
-		out = append(out, svc.RefusedRow{Kind: kind.kind, Row: row, Reason: t.reason})
-	}
-	return out
-}
-
-// divide halves what is refused, the largest pieces first, until single rows are left, or no
-// more attempts.
-func (t *trial) divide(ctx context.Context, b *Block, kind kindRows, refused []int) (out []svc.RefusedRow, err error) {
-	type piece struct {
-		rows   []int
-		reason string
-	}
-	queue := []piece{{refused, t.reason}}
-	for len(queue) > 0 {
-		next := queue[0]
-		queue = queue[1:]
-		t.reason = next.reason
-		if len(next.rows) == 1 || t.left < 2 {
-			out = t.park(out, kind, next.rows)
-			continue
-		}
-		at := halfOf(b, kind, next.rows)
-		for _, half := range [][]int{next.rows[:at], next.rows[at:]} {
-			taken, err := t.takes(ctx, b, kind, half)
-			if err != nil {
-				return nil, err
-			}
-			if !taken {
-				queue = append(queue, piece{half, t.reason})
-			}
-		}
-	}
-	return out, nil
-}
-
-// environmentsOf returns the environments of a kind of rows; their column is the first.
-func environmentsOf(b *Block, kind kindRows) proto.ColUInt64 {
-	return *kind.columns(b)[0].Data.(*proto.ColUInt64)
-}
-
-// byEnvironment returns all rows, those of an environment beside each other.
-func byEnvironment(b *Block, kind kindRows) []int {
-	environments := environmentsOf(b, kind)
-	rows := make([]int, len(environments))
-	for row := range rows {
-		rows[row] = row
-	}
-	slices.SortStableFunc(rows, func(x, y int) int { return cmp.Compare(environments[x], environments[y]) })
-	return rows
-}
-
-// halfOf returns where to divide rows: between two environments, as near to the middle as possible, else
-// in the middle.
-func halfOf(b *Block, kind kindRows, rows []int) int {
-	environments, middle := environmentsOf(b, kind), len(rows)/2
-	for off := range len(rows) {
-		for _, at := range [...]int{middle - off, middle + off} {
-			if at > 0 && at < len(rows) && environments[rows[at-1]] != environments[rows[at]] {
-				return at
-			}
-		}
-	}
-	return middle
 }

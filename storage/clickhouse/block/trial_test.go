@@ -176,3 +176,68 @@ func TestLettersWaitUntilTheyEnd(t *testing.T) {
 		t.Errorf("of an environment without letters: %+v, %v", rows, err)
 	}
 }
+
+// crowded returns a block of rows of many environments, of which some have rows at /poison.
+func crowded(t *testing.T, db *testDB, environments, rows int, bad func(environment, row int) bool) *Block {
+	t.Helper()
+	b := db.NewBlock()
+	for environment := range environments {
+		for n := range rows {
+			event := clickhousetest.Row(uint64(environment), time.Now(), fmt.Sprint(n), "u", "s")
+			if bad(environment, n) {
+				event.Path = "/poison"
+			}
+			b.Append(event)
+		}
+	}
+	return b
+}
+
+// sentBad reports whether any row of an environment is bad.
+func sentBad(bad func(environment, row int) bool, environment, rows int) bool {
+	for n := range rows {
+		if bad(environment, n) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestOthersWaitForFewTrials counts the trial inserts that a block waits for: few whatever one
+// environment sends, and fewer once it is known. Nobody else loses a row.
+func TestOthersWaitForFewTrials(t *testing.T) {
+	const environments, rows = 40, 50
+	for _, c := range []struct {
+		name        string
+		bad         func(environment, row int) bool
+		most, again int
+		refused     int
+	}{
+		{"one row", func(e, n int) bool { return e == 17 && n == 30 }, 30, 19, 1},
+		{"ten rows", func(e, n int) bool { return e == 17 && n%5 == 0 }, 90, 78, 10},
+		{"all rows of one", func(e, _ int) bool { return e == 17 }, rowTrials + 16, rowTrials + 5, rows},
+		{"rows of twenty", func(e, n int) bool { return e%2 == 0 && n == 3 }, 400, 400, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			db := open(t)
+			exec(t, db, "ALTER TABLE events ADD CONSTRAINT trap CHECK path != '/poison'")
+			b := crowded(t, db, environments, rows, c.bad)
+			for round, most := range []int{c.most, c.again} {
+				refused, inserts, err := db.sift(deadline(t), uint64(round+1), b)
+				if err != nil || inserts > most {
+					t.Errorf("round %d: %d trial inserts, want at most %d, %v", round+1, inserts, most, err)
+				}
+				if c.refused > 0 && len(refused) != c.refused {
+					t.Errorf("round %d: %d rows are refused, want %d", round+1, len(refused), c.refused)
+				}
+				for _, row := range refused {
+					environment := row.Row / rows
+					if !sentBad(c.bad, environment, rows) {
+						t.Fatalf("round %d: a row of environment %d is refused, which sent no bad one", round+1, environment)
+					}
+				}
+				t.Logf("round %d: %d trial inserts", round+1, inserts)
+			}
+		})
+	}
+}
