@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"svc/protos"
 )
 
@@ -40,6 +42,10 @@ type Sweeper struct {
 // own: however many of these are due, they hold up none of this node.
 const sweepBatch = 1000
 
+// sweepAtOnce bounds the actors that are woken at the same time: one that takes its time, or cannot
+// be loaded, holds up few others.
+const sweepAtOnce = 16
+
 // Run sweeps until ctx ends.
 func (s *Sweeper) Run(ctx context.Context) error {
 	ticker := time.NewTicker(s.Every)
@@ -68,18 +74,27 @@ func (s *Sweeper) sweep(ctx context.Context) {
 		}
 		return
 	}
+	var waking errgroup.Group
+	waking.SetLimit(sweepAtOnce)
 	for _, wake := range due {
-		call := &protos.Call{Kind: wake.Kind, Identity: wake.Identity, Method: WakeMethod, Payload: []byte(`"` + wake.Name + `"`)}
-		answer, err := s.Cluster.Call(ctx, call)
-		if err == nil && answer.GetFailure() != nil {
-			err = errors.New("the actor refused it")
-		}
-		if err != nil {
-			if ctx.Err() == nil {
-				s.Logger.Warn("wake-up failed", "kind", wake.Kind, "error", err)
-			}
-			continue
-		}
+		waking.Go(func() error {
+			s.wake(ctx, wake)
+			return nil
+		})
+	}
+	_ = waking.Wait() // what failed is logged, and due in the next round
+}
+
+// wake tells one actor that it is due.
+func (s *Sweeper) wake(ctx context.Context, wake Due) {
+	call := &protos.Call{Kind: wake.Kind, Identity: wake.Identity, Method: WakeMethod, Payload: []byte(`"` + wake.Name + `"`)}
+	answer, err := s.Cluster.Call(ctx, call)
+	if err == nil && answer.GetFailure() != nil {
+		err = errors.New("the actor refused it")
+	}
+	if err == nil {
 		s.Cluster.config.Metrics.Wakeups.Inc()
+	} else if ctx.Err() == nil {
+		s.Logger.Warn("wake-up failed", "kind", wake.Kind, "error", err)
 	}
 }

@@ -152,3 +152,31 @@ func TestTheSweeperPassesByWhatOtherNodesOwn(t *testing.T) {
 		}
 	})
 }
+
+// TestASlowActorHoldsUpNoOther has an actor that does not answer due before another one.
+func TestASlowActorHoldsUpNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow, quick := identityOf("thing", 1), identityOf("thing", 2)
+		slow, quick = min(slow, quick), max(slow, quick) // the store returns the slow one first
+		store := &wakeups{due: map[Due]time.Time{{"thing", slow, "a"}: time.Now(), {"thing", quick, "a"}: time.Now()}}
+		placement := &testPlacement{}
+		placement.own(1, 1, 2)
+		began, goOn, woken := time.Now(), make(chan struct{}), map[string]time.Duration{}
+		kind := testKind("thing", func(_ actor.Context, identity string, request *Request) {
+			if identity == slow {
+				<-goOn
+			}
+			store.mu.Lock()
+			woken[identity] = time.Since(began)
+			store.mu.Unlock()
+			request.Answer(&protos.Answer{})
+		})
+		c := newTestCluster(t, placement, kind)
+		run(t, c)
+		time.AfterFunc(5*time.Second, func() { close(goOn) })
+		(&Sweeper{Cluster: c, Store: store, Logger: slog.New(slog.DiscardHandler), Now: time.Now}).sweep(t.Context())
+		if len(woken) != 2 || woken[quick] != 0 {
+			t.Errorf("woken after %v, want the quick one at once", woken)
+		}
+	})
+}
