@@ -168,6 +168,8 @@ var generatedNames = []struct {
 	{"__", regexp.MustCompile(`__\d+(?:_\d+)*`), "__"},
 	{"{closure:", regexp.MustCompile(`\{closure:.*:\d+\}`), "{closure}"},
 	{"block ", regexp.MustCompile(`^block (?:\(\d+ levels\) )?in `), ""},
+	{".func", regexp.MustCompile(`\.func\d+(?:\.\d+)*`), ".func"},
+	{"wrap", regexp.MustCompile(`\.(?:gowrap|deferwrap)\d+`), ".wrap"},
 	{"class@anonymous", regexp.MustCompile(`class@anonymous.*`), "class@anonymous"},
 }
 
@@ -177,6 +179,7 @@ var generatedNames = []struct {
 //	lambda$main$0                         lambda$main$
 //	Cart$$EnhancerBySpringCGLIB$$1f2e3d   Cart$
 //	<Total>b__12_0                        <Total>b__
+//	main.func1.2                          main.func
 //	block (2 levels) in total             total
 func stripGenerated(name string) string {
 	for i := range generatedNames {

@@ -3,6 +3,8 @@ package sentry_test
 import (
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -171,28 +173,71 @@ func TestMessagesWithParameters(t *testing.T) {
 	}
 }
 
-// TestEnvelopesOfThePythonSDK reads what sentry-sdk 2.75.0 sent of two faults, a log message
-// with parameters, and a plain one.
-func TestEnvelopesOfThePythonSDK(t *testing.T) {
+// TestEnvelopesOfSDKs reads what published SDKs sent of small programs: sentry-sdk 2.75.0 for Python,
+// io.sentry:sentry 8.62.0 for Java and sentry-go 0.50.0. Faults in different places of the
+// application are different issues, wherever in the runtime they end, and those of another build stay theirs.
+func TestEnvelopesOfSDKs(t *testing.T) {
 	t.Parallel()
-	want := []struct{ title, culprit string }{
-		{"ValueError: negative amount -3", "charge (__main__)"},
-		{"JSONDecodeError: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)", "parse (__main__)"},
-		{"Message: order 17 of ada failed", "shop.pay"},
-		{"Message: disk is nearly full", ""},
+	type report struct{ title, culprit string }
+	for language, want := range map[string][]report{
+		"python": {
+			{"ValueError: negative amount -3", "charge (__main__)"},
+			{"JSONDecodeError: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)", "parse (__main__)"},
+			{"Message: order 17 of ada failed", "shop.pay"},
+			{"Message: disk is nearly full", ""},
+		},
+		"java": {
+			{`NumberFormatException: For input string: "twelve"`, "total (com.acme.shop.Orders)"},
+			{`NumberFormatException: For input string: "old"`, "age (com.acme.shop.Orders$Customers)"},
+			{"IllegalStateException: order 17 cannot be shipped", "ship (com.acme.shop.Orders)"},
+			{"Message: order 17 of ada failed", "main (com.acme.shop.Main)"},
+			{`NullPointerException: Cannot invoke "Object.hashCode()" because "<local0>" is null`, "lambda$main$3 (com.acme.shop.Main)"},
+		},
+		"go": {
+			{"runtime.boundsError: runtime error: index out of range [2] with length 0", "(*Orders).Total (example.com/shop/cart)"},
+			{"runtime.boundsError: runtime error: index out of range [2] with length 0", "(*Customers).Age (example.com/shop/cart)"},
+			{"*fmt.wrapError: reserving 7: out of stock", "main (main)"},
+			{"*json.SyntaxError: invalid character 'n' looking for beginning of object key string", "main (main)"},
+			{"Message: disk is nearly full", "main (main)"},
+		},
+	} {
+		groups := map[string]int{}
+		for i, want := range want {
+			payload := captured(t, language, i)
+			o := reported(t, payload)
+			if title := svc.IssueTitle(o.Name, o.Message); title != want.title || o.Culprit != want.culprit || len(o.Details.Problems) > 0 {
+				t.Errorf("%s %d: %q, %q, %v; want %+v", language, i, title, o.Culprit, o.Details.Problems, want)
+			}
+			group := svc.Fingerprint(o, nil)
+			if first, taken := groups[group]; taken {
+				t.Errorf("%s: %d and %d are one issue", language, first, i)
+			}
+			groups[group] = i
+			if again := svc.Fingerprint(reported(t, rebuilt(payload)), nil); again != group {
+				t.Errorf("%s %d: another build is another issue", language, i)
+			}
+		}
 	}
-	for i, want := range want {
-		body, err := os.ReadFile(filepath.Join("testdata", "python", string(rune('0'+i))+".envelope"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, items, err := sentry.Split(body)
-		if err != nil || len(items) != 1 {
-			t.Fatal(items, err)
-		}
-		o := reported(t, string(items[0].Payload))
-		if title := svc.IssueTitle(o.Name, o.Message); title != want.title || o.Culprit != want.culprit || len(o.Details.Problems) > 0 {
-			t.Errorf("%q, %q, %v; want %+v", title, o.Culprit, o.Details.Problems, want)
-		}
+}
+
+// captured returns the event of an envelope that an SDK sent.
+func captured(t *testing.T, language string, n int) string {
+	t.Helper()
+	body, err := os.ReadFile(filepath.Join("testdata", language, strconv.Itoa(n)+".envelope"))
+	if err != nil {
+		t.Fatal(err)
 	}
+	_, items, err := sentry.Split(body)
+	if err != nil || len(items) != 1 {
+		t.Fatal(items, err)
+	}
+	return string(items[0].Payload)
+}
+
+// rebuilt returns an event as another build of the application sends it: its lines moved, and what the
+// compiler numbers is numbered otherwise.
+func rebuilt(payload string) string {
+	payload = regexp.MustCompile(`"lineno": ?(\d+)`).ReplaceAllString(payload, `"lineno":1$1`)
+	payload = regexp.MustCompile(`(lambda\$main\$|main\.func)(\d)`).ReplaceAllString(payload, `${1}1$2`)
+	return strings.ReplaceAll(payload, "shop@1.2.3", "shop@1.2.4")
 }
