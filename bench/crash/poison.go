@@ -37,6 +37,8 @@ type poison struct {
 	server *harness.Server
 	store  string
 	next   int
+	// stranger has settings, entities and a source map that cannot be read.
+	stranger stranger
 	// sent and acked count the poison; beside are the ids of what was acknowledged beside it.
 	sent, acked int
 	beside      map[string]bool
@@ -59,7 +61,8 @@ func (p *poison) prepare(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("keeping events for ten years: %w", err)
 	}
-	return nil
+	p.stranger = stranger{server: p.server, store: p.store}
+	return p.stranger.prepare(ctx)
 }
 
 // post sends a body and decodes the answer.
@@ -92,6 +95,7 @@ func (p *poison) post(ctx context.Context, method, address string, body []byte, 
 // send sends one poison with what is beside it. Whether it arrives is left to the kills.
 func (p *poison) send() {
 	p.next++
+	p.stranger.send()
 	type item struct {
 		Type       string `json:"type"`
 		Name       string `json:"name"`
@@ -195,6 +199,9 @@ func (p *poison) check(ctx context.Context, found *findings) error {
 		if stored[id] != 1 {
 			found.violate(spread, "%s is stored %d times", id, stored[id])
 		}
+	}
+	if err := p.stranger.check(ctx, found); err != nil {
+		return err
 	}
 	if p.beyond > 0 {
 		found.violate(spread, "somebody else's event was visible %s later beside poison, %s more than allowed", p.slowest, p.beyond)

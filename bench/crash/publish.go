@@ -28,6 +28,7 @@ func (r *run) publish(o *options, result *harness.Result, found *findings) error
 		"readBackMs": float64(r.read.Milliseconds()),
 	}
 	if r.poison != nil {
+		extra["besideSpoiled"] = float64(len(r.poison.stranger.acked))
 		extra["poison"], extra["besidePoison"], extra["poisonDelayMs"] = float64(r.poison.acked), float64(len(r.poison.beside)), float64(r.poison.slowest.Milliseconds())
 	}
 	for at, count := range r.kills {
