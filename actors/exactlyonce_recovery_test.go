@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -68,6 +69,37 @@ func TestWhatRecoveryStoresIsCounted(t *testing.T) {
 			t.Errorf("%v rows are counted, %d are stored", rows, len(w.rows))
 		}
 		p.stream.Revoked(1)
+		p.kill()
+		time.Sleep(time.Minute)
+	})
+}
+
+// TestAShortGenerationCompletesItsPart has a node find an interrupted block. It takes longer to read
+// the states of the block's partitions than any of its generations lasts.
+func TestAShortGenerationCompletesItsPart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(1, 2)
+		w.slow = 10 * time.Second
+		p := w.start(t)
+		for range 50 {
+			w.produce(time.Now())
+		}
+		positions := []svc.LogPosition{{Partition: 0, Metadata: interrupted}, {Partition: 1, Metadata: interrupted}}
+		copy(w.committed, positions)
+		for generation := range int32(20) {
+			w.mu.Lock()
+			w.generation, w.members[p] = generation+1, true
+			positions := slices.Clone(w.committed)
+			w.mu.Unlock()
+			if _, err := p.stream.Assigned(t.Context(), svc.LogAssignment{Generation: generation + 1, Partitions: positions}); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(3 * time.Second)
+			p.stream.Revoked(generation + 1)
+		}
+		if len(w.rows) == 0 || w.committed[0].Metadata != "" {
+			t.Errorf("after 20 generations %d rows are stored and the positions are %+v", len(w.rows), w.committed)
+		}
 		p.kill()
 		time.Sleep(time.Minute)
 	})

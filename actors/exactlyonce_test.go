@@ -88,6 +88,8 @@ type world struct {
 	// heard counts how often the toy listener was told that an event is stored, calls are its calls.
 	heard map[string]int
 	calls []string
+	// slow is how long it takes to read the ids of the recent past.
+	slow time.Duration
 	// stale counts what was refused because it came from an ended generation.
 	stale int
 }
@@ -504,7 +506,12 @@ func (p *process) Insert(_ context.Context, token string, id uint64, b pipeline.
 	return p.done()
 }
 
-func (p *process) RecentIDs(_ context.Context, _ time.Time, except uint64, _ int, yield func(uint64, [2]uint64)) error {
+func (p *process) RecentIDs(ctx context.Context, _ time.Time, except uint64, _ int, yield func(uint64, [2]uint64)) error {
+	select {
+	case <-time.After(p.w.slow):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	if err := p.step(); err != nil {
 		return err
 	}
@@ -774,6 +781,9 @@ func faults(t *testing.T, seed uint64) {
 		w.alerts[rule.ID] = svc.Entity{Owner: KindAlerting + "/" + web().String(), Kind: kindRule, ID: rule.ID, Payload: payload}
 	}
 	w.forgetful = seed%2 == 1
+	if seed%3 == 0 { // generations end while blocks are completed
+		w.slow = time.Duration(w.rng.IntN(400)) * time.Millisecond
+	}
 	w.storeFormer()
 	nodes := make([]*process, 1+int(seed/2)%4)
 	for i := range nodes {

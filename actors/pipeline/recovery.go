@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -23,8 +24,8 @@ import (
 //     whole, from the log. The others wait until that shows in its positions.
 //   - Nobody goes past a block that was not begun before all its texts are gone.
 
-// settleTime is the pause between two looks at what other nodes have settled.
-const settleTime = 100 * time.Millisecond
+// lookTime is the pause between two looks at what other nodes have settled.
+const lookTime = 100 * time.Millisecond
 
 // survey finds the pending blocks of a generation's partitions, settles those
 // whose verdict is certain, and returns where to start reading.
@@ -84,25 +85,15 @@ func (s *Stream) settle(ctx context.Context, g *generation, block pendingBlock, 
 	return nil
 }
 
-// prepare completes what is pending, loads the watch, and gives every intake its
-// state.
+// prepare completes the interrupted blocks, has the listeners prepare, and gives every intake its
+// state. It is repeated when it fails, and goes on with the block that it failed at.
 func (s *Stream) prepare(ctx context.Context, g *generation) error {
 	missing, err := s.keep(ctx, g)
 	if err != nil {
 		return err
 	}
-	var states map[int]*begin
-	for len(g.undecided) > 0 {
-		block := g.undecided[0]
-		if g.owns(block.spans[0].partition) {
-			states, err = s.complete(ctx, g, block, missing)
-		} else {
-			states, err = nil, s.follow(ctx, g, block)
-		}
-		if err != nil {
-			return err
-		}
-		g.undecided = g.undecided[1:]
+	if err := s.completeAll(ctx, g, missing); err != nil {
+		return err
 	}
 	for _, block := range g.unbegun {
 		if err := s.await(ctx, block, nonePending); err != nil {
@@ -112,13 +103,16 @@ func (s *Stream) prepare(ctx context.Context, g *generation) error {
 	if err := s.config.Sink.assigned(ctx, g.partitions); err != nil {
 		return err
 	}
-	if states == nil && len(missing) > 0 {
-		if states, err = s.states(ctx, g, missing, 0); err != nil {
+	unread := slices.DeleteFunc(slices.Clone(missing), func(partition int) bool { return g.states[partition] != nil })
+	if len(unread) > 0 {
+		states, err := s.states(ctx, g, unread, 0)
+		if err != nil {
 			return err
 		}
+		maps.Copy(g.states, states)
 	}
 	for _, partition := range missing {
-		if err := s.config.Actors.Tell(kindIntake, intakeIdentity(partition), states[partition]); err != nil {
+		if err := s.config.Actors.Tell(kindIntake, intakeIdentity(partition), g.states[partition]); err != nil {
 			return fmt.Errorf("waking intake %d: %w", partition, err)
 		}
 	}
@@ -149,42 +143,6 @@ func (s *Stream) keep(ctx context.Context, g *generation) (missing []int, err er
 	return missing, nil
 }
 
-// complete makes an interrupted block again, with the records of all its
-// partitions, and stores it as the sink does. It
-// returns the states of the wanted partitions behind the block.
-func (s *Stream) complete(ctx context.Context, g *generation, block pendingBlock, wanted []int) (map[int]*begin, error) {
-	s.config.Logger.Info("completing an interrupted block", "partitions", len(block.spans))
-	needed := slices.Clone(wanted)
-	for _, span := range block.spans {
-		if !slices.Contains(needed, span.partition) {
-			needed = append(needed, span.partition)
-		}
-	}
-	states, err := s.states(ctx, g, needed, block.id)
-	if err != nil {
-		return nil, err
-	}
-	open := s.config.Sink.newBlock(g.number)
-	open.id, open.recovered = block.id, block.partitions()
-	for _, span := range block.spans {
-		records, err := s.config.Log.Read(ctx, span.partition, span.first, span.last)
-		if err != nil {
-			return nil, fmt.Errorf("reading an interrupted block: %w", err)
-		}
-		state := states[span.partition]
-		intake := newIntake(s.config.Intakes, span.partition, open)
-		intake.onBegin(state)
-		if err := intake.foldAll(g.number, records); err != nil {
-			return nil, err
-		}
-	}
-	err = s.config.Sink.finish(ctx, open, func() error { return s.settleStored(ctx, g, block) })
-	if err != nil {
-		return nil, err
-	}
-	return states, nil
-}
-
 // append adds what became of one record to a block that is made again.
 func (b *openBlock) append(_ int32, record recordRange, made *folded) { b.add(record, made) }
 
@@ -193,11 +151,11 @@ func (s *Stream) follow(ctx context.Context, g *generation, block pendingBlock) 
 	if err := s.await(ctx, block, stored); err != nil {
 		return err
 	}
-	return s.settleStored(ctx, g, block)
+	return s.commitAfter(ctx, g, block)
 }
 
-// settleStored commits this node's partitions behind a stored block.
-func (s *Stream) settleStored(ctx context.Context, g *generation, block pendingBlock) error {
+// commitAfter commits this node's partitions behind a stored block.
+func (s *Stream) commitAfter(ctx context.Context, g *generation, block pendingBlock) error {
 	own, err := s.config.Log.Committed(ctx, g.partitions)
 	if err != nil {
 		return fmt.Errorf("settling an interrupted block: %w", err)
@@ -218,7 +176,7 @@ func (s *Stream) await(ctx context.Context, block pendingBlock, enough verdict) 
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(settleTime):
+		case <-time.After(lookTime):
 		}
 	}
 }

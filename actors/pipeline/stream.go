@@ -48,6 +48,13 @@ type Stream struct {
 	mu         sync.Mutex
 	generation *generation
 	last       *generation
+
+	// completing holds a token while a generation completes blocks, and guards completions, which
+	// are kept by the numbers of their blocks.
+	completing  chan struct{}
+	completions map[uint64]*completion
+	// working are the goroutines of the stream.
+	working sync.WaitGroup
 }
 
 // StreamConfig is what a stream needs.
@@ -61,10 +68,8 @@ type StreamConfig struct {
 	// Intakes is what the intakes need that make the rows of a block that is completed.
 	Intakes IntakeConfig
 	Evict   func(partition int)
-	// Go runs what takes a while; nil starts a goroutine.
-	Go     func(work func())
-	Now    func() time.Time
-	Logger *slog.Logger
+	Now     func() time.Time
+	Logger  *slog.Logger
 }
 
 // RecordLog is the log as far as recovery needs it.
@@ -77,10 +82,24 @@ type RecordLog interface {
 
 // NewStream returns a stream without partitions.
 func NewStream(config StreamConfig) *Stream {
-	if config.Go == nil {
-		config.Go = func(work func()) { go work() }
+	return &Stream{config: config, completing: make(chan struct{}, 1), completions: map[uint64]*completion{}}
+}
+
+// Run waits until ctx ends, which is to be after the last generation, and then ends what the stream
+// began and waits for it.
+func (s *Stream) Run(ctx context.Context) error {
+	<-ctx.Done()
+	s.mu.Lock()
+	if s.generation != nil {
+		s.generation.cancel()
 	}
-	return &Stream{config: config}
+	s.mu.Unlock()
+	s.completing <- struct{}{} // no generation takes it any more
+	for _, c := range s.completions {
+		c.cancel()
+	}
+	s.working.Wait()
+	return nil
 }
 
 // generation is one epoch of ownership.
@@ -92,6 +111,8 @@ type generation struct {
 	// undecided are the blocks whose insert may or may not have happened, unbegun
 	// those whose texts must be gone before anything goes past them.
 	undecided, unbegun []pendingBlock
+	// states are those of partitions that were read, until their intakes have them.
+	states map[int]*begin
 	// kept are the partitions whose intakes go on with the state they have.
 	kept []int
 	// cancel ends the reading of the states; loaded is closed once every intake
@@ -119,7 +140,7 @@ func (g *generation) ready() bool {
 // the intakes' states are read from the store meanwhile; records wait for that,
 // everything else does not.
 func (s *Stream) Assigned(ctx context.Context, assignment svc.LogAssignment) (map[int]int64, error) {
-	g := &generation{number: assignment.Generation, loaded: make(chan struct{})}
+	g := &generation{number: assignment.Generation, states: map[int]*begin{}, loaded: make(chan struct{})}
 	for _, position := range assignment.Partitions {
 		g.partitions = append(g.partitions, position.Partition)
 	}
@@ -141,7 +162,7 @@ func (s *Stream) start(ctx context.Context, g *generation) {
 	s.mu.Lock()
 	s.generation = g
 	s.mu.Unlock()
-	s.config.Go(func() {
+	s.working.Go(func() {
 		if attempt.Until(ctx, s.config.Logger, "preparing a generation", func() error {
 			return attempt.Contained(func() error { return s.prepare(ctx, g) })
 		}) == nil {

@@ -20,6 +20,7 @@ func (n *node) parts() []part {
 		{"checks", "Monitor actors append results until the actors have stopped; then the last batch is stored.", n.monitoring.checks.Run},
 		{"announcer", "Actors announce their changes to other nodes until they have stopped.", n.several.announce},
 		{"wire", "It carries calls of other nodes, and tells them to ask elsewhere until the actors are there and after they have stopped.", n.several.keepWire},
+		{"stream", "It waits for what the last generation of the consumer began.", n.stream.Run},
 		{"consumer", "It leaves the group when the actors have stopped, so that the others take over at once.", n.consumer.Run},
 		{"actors", "The sink's last block notifies actors, and their last writes are confirmed in the generation that the consumer still holds.", n.cluster.Run},
 		{"sink", "Its last block is committed after the last record was folded and before the group is left.", n.sink.Run},
