@@ -22,7 +22,7 @@ func Routes() []route.Route {
 		return route.Route{
 			Surface: route.Share, Method: http.MethodGet, Path: path, Operation: operation, Effect: route.Read,
 			Summary: "A part of the page on which people decide.",
-			Raw:     func(w http.ResponseWriter, _ *http.Request) { serve(w, file, kind) },
+			Raw:     func(w *route.Response, _ *http.Request) { serve(w, file, kind) },
 		}
 	}
 	return []route.Route{
@@ -32,7 +32,7 @@ func Routes() []route.Route {
 	}
 }
 
-func serve(w http.ResponseWriter, file, kind string) {
+func serve(w *route.Response, file, kind string) {
 	body, err := assets.ReadFile(file)
 	if err != nil {
 		http.Error(w, "This part of the page is missing.", http.StatusInternalServerError)

@@ -86,7 +86,7 @@ type link struct {
 }
 
 // serve answers with a page.
-func (m *Site) serve(w http.ResponseWriter, r *http.Request) {
+func (m *Site) serve(w *route.Response, r *http.Request) {
 	slug := strings.TrimSuffix(r.PathValue("slug"), "/")
 	if slug == "" {
 		slug = indexSlug
@@ -99,7 +99,7 @@ func (m *Site) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	body, err := m.render(&page)
 	if err != nil {
-		route.Refuse(w, r, err, nil)
+		w.Refuse(r, err, nil)
 		return
 	}
 	route.PageHead(w.Header(), "text/html; charset=utf-8", m.policy)

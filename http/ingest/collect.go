@@ -53,7 +53,7 @@ func (c *Collect) Routes() []route.Route {
 			Surface: route.Collect, Method: http.MethodPost, Path: "/api/v1" + path, Operation: operation,
 			Effect: route.Write, Status: http.StatusAccepted, Summary: summary, Handler: shape,
 			Codes: []svc.Code{svc.CodeInvalidRequest, svc.CodeUnauthorized, svc.CodeForbidden, svc.CodeTooLarge, svc.CodeUnsupportedMedia, svc.CodeUnavailable},
-			Raw:   func(w http.ResponseWriter, r *http.Request) { c.serve(w, r, kind) }, //nolint:contextcheck // the request inside carries its context
+			Raw:   func(w *route.Response, r *http.Request) { c.serve(w, r, kind) }, //nolint:contextcheck // the request inside carries its context
 		}
 	}
 	return append(append(c.otlpRoutes(), c.remoteWriteRoutes()...), []route.Route{
@@ -85,28 +85,24 @@ type collected struct {
 }
 
 // serve handles one ingest request.
-func (c *Collect) serve(w http.ResponseWriter, r *http.Request, kind itemKind) {
+func (c *Collect) serve(w *route.Response, r *http.Request, kind itemKind) {
 	intake := intakePool.Get().(*intakeRequest)
 	defer intake.release()
-	intake.reset(c, w, r, route.Arrival(w))
+	intake.reset(c, w, r, w.Arrival())
 	if r.Method == http.MethodOptions {
-		route.CORS{Allow: anyOrigin}.Apply(w, r)
+		w.AllowOrigin(r)
 		return
 	}
 	if err := intake.run(kind); err != nil {
 		c.Metrics.refused(err)
-		route.CORS{Allow: anyOrigin}.Apply(w, r)
+		w.AllowOrigin(r)
 		intake.challenge(err)
-		route.Refuse(w, r, err, nil)
+		w.Refuse(r, err, nil)
 		return
 	}
 	c.Metrics.Accepted.Add(float64(intake.accepted))
 	intake.answer()
 }
-
-// anyOrigin lets every page ask and read why it was refused: a preflight carries
-// no key, so the origin is judged with the request itself.
-func anyOrigin(*http.Request, string) bool { return true }
 
 // run reads, judges, and produces. A key outside the body is judged first, so
 // that strangers cost no decoding.
@@ -192,7 +188,7 @@ func (i *intakeRequest) answer() {
 	body = append(body, `,"rejected":`...)
 	body = i.appendRejected(body)
 	body = append(body, `,"requestId":"`...)
-	body = append(body, route.RequestID(i.writer)...)
+	body = append(body, i.writer.RequestID()...)
 	body = append(body, '"', '}', '\n')
 	i.out = body
 	header := i.writer.Header()
@@ -207,13 +203,13 @@ func (i *intakeRequest) answerRejected() {
 	rejection := i.rejected[0]
 	err := svc.Invalid(svc.FieldError{Field: "items", Code: rejection.Code, Message: "No item was accepted: " + rejection.Message})
 	i.allowOrigin()
-	route.Refuse(i.writer, i.request, err, map[string]any{"accepted": 0, "rejected": i.rejected})
+	i.writer.Refuse(i.request, err, map[string]any{"accepted": 0, "rejected": i.rejected})
 }
 
 // allowOrigin lets the page that sent the request read its answer.
 func (i *intakeRequest) allowOrigin() {
 	if i.request.Header["Origin"] != nil {
-		route.CORS{Allow: anyOrigin}.Apply(i.writer, i.request)
+		i.writer.AllowOrigin(i.request)
 	}
 }
 

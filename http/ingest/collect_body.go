@@ -18,13 +18,14 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"svc"
+	"svc/http/route"
 	"svc/protos"
 )
 
 // intakeRequest is the working memory of one ingest request; it is reused.
 type intakeRequest struct {
 	collect *Collect
-	writer  http.ResponseWriter
+	writer  *route.Response
 	request *http.Request
 
 	now       time.Time
@@ -79,7 +80,7 @@ var (
 // keepBytes bounds the memory that a pooled request keeps per buffer.
 const keepBytes = 1 << 20
 
-func (i *intakeRequest) reset(c *Collect, w http.ResponseWriter, r *http.Request, arrival time.Time) {
+func (i *intakeRequest) reset(c *Collect, w *route.Response, r *http.Request, arrival time.Time) {
 	i.collect, i.writer, i.request, i.now = c, w, r, arrival
 	i.stay.door = c.Door
 	if len(i.payloads) != c.Partitions {

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"svc"
+	"svc/http/route"
 	"svc/protos"
 )
 
@@ -130,7 +131,7 @@ func requestAt(c *Collect, at time.Time, body string) *intakeRequest {
 	request.Header.Set("Authorization", "Bearer secret")
 	request.Header.Set("User-Agent", "Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0")
 	intake := &intakeRequest{}
-	intake.reset(c, httptest.NewRecorder(), request, at)
+	intake.reset(c, &route.Response{ResponseWriter: httptest.NewRecorder()}, request, at)
 	return intake
 }
 

@@ -11,8 +11,6 @@ import (
 
 	"github.com/segmentio/encoding/json"
 	"github.com/zeebo/xxh3"
-
-	"svc/http/route"
 )
 
 // What comes without an id is named by what it says, so that the same item sent again has
@@ -89,7 +87,7 @@ func (i *intakeRequest) derivedID(prefix string, sum xxh3.Uint128, ts string, in
 	} else {
 		words = binary.LittleEndian.AppendUint64(words, uint64(i.now.UnixNano()))
 		words = binary.LittleEndian.AppendUint64(words, uint64(index))
-		words = append(words, route.RequestID(i.writer)...)
+		words = append(words, i.writer.RequestID()...)
 	}
 	i.words = words
 	named := xxh3.Hash128(words).Bytes()

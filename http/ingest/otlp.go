@@ -51,7 +51,7 @@ func (c *Collect) otlpRoutes() []route.Route {
 			Surface: route.Collect, Method: http.MethodPost, Path: path, Operation: operation, Effect: route.Write, Summary: summary,
 			Handler: route.Shape[otlpInput, otlpAnswer](),
 			Codes:   []svc.Code{svc.CodeInvalidRequest, svc.CodeUnauthorized, svc.CodeForbidden, svc.CodeTooLarge, svc.CodeUnsupportedMedia, svc.CodeUnavailable},
-			Raw:     func(w http.ResponseWriter, r *http.Request) { c.serveOTLP(w, r, serve) }, //nolint:contextcheck // the request inside carries its context
+			Raw:     func(w *route.Response, r *http.Request) { c.serveOTLP(w, r, serve) }, //nolint:contextcheck // the request inside carries its context
 		})
 	}
 	for _, base := range []struct{ path, operation string }{{"/v1", "otlp"}, {"/otlp/v1", "otlp.prefixed"}} {
@@ -63,11 +63,11 @@ func (c *Collect) otlpRoutes() []route.Route {
 }
 
 // serveOTLP handles one request: the key, the body, and an answer in its encoding.
-func (c *Collect) serveOTLP(w http.ResponseWriter, r *http.Request, serve func(*intakeRequest) (proto.Message, error)) {
+func (c *Collect) serveOTLP(w *route.Response, r *http.Request, serve func(*intakeRequest) (proto.Message, error)) {
 	intake := intakePool.Get().(*intakeRequest)
 	defer intake.release()
-	intake.reset(c, w, r, route.Arrival(w))
-	route.CORS{Allow: anyOrigin}.Apply(w, r)
+	intake.reset(c, w, r, w.Arrival())
+	w.AllowOrigin(r)
 	if r.Method == http.MethodOptions {
 		return
 	}
@@ -208,7 +208,7 @@ func (i *intakeRequest) refuseOTLP(media string, err error) {
 	i.challenge(err)
 	known, ok := errors.AsType[*svc.Error](err)
 	if !ok || media != otlpProtobuf && media != otlpJSON {
-		route.Refuse(i.writer, i.request, err, nil)
+		i.writer.Refuse(i.request, err, nil)
 		return
 	}
 	if wait := route.RetryAfter(known); wait > 0 {

@@ -37,11 +37,11 @@ func (c *Collect) remoteWriteRoutes() []route.Route {
 	return []route.Route{row("/api/v1/write", "prometheus.write"), row("/api/v1/push", "prometheus.push")}
 }
 
-func (c *Collect) serveRemoteWrite(w http.ResponseWriter, r *http.Request) {
+func (c *Collect) serveRemoteWrite(w *route.Response, r *http.Request) {
 	intake := intakePool.Get().(*intakeRequest)
 	defer intake.release()
-	intake.reset(c, w, r, route.Arrival(w))
-	route.CORS{Allow: anyOrigin}.Apply(w, r)
+	intake.reset(c, w, r, w.Arrival())
+	w.AllowOrigin(r)
 	if r.Method == http.MethodOptions {
 		return
 	}
@@ -55,7 +55,7 @@ func (c *Collect) serveRemoteWrite(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		c.Metrics.refused(err)
 		intake.challenge(err)
-		route.Refuse(w, r, err, nil)
+		w.Refuse(r, err, nil)
 		return
 	}
 	c.Metrics.Accepted.Add(float64(intake.accepted))

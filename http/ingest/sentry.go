@@ -54,7 +54,7 @@ func (s *Sentry) Routes() []route.Route {
 			Surface: route.Collect, Method: http.MethodPost, Path: "/sentry/api/{project}/" + path, Operation: operation,
 			Effect: route.Write, Summary: summary, Handler: route.Shape[envelopeInput, envelopeAnswer](),
 			Codes: []svc.Code{svc.CodeInvalidRequest, svc.CodeForbidden, svc.CodeTooLarge, svc.CodeUnsupportedMedia, svc.CodeRateLimited, svc.CodeUnavailable},
-			Raw:   func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, serve) }, //nolint:contextcheck // the request inside carries its context
+			Raw:   func(w *route.Response, r *http.Request) { s.serve(w, r, serve) }, //nolint:contextcheck // the request inside carries its context
 		}
 	}
 	return []route.Route{
@@ -68,12 +68,12 @@ func (s *Sentry) Routes() []route.Route {
 const errorHeader = "X-Sentry-Error"
 
 // serve answers one request.
-func (s *Sentry) serve(w http.ResponseWriter, r *http.Request, take func(i *intakeRequest) error) {
+func (s *Sentry) serve(w *route.Response, r *http.Request, take func(i *intakeRequest) error) {
 	intake := intakePool.Get().(*intakeRequest)
 	defer intake.release()
-	intake.reset(s.Collect, w, r, route.Arrival(w))
+	intake.reset(s.Collect, w, r, w.Arrival())
 	if r.Header["Origin"] != nil || r.Method == http.MethodOptions {
-		route.CORS{Allow: anyOrigin}.Apply(w, r)
+		w.AllowOrigin(r)
 	}
 	if r.Method == http.MethodOptions {
 		return
@@ -81,7 +81,7 @@ func (s *Sentry) serve(w http.ResponseWriter, r *http.Request, take func(i *inta
 	if err := s.accept(intake, take); err != nil {
 		s.Collect.Metrics.refused(err)
 		intake.hint(err)
-		route.Refuse(w, r, err, nil)
+		w.Refuse(r, err, nil)
 	}
 }
 

@@ -68,7 +68,7 @@ func (s *Releases) Routes() []route.Route {
 				Scope: svc.ScopeWrite, Permission: svc.PermErrorsWrite, Effect: route.Read, Summary: given.summary, Handler: given.shape, Also: given.also,
 				Codes: []svc.Code{svc.CodeInvalidRequest, svc.CodeUnauthorized, svc.CodeForbidden, svc.CodeNotFound, svc.CodeTooLarge, svc.CodeUnavailable},
 			}
-			row.Raw = func(w http.ResponseWriter, r *http.Request) { s.Uploads.serve(w, r, row.Operation, given.serve) }
+			row.Raw = func(w *route.Response, r *http.Request) { s.Uploads.serve(w, r, row.Operation, given.serve) }
 			if given.method != http.MethodGet {
 				row.Effect = route.Write
 			}
@@ -123,7 +123,7 @@ func (s *Releases) app(r *http.Request, up *upload) (string, error) {
 
 // read decodes a body within its bound, and what it takes of the node's memory within that of
 // the door.
-func (s *Releases) read(w http.ResponseWriter, r *http.Request, up *upload, into any) error {
+func (s *Releases) read(w *route.Response, r *http.Request, up *upload, into any) error {
 	size := r.ContentLength
 	if size < 0 || size > maxReleaseBody {
 		size = maxReleaseBody
@@ -172,7 +172,7 @@ type releaseAsked struct {
 }
 
 // asked reads the body of a request that makes or changes a release.
-func (s *Releases) asked(w http.ResponseWriter, r *http.Request, up *upload) (releaseAsked, error) {
+func (s *Releases) asked(w *route.Response, r *http.Request, up *upload) (releaseAsked, error) {
 	app, err := s.app(r, up)
 	if err != nil {
 		return releaseAsked{}, err
@@ -185,7 +185,7 @@ func (s *Releases) asked(w http.ResponseWriter, r *http.Request, up *upload) (re
 	return releaseAsked{app, spec.Version, patch}, err
 }
 
-func (s *Releases) create(w http.ResponseWriter, r *http.Request, up *upload) (any, error) {
+func (s *Releases) create(w *route.Response, r *http.Request, up *upload) (any, error) {
 	asked, err := s.asked(w, r, up)
 	if err != nil {
 		return nil, err
@@ -204,12 +204,12 @@ func (s *Releases) create(w http.ResponseWriter, r *http.Request, up *upload) (a
 }
 
 // begin writes the status of an answer other than 200.
-func begin(w http.ResponseWriter, status int) {
+func begin(w *route.Response, status int) {
 	w.Header()["Content-Type"] = jsonType
 	w.WriteHeader(status)
 }
 
-func (s *Releases) change(w http.ResponseWriter, r *http.Request, up *upload) (any, error) {
+func (s *Releases) change(w *route.Response, r *http.Request, up *upload) (any, error) {
 	asked, err := s.asked(w, r, up)
 	if err != nil {
 		return nil, err
@@ -223,7 +223,7 @@ func (s *Releases) change(w http.ResponseWriter, r *http.Request, up *upload) (a
 	return answerRelease(&release), nil
 }
 
-func (s *Releases) get(_ http.ResponseWriter, r *http.Request, up *upload) (any, error) {
+func (s *Releases) get(_ *route.Response, r *http.Request, up *upload) (any, error) {
 	release, err := s.find(r, up)
 	return answerRelease(&release), err
 }
@@ -238,7 +238,7 @@ func (s *Releases) find(r *http.Request, up *upload) (svc.Release, error) {
 }
 
 // list answers a page, and links to the next one as Sentry does.
-func (s *Releases) list(w http.ResponseWriter, r *http.Request, up *upload) (any, error) {
+func (s *Releases) list(w *route.Response, r *http.Request, up *upload) (any, error) {
 	app, err := s.app(r, up)
 	if err != nil {
 		return nil, err
@@ -269,7 +269,7 @@ func (s *Releases) list(w http.ResponseWriter, r *http.Request, up *upload) (any
 	return answers, nil
 }
 
-func (s *Releases) commits(_ http.ResponseWriter, r *http.Request, up *upload) (any, error) {
+func (s *Releases) commits(_ *route.Response, r *http.Request, up *upload) (any, error) {
 	release, err := s.find(r, up)
 	answers := make([]commitAnswer, 0, len(release.Commits))
 	for i := range release.Commits {
@@ -278,7 +278,7 @@ func (s *Releases) commits(_ http.ResponseWriter, r *http.Request, up *upload) (
 	return answers, err
 }
 
-func (s *Releases) previous(_ http.ResponseWriter, r *http.Request, up *upload) (any, error) {
+func (s *Releases) previous(_ *route.Response, r *http.Request, up *upload) (any, error) {
 	release, err := s.Book.PreviousRelease(r.Context(), up.org, r.PathValue("version"))
 	if err != nil || release == nil {
 		return struct{}{}, err // an empty object says that there is none
@@ -286,7 +286,7 @@ func (s *Releases) previous(_ http.ResponseWriter, r *http.Request, up *upload) 
 	return answerRelease(release), nil
 }
 
-func (s *Releases) deploys(_ http.ResponseWriter, r *http.Request, up *upload) (any, error) {
+func (s *Releases) deploys(_ *route.Response, r *http.Request, up *upload) (any, error) {
 	release, err := s.find(r, up)
 	answers := make([]deployAnswer, 0, len(release.Deploys))
 	for i := len(release.Deploys) - 1; i >= 0; i-- {
@@ -295,7 +295,7 @@ func (s *Releases) deploys(_ http.ResponseWriter, r *http.Request, up *upload) (
 	return answers, err
 }
 
-func (s *Releases) deploy(w http.ResponseWriter, r *http.Request, up *upload) (any, error) {
+func (s *Releases) deploy(w *route.Response, r *http.Request, up *upload) (any, error) {
 	var spec deploySpec
 	if err := s.read(w, r, up, &spec); err != nil {
 		return nil, err
@@ -318,6 +318,6 @@ func (s *Releases) deploy(w http.ResponseWriter, r *http.Request, up *upload) (a
 
 // repos answers that no repository is connected, whereupon sentry-cli reads commits from the
 // one on its disk.
-func (s *Releases) repos(http.ResponseWriter, *http.Request, *upload) (any, error) {
+func (s *Releases) repos(*route.Response, *http.Request, *upload) (any, error) {
 	return []repository{}, nil
 }

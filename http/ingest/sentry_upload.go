@@ -138,7 +138,7 @@ func (u *Uploads) Routes() []route.Route {
 				Surface: route.Collect, Method: method, Path: base[0] + "/api/0/organizations/{org}/" + path, Operation: base[1] + "." + operation,
 				Scope: svc.ScopeWrite, Permission: svc.PermErrorsWrite, Effect: effect, Summary: summary, Handler: shape,
 				Codes: []svc.Code{svc.CodeInvalidRequest, svc.CodeUnauthorized, svc.CodeForbidden, svc.CodeNotFound, svc.CodeTooLarge, svc.CodeUnavailable},
-				Raw:   func(w http.ResponseWriter, r *http.Request) { u.serve(w, r, base[1]+"."+operation, serve) },
+				Raw:   func(w *route.Response, r *http.Request) { u.serve(w, r, base[1]+"."+operation, serve) },
 			})
 		}
 		row(http.MethodGet, "chunk-upload", "terms", "Tell build tools how to send pieces.", route.Shape[uploadPath, chunkTerms](), u.terms)
@@ -149,11 +149,11 @@ func (u *Uploads) Routes() []route.Route {
 }
 
 // serveUpload answers one request.
-type serveUpload func(w http.ResponseWriter, r *http.Request, up *upload) (any, error)
+type serveUpload func(w *route.Response, r *http.Request, up *upload) (any, error)
 
 // serve leads a request past the checks of its token, writes the answer, and keeps an
 // audit row for what was written.
-func (u *Uploads) serve(w http.ResponseWriter, r *http.Request, operation string, serve serveUpload) {
+func (u *Uploads) serve(w *route.Response, r *http.Request, operation string, serve serveUpload) {
 	up := &upload{org: r.PathValue("org")}
 	answer := any(nil)
 	grant, err := u.authorize(w, r, up.org)
@@ -163,21 +163,21 @@ func (u *Uploads) serve(w http.ResponseWriter, r *http.Request, operation string
 		up.org = "" // the row of a stranger is none of the organization's
 	}
 	if err != nil {
-		route.Refuse(w, r, err, nil)
+		w.Refuse(r, err, nil)
 	} else {
 		writeUpload(w, r, answer)
 	}
 	if r.Method != http.MethodGet && grant.Token.ID != "" && svc.CodeOf(err) != svc.CodeRateLimited {
-		route.Audit(w, r, operation, grant, up.org, up.app, up.note, err)
+		w.Audit(r, operation, grant, up.org, up.app, up.note, err)
 	}
 }
 
 // writeUpload writes an answer without the frame of the API, which build tools do not
 // know.
-func writeUpload(w http.ResponseWriter, r *http.Request, answer any) {
+func writeUpload(w *route.Response, r *http.Request, answer any) {
 	body, err := json.Marshal(answer)
 	if err != nil {
-		route.Refuse(w, r, err, nil)
+		w.Refuse(r, err, nil)
 		return
 	}
 	w.Header()["Content-Type"] = jsonType
@@ -185,13 +185,13 @@ func writeUpload(w http.ResponseWriter, r *http.Request, answer any) {
 }
 
 // authorize lets tokens pass that may write errors in the organization.
-func (u *Uploads) authorize(w http.ResponseWriter, r *http.Request, org string) (svc.Grant, error) {
+func (u *Uploads) authorize(w *route.Response, r *http.Request, org string) (svc.Grant, error) {
 	secret, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !ok {
 		return svc.Grant{}, svc.Errorf(svc.CodeUnauthorized, "Send an access token as Authorization: Bearer <token>.")
 	}
 	grant, rate, err := u.Authority.Authorize(r.Context(), secret, svc.RateDefault, org)
-	route.TellRate(w, rate)
+	w.TellRate(rate)
 	switch {
 	case svc.CodeOf(err) == svc.CodeNotFound:
 		return grant, svc.NotFound("organization")
@@ -206,7 +206,7 @@ func (u *Uploads) authorize(w http.ResponseWriter, r *http.Request, org string) 
 	return grant, nil
 }
 
-func (u *Uploads) terms(_ http.ResponseWriter, r *http.Request, _ *upload) (any, error) {
+func (u *Uploads) terms(_ *route.Response, r *http.Request, _ *upload) (any, error) {
 	origin := u.PublicURL
 	if origin == "" {
 		origin = "http://" + r.Host
@@ -219,7 +219,7 @@ func (u *Uploads) terms(_ http.ResponseWriter, r *http.Request, _ *upload) (any,
 }
 
 // chunks takes pieces. Each must be what its name says.
-func (u *Uploads) chunks(w http.ResponseWriter, r *http.Request, up *upload) (any, error) {
+func (u *Uploads) chunks(w *route.Response, r *http.Request, up *upload) (any, error) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxUploadBytes+1<<20)
 	form, err := r.MultipartReader()
 	if err != nil {
@@ -295,7 +295,7 @@ func unreadable(err error) error {
 }
 
 // assemble puts a bundle together and keeps its source maps.
-func (u *Uploads) assemble(w http.ResponseWriter, r *http.Request, up *upload) (any, error) {
+func (u *Uploads) assemble(w *route.Response, r *http.Request, up *upload) (any, error) {
 	var spec assembleSpec
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxAssembleBytes)).Decode(&spec); err != nil {
 		return nil, malformed(errors.New("the body is not the JSON object that is expected"))

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"svc"
+	"svc/http/route"
 	"svc/protos"
 )
 
@@ -33,7 +34,7 @@ func begun(t *testing.T, c *Collect, body []byte) *intakeRequest {
 	request := httptest.NewRequest(http.MethodPost, "/v1/metrics", bytes.NewReader(nil))
 	request.Header.Set("Authorization", "Bearer secret")
 	intake := &intakeRequest{}
-	intake.reset(c, httptest.NewRecorder(), request, collectNoon())
+	intake.reset(c, &route.Response{ResponseWriter: httptest.NewRecorder()}, request, collectNoon())
 	intake.body = body
 	if err := intake.authenticate(""); err != nil {
 		t.Fatal(err)

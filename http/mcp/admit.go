@@ -39,7 +39,7 @@ func callerOf(ctx context.Context) *caller {
 
 // admit lets a request pass that comes from where it may, with a token that reads. It
 // counts as one request of the token; what its tools ask for counts on top.
-func (s *Server) admit(w http.ResponseWriter, r *http.Request) (*caller, error) {
+func (s *Server) admit(w *route.Response, r *http.Request) (*caller, error) {
 	if err := s.admitHost(r); err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) (*caller, error) 
 		return nil, err
 	}
 	grant, rate, err := s.config.Authority.Authorize(r.Context(), secret.Reveal(), svc.RateDefault, "")
-	route.TellRate(w, rate)
+	w.TellRate(rate)
 	if err != nil {
 		return nil, err
 	}
@@ -129,13 +129,13 @@ type protectedResource struct {
 }
 
 // describe says how the protocol's address is protected.
-func (s *Server) describe(w http.ResponseWriter, r *http.Request) {
+func (s *Server) describe(w *route.Response, r *http.Request) {
 	origin := s.origin(r)
 	body, err := json.Marshal(protectedResource{
 		Resource: origin + "/mcp", Name: "svc", Documentation: origin + "/docs/mcp", Scopes: svc.Scopes(), Methods: []string{"header"},
 	})
 	if err != nil {
-		route.Refuse(w, r, err, nil)
+		w.Refuse(r, err, nil)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")

@@ -126,7 +126,7 @@ func private() sdk.Cacheable { return sdk.Cacheable{CacheScope: "private"} }
 
 // Routes returns the rows of the protocol and of its discovery.
 func (s *Server) Routes() []route.Route {
-	row := func(method, path, operation, summary string, serve http.HandlerFunc) route.Route {
+	row := func(method, path, operation, summary string, serve route.RawHandler) route.Route {
 		effect := route.Read
 		if method == http.MethodPost {
 			effect = route.Write
@@ -141,13 +141,13 @@ func (s *Server) Routes() []route.Route {
 }
 
 // serve answers one message, or one batch of an early client.
-func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+func (s *Server) serve(w *route.Response, r *http.Request) {
 	who, err := s.admit(w, r)
 	if err != nil {
 		if svc.CodeOf(err) == svc.CodeUnauthorized {
 			w.Header().Set("Www-Authenticate", `Bearer realm="svc", resource_metadata="`+s.origin(r)+`/.well-known/oauth-protected-resource"`)
 		}
-		route.Refuse(w, r, err, nil)
+		w.Refuse(r, err, nil)
 		return
 	}
 	s.register()

@@ -39,22 +39,20 @@ func (h *Handler) audit(ctx context.Context, call *Call, status int, cause error
 	h.keep(ctx, row)
 }
 
-// Audit keeps a row for a write that a raw handler has answered, as every gated
-// write has one: the grant is that of its caller, org and app are those it may
-// address, and cause is what it was refused for. The writer must be the one that
-// the raw handler received.
-func Audit(w http.ResponseWriter, r *http.Request, operation string, grant svc.Grant, org, app, detail string, cause error) {
-	response, ours := w.(*recorder)
-	if !ours || response.handler.config.Auditor == nil {
+// Audit keeps a row for a write that a raw handler has answered, as every gated write has
+// one: the grant is that of its caller, org and app are those that it may address, and cause
+// is why it was refused.
+func (w *Response) Audit(r *http.Request, operation string, grant svc.Grant, org, app, detail string, cause error) {
+	if w.handler.config.Auditor == nil {
 		return
 	}
 	row := auditRow(grant, operation, r)
-	row.At, row.RequestID, row.Status = response.arrival, response.id, response.status
+	row.At, row.RequestID, row.Status = w.arrival, w.id, w.status
 	row.Org, row.App, row.Detail = org, app, detail
 	if cause != nil {
 		row.Detail = string(publicError(cause, nil).Code)
 	}
-	response.handler.keep(r.Context(), row)
+	w.handler.keep(r.Context(), row)
 }
 
 // auditRow returns what a row says of the caller and the request.

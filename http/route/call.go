@@ -23,7 +23,7 @@ type Call struct {
 
 	request *http.Request
 	// response is where a stream goes; streams says that the caller asked for one.
-	response *recorder
+	response *Response
 	streams  bool
 	path     []pathValue
 	rate     svc.RateState

@@ -119,6 +119,6 @@ func (h *Handler) logError(ctx context.Context, err error, route, requestID stri
 }
 
 // notFound answers a path that no row has.
-func (r *recorder) notFound(*http.Request) {
+func (r *Response) notFound(*http.Request) {
 	writeAnswer(r, r.handler.problemAnswer(svc.Errorf(svc.CodeNotFound, "No such path."), r.id, nil))
 }

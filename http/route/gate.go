@@ -124,14 +124,14 @@ func (h *Handler) module(ctx context.Context, call *Call) error {
 // serveGated answers a request of a gated row. Streams wait below it for as long as they
 // are open, so what it keeps on its stack counts.
 func (h *Handler) serveGated(route *Route) serveRoute {
-	return func(w *recorder, r *http.Request, values []pathValue) {
+	return func(w *Response, r *http.Request, values []pathValue) {
 		call := h.newCall(route, w, r, values)
 		answer, err := h.answer(r.Context(), call)
 		h.conclude(w, r, call, &answer, err)
 	}
 }
 
-func (h *Handler) newCall(route *Route, w *recorder, r *http.Request, values []pathValue) *Call {
+func (h *Handler) newCall(route *Route, w *Response, r *http.Request, values []pathValue) *Call {
 	return &Call{
 		Route: route, RequestID: w.id, Now: h.config.Now(), request: r, path: values,
 		cursors: h.config.Cursors, header: http.Header{}, status: route.status(),
@@ -140,7 +140,7 @@ func (h *Handler) newCall(route *Route, w *recorder, r *http.Request, values []p
 }
 
 // conclude writes the answer of a call, unless it was a stream, and records it.
-func (h *Handler) conclude(w *recorder, r *http.Request, call *Call, answer *Answer, err error) {
+func (h *Handler) conclude(w *Response, r *http.Request, call *Call, answer *Answer, err error) {
 	ctx := r.Context()
 	if answer.streamed {
 		h.audit(ctx, call, http.StatusOK, nil)

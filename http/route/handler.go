@@ -97,7 +97,7 @@ func New(config Config) (*Handler, error) {
 		queries: newQuerySlots(config.ConcurrentQueries), streams: newQuerySlots(config.ConcurrentStreams), others: measured.route("none"), streamed: measured.route("stream"), origin: http.NewCrossOriginProtection(),
 	}
 	h.draining, h.drain = context.WithCancel(context.Background())
-	h.records.New = func() any { return new(recorder) }
+	h.records.New = func() any { return new(Response) }
 	h.passes = h.gates()
 	return h, h.registerAll()
 }
@@ -178,12 +178,12 @@ func (h *Handler) serve(route *Route) serveRoute {
 	measured := h.metrics.route(route.Operation)
 	if route.gated() {
 		answer := h.serveGated(route)
-		return func(w *recorder, r *http.Request, values []pathValue) {
+		return func(w *Response, r *http.Request, values []pathValue) {
 			w.metrics = measured
 			answer(w, r, values)
 		}
 	}
-	return func(w *recorder, r *http.Request, values []pathValue) {
+	return func(w *Response, r *http.Request, values []pathValue) {
 		w.metrics = measured
 		for _, value := range values {
 			r.SetPathValue(value.name, value.value)
@@ -202,10 +202,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // record begins to note what is answered. It leaves nothing on the stack of ServeHTTP, where
 // streams wait.
-func (h *Handler) record(w http.ResponseWriter, r *http.Request) *recorder {
+func (h *Handler) record(w http.ResponseWriter, r *http.Request) *Response {
 	arrival := h.config.Now()
-	response := h.records.Get().(*recorder)
-	*response = recorder{ResponseWriter: w, handler: h, id: h.requestID(r, arrival), arrival: arrival, metrics: h.others}
+	response := h.records.Get().(*Response)
+	*response = Response{ResponseWriter: w, handler: h, id: h.requestID(r, arrival), arrival: arrival, metrics: h.others}
 	header := w.Header()
 	values := []string{response.id, "nosniff"} // one allocation for both
 	header["X-Request-Id"], header["X-Content-Type-Options"] = values[:1:1], values[1:]
@@ -214,7 +214,7 @@ func (h *Handler) record(w http.ResponseWriter, r *http.Request) *recorder {
 }
 
 // served ends what ServeHTTP began; it is deferred, and recovers.
-func (h *Handler) served(response *recorder, r *http.Request) {
+func (h *Handler) served(response *Response, r *http.Request) {
 	cause := recover()
 	failure, _ := cause.(error)
 	aborted := errors.Is(failure, http.ErrAbortHandler)
@@ -223,7 +223,7 @@ func (h *Handler) served(response *recorder, r *http.Request) {
 	}
 	h.metrics.running.Dec()
 	response.metrics.observe(response.status, h.config.Now().Sub(response.arrival))
-	*response = recorder{}
+	*response = Response{}
 	h.records.Put(response)
 	if aborted {
 		panic(cause)
@@ -232,7 +232,7 @@ func (h *Handler) served(response *recorder, r *http.Request) {
 
 // recovered answers a request whose handler panicked; one that has begun its
 // answer is cut off by the next layer's missing bytes.
-func (h *Handler) recovered(w *recorder, r *http.Request, cause any) {
+func (h *Handler) recovered(w *Response, r *http.Request, cause any) {
 	h.metrics.panics.Inc()
 	h.logError(r.Context(), fmt.Errorf("panic: %v\n%s", cause, debug.Stack()), "", w.id)
 	if w.status == 0 {
@@ -240,12 +240,12 @@ func (h *Handler) recovered(w *recorder, r *http.Request, cause any) {
 	}
 }
 
-func (h *Handler) notFound(w http.ResponseWriter, r *http.Request) { w.(*recorder).notFound(r) }
+func (h *Handler) notFound(w http.ResponseWriter, r *http.Request) { w.(*Response).notFound(r) }
 
 // methodNotAllowed answers a path that has rows, but none of the method. The
 // router's Allow header claims OPTIONS for every path; only collect rows have it.
 func (h *Handler) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
-	response := w.(*recorder)
+	response := w.(*Response)
 	if handle, _, _ := h.router.Lookup(http.MethodOptions, r.URL.Path); handle == nil {
 		allow := strings.Split(w.Header().Get("Allow"), ", ")
 		kept := allow[:0]
@@ -260,8 +260,9 @@ func (h *Handler) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 	writeAnswer(w, h.problemAnswer(err, response.id, nil))
 }
 
-// recorder remembers the status of an answer; it is reused between requests.
-type recorder struct {
+// Response is the answer of one request on its way, with what the Handler knows of the request.
+// It is reused: a raw handler must not keep it.
+type Response struct {
 	http.ResponseWriter
 	handler *Handler
 	metrics *routeMetrics
@@ -271,23 +272,23 @@ type recorder struct {
 }
 
 // WriteHeader sends the status once.
-func (r *recorder) WriteHeader(status int) {
-	if r.status == 0 || r.status < http.StatusOK {
-		r.status = status
+func (w *Response) WriteHeader(status int) {
+	if w.status == 0 || w.status < http.StatusOK {
+		w.status = status
 	}
-	r.ResponseWriter.WriteHeader(status)
+	w.ResponseWriter.WriteHeader(status)
 }
 
 // Write sends a part of the body, with status 200 where none was sent.
-func (r *recorder) Write(p []byte) (int, error) {
-	if r.status == 0 {
-		r.status = http.StatusOK
+func (w *Response) Write(p []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
 	}
-	return r.ResponseWriter.Write(p)
+	return w.ResponseWriter.Write(p)
 }
 
 // Flush sends what is buffered.
-func (r *recorder) Flush() { _ = http.NewResponseController(r.ResponseWriter).Flush() }
+func (w *Response) Flush() { _ = http.NewResponseController(w.ResponseWriter).Flush() }
 
 // Unwrap gives http.ResponseController the writer below.
-func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+func (w *Response) Unwrap() http.ResponseWriter { return w.ResponseWriter }

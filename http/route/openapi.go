@@ -227,7 +227,7 @@ func (h *Handler) serveOpenAPI() (serveRoute, error) {
 	}
 	sum := sha256.Sum256(body)
 	tag := `"` + hex.EncodeToString(sum[:8]) + `"`
-	return func(w *recorder, r *http.Request, _ []pathValue) {
+	return func(w *Response, r *http.Request, _ []pathValue) {
 		header := map[string]string{"Content-Type": "application/json", "Etag": tag, "X-Api-Revision": h.config.Revision}
 		answer := Answer{Status: http.StatusOK, Header: header, Body: body}
 		if matchesTag(r.Header.Get("If-None-Match"), tag, true) {

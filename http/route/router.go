@@ -14,7 +14,7 @@ import (
 type pathValue struct{ name, value string }
 
 // serveRoute answers a request that matched a row.
-type serveRoute func(w *recorder, r *http.Request, values []pathValue)
+type serveRoute func(w *Response, r *http.Request, values []pathValue)
 
 // target is one row as the router sees it.
 type target struct {
@@ -136,7 +136,7 @@ func equalLiterals(a, b map[int]string) bool {
 
 // serve answers with the first choice whose literals stand in the path.
 func (b branch) serve(w http.ResponseWriter, r *http.Request, params httprouter.Params) {
-	response := w.(*recorder)
+	response := w.(*Response)
 	for i := range b {
 		if values, ok := b[i].match(params); ok {
 			b[i].serve(response, r, values)

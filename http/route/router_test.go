@@ -109,11 +109,11 @@ func TestRawRowsMeetNoGate(t *testing.T) {
 	gateway := newGateway()
 	handler := gateway.handler(t, route.Route{
 		Surface: route.Collect, Method: "POST", Path: "/sentry/api/{project}/envelope", Operation: "collect.envelope",
-		Raw: func(w http.ResponseWriter, r *http.Request) {
+		Raw: func(w *route.Response, r *http.Request) {
 			if r.PathValue("project") == "panic" {
 				panic("raw")
 			}
-			w.Header().Set("Seen", r.Method+" "+r.PathValue("project")+" "+route.RequestID(w))
+			w.Header().Set("Seen", r.Method+" "+r.PathValue("project")+" "+w.RequestID())
 			w.WriteHeader(202)
 		},
 	})
@@ -141,7 +141,7 @@ func TestRawRowsMeetNoGate(t *testing.T) {
 func BenchmarkRawRow(b *testing.B) {
 	handler := newGateway().handler(b, route.Route{
 		Surface: route.Collect, Method: "POST", Path: "/api/v1/batch", Operation: "collect.batch",
-		Raw: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(202) },
+		Raw: func(w *route.Response, _ *http.Request) { w.WriteHeader(202) },
 	})
 	request, err := http.NewRequestWithContext(b.Context(), "POST", "/api/v1/batch", nil)
 	if err != nil {

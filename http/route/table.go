@@ -84,7 +84,7 @@ type Route struct {
 	Events  string
 	Handler Endpoint
 	// Raw serves a row of the surfaces collect, share and agents instead of Handler.
-	Raw http.HandlerFunc
+	Raw RawHandler
 }
 
 // Pattern returns the row's full path, parameters in braces.

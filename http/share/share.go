@@ -64,7 +64,7 @@ func (p *Pages) Routes() []route.Route {
 	row := func(path, operation, summary string, embed bool) route.Route {
 		return route.Route{
 			Surface: route.Share, Method: http.MethodGet, Path: path, Operation: operation, Effect: route.Read, Summary: summary,
-			Raw: func(w http.ResponseWriter, r *http.Request) { p.serve(w, r, embed) },
+			Raw: func(w *route.Response, r *http.Request) { p.serve(w, r, embed) },
 		}
 	}
 	return []route.Route{
@@ -102,7 +102,7 @@ func (p *Pages) readable(link string) *svc.PublicShare {
 // serve answers one request. That the page may be read is asked before the
 // cache, and again after what may have taken a while: a page that has changed in
 // between is served anew.
-func (p *Pages) serve(w http.ResponseWriter, r *http.Request, embed bool) {
+func (p *Pages) serve(w *route.Response, r *http.Request, embed bool) {
 	p.writeHead(w.Header(), embed)
 	link := linkOf(r)
 	public := p.readable(link)
@@ -164,7 +164,7 @@ func (p *Pages) writeHead(head http.Header, embed bool) {
 
 // refuse answers with the page of a status. What was never there and what is
 // there no more read the same.
-func (p *Pages) refuse(w http.ResponseWriter, status int) {
+func (p *Pages) refuse(w *route.Response, status int) {
 	body := p.paint.refusals[status]
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
@@ -175,17 +175,17 @@ func (p *Pages) refuse(w http.ResponseWriter, status int) {
 const retryAfter = "5"
 
 // fail answers for a page that could not be made.
-func (p *Pages) fail(w http.ResponseWriter, r *http.Request, err error) {
+func (p *Pages) fail(w *route.Response, r *http.Request, err error) {
 	if r.Context().Err() == nil {
 		p.log.LogAttrs(r.Context(), slog.LevelWarn, "making a public page failed",
-			slog.String("request", route.RequestID(w)), slog.String("error", err.Error()))
+			slog.String("request", w.RequestID()), slog.String("error", err.Error()))
 	}
 	w.Header().Set("Retry-After", retryAfter)
 	p.refuse(w, http.StatusServiceUnavailable)
 }
 
 // send writes a compressed page, inflated for the few who cannot read it.
-func (p *Pages) send(w http.ResponseWriter, r *http.Request, body []byte) {
+func (p *Pages) send(w *route.Response, r *http.Request, body []byte) {
 	if acceptsGzip(r.Header.Get("Accept-Encoding")) {
 		w.Header().Set("Content-Encoding", "gzip")
 	} else {
