@@ -197,7 +197,7 @@ func isSystemPackage(name string) bool {
 func reporters() []string {
 	return []string{
 		"sentry::", "sentry_core::", "sentry_backtrace::", "sentry_panic::", "sentry_anyhow::", "sentry_tracing::", "sentry_log::", "std::panicking::", "core::panicking::", "std::panic::",
-		"std::sys::backtrace::", "std::sys_common::backtrace::", "std::backtrace", "backtrace::", "rust_begin_unwind", "rust_panic", "__rust_", "core::option::unwrap_failed",
+		"std::sys::backtrace::", "std::sys_common::backtrace::", "std::backtrace", "backtrace::", "rust_begin_unwind", "__rustc::", "rust_panic", "__rust_", "core::option::unwrap_failed",
 		"core::option::expect_failed", "core::result::unwrap_failed", "core::ops::function::Fn", "alloc::boxed::Box<F,A> as core::ops::function::Fn", "alloc::boxed::Box<dyn core::ops::function::Fn",
 		"io.sentry.", "sentry_sdk.", "github.com/getsentry/sentry-go", "Elixir.Sentry.", `Sentry\`, "Raven.", "-[Sentry", "+[Sentry", "SentryCrash", "sentrycrash_", "sentry__", "sentry_value_",
 	}

@@ -174,7 +174,7 @@ func TestMessagesWithParameters(t *testing.T) {
 }
 
 // TestEnvelopesOfSDKs reads what published SDKs sent of small programs: sentry-sdk 2.75.0 for Python,
-// io.sentry:sentry 8.62.0 for Java and sentry-go 0.50.0. Faults in different places of the
+// io.sentry:sentry 8.62.0 for Java, sentry-go 0.50.0, and the crate sentry 0.47.0. Faults in different places of the
 // application are different issues, wherever in the runtime they end, and those of another build stay theirs.
 func TestEnvelopesOfSDKs(t *testing.T) {
 	t.Parallel()
@@ -199,6 +199,12 @@ func TestEnvelopesOfSDKs(t *testing.T) {
 			{"*fmt.wrapError: reserving 7: out of stock", "main (main)"},
 			{"*json.SyntaxError: invalid character 'n' looking for beginning of object key string", "main (main)"},
 			{"Message: disk is nearly full", "main (main)"},
+		},
+		"rust": {
+			{"panic: index out of bounds: the len is 1 but the index is 2", "shop::orders::pay (main.rs)"},
+			{"panic: called `Result::unwrap()` on an `Err` value: ParseIntError { kind: InvalidDigit }", "shop::customers::age (main.rs)"},
+			{"ParseIntError: invalid digit found in string", "shop::main (main.rs)"},
+			{"Message: disk is nearly full", "shop::main (main.rs)"},
 		},
 	} {
 		groups := map[string]int{}
