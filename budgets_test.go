@@ -25,6 +25,8 @@ func largePackages() map[string]int {
 		"storage/clickhouse": 65,
 		// To be divided by subject.
 		"actors": 60,
+		// Four files named ports_ have rules of the product, which belong to actors.
+		"cmd/svc": 34,
 	}
 }
 

@@ -13,8 +13,26 @@ import (
 	"svc/http/tools"
 )
 
+// assistantModule is the assistant with its conversations, and the door of agents.
+func (n *node) assistantModule() module {
+	return module{
+		name: "assistant",
+		join: n.wireAssistant,
+		routes: func() ([]route.Route, error) {
+			return append(assistantapi.Routes(assistantapi.Ports{
+				Assistant: turns{n.assistant}, Approvals: n.assistant, Settings: n.ai, Tools: modelTools{n}, Passkeys: n.identity,
+			}), n.agents(n.library).Routes()...), nil
+		},
+		parts: func() []part {
+			return []part{
+				{"assistant", "Running turns record their ends with the actors, and read through the routes without a listener.", n.assistant.Run},
+			}
+		},
+	}
+}
+
 // wireAssistant makes the assistant; its tools are named once the table is known.
-func (n *node) wireAssistant(context.Context) error {
+func (n *node) wireAssistant() error {
 	box, err := n.vault.Box("model providers")
 	if err != nil {
 		return err

@@ -52,6 +52,12 @@ const patience = 60 * time.Second
 // startServer starts a node over dir; env overrides the configuration.
 func startServer(t testing.TB, dir string, env map[string]string) *server {
 	t.Helper()
+	return startServerWith(t, dir, env, nil)
+}
+
+// startServerWith starts a node that has more modules than the product, if more makes any.
+func startServerWith(t testing.TB, dir string, env map[string]string, more func(n *node) []module) *server {
+	t.Helper()
 	values := map[string]string{
 		"SVC_HTTP_ADDR": "127.0.0.1:0", "SVC_ADMIN_ADDR": "127.0.0.1:0", "SVC_DATA_DIR": dir, "SVC_RATE_LIMIT": "0",
 		"SVC_BOOTSTRAP_FILE": filepath.Join(dir, "bootstrap.json"), "SVC_PARTITIONS": "4", "SVC_FLUSH_INTERVAL": "100ms",
@@ -68,6 +74,9 @@ func startServer(t testing.TB, dir string, env map[string]string) *server {
 	s := &server{t: t, dir: dir, output: &lockedBuffer{}}
 	ctx, cancel := context.WithCancel(context.Background())
 	n := newNode(config, slog.New(slog.NewTextHandler(logs, nil)))
+	if more != nil {
+		n.more = more(n)
+	}
 	if err := n.open(ctx); err != nil {
 		cancel()
 		_ = n.close()

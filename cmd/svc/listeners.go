@@ -13,16 +13,6 @@ import (
 	"svc/cmd/svc/backup"
 	"svc/cmd/svc/operator"
 	"svc/http/admin"
-	"svc/http/api/accounts"
-	"svc/http/api/alerting"
-	"svc/http/api/analytics"
-	"svc/http/api/apps"
-	"svc/http/api/assistant"
-	"svc/http/api/issues"
-	"svc/http/api/metrics"
-	"svc/http/docs"
-	"svc/http/docsite"
-	"svc/http/ingest"
 	"svc/http/route"
 )
 
@@ -65,48 +55,16 @@ func (n *node) concurrentQueries() int {
 	return svc.ConcurrentQueries
 }
 
-// routes is the whole table of this node.
+// routes is the whole table of this node, described, and the tools that are made of it.
 func (n *node) routes() ([]route.Route, error) {
-	library, err := docs.Open(svc.Documentation)
+	table, err := n.rows()
 	if err != nil {
-		return nil, fmt.Errorf("opening the documentation: %w", err)
-	}
-	parts := routed{
-		docs: library,
-		accounts: accounts.Ports{
-			Organizations: n.identity, Members: n.identity, Invitations: n.identity, Tokens: n.identity, Passkeys: n.identity, Ledger: n.db,
-			Limits: accounts.Limits{
-				PerMinute: n.config.RateLimit, AnalyticsPerMinute: min(n.config.RateLimit, svc.QueryPerMinute), ConcurrentQueries: n.concurrentQueries(),
-			},
-		},
-		apps: apps.Ports{Apps: n.apps, Keys: n.apps},
-		analytics: analytics.Ports{
-			Analytics: overviews{n.db, n.apps}, Presence: &actors.Presence{Actors: n.cluster}, Reads: reads{n.db, n.apps}, Events: events{n.db, n.apps},
-			Goals: n.apps, Funnels: n.apps, Results: results{n.db, n.apps}, Shares: n.apps,
-		},
-		issues:    issues.Ports{Issues: n.db, Occurrences: n.db, Changes: n.issues, People: n.identity},
-		metrics:   metrics.Ports{Metrics: n.db},
-		alerting:  alerting.Ports{Monitors: n.monitorPort(), Alerts: n.alertPort(), Incidents: n.db, Channels: n.alertPort()},
-		assistant: assistant.Ports{Assistant: turns{n.assistant}, Approvals: n.assistant, Settings: n.ai, Tools: modelTools{n}, Passkeys: n.identity},
-	}
-	parts.collect = &ingest.Collect{
-		Collectors: n.collectors, Log: logProducer{n.producer, n.space}, Partitions: n.config.Partitions,
-		Metrics: ingest.NewCollectMetrics(n.registry), Symbols: n.newSymbols(), Cardinality: n.cardinality,
-		Door: n.door(),
-	}
-	if parts.pages, err = n.sharePages(); err != nil {
 		return nil, err
 	}
-	if parts.docsite, err = docsite.New(library); err != nil {
-		return nil, fmt.Errorf("opening the documentation site: %w", err)
-	}
-	parts.sentry, parts.uploads, parts.agents = n.sentry(parts.collect), n.uploads(parts.collect.Door), n.agents(library)
-	parts.releases = &ingest.Releases{Uploads: parts.uploads, Book: &actors.ReleaseBook{Actors: n.cluster}}
-	table := parts.table()
 	if err := errors.Join(n.openTools(table), n.openHolderTools(table)); err != nil {
 		return nil, fmt.Errorf("making the tools: %w", err)
 	}
-	return table, library.Describe(table)
+	return table, n.library.Describe(table)
 }
 
 // adminHosts are the names under which the operator's listener may be asked.
@@ -158,18 +116,6 @@ func (n *node) copySettings() map[string]string {
 		allowed = n.dir.Join(backupsFolder)
 	}
 	return map[string]string{"backups.allowed_path": allowed}
-}
-
-// behindIntervals is how many flush intervals old a record may be before applications that
-// send more than their part are held back.
-const behindIntervals = 2
-
-// door returns what shares the taking in of requests out.
-func (n *node) door() *ingest.Door {
-	door := ingest.NewDoor(n.config.IngestMemory << 20)
-	door.Follow(func() time.Duration { return n.progress.Behind(n.now()) }, behindIntervals*n.config.FlushInterval, n.now)
-	door.Share(n.processors)
-	return door
 }
 
 // lagTime bounds the look at the log's ends.

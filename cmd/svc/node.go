@@ -19,6 +19,7 @@ import (
 	"svc/cmd/svc/backup"
 	"svc/cmd/svc/integrity"
 	"svc/cmd/svc/settings"
+	"svc/http/docs"
 	"svc/http/route"
 	"svc/storage/chdb"
 	"svc/storage/clickhouse/database"
@@ -83,6 +84,7 @@ type node struct {
 	backlog     backlog
 	stream      *pipeline.Stream
 	progress    pipeline.Progress
+	actorKinds  []cluster.Kind
 	cluster     *cluster.Cluster
 	several     several
 	changes     *actors.Changes
@@ -90,10 +92,20 @@ type node struct {
 	identity    *actors.Identity
 	apps        *actors.Applications
 	monitoring  monitoring
+	// Snapshots and lists that modules share.
+	watch       *actors.Watch
+	rules       *actors.Rulebook
+	alarms      *actors.Alerts
+	watchers    *actors.Watchers
+	digests     *actors.Digests
 	ai          *actors.AI
 	tools       *routeTools
 	holderTools *routeTools
 	assistant   *assistant.Assistant
+
+	// more are modules beside those of the product.
+	more    []module
+	library *docs.Library
 
 	table    []route.Route
 	handler  http.Handler
@@ -136,9 +148,9 @@ func (n *node) open(ctx context.Context) error {
 		{"opening the places", n.openPlaces},
 		{"opening the spool", n.openSpool},
 		{"wiring the actors", n.wireActors},
-		{"wiring the assistant", n.wireAssistant},
 		{"loading the ingest keys and the public pages", n.loadSnapshots},
 		{"counting the series", func(ctx context.Context) error { return n.cardinality.Load(ctx, n.db, n.now()) }},
+		{"opening the documentation", func(context.Context) error { return n.openLibrary() }},
 		{"wiring the listeners", n.wireHTTP},
 	} {
 		if err := n.step(ctx, step.doing, step.open); err != nil {
@@ -283,36 +295,29 @@ const placeCache = 4096
 
 func (n *node) wireActors(context.Context) (err error) {
 	n.ownership, n.collectors, n.shares = &pipeline.Ownership{Lease: n.consumer}, actors.NewCollectors(), actors.NewShares()
-	rules, alarms := actors.NewRulebook(), &actors.Alerts{Chance: n.chance}
+	n.rules, n.alarms = actors.NewRulebook(), &actors.Alerts{Chance: n.chance}
 	n.changes = &actors.Changes{
-		Store: changedOwners{n.db}, Collectors: n.collectors, Shares: n.shares, Rules: rules, Log: n.several.announcements(), Logger: n.logger,
+		Store: changedOwners{n.db}, Collectors: n.collectors, Shares: n.shares, Rules: n.rules, Log: n.several.announcements(), Logger: n.logger,
 		Skipped: n.unreadable.skipped,
 	}
 	n.cardinality = pipeline.NewCardinality()
-	watchers, digests := &actors.Watchers{}, &actors.Digests{Logger: n.logger}
-	watch := &actors.Watch{Store: n.db, Partitions: n.config.Partitions, Skipped: n.unreadable.skipped}
+	n.watchers, n.digests = &actors.Watchers{}, &actors.Digests{Logger: n.logger}
+	n.watch = &actors.Watch{Store: n.db, Partitions: n.config.Partitions, Skipped: n.unreadable.skipped}
 	n.issues = &actors.Issues{Releases: n.db, Log: n.topic, Partitions: n.config.Partitions}
 	n.outbox = pipeline.NewOutbox(n.db, n.logger)
 	n.sink = pipeline.NewSink(pipeline.SinkConfig{
 		Store: blockStore{n.db}, Log: committed{n.consumer, &n.progress}, Records: n.consumer, Interval: n.config.FlushInterval, MaxRows: maxBlockRows, MaxBytes: maxBlockBytes, Now: n.now,
 		NewBlockID: n.newBlockID, Metrics: pipeline.NewSinkMetrics(n.registry), Logger: n.logger,
-		Outbox: n.outbox,
-		Listeners: []pipeline.Listener{
-			&actors.IssueListener{
-				Watch: watch, Issues: n.issues, Totals: n.db, Rules: rules, Alarms: alarms, Outbox: n.outbox, Logger: n.logger,
-				Continuation: &actors.Continuation{Former: n.db, Totals: n.db, Issues: n.issues, Now: n.now, Logger: n.logger},
-			},
-			&actors.CountListener{Rules: rules, Alarms: alarms, Now: n.now, Logger: n.logger},
-			&actors.LiveListener{Watchers: watchers, Digests: digests, Logger: n.logger},
-		},
+		Outbox:    n.outbox,
+		Listeners: each(n.modules(), func(m module) func() []pipeline.Listener { return m.listeners }),
 	})
-	if err := n.wireMonitoring(rules, alarms); err != nil {
+	if err := do(n.modules(), func(m module) func() error { return m.wire }); err != nil {
 		return err
 	}
 	limits := actors.Limits{Default: n.config.RateLimit, Query: min(n.config.RateLimit, svc.QueryPerMinute)}
 	deps := actors.Deps{
 		Store: n.db, Ledger: n.db.Ledger(), Collectors: n.collectors, Shares: n.shares, Changes: n.changes,
-		Visits: n.db, Watchers: watchers, Watch: watch, Limits: limits,
+		Visits: n.db, Watchers: n.watchers, Watch: n.watch, Limits: limits,
 		Monitors: n.monitoring.ports, Alerts: n.monitoring.alertPorts,
 		Now: n.now, Logger: n.logger,
 		Whole: func() bool { return n.ownership.Partitions() == n.config.Partitions },
@@ -322,15 +327,15 @@ func (n *node) wireActors(context.Context) (err error) {
 		Locator:    func() pipeline.Locator { return located{geo.NewCache(n.places, placeCache)} },
 		Processors: n.processors, Metrics: pipeline.NewIntakeMetrics(n.registry), Logger: n.logger,
 	}
+	n.actorKinds = append(n.kinds(deps), pipeline.IntakeKind(intakes, n.sink))
 	n.cluster, err = cluster.New(n.several.join(cluster.Config{
-		Kinds: append(actors.Kinds(deps), pipeline.IntakeKind(intakes, n.sink)), Partitions: n.config.Partitions, Placement: n.ownership, Fence: n.fence, Unsettled: n.unsettled,
+		Kinds: n.actorKinds, Partitions: n.config.Partitions, Placement: n.ownership, Fence: n.fence, Unsettled: n.unsettled,
 		Logger: n.logger, Metrics: cluster.NewMetrics(n.registry),
 	}))
 	if err != nil {
 		return err
 	}
-	digests.Actors, n.issues.Actors, n.outbox.Owns = n.cluster, n.cluster, n.cluster.Owns
-	n.monitoring.join(n.cluster)
+	n.outbox.Owns = n.cluster.Owns
 	n.stream = pipeline.NewStream(pipeline.StreamConfig{
 		Partitions: n.config.Partitions, Ownership: n.ownership, Actors: n.cluster, Sink: n.sink, Log: n.consumer,
 		History: n.db, Intakes: intakes, Evict: n.cluster.Evict, Now: n.now, Logger: n.logger,
@@ -338,7 +343,7 @@ func (n *node) wireActors(context.Context) (err error) {
 	n.sweeper = &cluster.Sweeper{Cluster: n.cluster, Store: wakeups{n.db}, Every: 5 * time.Second, Logger: n.logger, Now: n.now}
 	n.identity = &actors.Identity{Actors: n.cluster, Chance: n.chance, Now: n.now}
 	n.apps = &actors.Applications{Actors: n.cluster, Chance: n.chance, Now: n.now, Sync: n.syncSnapshot}
-	return nil
+	return do(n.modules(), func(m module) func() error { return m.join })
 }
 
 // close gives everything free that open opened, the last first.

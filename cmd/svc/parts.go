@@ -1,6 +1,9 @@
 package main
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // part is a component that runs until its context ends.
 type part struct {
@@ -13,11 +16,13 @@ type part struct {
 // parts lists what runs. Parts start in this order, so each finds what it needs, and stop in the
 // reverse order, each after the one below it has ended.
 func (n *node) parts() []part {
-	return []part{
+	modules := n.modules()
+	first := []part{
 		{"disk", "Everything below writes to the disk: its state is known before the first write and watched until after the last.", n.space.run},
 		{"producer", "Requests, the spool and replayed dead letters produce until they have ended.", n.producer.Run},
 		{"spool", "It hands to the producer what waits on disk. What is put there while it stops waits for the next start.", n.drainSpool},
-		{"checks", "Monitor actors append results until the actors have stopped; then the last batch is stored.", n.monitoring.checks.Run},
+	}
+	node := []part{
 		{"announcer", "Actors announce their changes to other nodes until they have stopped.", n.several.announce},
 		{"wire", "It carries calls of other nodes, and tells them to ask elsewhere until the actors are there and after they have stopped.", n.several.keepWire},
 		{"stream", "It waits for what the last generation of the consumer began.", n.stream.Run},
@@ -30,16 +35,15 @@ func (n *node) parts() []part {
 		{"retention of the log", "It trims what the consumer has committed, and adds no work for what is below.", n.retention.Run},
 		{"sweeper", "It wakes actors, so it stops before them.", n.sweeper.Run},
 		{"outbox", "It calls actors, so it stops before them.", n.outbox.Run},
-		{"lookout", "It calls alerting actors about the open block and has the sink store it early, so it stops before both.", n.monitoring.lookout.Run},
-		{"schedule", "It calls monitor and alerting actors when they are due, so it stops before them.", n.monitoring.schedule.Run},
-		{"filler of the schedule", "It fills the schedule with what the node owns, so it stops before the schedule.", n.monitoring.filler.Run},
-		{"assistant", "Running turns record their ends with the actors, and read through the routes without a listener.", n.assistant.Run},
-		{"retention of rows", "It changes stored rows only; it reads the snapshot that the follower keeps.", n.keepRows},
+	}
+	last := []part{
 		{"progress", "It notes how far the log is stored, for the last time while the consumer still answers.", n.keepProgress},
 		{"parts of the store", "It notes which parts the tables have; what the last block adds is no loss if it is not noted.", n.keepParts},
-		{"file of past days", "It writes what was counted of past days; nothing depends on it.", n.keepKept},
-		{"counter of past days", "It counts what the file above keeps, so it stops before the file is written for the last time.", n.countDays},
 		{"operator's listener", "Readiness and metrics are answered for as long as clients are.", n.operator.run},
 		{"public listener", "It stops first: no new request is accepted while those under way are answered by everything above.", n.public.Run},
 	}
+	return slices.Concat(
+		first, each(modules, func(m module) func() []part { return m.below }),
+		node, each(modules, func(m module) func() []part { return m.parts }), last,
+	)
 }

@@ -1,6 +1,10 @@
 package main
 
 import (
+	"log/slog"
+
+	"svc/cmd/svc/settings"
+
 	"bytes"
 	"cmp"
 	"fmt"
@@ -15,7 +19,14 @@ import (
 // TestRouteList compares every row that svc routes prints, and the server registers, with the
 // golden list.
 func TestRouteList(t *testing.T) {
-	rows := unservedTable()
+	n := newNode(settings.Config{}, slog.New(slog.DiscardHandler))
+	if err := n.openLibrary(); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := n.rows()
+	if err != nil {
+		t.Fatal(err)
+	}
 	slices.SortFunc(rows, func(a, b route.Route) int {
 		return cmp.Or(strings.Compare(a.Pattern(), b.Pattern()), strings.Compare(a.Method, b.Method))
 	})

@@ -4,13 +4,31 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"svc"
+	"svc/actors"
 	"svc/http/ingest"
+	"svc/http/route"
 	"svc/storage/kafka"
 	"svc/storage/sourcemaps"
 	"svc/storage/spool"
 )
+
+// ingestModule takes in events, errors and metrics, source maps, and what is announced of releases.
+func (n *node) ingestModule() module {
+	return module{name: "ingest", routes: func() ([]route.Route, error) {
+		collect := &ingest.Collect{
+			Collectors: n.collectors, Log: logProducer{n.producer, n.space}, Partitions: n.config.Partitions,
+			Metrics: ingest.NewCollectMetrics(n.registry), Symbols: n.newSymbols(), Cardinality: n.cardinality,
+			Door: n.door(),
+		}
+		uploads := n.uploads(collect.Door)
+		releases := &ingest.Releases{Uploads: uploads, Book: &actors.ReleaseBook{Actors: n.cluster}}
+		return slices.Concat(collect.Routes(), n.sentry(collect).Routes(), uploads.Routes(), releases.Routes()), nil
+	}}
+}
 
 // mapMemory bounds the memory of parsed source maps, about, in bytes.
 const mapMemory = 256 << 20
@@ -87,4 +105,16 @@ func (n *node) closeSpool() error {
 		return fmt.Errorf("closing the spool: %w", err)
 	}
 	return nil
+}
+
+// behindIntervals is how many flush intervals old a record may be before applications that
+// send more than their part are held back.
+const behindIntervals = 2
+
+// door returns what shares the taking in of requests out.
+func (n *node) door() *ingest.Door {
+	door := ingest.NewDoor(n.config.IngestMemory << 20)
+	door.Follow(func() time.Duration { return n.progress.Behind(n.now()) }, behindIntervals*n.config.FlushInterval, n.now)
+	door.Share(n.processors)
+	return door
 }

@@ -1,16 +1,45 @@
 package main
 
 import (
-	"fmt"
-
-	"svc/http/share"
-
 	"context"
+	"fmt"
 
 	"svc"
 	"svc/actors"
+	"svc/actors/pipeline"
+	"svc/http/api/analytics"
+	"svc/http/route"
+	"svc/http/share"
 	"svc/storage/clickhouse/database"
 )
+
+// analyticsModule is what happened, counted: reads, goals, funnels, the live view and public pages.
+func (n *node) analyticsModule() module {
+	return module{
+		name: "analytics",
+		listeners: func() []pipeline.Listener {
+			return []pipeline.Listener{&actors.LiveListener{Watchers: n.watchers, Digests: n.digests, Logger: n.logger}}
+		},
+		join: func() error { n.digests.Actors = n.cluster; return nil },
+		routes: func() ([]route.Route, error) {
+			pages, err := n.sharePages()
+			if err != nil {
+				return nil, err
+			}
+			return append(analytics.Routes(analytics.Ports{
+				Analytics: overviews{n.db, n.apps}, Presence: &actors.Presence{Actors: n.cluster}, Reads: reads{n.db, n.apps}, Events: events{n.db, n.apps},
+				Goals: n.apps, Funnels: n.apps, Results: results{n.db, n.apps}, Shares: n.apps,
+			}), pages.Routes()...), nil
+		},
+		parts: func() []part {
+			return []part{
+				{"retention of rows", "It changes stored rows only; it reads the snapshot that the follower keeps.", n.keepRows},
+				{"file of past days", "It writes what was counted of past days; nothing depends on it.", n.keepKept},
+				{"counter of past days", "It counts what the file above keeps, so it stops before the file is written for the last time.", n.countDays},
+			}
+		},
+	}
+}
 
 // reads is http's view of the store's breakdowns, cohorts and rolling uniques.
 type reads struct {

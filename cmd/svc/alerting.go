@@ -1,0 +1,36 @@
+package main
+
+import (
+	"svc/actors"
+	"svc/actors/pipeline"
+	"svc/http/api/alerting"
+	"svc/http/route"
+)
+
+// alertingModule is monitors, rules, incidents and the channels that are told of them.
+func (n *node) alertingModule() module {
+	m := &n.monitoring
+	return module{
+		name: "alerting",
+		listeners: func() []pipeline.Listener {
+			return []pipeline.Listener{&actors.CountListener{Rules: n.rules, Alarms: n.alarms, Now: n.now, Logger: n.logger}}
+		},
+		wire: func() error { return n.wireMonitoring(n.rules, n.alarms) },
+		join: func() error { m.join(n.cluster); return nil },
+		routes: func() ([]route.Route, error) {
+			return alerting.Routes(alerting.Ports{Monitors: n.monitorPort(), Alerts: n.alertPort(), Incidents: n.db, Channels: n.alertPort()}), nil
+		},
+		below: func() []part {
+			return []part{
+				{"checks", "Monitor actors append results until the actors have stopped; then the last batch is stored.", m.checks.Run},
+			}
+		},
+		parts: func() []part {
+			return []part{
+				{"lookout", "It calls alerting actors about the open block and has the sink store it early, so it stops before both.", m.lookout.Run},
+				{"schedule", "It calls monitor and alerting actors when they are due, so it stops before them.", m.schedule.Run},
+				{"filler of the schedule", "It fills the schedule with what the node owns, so it stops before the schedule.", m.filler.Run},
+			}
+		},
+	}
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"svc/actors"
+	"svc/actors/grain"
+	"svc/actors/pipeline"
+	"svc/cluster"
+	"svc/http/route"
+)
+
+// module is what one part of the product brings to a node. A member that a module does not need
+// stays empty. The functions are called while the node opens, in the order in which they stand here.
+type module struct {
+	name string
+	// listeners learn what is stored; see [pipeline.Listener].
+	listeners func() []pipeline.Listener
+	// wire makes what the module keeps for itself: the sink is there, and the actors are not.
+	wire func() error
+	// kinds are its kinds of actors; node is what all actors share.
+	kinds func(node *grain.Node) []cluster.Kind
+	// join makes what calls actors.
+	join func() error
+	// routes are its rows of the route table. They are also asked for to print the table, of a node that
+	// has opened nothing.
+	routes func() ([]route.Route, error)
+	// below run below the actors: they start before these and end after. parts run above the
+	// actors, which they call.
+	below, parts func() []part
+}
+
+// modules lists what the product is made of. Listeners are run in this order.
+func (n *node) modules() []module {
+	return append([]module{
+		n.identityModule(),
+		n.applicationsModule(),
+		n.errorsModule(),
+		n.metricsModule(),
+		n.alertingModule(),
+		n.analyticsModule(),
+		n.assistantModule(),
+		n.documentationModule(),
+		n.ingestModule(),
+	}, n.more...)
+}
+
+// each collects what every module brings.
+func each[T any](modules []module, member func(m module) func() []T) (all []T) {
+	for _, m := range modules {
+		if list := member(m); list != nil {
+			all = append(all, list()...)
+		}
+	}
+	return all
+}
+
+// kinds are the kinds of actors of this node.
+func (n *node) kinds(deps actors.Deps) []cluster.Kind {
+	kinds := actors.Kinds(deps)
+	shared := &grain.Node{Store: deps.Store, Workers: grain.NewWorkers(), Now: deps.Now, Logger: deps.Logger}
+	for _, m := range n.modules() {
+		if m.kinds != nil {
+			kinds = append(kinds, m.kinds(shared)...)
+		}
+	}
+	return kinds
+}
+
+// do calls a member of every module that has it.
+func do(modules []module, member func(m module) func() error) error {
+	for _, m := range modules {
+		if call := member(m); call != nil {
+			if err := call(); err != nil {
+				return fmt.Errorf("module %s: %w", m.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// rows is the whole route table of this node.
+func (n *node) rows() (table []route.Route, err error) {
+	for _, m := range n.modules() {
+		if m.routes == nil {
+			continue
+		}
+		rows, err := m.routes()
+		if err != nil {
+			return nil, err
+		}
+		table = slices.Concat(table, rows)
+	}
+	return table, nil
+}
