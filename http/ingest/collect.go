@@ -2,17 +2,12 @@ package ingest
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
-	"net/netip"
-	"strconv"
-	"strings"
 	"time"
 
 	"svc"
 	"svc/http/route"
-	"svc/protos"
 )
 
 // Collectors knows the live ingest keys.
@@ -86,185 +81,55 @@ type collected struct {
 
 // serve handles one ingest request.
 func (c *Collect) serve(w *route.Response, r *http.Request, kind itemKind) {
-	intake := intakePool.Get().(*intakeRequest)
-	defer intake.release()
-	intake.reset(c, w, r, w.Arrival())
+	sub := submissionPool.Get().(*submission)
+	defer sub.release()
+	sub.reset(c, w, r, w.Arrival())
 	if r.Method == http.MethodOptions {
 		w.AllowOrigin(r)
 		return
 	}
-	if err := intake.run(kind); err != nil {
+	if err := sub.run(kind); err != nil {
 		c.Metrics.refused(err)
 		w.AllowOrigin(r)
-		intake.challenge(err)
+		sub.challenge(err)
 		w.Refuse(r, err, nil)
 		return
 	}
-	c.Metrics.Accepted.Add(float64(intake.accepted))
-	intake.answer()
+	c.Metrics.Accepted.Add(float64(sub.accepted))
+	sub.answer()
 }
 
 // run reads, judges, and produces. A key outside the body is judged first, so
 // that strangers cost no decoding.
-func (i *intakeRequest) run(kind itemKind) error {
-	outside := i.authenticate("")
+func (sub *submission) run(kind itemKind) error {
+	outside := sub.authenticate("")
 	if outside != nil && !errors.Is(outside, errNoKey) {
 		return outside
 	}
-	if err := i.readRaw(svc.MaxRequestBytes); err != nil {
+	if err := sub.readRaw(svc.MaxRequestBytes); err != nil {
 		return err
 	}
 	if outside != nil {
-		if err := i.authenticateInside(); err != nil {
+		if err := sub.authenticateInside(); err != nil {
 			return err
 		}
 	}
-	if err := i.unpack(nativeWeight); err != nil {
+	if err := sub.unpack(nativeWeight); err != nil {
 		return err
 	}
-	if err := i.decode(kind); err != nil {
+	if err := sub.decode(kind); err != nil {
 		return err
 	}
-	if i.envelope.WriteKey != "" { // another one than that outside is refused
-		if err := i.authenticate(i.envelope.WriteKey); err != nil {
+	if sub.envelope.WriteKey != "" { // another one than that outside is refused
+		if err := sub.authenticate(sub.envelope.WriteKey); err != nil {
 			return err
 		}
 	}
-	for n := range i.items {
-		i.accept(n, &i.items[n], kind)
+	for n := range sub.items {
+		sub.accept(n, &sub.items[n], kind)
 	}
-	if len(i.items) == 0 {
+	if len(sub.items) == 0 {
 		return svc.Invalid(svc.FieldError{Field: "items", Code: "missing_value", Message: "The request holds no item."})
 	}
-	return i.produce()
-}
-
-// pendingParts returns what was accepted, by partition.
-func (i *intakeRequest) pendingParts() []svc.Part {
-	i.parts = i.parts[:0]
-	for _, partition := range i.touched {
-		i.parts = append(i.parts, svc.Part{Partition: partition, Payload: i.payloads[partition]})
-	}
-	return i.parts
-}
-
-// produce hands the parts to the log and waits for its acknowledgement.
-func (i *intakeRequest) produce() error {
-	parts := i.pendingParts()
-	i.stay.rest()
-	if len(parts) == 0 {
-		return nil
-	}
-	size := 0
-	for _, part := range parts {
-		size += len(part.Payload)
-	}
-	if err := i.stay.send(i.request.Context(), int64(size)); err != nil {
-		return err
-	}
-	if err := i.collect.Log.Produce(i.request.Context(), parts); err != nil {
-		if known, ok := errors.AsType[*svc.Error](err); ok {
-			return known
-		}
-		return svc.Unsure("The log", collectRetry)
-	}
-	return nil
-}
-
-// answer writes 202 with what was accepted and what was not; 400 where nothing
-// was; 204 to a beacon, which reads no answer.
-func (i *intakeRequest) answer() {
-	if i.accepted == 0 {
-		i.answerRejected()
-		return
-	}
-	if i.request.URL.RawQuery != "" && i.request.URL.Query().Get("beacon") == "1" {
-		i.allowOrigin()
-		i.writer.WriteHeader(http.StatusNoContent)
-		return
-	}
-	body := append(i.out[:0], `{"accepted":`...)
-	body = strconv.AppendInt(body, int64(i.accepted), 10)
-	body = append(body, `,"rejected":`...)
-	body = i.appendRejected(body)
-	body = append(body, `,"requestId":"`...)
-	body = append(body, i.writer.RequestID()...)
-	body = append(body, '"', '}', '\n')
-	i.out = body
-	header := i.writer.Header()
-	header["Content-Type"] = jsonType
-	i.allowOrigin()
-	i.writer.WriteHeader(http.StatusAccepted)
-	_, _ = i.writer.Write(body)
-}
-
-// answerRejected writes the problem of a request of which nothing was accepted.
-func (i *intakeRequest) answerRejected() {
-	rejection := i.rejected[0]
-	err := svc.Invalid(svc.FieldError{Field: "items", Code: rejection.Code, Message: "No item was accepted: " + rejection.Message})
-	i.allowOrigin()
-	i.writer.Refuse(i.request, err, map[string]any{"accepted": 0, "rejected": i.rejected})
-}
-
-// allowOrigin lets the page that sent the request read its answer.
-func (i *intakeRequest) allowOrigin() {
-	if i.request.Header["Origin"] != nil {
-		i.writer.AllowOrigin(i.request)
-	}
-}
-
-func (i *intakeRequest) appendRejected(body []byte) []byte {
-	if len(i.rejected) == 0 {
-		return append(body, "[]"...)
-	}
-	encoded, err := json.Marshal(i.rejected)
-	if err != nil {
-		return append(body, "[]"...)
-	}
-	return append(body, encoded...)
-}
-
-// reject notes that an item was not accepted.
-func (i *intakeRequest) reject(index int, code, message string) {
-	i.rejected = append(i.rejected, svc.Rejection{Index: index, Code: code, Message: message})
-	i.collect.Metrics.Rejected.WithLabelValues(code).Inc()
-}
-
-// emit appends an accepted event to the payload of its partition.
-func (i *intakeRequest) emit(event *protos.Event) error {
-	partition := protos.PartitionOf(event.Environment, svc.Visitor(event.DistinctId, event.AnonymousId), i.collect.Partitions)
-	return i.put(partition, event.SizeVT(), func(payload []byte) ([]byte, error) { return protos.AppendRecord(payload, event) })
-}
-
-// errItemTooLong is the refusal of an item that no record of the log can hold.
-var errItemTooLong = errors.New("the item is over the limit of a record")
-
-// itemHead bounds what stands before an item in a record.
-const itemHead = 8
-
-// put appends an accepted item of so many bytes to the payload of a partition. A payload may
-// become longer than a record, and is divided between items then.
-func (i *intakeRequest) put(partition, size int, appendTo func(payload []byte) ([]byte, error)) error {
-	if size+itemHead > svc.MaxRecordBytes {
-		return errItemTooLong
-	}
-	if len(i.payloads[partition]) == 0 {
-		i.touched = append(i.touched, partition)
-	}
-	payload, err := appendTo(i.payloads[partition])
-	i.payloads[partition] = payload
-	if err != nil {
-		return err
-	}
-	i.accepted++
-	return nil
-}
-
-// remoteIP returns the address of the connection.
-func remoteIP(r *http.Request) string {
-	if port, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
-		return port.Addr().Unmap().String()
-	}
-	host, _, _ := strings.Cut(r.RemoteAddr, ":")
-	return host
+	return sub.produce()
 }

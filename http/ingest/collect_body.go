@@ -3,119 +3,16 @@ package ingest
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"io"
-	"net/http"
-	"slices"
-	"sync"
-	"time"
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
-	"github.com/zeebo/xxh3"
 
 	"svc"
-	"svc/http/route"
-	"svc/protos"
 )
-
-// intakeRequest is the working memory of one ingest request; it is reused.
-type intakeRequest struct {
-	collect *Collect
-	writer  *route.Response
-	request *http.Request
-
-	now       time.Time
-	collector *svc.Collector
-	stay      stay
-	raw       bytes.Buffer
-	limited   io.LimitedReader
-	inflated  []byte
-	body      []byte
-	envelope  envelope
-	items     []item
-	event     protos.Event
-	campaign  protos.Campaign
-	userAgent string
-	remoteIP  string
-	screenRaw []byte
-	screen    string
-	// properties are those of the event under way, where they are not what was sent.
-	properties []byte
-	// said counts what the items without an id say, around is the sum of the context that
-	// they share, words is the text that names one.
-	said   map[xxh3.Uint128]uint64
-	around xxh3.Uint128
-	words  []byte
-	// rawItems are the bytes of the items, for errors; single says that the body
-	// is one item.
-	rawItems []json.RawMessage
-	single   bool
-	// debugIDs names the source maps of the request's files.
-	debugIDs map[string]string
-	// point and labels are those of the metric point under way.
-	point  protos.MetricPoint
-	labels []svc.Label
-	// answered is the id that an SDK of Sentry is told, pause how long it shall wait.
-	answered string
-	pause    time.Duration
-
-	accepted int
-	rejected []svc.Rejection
-	payloads [][]byte
-	touched  []int
-	parts    []svc.Part
-	out      []byte
-}
-
-//nolint:gochecknoglobals // a pool is shared by all requests of the process by its nature
-var (
-	intakePool = sync.Pool{New: func() any { return &intakeRequest{} }}
-	jsonType   = []string{"application/json"}
-)
-
-// keepBytes bounds the memory that a pooled request keeps per buffer.
-const keepBytes = 1 << 20
-
-func (i *intakeRequest) reset(c *Collect, w *route.Response, r *http.Request, arrival time.Time) {
-	i.collect, i.writer, i.request, i.now = c, w, r, arrival
-	i.stay.door = c.Door
-	if len(i.payloads) != c.Partitions {
-		i.payloads = make([][]byte, c.Partitions)
-	}
-}
-
-// release empties the request and returns it to the pool.
-func (i *intakeRequest) release() {
-	for _, partition := range i.touched {
-		if cap(i.payloads[partition]) > keepBytes {
-			i.payloads[partition] = nil
-		}
-		i.payloads[partition] = i.payloads[partition][:0]
-	}
-	clear(i.items)
-	clear(i.parts)
-	clear(i.said)
-	i.collect, i.writer, i.request, i.collector, i.body = nil, nil, nil, nil, nil
-	i.limited.R = nil
-	i.envelope, i.items, i.touched, i.rejected = envelope{}, i.items[:0], i.touched[:0], i.rejected[:0]
-	i.event, i.campaign, i.point = protos.Event{}, protos.Campaign{}, protos.MetricPoint{}
-	clear(i.labels[:cap(i.labels)])
-	i.accepted, i.userAgent, i.remoteIP, i.around = 0, "", "", xxh3.Uint128{}
-	i.rawItems, i.single, i.debugIDs, i.answered, i.pause = nil, false, nil, "", 0
-	if i.raw.Cap() > keepBytes || cap(i.inflated) > keepBytes {
-		i.raw, i.inflated = bytes.Buffer{}, nil
-	}
-	if cap(i.properties) > keepBytes || cap(i.words) > keepBytes {
-		i.properties, i.words = nil, nil
-	}
-	i.raw.Reset()
-	i.stay.end()
-	intakePool.Put(i)
-}
 
 // weight is how many times its length an unpacked body takes when it is decoded.
 type weight int64
@@ -130,24 +27,24 @@ const (
 
 // readBody reads the body within a limit and inflates it within another. The request has a
 // processor afterwards.
-func (i *intakeRequest) readBody(limit int64, w weight) error {
-	if err := i.readRaw(limit); err != nil {
+func (sub *submission) readBody(limit int64, w weight) error {
+	if err := sub.readRaw(limit); err != nil {
 		return err
 	}
-	return i.unpack(w)
+	return sub.unpack(w)
 }
 
 // rawStep is how much is read of a body before its bytes are counted again.
 const rawStep = 64 << 10
 
 // readRaw reads the body within a limit, or the rest of it.
-func (i *intakeRequest) readRaw(limit int64) error {
-	if i.request.ContentLength > limit {
+func (sub *submission) readRaw(limit int64) error {
+	if sub.request.ContentLength > limit {
 		return tooLarge("The body is over %d bytes.", limit)
 	}
 	for more := true; more; {
 		var err error
-		if more, err = i.readSome(limit); err != nil {
+		if more, err = sub.readSome(limit); err != nil {
 			return err
 		}
 	}
@@ -155,24 +52,24 @@ func (i *intakeRequest) readRaw(limit int64) error {
 }
 
 // readSome reads the next bytes of the body and says whether there may be more.
-func (i *intakeRequest) readSome(limit int64) (more bool, err error) {
-	step := min(rawStep, limit+1-int64(i.raw.Len()))
+func (sub *submission) readSome(limit int64) (more bool, err error) {
+	step := min(rawStep, limit+1-int64(sub.raw.Len()))
 	expected := step
-	if i.request.ContentLength >= 0 {
-		expected = min(step, i.request.ContentLength-int64(i.raw.Len()))
+	if sub.request.ContentLength >= 0 {
+		expected = min(step, sub.request.ContentLength-int64(sub.raw.Len()))
 	}
-	if err := i.stay.read(i.request.Context(), expected); err != nil {
+	if err := sub.stay.read(sub.request.Context(), expected); err != nil {
 		return false, err
 	}
-	i.limited = io.LimitedReader{R: i.request.Body, N: step}
-	if _, err := i.raw.ReadFrom(&i.limited); err != nil {
+	sub.limited = io.LimitedReader{R: sub.request.Body, N: step}
+	if _, err := sub.raw.ReadFrom(&sub.limited); err != nil {
 		return false, svc.Invalid(svc.FieldError{Code: "unreadable_body", Message: "The body ended early."})
 	}
-	if int64(i.raw.Len()) > limit {
+	if int64(sub.raw.Len()) > limit {
 		return false, tooLarge("The body is over %d bytes.", limit)
 	}
-	i.body = i.raw.Bytes()
-	return i.limited.N <= 0, nil
+	sub.body = sub.raw.Bytes()
+	return sub.limited.N <= 0, nil
 }
 
 func tooLarge(format string, args ...any) error { return svc.Errorf(svc.CodeTooLarge, format, args...) }
@@ -186,35 +83,35 @@ const (
 )
 
 // unpack takes what the request needs to be decoded, and undoes the content encoding.
-func (i *intakeRequest) unpack(w weight) error {
-	size, window := i.unpackedSize()
+func (sub *submission) unpack(w weight) error {
+	size, window := sub.unpackedSize()
 	taken := (int64(w)+1)*size + window + min(itemsShare*size, itemsBytes)
-	if err := i.stay.work(i.request.Context(), taken, size > smallBody); err != nil {
+	if err := sub.stay.work(sub.request.Context(), taken, size > smallBody); err != nil {
 		return err
 	}
-	inflated, err := i.inflate(int(size), w, svc.MaxInflatedBytes)
+	inflated, err := sub.inflate(int(size), w, svc.MaxInflatedBytes)
 	if err == nil && inflated != nil {
-		i.body = inflated
+		sub.body = inflated
 	}
 	return err
 }
 
 // unpackedSize is how long the body says that it is without its encoding, or else a guess,
 // and what its reader keeps.
-func (i *intakeRequest) unpackedSize() (size, window int64) {
+func (sub *submission) unpackedSize() (size, window int64) {
 	const usual = 8
-	size = int64(len(i.body))
-	switch i.encoding() {
+	size = int64(len(sub.body))
+	switch sub.encoding() {
 	case "":
 		return size, 0
 	case "gzip":
-		if len(i.body) > 4 {
-			size = max(size, int64(binary.LittleEndian.Uint32(i.body[len(i.body)-4:])))
+		if len(sub.body) > 4 {
+			size = max(size, int64(binary.LittleEndian.Uint32(sub.body[len(sub.body)-4:])))
 		}
 	case "zstd":
 		size, window = usual*size, zstdWindow
 		var header zstd.Header
-		if header.Decode(i.body[:min(len(i.body), zstd.HeaderMaxSize)]) == nil {
+		if header.Decode(sub.body[:min(len(sub.body), zstd.HeaderMaxSize)]) == nil {
 			window = int64(min(header.WindowSize, zstdWindow))
 			if header.HasFCS {
 				size = int64(min(header.FrameContentSize, svc.MaxInflatedBytes))
@@ -236,9 +133,9 @@ const (
 
 // encoding returns the content encoding, empty where there is none. A gzip body is
 // recognised by its first bytes as well, since some clients do not name it.
-func (i *intakeRequest) encoding() string {
-	encoding := headerOf(i.request, "Content-Encoding")
-	isGzip := len(i.body) > 2 && i.body[0] == 0x1f && i.body[1] == 0x8b
+func (sub *submission) encoding() string {
+	encoding := headerOf(sub.request, "Content-Encoding")
+	isGzip := len(sub.body) > 2 && sub.body[0] == 0x1f && sub.body[1] == 0x8b
 	switch {
 	case encoding == "x-gzip", (encoding == "" || encoding == "identity") && isGzip:
 		return "gzip"
@@ -249,9 +146,9 @@ func (i *intakeRequest) encoding() string {
 }
 
 // inflater returns what undoes the content encoding, nil where there is none.
-func (i *intakeRequest) inflater() (io.ReadCloser, error) {
-	packed := bytes.NewReader(i.body)
-	switch encoding := i.encoding(); encoding {
+func (sub *submission) inflater() (io.ReadCloser, error) {
+	packed := bytes.NewReader(sub.body)
+	switch encoding := sub.encoding(); encoding {
 	case "":
 		return nil, nil
 	case "gzip":
@@ -280,18 +177,18 @@ func (i *intakeRequest) inflater() (io.ReadCloser, error) {
 
 // inflate undoes the content encoding within a limit. Room was taken for a body of size
 // bytes; what is over takes more. It returns nil where there is no encoding.
-func (i *intakeRequest) inflate(size int, w weight, limit int) ([]byte, error) {
-	reader, err := i.inflater()
+func (sub *submission) inflate(size int, w weight, limit int) ([]byte, error) {
+	reader, err := sub.inflater()
 	if reader == nil || err != nil {
 		return nil, err
 	}
 	defer reader.Close()
-	out := i.inflated[:0]
+	out := sub.inflated[:0]
 	for {
 		if len(out) == cap(out) {
 			larger := min(max(2*cap(out), size+1, rawStep), limit+1)
 			if over := larger - max(size+1, cap(out)); over > 0 {
-				if err := i.stay.grow((int64(w) + 1) * int64(over)); err != nil {
+				if err := sub.stay.grow((int64(w) + 1) * int64(over)); err != nil {
 					return nil, err
 				}
 			}
@@ -299,53 +196,18 @@ func (i *intakeRequest) inflate(size int, w weight, limit int) ([]byte, error) {
 		}
 		n, err := reader.Read(out[len(out):cap(out)])
 		out = out[:len(out)+n]
-		i.inflated = out
+		sub.inflated = out
 		switch {
 		case len(out) > limit, errors.Is(err, zstd.ErrDecoderSizeExceeded), errors.Is(err, zstd.ErrWindowSizeExceeded):
 			return out, tooLarge("The body inflates to more than %d bytes.", limit)
 		case errors.Is(err, io.EOF):
 			return out, nil
 		case err != nil:
-			return out, badEncoding(i.encoding())
+			return out, badEncoding(sub.encoding())
 		}
 	}
 }
 
 func badEncoding(name string) error {
 	return svc.Invalid(svc.FieldError{Code: "invalid_encoding", Message: "The body is not valid " + name + "."})
-}
-
-// authenticate finds the collector of the one key that the request carries.
-func (i *intakeRequest) authenticate(writeKey string) error {
-	key, err := ingestKey(i.request, writeKey)
-	if err != nil {
-		return err
-	}
-	if i.collector = i.collect.Collectors.Collector(svc.HashSecret(key)); i.collector == nil {
-		return svc.Errorf(svc.CodeUnauthorized, "The ingest key is unknown or revoked.")
-	}
-	if err := i.stay.belong(i.request.Context(), i.collector.AppID); err != nil {
-		return err
-	}
-	if origin := headerOf(i.request, "Origin"); i.collector.Kind == svc.KeyPublic && !originAllowed(origin, i.collector.Origins) {
-		return &svc.Error{
-			Code: svc.CodeForbidden, Reason: "origin_not_allowed",
-			Message: "The application does not allow events from the origin " + origin + "; add it to allowedOrigins.",
-		}
-	}
-	if i.collector.Kind == svc.KeyPublic {
-		// A secret key's connection is the customer's server, not the visitor.
-		i.userAgent, i.remoteIP = svc.VisitorAgent(headerOf(i.request, "User-Agent")), remoteIP(i.request)
-	}
-	return nil
-}
-
-// originAllowed says whether pages of an origin may send with a public key. A
-// request without an origin comes from no page.
-func originAllowed(origin string, allowed []string) bool {
-	if origin == "" || slices.Contains(allowed, "*") {
-		return true
-	}
-	normal, ok := svc.NormaliseOrigin(origin)
-	return ok && slices.Contains(allowed, normal)
 }

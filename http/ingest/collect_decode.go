@@ -84,8 +84,8 @@ type campaign struct {
 }
 
 // decode reads the body: a batch, one item, or a list of items.
-func (i *intakeRequest) decode(kind itemKind) error {
-	body := bytes.TrimLeft(i.body, " \t\r\n")
+func (sub *submission) decode(kind itemKind) error {
+	body := bytes.TrimLeft(sub.body, " \t\r\n")
 	var err error
 	switch {
 	case len(body) == 0:
@@ -93,24 +93,24 @@ func (i *intakeRequest) decode(kind itemKind) error {
 	case !utf8.Valid(body):
 		return svc.Invalid(svc.FieldError{Code: "invalid_utf8", Message: "The body is not valid UTF-8."})
 	case body[0] == '[':
-		err = parse(body, &i.items)
+		err = parse(body, &sub.items)
 	case kind == itemAny:
-		i.envelope.Items = i.items
-		err = parse(body, &i.envelope)
-		i.items, i.envelope.Items = i.envelope.Items, nil
+		sub.envelope.Items = sub.items
+		err = parse(body, &sub.envelope)
+		sub.items, sub.envelope.Items = sub.envelope.Items, nil
 	default:
-		i.single = true
-		i.items = append(i.items, item{})
-		err = parse(body, &i.items[0])
-		i.envelope.SentAt, i.envelope.WriteKey = i.items[0].SentAt, i.items[0].WriteKey
+		sub.single = true
+		sub.items = append(sub.items, item{})
+		err = parse(body, &sub.items[0])
+		sub.envelope.SentAt, sub.envelope.WriteKey = sub.items[0].SentAt, sub.items[0].WriteKey
 	}
 	if err != nil {
-		err = i.decodeApart(body, kind)
+		err = sub.decodeApart(body, kind)
 	}
 	if err != nil {
 		return svc.Invalid(svc.FieldError{Code: "invalid_json", Message: wrongType("The body", err)})
 	}
-	if len(i.items) > svc.MaxBatchItems {
+	if len(sub.items) > svc.MaxBatchItems {
 		return tooLarge("The request holds more than %d items.", svc.MaxBatchItems)
 	}
 	return nil
@@ -130,7 +130,7 @@ func parse(text []byte, into any) error {
 
 // decodeApart reads a body of which some item has a wrong type: the other items
 // are none the worse for it.
-func (i *intakeRequest) decodeApart(body []byte, kind itemKind) error {
+func (sub *submission) decodeApart(body []byte, kind itemKind) error {
 	var raws []stdjson.RawMessage
 	if body[0] == '[' {
 		if err := stdjson.Unmarshal(body, &raws); err != nil {
@@ -149,16 +149,16 @@ func (i *intakeRequest) decodeApart(body []byte, kind itemKind) error {
 		if kind != itemAny {
 			apart.Items = []stdjson.RawMessage{body}
 		}
-		i.envelope.SentAt, i.envelope.WriteKey, i.envelope.Context, raws = apart.SentAt, apart.WriteKey, apart.Context, apart.Items
+		sub.envelope.SentAt, sub.envelope.WriteKey, sub.envelope.Context, raws = apart.SentAt, apart.WriteKey, apart.Context, apart.Items
 	}
-	clear(i.items)
-	i.items = i.items[:0]
+	clear(sub.items)
+	sub.items = sub.items[:0]
 	for _, raw := range raws {
 		var it item
 		if err := stdjson.Unmarshal(raw, &it); err != nil {
 			it = item{broken: wrongType("The item", err)}
 		}
-		i.items = append(i.items, it)
+		sub.items = append(sub.items, it)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"cmp"
 	stdjson "encoding/json"
 	"fmt"
 	"slices"
@@ -87,77 +88,77 @@ type errorInput struct {
 
 // rawItem returns the bytes of an item, which the decoding of events has passed
 // over. They are found once per request.
-func (i *intakeRequest) rawItem(index int) (stdjson.RawMessage, error) {
-	if i.rawItems == nil {
-		body := bytes.TrimLeft(i.body, " \t\r\n")
+func (sub *submission) rawItem(index int) (stdjson.RawMessage, error) {
+	if sub.rawItems == nil {
+		body := bytes.TrimLeft(sub.body, " \t\r\n")
 		var envelope struct {
 			Items []stdjson.RawMessage `json:"items"`
 		}
 		var err error
 		switch {
 		case body[0] == '[':
-			err = parse(body, &i.rawItems)
-		case i.single:
-			i.rawItems = append(i.rawItems, body)
+			err = parse(body, &sub.rawItems)
+		case sub.single:
+			sub.rawItems = append(sub.rawItems, body)
 		default:
 			err = parse(body, &envelope)
-			i.rawItems = envelope.Items
+			sub.rawItems = envelope.Items
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	if index >= len(i.rawItems) {
+	if index >= len(sub.rawItems) {
 		return nil, fmt.Errorf("the request has no item %d", index)
 	}
-	return i.rawItems[index], nil
+	return sub.rawItems[index], nil
 }
 
 // acceptError judges one error item and emits its occurrence, or rejects it.
-func (i *intakeRequest) acceptError(index int, shared *item) {
-	raw, err := i.rawItem(index)
+func (sub *submission) acceptError(index int, shared *item) {
+	raw, err := sub.rawItem(index)
 	if err != nil {
-		i.reject(index, "invalid_type", wrongType("The item", err))
+		sub.reject(index, "invalid_type", wrongType("The item", err))
 		return
 	}
 	if len(raw) > svc.MaxErrorBytes {
-		i.reject(index, "too_large", "The error is over "+strconv.Itoa(svc.MaxErrorBytes)+" bytes.")
+		sub.reject(index, "too_large", "The error is over "+strconv.Itoa(svc.MaxErrorBytes)+" bytes.")
 		return
 	}
 	var it errorItem
 	if err := parse(raw, &it); err != nil {
-		i.reject(index, "invalid_type", wrongType("The item", err))
+		sub.reject(index, "invalid_type", wrongType("The item", err))
 		return
 	}
-	if code, message := i.checkError(&it); code != "" {
-		i.reject(index, code, message)
+	if code, message := sub.checkError(&it); code != "" {
+		sub.reject(index, code, message)
 		return
 	}
 	// Who, when and where an event and an error say alike.
-	event := &i.event
+	event := &sub.event
 	event.Reset()
-	i.identify(event, shared)
-	i.place(event, shared)
-	i.contextualise(event, shared)
-	if code, message := i.stamp(event, shared); code != "" {
-		i.reject(index, code, message)
+	sub.identify(event, shared)
+	sub.place(event, shared)
+	sub.contextualise(event, shared)
+	if code, message := sub.stamp(event, shared); code != "" {
+		sub.reject(index, code, message)
 		return
 	}
 	if event.Id == "" {
-		if event.Id, err = i.errorID(index, &it); err != nil {
-			i.reject(index, "invalid_value", "The item cannot be encoded.")
+		if event.Id, err = sub.errorID(index, &it); err != nil {
+			sub.reject(index, "invalid_value", "The item cannot be encoded.")
 			return
 		}
 	}
 	occurrence := it.occurrence(event)
-	if err := i.emitOccurrence(event, occurrence, it.Fingerprint); err != nil {
-		i.reject(index, "invalid_value", "The item cannot be encoded.")
+	if err := sub.emitOccurrence(event, occurrence, it.Fingerprint); err != nil {
+		sub.reject(index, "invalid_value", "The item cannot be encoded.")
 	}
 }
 
 // checkError says why an error item is not accepted, if so.
-func (i *intakeRequest) checkError(it *errorItem) (code, message string) {
-	if !slices.Contains(i.collector.Modules, svc.ModuleErrors) {
+func (sub *submission) checkError(it *errorItem) (code, message string) {
+	if !slices.Contains(sub.collector.Modules, svc.ModuleErrors) {
 		return string(svc.CodeModuleDisabled), "The application has switched the module errors off."
 	}
 	if it.Name == "" && it.Message == "" && it.Stack == "" && len(it.Frames) == 0 {
@@ -197,7 +198,7 @@ func (it *errorItem) occurrence(event *protos.Event) *svc.Occurrence {
 		Request: svc.ErrorRequest{Method: it.Request.Method, URL: it.Request.URL, Status: it.Request.Status},
 		URL:     event.Url, Path: event.Path, Referrer: event.Referrer,
 		DistinctID: event.DistinctId, AnonymousID: event.AnonymousId, SessionID: event.SessionId,
-		Locale: firstOf(it.Locale, event.Locale), AppVersion: it.AppVersion,
+		Locale: cmp.Or(it.Locale, event.Locale), AppVersion: it.AppVersion,
 		Browser: it.Browser, BrowserVersion: it.BrowserVersion, OS: it.OS, Device: it.Device,
 	}
 	for _, frame := range it.Frames {
@@ -273,10 +274,10 @@ func tagText(raw stdjson.RawMessage) (string, bool) {
 
 // emitOccurrence completes and groups an occurrence and appends it to the
 // payload of its issue's partition. The event says who sent it, and when.
-func (i *intakeRequest) emitOccurrence(event *protos.Event, o *svc.Occurrence, explicit []string) error {
+func (sub *submission) emitOccurrence(event *protos.Event, o *svc.Occurrence, explicit []string) error {
 	given := o.Culprit
 	o.Normalise()
-	if i.symbolicate(o) {
+	if sub.symbolicate(o) {
 		o.Culprit = given
 		o.Normalise()
 	}
@@ -313,12 +314,12 @@ func (i *intakeRequest) emitOccurrence(event *protos.Event, o *svc.Occurrence, e
 	if message.Details, err = o.Details.JSON(); err != nil {
 		return err
 	}
-	partition := protos.PartitionOfIssue(message.Issue, i.collect.Partitions)
+	partition := protos.PartitionOfIssue(message.Issue, sub.collect.Partitions)
 	size := message.SizeVT()
 	if size+itemHead > svc.MaxRecordBytes { // texts of control characters grow as JSON
 		message.Breadcrumbs, size = nil, size-len(message.Breadcrumbs)
 	}
-	return i.put(partition, size, func(payload []byte) ([]byte, error) { return protos.AppendOccurrence(payload, message) })
+	return sub.put(partition, size, func(payload []byte) ([]byte, error) { return protos.AppendOccurrence(payload, message) })
 }
 
 // listJSON encodes a list; an empty one is nothing.

@@ -126,21 +126,21 @@ type everySeries struct{}
 func (everySeries) Admit(_, _ uint64, limit int, _ time.Time) bool { return limit > 0 }
 
 // requestAt is a request with a secret key that arrives at an instant.
-func requestAt(c *Collect, at time.Time, body string) *intakeRequest {
+func requestAt(c *Collect, at time.Time, body string) *submission {
 	request := httptest.NewRequest(http.MethodPost, "/api/v1/batch", strings.NewReader(body))
 	request.Header.Set("Authorization", "Bearer secret")
 	request.Header.Set("User-Agent", "Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0")
-	intake := &intakeRequest{}
-	intake.reset(c, &route.Response{ResponseWriter: httptest.NewRecorder()}, request, at)
-	return intake
+	sub := &submission{}
+	sub.reset(c, &route.Response{ResponseWriter: httptest.NewRecorder()}, request, at)
+	return sub
 }
 
 // accept sends a body through decoding and judging, without the plumbing around.
-func accept(t *testing.T, c *Collect, key, body string, kind itemKind) (*intakeRequest, error) {
+func accept(t *testing.T, c *Collect, key, body string, kind itemKind) (*submission, error) {
 	t.Helper()
-	intake := requestAt(c, collectNoon(), body)
-	intake.request.Header.Set("Authorization", "Bearer "+key)
-	return intake, intake.run(kind)
+	sub := requestAt(c, collectNoon(), body)
+	sub.request.Header.Set("Authorization", "Bearer "+key)
+	return sub, sub.run(kind)
 }
 
 // FuzzCollect sends any body to every path: it never panics, every accepted item
@@ -153,15 +153,15 @@ func FuzzCollect(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body string, path byte) {
 		log := &logOf{}
 		kind := []itemKind{itemAny, itemEvent, itemIdentify}[int(path)%3]
-		intake, err := accept(t, testCollect(log), "public", body, kind)
+		sub, err := accept(t, testCollect(log), "public", body, kind)
 		if err != nil {
 			if _, known := errors.AsType[*svc.Error](err); !known {
 				t.Fatalf("an error of another type: %v", err)
 			}
 			return
 		}
-		if intake.accepted+len(intake.rejected) != len(intake.items) || intake.accepted != len(log.events) {
-			t.Errorf("%d accepted, %d rejected of %d, %d events", intake.accepted, len(intake.rejected), len(intake.items), len(log.events))
+		if sub.accepted+len(sub.rejected) != len(sub.items) || sub.accepted != len(log.events) {
+			t.Errorf("%d accepted, %d rejected of %d, %d events", sub.accepted, len(sub.rejected), len(sub.items), len(log.events))
 		}
 		for _, event := range log.events {
 			valid := len(event.Properties) == 0 || stdjson.Valid(event.Properties)
@@ -199,9 +199,9 @@ func TestEventOfAnItem(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			log := &logOf{}
-			intake, err := accept(t, testCollect(log), c.key, c.body, c.kind)
+			sub, err := accept(t, testCollect(log), c.key, c.body, c.kind)
 			if err != nil || len(log.events) != 1 {
-				t.Fatalf("%v, rejected %v, %d events", err, intake.rejected, len(log.events))
+				t.Fatalf("%v, rejected %v, %d events", err, sub.rejected, len(log.events))
 			}
 			want := reference.CloneVT()
 			c.want(want)
@@ -258,9 +258,9 @@ func TestEqualEventsOfARequest(t *testing.T) {
 // TestNothingIsAcceptedWhereTheModuleIsOff checks the module of the items.
 func TestNothingIsAcceptedWhereTheModuleIsOff(t *testing.T) {
 	log := &logOf{}
-	intake, err := accept(t, testCollect(log), "noweb", `{"name":"a","distinctId":"u"}`, itemEvent)
-	if err != nil || len(intake.rejected) != 1 || intake.rejected[0].Code != "module_disabled" || len(log.events) != 0 {
-		t.Errorf("%v, %v, %d events", err, intake.rejected, len(log.events))
+	sub, err := accept(t, testCollect(log), "noweb", `{"name":"a","distinctId":"u"}`, itemEvent)
+	if err != nil || len(sub.rejected) != 1 || sub.rejected[0].Code != "module_disabled" || len(log.events) != 0 {
+		t.Errorf("%v, %v, %d events", err, sub.rejected, len(log.events))
 	}
 }
 
@@ -279,13 +279,13 @@ func BenchmarkAccept(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				request.Body = http.NoBody
-				intake := intakePool.Get().(*intakeRequest)
-				intake.reset(collect, nil, request, collectNoon())
-				intake.raw.WriteString(c.body)
-				if err := intake.run(c.kind); err != nil {
+				sub := submissionPool.Get().(*submission)
+				sub.reset(collect, nil, request, collectNoon())
+				sub.raw.WriteString(c.body)
+				if err := sub.run(c.kind); err != nil {
 					b.Fatal(err)
 				}
-				intake.release()
+				sub.release()
 			}
 		})
 	}

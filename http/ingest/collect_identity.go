@@ -29,78 +29,78 @@ const (
 
 // eventID names an event. Events of one request that say the same, also when, are one.
 // The item is not read afterwards.
-func (i *intakeRequest) eventID(index int, it *item, kind itemKind) (string, error) {
+func (sub *submission) eventID(index int, it *item, kind itemKind) (string, error) {
 	ts := it.Ts
 	it.Type, it.Ts, it.SentAt, it.WriteKey = kind, "", "", ""
-	sum, err := i.sumOf(it)
-	return i.derivedID(eventPrefix, sum, ts, index, false), err
+	sum, err := sub.sumOf(it)
+	return sub.derivedID(eventPrefix, sum, ts, index, false), err
 }
 
 // errorID names an error. Errors of one request that say the same are told apart by their
 // number, for a fault that was reported twice counts twice. The item is not read afterwards.
-func (i *intakeRequest) errorID(index int, it *errorItem) (string, error) {
+func (sub *submission) errorID(index int, it *errorItem) (string, error) {
 	ts := it.Ts
 	it.Type, it.Ts, it.SentAt, it.WriteKey = "", "", "", ""
-	sum, err := i.sumOf(it)
-	return i.derivedID(errorPrefix, sum, ts, index, true), err
+	sum, err := sub.sumOf(it)
+	return sub.derivedID(errorPrefix, sum, ts, index, true), err
 }
 
 // pointID names a metric point, told apart as errors are. One that does not say when it was
 // measured has no name. The item is not read afterwards.
-func (i *intakeRequest) pointID(index int, it *metricItem, kind itemKind) (string, error) {
+func (sub *submission) pointID(index int, it *metricItem, kind itemKind) (string, error) {
 	ts := it.Ts
 	if ts == "" {
 		return "", nil
 	}
 	it.Type, it.Ts, it.SentAt, it.WriteKey = string(kind), "", "", ""
-	sum, err := i.sumOf(it)
-	return i.derivedID(pointPrefix, sum, ts, index, true), err
+	sum, err := sub.sumOf(it)
+	return sub.derivedID(pointPrefix, sum, ts, index, true), err
 }
 
 // sumOf returns 128 bits of an item and the context around it.
-func (i *intakeRequest) sumOf(it any) (xxh3.Uint128, error) {
+func (sub *submission) sumOf(it any) (xxh3.Uint128, error) {
 	var err error
-	if i.words, err = json.Append(i.words[:0], it, 0); err != nil {
+	if sub.words, err = json.Append(sub.words[:0], it, 0); err != nil {
 		return xxh3.Uint128{}, err
 	}
-	sum := sumJSON(i.words)
-	if i.around == (xxh3.Uint128{}) {
-		if i.words, err = json.Append(i.words[:0], &i.envelope.Context, 0); err != nil {
+	sum := sumJSON(sub.words)
+	if sub.around == (xxh3.Uint128{}) {
+		if sub.words, err = json.Append(sub.words[:0], &sub.envelope.Context, 0); err != nil {
 			return xxh3.Uint128{}, err
 		}
-		i.around = sumJSON(i.words)
+		sub.around = sumJSON(sub.words)
 	}
-	return joined(sum, i.around), nil
+	return joined(sum, sub.around), nil
 }
 
 // derivedID makes an id of what an item says and when. Where twins count, the items of a
 // request that say the same are numbered.
-func (i *intakeRequest) derivedID(prefix string, sum xxh3.Uint128, ts string, index int, twins bool) string {
-	words := append(i.words[:0], prefix...)
+func (sub *submission) derivedID(prefix string, sum xxh3.Uint128, ts string, index int, twins bool) string {
+	words := append(sub.words[:0], prefix...)
 	words = appendSum(words, sum)
 	if at, err := time.Parse(time.RFC3339Nano, ts); err == nil {
 		words = binary.LittleEndian.AppendUint64(words, uint64(at.Unix()))
 		words = binary.LittleEndian.AppendUint32(words, uint32(at.Nanosecond()))
 		if twins {
-			words = binary.LittleEndian.AppendUint64(words, i.twins(xxh3.Hash128(words)))
+			words = binary.LittleEndian.AppendUint64(words, sub.twins(xxh3.Hash128(words)))
 		}
 	} else {
-		words = binary.LittleEndian.AppendUint64(words, uint64(i.now.UnixNano()))
+		words = binary.LittleEndian.AppendUint64(words, uint64(sub.now.UnixNano()))
 		words = binary.LittleEndian.AppendUint64(words, uint64(index))
-		words = append(words, i.writer.RequestID()...)
+		words = append(words, sub.writer.RequestID()...)
 	}
-	i.words = words
+	sub.words = words
 	named := xxh3.Hash128(words).Bytes()
 	return prefix + base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(named[:])
 }
 
 // twins counts an item of a request and returns how many before it said the same.
-func (i *intakeRequest) twins(said xxh3.Uint128) uint64 {
-	if i.said == nil {
-		i.said = map[xxh3.Uint128]uint64{}
+func (sub *submission) twins(said xxh3.Uint128) uint64 {
+	if sub.seen == nil {
+		sub.seen = map[xxh3.Uint128]uint64{}
 	}
-	before := i.said[said]
-	i.said[said]++
+	before := sub.seen[said]
+	sub.seen[said]++
 	return before
 }
 

@@ -52,9 +52,9 @@ func idsOf(t *testing.T, kind itemKind, at time.Time, body string) []string {
 			Metrics: svc.MetricsPolicy{MaxSeries: 100, MaxLabelsPerSeries: 16},
 		}},
 	}
-	intake := requestAt(collect, at, body)
-	if err := intake.run(kind); err != nil || len(intake.rejected) > 0 {
-		t.Fatalf("%s: %v %v", body, err, intake.rejected)
+	sub := requestAt(collect, at, body)
+	if err := sub.run(kind); err != nil || len(sub.rejected) > 0 {
+		t.Fatalf("%s: %v %v", body, err, sub.rejected)
 	}
 	return log.ids
 }
@@ -262,17 +262,17 @@ func TestSentryErrorsWithoutID(t *testing.T) {
 	for n := range 3 {
 		log := &named{}
 		collect := &Collect{Log: log, Partitions: 1, Metrics: NewCollectMetrics(prometheus.NewRegistry())}
-		intake := requestAt(collect, collectNoon().Add(time.Duration(n)*time.Second), "")
-		intake.collector = &svc.Collector{Kind: svc.KeyPublic, Environment: svc.Environment{Number: 7}, Modules: []svc.Module{svc.ModuleErrors}, RetentionDays: 90}
-		intake.envelope.SentAt = "2026-11-20T09:59:00Z"
+		sub := requestAt(collect, collectNoon().Add(time.Duration(n)*time.Second), "")
+		sub.collector = &svc.Collector{Kind: svc.KeyPublic, Environment: svc.Environment{Number: 7}, Modules: []svc.Module{svc.ModuleErrors}, RetentionDays: 90}
+		sub.envelope.SentAt = "2026-11-20T09:59:00Z"
 		payload := []byte(fmt.Sprint(`{"timestamp":"2026-11-20T09:00:00Z",`, strings.Repeat(" ", n), `"message":"It broke."}`))
 		event, err := sentry.ParseEvent(payload)
 		if err != nil {
 			t.Fatal(err)
 		}
-		intake.acceptEvent(0, event, payload)
-		if err := intake.produce(); err != nil || len(log.ids) != 1 {
-			t.Fatal(err, log.ids, intake.rejected)
+		sub.acceptEvent(0, event, payload)
+		if err := sub.produce(); err != nil || len(log.ids) != 1 {
+			t.Fatal(err, log.ids, sub.rejected)
 		}
 		ids[log.ids[0]] = true
 	}

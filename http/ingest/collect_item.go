@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"cmp"
 	stdjson "encoding/json"
 	"math"
 	"strconv"
@@ -13,35 +14,35 @@ import (
 )
 
 // accept judges one item and emits its event, or rejects it.
-func (i *intakeRequest) accept(index int, it *item, kind itemKind) {
+func (sub *submission) accept(index int, it *item, kind itemKind) {
 	if kind == itemAny || kind == itemEvent && it.Type != "" || kind == itemMetric && it.Type == itemVital {
 		kind = it.Type
 	}
 	if it.broken != "" {
-		i.reject(index, "invalid_type", it.broken)
+		sub.reject(index, "invalid_type", it.broken)
 		return
 	}
 	if kind == itemError {
-		i.acceptError(index, it)
+		sub.acceptError(index, it)
 		return
 	}
 	if kind == itemMetric || kind == itemVital {
-		i.acceptMetric(index, it, kind)
+		sub.acceptMetric(index, it, kind)
 		return
 	}
-	event := &i.event
+	event := &sub.event
 	event.Reset()
-	if code, message := i.fill(event, index, it, kind); code != "" {
-		i.reject(index, code, message)
+	if code, message := sub.fill(event, index, it, kind); code != "" {
+		sub.reject(index, code, message)
 		return
 	}
-	if err := i.emit(event); err != nil {
-		i.reject(index, "invalid_value", "The item cannot be encoded.")
+	if err := sub.emit(event); err != nil {
+		sub.reject(index, "invalid_value", "The item cannot be encoded.")
 	}
 }
 
 // fill makes the event of an item; a code says why there is none.
-func (i *intakeRequest) fill(event *protos.Event, index int, it *item, kind itemKind) (code, message string) {
+func (sub *submission) fill(event *protos.Event, index int, it *item, kind itemKind) (code, message string) {
 	properties := it.Properties
 	switch kind {
 	case itemEvent:
@@ -60,24 +61,24 @@ func (i *intakeRequest) fill(event *protos.Event, index int, it *item, kind item
 	default:
 		return "unknown_type", "Unknown type; allowed are event, page, identify, alias, error, metric and vital."
 	}
-	if code, message = i.checkModule(); code != "" {
+	if code, message = sub.checkModule(); code != "" {
 		return code, message
 	}
-	i.identify(event, it)
-	i.place(event, it)
-	i.contextualise(event, it)
+	sub.identify(event, it)
+	sub.place(event, it)
+	sub.contextualise(event, it)
 	if code, message = checkWords(event); code != "" {
 		return code, message
 	}
-	if code, message = i.stamp(event, it); code != "" {
+	if code, message = sub.stamp(event, it); code != "" {
 		return code, message
 	}
-	if code, message = i.fillProperties(event, properties); code != "" {
+	if code, message = sub.fillProperties(event, properties); code != "" {
 		return code, message
 	}
 	if event.Id == "" {
 		var err error
-		if event.Id, err = i.eventID(index, it, kind); err != nil {
+		if event.Id, err = sub.eventID(index, it, kind); err != nil {
 			return "invalid_value", "The item cannot be encoded."
 		}
 	}
@@ -88,8 +89,8 @@ func (i *intakeRequest) fill(event *protos.Event, index int, it *item, kind item
 }
 
 // checkModule refuses items of a module that is off.
-func (i *intakeRequest) checkModule() (code, message string) {
-	for _, module := range i.collector.Modules {
+func (sub *submission) checkModule() (code, message string) {
+	for _, module := range sub.collector.Modules {
 		if module == svc.ModuleAnalytics {
 			return "", ""
 		}
@@ -98,24 +99,24 @@ func (i *intakeRequest) checkModule() (code, message string) {
 }
 
 // identify fills who sent it and under which terms.
-func (i *intakeRequest) identify(event *protos.Event, it *item) {
-	event.Environment = i.collector.Environment.Number
-	event.RetentionDays = uint32(i.collector.RetentionDays)
+func (sub *submission) identify(event *protos.Event, it *item) {
+	event.Environment = sub.collector.Environment.Number
+	event.RetentionDays = uint32(sub.collector.RetentionDays)
 	event.Id, event.SessionId = it.ID, it.SessionID
 	event.DistinctId, event.AnonymousId = it.DistinctID, it.AnonymousID
 	event.Value, event.Currency, event.Release = it.Value, it.Currency, it.Release
 	event.EngagedMs = it.EngagedMs
-	event.Ip, event.UserAgent = i.remoteIP, i.userAgent
+	event.Ip, event.UserAgent = sub.remoteIP, sub.userAgent
 }
 
 // place fills which page it is about.
-func (i *intakeRequest) place(event *protos.Event, it *item) {
+func (sub *submission) place(event *protos.Event, it *item) {
 	event.Url, event.Path, event.Referrer, event.Title = it.URL, it.Path, it.Referrer, it.Title
-	for _, context := range [...]*itemContext{&it.Context, &i.envelope.Context} {
-		event.Url = firstOf(event.Url, context.URL)
-		event.Path = firstOf(event.Path, context.Path)
-		event.Referrer = firstOf(event.Referrer, context.Referrer)
-		event.Title = firstOf(event.Title, context.Title)
+	for _, context := range [...]*itemContext{&it.Context, &sub.envelope.Context} {
+		event.Url = cmp.Or(event.Url, context.URL)
+		event.Path = cmp.Or(event.Path, context.Path)
+		event.Referrer = cmp.Or(event.Referrer, context.Referrer)
+		event.Title = cmp.Or(event.Title, context.Title)
 	}
 	if event.Path == "" && event.Url != "" {
 		event.Path = svc.PathOf(event.Url)
@@ -124,43 +125,36 @@ func (i *intakeRequest) place(event *protos.Event, it *item) {
 
 // contextualise fills what surrounds it. The address and the user agent in the
 // context count for secret keys only.
-func (i *intakeRequest) contextualise(event *protos.Event, it *item) {
-	for _, context := range [...]*itemContext{&it.Context, &i.envelope.Context} {
-		event.Locale = firstOf(event.Locale, context.Locale)
-		event.Screen = firstOf(event.Screen, i.screenOf(context.Screen))
-		event.Library = firstOf(event.Library, libraryOf(context.Library))
+func (sub *submission) contextualise(event *protos.Event, it *item) {
+	for _, context := range [...]*itemContext{&it.Context, &sub.envelope.Context} {
+		event.Locale = cmp.Or(event.Locale, context.Locale)
+		event.Screen = cmp.Or(event.Screen, sub.screenOf(context.Screen))
+		event.Library = cmp.Or(event.Library, libraryOf(context.Library))
 		for _, stated := range [...]*campaign{&context.Campaign, &context.UTM} {
 			if *stated != (campaign{}) && event.Campaign == nil {
-				i.campaign = protos.Campaign{Source: stated.Source, Medium: stated.Medium, Name: firstOf(stated.Name, stated.Campaign), Term: stated.Term, Content: stated.Content}
-				event.Campaign = &i.campaign
+				sub.campaign = protos.Campaign{Source: stated.Source, Medium: stated.Medium, Name: cmp.Or(stated.Name, stated.Campaign), Term: stated.Term, Content: stated.Content}
+				event.Campaign = &sub.campaign
 			}
 		}
 	}
-	if i.collector.Kind != svc.KeySecret {
+	if sub.collector.Kind != svc.KeySecret {
 		return
 	}
-	for _, context := range [...]*itemContext{&i.envelope.Context, &it.Context} {
-		event.Ip, event.UserAgent = firstOf(context.IP, event.Ip), firstOf(context.UserAgent, event.UserAgent)
+	for _, context := range [...]*itemContext{&sub.envelope.Context, &it.Context} {
+		event.Ip, event.UserAgent = cmp.Or(context.IP, event.Ip), cmp.Or(context.UserAgent, event.UserAgent)
 	}
-}
-
-func firstOf(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // screenOf reads a screen as text or as {width, height}. The items of a request
 // mostly come from one screen, so the last one is remembered.
-func (i *intakeRequest) screenOf(raw stdjson.RawMessage) string {
+func (sub *submission) screenOf(raw stdjson.RawMessage) string {
 	if len(raw) == 0 {
 		return ""
 	}
-	if !bytes.Equal(raw, i.screenRaw) {
-		i.screenRaw, i.screen = append(i.screenRaw[:0], raw...), strings.Clone(screenText(raw))
+	if !bytes.Equal(raw, sub.screenRaw) {
+		sub.screenRaw, sub.screen = append(sub.screenRaw[:0], raw...), strings.Clone(screenText(raw))
 	}
-	return i.screen
+	return sub.screen
 }
 
 // maxScreen is the longest side of a screen that is believed, in pixels.
@@ -247,8 +241,8 @@ func checkWords(event *protos.Event) (code, message string) {
 // stamp fills the times: the client's time corrected by the difference between
 // when it says it sent the request and when the request arrived, not later than
 // a tolerance from now, not earlier than the key's kind allows.
-func (i *intakeRequest) stamp(event *protos.Event, it *item) (code, message string) {
-	event.ReceivedMs = i.now.UnixMilli()
+func (sub *submission) stamp(event *protos.Event, it *item) (code, message string) {
+	event.ReceivedMs = sub.now.UnixMilli()
 	event.TsMs = event.ReceivedMs
 	if it.Ts != "" {
 		ts, err := time.Parse(time.RFC3339Nano, it.Ts)
@@ -256,23 +250,23 @@ func (i *intakeRequest) stamp(event *protos.Event, it *item) (code, message stri
 			return "invalid_value", "ts is not an ISO 8601 timestamp."
 		}
 		event.TsMs = ts.UnixMilli()
-		if i.envelope.SentAt != "" {
-			sent, err := time.Parse(time.RFC3339Nano, i.envelope.SentAt)
+		if sub.envelope.SentAt != "" {
+			sent, err := time.Parse(time.RFC3339Nano, sub.envelope.SentAt)
 			if err != nil {
 				return "invalid_value", "sentAt is not an ISO 8601 timestamp."
 			}
 			event.TsMs += event.ReceivedMs - sent.UnixMilli()
 		}
 	}
-	event.TsMs = min(event.TsMs, i.now.Add(svc.FutureTolerance).UnixMilli())
-	return i.checkAge(event.TsMs)
+	event.TsMs = min(event.TsMs, sub.now.Add(svc.FutureTolerance).UnixMilli())
+	return sub.checkAge(event.TsMs)
 }
 
 // checkAge refuses what is older than the key's kind may send.
-func (i *intakeRequest) checkAge(tsMs int64) (code, message string) {
-	oldest := i.now.Add(-svc.PublicEventAge)
-	if i.collector.Kind == svc.KeySecret {
-		oldest = i.now.AddDate(0, 0, -i.collector.RetentionDays)
+func (sub *submission) checkAge(tsMs int64) (code, message string) {
+	oldest := sub.now.Add(-svc.PublicEventAge)
+	if sub.collector.Kind == svc.KeySecret {
+		oldest = sub.now.AddDate(0, 0, -sub.collector.RetentionDays)
 	}
 	if tsMs < oldest.UnixMilli() {
 		return "too_old", "ts is older than this key may send."

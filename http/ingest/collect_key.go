@@ -6,6 +6,8 @@ import (
 	stdjson "encoding/json"
 	"errors"
 	"net/http"
+	"net/netip"
+	"slices"
 	"strings"
 
 	"svc"
@@ -15,13 +17,57 @@ import (
 // errNoKey is the refusal of a request without a key.
 var errNoKey = svc.Errorf(svc.CodeUnauthorized, "No ingest key was sent; send it as Authorization: Bearer <key>.")
 
+// authenticate finds the collector of the one key that the request carries.
+func (sub *submission) authenticate(writeKey string) error {
+	key, err := ingestKey(sub.request, writeKey)
+	if err != nil {
+		return err
+	}
+	if sub.collector = sub.collect.Collectors.Collector(svc.HashSecret(key)); sub.collector == nil {
+		return svc.Errorf(svc.CodeUnauthorized, "The ingest key is unknown or revoked.")
+	}
+	if err := sub.stay.belong(sub.request.Context(), sub.collector.AppID); err != nil {
+		return err
+	}
+	if origin := headerOf(sub.request, "Origin"); sub.collector.Kind == svc.KeyPublic && !originAllowed(origin, sub.collector.Origins) {
+		return &svc.Error{
+			Code: svc.CodeForbidden, Reason: "origin_not_allowed",
+			Message: "The application does not allow events from the origin " + origin + "; add it to allowedOrigins.",
+		}
+	}
+	if sub.collector.Kind == svc.KeyPublic {
+		// A secret key's connection is the customer's server, not the visitor.
+		sub.userAgent, sub.remoteIP = svc.VisitorAgent(headerOf(sub.request, "User-Agent")), remoteIP(sub.request)
+	}
+	return nil
+}
+
+// originAllowed says whether pages of an origin may send with a public key. A
+// request without an origin comes from no page.
+func originAllowed(origin string, allowed []string) bool {
+	if origin == "" || slices.Contains(allowed, "*") {
+		return true
+	}
+	normal, ok := svc.NormaliseOrigin(origin)
+	return ok && slices.Contains(allowed, normal)
+}
+
+// remoteIP returns the address of the connection.
+func remoteIP(r *http.Request) string {
+	if port, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
+		return port.Addr().Unmap().String()
+	}
+	host, _, _ := strings.Cut(r.RemoteAddr, ":")
+	return host
+}
+
 // challenge says in a header how a refused key is to be sent.
-func (i *intakeRequest) challenge(err error) {
+func (sub *submission) challenge(err error) {
 	switch {
 	case errors.Is(err, errNoKey):
-		i.writer.Header().Set("Www-Authenticate", route.ChallengeNone)
+		sub.writer.Header().Set("Www-Authenticate", route.ChallengeNone)
 	case svc.CodeOf(err) == svc.CodeUnauthorized:
-		i.writer.Header().Set("Www-Authenticate", route.ChallengeInvalid)
+		sub.writer.Header().Set("Www-Authenticate", route.ChallengeInvalid)
 	}
 }
 
@@ -56,17 +102,17 @@ const keyPrefix = 64 << 10
 
 // authenticateInside finds the collector of a request whose key stands in the body. Of a
 // packed body only the beginning is looked at, so that strangers cost no more.
-func (i *intakeRequest) authenticateInside() error {
-	text := i.body
-	if i.encoding() != "" {
+func (sub *submission) authenticateInside() error {
+	text := sub.body
+	if sub.encoding() != "" {
 		var err error
-		if text, err = i.inflate(keyPrefix, 0, keyPrefix); svc.CodeOf(err) == svc.CodeTooLarge {
+		if text, err = sub.inflate(keyPrefix, 0, keyPrefix); svc.CodeOf(err) == svc.CodeTooLarge {
 			text = text[:keyPrefix]
 		} else if err != nil {
 			return err
 		}
 	}
-	return i.authenticate(writeKeyOf(text))
+	return sub.authenticate(writeKeyOf(text))
 }
 
 // writeKeyOf finds the member writeKey of a JSON object, which may be cut off.
@@ -131,12 +177,7 @@ func queryKey(r *http.Request) string {
 	return query.Get("writeKey")
 }
 
-// isAccessToken says whether a secret has the prefix of a management token.
+// isAccessToken reports whether a secret has the prefix of a token, of whatever kind.
 func isAccessToken(secret string) bool {
-	for _, kind := range []svc.TokenKind{svc.TokenPersonal, svc.TokenOrganization, svc.TokenAssistant, svc.TokenConsole} {
-		if strings.HasPrefix(secret, kind.Prefix()) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(svc.TokenKind("").Values(), func(kind svc.TokenKind) bool { return strings.HasPrefix(secret, kind.Prefix()) })
 }

@@ -61,21 +61,21 @@ type metricInput struct {
 }
 
 // acceptMetric judges one metric item and emits its point, or rejects it.
-func (i *intakeRequest) acceptMetric(index int, shared *item, kind itemKind) {
-	raw, err := i.rawItem(index)
+func (sub *submission) acceptMetric(index int, shared *item, kind itemKind) {
+	raw, err := sub.rawItem(index)
 	var it metricItem
 	if err == nil {
 		err = parse(raw, &it)
 	}
 	if err != nil {
-		i.reject(index, "invalid_type", wrongType("The item", err))
+		sub.reject(index, "invalid_type", wrongType("The item", err))
 		return
 	}
-	event := &i.event
+	event := &sub.event
 	event.Reset()
-	i.place(event, shared)
-	if code, message := i.stamp(event, shared); code != "" {
-		i.reject(index, code, message)
+	sub.place(event, shared)
+	if code, message := sub.stamp(event, shared); code != "" {
+		sub.reject(index, code, message)
 		return
 	}
 	point := &protos.MetricPoint{Id: it.ID, TsMs: event.TsMs, Name: it.Name, Kind: string(it.Kind), Unit: it.Unit, Min: it.Min, Max: it.Max}
@@ -88,14 +88,14 @@ func (i *intakeRequest) acceptMetric(index int, shared *item, kind itemKind) {
 	if code == "" {
 		it.fill(point)
 		if point.Id == "" {
-			point.Id, err = i.pointID(index, &it, kind)
+			point.Id, err = sub.pointID(index, &it, kind)
 		}
 		if code, message = "invalid_value", "The item cannot be encoded."; err == nil {
-			code, message = i.emitPoint(point, labels)
+			code, message = sub.emitPoint(point, labels)
 		}
 	}
 	if code != "" {
-		i.reject(index, code, message)
+		sub.reject(index, code, message)
 	}
 }
 
@@ -154,11 +154,11 @@ func labelsOf(raw map[string]stdjson.RawMessage) []svc.Label {
 
 // emitPoint completes a point, holds it to the limits, and appends it to the payload
 // of its metric's partition. A code says why it is not accepted.
-func (i *intakeRequest) emitPoint(point *protos.MetricPoint, labels []svc.Label) (code, message string) {
-	if !slices.Contains(i.collector.Modules, svc.ModuleMetrics) {
+func (sub *submission) emitPoint(point *protos.MetricPoint, labels []svc.Label) (code, message string) {
+	if !slices.Contains(sub.collector.Modules, svc.ModuleMetrics) {
 		return string(svc.CodeModuleDisabled), "The application has switched the module metrics off."
 	}
-	policy := &i.collector.Metrics
+	policy := &sub.collector.Metrics
 	labels = svc.NormaliseLabels(labels, policy.LabelDenylist)
 	if len(labels) > policy.MaxLabelsPerSeries {
 		return "too_many_labels", "The point has more than " + strconv.Itoa(policy.MaxLabelsPerSeries) + " labels."
@@ -169,17 +169,17 @@ func (i *intakeRequest) emitPoint(point *protos.MetricPoint, labels []svc.Label)
 	if code, message = checkPointNumbers(point); code != "" {
 		return code, message
 	}
-	point.Environment, point.ReceivedMs = i.collector.Environment.Number, i.now.UnixMilli()
-	point.RetentionDays = uint32(i.collector.RetentionDays)
+	point.Environment, point.ReceivedMs = sub.collector.Environment.Number, sub.now.UnixMilli()
+	point.RetentionDays = uint32(sub.collector.RetentionDays)
 	for _, label := range labels {
 		point.Labels = append(point.Labels, label.Key, label.Value)
 	}
 	point.Series = protos.SeriesNumber(point.Environment, point.Name, point.Labels)
-	if !i.collect.Cardinality.Admit(point.Environment, point.Series, policy.MaxSeries, i.now) {
+	if !sub.collect.Cardinality.Admit(point.Environment, point.Series, policy.MaxSeries, sub.now) {
 		return "too_many_series", "The environment has " + strconv.Itoa(policy.MaxSeries) + " series already; send fewer different labels."
 	}
-	partition := protos.PartitionOfMetric(point.Environment, point.Name, i.collect.Partitions)
-	err := i.put(partition, point.SizeVT(), func(payload []byte) ([]byte, error) { return protos.AppendPoint(payload, point) })
+	partition := protos.PartitionOfMetric(point.Environment, point.Name, sub.collect.Partitions)
+	err := sub.put(partition, point.SizeVT(), func(payload []byte) ([]byte, error) { return protos.AppendPoint(payload, point) })
 	if err != nil {
 		return "invalid_value", "The point cannot be encoded."
 	}

@@ -15,7 +15,7 @@ import (
 // writes them in one form: without spaces between tokens, and with characters
 // rather than their escapes, so that the same properties are the same text whatever
 // library sent them, and a search finds what people read.
-func (i *intakeRequest) fillProperties(event *protos.Event, raw stdjson.RawMessage) (code, message string) {
+func (sub *submission) fillProperties(event *protos.Event, raw stdjson.RawMessage) (code, message string) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return "", ""
 	}
@@ -33,8 +33,8 @@ func (i *intakeRequest) fillProperties(event *protos.Event, raw stdjson.RawMessa
 	}
 	event.Properties = raw
 	if !shape.plain {
-		i.properties = plainJSON(i.properties[:0], raw)
-		event.Properties = i.properties
+		sub.properties = plainJSON(sub.properties[:0], raw)
+		event.Properties = sub.properties
 	}
 	return "", ""
 }

@@ -5,4 +5,19 @@
 // Its handlers are raw: they meet none of the gates of package route, because a
 // sender shows an ingest key, not a token. A request is answered with 202 only
 // after the log has acknowledged what was accepted.
+//
+// A native request is a submission (submission.go) that goes through these files in order:
+//
+//  1. collect.go has the routes, and calls the steps.
+//  2. collect_key.go finds the key, and what it may do.
+//  3. collect_body.go reads the body and undoes its encoding, as far as door.go lets it.
+//  4. collect_decode.go decodes the body into items.
+//  5. collect_item.go, collect_error.go and collect_metric.go judge one item each.
+//  6. collect_identity.go derives the id of an item that has none.
+//  7. collect_send.go adds the item to the payload of its partition, and hands all
+//     payloads to the log.
+//  8. collect_answer.go answers.
+//
+// The other protocols (otlp*.go, remotewrite*.go, sentry*.go) have their own step 1 and 4 and
+// share the rest.
 package ingest

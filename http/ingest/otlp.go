@@ -46,7 +46,7 @@ type otlpAnswer struct {
 // exporters of all signals do not try again and again, and all of them rejected.
 func (c *Collect) otlpRoutes() []route.Route {
 	var routes []route.Route
-	row := func(path, operation, summary string, serve func(*intakeRequest) (proto.Message, error)) {
+	row := func(path, operation, summary string, serve func(*submission) (proto.Message, error)) {
 		routes = append(routes, route.Route{
 			Surface: route.Collect, Method: http.MethodPost, Path: path, Operation: operation, Effect: route.Write, Summary: summary,
 			Handler: route.Shape[otlpInput, otlpAnswer](),
@@ -55,53 +55,53 @@ func (c *Collect) otlpRoutes() []route.Route {
 		})
 	}
 	for _, base := range []struct{ path, operation string }{{"/v1", "otlp"}, {"/otlp/v1", "otlp.prefixed"}} {
-		row(base.path+"/metrics", base.operation+".metrics", "Send metrics by OTLP over HTTP, as protobuf or JSON.", (*intakeRequest).otlpMetrics)
-		row(base.path+"/traces", base.operation+".traces", "Answer OTLP traces, none of which is accepted.", (*intakeRequest).otlpTraces)
-		row(base.path+"/logs", base.operation+".logs", "Answer OTLP logs, none of which is accepted.", (*intakeRequest).otlpLogs)
+		row(base.path+"/metrics", base.operation+".metrics", "Send metrics by OTLP over HTTP, as protobuf or JSON.", (*submission).otlpMetrics)
+		row(base.path+"/traces", base.operation+".traces", "Answer OTLP traces, none of which is accepted.", (*submission).otlpTraces)
+		row(base.path+"/logs", base.operation+".logs", "Answer OTLP logs, none of which is accepted.", (*submission).otlpLogs)
 	}
 	return routes
 }
 
 // serveOTLP handles one request: the key, the body, and an answer in its encoding.
-func (c *Collect) serveOTLP(w *route.Response, r *http.Request, serve func(*intakeRequest) (proto.Message, error)) {
-	intake := intakePool.Get().(*intakeRequest)
-	defer intake.release()
-	intake.reset(c, w, r, w.Arrival())
+func (c *Collect) serveOTLP(w *route.Response, r *http.Request, serve func(*submission) (proto.Message, error)) {
+	sub := submissionPool.Get().(*submission)
+	defer sub.release()
+	sub.reset(c, w, r, w.Arrival())
 	w.AllowOrigin(r)
 	if r.Method == http.MethodOptions {
 		return
 	}
 	media, _, _ := mime.ParseMediaType(headerOf(r, "Content-Type"))
-	answer, err := intake.runOTLP(media, serve)
+	answer, err := sub.runOTLP(media, serve)
 	if err != nil {
 		c.Metrics.refused(err)
-		intake.refuseOTLP(media, err)
+		sub.refuseOTLP(media, err)
 		return
 	}
-	c.Metrics.Accepted.Add(float64(intake.accepted))
-	intake.answerOTLP(media, http.StatusOK, answer)
+	c.Metrics.Accepted.Add(float64(sub.accepted))
+	sub.answerOTLP(media, http.StatusOK, answer)
 }
 
-func (i *intakeRequest) runOTLP(media string, serve func(*intakeRequest) (proto.Message, error)) (proto.Message, error) {
+func (sub *submission) runOTLP(media string, serve func(*submission) (proto.Message, error)) (proto.Message, error) {
 	if media != otlpProtobuf && media != otlpJSON {
 		return nil, svc.Errorf(svc.CodeUnsupportedMedia, "The content type %q is not accepted; send %s or %s.", media, otlpProtobuf, otlpJSON)
 	}
-	if err := i.authenticate(""); err != nil {
+	if err := sub.authenticate(""); err != nil {
 		return nil, err
 	}
-	if err := i.readBody(MaxTelemetryBytes, otlpWeight); err != nil {
+	if err := sub.readBody(MaxTelemetryBytes, otlpWeight); err != nil {
 		return nil, err
 	}
-	return serve(i)
+	return serve(sub)
 }
 
 // decodeOTLP reads the body in the encoding of its request.
-func (i *intakeRequest) decodeOTLP(into proto.Message) error {
+func (sub *submission) decodeOTLP(into proto.Message) error {
 	var err error
-	if media, _, _ := mime.ParseMediaType(headerOf(i.request, "Content-Type")); media == otlpJSON {
-		err = protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(i.body, into)
+	if media, _, _ := mime.ParseMediaType(headerOf(sub.request, "Content-Type")); media == otlpJSON {
+		err = protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(sub.body, into)
 	} else {
-		err = proto.Unmarshal(i.body, into)
+		err = proto.Unmarshal(sub.body, into)
 	}
 	if err != nil {
 		return svc.Invalid(svc.FieldError{Code: "invalid_body", Message: "The body is not the OTLP message that is expected here: " + shortError(err)})
@@ -109,30 +109,30 @@ func (i *intakeRequest) decodeOTLP(into proto.Message) error {
 	return nil
 }
 
-func (i *intakeRequest) otlpMetrics() (proto.Message, error) {
+func (sub *submission) otlpMetrics() (proto.Message, error) {
 	var request collectmetrics.ExportMetricsServiceRequest
-	if err := i.decodeOTLP(&request); err != nil {
+	if err := sub.decodeOTLP(&request); err != nil {
 		return nil, err
 	}
-	i.acceptOTLP(&request)
-	if err := i.produce(); err != nil {
+	sub.acceptOTLP(&request)
+	if err := sub.produce(); err != nil {
 		return nil, err
 	}
 	answer := &collectmetrics.ExportMetricsServiceResponse{}
-	if len(i.rejected) > 0 {
-		answer.PartialSuccess = &collectmetrics.ExportMetricsPartialSuccess{RejectedDataPoints: int64(len(i.rejected)), ErrorMessage: i.rejectedText()}
+	if len(sub.rejected) > 0 {
+		answer.PartialSuccess = &collectmetrics.ExportMetricsPartialSuccess{RejectedDataPoints: int64(len(sub.rejected)), ErrorMessage: sub.rejectedText()}
 	}
 	return answer, nil
 }
 
 // rejectedText says why points were rejected, by the first of each reason.
-func (i *intakeRequest) rejectedText() string {
+func (sub *submission) rejectedText() string {
 	var text string
 	counts := map[string]int{}
-	for _, rejection := range i.rejected {
+	for _, rejection := range sub.rejected {
 		counts[rejection.Code]++
 	}
-	for _, rejection := range i.rejected {
+	for _, rejection := range sub.rejected {
 		if n := counts[rejection.Code]; n > 0 {
 			text += fmt.Sprintf("%d × %s: %s ", n, rejection.Code, rejection.Message)
 			delete(counts, rejection.Code)
@@ -144,9 +144,9 @@ func (i *intakeRequest) rejectedText() string {
 // refusedSignal is what a client is told of a signal that is not kept.
 const refusedSignal = "This service keeps metrics, not "
 
-func (i *intakeRequest) otlpTraces() (proto.Message, error) {
+func (sub *submission) otlpTraces() (proto.Message, error) {
 	var request collecttraces.ExportTraceServiceRequest
-	if err := i.decodeOTLP(&request); err != nil {
+	if err := sub.decodeOTLP(&request); err != nil {
 		return nil, err
 	}
 	var spans int64
@@ -162,9 +162,9 @@ func (i *intakeRequest) otlpTraces() (proto.Message, error) {
 	return answer, nil
 }
 
-func (i *intakeRequest) otlpLogs() (proto.Message, error) {
+func (sub *submission) otlpLogs() (proto.Message, error) {
 	var request collectlogs.ExportLogsServiceRequest
-	if err := i.decodeOTLP(&request); err != nil {
+	if err := sub.decodeOTLP(&request); err != nil {
 		return nil, err
 	}
 	var records int64
@@ -181,7 +181,7 @@ func (i *intakeRequest) otlpLogs() (proto.Message, error) {
 }
 
 // answerOTLP writes a message in the encoding of the request.
-func (i *intakeRequest) answerOTLP(media string, status int, message proto.Message) {
+func (sub *submission) answerOTLP(media string, status int, message proto.Message) {
 	var body []byte
 	var err error
 	if media == otlpJSON {
@@ -192,27 +192,27 @@ func (i *intakeRequest) answerOTLP(media string, status int, message proto.Messa
 	if err != nil {
 		status = http.StatusInternalServerError
 	}
-	i.writeOTLP(media, status, body)
+	sub.writeOTLP(media, status, body)
 }
 
-func (i *intakeRequest) writeOTLP(media string, status int, body []byte) {
-	i.writer.Header().Set("Content-Type", media)
-	i.writer.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	i.writer.WriteHeader(status)
-	_, _ = i.writer.Write(body)
+func (sub *submission) writeOTLP(media string, status int, body []byte) {
+	sub.writer.Header().Set("Content-Type", media)
+	sub.writer.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	sub.writer.WriteHeader(status)
+	_, _ = sub.writer.Write(body)
 }
 
 // refuseOTLP writes the Status message that OTLP asks for. Exporters try again after
 // 429, 502, 503 and 504 alone.
-func (i *intakeRequest) refuseOTLP(media string, err error) {
-	i.challenge(err)
+func (sub *submission) refuseOTLP(media string, err error) {
+	sub.challenge(err)
 	known, ok := errors.AsType[*svc.Error](err)
 	if !ok || media != otlpProtobuf && media != otlpJSON {
-		i.writer.Refuse(i.request, err, nil)
+		sub.writer.Refuse(sub.request, err, nil)
 		return
 	}
 	if wait := route.RetryAfter(known); wait > 0 {
-		i.writer.Header().Set("Retry-After", strconv.Itoa(wait))
+		sub.writer.Header().Set("Retry-After", strconv.Itoa(wait))
 	}
 	message := known.Message
 	var body []byte
@@ -222,5 +222,5 @@ func (i *intakeRequest) refuseOTLP(media string, err error) {
 		body = protowire.AppendTag(nil, 2, protowire.BytesType)
 		body = protowire.AppendString(body, message)
 	}
-	i.writeOTLP(media, svc.InfoOf(known.Code).Status, body)
+	sub.writeOTLP(media, svc.InfoOf(known.Code).Status, body)
 }

@@ -33,7 +33,7 @@ type otlpStream struct {
 }
 
 // acceptOTLP judges every data point of a request and emits what is accepted.
-func (i *intakeRequest) acceptOTLP(request *collectmetrics.ExportMetricsServiceRequest) {
+func (sub *submission) acceptOTLP(request *collectmetrics.ExportMetricsServiceRequest) {
 	for _, resource := range request.GetResourceMetrics() {
 		var labels []svc.Label
 		for _, attribute := range resource.GetResource().GetAttributes() {
@@ -45,7 +45,7 @@ func (i *intakeRequest) acceptOTLP(request *collectmetrics.ExportMetricsServiceR
 		for _, scope := range resource.GetScopeMetrics() {
 			sender := resourceNumber ^ numberOf(scope.GetScope())<<1
 			for _, metric := range scope.GetMetrics() {
-				i.acceptOTLPMetric(&otlpStream{name: metric.GetName(), unit: metric.GetUnit(), labels: labels, sender: sender}, metric)
+				sub.acceptOTLPMetric(&otlpStream{name: metric.GetName(), unit: metric.GetUnit(), labels: labels, sender: sender}, metric)
 			}
 		}
 	}
@@ -115,11 +115,11 @@ func plainValue(value *otlpcommon.AnyValue, depth int) any {
 }
 
 // acceptOTLPMetric emits the points of a metric by its kind.
-func (i *intakeRequest) acceptOTLPMetric(stream *otlpStream, metric *otlp.Metric) {
+func (sub *submission) acceptOTLPMetric(stream *otlpStream, metric *otlp.Metric) {
 	switch data := metric.GetData().(type) {
 	case *otlp.Metric_Gauge:
 		for _, p := range data.Gauge.GetDataPoints() {
-			i.acceptNumber(stream, p, svc.MetricGauge, otlp.AggregationTemporality_AGGREGATION_TEMPORALITY_UNSPECIFIED)
+			sub.acceptNumber(stream, p, svc.MetricGauge, otlp.AggregationTemporality_AGGREGATION_TEMPORALITY_UNSPECIFIED)
 		}
 	case *otlp.Metric_Sum:
 		kind, temporality := svc.MetricCounter, data.Sum.GetAggregationTemporality()
@@ -128,32 +128,32 @@ func (i *intakeRequest) acceptOTLPMetric(stream *otlpStream, metric *otlp.Metric
 		}
 		for _, p := range data.Sum.GetDataPoints() {
 			if data.Sum.GetIsMonotonic() && numberOfPoint(p) < 0 {
-				i.reject(0, "invalid_value", "A monotonic sum is below 0.")
+				sub.reject(0, "invalid_value", "A monotonic sum is below 0.")
 				continue
 			}
-			i.acceptNumber(stream, p, kind, temporality)
+			sub.acceptNumber(stream, p, kind, temporality)
 		}
 	case *otlp.Metric_Histogram:
 		for _, p := range data.Histogram.GetDataPoints() {
-			point := i.newPoint()
+			point := sub.newPoint()
 			point.Count, point.Sum, point.Min, point.Max = p.GetCount(), p.GetSum(), p.Min, p.Max
 			point.Histogram = &protos.Histogram{Bounds: p.GetExplicitBounds(), Buckets: p.GetBucketCounts()}
-			i.acceptOTLPPoint(stream, point, p, svc.MetricHistogram, data.Histogram.GetAggregationTemporality())
+			sub.acceptOTLPPoint(stream, point, p, svc.MetricHistogram, data.Histogram.GetAggregationTemporality())
 		}
 	case *otlp.Metric_ExponentialHistogram:
 		for _, p := range data.ExponentialHistogram.GetDataPoints() {
-			point := i.newPoint()
+			point := sub.newPoint()
 			point.Count, point.Sum, point.Min, point.Max = p.GetCount(), p.GetSum(), p.Min, p.Max
 			point.Histogram = &protos.Histogram{
 				Exponential: true, Scale: p.GetScale(), Zero: p.GetZeroCount(),
 				PositiveOffset: p.GetPositive().GetOffset(), Positive: p.GetPositive().GetBucketCounts(),
 				NegativeOffset: p.GetNegative().GetOffset(), Negative: p.GetNegative().GetBucketCounts(),
 			}
-			i.acceptOTLPPoint(stream, point, p, svc.MetricHistogram, data.ExponentialHistogram.GetAggregationTemporality())
+			sub.acceptOTLPPoint(stream, point, p, svc.MetricHistogram, data.ExponentialHistogram.GetAggregationTemporality())
 		}
 	case *otlp.Metric_Summary:
 		for _, p := range data.Summary.GetDataPoints() {
-			i.acceptSummary(stream, p)
+			sub.acceptSummary(stream, p)
 		}
 	}
 }
@@ -166,8 +166,8 @@ type otlpPoint interface {
 	GetFlags() uint32
 }
 
-func (i *intakeRequest) acceptNumber(stream *otlpStream, p *otlp.NumberDataPoint, kind svc.MetricKind, temporality otlp.AggregationTemporality) {
-	i.acceptOTLPPoint(stream, i.numberPoint(numberOfPoint(p), kind), p, kind, temporality)
+func (sub *submission) acceptNumber(stream *otlpStream, p *otlp.NumberDataPoint, kind svc.MetricKind, temporality otlp.AggregationTemporality) {
+	sub.acceptOTLPPoint(stream, sub.numberPoint(numberOfPoint(p), kind), p, kind, temporality)
 }
 
 func numberOfPoint(p *otlp.NumberDataPoint) float64 {
@@ -178,17 +178,17 @@ func numberOfPoint(p *otlp.NumberDataPoint) float64 {
 }
 
 // newPoint returns an empty point, which the next call takes back.
-func (i *intakeRequest) newPoint() *protos.MetricPoint {
-	labels, values := i.point.Labels[:0], i.point.Values[:0]
-	i.point.Reset()
-	i.point.Labels, i.point.Values = labels, values
-	return &i.point
+func (sub *submission) newPoint() *protos.MetricPoint {
+	labels, values := sub.point.Labels[:0], sub.point.Values[:0]
+	sub.point.Reset()
+	sub.point.Labels, sub.point.Values = labels, values
+	return &sub.point
 }
 
 // numberPoint holds a single number: a counter's as a sum, a gauge's as an observation. It
 // is valid until the next point.
-func (i *intakeRequest) numberPoint(value float64, kind svc.MetricKind) *protos.MetricPoint {
-	point := i.newPoint()
+func (sub *submission) numberPoint(value float64, kind svc.MetricKind) *protos.MetricPoint {
+	point := sub.newPoint()
 	if kind == svc.MetricGauge {
 		point.Values = append(point.Values, value)
 	} else {
@@ -199,15 +199,15 @@ func (i *intakeRequest) numberPoint(value float64, kind svc.MetricKind) *protos.
 
 // acceptSummary takes the quantiles of a summary as gauges with the label quantile, as
 // Prometheus does, and its count and sum as counters.
-func (i *intakeRequest) acceptSummary(stream *otlpStream, p *otlp.SummaryDataPoint) {
-	before := len(i.rejected)
+func (sub *submission) acceptSummary(stream *otlpStream, p *otlp.SummaryDataPoint) {
+	before := len(sub.rejected)
 	for _, q := range p.GetQuantileValues() {
 		if math.IsNaN(q.GetValue()) { // no observation
 			continue
 		}
 		part := *stream
 		part.labels = append(slices.Clone(stream.labels), svc.Label{Key: "quantile", Value: strconv.FormatFloat(q.GetQuantile(), 'g', -1, 64)})
-		i.acceptOTLPPoint(&part, i.numberPoint(q.GetValue(), svc.MetricGauge), p, svc.MetricGauge, otlp.AggregationTemporality_AGGREGATION_TEMPORALITY_UNSPECIFIED)
+		sub.acceptOTLPPoint(&part, sub.numberPoint(q.GetValue(), svc.MetricGauge), p, svc.MetricGauge, otlp.AggregationTemporality_AGGREGATION_TEMPORALITY_UNSPECIFIED)
 	}
 	const cumulative = otlp.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE
 	for _, part := range []struct {
@@ -215,10 +215,10 @@ func (i *intakeRequest) acceptSummary(stream *otlpStream, p *otlp.SummaryDataPoi
 		value        float64
 	}{{"_count", "1", float64(p.GetCount())}, {"_sum", stream.unit, p.GetSum()}} {
 		counter := &otlpStream{name: stream.name + part.suffix, unit: part.unit, labels: stream.labels, sender: stream.sender}
-		i.acceptOTLPPoint(counter, i.numberPoint(part.value, svc.MetricCounter), p, svc.MetricCounter, cumulative)
+		sub.acceptOTLPPoint(counter, sub.numberPoint(part.value, svc.MetricCounter), p, svc.MetricCounter, cumulative)
 	}
 	// They were one data point.
-	i.rejected = i.rejected[:min(len(i.rejected), before+1)]
+	sub.rejected = sub.rejected[:min(len(sub.rejected), before+1)]
 }
 
 // noRecordedValue is the flag of a point that says nothing.
@@ -226,18 +226,18 @@ const noRecordedValue = uint32(otlp.DataPointFlags_DATA_POINT_FLAGS_NO_RECORDED_
 
 // acceptOTLPPoint completes a point and emits it, or rejects it. An answer has numbers
 // of points alone, so an index says nothing.
-func (i *intakeRequest) acceptOTLPPoint(stream *otlpStream, point *protos.MetricPoint, p otlpPoint, kind svc.MetricKind, temporality otlp.AggregationTemporality) {
+func (sub *submission) acceptOTLPPoint(stream *otlpStream, point *protos.MetricPoint, p otlpPoint, kind svc.MetricKind, temporality otlp.AggregationTemporality) {
 	if p.GetFlags()&noRecordedValue != 0 {
 		return
 	}
 	point.Name, point.Kind, point.Unit, point.Sender = stream.name, string(kind), stream.unit, stream.sender
-	if code, message := i.stampMillis(point, int64(p.GetTimeUnixNano()/uint64(time.Millisecond))); code != "" {
-		i.reject(0, code, message)
+	if code, message := sub.stampMillis(point, int64(p.GetTimeUnixNano()/uint64(time.Millisecond))); code != "" {
+		sub.reject(0, code, message)
 		return
 	}
-	i.labels = append(i.labels[:0], stream.labels...)
+	sub.labels = append(sub.labels[:0], stream.labels...)
 	for _, attribute := range p.GetAttributes() {
-		i.labels = append(i.labels, labelOf(attribute))
+		sub.labels = append(sub.labels, labelOf(attribute))
 	}
 	switch {
 	case kind == svc.MetricGauge:
@@ -245,13 +245,13 @@ func (i *intakeRequest) acceptOTLPPoint(stream *otlpStream, point *protos.Metric
 	case temporality == otlp.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE:
 		point.Cumulative, point.StartNs = true, p.GetStartTimeUnixNano()
 	case temporality == otlp.AggregationTemporality_AGGREGATION_TEMPORALITY_DELTA:
-		point.Id = deltaID(stream, i.labels, p)
+		point.Id = deltaID(stream, sub.labels, p)
 	default:
-		i.reject(0, "invalid_value", "The aggregation temporality is neither delta nor cumulative.")
+		sub.reject(0, "invalid_value", "The aggregation temporality is neither delta nor cumulative.")
 		return
 	}
-	if code, message := i.emitPoint(point, i.labels); code != "" {
-		i.reject(0, code, message)
+	if code, message := sub.emitPoint(point, sub.labels); code != "" {
+		sub.reject(0, code, message)
 	}
 }
 
@@ -278,10 +278,10 @@ func deltaID(stream *otlpStream, labels []svc.Label, p otlpPoint) string {
 
 // stampMillis fills when a point was measured: not later than a tolerance from now, not
 // earlier than the key's kind allows; the arrival where the sender does not say.
-func (i *intakeRequest) stampMillis(point *protos.MetricPoint, tsMs int64) (code, message string) {
-	point.TsMs = i.now.UnixMilli()
+func (sub *submission) stampMillis(point *protos.MetricPoint, tsMs int64) (code, message string) {
+	point.TsMs = sub.now.UnixMilli()
 	if tsMs != 0 {
-		point.TsMs = min(tsMs, i.now.Add(svc.FutureTolerance).UnixMilli())
+		point.TsMs = min(tsMs, sub.now.Add(svc.FutureTolerance).UnixMilli())
 	}
-	return i.checkAge(point.TsMs)
+	return sub.checkAge(point.TsMs)
 }

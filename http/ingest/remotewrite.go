@@ -38,14 +38,14 @@ func (c *Collect) remoteWriteRoutes() []route.Route {
 }
 
 func (c *Collect) serveRemoteWrite(w *route.Response, r *http.Request) {
-	intake := intakePool.Get().(*intakeRequest)
-	defer intake.release()
-	intake.reset(c, w, r, w.Arrival())
+	sub := submissionPool.Get().(*submission)
+	defer sub.release()
+	sub.reset(c, w, r, w.Arrival())
 	w.AllowOrigin(r)
 	if r.Method == http.MethodOptions {
 		return
 	}
-	written, err := intake.remoteWrite() //nolint:contextcheck // the request inside carries its context
+	written, err := sub.remoteWrite() //nolint:contextcheck // the request inside carries its context
 	if written != nil {
 		// 2.0 asks for these; a sender of it takes missing ones for zero.
 		w.Header().Set("X-Prometheus-Remote-Write-Samples-Written", strconv.Itoa(written.samples))
@@ -54,11 +54,11 @@ func (c *Collect) serveRemoteWrite(w *route.Response, r *http.Request) {
 	}
 	if err != nil {
 		c.Metrics.refused(err)
-		intake.challenge(err)
+		sub.challenge(err)
 		w.Refuse(r, err, nil)
 		return
 	}
-	c.Metrics.Accepted.Add(float64(intake.accepted))
+	c.Metrics.Accepted.Add(float64(sub.accepted))
 	w.WriteHeader(http.StatusNoContent)
 }
 
@@ -67,53 +67,53 @@ type remoteWritten struct{ samples, histograms int }
 
 // remoteWrite stores what is good of a request; the error of a request of which some
 // points are rejected is permanent, so its sender does not repeat the others.
-func (i *intakeRequest) remoteWrite() (*remoteWritten, error) {
-	if err := i.authenticate(""); err != nil {
+func (sub *submission) remoteWrite() (*remoteWritten, error) {
+	if err := sub.authenticate(""); err != nil {
 		return nil, err
 	}
-	version2, err := i.unpackRemote()
+	version2, err := sub.unpackRemote()
 	if err != nil {
 		return nil, err
 	}
-	series, err := decodeRemote(i.body, version2)
+	series, err := decodeRemote(sub.body, version2)
 	if err != nil {
 		return nil, svc.Invalid(svc.FieldError{Code: "invalid_body", Message: "The body is not the message of remote write that is expected here: " + shortError(err)})
 	}
 	written := &remoteWritten{}
 	for n := range series {
-		i.acceptRemote(&series[n], written)
+		sub.acceptRemote(&series[n], written)
 	}
-	if err := i.produce(); err != nil {
+	if err := sub.produce(); err != nil {
 		return &remoteWritten{}, err
 	}
-	if len(i.rejected) > 0 {
-		return written, svc.Invalid(svc.FieldError{Code: i.rejected[0].Code, Message: "Some points were rejected, the others are stored: " + i.rejectedText()})
+	if len(sub.rejected) > 0 {
+		return written, svc.Invalid(svc.FieldError{Code: sub.rejected[0].Code, Message: "Some points were rejected, the others are stored: " + sub.rejectedText()})
 	}
 	return written, nil
 }
 
 // unpackRemote reads the body and says whether it is a message of 2.0.
-func (i *intakeRequest) unpackRemote() (version2 bool, err error) {
-	if encoding := headerOf(i.request, "Content-Encoding"); encoding != "" && encoding != "snappy" {
+func (sub *submission) unpackRemote() (version2 bool, err error) {
+	if encoding := headerOf(sub.request, "Content-Encoding"); encoding != "" && encoding != "snappy" {
 		return false, svc.Errorf(svc.CodeUnsupportedMedia, "The content encoding %q is not accepted; send snappy.", encoding)
 	}
-	media, parameters, err := mime.ParseMediaType(headerOf(i.request, "Content-Type"))
+	media, parameters, err := mime.ParseMediaType(headerOf(sub.request, "Content-Type"))
 	message := parameters["proto"]
 	if err != nil || media != otlpProtobuf || message != "" && message != remoteV2 && message != "prometheus.WriteRequest" {
-		return false, svc.Errorf(svc.CodeUnsupportedMedia, "The content type %q is not accepted; send application/x-protobuf of prometheus.WriteRequest or %s.", headerOf(i.request, "Content-Type"), remoteV2)
+		return false, svc.Errorf(svc.CodeUnsupportedMedia, "The content type %q is not accepted; send application/x-protobuf of prometheus.WriteRequest or %s.", headerOf(sub.request, "Content-Type"), remoteV2)
 	}
-	if err := i.readRaw(MaxTelemetryBytes); err != nil {
+	if err := sub.readRaw(MaxTelemetryBytes); err != nil {
 		return false, err
 	}
-	length, err := snappy.DecodedLen(i.body)
+	length, err := snappy.DecodedLen(sub.body)
 	if err == nil && length > maxRemoteBytes {
 		return false, tooLarge("The body unpacks to more than %d bytes.", maxRemoteBytes)
 	}
 	if err == nil {
-		if err := i.stay.work(i.request.Context(), (int64(remoteWeight)+1)*int64(length), length > smallBody); err != nil {
+		if err := sub.stay.work(sub.request.Context(), (int64(remoteWeight)+1)*int64(length), length > smallBody); err != nil {
 			return false, err
 		}
-		i.body, err = snappy.Decode(nil, i.body)
+		sub.body, err = snappy.Decode(nil, sub.body)
 	}
 	if err != nil {
 		return false, badEncoding("snappy")

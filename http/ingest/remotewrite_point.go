@@ -25,7 +25,7 @@ const staleMarker = 0x7ff0000000000002
 
 // acceptRemote emits the points of a series. A sample that is no number says nothing:
 // that is how a series ends, and what a summary without observations reports.
-func (i *intakeRequest) acceptRemote(s *remoteSeries, written *remoteWritten) {
+func (sub *submission) acceptRemote(s *remoteSeries, written *remoteWritten) {
 	name := ""
 	labels := slices.DeleteFunc(slices.Clone(s.labels), func(l svc.Label) bool {
 		if l.Key == "__name__" {
@@ -39,8 +39,8 @@ func (i *intakeRequest) acceptRemote(s *remoteSeries, written *remoteWritten) {
 			written.samples++
 			continue
 		}
-		point := i.numberPoint(sample.value, kind)
-		if i.acceptRemotePoint(s, point, name, kind, sample.tsMs, labels) {
+		point := sub.numberPoint(sample.value, kind)
+		if sub.acceptRemotePoint(s, point, name, kind, sample.tsMs, labels) {
 			written.samples++
 		}
 	}
@@ -49,8 +49,8 @@ func (i *intakeRequest) acceptRemote(s *remoteSeries, written *remoteWritten) {
 		case math.Float64bits(h.point.Sum) == staleMarker:
 			written.histograms++
 		case !h.good || h.gauge:
-			i.reject(0, "invalid_value", "Of native histograms, those with exponential buckets and whole counts that only rise are read.")
-		case i.acceptRemotePoint(s, h.point, name, svc.MetricHistogram, h.tsMs, labels):
+			sub.reject(0, "invalid_value", "Of native histograms, those with exponential buckets and whole counts that only rise are read.")
+		case sub.acceptRemotePoint(s, h.point, name, svc.MetricHistogram, h.tsMs, labels):
 			written.histograms++
 		}
 	}
@@ -74,20 +74,20 @@ func (s *remoteSeries) metricKind(name string) svc.MetricKind {
 }
 
 // acceptRemotePoint completes a point and emits it, or rejects it.
-func (i *intakeRequest) acceptRemotePoint(s *remoteSeries, point *protos.MetricPoint, name string, kind svc.MetricKind, tsMs int64, labels []svc.Label) bool {
+func (sub *submission) acceptRemotePoint(s *remoteSeries, point *protos.MetricPoint, name string, kind svc.MetricKind, tsMs int64, labels []svc.Label) bool {
 	point.Name, point.Kind, point.Unit = name, string(kind), s.unit
-	code, message := i.stampMillis(point, tsMs)
+	code, message := sub.stampMillis(point, tsMs)
 	if code == "" {
 		if kind == svc.MetricGauge {
 			point.Once = true
 		} else {
 			point.Cumulative, point.StartNs = true, uint64(max(s.createdMs, 0))*uint64(time.Millisecond)
 		}
-		i.labels = append(i.labels[:0], labels...)
-		code, message = i.emitPoint(point, i.labels)
+		sub.labels = append(sub.labels[:0], labels...)
+		code, message = sub.emitPoint(point, sub.labels)
 	}
 	if code != "" {
-		i.reject(0, code, message)
+		sub.reject(0, code, message)
 	}
 	return code == ""
 }

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -49,7 +50,7 @@ type envelopeAnswer struct {
 
 // Routes returns the rows of Sentry's paths.
 func (s *Sentry) Routes() []route.Route {
-	row := func(path, operation, summary string, serve func(i *intakeRequest) error) route.Route {
+	row := func(path, operation, summary string, serve func(sub *submission) error) route.Route {
 		return route.Route{
 			Surface: route.Collect, Method: http.MethodPost, Path: "/sentry/api/{project}/" + path, Operation: operation,
 			Effect: route.Write, Summary: summary, Handler: route.Shape[envelopeInput, envelopeAnswer](),
@@ -68,41 +69,41 @@ func (s *Sentry) Routes() []route.Route {
 const errorHeader = "X-Sentry-Error"
 
 // serve answers one request.
-func (s *Sentry) serve(w *route.Response, r *http.Request, take func(i *intakeRequest) error) {
-	intake := intakePool.Get().(*intakeRequest)
-	defer intake.release()
-	intake.reset(s.Collect, w, r, w.Arrival())
+func (s *Sentry) serve(w *route.Response, r *http.Request, take func(sub *submission) error) {
+	sub := submissionPool.Get().(*submission)
+	defer sub.release()
+	sub.reset(s.Collect, w, r, w.Arrival())
 	if r.Header["Origin"] != nil || r.Method == http.MethodOptions {
 		w.AllowOrigin(r)
 	}
 	if r.Method == http.MethodOptions {
 		return
 	}
-	if err := s.accept(intake, take); err != nil {
+	if err := s.accept(sub, take); err != nil {
 		s.Collect.Metrics.refused(err)
-		intake.hint(err)
+		sub.hint(err)
 		w.Refuse(r, err, nil)
 	}
 }
 
 // accept leads a request through key, body and items to the log, and answers it.
-func (s *Sentry) accept(i *intakeRequest, take func(i *intakeRequest) error) error {
-	err := s.authenticate(i, "")
-	if err != nil && (!errors.Is(err, errNoSentryKey) || !strings.HasSuffix(i.request.URL.Path, "/envelope/") && !strings.HasSuffix(i.request.URL.Path, "/envelope")) {
+func (s *Sentry) accept(sub *submission, take func(sub *submission) error) error {
+	err := s.authenticate(sub, "")
+	if err != nil && (!errors.Is(err, errNoSentryKey) || !strings.HasSuffix(sub.request.URL.Path, "/envelope/") && !strings.HasSuffix(sub.request.URL.Path, "/envelope")) {
 		return err
 	}
 	if err != nil {
-		if err := s.authenticateInside(i); err != nil {
+		if err := s.authenticateInside(sub); err != nil {
 			return err
 		}
 	}
-	if err := i.readBody(maxEnvelopeBytes, sentryWeight); err != nil {
+	if err := sub.readBody(maxEnvelopeBytes, sentryWeight); err != nil {
 		return err
 	}
-	if err := take(i); err != nil {
+	if err := take(sub); err != nil {
 		return err
 	}
-	return s.keep(i)
+	return s.keep(sub)
 }
 
 // errNoSentryKey is the refusal of a request without a key.
@@ -110,27 +111,27 @@ var errNoSentryKey = svc.Errorf(svc.CodeForbidden, "No key was sent; the DSN is 
 
 // authenticate finds the collector of the key of a request. Sentry's paths refuse with
 // 403 what others refuse with 401.
-func (s *Sentry) authenticate(i *intakeRequest, dsn string) error {
-	headers := append(i.request.Header["X-Sentry-Auth"], i.request.Header["Authorization"]...)
-	found := sentry.Authenticate(i.request.URL.Query(), headers, dsn)
+func (s *Sentry) authenticate(sub *submission, dsn string) error {
+	headers := append(sub.request.Header["X-Sentry-Auth"], sub.request.Header["Authorization"]...)
+	found := sentry.Authenticate(sub.request.URL.Query(), headers, dsn)
 	switch {
 	case found.Key == "":
 		return errNoSentryKey
 	case found.Conflict:
 		return svc.Errorf(svc.CodeForbidden, "The request carries two different keys.")
 	}
-	i.collector = s.Collect.Collectors.Collector(svc.HashSecret(found.Key))
-	if i.collector == nil {
+	sub.collector = s.Collect.Collectors.Collector(svc.HashSecret(found.Key))
+	if sub.collector == nil {
 		return svc.Errorf(svc.CodeForbidden, "The ingest key is unknown or revoked.")
 	}
-	if err := i.stay.belong(i.request.Context(), i.collector.AppID); err != nil {
+	if err := sub.stay.belong(sub.request.Context(), sub.collector.AppID); err != nil {
 		return err
 	}
-	project := i.request.PathValue("project")
-	if project != i.collector.Environment.IngestID() || found.Project != "" && found.Project != project {
+	project := sub.request.PathValue("project")
+	if project != sub.collector.Environment.IngestID() || found.Project != "" && found.Project != project {
 		return svc.Errorf(svc.CodeForbidden, "The key does not belong to the ingest id %s.", project)
 	}
-	if origin := headerOf(i.request, "Origin"); i.collector.Kind == svc.KeyPublic && !originAllowed(origin, i.collector.Origins) {
+	if origin := headerOf(sub.request, "Origin"); sub.collector.Kind == svc.KeyPublic && !originAllowed(origin, sub.collector.Origins) {
 		return svc.Errorf(svc.CodeForbidden, "The application does not allow errors from the origin %s; add it to allowedOrigins.", origin)
 	}
 	return nil
@@ -138,35 +139,35 @@ func (s *Sentry) authenticate(i *intakeRequest, dsn string) error {
 
 // authenticateInside finds the collector of an envelope whose key stands in its first line
 // alone. Strangers cost no more than the beginning of it.
-func (s *Sentry) authenticateInside(i *intakeRequest) error {
-	if _, err := i.readSome(maxEnvelopeBytes); err != nil {
+func (s *Sentry) authenticateInside(sub *submission) error {
+	if _, err := sub.readSome(maxEnvelopeBytes); err != nil {
 		return err
 	}
-	text := i.body
-	if i.encoding() != "" {
-		text, _ = i.inflate(keyPrefix, 0, keyPrefix) // what is cut off is enough
+	text := sub.body
+	if sub.encoding() != "" {
+		text, _ = sub.inflate(keyPrefix, 0, keyPrefix) // what is cut off is enough
 	}
 	line, _, _ := bytes.Cut(text, []byte{'\n'})
 	header, _, err := sentry.Split(line)
 	if err != nil {
 		return errNoSentryKey
 	}
-	return s.authenticate(i, header.DSN)
+	return s.authenticate(sub, header.DSN)
 }
 
 // envelope takes the items of an envelope.
-func (s *Sentry) envelope(i *intakeRequest) error {
-	header, items, err := sentry.Split(i.body)
+func (s *Sentry) envelope(sub *submission) error {
+	header, items, err := sentry.Split(sub.body)
 	if err != nil {
 		return malformed(err)
 	}
-	if err := s.authenticate(i, header.DSN); err != nil {
+	if err := s.authenticate(sub, header.DSN); err != nil {
 		return err
 	}
 	if !header.SentAt.IsZero() {
-		i.envelope.SentAt = header.SentAt.Format(time.RFC3339Nano)
+		sub.envelope.SentAt = header.SentAt.Format(time.RFC3339Nano)
 	}
-	i.answered = header.EventID
+	sub.answered = header.EventID
 	// One item that cannot be taken costs none of the others.
 	var refused error
 	for n := range items {
@@ -174,19 +175,19 @@ func (s *Sentry) envelope(i *intakeRequest) error {
 		s.Metrics.Items.WithLabelValues(sentry.Category(item.Type)).Add(float64(item.Count))
 		switch item.Type {
 		case "event":
-			if err := s.event(i, n, item.Payload); err != nil && refused == nil {
+			if err := s.event(sub, n, item.Payload); err != nil && refused == nil {
 				refused = err
 			}
 		case "raw_security":
-			if err := s.reports(i, n, item.Payload); err != nil && refused == nil {
+			if err := s.reports(sub, n, item.Payload); err != nil && refused == nil {
 				refused = err
 			}
 		case "client_report":
 			s.report(item.Payload)
 		}
 	}
-	if refused != nil && i.accepted > 0 {
-		i.hint(refused)
+	if refused != nil && sub.accepted > 0 {
+		sub.hint(refused)
 		return nil
 	}
 	return refused
@@ -194,19 +195,19 @@ func (s *Sentry) envelope(i *intakeRequest) error {
 
 // hint tells an SDK why something of what it sent was not taken, beside the answer to the
 // rest of it.
-func (i *intakeRequest) hint(err error) {
+func (sub *submission) hint(err error) {
 	if shown, ok := errors.AsType[*svc.Error](err); ok {
-		i.writer.Header().Set(errorHeader, shown.Message)
+		sub.writer.Header().Set(errorHeader, shown.Message)
 	}
 }
 
 // store takes the body of the older endpoint: one event.
-func (s *Sentry) store(i *intakeRequest) error {
-	if err := s.authenticate(i, ""); err != nil {
+func (s *Sentry) store(sub *submission) error {
+	if err := s.authenticate(sub, ""); err != nil {
 		return err
 	}
 	s.Metrics.Items.WithLabelValues("error").Inc()
-	return s.event(i, 0, i.body)
+	return s.event(sub, 0, sub.body)
 }
 
 // report counts what a client says that it did not send.
@@ -222,7 +223,7 @@ func (s *Sentry) report(payload []byte) {
 
 // event takes one event. One over the limit of its key is noted, so that the answer
 // tells the SDK to pause errors and nothing else.
-func (s *Sentry) event(i *intakeRequest, index int, payload []byte) error {
+func (s *Sentry) event(sub *submission, index int, payload []byte) error {
 	if len(payload) > sentry.MaxEventBytes {
 		return tooLarge("The event is over %d bytes.", sentry.MaxEventBytes)
 	}
@@ -230,35 +231,35 @@ func (s *Sentry) event(i *intakeRequest, index int, payload []byte) error {
 	if err != nil {
 		return malformed(err)
 	}
-	if i.answered == "" {
-		i.answered = event.ID
+	if sub.answered == "" {
+		sub.answered = event.ID
 	}
-	s.take(i, index, event, payload)
+	s.take(sub, index, event, payload)
 	return nil
 }
 
 // take accepts an event that could be read, unless it tells of nothing or the key's limit is
 // used up.
-func (s *Sentry) take(i *intakeRequest, index int, event *sentry.Event, payload []byte) {
+func (s *Sentry) take(sub *submission, index int, event *sentry.Event, payload []byte) {
 	if event.Security != nil && event.Security.Ignored != "" {
-		i.reject(index, "filtered", event.Security.Ignored)
+		sub.reject(index, "filtered", event.Security.Ignored)
 		return
 	}
-	if wait := s.Limiter.take(i.collector.KeyID, i.now); wait > 0 {
-		i.pause = max(i.pause, wait)
-		i.reject(index, string(svc.CodeRateLimited), "The key's limit of errors is used up.")
+	if wait := s.Limiter.take(sub.collector.KeyID, sub.now); wait > 0 {
+		sub.pause = max(sub.pause, wait)
+		sub.reject(index, string(svc.CodeRateLimited), "The key's limit of errors is used up.")
 		return
 	}
-	i.acceptEvent(index, event, payload)
+	sub.acceptEvent(index, event, payload)
 }
 
 // acceptEvent emits the occurrence of an event. A member that cannot be kept is left out
 // and noted, for the error matters more; an application that takes no errors is named in
 // the answer's header, and the SDK is told 200 all the same, as it can do nothing about it.
-func (i *intakeRequest) acceptEvent(index int, event *sentry.Event, payload []byte) {
-	if !slices.Contains(i.collector.Modules, svc.ModuleErrors) {
-		i.reject(index, string(svc.CodeModuleDisabled), "The application has switched the module errors off.")
-		i.hint(svc.Errorf(svc.CodeModuleDisabled, "The application has switched the module errors off."))
+func (sub *submission) acceptEvent(index int, event *sentry.Event, payload []byte) {
+	if !slices.Contains(sub.collector.Modules, svc.ModuleErrors) {
+		sub.reject(index, string(svc.CodeModuleDisabled), "The application has switched the module errors off.")
+		sub.hint(svc.Errorf(svc.CodeModuleDisabled, "The application has switched the module errors off."))
 		return
 	}
 	o := event.Occurrence()
@@ -266,41 +267,41 @@ func (i *intakeRequest) acceptEvent(index int, event *sentry.Event, payload []by
 	if !event.Timestamp.IsZero() {
 		shared.Ts = event.Timestamp.Format(time.RFC3339Nano)
 	}
-	stamped := &i.event
+	stamped := &sub.event
 	stamped.Reset()
-	i.identify(stamped, &shared)
-	i.place(stamped, &shared)
-	stamped.Ip, stamped.UserAgent = i.clientOf(event)
-	if code, message := i.stamp(stamped, &shared); code != "" && !i.isKept(stamped.TsMs) {
+	sub.identify(stamped, &shared)
+	sub.place(stamped, &shared)
+	stamped.Ip, stamped.UserAgent = sub.clientOf(event)
+	if code, message := sub.stamp(stamped, &shared); code != "" && !sub.isKept(stamped.TsMs) {
 		stamped.TsMs = stamped.ReceivedMs
 		o.Details.Note("timestamp", strings.TrimSuffix(message, ".")+"; the time of arrival took its place.")
 	}
 	if stamped.Id == "" {
-		stamped.Id = i.derivedID(errorPrefix, sumJSON(payload), shared.Ts, index, true)
+		stamped.Id = sub.derivedID(errorPrefix, sumJSON(payload), shared.Ts, index, true)
 	}
 	o.ID, o.Path, o.Extra = stamped.Id, stamped.Path, boundedExtra(o.Extra)
-	i.debugIDs = event.DebugIDs
-	if err := i.emitOccurrence(stamped, o, event.Fingerprint); err != nil {
-		i.reject(index, "invalid_value", "The event cannot be encoded.")
+	sub.debugIDs = event.DebugIDs
+	if err := sub.emitOccurrence(stamped, o, event.Fingerprint); err != nil {
+		sub.reject(index, "invalid_value", "The event cannot be encoded.")
 	}
 }
 
 // isKept says whether what happened then is still kept in the application. SDKs of phones
 // send days late what they could not send before, so an error may be as old as that.
-func (i *intakeRequest) isKept(tsMs int64) bool {
-	return tsMs >= i.now.AddDate(0, 0, -i.collector.RetentionDays).UnixMilli()
+func (sub *submission) isKept(tsMs int64) bool {
+	return tsMs >= sub.now.AddDate(0, 0, -sub.collector.RetentionDays).UnixMilli()
 }
 
 // clientOf returns address and user agent of the person: what the event says, and those
 // of the connection where a browser sent it.
-func (i *intakeRequest) clientOf(event *sentry.Event) (ip, userAgent string) {
+func (sub *submission) clientOf(event *sentry.Event) (ip, userAgent string) {
 	ip, userAgent = event.User.IP, event.Request.UserAgent
 	if event.Platform == "javascript" {
-		userAgent = firstOf(userAgent, svc.VisitorAgent(headerOf(i.request, "User-Agent")))
-		ip = firstOf(ip, remoteIP(i.request))
+		userAgent = cmp.Or(userAgent, svc.VisitorAgent(headerOf(sub.request, "User-Agent")))
+		ip = cmp.Or(ip, remoteIP(sub.request))
 	}
 	if ip == "{{auto}}" {
-		ip = remoteIP(i.request)
+		ip = remoteIP(sub.request)
 	}
 	return ip, userAgent[:min(len(userAgent), svc.MaxTextBytes)]
 }
@@ -312,23 +313,23 @@ func malformed(err error) error {
 
 // keep hands what was accepted to the log, or to the spool where the log does not take
 // it or something waits there already, and answers.
-func (s *Sentry) keep(i *intakeRequest) error {
-	i.stay.rest()
+func (s *Sentry) keep(sub *submission) error {
+	sub.stay.rest()
 	err := errSpooling
 	if s.Spool.Bytes() == 0 {
-		err = i.produce()
+		err = sub.produce()
 	}
 	if code := svc.CodeOf(err); err != nil && (errors.Is(err, errSpooling) || code == svc.CodeUnavailable) {
-		if err = s.Spool.Append(i.pendingParts()); err != nil {
+		if err = s.Spool.Append(sub.pendingParts()); err != nil {
 			return svc.Unsure("The log", collectRetry)
 		}
-		s.Metrics.Spooled.Add(float64(i.accepted))
+		s.Metrics.Spooled.Add(float64(sub.accepted))
 	}
 	if err != nil {
 		return err
 	}
-	s.Collect.Metrics.Accepted.Add(float64(i.accepted))
-	return i.answerSentry()
+	s.Collect.Metrics.Accepted.Add(float64(sub.accepted))
+	return sub.answerSentry()
 }
 
 // errSpooling leads to the spool without asking the log.
@@ -336,17 +337,17 @@ var errSpooling = fmt.Errorf("something waits in the spool")
 
 // answerSentry answers 200, or 429 for the category of errors where the key's limit is
 // used up.
-func (i *intakeRequest) answerSentry() error {
-	if i.pause > 0 {
-		seconds := strconv.Itoa(int((i.pause + time.Second - 1) / time.Second))
-		i.writer.Header().Set("X-Sentry-Rate-Limits", seconds+":error:key:rate_limited")
-		return &svc.Error{Code: svc.CodeRateLimited, Message: "The key's limit of errors is used up.", RetryAfter: i.pause}
+func (sub *submission) answerSentry() error {
+	if sub.pause > 0 {
+		seconds := strconv.Itoa(int((sub.pause + time.Second - 1) / time.Second))
+		sub.writer.Header().Set("X-Sentry-Rate-Limits", seconds+":error:key:rate_limited")
+		return &svc.Error{Code: svc.CodeRateLimited, Message: "The key's limit of errors is used up.", RetryAfter: sub.pause}
 	}
-	body, err := json.Marshal(envelopeAnswer{ID: i.answered})
+	body, err := json.Marshal(envelopeAnswer{ID: sub.answered})
 	if err != nil {
 		return err
 	}
-	i.writer.Header()["Content-Type"] = jsonType
-	_, _ = i.writer.Write(append(body, '\n')) // nobody is left to tell where this fails
+	sub.writer.Header()["Content-Type"] = jsonType
+	_, _ = sub.writer.Write(append(body, '\n')) // nobody is left to tell where this fails
 	return nil
 }

@@ -9,17 +9,17 @@ import (
 
 // security takes the body that a browser sends to the address of a policy's reports. Release
 // and environment may stand in that address.
-func (s *Sentry) security(i *intakeRequest) error {
-	if err := s.authenticate(i, ""); err != nil {
+func (s *Sentry) security(sub *submission) error {
+	if err := s.authenticate(sub, ""); err != nil {
 		return err
 	}
 	s.Metrics.Items.WithLabelValues("security").Inc()
-	return s.reports(i, 0, i.body)
+	return s.reports(sub, 0, sub.body)
 }
 
 // reports takes the reports of browsers in a body or an item. One that cannot be read is
 // rejected alone; where nothing else was in the request, it is refused.
-func (s *Sentry) reports(i *intakeRequest, index int, payload []byte) error {
+func (s *Sentry) reports(sub *submission, index int, payload []byte) error {
 	if len(payload) > sentry.MaxEventBytes {
 		return tooLarge("The reports are over %d bytes.", sentry.MaxEventBytes)
 	}
@@ -28,10 +28,10 @@ func (s *Sentry) reports(i *intakeRequest, index int, payload []byte) error {
 		return malformed(err)
 	}
 	if left > 0 {
-		i.reject(index, "too_many", strconv.Itoa(left)+" reports are beyond the "+strconv.Itoa(sentry.MaxReports)+" that are read.")
+		sub.reject(index, "too_many", strconv.Itoa(left)+" reports are beyond the "+strconv.Itoa(sentry.MaxReports)+" that are read.")
 	}
-	query, sent := i.request.URL.Query(), i.now
-	if at, err := time.Parse(time.RFC3339Nano, i.envelope.SentAt); err == nil {
+	query, sent := sub.request.URL.Query(), sub.now
+	if at, err := time.Parse(time.RFC3339Nano, sub.envelope.SentAt); err == nil {
 		sent = at
 	}
 	var refused error
@@ -39,7 +39,7 @@ func (s *Sentry) reports(i *intakeRequest, index int, payload []byte) error {
 		report := &found[n]
 		place := index*sentry.MaxReports + n
 		if report.Err != nil {
-			i.reject(place, "malformed", report.Err.Error())
+			sub.reject(place, "malformed", report.Err.Error())
 			refused = malformed(report.Err)
 			continue
 		}
@@ -48,9 +48,9 @@ func (s *Sentry) reports(i *intakeRequest, index int, payload []byte) error {
 		if report.Age > 0 {
 			event.Timestamp = sent.Add(-report.Age)
 		}
-		s.take(i, place, event, report.Payload)
+		s.take(sub, place, event, report.Payload)
 	}
-	if i.accepted > 0 {
+	if sub.accepted > 0 {
 		return nil
 	}
 	return refused

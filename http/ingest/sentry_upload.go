@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha1" //nolint:gosec // sentry-cli names the pieces of an upload by their SHA-1; nothing is trusted for it
 	"encoding/hex"
@@ -361,7 +362,7 @@ func (u *Uploads) keepBundle(ctx context.Context, org string, apps []string, spe
 			return err
 		}
 		maps = append(maps, svc.SourceMap{
-			DebugID: one.DebugID, URL: one.URL, Release: firstOf(spec.Version, bundle.Release), Dist: firstOf(spec.Dist, bundle.Dist), Content: one.Content,
+			DebugID: one.DebugID, URL: one.URL, Release: cmp.Or(spec.Version, bundle.Release), Dist: cmp.Or(spec.Dist, bundle.Dist), Content: one.Content,
 		})
 	}
 	return u.putMaps(ctx, org, apps, maps, spec.Chunks)

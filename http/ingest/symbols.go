@@ -23,21 +23,21 @@ const symbolTime = 2 * time.Second
 // symbolicate replaces the frames whose original place a source map knows and says
 // whether there was any. It stands before the grouping, so that a new build of the same
 // code makes no new issue.
-func (i *intakeRequest) symbolicate(o *svc.Occurrence) bool {
-	if i.collect.Symbols == nil || len(i.debugIDs) == 0 && o.Release == "" {
+func (sub *submission) symbolicate(o *svc.Occurrence) bool {
+	if sub.collect.Symbols == nil || len(sub.debugIDs) == 0 && o.Release == "" {
 		return false
 	}
-	i.stay.rest() // maps may be read from the store
-	ctx, cancel := context.WithTimeout(i.request.Context(), symbolTime)
+	sub.stay.rest() // maps may be read from the store
+	ctx, cancel := context.WithTimeout(sub.request.Context(), symbolTime)
 	defer cancel()
 	found := false
 	for at := range o.Frames {
 		frame := &o.Frames[at]
-		keys := i.mapKeys(o, frame)
+		keys := sub.mapKeys(o, frame)
 		if len(keys) == 0 {
 			continue
 		}
-		original := i.collect.Symbols.Resolve(ctx, i.collector.AppID, keys, *frame)
+		original := sub.collect.Symbols.Resolve(ctx, sub.collector.AppID, keys, *frame)
 		if original.Unmapped == "" {
 			own := svc.InAppFile(original.File)
 			original.InApp, original.FormerInApp = frame.InApp && own, frame.FormerInApp && own
@@ -49,12 +49,12 @@ func (i *intakeRequest) symbolicate(o *svc.Occurrence) bool {
 }
 
 // mapKeys returns what the source map of a frame's file may be found by.
-func (i *intakeRequest) mapKeys(o *svc.Occurrence, frame *svc.Frame) []string {
+func (sub *submission) mapKeys(o *svc.Occurrence, frame *svc.Frame) []string {
 	if frame.Line < 1 || !isScript(frame.File) {
 		return nil
 	}
 	var keys []string
-	if id := i.debugIDs[frame.File]; id != "" {
+	if id := sub.debugIDs[frame.File]; id != "" {
 		keys = append(keys, svc.DebugIDKey(id))
 	}
 	if o.Release != "" {

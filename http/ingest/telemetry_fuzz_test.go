@@ -29,27 +29,27 @@ func measuring(log *logOf) *Collect {
 }
 
 // begun returns a request under way with its body read.
-func begun(t *testing.T, c *Collect, body []byte) *intakeRequest {
+func begun(t *testing.T, c *Collect, body []byte) *submission {
 	t.Helper()
 	request := httptest.NewRequest(http.MethodPost, "/v1/metrics", bytes.NewReader(nil))
 	request.Header.Set("Authorization", "Bearer secret")
-	intake := &intakeRequest{}
-	intake.reset(c, &route.Response{ResponseWriter: httptest.NewRecorder()}, request, collectNoon())
-	intake.body = body
-	if err := intake.authenticate(""); err != nil {
+	sub := &submission{}
+	sub.reset(c, &route.Response{ResponseWriter: httptest.NewRecorder()}, request, collectNoon())
+	sub.body = body
+	if err := sub.authenticate(""); err != nil {
 		t.Fatal(err)
 	}
-	return intake
+	return sub
 }
 
 // checkPoints holds everything that was accepted to the limits.
-func checkPoints(t *testing.T, intake *intakeRequest, log *logOf) {
+func checkPoints(t *testing.T, sub *submission, log *logOf) {
 	t.Helper()
-	if err := intake.produce(); err != nil {
+	if err := sub.produce(); err != nil {
 		t.Fatal(err)
 	}
-	if len(log.points) != intake.accepted {
-		t.Fatalf("%d points are in the log, %d were accepted", len(log.points), intake.accepted)
+	if len(log.points) != sub.accepted {
+		t.Fatalf("%d points are in the log, %d were accepted", len(log.points), sub.accepted)
 	}
 	for _, p := range log.points {
 		for _, x := range append([]float64{p.Sum}, p.Values...) {
@@ -88,14 +88,14 @@ func FuzzOTLP(f *testing.F) {
 	f.Add([]byte(otlpSample), true)
 	f.Fuzz(func(t *testing.T, body []byte, json bool) {
 		log := &logOf{}
-		intake := begun(t, measuring(log), body)
+		sub := begun(t, measuring(log), body)
 		if json {
-			intake.request.Header.Set("Content-Type", otlpJSON)
+			sub.request.Header.Set("Content-Type", otlpJSON)
 		}
 		var request collectmetrics.ExportMetricsServiceRequest
-		if intake.decodeOTLP(&request) == nil {
-			intake.acceptOTLP(&request)
-			checkPoints(t, intake, log)
+		if sub.decodeOTLP(&request) == nil {
+			sub.acceptOTLP(&request)
+			checkPoints(t, sub, log)
 		}
 	})
 }
@@ -103,20 +103,20 @@ func FuzzOTLP(f *testing.F) {
 // TestOTLPKinds says what becomes of a point of every kind.
 func TestOTLPKinds(t *testing.T) {
 	log := &logOf{}
-	intake := begun(t, measuring(log), []byte(otlpSample))
-	intake.request.Header.Set("Content-Type", otlpJSON)
+	sub := begun(t, measuring(log), []byte(otlpSample))
+	sub.request.Header.Set("Content-Type", otlpJSON)
 	var request collectmetrics.ExportMetricsServiceRequest
-	if err := intake.decodeOTLP(&request); err != nil {
+	if err := sub.decodeOTLP(&request); err != nil {
 		t.Fatal(err)
 	}
-	intake.acceptOTLP(&request)
-	checkPoints(t, intake, log)
+	sub.acceptOTLP(&request)
+	checkPoints(t, sub, log)
 	got := map[string]*protos.MetricPoint{}
 	for _, p := range log.points {
 		got[p.Name] = p
 	}
-	if len(got) != 7 || len(intake.rejected) != 0 {
-		t.Fatalf("points %v, rejected %v", got, intake.rejected)
+	if len(got) != 7 || len(sub.rejected) != 0 {
+		t.Fatalf("points %v, rejected %v", got, sub.rejected)
 	}
 	for name, holds := range map[string]bool{
 		"a":       got["a"].Cumulative && got["a"].StartNs == 1795168000000000000 && got["a"].Sum == 3 && got["a"].Labels[1] == "[1]" && got["a"].Labels[3] == "shop",
@@ -159,15 +159,15 @@ func FuzzRemoteWrite(f *testing.F) {
 	f.Add([]byte("\x0a\x1d\x0a\x0d\x0a\x08__name__\x12\x01a\x12\x0c\x09\x00\x00\x00\x00\x00\x00\xf0\x3f\x10\x05"), false)
 	f.Fuzz(func(t *testing.T, body []byte, version2 bool) {
 		log := &logOf{}
-		intake := begun(t, measuring(log), nil)
+		sub := begun(t, measuring(log), nil)
 		series, err := decodeRemote(body, version2)
 		if err != nil {
 			return
 		}
 		for n := range series {
-			intake.acceptRemote(&series[n], &remoteWritten{})
+			sub.acceptRemote(&series[n], &remoteWritten{})
 		}
-		checkPoints(t, intake, log)
+		checkPoints(t, sub, log)
 	})
 }
 
@@ -178,12 +178,12 @@ func TestRemoteWriteDecode(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := &logOf{}
-	intake := begun(t, measuring(log), nil)
-	intake.request = httptest.NewRequest(http.MethodPost, "/api/v1/write", bytes.NewReader(snappy.Encode(nil, body)))
-	intake.request.Header.Set("Authorization", "Bearer secret")
-	intake.request.Header.Set("Content-Type", "application/x-protobuf;proto="+remoteV2)
-	intake.request.Header.Set("Content-Encoding", "snappy")
-	written, err := intake.remoteWrite()
+	sub := begun(t, measuring(log), nil)
+	sub.request = httptest.NewRequest(http.MethodPost, "/api/v1/write", bytes.NewReader(snappy.Encode(nil, body)))
+	sub.request.Header.Set("Authorization", "Bearer secret")
+	sub.request.Header.Set("Content-Type", "application/x-protobuf;proto="+remoteV2)
+	sub.request.Header.Set("Content-Encoding", "snappy")
+	written, err := sub.remoteWrite()
 	if err != nil || *written != (remoteWritten{samples: 2, histograms: 1}) || len(log.points) != 2 {
 		t.Fatalf("written %+v, %v", written, err)
 	}
@@ -206,13 +206,13 @@ func FuzzMetricItems(f *testing.F) {
 	f.Add(`[{"name":"a","kind":"histogram","count":3,"sum":2,"buckets":{"bounds":[1],"counts":[1,2]}},{"type":"vital","name":"LCP","value":1,"url":"https://e.com/a"}]`)
 	f.Fuzz(func(t *testing.T, body string) {
 		log := &logOf{}
-		intake, err := accept(t, measuring(log), "secret", body, itemMetric)
+		sub, err := accept(t, measuring(log), "secret", body, itemMetric)
 		if err == nil {
-			if intake.accepted+len(intake.rejected) != len(intake.items) {
-				t.Errorf("%d accepted and %d rejected of %d", intake.accepted, len(intake.rejected), len(intake.items))
+			if sub.accepted+len(sub.rejected) != len(sub.items) {
+				t.Errorf("%d accepted and %d rejected of %d", sub.accepted, len(sub.rejected), len(sub.items))
 			}
-			if len(log.points) != intake.accepted {
-				t.Errorf("%d points are in the log, %d were accepted", len(log.points), intake.accepted)
+			if len(log.points) != sub.accepted {
+				t.Errorf("%d points are in the log, %d were accepted", len(log.points), sub.accepted)
 			}
 		}
 	})
@@ -234,15 +234,15 @@ func TestMetricRefusals(t *testing.T) {
 		`{"name":"a","kind":"gauge","value":"1"}`:                                               "invalid_type",
 		`{"type":"vital","name":"FID","value":1}`:                                               "invalid_value",
 	} {
-		intake, err := accept(t, measuring(&logOf{}), "secret", body, itemMetric)
-		if err != nil || len(intake.rejected) != 1 || intake.rejected[0].Code != code {
-			t.Errorf("%s: %v %v instead of %s", body, intake.rejected, err, code)
+		sub, err := accept(t, measuring(&logOf{}), "secret", body, itemMetric)
+		if err != nil || len(sub.rejected) != 1 || sub.rejected[0].Code != code {
+			t.Errorf("%s: %v %v instead of %s", body, sub.rejected, err, code)
 		}
 	}
 	full := measuring(&logOf{})
 	full.Collectors.(collectorsOf)[svc.HashSecret("secret")].Metrics.MaxSeries = 0
-	intake, err := accept(t, full, "secret", `{"name":"a","kind":"gauge","value":1}`, itemMetric)
-	if err != nil || len(intake.rejected) != 1 || intake.rejected[0].Code != "too_many_series" {
-		t.Errorf("%v %v", intake.rejected, err)
+	sub, err := accept(t, full, "secret", `{"name":"a","kind":"gauge","value":1}`, itemMetric)
+	if err != nil || len(sub.rejected) != 1 || sub.rejected[0].Code != "too_many_series" {
+		t.Errorf("%v %v", sub.rejected, err)
 	}
 }

@@ -1,0 +1,70 @@
+package ingest
+
+import (
+	"errors"
+
+	"svc"
+	"svc/protos"
+)
+
+// emit appends an accepted event to the payload of its partition.
+func (sub *submission) emit(event *protos.Event) error {
+	partition := protos.PartitionOf(event.Environment, svc.Visitor(event.DistinctId, event.AnonymousId), sub.collect.Partitions)
+	return sub.put(partition, event.SizeVT(), func(payload []byte) ([]byte, error) { return protos.AppendRecord(payload, event) })
+}
+
+// errItemTooLong is the refusal of an item that no record of the log can hold.
+var errItemTooLong = errors.New("the item is over the limit of a record")
+
+// itemHead bounds what stands before an item in a record.
+const itemHead = 8
+
+// put appends an accepted item of so many bytes to the payload of a partition. A payload may
+// become longer than a record, and is divided between items then.
+func (sub *submission) put(partition, size int, appendTo func(payload []byte) ([]byte, error)) error {
+	if size+itemHead > svc.MaxRecordBytes {
+		return errItemTooLong
+	}
+	if len(sub.payloads[partition]) == 0 {
+		sub.touched = append(sub.touched, partition)
+	}
+	payload, err := appendTo(sub.payloads[partition])
+	sub.payloads[partition] = payload
+	if err != nil {
+		return err
+	}
+	sub.accepted++
+	return nil
+}
+
+// pendingParts returns what was accepted, by partition.
+func (sub *submission) pendingParts() []svc.Part {
+	sub.parts = sub.parts[:0]
+	for _, partition := range sub.touched {
+		sub.parts = append(sub.parts, svc.Part{Partition: partition, Payload: sub.payloads[partition]})
+	}
+	return sub.parts
+}
+
+// produce hands the parts to the log and waits for its acknowledgement.
+func (sub *submission) produce() error {
+	parts := sub.pendingParts()
+	sub.stay.rest()
+	if len(parts) == 0 {
+		return nil
+	}
+	size := 0
+	for _, part := range parts {
+		size += len(part.Payload)
+	}
+	if err := sub.stay.send(sub.request.Context(), int64(size)); err != nil {
+		return err
+	}
+	if err := sub.collect.Log.Produce(sub.request.Context(), parts); err != nil {
+		if known, ok := errors.AsType[*svc.Error](err); ok {
+			return known
+		}
+		return svc.Unsure("The log", collectRetry)
+	}
+	return nil
+}

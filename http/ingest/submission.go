@@ -1,0 +1,124 @@
+package ingest
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/zeebo/xxh3"
+
+	"svc"
+	"svc/http/route"
+	"svc/protos"
+)
+
+// submission is the working memory of one request, whatever its protocol. It is taken from a
+// pool and returned to it. Its fields stand in the order in which a request fills them.
+type submission struct {
+	collect *Collect
+	writer  *route.Response
+	request *http.Request
+	now     time.Time
+	// stay is what the request holds of the node's memory and processors.
+	stay stay
+
+	// From the key: what it may do, and who the connection belongs to where that is a
+	// visitor.
+	collector *svc.Collector
+	userAgent string
+	remoteIP  string
+
+	// The body: as it came, without its encoding, and the one of the two that is decoded.
+	limited  io.LimitedReader
+	raw      bytes.Buffer
+	inflated []byte
+	body     []byte
+
+	// The decoded body. single says that it is one item; rawItems are the bytes of the items,
+	// for errors; debugIDs names the source maps of an error's files.
+	envelope envelope
+	items    []item
+	single   bool
+	rawItems []json.RawMessage
+	debugIDs map[string]string
+
+	// The item that is being judged: its event or point, which are reused, and texts that
+	// belong to them. properties are those of the event where they had to be rewritten;
+	// screen is the text of screenRaw, which items share.
+	event      protos.Event
+	campaign   protos.Campaign
+	point      protos.MetricPoint
+	labels     []svc.Label
+	properties []byte
+	screenRaw  []byte
+	screen     string
+
+	// Derived ids: seen counts the items without an id that say the same, around is the hash
+	// of the context that all items share, words is the text that names an item.
+	seen   map[xxh3.Uint128]uint64
+	around xxh3.Uint128
+	words  []byte
+
+	// What was accepted, by partition, and what was not. touched are the partitions that
+	// have a payload.
+	payloads [][]byte
+	touched  []int
+	parts    []svc.Part
+	accepted int
+	rejected []svc.Rejection
+
+	// The answer. answered is the id that an SDK of Sentry is told, pause how long it is to
+	// wait.
+	out      []byte
+	answered string
+	pause    time.Duration
+}
+
+//nolint:gochecknoglobals // a pool is shared by all requests of the process by its nature
+var (
+	submissionPool = sync.Pool{New: func() any { return &submission{} }}
+	jsonType       = []string{"application/json"}
+)
+
+// keepBytes bounds the memory that a pooled request keeps per buffer.
+const keepBytes = 1 << 20
+
+func (sub *submission) reset(c *Collect, w *route.Response, r *http.Request, arrival time.Time) {
+	sub.collect, sub.writer, sub.request, sub.now = c, w, r, arrival
+	sub.stay.door = c.Door
+	if len(sub.payloads) != c.Partitions {
+		sub.payloads = make([][]byte, c.Partitions)
+	}
+}
+
+// release empties the request and returns it to the pool.
+func (sub *submission) release() {
+	for _, partition := range sub.touched {
+		if cap(sub.payloads[partition]) > keepBytes {
+			sub.payloads[partition] = nil
+		}
+		sub.payloads[partition] = sub.payloads[partition][:0]
+	}
+	clear(sub.items)
+	clear(sub.parts)
+	clear(sub.seen)
+	sub.collect, sub.writer, sub.request, sub.collector, sub.body = nil, nil, nil, nil, nil
+	sub.limited.R = nil
+	sub.envelope, sub.items, sub.touched, sub.rejected = envelope{}, sub.items[:0], sub.touched[:0], sub.rejected[:0]
+	sub.event, sub.campaign, sub.point = protos.Event{}, protos.Campaign{}, protos.MetricPoint{}
+	clear(sub.labels[:cap(sub.labels)])
+	sub.accepted, sub.userAgent, sub.remoteIP, sub.around = 0, "", "", xxh3.Uint128{}
+	sub.rawItems, sub.single, sub.debugIDs, sub.answered, sub.pause = nil, false, nil, "", 0
+	if sub.raw.Cap() > keepBytes || cap(sub.inflated) > keepBytes {
+		sub.raw, sub.inflated = bytes.Buffer{}, nil
+	}
+	if cap(sub.properties) > keepBytes || cap(sub.words) > keepBytes {
+		sub.properties, sub.words = nil, nil
+	}
+	sub.raw.Reset()
+	sub.stay.end()
+	submissionPool.Put(sub)
+}
