@@ -1,7 +1,6 @@
 package docs
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -20,24 +19,17 @@ func (l *Library) Describe(routes []route.Route) error {
 	if err := l.add(errorsSlug, errorPage()); err != nil {
 		return err
 	}
-	document, err := route.OpenAPI(routes, "", "")
+	described, err := route.Describe[schema](routes)
 	if err != nil {
 		return err
 	}
-	encoded, err := json.Marshal(document)
-	if err != nil {
-		return fmt.Errorf("encoding the description of the routes: %w", err)
-	}
-	var described description
-	if err := json.Unmarshal(encoded, &described); err != nil {
-		return fmt.Errorf("reading the description of the routes: %w", err)
-	}
-	operations := described.operations()
+	d := &description{described}
+	operations := d.operations()
 	if err := l.add("reference", referenceIndex(operations)); err != nil {
 		return err
 	}
 	for _, noun := range slices.Sorted(maps.Keys(operations)) {
-		if err := l.add("reference/"+nounSlug(noun), described.page(noun, operations[noun])); err != nil {
+		if err := l.add("reference/"+nounSlug(noun), d.page(noun, operations[noun])); err != nil {
 			return err
 		}
 	}
@@ -71,57 +63,22 @@ func errorPage() string {
 	return out.String()
 }
 
-// description is what the reference shows of an OpenAPI document.
-type description struct {
-	Paths      map[string]map[string]operation `json:"paths"`
-	Components struct {
-		Schemas map[string]schema `json:"schemas"`
-	} `json:"components"`
-}
+// description is what the reference is made of.
+type description struct{ *route.Description[schema] }
 
 // operation is one row of the table.
 type operation struct {
+	route.Operation[schema]
 	method, path string
-
-	ID         string      `json:"operationId"`
-	Summary    string      `json:"summary"`
-	Tags       []string    `json:"tags"`
-	Parameters []parameter `json:"parameters"`
-	Body       *struct {
-		Content map[string]media `json:"content"`
-	} `json:"requestBody"`
-	Responses  map[string]response `json:"responses"`
-	Scope      string              `json:"x-scope"`
-	Permission string              `json:"x-permission"`
-	Module     string              `json:"x-module"`
-	Role       string              `json:"x-role"`
-	Effect     string              `json:"x-effect"`
-}
-
-type parameter struct {
-	Name        string `json:"name"`
-	In          string `json:"in"`
-	Required    bool   `json:"required"`
-	Description string `json:"description"`
-	Schema      schema `json:"schema"`
-}
-
-type media struct {
-	Schema schema `json:"schema"`
-}
-
-type response struct {
-	Description string           `json:"description"`
-	Content     map[string]media `json:"content"`
 }
 
 // operations returns the rows by noun, each noun's in the order of path and method.
 func (d *description) operations() map[string][]operation {
 	byNoun := map[string][]operation{}
 	for path, methods := range d.Paths {
-		for method, op := range methods {
-			op.method, op.path = strings.ToUpper(method), path
-			byNoun[op.Tags[0]] = append(byNoun[op.Tags[0]], op)
+		for method, described := range methods {
+			noun := described.Tags[0]
+			byNoun[noun] = append(byNoun[noun], operation{described, strings.ToUpper(method), path})
 		}
 	}
 	for _, rows := range byNoun {

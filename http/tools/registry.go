@@ -58,10 +58,11 @@ func New(routes []route.Route) (*Registry, error) { return newRegistry(routes, e
 
 // newRegistry makes a tool of every route of a table that is not left out.
 func newRegistry(routes []route.Route, out func(route *route.Route) bool) (*Registry, error) {
-	document, err := describe(routes)
+	described, err := route.Describe[schema](routes)
 	if err != nil {
 		return nil, err
 	}
+	document := &document{described}
 	registry := &Registry{byName: map[string]*entry{}}
 	for i := range routes {
 		route := &routes[i]

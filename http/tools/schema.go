@@ -14,47 +14,8 @@ import (
 // schema is a JSON Schema.
 type schema = map[string]any
 
-// document is what is read of the description of a table.
-type document struct {
-	Paths      map[string]map[string]operation `json:"paths"`
-	Components struct {
-		Schemas map[string]schema `json:"schemas"`
-	} `json:"components"`
-}
-
-type operation struct {
-	Parameters []struct {
-		Name        string `json:"name"`
-		In          string `json:"in"`
-		Required    bool   `json:"required"`
-		Description string `json:"description"`
-		Schema      schema `json:"schema"`
-	} `json:"parameters"`
-	Body *struct {
-		Required bool `json:"required"`
-		Content  map[string]struct {
-			Schema schema `json:"schema"`
-		} `json:"content"`
-	} `json:"requestBody"`
-}
-
-// describe reads the OpenAPI description of a table, which is where the schemas of the
-// tools come from.
-func describe(routes []route.Route) (*document, error) {
-	described, err := route.OpenAPI(routes, "", "")
-	if err != nil {
-		return nil, err
-	}
-	encoded, err := json.Marshal(described)
-	if err != nil {
-		return nil, fmt.Errorf("encoding the description of the routes: %w", err)
-	}
-	read := &document{}
-	if err := json.Unmarshal(encoded, read); err != nil {
-		return nil, fmt.Errorf("reading the description of the routes: %w", err)
-	}
-	return read, nil
-}
+// document is the description of a table, from which the schemas of the tools come.
+type document struct{ *route.Description[schema] }
 
 // The places of the members of an input.
 const (
