@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -81,6 +82,28 @@ func (p *process) IssueTotals(_ context.Context, environments, issues []uint64) 
 	out := make([]svc.IssueTotal, 0, len(totals))
 	for total := range maps.Values(totals) {
 		out = append(out, total)
+	}
+	return out, nil
+}
+
+// OccurrencesAfter counts what blocks after one brought.
+func (p *process) OccurrencesAfter(_ context.Context, environments, issues []uint64, block uint64) ([]svc.IssueTotal, error) {
+	if err := p.step(); err != nil {
+		return nil, err
+	}
+	defer p.w.mu.Unlock()
+	if p.w.away {
+		return nil, errStoreAway
+	}
+	counts := map[uint64]uint64{}
+	for _, row := range p.w.occurrences {
+		if row.block > block && row.EnvironmentNumber == environments[0] && slices.Contains(issues, row.Issue) {
+			counts[row.Issue]++
+		}
+	}
+	out := make([]svc.IssueTotal, 0, len(counts))
+	for issue, count := range counts {
+		out = append(out, svc.IssueTotal{Environment: environments[0], Issue: issue, Occurrences: count})
 	}
 	return out, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 
 	"svc"
 	"svc/actors/attempt"
@@ -30,6 +31,8 @@ type IssueListener struct {
 
 	// known are the issues that are not new.
 	known issueSet
+	// lookingUp says that the store did not answer which issues are new.
+	lookingUp atomic.Bool
 }
 
 // occurredIssues are the actors of issues.
@@ -130,15 +133,13 @@ func (b *issueBlock) Stored(ctx context.Context, block *pipeline.StoredBlock) er
 // it compares instants, and is told with the moment of its occurrence.
 func (b *issueBlock) decide(ctx context.Context, block *pipeline.StoredBlock) error {
 	l := b.listener
-	err := block.Retry(ctx, "letting former issues go on", func() (err error) {
-		b.continued, err = l.Continuation.goOn(ctx, b.hits)
-		return err
-	})
-	if err != nil {
+	b.continued = l.Continuation.goOn(ctx, block.ID, b.hits)
+	if err := ctx.Err(); err != nil {
 		return err
 	}
 	watch := l.Watch
 	if block.Recovered != nil {
+		var err error
 		if watch, err = l.Watch.with(ctx, block.Recovered); err != nil {
 			return err
 		}
@@ -183,12 +184,14 @@ func (l *IssueListener) tellIssues(ctx context.Context, block uint64, hits []iss
 // issueNote is the payload of a note: the issues that an alerting actor is to be told of, or the
 // occurrences of an issue.
 type issueNote struct {
-	Block       uint64          `json:"block"`
-	App         svc.AppRef      `json:"app,omitzero"`
-	News        []svc.NewIssues `json:"news,omitempty"`
-	Environment uint64          `json:"environment,omitempty"`
-	Issue       uint64          `json:"issue,omitempty"`
-	Hits        []svc.IssueHit  `json:"hits,omitempty"`
+	Block uint64          `json:"block"`
+	App   svc.AppRef      `json:"app,omitzero"`
+	News  []svc.NewIssues `json:"news,omitempty"`
+	// Unseen are issues of which it was not known whether they were new.
+	Unseen      []issueCount   `json:"unseen,omitempty"`
+	Environment uint64         `json:"environment,omitempty"`
+	Issue       uint64         `json:"issue,omitempty"`
+	Hits        []svc.IssueHit `json:"hits,omitempty"`
 }
 
 // note makes the note for an actor.
@@ -217,7 +220,15 @@ func (l *IssueListener) deliver(ctx context.Context, note pipeline.Note) error {
 			return failed[0].err
 		}
 	}
-	for _, news := range n.News {
+	news := n.News
+	if len(n.Unseen) > 0 {
+		found, err := l.lookUp(ctx, &n)
+		if err != nil {
+			return err
+		}
+		news = append(news, found...)
+	}
+	for _, news := range news {
 		if err := l.Alarms.NewIssues(ctx, n.App, news); err != nil {
 			return err
 		}

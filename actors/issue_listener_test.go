@@ -20,6 +20,8 @@ type hearing struct {
 	deaf map[string]bool
 	news map[string][]uint64
 	hits map[uint64]int
+	// stored are the occurrences of each block.
+	stored map[uint64][]svc.OccurrenceRow
 }
 
 func (h *hearing) NewIssues(ctx context.Context, app svc.AppRef, news svc.NewIssues) error {
@@ -56,13 +58,27 @@ func (h *hearing) occurred(_ context.Context, _ uint64, issues []issueHits, _ fu
 	return nil, late
 }
 
-func (h *hearing) IssueTotals(_ context.Context, environments, issues []uint64) (out []svc.IssueTotal, _ error) {
-	for _, environment := range environments {
-		for _, issue := range issues {
-			if issue%10 == environment {
-				out = append(out, svc.IssueTotal{Environment: environment, Issue: issue, Occurrences: 1, Name: "E"})
+// IssueTotals counts what was stored, unless the store does not answer.
+func (h *hearing) IssueTotals(ctx context.Context, environments, issues []uint64) (out []svc.IssueTotal, _ error) {
+	return h.OccurrencesAfter(ctx, environments, issues, 0)
+}
+
+// OccurrencesAfter does the same for blocks after one.
+func (h *hearing) OccurrencesAfter(ctx context.Context, environments, issues []uint64, block uint64) (out []svc.IssueTotal, _ error) {
+	if h.isDeaf("store") {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	counts := map[issueKey]uint64{}
+	for number, rows := range h.stored {
+		for _, row := range rows {
+			if number > block && slices.Contains(environments, row.EnvironmentNumber) && slices.Contains(issues, row.Issue) {
+				counts[issueKey{row.EnvironmentNumber, row.Issue}]++
 			}
 		}
+	}
+	for key, count := range counts {
+		out = append(out, svc.IssueTotal{Environment: key.environment, Issue: key.issue, Occurrences: count, Name: "E"})
 	}
 	return out, nil
 }
@@ -99,7 +115,7 @@ func (k *keptNotes) LoadKind(context.Context, string) (out []svc.Entity, _ error
 // answer. Blocks are committed all the same, and once the actors answer they are told of every block.
 func TestADeafActorDelaysNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		heard := &hearing{deaf: map[string]bool{"broken": true, "issues": true}, news: map[string][]uint64{}, hits: map[uint64]int{}}
+		heard := &hearing{deaf: map[string]bool{"broken": true, "issues": true}, news: map[string][]uint64{}, hits: map[uint64]int{}, stored: map[uint64][]svc.OccurrenceRow{}}
 		notes := &keptNotes{kept: map[string]svc.Entity{}}
 		logger := slog.New(slog.DiscardHandler)
 		outbox := pipeline.NewOutbox(notes, logger)
@@ -119,6 +135,7 @@ func TestADeafActorDelaysNobody(t *testing.T) {
 				occurrences[i].Ts, occurrences[i].ReceivedAt = time.Now(), time.Now()
 			}
 			began := time.Now()
+			heard.stored[1+n] = occurrences
 			block := listener.Open()
 			block.Saw(int64(n), &svc.Rows{Occurrences: occurrences})
 			if err := block.Stored(t.Context(), pipeline.NewStoredBlock(sink, 1, 1+n, nil)); err != nil {
@@ -144,6 +161,63 @@ func TestADeafActorDelaysNobody(t *testing.T) {
 		<-ran
 		if !slices.Equal(heard.news["broken"], []uint64{1, 2, 3, 4, 5}) || heard.hits[7] != 5 || outbox.Len() != 0 {
 			t.Errorf("told %v, %v", heard.news, heard.hits)
+		}
+	})
+}
+
+// TestNewIssuesAreLookedUpLater has the store not answer which issues are new. No block waits for it
+// more than once, and once it answers, the rules are told of exactly those that were new in each block.
+func TestNewIssuesAreLookedUpLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		heard := &hearing{deaf: map[string]bool{"store": true}, news: map[string][]uint64{}, hits: map[uint64]int{}, stored: map[uint64][]svc.OccurrenceRow{}}
+		logger := slog.New(slog.DiscardHandler)
+		outbox := pipeline.NewOutbox(&keptNotes{kept: map[string]svc.Entity{}}, logger)
+		book := NewRulebook()
+		rules := worldRules()[:1]
+		book.Publish(svc.Version{}, svc.AppRef{Org: "o", App: "shop"}, rules)
+		former := &askedFormer{}
+		listener := &IssueListener{
+			Watch: &Watch{Partitions: 1}, Issues: heard, Totals: heard, Rules: book, Alarms: heard, Outbox: outbox, Logger: logger,
+			Continuation: &Continuation{Former: former, Totals: heard, Now: time.Now, Logger: logger},
+		}
+		sink := pipeline.NewSink(pipeline.SinkConfig{Store: &process{}, Outbox: outbox, Listeners: []pipeline.Listener{listener}, Logger: logger})
+		store := func(block uint64, issues ...uint64) time.Duration {
+			var rows []svc.OccurrenceRow
+			for _, issue := range issues {
+				row := svc.OccurrenceRow{EnvironmentNumber: 1, Issue: issue}
+				row.Ts, row.ReceivedAt = time.Now(), time.Now()
+				rows = append(rows, row)
+			}
+			heard.mu.Lock()
+			heard.stored[block] = rows
+			heard.mu.Unlock()
+			began := time.Now()
+			open := listener.Open()
+			open.Saw(int64(block), &svc.Rows{Occurrences: rows})
+			if err := open.Stored(t.Context(), pipeline.NewStoredBlock(sink, 1, block, nil)); err != nil {
+				t.Fatal(err)
+			}
+			return time.Since(began)
+		}
+		heard.stored[1] = []svc.OccurrenceRow{{EnvironmentNumber: 1, Issue: 5}} // an old one
+		took := []time.Duration{store(2, 5, 6), store(3, 6, 6), store(4, 5, 7, 7), store(5, 5, 6, 7)}
+		if want := []time.Duration{pipeline.AnswerTime, 0, 0, 0}; !slices.Equal(took, want) {
+			t.Errorf("the blocks waited for %v, want %v", took, want)
+		}
+		heard.mu.Lock()
+		clear(heard.deaf)
+		heard.mu.Unlock()
+		ctx, cancel := context.WithCancel(t.Context())
+		ran := make(chan struct{})
+		go func() { defer close(ran); _ = outbox.Run(ctx) }()
+		time.Sleep(5 * time.Second)
+		if took := store(6, 8); took != 0 {
+			t.Errorf("block 6 waited for %s", took)
+		}
+		cancel()
+		<-ran
+		if want := []uint64{2, 4, 6}; !slices.Equal(heard.news["shop"], want) || outbox.Len() != 0 {
+			t.Errorf("the rules were told of new issues in the blocks %v, want %v; %d actors are waited for", heard.news["shop"], want, outbox.Len())
 		}
 	})
 }

@@ -3,6 +3,7 @@ package actors
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -20,6 +21,8 @@ type IssueTotals interface {
 	// IssueTotals returns how often issues of some environments occurred in all that is
 	// stored; one that never did is missing.
 	IssueTotals(ctx context.Context, environments, issues []uint64) ([]svc.IssueTotal, error)
+	// OccurrencesAfter returns how often they occurred in blocks with higher numbers than one.
+	OccurrencesAfter(ctx context.Context, environments, issues []uint64, block uint64) ([]svc.IssueTotal, error)
 }
 
 // totalsAtOnce bounds the issues of one question to the store.
@@ -42,28 +45,114 @@ func (b *issueBlock) unknown() (environments, issues []uint64) {
 // is new in the block that holds all of its occurrences. It stands between the insert and
 // the commit, as decide does: before the commit the whole block comes again, and the
 // alerting actors know a block that they were told of.
+//
+// The store has AnswerTime to say which issues are new. If it does not, the issues are looked up
+// later, and blocks leave theirs without asking until it answers again.
 func (b *issueBlock) tellNew(ctx context.Context, block *pipeline.StoredBlock) error {
 	environments, issues := b.unknown()
 	if len(issues) == 0 {
 		return nil
 	}
-	occurred := map[[2]uint64]uint64{}
+	occurred := map[issueKey]uint64{}
 	for key, hit := range b.hits {
-		occurred[[2]uint64{key.environment, key.issue}] += hit.occurrences
+		occurred[issueKey{key.environment, key.issue}] += hit.occurrences
 	}
-	var news map[uint64][]svc.IssueTotal
-	err := block.Retry(ctx, "looking for new issues", func() (err error) {
-		news, err = b.listener.firstSeen(ctx, environments, issues, occurred)
-		return err
-	})
+	l := b.listener
+	if l.lookingUp.Load() {
+		return block.Later(ctx, l.unseen(block.ID, environments, issues, occurred))
+	}
+	patient, cancel := context.WithTimeout(ctx, pipeline.AnswerTime)
+	news, err := l.firstSeen(patient, environments, issues, occurred)
+	cancel()
 	if err != nil {
+		l.Logger.Warn("it will be looked up later which issues of a block are new", "issues", len(issues), "error", err)
+		l.lookingUp.Store(true)
+		return block.Later(ctx, l.unseen(block.ID, environments, issues, occurred))
+	}
+	if err := block.Later(ctx, l.tellOfNews(ctx, block.ID, news)); err != nil {
 		return err
 	}
-	if err := block.Later(ctx, b.listener.tellOfNews(ctx, block.ID, news)); err != nil {
-		return err
-	}
-	b.listener.known.add(issues)
+	l.known.add(issues)
 	return nil
+}
+
+// issueCount is how often an issue occurred in a block.
+type issueCount struct {
+	Issue       uint64 `json:"issue"`
+	Occurrences uint64 `json:"occurrences"`
+}
+
+// unseen returns notes for the alerting actors of environments, of issues of which it is not known
+// whether they are new.
+func (l *IssueListener) unseen(block uint64, environments, issues []uint64, occurred map[issueKey]uint64) (late []pipeline.Note) {
+	for _, environment := range environments {
+		app, awaited, _ := l.Rules.Awaited(environment)
+		if !awaited {
+			continue // its rules are gone
+		}
+		note := issueNote{Block: block, Environment: environment, App: app}
+		for _, issue := range issues {
+			if count := occurred[issueKey{environment, issue}]; count > 0 {
+				note.Unseen = append(note.Unseen, issueCount{issue, count})
+			}
+		}
+		late = append(late, note.note(KindAlerting, app.String()))
+	}
+	return late
+}
+
+// lookUp finds the issues of a note that were new in its block, and returns what their rules are told.
+func (l *IssueListener) lookUp(ctx context.Context, n *issueNote) ([]svc.NewIssues, error) {
+	occurred, issues := map[issueKey]uint64{}, make([]uint64, 0, len(n.Unseen))
+	for _, count := range n.Unseen {
+		occurred[issueKey{n.Environment, count.Issue}] = count.Occurrences
+		issues = append(issues, count.Issue)
+	}
+	environments := []uint64{n.Environment}
+	before, err := l.after(ctx, environments, issues, n.Block)
+	if err != nil {
+		return nil, err
+	}
+	for key, later := range before {
+		occurred[key] += later
+	}
+	news, err := l.firstSeen(ctx, environments, issues, occurred)
+	if err != nil {
+		return nil, err
+	}
+	// A block that was stored between the two questions may be in one answer only.
+	if again, err := l.after(ctx, environments, issues, n.Block); err != nil || !maps.Equal(before, again) {
+		return nil, errors.Join(errUnsteady, err)
+	}
+	l.lookingUp.Store(false)
+	found := news[n.Environment]
+	if len(found) == 0 {
+		return nil, nil
+	}
+	return []svc.NewIssues{newIssues(n.Block, found)}, nil
+}
+
+var errUnsteady = errors.New("issues occurred while it was looked up whether they are new")
+
+// after returns how often issues occurred after a block.
+func (l *IssueListener) after(ctx context.Context, environments, issues []uint64, block uint64) (map[issueKey]uint64, error) {
+	out := map[issueKey]uint64{}
+	for part := range slices.Chunk(issues, totalsAtOnce) {
+		totals, err := l.Totals.OccurrencesAfter(ctx, environments, part, block)
+		if err != nil {
+			return nil, fmt.Errorf("counting issues after a block: %w", err)
+		}
+		for _, total := range totals {
+			out[issueKey{total.Environment, total.Issue}] = total.Occurrences
+		}
+	}
+	return out, nil
+}
+
+// newIssues is what the rules of an environment are told of the issues that are new in a block.
+func newIssues(block uint64, found []svc.IssueTotal) svc.NewIssues {
+	first := slices.MinFunc(found, func(a, b svc.IssueTotal) int { return cmp.Compare(a.Issue, b.Issue) })
+	return svc.NewIssues{Environment: first.Environment, Block: block, ID: svc.IssueID(first.Issue), Title: first.Title(), Others: len(found) - 1}
 }
 
 // tellOfNews tells the alerting actors of the new issues of a block, all at once, and returns the
@@ -79,10 +168,7 @@ func (l *IssueListener) tellOfNews(ctx context.Context, block uint64, news map[u
 		if !awaited {
 			continue // its rules are gone
 		}
-		first := slices.MinFunc(found, func(a, b svc.IssueTotal) int { return cmp.Compare(a.Issue, b.Issue) })
-		message := svc.NewIssues{
-			Environment: environment, Block: block, ID: svc.IssueID(first.Issue), Title: first.Title(), Others: len(found) - 1,
-		}
+		message := newIssues(block, found)
 		group.Go(func() error {
 			if !l.Outbox.Has(KindAlerting, app.String()) {
 				err := attempt.Contained(func() error { return l.Alarms.NewIssues(patient, app, message) })
@@ -161,7 +247,7 @@ func (l *IssueListener) tellRegressed(ctx context.Context, block, environment ui
 
 // firstSeen returns by environment the issues that occurred in a block, by environment and
 // issue, as often as in all.
-func (l *IssueListener) firstSeen(ctx context.Context, environments, issues []uint64, occurred map[[2]uint64]uint64) (map[uint64][]svc.IssueTotal, error) {
+func (l *IssueListener) firstSeen(ctx context.Context, environments, issues []uint64, occurred map[issueKey]uint64) (map[uint64][]svc.IssueTotal, error) {
 	news := map[uint64][]svc.IssueTotal{}
 	for part := range slices.Chunk(issues, totalsAtOnce) {
 		totals, err := l.Totals.IssueTotals(ctx, environments, part)
@@ -169,7 +255,7 @@ func (l *IssueListener) firstSeen(ctx context.Context, environments, issues []ui
 			return nil, err
 		}
 		for _, total := range totals {
-			if occurred[[2]uint64{total.Environment, total.Issue}] == total.Occurrences {
+			if occurred[issueKey{total.Environment, total.Issue}] == total.Occurrences {
 				news[total.Environment] = append(news[total.Environment], total)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -480,6 +481,38 @@ func checkOccurrence(t *testing.T, db *testDB, rows []svc.OccurrenceRow) {
 	seen, err := db.FirstSeen(deadline(t), 7, []string{"1.0", "9.0"})
 	if err != nil || len(seen) != 1 {
 		t.Errorf("first seen %v (%v)", seen, err)
+	}
+}
+
+// TestIssueTotalsAsOfABlock counts issues in all, and in the blocks after each block.
+func TestIssueTotalsAsOfABlock(t *testing.T) {
+	db, rows := open(t), testErrors(400)
+	storeErrors(t, db, rows)
+	environment := rows[0].EnvironmentNumber
+	for block := 0; block < len(rows); block += 100 {
+		want := map[uint64]uint64{}
+		for _, row := range rows[:block+100] {
+			want[row.Issue]++
+		}
+		issues := slices.Collect(maps.Keys(want))
+		totals, err := db.IssueTotals(t.Context(), []uint64{environment}, issues)
+		if err != nil {
+			t.Fatal(err)
+		}
+		later, err := db.OccurrencesAfter(t.Context(), []uint64{environment}, issues, uint64(block+1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[uint64]uint64{}
+		for _, total := range totals {
+			got[total.Issue] += total.Occurrences
+		}
+		for _, total := range later {
+			got[total.Issue] -= total.Occurrences
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("as of block %d the issues occurred %v times, want %v", block+1, got, want)
+		}
 	}
 }
 

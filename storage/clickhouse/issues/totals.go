@@ -40,3 +40,16 @@ func (db *Store) IssueTotals(ctx context.Context, environments, issues []uint64)
 	})
 	return out, err
 }
+
+// OccurrencesAfter returns how often issues of some environments occurred in blocks with higher
+// numbers than one; an issue that did not is missing.
+func (db *Store) OccurrencesAfter(ctx context.Context, environments, issues []uint64, block uint64) (out []svc.IssueTotal, err error) {
+	args := clickhouse.Args{"environments": environments, "issues": issues, "block": block}
+	err = db.conn.Read(ctx, "counting issues after a block", db.queries["issues.After"], args, func(rows driver.Rows) (bool, error) {
+		var total svc.IssueTotal
+		err := rows.Scan(&total.Environment, &total.Issue, &total.Occurrences)
+		out = append(out, total)
+		return true, err
+	})
+	return out, err
+}
