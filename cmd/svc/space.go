@@ -20,21 +20,33 @@ const (
 	spaceRetry = 30 * time.Second
 	// mostFloor bounds the floor that is chosen where none is configured.
 	mostFloor = 1 << 30
+	// reserveBytes is what the reserve keeps for a full disk: enough to commit offsets, to trim the
+	// log and to note what is removed. Below fullBytes of free space it is given up.
+	reserveBytes, fullBytes = 16 << 20, 4 << 20
 )
 
 // space watches the disk of the data folder. Below a floor of free space the node takes nothing in,
-// its embedded store writes nothing and merges nothing; above the floor and a quarter it goes on. It
-// also looks for parts of the store that a merge has left damaged.
+// its embedded store writes nothing and merges nothing; above the floor and a quarter it goes on. On
+// a disk that is full all the same, by what others write, it gives up its reserve. It also looks for parts of the store that a merge has left damaged.
 type space struct {
 	// free returns the free and the whole space of the disk in bytes.
 	free func() (free, whole uint64, err error)
 	// floor is in bytes; 0 chooses a twentieth of the disk.
-	floor  uint64
-	store  heldStore // nil where the store is elsewhere
-	logger *slog.Logger
+	floor   uint64
+	reserve reserve
+	store   heldStore // nil where the store is elsewhere
+	logger  *slog.Logger
 
 	low     atomic.Bool
 	damaged atomic.Pointer[string]
+}
+
+// reserve is space on the disk that is taken until the disk is full.
+type reserve interface {
+	Size() uint64
+	Held() bool
+	Hold() error
+	Release() error
 }
 
 // heldStore is the embedded engine.
@@ -85,6 +97,7 @@ func (s *space) look() {
 		const share = 20
 		floor = min(whole/share, mostFloor)
 	}
+	s.keepReserve(free, floor+floor/4)
 	low := s.low.Load()
 	switch {
 	case !low && free < floor:
@@ -95,6 +108,22 @@ func (s *space) look() {
 		s.hold(false)
 		s.low.Store(false)
 		s.logger.Info("the disk has space again", "free", free, "floor", floor)
+	}
+}
+
+// keepReserve gives up the reserve on a full disk, and takes it again where enough is free beside it.
+func (s *space) keepReserve(free, enough uint64) {
+	held := s.reserve.Held()
+	switch {
+	case held && free < fullBytes:
+		s.logger.Error("the disk is full: the reserve is given up, so that there is room to make space", "free", free, "reserve", s.reserve.Size())
+		if err := s.reserve.Release(); err != nil {
+			s.logger.Error("the reserve was not given up", "error", err)
+		}
+	case !held && free >= enough+s.reserve.Size():
+		if err := s.reserve.Hold(); err != nil {
+			s.logger.Warn("no space was reserved for a full disk", "error", err)
+		}
 	}
 }
 

@@ -28,12 +28,59 @@ func (s *shelf) KeepSources() error {
 
 func (s *shelf) CheckParts() error { return s.damage }
 
+// shelfReserve is a reserve of 16 MiB that notes what it is told.
+type shelfReserve struct {
+	held bool
+	told []string
+}
+
+func (r *shelfReserve) Size() uint64 { return reserveBytes }
+func (r *shelfReserve) Held() bool   { return r.held }
+
+func (r *shelfReserve) Hold() error {
+	r.held, r.told = true, append(r.told, "hold")
+	return nil
+}
+
+func (r *shelfReserve) Release() error {
+	r.held, r.told = false, append(r.told, "release")
+	return nil
+}
+
+// TestAFullDiskGivesUpTheReserve fills a disk past the floor, as others than the node do, and makes
+// space again.
+func TestAFullDiskGivesUpTheReserve(t *testing.T) {
+	const mib = 1 << 20
+	var free uint64
+	kept := &shelfReserve{}
+	s := &space{free: func() (uint64, uint64, error) { return free, 1000 * mib, nil }, reserve: kept, store: &shelf{}, logger: slog.New(slog.DiscardHandler)}
+	for _, step := range []struct {
+		name string
+		free uint64
+		told []string
+	}{
+		{"free", 500 * mib, []string{"hold"}},
+		{"below the floor of 50", 49 * mib, nil},
+		{"almost full", 4 * mib, nil},
+		{"full", 4*mib - 1, []string{"release"}},
+		{"what it gave", 20 * mib, nil},
+		{"enough to go on", 63 * mib, nil},
+		{"enough beside the reserve", 79 * mib, []string{"hold"}},
+	} {
+		free, kept.told = step.free, nil
+		s.look()
+		if !slices.Equal(kept.told, step.told) {
+			t.Errorf("%s: told %q, want %q", step.name, kept.told, step.told)
+		}
+	}
+}
+
 func TestSpaceHoldsWritesBelowTheFloor(t *testing.T) {
 	const mib = 1 << 20
 	var free, whole uint64
 	var err error
 	store := &shelf{}
-	s := &space{free: func() (uint64, uint64, error) { return free, whole, err }, store: store, logger: slog.New(slog.DiscardHandler)}
+	s := &space{free: func() (uint64, uint64, error) { return free, whole, err }, reserve: &shelfReserve{}, store: store, logger: slog.New(slog.DiscardHandler)}
 	for _, step := range []struct {
 		name        string
 		free, whole uint64
@@ -66,7 +113,7 @@ func TestSpaceHoldsWritesBelowTheFloor(t *testing.T) {
 func TestADamagedStoreStaysHeld(t *testing.T) {
 	free := uint64(100)
 	store := &shelf{}
-	s := &space{free: func() (uint64, uint64, error) { return free, 1000, nil }, floor: 50, store: store, logger: slog.New(slog.DiscardHandler)}
+	s := &space{free: func() (uint64, uint64, error) { return free, 1000, nil }, floor: 50, reserve: &shelfReserve{}, store: store, logger: slog.New(slog.DiscardHandler)}
 	s.check()
 	if err := s.ready(t.Context()); err != nil || len(store.told) > 0 {
 		t.Errorf("a sound store: %v, %q", err, store.told)

@@ -9,12 +9,17 @@ import (
 	"svc/storage/clickhouse"
 	"svc/storage/clickhouse/database"
 	"svc/storage/clickhouse/state"
+	"svc/storage/datadir"
 )
 
 // openStore opens the store, embedded or not, and the watch over its disk.
 func (n *node) openStore(ctx context.Context) error {
 	config := clickhouse.Config{DSN: n.config.ClickHouseDSN, Durable: n.config.LogSync == settings.SyncAlways, Skipped: n.unreadable.skipped}
 	journal := state.Config{}
+	n.space = &space{
+		free: diskOf(n.config.DataDir), floor: uint64(n.config.DiskFloor) << 20, reserve: datadir.NewReserve(n.config.DataDir, reserveBytes), logger: n.logger,
+	}
+	n.space.look() // a full disk gives up its reserve for what follows
 	if config.DSN == "" {
 		if err := n.openEngine(ctx); err != nil {
 			return err
@@ -26,7 +31,6 @@ func (n *node) openStore(ctx context.Context) error {
 	if n.db, err = database.Open(ctx, config, journal); err != nil {
 		return err
 	}
-	n.space = &space{free: diskOf(n.config.DataDir), floor: uint64(n.config.DiskFloor) << 20, logger: n.logger}
 	if n.engine == nil {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestHeldWrites refuses inserts and merges, and nothing else, until they are let go.
@@ -99,4 +100,53 @@ func TestDamagedPartsAreFound(t *testing.T) {
 	if _, err := openEngine(dir); !errors.As(err, &damage) {
 		t.Errorf("a start with damaged parts: %v", err)
 	}
+}
+
+// TestSourcesOfMergesAreKept merges parts while sources are kept, and lets them go: what was there
+// for longer than sources otherwise are is removed then.
+func TestSourcesOfMergesAreKept(t *testing.T) {
+	c := client(t)
+	t.Cleanup(func() {
+		if err := testEngine.command("SYSTEM START CLEANUP"); err != nil {
+			t.Error(err)
+		}
+	})
+	sources := func(table string) uint64 {
+		t.Helper()
+		return one[uint64](t, c, "SELECT count() FROM system.parts WHERE database = currentDatabase() AND table = '"+table+"' AND NOT active")
+	}
+	for _, table := range []string{"let_go", "kept"} { // both are there when cleaning stops: it is stopped table by table
+		run(t, c, "CREATE TABLE "+table+" (n UInt64) ENGINE = MergeTree ORDER BY n SETTINGS old_parts_lifetime = 1, merge_tree_clear_old_parts_interval_seconds = 1, "+
+			"cleanup_delay_period = 1, max_cleanup_delay_period = 1, cleanup_delay_period_random_add = 0, cleanup_thread_preferred_points_per_iteration = 0")
+	}
+	merge := func(table string) {
+		t.Helper()
+		run(t, c, "INSERT INTO "+table+" SELECT 1", "INSERT INTO "+table+" SELECT 2", "OPTIMIZE TABLE "+table+" FINAL")
+	}
+	removed := func(table string) time.Duration {
+		t.Helper()
+		began := time.Now()
+		for sources(table) > 0 {
+			if time.Since(began) > time.Minute {
+				t.Fatalf("the sources of %s are there after a minute", table)
+			}
+			time.Sleep(20 * time.Millisecond) // the engine removes them on its own, and says nothing
+		}
+		return time.Since(began)
+	}
+	merge("let_go")
+	took := removed("let_go")
+	if err := testEngine.KeepSources(); err != nil {
+		t.Fatal(err)
+	}
+	merge("kept")
+	for began := time.Now(); time.Since(began) < 2*took; time.Sleep(20 * time.Millisecond) {
+		if n := sources("kept"); n != 2 {
+			t.Fatalf("%d sources are there %s after the merge, want 2", n, time.Since(began))
+		}
+	}
+	if err := testEngine.command("SYSTEM START CLEANUP"); err != nil {
+		t.Fatal(err)
+	}
+	removed("kept")
 }

@@ -1,0 +1,83 @@
+package datadir
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// Reserve is a file that takes space on the disk until it is needed: on a full disk even a removal
+// can fail, because it is noted first. It belongs to one goroutine at a time.
+type Reserve struct {
+	path string
+	size int64
+	held bool // by this process
+}
+
+// reserveName is the file in the data folder.
+const reserveName = "reserve"
+
+// NewReserve returns the reserve of a data folder, of a size in bytes. The file is as an earlier
+// process left it.
+func NewReserve(folder string, size int64) *Reserve {
+	return &Reserve{path: filepath.Join(folder, reserveName), size: size}
+}
+
+// Size returns how many bytes the file takes when it is held.
+func (r *Reserve) Size() uint64 { return uint64(r.size) }
+
+// Held reports whether the file takes its space. Blocks are counted, because a file can have its
+// length and take nothing.
+func (r *Reserve) Held() bool {
+	if r.held {
+		return true
+	}
+	info, err := os.Stat(r.path)
+	if err != nil {
+		return false
+	}
+	const block = 512 // the unit of Blocks on every system
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && stat.Blocks*block >= r.size
+}
+
+// Hold takes the space, if it is not taken. After a failure nothing is taken.
+func (r *Reserve) Hold() error {
+	if r.Held() {
+		return nil
+	}
+	file, err := os.OpenFile(r.path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return fmt.Errorf("making the reserve: %w", err)
+	}
+	if err = errors.Join(r.fill(file), file.Close()); err != nil {
+		return errors.Join(fmt.Errorf("filling the reserve: %w", err), r.Release())
+	}
+	r.held = true
+	return nil
+}
+
+// fill writes bytes that do not compress, because some file systems store no zeros.
+func (r *Reserve) fill(file *os.File) error {
+	piece := make([]byte, 1<<20)
+	_, _ = rand.Read(piece) // never fails
+	for left := r.size; left > 0; left -= int64(len(piece)) {
+		if _, err := file.Write(piece[:min(left, int64(len(piece)))]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Release gives the space up, if it is taken.
+func (r *Reserve) Release() error {
+	r.held = false
+	if err := os.Remove(r.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("giving up the reserve: %w", err)
+	}
+	return nil
+}
