@@ -37,10 +37,10 @@ func (e *DamageError) Error() string {
 	return b.String()
 }
 
-// CheckParts looks at the files of every part below the data folder dir, without reading them, and
-// at what the engine has set aside. It returns a [DamageError] where a part is empty or incomplete,
-// or where the engine detached one because it was broken. It may run beside an engine, since parts
-// appear and disappear as a whole.
+// CheckParts holds the files of every part below the data folder dir to the sizes that the part
+// notes, without reading them, and looks at what the engine has set aside. It returns a
+// [DamageError] where a part is empty or incomplete, or where the engine detached one because it was
+// broken. It may run beside an engine, since parts appear and disappear as a whole.
 func CheckParts(dir string) error {
 	tables, err := filepath.Glob(filepath.Join(dir, "store", "*", "*"))
 	if err != nil {
@@ -146,6 +146,21 @@ func checkPart(path string) (reason string, err error) {
 	}
 	if bytes == 0 {
 		return "its columns are empty", nil
+	}
+	noted, err := notedSizes(filepath.Join(path, "checksums.txt"))
+	if err != nil {
+		return "", gone(err)
+	}
+	for name, size := range noted {
+		if has, there := sizes[name]; has != size {
+			if _, err := os.Stat(path); err != nil {
+				return "", gone(err)
+			}
+			if !there {
+				return name + " is missing", nil
+			}
+			return fmt.Sprintf("%s has %d of %d bytes", name, has, size), nil
+		}
 	}
 	return "", nil
 }

@@ -2,6 +2,7 @@ package chdb
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -149,4 +150,45 @@ func TestSourcesOfMergesAreKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	removed("kept")
+}
+
+// TestACutPartIsFound cuts the end off a file of a part, as the engine leaves it when the disk fills
+// up while it merges: it takes the part for good, and drops the error of its last write.
+func TestACutPartIsFound(t *testing.T) {
+	c := client(t)
+	for table, settings := range map[string]string{"compact": "min_bytes_for_wide_part = 1000000000", "wide": "min_bytes_for_wide_part = 0"} {
+		run(t, c, "CREATE TABLE "+table+" (n UInt64, s LowCardinality(String), PROJECTION p (SELECT s, count() GROUP BY s)) ENGINE = MergeTree ORDER BY n SETTINGS "+settings,
+			"INSERT INTO "+table+" SELECT number, toString(number % 7) FROM numbers(1000)", "INSERT INTO "+table+" SELECT number, toString(number % 7) FROM numbers(1000)", "OPTIMIZE TABLE "+table+" FINAL")
+		source := one[string](t, c, "SELECT path FROM system.parts WHERE database = currentDatabase() AND table = '"+table+"' AND active")
+		dir := t.TempDir()
+		part := filepath.Join(dir, "store", "abc", "abcdef", "all_1_2_1")
+		if err := os.CopyFS(part, os.DirFS(source)); err != nil {
+			t.Fatal(err)
+		}
+		if err := CheckParts(dir); err != nil {
+			t.Fatalf("a whole %s part: %v", table, err)
+		}
+		data, err := filepath.Glob(filepath.Join(part, "*.bin"))
+		if err != nil || len(data) == 0 {
+			t.Fatalf("%d files of data, %v", len(data), err)
+		}
+		info, err := os.Stat(data[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(data[0], info.Size()-1); err != nil {
+			t.Fatal(err)
+		}
+		var damage *DamageError
+		want := fmt.Sprintf("%s has %d of %d bytes", filepath.Base(data[0]), info.Size()-1, info.Size())
+		if err := CheckParts(dir); !errors.As(err, &damage) || len(damage.Parts) != 1 || damage.Parts[0].Reason != want {
+			t.Errorf("a cut %s part: %v, want %s", table, err, want)
+		}
+		if err := os.Remove(data[0]); err != nil {
+			t.Fatal(err)
+		}
+		if err := CheckParts(dir); err == nil {
+			t.Errorf("a %s part without %s is taken for whole", table, filepath.Base(data[0]))
+		}
+	}
 }
