@@ -15,7 +15,7 @@ import (
 )
 
 // The ways of a bare client that checks a target: as fast as so many workers can over
-// connections that are kept or made anew, or so many checks a second, each at its time.
+// connections that are kept or made for each check, or so many checks a second, each at its time.
 const (
 	roleKept  = "check-kept"
 	roleFresh = "check-fresh"

@@ -18,7 +18,7 @@ const roleStreams = "streams"
 // frames an answer has.
 const StreamsPath = "/frames"
 
-// serveStreams writes frames as they are on the wire, each flushed by itself, until the
+// serveStreams writes frames as they are on the wire, each flushed alone, until the
 // process is killed.
 func serveStreams(address string) error {
 	mux := http.NewServeMux()

@@ -18,7 +18,7 @@ import (
 	"svc/bench/harness"
 )
 
-// fate is what a client knows of something that it sent.
+// fate is the outcome of something sent, as far as its client knows.
 type fate uint8
 
 const (

@@ -2,7 +2,7 @@
 // events and change state through all of them, and meanwhile kills, pauses, cuts
 // off and restarts nodes at random. Afterwards it counts: every acknowledged event
 // is stored once, every acknowledged change is there and in order, no read went
-// behind an acknowledged write, and what can be had once was acknowledged once.
+// after an acknowledged write, and what can be had once was acknowledged once.
 package main
 
 import (

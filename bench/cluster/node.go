@@ -17,7 +17,7 @@ type node struct {
 	// log and store stand between the node and what it shares; nil where it lends
 	// them itself.
 	log, store *proxy
-	// up says that clients may expect answers.
+	// up is true while clients may expect answers.
 	up bool
 }
 

@@ -1,9 +1,9 @@
 package main
 
-// register is what a client knows of a value that it alone changes, one change after
+// register follows a value that one client alone changes, one change after
 // the other, to growing numbers. The zero value has the number 0 acknowledged.
 //
-// A change whose answer was lost may take effect at any later time, also behind a later
+// A change whose answer was lost may take effect at any later time, also after a later
 // change that was acknowledged: it never ended, so nothing says that it came first. Once
 // it was read it has taken effect, and it is gone with the next acknowledged change.
 type register struct {

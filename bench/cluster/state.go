@@ -15,7 +15,7 @@ import (
 // through nodes that they choose at random; what they ask for can be had once, so
 // two acknowledgements are two owners, or a write that was lost.
 
-// contest is an application of which several clients want the same thing at the
+// contest is an application in which several clients want the same thing at the
 // same time: a goal on an event that no goal has yet.
 type contest struct {
 	app string
@@ -23,8 +23,8 @@ type contest struct {
 	won map[string]string
 	// wins counts the rounds that somebody won, losses the refusals.
 	wins, losses int
-	// full says that no further goal is allowed: those that came to be although their
-	// clients were told nothing fill the rest.
+	// full is true once no further goal is allowed: goals whose clients got no answer may have
+	// been made and fill the rest.
 	full bool
 }
 
@@ -62,7 +62,7 @@ func (l *load) compete(ctx context.Context, c *contest, random *rand.Rand) {
 	}
 }
 
-// tidy deletes the goals that nobody knows of.
+// tidy deletes the goals that no client knows about.
 func (l *load) tidy(ctx context.Context, c *contest, at *node, kept []row) {
 	status, answer := l.call(ctx, at, http.MethodGet, "/apps/acme/"+c.app+"/goals?limit=200", at.Token, nil)
 	var page struct {
@@ -116,7 +116,7 @@ func (l *load) race(ctx context.Context, c *contest, event string, random *rand.
 }
 
 // checkContest reads the goals through every node: each event has one at most, and
-// what was acknowledged is there under the id that was told.
+// what was acknowledged is there under the id in the answer.
 func (l *load) checkContest(ctx context.Context, c *contest) {
 	if c.wins == 0 || c.losses == 0 {
 		l.problem("nobody competed: %d rounds were won, %d wishes refused", c.wins, c.losses)

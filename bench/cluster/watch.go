@@ -51,7 +51,7 @@ func newWatched() *watched {
 	return w
 }
 
-// count returns the checks by path and begins anew.
+// count returns the checks by path and begins again at zero.
 func (w *watched) count() map[string]int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

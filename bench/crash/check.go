@@ -18,7 +18,7 @@ const (
 	answered = "unexpected answer"
 )
 
-// findings is what reading everything back found out.
+// findings is the result of reading everything back.
 type findings struct {
 	stored int
 	// counts is how often each kind of violation was met; the first few of each

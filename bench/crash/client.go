@@ -26,7 +26,7 @@ const (
 type load struct {
 	ledger *ledger
 	server *harness.Server
-	// fresh is what the clients may still send of new events; closed ends them.
+	// fresh is how many new events the clients may still send; closed ends them.
 	mu     sync.Mutex
 	wake   *sync.Cond
 	fresh  int

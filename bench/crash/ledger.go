@@ -11,7 +11,7 @@ import (
 	"svc/bench/harness"
 )
 
-// fate is what a client knows of an event.
+// fate is the outcome of an event, as far as its client knows.
 type fate uint8
 
 const (

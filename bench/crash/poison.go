@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// atPoison sends poison and kills nobody: what others send must be visible all the same.
+	// atPoison sends poison and kills no process: other events must be visible all the same.
 	atPoison moment = "poison"
-	// poisonPath is what the store is told to refuse.
+	// poisonPath is the path that the store refuses.
 	poisonPath = "/poison"
 	// poisonMonths is how many months one request spans with each poison: more than a store takes
 	// in one insert as shipped.
@@ -31,7 +31,7 @@ const (
 	spread = "poison spread"
 )
 
-// poison sends, into an environment of its own, events of which the store refuses some, and others
+// poison sends, into an environment of its own, events some of which the store refuses, and others
 // beside them that must be stored.
 type poison struct {
 	server *harness.Server

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// strangerApp is the application of which everything is spoiled in the store.
+	// strangerApp is an application whose stored entities are all damaged.
 	strangerApp = "mallory"
 	// spoiledRelease and spoiledFile have a source map that names a source that is not there.
 	spoiledRelease = "mallory@1"
@@ -26,7 +26,7 @@ const (
 // stranger is an application whose settings, entities and source map were spoiled in the store, as an
 // older or a newer program may have left them: a key and a rule that cannot be decoded, an alerting actor
 // that cannot be loaded and waits for new issues, and a map that cannot be used. What it sends is
-// stored all the same, and nobody else notices.
+// stored all the same, and no other application is affected.
 type stranger struct {
 	server *harness.Server
 	store  string

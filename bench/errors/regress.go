@@ -12,7 +12,7 @@ import (
 	"svc/bench/harness"
 )
 
-// row is what is read of a list's row.
+// row holds the members of a list's row that are read.
 type row struct {
 	ID         string `json:"id"`
 	Status     string `json:"status"`

@@ -30,7 +30,7 @@ type Conn struct {
 	body    []byte
 }
 
-// Reply is what the server answered. The body is valid until the next request.
+// Reply is an answer of the server. The body is valid until the next request.
 type Reply struct {
 	Status     int
 	RetryAfter string

@@ -1,4 +1,4 @@
-// Package harness is what the programs of bench share: it starts, kills and
+// Package harness is shared by the programs of bench: it starts, kills and
 // measures a server process, renders the reference event, drives load in closed
 // and open loops, reads the management API back, and writes results as JSON.
 //

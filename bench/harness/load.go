@@ -17,7 +17,7 @@ type Load struct {
 	Connections int
 	// Batch is the number of events in a request: 1 sends single events.
 	Batch int
-	// Issues says that lists of errors are sent, spread over so many issues.
+	// Issues is how many issues the errors of a list are spread over; 0 sends no errors.
 	Issues int
 	// Rate is the number of requests a second of an open loop; zero is a closed
 	// loop.
@@ -34,7 +34,7 @@ type Load struct {
 	Media  string
 }
 
-// Outcome is what a load came to. Answers other than 2xx and broken
+// Outcome is the result of a load. Answers other than 2xx and broken
 // connections are failures and are not among the events.
 type Outcome struct {
 	Requests uint64

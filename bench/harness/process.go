@@ -94,7 +94,7 @@ func (p *Process) reap() {
 	p.once.Do(func() { _ = p.log.Close() })
 }
 
-// FreeAddress returns an address of loopback that nobody listens on.
+// FreeAddress returns an unused address of loopback.
 func FreeAddress(ctx context.Context) (string, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {

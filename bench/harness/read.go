@@ -57,7 +57,7 @@ func (s *Server) Read(ctx context.Context, path string, query url.Values, into a
 	return nil
 }
 
-// Headline is what the harness reads of an overview.
+// Headline holds the members of an overview that the harness reads.
 type Headline struct {
 	Pageviews      uint64 `json:"pageviews"`
 	UniqueVisitors uint64 `json:"uniqueVisitors"`
@@ -91,7 +91,7 @@ func (s *Server) NameCount(ctx context.Context, environment, name string) (uint6
 	return 0, nil
 }
 
-// StoredEvent is what the harness reads of an event of the feed.
+// StoredEvent holds the members of an event of the feed that the harness reads.
 type StoredEvent struct {
 	ID         string `json:"id"`
 	Ts         string `json:"ts"`

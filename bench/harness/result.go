@@ -19,13 +19,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Result is what one run of a program of bench found out.
+// Result is the result of one run of a program of bench.
 type Result struct {
 	Scenario string    `json:"scenario"`
 	Date     time.Time `json:"date"`
 	Commit   string    `json:"commit"`
 	Machine  Machine   `json:"machine"`
-	// Pinned says that the server had processor 1 and the generator processor 0.
+	// Pinned is true where the server had processor 1 and the generator processor 0.
 	Pinned bool   `json:"pinned"`
 	Seed   uint64 `json:"seed,omitempty"`
 	// Bottleneck says in one sentence what bounds the figures.

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Run is what the flags that most programs share say of a run.
+// Run holds the values of the flags that most programs share.
 type Run struct {
 	// Binary is the server's program.
 	Binary string
@@ -38,7 +38,7 @@ func (r *Run) CPU() int {
 }
 
 // Within runs work, on the generator's processor where the run is pinned, until the
-// limit, with a folder that is removed behind it.
+// limit, with a folder that is removed afterwards.
 func (r *Run) Within(ctx context.Context, program string, work func(ctx context.Context, dir string) error) (err error) {
 	if r.Pin {
 		if err := PinSelf(GeneratorCPU); err != nil {

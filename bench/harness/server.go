@@ -33,7 +33,7 @@ type Settings struct {
 	Environment []string
 }
 
-// Bootstrap is what the first start writes down.
+// Bootstrap is the file that the first start writes.
 type Bootstrap struct {
 	Organization string             `json:"organization"`
 	App          string             `json:"app"`

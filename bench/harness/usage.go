@@ -101,7 +101,7 @@ func (m *Meter) read() (server, self, machine time.Duration, err error) {
 	return server, self, machine, err
 }
 
-// Usage is what a span of time cost.
+// Usage is the cost of a span of time.
 type Usage struct {
 	Elapsed time.Duration
 	// Server is the CPU time of the server, Generator that of this process.

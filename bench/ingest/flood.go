@@ -24,7 +24,7 @@ const (
 	// floodConnections send as fast as they are answered.
 	floodConnections = 200
 	floodBatch       = 200
-	// floodTime bounds a flood that nobody ends.
+	// floodTime bounds a flood that is not stopped.
 	floodTime = 10 * time.Minute
 )
 

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// kind is what a metric of the load is. Of five metrics, three are counters, one is a
+// kind is the kind of a metric of the load. Of five metrics, three are counters, one is a
 // gauge, and one a histogram with the bounds that OpenTelemetry's SDKs begin with.
 type kind int
 
@@ -48,7 +48,7 @@ type process struct {
 	metrics  []byte
 }
 
-// reached is what a series had reached.
+// reached is the last value of a series.
 type reached struct {
 	attributes []byte
 	sum        float64

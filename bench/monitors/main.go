@@ -56,7 +56,7 @@ type bench struct {
 	channel string
 	// store is the address of the embedded engine.
 	store string
-	// bare is what a check costs a bare client, in microseconds.
+	// bare is the cost of a check by a bare client, in microseconds.
 	bare float64
 	// What the server held before the many monitors: heap and stacks, and memory of its own.
 	liveBefore      float64

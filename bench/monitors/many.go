@@ -22,7 +22,7 @@ import (
 var seedMonitors string
 
 // limits measures bare clients against the same target, on the server's processor: what
-// of a check's cost is nobody's fault.
+// of a check's cost is noise.
 func (b *bench) limits(ctx context.Context) error {
 	rows, err := bare.Checks(ctx, b.CPU(), b.target.address, b.monitors)
 	if err != nil {

@@ -33,7 +33,7 @@ func (b *bench) ruleApps(ctx context.Context) ([]string, error) {
 }
 
 // streamed names the i-th rule and says what it looks at: half of them count events, the
-// others observations of metrics, of which every other one asks for a percentile.
+// others observations of metrics, every other one by a percentile.
 func streamed(i int) (name, kind string, condition map[string]string) {
 	name = fmt.Sprintf("rush-%d", i)
 	switch i % 4 {

@@ -16,7 +16,7 @@ import (
 	"svc/bench/harness"
 )
 
-// target is what the server checks and tells.
+// target is the server that is checked, and the hook that takes notices.
 type target struct {
 	address string
 	server  *http.Server
@@ -31,7 +31,7 @@ type target struct {
 	// bad are the paths that fail, failed when one did so first.
 	bad    map[string]bool
 	failed map[string]time.Time
-	// told is when the hook was told of a rule.
+	// told is when the hook got the notice of a rule.
 	told map[string]time.Time
 }
 
@@ -74,7 +74,7 @@ func (t *target) answer(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusInternalServerError)
 		return
 	}
-	_, _ = w.Write(t.body) // who has gone needs no answer
+	_, _ = w.Write(t.body) // a client that has gone needs no answer
 }
 
 // bodyBytes is how long the target's answers are.
@@ -105,7 +105,7 @@ func (t *target) fail(path string) {
 	t.bad[path] = true
 }
 
-// heard waits until the hook was told of a rule and returns when.
+// heard waits for the notice of a rule and returns when it came.
 func (t *target) heard(ctx context.Context, rule string) (at time.Time, err error) {
 	err = harness.Poll(ctx, "the notice of "+rule, time.Minute, time.Millisecond, func(context.Context) (bool, string) {
 		t.mu.Lock()
@@ -116,7 +116,7 @@ func (t *target) heard(ctx context.Context, rule string) (at time.Time, err erro
 	return at, err
 }
 
-// forget begins to count anew.
+// forget sets all counts back to zero.
 func (t *target) forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -17,7 +17,7 @@ const (
 	ingestFactor = 2
 	// ingestHead is how long the load runs before the first read.
 	ingestHead = 2 * time.Second
-	// ingestTime bounds the rounds of reads, of which there are ingestRounds at least.
+	// ingestTime bounds the rounds of reads; there are ingestRounds of them at least.
 	ingestTime   = 90 * time.Second
 	ingestRounds = 5
 )

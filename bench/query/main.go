@@ -161,7 +161,7 @@ type read struct {
 	query url.Values
 	// times is how often a run asks, once where it is zero.
 	times int
-	// goal is what the read is held to; what has none is listed to be seen.
+	// goal is the bound of the read; a read without one is only listed.
 	goal goal
 }
 

@@ -23,7 +23,7 @@ const (
 	maxClientSide = 1.5
 	// minRowsPerSecond is the rate of inserts of small blocks.
 	minRowsPerSecond = 20_000
-	// partsPerBlock is what keeps a table at two parts a second: a block every half second.
+	// partsPerBlock keeps a table at two parts a second: a block every half second.
 	partsPerBlock = 1
 	// maxStoredBytes is per reference event, aggregates included.
 	maxStoredBytes = 68

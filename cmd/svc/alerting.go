@@ -7,7 +7,7 @@ import (
 	"svc/http/route"
 )
 
-// alertingModule is monitors, rules, incidents and the channels that are told of them.
+// alertingModule is monitors, rules, incidents, and the channels that they are sent to.
 func (n *node) alertingModule() module {
 	m := &n.monitoring
 	return module{

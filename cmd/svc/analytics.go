@@ -13,7 +13,7 @@ import (
 	"svc/storage/clickhouse/database"
 )
 
-// analyticsModule is what happened, counted: reads, goals, funnels, the live view and public pages.
+// analyticsModule counts what happened: reads, goals, funnels, the live view and public pages.
 func (n *node) analyticsModule() module {
 	return module{
 		name: "analytics",

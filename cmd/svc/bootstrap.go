@@ -24,7 +24,7 @@ const (
 	firstOwner = "owner@acme.example"
 )
 
-// bootstrap is what the first start shows once.
+// bootstrap holds the secrets that the first start shows once.
 type bootstrap struct {
 	Organization string                   `json:"organization"`
 	App          string                   `json:"app"`
@@ -94,7 +94,7 @@ func (n *node) url() string {
 
 // bootstrap makes the first organization with its owner, application and keys, and shows
 // their secrets. That they were shown is noted in the store afterwards: a start that was cut
-// short before is repeated, with new secrets in place of those that nobody has seen. It
+// short before is repeated, with new secrets in place of those that were never shown. It
 // returns false where there was nothing to do; of several nodes that start together, one
 // makes it, and the others wait until it is done.
 func (n *node) bootstrap(ctx context.Context, stdout io.Writer) (made bool, err error) {
@@ -144,7 +144,7 @@ func (n *node) makeAndShow(ctx context.Context, stdout io.Writer) error {
 // madeFirst names the token and the keys of the first start.
 const madeFirst = "first start"
 
-// dropUnseen revokes what an earlier attempt made and nobody has seen.
+// dropUnseen revokes what an earlier attempt made and never showed.
 func (n *node) dropUnseen(ctx context.Context, owner svc.User) error {
 	tokens, err := n.identity.Tokens(ctx, svc.TokenOwner{User: owner})
 	if err != nil {

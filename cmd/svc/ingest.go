@@ -44,8 +44,8 @@ func (n *node) drainSpool(ctx context.Context) error {
 	return n.spool.Run(ctx, n.handOver)
 }
 
-// handOver gives the log what waited on disk. A payload that is too long for the log, which no
-// other attempt would cure, is dropped and told of, for it would keep the others.
+// handOver gives the log what waited on disk. A payload that is too long for the log is
+// dropped and logged: no other attempt would help, and it would hold up the others.
 func (n *node) handOver(ctx context.Context, parts []svc.Part) error {
 	err := logProducer{n.producer, n.space}.Produce(ctx, parts)
 	if !errors.Is(err, kafka.ErrTooLarge) {
@@ -108,7 +108,7 @@ func (n *node) closeSpool() error {
 }
 
 // behindIntervals is how many flush intervals old a record may be before applications that
-// send more than their part are held back.
+// send more than their share are held back.
 const behindIntervals = 2
 
 // door returns what shares the taking in of requests out.

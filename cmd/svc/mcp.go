@@ -31,7 +31,7 @@ func (n *node) agents(library *docs.Library) *mcp.Server {
 	})
 }
 
-// openHolderTools makes the tools of those who hold a token, which the handler executes.
+// openHolderTools makes the tools for holders of a token; the handler executes them.
 func (n *node) openHolderTools(table []route.Route) (err error) {
 	n.holderTools.Registry, err = tools.NewForHolders(table)
 	return err

@@ -11,7 +11,7 @@ import (
 	"svc/http/route"
 )
 
-// module is what one part of the product brings to a node. A member that a module does not need
+// module declares everything that one part of the product brings to a node. A member that a module does not need
 // stays empty. The functions are called while the node opens, in the order in which they stand here.
 type module struct {
 	name string
@@ -19,7 +19,7 @@ type module struct {
 	listeners func() []pipeline.Listener
 	// wire makes what the module keeps for itself: the sink is there, and the actors are not.
 	wire func() error
-	// kinds are its kinds of actors; node is what all actors share.
+	// kinds are its kinds of actors; node holds what all actors share.
 	kinds func(node *grain.Node) []cluster.Kind
 	// join makes what calls actors.
 	join func() error
@@ -31,7 +31,7 @@ type module struct {
 	below, parts func() []part
 }
 
-// modules lists what the product is made of. Listeners are run in this order.
+// modules lists the parts of the product. Listeners are run in this order.
 func (n *node) modules() []module {
 	return append([]module{
 		n.identityModule(),

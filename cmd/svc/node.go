@@ -86,7 +86,7 @@ type node struct {
 	progress    pipeline.Progress
 	actorKinds  []cluster.Kind
 	cluster     *cluster.Cluster
-	several     several
+	clustered   clustered
 	changes     *actors.Changes
 	sweeper     *cluster.Sweeper
 	identity    *actors.Identity
@@ -297,7 +297,7 @@ func (n *node) wireActors(context.Context) (err error) {
 	n.ownership, n.collectors, n.shares = &pipeline.Ownership{Lease: n.consumer}, actors.NewCollectors(), actors.NewShares()
 	n.rules, n.alarms = actors.NewRulebook(), &actors.Alerts{Chance: n.chance}
 	n.changes = &actors.Changes{
-		Store: changedOwners{n.db}, Collectors: n.collectors, Shares: n.shares, Rules: n.rules, Log: n.several.announcements(), Logger: n.logger,
+		Store: changedOwners{n.db}, Collectors: n.collectors, Shares: n.shares, Rules: n.rules, Log: n.clustered.announcements(), Logger: n.logger,
 		Skipped: n.unreadable.skipped,
 	}
 	n.cardinality = pipeline.NewCardinality()
@@ -328,7 +328,7 @@ func (n *node) wireActors(context.Context) (err error) {
 		Processors: n.processors, Metrics: pipeline.NewIntakeMetrics(n.registry), Logger: n.logger,
 	}
 	n.actorKinds = append(n.kinds(deps), pipeline.IntakeKind(intakes, n.sink))
-	n.cluster, err = cluster.New(n.several.join(cluster.Config{
+	n.cluster, err = cluster.New(n.clustered.join(cluster.Config{
 		Kinds: n.actorKinds, Partitions: n.config.Partitions, Placement: n.ownership, Fence: n.fence, Unsettled: n.unsettled,
 		Logger: n.logger, Metrics: cluster.NewMetrics(n.registry),
 	}))
@@ -360,7 +360,7 @@ func (n *node) close() error {
 	closeOne(n.engine != nil, n.engine.Close)
 	closeOne(n.topic != nil, func() error { n.topic.Close(); return nil })
 	closeOne(n.broker != nil, n.broker.Close)
-	n.several.close()
+	n.clustered.close()
 	closeOne(n.dir != nil, n.dir.Close)
 	closeOne(n.operator != nil, n.operator.close)
 	return errors.Join(problems...)

@@ -26,7 +26,7 @@ type logProducer struct {
 	space *space
 }
 
-// produceRetry is what clients are told to wait when the log does not answer.
+// produceRetry is how long clients are asked to wait when the log does not answer.
 const produceRetry = time.Second
 
 // Produce divides what is too long for one record; the call succeeds when all of it has.
@@ -44,7 +44,7 @@ func (l logProducer) Produce(ctx context.Context, parts []svc.Part) error {
 	return err
 }
 
-// divided returns parts of which each is one record of the log.
+// divided cuts parts so that each fits one record of the log.
 func divided(parts []svc.Part) []svc.Part {
 	long := func(part svc.Part) bool { return len(part.Payload) > svc.MaxRecordBytes }
 	if !slices.ContainsFunc(parts, long) {

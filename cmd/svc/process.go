@@ -10,8 +10,8 @@ import (
 
 // spareThreads is how many threads run Go code beyond the number of processors. The scheduler of
 // the runtime lets a goroutine run for ten milliseconds and looks at the network only when it finds
-// nothing else to do; where it never runs out of threads, the operating system decides who goes on,
-// and prefers who has slept.
+// nothing else to do; with a thread to spare, the operating system decides which thread runs,
+// and prefers one that has slept.
 const spareThreads = 2
 
 // addSpareThreads adds them unless the operator set a number of threads.
@@ -23,8 +23,8 @@ func addSpareThreads() {
 
 // processors are shared by what keeps one busy for milliseconds: reading long requests and folding
 // records. There is one fewer than the machine has, but one at least, so that what takes
-// microseconds does not wait behind them, however many they are. Who waits is served in the order
-// of coming, so folding, which waits once for every partition, goes before taking in more.
+// microseconds does not wait behind them, however many they are. Waiting work is served in the order
+// of arrival, so folding, which waits once for every partition, goes before taking in more.
 type processors chan struct{}
 
 // newProcessors returns the processors of the threads that are not spare, without one.

@@ -16,7 +16,7 @@ const (
 	// spaceEvery is the time between two looks at the disk, partsEvery between two at the store's
 	// parts: less than the eight minutes for which the engine keeps what it has merged.
 	spaceEvery, partsEvery = 500 * time.Millisecond, time.Minute
-	// spaceRetry is what clients are told to wait when the disk is almost full.
+	// spaceRetry is how long clients are asked to wait when the disk is almost full.
 	spaceRetry = 30 * time.Second
 	// mostFloor bounds the floor that is chosen where none is configured.
 	mostFloor = 1 << 30

@@ -20,10 +20,10 @@ const (
 	startLongPause = 5 * time.Second
 )
 
-// slowStart is after how long a step of the start is spoken of in the log, and again.
+// slowStart is how often the log names a step of the start that takes long.
 const slowStart = 10 * time.Second
 
-// start is how far a node has come that does not serve yet.
+// start is the progress of a node that does not serve yet.
 type start struct {
 	mu      sync.Mutex
 	doing   string
@@ -31,14 +31,14 @@ type start struct {
 	done    bool
 }
 
-// note says what the start does, and why it does it again.
+// note sets what the start is doing, and the problem for which it tries again.
 func (s *start) note(doing string, problem error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.doing, s.problem = doing, problem
 }
 
-// finish says that the node serves and its first start's secrets were shown.
+// finish marks the start as over: the node serves, and the secrets of a first start were shown.
 func (s *start) finish() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,8 +96,8 @@ func (n *node) tellOfSlowStart(ctx context.Context, doing string) {
 	}
 }
 
-// front is the operator's listener, which is there before what it shows: a start that waits
-// says so at /readyz.
+// front is the operator's listener. It is bound before its handler is complete, so that a start that
+// waits can say so at /readyz.
 type front struct {
 	handler atomic.Pointer[http.Handler]
 	server  *route.Server

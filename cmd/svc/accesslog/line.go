@@ -3,7 +3,7 @@
 //
 //	address identity user [time] "request" status size "referrer" "user agent"
 //
-// Parse accepts any bytes and says of each line whether it has this form. What
+// Parse accepts any bytes and reports for each line whether it has this form. What
 // follows the user agent is ignored, since servers are often set up to append
 // fields. The package does no I/O and does not know what becomes of a line.
 package accesslog
@@ -192,7 +192,7 @@ func (l Line) IsPageView() bool {
 	return l.Method == "GET" && (l.Status == 200 || l.Status == 304) && !isStatic(l.Path())
 }
 
-// Visitor returns the identifier that stands for the person behind the line:
+// Visitor returns the identifier that stands for the person who made the request:
 // 16 hexadecimal digits of the hash of address and user agent.
 func (l Line) Visitor() string {
 	sum := sha256.Sum256([]byte(l.Address + "\n" + l.UserAgent))

@@ -1,5 +1,4 @@
-// Package cli is what the sub-commands share: reading their words and flags, and asking about
-// misspelt ones.
+// Package cli reads the words and flags of sub-commands and suggests corrections of misspelt ones.
 package cli
 
 import (
@@ -10,7 +9,7 @@ import (
 	"strings"
 )
 
-// ErrUsage is the error of a call whose words are off; the help has been shown.
+// ErrUsage is the error of a command line that is wrong; the help has been shown.
 var ErrUsage = errors.New("usage")
 
 // ParseFlags reads the words of a command. Asked for help it shows the usage on stdout and

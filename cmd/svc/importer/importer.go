@@ -103,7 +103,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return importAccessLog(ctx, flags, stdout, stderr)
 }
 
-// importFlags is what the call said.
+// importFlags are the parsed words and flags.
 type importFlags struct {
 	// what says which kind of file it is.
 	what string
@@ -112,7 +112,7 @@ type importFlags struct {
 	key  svc.Secret
 	// site is the logged site's scheme and host, empty where unknown.
 	site string
-	// align says that times are shifted; the last line falls at end.
+	// align shifts all times, so that the last line falls at end.
 	align bool
 	end   time.Time
 }

@@ -95,7 +95,7 @@ type importItem struct {
 	encoded []byte
 }
 
-// batchFrame is what stands around the items.
+// What stands before and after the items of a batch.
 const (
 	batchHead = `{"items":[`
 	batchTail = `]}`

@@ -18,7 +18,7 @@ import (
 // visitor always take the same way, so that they arrive in the log's order.
 const importSenders = 4
 
-// logSurvey is what a first pass over a log finds.
+// logSurvey is the result of the first pass over a log.
 type logSurvey struct {
 	lines       int64
 	first, last time.Time // of the first and the last line that has a time

@@ -43,7 +43,7 @@ type ingestClient struct {
 	notices notices
 
 	lock    sync.Mutex
-	noticed time.Time // when a person was last told of a failure
+	noticed time.Time // when a failure was last shown
 }
 
 func newIngestClient(server string, key svc.Secret, notices notices) *ingestClient {
@@ -116,7 +116,7 @@ func (c *ingestClient) complain(err error, deadline time.Time) {
 	c.notices.notice(fmt.Sprintf("%v; trying for another %s", err, time.Until(deadline).Round(time.Second)))
 }
 
-// noRetry says that another attempt would meet the same refusal.
+// noRetry marks a refusal that another attempt would meet again.
 const noRetry time.Duration = -1
 
 // post makes one attempt. Where it fails, again says how long the server wants

@@ -9,9 +9,9 @@ import (
 	"io"
 )
 
-// Finding is something that a start would pass over in silence, or lose.
+// Finding is a fault that a start would otherwise ignore, or data that it would lose.
 type Finding struct {
-	// What was found, in numbers; Would is what `svc repair --apply` does about it.
+	// What was found, in numbers, and what `svc repair --apply` would do about it.
 	What, Would string
 	// Apply does it.
 	Apply func() error

@@ -19,7 +19,7 @@ const (
 	dataSetFact = "data set"
 )
 
-// Identity is what belongs together: a store, the log that it was filled from, and the key that
+// Identity checks what belongs together: a store, the log that it was filled from, and the key that
 // sealed its secrets.
 type Identity struct {
 	Inspection *Inspection
@@ -117,7 +117,7 @@ func (i *Identity) checkKey(ctx context.Context, noted string) error {
 func (i *Identity) checkLog(ctx context.Context, noted string) error {
 	own, err := i.Log.ClusterID(ctx)
 	if err != nil || own == "" {
-		return err // a cluster that does not say who it is
+		return err // a cluster without an id
 	}
 	if noted == "" {
 		noted, err = i.Store.NoteFact(ctx, LogFact, own)

@@ -21,7 +21,7 @@ import (
 const partsEvery = time.Minute
 
 // CheckParts compares the folder of the embedded store with the parts that a [Parts] noted in a file:
-// the engine itself starts without a word where one is gone. It deletes the file, so that what a
+// the engine itself starts without a warning where one is gone. It deletes the file, so that what a
 // migration drops is missing from no later start.
 func CheckParts(inspection *Inspection, file, store string, now time.Time) error {
 	encoded, err := os.ReadFile(file)

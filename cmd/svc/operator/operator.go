@@ -1,5 +1,5 @@
 // Package operator sends the operator's commands to a running server: `svc admin` and `svc backup`
-// use it. The server proves who may command by a token in its data directory.
+// use it. A token in the server's data directory gives the right to command it.
 package operator
 
 import (

@@ -10,8 +10,8 @@ import (
 	"svc"
 )
 
-// TokenFile holds the bearer of the operator's listener, in the data directory. Who can
-// read it is the operator of this node.
+// TokenFile holds the bearer of the operator's listener, in the data directory. Whoever can
+// read the file may operate this node.
 const TokenFile = "operator.token"
 
 // operatorPrefix begins the operator's tokens. They are no access tokens: no other listener

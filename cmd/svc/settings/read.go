@@ -15,8 +15,8 @@ import (
 )
 
 // misspelt returns an error for every variable whose name is near that of a setting and is
-// none, and the other names of the form SVC_… that nothing reads: what a platform puts
-// there by itself must not stop the server.
+// none, and the other names of the form SVC_… that nothing reads: variables that a platform adds
+// must not stop the server.
 func misspelt(environment []string) (unread []string, err error) {
 	known := []string{"SVC_URL", "SVC_TOKEN", "SVC_KEY", "SVC_CACHE_DIR"} // read by other commands
 	for _, s := range settings() {
@@ -37,7 +37,7 @@ func misspelt(environment []string) (unread []string, err error) {
 	return unread, errors.Join(problems...)
 }
 
-// Read reads the environment of the process. Names that nothing reads are told to w.
+// Read reads the environment of the process. It writes to w the names that nothing reads.
 func Read(w io.Writer) (Config, error) {
 	config, err := Load(os.LookupEnv)
 	unread, wrong := misspelt(os.Environ())
@@ -47,7 +47,7 @@ func Read(w io.Writer) (Config, error) {
 	return config, errors.Join(err, wrong)
 }
 
-// Value returns what the environment says of a setting, else what the setting is without it.
+// Value returns the value of a setting in the environment, else its default.
 func Value(name string) string {
 	if value := os.Getenv(name); value != "" {
 		return value

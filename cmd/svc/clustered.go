@@ -15,24 +15,24 @@ import (
 const changesTopic = "changes"
 
 // changesKeep is how long announcements are kept: longer than any node that is
-// not dead is behind.
+// not dead can lag.
 const changesKeep = time.Hour
 
-// several is what a node has that is not alone; empty in one that is.
-type several struct {
+// clustered holds what only a node with peers needs; all of it is nil in a node alone.
+type clustered struct {
 	wire      *cluster.Remote
 	directory *kafka.Directory
 	announcer *kafka.Producer
 	follower  *kafka.Follower
 }
 
-// openWire listens for other nodes. Their calls are told to go elsewhere until
-// the actors are there.
+// openWire listens for other nodes. Until the actors are there, the answer to
+// their calls is to ask elsewhere.
 func (n *node) openWire(context.Context) (err error) {
 	if n.config.NodeAddr == "" {
 		return nil
 	}
-	n.several.wire, err = cluster.OpenRemote(cluster.RemoteConfig{
+	n.clustered.wire, err = cluster.OpenRemote(cluster.RemoteConfig{
 		Addr: n.config.NodeAddr, Secret: n.config.ClusterSecret.Reveal(), Logger: n.logger,
 	})
 	return err
@@ -40,10 +40,10 @@ func (n *node) openWire(context.Context) (err error) {
 
 // openChanges prepares what tells the nodes of changes.
 func (n *node) openChanges(ctx context.Context, brokers []string) error {
-	if n.several.wire == nil {
+	if n.clustered.wire == nil {
 		return nil
 	}
-	n.several.directory = kafka.NewDirectory(n.consumer)
+	n.clustered.directory = kafka.NewDirectory(n.consumer)
 	topic, err := kafka.NewTopic(kafka.TopicConfig{Brokers: brokers, Topic: changesTopic, Partitions: 1, Keep: changesKeep})
 	if err != nil {
 		return err
@@ -52,16 +52,16 @@ func (n *node) openChanges(ctx context.Context, brokers []string) error {
 	if err := topic.Ensure(ctx); err != nil {
 		return err
 	}
-	n.several.announcer, err = kafka.NewProducer(kafka.ProducerConfig{Brokers: brokers, Topic: changesTopic, Partitions: 1, Logger: n.logger})
+	n.clustered.announcer, err = kafka.NewProducer(kafka.ProducerConfig{Brokers: brokers, Topic: changesTopic, Partitions: 1, Logger: n.logger})
 	if err != nil {
 		return err
 	}
-	n.several.follower = kafka.NewFollower(kafka.FollowerConfig{
+	n.clustered.follower = kafka.NewFollower(kafka.FollowerConfig{
 		Brokers: brokers, Topic: changesTopic, Logger: n.logger,
 		Handle: func(ctx context.Context, records []kafka.Record) { n.changes.Heard(ctx, records) },
 		Lost:   func(ctx context.Context) { n.changes.Lost(ctx) },
 	})
-	return n.several.follower.Begin(ctx)
+	return n.clustered.follower.Begin(ctx)
 }
 
 // loadSnapshots loads what changes are announced of, after the place is known from
@@ -87,7 +87,7 @@ func (n *node) fence(ctx context.Context, generation uint32) error {
 
 // unsettled says whether a generation may end at any time.
 func (n *node) unsettled(generation uint32) bool {
-	return n.several.wire != nil && !n.consumer.Settled(int32(generation))
+	return n.clustered.wire != nil && !n.consumer.Settled(int32(generation))
 }
 
 // membership says why this node takes no part in the cluster, if so.
@@ -102,19 +102,19 @@ func (n *node) membership(context.Context) error {
 }
 
 // join completes the configuration of the actors' host.
-func (s *several) join(config cluster.Config) cluster.Config {
-	if s.wire != nil {
-		return s.wire.Join(config, s.directory)
+func (c *clustered) join(config cluster.Config) cluster.Config {
+	if c.wire != nil {
+		return c.wire.Join(config, c.directory)
 	}
 	return config
 }
 
 // announcements returns the way to the other nodes' snapshots, if there is one.
-func (s *several) announcements() actors.Announcements {
-	if s.announcer == nil {
+func (c *clustered) announcements() actors.Announcements {
+	if c.announcer == nil {
 		return nil
 	}
-	return announcements{s.announcer}
+	return announcements{c.announcer}
 }
 
 type announcements struct{ producer *kafka.Producer }
@@ -124,38 +124,38 @@ func (a announcements) Announce(ctx context.Context, text []byte) error {
 }
 
 // announce, keepWire and follow are parts of the node; alone they do nothing.
-func (s *several) announce(ctx context.Context) error {
-	if s.announcer == nil {
+func (c *clustered) announce(ctx context.Context) error {
+	if c.announcer == nil {
 		return nil
 	}
-	return s.announcer.Run(ctx)
+	return c.announcer.Run(ctx)
 }
 
-func (s *several) keepWire(ctx context.Context) error {
-	if s.wire == nil {
+func (c *clustered) keepWire(ctx context.Context) error {
+	if c.wire == nil {
 		return nil
 	}
-	return s.wire.Run(ctx)
+	return c.wire.Run(ctx)
 }
 
-func (s *several) follow(ctx context.Context) error {
-	if s.follower == nil {
+func (c *clustered) follow(ctx context.Context) error {
+	if c.follower == nil {
 		return nil
 	}
-	return s.follower.Run(ctx)
+	return c.follower.Run(ctx)
 }
 
-func (s *several) close() {
-	if s.wire != nil {
-		s.wire.Close()
+func (c *clustered) close() {
+	if c.wire != nil {
+		c.wire.Close()
 	}
 }
 
 // nodeAddr names this node to the group: its address, or its folder where it has none and
-// nobody can call it.
+// no other node can call it.
 func (n *node) nodeAddr() string {
-	if n.several.wire != nil {
-		return n.several.wire.Self()
+	if n.clustered.wire != nil {
+		return n.clustered.wire.Self()
 	}
 	return kafka.LoneNode(n.dir.Join("") + "#" + n.dir.ID())
 }
