@@ -1,22 +1,47 @@
 // Package storage groups the folders that speak to the machines that keep data:
 // package kafka to the log, package clickhouse to the tables, package chdb to the
-// ClickHouse engine inside the process, package geo to the address database.
+// ClickHouse engine inside the process, package geo to the address database; and to
+// the data folder: package datadir guards it, package spool keeps uploads in it,
+// package vault the keys. Package sourcemaps reads maps, package lru keeps what was
+// used last, package groupcommit shares writes.
 //
 // # Tables
 //
-// All tables are in ClickHouse and partitioned by month; rows leave by the
-// expiry date that they carry. A slot is a quarter of an hour.
+// All tables are in ClickHouse. "month" says that a table has a part for each month.
+// A slot is a quarter of an hour. Rows with a day of expiry leave after it: those of
+// events, occurrences, metric points and all that views make of them. Chunks of uploads
+// leave after a day, dead letters after 30 days, checks and uptime after 90.
 //
-//	table     ordered by                                    written by        read by
-//	events    environment, ts, id                           the sink          feed, filtered reads, edges of windows, intake after a restart
-//	traffic   environment, slot, is_bot                     view of events    overview, time series
-//	visits    environment, slot, is_bot, visitor, session   view of events    overview, time series, live
-//	names     environment, slot, is_bot, name, visitor      view of events    catalogue of event names, conversions
-//	entities  owner, kind, id                               actors            actors when they activate, nodes when they start
-//	wakeups   kind, identity, name                          actors            the sweep of due work
-//	audit     org, at                                       management API    audit log
-//	migrations name                                         Open              Open
-//
-// entities, wakeups, audit and migrations never expire; the first two and the
-// last are not partitioned.
+//	table            ordered by                                   parts  written by                               read by
+//	events           environment, ts, id                          month  block.Store                              feed, filtered reads, edges of windows, intakes after a restart
+//	traffic          environment, slot, is_bot                    month  view of events                           overview, series
+//	visits           environment, slot, is_bot, visitor, session  month  view of events                           overview, series, live
+//	names            environment, slot, is_bot, name, visitor     month  view of events                           catalogue of event names, conversions
+//	event_counts     environment, name, path, slot, is_bot        month  view of events                           conversions
+//	newcomers        environment, is_bot, visitor                 -      view of events                           retention
+//	occurrences      environment, issue, ts, id                   month  block.Store                              occurrences of an issue, its tags
+//	issues           environment, issue                           -      view of occurrences                      lists of issues
+//	issue_users      environment, ts                              month  view of occurrences                      users and sparks of issues, overview of errors
+//	issue_releases   environment, release, issue                  -      view of occurrences                      releases of issues
+//	metric_points    environment, name, ts, series                month  block.Store                              series of a few hours, rules on metrics
+//	metric_rollups   environment, name, series, slot              month  view of metric_points                    series with labels
+//	metric_totals    environment, name, slot                      month  view of metric_points                    series without labels
+//	metric_hours     environment, name, slot                      month  view of metric_totals                    series of whole hours
+//	metric_seen      -                                            -      block.Store                              nobody: it feeds metric_series and keeps nothing
+//	metric_series    environment, name, series                    -      view of metric_seen                      catalogue of metrics
+//	dead_letters     environment, id                              -      the sink                                 svc admin deadletters
+//	retentions       environment                                  -      the owner of partition 0                 the same, after a restart
+//	checks           app, monitor, at                             month  alerts.CheckWriter                       nobody yet: it feeds the next two
+//	latest_checks    app, monitor                                 -      view of checks                           monitors
+//	uptime           app, monitor, hour                           -      view of checks                           monitors
+//	entities         owner, kind, id                              -      actors, through the journal              actors when they activate, nodes when they start
+//	wakeups          kind, identity, name                         -      actors, through the journal              the sweep of due work
+//	ledger           org, sequence                                -      actors, through the journal              the ledger's routes
+//	audit_rows       org, at, id                                  month  the management API, through the journal  svc admin audit
+//	journal          -                                            -      state.Store                              whoever reads the four tables before it
+//	refused_records  at, key                                      -      the journal                              nobody: for an operator
+//	source_maps      app, key                                     -      uploads of maps                          frames of errors
+//	upload_chunks    org, sha1                                    -      uploads in pieces                        the assembly of an upload
+//	installation     name, edition, at                            -      starts and repairs                       every start
+//	migrations       name                                         -      clickhouse.Open                          clickhouse.Open
 package storage
