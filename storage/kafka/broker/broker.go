@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -95,6 +96,9 @@ func (b *Broker) open(cfg Config) error {
 	if err := os.Remove(sessions); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("forgetting group members: %w", err)
 	}
+	if err := replayJournal(cfg.Dir); err != nil {
+		return err
+	}
 	if err := rememberProducers(cfg.Dir); err != nil {
 		return err
 	}
@@ -117,7 +121,7 @@ func (b *Broker) open(cfg Config) error {
 			"offsets.retention.minutes": strconv.Itoa(positionMinutes),
 			"state.log.compact.bytes":   strconv.Itoa(groupLogBytes),
 		}),
-		kfake.WithLogger(brokerLogger{cmp.Or(cfg.Logger, slog.Default())}),
+		kfake.WithLogger(brokerLogger{cmp.Or(cfg.Logger, slog.Default()), b.forcer}),
 		kfake.ListenFn(func(network, _ string) (net.Listener, error) {
 			ln, err := new(net.ListenConfig).Listen(context.Background(), network, addr)
 			if err != nil {
@@ -179,10 +183,17 @@ func lockDir(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// brokerLogger passes the broker's warnings and errors on.
-type brokerLogger struct{ log *slog.Logger }
+// brokerLogger passes the broker's warnings and errors on, and notes in the forcer,
+// if there is one, that the broker failed to write.
+type brokerLogger struct {
+	log    *slog.Logger
+	forcer *forcer
+}
 
 func (l brokerLogger) Logf(level kfake.LogLevel, format string, args ...any) {
+	if l.forcer != nil && strings.HasPrefix(format, "persist batch") {
+		l.forcer.distrust()
+	}
 	at := slog.LevelWarn
 	switch level {
 	case kfake.LogLevelError:

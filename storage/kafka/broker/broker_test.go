@@ -24,8 +24,17 @@ func start(t testing.TB, cfg Config) *Broker {
 	return b
 }
 
-// producer creates the topic and returns a function that appends a payload to its first partition.
+// producer is producerOf for single payloads of the first partition.
 func producer(t testing.TB, b *Broker, partitions int) func(context.Context, []byte) error {
+	t.Helper()
+	produce := producerOf(t, b, partitions)
+	return func(ctx context.Context, payload []byte) error {
+		return produce(ctx, []kafka.Part{{Payload: payload}})
+	}
+}
+
+// producerOf creates the topic and returns a function that appends to it.
+func producerOf(t testing.TB, b *Broker, partitions int) func(context.Context, []kafka.Part) error {
 	t.Helper()
 	topic, err := kafka.NewTopic(kafka.TopicConfig{Brokers: b.Addrs(), Topic: testTopic, Partitions: partitions})
 	if err != nil {
@@ -50,9 +59,7 @@ func producer(t testing.TB, b *Broker, partitions int) func(context.Context, []b
 			t.Error(err)
 		}
 	})
-	return func(ctx context.Context, payload []byte) error {
-		return p.Produce(ctx, []kafka.Part{{Payload: payload}})
-	}
+	return p.Produce
 }
 
 func TestDirectoryBelongsToOneBroker(t *testing.T) {

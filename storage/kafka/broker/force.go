@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -21,13 +23,29 @@ import (
 // The first failure is final: the operating system may have dropped the pages that
 // it could not write, and a later success would prove nothing.
 type forcer struct {
-	logs []*forcedLog
+	// notes are files of the broker that are forced by themselves, logs those of the
+	// partitions, which the journal makes durable.
+	notes   []*forcedLog
+	logs    []*forcedLog
+	journal *journal
+
+	// direct is until when rounds force the files of the partitions and use no
+	// journal, in nanoseconds.
+	direct atomic.Int64
 
 	mu      sync.Mutex
 	current *round // nil when none runs
 	next    *round // nil when nobody waits for it
 	failed  error
 }
+
+const (
+	// directTime is how long no journal is used after a failed write.
+	directTime = time.Second
+
+	// untilForced is the value of direct before the first round.
+	untilForced = math.MaxInt64
+)
 
 // errForcerClosed is what callers get once the broker has stopped.
 var errForcerClosed = errors.New("broker has stopped")
@@ -39,9 +57,11 @@ type round struct {
 }
 
 // newForcer creates the folders of the partitions, so that a round only asks open handles and
-// never looks for a missing folder.
+// never looks for a missing folder, and opens the journal. The first round forces everything
+// that is there.
 func newForcer(dir, topic string, partitions int) (*forcer, error) {
-	f := &forcer{logs: []*forcedLog{{dir: dir, pick: pickNamed("groups.log")}, {dir: dir, pick: pickNamed("pids.log")}}}
+	f := &forcer{notes: []*forcedLog{{dir: dir, pick: pickNamed("groups.log")}, {dir: dir, pick: pickNamed("pids.log")}}}
+	f.direct.Store(untilForced)
 	for p := range partitions {
 		folder := partitionDir(dir, topic, p)
 		if err := os.MkdirAll(folder, 0o755); err != nil {
@@ -49,8 +69,17 @@ func newForcer(dir, topic string, partitions int) (*forcer, error) {
 		}
 		f.logs = append(f.logs, &forcedLog{dir: folder, pick: pickSegments})
 	}
-	return f, nil
+	if err := force(filepath.Join(dir, "partitions")); err != nil {
+		return nil, err
+	}
+	var err error
+	f.journal, err = openJournal(dir)
+	return f, err
 }
+
+// distrust is called when the broker failed to write to a file. It cuts off what it
+// wrote and writes something else there, which the journal must not undo.
+func (f *forcer) distrust() { f.direct.Store(time.Now().Add(directTime).UnixNano()) }
 
 // force returns once everything that was written before the call is on disk.
 func (f *forcer) force() error {
@@ -98,30 +127,83 @@ func (f *forcer) pass(r *round) {
 	f.current = nil
 }
 
-// sync forces the files that grew, all at once: the file system then serves
-// them with few writes of its journal.
+// sync makes durable what was written since the last round.
 func (f *forcer) sync() error {
-	var dirty []*os.File
-	var err error
-	for _, l := range f.logs {
-		if dirty, err = l.dirty(dirty); err != nil {
-			return fmt.Errorf("looking for written files: %w", err)
-		}
+	direct := time.Now().UnixNano() < f.direct.Load()
+	notes, err := grown(f.notes)
+	if err != nil {
+		return err
 	}
-	if len(dirty) == 0 {
-		return nil
+	logs, err := grown(f.logs)
+	if err != nil {
+		return err
 	}
-	errs := make([]error, len(dirty))
+	if direct {
+		logs = f.active(logs)
+	}
+	var noted error
 	var wg sync.WaitGroup
-	for i, file := range dirty[1:] {
-		wg.Go(func() { errs[i+1] = file.Sync() })
+	if len(notes) > 0 {
+		wg.Go(func() { noted = forceGrowths(notes) })
 	}
-	errs[0] = dirty[0].Sync()
+	if len(logs) > 0 {
+		err = f.forceLogs(logs, direct)
+	}
 	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
+	if err := errors.Join(noted, err); err != nil {
 		return fmt.Errorf("forcing the log to disk: %w", err)
 	}
+	f.direct.CompareAndSwap(untilForced, 0)
 	return nil
+}
+
+// forceLogs makes growths of the partitions durable, by the journal unless it cannot
+// take them or must not be used.
+func (f *forcer) forceLogs(logs []growth, direct bool) error {
+	if !direct {
+		if err := f.journal.append(logs); !errors.Is(err, errJournalFull) {
+			return err
+		}
+	}
+	return errors.Join(forceGrowths(logs), f.journal.settle())
+}
+
+// active appends the active file of every partition: a failed write that was cut off
+// and written over may have left its size as it was.
+func (f *forcer) active(logs []growth) []growth {
+	for _, l := range f.logs {
+		if l.active != nil {
+			logs = append(logs, growth{file: l.active, from: l.forced, to: l.forced})
+		}
+	}
+	return logs
+}
+
+// grown returns what was appended to files since the last look.
+func grown(logs []*forcedLog) (found []growth, err error) {
+	for _, l := range logs {
+		if found, err = l.dirty(found); err != nil {
+			return nil, fmt.Errorf("looking for written files: %w", err)
+		}
+	}
+	return found, nil
+}
+
+// forceGrowths forces files, all at once: the file system then serves them with few
+// writes of its own journal.
+func forceGrowths(growths []growth) error {
+	errs := make([]error, len(growths))
+	var wg sync.WaitGroup
+	for i, g := range growths {
+		wg.Go(func() {
+			errs[i] = g.file.Sync()
+			if g.created {
+				errs[i] = errors.Join(errs[i], force(filepath.Dir(g.file.Name())))
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
 }
 
 // close forces what is left, refuses later callers and releases the files.
@@ -136,10 +218,13 @@ func (f *forcer) close() error {
 	if last != nil {
 		<-last.done
 	}
-	for _, l := range f.logs {
+	if err == nil {
+		err = f.journal.settle()
+	}
+	for _, l := range slices.Concat(f.notes, f.logs) {
 		l.close()
 	}
-	return err
+	return errors.Join(err, f.journal.close(err == nil))
 }
 
 // forcedLog follows the files of one directory that are written at their end.
@@ -172,10 +257,9 @@ type forcedLog struct {
 // it from any later change.
 const settleTime = time.Second
 
-// dirty appends the files that grew since the previous round, with their
-// directory when a file is new in it. The sizes are taken before the files are
-// forced, so that growth during the round is seen by the next one.
-func (l *forcedLog) dirty(files []*os.File) ([]*os.File, error) {
+// dirty appends how files grew since the previous round. The sizes are taken before
+// the files are forced, so that growth during the round is seen by the next one.
+func (l *forcedLog) dirty(files []growth) ([]growth, error) {
 	l.closeRetired()
 	if l.handle == nil {
 		handle, err := os.Open(l.dir)
@@ -202,8 +286,8 @@ func (l *forcedLog) dirty(files []*os.File) ([]*os.File, error) {
 	return l.look(files)
 }
 
-// grown appends the active file if it grew.
-func (l *forcedLog) grown(files []*os.File) ([]*os.File, error) {
+// grown appends the growth of the active file, if any.
+func (l *forcedLog) grown(files []growth) ([]growth, error) {
 	if l.active == nil {
 		return files, nil // there is no file yet
 	}
@@ -211,26 +295,31 @@ func (l *forcedLog) grown(files []*os.File) ([]*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if at.Size() == l.forced {
-		return files, nil
-	}
-	l.forced = at.Size()
-	return append(files, l.active), nil
+	return l.reach(files, at.Size()), nil
 }
 
-// look reads the names and appends what must be forced of each file that is
-// active or newer. The directory's time was taken before.
-func (l *forcedLog) look(files []*os.File) ([]*os.File, error) {
+// reach appends the growth of the active file to a size. A file that shrank, since
+// the broker cut a failed write off, is forced as it is.
+func (l *forcedLog) reach(files []growth, size int64) []growth {
+	if size == l.forced {
+		return files
+	}
+	from := min(l.forced, size)
+	l.forced = size
+	return append(files, growth{file: l.active, from: from, to: size})
+}
+
+// look reads the names and appends the growth of each file that is active or
+// newer. The directory's time was taken before.
+func (l *forcedLog) look(files []growth) ([]growth, error) {
 	names, err := l.names()
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range names {
-		found, err := l.follow(name)
-		if err != nil {
+		if files, err = l.follow(files, name); err != nil {
 			return nil, err
 		}
-		files = append(files, found...)
 	}
 	return files, nil
 }
@@ -250,22 +339,18 @@ func (l *forcedLog) names() ([]string, error) {
 	return l.pick(names, last), nil
 }
 
-// follow makes name the active file and returns what must be forced for it.
-func (l *forcedLog) follow(name string) ([]*os.File, error) {
+// follow makes name the active file and appends its growth.
+func (l *forcedLog) follow(files []growth, name string) ([]growth, error) {
 	path := filepath.Join(l.dir, name)
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
+		return files, nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	if l.active != nil && os.SameFile(info, l.info) {
-		if info.Size() == l.forced {
-			return nil, nil
-		}
-		l.forced = info.Size()
-		return []*os.File{l.active}, nil
+		return l.reach(files, info.Size()), nil
 	}
 	file, err := os.Open(path)
 	if err != nil {
@@ -275,7 +360,7 @@ func (l *forcedLog) follow(name string) ([]*os.File, error) {
 		l.retired = append(l.retired, l.active)
 	}
 	l.active, l.info, l.forced = file, info, info.Size()
-	return []*os.File{file, l.handle}, nil
+	return append(files, growth{file: file, to: info.Size(), created: true}), nil
 }
 
 func (l *forcedLog) close() {
