@@ -57,6 +57,21 @@ func innerImports() map[string][]string {
 			"svc/storage/clickhouse/metrics", "svc/storage/clickhouse/reads", "svc/storage/clickhouse/state",
 		},
 
+		"svc/cmd/svc/cli":       nil,
+		"svc/cmd/svc/accesslog": nil,
+		"svc/cmd/svc/integrity": nil,
+		"svc/cmd/svc/settings":  {"svc/cmd/svc/cli"},
+		"svc/cmd/svc/importer":  {"svc/cmd/svc/accesslog", "svc/cmd/svc/cli"},
+		"svc/cmd/svc/operator":  {"svc/cmd/svc/cli", "svc/cmd/svc/settings"},
+		"svc/cmd/svc/backup":    {"svc/cmd/svc/cli", "svc/cmd/svc/operator"},
+
+		"svc/storage/chdb":       nil,
+		"svc/storage/datadir":    nil,
+		"svc/storage/geo":        nil,
+		"svc/storage/sourcemaps": nil,
+		"svc/storage/spool":      {"svc/storage/datadir"},
+		"svc/storage/vault":      nil,
+
 		"svc/http":               nil,
 		"svc/http/route":         nil,
 		"svc/http/views":         {"svc/http/route"},
