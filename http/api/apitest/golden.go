@@ -32,6 +32,8 @@ type step struct {
 	header map[string]string
 	// keep names members of the answer, by path, that later steps use.
 	keep map[string]string
+	// served says that only the real server answers.
+	served bool
 	// frames is how many frames of a stream are read; its golden file is a transcript.
 	frames int
 }
@@ -42,7 +44,18 @@ func session(w World) svc.Secret { return w.Session }
 
 // steps lists the requests in order; later ones see what earlier ones did.
 func steps() []step {
-	return slices.Concat(manageSteps(), installSteps(), readSteps(), goalSteps(), errorSteps(), metricSteps(), monitorSteps(), channelSteps(), alertSteps(), decisionSteps(), consoleSteps(), shareSteps(), assistantSteps())
+	return slices.Concat(
+		manageSteps(), installSteps(), served(readSteps()), goalSteps(), errorSteps(), served(metricSteps()), monitorSteps(), channelSteps(), alertSteps(),
+		decisionSteps(), consoleSteps(), served(shareSteps()), assistantSteps(),
+	)
+}
+
+// served marks steps whose noun has no fake: only the real server answers them.
+func served(steps []step) []step {
+	for i := range steps {
+		steps[i].served = true
+	}
+	return steps
 }
 
 // readSteps lists the requests of the reads beside overview and timeseries.
@@ -158,13 +171,18 @@ func consoleSteps() []step {
 	}
 }
 
-// Run sends the requests of the golden suite to a world and compares each
-// answer with its golden file. The flag -update of the calling test, where it
-// has one, rewrites the files.
+// Run sends the requests of the golden suite to a world, holds each answer against the OpenAPI
+// document that the world serves, and compares it with its golden file. The flag -update of the
+// calling test, where it has one, rewrites the files.
 func Run(t *testing.T, open Open) {
 	world := open(t)
+	_, router := Document(t, world.Handler)
+	world.Handler = checked{t: t, handler: world.Handler, router: router}
 	kept := []string{}
 	for _, step := range steps() {
+		if step.served && !world.Server {
+			continue
+		}
 		t.Run(step.name, func(t *testing.T) {
 			fill := strings.NewReplacer(kept...)
 			request := httptest.NewRequestWithContext(t.Context(), step.method, fill.Replace(step.path), strings.NewReader(fill.Replace(step.body)))

@@ -31,13 +31,17 @@ import (
 // nobody of acme may see.
 type World struct {
 	Handler http.Handler
+	// Server says that Handler is the real server, which answers the steps of every noun.
+	Server bool
 	// Owner is a personal token of all scopes of Ada, the owner of acme; Viewer
 	// one of Vic, a viewer; Reader a token of Ada's with scope read alone;
 	// Organization one of acme, minted by Ada. Session is Ada's console session.
 	Owner, Viewer, Reader, Organization, Session svc.Secret
 }
 
-// Memory is the in-memory implementation of every port.
+// Memory is the in-memory implementation of what tests of the gates, of tools and of MCP need:
+// the ports of accounts, applications, goals, issues, alerting and the assistant, and what happened in
+// Fixture. Other nouns have no fake: the golden suite of the real server shows their answers.
 type Memory struct {
 	now func() time.Time
 
@@ -50,7 +54,6 @@ type Memory struct {
 	events  []svc.Event
 	errors  []svc.Occurrence
 	decided map[issueRef]svc.IssueState
-	points  []svc.MetricRow
 	audit   []svc.AuditRow
 	ledger  []svc.LedgerEntry
 	claims  map[string]*claim
@@ -75,12 +78,10 @@ type heldToken struct {
 }
 
 type heldApp struct {
-	app     svc.Application
-	keys    []svc.IngestKey
-	goals   []svc.Goal
-	funnels []svc.Funnel
-	// share is the public page.
-	share    svc.Share
+	app      svc.Application
+	keys     []svc.IngestKey
+	goals    []svc.Goal
+	funnels  []svc.Funnel
 	monitors []svc.MonitorRow
 	rules    []svc.AlertRow
 	channels []svc.Channel
@@ -106,8 +107,8 @@ func NewMemory(now func() time.Time) *Memory {
 	return &Memory{
 		passkeys: map[string][]svc.Passkey{}, ceremonies: map[string]svc.Ceremony{},
 		docs: library, now: now, orgs: map[string]*organization{}, users: map[string]svc.User{}, tokens: map[string]*heldToken{},
-		apps: map[svc.AppRef]*heldApp{}, claims: map[string]*claim{}, meters: map[string]*svc.Meter{},
 		decided: map[issueRef]svc.IssueState{},
+		apps:    map[svc.AppRef]*heldApp{}, claims: map[string]*claim{}, meters: map[string]*svc.Meter{},
 	}
 }
 
@@ -143,9 +144,8 @@ func (m *Memory) Ports() *Ports {
 			Limits: accounts.Limits{PerMinute: svc.DefaultPerMinute, AnalyticsPerMinute: svc.QueryPerMinute, ConcurrentQueries: svc.ConcurrentQueries},
 		},
 		Apps:      apps.Ports{Apps: m, Keys: m},
-		Analytics: analytics.Ports{Analytics: m, Presence: m, Reads: m, Events: feed{m}, Goals: m, Funnels: m, Results: m, Shares: m},
+		Analytics: analytics.Ports{Analytics: m, Presence: m, Events: feed{m}, Goals: m, Funnels: m, Results: m},
 		Issues:    issues.Ports{Issues: tracked{m}, Occurrences: tracked{m}, Changes: tracked{m}, People: m},
-		Metrics:   metrics.Ports{Metrics: measured{m}},
 		Alerting:  alerting.Ports{Monitors: m, Alerts: m, Incidents: m, Channels: m},
 		Assistant: assistant.Ports{Assistant: ai, Approvals: ai, Settings: ai, Tools: ai, Passkeys: m},
 		Docs:      m.docs,
@@ -215,7 +215,7 @@ func (m *Memory) Fill(t testing.TB) World {
 		}
 	}
 	m.orgs["acme"].members = append(m.orgs["acme"].members, svc.Member{User: vic, Role: svc.RoleViewer, JoinedAt: m.now()})
-	m.events, m.errors, m.points = Fixture(m.now()), FixtureErrors(m.now()), FixtureMetrics(m.now())
+	m.events, m.errors = Fixture(m.now()), FixtureErrors(m.now())
 	handler, err := route.New(m.Config())
 	if err != nil {
 		t.Fatal(err)
