@@ -111,7 +111,7 @@ func write(w http.ResponseWriter, status int, body any) {
 	_ = encoder.Encode(body)
 }
 
-// refuse writes an error for the operator, who may read it in full.
+// refuse writes an error in full: only the operator reads it.
 func refuse(w http.ResponseWriter, err error) {
 	status := http.StatusInternalServerError
 	body := map[string]any{"error": err.Error()}

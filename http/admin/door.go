@@ -55,7 +55,7 @@ func (d *door) judge(r *http.Request) error {
 	return nil
 }
 
-// named says whether the request names the listener by a name that no stranger can have
+// named reports whether the request names the listener by a name that no stranger can have
 // pointed here (DNS rebinding): the machine's own, the address that was asked, or one of
 // the configuration. A client of HTTP/1.0 names none; no browser is one.
 func (d *door) named(r *http.Request) bool {
@@ -86,7 +86,7 @@ func hostName(host string) string {
 	return strings.ToLower(strings.Trim(host, "[]"))
 }
 
-// fromAnotherSite says whether a browser sent the request for a page that is not the
+// fromAnotherSite reports whether a browser sent the request for a page that is not the
 // listener's own. What a person types into the address bar comes from no page.
 func fromAnotherSite(r *http.Request) bool {
 	for _, site := range r.Header.Values("Sec-Fetch-Site") {
@@ -102,7 +102,7 @@ func fromAnotherSite(r *http.Request) bool {
 	return false
 }
 
-// bears says whether the request carries the operator's token. Hashes are compared, so that
+// bears reports whether the request carries the operator's token. Hashes are compared, so that
 // the time tells nothing of it.
 func (d *door) bears(r *http.Request) bool {
 	scheme, sent, _ := strings.Cut(r.Header.Get("Authorization"), " ")

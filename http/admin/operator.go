@@ -12,7 +12,7 @@ import (
 	"svc"
 )
 
-// Operator is what `svc admin` may do.
+// Operator carries out the commands of `svc admin`.
 type Operator interface {
 	User(ctx context.Context, email, name string) (svc.User, error)
 	KnownUser(ctx context.Context, email string) (svc.User, error)

@@ -28,7 +28,7 @@ func OperatorActor() svc.LedgerActor { return svc.LedgerActor{ID: "operator", Na
 // operatorKind is the kind of token that audit rows name for the operator's.
 const operatorKind svc.TokenKind = "operator"
 
-// deed is what a command has done, for the ledgers of the organizations that it concerns.
+// deed describes the effect of a command, for the ledgers of the organizations concerned.
 type deed struct {
 	kind    svc.LedgerKind
 	orgs    []string
@@ -107,7 +107,7 @@ func (o operator) concerns(ctx context.Context, owner svc.TokenOwner) ([]string,
 // auditPage is the answer of audit.list.
 type auditPage struct {
 	Rows []svc.AuditRow `json:"rows"`
-	// Before and BeforeID, sent with the next command, go on behind the last row; null where
+	// Before and BeforeID, sent with the next command, go on after the last row; null where
 	// none follow.
 	Before   *time.Time `json:"before"`
 	BeforeID *string    `json:"beforeId"`

@@ -8,12 +8,12 @@ import (
 	"svc/http/route"
 )
 
-// keysetOf is what a cursor carries of a place in the feed.
+// FeedKeyset returns the keyset of a place in the feed, for a cursor.
 func FeedKeyset(key svc.EventKey) []string {
 	return []string{strconv.FormatInt(key.Ts.UnixMilli(), 10), key.ID, strconv.FormatUint(key.Tie, 36)}
 }
 
-// eventKey reads the place in the feed that a cursor names.
+// FeedKey returns the place in the feed that a cursor names, nil where there is no cursor.
 func FeedKey(call *route.Call, cursor string) (*svc.EventKey, error) {
 	keyset, err := call.Keyset(cursor, 3)
 	if keyset == nil || err != nil {

@@ -85,7 +85,7 @@ func (l *Library) Pages() []svc.DocPage {
 	return slices.SortedFunc(maps.Values(l.pages), func(a, b svc.DocPage) int { return strings.Compare(a.Slug, b.Slug) })
 }
 
-// Page returns a page, not_found for a slug that is none or has none.
+// Page returns the page of a slug; not_found if the slug is malformed or unknown.
 func (l *Library) Page(slug string) (svc.DocPage, error) {
 	page, ok := l.pages[slug]
 	if !ok {

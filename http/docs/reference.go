@@ -63,7 +63,7 @@ func errorPage() string {
 	return out.String()
 }
 
-// description is what the reference is made of.
+// description is the description of the table, from which the reference is made.
 type description struct{ *route.Description[schema] }
 
 // operation is one row of the table.

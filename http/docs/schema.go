@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// schema is what the reference shows of a JSON Schema.
+// schema has the members of a JSON Schema that the reference shows.
 type schema struct {
 	Ref         string            `json:"$ref"`
 	Type        kinds             `json:"type"`

@@ -70,7 +70,7 @@ func (m *Site) Routes() []route.Route {
 	}
 }
 
-// shown is what the template shows.
+// shown has the values that the template shows.
 type shown struct {
 	Style     template.CSS
 	Title     string

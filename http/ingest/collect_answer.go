@@ -35,7 +35,7 @@ func (sub *submission) answer() {
 	_, _ = sub.writer.Write(body)
 }
 
-// answerRejected writes the problem of a request of which nothing was accepted.
+// answerRejected writes the problem of a request without an accepted item.
 func (sub *submission) answerRejected() {
 	rejection := sub.rejected[0]
 	err := svc.Invalid(svc.FieldError{Field: "items", Code: rejection.Code, Message: "No item was accepted: " + rejection.Message})

@@ -51,7 +51,7 @@ func (sub *submission) readRaw(limit int64) error {
 	return nil
 }
 
-// readSome reads the next bytes of the body and says whether there may be more.
+// readSome reads the next bytes of the body and reports whether there may be more.
 func (sub *submission) readSome(limit int64) (more bool, err error) {
 	step := min(rawStep, limit+1-int64(sub.raw.Len()))
 	expected := step

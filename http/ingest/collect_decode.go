@@ -30,7 +30,7 @@ type envelope struct {
 	Items    []item      `json:"items"`
 }
 
-// item is what a client sends for one event; unknown fields are ignored.
+// item is one event as a client sends it; unknown fields are ignored.
 type item struct {
 	Type        itemKind           `json:"type" open:"true" doc:"event, page, identify, alias, error, metric or vital; needed in a batch."`
 	ID          string             `json:"id" doc:"The client's own id of the event; the same id is stored once. One is derived where it is missing."`
@@ -58,7 +58,7 @@ type item struct {
 	broken string
 }
 
-// itemContext is what surrounds an item. IP and UserAgent count for secret keys
+// itemContext describes the circumstances of an item. IP and UserAgent count for secret keys
 // only.
 type itemContext struct {
 	Locale    string             `json:"locale"`
@@ -128,8 +128,7 @@ func parse(text []byte, into any) error {
 	return err
 }
 
-// decodeApart reads a body of which some item has a wrong type: the other items
-// are none the worse for it.
+// decodeApart reads a body in which some item has a wrong type. That item alone is rejected.
 func (sub *submission) decodeApart(body []byte, kind itemKind) error {
 	var raws []stdjson.RawMessage
 	if body[0] == '[' {

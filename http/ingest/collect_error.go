@@ -19,7 +19,7 @@ import (
 // itemError is the type of an item that reports an error.
 const itemError itemKind = "error"
 
-// errorItem is what a client sends for one error, beside what it shares with an
+// errorItem is one error as a client sends it, beside what it shares with an
 // event: who, when, where, release and context. Unknown fields are ignored.
 type errorItem struct {
 	Type           string                        `json:"type" doc:"error; needed in a batch."`

@@ -58,7 +58,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// otherCase says whether a member's name is one of ours but for its case.
+// otherCase reports whether a member's name is one of ours but for its case.
 func otherCase(body []byte) bool {
 	known := map[string]string{}
 	for _, kind := range []reflect.Type{reflect.TypeFor[envelope](), reflect.TypeFor[item](), reflect.TypeFor[itemContext](), reflect.TypeFor[campaign]()} {

@@ -308,7 +308,7 @@ func FuzzSumJSON(f *testing.F) {
 	})
 }
 
-// doubled says whether some object of a valid text may have two members of one name, or a text
+// doubled reports whether some object of a valid text may have two members of one name, or a text
 // that is no Unicode, which the standard library changes.
 func doubled(text []byte) bool {
 	var value any

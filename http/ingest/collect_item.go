@@ -41,7 +41,7 @@ func (sub *submission) accept(index int, it *item, kind itemKind) {
 	}
 }
 
-// fill makes the event of an item; a code says why there is none.
+// fill makes the event of an item, or returns the code and message of its refusal.
 func (sub *submission) fill(event *protos.Event, index int, it *item, kind itemKind) (code, message string) {
 	properties := it.Properties
 	switch kind {
@@ -98,7 +98,7 @@ func (sub *submission) checkModule() (code, message string) {
 	return string(svc.CodeModuleDisabled), "The application has switched the module analytics off."
 }
 
-// identify fills who sent it and under which terms.
+// identify fills in the visitor, the environment and the retention.
 func (sub *submission) identify(event *protos.Event, it *item) {
 	event.Environment = sub.collector.Environment.Number
 	event.RetentionDays = uint32(sub.collector.RetentionDays)
@@ -109,7 +109,7 @@ func (sub *submission) identify(event *protos.Event, it *item) {
 	event.Ip, event.UserAgent = sub.remoteIP, sub.userAgent
 }
 
-// place fills which page it is about.
+// place fills in the page of the event.
 func (sub *submission) place(event *protos.Event, it *item) {
 	event.Url, event.Path, event.Referrer, event.Title = it.URL, it.Path, it.Referrer, it.Title
 	for _, context := range [...]*itemContext{&it.Context, &sub.envelope.Context} {
@@ -123,7 +123,7 @@ func (sub *submission) place(event *protos.Event, it *item) {
 	}
 }
 
-// contextualise fills what surrounds it. The address and the user agent in the
+// contextualise fills in locale, screen, library and campaign. The address and the user agent in the
 // context count for secret keys only.
 func (sub *submission) contextualise(event *protos.Event, it *item) {
 	for _, context := range [...]*itemContext{&it.Context, &sub.envelope.Context} {
@@ -194,7 +194,7 @@ func textOf(raw stdjson.RawMessage) string {
 	return ""
 }
 
-// checkWords holds every text of an event to its limits.
+// checkWords checks the texts of an event against their limits.
 func checkWords(event *protos.Event) (code, message string) {
 	for _, word := range [...]struct {
 		field, value string

@@ -42,7 +42,7 @@ func (sub *submission) authenticate(writeKey string) error {
 	return nil
 }
 
-// originAllowed says whether pages of an origin may send with a public key. A
+// originAllowed reports whether pages of an origin may send with a public key. A
 // request without an origin comes from no page.
 func originAllowed(origin string, allowed []string) bool {
 	if origin == "" || slices.Contains(allowed, "*") {

@@ -20,12 +20,12 @@ const (
 
 // Cardinality bounds how many series an environment has.
 type Cardinality interface {
-	// Admit says whether a point of a series may be taken: the series is known, or
+	// Admit reports whether a point of a series may be taken: the series is known, or
 	// its environment has fewer than limit.
 	Admit(environment, series uint64, limit int, now time.Time) bool
 }
 
-// metricItem is what a client sends for one metric point. Unknown fields are
+// metricItem is one metric point as a client sends it. Unknown fields are
 // ignored.
 type metricItem struct {
 	Type     string                        `json:"type" doc:"metric or vital; needed in a batch."`
@@ -99,7 +99,7 @@ func (sub *submission) acceptMetric(index int, shared *item, kind itemKind) {
 	}
 }
 
-// check says why an item is not accepted, if so.
+// check returns the code and message of the refusal of an item, empty where it is accepted.
 func (it *metricItem) check(kind itemKind) (code, message string) {
 	forms := 0
 	for _, sent := range []bool{it.Value != nil, len(it.Values) > 0, it.Count != nil} {
@@ -152,8 +152,8 @@ func labelsOf(raw map[string]stdjson.RawMessage) []svc.Label {
 	return labels
 }
 
-// emitPoint completes a point, holds it to the limits, and appends it to the payload
-// of its metric's partition. A code says why it is not accepted.
+// emitPoint completes a point, checks it, and appends it to the payload of its metric's
+// partition. It returns the code and message of a refusal.
 func (sub *submission) emitPoint(point *protos.MetricPoint, labels []svc.Label) (code, message string) {
 	if !slices.Contains(sub.collector.Modules, svc.ModuleMetrics) {
 		return string(svc.CodeModuleDisabled), "The application has switched the module metrics off."
@@ -186,7 +186,7 @@ func (sub *submission) emitPoint(point *protos.MetricPoint, labels []svc.Label) 
 	return "", ""
 }
 
-// checkPointWords holds the texts of a point to their limits.
+// checkPointWords checks the texts of a point against their limits.
 func checkPointWords(point *protos.MetricPoint, labels []svc.Label) (code, message string) {
 	if point.Name == "" {
 		return "missing_value", "name is missing."
@@ -224,7 +224,7 @@ func checkPointWord(what, value string, limit int) (code, message string) {
 	return "", ""
 }
 
-// checkPointNumbers holds the numbers of a point to what can be stored and added up.
+// checkPointNumbers refuses numbers that cannot be stored or added up.
 func checkPointNumbers(point *protos.MetricPoint) (code, message string) {
 	bad := infinite(point.Sum) || slices.ContainsFunc(point.Values, infinite)
 	for _, extreme := range [...]*float64{point.Min, point.Max} {
@@ -257,5 +257,5 @@ func checkPointNumbers(point *protos.MetricPoint) (code, message string) {
 	return "", ""
 }
 
-// infinite says whether a number cannot be added up.
+// infinite reports whether a number cannot be added up.
 func infinite(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }

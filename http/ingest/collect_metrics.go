@@ -6,7 +6,7 @@ import (
 	"svc"
 )
 
-// CollectMetrics are the figures of the ingest path.
+// CollectMetrics counts accepted and rejected items, and refused requests.
 type CollectMetrics struct {
 	Accepted prometheus.Counter
 	Rejected *prometheus.CounterVec

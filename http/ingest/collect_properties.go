@@ -39,7 +39,7 @@ func (sub *submission) fillProperties(event *protos.Event, raw stdjson.RawMessag
 	return "", ""
 }
 
-// jsonShape is what a JSON text is like.
+// jsonShape describes a JSON text.
 type jsonShape struct {
 	depth, keys int
 	// nul says that it holds an escaped NUL character.

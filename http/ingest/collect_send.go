@@ -19,8 +19,8 @@ var errItemTooLong = errors.New("the item is over the limit of a record")
 // itemHead bounds what stands before an item in a record.
 const itemHead = 8
 
-// put appends an accepted item of so many bytes to the payload of a partition. A payload may
-// become longer than a record, and is divided between items then.
+// put appends an accepted item of size bytes to the payload of a partition. A payload that
+// becomes longer than a record is divided between items later.
 func (sub *submission) put(partition, size int, appendTo func(payload []byte) ([]byte, error)) error {
 	if size+itemHead > svc.MaxRecordBytes {
 		return errItemTooLong
@@ -37,7 +37,7 @@ func (sub *submission) put(partition, size int, appendTo func(payload []byte) ([
 	return nil
 }
 
-// pendingParts returns what was accepted, by partition.
+// pendingParts returns the payloads of the accepted items, by partition.
 func (sub *submission) pendingParts() []svc.Part {
 	sub.parts = sub.parts[:0]
 	for _, partition := range sub.touched {

@@ -11,19 +11,19 @@ import (
 	"svc"
 )
 
-// Door bounds what requests of ingest take of a node, and shares it out fairly between
-// applications. A request passes three rooms: in the first its body is read as it came, in
-// the second it is inflated, decoded and judged, and in the third it waits for the log. The
-// first two hold so many bytes, of which an application has half at most, and in the
-// second there are fewer places than processors, so that the rest of the node goes on. In the third an
-// application has as much as keeps the log busy and no more, so that what others send
-// waits behind little. A nil door is open.
+// Door bounds the memory and the processors that ingest requests take of a node, and divides
+// both fairly between applications. A request passes three rooms: in the first its body is
+// read as it came, in the second it is inflated, decoded and judged, and in the third it waits
+// for the log. The first two have a budget of bytes, of which one application gets half at
+// most. The second has fewer places than the node has processors, so that its other work goes
+// on. In the third an application gets only as much as keeps the log busy, so that requests of
+// others wait a short time. A nil door bounds nothing.
 type Door struct {
 	reading, working, sending *room
 	// processors are taken by requests that have a place; nil where there are always enough.
 	processors Processors
-	// pace holds back who sends more than its part while the store falls behind; nil
-	// holds nobody back.
+	// pace refuses applications that send more than their part while the store lags; nil
+	// refuses none.
 	pace *pace
 }
 
@@ -39,8 +39,8 @@ const (
 	sendingShare = 512 << 10
 )
 
-// Processors are what all work of a node shares that keeps a processor busy for milliseconds. Work
-// that takes microseconds does not ask, and finds one free.
+// Processors divides the node's processors between all work that keeps one busy for
+// milliseconds. Work of microseconds does not ask.
 type Processors interface {
 	// Take waits for a processor, first come first served.
 	Take(ctx context.Context) error
@@ -48,7 +48,7 @@ type Processors interface {
 	Give()
 }
 
-// Share has requests that have a place wait for a processor as well.
+// Share makes requests that have a place wait for a processor as well.
 func (d *Door) Share(processors Processors) { d.processors = processors }
 
 // NewDoor returns a door for a budget of bytes.
@@ -70,8 +70,8 @@ func errCrowded() error {
 	}
 }
 
-// room holds bytes, and has places, for the requests of applications. Who waits is let
-// in application by application.
+// room bounds the bytes and the places that requests hold. Waiting requests are let in
+// application by application.
 type room struct {
 	// budget is for all, share for one application; one that has nothing may exceed its share.
 	budget, share int64
@@ -83,7 +83,7 @@ type room struct {
 	held  int64
 	taken int
 	apps  map[string]*guest
-	// queue are the applications of which a request waits, the next one first.
+	// queue has the applications with waiting requests, the next one first.
 	queue []*guest
 }
 
@@ -98,7 +98,7 @@ type guest struct {
 	waiting []*entry
 }
 
-// entry is a request that wants bytes, and a place where it says so.
+// entry is a request for bytes, and for a place where place is set.
 type entry struct {
 	bytes int64
 	place bool
@@ -148,8 +148,8 @@ func (r *room) giveUp(app string, g *guest, want *entry) error {
 	return errCrowded()
 }
 
-// grow takes bytes for a request that is in the room, false where there are none: who holds
-// a place must not wait.
+// grow takes bytes for a request that is in the room, and returns false where there are none:
+// a request that holds a place must not wait.
 func (r *room) grow(app string, bytes int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -172,21 +172,21 @@ func (r *room) guest(app string) *guest {
 	return g
 }
 
-// fits says whether an application's request may be let in.
+// fits reports whether an application's request may be let in.
 func (r *room) fits(g *guest, want *entry) bool {
 	return r.held+want.bytes <= r.budget && !r.crowds(g, want) && !r.full(want)
 }
 
-// full says whether a request wants a place and there is none.
+// full reports whether a request wants a place and there is none.
 func (r *room) full(want *entry) bool { return want.place && r.places > 0 && r.taken >= r.places }
 
-// unhurried says whether a request may pass those that wait: it is short, wants no place, and
+// unhurried reports whether a request may pass those that wait: it is short, wants no place, and
 // leaves half of the room free.
 func (r *room) unhurried(want *entry) bool {
 	return !want.place && want.bytes <= smallEntry && r.held < r.budget/2
 }
 
-// crowds says whether an application would have more than its share.
+// crowds reports whether an application would have more than its share.
 func (r *room) crowds(g *guest, want *entry) bool { return g.held > 0 && g.held+want.bytes > r.share }
 
 func (r *room) take(g *guest, want *entry) {
@@ -198,7 +198,7 @@ func (r *room) take(g *guest, want *entry) {
 	}
 }
 
-// admit lets in who waits, one of each application in turn. An application whose first
+// admit lets waiting requests in, one of each application in turn. An application whose first
 // request must wait for the bytes of others is waited for, or large requests would never be
 // let in; one that waits for its own, or for a place, is passed over.
 func (r *room) admit() {
@@ -244,7 +244,7 @@ func (r *room) forget(app string, g *guest) {
 	}
 }
 
-// stay is what a request has in the rooms of a door.
+// stay counts what a request holds in the rooms of a door.
 type stay struct {
 	door *Door
 	app  string
@@ -255,7 +255,7 @@ type stay struct {
 }
 
 // belong says whose request it is, which is known only later where the key stands in
-// the body. What was read until then is counted anew.
+// the body. The bytes read until then are counted again, for the application.
 func (s *stay) belong(ctx context.Context, app string) error {
 	if s.door == nil || s.app == app {
 		return nil

@@ -141,7 +141,7 @@ func (sub *submission) rejectedText() string {
 	return text[:len(text)-1]
 }
 
-// refusedSignal is what a client is told of a signal that is not kept.
+// refusedSignal is the answer for a signal that is not kept.
 const refusedSignal = "This service keeps metrics, not "
 
 func (sub *submission) otlpTraces() (proto.Message, error) {

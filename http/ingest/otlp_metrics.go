@@ -25,7 +25,7 @@ func resourceLabels() []string {
 	return []string{"service.name", "deployment.environment.name", "host.name"}
 }
 
-// otlpStream is what surrounds the points of one metric.
+// otlpStream has what the points of one metric share.
 type otlpStream struct {
 	name, unit string
 	labels     []svc.Label
@@ -158,7 +158,7 @@ func (sub *submission) acceptOTLPMetric(stream *otlpStream, metric *otlp.Metric)
 	}
 }
 
-// otlpPoint is what the points of all kinds have.
+// otlpPoint has the members that points of all kinds share.
 type otlpPoint interface {
 	GetAttributes() []*otlpcommon.KeyValue
 	GetStartTimeUnixNano() uint64

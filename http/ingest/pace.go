@@ -6,14 +6,13 @@ import (
 	"time"
 )
 
-// pace holds applications back that send more than their part while the node stores less
-// than it takes in. Records are stored in the order of the log, so what one application
-// sends too much of, all others wait for; one that sends alone keeps nobody waiting and is
-// not held back.
+// pace holds back applications that send more than their part while the node stores less than
+// it takes in. Records are stored in the order of the log, so all applications wait for the
+// records of one that sends too much. An application that sends alone is not held back.
 type pace struct {
-	// behind says how old the oldest record is that is not stored.
+	// behind returns the age of the oldest record that is not stored.
 	behind func() time.Duration
-	// most is how old it may be before anybody is held back. Half of it is enough for an
+	// most is how old it may be before an application is held back. Half of it is enough for an
 	// application that sent paceMuch of what is not stored.
 	most time.Duration
 	now  func() time.Time
@@ -32,17 +31,17 @@ const (
 	// paceMuch is what a node stores in a fraction of a second: below it, an application does not
 	// keep others waiting for long.
 	paceMuch = 4 << 20
-	// paceLook is how often who waits looks again.
+	// paceLook is how often a waiting request checks again.
 	paceLook = 20 * time.Millisecond
 )
 
-// paceCount is what an application sent in the latest slots of time.
+// paceCount has the bytes that an application sent in the latest slots of time.
 type paceCount struct {
 	bytes [paceSlots]int64
 	slots [paceSlots]int64
 }
 
-// Follow has the door hold applications back that send more than their part while the
+// Follow makes the door hold back applications that send more than their part, as long as the
 // oldest record that is not stored is older than most.
 func (d *Door) Follow(behind func() time.Duration, most time.Duration, now func() time.Time) {
 	d.pace = &pace{behind: behind, most: most, now: now, sent: map[string]*paceCount{}}
@@ -89,7 +88,7 @@ func (p *pace) add(app string, bytes int64) {
 
 func (p *pace) slot() int64 { return p.now().UnixMilli() / paceSlot.Milliseconds() }
 
-// holds says whether an application is held back.
+// holds reports whether an application is held back.
 func (p *pace) holds(app string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -100,7 +99,8 @@ func (p *pace) holds(app string) bool {
 	return p.held[app]
 }
 
-// look works out who is held back: who has more than an equal part of what is not stored.
+// look works out which applications are held back: those with more than an equal part of the
+// bytes that are not stored.
 func (p *pace) look() {
 	behind := p.behind()
 	clear(p.held)

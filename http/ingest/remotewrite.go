@@ -65,7 +65,7 @@ func (c *Collect) serveRemoteWrite(w *route.Response, r *http.Request) {
 // remoteWritten counts what the log has acknowledged.
 type remoteWritten struct{ samples, histograms int }
 
-// remoteWrite stores what is good of a request; the error of a request of which some
+// remoteWrite stores the valid samples of a request; the error of a request of which some
 // points are rejected is permanent, so its sender does not repeat the others.
 func (sub *submission) remoteWrite() (*remoteWritten, error) {
 	if err := sub.authenticate(""); err != nil {
@@ -92,7 +92,7 @@ func (sub *submission) remoteWrite() (*remoteWritten, error) {
 	return written, nil
 }
 
-// unpackRemote reads the body and says whether it is a message of 2.0.
+// unpackRemote reads the body and reports whether it is a message of 2.0.
 func (sub *submission) unpackRemote() (version2 bool, err error) {
 	if encoding := headerOf(sub.request, "Content-Encoding"); encoding != "" && encoding != "snappy" {
 		return false, svc.Errorf(svc.CodeUnsupportedMedia, "The content encoding %q is not accepted; send snappy.", encoding)

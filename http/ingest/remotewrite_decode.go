@@ -115,7 +115,7 @@ func decodeRemote(body []byte, version2 bool) ([]remoteSeries, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Symbols may stand behind the series that name them.
+	// Symbols may come after the series that name them.
 	at := 0
 	err = eachField(body, func(number int, f field) error {
 		switch {

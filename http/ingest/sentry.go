@@ -168,7 +168,7 @@ func (s *Sentry) envelope(sub *submission) error {
 		sub.envelope.SentAt = header.SentAt.Format(time.RFC3339Nano)
 	}
 	sub.answered = header.EventID
-	// One item that cannot be taken costs none of the others.
+	// An item that cannot be taken does not prevent the others.
 	var refused error
 	for n := range items {
 		item := &items[n]
@@ -193,8 +193,7 @@ func (s *Sentry) envelope(sub *submission) error {
 	return refused
 }
 
-// hint tells an SDK why something of what it sent was not taken, beside the answer to the
-// rest of it.
+// hint tells an SDK in a header why a part of its request was not taken.
 func (sub *submission) hint(err error) {
 	if shown, ok := errors.AsType[*svc.Error](err); ok {
 		sub.writer.Header().Set(errorHeader, shown.Message)
@@ -238,8 +237,7 @@ func (s *Sentry) event(sub *submission, index int, payload []byte) error {
 	return nil
 }
 
-// take accepts an event that could be read, unless it tells of nothing or the key's limit is
-// used up.
+// take accepts a decoded event, unless it is to be ignored or the key's limit is used up.
 func (s *Sentry) take(sub *submission, index int, event *sentry.Event, payload []byte) {
 	if event.Security != nil && event.Security.Ignored != "" {
 		sub.reject(index, "filtered", event.Security.Ignored)
@@ -286,7 +284,7 @@ func (sub *submission) acceptEvent(index int, event *sentry.Event, payload []byt
 	}
 }
 
-// isKept says whether what happened then is still kept in the application. SDKs of phones
+// isKept reports whether what happened then is still kept in the application. SDKs of phones
 // send days late what they could not send before, so an error may be as old as that.
 func (sub *submission) isKept(tsMs int64) bool {
 	return tsMs >= sub.now.AddDate(0, 0, -sub.collector.RetentionDays).UnixMilli()
@@ -311,8 +309,8 @@ func malformed(err error) error {
 	return svc.Invalid(svc.FieldError{Code: "malformed", Message: err.Error()})
 }
 
-// keep hands what was accepted to the log, or to the spool where the log does not take
-// it or something waits there already, and answers.
+// keep hands the accepted errors to the log and answers. They go to the spool where the log
+// does not answer, or where earlier errors wait there.
 func (s *Sentry) keep(sub *submission) error {
 	sub.stay.rest()
 	err := errSpooling

@@ -10,7 +10,7 @@ import (
 	"svc/http/sentry"
 )
 
-// SentryMetrics are the figures of Sentry's paths.
+// SentryMetrics counts what arrives on Sentry's paths.
 type SentryMetrics struct {
 	// Items counts what came, by category; Discarded what clients say that they did not
 	// send, by reason and category; Spooled the errors that the log did not take at once.
@@ -55,7 +55,7 @@ func (m *SentryMetrics) discarded(d sentry.Discarded) {
 }
 
 // ErrorLimiter bounds the errors of each key on this node, so that one broken release
-// does not crowd out everybody else.
+// does not crowd out other applications.
 type ErrorLimiter struct {
 	// PerMinute is the number of errors of a key and minute; zero switches the limit off.
 	PerMinute int

@@ -10,7 +10,7 @@ import (
 	"svc/http/route"
 )
 
-// releaseSpec is what a build tool says about a release.
+// releaseSpec is a release as a build tool announces it.
 type releaseSpec struct {
 	Version      string            `json:"version" doc:"The release; for new ones."`
 	Projects     []string          `json:"projects" doc:"Slugs of applications; they are added to those of the release."`

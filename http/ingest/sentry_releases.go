@@ -16,7 +16,7 @@ import (
 
 // ReleaseBook keeps what build tools say about releases.
 type ReleaseBook interface {
-	// PutRelease makes a release or changes it, and says whether it made it.
+	// PutRelease makes a release or changes it, and reports whether it made it.
 	PutRelease(ctx context.Context, org, version string, patch svc.ReleasePatch) (svc.Release, bool, error)
 	// ChangeRelease fails with not_found where there is no such release, or none of the
 	// application that is named.
@@ -165,7 +165,7 @@ func (s *Releases) patch(r *http.Request, up *upload, app string, spec *releaseS
 	return patch, nil
 }
 
-// releaseAsked is what a request says of a release.
+// releaseAsked is the release that a request names.
 type releaseAsked struct {
 	app, version string // version as the body has it
 	patch        svc.ReleasePatch

@@ -94,7 +94,7 @@ type chunkTerms struct {
 	Accept           []string `json:"accept"`
 }
 
-// assembleSpec is what shall be put together.
+// assembleSpec lists the chunks that make up a file.
 type assembleSpec struct {
 	Checksum string   `json:"checksum" doc:"SHA-1 of the whole bundle."`
 	Chunks   []string `json:"chunks" doc:"SHA-1 of its pieces, in order."`
@@ -161,7 +161,7 @@ func (u *Uploads) serve(w *route.Response, r *http.Request, operation string, se
 	if err == nil {
 		answer, err = serve(w, r, up)
 	} else if svc.CodeOf(err) == svc.CodeNotFound {
-		up.org = "" // the row of a stranger is none of the organization's
+		up.org = "" // a stranger must not write into the organization's audit
 	}
 	if err != nil {
 		w.Refuse(r, err, nil)

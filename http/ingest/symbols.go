@@ -63,7 +63,7 @@ func (sub *submission) mapKeys(o *svc.Occurrence, frame *svc.Frame) []string {
 	return keys
 }
 
-// isScript says whether a file may be built JavaScript.
+// isScript reports whether a file may be built JavaScript.
 func isScript(file string) bool {
 	path, _, _ := strings.Cut(file, "?")
 	for _, ending := range []string{".js", ".mjs", ".cjs", ".jsbundle", ".bundle"} {

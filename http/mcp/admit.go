@@ -86,7 +86,7 @@ func (s *Server) admitHost(r *http.Request) error {
 	return refused
 }
 
-// ownHost says whether no stranger can have made a name of this service: it is the
+// ownHost reports whether no stranger can have made a name of this service: it is the
 // public one, the machine's own, or an address.
 func (s *Server) ownHost(host string) bool {
 	name := nameOf(host)

@@ -29,7 +29,7 @@ type Bridge struct {
 	out     io.Writer
 
 	mu sync.Mutex
-	// version is what the handshake agreed on; later requests name it.
+	// version is the version that the handshake agreed on; later requests name it.
 	version string
 	// running has the requests that a client may cancel, by id.
 	running map[string]context.CancelFunc
@@ -42,7 +42,7 @@ const (
 	maxReplies = 16 << 20
 )
 
-// message is what the bridge looks at of a message.
+// message has the members of a message that the bridge reads.
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`

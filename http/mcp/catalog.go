@@ -19,7 +19,7 @@ const (
 	toolError = "get_error"
 )
 
-// The routes behind toolError.
+// The operations that get_error reads.
 const (
 	toolIssue      = "errors_get"
 	toolOccurrence = "errors_event"
@@ -72,7 +72,7 @@ func (s *Server) listTools(ctx context.Context, who *caller) (*sdk.ListToolsResu
 	return result, nil
 }
 
-// summary is what a tool does, without what is said to the assistant only.
+// summary describes a tool, without the sentences for the assistant alone.
 func summary(tool *svc.Tool) string {
 	first, _, _ := strings.Cut(tool.Description, ". ")
 	return strings.TrimSuffix(first, ".")
@@ -128,7 +128,7 @@ func (s *Server) inputOf(tool *svc.Tool) json.RawMessage {
 	return encoded
 }
 
-// envelopeSchema is what every call of a route answers; data is the route's answer.
+// envelopeSchema describes the result of every call of a route; data is the route's answer.
 func envelopeSchema() json.RawMessage {
 	return json.RawMessage(`{"type":"object","properties":{"tool":{"type":"string"},"status":{"type":"integer"},"data":{}},"required":["tool","status"]}`)
 }

@@ -1,5 +1,5 @@
 // Package mcp serves the Model Context Protocol at /mcp: the routes of the management
-// API as tools of whoever holds an access token, and the documentation as resources. It
+// API as tools for holders of an access token, and the documentation as resources. It
 // answers both eras of the protocol from one address, the handshake of 2025-11-25 and
 // earlier and the stateless requests of 2026-07-28, and keeps no sessions.
 //

@@ -30,7 +30,7 @@ type reach struct {
 	partial bool
 }
 
-// reach finds what the caller reaches now: memberships and modules are read anew. An
+// reach finds what the caller reaches now: memberships and modules are read again. An
 // organization that cannot be asked is left out, so that it keeps nobody from the others; it
 // fails where none can.
 func (s *Server) reach(ctx context.Context, who *caller) (*reach, error) {
@@ -98,7 +98,7 @@ func (s *Server) audience(ctx context.Context, who *caller, org string) (svc.Aud
 	return svc.NewAudience(grant, nil, settings.Policy), nil
 }
 
-// sees says whether a tool can be called with success anywhere.
+// sees reports whether a tool can be called with success anywhere.
 func (r *reach) sees(tool *svc.Tool) bool {
 	return slices.ContainsFunc(r.places, func(p place) bool { return p.audience.Sees(tool) })
 }

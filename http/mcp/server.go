@@ -54,7 +54,7 @@ type Docs interface {
 	Pages() []svc.DocPage
 }
 
-// Config is what a Server is made of. All of it is required but PublicURL and Logger.
+// Config holds the parts of a Server. All but PublicURL and Logger are required.
 type Config struct {
 	Authority     route.Authority
 	Organizations Organizations

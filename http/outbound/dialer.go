@@ -104,7 +104,7 @@ func (d *Dialer) CheckTarget(ctx context.Context, raw string) *svc.FieldError {
 }
 
 // Pools of connections: those that were used are kept for a moment only, so that a check
-// whose interval is longer looks up, connects and greets anew.
+// whose interval is longer looks up, connects and greets again.
 const (
 	idleTime    = 5 * time.Second
 	idlePerHost = 1024

@@ -24,7 +24,7 @@ import (
 //
 // A connection is kept as long as idleTime after its last use and agedTime in all. It leads
 // to an address that was checked when it was made, so it needs no second check, and its end
-// has the name looked up anew.
+// looks the name up again.
 type exchanger struct {
 	dial func(ctx context.Context, network, address string) (net.Conn, error)
 	now  func() time.Time
@@ -61,7 +61,7 @@ func (c *plainConn) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// unbounded is the limit behind a header, larger than any body.
+// unbounded is the limit after a header, larger than any body.
 const unbounded = 1 << 62
 
 func newExchanger(dialer *Dialer, now func() time.Time) *exchanger {
@@ -107,7 +107,7 @@ func hostPort(target *url.URL) (string, error) {
 	return net.JoinHostPort(host, cmp.Or(target.Port(), "80")), nil
 }
 
-// replayable says whether a request that got no answer may be sent again.
+// replayable reports whether a request that got no answer may be sent again.
 func replayable(method string) bool {
 	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
 }
@@ -155,7 +155,7 @@ func (p *exchanger) exchange(request *http.Request, conn *plainConn, address str
 	return response, begun, nil
 }
 
-// readAnswer reads the header of the answer behind those that only inform.
+// readAnswer reads the header of the final answer, and skips informational ones.
 func readAnswer(reader *bufio.Reader, request *http.Request) (*http.Response, error) {
 	for range maxInformed {
 		response, err := http.ReadResponse(reader, request)

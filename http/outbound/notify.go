@@ -170,7 +170,7 @@ func (n *Notifier) address(notice *svc.Notice) string {
 	return svc.IncidentURL(n.PublicURL, notice.App)
 }
 
-// chat is what Slack and those who take the same read.
+// chat is the message for Slack and for services that take the same form.
 func (n *Notifier) chat(notice *svc.Notice) map[string]any {
 	i := &notice.Incident
 	lines := fmt.Sprintf("*%s*\n%s · %s · %s since %s\n<%s|incident %s>", escape(subject(notice)), escape(notice.App.String()), escape(i.Environment), i.Status,

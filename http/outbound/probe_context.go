@@ -35,7 +35,7 @@ func (c *checkContext) Err() error {
 	return context.DeadlineExceeded
 }
 
-// checkKey finds the context of a check behind those made of it.
+// checkKey is the key of the check's context in contexts derived from it.
 type checkKey struct{}
 
 // Value implements context.Context.
@@ -46,7 +46,7 @@ func (c *checkContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// checkOf returns the check that a context is of, nil where there is none.
+// checkOf returns the check that a context belongs to, nil where there is none.
 func checkOf(ctx context.Context) *checkContext {
 	check, _ := ctx.Value(checkKey{}).(*checkContext)
 	return check

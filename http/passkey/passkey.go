@@ -1,5 +1,5 @@
 // Package passkey asks authenticators and judges what they answer (WebAuthn). It keeps
-// nothing: the state of a ceremony is handed to whoever asks and comes back once.
+// nothing: the state of a ceremony is handed to the caller and comes back once.
 //
 // The challenge is SHA-256 over random bytes and the purpose of the ceremony, so that
 // what an authenticator signs confirms that purpose and no other. The authenticator must

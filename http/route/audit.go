@@ -55,7 +55,7 @@ func (w *Response) Audit(r *http.Request, operation string, grant svc.Grant, org
 	w.handler.keep(r.Context(), row)
 }
 
-// auditRow returns what a row says of the caller and the request.
+// auditRow returns a row that describes the caller and the request.
 func auditRow(grant svc.Grant, operation string, r *http.Request) svc.AuditRow {
 	row := svc.AuditRow{
 		Operation: operation, Method: r.Method, Path: r.URL.Path,

@@ -24,8 +24,8 @@ type Authority interface {
 // CookieName is the cookie in which a browser carries its console session.
 const CookieName = "svc_session"
 
-// The two ways in which a WWW-Authenticate header answers (contract 5): to who sent nothing,
-// and to who sent what is of the wrong kind, unknown, revoked or expired.
+// The WWW-Authenticate headers (contract 5): for a request without credentials, and for one
+// whose credentials are of the wrong kind, unknown, revoked or expired.
 const (
 	ChallengeNone    = `Bearer realm="svc"`
 	ChallengeInvalid = `Bearer realm="svc", error="invalid_token"`
@@ -72,8 +72,8 @@ func (h *Handler) secretOf(call *Call) (string, error) {
 	return secret, nil
 }
 
-// refusal says what is wrong with a secret on a surface before anybody is asked, and
-// nothing where it may be right.
+// refusal says what is wrong with the form of a secret on a surface. It is empty where only
+// the authority can tell.
 func refusal(surface Surface, secret string, sent bool) string {
 	switch {
 	case !sent:

@@ -116,7 +116,7 @@ func within(prefix, name string) string {
 	return prefix + "." + name
 }
 
-// maxStrangers bounds the problems of this kind, for what is sent may be full of them.
+// maxStrangers bounds the problems of this kind that one answer lists.
 const maxStrangers = 10
 
 // strangers returns a problem for each of the first members of an object that are unknown

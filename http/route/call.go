@@ -51,7 +51,7 @@ func (c *Call) Origin() string {
 	return "http://" + c.request.Host
 }
 
-// Note says more of the call in its audit row, where the call succeeds.
+// Note adds a text to the audit row of the call, if it succeeds.
 func (c *Call) Note(text string) { c.note = text }
 
 // Param returns a parameter of the path, "" where the route has none of the name.
@@ -97,7 +97,7 @@ func (c *Call) IfMatch(present uint64) (*uint64, error) {
 	return &present, nil
 }
 
-// matchesTag says whether a list of entity tags holds one; weak comparison
+// matchesTag reports whether a list of entity tags holds one; weak comparison
 // ignores the mark of weak tags.
 func matchesTag(list, tag string, weak bool) bool {
 	for _, candidate := range strings.Split(list, ",") {

@@ -43,13 +43,13 @@ func TimeOf(t *time.Time) *Time {
 	return &instant
 }
 
-// Answer is a finished answer: what the wire gets.
+// Answer is a finished answer, ready to be sent.
 type Answer struct {
 	Status int
 	// Header holds Content-Type, Location, ETag, Link and the like, one value each.
 	Header map[string]string
 	Body   []byte
-	// streamed says that the wire has got everything already.
+	// streamed says that everything has been sent already.
 	streamed bool
 }
 

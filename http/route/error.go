@@ -41,7 +41,7 @@ type PendingAction struct {
 	ExpiresAt Time   `json:"expiresAt"`
 }
 
-// shownText replaces the text of errors whose own must not leave the house.
+// shownText replaces the text of internal errors, which callers must not see.
 const shownText = "Something failed here; the request id finds it in the log."
 
 // publicError returns the error that a caller may see. An error of another type

@@ -36,8 +36,8 @@ func (h *Handler) gates() []gate {
 	}
 }
 
-// rate refuses a call over its token's limits. The organization that the token
-// cannot address is refused behind it, so that probing costs as well.
+// rate refuses a call over its token's limits. An organization outside the token's reach is
+// refused after the rate check, so probing uses quota too.
 func (h *Handler) rate(_ context.Context, call *Call) error {
 	call.audited = call.Route.Method != http.MethodGet && svc.CodeOf(call.refused) != svc.CodeRateLimited
 	if svc.CodeOf(call.refused) == svc.CodeNotFound {
@@ -202,8 +202,8 @@ func (h *Handler) perform(ctx context.Context, call *Call, input any) (answer An
 	return answerOf(call, output)
 }
 
-// setRateHeaders tells the state of the limit (IETF httpapi draft, structured
-// fields); a switched-off limit tells nothing.
+// setRateHeaders sets the headers of the limit's state (IETF httpapi draft, structured
+// fields). A limit that is switched off has none.
 func setRateHeaders(header http.Header, state svc.RateState) {
 	if state.Quota <= 0 {
 		return

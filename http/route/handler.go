@@ -20,7 +20,7 @@ import (
 	"svc"
 )
 
-// Config is what a Handler is made of. Routes, Authority, Applications, Cursors
+// Config holds the parts of a Handler. Routes, Authority, Applications, Cursors
 // and Now are required where the table has gated rows.
 type Config struct {
 	Routes       []Route
@@ -35,9 +35,8 @@ type Config struct {
 	Now     func() time.Time
 	// PublicURL is the address under which callers reach the service.
 	PublicURL string
-	// Origin stands in answers for scheme and host where no PublicURL is configured. What the
-	// request names as its host is nobody's but the caller's word, and is taken only where
-	// both are empty.
+	// Origin is the scheme and host in answers where no PublicURL is configured. The Host
+	// header, which the caller chooses, is used only where both are empty.
 	Origin string
 	// Revision is the date of the API's last addition (X-API-Revision).
 	Revision string
@@ -50,7 +49,7 @@ type Config struct {
 	ConcurrentStreams int
 	Logger            *slog.Logger
 	Registerer        prometheus.Registerer
-	// NewID makes the part of a request id behind req_ from the time of the
+	// NewID makes the part of a request id after req_ from the time of the
 	// request's arrival, a ULID where it is nil.
 	NewID func(arrival time.Time) string
 	// Random is the source of nonces, the system's where it is nil.
@@ -164,7 +163,7 @@ func (h *Handler) registerAll() error {
 	return nil
 }
 
-// hasRest says whether a rest of the path may follow a pattern, in its own row or in another
+// hasRest reports whether a rest of the path may follow a pattern, in its own row or in another
 // one, which then takes the trailing slash.
 func (h *Handler) hasRest(pattern string) bool {
 	return slices.ContainsFunc(h.config.Routes, func(route Route) bool {
@@ -200,8 +199,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.router.ServeHTTP(response, r)
 }
 
-// record begins to note what is answered. It leaves nothing on the stack of ServeHTTP, where
-// streams wait.
+// record makes the Response of a request. It is a function of its own to keep the stack of
+// ServeHTTP, on which streams wait, small.
 func (h *Handler) record(w http.ResponseWriter, r *http.Request) *Response {
 	arrival := h.config.Now()
 	response := h.records.Get().(*Response)
@@ -213,7 +212,7 @@ func (h *Handler) record(w http.ResponseWriter, r *http.Request) *Response {
 	return response
 }
 
-// served ends what ServeHTTP began; it is deferred, and recovers.
+// served ends a request: it recovers from a panic, and counts. It must be deferred.
 func (h *Handler) served(response *Response, r *http.Request) {
 	cause := recover()
 	failure, _ := cause.(error)

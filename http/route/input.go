@@ -53,7 +53,7 @@ type inputField struct {
 	preset       string
 }
 
-// repeats says whether a query parameter may occur more than once.
+// repeats reports whether a query parameter may occur more than once.
 func (f *inputField) repeats() bool {
 	if f.kind.Kind() == reflect.Slice {
 		return true
@@ -61,7 +61,7 @@ func (f *inputField) repeats() bool {
 	return reflect.PointerTo(f.kind).Implements(reflect.TypeFor[Repeated]())
 }
 
-// inputPlan is what reading an input type takes.
+// inputPlan lists the fields of an input type that a request fills.
 type inputPlan struct {
 	fields []inputField
 	body   *inputField
@@ -162,7 +162,7 @@ func (p *inputPlan) fill(call *Call, r *http.Request, in reflect.Value) ([]byte,
 	return body, nil
 }
 
-// covers says whether a problem of one field explains that of another: it is the same
+// covers reports whether a problem of one field explains that of another: it is the same
 // one, or the other is part of it.
 func covers(field, other string) bool {
 	return field == other || field != "" && (strings.HasPrefix(other, field+".") || strings.HasPrefix(other, field+"["))
@@ -285,7 +285,7 @@ func readBody(r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// accepts says whether the Accept headers let an answer of a media type pass.
+// accepts reports whether the Accept headers let an answer of a media type pass.
 func accepts(header http.Header, media string) bool {
 	ranges := strings.Join(header.Values("Accept"), ",")
 	if strings.TrimSpace(ranges) == "" {

@@ -16,9 +16,9 @@ type Ledger interface {
 	Record(ctx context.Context, entry svc.LedgerEntry) error
 }
 
-// enter writes what a call has done into the ledger of the path's organization, or of those
-// that the call has named, where its row belongs there. An entry that cannot be kept is
-// logged in full: what it tells has happened.
+// enter records a successful call in the ledger, if its row names a kind of entry: in the
+// ledger of the path's organization, or of those that the call has named. An entry that
+// cannot be stored is logged in full, because the change has happened.
 func (h *Handler) enter(ctx context.Context, call *Call) {
 	if call.Route.Ledger == "" || h.config.Ledger == nil {
 		return
@@ -32,7 +32,7 @@ func (h *Handler) enter(ctx context.Context, call *Call) {
 	}
 }
 
-// enterIn writes it into the ledger of one organization.
+// enterIn records a call in the ledger of one organization.
 func (h *Handler) enterIn(ctx context.Context, call *Call, org string) {
 	entry := svc.LedgerEntry{
 		At: call.Now, Org: org, App: call.Param("app"), Kind: call.Route.Ledger, Subject: call.subject(), RequestID: call.RequestID,
@@ -57,16 +57,15 @@ func (h *Handler) enterIn(ctx context.Context, call *Call, org string) {
 	}
 }
 
-// Concerns names the organizations whose ledgers tell of the call, where its path names
-// none.
+// Concerns names the organizations in whose ledgers the call is recorded, where its path
+// names none.
 func (c *Call) Concerns(orgs ...string) { c.concerns = orgs }
 
-// Happened names what the call has done, for the ledger, where it is not what the row says.
+// Happened replaces the row's kind of ledger entry for this call.
 func (c *Call) Happened(kind svc.LedgerKind) { c.happened = kind }
 
-// About names the thing that the call is about, for the ledger: an id, never a name
-// or an address of a person. Without it, it is what the call made, else the last
-// parameter of its path.
+// About sets the subject of the ledger entry: an id, never a name or an address of a person.
+// The default is the id of what the call created, else the last parameter of its path.
 func (c *Call) About(id string) { c.about = id }
 
 func (c *Call) subject() string {

@@ -125,7 +125,7 @@ func describeParameters(route *Route, plan *inputPlan, types *schemas) ([]any, e
 	return parameters, nil
 }
 
-// describeHeaders lists the request headers that a row listens to.
+// describeHeaders lists the request headers that a row reads.
 func describeHeaders(route *Route) []any {
 	header := func(name, description string) any {
 		return map[string]any{"name": name, "in": "header", "required": false, "schema": Schema{"type": "string"}, "description": description}

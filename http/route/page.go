@@ -6,8 +6,8 @@ import (
 	"net/http"
 )
 
-// PageHead sets what every part of a page for people says: its kind, which is not to be
-// guessed, the content-security policy, and that links from it name nobody.
+// PageHead sets the headers of every part of a page for people: its content type, which
+// browsers must not guess, the content-security policy, and no referrer for its links.
 func PageHead(head http.Header, kind, policy string) {
 	head.Set("Content-Type", kind)
 	head.Set("Content-Security-Policy", policy)

@@ -13,11 +13,11 @@ import (
 // idPrefix stands before the ids that are minted here.
 const idPrefix = "req_"
 
-// maxRequestID is the longest request id that is taken over from a caller.
+// maxRequestID is the longest request id that is accepted from a caller.
 const maxRequestID = 128
 
-// requestID takes the caller's id over where it is short and plain, else mints
-// one. Either needs no quoting in JSON, in a header or in a log.
+// requestID returns the caller's id if it is short and plain, else a new one. Neither needs
+// quoting in JSON, in a header or in a log.
 func (h *Handler) requestID(r *http.Request, arrival time.Time) string {
 	if sent := r.Header["X-Request-Id"]; len(sent) == 1 && plainID(sent[0]) {
 		return sent[0]

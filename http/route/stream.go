@@ -87,7 +87,7 @@ func (c *Call) LastEventID() uint64 {
 	return last
 }
 
-// streams says whether a request to the row asks for a stream: it names the media type,
+// streams reports whether a request to the row asks for a stream: it names the media type,
 // and not that of the other answer.
 func (r *Route) streams(request *http.Request) bool {
 	if r.Handler.stream == nil || request.Method == http.MethodHead {
@@ -200,7 +200,7 @@ func (s *streamWriter) send(frame Frame) error {
 	return s.failed
 }
 
-// append puts a frame behind those that wait to be sent. JSON has no line breaks, and
+// append puts a frame after those that wait to be sent. JSON has no line breaks, and
 // names of events have none.
 func (s *streamWriter) append(frame Frame) error {
 	s.data.Reset()

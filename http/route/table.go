@@ -90,12 +90,12 @@ type Route struct {
 // Pattern returns the row's full path, parameters in braces.
 func (r *Route) Pattern() string { return r.Surface.Base() + r.Path }
 
-// HasParam says whether the path has a parameter.
+// HasParam reports whether the path has a parameter.
 func (r *Route) HasParam(name string) bool {
 	return strings.Contains(r.Path, "{"+name+"}") || strings.HasSuffix(r.Path, "{"+name+"...}")
 }
 
-// gated says whether the row's requests pass the gates.
+// gated reports whether the row's requests pass the gates.
 func (r *Route) gated() bool { return r.Surface == Manage || r.Surface == Console }
 
 // status returns the status of a good answer.

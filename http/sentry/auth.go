@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Credentials are what the forms of authentication of one request say. Key is empty
+// Credentials are the key and project that the forms of authentication of one request name. Key is empty
 // where none says anything; Conflict tells that two of them differ.
 type Credentials struct {
 	Key      string

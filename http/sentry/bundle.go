@@ -18,7 +18,7 @@ const (
 
 // SourceMap is one source map of a bundle with what it may be found by.
 type SourceMap struct {
-	// Name is what the bundle calls the map.
+	// Name is the map's name in the bundle.
 	Name string
 	// DebugID stands in the code and in its map since both were built; empty where the
 	// build gave none.
@@ -29,7 +29,7 @@ type SourceMap struct {
 	Content []byte
 }
 
-// Bundle is what `sentry-cli sourcemaps upload` and the plugins of bundlers send.
+// Bundle is the archive that `sentry-cli sourcemaps upload` and the plugins of bundlers send.
 type Bundle struct {
 	Release, Dist string
 	Maps          []SourceMap
@@ -61,7 +61,7 @@ func (f *manifestFile) header(name string) string {
 // bundleMagic stands before the archive, with four bytes of version.
 const bundleMagic = "SYSB"
 
-// ParseBundle reads a bundle: a zip archive, behind eight bytes of magic, with a
+// ParseBundle reads a bundle: a zip archive, after eight bytes of magic, with a
 // manifest. Only source maps are taken. It fails with *Malformed, also where a map or
 // all of them inflate beyond the bounds.
 func ParseBundle(data []byte) (*Bundle, error) {

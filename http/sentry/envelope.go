@@ -120,7 +120,7 @@ func cutItem(rest []byte, index int) (Item, []byte, error) {
 	return item, rest, nil
 }
 
-// cutLine returns what stands before the first line feed and what stands behind it.
+// cutLine returns the text before the first line feed, and the text after it.
 func cutLine(body []byte) (line, rest []byte) {
 	if end := bytes.IndexByte(body, '\n'); end >= 0 {
 		return body[:end], body[end+1:]

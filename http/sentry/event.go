@@ -8,7 +8,7 @@ import (
 	"svc"
 )
 
-// Event is what an error event says, in the order and with the words of Sentry.
+// Event is an error event, in the order and with the words of Sentry.
 type Event struct {
 	ID string
 	// Timestamp is zero where the event has none that can be read.
@@ -35,7 +35,7 @@ type Event struct {
 	Request  Request
 	// Breadcrumbs stand in the order of time.
 	Breadcrumbs []Breadcrumb
-	// Exceptions stand as they came: the last one is what was thrown, the ones before
+	// Exceptions stand as they came: the last one was thrown, the ones before
 	// are its causes.
 	Exceptions []Exception
 	// Frames are the calls of an event without an exception, as they came, the oldest first:

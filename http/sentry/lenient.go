@@ -147,7 +147,7 @@ func pair(raw json.RawMessage) (key string, value json.RawMessage, ok bool) {
 	return key, named.Value, ok
 }
 
-// absent says whether a member is missing or null.
+// absent reports whether a member is missing or null.
 func absent(raw json.RawMessage) bool { return len(raw) == 0 || bytes.Equal(raw, []byte("null")) }
 
 // scalar returns the text of a text, number or truth value.

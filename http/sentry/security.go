@@ -12,7 +12,7 @@ import (
 	"svc"
 )
 
-// Security is what a browser's report says, beside what it has in common with an event.
+// Security has the members of a browser's report that other events do not have.
 type Security struct {
 	// Kind names the policy, for example CSP; Title says what happened, Culprit which rule
 	// it happened by. Reports of one kind with the same Group are one issue.
@@ -147,7 +147,7 @@ type reportReader struct {
 	page, agent string
 }
 
-// plainMembers returns the members of an object by their plain names, nil where it is none.
+// plainMembers returns the members of an object by their plain names, nil where the value is no object.
 func plainMembers(raw json.RawMessage) object {
 	var members object
 	if json.Unmarshal(raw, &members) != nil || members == nil {
@@ -220,7 +220,7 @@ func setMissing(field *string, value string) {
 	}
 }
 
-// kept is what is kept of a report whole: its texts, numbers and truth values, long ones cut.
+// kept returns the texts, numbers and truth values of a report, with long ones cut.
 // Addresses of networks are not.
 func (r *reportReader) kept() json.RawMessage {
 	names := make([]string, 0, len(r.members))
@@ -259,7 +259,7 @@ func (r *reportReader) kept() json.RawMessage {
 // extensionScheme begins the addresses of extensions and of the browser's own pages.
 var extensionScheme = regexp.MustCompile(`(?i)^(chrome|moz|safari|safari-web|ms-browser|edge|opera)-extension(:|$)|^webkit-masked-url:|^(resource|chrome):`)
 
-// isExtension says whether an address or its scheme is that of a browser extension.
+// isExtension reports whether an address or its scheme is that of a browser extension.
 func isExtension(address string) bool { return extensionScheme.MatchString(address) }
 
 // hostOf is the host of an address with a port that is not the usual one, in small letters;

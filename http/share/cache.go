@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Bounds of the cache and of the work behind it.
+// Bounds of the cache, and of the reads that fill it.
 const (
 	cacheTime  = time.Minute      // Limits: share cache
 	cacheBytes = 32 << 20         // of compressed pages

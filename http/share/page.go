@@ -8,7 +8,7 @@ import (
 	"svc"
 )
 
-// page is what the template shows.
+// page has the values that the template shows.
 type page struct {
 	Style  template.CSS
 	Script template.JS

@@ -24,7 +24,7 @@ type Shares interface {
 	Share(link string) *svc.PublicShare
 }
 
-// Config is what Pages are made of. All but Logger are required.
+// Config holds the parts of Pages. All but Logger are required.
 type Config struct {
 	Shares  Shares
 	Traffic Traffic
@@ -201,7 +201,7 @@ func (p *Pages) send(w *route.Response, r *http.Request, body []byte) {
 	_, _ = w.Write(body)
 }
 
-// acceptsGzip says whether an Accept-Encoding header names gzip with any weight
+// acceptsGzip reports whether an Accept-Encoding header names gzip with any weight
 // but zero.
 func acceptsGzip(header string) bool {
 	for part := range strings.SplitSeq(header, ",") {

@@ -94,7 +94,7 @@ func (e *entry) sort(members map[string]json.RawMessage) (query url.Values, body
 	return query, body, nil
 }
 
-// opened says whether a name is one that an open parameter stands for, as the query of the
+// opened reports whether a name is one that an open parameter stands for, as the query of the
 // route has it: label.plan beside label.
 func (e *entry) opened(name string) bool {
 	for _, prefix := range e.open {

@@ -20,7 +20,7 @@ func NewForHolders(routes []route.Route) (*Registry, error) {
 	})
 }
 
-// Need is what a call of a tool needs beside its input.
+// Need names what a call of a tool needs beside its input.
 type Need string
 
 // The needs.
@@ -44,7 +44,7 @@ func (r *Registry) Need(name string) Need {
 	return NeedsNothing
 }
 
-// Repeatable says whether calling a tool twice in the same way has the effect of
+// Repeatable reports whether calling a tool twice in the same way has the effect of
 // calling it once.
 func (r *Registry) Repeatable(name string) bool {
 	found := r.byName[name]

@@ -36,7 +36,7 @@ type entry struct {
 	words map[string]int
 }
 
-// excluded says whether a route is outside of the assistant's reach: its own controls,
+// excluded reports whether a route is outside of the assistant's reach: its own controls,
 // tokens, keys, members, and whatever creates or removes an organization or an
 // application.
 func excluded(row *route.Route) bool {
@@ -109,7 +109,7 @@ func (r *Registry) Names() []string { return slices.Sorted(maps.Keys(r.byName)) 
 // All lists the tools that an audience sees, by name.
 func (r *Registry) All(audience *svc.Audience) []svc.Tool { return r.AllWhere(audience.Sees) }
 
-// AllWhere is All for whoever sees what sees says.
+// AllWhere returns the tools that sees reports visible.
 func (r *Registry) AllWhere(sees func(tool *svc.Tool) bool) (out []svc.Tool) {
 	for i := range r.tools {
 		if sees(&r.tools[i].tool) {
@@ -139,7 +139,7 @@ func (r *Registry) Find(audience *svc.Audience, query string, limit int) []svc.T
 	return r.FindWhere(audience.Sees, query, limit)
 }
 
-// FindWhere is Find for whoever sees what sees says.
+// FindWhere is Find among the tools that sees reports visible.
 func (r *Registry) FindWhere(sees func(tool *svc.Tool) bool, query string, limit int) (out []svc.Tool) {
 	type scored struct {
 		tool  *svc.Tool

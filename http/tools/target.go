@@ -196,7 +196,7 @@ func readingOf(row *route.Route, routes []route.Route) *reading {
 // singular is the noun of one thing of an operation.
 func singular(noun string) string { return strings.TrimSuffix(noun, "s") }
 
-// names says whether the JSON body of an input has a member.
+// names reports whether the JSON body of an input has a member.
 func names(input reflect.Type, member string) bool {
 	for _, field := range reflect.VisibleFields(input) {
 		if _, body := field.Tag.Lookup("body"); body {

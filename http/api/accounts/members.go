@@ -45,7 +45,7 @@ func consoleMemberRoutes(ports Ports) []route.Route {
 	}
 }
 
-// memberStatus says whether a seat is taken.
+// memberStatus reports whether a seat is taken.
 type memberStatus string
 
 const (

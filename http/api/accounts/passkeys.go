@@ -18,8 +18,8 @@ type passkeys struct {
 	organizations Organizations
 }
 
-// concern has the ledgers of the person's organizations tell of the call: whoever has a
-// passkey may approve with it in each of them.
+// concern records the call in the ledgers of all organizations of the person: a passkey
+// approves actions in each of them.
 func (p passkeys) concern(ctx context.Context, call *route.Call) error {
 	return concernHomes(ctx, call, p.organizations)
 }

@@ -9,7 +9,7 @@ import (
 	"svc/http/route"
 )
 
-// Channels keeps the ways in which people are told of incidents.
+// Channels keeps the ways by which people are notified of incidents.
 type Channels interface {
 	Channels(ctx context.Context, ref svc.AppRef) ([]svc.Channel, error)
 	// CreateChannel makes a channel of a specification; the secret that signs the notices
@@ -126,7 +126,7 @@ func (c channels) delete(ctx context.Context, call *route.Call, in channelPath) 
 	return route.Empty{}, c.channels.DeleteChannel(ctx, call.Ref(), in.ID)
 }
 
-// testedChannel is what became of a test.
+// testedChannel is the result of a test.
 type testedChannel struct {
 	OK    bool    `json:"ok"`
 	Error *string `json:"error"`

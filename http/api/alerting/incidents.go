@@ -96,7 +96,7 @@ type incidentPath struct {
 	ID string `path:"id" doc:"The incident's id."`
 }
 
-// actorOf is the person behind a call.
+// actorOf returns the person who makes a call.
 func actorOf(call *route.Call) svc.LedgerActor {
 	if user := call.Grant.Token.User; user != nil {
 		return svc.LedgerActor{ID: user.ID, Name: user.Name}

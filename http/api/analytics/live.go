@@ -111,7 +111,7 @@ func (l live) stream(ctx context.Context, call *route.Call, in getLive, yield fu
 	}
 }
 
-// differs says whether a view shows something else than an earlier one.
+// differs reports whether a view shows something else than an earlier one.
 func (v liveView) differs(earlier liveView) bool {
 	earlier.AsOf = v.AsOf
 	return !reflect.DeepEqual(v, earlier)

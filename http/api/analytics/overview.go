@@ -96,7 +96,7 @@ func deltaOf(now, before headline) headlineDelta {
 	}
 }
 
-// finite returns a number that JSON can hold: what is none is zero.
+// finite returns a number that JSON can hold: zero for infinities and NaN.
 func finite(x float64) float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return 0

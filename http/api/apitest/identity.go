@@ -147,7 +147,7 @@ func (m *Memory) Tokens(_ context.Context, owner svc.TokenOwner) ([]svc.Token, e
 	return out, nil
 }
 
-// owns says whether a token is one of an owner's listed ones.
+// owns reports whether a token is one of an owner's listed ones.
 func (m *Memory) owns(owner svc.TokenOwner, held *heldToken) bool {
 	if owner.Org != "" {
 		return held.token.Kind == svc.TokenOrganization && held.owner.Org == owner.Org

@@ -208,7 +208,7 @@ func (f feed) List(_ context.Context, query svc.EventQuery) (page []svc.Event, m
 	return page, false, nil
 }
 
-// matches says whether an event is in the feed of a query.
+// matches reports whether an event is in the feed of a query.
 func matches(event *svc.Event, query svc.EventQuery) bool {
 	if event.Environment != query.Environment.Slug {
 		return false

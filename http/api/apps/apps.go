@@ -12,7 +12,7 @@ import (
 // Apps keeps the applications.
 type Apps interface {
 	// List returns a page of an organization's applications in the order of
-	// their slugs, behind the slug after, and whether more follow.
+	// their slugs, beginning after the slug after, and whether more follow.
 	List(ctx context.Context, org, after string, limit int) (page []svc.Application, more bool, err error)
 	// Get fails with not_found where there is no such application.
 	Get(ctx context.Context, ref svc.AppRef) (svc.Application, error)

@@ -74,7 +74,7 @@ func (e *installEnvironment) Parse(call *route.Call, words []string) []svc.Field
 	return problems
 }
 
-// installGuide is what to put where. It holds no key: those are shown once, when they
+// installGuide lists the snippets to put into an application. It holds no key: those are shown once, when they
 // are made.
 type installGuide struct {
 	Framework       string           `json:"framework"`

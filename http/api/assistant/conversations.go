@@ -28,7 +28,7 @@ type Assistant interface {
 	// List and Actions return what a member has, the newest last.
 	List(ctx context.Context, ref svc.AppRef, member string) ([]svc.Conversation, error)
 	Actions(ctx context.Context, ref svc.AppRef, member string) ([]svc.Action, error)
-	// Follow yields the frames of a conversation's last turn behind an id.
+	// Follow yields the frames of a conversation's last turn, those after an id.
 	Follow(ctx context.Context, ref svc.AppRef, member, id string, after uint64, yield func(svc.TurnFrame) bool) error
 }
 

@@ -88,7 +88,7 @@ func consoleAIRoutes(ports Ports) []route.Route {
 	}
 }
 
-// aiPolicy is what an organization lets the assistant do.
+// aiPolicy has the limits that an organization sets to the assistant.
 type aiPolicy struct {
 	DeniedTools   []string     `json:"deniedTools" doc:"Tools that are not offered to the model."`
 	DeniedEffects []svc.Effect `json:"deniedEffects" doc:"Whole effect classes that are not offered."`

@@ -32,7 +32,7 @@ type IssueChanges interface {
 	// Merge makes an issue part of another one; it fails with conflict where
 	// either is merged otherwise.
 	Merge(ctx context.Context, environment, root, part uint64) error
-	// Unmerge takes a part out again; it fails with not_found where it is none.
+	// Unmerge takes a part out again; it fails with not_found where the issue is no part of another.
 	Unmerge(ctx context.Context, environment, root, part uint64) error
 }
 

@@ -35,7 +35,7 @@ func newAnthropic(access Access, client *http.Client) stream {
 	}
 }
 
-// anthropicEvent is what is read of an event.
+// anthropicEvent has the members of an event that are used.
 type anthropicEvent struct {
 	Type    string `json:"type"`
 	Index   int    `json:"index"`

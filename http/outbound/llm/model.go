@@ -17,7 +17,7 @@ import (
 	"svc"
 )
 
-// Access is what it takes to reach a model.
+// Access says how to reach a model.
 type Access struct {
 	Provider svc.AIProvider
 	Model    string
@@ -168,7 +168,7 @@ func (e statusError) Error() string { return fmt.Sprintf("the provider answered 
 // errSilent is the end of a round in which the provider fell silent.
 var errSilent = errors.New("the provider sent nothing for too long")
 
-// again says whether a failed attempt may be repeated: the provider was not reached,
+// again reports whether a failed attempt may be repeated: the provider was not reached,
 // was too busy or broke down.
 func again(err error) bool {
 	if refused, ok := errors.AsType[statusError](err); ok {

@@ -31,7 +31,7 @@ func newOpenAI(access Access, client *http.Client) stream {
 	}
 }
 
-// openaiChunk is what is read of an event.
+// openaiChunk has the members of an event that are used.
 type openaiChunk struct {
 	// Error is there where the provider breaks off.
 	Error   json.RawMessage `json:"error"`

@@ -26,7 +26,7 @@ const (
 type Authenticator struct {
 	// Origin is the page that the browser shows, Party the name it asks in.
 	Origin, Party string
-	// Verified says whether the user was verified, by a finger for example.
+	// Verified reports whether the user was verified, by a finger for example.
 	Verified bool
 	// Counter grows with every signature.
 	Counter uint32
@@ -72,7 +72,7 @@ func (a *Authenticator) encode(value any, how func(any) ([]byte, error)) []byte 
 	return encoded
 }
 
-// client is what the browser adds, for the challenge in options.
+// client returns the data that a browser adds, for the challenge in options.
 func (a *Authenticator) client(kind string, options []byte) []byte {
 	a.t.Helper()
 	var asked struct{ Challenge string }

@@ -23,12 +23,12 @@ type Round struct {
 	Status int
 	// Cut ends the connection there; nowhere where it is empty.
 	Cut Place
-	// Break tells an error behind the text, as providers do that break down in the
+	// Break sends an error after the text, as providers do that break down in the
 	// middle of an answer.
 	Break bool
 	// Short ends the answer before its end; its calls are then streamed in part.
 	Short svc.ShortAnswer
-	// Wait holds the answer back behind its first text until it is closed.
+	// Wait holds the answer back after its first text until it is closed.
 	Wait <-chan struct{}
 	// Pace is how long the model waits before every further text.
 	Pace time.Duration
@@ -37,7 +37,7 @@ type Round struct {
 // Place is a place within an answer.
 type Place string
 
-// The places: before anything but the status, behind the text, and in the middle of the
+// The places: before anything but the status, after the text, and in the middle of the
 // first call.
 const (
 	AtOnce    Place = "at once"
@@ -111,7 +111,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.write(answer, round)
 }
 
-// Restart has the script begin anew with the next request.
+// Restart lets the script begin again with the next request.
 func (s *Server) Restart() { s.Play(s.script) }
 
 // Play has the model answer by another script from the next request on.
