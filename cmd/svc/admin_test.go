@@ -12,11 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"svc/cmd/svc/operator"
-
-	"svc/cmd/svc/cli"
-
 	"svc"
+	"svc/cmd/svc/cli"
+	"svc/cmd/svc/operator"
 )
 
 // admin runs one operator's command against a server.

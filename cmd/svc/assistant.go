@@ -65,8 +65,8 @@ func (m models) Model(ctx context.Context, org string) (assistant.Model, error) 
 // ledgers returns the client of the ledgers.
 func (n *node) ledgers() *actors.Ledgers { return &actors.Ledgers{Actors: n.cluster} }
 
-// routeTools are the tools of the table; the table is made after the assistant that it
-// has routes of.
+// routeTools are the tools of the route table. The table holds routes of the assistant, so the tools
+// are filled in after the assistant was made.
 type routeTools struct{ *tools.Registry }
 
 // openTools makes the tools of the table, which the handler executes.

@@ -23,8 +23,8 @@ const (
 	backlogMarks = 128
 )
 
-// backlog knows the age of the oldest record of this node's partitions that is not stored: since when
-// an end of the log was seen that is beyond what was stored.
+// backlog measures the age of the oldest record of this node's partitions that is not stored: the time
+// since an end of the log was first seen that lies past what was stored.
 type backlog struct {
 	mu sync.Mutex
 	// known is when the log was last looked at.
@@ -39,7 +39,7 @@ type backlogMark struct {
 	at  time.Time
 }
 
-// note takes a look: for each partition the offset that is stored next, and the end.
+// note takes, for each partition, the offset that is stored next and the end of the log.
 func (b *backlog) note(now time.Time, positions map[int][2]int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -61,14 +61,14 @@ func (b *backlog) note(now time.Time, positions map[int][2]int64) {
 	b.marks, b.records, b.known = marks, records, now
 }
 
-// begin starts the time for which nothing needs to be known.
+// begin starts the grace in which the age may be unknown.
 func (b *backlog) begin(now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.known = now
 }
 
-// age returns for how long the oldest record has waited; it does not end with the last look.
+// age returns how long the oldest record has waited until now, not until the last look.
 func (b *backlog) age(now time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -81,8 +81,8 @@ func (b *backlog) age(now time.Time) time.Duration {
 	return now.Sub(oldest)
 }
 
-// ready fails where a record has waited for longer than the bound, or nothing is known for longer than
-// the grace.
+// ready fails where a record has waited longer than the bound, or the log has not answered for longer
+// than the grace.
 func (b *backlog) ready(now time.Time) error {
 	age := b.age(now)
 	b.mu.Lock()
@@ -116,7 +116,7 @@ func (n *node) watchBacklog(ctx context.Context) error {
 	}
 }
 
-// measureBacklog registers the figures of what waits.
+// measureBacklog registers metrics of the records that wait.
 func (n *node) measureBacklog() {
 	n.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "svc_ingest_lag_records", Help: "Records of the log that are not stored yet.",
@@ -132,7 +132,7 @@ func (n *node) measureBacklog() {
 // lettersTime bounds the look at the dead letters, for which readiness does not wait long.
 const lettersTime = time.Second
 
-// lettersWaiting fails while dead letters wait, and says how many. It is a warning: nothing that was
+// lettersWaiting fails while dead letters wait, with their number. It is a warning: nothing that was
 // accepted after them waits for them.
 func (n *node) lettersWaiting(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, lettersTime)

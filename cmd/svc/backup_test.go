@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"svc/cmd/svc/backup"
-
 	"svc/cmd/svc/operator"
 )
 

@@ -9,10 +9,9 @@ import (
 	"os"
 	"time"
 
-	"svc/cmd/svc/integrity"
-
 	"svc"
 	"svc/actors"
+	"svc/cmd/svc/integrity"
 	"svc/http/admin"
 	"svc/storage/datadir"
 )
@@ -44,7 +43,7 @@ const (
 	greetLongPause = 10 * time.Second
 )
 
-// greet waits for the listener, makes what a first start makes, and says how to
+// greet waits for the listener, performs the first start if this is one, and prints how to
 // go on. The node is ready once that is done.
 func (n *node) greet(ctx context.Context, stdout io.Writer) error {
 	select {

@@ -38,7 +38,7 @@ func (n *node) openWire(context.Context) (err error) {
 	return err
 }
 
-// openChanges prepares what tells the nodes of changes.
+// openChanges prepares the announcements of changes to other nodes.
 func (n *node) openChanges(ctx context.Context, brokers []string) error {
 	if n.clustered.wire == nil {
 		return nil
@@ -64,11 +64,11 @@ func (n *node) openChanges(ctx context.Context, brokers []string) error {
 	return n.clustered.follower.Begin(ctx)
 }
 
-// loadSnapshots loads what changes are announced of, after the place is known from
-// which announcements are followed.
+// loadSnapshots loads the snapshots. The place from which announcements are followed is known by
+// then, so no change is missed.
 func (n *node) loadSnapshots(ctx context.Context) error { return n.changes.Begin(ctx, n.db) }
 
-// syncSnapshot makes a change that another node's actor made known here.
+// syncSnapshot applies a change that another node's actor made to this node's snapshots.
 func (n *node) syncSnapshot(ctx context.Context, kind, identity string) error {
 	if n.cluster.Owns(kind, identity) {
 		return nil
@@ -85,12 +85,12 @@ func (n *node) fence(ctx context.Context, generation uint32) error {
 	return err
 }
 
-// unsettled says whether a generation may end at any time.
+// unsettled reports whether a generation may end at any time.
 func (n *node) unsettled(generation uint32) bool {
 	return n.clustered.wire != nil && !n.consumer.Settled(int32(generation))
 }
 
-// membership says why this node takes no part in the cluster, if so.
+// membership returns why this node has no part in the cluster, nil where it has one.
 func (n *node) membership(context.Context) error {
 	if err := n.consumer.Foreign(); err != nil {
 		return err

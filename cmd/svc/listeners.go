@@ -121,7 +121,7 @@ func (n *node) copySettings() map[string]string {
 // lagTime bounds the look at the log's ends.
 const lagTime = 2 * time.Second
 
-// lag returns how many records of the log are not stored; -1 where the log does
+// lag returns how many records of the log are not stored, -1 where the log does
 // not answer.
 func (n *node) lag(ctx context.Context) int64 {
 	ctx, cancel := context.WithTimeout(ctx, lagTime)

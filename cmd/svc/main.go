@@ -13,7 +13,6 @@ import (
 	"syscall"
 
 	"svc/cmd/svc/backup"
-
 	"svc/cmd/svc/cli"
 	"svc/cmd/svc/importer"
 	"svc/cmd/svc/operator"

@@ -220,7 +220,7 @@ func (n *node) openLog(ctx context.Context) (err error) {
 	return n.openChanges(ctx, brokers)
 }
 
-// openBroker opens the embedded log. One that would be taken for empty is a finding.
+// openBroker opens the embedded log. A damaged one, which would look empty, is a finding.
 func (n *node) openBroker(config broker.Config) (*broker.Broker, error) {
 	opened, err := broker.Open(config)
 	damage, damaged := errors.AsType[*broker.Damage](err)

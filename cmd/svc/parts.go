@@ -8,7 +8,7 @@ import (
 // part is a component that runs until its context ends.
 type part struct {
 	name string
-	// why says what depends on the place of the part in the list.
+	// why is the reason for the place of the part in the list.
 	why string
 	run func(ctx context.Context) error
 }

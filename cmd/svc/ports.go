@@ -17,8 +17,8 @@ import (
 	"svc/storage/kafka"
 )
 
-// The types below fit the folders' interfaces to each other: http, actors and
-// storage never see one another.
+// The types below adapt the interfaces of the folders to each other: http, actors and
+// storage do not import one another.
 
 // logProducer is the ingest path's view of the log.
 type logProducer struct {
@@ -59,7 +59,7 @@ func divided(parts []svc.Part) []svc.Part {
 	return out
 }
 
-// committed notes what the sink commits.
+// committed notes the positions that the sink commits.
 type committed struct {
 	*kafka.Consumer
 	progress *pipeline.Progress
@@ -86,7 +86,7 @@ func (s blockStore) Sift(ctx context.Context, id uint64, b pipeline.Block) ([]sv
 	return s.DB.Sift(ctx, id, b.(*block.Block))
 }
 
-// located gives an intake a cache of its own in front of the places.
+// located gives an intake its own cache of places.
 type located struct{ *geo.Cache }
 
 func (l located) Locate(ip netip.Addr) (country, region, city string) {

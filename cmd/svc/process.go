@@ -45,7 +45,7 @@ func (p processors) Take(ctx context.Context) error {
 // Give gives it back.
 func (p processors) Give() { <-p }
 
-// leastDescriptors is the number of files that a process with the embedded engine must be
+// leastDescriptors is how many files a process with the embedded engine must be
 // allowed to open: idle it holds some 200, three more for each thread of the engine, and one
 // for each file of the log and each connection.
 const leastDescriptors = 1024

@@ -9,9 +9,8 @@ import (
 	"log/slog"
 	"os"
 
-	"svc/cmd/svc/integrity"
-
 	"svc/cmd/svc/cli"
+	"svc/cmd/svc/integrity"
 	"svc/cmd/svc/settings"
 )
 
@@ -22,7 +21,7 @@ store that is empty or lacks parts, another master key. It says what it found, i
 numbers, and what would be done about it. --apply does it.
 `
 
-// runRepair looks for what a start refuses, and puts it right where that is asked for.
+// runRepair looks for whatever a start would refuse, and repairs it with --apply.
 func runRepair(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("repair", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -41,7 +40,7 @@ func runRepair(ctx context.Context, args []string, stdout, stderr io.Writer) err
 	return repair(ctx, config, logger, *apply, stdout)
 }
 
-// repair opens what a start opens, as far as a start looks at it.
+// repair opens what a start opens, up to the last of its checks.
 func repair(ctx context.Context, config settings.Config, logger *slog.Logger, apply bool, stdout io.Writer) (err error) {
 	n := newNode(config, logger)
 	n.inspection = integrity.Repair(stdout, apply)

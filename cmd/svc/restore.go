@@ -13,12 +13,10 @@ import (
 	"path/filepath"
 	"slices"
 
-	"svc/cmd/svc/integrity"
-
-	"svc/cmd/svc/backup"
-
 	"svc"
+	"svc/cmd/svc/backup"
 	"svc/cmd/svc/cli"
+	"svc/cmd/svc/integrity"
 	"svc/cmd/svc/settings"
 	"svc/storage/chdb"
 	"svc/storage/clickhouse"
@@ -41,7 +39,7 @@ topic it puts what was accepted and not stored.
   --key FILE      the master key, where the backup was made --without-key
 `
 
-// runRestore makes what a backup holds again.
+// runRestore restores a backup.
 func runRestore(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
 	flags := flag.NewFlagSet("restore", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -67,7 +65,7 @@ func runRestore(ctx context.Context, args []string, stdout, stderr io.Writer) (e
 	return r.run(ctx)
 }
 
-// restore is a backup on its way back.
+// restore is the state of a restore.
 type restore struct {
 	dir, place, key string
 	node            *node
@@ -92,7 +90,7 @@ func (r *restore) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// check refuses what a restore would mix with something else.
+// check refuses a target that holds other data.
 func (r *restore) check() error {
 	config := &r.node.config
 	if config.Partitions != r.manifest.Partitions {
@@ -114,7 +112,7 @@ func (r *restore) check() error {
 	return nil
 }
 
-// restoreKey puts the master key back and holds it to the one that sealed the backup.
+// restoreKey puts the master key back and compares it with the key that sealed the backup.
 func (r *restore) restoreKey(ctx context.Context) error {
 	config := &r.node.config
 	if err := os.MkdirAll(config.DataDir, 0o700); err != nil {
@@ -149,7 +147,7 @@ func (r *restore) restoreKey(ctx context.Context) error {
 	return r.node.openDir(ctx)
 }
 
-// restoreStore makes the tables again, and says what they hold.
+// restoreStore restores the tables, and prints how many rows they hold.
 func (r *restore) restoreStore(ctx context.Context) error {
 	n := r.node
 	config := clickhouse.Config{DSN: n.config.ClickHouseDSN}
@@ -179,7 +177,7 @@ func (r *restore) restoreStore(ctx context.Context) error {
 	return err
 }
 
-// restoreLog has what was accepted and not stored read again.
+// restoreLog prepares the log so that what was accepted and not stored is read again.
 func (r *restore) restoreLog(ctx context.Context) error {
 	n := r.node
 	if err := n.openLog(ctx); err != nil {
@@ -229,7 +227,7 @@ func (r *restore) produce(ctx context.Context) (err error) {
 	return err
 }
 
-// note has the store know its log and key.
+// note records in the store which log it belongs to.
 func (r *restore) note(ctx context.Context) error {
 	id, err := r.node.topic.ClusterID(ctx)
 	if err != nil {

@@ -1,17 +1,15 @@
 package main
 
 import (
-	"log/slog"
-
-	"svc/cmd/svc/settings"
-
 	"context"
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"text/tabwriter"
 
 	"svc/cmd/svc/cli"
+	"svc/cmd/svc/settings"
 )
 
 // runRoutes prints the route table; it needs no server.

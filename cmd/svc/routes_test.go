@@ -1,18 +1,16 @@
 package main
 
 import (
-	"log/slog"
-
-	"svc/cmd/svc/settings"
-
 	"bytes"
 	"cmp"
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"svc/cmd/svc/settings"
 	"svc/http/route"
 )
 

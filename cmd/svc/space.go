@@ -137,8 +137,8 @@ func (s *space) hold(hold bool) {
 	}
 }
 
-// check looks for damaged parts. Where there are any, the store keeps what they were merged of and
-// merges nothing more.
+// check looks for damaged parts. Where there are any, the store keeps the parts that they were merged
+// from and merges nothing more.
 func (s *space) check() {
 	if s.store == nil || s.damaged.Load() != nil {
 		return

@@ -16,8 +16,8 @@ import (
 // shownUnreadable is how many owners a warning names.
 const shownUnreadable = 5
 
-// unreadable knows what was left out of loads since it cannot be decoded or stored: it logs each
-// once, counts them, and warns at /readyz until the next start.
+// unreadable collects entities that were left out of loads because they cannot be decoded or stored. It
+// logs each once, counts them, and warns at /readyz until the next start.
 type unreadable struct {
 	logger *slog.Logger
 	count  *prometheus.CounterVec
@@ -35,7 +35,7 @@ func newUnreadable(registry prometheus.Registerer, logger *slog.Logger) *unreada
 	return u
 }
 
-// skipped takes in what was left out.
+// skipped adds an entity that was left out.
 func (u *unreadable) skipped(entity svc.Entity, cause error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -55,7 +55,7 @@ func (u *unreadable) skipped(entity svc.Entity, cause error) {
 	u.logger.Error("what cannot be read is left out", "owner", entity.Owner, "kind", entity.Kind, "id", entity.ID, "error", cause)
 }
 
-// warning says what was left out, nil where nothing was.
+// warning names what was left out; it is nil where nothing was.
 func (u *unreadable) warning(context.Context) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()

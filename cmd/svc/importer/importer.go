@@ -14,9 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"svc/cmd/svc/cli"
-
 	"svc"
+	"svc/cmd/svc/cli"
 )
 
 // importHelp teaches `svc import`.

@@ -17,9 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"svc/cmd/svc/cli"
-
 	"svc"
+	"svc/cmd/svc/cli"
 )
 
 // fakeIngest answers as the batch endpoint does and keeps what it was sent.
