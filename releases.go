@@ -79,6 +79,13 @@ type Deploy struct {
 	FinishedAt  time.Time  `json:"finishedAt"`
 }
 
+// ReleaseCount is what occurred in a release.
+type ReleaseCount struct {
+	// NewIssues is how many issues occurred in it first.
+	NewIssues               int
+	FirstSeenAt, LastSeenAt time.Time
+}
+
 // ReleasePatch is a build tool's change of a release; empty and nil members leave theirs unchanged.
 type ReleasePatch struct {
 	// Apps are added to those of the release.

@@ -18,7 +18,7 @@ import (
 
 // Releases knows in which order releases came.
 type Releases interface {
-	// FirstSeen returns when releases of an environment occurred for the first
+	// FirstSeen returns when releases of an environment were announced or occurred for the first
 	// time in an error; one that never did is missing.
 	FirstSeen(ctx context.Context, environment uint64, releases []string) (map[string]time.Time, error)
 }

@@ -61,6 +61,9 @@ type (
 		Version string     `json:"version"`
 		Deploy  svc.Deploy `json:"deploy"`
 	}
+	announcedReleases struct {
+		Versions []string `json:"versions"`
+	}
 	previousRelease struct {
 		// Release is nil where no earlier one has commits.
 		Release *svc.Release `json:"release"`
@@ -75,7 +78,9 @@ var (
 	releasesGet      = grain.On(releasesKind, "get", (*releases).onGet, grain.Repeatable)
 	releasesList     = grain.On(releasesKind, "list", (*releases).onList)
 	releasesPrevious = grain.On(releasesKind, "previous", (*releases).onPrevious)
-	releasesDeploy   = grain.On(releasesKind, "deploy", (*releases).onDeploy)
+	// releasesAnnounced says when releases were announced; those that were not are missing.
+	releasesAnnounced = grain.On(releasesKind, "announced", (*releases).onAnnounced, grain.Repeatable)
+	releasesDeploy    = grain.On(releasesKind, "deploy", (*releases).onDeploy)
 )
 
 func (r *releases) Restore(entities []svc.Entity) error {
@@ -170,6 +175,16 @@ func (r *releases) onList(_ time.Time, m listReleases) (grain.Outcome[releaseLis
 		list[i].Commits = list[i].Commits[:min(len(list[i].Commits), 1)] // a page stays short
 	}
 	return grain.Answer(releaseList{Releases: list, More: more}), nil
+}
+
+func (r *releases) onAnnounced(_ time.Time, m announcedReleases) (grain.Outcome[map[string]time.Time], error) {
+	at := map[string]time.Time{}
+	for _, version := range m.Versions {
+		if release, known := r.releases[version]; known {
+			at[version] = release.CreatedAt
+		}
+	}
+	return grain.Outcome[map[string]time.Time]{Answer: at}, nil
 }
 
 // onPrevious finds the newest release with commits that was announced before another one for

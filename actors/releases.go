@@ -2,6 +2,7 @@ package actors
 
 import (
 	"context"
+	"time"
 
 	"svc"
 	"svc/actors/grain"
@@ -56,6 +57,11 @@ func (r *ReleaseBook) Releases(ctx context.Context, org, app string, after *svc.
 func (r *ReleaseBook) PreviousRelease(ctx context.Context, org, version string) (*svc.Release, error) {
 	answer, err := releasesPrevious.Ask(ctx, r.Actors, org, findRelease{Version: version})
 	return answer.Release, err
+}
+
+// Announced returns when releases of an organization were announced; those that were not are missing.
+func (r *ReleaseBook) Announced(ctx context.Context, org string, versions []string) (map[string]time.Time, error) {
+	return releasesAnnounced.Ask(ctx, r.Actors, org, announcedReleases{versions})
 }
 
 // AddDeploy notes that a release went to an environment.

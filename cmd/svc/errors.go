@@ -17,7 +17,7 @@ func (n *node) errorsModule() module {
 				Continuation: &actors.Continuation{Former: n.db, Totals: n.db, Issues: n.issues, Now: n.now, Logger: n.logger},
 			}}
 		},
-		join: func() error { n.issues.Actors = n.cluster; return nil },
+		join: func() error { n.issues.Actors, n.releases.Actors = n.cluster, n.cluster; return nil },
 		routes: func() ([]route.Route, error) {
 			return issues.Routes(issues.Ports{Issues: n.db, Occurrences: n.db, Changes: n.issues, People: n.identity}), nil
 		},

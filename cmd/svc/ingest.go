@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"svc"
-	"svc/actors"
 	"svc/http/ingest"
 	"svc/http/route"
 	"svc/storage/kafka"
@@ -25,7 +24,7 @@ func (n *node) ingestModule() module {
 			Door: n.door(),
 		}
 		uploads := n.uploads(collect.Door)
-		releases := &ingest.Releases{Uploads: uploads, Book: &actors.ReleaseBook{Actors: n.cluster}}
+		releases := &ingest.Releases{Uploads: uploads, Book: n.releases, Counts: releaseCounts{n}}
 		return slices.Concat(collect.Routes(), n.sentry(collect).Routes(), uploads.Routes(), releases.Routes()), nil
 	}}
 }

@@ -79,6 +79,7 @@ type node struct {
 	cardinality *pipeline.Cardinality
 	shares      *actors.Shares
 	issues      *actors.Issues
+	releases    *actors.ReleaseBook
 	sink        *pipeline.Sink
 	outbox      *pipeline.Outbox
 	backlog     backlog
@@ -303,7 +304,8 @@ func (n *node) wireActors(context.Context) (err error) {
 	n.cardinality = pipeline.NewCardinality()
 	n.watchers, n.digests = &actors.Watchers{}, &actors.Digests{Logger: n.logger}
 	n.watch = &actors.Watch{Store: n.db, Partitions: n.config.Partitions, Skipped: n.unreadable.skipped}
-	n.issues = &actors.Issues{Releases: n.db, Log: n.topic, Partitions: n.config.Partitions}
+	n.releases = &actors.ReleaseBook{}
+	n.issues = &actors.Issues{Releases: &releaseTimes{n, n.releases}, Log: n.topic, Partitions: n.config.Partitions}
 	n.outbox = pipeline.NewOutbox(n.db, n.logger)
 	n.sink = pipeline.NewSink(pipeline.SinkConfig{
 		Store: blockStore{n.db}, Log: committed{n.consumer, &n.progress}, Records: n.consumer, Interval: n.config.FlushInterval, MaxRows: maxBlockRows, MaxBytes: maxBlockBytes, Now: n.now,

@@ -61,6 +61,9 @@ type releaseAnswer struct {
 	Projects     []releaseProject  `json:"projects"`
 	LastCommit   *commitAnswer     `json:"lastCommit"`
 	DeployCount  int               `json:"deployCount"`
+	NewGroups    int               `json:"newGroups" doc:"How many issues occurred in this release first; counted where releases are read."`
+	FirstEvent   *route.Time       `json:"firstEvent"`
+	LastEvent    *route.Time       `json:"lastEvent"`
 }
 
 type releaseProject struct {

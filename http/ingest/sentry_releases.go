@@ -39,6 +39,15 @@ type Releases struct {
 	// Uploads judges the tokens and leaves the audit rows.
 	Uploads *Uploads
 	Book    ReleaseBook
+	// Counts says what occurred in releases; nil says nothing.
+	Counts ReleaseCounts
+}
+
+// ReleaseCounts counts errors by release.
+type ReleaseCounts interface {
+	// ReleaseCounts returns what occurred in releases of an organization, or of an application of
+	// it; a release without an error is missing.
+	ReleaseCounts(ctx context.Context, org, app string, releases []string) (map[string]svc.ReleaseCount, error)
 }
 
 const (
@@ -225,7 +234,38 @@ func (s *Releases) change(w *route.Response, r *http.Request, up *upload) (any, 
 
 func (s *Releases) get(_ *route.Response, r *http.Request, up *upload) (any, error) {
 	release, err := s.find(r, up)
-	return answerRelease(&release), err
+	if err != nil {
+		return nil, err
+	}
+	answers, err := s.counted(r, up, []svc.Release{release})
+	if err != nil {
+		return nil, err
+	}
+	return answers[0], nil
+}
+
+// counted answers releases with what occurred in each.
+func (s *Releases) counted(r *http.Request, up *upload, list []svc.Release) ([]releaseAnswer, error) {
+	versions := make([]string, len(list))
+	for i := range list {
+		versions[i] = list[i].Version
+	}
+	var counts map[string]svc.ReleaseCount
+	if s.Counts != nil && len(list) > 0 {
+		var err error
+		if counts, err = s.Counts.ReleaseCounts(r.Context(), up.org, r.PathValue("project"), versions); err != nil {
+			return nil, err
+		}
+	}
+	answers := make([]releaseAnswer, 0, len(list))
+	for i := range list {
+		answer := answerRelease(&list[i])
+		if count, occurred := counts[list[i].Version]; occurred {
+			answer.NewGroups, answer.FirstEvent, answer.LastEvent = count.NewIssues, route.TimeOf(&count.FirstSeenAt), route.TimeOf(&count.LastSeenAt)
+		}
+		answers = append(answers, answer)
+	}
+	return answers, nil
 }
 
 // find reads the release that the path names.
@@ -256,9 +296,9 @@ func (s *Releases) list(w *route.Response, r *http.Request, up *upload) (any, er
 	if err != nil {
 		return nil, err
 	}
-	answers := make([]releaseAnswer, 0, len(list))
-	for i := range list {
-		answers = append(answers, answerRelease(&list[i]))
+	answers, err := s.counted(r, up, list)
+	if err != nil {
+		return nil, err
 	}
 	cursor := ""
 	if more {

@@ -272,6 +272,22 @@ func (db *Store) FirstSeen(ctx context.Context, environment uint64, releases []s
 	return seen, err
 }
 
+// ReleaseCounts returns what occurred in releases of environments; a release without an error is
+// missing.
+func (db *Store) ReleaseCounts(ctx context.Context, environments []uint64, releases []string) (map[string]svc.ReleaseCount, error) {
+	counts := make(map[string]svc.ReleaseCount, len(releases))
+	args := clickhouse.Args{"environments": environments, "releases": releases}
+	err := db.conn.Read(ctx, "counting the issues of releases", db.queries["releases.Counts"], args, func(rows driver.Rows) (bool, error) {
+		var release string
+		var began uint64
+		var first, last int64
+		err := rows.Scan(&release, &began, &first, &last)
+		counts[release] = svc.ReleaseCount{NewIssues: int(began), FirstSeenAt: time.UnixMilli(first).UTC(), LastSeenAt: time.UnixMilli(last).UTC()}
+		return true, err
+	})
+	return counts, err
+}
+
 // WatchedIssues returns the states of all issues that are resolved or merged.
 func (db *Store) WatchedIssues(ctx context.Context) ([]svc.Entity, error) {
 	var out []svc.Entity

@@ -22,7 +22,7 @@ func TestQueriesExplain(t *testing.T) {
 			"sample": 10, "per_tag": 10, "block": uint64(1),
 		},
 		"occurrences": {"issues": []uint64{1}, "before_ts": now, "before_id": "", "before_tie": uint64(1), "id": "", "hidden": []uint64{}},
-		"releases":    {"releases": []string{"1.0"}},
+		"releases":    {"releases": []string{"1.0"}, "environments": []uint64{1}},
 		"sourceMaps":  {"app": "", "keys": []string{}},
 		"uploads":     {"org": "", "sums": []string{}, "sha1": ""},
 	}, func(_, text string) string {
