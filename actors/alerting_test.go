@@ -15,6 +15,7 @@ import (
 
 	"svc"
 	"svc/actors/actorstest"
+	"svc/actors/grain"
 )
 
 // office is where alerts are looked after: a store that outlives nodes, and channels that
@@ -101,7 +102,7 @@ func (o *office) open() {
 	ports := &AlertPorts{Store: o.store, Schedule: o.schedule, Measures: o, Sender: o, Rules: o.rules, Started: o.started, Logger: logger}
 	host := actorstest.NewHost(o.t, Kinds(Deps{Store: o.store, Now: time.Now, Logger: logger, Alerts: ports})...)
 	o.schedule.Actors, ports.Actors = host, host
-	o.alerts = &Alerts{Actors: host, Chance: Chance{ID: func(prefix string) string { o.ids++; return fmt.Sprintf("%s%026d", prefix, o.ids) }}}
+	o.alerts = &Alerts{Actors: host, Random: grain.Random{ID: func(prefix string) string { o.ids++; return fmt.Sprintf("%s%026d", prefix, o.ids) }}}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() { defer close(ended); _ = o.schedule.Run(ctx) }()

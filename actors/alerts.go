@@ -11,7 +11,7 @@ import (
 // Alerts is the client of the alerting actors.
 type Alerts struct {
 	Actors grain.Caller
-	Chance Chance
+	Random grain.Random
 
 	tellings tellings
 }
@@ -28,7 +28,7 @@ func (a *Alerts) Rules(ctx context.Context, ref svc.AppRef) ([]svc.AlertRow, err
 func (a *Alerts) PutRule(ctx context.Context, ref svc.AppRef, id string, env svc.Environment, patch svc.AlertPatch) (svc.AlertRow, error) {
 	message := putRule{ID: id, New: id == "", Patch: patch, Environment: env.Slug, Number: env.Number}
 	if message.New {
-		message.ID = a.Chance.ID("rul_")
+		message.ID = a.Random.ID("rul_")
 	}
 	if patch.RecoveryThreshold != nil {
 		message.SetRecovery, message.Recovery = true, *patch.RecoveryThreshold

@@ -13,7 +13,7 @@ import (
 // that know their slugs.
 type Applications struct {
 	Actors grain.Caller
-	Chance Chance
+	Random grain.Random
 	Now    func() time.Time
 	// Sync makes a change known to this node before it is answered, where the
 	// owner is another one; nil where there are no others.
@@ -84,11 +84,11 @@ func (a *Applications) Create(ctx context.Context, org string, spec svc.AppSpec)
 	if problems := spec.Validate(); len(problems) > 0 {
 		return svc.Application{}, svc.Invalid(problems...)
 	}
-	ids := svc.AppIDs{App: a.Chance.ID("app_")}
+	ids := svc.AppIDs{App: a.Random.ID("app_")}
 	for n := range ids.Environments {
-		ids.Environments[n] = a.Chance.ID("env_")
+		ids.Environments[n] = a.Random.ID("env_")
 		// 53 bits, so that every JSON reader keeps the number exactly.
-		ids.Numbers[n] = binary.LittleEndian.Uint64(a.Chance.Bytes(8))>>11 | 1
+		ids.Numbers[n] = binary.LittleEndian.Uint64(a.Random.Bytes(8))>>11 | 1
 	}
 	record, err := organizationReserveApp.Ask(ctx, a.Actors, org, reserveApp{Spec: spec, IDs: ids})
 	if err != nil {
@@ -120,10 +120,10 @@ func (a *Applications) MintKey(ctx context.Context, ref svc.AppRef, spec svc.Key
 		return svc.IngestKey{}, "", svc.Invalid(problems...)
 	}
 	prefix := svc.KeyPrefix(spec.Kind, spec.Environment)
-	secret := svc.MintSecret(prefix+"_", a.Chance.Bytes(32))
+	secret := svc.MintSecret(prefix+"_", a.Random.Bytes(32))
 	clear := secret.Reveal()
 	key := svc.IngestKey{
-		ID: a.Chance.ID("key_"), Kind: spec.Kind, Environment: spec.Environment, Label: spec.Label,
+		ID: a.Random.ID("key_"), Kind: spec.Kind, Environment: spec.Environment, Label: spec.Label,
 		Prefix: prefix, Last4: clear[len(clear)-4:], CreatedAt: a.Now(),
 	}
 	record := keyRecord{IngestKey: key, Hash: svc.HashSecretHex(clear)}

@@ -36,4 +36,4 @@ func (a *Applications) DisableShare(ctx context.Context, ref svc.AppRef) error {
 	return err
 }
 
-func (a *Applications) shareID() string { return svc.ShareID(a.Chance.Bytes(svc.ShareIDBytes)) }
+func (a *Applications) shareID() string { return svc.ShareID(a.Random.Bytes(svc.ShareIDBytes)) }

@@ -3,7 +3,6 @@ package actors
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -43,10 +42,10 @@ type ChangedOwners interface {
 type Changes struct {
 	Store      ChangedOwners
 	Collectors *Collectors
-	Shares     *Shares
-	Rules      *Rulebook
-	Log        Announcements
-	Logger     *slog.Logger
+	// Others are the other snapshots of the node.
+	Others []Snapshot
+	Log    Announcements
+	Logger *slog.Logger
 	// Skipped receives entities that cannot be decoded. They are left out, so that one of
 	// them keeps neither a node from starting nor the others from being read.
 	Skipped grain.Skipped
@@ -55,18 +54,33 @@ type Changes struct {
 	caught svc.Version
 }
 
-// snapshotKinds are the kinds of entities that snapshots are made of.
-func snapshotKinds() []string { return []string{"application", "key", "share", kindRule} }
-
-// shown says whether snapshots are made of any of some entities.
-func shown(entities []svc.Entity) bool {
-	return slices.ContainsFunc(entities, func(e svc.Entity) bool { return slices.Contains(snapshotKinds(), e.Kind) })
+// Snapshot is what a node keeps in memory of some kinds of entities, whoever owns them.
+type Snapshot interface {
+	// EntityKinds returns the kinds of the entities that it is made of.
+	EntityKinds() []string
+	// Load fills the snapshot from the store, for a starting node.
+	Load(ctx context.Context, store grain.KindLister, skipped grain.Skipped) error
+	// PublishEntities publishes what the last versions of the entities of one owner say; it
+	// ignores entities of other kinds, and versions older than those it knows.
+	PublishEntities(entities []svc.Entity, skipped grain.Skipped)
 }
 
-// announce tells every node that an owner's entities have changed, where snapshots are made of
+// snapshots returns all snapshots.
+func (c *Changes) snapshots() []Snapshot { return append([]Snapshot{c.Collectors}, c.Others...) }
+
+// entityKinds returns the kinds of entities that snapshots are made of.
+func (c *Changes) entityKinds() (kinds []string) {
+	for _, snapshot := range c.snapshots() {
+		kinds = append(kinds, snapshot.EntityKinds()...)
+	}
+	slices.Sort(kinds)
+	return slices.Compact(kinds)
+}
+
+// Announce tells every node that an owner's entities have changed, where snapshots are made of
 // any of them. An announcement is a line, since a record of the log may carry several.
-func (c *Changes) announce(ctx context.Context, owner string, changed []svc.Entity) error {
-	if c.Log == nil || !shown(changed) {
+func (c *Changes) Announce(ctx context.Context, owner string, changed []svc.Entity) error {
+	if c.Log == nil || !slices.ContainsFunc(changed, func(e svc.Entity) bool { return slices.Contains(c.entityKinds(), e.Kind) }) {
 		return nil
 	}
 	if err := c.Log.Announce(ctx, []byte(owner+"\n")); err != nil {
@@ -93,9 +107,9 @@ func (c *Changes) Refresh(ctx context.Context, owner string) error {
 	if err != nil {
 		return fmt.Errorf("reading a change: %w", err)
 	}
-	c.Collectors.publishEntities(entities, c.Skipped)
-	c.Shares.publishEntities(entities, c.Skipped)
-	c.Rules.publishEntities(entities, c.Skipped)
+	for _, snapshot := range c.snapshots() {
+		snapshot.PublishEntities(entities, c.Skipped)
+	}
 	return nil
 }
 
@@ -113,7 +127,7 @@ func (c *Changes) CatchUp(ctx context.Context, generation int32) {
 	since := c.caught
 	c.mu.Unlock()
 	_ = attempt.Until(ctx, c.Logger, "catching up with changes", func() error {
-		owners, err := c.Store.OwnersSince(ctx, snapshotKinds(), since)
+		owners, err := c.Store.OwnersSince(ctx, c.entityKinds(), since)
 		if err == nil {
 			c.refreshAll(ctx, owners)
 		}
@@ -129,9 +143,11 @@ func (c *Changes) CatchUp(ctx context.Context, generation int32) {
 
 // Begin loads the snapshots of a starting node. Announcements from before it are
 // not needed.
-func (c *Changes) Begin(ctx context.Context, store kindLister) error {
-	if err := errors.Join(c.Collectors.Load(ctx, store, c.Skipped), c.Shares.Load(ctx, store, c.Skipped), c.Rules.Load(ctx, store, c.Skipped)); err != nil {
-		return err
+func (c *Changes) Begin(ctx context.Context, store grain.KindLister) error {
+	for _, snapshot := range c.snapshots() {
+		if err := snapshot.Load(ctx, store, c.Skipped); err != nil {
+			return err
+		}
 	}
 	c.Collectors.mu.Lock()
 	newest := c.Collectors.newest

@@ -89,15 +89,10 @@ func (c *Collectors) Publish(version svc.Version, app svc.Application, keys []sv
 	}
 }
 
-// kindLister reads all stored entities of a kind.
-type kindLister interface {
-	LoadKind(ctx context.Context, kind string) ([]svc.Entity, error)
-}
-
 // publishStored publishes what the store has of applications and of a kind of entity
 // that they own, which errors call by its name: one call for each owner, with all of
 // its entities of both kinds.
-func publishStored(ctx context.Context, store kindLister, kind, name string, publish func(owned []svc.Entity)) error {
+func publishStored(ctx context.Context, store grain.KindLister, kind, name string, publish func(owned []svc.Entity)) error {
 	owned := map[string][]svc.Entity{}
 	for _, load := range [][2]string{{"application", "applications"}, {kind, name}} {
 		entities, err := store.LoadKind(ctx, load[0])
@@ -114,15 +109,18 @@ func publishStored(ctx context.Context, store kindLister, kind, name string, pub
 	return nil
 }
 
+// EntityKinds returns the kinds of the entities that the snapshot is made of.
+func (c *Collectors) EntityKinds() []string { return []string{"application", "key"} }
+
 // Load fills the snapshot from the store, for a starting node.
-func (c *Collectors) Load(ctx context.Context, store kindLister, skipped grain.Skipped) error {
-	return publishStored(ctx, store, "key", "ingest keys", func(owned []svc.Entity) { c.publishEntities(owned, skipped) })
+func (c *Collectors) Load(ctx context.Context, store grain.KindLister, skipped grain.Skipped) error {
+	return publishStored(ctx, store, "key", "ingest keys", func(owned []svc.Entity) { c.PublishEntities(owned, skipped) })
 }
 
-// publishEntities publishes what the entities of one owner say, if it is an
+// PublishEntities publishes what the entities of one owner say, if it is an
 // application. Keys that cannot be decoded are left out; an application that cannot be
 // decoded stays as it was published last.
-func (c *Collectors) publishEntities(entities []svc.Entity, skipped grain.Skipped) {
+func (c *Collectors) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
 	var version svc.Version
 	var app *appRecord
 	var keys []svc.IngestKey

@@ -158,7 +158,7 @@ func TestSnapshotsLeaveOutWhatIsUnreadable(t *testing.T) {
 		}
 		noError(t, c.store.Put(ctx, entities, nil))
 		skipped := map[string]bool{}
-		changes := &Changes{Store: lately{c.store}, Collectors: NewCollectors(), Shares: NewShares(), Rules: NewRulebook(), Skipped: func(entity svc.Entity, err error) {
+		changes := &Changes{Store: lately{c.store}, Collectors: NewCollectors(), Others: []Snapshot{NewShares(), NewRulebook()}, Skipped: func(entity svc.Entity, err error) {
 			if err == nil {
 				t.Error("skipped without a reason")
 			}

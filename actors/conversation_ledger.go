@@ -10,23 +10,26 @@ import (
 	"svc/cluster"
 )
 
-// newConversation makes a conversation that tells the ledger of what only it notices.
-func (d Deps) newConversation(identity string) *conversation {
-	return &conversation{identity: identity, enter: func(entry svc.LedgerEntry) {
-		if d.Enter != nil {
-			d.node.Workers.Go(func(ctx context.Context) { d.enter(ctx, entry) })
-		}
-	}}
-}
+// Enter keeps an entry of a ledger.
+type Enter func(ctx context.Context, entry svc.LedgerEntry) error
 
-// enter keeps an entry. One that cannot be kept is logged in full: what it tells has
-// happened.
-func (d Deps) enter(ctx context.Context, entry svc.LedgerEntry) {
-	ctx, cancel := context.WithTimeout(cluster.WithRank(ctx, conversationKind.Rank()), grain.IOTime)
-	defer cancel()
-	if err := d.Enter(ctx, entry); err != nil {
-		d.Logger.LogAttrs(ctx, slog.LevelError, "keeping an entry of the ledger failed", slog.Any("entry", entry), slog.String("error", err.Error()))
+// newConversation makes a conversation that tells the ledger what only it notices. An entry that
+// cannot be kept is logged in full: what it tells has happened.
+func newConversation(node *grain.Node, enter Enter, identity string) *conversation {
+	c := &conversation{identity: identity}
+	if enter == nil {
+		return c
 	}
+	c.enter = func(entry svc.LedgerEntry) {
+		node.Workers.Go(func(ctx context.Context) {
+			ctx, cancel := context.WithTimeout(cluster.WithRank(ctx, conversationKind.Rank()), grain.IOTime)
+			defer cancel()
+			if err := enter(ctx, entry); err != nil {
+				node.Logger.LogAttrs(ctx, slog.LevelError, "keeping an entry of the ledger failed", slog.Any("entry", entry), slog.String("error", err.Error()))
+			}
+		})
+	}
+	return c
 }
 
 // lapsed is the entry of a proposal whose time was over before anybody decided. Nobody

@@ -12,6 +12,7 @@ import (
 
 	"svc"
 	"svc/actors/actorstest"
+	"svc/actors/grain"
 	"svc/cluster"
 	"svc/protos"
 )
@@ -39,11 +40,8 @@ func talking(t *testing.T, test func(h *talk)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		h := &talk{t: t, store: actorstest.NewStore(), entered: make(chan svc.LedgerEntry, 1000)}
-		deps := Deps{Store: h.store, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Enter: h.enter}.wired()
-		h.Host = actorstest.NewHost(t,
-			conversationKind.Row(deps.node, deps.newConversation),
-			deskKind.Row(deps.node, func(string) *desk { return &desk{} }),
-			approvalsKind.Row(deps.node, func(string) *approvals { return &approvals{} }))
+		node := &grain.Node{Store: h.store, Workers: grain.NewWorkers(), Now: time.Now, Logger: slog.New(slog.DiscardHandler)}
+		h.Host = actorstest.NewHost(t, conversationsKinds(node, h.store, h.enter)...)
 		h.Actors = h.Host
 		test(h)
 	})

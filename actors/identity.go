@@ -9,19 +9,11 @@ import (
 	"svc/actors/grain"
 )
 
-// Chance is where ids and secrets come from.
-type Chance struct {
-	// ID returns a new sortable id with a prefix, for example app_.
-	ID func(prefix string) string
-	// Bytes returns n random bytes.
-	Bytes func(n int) []byte
-}
-
 // Identity is the client of the organization, user and token actors: who may
 // call, and who belongs where.
 type Identity struct {
 	Actors grain.Caller
-	Chance Chance
+	Random grain.Random
 	Now    func() time.Time
 }
 
@@ -142,7 +134,7 @@ func (i *Identity) User(ctx context.Context, email, name string) (svc.User, erro
 	if !ok {
 		return svc.User{}, svc.Invalid(svc.FieldError{Field: "email", Code: "invalid_email", Message: "The e-mail address does not parse."})
 	}
-	person := svc.User{ID: i.Chance.ID("usr_"), Email: normal, Name: name}
+	person := svc.User{ID: i.Random.ID("usr_"), Email: normal, Name: name}
 	return userEnsure.Ask(ctx, i.Actors, userIdentity(normal), ensureUser{User: person})
 }
 
@@ -156,7 +148,7 @@ func (i *Identity) CreateOrganization(ctx context.Context, owner svc.User, spec 
 	if problems := spec.Validate(); len(problems) > 0 {
 		return svc.Organization{}, svc.Invalid(problems...)
 	}
-	org := svc.Organization{ID: i.Chance.ID("org_"), Slug: spec.Slug, Name: spec.Name}
+	org := svc.Organization{ID: i.Random.ID("org_"), Slug: spec.Slug, Name: spec.Name}
 	if org.Slug == "" {
 		org.Slug = svc.Slugify(spec.Name)
 	}

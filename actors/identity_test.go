@@ -13,6 +13,7 @@ import (
 
 	"svc"
 	"svc/actors/actorstest"
+	"svc/actors/grain"
 	"svc/protos"
 )
 
@@ -42,9 +43,9 @@ func withClients(t *testing.T, limits Limits, test func(t *testing.T, c *clients
 		c.Host = actorstest.NewHost(t, Kinds(Deps{
 			Store: c.store, Collectors: c.collectors, Shares: c.shares, Limits: limits, Now: clock, Logger: slog.New(slog.DiscardHandler),
 		})...)
-		chance := Chance{ID: c.id, Bytes: c.random}
-		c.identity = &Identity{Actors: c, Chance: chance, Now: clock}
-		c.apps = &Applications{Actors: c, Chance: chance, Now: clock}
+		random := grain.Random{ID: c.id, Bytes: c.random}
+		c.identity = &Identity{Actors: c, Random: random, Now: clock}
+		c.apps = &Applications{Actors: c, Random: random, Now: clock}
 		c.replays = &Replays{Actors: c}
 		test(t, c)
 	})

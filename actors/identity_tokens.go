@@ -75,11 +75,11 @@ func (i *Identity) OpenSession(ctx context.Context, person svc.User, lifetime ti
 }
 
 func (i *Identity) newToken(kind svc.TokenKind, owner svc.TokenOwner, spec svc.TokenSpec) (svc.Token, svc.Secret) {
-	secret := svc.MintSecret(kind.Prefix(), i.Chance.Bytes(32))
+	secret := svc.MintSecret(kind.Prefix(), i.Random.Bytes(32))
 	clear := secret.Reveal()
 	user := owner.User
 	return svc.Token{
-		ID: i.Chance.ID("tok_"), Kind: kind, Name: spec.Name, Scopes: spec.Scopes, User: &user, Org: owner.Org,
+		ID: i.Random.ID("tok_"), Kind: kind, Name: spec.Name, Scopes: spec.Scopes, User: &user, Org: owner.Org,
 		Last4: clear[len(clear)-4:], CreatedAt: i.Now(), ExpiresAt: spec.ExpiresAt, Hash: svc.HashSecretHex(clear),
 	}, secret
 }

@@ -1,14 +1,13 @@
 package actors
 
 import (
-	"context"
 	"log/slog"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
-	"svc"
 	"svc/actors/grain"
 	"svc/cluster"
 )
@@ -32,7 +31,7 @@ type Deps struct {
 	Now    func() time.Time
 	Logger *slog.Logger
 	// Enter keeps an entry of a ledger that no caller asked for; nil keeps none.
-	Enter func(ctx context.Context, entry svc.LedgerEntry) error
+	Enter Enter
 
 	// Workers runs what actors do beside their mailboxes.
 	Workers *grain.Workers
@@ -47,20 +46,18 @@ const liveIdle = 2 * time.Minute
 func Kinds(deps Deps) []cluster.Kind {
 	deps = deps.wired()
 	node := deps.node
+	return slices.Concat(
+		identityKinds(node, deps.Limits),
+		appsKinds(node, deps.Collectors, deps.Shares),
+		conversationsKinds(node, deps.Ledger, deps.Enter),
+		deps.otherKinds(),
+	)
+}
+
+// otherKinds are the kinds of this package.
+func (deps Deps) otherKinds() []cluster.Kind {
 	return []cluster.Kind{
-		organizationKind.Row(node, func(string) *organization { return &organization{} }),
-		userKind.Row(node, func(string) *user { return &user{} }),
-		tokenKind.Row(node, func(identity string) *token { return &token{identity: identity, limits: deps.Limits} }),
-		replayKind.Row(node, func(identity string) *replay { return &replay{identity: identity} }),
-		ledgerKind.Row(node.With(deps.Ledger), func(identity string) *ledger { return &ledger{org: identity} }),
-		conversationKind.Row(node, deps.newConversation),
-		deskKind.Row(node, func(string) *desk { return &desk{} }),
-		approvalsKind.Row(node, func(string) *approvals { return &approvals{} }),
-		releasesKind.Row(node, func(string) *releases { return &releases{} }),
-		aiSettingsKind.Row(node, func(string) *aiSettings { return &aiSettings{} }),
-		applicationKind.Row(node, func(string) *application {
-			return &application{publish: deps.Collectors.Publish, publishPage: deps.Shares.Publish}
-		}),
+		releasesKind.Row(deps.node, func(string) *releases { return &releases{} }),
 		{Name: KindAlerting, Rank: alertingKind.Rank(), Idle: alertingKind.Idle(), New: deps.newAlerting},
 		{Name: kindMonitor, Rank: monitorKind.Rank(), Idle: monitorKind.Idle(), New: deps.newMonitor},
 		deps.issues(),
@@ -86,7 +83,7 @@ func (d Deps) wired() Deps {
 	}
 	d.node = &grain.Node{Store: d.Store, Workers: d.Workers, Now: d.Now, Logger: d.Logger}
 	if d.Changes != nil {
-		d.node.Announce = d.Changes.announce
+		d.node.Announce = d.Changes.Announce
 	}
 	if d.Monitors != nil {
 		d.monitors = d.node.With(monitorStore{d.Store, d.Monitors.States, d.Monitors.Found, d.Now})

@@ -96,7 +96,7 @@ func (w *watchedSite) start() {
 		States: w, Probe: w, Checks: w, Schedule: w.schedule, Found: w.found, Rules: svc.MonitorRules{LeastSeconds: 1}, Failing: w.learn, Logger: logger,
 	}})...)
 	w.schedule.Actors = w.host
-	w.monitors = &Monitors{Actors: w.host, Chance: Chance{ID: func(prefix string) string { w.ids++; return fmt.Sprintf("%s%026d", prefix, w.ids) }}}
+	w.monitors = &Monitors{Actors: w.host, Random: grain.Random{ID: func(prefix string) string { w.ids++; return fmt.Sprintf("%s%026d", prefix, w.ids) }}}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() { defer close(ended); _ = w.schedule.Run(ctx) }()

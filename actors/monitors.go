@@ -60,7 +60,7 @@ func withState(entities []svc.Entity, owner, id string, state svc.MonitorState) 
 // Monitors is the client of the monitor actors.
 type Monitors struct {
 	Actors grain.Caller
-	Chance Chance
+	Random grain.Random
 }
 
 func monitorIdentity(ref svc.AppRef, id string) string { return ref.String() + "/" + id }
@@ -70,7 +70,7 @@ func monitorIdentity(ref svc.AppRef, id string) string { return ref.String() + "
 func (m *Monitors) PutMonitor(ctx context.Context, ref svc.AppRef, id string, patch svc.MonitorPatch) (svc.MonitorRow, error) {
 	message := putMonitor{ID: id, New: id == "", Patch: patch}
 	if message.New {
-		message.ID = m.Chance.ID("mon_")
+		message.ID = m.Random.ID("mon_")
 	}
 	return monitorPut.Ask(ctx, m.Actors, monitorIdentity(ref, message.ID), message)
 }

@@ -197,11 +197,11 @@ func (b *Rulebook) take() []*ruleset {
 	return taken
 }
 
+// EntityKinds returns the kinds of the entities that the snapshot is made of.
+func (b *Rulebook) EntityKinds() []string { return []string{kindRule} }
+
 // Load fills the snapshot from the store, for a starting node.
-func (b *Rulebook) Load(ctx context.Context, store kindLister, skipped grain.Skipped) error {
-	if b == nil {
-		return nil
-	}
+func (b *Rulebook) Load(ctx context.Context, store grain.KindLister, skipped grain.Skipped) error {
 	entities, err := store.LoadKind(ctx, kindRule)
 	if err != nil {
 		return fmt.Errorf("loading the alert rules: %w", err)
@@ -211,15 +211,15 @@ func (b *Rulebook) Load(ctx context.Context, store kindLister, skipped grain.Ski
 		owned[entity.Owner] = append(owned[entity.Owner], entity)
 	}
 	for _, entities := range owned {
-		b.publishEntities(entities, skipped)
+		b.PublishEntities(entities, skipped)
 	}
 	return nil
 }
 
-// publishEntities publishes what the entities of one owner say, if it is an alerting actor.
+// PublishEntities publishes what the entities of one owner say, if it is an alerting actor.
 // A rule that cannot be decoded counts nothing.
-func (b *Rulebook) publishEntities(entities []svc.Entity, skipped grain.Skipped) {
-	if b == nil || len(entities) == 0 {
+func (b *Rulebook) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
+	if len(entities) == 0 {
 		return
 	}
 	identity, alerting := strings.CutPrefix(entities[0].Owner, KindAlerting+"/")

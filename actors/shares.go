@@ -56,14 +56,17 @@ func (s *Shares) Publish(version svc.Version, app svc.Application, share svc.Sha
 	s.ofApp[ref] = linked{version, links}
 }
 
+// EntityKinds returns the kinds of the entities that the snapshot is made of.
+func (s *Shares) EntityKinds() []string { return []string{"application", "share"} }
+
 // Load fills the snapshot from the store, for a starting node.
-func (s *Shares) Load(ctx context.Context, store kindLister, skipped grain.Skipped) error {
-	return publishStored(ctx, store, "share", "shares", func(owned []svc.Entity) { s.publishEntities(owned, skipped) })
+func (s *Shares) Load(ctx context.Context, store grain.KindLister, skipped grain.Skipped) error {
+	return publishStored(ctx, store, "share", "shares", func(owned []svc.Entity) { s.PublishEntities(owned, skipped) })
 }
 
-// publishEntities publishes what the entities of one owner say, if it is an
+// PublishEntities publishes what the entities of one owner say, if it is an
 // application. A page that cannot be decoded is shown to nobody.
-func (s *Shares) publishEntities(entities []svc.Entity, skipped grain.Skipped) {
+func (s *Shares) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
 	var version svc.Version
 	var app *appRecord
 	var share svc.Share

@@ -91,7 +91,7 @@ func (i *Identity) Passkeys(ctx context.Context, person svc.User) ([]svc.Passkey
 // AddPasskey keeps a new passkey of a person under an id of its own; it fails with
 // conflict where there are too many.
 func (i *Identity) AddPasskey(ctx context.Context, person svc.User, key svc.Passkey) (svc.Passkey, error) {
-	key.ID = i.Chance.ID("key_")
+	key.ID = i.Random.ID("key_")
 	return userPutPasskey.Ask(ctx, i.Actors, userIdentity(person.Email), putPasskey{Passkey: key})
 }
 
@@ -121,4 +121,4 @@ func (i *Identity) TakeCeremony(ctx context.Context, person svc.User, id string)
 }
 
 // NewCeremonyID returns a name for a ceremony.
-func (i *Identity) NewCeremonyID() string { return i.Chance.ID("cer_") }
+func (i *Identity) NewCeremonyID() string { return i.Random.ID("cer_") }

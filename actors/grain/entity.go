@@ -18,6 +18,11 @@ type Entities interface {
 	Put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup) error
 }
 
+// KindLister reads the last versions of all entities of a kind, whoever owns them.
+type KindLister interface {
+	LoadKind(ctx context.Context, kind string) ([]svc.Entity, error)
+}
+
 // Decode reads one entity.
 func Decode[T any](entity svc.Entity) (T, error) {
 	var value T

@@ -101,7 +101,7 @@ func TestAdminExplainsItself(t *testing.T) {
 		t.Errorf("%v: %s", err, stderr.String())
 	}
 	file := filepath.Join(t.TempDir(), operator.TokenFile)
-	if _, err := operator.OpenToken(file, newChance().Bytes); err != nil {
+	if _, err := operator.OpenToken(file, newRandom().Bytes); err != nil {
 		t.Fatal(err)
 	}
 	err := operator.Run(context.Background(), []string{"login", "--email", "a@b.example", "--addr", freeAddr(t), "--token-file", file}, &stderr, &stderr)

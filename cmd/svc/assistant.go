@@ -46,7 +46,7 @@ func (n *node) wireAssistant() error {
 			Provider: n.config.AIProvider, Model: n.config.AIModel, Key: n.config.AIKey, BaseURL: n.config.AIBaseURL,
 		}}},
 		Tokens: n.identity, Ledger: n.ledgers(), Apps: n.apps,
-		NewID: n.chance.ID, Now: n.now, Logger: n.logger,
+		NewID: n.random.ID, Now: n.now, Logger: n.logger,
 	}
 	return nil
 }

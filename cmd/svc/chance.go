@@ -7,13 +7,13 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
-	"svc/actors"
+	"svc/actors/grain"
 	"svc/actors/pipeline"
 )
 
-// newChance returns the process's source of ids and secrets.
-func newChance() actors.Chance {
-	return actors.Chance{
+// newRandom returns the process's source of ids and secrets.
+func newRandom() grain.Random {
+	return grain.Random{
 		ID: func(prefix string) string { return prefix + ulid.Make().String() },
 		Bytes: func(n int) []byte {
 			random := make([]byte, n)
@@ -25,5 +25,5 @@ func newChance() actors.Chance {
 
 // newBlockID returns a number for a block.
 func (n *node) newBlockID(now time.Time) uint64 {
-	return pipeline.NewBlockNumber(now, binary.LittleEndian.Uint32(n.chance.Bytes(4)))
+	return pipeline.NewBlockNumber(now, binary.LittleEndian.Uint32(n.random.Bytes(4)))
 }

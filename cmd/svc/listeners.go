@@ -39,7 +39,7 @@ func (n *node) wireHTTP(context.Context) error {
 		return err
 	}
 	n.public.Limit(n.clientConnections())
-	token, err := operator.OpenToken(n.dir.Join(operator.TokenFile), n.chance.Bytes)
+	token, err := operator.OpenToken(n.dir.Join(operator.TokenFile), n.random.Bytes)
 	if err != nil {
 		return err
 	}

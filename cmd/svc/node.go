@@ -13,6 +13,7 @@ import (
 
 	"svc"
 	"svc/actors"
+	"svc/actors/grain"
 	"svc/actors/assistant"
 	"svc/actors/pipeline"
 	"svc/cluster"
@@ -59,7 +60,7 @@ type node struct {
 	config settings.Config
 	logger *slog.Logger
 	now    func() time.Time
-	chance actors.Chance
+	random grain.Random
 
 	dir       *datadir.Dir
 	vault     *vault.Vault
@@ -126,7 +127,7 @@ type node struct {
 // newNode returns a node that has opened nothing yet.
 func newNode(config settings.Config, logger *slog.Logger) *node {
 	registry := prometheus.NewRegistry()
-	return &node{config: config, logger: logger, now: time.Now, chance: newChance(), registry: registry, unreadable: newUnreadable(registry, logger), processors: newProcessors()}
+	return &node{config: config, logger: logger, now: time.Now, random: newRandom(), registry: registry, unreadable: newUnreadable(registry, logger), processors: newProcessors()}
 }
 
 // open opens everything that must be there before anything runs, in the order
@@ -296,9 +297,9 @@ const placeCache = 4096
 
 func (n *node) wireActors(context.Context) (err error) {
 	n.ownership, n.collectors, n.shares = &pipeline.Ownership{Lease: n.consumer}, actors.NewCollectors(), actors.NewShares()
-	n.rules, n.alarms = actors.NewRulebook(), &actors.Alerts{Chance: n.chance}
+	n.rules, n.alarms = actors.NewRulebook(), &actors.Alerts{Random: n.random}
 	n.changes = &actors.Changes{
-		Store: changedOwners{n.db}, Collectors: n.collectors, Shares: n.shares, Rules: n.rules, Log: n.clustered.announcements(), Logger: n.logger,
+		Store: changedOwners{n.db}, Collectors: n.collectors, Others: []actors.Snapshot{n.shares, n.rules}, Log: n.clustered.announcements(), Logger: n.logger,
 		Skipped: n.unreadable.skipped,
 	}
 	n.cardinality = pipeline.NewCardinality()
@@ -343,8 +344,8 @@ func (n *node) wireActors(context.Context) (err error) {
 		History: n.db, Intakes: intakes, Evict: n.cluster.Evict, Now: n.now, Logger: n.logger,
 	})
 	n.sweeper = &cluster.Sweeper{Cluster: n.cluster, Store: wakeups{n.db}, Every: 5 * time.Second, Logger: n.logger, Now: n.now}
-	n.identity = &actors.Identity{Actors: n.cluster, Chance: n.chance, Now: n.now}
-	n.apps = &actors.Applications{Actors: n.cluster, Chance: n.chance, Now: n.now, Sync: n.syncSnapshot}
+	n.identity = &actors.Identity{Actors: n.cluster, Random: n.random, Now: n.now}
+	n.apps = &actors.Applications{Actors: n.cluster, Random: n.random, Now: n.now, Sync: n.syncSnapshot}
 	return do(n.modules(), func(m module) func() error { return m.join })
 }
 

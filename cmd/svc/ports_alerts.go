@@ -9,6 +9,7 @@ import (
 
 	"svc"
 	"svc/actors"
+	"svc/actors/grain"
 	"svc/http/outbound"
 	"svc/storage/clickhouse/database"
 	"svc/storage/vault"
@@ -61,14 +62,14 @@ type alerts struct {
 	db     *database.DB
 	sender sender
 	dialer *outbound.Dialer
-	chance actors.Chance
+	random grain.Random
 	now    func() time.Time
 	// sync makes rules that another node's actor changed known to this node's stream.
 	sync func(ctx context.Context, kind, identity string) error
 }
 
 func (n *node) alertPort() alerts {
-	return alerts{n.monitoring.alerts, n.db, n.monitoring.sender, n.monitoring.dialer, n.chance, n.now, n.syncSnapshot}
+	return alerts{n.monitoring.alerts, n.db, n.monitoring.sender, n.monitoring.dialer, n.random, n.now, n.syncSnapshot}
 }
 
 // changedOwners reads of alerting actors what they would load themselves.
@@ -116,13 +117,13 @@ func (a alerts) CreateChannel(ctx context.Context, ref svc.AppRef, spec svc.Chan
 	}
 	target := svc.ChannelTarget{URL: spec.URL, To: spec.To}
 	if spec.Kind == svc.ChannelWebhook {
-		target.Secret = svc.MintSecret("whsec_", a.chance.Bytes(secretBytes))
+		target.Secret = svc.MintSecret("whsec_", a.random.Bytes(secretBytes))
 	}
 	clear, err := json.Marshal(target)
 	if err != nil {
 		return svc.Channel{}, "", fmt.Errorf("encoding a channel: %w", err)
 	}
-	channel := svc.Channel{ID: a.chance.ID("chn_"), Name: spec.Name, Kind: spec.Kind, CreatedAt: a.now()}
+	channel := svc.Channel{ID: a.random.ID("chn_"), Name: spec.Name, Kind: spec.Kind, CreatedAt: a.now()}
 	channel.Sealed = a.sender.box.Seal(channel.ID, clear)
 	made, err := a.PutChannel(ctx, ref, channel)
 	return made, target.Secret, err
@@ -140,12 +141,12 @@ func (a alerts) TestChannel(ctx context.Context, ref svc.AppRef, id string) (pro
 		}
 		now := a.now()
 		incident := svc.Incident{
-			ID: a.chance.ID("inc_"), RuleName: "Test", Kind: svc.AlertEventVolume, Severity: "info", Status: svc.IncidentOpen, Environment: svc.DefaultEnvironment,
+			ID: a.random.ID("inc_"), RuleName: "Test", Kind: svc.AlertEventVolume, Severity: "info", Status: svc.IncidentOpen, Environment: svc.DefaultEnvironment,
 			Title: "Test of the channel " + channel.Name, Comparator: "gt", StartedAt: now, LastTriggeredAt: now, Occurrences: 1,
 		}
 		ctx, cancel := context.WithTimeout(ctx, testTime)
 		defer cancel()
-		_, err := a.sender.Send(ctx, channel, svc.Delivery{ID: a.chance.ID("dlv_"), ChannelID: id, Notice: svc.Notice{Event: svc.NoticeTest, App: ref, Incident: incident}})
+		_, err := a.sender.Send(ctx, channel, svc.Delivery{ID: a.random.ID("dlv_"), ChannelID: id, Notice: svc.Notice{Event: svc.NoticeTest, App: ref, Incident: incident}})
 		if err != nil {
 			return err.Error(), nil
 		}

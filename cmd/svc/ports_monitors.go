@@ -34,7 +34,7 @@ func (n *node) wireMonitoring(rules *actors.Rulebook, alerts *actors.Alerts) err
 	m := &n.monitoring
 	m.dialer = outbound.NewDialer(n.config.MonitorAllow)
 	m.schedule = actors.NewSchedule(n.now, actors.NewScheduleMetrics(n.registry), n.logger)
-	m.checks = &alertstore.CheckWriter{Store: n.db.AlertStore, Interval: n.config.FlushInterval, Name: n.chance.ID("run_"), Logger: n.logger}
+	m.checks = &alertstore.CheckWriter{Store: n.db.AlertStore, Interval: n.config.FlushInterval, Name: n.random.ID("run_"), Logger: n.logger}
 	found := &actors.Found{Generation: n.ownership.Generation}
 	m.filler = &actors.Filler{Ownership: n.ownership, Fill: actors.FillSchedule(m.schedule, found, n.db.AllMonitors), Every: fillEvery, Logger: n.logger}
 	m.ports = &actors.MonitorPorts{
@@ -66,7 +66,7 @@ type monitors struct {
 }
 
 func (n *node) monitorPort() monitors {
-	return monitors{&actors.Monitors{Actors: n.cluster, Chance: n.chance}, n.monitoring.alerts, n.db, n.monitoring.dialer, n.monitorRules(), n.now}
+	return monitors{&actors.Monitors{Actors: n.cluster, Random: n.random}, n.monitoring.alerts, n.db, n.monitoring.dialer, n.monitorRules(), n.now}
 }
 
 func (m monitors) Monitors(ctx context.Context, ref svc.AppRef) ([]svc.MonitorRow, error) {

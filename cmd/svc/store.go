@@ -58,7 +58,7 @@ func (n *node) openEngine(ctx context.Context) error {
 func (n *node) checkIdentity(ctx context.Context) error {
 	identity := &integrity.Identity{
 		Inspection: &n.inspection, Store: n.db, Log: n.topic, Consumer: n.consumer, Key: n.vault.Fingerprint,
-		Group: intakeGroup, Partitions: n.partitions(), Progress: n.dir.Join(progressFile), NewID: n.chance.ID,
+		Group: intakeGroup, Partitions: n.partitions(), Progress: n.dir.Join(progressFile), NewID: n.random.ID,
 	}
 	return identity.Check(ctx)
 }
