@@ -105,8 +105,8 @@ func (a *application) Restore(entities []svc.Entity) error {
 // page must learn of.
 func changedApp[R any](a *application, answer R, writes ...grain.Write) grain.Outcome[R] {
 	return grain.Outcome[R]{Answer: answer, Effects: grain.Effects{Writes: writes, After: func(version svc.Version) {
-		a.publish(version, a.app.application(), a.liveKeys())
-		a.publishPage(version, a.app.application(), a.share)
+		a.publish(version, a.app.whole(), a.liveKeys())
+		a.publishPage(version, a.app.whole(), a.share)
 	}}}
 }
 
@@ -124,7 +124,7 @@ func (a *application) onGet(time.Time, grain.None) (grain.Outcome[appRecord], er
 }
 
 func (a *application) onUpdate(now time.Time, m updateApp) (grain.Outcome[appRecord], error) {
-	app := a.app.application()
+	app := a.app.whole()
 	if m.IfMatch != nil && *m.IfMatch != app.Revision {
 		return grain.Outcome[appRecord]{}, svc.Errorf(svc.CodePrecondition, "The application has changed since; read it again.")
 	}

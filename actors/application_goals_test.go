@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"svc"
@@ -27,7 +26,7 @@ func funnelSpec() svc.FunnelSpec {
 }
 
 func TestGoalsAndFunnelsOfAnApplication(t *testing.T) {
-	app := testApp(1, "shop", "Shop", actorstest.Epoch())
+	app := newTestApp(1, "shop", "Shop", actorstest.Epoch())
 	signup := svc.NewGoal(signupSpec(), "goal_1", actorstest.At(time.Minute))
 	deleted := signup
 	when := actorstest.At(time.Hour)
@@ -72,7 +71,7 @@ func TestGoalsAndFunnelsOfAnApplication(t *testing.T) {
 
 // TestGoalsAreBounded fills an application, and then deletes more goals than it keeps.
 func TestGoalsAreBounded(t *testing.T) {
-	record := testApp(1, "shop", "Shop", actorstest.Epoch())
+	record := newTestApp(1, "shop", "Shop", actorstest.Epoch())
 	a := &application{app: &record, goals: map[string]svc.Goal{}, funnels: map[string]svc.Funnel{}}
 	spec := func(n int) svc.GoalSpec {
 		return svc.GoalSpec{Name: "g", Matcher: svc.Matcher{Kind: svc.MatchEvent, Match: fmt.Sprint(n)}}
@@ -109,55 +108,4 @@ func TestGoalsAreBounded(t *testing.T) {
 	if goals := a.allGoals(); len(goals) != keptGoals || goals[0].ID != "goal_000" || goals[198].ID != "goal_198" || goals[199].ID != "goal_x" {
 		t.Errorf("%d goals are kept", len(goals))
 	}
-}
-
-func TestGoalsAndFunnelsThroughTheirClient(t *testing.T) {
-	withClients(t, Limits{}, func(t *testing.T, c *clients) {
-		ctx := t.Context()
-		c.organization("Acme", c.user("ada@example.com", "Ada"))
-		shop := c.app("Shop")
-		ref, nothing := shop.Ref(), svc.AppRef{Org: "acme", App: "nothing"}
-		now := clock()
-		goal, err := c.apps.CreateGoal(ctx, ref, signupSpec())
-		noError(t, err)
-		wantEqual(t, "the goal", goal, svc.NewGoal(signupSpec(), "goal_1", now))
-		_, err = c.apps.CreateGoal(ctx, ref, signupSpec())
-		if svc.CodeOf(err) != svc.CodeInvalidRequest {
-			t.Errorf("a duplicate fails with %v", err)
-		}
-		_, err = c.apps.CreateGoal(ctx, ref, svc.GoalSpec{})
-		if svc.CodeOf(err) != svc.CodeInvalidRequest {
-			t.Errorf("a bad goal fails with %v", err)
-		}
-		funnel, err := c.apps.CreateFunnel(ctx, ref, funnelSpec())
-		noError(t, err)
-		wantEqual(t, "the funnel", funnel, svc.NewFunnel(funnelSpec(), "fun_1", now))
-		_, err = c.apps.CreateFunnel(ctx, ref, svc.FunnelSpec{})
-		if svc.CodeOf(err) != svc.CodeInvalidRequest {
-			t.Errorf("a bad funnel fails with %v", err)
-		}
-		c.EvictAll()
-		synctest.Wait()
-		goals, err := c.apps.Goals(ctx, ref)
-		noError(t, err)
-		wantEqual(t, "the goals after a reload", goals, []svc.Goal{goal})
-		funnels, err := c.apps.Funnels(ctx, ref)
-		noError(t, err)
-		wantEqual(t, "the funnels after a reload", funnels, []svc.Funnel{funnel})
-		got, err := c.apps.Funnel(ctx, ref, "fun_1")
-		noError(t, err)
-		wantEqual(t, "the funnel after a reload", got, funnel)
-		noError(t, c.apps.DeleteFunnel(ctx, ref, "fun_1"))
-		wantError(t, "deleting it again", c.apps.DeleteFunnel(ctx, ref, "fun_1"), svc.NotFound("funnel"))
-		noError(t, c.apps.DeleteGoal(ctx, ref, "goal_1"))
-		wantError(t, "deleting it again", c.apps.DeleteGoal(ctx, ref, "goal_1"), svc.NotFound("goal"))
-		goal.DeletedAt = &now
-		goals, err = c.apps.Goals(ctx, ref)
-		noError(t, err)
-		wantEqual(t, "the goals at last", goals, []svc.Goal{goal})
-		_, err = c.apps.Goals(ctx, nothing)
-		wantError(t, "the goals of nothing", err, svc.NotFound("application"))
-		_, err = c.apps.Funnel(ctx, nothing, "fun_1")
-		wantError(t, "a funnel of nothing", err, svc.NotFound("application"))
-	})
 }

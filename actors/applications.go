@@ -20,6 +20,9 @@ type Applications struct {
 	Sync func(ctx context.Context, kind, identity string) error
 }
 
+// slugs returns the client of the organizations.
+func (a *Applications) slugs() Slugs { return Slugs{Actors: a.Actors} }
+
 // changed is the answer to a change, once this node's snapshot has it. A change
 // that is not here in time is on its way: it was announced.
 func (a *Applications) changed(ctx context.Context, ref svc.AppRef, err error) error {
@@ -32,25 +35,25 @@ func (a *Applications) changed(ctx context.Context, ref svc.AppRef, err error) e
 
 // List returns applications of an organization by slug, and whether more follow.
 func (a *Applications) List(ctx context.Context, org, after string, limit int) ([]svc.Application, bool, error) {
-	list, err := organizationApps.Ask(ctx, a.Actors, org, listApps{After: after, Limit: limit})
+	slugs, more, err := a.slugs().List(ctx, org, after, limit)
 	if err != nil {
 		return nil, false, err
 	}
-	apps := make([]svc.Application, 0, len(list.Apps))
-	for _, record := range list.Apps {
-		app, err := a.Get(ctx, svc.AppRef{Org: org, App: record.Slug})
+	apps := make([]svc.Application, 0, len(slugs))
+	for _, slug := range slugs {
+		app, err := a.Get(ctx, svc.AppRef{Org: org, App: slug})
 		if err != nil {
 			return nil, false, err
 		}
 		apps = append(apps, app)
 	}
-	return apps, list.More, nil
+	return apps, more, nil
 }
 
 // Get returns an application.
 func (a *Applications) Get(ctx context.Context, ref svc.AppRef) (svc.Application, error) {
 	record, err := ask(ctx, a, ref, applicationGet, grain.None{})
-	return record.application(), err
+	return record.whole(), err
 }
 
 // ask asks an application. One whose creation was cut short after its slug was taken is
@@ -60,7 +63,7 @@ func ask[M, R any](ctx context.Context, a *Applications, ref svc.AppRef, method 
 	if err == nil || svc.CodeOf(err) != svc.CodeNotFound {
 		return answer, err
 	}
-	reserved, reservedErr := organizationFindApp.Ask(ctx, a.Actors, ref.Org, findApp{Slug: ref.App})
+	reserved, reservedErr := a.slugs().Find(ctx, ref)
 	switch {
 	case reservedErr != nil && svc.CodeOf(reservedErr) == svc.CodeNotFound:
 		return answer, err
@@ -76,7 +79,7 @@ func ask[M, R any](ctx context.Context, a *Applications, ref svc.AppRef, method 
 // finish creates an application whose slug is taken.
 func (a *Applications) finish(ctx context.Context, ref svc.AppRef, record appRecord) (svc.Application, error) {
 	created, err := applicationCreate.Ask(ctx, a.Actors, ref.String(), createApp{App: record})
-	return created.application(), a.changed(ctx, ref, err)
+	return created.whole(), a.changed(ctx, ref, err)
 }
 
 // Create makes an application with its three environments.
@@ -90,7 +93,7 @@ func (a *Applications) Create(ctx context.Context, org string, spec svc.AppSpec)
 		// 53 bits, so that every JSON reader keeps the number exactly.
 		ids.Numbers[n] = binary.LittleEndian.Uint64(a.Random.Bytes(8))>>11 | 1
 	}
-	record, err := organizationReserveApp.Ask(ctx, a.Actors, org, reserveApp{Spec: spec, IDs: ids})
+	record, err := a.slugs().Reserve(ctx, org, spec, ids)
 	if err != nil {
 		return svc.Application{}, err
 	}
@@ -100,7 +103,7 @@ func (a *Applications) Create(ctx context.Context, org string, spec svc.AppSpec)
 // Update changes settings; with ifMatch only where the revision is that one.
 func (a *Applications) Update(ctx context.Context, ref svc.AppRef, patch svc.AppPatch, ifMatch *uint64) (svc.Application, error) {
 	record, err := ask(ctx, a, ref, applicationUpdate, updateApp{Patch: patch, IfMatch: ifMatch})
-	return record.application(), a.changed(ctx, ref, err)
+	return record.whole(), a.changed(ctx, ref, err)
 }
 
 // Keys lists the live ingest keys of an application, the newest first.

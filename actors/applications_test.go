@@ -11,14 +11,6 @@ import (
 	"svc/protos"
 )
 
-// app makes an application of acme.
-func (c *clients) app(name string) svc.Application {
-	c.t.Helper()
-	app, err := c.apps.Create(c.t.Context(), "acme", svc.AppSpec{Name: name})
-	noError(c.t, err)
-	return app
-}
-
 func TestApplications(t *testing.T) {
 	withClients(t, Limits{}, func(t *testing.T, c *clients) {
 		ctx := t.Context()
@@ -125,7 +117,7 @@ func TestAnInterruptedCreation(t *testing.T) {
 			withClients(t, Limits{}, func(t *testing.T, c *clients) {
 				c.organization("Acme", c.user("ada@example.com", "Ada"))
 				c.refuse = func(call *protos.Call) error {
-					if call.GetKind() == kindApplication && call.GetMethod() == "create" {
+					if call.GetKind() == "application" && call.GetMethod() == "create" {
 						return actorstest.ErrAway
 					}
 					return nil

@@ -141,6 +141,6 @@ func (c *Collectors) PublishEntities(entities []svc.Entity, skipped grain.Skippe
 		}
 	}
 	if app != nil {
-		c.Publish(version, app.application(), keys)
+		c.Publish(version, app.whole(), keys)
 	}
 }

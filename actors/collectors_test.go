@@ -2,7 +2,6 @@ package actors
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 	"sync"
 	"testing"
@@ -11,16 +10,6 @@ import (
 	"svc"
 	"svc/actors/actorstest"
 )
-
-// snapshot returns everything that collectors hold.
-func snapshot(c *Collectors) map[[32]byte]svc.Collector {
-	keys := map[[32]byte]svc.Collector{}
-	c.byKey.Range(func(hash, collector any) bool {
-		keys[hash.([32]byte)] = *collector.(*svc.Collector)
-		return true
-	})
-	return keys
-}
 
 func TestCollectorsFollowAtOnce(t *testing.T) {
 	withClients(t, Limits{}, func(t *testing.T, c *clients) {
@@ -62,11 +51,11 @@ func TestCollectorsFollowAtOnce(t *testing.T) {
 		want("the other application's key", hash3, of(blog, key3, 2))
 		loaded := NewCollectors()
 		noError(t, loaded.Load(ctx, c.store, nil))
-		keys := snapshot(loaded)
-		liveKeys := snapshot(c.collectors)
+		keys := keysOf(loaded)
+		liveKeys := keysOf(c.collectors)
 		wantEqual(t, "the loaded keys", keys, liveKeys)
 		noError(t, loaded.Load(ctx, c.store, nil))
-		keys = snapshot(loaded)
+		keys = keysOf(loaded)
 		wantEqual(t, "the keys loaded twice", keys, liveKeys)
 	})
 }
@@ -77,7 +66,7 @@ func TestAKeyIsNotPublishedBeforeItIsStored(t *testing.T) {
 		c.organization("Acme", c.user("ada@example.com", "Ada"))
 		shop := c.app("Shop")
 		ref := shop.Ref()
-		published := func() int { return len(snapshot(c.collectors)) }
+		published := func() int { return len(keysOf(c.collectors)) }
 		mint := func() error {
 			_, _, err := c.apps.MintKey(t.Context(), ref, svc.KeySpec{Kind: svc.KeyPublic, Environment: "production"})
 			return err
@@ -100,7 +89,7 @@ func TestAKeyIsNotPublishedBeforeItIsStored(t *testing.T) {
 }
 
 func TestCollectorsSkipWhatCannotWork(t *testing.T) {
-	app := testApp(1, "shop", "Shop", actorstest.Epoch()).application()
+	app := actorstest.App(1, "shop", "Shop", actorstest.Epoch())
 	good := svc.HashSecretHex("key")
 	revoked := actorstest.Epoch()
 	c := NewCollectors()
@@ -111,7 +100,7 @@ func TestCollectorsSkipWhatCannotWork(t *testing.T) {
 		{ID: "short", Environment: "production", Hash: "abcd"},
 		{ID: "revoked", Environment: "production", Hash: svc.HashSecretHex("b"), RevokedAt: &revoked},
 	})
-	keys := snapshot(c)
+	keys := keysOf(c)
 	if len(keys) != 1 || keys[svc.HashSecret("key")].KeyID != "good" {
 		t.Errorf("the keys are %v, want the good one", keys)
 	}
@@ -182,26 +171,6 @@ func TestSnapshotsLeaveOutWhatIsUnreadable(t *testing.T) {
 		check("after a change")
 	})
 }
-
-// TestWatchLeavesOutWhatIsUnreadable loads the watched issues beside one that cannot be decoded.
-func TestWatchLeavesOutWhatIsUnreadable(t *testing.T) {
-	resolved, err := json.Marshal(issueRecord{Issue: 7, IssueState: svc.IssueState{Status: svc.IssueResolved}})
-	noError(t, err)
-	var skipped []string
-	watch := &Watch{
-		Store:      watchedList{{Owner: "issue/1", Kind: "issue", ID: "1", Payload: []byte("{")}, {Owner: "issue/7", Kind: "issue", ID: "7", Payload: resolved}},
-		Partitions: 1, Skipped: func(entity svc.Entity, _ error) { skipped = append(skipped, entity.Owner) },
-	}
-	noError(t, watch.load(t.Context(), []int{0}))
-	if !watch.has(7) || len(skipped) != 1 || skipped[0] != "issue/1" {
-		t.Errorf("issue 7 watched: %t, skipped %v", watch.has(7), skipped)
-	}
-}
-
-// watchedList is a store of watched issues.
-type watchedList []svc.Entity
-
-func (l watchedList) WatchedIssues(context.Context) ([]svc.Entity, error) { return l, nil }
 
 // lately is a store in which nothing was written lately.
 type lately struct{ *actorstest.Store }

@@ -2,6 +2,7 @@ package actors
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -11,12 +12,6 @@ import (
 	"svc/actors/grain"
 )
 
-func ada() svc.User { return svc.User{ID: "usr_1", Email: "ada@example.com", Name: "Ada"} }
-func bob() svc.User { return svc.User{ID: "usr_2", Email: "bob@example.com", Name: "Bob"} }
-func cyd() svc.User { return svc.User{ID: "usr_3", Email: "cyd@example.com", Name: "Cyd"} }
-
-func acme() svc.Organization { return svc.Organization{ID: "org_1", Slug: "acme", Name: "Acme"} }
-
 func testTokenRecord(id string, owner svc.User, expires *time.Time) tokenRecord {
 	return tokenRecord{Token: svc.Token{
 		ID: id, Kind: svc.TokenPersonal, Name: "ci", Scopes: []svc.Scope{svc.ScopeRead}, User: &owner,
@@ -24,27 +19,9 @@ func testTokenRecord(id string, owner svc.User, expires *time.Time) tokenRecord 
 	}, Hash: "hash-" + id}
 }
 
-func testAppIDs(n uint64) svc.AppIDs {
-	return svc.AppIDs{
-		App:          fmt.Sprintf("app_%d", n),
-		Environments: [3]string{fmt.Sprintf("env_%da", n), fmt.Sprintf("env_%db", n), fmt.Sprintf("env_%dc", n)},
-		Numbers:      [3]uint64{n*10 + 1, n*10 + 2, n*10 + 3},
-	}
-}
-
-// testApp returns the record of a web application of acme.
+// testApp returns the record of an application.
 func testApp(n uint64, slug, name string, created time.Time) appRecord {
-	return appRecord{Application: svc.Application{
-		ID: fmt.Sprintf("app_%d", n), Slug: slug, Name: name, Platform: "web", Timezone: "UTC",
-		Modules:       []svc.Module{svc.ModuleAnalytics, svc.ModulePeople, svc.ModuleErrors, svc.ModuleMetrics, svc.ModuleFlags},
-		RetentionDays: 365, AllowedOrigins: []string{}, Organization: acme(),
-		Environments: []svc.Environment{
-			{ID: fmt.Sprintf("env_%da", n), Slug: "production", Name: "Production"},
-			{ID: fmt.Sprintf("env_%db", n), Slug: "staging", Name: "Staging"},
-			{ID: fmt.Sprintf("env_%dc", n), Slug: "development", Name: "Development"},
-		},
-		CreatedAt: created, UpdatedAt: created,
-	}, Numbers: []uint64{n*10 + 1, n*10 + 2, n*10 + 3}, Revision: 1}
+	return recordApp(actorstest.App(n, slug, name, created))
 }
 
 func TestOrganizationLife(t *testing.T) {
@@ -59,12 +36,12 @@ func TestOrganizationLife(t *testing.T) {
 	}
 	lastOwner := &svc.Error{Code: svc.CodeConflict, Reason: "last_owner", Message: "The last owner can be neither removed nor demoted."}
 	robert := svc.User{ID: "usr_2", Email: "bob@example.com", Name: "Robert"}
-	tok1, tok2 := testTokenRecord("tok_1", robert, nil), testTokenRecord("tok_2", cyd(), nil)
+	tok1, tok2 := testTokenRecord("tok_1", robert, nil), testTokenRecord("tok_2", actorstest.Cyd(), nil)
 	danUser := svc.User{ID: "usr_4", Email: "dan@example.com", Name: "Dan"}
 	dan := svc.Invitation{ID: "inv_1", Email: danUser.Email, Role: svc.RoleViewer, InvitedBy: svc.LedgerActor{ID: "usr_2", Name: "Robert"}, CreatedAt: actorstest.At(0), ExpiresAt: actorstest.At(time.Hour)}
 	danOwner, danKey := dan, userIdentity(dan.Email)
 	danOwner.Role = svc.RoleOwner
-	orphan, adopted := tok1, testTokenRecord("tok_1", cyd(), nil)
+	orphan, adopted := tok1, testTokenRecord("tok_1", actorstest.Cyd(), nil)
 	orphan.Orphaned = true
 	shop := testApp(1, "shop", "Shop", actorstest.At(20*time.Second))
 	shop2 := testApp(2, "shop-2", "Shop", actorstest.At(21*time.Second))
@@ -73,7 +50,7 @@ func TestOrganizationLife(t *testing.T) {
 		record.Organization = renamed
 	}
 	reserve := func(slug, name string, n uint64) reserveApp {
-		return reserveApp{Spec: svc.AppSpec{Name: name, Slug: slug}, IDs: testAppIDs(n)}
+		return reserveApp{Spec: svc.AppSpec{Name: name, Slug: slug}, IDs: actorstest.AppIDs(n)}
 	}
 	var steps []actorstest.Step
 	for _, method := range organizationKind.Methods() {
@@ -82,13 +59,13 @@ func TestOrganizationLife(t *testing.T) {
 		}
 	}
 	steps = append(steps, []actorstest.Step{
-		{Name: "create", Method: "create", Message: createOrganization{acme(), ada()}, Want: grain.Answer[any](acme(), grain.Put("organization", "org_1", acme()), grain.Put("member", "usr_1", seat(ada(), svc.RoleOwner, 0)))},
-		{Name: "create again with the same id", After: 1, Method: "create", Message: createOrganization{acme(), ada()}, Want: grain.Answer[any](acme())},
+		{Name: "create", Method: "create", Message: createOrganization{actorstest.Acme(), actorstest.Ada()}, Want: grain.Answer[any](actorstest.Acme(), grain.Put("organization", "org_1", actorstest.Acme()), grain.Put("member", "usr_1", seat(actorstest.Ada(), svc.RoleOwner, 0)))},
+		{Name: "create again with the same id", After: 1, Method: "create", Message: createOrganization{actorstest.Acme(), actorstest.Ada()}, Want: grain.Answer[any](actorstest.Acme())},
 		{
-			Name: "create by somebody else", After: 1, Method: "create", Message: createOrganization{svc.Organization{ID: "org_2", Slug: "acme", Name: "Other"}, bob()},
+			Name: "create by somebody else", After: 1, Method: "create", Message: createOrganization{svc.Organization{ID: "org_2", Slug: "acme", Name: "Other"}, actorstest.Bob()},
 			Err: svc.Errorf(svc.CodeConflict, `The slug "acme" is already used.`),
 		},
-		{Name: "get", Method: "get", Message: grain.None{}, Want: grain.Answer[any](acme())},
+		{Name: "get", Method: "get", Message: grain.None{}, Want: grain.Answer[any](actorstest.Acme())},
 		{
 			Name: "rename", Method: "rename", Message: renameOrganization{"Acme & Co"},
 			Want: grain.Answer[any](renamed, grain.Put("organization", "org_1", renamed)),
@@ -97,48 +74,48 @@ func TestOrganizationLife(t *testing.T) {
 		{Name: "role of the owner", Method: "role", Message: findRole{"usr_1"}, Want: grain.Answer[any](svc.Membership{Organization: renamed, Role: svc.RoleOwner})},
 		{Name: "role of a stranger", Method: "role", Message: findRole{"usr_2"}, Err: noOrg},
 		{
-			Name: "seat", After: 10 * time.Second, Method: "member.put", Message: owner(bob(), svc.RoleAdmin),
-			Want: grain.Answer[any](seat(bob(), svc.RoleAdmin, 10*time.Second), grain.Put("member", "usr_2", seat(bob(), svc.RoleAdmin, 10*time.Second))),
+			Name: "seat", After: 10 * time.Second, Method: "member.put", Message: owner(actorstest.Bob(), svc.RoleAdmin),
+			Want: grain.Answer[any](seat(actorstest.Bob(), svc.RoleAdmin, 10*time.Second), grain.Put("member", "usr_2", seat(actorstest.Bob(), svc.RoleAdmin, 10*time.Second))),
 		},
 		{
-			Name: "an admin seats a viewer", After: 11 * time.Second, Method: "member.put", Message: putMember{svc.RoleAdmin, cyd(), svc.RoleViewer},
-			Want: grain.Answer[any](seat(cyd(), svc.RoleViewer, 11*time.Second), grain.Put("member", "usr_3", seat(cyd(), svc.RoleViewer, 11*time.Second))),
+			Name: "an admin seats a viewer", After: 11 * time.Second, Method: "member.put", Message: putMember{svc.RoleAdmin, actorstest.Cyd(), svc.RoleViewer},
+			Want: grain.Answer[any](seat(actorstest.Cyd(), svc.RoleViewer, 11*time.Second), grain.Put("member", "usr_3", seat(actorstest.Cyd(), svc.RoleViewer, 11*time.Second))),
 		},
 		{
 			Name: "a new name keeps the seat", After: 12 * time.Second, Method: "member.put", Message: owner(robert, svc.RoleAdmin),
 			Want: grain.Answer[any](seat(robert, svc.RoleAdmin, 10*time.Second), grain.Put("member", "usr_2", seat(robert, svc.RoleAdmin, 10*time.Second))),
 		},
 		{
-			Name: "a member seats nobody", Method: "member.put", Message: putMember{svc.RoleMember, cyd(), svc.RoleMember},
+			Name: "a member seats nobody", Method: "member.put", Message: putMember{svc.RoleMember, actorstest.Cyd(), svc.RoleMember},
 			Err: forbidden("Only an administrator changes members."),
 		},
 		{
-			Name: "an admin makes no owner", Method: "member.put", Message: putMember{svc.RoleAdmin, cyd(), svc.RoleOwner},
+			Name: "an admin makes no owner", Method: "member.put", Message: putMember{svc.RoleAdmin, actorstest.Cyd(), svc.RoleOwner},
 			Err: forbidden("Only an owner makes or unmakes owners."),
 		},
 		{
-			Name: "an admin unmakes no owner", Method: "member.remove", Message: removeMember{svc.RoleAdmin, ada().Email},
+			Name: "an admin unmakes no owner", Method: "member.remove", Message: removeMember{svc.RoleAdmin, actorstest.Ada().Email},
 			Err: forbidden("Only an owner makes or unmakes owners."),
 		},
-		{Name: "the last owner is not demoted", Method: "member.put", Message: owner(ada(), svc.RoleAdmin), Err: lastOwner},
-		{Name: "the last owner is not removed", Method: "member.remove", Message: removeMember{svc.RoleOwner, ada().Email}, Err: lastOwner},
+		{Name: "the last owner is not demoted", Method: "member.put", Message: owner(actorstest.Ada(), svc.RoleAdmin), Err: lastOwner},
+		{Name: "the last owner is not removed", Method: "member.remove", Message: removeMember{svc.RoleOwner, actorstest.Ada().Email}, Err: lastOwner},
 		{Name: "nobody is removed twice", Method: "member.remove", Message: removeMember{svc.RoleOwner, "dan@example.com"}, Err: svc.NotFound("member")},
 		{
-			Name: "a second owner", After: 13 * time.Second, Method: "member.put", Message: owner(cyd(), svc.RoleOwner),
-			Want: grain.Answer[any](seat(cyd(), svc.RoleOwner, 11*time.Second), grain.Put("member", "usr_3", seat(cyd(), svc.RoleOwner, 11*time.Second))),
+			Name: "a second owner", After: 13 * time.Second, Method: "member.put", Message: owner(actorstest.Cyd(), svc.RoleOwner),
+			Want: grain.Answer[any](seat(actorstest.Cyd(), svc.RoleOwner, 11*time.Second), grain.Put("member", "usr_3", seat(actorstest.Cyd(), svc.RoleOwner, 11*time.Second))),
 		},
 		{
-			Name: "then the first may go", Method: "member.remove", Message: removeMember{svc.RoleOwner, ada().Email},
-			Want: grain.Answer[any](seat(ada(), svc.RoleOwner, 0), grain.Delete("member", "usr_1")),
+			Name: "then the first may go", Method: "member.remove", Message: removeMember{svc.RoleOwner, actorstest.Ada().Email},
+			Want: grain.Answer[any](seat(actorstest.Ada(), svc.RoleOwner, 0), grain.Delete("member", "usr_1")),
 		},
 		{Name: "and has no role", Method: "role", Message: findRole{"usr_1"}, Err: noOrg},
 		{
 			Name: "members by age of their seats", Method: "members", Message: grain.None{},
-			Want: grain.Answer[any]([]svc.Member{seat(robert, svc.RoleAdmin, 10*time.Second), seat(cyd(), svc.RoleOwner, 11*time.Second)}),
+			Want: grain.Answer[any]([]svc.Member{seat(robert, svc.RoleAdmin, 10*time.Second), seat(actorstest.Cyd(), svc.RoleOwner, 11*time.Second)}),
 		},
 
 		{Name: "offer a seat", Method: "offer", Message: offerSeat{svc.RoleAdmin, dan}, Want: grain.Answer[any](svc.Seat{Invitation: &dan}, grain.Put("invitation", danKey, dan))},
-		{Name: "seats, the offered last", Method: "seats", Message: grain.None{}, Want: grain.Answer[any]([]svc.Seat{{Member: seat(robert, svc.RoleAdmin, 10*time.Second)}, {Member: seat(cyd(), svc.RoleOwner, 11*time.Second)}, {Invitation: &dan}})},
+		{Name: "seats, the offered last", Method: "seats", Message: grain.None{}, Want: grain.Answer[any]([]svc.Seat{{Member: seat(robert, svc.RoleAdmin, 10*time.Second)}, {Member: seat(actorstest.Cyd(), svc.RoleOwner, 11*time.Second)}, {Invitation: &dan}})},
 		{Name: "the offer", Method: "offer.get", Message: answerOffer{Person: danKey}, Want: grain.Answer[any](svc.Offer{Organization: renamed, Invitation: dan})},
 		{Name: "is refused", Method: "offer.decline", Message: answerOffer{Person: danKey}, Want: grain.Answer[any](grain.None{}, grain.Delete("invitation", danKey))},
 		{Name: "and is gone", Method: "offer.get", Message: answerOffer{Person: danKey}, Err: svc.NotFound("invitation")},
@@ -148,7 +125,7 @@ func TestOrganizationLife(t *testing.T) {
 		{Name: "nor withdraw it", Method: "offer.withdraw", Message: removeMember{svc.RoleAdmin, dan.Email}, Err: forbidden("Only an owner makes or unmakes owners.")},
 		{Name: "an owner does", Method: "offer.withdraw", Message: removeMember{svc.RoleOwner, dan.Email}, Want: grain.Answer[any](danOwner, grain.Delete("invitation", danKey))},
 		{Name: "once", Method: "offer.withdraw", Message: removeMember{svc.RoleOwner, dan.Email}, Err: svc.NotFound("member")},
-		{Name: "a member's seat is changed", Method: "offer", Message: offerSeat{svc.RoleOwner, svc.Invitation{Email: bob().Email, Role: svc.RoleAdmin}}, Want: grain.Answer[any](svc.Seat{Member: seat(robert, svc.RoleAdmin, 10*time.Second)}, grain.Put("member", "usr_2", seat(robert, svc.RoleAdmin, 10*time.Second)))},
+		{Name: "a member's seat is changed", Method: "offer", Message: offerSeat{svc.RoleOwner, svc.Invitation{Email: actorstest.Bob().Email, Role: svc.RoleAdmin}}, Want: grain.Answer[any](svc.Seat{Member: seat(robert, svc.RoleAdmin, 10*time.Second)}, grain.Put("member", "usr_2", seat(robert, svc.RoleAdmin, 10*time.Second)))},
 		{Name: "offer again", Method: "offer", Message: offerSeat{svc.RoleOwner, dan}, Want: grain.Answer[any](svc.Seat{Invitation: &dan}, grain.Put("invitation", danKey, dan))},
 		{Name: "accepted", After: 15 * time.Second, Method: "offer.accept", Message: answerOffer{danKey, danUser}, Want: grain.Answer[any](svc.Membership{Organization: renamed, Role: svc.RoleViewer}, grain.Put("member", "usr_4", seat(danUser, svc.RoleViewer, 15*time.Second)), grain.Delete("invitation", danKey))},
 		{Name: "once, and again where the answer was lost", Method: "offer.accept", Message: answerOffer{danKey, danUser}, Want: grain.Answer[any](svc.Membership{Organization: renamed, Role: svc.RoleViewer})},
@@ -184,15 +161,15 @@ func TestOrganizationLife(t *testing.T) {
 		{Name: "tokens, the newest first", Method: "tokens", Message: grain.None{}, Want: grain.Answer[any]([]tokenRecord{tok2, tok1})},
 		{Name: "find a token", Method: "token.find", Message: findToken{"tok_1"}, Want: grain.Answer[any](tok1)},
 		{Name: "use a token", Method: "token.use", Message: findToken{"tok_1"}, Want: grain.Answer[any](tokenSeat{tok1, svc.Membership{Organization: renamed, Role: svc.RoleAdmin}})},
-		{Name: "use one that is on no list", Method: "token.use", Message: findToken{"tok_9"}, Err: unknownToken()},
+		{Name: "use one that is on no list", Method: "token.use", Message: findToken{"tok_9"}, Err: tokenUnknown()},
 		{Name: "a member's token is not adopted", Method: "token.adopt", Message: adoptToken{"tok_1", "usr_3"}, Err: &svc.Error{
 			Code: svc.CodeConflict, Reason: "not_orphaned", Message: "The token acts as a member; only one whose person has left can be adopted.",
 		}},
 		{
-			Name: "who leaves, leaves tokens", Method: "member.remove", Message: removeMember{svc.RoleOwner, bob().Email},
+			Name: "who leaves, leaves tokens", Method: "member.remove", Message: removeMember{svc.RoleOwner, actorstest.Bob().Email},
 			Want: grain.Answer[any](seat(robert, svc.RoleAdmin, 10*time.Second), grain.Delete("member", "usr_2"), grain.Put("token", "tok_1", orphan)),
 		},
-		{Name: "which open nothing", Method: "token.use", Message: findToken{"tok_1"}, Err: unknownToken()},
+		{Name: "which open nothing", Method: "token.use", Message: findToken{"tok_1"}, Err: tokenUnknown()},
 		{Name: "an owner adopts one", Method: "token.adopt", Message: adoptToken{"tok_1", "usr_3"}, Want: grain.Answer[any](adopted, grain.Put("token", "tok_1", adopted))},
 		{Name: "which opens again", Method: "token.use", Message: findToken{"tok_1"}, Want: grain.Answer[any](tokenSeat{adopted, svc.Membership{Organization: renamed, Role: svc.RoleOwner}})},
 		{Name: "its use is noted", After: time.Minute, Method: "token.used", Message: findToken{"tok_1"}, Want: grain.Answer[any](grain.None{}, grain.Put("token", "tok_1", usedAt(adopted, time.Minute)))},
@@ -219,7 +196,6 @@ func TestUnreadableEntities(t *testing.T) {
 		kindOrganization: {func() grain.Core { return &organization{} }, []string{"organization", "member", "invitation", "app", "token"}},
 		kindUser:         {func() grain.Core { return &user{} }, []string{"user", "offer", "token"}},
 		kindToken:        {func() grain.Core { return &token{} }, []string{"token"}},
-		kindApplication:  {func() grain.Core { return &application{} }, []string{"application", "key", "share"}},
 		kindReplay:       {func() grain.Core { return &replay{} }, []string{"answer"}},
 	}
 	for name, test := range cores {
@@ -231,5 +207,22 @@ func TestUnreadableEntities(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+func tokenUnknown() error {
+	return svc.Errorf(svc.CodeUnauthorized, "The token is unknown, revoked or expired.")
+}
+
+func TestRecordsKeepWhatIsHidden(t *testing.T) {
+	app := svc.NewApplication(svc.AppSpec{Name: "Shop"}, "shop", actorstest.Acme(), actorstest.AppIDs(1), actorstest.Epoch())
+	app.Revision = 7
+	owner := actorstest.Ada()
+	token := svc.Token{ID: "tok_1", User: &owner, Hash: "hash", CreatedAt: actorstest.Epoch()}
+	if got := actorstest.Through(t, recordApp(app)).whole(); !reflect.DeepEqual(got, app) {
+		t.Errorf("the application came back as %+v, want %+v", got, app)
+	}
+	if got := actorstest.Through(t, recordToken(token)).token(); !reflect.DeepEqual(got, token) {
+		t.Errorf("the token came back as %+v, want %+v", got, token)
 	}
 }

@@ -85,6 +85,6 @@ func (s *Shares) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
 		}
 	}
 	if app != nil {
-		s.Publish(version, app.application(), share)
+		s.Publish(version, app.whole(), share)
 	}
 }

@@ -11,8 +11,8 @@ import (
 
 func TestTokenLife(t *testing.T) {
 	ends := actorstest.At(time.Hour)
-	record := testTokenRecord("tok_1", ada(), &ends)
-	endless := testTokenRecord("tok_1", ada(), nil)
+	record := testTokenRecord("tok_1", actorstest.Ada(), &ends)
+	endless := testTokenRecord("tok_1", actorstest.Ada(), nil)
 	dead := svc.Errorf(svc.CodeUnauthorized, "The token is unknown, revoked or expired.")
 	unlimited := svc.RateState{Class: svc.RateDefault, Window: time.Minute}
 	expiry := []svc.Wakeup{{Kind: "token", Identity: "hash-tok_1", Name: "expire", Due: ends}}
@@ -81,7 +81,7 @@ func (e errorText) Error() string { return string(e) }
 // TestTokenLimits takes requests of two classes of 6 and 2 a minute: each class
 // has a burst of a minute's quota, refills evenly, and a refusal costs nothing.
 func TestTokenLimits(t *testing.T) {
-	record := testTokenRecord("tok_1", ada(), nil)
+	record := testTokenRecord("tok_1", actorstest.Ada(), nil)
 	type take struct {
 		after     time.Duration
 		class     svc.RateClass
@@ -153,7 +153,7 @@ func TestTokenLimits(t *testing.T) {
 // TestLimitsSurviveAReload restores a token, as after a failed save: that must
 // not refill its limit.
 func TestLimitsSurviveAReload(t *testing.T) {
-	record := testTokenRecord("tok_1", ada(), nil)
+	record := testTokenRecord("tok_1", actorstest.Ada(), nil)
 	stored := map[string]svc.Entity{}
 	actorstest.Keep(t, stored, []grain.Write{grain.Put("token", "tok_1", record)})
 	c := &token{limits: Limits{Default: 1}}
@@ -173,7 +173,7 @@ func TestTheUseOfATokenIsNotedSeldom(t *testing.T) {
 	for kind, listed := range map[svc.TokenKind]bool{
 		svc.TokenPersonal: true, svc.TokenOrganization: true, svc.TokenAssistant: false, svc.TokenConsole: false,
 	} {
-		record := testTokenRecord("tok_1", ada(), nil)
+		record := testTokenRecord("tok_1", actorstest.Ada(), nil)
 		record.Kind = kind
 		stored := map[string]svc.Entity{}
 		actorstest.Keep(t, stored, []grain.Write{grain.Put("token", "tok_1", record)})

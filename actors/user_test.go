@@ -16,7 +16,7 @@ func TestUserLife(t *testing.T) {
 	noUser := svc.NotFound("user")
 	nameless := svc.User{ID: "usr_1", Email: "ada@example.com"}
 	named := svc.User{ID: "usr_1", Email: "ada@example.com", Name: "ada@example.com"}
-	tok1, tok2 := testTokenRecord("tok_1", ada(), nil), testTokenRecord("tok_2", ada(), nil)
+	tok1, tok2 := testTokenRecord("tok_1", actorstest.Ada(), nil), testTokenRecord("tok_2", actorstest.Ada(), nil)
 	phone := svc.Passkey{ID: "key_1", Name: "Phone", Party: "svc.example", Credential: []byte(`{"count":1}`)}
 	used := phone
 	used.Credential = []byte(`{"count":2}`)

@@ -139,3 +139,17 @@ var ErrAway = errors.New("the store is away")
 
 // StoreAway is the answer while the store does not answer.
 func StoreAway() error { return svc.Unavailable("The store", time.Second) }
+
+// Through takes a value to JSON and back.
+func Through[T any](t *testing.T, value T) T {
+	t.Helper()
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back T
+	if err := json.Unmarshal(encoded, &back); err != nil {
+		t.Fatal(err)
+	}
+	return back
+}
