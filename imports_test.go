@@ -35,6 +35,10 @@ func allowedImports() map[string][]string {
 func innerImports() map[string][]string {
 	return map[string][]string{
 		"svc/actors/attempt":       nil,
+		"svc/actors/grain":         nil,
+		"svc/actors/identity":      {"svc/actors/grain"},
+		"svc/actors/apps":          {"svc/actors/attempt", "svc/actors/grain", "svc/actors/identity"},
+		"svc/actors/conversations": {"svc/actors/grain"},
 		"svc/actors/pipeline":      {"svc/actors/attempt", "svc/actors/enrich"},
 		"svc/storage/kafka":        nil,
 		"svc/storage/kafka/broker": {"svc/storage/datadir"},

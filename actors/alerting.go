@@ -29,7 +29,7 @@ const KindAlerting = "alerting"
 
 // The kinds of its entities.
 const (
-	kindRule       = "rule"
+	KindRule       = "rule"
 	kindAlertState = "alert_state"
 	kindAlertTold  = "alert_told"
 	kindIncident   = "incident"
@@ -113,7 +113,7 @@ func (a *alerting) Restore(entities []svc.Entity) error {
 	for _, entity := range entities {
 		var err error
 		switch entity.Kind {
-		case kindRule:
+		case KindRule:
 			a.rules[entity.ID], err = grain.Decode[svc.AlertRule](entity)
 		case kindAlertState:
 			a.states[entity.ID], err = grain.Decode[svc.AlertState](entity)
@@ -187,7 +187,7 @@ func (a *alerting) onPutRule(now time.Time, p putRule) (grain.Outcome[svc.AlertR
 	a.rules[rule.ID] = rule
 	delete(a.judged, rule.ID)
 	a.align(now, true)
-	result := grain.Outcome[svc.AlertRow]{Effects: grain.Effects{Writes: []grain.Write{grain.Put(kindRule, rule.ID, rule)}}}
+	result := grain.Outcome[svc.AlertRow]{Effects: grain.Effects{Writes: []grain.Write{grain.Put(KindRule, rule.ID, rule)}}}
 	if known && (!rule.Enabled || before.Kind != rule.Kind || !sameCondition(before.Condition, rule.Condition)) {
 		a.anew(&result.Effects, rule, now)
 	}
@@ -224,7 +224,7 @@ func (a *alerting) onDeleteRule(now time.Time, m findRule) (grain.Outcome[grain.
 	a.align(now, true)
 	delete(a.states, m.ID)
 	delete(a.saved, m.ID)
-	result.Writes = append(result.Writes, grain.Delete(kindRule, m.ID), grain.Delete(kindAlertState, m.ID))
+	result.Writes = append(result.Writes, grain.Delete(KindRule, m.ID), grain.Delete(kindAlertState, m.ID))
 	return result, nil
 }
 

@@ -110,7 +110,7 @@ func (a *Alerts) Unwatched(ctx context.Context, ref svc.AppRef, monitor string) 
 // their way.
 func FillAlerts(schedule *Schedule, load func(ctx context.Context, kind string) ([]svc.Entity, error)) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
-		for _, kind := range []string{kindRule, kindDelivery} {
+		for _, kind := range []string{KindRule, kindDelivery} {
 			entities, err := load(ctx, kind)
 			if err != nil {
 				return err

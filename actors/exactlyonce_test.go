@@ -778,7 +778,7 @@ func faults(t *testing.T, seed uint64) {
 	w := newWorld(seed, 1+int(seed)%7)
 	for _, rule := range worldRules() {
 		payload, _ := json.Marshal(rule) // a struct of texts and numbers
-		w.alerts[rule.ID] = svc.Entity{Owner: KindAlerting + "/" + web().String(), Kind: kindRule, ID: rule.ID, Payload: payload}
+		w.alerts[rule.ID] = svc.Entity{Owner: KindAlerting + "/" + web().String(), Kind: KindRule, ID: rule.ID, Payload: payload}
 	}
 	w.forgetful = seed%2 == 1
 	if seed%3 == 0 { // generations end while blocks are completed

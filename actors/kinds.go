@@ -4,6 +4,9 @@ import (
 	"log/slog"
 	"slices"
 	"strconv"
+	"svc/actors/apps"
+	"svc/actors/conversations"
+	"svc/actors/identity"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -17,13 +20,13 @@ type Deps struct {
 	Store grain.Entities
 	// Ledger stores the entries of ledgers and loads the last one of each.
 	Ledger     grain.Entities
-	Collectors *Collectors
-	Shares     *Shares
-	Changes    *Changes
+	Collectors *apps.Collectors
+	Shares     *apps.Shares
+	Changes    *apps.Changes
 	Visits     Visits
 	Watchers   *Watchers
 	Watch      *Watch
-	Limits     Limits
+	Limits     identity.Limits
 	Monitors   *MonitorPorts
 	Alerts     *AlertPorts
 	// Whole says whether this node owns every partition; nil means that it does.
@@ -31,7 +34,7 @@ type Deps struct {
 	Now    func() time.Time
 	Logger *slog.Logger
 	// Enter keeps an entry of a ledger that no caller asked for; nil keeps none.
-	Enter Enter
+	Enter conversations.Enter
 
 	// Workers runs what actors do beside their mailboxes.
 	Workers *grain.Workers
@@ -47,9 +50,9 @@ func Kinds(deps Deps) []cluster.Kind {
 	deps = deps.wired()
 	node := deps.node
 	return slices.Concat(
-		identityKinds(node, deps.Limits),
-		appsKinds(node, deps.Collectors, deps.Shares),
-		conversationsKinds(node, deps.Ledger, deps.Enter),
+		identity.Kinds(node, deps.Limits),
+		apps.Kinds(node, deps.Collectors, deps.Shares),
+		conversations.Kinds(node, deps.Ledger, deps.Enter),
 		deps.otherKinds(),
 	)
 }

@@ -158,3 +158,6 @@ func TestLiveSaysThatTheStoreIsAwayAndRecovers(t *testing.T) {
 		want(t, "the store is back", visitors(), 1)
 	})
 }
+
+// clock is the bubble's, in the form in which times come back from JSON.
+func clock() time.Time { return time.Now().UTC().Round(0) }

@@ -88,7 +88,7 @@ var (
 	monitorDelete = grain.On(monitorKind, "delete", (*monitor).onDelete)
 )
 
-// restore takes the monitor's entity, and the state beside it under the kind state.
+// Restore takes the monitor's entity, and the state beside it under the kind state.
 func (m *monitor) Restore(entities []svc.Entity) (err error) {
 	m.monitor, m.state = nil, svc.MonitorState{}
 	for _, entity := range entities {

@@ -198,11 +198,11 @@ func (b *Rulebook) take() []*ruleset {
 }
 
 // EntityKinds returns the kinds of the entities that the snapshot is made of.
-func (b *Rulebook) EntityKinds() []string { return []string{kindRule} }
+func (b *Rulebook) EntityKinds() []string { return []string{KindRule} }
 
 // Load fills the snapshot from the store, for a starting node.
 func (b *Rulebook) Load(ctx context.Context, store grain.KindLister, skipped grain.Skipped) error {
-	entities, err := store.LoadKind(ctx, kindRule)
+	entities, err := store.LoadKind(ctx, KindRule)
 	if err != nil {
 		return fmt.Errorf("loading the alert rules: %w", err)
 	}
@@ -232,7 +232,7 @@ func (b *Rulebook) PublishEntities(entities []svc.Entity, skipped grain.Skipped)
 		if entity.Version.Number() > version.Number() {
 			version = entity.Version
 		}
-		if entity.Deleted || entity.Kind != kindRule {
+		if entity.Deleted || entity.Kind != KindRule {
 			continue
 		}
 		if rule := grain.DecodeOrSkip[svc.AlertRule](entity, skipped); rule != nil {

@@ -6,6 +6,7 @@ import (
 
 	"svc"
 	"svc/actors"
+	"svc/actors/apps"
 	"svc/actors/pipeline"
 	"svc/http/api/analytics"
 	"svc/http/route"
@@ -44,7 +45,7 @@ func (n *node) analyticsModule() module {
 // reads is http's view of the store's breakdowns, cohorts and rolling uniques.
 type reads struct {
 	*database.DB
-	apps *actors.Applications
+	apps *apps.Applications
 }
 
 func (r reads) Breakdown(ctx context.Context, query svc.BreakdownQuery) (svc.Breakdown, error) {

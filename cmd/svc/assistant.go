@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"svc"
-	"svc/actors"
 	"svc/actors/assistant"
+	"svc/actors/conversations"
 	assistantapi "svc/http/api/assistant"
 	"svc/http/outbound/llm"
 	"svc/http/route"
@@ -37,9 +37,9 @@ func (n *node) wireAssistant() error {
 	if err != nil {
 		return err
 	}
-	n.ai = &actors.AI{Actors: n.cluster, Sealer: box}
+	n.ai = &conversations.AI{Actors: n.cluster, Sealer: box}
 	n.tools = &routeTools{}
-	conversations := &actors.Conversations{Actors: n.cluster}
+	conversations := &conversations.Conversations{Actors: n.cluster}
 	n.assistant = &assistant.Assistant{
 		Conversations: conversations, Approvals: conversations, Seats: n.identity, Settings: n.ai, Tools: n.tools,
 		Models: models{&llm.Models{Credentials: n.ai, Platform: llm.Access{
@@ -63,7 +63,7 @@ func (m models) Model(ctx context.Context, org string) (assistant.Model, error) 
 }
 
 // ledgers returns the client of the ledgers.
-func (n *node) ledgers() *actors.Ledgers { return &actors.Ledgers{Actors: n.cluster} }
+func (n *node) ledgers() *conversations.Ledgers { return &conversations.Ledgers{Actors: n.cluster} }
 
 // routeTools are the tools of the route table. The table holds routes of the assistant, so the tools
 // are filled in after the assistant was made.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"svc"
-	"svc/actors"
+	"svc/actors/identity"
 	"svc/cmd/svc/integrity"
 	"svc/http/admin"
 	"svc/storage/datadir"
@@ -102,7 +102,7 @@ func (n *node) bootstrap(ctx context.Context, stdout io.Writer) (made bool, err 
 		return false, err
 	}
 	const claimant, key = "svc", "first start"
-	replays := &actors.Replays{Actors: n.cluster}
+	replays := &identity.Replays{Actors: n.cluster}
 	done, err := replays.Begin(ctx, claimant, key, [32]byte{})
 	switch {
 	case svc.CodeOf(err) == svc.CodeConflict:

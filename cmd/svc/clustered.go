@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"svc"
-	"svc/actors"
+	"svc/actors/apps"
 	"svc/cluster"
 	"svc/storage/kafka"
 )
@@ -110,7 +110,7 @@ func (c *clustered) join(config cluster.Config) cluster.Config {
 }
 
 // announcements returns the way to the other nodes' snapshots, if there is one.
-func (c *clustered) announcements() actors.Announcements {
+func (c *clustered) announcements() apps.Announcements {
 	if c.announcer == nil {
 		return nil
 	}

@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"svc"
-	"svc/actors"
+	"svc/actors/conversations"
+	"svc/actors/identity"
 	"svc/actors/pipeline"
 	"svc/cmd/svc/backup"
 	"svc/cmd/svc/operator"
@@ -26,7 +27,7 @@ func (n *node) wireHTTP(context.Context) error {
 	}
 	n.handler, err = route.New(route.Config{
 		Routes: n.table, Authority: n.identity, Applications: n.apps, Auditor: n.db,
-		Replays: &actors.Replays{Actors: n.cluster}, Ledger: &actors.Ledgers{Actors: n.cluster}, Cursors: svc.NewCursors(key), Now: n.now,
+		Replays: &identity.Replays{Actors: n.cluster}, Ledger: &conversations.Ledgers{Actors: n.cluster}, Cursors: svc.NewCursors(key), Now: n.now,
 		PublicURL: n.config.PublicURL, Origin: n.config.Origin(), Revision: apiRevision, ConcurrentQueries: n.concurrentQueries(), ConcurrentStreams: n.concurrentQueries(),
 		Logger: n.logger, Registerer: n.registry,
 	})

@@ -13,8 +13,11 @@ import (
 
 	"svc"
 	"svc/actors"
-	"svc/actors/grain"
+	"svc/actors/apps"
 	"svc/actors/assistant"
+	"svc/actors/conversations"
+	"svc/actors/grain"
+	"svc/actors/identity"
 	"svc/actors/pipeline"
 	"svc/cluster"
 	"svc/cmd/svc/backup"
@@ -76,9 +79,9 @@ type node struct {
 
 	registry    *prometheus.Registry
 	ownership   *pipeline.Ownership
-	collectors  *actors.Collectors
+	collectors  *apps.Collectors
 	cardinality *pipeline.Cardinality
-	shares      *actors.Shares
+	shares      *apps.Shares
 	issues      *actors.Issues
 	releases    *actors.ReleaseBook
 	sink        *pipeline.Sink
@@ -89,10 +92,10 @@ type node struct {
 	actorKinds  []cluster.Kind
 	cluster     *cluster.Cluster
 	clustered   clustered
-	changes     *actors.Changes
+	changes     *apps.Changes
 	sweeper     *cluster.Sweeper
-	identity    *actors.Identity
-	apps        *actors.Applications
+	identity    *identity.Identity
+	apps        *apps.Applications
 	monitoring  monitoring
 	// Snapshots and lists that modules share.
 	watch       *actors.Watch
@@ -100,7 +103,7 @@ type node struct {
 	alarms      *actors.Alerts
 	watchers    *actors.Watchers
 	digests     *actors.Digests
-	ai          *actors.AI
+	ai          *conversations.AI
 	tools       *routeTools
 	holderTools *routeTools
 	assistant   *assistant.Assistant
@@ -296,10 +299,10 @@ const maxBlockBytes = 64 << 20
 const placeCache = 4096
 
 func (n *node) wireActors(context.Context) (err error) {
-	n.ownership, n.collectors, n.shares = &pipeline.Ownership{Lease: n.consumer}, actors.NewCollectors(), actors.NewShares()
+	n.ownership, n.collectors, n.shares = &pipeline.Ownership{Lease: n.consumer}, apps.NewCollectors(), apps.NewShares()
 	n.rules, n.alarms = actors.NewRulebook(), &actors.Alerts{Random: n.random}
-	n.changes = &actors.Changes{
-		Store: changedOwners{n.db}, Collectors: n.collectors, Others: []actors.Snapshot{n.shares, n.rules}, Log: n.clustered.announcements(), Logger: n.logger,
+	n.changes = &apps.Changes{
+		Store: changedOwners{n.db}, Collectors: n.collectors, Others: []apps.Snapshot{n.shares, n.rules}, Log: n.clustered.announcements(), Logger: n.logger,
 		Skipped: n.unreadable.skipped,
 	}
 	n.cardinality = pipeline.NewCardinality()
@@ -317,7 +320,7 @@ func (n *node) wireActors(context.Context) (err error) {
 	if err := do(n.modules(), func(m module) func() error { return m.wire }); err != nil {
 		return err
 	}
-	limits := actors.Limits{Default: n.config.RateLimit, Query: min(n.config.RateLimit, svc.QueryPerMinute)}
+	limits := identity.Limits{Default: n.config.RateLimit, Query: min(n.config.RateLimit, svc.QueryPerMinute)}
 	deps := actors.Deps{
 		Store: n.db, Ledger: n.db.Ledger(), Collectors: n.collectors, Shares: n.shares, Changes: n.changes,
 		Visits: n.db, Watchers: n.watchers, Watch: n.watch, Limits: limits,
@@ -344,8 +347,8 @@ func (n *node) wireActors(context.Context) (err error) {
 		History: n.db, Intakes: intakes, Evict: n.cluster.Evict, Now: n.now, Logger: n.logger,
 	})
 	n.sweeper = &cluster.Sweeper{Cluster: n.cluster, Store: wakeups{n.db}, Every: 5 * time.Second, Logger: n.logger, Now: n.now}
-	n.identity = &actors.Identity{Actors: n.cluster, Random: n.random, Now: n.now}
-	n.apps = &actors.Applications{Actors: n.cluster, Random: n.random, Now: n.now, Sync: n.syncSnapshot}
+	n.identity = &identity.Identity{Actors: n.cluster, Random: n.random, Now: n.now}
+	n.apps = &apps.Applications{Actors: n.cluster, Random: n.random, Now: n.now, Sync: n.syncSnapshot}
 	return do(n.modules(), func(m module) func() error { return m.join })
 }
 

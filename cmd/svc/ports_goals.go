@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"svc"
-	"svc/actors"
+	"svc/actors/apps"
 	"svc/storage/clickhouse/database"
 )
 
@@ -14,7 +14,7 @@ import (
 // overviews is http's view of the store's answers.
 type overviews struct {
 	db   *database.DB
-	apps *actors.Applications
+	apps *apps.Applications
 }
 
 func (a overviews) Overview(ctx context.Context, scope svc.AnalyticsScope) (svc.Overview, error) {
@@ -39,7 +39,7 @@ func (a overviews) Timeseries(ctx context.Context, scope svc.AnalyticsScope, met
 // events is http's view of the feed.
 type events struct {
 	*database.DB
-	apps *actors.Applications
+	apps *apps.Applications
 }
 
 func (e events) Names(ctx context.Context, query svc.EventNamesQuery) (svc.EventNames, error) {
@@ -53,7 +53,7 @@ func (e events) Names(ctx context.Context, query svc.EventNamesQuery) (svc.Event
 // results is http's view of what goals and funnels have come to.
 type results struct {
 	db   *database.DB
-	apps *actors.Applications
+	apps *apps.Applications
 }
 
 func (r results) GoalCounts(ctx context.Context, scope svc.AnalyticsScope) (svc.GoalCounts, error) {

@@ -1,0 +1,177 @@
+package apps
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"svc"
+	"svc/actors/grain"
+	"svc/actors/identity"
+)
+
+// The application actor.
+//
+//	identity   org/app, the two slugs
+//	rank       1
+//	owns       the application's settings, ingest keys, goals, funnels and public page
+//	persists   entities application, key, goal, funnel, share
+//	woken by   calls only
+//	limits     none of its own
+//	stops      after ten minutes without a message
+//
+// Every change is published to the collectors and the shares of this node and
+// announced to the others before it is answered, so a new key works on the next
+// request and a revoked one stops (changes.go).
+const kindApplication = "application"
+
+type application struct {
+	app  *identity.AppRecord
+	keys map[string]keyRecord
+	// goals holds the deleted ones as well.
+	goals   map[string]svc.Goal
+	funnels map[string]svc.Funnel
+	// share is the zero value until it is first changed.
+	share svc.Share
+	// publish makes a change known to the ingest path, publishPage to the readers
+	// of the public page.
+	publish     func(svc.Version, svc.Application, []svc.IngestKey)
+	publishPage func(svc.Version, svc.Application, svc.Share)
+}
+
+type (
+	createApp struct {
+		App identity.AppRecord `json:"app"`
+	}
+	updateApp struct {
+		Patch   svc.AppPatch `json:"patch"`
+		IfMatch *uint64      `json:"ifMatch"`
+	}
+	mintKey struct {
+		Key keyRecord `json:"key"`
+	}
+	revokeKey struct {
+		ID string `json:"id"`
+	}
+)
+
+var applicationKind = grain.NewKind[*application](kindApplication, 1, 10*time.Minute)
+
+// The methods of the application actor.
+var (
+	applicationCreate    = grain.On(applicationKind, "create", (*application).onCreate)
+	applicationGet       = grain.On(applicationKind, "get", (*application).onGet, grain.Repeatable)
+	applicationUpdate    = grain.On(applicationKind, "update", (*application).onUpdate)
+	applicationKeys      = grain.On(applicationKind, "keys", (*application).onKeys, grain.Repeatable)
+	applicationMintKey   = grain.On(applicationKind, "key.mint", (*application).onMintKey)
+	applicationRevokeKey = grain.On(applicationKind, "key.revoke", (*application).onRevokeKey)
+)
+
+// Admit refuses everything but the creation of an application that does not exist.
+func (a *application) Admit(_ time.Time, method string) error {
+	if a.app == nil && method != "create" {
+		return svc.NotFound("application")
+	}
+	return nil
+}
+
+func (a *application) Restore(entities []svc.Entity) error {
+	a.app, a.keys, a.share = nil, map[string]keyRecord{}, svc.Share{}
+	a.goals, a.funnels = map[string]svc.Goal{}, map[string]svc.Funnel{}
+	for _, entity := range entities {
+		var err error
+		switch entity.Kind {
+		case "application":
+			var record identity.AppRecord
+			record, err = grain.Decode[identity.AppRecord](entity)
+			a.app = &record
+		case "key":
+			a.keys[entity.ID], err = grain.Decode[keyRecord](entity)
+		case "goal":
+			a.goals[entity.ID], err = grain.Decode[svc.Goal](entity)
+		case "funnel":
+			a.funnels[entity.ID], err = grain.Decode[svc.Funnel](entity)
+		case "share":
+			a.share, err = grain.Decode[svc.Share](entity)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// changedApp returns the outcome of a change that the ingest path or the readers of the public
+// page must learn of.
+func changedApp[R any](a *application, answer R, writes ...grain.Write) grain.Outcome[R] {
+	return grain.Outcome[R]{Answer: answer, Effects: grain.Effects{Writes: writes, After: func(version svc.Version) {
+		a.publish(version, a.app.Whole(), a.liveKeys())
+		a.publishPage(version, a.app.Whole(), a.share)
+	}}}
+}
+
+func (a *application) onCreate(_ time.Time, m createApp) (grain.Outcome[identity.AppRecord], error) {
+	if a.app != nil {
+		return grain.Answer(*a.app), nil
+	}
+	record := m.App
+	a.app = &record
+	return changedApp(a, record, grain.Put("application", record.ID, record)), nil
+}
+
+func (a *application) onGet(time.Time, grain.None) (grain.Outcome[identity.AppRecord], error) {
+	return grain.Answer(*a.app), nil
+}
+
+func (a *application) onUpdate(now time.Time, m updateApp) (grain.Outcome[identity.AppRecord], error) {
+	app := a.app.Whole()
+	if m.IfMatch != nil && *m.IfMatch != app.Revision {
+		return grain.Outcome[identity.AppRecord]{}, svc.Errorf(svc.CodePrecondition, "The application has changed since; read it again.")
+	}
+	changed, err := app.Apply(m.Patch, now)
+	if err != nil {
+		return grain.Outcome[identity.AppRecord]{}, err
+	}
+	if len(changed) == 0 {
+		return grain.Answer(*a.app), nil
+	}
+	record := identity.RecordApp(app)
+	a.app = &record
+	return changedApp(a, record, grain.Put("application", record.ID, record)), nil
+}
+
+// liveKeys returns the keys that were not revoked, the newest first.
+func (a *application) liveKeys() []svc.IngestKey {
+	keys := []svc.IngestKey{}
+	for _, record := range a.sortedKeys() {
+		if record.RevokedAt == nil {
+			keys = append(keys, record.key())
+		}
+	}
+	return keys
+}
+
+func (a *application) sortedKeys() []keyRecord {
+	return slices.SortedFunc(maps.Values(a.keys), func(x, y keyRecord) int { return strings.Compare(y.ID, x.ID) })
+}
+
+func (a *application) onKeys(time.Time, grain.None) (grain.Outcome[[]keyRecord], error) {
+	live := slices.DeleteFunc(a.sortedKeys(), func(r keyRecord) bool { return r.RevokedAt != nil })
+	return grain.Answer(live), nil
+}
+
+func (a *application) onMintKey(_ time.Time, m mintKey) (grain.Outcome[keyRecord], error) {
+	a.keys[m.Key.ID] = m.Key
+	return changedApp(a, m.Key, grain.Put("key", m.Key.ID, m.Key)), nil
+}
+
+func (a *application) onRevokeKey(now time.Time, m revokeKey) (grain.Outcome[grain.None], error) {
+	record, found := a.keys[m.ID]
+	if !found || record.RevokedAt != nil {
+		return grain.Outcome[grain.None]{}, svc.NotFound("key")
+	}
+	record.RevokedAt = &now
+	a.keys[m.ID] = record
+	return changedApp(a, grain.None{}, grain.Put("key", m.ID, record)), nil
+}

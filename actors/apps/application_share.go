@@ -1,0 +1,65 @@
+package apps
+
+import (
+	"time"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// The application actor's public page. Every change is published to the shares
+// of this node before it is answered, so a page that was taken away is refused
+// from then on.
+
+type (
+	publishShare struct {
+		ID    string         `json:"id"`
+		Patch svc.SharePatch `json:"patch"`
+	}
+	configureShare struct {
+		Patch svc.SharePatch `json:"patch"`
+	}
+	rotateShare struct {
+		ID string `json:"id"`
+	}
+)
+
+// The methods of the application actor.
+var (
+	applicationShare          = grain.On(applicationKind, "share", (*application).onShare)
+	applicationPublishShare   = grain.On(applicationKind, "share.publish", (*application).onPublishShare)
+	applicationConfigureShare = grain.On(applicationKind, "share.configure", (*application).onConfigureShare)
+	applicationRotateShare    = grain.On(applicationKind, "share.rotate", (*application).onRotateShare)
+	applicationDisableShare   = grain.On(applicationKind, "share.disable", (*application).onDisableShare)
+)
+
+func (a *application) onShare(time.Time, grain.None) (grain.Outcome[svc.Share], error) {
+	return grain.Answer(a.share), nil
+}
+
+func (a *application) onPublishShare(now time.Time, m publishShare) (grain.Outcome[svc.Share], error) {
+	return a.changeShare(func(share *svc.Share) error { return share.Publish(m.ID, m.Patch, now) })
+}
+
+func (a *application) onConfigureShare(now time.Time, m configureShare) (grain.Outcome[svc.Share], error) {
+	return a.changeShare(func(share *svc.Share) error { return share.Configure(m.Patch, now) })
+}
+
+func (a *application) onRotateShare(now time.Time, m rotateShare) (grain.Outcome[svc.Share], error) {
+	return a.changeShare(func(share *svc.Share) error { return share.Rotate(m.ID, now) })
+}
+
+func (a *application) onDisableShare(now time.Time, _ grain.None) (grain.Outcome[svc.Share], error) {
+	return a.changeShare(func(share *svc.Share) error { return share.Disable(now) })
+}
+
+// changeShare applies a change to a copy, which becomes the page where the
+// change is good.
+func (a *application) changeShare(change func(*svc.Share) error) (grain.Outcome[svc.Share], error) {
+	share := a.share
+	if err := change(&share); err != nil {
+		return grain.Outcome[svc.Share]{}, err
+	}
+	a.share = share
+	return changedApp(a, share, grain.Put("share", a.app.ID, share)), nil
+}

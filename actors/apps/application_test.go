@@ -1,0 +1,135 @@
+package apps
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/actors/actorstest"
+	"svc/actors/grain"
+	"svc/actors/identity"
+)
+
+// newTestApp returns the record of an application.
+func newTestApp(n uint64, slug, name string, created time.Time) identity.AppRecord {
+	return identity.RecordApp(actorstest.App(n, slug, name, created))
+}
+
+func testKey(id, environment string, revoked *time.Time) keyRecord {
+	return keyRecord{IngestKey: svc.IngestKey{
+		ID: id, Kind: svc.KeyPublic, Environment: environment, Label: "web", Prefix: "svc_pub_prod", Last4: "wxyz",
+		CreatedAt: actorstest.Epoch(), RevokedAt: revoked,
+	}, Hash: "hash-" + id}
+}
+
+func TestApplicationLife(t *testing.T) {
+	created := newTestApp(1, "shop", "Shop", actorstest.Epoch())
+	renamed := created
+	renamed.Name, renamed.Revision, renamed.UpdatedAt = "Store", 2, actorstest.At(time.Minute)
+	key1, key2 := testKey("key_1", "production", nil), testKey("key_2", "staging", nil)
+	when := actorstest.At(time.Hour)
+	key1Revoked := testKey("key_1", "production", &when)
+	name, blank, one, two := "Store", " ", uint64(1), uint64(2)
+	noApp, noKey := svc.NotFound("application"), svc.NotFound("key")
+	var steps []actorstest.Step
+	for _, method := range applicationKind.Methods() {
+		if method != "create" {
+			steps = append(steps, actorstest.Step{Name: "before it exists", Method: method, Message: grain.None{}, Err: noApp})
+		}
+	}
+	steps = append(steps, []actorstest.Step{
+		{Name: "create", Method: "create", Message: createApp{created}, Want: grain.Answer[any](created, grain.Put("application", "app_1", created))},
+		{Name: "create again", Method: "create", Message: createApp{newTestApp(9, "shop", "Other", actorstest.At(time.Hour))}, Want: grain.Answer[any](created)},
+		{Name: "get", Method: "get", Message: grain.None{}, Want: grain.Answer[any](created)},
+		{Name: "no keys", Method: "keys", Message: grain.None{}, Want: grain.Answer[any]([]keyRecord(nil))},
+		{Name: "a patch of nothing", Method: "update", Message: updateApp{}, Err: svc.Invalid(svc.FieldError{Code: "empty_body", Message: "The body names nothing to change."})},
+		{
+			Name: "a bad name", Method: "update", Message: updateApp{Patch: svc.AppPatch{Name: &blank}},
+			Err: svc.Invalid(svc.FieldError{Field: "name", Code: "required", Message: "The name must not be empty."}),
+		},
+		{
+			Name: "a stale version", Method: "update", Message: updateApp{svc.AppPatch{Name: &name}, &two},
+			Err: svc.Errorf(svc.CodePrecondition, "The application has changed since; read it again."),
+		},
+		{
+			Name: "rename", After: time.Minute, Method: "update", Message: updateApp{svc.AppPatch{Name: &name}, &one},
+			Want: grain.Answer[any](renamed, grain.Put("application", "app_1", renamed)),
+		},
+		{
+			Name: "the version that was read before", Method: "update", Message: updateApp{svc.AppPatch{Name: &name}, &one},
+			Err: svc.Errorf(svc.CodePrecondition, "The application has changed since; read it again."),
+		},
+		{Name: "no change", After: time.Hour, Method: "update", Message: updateApp{svc.AppPatch{Name: &name}, &two}, Want: grain.Answer[any](renamed)},
+		{Name: "mint", Method: "key.mint", Message: mintKey{key1}, Want: grain.Answer[any](key1, grain.Put("key", "key_1", key1))},
+		{Name: "mint another", Method: "key.mint", Message: mintKey{key2}, Want: grain.Answer[any](key2, grain.Put("key", "key_2", key2))},
+		{Name: "keys, the newest first", Method: "keys", Message: grain.None{}, Want: grain.Answer[any]([]keyRecord{key2, key1})},
+		{Name: "revoke", After: time.Hour, Method: "key.revoke", Message: revokeKey{"key_1"}, Want: grain.Answer[any](grain.None{}, grain.Put("key", "key_1", key1Revoked))},
+		{Name: "revoke twice", After: 2 * time.Hour, Method: "key.revoke", Message: revokeKey{"key_1"}, Err: noKey},
+		{Name: "revoke nothing", Method: "key.revoke", Message: revokeKey{"key_9"}, Err: noKey},
+		{Name: "the live keys", Method: "keys", Message: grain.None{}, Want: grain.Answer[any]([]keyRecord{key2})},
+		{Name: "unknown method", Method: "nonsense", Message: grain.None{}, Err: fmt.Errorf(`unknown method "nonsense"`)},
+	}...)
+	steps = append(steps, shareSteps()...)
+	type publication struct {
+		App  svc.Application
+		Keys []svc.IngestKey
+	}
+	var published []publication
+	var pages []svc.Share
+	newCore := func() *application {
+		return &application{publish: func(_ svc.Version, app svc.Application, keys []svc.IngestKey) {
+			published = append(published, publication{app, keys})
+		}, publishPage: func(_ svc.Version, _ svc.Application, share svc.Share) {
+			pages = append(pages, share)
+		}}
+	}
+	actorstest.Play(t, applicationKind, newCore, true, steps)
+	for _, method := range applicationKind.Methods() {
+		if strings.HasPrefix(method, "goal") || strings.HasPrefix(method, "funnel") { // they have a life of their own
+			continue
+		}
+		if !slices.ContainsFunc(steps, func(s actorstest.Step) bool { return s.Method == method && s.Err == nil }) {
+			t.Errorf("no step has %s succeed", method)
+		}
+	}
+	app1, app2 := created.Whole(), renamed.Whole()
+	once := []publication{
+		{app1, []svc.IngestKey{}},
+		{app2, []svc.IngestKey{}},
+		{app2, []svc.IngestKey{key1.key()}},
+		{app2, []svc.IngestKey{key2.key(), key1.key()}},
+		{app2, []svc.IngestKey{key2.key()}},
+	}
+	for range sharePages() {
+		once = append(once, once[len(once)-1])
+	}
+	if want := slices.Concat(once, once); !reflect.DeepEqual(published, want) {
+		t.Errorf("published\n%+v\nwant, in both lives,\n%+v", published, want)
+	}
+	pagesOnce := slices.Concat(make([]svc.Share, 5), sharePages())
+	if want := slices.Concat(pagesOnce, pagesOnce); !reflect.DeepEqual(pages, want) {
+		t.Errorf("pages\n%+v\nwant, in both lives,\n%+v", pages, want)
+	}
+}
+
+func TestAKeyKeepsItsHash(t *testing.T) {
+	revoked := actorstest.At(time.Minute)
+	key := testKey("key_1", "production", &revoked).key()
+	if got := actorstest.Through(t, keyRecord{key, key.Hash}).key(); !reflect.DeepEqual(got, key) {
+		t.Errorf("the key came back as %+v, want %+v", got, key)
+	}
+}
+
+// TestUnreadableApplications breaks one entity of every kind: it must not be taken for absent.
+func TestUnreadableApplications(t *testing.T) {
+	for _, kind := range []string{"application", "key", "goal", "funnel", "share"} {
+		err := (&application{}).Restore([]svc.Entity{{Kind: kind, ID: "x", Payload: []byte(`{`)}})
+		if want := "decoding " + kind + " x: unexpected end of JSON input"; err == nil || err.Error() != want {
+			t.Errorf("restore fails with %v, want %s", err, want)
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package apps
+
+import (
+	"context"
+	"encoding/binary"
+	"time"
+
+	"svc"
+	"svc/actors/grain"
+	"svc/actors/identity"
+)
+
+// Applications is the client of the application actors and of the organizations
+// that know their slugs.
+type Applications struct {
+	Actors grain.Caller
+	Random grain.Random
+	Now    func() time.Time
+	// Sync makes a change known to this node before it is answered, where the
+	// owner is another one; nil where there are no others.
+	Sync func(ctx context.Context, kind, identity string) error
+}
+
+// slugs returns the client of the organizations.
+func (a *Applications) slugs() identity.Slugs { return identity.Slugs{Actors: a.Actors} }
+
+// changed is the answer to a change, once this node's snapshot has it. A change
+// that is not here in time is on its way: it was announced.
+func (a *Applications) changed(ctx context.Context, ref svc.AppRef, err error) error {
+	if err != nil || a.Sync == nil {
+		return err
+	}
+	_ = a.Sync(ctx, kindApplication, ref.String()) // see above
+	return nil
+}
+
+// List returns applications of an organization by slug, and whether more follow.
+func (a *Applications) List(ctx context.Context, org, after string, limit int) ([]svc.Application, bool, error) {
+	slugs, more, err := a.slugs().List(ctx, org, after, limit)
+	if err != nil {
+		return nil, false, err
+	}
+	apps := make([]svc.Application, 0, len(slugs))
+	for _, slug := range slugs {
+		app, err := a.Get(ctx, svc.AppRef{Org: org, App: slug})
+		if err != nil {
+			return nil, false, err
+		}
+		apps = append(apps, app)
+	}
+	return apps, more, nil
+}
+
+// Get returns an application.
+func (a *Applications) Get(ctx context.Context, ref svc.AppRef) (svc.Application, error) {
+	record, err := ask(ctx, a, ref, applicationGet, grain.None{})
+	return record.Whole(), err
+}
+
+// ask asks an application. One whose creation was cut short after its slug was taken is
+// completed first.
+func ask[M, R any](ctx context.Context, a *Applications, ref svc.AppRef, method grain.Method[M, R], message M) (answer R, err error) {
+	answer, err = method.Ask(ctx, a.Actors, ref.String(), message)
+	if err == nil || svc.CodeOf(err) != svc.CodeNotFound {
+		return answer, err
+	}
+	reserved, reservedErr := a.slugs().Find(ctx, ref)
+	switch {
+	case reservedErr != nil && svc.CodeOf(reservedErr) == svc.CodeNotFound:
+		return answer, err
+	case reservedErr != nil:
+		return answer, reservedErr
+	}
+	if _, err := a.finish(ctx, ref, reserved); err != nil {
+		return answer, err
+	}
+	return method.Ask(ctx, a.Actors, ref.String(), message)
+}
+
+// finish creates an application whose slug is taken.
+func (a *Applications) finish(ctx context.Context, ref svc.AppRef, record identity.AppRecord) (svc.Application, error) {
+	created, err := applicationCreate.Ask(ctx, a.Actors, ref.String(), createApp{App: record})
+	return created.Whole(), a.changed(ctx, ref, err)
+}
+
+// Create makes an application with its three environments.
+func (a *Applications) Create(ctx context.Context, org string, spec svc.AppSpec) (svc.Application, error) {
+	if problems := spec.Validate(); len(problems) > 0 {
+		return svc.Application{}, svc.Invalid(problems...)
+	}
+	ids := svc.AppIDs{App: a.Random.ID("app_")}
+	for n := range ids.Environments {
+		ids.Environments[n] = a.Random.ID("env_")
+		// 53 bits, so that every JSON reader keeps the number exactly.
+		ids.Numbers[n] = binary.LittleEndian.Uint64(a.Random.Bytes(8))>>11 | 1
+	}
+	record, err := a.slugs().Reserve(ctx, org, spec, ids)
+	if err != nil {
+		return svc.Application{}, err
+	}
+	return a.finish(ctx, svc.AppRef{Org: org, App: record.Slug}, record)
+}
+
+// Update changes settings; with ifMatch only where the revision is that one.
+func (a *Applications) Update(ctx context.Context, ref svc.AppRef, patch svc.AppPatch, ifMatch *uint64) (svc.Application, error) {
+	record, err := ask(ctx, a, ref, applicationUpdate, updateApp{Patch: patch, IfMatch: ifMatch})
+	return record.Whole(), a.changed(ctx, ref, err)
+}
+
+// Keys lists the live ingest keys of an application, the newest first.
+func (a *Applications) Keys(ctx context.Context, ref svc.AppRef) ([]svc.IngestKey, error) {
+	records, err := ask(ctx, a, ref, applicationKeys, grain.None{})
+	keys := make([]svc.IngestKey, 0, len(records))
+	for _, record := range records {
+		keys = append(keys, record.key())
+	}
+	return keys, err
+}
+
+// MintKey makes an ingest key; the key itself is returned this once. It works
+// when MintKey returns.
+func (a *Applications) MintKey(ctx context.Context, ref svc.AppRef, spec svc.KeySpec) (svc.IngestKey, svc.Secret, error) {
+	if problems := spec.Validate(); len(problems) > 0 {
+		return svc.IngestKey{}, "", svc.Invalid(problems...)
+	}
+	prefix := svc.KeyPrefix(spec.Kind, spec.Environment)
+	secret := svc.MintSecret(prefix+"_", a.Random.Bytes(32))
+	clear := secret.Reveal()
+	key := svc.IngestKey{
+		ID: a.Random.ID("key_"), Kind: spec.Kind, Environment: spec.Environment, Label: spec.Label,
+		Prefix: prefix, Last4: clear[len(clear)-4:], CreatedAt: a.Now(),
+	}
+	record := keyRecord{IngestKey: key, Hash: svc.HashSecretHex(clear)}
+	stored, err := ask(ctx, a, ref, applicationMintKey, mintKey{Key: record})
+	if err := a.changed(ctx, ref, err); err != nil {
+		return svc.IngestKey{}, "", err
+	}
+	return stored.key(), secret, nil
+}
+
+// RevokeKey ends an ingest key: the next request with it is refused.
+func (a *Applications) RevokeKey(ctx context.Context, ref svc.AppRef, id string) error {
+	_, err := ask(ctx, a, ref, applicationRevokeKey, revokeKey{ID: id})
+	return a.changed(ctx, ref, err)
+}

@@ -1,0 +1,53 @@
+package apps
+
+import (
+	"context"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// Goals returns the goals of an application by id, those that were deleted among them.
+func (a *Applications) Goals(ctx context.Context, ref svc.AppRef) ([]svc.Goal, error) {
+	return ask(ctx, a, ref, applicationGoals, grain.None{})
+}
+
+// CreateGoal makes a goal, which counts in the next read. It fails with invalid_request
+// where the pair of kind and match is taken.
+func (a *Applications) CreateGoal(ctx context.Context, ref svc.AppRef, spec svc.GoalSpec) (svc.Goal, error) {
+	if problems := spec.Validate(); len(problems) > 0 {
+		return svc.Goal{}, svc.Invalid(problems...)
+	}
+	return ask(ctx, a, ref, applicationCreateGoal, createGoal{ID: a.Random.ID("goal_"), Spec: spec})
+}
+
+// DeleteGoal ends a goal; what was converted before stays in its results.
+func (a *Applications) DeleteGoal(ctx context.Context, ref svc.AppRef, id string) error {
+	_, err := ask(ctx, a, ref, applicationDeleteGoal, deleteGoal{ID: id})
+	return err
+}
+
+// Funnels returns the funnels of an application by id.
+func (a *Applications) Funnels(ctx context.Context, ref svc.AppRef) ([]svc.Funnel, error) {
+	return ask(ctx, a, ref, applicationFunnels, grain.None{})
+}
+
+// Funnel returns one funnel.
+func (a *Applications) Funnel(ctx context.Context, ref svc.AppRef, id string) (svc.Funnel, error) {
+	return ask(ctx, a, ref, applicationGetFunnel, findFunnel{ID: id})
+}
+
+// CreateFunnel saves a funnel.
+func (a *Applications) CreateFunnel(ctx context.Context, ref svc.AppRef, spec svc.FunnelSpec) (svc.Funnel, error) {
+	if problems := spec.Validate(); len(problems) > 0 {
+		return svc.Funnel{}, svc.Invalid(problems...)
+	}
+	funnel := svc.NewFunnel(spec, a.Random.ID("fun_"), a.Now())
+	return ask(ctx, a, ref, applicationCreateFunnel, createFunnel{Funnel: funnel})
+}
+
+// DeleteFunnel removes a funnel.
+func (a *Applications) DeleteFunnel(ctx context.Context, ref svc.AppRef, id string) error {
+	_, err := ask(ctx, a, ref, applicationDeleteFunnel, findFunnel{ID: id})
+	return err
+}

@@ -1,0 +1,39 @@
+package apps
+
+import (
+	"context"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// Share returns the settings of an application's public page.
+func (a *Applications) Share(ctx context.Context, ref svc.AppRef) (svc.Share, error) {
+	return ask(ctx, a, ref, applicationShare, grain.None{})
+}
+
+// PublishShare publishes the page under a new link. It fails with conflict
+// where it is published.
+func (a *Applications) PublishShare(ctx context.Context, ref svc.AppRef, patch svc.SharePatch) (svc.Share, error) {
+	return ask(ctx, a, ref, applicationPublishShare, publishShare{ID: a.shareID(), Patch: patch})
+}
+
+// ConfigureShare changes what the page shows, from the next request on.
+func (a *Applications) ConfigureShare(ctx context.Context, ref svc.AppRef, patch svc.SharePatch) (svc.Share, error) {
+	return ask(ctx, a, ref, applicationConfigureShare, configureShare{Patch: patch})
+}
+
+// RotateShare replaces the page's link; the earlier one is refused when
+// RotateShare returns.
+func (a *Applications) RotateShare(ctx context.Context, ref svc.AppRef) (svc.Share, error) {
+	return ask(ctx, a, ref, applicationRotateShare, rotateShare{ID: a.shareID()})
+}
+
+// DisableShare takes the page away; its link is refused when DisableShare
+// returns.
+func (a *Applications) DisableShare(ctx context.Context, ref svc.AppRef) error {
+	_, err := ask(ctx, a, ref, applicationDisableShare, grain.None{})
+	return err
+}
+
+func (a *Applications) shareID() string { return svc.ShareID(a.Random.Bytes(svc.ShareIDBytes)) }

@@ -1,0 +1,147 @@
+package apps
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"sync"
+
+	"svc"
+	"svc/actors/grain"
+	"svc/actors/identity"
+)
+
+// Collectors is this node's snapshot of every live ingest key, read by the
+// ingest path without a lock and replaced by the application actors when they
+// change.
+type Collectors struct {
+	byKey sync.Map // [32]byte, the key's hash → *svc.Collector
+
+	mu     sync.Mutex
+	ofApp  map[svc.AppRef]published
+	newest svc.Version
+}
+
+// published is what was last made of one application.
+type published struct {
+	version svc.Version
+	app     svc.Application
+	hashes  [][32]byte
+}
+
+// NewCollectors returns an empty snapshot.
+func NewCollectors() *Collectors { return &Collectors{ofApp: map[svc.AppRef]published{}} }
+
+// Collector returns what a key may do, by the SHA-256 of the key; nil where the
+// key is unknown or revoked.
+func (c *Collectors) Collector(hash [32]byte) *svc.Collector {
+	found, _ := c.byKey.Load(hash)
+	collector, _ := found.(*svc.Collector)
+	return collector
+}
+
+// Applications returns every application, in no order.
+func (c *Collectors) Applications() []svc.Application {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	apps := make([]svc.Application, 0, len(c.ofApp))
+	for _, one := range c.ofApp {
+		apps = append(apps, one.app)
+	}
+	return apps
+}
+
+// Publish replaces what is known of one application, unless a later version of
+// it is.
+func (c *Collectors) Publish(version svc.Version, app svc.Application, keys []svc.IngestKey) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ref := app.Ref()
+	if version.Number() < c.ofApp[ref].version.Number() {
+		return
+	}
+	present := map[[32]byte]bool{}
+	for _, key := range keys {
+		environment, known := app.Environment(key.Environment)
+		raw, err := hex.DecodeString(key.Hash)
+		if !known || err != nil || len(raw) != 32 || key.RevokedAt != nil {
+			continue
+		}
+		hash := [32]byte(raw)
+		present[hash] = true
+		c.byKey.Store(hash, &svc.Collector{
+			App: ref, AppID: app.ID, Environment: environment, KeyID: key.ID, Kind: key.Kind,
+			Modules: app.Modules, Origins: app.AllowedOrigins, RetentionDays: app.RetentionDays,
+			Metrics: svc.DefaultMetricsPolicy(),
+		})
+	}
+	for _, old := range c.ofApp[ref].hashes {
+		if !present[old] {
+			c.byKey.Delete(old)
+		}
+	}
+	hashes := make([][32]byte, 0, len(present))
+	for hash := range present {
+		hashes = append(hashes, hash)
+	}
+	c.ofApp[ref] = published{version, app, hashes}
+	if version.Number() > c.newest.Number() {
+		c.newest = version
+	}
+}
+
+// publishStored publishes what the store has of applications and of a kind of entity
+// that they own, which errors call by its name: one call for each owner, with all of
+// its entities of both kinds.
+func publishStored(ctx context.Context, store grain.KindLister, kind, name string, publish func(owned []svc.Entity)) error {
+	owned := map[string][]svc.Entity{}
+	for _, load := range [][2]string{{"application", "applications"}, {kind, name}} {
+		entities, err := store.LoadKind(ctx, load[0])
+		if err != nil {
+			return fmt.Errorf("loading the %s: %w", load[1], err)
+		}
+		for _, entity := range entities {
+			owned[entity.Owner] = append(owned[entity.Owner], entity)
+		}
+	}
+	for _, entities := range owned {
+		publish(entities)
+	}
+	return nil
+}
+
+// EntityKinds returns the kinds of the entities that the snapshot is made of.
+func (c *Collectors) EntityKinds() []string { return []string{"application", "key"} }
+
+// Load fills the snapshot from the store, for a starting node.
+func (c *Collectors) Load(ctx context.Context, store grain.KindLister, skipped grain.Skipped) error {
+	return publishStored(ctx, store, "key", "ingest keys", func(owned []svc.Entity) { c.PublishEntities(owned, skipped) })
+}
+
+// PublishEntities publishes what the entities of one owner say, if it is an
+// application. Keys that cannot be decoded are left out; an application that cannot be
+// decoded stays as it was published last.
+func (c *Collectors) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
+	var version svc.Version
+	var app *identity.AppRecord
+	var keys []svc.IngestKey
+	for _, entity := range entities {
+		if entity.Version.Number() > version.Number() {
+			version = entity.Version
+		}
+		if entity.Deleted {
+			continue
+		}
+		switch entity.Kind {
+		case "application":
+			app = grain.DecodeOrSkip[identity.AppRecord](entity, skipped)
+		case "key":
+			if record := grain.DecodeOrSkip[keyRecord](entity, skipped); record != nil {
+				keys = append(keys, record.key())
+			}
+		}
+	}
+	if app != nil {
+		c.Publish(version, app.Whole(), keys)
+	}
+}

@@ -1,0 +1,4 @@
+// Package apps holds the applications of organizations: their actor with its settings, ingest
+// keys, goals, funnels and public page, its client, and the snapshots that every node keeps of
+// them for the requests that must not ask an actor.
+package apps

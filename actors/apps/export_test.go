@@ -1,0 +1,28 @@
+package apps
+
+import (
+	"slices"
+
+	"svc"
+)
+
+// KeysOf returns everything that collectors hold.
+func KeysOf(c *Collectors) map[[32]byte]svc.Collector {
+	keys := map[[32]byte]svc.Collector{}
+	c.byKey.Range(func(hash, collector any) bool {
+		keys[hash.([32]byte)] = *collector.(*svc.Collector)
+		return true
+	})
+	return keys
+}
+
+// LinksOf returns everything that shares hold.
+func LinksOf(s *Shares) []string {
+	var found []string
+	s.byLink.Range(func(link, _ any) bool {
+		found = append(found, link.(string))
+		return true
+	})
+	slices.Sort(found)
+	return found
+}

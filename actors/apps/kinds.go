@@ -1,0 +1,16 @@
+package apps
+
+import (
+	"svc/actors/grain"
+	"svc/cluster"
+)
+
+// appsKinds returns the kinds of this package for the actors of a node, which publish their
+// changes to the node's snapshots.
+func Kinds(node *grain.Node, collectors *Collectors, shares *Shares) []cluster.Kind {
+	return []cluster.Kind{
+		applicationKind.Row(node, func(string) *application {
+			return &application{publish: collectors.Publish, publishPage: shares.Publish}
+		}),
+	}
+}

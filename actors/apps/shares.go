@@ -1,0 +1,91 @@
+package apps
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"svc"
+	"svc/actors/grain"
+	"svc/actors/identity"
+)
+
+// Shares is this node's snapshot of every published page by its links, read by
+// strangers' requests without a lock and replaced by the application actors
+// when they change.
+type Shares struct {
+	byLink sync.Map // a share's id, or org/app → *svc.PublicShare
+
+	mu    sync.Mutex
+	ofApp map[svc.AppRef]linked
+}
+
+// linked is what was last made of one application's page.
+type linked struct {
+	version svc.Version
+	links   []string
+}
+
+// NewShares returns an empty snapshot.
+func NewShares() *Shares { return &Shares{ofApp: map[svc.AppRef]linked{}} }
+
+// Share returns the page that a link finds, nil where none is published there.
+func (s *Shares) Share(link string) *svc.PublicShare {
+	found, _ := s.byLink.Load(link)
+	share, _ := found.(*svc.PublicShare)
+	return share
+}
+
+// Publish replaces what is known of one application's page, unless a later version
+// of it is.
+func (s *Shares) Publish(version svc.Version, app svc.Application, share svc.Share) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ref := app.Ref()
+	if version.Number() < s.ofApp[ref].version.Number() {
+		return
+	}
+	links := share.Links(ref)
+	for _, old := range s.ofApp[ref].links {
+		if !slices.Contains(links, old) {
+			s.byLink.Delete(old)
+		}
+	}
+	for _, link := range links {
+		s.byLink.Store(link, &svc.PublicShare{App: app, Share: share})
+	}
+	s.ofApp[ref] = linked{version, links}
+}
+
+// EntityKinds returns the kinds of the entities that the snapshot is made of.
+func (s *Shares) EntityKinds() []string { return []string{"application", "share"} }
+
+// Load fills the snapshot from the store, for a starting node.
+func (s *Shares) Load(ctx context.Context, store grain.KindLister, skipped grain.Skipped) error {
+	return publishStored(ctx, store, "share", "shares", func(owned []svc.Entity) { s.PublishEntities(owned, skipped) })
+}
+
+// PublishEntities publishes what the entities of one owner say, if it is an
+// application. A page that cannot be decoded is shown to nobody.
+func (s *Shares) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
+	var version svc.Version
+	var app *identity.AppRecord
+	var share svc.Share
+	for _, entity := range entities {
+		if entity.Version.Number() > version.Number() {
+			version = entity.Version
+		}
+		switch {
+		case entity.Deleted:
+		case entity.Kind == "application":
+			app = grain.DecodeOrSkip[identity.AppRecord](entity, skipped)
+		case entity.Kind == "share":
+			if found := grain.DecodeOrSkip[svc.Share](entity, skipped); found != nil {
+				share = *found
+			}
+		}
+	}
+	if app != nil {
+		s.Publish(version, app.Whole(), share)
+	}
+}

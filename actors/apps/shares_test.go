@@ -1,0 +1,98 @@
+package apps_test
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"svc"
+	"svc/actors/actorstest"
+	"svc/actors/apps"
+	"svc/actors/identity"
+	"svc/actors/nodetest"
+)
+
+func TestSharesFollowAtOnce(t *testing.T) {
+	nodetest.WithClients(t, identity.Limits{}, func(t *testing.T, c *nodetest.Clients) {
+		ctx := t.Context()
+		c.Organization("Acme", c.User("ada@example.com", "Ada"))
+		shop, blog := c.App("Shop"), c.App("Blog")
+		yes := true
+		page, err := c.Apps.PublishShare(ctx, shop.Ref(), svc.SharePatch{LegacyLink: &yes, Pages: &yes})
+		nodetest.NoError(t, err)
+		if len(page.ID) != 24 {
+			t.Errorf("the id %q has not 24 digits", page.ID)
+		}
+		other, err := c.Apps.PublishShare(ctx, blog.Ref(), svc.SharePatch{})
+		nodetest.NoError(t, err)
+		for _, link := range []string{page.ID, "acme/shop"} {
+			nodetest.WantEqual(t, "the page of "+link, c.Shares.Share(link), &svc.PublicShare{App: shop, Share: page})
+		}
+		nodetest.WantEqual(t, "the links", apps.LinksOf(c.Shares), sorted(page.ID, other.ID, "acme/shop"))
+
+		page, err = c.Apps.ConfigureShare(ctx, shop.Ref(), svc.SharePatch{Locations: &yes})
+		nodetest.NoError(t, err)
+		nodetest.WantEqual(t, "after a change of settings", c.Shares.Share(page.ID), &svc.PublicShare{App: shop, Share: page})
+		name := "Store"
+		shop, err = c.Apps.Update(ctx, shop.Ref(), svc.AppPatch{Name: &name}, nil)
+		nodetest.NoError(t, err)
+		nodetest.WantEqual(t, "after a change of the application", c.Shares.Share(page.ID), &svc.PublicShare{App: shop, Share: page})
+		loaded := apps.NewShares()
+		nodetest.NoError(t, loaded.Load(ctx, c.Store, nil))
+		nodetest.WantEqual(t, "the loaded links", apps.LinksOf(loaded), apps.LinksOf(c.Shares))
+		nodetest.WantEqual(t, "the loaded page", loaded.Share(page.ID), c.Shares.Share(page.ID))
+
+		old := page.ID
+		page, err = c.Apps.RotateShare(ctx, shop.Ref())
+		nodetest.NoError(t, err)
+		if page.ID == old || len(page.ID) != 24 {
+			t.Errorf("the new id is %q, the old one %q", page.ID, old)
+		}
+		nodetest.WantEqual(t, "the links after rotating", apps.LinksOf(c.Shares), sorted(page.ID, other.ID))
+		c.EvictAll()
+		synctest.Wait()
+		read, err := c.Apps.Share(ctx, shop.Ref())
+		nodetest.NoError(t, err)
+		nodetest.WantEqual(t, "what is read after a reload", read, page)
+		nodetest.NoError(t, c.Apps.DisableShare(ctx, shop.Ref()))
+		nodetest.WantEqual(t, "the links after disabling", apps.LinksOf(c.Shares), []string{other.ID})
+		nodetest.WantError(t, "no application", c.Apps.DisableShare(ctx, svc.AppRef{Org: "acme", App: "nothing"}), svc.NotFound("application"))
+	})
+}
+
+func sorted(words ...string) []string { return slices.Sorted(slices.Values(words)) }
+
+// TestAPageIsNotPublishedBeforeItIsStored publishes and disables while the store
+// waits or fails: what is not durable is not seen.
+func TestAPageIsNotPublishedBeforeItIsStored(t *testing.T) {
+	nodetest.WithClients(t, identity.Limits{}, func(t *testing.T, c *nodetest.Clients) {
+		c.Organization("Acme", c.User("ada@example.com", "Ada"))
+		shop := c.App("Shop")
+		release := c.Store.HoldPuts()
+		var publishing sync.WaitGroup
+		publishing.Go(func() {
+			_, err := c.Apps.PublishShare(t.Context(), shop.Ref(), svc.SharePatch{})
+			nodetest.NoError(t, err)
+		})
+		synctest.Wait()
+		nodetest.WantEqual(t, "the links before the store answered", apps.LinksOf(c.Shares), []string(nil))
+		release()
+		publishing.Wait()
+		c.Store.FailPuts(1, actorstest.ErrAway)
+		nodetest.WantError(t, "disabling without a store", c.Apps.DisableShare(t.Context(), shop.Ref()), svc.Unavailable("The store", 1e9))
+		if got := apps.LinksOf(c.Shares); len(got) != 1 {
+			t.Errorf("the links are %v, want one", got)
+		}
+	})
+}
+
+func TestSharesReportAStoreThatFails(t *testing.T) {
+	nodetest.WithClients(t, identity.Limits{}, func(t *testing.T, c *nodetest.Clients) {
+		c.Store.FailLoads(1, actorstest.ErrAway)
+		if err := c.Shares.Load(t.Context(), c.Store, nil); !errors.Is(err, actorstest.ErrAway) {
+			t.Errorf("Load fails with %v, want %v", err, actorstest.ErrAway)
+		}
+	})
+}

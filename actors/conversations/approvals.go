@@ -1,0 +1,196 @@
+package conversations
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// The approvals actor.
+//
+//	identity   the organization's slug
+//	rank       2
+//	owns       the organization's approval queue: which requests to the outside there
+//	           are, of which member and conversation
+//	persists   entities approval
+//	woken by   calls only
+//	limits     keeps the 1,000 newest requests, and those that wait
+//	stops      after five minutes without a message
+//
+// It is written behind the conversations, which decide: a conversation gives the one
+// claim to a sending, and what the queue says of a request that waits is a hint.
+const kindApprovals = "approvals"
+
+// maxApprovals is how many requests a queue remembers; the ledger has all.
+const maxApprovals = 1000
+
+type approvals struct {
+	entries map[string]svc.Approval
+}
+
+type (
+	putApprovals struct {
+		Entries []svc.Approval `json:"entries"`
+	}
+	findApproval struct {
+		ID string `json:"id"`
+	}
+	listedApproval struct {
+		svc.Approval
+		// Open says that the queue knows of no end, but for what time has brought about.
+		Open bool `json:"open"`
+	}
+)
+
+var approvalsKind = grain.NewKind[*approvals](kindApprovals, 2, 5*time.Minute)
+
+// The methods of the approvals actor.
+var (
+	approvalsPut  = grain.On(approvalsKind, "put", (*approvals).onPut)
+	approvalsList = grain.On(approvalsKind, "list", (*approvals).onList)
+	approvalsGet  = grain.On(approvalsKind, "get", (*approvals).onGet, grain.Repeatable)
+)
+
+func (a *approvals) Restore(entities []svc.Entity) error {
+	*a = approvals{entries: map[string]svc.Approval{}}
+	for _, entity := range entities {
+		entry, err := grain.Decode[svc.Approval](entity)
+		if err != nil {
+			return err
+		}
+		a.entries[entity.ID] = entry
+	}
+	return nil
+}
+
+// statusRank orders the statuses of an action by time.
+func statusRank(status svc.ActionStatus) int {
+	switch status {
+	case svc.ActionProposed:
+		return 0
+	case svc.ActionExecuting:
+		return 1
+	case svc.ActionExecuted, svc.ActionFailed, svc.ActionRejected, svc.ActionExpired, svc.ActionRevoked:
+	}
+	return 2
+}
+
+// onPut notes requests, unless what is known of one is as new.
+func (a *approvals) onPut(now time.Time, m putApprovals) (grain.Outcome[grain.None], error) {
+	result := grain.Answer(grain.None{})
+	for _, entry := range m.Entries {
+		id := entry.Action.ID
+		if known, ok := a.entries[id]; ok && statusRank(known.Action.Status) >= statusRank(entry.Action.Status) {
+			continue
+		}
+		a.entries[id] = entry
+		result.Writes = append(result.Writes, grain.Put("approval", id, entry))
+	}
+	for _, id := range slices.Sorted(maps.Keys(a.entries)) { // ids sort by time
+		entry := a.entries[id]
+		if len(a.entries) <= maxApprovals {
+			break
+		}
+		if !entry.Action.Pending(now) {
+			delete(a.entries, id)
+			result.Writes = append(result.Writes, grain.Delete("approval", id))
+		}
+	}
+	return result, nil
+}
+
+func (a *approvals) onList(now time.Time, _ grain.None) (grain.Outcome[[]listedApproval], error) {
+	list := []listedApproval{}
+	for _, id := range slices.Sorted(maps.Keys(a.entries)) {
+		entry := a.entries[id]
+		open := statusRank(entry.Action.Status) < 2
+		entry.Action = entry.Action.At(now)
+		list = append(list, listedApproval{entry, open})
+	}
+	return grain.Answer(list), nil
+}
+
+func (a *approvals) onGet(now time.Time, m findApproval) (grain.Outcome[svc.Approval], error) {
+	entry, known := a.entries[m.ID]
+	if !known {
+		return grain.Outcome[svc.Approval]{}, svc.NotFound("approval")
+	}
+	entry.Action = entry.Action.At(now)
+	return grain.Answer(entry), nil
+}
+
+// queue notes the requests to the outside of a conversation in its organization's queue.
+func (c *Conversations) queue(ctx context.Context, view *conversationView) error {
+	of := view.Conversation
+	var message putApprovals
+	for _, action := range view.Actions {
+		if action.Effect == svc.EffectExternal {
+			message.Entries = append(message.Entries, svc.Approval{Org: of.Org, App: of.App, Member: of.Member, Action: action})
+		}
+	}
+	if len(message.Entries) == 0 {
+		return nil
+	}
+	_, err := approvalsPut.Ask(ctx, c.Actors, of.Org, message)
+	return err
+}
+
+// Approvals returns the requests to the outside of an organization, the newest last. Where
+// the queue was not told of the end of one, it is now.
+func (c *Conversations) Approvals(ctx context.Context, org string) ([]svc.Approval, error) {
+	listed, err := approvalsList.Ask(ctx, c.Actors, org, grain.None{})
+	if err != nil {
+		return nil, err
+	}
+	list, ended := []svc.Approval{}, putApprovals{}
+	for _, row := range listed {
+		entry := row.Approval
+		if row.Open {
+			if err := c.refresh(ctx, &entry); err != nil {
+				return nil, err
+			}
+			if statusRank(entry.Action.Status) > 1 {
+				ended.Entries = append(ended.Entries, entry)
+			}
+		}
+		list = append(list, entry)
+	}
+	if len(ended.Entries) > 0 {
+		// It is only kept from being asked about again.
+		_, _ = approvalsPut.Ask(ctx, c.Actors, org, ended)
+	}
+	return list, nil
+}
+
+// Approval returns a request to the outside with the conversation that it was made in.
+func (c *Conversations) Approval(ctx context.Context, org, id string) (svc.Approval, svc.Exchange, error) {
+	entry, err := approvalsGet.Ask(ctx, c.Actors, org, findApproval{ID: id})
+	if err != nil {
+		return entry, svc.Exchange{}, err
+	}
+	exchange, err := c.Get(ctx, svc.AppRef{Org: entry.Org, App: entry.App}, entry.Member.ID, entry.Action.ConversationID)
+	if svc.CodeOf(err) == svc.CodeNotFound {
+		return entry, exchange, svc.NotFound("approval")
+	}
+	if err == nil {
+		entry.Take(&exchange)
+	}
+	return entry, exchange, err
+}
+
+// refresh looks once more at a request that may have changed since it was noted. One
+// whose conversation is purged stays as it was noted.
+func (c *Conversations) refresh(ctx context.Context, entry *svc.Approval) error {
+	exchange, err := c.Get(ctx, svc.AppRef{Org: entry.Org, App: entry.App}, entry.Member.ID, entry.Action.ConversationID)
+	if svc.CodeOf(err) == svc.CodeNotFound {
+		return nil
+	}
+	if err == nil {
+		entry.Take(&exchange)
+	}
+	return err
+}

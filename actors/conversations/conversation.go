@@ -1,0 +1,377 @@
+package conversations
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"svc"
+	"svc/actors/grain"
+	"svc/cluster"
+)
+
+// The conversation actor.
+//
+//	identity   org/app/conversation, the slugs and the id
+//	rank       3
+//	owns       the conversation, its messages and proposed actions, and the claim that
+//	           one turn runs at a time
+//	persists   entities conversation, message, action
+//	woken by   calls; when the time of a turn or an action is over; after 90 days
+//	limits     one running turn, of which it must hear every 15 s; pending actions are
+//	           decided before the next question
+//	stops      after two minutes without a message
+//
+// The turn itself runs beside the mailbox (actors/assistant). What it brings carries
+// the number of the turn, and is refused once the turn is over.
+const kindConversation = "conversation"
+
+// turnSlack is how long after its time a turn may still bring its end.
+const turnSlack = 20 * time.Second
+
+// The wake-ups of a conversation.
+const (
+	wakeTurn   = "turn"
+	wakeExpire = "expire"
+	wakePurge  = "ai.conversations.purge"
+)
+
+type conversation struct {
+	identity     string
+	conversation *svc.Conversation
+	messages     []svc.Message
+	actions      map[string]svc.Action
+	// reserved is the place that is kept for a question, nil where there is none; heard is
+	// when the running turn was heard of last. Both are in memory only.
+	reserved *reservation
+	heard    time.Time
+	// enter keeps an entry of the ledger, beside the mailbox.
+	enter func(entry svc.LedgerEntry)
+}
+
+type (
+	beginTurn struct {
+		// Conversation is the new one where Create is set, else only its member counts.
+		Conversation svc.Conversation `json:"conversation"`
+		Create       bool             `json:"create"`
+		Question     string           `json:"question"`
+		ContextPath  string           `json:"contextPath"`
+		// Reservation is that of the place that was kept for the turn, Turn its number; they
+		// are empty where none was.
+		Reservation string `json:"reservation,omitempty"`
+		Turn        int    `json:"turn,omitempty"`
+	}
+	claimAction struct {
+		Action string   `json:"action"`
+		By     svc.User `json:"by"`
+		Reason string   `json:"reason"`
+		// Second says that By decides as the second operator of a request.
+		Second bool `json:"second,omitempty"`
+	}
+	appendTurn struct {
+		Turn     int           `json:"turn"`
+		Messages []svc.Message `json:"messages"`
+		Actions  []svc.Action  `json:"actions"`
+	}
+	settleAction struct {
+		Turn      int              `json:"turn"`
+		Action    string           `json:"action"`
+		Status    svc.ActionStatus `json:"status"`
+		Result    svc.ActionResult `json:"result"`
+		RequestID string           `json:"requestId"`
+		Sending   svc.Sending      `json:"sending,omitempty"`
+		Content   string           `json:"content"`
+	}
+	finishTurn struct {
+		Turn int    `json:"turn"`
+		Note string `json:"note"`
+	}
+	decideAction struct {
+		Action string           `json:"action"`
+		By     svc.User         `json:"by"`
+		Reason string           `json:"reason"`
+		Status svc.ActionStatus `json:"status"`
+		// Second says that By decides as the second operator of a request.
+		Second bool `json:"second,omitempty"`
+	}
+	// conversationView is everything about a conversation.
+	conversationView struct {
+		Conversation svc.Conversation `json:"conversation"`
+		Messages     []svc.Message    `json:"messages"`
+		Actions      []svc.Action     `json:"actions"`
+	}
+)
+
+var conversationKind = grain.NewKind[*conversation](kindConversation, 3, 2*time.Minute)
+
+// The methods of the conversation actor.
+var (
+	conversationReserve = grain.On(conversationKind, "reserve", (*conversation).onReserve, grain.Repeatable, grain.NeedsStore)
+	conversationRelease = grain.On(conversationKind, "release", (*conversation).onRelease, grain.Repeatable)
+	conversationBegin   = grain.On(conversationKind, "begin", (*conversation).onBegin)
+	conversationRenew   = grain.On(conversationKind, "renew", (*conversation).onRenew, grain.Repeatable)
+	conversationClaim   = grain.On(conversationKind, "claim", (*conversation).onClaim)
+	conversationAppend  = grain.On(conversationKind, "append", (*conversation).onAppend)
+	conversationSettle  = grain.On(conversationKind, "settle", (*conversation).onSettle)
+	conversationFinish  = grain.On(conversationKind, "finish", (*conversation).onFinish)
+	conversationDecide  = grain.On(conversationKind, "decide", (*conversation).onDecide)
+	conversationGet     = grain.On(conversationKind, "get", (*conversation).onGet, grain.Repeatable)
+	_                   = grain.On(conversationKind, "wake", (*conversation).onWake, grain.Repeatable)
+)
+
+// Admit refuses what needs a conversation where there is none.
+func (c *conversation) Admit(now time.Time, method string) error {
+	if c.conversation == nil && !slices.Contains([]string{"reserve", "release", "begin", cluster.WakeMethod}, method) {
+		return svc.NotFound("conversation")
+	}
+	if c.heard.IsZero() { // a new activation cannot know when the former one last heard of the turn
+		c.heard = now
+	}
+	return nil
+}
+
+// Creates reports that a question without a conversation creates one under a new id.
+func (c *conversation) Creates(method string, payload []byte) bool {
+	var message struct {
+		Create bool `json:"create"`
+	}
+	return (method == "begin" || method == "reserve") && json.Unmarshal(payload, &message) == nil && message.Create
+}
+
+func (c *conversation) Restore(entities []svc.Entity) error {
+	*c = conversation{identity: c.identity, actions: map[string]svc.Action{}, enter: c.enter}
+	slices.SortFunc(entities, func(a, b svc.Entity) int { return strings.Compare(a.ID, b.ID) })
+	for _, entity := range entities {
+		var err error
+		switch entity.Kind {
+		case "conversation":
+			var record svc.Conversation
+			record, err = grain.Decode[svc.Conversation](entity)
+			c.conversation = &record
+		case "message":
+			var message svc.Message
+			message, err = grain.Decode[svc.Message](entity)
+			c.messages = append(c.messages, message)
+		case "action":
+			c.actions[entity.ID], err = grain.Decode[svc.Action](entity)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// messageID is the id of the n-th message; ids sort as their numbers.
+func messageID(n int) string { return fmt.Sprintf("%06d", n) }
+
+// change gathers the writes of one message to the actor.
+type change struct {
+	c       *conversation
+	now     time.Time
+	writes  []grain.Write
+	wakeups []svc.Wakeup
+	// expired are entries of the ledger about proposals that the change has ended.
+	expired []svc.LedgerEntry
+}
+
+func (c *conversation) change(now time.Time) *change { return &change{c: c, now: now} }
+
+func (h *change) wake(name string, due time.Time) {
+	h.wakeups = append(h.wakeups, svc.Wakeup{Kind: kindConversation, Identity: h.c.identity, Name: name, Due: due})
+}
+
+func (h *change) say(message svc.Message) {
+	message.At, message.Turn = h.now, h.c.conversation.Turn
+	h.writes = append(h.writes, grain.Put("message", messageID(len(h.c.messages)), message))
+	h.c.messages = append(h.c.messages, message)
+}
+
+func (h *change) note(text string) {
+	if text != "" {
+		h.say(svc.Message{Role: svc.RoleNote, Text: text})
+	}
+}
+
+func (h *change) act(action svc.Action) {
+	h.c.actions[action.ID] = action
+	h.writes = append(h.writes, grain.Put("action", action.ID, action))
+}
+
+// result replaces what the model reads of a call that was proposed.
+func (h *change) result(action *svc.Action, ok bool, content string) {
+	for i := len(h.c.messages) - 1; i >= 0; i-- {
+		for j, result := range h.c.messages[i].Results {
+			if result.CallID != action.CallID {
+				continue
+			}
+			message := h.c.messages[i]
+			message.Results = slices.Clone(message.Results)
+			message.Results[j].OK, message.Results[j].Trusted, message.Results[j].Content = ok, false, content
+			h.c.messages[i] = message
+			h.writes = append(h.writes, grain.Put("message", messageID(i), message))
+			return
+		}
+	}
+}
+
+// outcome ends the change: the record counts what there is now.
+func (h *change) outcome() grain.Outcome[conversationView] {
+	record := h.c.conversation
+	record.UpdatedAt, record.Messages = h.now, len(h.c.messages)
+	pending := h.c.pending(h.now)
+	record.PendingActions = len(pending)
+	if record.State != svc.ConversationRunning {
+		record.State = svc.ConversationIdle
+		if len(pending) > 0 {
+			record.State = svc.ConversationAwaiting
+		}
+	}
+	h.writes = append(h.writes, grain.Put("conversation", record.ID, *record))
+	return grain.Outcome[conversationView]{Answer: h.c.view(h.now), Effects: grain.Effects{Writes: h.writes, Wakeups: h.wakeups, After: h.told()}}
+}
+
+func (c *conversation) view(now time.Time) conversationView {
+	view := conversationView{Conversation: *c.conversation, Messages: slices.Clone(c.messages), Actions: []svc.Action{}}
+	if pending := len(c.pending(now)); pending != view.Conversation.PendingActions {
+		// Proposals expire by themselves; the record says so after the next wake-up.
+		view.Conversation.PendingActions = pending
+		if pending == 0 && view.Conversation.State == svc.ConversationAwaiting {
+			view.Conversation.State = svc.ConversationIdle
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(c.actions)) {
+		view.Actions = append(view.Actions, c.actions[id].At(now))
+	}
+	return view
+}
+
+// pending lists the actions that wait for a decision, the first to expire first.
+func (c *conversation) pending(now time.Time) (out []svc.Action) {
+	for _, action := range c.actions {
+		if action.Pending(now) {
+			out = append(out, action)
+		}
+	}
+	slices.SortFunc(out, func(a, b svc.Action) int {
+		return cmp.Or(a.ExpiresAt.Compare(b.ExpiresAt), strings.Compare(a.ID, b.ID))
+	})
+	return out
+}
+
+// onBegin claims the conversation for a turn that answers a question.
+func (c *conversation) onBegin(now time.Time, m beginTurn) (grain.Outcome[conversationView], error) {
+	if err := c.takes(now, &m, m.Reservation); err != nil {
+		return grain.Outcome[conversationView]{}, err
+	}
+	if m.Turn != 0 && (c.conversation == nil && m.Turn != 1 || c.conversation != nil && m.Turn != c.conversation.Turn+1) {
+		return grain.Outcome[conversationView]{}, &svc.Error{Code: svc.CodeConflict, Reason: "turn_over", Message: "The conversation has gone on meanwhile."}
+	}
+	h := c.change(now)
+	c.late(h)
+	c.reserved = nil
+	return c.ask(h, &m), nil
+}
+
+// takes refuses a question of somebody else, or for which there is no place.
+func (c *conversation) takes(now time.Time, m *beginTurn, reservation string) error {
+	if c.conversation == nil && m.Create {
+		if c.kept(now, reservation) {
+			return turnRunning(m.Conversation.ID)
+		}
+		return nil
+	}
+	if c.conversation == nil || c.conversation.Member.ID != m.Conversation.Member.ID {
+		return svc.NotFound("conversation")
+	}
+	return c.free(now, reservation)
+}
+
+// ask begins a turn with a question, the first of which makes the conversation.
+func (c *conversation) ask(h *change, m *beginTurn) grain.Outcome[conversationView] {
+	if c.conversation == nil {
+		record := m.Conversation
+		record.Title, record.CreatedAt = svc.TitleOf(m.Question), h.now
+		c.conversation = &record
+		h.wake(wakePurge, record.ExpiresAt())
+	}
+	c.conversation.Question, c.conversation.ContextPath = m.Question, m.ContextPath
+	c.start(h)
+	h.say(svc.Message{Role: svc.RoleUser, Text: m.Question})
+	return h.outcome()
+}
+
+// turnRunning is the refusal of a turn while another one runs, or is about to.
+func turnRunning(id string) error {
+	return &svc.Error{
+		Code: svc.CodeConflict, Reason: "turn_running", Message: "A turn of the conversation is still running.", Turn: &svc.TurnProblem{ConversationID: id},
+	}
+}
+
+// free refuses a turn while another one runs, its place is kept for another question, or
+// actions wait for a decision.
+func (c *conversation) free(now time.Time, reservation string) error {
+	if c.running(now) || c.kept(now, reservation) {
+		return turnRunning(c.conversation.ID)
+	}
+	problem := &svc.TurnProblem{ConversationID: c.conversation.ID}
+	for _, action := range c.pending(now) {
+		problem.Actions = append(problem.Actions, svc.PendingAction{ID: action.ID, ExpiresAt: action.ExpiresAt})
+	}
+	if len(problem.Actions) > 0 {
+		return &svc.Error{Code: svc.CodeConflict, Reason: "actions_pending", Message: "Decide on the proposed actions first.", Turn: problem}
+	}
+	return nil
+}
+
+func (c *conversation) start(h *change) {
+	c.conversation.Turn++
+	c.conversation.State, c.conversation.TurnEnds = svc.ConversationRunning, h.now.Add(svc.TurnTime+turnSlack)
+	h.wake(wakeTurn, c.conversation.TurnEnds)
+}
+
+func (c *conversation) onAppend(now time.Time, m appendTurn) (grain.Outcome[conversationView], error) {
+	if err := c.current(now, m.Turn); err != nil {
+		return grain.Outcome[conversationView]{}, err
+	}
+	h := c.change(now)
+	for _, message := range m.Messages {
+		h.say(message)
+	}
+	for _, action := range m.Actions {
+		h.act(action)
+	}
+	if pending := c.pending(now); len(m.Actions) > 0 && len(pending) > 0 {
+		h.wake(wakeExpire, pending[0].ExpiresAt)
+	}
+	return h.outcome(), nil
+}
+
+func (c *conversation) onSettle(now time.Time, m settleAction) (grain.Outcome[conversationView], error) {
+	action, known := c.actions[m.Action]
+	if err := c.current(now, m.Turn); err != nil || !known {
+		return grain.Outcome[conversationView]{}, cmp.Or(err, error(svc.NotFound("action")))
+	}
+	h := c.change(now)
+	action.Status, action.RequestID, action.Sending = m.Status, m.RequestID, m.Sending
+	action.Result = &m.Result
+	h.act(action)
+	h.result(&action, m.Result.OK, m.Content)
+	return h.outcome(), nil
+}
+
+func (c *conversation) onFinish(now time.Time, m finishTurn) (grain.Outcome[conversationView], error) {
+	if err := c.current(now, m.Turn); err != nil {
+		return grain.Outcome[conversationView]{}, err
+	}
+	h := c.change(now)
+	c.lose(h)
+	h.note(m.Note)
+	c.conversation.State = svc.ConversationIdle
+	h.wake(wakeTurn, time.Time{})
+	return h.outcome(), nil
+}

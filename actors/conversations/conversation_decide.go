@@ -1,0 +1,83 @@
+package conversations
+
+import (
+	"time"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// onClaim takes an action for execution and begins the turn that goes on with it. A
+// request to the outside is claimed by its second operator, and only once.
+func (c *conversation) onClaim(now time.Time, m claimAction) (grain.Outcome[conversationView], error) {
+	action, err := c.decidable(now, m)
+	if err != nil {
+		return grain.Outcome[conversationView]{}, err
+	}
+	if c.running(now) || c.kept(now, "") {
+		return grain.Outcome[conversationView]{}, turnRunning(c.conversation.ID)
+	}
+	h := c.change(now)
+	c.cutOff(h)
+	action.Status, action.DecidedAt, action.DecidedBy, action.Reason = svc.ActionExecuting, &now, &m.By, m.Reason
+	if action.Effect == svc.EffectExternal {
+		action.Sending = svc.SendingClaimed
+	}
+	c.start(h)
+	h.act(action)
+	return h.outcome(), nil
+}
+
+// decidable returns an action that a person may claim. To anybody but the member there
+// is no such action, unless it is a request and the person decides as its second
+// operator.
+func (c *conversation) decidable(now time.Time, m claimAction) (svc.Action, error) {
+	action, known := c.actions[m.Action]
+	if !known || !c.addressed(&action, m.By, m.Second) {
+		return svc.Action{}, svc.NotFound("action")
+	}
+	if err := action.CheckDecide(now); err != nil {
+		return svc.Action{}, err
+	}
+	if (action.Effect == svc.EffectExternal) != m.Second {
+		return svc.Action{}, svc.SecondOperatorRequired()
+	}
+	return action, nil
+}
+
+// addressed says whether a person has to do with an action: its member, or somebody else
+// as the second operator of a request.
+func (c *conversation) addressed(action *svc.Action, by svc.User, second bool) bool {
+	return second == (by.ID != c.conversation.Member.ID) && (!second || action.Effect == svc.EffectExternal)
+}
+
+// refusedContent is what the model reads of an action that was not executed.
+func refusedContent(status svc.ActionStatus, reason string) string {
+	words := map[svc.ActionStatus]string{
+		svc.ActionRejected: "The member refused the action. Nothing was written. The reason: ",
+		svc.ActionRevoked:  "An administrator denied the action. Nothing was written. The reason: ",
+		svc.ActionExpired:  "Nobody decided on the action in time, so it expired. Nothing was written.",
+	}
+	return words[status] + reason
+}
+
+// onDecide ends a proposed action without executing it: the member or a second operator
+// rejects it, or an administrator revokes it.
+func (c *conversation) onDecide(now time.Time, m decideAction) (grain.Outcome[conversationView], error) {
+	action, known := c.actions[m.Action]
+	if !known || m.Status == svc.ActionRejected && !c.addressed(&action, m.By, m.Second) {
+		return grain.Outcome[conversationView]{}, svc.NotFound("action")
+	}
+	if err := action.CheckDecide(now); err != nil {
+		return grain.Outcome[conversationView]{}, err
+	}
+	h := c.change(now)
+	action.Status, action.DecidedAt, action.DecidedBy, action.Reason = m.Status, &now, &m.By, m.Reason
+	h.act(action)
+	content := refusedContent(m.Status, m.Reason)
+	if m.Second {
+		content = "A second operator refused the request. Nothing was sent. The reason: " + m.Reason
+	}
+	h.result(&action, false, content)
+	return h.outcome(), nil
+}

@@ -1,0 +1,97 @@
+package conversations
+
+import (
+	"time"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// reservation keeps the place of the next turn for a question whose claim is not stored
+// yet. It is in memory only: where it is lost, the claim finds out by itself whether there
+// is place.
+type reservation struct {
+	id   string
+	ends time.Time
+}
+
+type (
+	releaseTurn struct {
+		Reservation string `json:"reservation"`
+	}
+	renewTurn struct {
+		Turn int `json:"turn"`
+	}
+)
+
+// onReserve keeps the place of a turn that will answer a question, and answers with the
+// conversation as it will be once the question is stored. It stores nothing of it.
+func (c *conversation) onReserve(now time.Time, m beginTurn) (grain.Outcome[conversationView], error) {
+	if err := c.takes(now, &m, m.Reservation); err != nil {
+		return grain.Outcome[conversationView]{}, err
+	}
+	h := c.change(now)
+	c.late(h)
+	var result grain.Outcome[conversationView]
+	if len(h.writes) > 0 {
+		result = h.outcome()
+	}
+	ahead := conversation{identity: c.identity, actions: c.actions, messages: c.messages[:len(c.messages):len(c.messages)]}
+	if c.conversation != nil {
+		record := *c.conversation
+		ahead.conversation = &record
+	}
+	result.Answer = ahead.ask(ahead.change(now), &m).Answer
+	c.reserved = &reservation{id: m.Reservation, ends: now.Add(svc.TurnLease)}
+	return result, nil
+}
+
+// onRelease lets a reservation go.
+func (c *conversation) onRelease(_ time.Time, m releaseTurn) (grain.Outcome[grain.None], error) {
+	if c.reserved != nil && c.reserved.id == m.Reservation {
+		c.reserved = nil
+	}
+	return grain.Answer(grain.None{}), nil
+}
+
+// onRenew hears of a running turn, from the node that runs it.
+func (c *conversation) onRenew(now time.Time, m renewTurn) (grain.Outcome[grain.None], error) {
+	if err := c.current(now, m.Turn); err != nil {
+		return grain.Outcome[grain.None]{}, err
+	}
+	c.heard = now
+	return grain.Answer(grain.None{}), nil
+}
+
+// Saved counts the time in which nobody is heard of anew: while the actor saved, it could
+// not listen.
+func (c *conversation) Saved(now time.Time) { c.heard = now }
+
+// running says whether a turn runs: its time is not over, and its node was heard of.
+func (c *conversation) running(now time.Time) bool {
+	return c.conversation.State == svc.ConversationRunning && now.Before(c.conversation.TurnEnds) && now.Sub(c.heard) < svc.TurnLease
+}
+
+// kept says whether the place of the next turn is kept for another question.
+func (c *conversation) kept(now time.Time, reservation string) bool {
+	return c.reserved != nil && c.reserved.id != reservation && now.Before(c.reserved.ends)
+}
+
+// current refuses what a turn brings that is over.
+func (c *conversation) current(now time.Time, turn int) error {
+	if !c.running(now) || c.conversation.Turn != turn {
+		return &svc.Error{Code: svc.CodeConflict, Reason: "turn_over", Message: "The turn is over."}
+	}
+	return nil
+}
+
+// onGet shows the conversation. A turn whose node is lost ends with the first look.
+func (c *conversation) onGet(now time.Time, _ grain.None) (grain.Outcome[conversationView], error) {
+	if c.conversation.State != svc.ConversationRunning || c.running(now) {
+		return grain.Answer(c.view(now)), nil
+	}
+	h := c.change(now)
+	c.cutOff(h)
+	h.wake(wakeTurn, time.Time{})
+	return h.outcome(), nil
+}

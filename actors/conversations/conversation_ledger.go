@@ -1,0 +1,60 @@
+package conversations
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+
+	"svc"
+	"svc/actors/grain"
+	"svc/cluster"
+)
+
+// Enter keeps an entry of a ledger.
+type Enter func(ctx context.Context, entry svc.LedgerEntry) error
+
+// newConversation makes a conversation that tells the ledger what only it notices. An entry that
+// cannot be kept is logged in full: what it tells has happened.
+func newConversation(node *grain.Node, enter Enter, identity string) *conversation {
+	c := &conversation{identity: identity}
+	if enter == nil {
+		return c
+	}
+	c.enter = func(entry svc.LedgerEntry) {
+		node.Workers.Go(func(ctx context.Context) {
+			ctx, cancel := context.WithTimeout(cluster.WithRank(ctx, conversationKind.Rank()), grain.IOTime)
+			defer cancel()
+			if err := enter(ctx, entry); err != nil {
+				node.Logger.LogAttrs(ctx, slog.LevelError, "keeping an entry of the ledger failed", slog.Any("entry", entry), slog.String("error", err.Error()))
+			}
+		})
+	}
+	return c
+}
+
+// lapsed is the entry of a proposal whose time was over before anybody decided. Nobody
+// did it, so it has no actor.
+func (h *change) lapsed(action *svc.Action) svc.LedgerEntry {
+	of := h.c.conversation
+	entry := svc.LedgerEntry{
+		At: action.ExpiresAt, Org: of.Org, App: of.App, Kind: "ai.action.expired", Subject: action.ID, Reason: action.Question,
+	}
+	entry.Metadata, _ = json.Marshal(map[string]any{ // texts
+		"via": "assistant", "tool": action.Tool, "status": action.Status, "member": of.Member.ID,
+		"actor": map[string]string{"kind": "assistant", "conversationId": of.ID},
+	})
+	return entry
+}
+
+// told returns what has the ledger told of proposals that expired, once that is durable.
+func (h *change) told() func(svc.Version) {
+	if len(h.expired) == 0 || h.c.enter == nil {
+		return nil
+	}
+	enter := h.c.enter
+	return func(svc.Version) {
+		for _, entry := range h.expired {
+			enter(entry)
+		}
+	}
+}

@@ -1,0 +1,540 @@
+package conversations
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// talks is how many random conversations are lived through; 2000 by hand.
+var talks = flag.Int("talks", 150, "random histories of a conversation")
+
+// deed is something that may happen to a conversation.
+type deed struct {
+	// first says that there is no conversation yet.
+	first  bool
+	kind   string
+	by     svc.User
+	action string
+	turn   int
+	// reservation is that of a place that is kept, which has the turn.
+	reservation string
+}
+
+func (d deed) String() string {
+	return fmt.Sprintf("%s %s %s%s %d", d.kind, d.by.ID, d.action, d.reservation, d.turn)
+}
+
+// law is a conversation as the tables of the specification have it: a second writing
+// down of the rules, without messages and without a store.
+type law struct {
+	turn    int
+	running bool
+	ends    time.Time
+	// heard is when the running turn was heard of last; a write and a new activation count
+	// as well. kept is whose place is kept, and until when.
+	heard   time.Time
+	kept    string
+	keeps   time.Time
+	ids     []string
+	status  map[string]svc.ActionStatus
+	expires map[string]time.Time
+}
+
+func (l *law) clone() *law {
+	other := *l
+	other.ids, other.status, other.expires = slices.Clone(l.ids), map[string]svc.ActionStatus{}, map[string]time.Time{}
+	for id := range l.status {
+		other.status[id], other.expires[id] = l.status[id], l.expires[id]
+	}
+	return &other
+}
+
+// at is the status of an action at an instant, empty for one that there is not.
+func (l *law) at(now time.Time, id string) svc.ActionStatus {
+	if l.status[id] == svc.ActionProposed && !now.Before(l.expires[id]) {
+		return svc.ActionExpired
+	}
+	return l.status[id]
+}
+
+// busy is the refusal of a turn, empty where one may begin.
+func (l *law) busy(now time.Time, questions bool, reservation string) string {
+	if l.alive(now) || l.kept != "" && l.kept != reservation && now.Before(l.keeps) {
+		return "conflict turn_running 0"
+	}
+	waiting := 0
+	for _, id := range l.ids {
+		if l.at(now, id) == svc.ActionProposed {
+			waiting++
+		}
+	}
+	if questions && waiting > 0 {
+		return fmt.Sprintf("conflict actions_pending %d", waiting)
+	}
+	return ""
+}
+
+// alive says whether a turn runs.
+func (l *law) alive(now time.Time) bool {
+	return l.running && now.Before(l.ends) && now.Sub(l.heard) < svc.TurnLease
+}
+
+// lose ends a turn whose time is over, or of which nobody has heard; what it was executing
+// has failed.
+func (l *law) lose(now time.Time) {
+	if l.running && !l.alive(now) {
+		l.end()
+	}
+}
+
+// end ends a turn; what it was executing and did not settle has failed.
+func (l *law) end() {
+	l.running = false
+	for _, id := range l.ids {
+		if l.status[id] == svc.ActionExecuting {
+			l.status[id] = svc.ActionFailed
+		}
+	}
+}
+
+func (l *law) begin(now time.Time) {
+	l.lose(now)
+	l.turn, l.running, l.ends, l.heard = l.turn+1, true, now.Add(svc.TurnTime+turnSlack), now
+}
+
+// decide is the refusal of a decision on an action.
+func (l *law) decide(now time.Time, d deed) string {
+	second := d.kind == "second" || d.kind == "refuse"
+	switch status := l.at(now, d.action); {
+	case l.turn == 0, status == "":
+		return "not_found "
+	case second && (d.by.ID == member().ID || !outside(d.action)), !second && d.kind != "revoke" && d.by.ID != member().ID:
+		return "not_found "
+	case status != svc.ActionProposed:
+		return fmt.Sprintf("conflict already_decided %s0", status)
+	case d.kind == "approve" && outside(d.action):
+		return "forbidden second_operator_required"
+	}
+	return ""
+}
+
+// do says how a deed is refused, empty where it is not, and what is then.
+func (l *law) do(now time.Time, d deed) (refused string) {
+	switch d.kind {
+	case "ask":
+		if d.by.ID != member().ID {
+			return "not_found "
+		}
+		if refused = l.busy(now, true, ""); refused == "" {
+			l.begin(now)
+			l.kept = ""
+		}
+	case "reserve":
+		if refused = l.busy(now, true, d.reservation); refused == "" {
+			l.lose(now)
+			l.kept, l.keeps = d.reservation, now.Add(svc.TurnLease)
+		}
+	case "store":
+		switch {
+		case l.busy(now, true, d.reservation) != "":
+			refused = l.busy(now, true, d.reservation)
+		case d.turn != l.turn+1:
+			refused = "conflict turn_over"
+		default:
+			l.begin(now)
+			l.kept = ""
+		}
+	case "release":
+		if l.kept == d.reservation {
+			l.kept = ""
+		}
+	case "renew":
+		switch {
+		case l.turn == 0:
+			return "not_found "
+		case !l.alive(now) || d.turn != l.turn:
+			return "conflict turn_over"
+		}
+		l.heard = now
+	case "approve", "second":
+		if refused = l.decide(now, d); refused == "" {
+			refused = l.busy(now, false, "")
+		}
+		if refused == "" {
+			l.begin(now)
+			l.status[d.action] = svc.ActionExecuting
+		}
+	case "reject", "revoke", "refuse":
+		if refused = l.decide(now, d); refused == "" {
+			l.status[d.action] = map[string]svc.ActionStatus{"reject": svc.ActionRejected, "refuse": svc.ActionRejected, "revoke": svc.ActionRevoked}[d.kind]
+		}
+	case "propose", "settle", "finish":
+		switch {
+		case l.turn == 0:
+			return "not_found "
+		case !l.alive(now) || d.turn != l.turn:
+			return "conflict turn_over"
+		case d.kind == "finish":
+			l.end()
+		case d.kind == "propose":
+			l.ids, l.status[d.action], l.expires[d.action] = append(l.ids, d.action), svc.ActionProposed, now.Add(svc.ActionLifetime)
+		case l.status[d.action] == "":
+			return "not_found "
+		default:
+			l.status[d.action] = svc.ActionExecuted
+		}
+	case "sweep":
+		l.lose(now)
+	}
+	if refused == "" && d.kind != "reserve" && d.kind != "release" && d.kind != "sweep" {
+		l.heard = now // of the others each is stored, or says so itself
+	}
+	return refused
+}
+
+// view is what anybody can see.
+func (l *law) view(now time.Time) string {
+	state, waiting := svc.ConversationIdle, 0
+	line := ""
+	for _, id := range slices.Sorted(slices.Values(l.ids)) {
+		status := l.at(now, id)
+		if line += " " + id + "=" + string(status) + sent(id, status); status == svc.ActionProposed {
+			waiting++
+		}
+	}
+	switch {
+	case l.running:
+		state = svc.ConversationRunning
+	case waiting > 0:
+		state = svc.ConversationAwaiting
+	}
+	return fmt.Sprintf("turn %d %s%s", l.turn, state, line)
+}
+
+// do does a deed for real.
+func (h *talk) do(d deed) error {
+	ctx := context.Background()
+	of := seed(d.by)
+	of.Turn = d.turn
+	var err error
+	switch d.kind {
+	case "ask":
+		// Who makes a conversation draws a new id for it; this one is made once.
+		_, err = h.begin(d.by, d.by.ID == member().ID && d.first)
+	case "reserve":
+		question := asking(d.by, d.first)
+		question.Reservation = d.reservation
+		_, err = h.Reserve(ctx, question)
+	case "store":
+		question := asking(d.by, d.first)
+		question.Reservation, question.Turn = d.reservation, d.turn
+		_, err = h.Begin(ctx, question)
+	case "release":
+		err = h.Release(ctx, &svc.Asking{Conversation: of, Reservation: d.reservation})
+	case "renew":
+		err = h.Renew(ctx, &of)
+	case "approve":
+		_, err = h.Claim(ctx, &of, d.action, d.by, "yes")
+	case "second":
+		_, err = h.ClaimSecond(ctx, &of, d.action, d.by, "yes")
+	case "refuse":
+		_, err = h.DecideSecond(ctx, &of, d.action, d.by, "no")
+	case "reject":
+		_, err = h.Decide(ctx, &of, d.action, d.by, svc.ActionRejected, "no")
+	case "revoke":
+		_, err = h.Decide(ctx, &of, d.action, d.by, svc.ActionRevoked, "never")
+	case "propose":
+		call, effect := "call_"+d.action, svc.EffectWrite
+		if outside(d.action) {
+			effect = svc.EffectExternal
+		}
+		_, err = h.Append(ctx, &of, []svc.Message{
+			{Role: svc.RoleAssistant, Calls: []svc.ToolCall{{ID: call, Name: "goals_create", Input: json.RawMessage(`{}`)}}},
+			{Role: svc.RoleTool, Results: []svc.ToolResult{{CallID: call, Name: "goals_create", Content: "waiting"}}},
+		}, []svc.Action{{
+			ID: d.action, ConversationID: of.ID, CallID: call, Tool: "goals_create", Effect: effect, Status: svc.ActionProposed,
+			Input: json.RawMessage(`{}`), ProposedAt: time.Now(), ExpiresAt: time.Now().Add(svc.ActionLifetime),
+		}})
+	case "settle":
+		settled := svc.Action{ID: d.action, Status: svc.ActionExecuted, Result: &svc.ActionResult{OK: true, Summary: "done"}}
+		if outside(d.action) {
+			settled.Sending = svc.SendingSent
+		}
+		_, err = h.Settle(ctx, &of, &settled, "result")
+	case "finish":
+		_, err = h.Finish(ctx, &of, "")
+	case "sweep":
+		h.sweep()
+	}
+	return err
+}
+
+// seen is what the conversation's member sees, and whether the record is sound: every
+// call has one result, and that of a decided action says so.
+func (h *talk) seen() string {
+	h.t.Helper()
+	exchange, err := h.Get(context.Background(), svc.AppRef{Org: "acme", App: "web"}, member().ID, "cnv_1")
+	if svc.CodeOf(err) == svc.CodeNotFound {
+		return "turn 0 " + string(svc.ConversationIdle)
+	}
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	results := map[string]string{}
+	for _, message := range exchange.Messages {
+		for _, result := range message.Results {
+			results[result.CallID] += result.Content
+		}
+	}
+	line := fmt.Sprintf("turn %d %s", exchange.Conversation.Turn, exchange.Conversation.State)
+	for _, action := range exchange.Actions {
+		if line += " " + action.ID + "=" + string(action.Status); action.Sending != "" {
+			line += "=" + string(action.Sending)
+		}
+		marks := map[svc.ActionStatus]string{
+			svc.ActionProposed: "waiting", svc.ActionExecuting: "waiting", svc.ActionExecuted: "result", svc.ActionFailed: "cut off", svc.ActionRejected: "refused", svc.ActionRevoked: "denied",
+		}
+		if content := results[action.CallID]; !strings.Contains(content, marks[action.Status]) {
+			h.t.Errorf("%s is %s, and the model reads %q", action.ID, action.Status, content)
+		}
+	}
+	h.queued(&exchange)
+	return line
+}
+
+// history is one random life.
+type history struct {
+	*talk
+	rng  *rand.Rand
+	law  *law
+	told []string
+	// claimed counts the successful approvals of each action.
+	claimed map[string]int
+	// broken is when the store failed last.
+	broken time.Time
+	// places are the questions for which a place was kept once.
+	places []deed
+}
+
+func (h *history) deed() deed {
+	d := deed{kind: "ask", by: member(), turn: h.law.turn, first: h.law.turn == 0}
+	if n := len(h.law.ids); n > 0 {
+		d.action = h.law.ids[max(0, n-1-h.rng.IntN(min(n, 3)))]
+	}
+	switch h.rng.IntN(20) {
+	case 0:
+		d.by = stranger()
+	case 1:
+		d.turn--
+	}
+	kinds := []string{"ask", "ask", "approve", "approve", "reject", "revoke", "finish", "finish", "settle", "settle", "propose", "request", "second", "second", "refuse", "sweep", "reserve", "reserve", "store", "store", "store", "release", "renew", "renew"}
+	switch d.kind = kinds[h.rng.IntN(len(kinds))]; d.kind {
+	case "propose":
+		d.action = fmt.Sprintf("act_%03d", len(h.told))
+	case "request":
+		d.kind, d.action = "propose", fmt.Sprintf("act_ext%03d", len(h.told))
+	case "reserve":
+		d.by, d.turn, d.reservation = member(), h.law.turn+1, fmt.Sprintf("rsv_%03d", len(h.told))
+		h.places = append(h.places, d)
+	case "store", "release":
+		if len(h.places) == 0 {
+			d.kind = "sweep"
+			break
+		}
+		kind := d.kind
+		d = h.places[max(0, len(h.places)-1-h.rng.IntN(2))]
+		if d.kind = kind; d.first && h.law.turn > 0 {
+			d.first = false // who drew the id of a conversation makes it once
+		}
+	case "second", "refuse":
+		if d.by = stranger(); h.rng.IntN(10) == 0 {
+			d.by = member()
+		}
+	}
+	if d.kind == "settle" { // a turn settles what it executes
+		at := slices.IndexFunc(h.law.ids, func(id string) bool { return h.law.status[id] == svc.ActionExecuting })
+		if at < 0 {
+			d.kind = "finish"
+		} else {
+			d.action = h.law.ids[at]
+		}
+	}
+	return d
+}
+
+func refusalOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	return refusal(err)
+}
+
+// together does deeds at once and says how each was refused.
+func (h *history) together(deeds ...deed) []string {
+	refused := make([]string, len(deeds))
+	var all sync.WaitGroup
+	for i, d := range deeds {
+		all.Go(func() { refused[i] = refusalOf(h.do(d)) })
+	}
+	all.Wait()
+	for i, d := range deeds {
+		if h.told = append(h.told, fmt.Sprintf("%v: %s", d, refused[i])); (d.kind == "approve" || d.kind == "second") && refused[i] == "" {
+			h.claimed[d.action]++
+		}
+	}
+	return refused
+}
+
+// settles compares what happened with the law, for some order of the deeds.
+func (h *history) settles(deeds []deed, refused []string) bool {
+	now, view := time.Now(), h.seen()
+	orders := map[int][][]int{0: {{}}, 1: {{0}}, 2: {{0, 1}, {1, 0}}}[len(deeds)]
+	var fitting []*law
+	for _, order := range orders {
+		ruled := h.law.clone()
+		fits := true
+		for _, i := range order {
+			if refused[i] == "unavailable " && deeds[i].kind == "reserve" && now.Sub(h.broken) < grain.FailedTime {
+				continue // the store was known to be away, and nothing was kept
+			}
+			fits = ruled.do(now, deeds[i]) == refused[i] && fits
+		}
+		ruled.lose(now) // by the look
+		if fits && ruled.view(now) == view {
+			fitting = append(fitting, ruled)
+		}
+	}
+	if len(fitting) > 0 {
+		h.law = fitting[0]
+		if other := fitting[len(fitting)-1]; other.kept != h.law.kept || other.heard != h.law.heard {
+			h.restart() // both orders explain it, and they differ in what nobody sees
+		}
+		return true
+	}
+	h.t.Errorf("no order of %v explains %q and %q; by the law it was %q\n%s", deeds, refused, view, h.law.view(now), strings.Join(h.told, "\n"))
+	return false
+}
+
+// step lets something happen; it says whether the law holds.
+func (h *history) step() bool {
+	switch h.rng.IntN(12) {
+	case 0, 1:
+		pause := []time.Duration{time.Second, svc.TurnLease - time.Second, svc.TurnLease, time.Minute, svc.TurnTime + turnSlack, svc.ActionLifetime}[h.rng.IntN(6)]
+		time.Sleep(pause)
+		if h.told = append(h.told, "pause "+pause.String()+": "); pause >= time.Minute { // it may have been idle for too long
+			h.restart()
+		}
+		return h.settles(nil, nil)
+	case 2:
+		h.told = append(h.told, "restart: ")
+		h.restart()
+		return h.settles(nil, nil)
+	case 3: // a write whose answer is lost, or which does not happen
+		return h.faulty(h.deed())
+	case 4, 5, 6:
+		deeds := []deed{h.deed(), h.deed()}
+		if deeds[0].kind == "sweep" || deeds[1].kind == "sweep" || deeds[0].action == deeds[1].action && deeds[0].kind == "propose" {
+			return true
+		}
+		return h.settles(deeds, h.together(deeds...))
+	}
+	deeds := []deed{h.deed()}
+	return h.settles(deeds, h.together(deeds...))
+}
+
+// restart ends the activation, and with it what it keeps in memory.
+func (h *history) restart() {
+	h.EvictAll()
+	h.law.kept, h.law.heard = "", time.Now()
+}
+
+// faulty does a deed while the store fails: it has happened or not, and nothing between.
+func (h *history) faulty(d deed) bool {
+	if d.kind == "sweep" || d.kind == "reserve" && time.Since(h.broken) < grain.FailedTime {
+		return true
+	}
+	broken := errors.New("the store is away")
+	h.faulted = true
+	if h.rng.IntN(2) == 0 {
+		h.store.FailPuts(1, broken)
+	} else {
+		h.store.LosePuts(1, broken)
+	}
+	refused := h.together(d)[0]
+	h.store.FailPuts(0, nil)
+	h.store.LosePuts(0, nil)
+	h.broken = time.Now()
+	done := h.law.clone()
+	answer := done.do(h.broken, d)
+	h.restart()
+	done.kept, done.heard = "", h.broken
+	now, view := time.Now(), h.seen()
+	done.lose(now)
+	h.law.lose(now)
+	switch {
+	case view == done.view(now) && (answer == refused || answer == ""):
+		h.law = done
+		return true
+	case view == h.law.view(now) && (answer == refused || answer == ""):
+		return true
+	}
+	h.t.Errorf("%v with a failing store: %q and %q; by the law %q or %q\n%s", d, refused, view, h.law.view(now), done.view(now), strings.Join(h.told, "\n"))
+	return false
+}
+
+// TestRandomConversationsKeepTheLaw has people ask, approve, reject and revoke, turns
+// propose, settle and end, time pass, activations end and writes fail in random orders,
+// two at a time as well, and compares every answer and every state with the law.
+func TestRandomConversationsKeepTheLaw(t *testing.T) {
+	met := map[string]int{}
+	for n := range *talks {
+		talking(t, func(h *talk) {
+			life := &history{talk: h, rng: rand.New(rand.NewPCG(uint64(n), 7)), claimed: map[string]int{}}
+			life.law = &law{status: map[string]svc.ActionStatus{}, expires: map[string]time.Time{}}
+			for range 80 {
+				if !life.step() {
+					t.Errorf("history %d", n)
+					return
+				}
+			}
+			for id, times := range life.claimed {
+				if times > 1 {
+					t.Errorf("history %d: %s was approved %d times", n, id, times)
+				}
+			}
+			for _, line := range life.told {
+				_, answer, _ := strings.Cut(line, ": ")
+				met[strings.Fields(line)[0]+" "+answer]++
+			}
+			for _, id := range life.law.ids {
+				met[string(life.law.at(time.Now(), id))]++
+			}
+		})
+	}
+	for _, want := range []string{
+		"ask ", "ask conflict turn_running 0", "ask conflict actions_pending 1", "ask not_found ", "approve ", "approve conflict already_decided expired0",
+		"approve conflict already_decided rejected0", "approve conflict already_decided revoked0", "approve conflict already_decided executing0",
+		"approve conflict already_decided executed0", "approve conflict already_decided failed0", "approve conflict turn_running 0", "approve not_found ",
+		"second ", "second not_found ", "second conflict already_decided executing0", "second conflict already_decided executed0", "second conflict already_decided failed0",
+		"second conflict already_decided expired0", "second conflict already_decided rejected0", "approve forbidden second_operator_required", "refuse ", "refuse not_found ",
+		"reserve ", "reserve conflict turn_running 0", "reserve unavailable ", "store ", "store conflict turn_running 0", "store conflict turn_over", "renew ", "renew conflict turn_over",
+		"reject ", "revoke ", "finish ", "finish conflict turn_over", "propose conflict turn_over",
+		"executed", "failed", "rejected", "revoked", "expired",
+	} {
+		if met[want] == 0 {
+			t.Errorf("no history met %q", want)
+		}
+	}
+}

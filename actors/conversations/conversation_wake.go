@@ -1,0 +1,98 @@
+package conversations
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// late does what time alone has brought about: it ends a turn that does not come back, and
+// the proposals that nobody has decided on.
+func (c *conversation) late(h *change) {
+	if c.conversation != nil {
+		c.cutOff(h)
+		c.expire(h)
+	}
+}
+
+// expire ends the proposals whose time is over.
+func (c *conversation) expire(h *change) {
+	for _, id := range slices.Sorted(maps.Keys(c.actions)) {
+		action := c.actions[id]
+		if ended := action.At(h.now); ended.Status == svc.ActionExpired && action.Status == svc.ActionProposed {
+			h.act(ended)
+			h.expired = append(h.expired, h.lapsed(&ended))
+			h.result(&ended, false, refusedContent(svc.ActionExpired, ""))
+		}
+	}
+}
+
+// lostNote stands where a turn ended without its node.
+const lostNote = "The turn was cut off before its end."
+
+// cutOff ends a turn that has not come back in its time, or whose node is not heard of.
+func (c *conversation) cutOff(h *change) {
+	if c.conversation.State != svc.ConversationRunning || c.running(h.now) {
+		return
+	}
+	c.conversation.State = svc.ConversationIdle
+	c.lose(h)
+	h.note(lostNote)
+}
+
+// lose ends what a turn was executing when it ended. Nobody knows whether it took
+// effect; it is not tried again.
+func (c *conversation) lose(h *change) {
+	for _, id := range slices.Sorted(maps.Keys(c.actions)) {
+		if action := c.actions[id]; action.Status == svc.ActionExecuting {
+			action = action.Lost()
+			h.act(action)
+			h.result(&action, false, action.Result.Summary)
+		}
+	}
+}
+
+// onWake does what is due: it treats the name as a hint and looks at everything.
+func (c *conversation) onWake(now time.Time, name string) (grain.Outcome[grain.None], error) {
+	if c.conversation == nil || !now.Before(c.conversation.ExpiresAt()) {
+		return c.purge(name)
+	}
+	h := c.change(now)
+	c.late(h)
+	switch pending := c.pending(now); {
+	case name == wakeTurn && c.running(now):
+		h.wake(wakeTurn, c.conversation.TurnEnds)
+	case name == wakeExpire && len(pending) > 0:
+		h.wake(wakeExpire, pending[0].ExpiresAt)
+	case name == wakePurge:
+		h.wake(wakePurge, c.conversation.ExpiresAt())
+	default:
+		h.wake(name, time.Time{})
+	}
+	return grain.Outcome[grain.None]{Effects: h.outcome().Effects}, nil
+}
+
+// purge removes everything. The tokens of its turns ended with their time, 90 days ago
+// at the latest.
+func (c *conversation) purge(name string) (grain.Outcome[grain.None], error) {
+	result := grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{Wakeups: []svc.Wakeup{
+		{Kind: kindConversation, Identity: c.identity, Name: name}, {Kind: kindConversation, Identity: c.identity, Name: wakePurge},
+	}}}
+	if c.conversation == nil {
+		// A crash left the wake-up of a conversation that is gone.
+		result.Writes = []grain.Write{grain.Delete("conversation", "purged")}
+		return result, nil
+	}
+	result.Writes = append(result.Writes, grain.Delete("conversation", c.conversation.ID))
+	for n := range c.messages {
+		result.Writes = append(result.Writes, grain.Delete("message", messageID(n)))
+	}
+	for id := range c.actions {
+		result.Writes = append(result.Writes, grain.Delete("action", id))
+	}
+	*c = conversation{identity: c.identity, actions: map[string]svc.Action{}, enter: c.enter}
+	return result, nil
+}

@@ -1,0 +1,207 @@
+package conversations
+
+import (
+	"context"
+	"slices"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// Conversations is the client of the conversation and desk actors.
+type Conversations struct {
+	Actors grain.Caller
+}
+
+func conversationIdentity(c *svc.Conversation) string { return c.Org + "/" + c.App + "/" + c.ID }
+
+func deskIdentity(ref svc.AppRef, user string) string { return ref.String() + "/" + user }
+
+// tell sends a message to a conversation and notes the result on the member's desk.
+func tell[M any](ctx context.Context, c *Conversations, of *svc.Conversation, method grain.Method[M, conversationView], message M) (svc.Exchange, error) {
+	view, err := method.Ask(ctx, c.Actors, conversationIdentity(of), message)
+	if err == nil {
+		err = c.Note(ctx, svc.Exchange(view))
+	}
+	if err != nil {
+		return svc.Exchange{}, err
+	}
+	return svc.Exchange(view), c.queue(ctx, &view)
+}
+
+// Note puts a conversation with its actions on its member's desk, unless something newer
+// is known of it there.
+func (c *Conversations) Note(ctx context.Context, exchange svc.Exchange) error {
+	record := exchange.Conversation
+	ref := svc.AppRef{Org: record.Org, App: record.App}
+	noted := conversationView{Conversation: record, Actions: exchange.Actions}
+	_, err := deskPut.Ask(ctx, c.Actors, deskIdentity(ref, record.Member.ID), noted)
+	return err
+}
+
+// Reserve keeps the place for the turn of a question under its reservation, a new id, for
+// some seconds and in memory only. It returns the conversation as it will be once Begin has
+// stored the question; where that is new, it has an id that is. It fails with not_found where the conversation is somebody
+// else's, with conflict while a turn runs, is about to, or actions wait for a decision, and
+// with unavailable where the store is known to be away.
+func (c *Conversations) Reserve(ctx context.Context, question *svc.Asking) (svc.Exchange, error) {
+	return c.begin(ctx, conversationReserve, question)
+}
+
+// Release lets a reservation go that nothing came of.
+func (c *Conversations) Release(ctx context.Context, question *svc.Asking) error {
+	_, err := conversationRelease.Ask(ctx, c.Actors, conversationIdentity(&question.Conversation), releaseTurn{Reservation: question.Reservation})
+	return err
+}
+
+// Begin claims a conversation for the turn of a question: the one that was reserved for it,
+// where there is a reservation. It fails as Reserve does, and with conflict where the
+// conversation has gone on since. The member's desk does not know of it before Note or the
+// next step of the turn.
+func (c *Conversations) Begin(ctx context.Context, question *svc.Asking) (svc.Exchange, error) {
+	return c.begin(ctx, conversationBegin, question)
+}
+
+func (c *Conversations) begin(ctx context.Context, method grain.Method[beginTurn, conversationView], q *svc.Asking) (svc.Exchange, error) {
+	message := beginTurn{
+		Conversation: q.Conversation, Create: q.New, Question: q.Text, ContextPath: q.ContextPath, Reservation: q.Reservation, Turn: q.Turn,
+	}
+	view, err := method.Ask(ctx, c.Actors, conversationIdentity(&q.Conversation), message)
+	return svc.Exchange(view), err
+}
+
+// Renew tells a conversation that its turn still runs; it fails with conflict where that is
+// over.
+func (c *Conversations) Renew(ctx context.Context, of *svc.Conversation) error {
+	_, err := conversationRenew.Ask(ctx, c.Actors, conversationIdentity(of), renewTurn{Turn: of.Turn})
+	return err
+}
+
+// Claim takes a proposed action for execution and begins the turn that goes on with it.
+func (c *Conversations) Claim(ctx context.Context, of *svc.Conversation, action string, by svc.User, reason string) (svc.Exchange, error) {
+	return tell(ctx, c, of, conversationClaim, claimAction{Action: action, By: by, Reason: reason})
+}
+
+// ClaimSecond takes a request to the outside for its sending, in the name of its second
+// operator, and begins the turn that goes on with it. Of all who try, one succeeds.
+func (c *Conversations) ClaimSecond(ctx context.Context, of *svc.Conversation, action string, by svc.User, reason string) (svc.Exchange, error) {
+	return tell(ctx, c, of, conversationClaim, claimAction{Action: action, By: by, Reason: reason, Second: true})
+}
+
+// Append adds what a running turn brought: messages and proposed actions.
+func (c *Conversations) Append(ctx context.Context, of *svc.Conversation, messages []svc.Message, actions []svc.Action) (svc.Exchange, error) {
+	message := appendTurn{Turn: of.Turn, Messages: messages, Actions: actions}
+	if len(actions) > 0 {
+		return tell(ctx, c, of, conversationAppend, message)
+	}
+	view, err := conversationAppend.Ask(ctx, c.Actors, conversationIdentity(of), message)
+	return svc.Exchange(view), err
+}
+
+// Settle records how the execution of a claimed action ended; content is what the
+// model reads of it.
+func (c *Conversations) Settle(ctx context.Context, of *svc.Conversation, action *svc.Action, content string) (svc.Exchange, error) {
+	return tell(ctx, c, of, conversationSettle, settleAction{
+		Turn: of.Turn, Action: action.ID, Status: action.Status, Result: *action.Result, RequestID: action.RequestID, Sending: action.Sending, Content: content,
+	})
+}
+
+// Finish ends the running turn.
+func (c *Conversations) Finish(ctx context.Context, of *svc.Conversation, note string) (svc.Exchange, error) {
+	return tell(ctx, c, of, conversationFinish, finishTurn{Turn: of.Turn, Note: note})
+}
+
+// Decide rejects or revokes a proposed action.
+func (c *Conversations) Decide(ctx context.Context, of *svc.Conversation, action string, by svc.User, status svc.ActionStatus, reason string) (svc.Exchange, error) {
+	return tell(ctx, c, of, conversationDecide, decideAction{Action: action, By: by, Reason: reason, Status: status})
+}
+
+// DecideSecond rejects a request to the outside in the name of its second operator.
+func (c *Conversations) DecideSecond(ctx context.Context, of *svc.Conversation, action string, by svc.User, reason string) (svc.Exchange, error) {
+	return tell(ctx, c, of, conversationDecide, decideAction{Action: action, By: by, Reason: reason, Status: svc.ActionRejected, Second: true})
+}
+
+// Get returns a member's conversation.
+func (c *Conversations) Get(ctx context.Context, ref svc.AppRef, member, id string) (svc.Exchange, error) {
+	of := svc.Conversation{ID: id, Org: ref.Org, App: ref.App}
+	view, err := conversationGet.Ask(ctx, c.Actors, conversationIdentity(&of), grain.None{})
+	if err == nil && view.Conversation.Member.ID != member {
+		err = svc.NotFound("conversation")
+	}
+	if err != nil {
+		return svc.Exchange{}, err
+	}
+	return svc.Exchange(view), nil
+}
+
+// List returns the conversations of a member about an application, the newest last.
+func (c *Conversations) List(ctx context.Context, ref svc.AppRef, member string) ([]svc.Conversation, error) {
+	list, err := c.desk(ctx, ref, member)
+	if err != nil {
+		return nil, err
+	}
+	for i := range list.Conversations {
+		row := &list.Conversations[i]
+		if row.State == svc.ConversationIdle {
+			continue
+		}
+		view, err := c.Get(ctx, ref, member, row.ID)
+		if err != nil {
+			return nil, err
+		}
+		*row = view.Conversation
+	}
+	return list.Conversations, nil
+}
+
+// Actions returns the actions that were proposed to a member about an application, the
+// newest last.
+func (c *Conversations) Actions(ctx context.Context, ref svc.AppRef, member string) ([]svc.Action, error) {
+	list, err := c.desk(ctx, ref, member)
+	return list.Actions, err
+}
+
+// Action finds an action that was proposed to a member, with its conversation.
+func (c *Conversations) Action(ctx context.Context, ref svc.AppRef, member, id string) (svc.Exchange, svc.Action, error) {
+	list, err := c.desk(ctx, ref, member)
+	if err != nil {
+		return svc.Exchange{}, svc.Action{}, err
+	}
+	at := slices.IndexFunc(list.Actions, func(action svc.Action) bool { return action.ID == id })
+	if at < 0 {
+		return svc.Exchange{}, svc.Action{}, svc.NotFound("action")
+	}
+	exchange, err := c.Get(ctx, ref, member, list.Actions[at].ConversationID)
+	if err != nil {
+		return svc.Exchange{}, svc.Action{}, err
+	}
+	action := exchange.Action(id)
+	if action == nil {
+		return svc.Exchange{}, svc.Action{}, svc.NotFound("action")
+	}
+	return exchange, *action, nil
+}
+
+// desk reads a member's desk and looks once more at what may have changed since.
+func (c *Conversations) desk(ctx context.Context, ref svc.AppRef, member string) (deskContent, error) {
+	list, err := deskList.Ask(ctx, c.Actors, deskIdentity(ref, member), grain.None{})
+	if err != nil {
+		return list, err
+	}
+	for i := range list.Actions {
+		noted := &list.Actions[i]
+		if noted.Status != svc.ActionProposed && noted.Status != svc.ActionExecuting {
+			continue
+		}
+		view, err := c.Get(ctx, ref, member, noted.ConversationID)
+		if err != nil {
+			return list, err
+		}
+		for _, action := range view.Actions {
+			if action.ID == noted.ID {
+				*noted = action
+			}
+		}
+	}
+	return list, nil
+}

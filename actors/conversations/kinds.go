@@ -1,0 +1,19 @@
+package conversations
+
+import (
+	"svc/actors/grain"
+	"svc/cluster"
+)
+
+// conversationsKinds returns the kinds of this package for the actors of a node. Ledgers keep
+// their entries in a store of their own. Enter keeps the entry of a ledger that no caller asked
+// for; nil keeps none.
+func Kinds(node *grain.Node, ledgers grain.Entities, enter Enter) []cluster.Kind {
+	return []cluster.Kind{
+		conversationKind.Row(node, func(identity string) *conversation { return newConversation(node, enter, identity) }),
+		deskKind.Row(node, func(string) *desk { return &desk{} }),
+		approvalsKind.Row(node, func(string) *approvals { return &approvals{} }),
+		aiSettingsKind.Row(node, func(string) *aiSettings { return &aiSettings{} }),
+		ledgerKind.Row(node.With(ledgers), func(identity string) *ledger { return &ledger{org: identity} }),
+	}
+}

@@ -1,0 +1,3 @@
+// Package identity holds who may do what where: the actors of organizations, people, access
+// tokens and idempotency keys, and their clients.
+package identity

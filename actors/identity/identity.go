@@ -1,0 +1,232 @@
+package identity
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// Identity is the client of the organization, user and token actors: who may
+// call, and who belongs where.
+type Identity struct {
+	Actors grain.Caller
+	Random grain.Random
+	Now    func() time.Time
+}
+
+// Authorize judges the bearer of a secret for one request of a class, in an
+// organization where org is not empty. It fails with unauthorized where the
+// secret opens nothing; with rate_limited where the limit is used up; with
+// not_found where the token cannot address the organization. Grant and state
+// are valid with the latter two as well.
+func (i *Identity) Authorize(ctx context.Context, secret string, class svc.RateClass, org string) (svc.Grant, svc.RateState, error) {
+	unknown := svc.Errorf(svc.CodeUnauthorized, "The token is unknown, revoked or expired.")
+	if !svc.WellFormedSecret(secret) {
+		return svc.Grant{}, svc.RateState{}, unknown
+	}
+	now, err := tokenUse.Ask(ctx, i.Actors, svc.HashSecretHex(secret), useToken{Class: class})
+	if err != nil {
+		return svc.Grant{}, svc.RateState{}, err
+	}
+	grant := svc.Grant{Token: now.Token.token(), Permissions: []svc.Permission{}}
+	if now.Wait > 0 {
+		return grant, now.Rate, &svc.Error{
+			Code: svc.CodeRateLimited, RetryAfter: now.Wait,
+			Message: fmt.Sprintf("The token's limit of %d requests a minute is used up.", now.Rate.Quota),
+		}
+	}
+	if now.Note {
+		i.noteUse(ctx, &grant.Token)
+	}
+	memberships, err := i.seats(ctx, &grant.Token, org)
+	switch {
+	case svc.CodeOf(err) == svc.CodeUnauthorized:
+		return svc.Grant{}, svc.RateState{}, unknown
+	case err != nil:
+		return grant, now.Rate, err
+	case org == "":
+		grant.Permissions = everywhere(memberships, grant.Token.Scopes)
+		return grant, now.Rate, nil
+	}
+	grant.Role = memberships[0].Role
+	grant.Permissions = svc.EffectivePermissions(grant.Role, grant.Token.Scopes)
+	return grant, now.Rate, nil
+}
+
+// everywhere returns what a token of these scopes may do in every one of the organizations:
+// what it may do in some of them only is no answer to what it may do.
+func everywhere(memberships []svc.Membership, scopes []svc.Scope) []svc.Permission {
+	if len(memberships) == 0 {
+		return []svc.Permission{}
+	}
+	least := memberships[0].Role
+	for _, membership := range memberships {
+		if least.AtLeast(membership.Role) {
+			least = membership.Role
+		}
+	}
+	return svc.EffectivePermissions(least, scopes)
+}
+
+// seats returns the seats that a token uses, read now: the one in org, or all where org is
+// empty. An organization token acts as the person whom its organization names, who is noted
+// in the token; it fails with unauthorized where that person has left.
+func (i *Identity) seats(ctx context.Context, token *svc.Token, org string) ([]svc.Membership, error) {
+	if token.Kind == svc.TokenOrganization {
+		seat, err := organizationUseToken.Ask(ctx, i.Actors, token.Org, findToken{ID: token.ID})
+		if err != nil {
+			return nil, err
+		}
+		token.User, token.LastUsedAt = seat.Token.User, seat.Token.LastUsedAt
+		if org != "" && org != token.Org {
+			return nil, svc.NotFound("organization")
+		}
+		return []svc.Membership{seat.Membership}, nil
+	}
+	if token.User == nil || org != "" && token.Org != "" && token.Org != org {
+		return nil, svc.NotFound("organization")
+	}
+	slugs := []string{org}
+	if org == "" {
+		var err error
+		if slugs, err = i.joined(ctx, token); err != nil {
+			return nil, err
+		}
+	}
+	memberships := []svc.Membership{}
+	for _, slug := range slugs {
+		membership, err := organizationRole.Ask(ctx, i.Actors, slug, findRole{UserID: token.User.ID})
+		if org == "" && svc.CodeOf(err) == svc.CodeNotFound {
+			continue // the person's own list may be ahead
+		}
+		if err != nil {
+			return nil, err
+		}
+		memberships = append(memberships, membership)
+	}
+	return memberships, nil
+}
+
+// joined lists the organizations that a person's token may address, by slug.
+func (i *Identity) joined(ctx context.Context, token *svc.Token) ([]string, error) {
+	if token.Org != "" {
+		return []string{token.Org}, nil
+	}
+	return userMemberships.Ask(ctx, i.Actors, userIdentity(token.User.Email), grain.None{})
+}
+
+// Memberships returns the organizations that a grant may address, by slug.
+func (i *Identity) Memberships(ctx context.Context, grant svc.Grant) ([]svc.Membership, error) {
+	memberships, err := i.seats(ctx, &grant.Token, "")
+	if code := svc.CodeOf(err); err != nil && (code == svc.CodeNotFound || code == svc.CodeUnauthorized) {
+		return []svc.Membership{}, nil
+	}
+	return memberships, err
+}
+
+// User returns the person of an e-mail address, made with a name if there is
+// none; a known person keeps the present name.
+func (i *Identity) User(ctx context.Context, email, name string) (svc.User, error) {
+	normal, ok := svc.NormaliseEmail(email)
+	if !ok {
+		return svc.User{}, svc.Invalid(svc.FieldError{Field: "email", Code: "invalid_email", Message: "The e-mail address does not parse."})
+	}
+	person := svc.User{ID: i.Random.ID("usr_"), Email: normal, Name: name}
+	return userEnsure.Ask(ctx, i.Actors, userIdentity(normal), ensureUser{User: person})
+}
+
+// KnownUser returns the person of an e-mail address, or not_found.
+func (i *Identity) KnownUser(ctx context.Context, email string) (svc.User, error) {
+	return userGet.Ask(ctx, i.Actors, userIdentity(email), grain.None{})
+}
+
+// CreateOrganization makes an organization with its first owner.
+func (i *Identity) CreateOrganization(ctx context.Context, owner svc.User, spec svc.OrgSpec) (svc.Organization, error) {
+	if problems := spec.Validate(); len(problems) > 0 {
+		return svc.Organization{}, svc.Invalid(problems...)
+	}
+	org := svc.Organization{ID: i.Random.ID("org_"), Slug: spec.Slug, Name: spec.Name}
+	if org.Slug == "" {
+		org.Slug = svc.Slugify(spec.Name)
+	}
+	if !svc.ValidSlug(org.Slug) {
+		return svc.Organization{}, svc.Invalid(svc.FieldError{Field: "slug", Code: "invalid_slug", Message: "The name yields no slug; give one."})
+	}
+	created, err := organizationCreate.Ask(ctx, i.Actors, org.Slug, createOrganization{Organization: org, Owner: owner})
+	if err != nil {
+		return created, err
+	}
+	return created, i.join(ctx, owner.Email, created.Slug)
+}
+
+func (i *Identity) join(ctx context.Context, email, org string) error {
+	_, err := userJoin.Ask(ctx, i.Actors, userIdentity(email), joinOrganization{Org: org})
+	return err
+}
+
+// Organization returns an organization by slug.
+func (i *Identity) Organization(ctx context.Context, org string) (svc.Organization, error) {
+	return organizationGet.Ask(ctx, i.Actors, org, grain.None{})
+}
+
+// RenameOrganization changes an organization's name.
+func (i *Identity) RenameOrganization(ctx context.Context, org, name string) (svc.Organization, error) {
+	return organizationRename.Ask(ctx, i.Actors, org, renameOrganization{Name: name})
+}
+
+// Members lists the members of an organization, the longest seated first.
+func (i *Identity) Members(ctx context.Context, org string) ([]svc.Member, error) {
+	return organizationMembers.Ask(ctx, i.Actors, org, grain.None{})
+}
+
+// PutMember seats a person or changes a seat, on behalf of a member of a role.
+// The person's own list is a hint that may be ahead of the organization's, which
+// decides, so the hint is written first; but who may not seat the person learns
+// nothing and changes nothing.
+func (i *Identity) PutMember(ctx context.Context, org string, actor svc.Role, spec svc.MemberSpec) (svc.Member, error) {
+	if problems := spec.Validate(); len(problems) > 0 {
+		return svc.Member{}, svc.Invalid(problems...)
+	}
+	if err := i.mayPut(ctx, org, actor, spec); err != nil {
+		return svc.Member{}, err
+	}
+	person, err := i.User(ctx, spec.Email, spec.Name)
+	if err != nil {
+		return svc.Member{}, err
+	}
+	if err := i.join(ctx, person.Email, org); err != nil {
+		return svc.Member{}, err
+	}
+	return organizationPutMember.Ask(ctx, i.Actors, org, putMember{Actor: actor, User: person, Role: spec.Role})
+}
+
+// mayPut judges a seating before anything is written; the organization judges
+// again when it seats.
+func (i *Identity) mayPut(ctx context.Context, org string, actor svc.Role, spec svc.MemberSpec) error {
+	if !actor.AtLeast(svc.RoleAdmin) {
+		return &svc.Error{Code: svc.CodeForbidden, Reason: "role_required", Message: "Only an administrator changes members."}
+	}
+	members, err := i.Members(ctx, org)
+	if err != nil {
+		return err
+	}
+	email, _ := svc.NormaliseEmail(spec.Email)
+	return svc.CheckMemberChange(members, actor, email, spec.Role)
+}
+
+// RemoveMember takes a person's seat away: from the next request on, none of
+// the person's tokens opens the organization.
+func (i *Identity) RemoveMember(ctx context.Context, org string, actor svc.Role, email string) error {
+	normal, ok := svc.NormaliseEmail(email)
+	if !ok {
+		return svc.NotFound("member")
+	}
+	if _, err := organizationRemoveMember.Ask(ctx, i.Actors, org, removeMember{Actor: actor, Email: normal}); err != nil {
+		return err
+	}
+	_, err := userLeave.Ask(ctx, i.Actors, userIdentity(normal), joinOrganization{Org: org})
+	return err
+}

@@ -1,0 +1,33 @@
+package identity
+
+import (
+	"context"
+	"time"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// MintAssistant makes the token of one turn: it acts as a person in one organization
+// with the given scopes, is on no list, and ends by itself after a time.
+func (i *Identity) MintAssistant(ctx context.Context, person svc.User, org string, scopes []svc.Scope, lifetime time.Duration) (svc.Token, svc.Secret, error) {
+	ends := i.Now().Add(lifetime)
+	token, secret := i.newToken(svc.TokenAssistant, svc.TokenOwner{User: person, Org: org}, svc.TokenSpec{Name: "assistant", Scopes: scopes, ExpiresAt: &ends})
+	return token, secret, i.activate(ctx, token)
+}
+
+// EndAssistant revokes the token of a turn; one that has ended already is fine.
+func (i *Identity) EndAssistant(ctx context.Context, token svc.Token) error {
+	_, err := tokenRevoke.Ask(ctx, i.Actors, token.Hash, grain.None{})
+	if code := svc.CodeOf(err); err != nil && code != svc.CodeNotFound && code != svc.CodeUnauthorized {
+		return err
+	}
+	return nil
+}
+
+// Role returns a person's role in an organization as it is now; it fails with not_found
+// where the person has no seat there.
+func (i *Identity) Role(ctx context.Context, org, user string) (svc.Role, error) {
+	membership, err := organizationRole.Ask(ctx, i.Actors, org, findRole{UserID: user})
+	return membership.Role, err
+}

@@ -1,0 +1,121 @@
+package identity
+
+import (
+	"context"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// Seats lists the seats of an organization: those of members, the longest seated first, and
+// behind them those that are offered.
+func (i *Identity) Seats(ctx context.Context, org string) ([]svc.Seat, error) {
+	return organizationSeats.Ask(ctx, i.Actors, org, grain.None{})
+}
+
+// OfferSeat changes the role of a member, or invites the person of an e-mail address, on
+// behalf of a member of a role. It does the same and answers the same whether the person is
+// known elsewhere or not. The organization's invitation decides and is written first; where
+// the person's own list could not be told, the call fails, and a repetition tells it.
+func (i *Identity) OfferSeat(ctx context.Context, org string, actor svc.Role, by svc.User, spec svc.MemberSpec) (svc.Seat, error) {
+	if problems := spec.Validate(); len(problems) > 0 {
+		return svc.Seat{}, svc.Invalid(problems...)
+	}
+	email, _ := svc.NormaliseEmail(spec.Email)
+	now := i.Now()
+	invitation := svc.Invitation{
+		ID: i.Random.ID("inv_"), Email: email, Name: spec.Name, Role: spec.Role, InvitedBy: svc.LedgerActor{ID: by.ID, Name: by.Name},
+		CreatedAt: now, ExpiresAt: now.Add(svc.InvitationTime),
+	}
+	seat, err := organizationOffer.Ask(ctx, i.Actors, org, offerSeat{Actor: actor, Invitation: invitation})
+	if err != nil || seat.Invitation == nil {
+		return seat, err
+	}
+	_, err = userNoteOffer.Ask(ctx, i.Actors, userIdentity(email), noteOffer{Org: org, Name: spec.Name, ExpiresAt: seat.Invitation.ExpiresAt})
+	return seat, err
+}
+
+// WithdrawSeat takes an invitation back on behalf of a member of a role.
+func (i *Identity) WithdrawSeat(ctx context.Context, org string, actor svc.Role, email string) (svc.Invitation, error) {
+	normal, ok := svc.NormaliseEmail(email)
+	if !ok {
+		return svc.Invitation{}, svc.NotFound("member")
+	}
+	invitation, err := organizationWithdrawOffer.Ask(ctx, i.Actors, org, removeMember{Actor: actor, Email: normal})
+	if err != nil {
+		return invitation, err
+	}
+	return invitation, i.forgetOffer(ctx, userIdentity(normal), org)
+}
+
+func (i *Identity) forgetOffer(ctx context.Context, person, org string) error {
+	_, err := userForgetOffer.Ask(ctx, i.Actors, person, noteOffer{Org: org})
+	return err
+}
+
+// Enter returns the person of an e-mail address who signs in: one who is known, or one who
+// has an open invitation and becomes known by it. It fails with not_found for others.
+func (i *Identity) Enter(ctx context.Context, email string) (svc.User, error) {
+	normal, ok := svc.NormaliseEmail(email)
+	if !ok {
+		return svc.User{}, svc.NotFound("user")
+	}
+	person := svc.User{ID: i.Random.ID("usr_"), Email: normal}
+	return userEnter.Ask(ctx, i.Actors, userIdentity(normal), ensureUser{User: person})
+}
+
+// Offers lists the open invitations of a person, by the slugs of the organizations.
+func (i *Identity) Offers(ctx context.Context, person svc.User) ([]svc.Offer, error) {
+	identity := userIdentity(person.Email)
+	slugs, err := userOffers.Ask(ctx, i.Actors, identity, grain.None{})
+	if err != nil {
+		return nil, err
+	}
+	offers := []svc.Offer{}
+	for _, slug := range slugs {
+		offer, err := organizationGetOffer.Ask(ctx, i.Actors, slug, answerOffer{Person: identity})
+		if svc.CodeOf(err) == svc.CodeNotFound {
+			continue // withdrawn, or answered meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		offers = append(offers, offer)
+	}
+	return offers, nil
+}
+
+// AcceptOffer seats a person in an organization that has invited them. The person's own
+// list may be ahead of the organization's, which decides, so it is written first.
+func (i *Identity) AcceptOffer(ctx context.Context, person svc.User, org string) (svc.Membership, error) {
+	identity := userIdentity(person.Email)
+	if _, err := organizationGetOffer.Ask(ctx, i.Actors, org, answerOffer{Person: identity}); err != nil {
+		return svc.Membership{}, noInvitation(err)
+	}
+	if err := i.join(ctx, person.Email, org); err != nil {
+		return svc.Membership{}, err
+	}
+	membership, err := organizationAcceptOffer.Ask(ctx, i.Actors, org, answerOffer{Person: identity, User: person})
+	if err != nil {
+		return membership, noInvitation(err)
+	}
+	return membership, i.forgetOffer(ctx, identity, org)
+}
+
+// DeclineOffer refuses an invitation.
+func (i *Identity) DeclineOffer(ctx context.Context, person svc.User, org string) error {
+	identity := userIdentity(person.Email)
+	if _, err := organizationDeclineOffer.Ask(ctx, i.Actors, org, answerOffer{Person: identity}); err != nil {
+		return noInvitation(err)
+	}
+	return i.forgetOffer(ctx, identity, org)
+}
+
+// noInvitation makes one answer of an organization that is not there and of one that has
+// invited nobody of the address.
+func noInvitation(err error) error {
+	if svc.CodeOf(err) == svc.CodeNotFound {
+		return svc.NotFound("invitation")
+	}
+	return err
+}

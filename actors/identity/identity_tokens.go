@@ -1,0 +1,135 @@
+package identity
+
+import (
+	"context"
+	"time"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// Tokens lists the live tokens of an owner, the newest first.
+func (i *Identity) Tokens(ctx context.Context, owner svc.TokenOwner) ([]svc.Token, error) {
+	holder, identity := tokenHolder(owner)
+	records, err := holder.list.Ask(ctx, i.Actors, identity, grain.None{})
+	if err != nil {
+		return nil, err
+	}
+	tokens := []svc.Token{}
+	for _, record := range records {
+		if token := record.token(); token.Live(i.Now()) {
+			tokens = append(tokens, token)
+		}
+	}
+	return tokens, nil
+}
+
+// tokenList is the methods by which an actor keeps a list of tokens.
+type tokenList struct {
+	list   grain.Method[grain.None, []tokenRecord]
+	add    grain.Method[addToken, grain.None]
+	find   grain.Method[findToken, tokenRecord]
+	remove grain.Method[findToken, grain.None]
+	used   grain.Method[findToken, grain.None]
+}
+
+func organizationTokenList() tokenList {
+	return tokenList{organizationTokens, organizationAddToken, organizationFindToken, organizationRemoveToken, organizationTokenUsed}
+}
+
+func userTokenList() tokenList {
+	return tokenList{userTokens, userAddToken, userFindToken, userRemoveToken, userTokenUsed}
+}
+
+// tokenHolder returns the actor that lists an owner's tokens, and how.
+func tokenHolder(owner svc.TokenOwner) (holder tokenList, identity string) {
+	if owner.Org != "" {
+		return organizationTokenList(), owner.Org
+	}
+	return userTokenList(), userIdentity(owner.User.Email)
+}
+
+// MintToken makes a token of an owner; the secret is returned this once. The
+// token is listed before it works, so there is never one that cannot be revoked.
+func (i *Identity) MintToken(ctx context.Context, owner svc.TokenOwner, spec svc.TokenSpec) (svc.Token, svc.Secret, error) {
+	if problems := spec.Validate(i.Now()); len(problems) > 0 {
+		return svc.Token{}, "", svc.Invalid(problems...)
+	}
+	kind := svc.TokenPersonal
+	if owner.Org != "" {
+		kind = svc.TokenOrganization
+	}
+	token, secret := i.newToken(kind, owner, spec)
+	holder, identity := tokenHolder(owner)
+	if _, err := holder.add.Ask(ctx, i.Actors, identity, addToken{Token: recordToken(token)}); err != nil {
+		return svc.Token{}, "", err
+	}
+	return token, secret, i.activate(ctx, token)
+}
+
+// OpenSession makes a console session of a person for a time.
+func (i *Identity) OpenSession(ctx context.Context, person svc.User, lifetime time.Duration) (svc.Token, svc.Secret, error) {
+	ends := i.Now().Add(lifetime)
+	token, secret := i.newToken(svc.TokenConsole, svc.TokenOwner{User: person}, svc.TokenSpec{Name: "console", Scopes: svc.Scopes(), ExpiresAt: &ends})
+	return token, secret, i.activate(ctx, token)
+}
+
+func (i *Identity) newToken(kind svc.TokenKind, owner svc.TokenOwner, spec svc.TokenSpec) (svc.Token, svc.Secret) {
+	secret := svc.MintSecret(kind.Prefix(), i.Random.Bytes(32))
+	clear := secret.Reveal()
+	user := owner.User
+	return svc.Token{
+		ID: i.Random.ID("tok_"), Kind: kind, Name: spec.Name, Scopes: spec.Scopes, User: &user, Org: owner.Org,
+		Last4: clear[len(clear)-4:], CreatedAt: i.Now(), ExpiresAt: spec.ExpiresAt, Hash: svc.HashSecretHex(clear),
+	}, secret
+}
+
+func (i *Identity) activate(ctx context.Context, token svc.Token) error {
+	_, err := tokenCreate.Ask(ctx, i.Actors, token.Hash, createToken{Token: recordToken(token)})
+	return err
+}
+
+// RevokeToken ends a token of an owner. It stops working before it leaves the
+// list.
+func (i *Identity) RevokeToken(ctx context.Context, owner svc.TokenOwner, id string) error {
+	holder, identity := tokenHolder(owner)
+	record, err := holder.find.Ask(ctx, i.Actors, identity, findToken{ID: id})
+	if err != nil {
+		return err
+	}
+	_, err = tokenRevoke.Ask(ctx, i.Actors, record.Hash, grain.None{})
+	if code := svc.CodeOf(err); err != nil && code != svc.CodeNotFound && code != svc.CodeUnauthorized {
+		return err
+	}
+	_, err = holder.remove.Ask(ctx, i.Actors, identity, findToken{ID: id})
+	return err
+}
+
+// AdoptToken has an organization token whose person has left act as an owner of the
+// organization from now on. It fails with forbidden for others, and with conflict where the
+// token still acts as a member.
+func (i *Identity) AdoptToken(ctx context.Context, owner svc.TokenOwner, id string) (svc.Token, error) {
+	record, err := organizationAdoptToken.Ask(ctx, i.Actors, owner.Org, adoptToken{ID: id, UserID: owner.User.ID})
+	return record.token(), err
+}
+
+// noteTime bounds the noting of a token's use.
+const noteTime = time.Second
+
+// noteUse notes in the list that a token is on that it is used. No request fails because
+// that cannot be noted: the next one that asks for it, a UseGrain later, notes it.
+func (i *Identity) noteUse(ctx context.Context, token *svc.Token) {
+	ctx, cancel := context.WithTimeout(ctx, noteTime)
+	defer cancel()
+	owner := svc.TokenOwner{}
+	switch {
+	case token.Kind == svc.TokenOrganization:
+		owner.Org = token.Org
+	case token.User != nil:
+		owner.User = *token.User
+	default:
+		return
+	}
+	holder, identity := tokenHolder(owner)
+	_, _ = holder.used.Ask(ctx, i.Actors, identity, findToken{ID: token.ID}) // a hint
+}

@@ -1,0 +1,228 @@
+package identity
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// The organization actor.
+//
+//	identity   the organization's slug
+//	rank       2
+//	owns       its name, members and roles, the seats that it offers, the slugs of
+//	           its applications, the list of its organization tokens
+//	persists   entities organization, member, invitation, app, token
+//	woken by   calls only
+//	limits     none of its own; every write is one small insert
+//	stops      after ten minutes without a message
+const kindOrganization = "organization"
+
+type organization struct {
+	org     *svc.Organization
+	members map[string]svc.Member
+	// apps holds what each application was created from, by slug: the slug is
+	// taken here before the application exists, so a creation that was cut short
+	// is completed by the next read.
+	apps   map[string]AppRecord
+	tokens map[string]tokenRecord
+	// invitations has the seats that are offered, by the identity of the person's actor.
+	invitations map[string]svc.Invitation
+}
+
+type (
+	createOrganization struct {
+		Organization svc.Organization `json:"organization"`
+		Owner        svc.User         `json:"owner"`
+	}
+	renameOrganization struct {
+		Name string `json:"name"`
+	}
+	findRole struct {
+		UserID string `json:"userId"`
+	}
+	putMember struct {
+		Actor svc.Role `json:"actor"`
+		User  svc.User `json:"user"`
+		Role  svc.Role `json:"role"`
+	}
+	removeMember struct {
+		Actor svc.Role `json:"actor"`
+		Email string   `json:"email"`
+	}
+	listApps struct {
+		After string `json:"after"`
+		Limit int    `json:"limit"`
+	}
+	appList struct {
+		Apps []AppRecord `json:"apps"`
+		More bool        `json:"more"`
+	}
+	reserveApp struct {
+		Spec svc.AppSpec `json:"spec"`
+		IDs  svc.AppIDs  `json:"ids"`
+	}
+	findApp struct {
+		Slug string `json:"slug"`
+	}
+)
+
+var organizationKind = grain.NewKind[*organization](kindOrganization, 2, 10*time.Minute)
+
+// The methods of the organization actor.
+var (
+	organizationCreate       = grain.On(organizationKind, "create", (*organization).onCreate)
+	organizationGet          = grain.On(organizationKind, "get", (*organization).onGet, grain.Repeatable)
+	organizationRename       = grain.On(organizationKind, "rename", (*organization).onRename)
+	organizationRole         = grain.On(organizationKind, "role", (*organization).onRole, grain.Repeatable)
+	organizationMembers      = grain.On(organizationKind, "members", (*organization).onMembers, grain.Repeatable)
+	organizationPutMember    = grain.On(organizationKind, "member.put", (*organization).onPutMember)
+	organizationRemoveMember = grain.On(organizationKind, "member.remove", (*organization).onRemoveMember)
+	organizationReserveApp   = grain.On(organizationKind, "app.reserve", (*organization).onReserveApp)
+	organizationFindApp      = grain.On(organizationKind, "app.find", (*organization).onFindApp, grain.Repeatable)
+	organizationApps         = grain.On(organizationKind, "apps", (*organization).onApps, grain.Repeatable)
+)
+
+// Admit refuses everything but the creation of an organization that does not exist.
+func (o *organization) Admit(_ time.Time, method string) error {
+	if o.org == nil && method != "create" {
+		return svc.NotFound("organization")
+	}
+	return nil
+}
+
+func (o *organization) Restore(entities []svc.Entity) error {
+	*o = organization{members: map[string]svc.Member{}, apps: map[string]AppRecord{}, tokens: map[string]tokenRecord{}, invitations: map[string]svc.Invitation{}}
+	for _, entity := range entities {
+		var err error
+		switch entity.Kind {
+		case "organization":
+			var org svc.Organization
+			org, err = grain.Decode[svc.Organization](entity)
+			o.org = &org
+		case "member":
+			o.members[entity.ID], err = grain.Decode[svc.Member](entity)
+		case "invitation":
+			o.invitations[entity.ID], err = grain.Decode[svc.Invitation](entity)
+		case "app":
+			o.apps[entity.ID], err = grain.Decode[AppRecord](entity)
+		case "token":
+			o.tokens[entity.ID], err = grain.Decode[tokenRecord](entity)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *organization) onCreate(now time.Time, m createOrganization) (grain.Outcome[svc.Organization], error) {
+	if o.org != nil {
+		if o.org.ID == m.Organization.ID {
+			return grain.Answer(*o.org), nil
+		}
+		return grain.Outcome[svc.Organization]{}, svc.Errorf(svc.CodeConflict, "The slug %q is already used.", m.Organization.Slug)
+	}
+	owner := svc.Member{User: m.Owner, Role: svc.RoleOwner, JoinedAt: now}
+	org := m.Organization
+	o.org = &org
+	o.members[m.Owner.ID] = owner
+	return grain.Answer(org, grain.Put("organization", org.ID, org), grain.Put("member", m.Owner.ID, owner)), nil
+}
+
+func (o *organization) onGet(time.Time, grain.None) (grain.Outcome[svc.Organization], error) {
+	return grain.Answer(*o.org), nil
+}
+
+func (o *organization) onRename(_ time.Time, m renameOrganization) (grain.Outcome[svc.Organization], error) {
+	o.org.Name = m.Name
+	return grain.Answer(*o.org, grain.Put("organization", o.org.ID, *o.org)), nil
+}
+
+func (o *organization) onRole(_ time.Time, m findRole) (grain.Outcome[svc.Membership], error) {
+	member, seated := o.members[m.UserID]
+	if !seated {
+		return grain.Outcome[svc.Membership]{}, svc.NotFound("organization")
+	}
+	return grain.Answer(svc.Membership{Organization: *o.org, Role: member.Role}), nil
+}
+
+// seats returns the members, the longest seated first.
+func (o *organization) seats() []svc.Member {
+	return slices.SortedFunc(maps.Values(o.members), func(a, b svc.Member) int {
+		if order := a.JoinedAt.Compare(b.JoinedAt); order != 0 {
+			return order
+		}
+		return strings.Compare(a.User.ID, b.User.ID)
+	})
+}
+
+func (o *organization) onMembers(time.Time, grain.None) (grain.Outcome[[]svc.Member], error) {
+	return grain.Answer(o.seats()), nil
+}
+
+func (o *organization) onPutMember(now time.Time, m putMember) (grain.Outcome[svc.Member], error) {
+	email, _ := svc.NormaliseEmail(m.User.Email)
+	if err := svc.CheckMemberChange(o.seats(), m.Actor, email, m.Role); err != nil {
+		return grain.Outcome[svc.Member]{}, err
+	}
+	member, seated := o.members[m.User.ID]
+	if !seated {
+		member.JoinedAt = now
+	}
+	member.User, member.Role = m.User, m.Role
+	o.members[m.User.ID] = member
+	return grain.Answer(member, append([]grain.Write{grain.Put("member", m.User.ID, member)}, o.forget(userIdentity(email))...)...), nil
+}
+
+func (o *organization) onRemoveMember(_ time.Time, m removeMember) (grain.Outcome[svc.Member], error) {
+	if err := svc.CheckMemberChange(o.seats(), m.Actor, m.Email, ""); err != nil {
+		return grain.Outcome[svc.Member]{}, err
+	}
+	for id, member := range o.members {
+		if email, _ := svc.NormaliseEmail(member.User.Email); email == m.Email {
+			delete(o.members, id)
+			return grain.Answer(member, append([]grain.Write{grain.Delete("member", id)}, o.orphan(id)...)...), nil
+		}
+	}
+	return grain.Outcome[svc.Member]{}, svc.NotFound("member")
+}
+
+func (o *organization) onReserveApp(now time.Time, m reserveApp) (grain.Outcome[AppRecord], error) {
+	slug := m.Spec.Slug
+	if slug == "" {
+		slug = svc.DeriveSlug(m.Spec.Name, func(s string) bool { _, taken := o.apps[s]; return taken })
+	} else if _, taken := o.apps[slug]; taken {
+		return grain.Outcome[AppRecord]{}, svc.Errorf(svc.CodeConflict, "The slug %q is already used in this organization.", slug)
+	}
+	record := RecordApp(svc.NewApplication(m.Spec, slug, *o.org, m.IDs, now))
+	o.apps[slug] = record
+	return grain.Answer(record, grain.Put("app", slug, record)), nil
+}
+
+func (o *organization) onFindApp(_ time.Time, m findApp) (grain.Outcome[AppRecord], error) {
+	record, found := o.apps[m.Slug]
+	if !found {
+		return grain.Outcome[AppRecord]{}, svc.NotFound("application")
+	}
+	return grain.Answer(record), nil
+}
+
+func (o *organization) onApps(_ time.Time, m listApps) (grain.Outcome[appList], error) {
+	var list appList
+	for _, slug := range slices.Sorted(maps.Keys(o.apps)) {
+		if slug <= m.After {
+			continue
+		}
+		if len(list.Apps) == m.Limit {
+			list.More = true
+			break
+		}
+		list.Apps = append(list.Apps, o.apps[slug])
+	}
+	return grain.Answer(list), nil
+}

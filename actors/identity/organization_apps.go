@@ -1,0 +1,33 @@
+package identity
+
+import (
+	"context"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// Slugs is the client of organizations as the owners of the slugs of their applications.
+type Slugs struct {
+	Actors grain.Caller
+}
+
+// Reserve takes the slug of a new application, and returns the application that is to be created
+// under it. It fails with conflict where a slug that the caller chose is taken.
+func (s Slugs) Reserve(ctx context.Context, org string, spec svc.AppSpec, ids svc.AppIDs) (AppRecord, error) {
+	return organizationReserveApp.Ask(ctx, s.Actors, org, reserveApp{Spec: spec, IDs: ids})
+}
+
+// Find returns the application for which a slug was taken; it fails with not_found where none was.
+func (s Slugs) Find(ctx context.Context, ref svc.AppRef) (AppRecord, error) {
+	return organizationFindApp.Ask(ctx, s.Actors, ref.Org, findApp{Slug: ref.App})
+}
+
+// List returns slugs of an organization after a slug, in order, and whether more follow.
+func (s Slugs) List(ctx context.Context, org, after string, limit int) (slugs []string, more bool, err error) {
+	list, err := organizationApps.Ask(ctx, s.Actors, org, listApps{After: after, Limit: limit})
+	for _, record := range list.Apps {
+		slugs = append(slugs, record.Slug)
+	}
+	return slugs, list.More, err
+}

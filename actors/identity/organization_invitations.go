@@ -1,0 +1,156 @@
+package identity
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// The organization's invitations, of the organization actor: seats that are offered to
+// people by their e-mail addresses. An invitation is found by the identity of the person's
+// actor, whether or not that person is known.
+type (
+	offerSeat struct {
+		Actor      svc.Role       `json:"actor"`
+		Invitation svc.Invitation `json:"invitation"`
+	}
+	answerOffer struct {
+		// Person is the identity of the invited person's actor.
+		Person string `json:"person"`
+		// User is who accepts.
+		User svc.User `json:"user"`
+	}
+)
+
+// The methods of the organization actor.
+var (
+	organizationSeats         = grain.On(organizationKind, "seats", (*organization).onSeats, grain.Repeatable)
+	organizationOffer         = grain.On(organizationKind, "offer", (*organization).onOffer)
+	organizationGetOffer      = grain.On(organizationKind, "offer.get", (*organization).onGetOffer, grain.Repeatable)
+	organizationAcceptOffer   = grain.On(organizationKind, "offer.accept", (*organization).onAcceptOffer)
+	organizationDeclineOffer  = grain.On(organizationKind, "offer.decline", (*organization).onDeclineOffer)
+	organizationWithdrawOffer = grain.On(organizationKind, "offer.withdraw", (*organization).onWithdrawOffer)
+)
+
+// onSeats returns the seats that are taken, the longest first, and then those that are
+// offered, the newest last.
+func (o *organization) onSeats(now time.Time, _ grain.None) (grain.Outcome[[]svc.Seat], error) {
+	seats := []svc.Seat{}
+	for _, member := range o.seats() {
+		seats = append(seats, svc.Seat{Member: member})
+	}
+	for _, invitation := range o.offers() {
+		if invitation.Open(now) {
+			seats = append(seats, svc.Seat{Invitation: &invitation})
+		}
+	}
+	return grain.Answer(seats), nil
+}
+
+// offers returns the invitations, the oldest first.
+func (o *organization) offers() []svc.Invitation {
+	return slices.SortedFunc(maps.Values(o.invitations), func(a, b svc.Invitation) int {
+		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
+	})
+}
+
+// onOffer changes the role of a member, or invites the person, again where an invitation is
+// open. What has expired is forgotten on the way.
+func (o *organization) onOffer(now time.Time, m offerSeat) (grain.Outcome[svc.Seat], error) {
+	for _, member := range o.members {
+		if email, _ := svc.NormaliseEmail(member.User.Email); email == m.Invitation.Email {
+			changed, err := o.onPutMember(now, putMember{Actor: m.Actor, User: member.User, Role: m.Invitation.Role})
+			return grain.Outcome[svc.Seat]{Answer: svc.Seat{Member: changed.Answer}, Effects: changed.Effects}, err
+		}
+	}
+	person := userIdentity(m.Invitation.Email)
+	present, again := o.invitations[person]
+	switch err := svc.CheckMemberChange(o.seats(), m.Actor, m.Invitation.Email, m.Invitation.Role); {
+	case err != nil:
+		return grain.Outcome[svc.Seat]{}, err
+	case again && present.Open(now) && present.Role == svc.RoleOwner && m.Actor != svc.RoleOwner:
+		return grain.Outcome[svc.Seat]{}, &svc.Error{Code: svc.CodeForbidden, Reason: "role_required", Message: "Only an owner makes or unmakes owners."}
+	}
+	var writes []grain.Write
+	for _, id := range slices.Sorted(maps.Keys(o.invitations)) {
+		if old := o.invitations[id]; !old.Open(now) && id != person {
+			writes = append(writes, grain.Delete("invitation", id))
+		}
+	}
+	if !again && len(o.invitations)-len(writes) >= svc.MaxInvitations {
+		return grain.Outcome[svc.Seat]{}, &svc.Error{Code: svc.CodeConflict, Reason: "too_many_invitations", Message: "The organization has 200 open invitations; withdraw one, or wait for answers."}
+	}
+	for _, expired := range writes {
+		delete(o.invitations, expired.ID)
+	}
+	o.invitations[person] = m.Invitation
+	return grain.Answer(svc.Seat{Invitation: &m.Invitation}, append(writes, grain.Put("invitation", person, m.Invitation))...), nil
+}
+
+// offer returns the open invitation of a person.
+func (o *organization) offer(now time.Time, person string) (svc.Invitation, error) {
+	invitation, found := o.invitations[person]
+	if !found || !invitation.Open(now) {
+		return svc.Invitation{}, svc.NotFound("invitation")
+	}
+	return invitation, nil
+}
+
+func (o *organization) onGetOffer(now time.Time, m answerOffer) (grain.Outcome[svc.Offer], error) {
+	invitation, err := o.offer(now, m.Person)
+	if err != nil {
+		return grain.Outcome[svc.Offer]{}, err
+	}
+	return grain.Answer(svc.Offer{Organization: *o.org, Invitation: invitation}), nil
+}
+
+// onAcceptOffer seats the invited person. Whoever is seated already keeps the present role.
+func (o *organization) onAcceptOffer(now time.Time, m answerOffer) (grain.Outcome[svc.Membership], error) {
+	if member, seated := o.members[m.User.ID]; seated {
+		result := grain.Answer(svc.Membership{Organization: *o.org, Role: member.Role})
+		result.Writes = o.forget(m.Person)
+		return result, nil
+	}
+	invitation, err := o.offer(now, m.Person)
+	if err != nil {
+		return grain.Outcome[svc.Membership]{}, err
+	}
+	member := svc.Member{User: m.User, Role: invitation.Role, JoinedAt: now}
+	o.members[m.User.ID] = member
+	return grain.Answer(svc.Membership{Organization: *o.org, Role: member.Role}, append([]grain.Write{grain.Put("member", m.User.ID, member)}, o.forget(m.Person)...)...), nil
+}
+
+func (o *organization) onDeclineOffer(now time.Time, m answerOffer) (grain.Outcome[grain.None], error) {
+	if _, err := o.offer(now, m.Person); err != nil {
+		return grain.Outcome[grain.None]{}, err
+	}
+	return grain.Answer(grain.None{}, o.forget(m.Person)...), nil
+}
+
+// onWithdrawOffer takes an invitation back on behalf of a member of a role.
+func (o *organization) onWithdrawOffer(now time.Time, m removeMember) (grain.Outcome[svc.Invitation], error) {
+	person := userIdentity(m.Email)
+	invitation, err := o.offer(now, person)
+	switch {
+	case err != nil:
+		return grain.Outcome[svc.Invitation]{}, svc.NotFound("member")
+	case !m.Actor.AtLeast(svc.RoleAdmin):
+		return grain.Outcome[svc.Invitation]{}, &svc.Error{Code: svc.CodeForbidden, Reason: "role_required", Message: "Only an administrator changes members."}
+	case invitation.Role == svc.RoleOwner && m.Actor != svc.RoleOwner:
+		return grain.Outcome[svc.Invitation]{}, &svc.Error{Code: svc.CodeForbidden, Reason: "role_required", Message: "Only an owner makes or unmakes owners."}
+	}
+	return grain.Answer(invitation, o.forget(person)...), nil
+}
+
+// forget removes the invitation of a person, if there is one.
+func (o *organization) forget(person string) []grain.Write {
+	if _, found := o.invitations[person]; !found {
+		return nil
+	}
+	delete(o.invitations, person)
+	return []grain.Write{grain.Delete("invitation", person)}
+}

@@ -1,0 +1,86 @@
+package identity
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// The person's invitations, of the user actor: where a seat may be offered. Each
+// organization's own invitation decides; this list is how the person finds it. It is there
+// for addresses that nobody has signed in with, so an invitation tells no one whether the
+// person is known.
+type noteOffer struct {
+	Org string `json:"org"`
+	// Name is what the inviter calls the person.
+	Name      string    `json:"name,omitempty"`
+	ExpiresAt time.Time `json:"expiresAt"`
+}
+
+// The methods of the user actor.
+var (
+	userNoteOffer   = grain.On(userKind, "offer.note", (*user).onNoteOffer, grain.Repeatable)
+	userForgetOffer = grain.On(userKind, "offer.forget", (*user).onForgetOffer, grain.Repeatable)
+	userOffers      = grain.On(userKind, "offers", (*user).onOffers, grain.Repeatable)
+	userEnter       = grain.On(userKind, "enter", (*user).onEnter, grain.Repeatable)
+)
+
+// strangers lists the methods that serve an address of which no person is known.
+func strangers() []string {
+	return []string{"ensure", "enter", "offer.note", "offer.forget", "offers"}
+}
+
+// onNoteOffer notes an invitation. What has expired is forgotten on the way, and so is the
+// invitation that ends first where there would be too many.
+func (u *user) onNoteOffer(now time.Time, m noteOffer) (grain.Outcome[grain.None], error) {
+	u.offers[m.Org] = m
+	writes := []grain.Write{grain.Put("offer", m.Org, m)}
+	byEnd := slices.SortedFunc(maps.Values(u.offers), func(a, b noteOffer) int { return a.ExpiresAt.Compare(b.ExpiresAt) })
+	for _, old := range byEnd {
+		if old.Org != m.Org && (!now.Before(old.ExpiresAt) || len(u.offers) > svc.MaxOffers) {
+			delete(u.offers, old.Org)
+			writes = append(writes, grain.Delete("offer", old.Org))
+		}
+	}
+	return grain.Answer(grain.None{}, writes...), nil
+}
+
+func (u *user) onForgetOffer(_ time.Time, m noteOffer) (grain.Outcome[grain.None], error) {
+	if _, noted := u.offers[m.Org]; !noted {
+		return grain.Answer(grain.None{}), nil
+	}
+	delete(u.offers, m.Org)
+	return grain.Answer(grain.None{}, grain.Delete("offer", m.Org)), nil
+}
+
+// onOffers lists the organizations that may offer a seat, by slug.
+func (u *user) onOffers(now time.Time, _ grain.None) (grain.Outcome[[]string], error) {
+	slugs := []string{}
+	for _, slug := range slices.Sorted(maps.Keys(u.offers)) {
+		if now.Before(u.offers[slug].ExpiresAt) {
+			slugs = append(slugs, slug)
+		}
+	}
+	return grain.Answer(slugs), nil
+}
+
+// onEnter returns the person who signs in. Where nobody is known yet but an invitation is
+// open, the person is made, by the name that the first inviter gave.
+func (u *user) onEnter(now time.Time, m ensureUser) (grain.Outcome[svc.User], error) {
+	var open []noteOffer
+	for _, offer := range u.offers {
+		if now.Before(offer.ExpiresAt) {
+			open = append(open, offer)
+		}
+	}
+	if u.user == nil && len(open) == 0 {
+		return grain.Outcome[svc.User]{}, svc.NotFound("user")
+	}
+	if u.user == nil {
+		m.User.Name = slices.MinFunc(open, func(a, b noteOffer) int { return a.ExpiresAt.Compare(b.ExpiresAt) }).Name
+	}
+	return u.onEnsure(now, m)
+}

@@ -1,0 +1,124 @@
+package identity
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// openCeremonies bounds the ceremonies of a person that wait for an answer; the oldest
+// gives way.
+const openCeremonies = 8
+
+type (
+	putPasskey struct {
+		Passkey svc.Passkey `json:"passkey"`
+		// Use changes a passkey only where there is one.
+		Use bool `json:"use"`
+	}
+	namePasskey struct {
+		ID string `json:"id"`
+	}
+	openCeremony struct {
+		Ceremony svc.Ceremony `json:"ceremony"`
+	}
+)
+
+// The methods of the user actor.
+var (
+	userPasskeys      = grain.On(userKind, "passkeys", (*user).onPasskeys)
+	userPutPasskey    = grain.On(userKind, "passkey.put", (*user).onPutPasskey)
+	userRemovePasskey = grain.On(userKind, "passkey.remove", (*user).onRemovePasskey)
+	userOpenCeremony  = grain.On(userKind, "ceremony.open", (*user).onOpenCeremony)
+	userTakeCeremony  = grain.On(userKind, "ceremony.take", (*user).onTakeCeremony)
+)
+
+func (u *user) onPasskeys(time.Time, grain.None) (grain.Outcome[[]svc.Passkey], error) {
+	keys := slices.SortedFunc(maps.Values(u.passkeys), func(a, b svc.Passkey) int { return strings.Compare(a.ID, b.ID) })
+	return grain.Answer(append([]svc.Passkey{}, keys...)), nil
+}
+
+// onPutPasskey keeps a passkey, or what is new of one that is known.
+func (u *user) onPutPasskey(_ time.Time, m putPasskey) (grain.Outcome[svc.Passkey], error) {
+	key := m.Passkey
+	switch _, known := u.passkeys[key.ID]; {
+	case m.Use && !known:
+		return grain.Outcome[svc.Passkey]{}, svc.NotFound("passkey")
+	case !known && len(u.passkeys) >= svc.MaxPasskeys:
+		return grain.Outcome[svc.Passkey]{}, svc.Errorf(svc.CodeConflict, "A person has at most %d passkeys; remove one first.", svc.MaxPasskeys)
+	}
+	u.passkeys[key.ID] = key
+	return grain.Answer(key, grain.Put("passkey", key.ID, key)), nil
+}
+
+func (u *user) onRemovePasskey(_ time.Time, m namePasskey) (grain.Outcome[grain.None], error) {
+	if _, known := u.passkeys[m.ID]; !known {
+		return grain.Outcome[grain.None]{}, svc.NotFound("passkey")
+	}
+	delete(u.passkeys, m.ID)
+	return grain.Answer(grain.None{}, grain.Delete("passkey", m.ID)), nil
+}
+
+// onOpenCeremony remembers a question. It is not stored: who loses it asks again.
+func (u *user) onOpenCeremony(now time.Time, m openCeremony) (grain.Outcome[grain.None], error) {
+	u.ceremonies = slices.DeleteFunc(u.ceremonies, func(c svc.Ceremony) bool { return !now.Before(c.EndsAt) })
+	u.ceremonies = append(u.ceremonies, m.Ceremony)
+	u.ceremonies = u.ceremonies[max(0, len(u.ceremonies)-openCeremonies):]
+	return grain.Answer(grain.None{}), nil
+}
+
+// onTakeCeremony hands a question over to be judged, and forgets it.
+func (u *user) onTakeCeremony(now time.Time, m namePasskey) (grain.Outcome[svc.Ceremony], error) {
+	at := slices.IndexFunc(u.ceremonies, func(c svc.Ceremony) bool { return c.ID == m.ID })
+	if at < 0 || !now.Before(u.ceremonies[at].EndsAt) {
+		return grain.Outcome[svc.Ceremony]{}, svc.PasskeyRequired("challenge_over", "The challenge is over or was answered before; begin again.")
+	}
+	taken := u.ceremonies[at]
+	u.ceremonies = slices.Delete(u.ceremonies, at, at+1)
+	return grain.Answer(taken), nil
+}
+
+// Passkeys returns a person's passkeys, the oldest first.
+func (i *Identity) Passkeys(ctx context.Context, person svc.User) ([]svc.Passkey, error) {
+	return userPasskeys.Ask(ctx, i.Actors, userIdentity(person.Email), grain.None{})
+}
+
+// AddPasskey keeps a new passkey of a person under an id of its own; it fails with
+// conflict where there are too many.
+func (i *Identity) AddPasskey(ctx context.Context, person svc.User, key svc.Passkey) (svc.Passkey, error) {
+	key.ID = i.Random.ID("key_")
+	return userPutPasskey.Ask(ctx, i.Actors, userIdentity(person.Email), putPasskey{Passkey: key})
+}
+
+// UsePasskey keeps what a use has changed of a passkey; it fails with not_found where the
+// passkey was removed meanwhile.
+func (i *Identity) UsePasskey(ctx context.Context, person svc.User, key svc.Passkey) error {
+	_, err := userPutPasskey.Ask(ctx, i.Actors, userIdentity(person.Email), putPasskey{Passkey: key, Use: true})
+	return err
+}
+
+// RemovePasskey removes a passkey of a person.
+func (i *Identity) RemovePasskey(ctx context.Context, person svc.User, id string) error {
+	_, err := userRemovePasskey.Ask(ctx, i.Actors, userIdentity(person.Email), namePasskey{ID: id})
+	return err
+}
+
+// OpenCeremony remembers a question to a person's authenticator.
+func (i *Identity) OpenCeremony(ctx context.Context, person svc.User, ceremony svc.Ceremony) error {
+	_, err := userOpenCeremony.Ask(ctx, i.Actors, userIdentity(person.Email), openCeremony{Ceremony: ceremony})
+	return err
+}
+
+// TakeCeremony returns a question that is still open, once: it fails with
+// passkey_required for any other, and for the second time.
+func (i *Identity) TakeCeremony(ctx context.Context, person svc.User, id string) (svc.Ceremony, error) {
+	return userTakeCeremony.Ask(ctx, i.Actors, userIdentity(person.Email), namePasskey{ID: id})
+}
+
+// NewCeremonyID returns a name for a ceremony.
+func (i *Identity) NewCeremonyID() string { return i.Random.ID("cer_") }

@@ -1,0 +1,47 @@
+package identity
+
+import (
+	"fmt"
+	"testing"
+
+	"svc"
+	"svc/actors/actorstest"
+	"svc/actors/grain"
+)
+
+// TestCeremoniesAreTakenOnce has ceremonies answered, forgotten and crowded out.
+func TestCeremoniesAreTakenOnce(t *testing.T) {
+	person := svc.User{ID: "usr_1", Email: "ada@example.com", Name: "Ada"}
+	asked := func(n int) svc.Ceremony {
+		return svc.Ceremony{ID: fmt.Sprintf("cer_%d", n), Purpose: "approve", Session: []byte(`{}`), EndsAt: actorstest.At(svc.CeremonyTime)}
+	}
+	over := svc.PasskeyRequired("challenge_over", "The challenge is over or was answered before; begin again.")
+	steps := []actorstest.Step{
+		{Name: "make", Method: "ensure", Message: ensureUser{person}, Want: grain.Answer[any](person, grain.Put("user", "usr_1", person))},
+		{Name: "none is open", Method: "ceremony.take", Message: namePasskey{"cer_0"}, Err: over},
+		{Name: "open", Method: "ceremony.open", Message: openCeremony{asked(0)}, Want: grain.Answer[any](grain.None{})},
+		{Name: "another one", Method: "ceremony.take", Message: namePasskey{"cer_1"}, Err: over},
+		{Name: "take", Method: "ceremony.take", Message: namePasskey{"cer_0"}, After: svc.CeremonyTime - 1, Want: grain.Answer[any](asked(0))},
+		{Name: "take twice", Method: "ceremony.take", Message: namePasskey{"cer_0"}, Err: over},
+	}
+	for n := range openCeremonies + 1 {
+		steps = append(steps, actorstest.Step{Name: "open many", Method: "ceremony.open", Message: openCeremony{asked(n)}, Want: grain.Answer[any](grain.None{})})
+	}
+	actorstest.Play(t, userKind, func() *user { return &user{} }, false, append(steps, []actorstest.Step{
+		{Name: "the oldest gave way", Method: "ceremony.take", Message: namePasskey{"cer_0"}, Err: over},
+		{Name: "the next did not", Method: "ceremony.take", Message: namePasskey{"cer_1"}, Want: grain.Answer[any](asked(1))},
+		{Name: "too late", Method: "ceremony.take", Message: namePasskey{"cer_2"}, After: svc.CeremonyTime, Err: over},
+	}...))
+}
+
+// TestAPersonHasTenPasskeys adds one more than there may be.
+func TestAPersonHasTenPasskeys(t *testing.T) {
+	person := svc.User{ID: "usr_1", Email: "ada@example.com", Name: "Ada"}
+	steps := []actorstest.Step{{Name: "make", Method: "ensure", Message: ensureUser{person}, Want: grain.Answer[any](person, grain.Put("user", "usr_1", person))}}
+	for n := range svc.MaxPasskeys {
+		key := svc.Passkey{ID: fmt.Sprintf("key_%02d", n), Credential: []byte(`{}`)}
+		steps = append(steps, actorstest.Step{Name: "add", Method: "passkey.put", Message: putPasskey{key, false}, Want: grain.Answer[any](key, grain.Put("passkey", key.ID, key))})
+	}
+	many := svc.Errorf(svc.CodeConflict, "A person has at most %d passkeys; remove one first.", svc.MaxPasskeys)
+	actorstest.Play(t, userKind, func() *user { return &user{} }, true, append(steps, actorstest.Step{Name: "one more", Method: "passkey.put", Message: putPasskey{svc.Passkey{ID: "key_10", Credential: []byte(`{}`)}, false}, Err: many}))
+}

@@ -1,0 +1,150 @@
+// Package nodetest runs the identity and application actors of one node for tests of their
+// clients.
+package nodetest
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"svc"
+	"svc/actors/actorstest"
+	"svc/actors/apps"
+	"svc/actors/grain"
+	"svc/actors/identity"
+	"svc/protos"
+)
+
+// Clients are the clients of a node of its own.
+type Clients struct {
+	*actorstest.Host
+	T          *testing.T
+	Store      *actorstest.Store
+	Collectors *apps.Collectors
+	Shares     *apps.Shares
+	Identity   *identity.Identity
+	Apps       *apps.Applications
+	Replays    *identity.Replays
+	// Refuse, where set, says which calls fail instead of reaching an actor.
+	Refuse func(call *protos.Call) error
+
+	mu      sync.Mutex
+	numbers map[string]int
+	bytes   uint64
+}
+
+// WithClients runs a test of the clients under virtual time.
+func WithClients(t *testing.T, limits identity.Limits, test func(t *testing.T, c *Clients)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		c := &Clients{T: t, Store: actorstest.NewStore(), Collectors: apps.NewCollectors(), Shares: apps.NewShares(), numbers: map[string]int{}}
+		node := &grain.Node{Store: c.Store, Workers: grain.NewWorkers(), Now: Clock, Logger: slog.New(slog.DiscardHandler)}
+		c.Host = actorstest.NewHost(t, append(identity.Kinds(node, limits), apps.Kinds(node, c.Collectors, c.Shares)...)...)
+		random := grain.Random{ID: c.id, Bytes: c.random}
+		c.Identity = &identity.Identity{Actors: c, Random: random, Now: Clock}
+		c.Apps = &apps.Applications{Actors: c, Random: random, Now: Clock}
+		c.Replays = &identity.Replays{Actors: c}
+		test(t, c)
+	})
+}
+
+// Clock is the bubble's, in the form in which times come back from JSON.
+func Clock() time.Time { return time.Now().UTC().Round(0) }
+
+// Call is the caller of the clients.
+func (c *Clients) Call(ctx context.Context, call *protos.Call) (*protos.Answer, error) {
+	if c.Refuse != nil {
+		if err := c.Refuse(call); err != nil {
+			return nil, err
+		}
+	}
+	return c.Host.Call(ctx, call)
+}
+
+// id counts the ids of each prefix.
+func (c *Clients) id(prefix string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.numbers[prefix]++
+	return fmt.Sprintf("%s%d", prefix, c.numbers[prefix])
+}
+
+// random returns bytes that count.
+func (c *Clients) random(n int) []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.bytes++
+	out := make([]byte, max(n, 8))
+	binary.LittleEndian.PutUint64(out, c.bytes<<16)
+	return out[:n]
+}
+
+func (c *Clients) User(email, name string) svc.User {
+	c.T.Helper()
+	user, err := c.Identity.User(c.T.Context(), email, name)
+	NoError(c.T, err)
+	return user
+}
+
+// Organization makes an organization with its owner.
+func (c *Clients) Organization(name string, owner svc.User) svc.Organization {
+	c.T.Helper()
+	org, err := c.Identity.CreateOrganization(c.T.Context(), owner, svc.OrgSpec{Name: name})
+	NoError(c.T, err)
+	return org
+}
+
+// Seat seats a user in acme.
+func (c *Clients) Seat(user svc.User, role svc.Role) {
+	c.T.Helper()
+	_, err := c.Identity.PutMember(c.T.Context(), "acme", svc.RoleOwner, svc.MemberSpec{Email: user.Email, Role: role})
+	NoError(c.T, err)
+}
+
+func (c *Clients) Mint(owner svc.TokenOwner, scopes ...svc.Scope) (svc.Token, string) {
+	c.T.Helper()
+	token, secret, err := c.Identity.MintToken(c.T.Context(), owner, svc.TokenSpec{Name: "ci", Scopes: scopes})
+	NoError(c.T, err)
+	return token, secret.Reveal()
+}
+
+// Authorize asks for a route of no class, which no limit governs.
+func (c *Clients) Authorize(secret, org string) (svc.Grant, error) {
+	grant, _, err := c.Identity.Authorize(c.T.Context(), secret, svc.RateNone, org)
+	return grant, err
+}
+
+func NoError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func WantError(t *testing.T, what string, got error, want *svc.Error) {
+	t.Helper()
+	if !actorstest.SameError(got, want) {
+		t.Errorf("%s fails with %#v, want %#v", what, got, want)
+	}
+}
+
+func WantEqual(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%s is\n%+v, want\n%+v", what, got, want)
+	}
+}
+
+// App makes an application of acme.
+func (c *Clients) App(name string) svc.Application {
+	c.T.Helper()
+	app, err := c.Apps.Create(c.T.Context(), "acme", svc.AppSpec{Name: name})
+	NoError(c.T, err)
+	return app
+}
