@@ -492,7 +492,9 @@ func TestIssueTotalsAsOfABlock(t *testing.T) {
 	for block := 0; block < len(rows); block += 100 {
 		want := map[uint64]uint64{}
 		for _, row := range rows[:block+100] {
-			want[row.Issue]++
+			if row.EnvironmentNumber == environment {
+				want[row.Issue]++
+			}
 		}
 		issues := slices.Collect(maps.Keys(want))
 		totals, err := db.IssueTotals(t.Context(), []uint64{environment}, issues)

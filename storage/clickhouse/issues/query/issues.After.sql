@@ -3,6 +3,6 @@ SELECT
     environment,
     issue,
     count() AS occurrences
-FROM errors
+FROM occurrences
 WHERE environment IN {environments:Array(UInt64)} AND issue IN {issues:Array(UInt64)} AND block > {block:UInt64}
 GROUP BY environment, issue
