@@ -1,6 +1,11 @@
 package main
 
 import (
+	"context"
+	"strings"
+	"time"
+
+	"svc"
 	"svc/actors"
 	"svc/actors/pipeline"
 	"svc/http/api/issues"
@@ -22,4 +27,48 @@ func (n *node) errorsModule() module {
 			return issues.Routes(issues.Ports{Issues: n.db, Occurrences: n.db, Changes: n.issues, People: n.identity}), nil
 		},
 	}
+}
+
+// releaseTimes says since when releases are known, to judge which of two came first where their
+// names do not say.
+type releaseTimes struct {
+	node *node
+	book *actors.ReleaseBook
+}
+
+// FirstSeen returns when releases of an environment were announced, or occurred in an error where
+// that was before. One that is neither is missing.
+func (r *releaseTimes) FirstSeen(ctx context.Context, environment uint64, releases []string) (map[string]time.Time, error) {
+	known, err := r.node.db.FirstSeen(ctx, environment, releases)
+	if err != nil {
+		return nil, err
+	}
+	app, _ := r.node.placeOf(environment)
+	org, _, found := strings.Cut(app, "/")
+	if !found {
+		return known, nil
+	}
+	announced, err := r.book.Announced(ctx, org, releases)
+	for version, at := range announced {
+		if seen, occurred := known[version]; !occurred || at.Before(seen) {
+			known[version] = at
+		}
+	}
+	return known, err
+}
+
+// releaseCounts counts what occurred in releases of an organization.
+type releaseCounts struct{ node *node }
+
+// ReleaseCounts counts in all applications, or in one.
+func (r releaseCounts) ReleaseCounts(ctx context.Context, org, app string, releases []string) (map[string]svc.ReleaseCount, error) {
+	var environments []uint64
+	for _, application := range r.node.collectors.Applications() {
+		if ref := application.Ref(); ref.Org == org && (app == "" || ref.App == app) {
+			for _, environment := range application.Environments {
+				environments = append(environments, environment.Number)
+			}
+		}
+	}
+	return r.node.db.ReleaseCounts(ctx, environments, releases)
 }
