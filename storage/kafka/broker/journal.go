@@ -48,15 +48,6 @@ type journal struct {
 	buffer []byte
 }
 
-// growth is what was appended to a file since the last round.
-type growth struct {
-	file     *os.File
-	from, to int64
-
-	// created reports that the file is new, and its name must be forced too.
-	created bool
-}
-
 // errJournalFull reports a round that the journal cannot take.
 var errJournalFull = errors.New("round does not fit into the journal")
 
