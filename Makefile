@@ -28,7 +28,7 @@ PROOFS := ThroughFaults|AcrossLostNodes|AcrossKills|ATurnEndsWithItsNode|AThousa
 PROVING := ./actors/... ./cmd/svc
 
 # Tests of other packages in which much happens at a time; `make race` lets the detector watch them.
-BUSY := GoesAway|TheLiveStream|AnIncident|TurnsEnd|Transcripts|ABackup|AnIssueLives|AStartWaits|Journal|Commit|Keep|Memory|Share|TheCache
+BUSY := GoesAway|TheLiveStream|AnIncident|TurnsEnd|Transcripts|ABackup|AnIssueLives|AStartWaits|Journal|Commit|Warmer|Memory|Share|TheCache
 WATCHED := ./cmd/svc ./storage/clickhouse/... ./storage/chdb/... ./storage/groupcommit ./storage/lru
 
 # Packages that start the engine or a server; test-quick leaves them out.

@@ -34,9 +34,9 @@ func (n *node) analyticsModule() module {
 		},
 		parts: func() []part {
 			return []part{
-				{"retention of rows", "It changes stored rows only; it reads the snapshot that the follower keeps.", n.keepRows},
-				{"file of past days", "It writes what was counted of past days; nothing depends on it.", n.keepKept},
-				{"counter of past days", "It counts what the file above keeps, so it stops before the file is written for the last time.", n.countDays},
+				{"retention of rows", "It changes stored rows only; it reads the snapshot that the follower keeps.", n.applyRetentions},
+				{"file of past days", "It writes what was counted of past days; nothing depends on it.", n.savePastDays},
+				{"counter of past days", "It counts what the file above keeps, so it stops before the file is written for the last time.", n.countPastDays},
 			}
 		},
 	}

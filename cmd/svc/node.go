@@ -149,7 +149,7 @@ func (n *node) open(ctx context.Context) error {
 		{"opening the log", n.openLog},
 		{"opening the store", n.openStore},
 		{"looking at whose data this is", n.checkIdentity},
-		{"taking in past days", n.loadKept},
+		{"taking in past days", n.loadPastDays},
 		{"opening the places", n.openPlaces},
 		{"opening the spool", n.openSpool},
 		{"wiring the actors", n.wireActors},

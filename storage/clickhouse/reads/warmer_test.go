@@ -18,16 +18,16 @@ import (
 	"svc/storage/lru"
 )
 
-// keepAhead counts a site as a keeper does, without resting and with the ends of windows on days
+// warmAhead counts a target as a warmer does, without resting and with the ends of windows on days
 // of so many events, and returns the number of its statements.
-func keepAhead(t *testing.T, db *testDB, site Site, now time.Time, edge int64) (statements int) {
+func warmAhead(t *testing.T, db *testDB, target Target, now time.Time, edge int64) (statements int) {
 	t.Helper()
-	for _, days := range keptSpans() {
-		k := keeping{db: db.quiet(), site: site, now: now, edge: edge, pace: func(_ context.Context, work func() error) error {
+	for _, days := range warmedSpans() {
+		k := warming{db: db.quiet(), target: target, now: now, edge: edge, pace: func(_ context.Context, work func() error) error {
 			statements++
 			return work()
 		}}
-		if err := k.keep(deadline(t), days); err != nil {
+		if err := k.warm(deadline(t), days); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -37,7 +37,7 @@ func keepAhead(t *testing.T, db *testDB, site Site, now time.Time, edge int64) (
 // noEdges is more events than any day has.
 const noEdges = math.MaxInt64
 
-// idleRounds is the number of statements of a keeper that finds everything counted: the
+// idleRounds is the number of statements of a warmer that finds everything counted: the
 // sums of each span, and the rolling uniques.
 const idleRounds = 4
 
@@ -72,28 +72,28 @@ func firstReads(t *testing.T, db *testDB, scope svc.AnalyticsScope, rows []svc.E
 	}
 }
 
-func inBerlin(t *testing.T) Site {
-	return Site{clickhousetest.Production(), clickhousetest.Location(t, "Europe/Berlin")}
+func inBerlin(t *testing.T) Target {
+	return Target{clickhousetest.Production(), clickhousetest.Location(t, "Europe/Berlin")}
 }
 
-// TestKeeperCountsBeforeAnybodyAsks holds that the first read of every dimension scans no
+// TestWarmerCountsBeforeAnybodyAsks holds that the first read of every dimension scans no
 // more than those after it, also after events came late, and that nothing is counted
 // twice.
-func TestKeeperCountsBeforeAnybodyAsks(t *testing.T) {
-	db, rows, site := open(t), clickhousetest.Rows(), inBerlin(t)
+func TestWarmerCountsBeforeAnybodyAsks(t *testing.T) {
+	db, rows, target := open(t), clickhousetest.Rows(), inBerlin(t)
 	half := len(rows) / 2
 	store(t, db, rows[:half], 500)
-	now := time.Date(2026, 11, 4, 15, 4, 5, 678e6, site.Location)
-	scope := svc.AnalyticsScope{Environment: site.Environment, Window: svc.Window{From: now.AddDate(0, 0, -30), To: now, Location: site.Location}}
+	now := time.Date(2026, 11, 4, 15, 4, 5, 678e6, target.Location)
+	scope := svc.AnalyticsScope{Environment: target.Environment, Window: svc.Window{From: now.AddDate(0, 0, -30), To: now, Location: target.Location}}
 	day, week := scope, scope
 	day.Window.From, day.Window.To = svc.Day.Floor(now.AddDate(0, 0, -20)), svc.Day.Floor(now)
-	week.Window.From = now.AddDate(0, 0, -7).Add(keepEvery)
-	counted := keepAhead(t, db, site, now, 0)
+	week.Window.From = now.AddDate(0, 0, -7).Add(warmEvery)
+	counted := warmAhead(t, db, target, now, 0)
 	for _, scope := range []svc.AnalyticsScope{scope, day, week} {
 		firstReads(t, db, scope, rows[:half])
 	}
-	again := keepAhead(t, db, site, now, 0)
-	if third := keepAhead(t, db, site, now, 0); again > counted/3 || third != again {
+	again := warmAhead(t, db, target, now, 0)
+	if third := warmAhead(t, db, target, now, 0); again > counted/3 || third != again {
 		t.Errorf("the rounds have %d, %d and %d statements", counted, again, third)
 	}
 	late := db.NewBlock()
@@ -103,43 +103,43 @@ func TestKeeperCountsBeforeAnybodyAsks(t *testing.T) {
 	insert(t, db, "late", 999, late)
 	q := svc.BreakdownQuery{AnalyticsScope: scope, Dimension: svc.DimPath, Limit: 100}
 	if got, want := allPages(t, db, q, nil), (model{rows}).breakdown(q, nil); !reflect.DeepEqual(got, want) {
-		t.Errorf("before the keeper comes by again:\n got %+v\nwant %+v", got, want)
+		t.Errorf("before the warmer comes by again:\n got %+v\nwant %+v", got, want)
 	}
-	if statements := keepAhead(t, db, site, now, 0); statements <= again {
-		t.Error("the keeper did not see the late events")
+	if statements := warmAhead(t, db, target, now, 0); statements <= again {
+		t.Error("the warmer did not see the late events")
 	}
 	firstReads(t, db, scope, rows)
 }
 
-func TestKeeperGoesOnAfterARestart(t *testing.T) {
-	db, rows, site := open(t), clickhousetest.Rows(), inBerlin(t)
+func TestWarmerGoesOnAfterARestart(t *testing.T) {
+	db, rows, target := open(t), clickhousetest.Rows(), inBerlin(t)
 	store(t, db, rows, 5000)
 	now := rows[len(rows)/2].Event.Ts
-	keepAhead(t, db, site, now, noEdges)
+	warmAhead(t, db, target, now, noEdges)
 	var file bytes.Buffer
-	if err := db.SaveMemory(deadline(t), &file); err != nil {
+	if err := db.SaveDays(deadline(t), &file); err != nil {
 		t.Fatal(err)
 	}
 	db.forget()
-	if err := db.LoadMemory(deadline(t), &file); err != nil {
+	if err := db.LoadDays(deadline(t), &file); err != nil {
 		t.Fatal(err)
 	}
-	if statements := keepAhead(t, db, site, now, noEdges); statements != idleRounds {
+	if statements := warmAhead(t, db, target, now, noEdges); statements != idleRounds {
 		t.Errorf("after a restart a round has %d statements", statements)
 	}
 }
 
-// TestKeeperStopsWhileItCounts ends the keeper in each of its first statements.
-func TestKeeperStopsWhileItCounts(t *testing.T) {
-	db, rows, site := open(t), clickhousetest.Rows(), inBerlin(t)
+// TestWarmerStopsWhileItCounts ends the warmer in each of its first statements.
+func TestWarmerStopsWhileItCounts(t *testing.T) {
+	db, rows, target := open(t), clickhousetest.Rows(), inBerlin(t)
 	store(t, db, rows, 5000)
 	for last := range 6 {
 		db.forget()
 		ctx, stop := context.WithCancelCause(deadline(t))
 		ended := errors.New("shut down")
 		statements := 0
-		k := &Keeper{DB: db.Store, Busy: func() bool { return false }, Now: func() time.Time { return time.Time{} }}
-		one := keeping{db: db.quiet(), site: site, now: rows[0].Event.Ts.AddDate(0, 2, 0), edge: noEdges, pace: func(ctx context.Context, work func() error) error {
+		k := &Warmer{Store: db.Store, Busy: func() bool { return false }, Now: func() time.Time { return time.Time{} }}
+		one := warming{db: db.quiet(), target: target, now: rows[0].Event.Ts.AddDate(0, 2, 0), edge: noEdges, pace: func(ctx context.Context, work func() error) error {
 			return k.pace(ctx, func() error {
 				if statements++; statements > last {
 					stop(ended)
@@ -147,7 +147,7 @@ func TestKeeperStopsWhileItCounts(t *testing.T) {
 				return work()
 			})
 		}}
-		err := one.keep(ctx, 366)
+		err := one.warm(ctx, 366)
 		if !errors.Is(err, ended) || statements != last+1 {
 			t.Errorf("%d statements, %v", statements, err)
 		}
@@ -155,23 +155,23 @@ func TestKeeperStopsWhileItCounts(t *testing.T) {
 	}
 }
 
-// TestKeeperLeavesRoom holds that the keeper drops nothing that was asked for.
-func TestKeeperLeavesRoom(t *testing.T) {
-	db, rows, site := open(t), clickhousetest.Rows(), inBerlin(t)
+// TestWarmerLeavesRoom holds that the warmer drops nothing that was asked for.
+func TestWarmerLeavesRoom(t *testing.T) {
+	db, rows, target := open(t), clickhousetest.Rows(), inBerlin(t)
 	store(t, db, rows, 5000)
 	db.ranks = lru.New[rankKey, []ranked](20_000)
-	day := svc.Day.Floor(rows[0].Event.Ts.In(site.Location))
+	day := svc.Day.Floor(rows[0].Event.Ts.In(target.Location))
 	asked := svc.BreakdownQuery{Limit: 100, Dimension: svc.DimPath, AnalyticsScope: svc.AnalyticsScope{
-		Environment: site.Environment, IncludeBots: true, Window: svc.Window{From: day, To: svc.Day.Next(day), Location: site.Location},
+		Environment: target.Environment, IncludeBots: true, Window: svc.Window{From: day, To: svc.Day.Next(day), Location: target.Location},
 	}}
 	allPages(t, db, asked, nil)
 	held := slices.Collect(keys(db.ranks))
 	if len(held) != 1 {
-		t.Fatalf("%d days are kept before the keeper comes", len(held))
+		t.Fatalf("%d days are kept before the warmer comes", len(held))
 	}
-	keepAhead(t, db, site, rows[0].Event.Ts.AddDate(0, 2, 0), noEdges)
-	if !db.ranks.Full(keptShare) || !db.ranks.Has(held[0]) {
-		t.Errorf("full %t, holds what was asked %t", db.ranks.Full(keptShare), db.ranks.Has(held[0]))
+	warmAhead(t, db, target, rows[0].Event.Ts.AddDate(0, 2, 0), noEdges)
+	if !db.ranks.Full(warmedShare) || !db.ranks.Has(held[0]) {
+		t.Errorf("full %t, holds what was asked %t", db.ranks.Full(warmedShare), db.ranks.Has(held[0]))
 	}
 }
 
@@ -185,10 +185,10 @@ func keys[K comparable, V any](m *lru.Cache[K, V]) func(func(K) bool) {
 	}
 }
 
-// TestKeeperRounds has a keeper work for an hour of virtual time: spans go before sites, a site
+// TestWarmerRounds has a warmer work for an hour of virtual time: spans go before targets, a target
 // that fails is tried in the next round, and each statement waits for others and is
 // rested from.
-func TestKeeperRounds(t *testing.T) {
+func TestWarmerRounds(t *testing.T) {
 	conn, err := clickhouse.Connect(clickhouse.Config{DSN: "http://127.0.0.1:1"})
 	if err != nil {
 		t.Fatal(err)
@@ -196,30 +196,30 @@ func TestKeeperRounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began, rounds := time.Now(), 0
 		var busy time.Time
-		k := &Keeper{
-			DB: &Store{conn: conn},
-			Sites: func() []Site {
-				return []Site{{Environment: svc.Environment{ID: "a"}}, {Environment: svc.Environment{ID: "b"}}}
+		k := &Warmer{
+			Store: &Store{conn: conn},
+			Targets: func() []Target {
+				return []Target{{Environment: svc.Environment{ID: "a"}}, {Environment: svc.Environment{ID: "b"}}}
 			},
 			Busy:    func() bool { return time.Now().Before(busy) },
 			Counted: func() { rounds++ },
 			Now:     time.Now, Logger: slog.New(slog.DiscardHandler),
 		}
 		type statement struct {
-			site string
-			days int
-			at   time.Duration
+			target string
+			days   int
+			at     time.Duration
 		}
 		var got []statement
 		ctx, cancel := context.WithTimeout(t.Context(), 25*time.Minute)
 		defer cancel()
-		err := k.rounds(ctx, func(ctx context.Context, site Site, days int) error {
+		err := k.rounds(ctx, func(ctx context.Context, target Target, days int) error {
 			busy = time.Now().Add(50 * time.Millisecond)
 			if len(got) == 3 {
 				busy = busy.Add(time.Hour)
 			}
 			return errors.Join(errors.New("fails"), k.pace(ctx, func() error {
-				got = append(got, statement{site.Environment.ID, days, time.Since(began)})
+				got = append(got, statement{target.Environment.ID, days, time.Since(began)})
 				time.Sleep(time.Second)
 				return nil
 			}))
@@ -227,8 +227,8 @@ func TestKeeperRounds(t *testing.T) {
 		// 60 ms until it sees that the others have ended, or two seconds; a second of work and
 		// three of rest.
 		const turn = 4060 * time.Millisecond
-		second := 3*turn + 2*time.Second + 4*time.Second + keepEvery
-		third := second + 4*turn + keepEvery
+		second := 3*turn + 2*time.Second + 4*time.Second + warmEvery
+		third := second + 4*turn + warmEvery
 		var want []statement
 		for n, round := range []time.Duration{0, second, third} {
 			for i, one := range []statement{{"a", 31, 60}, {"b", 31, 60}, {"a", 366, 60}, {"b", 366, 60}} {

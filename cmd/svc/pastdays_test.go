@@ -9,13 +9,13 @@ import (
 // the time zones of their applications, and says when it has done so.
 func TestPastDaysAreCountedAhead(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
-	sites := s.node.sites()
-	if len(sites) != 3 {
-		t.Errorf("%d environments are counted", len(sites))
+	targets := s.node.countedTargets()
+	if len(targets) != 3 {
+		t.Errorf("%d environments are counted", len(targets))
 	}
-	for _, site := range sites {
-		if site.Environment.Number == 0 || site.Location.String() != "UTC" {
-			t.Errorf("counted is %+v", site)
+	for _, target := range targets {
+		if target.Environment.Number == 0 || target.Location.String() != "UTC" {
+			t.Errorf("counted is %+v", target)
 		}
 	}
 	eventually(t, "a round", func() error {

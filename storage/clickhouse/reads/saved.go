@@ -21,9 +21,9 @@ import (
 )
 
 const (
-	// memoryVersion changes when what is kept of past days comes to mean something else
+	// savedVersion changes when what is kept of past days comes to mean something else
 	// in a way that the queries do not show.
-	memoryVersion = 1
+	savedVersion = 1
 	// savedBytes bounds what is saved of visitors, of each kind, those used last first. The
 	// values of dimensions are saved as a whole; the file takes less for them than the memory.
 	savedBytes = 48 << 20
@@ -75,9 +75,9 @@ type savedPast struct {
 	Gaps             []uint64 // day, day before and visitors of each
 }
 
-// SaveMemory writes what is kept of past days, so that the first reads after a restart need
+// SaveDays writes what is kept of past days, so that the first reads after a restart need
 // not count them again.
-func (db *Store) SaveMemory(ctx context.Context, w io.Writer) error {
+func (db *Store) SaveDays(ctx context.Context, w io.Writer) error {
 	header, err := db.savedHeader(ctx)
 	if err != nil {
 		return err
@@ -100,10 +100,10 @@ func (db *Store) SaveMemory(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// LoadMemory takes in what SaveMemory wrote. It takes nothing and fails where a save is
+// LoadDays takes in what SaveDays wrote. It takes nothing and fails where a save is
 // damaged, of another store or of another version of the program. What has changed in the
 // store since is found out by every read, as without a save.
-func (db *Store) LoadMemory(ctx context.Context, r io.Reader) error {
+func (db *Store) LoadDays(ctx context.Context, r io.Reader) error {
 	content, err := io.ReadAll(io.LimitReader(r, maxSaved))
 	if err != nil {
 		return fmt.Errorf("reading: %w", err)
@@ -138,7 +138,7 @@ func (db *Store) LoadMemory(ctx context.Context, r io.Reader) error {
 // savedHeader returns the header of a save of this store by this program.
 func (db *Store) savedHeader(ctx context.Context) (savedHeader, error) {
 	hash := sha256.New()
-	fmt.Fprintf(hash, "%d\n", memoryVersion)
+	fmt.Fprintf(hash, "%d\n", savedVersion)
 	for _, name := range slices.Sorted(maps.Keys(db.queries)) {
 		fmt.Fprintf(hash, "%q %q\n", name, db.queries[name])
 	}

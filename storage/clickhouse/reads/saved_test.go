@@ -51,12 +51,12 @@ func TestMemoryOutlivesTheProcess(t *testing.T) {
 		t.Fatalf("nothing is kept: %v", kept)
 	}
 	var file bytes.Buffer
-	if err := db.SaveMemory(deadline(t), &file); err != nil {
+	if err := db.SaveDays(deadline(t), &file); err != nil {
 		t.Fatal(err)
 	}
 	whole := bytes.Clone(file.Bytes())
 	db.forget()
-	if err := db.LoadMemory(deadline(t), &file); err != nil {
+	if err := db.LoadDays(deadline(t), &file); err != nil {
 		t.Fatal(err)
 	}
 	if got := kinds(db); !reflect.DeepEqual(got, kept) {
@@ -74,7 +74,7 @@ func TestMemoryOutlivesTheProcess(t *testing.T) {
 	db.forget()
 	want := answers(t, db, scope)
 	db.forget()
-	if err := db.LoadMemory(deadline(t), bytes.NewReader(whole)); err != nil {
+	if err := db.LoadDays(deadline(t), bytes.NewReader(whole)); err != nil {
 		t.Fatal(err)
 	}
 	if got := answers(t, db, scope); !reflect.DeepEqual(got, want) {
@@ -90,7 +90,7 @@ func TestMemoryRefusesWhatIsNotItsOwn(t *testing.T) {
 	scope.Filters = nil
 	answers(t, db, scope)
 	var file bytes.Buffer
-	if err := db.SaveMemory(deadline(t), &file); err != nil {
+	if err := db.SaveDays(deadline(t), &file); err != nil {
 		t.Fatal(err)
 	}
 	good := file.Bytes()
@@ -108,7 +108,7 @@ func TestMemoryRefusesWhatIsNotItsOwn(t *testing.T) {
 		{"empty", db, nil, "checksum"},
 	} {
 		db.forget()
-		err := test.db.LoadMemory(deadline(t), bytes.NewReader(test.content))
+		err := test.db.LoadDays(deadline(t), bytes.NewReader(test.content))
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v", test.name, err)
 		}
@@ -117,7 +117,7 @@ func TestMemoryRefusesWhatIsNotItsOwn(t *testing.T) {
 		}
 	}
 	db.queries["breakdown.Buckets"] += " "
-	if err := db.LoadMemory(deadline(t), bytes.NewReader(good)); err == nil {
+	if err := db.LoadDays(deadline(t), bytes.NewReader(good)); err == nil {
 		t.Error("what other queries counted was taken in")
 	}
 }

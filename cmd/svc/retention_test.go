@@ -1,0 +1,38 @@
+package main
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// TestLoweringTheRetentionHides asks the API for what a changed retention leaves, in the feed, in
+// numbers that were counted before, and of errors.
+func TestLoweringTheRetentionHides(t *testing.T) {
+	s := startServer(t, t.TempDir(), nil)
+	now := time.Now()
+	var items []map[string]any
+	for n := range 20 {
+		items = append(items, item(fmt.Sprint("e", n), fmt.Sprint("u", n), "/", now.AddDate(0, 0, -n)))
+	}
+	s.send(items...)
+	s.settled()
+	count := func() string {
+		overview := s.get(appPath + "/analytics/overview?range=30d")
+		names := s.get(appPath + "/events/names?range=30d")["data"].([]any)
+		return fmt.Sprint(len(s.feed()), overview["pageviews"], overview["visitors"], names[0].(map[string]any)["count"])
+	}
+	if got := count(); got != "20 20 20 20" {
+		t.Fatalf("counted %s before", got)
+	}
+	got := s.call("PATCH", appPath, s.boot.Token, []byte(`{"retentionDays":9}`), nil)
+	if got.status != 200 {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	eventually(t, "today and nine days are left", func() error {
+		if got := count(); got != "10 10 10 10" {
+			return fmt.Errorf("counted %s", got)
+		}
+		return nil
+	})
+}

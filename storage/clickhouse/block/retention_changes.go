@@ -1,0 +1,131 @@
+package block
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"svc"
+)
+
+const (
+	// retentionsEvery is the time between two looks at the applications' retentions.
+	retentionsEvery = 5 * time.Second
+	// retentionDone is how long a retention stands before it is noted as applied: what was
+	// accepted under the one before is stored by then, and the change is repeated for it.
+	retentionDone = time.Minute
+)
+
+// RetentionChanges applies changed retentions of applications to their stored rows. One node of a
+// cluster does it.
+type RetentionChanges struct {
+	Store Retentions
+	// Owns reports whether this node is the one.
+	Owns func() bool
+	// Apps returns all applications.
+	Apps   func() []svc.Application
+	Now    func() time.Time
+	Logger *slog.Logger
+
+	// noted is what the store was last known to have noted, and since from when the present
+	// retention of an environment was seen to differ; both by the environment's number.
+	noted map[uint64]int
+	since map[uint64]change
+}
+
+// change is a retention that is being applied.
+type change struct {
+	days  int
+	since time.Time
+	done  bool // to the rows that were stored
+}
+
+// Retentions changes how long the rows of environments are kept; a [Store] does.
+type Retentions interface {
+	Retentions(ctx context.Context) (map[uint64]int, error)
+	SetRetention(ctx context.Context, environment uint64, days int, now time.Time) error
+	NoteRetention(ctx context.Context, environment uint64, days int, now time.Time) error
+}
+
+// Run looks until ctx ends.
+func (c *RetentionChanges) Run(ctx context.Context) error {
+	ticker := time.NewTicker(retentionsEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+			if c.Owns() {
+				c.look(ctx)
+			}
+		}
+	}
+}
+
+// look applies every retention that is not the noted one. One that fails is repeated with the next
+// look, and holds up no other.
+func (c *RetentionChanges) look(ctx context.Context) {
+	if c.since == nil {
+		c.since = map[uint64]change{}
+	}
+	read := false
+	for _, app := range c.Apps() {
+		for _, environment := range app.Environments {
+			number, days := environment.Number, app.RetentionDays
+			if c.stands(number, days) {
+				continue
+			}
+			if !read { // another node may have noted it
+				noted, err := c.Store.Retentions(ctx)
+				if err != nil {
+					c.Logger.Error("the retentions were not read", "error", err)
+					return
+				}
+				c.noted, read = noted, true
+			}
+			if c.stands(number, days) {
+				delete(c.since, number)
+				continue
+			}
+			if err := c.apply(ctx, number, days); err != nil {
+				c.Logger.Error("a retention was not applied", "application", app.Ref(), "environment", environment.Slug, "days", days, "error", err)
+			}
+		}
+	}
+}
+
+// stands reports whether a retention is the one that was noted.
+func (c *RetentionChanges) stands(environment uint64, days int) bool {
+	noted, changed := c.noted[environment]
+	if !changed {
+		noted = svc.DefaultRetentionDays
+	}
+	return noted == days
+}
+
+// apply changes the stored rows at once, and again when what was accepted before is stored.
+func (c *RetentionChanges) apply(ctx context.Context, environment uint64, days int) error {
+	now := c.Now()
+	at, known := c.since[environment]
+	if !known || at.days != days {
+		at = change{days: days, since: now}
+	}
+	done := now.Sub(at.since) >= retentionDone
+	if !at.done || done {
+		if err := c.Store.SetRetention(ctx, environment, days, now); err != nil {
+			return err
+		}
+		at.done = true
+	}
+	c.since[environment] = at
+	if !done {
+		return nil
+	}
+	if err := c.Store.NoteRetention(ctx, environment, days, now); err != nil {
+		return err
+	}
+	c.noted[environment] = days
+	delete(c.since, environment)
+	return nil
+}

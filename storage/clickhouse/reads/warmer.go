@@ -1,0 +1,253 @@
+package reads
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	"svc"
+)
+
+const (
+	// warmEvery is how long a warmer rests between rounds. Within it, a day that has ended or an
+	// event that came late is noticed.
+	warmEvery = 10 * time.Minute
+	// restFactor is how much longer than its statement a warmer rests after it, so that it uses a
+	// quarter of one processor at most.
+	restFactor = 3
+	// giveWay bounds how long a warmer waits for running reads and inserts.
+	giveWay = 2 * time.Second
+	// giveWayStep is how often it looks whether they have ended.
+	giveWayStep = 20 * time.Millisecond
+	// warmedEvents is the number of events from which a statement of a warmer counts no further
+	// day.
+	warmedEvents = 1_000_000
+	// edgeEvents is the number of events of a day from which a warmer counts the part of it at
+	// an end of a window; fewer are read in some milliseconds.
+	edgeEvents = 50_000
+	// warmedShare is the part of the cache of ranks that a warmer fills, in percent. The rest is
+	// left to what is asked for.
+	warmedShare = 75
+)
+
+// warmedSpans are how many days back a warmer counts for all targets before it goes on to the
+// next span.
+func warmedSpans() []int { return []int{31, 366} }
+
+// warmedWindows are the windows whose beginnings a warmer counts.
+func warmedWindows() []string { return []string{"24h", "7d", "14d", "30d", "90d", "12m"} }
+
+// Target is an environment whose days are counted, with the time zone of its days.
+type Target struct {
+	Environment svc.Environment
+	Location    *time.Location
+}
+
+// Warmer counts past days for every dimension, the newest first, before anybody asks, so that no
+// read of a dashboard waits for it. It runs one statement at a time, with one thread, gives way to
+// reads and inserts, and rests three times as long as it worked. Its results are in the same caches
+// as those of reads; a day whose events have changed is counted again in the next round.
+type Warmer struct {
+	Store *Store
+	// Targets returns whose days are counted; one without events costs a small statement a
+	// round.
+	Targets func() []Target
+	// Busy reports whether inserts wait for the engine.
+	Busy func() bool
+	// Counted is called after each round.
+	Counted func()
+	Now     func() time.Time
+	Logger  *slog.Logger
+}
+
+// Run counts until ctx ends.
+func (k *Warmer) Run(ctx context.Context) error {
+	quiet := k.Store.quiet()
+	return k.rounds(ctx, func(ctx context.Context, target Target, days int) error {
+		one := warming{db: quiet, target: target, now: k.Now(), edge: edgeEvents, pace: k.pace}
+		return one.warm(ctx, days)
+	})
+}
+
+// rounds has warm count the days of every target, span by span, round after round. A target that
+// fails is left for the next round.
+func (k *Warmer) rounds(ctx context.Context, warm func(context.Context, Target, int) error) error {
+	for {
+		for _, days := range warmedSpans() {
+			for _, target := range k.Targets() {
+				if err := warm(ctx, target, days); err != nil && ctx.Err() == nil {
+					k.Logger.Warn("past days could not be counted", "environment", target.Environment.ID, "error", err)
+				}
+			}
+		}
+		if ctx.Err() == nil {
+			k.Counted()
+		}
+		if !rest(ctx, warmEvery) {
+			return nil
+		}
+	}
+}
+
+// pace runs a statement once the engine has nothing better to do, and rests after it. It
+// returns the error of ctx when that has ended.
+func (k *Warmer) pace(ctx context.Context, work func() error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	for waited := time.Duration(0); waited < giveWay && (k.Busy() || k.Store.conn.Reading()); waited += giveWayStep {
+		if !rest(ctx, giveWayStep) {
+			return context.Cause(ctx)
+		}
+	}
+	began := k.Now()
+	err := work()
+	if !rest(ctx, restFactor*k.Now().Sub(began)) {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// rest waits and reports whether ctx goes on.
+func rest(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return ctx.Err() == nil
+}
+
+// warming is one round for one target.
+type warming struct {
+	db     *Store
+	target Target
+	now    time.Time
+	// edge is the number of events of a day from which its parts are counted.
+	edge int64
+	// pace runs each statement.
+	pace func(context.Context, func() error) error
+}
+
+// warm computes and caches what is missing of the last days: the values of all dimensions on
+// days that are over, the edges of windows within a day, today so far, and the rolling uniques.
+func (k *warming) warm(ctx context.Context, days int) error {
+	today := svc.Day.Floor(k.now.In(k.target.Location))
+	scope := k.scope(svc.Day.Floor(today.AddDate(0, 0, -days)), k.now)
+	cuts, err := k.cuts(ctx, scope)
+	if err != nil || len(cuts) == 0 {
+		return err
+	}
+	var problems []error
+	whole := slices.DeleteFunc(slices.Clone(cuts), func(c cut) bool { return !c.whole })
+	for _, dimension := range svc.Dimensions() {
+		problems = append(problems, k.warmDimension(ctx, svc.BreakdownQuery{AnalyticsScope: scope, Dimension: dimension}, whole))
+	}
+	for _, c := range cuts {
+		if again := !c.whole && days > warmedSpans()[0]; c.sums.events >= k.edge && !again {
+			problems = append(problems, k.warmEdges(ctx, scope, &c))
+		}
+	}
+	return errors.Join(append(problems, k.pace(ctx, func() error {
+		_, err := k.db.ActiveUsers(ctx, k.scope(svc.Day.Floor(today.AddDate(0, 0, 1-svc.MonthlyDays)), k.now))
+		return err
+	}))...)
+}
+
+// scope is the target in a window.
+func (k *warming) scope(from, to time.Time) svc.AnalyticsScope {
+	return svc.AnalyticsScope{Environment: k.target.Environment, Window: svc.Window{From: from, To: to, Location: k.target.Location, Interval: svc.Day}}
+}
+
+// cuts returns the days of a scope that hold events.
+func (k *warming) cuts(ctx context.Context, scope svc.AnalyticsScope) (cuts []cut, err error) {
+	err = k.pace(ctx, func() (err error) {
+		cuts, err = k.db.readCuts(ctx, scope, cutDays(scope.Window))
+		return err
+	})
+	return cuts, err
+}
+
+// warmDimension counts the values of a dimension on the days that are not kept, the last
+// first, while there is room for them.
+func (k *warming) warmDimension(ctx context.Context, q svc.BreakdownQuery, cuts []cut) error {
+	ranks := k.db.ranks
+	v, err := k.db.valuesOf(q)
+	if err != nil {
+		return err
+	}
+	for last := len(cuts) - 1; last >= 0; last-- {
+		if ranks.Has(cuts[last].rankKey(q)) {
+			continue
+		}
+		if ranks.Full(warmedShare) {
+			return nil
+		}
+		first, events := last, cuts[last].sums.events
+		for first > 0 && events+cuts[first-1].sums.events <= warmedEvents && !ranks.Has(cuts[first-1].rankKey(q)) {
+			first--
+			events += cuts[first].sums.events
+		}
+		run := slices.Clone(cuts[first : last+1])
+		err := k.pace(ctx, func() error {
+			_, err := k.db.readDays(ctx, q, v, run)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		last = first
+	}
+	return nil
+}
+
+// warmEdges counts the parts of a day at which windows begin, of those that end now or before
+// the next round, and the day as far as it has gone.
+func (k *warming) warmEdges(ctx context.Context, scope svc.AnalyticsScope, day *cut) error {
+	if !day.whole {
+		return k.warmEdge(ctx, scope, day, func(*cut, svc.BreakdownQuery) bool { return k.db.todays.Full(warmedShare) })
+	}
+	var problems []error
+	for _, key := range warmedWindows() {
+		for _, now := range []time.Time{k.now, k.now.Add(warmEvery)} {
+			w, _ := svc.ParseWindow(key, now, k.target.Location) // the keys are known
+			if !w.From.After(time.Unix(day.from, 0)) || !w.From.Before(time.Unix(day.to, 0)) {
+				continue
+			}
+			begin := k.scope(w.From, time.Unix(day.to, 0))
+			cuts, err := k.cuts(ctx, begin)
+			problems = append(problems, err)
+			for _, c := range cuts {
+				problems = append(problems, k.warmEdge(ctx, begin, &c, func(c *cut, q svc.BreakdownQuery) bool {
+					return k.db.rests.Full(warmedShare) || k.db.rests.Has(c.rankKey(q))
+				}))
+			}
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// warmEdge counts a part of a day for every dimension, except where that is kept or has no room.
+func (k *warming) warmEdge(ctx context.Context, scope svc.AnalyticsScope, c *cut, leave func(*cut, svc.BreakdownQuery) bool) error {
+	for _, dimension := range svc.Dimensions() {
+		q := svc.BreakdownQuery{AnalyticsScope: scope, Dimension: dimension}
+		if leave(c, q) {
+			continue
+		}
+		v, err := k.db.valuesOf(q)
+		if err != nil {
+			return err
+		}
+		err = k.pace(ctx, func() error {
+			_, err := k.db.partOfDay(ctx, q, v, c)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
