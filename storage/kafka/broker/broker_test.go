@@ -24,10 +24,10 @@ func start(t testing.TB, cfg Config) *Broker {
 	return b
 }
 
-// producer is producerOf for single payloads of the first partition.
-func producer(t testing.TB, b *Broker, partitions int) func(context.Context, []byte) error {
+// producer is producerOf for single payloads of the only partition.
+func producer(t testing.TB, b *Broker) func(context.Context, []byte) error {
 	t.Helper()
-	produce := producerOf(t, b, partitions)
+	produce := producerOf(t, b, 1)
 	return func(ctx context.Context, payload []byte) error {
 		return produce(ctx, []kafka.Part{{Payload: payload}})
 	}

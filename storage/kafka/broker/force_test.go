@@ -176,7 +176,7 @@ func (f *forcer) rest() (release func()) {
 func TestAcknowledgedIsForced(t *testing.T) {
 	dir := t.TempDir()
 	b := start(t, Config{Dir: dir, Sync: true, Topic: testTopic, Partitions: 1})
-	produce := producer(t, b, 1)
+	produce := producer(t, b)
 	for range 2*16 + 2 { // a file takes 16 MiB
 		if err := produce(t.Context(), make([]byte, 1<<20-1<<10)); err != nil {
 			t.Fatal(err)
@@ -208,7 +208,7 @@ func TestFailedForceIsFinal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	produce := producer(t, b, 1)
+	produce := producer(t, b)
 	if err := produce(t.Context(), []byte("first")); err != nil {
 		t.Fatal(err)
 	}

@@ -208,4 +208,3 @@ func segmentBase(name string) int64 {
 	}
 	return base
 }
-
