@@ -58,21 +58,19 @@ type RecordReader interface {
 //
 //  1. the block's boundaries (for each partition the first and last offset) are
 //     written beside the committed offsets, in one durable request;
-//  2. the block is inserted under a token made of its number;
-//     watched issues that occurred in the block are then told, and the alerts
-//     that wait for new issues, and what they decide is durable, or what they are
-//     to be told later where they do not answer in time; alerts that count
-//     are told what the block brought;
-//  3. the offsets behind the block are committed, without boundaries.
+//  2. the block is inserted under a token made of its number, and the listeners decide
+//     what follows from it;
+//  3. the offsets after the block are committed, without boundaries.
 //
-// A crash between 1 and 3 leaves the boundaries: the next owner of its first
+// A crash between 1 and 3 leaves the boundaries: the next owner of the block's first
 // partition makes the same block of the same records, inserts it under the same
-// token, so what was already stored is not stored again, and tells the issues
+// token, so what was already stored is not stored again, and runs the listeners
 // again. A crash before 1 leaves nothing.
 //
-// One block is under way at a time, and at most one insert begins per interval,
-// however many partitions there are: many small parts are what a column store
-// suffers from most.
+// One block is under way at a time. It is begun once per interval, however many partitions
+// there are, since many small parts are what a column store suffers from most. It is begun
+// earlier where streams wait for room, and where [Sink.Store] is called, which alert rules
+// do at most every 200 ms.
 type Sink struct {
 	config SinkConfig
 
@@ -232,7 +230,7 @@ func (s *Sink) Run(ctx context.Context) error {
 const drainTime = 15 * time.Second
 
 // flush stores the open block. A block that cannot be stored ends its
-// generation here: nothing behind it may be committed.
+// generation here: nothing after it may be committed.
 func (s *Sink) flush(ctx context.Context) error {
 	select {
 	case s.flushing <- struct{}{}:
