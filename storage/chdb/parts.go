@@ -97,15 +97,15 @@ func checkTable(dir, table string) (damaged []DamagedPart, err error) {
 	return damaged, nil
 }
 
-// broken says whether the name of a detached part is one that the engine gives to what it could
-// not read.
+// broken reports whether the name of a detached part is one that the engine gives to a part that
+// it could not read.
 func broken(name string) bool {
 	return slices.ContainsFunc([]string{"broken-on-start_", "broken_", "unexpected_", "covered-by-broken_", "broken-from-backup_"}, func(prefix string) bool {
 		return strings.HasPrefix(name, prefix)
 	})
 }
 
-// checkPart says what is wrong with a part, nothing where it is whole or was removed meanwhile.
+// checkPart returns what is wrong with a part, nothing where it is whole or was removed meanwhile.
 func checkPart(path string) (reason string, err error) {
 	entries, err := os.ReadDir(path)
 	if err != nil {

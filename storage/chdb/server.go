@@ -15,7 +15,7 @@ const copyBuffer = 256 << 10
 // handler answers ClickHouse's HTTP interface with the connections of a pool.
 type handler struct {
 	pool    *pool
-	held    func() bool // says whether nothing may be inserted
+	held    func() bool // reports whether inserts are refused
 	hello   []byte
 	buffers sync.Pool
 }

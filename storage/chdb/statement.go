@@ -17,7 +17,7 @@ const defaultDatabase = "default"
 // VALUES follows.
 const maxStatementText = 64 << 20
 
-// statement is what a request asks the engine to run.
+// statement is the statement of a request.
 type statement struct {
 	text       string            // without FORMAT when rows is set
 	format     string            // of the output, or of the rows
@@ -35,7 +35,7 @@ var selectStatement = regexp.MustCompile(`(?is)^(?:\s|\(|--[^\n]*\n|/\*.*?\*/)*(
 // it for a batch. The groups are the statement without the format, and the format.
 var insertWithRows = regexp.MustCompile(`(?is)^((?:\s|--[^\n]*\n|/\*.*?\*/)*INSERT\s+INTO\s.*?)\s+FORMAT\s+(\w+)\s*;?\s*$`)
 
-// settingName is what a setting may be called. It keeps the name from being read as SQL.
+// settingName matches names of settings. It keeps a name from being read as SQL.
 var settingName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
 
 // newStatement reads the statement of a request. The body is consumed unless it holds
@@ -72,7 +72,7 @@ func newStatement(r *http.Request) (*statement, error) {
 	return s, nil
 }
 
-// purpose says whether the statement takes a place of the reads. A SELECT with the setting
+// purpose reports whether the statement takes a place of the reads. A SELECT with the setting
 // priority = 1 does not: writes wait for it.
 func (s *statement) purpose() purpose {
 	if s.rows || s.settings["priority"] == "1" || !selectStatement.MatchString(s.text) {
@@ -84,7 +84,7 @@ func (s *statement) purpose() purpose {
 // insertStatement matches an INSERT of any kind.
 var insertStatement = regexp.MustCompile(`(?is)^(?:\s|--[^\n]*\n|/\*.*?\*/)*INSERT\b`)
 
-// inserts says whether the statement adds rows.
+// inserts reports whether the statement adds rows.
 func (s *statement) inserts() bool { return s.rows || insertStatement.MatchString(s.text) }
 
 // refuseUnsupported rejects what this server does not do and what would change the

@@ -74,7 +74,7 @@ type Conn struct {
 	flush func(context.Context) error
 }
 
-// link is what all forms of a connection share.
+// link is shared by all forms of a connection.
 type link struct {
 	config Config
 	driver driver.Conn

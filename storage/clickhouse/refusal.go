@@ -51,8 +51,8 @@ const (
 // manyMonths is in the message of the one exception of codeTooManyParts that the rows cause.
 const manyMonths = "single INSERT block"
 
-// Refused says whether an exception may be the fault of the rows that were sent. It is asked once
-// an insert has failed; who it suspects is tried before anything is done about it, so it may
+// Refused reports whether an exception may be the fault of the rows that were sent. It is asked once
+// an insert has failed; suspected rows are tried before anything is done about them, so it may
 // suspect too many.
 func Refused(err error) bool {
 	exception, answered := errors.AsType[*clickhouse.Exception](err)

@@ -85,7 +85,7 @@ func (db *DB) Locate(ip netip.Addr) Location {
 	return lookUp(db.country, ip)
 }
 
-// public says whether an address can belong to a place.
+// public reports whether an address can belong to a place.
 func public(ip netip.Addr) bool {
 	return ip.IsGlobalUnicast() && !ip.IsPrivate()
 }
@@ -111,7 +111,7 @@ type place struct {
 	} `maxminddb:"names"`
 }
 
-// lookUp returns what one database, which may be nil, says of an address.
+// lookUp returns the entry of an address in one database, which may be nil.
 func lookUp(reader *maxminddb.Reader, ip netip.Addr) Location {
 	if reader == nil {
 		return Location{}

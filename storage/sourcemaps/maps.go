@@ -23,7 +23,7 @@ type Place struct {
 	Line, Column   int
 }
 
-// Config is what Maps are made of.
+// Config holds the settings of Maps.
 type Config struct {
 	Store Store
 	// MaxBytes bounds the memory of parsed maps, about.

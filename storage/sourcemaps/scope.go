@@ -170,7 +170,7 @@ func (s *scanner) skipTemplate() {
 	}
 }
 
-// beginsRegexp says whether a slash begins a regular expression: it does where no
+// beginsRegexp reports whether a slash begins a regular expression: it does where no
 // value can stand before it.
 func (s *scanner) beginsRegexp() bool {
 	return s.significant == 0 || strings.IndexByte("(,=:[!&|?{};+-*%~^<>", s.significant) >= 0

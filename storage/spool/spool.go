@@ -19,7 +19,7 @@ import (
 // ErrFull is the refusal of a spool that has reached its size.
 var ErrFull = errors.New("the spool is full")
 
-// Config is what a Spool is made of.
+// Config holds the settings of a Spool.
 type Config struct {
 	// Dir is the spool's own folder; it is made where it is missing.
 	Dir string
@@ -42,7 +42,7 @@ type Spool struct {
 	total   int64
 	scratch []byte
 
-	// forced is up to where everything is on disk for sure.
+	// forced is the place up to which everything is on disk for certain.
 	forced place
 
 	// force is held by the one caller that forces the file to disk.
@@ -118,7 +118,7 @@ func (s *Spool) Append(parts []svc.Part) error {
 	}
 	err = file.Sync()
 	if errors.Is(err, os.ErrClosed) {
-		// Who closed the segment forced it before, or failed to.
+		// The caller that closed the segment forced it before, or failed to.
 		if done, _ = s.reached(at); done {
 			return nil
 		}
@@ -146,7 +146,7 @@ func later(a, b place) place {
 	return b
 }
 
-// reached says whether a place is on disk for sure, and what a force that begins now
+// reached reports whether a place is on disk for certain, and what a force that begins now
 // would reach.
 func (s *Spool) reached(at place) (done bool, end place) {
 	s.mu.Lock()
@@ -181,7 +181,7 @@ func (s *Spool) write(parts []svc.Part) (file *os.File, end place, err error) {
 		}
 	}
 	if _, err := s.file.Write(s.scratch); err != nil {
-		// Half a frame would hide what is written behind it.
+		// Half a frame would hide what is written after it.
 		err = fmt.Errorf("writing to the spool: %w", err)
 		if undo := s.file.Truncate(s.written); undo != nil {
 			return nil, place{}, errors.Join(err, undo, s.end())

@@ -90,7 +90,7 @@ func (w *CheckWriter) Run(ctx context.Context) error {
 	}
 }
 
-// due says whether what waits is to be stored after so many intervals.
+// due reports whether the waiting checks must be stored after so many intervals.
 func (w *CheckWriter) due(waited int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -14,8 +14,7 @@ import (
 	"svc/storage/clickhouse/metrics"
 )
 
-// AlertWindow is what the store holds of what a counter counts, and which blocks it was
-// found in.
+// AlertWindow holds what a counter counts in its window, and the blocks that it was found in.
 type AlertWindow struct {
 	Slots  svc.AlertSlots
 	Blocks []uint64

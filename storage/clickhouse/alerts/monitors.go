@@ -30,7 +30,7 @@ func (db *Store) MonitorState(ctx context.Context, app svc.AppRef, id string) (s
 // monitorsAtOnce bounds the monitors of one query.
 const monitorsAtOnce = 1000
 
-// latestCheck is what one call of MonitorState asks for, an application and an id, and gets.
+// latestCheck is the question of one call of MonitorState, an application and an id, and its answer.
 type latestCheck struct {
 	monitor [2]string
 	state   svc.MonitorState

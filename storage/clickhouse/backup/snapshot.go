@@ -100,7 +100,7 @@ func (db *Store) execOn(ctx context.Context, query, snapshot, table string) erro
 	return db.conn.Exec(ctx, strings.NewReplacer("$(snapshot)", snapshot, "$(table)", table).Replace(db.queries[query]), nil)
 }
 
-// plain says whether a name may stand in a statement as it is.
+// plain reports whether a name may stand in a statement unquoted.
 func plain(name string) bool {
 	return name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == ""
 }
@@ -162,7 +162,7 @@ func (db *Store) CopySnapshot(ctx context.Context, s *Snapshot, place, id string
 	return db.copyInBackground(ctx, "backup.Make", copying{snapshot: s.Name, place: place, id: id})
 }
 
-// copying is what is copied, where, and under which id it is looked after.
+// copying names a copy: its snapshot, its database, its place, and the id of the operation.
 type copying struct{ snapshot, database, place, id string }
 
 // copyInBackground begins a copy and waits for its end.

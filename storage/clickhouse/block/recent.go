@@ -118,8 +118,8 @@ func (db *Store) countArrivals(ctx context.Context, query string, since time.Tim
 	return spans, err
 }
 
-// Cumulatives calls yield with what every cumulative series had reached of which a point
-// was received at or after an instant, except those of one block.
+// Cumulatives calls yield with the last state of every cumulative series that received a point
+// at or after an instant, without the points of one block.
 func (db *Store) Cumulatives(ctx context.Context, since time.Time, exceptBlock uint64, yield func(svc.CumulativeSeries)) error {
 	args := clickhouse.Args{"since": since, "block": exceptBlock}
 	return db.conn.Stream(ctx, "loading cumulative series", db.queries["state.Cumulatives"], args, func(rows driver.Rows) (bool, error) {

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// seriesNoteTime is how far a series may have gone on before the catalogue is told again.
+	// seriesNoteTime is how old a series' note may be before it is written to the catalogue again.
 	seriesNoteTime = 5 * time.Minute
-	// maxSeriesNotes bounds the memory of what was told, about 100 bytes each.
+	// maxSeriesNotes bounds the notes in memory, about 100 bytes each.
 	maxSeriesNotes = 1 << 18
 )
 
@@ -26,14 +26,14 @@ type seriesNotes struct {
 	of map[uint64]seriesNote
 }
 
-// seriesNote is what the catalogue was told of a series.
+// seriesNote is what this process has written to the catalogue about a series.
 type seriesNote struct {
 	kind svc.MetricKind
 	unit string
 	tsMs int64
 }
 
-// has says whether a point tells the catalogue nothing that it must know now.
+// has reports whether the catalogue already knows what a point says of its series.
 func (n *seriesNotes) has(row *svc.MetricRow, ts int64) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -14,7 +14,7 @@ var queryFiles embed.FS
 type Store struct {
 	conn    *clickhouse.Conn
 	queries clickhouse.Queries
-	// catalogue is what metric_series was told by this process.
+	// catalogue notes what this process has written to metric_series.
 	catalogue seriesNotes
 	suspects  suspects
 }

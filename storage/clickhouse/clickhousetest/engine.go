@@ -19,7 +19,7 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// suite is what the tests of a process share.
+// suite is shared by the tests of a process.
 type suite struct {
 	engine    *chdb.Engine
 	dir       string

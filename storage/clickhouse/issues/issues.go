@@ -13,7 +13,7 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// merges says which issues of an environment are part of which others.
+// merges maps issues of an environment to the issues that they were merged into.
 type merges struct{ members, roots []uint64 }
 
 // root returns the issue that counts for another: itself, or the one it is part of.

@@ -103,7 +103,7 @@ func (db *Store) metricGroupCount(ctx context.Context, query svc.MetricQuery) (c
 	return count, err
 }
 
-// metricBucket is what one bucket holds.
+// metricBucket holds the totals of one bucket.
 type metricBucket struct {
 	svc.MetricTotals
 	// quantiles are svc.Percentiles: of points the values, of rollups the bins of sketches.

@@ -21,7 +21,7 @@ const pastBytes = 64 << 20
 const freshDays = 2
 
 // pastKey names the activity of whole local days, [from, to) in seconds since 1970, and
-// the number of their events. Events are only ever added, so the same number means the
+// the number of their events. Events are added, and expire by whole days, so the same number means the
 // same activity.
 type pastKey struct {
 	environment uint64

@@ -75,12 +75,12 @@ func (db *Store) counts(ctx context.Context, scope svc.AnalyticsScope, windows [
 	return counts, err
 }
 
-// tally is what was counted in one bucket.
+// tally holds the counts of one bucket.
 type tally struct {
 	visitors, sessions, events, pageviews uint64
 }
 
-// windowCounts is what was counted in one window.
+// windowCounts holds the counts of one window.
 type windowCounts struct {
 	buckets map[int64]tally // by the beginning of the bucket in seconds since 1970
 	unique  uint64

@@ -75,7 +75,7 @@ type values struct {
 // fill puts the rows in the place that a query leaves for them.
 func (v values) fill(query string) string { return strings.ReplaceAll(query, "$(rows)", v.rows) }
 
-// valuesOf returns the source of the values of a query's dimension, behind its filters.
+// valuesOf returns the source of the values of a query's dimension, with its filters applied.
 func (db *Store) valuesOf(q svc.BreakdownQuery) (values, error) {
 	c, err := db.where(q.Filters)
 	if err != nil {

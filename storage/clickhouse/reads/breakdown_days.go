@@ -25,7 +25,7 @@ const (
 )
 
 // rankKey names what the values of a dimension add up to over whole slots of one local
-// day, and the state of the store in which they do: events are only ever added, and a
+// day, and the state of the store in which they do: events are added, and expire by whole days, and a
 // bounce that is taken back changes the sums of the day on which its session began.
 type rankKey struct {
 	environment uint64
@@ -35,7 +35,7 @@ type rankKey struct {
 	sums        sums
 }
 
-// ranked is what one value adds up to on one day.
+// ranked holds the sums of one value on one day.
 type ranked struct {
 	value                                  unique.Handle[string]
 	visitors, pageviews, sessions, bounces uint64
@@ -164,7 +164,7 @@ func (db *Store) readDays(ctx context.Context, q svc.BreakdownQuery, v values, d
 // readDaysBy counts days with one query and remembers those whose events are those of the
 // sums that they were asked for by; the others are of an earlier or later insert.
 func (db *Store) readDaysBy(ctx context.Context, q svc.BreakdownQuery, v values, days []cut, query string) ([][]ranked, error) {
-	// A border behind each day keeps what follows it out.
+	// A border after each day keeps out what follows it.
 	borders := make([]time.Time, 0, 2*len(days))
 	for i, c := range days {
 		if i > 0 && days[i-1].to < c.from {

@@ -21,7 +21,7 @@ const restBytes = 96 << 20
 // restHour is how long what is known of the rest of a day holds, while a window moves on.
 const restHour = time.Hour
 
-// dayRest is what the values of a dimension add up to from any instant of an hour to the end
+// dayRest holds the sums of a dimension's values from any instant of an hour to the end
 // of the day: what they do from the end of the hour on, and how that grows with every
 // instant before. It is immutable.
 type dayRest struct {
@@ -86,7 +86,7 @@ func (db *Store) restOfDay(ctx context.Context, q svc.BreakdownQuery, v values, 
 	return rest.from(from), nil
 }
 
-// readRest reads the rest of a day, and returns the number of events behind it.
+// readRest reads the rest of a day, and returns the number of events that it was made of.
 func (db *Store) readRest(ctx context.Context, q svc.BreakdownQuery, v values, c *cut) (rest *dayRest, events int64, err error) {
 	begin, end := time.Unix(c.from, 0), time.Unix(c.to, 0)
 	hour := begin.Add(restHour)

@@ -82,7 +82,7 @@ func (db *Store) loadPieces(ctx context.Context, scope svc.AnalyticsScope, cuts 
 	return group.Wait()
 }
 
-// follows says whether a cut can be read together with the one before it.
+// follows reports whether a cut can be read together with the one before it.
 func (c *cut) follows(before *cut) bool {
 	return c.window == before.window && c.whole == before.whole && (c.piece == nil) == (before.piece == nil)
 }

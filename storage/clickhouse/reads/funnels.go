@@ -13,7 +13,7 @@ import (
 )
 
 // FunnelResult returns what became of the persons who entered a funnel in a window. What
-// they did within the funnel's hours counts, also behind the window. A funnel whose steps
+// they did within the funnel's hours counts, also after the window. A funnel whose steps
 // have filters covers at most svc.FilteredDays. The scope's filters are not looked at.
 func (db *Store) FunnelResult(ctx context.Context, scope svc.AnalyticsScope, funnel svc.Funnel) (svc.FunnelResult, error) {
 	scope.Filters = nil
@@ -66,8 +66,8 @@ func (db *Store) funnelRead(scope svc.AnalyticsScope, funnel *svc.Funnel) funnel
 	return r
 }
 
-// tiedPersons are the events of persons of whom two were at the same instant and take
-// different steps, so that their order matters and is not known yet.
+// tiedPersons holds the events of persons who have two events at the same instant that take
+// different steps: their order matters and is not known yet.
 type tiedPersons map[uint64][]svc.FunnelEvent
 
 // paths adds the persons to a tally, except those whose events are tied.
@@ -97,7 +97,7 @@ func (r funnelRead) paths(ctx context.Context, tally *svc.FunnelTally) (tiedPers
 	return tied, err
 }
 
-// unpack appends the events of a path, and says whether any are tied.
+// unpack appends the events of a path, and reports whether any are tied.
 func (r funnelRead) unpack(events []svc.FunnelEvent, path []uint64) (_ []svc.FunnelEvent, ties bool) {
 	for _, number := range path {
 		event := svc.FunnelEvent{TsMs: r.origin + int64(number>>stepBits), Steps: uint16(number & stepMask)}

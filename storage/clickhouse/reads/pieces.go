@@ -13,8 +13,8 @@ type pieceKey struct {
 
 // piece is who was active in the slots of its key. It is immutable.
 type piece struct {
-	// events is the number of events behind it. Events are only ever added, so the same
-	// number means the same events.
+	// events is the number of events that it was made of. Events are added, and expire by whole days;
+	// a piece with another number is read again.
 	events   int64
 	visitors []uint64 // ascending
 	sessions uint64

@@ -53,7 +53,7 @@ type savedDay struct {
 	Visitors         []byte // eight little-endian bytes each
 }
 
-// savedRank is what the values of a dimension add up to on one day.
+// savedRank holds the sums of a dimension's values on one day.
 type savedRank struct {
 	Environment                        uint64
 	Bots                               bool

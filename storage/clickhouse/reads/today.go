@@ -35,7 +35,7 @@ type todayKey struct {
 
 // today is what the values of a dimension add up to on a local day that goes on. It grows
 // by the blocks that were stored since it was read last. It is known whole where it has the
-// events of the store, and the bounces: events are only ever added.
+// events of the store, and the bounces: events of a day that goes on are only added.
 type today struct {
 	// turn holds a token while somebody reads on.
 	turn    chan struct{}
@@ -64,7 +64,7 @@ type todayCount interface {
 	size() int
 }
 
-// todayRow is what new blocks add to a value, or to a session where values mark sessions.
+// todayRow holds what new blocks add to a value, or to a session where values mark sessions.
 type todayRow struct {
 	at                 int64 // milliseconds; zero within the window of the read
 	value, place       string
@@ -72,7 +72,7 @@ type todayRow struct {
 	visitors, sessions []uint64
 }
 
-// todayChange is what a block changes about the bounce of a session.
+// todayChange is the change that a block makes to the bounce of a session.
 type todayChange struct {
 	began   int64
 	session uint64
@@ -131,7 +131,7 @@ func (t *today) whole(all sums) bool {
 	return t.events > all.events || t.events == all.events && t.bounces == all.bounces
 }
 
-// marksSessions says whether a dimension's values mark sessions by one of their page views.
+// marksSessions reports whether a dimension's values mark sessions by one of their page views.
 func marksSessions(dimension svc.Dimension) bool {
 	return dimension == svc.DimEntryPath || dimension == svc.DimExitPath
 }
@@ -144,7 +144,7 @@ func newTodayCount(dimension svc.Dimension) todayCount {
 	return newTodayValues()
 }
 
-// forget begins the day anew.
+// forget clears the day.
 func (t *today) forget(dimension svc.Dimension) {
 	*t = today{turn: t.turn, counted: newTodayCount(dimension), blocks: map[uint64]int64{}}
 }
@@ -192,7 +192,7 @@ func (t *today) unforgotten() []uint64 {
 	return numbers
 }
 
-// todayMore is what the store holds beyond what was read before.
+// todayMore holds what the store has beyond the last read.
 type todayMore struct {
 	rows            []todayRow
 	changes         []todayChange

@@ -9,7 +9,7 @@ type todayValues struct {
 	members  int
 }
 
-// valueToday is one value, with who stands behind it.
+// valueToday is one value with its visitors and sessions.
 type valueToday struct {
 	visitors, sessions map[uint64]struct{}
 	views, bounces     uint64

@@ -22,7 +22,7 @@ type cut struct {
 	piece    *piece
 }
 
-// sums is what traffic counts.
+// sums are the counts of traffic.
 type sums struct{ events, pageviews, bounces, lasted int64 }
 
 // end is a partial slot at an end of a window.
@@ -94,7 +94,7 @@ func (db *Store) readCuts(ctx context.Context, scope svc.AnalyticsScope, cuts []
 	if len(cuts) == 0 {
 		return nil, nil
 	}
-	// A border where a cut ends and none begins keeps the slots behind it out of the cut.
+	// A border where a cut ends and none begins keeps the slots after it out of the cut.
 	var borders []time.Time
 	for i, c := range cuts {
 		if i > 0 && cuts[i-1].to < c.from {

@@ -45,7 +45,7 @@ func (db *Store) where(filters svc.Filters) (clickhouse.Clause, error) {
 // noPrefix is a pattern that nothing matches.
 const noPrefix = `[^\s\S]`
 
-// goalArguments are the values of goals.Match. with_paths says whether any goal is a path.
+// goalArguments are the values of goals.Match. with_paths is true where any goal is a path.
 func goalArguments(goals []svc.Matcher) clickhouse.Args {
 	events, paths, prefixes := []string{}, []string{}, []string{}
 	for _, goal := range goals {

@@ -50,7 +50,7 @@ func (db *Store) Load(ctx context.Context, owner string) ([]svc.Entity, error) {
 	return wanted.entities, nil
 }
 
-// ownerLoad is what one call of Load asks for and gets.
+// ownerLoad is the question of one call of Load, and its answer.
 type ownerLoad struct {
 	owner    string
 	entities []svc.Entity

@@ -48,7 +48,7 @@ func (db *Store) setFact(ctx context.Context, query, name, value string) error {
 	return clickhouse.WriteError("noting "+name, db.conn.Exec(ctx, db.queries[query], clickhouse.Args{"name": name, "value": value}))
 }
 
-// Used says whether anything was ever written by actors: a first start makes an organization
+// Used reports whether actors have ever written anything: a first start creates an organization
 // before anything else.
 func (db *Store) Used(ctx context.Context) (used bool, err error) {
 	err = db.conn.Read(ctx, "looking whether the store was used", db.queries["installation.Used"], nil, func(rows driver.Rows) (bool, error) {
