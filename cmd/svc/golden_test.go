@@ -115,7 +115,7 @@ func fill(t *testing.T, n *node) apitest.World {
 	}
 	return apitest.World{
 		Handler: n.handler, Server: true,
-		Owner:   mint(svc.TokenPersonal, svc.TokenOwner{User: ada}, svc.Scopes()...), Reader: mint(svc.TokenPersonal, svc.TokenOwner{User: ada}, svc.ScopeRead),
+		Owner: mint(svc.TokenPersonal, svc.TokenOwner{User: ada}, svc.Scopes()...), Reader: mint(svc.TokenPersonal, svc.TokenOwner{User: ada}, svc.ScopeRead),
 		Viewer:       mint(svc.TokenPersonal, svc.TokenOwner{User: vic}, svc.Scopes()...),
 		Organization: mint(svc.TokenOrganization, svc.TokenOwner{User: ada, Org: "acme"}, svc.Scopes()...),
 		Session:      session,
