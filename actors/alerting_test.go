@@ -100,7 +100,7 @@ func (o *office) open() {
 		o.t.Fatal(err)
 	}
 	ports := &AlertPorts{Store: o.store, Schedule: o.schedule, Measures: o, Sender: o, Rules: o.rules, Started: o.started, Logger: logger}
-	host := actorstest.NewHost(o.t, Kinds(Deps{Store: o.store, Now: time.Now, Logger: logger, Alerts: ports})...)
+	host := actorstest.NewHost(o.t, AlertingKinds(Deps{Store: o.store, Now: time.Now, Logger: logger, Alerts: ports})...)
 	o.schedule.Actors, ports.Actors = host, host
 	o.alerts = &Alerts{Actors: host, Random: grain.Random{ID: func(prefix string) string { o.ids++; return fmt.Sprintf("%s%026d", prefix, o.ids) }}}
 	ctx, cancel := context.WithCancel(context.Background())

@@ -2,40 +2,29 @@ package actors
 
 import (
 	"log/slog"
-	"slices"
 	"strconv"
-	"svc/actors/apps"
-	"svc/actors/conversations"
-	"svc/actors/identity"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"svc/actors/apps"
 	"svc/actors/grain"
 	"svc/cluster"
 )
 
 // Deps is what the actors of a node need.
 type Deps struct {
-	Store grain.Entities
-	// Ledger stores the entries of ledgers and loads the last one of each.
-	Ledger     grain.Entities
-	Collectors *apps.Collectors
-	Shares     *apps.Shares
-	Changes    *apps.Changes
-	Visits     Visits
-	Watchers   *Watchers
-	Watch      *Watch
-	Limits     identity.Limits
-	Monitors   *MonitorPorts
-	Alerts     *AlertPorts
-	// Whole says whether this node owns every partition; nil means that it does.
+	Store    grain.Entities
+	Changes  *apps.Changes
+	Visits   Visits
+	Watchers *Watchers
+	Watch    *Watch
+	Monitors *MonitorPorts
+	Alerts   *AlertPorts
+	// Whole reports whether this node owns every partition; nil means that it does.
 	Whole  func() bool
 	Now    func() time.Time
 	Logger *slog.Logger
-	// Enter keeps an entry of a ledger that no caller asked for; nil keeps none.
-	Enter conversations.Enter
-
 	// Workers runs what actors do beside their mailboxes.
 	Workers *grain.Workers
 
@@ -45,35 +34,35 @@ type Deps struct {
 // liveIdle is how long a live window is kept after the last question.
 const liveIdle = 2 * time.Minute
 
-// Kinds is the table of actor kinds.
-func Kinds(deps Deps) []cluster.Kind {
+// AlertingKinds returns the kinds of monitors and of the rules over them.
+func AlertingKinds(deps Deps) []cluster.Kind {
 	deps = deps.wired()
-	node := deps.node
-	return slices.Concat(
-		identity.Kinds(node, deps.Limits),
-		apps.Kinds(node, deps.Collectors, deps.Shares),
-		conversations.Kinds(node, deps.Ledger, deps.Enter),
-		deps.otherKinds(),
-	)
-}
-
-// otherKinds are the kinds of this package.
-func (deps Deps) otherKinds() []cluster.Kind {
 	return []cluster.Kind{
-		releasesKind.Row(deps.node, func(string) *releases { return &releases{} }),
 		{Name: KindAlerting, Rank: alertingKind.Rank(), Idle: alertingKind.Idle(), New: deps.newAlerting},
 		{Name: kindMonitor, Rank: monitorKind.Rank(), Idle: monitorKind.Idle(), New: deps.newMonitor},
-		deps.issues(),
-		{
-			Name: kindLive, Rank: 1, Idle: liveIdle,
-			New: func(identity string) actor.Actor {
-				environment, _ := strconv.ParseUint(identity, 10, 64) // a strange identity watches environment 0, which has no events
-				return &live{
-					environment: environment, visits: deps.Visits, watchers: deps.Watchers, now: deps.Now, idle: liveIdle, logger: deps.Logger, whole: deps.Whole,
-				}
-			},
-		},
 	}
+}
+
+// IssueKinds returns the kinds of issues and of releases.
+func IssueKinds(deps Deps) []cluster.Kind {
+	deps = deps.wired()
+	return []cluster.Kind{
+		deps.issues(),
+		releasesKind.Row(deps.node, func(string) *releases { return &releases{} }),
+	}
+}
+
+// LiveKinds returns the kind of live views.
+func LiveKinds(deps Deps) []cluster.Kind {
+	return []cluster.Kind{{
+		Name: kindLive, Rank: 1, Idle: liveIdle,
+		New: func(identity string) actor.Actor {
+			environment, _ := strconv.ParseUint(identity, 10, 64) // a strange identity watches environment 0, which has no events
+			return &live{
+				environment: environment, visits: deps.Visits, watchers: deps.Watchers, now: deps.Now, idle: liveIdle, logger: deps.Logger, whole: deps.Whole,
+			}
+		},
+	}}
 }
 
 // issueIdle is how long an issue's actor is kept: most are asked once.

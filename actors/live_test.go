@@ -56,7 +56,7 @@ func watch(t *testing.T, test func(t *testing.T, store *visitStore, watchers *Wa
 	synctest.Test(t, func(t *testing.T) {
 		store, watchers := &visitStore{blocks: map[uint64][]svc.LiveVisit{}}, &Watchers{}
 		logger := slog.New(slog.DiscardHandler)
-		host := actorstest.NewHost(t, Kinds(Deps{Visits: store, Watchers: watchers, Now: clock, Logger: logger})...)
+		host := actorstest.NewHost(t, LiveKinds(Deps{Visits: store, Watchers: watchers, Now: clock, Logger: logger})...)
 		presence := &Presence{Actors: host}
 		visitors := func() uint64 {
 			t.Helper()

@@ -92,7 +92,7 @@ func (w *watchedSite) start() {
 	w.schedule = NewSchedule(time.Now, w.metrics, logger)
 	w.generation = 1
 	w.found = &Found{Generation: func() (int32, bool) { return w.generation, true }}
-	w.host = actorstest.NewHost(w.t, Kinds(Deps{Store: w.store, Now: time.Now, Logger: logger, Monitors: &MonitorPorts{
+	w.host = actorstest.NewHost(w.t, AlertingKinds(Deps{Store: w.store, Now: time.Now, Logger: logger, Monitors: &MonitorPorts{
 		States: w, Probe: w, Checks: w, Schedule: w.schedule, Found: w.found, Rules: svc.MonitorRules{LeastSeconds: 1}, Failing: w.learn, Logger: logger,
 	}})...)
 	w.schedule.Actors = w.host

@@ -2,7 +2,10 @@ package main
 
 import (
 	"svc/actors"
+	"svc/actors/apps"
+	"svc/actors/grain"
 	"svc/actors/pipeline"
+	"svc/cluster"
 	"svc/http/api/alerting"
 	"svc/http/route"
 )
@@ -15,8 +18,10 @@ func (n *node) alertingModule() module {
 		listeners: func() []pipeline.Listener {
 			return []pipeline.Listener{&actors.CountListener{Rules: n.rules, Alarms: n.alarms, Now: n.now, Logger: n.logger}}
 		},
-		wire: func() error { return n.wireMonitoring(n.rules, n.alarms) },
-		join: func() error { m.join(n.cluster); return nil },
+		snapshots: func() []apps.Snapshot { return []apps.Snapshot{n.rules} },
+		wire:      func() error { return n.wireMonitoring(n.rules, n.alarms) },
+		kinds:     func(*grain.Node) []cluster.Kind { return actors.AlertingKinds(n.actorDeps()) },
+		join:      func() error { m.join(n.cluster); return nil },
 		routes: func() ([]route.Route, error) {
 			return alerting.Routes(alerting.Ports{Monitors: n.monitorPort(), Alerts: n.alertPort(), Incidents: n.db, Channels: n.alertPort()}), nil
 		},

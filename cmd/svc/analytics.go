@@ -7,7 +7,9 @@ import (
 	"svc"
 	"svc/actors"
 	"svc/actors/apps"
+	"svc/actors/grain"
 	"svc/actors/pipeline"
+	"svc/cluster"
 	"svc/http/api/analytics"
 	"svc/http/route"
 	"svc/http/share"
@@ -21,7 +23,9 @@ func (n *node) analyticsModule() module {
 		listeners: func() []pipeline.Listener {
 			return []pipeline.Listener{&actors.LiveListener{Watchers: n.watchers, Digests: n.digests, Logger: n.logger}}
 		},
-		join: func() error { n.digests.Actors = n.cluster; return nil },
+		snapshots: func() []apps.Snapshot { return []apps.Snapshot{n.shares} },
+		kinds:     func(*grain.Node) []cluster.Kind { return actors.LiveKinds(n.actorDeps()) },
+		join:      func() error { n.digests.Actors = n.cluster; return nil },
 		routes: func() ([]route.Route, error) {
 			pages, err := n.sharePages()
 			if err != nil {

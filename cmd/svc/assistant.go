@@ -7,6 +7,8 @@ import (
 	"svc"
 	"svc/actors/assistant"
 	"svc/actors/conversations"
+	"svc/actors/grain"
+	"svc/cluster"
 	assistantapi "svc/http/api/assistant"
 	"svc/http/outbound/llm"
 	"svc/http/route"
@@ -17,6 +19,9 @@ import (
 func (n *node) assistantModule() module {
 	return module{
 		name: "assistant",
+		kinds: func(node *grain.Node) []cluster.Kind {
+			return conversations.Kinds(node, n.db.Ledger(), func(ctx context.Context, entry svc.LedgerEntry) error { return n.ledgers().Record(ctx, entry) })
+		},
 		join: n.wireAssistant,
 		routes: func() ([]route.Route, error) {
 			return append(assistantapi.Routes(assistantapi.Ports{

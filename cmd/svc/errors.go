@@ -7,7 +7,9 @@ import (
 
 	"svc"
 	"svc/actors"
+	"svc/actors/grain"
 	"svc/actors/pipeline"
+	"svc/cluster"
 	"svc/http/api/issues"
 	"svc/http/route"
 )
@@ -22,7 +24,8 @@ func (n *node) errorsModule() module {
 				Continuation: &actors.Continuation{Former: n.db, Totals: n.db, Issues: n.issues, Now: n.now, Logger: n.logger},
 			}}
 		},
-		join: func() error { n.issues.Actors, n.releases.Actors = n.cluster, n.cluster; return nil },
+		kinds: func(*grain.Node) []cluster.Kind { return actors.IssueKinds(n.actorDeps()) },
+		join:  func() error { n.issues.Actors, n.releases.Actors = n.cluster, n.cluster; return nil },
 		routes: func() ([]route.Route, error) {
 			return issues.Routes(issues.Ports{Issues: n.db, Occurrences: n.db, Changes: n.issues, People: n.identity}), nil
 		},

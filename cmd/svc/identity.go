@@ -2,15 +2,21 @@ package main
 
 import (
 	"svc"
+	"svc/actors/apps"
+	"svc/actors/grain"
+	"svc/actors/identity"
+	"svc/cluster"
 	"svc/http/api/accounts"
-	"svc/http/api/apps"
+	appsapi "svc/http/api/apps"
 	"svc/http/api/metrics"
 	"svc/http/route"
 )
 
 // identityModule is people, organizations, their tokens and ledgers.
 func (n *node) identityModule() module {
-	return module{name: "identity", routes: func() ([]route.Route, error) {
+	return module{name: "identity", kinds: func(node *grain.Node) []cluster.Kind {
+		return identity.Kinds(node, identity.Limits{Default: n.config.RateLimit, Query: min(n.config.RateLimit, svc.QueryPerMinute)})
+	}, routes: func() ([]route.Route, error) {
 		return accounts.Routes(accounts.Ports{
 			Organizations: n.identity, Members: n.identity, Invitations: n.identity, Tokens: n.identity, Passkeys: n.identity, Ledger: n.db,
 			Limits: accounts.Limits{
@@ -22,8 +28,10 @@ func (n *node) identityModule() module {
 
 // applicationsModule is applications with their keys.
 func (n *node) applicationsModule() module {
-	return module{name: "applications", routes: func() ([]route.Route, error) {
-		return apps.Routes(apps.Ports{Apps: n.apps, Keys: n.apps}), nil
+	return module{name: "applications", kinds: func(node *grain.Node) []cluster.Kind {
+		return apps.Kinds(node, n.collectors, n.shares)
+	}, routes: func() ([]route.Route, error) {
+		return appsapi.Routes(appsapi.Ports{Apps: n.apps, Keys: n.apps}), nil
 	}}
 }
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"svc/actors"
+	"svc/actors/apps"
 	"svc/actors/grain"
 	"svc/actors/pipeline"
 	"svc/cluster"
@@ -17,6 +17,8 @@ type module struct {
 	name string
 	// listeners learn what is stored; see [pipeline.Listener].
 	listeners func() []pipeline.Listener
+	// snapshots are what every node keeps in memory of the entities of all actors, besides the keys.
+	snapshots func() []apps.Snapshot
 	// wire makes what the module keeps for itself: the sink is there, and the actors are not.
 	wire func() error
 	// kinds are its kinds of actors; node holds what all actors share.
@@ -57,12 +59,10 @@ func each[T any](modules []module, member func(m module) func() []T) (all []T) {
 }
 
 // kinds are the kinds of actors of this node.
-func (n *node) kinds(deps actors.Deps) []cluster.Kind {
-	kinds := actors.Kinds(deps)
-	shared := &grain.Node{Store: deps.Store, Workers: grain.NewWorkers(), Now: deps.Now, Logger: deps.Logger}
+func (n *node) kinds() (kinds []cluster.Kind) {
 	for _, m := range n.modules() {
 		if m.kinds != nil {
-			kinds = append(kinds, m.kinds(shared)...)
+			kinds = append(kinds, m.kinds(n.grains)...)
 		}
 	}
 	return kinds

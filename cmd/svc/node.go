@@ -89,6 +89,7 @@ type node struct {
 	backlog     backlog
 	stream      *pipeline.Stream
 	progress    pipeline.Progress
+	grains      *grain.Node
 	actorKinds  []cluster.Kind
 	cluster     *cluster.Cluster
 	clustered   clustered
@@ -302,7 +303,7 @@ func (n *node) wireActors(context.Context) (err error) {
 	n.ownership, n.collectors, n.shares = &pipeline.Ownership{Lease: n.consumer}, apps.NewCollectors(), apps.NewShares()
 	n.rules, n.alarms = actors.NewRulebook(), &actors.Alerts{Random: n.random}
 	n.changes = &apps.Changes{
-		Store: changedOwners{n.db}, Collectors: n.collectors, Others: []apps.Snapshot{n.shares, n.rules}, Log: n.clustered.announcements(), Logger: n.logger,
+		Store: changedOwners{n.db}, Collectors: n.collectors, Others: each(n.modules(), func(m module) func() []apps.Snapshot { return m.snapshots }), Log: n.clustered.announcements(), Logger: n.logger,
 		Skipped: n.unreadable.skipped,
 	}
 	n.cardinality = pipeline.NewCardinality()
@@ -320,20 +321,12 @@ func (n *node) wireActors(context.Context) (err error) {
 	if err := do(n.modules(), func(m module) func() error { return m.wire }); err != nil {
 		return err
 	}
-	limits := identity.Limits{Default: n.config.RateLimit, Query: min(n.config.RateLimit, svc.QueryPerMinute)}
-	deps := actors.Deps{
-		Store: n.db, Ledger: n.db.Ledger(), Collectors: n.collectors, Shares: n.shares, Changes: n.changes,
-		Visits: n.db, Watchers: n.watchers, Watch: n.watch, Limits: limits,
-		Monitors: n.monitoring.ports, Alerts: n.monitoring.alertPorts,
-		Now: n.now, Logger: n.logger,
-		Whole: func() bool { return n.ownership.Partitions() == n.config.Partitions },
-		Enter: func(ctx context.Context, entry svc.LedgerEntry) error { return n.ledgers().Record(ctx, entry) },
-	}
+	n.grains = &grain.Node{Store: n.db, Workers: grain.NewWorkers(), Now: n.now, Logger: n.logger, Announce: n.changes.Announce}
 	intakes := pipeline.IntakeConfig{
 		Locator:    func() pipeline.Locator { return located{geo.NewCache(n.places, placeCache)} },
 		Processors: n.processors, Metrics: pipeline.NewIntakeMetrics(n.registry), Logger: n.logger,
 	}
-	n.actorKinds = append(n.kinds(deps), pipeline.IntakeKind(intakes, n.sink))
+	n.actorKinds = append(n.kinds(), pipeline.IntakeKind(intakes, n.sink))
 	n.cluster, err = cluster.New(n.clustered.join(cluster.Config{
 		Kinds: n.actorKinds, Partitions: n.config.Partitions, Placement: n.ownership, Fence: n.fence, Unsettled: n.unsettled,
 		Logger: n.logger, Metrics: cluster.NewMetrics(n.registry),
@@ -350,6 +343,15 @@ func (n *node) wireActors(context.Context) (err error) {
 	n.identity = &identity.Identity{Actors: n.cluster, Random: n.random, Now: n.now}
 	n.apps = &apps.Applications{Actors: n.cluster, Random: n.random, Now: n.now, Sync: n.syncSnapshot}
 	return do(n.modules(), func(m module) func() error { return m.join })
+}
+
+// actorDeps are what the actors of alerting, errors and analytics need.
+func (n *node) actorDeps() actors.Deps {
+	return actors.Deps{
+		Store: n.db, Changes: n.changes, Visits: n.db, Watchers: n.watchers, Watch: n.watch, Monitors: n.monitoring.ports, Alerts: n.monitoring.alertPorts,
+		Now: n.now, Logger: n.logger, Workers: n.grains.Workers,
+		Whole: func() bool { return n.ownership.Partitions() == n.config.Partitions },
+	}
 }
 
 // close gives everything free that open opened, the last first.

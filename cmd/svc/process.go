@@ -2,10 +2,18 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/binary"
 	"fmt"
 	"os"
 	"runtime"
 	"syscall"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"svc/actors/grain"
+	"svc/actors/pipeline"
 )
 
 // spareThreads is how many threads run Go code beyond the number of processors. The scheduler of
@@ -69,3 +77,20 @@ func (n *node) checkDescriptors(context.Context) error {
 
 // clientConnections is how many connections clients may have open at a time.
 func (n *node) clientConnections() int { return int(min(n.descriptors, 1<<30) / clientShare) }
+
+// newRandom returns the process's source of ids and secrets.
+func newRandom() grain.Random {
+	return grain.Random{
+		ID: func(prefix string) string { return prefix + ulid.Make().String() },
+		Bytes: func(n int) []byte {
+			random := make([]byte, n)
+			_, _ = rand.Read(random) // never fails: the runtime ends the process instead
+			return random
+		},
+	}
+}
+
+// newBlockID returns a number for a block.
+func (n *node) newBlockID(now time.Time) uint64 {
+	return pipeline.NewBlockNumber(now, binary.LittleEndian.Uint32(n.random.Bytes(4)))
+}
