@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // forcer forces the files of the broker to disk for all its connections. Callers
@@ -186,21 +188,20 @@ func grown(logs []*forcedLog) (found []growth, err error) {
 	return found, nil
 }
 
-// forceGrowths forces files, all at once: the file system then serves them with few
+// forceGrowths forces files, many at once: the file system then serves them with few
 // writes of its own journal.
 func forceGrowths(growths []growth) error {
-	errs := make([]error, len(growths))
-	var wg sync.WaitGroup
-	for i, g := range growths {
-		wg.Go(func() {
-			errs[i] = g.file.Sync()
-			if g.created {
-				errs[i] = errors.Join(errs[i], force(filepath.Dir(g.file.Name())))
+	var group errgroup.Group
+	group.SetLimit(forceAtOnce)
+	for _, g := range growths {
+		group.Go(func() error {
+			if err := g.file.Sync(); err != nil || !g.created {
+				return err
 			}
+			return force(filepath.Dir(g.file.Name()))
 		})
 	}
-	wg.Wait()
-	return errors.Join(errs...)
+	return group.Wait()
 }
 
 // close forces what is left, refuses later callers and releases the files.

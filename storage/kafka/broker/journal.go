@@ -10,7 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 )
 
 const (
@@ -218,30 +219,33 @@ func (j *journal) close(remove bool) error {
 	return errors.Join(failed...)
 }
 
-// forceFiles forces files, all at once, and the names in their folders. A file that
-// was deleted needs nothing.
+// forceAtOnce bounds how many files are forced at a time: each takes a thread, and may
+// take a file descriptor.
+const forceAtOnce = 32
+
+// forceFiles forces files and the names in their folders. A file that was deleted
+// needs nothing.
 func forceFiles(paths []string) error {
 	folders := map[string]struct{}{}
-	var failed error
-	var mu sync.Mutex
-	var group sync.WaitGroup
-	forced := func(path string) {
-		if err := force(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-			mu.Lock()
-			defer mu.Unlock()
-			failed = errors.Join(failed, err)
-		}
-	}
 	for _, path := range paths {
 		folders[filepath.Dir(path)] = struct{}{}
-		group.Go(func() { forced(path) })
 	}
-	group.Wait()
-	for folder := range folders {
-		group.Go(func() { forced(folder) })
+	for _, names := range [][]string{paths, slices.Collect(maps.Keys(folders))} {
+		var group errgroup.Group
+		group.SetLimit(forceAtOnce)
+		for _, name := range names {
+			group.Go(func() error {
+				if err := force(name); !errors.Is(err, os.ErrNotExist) {
+					return err
+				}
+				return nil
+			})
+		}
+		if err := group.Wait(); err != nil {
+			return err
+		}
 	}
-	group.Wait()
-	return failed
+	return nil
 }
 
 // force forces a file, or the names in a folder.
