@@ -127,6 +127,23 @@ func TestTheFileMapIsWhole(t *testing.T) {
 	}
 }
 
+// TestDocumentsNameFilesThatExist looks for the files and folders that the documents name by their paths.
+func TestDocumentsNameFilesThatExist(t *testing.T) {
+	t.Parallel()
+	path := regexp.MustCompile("`((?:actors|bench|cluster|cmd|docs|http|protos|scripts|storage|test)/[\\w./*-]+)`")
+	for _, document := range []string{"CONTRIBUTING.md", "DESIGN.md", "README.md"} {
+		text, err := os.ReadFile(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range path.FindAllStringSubmatch(string(text), -1) {
+			if found, err := filepath.Glob(match[1]); err != nil || len(found) == 0 {
+				t.Errorf("%s names %s, which does not exist", document, match[1])
+			}
+		}
+	}
+}
+
 // helperFolder reports whether a folder holds a generator or what tests share.
 func helperFolder(path string) bool {
 	name := filepath.Base(path)
