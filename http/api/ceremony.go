@@ -21,14 +21,14 @@ type Passkeys interface {
 	TakeCeremony(ctx context.Context, person svc.User, id string) (svc.Ceremony, error)
 }
 
-// challenged is a question to an authenticator.
+// Challenged is a question to an authenticator.
 type Challenged struct {
 	Ceremony  string          `json:"ceremony" doc:"Names the question in the answer."`
 	Options   json.RawMessage `json:"options" doc:"For PublicKeyCredential.parseCreationOptionsFromJSON or parseRequestOptionsFromJSON."`
 	ExpiresAt route.Time      `json:"expiresAt"`
 }
 
-// open remembers a question and shows it.
+// OpenCeremony remembers a question and shows it.
 func OpenCeremony(ctx context.Context, port Passkeys, person svc.User, options json.RawMessage, state svc.Ceremony) (Challenged, error) {
 	if err := port.OpenCeremony(ctx, person, state); err != nil {
 		return Challenged{}, err

@@ -7,17 +7,17 @@ import (
 	"svc/http/route"
 )
 
-// choice is a parameter that is one of some words.
+// Choice is a parameter that is one of some words.
 type Choice struct {
 	Field string
-	// what the words are called in a refusal.
+	// What names the words in a refusal.
 	What string
-	// fallback is meant where the request names none.
+	// Fallback is the word of a request that names none.
 	Fallback string
 	Allowed  []string
 }
 
-// parse returns the word, or says which there are.
+// Parse returns the word of a request, or a problem that lists the allowed words.
 func (c Choice) Parse(words []string) (string, []svc.FieldError) {
 	if len(words) == 0 {
 		return c.Fallback, nil
@@ -28,7 +28,7 @@ func (c Choice) Parse(words []string) (string, []svc.FieldError) {
 	return words[0], nil
 }
 
-// schema describes the parameter.
+// Schema describes the parameter.
 func (c Choice) Schema() route.Schema {
 	return route.Schema{"type": "string", "enum": c.Allowed, "default": c.Fallback}
 }

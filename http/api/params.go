@@ -10,24 +10,24 @@ import (
 	"svc/http/route"
 )
 
-// appPath is the address of an application in a path.
+// AppPath is the address of an application in a path.
 type AppPath struct {
 	Org string `path:"org" doc:"The organization's slug."`
 	App string `path:"app" doc:"The application's slug."`
 }
 
-// orgPath is the address of an organization in a path.
+// OrgPath is the address of an organization in a path.
 type OrgPath struct {
 	Org string `path:"org" doc:"The organization's slug."`
 }
 
-// paging holds the parameters of a list.
+// Paging holds the parameters of a list.
 type Paging struct {
 	Limit  PageLimit `query:"limit" doc:"Rows of a page; more than 200 means 200."`
 	Cursor string    `query:"cursor" doc:"The nextCursor of the page before."`
 }
 
-// environment is the parameter env: one of the application's, production where
+// Env is the parameter env: one of the application's, production where
 // the request names none.
 type Env struct {
 	svc.Environment
@@ -49,7 +49,7 @@ func (Env) Schema() route.Schema {
 	return route.Schema{"type": "string", "default": svc.DefaultEnvironment}
 }
 
-// optionalEnvironment is the parameter env where all environments are meant unless the
+// OptionalEnv is the parameter env where all environments are meant unless the
 // request names one.
 type OptionalEnv struct{ Env }
 
@@ -72,7 +72,7 @@ func environmentSlugs(app *svc.Application) []string {
 	return slugs
 }
 
-// pageLimit is the parameter limit of ordinary lists.
+// PageLimit is the parameter limit of ordinary lists.
 type PageLimit int
 
 // Parse reads the page size.
@@ -83,6 +83,7 @@ func (l *PageLimit) Parse(_ *route.Call, words []string) []svc.FieldError {
 // Schema describes the parameter.
 func (PageLimit) Schema() route.Schema { return LimitSchema() }
 
+// ParseLimit reads a page size of maximum at most.
 func ParseLimit(into *int, words []string, maximum int) []svc.FieldError {
 	limit, problem := svc.ParseLimit(First(words), svc.DefaultPageSize, maximum)
 	if problem != nil {
@@ -92,14 +93,17 @@ func ParseLimit(into *int, words []string, maximum int) []svc.FieldError {
 	return nil
 }
 
+// LimitSchema describes a page size.
 func LimitSchema() route.Schema {
 	return route.Schema{"type": "integer", "minimum": 1, "default": svc.DefaultPageSize}
 }
 
+// UnknownWord is the problem of a word that is none of the allowed ones.
 func UnknownWord(field, what, word string, allowed []string) svc.FieldError {
 	return svc.FieldError{Field: field, Code: "unknown_value", Message: fmt.Sprintf("Unknown %s %q.", what, word), Allowed: allowed}
 }
 
+// Words returns values of a word list as plain texts.
 func Words[T ~string](values []T) []string {
 	out := make([]string, len(values))
 	for i, value := range values {
@@ -108,6 +112,7 @@ func Words[T ~string](values []T) []string {
 	return out
 }
 
+// First returns the first word of a parameter, empty where there is none.
 func First(words []string) string {
 	if len(words) == 0 {
 		return ""
@@ -115,7 +120,7 @@ func First(words []string) string {
 	return words[0]
 }
 
-// pageOfAll makes a page of a list that its port returns whole, in the order of
+// PageOfAll makes a page of a list that its port returns whole, in the order of
 // key, which is also the keyset.
 func PageOfAll[Row any](call *route.Call, rows []Row, paging Paging, key func(Row) string) (svc.Page[Row], error) {
 	keyset, err := call.Keyset(paging.Cursor, 1)
@@ -130,7 +135,7 @@ func PageOfAll[Row any](call *route.Call, rows []Row, paging Paging, key func(Ro
 	return route.PageOf(call, sorted[:limit], len(sorted) > limit, func(last Row) []string { return []string{key(last)} }), nil
 }
 
-// convert maps rows of a port to rows of an answer; the result is never null.
+// Convert maps rows of a port to rows of an answer; the result is never null.
 func Convert[From, To any](rows []From, one func(*From) To) []To {
 	out := make([]To, len(rows))
 	for i := range rows {
@@ -139,7 +144,7 @@ func Convert[From, To any](rows []From, one func(*From) To) []To {
 	return out
 }
 
-// known returns a word for an answer, null where it is empty.
+// OrNull returns a word for an answer: null where it is empty.
 func OrNull(word string) *string {
 	if word == "" {
 		return nil
@@ -147,7 +152,7 @@ func OrNull(word string) *string {
 	return &word
 }
 
-// problemsOf returns the problems that an error lists.
+// ProblemsOf returns the problems that an error lists.
 func ProblemsOf(err error) []svc.FieldError {
 	if known, ok := errors.AsType[*svc.Error](err); ok {
 		return known.Fields
@@ -155,7 +160,7 @@ func ProblemsOf(err error) []svc.FieldError {
 	return nil
 }
 
-// signedIn returns the person of a console session.
+// SignedIn returns the person of a console session.
 func SignedIn(call *route.Call) (svc.User, error) {
 	if call.Grant.Token.User == nil {
 		return svc.User{}, &svc.Error{Code: svc.CodeForbidden, Reason: "user_bound_token_required", Message: "The session is bound to no person."}

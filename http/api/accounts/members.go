@@ -45,7 +45,7 @@ func consoleMemberRoutes(ports Ports) []route.Route {
 	}
 }
 
-// memberStatus reports whether a seat is taken.
+// memberStatus says whether a seat is taken or offered.
 type memberStatus string
 
 const (
@@ -63,8 +63,8 @@ type member struct {
 	InvitedUntil *route.Time  `json:"invitedUntil" doc:"When the invitation ends unless it is accepted."`
 }
 
-// memberUser is the person of a seat. Of one who is invited, nothing is told but what the
-// inviter wrote.
+// memberUser is the person of a seat. For an invited person it has only what the inviter
+// wrote.
 type memberUser struct {
 	ID    *string `json:"id"`
 	Email string  `json:"email"`

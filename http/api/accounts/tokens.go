@@ -157,8 +157,8 @@ func (c consoleTokens) revoke(ctx context.Context, call *route.Call, in tokenPat
 	return route.Empty{}, c.tokens.RevokeToken(ctx, owner, in.ID)
 }
 
-// concernHomes has the ledgers of all organizations that the caller's token addresses tell
-// of the call, where its path names none: a personal token opens each of them.
+// concernHomes records the call in the ledgers of all organizations that the caller's token
+// addresses, where its path names none: a personal token opens each of them.
 func concernHomes(ctx context.Context, call *route.Call, organizations Organizations) error {
 	if call.Param("org") != "" {
 		return nil

@@ -22,7 +22,7 @@ type Alerts interface {
 	PutRule(ctx context.Context, ref svc.AppRef, id string, env svc.Environment, patch svc.AlertPatch) (svc.AlertRow, error)
 	DeleteRule(ctx context.Context, ref svc.AppRef, id string) error
 	// Acknowledge and Resolve fail with not_found where no rule's latest incident has the
-	// id, and with conflict where it does not stand where it must.
+	// id, and with conflict where the incident's status does not allow it.
 	Acknowledge(ctx context.Context, ref svc.AppRef, id string, by svc.LedgerActor) (svc.Incident, error)
 	Resolve(ctx context.Context, ref svc.AppRef, id string, by svc.LedgerActor) (svc.Incident, error)
 }

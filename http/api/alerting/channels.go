@@ -24,7 +24,7 @@ type Channels interface {
 	TestChannel(ctx context.Context, ref svc.AppRef, id string) (problem string, err error)
 }
 
-// channels answers the console's routes of channels.
+// channels answers the routes of channels, on both surfaces.
 type channels struct{ channels Channels }
 
 func channelRoutes(ports Ports) []route.Route {

@@ -41,7 +41,7 @@ func incidentRoutes(ports Ports) []route.Route {
 	}
 }
 
-// incidentOf shows the incidents of a call's application.
+// incidentOf returns the function that shows an incident of the call's application.
 func incidentOf(call *route.Call) func(i *svc.Incident) views.Incident {
 	return func(i *svc.Incident) views.Incident { return views.IncidentOf(call.Origin(), call.Ref(), i) }
 }

@@ -24,11 +24,11 @@ type Goals interface {
 	DeleteGoal(ctx context.Context, ref svc.AppRef, id string) error
 }
 
-// Results counts what visitors did of what was wished for.
+// Results counts conversions.
 type Results interface {
 	// GoalCounts returns a row for every goal, ordered as svc.RankGoals does.
 	GoalCounts(ctx context.Context, scope svc.AnalyticsScope) (svc.GoalCounts, error)
-	// FunnelResult returns a funnel and what became of those who entered it. It fails
+	// FunnelResult returns a funnel and how many visitors passed each step. It fails
 	// with not_found where there is no such funnel.
 	FunnelResult(ctx context.Context, scope svc.AnalyticsScope, id string) (svc.Funnel, svc.FunnelResult, error)
 }
@@ -174,7 +174,7 @@ func (g goals) counts(ctx context.Context, call *route.Call, in getGoalCounts) (
 }
 
 // goalCountKey reads the place that a cursor names: the comparison is positive for rows
-// behind it.
+// after it.
 func goalCountKey(call *route.Call, cursor string) (func(goalCount) int, error) {
 	keyset, err := call.Keyset(cursor, 2)
 	if keyset == nil || err != nil {

@@ -17,7 +17,7 @@ type covered struct {
 	IncludeBots bool    `query:"includeBots" doc:"Count bots as well." default:"false"`
 }
 
-// scope returns what the read is about.
+// scope returns the application, environment, window and filters of the read.
 func (c *covered) scope() svc.AnalyticsScope {
 	return svc.AnalyticsScope{App: c.Env.App, Environment: c.Env.Environment, Window: c.Range.Window, Filters: c.Filter.Filters, IncludeBots: c.IncludeBots}
 }

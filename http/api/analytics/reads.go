@@ -22,7 +22,7 @@ type Reads interface {
 	ActiveUsers(ctx context.Context, scope svc.AnalyticsScope) (svc.ActiveUsers, error)
 }
 
-// reads answers their routes.
+// reads answers the routes of breakdowns, retention and active users.
 type reads struct{ reads Reads }
 
 // readRoutes lists the analytic reads beside overview and timeseries.
