@@ -45,7 +45,7 @@ func session(w World) svc.Secret { return w.Session }
 // steps lists the requests in order; later ones see what earlier ones did.
 func steps() []step {
 	return slices.Concat(
-		manageSteps(), installSteps(), served(readSteps()), goalSteps(), errorSteps(), served(metricSteps()), monitorSteps(), channelSteps(), alertSteps(),
+		meSteps(), manageSteps(), installSteps(), served(readSteps()), goalSteps(), errorSteps(), served(metricSteps()), monitorSteps(), channelSteps(), alertSteps(),
 		decisionSteps(), consoleSteps(), served(shareSteps()), assistantSteps(),
 	)
 }
@@ -80,9 +80,8 @@ func readSteps() []step {
 	}
 }
 
-// manageSteps lists the requests of the management API.
-func manageSteps() []step {
-	const app = "/api/v1/apps/acme/web"
+// meSteps lists the requests about the caller.
+func meSteps() []step {
 	return []step{
 		{name: "me.get", as: owner, method: "GET", path: "/api/v1/me"},
 		{name: "me.get-organization", as: func(w World) svc.Secret { return w.Organization }, method: "GET", path: "/api/v1/me"},
@@ -91,6 +90,13 @@ func manageSteps() []step {
 		{name: "me.listTokens", as: owner, method: "GET", path: "/api/v1/me/tokens"},
 		{name: "me.revokeToken-missing", as: owner, method: "DELETE", path: "/api/v1/me/tokens/tok_0"},
 		{name: "orgs.list", as: owner, method: "GET", path: "/api/v1/orgs"},
+	}
+}
+
+// manageSteps lists the requests about applications, keys, reads and the documentation.
+func manageSteps() []step {
+	const app = "/api/v1/apps/acme/web"
+	return []step{
 		{name: "apps.list", as: owner, method: "GET", path: "/api/v1/orgs/acme/apps"},
 		{name: "apps.get", as: owner, method: "GET", path: app},
 		{name: "apps.get-missing", as: owner, method: "GET", path: "/api/v1/apps/acme/nothing"},
