@@ -119,6 +119,6 @@ func (h *Handler) logError(ctx context.Context, err error, route, requestID stri
 }
 
 // notFound answers a path that no row has.
-func (r *Response) notFound(*http.Request) {
-	writeAnswer(r, r.handler.problemAnswer(svc.Errorf(svc.CodeNotFound, "No such path."), r.id, nil))
+func (w *Response) notFound(*http.Request) {
+	writeAnswer(w, w.handler.problemAnswer(svc.Errorf(svc.CodeNotFound, "No such path."), w.id, nil))
 }

@@ -3,9 +3,8 @@ package accounts
 import (
 	"context"
 
-	"svc/http/api"
-
 	"svc"
+	"svc/http/api"
 	"svc/http/route"
 )
 

@@ -5,9 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 
-	"svc/http/api"
-
 	"svc"
+	"svc/http/api"
 	"svc/http/passkey"
 	"svc/http/route"
 )

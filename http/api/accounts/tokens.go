@@ -4,9 +4,8 @@ import (
 	"context"
 	"time"
 
-	"svc/http/api"
-
 	"svc"
+	"svc/http/api"
 	"svc/http/route"
 )
 

@@ -4,9 +4,8 @@ import (
 	"context"
 	"net/http"
 
-	"svc/http/api"
-
 	"svc"
+	"svc/http/api"
 	"svc/http/route"
 )
 

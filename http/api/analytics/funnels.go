@@ -3,9 +3,8 @@ package analytics
 import (
 	"context"
 
-	"svc/http/api"
-
 	"svc"
+	"svc/http/api"
 	"svc/http/route"
 )
 

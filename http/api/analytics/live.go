@@ -5,9 +5,8 @@ import (
 	"reflect"
 	"time"
 
-	"svc/http/api"
-
 	"svc"
+	"svc/http/api"
 	"svc/http/route"
 )
 

@@ -3,9 +3,8 @@ package analytics
 import (
 	"strings"
 
-	"svc/http/api"
-
 	"svc"
+	"svc/http/api"
 	"svc/http/route"
 )
 

@@ -6,9 +6,8 @@ import (
 	"strconv"
 	"time"
 
-	"svc/http/api"
-
 	"svc"
+	"svc/http/api"
 	"svc/http/route"
 )
 

@@ -8,9 +8,8 @@ import (
 	"slices"
 	"text/template"
 
-	"svc/http/api"
-
 	"svc"
+	"svc/http/api"
 	"svc/http/route"
 )
 

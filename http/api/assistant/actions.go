@@ -6,9 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"svc/http/api"
-
 	"svc"
+	"svc/http/api"
 	"svc/http/route"
 	"svc/http/views"
 )

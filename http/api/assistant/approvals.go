@@ -4,9 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"svc/http/api"
-
 	"svc"
+	"svc/http/api"
 	"svc/http/route"
 	"svc/http/views"
 )

@@ -5,9 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 
-	"svc/http/api"
-
 	"svc"
+	"svc/http/api"
 	"svc/http/passkey"
 	"svc/http/route"
 )

@@ -7,9 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"svc/http/api"
-
 	"svc"
+	"svc/http/api"
 	"svc/http/route"
 )
 

@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"svc/http/api"
-
 	"svc"
+	"svc/http/api"
 	"svc/http/route"
 )
 

@@ -5,9 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"svc/http/api"
-
 	"svc"
+	"svc/http/api"
 	"svc/http/route"
 )
 

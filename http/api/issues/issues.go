@@ -5,9 +5,8 @@ import (
 	"strconv"
 	"time"
 
-	"svc/http/api"
-
 	"svc"
+	"svc/http/api"
 	"svc/http/route"
 )
 

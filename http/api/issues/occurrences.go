@@ -5,9 +5,8 @@ import (
 	"encoding/json"
 	"maps"
 
-	"svc/http/api"
-
 	"svc"
+	"svc/http/api"
 	"svc/http/route"
 )
 

@@ -3,9 +3,8 @@ package issues
 import (
 	"slices"
 
-	"svc/http/api"
-
 	"svc"
+	"svc/http/api"
 	"svc/http/route"
 )
 
