@@ -54,7 +54,7 @@ type offsetsRequest struct {
 }
 
 // ApiKey makes it a message of the client library.
-func (r *offsetsRequest) ApiKey() protocol.ApiKey { return protocol.ListOffsets }
+func (r *offsetsRequest) ApiKey() protocol.ApiKey { return protocol.ListOffsets } //nolint:staticcheck // the name of the library
 
 // Split returns the requests that are sent in its place.
 func (r *offsetsRequest) Split(cluster protocol.Cluster) ([]protocol.Message, protocol.Merger, error) {

@@ -89,7 +89,7 @@ func init() { //nolint:gochecknoinits // the library keeps the messages it knows
 }
 
 // ApiKey makes it a message of the client library.
-func (r *deleteRecordsRequest) ApiKey() protocol.ApiKey { return protocol.DeleteRecords }
+func (r *deleteRecordsRequest) ApiKey() protocol.ApiKey { return protocol.DeleteRecords } //nolint:staticcheck // the name of the library
 
 // Broker returns the leader of the partitions, all of which have the same one after Split.
 func (r *deleteRecordsRequest) Broker(cluster protocol.Cluster) (protocol.Broker, error) {
@@ -121,7 +121,7 @@ func (r *deleteRecordsRequest) Split(cluster protocol.Cluster) ([]protocol.Messa
 }
 
 // ApiKey makes it a message of the client library.
-func (r *deleteRecordsResponse) ApiKey() protocol.ApiKey { return protocol.DeleteRecords }
+func (r *deleteRecordsResponse) ApiKey() protocol.ApiKey { return protocol.DeleteRecords } //nolint:staticcheck // the name of the library
 
 // Merge joins the answers of the leaders. Without the answer of one of them it fails.
 func (r *deleteRecordsResponse) Merge(_ []protocol.Message, answers []any) (protocol.Message, error) {

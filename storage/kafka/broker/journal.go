@@ -254,8 +254,7 @@ func force(path string) error {
 	if err != nil {
 		return err
 	}
-	defer file.Close()
-	return file.Sync()
+	return errors.Join(file.Sync(), file.Close())
 }
 
 // replayJournal writes what the journal of a folder holds to the files, forces them and
@@ -350,7 +349,7 @@ func (e *entry) apply(path string) error {
 	if e.created {
 		flags |= os.O_CREATE | os.O_TRUNC
 	}
-	file, err := os.OpenFile(path, flags, 0o644)
+	file, err := os.OpenFile(path, flags, 0o600)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
