@@ -12,7 +12,7 @@ import (
 // completion is an interrupted block that this node completes. What was done of it outlives the
 // generation in which it was done: while the block is undecided, nobody goes past it, so neither its
 // records nor the states that they are folded with change. On a node that is too slow to complete a
-// block within one generation, the next generation goes on where the last one was.
+// block within one generation, the next generation continues where the last one stopped.
 type completion struct {
 	block pendingBlock
 	// generation is the one in which the block began to be made.

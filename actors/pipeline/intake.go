@@ -76,27 +76,26 @@ type recordRange struct {
 // begin gives an intake the state of its partition for a generation, in which it has
 // folded the records below next.
 type begin struct {
-	generation  int32
-	next        int64
-	ids         *recentIDs
-	errorIDs    *recentIDs
-	metricIDs   *recentIDs
-	sessions    *stitcher
-	cumulatives *cumulatives
+	generation int32
+	next       int64
+	ids        *dedup
+	errorIDs   *dedup
+	metricIDs  *dedup
+	sessions   *sessionizer
+	deltas     *deltas
 }
 
-// goOn has an intake keep its state for the generation that follows, which reads from
-// next on. done receives whether it has that state. It does not where it folded more:
-// the last records that were handed to it may reach it after the last block was taken,
-// and their rows were dropped.
-type goOn struct {
+// resume asks an intake to keep its state for the next generation, which starts at offset next. done
+// receives whether it does. It declines if it folded past next: a record that was in its mailbox when
+// the last block was taken is folded after it, and its rows were dropped.
+type resume struct {
 	generation int32
 	next       int64
 	done       chan bool
 }
 
 // Bounce says that the state is not there.
-func (m *goOn) Bounce() { m.done <- false }
+func (m *resume) Bounce() { m.done <- false }
 
 // fold gives an intake records to make rows of; done receives one value.
 type fold struct {
@@ -145,20 +144,20 @@ func newIntake(config IntakeConfig, partition int, to blocks) *Intake {
 
 // Intake makes rows of the records of one partition.
 type Intake struct {
-	partition   int
-	generation  int32
-	next        int64 // the offset behind the last record that was folded
-	ids         *recentIDs
-	errorIDs    *recentIDs
-	metricIDs   *recentIDs
-	sessions    *stitcher
-	cumulatives *cumulatives
-	agents      *enrich.UserAgents
-	locator     Locator
-	processors  Processors // nil where there are always enough
-	blocks      blocks
-	metrics     *IntakeMetrics
-	logger      *slog.Logger
+	partition  int
+	generation int32
+	next       int64 // the offset after the last record that was folded
+	ids        *dedup
+	errorIDs   *dedup
+	metricIDs  *dedup
+	sessions   *sessionizer
+	deltas     *deltas
+	agents     *enrich.UserAgents
+	locator    Locator
+	processors Processors // nil where there are always enough
+	blocks     blocks
+	metrics    *IntakeMetrics
+	logger     *slog.Logger
 	// folded is that of the record under way. Its rows share the record's memory, so nothing
 	// that outlives it may hold one of their strings.
 	folded
@@ -176,8 +175,8 @@ func (i *Intake) Handle(message any) {
 	switch message := message.(type) {
 	case *begin:
 		i.onBegin(message)
-	case *goOn:
-		message.done <- i.onGoOn(message)
+	case *resume:
+		message.done <- i.onResume(message)
 	case *fold:
 		message.done <- i.foldAll(message.generation, message.records)
 	case *cluster.Released:
@@ -192,18 +191,18 @@ func (i *Intake) onBegin(m *begin) {
 		return
 	}
 	i.generation, i.next, i.ids, i.errorIDs, i.sessions = m.generation, m.next, m.ids, m.errorIDs, m.sessions
-	i.metricIDs, i.cumulatives = m.metricIDs, m.cumulatives
+	i.metricIDs, i.deltas = m.metricIDs, m.deltas
 }
 
-// onReleased forgets the state: another node goes on with it.
+// onReleased drops the state: another node continues with it.
 func (i *Intake) onReleased() {
 	i.generation, i.next, i.ids, i.errorIDs, i.sessions = 0, 0, nil, nil, nil
-	i.metricIDs, i.cumulatives = nil, nil
+	i.metricIDs, i.deltas = nil, nil
 }
 
-// onGoOn takes the state of the generation before over into the next one; false
-// where it is not here.
-func (i *Intake) onGoOn(m *goOn) bool {
+// onResume keeps the state of the generation before for the next one; false if the intake does not
+// have the state that the next generation needs.
+func (i *Intake) onResume(m *resume) bool {
 	if i.ids == nil || i.next != m.next || i.generation != m.generation-1 && i.generation != m.generation {
 		return false
 	}
@@ -298,9 +297,9 @@ func (i *Intake) quarantine(record *svc.LogRecord, kind svc.LetterKind) func(n i
 	}
 }
 
-// known remembers the key of an item and reports whether it was there. A dead letter that is sent
-// again is known by itself: the key of its item was remembered when it was folded first.
-func known(ids *recentIDs, key [2]uint64, letter string) bool {
+// known remembers the key of an item and reports whether it was there. A replayed dead letter has
+// a key of its own, since the key of its item was remembered when it was folded first.
+func known(ids *dedup, key [2]uint64, letter string) bool {
 	if letter != "" {
 		key = protos.EventKey(0, "", letter)
 	}
@@ -315,7 +314,7 @@ func (i *Intake) foldEvent(event *protos.Event) {
 	i.Events = append(i.Events, svc.EventRow{})
 	row := &i.Events[len(i.Events)-1]
 	i.describe(row, event)
-	i.stitch(row, event)
+	i.placeInSession(row, event)
 }
 
 // describe fills what the event itself says and what its words reveal.
@@ -341,9 +340,9 @@ func (i *Intake) describe(row *svc.EventRow, event *protos.Event) {
 	row.EnvironmentNumber, row.RetentionDays, row.EngagedMs = event.Environment, event.RetentionDays, event.EngagedMs
 }
 
-// stitch finds the event's session. Where the visit came from is what its first event said;
-// what the page of a later one says of that stays in its address.
-func (i *Intake) stitch(row *svc.EventRow, event *protos.Event) {
+// placeInSession finds the event's session. Where the visit came from is what its first event said;
+// what a later page says about it stays in that event's URL.
+func (i *Intake) placeInSession(row *svc.EventRow, event *protos.Event) {
 	session := i.sessions.add(&arrived{
 		visitor: protos.VisitorHash(event.Environment, row.Visitor()), bot: row.IsBot, session: event.SessionId, receivedMs: event.ReceivedMs,
 		step: svc.SessionStep{

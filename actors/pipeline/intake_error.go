@@ -33,7 +33,7 @@ func (i *Intake) foldOccurrence(o *protos.Occurrence) {
 	i.describeOccurrence(row, o)
 }
 
-// describeOccurrence fills what the client says of itself, else what its user
+// describeOccurrence fills what the client reports about itself, else what its user
 // agent and address reveal.
 func (i *Intake) describeOccurrence(row *svc.OccurrenceRow, o *protos.Occurrence) {
 	client := i.agents.Parse(o.UserAgent)

@@ -57,8 +57,8 @@ func TestFoldedRecordsAreFreed(t *testing.T) {
 		Locator: func() Locator { return nowhere{} }, Metrics: NewIntakeMetrics(prometheus.NewRegistry()), Logger: slog.New(slog.DiscardHandler),
 	}, 0, dropped{})
 	i.onBegin(&begin{
-		generation: 1, ids: newRecentIDs(RecentIDs), errorIDs: newRecentIDs(RecentErrors), metricIDs: newRecentIDs(RecentMetrics),
-		sessions: newStitcher(), cumulatives: newCumulatives(),
+		generation: 1, ids: newDedup(RecentIDs), errorIDs: newDedup(RecentErrors), metricIDs: newDedup(RecentMetrics),
+		sessions: newSessionizer(), deltas: newDeltas(),
 	})
 	bulk := `{"bulk":"` + strings.Repeat("x", 50<<10) + `"}`
 	before := liveHeap()
@@ -80,8 +80,8 @@ func TestLongRecordsAreFreed(t *testing.T) {
 		Locator: func() Locator { return nowhere{} }, Metrics: NewIntakeMetrics(prometheus.NewRegistry()), Logger: slog.New(slog.DiscardHandler),
 	}, 0, dropped{})
 	i.onBegin(&begin{
-		generation: 1, ids: newRecentIDs(RecentIDs), errorIDs: newRecentIDs(RecentErrors), metricIDs: newRecentIDs(RecentMetrics),
-		sessions: newStitcher(), cumulatives: newCumulatives(),
+		generation: 1, ids: newDedup(RecentIDs), errorIDs: newDedup(RecentErrors), metricIDs: newDedup(RecentMetrics),
+		sessions: newSessionizer(), deltas: newDeltas(),
 	})
 	bulk := []byte(`{"bulk":"` + strings.Repeat("x", 1<<20) + `"}`)
 	before := liveHeap()

@@ -35,10 +35,10 @@ func (i *Intake) foldPoint(p *protos.MetricPoint) {
 	measured := measurement{count: p.Count, sum: p.Sum, histogram: histogramOf(p.Histogram)}
 	if p.Cumulative {
 		var late bool
-		if measured, late = i.cumulatives.fold(p, measured); late {
+		if measured, late = i.deltas.fold(p, measured); late {
 			return
 		}
-		row.State = i.cumulatives.state(p)
+		row.State = i.deltas.state(p)
 	}
 	measured.fill(&row, p)
 	i.Points = append(i.Points, row)

@@ -150,7 +150,7 @@ func (s *Sink) Peek(show func(listener BlockListener)) {
 }
 
 // finish inserts a block, runs its listeners in their order, commits the offsets after it and
-// tells the listeners so. After an error it may be called again: it goes on with the step that
+// tells the listeners so. After an error it may be called again: it continues with the step that
 // failed. Both the sink and the recovery after a crash store blocks with it.
 func (s *Sink) finish(ctx context.Context, block *openBlock, commit func() error) error {
 	began := s.config.Now()

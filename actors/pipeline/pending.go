@@ -11,8 +11,8 @@ import (
 	"svc"
 )
 
-// behind returns the positions after a block.
-func (b *openBlock) behind() []svc.LogPosition {
+// after returns the positions after a block.
+func (b *openBlock) after() []svc.LogPosition {
 	positions := make([]svc.LogPosition, 0, len(b.ranges))
 	for partition, span := range b.ranges {
 		positions = append(positions, svc.LogPosition{Partition: partition, Offset: span.last + 1})
@@ -36,7 +36,7 @@ func (b *openBlock) boundaries(id uint64) []svc.LogPosition {
 	return positions
 }
 
-// pendingBlock is what the text beside committed offsets says of a block whose
+// pendingBlock is read from the text beside committed offsets: a block whose
 // insert may or may not have happened.
 type pendingBlock struct {
 	id    uint64
@@ -128,16 +128,16 @@ const (
 	// undecided: the boundaries stand everywhere; the insert must be repeated
 	// under the same token.
 	undecided
-	// stored: some partition was committed behind the block, which happens only
+	// stored: some partition was committed after the block, which happens only
 	// after the insert; the others must follow.
 	stored
 )
 
-// judge says what became of a block, from the positions of all partitions.
+// decide returns what became of a block, from the positions of all partitions.
 // Writing the positions of several partitions is not atomic, and after a crash
-// several nodes settle them, each its own, so each of them may be before, in, or
-// behind the block.
-func (p pendingBlock) judge(at map[int]svc.LogPosition) verdict {
+// several nodes commit them, each its own, so each of them may be before, in, or
+// after the block.
+func (p pendingBlock) decide(at map[int]svc.LogPosition) verdict {
 	result := undecided
 	carried := false
 	for _, span := range p.spans {
@@ -145,7 +145,7 @@ func (p pendingBlock) judge(at map[int]svc.LogPosition) verdict {
 		switch {
 		case position.Offset > span.last:
 			result = stored
-		case p.beside(position):
+		case p.carriedBy(position):
 			carried = true
 		case result == undecided:
 			result = notBegun
@@ -157,8 +157,8 @@ func (p pendingBlock) judge(at map[int]svc.LogPosition) verdict {
 	return result
 }
 
-// beside says whether a position carries the text of the block.
-func (p pendingBlock) beside(position svc.LogPosition) bool {
+// carriedBy reports whether a position carries the text of the block.
+func (p pendingBlock) carriedBy(position svc.LogPosition) bool {
 	found, err := parsePending(position.Metadata)
 	return err == nil && found.id == p.id
 }
@@ -183,26 +183,26 @@ func pendingBlocks(positions []svc.LogPosition) ([]pendingBlock, error) {
 	return found, nil
 }
 
-// settle returns those of this node's positions that carry the block's text as
-// they must be committed: behind a block that was stored, before one that was not
+// resolve returns those of this node's positions that carry the block's text as
+// they must be committed: after a block that was stored, before one that was not
 // begun, and without the text.
-func (p pendingBlock) settle(v verdict, positions []svc.LogPosition) []svc.LogPosition {
+func (p pendingBlock) resolve(v verdict, positions []svc.LogPosition) []svc.LogPosition {
 	var out []svc.LogPosition
 	for _, position := range positions {
-		if !p.beside(position) {
+		if !p.carriedBy(position) {
 			continue
 		}
 		position.Metadata = ""
 		if v == stored {
-			position.Offset = p.behind(position.Partition)
+			position.Offset = p.after(position.Partition)
 		}
 		out = append(out, position)
 	}
 	return out
 }
 
-// behind returns the offset after the block in one of its partitions.
-func (p pendingBlock) behind(partition int) int64 {
+// after returns the offset after the block in one of its partitions.
+func (p pendingBlock) after(partition int) int64 {
 	for _, span := range p.spans {
 		if span.partition == partition {
 			return span.last + 1

@@ -40,8 +40,8 @@ func FuzzParsePending(f *testing.F) {
 	})
 }
 
-// TestJudge lists what a crash may leave of a block over partitions 0 and 1.
-func TestJudge(t *testing.T) {
+// TestDecide lists what a crash may leave of a block over partitions 0 and 1.
+func TestDecide(t *testing.T) {
 	block := pendingBlock{id: 7, spans: []recordRange{{0, 10, 19}, {1, 20, 29}}}
 	text := block.String()
 	before := func(p int, offset int64) svc.LogPosition { return svc.LogPosition{Partition: p, Offset: offset} }
@@ -64,10 +64,10 @@ func TestJudge(t *testing.T) {
 		{"the first is in a later block", []svc.LogPosition{{Partition: 0, Offset: 25, Metadata: pendingBlock{id: 9, spans: []recordRange{{0, 25, 26}}}.String()}, in(1, 20)}, stored, []svc.LogPosition{before(1, 30)}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := block.judge(byPartition(c.positions)); got != c.want {
+			if got := block.decide(byPartition(c.positions)); got != c.want {
 				t.Fatalf("verdict %d, want %d", got, c.want)
 			}
-			if settled := block.settle(c.want, c.positions); !reflect.DeepEqual(settled, c.settled) {
+			if settled := block.resolve(c.want, c.positions); !reflect.DeepEqual(settled, c.settled) {
 				t.Errorf("settled as %+v, want %+v", settled, c.settled)
 			}
 		})

@@ -7,8 +7,8 @@ import (
 	"svc"
 )
 
-// Progress knows how far this node is behind: since when the oldest record has been in the log
-// that it has read and not yet stored and committed.
+// Progress measures how long the oldest record has been in the log that this node has read and not
+// yet stored and committed.
 type Progress struct {
 	mu sync.Mutex
 	// marks are, by partition, the records that were read, the first ones first.
@@ -65,15 +65,15 @@ func (p *Progress) Forget() {
 	p.marks = nil
 }
 
-// Behind returns how old the oldest record is that is not stored, 0 where all are.
-func (p *Progress) Behind(now time.Time) time.Duration {
+// Age returns the age of the oldest record that is not stored, 0 if all are.
+func (p *Progress) Age(now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var behind time.Duration
+	var age time.Duration
 	for _, marks := range p.marks {
 		if len(marks) > 0 {
-			behind = max(behind, now.Sub(marks[0].at))
+			age = max(age, now.Sub(marks[0].at))
 		}
 	}
-	return behind
+	return age
 }

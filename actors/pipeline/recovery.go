@@ -12,11 +12,11 @@ import (
 	"svc/protos"
 )
 
-// What a crash left of a block is found again by all who own one of its partitions
-// next, and those may be several nodes. They agree without talking:
+// What a crash left of a block is found by every node that owns one of its partitions
+// next, and those may be several. They agree without talking:
 //
 //   - All read the same text, which names the whole block, and the positions of
-//     all its partitions; judge gives all of them the same verdict, for a block that
+//     all its partitions; decide gives all of them the same verdict, for a block that
 //     is stored stays stored, and one that was not begun stays so as long as any
 //     of its texts is there.
 //   - Each node commits the partitions that it owns, and no others.
@@ -24,10 +24,10 @@ import (
 //     whole, from the log. The others wait until that shows in its positions.
 //   - Nobody goes past a block that was not begun before all its texts are gone.
 
-// lookTime is the pause between two looks at what other nodes have settled.
+// lookTime is the pause between two looks at what other nodes have committed.
 const lookTime = 100 * time.Millisecond
 
-// survey finds the pending blocks of a generation's partitions, settles those
+// survey finds the pending blocks of a generation's partitions, resolves those
 // whose verdict is certain, and returns where to start reading.
 func (s *Stream) survey(ctx context.Context, g *generation, own []svc.LogPosition) (map[int]int64, error) {
 	all := own
@@ -50,32 +50,32 @@ func (s *Stream) survey(ctx context.Context, g *generation, own []svc.LogPositio
 		if !block.touches(g.partitions) {
 			continue
 		}
-		if err := s.settle(ctx, g, block, block.judge(at), own, starts); err != nil {
+		if err := s.resolve(ctx, g, block, block.decide(at), own, starts); err != nil {
 			return nil, err
 		}
 	}
 	return starts, nil
 }
 
-// settle commits this node's part of a block whose verdict is certain, and notes
-// what must be done about the others. It moves the starts behind the block where
+// resolve commits this node's part of a block whose verdict is certain, and notes
+// what must be done about the others. It moves the starts after the block where
 // its records need not be read again.
-func (s *Stream) settle(ctx context.Context, g *generation, block pendingBlock, v verdict, own []svc.LogPosition, starts map[int]int64) error {
+func (s *Stream) resolve(ctx context.Context, g *generation, block pendingBlock, v verdict, own []svc.LogPosition, starts map[int]int64) error {
 	switch v {
 	case nonePending:
 	case undecided:
 		g.undecided = append(g.undecided, block)
 		for _, position := range own {
-			if block.beside(position) {
-				starts[position.Partition] = block.behind(position.Partition)
+			if block.carriedBy(position) {
+				starts[position.Partition] = block.after(position.Partition)
 			}
 		}
 	case notBegun, stored:
-		settled := block.settle(v, own)
-		if err := s.config.Log.Commit(ctx, g.number, settled); err != nil {
-			return fmt.Errorf("settling an interrupted block: %w", err)
+		resolved := block.resolve(v, own)
+		if err := s.config.Log.Commit(ctx, g.number, resolved); err != nil {
+			return fmt.Errorf("resolving an interrupted block: %w", err)
 		}
-		for _, position := range settled {
+		for _, position := range resolved {
 			starts[position.Partition] = position.Offset
 		}
 		if v == notBegun {
@@ -86,7 +86,7 @@ func (s *Stream) settle(ctx context.Context, g *generation, block pendingBlock, 
 }
 
 // prepare completes the interrupted blocks, has the listeners prepare, and gives every intake its
-// state. It is repeated when it fails, and goes on with the block that it failed at.
+// state. It is repeated when it fails, and continues with the block that it failed at.
 func (s *Stream) prepare(ctx context.Context, g *generation) error {
 	missing, err := s.keep(ctx, g)
 	if err != nil {
@@ -127,7 +127,7 @@ func (s *Stream) keep(ctx context.Context, g *generation) (missing []int, err er
 			missing = append(missing, partition)
 			continue
 		}
-		message := &goOn{generation: g.number, next: g.starts[partition], done: make(chan bool, 1)}
+		message := &resume{generation: g.number, next: g.starts[partition], done: make(chan bool, 1)}
 		if err := s.config.Actors.Tell(kindIntake, intakeIdentity(partition), message); err != nil {
 			return nil, fmt.Errorf("keeping intake %d: %w", partition, err)
 		}
@@ -154,13 +154,13 @@ func (s *Stream) follow(ctx context.Context, g *generation, block pendingBlock) 
 	return s.commitAfter(ctx, g, block)
 }
 
-// commitAfter commits this node's partitions behind a stored block.
+// commitAfter commits this node's partitions after a stored block.
 func (s *Stream) commitAfter(ctx context.Context, g *generation, block pendingBlock) error {
 	own, err := s.config.Log.Committed(ctx, g.partitions)
 	if err != nil {
-		return fmt.Errorf("settling an interrupted block: %w", err)
+		return fmt.Errorf("resolving an interrupted block: %w", err)
 	}
-	return s.config.Sink.commit(ctx, g.number, block.settle(stored, own))
+	return s.config.Sink.commit(ctx, g.number, block.resolve(stored, own))
 }
 
 // await looks at a block's positions until its verdict is as wanted.
@@ -168,9 +168,9 @@ func (s *Stream) await(ctx context.Context, block pendingBlock, enough verdict) 
 	for {
 		positions, err := s.config.Log.Committed(ctx, block.partitions())
 		if err != nil {
-			return fmt.Errorf("waiting for other nodes to settle a block: %w", err)
+			return fmt.Errorf("waiting for other nodes to commit after a block: %w", err)
 		}
-		if block.judge(byPartition(positions)) == enough {
+		if block.decide(byPartition(positions)) == enough {
 			return nil
 		}
 		select {
@@ -187,8 +187,8 @@ func (s *Stream) states(ctx context.Context, g *generation, partitions []int, ex
 	states := make(map[int]*begin, len(partitions))
 	for _, partition := range partitions {
 		states[partition] = &begin{
-			generation: g.number, next: g.starts[partition], ids: newRecentIDs(RecentIDs), errorIDs: newRecentIDs(RecentErrors), metricIDs: newRecentIDs(RecentMetrics),
-			sessions: newStitcher(), cumulatives: newCumulatives(),
+			generation: g.number, next: g.starts[partition], ids: newDedup(RecentIDs), errorIDs: newDedup(RecentErrors), metricIDs: newDedup(RecentMetrics),
+			sessions: newSessionizer(), deltas: newDeltas(),
 		}
 	}
 	if err := s.remember(ctx, states, exceptBlock); err != nil {
@@ -227,7 +227,7 @@ func (s *Stream) remember(ctx context.Context, states map[int]*begin, exceptBloc
 func (s *Stream) rememberSessions(ctx context.Context, states map[int]*begin, exceptBlock uint64) error {
 	now := s.config.Now()
 	query := svc.SessionsQuery{
-		Since: now.Add(-DuplicateWindow), Within: stitchTime * time.Millisecond, ExceptBlock: exceptBlock,
+		Since: now.Add(-DuplicateWindow), Within: openTime * time.Millisecond, ExceptBlock: exceptBlock,
 		Open: openSessions * s.config.Partitions, Ended: endedSessions * s.config.Partitions,
 	}
 	of := func(visitor uint64) *begin { return states[int(visitor%uint64(s.config.Partitions))] }
@@ -263,7 +263,7 @@ func (s *Stream) rememberMetrics(ctx context.Context, states map[int]*begin, exc
 	var broken error
 	err = s.config.History.Cumulatives(ctx, now.Add(-cumulativeHistory), exceptBlock, func(series svc.CumulativeSeries) {
 		if state := states[protos.PartitionOfMetric(series.Environment, series.Name, s.config.Partitions)]; state != nil {
-			broken = errors.Join(broken, state.cumulatives.Restore(series))
+			broken = errors.Join(broken, state.deltas.Restore(series))
 		}
 	})
 	if err := errors.Join(err, broken); err != nil {

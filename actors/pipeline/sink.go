@@ -266,7 +266,7 @@ func (s *Sink) drain(ctx context.Context, generation int32) error {
 
 // store runs the three steps of a block.
 func (s *Sink) store(ctx context.Context, block *openBlock) error {
-	commit := func() error { return s.commit(ctx, block.generation, block.behind()) }
+	commit := func() error { return s.commit(ctx, block.generation, block.after()) }
 	if block.rows.Rows() == 0 && len(block.letters) == 0 {
 		return commit()
 	}

@@ -39,7 +39,7 @@ func newTicket(generation int32, partition int, records []svc.LogRecord) *ticket
 	return t
 }
 
-// room is who may fold into the open block and who waits for it, first come first served. The
+// room holds the deliveries that may fold into the open block and those that wait for it, first come first served. The
 // sink's lock guards it.
 type room struct {
 	folding map[*ticket]bool

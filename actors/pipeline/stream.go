@@ -135,7 +135,7 @@ func (g *generation) ready() bool {
 	}
 }
 
-// Assigned begins a generation: it settles what a crash left pending, as far as
+// Assigned begins a generation: it resolves what a crash left pending, as far as
 // that takes no time, and returns where to start reading. Blocks are completed and
 // the intakes' states are read from the store meanwhile; records wait for that,
 // everything else does not.
@@ -213,12 +213,12 @@ func (s *Stream) Ending(ctx context.Context, number int32) {
 }
 
 // Revoked ends the generation: nothing is folded any more. Its actors serve on
-// until the next generation says who owns them, or the lease runs out.
+// until the next generation names their owners, or the lease runs out.
 func (s *Stream) Revoked(int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.generation == nil {
-		return // it never began, and what was kept is judged by the one before
+		return // it never began, and what is kept follows from the generation before
 	}
 	s.last, s.generation = s.generation, nil
 	s.last.cancel()

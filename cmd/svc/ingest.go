@@ -113,7 +113,7 @@ const behindIntervals = 2
 // door returns what shares the taking in of requests out.
 func (n *node) door() *ingest.Door {
 	door := ingest.NewDoor(n.config.IngestMemory << 20)
-	door.Follow(func() time.Duration { return n.progress.Behind(n.now()) }, behindIntervals*n.config.FlushInterval, n.now)
+	door.Follow(func() time.Duration { return n.progress.Age(n.now()) }, behindIntervals*n.config.FlushInterval, n.now)
 	door.Share(n.processors)
 	return door
 }

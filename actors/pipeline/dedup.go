@@ -1,20 +1,20 @@
 package pipeline
 
-// recentIDs remembers the ids of the events of one partition for the exact
+// dedup remembers the ids of the events of one partition for the exact
 // removal of duplicates. It keeps at least the newest limit ids and at most
 // twice as many: ids gather in one set until it is full, and the set before it
 // is kept beside it.
-type recentIDs struct {
+type dedup struct {
 	limit            int
 	newest, previous *idSet
 }
 
-func newRecentIDs(limit int) *recentIDs {
-	return &recentIDs{limit: limit, newest: newIDSet(), previous: newIDSet()}
+func newDedup(limit int) *dedup {
+	return &dedup{limit: limit, newest: newIDSet(), previous: newIDSet()}
 }
 
 // add remembers an id and reports whether it is new.
-func (r *recentIDs) add(id [2]uint64) bool {
+func (r *dedup) add(id [2]uint64) bool {
 	if r.previous.has(id) {
 		return false
 	}
@@ -25,10 +25,10 @@ func (r *recentIDs) add(id [2]uint64) bool {
 }
 
 // has reports whether an id is remembered.
-func (r *recentIDs) has(id [2]uint64) bool { return r.newest.has(id) || r.previous.has(id) }
+func (r *dedup) has(id [2]uint64) bool { return r.newest.has(id) || r.previous.has(id) }
 
 // size returns how many ids are remembered.
-func (r *recentIDs) size() int { return r.newest.count + r.previous.count }
+func (r *dedup) size() int { return r.newest.count + r.previous.count }
 
 // idSet is a set of ids in one flat table: 16 bytes a slot, three quarters full
 // at most, nothing for the garbage collector to follow. A map takes three times

@@ -11,7 +11,7 @@ import (
 func TestRecentIDs(t *testing.T) {
 	for _, limit := range []int{1, 2, 3, 10, 100} {
 		rng := rand.New(rand.NewPCG(1, uint64(limit)))
-		ids := newRecentIDs(limit)
+		ids := newDedup(limit)
 		var history [][2]uint64 // accepted, in order
 		at := map[[2]uint64]int{}
 		for range 200 * limit {
@@ -40,7 +40,7 @@ func TestRecentIDs(t *testing.T) {
 
 // TestRecentIDsTurn holds the exact moment at which ids are forgotten.
 func TestRecentIDsTurn(t *testing.T) {
-	ids := newRecentIDs(2)
+	ids := newDedup(2)
 	steps := []struct {
 		id   uint64
 		want bool

@@ -30,7 +30,7 @@ func stepOf(a arrival) svc.SessionStep {
 	return svc.SessionStep{TsMs: a.ts, Pageview: svc.IsPageview(a.kind), Interactive: svc.IsInteractive(a.kind), EngagedMs: a.engaged}
 }
 
-func TestStitch(t *testing.T) {
+func TestSessionizer(t *testing.T) {
 	const view, click, ping = svc.PageView, "click", svc.EngagementName
 	own := func(started int64) string { return sessionID(7, started) }
 	base := int64(1_000_000_000)
@@ -118,7 +118,7 @@ func TestStitch(t *testing.T) {
 	}
 	for name, arrivals := range tests {
 		t.Run(name, func(t *testing.T) {
-			s := newStitcher()
+			s := newSessionizer()
 			for _, a := range arrivals {
 				got := s.add(&arrived{visitor: 7, session: a.session, receivedMs: base, step: stepOf(a)})
 				want := svc.SessionDelta{Bounce: a.bounce, DurationMs: a.duration}
@@ -148,19 +148,19 @@ func TestSessionIDsNameVisitorAndBeginning(t *testing.T) {
 	}
 }
 
-// TestVisitorsAreKeptForTheGap lets time pass: a session is known for exactly stitchTime
+// TestVisitorsAreKeptForTheGap lets time pass: a session is known for exactly openTime
 // after the last event arrived, whenever the generations turn.
 func TestVisitorsAreKeptForTheGap(t *testing.T) {
 	for _, quiet := range []struct {
 		ms    int64
 		known bool
-	}{{0, true}, {stitchTime - 1, true}, {stitchTime, true}, {stitchTime + 1, false}, {2*stitchTime + 1, false}} {
+	}{{0, true}, {openTime - 1, true}, {openTime, true}, {openTime + 1, false}, {2*openTime + 1, false}} {
 		// Another visitor's events turn the generations every minute.
-		for offset := int64(0); offset < stitchTime; offset += 7 * minute {
-			s := newStitcher()
+		for offset := int64(0); offset < openTime; offset += 7 * minute {
+			s := newSessionizer()
 			view := svc.SessionStep{TsMs: 1, Pageview: true}
-			begin := int64(10*stitchTime) + offset
-			for now := int64(10 * stitchTime); now < begin; now += minute {
+			begin := int64(10*openTime) + offset
+			for now := int64(10 * openTime); now < begin; now += minute {
 				s.add(&arrived{visitor: 1, receivedMs: now, step: view})
 			}
 			first := s.add(&arrived{visitor: 2, receivedMs: begin, step: view})
@@ -183,7 +183,7 @@ func TestVisitorsAreKeptForTheGap(t *testing.T) {
 func TestSumsOfDeltasAreRight(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		s := newStitcher()
+		s := newSessionizer()
 		engaged := seed%2 == 0
 		type sums struct {
 			bounces, views, deeds   int
@@ -243,8 +243,8 @@ func viewed(visitor uint64, minutes int64) *arrived {
 // TestGivenUpSessionsAreNotJudgedAgain has sessions go on after they were silent for longer
 // than they are kept, or fell out because there were too many, also at a new owner.
 func TestGivenUpSessionsAreNotJudgedAgain(t *testing.T) {
-	late := int64(stitchTime)/minute + 1
-	s := newStitcher()
+	late := int64(openTime)/minute + 1
+	s := newSessionizer()
 	first := s.add(viewed(1, 0))
 	if again := s.add(viewed(1, late)); first.delta.Bounce != 1 || again.id != "c" || again.delta != (svc.SessionDelta{}) || again.state.Deeds != svc.OnePageview|svc.Resumed {
 		t.Errorf("after silence: %+v, then %+v", first, again)
@@ -252,7 +252,7 @@ func TestGivenUpSessionsAreNotJudgedAgain(t *testing.T) {
 	if next := s.add(viewed(1, late+1)); next.started != late*minute || next.delta != (svc.SessionDelta{}) {
 		t.Errorf("the resumed session goes on with %+v", next)
 	}
-	full := newStitcher()
+	full := newSessionizer()
 	full.limit = 10
 	for n := range 30 {
 		full.add(viewed(uint64(n), 1))
@@ -263,7 +263,7 @@ func TestGivenUpSessionsAreNotJudgedAgain(t *testing.T) {
 	if held := len(full.newest.sessions) + len(full.previous.sessions); held > 21 {
 		t.Errorf("%d sessions are held, want at most twice the limit", held)
 	}
-	owner := newStitcher()
+	owner := newSessionizer()
 	owner.restoreEnded(1, false, protos.SessionHash("c"))
 	if again := owner.add(viewed(1, 1)); again.delta != (svc.SessionDelta{}) {
 		t.Errorf("a new owner adds %+v", again)
@@ -274,7 +274,7 @@ func TestGivenUpSessionsAreNotJudgedAgain(t *testing.T) {
 }
 
 // TestRestoredSessionsGoOn restores sessions as the store yields them, in parts and in any
-// order, and compares what follows with a stitcher that has been there all the time.
+// order, and compares what follows with a sessionizer that has been there all the time.
 func TestRestoredSessionsGoOn(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 4))
@@ -286,7 +286,7 @@ func TestRestoredSessionsGoOn(t *testing.T) {
 			}
 			return event
 		}
-		there, rows := newStitcher(), []svc.OpenSession{}
+		there, rows := newSessionizer(), []svc.OpenSession{}
 		const before = 120
 		for n := range before {
 			event := random(n)
@@ -300,7 +300,7 @@ func TestRestoredSessionsGoOn(t *testing.T) {
 			})
 		}
 		rng.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
-		fresh := newStitcher()
+		fresh := newSessionizer()
 		for _, row := range rows {
 			fresh.Restore(row)
 		}
@@ -316,7 +316,7 @@ func TestRestoredSessionsGoOn(t *testing.T) {
 // TestAVisitHasOneOrigin cuts long words, keeps nothing of the record, and gives all events
 // of a visit what its first one said.
 func TestAVisitHasOneOrigin(t *testing.T) {
-	s := newStitcher()
+	s := newSessionizer()
 	first := viewed(1, 0)
 	first.origin = svc.Origin{Referrer: strings.Repeat("r", 5000), Attribution: svc.Attribution{Source: strings.Repeat("ü", 200), Medium: "m", ClickIDs: svc.ClickIDs{GCLID: strings.Repeat("g", 600)}}}
 	want := svc.Origin{Referrer: strings.Repeat("r", 1024), Attribution: svc.Attribution{Source: strings.Repeat("ü", 100), Medium: "m", ClickIDs: svc.ClickIDs{GCLID: strings.Repeat("g", 512)}}}

@@ -21,21 +21,21 @@ const (
 	endedSessions = 98_000
 )
 
-// stitchTime is how long a session is kept after an event of it arrived last, in
+// openTime is how long a session is kept after an event of it arrived last, in
 // milliseconds: the gap that ends a session and some minutes for late ones.
-const stitchTime = svc.SessionGap + 5*60*1000
+const openTime = svc.SessionGap + 5*60*1000
 
-// stitcher cuts the events of one partition's visitors into sessions. A session is known by
-// its visitor and its id until stitchTime after an event of it arrived last. Those that were
+// sessionizer cuts the events of one partition's visitors into sessions. A session is known by
+// its visitor and its id until openTime after an event of it arrived last. Those that were
 // not heard of are given up in two turns, so nothing is ever searched; their names are
-// remembered, since a session that goes on must not be judged twice.
+// remembered, since a session that is resumed must not be counted twice.
 //
 // The state is in the rows: each carries its session as of its event, and where the visit
 // came from. A row and its state are stored together or not at all, so a new owner, which
 // reads them without the pending block, makes the same rows again.
-type stitcher struct {
+type sessionizer struct {
 	newest, previous sessionTurn
-	ended            *recentIDs
+	ended            *dedup
 	turnMs           int64
 	turns            uint64
 	limit            int
@@ -68,19 +68,19 @@ type openSession struct {
 }
 
 // over says whether an event that arrives now finds the session no more.
-func (s *openSession) over(nowMs int64) bool { return nowMs-s.heardMs > stitchTime }
+func (s *openSession) over(nowMs int64) bool { return nowMs-s.heardMs > openTime }
 
 func newSessionTurn() sessionTurn {
 	return sessionTurn{sessions: map[sessionKey]*openSession{}, visitors: map[uint64][]*openSession{}}
 }
 
-func newStitcher() *stitcher {
-	return &stitcher{newest: newSessionTurn(), ended: newRecentIDs(endedSessions), turns: 1, limit: openSessions}
+func newSessionizer() *sessionizer {
+	return &sessionizer{newest: newSessionTurn(), ended: newDedup(endedSessions), turns: 1, limit: openSessions}
 }
 
 // restore puts a session back that was read from the store, or more of one that was put
 // back before.
-func (s *stitcher) Restore(from svc.OpenSession) {
+func (s *sessionizer) Restore(from svc.OpenSession) {
 	visitor := visitorOf(from.Visitor, from.Bot)
 	key := keyOfSession(visitor, from.ID)
 	session := s.newest.sessions[key]
@@ -115,7 +115,7 @@ func (s *openSession) join(from *svc.OpenSession) {
 }
 
 // restoreEnded puts the name of a session back that was given up.
-func (s *stitcher) restoreEnded(visitor uint64, bot bool, session uint64) {
+func (s *sessionizer) restoreEnded(visitor uint64, bot bool, session uint64) {
 	s.ended.add(sessionKey{visitorOf(visitor, bot), session})
 }
 
@@ -128,7 +128,7 @@ func visitorOf(visitor uint64, bot bool) uint64 {
 	return visitor
 }
 
-// arrived is an event as the stitcher sees it.
+// arrived is an event as the sessionizer sees it.
 type arrived struct {
 	visitor    uint64
 	bot        bool
@@ -138,8 +138,8 @@ type arrived struct {
 	origin     svc.Origin
 }
 
-// stitched is the session of one event and what the event changed in it.
-type stitched struct {
+// placed is the session of one event and what the event changed in it.
+type placed struct {
 	id      string
 	started int64
 	delta   svc.SessionDelta
@@ -149,7 +149,7 @@ type stitched struct {
 
 // add folds an event into its visitor's session: the one that the client names,
 // else the latest one that covers its time, else a new one.
-func (s *stitcher) add(event *arrived) stitched {
+func (s *sessionizer) add(event *arrived) placed {
 	s.turn(event.receivedMs)
 	visitor := visitorOf(event.visitor, event.bot)
 	sessions, known := s.newest.visitors[visitor]
@@ -175,7 +175,7 @@ func (s *stitcher) add(event *arrived) stitched {
 	if !known {
 		s.newest.visitors[visitor] = sessions
 	}
-	return stitched{id: session.ID, started: session.Started, delta: delta, state: session.State(event.step.TsMs), origin: session.from()}
+	return placed{id: session.ID, started: session.Started, delta: delta, state: session.State(event.step.TsMs), origin: session.from()}
 }
 
 // covering returns the latest of a visitor's sessions that covers an event's time, nil for
@@ -198,7 +198,7 @@ func (s *openSession) later(other *openSession) bool {
 // named returns the session of the name that the client gives, or that a session has which
 // begins with the event. Where it is not open, it begins; where it was open before, it goes
 // on without counting.
-func (s *stitcher) named(visitor uint64, event *arrived) *openSession {
+func (s *sessionizer) named(visitor uint64, event *arrived) *openSession {
 	id := event.session
 	if id == "" {
 		id = sessionID(visitor, event.step.TsMs)
@@ -230,9 +230,9 @@ func latest(sessions []*openSession) []*openSession {
 	return sessions
 }
 
-// turn ages the sessions once every stitchTime, and earlier where there are too many.
-func (s *stitcher) turn(nowMs int64) {
-	if nowMs-s.turnMs < stitchTime && len(s.newest.sessions) < s.limit {
+// turn ages the sessions once every openTime, and earlier where there are too many.
+func (s *sessionizer) turn(nowMs int64) {
+	if nowMs-s.turnMs < openTime && len(s.newest.sessions) < s.limit {
 		return
 	}
 	for key, session := range s.previous.sessions {

@@ -31,7 +31,7 @@ func TestCumulative(t *testing.T) {
 		{"silent for long", []point{{100, 101, 5}, {100, 301, 9}}, []float64{5, 0}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			c := newCumulatives()
+			c := newDeltas()
 			for n, at := range test.points {
 				p := &protos.MetricPoint{
 					Environment: 1, Name: "n", Series: 1, Cumulative: true, Count: 1, Sum: at.sum,

@@ -22,7 +22,7 @@ const (
 	firstPointTime = 10 * time.Minute
 )
 
-// cumulatives turns the points of cumulative series into differences. A sender is
+// deltas turns the points of cumulative series into differences. A sender is
 // told apart by who it is and when it began to count, so processes with the same
 // labels do not disturb each other, and one that starts again is another sender.
 //
@@ -35,7 +35,7 @@ const (
 // The state is in the rows: each row of a cumulative series carries what the sender
 // had reached. A row and its state are stored together or not at all, so a new owner,
 // which reads them without the pending block, makes the same differences again.
-type cumulatives struct {
+type deltas struct {
 	senders map[senderKey]*protos.Cumulative
 	// latest is the newest point of a series, whoever sent it.
 	latest map[uint64]instants
@@ -58,12 +58,12 @@ type beginKey struct {
 // instants are those of a point: its own, and its arrival.
 type instants struct{ tsMs, receivedMs int64 }
 
-func newCumulatives() *cumulatives {
-	return &cumulatives{senders: map[senderKey]*protos.Cumulative{}, latest: map[uint64]instants{}, begins: map[beginKey]*int64{}}
+func newDeltas() *deltas {
+	return &deltas{senders: map[senderKey]*protos.Cumulative{}, latest: map[uint64]instants{}, begins: map[beginKey]*int64{}}
 }
 
 // restore takes what the store knows of a sender.
-func (c *cumulatives) Restore(s svc.CumulativeSeries) error {
+func (c *deltas) Restore(s svc.CumulativeSeries) error {
 	reached := &protos.Cumulative{}
 	if len(s.State) < 8 {
 		return fmt.Errorf("the state of series %x has %d bytes", s.Series, len(s.State))
@@ -80,7 +80,7 @@ func (c *cumulatives) Restore(s svc.CumulativeSeries) error {
 }
 
 // note remembers when a point of a sender was, and when it came.
-func (c *cumulatives) note(key senderKey, begin beginKey, at instants) {
+func (c *deltas) note(key senderKey, begin beginKey, at instants) {
 	if c.latest[key.series].tsMs <= at.tsMs {
 		c.latest[key.series] = at
 	}
@@ -94,7 +94,7 @@ func (c *cumulatives) note(key senderKey, begin beginKey, at instants) {
 
 // fold returns what a point adds to the point before of its sender. A late point is
 // not newer than that one, and adds nothing.
-func (c *cumulatives) fold(p *protos.MetricPoint, now measurement) (added measurement, late bool) {
+func (c *deltas) fold(p *protos.MetricPoint, now measurement) (added measurement, late bool) {
 	c.sweep(p.ReceivedMs)
 	key := senderKey{p.Series, p.StartNs, p.Sender}
 	begin := beginKey{p.Environment, p.Name, p.StartNs}
@@ -113,7 +113,7 @@ func (c *cumulatives) fold(p *protos.MetricPoint, now measurement) (added measur
 }
 
 // fromZero says whether the first point of a sender counts from zero.
-func (c *cumulatives) fromZero(p *protos.MetricPoint, begin beginKey) bool {
+func (c *deltas) fromZero(p *protos.MetricPoint, begin beginKey) bool {
 	if p.StartNs == 0 {
 		return false
 	}
@@ -145,7 +145,7 @@ func (m measurement) since(before *protos.Cumulative) measurement {
 
 // state returns what a row carries of the sender of a point that was just folded: eight
 // bytes that tell it from other senders of the series, and then all of it.
-func (c *cumulatives) state(p *protos.MetricPoint) []byte {
+func (c *deltas) state(p *protos.MetricPoint) []byte {
 	reached := c.senders[senderKey{p.Series, p.StartNs, p.Sender}]
 	state := binary.LittleEndian.AppendUint64(make([]byte, 0, 8+reached.SizeVT()), reached.StartNs^reached.Sender)
 	encoded, err := reached.MarshalVT()
@@ -156,7 +156,7 @@ func (c *cumulatives) state(p *protos.MetricPoint) []byte {
 }
 
 // sweep forgets what had no point for long, now and then.
-func (c *cumulatives) sweep(nowMs int64) {
+func (c *deltas) sweep(nowMs int64) {
 	limit := nowMs - cumulativeTime.Milliseconds()
 	if c.sweptMs > nowMs-cumulativeTime.Milliseconds()/4 {
 		return
