@@ -147,20 +147,27 @@ func checkPart(path string) (reason string, err error) {
 	if bytes == 0 {
 		return "its columns are empty", nil
 	}
+	return checkSizes(path, sizes)
+}
+
+// checkSizes holds the sizes of a part's files to those that its checksums note.
+func checkSizes(path string, sizes map[string]int64) (reason string, err error) {
 	noted, err := notedSizes(filepath.Join(path, "checksums.txt"))
 	if err != nil {
 		return "", gone(err)
 	}
 	for name, size := range noted {
-		if has, there := sizes[name]; has != size {
-			if _, err := os.Stat(path); err != nil {
-				return "", gone(err)
-			}
-			if !there {
-				return name + " is missing", nil
-			}
-			return fmt.Sprintf("%s has %d of %d bytes", name, has, size), nil
+		has, there := sizes[name]
+		if there && has == size {
+			continue
 		}
+		if _, err := os.Stat(path); err != nil {
+			return "", gone(err) // removed while its files were listed
+		}
+		if !there {
+			return name + " is missing", nil
+		}
+		return fmt.Sprintf("%s has %d of %d bytes", name, has, size), nil
 	}
 	return "", nil
 }

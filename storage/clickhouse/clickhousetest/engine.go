@@ -36,7 +36,7 @@ func Main(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }() // a folder of the system's temporary ones
 	shared.dir = dir
 	if err := shared.start(); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -15,14 +15,21 @@ import (
 	"svc/storage/clickhouse/state"
 )
 
-// The parts of the store. The names tell them apart where they are embedded.
+// The parts of the store, under names that tell them apart where they are embedded.
 type (
-	StateStore  = state.Store
-	BlockStore  = block.Store
-	ReadStore   = reads.Store
-	IssueStore  = issues.Store
+	// StateStore stores what actors own.
+	StateStore = state.Store
+	// BlockStore stores blocks of rows.
+	BlockStore = block.Store
+	// ReadStore answers questions about events.
+	ReadStore = reads.Store
+	// IssueStore answers questions about issues.
+	IssueStore = issues.Store
+	// MetricStore answers questions about metrics.
 	MetricStore = metrics.Store
-	AlertStore  = alerts.Store
+	// AlertStore reads what alerting needs.
+	AlertStore = alerts.Store
+	// BackupStore takes snapshots.
 	BackupStore = backup.Store
 )
 
@@ -58,7 +65,7 @@ func Open(ctx context.Context, cfg clickhouse.Config, journal state.Config) (*DB
 	db.AlertStore, problems[4] = alerts.New(opened)
 	db.BackupStore, problems[5] = backup.New(opened)
 	if err := errors.Join(problems[:]...); err != nil {
-		return nil, errors.Join(err, db.Close())
+		return nil, errors.Join(err, db.Close()) //nolint:contextcheck // what is open is closed even when ctx has ended
 	}
 	return db, nil
 }

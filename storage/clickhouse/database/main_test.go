@@ -51,9 +51,10 @@ func exec(t testing.TB, db *database.DB, statement string) {
 	clickhousetest.Exec(t, db.Conn, statement)
 }
 
-func insert(t testing.TB, db *database.DB, token string, number uint64, b *block.Block) {
+// insert stores a block under one token, which all blocks of a test have.
+func insert(t testing.TB, db *database.DB, b *block.Block) {
 	t.Helper()
-	if err := db.Insert(deadline(t), token, number, b); err != nil {
+	if err := db.Insert(deadline(t), "t1", 1, b); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -80,7 +80,7 @@ func everything(t *testing.T, db *database.DB) *block.Block {
 func TestTokensOutliveUpgrades(t *testing.T) {
 	db := open(t)
 	b := everything(t, db)
-	insert(t, db, "t1", 1, b)
+	insert(t, db, b)
 	want := countTargets(t, db)
 	files, err := filepath.Glob("../migrations/*.sql")
 	if err != nil {
@@ -95,7 +95,7 @@ func TestTokensOutliveUpgrades(t *testing.T) {
 			continue
 		}
 		clickhousetest.ExecAll(t, db.Conn, string(text))
-		insert(t, db, "t1", 1, b)
+		insert(t, db, b)
 		if got := countTargets(t, db); !maps.Equal(got, want) {
 			t.Errorf("after %s:\n got %v\nwant %v", file, got, want)
 		}
@@ -116,7 +116,7 @@ func TestTokensOutliveRestarts(t *testing.T) {
 		}
 		b := everything(t, db)
 		for range 2 {
-			insert(t, db, "t1", 1, b)
+			insert(t, db, b)
 			if want == nil {
 				want = countTargets(t, db)
 			}
@@ -152,7 +152,7 @@ func TestMigrationsReplaceViews(t *testing.T) {
 func TestUpgradeOfRepeatedBlocks(t *testing.T) {
 	const name = "repeated"
 	db := openNamed(t, name)
-	insert(t, db, "t1", 1, hourly(t, db, time.Date(2026, 1, 20, 0, 0, 0, 0, time.UTC), 300))
+	insert(t, db, hourly(t, db, time.Date(2026, 1, 20, 0, 0, 0, 0, time.UTC), 300))
 	want := stored(t, db)
 	exec(t, db, "INSERT INTO names SELECT * FROM names LIMIT 40")
 	exec(t, db, "INSERT INTO visits SELECT * FROM visits")

@@ -51,7 +51,7 @@ func rowsOf(t *testing.T, db *database.DB, table string, environment uint64) uin
 func TestRetentionIsLowered(t *testing.T) {
 	db := open(t)
 	now := time.Now().UTC().Truncate(time.Millisecond)
-	insert(t, db, "t1", 1, aged(db, now, 20, 365))
+	insert(t, db, aged(db, now, 20, 365))
 	if tables := keptTables(t, db); len(tables) != 15 {
 		t.Fatalf("the tables with an expiry are %q: retentions.Update must name each, retentions.Remove all but newcomers", tables)
 	}
@@ -99,7 +99,7 @@ func TestRetentionIsRaised(t *testing.T) {
 	for _, table := range keptTables(t, db) {
 		exec(t, db, "SYSTEM STOP TTL MERGES "+table)
 	}
-	insert(t, db, "t1", 1, aged(db, now, 5, 5)) // none has expired
+	insert(t, db, aged(db, now, 5, 5)) // none has expired
 	if err := db.SetRetention(deadline(t), 7, 365, now); err != nil {
 		t.Fatal(err)
 	}

@@ -40,24 +40,7 @@ func openNamed(t testing.TB, name string) *testDB {
 	return &testDB{store, rows}
 }
 
-func insert(t testing.TB, db *testDB, token string, number uint64, b *block.Block) {
-	t.Helper()
-	if err := db.Insert(deadline(t), token, number, b); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func deadline(t testing.TB) context.Context {
 	t.Helper()
 	return clickhousetest.Deadline(t)
-}
-
-func ask[T any](t testing.TB, db *testDB, query string, args ...clickhouse.Args) T {
-	t.Helper()
-	return clickhousetest.Ask[T](t, db.conn, query, args...)
-}
-
-func exec(t testing.TB, db *testDB, statement string) {
-	t.Helper()
-	clickhousetest.Exec(t, db.conn, statement)
 }
