@@ -1,9 +1,12 @@
-// Package actors holds the virtual actors of the product, one file per kind,
-// and the clients through which http and storage reach them.
+// Package actors lists the kinds of virtual actors of the product, and holds those of alerts,
+// issues and live views. The others have packages of their own: identity, apps and
+// conversations; pipeline folds the log into the store.
 //
-// A kind has a pure core (state, and one function per message that returns an
-// outcome) and shares one shell (grain.go) that loads the state when it is first
-// asked, saves what an outcome writes before it answers, and performs the rest.
+// A persistent kind has a pure core: state, and one function per message that returns an
+// outcome. The shell in package grain loads the state when it is first asked, saves what an
+// outcome writes before it answers, and performs the rest. Alerting and monitor actors embed it
+// in shells of their own, which send notices, measure and check beside the mailbox; live actors
+// and intakes have a shell without a store.
 //
 // Who may ask whom (calls go down in rank only):
 //
@@ -24,9 +27,10 @@
 //	rank 1  live          one environment: who is there now
 //	rank 1  intake        one partition of the log: duplicates, sessions, rows
 //
-// A monitor tells the alerting actor of its application, and a conversation the ledger of its
-// organization, in a context with its rank, so that
-// the cluster would refuse a call that does not go down. No other actor calls another: where
-// a request needs two (a token's standing and its owner's membership), the client asks one
-// after the other.
+// A monitor calls the alerting actor of its application, and a conversation the ledger of its
+// organization, in a context with its rank, so that the cluster refuses a call that does not go
+// down. The shell of an alerting actor calls its own actor, on goroutines beside the mailbox and
+// therefore without a rank; the mailbox never waits for these calls. No other actor calls
+// another: where a request needs two (a token's standing and its owner's membership), the client
+// asks one after the other.
 package actors

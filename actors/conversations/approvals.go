@@ -30,6 +30,9 @@ const maxApprovals = 1000
 
 type approvals struct {
 	entries map[string]svc.Approval
+	// skipped receives requests that cannot be decoded. They are left out, so that one of them
+	// does not hide the whole queue; their conversations still have them.
+	skipped grain.Skipped
 }
 
 type (
@@ -56,13 +59,11 @@ var (
 )
 
 func (a *approvals) Restore(entities []svc.Entity) error {
-	*a = approvals{entries: map[string]svc.Approval{}}
+	a.entries = map[string]svc.Approval{}
 	for _, entity := range entities {
-		entry, err := grain.Decode[svc.Approval](entity)
-		if err != nil {
-			return err
+		if entry := grain.DecodeOrSkip[svc.Approval](entity, a.skipped); entry != nil {
+			a.entries[entity.ID] = *entry
 		}
-		a.entries[entity.ID] = entry
 	}
 	return nil
 }

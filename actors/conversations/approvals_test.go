@@ -2,10 +2,14 @@ package conversations
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
+	"testing"
 
 	"svc"
+	"svc/actors/actorstest"
+	"svc/actors/grain"
 )
 
 // outside says whether an action is a request to the outside.
@@ -39,5 +43,23 @@ func (h *talk) queued(exchange *svc.Exchange) {
 		if outside(action.ID) && !h.faulted && !slices.ContainsFunc(queue, func(entry svc.Approval) bool { return entry.Action.ID == action.ID }) {
 			h.t.Errorf("the queue lacks %s", action.ID)
 		}
+	}
+}
+
+// TestOneBadRequestDoesNotHideTheQueue restores a queue of which one request cannot be decoded.
+func TestOneBadRequestDoesNotHideTheQueue(t *testing.T) {
+	t.Parallel()
+	good, err := json.Marshal(svc.Approval{Action: svc.Action{ID: "act_2", Status: svc.ActionExecuted}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var skipped []string
+	queue := &approvals{skipped: func(entity svc.Entity, _ error) { skipped = append(skipped, entity.ID) }}
+	if err := queue.Restore([]svc.Entity{{Kind: "approval", ID: "act_1", Payload: []byte("{")}, {Kind: "approval", ID: "act_2", Payload: good}}); err != nil {
+		t.Fatalf("one bad request hides the queue: %v", err)
+	}
+	list, err := queue.onList(actorstest.Epoch(), grain.None{})
+	if err != nil || len(list.Answer) != 1 || list.Answer[0].Action.ID != "act_2" || !slices.Equal(skipped, []string{"act_1"}) {
+		t.Errorf("the queue is %+v, %v; skipped %v", list.Answer, err, skipped)
 	}
 }

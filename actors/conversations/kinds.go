@@ -1,6 +1,7 @@
 package conversations
 
 import (
+	"svc"
 	"svc/actors/grain"
 	"svc/cluster"
 )
@@ -9,10 +10,13 @@ import (
 // their entries in a store of their own. Enter keeps the entry of a ledger that no caller asked
 // for; nil keeps none.
 func Kinds(node *grain.Node, ledgers grain.Entities, enter Enter) []cluster.Kind {
+	skipped := func(entity svc.Entity, err error) {
+		node.Logger.Error("a request to the outside cannot be decoded and is left out of its queue", "owner", entity.Owner, "id", entity.ID, "error", err)
+	}
 	return []cluster.Kind{
 		conversationKind.Row(node, func(identity string) *conversation { return newConversation(node, enter, identity) }),
 		deskKind.Row(node, func(string) *desk { return &desk{} }),
-		approvalsKind.Row(node, func(string) *approvals { return &approvals{} }),
+		approvalsKind.Row(node, func(string) *approvals { return &approvals{skipped: skipped} }),
 		aiSettingsKind.Row(node, func(string) *aiSettings { return &aiSettings{} }),
 		ledgerKind.Row(node.With(ledgers), func(identity string) *ledger { return &ledger{org: identity} }),
 	}

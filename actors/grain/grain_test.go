@@ -535,3 +535,15 @@ func TestNoWriteIsLostWhileGrainsStop(t *testing.T) {
 		}
 	})
 }
+
+// TestAMethodIsDeclaredOnce declares a second method of a name.
+func TestAMethodIsDeclaredOnce(t *testing.T) {
+	t.Parallel()
+	kind := wordsKind()
+	defer func() {
+		if cause, want := recover(), `the method "add" of words is declared twice`; cause != want {
+			t.Errorf("the second declaration ends with %v, want %s", cause, want)
+		}
+	}()
+	grain.On(kind, "add", (*words).onAdd)
+}

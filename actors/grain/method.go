@@ -119,8 +119,12 @@ func (k *Kind[S]) Row(node *Node, newCore func(identity string) S) cluster.Kind 
 	}}
 }
 
-// On declares a method of a kind: its name on the wire and its handler.
+// On declares a method of a kind: its name on the wire and its handler. Two methods of one name
+// are a mistake that ends the program at its start.
 func On[S Core, M, R any](kind *Kind[S], name string, handle Handler[S, M, R], options ...Option) Method[M, R] {
+	if _, declared := kind.methods[name]; declared {
+		panic(fmt.Sprintf("the method %q of %s is declared twice", name, kind.name))
+	}
 	declared := Declare[M, R](kind.name, name, options...)
 	kind.methods[name] = method[S]{needsStore: declared.needsStore, handle: func(core S, now time.Time, payload []byte) (Outcome[any], error) {
 		var message M
