@@ -2,6 +2,7 @@ package reads
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -38,30 +39,36 @@ func (db *Store) breakdown(ctx context.Context, q svc.BreakdownQuery, goals []sv
 	if scans {
 		q.Window, out.Capped = q.Window.Capped()
 	}
-	if !scans {
-		plain := q
-		plain.Masked = false // what is kept is the same for all who ask
-		v, err := db.valuesOf(plain)
-		if err != nil {
-			return svc.Breakdown{}, err
-		}
-		var whole bool
-		if out.Rows, out.More, whole, err = db.rankDays(ctx, q, v); err != nil {
-			return svc.Breakdown{}, err
-		}
-		if whole {
-			return out, db.rowConversions(ctx, q, v, goals, out.Rows)
-		}
-	}
 	v, err := db.valuesOf(q)
 	if err != nil {
 		return svc.Breakdown{}, err
+	}
+	if !scans {
+		plain := q
+		plain.Masked = false // what is kept is the same for all who ask
+		days, err := db.valuesOf(plain)
+		if err != nil {
+			return svc.Breakdown{}, err
+		}
+		out.Rows, out.More, err = db.rankDays(ctx, q, days)
+		switch {
+		case err == nil:
+			return out, db.rowConversions(ctx, q, days, goals, out.Rows)
+		case !errors.Is(err, errElsewhere):
+			return svc.Breakdown{}, err
+		}
 	}
 	if out.Rows, out.More, err = db.rankEvents(ctx, q, v); err != nil {
 		return svc.Breakdown{}, err
 	}
 	return out, db.rowConversions(ctx, q, v, goals, out.Rows)
 }
+
+// errElsewhere is returned by a way of counting that does not fit a question: the caller asks the
+// next one. For values of a dimension these are, in order: days that are kept (rankDays), which
+// count the rest of a first day by steps (restOfDay) and a day that goes on by its new blocks
+// (rankToday), and the engine (rankEvents, for a single day readBuckets), which counts anything.
+var errElsewhere = errors.New("another way counts this")
 
 // values is where the values of a dimension come from: a query for rows of (bucket,
 // value, visitor, session, viewed, times) and what it takes.

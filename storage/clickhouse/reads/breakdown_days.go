@@ -2,6 +2,7 @@ package reads
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -45,15 +46,15 @@ type ranked struct {
 const rankedBytes = 64
 
 // rankDays ranks the values of a dimension without filters. Days that are over are taken
-// from memory where it knows them. It returns whole = false where there are too many
-// values or events for that, or where a value must be masked.
-func (db *Store) rankDays(ctx context.Context, q svc.BreakdownQuery, v values) (rows []svc.BreakdownRow, more, whole bool, err error) {
+// from the cache where it has them. It returns errElsewhere where there are too many values or
+// events for that, or where a value must be masked.
+func (db *Store) rankDays(ctx context.Context, q svc.BreakdownQuery, v values) (rows []svc.BreakdownRow, more bool, err error) {
 	if !q.Window.From.Before(q.Window.To) {
-		return []svc.BreakdownRow{}, false, true, nil
+		return []svc.BreakdownRow{}, false, nil
 	}
 	cuts, err := db.readCuts(ctx, q.AnalyticsScope, cutDays(q.Window))
 	if err != nil {
-		return nil, false, false, err
+		return nil, false, err
 	}
 	var events int64 // that would be counted
 	for _, c := range cuts {
@@ -62,11 +63,11 @@ func (db *Store) rankDays(ctx context.Context, q svc.BreakdownQuery, v values) (
 		}
 	}
 	if events > heavyEvents {
-		return nil, false, false, nil
+		return nil, false, errElsewhere
 	}
 	days, err := db.daysOf(ctx, q, v, cuts)
 	if err != nil {
-		return nil, false, false, err
+		return nil, false, err
 	}
 	total := map[unique.Handle[string]]*ranked{}
 	for _, day := range days {
@@ -80,7 +81,7 @@ func (db *Store) rankDays(ctx context.Context, q svc.BreakdownQuery, v values) (
 		}
 	}
 	if len(total) > maxRanked {
-		return nil, false, false, nil
+		return nil, false, errElsewhere
 	}
 	return cutPage(q, total)
 }
@@ -219,8 +220,8 @@ func (db *Store) partOfDay(ctx context.Context, q svc.BreakdownQuery, v values, 
 	case begins && !ends:
 		return db.restOfDay(ctx, q, v, c)
 	case ends && !begins:
-		if values, known, err := db.rankToday(ctx, q, v, c); known || err != nil {
-			return values, err
+		if today, err := db.rankToday(ctx, q, v, c); !errors.Is(err, errElsewhere) {
+			return today, err
 		}
 	}
 	from, to := day, next
@@ -234,14 +235,14 @@ func (db *Store) partOfDay(ctx context.Context, q svc.BreakdownQuery, v values, 
 	return read[c.bucket], err
 }
 
-// cutPage searches, ranks and cuts out a page.
-func cutPage(q svc.BreakdownQuery, total map[unique.Handle[string]]*ranked) (page []svc.BreakdownRow, more, whole bool, err error) {
+// cutPage searches, ranks and cuts out a page. It returns errElsewhere where a value must be masked.
+func cutPage(q svc.BreakdownQuery, total map[unique.Handle[string]]*ranked) (page []svc.BreakdownRow, more bool, err error) {
 	page = []svc.BreakdownRow{}
 	word := strings.ToLower(q.Search)
 	for _, sum := range total {
 		value := sum.value.Value()
 		if q.Masked && svc.MaskEmails(value) != value {
-			return nil, false, false, nil
+			return nil, false, errElsewhere
 		}
 		if word != "" && !strings.Contains(strings.ToLower(value), word) {
 			continue
@@ -256,5 +257,5 @@ func cutPage(q svc.BreakdownQuery, total map[unique.Handle[string]]*ranked) (pag
 	}
 	slices.SortFunc(page, func(a, b svc.BreakdownRow) int { return a.Key().Compare(b.Key()) })
 	more = len(page) > q.Limit
-	return page[:min(len(page), q.Limit)], more, true, nil
+	return page[:min(len(page), q.Limit)], more, nil
 }

@@ -80,11 +80,11 @@ type todayChange struct {
 }
 
 // rankToday returns the values of the local day on which a window ends, from its first
-// instant on; the cut is the day, with all that the store has of it. It returns known = false
+// instant on; the cut is the day, with all that the store has of it. It returns errElsewhere
 // where the day is too large to be kept, or was counted beyond the end of the window already.
-func (db *Store) rankToday(ctx context.Context, q svc.BreakdownQuery, v values, c *cut) (day []ranked, known bool, err error) {
+func (db *Store) rankToday(ctx context.Context, q svc.BreakdownQuery, v values, c *cut) ([]ranked, error) {
 	if c.sums.events > maxTodayEvents {
-		return nil, false, nil
+		return nil, errElsewhere
 	}
 	key := todayKey{environment: q.Environment.Number, bots: q.IncludeBots, dimension: q.Dimension, from: c.bucket, to: c.to}
 	t, found := db.todays.Get(key)
@@ -96,33 +96,33 @@ func (db *Store) rankToday(ctx context.Context, q svc.BreakdownQuery, v values, 
 	select {
 	case t.turn <- struct{}{}:
 	case <-ctx.Done():
-		return nil, false, clickhouse.ReadError("waiting for the day", context.Cause(ctx))
+		return nil, clickhouse.ReadError("waiting for the day", context.Cause(ctx))
 	}
 	defer func() { <-t.turn }()
 	all := c.sums
 	for try := range 2 * todayTries {
 		if t.latest >= q.Window.To.UnixMilli() {
-			return nil, false, nil
+			return nil, errElsewhere
 		}
 		if try == todayTries {
 			t.forget(q.Dimension)
 		}
 		if err := db.readToday(ctx, q, v, t, c); err != nil {
-			return nil, false, err
+			return nil, err
 		}
 		if t.whole(all) {
 			db.todays.Put(key, t, t.counted.size())
-			return t.counted.ranked(), true, nil
+			return t.counted.ranked(), nil
 		}
 		again, err := db.readCuts(ctx, q.AnalyticsScope, []cut{*c})
 		if err != nil {
-			return nil, false, err
+			return nil, err
 		}
 		if len(again) > 0 {
 			all = again[0].sums
 		}
 	}
-	return nil, false, nil
+	return nil, errElsewhere
 }
 
 // whole says whether all that the store had is counted. What was stored while the day was
