@@ -52,9 +52,18 @@ func (b *toyBlock) Committed(block uint64) {
 	b.p.w.calls = append(b.p.w.calls, fmt.Sprintf("committed %d", block))
 }
 
+// called returns the calls of the toy listener so far.
+func (w *world) called() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.calls)
+}
+
 // checkListener compares what the toy listener noted with what is stored.
 func (w *world) checkListener(t *testing.T) {
 	t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	for _, row := range w.rows {
 		if w.heard[row.DistinctID+" "+row.ID] == 0 {
 			t.Errorf("the event %s is stored, and the listener does not know of it", row.ID)
@@ -79,14 +88,14 @@ func TestRecoveryRunsTheListenersOfTheSink(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
-		if want := []string{"stored 7 recovered [0 1]", "committed 7"}; !slices.Equal(w.calls, want) {
-			t.Errorf("recovery called %v, want %v", w.calls, want)
+		if calls, want := w.called(), []string{"stored 7 recovered [0 1]", "committed 7"}; !slices.Equal(calls, want) {
+			t.Errorf("recovery called %v, want %v", calls, want)
 		}
 		if err := p.stream.Records(t.Context(), 0, w.log[0][starts[0]:], int64(len(w.log[0]))); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
-		own := w.calls[2:] // the sink may have made several blocks
+		own := w.called()[2:] // the sink may have made several blocks
 		if len(own) == 0 || strings.Contains(strings.Join(own, ""), "[0 1]") || !strings.HasPrefix(own[len(own)-1], "committed") {
 			t.Errorf("the sink called %v", own)
 		}

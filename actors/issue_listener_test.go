@@ -69,6 +69,8 @@ func (h *hearing) OccurrencesAfter(ctx context.Context, environments, issues []u
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	counts := map[issueKey]uint64{}
 	for number, rows := range h.stored {
 		for _, row := range rows {
