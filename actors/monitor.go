@@ -83,7 +83,6 @@ var monitorKind = grain.NewKind[*monitor](kindMonitor, 2, monitorIdle)
 
 // The methods of the monitor actor.
 var (
-	monitorGet    = grain.On(monitorKind, "get", (*monitor).onGet, grain.Repeatable)
 	monitorPut    = grain.On(monitorKind, "put", (*monitor).onPut)
 	monitorDelete = grain.On(monitorKind, "delete", (*monitor).onDelete)
 )
@@ -105,13 +104,6 @@ func (m *monitor) Restore(entities []svc.Entity) (err error) {
 		}
 	}
 	return nil
-}
-
-func (m *monitor) onGet(time.Time, grain.None) (grain.Outcome[svc.MonitorRow], error) {
-	if m.monitor == nil {
-		return grain.Outcome[svc.MonitorRow]{}, svc.NotFound("monitor")
-	}
-	return grain.Answer(svc.MonitorRow{Monitor: *m.monitor, MonitorState: m.state}), nil
 }
 
 func (m *monitor) onPut(now time.Time, p putMonitor) (grain.Outcome[svc.MonitorRow], error) {

@@ -89,7 +89,7 @@ func TestReleasesAreBounded(t *testing.T) {
 			t.Fatalf("release %d wrote %v", n, writes)
 		}
 	}
-	if writes := put(svc.MaxReleases, svc.ReleasePatch{}); len(writes) != 2 || writes[1] != (grain.Delete("release", "0")) {
+	if writes := put(svc.MaxReleases, svc.ReleasePatch{}); len(writes) != 2 || writes[1] != grain.Delete("release", "0") {
 		t.Errorf("one too many wrote %v", writes)
 	}
 	commits := slices.Repeat([]svc.Commit{{ID: "a", Message: strings.Repeat("x", 5000)}}, 2*svc.MaxReleaseCommits)

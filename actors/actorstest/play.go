@@ -48,24 +48,30 @@ func Play[S grain.Core](t *testing.T, kind *grain.Kind[S], newCore func() S, sto
 				if restored {
 					present = Restored(t, newCore(), stored)
 				}
-				payload, err := json.Marshal(s.Message)
-				if err != nil {
-					t.Fatal(err)
-				}
-				got, err := kind.Apply(present, At(s.After), s.Method, payload)
-				if a, b := render(got), render(s.Want); a != b {
-					t.Errorf("step %d, %s: the outcome of %s is\n%swant\n%s", n, s.Name, s.Method, a, b)
-				}
-				if !SameError(err, s.Err) {
-					t.Errorf("step %d, %s: %s fails with %#v, want %#v", n, s.Name, s.Method, err, s.Err)
-				}
-				if got.After != nil {
-					got.After(svc.Version{})
-				}
-				Keep(t, stored, got.Writes)
+				Keep(t, stored, playStep(t, kind, present, n, &s))
 			}
 		})
 	}
+}
+
+// playStep sends the message of a step to a core, compares the outcome, and returns what it writes.
+func playStep[S grain.Core](t *testing.T, kind *grain.Kind[S], core S, n int, s *Step) []grain.Write {
+	t.Helper()
+	payload, err := json.Marshal(s.Message)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := kind.Apply(core, At(s.After), s.Method, payload)
+	if a, b := render(got), render(s.Want); a != b {
+		t.Errorf("step %d, %s: the outcome of %s is\n%swant\n%s", n, s.Name, s.Method, a, b)
+	}
+	if !SameError(err, s.Err) {
+		t.Errorf("step %d, %s: %s fails with %#v, want %#v", n, s.Name, s.Method, err, s.Err)
+	}
+	if got.After != nil {
+		got.After(svc.Version{})
+	}
+	return got.Writes
 }
 
 // WantEveryMethod checks that some step has each method of a kind succeed.

@@ -26,7 +26,7 @@ func funnelSpec() svc.FunnelSpec {
 }
 
 func TestGoalsAndFunnelsOfAnApplication(t *testing.T) {
-	app := newTestApp(1, "shop", "Shop", actorstest.Epoch())
+	app := newTestApp(1, "Shop", actorstest.Epoch())
 	signup := svc.NewGoal(signupSpec(), "goal_1", actorstest.At(time.Minute))
 	deleted := signup
 	when := actorstest.At(time.Hour)
@@ -71,7 +71,7 @@ func TestGoalsAndFunnelsOfAnApplication(t *testing.T) {
 
 // TestGoalsAreBounded fills an application, and then deletes more goals than it keeps.
 func TestGoalsAreBounded(t *testing.T) {
-	record := newTestApp(1, "shop", "Shop", actorstest.Epoch())
+	record := newTestApp(1, "Shop", actorstest.Epoch())
 	a := &application{app: &record, goals: map[string]svc.Goal{}, funnels: map[string]svc.Funnel{}}
 	spec := func(n int) svc.GoalSpec {
 		return svc.GoalSpec{Name: "g", Matcher: svc.Matcher{Kind: svc.MatchEvent, Match: fmt.Sprint(n)}}
@@ -102,7 +102,7 @@ func TestGoalsAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := a.onDeleteGoal(actorstest.At(time.Hour), deleteGoal{"goal_x"})
-	if err != nil || len(got.Writes) != 2 || got.Writes[1] != (grain.Delete("goal", "goal_199")) {
+	if err != nil || len(got.Writes) != 2 || got.Writes[1] != grain.Delete("goal", "goal_199") {
 		t.Errorf("deleting one more than is kept: %v %+v", err, got.Writes)
 	}
 	if goals := a.allGoals(); len(goals) != keptGoals || goals[0].ID != "goal_000" || goals[198].ID != "goal_198" || goals[199].ID != "goal_x" {

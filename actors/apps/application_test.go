@@ -14,9 +14,9 @@ import (
 	"svc/actors/identity"
 )
 
-// newTestApp returns the record of an application.
-func newTestApp(n uint64, slug, name string, created time.Time) identity.AppRecord {
-	return identity.RecordApp(actorstest.App(n, slug, name, created))
+// newTestApp returns the record of the application shop.
+func newTestApp(n uint64, name string, created time.Time) identity.AppRecord {
+	return identity.RecordApp(actorstest.App(n, "shop", name, created))
 }
 
 func testKey(id, environment string, revoked *time.Time) keyRecord {
@@ -27,7 +27,7 @@ func testKey(id, environment string, revoked *time.Time) keyRecord {
 }
 
 func TestApplicationLife(t *testing.T) {
-	created := newTestApp(1, "shop", "Shop", actorstest.Epoch())
+	created := newTestApp(1, "Shop", actorstest.Epoch())
 	renamed := created
 	renamed.Name, renamed.Revision, renamed.UpdatedAt = "Store", 2, actorstest.At(time.Minute)
 	key1, key2 := testKey("key_1", "production", nil), testKey("key_2", "staging", nil)
@@ -43,7 +43,7 @@ func TestApplicationLife(t *testing.T) {
 	}
 	steps = append(steps, []actorstest.Step{
 		{Name: "create", Method: "create", Message: createApp{created}, Want: grain.Answer[any](created, grain.Put("application", "app_1", created))},
-		{Name: "create again", Method: "create", Message: createApp{newTestApp(9, "shop", "Other", actorstest.At(time.Hour))}, Want: grain.Answer[any](created)},
+		{Name: "create again", Method: "create", Message: createApp{newTestApp(9, "Other", actorstest.At(time.Hour))}, Want: grain.Answer[any](created)},
 		{Name: "get", Method: "get", Message: grain.None{}, Want: grain.Answer[any](created)},
 		{Name: "no keys", Method: "keys", Message: grain.None{}, Want: grain.Answer[any]([]keyRecord(nil))},
 		{Name: "a patch of nothing", Method: "update", Message: updateApp{}, Err: svc.Invalid(svc.FieldError{Code: "empty_body", Message: "The body names nothing to change."})},

@@ -5,7 +5,7 @@ import (
 	"svc/cluster"
 )
 
-// appsKinds returns the kinds of this package for the actors of a node, which publish their
+// Kinds returns the kinds of this package for the actors of a node, which publish their
 // changes to the node's snapshots.
 func Kinds(node *grain.Node, collectors *Collectors, shares *Shares) []cluster.Kind {
 	return []cluster.Kind{

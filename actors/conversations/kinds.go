@@ -6,7 +6,7 @@ import (
 	"svc/cluster"
 )
 
-// conversationsKinds returns the kinds of this package for the actors of a node. Ledgers keep
+// Kinds returns the kinds of this package for the actors of a node. Ledgers keep
 // their entries in a store of their own. Enter keeps the entry of a ledger that no caller asked
 // for; nil keeps none.
 func Kinds(node *grain.Node, ledgers grain.Entities, enter Enter) []cluster.Kind {

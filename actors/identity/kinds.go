@@ -5,7 +5,7 @@ import (
 	"svc/cluster"
 )
 
-// identityKinds returns the kinds of this package for the actors of a node.
+// Kinds returns the kinds of this package for the actors of a node.
 func Kinds(node *grain.Node, limits Limits) []cluster.Kind {
 	return []cluster.Kind{
 		organizationKind.Row(node, func(string) *organization { return &organization{} }),

@@ -76,9 +76,6 @@ func (t *token) Admit(_ time.Time, method string) error {
 	return nil
 }
 
-// makes is maker.makes: a token's identity is the hash of a new secret.
-func (t *token) makes(method string, _ []byte) bool { return method == "create" }
-
 func (t *token) Restore(entities []svc.Entity) error {
 	t.token = nil
 	for _, entity := range entities {

@@ -54,8 +54,8 @@ func WithClients(t *testing.T, limits identity.Limits, test func(t *testing.T, c
 	})
 }
 
-// Clock is the bubble's, in the form in which times come back from JSON.
-func Clock() time.Time { return time.Now().UTC().Round(0) }
+// Clock is the virtual clock of a test, in the form in which times come back from JSON.
+func Clock() time.Time { return time.Now().UTC().Round(0) } //nolint:forbidigo // the clock is that of a synctest bubble
 
 // Call is the caller of the clients.
 func (c *Clients) Call(ctx context.Context, call *protos.Call) (*protos.Answer, error) {
@@ -85,6 +85,7 @@ func (c *Clients) random(n int) []byte {
 	return out[:n]
 }
 
+// User returns the user of an email address, who is made where there is none.
 func (c *Clients) User(email, name string) svc.User {
 	c.T.Helper()
 	user, err := c.Identity.User(c.T.Context(), email, name)
@@ -107,6 +108,7 @@ func (c *Clients) Seat(user svc.User, role svc.Role) {
 	NoError(c.T, err)
 }
 
+// Mint makes a token and returns it with its secret.
 func (c *Clients) Mint(owner svc.TokenOwner, scopes ...svc.Scope) (svc.Token, string) {
 	c.T.Helper()
 	token, secret, err := c.Identity.MintToken(c.T.Context(), owner, svc.TokenSpec{Name: "ci", Scopes: scopes})
@@ -120,6 +122,7 @@ func (c *Clients) Authorize(secret, org string) (svc.Grant, error) {
 	return grant, err
 }
 
+// NoError ends a test where a call failed.
 func NoError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
@@ -127,6 +130,7 @@ func NoError(t *testing.T, err error) {
 	}
 }
 
+// WantError checks that a call failed with an error, or that it did not where want is nil.
 func WantError(t *testing.T, what string, got error, want *svc.Error) {
 	t.Helper()
 	if !actorstest.SameError(got, want) {
@@ -134,6 +138,7 @@ func WantError(t *testing.T, what string, got error, want *svc.Error) {
 	}
 }
 
+// WantEqual compares two values in depth.
 func WantEqual(t *testing.T, what string, got, want any) {
 	t.Helper()
 	if !reflect.DeepEqual(got, want) {

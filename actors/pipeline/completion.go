@@ -129,7 +129,7 @@ func (s *Stream) make(ctx context.Context, g *generation, c *completion, wanted 
 		}
 		intake := newIntake(s.config.Intakes, span.partition, c.open)
 		intake.onBegin(c.states[span.partition])
-		if err := intake.foldAll(g.number, records); err != nil {
+		if err := intake.foldAll(g.number, records); err != nil { //nolint:contextcheck // an intake waits for processors without a context, as in its mailbox
 			return err
 		}
 	}
