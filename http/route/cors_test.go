@@ -20,17 +20,20 @@ func TestAllowOrigin(t *testing.T) {
 		"no origin": {"POST", http.Header{}, 200, http.Header{}},
 		"request": {
 			"POST",
-			http.Header{"Origin": {"https://acme.example"}}, 200,
+			http.Header{"Origin": {"https://acme.example"}},
+			200,
 			http.Header{"Vary": {"Origin"}, "Access-Control-Allow-Origin": {"https://acme.example"}, "Access-Control-Expose-Headers": {exposed}},
 		},
 		"options": {
 			"OPTIONS",
-			http.Header{"Origin": {"https://acme.example"}}, 200,
+			http.Header{"Origin": {"https://acme.example"}},
+			200,
 			http.Header{"Vary": {"Origin"}, "Access-Control-Allow-Origin": {"https://acme.example"}, "Access-Control-Expose-Headers": {exposed}},
 		},
 		"preflight": {
 			"OPTIONS",
-			http.Header{"Origin": {"https://acme.example"}, "Access-Control-Request-Method": {"POST"}, "Access-Control-Request-Headers": {"content-type, x-svc-key"}}, 204,
+			http.Header{"Origin": {"https://acme.example"}, "Access-Control-Request-Method": {"POST"}, "Access-Control-Request-Headers": {"content-type, x-svc-key"}},
+			204,
 			http.Header{
 				"Vary": {"Origin", "Access-Control-Request-Headers"}, "Access-Control-Allow-Origin": {"https://acme.example"}, "Access-Control-Expose-Headers": {exposed},
 				"Access-Control-Allow-Methods": {"POST"}, "Access-Control-Allow-Headers": {"content-type, x-svc-key"}, "Access-Control-Max-Age": {"86400"},

@@ -23,7 +23,8 @@ func TestHalfRegisteredRowsAreRefused(t *testing.T) {
 	nothing := func(context.Context, *route.Call, struct{}) (route.Empty, error) { return route.Empty{}, nil }
 	undocumented := func(context.Context, *route.Call, struct {
 		Word string `query:"word"`
-	}) (route.Empty, error) {
+	},
+	) (route.Empty, error) {
 		return route.Empty{}, nil
 	}
 	colored := func(context.Context, *route.Call, struct{}) (shaped, error) { return shaped{}, nil }
