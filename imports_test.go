@@ -40,6 +40,10 @@ func innerImports() map[string][]string {
 		"svc/actors/apps":          {"svc/actors/attempt", "svc/actors/grain", "svc/actors/identity"},
 		"svc/actors/conversations": {"svc/actors/grain"},
 		"svc/actors/pipeline":      {"svc/actors/attempt", "svc/actors/enrich"},
+		"svc/actors":               nil,
+		"svc/actors/alerting":      {"svc/actors/attempt", "svc/actors/grain", "svc/actors/pipeline"},
+		"svc/actors/issues":        {"svc/actors/attempt", "svc/actors/grain", "svc/actors/pipeline"},
+		"svc/actors/live":          {"svc/actors/attempt", "svc/actors/grain", "svc/actors/pipeline"},
 		"svc/storage/kafka":        nil,
 		"svc/storage/kafka/broker": {"svc/storage/datadir"},
 

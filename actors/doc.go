@@ -1,6 +1,6 @@
-// Package actors lists the kinds of virtual actors of the product, and holds those of alerts,
-// issues and live views. The others have packages of their own: identity, apps and
-// conversations; pipeline folds the log into the store.
+// Package actors lists the kinds of virtual actors of the product; the packages below it have them:
+// identity, apps, conversations, alerting (with monitors), issues (with releases) and live; pipeline
+// folds the log into the store.
 //
 // A persistent kind has a pure core: state, and one function per message that returns an
 // outcome. The shell in package grain loads the state when it is first asked, saves what an

@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 
 	"svc"
-	"svc/actors"
 	"svc/actors/actorstest"
+	"svc/actors/alerting"
 	"svc/actors/apps"
 	"svc/actors/identity"
 	"svc/actors/nodetest"
@@ -141,7 +141,7 @@ func TestSnapshotsLeaveOutWhatIsUnreadable(t *testing.T) {
 		entities := []svc.Entity{
 			{Owner: owner, Kind: "key", ID: "key_broken", Version: broken, Payload: []byte("{")},
 			{Owner: owner, Kind: "share", ID: "share", Version: broken, Payload: []byte("[]")},
-			{Owner: actors.KindAlerting + "/acme/blog", Kind: actors.KindRule, ID: "rule_broken", Version: broken, Payload: []byte("7")},
+			{Owner: alerting.KindAlerting + "/acme/blog", Kind: alerting.KindRule, ID: "rule_broken", Version: broken, Payload: []byte("7")},
 		}
 		for _, entity := range c.Store.Present("application") {
 			if entity.Owner != owner {
@@ -151,7 +151,7 @@ func TestSnapshotsLeaveOutWhatIsUnreadable(t *testing.T) {
 		}
 		nodetest.NoError(t, c.Store.Put(ctx, entities, nil))
 		skipped := map[string]bool{}
-		changes := &apps.Changes{Store: lately{c.Store}, Collectors: apps.NewCollectors(), Others: []apps.Snapshot{apps.NewShares(), actors.NewRulebook()}, Skipped: func(entity svc.Entity, err error) {
+		changes := &apps.Changes{Store: lately{c.Store}, Collectors: apps.NewCollectors(), Others: []apps.Snapshot{apps.NewShares(), alerting.NewRulebook()}, Skipped: func(entity svc.Entity, err error) {
 			if err == nil {
 				t.Error("skipped without a reason")
 			}

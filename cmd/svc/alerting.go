@@ -1,12 +1,12 @@
 package main
 
 import (
-	"svc/actors"
+	"svc/actors/alerting"
 	"svc/actors/apps"
 	"svc/actors/grain"
 	"svc/actors/pipeline"
 	"svc/cluster"
-	"svc/http/api/alerting"
+	alertingapi "svc/http/api/alerting"
 	"svc/http/route"
 )
 
@@ -16,14 +16,16 @@ func (n *node) alertingModule() module {
 	return module{
 		name: "alerting",
 		listeners: func() []pipeline.Listener {
-			return []pipeline.Listener{&actors.CountListener{Rules: n.rules, Alarms: n.alarms, Now: n.now, Logger: n.logger}}
+			return []pipeline.Listener{&alerting.CountListener{Rules: n.rules, Alarms: n.alarms, Now: n.now, Logger: n.logger}}
 		},
 		snapshots: func() []apps.Snapshot { return []apps.Snapshot{n.rules} },
 		wire:      func() error { return n.wireMonitoring(n.rules, n.alarms) },
-		kinds:     func(*grain.Node) []cluster.Kind { return actors.AlertingKinds(n.actorDeps()) },
-		join:      func() error { m.join(n.cluster); return nil },
+		kinds: func(node *grain.Node) []cluster.Kind {
+			return []cluster.Kind{alerting.Kind(node, m.alertPorts), alerting.MonitorKind(node, m.ports)}
+		},
+		join: func() error { m.join(n.cluster); return nil },
 		routes: func() ([]route.Route, error) {
-			return alerting.Routes(alerting.Ports{Monitors: n.monitorPort(), Alerts: n.alertPort(), Incidents: n.db, Channels: n.alertPort()}), nil
+			return alertingapi.Routes(alertingapi.Ports{Monitors: n.monitorPort(), Alerts: n.alertPort(), Incidents: n.db, Channels: n.alertPort()}), nil
 		},
 		below: func() []part {
 			return []part{

@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	"svc"
-	"svc/actors"
 	"svc/actors/apps"
 	"svc/actors/grain"
+	"svc/actors/live"
 	"svc/actors/pipeline"
 	"svc/cluster"
 	"svc/http/api/analytics"
@@ -21,18 +21,21 @@ func (n *node) analyticsModule() module {
 	return module{
 		name: "analytics",
 		listeners: func() []pipeline.Listener {
-			return []pipeline.Listener{&actors.LiveListener{Watchers: n.watchers, Digests: n.digests, Logger: n.logger}}
+			return []pipeline.Listener{&live.LiveListener{Watchers: n.watchers, Digests: n.digests, Logger: n.logger}}
 		},
 		snapshots: func() []apps.Snapshot { return []apps.Snapshot{n.shares} },
-		kinds:     func(*grain.Node) []cluster.Kind { return actors.LiveKinds(n.actorDeps()) },
-		join:      func() error { n.digests.Actors = n.cluster; return nil },
+		kinds: func(*grain.Node) []cluster.Kind {
+			whole := func() bool { return n.ownership.Partitions() == n.config.Partitions }
+			return []cluster.Kind{live.Kind(live.Ports{Visits: n.db, Watchers: n.watchers, Whole: whole, Now: n.now, Logger: n.logger})}
+		},
+		join: func() error { n.digests.Actors = n.cluster; return nil },
 		routes: func() ([]route.Route, error) {
 			pages, err := n.sharePages()
 			if err != nil {
 				return nil, err
 			}
 			return append(analytics.Routes(analytics.Ports{
-				Analytics: overviews{n.db, n.apps}, Presence: &actors.Presence{Actors: n.cluster}, Reads: reads{n.db, n.apps}, Events: events{n.db, n.apps},
+				Analytics: overviews{n.db, n.apps}, Presence: &live.Presence{Actors: n.cluster}, Reads: reads{n.db, n.apps}, Events: events{n.db, n.apps},
 				Goals: n.apps, Funnels: n.apps, Results: results{n.db, n.apps}, Shares: n.apps,
 			}), pages.Routes()...), nil
 		},

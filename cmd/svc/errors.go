@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"svc"
-	"svc/actors"
 	"svc/actors/grain"
+	"svc/actors/issues"
 	"svc/actors/pipeline"
 	"svc/cluster"
-	"svc/http/api/issues"
+	issuesapi "svc/http/api/issues"
 	"svc/http/route"
 )
 
@@ -19,15 +19,15 @@ func (n *node) errorsModule() module {
 	return module{
 		name: "errors",
 		listeners: func() []pipeline.Listener {
-			return []pipeline.Listener{&actors.IssueListener{
+			return []pipeline.Listener{&issues.IssueListener{
 				Watch: n.watch, Issues: n.issues, Totals: n.db, Rules: n.rules, Alarms: n.alarms, Outbox: n.outbox, Logger: n.logger,
-				Continuation: &actors.Continuation{Former: n.db, Totals: n.db, Issues: n.issues, Now: n.now, Logger: n.logger},
+				Continuation: &issues.Continuation{Former: n.db, Totals: n.db, Issues: n.issues, Now: n.now, Logger: n.logger},
 			}}
 		},
-		kinds: func(*grain.Node) []cluster.Kind { return actors.IssueKinds(n.actorDeps()) },
+		kinds: func(node *grain.Node) []cluster.Kind { return issues.Kinds(node, n.watch) },
 		join:  func() error { n.issues.Actors, n.releases.Actors = n.cluster, n.cluster; return nil },
 		routes: func() ([]route.Route, error) {
-			return issues.Routes(issues.Ports{Issues: n.db, Occurrences: n.db, Changes: n.issues, People: n.identity}), nil
+			return issuesapi.Routes(issuesapi.Ports{Issues: n.db, Occurrences: n.db, Changes: n.issues, People: n.identity}), nil
 		},
 	}
 }
@@ -36,7 +36,7 @@ func (n *node) errorsModule() module {
 // names do not say.
 type releaseTimes struct {
 	node *node
-	book *actors.ReleaseBook
+	book *issues.ReleaseBook
 }
 
 // FirstSeen returns when releases of an environment were announced, or occurred in an error where

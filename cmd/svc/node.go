@@ -12,12 +12,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"svc"
-	"svc/actors"
+	"svc/actors/alerting"
 	"svc/actors/apps"
 	"svc/actors/assistant"
 	"svc/actors/conversations"
 	"svc/actors/grain"
 	"svc/actors/identity"
+	"svc/actors/issues"
+	"svc/actors/live"
 	"svc/actors/pipeline"
 	"svc/cluster"
 	"svc/cmd/svc/backup"
@@ -82,8 +84,8 @@ type node struct {
 	collectors  *apps.Collectors
 	cardinality *pipeline.Cardinality
 	shares      *apps.Shares
-	issues      *actors.Issues
-	releases    *actors.ReleaseBook
+	issues      *issues.Issues
+	releases    *issues.ReleaseBook
 	sink        *pipeline.Sink
 	outbox      *pipeline.Outbox
 	backlog     backlog
@@ -99,11 +101,11 @@ type node struct {
 	apps        *apps.Applications
 	monitoring  monitoring
 	// Snapshots and lists that modules share.
-	watch       *actors.Watch
-	rules       *actors.Rulebook
-	alarms      *actors.Alerts
-	watchers    *actors.Watchers
-	digests     *actors.Digests
+	watch       *issues.Watch
+	rules       *alerting.Rulebook
+	alarms      *alerting.Alerts
+	watchers    *live.Watchers
+	digests     *live.Digests
 	ai          *conversations.AI
 	tools       *routeTools
 	holderTools *routeTools
@@ -301,16 +303,16 @@ const placeCache = 4096
 
 func (n *node) wireActors(context.Context) (err error) {
 	n.ownership, n.collectors, n.shares = &pipeline.Ownership{Lease: n.consumer}, apps.NewCollectors(), apps.NewShares()
-	n.rules, n.alarms = actors.NewRulebook(), &actors.Alerts{Random: n.random}
+	n.rules, n.alarms = alerting.NewRulebook(), &alerting.Alerts{Random: n.random}
 	n.changes = &apps.Changes{
 		Store: changedOwners{n.db}, Collectors: n.collectors, Others: each(n.modules(), func(m module) func() []apps.Snapshot { return m.snapshots }), Log: n.clustered.announcements(), Logger: n.logger,
 		Skipped: n.unreadable.skipped,
 	}
 	n.cardinality = pipeline.NewCardinality()
-	n.watchers, n.digests = &actors.Watchers{}, &actors.Digests{Logger: n.logger}
-	n.watch = &actors.Watch{Store: n.db, Partitions: n.config.Partitions, Skipped: n.unreadable.skipped}
-	n.releases = &actors.ReleaseBook{}
-	n.issues = &actors.Issues{Releases: &releaseTimes{n, n.releases}, Log: n.topic, Partitions: n.config.Partitions}
+	n.watchers, n.digests = &live.Watchers{}, &live.Digests{Logger: n.logger}
+	n.watch = &issues.Watch{Store: n.db, Partitions: n.config.Partitions, Skipped: n.unreadable.skipped}
+	n.releases = &issues.ReleaseBook{}
+	n.issues = &issues.Issues{Releases: &releaseTimes{n, n.releases}, Log: n.topic, Partitions: n.config.Partitions}
 	n.outbox = pipeline.NewOutbox(n.db, n.logger)
 	n.sink = pipeline.NewSink(pipeline.SinkConfig{
 		Store: blockStore{n.db}, Log: committed{n.consumer, &n.progress}, Records: n.consumer, Interval: n.config.FlushInterval, MaxRows: maxBlockRows, MaxBytes: maxBlockBytes, Now: n.now,
@@ -343,15 +345,6 @@ func (n *node) wireActors(context.Context) (err error) {
 	n.identity = &identity.Identity{Actors: n.cluster, Random: n.random, Now: n.now}
 	n.apps = &apps.Applications{Actors: n.cluster, Random: n.random, Now: n.now, Sync: n.syncSnapshot}
 	return do(n.modules(), func(m module) func() error { return m.join })
-}
-
-// actorDeps are what the actors of alerting, errors and analytics need.
-func (n *node) actorDeps() actors.Deps {
-	return actors.Deps{
-		Store: n.db, Changes: n.changes, Visits: n.db, Watchers: n.watchers, Watch: n.watch, Monitors: n.monitoring.ports, Alerts: n.monitoring.alertPorts,
-		Now: n.now, Logger: n.logger, Workers: n.grains.Workers,
-		Whole: func() bool { return n.ownership.Partitions() == n.config.Partitions },
-	}
 }
 
 // close gives everything free that open opened, the last first.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"svc"
-	"svc/actors"
+	"svc/actors/alerting"
 )
 
 // stored waits until production has so many events.
@@ -167,7 +167,7 @@ func TestAnActorThatCannotBeReadDelaysNobody(t *testing.T) {
 	s.post(appPath+"/alerts", `{"name":"News","kind":"new_issue"}`)
 	s.settled()
 	broken := svc.Entity{
-		Owner: actors.KindAlerting + "/acme/web", Kind: "alert_told", ID: "1", Payload: []byte("{"), Version: svc.Version{Generation: 1 << 20, Sequence: 1},
+		Owner: alerting.KindAlerting + "/acme/web", Kind: "alert_told", ID: "1", Payload: []byte("{"), Version: svc.Version{Generation: 1 << 20, Sequence: 1},
 	}
 	if err := s.node.db.Put(t.Context(), []svc.Entity{broken}, nil); err != nil {
 		t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"svc"
-	"svc/actors"
+	"svc/actors/alerting"
 	"svc/actors/grain"
 	"svc/http/outbound"
 	"svc/storage/clickhouse/database"
@@ -16,7 +16,7 @@ import (
 )
 
 // wireAlerting makes what the alerting actors need; the cluster is put in afterwards.
-func (n *node) wireAlerting(rules *actors.Rulebook) error {
+func (n *node) wireAlerting(rules *alerting.Rulebook) error {
 	box, err := n.vault.Box("channels")
 	if err != nil {
 		return err
@@ -24,11 +24,11 @@ func (n *node) wireAlerting(rules *actors.Rulebook) error {
 	m := &n.monitoring
 	mail := outbound.Mail{Server: n.config.MailServer, From: n.config.MailFrom, Now: n.now}
 	m.sender = sender{outbound.NewNotifier(m.dialer, mail, n.config.URLAt(n.config.HTTPAddr), n.now), box}
-	m.alertPorts = &actors.AlertPorts{
+	m.alertPorts = &alerting.AlertPorts{
 		Store: n.db.Alerting(), Schedule: m.schedule, Measures: measures{n.db}, Sender: m.sender, Rules: rules, Started: n.now(), Flush: n.config.FlushInterval, Logger: n.logger,
 	}
 	m.ports.Failing = m.alerts.Failing
-	monitors, alerts := m.filler.Fill, actors.FillAlerts(m.schedule, n.db.LoadKind)
+	monitors, alerts := m.filler.Fill, alerting.FillAlerts(m.schedule, n.db.LoadKind)
 	m.filler.Fill = func(ctx context.Context) error {
 		if err := monitors(ctx); err != nil {
 			return err
@@ -58,7 +58,7 @@ func (s sender) Send(ctx context.Context, channel svc.Channel, delivery svc.Deli
 
 // alerts is http's view of the alerting actors: those of applications that exist.
 type alerts struct {
-	*actors.Alerts
+	*alerting.Alerts
 	db     *database.DB
 	sender sender
 	dialer *outbound.Dialer
@@ -77,7 +77,7 @@ type changedOwners struct{ *database.DB }
 
 // Load returns the last version of every entity of an owner.
 func (c changedOwners) Load(ctx context.Context, owner string) ([]svc.Entity, error) {
-	if strings.HasPrefix(owner, actors.KindAlerting+"/") {
+	if strings.HasPrefix(owner, alerting.KindAlerting+"/") {
 		return c.Alerting().Load(ctx, owner)
 	}
 	return c.DB.Load(ctx, owner)
@@ -101,7 +101,7 @@ func (a alerts) PutRule(ctx context.Context, ref svc.AppRef, id string, env svc.
 	if err != nil {
 		return row, err
 	}
-	return row, a.sync(ctx, actors.KindAlerting, ref.String())
+	return row, a.sync(ctx, alerting.KindAlerting, ref.String())
 }
 
 // CreateChannel seals where a channel leads, with a secret for webhooks.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"svc"
-	"svc/actors"
+	"svc/actors/alerting"
 	"svc/storage/clickhouse/database"
 )
 
@@ -14,8 +14,8 @@ type measures struct{ db *database.DB }
 
 // Read returns what counters count within their windows. Counters that differ in their words
 // alone are answered by one query, unless they ask for labels.
-func (m measures) Read(ctx context.Context, counters []svc.AlertCounter, at time.Time, since uint64) []actors.ReadCounter {
-	out := make([]actors.ReadCounter, len(counters))
+func (m measures) Read(ctx context.Context, counters []svc.AlertCounter, at time.Time, since uint64) []alerting.ReadCounter {
+	out := make([]alerting.ReadCounter, len(counters))
 	together := map[svc.AlertCounter][]int{}
 	for i, counter := range counters {
 		if counter.Labels == "" {
@@ -35,7 +35,7 @@ func (m measures) Read(ctx context.Context, counters []svc.AlertCounter, at time
 		found, err := read(ctx, counter, words, at, since)
 		for _, i := range places {
 			window := found[counters[i].Word]
-			out[i] = actors.ReadCounter{Slots: window.Slots, Blocks: window.Blocks, Err: err}
+			out[i] = alerting.ReadCounter{Slots: window.Slots, Blocks: window.Blocks, Err: err}
 		}
 	}
 	return out
@@ -44,8 +44,8 @@ func (m measures) Read(ctx context.Context, counters []svc.AlertCounter, at time
 // Measure returns what the conditions of rules that divide errors by sessions come to in the
 // windows that end at an instant (contract 62); by no sessions errors cannot be divided.
 // Rules of the same window are answered by one query.
-func (m measures) Measure(ctx context.Context, rules []svc.AlertRule, at time.Time) []actors.Measured {
-	out := make([]actors.Measured, len(rules))
+func (m measures) Measure(ctx context.Context, rules []svc.AlertRule, at time.Time) []alerting.Measured {
+	out := make([]alerting.Measured, len(rules))
 	together := map[sameWindow][]int{}
 	for i := range rules {
 		key := sameWindow{rules[i].Number, rules[i].Window()}
@@ -66,7 +66,7 @@ func (m measures) Measure(ctx context.Context, rules []svc.AlertRule, at time.Ti
 			case err != nil:
 				out[i].Err = err
 			case sessions > 0:
-				out[i] = actors.Measured{Value: float64(volumes[rules[i].Condition.Level]) / float64(sessions), Known: true}
+				out[i] = alerting.Measured{Value: float64(volumes[rules[i].Condition.Level]) / float64(sessions), Known: true}
 			}
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"svc"
-	"svc/actors"
+	"svc/actors/alerting"
 	"svc/cluster"
 	"svc/http/outbound"
 	alertstore "svc/storage/clickhouse/alerts"
@@ -15,14 +15,14 @@ import (
 // monitoring is what this node checks and tells others about.
 type monitoring struct {
 	dialer   *outbound.Dialer
-	schedule *actors.Schedule
-	filler   *actors.Filler
+	schedule *alerting.Schedule
+	filler   *alerting.Filler
 	checks   *alertstore.CheckWriter
-	ports    *actors.MonitorPorts
+	ports    *alerting.MonitorPorts
 
-	alerts     *actors.Alerts
-	lookout    *actors.Lookout
-	alertPorts *actors.AlertPorts
+	alerts     *alerting.Alerts
+	lookout    *alerting.Lookout
+	alertPorts *alerting.AlertPorts
 	sender     sender
 }
 
@@ -30,18 +30,18 @@ type monitoring struct {
 const fillEvery = 50 * time.Millisecond
 
 // wireMonitoring makes the parts; the schedule tells nobody before it runs.
-func (n *node) wireMonitoring(rules *actors.Rulebook, alerts *actors.Alerts) error {
+func (n *node) wireMonitoring(rules *alerting.Rulebook, alerts *alerting.Alerts) error {
 	m := &n.monitoring
 	m.dialer = outbound.NewDialer(n.config.MonitorAllow)
-	m.schedule = actors.NewSchedule(n.now, actors.NewScheduleMetrics(n.registry), n.logger)
+	m.schedule = alerting.NewSchedule(n.now, alerting.NewScheduleMetrics(n.registry), n.logger)
 	m.checks = &alertstore.CheckWriter{Store: n.db.AlertStore, Interval: n.config.FlushInterval, Name: n.random.ID("run_"), Logger: n.logger}
-	found := &actors.Found{Generation: n.ownership.Generation}
-	m.filler = &actors.Filler{Ownership: n.ownership, Fill: actors.FillSchedule(m.schedule, found, n.db.AllMonitors), Every: fillEvery, Logger: n.logger}
-	m.ports = &actors.MonitorPorts{
+	found := &alerting.Found{Generation: n.ownership.Generation}
+	m.filler = &alerting.Filler{Ownership: n.ownership, Fill: alerting.FillSchedule(m.schedule, found, n.db.AllMonitors), Every: fillEvery, Logger: n.logger}
+	m.ports = &alerting.MonitorPorts{
 		States: n.db, Probe: outbound.NewProbe(m.dialer, n.config.PublicURL, n.now), Checks: m.checks, Schedule: m.schedule, Found: found,
 		Rules: n.monitorRules(), Logger: n.logger,
 	}
-	m.alerts, m.lookout = alerts, &actors.Lookout{Rules: rules, Sink: n.sink, Logger: n.logger}
+	m.alerts, m.lookout = alerts, &alerting.Lookout{Rules: rules, Sink: n.sink, Logger: n.logger}
 	return n.wireAlerting(rules)
 }
 
@@ -57,8 +57,8 @@ func (n *node) monitorRules() svc.MonitorRules {
 // monitors is http's view of the monitors: definitions are changed by their actors and
 // read, with what the checks found, from the store.
 type monitors struct {
-	actors *actors.Monitors
-	alerts *actors.Alerts
+	actors *alerting.Monitors
+	alerts *alerting.Alerts
 	db     *database.DB
 	dialer *outbound.Dialer
 	rules  svc.MonitorRules
@@ -66,7 +66,7 @@ type monitors struct {
 }
 
 func (n *node) monitorPort() monitors {
-	return monitors{&actors.Monitors{Actors: n.cluster, Random: n.random}, n.monitoring.alerts, n.db, n.monitoring.dialer, n.monitorRules(), n.now}
+	return monitors{&alerting.Monitors{Actors: n.cluster, Random: n.random}, n.monitoring.alerts, n.db, n.monitoring.dialer, n.monitorRules(), n.now}
 }
 
 func (m monitors) Monitors(ctx context.Context, ref svc.AppRef) ([]svc.MonitorRow, error) {

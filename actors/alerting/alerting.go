@@ -1,0 +1,292 @@
+package alerting
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// KindAlerting is the kind of the alerting actor, and begins the names of the owners of its
+// entities.
+//
+//	identity   org/app, the two slugs
+//	rank       1
+//	owns       alert rules with their states and incidents, channels, notices on their way
+//	persists   entities rule, alert_state, alert_told, incident, channel, delivery
+//	woken by   calls, blocks of the stream, and the schedule of the node: when a state ends
+//	           by itself, when a value changes by itself, when a notice is due
+//	limits     1,000 rules and 100 channels
+//	stops      after ten minutes without a message; the schedule brings it back
+//
+// What fires and the notices that follow are stored in one write, so after a restart
+// nothing is told twice and nothing is forgotten.
+const KindAlerting = "alerting"
+
+// The kinds of its entities.
+const (
+	KindRule       = "rule"
+	kindAlertState = "alert_state"
+	kindAlertTold  = "alert_told"
+	kindIncident   = "incident"
+	kindChannel    = "channel"
+	kindDelivery   = "delivery"
+)
+
+const (
+	// evaluateEvery is the time between two measurements.
+	evaluateEvery = 10 * time.Second
+	// saveEvery is how often a state is stored of which nothing but numbers changed.
+	saveEvery = time.Minute
+)
+
+// alerting is the core.
+type alerting struct {
+	app        svc.AppRef
+	rules      map[string]svc.AlertRule
+	states     map[string]svc.AlertState
+	channels   map[string]svc.Channel
+	deliveries map[string]svc.Delivery
+	// told are the blocks whose new issues were told of, by environment.
+	told map[uint64]blocksTold
+	// saved is when each state was last stored, checked the latest check of each monitor,
+	// judged when each rule that counts was last looked at, measured the last measurement
+	// of those that divide; they are not stored.
+	saved    map[string]time.Time
+	checked  map[string]time.Time
+	judged   map[string]time.Time
+	measured time.Time
+	// windows are what rules count, divided the rules that divide what is counted, looking
+	// those of them that are to be measured at once (alerting_window.go).
+	windows map[svc.AlertCounter]*window
+	divided map[svc.AlertCounter][]string
+	looking map[string]bool
+	// reading is when the latest reading of windows began.
+	reading time.Time
+	// heard are the blocks that were told of and when; old ones were pruned last.
+	heard  map[uint64]time.Time
+	pruned time.Time
+	// started is when the service began to take in, flush how long a block may be open.
+	started time.Time
+	flush   time.Duration
+	now     func() time.Time
+	// publish has the node's stream know the rules.
+	publish func(version svc.Version, app svc.AppRef, rules []svc.AlertRule)
+	// changed runs after every change.
+	changed func(svc.Version)
+}
+
+var alertingKind = grain.NewKind[*alerting](KindAlerting, 1, monitorIdle)
+
+// The methods of the alerting actor.
+var (
+	alertingRules         = grain.On(alertingKind, "rules", (*alerting).onRules)
+	alertingPutRule       = grain.On(alertingKind, "rule.put", (*alerting).onPutRule)
+	alertingDeleteRule    = grain.On(alertingKind, "rule.delete", (*alerting).onDeleteRule)
+	alertingUptimes       = grain.On(alertingKind, "uptimes", (*alerting).onUptimes)
+	alertingUnwatched     = grain.On(alertingKind, "unwatched", (*alerting).onUnwatched, grain.Repeatable)
+	alertingIssues        = grain.On(alertingKind, "issues", (*alerting).onIssues, grain.Repeatable)
+	alertingRegressions   = grain.On(alertingKind, "regressions", (*alerting).onRegressions, grain.Repeatable)
+	alertingStream        = grain.On(alertingKind, "stream", (*alerting).onStream, grain.Repeatable)
+	alertingCounted       = grain.On(alertingKind, "counted", (*alerting).onCounted, grain.Repeatable)
+	alertingMissed        = grain.On(alertingKind, "missed", (*alerting).onMissed)
+	alertingRead          = grain.On(alertingKind, "read", (*alerting).onRead)
+	alertingMeasured      = grain.On(alertingKind, "measured", (*alerting).onMeasured)
+	alertingPlan          = grain.On(alertingKind, "plan", (*alerting).onPlan)
+	alertingSent          = grain.On(alertingKind, "sent", (*alerting).onSent)
+	alertingAcknowledge   = grain.On(alertingKind, "incident.acknowledge", (*alerting).onAcknowledge)
+	alertingResolve       = grain.On(alertingKind, "incident.resolve", (*alerting).onResolve)
+	alertingChannels      = grain.On(alertingKind, "channels", (*alerting).onChannels)
+	alertingPutChannel    = grain.On(alertingKind, "channel.put", (*alerting).onPutChannel)
+	alertingDeleteChannel = grain.On(alertingKind, "channel.delete", (*alerting).onDeleteChannel)
+)
+
+func (a *alerting) Restore(entities []svc.Entity) error {
+	a.rules, a.states, a.saved = map[string]svc.AlertRule{}, map[string]svc.AlertState{}, map[string]time.Time{}
+	a.channels, a.deliveries, a.checked = map[string]svc.Channel{}, map[string]svc.Delivery{}, map[string]time.Time{}
+	a.told, a.judged, a.looking = map[uint64]blocksTold{}, map[string]time.Time{}, map[string]bool{}
+	a.windows, a.heard, a.reading = nil, map[uint64]time.Time{}, time.Time{}
+	for _, entity := range entities {
+		var err error
+		switch entity.Kind {
+		case KindRule:
+			a.rules[entity.ID], err = grain.Decode[svc.AlertRule](entity)
+		case kindAlertState:
+			a.states[entity.ID], err = grain.Decode[svc.AlertState](entity)
+		case kindChannel:
+			a.channels[entity.ID], err = grain.Decode[svc.Channel](entity)
+		case kindDelivery:
+			a.deliveries[entity.ID], err = grain.Decode[svc.Delivery](entity)
+		case kindAlertTold:
+			var environment uint64
+			if environment, err = strconv.ParseUint(entity.ID, 10, 64); err == nil {
+				a.told[environment], err = grain.Decode[blocksTold](entity)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	a.align(a.now(), false)
+	return nil
+}
+
+func (a *alerting) row(id string) svc.AlertRow {
+	row := svc.AlertRow{AlertRule: a.rules[id], Seen: a.states[id]}
+	if row.Seen.State == "" {
+		row.Seen.State = svc.AlertOK
+	}
+	return row
+}
+
+func (a *alerting) onRules(time.Time, grain.None) (grain.Outcome[[]svc.AlertRow], error) {
+	rows := []svc.AlertRow{}
+	for _, id := range slices.Sorted(maps.Keys(a.rules)) {
+		rows = append(rows, a.row(id))
+	}
+	return grain.Answer(rows), nil
+}
+
+type putRule struct {
+	ID    string         `json:"id"`
+	New   bool           `json:"new"`
+	Patch svc.AlertPatch `json:"patch"`
+	// Recovery is the threshold of recovery where SetRecovery says that it is named.
+	SetRecovery bool     `json:"setRecovery"`
+	Recovery    *float64 `json:"recovery"`
+	// Environment is empty where a change does not name it.
+	Environment string `json:"environment"`
+	Number      uint64 `json:"number"`
+}
+
+func (a *alerting) onPutRule(now time.Time, p putRule) (grain.Outcome[svc.AlertRow], error) {
+	rule, known := a.rules[p.ID]
+	switch {
+	case !known && !p.New:
+		return grain.Outcome[svc.AlertRow]{}, svc.NotFound("alert rule")
+	case known && p.Environment != "" && p.Environment != rule.Environment:
+		return grain.Outcome[svc.AlertRow]{}, svc.Invalid(svc.EnvironmentFixed("env", rule.Environment))
+	case !known && len(a.rules) >= svc.MaxRules:
+		return grain.Outcome[svc.AlertRow]{}, &svc.Error{Code: svc.CodeConflict, Reason: "limit_reached", Message: "The application has as many alert rules as it may have; delete one first."}
+	case !known:
+		rule = svc.AlertRule{ID: p.ID, AlertSpec: svc.DefaultAlert(), Environment: p.Environment, Number: p.Number, CreatedAt: now}
+	}
+	if p.SetRecovery {
+		p.Patch.RecoveryThreshold = &p.Recovery
+	}
+	before := rule
+	rule.AlertSpec, rule.UpdatedAt = rule.With(p.Patch), now
+	problems := append(rule.Validate(), rule.CheckChannels(func(id string) bool { _, ok := a.channels[id]; return ok })...)
+	if len(problems) > 0 {
+		return grain.Outcome[svc.AlertRow]{}, svc.Invalid(problems...)
+	}
+	a.rules[rule.ID] = rule
+	delete(a.judged, rule.ID)
+	a.align(now, true)
+	result := grain.Outcome[svc.AlertRow]{Effects: grain.Effects{Writes: []grain.Write{grain.Put(KindRule, rule.ID, rule)}}}
+	if known && (!rule.Enabled || before.Kind != rule.Kind || !sameCondition(before.Condition, rule.Condition)) {
+		a.anew(&result.Effects, rule, now)
+	}
+	result.Answer, result.After = a.row(rule.ID), a.published
+	return result, nil
+}
+
+// published runs after the rules were changed.
+func (a *alerting) published(version svc.Version) {
+	a.publish(version, a.app, slices.Collect(maps.Values(a.rules)))
+	a.changed(version)
+}
+
+func sameCondition(a, b svc.AlertCondition) bool {
+	labels := maps.Equal(a.Labels, b.Labels)
+	a.Labels, b.Labels = nil, nil
+	return labels && a.Name == b.Name && a.Agg == b.Agg && a.MonitorID == b.MonitorID && a.Vital == b.Vital && a.Path == b.Path && a.Level == b.Level && a.Per == b.Per
+}
+
+type findRule struct {
+	ID string `json:"id"`
+}
+
+func (a *alerting) onDeleteRule(now time.Time, m findRule) (grain.Outcome[grain.None], error) {
+	rule, known := a.rules[m.ID]
+	if !known {
+		return grain.Outcome[grain.None]{}, svc.NotFound("alert rule")
+	}
+	result := grain.Answer(grain.None{})
+	a.end(&result.Effects, rule, nil, now)
+	result.After = a.published
+	delete(a.rules, m.ID)
+	delete(a.judged, m.ID)
+	a.align(now, true)
+	delete(a.states, m.ID)
+	delete(a.saved, m.ID)
+	result.Writes = append(result.Writes, grain.Delete(KindRule, m.ID), grain.Delete(kindAlertState, m.ID))
+	return result, nil
+}
+
+// end resolves the incident of a rule.
+func (a *alerting) end(into *grain.Effects, rule svc.AlertRule, by *svc.LedgerActor, now time.Time) {
+	state, events := a.states[rule.ID].Resolve(by, now)
+	a.move(into, rule, state, events, now)
+}
+
+// anew has a rule begin anew that looks at something else, or at nothing: what it found has
+// ended.
+func (a *alerting) anew(into *grain.Effects, rule svc.AlertRule, now time.Time) {
+	a.end(into, rule, nil, now)
+	a.states[rule.ID] = svc.AlertState{State: svc.AlertOK, Incident: a.states[rule.ID].Incident}
+	into.Writes = append(into.Writes, grain.Put(kindAlertState, rule.ID, a.states[rule.ID]))
+}
+
+// move gives a rule another state: stored with its incident and with a delivery for each
+// channel where there is something to tell. Where nothing but numbers changed, it is
+// stored from time to time.
+func (a *alerting) move(into *grain.Effects, rule svc.AlertRule, next svc.AlertState, events []svc.NoticeEvent, now time.Time) {
+	before := a.states[rule.ID]
+	a.states[rule.ID] = next
+	incidents := incidentStatus(before) != incidentStatus(next)
+	if len(events) == 0 && !incidents && before.State == next.State && before.Since.Equal(next.Since) && before.Recovered.Equal(next.Recovered) && (now.Sub(a.saved[rule.ID]) < saveEvery || sameValue(before, next)) {
+		return
+	}
+	a.saved[rule.ID] = now
+	into.After = a.changed
+	into.Writes = append(into.Writes, grain.Put(kindAlertState, rule.ID, next))
+	if next.Incident != nil && (incidents || next.Incident.Live()) {
+		into.Writes = append(into.Writes, grain.Put(kindIncident, next.Incident.ID, *next.Incident))
+	}
+	for _, event := range events {
+		for _, channel := range rule.ChannelIDs {
+			delivery := svc.Delivery{
+				ID: deliveryID(next.Incident, event, channel, now), ChannelID: channel, Next: now, CreatedAt: now,
+				Notice: svc.Notice{Event: event, App: a.app, Incident: *next.Incident},
+			}
+			a.deliveries[delivery.ID] = delivery
+			into.Writes = append(into.Writes, grain.Put(kindDelivery, delivery.ID, delivery))
+		}
+	}
+}
+
+// sameValue says whether nothing is lost where the later of two states is not stored: only
+// the time of the evaluation differs.
+func sameValue(a, b svc.AlertState) bool {
+	known := a.LastValue != nil && b.LastValue != nil
+	return b.State != svc.AlertFiring && (known && *a.LastValue == *b.LastValue || a.LastValue == nil && b.LastValue == nil)
+}
+
+// incidentStatus names the incident of a state and where it stands.
+func incidentStatus(s svc.AlertState) string {
+	if s.Incident == nil {
+		return ""
+	}
+	return s.Incident.ID + " " + string(s.Incident.Status)
+}
+
+// deliveryID is the same whenever the same is told to the same channel.
+func deliveryID(incident *svc.Incident, event svc.NoticeEvent, channel string, now time.Time) string {
+	name := strings.Join([]string{incident.ID, string(event), channel, now.UTC().Format(time.RFC3339Nano)}, "\x00")
+	return "dlv_" + svc.HashSecretHex(name)[:26]
+}

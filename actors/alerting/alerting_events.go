@@ -1,0 +1,337 @@
+package alerting
+
+import (
+	"cmp"
+	"maps"
+	"math/bits"
+	"slices"
+	"strconv"
+	"time"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// What the alerting actor is told of, and what it asks for.
+
+type (
+	toldUptime struct {
+		MonitorID string    `json:"monitorId"`
+		Down      uint32    `json:"down"`
+		CheckedAt time.Time `json:"checkedAt"`
+	}
+	// unwatched names a monitor that is not checked any more.
+	unwatched struct {
+		MonitorID string `json:"monitorId"`
+	}
+	toldMeasured struct {
+		// At is when the measuring began.
+		At     time.Time       `json:"at"`
+		Values []measuredValue `json:"values"`
+	}
+	// blocksTold are the latest blocks whose new issues an environment's rules were told
+	// of, and the latest regressions, the oldest first.
+	blocksTold struct {
+		Blocks    []uint64 `json:"blocks"`
+		Regressed []uint64 `json:"regressed,omitempty"`
+	}
+	measuredValue struct {
+		RuleID          string    `json:"ruleId"`
+		Value           float64   `json:"value"`
+		Known           bool      `json:"known"`
+		SuppressedUntil time.Time `json:"suppressedUntil"`
+	}
+	toldSent struct {
+		ID    string `json:"id"`
+		OK    bool   `json:"ok"`
+		Retry bool   `json:"retry"`
+	}
+	plan struct {
+		// Measure is measured because its time has come, Look because of the stream; Read
+		// is read from the store.
+		Measure []svc.AlertRule    `json:"measure"`
+		Look    []svc.AlertRule    `json:"look"`
+		Read    []svc.AlertCounter `json:"read"`
+		Send    []planned          `json:"send"`
+	}
+	planned struct {
+		Channel  svc.Channel  `json:"channel"`
+		Delivery svc.Delivery `json:"delivery"`
+	}
+	onIncident struct {
+		ID string          `json:"id"`
+		By svc.LedgerActor `json:"by"`
+	}
+)
+
+// onUptimes is told of monitors how many failures in a row each that is down has, 0 when it
+// is up again. Tellings may overtake each other; the older one is dropped.
+func (a *alerting) onUptimes(now time.Time, monitors []toldUptime) (grain.Outcome[grain.None], error) {
+	result, rules := grain.Answer(grain.None{}), map[string][]svc.AlertRule{}
+	for _, rule := range a.sorted(func(r svc.AlertRule) bool { return r.Kind == svc.AlertUptime }) {
+		rules[rule.Condition.MonitorID] = append(rules[rule.Condition.MonitorID], rule)
+	}
+	for _, m := range monitors {
+		if !m.CheckedAt.After(a.checked[m.MonitorID]) {
+			continue
+		}
+		a.checked[m.MonitorID] = m.CheckedAt
+		for _, rule := range rules[m.MonitorID] {
+			next, events := rule.Apply(a.states[rule.ID], svc.Measurement{At: now, Value: float64(m.Down), Known: true})
+			a.move(&result.Effects, rule, next, events, now)
+		}
+	}
+	return result, nil
+}
+
+// onUnwatched is told that a monitor was deleted or disabled: nothing will say that it is up
+// again, so what its rules found has ended. Checks from before count for nothing.
+func (a *alerting) onUnwatched(now time.Time, m unwatched) (grain.Outcome[grain.None], error) {
+	result := grain.Answer(grain.None{})
+	a.checked[m.MonitorID] = now
+	for _, rule := range a.sorted(func(r svc.AlertRule) bool { return r.Kind == svc.AlertUptime && r.Condition.MonitorID == m.MonitorID }) {
+		a.anew(&result.Effects, rule, now)
+	}
+	return result, nil
+}
+
+// blocksKept is how many blocks are remembered for each environment. A block is told of
+// again until it is committed; meanwhile only other nodes bring blocks with new issues, and
+// each of them one at a time.
+const blocksKept = 128
+
+// onIssues is told of issues that are new. What the rules made of a block is stored
+// together with its number, so that a block counts once.
+func (a *alerting) onIssues(now time.Time, m svc.NewIssues) (grain.Outcome[grain.None], error) {
+	result, told := grain.Answer(grain.None{}), a.told[m.Environment]
+	rules := a.sorted(func(r svc.AlertRule) bool { return r.Kind == svc.AlertNewIssue && r.Number == m.Environment })
+	if len(rules) == 0 || slices.Contains(told.Blocks, m.Block) {
+		return result, nil
+	}
+	for _, rule := range rules {
+		next, events := rule.Apply(a.states[rule.ID], svc.Measurement{At: now, Known: true, Issue: m.ID, IssueTitle: m.Title, Others: m.Others})
+		delete(a.saved, rule.ID)
+		a.move(&result.Effects, rule, next, events, now)
+	}
+	told.Blocks = append(slices.Clone(told.Blocks[max(0, len(told.Blocks)-blocksKept+1):]), m.Block)
+	a.told[m.Environment] = told
+	result.Writes = append(result.Writes, grain.Put(kindAlertTold, strconv.FormatUint(m.Environment, 10), told))
+	return result, nil
+}
+
+// regressionsKept is how many regressions are remembered for each environment. One is told
+// of again until its issue knows that it was, which follows at once.
+const regressionsKept = 1024
+
+// regressionOf names the regression of an issue with a block.
+func regressionOf(block, issue uint64) uint64 { return block ^ bits.RotateLeft64(issue, 32) }
+
+// onRegressions receives issues that regressed. Those that it was told of already are left
+// out; what the rules made of the others is stored together with their names.
+func (a *alerting) onRegressions(now time.Time, m svc.Regressions) (grain.Outcome[grain.None], error) {
+	result, told := grain.Answer(grain.None{}), a.told[m.Environment]
+	fresh := slices.DeleteFunc(slices.Clone(m.Issues), func(i svc.RegressedIssue) bool {
+		return slices.Contains(told.Regressed, regressionOf(m.Block, i.Issue))
+	})
+	rules := a.sorted(func(r svc.AlertRule) bool { return r.TellsRegressions() && r.Number == m.Environment })
+	if len(rules) == 0 || len(fresh) == 0 {
+		return result, nil
+	}
+	for _, rule := range rules {
+		next, events := rule.Apply(a.states[rule.ID], svc.Measurement{
+			At: now, Known: true, Regressed: true, Issue: svc.IssueID(fresh[0].Issue), IssueTitle: fresh[0].Title, Others: len(fresh) - 1,
+		})
+		delete(a.saved, rule.ID)
+		a.move(&result.Effects, rule, next, events, now)
+	}
+	told.Regressed = slices.Clone(told.Regressed)
+	for _, issue := range fresh {
+		told.Regressed = append(told.Regressed, regressionOf(m.Block, issue.Issue))
+	}
+	told.Regressed = told.Regressed[max(0, len(told.Regressed)-regressionsKept):]
+	a.told[m.Environment] = told
+	result.Writes = append(result.Writes, grain.Put(kindAlertTold, strconv.FormatUint(m.Environment, 10), told))
+	return result, nil
+}
+
+func (a *alerting) onMeasured(now time.Time, m toldMeasured) (grain.Outcome[grain.None], error) {
+	result := grain.Answer(grain.None{})
+	for _, value := range m.Values {
+		rule, known := a.rules[value.RuleID]
+		if !known || !rule.Enabled || rule.Condition.Per == "" || m.At.Before(rule.UpdatedAt) {
+			continue
+		}
+		state := a.states[rule.ID]
+		state.SuppressedUntil = value.SuppressedUntil
+		if now.Before(value.SuppressedUntil) && rule.Suppressible() {
+			a.states[rule.ID] = state
+			continue
+		}
+		next, events := rule.Apply(state, svc.Measurement{At: m.At, Value: value.Value, Known: value.Known})
+		a.move(&result.Effects, rule, next, events, now)
+	}
+	return result, nil
+}
+
+// sorted returns the rules that are enabled and meet a condition, by id.
+func (a *alerting) sorted(of func(svc.AlertRule) bool) (rules []svc.AlertRule) {
+	for _, id := range slices.Sorted(maps.Keys(a.rules)) {
+		if rule := a.rules[id]; rule.Enabled && of(rule) {
+			rules = append(rules, rule)
+		}
+	}
+	return rules
+}
+
+// onPlan lets time have its way with the rules, and returns what is to be measured and
+// sent now.
+func (a *alerting) onPlan(now time.Time, _ grain.None) (grain.Outcome[plan], error) {
+	result, ahead := grain.Outcome[plan]{}, plan{}
+	for _, rule := range a.sorted(func(r svc.AlertRule) bool { return r.Kind.Told() }) {
+		before := a.states[rule.ID]
+		if due := rule.Due(&before, now); due.IsZero() || due.After(now) {
+			continue
+		}
+		next, events := rule.Tick(before, now)
+		a.move(&result.Effects, rule, next, events, now)
+	}
+	a.ripe(&result.Effects, now)
+	ahead.Measure, ahead.Look, ahead.Read = a.toMeasure(now), a.toLook(), a.toRead(now)
+	for _, delivery := range a.outbox() {
+		if !delivery.Next.After(now) {
+			ahead.Send = append(ahead.Send, planned{a.channels[delivery.ChannelID], delivery})
+		}
+	}
+	result.Answer = ahead
+	return result, nil
+}
+
+// outbox returns the deliveries that may be sent: of each incident and channel the oldest,
+// so that nobody hears of an end before the beginning.
+func (a *alerting) outbox() (out []svc.Delivery) {
+	all := slices.SortedFunc(maps.Values(a.deliveries), func(x, y svc.Delivery) int {
+		return cmp.Or(x.CreatedAt.Compare(y.CreatedAt), cmp.Compare(x.ID, y.ID))
+	})
+	seen := map[[2]string]bool{}
+	for _, delivery := range all {
+		key := [2]string{delivery.ChannelID, delivery.Notice.Incident.ID}
+		if !seen[key] {
+			out = append(out, delivery)
+		}
+		seen[key] = true
+	}
+	return out
+}
+
+func (a *alerting) onSent(now time.Time, m toldSent) (grain.Outcome[grain.None], error) {
+	delivery, known := a.deliveries[m.ID]
+	if !known {
+		return grain.Answer(grain.None{}), nil
+	}
+	next, again := delivery.Failed(now, m.Retry)
+	if m.OK || !again {
+		delete(a.deliveries, m.ID)
+		return grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{Writes: []grain.Write{grain.Delete(kindDelivery, m.ID)}, After: a.changed}}, nil
+	}
+	a.deliveries[m.ID] = next
+	return grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{Writes: []grain.Write{grain.Put(kindDelivery, m.ID, next)}, After: a.changed}}, nil
+}
+
+// incidentRule finds the rule of an incident.
+func (a *alerting) incidentRule(id string) (svc.AlertRule, error) {
+	for ruleID, state := range a.states {
+		if state.Incident != nil && state.Incident.ID == id {
+			return a.rules[ruleID], nil
+		}
+	}
+	return svc.AlertRule{}, svc.NotFound("incident")
+}
+
+func (a *alerting) onAcknowledge(now time.Time, m onIncident) (grain.Outcome[svc.Incident], error) {
+	rule, err := a.incidentRule(m.ID)
+	if err != nil {
+		return grain.Outcome[svc.Incident]{}, err
+	}
+	state := a.states[rule.ID]
+	changed, err := state.Incident.Acknowledge(m.By, now)
+	if err != nil {
+		return grain.Outcome[svc.Incident]{}, err
+	}
+	state.Incident = &changed
+	result := grain.Answer(changed)
+	a.move(&result.Effects, rule, state, nil, now)
+	return result, nil
+}
+
+func (a *alerting) onResolve(now time.Time, m onIncident) (grain.Outcome[svc.Incident], error) {
+	rule, err := a.incidentRule(m.ID)
+	if err != nil {
+		return grain.Outcome[svc.Incident]{}, err
+	}
+	if !a.states[rule.ID].Incident.Live() {
+		return grain.Outcome[svc.Incident]{}, &svc.Error{Code: svc.CodeConflict, Reason: "incident_resolved", Message: "The incident is resolved already."}
+	}
+	result := grain.Outcome[svc.Incident]{}
+	a.end(&result.Effects, rule, &m.By, now)
+	result.Answer = *a.states[rule.ID].Incident
+	return result, nil
+}
+
+func (a *alerting) onChannels(time.Time, grain.None) (grain.Outcome[[]svc.Channel], error) {
+	return grain.Answer(slices.SortedFunc(maps.Values(a.channels), func(x, y svc.Channel) int { return cmp.Compare(x.ID, y.ID) })), nil
+}
+
+func (a *alerting) onPutChannel(_ time.Time, channel svc.Channel) (grain.Outcome[svc.Channel], error) {
+	if len(a.channels) >= svc.MaxChannels {
+		return grain.Outcome[svc.Channel]{}, &svc.Error{Code: svc.CodeConflict, Reason: "limit_reached", Message: "The application has as many channels as it may have; delete one first."}
+	}
+	a.channels[channel.ID] = channel
+	return grain.Answer(channel, grain.Put(kindChannel, channel.ID, channel)), nil
+}
+
+// onDeleteChannel removes a channel that no rule names, with what was on its way to it.
+func (a *alerting) onDeleteChannel(_ time.Time, m findRule) (grain.Outcome[grain.None], error) {
+	if _, known := a.channels[m.ID]; !known {
+		return grain.Outcome[grain.None]{}, svc.NotFound("channel")
+	}
+	for _, rule := range a.rules {
+		if slices.Contains(rule.ChannelIDs, m.ID) {
+			return grain.Outcome[grain.None]{}, &svc.Error{Code: svc.CodeConflict, Reason: "channel_in_use", Message: "The alert rule " + rule.ID + " names the channel; change it first."}
+		}
+	}
+	delete(a.channels, m.ID)
+	result := grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{Writes: []grain.Write{grain.Delete(kindChannel, m.ID)}, After: a.changed}}
+	for id, delivery := range a.deliveries {
+		if delivery.ChannelID == m.ID {
+			delete(a.deliveries, id)
+			result.Writes = append(result.Writes, grain.Delete(kindDelivery, id))
+		}
+	}
+	return result, nil
+}
+
+// next returns when the actor must be told that time has passed, the zero time for never.
+func (a *alerting) next(now time.Time) (next time.Time) {
+	sooner := func(at time.Time) {
+		if !at.IsZero() && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+	}
+	for id, rule := range a.rules {
+		state := a.states[id]
+		switch {
+		case !rule.Enabled:
+		case rule.Kind.Told():
+			sooner(rule.Due(&state, now))
+		case a.looking[id]:
+			sooner(now)
+		case rule.Condition.Per != "":
+			sooner(a.measured.Add(evaluateEvery))
+		}
+	}
+	sooner(a.nextWindow(now))
+	for _, delivery := range a.outbox() {
+		sooner(delivery.Next)
+	}
+	return next
+}

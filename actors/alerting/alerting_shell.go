@@ -1,0 +1,276 @@
+package alerting
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"svc"
+	"svc/actors/grain"
+	"svc/cluster"
+)
+
+// AlertPorts is what the alerting actors of a node need.
+type AlertPorts struct {
+	// Actors reaches the actors; it may be set after the ports were made.
+	Actors   grain.Caller
+	Store    grain.Entities
+	Schedule *Schedule
+	Measures Measures
+	Sender   Sender
+	// Rules is the node's snapshot of what rules want to know of the stream.
+	Rules *Rulebook
+	// Started is when this node began to serve: what was not taken in before is missing
+	// in what is measured. Flush is how long a block of the stream may be open.
+	Started time.Time
+	Flush   time.Duration
+	Logger  *slog.Logger
+}
+
+// Measures finds out what the conditions of rules come to.
+type Measures interface {
+	// Read returns what the store holds of what counters count within their windows, one
+	// for each, and which blocks it found there, from a number on.
+	Read(ctx context.Context, counters []svc.AlertCounter, at time.Time, since uint64) []ReadCounter
+	// Measure returns what the conditions of rules come to in the windows that end at an
+	// instant, one for each rule.
+	Measure(ctx context.Context, rules []svc.AlertRule, at time.Time) []Measured
+}
+
+// Measured is what a rule's condition came to; it is not known without data.
+type Measured struct {
+	Value float64
+	Known bool
+	Err   error
+}
+
+// ReadCounter is what the store holds of what a counter counts. A block of the list is in
+// it as a whole.
+type ReadCounter struct {
+	Slots  svc.AlertSlots
+	Blocks []uint64
+	Err    error
+}
+
+// Sender tells channels of incidents.
+type Sender interface {
+	// Send makes one attempt; retry says whether another one may succeed where it fails.
+	Send(ctx context.Context, channel svc.Channel, delivery svc.Delivery) (retry bool, err error)
+}
+
+// sendTime bounds one attempt to deliver a notice.
+const sendTime = 10 * time.Second
+
+// alertPatience is how long an alerting actor may take to plan and measure.
+const alertPatience = time.Minute
+
+// alertingShell is the shell of an alerting actor: that of every grain, which measures
+// and sends beside its mailbox.
+type alertingShell struct {
+	*grain.Grain
+	core  *alerting
+	ports *AlertPorts
+	node  *grain.Node
+	// running says that a round is under way, again that one more is due.
+	running, again bool
+	// measuring says that rules are measured whose time had come; what takes long keeps
+	// nothing else waiting.
+	measuring atomic.Bool
+
+	mu sync.Mutex
+	// begun holds the number of the latest attempt of each delivery, ended the deliveries
+	// whose attempt was noted since the last plan was asked for.
+	begun map[string]int
+	ended map[string]bool
+}
+
+// ran says that a round has ended.
+type ran struct{}
+
+// Kind returns the kind of alerting actors for the actors of a node.
+func Kind(node *grain.Node, ports *AlertPorts) cluster.Kind {
+	node = node.With(ports.Store)
+	return cluster.Kind{
+		Name: KindAlerting, Rank: alertingKind.Rank(), Idle: alertingKind.Idle(),
+		New: func(identity string) actor.Actor { return newAlerting(node, ports, identity) },
+	}
+}
+
+func newAlerting(node *grain.Node, ports *AlertPorts, identity string) *alertingShell {
+	shell := &alertingShell{ports: ports, node: node, begun: map[string]int{}, ended: map[string]bool{}}
+	app, _, _ := splitIdentity(identity + "/")
+	shell.core = &alerting{
+		app: app, started: ports.Started, flush: ports.Flush, now: node.Now, publish: ports.Rules.Publish, changed: func(svc.Version) { shell.again = true },
+	}
+	shell.Grain = grain.New(shell.node, alertingKind, identity, shell.core)
+	return shell
+}
+
+// Receive handles one message of the mailbox.
+func (s *alertingShell) Receive(c actor.Context) {
+	switch c.Message().(type) {
+	case *due:
+		s.Touch()
+		s.again = true
+	case *ran:
+		s.running = false
+		s.appoint()
+	case *actor.Stopping:
+		s.Grain.Receive(c)
+		return
+	default:
+		s.Grain.Receive(c)
+	}
+	if s.running || !s.again {
+		return
+	}
+	s.running, s.again = true, false
+	root, self := c.ActorSystem().Root, c.Self()
+	s.node.Workers.Go(func(ctx context.Context) {
+		defer root.Send(self, &ran{})
+		s.round(ctx)
+	})
+}
+
+// appoint tells the schedule when the next round is due.
+func (s *alertingShell) appoint() {
+	now := s.node.Now()
+	if !s.Loaded() {
+		s.ports.Schedule.Set(KindAlerting, s.Identity(), now.Add(evaluateEvery), alertPatience)
+		return
+	}
+	next := s.core.next(now)
+	switch {
+	case s.again:
+	case next.IsZero():
+		s.ports.Schedule.Remove(KindAlerting, s.Identity())
+	case !next.After(now):
+		// It is being sent, or what is due could not be done.
+		s.ports.Schedule.Set(KindAlerting, s.Identity(), now.Add(time.Second), alertPatience)
+	default:
+		s.ports.Schedule.Set(KindAlerting, s.Identity(), next, alertPatience)
+	}
+}
+
+// round asks the core what to do, and begins to measure and to send.
+func (s *alertingShell) round(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, alertPatience)
+	defer cancel()
+	s.forget()
+	ahead, err := alertingPlan.Ask(ctx, s.ports.Actors, s.Identity(), grain.None{})
+	if err != nil {
+		s.ports.Logger.Warn("planning alerts failed", "error", err)
+		return
+	}
+	for _, item := range ahead.Send {
+		s.send(item)
+	}
+	if len(ahead.Read) > 0 {
+		s.node.Workers.Go(func(ctx context.Context) { s.read(ctx, ahead.Read) })
+	}
+	if len(ahead.Look) > 0 {
+		s.node.Workers.Go(func(ctx context.Context) { s.measure(ctx, ahead.Look) })
+	}
+	if len(ahead.Measure) > 0 && s.measuring.CompareAndSwap(false, true) {
+		s.node.Workers.Go(func(ctx context.Context) {
+			defer s.measuring.Store(false)
+			s.measure(ctx, ahead.Measure)
+		})
+	}
+}
+
+// readAtOnce bounds the windows of one message.
+const readAtOnce = 50
+
+// read reads windows from the store and tells the core.
+func (s *alertingShell) read(ctx context.Context, counters []svc.AlertCounter) {
+	ctx, cancel := context.WithTimeout(ctx, alertPatience)
+	defer cancel()
+	at := s.node.Now()
+	found := s.ports.Measures.Read(ctx, counters, at, recentBlock(at))
+	told := toldRead{At: at}
+	for i, reading := range found {
+		if reading.Err != nil {
+			s.ports.Logger.Warn("reading what an alert rule counts failed", "error", reading.Err)
+		}
+		told.Windows = append(told.Windows, readWindow{counters[i], reading.Slots, reading.Blocks, reading.Err != nil})
+		if len(told.Windows) < readAtOnce && i+1 < len(found) {
+			continue
+		}
+		if _, err := alertingRead.Ask(ctx, s.ports.Actors, s.Identity(), told); err != nil {
+			s.ports.Logger.Warn("evaluating alerts failed", "error", err)
+		}
+		told.Windows = nil
+	}
+}
+
+// measure has rules measured and tells the core.
+func (s *alertingShell) measure(ctx context.Context, rules []svc.AlertRule) {
+	ctx, cancel := context.WithTimeout(ctx, alertPatience)
+	defer cancel()
+	told := toldMeasured{At: s.node.Now()}
+	for i, measured := range s.ports.Measures.Measure(ctx, rules, told.At) {
+		rule := &rules[i]
+		if measured.Err != nil {
+			s.ports.Logger.Warn("measuring an alert rule failed", "rule", rule.ID, "error", measured.Err)
+			continue
+		}
+		told.Values = append(told.Values, measuredValue{RuleID: rule.ID, Value: measured.Value, Known: measured.Known, SuppressedUntil: s.ports.Started.Add(rule.Window())})
+	}
+	if len(told.Values) == 0 {
+		return
+	}
+	if _, err := alertingMeasured.Ask(ctx, s.ports.Actors, s.Identity(), told); err != nil {
+		s.ports.Logger.Warn("evaluating alerts failed", "error", err)
+	}
+}
+
+// forget drops what no plan that is asked for from now on can hold.
+func (s *alertingShell) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id := range s.ended {
+		delete(s.begun, id)
+	}
+	clear(s.ended)
+}
+
+// begin says whether an attempt is to be made: not where the plan is older than it.
+func (s *alertingShell) begin(d *svc.Delivery) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.begun[d.ID] > d.Attempts {
+		return false
+	}
+	s.begun[d.ID] = d.Attempts + 1
+	return true
+}
+
+// send makes an attempt to deliver a notice and has the core note it. Where that fails,
+// the attempt is made again, under the same id.
+func (s *alertingShell) send(item planned) {
+	d := &item.Delivery
+	if !s.begin(d) {
+		return
+	}
+	s.node.Workers.Go(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, 2*sendTime)
+		defer cancel()
+		attempt, done := context.WithTimeout(ctx, sendTime)
+		retry, err := s.ports.Sender.Send(attempt, item.Channel, *d)
+		done()
+		if err != nil {
+			s.ports.Logger.Warn("a notice was not delivered", "channel", item.Channel.ID, "incident", d.Notice.Incident.ID, "attempt", d.Attempts+1, "retry", retry, "error", err)
+		}
+		if _, err := alertingSent.Ask(ctx, s.ports.Actors, s.Identity(), toldSent{ID: d.ID, OK: err == nil, Retry: retry}); err != nil {
+			s.ports.Logger.Warn("noting a delivery failed", "error", err)
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.ended[d.ID] = true
+	})
+}

@@ -1,0 +1,386 @@
+package alerting
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/actors/grain"
+	"svc/actors/issues"
+	"svc/actors/pipeline"
+)
+
+// officeBlock is a block of the stream.
+type officeBlock struct {
+	number      uint64
+	rows        []svc.EventRow
+	occurrences []svc.OccurrenceRow
+	points      []svc.MetricRow
+}
+
+var errUnreadable = errors.New("unreadable")
+
+// Read counts what the stored blocks hold.
+func (o *office) Read(_ context.Context, counters []svc.AlertCounter, at time.Time, since uint64) []ReadCounter {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.asked += len(counters)
+	out := make([]ReadCounter, len(counters))
+	for i := range counters {
+		if o.away {
+			out[i].Err = errUnreadable
+			continue
+		}
+		for _, block := range o.stored {
+			if counts := block.of(&counters[i], at); len(counts) > 0 {
+				out[i].Slots.Add(counts)
+				if block.number >= since {
+					out[i].Blocks = append(out[i].Blocks, block.number)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// of counts what a block holds of what a counter counts.
+func (b *officeBlock) of(c *svc.AlertCounter, at time.Time) svc.AlertSlots {
+	counts := blockCounts{}
+	for i := range b.rows {
+		if c.Kind == svc.AlertEventVolume && (c.Word == "" || c.Word == b.rows[i].Name) && !b.rows[i].IsBot {
+			counts.add(c, at, b.rows[i].Ts, svc.MetricTotals{Count: 1})
+		}
+	}
+	for i := range b.occurrences {
+		if c.Kind == svc.AlertErrorRate && (c.Word == "" || c.Word == string(b.occurrences[i].Level)) {
+			counts.add(c, at, b.occurrences[i].Ts, svc.MetricTotals{Count: 1})
+		}
+	}
+	for i := range b.points {
+		point := &b.points[i]
+		if c.Kind != svc.AlertMetric || c.Word != point.Name || c.Labels != "" && c.Labels != svc.EncodeLabels(point.Labels) {
+			continue
+		}
+		if slot := counts.add(c, at, point.Ts, point.MetricTotals); slot != nil && c.Bins {
+			observe(slot, point)
+		}
+	}
+	return counts[*c]
+}
+
+// count returns what rules count of the block.
+func (b *officeBlock) count(rules *Rulebook) *countedBlock {
+	block := (&CountListener{Rules: rules, Now: time.Now}).Open()
+	hurrying := (&issues.IssueListener{Rules: rules, Watch: &issues.Watch{}}).Open()
+	all := svc.Rows{Events: b.rows, Occurrences: b.occurrences, Points: b.points}
+	block.Saw(0, &all)
+	hurrying.Saw(0, &all)
+	return block.(*countedBlock)
+}
+
+// settle stores a block and tells of it.
+func (o *office) settle(b officeBlock) {
+	o.t.Helper()
+	o.set(func() { o.stored = append(o.stored, b) })
+	o.tell(b)
+}
+
+// tell tells of a block.
+func (o *office) tell(b officeBlock) {
+	o.t.Helper()
+	for app, counts := range b.count(o.rules).byApp(func(svc.AppRef) bool { return true }, false) {
+		if err := o.alerts.Counted(o.t.Context(), app, toldCounted{b.number, counts}); err != nil {
+			o.t.Fatal(err)
+		}
+	}
+	pass(0)
+}
+
+// preview tells of an open block, and says whether it is to be stored at once.
+func (o *office) preview(b officeBlock) bool {
+	o.t.Helper()
+	for app, counts := range b.count(o.rules).byApp(func(svc.AppRef) bool { return true }, true) {
+		answer, err := alertingStream.Ask(o.t.Context(), o.alerts.Actors, app.String(), toldStream{counts})
+		if err != nil {
+			o.t.Fatal(err)
+		}
+		pass(0)
+		return answer.Look
+	}
+	return false
+}
+
+// block returns an empty block of now.
+func (o *office) block() officeBlock {
+	o.ids++
+	return officeBlock{number: pipeline.NewBlockNumber(time.Now(), uint32(o.ids)<<10)}
+}
+
+// orders returns a block of events.
+func (o *office) orders(n int) officeBlock {
+	b := o.block()
+	for range n {
+		row := svc.EventRow{EnvironmentNumber: 7}
+		row.Name, row.Ts = "order", time.Now()
+		b.rows = append(b.rows, row)
+	}
+	return b
+}
+
+// rush makes a rule that fires at ten orders.
+func (o *office) rush() {
+	o.t.Helper()
+	o.rule(svc.AlertEventVolume, func(p *svc.AlertPatch) {
+		threshold, condition := 10.0, svc.AlertCondition{Name: "order"}
+		p.Threshold, p.Condition = &threshold, &condition
+	})
+	pass(0)
+}
+
+// measurements returns how many there were since it was last called.
+func (o *office) measurements() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	asked := o.asked
+	o.asked = 0
+	return asked
+}
+
+// TestTheStreamSaysWhenToStore has a rule want an open block stored only where it would fire
+// with it, and fire only once it is.
+func TestTheStreamSaysWhenToStore(t *testing.T) {
+	inOffice(t, func(t *testing.T, o *office) {
+		o.rush()
+		o.settle(o.orders(4))
+		if o.preview(o.orders(5)) {
+			t.Error("it hurries for nine of ten")
+		}
+		six := o.orders(6)
+		if !o.preview(six) {
+			t.Error("it does not hurry for ten of ten")
+		}
+		o.want("before it is stored")
+		o.settle(six)
+		o.want("in the same turn", "0s pager open")
+		if o.preview(o.orders(100)) {
+			t.Error("it hurries while it fires")
+		}
+		pass(time.Hour)
+		if got := o.titles; fmt.Sprint(got) != "[0s open Rule — 10 ≥ 10 4m1s resolved Rule — 10 ≥ 10]" {
+			t.Errorf("told %q", got)
+		}
+	})
+}
+
+// TestABlockCountsOnce tells of blocks again, at once, after they were read from the store,
+// and after restarts; and not at all of one that the store holds.
+func TestABlockCountsOnce(t *testing.T) {
+	inOffice(t, func(t *testing.T, o *office) {
+		o.rush()
+		first, second := o.orders(3), o.orders(3)
+		o.settle(first)
+		o.tell(first)
+		o.reopen(0)
+		o.tell(first)
+		o.settle(second)
+		o.reopen(time.Second)
+		o.tell(second)
+		pass(time.Second)
+		o.want("after six of ten")
+		if got := o.only().Seen.LastValue; got == nil || *got != 6 {
+			t.Errorf("the value is %v, want 6", got)
+		}
+		silent := o.orders(4)
+		o.set(func() { o.stored = append(o.stored, silent) })
+		pass(10 * time.Second)
+		o.want("of a block that nobody tells of")
+		if _, err := alertingMissed.Ask(t.Context(), o.alerts.Actors, web().String(), grain.None{}); err != nil {
+			t.Fatal(err)
+		}
+		pass(0)
+		if got := o.take(); len(got) != 1 {
+			t.Errorf("told %v once the actor knows that it missed one", got)
+		}
+		o.tell(silent)
+		if got := *o.only().Seen.LastValue; got != 10 {
+			t.Errorf("the value is %v, want 10", got)
+		}
+	})
+}
+
+// TestAnOldBlockIsReadFromTheStore completes a block after an hour, when it is not known any
+// more whether it was counted.
+func TestAnOldBlockIsReadFromTheStore(t *testing.T) {
+	inOffice(t, func(t *testing.T, o *office) {
+		o.rush()
+		old := o.orders(0)
+		pass(time.Hour)
+		old.rows = o.orders(10).rows
+		o.settle(old)
+		o.want("after it was read", "1h0m0s pager open")
+		o.tell(old)
+		if got := *o.only().Seen.LastValue; got != 10 {
+			t.Errorf("the value is %v, want 10", got)
+		}
+	})
+}
+
+// TestAnUnreadableStoreIsReadLater keeps what is told of until the store can be read.
+func TestAnUnreadableStoreIsReadLater(t *testing.T) {
+	inOffice(t, func(t *testing.T, o *office) {
+		o.settle(o.orders(5))
+		o.set(func() { o.away = true })
+		o.rush()
+		o.settle(o.orders(5))
+		pass(5 * time.Second)
+		o.want("while it cannot be read")
+		o.set(func() { o.away = false })
+		pass(evaluateEvery)
+		o.want("afterwards", "10s pager open")
+	})
+}
+
+// TestNobodyPolls counts the readings of rules of every mood in an hour: that of a new rule,
+// the one that makes sure, and then one in fifteen minutes.
+func TestNobodyPolls(t *testing.T) {
+	inOffice(t, func(t *testing.T, o *office) {
+		o.rush()
+		o.rule(svc.AlertMetric, func(p *svc.AlertPatch) {
+			below, condition := "lt", svc.AlertCondition{Name: "heat", Agg: "p95"}
+			p.Comparator, p.Condition = &below, &condition
+		})
+		o.settle(o.orders(10))
+		pass(time.Minute)
+		if n := o.measurements(); n != 4 {
+			t.Errorf("%d readings in the first minute, want 4", n)
+		}
+		pass(time.Hour)
+		if n := o.measurements(); n != 8 {
+			t.Errorf("%d readings in an hour, want 8", n)
+		}
+	})
+}
+
+// TestErrorsPerSession has a rule that divides measured when an error was stored.
+func TestErrorsPerSession(t *testing.T) {
+	inOffice(t, func(t *testing.T, o *office) {
+		o.rule(svc.AlertErrorRate, func(p *svc.AlertPatch) { p.Condition = &svc.AlertCondition{Per: "session"} })
+		pass(time.Second)
+		o.want("without errors")
+		failed := o.block()
+		failed.occurrences = []svc.OccurrenceRow{{EnvironmentNumber: 7, Occurrence: svc.Occurrence{Ts: time.Now()}}}
+		if !o.preview(failed) {
+			t.Error("it does not hurry for an error")
+		}
+		o.set(func() { o.ratio = 2 })
+		o.settle(failed)
+		o.want("in the same turn", "1s pager open")
+		o.set(func() { o.ratio = 0 })
+		pass(5 * time.Minute)
+		if got := o.take(); len(got) != 1 {
+			t.Errorf("told %v, want the end", got)
+		}
+	})
+}
+
+// TestOurOwnOutageIsNoSilence has a rule wait for silence: after a start, what lies before
+// it is not silence but unknown, for one window.
+func TestOurOwnOutageIsNoSilence(t *testing.T) {
+	inOffice(t, func(t *testing.T, o *office) {
+		below := "lt"
+		o.rule(svc.AlertEventVolume, func(p *svc.AlertPatch) { p.Comparator = &below })
+		pass(119 * time.Second)
+		o.want("in the first window")
+		if row := o.only(); !row.Seen.SuppressedUntil.Equal(o.begun.Add(2 * time.Minute)) {
+			t.Errorf("suppressed until %s", row.Seen.SuppressedUntil)
+		}
+		pass(time.Second)
+		o.want("after the first window", "2m0s pager open")
+	})
+}
+
+// TestABlockOfNewIssuesCountsOnce tells of blocks again, at once and after a restart.
+func TestABlockOfNewIssuesCountsOnce(t *testing.T) {
+	inOffice(t, func(t *testing.T, o *office) {
+		o.rule(svc.AlertNewIssue, nil)
+		tell := func(block uint64, others int) {
+			t.Helper()
+			if err := o.alerts.NewIssues(t.Context(), web(), svc.NewIssues{Environment: 7, Block: block, ID: "iss_1", Title: "Error: x", Others: others}); err != nil {
+				t.Fatal(err)
+			}
+			pass(0)
+		}
+		tell(1<<63, 0)
+		tell(1<<63, 0)
+		tell(2, 3)
+		o.reopen(time.Second)
+		tell(2, 3)
+		tell(1<<63, 0)
+		incident := o.only().Seen.Incident
+		if incident.Occurrences != 5 || incident.Title != "Rule — 4 new issues, one of them: Error: x" {
+			t.Errorf("%+v", incident)
+		}
+		o.want("in all", "0s pager open")
+	})
+}
+
+func TestTheRulebookKnowsTheNewestRules(t *testing.T) {
+	rule := func(kind svc.AlertKind, environment uint64, comparator, word string) svc.AlertRule {
+		rule := svc.AlertRule{ID: string(kind) + word, Number: environment, AlertSpec: svc.AlertSpec{Kind: kind, Comparator: comparator, Enabled: true, WindowMinutes: 5}}
+		rule.Condition.Name, rule.Condition.Agg = word, "sum"
+		return rule
+	}
+	app := web()
+	book := NewRulebook()
+	version := func(n uint32) svc.Version { return svc.Version{Generation: n} }
+	book.Publish(version(2), app, []svc.AlertRule{
+		rule(svc.AlertEventVolume, 1, "gt", ""), rule(svc.AlertEventVolume, 1, "gte", "order"), rule(svc.AlertEventVolume, 1, "lt", "order"),
+		rule(svc.AlertMetric, 2, "gt", "cpu"), rule(svc.AlertNewIssue, 3, "gt", ""),
+	})
+	book.Publish(version(1), app, nil) // an older one
+	saw := func(rows officeBlock) (got []string) {
+		for _, counts := range rows.count(book).byApp(func(svc.AppRef) bool { return true }, false) {
+			for _, c := range counts {
+				got = append(got, fmt.Sprintf("%d %s %q %d %v", c.Counter.Environment, c.Counter.Kind, c.Counter.Word, c.Slots[0].Count, c.Slots[0].Sum))
+			}
+		}
+		slices.Sort(got)
+		return got
+	}
+	var b officeBlock
+	for n := range uint64(3) {
+		for _, name := range []string{"order", "click", "silence"} {
+			row := svc.EventRow{EnvironmentNumber: n}
+			row.Name, row.Ts = name, time.Now()
+			b.rows = append(b.rows, row)
+			row.IsBot = true
+			b.rows = append(b.rows, row)
+		}
+		b.points = append(b.points, point("cpu", 1, time.Now()), point("disk", 1, time.Now()))
+		b.points[2*n].Environment, b.points[2*n+1].Environment = n, n
+	}
+	b.occurrences = []svc.OccurrenceRow{{EnvironmentNumber: 3, Issue: 9}}
+	if got, want := saw(b), []string{`1 event_volume "" 3 0`, `1 event_volume "order" 1 0`, `2 metric "cpu" 1 1`}; !slices.Equal(got, want) {
+		t.Errorf("counted %v, want %v", got, want)
+	}
+	hurry := false
+	for _, set := range book.take() {
+		hurry = hurry || set.environment == 3 && set.hurry.Load()
+	}
+	if !hurry {
+		t.Error("nobody hurries for an issue that may be new")
+	}
+	book.Publish(version(3), app, nil)
+	if got := saw(b); len(got) != 0 || len(book.take()) != 0 || book.count.Load() != 0 {
+		t.Errorf("counted %v, %d environments are known, after the rules are gone", got, book.count.Load())
+	}
+}
+
+// point returns one observation.
+func point(name string, value float64, at time.Time, labels ...svc.Label) svc.MetricRow {
+	return svc.MetricRow{Environment: 7, Name: name, Ts: at, Labels: labels, MetricTotals: svc.MetricTotals{Count: 1, Sum: value, Min: value, Max: value}}
+}

@@ -1,0 +1,126 @@
+package alerting
+
+import (
+	"context"
+	"strings"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// Alerts is the client of the alerting actors.
+type Alerts struct {
+	Actors grain.Caller
+	Random grain.Random
+
+	tellings tellings
+}
+
+// Rules returns the alert rules of an application by id, with what they have seen.
+func (a *Alerts) Rules(ctx context.Context, ref svc.AppRef) ([]svc.AlertRow, error) {
+	return alertingRules.Ask(ctx, a.Actors, ref.String(), grain.None{})
+}
+
+// PutRule makes a rule of an environment, or changes the one of an id. It fails with
+// not_found where there is none of the id, and with invalid_request where a rule is broken
+// or belongs to another environment than the one that a change names; the zero environment
+// names none.
+func (a *Alerts) PutRule(ctx context.Context, ref svc.AppRef, id string, env svc.Environment, patch svc.AlertPatch) (svc.AlertRow, error) {
+	message := putRule{ID: id, New: id == "", Patch: patch, Environment: env.Slug, Number: env.Number}
+	if message.New {
+		message.ID = a.Random.ID("rul_")
+	}
+	if patch.RecoveryThreshold != nil {
+		message.SetRecovery, message.Recovery = true, *patch.RecoveryThreshold
+	}
+	return alertingPutRule.Ask(ctx, a.Actors, ref.String(), message)
+}
+
+// DeleteRule removes a rule; its incident is resolved.
+func (a *Alerts) DeleteRule(ctx context.Context, ref svc.AppRef, id string) error {
+	_, err := alertingDeleteRule.Ask(ctx, a.Actors, ref.String(), findRule{ID: id})
+	return err
+}
+
+// Acknowledge notes that somebody looks after an incident.
+func (a *Alerts) Acknowledge(ctx context.Context, ref svc.AppRef, id string, by svc.LedgerActor) (svc.Incident, error) {
+	return alertingAcknowledge.Ask(ctx, a.Actors, ref.String(), onIncident{ID: id, By: by})
+}
+
+// Resolve ends an incident by hand.
+func (a *Alerts) Resolve(ctx context.Context, ref svc.AppRef, id string, by svc.LedgerActor) (svc.Incident, error) {
+	return alertingResolve.Ask(ctx, a.Actors, ref.String(), onIncident{ID: id, By: by})
+}
+
+// Channels returns the channels of an application by id.
+func (a *Alerts) Channels(ctx context.Context, ref svc.AppRef) ([]svc.Channel, error) {
+	return alertingChannels.Ask(ctx, a.Actors, ref.String(), grain.None{})
+}
+
+// PutChannel stores a new channel.
+func (a *Alerts) PutChannel(ctx context.Context, ref svc.AppRef, channel svc.Channel) (svc.Channel, error) {
+	return alertingPutChannel.Ask(ctx, a.Actors, ref.String(), channel)
+}
+
+// DeleteChannel removes a channel. It fails with conflict while a rule names it.
+func (a *Alerts) DeleteChannel(ctx context.Context, ref svc.AppRef, id string) error {
+	_, err := alertingDeleteChannel.Ask(ctx, a.Actors, ref.String(), findRule{ID: id})
+	return err
+}
+
+// NewIssues fires the rules of an environment that wait for new issues. It may be repeated:
+// a block counts once.
+func (a *Alerts) NewIssues(ctx context.Context, ref svc.AppRef, news svc.NewIssues) error {
+	_, err := alertingIssues.Ask(ctx, a.Actors, ref.String(), news)
+	return err
+}
+
+// Regressed fires the rules of an environment that wait for regressions. It may be repeated:
+// an issue regresses with a block once.
+func (a *Alerts) Regressed(ctx context.Context, ref svc.AppRef, regressions svc.Regressions) error {
+	_, err := alertingRegressions.Ask(ctx, a.Actors, ref.String(), regressions)
+	return err
+}
+
+// Counted tells the rules of an application what a stored block brought of what they
+// count. It may be repeated: a block counts once.
+func (a *Alerts) Counted(ctx context.Context, ref svc.AppRef, told toldCounted) error {
+	_, err := alertingCounted.Ask(ctx, a.Actors, ref.String(), told)
+	return err
+}
+
+// Failing tells the rules of a monitor's application what its check led to, together with what
+// others of the application have to tell.
+func (a *Alerts) Failing(ctx context.Context, app svc.AppRef, monitor svc.Monitor, state svc.MonitorState) error {
+	told := toldUptime{MonitorID: monitor.ID, Down: state.Down(), CheckedAt: state.LastCheckedAt}
+	return a.tellings.tell(ctx, app, told, func(ctx context.Context, some []toldUptime) error {
+		_, err := alertingUptimes.Ask(ctx, a.Actors, app.String(), some)
+		return err
+	})
+}
+
+// Unwatched tells the rules of a monitor that it was deleted or disabled: their incidents
+// are resolved. It may be repeated.
+func (a *Alerts) Unwatched(ctx context.Context, ref svc.AppRef, monitor string) error {
+	_, err := alertingUnwatched.Ask(ctx, a.Actors, ref.String(), unwatched{MonitorID: monitor})
+	return err
+}
+
+// FillAlerts returns what schedules every alerting actor that has rules or notices on
+// their way.
+func FillAlerts(schedule *Schedule, load func(ctx context.Context, kind string) ([]svc.Entity, error)) func(ctx context.Context) error {
+	return func(ctx context.Context) error {
+		for _, kind := range []string{KindRule, kindDelivery} {
+			entities, err := load(ctx, kind)
+			if err != nil {
+				return err
+			}
+			for _, entity := range entities {
+				if identity, ok := strings.CutPrefix(entity.Owner, KindAlerting+"/"); ok {
+					schedule.Add(KindAlerting, identity, schedule.Now(), alertPatience)
+				}
+			}
+		}
+		return nil
+	}
+}

@@ -1,0 +1,261 @@
+package alerting
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"svc"
+	"svc/actors/attempt"
+	"svc/actors/pipeline"
+)
+
+// blockCounts is what the rules of the environments in a block count of it, by counter.
+type blockCounts map[svc.AlertCounter]svc.AlertSlots
+
+// counted is what one block brought of what one counter counts.
+type counted struct {
+	Counter svc.AlertCounter `json:"counter"`
+	Slots   svc.AlertSlots   `json:"slots"`
+}
+
+// add adds an observation, or several, unless it lies before the counter's window.
+func (b blockCounts) add(counter *svc.AlertCounter, begun, ts time.Time, totals svc.MetricTotals) *svc.AlertSlot {
+	if begun.Sub(ts) > counter.Window()+time.Minute {
+		return nil
+	}
+	slots := b[*counter]
+	slot := slots.At(counter.Slot(ts))
+	slot.MetricTotals.Add(totals)
+	b[*counter] = slots
+	return slot
+}
+
+// CountListener counts what the rules of alerts want to know of each block, and tells the alerting
+// actors.
+type CountListener struct {
+	pipeline.NopListener
+	Rules  *Rulebook
+	Alarms countAlarms
+	Now    func() time.Time
+	Logger *slog.Logger
+}
+
+// countAlarms are the alerting actors as far as counts concern them.
+type countAlarms interface {
+	// Counted returns once what the rules decided is durable; it may be repeated.
+	Counted(ctx context.Context, app svc.AppRef, told toldCounted) error
+}
+
+// Open begins to count a block.
+func (l *CountListener) Open() pipeline.BlockListener {
+	return &countedBlock{listener: l, counts: blockCounts{}, begun: l.Now()}
+}
+
+// countedBlock is what the rules count of one block.
+type countedBlock struct {
+	pipeline.NopBlockListener
+	listener *CountListener
+	counts   blockCounts
+	begun    time.Time
+}
+
+// Saw counts rows.
+func (b *countedBlock) Saw(_ int64, rows *svc.Rows) {
+	if !b.listener.Rules.any() {
+		return
+	}
+	missed := func(_ int, cause any) {
+		b.listener.Logger.Error("a row is stored that alert rules do not count", "cause", cause)
+	}
+	attempt.Each(len(rows.Events), func(n int) { b.sawEvent(&rows.Events[n]) }, missed)
+	attempt.Each(len(rows.Occurrences), func(n int) { b.sawError(&rows.Occurrences[n]) }, missed)
+	attempt.Each(len(rows.Points), func(n int) { b.sawPoint(&rows.Points[n]) }, missed)
+}
+
+// sawEvent counts an event.
+func (b *countedBlock) sawEvent(row *svc.EventRow) {
+	set := b.listener.Rules.find(row.EnvironmentNumber)
+	if set == nil || row.IsBot || len(set.events) == 0 {
+		return
+	}
+	if b.count(set.events, row.Name, row.Ts) {
+		b.listener.Rules.touch(set)
+	}
+}
+
+// sawError counts an occurrence.
+func (b *countedBlock) sawError(row *svc.OccurrenceRow) {
+	set := b.listener.Rules.find(row.EnvironmentNumber)
+	if set != nil && b.count(set.errors, string(row.Level), row.Ts) {
+		b.listener.Rules.touch(set)
+	}
+}
+
+// count adds one to the counters of a word and of all words, and says whether there are
+// any.
+func (b *countedBlock) count(counters map[string][]svc.AlertCounter, word string, ts time.Time) bool {
+	found := false
+	for _, of := range [2]string{word, ""} {
+		for i := range counters[of] {
+			found = b.counts.add(&counters[of][i], b.begun, ts, svc.MetricTotals{Count: 1}) != nil || found
+		}
+		if word == "" {
+			break
+		}
+	}
+	return found
+}
+
+// sawPoint counts the observations of a point of a metric.
+func (b *countedBlock) sawPoint(row *svc.MetricRow) {
+	set := b.listener.Rules.find(row.Environment)
+	if set == nil || row.Count == 0 {
+		return
+	}
+	touched := false
+	counters := set.points[row.Name]
+	for i := range counters {
+		if !labelled(row.Labels, counters[i].labels) {
+			continue
+		}
+		slot := b.counts.add(&counters[i].AlertCounter, b.begun, row.Ts, row.MetricTotals)
+		if slot == nil {
+			continue
+		}
+		touched = true
+		if counters[i].Bins {
+			observe(slot, row)
+		}
+	}
+	if touched {
+		b.listener.Rules.touch(set)
+	}
+}
+
+// observe adds the observations of a point to the bins of a slot.
+func observe(slot *svc.AlertSlot, row *svc.MetricRow) {
+	if len(row.Values) == 0 {
+		slot.Observe(row.Sum, row.Count)
+	}
+	for i, value := range row.Values {
+		slot.Observe(value, row.Weights[i])
+	}
+}
+
+// labelled says whether a point has labels.
+func labelled(labels, wanted []svc.Label) bool {
+	for _, label := range wanted {
+		if !slices.Contains(labels, label) {
+			return false
+		}
+	}
+	return true
+}
+
+// byApp parts what was counted by the applications whose rules count it. Those whose rules
+// are gone are left out.
+func (b *countedBlock) byApp(want func(svc.AppRef) bool, clone bool) map[svc.AppRef][]counted {
+	out := map[svc.AppRef][]counted{}
+	for counter, slots := range b.counts {
+		set := b.listener.Rules.find(counter.Environment)
+		if set == nil || !want(set.app) {
+			continue
+		}
+		if clone {
+			slots = slots.Clone()
+		}
+		out[set.app] = append(out[set.app], counted{counter, slots})
+	}
+	return out
+}
+
+// countTime is how long a block waits at most for the alerting actors to hear what it
+// brought.
+const countTime = time.Second
+
+// Stored tells the alerting actors what a stored block brought. As with new issues, it
+// stands between the insert and the commit, and an actor knows the blocks that it was told
+// of, so each counts once. An actor that cannot be reached holds nobody up for long: it is
+// noted, and told later to read the store anew.
+func (b *countedBlock) Stored(ctx context.Context, block *pipeline.StoredBlock) error {
+	told := b.byApp(func(svc.AppRef) bool { return true }, false)
+	if len(told) == 0 {
+		return nil
+	}
+	patient, cancel := context.WithTimeout(ctx, countTime)
+	defer cancel()
+	var group errgroup.Group
+	group.SetLimit(tellAtOnce)
+	for app, counts := range told {
+		if b.listener.Rules.missed.again(app) {
+			continue // it will read the store
+		}
+		group.Go(func() error {
+			err := block.Retry(patient, "telling what was counted", func() error {
+				return b.listener.Alarms.Counted(patient, app, toldCounted{Block: block.ID, Counts: counts})
+			})
+			if err != nil {
+				b.listener.Logger.Warn("telling an application's alert rules what was counted failed", "error", err)
+				b.listener.Rules.missed.add(app)
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // those that failed are noted
+	return nil
+}
+
+// missedApps are applications whose alerting actors were not told of a block. Such an actor is not
+// waited for before it has been told of that.
+type missedApps struct {
+	mu sync.Mutex
+	// apps has true for those that must be told, false for those that are being told.
+	apps map[svc.AppRef]bool
+}
+
+// again notes that an application in the list missed another block, and reports whether it is there.
+func (m *missedApps) again(app svc.AppRef) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, known := m.apps[app]
+	if known {
+		m.apps[app] = true
+	}
+	return known
+}
+
+func (m *missedApps) add(app svc.AppRef) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.apps == nil {
+		m.apps = map[svc.AppRef]bool{}
+	}
+	m.apps[app] = true
+}
+
+// take returns the applications that must be told now.
+func (m *missedApps) take() (apps []svc.AppRef) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for app, must := range m.apps {
+		if must {
+			m.apps[app] = false
+			apps = append(apps, app)
+		}
+	}
+	return apps
+}
+
+// told takes an application off the list, unless it missed another block meanwhile.
+func (m *missedApps) told(app svc.AppRef) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.apps[app] {
+		delete(m.apps, app)
+	}
+}

@@ -1,0 +1,147 @@
+package alerting
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"svc"
+	"svc/actors/grain"
+	"svc/actors/pipeline"
+)
+
+// Lookout tells the alerting actors what the open block of this node brings, so that rules
+// fire without waiting for the end of a flush interval. Where a rule may fire, or an issue
+// may be new, it has the block stored at once. What an actor hears from it decides nothing:
+// it hears of the block again when that is stored.
+type Lookout struct {
+	Rules  *Rulebook
+	Actors grain.Caller
+	Sink   *pipeline.Sink
+	Logger *slog.Logger
+}
+
+const (
+	// tellEvery is how long what happens is gathered before it is told of.
+	tellEvery = 20 * time.Millisecond
+	// hurryEvery is the least time between two blocks that are stored early: many small
+	// parts are what a column store suffers from most.
+	hurryEvery = 200 * time.Millisecond
+	// tellAtOnce bounds the actors that are told at the same time.
+	tellAtOnce = 64
+	// tellTime bounds one telling.
+	tellTime = 5 * time.Second
+	// missedEvery is the pause between two attempts to tell actors that they missed blocks.
+	missedEvery = time.Second
+)
+
+// Run tells until ctx ends.
+func (l *Lookout) Run(ctx context.Context) error {
+	missed := time.NewTicker(missedEvery)
+	defer missed.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-missed.C:
+			l.tellMissed(ctx)
+			continue
+		case <-l.Rules.wake:
+		}
+		pause := tellEvery
+		if l.round(ctx) {
+			pause = hurryEvery
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(pause):
+		}
+	}
+}
+
+// round tells everybody of what the open block brings, and says whether it was stored
+// early.
+func (l *Lookout) round(ctx context.Context) bool {
+	hurry, apps := false, map[svc.AppRef]bool{}
+	for _, set := range l.Rules.take() {
+		hurry = set.hurry.Swap(false) || hurry
+		apps[set.app] = true
+	}
+	if !hurry && !l.tell(ctx, l.peek(apps)) {
+		return false
+	}
+	if err := l.Sink.Store(ctx); err != nil {
+		l.Logger.Warn("storing a block early failed", "error", err)
+	}
+	return true
+}
+
+// peek returns what the open block brings for the rules of applications so far.
+func (l *Lookout) peek(apps map[svc.AppRef]bool) (brought map[svc.AppRef][]counted) {
+	l.Sink.Peek(func(listener pipeline.BlockListener) {
+		if block, ok := listener.(*countedBlock); ok {
+			brought = block.byApp(func(app svc.AppRef) bool { return apps[app] }, true)
+		}
+	})
+	return brought
+}
+
+// tell tells the actors of applications, and says whether any of them waits for what it was
+// told of to be stored.
+func (l *Lookout) tell(ctx context.Context, brought map[svc.AppRef][]counted) bool {
+	var look atomic.Bool
+	l.each(ctx, slices.Collect(maps.Keys(brought)), func(ctx context.Context, app svc.AppRef) error {
+		answer, err := alertingStream.Ask(ctx, l.Actors, app.String(), toldStream{brought[app]})
+		if err == nil && answer.Look {
+			look.Store(true)
+		}
+		return err
+	})
+	return look.Load()
+}
+
+// tellMissed has actors that were not told of a block read the store anew. What is stored meanwhile
+// they are told of in the same way.
+func (l *Lookout) tellMissed(ctx context.Context) {
+	apps := l.Rules.missed.take()
+	failed := l.each(ctx, apps, func(ctx context.Context, app svc.AppRef) error {
+		_, err := alertingMissed.Ask(ctx, l.Actors, app.String(), grain.None{})
+		return err
+	})
+	for _, app := range apps {
+		if slices.Contains(failed, app) {
+			l.Rules.missed.add(app)
+		} else {
+			l.Rules.missed.told(app)
+		}
+	}
+}
+
+// each does something for applications and returns those for which it failed.
+func (l *Lookout) each(ctx context.Context, apps []svc.AppRef, work func(ctx context.Context, app svc.AppRef) error) (failed []svc.AppRef) {
+	ctx, cancel := context.WithTimeout(ctx, tellTime)
+	defer cancel()
+	var group errgroup.Group
+	group.SetLimit(tellAtOnce)
+	errs := make([]error, len(apps))
+	for i, app := range apps {
+		group.Go(func() error {
+			errs[i] = work(ctx, app)
+			return nil
+		})
+	}
+	_ = group.Wait() // the errors are in errs
+	for i, err := range errs {
+		if err != nil {
+			l.Logger.Debug("telling an application's alert rules failed", "app", apps[i].String(), "error", err)
+			failed = append(failed, apps[i])
+		}
+	}
+	return slices.Clip(failed)
+}

@@ -1,0 +1,285 @@
+package alerting
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"svc"
+	"svc/actors/grain"
+	"svc/cluster"
+)
+
+// The monitor actor.
+//
+//	identity   org/app/id, two slugs and the monitor's id
+//	rank       2
+//	owns       what is checked, and what the checks led to
+//	persists   entity monitor; checks are appended to the store in batches, and the
+//	           latest of them is the state that a later activation begins with
+//	woken by   calls, and the schedule of the node whenever it is due
+//	limits     one check at a time
+//	stops      with the ownership of its partition; where it is disabled, after ten
+//	           minutes without a message
+const kindMonitor = "monitor"
+
+// monitorIdle is how long a monitor without a message stays; one that is checked more
+// seldom is loaded for each check.
+const monitorIdle = 10 * time.Minute
+
+// MonitorPorts is what the monitors of a node need.
+type MonitorPorts struct {
+	States   States
+	Probe    Probe
+	Checks   Checks
+	Schedule *Schedule
+	Found    *Found
+	Rules    svc.MonitorRules
+	// Failing learns of every check of a monitor that is down, and of the first one after
+	// and of an activation, again until it returns nil; nil where nobody listens.
+	Failing func(ctx context.Context, app svc.AppRef, monitor svc.Monitor, state svc.MonitorState) error
+	Logger  *slog.Logger
+}
+
+// States is what the store knows of monitors.
+type States interface {
+	// MonitorState returns what the checks of a monitor led to, the zero state where
+	// there were none.
+	MonitorState(ctx context.Context, app svc.AppRef, id string) (svc.MonitorState, error)
+}
+
+// Probe performs checks.
+type Probe interface {
+	Check(ctx context.Context, spec svc.MonitorSpec) svc.CheckResult
+}
+
+// Checks keeps the checks of monitors.
+type Checks interface {
+	// Append takes a check without waiting for the store.
+	Append(check svc.Check)
+}
+
+// monitor is the core: what is checked and what the checks led to.
+type monitor struct {
+	app     svc.AppRef
+	rules   svc.MonitorRules
+	monitor *svc.Monitor
+	state   svc.MonitorState
+	// changed runs after the monitor was stored anew or deleted.
+	changed func(svc.Version)
+}
+
+type putMonitor struct {
+	ID string `json:"id"`
+	// New says that the monitor is to be made.
+	New   bool             `json:"new"`
+	Patch svc.MonitorPatch `json:"patch"`
+}
+
+var monitorKind = grain.NewKind[*monitor](kindMonitor, 2, monitorIdle)
+
+// The methods of the monitor actor.
+var (
+	monitorPut    = grain.On(monitorKind, "put", (*monitor).onPut)
+	monitorDelete = grain.On(monitorKind, "delete", (*monitor).onDelete)
+)
+
+// Restore takes the monitor's entity, and the state beside it under the kind state.
+func (m *monitor) Restore(entities []svc.Entity) (err error) {
+	m.monitor, m.state = nil, svc.MonitorState{}
+	for _, entity := range entities {
+		switch entity.Kind {
+		case kindMonitor:
+			var definition svc.Monitor
+			definition, err = grain.Decode[svc.Monitor](entity)
+			m.monitor = &definition
+		case kindMonitorState:
+			m.state, err = grain.Decode[svc.MonitorState](entity)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *monitor) onPut(now time.Time, p putMonitor) (grain.Outcome[svc.MonitorRow], error) {
+	next := svc.Monitor{ID: p.ID, MonitorSpec: svc.DefaultMonitor(), CreatedAt: now}
+	switch {
+	case m.monitor != nil:
+		next = *m.monitor
+	case !p.New:
+		return grain.Outcome[svc.MonitorRow]{}, svc.NotFound("monitor")
+	}
+	next.MonitorSpec, next.UpdatedAt = next.With(p.Patch), now
+	if problems := next.Validate(m.rules); len(problems) > 0 {
+		return grain.Outcome[svc.MonitorRow]{}, svc.Invalid(problems...)
+	}
+	m.monitor = &next
+	return grain.Outcome[svc.MonitorRow]{Answer: svc.MonitorRow{Monitor: next, MonitorState: m.state}, Effects: grain.Effects{Writes: []grain.Write{grain.Put(kindMonitor, next.ID, next)}, After: m.changed}}, nil
+}
+
+func (m *monitor) onDelete(time.Time, grain.None) (grain.Outcome[grain.None], error) {
+	if m.monitor == nil {
+		return grain.Outcome[grain.None]{}, svc.NotFound("monitor")
+	}
+	id := m.monitor.ID
+	m.monitor, m.state = nil, svc.MonitorState{}
+	return grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{Writes: []grain.Write{grain.Delete(kindMonitor, id)}, After: m.changed}}, nil
+}
+
+// monitorShell is the shell of a monitor: that of every grain, with checks beside it.
+type monitorShell struct {
+	*grain.Grain
+	core  *monitor
+	node  *grain.Node
+	ports *MonitorPorts
+	// checking says that a check is under way, pending that one is due as soon as the
+	// monitor is loaded.
+	checking, pending bool
+	// life ends with the activation, by stop; both are nil before the first check.
+	life context.Context //nolint:containedctx // it is the activation's
+	stop context.CancelFunc
+	// calm says that the last thing that Failing took was that the monitor is not down.
+	calm bool
+}
+
+// told brings back that Failing took what a check led to.
+type told struct{ calm bool }
+
+// checked brings the result of a check back into the mailbox.
+type checked struct {
+	spec   svc.MonitorSpec
+	result svc.CheckResult
+}
+
+// MonitorKind returns the kind of monitors for the actors of a node.
+func MonitorKind(node *grain.Node, ports *MonitorPorts) cluster.Kind {
+	node = node.With(monitorStore{node.Store, ports.States, ports.Found, node.Now})
+	return cluster.Kind{
+		Name: kindMonitor, Rank: monitorKind.Rank(), Idle: monitorKind.Idle(),
+		New: func(identity string) actor.Actor { return newMonitor(node, ports, identity) },
+	}
+}
+
+func newMonitor(node *grain.Node, ports *MonitorPorts, identity string) *monitorShell {
+	app, _, _ := splitIdentity(identity)
+	core := &monitor{app: app, rules: ports.Rules}
+	shell := &monitorShell{core: core, node: node, ports: ports, Grain: grain.New(node, monitorKind, identity, core)}
+	core.changed = shell.onChanged
+	return shell
+}
+
+// splitIdentity cuts an identity of the form org/app/id.
+func splitIdentity(identity string) (app svc.AppRef, id string, ok bool) {
+	parts := strings.Split(identity, "/")
+	if len(parts) != 3 {
+		return svc.AppRef{}, "", false
+	}
+	return svc.AppRef{Org: parts[0], App: parts[1]}, parts[2], true
+}
+
+// Receive handles one message of the mailbox.
+func (m *monitorShell) Receive(c actor.Context) {
+	switch message := c.Message().(type) {
+	case *due:
+		m.Touch()
+		m.pending = true
+		m.Load(c)
+	case *checked:
+		m.onChecked(c, message)
+	case *told:
+		m.calm = message.calm
+	case *actor.Stopping:
+		if m.stop != nil {
+			m.stop()
+		}
+		m.Grain.Receive(c)
+		return
+	default:
+		m.Grain.Receive(c)
+	}
+	if m.pending && m.Loaded() {
+		m.pending = false
+		m.check(c)
+	}
+}
+
+// check begins a check, unless one is under way or the monitor is gone or disabled.
+func (m *monitorShell) check(c actor.Context) {
+	definition := m.core.monitor
+	if definition == nil || !definition.Enabled {
+		m.appoint()
+		return
+	}
+	if m.checking {
+		return
+	}
+	m.checking = true
+	if m.life == nil {
+		m.life, m.stop = context.WithCancel(m.node.Workers.Context())
+	}
+	life, root, self, spec := m.life, c.ActorSystem().Root, c.Self(), definition.MonitorSpec
+	m.node.Workers.Go(func(context.Context) { root.Send(self, &checked{spec, m.ports.Probe.Check(life, spec)}) })
+}
+
+// onChecked takes over what a check found. A check of a definition that was replaced
+// meanwhile counts for nothing.
+func (m *monitorShell) onChecked(c actor.Context, message *checked) {
+	m.checking = false
+	definition := m.core.monitor
+	if definition == nil || definition.MonitorSpec != message.spec {
+		m.appoint()
+		return
+	}
+	m.core.state = m.core.state.Apply(message.spec, message.result)
+	m.ports.Checks.Append(svc.Check{App: m.core.app, Monitor: definition.ID, Result: message.result, State: m.core.state})
+	m.tell(c)
+	m.appoint()
+}
+
+// tell lets Failing know of the state, beside the mailbox.
+func (m *monitorShell) tell(c actor.Context) {
+	calm := m.core.state.Down() == 0
+	if m.ports.Failing == nil || calm && m.calm {
+		return
+	}
+	m.calm = false
+	root, self, app, definition, state := c.ActorSystem().Root, c.Self(), m.core.app, *m.core.monitor, m.core.state
+	m.node.Workers.Go(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(cluster.WithRank(ctx, monitorKind.Rank()), grain.IOTime)
+		defer cancel()
+		if err := m.ports.Failing(ctx, app, definition, state); err != nil {
+			m.ports.Logger.Warn("telling the alert rules of a monitor failed", "monitor", definition.ID, "error", err)
+			return
+		}
+		root.Send(self, &told{calm})
+	})
+}
+
+// onChanged has a monitor that was made or changed checked at once.
+func (m *monitorShell) onChanged(svc.Version) {
+	m.appoint()
+	if definition := m.core.monitor; definition != nil && definition.Enabled {
+		m.ports.Schedule.Set(kindMonitor, m.Identity(), m.node.Now(), monitorPatience(definition))
+	}
+}
+
+// appoint tells the schedule when the monitor is due next.
+func (m *monitorShell) appoint() {
+	definition := m.core.monitor
+	if definition == nil || !definition.Enabled {
+		m.ports.Schedule.Remove(kindMonitor, m.Identity())
+		return
+	}
+	m.ports.Schedule.Set(kindMonitor, m.Identity(), m.core.state.Next(definition, m.node.Now()), monitorPatience(definition))
+}
+
+// monitorPatience is how long a check may take to be answered for.
+func monitorPatience(m *svc.Monitor) time.Duration { return m.Timeout() + m.Interval() + grain.IOTime }
+
+// kindMonitorState is the kind under which a monitor is handed its state.
+const kindMonitorState = "monitor.state"

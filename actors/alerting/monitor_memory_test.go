@@ -1,0 +1,33 @@
+package alerting
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+)
+
+// TestAnIdleMonitorIsSmall weighs monitors between two checks: the actor, its appointment and
+// what it knows; the definitions and checks that this test's store holds are in the sum.
+func TestAnIdleMonitorIsSmall(t *testing.T) {
+	onSite(t, func(t *testing.T, w *watchedSite) {
+		const monitors, most = 2000, 15_000 // bytes, as the goal has it
+		weigh := func() uint64 {
+			pass(10 * time.Second) // the crew has gone
+			runtime.GC()
+			runtime.GC() // empties the pools
+			var stats runtime.MemStats
+			runtime.ReadMemStats(&stats)
+			return stats.HeapAlloc + stats.StackInuse
+		}
+		before := weigh()
+		for n := range monitors {
+			w.put("", named(fmt.Sprint("Site ", n), 86_400))
+		}
+		each := (weigh() - before) / monitors
+		t.Logf("%d bytes a monitor", each)
+		if got := len(w.take()); got != monitors || each > most {
+			t.Errorf("after %d checks a monitor takes %d bytes, at most %d of them are allowed", got, each, most)
+		}
+	})
+}

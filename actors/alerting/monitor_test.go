@@ -1,0 +1,309 @@
+package alerting
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+
+	"svc"
+	"svc/actors/actorstest"
+	"svc/actors/grain"
+)
+
+// watchedSite is what monitors meet: a target with a story, and the checks of it.
+type watchedSite struct {
+	t       *testing.T
+	begun   time.Time
+	mu      sync.Mutex
+	checks  []svc.Check
+	latest  map[string]svc.MonitorState
+	failing []string
+	// story says what a check meets, by the time since the beginning; hang has checks
+	// wait for their end.
+	story func(after time.Duration) string
+	hang  bool
+
+	ids int
+	// generation is that of the node's ownership.
+	generation int32
+	store      *actorstest.Store
+	schedule   *Schedule
+	found      *Found
+	metrics    *ScheduleMetrics
+	host       *actorstest.Host
+	monitors   *Monitors
+	stop       func()
+}
+
+func (w *watchedSite) Check(ctx context.Context, _ svc.MonitorSpec) svc.CheckResult {
+	at := time.Now()
+	w.mu.Lock()
+	hang := w.hang
+	w.mu.Unlock()
+	if hang {
+		<-ctx.Done()
+	}
+	return svc.CheckResult{At: at, Error: w.story(at.Sub(w.begun))}
+}
+
+func (w *watchedSite) Append(check svc.Check) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.checks = append(w.checks, check)
+	w.latest[check.Monitor] = check.State
+}
+
+func (w *watchedSite) MonitorState(_ context.Context, _ svc.AppRef, id string) (svc.MonitorState, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.latest[id], nil
+}
+
+func (w *watchedSite) learn(_ context.Context, _ svc.AppRef, monitor svc.Monitor, state svc.MonitorState) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.failing = append(w.failing, fmt.Sprint(monitor.Name, " ", state.Down()))
+	return nil
+}
+
+// take returns the checks since it was last called, as second and status.
+func (w *watchedSite) take() (out []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, check := range w.checks {
+		out = append(out, fmt.Sprintf("%s %s %d", check.Result.At.Sub(w.begun).Round(time.Second), check.State.LastStatus, check.State.ConsecutiveFailures))
+	}
+	w.checks = nil
+	return out
+}
+
+// start runs a node over what the watchedSite has stored.
+func (w *watchedSite) start() {
+	logger := slog.New(slog.DiscardHandler)
+	w.metrics = NewScheduleMetrics(prometheus.NewRegistry())
+	w.schedule = NewSchedule(time.Now, w.metrics, logger)
+	w.generation = 1
+	w.found = &Found{Generation: func() (int32, bool) { return w.generation, true }}
+	w.host = actorstest.NewHost(w.t, MonitorKind(&grain.Node{Store: w.store, Workers: grain.NewWorkers(), Now: time.Now, Logger: logger}, &MonitorPorts{
+		States: w, Probe: w, Checks: w, Schedule: w.schedule, Found: w.found, Rules: svc.MonitorRules{LeastSeconds: 1}, Failing: w.learn, Logger: logger,
+	}))
+	w.schedule.Actors = w.host
+	w.monitors = &Monitors{Actors: w.host, Random: grain.Random{ID: func(prefix string) string { w.ids++; return fmt.Sprintf("%s%026d", prefix, w.ids) }}}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() { defer close(ended); _ = w.schedule.Run(ctx) }()
+	w.stop = sync.OnceFunc(func() { cancel(); <-ended; w.host.Stop() })
+	w.t.Cleanup(func() { w.stop() })
+}
+
+// fill schedules what is stored, as a node does that begins.
+func (w *watchedSite) fill() {
+	w.t.Helper()
+	fill := FillSchedule(w.schedule, w.found, w.all)
+	if err := fill(w.t.Context()); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// all yields the monitors that are stored.
+func (w *watchedSite) all(_ context.Context, yield func(svc.StoredMonitor)) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, entity := range w.store.Present(kindMonitor) {
+		definition, err := grain.Decode[svc.Monitor](entity)
+		if err != nil {
+			return err
+		}
+		yield(svc.StoredMonitor{App: svc.AppRef{Org: "acme", App: "web"}, Monitor: definition, State: w.latest[definition.ID], Entity: entity})
+	}
+	return nil
+}
+
+func onSite(t *testing.T, test func(t *testing.T, w *watchedSite)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := &watchedSite{t: t, begun: time.Now(), latest: map[string]svc.MonitorState{}, store: actorstest.NewStore(), story: func(time.Duration) string { return "" }}
+		w.start()
+		test(t, w)
+		w.stop()
+	})
+}
+
+func (w *watchedSite) put(id string, patch svc.MonitorPatch) svc.MonitorRow {
+	w.t.Helper()
+	row, err := w.monitors.PutMonitor(w.t.Context(), svc.AppRef{Org: "acme", App: "web"}, id, patch)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return row
+}
+
+func named(name string, seconds int) svc.MonitorPatch {
+	url := "https://site.example/"
+	return svc.MonitorPatch{Name: &name, URL: &url, IntervalSeconds: &seconds}
+}
+
+// pass lets time pass and everything come to rest.
+func pass(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
+// TestAMonitorsDay is a story of a target and the checks that it leads to: at once when
+// the monitor is made, then every minute, sooner while a failure is not confirmed.
+func TestAMonitorsDay(t *testing.T) {
+	onSite(t, func(t *testing.T, w *watchedSite) {
+		// The regular times are those of the id; the test is about the distances.
+		w.story = func(after time.Duration) string {
+			if after > 130*time.Second && after < 250*time.Second {
+				return "down"
+			}
+			return ""
+		}
+		id := w.put("", named("Site", 60)).ID
+		pass(0)
+		if got := w.take(); !reflect.DeepEqual(got, []string{"0s up 0"}) {
+			t.Fatalf("when it was made: %v", got)
+		}
+		first := (&svc.Monitor{ID: id, MonitorSpec: svc.MonitorSpec{IntervalSeconds: 60}}).Next(w.begun).Sub(w.begun).Round(time.Second)
+		pass(6 * time.Minute)
+		var want []string
+		failures := 0
+		for at := first; at <= 6*time.Minute; at += time.Minute {
+			switch {
+			case at > 130*time.Second && at < 250*time.Second && failures == 0:
+				want = append(want, fmt.Sprintf("%s degraded 1", at), fmt.Sprintf("%s down 2", at+svc.RecheckAfter))
+				failures = 2
+			case at > 130*time.Second && at < 250*time.Second:
+				failures++
+				want = append(want, fmt.Sprintf("%s down %d", at, failures))
+			default:
+				want = append(want, fmt.Sprintf("%s up 0", at))
+				failures = 0
+			}
+		}
+		if got := w.take(); !reflect.DeepEqual(got, want) {
+			t.Errorf("the checks were\n%v, want\n%v", got, want)
+		}
+		if want := []string{"Site 0", "Site 2", "Site 3", "Site 0"}; !reflect.DeepEqual(w.failing, want) {
+			t.Errorf("told of %v, want %v", w.failing, want)
+		}
+	})
+}
+
+// TestARestartGoesOn stops the node while a monitor fails.
+func TestARestartGoesOn(t *testing.T) {
+	onSite(t, func(t *testing.T, w *watchedSite) {
+		w.story = func(time.Duration) string { return "down" }
+		row := w.put("", named("Site", 30))
+		pass(40 * time.Second)
+		before := w.latest[row.ID].ConsecutiveFailures
+		w.stop()
+		w.take()
+		w.start()
+		w.fill()
+		pass(30 * time.Second)
+		if got := w.latest[row.ID].ConsecutiveFailures; got != before+1 || len(w.take()) != 1 {
+			t.Errorf("after the restart %d failures, before it %d", got, before)
+		}
+	})
+}
+
+func TestMonitorsAreSpread(t *testing.T) {
+	onSite(t, func(t *testing.T, w *watchedSite) {
+		for n := range 300 {
+			w.put("", named(fmt.Sprint("Site ", n), 30))
+		}
+		pass(0)
+		if got := len(w.take()); got != 300 {
+			t.Fatalf("%d checks at the beginning", got)
+		}
+		pass(30 * time.Second)
+		perSecond := map[string]int{}
+		checks := w.take()
+		for _, check := range checks {
+			perSecond[check]++
+		}
+		if len(checks) != 300 {
+			t.Errorf("%d checks in one interval of 300 monitors", len(checks))
+		}
+		for second, checks := range perSecond {
+			if checks > 30 {
+				t.Errorf("%d checks at %s", checks, second)
+			}
+		}
+	})
+}
+
+// TestACheckThatDoesNotRunIsNoticed has checks hang.
+func TestACheckThatDoesNotRunIsNoticed(t *testing.T) {
+	onSite(t, func(t *testing.T, w *watchedSite) {
+		w.hang = true
+		row := w.put("", named("Site", 30))
+		pass(row.Timeout() + row.Interval() + grain.IOTime + time.Second)
+		if got := countOf(t, w.metrics.Missed); got != 1 {
+			t.Errorf("%v checks were missed", got)
+		}
+		w.hang = false
+		w.stop()
+	})
+}
+
+func TestDisabledAndDeletedMonitorsAreLeftAlone(t *testing.T) {
+	onSite(t, func(t *testing.T, w *watchedSite) {
+		disabled := false
+		row := w.put("", named("Site", 30))
+		gone := w.put("", named("Gone", 30))
+		pass(0)
+		w.take()
+		if w.put(row.ID, svc.MonitorPatch{Enabled: &disabled}).Name != "Site" {
+			t.Error("what a change does not name is lost")
+		}
+		if err := w.monitors.DeleteMonitor(t.Context(), svc.AppRef{Org: "acme", App: "web"}, gone.ID); err != nil {
+			t.Fatal(err)
+		}
+		pass(2 * time.Minute)
+		if got := w.take(); got != nil || w.schedule.Len() != 0 {
+			t.Errorf("checks %v, %d scheduled", got, w.schedule.Len())
+		}
+		if _, err := w.monitors.PutMonitor(t.Context(), svc.AppRef{Org: "acme", App: "web"}, gone.ID, named("x", 30)); svc.CodeOf(err) != svc.CodeNotFound {
+			t.Errorf("changing a deleted monitor: %v", err)
+		}
+		enabled := true
+		w.put(row.ID, svc.MonitorPatch{Enabled: &enabled})
+		pass(0)
+		if got := w.take(); len(got) != 1 {
+			t.Errorf("when it was enabled: %v", got)
+		}
+	})
+}
+
+// TestAMonitorThatMovedAwayIsForgotten ends the ownership of every partition.
+func TestAMonitorThatMovedAwayIsForgotten(t *testing.T) {
+	onSite(t, func(t *testing.T, w *watchedSite) {
+		w.put("", named("Site", 30))
+		pass(0)
+		w.host.Placement.Own(0)
+		pass(time.Minute)
+		if w.schedule.Len() != 0 {
+			t.Error("it is still scheduled")
+		}
+	})
+}
+
+func countOf(t *testing.T, counter prometheus.Counter) float64 {
+	t.Helper()
+	var out dto.Metric
+	if err := counter.Write(&out); err != nil {
+		t.Fatal(err)
+	}
+	return out.GetCounter().GetValue()
+}

@@ -1,0 +1,111 @@
+package alerting
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// monitorStore adds to the entities of a monitor what its checks led to.
+type monitorStore struct {
+	grain.Entities
+	states States
+	found  *Found
+	now    func() time.Time
+}
+
+// Load returns the entities of a monitor, and its state as one more.
+func (s monitorStore) Load(ctx context.Context, owner string) ([]svc.Entity, error) {
+	if found, known := s.found.hand(owner, s.now()); known {
+		return withState([]svc.Entity{found.Entity}, owner, found.Monitor.ID, found.State)
+	}
+	entities, err := s.Entities.Load(ctx, owner)
+	if err != nil {
+		return nil, err
+	}
+	app, id, ok := splitIdentity(owner[len(kindMonitor)+1:])
+	if !ok {
+		return entities, nil
+	}
+	state, err := s.states.MonitorState(ctx, app, id)
+	if err != nil {
+		return nil, fmt.Errorf("loading a monitor's state: %w", err)
+	}
+	return withState(entities, owner, id, state)
+}
+
+// Put stores the entities of a monitor. What was read before the end of it is old.
+func (s monitorStore) Put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup) error {
+	defer func() {
+		for i := range entities {
+			s.found.touch(entities[i].Owner)
+		}
+	}()
+	return s.Entities.Put(ctx, entities, wakeups)
+}
+
+// withState adds a monitor's state to its entities.
+func withState(entities []svc.Entity, owner, id string, state svc.MonitorState) ([]svc.Entity, error) {
+	payload, err := json.Marshal(state)
+	if err != nil {
+		return nil, fmt.Errorf("encoding a monitor's state: %w", err)
+	}
+	return append(entities, svc.Entity{Owner: owner, Kind: kindMonitorState, ID: id, Payload: payload}), nil
+}
+
+// Monitors is the client of the monitor actors.
+type Monitors struct {
+	Actors grain.Caller
+	Random grain.Random
+}
+
+func monitorIdentity(ref svc.AppRef, id string) string { return ref.String() + "/" + id }
+
+// PutMonitor makes a monitor, or changes the one of an id. It fails with not_found where
+// there is none of the id, and with invalid_request where a rule is broken.
+func (m *Monitors) PutMonitor(ctx context.Context, ref svc.AppRef, id string, patch svc.MonitorPatch) (svc.MonitorRow, error) {
+	message := putMonitor{ID: id, New: id == "", Patch: patch}
+	if message.New {
+		message.ID = m.Random.ID("mon_")
+	}
+	return monitorPut.Ask(ctx, m.Actors, monitorIdentity(ref, message.ID), message)
+}
+
+// DeleteMonitor removes a monitor.
+func (m *Monitors) DeleteMonitor(ctx context.Context, ref svc.AppRef, id string) error {
+	_, err := monitorDelete.Ask(ctx, m.Actors, monitorIdentity(ref, id), grain.None{})
+	return err
+}
+
+// FillSchedule returns what schedules every monitor that is stored, as of when it begins: a
+// monitor that becomes due while the store is read is told at once. So whoever missed a check
+// is checked within half an interval, and all are within one. Those that are told soon are
+// handed what was found of them.
+func FillSchedule(schedule *Schedule, found *Found, all func(ctx context.Context, yield func(svc.StoredMonitor)) error) func(ctx context.Context) error {
+	return func(ctx context.Context) error {
+		begun := schedule.Now()
+		take := found.begin(begun)
+		var monitors []svc.StoredMonitor
+		soon := map[string]svc.StoredMonitor{}
+		first := func(m *svc.StoredMonitor) time.Time { return m.Monitor.First(begun, m.State.LastCheckedAt) }
+		err := all(ctx, func(m svc.StoredMonitor) {
+			if !m.Monitor.Enabled {
+				return
+			}
+			monitors = append(monitors, m)
+			if first(&m).Sub(begun) < grain.IOTime {
+				soon[m.Entity.Owner] = m
+			}
+		})
+		take(soon)
+		for i := range monitors {
+			m := &monitors[i]
+			schedule.Add(kindMonitor, monitorIdentity(m.App, m.Monitor.ID), first(m), monitorPatience(&m.Monitor))
+		}
+		return err
+	}
+}

@@ -1,0 +1,244 @@
+package alerting
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// Rulebook is this node's snapshot of the alert rules that the stream can make fire: it
+// says of an environment what is counted there and whether somebody waits for new issues.
+// It is read for every row without a lock, and replaced by the alerting actors when their
+// rules change. An environment without such rules costs one look into a map, a node without
+// any nothing.
+type Rulebook struct {
+	sets  sync.Map // the number of an environment → *ruleset
+	count atomic.Int64
+
+	mu    sync.Mutex
+	ofApp map[svc.AppRef]ruled
+	// touched are the sets with something to tell; wake holds a token while there are any.
+	touched []*ruleset
+	wake    chan struct{}
+
+	missed missedApps
+}
+
+// ruled is what was last made of one application's rules.
+type ruled struct {
+	version      svc.Version
+	environments []uint64
+}
+
+// ruleset is what the rules of one environment want to know of the stream. The rules in it
+// never change.
+type ruleset struct {
+	app         svc.AppRef
+	environment uint64
+	newIssues   bool
+	regressions bool
+	// events and errors are what is counted by name and level; the empty word counts all.
+	// points are what is counted by the name of a metric.
+	events, errors map[string][]svc.AlertCounter
+	points         map[string][]pointCounter
+	// hurry says that an issue occurred that may be new, or may regress.
+	hurry atomic.Bool
+	// queued says that the set is among those with something to tell.
+	queued atomic.Bool
+}
+
+// pointCounter counts the points of a metric that have labels.
+type pointCounter struct {
+	svc.AlertCounter
+	labels []svc.Label
+}
+
+// NewRulebook returns an empty snapshot.
+func NewRulebook() *Rulebook {
+	return &Rulebook{ofApp: map[svc.AppRef]ruled{}, wake: make(chan struct{}, 1)}
+}
+
+// any reports whether any rule wants to know anything.
+func (b *Rulebook) any() bool { return b != nil && b.count.Load() > 0 }
+
+// find returns what the rules of an environment want to know, nil for nothing.
+func (b *Rulebook) find(environment uint64) *ruleset {
+	if !b.any() {
+		return nil
+	}
+	found, _ := b.sets.Load(environment)
+	set, _ := found.(*ruleset)
+	return set
+}
+
+// Awaited returns the application of an environment, and whether rules wait for new issues, and for
+// issues that regress.
+func (b *Rulebook) Awaited(environment uint64) (app svc.AppRef, newIssues, regressions bool) {
+	set := b.find(environment)
+	if set == nil {
+		return app, false, false
+	}
+	return set.app, set.newIssues, set.regressions
+}
+
+// FlushSoon has the open block stored soon.
+func (b *Rulebook) FlushSoon(environment uint64) {
+	if set := b.find(environment); set != nil {
+		set.hurry.Store(true)
+		b.touch(set)
+	}
+}
+
+// Publish replaces what is known of one application's rules, unless a later version of
+// them is.
+func (b *Rulebook) Publish(version svc.Version, app svc.AppRef, rules []svc.AlertRule) {
+	if b == nil {
+		return
+	}
+	sets := map[uint64]*ruleset{}
+	for i := range rules {
+		rule := &rules[i]
+		if !rule.Enabled || !rule.Streamed() {
+			continue
+		}
+		set := sets[rule.Number]
+		if set == nil {
+			set = &ruleset{
+				app: app, environment: rule.Number, events: map[string][]svc.AlertCounter{}, errors: map[string][]svc.AlertCounter{}, points: map[string][]pointCounter{},
+			}
+			sets[rule.Number] = set
+		}
+		set.want(rule)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if version.Number() < b.ofApp[app].version.Number() {
+		return
+	}
+	next := ruled{version: version}
+	for environment, set := range sets {
+		b.sets.Store(environment, set)
+		next.environments = append(next.environments, environment)
+	}
+	for _, environment := range b.ofApp[app].environments {
+		if sets[environment] == nil {
+			b.sets.Delete(environment)
+		}
+	}
+	b.count.Add(int64(len(next.environments) - len(b.ofApp[app].environments)))
+	b.ofApp[app] = next
+}
+
+// want adds what one rule wants to know.
+func (s *ruleset) want(rule *svc.AlertRule) {
+	counter, word := heard(rule)
+	switch counter.Kind {
+	case svc.AlertNewIssue:
+		s.newIssues = true
+		s.regressions = s.regressions || rule.TellsRegressions()
+	case svc.AlertEventVolume:
+		countWord(s.events, word, counter)
+	case svc.AlertErrorRate:
+		countWord(s.errors, word, counter)
+	case svc.AlertMetric:
+		if !slices.ContainsFunc(s.points[word], func(p pointCounter) bool { return p.AlertCounter == counter }) {
+			s.points[word] = append(s.points[word], pointCounter{counter, svc.DecodeLabels(counter.Labels)})
+		}
+	case svc.AlertUptime, svc.AlertVital:
+	}
+}
+
+// heard returns what the stream counts for a rule. Of a rule that no sum of parts can
+// answer, it counts that something happened.
+func heard(rule *svc.AlertRule) (counter svc.AlertCounter, word string) {
+	counter, _ = rule.Counter()
+	if rule.Kind == svc.AlertNewIssue {
+		counter.Kind = rule.Kind
+	}
+	return counter, counter.Word
+}
+
+func countWord(into map[string][]svc.AlertCounter, word string, counter svc.AlertCounter) {
+	if !slices.Contains(into[word], counter) {
+		into[word] = append(into[word], counter)
+	}
+}
+
+// touch queues a set that has something to tell.
+func (b *Rulebook) touch(set *ruleset) {
+	if set.queued.Swap(true) {
+		return
+	}
+	b.mu.Lock()
+	b.touched = append(b.touched, set)
+	b.mu.Unlock()
+	select {
+	case b.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take returns the sets with something to tell. What happens from now on queues them
+// again.
+func (b *Rulebook) take() []*ruleset {
+	b.mu.Lock()
+	taken := b.touched
+	b.touched = nil
+	b.mu.Unlock()
+	for _, set := range taken {
+		set.queued.Store(false)
+	}
+	return taken
+}
+
+// EntityKinds returns the kinds of the entities that the snapshot is made of.
+func (b *Rulebook) EntityKinds() []string { return []string{KindRule} }
+
+// Load fills the snapshot from the store, for a starting node.
+func (b *Rulebook) Load(ctx context.Context, store grain.KindLister, skipped grain.Skipped) error {
+	entities, err := store.LoadKind(ctx, KindRule)
+	if err != nil {
+		return fmt.Errorf("loading the alert rules: %w", err)
+	}
+	owned := map[string][]svc.Entity{}
+	for _, entity := range entities {
+		owned[entity.Owner] = append(owned[entity.Owner], entity)
+	}
+	for _, entities := range owned {
+		b.PublishEntities(entities, skipped)
+	}
+	return nil
+}
+
+// PublishEntities publishes what the entities of one owner say, if it is an alerting actor.
+// A rule that cannot be decoded counts nothing.
+func (b *Rulebook) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
+	if len(entities) == 0 {
+		return
+	}
+	identity, alerting := strings.CutPrefix(entities[0].Owner, KindAlerting+"/")
+	if !alerting {
+		return
+	}
+	var version svc.Version
+	var rules []svc.AlertRule
+	for _, entity := range entities {
+		if entity.Version.Number() > version.Number() {
+			version = entity.Version
+		}
+		if entity.Deleted || entity.Kind != KindRule {
+			continue
+		}
+		if rule := grain.DecodeOrSkip[svc.AlertRule](entity, skipped); rule != nil {
+			rules = append(rules, *rule)
+		}
+	}
+	app, _, _ := splitIdentity(identity + "/")
+	b.Publish(version, app, rules)
+}

@@ -1,0 +1,237 @@
+package alerting
+
+import (
+	"container/heap"
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"svc/actors/pipeline"
+)
+
+// Schedule tells actors of this node when they are due, to the millisecond. It is a hint
+// in memory: when a node begins to own partitions, the schedule is filled from what the
+// store knows, and what is due there is a function of stored things.
+//
+// Whoever was told says when it is due next. One that says nothing for its patience is
+// told again, and that is counted: a check that did not run does not go unnoticed.
+type Schedule struct {
+	// Actors takes what is due; it may be set after the schedule was made.
+	Actors  teller
+	Now     func() time.Time
+	Metrics *ScheduleMetrics
+	Logger  *slog.Logger
+
+	mu      sync.Mutex
+	entries map[scheduled]*appointment
+	queue   appointments
+	// wake is told when the first appointment has changed.
+	wake chan struct{}
+}
+
+// teller hands messages to actors of this node.
+type teller interface {
+	Tell(kind, identity string, message any) error
+}
+
+type scheduled struct{ kind, identity string }
+
+// appointment is when an actor is told next.
+type appointment struct {
+	scheduled
+	at       time.Time
+	patience time.Duration
+	// told says that the actor was told and has not answered.
+	told  bool
+	place int
+}
+
+// due is the message to an actor whose time has come.
+type due struct{ at time.Time }
+
+// NewSchedule returns an empty schedule.
+func NewSchedule(now func() time.Time, metrics *ScheduleMetrics, logger *slog.Logger) *Schedule {
+	return &Schedule{Now: now, Metrics: metrics, Logger: logger, entries: map[scheduled]*appointment{}, wake: make(chan struct{}, 1)}
+}
+
+// Set replaces when an actor is due. It is expected to call Set again within patience
+// after that.
+func (s *Schedule) Set(kind, identity string, at time.Time, patience time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := scheduled{kind, identity}
+	entry := s.entries[key]
+	if entry == nil {
+		entry = &appointment{scheduled: key, at: at}
+		s.entries[key] = entry
+		heap.Push(&s.queue, entry)
+	}
+	entry.at, entry.patience, entry.told = at, patience, false
+	heap.Fix(&s.queue, entry.place)
+	if entry.place == 0 {
+		s.hurry()
+	}
+}
+
+// Add is Set for an actor that is not in the schedule; of others it changes nothing.
+func (s *Schedule) Add(kind, identity string, at time.Time, patience time.Duration) {
+	s.mu.Lock()
+	known := s.entries[scheduled{kind, identity}] != nil
+	s.mu.Unlock()
+	if !known {
+		s.Set(kind, identity, at, patience)
+	}
+}
+
+// Remove forgets an actor.
+func (s *Schedule) Remove(kind, identity string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.remove(scheduled{kind, identity})
+}
+
+func (s *Schedule) remove(key scheduled) {
+	if entry := s.entries[key]; entry != nil {
+		heap.Remove(&s.queue, entry.place)
+		delete(s.entries, key)
+	}
+}
+
+// Len returns how many actors are scheduled.
+func (s *Schedule) Len() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.entries)
+}
+
+func (s *Schedule) hurry() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// farAway is how long an empty schedule waits.
+const farAway = time.Hour
+
+// Run tells actors until ctx ends.
+func (s *Schedule) Run(ctx context.Context) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.wake:
+		case <-timer.C:
+		}
+		timer.Reset(s.round())
+	}
+}
+
+// round tells everybody who is due and returns the time to the next one.
+func (s *Schedule) round() time.Duration {
+	for {
+		s.mu.Lock()
+		if len(s.queue) == 0 {
+			s.mu.Unlock()
+			return farAway
+		}
+		entry, now := s.queue[0], s.Now()
+		if wait := entry.at.Sub(now); wait > 0 {
+			s.mu.Unlock()
+			return wait
+		}
+		key, at, late := entry.scheduled, entry.at, entry.told
+		entry.at, entry.told = now.Add(entry.patience), true
+		heap.Fix(&s.queue, 0)
+		s.mu.Unlock()
+		if late {
+			s.Metrics.Missed.Inc()
+			s.Logger.Warn("an actor that was due has not answered", "kind", key.kind, "identity", key.identity)
+		} else {
+			s.Metrics.Late.Observe(now.Sub(at).Seconds())
+		}
+		if err := s.Actors.Tell(key.kind, key.identity, &due{at}); err != nil {
+			// It is another node's, which has its own schedule.
+			s.Remove(key.kind, key.identity)
+		}
+	}
+}
+
+// appointments is a heap, the soonest first.
+type appointments []*appointment
+
+func (a appointments) Len() int           { return len(a) }
+func (a appointments) Less(i, j int) bool { return a[i].at.Before(a[j].at) }
+func (a appointments) Swap(i, j int) {
+	a[i], a[j] = a[j], a[i]
+	a[i].place, a[j].place = i, j
+}
+
+// Push is part of heap.Interface.
+func (a *appointments) Push(x any) {
+	entry := x.(*appointment)
+	entry.place = len(*a)
+	*a = append(*a, entry)
+}
+
+// Pop is part of heap.Interface.
+func (a *appointments) Pop() any {
+	last := (*a)[len(*a)-1]
+	(*a)[len(*a)-1] = nil
+	*a = (*a)[:len(*a)-1]
+	return last
+}
+
+// ScheduleMetrics are the figures of the schedule of a node.
+type ScheduleMetrics struct {
+	Late   prometheus.Histogram
+	Missed prometheus.Counter
+}
+
+// NewScheduleMetrics registers the figures.
+func NewScheduleMetrics(registerer prometheus.Registerer) *ScheduleMetrics {
+	m := &ScheduleMetrics{
+		Late: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "svc_schedule_late_seconds", Help: "How long after its time an actor was told that it is due.", Buckets: prometheus.ExponentialBuckets(0.0005, 2, 14),
+		}),
+		Missed: prometheus.NewCounter(prometheus.CounterOpts{Name: "svc_schedule_missed_total", Help: "Actors that were told that they are due and did not answer in time."}),
+	}
+	registerer.MustRegister(m.Late, m.Missed)
+	return m
+}
+
+// Filler fills a schedule whenever the node begins to own partitions.
+type Filler struct {
+	Ownership *pipeline.Ownership
+	// Fill schedules everything that the store knows, whoever owns it.
+	Fill   func(ctx context.Context) error
+	Every  time.Duration
+	Logger *slog.Logger
+}
+
+// Run fills until ctx ends.
+func (f *Filler) Run(ctx context.Context) error {
+	ticker := time.NewTicker(f.Every)
+	defer ticker.Stop()
+	filled := int32(-1)
+	for {
+		if generation, owned := f.Ownership.Generation(); owned && generation != filled {
+			switch err := f.Fill(ctx); {
+			case err == nil:
+				filled = generation
+			case ctx.Err() == nil:
+				f.Logger.Warn("filling the schedule failed", "error", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}

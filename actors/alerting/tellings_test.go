@@ -1,0 +1,81 @@
+package alerting
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// TestTellingsGather has many monitors tell while a call is under way.
+func TestTellingsGather(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var gathered tellings
+		var sizes []int
+		lost := errors.New("lost")
+		send := func(_ context.Context, items []toldUptime) error {
+			sizes = append(sizes, len(items))
+			<-time.After(time.Second)
+			if len(sizes) == 2 {
+				return lost
+			}
+			return nil
+		}
+		var done sync.WaitGroup
+		results := make([]error, 2*maxTold+2)
+		tell := func(n int) {
+			done.Go(func() {
+				results[n] = gathered.tell(t.Context(), web(), toldUptime{MonitorID: fmt.Sprint("mon_", n)}, send)
+			})
+		}
+		tell(0)
+		synctest.Wait()
+		for n := 1; n < len(results); n++ {
+			tell(n)
+		}
+		done.Wait()
+		tell(0)
+		done.Wait()
+		synctest.Wait()
+		if want := []int{1, maxTold, maxTold, 1, 1}; !reflect.DeepEqual(sizes, want) {
+			t.Errorf("calls carried %v, want %v", sizes, want)
+		}
+		for n, err := range results {
+			if (n > 0) != errors.Is(err, lost) {
+				t.Errorf("the telling of monitor %d: %v", n, err)
+			}
+		}
+		if len(gathered.next) != 0 {
+			t.Errorf("%d applications are remembered", len(gathered.next))
+		}
+	})
+}
+
+// TestOneApplicationDoesNotWaitForAnother has the call of one hang.
+func TestOneApplicationDoesNotWaitForAnother(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var gathered tellings
+		began := time.Now()
+		hanging := func(ctx context.Context, _ []toldUptime) error { <-ctx.Done(); return ctx.Err() }
+		ctx, cancel := context.WithTimeout(t.Context(), grain.IOTime/2)
+		defer cancel()
+		if err := gathered.tell(ctx, web(), toldUptime{}, hanging); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != grain.IOTime/2 {
+			t.Errorf("a call that hangs: %v after %s", err, time.Since(began))
+		}
+		other := svc.AppRef{Org: "acme", App: "other"}
+		if err := gathered.tell(t.Context(), other, toldUptime{}, func(context.Context, []toldUptime) error { return nil }); err != nil || time.Since(began) != grain.IOTime/2 {
+			t.Errorf("another application: %v after %s", err, time.Since(began))
+		}
+		<-time.After(grain.IOTime)
+		synctest.Wait()
+	})
+}

@@ -1,0 +1,292 @@
+package issues
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"svc"
+	"svc/actors/pipeline"
+)
+
+// FormerIssues reads the issues that the former grouping made.
+type FormerIssues interface {
+	// FormerEnvironments returns the environments that have any.
+	FormerEnvironments(ctx context.Context) ([]uint64, error)
+	// Merged returns how many issues of an environment are part of others.
+	Merged(ctx context.Context, environment uint64) (int, error)
+}
+
+// maxMergedIssues bounds the issues of one environment that are part of others, since every
+// read of its issues takes them along. Beyond it, issues of the former grouping end, and new
+// ones begin beside them.
+const maxMergedIssues = 5000
+
+// formerTime is how long is believed which environments have issues of the former grouping.
+const formerTime = time.Hour
+
+// Continuation lets issues of the former grouping go on: the first issue of the present
+// grouping whose occurrences the former one would have put into an issue that is there
+// becomes part of that issue, once and for good. Further ones that the former grouping
+// threw together with it stay apart.
+//
+// It stands between a block's insert and its commit. An issue is new in the block that
+// holds all of its occurrences, and only a new one can go on an old one; a crash before
+// the commit brings the same block again, and deciding twice is deciding once. So it needs
+// neither a table of its own nor a lock over partitions: the old issue's actor knows who
+// goes on with it. The store and the actors have AnswerTime to answer, together; where one does not,
+// it is asked again when the new issue next occurs on this node, which stands for itself until then.
+type Continuation struct {
+	Former FormerIssues
+	Totals IssueTotals
+	Issues *Issues
+	Now    func() time.Time
+	Logger *slog.Logger
+
+	known issueSet
+
+	mu           sync.Mutex
+	environments map[uint64]bool
+	until        time.Time
+	// waiting are the issues for which the store or an actor did not answer.
+	waiting map[issueKey]unanswered
+}
+
+// unanswered is an issue for which the store or an actor did not answer.
+type unanswered struct {
+	// isNew says that the issue is known to have been new.
+	isNew bool
+	// block is the last block that it occurred in since, last how often; before is how often it
+	// occurred in the blocks before.
+	block        uint64
+	last, before uint64
+}
+
+// except returns how often the issue occurred in other blocks than one.
+func (u unanswered) except(block uint64) uint64 {
+	if u.block == block {
+		return u.before
+	}
+	return u.before + u.last
+}
+
+// candidate is an issue of a block with the one that the former grouping would have made.
+type candidate struct{ environment, issue, former uint64 }
+
+// goOn returns those of a block's issues that go on an issue of the former grouping. What it
+// returns is durable; it may be repeated.
+func (c *Continuation) goOn(ctx context.Context, block uint64, hits blockHits) map[uint64]bool {
+	occurred := c.undecided(hits)
+	if len(occurred) == 0 {
+		return nil
+	}
+	patient, cancel := context.WithTimeout(ctx, pipeline.AnswerTime)
+	defer cancel()
+	candidates, totals, err := c.look(patient, hits)
+	if err != nil {
+		c.Logger.Warn("issues of the former grouping will be looked for later", "issues", len(occurred), "error", err)
+		for key, count := range occurred {
+			c.wait(key, block, count, false)
+		}
+		return nil
+	}
+	continued, merged := map[uint64]bool{}, map[uint64]int{}
+	for _, one := range candidates {
+		issue := issueKey{one.environment, one.issue}
+		if !c.mayGoOn(one, block, totals, occurred) || continued[one.issue] {
+			continue
+		}
+		joined, err := c.join(patient, one, merged)
+		if err != nil {
+			c.Logger.Warn("an issue of the former grouping does not answer", "issue", svc.IssueID(one.former), "error", err)
+			c.wait(issue, block, occurred[issue], true)
+			continue
+		}
+		continued[one.issue] = joined
+		c.answered(issue)
+	}
+	return continued
+}
+
+// undecided returns how often issues occurred in a block that have a former one and may be new.
+func (c *Continuation) undecided(hits blockHits) map[issueKey]uint64 {
+	occurred := map[issueKey]uint64{}
+	if c == nil {
+		return occurred
+	}
+	for key := range hits {
+		if key.former != 0 && key.former != key.issue && !c.known.has(key.issue) {
+			occurred[issueKey{key.environment, key.issue}] = 0
+		}
+	}
+	for key, hit := range hits { // those of occurrences without a former issue count as well
+		if count, undecided := occurred[issueKey{key.environment, key.issue}]; undecided {
+			occurred[issueKey{key.environment, key.issue}] = count + hit.occurrences
+		}
+	}
+	return occurred
+}
+
+// look returns the candidates of a block, and how often they and their former issues occurred in all.
+func (c *Continuation) look(ctx context.Context, hits blockHits) ([]candidate, map[issueKey]uint64, error) {
+	candidates, err := c.candidates(ctx, hits)
+	if err != nil || len(candidates) == 0 {
+		return nil, nil, err
+	}
+	totals, err := c.totals(ctx, candidates)
+	if err != nil {
+		return nil, nil, fmt.Errorf("looking for issues of the former grouping: %w", err)
+	}
+	return candidates, totals, nil
+}
+
+// join makes an issue part of its former one, unless too many issues of the environment are merged,
+// which merged counts.
+func (c *Continuation) join(ctx context.Context, one candidate, merged map[uint64]int) (bool, error) {
+	count, counted := merged[one.environment]
+	if !counted {
+		var err error
+		if count, err = c.Former.Merged(ctx, one.environment); err != nil {
+			return false, fmt.Errorf("counting merged issues: %w", err)
+		}
+	}
+	if merged[one.environment] = count + 1; count >= maxMergedIssues {
+		return false, nil
+	}
+	return c.Issues.Continue(ctx, one.environment, one.former, one.issue)
+}
+
+// mayGoOn says whether an issue is new in a block, or was new before and waits for an answer, and there
+// is an issue that the former grouping would have put it into.
+func (c *Continuation) mayGoOn(one candidate, block uint64, totals, occurred map[issueKey]uint64) bool {
+	issue := issueKey{one.environment, one.issue}
+	c.mu.Lock()
+	waits := c.waiting[issue]
+	c.mu.Unlock()
+	if !waits.isNew && totals[issue] != occurred[issue]+waits.except(block) {
+		// Only what is not new is remembered: before the commit the block may come again, and
+		// those who are told of new issues must then hear the same.
+		c.known.add([]uint64{one.issue})
+		c.answered(issue)
+		return false
+	}
+	return totals[issueKey{one.environment, one.former}] != 0
+}
+
+// maxWaiting bounds the issues that are asked again.
+const maxWaiting = 10_000
+
+// wait notes that an issue of a block is to be asked for again.
+func (c *Continuation) wait(issue issueKey, block, occurrences uint64, isNew bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.waiting == nil {
+		c.waiting = map[issueKey]unanswered{}
+	}
+	waits, known := c.waiting[issue]
+	if !known && len(c.waiting) >= maxWaiting {
+		return
+	}
+	c.waiting[issue] = unanswered{isNew: isNew || waits.isNew, block: block, last: occurrences, before: waits.except(block)}
+}
+
+// answered notes that an issue need not be asked for any more.
+func (c *Continuation) answered(issue issueKey) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.waiting, issue)
+}
+
+// candidates returns the issues of a block that may be new and have a former one, in an
+// order that is the same whenever the block is made.
+func (c *Continuation) candidates(ctx context.Context, hits blockHits) ([]candidate, error) {
+	found := map[candidate]bool{}
+	for key := range hits {
+		if key.former != 0 && key.former != key.issue && !c.known.has(key.issue) {
+			found[candidate{key.environment, key.issue, key.former}] = true
+		}
+	}
+	if len(found) == 0 {
+		return nil, nil
+	}
+	environments, err := c.formerEnvironments(ctx)
+	if err != nil {
+		return nil, err
+	}
+	maps.DeleteFunc(found, func(one candidate, _ bool) bool { return !environments[one.environment] })
+	return slices.SortedFunc(maps.Keys(found), func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.environment, b.environment), cmp.Compare(a.issue, b.issue), cmp.Compare(a.former, b.former))
+	}), nil
+}
+
+// formerEnvironments returns the environments that have issues of the former grouping. The store is
+// asked without the lock: it may take long, and others only look up what is waiting.
+func (c *Continuation) formerEnvironments(ctx context.Context) (map[uint64]bool, error) {
+	now := c.Now()
+	c.mu.Lock()
+	known, until := c.environments, c.until
+	c.mu.Unlock()
+	if known != nil && !now.After(until) {
+		return known, nil
+	}
+	list, err := c.Former.FormerEnvironments(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("looking for issues of the former grouping: %w", err)
+	}
+	known = make(map[uint64]bool, len(list))
+	for _, environment := range list {
+		known[environment] = true
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.environments, c.until = known, now.Add(formerTime)
+	return known, nil
+}
+
+// totals counts the occurrences of candidates and of their former issues, by environment
+// and issue.
+func (c *Continuation) totals(ctx context.Context, candidates []candidate) (map[issueKey]uint64, error) {
+	environments, issues := map[uint64]bool{}, map[uint64]bool{}
+	for _, one := range candidates {
+		environments[one.environment], issues[one.issue], issues[one.former] = true, true, true
+	}
+	places := slices.Sorted(maps.Keys(environments))
+	out := map[issueKey]uint64{}
+	for part := range slices.Chunk(slices.Sorted(maps.Keys(issues)), totalsAtOnce) {
+		totals, err := c.Totals.IssueTotals(ctx, places, part)
+		if err != nil {
+			return nil, err
+		}
+		for _, total := range totals {
+			out[issueKey{total.Environment, total.Issue}] = total.Occurrences
+		}
+	}
+	return out, nil
+}
+
+// Continue makes an issue part of one of the former grouping, or of the issue that this one
+// is part of, and says whether it did. Only one issue ever goes on an old one: for
+// another it returns false. It may be repeated.
+func (i *Issues) Continue(ctx context.Context, environment, former, issue uint64) (bool, error) {
+	id := svc.IssueID(issue)
+	claim, err := issueContinue.Ask(ctx, i.Actors, issueIdentity(environment, former), issuePart{ID: id})
+	if err != nil {
+		return false, fmt.Errorf("letting issue %s go on: %w", svc.IssueID(former), err)
+	}
+	root, ok := svc.ParseIssueID(claim.Root)
+	if !claim.Granted || !ok || root == issue {
+		return false, nil
+	}
+	switch err := i.Merge(ctx, environment, root, issue); {
+	case svc.CodeOf(err) == svc.CodeConflict:
+		return false, nil // a person merged either meanwhile, or the root is full
+	case err != nil:
+		return false, fmt.Errorf("letting issue %s go on: %w", svc.IssueID(former), err)
+	}
+	return true, nil
+}

@@ -1,0 +1,483 @@
+package issues
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"svc"
+	"svc/actors/grain"
+	"svc/actors/pipeline"
+	"svc/cluster"
+	"svc/protos"
+)
+
+// The world of exactlyonce_test.go has issues as well: errors occur, people
+// resolve, ignore and reopen through any node while blocks are under way, actors
+// are passivated at any moment, and their nodes die or stand still before and after
+// every load, save, call and look at the coordinator. The actors are hosted by the
+// cluster as it is; only its wire, its directory and the coordinator are the world's.
+
+type storedOccurrence struct {
+	svc.OccurrenceRow
+	block uint64
+}
+
+// act is one thing that an issue went through.
+type act struct {
+	issue uint64
+	// at is when it was accepted, for a patch when its actor executed it.
+	at time.Time
+	// patch is nil for an occurrence, which has a moment and a release.
+	patch   *svc.IssuePatch
+	moment  time.Time
+	release string
+	// sure says that the person who asked for the patch was told that it is durable.
+	sure bool
+	// asked is when a person asked for the patch: what was accepted between then and its
+	// execution may be newer than it, or not.
+	asked time.Time
+}
+
+// worldIssues is how many issues a world has.
+const worldIssues = 4
+
+func worldIssue(n int) (fingerprint string, number uint64) {
+	fingerprint = fmt.Sprintf("v1-%d", n)
+	return fingerprint, svc.IssueNumber(1, fingerprint)
+}
+
+// releasesSeen says that alpha came before beta, and anything else never.
+func releasesSeen() map[string]time.Time {
+	return map[string]time.Time{"alpha": time.Unix(0, 0), "beta": time.Unix(1, 0)}
+}
+
+// tick returns the next instant, which nobody else gets.
+func (w *world) tick() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.tickLocked()
+}
+
+func (w *world) tickLocked() time.Time {
+	w.last = w.last.Add(time.Millisecond)
+	if now := time.Now().Truncate(time.Millisecond); now.After(w.last) {
+		w.last = now
+	}
+	return w.last
+}
+
+// produceError appends a record with an error that occurs now to the log; some
+// happened long before, some are sent twice, some are accepted by a node whose clock is wrong.
+func (w *world) produceError() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := w.tickLocked()
+	fingerprint, number := worldIssue(w.rng.IntN(worldIssues))
+	happened, accepted := now, now
+	switch w.rng.IntN(4) {
+	case 0:
+		happened = now.Add(-time.Duration(w.rng.IntN(3600)) * time.Second)
+	case 1:
+		accepted = now.Add(time.Duration(w.rng.IntN(7)-3) * time.Second)
+	}
+	release := []string{"", "1.0.0", "2.0.0", "alpha", "beta"}[w.rng.IntN(5)]
+	id := fmt.Sprintf("error-%d", len(w.acts))
+	value, _ := protos.AppendOccurrence(nil, &protos.Occurrence{
+		Environment: 1, Id: id, Issue: number, Fingerprint: fingerprint, Name: "E", Release: release, TsMs: happened.UnixMilli(), ReceivedMs: accepted.UnixMilli(),
+	})
+	if !w.forgetful && w.rng.IntN(5) == 0 {
+		value = append(value, value...)
+	}
+	partition := protos.PartitionOfIssue(number, w.partitions)
+	copies := 1
+	if !w.forgetful && w.rng.IntN(5) == 0 {
+		copies = 2
+	}
+	for range copies {
+		offset := int64(len(w.log[partition]))
+		w.log[partition] = append(w.log[partition], svc.LogRecord{Partition: partition, Offset: offset, Time: now, Value: value})
+	}
+	w.acts = append(w.acts, &act{issue: number, at: now, moment: svc.HitMoment(happened, now), release: release})
+}
+
+func (p *process) insertOccurrences(token string, id uint64, rows []svc.OccurrenceRow) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	if err := p.step(); err != nil {
+		return err
+	}
+	defer p.w.mu.Unlock()
+	if p.w.away {
+		return errStoreAway
+	}
+	if slices.ContainsFunc(rows, func(row svc.OccurrenceRow) bool { return row.Name == poisonName }) {
+		return svc.ErrRefused
+	}
+	if p.w.notes["occurrences "+token] {
+		return nil
+	}
+	p.w.notes["occurrences "+token] = true
+	for _, row := range rows {
+		p.w.occurrences = append(p.w.occurrences, storedOccurrence{row, id})
+	}
+	return nil
+}
+
+func (p *process) RecentErrors(_ context.Context, _ time.Time, except uint64, _ int, yield func(uint64, [2]uint64)) error {
+	if err := p.step(); err != nil {
+		return err
+	}
+	defer p.w.mu.Unlock()
+	for _, row := range p.w.occurrences {
+		if !p.w.forgetful && row.block != except {
+			yield(row.Issue, protos.OccurrenceKey(row.Issue, svc.Visitor(row.DistinctID, row.AnonymousID), row.ID))
+		}
+	}
+	return nil
+}
+
+func (p *process) WatchedIssues(context.Context) ([]svc.Entity, error) {
+	if err := p.step(); err != nil {
+		return nil, err
+	}
+	defer p.w.mu.Unlock()
+	if p.w.away {
+		return nil, errStoreAway
+	}
+	out := []svc.Entity{{Owner: kindIssue + "/666", Kind: "issue", ID: "666", Payload: []byte("{")}} // a stranger's
+	for _, entity := range p.w.decisions {
+		record, err := grain.Decode[issueRecord](entity)
+		if err != nil {
+			return nil, err
+		}
+		if record.Watched() {
+			out = append(out, entity)
+		}
+	}
+	return out, nil
+}
+
+func (p *process) FirstSeen(_ context.Context, _ uint64, releases []string) (map[string]time.Time, error) {
+	seen := releasesSeen()
+	for release := range seen {
+		if !slices.Contains(releases, release) {
+			delete(seen, release)
+		}
+	}
+	return seen, p.done()
+}
+
+// Load and Put are the store of the issues' entities, in which the highest version
+// wins, as in any.
+func (p *process) Load(_ context.Context, owner string) ([]svc.Entity, error) {
+	if err := p.step(); err != nil {
+		return nil, err
+	}
+	defer p.w.mu.Unlock()
+	if p.w.away {
+		return nil, errStoreAway
+	}
+	if entity, known := p.w.decisions[owner]; known {
+		if p.w.spoiled {
+			entity.Payload = []byte("{")
+		}
+		return []svc.Entity{entity}, nil
+	}
+	return nil, nil
+}
+
+func (p *process) Put(_ context.Context, entities []svc.Entity, _ []svc.Wakeup) error {
+	if err := p.step(); err != nil {
+		return err
+	}
+	away := p.w.away
+	for _, entity := range entities {
+		if !away && entity.Version.Number() > p.w.decisions[entity.Owner].Version.Number() {
+			p.w.decisions[entity.Owner] = entity
+		}
+	}
+	p.w.mu.Unlock()
+	if away {
+		return errStoreAway
+	}
+	return p.done()
+}
+
+// recorded is an issue whose patches are noted as acts when they are executed, and of which is
+// kept with which blocks the alert rules know it to have regressed.
+type recorded struct {
+	issue
+	w *world
+}
+
+// recordedKind is the kind of recorded issues.
+func recordedKind() *grain.Kind[*recorded] {
+	kind := grain.NewKind[*recorded](kindIssue, 1, 50*time.Millisecond)
+	grain.On(kind, "patch", func(r *recorded, now time.Time, m patchIssue) (grain.Outcome[svc.IssueChange], error) {
+		r.w.mu.Lock()
+		r.w.acts = append(r.w.acts, &act{issue: r.number, at: now, patch: &m.Patch, asked: r.w.asked[*m.Patch.AssigneeID]})
+		r.w.mu.Unlock()
+		return r.onPatch(now, m)
+	})
+	grain.On(kind, "noted", func(r *recorded, now time.Time, m notedRegression) (grain.Outcome[grain.None], error) {
+		r.w.mu.Lock()
+		r.w.noted[[2]uint64{m.Block, r.number}] = true
+		r.w.mu.Unlock()
+		return r.onNoted(now, m)
+	})
+	grain.On(kind, "occurred", ofIssue((*issue).onOccurred))
+	grain.On(kind, "adopt", ofIssue((*issue).onAdopt))
+	grain.On(kind, "release", ofIssue((*issue).onRelease))
+	grain.On(kind, "join", ofIssue((*issue).onJoin))
+	grain.On(kind, "continue", ofIssue((*issue).onContinue))
+	grain.On(kind, "leave", ofIssue((*issue).onLeave))
+	return kind
+}
+
+// ofIssue has a recorded issue handle a message as any issue does.
+func ofIssue[M, R any](handle grain.Handler[*issue, M, R]) grain.Handler[*recorded, M, R] {
+	return func(r *recorded, now time.Time, m M) (grain.Outcome[R], error) { return handle(&r.issue, now, m) }
+}
+
+// End is where the log of a partition ends.
+func (p *process) End(_ context.Context, partition int) (int64, error) {
+	if err := p.step(); err != nil {
+		return 0, err
+	}
+	defer p.w.mu.Unlock()
+	return int64(len(p.w.log[partition])), nil
+}
+
+// hostIssues has a node host the issues of its partitions.
+func (p *process) hostIssues(t *testing.T, ctx context.Context, ownership *pipeline.Ownership) {
+	t.Helper()
+	logger := slog.New(slog.DiscardHandler)
+	p.watch = &Watch{Store: p, Partitions: p.w.partitions, Skipped: p.skip}
+	node := &grain.Node{Store: p, Workers: grain.NewWorkers(), Now: p.w.tick, Logger: logger}
+	kind := recordedKind().Row(node, func(identity string) *recorded {
+		return &recorded{issue{number: issueOfIdentity(identity), watch: p.watch}, p.w}
+	})
+	kind.Partition = issuePartition
+	alerts, ports := p.hostAlerts(logger)
+	var err error
+	p.cluster, err = cluster.New(cluster.Config{
+		Kinds: []cluster.Kind{kind, alerts}, Partitions: p.w.partitions, Placement: ownership, Wire: p, Directory: p, Fence: p.fence,
+		IdleSweep: 40 * time.Millisecond, Logger: logger, Metrics: cluster.NewMetrics(prometheus.NewRegistry()),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ports.Actors, ports.Schedule.Actors = p.cluster, p.cluster
+	go func() { _ = ports.Schedule.Run(ctx) }()
+	p.issues = &Issues{Actors: p.cluster, Releases: p, Log: p, Partitions: p.w.partitions}
+	go func() { _ = p.cluster.Run(ctx) }() // fails where a node dies while it stands still
+}
+
+// Holds says whether no other node can own what this one does; see [Lease].
+func (p *process) Holds(generation int32) bool {
+	p.w.mu.Lock()
+	defer p.w.mu.Unlock()
+	return generation == p.w.generation && p.w.members[p]
+}
+
+func (p *process) fence(_ context.Context, generation uint32) error {
+	if err := p.step(); err != nil {
+		return err
+	}
+	present := int32(generation) == p.w.generation && p.w.members[p]
+	p.w.mu.Unlock()
+	if !present {
+		return cluster.ErrMoved
+	}
+	return p.done()
+}
+
+// Owner, Refresh, Self, Serve and Call are the node's directory and wire.
+func (p *process) Owner(_ context.Context, partition int) (string, error) {
+	p.w.mu.Lock()
+	defer p.w.mu.Unlock()
+	if owner := p.w.owners[partition]; owner != "" {
+		return owner, nil
+	}
+	return "", errors.New("nobody")
+}
+
+func (p *process) Refresh() {}
+
+func (p *process) Self() string { return p.name }
+
+func (p *process) Serve(answer func(context.Context, *protos.Call) (*protos.Answer, error)) {
+	p.answer = answer
+}
+
+func (p *process) Call(ctx context.Context, address string, call *protos.Call) (*protos.Answer, error) {
+	if err := p.done(); err != nil {
+		return nil, cluster.ErrLost
+	}
+	p.w.mu.Lock()
+	to := p.w.nodes[address]
+	dead := to.dead
+	p.w.mu.Unlock()
+	if dead {
+		return nil, cluster.ErrMoved
+	}
+	answer, err := to.answer(ctx, call)
+	if to.done() != nil || p.done() != nil {
+		return nil, cluster.ErrLost
+	}
+	return answer, err
+}
+
+// change changes an issue as a person would, through this node. The name of the
+// assignee is the person's own, so the patch is found again among the acts.
+func (p *process) change() {
+	w := p.w
+	w.mu.Lock()
+	_, number := worldIssue(w.rng.IntN(worldIssues))
+	status := []svc.IssueStatus{svc.IssueResolved, svc.IssueResolved, svc.IssueIgnored, svc.IssueOpen}[w.rng.IntN(4)]
+	person := fmt.Sprintf("usr_%d", w.rng.Uint64())
+	patch := svc.IssuePatch{Status: &status, AssigneeID: &person}
+	if release := []string{"", "2.0.0", "beta"}[w.rng.IntN(3)]; status == svc.IssueResolved && release != "" {
+		patch.ResolvedInRelease = &release
+	}
+	asked := w.tickLocked()
+	w.asked[person] = asked
+	w.mu.Unlock()
+	if _, err := p.issues.Change(context.Background(), 1, number, patch); err != nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, a := range w.acts {
+		if a.patch != nil && *a.patch.AssigneeID == person {
+			a.sure = true
+		}
+	}
+}
+
+// life is one way in which an issue's acts can have come to a state: bound is the
+// number of the act before which no unsure one can take effect any more.
+type life struct {
+	state svc.IssueState
+	bound int
+}
+
+// resolutions returns the states that a patch can have led to: one that resolves may already have
+// been undone by what was accepted while it was under way.
+func resolutions(after svc.IssueState, before []*act, patch *act) []svc.IssueState {
+	after.ResolvedEnd = nil // the lives go by time
+	possible := []svc.IssueState{after}
+	for _, a := range before {
+		if a.patch == nil && a.at.After(patch.asked) && a.moment.Equal(a.at) {
+			if next, _ := after.Occurred([]svc.IssueHit{{Release: a.release, Moment: patch.at.Add(time.Millisecond)}}, releasesSeen()); next.Status != after.Status {
+				possible = append(possible, next)
+			}
+		}
+	}
+	return possible
+}
+
+// key tells lives apart.
+func (l life) key() string {
+	state, _ := json.Marshal(l.state) // a struct of strings and times
+	return fmt.Sprintf("%d %s", l.bound, state)
+}
+
+// lives returns how an issue may have fared through its acts in the order of time.
+// What a person was told is durable took effect, at its time. What a person was not
+// told may have taken effect at any later time, or never; not behind a later
+// write, which has a higher version.
+func lives(acts []*act) []life {
+	possible := []life{{}}
+	late := func(until int) {
+		for _, l := range slices.Clone(possible) {
+			for n := l.bound; n < until; n++ {
+				if a := acts[n]; a.patch != nil && !a.sure {
+					for _, state := range resolutions(l.state.Apply(a.at, *a.patch), acts[:n], a) {
+						possible = append(possible, life{state, n + 1})
+					}
+				}
+			}
+		}
+		slices.SortFunc(possible, func(a, b life) int { return cmp.Compare(a.key(), b.key()) })
+		possible = slices.CompactFunc(possible, func(a, b life) bool { return a.key() == b.key() })
+	}
+	for n, a := range acts {
+		late(n)
+		switch {
+		case a.patch == nil:
+			for i, l := range possible {
+				next, _ := l.state.Occurred([]svc.IssueHit{{Release: a.release, Moment: a.moment}}, releasesSeen())
+				if next.Status != l.state.Status {
+					possible[i] = life{next, n}
+				}
+			}
+		case a.sure:
+			var next []life
+			for _, state := range resolutions(possible[0].state.Apply(a.at, *a.patch), acts[:n], a) {
+				next = append(next, life{state, n})
+			}
+			possible = next
+		}
+	}
+	late(len(acts))
+	return possible
+}
+
+// checkIssues compares every issue with what the acts in the order of their time
+// make of it, and counts the stored occurrences.
+func (w *world) checkIssues(t *testing.T) {
+	t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	stored := map[string]int{}
+	for _, row := range w.occurrences {
+		stored[row.ID]++
+	}
+	slices.SortStableFunc(w.acts, func(a, b *act) int { return a.at.Compare(b.at) })
+	occurred := 0
+	acts := map[uint64][]*act{}
+	for _, a := range w.acts {
+		acts[a.issue] = append(acts[a.issue], a)
+		if a.patch == nil {
+			occurred++
+		}
+	}
+	if len(stored) != occurred || len(w.occurrences) != occurred {
+		t.Errorf("%d occurrences are stored, %d of them different; %d happened", len(w.occurrences), len(stored), occurred)
+	}
+	for n := range worldIssues {
+		_, number := worldIssue(n)
+		var got issueRecord
+		if entity, known := w.decisions[kindIssue+"/"+issueIdentity(1, number)]; known {
+			var err error
+			if got, err = grain.Decode[issueRecord](entity); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.checkIssue(t, n, got, lives(acts[number]))
+	}
+}
+
+// checkIssue looks for what an issue is among the ways in which it can have fared.
+func (w *world) checkIssue(t *testing.T, n int, got issueRecord, possible []life) {
+	t.Helper()
+	var wanted []string
+	for _, l := range possible {
+		if got.At(w.last) == l.state.At(w.last) && got.ResolvedInRelease == l.state.ResolvedInRelease && got.AssigneeID == l.state.AssigneeID {
+			return
+		}
+		wanted = append(wanted, fmt.Sprintf("%q (%s, %s)", l.state.Status, l.state.ResolvedInRelease, l.state.AssigneeID))
+	}
+	t.Errorf("issue %d is %q (%s, %s); in the order of time it would be one of %v", n, got.Status, got.ResolvedInRelease, got.AssigneeID, wanted)
+}

@@ -1,0 +1,972 @@
+package issues
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/netip"
+	"reflect"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"svc"
+	"svc/actors/alerting"
+	"svc/actors/enrich"
+	"svc/actors/live"
+	"svc/actors/pipeline"
+	"svc/cluster"
+	"svc/protos"
+)
+
+// world is a log with its group coordinator and a store, all of which survive, and
+// nodes that do not. Everything durable happens in small steps that take a random
+// time, so that the steps of the nodes interleave in every order; at any of them a
+// node may die, or stand still for longer than its session.
+type world struct {
+	mu         sync.Mutex
+	rng        *rand.Rand
+	partitions int
+	log        [][]svc.LogRecord
+	sent       map[string]int
+	committed  []svc.LogPosition
+	rows       []storedRow
+	view       []storedRow     // what a materialized view of the rows holds
+	notes      map[string]bool // token and month whose part is stored
+	// forgetful worlds lie beyond the duplicate window: the history knows no id,
+	// and no event is sent twice, so only tokens and offsets can save the count.
+	forgetful bool
+	agents    *enrich.UserAgents
+	// occurrences are stored like rows; decisions are the issues' entities.
+	occurrences []storedOccurrence
+	decisions   map[string]svc.Entity
+	// alerts are the entities of the alerting actor, fresh is how many issues occurred
+	// beside those that people change.
+	alerts map[string]svc.Entity
+	fresh  int
+	// asked is when people asked for their patches.
+	asked map[string]time.Time
+	// noted are the regressions, by block and issue, of which their issues know that the rules
+	// know of them.
+	noted map[[2]uint64]bool
+	// points are stored like rows, and rollups are what a view holds of them; raised
+	// is by how much the senders counted up a series.
+	points  []storedPoint
+	rollups []storedPoint
+	senders []*sender
+	raised  map[uint64]float64
+	// acts is what the issues went through, and when the last of it was.
+	acts []*act
+	last time.Time
+	// owners are the addresses of the nodes that own the partitions.
+	owners []string
+	nodes  map[string]*process
+
+	// generation is the present one, members who takes part in it.
+	generation int32
+	members    map[*process]bool
+	// away says that the store does not answer.
+	away bool
+	// spoiled says that what actors load cannot be decoded, so they do not answer.
+	spoiled bool
+	// letters are the dead letters by id. Poison is what nobody can fold or store: poisoned counts
+	// it by what should have become of it.
+	// notes are what actors are to be told later.
+	tellings map[string]svc.Entity
+	letters  map[string]svc.DeadLetter
+	poisoned map[string]int
+	// skipped counts what snapshots left out, by its owner; skipping guards it.
+	skipping sync.Mutex
+	skipped  map[string]int
+	// heard counts how often the toy listener was told that an event is stored, calls are its calls.
+	heard map[string]int
+	calls []string
+	// slow is how long it takes to read the ids of the recent past.
+	slow time.Duration
+	// stale counts what was refused because it came from an ended generation.
+	stale int
+}
+
+type storedRow struct {
+	svc.EventRow
+	block uint64
+}
+
+var errDead = fmt.Errorf("the process is dead: %w", svc.ErrFenced)
+
+var errStoreAway = errors.New("the store is away")
+
+func newWorld(seed uint64, partitions int) *world {
+	w := &world{
+		rng: rand.New(rand.NewPCG(seed, 1)), partitions: partitions, log: make([][]svc.LogRecord, partitions),
+		sent: map[string]int{}, heard: map[string]int{}, notes: map[string]bool{}, agents: enrich.NewUserAgents(2), members: map[*process]bool{},
+		decisions: map[string]svc.Entity{}, alerts: map[string]svc.Entity{}, noted: map[[2]uint64]bool{}, asked: map[string]time.Time{}, tellings: map[string]svc.Entity{}, raised: map[uint64]float64{}, letters: map[string]svc.DeadLetter{}, poisoned: map[string]int{}, skipped: map[string]int{}, owners: make([]string, partitions), nodes: map[string]*process{},
+	}
+	for p := range partitions {
+		w.committed = append(w.committed, svc.LogPosition{Partition: p})
+	}
+	return w
+}
+
+func (w *world) setAway(away bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.away = away
+}
+
+func (w *world) spoil(spoiled bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.spoiled = spoiled
+}
+
+// n returns a random number below limit.
+func (w *world) n(limit int) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.rng.IntN(limit)
+}
+
+type fakeBlock struct {
+	rows        []svc.EventRow
+	occurrences []svc.OccurrenceRow
+	points      []svc.MetricRow
+}
+
+func (b *fakeBlock) Add(rows *svc.Rows) {
+	b.rows = append(b.rows, rows.Events...)
+	b.occurrences = append(b.occurrences, rows.Occurrences...)
+	b.points = append(b.points, rows.Points...)
+}
+func (b *fakeBlock) Rows() int  { return len(b.rows) + len(b.occurrences) + len(b.points) }
+func (b *fakeBlock) Bytes() int { return 0 }
+func (b *fakeBlock) Without(kind svc.LetterKind, rows []int) {
+	switch kind {
+	case svc.LetterEvent:
+		b.rows = without(b.rows, rows)
+	case svc.LetterError:
+		b.occurrences = without(b.occurrences, rows)
+	case svc.LetterPoint, svc.LetterRecord:
+		b.points = without(b.points, rows)
+	}
+}
+
+func without[Row any](all []Row, places []int) (rest []Row) {
+	for n := range all {
+		if !slices.Contains(places, n) {
+			rest = append(rest, all[n])
+		}
+	}
+	return rest
+}
+
+func (b *fakeBlock) Reset() {
+	b.rows, b.occurrences, b.points = b.rows[:0], b.occurrences[:0], b.points[:0]
+}
+
+// part appends rows to a table unless their token is known there.
+func (w *world) part(table []storedRow, token string, id uint64, rows []svc.EventRow) []storedRow {
+	if w.notes[token] {
+		return table
+	}
+	w.notes[token] = true
+	for _, row := range rows {
+		table = append(table, storedRow{row, id})
+	}
+	return table
+}
+
+// sessions returns what each stored row knows of its session.
+func (w *world) sessions(except uint64) []svc.OpenSession {
+	var found []svc.OpenSession
+	for _, row := range w.rows {
+		if row.block == except {
+			continue
+		}
+		found = append(found, svc.OpenSession{
+			Session: svc.Session{
+				ID: row.SessionID, Started: row.SessionStartedMs, First: row.SessionStartedMs - row.Session.BeforeMs, Last: row.Ts.UnixMilli() + row.Session.AfterMs,
+				EngagedMs: row.Session.EngagedMs, Deeds: row.Session.Deeds,
+			},
+			Visitor: protos.VisitorHash(row.EnvironmentNumber, row.Visitor()), Bot: row.IsBot, HeardMs: row.ReceivedAt.UnixMilli(),
+			Origin: svc.Origin{Attribution: row.Attribution, Referrer: row.Referrer},
+		})
+	}
+	return found
+}
+
+// shown folds the stored rows into sessions by what the rows show.
+func (w *world) shown() map[string]*svc.Session {
+	found := map[string]*svc.Session{}
+	for _, row := range w.rows {
+		if row.EnvironmentNumber != 1 {
+			continue
+		}
+		ts, key := row.Ts.UnixMilli(), fmt.Sprint(row.DistinctID, row.IsBot, row.SessionID)
+		session := found[key]
+		if session == nil {
+			session = &svc.Session{First: ts, Last: ts}
+			found[key] = session
+		}
+		session.Add(svc.SessionStep{TsMs: ts, Pageview: svc.IsPageview(row.Name), Interactive: svc.IsInteractive(row.Name), EngagedMs: row.EngagedMs})
+	}
+	return found
+}
+
+// produce appends one record of a few events to the log; some events were sent
+// before.
+func (w *world) produce(now time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	visitor := fmt.Sprintf("visitor-%d", w.rng.IntN(12))
+	partition := protos.PartitionOf(1, visitor, w.partitions)
+	var value []byte
+	for range 1 + w.rng.IntN(4) {
+		id := fmt.Sprint(w.rng.IntN(400)) // other visitors send the same id
+		if w.forgetful {
+			id = fmt.Sprint(len(w.sent))
+		}
+		name := []string{"page_view", "page_view", "click", "$identify"}[w.rng.IntN(4)]
+		event := visitor + " " + id
+		if _, again := w.sent[event]; again {
+			name = "page_view"
+		}
+		at := now.Add(-time.Duration(w.rng.IntN(40*24*3600*1000)) * time.Millisecond)
+		value, _ = protos.AppendRecord(value, &protos.Event{
+			Environment: 1, Id: id, DistinctId: visitor, Name: name, TsMs: at.UnixMilli(), ReceivedMs: now.UnixMilli(),
+			SessionId: []string{"", "", visitor, "shared", fmt.Sprint("c", w.rng.IntN(60))}[w.rng.IntN(5)], EngagedMs: int64(w.rng.IntN(3) / 2 * 4000),
+			Url:       []string{"https://acme.example/", "https://acme.example/?utm_source=news&gclid=7", "https://acme.example/?utm_campaign=" + id}[w.rng.IntN(3)],
+			Referrer:  []string{"", "https://acme.example/before", "https://www.google.com/"}[w.rng.IntN(3)],
+			UserAgent: []string{"", "", "", "curl/8.0"}[w.rng.IntN(4)],
+		})
+		w.sent[event]++
+	}
+	offset := int64(len(w.log[partition]))
+	w.log[partition] = append(w.log[partition], svc.LogRecord{Partition: partition, Offset: offset, Time: now, Value: value})
+}
+
+// What makes an item poison: the store refuses rows of the one name, folding panics at the other
+// address, and a record of the bytes does not decode.
+const (
+	poisonName    = "poison"
+	poisonAddress = "203.0.113.66"
+	poisonBytes   = "\xff\xff"
+)
+
+// producePoison appends a record in which something is poison, beside what is not. It belongs to an
+// environment and a visitor of its own, whose sessions nobody counts.
+func (w *world) producePoison(now time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	partition := protos.PartitionOf(2, "mallory", w.partitions)
+	id := fmt.Sprintf("poison-%d", len(w.poisoned))
+	event := &protos.Event{Environment: 2, Id: id, DistinctId: "mallory", Name: "$identify", TsMs: now.UnixMilli(), ReceivedMs: now.UnixMilli()}
+	var value []byte
+	switch kind := w.rng.IntN(4); kind {
+	case 0:
+		id, value = fmt.Sprintf("record-%d-%d", partition, len(w.log[partition])), []byte(poisonBytes)
+	case 1:
+		number := svc.IssueNumber(2, id)
+		partition = protos.PartitionOfIssue(number, w.partitions)
+		value, _ = protos.AppendOccurrence(nil, &protos.Occurrence{
+			Environment: 2, Id: id, Issue: number, Fingerprint: id, Name: poisonName, TsMs: now.UnixMilli(), ReceivedMs: now.UnixMilli(),
+		})
+	default:
+		if event.Name = poisonName; kind == 2 {
+			event.Name, event.Ip = "click", poisonAddress
+		}
+		value, _ = protos.AppendRecord(nil, event)
+		beside := &protos.Event{Environment: 2, Id: "beside-" + id, DistinctId: "mallory", Name: "$identify", TsMs: now.UnixMilli(), ReceivedMs: now.UnixMilli()}
+		value, _ = protos.AppendRecord(value, beside)
+		w.sent["mallory "+beside.Id]++
+	}
+	w.poisoned[id]++
+	w.log[partition] = append(w.log[partition], svc.LogRecord{Partition: partition, Offset: int64(len(w.log[partition])), Time: now, Value: value})
+}
+
+// checkPoison compares the dead letters with what was poison.
+func (w *world) checkPoison(t *testing.T) {
+	t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	parked := map[string]int{}
+	for _, letter := range w.letters {
+		var record protos.Record
+		switch {
+		case letter.Kind == svc.LetterRecord:
+			parked[fmt.Sprintf("record-%d-%d", letter.Partition, letter.Offset)]++
+		case record.UnmarshalVT(letter.Payload) != nil || len(record.Events)+len(record.Occurrences) != 1 || letter.Environment != 2:
+			t.Errorf("the letter %+v holds no item of its sender", letter)
+		case len(record.Events) == 1:
+			parked[record.Events[0].Id]++
+		default:
+			parked[record.Occurrences[0].Id]++
+		}
+	}
+	for id := range w.poisoned {
+		if parked[id] != 1 {
+			t.Errorf("%s is parked %d times", id, parked[id])
+		}
+	}
+	if rule, issue := w.skipped[alerting.KindAlerting+"/mallory/shop"], w.skipped[kindIssue+"/666"]; rule == 0 || issue == 0 || len(w.skipped) != 2 {
+		t.Errorf("snapshots left out %v, want a rule and an issue of the stranger", w.skipped)
+	}
+	if len(parked) != len(w.poisoned) {
+		t.Errorf("%d items are parked, %d were poison", len(parked), len(w.poisoned))
+	}
+}
+
+// Sift finds what the store refuses.
+func (p *process) Sift(_ context.Context, _ uint64, b pipeline.Block) (out []svc.RefusedRow, _ error) {
+	if err := p.step(); err != nil {
+		return nil, err
+	}
+	defer p.w.mu.Unlock()
+	if p.w.away {
+		return nil, errStoreAway
+	}
+	for n, row := range b.(*fakeBlock).rows {
+		if row.Name == poisonName {
+			out = append(out, svc.RefusedRow{Kind: svc.LetterEvent, Row: n, Reason: "poison"})
+		}
+	}
+	for n, row := range b.(*fakeBlock).occurrences {
+		if row.Name == poisonName {
+			out = append(out, svc.RefusedRow{Kind: svc.LetterError, Row: n, Reason: "poison"})
+		}
+	}
+	return out, nil
+}
+
+// Park keeps dead letters.
+func (p *process) Park(_ context.Context, letters []svc.DeadLetter) error {
+	if err := p.step(); err != nil {
+		return err
+	}
+	away := p.w.away
+	for _, letter := range letters {
+		if !away {
+			p.w.letters[letter.ID()] = letter
+		}
+	}
+	p.w.mu.Unlock()
+	if away {
+		return errStoreAway
+	}
+	return p.done()
+}
+
+// process is one life of a node over the world.
+type process struct {
+	w       *world
+	sink    *pipeline.Sink
+	metrics *pipeline.SinkMetrics
+	stream  *pipeline.Stream
+	intakes []*pipeline.Intake
+	mail    chan mail // what the intakes take, one message after another
+	// cluster hosts the issues, watch and issues are the node's.
+	name    string
+	cluster *cluster.Cluster
+	answer  func(context.Context, *protos.Call) (*protos.Answer, error)
+	watch   *Watch
+	issues  *Issues
+	book    *alerting.Rulebook
+	outbox  *pipeline.Outbox
+	kill    context.CancelFunc
+
+	// The rest is guarded by the world's mutex. steps counts down to the node's
+	// fate; negative never.
+	steps  int
+	pause  time.Duration // the fate is a pause of this length, zero death
+	dead   bool
+	paused bool
+	// end ends the node's present generation, ended is closed when it has.
+	end   context.CancelFunc
+	ended chan struct{}
+}
+
+// step is one durable action, which may not happen because the node dies. The
+// caller holds the world's mutex afterwards, unless an error is returned.
+func (p *process) step() error {
+	w := p.w
+	w.mu.Lock()
+	fate := p.steps == 0
+	p.steps--
+	wait := time.Duration(w.rng.IntN(2_000_000)) // up to 2 ms
+	if fate && p.pause > 0 {
+		p.paused, wait = true, wait+p.pause
+	}
+	if fate && p.pause == 0 {
+		p.dead = true
+		p.kill()
+	}
+	w.mu.Unlock()
+	time.Sleep(wait)
+	w.mu.Lock()
+	if wait >= p.pause {
+		p.paused = false
+	}
+	if p.dead {
+		w.mu.Unlock()
+		return errDead
+	}
+	return nil
+}
+
+// Commit writes one partition after the other, as the embedded broker does where
+// it dies in between; the coordinator refuses those of another generation.
+func (p *process) Commit(_ context.Context, generation int32, positions []svc.LogPosition) error {
+	for _, i := range rand.Perm(len(positions)) {
+		if err := p.step(); err != nil {
+			return err
+		}
+		if generation != p.w.generation || !p.w.members[p] {
+			p.w.stale++
+			p.w.mu.Unlock()
+			return svc.ErrFenced
+		}
+		p.w.committed[positions[i].Partition] = positions[i]
+		p.w.mu.Unlock()
+	}
+	return p.done()
+}
+
+// done is the way back of an answer.
+func (p *process) done() error {
+	if err := p.step(); err != nil {
+		return err
+	}
+	p.w.mu.Unlock()
+	return nil
+}
+
+func (p *process) Committed(_ context.Context, partitions []int) ([]svc.LogPosition, error) {
+	if err := p.step(); err != nil {
+		return nil, err
+	}
+	defer p.w.mu.Unlock()
+	found := make([]svc.LogPosition, 0, len(partitions))
+	for _, partition := range partitions {
+		found = append(found, p.w.committed[partition])
+	}
+	return found, nil
+}
+
+func (p *process) Read(_ context.Context, partition int, first, last int64) ([]svc.LogRecord, error) {
+	if err := p.step(); err != nil {
+		return nil, err
+	}
+	defer p.w.mu.Unlock()
+	return p.w.log[partition][first : last+1], nil
+}
+
+func (p *process) NewBlock() pipeline.Block { return &fakeBlock{} }
+
+// Insert stores one part per month, each once per token. It does not ask who is
+// the owner, as no store does.
+func (p *process) Insert(_ context.Context, token string, id uint64, b pipeline.Block) error {
+	parts := map[string][]svc.EventRow{}
+	for _, row := range b.(*fakeBlock).rows {
+		month := row.Ts.UTC().Format("200601")
+		parts[month] = append(parts[month], row)
+	}
+	for month, rows := range parts {
+		if err := p.step(); err != nil {
+			return err
+		}
+		if p.w.away {
+			p.w.mu.Unlock()
+			return errStoreAway
+		}
+		if slices.ContainsFunc(rows, func(row svc.EventRow) bool { return row.Name == poisonName }) {
+			p.w.mu.Unlock()
+			return svc.ErrRefused // other months may be stored
+		}
+		p.w.rows = p.w.part(p.w.rows, "rows "+token+month, id, rows)
+		p.w.mu.Unlock()
+		if err := p.step(); err != nil {
+			return err
+		}
+		p.w.view = p.w.part(p.w.view, "view "+token+month, id, rows)
+		p.w.mu.Unlock()
+	}
+	if err := p.insertOccurrences(token, id, b.(*fakeBlock).occurrences); err != nil {
+		return err
+	}
+	if err := p.insertPoints(token, id, b.(*fakeBlock).points); err != nil {
+		return err
+	}
+	return p.done()
+}
+
+func (p *process) RecentIDs(ctx context.Context, _ time.Time, except uint64, _ int, yield func(uint64, [2]uint64)) error {
+	select {
+	case <-time.After(p.w.slow):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if err := p.step(); err != nil {
+		return err
+	}
+	defer p.w.mu.Unlock()
+	for _, row := range p.w.rows {
+		if !p.w.forgetful && row.block != except {
+			yield(protos.VisitorHash(row.EnvironmentNumber, row.Visitor()), protos.EventKey(row.EnvironmentNumber, row.Visitor(), row.ID))
+		}
+	}
+	return nil
+}
+
+func (p *process) Sessions(_ context.Context, q svc.SessionsQuery, open func(svc.OpenSession), _ func(uint64, bool, uint64)) error {
+	if err := p.step(); err != nil {
+		return err
+	}
+	defer p.w.mu.Unlock()
+	for _, session := range p.w.sessions(q.ExceptBlock) {
+		open(session)
+	}
+	return nil
+}
+
+// mail is a message for an intake.
+type mail struct {
+	partition int
+	message   any
+}
+
+// Tell puts a message into the mailbox, where it may lie for a while.
+func (p *process) Tell(_, identity string, message any) error {
+	partition, err := strconv.Atoi(identity)
+	if err == nil { // a message for an intake
+		p.mail <- mail{partition, message}
+	}
+	return nil
+}
+
+// receive has the intakes take their messages until ctx ends. Now and then they are
+// busy longer than whoever waits for them.
+func (p *process) receive(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case next := <-p.mail:
+			if p.w.n(4) == 0 {
+				time.Sleep(time.Duration(p.w.n(5_000_000)))
+			}
+			p.intakes[next.partition].Handle(next.message)
+		}
+	}
+}
+
+type nowhere struct{}
+
+func (nowhere) Locate(ip netip.Addr) (country, region, city string) {
+	if ip.String() == poisonAddress {
+		panic("poison")
+	}
+	return "", "", ""
+}
+
+// start begins the life of a node: its sink runs until it dies or is stopped.
+func (w *world) start(t *testing.T) *process {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	registry := prometheus.NewRegistry()
+	logger := slog.New(slog.DiscardHandler)
+	p := &process{w: w, kill: cancel, mail: make(chan mail, 4096), steps: -1, name: fmt.Sprintf("node-%d", len(w.nodes))}
+	w.nodes[p.name] = p
+	ownership := &pipeline.Ownership{Lease: p}
+	p.hostIssues(t, ctx, ownership)
+	p.metrics = pipeline.NewSinkMetrics(registry)
+	p.outbox = pipeline.NewOutbox(tellingStore{p}, logger)
+	p.outbox.Owns = p.cluster.Owns
+	p.sink = pipeline.NewSink(pipeline.SinkConfig{
+		Store: p, Log: p, Records: p, MaxRows: 1 << 20, Now: time.Now, Logger: logger, Metrics: p.metrics,
+		Interval: 5 * time.Millisecond, Outbox: p.outbox,
+		Listeners: []pipeline.Listener{
+			&IssueListener{
+				Watch: p.watch, Issues: p.issues, Totals: p, Rules: p.book, Alarms: &alerting.Alerts{Actors: p.cluster}, Outbox: p.outbox, Logger: logger,
+				Continuation: &Continuation{Former: p, Totals: p, Issues: p.issues, Now: time.Now, Logger: logger},
+			},
+			&alerting.CountListener{Rules: p.book, Alarms: &alerting.Alerts{Actors: p.cluster}, Now: time.Now, Logger: logger},
+			&live.LiveListener{Watchers: &live.Watchers{}, Digests: &live.Digests{Actors: p, Logger: logger}, Logger: logger},
+			&toyListener{p: p},
+		},
+		NewBlockID: func(now time.Time) uint64 { return pipeline.NewBlockNumber(now, rand.Uint32()) },
+	})
+	metrics := pipeline.NewIntakeMetrics(registry)
+	intakes := pipeline.IntakeConfig{Locator: func() pipeline.Locator { return nowhere{} }, Metrics: metrics, Logger: logger}
+	for partition := range w.partitions {
+		p.intakes = append(p.intakes, pipeline.NewIntake(intakes, partition, p.sink))
+	}
+	p.stream = pipeline.NewStream(pipeline.StreamConfig{
+		Partitions: w.partitions, Ownership: ownership, Actors: p, Sink: p.sink, Log: p, History: p, Intakes: intakes,
+		Evict: func(partition int) {
+			p.cluster.Evict(partition)
+			_ = p.Tell("", strconv.Itoa(partition), &cluster.Released{})
+		},
+		Now: time.Now, Logger: logger,
+	})
+	go func() { _ = p.sink.Run(ctx) }()
+	go func() { _ = p.outbox.Run(ctx) }()
+	go p.receive(ctx)
+	go func() {
+		_ = (&alerting.Lookout{Rules: p.book, Actors: p.cluster, Sink: p.sink, Logger: logger}).Run(ctx)
+	}()
+	context.AfterFunc(ctx, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if p.end != nil {
+			p.end()
+		}
+	})
+	return p
+}
+
+// live takes part in one generation until it ends, as the log's consumer does.
+func (p *process) live(ctx context.Context, generation int32, owned []int, ended chan struct{}) {
+	defer close(ended)
+	defer p.stream.Revoked(generation)
+	positions, err := p.Committed(ctx, owned)
+	if err != nil {
+		return
+	}
+	starts, err := p.stream.Assigned(ctx, svc.LogAssignment{Generation: generation, Partitions: positions})
+	for err != nil {
+		if time.Sleep(time.Millisecond); ctx.Err() != nil {
+			return
+		}
+		if positions, err = p.Committed(ctx, owned); err == nil {
+			starts, err = p.stream.Assigned(ctx, svc.LogAssignment{Generation: generation, Partitions: positions})
+		}
+	}
+	failed, fail := context.WithCancel(ctx)
+	defer fail()
+	var readers sync.WaitGroup
+	for partition, start := range starts {
+		readers.Go(func() {
+			if p.read(failed, partition, start) != nil {
+				fail()
+			}
+		})
+	}
+	readers.Wait()
+	last, done := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
+	defer done()
+	p.stream.Ending(last, generation)
+}
+
+// read delivers the records of a partition until ctx ends.
+func (p *process) read(ctx context.Context, partition int, next int64) error {
+	for ctx.Err() == nil {
+		p.w.mu.Lock()
+		rest := p.w.log[partition][next:]
+		end := int64(len(p.w.log[partition]))
+		if len(rest) > 0 {
+			rest = rest[:1+p.w.rng.IntN(min(5, len(rest)))]
+		}
+		p.w.mu.Unlock()
+		if len(rest) > 0 {
+			if err := p.stream.Records(ctx, partition, rest, end); err != nil {
+				return err
+			}
+			next += int64(len(rest))
+			time.Sleep(time.Duration(p.w.n(3_000_000)))
+		} else {
+			time.Sleep(time.Duration(10_000_000 + p.w.n(10_000_000)))
+		}
+	}
+	return nil
+}
+
+// rebalance ends the generation and begins the next one, in which the given nodes
+// own everything. Nodes that are dead or stand still are not waited for.
+func (w *world) rebalance(nodes []*process) {
+	w.mu.Lock()
+	var waiting []chan struct{}
+	for p := range w.members {
+		if p.end != nil {
+			p.end()
+		}
+		if !p.dead && !p.paused {
+			waiting = append(waiting, p.ended)
+		}
+	}
+	w.mu.Unlock()
+	limit := time.After(10 * time.Second)
+	for _, ended := range waiting {
+		select {
+		case <-ended:
+		case <-limit:
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.generation++
+	clear(w.members)
+	shares := make([][]int, len(nodes))
+	for partition := range w.partitions {
+		at := w.rng.IntN(len(nodes))
+		if w.generation%3 != 0 {
+			at = partition % len(nodes) // stays where it is, as long as the nodes do
+		}
+		shares[at] = append(shares[at], partition)
+		w.owners[partition] = nodes[at].name
+	}
+	for i, p := range nodes {
+		w.members[p] = true
+		ctx, cancel := context.WithCancel(context.Background())
+		before := p.ended
+		p.end, p.ended = cancel, make(chan struct{})
+		generation, ended := w.generation, p.ended
+		go func() {
+			if before != nil {
+				<-before
+			}
+			p.live(ctx, generation, shares[i], ended)
+		}()
+	}
+}
+
+// leave ends the life of a node whose generation has ended in order.
+func (p *process) leave() {
+	p.kill()
+	p.w.mu.Lock()
+	defer p.w.mu.Unlock()
+	p.dead = true
+}
+
+// alive returns the nodes that take part in a rebalance, and starts new ones for
+// those that died.
+func (w *world) alive(t *testing.T, nodes []*process) []*process {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i, p := range nodes {
+		if p.dead {
+			nodes[i] = w.start(t)
+		}
+	}
+	var able []*process
+	for _, p := range nodes {
+		if !p.paused {
+			able = append(able, p)
+		}
+	}
+	return able
+}
+
+// worlds is how many random histories the simulation lives through; 200 by hand.
+var worlds = flag.Int("worlds", 40, "random histories of the simulation of faults")
+
+// TestEveryEventIsStoredOnceThroughFaults has nodes die, stand still, leave and
+// join at any of their durable steps, many times, and counts.
+func TestEveryEventIsStoredOnceThroughFaults(t *testing.T) {
+	for seed := range *worlds {
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { faults(t, uint64(seed)) })
+		})
+	}
+}
+
+func faults(t *testing.T, seed uint64) {
+	w := newWorld(seed, 1+int(seed)%7)
+	for _, rule := range worldRules() {
+		payload, _ := json.Marshal(rule) // a struct of texts and numbers
+		w.alerts[rule.ID] = svc.Entity{Owner: alerting.KindAlerting + "/" + web().String(), Kind: alerting.KindRule, ID: rule.ID, Payload: payload}
+	}
+	w.forgetful = seed%2 == 1
+	if seed%3 == 0 { // generations end while blocks are completed
+		w.slow = time.Duration(w.rng.IntN(400)) * time.Millisecond
+	}
+	w.storeFormer()
+	nodes := make([]*process, 1+int(seed/2)%4)
+	for i := range nodes {
+		nodes[i] = w.start(t)
+	}
+	w.rebalance(nodes)
+	var people sync.WaitGroup
+	for range 12 {
+		for _, p := range nodes {
+			w.mu.Lock()
+			switch p.steps = w.rng.IntN(60); w.rng.IntN(4) {
+			case 0:
+				p.steps = -1
+			case 1:
+				p.pause = 0
+			case 2:
+				p.pause = 20 * time.Second
+			case 3:
+				p.pause = time.Duration(w.rng.IntN(200)) * time.Millisecond
+			}
+			w.mu.Unlock()
+		}
+		for range 20 {
+			w.produce(time.Now())
+			w.produceError()
+			w.produceNews()
+			w.produceContinued()
+			w.produceMetrics()
+			if w.n(4) == 0 {
+				w.producePoison(time.Now())
+			}
+			if p := nodes[w.n(len(nodes))]; w.n(2) == 0 {
+				people.Go(p.change)
+			}
+			time.Sleep(time.Duration(w.n(10_000_000)))
+		}
+		w.setAway(w.n(3) == 0)
+		w.spoil(w.n(3) == 0)
+		able := w.alive(t, nodes)
+		var leaving *process
+		if len(able) > 1 && w.n(3) == 0 {
+			leaving, able = able[0], able[1:]
+		}
+		if len(able) > 0 {
+			w.rebalance(able)
+		}
+		if leaving != nil {
+			leaving.leave()
+		}
+		w.setAway(false)
+		time.Sleep(time.Duration(w.n(200_000_000)))
+	}
+	for _, p := range nodes {
+		w.mu.Lock()
+		p.steps = -1
+		w.mu.Unlock()
+	}
+	people.Wait()
+	w.spoil(false)
+	time.Sleep(time.Minute) // those who stand still come back
+	w.rebalance(w.alive(t, nodes))
+	for range 600 {
+		if time.Sleep(100 * time.Millisecond); w.settled() {
+			break
+		}
+	}
+	w.check(t)
+	w.checkIssues(t)
+	w.checkNews(t)
+	w.checkContinued(t)
+	w.checkCounts(t, nodes)
+	w.checkMetrics(t)
+	w.checkPoison(t)
+	w.checkListener(t)
+	for _, p := range nodes {
+		p.kill()
+	}
+	synctest.Wait()
+	time.Sleep(time.Minute)
+}
+
+// settled says whether everything is stored and committed.
+func (w *world) settled() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, position := range w.committed {
+		if position.Metadata != "" || position.Offset != int64(len(w.log[position.Partition])) {
+			return false
+		}
+	}
+	for _, entity := range w.tellings {
+		if !entity.Deleted {
+			return false
+		}
+	}
+	return true
+}
+
+// tellingStore keeps what actors are to be told later.
+type tellingStore struct{ *process }
+
+func (s tellingStore) Put(_ context.Context, entities []svc.Entity, _ []svc.Wakeup) error {
+	if err := s.step(); err != nil {
+		return err
+	}
+	away := s.w.away
+	for _, entity := range entities {
+		key := entity.Owner + " " + entity.ID
+		if !away && entity.Version.Number() > s.w.tellings[key].Version.Number() {
+			s.w.tellings[key] = entity
+		}
+	}
+	s.w.mu.Unlock()
+	if away {
+		return errStoreAway
+	}
+	return s.done()
+}
+
+func (s tellingStore) LoadKind(context.Context, string) (out []svc.Entity, _ error) {
+	if err := s.step(); err != nil {
+		return nil, err
+	}
+	defer s.w.mu.Unlock()
+	if s.w.away {
+		return nil, errStoreAway
+	}
+	for _, entity := range s.w.tellings {
+		if !entity.Deleted {
+			out = append(out, entity)
+		}
+	}
+	return out, nil
+}
+
+// check compares the store with what was sent, and the sums of the deltas with
+// the sessions that the rows show.
+func (w *world) check(t *testing.T) {
+	t.Helper()
+	stored, viewed, seen := map[string]int{}, map[string]int{}, map[string]svc.EventRow{}
+	for _, row := range w.view {
+		viewed[row.DistinctID+" "+row.ID]++
+		seen[row.DistinctID+" "+row.ID] = row.EventRow
+	}
+	var bounces int
+	var duration int64
+	for _, row := range w.rows {
+		stored[row.DistinctID+" "+row.ID]++
+		if row.EnvironmentNumber != 1 {
+			continue
+		}
+		if other := seen[row.DistinctID+" "+row.ID]; !reflect.DeepEqual(other, row.EventRow) {
+			t.Errorf("the view saw another row than is stored:\n%+v\n%+v", other, row.EventRow)
+		}
+		bounces += int(row.Bounce)
+		duration += row.DurationMs
+	}
+	for id := range w.sent {
+		if stored[id] != 1 || viewed[id] != 1 {
+			t.Errorf("event %s is stored %d times and seen by the view %d times", id, stored[id], viewed[id])
+		}
+	}
+	if len(stored) != len(w.sent) {
+		t.Errorf("%d events are stored, %d were sent", len(stored), len(w.sent))
+	}
+	var wantBounces int
+	var wantDuration int64
+	for _, session := range w.shown() {
+		wantDuration += session.DurationMs()
+		if session.Bounced() {
+			wantBounces++
+		}
+	}
+	if bounces != wantBounces || duration != wantDuration {
+		t.Errorf("the deltas sum to %d bounces and %d ms, the sessions have %d and %d", bounces, duration, wantBounces, wantDuration)
+	}
+	for _, position := range w.committed {
+		if position.Metadata != "" || position.Offset != int64(len(w.log[position.Partition])) {
+			t.Errorf("partition %d ends at %+v, the log at %d", position.Partition, position, len(w.log[position.Partition]))
+		}
+	}
+}

@@ -1,0 +1,243 @@
+package issues
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"svc"
+	"svc/actors/grain"
+	"svc/cluster"
+	"svc/protos"
+)
+
+// The issue actor.
+//
+//	identity   environment/issue: the environment's number and the issue's id
+//	rank       1
+//	owns       what was decided about the issue: status, assignee, what it is
+//	           merged with, of which regressions the alert rules must still hear
+//	persists   entity issue, once anybody touches the issue; what it counts comes
+//	           from the stored occurrences
+//	woken by   calls, and by the sink when a resolved or merged issue occurs
+//	limits     svc.MaxMerged parts
+//	stops      after half a minute without a message
+//
+// It lives in the partition that carries the issue's occurrences, beside the
+// Watch that it keeps.
+const kindIssue = "issue"
+
+// issueIdle is how long an issue's actor is kept: most are asked once.
+const issueIdle = 30 * time.Second
+
+type issue struct {
+	number uint64
+	state  svc.IssueState
+	watch  *Watch
+}
+
+// issueRecord is how an issue is stored. The numbers are for queries.
+type issueRecord struct {
+	svc.IssueState
+	Issue         uint64 `json:"issue"`
+	Root          uint64 `json:"root,omitempty"`
+	IgnoreUntilMs int64  `json:"ignoreUntilMs,omitempty"`
+	RegressedMs   int64  `json:"regressedMs,omitempty"`
+}
+
+type (
+	patchIssue struct {
+		Patch svc.IssuePatch `json:"patch"`
+	}
+	issueOccurrences struct {
+		Hits []svc.IssueHit `json:"hits"`
+		// FirstSeen is nil where nobody has looked.
+		FirstSeen map[string]time.Time `json:"firstSeen"`
+		// Tell is the number of the block, where alert rules wait for regressions.
+		Tell uint64 `json:"tell,omitempty"`
+	}
+	// issueSettled answers issueOccurrences.
+	issueSettled struct {
+		// MergedInto is the issue to tell instead.
+		MergedInto string `json:"mergedInto"`
+		// Need names the releases whose first occurrence decides.
+		Need []string `json:"need"`
+		// Regressed says that the issue regressed with the block to tell of.
+		Regressed bool `json:"regressed,omitempty"`
+	}
+	// notedRegression says that the alert rules know of a regression.
+	notedRegression struct {
+		Block uint64 `json:"block"`
+	}
+	issuePart struct {
+		ID string `json:"id"`
+	}
+	// issueClaimed answers continue: whether the asker goes on with the issue, and what it is
+	// to become part of.
+	issueClaimed struct {
+		Granted bool   `json:"granted"`
+		Root    string `json:"root"`
+	}
+)
+
+var issueKind = grain.NewKind[*issue](kindIssue, 1, issueIdle)
+
+// The methods of the issue actor.
+var (
+	issuePatch    = grain.On(issueKind, "patch", (*issue).onPatch)
+	issueOccurred = grain.On(issueKind, "occurred", (*issue).onOccurred, grain.Repeatable)
+	issueAdopt    = grain.On(issueKind, "adopt", (*issue).onAdopt)
+	issueRelease  = grain.On(issueKind, "release", (*issue).onRelease, grain.Repeatable)
+	issueJoin     = grain.On(issueKind, "join", (*issue).onJoin)
+	issueContinue = grain.On(issueKind, "continue", (*issue).onContinue)
+	issueLeave    = grain.On(issueKind, "leave", (*issue).onLeave)
+	issueNoted    = grain.On(issueKind, "noted", (*issue).onNoted)
+)
+
+// Kinds returns the kinds of issues and of releases for the actors of a node.
+func Kinds(node *grain.Node, watch *Watch) []cluster.Kind {
+	return []cluster.Kind{
+		issueRow(node, watch),
+		releasesKind.Row(node, func(string) *releases { return &releases{} }),
+	}
+}
+
+// issueRow returns the kind of issues.
+func issueRow(node *grain.Node, watch *Watch) cluster.Kind {
+	kind := issueKind.Row(node, func(identity string) *issue {
+		return &issue{number: issueOfIdentity(identity), watch: watch}
+	})
+	kind.Partition = issuePartition
+	return kind
+}
+
+func (i *issue) Restore(entities []svc.Entity) error {
+	i.state = svc.IssueState{}
+	for _, entity := range entities {
+		record, err := grain.Decode[issueRecord](entity)
+		if err != nil {
+			return err
+		}
+		i.state = record.IssueState
+	}
+	return nil
+}
+
+// issueChanged returns the outcome of a changed state. The issue is watched before the state is saved,
+// and unwatched after.
+func issueChanged[R any](i *issue, next svc.IssueState, answer R) grain.Outcome[R] {
+	i.state = next
+	record := issueRecord{IssueState: next, Issue: i.number}
+	if next.IgnoreUntil != nil {
+		record.IgnoreUntilMs = next.IgnoreUntil.UnixMilli()
+	}
+	if next.RegressedAt != nil {
+		record.RegressedMs = next.RegressedAt.UnixMilli()
+	}
+	record.Root, _ = svc.ParseIssueID(next.MergedInto)
+	result := grain.Answer(answer, grain.Put("issue", "issue", record))
+	if next.Watched() {
+		i.watch.add(i.number)
+	} else {
+		result.After = i.unwatch
+	}
+	return result
+}
+
+func (i *issue) onPatch(now time.Time, m patchIssue) (grain.Outcome[svc.IssueChange], error) {
+	if problems := m.Patch.Validate(now); len(problems) > 0 {
+		return grain.Outcome[svc.IssueChange]{}, svc.Invalid(problems...)
+	}
+	previous := i.state.At(now)
+	next := i.state.Apply(now, m.Patch)
+	return issueChanged(i, next, svc.IssueChange{Previous: previous, Status: next.At(now)}), nil
+}
+
+// unwatch takes the issue out of the watch, as of a version.
+func (i *issue) unwatch(as svc.Version) { i.watch.remove(i.number, as) }
+
+// onOccurred decides whether the issue came back.
+func (i *issue) onOccurred(_ time.Time, m issueOccurrences) (grain.Outcome[issueSettled], error) {
+	if m.Tell != 0 && slices.Contains(i.state.Owed, m.Tell) {
+		return grain.Answer(issueSettled{Regressed: true}), nil
+	}
+	if i.state.MergedInto != "" {
+		return grain.Answer(issueSettled{MergedInto: i.state.MergedInto}), nil
+	}
+	next, need := i.state.Occurred(m.Hits, m.FirstSeen)
+	switch {
+	case next.Status != i.state.Status && m.Tell != 0:
+		return issueChanged(i, next.Owe(m.Tell), issueSettled{Regressed: true}), nil
+	case next.Status != i.state.Status:
+		return issueChanged(i, next, issueSettled{}), nil
+	case !i.state.Watched():
+		// The watch held too many.
+		return grain.Outcome[issueSettled]{Answer: issueSettled{Need: need}, Effects: grain.Effects{After: i.unwatch}}, nil
+	}
+	return grain.Answer(issueSettled{Need: need}), nil
+}
+
+func (i *issue) onAdopt(_ time.Time, m issuePart) (grain.Outcome[grain.None], error) {
+	next, err := i.state.Adopt(m.ID)
+	if err != nil {
+		return grain.Outcome[grain.None]{}, err
+	}
+	return issueChanged(i, next, grain.None{}), nil
+}
+
+func (i *issue) onRelease(_ time.Time, m issuePart) (grain.Outcome[grain.None], error) {
+	return issueChanged(i, i.state.Release(m.ID), grain.None{}), nil
+}
+
+func (i *issue) onJoin(_ time.Time, m issuePart) (grain.Outcome[grain.None], error) {
+	next, err := i.state.Join(m.ID)
+	if err != nil {
+		return grain.Outcome[grain.None]{}, err
+	}
+	return issueChanged(i, next, grain.None{}), nil
+}
+
+func (i *issue) onLeave(_ time.Time, m issuePart) (grain.Outcome[grain.None], error) {
+	if i.state.MergedInto != m.ID {
+		return grain.Outcome[grain.None]{}, svc.NotFound("merged issue")
+	}
+	return issueChanged(i, i.state.Leave(), grain.None{}), nil
+}
+
+// onContinue answers whether an issue of the present grouping goes on with this one.
+func (i *issue) onContinue(_ time.Time, m issuePart) (grain.Outcome[issueClaimed], error) {
+	next, granted := i.state.Continue(m.ID)
+	answer := issueClaimed{Granted: granted, Root: next.MergedInto}
+	if answer.Root == "" {
+		answer.Root = svc.IssueID(i.number)
+	}
+	if next.ContinuedBy == i.state.ContinuedBy {
+		return grain.Answer(answer), nil
+	}
+	return issueChanged(i, next, answer), nil
+}
+
+// onNoted is told that the alert rules know of a regression. It may be repeated.
+func (i *issue) onNoted(_ time.Time, m notedRegression) (grain.Outcome[grain.None], error) {
+	if !slices.Contains(i.state.Owed, m.Block) {
+		return grain.Answer(grain.None{}), nil
+	}
+	return issueChanged(i, i.state.Noted(m.Block), grain.None{}), nil
+}
+
+func issueIdentity(environment, number uint64) string {
+	return strconv.FormatUint(environment, 10) + "/" + svc.IssueID(number)
+}
+
+// issueOfIdentity returns the number of an identity's issue, 0 for a strange one.
+func issueOfIdentity(identity string) uint64 {
+	_, id, _ := strings.Cut(identity, "/")
+	number, _ := svc.ParseIssueID(id)
+	return number
+}
+
+// issuePartition places an issue at the partition that carries its occurrences.
+func issuePartition(identity string, partitions int) int {
+	return protos.PartitionOfIssue(issueOfIdentity(identity), partitions)
+}

@@ -1,0 +1,103 @@
+package issues
+
+import (
+	"sync"
+	"time"
+
+	"svc"
+)
+
+// blockHits are the issues that occurred in a block, per issue and release.
+type blockHits map[hitKey]blockHit
+
+// blockHit is the moment of the latest occurrence, where the latest stands in the log, and how
+// many there were.
+type blockHit struct {
+	moment      time.Time
+	offset      int64
+	occurrences uint64
+}
+
+type hitKey struct {
+	environment, issue uint64
+	// former is the issue that the former grouping would have made.
+	former  uint64
+	release string
+	// kept says that clients kept them back.
+	kept bool
+}
+
+// add adds an occurrence and returns its key.
+func (h blockHits) add(row *svc.OccurrenceRow, offset int64) hitKey {
+	key := hitKey{row.EnvironmentNumber, row.Issue, row.FormerIssue, row.Release, svc.KeptBack(row.Ts, row.ReceivedAt)}
+	hit := h[key]
+	hit.occurrences++
+	hit.offset = max(hit.offset, offset)
+	if moment := svc.HitMoment(row.Ts, row.ReceivedAt); moment.After(hit.moment) {
+		hit.moment = moment
+	}
+	h[key] = hit
+	return key
+}
+
+// remove takes an occurrence out. The moment of the latest one stays: it did occur.
+func (h blockHits) remove(key hitKey) {
+	hit := h[key]
+	if hit.occurrences--; hit.occurrences == 0 {
+		delete(h, key)
+		return
+	}
+	h[key] = hit
+}
+
+// watched returns the hits of the issues that must be told: those that are watched, and
+// those that just became part of others.
+func (h blockHits) watched(watch *Watch, continued map[uint64]bool) []issueHits {
+	places := map[uint64]int{}
+	var out []issueHits
+	for key, hit := range h {
+		if !watch.has(key.issue) && !continued[key.issue] {
+			continue
+		}
+		at, known := places[key.issue]
+		if !known {
+			at = len(out)
+			places[key.issue] = at
+			out = append(out, issueHits{environment: key.environment, issue: key.issue})
+		}
+		told := svc.IssueHit{Release: key.release, Moment: hit.moment}
+		if !key.kept {
+			told.Offset = &hit.offset
+		}
+		out[at].hits = append(out[at].hits, told)
+	}
+	return out
+}
+
+// issueSet remembers issues that are known not to be new.
+type issueSet struct {
+	mu     sync.RWMutex
+	issues map[uint64]struct{}
+}
+
+// knownIssues bounds the set; one that is full is forgotten, which costs a question to the
+// store for each issue that occurs again.
+const knownIssues = 1 << 20
+
+func (s *issueSet) has(issue uint64) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	_, known := s.issues[issue]
+	return known
+}
+
+func (s *issueSet) add(issues []uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.issues == nil || len(s.issues)+len(issues) > knownIssues {
+		s.issues = map[uint64]struct{}{}
+	}
+	for _, issue := range issues {
+		s.issues[issue] = struct{}{}
+	}
+}

@@ -1,0 +1,241 @@
+package issues
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync/atomic"
+
+	"svc"
+	"svc/actors/attempt"
+	"svc/actors/pipeline"
+)
+
+// IssueListener has resolved issues decide whether the occurrences of a block bring them back,
+// and finds the issues that are new in it. Alert rules that wait for either are told.
+type IssueListener struct {
+	pipeline.NopListener
+	// Watch holds the issues that are told of their occurrences.
+	Watch  *Watch
+	Issues occurredIssues
+	// Continuation lets issues of the former grouping go on; it may be nil.
+	Continuation *Continuation
+	Totals       IssueTotals
+	Rules        issueRules
+	Alarms       issueAlarms
+	// Outbox has the notes for actors that did not answer.
+	Outbox *pipeline.Outbox
+	Logger *slog.Logger
+
+	// known are the issues that are not new.
+	known issueSet
+	// lookingUp says that the store did not answer which issues are new.
+	lookingUp atomic.Bool
+}
+
+// occurredIssues are the actors of issues.
+type occurredIssues interface {
+	// occurred returns the issues that did not answer, and those that regressed and are to be told
+	// of; what was decided is durable. It may be repeated.
+	occurred(ctx context.Context, block uint64, issues []issueHits, tells func(environment uint64) bool) ([]issueKey, []untold)
+	// noted tells issues that the alert rules know of their regression.
+	noted(ctx context.Context, block uint64, issues []issueKey) error
+}
+
+// issueRules says which alert rules wait for issues.
+type issueRules interface {
+	// Awaited returns the application of an environment, and whether rules of the environment
+	// wait for new issues, and for issues that regress.
+	Awaited(environment uint64) (app svc.AppRef, newIssues, regressions bool)
+	// FlushSoon has the open block stored without waiting for the end of the interval, since
+	// rules of an environment wait for an issue in it.
+	FlushSoon(environment uint64)
+}
+
+// issueAlarms are the alerting actors as far as issues concern them.
+type issueAlarms interface {
+	// NewIssues returns once what the rules decided is durable; it may be repeated.
+	NewIssues(ctx context.Context, app svc.AppRef, news svc.NewIssues) error
+	// Regressed does the same for issues that regressed.
+	Regressed(ctx context.Context, app svc.AppRef, regressions svc.Regressions) error
+}
+
+// Assigned loads the issues of the partitions that are watched.
+func (l *IssueListener) Assigned(ctx context.Context, partitions []int) error {
+	return l.Watch.load(ctx, partitions)
+}
+
+// Open begins to gather the issues of a block.
+func (l *IssueListener) Open() pipeline.BlockListener {
+	return &issueBlock{listener: l, hits: blockHits{}}
+}
+
+// kindAlerting is the kind of the alerting actors, to which notes of new issues are addressed. It is
+// stored with the notes.
+const kindAlerting = "alerting"
+
+// Deliveries deliver to issues that they occurred, and to alerting actors which issues are new.
+func (l *IssueListener) Deliveries() map[string]pipeline.Delivery {
+	return map[string]pipeline.Delivery{kindIssue: l.deliver, kindAlerting: l.deliver}
+}
+
+// issueBlock holds the issues that occurred in one block.
+type issueBlock struct {
+	pipeline.NopBlockListener
+	listener *IssueListener
+	hits     blockHits
+	// keys are those of the occurrences, in their order.
+	keys []hitKey
+	// continued are the issues that go on an issue of the former grouping since this block.
+	continued map[uint64]bool
+}
+
+// Saw gathers the issues of occurrences, and has the block stored soon where a rule waits for one.
+func (b *issueBlock) Saw(offset int64, rows *svc.Rows) {
+	attempt.Each(len(rows.Occurrences), func(n int) {
+		row := &rows.Occurrences[n]
+		b.keys = append(b.keys, b.hits.add(row, offset))
+		_, newIssues, regressions := b.listener.Rules.Awaited(row.EnvironmentNumber)
+		if newIssues && !b.listener.known.has(row.Issue) || regressions && b.listener.Watch.has(row.Issue) {
+			b.listener.Rules.FlushSoon(row.EnvironmentNumber)
+		}
+	}, func(_ int, cause any) {
+		b.listener.Logger.Error("an occurrence is stored and its issue does not know of it", "cause", cause)
+	})
+}
+
+// Refused takes occurrences out that are not stored.
+func (b *issueBlock) Refused(kind svc.LetterKind, rows []int) {
+	if kind != svc.LetterError {
+		return
+	}
+	for _, row := range slices.Backward(rows) {
+		b.hits.remove(b.keys[row])
+		b.keys = slices.Delete(b.keys, row, row+1)
+	}
+}
+
+// Stored first lets issues of the former grouping go on, then has the issues decide that the
+// occurrences may change, and then tells of new issues: an issue that goes on is not new.
+func (b *issueBlock) Stored(ctx context.Context, block *pipeline.StoredBlock) error {
+	if err := b.decide(ctx, block); err != nil {
+		return err
+	}
+	return b.tellNew(ctx, block)
+}
+
+// decide has the watched issues that occurred in a stored block decide whether
+// they came back, and alert rules hear of those that did. It stands between the insert and the commit: a crash before
+// the commit brings the whole block again, and every issue is told again, so an
+// occurrence that queries see is never overlooked; being told twice changes
+// nothing. The watch is read after the insert, when every resolution that an
+// occurrence of the block followed has long been put in.
+//
+// Each issue has AnswerTime to answer. One that does not is told later, which is the same to it:
+// it compares instants, and is told with the moment of its occurrence.
+func (b *issueBlock) decide(ctx context.Context, block *pipeline.StoredBlock) error {
+	l := b.listener
+	b.continued = l.Continuation.goOn(ctx, block.ID, b.hits)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	watch := l.Watch
+	if block.Recovered != nil {
+		var err error
+		if watch, err = l.Watch.with(ctx, block.Recovered); err != nil {
+			return err
+		}
+	}
+	var now []issueHits
+	var late []pipeline.Note
+	for _, hits := range b.hits.watched(watch, b.continued) {
+		if l.Outbox.Has(kindIssue, issueIdentity(hits.environment, hits.issue)) {
+			late = append(late, noteOfHits(block.ID, hits))
+		} else {
+			now = append(now, hits)
+		}
+	}
+	if len(now) > 0 {
+		patient, cancel := context.WithTimeout(ctx, pipeline.AnswerTime)
+		defer cancel()
+		for _, missed := range l.tellIssues(patient, block.ID, now) {
+			l.Logger.Warn("an issue will be told later that it occurred", "issue", svc.IssueID(missed.issue), "error", missed.err)
+			late = append(late, noteOfHits(block.ID, missed.issueHits))
+		}
+	}
+	return block.Later(ctx, late)
+}
+
+// tellIssues tells issues of a block and the rules of those that regressed, and returns the issues
+// for which that failed. It may be repeated.
+func (l *IssueListener) tellIssues(ctx context.Context, block uint64, hits []issueHits) []untold {
+	regressed, late := l.Issues.occurred(ctx, block, hits, func(environment uint64) bool {
+		_, _, regressions := l.Rules.Awaited(environment)
+		return regressions
+	})
+	for environment, err := range l.tellRegressions(ctx, block, regressed) {
+		for _, told := range hits {
+			if told.environment == environment {
+				late = append(late, untold{told, err})
+			}
+		}
+	}
+	return late
+}
+
+// issueNote is the payload of a note: the issues that an alerting actor is to be told of, or the
+// occurrences of an issue.
+type issueNote struct {
+	Block uint64          `json:"block"`
+	App   svc.AppRef      `json:"app,omitzero"`
+	News  []svc.NewIssues `json:"news,omitempty"`
+	// Unseen are issues of which it was not known whether they were new.
+	Unseen      []issueCount   `json:"unseen,omitempty"`
+	Environment uint64         `json:"environment,omitempty"`
+	Issue       uint64         `json:"issue,omitempty"`
+	Hits        []svc.IssueHit `json:"hits,omitempty"`
+}
+
+// note makes the note for an actor.
+func (n *issueNote) note(kind, identity string) pipeline.Note {
+	payload, err := json.Marshal(n)
+	if err != nil { // texts and numbers always encode
+		panic(err)
+	}
+	return pipeline.Note{Kind: kind, Identity: identity, Block: n.Block, Environment: n.Environment, Payload: payload}
+}
+
+func noteOfHits(block uint64, hits issueHits) pipeline.Note {
+	note := issueNote{Block: block, Environment: hits.environment, Issue: hits.issue, Hits: hits.hits}
+	return note.note(kindIssue, issueIdentity(hits.environment, hits.issue))
+}
+
+// deliver tells an actor what a note holds.
+func (l *IssueListener) deliver(ctx context.Context, note pipeline.Note) error {
+	var n issueNote
+	if err := json.Unmarshal(note.Payload, &n); err != nil {
+		return fmt.Errorf("%w: %w", pipeline.ErrUnreadable, err)
+	}
+	if len(n.Hits) > 0 {
+		failed := l.tellIssues(ctx, n.Block, []issueHits{{environment: n.Environment, issue: n.Issue, hits: n.Hits}})
+		if len(failed) > 0 {
+			return failed[0].err
+		}
+	}
+	news := n.News
+	if len(n.Unseen) > 0 {
+		found, err := l.lookUp(ctx, &n)
+		if err != nil {
+			return err
+		}
+		news = append(news, found...)
+	}
+	for _, news := range news {
+		if err := l.Alarms.NewIssues(ctx, n.App, news); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,253 @@
+package issues
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"svc"
+	"svc/actors/alerting"
+	"svc/actors/pipeline"
+)
+
+// hearing is a pair of applications' actors of which some do not answer.
+type hearing struct {
+	mu   sync.Mutex
+	deaf map[string]bool
+	news map[string][]uint64
+	hits map[uint64]int
+	// stored are the occurrences of each block.
+	stored map[uint64][]svc.OccurrenceRow
+}
+
+func (h *hearing) NewIssues(ctx context.Context, app svc.AppRef, news svc.NewIssues) error {
+	if h.isDeaf(app.App) {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.news[app.App] = append(h.news[app.App], news.Block)
+	return nil
+}
+
+func (h *hearing) isDeaf(app string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.deaf[app]
+}
+
+func (h *hearing) Regressed(context.Context, svc.AppRef, svc.Regressions) error { return nil }
+
+func (h *hearing) noted(context.Context, uint64, []issueKey) error { return nil }
+
+func (h *hearing) occurred(_ context.Context, _ uint64, issues []issueHits, _ func(uint64) bool) (_ []issueKey, late []untold) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, issue := range issues {
+		if h.deaf["issues"] {
+			late = append(late, untold{issue, errors.New("deaf")})
+		} else {
+			h.hits[issue.issue]++
+		}
+	}
+	return nil, late
+}
+
+// IssueTotals counts what was stored, unless the store does not answer.
+func (h *hearing) IssueTotals(ctx context.Context, environments, issues []uint64) (out []svc.IssueTotal, _ error) {
+	return h.OccurrencesAfter(ctx, environments, issues, 0)
+}
+
+// OccurrencesAfter does the same for blocks after one.
+func (h *hearing) OccurrencesAfter(ctx context.Context, environments, issues []uint64, block uint64) (out []svc.IssueTotal, _ error) {
+	if h.isDeaf("store") {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	counts := map[issueKey]uint64{}
+	for number, rows := range h.stored {
+		for _, row := range rows {
+			if number > block && slices.Contains(environments, row.EnvironmentNumber) && slices.Contains(issues, row.Issue) {
+				counts[issueKey{row.EnvironmentNumber, row.Issue}]++
+			}
+		}
+	}
+	for key, count := range counts {
+		out = append(out, svc.IssueTotal{Environment: key.environment, Issue: key.issue, Occurrences: count, Name: "E"})
+	}
+	return out, nil
+}
+
+// keptNotes keeps entities.
+type keptNotes struct {
+	mu   sync.Mutex
+	kept map[string]svc.Entity
+}
+
+func (k *keptNotes) Put(_ context.Context, entities []svc.Entity, _ []svc.Wakeup) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, entity := range entities {
+		if key := entity.Owner + entity.ID; entity.Version.Number() > k.kept[key].Version.Number() {
+			k.kept[key] = entity
+		}
+	}
+	return nil
+}
+
+func (k *keptNotes) LoadKind(context.Context, string) (out []svc.Entity, _ error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, entity := range k.kept {
+		if !entity.Deleted {
+			out = append(out, entity)
+		}
+	}
+	return out, nil
+}
+
+// TestADeafActorDelaysNobody has the alerting actor of one application and the actors of issues not
+// answer. Blocks are committed all the same, and once the actors answer they are told of every block.
+func TestADeafActorDelaysNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		heard := &hearing{deaf: map[string]bool{"broken": true, "issues": true}, news: map[string][]uint64{}, hits: map[uint64]int{}, stored: map[uint64][]svc.OccurrenceRow{}}
+		notes := &keptNotes{kept: map[string]svc.Entity{}}
+		logger := slog.New(slog.DiscardHandler)
+		outbox := pipeline.NewOutbox(notes, logger)
+		book := alerting.NewRulebook()
+		for number, app := range []string{"whole", "broken"} {
+			rules := worldRules()[:1]
+			rules[0].Number = uint64(number)
+			book.Publish(svc.Version{}, svc.AppRef{Org: "o", App: app}, rules)
+		}
+		watch := &Watch{Partitions: 1}
+		watch.add(7)
+		listener := &IssueListener{Watch: watch, Issues: heard, Totals: heard, Rules: book, Alarms: heard, Outbox: outbox, Logger: logger}
+		sink := pipeline.NewSink(pipeline.SinkConfig{Store: &process{}, Outbox: outbox, Listeners: []pipeline.Listener{listener}, Logger: logger})
+		for n := range uint64(5) {
+			occurrences := []svc.OccurrenceRow{{EnvironmentNumber: 0, Issue: 100 + 10*n}, {EnvironmentNumber: 1, Issue: 101 + 10*n}, {EnvironmentNumber: 3, Issue: 7}}
+			for i := range occurrences {
+				occurrences[i].Ts, occurrences[i].ReceivedAt = time.Now(), time.Now()
+			}
+			began := time.Now()
+			heard.stored[1+n] = occurrences
+			block := listener.Open()
+			block.Saw(int64(n), &svc.Rows{Occurrences: occurrences})
+			if err := block.Stored(t.Context(), pipeline.NewStoredBlock(sink, 1, 1+n, nil)); err != nil {
+				t.Fatal(err)
+			}
+			took, bound := time.Since(began), 2*pipeline.AnswerTime
+			if n > 0 {
+				bound = pipeline.AnswerTime / 2 // nobody waits for an actor that is known not to answer
+			}
+			if took > bound {
+				t.Errorf("block %d took %s", n, took)
+			}
+		}
+		if len(heard.news["whole"]) != 5 || len(heard.news["broken"]) != 0 || outbox.Len() != 2 {
+			t.Errorf("told %v, notes wait for %d actors", heard.news, outbox.Len())
+		}
+		clear(heard.deaf)
+		ctx, cancel := context.WithCancel(t.Context())
+		ran := make(chan struct{})
+		go func() { defer close(ran); _ = outbox.Run(ctx) }()
+		time.Sleep(5 * time.Second)
+		cancel()
+		<-ran
+		if !slices.Equal(heard.news["broken"], []uint64{1, 2, 3, 4, 5}) || heard.hits[7] != 5 || outbox.Len() != 0 {
+			t.Errorf("told %v, %v", heard.news, heard.hits)
+		}
+	})
+}
+
+// hurried counts how often a block is to be stored soon for a rule that waits for new issues.
+type hurried struct{ soon int }
+
+func (h *hurried) Awaited(uint64) (svc.AppRef, bool, bool) { return svc.AppRef{}, true, false }
+func (h *hurried) FlushSoon(uint64)                        { h.soon++ }
+
+// TestAKnownIssueHurriesNobody has a new issue and a known one occur in the open block.
+func TestAKnownIssueHurriesNobody(t *testing.T) {
+	rules := &hurried{}
+	listener := &IssueListener{Rules: rules, Watch: &Watch{}}
+	listener.known.add([]uint64{9})
+	for issue, want := range map[uint64]int{9: 0, 10: 1} {
+		rules.soon = 0
+		listener.Open().Saw(0, &svc.Rows{Occurrences: []svc.OccurrenceRow{{EnvironmentNumber: 3, Issue: issue}}})
+		if rules.soon != want {
+			t.Errorf("issue %d has the block stored soon %d times, want %d", issue, rules.soon, want)
+		}
+	}
+}
+
+// TestTheNoteKindIsThatOfAlertingActors compares the name in notes with that of the actors.
+func TestTheNoteKindIsThatOfAlertingActors(t *testing.T) {
+	if kindAlerting != alerting.KindAlerting {
+		t.Errorf("notes are for %s, the actors are %s", kindAlerting, alerting.KindAlerting)
+	}
+}
+
+// TestNewIssuesAreLookedUpLater has the store not answer which issues are new. No block waits for it
+// more than once, and once it answers, the rules are told of exactly those that were new in each block.
+func TestNewIssuesAreLookedUpLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		heard := &hearing{deaf: map[string]bool{"store": true}, news: map[string][]uint64{}, hits: map[uint64]int{}, stored: map[uint64][]svc.OccurrenceRow{}}
+		logger := slog.New(slog.DiscardHandler)
+		outbox := pipeline.NewOutbox(&keptNotes{kept: map[string]svc.Entity{}}, logger)
+		book := alerting.NewRulebook()
+		rules := worldRules()[:1]
+		book.Publish(svc.Version{}, svc.AppRef{Org: "o", App: "shop"}, rules)
+		former := &askedFormer{}
+		listener := &IssueListener{
+			Watch: &Watch{Partitions: 1}, Issues: heard, Totals: heard, Rules: book, Alarms: heard, Outbox: outbox, Logger: logger,
+			Continuation: &Continuation{Former: former, Totals: heard, Now: time.Now, Logger: logger},
+		}
+		sink := pipeline.NewSink(pipeline.SinkConfig{Store: &process{}, Outbox: outbox, Listeners: []pipeline.Listener{listener}, Logger: logger})
+		store := func(block uint64, issues ...uint64) time.Duration {
+			var rows []svc.OccurrenceRow
+			for _, issue := range issues {
+				row := svc.OccurrenceRow{EnvironmentNumber: 1, Issue: issue}
+				row.Ts, row.ReceivedAt = time.Now(), time.Now()
+				rows = append(rows, row)
+			}
+			heard.mu.Lock()
+			heard.stored[block] = rows
+			heard.mu.Unlock()
+			began := time.Now()
+			open := listener.Open()
+			open.Saw(int64(block), &svc.Rows{Occurrences: rows})
+			if err := open.Stored(t.Context(), pipeline.NewStoredBlock(sink, 1, block, nil)); err != nil {
+				t.Fatal(err)
+			}
+			return time.Since(began)
+		}
+		heard.stored[1] = []svc.OccurrenceRow{{EnvironmentNumber: 1, Issue: 5}} // an old one
+		took := []time.Duration{store(2, 5, 6), store(3, 6, 6), store(4, 5, 7, 7), store(5, 5, 6, 7)}
+		if want := []time.Duration{pipeline.AnswerTime, 0, 0, 0}; !slices.Equal(took, want) {
+			t.Errorf("the blocks waited for %v, want %v", took, want)
+		}
+		heard.mu.Lock()
+		clear(heard.deaf)
+		heard.mu.Unlock()
+		ctx, cancel := context.WithCancel(t.Context())
+		ran := make(chan struct{})
+		go func() { defer close(ran); _ = outbox.Run(ctx) }()
+		time.Sleep(5 * time.Second)
+		if took := store(6, 8); took != 0 {
+			t.Errorf("block 6 waited for %s", took)
+		}
+		cancel()
+		<-ran
+		if want := []uint64{2, 4, 6}; !slices.Equal(heard.news["shop"], want) || outbox.Len() != 0 {
+			t.Errorf("the rules were told of new issues in the blocks %v, want %v; %d actors are waited for", heard.news["shop"], want, outbox.Len())
+		}
+	})
+}

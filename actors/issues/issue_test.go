@@ -1,0 +1,235 @@
+package issues
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"svc"
+	"svc/actors/actorstest"
+	"svc/actors/grain"
+	"svc/protos"
+)
+
+func testIssue() (number uint64, other string) {
+	return svc.IssueNumber(1, "v1-a"), svc.IssueID(svc.IssueNumber(1, "v1-b"))
+}
+
+// TestIssueLife plays the lives of an issue; nothing is kept but what is stored.
+func TestIssueLife(t *testing.T) {
+	number, other := testIssue()
+	root, _ := svc.ParseIssueID(other)
+	resolved, ignored, unresolved := svc.IssueResolved, svc.IssueIgnored, svc.IssueStatus("unresolved")
+	release, member := "2.0", "usr_1"
+	record := func(state svc.IssueState, change ...func(*issueRecord)) []grain.Write {
+		r := issueRecord{IssueState: state, Issue: number}
+		for _, c := range change {
+			c(&r)
+		}
+		return []grain.Write{grain.Put("issue", "issue", r)}
+	}
+	instant := func(after time.Duration) *time.Time { i := actorstest.At(after); return &i }
+	patch := func(name string, after time.Duration, p svc.IssuePatch, previous svc.IssueStatus, next svc.IssueState, change ...func(*issueRecord)) actorstest.Step {
+		return actorstest.Step{Name: name, After: after, Method: "patch", Message: patchIssue{p}, Want: grain.Answer[any](svc.IssueChange{Previous: previous, Status: next.At(actorstest.At(after))}, record(next, change...)...)}
+	}
+	occurred := func(name string, moment time.Duration, release string, settled issueSettled, writes []grain.Write) actorstest.Step {
+		return actorstest.Step{Name: name, After: moment, Method: "occurred", Message: issueOccurrences{Hits: []svc.IssueHit{{Release: release, Moment: actorstest.At(moment)}}}, Want: grain.Answer[any](settled, writes...)}
+	}
+	told := func(name string, moment time.Duration, block uint64, settled issueSettled, writes []grain.Write) actorstest.Step {
+		s := occurred(name, moment, "", settled, writes)
+		s.Message = issueOccurrences{Hits: []svc.IssueHit{{Moment: actorstest.At(moment)}}, Tell: block}
+		return s
+	}
+	part := func(name, method string, writes []grain.Write, err error) actorstest.Step {
+		s := actorstest.Step{Name: name, Method: method, Message: issuePart{other}, Err: err}
+		if err == nil {
+			s.Want = grain.Answer[any](grain.None{}, writes...)
+		}
+		return s
+	}
+	for name, steps := range map[string][]actorstest.Step{
+		"regression": {
+			occurred("while open", 0, "", issueSettled{}, nil),
+			patch("resolve", time.Second, svc.IssuePatch{Status: &resolved}, svc.IssueOpen, svc.IssueState{Status: svc.IssueResolved, ResolvedAt: instant(time.Second)}),
+			occurred("before it was resolved", 0, "", issueSettled{}, nil),
+			occurred("after", 2*time.Second, "", issueSettled{}, record(svc.IssueState{Status: svc.IssueRegressed, RegressedAt: instant(2 * time.Second)},
+				func(r *issueRecord) { r.RegressedMs = actorstest.At(2 * time.Second).UnixMilli() })),
+			occurred("again", 3*time.Second, "", issueSettled{}, nil),
+			patch("assign", 4*time.Second, svc.IssuePatch{AssigneeID: &member}, svc.IssueRegressed, svc.IssueState{Status: svc.IssueRegressed, RegressedAt: instant(2 * time.Second), AssigneeID: member},
+				func(r *issueRecord) { r.RegressedMs = actorstest.At(2 * time.Second).UnixMilli() }),
+		},
+		"a fix in a release": {
+			patch("resolve", 0, svc.IssuePatch{Status: &resolved, ResolvedInRelease: &release}, svc.IssueOpen, svc.IssueState{Status: svc.IssueResolved, ResolvedAt: instant(0), ResolvedInRelease: "2.0"}),
+			occurred("in an older one", time.Second, "1.9", issueSettled{}, nil),
+			occurred("in a word", time.Second, "blue", issueSettled{Need: []string{"blue", "2.0"}}, nil),
+			occurred("in it", 2*time.Second, "2.0", issueSettled{}, record(svc.IssueState{Status: svc.IssueRegressed, RegressedAt: instant(2 * time.Second)},
+				func(r *issueRecord) { r.RegressedMs = actorstest.At(2 * time.Second).UnixMilli() })),
+		},
+		"ignored": {
+			patch("ignore", 0, svc.IssuePatch{Status: &ignored, IgnoreUntil: instant(time.Hour)}, svc.IssueOpen, svc.IssueState{Status: svc.IssueIgnored, IgnoreUntil: instant(time.Hour)},
+				func(r *issueRecord) { r.IgnoreUntilMs = actorstest.At(time.Hour).UnixMilli() }),
+			occurred("while ignored", time.Second, "", issueSettled{}, nil),
+			patch("open again", 2*time.Hour, svc.IssuePatch{Status: &unresolved}, svc.IssueOpen, svc.IssueState{Status: svc.IssueOpen}),
+		},
+		"part of another": {
+			part("join", "join", record(svc.IssueState{MergedInto: other}, func(r *issueRecord) { r.Root = root }), nil),
+			part("join again", "join", record(svc.IssueState{MergedInto: other}, func(r *issueRecord) { r.Root = root }), nil),
+			occurred("passed on", 0, "", issueSettled{MergedInto: other}, nil),
+			part("adopt", "adopt", nil, &svc.Error{Code: svc.CodeConflict, Reason: "merged", Message: "The issue is itself part of " + other + "; merge into that one."}),
+			part("leave", "leave", record(svc.IssueState{}), nil),
+			part("leave again", "leave", nil, svc.NotFound("merged issue")),
+		},
+		"made of another": {
+			part("adopt", "adopt", record(svc.IssueState{Merged: []string{other}}), nil),
+			part("join", "join", nil, &svc.Error{Code: svc.CodeConflict, Reason: "has_merged", Message: "Other issues are part of this one; unmerge them first."}),
+			part("release", "release", record(svc.IssueState{Merged: []string{}}), nil),
+		},
+		"a regression that is to be told of": {
+			patch("resolve", time.Second, svc.IssuePatch{Status: &resolved}, svc.IssueOpen, svc.IssueState{Status: svc.IssueResolved, ResolvedAt: instant(time.Second)}),
+			told("in a block", 2*time.Second, 7, issueSettled{Regressed: true}, record(svc.IssueState{Status: svc.IssueRegressed, RegressedAt: instant(2 * time.Second), Owed: []uint64{7}},
+				func(r *issueRecord) { r.RegressedMs = actorstest.At(2 * time.Second).UnixMilli() })),
+			told("in the same block again", 2*time.Second, 7, issueSettled{Regressed: true}, nil),
+			told("in a later block", 3*time.Second, 8, issueSettled{}, nil),
+			patch("resolve before it was told", 4*time.Second, svc.IssuePatch{Status: &resolved}, svc.IssueRegressed, svc.IssueState{Status: svc.IssueResolved, ResolvedAt: instant(4 * time.Second), RegressedAt: instant(2 * time.Second), Owed: []uint64{7}},
+				func(r *issueRecord) { r.RegressedMs = actorstest.At(2 * time.Second).UnixMilli() }),
+			told("the block once more", 2*time.Second, 7, issueSettled{Regressed: true}, nil),
+			{Name: "noted", Method: "noted", Message: notedRegression{7}, Want: grain.Answer[any](grain.None{}, record(svc.IssueState{Status: svc.IssueResolved, ResolvedAt: instant(4 * time.Second), RegressedAt: instant(2 * time.Second), Owed: []uint64{}},
+				func(r *issueRecord) { r.RegressedMs = actorstest.At(2 * time.Second).UnixMilli() })...)},
+			{Name: "noted again", Method: "noted", Message: notedRegression{7}, Want: grain.Answer[any](grain.None{})},
+			told("the block after all", 2*time.Second, 7, issueSettled{}, nil),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			actorstest.Play(t, issueKind, func() *issue { return &issue{number: number, watch: &Watch{}} }, true, steps)
+		})
+	}
+}
+
+// TestIssuesAreWatchedBeforeTheyAreSaved holds a save and looks at the watch.
+func TestIssuesAreWatchedBeforeTheyAreSaved(t *testing.T) {
+	number, _ := testIssue()
+	watch := &Watch{}
+	i := &issue{number: number, watch: watch}
+	resolved, open := svc.IssueResolved, svc.IssueOpen
+	if _, err := i.onPatch(actorstest.Epoch(), patchIssue{svc.IssuePatch{Status: &resolved}}); err != nil || !watch.has(number) {
+		t.Errorf("a resolved issue is not watched before it is saved (%v)", err)
+	}
+	result, err := i.onPatch(actorstest.Epoch(), patchIssue{svc.IssuePatch{Status: &open}})
+	if err != nil || !watch.has(number) {
+		t.Errorf("an open issue is not watched until it is saved (%v)", err)
+	}
+	if result.After(svc.Version{Generation: 1, Sequence: 1}); watch.has(number) {
+		t.Error("an open issue is watched")
+	}
+	watch.add(number)
+	settled, err := i.onOccurred(actorstest.Epoch(), issueOccurrences{})
+	if err != nil || settled.After == nil {
+		t.Fatalf("an issue that is watched for nothing does nothing about it (%v)", err)
+	}
+	if settled.After(svc.Version{Generation: 1, Sequence: 1}); watch.has(number) {
+		t.Error("an issue that is watched for nothing stays so")
+	}
+}
+
+// TestIssuesSurviveAMove changes issues through a cluster whose actors are
+// evicted in between, and merges and parts them.
+func TestIssuesSurviveAMove(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := actorstest.NewStore()
+		watch := &Watch{Partitions: actorstest.Partitions}
+		node := &grain.Node{Store: store, Workers: grain.NewWorkers(), Now: time.Now, Logger: slog.New(slog.DiscardHandler)}
+		host := actorstest.NewHost(t, issueRow(node, watch))
+		issues := &Issues{Actors: host.Cluster}
+		ctx := context.Background()
+		a, b := svc.IssueNumber(1, "v1-a"), svc.IssueNumber(1, "v1-b")
+		change := func(issue uint64, status svc.IssueStatus) svc.IssueChange {
+			t.Helper()
+			got, err := issues.Change(ctx, 1, issue, svc.IssuePatch{Status: &status})
+			if err != nil {
+				t.Fatal(err)
+			}
+			host.EvictAll()
+			synctest.Wait()
+			return got
+		}
+		occur := func(issue uint64) {
+			t.Helper()
+			time.Sleep(time.Second)
+			came, late := issues.occurred(ctx, 7, []issueHits{{1, issue, []svc.IssueHit{{Moment: time.Now()}}}}, func(uint64) bool { return true })
+			if len(late) > 0 || !slices.Equal(came, []issueKey{{1, a}}) {
+				t.Fatalf("%v, %v", came, late)
+			}
+			if err := issues.noted(ctx, 7, came); err != nil {
+				t.Fatal(err)
+			}
+			host.EvictAll()
+			synctest.Wait()
+		}
+		change(a, svc.IssueResolved)
+		occur(a)
+		if got := change(a, svc.IssueResolved); got != (svc.IssueChange{Previous: svc.IssueRegressed, Status: svc.IssueResolved}) {
+			t.Errorf("after a regression: %+v", got)
+		}
+		if err := issues.Merge(ctx, 1, a, b); err != nil || !watch.has(b) {
+			t.Fatalf("merging: %v", err)
+		}
+		if err := issues.Merge(ctx, 1, b, a); svc.CodeOf(err) != svc.CodeConflict {
+			t.Errorf("merging in a circle: %v", err)
+		}
+		occur(b)
+		if got := change(a, svc.IssueOpen); got.Previous != svc.IssueRegressed {
+			t.Errorf("after its part occurred: %+v", got)
+		}
+		if err := issues.Unmerge(ctx, 1, a, b); err != nil || watch.has(b) {
+			t.Errorf("parting: %v", err)
+		}
+		if err := issues.Unmerge(ctx, 1, a, b); svc.CodeOf(err) != svc.CodeNotFound {
+			t.Errorf("parting again: %v", err)
+		}
+	})
+}
+
+// TestIssuesLiveBesideTheirOccurrences places an issue where its occurrences go.
+func TestIssuesLiveBesideTheirOccurrences(t *testing.T) {
+	for n := range uint64(100) {
+		number := svc.IssueNumber(n, "v1-x")
+		if got, want := issuePartition(issueIdentity(n, number), 16), protos.PartitionOfIssue(number, 16); got != want {
+			t.Errorf("issue %d is at %d, its occurrences at %d", number, got, want)
+		}
+	}
+}
+
+// TestOneIssueDoesNotKeepOthersFromHearing has one that cannot be read, and one that is part of
+// what is no issue.
+func TestOneIssueDoesNotKeepOthersFromHearing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := actorstest.NewStore()
+		node := &grain.Node{Store: store, Workers: grain.NewWorkers(), Now: time.Now, Logger: slog.New(slog.DiscardHandler)}
+		watch := &Watch{Partitions: actorstest.Partitions}
+		host := actorstest.NewHost(t, issueRow(node, watch))
+		issues, ctx := &Issues{Actors: host.Cluster}, context.Background()
+		broken, stray, well := svc.IssueNumber(1, "v1-a"), svc.IssueNumber(1, "v1-b"), svc.IssueNumber(1, "v1-c")
+		entity := func(issue uint64, payload string) svc.Entity {
+			return svc.Entity{Owner: kindIssue + "/" + issueIdentity(1, issue), Kind: "issue", ID: "issue", Payload: []byte(payload), Version: svc.Version{Sequence: 1}}
+		}
+		if err := store.Put(ctx, []svc.Entity{entity(broken, `{"status":7}`), entity(stray, `{"mergedInto":"nobody"}`)}, nil); err != nil {
+			t.Fatal(err)
+		}
+		resolved := svc.IssueResolved
+		if _, err := issues.Change(ctx, 1, well, svc.IssuePatch{Status: &resolved}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		var hits []issueHits
+		for _, issue := range []uint64{broken, stray, well} {
+			hits = append(hits, issueHits{1, issue, []svc.IssueHit{{Moment: time.Now()}}})
+		}
+		came, late := issues.occurred(ctx, 7, hits, func(uint64) bool { return true })
+		if !slices.Equal(came, []issueKey{{1, well}}) || len(late) != 1 || late[0].issue != broken {
+			t.Errorf("%v, %v", came, late)
+		}
+	})
+}

@@ -1,0 +1,196 @@
+package issues
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"svc"
+	"svc/actors/attempt"
+	"svc/actors/grain"
+	"svc/protos"
+)
+
+// Releases knows in which order releases came.
+type Releases interface {
+	// FirstSeen returns when releases of an environment were announced or occurred for the first
+	// time in an error; one that never did is missing.
+	FirstSeen(ctx context.Context, environment uint64, releases []string) (map[string]time.Time, error)
+}
+
+// Issues is the client of the issue actors.
+type Issues struct {
+	Actors   grain.Caller
+	Releases Releases
+	// Log is nil where clocks decide.
+	Log        LogEnds
+	Partitions int
+}
+
+// withoutOffsets returns hits for an issue whose occurrences have another log.
+func withoutOffsets(hits []svc.IssueHit) []svc.IssueHit {
+	hits = slices.Clone(hits)
+	for i := range hits {
+		hits[i].Offset = nil
+	}
+	return hits
+}
+
+// LogEnds knows where the log ends.
+type LogEnds interface {
+	// End returns the offset after the last record of a partition that was acknowledged.
+	End(ctx context.Context, partition int) (int64, error)
+}
+
+// endTime bounds the question where the log ends.
+const endTime = 2 * time.Second
+
+// Change changes an issue and returns its status before and after. The wish must
+// be valid; the change is durable when Change returns. What is accepted after a resolution
+// has returned is newer than it, and what was accepted before Change was called is not,
+// whatever the clocks of the nodes say; where the log cannot be asked, the clocks decide.
+func (i *Issues) Change(ctx context.Context, environment, number uint64, patch svc.IssuePatch) (svc.IssueChange, error) {
+	if patch.End = nil; i.Log != nil && patch.Status != nil && *patch.Status == svc.IssueResolved {
+		asking, cancel := context.WithTimeout(ctx, endTime)
+		if end, err := i.Log.End(asking, protos.PartitionOfIssue(number, i.Partitions)); err == nil {
+			patch.End = &end
+		}
+		cancel()
+	}
+	return issuePatch.Ask(ctx, i.Actors, issueIdentity(environment, number), patchIssue{Patch: patch})
+}
+
+// Merge makes an issue part of another one of the same environment. It fails
+// with conflict where either is merged otherwise.
+func (i *Issues) Merge(ctx context.Context, environment, root, part uint64) error {
+	if root == part {
+		return svc.Errorf(svc.CodeConflict, "An issue cannot be part of itself.")
+	}
+	// The root notes its part first, so that it cannot become a part itself.
+	if err := i.tell(ctx, environment, root, issueAdopt, part); err != nil {
+		return err
+	}
+	err := i.tell(ctx, environment, part, issueJoin, root)
+	if svc.CodeOf(err) == svc.CodeConflict {
+		if undo := i.tell(ctx, environment, root, issueRelease, part); undo != nil {
+			return undo
+		}
+	}
+	return err
+}
+
+// Unmerge takes a part out of an issue. It fails with not_found where it is none.
+func (i *Issues) Unmerge(ctx context.Context, environment, root, part uint64) error {
+	if err := i.tell(ctx, environment, part, issueLeave, root); err != nil {
+		return err
+	}
+	return i.tell(ctx, environment, root, issueRelease, part)
+}
+
+// tell sends a message about another issue to an issue.
+func (i *Issues) tell(ctx context.Context, environment, number uint64, method grain.Method[issuePart, grain.None], other uint64) error {
+	_, err := method.Ask(ctx, i.Actors, issueIdentity(environment, number), issuePart{ID: svc.IssueID(other)})
+	return err
+}
+
+// issueHits are the occurrences of one issue in a block.
+type issueHits struct {
+	environment, issue uint64
+	hits               []svc.IssueHit
+}
+
+// occurredAtOnce bounds the issues that are told at the same time.
+const occurredAtOnce = 128
+
+// issueKey names an issue.
+type issueKey struct{ environment, issue uint64 }
+
+// untold is an issue that could not be told, and why.
+type untold struct {
+	issueHits
+	err error
+}
+
+// occurred tells watched issues that they occurred in a block, each by itself, and returns
+// those that did not answer. What the others decided is durable; it may be repeated. It also
+// returns which of them regressed with the block and are to be told of, where tells says of
+// their environment that somebody waits for it.
+func (i *Issues) occurred(ctx context.Context, block uint64, issues []issueHits, tells func(environment uint64) bool) (came []issueKey, late []untold) {
+	var group errgroup.Group
+	group.SetLimit(occurredAtOnce)
+	errs := make([]error, len(issues))
+	came = make([]issueKey, len(issues))
+	for n, issue := range issues {
+		group.Go(func() error {
+			message := issueOccurrences{Hits: issue.hits}
+			if tells(issue.environment) {
+				message.Tell = block
+			}
+			errs[n] = attempt.Contained(func() (err error) {
+				came[n], err = i.settle(ctx, issue, message)
+				return err
+			})
+			return nil
+		})
+	}
+	_ = group.Wait() // the errors are in errs
+	for n, err := range errs {
+		if err != nil {
+			late = append(late, untold{issues[n], err})
+		}
+	}
+	came = slices.DeleteFunc(came, func(key issueKey) bool { return key == issueKey{} })
+	slices.SortFunc(came, func(a, b issueKey) int {
+		return cmp.Or(cmp.Compare(a.environment, b.environment), cmp.Compare(a.issue, b.issue))
+	})
+	return slices.Compact(came), late // parts of one issue name it together
+}
+
+// settle tells one issue, or the one that it is part of, and returns it where it regressed
+// and is to be told of.
+func (i *Issues) settle(ctx context.Context, issue issueHits, message issueOccurrences) (issueKey, error) {
+	// An issue is part of another, which may ask for releases: three questions.
+	for range 3 {
+		settled, err := issueOccurred.Ask(ctx, i.Actors, issueIdentity(issue.environment, issue.issue), message)
+		switch {
+		case err != nil:
+			return issueKey{}, fmt.Errorf("telling issue %s: %w", svc.IssueID(issue.issue), err)
+		case settled.Regressed:
+			return issueKey{issue.environment, issue.issue}, nil
+		case settled.MergedInto != "":
+			root, ok := svc.ParseIssueID(settled.MergedInto)
+			if !ok { // no repetition finds an issue under what is no name of one
+				return issueKey{}, nil
+			}
+			issue.issue = root
+			message.Hits = withoutOffsets(message.Hits) // its occurrences have a log of their own
+		case len(settled.Need) > 0 && message.FirstSeen == nil:
+			if message.FirstSeen, err = i.Releases.FirstSeen(ctx, issue.environment, settled.Need); err != nil {
+				return issueKey{}, fmt.Errorf("ordering releases: %w", err)
+			}
+		default:
+			return issueKey{}, nil
+		}
+	}
+	return issueKey{}, nil
+}
+
+// noted tells issues that the alert rules know of their regression. It may be repeated.
+func (i *Issues) noted(ctx context.Context, block uint64, issues []issueKey) error {
+	var group errgroup.Group
+	group.SetLimit(occurredAtOnce)
+	errs := make([]error, len(issues))
+	for n, key := range issues {
+		group.Go(func() error {
+			_, errs[n] = issueNoted.Ask(ctx, i.Actors, issueIdentity(key.environment, key.issue), notedRegression{block})
+			return nil
+		})
+	}
+	_ = group.Wait() // the errors are in errs
+	return errors.Join(errs...)
+}

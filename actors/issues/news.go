@@ -1,0 +1,267 @@
+package issues
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"svc"
+	"svc/actors/attempt"
+	"svc/actors/pipeline"
+)
+
+// IssueTotals is what the store knows of how often issues occurred.
+type IssueTotals interface {
+	// IssueTotals returns how often issues of some environments occurred in all that is
+	// stored; one that never did is missing.
+	IssueTotals(ctx context.Context, environments, issues []uint64) ([]svc.IssueTotal, error)
+	// OccurrencesAfter returns how often they occurred in blocks with higher numbers than one.
+	OccurrencesAfter(ctx context.Context, environments, issues []uint64, block uint64) ([]svc.IssueTotal, error)
+}
+
+// newsAtOnce bounds the alerting actors that are told at the same time.
+const newsAtOnce = 64
+
+// totalsAtOnce bounds the issues of one question to the store.
+const totalsAtOnce = 5000
+
+// unknown returns the issues of a block, by environment, that a rule waits for and that
+// are not known to have occurred before.
+func (b *issueBlock) unknown() (environments, issues []uint64) {
+	places, wanted := map[uint64]bool{}, map[uint64]bool{}
+	for key := range b.hits {
+		_, newIssues, _ := b.listener.Rules.Awaited(key.environment)
+		if newIssues && !b.listener.known.has(key.issue) && !b.continued[key.issue] {
+			places[key.environment], wanted[key.issue] = true, true
+		}
+	}
+	return slices.Sorted(maps.Keys(places)), slices.Sorted(maps.Keys(wanted))
+}
+
+// tellNew tells the rules that wait for new issues of those of a stored block. An issue
+// is new in the block that holds all of its occurrences. It stands between the insert and
+// the commit, as decide does: before the commit the whole block comes again, and the
+// alerting actors know a block that they were told of.
+//
+// The store has AnswerTime to say which issues are new. If it does not, the issues are looked up
+// later, and blocks leave theirs without asking until it answers again.
+func (b *issueBlock) tellNew(ctx context.Context, block *pipeline.StoredBlock) error {
+	environments, issues := b.unknown()
+	if len(issues) == 0 {
+		return nil
+	}
+	occurred := map[issueKey]uint64{}
+	for key, hit := range b.hits {
+		occurred[issueKey{key.environment, key.issue}] += hit.occurrences
+	}
+	l := b.listener
+	if l.lookingUp.Load() {
+		return block.Later(ctx, l.unseen(block.ID, environments, issues, occurred))
+	}
+	patient, cancel := context.WithTimeout(ctx, pipeline.AnswerTime)
+	news, err := l.firstSeen(patient, environments, issues, occurred)
+	cancel()
+	if err != nil {
+		l.Logger.Warn("it will be looked up later which issues of a block are new", "issues", len(issues), "error", err)
+		l.lookingUp.Store(true)
+		return block.Later(ctx, l.unseen(block.ID, environments, issues, occurred))
+	}
+	if err := block.Later(ctx, l.tellOfNews(ctx, block.ID, news)); err != nil {
+		return err
+	}
+	l.known.add(issues)
+	return nil
+}
+
+// issueCount is how often an issue occurred in a block.
+type issueCount struct {
+	Issue       uint64 `json:"issue"`
+	Occurrences uint64 `json:"occurrences"`
+}
+
+// unseen returns notes for the alerting actors of environments, of issues of which it is not known
+// whether they are new.
+func (l *IssueListener) unseen(block uint64, environments, issues []uint64, occurred map[issueKey]uint64) (late []pipeline.Note) {
+	for _, environment := range environments {
+		app, awaited, _ := l.Rules.Awaited(environment)
+		if !awaited {
+			continue // its rules are gone
+		}
+		note := issueNote{Block: block, Environment: environment, App: app}
+		for _, issue := range issues {
+			if count := occurred[issueKey{environment, issue}]; count > 0 {
+				note.Unseen = append(note.Unseen, issueCount{issue, count})
+			}
+		}
+		late = append(late, note.note(kindAlerting, app.String()))
+	}
+	return late
+}
+
+// lookUp finds the issues of a note that were new in its block, and returns what their rules are told.
+func (l *IssueListener) lookUp(ctx context.Context, n *issueNote) ([]svc.NewIssues, error) {
+	occurred, issues := map[issueKey]uint64{}, make([]uint64, 0, len(n.Unseen))
+	for _, count := range n.Unseen {
+		occurred[issueKey{n.Environment, count.Issue}] = count.Occurrences
+		issues = append(issues, count.Issue)
+	}
+	environments := []uint64{n.Environment}
+	before, err := l.after(ctx, environments, issues, n.Block)
+	if err != nil {
+		return nil, err
+	}
+	for key, later := range before {
+		occurred[key] += later
+	}
+	news, err := l.firstSeen(ctx, environments, issues, occurred)
+	if err != nil {
+		return nil, err
+	}
+	// A block that was stored between the two questions may be in one answer only.
+	if again, err := l.after(ctx, environments, issues, n.Block); err != nil || !maps.Equal(before, again) {
+		return nil, errors.Join(errUnsteady, err)
+	}
+	l.lookingUp.Store(false)
+	found := news[n.Environment]
+	if len(found) == 0 {
+		return nil, nil
+	}
+	return []svc.NewIssues{newIssues(n.Block, found)}, nil
+}
+
+var errUnsteady = errors.New("issues occurred while it was looked up whether they are new")
+
+// after returns how often issues occurred after a block.
+func (l *IssueListener) after(ctx context.Context, environments, issues []uint64, block uint64) (map[issueKey]uint64, error) {
+	out := map[issueKey]uint64{}
+	for part := range slices.Chunk(issues, totalsAtOnce) {
+		totals, err := l.Totals.OccurrencesAfter(ctx, environments, part, block)
+		if err != nil {
+			return nil, fmt.Errorf("counting issues after a block: %w", err)
+		}
+		for _, total := range totals {
+			out[issueKey{total.Environment, total.Issue}] = total.Occurrences
+		}
+	}
+	return out, nil
+}
+
+// newIssues is what the rules of an environment are told of the issues that are new in a block.
+func newIssues(block uint64, found []svc.IssueTotal) svc.NewIssues {
+	first := slices.MinFunc(found, func(a, b svc.IssueTotal) int { return cmp.Compare(a.Issue, b.Issue) })
+	return svc.NewIssues{Environment: first.Environment, Block: block, ID: svc.IssueID(first.Issue), Title: first.Title(), Others: len(found) - 1}
+}
+
+// tellOfNews tells the alerting actors of the new issues of a block, all at once, and returns the
+// notes for those that did not answer.
+func (l *IssueListener) tellOfNews(ctx context.Context, block uint64, news map[uint64][]svc.IssueTotal) (late []pipeline.Note) {
+	patient, cancel := context.WithTimeout(ctx, pipeline.AnswerTime)
+	defer cancel()
+	var mu sync.Mutex
+	var group errgroup.Group
+	group.SetLimit(newsAtOnce)
+	for environment, found := range news {
+		app, awaited, _ := l.Rules.Awaited(environment)
+		if !awaited {
+			continue // its rules are gone
+		}
+		message := newIssues(block, found)
+		group.Go(func() error {
+			if !l.Outbox.Has(kindAlerting, app.String()) {
+				err := attempt.Contained(func() error { return l.Alarms.NewIssues(patient, app, message) })
+				if err == nil {
+					return nil
+				}
+				l.Logger.Warn("an application's alert rules will be told of new issues later", "app", app.String(), "error", err)
+			}
+			note := issueNote{Block: block, Environment: environment, App: app, News: []svc.NewIssues{message}}
+			mu.Lock()
+			defer mu.Unlock()
+			late = append(late, note.note(kindAlerting, app.String()))
+			return nil
+		})
+	}
+	_ = group.Wait() // those that failed are in late
+	return late
+}
+
+// regressionsAtOnce bounds the issues of one telling.
+const regressionsAtOnce = 500
+
+// tellRegressions has the rules that wait for regressions learn of issues that regressed with
+// a block, and the issues know that they did. An issue that does not know it says again that
+// it regressed with the block, so nothing is overlooked by a crash; the alerting actors know
+// what they were told of. It returns the environments for which it failed; they do not keep the
+// others from hearing.
+func (l *IssueListener) tellRegressions(ctx context.Context, block uint64, came []issueKey) map[uint64]error {
+	failed := map[uint64]error{}
+	for len(came) > 0 {
+		environment := came[0].environment
+		some := slices.IndexFunc(came, func(key issueKey) bool { return key.environment != environment })
+		if some < 0 {
+			some = len(came)
+		}
+		for part := range slices.Chunk(came[:some], regressionsAtOnce) {
+			err := attempt.Contained(func() error { return l.tellRegressed(ctx, block, environment, part) })
+			if err == nil {
+				err = l.Issues.noted(ctx, block, part)
+			}
+			if err != nil {
+				failed[environment] = fmt.Errorf("telling of regressions: %w", err)
+			}
+		}
+		came = came[some:]
+	}
+	return failed
+}
+
+// tellRegressed tells the rules of one environment.
+func (l *IssueListener) tellRegressed(ctx context.Context, block, environment uint64, came []issueKey) error {
+	app, _, awaited := l.Rules.Awaited(environment)
+	if !awaited {
+		return nil // its rules are gone
+	}
+	issues := make([]uint64, len(came))
+	for i, key := range came {
+		issues[i] = key.issue
+	}
+	totals, err := l.Totals.IssueTotals(ctx, []uint64{environment}, issues)
+	if err != nil {
+		return fmt.Errorf("reading what issues are called: %w", err)
+	}
+	told := svc.Regressions{Environment: environment, Block: block}
+	for _, issue := range issues {
+		title := svc.IssueID(issue)
+		for _, total := range totals {
+			if total.Issue == issue && total.Environment == environment {
+				title = total.Title()
+			}
+		}
+		told.Issues = append(told.Issues, svc.RegressedIssue{Issue: issue, Title: title})
+	}
+	return l.Alarms.Regressed(ctx, app, told)
+}
+
+// firstSeen returns by environment the issues that occurred in a block, by environment and
+// issue, as often as in all.
+func (l *IssueListener) firstSeen(ctx context.Context, environments, issues []uint64, occurred map[issueKey]uint64) (map[uint64][]svc.IssueTotal, error) {
+	news := map[uint64][]svc.IssueTotal{}
+	for part := range slices.Chunk(issues, totalsAtOnce) {
+		totals, err := l.Totals.IssueTotals(ctx, environments, part)
+		if err != nil {
+			return nil, err
+		}
+		for _, total := range totals {
+			if occurred[issueKey{total.Environment, total.Issue}] == total.Occurrences {
+				news[total.Environment] = append(news[total.Environment], total)
+			}
+		}
+	}
+	return news, nil
+}

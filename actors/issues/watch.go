@@ -1,0 +1,135 @@
+package issues
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"svc"
+	"svc/actors/grain"
+	"svc/protos"
+)
+
+// WatchedIssues is what the store knows of issues whose occurrences their actors
+// must be told of.
+type WatchedIssues interface {
+	// WatchedIssues returns the entities of the issues that are resolved or merged.
+	WatchedIssues(ctx context.Context) ([]svc.Entity, error)
+}
+
+// Watch is which issues of this node's partitions are resolved or merged. The
+// sink shows their occurrences to their actors, and those of no other issue, so
+// a stream of errors wakes nobody. The set may hold too many issues, never too
+// few: an actor puts its issue in before it saves, and takes it out after.
+type Watch struct {
+	Store      WatchedIssues
+	Partitions int
+	// Skipped is told of issues that cannot be decoded; they are not watched.
+	Skipped grain.Skipped
+
+	mu sync.RWMutex
+	// issues has the version that the store had of each issue that was loaded.
+	issues map[uint64]svc.Version
+}
+
+// has says whether an issue is watched.
+func (w *Watch) has(issue uint64) bool {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	_, watched := w.issues[issue]
+	return watched
+}
+
+// add puts an issue in.
+func (w *Watch) add(issue uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.issues == nil {
+		w.issues = map[uint64]svc.Version{}
+	}
+	if _, watched := w.issues[issue]; !watched {
+		w.issues[issue] = svc.Version{}
+	}
+}
+
+// remove takes an issue out that is not to be watched as of a version. Where a
+// later one was loaded, another node has made it meanwhile, and the issue stays.
+func (w *Watch) remove(issue uint64, as svc.Version) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.issues[issue].Number() <= as.Number() {
+		delete(w.issues, issue)
+	}
+}
+
+// load adds the watched issues of partitions and forgets those of others. It
+// takes nothing of its own partitions out, for an actor that was kept from the
+// generation before may have put an issue in meanwhile.
+func (w *Watch) load(ctx context.Context, partitions []int) error {
+	if w == nil {
+		return nil
+	}
+	owned := w.within(partitions)
+	issues, err := w.read(ctx, owned)
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.keep(issues, owned)
+	w.issues = issues
+	return nil
+}
+
+// with returns a watch of the issues of a block's partitions, whoever owns them.
+// The block was begun in an earlier generation, so a resolution that an occurrence
+// in it followed was made in an earlier one too, and stands in the store, unless
+// its actor is still here.
+func (w *Watch) with(ctx context.Context, partitions []int) (*Watch, error) {
+	if w == nil {
+		return nil, nil
+	}
+	inside := w.within(partitions)
+	issues, err := w.read(ctx, inside)
+	if err != nil {
+		return nil, err
+	}
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	w.keep(issues, inside)
+	return &Watch{issues: issues}, nil
+}
+
+// within says of issues whether they live in one of some partitions.
+func (w *Watch) within(partitions []int) func(issue uint64) bool {
+	wanted := make(map[int]bool, len(partitions))
+	for _, partition := range partitions {
+		wanted[partition] = true
+	}
+	return func(issue uint64) bool { return wanted[protos.PartitionOfIssue(issue, w.Partitions)] }
+}
+
+// read returns the watched issues of partitions as the store has them.
+func (w *Watch) read(ctx context.Context, wanted func(issue uint64) bool) (map[uint64]svc.Version, error) {
+	entities, err := w.Store.WatchedIssues(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("reading watched issues: %w", err)
+	}
+	issues := map[uint64]svc.Version{}
+	for _, entity := range entities {
+		record := grain.DecodeOrSkip[issueRecord](entity, w.Skipped)
+		if record != nil && record.Watched() && wanted(record.Issue) {
+			issues[record.Issue] = entity.Version
+		}
+	}
+	return issues, nil
+}
+
+// keep adds what is watched here of partitions; the caller holds the lock.
+func (w *Watch) keep(issues map[uint64]svc.Version, wanted func(issue uint64) bool) {
+	for issue, version := range w.issues {
+		if _, read := issues[issue]; !read && wanted(issue) {
+			issues[issue] = version
+		}
+	}
+}

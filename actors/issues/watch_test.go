@@ -1,0 +1,33 @@
+package issues
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"svc"
+)
+
+// TestWatchLeavesOutWhatIsUnreadable loads the watched issues beside one that cannot be decoded.
+func TestWatchLeavesOutWhatIsUnreadable(t *testing.T) {
+	resolved, err := json.Marshal(issueRecord{Issue: 7, IssueState: svc.IssueState{Status: svc.IssueResolved}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var skipped []string
+	watch := &Watch{
+		Store:      watchedList{{Owner: "issue/1", Kind: "issue", ID: "1", Payload: []byte("{")}, {Owner: "issue/7", Kind: "issue", ID: "7", Payload: resolved}},
+		Partitions: 1, Skipped: func(entity svc.Entity, _ error) { skipped = append(skipped, entity.Owner) },
+	}
+	if err := watch.load(t.Context(), []int{0}); err != nil {
+		t.Fatal(err)
+	}
+	if !watch.has(7) || len(skipped) != 1 || skipped[0] != "issue/1" {
+		t.Errorf("issue 7 watched: %t, skipped %v", watch.has(7), skipped)
+	}
+}
+
+// watchedList is a store of watched issues.
+type watchedList []svc.Entity
+
+func (l watchedList) WatchedIssues(context.Context) ([]svc.Entity, error) { return l, nil }

@@ -1,0 +1,260 @@
+package live
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"svc"
+	"svc/actors/grain"
+	"svc/cluster"
+)
+
+// The live actor.
+//
+//	identity   the number of an environment
+//	rank       1
+//	owns       who was there in the last five minutes
+//	persists   nothing: the window is read from the store when it is first asked
+//	           for, and grows by the digest of every block stored since
+//	woken by   calls and digests
+//	limits     memory grows with the visitors of five minutes
+//	stops      after two minutes without a question; nobody gathers digests then
+const kindLive = "live"
+
+// Visits is what the store knows of the last minutes.
+type Visits interface {
+	// LiveVisits yields the events of an environment since an instant with the
+	// numbers of their blocks, bots excluded.
+	LiveVisits(ctx context.Context, environment uint64, since time.Time, yield func(visit svc.LiveVisit, block uint64) bool) error
+}
+
+// Watchers is which environments somebody watches on this node. The sink
+// gathers digests for these only.
+type Watchers struct {
+	mu      sync.Mutex
+	current atomic.Pointer[map[uint64]bool]
+}
+
+// set returns the present set, which is never changed.
+func (w *Watchers) set() map[uint64]bool {
+	if current := w.current.Load(); current != nil {
+		return *current
+	}
+	return nil
+}
+
+func (w *Watchers) change(environment uint64, watched bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	next := maps.Clone(w.set())
+	if next == nil {
+		next = map[uint64]bool{}
+	}
+	if watched {
+		next[environment] = true
+	} else {
+		delete(next, environment)
+	}
+	w.current.Store(&next)
+}
+
+// Ports is what the live actors of a node need.
+type Ports struct {
+	Visits   Visits
+	Watchers *Watchers
+	// Whole reports whether this node owns every partition; nil means that it does.
+	Whole  func() bool
+	Now    func() time.Time
+	Logger *slog.Logger
+}
+
+// liveIdle is how long a live window is kept after the last question.
+const liveIdle = 2 * time.Minute
+
+// Kind returns the kind of live views.
+func Kind(ports Ports) cluster.Kind {
+	return cluster.Kind{
+		Name: kindLive, Rank: 1, Idle: liveIdle,
+		New: func(identity string) actor.Actor {
+			environment, _ := strconv.ParseUint(identity, 10, 64) // a strange identity watches environment 0, which has no events
+			return &live{
+				environment: environment, visits: ports.Visits, watchers: ports.Watchers, now: ports.Now, idle: liveIdle, logger: ports.Logger, whole: ports.Whole,
+			}
+		},
+	}
+}
+
+// digest is what one stored block says of one environment. It is partial where
+// the block was begun before anybody watched: the window must be read anew.
+type digest struct {
+	block   uint64
+	visits  []svc.LiveVisit
+	partial bool
+}
+
+type live struct {
+	environment uint64
+	window      *svc.LiveWindow
+	visits      Visits
+	watchers    *Watchers
+	now         func() time.Time
+	idle        time.Duration
+	logger      *slog.Logger
+
+	loading bool
+	// stale says that a partial digest came.
+	stale bool
+	// blocks are those that the window was read from; late are the digests that
+	// came meanwhile.
+	blocks  map[uint64]bool
+	late    []*digest
+	waiting []*cluster.Request
+	asked   time.Time
+	// whole says whether every block is stored by this node; where others store
+	// some, the window is read anew once it is older than freshTime.
+	whole func() bool
+	read  time.Time
+}
+
+// freshTime is how old a window may be that other nodes add to.
+const freshTime = time.Second
+
+// liveLoaded brings a window that was read from the store.
+type liveLoaded struct {
+	window *svc.LiveWindow
+	blocks map[uint64]bool
+	err    error
+}
+
+// Receive handles one message of the mailbox.
+func (l *live) Receive(c actor.Context) {
+	switch message := c.Message().(type) {
+	case *actor.Started:
+		l.watchers.change(l.environment, true)
+	case *cluster.Request:
+		l.asked = l.now()
+		l.waiting = append(l.waiting, message)
+		l.answer(c)
+	case *digest:
+		l.onDigest(message)
+	case *liveLoaded:
+		l.onLoaded(c, message)
+	case *cluster.Passivate:
+		if !l.loading && l.now().Sub(l.asked) >= l.idle {
+			c.Stop(c.Self())
+		}
+	case *actor.Stopping:
+		l.watchers.change(l.environment, false)
+		for _, request := range l.waiting {
+			request.Bounce()
+		}
+	}
+}
+
+// answer answers all who wait, or has the window read first.
+func (l *live) answer(c actor.Context) {
+	if l.loading {
+		return
+	}
+	if l.window == nil || l.stale || l.whole != nil && !l.whole() && l.now().Sub(l.read) >= freshTime {
+		l.load(c)
+		return
+	}
+	view := grain.Success(l.window.At(l.now()))
+	for _, request := range l.waiting {
+		request.Answer(view)
+	}
+	l.waiting = nil
+}
+
+func (l *live) load(c actor.Context) {
+	l.loading, l.stale, l.late, l.read = true, false, nil, l.now()
+	root, self, since := c.ActorSystem().Root, c.Self(), l.now().Add(-svc.LiveSeconds*time.Second)
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), grain.IOTime)
+		defer cancel()
+		window, blocks := svc.NewLiveWindow(), map[uint64]bool{}
+		err := l.visits.LiveVisits(ctx, l.environment, since, func(visit svc.LiveVisit, block uint64) bool {
+			window.Add(visit)
+			blocks[block] = true
+			return true
+		})
+		root.Send(self, &liveLoaded{window, blocks, err})
+	}()
+}
+
+// onDigest adds a block's visits, unless the window was read when the block was
+// in the store already.
+func (l *live) onDigest(d *digest) {
+	switch {
+	case d.partial:
+		l.stale = true
+	case l.loading:
+		l.late = append(l.late, d)
+	case l.window != nil && !l.blocks[d.block]:
+		for _, visit := range d.visits {
+			l.window.Add(visit)
+		}
+	}
+}
+
+// onLoaded takes over a window and what came while it was read. Where a partial
+// digest came meanwhile, the window is read once more before anybody is answered.
+func (l *live) onLoaded(c actor.Context, result *liveLoaded) {
+	l.loading = false
+	if result.err != nil {
+		l.logger.Warn("reading the live window failed", "error", result.err)
+		for _, request := range l.waiting {
+			request.Answer(grain.Failure(svc.Unavailable("The store", time.Second)))
+		}
+		l.waiting = nil
+		return
+	}
+	l.window, l.blocks = result.window, result.blocks
+	late := l.late
+	l.late = nil
+	for _, d := range late {
+		l.onDigest(d)
+	}
+	if len(l.waiting) > 0 {
+		l.answer(c)
+	}
+}
+
+// liveView asks who is there.
+var liveView = grain.Declare[grain.None, svc.Live](kindLive, "view", grain.Repeatable)
+
+// teller hands messages to actors of this node.
+type teller interface {
+	Tell(kind, identity string, message any) error
+}
+
+// Presence is the client of the live actors.
+type Presence struct {
+	Actors grain.Caller
+}
+
+// Live returns who was there in the last five minutes of an environment, bots
+// excluded.
+func (p *Presence) Live(ctx context.Context, environment svc.Environment) (svc.Live, error) {
+	return liveView.Ask(ctx, p.Actors, strconv.FormatUint(environment.Number, 10), grain.None{})
+}
+
+// Digests hands what blocks say to the live actors of this node.
+type Digests struct {
+	Actors teller
+	Logger *slog.Logger
+}
+
+func (d *Digests) deliver(environment uint64, message *digest) {
+	if err := d.Actors.Tell(kindLive, strconv.FormatUint(environment, 10), message); err != nil {
+		d.Logger.Debug("digest not delivered", "error", err)
+	}
+}

@@ -1,0 +1,68 @@
+package live
+
+import (
+	"log/slog"
+	"strings"
+	"time"
+
+	"svc"
+	"svc/actors/attempt"
+	"svc/actors/pipeline"
+	"svc/protos"
+)
+
+// LiveListener gathers the visits of every block in the environments that somebody watches, and
+// hands them to the live actors once the block is stored.
+type LiveListener struct {
+	pipeline.NopListener
+	Watchers *Watchers
+	Digests  *Digests
+	Logger   *slog.Logger
+}
+
+// Open begins to gather visits. Environments that nobody watches now are left out to the end.
+func (l *LiveListener) Open() pipeline.BlockListener {
+	return &liveBlock{listener: l, watched: l.Watchers.set(), visits: map[uint64][]svc.LiveVisit{}}
+}
+
+// liveBlock holds the visits of one block.
+type liveBlock struct {
+	pipeline.NopBlockListener
+	listener *LiveListener
+	watched  map[uint64]bool
+	visits   map[uint64][]svc.LiveVisit
+}
+
+// Saw gathers visits.
+func (b *liveBlock) Saw(_ int64, rows *svc.Rows) {
+	if len(b.watched) == 0 {
+		return
+	}
+	attempt.Each(len(rows.Events), func(n int) { b.gather(&rows.Events[n]) }, func(_ int, cause any) {
+		b.listener.Logger.Error("a row is stored that live views do not show", "cause", cause)
+	})
+}
+
+// gather adds the visit of a row, unless it is too old to be shown.
+func (b *liveBlock) gather(row *svc.EventRow) {
+	old := row.ReceivedAt.Sub(row.Ts) > svc.LiveSeconds*time.Second
+	if row.IsBot || old || !b.watched[row.EnvironmentNumber] {
+		return
+	}
+	b.visits[row.EnvironmentNumber] = append(b.visits[row.EnvironmentNumber], svc.LiveVisit{
+		TsMs: row.Ts.UnixMilli(), Visitor: protos.VisitorHash(row.EnvironmentNumber, row.Visitor()), Pageview: svc.IsPageview(row.Name),
+		Path: strings.Clone(row.Path), Source: strings.Clone(row.Source), Country: row.Country, Device: row.Device,
+	})
+}
+
+// Committed tells the live actors of the environments that are watched now. One that began to be
+// watched after the block was begun reads its window from the store again.
+func (b *liveBlock) Committed(block uint64) {
+	for environment := range b.listener.Watchers.set() {
+		if !b.watched[environment] {
+			b.listener.Digests.deliver(environment, &digest{block: block, partial: true})
+		} else if visits := b.visits[environment]; len(visits) > 0 {
+			b.listener.Digests.deliver(environment, &digest{block: block, visits: visits})
+		}
+	}
+}
