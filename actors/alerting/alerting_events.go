@@ -48,10 +48,11 @@ type (
 	}
 	plan struct {
 		// Measure is measured because its time has come, Look because of the stream; Read
-		// is read from the store.
+		// is read from the store, and Asked names the reading.
 		Measure []svc.AlertRule    `json:"measure"`
 		Look    []svc.AlertRule    `json:"look"`
 		Read    []svc.AlertCounter `json:"read"`
+		Asked   time.Time          `json:"asked"`
 		Send    []planned          `json:"send"`
 	}
 	planned struct {
@@ -197,6 +198,7 @@ func (a *alerting) onPlan(now time.Time, _ grain.None) (grain.Outcome[plan], err
 	}
 	a.ripe(&result.Effects, now)
 	ahead.Measure, ahead.Look, ahead.Read = a.toMeasure(now), a.toLook(), a.toRead(now)
+	ahead.Asked = a.reading
 	for _, delivery := range a.outbox() {
 		if !delivery.Next.After(now) {
 			ahead.Send = append(ahead.Send, planned{a.channels[delivery.ChannelID], delivery})

@@ -170,7 +170,7 @@ func (s *alertingShell) round(ctx context.Context) {
 		s.send(item)
 	}
 	if len(ahead.Read) > 0 {
-		s.node.Workers.Go(func(ctx context.Context) { s.read(ctx, ahead.Read) })
+		s.node.Workers.Go(func(ctx context.Context) { s.read(ctx, ahead.Read, ahead.Asked) })
 	}
 	if len(ahead.Look) > 0 {
 		s.node.Workers.Go(func(ctx context.Context) { s.measure(ctx, ahead.Look) })
@@ -186,13 +186,13 @@ func (s *alertingShell) round(ctx context.Context) {
 // readAtOnce bounds the windows of one message.
 const readAtOnce = 50
 
-// read reads windows from the store and tells the core.
-func (s *alertingShell) read(ctx context.Context, counters []svc.AlertCounter) {
+// read reads windows from the store and tells the core, which asked for them at an instant.
+func (s *alertingShell) read(ctx context.Context, counters []svc.AlertCounter, asked time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, alertPatience)
 	defer cancel()
 	at := s.node.Now()
 	found := s.ports.Measures.Read(ctx, counters, at, recentBlock(at))
-	told := toldRead{At: at}
+	told := toldRead{Asked: asked, At: at}
 	for i, reading := range found {
 		if reading.Err != nil {
 			s.ports.Logger.Warn("reading what an alert rule counts failed", "error", reading.Err)

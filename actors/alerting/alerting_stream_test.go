@@ -27,7 +27,7 @@ var errUnreadable = errors.New("unreadable")
 // Read counts what the stored blocks hold.
 func (o *office) Read(_ context.Context, counters []svc.AlertCounter, at time.Time, since uint64) []ReadCounter {
 	o.mu.Lock()
-	defer o.mu.Unlock()
+	defer func(slow time.Duration) { o.mu.Unlock(); time.Sleep(slow) }(o.slow)
 	o.asked += len(counters)
 	out := make([]ReadCounter, len(counters))
 	for i := range counters {
@@ -241,6 +241,27 @@ func TestAnUnreadableStoreIsReadLater(t *testing.T) {
 		o.set(func() { o.away = false })
 		pass(evaluateEvery)
 		o.want("afterwards", "10s pager open")
+	})
+}
+
+// TestALateReadingIsIgnored has the actor be loaded again while the store is read: what a block told
+// it meanwhile is in another reading, and the first one must not replace that.
+func TestALateReadingIsIgnored(t *testing.T) {
+	inOffice(t, func(t *testing.T, o *office) {
+		o.set(func() { o.slow = 3 * time.Second })
+		o.rush()
+		o.settle(o.orders(4))
+		o.set(func() { o.slow = 0 })
+		o.store.LosePuts(1, errUnreadable)
+		if _, err := o.alerts.PutChannel(t.Context(), web(), svc.Channel{ID: "chn_2", Kind: svc.ChannelWebhook}); err == nil {
+			t.Fatal("a change was saved that the store did not confirm")
+		}
+		pass(4 * time.Second)
+		o.settle(o.orders(5))
+		pass(time.Second)
+		if got := o.only().Seen.LastValue; got == nil || *got != 9 {
+			t.Errorf("the value is %v, want 9", got)
+		}
 	})
 }
 

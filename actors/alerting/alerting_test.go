@@ -37,9 +37,10 @@ type office struct {
 	// the readings of windows.
 	ratio float64
 	asked int
-	// stored are the blocks of the stream, away says that they cannot be read. started is
-	// when the service began, where it is not when the node did.
+	// stored are the blocks of the stream, away says that they cannot be read, slow how long the
+	// answer takes. started is when the service began, where it is not when the node did.
 	stored  []officeBlock
+	slow    time.Duration
 	away    bool
 	started time.Time
 	rules   *Rulebook

@@ -118,8 +118,9 @@ type (
 	heardStream struct {
 		Look bool `json:"look"`
 	}
-	// toldRead is what the store holds, by a reading that began at an instant.
+	// toldRead is what the store holds, by a reading that was asked for and began at two instants.
 	toldRead struct {
+		Asked   time.Time    `json:"asked"`
 		At      time.Time    `json:"at"`
 		Windows []readWindow `json:"windows"`
 	}
@@ -250,12 +251,14 @@ func (a *alerting) onMissed(now time.Time, _ grain.None) (grain.Outcome[grain.No
 	return grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{After: a.changed}}, nil
 }
 
-// onRead is told what the store holds.
+// onRead is told what the store holds. A reading that nobody waits for any more is ignored: the
+// actor that asked for it was activated or loaded again since, and what blocks told it meanwhile
+// is in a later reading only.
 func (a *alerting) onRead(now time.Time, m toldRead) (grain.Outcome[grain.None], error) {
 	result := grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{After: a.changed}}
 	for i := range m.Windows {
 		reading := &m.Windows[i]
-		if w := a.windows[reading.Counter]; w != nil {
+		if w := a.windows[reading.Counter]; w != nil && !w.asked.IsZero() && w.asked.Equal(m.Asked) {
 			w.rest(&reading.Counter, now, m.At, reading)
 			a.judgeAll(&result.Effects, w, now)
 		}
