@@ -1,0 +1,3 @@
+// Package live has the actors of live views, which show who is in an environment now. LiveListener
+// hands them the visits of each stored block.
+package live
