@@ -13,7 +13,7 @@ type Alerts struct {
 	Actors grain.Caller
 	Random grain.Random
 
-	tellings tellings
+	uptimes batcher
 }
 
 // Rules returns the alert rules of an application by id, with what they have seen.
@@ -93,7 +93,7 @@ func (a *Alerts) Counted(ctx context.Context, ref svc.AppRef, told toldCounted) 
 // others of the application have to tell.
 func (a *Alerts) Failing(ctx context.Context, app svc.AppRef, monitor svc.Monitor, state svc.MonitorState) error {
 	told := toldUptime{MonitorID: monitor.ID, Down: state.Down(), CheckedAt: state.LastCheckedAt}
-	return a.tellings.tell(ctx, app, told, func(ctx context.Context, some []toldUptime) error {
+	return a.uptimes.tell(ctx, app, told, func(ctx context.Context, some []toldUptime) error {
 		_, err := alertingUptimes.Ask(ctx, a.Actors, app.String(), some)
 		return err
 	})

@@ -10,18 +10,18 @@ import (
 	"svc/actors/grain"
 )
 
-// tellings gathers what the monitors of an application tell its alerting actor: while one
+// batcher gathers what the monitors of an application tell its alerting actor: while one
 // call is under way, what comes goes with the next. So ten thousand monitors that are
 // checked for the first time, or five hundred that fail together, are a few messages and a
 // few writes. There is no timer; a lone monitor waits for nobody. The zero value is ready.
-type tellings struct {
+type batcher struct {
 	mu sync.Mutex
 	// next is what goes with the next call of each application that one is under way for.
-	next map[svc.AppRef]*telling
+	next map[svc.AppRef]*batch
 }
 
-// telling is what one or several calls carry.
-type telling struct {
+// batch holds the reports that the next call of an application sends.
+type batch struct {
 	items []toldUptime
 	done  chan struct{} // closed after err is set
 	err   error
@@ -31,20 +31,20 @@ type telling struct {
 const maxTold = 1000
 
 // tell returns once send took an item, together with others, or ctx ended.
-func (t *tellings) tell(ctx context.Context, app svc.AppRef, item toldUptime, send func(context.Context, []toldUptime) error) error {
-	t.mu.Lock()
-	mine, running := t.next[app]
+func (b *batcher) tell(ctx context.Context, app svc.AppRef, item toldUptime, send func(context.Context, []toldUptime) error) error {
+	b.mu.Lock()
+	mine, running := b.next[app]
 	if mine == nil {
-		mine = &telling{done: make(chan struct{})}
+		mine = &batch{done: make(chan struct{})}
 	}
 	mine.items = append(mine.items, item)
-	if t.next == nil {
-		t.next = map[svc.AppRef]*telling{}
+	if b.next == nil {
+		b.next = map[svc.AppRef]*batch{}
 	}
-	t.next[app] = mine
-	t.mu.Unlock()
+	b.next[app] = mine
+	b.mu.Unlock()
 	if !running {
-		go t.run(context.WithoutCancel(ctx), app, send) // it is everybody's, and outlives this caller
+		go b.run(context.WithoutCancel(ctx), app, send) // it is everybody's, and outlives this caller
 	}
 	select {
 	case <-mine.done:
@@ -55,17 +55,17 @@ func (t *tellings) tell(ctx context.Context, app svc.AppRef, item toldUptime, se
 }
 
 // run sends what an application gathers until there is nothing more.
-func (t *tellings) run(ctx context.Context, app svc.AppRef, send func(context.Context, []toldUptime) error) {
+func (b *batcher) run(ctx context.Context, app svc.AppRef, send func(context.Context, []toldUptime) error) {
 	for {
-		t.mu.Lock()
-		now := t.next[app]
+		b.mu.Lock()
+		now := b.next[app]
 		if now == nil {
-			delete(t.next, app)
-			t.mu.Unlock()
+			delete(b.next, app)
+			b.mu.Unlock()
 			return
 		}
-		t.next[app] = nil
-		t.mu.Unlock()
+		b.next[app] = nil
+		b.mu.Unlock()
 		for some := range slices.Chunk(now.items, maxTold) {
 			bounded, cancel := context.WithTimeout(ctx, grain.IOTime)
 			now.err = errors.Join(now.err, send(bounded, some))

@@ -14,11 +14,11 @@ import (
 	"svc/actors/grain"
 )
 
-// TestTellingsGather has many monitors tell while a call is under way.
-func TestTellingsGather(t *testing.T) {
+// TestABatcherGathers has many monitors tell while a call is under way.
+func TestABatcherGathers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var gathered tellings
+		var gathered batcher
 		var sizes []int
 		lost := errors.New("lost")
 		send := func(_ context.Context, items []toldUptime) error {
@@ -63,7 +63,7 @@ func TestTellingsGather(t *testing.T) {
 func TestOneApplicationDoesNotWaitForAnother(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var gathered tellings
+		var gathered batcher
 		began := time.Now()
 		hanging := func(ctx context.Context, _ []toldUptime) error { <-ctx.Done(); return ctx.Err() }
 		ctx, cancel := context.WithTimeout(t.Context(), grain.IOTime/2)
