@@ -849,9 +849,7 @@ func faults(t *testing.T, seed uint64) {
 	w.spoil(false)
 	time.Sleep(time.Minute) // those who stand still come back
 	w.rebalance(w.alive(t, nodes))
-	// An outbox passes an actor over for up to sixty rounds after it did not answer, and a round lasts
-	// for seconds while others do not: a note may be delivered more than a minute from here.
-	for range 3000 {
+	for range 600 {
 		if time.Sleep(100 * time.Millisecond); w.settled() {
 			break
 		}
