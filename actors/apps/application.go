@@ -44,6 +44,14 @@ type (
 	createApp struct {
 		App identity.AppRecord `json:"app"`
 	}
+	getApp struct {
+		Part svc.AppPart `json:"part,omitempty"`
+	}
+	// readApp is an application with the part that was asked for.
+	readApp struct {
+		identity.AppRecord
+		svc.AppParts
+	}
 	updateApp struct {
 		Patch   svc.AppPatch `json:"patch"`
 		IfMatch *uint64      `json:"ifMatch"`
@@ -120,8 +128,22 @@ func (a *application) onCreate(_ time.Time, m createApp) (grain.Outcome[identity
 	return changedApp(a, record, grain.Put("application", record.ID, record)), nil
 }
 
-func (a *application) onGet(time.Time, grain.None) (grain.Outcome[identity.AppRecord], error) {
-	return grain.Answer(*a.app), nil
+func (a *application) onGet(_ time.Time, m getApp) (grain.Outcome[readApp], error) {
+	return grain.Answer(readApp{AppRecord: *a.app, AppParts: a.parts(m.Part)}), nil
+}
+
+// parts returns one part of the application; it is not nil where there is nothing of it.
+func (a *application) parts(part svc.AppPart) (parts svc.AppParts) {
+	switch part {
+	case svc.AppGoals:
+		parts.Goals = append([]svc.Goal{}, a.allGoals()...)
+	case svc.AppFunnels:
+		parts.Funnels = append([]svc.Funnel{}, a.allFunnels()...)
+	case svc.AppShare:
+		share := a.share
+		parts.Share = &share
+	}
+	return parts
 }
 
 func (a *application) onUpdate(now time.Time, m updateApp) (grain.Outcome[identity.AppRecord], error) {

@@ -83,9 +83,13 @@ func (a *application) forgetGoals() []grain.Write {
 	return writes
 }
 
+// allFunnels returns the funnels by id.
+func (a *application) allFunnels() []svc.Funnel {
+	return slices.SortedFunc(maps.Values(a.funnels), func(x, y svc.Funnel) int { return strings.Compare(x.ID, y.ID) })
+}
+
 func (a *application) onFunnels(time.Time, grain.None) (grain.Outcome[[]svc.Funnel], error) {
-	funnels := slices.SortedFunc(maps.Values(a.funnels), func(x, y svc.Funnel) int { return strings.Compare(x.ID, y.ID) })
-	return grain.Answer(funnels), nil
+	return grain.Answer(a.allFunnels()), nil
 }
 
 func (a *application) onGetFunnel(_ time.Time, m findFunnel) (grain.Outcome[svc.Funnel], error) {

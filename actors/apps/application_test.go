@@ -44,7 +44,10 @@ func TestApplicationLife(t *testing.T) {
 	steps = append(steps, []actorstest.Step{
 		{Name: "create", Method: "create", Message: createApp{created}, Want: grain.Answer[any](created, grain.Put("application", "app_1", created))},
 		{Name: "create again", Method: "create", Message: createApp{newTestApp(9, "Other", actorstest.At(time.Hour))}, Want: grain.Answer[any](created)},
-		{Name: "get", Method: "get", Message: grain.None{}, Want: grain.Answer[any](created)},
+		{Name: "get", Method: "get", Message: getApp{}, Want: grain.Answer[any](readApp{AppRecord: created})},
+		{Name: "get, with no goals", Method: "get", Message: getApp{Part: svc.AppGoals}, Want: grain.Answer[any](readApp{AppRecord: created, AppParts: svc.AppParts{Goals: []svc.Goal{}}})},
+		{Name: "get, with no funnels", Method: "get", Message: getApp{Part: svc.AppFunnels}, Want: grain.Answer[any](readApp{AppRecord: created, AppParts: svc.AppParts{Funnels: []svc.Funnel{}}})},
+		{Name: "get, with no page", Method: "get", Message: getApp{Part: svc.AppShare}, Want: grain.Answer[any](readApp{AppRecord: created, AppParts: svc.AppParts{Share: &svc.Share{}}})},
 		{Name: "no keys", Method: "keys", Message: grain.None{}, Want: grain.Answer[any]([]keyRecord(nil))},
 		{Name: "a patch of nothing", Method: "update", Message: updateApp{}, Err: svc.Invalid(svc.FieldError{Code: "empty_body", Message: "The body names nothing to change."})},
 		{

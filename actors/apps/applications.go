@@ -53,8 +53,34 @@ func (a *Applications) List(ctx context.Context, org, after string, limit int) (
 
 // Get returns an application.
 func (a *Applications) Get(ctx context.Context, ref svc.AppRef) (svc.Application, error) {
-	record, err := ask(ctx, a, ref, applicationGet, grain.None{})
-	return record.Whole(), err
+	app, _, err := a.Read(ctx, ref, "")
+	return app, err
+}
+
+// Read returns an application and one part of it, or no part where that is empty. It asks the
+// actor once.
+func (a *Applications) Read(ctx context.Context, ref svc.AppRef, part svc.AppPart) (svc.Application, svc.AppParts, error) {
+	read, err := ask(ctx, a, ref, applicationGet, getApp{Part: part})
+	if err == nil && !read.Has(part) {
+		// The actor lives on a node of an earlier version, which ignores the part.
+		read.AppParts, err = a.part(ctx, ref, part)
+	}
+	return read.Whole(), read.AppParts, err
+}
+
+// part asks an application for one part by the method of that part.
+func (a *Applications) part(ctx context.Context, ref svc.AppRef, part svc.AppPart) (parts svc.AppParts, err error) {
+	switch part {
+	case svc.AppGoals:
+		parts.Goals, err = a.Goals(ctx, ref)
+	case svc.AppFunnels:
+		parts.Funnels, err = a.Funnels(ctx, ref)
+	case svc.AppShare:
+		var share svc.Share
+		share, err = a.Share(ctx, ref)
+		parts.Share = &share
+	}
+	return parts, err
 }
 
 // ask asks an application. One whose creation was cut short after its slug was taken is

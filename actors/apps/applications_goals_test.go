@@ -1,12 +1,16 @@
 package apps_test
 
 import (
+	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 
 	"svc"
+	"svc/actors/grain"
 	"svc/actors/identity"
 	"svc/actors/nodetest"
+	"svc/protos"
 )
 
 func signup() svc.GoalSpec {
@@ -71,5 +75,72 @@ func TestGoalsAndFunnelsThroughTheirClient(t *testing.T) {
 		nodetest.WantError(t, "the goals of nothing", err, svc.NotFound("application"))
 		_, err = c.Apps.Funnel(ctx, nothing, "fun_1")
 		nodetest.WantError(t, "a funnel of nothing", err, svc.NotFound("application"))
+	})
+}
+
+// recorder records the methods that applications are asked by. An earlier one answers as a node of
+// a version that knew no parts: it ignores them.
+type recorder struct {
+	grain.Caller
+	earlier bool
+	asked   []string
+}
+
+func (r *recorder) Call(ctx context.Context, call *protos.Call) (*protos.Answer, error) {
+	r.asked = append(r.asked, call.GetMethod())
+	if r.earlier && call.GetMethod() == "get" {
+		call.Payload = []byte("{}")
+	}
+	return r.Caller.Call(ctx, call)
+}
+
+// TestAnApplicationIsReadWithOnePart reads every part, of an application that has nothing and of
+// one that has, from a node of this version and from one of an earlier version.
+func TestAnApplicationIsReadWithOnePart(t *testing.T) {
+	nodetest.WithClients(t, identity.Limits{}, func(t *testing.T, c *nodetest.Clients) {
+		ctx := t.Context()
+		c.Organization("Acme", c.User("ada@example.com", "Ada"))
+		empty, shop := c.App("Empty"), c.App("Shop")
+		goal, err := c.Apps.CreateGoal(ctx, shop.Ref(), signup())
+		nodetest.NoError(t, err)
+		funnel, err := c.Apps.CreateFunnel(ctx, shop.Ref(), checkout())
+		nodetest.NoError(t, err)
+		page, err := c.Apps.PublishShare(ctx, shop.Ref(), svc.SharePatch{})
+		nodetest.NoError(t, err)
+		for _, test := range []struct {
+			app   svc.Application
+			part  svc.AppPart
+			want  svc.AppParts
+			asked []string // of a node of an earlier version
+		}{
+			{shop, "", svc.AppParts{}, []string{"get"}},
+			{shop, svc.AppGoals, svc.AppParts{Goals: []svc.Goal{goal}}, []string{"get", "goals"}},
+			{shop, svc.AppFunnels, svc.AppParts{Funnels: []svc.Funnel{funnel}}, []string{"get", "funnels"}},
+			{shop, svc.AppShare, svc.AppParts{Share: &page}, []string{"get", "share"}},
+			{empty, svc.AppGoals, svc.AppParts{Goals: []svc.Goal{}}, []string{"get", "goals"}},
+			{empty, svc.AppFunnels, svc.AppParts{Funnels: []svc.Funnel{}}, []string{"get", "funnels"}},
+			{empty, svc.AppShare, svc.AppParts{Share: &svc.Share{}}, []string{"get", "share"}},
+		} {
+			for _, earlier := range []bool{false, true} {
+				calls := &recorder{Caller: c, earlier: earlier}
+				client := *c.Apps
+				client.Actors = calls
+				app, parts, err := client.Read(ctx, test.app.Ref(), test.part)
+				nodetest.NoError(t, err)
+				if earlier && len(parts.Goals)+len(parts.Funnels) == 0 {
+					parts.Goals, parts.Funnels = test.want.Goals, test.want.Funnels // an earlier node answers null for []
+				}
+				what := test.app.Slug + " with " + string(test.part)
+				nodetest.WantEqual(t, what, app, test.app)
+				nodetest.WantEqual(t, "the part of "+what, parts, test.want)
+				asked := []string{"get"}
+				if earlier {
+					asked = test.asked
+				}
+				if !slices.Equal(calls.asked, asked) {
+					t.Errorf("%s was asked for by %v, want %v (earlier: %v)", what, calls.asked, asked, earlier)
+				}
+			}
+		}
 	})
 }

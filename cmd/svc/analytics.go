@@ -35,8 +35,8 @@ func (n *node) analyticsModule() module {
 				return nil, err
 			}
 			return append(analytics.Routes(analytics.Ports{
-				Analytics: overviews{n.db, n.apps}, Presence: &live.Presence{Actors: n.cluster}, Reads: reads{n.db, n.apps}, Events: events{n.db, n.apps},
-				Goals: n.apps, Funnels: n.apps, Results: results{n.db, n.apps}, Shares: n.apps,
+				Analytics: n.db, Presence: &live.Presence{Actors: n.cluster}, Reads: n.db, Events: n.db,
+				Goals: n.apps, Funnels: n.apps, Results: n.db, Shares: n.apps,
 			}), pages.Routes()...), nil
 		},
 		parts: func() []part {
@@ -47,20 +47,6 @@ func (n *node) analyticsModule() module {
 			}
 		},
 	}
-}
-
-// reads is http's view of the store's breakdowns, cohorts and rolling uniques.
-type reads struct {
-	*database.DB
-	apps *apps.Applications
-}
-
-func (r reads) Breakdown(ctx context.Context, query svc.BreakdownQuery) (svc.Breakdown, error) {
-	goals, err := r.apps.Goals(ctx, query.App)
-	if err != nil {
-		return svc.Breakdown{}, err
-	}
-	return r.DB.Breakdown(ctx, query, svc.Matchers(goals))
 }
 
 // sharePages returns the public pages.

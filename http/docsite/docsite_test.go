@@ -22,8 +22,8 @@ func (nobody) Authorize(context.Context, string, svc.RateClass, string) (svc.Gra
 	return svc.Grant{}, svc.RateState{}, svc.Errorf(svc.CodeUnauthorized, "unknown")
 }
 
-func (nobody) Get(context.Context, svc.AppRef) (svc.Application, error) {
-	return svc.Application{}, svc.NotFound("application")
+func (nobody) Read(context.Context, svc.AppRef, svc.AppPart) (svc.Application, svc.AppParts, error) {
+	return svc.Application{}, svc.AppParts{}, svc.NotFound("application")
 }
 
 // site is that of the service's own pages.

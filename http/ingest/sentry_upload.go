@@ -39,11 +39,17 @@ type Artifacts interface {
 	Chunk(ctx context.Context, org, sha1 string) ([]byte, error)
 }
 
+// Applications finds the applications that uploads belong to.
+type Applications interface {
+	// Get fails with not_found where there is no such application.
+	Get(ctx context.Context, ref svc.AppRef) (svc.Application, error)
+}
+
 // Uploads takes source maps from sentry-cli and the plugins of bundlers: they ask how to
 // send pieces, send those that are missing, and have them put together.
 type Uploads struct {
 	Authority    route.Authority
-	Applications route.Applications
+	Applications Applications
 	Artifacts    Artifacts
 	Now          func() time.Time
 	// PublicURL is the address under which build tools reach the service; empty takes
@@ -61,7 +67,7 @@ type Uploads struct {
 }
 
 // NewUploads returns the handlers of uploads.
-func NewUploads(authority route.Authority, applications route.Applications, artifacts Artifacts, now func() time.Time, publicURL string) *Uploads {
+func NewUploads(authority route.Authority, applications Applications, artifacts Artifacts, now func() time.Time, publicURL string) *Uploads {
 	return &Uploads{
 		Authority: authority, Applications: applications, Artifacts: artifacts, Now: now,
 		PublicURL: strings.TrimSuffix(publicURL, "/"), assembling: make(chan struct{}, 1),

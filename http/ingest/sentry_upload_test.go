@@ -48,6 +48,11 @@ func (d *depot) Get(_ context.Context, ref svc.AppRef) (svc.Application, error) 
 	return svc.Application{ID: "app_1"}, nil
 }
 
+func (d *depot) Read(ctx context.Context, ref svc.AppRef, _ svc.AppPart) (svc.Application, svc.AppParts, error) {
+	app, err := d.Get(ctx, ref)
+	return app, svc.AppParts{}, err
+}
+
 func (d *depot) Append(_ context.Context, row svc.AuditRow) error {
 	d.audit = append(d.audit, row)
 	return nil

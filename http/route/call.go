@@ -20,6 +20,8 @@ type Call struct {
 	Grant svc.Grant
 	// App is the application of the path, the zero value where the path has none.
 	App svc.Application
+	// Parts holds the part of the application that the row names.
+	Parts svc.AppParts
 
 	request *http.Request
 	// response is where a stream goes; streams says that the caller asked for one.

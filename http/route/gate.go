@@ -13,8 +13,9 @@ import (
 
 // Applications tells which modules and environments an application has.
 type Applications interface {
-	// Get fails with not_found where there is no such application.
-	Get(ctx context.Context, ref svc.AppRef) (svc.Application, error)
+	// Read returns an application and, where part is not empty, that part of it. It fails with
+	// not_found where there is no such application.
+	Read(ctx context.Context, ref svc.AppRef, part svc.AppPart) (svc.Application, svc.AppParts, error)
 }
 
 // gate lets a call pass or refuses it with an error.
@@ -104,14 +105,14 @@ func (h *Handler) module(ctx context.Context, call *Call) error {
 	if !call.Route.HasParam("app") {
 		return nil
 	}
-	app, err := h.config.Applications.Get(ctx, call.Ref())
+	app, parts, err := h.config.Applications.Read(ctx, call.Ref(), call.Route.AppPart)
 	if svc.CodeOf(err) == svc.CodeNotFound {
 		return notAddressed(call.Route)
 	}
 	if err != nil {
 		return fmt.Errorf("reading the application: %w", err)
 	}
-	call.App = app
+	call.App, call.Parts = app, parts
 	if module := call.Route.Module; module != "" && !app.Has(module) {
 		return &svc.Error{
 			Code: svc.CodeModuleDisabled, Module: module,

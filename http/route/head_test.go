@@ -19,8 +19,8 @@ func (nobody) Authorize(context.Context, string, svc.RateClass, string) (svc.Gra
 	return svc.Grant{Token: svc.Token{ID: "tok_1", Scopes: svc.Scopes()}}, svc.RateState{}, nil
 }
 
-func (nobody) Get(context.Context, svc.AppRef) (svc.Application, error) {
-	return svc.Application{}, svc.NotFound("application")
+func (nobody) Read(context.Context, svc.AppRef, svc.AppPart) (svc.Application, svc.AppParts, error) {
+	return svc.Application{}, svc.AppParts{}, svc.NotFound("application")
 }
 
 // TestHeadsOfAnswers asks good and bad paths: no answer may be taken for another type than it

@@ -47,11 +47,11 @@ func (g *gateway) Authorize(context.Context, string, svc.RateClass, string) (svc
 	return g.grant, g.rate, g.err
 }
 
-func (g *gateway) Get(_ context.Context, ref svc.AppRef) (svc.Application, error) {
+func (g *gateway) Read(_ context.Context, ref svc.AppRef, _ svc.AppPart) (svc.Application, svc.AppParts, error) {
 	if ref.App != "web" {
-		return svc.Application{}, svc.NotFound("thing")
+		return svc.Application{}, svc.AppParts{}, svc.NotFound("thing")
 	}
-	return g.app, nil
+	return g.app, svc.AppParts{}, nil
 }
 
 func (g *gateway) Append(_ context.Context, row svc.AuditRow) error {

@@ -61,6 +61,9 @@ type Route struct {
 	Module     svc.Module
 	Scope      svc.Scope
 	Permission svc.Permission
+	// AppPart is the part of the path's application that the handler finds in Call.Parts. The gate
+	// reads it together with the application, so the handler asks nobody for it.
+	AppPart svc.AppPart
 	// Role is the least role that a console row asks for; empty asks for none.
 	Role   svc.Role
 	Effect Effect
@@ -179,6 +182,10 @@ func checkRoute(route *Route) error {
 		return fmt.Errorf("unknown permission %q", route.Permission)
 	case route.Module != "" && !(route.HasParam("org") && route.HasParam("app")):
 		return fmt.Errorf("module %q needs an application in the path", route.Module)
+	case route.AppPart != "" && !(route.HasParam("org") && route.HasParam("app")):
+		return fmt.Errorf("part %q needs an application in the path", route.AppPart)
+	case route.AppPart != "" && !slices.Contains(svc.AppPartNames(), route.AppPart):
+		return fmt.Errorf("unknown part %q of an application", route.AppPart)
 	case (route.Method == http.MethodGet) != (route.Effect == Read):
 		return fmt.Errorf("effect %q does not suit %s", route.Effect, route.Method)
 	}

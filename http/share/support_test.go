@@ -64,8 +64,8 @@ func (nobody) Authorize(context.Context, string, svc.RateClass, string) (svc.Gra
 	return svc.Grant{}, svc.RateState{}, svc.Errorf(svc.CodeUnauthorized, "nobody")
 }
 
-func (nobody) Get(context.Context, svc.AppRef) (svc.Application, error) {
-	return svc.Application{}, svc.NotFound("application")
+func (nobody) Read(context.Context, svc.AppRef, svc.AppPart) (svc.Application, svc.AppParts, error) {
+	return svc.Application{}, svc.AppParts{}, svc.NotFound("application")
 }
 
 // publish replaces the page by one with settings.

@@ -14,8 +14,9 @@ import (
 type Events interface {
 	// List returns a page of the feed, newest first, and whether more follow.
 	List(ctx context.Context, query svc.EventQuery) (page []svc.Event, more bool, err error)
-	// Names returns a page of the catalogue of names, the most frequent first.
-	Names(ctx context.Context, query svc.EventNamesQuery) (svc.EventNames, error)
+	// Names returns a page of the catalogue of names, the most frequent first; what meets
+	// a goal is a conversion.
+	Names(ctx context.Context, query svc.EventNamesQuery, goals []svc.Matcher) (svc.EventNames, error)
 }
 
 // events answers the routes of the event feed.
@@ -29,7 +30,7 @@ func eventRoutes(ports Ports) []route.Route {
 			Summary: "Raw event feed, newest first", Handler: route.Typed(events.list),
 		},
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/events/names", Operation: "events.names", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermEventsRead, Effect: route.Read, Rate: svc.RateQuery,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/events/names", Operation: "events.names", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermEventsRead, AppPart: svc.AppGoals, Effect: route.Read, Rate: svc.RateQuery,
 			Summary: "Event names seen in a range, with counts", Handler: route.Typed(events.names),
 		},
 	}
@@ -173,7 +174,7 @@ func (e events) names(ctx context.Context, call *route.Call, in listNames) (name
 	if query.After, err = nameKey(call, in.Cursor); err != nil {
 		return namePage{}, err
 	}
-	names, err := e.events.Names(ctx, query)
+	names, err := e.events.Names(ctx, query, svc.Matchers(call.Parts.Goals))
 	if err != nil {
 		return namePage{}, err
 	}

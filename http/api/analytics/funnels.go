@@ -10,10 +10,6 @@ import (
 
 // Funnels keeps the funnels of applications.
 type Funnels interface {
-	// Funnels returns an application's funnels.
-	Funnels(ctx context.Context, ref svc.AppRef) ([]svc.Funnel, error)
-	// Funnel fails with not_found where there is no such funnel.
-	Funnel(ctx context.Context, ref svc.AppRef, id string) (svc.Funnel, error)
 	// CreateFunnel saves a funnel of a valid specification. It fails with conflict
 	// where the application has svc.MaxFunnels.
 	CreateFunnel(ctx context.Context, ref svc.AppRef, spec svc.FunnelSpec) (svc.Funnel, error)
@@ -31,7 +27,7 @@ func funnelRoutes(ports Ports) []route.Route {
 	funnels := funnels{funnels: ports.Funnels, results: ports.Results}
 	return []route.Route{
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/funnels", Operation: "funnels.list", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, Effect: route.Read, Rate: svc.RateDefault,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/funnels", Operation: "funnels.list", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, AppPart: svc.AppFunnels, Effect: route.Read, Rate: svc.RateDefault,
 			Summary: "List saved funnels", Handler: route.Typed(funnels.list),
 		},
 		{
@@ -39,11 +35,11 @@ func funnelRoutes(ports Ports) []route.Route {
 			Summary: "Save a funnel", Status: 201, Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(funnels.create),
 		},
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/funnels/{id}", Operation: "funnels.get", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, Effect: route.Read, Rate: svc.RateDefault,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/funnels/{id}", Operation: "funnels.get", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, AppPart: svc.AppFunnels, Effect: route.Read, Rate: svc.RateDefault,
 			Summary: "Read one funnel", Handler: route.Typed(funnels.get),
 		},
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/funnels/{id}/results", Operation: "funnels.results", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, Effect: route.Read, Rate: svc.RateQuery,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/funnels/{id}/results", Operation: "funnels.results", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, AppPart: svc.AppFunnels, Effect: route.Read, Rate: svc.RateQuery,
 			Summary: "Step-by-step conversion", Handler: route.Typed(funnels.rows),
 		},
 		{
@@ -91,12 +87,8 @@ type listFunnels struct {
 	api.Paging
 }
 
-func (f funnels) list(ctx context.Context, call *route.Call, in listFunnels) (svc.Page[funnel], error) {
-	all, err := f.funnels.Funnels(ctx, call.Ref())
-	if err != nil {
-		return svc.Page[funnel]{}, err
-	}
-	return api.PageOfAll(call, api.Convert(all, funnelOf), in.Paging, func(row funnel) string { return row.ID })
+func (f funnels) list(_ context.Context, call *route.Call, in listFunnels) (svc.Page[funnel], error) {
+	return api.PageOfAll(call, api.Convert(call.Parts.Funnels, funnelOf), in.Paging, func(row funnel) string { return row.ID })
 }
 
 type createFunnel struct {
@@ -146,8 +138,18 @@ type funnelPath struct {
 	ID string `path:"id" doc:"The funnel's id."`
 }
 
-func (f funnels) get(ctx context.Context, call *route.Call, in funnelPath) (funnel, error) {
-	found, err := f.funnels.Funnel(ctx, call.Ref(), in.ID)
+// funnelWith returns the call's funnel of an id.
+func funnelWith(call *route.Call, id string) (svc.Funnel, error) {
+	for _, funnel := range call.Parts.Funnels {
+		if funnel.ID == id {
+			return funnel, nil
+		}
+	}
+	return svc.Funnel{}, svc.NotFound("funnel")
+}
+
+func (funnels) get(_ context.Context, call *route.Call, in funnelPath) (funnel, error) {
+	found, err := funnelWith(call, in.ID)
 	if err != nil {
 		return funnel{}, err
 	}
@@ -186,8 +188,12 @@ type funnelResult struct {
 }
 
 func (f funnels) rows(ctx context.Context, call *route.Call, in getFunnelResult) (funnelResult, error) {
+	found, err := funnelWith(call, in.ID)
+	if err != nil {
+		return funnelResult{}, err
+	}
 	scope := svc.AnalyticsScope{App: call.Ref(), Environment: in.Env.Environment, Window: in.Range.Window, IncludeBots: in.IncludeBots}
-	found, result, err := f.results.FunnelResult(ctx, scope, in.ID)
+	result, err := f.results.FunnelResult(ctx, scope, found)
 	if err != nil {
 		return funnelResult{}, err
 	}

@@ -11,10 +11,8 @@ import (
 	"svc/http/route"
 )
 
-// Goals keeps the goals of applications.
+// Goals keeps the goals of applications. Handlers read them from the call (route.Call.Parts).
 type Goals interface {
-	// Goals returns an application's goals; the deleted ones may be among them.
-	Goals(ctx context.Context, ref svc.AppRef) ([]svc.Goal, error)
 	// CreateGoal makes a goal of a valid specification. It fails as
 	// svc.CheckNewGoal does.
 	CreateGoal(ctx context.Context, ref svc.AppRef, spec svc.GoalSpec) (svc.Goal, error)
@@ -25,11 +23,10 @@ type Goals interface {
 
 // Results counts conversions.
 type Results interface {
-	// GoalCounts returns a row for every goal, ordered as svc.RankGoals does.
-	GoalCounts(ctx context.Context, scope svc.AnalyticsScope) (svc.GoalCounts, error)
-	// FunnelResult returns a funnel and how many visitors passed each step. It fails
-	// with not_found where there is no such funnel.
-	FunnelResult(ctx context.Context, scope svc.AnalyticsScope, id string) (svc.Funnel, svc.FunnelResult, error)
+	// GoalCounts returns the rows of the goals, ordered as svc.RankGoals does.
+	GoalCounts(ctx context.Context, scope svc.AnalyticsScope, goals []svc.Goal) (svc.GoalCounts, error)
+	// FunnelResult returns how many visitors passed each step of a funnel.
+	FunnelResult(ctx context.Context, scope svc.AnalyticsScope, funnel svc.Funnel) (svc.FunnelResult, error)
 }
 
 // goals answers the routes of goals.
@@ -42,11 +39,11 @@ func goalRoutes(ports Ports) []route.Route {
 	goals := goals{goals: ports.Goals, results: ports.Results}
 	return []route.Route{
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/goals", Operation: "analytics.goals", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, Effect: route.Read, Rate: svc.RateQuery,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/goals", Operation: "analytics.goals", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, AppPart: svc.AppGoals, Effect: route.Read, Rate: svc.RateQuery,
 			Summary: "Conversions per goal", Handler: route.Typed(goals.counts),
 		},
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/goals", Operation: "goals.list", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, Effect: route.Read, Rate: svc.RateDefault,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/goals", Operation: "goals.list", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, AppPart: svc.AppGoals, Effect: route.Read, Rate: svc.RateDefault,
 			Summary: "List goal definitions", Handler: route.Typed(goals.list),
 		},
 		{
@@ -83,12 +80,8 @@ type listGoals struct {
 	api.Paging
 }
 
-func (g goals) list(ctx context.Context, call *route.Call, in listGoals) (svc.Page[goal], error) {
-	all, err := g.goals.Goals(ctx, call.Ref())
-	if err != nil {
-		return svc.Page[goal]{}, err
-	}
-	return api.PageOfAll(call, api.Convert(svc.LiveGoals(all), goalOf), in.Paging, func(row goal) string { return row.ID })
+func (g goals) list(_ context.Context, call *route.Call, in listGoals) (svc.Page[goal], error) {
+	return api.PageOfAll(call, api.Convert(svc.LiveGoals(call.Parts.Goals), goalOf), in.Paging, func(row goal) string { return row.ID })
 }
 
 type createGoal struct {
@@ -157,7 +150,7 @@ func (g goals) counts(ctx context.Context, call *route.Call, in getGoalCounts) (
 	if err != nil {
 		return goalCountPage{}, err
 	}
-	result, err := g.results.GoalCounts(ctx, in.scope())
+	result, err := g.results.GoalCounts(ctx, in.scope(), call.Parts.Goals)
 	if err != nil {
 		return goalCountPage{}, err
 	}

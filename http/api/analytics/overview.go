@@ -9,12 +9,12 @@ import (
 	"svc/http/route"
 )
 
-// Analytics answers the reads of the analytics module.
+// Analytics answers the reads of the analytics module; what meets a goal is a conversion.
 type Analytics interface {
 	// Overview returns the headline of a window and of the one before.
-	Overview(ctx context.Context, scope svc.AnalyticsScope) (svc.Overview, error)
+	Overview(ctx context.Context, scope svc.AnalyticsScope, goals []svc.Matcher) (svc.Overview, error)
 	// Timeseries returns a dense series.
-	Timeseries(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, interval svc.Interval) (svc.Series, error)
+	Timeseries(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, interval svc.Interval, goals []svc.Matcher) (svc.Series, error)
 }
 
 // analytics answers the routes of the analytics module.
@@ -24,11 +24,11 @@ func summaryRoutes(ports Ports) []route.Route {
 	analytics := analytics{analytics: ports.Analytics}
 	return []route.Route{
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/overview", Operation: "analytics.overview", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, Effect: route.Read, Rate: svc.RateQuery,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/overview", Operation: "analytics.overview", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, AppPart: svc.AppGoals, Effect: route.Read, Rate: svc.RateQuery,
 			Summary: "Headline metrics with a comparison window", Handler: route.Typed(analytics.overview),
 		},
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/timeseries", Operation: "analytics.timeseries", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, Effect: route.Read, Rate: svc.RateQuery,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/timeseries", Operation: "analytics.timeseries", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, AppPart: svc.AppGoals, Effect: route.Read, Rate: svc.RateQuery,
 			Summary: "One metric bucketed over a range", Handler: route.Typed(analytics.timeseries),
 		},
 	}
@@ -108,8 +108,8 @@ type getOverview struct {
 	covered
 }
 
-func (a analytics) overview(ctx context.Context, _ *route.Call, in getOverview) (overview, error) {
-	result, err := a.analytics.Overview(ctx, in.scope())
+func (a analytics) overview(ctx context.Context, call *route.Call, in getOverview) (overview, error) {
+	result, err := a.analytics.Overview(ctx, in.scope(), svc.Matchers(call.Parts.Goals))
 	if err != nil {
 		return overview{}, err
 	}
@@ -153,12 +153,12 @@ type point struct {
 	Value float64    `json:"value"`
 }
 
-func (a analytics) timeseries(ctx context.Context, _ *route.Call, in getTimeseries) (series, error) {
+func (a analytics) timeseries(ctx context.Context, call *route.Call, in getTimeseries) (series, error) {
 	interval, problem := in.Range.ParseInterval(in.Interval)
 	if problem != nil {
 		return series{}, svc.Invalid(*problem)
 	}
-	result, err := a.analytics.Timeseries(ctx, in.scope(), svc.Metric(in.Metric), interval)
+	result, err := a.analytics.Timeseries(ctx, in.scope(), svc.Metric(in.Metric), interval, svc.Matchers(call.Parts.Goals))
 	if err != nil {
 		return series{}, err
 	}

@@ -13,8 +13,8 @@ import (
 
 // Reads answers the breakdowns, cohorts and rolling uniques.
 type Reads interface {
-	// Breakdown returns a page of the values of a dimension.
-	Breakdown(ctx context.Context, query svc.BreakdownQuery) (svc.Breakdown, error)
+	// Breakdown returns a page of the values of a dimension; what meets a goal is a conversion.
+	Breakdown(ctx context.Context, query svc.BreakdownQuery, goals []svc.Matcher) (svc.Breakdown, error)
 	// Retention returns dense cohorts.
 	Retention(ctx context.Context, query svc.RetentionQuery) (svc.Retention, error)
 	// ActiveUsers returns dense series.
@@ -29,7 +29,7 @@ func readRoutes(ports Ports) []route.Route {
 	reads := reads{reads: ports.Reads}
 	return []route.Route{
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/breakdown", Operation: "analytics.breakdown", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, Effect: route.Read, Rate: svc.RateQuery,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/breakdown", Operation: "analytics.breakdown", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, AppPart: svc.AppGoals, Effect: route.Read, Rate: svc.RateQuery,
 			Summary: "Top values for one dimension", Handler: route.Typed(reads.breakdown),
 		},
 		{
@@ -118,7 +118,7 @@ func (r reads) breakdown(ctx context.Context, call *route.Call, in getBreakdown)
 	if query.After, err = breakdownKey(call, in.Cursor); err != nil {
 		return breakdownPage{}, err
 	}
-	result, err := r.reads.Breakdown(ctx, query)
+	result, err := r.reads.Breakdown(ctx, query, svc.Matchers(call.Parts.Goals))
 	if err != nil {
 		return breakdownPage{}, err
 	}

@@ -8,10 +8,9 @@ import (
 	"svc/http/route"
 )
 
-// Shares keeps the public pages of applications.
+// Shares keeps the public pages of applications. Handlers read them from the call
+// (route.Call.Parts).
 type Shares interface {
-	// Share returns the settings of an application's page, published or not.
-	Share(ctx context.Context, ref svc.AppRef) (svc.Share, error)
 	// PublishShare publishes the page under a new link, with settings changed. It
 	// fails with conflict where the page is published.
 	PublishShare(ctx context.Context, ref svc.AppRef, patch svc.SharePatch) (svc.Share, error)
@@ -34,7 +33,7 @@ func consoleShareRoutes(ports Ports) []route.Route {
 	shares := consoleShare{shares: ports.Shares}
 	return []route.Route{
 		{
-			Surface: route.Console, Method: "GET", Path: "/apps/{org}/{app}/share", Operation: "console.share.get", Scope: svc.ScopeRead, Permission: svc.PermAppsRead, Role: svc.RoleAdmin, Effect: route.Read, Rate: svc.RateDefault,
+			Surface: route.Console, Method: "GET", Path: "/apps/{org}/{app}/share", Operation: "console.share.get", Scope: svc.ScopeRead, Permission: svc.PermAppsRead, Role: svc.RoleAdmin, AppPart: svc.AppShare, Effect: route.Read, Rate: svc.RateDefault,
 			Summary: "Read the settings of the public page", Handler: route.Typed(shares.get),
 		},
 		{
@@ -97,9 +96,8 @@ func (consoleShare) answer(call *route.Call, s svc.Share, err error) (share, err
 	return shareOf(call.Ref(), &s), nil
 }
 
-func (c consoleShare) get(ctx context.Context, call *route.Call, _ api.AppPath) (share, error) {
-	s, err := c.shares.Share(ctx, call.Ref())
-	return c.answer(call, s, err)
+func (c consoleShare) get(_ context.Context, call *route.Call, _ api.AppPath) (share, error) {
+	return c.answer(call, *call.Parts.Share, nil)
 }
 
 // publishShare takes settings as configureShare does, all of them optional.

@@ -31,6 +31,24 @@ func (m *Memory) Get(_ context.Context, ref svc.AppRef) (svc.Application, error)
 	return svc.Application{}, svc.NotFound("application")
 }
 
+// Read is the port route.Applications.
+func (m *Memory) Read(ctx context.Context, ref svc.AppRef, part svc.AppPart) (app svc.Application, parts svc.AppParts, err error) {
+	if app, err = m.Get(ctx, ref); err != nil {
+		return app, parts, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch part {
+	case svc.AppGoals:
+		parts.Goals = slices.Clone(m.apps[ref].goals)
+	case svc.AppFunnels:
+		parts.Funnels = slices.Clone(m.apps[ref].funnels)
+	case svc.AppShare:
+		parts.Share = &svc.Share{}
+	}
+	return app, parts, nil
+}
+
 // Create is the port api.Apps.
 func (m *Memory) Create(_ context.Context, org string, spec svc.AppSpec) (svc.Application, error) {
 	m.mu.Lock()

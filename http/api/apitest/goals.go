@@ -9,13 +9,6 @@ import (
 	"svc"
 )
 
-// Goals is the port api.Goals.
-func (m *Memory) Goals(_ context.Context, ref svc.AppRef) ([]svc.Goal, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return slices.Clone(m.apps[ref].goals), nil
-}
-
 // CreateGoal is the port api.Goals.
 func (m *Memory) CreateGoal(_ context.Context, ref svc.AppRef, spec svc.GoalSpec) (svc.Goal, error) {
 	m.mu.Lock()
@@ -40,25 +33,6 @@ func (m *Memory) DeleteGoal(_ context.Context, ref svc.AppRef, id string) error 
 		}
 	}
 	return svc.NotFound("goal")
-}
-
-// Funnels is the port api.Funnels.
-func (m *Memory) Funnels(_ context.Context, ref svc.AppRef) ([]svc.Funnel, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return slices.Clone(m.apps[ref].funnels), nil
-}
-
-// Funnel is the port api.Funnels.
-func (m *Memory) Funnel(_ context.Context, ref svc.AppRef, id string) (svc.Funnel, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, funnel := range m.apps[ref].funnels {
-		if funnel.ID == id {
-			return funnel, nil
-		}
-	}
-	return svc.Funnel{}, svc.NotFound("funnel")
 }
 
 // CreateFunnel is the port api.Funnels.
@@ -86,11 +60,10 @@ func (m *Memory) DeleteFunnel(_ context.Context, ref svc.AppRef, id string) erro
 	return nil
 }
 
-// conversions counts the events that meet a goal of an application.
-func (m *Memory) conversions(app svc.AppRef, events []svc.Event) (n uint64) {
-	matchers := svc.Matchers(m.apps[app].goals)
+// conversions counts the events that meet a goal.
+func conversions(goals []svc.Matcher, events []svc.Event) (n uint64) {
 	for _, event := range events {
-		if slices.ContainsFunc(matchers, func(goal svc.Matcher) bool { return goal.Matches(event.Name, event.Path) }) {
+		if slices.ContainsFunc(goals, func(goal svc.Matcher) bool { return goal.Matches(event.Name, event.Path) }) {
 			n++
 		}
 	}
@@ -98,12 +71,12 @@ func (m *Memory) conversions(app svc.AppRef, events []svc.Event) (n uint64) {
 }
 
 // GoalCounts is the port api.Results.
-func (m *Memory) GoalCounts(_ context.Context, scope svc.AnalyticsScope) (svc.GoalCounts, error) {
+func (m *Memory) GoalCounts(_ context.Context, scope svc.AnalyticsScope, goals []svc.Goal) (svc.GoalCounts, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	window, capped := covered(scope)
 	var rows []svc.GoalCount
-	for _, goal := range m.apps[scope.App].goals {
+	for _, goal := range goals {
 		met := slices.DeleteFunc(m.selected(scope, window), func(e svc.Event) bool {
 			return !goal.Matches(e.Name, e.Path) || goal.DeletedAt != nil && !e.Ts.Before(*goal.DeletedAt)
 		})
@@ -113,11 +86,7 @@ func (m *Memory) GoalCounts(_ context.Context, scope svc.AnalyticsScope) (svc.Go
 }
 
 // FunnelResult is the port api.Results.
-func (m *Memory) FunnelResult(ctx context.Context, scope svc.AnalyticsScope, id string) (svc.Funnel, svc.FunnelResult, error) {
-	funnel, err := m.Funnel(ctx, scope.App, id)
-	if err != nil {
-		return svc.Funnel{}, svc.FunnelResult{}, err
-	}
+func (m *Memory) FunnelResult(_ context.Context, scope svc.AnalyticsScope, funnel svc.Funnel) (svc.FunnelResult, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var result svc.FunnelResult
@@ -143,5 +112,5 @@ func (m *Memory) FunnelResult(ctx context.Context, scope svc.AnalyticsScope, id 
 		tally.Add(steps)
 	}
 	result.Rows = tally.Rows()
-	return funnel, result, nil
+	return result, nil
 }

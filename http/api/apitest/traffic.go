@@ -129,21 +129,21 @@ func covered(scope svc.AnalyticsScope) (svc.Window, bool) {
 }
 
 // Overview is the port api.Analytics.
-func (m *Memory) Overview(_ context.Context, scope svc.AnalyticsScope) (svc.Overview, error) {
+func (m *Memory) Overview(_ context.Context, scope svc.AnalyticsScope, goals []svc.Matcher) (svc.Overview, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	window, capped := covered(scope)
 	count := func(window svc.Window) svc.Headline {
 		events := m.selected(scope, window)
 		h := m.headline(events, window.Location)
-		h.Conversions = m.conversions(scope.App, events)
+		h.Conversions = conversions(goals, events)
 		return h
 	}
 	return svc.Overview{Window: scope.Window, Capped: capped, Current: count(window), Previous: count(window.Previous())}, nil
 }
 
 // Timeseries is the port api.Analytics.
-func (m *Memory) Timeseries(_ context.Context, scope svc.AnalyticsScope, metric svc.Metric, interval svc.Interval) (svc.Series, error) {
+func (m *Memory) Timeseries(_ context.Context, scope svc.AnalyticsScope, metric svc.Metric, interval svc.Interval, goals []svc.Matcher) (svc.Series, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	window, capped := covered(scope)
@@ -155,7 +155,7 @@ func (m *Memory) Timeseries(_ context.Context, scope svc.AnalyticsScope, metric 
 		h := m.headline(events, window.Location)
 		value := map[svc.Metric]uint64{
 			svc.MetricVisitors: h.UniqueVisitors, svc.MetricPageviews: h.Pageviews, svc.MetricSessions: h.Sessions, svc.MetricEvents: h.Events,
-			svc.MetricConversions: m.conversions(scope.App, events),
+			svc.MetricConversions: conversions(goals, events),
 		}[metric]
 		series.Points = append(series.Points, svc.Point{T: begin, Value: float64(value)})
 	}
@@ -229,7 +229,7 @@ func matches(event *svc.Event, query svc.EventQuery) bool {
 }
 
 // Names returns a page of the catalogue.
-func (f feed) Names(_ context.Context, query svc.EventNamesQuery) (svc.EventNames, error) {
+func (f feed) Names(_ context.Context, query svc.EventNamesQuery, goals []svc.Matcher) (svc.EventNames, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	window, capped := covered(query.AnalyticsScope)
@@ -252,7 +252,7 @@ func (f feed) Names(_ context.Context, query svc.EventNamesQuery) (svc.EventName
 		})
 		names.Rows = append(names.Rows, svc.EventName{
 			Name: name, Count: uint64(len(events)), Users: distinct(events, (*svc.Event).Visitor), LastSeenAt: &last,
-			Conversions: f.conversions(query.App, ofRow),
+			Conversions: conversions(goals, ofRow),
 		})
 	}
 	slices.SortFunc(names.Rows, func(a, b svc.EventName) int {
