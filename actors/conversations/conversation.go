@@ -134,6 +134,8 @@ func (c *conversation) Admit(now time.Time, method string) error {
 	return nil
 }
 
+var _ grain.Creator = (*conversation)(nil)
+
 // Creates reports that a question without a conversation creates one under a new id.
 func (c *conversation) Creates(method string, payload []byte) bool {
 	var message struct {

@@ -68,6 +68,12 @@ var (
 	_           = grain.On(tokenKind, "wake", (*token).onWake, grain.Repeatable)
 )
 
+var _ grain.Creator = (*token)(nil)
+
+// Creates reports whether a message creates the token: its identity is the hash of a new secret, so
+// nothing can be stored under it.
+func (t *token) Creates(method string, _ []byte) bool { return method == tokenCreate.Name() }
+
 // Admit refuses what needs a token where there is none.
 func (t *token) Admit(_ time.Time, method string) error {
 	if t.token == nil && method != "create" && method != cluster.WakeMethod {

@@ -80,6 +80,15 @@ func (e errorText) Error() string { return string(e) }
 
 // TestTokenLimits takes requests of two classes of 6 and 2 a minute: each class
 // has a burst of a minute's quota, refills evenly, and a refusal costs nothing.
+// TestANewTokenIsNotLookedUp has the store asked for nothing where nothing can be stored.
+func TestANewTokenIsNotLookedUp(t *testing.T) {
+	for _, method := range tokenKind.Methods() {
+		if got := new(token).Creates(method, nil); got != (method == "create") {
+			t.Errorf("%s creates a token: %t", method, got)
+		}
+	}
+}
+
 func TestTokenLimits(t *testing.T) {
 	record := testTokenRecord("tok_1", actorstest.Ada(), nil)
 	type take struct {
