@@ -164,10 +164,13 @@ func (t *IssueTotal) Title() string { return MaskEmails(IssueTitle(t.Name, t.Mes
 // NewIssues says that issues occurred for the first time.
 type NewIssues struct {
 	Environment uint64 `json:"environment"`
-	// Block is the number of the stored block that holds all of their occurrences; each
-	// names the same issues however often it is reported.
-	Block uint64 `json:"block"`
-	// ID and Title are of one of them, Others counts the rest.
+	// Block is the number of the stored block that holds all of their occurrences. A block may be
+	// reported more than once, and each time with other issues: what one attempt found and told
+	// is left out of the next.
+	Block  uint64        `json:"block"`
+	Issues []TitledIssue `json:"issues,omitempty"`
+	// ID and Title are of one of them, Others counts the rest. They stand for the issues in
+	// messages and notes of earlier versions, which list none.
 	ID     string `json:"id"`
 	Title  string `json:"title"`
 	Others int    `json:"others,omitempty"`
@@ -178,12 +181,12 @@ type Regressions struct {
 	Environment uint64 `json:"environment"`
 	// Block is the number of the stored block whose occurrences they regressed with. An issue
 	// regresses with a block once, however often it is reported.
-	Block  uint64           `json:"block"`
-	Issues []RegressedIssue `json:"issues"`
+	Block  uint64        `json:"block"`
+	Issues []TitledIssue `json:"issues"`
 }
 
-// RegressedIssue is an issue that regressed.
-type RegressedIssue struct {
+// TitledIssue is an issue with its title.
+type TitledIssue struct {
 	Issue uint64 `json:"issue"`
 	Title string `json:"title"`
 }

@@ -32,7 +32,9 @@ type (
 	// blocksTold are the latest blocks whose new issues an environment's rules were told
 	// of, and the latest regressions, the oldest first.
 	blocksTold struct {
-		Blocks    []uint64 `json:"blocks"`
+		Blocks []uint64 `json:"blocks"`
+		// Issues names the new issues that were told.
+		Issues    []uint64 `json:"issues,omitempty"`
 		Regressed []uint64 `json:"regressed,omitempty"`
 	}
 	measuredValue struct {
@@ -101,20 +103,30 @@ func (a *alerting) onUnwatched(now time.Time, m unwatched) (grain.Outcome[grain.
 // each of them one at a time.
 const blocksKept = 128
 
-// onIssues is told of issues that are new. What the rules made of a block is stored
-// together with its number, so that a block counts once.
+// issuesKept is how many new issues are remembered for each environment, for as long as their block may
+// be reported again.
+const issuesKept = 2048
+
+// onIssues receives issues that are new. Those that it knows already are left out; what the rules
+// made of the others is stored together with their names, so that an issue counts once.
 func (a *alerting) onIssues(now time.Time, m svc.NewIssues) (grain.Outcome[grain.None], error) {
 	result, told := grain.Answer(grain.None{}), a.told[m.Environment]
 	rules := a.sorted(func(r svc.AlertRule) bool { return r.Kind == svc.AlertNewIssue && r.Number == m.Environment })
-	if len(rules) == 0 || slices.Contains(told.Blocks, m.Block) {
+	fresh := slices.DeleteFunc(slices.Clone(m.Issues), func(i svc.TitledIssue) bool {
+		return slices.Contains(told.Issues, issueOfBlock(m.Block, i.Issue))
+	})
+	if len(rules) == 0 || slices.Contains(told.Blocks, m.Block) || len(m.Issues) > 0 && len(fresh) == 0 {
 		return result, nil
 	}
-	for _, rule := range rules {
-		next, events := rule.Apply(a.states[rule.ID], svc.Measurement{At: now, Known: true, Issue: m.ID, IssueTitle: m.Title, Others: m.Others})
-		delete(a.saved, rule.ID)
-		a.move(&result.Effects, rule, next, events, now)
+	measured := svc.Measurement{Known: true, Issue: m.ID, IssueTitle: m.Title, Others: m.Others}
+	if len(fresh) > 0 {
+		measured.Issue, measured.IssueTitle, measured.Others = svc.IssueID(fresh[0].Issue), fresh[0].Title, len(fresh)-1
 	}
-	told.Blocks = append(slices.Clone(told.Blocks[max(0, len(told.Blocks)-blocksKept+1):]), m.Block)
+	a.report(&result.Effects, rules, measured, now)
+	if len(m.Issues) == 0 { // an earlier version names the block only
+		told.Blocks = append(slices.Clone(told.Blocks[max(0, len(told.Blocks)-blocksKept+1):]), m.Block)
+	}
+	told.Issues = remember(told.Issues, m.Block, fresh, issuesKept)
 	a.told[m.Environment] = told
 	result.Writes = append(result.Writes, grain.Put(kindAlertTold, strconv.FormatUint(m.Environment, 10), told))
 	return result, nil
@@ -124,32 +136,47 @@ func (a *alerting) onIssues(now time.Time, m svc.NewIssues) (grain.Outcome[grain
 // of again until its issue knows that it was, which follows at once.
 const regressionsKept = 1024
 
-// regressionOf names the regression of an issue with a block.
-func regressionOf(block, issue uint64) uint64 { return block ^ bits.RotateLeft64(issue, 32) }
+// issueOfBlock names an issue that was new in a block, or that regressed with it.
+func issueOfBlock(block, issue uint64) uint64 { return block ^ bits.RotateLeft64(issue, 32) }
+
+// remember returns the newest names, at most as many as are kept, with those of issues of a block added.
+func remember(names []uint64, block uint64, issues []svc.TitledIssue, kept int) []uint64 {
+	names = slices.Clone(names)
+	for _, issue := range issues {
+		names = append(names, issueOfBlock(block, issue.Issue))
+	}
+	return names[max(0, len(names)-kept):]
+}
+
+// report has rules take note of issues. The clock of the node that hosted the actor before may have been
+// ahead; what rules hear is never older than what they heard last, since they would ignore it.
+func (a *alerting) report(effects *grain.Effects, rules []svc.AlertRule, measured svc.Measurement, now time.Time) {
+	for _, rule := range rules {
+		measured.At = now
+		if last := a.states[rule.ID].LastEvaluatedAt; last.After(now) {
+			measured.At = last
+		}
+		next, events := rule.Apply(a.states[rule.ID], measured)
+		delete(a.saved, rule.ID)
+		a.move(effects, rule, next, events, now)
+	}
+}
 
 // onRegressions receives issues that regressed. Those that it was told of already are left
 // out; what the rules made of the others is stored together with their names.
 func (a *alerting) onRegressions(now time.Time, m svc.Regressions) (grain.Outcome[grain.None], error) {
 	result, told := grain.Answer(grain.None{}), a.told[m.Environment]
-	fresh := slices.DeleteFunc(slices.Clone(m.Issues), func(i svc.RegressedIssue) bool {
-		return slices.Contains(told.Regressed, regressionOf(m.Block, i.Issue))
+	fresh := slices.DeleteFunc(slices.Clone(m.Issues), func(i svc.TitledIssue) bool {
+		return slices.Contains(told.Regressed, issueOfBlock(m.Block, i.Issue))
 	})
 	rules := a.sorted(func(r svc.AlertRule) bool { return r.TellsRegressions() && r.Number == m.Environment })
 	if len(rules) == 0 || len(fresh) == 0 {
 		return result, nil
 	}
-	for _, rule := range rules {
-		next, events := rule.Apply(a.states[rule.ID], svc.Measurement{
-			At: now, Known: true, Regressed: true, Issue: svc.IssueID(fresh[0].Issue), IssueTitle: fresh[0].Title, Others: len(fresh) - 1,
-		})
-		delete(a.saved, rule.ID)
-		a.move(&result.Effects, rule, next, events, now)
-	}
-	told.Regressed = slices.Clone(told.Regressed)
-	for _, issue := range fresh {
-		told.Regressed = append(told.Regressed, regressionOf(m.Block, issue.Issue))
-	}
-	told.Regressed = told.Regressed[max(0, len(told.Regressed)-regressionsKept):]
+	a.report(&result.Effects, rules, svc.Measurement{
+		Known: true, Regressed: true, Issue: svc.IssueID(fresh[0].Issue), IssueTitle: fresh[0].Title, Others: len(fresh) - 1,
+	}, now)
+	told.Regressed = remember(told.Regressed, m.Block, fresh, regressionsKept)
 	a.told[m.Environment] = told
 	result.Writes = append(result.Writes, grain.Put(kindAlertTold, strconv.FormatUint(m.Environment, 10), told))
 	return result, nil

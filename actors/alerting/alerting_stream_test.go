@@ -324,6 +324,34 @@ func TestOurOwnOutageIsNoSilence(t *testing.T) {
 	})
 }
 
+// TestANewIssueCountsOnce reports a block more than once, each time with other issues, as attempts at
+// it do that a crash divides: each issue counts once.
+func TestANewIssueCountsOnce(t *testing.T) {
+	inOffice(t, func(t *testing.T, o *office) {
+		o.rule(svc.AlertNewIssue, nil)
+		tell := func(issues ...uint64) {
+			t.Helper()
+			news := svc.NewIssues{Environment: 7, Block: 1 << 63}
+			for _, issue := range issues {
+				news.Issues = append(news.Issues, svc.TitledIssue{Issue: issue, Title: fmt.Sprint("Error ", issue)})
+			}
+			if err := o.alerts.NewIssues(t.Context(), web(), news); err != nil {
+				t.Fatal(err)
+			}
+			pass(0)
+		}
+		tell(1, 2)
+		tell(2, 3, 4)
+		o.reopen(time.Second)
+		tell(4)
+		tell(1, 5)
+		incident := o.only().Seen.Incident
+		if incident.Occurrences != 5 || incident.Title != "Rule — new issue: Error 5" {
+			t.Errorf("%d occurrences, %s", incident.Occurrences, incident.Title)
+		}
+	})
+}
+
 // TestABlockOfNewIssuesCountsOnce tells of blocks again, at once and after a restart.
 func TestABlockOfNewIssuesCountsOnce(t *testing.T) {
 	inOffice(t, func(t *testing.T, o *office) {

@@ -296,7 +296,7 @@ func TestRegressions(t *testing.T) {
 			block++
 			told := svc.Regressions{Environment: 7, Block: block}
 			for _, issue := range issues {
-				told.Issues = append(told.Issues, svc.RegressedIssue{Issue: issue, Title: fmt.Sprint("Error ", issue)})
+				told.Issues = append(told.Issues, svc.TitledIssue{Issue: issue, Title: fmt.Sprint("Error ", issue)})
 			}
 			for range 2 { // it may be told of again
 				if err := o.alerts.Regressed(t.Context(), web(), told); err != nil {
@@ -357,7 +357,7 @@ func TestRegressions(t *testing.T) {
 func TestARuleMayLeaveRegressionsOut(t *testing.T) {
 	inOffice(t, func(t *testing.T, o *office) {
 		row := o.rule(svc.AlertNewIssue, func(patch *svc.AlertPatch) { patch.Condition = &svc.AlertCondition{Regressions: new(false)} })
-		told := svc.Regressions{Environment: 7, Block: 1, Issues: []svc.RegressedIssue{{Issue: 1, Title: "E"}}}
+		told := svc.Regressions{Environment: 7, Block: 1, Issues: []svc.TitledIssue{{Issue: 1, Title: "E"}}}
 		if err := o.alerts.Regressed(t.Context(), web(), told); err != nil {
 			t.Fatal(err)
 		}

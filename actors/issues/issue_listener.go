@@ -232,10 +232,5 @@ func (l *IssueListener) deliver(ctx context.Context, note pipeline.Note) error {
 		}
 		news = append(news, found...)
 	}
-	for _, news := range news {
-		if err := l.Alarms.NewIssues(ctx, n.App, news); err != nil {
-			return err
-		}
-	}
-	return nil
+	return l.tellAlarms(ctx, n.App, news)
 }

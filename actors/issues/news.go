@@ -47,7 +47,7 @@ func (b *issueBlock) unknown() (environments, issues []uint64) {
 // tellNew tells the rules that wait for new issues of those of a stored block. An issue
 // is new in the block that holds all of its occurrences. It stands between the insert and
 // the commit, as decide does: before the commit the whole block comes again, and the
-// alerting actors know a block that they were told of.
+// alerting actors know the issues that they were told of.
 //
 // The store has AnswerTime to say which issues are new. If it does not, the issues are looked up
 // later, and blocks leave theirs without asking until it answers again.
@@ -128,11 +128,7 @@ func (l *IssueListener) lookUp(ctx context.Context, n *issueNote) ([]svc.NewIssu
 		return nil, errors.Join(errUnsteady, err)
 	}
 	l.lookingUp.Store(false)
-	found := news[n.Environment]
-	if len(found) == 0 {
-		return nil, nil
-	}
-	return []svc.NewIssues{newIssues(n.Block, found)}, nil
+	return newIssues(n.Block, news[n.Environment]), nil
 }
 
 var errUnsteady = errors.New("issues occurred while it was looked up whether they are new")
@@ -152,10 +148,18 @@ func (l *IssueListener) after(ctx context.Context, environments, issues []uint64
 	return out, nil
 }
 
-// newIssues is what the rules of an environment are told of the issues that are new in a block.
-func newIssues(block uint64, found []svc.IssueTotal) svc.NewIssues {
-	first := slices.MinFunc(found, func(a, b svc.IssueTotal) int { return cmp.Compare(a.Issue, b.Issue) })
-	return svc.NewIssues{Environment: first.Environment, Block: block, ID: svc.IssueID(first.Issue), Title: first.Title(), Others: len(found) - 1}
+// newIssues returns the messages that tell the rules of an environment which issues are new in a block.
+func newIssues(block uint64, found []svc.IssueTotal) (messages []svc.NewIssues) {
+	found = slices.SortedFunc(slices.Values(found), func(a, b svc.IssueTotal) int { return cmp.Compare(a.Issue, b.Issue) })
+	for part := range slices.Chunk(found, issuesAtOnce) {
+		first := &part[0]
+		message := svc.NewIssues{Environment: first.Environment, Block: block, ID: svc.IssueID(first.Issue), Title: first.Title(), Others: len(part) - 1}
+		for i := range part {
+			message.Issues = append(message.Issues, svc.TitledIssue{Issue: part[i].Issue, Title: part[i].Title()})
+		}
+		messages = append(messages, message)
+	}
+	return messages
 }
 
 // tellOfNews tells the alerting actors of the new issues of a block, all at once, and returns the
@@ -171,16 +175,16 @@ func (l *IssueListener) tellOfNews(ctx context.Context, block uint64, news map[u
 		if !awaited {
 			continue // its rules are gone
 		}
-		message := newIssues(block, found)
+		messages := newIssues(block, found)
 		group.Go(func() error {
 			if !l.Outbox.Has(kindAlerting, app.String()) {
-				err := attempt.Contained(func() error { return l.Alarms.NewIssues(patient, app, message) })
+				err := attempt.Contained(func() error { return l.tellAlarms(patient, app, messages) })
 				if err == nil {
 					return nil
 				}
 				l.Logger.Warn("an application's alert rules will be told of new issues later", "app", app.String(), "error", err)
 			}
-			note := issueNote{Block: block, Environment: environment, App: app, News: []svc.NewIssues{message}}
+			note := issueNote{Block: block, Environment: environment, App: app, News: messages}
 			mu.Lock()
 			defer mu.Unlock()
 			late = append(late, note.note(kindAlerting, app.String()))
@@ -191,8 +195,18 @@ func (l *IssueListener) tellOfNews(ctx context.Context, block uint64, news map[u
 	return late
 }
 
-// regressionsAtOnce bounds the issues of one telling.
-const regressionsAtOnce = 500
+// tellAlarms tells one alerting actor of new issues.
+func (l *IssueListener) tellAlarms(ctx context.Context, app svc.AppRef, messages []svc.NewIssues) error {
+	for _, message := range messages {
+		if err := l.Alarms.NewIssues(ctx, app, message); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// issuesAtOnce bounds the issues of one message.
+const issuesAtOnce = 500
 
 // tellRegressions has the rules that wait for regressions learn of issues that regressed with
 // a block, and the issues know that they did. An issue that does not know it says again that
@@ -207,7 +221,7 @@ func (l *IssueListener) tellRegressions(ctx context.Context, block uint64, came 
 		if some < 0 {
 			some = len(came)
 		}
-		for part := range slices.Chunk(came[:some], regressionsAtOnce) {
+		for part := range slices.Chunk(came[:some], issuesAtOnce) {
 			err := attempt.Contained(func() error { return l.tellRegressed(ctx, block, environment, part) })
 			if err == nil {
 				err = l.Issues.noted(ctx, block, part)
@@ -243,7 +257,7 @@ func (l *IssueListener) tellRegressed(ctx context.Context, block, environment ui
 				title = total.Title()
 			}
 		}
-		told.Issues = append(told.Issues, svc.RegressedIssue{Issue: issue, Title: title})
+		told.Issues = append(told.Issues, svc.TitledIssue{Issue: issue, Title: title})
 	}
 	return l.Alarms.Regressed(ctx, app, told)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"log/slog"
 	"slices"
 	"strings"
@@ -52,13 +53,26 @@ type Note struct {
 	Block, Environment uint64
 	// Payload is what the listener that left the note made of it.
 	Payload json.RawMessage
+
+	// stored is the id under which the note was found in the store; empty for a new one.
+	stored string
 }
 
 // owner is the owner of the note's entity.
 func (n *Note) owner() string { return noteOwner + n.Kind + "/" + n.Identity }
 
-// id names the note among those of its owner.
-func (n *Note) id() string { return fmt.Sprintf("%d-%d", n.Block, n.Environment) }
+// id names the note among those of its owner. A block that is handled again may leave a note that
+// says something else, which must not take the place of the first: so the id depends on the payload.
+func (n *Note) id() string {
+	return cmp.Or(n.stored, fmt.Sprintf("%d-%d-%016x", n.Block, n.Environment, fnvOf(n.Payload)))
+}
+
+// fnvOf returns a hash of a payload.
+func fnvOf(payload []byte) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write(payload) // never fails
+	return h.Sum64()
+}
 
 // noteOf reads the note of an entity.
 func noteOf(entity svc.Entity) (n Note, err error) {
@@ -67,7 +81,7 @@ func noteOf(entity svc.Entity) (n Note, err error) {
 	if _, err := fmt.Sscanf(entity.ID, "%d-%d", &n.Block, &n.Environment); err != nil || !ours || !whole || !json.Valid(entity.Payload) {
 		return n, fmt.Errorf("%w: %s of %s", errNote, entity.ID, entity.Owner)
 	}
-	n.Kind, n.Identity, n.Payload = kind, identity, entity.Payload
+	n.Kind, n.Identity, n.Payload, n.stored = kind, identity, entity.Payload, entity.ID
 	return n, nil
 }
 

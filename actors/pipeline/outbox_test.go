@@ -139,3 +139,35 @@ func TestADeafActorDelaysNobody(t *testing.T) {
 		}
 	})
 }
+
+// TestNotesOfOneBlockStayApart leaves two notes of one block for one actor, as two attempts at the block
+// do, and has another node take them over.
+func TestNotesOfOneBlockStayApart(t *testing.T) {
+	t.Parallel()
+	store, told := &keptNotes{kept: map[string]svc.Entity{}}, []string{}
+	open := func() *Outbox {
+		o := NewOutbox(store, slog.New(slog.DiscardHandler))
+		o.Owns = func(string, string) bool { return true }
+		o.deliveries = map[string]Delivery{"shop": func(_ context.Context, note Note) error {
+			told = append(told, string(note.Payload))
+			return nil
+		}}
+		return o
+	}
+	first := open()
+	for _, payload := range []string{`"a"`, `"b"`, `"a"`} {
+		if err := first.put(t.Context(), 1, []Note{{Kind: "shop", Identity: "o/a", Block: 7, Environment: 1, Payload: json.RawMessage(payload)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	second := open()
+	if err := second.load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	second.round(t.Context())
+	slices.Sort(told)
+	left, _ := store.LoadKind(t.Context(), kindNote)
+	if !slices.Equal(told, []string{`"a"`, `"b"`}) || len(left) != 0 || second.Len() != 0 {
+		t.Errorf("told %v, %d notes are left in the store, for %d actors in memory", told, len(left), second.Len())
+	}
+}
