@@ -21,8 +21,6 @@ func largePackages() map[string]int {
 		// The language of the product: one noun a file, and one prefix, svc, for all of them. To divide it
 		// would give every noun a second name.
 		".": 70,
-		// Four files named ports_ have rules of the product, which belong to actors.
-		"cmd/svc": 34,
 	}
 }
 
