@@ -79,7 +79,7 @@ type Deploy struct {
 	FinishedAt  time.Time  `json:"finishedAt"`
 }
 
-// ReleaseCount is what occurred in a release.
+// ReleaseCount holds the counts of a release.
 type ReleaseCount struct {
 	// NewIssues is how many issues occurred in it first.
 	NewIssues               int

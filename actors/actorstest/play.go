@@ -140,7 +140,7 @@ func SameError(got, want error) bool {
 	return isShown == wantShown && (errors.Is(got, want) || got != nil && want != nil && got.Error() == want.Error())
 }
 
-// ErrAway is what a store fails with that cannot be reached.
+// ErrAway is the error of a store that cannot be reached.
 var ErrAway = errors.New("the store is away")
 
 // StoreAway is the answer while the store does not answer.

@@ -14,7 +14,7 @@ import (
 	"svc/cluster"
 )
 
-// AlertPorts is what the alerting actors of a node need.
+// AlertPorts holds the dependencies of a node's alerting actors.
 type AlertPorts struct {
 	// Actors reaches the actors; it may be set after the ports were made.
 	Actors   grain.Caller
@@ -41,14 +41,14 @@ type Measures interface {
 	Measure(ctx context.Context, rules []svc.AlertRule, at time.Time) []Measured
 }
 
-// Measured is what a rule's condition came to; it is not known without data.
+// Measured is the value of a rule's condition; it is unknown without data.
 type Measured struct {
 	Value float64
 	Known bool
 	Err   error
 }
 
-// ReadCounter is what the store holds of what a counter counts. A block of the list is in
+// ReadCounter is the stored count of a counter. A block of the list is in
 // it as a whole.
 type ReadCounter struct {
 	Slots  svc.AlertSlots

@@ -14,7 +14,7 @@ import (
 // before, or the reading found it.
 
 const (
-	// rereadEvery is how long a window is trusted before the store is read anew: what an
+	// rereadEvery is how long a window is trusted before the store is read again: what an
 	// interruption between two stored things may have left out is made good by then.
 	rereadEvery = 15 * time.Minute
 	// settleLag is how long after a rule was made a node may not count for it yet, and, with
@@ -29,7 +29,7 @@ const (
 	heardTime = rereadEvery + 5*time.Minute
 )
 
-// window is what is known of what a counter counts.
+// window holds the counts of a counter as far as they are known.
 type window struct {
 	rules []string
 	slots svc.AlertSlots
@@ -44,7 +44,7 @@ type window struct {
 	waiting []toldBlock
 }
 
-// toldBlock is what a block brought.
+// toldBlock holds the counts of a block.
 type toldBlock struct {
 	block uint64
 	slots svc.AlertSlots
@@ -105,7 +105,7 @@ func (w *window) rest(counter *svc.AlertCounter, now, began time.Time, reading *
 }
 
 type (
-	// toldCounted is what a stored block brought of what an application's rules count.
+	// toldCounted holds the counts of a stored block for an application's rules.
 	toldCounted struct {
 		Block  uint64    `json:"block"`
 		Counts []counted `json:"counts"`

@@ -16,7 +16,7 @@ import (
 // few writes. There is no timer; a lone monitor waits for nobody. The zero value is ready.
 type batcher struct {
 	mu sync.Mutex
-	// next is what goes with the next call of each application that one is under way for.
+	// next holds, for each application with a call under way, the reports of the call that follows.
 	next map[svc.AppRef]*batch
 }
 

@@ -14,10 +14,10 @@ import (
 	"svc/actors/pipeline"
 )
 
-// blockCounts is what the rules of the environments in a block count of it, by counter.
+// blockCounts holds the counts of a block for the rules of its environments, by counter.
 type blockCounts map[svc.AlertCounter]svc.AlertSlots
 
-// counted is what one block brought of what one counter counts.
+// counted is the count of one counter in one block.
 type counted struct {
 	Counter svc.AlertCounter `json:"counter"`
 	Slots   svc.AlertSlots   `json:"slots"`
@@ -56,7 +56,7 @@ func (l *CountListener) Open() pipeline.BlockListener {
 	return &countedBlock{listener: l, counts: blockCounts{}, begun: l.Now()}
 }
 
-// countedBlock is what the rules count of one block.
+// countedBlock gathers the counts of one block.
 type countedBlock struct {
 	pipeline.NopBlockListener
 	listener *CountListener
@@ -181,7 +181,7 @@ const countTime = time.Second
 // Stored tells the alerting actors what a stored block brought. As with new issues, it
 // stands between the insert and the commit, and an actor knows the blocks that it was told
 // of, so each counts once. An actor that cannot be reached holds nobody up for long: it is
-// noted, and told later to read the store anew.
+// noted, and told later to read the store again.
 func (b *countedBlock) Stored(ctx context.Context, block *pipeline.StoredBlock) error {
 	told := b.byApp(func(svc.AppRef) bool { return true }, false)
 	if len(told) == 0 {

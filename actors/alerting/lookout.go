@@ -106,7 +106,7 @@ func (l *Lookout) tell(ctx context.Context, brought map[svc.AppRef][]counted) bo
 	return look.Load()
 }
 
-// tellMissed has actors that were not told of a block read the store anew. What is stored meanwhile
+// tellMissed has actors that were not told of a block read the store again. What is stored meanwhile
 // they are told of in the same way.
 func (l *Lookout) tellMissed(ctx context.Context) {
 	apps := l.Rules.missed.take()

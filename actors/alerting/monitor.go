@@ -30,7 +30,7 @@ const kindMonitor = "monitor"
 // seldom is loaded for each check.
 const monitorIdle = 10 * time.Minute
 
-// MonitorPorts is what the monitors of a node need.
+// MonitorPorts holds the dependencies of a node's monitors.
 type MonitorPorts struct {
 	States   States
 	Probe    Probe
@@ -44,7 +44,7 @@ type MonitorPorts struct {
 	Logger  *slog.Logger
 }
 
-// States is what the store knows of monitors.
+// States reads the stored states of monitors.
 type States interface {
 	// MonitorState returns what the checks of a monitor led to, the zero state where
 	// there were none.
@@ -68,7 +68,7 @@ type monitor struct {
 	rules   svc.MonitorRules
 	monitor *svc.Monitor
 	state   svc.MonitorState
-	// changed runs after the monitor was stored anew or deleted.
+	// changed runs after the monitor was saved or deleted.
 	changed func(svc.Version)
 }
 

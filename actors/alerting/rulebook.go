@@ -30,13 +30,13 @@ type Rulebook struct {
 	missed missedApps
 }
 
-// ruled is what was last made of one application's rules.
+// ruled holds the index entries of one application's rules.
 type ruled struct {
 	version      svc.Version
 	environments []uint64
 }
 
-// ruleset is what the rules of one environment want to know of the stream. The rules in it
+// ruleset selects the rows of the stream that the rules of one environment need. The rules in it
 // never change.
 type ruleset struct {
 	app         svc.AppRef

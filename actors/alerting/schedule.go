@@ -208,7 +208,7 @@ func NewScheduleMetrics(registerer prometheus.Registerer) *ScheduleMetrics {
 // Filler fills a schedule whenever the node begins to own partitions.
 type Filler struct {
 	Ownership *pipeline.Ownership
-	// Fill schedules everything that the store knows, whoever owns it.
+	// Fill schedules every stored wake-up, no matter which node owns its actor.
 	Fill   func(ctx context.Context) error
 	Every  time.Duration
 	Logger *slog.Logger

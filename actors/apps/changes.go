@@ -20,7 +20,7 @@ type Announcements interface {
 	Announce(ctx context.Context, text []byte) error
 }
 
-// ChangedOwners is what the store knows of late changes.
+// ChangedOwners lists late changes in the store.
 type ChangedOwners interface {
 	// Load returns the last version of every entity of an owner.
 	Load(ctx context.Context, owner string) ([]svc.Entity, error)
@@ -54,7 +54,7 @@ type Changes struct {
 	caught svc.Version
 }
 
-// Snapshot is what a node keeps in memory of some kinds of entities, whoever owns them.
+// Snapshot is a node's copy in memory of some kinds of entities of all owners.
 type Snapshot interface {
 	// EntityKinds returns the kinds of the entities that it is made of.
 	EntityKinds() []string
@@ -158,7 +158,7 @@ func (c *Changes) Begin(ctx context.Context, store grain.KindLister) error {
 	return nil
 }
 
-// Lost reads everything anew, where announcements were lost.
+// Lost reads everything again after announcements were lost.
 func (c *Changes) Lost(ctx context.Context) {
 	c.mu.Lock()
 	caught := c.caught

@@ -22,7 +22,7 @@ type Collectors struct {
 	newest svc.Version
 }
 
-// published is what was last made of one application.
+// published holds the entries that were last made of one application.
 type published struct {
 	version svc.Version
 	app     svc.Application

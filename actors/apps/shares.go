@@ -20,7 +20,7 @@ type Shares struct {
 	ofApp map[svc.AppRef]linked
 }
 
-// linked is what was last made of one application's page.
+// linked holds the entry that was last made of one application's page.
 type linked struct {
 	version svc.Version
 	links   []string

@@ -245,7 +245,7 @@ func (a *Assistant) mint(ctx context.Context, who svc.Asker, policy svc.AIPolicy
 	return a.Tokens.MintAssistant(ctx, who.User, who.Ref.Org, policy.Scopes(who.Grant.Token.Scopes), svc.TurnTime+time.Minute)
 }
 
-// revoke ends the token of a turn; one that cannot be reached ends by itself.
+// revoke ends the token of a turn; one that cannot be reached expires.
 func (a *Assistant) revoke(ctx context.Context, token svc.Token) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer cancel()

@@ -29,7 +29,7 @@ type buffer struct {
 	alone     *time.Timer
 }
 
-// kept is a frame as the buffer holds it. A text is what lies between the end of the frame
+// kept is a frame as the buffer holds it. A text lies between the end of the frame
 // before it and its own.
 type kept struct {
 	other *otherFrame // nil for a text
@@ -121,7 +121,7 @@ func (b *buffer) end() {
 	b.tell()
 }
 
-// follow yields the frames behind an id and those to come, until the turn ends, yield
+// follow yields the frames after an id and those to come, until the turn ends, yield
 // returns false or ctx ends.
 func (b *buffer) follow(ctx context.Context, after uint64, yield func(svc.TurnFrame) bool) {
 	told := make(chan struct{}, 1)
@@ -141,14 +141,14 @@ func (b *buffer) follow(ctx context.Context, after uint64, yield func(svc.TurnFr
 	}
 }
 
-// hand yields the frames behind the n-th. It returns the number of the last one, and whether
+// hand yields the frames after the n-th. It returns the number of the last one, and whether
 // there may be more for who wants them.
 func (b *buffer) hand(n int, yield func(svc.TurnFrame) bool) (int, bool) {
 	news, ended := b.behind(n)
 	return news.first + len(news.frames), news.each(yield) && !ended
 }
 
-// behind returns the frames behind the n-th, and whether they are the last ones.
+// behind returns the frames after the n-th, and whether they are the last ones.
 func (b *buffer) behind(n int) (run, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

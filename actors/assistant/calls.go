@@ -13,7 +13,7 @@ import (
 // foundTools is how many tools one search loads.
 const foundTools = 8
 
-// waitingContent is what the model reads of a call that was proposed.
+// waitingContent is the result that the model reads for a proposed call.
 const waitingContent = "Proposed. Nothing was written; the member decides."
 
 // waitingFor is waitingContent for an effect: a request to the outside waits for
@@ -163,7 +163,7 @@ func contains(list []string, word string) bool {
 	return false
 }
 
-// title is what a tool does, without what is said to models only.
+// title is a tool's description without the part for models.
 func title(tool *svc.Tool) string {
 	first, _, _ := strings.Cut(tool.Description, ". ")
 	return first

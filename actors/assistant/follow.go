@@ -11,7 +11,7 @@ import (
 // lookEvery is how often the record of a turn is read that another node runs.
 const lookEvery = 500 * time.Millisecond
 
-// Follow yields the frames of a person's conversation behind an id until its turn ends,
+// Follow yields the frames of a person's conversation after an id until its turn ends,
 // yield returns false or ctx ends: those of the turn that runs or has just ended on this
 // node, else those of the record, which grows as long as the turn runs elsewhere.
 func (a *Assistant) Follow(ctx context.Context, ref svc.AppRef, member, id string, after uint64, yield func(svc.TurnFrame) bool) error {
@@ -67,7 +67,7 @@ func (t *turn) early(ref svc.AppRef, member string) bool {
 }
 
 // recorded tells the last turn of a conversation from its record, in the order of a live
-// turn. The frames have ids behind those of any live frame of the turn; a client takes
+// turn. The frames have ids after those of any live frame of the turn; a client takes
 // them in the place of what it had. While the turn runs its record only grows, so that
 // a frame keeps its id.
 func recorded(exchange *svc.Exchange) (out []svc.TurnFrame) {

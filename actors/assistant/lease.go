@@ -79,7 +79,7 @@ func (t *turn) renew(ctx context.Context) error {
 
 // held makes sure, before something is written, that the turn still has its claim: a node
 // that stood still may have lost it. The claim is held for as long as the conversation
-// waits for a sign of life behind the last one.
+// waits for a sign of life after the last one.
 func (t *turn) held(ctx context.Context) error {
 	if err := t.claimed(); err != nil {
 		return err

@@ -108,7 +108,7 @@ func (a *Assistant) requester(ctx context.Context, entry *svc.Approval) (who svc
 	return who, settings.Policy, err
 }
 
-// grant is what a person may do in an organization now, with scopes.
+// grant returns a person's present rights in an organization, with scopes.
 func (a *Assistant) grant(ctx context.Context, org string, person svc.User, scopes []svc.Scope) (svc.Grant, error) {
 	grant := svc.Grant{Token: svc.Token{User: &person, Scopes: scopes}}
 	role, err := a.Seats.Role(ctx, org, person.ID)

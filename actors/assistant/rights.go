@@ -42,7 +42,7 @@ func (t *turn) arm(ctx context.Context) error {
 	return err
 }
 
-// armed reads anew what the turn's token may do.
+// armed reads the rights of the turn's token again.
 func (t *turn) armed(ctx context.Context) (*svc.Grant, error) {
 	if err := t.arm(ctx); err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (t *turn) armed(ctx context.Context) (*svc.Grant, error) {
 	return &grant, err
 }
 
-// look reads anew what the organization allows a grant: the asker's, of this very
+// look reads again what the organization allows a grant: the asker's, of this very
 // request, at first, later that of the turn's token.
 func (t *turn) look(ctx context.Context, of *svc.Grant) error {
 	var err error

@@ -44,7 +44,7 @@ func (t *turn) replied(ctx context.Context, reply *svc.ModelReply, err error) (*
 	return t.calls(ctx, said)
 }
 
-// request is what the model is asked in a round.
+// request is the request to the model in a round.
 func (t *turn) request() *svc.ModelRequest {
 	return &svc.ModelRequest{
 		System: system(&t.conversation, t.Now()), Messages: history(t.messages), Tools: append([]svc.Tool{FindTool()}, t.loaded...),

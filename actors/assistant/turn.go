@@ -129,7 +129,7 @@ func (t *turn) giveBack(asking *svc.Asking) {
 	t.frames.end()
 	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
 	defer cancel()
-	_ = t.Conversations.Release(ctx, asking) // it would end by itself
+	_ = t.Conversations.Release(ctx, asking) // it would expire
 }
 
 // run works until the turn has ended and its end is recorded.

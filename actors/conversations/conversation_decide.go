@@ -51,7 +51,7 @@ func (c *conversation) addressed(action *svc.Action, by svc.User, second bool) b
 	return second == (by.ID != c.conversation.Member.ID) && (!second || action.Effect == svc.EffectExternal)
 }
 
-// refusedContent is what the model reads of an action that was not executed.
+// refusedContent is the result that the model reads for an action that was not executed.
 func refusedContent(status svc.ActionStatus, reason string) string {
 	words := map[svc.ActionStatus]string{
 		svc.ActionRejected: "The member refused the action. Nothing was written. The reason: ",

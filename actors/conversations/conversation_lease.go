@@ -8,7 +8,7 @@ import (
 )
 
 // reservation keeps the place of the next turn for a question whose claim is not stored
-// yet. It is in memory only: where it is lost, the claim finds out by itself whether there
+// yet. It is in memory only: where it is lost, the claim finds out whether there
 // is place.
 type reservation struct {
 	id   string

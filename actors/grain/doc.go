@@ -1,4 +1,4 @@
-// Package grain is what persistent actors share. A grain is one activation: a Core with the
+// Package grain is the shell that persistent actors share. A grain is one activation: a Core with the
 // state and the rules of its kind, in a shell that loads the state before the first message,
 // saves what a message writes before it answers, and lets everything else wait in order.
 //

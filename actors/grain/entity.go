@@ -18,7 +18,7 @@ type Entities interface {
 	Put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup) error
 }
 
-// KindLister reads the last versions of all entities of a kind, whoever owns them.
+// KindLister reads the last versions of all entities of a kind of all owners.
 type KindLister interface {
 	LoadKind(ctx context.Context, kind string) ([]svc.Entity, error)
 }

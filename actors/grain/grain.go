@@ -16,7 +16,7 @@ import (
 // IOTime bounds one load or save.
 const IOTime = 10 * time.Second
 
-// Node is what the grains of one node share.
+// Node holds the dependencies that the grains of one node share.
 type Node struct {
 	Store Entities
 	// Announce tells the other nodes which entities of an owner have changed, before the change

@@ -2,7 +2,7 @@ package grain
 
 import "svc"
 
-// Outcome is what handling one message leads to.
+// Outcome is the result of handling one message.
 type Outcome[R any] struct {
 	// Answer is sent as JSON once the writes are durable.
 	Answer R

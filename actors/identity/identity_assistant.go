@@ -9,7 +9,7 @@ import (
 )
 
 // MintAssistant makes the token of one turn: it acts as a person in one organization
-// with the given scopes, is on no list, and ends by itself after a time.
+// with the given scopes, is on no list, and expires.
 func (i *Identity) MintAssistant(ctx context.Context, person svc.User, org string, scopes []svc.Scope, lifetime time.Duration) (svc.Token, svc.Secret, error) {
 	ends := i.Now().Add(lifetime)
 	token, secret := i.newToken(svc.TokenAssistant, svc.TokenOwner{User: person, Org: org}, svc.TokenSpec{Name: "assistant", Scopes: scopes, ExpiresAt: &ends})

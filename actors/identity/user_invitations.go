@@ -15,7 +15,7 @@ import (
 // person is known.
 type noteOffer struct {
 	Org string `json:"org"`
-	// Name is what the inviter calls the person.
+	// Name is the inviter's name for the person.
 	Name      string    `json:"name,omitempty"`
 	ExpiresAt time.Time `json:"expiresAt"`
 }

@@ -16,7 +16,7 @@ import (
 	"svc/actors/pipeline"
 )
 
-// IssueTotals is what the store knows of how often issues occurred.
+// IssueTotals counts the stored occurrences of issues.
 type IssueTotals interface {
 	// IssueTotals returns how often issues of some environments occurred in all that is
 	// stored; one that never did is missing.

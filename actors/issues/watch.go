@@ -81,7 +81,7 @@ func (w *Watch) load(ctx context.Context, partitions []int) error {
 	return nil
 }
 
-// with returns a watch of the issues of a block's partitions, whoever owns them.
+// with returns a watch of the issues of a block's partitions, no matter which node owns them.
 // The block was begun in an earlier generation, so a resolution that an occurrence
 // in it followed was made in an earlier one too, and stands in the store, unless
 // its actor is still here.
@@ -100,7 +100,7 @@ func (w *Watch) with(ctx context.Context, partitions []int) (*Watch, error) {
 	return &Watch{issues: issues}, nil
 }
 
-// within says of issues whether they live in one of some partitions.
+// within returns a function that reports whether an issue lives in one of some partitions.
 func (w *Watch) within(partitions []int) func(issue uint64) bool {
 	wanted := make(map[int]bool, len(partitions))
 	for _, partition := range partitions {

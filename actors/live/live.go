@@ -28,7 +28,7 @@ import (
 //	stops      after two minutes without a question; nobody gathers digests then
 const kindLive = "live"
 
-// Visits is what the store knows of the last minutes.
+// Visits reads the visits of the last minutes from the store.
 type Visits interface {
 	// LiveVisits yields the events of an environment since an instant with the
 	// numbers of their blocks, bots excluded.
@@ -65,7 +65,7 @@ func (w *Watchers) change(environment uint64, watched bool) {
 	w.current.Store(&next)
 }
 
-// Ports is what the live actors of a node need.
+// Ports holds the dependencies of a node's live actors.
 type Ports struct {
 	Visits   Visits
 	Watchers *Watchers
@@ -91,8 +91,8 @@ func Kind(ports Ports) cluster.Kind {
 	}
 }
 
-// digest is what one stored block says of one environment. It is partial where
-// the block was begun before anybody watched: the window must be read anew.
+// digest summarises one stored block for one environment. It is partial where
+// the block was begun before anybody watched: the window must be read again.
 type digest struct {
 	block   uint64
 	visits  []svc.LiveVisit
@@ -118,7 +118,7 @@ type live struct {
 	waiting []*cluster.Request
 	asked   time.Time
 	// whole says whether every block is stored by this node; where others store
-	// some, the window is read anew once it is older than freshTime.
+	// some, the window is read again once it is older than freshTime.
 	whole func() bool
 	read  time.Time
 }

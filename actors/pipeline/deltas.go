@@ -37,7 +37,7 @@ const (
 // which reads them without the pending block, makes the same differences again.
 type deltas struct {
 	senders map[senderKey]*protos.Cumulative
-	// latest is the newest point of a series, whoever sent it.
+	// latest is the newest point of a series, from any sender.
 	latest map[uint64]instants
 	// begins are the beginnings of a metric's senders, with when each was heard of last.
 	// A known one is changed through its pointer: an assignment would replace the text of

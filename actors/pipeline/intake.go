@@ -110,7 +110,7 @@ var errIntakeStopped = errors.New("the intake stopped")
 // Bounce ends the fold for the stream that waits for it.
 func (m *fold) Bounce() { m.done <- errIntakeStopped }
 
-// IntakeConfig is what intakes need.
+// IntakeConfig holds the dependencies of intakes.
 type IntakeConfig struct {
 	// Locator returns a locator that one intake uses.
 	Locator func() Locator

@@ -44,7 +44,7 @@ func (i *Intake) foldPoint(p *protos.MetricPoint) {
 	i.Points = append(i.Points, row)
 }
 
-// measurement is what a point says, or what it adds to the point before. An empty one
+// measurement is the value of a point, or its difference from the point before. An empty one
 // says nothing.
 type measurement struct {
 	count     uint64

@@ -45,13 +45,13 @@ type OutboxStore interface {
 	LoadKind(ctx context.Context, kind string) ([]svc.Entity, error)
 }
 
-// Note is what an actor has not been told of a stored block, and will be told once it answers.
+// Note is a message about a stored block that an actor did not take in time. It is delivered once the actor answers.
 type Note struct {
 	// Kind and Identity name the actor.
 	Kind, Identity string
 	// Block and Environment name the note among those for the actor.
 	Block, Environment uint64
-	// Payload is what the listener that left the note made of it.
+	// Payload is encoded by the listener that left the note.
 	Payload json.RawMessage
 
 	// stored is the id under which the note was found in the store; empty for a new one.
@@ -223,12 +223,12 @@ func (o *Outbox) remove(owner, id string) {
 	}
 }
 
-// entity is what is stored of a note.
+// entity returns the stored form of a note.
 func (n *waitingNote) entity() svc.Entity {
 	return svc.Entity{Owner: n.owner(), Kind: kindNote, ID: n.id(), Version: n.version, Payload: n.Payload}
 }
 
-// deleted is what replaces the entity once the actor was told.
+// deleted returns the tombstone that replaces the entity after the delivery.
 func (n *waitingNote) deleted() svc.Entity {
 	return svc.Entity{Owner: n.owner(), Kind: kindNote, ID: n.id(), Version: n.version.Next(n.version.Generation), Deleted: true}
 }

@@ -86,7 +86,7 @@ type Sink struct {
 	room   room
 }
 
-// SinkConfig is what a sink needs.
+// SinkConfig holds the dependencies of a sink.
 type SinkConfig struct {
 	Store BlockStore
 	Log   Committer

@@ -81,7 +81,7 @@ func (s *Sink) leave(t *ticket) {
 	s.grant()
 }
 
-// grant lets in whoever has room, in the order of arrival; the caller holds the lock. Where
+// grant lets in those that have room, in the order of arrival; the caller holds the lock. Where
 // somebody has to wait, the open block is to be stored without waiting for more.
 func (s *Sink) grant() {
 	for len(s.room.waiting) > 0 {

@@ -12,7 +12,7 @@ import (
 	"svc/actors/attempt"
 )
 
-// History is what the store knows of the recent past, for a beginning generation.
+// History reads the recent past from the store, for a beginning generation.
 type History interface {
 	// RecentIDs yields the events that arrived since an instant, except those of
 	// one block, by the hash of their visitor and the key of their id, roughly in
@@ -57,7 +57,7 @@ type Stream struct {
 	working sync.WaitGroup
 }
 
-// StreamConfig is what a stream needs.
+// StreamConfig holds the dependencies of a stream.
 type StreamConfig struct {
 	Partitions int
 	Ownership  *Ownership
@@ -65,7 +65,7 @@ type StreamConfig struct {
 	Sink       *Sink
 	Log        RecordLog
 	History    History
-	// Intakes is what the intakes need that make the rows of a block that is completed.
+	// Intakes configures the intakes that make the rows of a completed block.
 	Intakes IntakeConfig
 	Evict   func(partition int)
 	Now     func() time.Time
@@ -75,7 +75,7 @@ type StreamConfig struct {
 // RecordLog is the log as far as recovery needs it.
 type RecordLog interface {
 	Committer
-	// Committed returns the positions of partitions, whoever owns them.
+	// Committed returns the positions of partitions, no matter which node owns them.
 	Committed(ctx context.Context, partitions []int) ([]svc.LogPosition, error)
 	RecordReader
 }
@@ -197,7 +197,7 @@ func (s *Stream) Records(ctx context.Context, partition int, records []svc.LogRe
 }
 
 // Ending stores everything that was folded in a generation that is about to end,
-// so that whoever owns the partitions next finds nothing pending.
+// so that the next owner of the partitions finds nothing pending.
 func (s *Stream) Ending(ctx context.Context, number int32) {
 	s.mu.Lock()
 	g := s.generation

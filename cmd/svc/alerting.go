@@ -111,7 +111,7 @@ func (m measures) Measure(ctx context.Context, rules []svc.AlertRule, at time.Ti
 	return out
 }
 
-// sameWindow is what rules have in common that are answered by one query.
+// sameWindow is the key of rules that one query answers.
 type sameWindow struct {
 	environment uint64
 	window      time.Duration

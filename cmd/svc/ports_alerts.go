@@ -129,7 +129,7 @@ func (a alerts) CreateChannel(ctx context.Context, ref svc.AppRef, spec svc.Chan
 	return made, target.Secret, err
 }
 
-// TestChannel makes one attempt with an incident that is none.
+// TestChannel sends one notification about a made-up incident and returns why it failed.
 func (a alerts) TestChannel(ctx context.Context, ref svc.AppRef, id string) (problem string, err error) {
 	channels, err := a.Channels(ctx, ref)
 	if err != nil {

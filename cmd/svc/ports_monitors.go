@@ -12,7 +12,7 @@ import (
 	"svc/storage/clickhouse/database"
 )
 
-// monitoring is what this node checks and tells others about.
+// monitoring holds the parts of this node that check and notify.
 type monitoring struct {
 	dialer   *outbound.Dialer
 	schedule *alerting.Schedule

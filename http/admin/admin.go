@@ -31,7 +31,7 @@ type Check struct {
 // checkTime bounds all checks of one request.
 const checkTime = 3 * time.Second
 
-// Config is what the listener shows and does.
+// Config holds the dependencies of the listener.
 type Config struct {
 	Checks   []Check
 	Gatherer prometheus.Gatherer

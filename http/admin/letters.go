@@ -8,7 +8,7 @@ import (
 	"svc"
 )
 
-// Letters is what operators can do with dead letters: items that were accepted and could not be folded or
+// Letters lists, replays and drops dead letters: items that were accepted and could not be folded or
 // stored.
 type Letters interface {
 	Count(ctx context.Context) ([]svc.LetterCount, error)

@@ -101,7 +101,7 @@ func serve(run func(ctx context.Context, command Command) (any, error)) http.Han
 	}
 }
 
-// readCommand reads one command and nothing behind it; a member that no command has is
+// readCommand reads one command and nothing after it; a member that no command has is
 // refused, since it may be a misspelt one.
 func readCommand(body io.Reader) (command Command, err error) {
 	decoder := json.NewDecoder(body)

@@ -38,7 +38,7 @@ type Collect struct {
 	Cardinality Cardinality
 }
 
-// collectRetry is what a client is told to wait when the log does not answer.
+// collectRetry is the Retry-After while the log does not answer.
 const collectRetry = time.Second
 
 // Routes returns the rows of the ingest surface.

@@ -28,7 +28,7 @@ const (
 	// paceSlot and paceSlots are the grain and the reach of what is remembered.
 	paceSlot  = 100 * time.Millisecond
 	paceSlots = 64
-	// paceMuch is what a node stores in a fraction of a second: below it, an application does not
+	// paceMuch is the number of events that a node stores in a fraction of a second: below it, an application does not
 	// keep others waiting for long.
 	paceMuch = 4 << 20
 	// paceLook is how often a waiting request checks again.

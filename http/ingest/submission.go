@@ -22,7 +22,7 @@ type submission struct {
 	writer  *route.Response
 	request *http.Request
 	now     time.Time
-	// stay is what the request holds of the node's memory and processors.
+	// stay is the request's share of the node's memory and processors.
 	stay stay
 
 	// From the key: what it may do, and who the connection belongs to where that is a

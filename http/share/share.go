@@ -101,7 +101,7 @@ func (p *Pages) readable(link string) *svc.PublicShare {
 
 // serve answers one request. That the page may be read is asked before the
 // cache, and again after what may have taken a while: a page that has changed in
-// between is served anew.
+// between is served again.
 func (p *Pages) serve(w *route.Response, r *http.Request, embed bool) {
 	p.writeHead(w.Header(), embed)
 	link := linkOf(r)
@@ -171,7 +171,7 @@ func (p *Pages) refuse(w *route.Response, status int) {
 	_, _ = w.Write(body)
 }
 
-// retryAfter is what readers are told to wait, in seconds.
+// retryAfter is the Retry-After of answers to readers, in seconds.
 const retryAfter = "5"
 
 // fail answers for a page that could not be made.

@@ -76,7 +76,7 @@ func (p panel) offered(share *svc.Share) []svc.Dimension {
 	return offered
 }
 
-// view is what one request asks to see, in words that the page knows.
+// view is the selection of one request, in words that the page knows.
 type view struct {
 	span    string
 	grain   svc.Interval

@@ -122,7 +122,7 @@ func (d *Dir) Join(name string) string { return filepath.Join(d.path, name) }
 // Close gives the folder free.
 func (d *Dir) Close() error { return d.lock.Close() }
 
-// Force forces a file, or the names in a folder, to disk, whoever wrote them.
+// Force forces a file, or the names in a folder, to disk, no matter which process wrote them.
 func Force(name string) error {
 	file, err := os.Open(name)
 	if err != nil {

@@ -20,7 +20,7 @@ type Committer[T any] struct {
 	running bool      // guarded by mu
 }
 
-// group is what one write carries.
+// group holds the callers of one write.
 type group[T any] struct {
 	items []T
 	done  chan struct{} // closed after err is set

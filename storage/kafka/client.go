@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// clientID is what brokers call this program in their logs.
+	// clientID names this program in the logs of brokers.
 	clientID = "svc"
 
 	// dialTime bounds one connection attempt, so that a dead broker of a

@@ -138,7 +138,7 @@ func (db *Store) DropSnapshot(ctx context.Context, name string) error {
 	return clickhouse.WriteError("removing a snapshot", db.conn.Exec(context.WithoutCancel(ctx), db.queries["snapshot.Drop"], clickhouse.Args{"snapshot": name}))
 }
 
-// DropSnapshots removes the snapshots that processes left behind. Nobody else may take one.
+// DropSnapshots removes the snapshots that ended processes left. Nobody else may take one.
 func (db *Store) DropSnapshots(ctx context.Context) error {
 	var left []string
 	err := db.conn.Read(ctx, "looking for snapshots", db.queries["snapshot.Left"], nil, func(rows driver.Rows) (bool, error) {

@@ -26,14 +26,14 @@ type seriesNotes struct {
 	of map[uint64]seriesNote
 }
 
-// seriesNote is what this process has written to the catalogue about a series.
+// seriesNote records what this process wrote to the catalogue about a series.
 type seriesNote struct {
 	kind svc.MetricKind
 	unit string
 	tsMs int64
 }
 
-// has reports whether the catalogue already knows what a point says of its series.
+// has reports whether the catalogue already holds what a point states about its series.
 func (n *seriesNotes) has(row *svc.MetricRow, ts int64) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -26,7 +26,7 @@ const (
 	// rowTrials bounds the trial inserts that look for single rows in the refused environments of
 	// one kind, so that the rows of others do not wait for them.
 	rowTrials = 128
-	// trialTime bounds the whole. A database of a trial that is twice as old was left behind.
+	// trialTime bounds the whole. A database of a trial that is twice as old was abandoned.
 	trialTime = time.Minute
 	// blockChance is how many bits of a block's number are random; the others are the milliseconds at
 	// which it was made.

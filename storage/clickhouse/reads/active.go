@@ -230,7 +230,7 @@ func (db *Store) pastLatest(ctx context.Context, span svc.AnalyticsScope, month 
 	return p, err
 }
 
-// visitEvents returns the number of events behind the visits of whole slots. Where it is
+// visitEvents returns the number of events of the visits of whole slots. Where it is
 // that of traffic, what is read of visits afterwards is of the same inserts or later ones.
 func (db *Store) visitEvents(ctx context.Context, span svc.AnalyticsScope, from, to int64) (events int64, err error) {
 	args := environmentArguments(span).With(clickhouse.Args{"whole_from": from, "whole_to": to})

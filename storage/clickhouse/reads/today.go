@@ -33,7 +33,7 @@ type todayKey struct {
 	from, to    int64
 }
 
-// today is what the values of a dimension add up to on a local day that goes on. It grows
+// today holds the sums of a dimension's values on the present local day. It grows
 // by the blocks that were stored since it was read last. It is known whole where it has the
 // events of the store, and the bounces: events of a day that goes on are only added.
 type today struct {

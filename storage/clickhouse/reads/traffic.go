@@ -38,7 +38,7 @@ type visit struct {
 	visitor, session uint64
 }
 
-// traffic is what is known of adjacent windows without filters: the sums of their cuts
+// traffic holds the known sums of adjacent windows without filters: the sums of their cuts
 // that hold events, those of their ends, and who was active at the ends.
 type traffic struct {
 	cuts   []cut

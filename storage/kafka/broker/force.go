@@ -46,7 +46,7 @@ const (
 	untilForced = math.MaxInt64
 )
 
-// errForcerClosed is what callers get once the broker has stopped.
+// errForcerClosed is the error after the broker has stopped.
 var errForcerClosed = errors.New("broker has stopped")
 
 // round is one pass over the files. err is set before done is closed.

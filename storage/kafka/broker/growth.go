@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// growth is what was appended to a file since the last round.
+// growth is the part of a file that was appended since the last round.
 type growth struct {
 	file     *os.File
 	from, to int64

@@ -29,7 +29,7 @@ const (
 //
 // Entries repeat bytes at their place in a file, so that replaying them twice, or
 // those of files that were forced already, changes nothing. What is not in the journal
-// must be on disk: whoever forces files by other means empties the journal.
+// must be on disk: forcing files by other means requires emptying the journal.
 //
 // Only one goroutine uses a journal.
 type journal struct {
@@ -53,7 +53,7 @@ type journal struct {
 var errJournalFull = errors.New("round does not fit into the journal")
 
 // An entry is its length and checksum, and then: generation, place in the file, flags,
-// length of the name, name, data. The checksum covers everything behind it.
+// length of the name, name, data. The checksum covers everything after it.
 const (
 	entryHead    = 4 + 4 + 8 + 8 + 1 + 2
 	entryCreated = 1

@@ -15,7 +15,7 @@ import (
 	"svc"
 )
 
-// Round is what a model answers to one request.
+// Round is a model's answer to one request.
 type Round struct {
 	Text  []string
 	Calls []svc.ToolCall
