@@ -23,7 +23,7 @@ import (
 //
 // Every change is published to the collectors and the shares of this node and
 // announced to the others before it is answered, so a new key works on the next
-// request and a revoked one stops (changes.go).
+// request and a revoked one stops (snapshot_sync.go).
 const kindApplication = "application"
 
 type application struct {
