@@ -80,7 +80,7 @@ func refusal(surface Surface, secret string, sent bool) string {
 		return "Send an access token as Authorization: Bearer <token>."
 	case strings.HasPrefix(secret, "svc_pub_"), strings.HasPrefix(secret, "svc_sec_"):
 		return "This is an ingest key; it sends events and evaluates flags. The management API needs an access token."
-	case surface == Console && isAccessToken(secret):
+	case surface == Console && isManagementToken(secret):
 		return "This is an access token; the console's routes need a console session."
 	case surface == Manage && strings.HasPrefix(secret, svc.TokenConsole.Prefix()):
 		return "This is a console session; the management API needs an access token."
@@ -100,7 +100,8 @@ func AccessToken(r *http.Request) (svc.Secret, error) {
 	return svc.Secret(secret), nil
 }
 
-func isAccessToken(secret string) bool {
+// isManagementToken reports whether a secret has the prefix of a token that the management surface takes.
+func isManagementToken(secret string) bool {
 	return slices.ContainsFunc([]svc.TokenKind{svc.TokenPersonal, svc.TokenOrganization, svc.TokenAssistant},
 		func(kind svc.TokenKind) bool { return strings.HasPrefix(secret, kind.Prefix()) })
 }
