@@ -5,7 +5,6 @@ import (
 	"os"
 	"testing"
 
-	"svc/storage/clickhouse"
 	"svc/storage/clickhouse/block"
 	"svc/storage/clickhouse/clickhousetest"
 )
@@ -23,12 +22,7 @@ type testDB struct {
 
 func open(t testing.TB) *testDB {
 	t.Helper()
-	return openNamed(t, clickhousetest.Name())
-}
-
-func openNamed(t testing.TB, name string) *testDB {
-	t.Helper()
-	conn := clickhousetest.OpenWith(t, clickhouse.Config{Database: name})
+	conn := clickhousetest.Open(t)
 	store, err := New(conn)
 	if err != nil {
 		t.Fatal(err)
