@@ -72,7 +72,7 @@ func TestTheEffectTable(t *testing.T) {
 	for _, c := range []struct {
 		effect          svc.Effect
 		always, tainted bool
-		want            svc.CallVerdict
+		want            svc.CallDecision
 	}{
 		{svc.EffectRead, false, false, svc.CallRuns},
 		{svc.EffectRead, false, true, svc.CallRuns},
@@ -89,11 +89,11 @@ func TestTheEffectTable(t *testing.T) {
 		{svc.EffectExternal, true, true, svc.CallProposed},
 	} {
 		tool := svc.Tool{Name: "thing_do", Effect: c.effect}
-		if got := svc.JudgeCall(&svc.AIPolicy{}, &tool, c.effect, c.always, c.tainted); got != c.want {
+		if got := svc.DecideCall(&svc.AIPolicy{}, &tool, c.effect, c.always, c.tainted); got != c.want {
 			t.Errorf("%+v: %s", c, got)
 		}
 		for _, policy := range []svc.AIPolicy{{DeniedTools: []string{"thing_do"}}, {DeniedEffects: []svc.Effect{c.effect}}} {
-			if got := svc.JudgeCall(&policy, &tool, c.effect, c.always, c.tainted); got != svc.CallRefused {
+			if got := svc.DecideCall(&policy, &tool, c.effect, c.always, c.tainted); got != svc.CallRefused {
 				t.Errorf("%+v under %+v: %s", c, policy, got)
 			}
 		}

@@ -32,7 +32,7 @@ type Approval struct {
 }
 
 // Take notes the request as its conversation has it.
-func (a *Approval) Take(from *Exchange) {
+func (a *Approval) Take(from *Transcript) {
 	if action := from.Action(a.Action.ID); action != nil {
 		a.Action = *action
 	}
@@ -58,9 +58,9 @@ func (a *Approval) CheckSecond(by User, grant *Grant, tool *Tool) error {
 	return nil
 }
 
-// Outlook is the state of both members, the application and the organization's rules
+// SendContext is the state of both members, the application and the organization's rules
 // right before a request is sent.
-type Outlook struct {
+type SendContext struct {
 	Requester Grant
 	// Operator is the second one's; it is judged without the rules for assistants.
 	Operator Grant
@@ -70,7 +70,7 @@ type Outlook struct {
 
 // CheckSend says whether a request may still be sent: both members may still do it, and
 // neither the organization's rules nor the application's modules are against it.
-func (a *Approval) CheckSend(by User, tool *Tool, now *Outlook) error {
+func (a *Approval) CheckSend(by User, tool *Tool, now *SendContext) error {
 	if err := a.CheckSecond(by, &now.Operator, tool); err != nil {
 		return err
 	}

@@ -197,15 +197,15 @@ func FrameID(turn int, n uint64) uint64 { return uint64(turn)<<turnBits | n }
 // FrameTurn returns the turn that a frame's id belongs to.
 func FrameTurn(id uint64) int { return int(id >> turnBits) }
 
-// Exchange is a conversation with everything that was said and proposed in it.
-type Exchange struct {
+// Transcript is a conversation with everything that was said and proposed in it.
+type Transcript struct {
 	Conversation Conversation `json:"conversation"`
 	Messages     []Message    `json:"messages"`
 	Actions      []Action     `json:"actions"`
 }
 
 // Action returns an action of the conversation, nil where there is none of the id.
-func (e *Exchange) Action(id string) *Action {
+func (e *Transcript) Action(id string) *Action {
 	if at := slices.IndexFunc(e.Actions, func(action Action) bool { return action.ID == id }); at >= 0 {
 		return &e.Actions[at]
 	}
@@ -220,8 +220,8 @@ type Question struct {
 	ContextPath, ContextSearch string
 }
 
-// Asking is a question with the conversation that it is asked in.
-type Asking struct {
+// TurnRequest is a question with the conversation that it is asked in.
+type TurnRequest struct {
 	// Conversation names itself and its member; it is made where New is set.
 	Conversation Conversation
 	New          bool
@@ -233,8 +233,8 @@ type Asking struct {
 	Turn        int
 }
 
-// Asker is who speaks with the assistant: a person by a token, about an application.
-type Asker struct {
+// Principal is who speaks with the assistant: a person by a token, about an application.
+type Principal struct {
 	User  User
 	Grant Grant
 	App   Application

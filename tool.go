@@ -240,20 +240,20 @@ func (a *Audience) Sees(tool *Tool) bool {
 		a.Grant.May(tool.Permission) && !a.Policy.Denies(tool.Name, tool.Effect)
 }
 
-// CallVerdict is the decision on a model's call.
-type CallVerdict string
+// CallDecision is the decision on a model's call.
+type CallDecision string
 
 // The verdicts.
 const (
-	CallRuns     CallVerdict = "runs"
-	CallProposed CallVerdict = "proposed"
-	CallRefused  CallVerdict = "refused"
+	CallRuns     CallDecision = "runs"
+	CallProposed CallDecision = "proposed"
+	CallRefused  CallDecision = "refused"
 )
 
-// JudgeCall decides on a call of a tool that the audience sees. Reads run; writes are
+// DecideCall decides on a call of a tool that the audience sees. Reads run; writes are
 // proposed unless the member marked the tool as always allowed and the model has read
 // nothing untrusted; destructive and external calls are always proposed.
-func JudgeCall(policy *AIPolicy, tool *Tool, effect Effect, always, tainted bool) CallVerdict {
+func DecideCall(policy *AIPolicy, tool *Tool, effect Effect, always, tainted bool) CallDecision {
 	switch {
 	case policy.Denies(tool.Name, effect):
 		return CallRefused

@@ -14,8 +14,8 @@ import (
 	"svc/cluster"
 )
 
-// AlertPorts holds the dependencies of a node's alerting actors.
-type AlertPorts struct {
+// Ports holds the dependencies of a node's alerting actors.
+type Ports struct {
 	// Actors reaches the actors; it may be set after the ports were made.
 	Actors   grain.Caller
 	Store    grain.Entities
@@ -23,7 +23,7 @@ type AlertPorts struct {
 	Measures Measures
 	Sender   Sender
 	// Rules is the node's snapshot of what rules want to know of the stream.
-	Rules *Rulebook
+	Rules *RuleIndex
 	// Started is when this node began to serve: what was not taken in before is missing
 	// in what is measured. Flush is how long a block of the stream may be open.
 	Started time.Time
@@ -73,7 +73,7 @@ const alertPatience = time.Minute
 type alertingShell struct {
 	*grain.Grain
 	core  *alerting
-	ports *AlertPorts
+	ports *Ports
 	node  *grain.Node
 	// running says that a round is under way, again that one more is due.
 	running, again bool
@@ -92,7 +92,7 @@ type alertingShell struct {
 type ran struct{}
 
 // Kind returns the kind of alerting actors for the actors of a node.
-func Kind(node *grain.Node, ports *AlertPorts) cluster.Kind {
+func Kind(node *grain.Node, ports *Ports) cluster.Kind {
 	node = node.With(ports.Store)
 	return cluster.Kind{
 		Name: KindAlerting, Rank: alertingKind.Rank(), Idle: alertingKind.Idle(),
@@ -100,7 +100,7 @@ func Kind(node *grain.Node, ports *AlertPorts) cluster.Kind {
 	}
 }
 
-func newAlerting(node *grain.Node, ports *AlertPorts, identity string) *alertingShell {
+func newAlerting(node *grain.Node, ports *Ports, identity string) *alertingShell {
 	shell := &alertingShell{ports: ports, node: node, begun: map[string]int{}, ended: map[string]bool{}}
 	app, _, _ := splitIdentity(identity + "/")
 	shell.core = &alerting{

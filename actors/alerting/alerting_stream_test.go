@@ -73,9 +73,9 @@ func (b *officeBlock) of(c *svc.AlertCounter, at time.Time) svc.AlertSlots {
 }
 
 // count returns what rules count of the block.
-func (b *officeBlock) count(rules *Rulebook) *countedBlock {
+func (b *officeBlock) count(rules *RuleIndex) *countedBlock {
 	block := (&CountListener{Rules: rules, Now: time.Now}).Open()
-	hurrying := (&issues.IssueListener{Rules: rules, Watch: &issues.Watch{}}).Open()
+	hurrying := (&issues.Listener{Rules: rules, Resolved: &issues.ResolvedSet{}}).Open()
 	all := svc.Rows{Events: b.rows, Occurrences: b.occurrences, Points: b.points}
 	block.Saw(0, &all)
 	hurrying.Saw(0, &all)
@@ -93,7 +93,7 @@ func (o *office) settle(b officeBlock) {
 func (o *office) tell(b officeBlock) {
 	o.t.Helper()
 	for app, counts := range b.count(o.rules).byApp(func(svc.AppRef) bool { return true }, false) {
-		if err := o.alerts.Counted(o.t.Context(), app, toldCounted{b.number, counts}); err != nil {
+		if err := o.alerts.ReportCounts(o.t.Context(), app, toldCounted{b.number, counts}); err != nil {
 			o.t.Fatal(err)
 		}
 	}
@@ -384,7 +384,7 @@ func TestTheRulebookKnowsTheNewestRules(t *testing.T) {
 		return rule
 	}
 	app := web()
-	book := NewRulebook()
+	book := NewRuleIndex()
 	version := func(n uint32) svc.Version { return svc.Version{Generation: n} }
 	book.Publish(version(2), app, []svc.AlertRule{
 		rule(svc.AlertEventVolume, 1, "gt", ""), rule(svc.AlertEventVolume, 1, "gte", "order"), rule(svc.AlertEventVolume, 1, "lt", "order"),

@@ -43,7 +43,7 @@ type office struct {
 	slow    time.Duration
 	away    bool
 	started time.Time
-	rules   *Rulebook
+	rules   *RuleIndex
 
 	schedule *Schedule
 	alerts   *Alerts
@@ -94,13 +94,13 @@ func (o *office) Measure(_ context.Context, rules []svc.AlertRule, _ time.Time) 
 func (o *office) open() {
 	logger := slog.New(slog.DiscardHandler)
 	o.schedule = NewSchedule(time.Now, NewScheduleMetrics(prometheus.NewRegistry()), logger)
-	if o.rules = NewRulebook(); o.started.IsZero() {
+	if o.rules = NewRuleIndex(); o.started.IsZero() {
 		o.started = time.Now()
 	}
 	if err := o.rules.Load(context.Background(), o.store, nil); err != nil {
 		o.t.Fatal(err)
 	}
-	ports := &AlertPorts{Store: o.store, Schedule: o.schedule, Measures: o, Sender: o, Rules: o.rules, Started: o.started, Logger: logger}
+	ports := &Ports{Store: o.store, Schedule: o.schedule, Measures: o, Sender: o, Rules: o.rules, Started: o.started, Logger: logger}
 	host := actorstest.NewHost(o.t, Kind(&grain.Node{Store: o.store, Workers: grain.NewWorkers(), Now: time.Now, Logger: logger}, ports))
 	o.schedule.Actors, ports.Actors = host, host
 	o.alerts = &Alerts{Actors: host, Random: grain.Random{ID: func(prefix string) string { o.ids++; return fmt.Sprintf("%s%026d", prefix, o.ids) }}}
@@ -158,7 +158,7 @@ func (o *office) failing(failures uint32) {
 	if failures > 0 {
 		state.LastStatus = svc.StatusDown
 	}
-	if err := o.alerts.Failing(o.t.Context(), web(), svc.Monitor{ID: "mon_1"}, state); err != nil {
+	if err := o.alerts.ReportUptime(o.t.Context(), web(), svc.Monitor{ID: "mon_1"}, state); err != nil {
 		o.t.Fatal(err)
 	}
 	pass(0)
@@ -408,12 +408,12 @@ func TestAMonitorThatIsNotCheckedAnyMoreEndsItsIncident(t *testing.T) {
 		o.want("down", "0s pager open")
 		pass(time.Second)
 		for range 2 { // it may be repeated
-			if err := o.alerts.Unwatched(t.Context(), web(), "mon_1"); err != nil {
+			if err := o.alerts.MonitorStopped(t.Context(), web(), "mon_1"); err != nil {
 				t.Fatal(err)
 			}
 		}
 		late := svc.MonitorState{LastCheckedAt: time.Now().Add(-time.Millisecond), ConsecutiveFailures: 4, LastStatus: svc.StatusDown}
-		if err := o.alerts.Failing(t.Context(), web(), svc.Monitor{ID: "mon_1"}, late); err != nil {
+		if err := o.alerts.ReportUptime(t.Context(), web(), svc.Monitor{ID: "mon_1"}, late); err != nil {
 			t.Fatal(err)
 		}
 		pass(time.Hour)

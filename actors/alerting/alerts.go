@@ -84,14 +84,14 @@ func (a *Alerts) Regressed(ctx context.Context, ref svc.AppRef, regressions svc.
 
 // Counted tells the rules of an application what a stored block brought of what they
 // count. It may be repeated: a block counts once.
-func (a *Alerts) Counted(ctx context.Context, ref svc.AppRef, told toldCounted) error {
+func (a *Alerts) ReportCounts(ctx context.Context, ref svc.AppRef, told toldCounted) error {
 	_, err := alertingCounted.Ask(ctx, a.Actors, ref.String(), told)
 	return err
 }
 
 // Failing tells the rules of a monitor's application what its check led to, together with what
 // others of the application have to tell.
-func (a *Alerts) Failing(ctx context.Context, app svc.AppRef, monitor svc.Monitor, state svc.MonitorState) error {
+func (a *Alerts) ReportUptime(ctx context.Context, app svc.AppRef, monitor svc.Monitor, state svc.MonitorState) error {
 	told := toldUptime{MonitorID: monitor.ID, Down: state.Down(), CheckedAt: state.LastCheckedAt}
 	return a.uptimes.tell(ctx, app, told, func(ctx context.Context, some []toldUptime) error {
 		_, err := alertingUptimes.Ask(ctx, a.Actors, app.String(), some)
@@ -101,14 +101,14 @@ func (a *Alerts) Failing(ctx context.Context, app svc.AppRef, monitor svc.Monito
 
 // Unwatched tells the rules of a monitor that it was deleted or disabled: their incidents
 // are resolved. It may be repeated.
-func (a *Alerts) Unwatched(ctx context.Context, ref svc.AppRef, monitor string) error {
+func (a *Alerts) MonitorStopped(ctx context.Context, ref svc.AppRef, monitor string) error {
 	_, err := alertingUnwatched.Ask(ctx, a.Actors, ref.String(), unwatched{MonitorID: monitor})
 	return err
 }
 
-// FillAlerts returns what schedules every alerting actor that has rules or notices on
+// ScheduleAlerting returns what schedules every alerting actor that has rules or notices on
 // their way.
-func FillAlerts(schedule *Schedule, load func(ctx context.Context, kind string) ([]svc.Entity, error)) func(ctx context.Context) error {
+func ScheduleAlerting(schedule *Schedule, load func(ctx context.Context, kind string) ([]svc.Entity, error)) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		for _, kind := range []string{KindRule, kindDelivery} {
 			entities, err := load(ctx, kind)

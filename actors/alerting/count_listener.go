@@ -39,16 +39,16 @@ func (b blockCounts) add(counter *svc.AlertCounter, begun, ts time.Time, totals 
 // actors.
 type CountListener struct {
 	pipeline.NopListener
-	Rules  *Rulebook
-	Alarms countAlarms
+	Rules  *RuleIndex
+	Alerts countReceiver
 	Now    func() time.Time
 	Logger *slog.Logger
 }
 
-// countAlarms are the alerting actors as far as counts concern them.
-type countAlarms interface {
+// countReceiver are the alerting actors as far as counts concern them.
+type countReceiver interface {
 	// Counted returns once what the rules decided is durable; it may be repeated.
-	Counted(ctx context.Context, app svc.AppRef, told toldCounted) error
+	ReportCounts(ctx context.Context, app svc.AppRef, told toldCounted) error
 }
 
 // Open begins to count a block.
@@ -197,7 +197,7 @@ func (b *countedBlock) Stored(ctx context.Context, block *pipeline.StoredBlock) 
 		}
 		group.Go(func() error {
 			err := block.Retry(patient, "telling what was counted", func() error {
-				return b.listener.Alarms.Counted(patient, app, toldCounted{Block: block.ID, Counts: counts})
+				return b.listener.Alerts.ReportCounts(patient, app, toldCounted{Block: block.ID, Counts: counts})
 			})
 			if err != nil {
 				b.listener.Logger.Warn("telling an application's alert rules what was counted failed", "error", err)

@@ -32,16 +32,16 @@ const monitorIdle = 10 * time.Minute
 
 // MonitorPorts holds the dependencies of a node's monitors.
 type MonitorPorts struct {
-	States   States
-	Probe    Probe
-	Checks   Checks
-	Schedule *Schedule
-	Found    *Found
-	Rules    svc.MonitorRules
+	States     States
+	Probe      Probe
+	Checks     Checks
+	Schedule   *Schedule
+	Prefetched *PrefetchedStates
+	Rules      svc.MonitorRules
 	// Failing learns of every check of a monitor that is down, and of the first one after
 	// and of an activation, again until it returns nil; nil where nobody listens.
-	Failing func(ctx context.Context, app svc.AppRef, monitor svc.Monitor, state svc.MonitorState) error
-	Logger  *slog.Logger
+	Report func(ctx context.Context, app svc.AppRef, monitor svc.Monitor, state svc.MonitorState) error
+	Logger *slog.Logger
 }
 
 // States reads the stored states of monitors.
@@ -158,7 +158,7 @@ type checked struct {
 
 // MonitorKind returns the kind of monitors for the actors of a node.
 func MonitorKind(node *grain.Node, ports *MonitorPorts) cluster.Kind {
-	node = node.With(monitorStore{node.Store, ports.States, ports.Found, node.Now})
+	node = node.With(monitorStore{node.Store, ports.States, ports.Prefetched, node.Now})
 	return cluster.Kind{
 		Name: kindMonitor, Rank: monitorKind.Rank(), Idle: monitorKind.Idle(),
 		New: func(identity string) actor.Actor { return newMonitor(node, ports, identity) },
@@ -244,7 +244,7 @@ func (m *monitorShell) onChecked(c actor.Context, message *checked) {
 // tell lets Failing know of the state, beside the mailbox.
 func (m *monitorShell) tell(c actor.Context) {
 	calm := m.core.state.Down() == 0
-	if m.ports.Failing == nil || calm && m.calm {
+	if m.ports.Report == nil || calm && m.calm {
 		return
 	}
 	m.calm = false
@@ -252,7 +252,7 @@ func (m *monitorShell) tell(c actor.Context) {
 	m.node.Workers.Go(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(cluster.WithRank(ctx, monitorKind.Rank()), grain.IOTime)
 		defer cancel()
-		if err := m.ports.Failing(ctx, app, definition, state); err != nil {
+		if err := m.ports.Report(ctx, app, definition, state); err != nil {
 			m.ports.Logger.Warn("telling the alert rules of a monitor failed", "monitor", definition.ID, "error", err)
 			return
 		}

@@ -8,7 +8,7 @@ import (
 	"svc/actors/grain"
 )
 
-// Found is what a node found stored of monitors when it began to own partitions. Each is
+// PrefetchedStates is what a node found stored of monitors when it began to own partitions. Each is
 // handed to the activation that is told first, so that thousands that are due within a second
 // do not ask the store for what was just read.
 //
@@ -16,7 +16,7 @@ import (
 // generation that it was read in, and what this node has loaded or stored itself since the
 // reading began is not handed out. It is forgotten once it is as old as a load may be. A nil
 // one hands out nothing.
-type Found struct {
+type PrefetchedStates struct {
 	// Generation returns the present generation of the ownership, and whether there is one.
 	Generation func() (int32, bool)
 
@@ -30,7 +30,7 @@ type Found struct {
 }
 
 // begin notes that the store is read from now on, and returns what takes what was found.
-func (f *Found) begin(now time.Time) (take func(map[string]svc.StoredMonitor)) {
+func (f *PrefetchedStates) begin(now time.Time) (take func(map[string]svc.StoredMonitor)) {
 	if f == nil {
 		return func(map[string]svc.StoredMonitor) {}
 	}
@@ -52,7 +52,7 @@ func (f *Found) begin(now time.Time) (take func(map[string]svc.StoredMonitor)) {
 }
 
 // touch forgets an owner.
-func (f *Found) touch(owner string) {
+func (f *PrefetchedStates) touch(owner string) {
 	if f == nil {
 		return
 	}
@@ -61,7 +61,7 @@ func (f *Found) touch(owner string) {
 	f.note(owner)
 }
 
-func (f *Found) note(owner string) {
+func (f *PrefetchedStates) note(owner string) {
 	delete(f.monitors, owner)
 	if f.touched != nil {
 		f.touched[owner] = true
@@ -69,7 +69,7 @@ func (f *Found) note(owner string) {
 }
 
 // hand returns what was found of an owner, once.
-func (f *Found) hand(owner string, now time.Time) (svc.StoredMonitor, bool) {
+func (f *PrefetchedStates) hand(owner string, now time.Time) (svc.StoredMonitor, bool) {
 	if f == nil {
 		return svc.StoredMonitor{}, false
 	}

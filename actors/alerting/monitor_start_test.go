@@ -111,7 +111,7 @@ func TestWhatWasFoundIsNotLoaded(t *testing.T) {
 		pass(time.Minute)
 		w.start()
 		before := w.store.Loads()
-		fill := FillSchedule(w.schedule, w.found, func(ctx context.Context, yield func(svc.StoredMonitor)) error {
+		fill := ScheduleMonitors(w.schedule, w.found, func(ctx context.Context, yield func(svc.StoredMonitor)) error {
 			err := w.all(ctx, yield)
 			w.put(rows[0].ID, svc.MonitorPatch{Name: new("Renamed")})
 			return err
@@ -141,7 +141,7 @@ func TestWhatWasFoundIsNotLoaded(t *testing.T) {
 func TestWhatWasFoundIsHandedOnce(t *testing.T) {
 	t.Parallel()
 	generation, owned := int32(7), true
-	f := &Found{Generation: func() (int32, bool) { return generation, owned }}
+	f := &PrefetchedStates{Generation: func() (int32, bool) { return generation, owned }}
 	begun := actorstest.At(0)
 	stored := func() map[string]svc.StoredMonitor {
 		return map[string]svc.StoredMonitor{"a": {Monitor: svc.Monitor{ID: "a"}}, "b": {Monitor: svc.Monitor{ID: "b"}}}

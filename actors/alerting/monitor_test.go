@@ -36,7 +36,7 @@ type watchedSite struct {
 	generation int32
 	store      *actorstest.Store
 	schedule   *Schedule
-	found      *Found
+	found      *PrefetchedStates
 	metrics    *ScheduleMetrics
 	host       *actorstest.Host
 	monitors   *Monitors
@@ -91,9 +91,9 @@ func (w *watchedSite) start() {
 	w.metrics = NewScheduleMetrics(prometheus.NewRegistry())
 	w.schedule = NewSchedule(time.Now, w.metrics, logger)
 	w.generation = 1
-	w.found = &Found{Generation: func() (int32, bool) { return w.generation, true }}
+	w.found = &PrefetchedStates{Generation: func() (int32, bool) { return w.generation, true }}
 	w.host = actorstest.NewHost(w.t, MonitorKind(&grain.Node{Store: w.store, Workers: grain.NewWorkers(), Now: time.Now, Logger: logger}, &MonitorPorts{
-		States: w, Probe: w, Checks: w, Schedule: w.schedule, Found: w.found, Rules: svc.MonitorRules{LeastSeconds: 1}, Failing: w.learn, Logger: logger,
+		States: w, Probe: w, Checks: w, Schedule: w.schedule, Prefetched: w.found, Rules: svc.MonitorRules{LeastSeconds: 1}, Report: w.learn, Logger: logger,
 	}))
 	w.schedule.Actors = w.host
 	w.monitors = &Monitors{Actors: w.host, Random: grain.Random{ID: func(prefix string) string { w.ids++; return fmt.Sprintf("%s%026d", prefix, w.ids) }}}
@@ -107,7 +107,7 @@ func (w *watchedSite) start() {
 // fill schedules what is stored, as a node does that begins.
 func (w *watchedSite) fill() {
 	w.t.Helper()
-	fill := FillSchedule(w.schedule, w.found, w.all)
+	fill := ScheduleMonitors(w.schedule, w.found, w.all)
 	if err := fill(w.t.Context()); err != nil {
 		w.t.Fatal(err)
 	}

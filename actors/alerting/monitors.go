@@ -14,7 +14,7 @@ import (
 type monitorStore struct {
 	grain.Entities
 	states States
-	found  *Found
+	found  *PrefetchedStates
 	now    func() time.Time
 }
 
@@ -81,11 +81,11 @@ func (m *Monitors) DeleteMonitor(ctx context.Context, ref svc.AppRef, id string)
 	return err
 }
 
-// FillSchedule returns what schedules every monitor that is stored, as of when it begins: a
+// ScheduleMonitors returns what schedules every monitor that is stored, as of when it begins: a
 // monitor that becomes due while the store is read is told at once. So whoever missed a check
 // is checked within half an interval, and all are within one. Those that are told soon are
 // handed what was found of them.
-func FillSchedule(schedule *Schedule, found *Found, all func(ctx context.Context, yield func(svc.StoredMonitor)) error) func(ctx context.Context) error {
+func ScheduleMonitors(schedule *Schedule, found *PrefetchedStates, all func(ctx context.Context, yield func(svc.StoredMonitor)) error) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		begun := schedule.Now()
 		take := found.begin(begun)

@@ -15,12 +15,12 @@ import (
 	"svc/actors/pipeline"
 )
 
-// Lookout tells the alerting actors what the open block of this node brings, so that rules
+// OpenBlockPublisher tells the alerting actors what the open block of this node brings, so that rules
 // fire without waiting for the end of a flush interval. Where a rule may fire, or an issue
 // may be new, it has the block stored at once. What an actor hears from it decides nothing:
 // it hears of the block again when that is stored.
-type Lookout struct {
-	Rules  *Rulebook
+type OpenBlockPublisher struct {
+	Rules  *RuleIndex
 	Actors grain.Caller
 	Sink   *pipeline.Sink
 	Logger *slog.Logger
@@ -41,7 +41,7 @@ const (
 )
 
 // Run tells until ctx ends.
-func (l *Lookout) Run(ctx context.Context) error {
+func (l *OpenBlockPublisher) Run(ctx context.Context) error {
 	missed := time.NewTicker(missedEvery)
 	defer missed.Stop()
 	for {
@@ -67,7 +67,7 @@ func (l *Lookout) Run(ctx context.Context) error {
 
 // round tells everybody of what the open block brings, and says whether it was stored
 // early.
-func (l *Lookout) round(ctx context.Context) bool {
+func (l *OpenBlockPublisher) round(ctx context.Context) bool {
 	hurry, apps := false, map[svc.AppRef]bool{}
 	for _, set := range l.Rules.take() {
 		hurry = set.hurry.Swap(false) || hurry
@@ -83,7 +83,7 @@ func (l *Lookout) round(ctx context.Context) bool {
 }
 
 // peek returns what the open block brings for the rules of applications so far.
-func (l *Lookout) peek(apps map[svc.AppRef]bool) (brought map[svc.AppRef][]counted) {
+func (l *OpenBlockPublisher) peek(apps map[svc.AppRef]bool) (brought map[svc.AppRef][]counted) {
 	l.Sink.Peek(func(listener pipeline.BlockListener) {
 		if block, ok := listener.(*countedBlock); ok {
 			brought = block.byApp(func(app svc.AppRef) bool { return apps[app] }, true)
@@ -94,7 +94,7 @@ func (l *Lookout) peek(apps map[svc.AppRef]bool) (brought map[svc.AppRef][]count
 
 // tell tells the actors of applications, and says whether any of them waits for what it was
 // told of to be stored.
-func (l *Lookout) tell(ctx context.Context, brought map[svc.AppRef][]counted) bool {
+func (l *OpenBlockPublisher) tell(ctx context.Context, brought map[svc.AppRef][]counted) bool {
 	var look atomic.Bool
 	l.each(ctx, slices.Collect(maps.Keys(brought)), func(ctx context.Context, app svc.AppRef) error {
 		answer, err := alertingStream.Ask(ctx, l.Actors, app.String(), toldStream{brought[app]})
@@ -108,7 +108,7 @@ func (l *Lookout) tell(ctx context.Context, brought map[svc.AppRef][]counted) bo
 
 // tellMissed has actors that were not told of a block read the store again. What is stored meanwhile
 // they are told of in the same way.
-func (l *Lookout) tellMissed(ctx context.Context) {
+func (l *OpenBlockPublisher) tellMissed(ctx context.Context) {
 	apps := l.Rules.missed.take()
 	failed := l.each(ctx, apps, func(ctx context.Context, app svc.AppRef) error {
 		_, err := alertingMissed.Ask(ctx, l.Actors, app.String(), grain.None{})
@@ -124,7 +124,7 @@ func (l *Lookout) tellMissed(ctx context.Context) {
 }
 
 // each does something for applications and returns those for which it failed.
-func (l *Lookout) each(ctx context.Context, apps []svc.AppRef, work func(ctx context.Context, app svc.AppRef) error) (failed []svc.AppRef) {
+func (l *OpenBlockPublisher) each(ctx context.Context, apps []svc.AppRef, work func(ctx context.Context, app svc.AppRef) error) (failed []svc.AppRef) {
 	ctx, cancel := context.WithTimeout(ctx, tellTime)
 	defer cancel()
 	var group errgroup.Group

@@ -12,12 +12,12 @@ import (
 	"svc/actors/grain"
 )
 
-// Rulebook is this node's snapshot of the alert rules that the stream can make fire: it
+// RuleIndex is this node's snapshot of the alert rules that the stream can make fire: it
 // says of an environment what is counted there and whether somebody waits for new issues.
 // It is read for every row without a lock, and replaced by the alerting actors when their
 // rules change. An environment without such rules costs one look into a map, a node without
 // any nothing.
-type Rulebook struct {
+type RuleIndex struct {
 	sets  sync.Map // the number of an environment → *ruleset
 	count atomic.Int64
 
@@ -59,16 +59,16 @@ type pointCounter struct {
 	labels []svc.Label
 }
 
-// NewRulebook returns an empty snapshot.
-func NewRulebook() *Rulebook {
-	return &Rulebook{ofApp: map[svc.AppRef]ruled{}, wake: make(chan struct{}, 1)}
+// NewRuleIndex returns an empty snapshot.
+func NewRuleIndex() *RuleIndex {
+	return &RuleIndex{ofApp: map[svc.AppRef]ruled{}, wake: make(chan struct{}, 1)}
 }
 
 // any reports whether any rule wants to know anything.
-func (b *Rulebook) any() bool { return b != nil && b.count.Load() > 0 }
+func (b *RuleIndex) any() bool { return b != nil && b.count.Load() > 0 }
 
 // find returns what the rules of an environment want to know, nil for nothing.
-func (b *Rulebook) find(environment uint64) *ruleset {
+func (b *RuleIndex) find(environment uint64) *ruleset {
 	if !b.any() {
 		return nil
 	}
@@ -79,7 +79,7 @@ func (b *Rulebook) find(environment uint64) *ruleset {
 
 // Awaited returns the application of an environment, and whether rules wait for new issues, and for
 // issues that regress.
-func (b *Rulebook) Awaited(environment uint64) (app svc.AppRef, newIssues, regressions bool) {
+func (b *RuleIndex) Awaited(environment uint64) (app svc.AppRef, newIssues, regressions bool) {
 	set := b.find(environment)
 	if set == nil {
 		return app, false, false
@@ -88,7 +88,7 @@ func (b *Rulebook) Awaited(environment uint64) (app svc.AppRef, newIssues, regre
 }
 
 // FlushSoon has the open block stored soon.
-func (b *Rulebook) FlushSoon(environment uint64) {
+func (b *RuleIndex) FlushSoon(environment uint64) {
 	if set := b.find(environment); set != nil {
 		set.hurry.Store(true)
 		b.touch(set)
@@ -97,7 +97,7 @@ func (b *Rulebook) FlushSoon(environment uint64) {
 
 // Publish replaces what is known of one application's rules, unless a later version of
 // them is.
-func (b *Rulebook) Publish(version svc.Version, app svc.AppRef, rules []svc.AlertRule) {
+func (b *RuleIndex) Publish(version svc.Version, app svc.AppRef, rules []svc.AlertRule) {
 	if b == nil {
 		return
 	}
@@ -171,7 +171,7 @@ func countWord(into map[string][]svc.AlertCounter, word string, counter svc.Aler
 }
 
 // touch queues a set that has something to tell.
-func (b *Rulebook) touch(set *ruleset) {
+func (b *RuleIndex) touch(set *ruleset) {
 	if set.queued.Swap(true) {
 		return
 	}
@@ -186,7 +186,7 @@ func (b *Rulebook) touch(set *ruleset) {
 
 // take returns the sets with something to tell. What happens from now on queues them
 // again.
-func (b *Rulebook) take() []*ruleset {
+func (b *RuleIndex) take() []*ruleset {
 	b.mu.Lock()
 	taken := b.touched
 	b.touched = nil
@@ -198,10 +198,10 @@ func (b *Rulebook) take() []*ruleset {
 }
 
 // EntityKinds returns the kinds of the entities that the snapshot is made of.
-func (b *Rulebook) EntityKinds() []string { return []string{KindRule} }
+func (b *RuleIndex) EntityKinds() []string { return []string{KindRule} }
 
 // Load fills the snapshot from the store, for a starting node.
-func (b *Rulebook) Load(ctx context.Context, store grain.KindLister, skipped grain.Skipped) error {
+func (b *RuleIndex) Load(ctx context.Context, store grain.KindLister, skipped grain.Skipped) error {
 	entities, err := store.LoadKind(ctx, KindRule)
 	if err != nil {
 		return fmt.Errorf("loading the alert rules: %w", err)
@@ -218,7 +218,7 @@ func (b *Rulebook) Load(ctx context.Context, store grain.KindLister, skipped gra
 
 // PublishEntities publishes what the entities of one owner say, if it is an alerting actor.
 // A rule that cannot be decoded counts nothing.
-func (b *Rulebook) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
+func (b *RuleIndex) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
 	if len(entities) == 0 {
 		return
 	}

@@ -205,23 +205,23 @@ func NewScheduleMetrics(registerer prometheus.Registerer) *ScheduleMetrics {
 	return m
 }
 
-// Filler fills a schedule whenever the node begins to own partitions.
-type Filler struct {
+// ScheduleLoader fills a schedule whenever the node begins to own partitions.
+type ScheduleLoader struct {
 	Ownership *pipeline.Ownership
 	// Fill schedules every stored wake-up, no matter which node owns its actor.
-	Fill   func(ctx context.Context) error
+	Load   func(ctx context.Context) error
 	Every  time.Duration
 	Logger *slog.Logger
 }
 
 // Run fills until ctx ends.
-func (f *Filler) Run(ctx context.Context) error {
+func (f *ScheduleLoader) Run(ctx context.Context) error {
 	ticker := time.NewTicker(f.Every)
 	defer ticker.Stop()
 	filled := int32(-1)
 	for {
 		if generation, owned := f.Ownership.Generation(); owned && generation != filled {
-			switch err := f.Fill(ctx); {
+			switch err := f.Load(ctx); {
 			case err == nil:
 				filled = generation
 			case ctx.Err() == nil:

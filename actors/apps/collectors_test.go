@@ -151,7 +151,7 @@ func TestSnapshotsLeaveOutWhatIsUnreadable(t *testing.T) {
 		}
 		nodetest.NoError(t, c.Store.Put(ctx, entities, nil))
 		skipped := map[string]bool{}
-		changes := &apps.Changes{Store: lately{c.Store}, Collectors: apps.NewCollectors(), Others: []apps.Snapshot{apps.NewShares(), alerting.NewRulebook()}, Skipped: func(entity svc.Entity, err error) {
+		changes := &apps.SnapshotSync{Store: lately{c.Store}, Collectors: apps.NewCollectors(), Others: []apps.Snapshot{apps.NewShares(), alerting.NewRuleIndex()}, Skipped: func(entity svc.Entity, err error) {
 			if err == nil {
 				t.Error("skipped without a reason")
 			}
@@ -166,7 +166,7 @@ func TestSnapshotsLeaveOutWhatIsUnreadable(t *testing.T) {
 				t.Errorf("%s: an unreadable application has a key", what)
 			}
 		}
-		nodetest.NoError(t, changes.Begin(ctx, c.Store))
+		nodetest.NoError(t, changes.LoadAll(ctx, c.Store))
 		check("at a start")
 		if len(skipped) != 4 {
 			t.Errorf("skipped %v", skipped)

@@ -29,7 +29,7 @@ type ChangedOwners interface {
 	OwnersSince(ctx context.Context, kinds []string, since svc.Version) ([]string, error)
 }
 
-// Changes keeps what every node must know at once (ingest keys, settings) the same
+// SnapshotSync keeps what every node must know at once (ingest keys, settings) the same
 // on all of them:
 //
 //   - The owner's actor announces a change once it is durable, before it answers.
@@ -39,7 +39,7 @@ type ChangedOwners interface {
 //   - A node that dies between the write and the announcement leaves the group, so
 //     a new generation begins, and every node then reads what was written since the
 //     one before.
-type Changes struct {
+type SnapshotSync struct {
 	Store      ChangedOwners
 	Collectors *Collectors
 	// Others are the other snapshots of the node.
@@ -66,10 +66,10 @@ type Snapshot interface {
 }
 
 // snapshots returns all snapshots.
-func (c *Changes) snapshots() []Snapshot { return append([]Snapshot{c.Collectors}, c.Others...) }
+func (c *SnapshotSync) snapshots() []Snapshot { return append([]Snapshot{c.Collectors}, c.Others...) }
 
 // entityKinds returns the kinds of entities that snapshots are made of.
-func (c *Changes) entityKinds() (kinds []string) {
+func (c *SnapshotSync) entityKinds() (kinds []string) {
 	for _, snapshot := range c.snapshots() {
 		kinds = append(kinds, snapshot.EntityKinds()...)
 	}
@@ -79,7 +79,7 @@ func (c *Changes) entityKinds() (kinds []string) {
 
 // Announce tells every node that an owner's entities have changed, where snapshots are made of
 // any of them. An announcement is a line, since a record of the log may carry several.
-func (c *Changes) Announce(ctx context.Context, owner string, changed []svc.Entity) error {
+func (c *SnapshotSync) Announce(ctx context.Context, owner string, changed []svc.Entity) error {
 	if c.Log == nil || !slices.ContainsFunc(changed, func(e svc.Entity) bool { return slices.Contains(c.entityKinds(), e.Kind) }) {
 		return nil
 	}
@@ -90,7 +90,7 @@ func (c *Changes) Announce(ctx context.Context, owner string, changed []svc.Enti
 }
 
 // Heard reads what announcements name.
-func (c *Changes) Heard(ctx context.Context, records []svc.LogRecord) {
+func (c *SnapshotSync) Apply(ctx context.Context, records []svc.LogRecord) {
 	var owners []string
 	for _, record := range records {
 		for line := range bytes.Lines(record.Value) {
@@ -102,7 +102,7 @@ func (c *Changes) Heard(ctx context.Context, records []svc.LogRecord) {
 }
 
 // Refresh reads the entities of an owner and publishes what they say.
-func (c *Changes) Refresh(ctx context.Context, owner string) error {
+func (c *SnapshotSync) Refresh(ctx context.Context, owner string) error {
 	entities, err := c.Store.Load(ctx, owner)
 	if err != nil {
 		return fmt.Errorf("reading a change: %w", err)
@@ -114,7 +114,7 @@ func (c *Changes) Refresh(ctx context.Context, owner string) error {
 }
 
 // refreshAll refreshes owners, and repeats what fails until ctx ends.
-func (c *Changes) refreshAll(ctx context.Context, owners []string) {
+func (c *SnapshotSync) refreshAll(ctx context.Context, owners []string) {
 	for _, owner := range owners {
 		_ = attempt.Until(ctx, c.Logger, "refreshing a snapshot", func() error { return c.Refresh(ctx, owner) })
 	}
@@ -122,7 +122,7 @@ func (c *Changes) refreshAll(ctx context.Context, owners []string) {
 
 // CatchUp reads what was written in a generation or later ones: everything since
 // the last time that it was called for a generation.
-func (c *Changes) CatchUp(ctx context.Context, generation int32) {
+func (c *SnapshotSync) CatchUp(ctx context.Context, generation int32) {
 	c.mu.Lock()
 	since := c.caught
 	c.mu.Unlock()
@@ -143,7 +143,7 @@ func (c *Changes) CatchUp(ctx context.Context, generation int32) {
 
 // Begin loads the snapshots of a starting node. Announcements from before it are
 // not needed.
-func (c *Changes) Begin(ctx context.Context, store grain.KindLister) error {
+func (c *SnapshotSync) LoadAll(ctx context.Context, store grain.KindLister) error {
 	for _, snapshot := range c.snapshots() {
 		if err := snapshot.Load(ctx, store, c.Skipped); err != nil {
 			return err
@@ -159,7 +159,7 @@ func (c *Changes) Begin(ctx context.Context, store grain.KindLister) error {
 }
 
 // Lost reads everything again after announcements were lost.
-func (c *Changes) Lost(ctx context.Context) {
+func (c *SnapshotSync) Resync(ctx context.Context) {
 	c.mu.Lock()
 	caught := c.caught
 	c.caught = svc.Version{}

@@ -15,7 +15,7 @@ import (
 type Assistant struct {
 	Conversations Conversations
 	Approvals     Approvals
-	Seats         Seats
+	Roles         Roles
 	Settings      Settings
 	Tools         Tools
 	Models        Models
@@ -68,8 +68,8 @@ func (a *Assistant) Run(ctx context.Context) error {
 // actions wait, rate_limited after too many questions, provider_unavailable. The turn has
 // its place then, and stores its claim beside the first round; where that fails, it ends
 // with an error, and there is no trace of it.
-func (a *Assistant) Ask(ctx context.Context, who svc.Asker, question svc.Question) (*Turn, error) {
-	asking := &svc.Asking{
+func (a *Assistant) Ask(ctx context.Context, who svc.Principal, question svc.Question) (*Turn, error) {
+	asking := &svc.TurnRequest{
 		Conversation: svc.Conversation{ID: question.ConversationID, Org: who.Ref.Org, App: who.Ref.App, Member: who.User},
 		New:          question.ConversationID == "", Text: question.Text, ContextPath: contextOf(question),
 	}
@@ -110,7 +110,7 @@ func contextOf(question svc.Question) string {
 // Approve executes a proposed action in the name of its conversation's member and goes
 // on with the turn. It fails as svc.Action.CheckApprove does, with not_found for what
 // was proposed to somebody else, and with target_changed.
-func (a *Assistant) Approve(ctx context.Context, who svc.Asker, id, reason string) (*Turn, error) {
+func (a *Assistant) Approve(ctx context.Context, who svc.Principal, id, reason string) (*Turn, error) {
 	exchange, action, err := a.Conversations.Action(ctx, who.Ref, who.User.ID, id)
 	if err != nil {
 		return nil, err
@@ -147,7 +147,7 @@ func (a *Assistant) Approve(ctx context.Context, who svc.Asker, id, reason strin
 }
 
 // resumed starts the turn that executes a claimed action.
-func (a *Assistant) resumed(who svc.Asker, model Model, claimed svc.Exchange, id string, began time.Time) (*Turn, error) {
+func (a *Assistant) resumed(who svc.Principal, model Model, claimed svc.Transcript, id string, began time.Time) (*Turn, error) {
 	action := claimed.Action(id)
 	if action == nil {
 		return nil, svc.NotFound("action")
@@ -168,7 +168,7 @@ func (a *Assistant) commentator(ctx context.Context, org string) Model {
 }
 
 // sameTarget refuses an action whose target is not as it was proposed for.
-func (a *Assistant) sameTarget(ctx context.Context, who svc.Asker, policy svc.AIPolicy, action *svc.Action) error {
+func (a *Assistant) sameTarget(ctx context.Context, who svc.Principal, policy svc.AIPolicy, action *svc.Action) error {
 	token, secret, err := a.mint(ctx, who, policy)
 	if err != nil {
 		return err
@@ -194,7 +194,7 @@ func (a *Assistant) unchanged(ctx context.Context, secret svc.Secret, ref svc.Ap
 }
 
 // Reject refuses a proposed action.
-func (a *Assistant) Reject(ctx context.Context, who svc.Asker, id, reason string) (svc.Action, error) {
+func (a *Assistant) Reject(ctx context.Context, who svc.Principal, id, reason string) (svc.Action, error) {
 	exchange, action, err := a.Conversations.Action(ctx, who.Ref, who.User.ID, id)
 	if err != nil {
 		return svc.Action{}, err
@@ -203,7 +203,7 @@ func (a *Assistant) Reject(ctx context.Context, who svc.Asker, id, reason string
 }
 
 // Revoke denies an action that was proposed to a member, in an administrator's name.
-func (a *Assistant) Revoke(ctx context.Context, who svc.Asker, member, id, reason string) (svc.Action, error) {
+func (a *Assistant) Revoke(ctx context.Context, who svc.Principal, member, id, reason string) (svc.Action, error) {
 	exchange, action, err := a.Conversations.Action(ctx, who.Ref, member, id)
 	if err != nil {
 		return svc.Action{}, err
@@ -211,7 +211,7 @@ func (a *Assistant) Revoke(ctx context.Context, who svc.Asker, member, id, reaso
 	return a.decide(ctx, who, exchange, action, svc.ActionRevoked, reason)
 }
 
-func (a *Assistant) decide(ctx context.Context, who svc.Asker, exchange svc.Exchange, action svc.Action, status svc.ActionStatus, reason string) (svc.Action, error) {
+func (a *Assistant) decide(ctx context.Context, who svc.Principal, exchange svc.Transcript, action svc.Action, status svc.ActionStatus, reason string) (svc.Action, error) {
 	decided, err := a.Conversations.Decide(ctx, &exchange.Conversation, action.ID, who.User, status, reason)
 	if err != nil {
 		return svc.Action{}, err
@@ -226,7 +226,7 @@ func (a *Assistant) decide(ctx context.Context, who svc.Asker, exchange svc.Exch
 }
 
 // Conversation returns a person's conversation.
-func (a *Assistant) Conversation(ctx context.Context, ref svc.AppRef, member, id string) (svc.Exchange, error) {
+func (a *Assistant) Conversation(ctx context.Context, ref svc.AppRef, member, id string) (svc.Transcript, error) {
 	return a.Conversations.Get(ctx, ref, member, id)
 }
 
@@ -241,7 +241,7 @@ func (a *Assistant) Actions(ctx context.Context, ref svc.AppRef, member string) 
 }
 
 // mint makes the token of a turn.
-func (a *Assistant) mint(ctx context.Context, who svc.Asker, policy svc.AIPolicy) (svc.Token, svc.Secret, error) {
+func (a *Assistant) mint(ctx context.Context, who svc.Principal, policy svc.AIPolicy) (svc.Token, svc.Secret, error) {
 	return a.Tokens.MintAssistant(ctx, who.User, who.Ref.Org, policy.Scopes(who.Grant.Token.Scopes), svc.TurnTime+time.Minute)
 }
 

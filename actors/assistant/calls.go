@@ -133,7 +133,7 @@ func (t *turn) call(ctx context.Context, call *svc.ToolCall, tainted bool) (svc.
 		return t.refuse(call, summaryOf(call.Name, &unknown)), nil, nil
 	}
 	always := contains(t.settings.Always, tool.Name)
-	switch svc.JudgeCall(&t.settings.Policy, &tool, target.Effect, always, tainted) {
+	switch svc.DecideCall(&t.settings.Policy, &tool, target.Effect, always, tainted) {
 	case svc.CallRefused:
 		return t.refuse(call, "The organization's rules forbid this."), nil, nil
 	case svc.CallProposed:

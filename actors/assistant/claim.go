@@ -29,7 +29,7 @@ const claimTime = 10 * time.Second
 
 // begin stores the claim of a turn, then shows what the turn has said meanwhile and puts
 // the conversation on its member's desk.
-func (t *turn) begin(asking *svc.Asking) {
+func (t *turn) begin(asking *svc.TurnRequest) {
 	ctx, cancel := context.WithTimeout(context.Background(), claimTime)
 	defer cancel()
 	exchange, err := t.Conversations.Begin(ctx, asking)
@@ -73,7 +73,7 @@ func (t *turn) unstored() bool {
 
 // note puts a conversation whose turn has begun on its member's desk, while the turn goes
 // on. Where that fails, the end of the turn does it.
-func (a *Assistant) note(exchange svc.Exchange) {
+func (a *Assistant) note(exchange svc.Transcript) {
 	ctx, cancel := context.WithTimeout(context.Background(), recordTime)
 	defer cancel()
 	if err := a.Conversations.Note(ctx, exchange); err != nil {

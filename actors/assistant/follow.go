@@ -70,7 +70,7 @@ func (t *turn) early(ref svc.AppRef, member string) bool {
 // turn. The frames have ids after those of any live frame of the turn; a client takes
 // them in the place of what it had. While the turn runs its record only grows, so that
 // a frame keeps its id.
-func recorded(exchange *svc.Exchange) (out []svc.TurnFrame) {
+func recorded(exchange *svc.Transcript) (out []svc.TurnFrame) {
 	c := &exchange.Conversation
 	add := func(event string, data any) {
 		out = append(out, svc.TurnFrame{ID: svc.FrameID(c.Turn, recordedFrames+uint64(len(out))), Event: event, Data: data})

@@ -11,33 +11,33 @@ import (
 // Conversations keeps conversations; the methods do what those of actors.Conversations
 // say.
 type Conversations interface {
-	Reserve(ctx context.Context, question *svc.Asking) (svc.Exchange, error)
-	Release(ctx context.Context, question *svc.Asking) error
-	Begin(ctx context.Context, question *svc.Asking) (svc.Exchange, error)
+	Reserve(ctx context.Context, question *svc.TurnRequest) (svc.Transcript, error)
+	Release(ctx context.Context, question *svc.TurnRequest) error
+	Begin(ctx context.Context, question *svc.TurnRequest) (svc.Transcript, error)
 	Renew(ctx context.Context, of *svc.Conversation) error
-	Note(ctx context.Context, exchange svc.Exchange) error
-	Claim(ctx context.Context, of *svc.Conversation, action string, by svc.User, reason string) (svc.Exchange, error)
-	Append(ctx context.Context, of *svc.Conversation, messages []svc.Message, actions []svc.Action) (svc.Exchange, error)
-	Settle(ctx context.Context, of *svc.Conversation, action *svc.Action, content string) (svc.Exchange, error)
-	Finish(ctx context.Context, of *svc.Conversation, note string) (svc.Exchange, error)
-	Decide(ctx context.Context, of *svc.Conversation, action string, by svc.User, status svc.ActionStatus, reason string) (svc.Exchange, error)
-	Get(ctx context.Context, ref svc.AppRef, member, id string) (svc.Exchange, error)
+	Note(ctx context.Context, exchange svc.Transcript) error
+	Claim(ctx context.Context, of *svc.Conversation, action string, by svc.User, reason string) (svc.Transcript, error)
+	Append(ctx context.Context, of *svc.Conversation, messages []svc.Message, actions []svc.Action) (svc.Transcript, error)
+	Settle(ctx context.Context, of *svc.Conversation, action *svc.Action, content string) (svc.Transcript, error)
+	Finish(ctx context.Context, of *svc.Conversation, note string) (svc.Transcript, error)
+	Decide(ctx context.Context, of *svc.Conversation, action string, by svc.User, status svc.ActionStatus, reason string) (svc.Transcript, error)
+	Get(ctx context.Context, ref svc.AppRef, member, id string) (svc.Transcript, error)
 	List(ctx context.Context, ref svc.AppRef, member string) ([]svc.Conversation, error)
 	Actions(ctx context.Context, ref svc.AppRef, member string) ([]svc.Action, error)
-	Action(ctx context.Context, ref svc.AppRef, member, id string) (svc.Exchange, svc.Action, error)
+	Action(ctx context.Context, ref svc.AppRef, member, id string) (svc.Transcript, svc.Action, error)
 }
 
 // Approvals keeps the approval queues of organizations; the methods do what those of
 // actors.Conversations say.
 type Approvals interface {
 	Approvals(ctx context.Context, org string) ([]svc.Approval, error)
-	Approval(ctx context.Context, org, id string) (svc.Approval, svc.Exchange, error)
-	ClaimSecond(ctx context.Context, of *svc.Conversation, action string, by svc.User, reason string) (svc.Exchange, error)
-	DecideSecond(ctx context.Context, of *svc.Conversation, action string, by svc.User, reason string) (svc.Exchange, error)
+	Approval(ctx context.Context, org, id string) (svc.Approval, svc.Transcript, error)
+	ClaimSecond(ctx context.Context, of *svc.Conversation, action string, by svc.User, reason string) (svc.Transcript, error)
+	DecideSecond(ctx context.Context, of *svc.Conversation, action string, by svc.User, reason string) (svc.Transcript, error)
 }
 
-// Seats tells who sits where.
-type Seats interface {
+// Roles tells who sits where.
+type Roles interface {
 	// Role returns a person's role in an organization now, not_found without a seat.
 	Role(ctx context.Context, org, user string) (svc.Role, error)
 }

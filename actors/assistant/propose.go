@@ -13,7 +13,7 @@ import (
 // the state before. It fails with not_found for an unknown tool, with forbidden where
 // the caller could not perform the call or the organization's rules forbid it, with
 // invalid_request for an input that makes no request, and with rate_limited.
-func (a *Assistant) Propose(ctx context.Context, who svc.Asker, secret svc.Secret, call svc.ToolCall, origin string) (svc.Action, error) {
+func (a *Assistant) Propose(ctx context.Context, who svc.Principal, secret svc.Secret, call svc.ToolCall, origin string) (svc.Action, error) {
 	tool, known := a.Tools.Tool(call.Name)
 	if !known {
 		return svc.Action{}, svc.NotFound("tool")
@@ -47,10 +47,10 @@ func (a *Assistant) Propose(ctx context.Context, who svc.Asker, secret svc.Secre
 }
 
 // put keeps a proposal as a turn of one round that has ended.
-func (a *Assistant) put(ctx context.Context, who svc.Asker, call svc.ToolCall, target *svc.Target, origin string) (svc.Action, error) {
+func (a *Assistant) put(ctx context.Context, who svc.Principal, call svc.ToolCall, target *svc.Target, origin string) (svc.Action, error) {
 	tool, _ := a.Tools.Tool(call.Name)
 	conversation := svc.Conversation{ID: a.NewID("cnv_"), Org: who.Ref.Org, App: who.Ref.App, Member: who.User}
-	exchange, err := a.Conversations.Begin(ctx, &svc.Asking{Conversation: conversation, New: true, Text: origin})
+	exchange, err := a.Conversations.Begin(ctx, &svc.TurnRequest{Conversation: conversation, New: true, Text: origin})
 	if err != nil {
 		return svc.Action{}, err
 	}

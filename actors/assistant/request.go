@@ -10,7 +10,7 @@ import (
 
 // Requests returns the requests to the outside of an organization that a person has to
 // do with, the newest last: those that the person made, or could make.
-func (a *Assistant) Requests(ctx context.Context, by svc.Asker) ([]svc.Approval, error) {
+func (a *Assistant) Requests(ctx context.Context, by svc.Principal) ([]svc.Approval, error) {
 	all, err := a.Approvals.Approvals(ctx, by.Ref.Org)
 	if err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func (a *Assistant) Requests(ctx context.Context, by svc.Asker) ([]svc.Approval,
 // the organization, as svc.Approval.CheckSecond and CheckSend do, and with conflict
 // where the request is decided, its time is over or its target has changed. After the
 // claim it does not fail: what happened then is in the answer.
-func (a *Assistant) ApproveRequest(ctx context.Context, by svc.Asker, id, reason string) (svc.Approval, error) {
+func (a *Assistant) ApproveRequest(ctx context.Context, by svc.Principal, id, reason string) (svc.Approval, error) {
 	entry, exchange, tool, err := a.request(ctx, by, id)
 	if err != nil {
 		return entry, err
@@ -39,7 +39,7 @@ func (a *Assistant) ApproveRequest(ctx context.Context, by svc.Asker, id, reason
 	if err != nil {
 		return entry, err
 	}
-	outlook := svc.Outlook{Requester: who.Grant, Operator: by.Grant, Modules: who.App.Modules, Policy: policy}
+	outlook := svc.SendContext{Requester: who.Grant, Operator: by.Grant, Modules: who.App.Modules, Policy: policy}
 	if err := entry.CheckSend(by.User, &tool, &outlook); err != nil {
 		return entry, err
 	}
@@ -63,7 +63,7 @@ func (a *Assistant) ApproveRequest(ctx context.Context, by svc.Asker, id, reason
 }
 
 // RejectRequest refuses a request to the outside in a second operator's name.
-func (a *Assistant) RejectRequest(ctx context.Context, by svc.Asker, id, reason string) (svc.Approval, error) {
+func (a *Assistant) RejectRequest(ctx context.Context, by svc.Principal, id, reason string) (svc.Approval, error) {
 	entry, exchange, _, err := a.request(ctx, by, id)
 	if err != nil {
 		return entry, err
@@ -78,7 +78,7 @@ func (a *Assistant) RejectRequest(ctx context.Context, by svc.Asker, id, reason 
 }
 
 // request finds a request that a second operator may decide on.
-func (a *Assistant) request(ctx context.Context, by svc.Asker, id string) (svc.Approval, svc.Exchange, svc.Tool, error) {
+func (a *Assistant) request(ctx context.Context, by svc.Principal, id string) (svc.Approval, svc.Transcript, svc.Tool, error) {
 	entry, exchange, err := a.Approvals.Approval(ctx, by.Ref.Org, id)
 	if err != nil {
 		return entry, exchange, svc.Tool{}, err
@@ -95,8 +95,8 @@ func (a *Assistant) request(ctx context.Context, by svc.Asker, id string) (svc.A
 
 // requester is the member who asked, with what the member may do now and no more than
 // the token carried with which it was asked. Who has no seat any more has no rights.
-func (a *Assistant) requester(ctx context.Context, entry *svc.Approval) (who svc.Asker, policy svc.AIPolicy, err error) {
-	who = svc.Asker{User: entry.Member, Ref: svc.AppRef{Org: entry.Org, App: entry.App}}
+func (a *Assistant) requester(ctx context.Context, entry *svc.Approval) (who svc.Principal, policy svc.AIPolicy, err error) {
+	who = svc.Principal{User: entry.Member, Ref: svc.AppRef{Org: entry.Org, App: entry.App}}
 	settings, err := a.Settings.Settings(ctx, entry.Org, entry.Member.ID)
 	if err != nil {
 		return who, policy, err
@@ -111,7 +111,7 @@ func (a *Assistant) requester(ctx context.Context, entry *svc.Approval) (who svc
 // grant returns a person's present rights in an organization, with scopes.
 func (a *Assistant) grant(ctx context.Context, org string, person svc.User, scopes []svc.Scope) (svc.Grant, error) {
 	grant := svc.Grant{Token: svc.Token{User: &person, Scopes: scopes}}
-	role, err := a.Seats.Role(ctx, org, person.ID)
+	role, err := a.Roles.Role(ctx, org, person.ID)
 	if svc.CodeOf(err) == svc.CodeNotFound {
 		return grant, nil
 	}
@@ -156,7 +156,7 @@ func (t *turn) admitted(ctx context.Context) error {
 		return err
 	}
 	entry := svc.Approval{Org: t.who.Ref.Org, App: t.who.Ref.App, Member: t.who.User, Action: *action}
-	outlook := svc.Outlook{Requester: t.audience.Grant, Operator: operator, Modules: t.audience.Modules, Policy: t.settings.Policy}
+	outlook := svc.SendContext{Requester: t.audience.Grant, Operator: operator, Modules: t.audience.Modules, Policy: t.settings.Policy}
 	if err := entry.CheckSend(*action.DecidedBy, &tool, &outlook); err != nil {
 		return err
 	}

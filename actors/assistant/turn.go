@@ -54,7 +54,7 @@ func (t *Turn) Text(ctx context.Context) (string, error) {
 // turn is one turn at work. It belongs to its goroutine, but for frames and cancel.
 type turn struct {
 	*Assistant
-	who          svc.Asker
+	who          svc.Principal
 	model        Model
 	conversation svc.Conversation
 	messages     []svc.Message
@@ -85,7 +85,7 @@ type turn struct {
 
 // newTurn makes a turn of the conversation that it begins with. Its place or claim was asked
 // for at an instant.
-func (a *Assistant) newTurn(who svc.Asker, model Model, exchange svc.Exchange, asked time.Time) *turn {
+func (a *Assistant) newTurn(who svc.Principal, model Model, exchange svc.Transcript, asked time.Time) *turn {
 	return &turn{
 		Assistant: a, who: who, model: model, conversation: exchange.Conversation, messages: exchange.Messages, actions: exchange.Actions,
 		renewed: asked, asked: asked,
@@ -94,7 +94,7 @@ func (a *Assistant) newTurn(who svc.Asker, model Model, exchange svc.Exchange, a
 
 // start runs a turn: one that its conversation has given the claim for, or one that stores
 // the claim of a question first.
-func (a *Assistant) start(t *turn, asking *svc.Asking) (*Turn, error) {
+func (a *Assistant) start(t *turn, asking *svc.TurnRequest) (*Turn, error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	t.cancel = cancel
 	t.frames = newBuffer(t.conversation.Turn, svc.DisconnectGrace, func() { cancel(errLeft) })
@@ -121,7 +121,7 @@ func (a *Assistant) start(t *turn, asking *svc.Asking) (*Turn, error) {
 }
 
 // giveBack ends a turn that does not begin, for the node is stopping.
-func (t *turn) giveBack(asking *svc.Asking) {
+func (t *turn) giveBack(asking *svc.TurnRequest) {
 	if asking == nil {
 		t.finish(context.Background(), errStopping)
 		return
@@ -210,7 +210,7 @@ func (t *turn) fail(cause error) {
 // leave ends the frames, which are all that is kept of the turn.
 func (t *turn) leave() {
 	t.frames.end()
-	t.messages, t.actions, t.loaded, t.audience, t.who = nil, nil, nil, svc.Audience{}, svc.Asker{}
+	t.messages, t.actions, t.loaded, t.audience, t.who = nil, nil, nil, svc.Audience{}, svc.Principal{}
 	t.mu.Lock()
 	t.over = true
 	t.mu.Unlock()

@@ -168,10 +168,10 @@ func (c *Conversations) Approvals(ctx context.Context, org string) ([]svc.Approv
 }
 
 // Approval returns a request to the outside with the conversation that it was made in.
-func (c *Conversations) Approval(ctx context.Context, org, id string) (svc.Approval, svc.Exchange, error) {
+func (c *Conversations) Approval(ctx context.Context, org, id string) (svc.Approval, svc.Transcript, error) {
 	entry, err := approvalsGet.Ask(ctx, c.Actors, org, findApproval{ID: id})
 	if err != nil {
-		return entry, svc.Exchange{}, err
+		return entry, svc.Transcript{}, err
 	}
 	exchange, err := c.Get(ctx, svc.AppRef{Org: entry.Org, App: entry.App}, entry.Member.ID, entry.Action.ConversationID)
 	if svc.CodeOf(err) == svc.CodeNotFound {

@@ -26,7 +26,7 @@ func sent(id string, status svc.ActionStatus) string {
 
 // queued compares the organization's queue with what the conversation says. A request
 // whose proposal the proposer was not told of may be missing.
-func (h *talk) queued(exchange *svc.Exchange) {
+func (h *talk) queued(exchange *svc.Transcript) {
 	h.t.Helper()
 	queue, err := h.Conversations.Approvals(context.Background(), "acme")
 	if err != nil {

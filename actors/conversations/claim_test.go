@@ -179,24 +179,24 @@ func TestAQuestionThatIsNotStoredLeavesNothing(t *testing.T) {
 // its activation, and kept for too long.
 func TestAPlaceIsKeptForOneQuestion(t *testing.T) {
 	ctx := context.Background()
-	kept := func(id string) *svc.Asking {
+	kept := func(id string) *svc.TurnRequest {
 		question := asking(member(), false)
 		question.Reservation = id
 		return question
 	}
 	for _, c := range []struct {
 		name    string
-		between func(h *talk, first *svc.Asking)
+		between func(h *talk, first *svc.TurnRequest)
 		// second and store are how the second place and the first claim are refused.
 		second, store string
 	}{
-		{"nothing", func(*talk, *svc.Asking) {}, "conflict turn_running 0", ""},
-		{"almost too long", func(*talk, *svc.Asking) { time.Sleep(svc.TurnLease - 1) }, "conflict turn_running 0", ""},
-		{"too long", func(*talk, *svc.Asking) { time.Sleep(svc.TurnLease) }, "", "conflict turn_running 0"},
-		{"given back", func(h *talk, first *svc.Asking) { _ = h.Release(ctx, first) }, "", "conflict turn_running 0"},
-		{"somebody else's given back", func(h *talk, _ *svc.Asking) { _ = h.Release(ctx, kept("rsv_9")) }, "conflict turn_running 0", ""},
-		{"moved", func(h *talk, _ *svc.Asking) { h.EvictAll() }, "", "conflict turn_running 0"},
-		{"asked again under the same place", func(h *talk, first *svc.Asking) { _, _ = h.Reserve(ctx, first) }, "conflict turn_running 0", ""},
+		{"nothing", func(*talk, *svc.TurnRequest) {}, "conflict turn_running 0", ""},
+		{"almost too long", func(*talk, *svc.TurnRequest) { time.Sleep(svc.TurnLease - 1) }, "conflict turn_running 0", ""},
+		{"too long", func(*talk, *svc.TurnRequest) { time.Sleep(svc.TurnLease) }, "", "conflict turn_running 0"},
+		{"given back", func(h *talk, first *svc.TurnRequest) { _ = h.Release(ctx, first) }, "", "conflict turn_running 0"},
+		{"somebody else's given back", func(h *talk, _ *svc.TurnRequest) { _ = h.Release(ctx, kept("rsv_9")) }, "conflict turn_running 0", ""},
+		{"moved", func(h *talk, _ *svc.TurnRequest) { h.EvictAll() }, "", "conflict turn_running 0"},
+		{"asked again under the same place", func(h *talk, first *svc.TurnRequest) { _, _ = h.Reserve(ctx, first) }, "conflict turn_running 0", ""},
 	} {
 		talking(t, func(h *talk) {
 			exchange := h.mustBegin(true)
@@ -265,7 +265,7 @@ type silent struct {
 	heard int
 }
 
-func (s *silent) Claim(ctx context.Context, of *svc.Conversation, action string, by svc.User, reason string) (svc.Exchange, error) {
+func (s *silent) Claim(ctx context.Context, of *svc.Conversation, action string, by svc.User, reason string) (svc.Transcript, error) {
 	exchange, err := s.Conversations.Claim(ctx, of, action, by, reason)
 	s.claimed()
 	return exchange, err

@@ -10,12 +10,12 @@ import (
 	"svc/cluster"
 )
 
-// Enter keeps an entry of a ledger.
-type Enter func(ctx context.Context, entry svc.LedgerEntry) error
+// RecordEntry keeps an entry of a ledger.
+type RecordEntry func(ctx context.Context, entry svc.LedgerEntry) error
 
 // newConversation makes a conversation that tells the ledger what only it notices. An entry that
 // cannot be kept is logged in full: what it tells has happened.
-func newConversation(node *grain.Node, enter Enter, identity string) *conversation {
+func newConversation(node *grain.Node, enter RecordEntry, identity string) *conversation {
 	c := &conversation{identity: identity}
 	if enter == nil {
 		return c

@@ -242,7 +242,7 @@ func (h *talk) do(d deed) error {
 		question.Reservation, question.Turn = d.reservation, d.turn
 		_, err = h.Begin(ctx, question)
 	case "release":
-		err = h.Release(ctx, &svc.Asking{Conversation: of, Reservation: d.reservation})
+		err = h.Release(ctx, &svc.TurnRequest{Conversation: of, Reservation: d.reservation})
 	case "renew":
 		err = h.Renew(ctx, &of)
 	case "approve":

@@ -63,16 +63,16 @@ func seed(person svc.User) svc.Conversation {
 }
 
 // begin asks; a new conversation is made by its first question.
-func (h *talk) begin(person svc.User, create bool) (svc.Exchange, error) {
+func (h *talk) begin(person svc.User, create bool) (svc.Transcript, error) {
 	return h.Begin(context.Background(), asking(person, create))
 }
 
 // asking is a person's question.
-func asking(person svc.User, create bool) *svc.Asking {
-	return &svc.Asking{Conversation: seed(person), New: create, Text: "What?", ContextPath: "/page"}
+func asking(person svc.User, create bool) *svc.TurnRequest {
+	return &svc.TurnRequest{Conversation: seed(person), New: create, Text: "What?", ContextPath: "/page"}
 }
 
-func (h *talk) mustBegin(create bool) svc.Exchange {
+func (h *talk) mustBegin(create bool) svc.Transcript {
 	h.t.Helper()
 	exchange, err := h.begin(member(), create)
 	if err != nil {
@@ -82,7 +82,7 @@ func (h *talk) mustBegin(create bool) svc.Exchange {
 }
 
 // propose has the running turn propose an action and end.
-func (h *talk) propose(exchange svc.Exchange, id string) {
+func (h *talk) propose(exchange svc.Transcript, id string) {
 	h.t.Helper()
 	now := time.Now()
 	action := svc.Action{

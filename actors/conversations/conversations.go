@@ -18,20 +18,20 @@ func conversationIdentity(c *svc.Conversation) string { return c.Org + "/" + c.A
 func deskIdentity(ref svc.AppRef, user string) string { return ref.String() + "/" + user }
 
 // tell sends a message to a conversation and notes the result on the member's desk.
-func tell[M any](ctx context.Context, c *Conversations, of *svc.Conversation, method grain.Method[M, conversationView], message M) (svc.Exchange, error) {
+func tell[M any](ctx context.Context, c *Conversations, of *svc.Conversation, method grain.Method[M, conversationView], message M) (svc.Transcript, error) {
 	view, err := method.Ask(ctx, c.Actors, conversationIdentity(of), message)
 	if err == nil {
-		err = c.Note(ctx, svc.Exchange(view))
+		err = c.Note(ctx, svc.Transcript(view))
 	}
 	if err != nil {
-		return svc.Exchange{}, err
+		return svc.Transcript{}, err
 	}
-	return svc.Exchange(view), c.queue(ctx, &view)
+	return svc.Transcript(view), c.queue(ctx, &view)
 }
 
 // Note puts a conversation with its actions on its member's desk, unless something newer
 // is known of it there.
-func (c *Conversations) Note(ctx context.Context, exchange svc.Exchange) error {
+func (c *Conversations) Note(ctx context.Context, exchange svc.Transcript) error {
 	record := exchange.Conversation
 	ref := svc.AppRef{Org: record.Org, App: record.App}
 	noted := conversationView{Conversation: record, Actions: exchange.Actions}
@@ -44,12 +44,12 @@ func (c *Conversations) Note(ctx context.Context, exchange svc.Exchange) error {
 // stored the question; where that is new, it has an id that is. It fails with not_found where the conversation is somebody
 // else's, with conflict while a turn runs, is about to, or actions wait for a decision, and
 // with unavailable where the store is known to be away.
-func (c *Conversations) Reserve(ctx context.Context, question *svc.Asking) (svc.Exchange, error) {
+func (c *Conversations) Reserve(ctx context.Context, question *svc.TurnRequest) (svc.Transcript, error) {
 	return c.begin(ctx, conversationReserve, question)
 }
 
 // Release lets a reservation go that nothing came of.
-func (c *Conversations) Release(ctx context.Context, question *svc.Asking) error {
+func (c *Conversations) Release(ctx context.Context, question *svc.TurnRequest) error {
 	_, err := conversationRelease.Ask(ctx, c.Actors, conversationIdentity(&question.Conversation), releaseTurn{Reservation: question.Reservation})
 	return err
 }
@@ -58,16 +58,16 @@ func (c *Conversations) Release(ctx context.Context, question *svc.Asking) error
 // where there is a reservation. It fails as Reserve does, and with conflict where the
 // conversation has gone on since. The member's desk does not know of it before Note or the
 // next step of the turn.
-func (c *Conversations) Begin(ctx context.Context, question *svc.Asking) (svc.Exchange, error) {
+func (c *Conversations) Begin(ctx context.Context, question *svc.TurnRequest) (svc.Transcript, error) {
 	return c.begin(ctx, conversationBegin, question)
 }
 
-func (c *Conversations) begin(ctx context.Context, method grain.Method[beginTurn, conversationView], q *svc.Asking) (svc.Exchange, error) {
+func (c *Conversations) begin(ctx context.Context, method grain.Method[beginTurn, conversationView], q *svc.TurnRequest) (svc.Transcript, error) {
 	message := beginTurn{
 		Conversation: q.Conversation, Create: q.New, Question: q.Text, ContextPath: q.ContextPath, Reservation: q.Reservation, Turn: q.Turn,
 	}
 	view, err := method.Ask(ctx, c.Actors, conversationIdentity(&q.Conversation), message)
-	return svc.Exchange(view), err
+	return svc.Transcript(view), err
 }
 
 // Renew tells a conversation that its turn still runs; it fails with conflict where that is
@@ -78,60 +78,60 @@ func (c *Conversations) Renew(ctx context.Context, of *svc.Conversation) error {
 }
 
 // Claim takes a proposed action for execution and begins the turn that goes on with it.
-func (c *Conversations) Claim(ctx context.Context, of *svc.Conversation, action string, by svc.User, reason string) (svc.Exchange, error) {
+func (c *Conversations) Claim(ctx context.Context, of *svc.Conversation, action string, by svc.User, reason string) (svc.Transcript, error) {
 	return tell(ctx, c, of, conversationClaim, claimAction{Action: action, By: by, Reason: reason})
 }
 
 // ClaimSecond takes a request to the outside for its sending, in the name of its second
 // operator, and begins the turn that goes on with it. Of all who try, one succeeds.
-func (c *Conversations) ClaimSecond(ctx context.Context, of *svc.Conversation, action string, by svc.User, reason string) (svc.Exchange, error) {
+func (c *Conversations) ClaimSecond(ctx context.Context, of *svc.Conversation, action string, by svc.User, reason string) (svc.Transcript, error) {
 	return tell(ctx, c, of, conversationClaim, claimAction{Action: action, By: by, Reason: reason, Second: true})
 }
 
 // Append adds what a running turn brought: messages and proposed actions.
-func (c *Conversations) Append(ctx context.Context, of *svc.Conversation, messages []svc.Message, actions []svc.Action) (svc.Exchange, error) {
+func (c *Conversations) Append(ctx context.Context, of *svc.Conversation, messages []svc.Message, actions []svc.Action) (svc.Transcript, error) {
 	message := appendTurn{Turn: of.Turn, Messages: messages, Actions: actions}
 	if len(actions) > 0 {
 		return tell(ctx, c, of, conversationAppend, message)
 	}
 	view, err := conversationAppend.Ask(ctx, c.Actors, conversationIdentity(of), message)
-	return svc.Exchange(view), err
+	return svc.Transcript(view), err
 }
 
 // Settle records how the execution of a claimed action ended; content is what the
 // model reads of it.
-func (c *Conversations) Settle(ctx context.Context, of *svc.Conversation, action *svc.Action, content string) (svc.Exchange, error) {
+func (c *Conversations) Settle(ctx context.Context, of *svc.Conversation, action *svc.Action, content string) (svc.Transcript, error) {
 	return tell(ctx, c, of, conversationSettle, settleAction{
 		Turn: of.Turn, Action: action.ID, Status: action.Status, Result: *action.Result, RequestID: action.RequestID, Sending: action.Sending, Content: content,
 	})
 }
 
 // Finish ends the running turn.
-func (c *Conversations) Finish(ctx context.Context, of *svc.Conversation, note string) (svc.Exchange, error) {
+func (c *Conversations) Finish(ctx context.Context, of *svc.Conversation, note string) (svc.Transcript, error) {
 	return tell(ctx, c, of, conversationFinish, finishTurn{Turn: of.Turn, Note: note})
 }
 
 // Decide rejects or revokes a proposed action.
-func (c *Conversations) Decide(ctx context.Context, of *svc.Conversation, action string, by svc.User, status svc.ActionStatus, reason string) (svc.Exchange, error) {
+func (c *Conversations) Decide(ctx context.Context, of *svc.Conversation, action string, by svc.User, status svc.ActionStatus, reason string) (svc.Transcript, error) {
 	return tell(ctx, c, of, conversationDecide, decideAction{Action: action, By: by, Reason: reason, Status: status})
 }
 
 // DecideSecond rejects a request to the outside in the name of its second operator.
-func (c *Conversations) DecideSecond(ctx context.Context, of *svc.Conversation, action string, by svc.User, reason string) (svc.Exchange, error) {
+func (c *Conversations) DecideSecond(ctx context.Context, of *svc.Conversation, action string, by svc.User, reason string) (svc.Transcript, error) {
 	return tell(ctx, c, of, conversationDecide, decideAction{Action: action, By: by, Reason: reason, Status: svc.ActionRejected, Second: true})
 }
 
 // Get returns a member's conversation.
-func (c *Conversations) Get(ctx context.Context, ref svc.AppRef, member, id string) (svc.Exchange, error) {
+func (c *Conversations) Get(ctx context.Context, ref svc.AppRef, member, id string) (svc.Transcript, error) {
 	of := svc.Conversation{ID: id, Org: ref.Org, App: ref.App}
 	view, err := conversationGet.Ask(ctx, c.Actors, conversationIdentity(&of), grain.None{})
 	if err == nil && view.Conversation.Member.ID != member {
 		err = svc.NotFound("conversation")
 	}
 	if err != nil {
-		return svc.Exchange{}, err
+		return svc.Transcript{}, err
 	}
-	return svc.Exchange(view), nil
+	return svc.Transcript(view), nil
 }
 
 // List returns the conversations of a member about an application, the newest last.
@@ -162,22 +162,22 @@ func (c *Conversations) Actions(ctx context.Context, ref svc.AppRef, member stri
 }
 
 // Action finds an action that was proposed to a member, with its conversation.
-func (c *Conversations) Action(ctx context.Context, ref svc.AppRef, member, id string) (svc.Exchange, svc.Action, error) {
+func (c *Conversations) Action(ctx context.Context, ref svc.AppRef, member, id string) (svc.Transcript, svc.Action, error) {
 	list, err := c.desk(ctx, ref, member)
 	if err != nil {
-		return svc.Exchange{}, svc.Action{}, err
+		return svc.Transcript{}, svc.Action{}, err
 	}
 	at := slices.IndexFunc(list.Actions, func(action svc.Action) bool { return action.ID == id })
 	if at < 0 {
-		return svc.Exchange{}, svc.Action{}, svc.NotFound("action")
+		return svc.Transcript{}, svc.Action{}, svc.NotFound("action")
 	}
 	exchange, err := c.Get(ctx, ref, member, list.Actions[at].ConversationID)
 	if err != nil {
-		return svc.Exchange{}, svc.Action{}, err
+		return svc.Transcript{}, svc.Action{}, err
 	}
 	action := exchange.Action(id)
 	if action == nil {
-		return svc.Exchange{}, svc.Action{}, svc.NotFound("action")
+		return svc.Transcript{}, svc.Action{}, svc.NotFound("action")
 	}
 	return exchange, *action, nil
 }

@@ -9,7 +9,7 @@ import (
 // Kinds returns the kinds of this package for the actors of a node. Ledgers keep
 // their entries in a store of their own. Enter keeps the entry of a ledger that no caller asked
 // for; nil keeps none.
-func Kinds(node *grain.Node, ledgers grain.Entities, enter Enter) []cluster.Kind {
+func Kinds(node *grain.Node, ledgers grain.Entities, enter RecordEntry) []cluster.Kind {
 	skipped := func(entity svc.Entity, err error) {
 		node.Logger.Error("a request to the outside cannot be decoded and is left out of its queue", "owner", entity.Owner, "id", entity.ID, "error", err)
 	}

@@ -31,8 +31,8 @@ func atDesk(t *testing.T, test func(o *counter)) {
 }
 
 // second is the second operator in a console session.
-func (o *counter) second(role svc.Role) svc.Asker {
-	return svc.Asker{
+func (o *counter) second(role svc.Role) svc.Principal {
+	return svc.Principal{
 		User: stranger(), Ref: svc.AppRef{Org: "acme"},
 		Grant: svc.Grant{Token: svc.Token{ID: "tok_con", Kind: svc.TokenConsole, Scopes: svc.Scopes()}, Role: role, Permissions: svc.EffectivePermissions(role, svc.Scopes())},
 	}
@@ -79,7 +79,7 @@ type claiming struct {
 	then func()
 }
 
-func (c claiming) ClaimSecond(ctx context.Context, of *svc.Conversation, action string, by svc.User, reason string) (svc.Exchange, error) {
+func (c claiming) ClaimSecond(ctx context.Context, of *svc.Conversation, action string, by svc.User, reason string) (svc.Transcript, error) {
 	exchange, err := c.queueing.ClaimSecond(ctx, of, action, by, reason)
 	c.then()
 	return exchange, err
@@ -92,32 +92,32 @@ func TestWhatASecondOperatorsApprovalChecks(t *testing.T) {
 	const sent = "executed sent: true goals_create answered 201"
 	for _, c := range []struct {
 		name    string
-		change  func(o *counter, by *svc.Asker)
+		change  func(o *counter, by *svc.Principal)
 		refused string
 		// late is what became of the request where the change comes behind the claim.
 		late string
 	}{
-		{"nothing", func(*counter, *svc.Asker) {}, "", sent},
-		{"the target", func(o *counter, _ *svc.Asker) { o.target = `{"name":"other"}` }, "conflict target_changed proposed0", "failed refused: false Not executed: The target has changed since the action was proposed; ask again."},
-		{"the requester left", func(o *counter, _ *svc.Asker) { delete(o.roles, member().ID); o.member = false }, "forbidden requester_not_allowed", "failed refused: false Not executed: the member may not use the assistant of this application any more"},
-		{"the requester lost a right", func(o *counter, _ *svc.Asker) { o.roles[member().ID] = svc.RoleViewer }, "forbidden requester_not_allowed", sent},
-		{"the operator left", func(o *counter, by *svc.Asker) { delete(o.roles, stranger().ID); by.Grant.Permissions = nil }, "forbidden ", "failed refused: false Not executed: Whoever decides on the request must be able to perform it."},
-		{"the operator lost a right", func(o *counter, by *svc.Asker) {
+		{"nothing", func(*counter, *svc.Principal) {}, "", sent},
+		{"the target", func(o *counter, _ *svc.Principal) { o.target = `{"name":"other"}` }, "conflict target_changed proposed0", "failed refused: false Not executed: The target has changed since the action was proposed; ask again."},
+		{"the requester left", func(o *counter, _ *svc.Principal) { delete(o.roles, member().ID); o.member = false }, "forbidden requester_not_allowed", "failed refused: false Not executed: the member may not use the assistant of this application any more"},
+		{"the requester lost a right", func(o *counter, _ *svc.Principal) { o.roles[member().ID] = svc.RoleViewer }, "forbidden requester_not_allowed", sent},
+		{"the operator left", func(o *counter, by *svc.Principal) { delete(o.roles, stranger().ID); by.Grant.Permissions = nil }, "forbidden ", "failed refused: false Not executed: Whoever decides on the request must be able to perform it."},
+		{"the operator lost a right", func(o *counter, by *svc.Principal) {
 			o.roles[stranger().ID] = svc.RoleViewer
 			*by = o.second(svc.RoleViewer)
 		}, "forbidden ", "failed refused: false Not executed: Whoever decides on the request must be able to perform it."},
-		{"the tool is denied", func(o *counter, _ *svc.Asker) { o.policy.DeniedTools = []string{"goals_create"} }, "forbidden requester_not_allowed", "failed refused: false Not executed: The member who asked, the application's modules or the organization's rules do not allow the request any more."},
-		{"the effect is denied", func(o *counter, _ *svc.Asker) { o.policy.DeniedEffects = []svc.Effect{svc.EffectExternal} }, "forbidden requester_not_allowed", "failed refused: false Not executed: The member who asked, the application's modules or the organization's rules do not allow the request any more."},
-		{"the scope is capped", func(o *counter, _ *svc.Asker) { o.policy.MaxScope = svc.ScopeRead }, "forbidden requester_not_allowed", "failed refused: false Not executed: The member who asked, the application's modules or the organization's rules do not allow the request any more."},
-		{"the one who asked", func(o *counter, by *svc.Asker) { by.User = member() }, "forbidden second_operator_required", sent},
-		{"another organization", func(_ *counter, by *svc.Asker) { by.Ref.Org = "globex" }, "not_found ", sent},
-		{"time", func(*counter, *svc.Asker) { time.Sleep(svc.ActionLifetime) }, "conflict already_decided expired0", ""},
-		{"a rejection", func(o *counter, by *svc.Asker) {
+		{"the tool is denied", func(o *counter, _ *svc.Principal) { o.policy.DeniedTools = []string{"goals_create"} }, "forbidden requester_not_allowed", "failed refused: false Not executed: The member who asked, the application's modules or the organization's rules do not allow the request any more."},
+		{"the effect is denied", func(o *counter, _ *svc.Principal) { o.policy.DeniedEffects = []svc.Effect{svc.EffectExternal} }, "forbidden requester_not_allowed", "failed refused: false Not executed: The member who asked, the application's modules or the organization's rules do not allow the request any more."},
+		{"the scope is capped", func(o *counter, _ *svc.Principal) { o.policy.MaxScope = svc.ScopeRead }, "forbidden requester_not_allowed", "failed refused: false Not executed: The member who asked, the application's modules or the organization's rules do not allow the request any more."},
+		{"the one who asked", func(o *counter, by *svc.Principal) { by.User = member() }, "forbidden second_operator_required", sent},
+		{"another organization", func(_ *counter, by *svc.Principal) { by.Ref.Org = "globex" }, "not_found ", sent},
+		{"time", func(*counter, *svc.Principal) { time.Sleep(svc.ActionLifetime) }, "conflict already_decided expired0", ""},
+		{"a rejection", func(o *counter, by *svc.Principal) {
 			if _, err := o.RejectRequest(context.Background(), *by, "act_2", "no"); err != nil {
 				o.t.Error(err)
 			}
 		}, "conflict already_decided rejected0", ""},
-		{"a withdrawal", func(o *counter, _ *svc.Asker) {
+		{"a withdrawal", func(o *counter, _ *svc.Principal) {
 			if _, err := o.Reject(context.Background(), o.asker(), "act_2", "no"); err != nil {
 				o.t.Error(err)
 			}
@@ -147,7 +147,7 @@ func TestWhatASecondOperatorsApprovalChecks(t *testing.T) {
 			o.Approvals = claiming{&o.talk.Conversations, func() {
 				o.mu.Lock()
 				defer o.mu.Unlock()
-				c.change(o, new(svc.Asker))
+				c.change(o, new(svc.Principal))
 			}}
 			entry, err := o.ApproveRequest(context.Background(), by, id, "yes")
 			if got := fate(&entry); err != nil || got != c.late || o.writes != map[bool]int{true: 1}[c.late == sent] {

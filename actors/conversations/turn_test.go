@@ -54,7 +54,7 @@ func atCounter(t *testing.T, test func(o *counter)) {
 	talking(t, func(h *talk) {
 		o := &counter{talk: h, target: `{"name":"before"}`, member: true}
 		o.Assistant = &assistant.Assistant{
-			Conversations: &h.Conversations, Approvals: &h.Conversations, Seats: o, Settings: o, Tools: o, Models: o, Tokens: o, Ledger: o, Apps: o,
+			Conversations: &h.Conversations, Approvals: &h.Conversations, Roles: o, Settings: o, Tools: o, Models: o, Tokens: o, Ledger: o, Apps: o,
 			NewID: func(prefix string) string { o.minted++; return fmt.Sprintf("%s%d", prefix, o.minted) },
 			Now:   time.Now, Logger: slog.New(slog.DiscardHandler),
 		}
@@ -82,9 +82,9 @@ func (o *counter) grant() svc.Grant {
 	return svc.Grant{Role: svc.RoleOwner, Token: svc.Token{Scopes: svc.Scopes()}, Permissions: []svc.Permission{svc.PermAIUse, svc.PermAnalyticsWrite}}
 }
 
-func (o *counter) asker() svc.Asker {
+func (o *counter) asker() svc.Principal {
 	app, _ := o.Assistant.Apps.Get(context.Background(), svc.AppRef{}) // it cannot fail
-	return svc.Asker{User: member(), Grant: o.grant(), App: app, Ref: svc.AppRef{Org: "acme", App: "web"}}
+	return svc.Principal{User: member(), Grant: o.grant(), App: app, Ref: svc.AppRef{Org: "acme", App: "web"}}
 }
 
 // Settings is assistant.Settings.
@@ -116,7 +116,7 @@ func (o *counter) tool() svc.Tool {
 	return tool
 }
 
-// Role is assistant.Seats.
+// Role is assistant.Roles.
 func (o *counter) Role(_ context.Context, _, user string) (svc.Role, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -404,22 +404,22 @@ func TestATurnWaitsForItsReader(t *testing.T) {
 
 // TestWhatAnApprovalChecks has an approval meet a world that has changed.
 func TestWhatAnApprovalChecks(t *testing.T) {
-	weak := func(o *counter, who *svc.Asker) { who.Grant.Permissions = []svc.Permission{svc.PermAIUse} }
+	weak := func(o *counter, who *svc.Principal) { who.Grant.Permissions = []svc.Permission{svc.PermAIUse} }
 	for _, c := range []struct {
 		name    string
-		change  func(o *counter, who *svc.Asker)
+		change  func(o *counter, who *svc.Principal)
 		refused string
 		view    string
 		writes  int
 	}{
-		{"nothing", func(*counter, *svc.Asker) {}, "", "idle executed | assistant: Thanks.", 1},
-		{"the target", func(o *counter, _ *svc.Asker) { o.target = `{"name":"other"}` }, "conflict target_changed proposed0", "awaiting proposed | tool: Proposed. Nothing was written; the member decides.", 0},
-		{"the tool is denied", func(o *counter, _ *svc.Asker) { o.policy.DeniedTools = []string{"goals_create"} }, "forbidden ", "awaiting proposed | tool: Proposed. Nothing was written; the member decides.", 0},
-		{"the effect is denied", func(o *counter, _ *svc.Asker) { o.policy.DeniedEffects = []svc.Effect{svc.EffectWrite} }, "forbidden ", "awaiting proposed | tool: Proposed. Nothing was written; the member decides.", 0},
-		{"the scope is capped", func(o *counter, _ *svc.Asker) { o.policy.MaxScope = svc.ScopeRead }, "forbidden ", "awaiting proposed | tool: Proposed. Nothing was written; the member decides.", 0},
+		{"nothing", func(*counter, *svc.Principal) {}, "", "idle executed | assistant: Thanks.", 1},
+		{"the target", func(o *counter, _ *svc.Principal) { o.target = `{"name":"other"}` }, "conflict target_changed proposed0", "awaiting proposed | tool: Proposed. Nothing was written; the member decides.", 0},
+		{"the tool is denied", func(o *counter, _ *svc.Principal) { o.policy.DeniedTools = []string{"goals_create"} }, "forbidden ", "awaiting proposed | tool: Proposed. Nothing was written; the member decides.", 0},
+		{"the effect is denied", func(o *counter, _ *svc.Principal) { o.policy.DeniedEffects = []svc.Effect{svc.EffectWrite} }, "forbidden ", "awaiting proposed | tool: Proposed. Nothing was written; the member decides.", 0},
+		{"the scope is capped", func(o *counter, _ *svc.Principal) { o.policy.MaxScope = svc.ScopeRead }, "forbidden ", "awaiting proposed | tool: Proposed. Nothing was written; the member decides.", 0},
 		{"a token without the permission", weak, "forbidden ", "awaiting proposed | tool: Proposed. Nothing was written; the member decides.", 0},
-		{"somebody else", func(_ *counter, who *svc.Asker) { who.User = stranger() }, "not_found ", "awaiting proposed | tool: Proposed. Nothing was written; the member decides.", 0},
-		{"time", func(*counter, *svc.Asker) { time.Sleep(svc.ActionLifetime) }, "conflict already_decided expired0", "idle expired | tool: Proposed. Nothing was written; the member decides.", 0},
+		{"somebody else", func(_ *counter, who *svc.Principal) { who.User = stranger() }, "not_found ", "awaiting proposed | tool: Proposed. Nothing was written; the member decides.", 0},
+		{"time", func(*counter, *svc.Principal) { time.Sleep(svc.ActionLifetime) }, "conflict already_decided expired0", "idle expired | tool: Proposed. Nothing was written; the member decides.", 0},
 	} {
 		atCounter(t, func(o *counter) {
 			o.model = proposes

@@ -43,7 +43,7 @@ const formerTime = time.Hour
 // it is asked again when the new issue next occurs on this node, which stands for itself until then.
 type Continuation struct {
 	Former FormerIssues
-	Totals IssueTotals
+	Totals Totals
 	Issues *Issues
 	Now    func() time.Time
 	Logger *slog.Logger

@@ -262,7 +262,7 @@ func (p *process) End(_ context.Context, partition int) (int64, error) {
 func (p *process) hostIssues(t *testing.T, ctx context.Context, ownership *pipeline.Ownership) {
 	t.Helper()
 	logger := slog.New(slog.DiscardHandler)
-	p.watch = &Watch{Store: p, Partitions: p.w.partitions, Skipped: p.skip}
+	p.watch = &ResolvedSet{Store: p, Partitions: p.w.partitions, Skipped: p.skip}
 	node := &grain.Node{Store: p, Workers: grain.NewWorkers(), Now: p.w.tick, Logger: logger}
 	kind := recordedKind().Row(node, func(identity string) *recorded {
 		return &recorded{issue{number: issueOfIdentity(identity), watch: p.watch}, p.w}

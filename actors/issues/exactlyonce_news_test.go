@@ -135,13 +135,13 @@ func worldRules() []svc.AlertRule {
 }
 
 // hostAlerts returns the kind of alerting actors, over the world's store, and what they need.
-func (p *process) hostAlerts(logger *slog.Logger) (cluster.Kind, *alerting.AlertPorts) {
-	p.book = alerting.NewRulebook()
+func (p *process) hostAlerts(logger *slog.Logger) (cluster.Kind, *alerting.Ports) {
+	p.book = alerting.NewRuleIndex()
 	if err := p.book.Load(context.Background(), settings{}, p.skip); err != nil {
 		panic(err) // these settings never fail
 	}
 	schedule := alerting.NewSchedule(time.Now, alerting.NewScheduleMetrics(prometheus.NewRegistry()), logger)
-	ports := &alerting.AlertPorts{
+	ports := &alerting.Ports{
 		Store: alertStore{p}, Schedule: schedule, Measures: worldPoints{p}, Rules: p.book, Started: time.Now(), Logger: logger,
 	}
 	kind := alerting.Kind(&grain.Node{Workers: grain.NewWorkers(), Now: time.Now, Logger: logger}, ports)

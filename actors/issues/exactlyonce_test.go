@@ -377,9 +377,9 @@ type process struct {
 	name    string
 	cluster *cluster.Cluster
 	answer  func(context.Context, *protos.Call) (*protos.Answer, error)
-	watch   *Watch
+	watch   *ResolvedSet
 	issues  *Issues
-	book    *alerting.Rulebook
+	book    *alerting.RuleIndex
 	outbox  *pipeline.Outbox
 	kill    context.CancelFunc
 
@@ -594,12 +594,12 @@ func (w *world) start(t *testing.T) *process {
 		Store: p, Log: p, Records: p, MaxRows: 1 << 20, Now: time.Now, Logger: logger, Metrics: p.metrics,
 		Interval: 5 * time.Millisecond, Outbox: p.outbox,
 		Listeners: []pipeline.Listener{
-			&IssueListener{
-				Watch: p.watch, Issues: p.issues, Totals: p, Rules: p.book, Alarms: &alerting.Alerts{Actors: p.cluster}, Outbox: p.outbox, Logger: logger,
+			&Listener{
+				Resolved: p.watch, Issues: p.issues, Totals: p, Rules: p.book, Alerts: &alerting.Alerts{Actors: p.cluster}, Outbox: p.outbox, Logger: logger,
 				Continuation: &Continuation{Former: p, Totals: p, Issues: p.issues, Now: time.Now, Logger: logger},
 			},
-			&alerting.CountListener{Rules: p.book, Alarms: &alerting.Alerts{Actors: p.cluster}, Now: time.Now, Logger: logger},
-			&live.LiveListener{Watchers: &live.Watchers{}, Digests: &live.Digests{Actors: p, Logger: logger}, Logger: logger},
+			&alerting.CountListener{Rules: p.book, Alerts: &alerting.Alerts{Actors: p.cluster}, Now: time.Now, Logger: logger},
+			&live.Listener{Subscriptions: &live.Subscriptions{}, Updates: &live.Updates{Actors: p, Logger: logger}, Logger: logger},
 			&toyListener{p: p},
 		},
 		NewBlockID: func(now time.Time) uint64 { return pipeline.NewBlockNumber(now, rand.Uint32()) },
@@ -621,7 +621,7 @@ func (w *world) start(t *testing.T) *process {
 	go func() { _ = p.outbox.Run(ctx) }()
 	go p.receive(ctx)
 	go func() {
-		_ = (&alerting.Lookout{Rules: p.book, Actors: p.cluster, Sink: p.sink, Logger: logger}).Run(ctx)
+		_ = (&alerting.OpenBlockPublisher{Rules: p.book, Actors: p.cluster, Sink: p.sink, Logger: logger}).Run(ctx)
 	}()
 	context.AfterFunc(ctx, func() {
 		w.mu.Lock()

@@ -25,7 +25,7 @@ import (
 //	stops      after half a minute without a message
 //
 // It lives in the partition that carries the issue's occurrences, beside the
-// Watch that it keeps.
+// ResolvedSet that it keeps.
 const kindIssue = "issue"
 
 // issueIdle is how long an issue's actor is kept: most are asked once.
@@ -34,7 +34,7 @@ const issueIdle = 30 * time.Second
 type issue struct {
 	number uint64
 	state  svc.IssueState
-	watch  *Watch
+	watch  *ResolvedSet
 }
 
 // issueRecord is how an issue is stored. The numbers are for queries.
@@ -96,7 +96,7 @@ var (
 )
 
 // Kinds returns the kinds of issues and of releases for the actors of a node.
-func Kinds(node *grain.Node, watch *Watch) []cluster.Kind {
+func Kinds(node *grain.Node, watch *ResolvedSet) []cluster.Kind {
 	return []cluster.Kind{
 		issueRow(node, watch),
 		releasesKind.Row(node, func(string) *releases { return &releases{} }),
@@ -104,7 +104,7 @@ func Kinds(node *grain.Node, watch *Watch) []cluster.Kind {
 }
 
 // issueRow returns the kind of issues.
-func issueRow(node *grain.Node, watch *Watch) cluster.Kind {
+func issueRow(node *grain.Node, watch *ResolvedSet) cluster.Kind {
 	kind := issueKind.Row(node, func(identity string) *issue {
 		return &issue{number: issueOfIdentity(identity), watch: watch}
 	})

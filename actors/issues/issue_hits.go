@@ -52,7 +52,7 @@ func (h blockHits) remove(key hitKey) {
 
 // watched returns the hits of the issues that must be told: those that are watched, and
 // those that just became part of others.
-func (h blockHits) watched(watch *Watch, continued map[uint64]bool) []issueHits {
+func (h blockHits) watched(watch *ResolvedSet, continued map[uint64]bool) []issueHits {
 	places := map[uint64]int{}
 	var out []issueHits
 	for key, hit := range h {

@@ -103,7 +103,7 @@ func TestIssueLife(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			actorstest.Play(t, issueKind, func() *issue { return &issue{number: number, watch: &Watch{}} }, true, steps)
+			actorstest.Play(t, issueKind, func() *issue { return &issue{number: number, watch: &ResolvedSet{}} }, true, steps)
 		})
 	}
 }
@@ -111,7 +111,7 @@ func TestIssueLife(t *testing.T) {
 // TestIssuesAreWatchedBeforeTheyAreSaved holds a save and looks at the watch.
 func TestIssuesAreWatchedBeforeTheyAreSaved(t *testing.T) {
 	number, _ := testIssue()
-	watch := &Watch{}
+	watch := &ResolvedSet{}
 	i := &issue{number: number, watch: watch}
 	resolved, open := svc.IssueResolved, svc.IssueOpen
 	if _, err := i.onPatch(actorstest.Epoch(), patchIssue{svc.IssuePatch{Status: &resolved}}); err != nil || !watch.has(number) {
@@ -139,7 +139,7 @@ func TestIssuesAreWatchedBeforeTheyAreSaved(t *testing.T) {
 func TestIssuesSurviveAMove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := actorstest.NewStore()
-		watch := &Watch{Partitions: actorstest.Partitions}
+		watch := &ResolvedSet{Partitions: actorstest.Partitions}
 		node := &grain.Node{Store: store, Workers: grain.NewWorkers(), Now: time.Now, Logger: slog.New(slog.DiscardHandler)}
 		host := actorstest.NewHost(t, issueRow(node, watch))
 		issues := &Issues{Actors: host.Cluster}
@@ -208,7 +208,7 @@ func TestOneIssueDoesNotKeepOthersFromHearing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := actorstest.NewStore()
 		node := &grain.Node{Store: store, Workers: grain.NewWorkers(), Now: time.Now, Logger: slog.New(slog.DiscardHandler)}
-		watch := &Watch{Partitions: actorstest.Partitions}
+		watch := &ResolvedSet{Partitions: actorstest.Partitions}
 		host := actorstest.NewHost(t, issueRow(node, watch))
 		issues, ctx := &Issues{Actors: host.Cluster}, context.Background()
 		broken, stray, well := svc.IssueNumber(1, "v1-a"), svc.IssueNumber(1, "v1-b"), svc.IssueNumber(1, "v1-c")

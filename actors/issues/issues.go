@@ -16,8 +16,8 @@ import (
 	"svc/protos"
 )
 
-// Releases knows in which order releases came.
-type Releases interface {
+// ReleaseOrder knows in which order releases came.
+type ReleaseOrder interface {
 	// FirstSeen returns when releases of an environment were announced or occurred for the first
 	// time in an error; one that never did is missing.
 	FirstSeen(ctx context.Context, environment uint64, releases []string) (map[string]time.Time, error)
@@ -26,7 +26,7 @@ type Releases interface {
 // Issues is the client of the issue actors.
 type Issues struct {
 	Actors   grain.Caller
-	Releases Releases
+	Releases ReleaseOrder
 	// Log is nil where clocks decide.
 	Log        LogEnds
 	Partitions int

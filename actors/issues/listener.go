@@ -13,18 +13,18 @@ import (
 	"svc/actors/pipeline"
 )
 
-// IssueListener has resolved issues decide whether the occurrences of a block bring them back,
+// Listener has resolved issues decide whether the occurrences of a block bring them back,
 // and finds the issues that are new in it. Alert rules that wait for either are told.
-type IssueListener struct {
+type Listener struct {
 	pipeline.NopListener
-	// Watch holds the issues that are told of their occurrences.
-	Watch  *Watch
-	Issues occurredIssues
+	// Resolved holds the issues that are told of their occurrences.
+	Resolved *ResolvedSet
+	Issues   occurredIssues
 	// Continuation lets issues of the former grouping go on; it may be nil.
 	Continuation *Continuation
-	Totals       IssueTotals
+	Totals       Totals
 	Rules        issueRules
-	Alarms       issueAlarms
+	Alerts       alertReceiver
 	// Outbox has the notes for actors that did not answer.
 	Outbox *pipeline.Outbox
 	Logger *slog.Logger
@@ -54,8 +54,8 @@ type issueRules interface {
 	FlushSoon(environment uint64)
 }
 
-// issueAlarms are the alerting actors as far as issues concern them.
-type issueAlarms interface {
+// alertReceiver are the alerting actors as far as issues concern them.
+type alertReceiver interface {
 	// NewIssues returns once what the rules decided is durable; it may be repeated.
 	NewIssues(ctx context.Context, app svc.AppRef, news svc.NewIssues) error
 	// Regressed does the same for issues that regressed.
@@ -63,12 +63,12 @@ type issueAlarms interface {
 }
 
 // Assigned loads the issues of the partitions that are watched.
-func (l *IssueListener) Assigned(ctx context.Context, partitions []int) error {
-	return l.Watch.load(ctx, partitions)
+func (l *Listener) Assigned(ctx context.Context, partitions []int) error {
+	return l.Resolved.load(ctx, partitions)
 }
 
 // Open begins to gather the issues of a block.
-func (l *IssueListener) Open() pipeline.BlockListener {
+func (l *Listener) Open() pipeline.BlockListener {
 	return &issueBlock{listener: l, hits: blockHits{}}
 }
 
@@ -77,14 +77,14 @@ func (l *IssueListener) Open() pipeline.BlockListener {
 const kindAlerting = "alerting"
 
 // Deliveries deliver to issues that they occurred, and to alerting actors which issues are new.
-func (l *IssueListener) Deliveries() map[string]pipeline.Delivery {
+func (l *Listener) Deliveries() map[string]pipeline.Delivery {
 	return map[string]pipeline.Delivery{kindIssue: l.deliver, kindAlerting: l.deliver}
 }
 
 // issueBlock holds the issues that occurred in one block.
 type issueBlock struct {
 	pipeline.NopBlockListener
-	listener *IssueListener
+	listener *Listener
 	hits     blockHits
 	// keys are those of the occurrences, in their order.
 	keys []hitKey
@@ -98,7 +98,7 @@ func (b *issueBlock) Saw(offset int64, rows *svc.Rows) {
 		row := &rows.Occurrences[n]
 		b.keys = append(b.keys, b.hits.add(row, offset))
 		_, newIssues, regressions := b.listener.Rules.Awaited(row.EnvironmentNumber)
-		if newIssues && !b.listener.known.has(row.Issue) || regressions && b.listener.Watch.has(row.Issue) {
+		if newIssues && !b.listener.known.has(row.Issue) || regressions && b.listener.Resolved.has(row.Issue) {
 			b.listener.Rules.FlushSoon(row.EnvironmentNumber)
 		}
 	}, func(_ int, cause any) {
@@ -141,10 +141,10 @@ func (b *issueBlock) decide(ctx context.Context, block *pipeline.StoredBlock) er
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	watch := l.Watch
+	watch := l.Resolved
 	if block.Recovered != nil {
 		var err error
-		if watch, err = l.Watch.with(ctx, block.Recovered); err != nil {
+		if watch, err = l.Resolved.with(ctx, block.Recovered); err != nil {
 			return err
 		}
 	}
@@ -170,7 +170,7 @@ func (b *issueBlock) decide(ctx context.Context, block *pipeline.StoredBlock) er
 
 // tellIssues tells issues of a block and the rules of those that regressed, and returns the issues
 // for which that failed. It may be repeated.
-func (l *IssueListener) tellIssues(ctx context.Context, block uint64, hits []issueHits) []untold {
+func (l *Listener) tellIssues(ctx context.Context, block uint64, hits []issueHits) []untold {
 	regressed, late := l.Issues.occurred(ctx, block, hits, func(environment uint64) bool {
 		_, _, regressions := l.Rules.Awaited(environment)
 		return regressions
@@ -213,7 +213,7 @@ func noteOfHits(block uint64, hits issueHits) pipeline.Note {
 }
 
 // deliver tells an actor what a note holds.
-func (l *IssueListener) deliver(ctx context.Context, note pipeline.Note) error {
+func (l *Listener) deliver(ctx context.Context, note pipeline.Note) error {
 	var n issueNote
 	if err := json.Unmarshal(note.Payload, &n); err != nil {
 		return fmt.Errorf("%w: %w", pipeline.ErrUnreadable, err)

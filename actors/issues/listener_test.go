@@ -122,15 +122,15 @@ func TestADeafActorDelaysNobody(t *testing.T) {
 		notes := &keptNotes{kept: map[string]svc.Entity{}}
 		logger := slog.New(slog.DiscardHandler)
 		outbox := pipeline.NewOutbox(notes, logger)
-		book := alerting.NewRulebook()
+		book := alerting.NewRuleIndex()
 		for number, app := range []string{"whole", "broken"} {
 			rules := worldRules()[:1]
 			rules[0].Number = uint64(number)
 			book.Publish(svc.Version{}, svc.AppRef{Org: "o", App: app}, rules)
 		}
-		watch := &Watch{Partitions: 1}
+		watch := &ResolvedSet{Partitions: 1}
 		watch.add(7)
-		listener := &IssueListener{Watch: watch, Issues: heard, Totals: heard, Rules: book, Alarms: heard, Outbox: outbox, Logger: logger}
+		listener := &Listener{Resolved: watch, Issues: heard, Totals: heard, Rules: book, Alerts: heard, Outbox: outbox, Logger: logger}
 		sink := pipeline.NewSink(pipeline.SinkConfig{Store: &process{}, Outbox: outbox, Listeners: []pipeline.Listener{listener}, Logger: logger})
 		for n := range uint64(5) {
 			occurrences := []svc.OccurrenceRow{{EnvironmentNumber: 0, Issue: 100 + 10*n}, {EnvironmentNumber: 1, Issue: 101 + 10*n}, {EnvironmentNumber: 3, Issue: 7}}
@@ -177,7 +177,7 @@ func (h *hurried) FlushSoon(uint64)                        { h.soon++ }
 // TestAKnownIssueHurriesNobody has a new issue and a known one occur in the open block.
 func TestAKnownIssueHurriesNobody(t *testing.T) {
 	rules := &hurried{}
-	listener := &IssueListener{Rules: rules, Watch: &Watch{}}
+	listener := &Listener{Rules: rules, Resolved: &ResolvedSet{}}
 	listener.known.add([]uint64{9})
 	for issue, want := range map[uint64]int{9: 0, 10: 1} {
 		rules.soon = 0
@@ -202,12 +202,12 @@ func TestNewIssuesAreLookedUpLater(t *testing.T) {
 		heard := &hearing{deaf: map[string]bool{"store": true}, news: map[string][]uint64{}, hits: map[uint64]int{}, stored: map[uint64][]svc.OccurrenceRow{}}
 		logger := slog.New(slog.DiscardHandler)
 		outbox := pipeline.NewOutbox(&keptNotes{kept: map[string]svc.Entity{}}, logger)
-		book := alerting.NewRulebook()
+		book := alerting.NewRuleIndex()
 		rules := worldRules()[:1]
 		book.Publish(svc.Version{}, svc.AppRef{Org: "o", App: "shop"}, rules)
 		former := &askedFormer{}
-		listener := &IssueListener{
-			Watch: &Watch{Partitions: 1}, Issues: heard, Totals: heard, Rules: book, Alarms: heard, Outbox: outbox, Logger: logger,
+		listener := &Listener{
+			Resolved: &ResolvedSet{Partitions: 1}, Issues: heard, Totals: heard, Rules: book, Alerts: heard, Outbox: outbox, Logger: logger,
 			Continuation: &Continuation{Former: former, Totals: heard, Now: time.Now, Logger: logger},
 		}
 		sink := pipeline.NewSink(pipeline.SinkConfig{Store: &process{}, Outbox: outbox, Listeners: []pipeline.Listener{listener}, Logger: logger})

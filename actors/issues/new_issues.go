@@ -16,8 +16,8 @@ import (
 	"svc/actors/pipeline"
 )
 
-// IssueTotals counts the stored occurrences of issues.
-type IssueTotals interface {
+// Totals counts the stored occurrences of issues.
+type Totals interface {
 	// IssueTotals returns how often issues of some environments occurred in all that is
 	// stored; one that never did is missing.
 	IssueTotals(ctx context.Context, environments, issues []uint64) ([]svc.IssueTotal, error)
@@ -87,7 +87,7 @@ type issueCount struct {
 
 // unseen returns notes for the alerting actors of environments, of issues of which it is not known
 // whether they are new.
-func (l *IssueListener) unseen(block uint64, environments, issues []uint64, occurred map[issueKey]uint64) (late []pipeline.Note) {
+func (l *Listener) unseen(block uint64, environments, issues []uint64, occurred map[issueKey]uint64) (late []pipeline.Note) {
 	for _, environment := range environments {
 		app, awaited, _ := l.Rules.Awaited(environment)
 		if !awaited {
@@ -105,7 +105,7 @@ func (l *IssueListener) unseen(block uint64, environments, issues []uint64, occu
 }
 
 // lookUp finds the issues of a note that were new in its block, and returns what their rules are told.
-func (l *IssueListener) lookUp(ctx context.Context, n *issueNote) ([]svc.NewIssues, error) {
+func (l *Listener) lookUp(ctx context.Context, n *issueNote) ([]svc.NewIssues, error) {
 	occurred, issues := map[issueKey]uint64{}, make([]uint64, 0, len(n.Unseen))
 	for _, count := range n.Unseen {
 		occurred[issueKey{n.Environment, count.Issue}] = count.Occurrences
@@ -134,7 +134,7 @@ func (l *IssueListener) lookUp(ctx context.Context, n *issueNote) ([]svc.NewIssu
 var errUnsteady = errors.New("issues occurred while it was looked up whether they are new")
 
 // after returns how often issues occurred after a block.
-func (l *IssueListener) after(ctx context.Context, environments, issues []uint64, block uint64) (map[issueKey]uint64, error) {
+func (l *Listener) after(ctx context.Context, environments, issues []uint64, block uint64) (map[issueKey]uint64, error) {
 	out := map[issueKey]uint64{}
 	for part := range slices.Chunk(issues, totalsAtOnce) {
 		totals, err := l.Totals.OccurrencesAfter(ctx, environments, part, block)
@@ -164,7 +164,7 @@ func newIssues(block uint64, found []svc.IssueTotal) (messages []svc.NewIssues) 
 
 // tellOfNews tells the alerting actors of the new issues of a block, all at once, and returns the
 // notes for those that did not answer.
-func (l *IssueListener) tellOfNews(ctx context.Context, block uint64, news map[uint64][]svc.IssueTotal) (late []pipeline.Note) {
+func (l *Listener) tellOfNews(ctx context.Context, block uint64, news map[uint64][]svc.IssueTotal) (late []pipeline.Note) {
 	patient, cancel := context.WithTimeout(ctx, pipeline.AnswerTime)
 	defer cancel()
 	var mu sync.Mutex
@@ -196,9 +196,9 @@ func (l *IssueListener) tellOfNews(ctx context.Context, block uint64, news map[u
 }
 
 // tellAlarms tells one alerting actor of new issues.
-func (l *IssueListener) tellAlarms(ctx context.Context, app svc.AppRef, messages []svc.NewIssues) error {
+func (l *Listener) tellAlarms(ctx context.Context, app svc.AppRef, messages []svc.NewIssues) error {
 	for _, message := range messages {
-		if err := l.Alarms.NewIssues(ctx, app, message); err != nil {
+		if err := l.Alerts.NewIssues(ctx, app, message); err != nil {
 			return err
 		}
 	}
@@ -213,7 +213,7 @@ const issuesAtOnce = 500
 // it regressed with the block, so nothing is overlooked by a crash; the alerting actors know
 // what they were told of. It returns the environments for which it failed; they do not keep the
 // others from hearing.
-func (l *IssueListener) tellRegressions(ctx context.Context, block uint64, came []issueKey) map[uint64]error {
+func (l *Listener) tellRegressions(ctx context.Context, block uint64, came []issueKey) map[uint64]error {
 	failed := map[uint64]error{}
 	for len(came) > 0 {
 		environment := came[0].environment
@@ -236,7 +236,7 @@ func (l *IssueListener) tellRegressions(ctx context.Context, block uint64, came 
 }
 
 // tellRegressed tells the rules of one environment.
-func (l *IssueListener) tellRegressed(ctx context.Context, block, environment uint64, came []issueKey) error {
+func (l *Listener) tellRegressed(ctx context.Context, block, environment uint64, came []issueKey) error {
 	app, _, awaited := l.Rules.Awaited(environment)
 	if !awaited {
 		return nil // its rules are gone
@@ -259,12 +259,12 @@ func (l *IssueListener) tellRegressed(ctx context.Context, block, environment ui
 		}
 		told.Issues = append(told.Issues, svc.TitledIssue{Issue: issue, Title: title})
 	}
-	return l.Alarms.Regressed(ctx, app, told)
+	return l.Alerts.Regressed(ctx, app, told)
 }
 
 // firstSeen returns by environment the issues that occurred in a block, by environment and
 // issue, as often as in all.
-func (l *IssueListener) firstSeen(ctx context.Context, environments, issues []uint64, occurred map[issueKey]uint64) (map[uint64][]svc.IssueTotal, error) {
+func (l *Listener) firstSeen(ctx context.Context, environments, issues []uint64, occurred map[issueKey]uint64) (map[uint64][]svc.IssueTotal, error) {
 	news := map[uint64][]svc.IssueTotal{}
 	for part := range slices.Chunk(issues, totalsAtOnce) {
 		totals, err := l.Totals.IssueTotals(ctx, environments, part)

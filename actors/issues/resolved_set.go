@@ -10,19 +10,19 @@ import (
 	"svc/protos"
 )
 
-// WatchedIssues is what the store knows of issues whose occurrences their actors
+// ResolvedStore is what the store knows of issues whose occurrences their actors
 // must be told of.
-type WatchedIssues interface {
+type ResolvedStore interface {
 	// WatchedIssues returns the entities of the issues that are resolved or merged.
 	WatchedIssues(ctx context.Context) ([]svc.Entity, error)
 }
 
-// Watch is which issues of this node's partitions are resolved or merged. The
+// ResolvedSet is which issues of this node's partitions are resolved or merged. The
 // sink shows their occurrences to their actors, and those of no other issue, so
 // a stream of errors wakes nobody. The set may hold too many issues, never too
 // few: an actor puts its issue in before it saves, and takes it out after.
-type Watch struct {
-	Store      WatchedIssues
+type ResolvedSet struct {
+	Store      ResolvedStore
 	Partitions int
 	// Skipped is told of issues that cannot be decoded; they are not watched.
 	Skipped grain.Skipped
@@ -33,7 +33,7 @@ type Watch struct {
 }
 
 // has says whether an issue is watched.
-func (w *Watch) has(issue uint64) bool {
+func (w *ResolvedSet) has(issue uint64) bool {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	_, watched := w.issues[issue]
@@ -41,7 +41,7 @@ func (w *Watch) has(issue uint64) bool {
 }
 
 // add puts an issue in.
-func (w *Watch) add(issue uint64) {
+func (w *ResolvedSet) add(issue uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.issues == nil {
@@ -54,7 +54,7 @@ func (w *Watch) add(issue uint64) {
 
 // remove takes an issue out that is not to be watched as of a version. Where a
 // later one was loaded, another node has made it meanwhile, and the issue stays.
-func (w *Watch) remove(issue uint64, as svc.Version) {
+func (w *ResolvedSet) remove(issue uint64, as svc.Version) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.issues[issue].Number() <= as.Number() {
@@ -65,7 +65,7 @@ func (w *Watch) remove(issue uint64, as svc.Version) {
 // load adds the watched issues of partitions and forgets those of others. It
 // takes nothing of its own partitions out, for an actor that was kept from the
 // generation before may have put an issue in meanwhile.
-func (w *Watch) load(ctx context.Context, partitions []int) error {
+func (w *ResolvedSet) load(ctx context.Context, partitions []int) error {
 	if w == nil {
 		return nil
 	}
@@ -85,7 +85,7 @@ func (w *Watch) load(ctx context.Context, partitions []int) error {
 // The block was begun in an earlier generation, so a resolution that an occurrence
 // in it followed was made in an earlier one too, and stands in the store, unless
 // its actor is still here.
-func (w *Watch) with(ctx context.Context, partitions []int) (*Watch, error) {
+func (w *ResolvedSet) with(ctx context.Context, partitions []int) (*ResolvedSet, error) {
 	if w == nil {
 		return nil, nil
 	}
@@ -97,11 +97,11 @@ func (w *Watch) with(ctx context.Context, partitions []int) (*Watch, error) {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	w.keep(issues, inside)
-	return &Watch{issues: issues}, nil
+	return &ResolvedSet{issues: issues}, nil
 }
 
 // within returns a function that reports whether an issue lives in one of some partitions.
-func (w *Watch) within(partitions []int) func(issue uint64) bool {
+func (w *ResolvedSet) within(partitions []int) func(issue uint64) bool {
 	wanted := make(map[int]bool, len(partitions))
 	for _, partition := range partitions {
 		wanted[partition] = true
@@ -110,7 +110,7 @@ func (w *Watch) within(partitions []int) func(issue uint64) bool {
 }
 
 // read returns the watched issues of partitions as the store has them.
-func (w *Watch) read(ctx context.Context, wanted func(issue uint64) bool) (map[uint64]svc.Version, error) {
+func (w *ResolvedSet) read(ctx context.Context, wanted func(issue uint64) bool) (map[uint64]svc.Version, error) {
 	entities, err := w.Store.WatchedIssues(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("reading watched issues: %w", err)
@@ -126,7 +126,7 @@ func (w *Watch) read(ctx context.Context, wanted func(issue uint64) bool) (map[u
 }
 
 // keep adds what is watched here of partitions; the caller holds the lock.
-func (w *Watch) keep(issues map[uint64]svc.Version, wanted func(issue uint64) bool) {
+func (w *ResolvedSet) keep(issues map[uint64]svc.Version, wanted func(issue uint64) bool) {
 	for issue, version := range w.issues {
 		if _, read := issues[issue]; !read && wanted(issue) {
 			issues[issue] = version

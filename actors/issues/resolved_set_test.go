@@ -15,7 +15,7 @@ func TestWatchLeavesOutWhatIsUnreadable(t *testing.T) {
 		t.Fatal(err)
 	}
 	var skipped []string
-	watch := &Watch{
+	watch := &ResolvedSet{
 		Store:      watchedList{{Owner: "issue/1", Kind: "issue", ID: "1", Payload: []byte("{")}, {Owner: "issue/7", Kind: "issue", ID: "7", Payload: resolved}},
 		Partitions: 1, Skipped: func(entity svc.Entity, _ error) { skipped = append(skipped, entity.Owner) },
 	}

@@ -1,3 +1,3 @@
-// Package live has the actors of live views, which show who is in an environment now. LiveListener
+// Package live has the actors of live views, which show who is in an environment now. Listener
 // hands them the visits of each stored block.
 package live

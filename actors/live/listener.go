@@ -11,24 +11,24 @@ import (
 	"svc/protos"
 )
 
-// LiveListener gathers the visits of every block in the environments that somebody watches, and
+// Listener gathers the visits of every block in the environments that somebody watches, and
 // hands them to the live actors once the block is stored.
-type LiveListener struct {
+type Listener struct {
 	pipeline.NopListener
-	Watchers *Watchers
-	Digests  *Digests
-	Logger   *slog.Logger
+	Subscriptions *Subscriptions
+	Updates       *Updates
+	Logger        *slog.Logger
 }
 
 // Open begins to gather visits. Environments that nobody watches now are left out to the end.
-func (l *LiveListener) Open() pipeline.BlockListener {
-	return &liveBlock{listener: l, watched: l.Watchers.set(), visits: map[uint64][]svc.LiveVisit{}}
+func (l *Listener) Open() pipeline.BlockListener {
+	return &liveBlock{listener: l, watched: l.Subscriptions.set(), visits: map[uint64][]svc.LiveVisit{}}
 }
 
 // liveBlock holds the visits of one block.
 type liveBlock struct {
 	pipeline.NopBlockListener
-	listener *LiveListener
+	listener *Listener
 	watched  map[uint64]bool
 	visits   map[uint64][]svc.LiveVisit
 }
@@ -58,11 +58,11 @@ func (b *liveBlock) gather(row *svc.EventRow) {
 // Committed tells the live actors of the environments that are watched now. One that began to be
 // watched after the block was begun reads its window from the store again.
 func (b *liveBlock) Committed(block uint64) {
-	for environment := range b.listener.Watchers.set() {
+	for environment := range b.listener.Subscriptions.set() {
 		if !b.watched[environment] {
-			b.listener.Digests.deliver(environment, &digest{block: block, partial: true})
+			b.listener.Updates.deliver(environment, &digest{block: block, partial: true})
 		} else if visits := b.visits[environment]; len(visits) > 0 {
-			b.listener.Digests.deliver(environment, &digest{block: block, visits: visits})
+			b.listener.Updates.deliver(environment, &digest{block: block, visits: visits})
 		}
 	}
 }

@@ -35,22 +35,22 @@ type Visits interface {
 	LiveVisits(ctx context.Context, environment uint64, since time.Time, yield func(visit svc.LiveVisit, block uint64) bool) error
 }
 
-// Watchers is which environments somebody watches on this node. The sink
+// Subscriptions is which environments somebody watches on this node. The sink
 // gathers digests for these only.
-type Watchers struct {
+type Subscriptions struct {
 	mu      sync.Mutex
 	current atomic.Pointer[map[uint64]bool]
 }
 
 // set returns the present set, which is never changed.
-func (w *Watchers) set() map[uint64]bool {
+func (w *Subscriptions) set() map[uint64]bool {
 	if current := w.current.Load(); current != nil {
 		return *current
 	}
 	return nil
 }
 
-func (w *Watchers) change(environment uint64, watched bool) {
+func (w *Subscriptions) change(environment uint64, watched bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	next := maps.Clone(w.set())
@@ -67,8 +67,8 @@ func (w *Watchers) change(environment uint64, watched bool) {
 
 // Ports holds the dependencies of a node's live actors.
 type Ports struct {
-	Visits   Visits
-	Watchers *Watchers
+	Visits        Visits
+	Subscriptions *Subscriptions
 	// Whole reports whether this node owns every partition; nil means that it does.
 	Whole  func() bool
 	Now    func() time.Time
@@ -85,7 +85,7 @@ func Kind(ports Ports) cluster.Kind {
 		New: func(identity string) actor.Actor {
 			environment, _ := strconv.ParseUint(identity, 10, 64) // a strange identity watches environment 0, which has no events
 			return &live{
-				environment: environment, visits: ports.Visits, watchers: ports.Watchers, now: ports.Now, idle: liveIdle, logger: ports.Logger, whole: ports.Whole,
+				environment: environment, visits: ports.Visits, watchers: ports.Subscriptions, now: ports.Now, idle: liveIdle, logger: ports.Logger, whole: ports.Whole,
 			}
 		},
 	}
@@ -103,7 +103,7 @@ type live struct {
 	environment uint64
 	window      *svc.LiveWindow
 	visits      Visits
-	watchers    *Watchers
+	watchers    *Subscriptions
 	now         func() time.Time
 	idle        time.Duration
 	logger      *slog.Logger
@@ -247,13 +247,13 @@ func (p *Presence) Live(ctx context.Context, environment svc.Environment) (svc.L
 	return liveView.Ask(ctx, p.Actors, strconv.FormatUint(environment.Number, 10), grain.None{})
 }
 
-// Digests hands what blocks say to the live actors of this node.
-type Digests struct {
+// Updates hands what blocks say to the live actors of this node.
+type Updates struct {
 	Actors teller
 	Logger *slog.Logger
 }
 
-func (d *Digests) deliver(environment uint64, message *digest) {
+func (d *Updates) deliver(environment uint64, message *digest) {
 	if err := d.Actors.Tell(kindLive, strconv.FormatUint(environment, 10), message); err != nil {
 		d.Logger.Debug("digest not delivered", "error", err)
 	}

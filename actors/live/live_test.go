@@ -51,12 +51,12 @@ func (s *visitStore) store(block uint64, visits ...svc.LiveVisit) {
 }
 
 // watch runs a live actor of environment 7 in a bubble of virtual time.
-func watch(t *testing.T, test func(t *testing.T, store *visitStore, watchers *Watchers, digests *Digests, visitors func() uint64, host *actorstest.Host)) {
+func watch(t *testing.T, test func(t *testing.T, store *visitStore, watchers *Subscriptions, digests *Updates, visitors func() uint64, host *actorstest.Host)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		store, watchers := &visitStore{blocks: map[uint64][]svc.LiveVisit{}}, &Watchers{}
+		store, watchers := &visitStore{blocks: map[uint64][]svc.LiveVisit{}}, &Subscriptions{}
 		logger := slog.New(slog.DiscardHandler)
-		host := actorstest.NewHost(t, Kind(Ports{Visits: store, Watchers: watchers, Now: clock, Logger: logger}))
+		host := actorstest.NewHost(t, Kind(Ports{Visits: store, Subscriptions: watchers, Now: clock, Logger: logger}))
 		presence := &Presence{Actors: host}
 		visitors := func() uint64 {
 			t.Helper()
@@ -66,7 +66,7 @@ func watch(t *testing.T, test func(t *testing.T, store *visitStore, watchers *Wa
 			}
 			return live.Visitors
 		}
-		test(t, store, watchers, &Digests{Actors: host, Logger: logger}, visitors, host)
+		test(t, store, watchers, &Updates{Actors: host, Logger: logger}, visitors, host)
 	})
 }
 
@@ -82,7 +82,7 @@ func want(t *testing.T, what string, got, expected uint64) {
 }
 
 func TestLiveReadsOnceAndGrowsByDigests(t *testing.T) {
-	watch(t, func(t *testing.T, store *visitStore, watchers *Watchers, digests *Digests, visitors func() uint64, _ *actorstest.Host) {
+	watch(t, func(t *testing.T, store *visitStore, watchers *Subscriptions, digests *Updates, visitors func() uint64, _ *actorstest.Host) {
 		store.store(1, visit(1), visit(2))
 		want(t, "read from the store", visitors(), 2)
 		if !watchers.set()[7] || len(watchers.set()) != 1 {
@@ -105,7 +105,7 @@ func TestLiveReadsOnceAndGrowsByDigests(t *testing.T) {
 }
 
 func TestLiveReadsAgainAfterAPartialDigest(t *testing.T) {
-	watch(t, func(t *testing.T, store *visitStore, _ *Watchers, digests *Digests, visitors func() uint64, _ *actorstest.Host) {
+	watch(t, func(t *testing.T, store *visitStore, _ *Subscriptions, digests *Updates, visitors func() uint64, _ *actorstest.Host) {
 		want(t, "an empty store", visitors(), 0)
 		store.store(1, visit(1), visit(2))
 		digests.deliver(7, &digest{block: 1, partial: true})
@@ -117,7 +117,7 @@ func TestLiveReadsAgainAfterAPartialDigest(t *testing.T) {
 }
 
 func TestLiveCountsABlockOnceThatArrivesWhileItReads(t *testing.T) {
-	watch(t, func(t *testing.T, store *visitStore, _ *Watchers, digests *Digests, visitors func() uint64, _ *actorstest.Host) {
+	watch(t, func(t *testing.T, store *visitStore, _ *Subscriptions, digests *Updates, visitors func() uint64, _ *actorstest.Host) {
 		store.gate = make(chan struct{})
 		store.store(1, visit(1))
 		answered := make(chan uint64, 1)
@@ -132,7 +132,7 @@ func TestLiveCountsABlockOnceThatArrivesWhileItReads(t *testing.T) {
 }
 
 func TestLiveStopsWatchingWhenNobodyAsks(t *testing.T) {
-	watch(t, func(t *testing.T, store *visitStore, watchers *Watchers, _ *Digests, visitors func() uint64, host *actorstest.Host) {
+	watch(t, func(t *testing.T, store *visitStore, watchers *Subscriptions, _ *Updates, visitors func() uint64, host *actorstest.Host) {
 		visitors()
 		time.Sleep(liveIdle + time.Minute)
 		synctest.Wait()
@@ -145,7 +145,7 @@ func TestLiveStopsWatchingWhenNobodyAsks(t *testing.T) {
 }
 
 func TestLiveSaysThatTheStoreIsAwayAndRecovers(t *testing.T) {
-	watch(t, func(t *testing.T, store *visitStore, _ *Watchers, _ *Digests, visitors func() uint64, host *actorstest.Host) {
+	watch(t, func(t *testing.T, store *visitStore, _ *Subscriptions, _ *Updates, visitors func() uint64, host *actorstest.Host) {
 		store.fail = errors.New("away")
 		_, err := (&Presence{Actors: host}).Live(t.Context(), svc.Environment{Number: 7})
 		if svc.CodeOf(err) != svc.CodeUnavailable {

@@ -147,8 +147,8 @@ func (s *Sink) park(ctx context.Context, id uint64, letters []svc.DeadLetter) er
 	return nil
 }
 
-// LetterStore keeps dead letters.
-type LetterStore interface {
+// DeadLetterStore keeps dead letters.
+type DeadLetterStore interface {
 	CountLetters(ctx context.Context) ([]svc.LetterCount, error)
 	ListLetters(ctx context.Context, environment uint64, limit int) ([]svc.LetterRow, error)
 	// Letters returns letters that wait, with their ids; those that do not are missing.
@@ -156,15 +156,15 @@ type LetterStore interface {
 	EndLetters(ctx context.Context, letters []svc.DeadLetter, ids []string, end svc.LetterEnd) error
 }
 
-// LetterLog takes what is sent again.
-type LetterLog interface {
+// DeadLetterLog takes what is sent again.
+type DeadLetterLog interface {
 	Produce(ctx context.Context, parts []svc.Part) error
 }
 
-// Letters lists, replays and drops dead letters for operators.
-type Letters struct {
-	Store LetterStore
-	Log   LetterLog
+// DeadLetters lists, replays and drops dead letters for operators.
+type DeadLetters struct {
+	Store DeadLetterStore
+	Log   DeadLetterLog
 	// Place returns the application and the environment of a number, empty where nobody knows it.
 	Place func(environment uint64) (app, env string)
 }
@@ -173,7 +173,7 @@ type Letters struct {
 const lettersShown = 1000
 
 // Count returns how many letters wait, by environment and kind, the most first.
-func (l *Letters) Count(ctx context.Context) ([]svc.LetterCount, error) {
+func (l *DeadLetters) Count(ctx context.Context) ([]svc.LetterCount, error) {
 	counts, err := l.Store.CountLetters(ctx)
 	for i := range counts {
 		counts[i].App, counts[i].Env = l.Place(counts[i].Environment)
@@ -182,7 +182,7 @@ func (l *Letters) Count(ctx context.Context) ([]svc.LetterCount, error) {
 }
 
 // List returns the newest letters that wait: of one environment, or of all where it is 0.
-func (l *Letters) List(ctx context.Context, environment uint64) ([]svc.LetterRow, error) {
+func (l *DeadLetters) List(ctx context.Context, environment uint64) ([]svc.LetterRow, error) {
 	rows, err := l.Store.ListLetters(ctx, environment, lettersShown)
 	for i := range rows {
 		rows[i].App, rows[i].Env = l.Place(rows[i].Environment)
@@ -191,7 +191,7 @@ func (l *Letters) List(ctx context.Context, environment uint64) ([]svc.LetterRow
 }
 
 // Show returns a letter that waits.
-func (l *Letters) Show(ctx context.Context, id string) (svc.DeadLetter, error) {
+func (l *DeadLetters) Show(ctx context.Context, id string) (svc.DeadLetter, error) {
 	letters, _, err := l.Store.Letters(ctx, []string{id})
 	if err != nil {
 		return svc.DeadLetter{}, err
@@ -205,7 +205,7 @@ func (l *Letters) Show(ctx context.Context, id string) (svc.DeadLetter, error) {
 // Replay sends letters through the log and the fold again, and Drop gives them up. Both return how
 // many there were; letters that do not wait are passed over. A letter that is replayed again, since
 // the first time could not be noted, counts once.
-func (l *Letters) Replay(ctx context.Context, ids []string) (int, error) {
+func (l *DeadLetters) Replay(ctx context.Context, ids []string) (int, error) {
 	letters, found, err := l.Store.Letters(ctx, ids)
 	if err != nil {
 		return 0, err
@@ -226,7 +226,7 @@ func (l *Letters) Replay(ctx context.Context, ids []string) (int, error) {
 }
 
 // Drop gives letters up; see Replay.
-func (l *Letters) Drop(ctx context.Context, ids []string) (int, error) {
+func (l *DeadLetters) Drop(ctx context.Context, ids []string) (int, error) {
 	letters, found, err := l.Store.Letters(ctx, ids)
 	if err != nil || len(letters) == 0 {
 		return 0, err

@@ -21,10 +21,10 @@ func (n *node) alertingModule() module {
 	return module{
 		name: "alerting",
 		listeners: func() []pipeline.Listener {
-			return []pipeline.Listener{&alerting.CountListener{Rules: n.rules, Alarms: n.alarms, Now: n.now, Logger: n.logger}}
+			return []pipeline.Listener{&alerting.CountListener{Rules: n.rules, Alerts: n.alerts, Now: n.now, Logger: n.logger}}
 		},
 		snapshots: func() []apps.Snapshot { return []apps.Snapshot{n.rules} },
-		wire:      func() error { return n.wireMonitoring(n.rules, n.alarms) },
+		wire:      func() error { return n.wireMonitoring(n.rules, n.alerts) },
 		kinds: func(node *grain.Node) []cluster.Kind {
 			return []cluster.Kind{alerting.Kind(node, m.alertPorts), alerting.MonitorKind(node, m.ports)}
 		},

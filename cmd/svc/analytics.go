@@ -21,14 +21,14 @@ func (n *node) analyticsModule() module {
 	return module{
 		name: "analytics",
 		listeners: func() []pipeline.Listener {
-			return []pipeline.Listener{&live.LiveListener{Watchers: n.watchers, Digests: n.digests, Logger: n.logger}}
+			return []pipeline.Listener{&live.Listener{Subscriptions: n.subscriptions, Updates: n.updates, Logger: n.logger}}
 		},
 		snapshots: func() []apps.Snapshot { return []apps.Snapshot{n.shares} },
 		kinds: func(*grain.Node) []cluster.Kind {
 			whole := func() bool { return n.ownership.Partitions() == n.config.Partitions }
-			return []cluster.Kind{live.Kind(live.Ports{Visits: n.db, Watchers: n.watchers, Whole: whole, Now: n.now, Logger: n.logger})}
+			return []cluster.Kind{live.Kind(live.Ports{Visits: n.db, Subscriptions: n.subscriptions, Whole: whole, Now: n.now, Logger: n.logger})}
 		},
-		join: func() error { n.digests.Actors = n.cluster; return nil },
+		join: func() error { n.updates.Actors = n.cluster; return nil },
 		routes: func() ([]route.Route, error) {
 			pages, err := n.sharePages()
 			if err != nil {

@@ -46,7 +46,7 @@ func (n *node) wireAssistant() error {
 	n.tools = &routeTools{}
 	conversations := &conversations.Conversations{Actors: n.cluster}
 	n.assistant = &assistant.Assistant{
-		Conversations: conversations, Approvals: conversations, Seats: n.identity, Settings: n.ai, Tools: n.tools,
+		Conversations: conversations, Approvals: conversations, Roles: n.identity, Settings: n.ai, Tools: n.tools,
 		Models: models{&llm.Models{Credentials: n.ai, Platform: llm.Access{
 			Provider: n.config.AIProvider, Model: n.config.AIModel, Key: n.config.AIKey, BaseURL: n.config.AIBaseURL,
 		}}},
@@ -96,7 +96,7 @@ func (m modelTools) Names() []string {
 // turns is http's view of the assistant.
 type turns struct{ *assistant.Assistant }
 
-func (t turns) Ask(ctx context.Context, who svc.Asker, question svc.Question) (assistantapi.Turn, error) {
+func (t turns) Ask(ctx context.Context, who svc.Principal, question svc.Question) (assistantapi.Turn, error) {
 	turn, err := t.Assistant.Ask(ctx, who, question)
 	if err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func (t turns) Ask(ctx context.Context, who svc.Asker, question svc.Question) (a
 	return turn, nil
 }
 
-func (t turns) Approve(ctx context.Context, who svc.Asker, id, reason string) (assistantapi.Turn, error) {
+func (t turns) Approve(ctx context.Context, who svc.Principal, id, reason string) (assistantapi.Turn, error) {
 	turn, err := t.Assistant.Approve(ctx, who, id, reason)
 	if err != nil {
 		return nil, err

@@ -58,22 +58,22 @@ func (n *node) openChanges(ctx context.Context, brokers []string) error {
 	}
 	n.clustered.follower = kafka.NewFollower(kafka.FollowerConfig{
 		Brokers: brokers, Topic: changesTopic, Logger: n.logger,
-		Handle: func(ctx context.Context, records []kafka.Record) { n.changes.Heard(ctx, records) },
-		Lost:   func(ctx context.Context) { n.changes.Lost(ctx) },
+		Handle: func(ctx context.Context, records []kafka.Record) { n.snapshots.Apply(ctx, records) },
+		Lost:   func(ctx context.Context) { n.snapshots.Resync(ctx) },
 	})
 	return n.clustered.follower.Begin(ctx)
 }
 
 // loadSnapshots loads the snapshots. The place from which announcements are followed is known by
 // then, so no change is missed.
-func (n *node) loadSnapshots(ctx context.Context) error { return n.changes.Begin(ctx, n.db) }
+func (n *node) loadSnapshots(ctx context.Context) error { return n.snapshots.LoadAll(ctx, n.db) }
 
 // syncSnapshot applies a change that another node's actor made to this node's snapshots.
 func (n *node) syncSnapshot(ctx context.Context, kind, identity string) error {
 	if n.cluster.Owns(kind, identity) {
 		return nil
 	}
-	return n.changes.Refresh(ctx, kind+"/"+identity)
+	return n.snapshots.Refresh(ctx, kind+"/"+identity)
 }
 
 // fence asks the coordinator whether a generation is the present one.

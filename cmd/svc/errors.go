@@ -19,12 +19,12 @@ func (n *node) errorsModule() module {
 	return module{
 		name: "errors",
 		listeners: func() []pipeline.Listener {
-			return []pipeline.Listener{&issues.IssueListener{
-				Watch: n.watch, Issues: n.issues, Totals: n.db, Rules: n.rules, Alarms: n.alarms, Outbox: n.outbox, Logger: n.logger,
+			return []pipeline.Listener{&issues.Listener{
+				Resolved: n.resolved, Issues: n.issues, Totals: n.db, Rules: n.rules, Alerts: n.alerts, Outbox: n.outbox, Logger: n.logger,
 				Continuation: &issues.Continuation{Former: n.db, Totals: n.db, Issues: n.issues, Now: n.now, Logger: n.logger},
 			}}
 		},
-		kinds: func(node *grain.Node) []cluster.Kind { return issues.Kinds(node, n.watch) },
+		kinds: func(node *grain.Node) []cluster.Kind { return issues.Kinds(node, n.resolved) },
 		join:  func() error { n.issues.Actors, n.releases.Actors = n.cluster, n.cluster; return nil },
 		routes: func() ([]route.Route, error) {
 			return issuesapi.Routes(issuesapi.Ports{Issues: n.db, Occurrences: n.db, Changes: n.issues, People: n.identity}), nil
@@ -36,7 +36,7 @@ func (n *node) errorsModule() module {
 // names do not say.
 type releaseTimes struct {
 	node *node
-	book *issues.ReleaseBook
+	book *issues.Releases
 }
 
 // FirstSeen returns when releases of an environment were announced, or occurred in an error where

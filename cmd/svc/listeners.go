@@ -86,7 +86,7 @@ func (n *node) adminHandler(token svc.Secret) http.Handler {
 			{Name: "deadLetters", Ready: n.lettersWaiting, Warning: true},
 			{Name: "lag", Ready: func(context.Context) error { return n.backlog.ready(n.now()) }},
 		},
-		Letters: &pipeline.Letters{Store: n.db, Log: logProducer{n.producer, n.space}, Place: n.placeOf},
+		Letters: &pipeline.DeadLetters{Store: n.db, Log: logProducer{n.producer, n.space}, Place: n.placeOf},
 	})
 }
 

@@ -85,7 +85,7 @@ type node struct {
 	cardinality *pipeline.Cardinality
 	shares      *apps.Shares
 	issues      *issues.Issues
-	releases    *issues.ReleaseBook
+	releases    *issues.Releases
 	sink        *pipeline.Sink
 	outbox      *pipeline.Outbox
 	backlog     backlog
@@ -95,21 +95,21 @@ type node struct {
 	actorKinds  []cluster.Kind
 	cluster     *cluster.Cluster
 	clustered   clustered
-	changes     *apps.Changes
+	snapshots   *apps.SnapshotSync
 	sweeper     *cluster.Sweeper
 	identity    *identity.Identity
 	apps        *apps.Applications
 	monitoring  monitoring
 	// Snapshots and lists that modules share.
-	watch       *issues.Watch
-	rules       *alerting.Rulebook
-	alarms      *alerting.Alerts
-	watchers    *live.Watchers
-	digests     *live.Digests
-	ai          *conversations.AI
-	tools       *routeTools
-	holderTools *routeTools
-	assistant   *assistant.Assistant
+	resolved      *issues.ResolvedSet
+	rules         *alerting.RuleIndex
+	alerts        *alerting.Alerts
+	subscriptions *live.Subscriptions
+	updates       *live.Updates
+	ai            *conversations.AI
+	tools         *routeTools
+	holderTools   *routeTools
+	assistant     *assistant.Assistant
 
 	// more are modules beside those of the product.
 	more    []module
@@ -264,7 +264,7 @@ func (h streamHandler) Assigned(ctx context.Context, a svc.LogAssignment) (map[i
 	starts, err := h.node.stream.Assigned(ctx, a)
 	if err == nil {
 		h.node.progress.Forget()
-		go h.node.changes.CatchUp(ctx, a.Generation)
+		go h.node.snapshots.CatchUp(ctx, a.Generation)
 	}
 	return starts, err
 }
@@ -303,15 +303,15 @@ const placeCache = 4096
 
 func (n *node) wireActors(context.Context) (err error) {
 	n.ownership, n.collectors, n.shares = &pipeline.Ownership{Lease: n.consumer}, apps.NewCollectors(), apps.NewShares()
-	n.rules, n.alarms = alerting.NewRulebook(), &alerting.Alerts{Random: n.random}
-	n.changes = &apps.Changes{
+	n.rules, n.alerts = alerting.NewRuleIndex(), &alerting.Alerts{Random: n.random}
+	n.snapshots = &apps.SnapshotSync{
 		Store: changedOwners{n.db}, Collectors: n.collectors, Others: each(n.modules(), func(m module) func() []apps.Snapshot { return m.snapshots }), Log: n.clustered.announcements(), Logger: n.logger,
 		Skipped: n.unreadable.skipped,
 	}
 	n.cardinality = pipeline.NewCardinality()
-	n.watchers, n.digests = &live.Watchers{}, &live.Digests{Logger: n.logger}
-	n.watch = &issues.Watch{Store: n.db, Partitions: n.config.Partitions, Skipped: n.unreadable.skipped}
-	n.releases = &issues.ReleaseBook{}
+	n.subscriptions, n.updates = &live.Subscriptions{}, &live.Updates{Logger: n.logger}
+	n.resolved = &issues.ResolvedSet{Store: n.db, Partitions: n.config.Partitions, Skipped: n.unreadable.skipped}
+	n.releases = &issues.Releases{}
 	n.issues = &issues.Issues{Releases: &releaseTimes{n, n.releases}, Log: n.topic, Partitions: n.config.Partitions}
 	n.outbox = pipeline.NewOutbox(n.db, n.logger)
 	n.sink = pipeline.NewSink(pipeline.SinkConfig{
@@ -323,7 +323,7 @@ func (n *node) wireActors(context.Context) (err error) {
 	if err := do(n.modules(), func(m module) func() error { return m.wire }); err != nil {
 		return err
 	}
-	n.grains = &grain.Node{Store: n.db, Workers: grain.NewWorkers(), Now: n.now, Logger: n.logger, Announce: n.changes.Announce}
+	n.grains = &grain.Node{Store: n.db, Workers: grain.NewWorkers(), Now: n.now, Logger: n.logger, Announce: n.snapshots.Announce}
 	intakes := pipeline.IntakeConfig{
 		Locator:    func() pipeline.Locator { return located{geo.NewCache(n.places, placeCache)} },
 		Processors: n.processors, Metrics: pipeline.NewIntakeMetrics(n.registry), Logger: n.logger,

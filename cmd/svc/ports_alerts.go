@@ -16,7 +16,7 @@ import (
 )
 
 // wireAlerting makes what the alerting actors need; the cluster is put in afterwards.
-func (n *node) wireAlerting(rules *alerting.Rulebook) error {
+func (n *node) wireAlerting(rules *alerting.RuleIndex) error {
 	box, err := n.vault.Box("channels")
 	if err != nil {
 		return err
@@ -24,12 +24,12 @@ func (n *node) wireAlerting(rules *alerting.Rulebook) error {
 	m := &n.monitoring
 	mail := outbound.Mail{Server: n.config.MailServer, From: n.config.MailFrom, Now: n.now}
 	m.sender = sender{outbound.NewNotifier(m.dialer, mail, n.config.URLAt(n.config.HTTPAddr), n.now), box}
-	m.alertPorts = &alerting.AlertPorts{
+	m.alertPorts = &alerting.Ports{
 		Store: n.db.Alerting(), Schedule: m.schedule, Measures: measures{n.db}, Sender: m.sender, Rules: rules, Started: n.now(), Flush: n.config.FlushInterval, Logger: n.logger,
 	}
-	m.ports.Failing = m.alerts.Failing
-	monitors, alerts := m.filler.Fill, alerting.FillAlerts(m.schedule, n.db.LoadKind)
-	m.filler.Fill = func(ctx context.Context) error {
+	m.ports.Report = m.alerts.ReportUptime
+	monitors, alerts := m.filler.Load, alerting.ScheduleAlerting(m.schedule, n.db.LoadKind)
+	m.filler.Load = func(ctx context.Context) error {
 		if err := monitors(ctx); err != nil {
 			return err
 		}

@@ -16,13 +16,13 @@ import (
 type monitoring struct {
 	dialer   *outbound.Dialer
 	schedule *alerting.Schedule
-	filler   *alerting.Filler
+	filler   *alerting.ScheduleLoader
 	checks   *alertstore.CheckWriter
 	ports    *alerting.MonitorPorts
 
 	alerts     *alerting.Alerts
-	lookout    *alerting.Lookout
-	alertPorts *alerting.AlertPorts
+	lookout    *alerting.OpenBlockPublisher
+	alertPorts *alerting.Ports
 	sender     sender
 }
 
@@ -30,18 +30,18 @@ type monitoring struct {
 const fillEvery = 50 * time.Millisecond
 
 // wireMonitoring makes the parts; the schedule tells nobody before it runs.
-func (n *node) wireMonitoring(rules *alerting.Rulebook, alerts *alerting.Alerts) error {
+func (n *node) wireMonitoring(rules *alerting.RuleIndex, alerts *alerting.Alerts) error {
 	m := &n.monitoring
 	m.dialer = outbound.NewDialer(n.config.MonitorAllow)
 	m.schedule = alerting.NewSchedule(n.now, alerting.NewScheduleMetrics(n.registry), n.logger)
 	m.checks = &alertstore.CheckWriter{Store: n.db.AlertStore, Interval: n.config.FlushInterval, Name: n.random.ID("run_"), Logger: n.logger}
-	found := &alerting.Found{Generation: n.ownership.Generation}
-	m.filler = &alerting.Filler{Ownership: n.ownership, Fill: alerting.FillSchedule(m.schedule, found, n.db.AllMonitors), Every: fillEvery, Logger: n.logger}
+	found := &alerting.PrefetchedStates{Generation: n.ownership.Generation}
+	m.filler = &alerting.ScheduleLoader{Ownership: n.ownership, Load: alerting.ScheduleMonitors(m.schedule, found, n.db.AllMonitors), Every: fillEvery, Logger: n.logger}
 	m.ports = &alerting.MonitorPorts{
-		States: n.db, Probe: outbound.NewProbe(m.dialer, n.config.PublicURL, n.now), Checks: m.checks, Schedule: m.schedule, Found: found,
+		States: n.db, Probe: outbound.NewProbe(m.dialer, n.config.PublicURL, n.now), Checks: m.checks, Schedule: m.schedule, Prefetched: found,
 		Rules: n.monitorRules(), Logger: n.logger,
 	}
-	m.alerts, m.lookout = alerts, &alerting.Lookout{Rules: rules, Sink: n.sink, Logger: n.logger}
+	m.alerts, m.lookout = alerts, &alerting.OpenBlockPublisher{Rules: rules, Sink: n.sink, Logger: n.logger}
 	return n.wireAlerting(rules)
 }
 
@@ -81,7 +81,7 @@ func (m monitors) PutMonitor(ctx context.Context, ref svc.AppRef, id string, pat
 		return row, err
 	}
 	if !row.Enabled {
-		if err := m.alerts.Unwatched(ctx, ref, id); err != nil {
+		if err := m.alerts.MonitorStopped(ctx, ref, id); err != nil {
 			return row, err
 		}
 	}
@@ -99,7 +99,7 @@ func (m monitors) DeleteMonitor(ctx context.Context, ref svc.AppRef, id string) 
 	if err != nil && svc.CodeOf(err) != svc.CodeNotFound {
 		return err
 	}
-	if told := m.alerts.Unwatched(ctx, ref, id); told != nil {
+	if told := m.alerts.MonitorStopped(ctx, ref, id); told != nil {
 		return told
 	}
 	return err

@@ -220,7 +220,7 @@ func (s *Server) propose(ctx context.Context, who *caller, ref svc.AppRef, call 
 			Message: "This needs a person's approval. It could not even be proposed: that takes a token bound to a person, the permission ai.use and the module ai. Nothing was written.",
 		})
 	}
-	asker := svc.Asker{User: *grant.Token.User, Grant: grant, App: app, Ref: ref}
+	asker := svc.Principal{User: *grant.Token.User, Grant: grant, App: app, Ref: ref}
 	action, err := s.config.Proposals.Propose(ctx, asker, who.secret, call, fmt.Sprintf("Proposed over MCP by %s: %s", client, call.Name))
 	if err != nil {
 		return refused(call.Name, err)

@@ -46,7 +46,7 @@ type Tools interface {
 // Proposals keeps calls that a person must decide on.
 type Proposals interface {
 	// Propose records a call and executes nothing; origin says where it came from.
-	Propose(ctx context.Context, who svc.Asker, secret svc.Secret, call svc.ToolCall, origin string) (svc.Action, error)
+	Propose(ctx context.Context, who svc.Principal, secret svc.Secret, call svc.ToolCall, origin string) (svc.Action, error)
 }
 
 // Docs holds the documentation.

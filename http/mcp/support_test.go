@@ -58,7 +58,7 @@ type proposals struct {
 }
 
 // Propose is the port mcp.Proposals.
-func (p *proposals) Propose(_ context.Context, who svc.Asker, _ svc.Secret, call svc.ToolCall, origin string) (svc.Action, error) {
+func (p *proposals) Propose(_ context.Context, who svc.Principal, _ svc.Secret, call svc.ToolCall, origin string) (svc.Action, error) {
 	p.calls, p.origins = append(p.calls, call), append(p.origins, origin)
 	return svc.Action{
 		ID: "act_1", ConversationID: "cnv_1", Tool: call.Name, Effect: svc.EffectDestructive, Status: svc.ActionProposed,

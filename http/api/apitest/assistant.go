@@ -77,7 +77,7 @@ func (held) Tool(name string) (svc.Tool, bool) {
 func (held) Names() []string { return []string{"goals_create", "goals_delete", "goals_list"} }
 
 // Ask is the port api.Assistant.
-func (held) Ask(_ context.Context, _ svc.Asker, question svc.Question) (assistant.Turn, error) {
+func (held) Ask(_ context.Context, _ svc.Principal, question svc.Question) (assistant.Turn, error) {
 	if question.ConversationID != "" {
 		return nil, svc.NotFound("conversation")
 	}
@@ -85,23 +85,23 @@ func (held) Ask(_ context.Context, _ svc.Asker, question svc.Question) (assistan
 }
 
 // Approve is the port api.Assistant.
-func (held) Approve(context.Context, svc.Asker, string, string) (assistant.Turn, error) {
+func (held) Approve(context.Context, svc.Principal, string, string) (assistant.Turn, error) {
 	return nil, svc.NotFound("action")
 }
 
 // Reject is the port api.Assistant.
-func (held) Reject(context.Context, svc.Asker, string, string) (svc.Action, error) {
+func (held) Reject(context.Context, svc.Principal, string, string) (svc.Action, error) {
 	return svc.Action{}, svc.NotFound("action")
 }
 
 // Revoke is the port api.Assistant.
-func (held) Revoke(context.Context, svc.Asker, string, string, string) (svc.Action, error) {
+func (held) Revoke(context.Context, svc.Principal, string, string, string) (svc.Action, error) {
 	return svc.Action{}, svc.NotFound("action")
 }
 
 // Conversation is the port api.Assistant.
-func (held) Conversation(context.Context, svc.AppRef, string, string) (svc.Exchange, error) {
-	return svc.Exchange{}, svc.NotFound("conversation")
+func (held) Conversation(context.Context, svc.AppRef, string, string) (svc.Transcript, error) {
+	return svc.Transcript{}, svc.NotFound("conversation")
 }
 
 // List is the port api.Assistant.
@@ -116,14 +116,14 @@ func (held) Follow(context.Context, svc.AppRef, string, string, uint64, func(svc
 }
 
 // Requests is the port api.Approvals.
-func (held) Requests(context.Context, svc.Asker) ([]svc.Approval, error) { return nil, nil }
+func (held) Requests(context.Context, svc.Principal) ([]svc.Approval, error) { return nil, nil }
 
 // ApproveRequest is the port api.Approvals.
-func (held) ApproveRequest(context.Context, svc.Asker, string, string) (svc.Approval, error) {
+func (held) ApproveRequest(context.Context, svc.Principal, string, string) (svc.Approval, error) {
 	return svc.Approval{}, svc.NotFound("approval")
 }
 
 // RejectRequest is the port api.Approvals.
-func (held) RejectRequest(context.Context, svc.Asker, string, string) (svc.Approval, error) {
+func (held) RejectRequest(context.Context, svc.Principal, string, string) (svc.Approval, error) {
 	return svc.Approval{}, svc.NotFound("approval")
 }

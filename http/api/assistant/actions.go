@@ -152,7 +152,7 @@ func (a assistant) approve(ctx context.Context, call *route.Call, in approveActi
 }
 
 // approveAs approves an action and waits for the end of the turn that it begins.
-func (a assistant) approveAs(ctx context.Context, who svc.Asker, id, reason string) (approved, error) {
+func (a assistant) approveAs(ctx context.Context, who svc.Principal, id, reason string) (approved, error) {
 	turn, err := a.assistant.Approve(ctx, who, id, reason)
 	if err != nil {
 		return approved{}, err

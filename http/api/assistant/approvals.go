@@ -14,13 +14,13 @@ import (
 type Approvals interface {
 	// Requests returns the requests to the outside that a person made or could make, the
 	// newest last.
-	Requests(ctx context.Context, by svc.Asker) ([]svc.Approval, error)
+	Requests(ctx context.Context, by svc.Principal) ([]svc.Approval, error)
 	// ApproveRequest sends a request once, after a second operator's decision, and
 	// returns what became of it. It fails with forbidden for the one who asked and for
 	// whoever could not make the call, and with conflict where the request is decided,
 	// over or for another target than there is now.
-	ApproveRequest(ctx context.Context, by svc.Asker, id, reason string) (svc.Approval, error)
-	RejectRequest(ctx context.Context, by svc.Asker, id, reason string) (svc.Approval, error)
+	ApproveRequest(ctx context.Context, by svc.Principal, id, reason string) (svc.Approval, error)
+	RejectRequest(ctx context.Context, by svc.Principal, id, reason string) (svc.Approval, error)
 }
 
 // approvals answers the console's routes of approval queues.
@@ -67,7 +67,7 @@ type listApprovals struct {
 }
 
 // decider returns who decides; requests are decided by people.
-func decider(call *route.Call, org string) (svc.Asker, error) {
+func decider(call *route.Call, org string) (svc.Principal, error) {
 	who, err := asker(call)
 	who.Ref = svc.AppRef{Org: org}
 	return who, err
@@ -113,7 +113,7 @@ func (a approvals) reject(ctx context.Context, call *route.Call, in decideApprov
 }
 
 // decide has a decision made; its audit row names the other of the two people.
-func (a approvals) decide(ctx context.Context, call *route.Call, in decideApproval, decide func(ctx context.Context, by svc.Asker, id, reason string) (svc.Approval, error)) (approval, error) {
+func (a approvals) decide(ctx context.Context, call *route.Call, in decideApproval, decide func(ctx context.Context, by svc.Principal, id, reason string) (svc.Approval, error)) (approval, error) {
 	who, err := decider(call, in.Org)
 	if err != nil {
 		return approval{}, err

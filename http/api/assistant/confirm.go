@@ -12,7 +12,7 @@ import (
 )
 
 // confirmable returns a destructive action of the signed-in person that waits.
-func (c consoleAI) confirmable(ctx context.Context, call *route.Call, id string) (svc.Asker, svc.Action, error) {
+func (c consoleAI) confirmable(ctx context.Context, call *route.Call, id string) (svc.Principal, svc.Action, error) {
 	who, err := asker(call)
 	if err != nil {
 		return who, svc.Action{}, err

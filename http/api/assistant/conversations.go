@@ -17,13 +17,13 @@ type Assistant interface {
 	// Ask answers a question. It fails with not_found for somebody else's conversation,
 	// with conflict while a turn runs or actions wait, with rate_limited after too many
 	// questions, with provider_unavailable where there is no model.
-	Ask(ctx context.Context, who svc.Asker, question svc.Question) (Turn, error)
+	Ask(ctx context.Context, who svc.Principal, question svc.Question) (Turn, error)
 	// Approve executes a proposed action and goes on with the conversation.
-	Approve(ctx context.Context, who svc.Asker, id, reason string) (Turn, error)
-	Reject(ctx context.Context, who svc.Asker, id, reason string) (svc.Action, error)
+	Approve(ctx context.Context, who svc.Principal, id, reason string) (Turn, error)
+	Reject(ctx context.Context, who svc.Principal, id, reason string) (svc.Action, error)
 	// Revoke denies an action that was proposed to a member.
-	Revoke(ctx context.Context, who svc.Asker, member, id, reason string) (svc.Action, error)
-	Conversation(ctx context.Context, ref svc.AppRef, member, id string) (svc.Exchange, error)
+	Revoke(ctx context.Context, who svc.Principal, member, id, reason string) (svc.Action, error)
+	Conversation(ctx context.Context, ref svc.AppRef, member, id string) (svc.Transcript, error)
 	// List and Actions return what a member has, the newest last.
 	List(ctx context.Context, ref svc.AppRef, member string) ([]svc.Conversation, error)
 	Actions(ctx context.Context, ref svc.AppRef, member string) ([]svc.Action, error)
@@ -76,11 +76,11 @@ func assistantRoutes(ports Ports) []route.Route {
 }
 
 // asker returns who calls; conversations belong to people.
-func asker(call *route.Call) (svc.Asker, error) {
+func asker(call *route.Call) (svc.Principal, error) {
 	if call.Grant.Token.User == nil {
-		return svc.Asker{}, &svc.Error{Code: svc.CodeForbidden, Reason: "user_bound_token_required", Message: "The token is bound to no person."}
+		return svc.Principal{}, &svc.Error{Code: svc.CodeForbidden, Reason: "user_bound_token_required", Message: "The token is bound to no person."}
 	}
-	return svc.Asker{User: *call.Grant.Token.User, Grant: call.Grant, App: call.App, Ref: call.Ref()}, nil
+	return svc.Principal{User: *call.Grant.Token.User, Grant: call.Grant, App: call.App, Ref: call.Ref()}, nil
 }
 
 // conversation is a conversation as lists show it.
@@ -162,7 +162,7 @@ type wholeConversation struct {
 	Actions  []action              `json:"actions"`
 }
 
-func wholeConversationOf(exchange *svc.Exchange) wholeConversation {
+func wholeConversationOf(exchange *svc.Transcript) wholeConversation {
 	return wholeConversation{
 		conversation: conversationOf(&exchange.Conversation),
 		Messages: api.Convert(exchange.Messages, func(m *svc.Message) conversationMessage {
