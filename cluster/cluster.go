@@ -13,7 +13,9 @@ import (
 
 // Config configures a cluster.
 type Config struct {
-	Kinds      []Kind
+	// Kinds makes the kinds of the cluster, and whatever else is given the cluster when it is made.
+	// It must not call the cluster before New returns.
+	Kinds      func(c *Cluster) ([]Kind, error)
 	Partitions int
 	Placement  Placement
 	// Wire and Directory reach the nodes that own the other partitions; without
@@ -63,12 +65,8 @@ type resident struct {
 
 // New checks the table of kinds and returns a cluster without activations.
 func New(config Config) (*Cluster, error) {
-	kinds, err := indexKinds(config.Kinds)
-	if err != nil {
-		return nil, fmt.Errorf("reading the kinds: %w", err)
-	}
-	if config.Partitions < 1 || config.Placement == nil {
-		return nil, fmt.Errorf("a cluster needs partitions and a placement")
+	if config.Partitions < 1 || config.Placement == nil || config.Kinds == nil {
+		return nil, fmt.Errorf("a cluster needs kinds, partitions and a placement")
 	}
 	if (config.Wire == nil) != (config.Directory == nil) {
 		return nil, fmt.Errorf("a cluster of several nodes needs a wire and a directory")
@@ -76,26 +74,40 @@ func New(config Config) (*Cluster, error) {
 	if config.IdleSweep == 0 {
 		config.IdleSweep = 10 * time.Second
 	}
-	config.Metrics.initialise(kinds)
-	flight := make(map[string]chan struct{}, len(kinds))
-	for name, kind := range kinds {
-		flight[name] = make(chan struct{}, kind.InFlight)
+	c := &Cluster{config: config, system: config.System, residents: map[residentKey]*resident{}}
+	if err := c.register(config.Kinds); err != nil {
+		return nil, err
 	}
-	system := config.System
-	if system == nil {
-		system = NewSystem(config.Logger)
+	if c.system == nil {
+		c.system = NewSystem(config.Logger)
 	}
-	// What reaches nobody is bounced, so that nobody waits for it.
-	system.EventStream.Subscribe(func(event any) {
+	// A message that reaches no actor is bounced, so that its sender does not wait.
+	c.system.EventStream.Subscribe(func(event any) {
 		if letter, ok := event.(*actor.DeadLetterEvent); ok {
 			bounce(letter.Message)
 		}
 	})
-	c := &Cluster{config: config, kinds: kinds, system: system, flight: flight, residents: map[residentKey]*resident{}}
 	if config.Wire != nil {
 		config.Wire.Serve(c.answerRemote)
 	}
 	return c, nil
+}
+
+// register makes the kinds and takes them into the table.
+func (c *Cluster) register(kindsOf func(c *Cluster) ([]Kind, error)) error {
+	kinds, err := kindsOf(c)
+	if err != nil {
+		return err
+	}
+	if c.kinds, err = indexKinds(kinds); err != nil {
+		return fmt.Errorf("reading the kinds: %w", err)
+	}
+	c.config.Metrics.initialise(c.kinds)
+	c.flight = map[string]chan struct{}{}
+	for name, kind := range c.kinds {
+		c.flight[name] = make(chan struct{}, kind.InFlight)
+	}
+	return nil
 }
 
 // NewSystem makes an actor system whose log keeps messages to itself.

@@ -93,11 +93,16 @@ func echoKind(name string) Kind {
 
 func echo(request *Request) { request.Answer(&protos.Answer{Payload: request.Call.GetPayload()}) }
 
+// these makes the kinds of a configuration.
+func these(kinds ...Kind) func(*Cluster) ([]Kind, error) {
+	return func(*Cluster) ([]Kind, error) { return kinds, nil }
+}
+
 // newTestCluster returns a cluster that nothing runs, without a log.
 func newTestCluster(t *testing.T, placement Placement, kinds ...Kind) *Cluster {
 	t.Helper()
 	c, err := New(Config{
-		Kinds: kinds, Partitions: testPartitions, Placement: placement,
+		Kinds: these(kinds...), Partitions: testPartitions, Placement: placement,
 		Logger: slog.New(slog.DiscardHandler), Metrics: NewMetrics(prometheus.NewRegistry()),
 	})
 	if err != nil {
@@ -162,19 +167,19 @@ func TestNewRefuses(t *testing.T) {
 		want   string
 	}{
 		"a kind without a name": {
-			Config{Kinds: []Kind{{New: echoKind("a").New}}, Partitions: 1, Placement: ownAll()},
+			Config{Kinds: these(Kind{New: echoKind("a").New}), Partitions: 1, Placement: ownAll()},
 			"reading the kinds: kind 0 has no name or no constructor",
 		},
 		"a kind without a constructor": {
-			Config{Kinds: []Kind{echoKind("a"), {Name: "b"}}, Partitions: 1, Placement: ownAll()},
+			Config{Kinds: these(echoKind("a"), Kind{Name: "b"}), Partitions: 1, Placement: ownAll()},
 			"reading the kinds: kind 1 has no name or no constructor",
 		},
 		"a kind listed twice": {
-			Config{Kinds: []Kind{echoKind("a"), echoKind("a")}, Partitions: 1, Placement: ownAll()},
+			Config{Kinds: these(echoKind("a"), echoKind("a")), Partitions: 1, Placement: ownAll()},
 			`reading the kinds: kind "a" is listed twice`,
 		},
-		"no partitions": {Config{Placement: ownAll()}, "a cluster needs partitions and a placement"},
-		"no placement":  {Config{Partitions: 1}, "a cluster needs partitions and a placement"},
+		"no partitions": {Config{Kinds: these(), Placement: ownAll()}, "a cluster needs kinds, partitions and a placement"},
+		"no placement":  {Config{Kinds: these(), Partitions: 1}, "a cluster needs kinds, partitions and a placement"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -454,7 +459,7 @@ func TestRunReportsActorsThatDoNotStop(t *testing.T) {
 func TestFiguresBeginAtZero(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	_, err := New(Config{
-		Kinds: []Kind{echoKind("a"), echoKind("b")}, Partitions: 1, Placement: ownAll(),
+		Kinds: these(echoKind("a"), echoKind("b")), Partitions: 1, Placement: ownAll(),
 		Logger: slog.New(slog.DiscardHandler), Metrics: NewMetrics(registry),
 	})
 	if err != nil {

@@ -22,7 +22,7 @@ func TestTheLibraryNeverPrintsAMessage(t *testing.T) {
 	var out bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	c, err := New(Config{
-		Kinds: []Kind{echoKind("thing")}, Partitions: testPartitions, Placement: ownAll(),
+		Kinds: these(echoKind("thing")), Partitions: testPartitions, Placement: ownAll(),
 		Logger: logger, Metrics: NewMetrics(prometheus.NewRegistry()),
 	})
 	if err != nil {

@@ -82,7 +82,7 @@ func TestCallsGoToTheOwner(t *testing.T) {
 				placement := ownAll()
 				placement.end()
 				host, err := New(Config{
-					Kinds: []Kind{echoKind("thing")}, Partitions: testPartitions, Placement: placement, Wire: &c.peers, Directory: &c.peers,
+					Kinds: these(echoKind("thing")), Partitions: testPartitions, Placement: placement, Wire: &c.peers, Directory: &c.peers,
 					Logger: slog.New(slog.DiscardHandler), Metrics: NewMetrics(prometheus.NewRegistry()),
 				})
 				if err != nil {

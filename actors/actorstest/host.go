@@ -50,10 +50,17 @@ type Host struct {
 // NewHost runs a cluster of kinds that owns everything in generation 1.
 func NewHost(t testing.TB, kinds ...cluster.Kind) *Host {
 	t.Helper()
+	return NewHostOf(t, func(*cluster.Cluster) []cluster.Kind { return kinds })
+}
+
+// NewHostOf is NewHost for kinds whose actors call others through the cluster.
+func NewHostOf(t testing.TB, kinds func(c *cluster.Cluster) []cluster.Kind) *Host {
+	t.Helper()
 	host := &Host{Placement: &Placement{generation: 1}}
 	var err error
 	host.Cluster, err = cluster.New(cluster.Config{
-		Kinds: kinds, Partitions: Partitions, Placement: host.Placement, IdleSweep: time.Minute,
+		Kinds:      func(c *cluster.Cluster) ([]cluster.Kind, error) { return kinds(c), nil },
+		Partitions: Partitions, Placement: host.Placement, IdleSweep: time.Minute,
 		Logger: slog.New(slog.DiscardHandler), Metrics: cluster.NewMetrics(prometheus.NewRegistry()),
 	})
 	if err != nil {

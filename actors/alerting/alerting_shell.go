@@ -16,7 +16,6 @@ import (
 
 // Ports holds the dependencies of a node's alerting actors.
 type Ports struct {
-	// Actors reaches the actors; it may be set after the ports were made.
 	Actors   grain.Caller
 	Store    grain.Entities
 	Schedule *Schedule

@@ -16,6 +16,7 @@ import (
 	"svc"
 	"svc/actors/actorstest"
 	"svc/actors/grain"
+	"svc/cluster"
 )
 
 // office is where alerts are looked after: a store that outlives nodes, and channels that
@@ -93,16 +94,17 @@ func (o *office) Measure(_ context.Context, rules []svc.AlertRule, _ time.Time) 
 // open runs a node over the office's store.
 func (o *office) open() {
 	logger := slog.New(slog.DiscardHandler)
-	o.schedule = NewSchedule(time.Now, NewScheduleMetrics(prometheus.NewRegistry()), logger)
 	if o.rules = NewRuleIndex(); o.started.IsZero() {
 		o.started = time.Now()
 	}
 	if err := o.rules.Load(context.Background(), o.store, nil); err != nil {
 		o.t.Fatal(err)
 	}
-	ports := &Ports{Store: o.store, Schedule: o.schedule, Measures: o, Sender: o, Rules: o.rules, Started: o.started, Logger: logger}
-	host := actorstest.NewHost(o.t, Kind(&grain.Node{Store: o.store, Workers: grain.NewWorkers(), Now: time.Now, Logger: logger}, ports))
-	o.schedule.Actors, ports.Actors = host, host
+	host := actorstest.NewHostOf(o.t, func(c *cluster.Cluster) []cluster.Kind {
+		o.schedule = NewSchedule(c, time.Now, NewScheduleMetrics(prometheus.NewRegistry()), logger)
+		ports := &Ports{Actors: c, Store: o.store, Schedule: o.schedule, Measures: o, Sender: o, Rules: o.rules, Started: o.started, Logger: logger}
+		return []cluster.Kind{Kind(&grain.Node{Store: o.store, Workers: grain.NewWorkers(), Now: time.Now, Logger: logger}, ports)}
+	})
 	o.alerts = &Alerts{Actors: host, Random: grain.Random{ID: func(prefix string) string { o.ids++; return fmt.Sprintf("%s%026d", prefix, o.ids) }}}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})

@@ -16,6 +16,7 @@ import (
 	"svc"
 	"svc/actors/actorstest"
 	"svc/actors/grain"
+	"svc/cluster"
 )
 
 // watchedSite is what monitors meet: a target with a story, and the checks of it.
@@ -89,13 +90,14 @@ func (w *watchedSite) take() (out []string) {
 func (w *watchedSite) start() {
 	logger := slog.New(slog.DiscardHandler)
 	w.metrics = NewScheduleMetrics(prometheus.NewRegistry())
-	w.schedule = NewSchedule(time.Now, w.metrics, logger)
 	w.generation = 1
 	w.found = &PrefetchedStates{Generation: func() (int32, bool) { return w.generation, true }}
-	w.host = actorstest.NewHost(w.t, MonitorKind(&grain.Node{Store: w.store, Workers: grain.NewWorkers(), Now: time.Now, Logger: logger}, &MonitorPorts{
-		States: w, Probe: w, Checks: w, Schedule: w.schedule, Prefetched: w.found, Rules: svc.MonitorRules{LeastSeconds: 1}, Report: w.learn, Logger: logger,
-	}))
-	w.schedule.Actors = w.host
+	w.host = actorstest.NewHostOf(w.t, func(c *cluster.Cluster) []cluster.Kind {
+		w.schedule = NewSchedule(c, time.Now, w.metrics, logger)
+		return []cluster.Kind{MonitorKind(&grain.Node{Store: w.store, Workers: grain.NewWorkers(), Now: time.Now, Logger: logger}, &MonitorPorts{
+			States: w, Probe: w, Checks: w, Schedule: w.schedule, Prefetched: w.found, Rules: svc.MonitorRules{LeastSeconds: 1}, Report: w.learn, Logger: logger,
+		})}
+	})
 	w.monitors = &Monitors{Actors: w.host, Random: grain.Random{ID: func(prefix string) string { w.ids++; return fmt.Sprintf("%s%026d", prefix, w.ids) }}}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})

@@ -19,7 +19,6 @@ import (
 // Whoever was told says when it is due next. One that says nothing for its patience is
 // told again, and that is counted: a check that did not run does not go unnoticed.
 type Schedule struct {
-	// Actors takes what is due; it may be set after the schedule was made.
 	Actors  teller
 	Now     func() time.Time
 	Metrics *ScheduleMetrics
@@ -53,8 +52,8 @@ type appointment struct {
 type due struct{ at time.Time }
 
 // NewSchedule returns an empty schedule.
-func NewSchedule(now func() time.Time, metrics *ScheduleMetrics, logger *slog.Logger) *Schedule {
-	return &Schedule{Now: now, Metrics: metrics, Logger: logger, entries: map[scheduled]*appointment{}, wake: make(chan struct{}, 1)}
+func NewSchedule(actors teller, now func() time.Time, metrics *ScheduleMetrics, logger *slog.Logger) *Schedule {
+	return &Schedule{Actors: actors, Now: now, Metrics: metrics, Logger: logger, entries: map[scheduled]*appointment{}, wake: make(chan struct{}, 1)}
 }
 
 // Set replaces when an actor is due. It is expected to call Set again within patience
@@ -205,23 +204,24 @@ func NewScheduleMetrics(registerer prometheus.Registerer) *ScheduleMetrics {
 	return m
 }
 
-// ScheduleLoader fills a schedule whenever the node begins to own partitions.
+// ScheduleLoader fills a schedule from the store whenever the node begins to own partitions.
 type ScheduleLoader struct {
 	Ownership *pipeline.Ownership
-	// Fill schedules every stored wake-up, no matter which node owns its actor.
-	Load   func(ctx context.Context) error
+	// Load functions schedule what is stored, no matter which node owns the actors.
+	Load []func(ctx context.Context) error
+	// Every is the time between two looks at the ownership.
 	Every  time.Duration
 	Logger *slog.Logger
 }
 
-// Run fills until ctx ends.
+// Run fills the schedule until ctx ends.
 func (f *ScheduleLoader) Run(ctx context.Context) error {
 	ticker := time.NewTicker(f.Every)
 	defer ticker.Stop()
 	filled := int32(-1)
 	for {
 		if generation, owned := f.Ownership.Generation(); owned && generation != filled {
-			switch err := f.Load(ctx); {
+			switch err := f.load(ctx); {
 			case err == nil:
 				filled = generation
 			case ctx.Err() == nil:
@@ -234,4 +234,13 @@ func (f *ScheduleLoader) Run(ctx context.Context) error {
 		case <-ticker.C:
 		}
 	}
+}
+
+func (f *ScheduleLoader) load(ctx context.Context) error {
+	for _, load := range f.Load {
+		if err := load(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"svc"
+	"svc/actors/alerting"
 	"svc/actors/grain"
 	"svc/actors/pipeline"
 	"svc/cluster"
@@ -268,17 +269,21 @@ func (p *process) hostIssues(t *testing.T, ctx context.Context, ownership *pipel
 		return &recorded{issue{number: issueOfIdentity(identity), watch: p.watch}, p.w}
 	})
 	kind.Partition = issuePartition
-	alerts, ports := p.hostAlerts(logger)
+	var schedule *alerting.Schedule
 	var err error
 	p.cluster, err = cluster.New(cluster.Config{
-		Kinds: []cluster.Kind{kind, alerts}, Partitions: p.w.partitions, Placement: ownership, Wire: p, Directory: p, Fence: p.fence,
+		Kinds: func(c *cluster.Cluster) ([]cluster.Kind, error) {
+			var alerts cluster.Kind
+			alerts, schedule = p.hostAlerts(c, logger)
+			return []cluster.Kind{kind, alerts}, nil
+		},
+		Partitions: p.w.partitions, Placement: ownership, Wire: p, Directory: p, Fence: p.fence,
 		IdleSweep: 40 * time.Millisecond, Logger: logger, Metrics: cluster.NewMetrics(prometheus.NewRegistry()),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ports.Actors, ports.Schedule.Actors = p.cluster, p.cluster
-	go func() { _ = ports.Schedule.Run(ctx) }()
+	go func() { _ = schedule.Run(ctx) }()
 	p.issues = &Issues{Actors: p.cluster, Releases: p, Log: p, Partitions: p.w.partitions}
 	go func() { _ = p.cluster.Run(ctx) }() // fails where a node dies while it stands still
 }

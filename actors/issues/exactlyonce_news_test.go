@@ -134,19 +134,19 @@ func worldRules() []svc.AlertRule {
 	}
 }
 
-// hostAlerts returns the kind of alerting actors, over the world's store, and what they need.
-func (p *process) hostAlerts(logger *slog.Logger) (cluster.Kind, *alerting.Ports) {
+// hostAlerts returns the kind of alerting actors of a cluster, over the world's store, and their schedule.
+func (p *process) hostAlerts(c *cluster.Cluster, logger *slog.Logger) (cluster.Kind, *alerting.Schedule) {
 	p.book = alerting.NewRuleIndex()
 	if err := p.book.Load(context.Background(), settings{}, p.skip); err != nil {
 		panic(err) // these settings never fail
 	}
-	schedule := alerting.NewSchedule(time.Now, alerting.NewScheduleMetrics(prometheus.NewRegistry()), logger)
+	schedule := alerting.NewSchedule(c, time.Now, alerting.NewScheduleMetrics(prometheus.NewRegistry()), logger)
 	ports := &alerting.Ports{
-		Store: alertStore{p}, Schedule: schedule, Measures: worldPoints{p}, Rules: p.book, Started: time.Now(), Logger: logger,
+		Actors: c, Store: alertStore{p}, Schedule: schedule, Measures: worldPoints{p}, Rules: p.book, Started: time.Now(), Logger: logger,
 	}
 	kind := alerting.Kind(&grain.Node{Workers: grain.NewWorkers(), Now: time.Now, Logger: logger}, ports)
 	kind.Idle = 50 * time.Millisecond
-	return kind, ports
+	return kind, schedule
 }
 
 // settings lists the rules of the world beside one of a stranger, which cannot be decoded.

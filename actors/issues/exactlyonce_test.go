@@ -588,8 +588,7 @@ func (w *world) start(t *testing.T) *process {
 	ownership := &pipeline.Ownership{Lease: p}
 	p.hostIssues(t, ctx, ownership)
 	p.metrics = pipeline.NewSinkMetrics(registry)
-	p.outbox = pipeline.NewOutbox(tellingStore{p}, logger)
-	p.outbox.Owns = p.cluster.Owns
+	p.outbox = pipeline.NewOutbox(tellingStore{p}, p.cluster.Owns, logger)
 	p.sink = pipeline.NewSink(pipeline.SinkConfig{
 		Store: p, Log: p, Records: p, MaxRows: 1 << 20, Now: time.Now, Logger: logger, Metrics: p.metrics,
 		Interval: 5 * time.Millisecond, Outbox: p.outbox,

@@ -121,7 +121,7 @@ func TestADeafActorDelaysNobody(t *testing.T) {
 		heard := &hearing{deaf: map[string]bool{"broken": true, "issues": true}, news: map[string][]uint64{}, hits: map[uint64]int{}, stored: map[uint64][]svc.OccurrenceRow{}}
 		notes := &keptNotes{kept: map[string]svc.Entity{}}
 		logger := slog.New(slog.DiscardHandler)
-		outbox := pipeline.NewOutbox(notes, logger)
+		outbox := pipeline.NewOutbox(notes, nil, logger)
 		book := alerting.NewRuleIndex()
 		for number, app := range []string{"whole", "broken"} {
 			rules := worldRules()[:1]
@@ -201,7 +201,7 @@ func TestNewIssuesAreLookedUpLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		heard := &hearing{deaf: map[string]bool{"store": true}, news: map[string][]uint64{}, hits: map[uint64]int{}, stored: map[uint64][]svc.OccurrenceRow{}}
 		logger := slog.New(slog.DiscardHandler)
-		outbox := pipeline.NewOutbox(&keptNotes{kept: map[string]svc.Entity{}}, logger)
+		outbox := pipeline.NewOutbox(&keptNotes{kept: map[string]svc.Entity{}}, nil, logger)
 		book := alerting.NewRuleIndex()
 		rules := worldRules()[:1]
 		book.Publish(svc.Version{}, svc.AppRef{Org: "o", App: "shop"}, rules)

@@ -107,9 +107,9 @@ type Outbox struct {
 	deliveries map[string]Delivery
 }
 
-// NewOutbox returns an empty outbox over a store.
-func NewOutbox(store OutboxStore, logger *slog.Logger) *Outbox {
-	return &Outbox{Store: store, Logger: logger, writing: make(chan struct{}, 1), waiting: map[string]*noteQueue{}, deliveries: map[string]Delivery{}}
+// NewOutbox returns an empty outbox over a store; owns says whether this node hosts an actor.
+func NewOutbox(store OutboxStore, owns func(kind, identity string) bool, logger *slog.Logger) *Outbox {
+	return &Outbox{Store: store, Owns: owns, Logger: logger, writing: make(chan struct{}, 1), waiting: map[string]*noteQueue{}, deliveries: map[string]Delivery{}}
 }
 
 // noteQueue holds the notes that wait for one actor, in the order of the blocks.

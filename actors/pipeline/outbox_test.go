@@ -90,9 +90,7 @@ func TestADeafActorDelaysNobody(t *testing.T) {
 		notes := &keptNotes{kept: map[string]svc.Entity{}}
 		logger := slog.New(slog.DiscardHandler)
 		outboxOf := func() *Outbox {
-			o := NewOutbox(notes, logger)
-			o.Owns = func(string, string) bool { return true }
-			return o
+			return NewOutbox(notes, func(string, string) bool { return true }, logger)
 		}
 		log := &boundedLog{committed: map[int]svc.LogPosition{}}
 		listener := &deafListener{outbox: outboxOf(), deaf: true}
@@ -146,8 +144,7 @@ func TestNotesOfOneBlockStayApart(t *testing.T) {
 	t.Parallel()
 	store, told := &keptNotes{kept: map[string]svc.Entity{}}, []string{}
 	open := func() *Outbox {
-		o := NewOutbox(store, slog.New(slog.DiscardHandler))
-		o.Owns = func(string, string) bool { return true }
+		o := NewOutbox(store, func(string, string) bool { return true }, slog.New(slog.DiscardHandler))
 		o.deliveries = map[string]Delivery{"shop": func(_ context.Context, note Note) error {
 			told = append(told, string(note.Payload))
 			return nil

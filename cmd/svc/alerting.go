@@ -24,11 +24,10 @@ func (n *node) alertingModule() module {
 			return []pipeline.Listener{&alerting.CountListener{Rules: n.rules, Alerts: n.alerts, Now: n.now, Logger: n.logger}}
 		},
 		snapshots: func() []apps.Snapshot { return []apps.Snapshot{n.rules} },
-		wire:      func() error { return n.wireMonitoring(n.rules, n.alerts) },
+		wire:      n.wireMonitoring,
 		kinds: func(node *grain.Node) []cluster.Kind {
 			return []cluster.Kind{alerting.Kind(node, m.alertPorts), alerting.MonitorKind(node, m.ports)}
 		},
-		join: func() error { m.join(n.cluster); return nil },
 		routes: func() ([]route.Route, error) {
 			return alertingapi.Routes(alertingapi.Ports{Monitors: n.monitorPort(), Alerts: n.alertPort(), Incidents: n.db, Channels: n.alertPort()}), nil
 		},
@@ -39,9 +38,9 @@ func (n *node) alertingModule() module {
 		},
 		parts: func() []part {
 			return []part{
-				{"lookout", "It calls alerting actors about the open block and has the sink store it early, so it stops before both.", m.lookout.Run},
+				{"open block publisher", "It calls alerting actors about the open block and has the sink store it early, so it stops before both.", m.publisher.Run},
 				{"schedule", "It calls monitor and alerting actors when they are due, so it stops before them.", m.schedule.Run},
-				{"filler of the schedule", "It fills the schedule with what the node owns, so it stops before the schedule.", m.filler.Run},
+				{"schedule loader", "It fills the schedule with what the node owns, so it stops before the schedule.", m.loader.Run},
 			}
 		},
 	}

@@ -28,7 +28,6 @@ func (n *node) analyticsModule() module {
 			whole := func() bool { return n.ownership.Partitions() == n.config.Partitions }
 			return []cluster.Kind{live.Kind(live.Ports{Visits: n.db, Subscriptions: n.subscriptions, Whole: whole, Now: n.now, Logger: n.logger})}
 		},
-		join: func() error { n.updates.Actors = n.cluster; return nil },
 		routes: func() ([]route.Route, error) {
 			pages, err := n.sharePages()
 			if err != nil {

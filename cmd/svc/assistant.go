@@ -22,7 +22,7 @@ func (n *node) assistantModule() module {
 		kinds: func(node *grain.Node) []cluster.Kind {
 			return conversations.Kinds(node, n.db.Ledger(), func(ctx context.Context, entry svc.LedgerEntry) error { return n.ledgers().Record(ctx, entry) })
 		},
-		join: n.wireAssistant,
+		wire: n.wireAssistant,
 		routes: func() ([]route.Route, error) {
 			return append(assistantapi.Routes(assistantapi.Ports{
 				Assistant: turns{n.assistant}, Approvals: n.assistant, Settings: n.ai, Tools: modelTools{n}, Passkeys: n.identity,

@@ -25,7 +25,6 @@ func (n *node) errorsModule() module {
 			}}
 		},
 		kinds: func(node *grain.Node) []cluster.Kind { return issues.Kinds(node, n.resolved) },
-		join:  func() error { n.issues.Actors, n.releases.Actors = n.cluster, n.cluster; return nil },
 		routes: func() ([]route.Route, error) {
 			return issuesapi.Routes(issuesapi.Ports{Issues: n.db, Occurrences: n.db, Changes: n.issues, People: n.identity}), nil
 		},

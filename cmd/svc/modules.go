@@ -19,12 +19,11 @@ type module struct {
 	listeners func() []pipeline.Listener
 	// snapshots are what every node keeps in memory of the entities of all actors, besides the keys.
 	snapshots func() []apps.Snapshot
-	// wire makes what the module keeps for itself: the sink is there, and the actors are not.
+	// wire makes what the module keeps for itself. The sink is there, and the cluster of the actors may be
+	// handed on but not called yet.
 	wire func() error
 	// kinds are its kinds of actors; node holds what all actors share.
 	kinds func(node *grain.Node) []cluster.Kind
-	// join makes what calls actors.
-	join func() error
 	// routes are its rows of the route table. They are also asked for to print the table, of a node that
 	// has opened nothing.
 	routes func() ([]route.Route, error)

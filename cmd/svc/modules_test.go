@@ -181,14 +181,19 @@ func TestNoModuleIsHalfRegistered(t *testing.T) {
 		names[m.name] = true
 		if m.listeners != nil {
 			for _, listener := range m.listeners() {
-				brought[reflect.TypeOf(listener).Elem().Name()] = true
+				kind := reflect.TypeOf(listener).Elem()
+				brought[kind.PkgPath()+"."+kind.Name()] = true
 			}
 		}
 	}
 	imported := importsOf(t, ".")
 	eachGoFile(t, "../../actors", func(path string, file *ast.File) {
-		for name := range file.Scope.Objects {
-			if ast.IsExported(name) && strings.HasSuffix(name, "Listener") && !strings.HasPrefix(name, "Nop") && name != "Listener" && name != "BlockListener" && !brought[name] {
+		for name, object := range file.Scope.Objects {
+			spec, _ := object.Decl.(*ast.TypeSpec)
+			if spec == nil || !ast.IsExported(name) || !strings.HasSuffix(name, "Listener") || strings.HasPrefix(name, "Nop") {
+				continue
+			}
+			if _, declared := spec.Type.(*ast.StructType); declared && !brought[packageOf(path)+"."+name] {
 				t.Errorf("%s declares %s, and no module of modules.go has it among its listeners", path, name)
 			}
 		}
@@ -197,10 +202,15 @@ func TestNoModuleIsHalfRegistered(t *testing.T) {
 		if file.Scope.Lookup("Routes") == nil || strings.HasSuffix(file.Name.Name, "test") {
 			return
 		}
-		if name := "svc/" + strings.TrimPrefix(filepath.ToSlash(filepath.Dir(path)), "../../"); !imported[name] {
+		if name := packageOf(path); !imported[name] {
 			t.Errorf("%s has rows of the route table, and no module brings them", name)
 		}
 	})
+}
+
+// packageOf returns the import path of a file's package.
+func packageOf(path string) string {
+	return "svc/" + strings.TrimPrefix(filepath.ToSlash(filepath.Dir(path)), "../../")
 }
 
 // kindsAreRegistered holds the kinds that packages of actors declare against those of a node. A call of

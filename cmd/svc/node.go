@@ -90,6 +90,7 @@ type node struct {
 	outbox      *pipeline.Outbox
 	backlog     backlog
 	stream      *pipeline.Stream
+	intakes     pipeline.IntakeConfig
 	progress    pipeline.Progress
 	grains      *grain.Node
 	actorKinds  []cluster.Kind
@@ -301,50 +302,56 @@ const maxBlockBytes = 64 << 20
 // placeCache is how many addresses a partition remembers.
 const placeCache = 4096
 
+// wireActors makes the actors, and what runs beside them.
 func (n *node) wireActors(context.Context) (err error) {
 	n.ownership, n.collectors, n.shares = &pipeline.Ownership{Lease: n.consumer}, apps.NewCollectors(), apps.NewShares()
-	n.rules, n.alerts = alerting.NewRuleIndex(), &alerting.Alerts{Random: n.random}
+	n.rules, n.subscriptions, n.cardinality = alerting.NewRuleIndex(), &live.Subscriptions{}, pipeline.NewCardinality()
+	n.resolved = &issues.ResolvedSet{Store: n.db, Partitions: n.config.Partitions, Skipped: n.unreadable.skipped}
 	n.snapshots = &apps.SnapshotSync{
 		Store: changedOwners{n.db}, Collectors: n.collectors, Others: each(n.modules(), func(m module) func() []apps.Snapshot { return m.snapshots }), Log: n.clustered.announcements(), Logger: n.logger,
 		Skipped: n.unreadable.skipped,
 	}
-	n.cardinality = pipeline.NewCardinality()
-	n.subscriptions, n.updates = &live.Subscriptions{}, &live.Updates{Logger: n.logger}
-	n.resolved = &issues.ResolvedSet{Store: n.db, Partitions: n.config.Partitions, Skipped: n.unreadable.skipped}
-	n.releases = &issues.Releases{}
-	n.issues = &issues.Issues{Releases: &releaseTimes{n, n.releases}, Log: n.topic, Partitions: n.config.Partitions}
-	n.outbox = pipeline.NewOutbox(n.db, n.logger)
+	n.intakes = pipeline.IntakeConfig{
+		Locator:    func() pipeline.Locator { return located{geo.NewCache(n.places, placeCache)} },
+		Processors: n.processors, Metrics: pipeline.NewIntakeMetrics(n.registry), Logger: n.logger,
+	}
+	_, err = cluster.New(n.clustered.join(cluster.Config{
+		Kinds: n.wireKinds, Partitions: n.config.Partitions, Placement: n.ownership, Fence: n.fence, Unsettled: n.unsettled,
+		Logger: n.logger, Metrics: cluster.NewMetrics(n.registry),
+	}))
+	if err != nil {
+		return err
+	}
+	n.stream = pipeline.NewStream(pipeline.StreamConfig{
+		Partitions: n.config.Partitions, Ownership: n.ownership, Actors: n.cluster, Sink: n.sink, Log: n.consumer,
+		History: n.db, Intakes: n.intakes, Evict: n.cluster.Evict, Now: n.now, Logger: n.logger,
+	})
+	n.sweeper = &cluster.Sweeper{Cluster: n.cluster, Store: wakeups{n.db}, Every: 5 * time.Second, Logger: n.logger, Now: n.now}
+	return nil
+}
+
+// wireKinds makes what calls the actors of a cluster, and then the kinds of the actors.
+func (n *node) wireKinds(actors *cluster.Cluster) ([]cluster.Kind, error) {
+	n.cluster = actors
+	n.identity = &identity.Identity{Actors: actors, Random: n.random, Now: n.now}
+	n.apps = &apps.Applications{Actors: actors, Random: n.random, Now: n.now, Sync: n.syncSnapshot}
+	n.alerts = &alerting.Alerts{Actors: actors, Random: n.random}
+	n.updates = &live.Updates{Actors: actors, Logger: n.logger}
+	n.releases = &issues.Releases{Actors: actors}
+	n.issues = &issues.Issues{Actors: actors, Releases: &releaseTimes{n, n.releases}, Log: n.topic, Partitions: n.config.Partitions}
+	n.outbox = pipeline.NewOutbox(n.db, actors.Owns, n.logger)
 	n.sink = pipeline.NewSink(pipeline.SinkConfig{
 		Store: blockStore{n.db}, Log: committed{n.consumer, &n.progress}, Records: n.consumer, Interval: n.config.FlushInterval, MaxRows: maxBlockRows, MaxBytes: maxBlockBytes, Now: n.now,
 		NewBlockID: n.newBlockID, Metrics: pipeline.NewSinkMetrics(n.registry), Logger: n.logger,
 		Outbox:    n.outbox,
 		Listeners: each(n.modules(), func(m module) func() []pipeline.Listener { return m.listeners }),
 	})
-	if err := do(n.modules(), func(m module) func() error { return m.wire }); err != nil {
-		return err
-	}
 	n.grains = &grain.Node{Store: n.db, Workers: grain.NewWorkers(), Now: n.now, Logger: n.logger, Announce: n.snapshots.Announce}
-	intakes := pipeline.IntakeConfig{
-		Locator:    func() pipeline.Locator { return located{geo.NewCache(n.places, placeCache)} },
-		Processors: n.processors, Metrics: pipeline.NewIntakeMetrics(n.registry), Logger: n.logger,
+	if err := do(n.modules(), func(m module) func() error { return m.wire }); err != nil {
+		return nil, err
 	}
-	n.actorKinds = append(n.kinds(), pipeline.IntakeKind(intakes, n.sink))
-	n.cluster, err = cluster.New(n.clustered.join(cluster.Config{
-		Kinds: n.actorKinds, Partitions: n.config.Partitions, Placement: n.ownership, Fence: n.fence, Unsettled: n.unsettled,
-		Logger: n.logger, Metrics: cluster.NewMetrics(n.registry),
-	}))
-	if err != nil {
-		return err
-	}
-	n.outbox.Owns = n.cluster.Owns
-	n.stream = pipeline.NewStream(pipeline.StreamConfig{
-		Partitions: n.config.Partitions, Ownership: n.ownership, Actors: n.cluster, Sink: n.sink, Log: n.consumer,
-		History: n.db, Intakes: intakes, Evict: n.cluster.Evict, Now: n.now, Logger: n.logger,
-	})
-	n.sweeper = &cluster.Sweeper{Cluster: n.cluster, Store: wakeups{n.db}, Every: 5 * time.Second, Logger: n.logger, Now: n.now}
-	n.identity = &identity.Identity{Actors: n.cluster, Random: n.random, Now: n.now}
-	n.apps = &apps.Applications{Actors: n.cluster, Random: n.random, Now: n.now, Sync: n.syncSnapshot}
-	return do(n.modules(), func(m module) func() error { return m.join })
+	n.actorKinds = append(n.kinds(), pipeline.IntakeKind(n.intakes, n.sink))
+	return n.actorKinds, nil
 }
 
 // close gives everything free that open opened, the last first.

@@ -15,8 +15,8 @@ import (
 	"svc/storage/vault"
 )
 
-// wireAlerting makes what the alerting actors need; the cluster is put in afterwards.
-func (n *node) wireAlerting(rules *alerting.RuleIndex) error {
+// wireAlerting makes what the alerting actors need.
+func (n *node) wireAlerting() error {
 	box, err := n.vault.Box("channels")
 	if err != nil {
 		return err
@@ -25,15 +25,7 @@ func (n *node) wireAlerting(rules *alerting.RuleIndex) error {
 	mail := outbound.Mail{Server: n.config.MailServer, From: n.config.MailFrom, Now: n.now}
 	m.sender = sender{outbound.NewNotifier(m.dialer, mail, n.config.URLAt(n.config.HTTPAddr), n.now), box}
 	m.alertPorts = &alerting.Ports{
-		Store: n.db.Alerting(), Schedule: m.schedule, Measures: measures{n.db}, Sender: m.sender, Rules: rules, Started: n.now(), Flush: n.config.FlushInterval, Logger: n.logger,
-	}
-	m.ports.Report = m.alerts.ReportUptime
-	monitors, alerts := m.filler.Load, alerting.ScheduleAlerting(m.schedule, n.db.LoadKind)
-	m.filler.Load = func(ctx context.Context) error {
-		if err := monitors(ctx); err != nil {
-			return err
-		}
-		return alerts(ctx)
+		Actors: n.cluster, Store: n.db.Alerting(), Schedule: m.schedule, Measures: measures{n.db}, Sender: m.sender, Rules: n.rules, Started: n.now(), Flush: n.config.FlushInterval, Logger: n.logger,
 	}
 	return nil
 }
@@ -69,7 +61,7 @@ type alerts struct {
 }
 
 func (n *node) alertPort() alerts {
-	return alerts{n.monitoring.alerts, n.db, n.monitoring.sender, n.monitoring.dialer, n.random, n.now, n.syncSnapshot}
+	return alerts{n.alerts, n.db, n.monitoring.sender, n.monitoring.dialer, n.random, n.now, n.syncSnapshot}
 }
 
 // changedOwners reads of alerting actors what they would load themselves.

@@ -6,7 +6,6 @@ import (
 
 	"svc"
 	"svc/actors/alerting"
-	"svc/cluster"
 	"svc/http/outbound"
 	alertstore "svc/storage/clickhouse/alerts"
 	"svc/storage/clickhouse/database"
@@ -16,12 +15,11 @@ import (
 type monitoring struct {
 	dialer   *outbound.Dialer
 	schedule *alerting.Schedule
-	filler   *alerting.ScheduleLoader
+	loader   *alerting.ScheduleLoader
 	checks   *alertstore.CheckWriter
 	ports    *alerting.MonitorPorts
 
-	alerts     *alerting.Alerts
-	lookout    *alerting.OpenBlockPublisher
+	publisher  *alerting.OpenBlockPublisher
 	alertPorts *alerting.Ports
 	sender     sender
 }
@@ -29,25 +27,22 @@ type monitoring struct {
 // fillEvery is how often the schedule looks whether the node owns other partitions.
 const fillEvery = 50 * time.Millisecond
 
-// wireMonitoring makes the parts; the schedule tells nobody before it runs.
-func (n *node) wireMonitoring(rules *alerting.RuleIndex, alerts *alerting.Alerts) error {
+// wireMonitoring makes the parts.
+func (n *node) wireMonitoring() error {
 	m := &n.monitoring
 	m.dialer = outbound.NewDialer(n.config.MonitorAllow)
-	m.schedule = alerting.NewSchedule(n.now, alerting.NewScheduleMetrics(n.registry), n.logger)
+	m.schedule = alerting.NewSchedule(n.cluster, n.now, alerting.NewScheduleMetrics(n.registry), n.logger)
 	m.checks = &alertstore.CheckWriter{Store: n.db.AlertStore, Interval: n.config.FlushInterval, Name: n.random.ID("run_"), Logger: n.logger}
 	found := &alerting.PrefetchedStates{Generation: n.ownership.Generation}
-	m.filler = &alerting.ScheduleLoader{Ownership: n.ownership, Load: alerting.ScheduleMonitors(m.schedule, found, n.db.AllMonitors), Every: fillEvery, Logger: n.logger}
+	m.loader = &alerting.ScheduleLoader{Ownership: n.ownership, Every: fillEvery, Logger: n.logger, Load: []func(ctx context.Context) error{
+		alerting.ScheduleMonitors(m.schedule, found, n.db.AllMonitors), alerting.ScheduleAlerting(m.schedule, n.db.LoadKind),
+	}}
 	m.ports = &alerting.MonitorPorts{
 		States: n.db, Probe: outbound.NewProbe(m.dialer, n.config.PublicURL, n.now), Checks: m.checks, Schedule: m.schedule, Prefetched: found,
-		Rules: n.monitorRules(), Logger: n.logger,
+		Rules: n.monitorRules(), Report: n.alerts.ReportUptime, Logger: n.logger,
 	}
-	m.alerts, m.lookout = alerts, &alerting.OpenBlockPublisher{Rules: rules, Sink: n.sink, Logger: n.logger}
-	return n.wireAlerting(rules)
-}
-
-// join gives the parts the cluster that they reach actors through.
-func (m *monitoring) join(cluster *cluster.Cluster) {
-	m.schedule.Actors, m.alerts.Actors, m.alertPorts.Actors, m.lookout.Actors = cluster, cluster, cluster, cluster
+	m.publisher = &alerting.OpenBlockPublisher{Rules: n.rules, Actors: n.cluster, Sink: n.sink, Logger: n.logger}
+	return n.wireAlerting()
 }
 
 func (n *node) monitorRules() svc.MonitorRules {
@@ -66,7 +61,7 @@ type monitors struct {
 }
 
 func (n *node) monitorPort() monitors {
-	return monitors{&alerting.Monitors{Actors: n.cluster, Random: n.random}, n.monitoring.alerts, n.db, n.monitoring.dialer, n.monitorRules(), n.now}
+	return monitors{&alerting.Monitors{Actors: n.cluster, Random: n.random}, n.alerts, n.db, n.monitoring.dialer, n.monitorRules(), n.now}
 }
 
 func (m monitors) Monitors(ctx context.Context, ref svc.AppRef) ([]svc.MonitorRow, error) {

@@ -39,7 +39,7 @@ func (q *questions) taken() map[string]int {
 func TestAReadAsksAnActorOnce(t *testing.T) {
 	asked := &questions{kinds: map[string]int{}}
 	s := startServerWith(t, t.TempDir(), nil, func(n *node) []module {
-		return []module{{name: "questions", join: func() error {
+		return []module{{name: "questions", wire: func() error {
 			asked.Caller = n.cluster
 			n.identity.Actors, n.apps.Actors = asked, asked
 			return nil
