@@ -10,7 +10,7 @@
 // All tables are in ClickHouse. "month" says that a table has a part for each month.
 // A slot is a quarter of an hour. Rows with a day of expiry leave after it: those of
 // events, occurrences, metric points and all that views make of them. Chunks of uploads
-// leave after a day, dead letters after 30 days, checks and uptime after 90.
+// leave after a day, dead letters after 30 days, checks after 90.
 //
 //	table            ordered by                                   parts  written by                               read by
 //	events           environment, ts, id                          month  block.Store                              feed, filtered reads, edges of windows, intakes after a restart
@@ -31,9 +31,9 @@
 //	metric_series    environment, name, series                    -      view of metric_seen                      catalogue of metrics
 //	dead_letters     environment, id                              -      the sink                                 svc admin deadletters
 //	retentions       environment                                  -      the owner of partition 0                 the same, after a restart
-//	checks           app, monitor, at                             month  alerts.CheckWriter                       nobody yet: it feeds the next two
-//	latest_checks    app, monitor                                 -      view of checks                           monitors
-//	uptime           app, monitor, hour                           -      view of checks                           monitors
+//	checks           app, monitor, at                             month  alerts.CheckWriter                       the next two, by projections
+//	latest_checks    -                                            -      nobody: it reads checks                  monitors
+//	uptime           -                                            -      nobody: it reads checks                  monitors
 //	entities         owner, kind, id                              -      actors, through the journal              actors when they activate, nodes when they start
 //	wakeups          kind, identity, name                         -      actors, through the journal              the sweep of due work
 //	ledger           org, sequence                                -      actors, through the journal              the ledger's routes

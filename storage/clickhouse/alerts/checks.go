@@ -135,7 +135,6 @@ func (w *CheckWriter) write(ctx context.Context, checks []svc.Check, number int)
 	defer cancel()
 	ctx = clickhouse.WithSettings(ctx, clickhouse.Settings{
 		"async_insert": 0, "insert_deduplicate": 1, "insert_deduplication_token": fmt.Sprintf("checks-%s-%d", w.Name, number),
-		"deduplicate_blocks_in_dependent_materialized_views": 1,
 	})
 	insert := func() error {
 		return w.Store.conn.InsertEncoded(ctx, w.Store.queries["checks.Append"], w.block.encode(checks))

@@ -1,4 +1,5 @@
--- The latest checks of all monitors of an application. Key: app. Rows: one per monitor.
+-- The latest checks of all monitors of an application. Key: app. Rows read: one per monitor and part, of the projection
+-- latest; returned: one per monitor.
 SELECT app, toString(monitor) AS id, at, toString(status) AS status, failures, toString(error) AS error, total
-FROM latest_checks FINAL
+FROM latest_checks
 WHERE app = {app:String}
