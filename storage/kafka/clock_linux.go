@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sinceBoot is a clock that never goes back and runs on while the process is
+// SinceBoot is a clock that never goes back and runs on while the process is
 // stopped or the machine sleeps.
-func sinceBoot() time.Duration {
+func SinceBoot() time.Duration {
 	var at unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &at); err != nil {
 		return sinceStart()

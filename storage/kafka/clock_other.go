@@ -4,5 +4,5 @@ package kafka
 
 import "time"
 
-// sinceBoot is a clock that never goes back.
-func sinceBoot() time.Duration { return sinceStart() }
+// SinceBoot is a clock that never goes back.
+func SinceBoot() time.Duration { return sinceStart() }

@@ -176,7 +176,7 @@ func NewConsumer(cfg ConsumerConfig) (*Consumer, error) {
 		patience:    min(patience, cfg.Session*2/3),
 		heartbeater: heartbeater{link: link, group: cfg.Group, dial: cfg.Dial},
 		balancer:    newBalancer(cfg),
-		lease:       lease{term: leaseShare(min(cfg.Session, cfg.Rebalance)), now: sinceBoot},
+		lease:       lease{term: leaseShare(min(cfg.Session, cfg.Rebalance)), now: SinceBoot},
 		quiet:       make(chan struct{}),
 		stopping:    make(chan struct{}),
 		ends:        make(map[int]*atomic.Int64),

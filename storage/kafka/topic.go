@@ -34,6 +34,17 @@ type TopicConfig struct {
 	// Keep limits how long records are kept. Zero keeps them until they are
 	// trimmed.
 	Keep time.Duration
+
+	// CompactLag has the cluster keep only the newest record of each key among those
+	// that are older, if it is set when the topic is created.
+	CompactLag time.Duration
+
+	// LargestBatch is the size of the largest batch that the topic takes. The default
+	// is the cluster's own.
+	LargestBatch int
+
+	// Dial makes connections; nil is the network's.
+	Dial DialFunc
 }
 
 // Topic administers one topic.
@@ -47,7 +58,7 @@ func NewTopic(cfg TopicConfig) (*Topic, error) {
 	if len(cfg.Brokers) == 0 || cfg.Topic == "" || cfg.Partitions < 1 {
 		return nil, errors.New("topic needs brokers, a name and partitions")
 	}
-	return &Topic{cfg: cfg, link: newLink(cfg.Brokers, cfg.Topic)}, nil
+	return &Topic{cfg: cfg, link: newLinkOver(cfg.Dial, cfg.Brokers, cfg.Topic)}, nil
 }
 
 // Close releases the connections.
@@ -85,7 +96,7 @@ func (t *Topic) Ensure(ctx context.Context) error {
 // partitions asks the cluster, bypassing caches, for the topic's partition count,
 // which is 0 if the topic does not exist.
 func (t *Topic) partitions(ctx context.Context) (int, error) {
-	link := newLink(t.cfg.Brokers, t.cfg.Topic)
+	link := newLinkOver(t.cfg.Dial, t.cfg.Brokers, t.cfg.Topic)
 	defer link.close()
 	meta, err := link.client.Metadata(ctx, &kafkago.MetadataRequest{Topics: []string{t.cfg.Topic}})
 	if err != nil {
@@ -104,17 +115,14 @@ func (t *Topic) partitions(ctx context.Context) (int, error) {
 }
 
 func (t *Topic) create(ctx context.Context) error {
-	link := newLink(t.cfg.Brokers, t.cfg.Topic)
+	link := newLinkOver(t.cfg.Dial, t.cfg.Brokers, t.cfg.Topic)
 	defer link.close()
 	answer, err := link.client.CreateTopics(ctx, &kafkago.CreateTopicsRequest{
 		Topics: []kafkago.TopicConfig{{
 			Topic:             t.cfg.Topic,
 			NumPartitions:     t.cfg.Partitions,
 			ReplicationFactor: cmp.Or(t.cfg.Replicas, -1),
-			ConfigEntries: append(t.retention(), kafkago.ConfigEntry{
-				ConfigName:  "segment.bytes",
-				ConfigValue: strconv.Itoa(segmentBytes),
-			}),
+			ConfigEntries:     append(t.settings(), t.cleanup()...),
 		}},
 	})
 	if err == nil {
@@ -126,26 +134,46 @@ func (t *Topic) create(ctx context.Context) error {
 	return nil
 }
 
-// retention returns the settings that say when the cluster deletes records.
-func (t *Topic) retention() []kafkago.ConfigEntry {
+// cleanup returns the settings that a new topic gets and an existing one keeps.
+func (t *Topic) cleanup() []kafkago.ConfigEntry {
+	entries := []kafkago.ConfigEntry{{ConfigName: "segment.bytes", ConfigValue: strconv.Itoa(segmentBytes)}}
+	if t.cfg.CompactLag > 0 {
+		entries = append(entries,
+			// With "delete" as well, records can still be trimmed.
+			kafkago.ConfigEntry{ConfigName: "cleanup.policy", ConfigValue: "compact,delete"},
+			kafkago.ConfigEntry{ConfigName: "min.compaction.lag.ms", ConfigValue: strconv.FormatInt(t.cfg.CompactLag.Milliseconds(), 10)},
+		)
+	}
+	return entries
+}
+
+// settings returns the settings that every start applies: when the cluster deletes records, and
+// how large batches may be.
+func (t *Topic) settings() []kafkago.ConfigEntry {
 	keep := "-1"
 	if t.cfg.Keep > 0 {
 		keep = strconv.FormatInt(t.cfg.Keep.Milliseconds(), 10)
 	}
-	return []kafkago.ConfigEntry{
-		{ConfigName: "cleanup.policy", ConfigValue: "delete"},
+	entries := []kafkago.ConfigEntry{
 		{ConfigName: "retention.ms", ConfigValue: keep},
 		{ConfigName: "retention.bytes", ConfigValue: "-1"},
 	}
+	if t.cfg.CompactLag == 0 {
+		entries = append(entries, kafkago.ConfigEntry{ConfigName: "cleanup.policy", ConfigValue: "delete"})
+	}
+	if t.cfg.LargestBatch > 0 {
+		entries = append(entries, kafkago.ConfigEntry{ConfigName: "max.message.bytes", ConfigValue: strconv.Itoa(t.cfg.LargestBatch)})
+	}
+	return entries
 }
 
-// retain applies the retention settings to the existing topic.
+// retain applies the settings to the existing topic.
 func (t *Topic) retain(ctx context.Context) error {
 	resource := kafkago.IncrementalAlterConfigsRequestResource{
 		ResourceType: kafkago.ResourceTypeTopic,
 		ResourceName: t.cfg.Topic,
 	}
-	for _, entry := range t.retention() {
+	for _, entry := range t.settings() {
 		resource.Configs = append(resource.Configs, kafkago.IncrementalAlterConfigsRequestConfig{
 			Name:            entry.ConfigName,
 			Value:           entry.ConfigValue,
@@ -156,11 +184,11 @@ func (t *Topic) retain(ctx context.Context) error {
 		Resources: []kafkago.IncrementalAlterConfigsRequestResource{resource},
 	})
 	if err != nil {
-		return fmt.Errorf("setting retention: %w", err)
+		return fmt.Errorf("setting up the topic: %w", err)
 	}
 	for _, r := range answer.Resources {
 		if r.Error != nil {
-			return fmt.Errorf("setting retention: %w", r.Error)
+			return fmt.Errorf("setting up the topic: %w", r.Error)
 		}
 	}
 	return nil
