@@ -1,0 +1,187 @@
+package state
+
+import (
+	"context"
+	"fmt"
+	"sync"
+)
+
+// Owner writes one partition. Its methods may be called at the same time.
+type Owner struct {
+	log       *Log
+	partition int
+	// met is called with the keys of void records.
+	met func(keys []string)
+
+	ctx context.Context //nolint:containedctx // the ownership lasts as long as it, beyond any call
+	end context.CancelFunc
+	// lost is closed once another owner is known.
+	lost  chan struct{}
+	first int64 // the offset of its first barrier
+	queue queue
+
+	// Only one goroutine, that of the queue, writes.
+	writer writer
+
+	mu     sync.Mutex
+	next   int64              // the offset of the next record, as far as is known; guarded by mu
+	reign  Reign              // the present one; guarded by mu
+	reigns map[Reign]struct{} // all of this owner; guarded by mu
+	over   bool               // lost is closed; guarded by mu
+}
+
+// Take makes this process the owner of a partition. It hands what the partition has from a
+// position up to its own barrier to each, in order, void entries included, and returns the
+// owner, which lasts until another one takes the partition, ctx ends or it is closed.
+//
+// Later, met is called with the keys of void records that come to light: their present values
+// are to be saved again, or removed where there is none. Calls of met may overlap, and must not
+// wait for a save.
+//
+// It fails with [ErrLost] if somebody else takes the partition at the same time, and with
+// [ErrGap] if the log does not have what follows the position.
+func (l *Log) Take(ctx context.Context, partition int, from Position, each func([]Entry), met func(keys []string)) (*Owner, error) {
+	o, err := l.take(ctx, partition, from, each, met)
+	if err != nil {
+		return nil, fmt.Errorf("taking partition %d: %w", partition, err)
+	}
+	return o, nil
+}
+
+func (l *Log) take(ctx context.Context, partition int, from Position, each func([]Entry), met func(keys []string)) (*Owner, error) {
+	who, err := l.raise(ctx, partition, nil)
+	if err != nil {
+		return nil, err
+	}
+	o := &Owner{
+		log: l, partition: partition, met: met, lost: make(chan struct{}), reign: newReign(),
+		writer: writer{log: l, partition: partition, who: who},
+	}
+	o.reigns = map[Reign]struct{}{o.reign: {}}
+	o.queue.flush = o.store
+	o.ctx, o.end = context.WithCancel(ctx)
+	if err := o.begin(from, each); err != nil {
+		o.end()
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.owners[partition] = o
+	return o, nil
+}
+
+// begin appends the first barrier and reads up to it.
+func (o *Owner) begin(from Position, each func([]Entry)) error {
+	offset, _, err := o.writer.append(o.ctx, barrier, o.reign, []Record{o.barrier(o.reign)})
+	if fenced(err) {
+		return fmt.Errorf("%w: %w", ErrLost, err)
+	}
+	if err != nil {
+		return err
+	}
+	if from.Offset > offset {
+		return fmt.Errorf("%w: it ends at offset %d", ErrGap, offset)
+	}
+	at := &cursor{at: from}
+	if err := o.log.until(o.ctx, o.partition, at, offset+1, each); err != nil {
+		return err
+	}
+	if at.at.Reign != o.reign {
+		return ErrLost
+	}
+	o.first, o.next = offset, at.at.Offset
+	return nil
+}
+
+// barrier returns the record that begins a reign.
+func (o *Owner) barrier(reign Reign) Record {
+	return Record{Key: barrierKey(reign), Value: []byte(o.log.cfg.Name)}
+}
+
+// Save appends records, all or none, and returns once they are stored and count. Saves are
+// stored in the order of their calls. After an [ErrUnknown] the records may count, or come to;
+// after any other error they do not and never will.
+func (o *Owner) Save(ctx context.Context, records []Record) error {
+	if err := o.queue.do(ctx, owned, records); err != nil {
+		return fmt.Errorf("saving to partition %d: %w", o.partition, err)
+	}
+	return nil
+}
+
+// Position returns the place after the last record of this owner that is known to count.
+func (o *Owner) Position() Position {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return Position{o.next, o.reign}
+}
+
+// Lost returns a channel that is closed once it is known that the partition has another owner.
+func (o *Owner) Lost() <-chan struct{} { return o.lost }
+
+// Close ends the owner's right to write, once what it was given is stored or refused, within the
+// time of a request.
+func (o *Owner) Close() {
+	o.queue.close(ErrLost)
+	done := make(chan struct{})
+	go func() {
+		o.queue.idle.Wait()
+		close(done)
+	}()
+	ctx, cancel := context.WithTimeout(o.ctx, requestTime)
+	defer cancel()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+	o.end()
+	<-done
+	o.log.mu.Lock()
+	defer o.log.mu.Unlock()
+	if o.log.owners[o.partition] == o {
+		delete(o.log.owners, o.partition)
+	}
+}
+
+// lose ends the owner because there is another one.
+func (o *Owner) lose() {
+	o.queue.close(ErrLost)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.over {
+		o.over = true
+		close(o.lost)
+	}
+}
+
+// isOver reports whether the owner is known to be lost.
+func (o *Owner) isOver() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.over
+}
+
+// isMine reports whether a reign is one of this owner.
+func (o *Owner) isMine(reign Reign) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	_, mine := o.reigns[reign]
+	return mine
+}
+
+// advance sets the place after what is known to count.
+func (o *Owner) advance(next int64, reign Reign) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.next, o.reign = next, reign
+}
+
+// Checkpoint appends a barrier of this owner and returns its offset. Once everything that lives
+// is saved again after it, and no reader needs what was before, the log may be trimmed up to it:
+// what is left then begins with a barrier and holds the whole state.
+func (o *Owner) Checkpoint(ctx context.Context) (int64, error) {
+	s := &save{kind: barrier, records: []Record{{}}, done: make(chan error, 1)}
+	if err := o.queue.wait(ctx, s); err != nil {
+		return 0, fmt.Errorf("beginning a checkpoint of partition %d: %w", o.partition, err)
+	}
+	return s.offset, nil
+}

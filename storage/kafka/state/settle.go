@@ -1,0 +1,208 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+)
+
+// store appends records of a kind and makes sure that they count. It returns the offset of the first.
+func (o *Owner) store(what kind, records []Record) (int64, error) {
+	doubt := false
+	for {
+		if o.isOver() {
+			return 0, ErrLost
+		}
+		if err := o.ctx.Err(); err != nil && !doubt {
+			return 0, fmt.Errorf("%w: %w", ErrLost, err)
+		}
+		offset, how, err := o.attempt(what, records)
+		if err == nil && !how.again {
+			return offset, nil
+		}
+		if errors.Is(err, ErrLost) || errors.Is(err, kerr.MessageTooLarge) && !how.doubt {
+			return 0, err
+		}
+		doubt = doubt || how.doubt || err == nil
+		// It was sent more than once, or refused for a reason that the log itself can tell.
+		offset, stored, err := o.settle(what, fenced(err))
+		switch {
+		case stored:
+			return offset, nil
+		case errors.Is(err, ErrLost):
+			return 0, err
+		case err != nil && doubt:
+			return 0, fmt.Errorf("%w: %w", ErrUnknown, err)
+		case err != nil:
+			return 0, err
+		}
+	}
+}
+
+// attempt appends records once and looks at what others have appended before them.
+func (o *Owner) attempt(what kind, records []Record) (int64, attempts, error) {
+	reign := o.Position().Reign
+	if what == barrier {
+		reign = o.another()
+		records = []Record{o.barrier(reign)}
+	}
+	offset, how, err := o.writer.append(o.ctx, what, reign, records)
+	if err != nil || how.again {
+		return offset, how, err
+	}
+	if next := o.Position().Offset; offset < next {
+		o.log.cfg.Logger.Error("the log of state lost its end", "partition", o.partition, "known", next, "found", offset)
+		o.lose()
+		return 0, how, fmt.Errorf("%w: the log lost its end", ErrLost)
+	}
+	seen, err := o.look(offset)
+	if err != nil {
+		how.doubt = true
+		return 0, how, err
+	}
+	if seen.foreign {
+		o.lose()
+		return 0, how, ErrLost
+	}
+	o.advance(offset+int64(len(records)), reign)
+	return offset, how, nil
+}
+
+// another returns a new reign of this owner.
+func (o *Owner) another() Reign {
+	reign := newReign()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.reigns[reign] = struct{}{}
+	return reign
+}
+
+// sight is what the log has after an owner's position.
+type sight struct {
+	foreign bool // another owner's barrier
+	// stored is whether it has records of this owner that count, and where they begin. What was
+	// appended before them by others is not this owner's.
+	stored bool
+	offset int64
+}
+
+// look reads from the owner's position up to an offset.
+func (o *Owner) look(end int64) (seen sight, err error) {
+	at := &cursor{at: o.Position(), barrier: func(reign Reign, offset int64) {
+		seen.foreign = seen.foreign || offset < end && !o.isMine(reign)
+	}}
+	if at.at.Offset >= end {
+		return seen, nil
+	}
+	var void []string
+	err = o.log.until(o.ctx, o.partition, at, end, func(entries []Entry) {
+		for _, e := range entries {
+			switch {
+			case e.Offset >= end:
+			case e.Void:
+				void = append(void, e.Key)
+			case !e.Free && !seen.stored:
+				seen.stored, seen.offset = true, e.Offset
+			}
+		}
+	})
+	if len(void) > 0 && !seen.foreign {
+		o.met(void)
+	}
+	return seen, err
+}
+
+// settle finds out whether the last batch is in the log, and makes sure that it will not come
+// later if it is not: it raises the producer's epoch, so that the broker refuses what may
+// still be on its way, and appends a barrier of a new reign, so that it would be void. It
+// returns the offset of the batch, or of the barrier if the batch was one. An owner whose epoch
+// was refused does not raise it again.
+func (o *Owner) settle(what kind, refused bool) (offset int64, stored bool, err error) {
+	for wait := firstPause; ; wait = min(2*wait, lastPause) {
+		var seen sight
+		var barrierAt int64
+		if refused {
+			seen, err = o.yield()
+		} else {
+			seen, barrierAt, err = o.renew()
+		}
+		switch {
+		case seen.foreign || refused:
+			o.lose()
+			return seen.offset, seen.stored, ErrLost
+		case err == nil && what == barrier:
+			return barrierAt, true, nil
+		case err == nil:
+			return seen.offset, seen.stored, nil
+		case final(err) || errors.Is(err, errSuperseded):
+			o.lose()
+			return 0, false, err
+		case o.ctx.Err() != nil:
+			return 0, false, err
+		}
+		o.log.cfg.Logger.Warn("state is not appended yet", "partition", o.partition, "error", err)
+		pause(o.ctx, wait)
+	}
+}
+
+// renew begins a new reign of this owner and tells what the log has between the position and the
+// barrier, whose offset it returns.
+func (o *Owner) renew() (seen sight, offset int64, err error) {
+	end, err := o.log.offset(o.ctx, o.partition, latest)
+	if err != nil {
+		return seen, 0, err
+	}
+	// An owner that is lost does not raise the epoch over that of its successor.
+	if seen, err = o.look(end); err != nil || seen.foreign {
+		return seen, 0, err
+	}
+	who, err := o.log.raise(o.ctx, o.partition, &o.writer.who)
+	if fenced(err) {
+		seen, err = o.yield()
+		return seen, 0, err
+	}
+	if err != nil {
+		return sight{}, 0, err
+	}
+	reign := o.another()
+	o.writer.who = who
+	offset, _, err = o.writer.append(o.ctx, barrier, reign, []Record{o.barrier(reign)})
+	if err != nil {
+		return sight{}, 0, err
+	}
+	if seen, err = o.look(offset + 1); err != nil || seen.foreign {
+		return seen, 0, err
+	}
+	o.advance(offset+1, reign)
+	return seen, offset, nil
+}
+
+// yieldTime is how long a successor that has raised the epoch may take to append its barrier.
+const (
+	yieldTime  = 10 * time.Second
+	yieldPause = 20 * time.Millisecond
+)
+
+// yield is called when somebody else has raised the epoch. What this owner sent last may reach the
+// log until the barrier of its successor stands there, so that is waited for.
+func (o *Owner) yield() (seen sight, err error) {
+	ctx, cancel := context.WithTimeout(o.ctx, yieldTime)
+	defer cancel()
+	for ctx.Err() == nil {
+		end, err := o.log.offset(ctx, o.partition, latest)
+		if err == nil {
+			seen, err = o.look(end)
+		}
+		if err == nil && seen.foreign || final(err) {
+			return seen, err
+		}
+		pause(ctx, yieldPause)
+	}
+	return seen, errSuperseded
+}
+
+// errSuperseded reports that another process prepares to own the partition.
+var errSuperseded = errors.New("another process raised the epoch of the partition's producer")
