@@ -112,8 +112,17 @@ browser: deps build ## read the public page, follow the assistant and use a pass
 	npm ci --prefix test/browser --no-audit --no-fund --ignore-scripts --loglevel=error
 	SCREENSHOTS='$(if $(SCREENSHOTS),$(abspath $(SCREENSHOTS)))' node --test --test-reporter=spec test/browser/*.test.mjs
 
+.PHONY: script
+script: ## build /svc.js from sdk/browser
+	npm ci --prefix sdk/browser --no-audit --no-fund --ignore-scripts --loglevel=error
+	cd sdk/browser && npx --no-install tsc --noEmit && node build.mjs
+
+.PHONY: script-check
+script-check: ## fail when /svc.js is not what its sources make
+	@scripts/unchanged.sh $(MAKE) script
+
 .PHONY: sdk
-sdk: deps build ## have published SDKs report and published clients listen to a real server
+sdk: deps build script-check ## have published SDKs report and published clients listen to a real server
 	npm ci --prefix test/sdk --no-audit --no-fund --ignore-scripts --loglevel=error
 	node --test --test-reporter=spec test/sdk/*.test.mjs
 

@@ -100,6 +100,7 @@ func innerImports() map[string][]string {
 		"svc/http/api/metrics":   {"svc/http/api", "svc/http/route"},
 		"svc/http/docs":          {"svc/http/api", "svc/http/route"},
 		"svc/http/docsite":       {"svc/http/route"},
+		"svc/http/script":        {"svc/http/route"},
 		"svc/http/console":       {"svc/http/route"},
 		"svc/http/share":         {"svc/http/route"},
 		"svc/http/tools":         {"svc/http/route"},

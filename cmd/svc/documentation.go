@@ -9,16 +9,21 @@ import (
 	"svc/http/docs"
 	"svc/http/docsite"
 	"svc/http/route"
+	"svc/http/script"
 )
 
-// documentationModule is the documentation as answers and as a site, and the page of the console.
+// documentationModule is the documentation as answers and as a site, the page of the console, and the script of web pages.
 func (n *node) documentationModule() module {
 	return module{name: "documentation", routes: func() ([]route.Route, error) {
 		site, err := docsite.New(n.library)
 		if err != nil {
 			return nil, fmt.Errorf("opening the documentation site: %w", err)
 		}
-		return slices.Concat(n.library.Routes(), site.Routes(), console.Routes()), nil
+		scripts, err := script.Routes()
+		if err != nil {
+			return nil, err
+		}
+		return slices.Concat(n.library.Routes(), site.Routes(), console.Routes(), scripts), nil
 	}}
 }
 

@@ -73,22 +73,24 @@ test("an ephemeral page sends nothing before consent", async () => {
   const page = await open("/quiet");
   const sent = [];
   page.on("request", (request) => sent.push(request.url()));
-  await page.evaluate(() => globalThis.svcTrack("early"));
-  assert.deepEqual(sent, []);
+  await page.evaluate(() => globalThis.svc.push(["track", "early"]));
+  await page.waitForLoadState("networkidle");
+  assert.deepEqual(sent.filter((url) => url.includes("/api/")), []);
   assert.equal(await page.evaluate(() => localStorage.length), 0);
-  await page.evaluate(() => globalThis.svcConsent("granted"));
+  await page.evaluate(() => globalThis.svc.push(["consent", "granted"]));
   await event("the view is in the feed", (row) => row.path === "/quiet" && row.name === "page_view");
   await event("what came before consent follows it", (row) => row.name === "early");
 });
 
-test("the module of react and nextjs sends views and errors", async () => {
+test("the module of react sends views, events and errors", async () => {
   const answer = await guide("framework=react");
   const entry = join(folder, "entry.js");
   await writeFile(join(folder, "svc.js"), filled(answer.snippets[0].code, answer, await mint("public")));
-  await writeFile(entry, 'import { pageView } from "./svc.js"; pageView(); setTimeout(() => { throw new Error("the module told of it"); });');
+  await writeFile(entry, 'import { identify, track } from "./svc"; identify("ann"); track("from_module"); setTimeout(() => { throw new Error("the module told of it"); }, 500);');
   const built = await build({ entryPoints: [entry], bundle: true, write: false, logLevel: "error" });
-  html = `<!doctype html><title>Module</title><script type="module">${built.outputFiles[0].text}</script>`;
+  html = `<!doctype html><title>Module</title><head></head><script type="module">${built.outputFiles[0].text}</script>`;
   await open("/module");
-  await event("the view is in the feed", (row) => row.path === "/module");
+  await event("the view is in the feed", (row) => row.path === "/module" && row.name === "page_view");
+  assert.equal((await event("the event is in the feed", (row) => row.name === "from_module")).distinctId, "ann");
   await until("the error is an issue", async () => (await call(server, server.token, "GET", `${app}/errors?limit=10`)).data.some((row) => row.title.includes("the module told of it")));
 });

@@ -119,7 +119,7 @@ func snippetSources(of framework) []snippetSource {
 		return []snippetSource{server, {"index.mjs", "javascript", "hono.mjs", true}}
 	default:
 		return []snippetSource{
-			{"lib/svc.js", "javascript", "browser.js", false},
+			{"lib/svc.js", "javascript", "calls.js", false},
 			{"app/page-views.jsx", "jsx", "next.jsx", false},
 			{"instrumentation.js", "javascript", "instrumentation.js", true},
 		}

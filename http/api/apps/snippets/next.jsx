@@ -1,12 +1,7 @@
-"use client";
+import Script from "next/script";
 
-import { usePathname } from "next/navigation";
-import { useEffect } from "react";
-import { pageView } from "@/lib/svc";
-
-// Put <PageViews /> into the body of app/layout.
+// Put <PageViews /> into the body of app/layout: it sends page views, engagement, errors and web vitals.
+// data-key is a public key of {{.Environment}}.
 export function PageViews() {
-  const path = usePathname();
-  useEffect(() => { pageView(); }, [path]);
-  return null;
+  return <Script src="{{.Host}}/svc.js" data-key="{{.PublicKey}}"{{if .Ephemeral}} data-privacy-mode="ephemeral"{{end}} />;
 }

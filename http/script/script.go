@@ -1,0 +1,107 @@
+// Package script serves the script that web pages load, /svc.js, and its second part, which is loaded when the
+// page is idle. Their sources are in sdk/browser; `make script` builds them.
+package script
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/andybalholm/brotli"
+
+	"svc/http/route"
+)
+
+//go:embed assets
+var assets embed.FS
+
+// file is one script in the encodings that browsers accept.
+type file struct {
+	plain, gzip, brotli []byte
+	tag                 string
+}
+
+// Routes returns the rows of the scripts.
+func Routes() ([]route.Route, error) {
+	row := func(name, operation, summary string) (route.Route, error) {
+		f, err := open(name)
+		return route.Route{
+			Surface: route.Share, Method: http.MethodGet, Path: "/" + name, Operation: operation, Effect: route.Read, Summary: summary, Raw: f.serve,
+		}, err
+	}
+	core, err := row("svc.js", "script.core", "The script of a web page: views, events, errors.")
+	if err != nil {
+		return nil, err
+	}
+	vitals, err := row("svc-vitals.js", "script.vitals", "The part of the script that measures web vitals.")
+	if err != nil {
+		return nil, err
+	}
+	return []route.Route{core, vitals}, nil
+}
+
+// open reads and compresses a script.
+func open(name string) (*file, error) {
+	plain, err := assets.ReadFile("assets/" + name)
+	if err != nil {
+		return nil, fmt.Errorf("opening the script %s: %w", name, err)
+	}
+	f := &file{plain: plain}
+	var small bytes.Buffer
+	zipped, err := gzip.NewWriterLevel(&small, gzip.BestCompression)
+	if err == nil {
+		_, err = zipped.Write(plain)
+	}
+	if err == nil {
+		err = zipped.Close()
+	}
+	f.gzip = bytes.Clone(small.Bytes())
+	small.Reset()
+	best := brotli.NewWriterLevel(&small, brotli.BestCompression)
+	if err == nil {
+		_, err = best.Write(plain)
+	}
+	if err == nil {
+		err = best.Close()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("compressing the script %s: %w", name, err)
+	}
+	f.brotli = bytes.Clone(small.Bytes())
+	sum := sha256.Sum256(plain)
+	f.tag = base64.RawURLEncoding.EncodeToString(sum[:12])
+	return f, nil
+}
+
+// serve answers with the script. A page of any origin may load it, and a browser asks again after an hour.
+func (f *file) serve(w *route.Response, r *http.Request) {
+	head := w.Header()
+	head.Set("Content-Type", "text/javascript; charset=utf-8")
+	head.Set("X-Content-Type-Options", "nosniff")
+	head.Set("Access-Control-Allow-Origin", "*")
+	head.Set("Cross-Origin-Resource-Policy", "cross-origin")
+	head.Set("Cache-Control", "public, max-age=3600, stale-while-revalidate=86400")
+	head.Set("Vary", "Accept-Encoding")
+	body, tag := f.plain, f.tag
+	switch accepted := r.Header.Get("Accept-Encoding"); {
+	case strings.Contains(accepted, "br"):
+		head.Set("Content-Encoding", "br")
+		body, tag = f.brotli, tag+"-br"
+	case strings.Contains(accepted, "gzip"):
+		head.Set("Content-Encoding", "gzip")
+		body, tag = f.gzip, tag+"-gzip"
+	}
+	tag = `"` + tag + `"`
+	head.Set("ETag", tag)
+	if r.Header.Get("If-None-Match") == tag {
+		head.Del("Content-Encoding")
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	_, _ = w.Write(body) // a browser that went away needs no answer
+}

@@ -1,0 +1,176 @@
+import { createEngagement } from "./engagement";
+import { describe, watchErrors } from "./errors";
+import { watchInteractions } from "./interactions";
+import type { Consent, ErrorDetails, EventDetails, Options, Values } from "./options";
+import { createQueue, type Item, type Store } from "./queue";
+import { watchAddress } from "./views";
+
+/** Reports to one environment. */
+export interface Client {
+  /** Sends an event. */
+  track(name: string, properties?: Values, details?: EventDetails): void;
+  /** Sends a page view. Needed only where `pageViews` is off. */
+  page(properties?: Values): void;
+  /** Says who the visitor is, and what is known of them. Until {@link Client.reset}, events carry this id. */
+  identify(distinctId: string, traits?: Values): void;
+  /** Says that a person has a second id. */
+  alias(distinctId: string, previousId?: string): void;
+  /** Says which company the visitor belongs to. */
+  group(company: string): void;
+  /** Sends an error that was caught. */
+  captureError(error: unknown, details?: ErrorDetails): void;
+  /** Takes the visitor's answer: `granted` sends what waited, `denied` forgets it and all that was kept on the device. */
+  consent(answer: Consent): void;
+  /** Forgets who the visitor is, for example when they sign out. */
+  reset(): void;
+}
+
+const library = "svc-browser/1.0.0";
+const idKey = "svc_id";
+const userKey = "svc_user";
+const consentKey = "svc_consent";
+
+/** How long a new page has to set its title. */
+const titleMs = 50;
+
+/** Random, and usable on pages without https, where crypto.randomUUID is not. */
+const randomId = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+
+/** The browser's store, where the page may use it. */
+function localStore(): Store {
+  try {
+    localStorage.setItem("svc_try", "1");
+    localStorage.removeItem("svc_try");
+    return localStorage;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Begins to report a page. `loadVitals` fetches what measures web vitals, when the page is idle. */
+export function report(options: Options, loadVitals: () => Promise<typeof import("./vitals")>): Client {
+  const lasting = options.privacyMode !== "ephemeral";
+  const store = lasting ? localStore() : undefined;
+  const signals = navigator as { doNotTrack?: string; globalPrivacyControl?: boolean };
+  const silent = options.respectSignals !== false && (signals.globalPrivacyControl || signals.doNotTrack === "1");
+  let answer: Consent = (store?.getItem(consentKey) as Consent | null) ?? (silent ? "denied" : (options.consent ?? (lasting ? "granted" : "pending")));
+
+  const queue = createQueue(`${options.host}/api/v1/batch?key=${encodeURIComponent(options.key)}`, store, () => ({
+    context: { library, locale: navigator.language, screen: `${screen.width}x${screen.height}` },
+  }));
+  const engagement = createEngagement();
+  /** What waits for the visitor's answer. */
+  let held: Item[] = [];
+  let url = location.href;
+  let { referrer } = document;
+  /** The view of a page that has just been opened. */
+  let opening: ReturnType<typeof setTimeout> | undefined;
+  let anonymousId: string | undefined;
+  let distinctId: string | undefined;
+
+  /** Keeps a value on the device, once the visitor lets it. */
+  const remember = (key: string, value: string | undefined) => {
+    if (value === undefined) store?.removeItem(key);
+    else store?.setItem(key, value);
+  };
+
+  function visitor() {
+    anonymousId ??= store?.getItem(idKey) ?? randomId();
+    distinctId ??= store?.getItem(userKey) ?? undefined;
+    if (answer === "granted") {
+      remember(idKey, anonymousId);
+      remember(userKey, distinctId);
+    }
+    return { anonymousId, distinctId };
+  }
+
+  function send(type: string, members: Values) {
+    if (answer === "denied") return;
+    const path = options.hash ? location.pathname + location.hash : undefined;
+    const item: Item = { type, id: randomId(), ts: new Date().toISOString(), ...visitor(), url, path, referrer, title: document.title, release: options.release, ...members };
+    if (answer === "granted") queue.push(item);
+    else if (held.push(item) > 100) held.shift();
+  }
+
+  const track = (name: string, properties?: Values, details?: EventDetails) =>
+    send("event", { name, properties, engagedMs: engagement.take(), ...details });
+
+  /** Sends the attention that no other event has carried. */
+  function leavePage() {
+    const engagedMs = engagement.take();
+    const scrollDepth = engagement.depth();
+    if (engagedMs > 999 || (scrollDepth && engagedMs)) send("event", { name: "engagement", engagedMs, properties: { scrollDepth } });
+  }
+
+  function page(properties?: Values) {
+    clearTimeout(opening);
+    opening = undefined;
+    send("page", { properties, engagedMs: engagement.take() });
+  }
+
+  function pageChanged() {
+    leavePage();
+    engagement.reset();
+    if (location.href !== url) referrer = url;
+    url = location.href;
+    // Frameworks set the title after the address, and an address that sends on to the next is no page.
+    clearTimeout(opening);
+    opening = setTimeout(page, titleMs);
+  }
+
+  function begin() {
+    if (options.pageViews !== false) {
+      watchAddress(!!options.hash, pageChanged);
+      page();
+    }
+    if (options.interactions !== false) watchInteractions(track);
+    if (options.vitals !== false) {
+      const load = () => void loadVitals().then(({ watchVitals }) => watchVitals((name, value) => send("vital", { name, value })), () => undefined);
+      (window.requestIdleCallback ?? setTimeout)(load);
+    }
+  }
+
+  if (options.errors !== false) watchErrors((members) => send("error", members));
+  const leave = () => {
+    if (opening) page();
+    leavePage();
+    if (answer === "granted") queue.leave();
+  };
+  document.addEventListener("visibilitychange", () => document.visibilityState === "hidden" && leave());
+  addEventListener("pagehide", leave);
+  addEventListener("online", () => queue.retry());
+  if (answer === "granted") queue.adopt();
+  // A page that the browser prepares may never be seen.
+  if ((document as { prerendering?: boolean }).prerendering) document.addEventListener("prerenderingchange", begin, { once: true });
+  else begin();
+
+  return {
+    track,
+    page,
+    identify(id, traits) {
+      distinctId = id;
+      send("identify", { traits });
+    },
+    alias: (id, previousId = distinctId) => send("alias", { distinctId: id, previousId }),
+    group: (company) => send("identify", { traits: { company } }),
+    captureError: (error, details) => send("error", { ...describe(error), handled: true, mechanism: "generic", ...details }),
+    consent(given) {
+      answer = given;
+      if (given === "granted") {
+        remember(consentKey, given);
+        visitor();
+        held.splice(0).forEach((item) => queue.push(item));
+      } else if (given === "denied") {
+        held = [];
+        queue.clear();
+        [idKey, userKey].forEach((key) => remember(key, undefined));
+        remember(consentKey, given);
+        anonymousId = distinctId = undefined;
+      }
+    },
+    reset() {
+      [idKey, userKey].forEach((key) => remember(key, undefined));
+      anonymousId = distinctId = undefined;
+    },
+  };
+}
