@@ -33,7 +33,7 @@ func sharedStores(t *testing.T) map[string]string {
 	})
 	store := newCable(t, func() (net.Conn, error) { return engine.DialContext(context.Background(), "") })
 	addr := freeAddr(t)
-	broker, err := broker.Open(broker.Config{Dir: t.TempDir(), Topic: ingestTopic, Partitions: 4, Addr: addr, Logger: slog.New(slog.DiscardHandler)})
+	broker, err := broker.Open(broker.Config{Dir: t.TempDir(), Topics: []string{ingestTopic}, Partitions: 4, Addr: addr, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

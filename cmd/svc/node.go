@@ -188,7 +188,7 @@ func (n *node) openLog(ctx context.Context) (err error) {
 	var dial kafka.DialFunc
 	if len(brokers) == 0 {
 		n.broker, err = n.openBroker(broker.Config{ //nolint:contextcheck // the broker outlives the context of its opening
-			Dir: n.dir.Join("log"), Addr: n.config.KafkaListen, Sync: n.config.LogSync == settings.SyncAlways, Topic: ingestTopic, Partitions: n.config.Partitions, Logger: n.logger,
+			Dir: n.dir.Join("log"), Addr: n.config.KafkaListen, Sync: n.config.LogSync == settings.SyncAlways, Topics: []string{ingestTopic}, Partitions: n.config.Partitions, Logger: n.logger,
 		})
 		if err != nil {
 			return err
@@ -224,7 +224,7 @@ func (n *node) openLog(ctx context.Context) (err error) {
 	}
 	if n.broker != nil {
 		share := n.config.LogKeep << 20 / int64(n.config.Partitions)
-		n.retention.Surplus = func(partition int) (int64, error) { return n.broker.Surplus(partition, share) }
+		n.retention.Surplus = func(partition int) (int64, error) { return n.broker.Surplus(ingestTopic, partition, share) }
 	}
 	return n.openChanges(ctx, brokers)
 }

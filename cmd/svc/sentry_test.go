@@ -255,7 +255,7 @@ func TestErrorsSurviveTheLogsAbsence(t *testing.T) {
 	folder, addr := t.TempDir(), freeAddr(t)
 	open := func() *broker.Broker {
 		t.Helper()
-		broker, err := broker.Open(broker.Config{Dir: folder, Topic: ingestTopic, Partitions: 4, Addr: addr, Logger: slog.New(slog.DiscardHandler)})
+		broker, err := broker.Open(broker.Config{Dir: folder, Topics: []string{ingestTopic}, Partitions: 4, Addr: addr, Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -63,7 +63,7 @@ func TestKillKeepsWhatWasAcknowledged(t *testing.T) {
 // reopen opens the directory of a dead child.
 func reopen(t *testing.T, dir string) *fixture {
 	t.Helper()
-	b := startBroker(t, broker.Config{Dir: dir, Sync: true, Topic: childTopic, Partitions: childPartitions})
+	b := startBroker(t, broker.Config{Dir: dir, Sync: true, Topics: []string{childTopic}, Partitions: childPartitions})
 	f := &fixture{t: t, brokers: b.Addrs(), topic: childTopic, group: childGroup, partitions: childPartitions}
 	f.prepare()
 	return f
@@ -195,7 +195,7 @@ func TestTrimmedLogKeepsItsOffsets(t *testing.T) {
 }
 
 func TestBrokerReturns(t *testing.T) {
-	cfg := broker.Config{Dir: t.TempDir(), Topic: childTopic, Partitions: childPartitions}
+	cfg := broker.Config{Dir: t.TempDir(), Topics: []string{childTopic}, Partitions: childPartitions}
 	b, err := broker.Open(cfg)
 	if err != nil {
 		t.Fatal(err)

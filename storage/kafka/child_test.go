@@ -92,7 +92,7 @@ const (
 // commits as "commit partition offset" after they were acknowledged.
 func childIngest(dir string) error {
 	ctx := context.Background()
-	b, err := broker.Open(broker.Config{Dir: dir, Sync: true, Topic: childTopic, Partitions: childPartitions})
+	b, err := broker.Open(broker.Config{Dir: dir, Sync: true, Topics: []string{childTopic}, Partitions: childPartitions})
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func (l *logged) String() string {
 // consumer. The consumer says how much is gone, reads nothing twice and what comes next once.
 func TestALogThatLostItsEnd(t *testing.T) {
 	dir, earlier := t.TempDir(), t.TempDir()
-	cfg := broker.Config{Dir: dir, Topic: childTopic, Partitions: 2}
+	cfg := broker.Config{Dir: dir, Topics: []string{childTopic}, Partitions: 2}
 	open := func() *broker.Broker {
 		b, err := broker.Open(cfg)
 		if err != nil {

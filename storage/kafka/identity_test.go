@@ -175,7 +175,7 @@ func TestABrokerEndsBeforeItAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "log")
-			cfg := broker.Config{Dir: dir, Topic: childTopic, Partitions: childPartitions}
+			cfg := broker.Config{Dir: dir, Topics: []string{childTopic}, Partitions: childPartitions}
 			b, err := broker.Open(cfg)
 			if err != nil {
 				t.Fatal(err)
@@ -202,7 +202,7 @@ func TestABrokerEndsBeforeItAnswers(t *testing.T) {
 // TestAForgottenProducerGoesOn has the embedded broker forget the producers, as a cluster does with
 // those that were idle for a day.
 func TestAForgottenProducerGoesOn(t *testing.T) {
-	cfg := broker.Config{Dir: t.TempDir(), Topic: childTopic, Partitions: childPartitions}
+	cfg := broker.Config{Dir: t.TempDir(), Topics: []string{childTopic}, Partitions: childPartitions}
 	b, err := broker.Open(cfg)
 	if err != nil {
 		t.Fatal(err)

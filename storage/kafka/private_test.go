@@ -37,7 +37,7 @@ func (c stalledConn) Write(b []byte) (int, error) {
 // only possible member keeps its generation and its lease.
 func TestANodeAloneOutlivesStarvation(t *testing.T) {
 	t.Parallel() // it waits for the end of a session
-	b := startBroker(t, broker.Config{Dir: t.TempDir(), Topic: "alone", Partitions: 2})
+	b := startBroker(t, broker.Config{Dir: t.TempDir(), Topics: []string{"alone"}, Partitions: 2})
 	topic, err := NewTopic(TopicConfig{Brokers: b.Addrs(), Topic: "alone", Partitions: 2})
 	if err != nil {
 		t.Fatal(err)

@@ -35,7 +35,7 @@ func TestProgressBoundsWhatGoes(t *testing.T) {
 // TestALargeLogIsTrimmedAsItIsCommitted runs rounds over a log of several files.
 func TestALargeLogIsTrimmedAsItIsCommitted(t *testing.T) {
 	dir := t.TempDir()
-	b := startBroker(t, broker.Config{Dir: dir, Topic: "large", Partitions: 1})
+	b := startBroker(t, broker.Config{Dir: dir, Topics: []string{"large"}, Partitions: 1})
 	f := &fixture{t: t, topic: "large", group: "g-large", partitions: 1, brokers: b.Addrs(), dial: b.Dial}
 	f.prepare()
 	payload := make([]byte, defaultRecordBytes)
@@ -49,7 +49,7 @@ func TestALargeLogIsTrimmedAsItIsCommitted(t *testing.T) {
 	eventually(t, "an assignment", func() bool { return len(r.owned()) == 1 }, r.state)
 	retention := &Retention{
 		Topic: f.admin, Consumer: c, Partitions: 1, Keep: 24 * time.Hour, Now: time.Now, Logger: slog.Default(),
-		Surplus: func(partition int) (int64, error) { return b.Surplus(partition, segmentBytes) },
+		Surplus: func(partition int) (int64, error) { return b.Surplus("large", partition, segmentBytes) },
 	}
 	round := func(committed int64) (start int64) {
 		t.Helper()
@@ -69,7 +69,7 @@ func TestALargeLogIsTrimmedAsItIsCommitted(t *testing.T) {
 	if start := round(25); start != 25 {
 		t.Errorf("25 records are committed, and the log begins at %d", start)
 	}
-	surplus, err := b.Surplus(0, segmentBytes)
+	surplus, err := b.Surplus("large", 0, segmentBytes)
 	if err != nil || surplus <= 25 {
 		t.Fatalf("surplus %d, %v", surplus, err)
 	}

@@ -21,7 +21,7 @@ type openCluster func(t testing.TB, topic string, partitions int) []string
 // embedded opens a broker of its own for the test.
 func embedded(sync bool) openCluster {
 	return func(t testing.TB, topic string, partitions int) []string {
-		return startBroker(t, broker.Config{Dir: t.TempDir(), Sync: sync, Topic: topic, Partitions: partitions}).Addrs()
+		return startBroker(t, broker.Config{Dir: t.TempDir(), Sync: sync, Topics: []string{topic}, Partitions: partitions}).Addrs()
 	}
 }
 
@@ -96,7 +96,7 @@ func newFixture(t testing.TB, open openCluster, partitions int) *fixture {
 func newMemoryFixture(t testing.TB, sync bool, partitions int) *fixture {
 	t.Helper()
 	f := &fixture{t: t, topic: "memory", group: "g-memory", partitions: partitions}
-	b := startBroker(t, broker.Config{Dir: t.TempDir(), Sync: sync, Topic: f.topic, Partitions: partitions})
+	b := startBroker(t, broker.Config{Dir: t.TempDir(), Sync: sync, Topics: []string{f.topic}, Partitions: partitions})
 	f.brokers, f.dial = b.Addrs(), b.Dial
 	f.prepare()
 	return f

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"os"
 	"path/filepath"
@@ -30,6 +31,10 @@ const (
 	// positionMinutes is how long the positions of a group without members
 	// are kept: for as long as any log.
 	positionMinutes = 10 * 365 * 24 * 60
+
+	// producerMillis is how long a named producer that is not used is known, the longest
+	// time that the broker can express.
+	producerMillis = math.MaxInt32
 )
 
 // Config describes the embedded broker.
@@ -43,8 +48,8 @@ type Config struct {
 	// the death of the process only.
 	Sync bool
 
-	// Topic is the topic that Sync covers, with Partitions partitions.
-	Topic      string
+	// Topics are the topics that Sync covers, with Partitions partitions each.
+	Topics     []string
 	Partitions int
 
 	// Addr is the address to listen on and to tell clients, a host that they
@@ -61,8 +66,7 @@ type Broker struct {
 	forcer   *forcer
 	listener *listener
 
-	dir   string
-	topic string
+	dir string
 }
 
 // Open starts a broker on the log in cfg.Dir. A torn tail that a killed
@@ -71,8 +75,8 @@ type Broker struct {
 // positions, the generation number and the newest records of each producer are kept. A
 // folder with records that the broker would take for an empty one is a [Damage].
 func Open(cfg Config) (*Broker, error) {
-	if cfg.Dir == "" || cfg.Topic == "" || cfg.Partitions < 1 {
-		return nil, errors.New("broker needs a directory, a topic and partitions")
+	if cfg.Dir == "" || len(cfg.Topics) == 0 || cfg.Partitions < 1 {
+		return nil, errors.New("broker needs a directory, topics and partitions")
 	}
 	if err := os.MkdirAll(cfg.Dir, 0o755); err != nil {
 		return nil, fmt.Errorf("creating broker directory: %w", err)
@@ -81,7 +85,7 @@ func Open(cfg Config) (*Broker, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Broker{lock: lock, dir: cfg.Dir, topic: cfg.Topic}
+	b := &Broker{lock: lock, dir: cfg.Dir}
 	if err := inspect(cfg.Dir); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
@@ -107,7 +111,7 @@ func (b *Broker) open(cfg Config) error {
 		return err
 	}
 	if cfg.Sync {
-		if b.forcer, err = newForcer(cfg.Dir, cfg.Topic, cfg.Partitions); err != nil {
+		if b.forcer, err = newForcer(cfg.Dir, cfg.Topics, cfg.Partitions); err != nil {
 			return err
 		}
 	}
@@ -120,6 +124,8 @@ func (b *Broker) open(cfg Config) error {
 		kfake.BrokerConfigs(map[string]string{
 			"offsets.retention.minutes": strconv.Itoa(positionMinutes),
 			"state.log.compact.bytes":   strconv.Itoa(groupLogBytes),
+
+			"transactional.id.expiration.ms": strconv.Itoa(producerMillis),
 		}),
 		kfake.WithLogger(brokerLogger{cmp.Or(cfg.Logger, slog.Default()), b.forcer}),
 		kfake.ListenFn(func(network, _ string) (net.Listener, error) {

@@ -63,7 +63,7 @@ func producerOf(t testing.TB, b *Broker, partitions int) func(context.Context, [
 }
 
 func TestDirectoryBelongsToOneBroker(t *testing.T) {
-	cfg := Config{Dir: t.TempDir(), Topic: testTopic, Partitions: 1}
+	cfg := Config{Dir: t.TempDir(), Topics: []string{testTopic}, Partitions: 1}
 	start(t, cfg)
 	if b, err := Open(cfg); err == nil {
 		t.Error("second broker opened", b.Close())

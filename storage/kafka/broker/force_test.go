@@ -134,7 +134,7 @@ func BenchmarkForceLook(b *testing.B) {
 // TestAnIdleForcerLooksForNothing has rounds run over partitions without a record: every folder
 // is there and open, and its names are read no more once it has settled.
 func TestAnIdleForcerLooksForNothing(t *testing.T) {
-	f, err := newForcer(t.TempDir(), "idle", 16)
+	f, err := newForcer(t.TempDir(), []string{"idle", "quiet"}, 16)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func (f *forcer) rest() (release func()) {
 
 func TestAcknowledgedIsForced(t *testing.T) {
 	dir := t.TempDir()
-	b := start(t, Config{Dir: dir, Sync: true, Topic: testTopic, Partitions: 1})
+	b := start(t, Config{Dir: dir, Sync: true, Topics: []string{testTopic}, Partitions: 1})
 	produce := producer(t, b)
 	for range 2*16 + 2 { // a file takes 16 MiB
 		if err := produce(t.Context(), make([]byte, 1<<20-1<<10)); err != nil {
@@ -204,7 +204,7 @@ func TestAcknowledgedIsForced(t *testing.T) {
 }
 
 func TestFailedForceIsFinal(t *testing.T) {
-	b, err := Open(Config{Dir: t.TempDir(), Sync: true, Topic: testTopic, Partitions: 1})
+	b, err := Open(Config{Dir: t.TempDir(), Sync: true, Topics: []string{testTopic}, Partitions: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

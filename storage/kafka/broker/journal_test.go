@@ -39,7 +39,7 @@ func (w *written) write(t *testing.T, random *rand.Rand, produce func(context.Co
 // check opens a broker on a folder and reads what was written.
 func (w *written) check(t *testing.T, dir string, sync bool) {
 	t.Helper()
-	b := start(t, Config{Dir: dir, Sync: sync, Topic: testTopic, Partitions: journalPartitions})
+	b := start(t, Config{Dir: dir, Sync: sync, Topics: []string{testTopic}, Partitions: journalPartitions})
 	topic, err := kafka.NewTopic(kafka.TopicConfig{Brokers: b.Addrs(), Topic: testTopic, Partitions: journalPartitions})
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +80,7 @@ func (idle) Revoked(int32)                                                     {
 // producing starts a broker whose journal is small, and returns how to append to it.
 func producing(t *testing.T, dir string) (*Broker, func(context.Context, []kafka.Part) error) {
 	t.Helper()
-	b := start(t, Config{Dir: dir, Sync: true, Topic: testTopic, Partitions: journalPartitions})
+	b := start(t, Config{Dir: dir, Sync: true, Topics: []string{testTopic}, Partitions: journalPartitions})
 	release := b.forcer.rest()
 	b.forcer.journal.limit = 100 << 10
 	release()

@@ -10,7 +10,7 @@ import (
 
 // TestTheDoorShutsBothEntrances closes a broker under a producer in memory.
 func TestTheDoorShutsBothEntrances(t *testing.T) {
-	b, err := Open(Config{Dir: t.TempDir(), Topic: "door", Partitions: 1})
+	b, err := Open(Config{Dir: t.TempDir(), Topics: []string{"door"}, Partitions: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

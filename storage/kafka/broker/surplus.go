@@ -16,11 +16,11 @@ func partitionDir(dir, topic string, partition int) string {
 	return filepath.Join(dir, "partitions", url.PathEscape(topic)+"-"+strconv.Itoa(partition))
 }
 
-// Surplus returns the offset below which a partition of the broker's topic holds
+// Surplus returns the offset below which a partition of a topic holds
 // more than keep bytes, or 0 if it holds less. It counts whole files: the broker
 // reads all of them when it opens, so that their size bounds the time of a start.
-func (b *Broker) Surplus(partition int, keep int64) (int64, error) {
-	entries, err := os.ReadDir(partitionDir(b.dir, b.topic, partition))
+func (b *Broker) Surplus(topic string, partition int, keep int64) (int64, error) {
+	entries, err := os.ReadDir(partitionDir(b.dir, topic, partition))
 	if errors.Is(err, os.ErrNotExist) {
 		return 0, nil
 	}

@@ -8,11 +8,11 @@ import (
 
 // TestSurplusCountsWholeFiles measures a partition whose files are given.
 func TestSurplusCountsWholeFiles(t *testing.T) {
-	b := &Broker{dir: t.TempDir(), topic: "a b"}
-	if before, err := b.Surplus(3, 1); before != 0 || err != nil {
+	b := &Broker{dir: t.TempDir()}
+	if before, err := b.Surplus("a b", 3, 1); before != 0 || err != nil {
 		t.Errorf("of no partition: %d, %v", before, err)
 	}
-	dir := partitionDir(b.dir, b.topic, 3)
+	dir := partitionDir(b.dir, "a b", 3)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +25,7 @@ func TestSurplusCountsWholeFiles(t *testing.T) {
 		}
 	}
 	for keep, want := range map[int64]int64{30: 90, 31: 50, 130: 50, 131: 0, 1000: 0} {
-		if before, err := b.Surplus(3, keep); before != want || err != nil {
+		if before, err := b.Surplus("a b", 3, keep); before != want || err != nil {
 			t.Errorf("keeping %d bytes: below %d may go, want %d (%v)", keep, before, want, err)
 		}
 	}
