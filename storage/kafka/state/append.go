@@ -3,22 +3,50 @@ package state
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// appender appends free records to a partition, under an identity of its own.
+// appender appends free records to a partition.
 type appender struct {
 	queue
 	writer writer
-	known  bool // the writer has an identity
+	given  *identity // what the writer numbers its batches under; nil before the first
+	needs  bool      // another one is needed
 }
 
 func newAppender(l *Log, partition int) *appender {
-	a := &appender{writer: writer{log: l, partition: partition}}
+	a := &appender{writer: writer{log: l, partition: partition}, needs: true}
 	a.flush = a.append
 	return a
+}
+
+// anonymous is the identity that the appenders of all partitions share. One that is of no more
+// use for one of them is replaced for that one: it never gets the same twice, since its numbers
+// would begin again.
+type anonymous struct {
+	mu     sync.Mutex
+	newest *identity // guarded by mu
+}
+
+// another returns an identity other than one, or any if that is nil.
+func (a *anonymous) another(ctx context.Context, l *Log, spent *identity) (*identity, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.newest != spent {
+		return a.newest, nil
+	}
+	request := kmsg.NewPtrInitProducerIDRequest()
+	request.TransactionTimeoutMillis = int32(transactionTime / time.Millisecond)
+	request.ProducerID, request.ProducerEpoch = -1, -1
+	who, err := l.identify(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	a.newest = &who
+	return a.newest, nil
 }
 
 // Append appends free records to a partition, which count whoever owns it, and returns once
@@ -34,22 +62,19 @@ func (l *Log) Append(ctx context.Context, partition int, records []Record) error
 func (a *appender) append(what kind, records []Record) (int64, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), requestTime)
 	defer cancel()
-	if !a.known || a.writer.spent() {
-		request := kmsg.NewPtrInitProducerIDRequest()
-		request.TransactionTimeoutMillis = int32(transactionTime / time.Millisecond)
-		request.ProducerID, request.ProducerEpoch = -1, -1
-		who, err := a.writer.log.identify(ctx, request)
+	if a.needs || a.writer.spent() {
+		given, err := a.writer.log.anonymous.another(ctx, a.writer.log, a.given)
 		if err != nil {
 			return 0, err
 		}
-		a.writer.who, a.known = who, true
+		a.given, a.writer.who, a.needs = given, *given, false
 	}
 	offset, how, err := a.writer.append(ctx, what, 0, records)
 	if err == nil {
 		return offset, nil
 	}
 	// No number is right for what follows a batch that may be in the log.
-	a.known = false
+	a.needs = true
 	if how.doubt {
 		return 0, fmt.Errorf("%w: %w", ErrUnknown, err)
 	}

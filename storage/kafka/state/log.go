@@ -90,9 +90,10 @@ type Log struct {
 	cfg Config
 	// client carries all requests but those of followers, which wait at the broker and would
 	// hold up others on the same connection.
-	client *kgo.Client
-	sender *sender
-	free   []*appender
+	client    *kgo.Client
+	sender    *sender
+	free      []*appender
+	anonymous anonymous
 
 	mu     sync.Mutex
 	owners map[int]*Owner // the newest of each partition; guarded by mu

@@ -22,7 +22,7 @@ const patience = 30 * time.Second
 // startBroker returns an embedded broker on a folder.
 func startBroker(t testing.TB, cfg broker.Config) *broker.Broker {
 	t.Helper()
-	cfg.Topic, cfg.Logger = testTopic, slog.New(slog.DiscardHandler)
+	cfg.Topics, cfg.Logger = []string{"ingest", testTopic}, slog.New(slog.DiscardHandler)
 	b, err := broker.Open(cfg)
 	if err != nil {
 		t.Fatal(err)
