@@ -21,9 +21,9 @@ func (n *node) ingestModule() module {
 		collect := &ingest.Collect{
 			Collectors: n.collectors, Log: logProducer{n.producer, n.space}, Partitions: n.config.Partitions,
 			Metrics: ingest.NewCollectMetrics(n.registry), Symbols: n.newSymbols(), Cardinality: n.cardinality,
-			Door: n.door(),
+			Admission: n.admission(),
 		}
-		uploads := n.uploads(collect.Door)
+		uploads := n.uploads(collect.Admission)
 		releases := &ingest.Releases{Uploads: uploads, Book: n.releases, Counts: releaseCounts{n}}
 		return slices.Concat(collect.Routes(), n.sentry(collect).Routes(), uploads.Routes(), releases.Routes()), nil
 	}}
@@ -70,10 +70,10 @@ func (n *node) sentry(collect *ingest.Collect) *ingest.Sentry {
 }
 
 // uploads returns what takes source maps.
-func (n *node) uploads(door *ingest.Door) *ingest.Uploads {
+func (n *node) uploads(admission *ingest.Admission) *ingest.Uploads {
 	uploads := ingest.NewUploads(n.identity, n.apps, n.db, n.now, n.config.Origin())
 	uploads.CheckMap = sourcemaps.Check
-	uploads.Door = door
+	uploads.Admission = admission
 	return uploads
 }
 
@@ -110,10 +110,10 @@ func (n *node) closeSpool() error {
 // send more than their share are held back.
 const behindIntervals = 2
 
-// door returns what shares the taking in of requests out.
-func (n *node) door() *ingest.Door {
-	door := ingest.NewDoor(n.config.IngestMemory << 20)
-	door.Follow(func() time.Duration { return n.progress.Age(n.now()) }, behindIntervals*n.config.FlushInterval, n.now)
-	door.Share(n.processors)
-	return door
+// admission returns the bound of what ingest requests take of the node.
+func (n *node) admission() *ingest.Admission {
+	admission := ingest.NewAdmission(n.config.IngestMemory << 20)
+	admission.Throttle(func() time.Duration { return n.progress.Age(n.now()) }, behindIntervals*n.config.FlushInterval, n.now)
+	admission.UseProcessors(n.processors)
+	return admission
 }

@@ -30,8 +30,8 @@ type Collect struct {
 	Log        Log
 	Partitions int
 	Metrics    *CollectMetrics
-	// Door bounds what requests take of the node; nil bounds nothing.
-	Door *Door
+	// Admission bounds what requests take of the node; nil bounds nothing.
+	Admission *Admission
 	// Symbols finds the original places of minified code; nil finds none.
 	Symbols Symbols
 	// Cardinality bounds the series of metrics.

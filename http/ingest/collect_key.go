@@ -26,7 +26,7 @@ func (sub *submission) authenticate(writeKey string) error {
 	if sub.collector = sub.collect.Collectors.Collector(svc.HashSecret(key)); sub.collector == nil {
 		return svc.Errorf(svc.CodeUnauthorized, "The ingest key is unknown or revoked.")
 	}
-	if err := sub.stay.belong(sub.request.Context(), sub.collector.AppID); err != nil {
+	if err := sub.reserved.assign(sub.request.Context(), sub.collector.AppID); err != nil {
 		return err
 	}
 	if origin := headerOf(sub.request, "Origin"); sub.collector.Kind == svc.KeyPublic && !originAllowed(origin, sub.collector.Origins) {

@@ -49,7 +49,7 @@ func (sub *submission) pendingParts() []svc.Part {
 // produce hands the parts to the log and waits for its acknowledgement.
 func (sub *submission) produce() error {
 	parts := sub.pendingParts()
-	sub.stay.rest()
+	sub.reserved.releaseProcessor()
 	if len(parts) == 0 {
 		return nil
 	}
@@ -57,7 +57,7 @@ func (sub *submission) produce() error {
 	for _, part := range parts {
 		size += len(part.Payload)
 	}
-	if err := sub.stay.send(sub.request.Context(), int64(size)); err != nil {
+	if err := sub.reserved.forLog(sub.request.Context(), int64(size)); err != nil {
 		return err
 	}
 	if err := sub.collect.Log.Produce(sub.request.Context(), parts); err != nil {

@@ -28,9 +28,9 @@ func (p places) Give() { <-p }
 // others are answered meanwhile. However a request ends, its processor is free again.
 func TestLongRequestsWaitForAProcessor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		processors, door := make(places, 1), NewDoor(256<<20)
-		door.Share(processors)
-		handler := doors(t, discard{}, door, 2)
+		processors, admission := make(places, 1), NewAdmission(256<<20)
+		admission.UseProcessors(processors)
+		handler := admitting(t, discard{}, admission, 2)
 		send := func(key, body string) chan int {
 			answered := make(chan int, 1)
 			go func() {
@@ -74,8 +74,8 @@ func TestLongRequestsWaitForAProcessor(t *testing.T) {
 		if status := <-send("key0", long); status != 503 {
 			t.Errorf("a long request whose processor stayed busy: %d", status)
 		}
-		if processors.Give(); len(processors) != 0 || len(door.working.apps) != 0 {
-			t.Errorf("a refused request left %d processors and %d applications behind", len(processors), len(door.working.apps))
+		if processors.Give(); len(processors) != 0 || len(admission.working.apps) != 0 {
+			t.Errorf("a refused request left %d processors and %d applications behind", len(processors), len(admission.working.apps))
 		}
 	})
 }

@@ -124,7 +124,7 @@ func (s *Sentry) authenticate(sub *submission, dsn string) error {
 	if sub.collector == nil {
 		return svc.Errorf(svc.CodeForbidden, "The ingest key is unknown or revoked.")
 	}
-	if err := sub.stay.belong(sub.request.Context(), sub.collector.AppID); err != nil {
+	if err := sub.reserved.assign(sub.request.Context(), sub.collector.AppID); err != nil {
 		return err
 	}
 	project := sub.request.PathValue("project")
@@ -312,7 +312,7 @@ func malformed(err error) error {
 // keep hands the accepted errors to the log and answers. They go to the spool where the log
 // does not answer, or where earlier errors wait there.
 func (s *Sentry) keep(sub *submission) error {
-	sub.stay.rest()
+	sub.reserved.releaseProcessor()
 	err := errSpooling
 	if s.Spool.Bytes() == 0 {
 		err = sub.produce()

@@ -130,16 +130,15 @@ func (s *Releases) app(r *http.Request, up *upload) (string, error) {
 	return slug, err
 }
 
-// read decodes a body within its bound, and what it takes of the node's memory within that of
-// the door.
+// read decodes a body within its bound, and within the memory that admission grants.
 func (s *Releases) read(w *route.Response, r *http.Request, up *upload, into any) error {
 	size := r.ContentLength
 	if size < 0 || size > maxReleaseBody {
 		size = maxReleaseBody
 	}
-	room := stay{door: s.Uploads.Door, app: "uploads " + up.org}
-	defer room.end()
-	if err := room.work(r.Context(), 2*size, false); err != nil { // as it is read, and as it is decoded
+	reserved := reservation{admission: s.Uploads.Admission, app: "uploads " + up.org}
+	defer reserved.release()
+	if err := reserved.forWork(r.Context(), 2*size, false); err != nil { // as it is read, and as it is decoded
 		return err
 	}
 	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxReleaseBody)).Decode(into)

@@ -59,8 +59,8 @@ type Uploads struct {
 	// Nil takes all.
 	CheckMap func(content []byte) error
 
-	// Door bounds what pieces take of the node's memory; nil bounds nothing.
-	Door *Door
+	// Admission bounds what pieces take of the node's memory; nil bounds nothing.
+	Admission *Admission
 
 	// assembling lets one bundle at a time into memory.
 	assembling chan struct{}
@@ -198,9 +198,9 @@ func (u *Uploads) chunks(w *route.Response, r *http.Request, up *upload) (any, e
 	if err != nil {
 		return nil, err
 	}
-	room := stay{door: u.Door, app: "uploads " + up.org}
-	defer room.end()
-	if err := room.work(r.Context(), 2*chunkBytes, false); err != nil { // a piece as it is read, and as it is sent on
+	reserved := reservation{admission: u.Admission, app: "uploads " + up.org}
+	defer reserved.release()
+	if err := reserved.forWork(r.Context(), 2*chunkBytes, false); err != nil { // a piece as it is read, and as it is sent on
 		return nil, err
 	}
 	for {

@@ -22,8 +22,8 @@ type submission struct {
 	writer  *route.Response
 	request *http.Request
 	now     time.Time
-	// stay is the request's share of the node's memory and processors.
-	stay stay
+	// reserved is the request's share of the node's memory and processors.
+	reserved reservation
 
 	// From the key: what it may do, and who the connection belongs to where that is a
 	// visitor.
@@ -88,7 +88,7 @@ const keepBytes = 1 << 20
 
 func (sub *submission) reset(c *Collect, w *route.Response, r *http.Request, arrival time.Time) {
 	sub.collect, sub.writer, sub.request, sub.now = c, w, r, arrival
-	sub.stay.door = c.Door
+	sub.reserved.admission = c.Admission
 	if len(sub.payloads) != c.Partitions {
 		sub.payloads = make([][]byte, c.Partitions)
 	}
@@ -119,6 +119,6 @@ func (sub *submission) release() {
 		sub.properties, sub.words = nil, nil
 	}
 	sub.raw.Reset()
-	sub.stay.end()
+	sub.reserved.release()
 	submissionPool.Put(sub)
 }

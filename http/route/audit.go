@@ -39,9 +39,9 @@ func (h *Handler) audit(ctx context.Context, call *Call, status int, cause error
 	h.keep(ctx, row)
 }
 
-// Audit keeps a row for a write that a raw handler has answered, as every gated write has
-// one: the grant is that of its caller, org and app are those that it may address, and cause
-// is why it was refused.
+// Audit keeps a row for a write that a raw handler has answered, as gated writes have one. grant is
+// that of its caller, org and app are those that the caller may address, and cause is why the write
+// was refused, nil if it succeeded.
 func (w *Response) Audit(r *http.Request, operation string, grant svc.Grant, org, app, detail string, cause error) {
 	if w.handler.config.Auditor == nil {
 		return

@@ -31,8 +31,8 @@ const (
 	ChallengeInvalid = `Bearer realm="svc", error="invalid_token"`
 )
 
-// principal finds out who calls. A secret of the wrong kind is refused with a
-// sentence that names the mistake; unknown, revoked and expired ones read alike.
+// principal identifies the caller. A secret of the wrong kind is refused with a sentence that names
+// the mistake; unknown, revoked and expired secrets get the same answer.
 func (h *Handler) principal(ctx context.Context, call *Call) error {
 	secret, err := h.secretOf(call)
 	if err != nil {
@@ -72,8 +72,8 @@ func (h *Handler) secretOf(call *Call) (string, error) {
 	return secret, nil
 }
 
-// refusal says what is wrong with the form of a secret on a surface. It is empty where only
-// the authority can tell.
+// refusal returns what is wrong with the form of a secret on a surface. It is empty where only the
+// authority can decide.
 func refusal(surface Surface, secret string, sent bool) string {
 	switch {
 	case !sent:

@@ -15,8 +15,7 @@ import (
 	"svc"
 )
 
-// Nullable is a field of a body that tells absent (Set is false), null (Value
-// is nil) and a value apart.
+// Nullable is a field of a body that may be absent (Set is false), null (Value is nil) or a value.
 type Nullable[T any] struct {
 	Set   bool
 	Value *T
@@ -34,7 +33,7 @@ func (n Nullable[T]) MarshalJSON() ([]byte, error) { return json.Marshal(n.Value
 // nullable marks the type for the body reader and the schemas.
 func (n Nullable[T]) nullable() reflect.Type { return reflect.TypeFor[T]() }
 
-// isNullable is every Nullable.
+// isNullable is implemented by every Nullable.
 type isNullable interface{ nullable() reflect.Type }
 
 // bodyReader reads JSON objects into structs and returns every problem: a member of
@@ -103,12 +102,12 @@ func (b bodyReader) object(raw []byte, into reflect.Value, prefix string) []svc.
 		}
 	}
 	if b.strict {
-		problems = append(problems, strangers(raw, known, prefix)...)
+		problems = append(problems, unknownMembers(raw, known, prefix)...)
 	}
 	return problems
 }
 
-// within is the path of a member of an object.
+// within returns the path of a member of an object.
 func within(prefix, name string) string {
 	if prefix == "" {
 		return name
@@ -116,16 +115,16 @@ func within(prefix, name string) string {
 	return prefix + "." + name
 }
 
-// maxStrangers bounds the problems of this kind that one answer lists.
-const maxStrangers = 10
+// maxUnknown bounds the problems about unknown members that one answer lists.
+const maxUnknown = 10
 
-// strangers returns a problem for each of the first members of an object that are unknown
-// or occur twice.
-func strangers(raw []byte, known []string, prefix string) (problems []svc.FieldError) {
+// unknownMembers returns a problem for each of the first members of an object that are unknown or
+// occur twice.
+func unknownMembers(raw []byte, known []string, prefix string) (problems []svc.FieldError) {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	_, _ = decoder.Token() // the brace of an object that has been read already
 	seen := map[string]bool{}
-	for decoder.More() && len(problems) < maxStrangers {
+	for decoder.More() && len(problems) < maxUnknown {
 		token, err := decoder.Token()
 		name, _ := token.(string)
 		var skipped json.RawMessage
@@ -185,7 +184,7 @@ func (b bodyReader) list(raw json.RawMessage, into reflect.Value, path string) [
 	return slices.Clip(problems)
 }
 
-// mapping reads the members of an object of which any name will do.
+// mapping reads an object whose members may have any name.
 func (b bodyReader) mapping(raw json.RawMessage, into reflect.Value, path string) []svc.FieldError {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(raw, &members) != nil {
@@ -202,7 +201,7 @@ func (b bodyReader) mapping(raw json.RawMessage, into reflect.Value, path string
 	return problems
 }
 
-// typeMessage says what a field must be.
+// typeMessage returns the sentence that names the type which a field must have.
 func typeMessage(path string, kind reflect.Type) string {
 	if path == "" {
 		return "The body must be " + typeWords(kind) + "."

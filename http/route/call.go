@@ -10,12 +10,12 @@ import (
 	"svc"
 )
 
-// Call is one gated request on its way: what the gates found out, and what the
-// handler wants to add to the answer. It belongs to one request.
+// Call is one gated request: what the gates found out, and what the handler adds to the answer. It
+// serves one request only.
 type Call struct {
 	Route     *Route
 	RequestID string
-	// Now is the instant of the request; everything about it is judged by it.
+	// Now is the instant of the request. Everything about the request is decided by it.
 	Now   time.Time
 	Grant svc.Grant
 	// App is the application of the path, the zero value where the path has none.
@@ -24,7 +24,7 @@ type Call struct {
 	Parts svc.AppParts
 
 	request *http.Request
-	// response is where a stream goes; streams says that the caller asked for one.
+	// response receives the stream; streams is set if the caller asked for one.
 	response *Response
 	streams  bool
 	path     []pathValue
@@ -44,8 +44,8 @@ type Call struct {
 	status   int
 }
 
-// Origin returns scheme and host under which callers reach the service: the configured
-// ones. Where there are none, as in tests, they are those of the request.
+// Origin returns the scheme and host under which callers reach the service: the configured ones, or
+// those of the request where none are configured, as in tests.
 func (c *Call) Origin() string {
 	if c.public != "" {
 		return strings.TrimSuffix(c.public, "/")
@@ -85,9 +85,8 @@ func (c *Call) Tag(revision uint64) { c.header.Set("ETag", entityTag(revision)) 
 
 func entityTag(revision uint64) string { return `"` + strconv.FormatUint(revision, 10) + `"` }
 
-// IfMatch returns the revision that the caller insists on, nil where any will
-// do. It fails with precondition_failed where If-Match holds another revision
-// than the present one.
+// IfMatch returns the revision that the caller requires, nil if it requires none. It fails with
+// precondition_failed if If-Match names another revision than the present one.
 func (c *Call) IfMatch(present uint64) (*uint64, error) {
 	wanted := strings.Join(c.request.Header.Values("If-Match"), ",")
 	if wanted == "" || strings.TrimSpace(wanted) == "*" {
@@ -114,8 +113,8 @@ func matchesTag(list, tag string, weak bool) bool {
 	return false
 }
 
-// Keyset returns the keyset of the cursor that the caller sent, nil where none
-// was. It fails with invalid_cursor where the cursor is of another list.
+// Keyset returns the keyset in the caller's cursor, nil if the caller sent none. It fails with
+// invalid_cursor if the cursor belongs to another list.
 func (c *Call) Keyset(cursor string, size int) ([]string, error) {
 	if cursor == "" {
 		return nil, nil
@@ -123,8 +122,8 @@ func (c *Call) Keyset(cursor string, size int) ([]string, error) {
 	return c.cursors.Decode(c.list, cursor, size)
 }
 
-// Next returns the cursor of the page after the row of a keyset and announces
-// it in the Link header.
+// Next returns the cursor of the page that begins after the row with this keyset, and adds it to
+// the Link header.
 func (c *Call) Next(keyset ...string) *string {
 	cursor := c.cursors.Encode(c.list, keyset...)
 	query := c.request.URL.Query()
@@ -133,8 +132,8 @@ func (c *Call) Next(keyset ...string) *string {
 	return &cursor
 }
 
-// PageOf makes a page of rows; keyset names the place of the last one where
-// more rows follow.
+// PageOf makes a page of rows. If more rows follow, its cursor is made of the keyset of the last
+// row.
 func PageOf[Row any](call *Call, rows []Row, more bool, keyset func(last Row) []string) svc.Page[Row] {
 	page := svc.Page[Row]{Data: rows}
 	if page.Data == nil {
@@ -146,8 +145,8 @@ func PageOf[Row any](call *Call, rows []Row, more bool, keyset func(last Row) []
 	return page
 }
 
-// within returns the context of the handler: queries have a deadline, streams one of
-// their own.
+// within returns the context of the handler. That of a query ends at a deadline; a stream has its
+// own bound.
 func (c *Call) within(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	if c.Route.Rate != svc.RateQuery || c.streams {
 		return context.WithCancel(ctx)

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// exposedHeaders are those that scripts may read.
+// exposedHeaders lists the headers of answers that scripts of other origins may read.
 const exposedHeaders = "ETag, Retry-After, X-Sentry-Rate-Limits, X-Sentry-Error, RateLimit, RateLimit-Policy, X-Request-Id"
 
 // preflightAge is how long, in seconds, a browser may remember a preflight.
 const preflightAge = "86400"
 
-// AllowOrigin lets the page that sent the request read the answer, whatever its origin is. It
-// is for rows of the surface collect, which judge the origin themselves: a preflight carries no
-// key by which it could be judged, and a page shall read why it was refused. It answers a
-// preflight; the caller answers all other requests.
+// AllowOrigin lets the page that sent the request read the answer, whatever its origin. It is for
+// rows of the surface collect, which check the origin themselves: a preflight carries no key, so
+// its origin cannot be checked, and a page must be able to read why its request was refused.
+// AllowOrigin answers preflights; the caller answers all other requests.
 func (w *Response) AllowOrigin(r *http.Request) {
 	origin := r.Header.Get("Origin")
 	if origin == "" {
@@ -32,8 +32,8 @@ func (w *Response) AllowOrigin(r *http.Request) {
 	}
 }
 
-// preflight answers the question of a browser before the request itself: it may use the
-// method and the headers that it asks for.
+// preflight answers a browser's preflight: the page may use the method and the headers that it asks
+// for.
 func (w *Response) preflight(r *http.Request) {
 	header := w.Header()
 	header.Set("Access-Control-Allow-Methods", r.Header.Get("Access-Control-Request-Method"))

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Description is the OpenAPI document of a table, for code that is made of it. S is the form
-// in which that code reads a JSON Schema.
+// Description is the OpenAPI document of a table, for code that reads it. S is the form in which
+// that code reads a JSON Schema.
 type Description[S any] struct {
 	// Paths has the operations by path and method, which is in lower case.
 	Paths      map[string]map[string]Operation[S] `json:"paths"`

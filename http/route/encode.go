@@ -87,8 +87,8 @@ func answerOf(call *Call, output any) (Answer, error) {
 	return answer, nil
 }
 
-// cacheControl lets nobody keep an answer, except the caller one with an entity
-// tag, who must ask again before each use.
+// cacheControl forbids caches to keep an answer. The caller may keep one with an entity tag, and
+// must revalidate it before each use.
 func cacheControl(answer Answer) string {
 	if answer.Header["Etag"] != "" {
 		return "private, no-cache"
@@ -110,7 +110,7 @@ func writeAnswer(w http.ResponseWriter, answer Answer) {
 	}
 	w.WriteHeader(answer.Status)
 	if len(answer.Body) > 0 {
-		// A failed write means that the caller has gone; there is nobody to tell.
+		// A failed write means that the caller has gone, so there is nobody to report it to.
 		_, _ = w.Write(answer.Body)
 	}
 }

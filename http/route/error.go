@@ -14,8 +14,7 @@ import (
 	"svc"
 )
 
-// Problem is the body of every answer that is no success (RFC 9457 with the
-// extension members of contract 1).
+// Problem is the body of every error answer (RFC 9457 with the extension members of contract 1).
 type Problem struct {
 	Type      string           `json:"type" doc:"The address of the code's description."`
 	Title     string           `json:"title"`
@@ -44,9 +43,8 @@ type PendingAction struct {
 // shownText replaces the text of internal errors, which callers must not see.
 const shownText = "Something failed here; the request id finds it in the log."
 
-// publicError returns the error that a caller may see. An error of another type
-// is internal; a query that ran out of time is query_timeout, anything else that
-// did is unavailable.
+// publicError returns the error that a caller may see. An error of another type becomes internal. A
+// query that ran out of time becomes query_timeout, and anything else that did becomes unavailable.
 func publicError(err error, route *Route) *svc.Error {
 	if known, ok := errors.AsType[*svc.Error](err); ok {
 		if svc.InfoOf(known.Code).Code == svc.CodeInternal {
@@ -97,8 +95,8 @@ func (h *Handler) problemAnswer(err error, requestID string, route *Route) Answe
 	return answer
 }
 
-// minRetry is the wait of codes that a later attempt may cure where the error
-// names none.
+// minRetry is the Retry-After of errors that a later attempt may cure and that name no wait of
+// their own.
 const minRetry = time.Second
 
 // RetryAfter returns the seconds of the Retry-After header, 0 for none.

@@ -11,7 +11,7 @@ import (
 	"svc"
 )
 
-// Applications tells which modules and environments an application has.
+// Applications reads applications, for the gate that checks modules.
 type Applications interface {
 	// Read returns an application and, where part is not empty, that part of it. It fails with
 	// not_found where there is no such application.
@@ -24,9 +24,9 @@ type gate struct {
 	pass func(ctx context.Context, call *Call) error
 }
 
-// gates lists the gates in the order in which every gated request meets them.
-// The request id and the recovery stand before them, reading the input, the
-// handler and the audit after them.
+// gates lists the gates in the order in which every gated request meets them. The request id and
+// the recovery from panics come before them; reading the input, the handler and the audit come
+// after them.
 func (h *Handler) gates() []gate {
 	return []gate{
 		{"principal", h.principal},
@@ -60,8 +60,8 @@ func (h *Handler) rate(_ context.Context, call *Call) error {
 	return nil
 }
 
-// notAddressed is the answer for what does not exist and for what the token
-// cannot address: by the route alone, so that both read the same.
+// notAddressed is the error for what does not exist and for what the token cannot address. It
+// depends on the route alone, so callers cannot tell the two apart.
 func notAddressed(route *Route) error {
 	if route.HasParam("app") {
 		return svc.NotFound("application")
@@ -122,8 +122,8 @@ func (h *Handler) module(ctx context.Context, call *Call) error {
 	return nil
 }
 
-// serveGated answers a request of a gated row. Streams wait below it for as long as they
-// are open, so what it keeps on its stack counts.
+// serveGated answers a request of a gated row. The stack of an open stream includes this function,
+// so it keeps little on it.
 func (h *Handler) serveGated(route *Route) serveRoute {
 	return func(w *Response, r *http.Request, values []pathValue) {
 		call := h.newCall(route, w, r, values)
@@ -161,7 +161,7 @@ func (h *Handler) conclude(w *Response, r *http.Request, call *Call, answer *Ans
 	writeAnswer(w, *answer)
 }
 
-// answer leads a call through the gates, the reading and the handler.
+// answer runs the gates, reads the input and calls the handler.
 func (h *Handler) answer(ctx context.Context, call *Call) (Answer, error) {
 	ctx, cancel := call.within(ctx, h.config.QueryTimeout)
 	defer cancel()
@@ -177,7 +177,7 @@ func (h *Handler) answer(ctx context.Context, call *Call) (Answer, error) {
 	return h.once(ctx, call, body, func() (Answer, error) { return h.perform(ctx, call, input) })
 }
 
-// admit leads a call through the gates and reads it.
+// admit runs the gates and reads the input.
 func (h *Handler) admit(ctx context.Context, call *Call) (input any, body []byte, err error) {
 	for _, gate := range h.passes {
 		if err := gate.pass(ctx, call); err != nil {

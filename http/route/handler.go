@@ -163,8 +163,8 @@ func (h *Handler) registerAll() error {
 	return nil
 }
 
-// hasRest reports whether a rest of the path may follow a pattern, in its own row or in another
-// one, which then takes the trailing slash.
+// hasRest reports whether a row takes the rest of the path after a pattern ({slug...}). The row of
+// the pattern then gets no trailing slash of its own.
 func (h *Handler) hasRest(pattern string) bool {
 	return slices.ContainsFunc(h.config.Routes, func(route Route) bool {
 		other := route.Pattern()
@@ -229,8 +229,7 @@ func (h *Handler) served(response *Response, r *http.Request) {
 	}
 }
 
-// recovered answers a request whose handler panicked; one that has begun its
-// answer is cut off by the next layer's missing bytes.
+// recovered answers a request whose handler panicked. An answer that has begun stays incomplete.
 func (h *Handler) recovered(w *Response, r *http.Request, cause any) {
 	h.metrics.panics.Inc()
 	h.logError(r.Context(), fmt.Errorf("panic: %v\n%s", cause, debug.Stack()), "", w.id)
@@ -259,8 +258,8 @@ func (h *Handler) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 	writeAnswer(w, h.problemAnswer(err, response.id, nil))
 }
 
-// Response is the answer of one request on its way, with what the Handler knows of the request.
-// It is reused: a raw handler must not keep it.
+// Response writes the answer of one request and holds what the Handler knows about the request. It
+// is reused: a raw handler must not keep it.
 type Response struct {
 	http.ResponseWriter
 	handler *Handler

@@ -20,15 +20,15 @@ import (
 // MaxBodyBytes bounds the bodies of gated rows.
 const MaxBodyBytes = 1 << 20
 
-// Param is a query parameter that reads itself from its words (none where the
-// request has none). It may look at what the gates found out. A parameter
-// whose type is a slice of words or a Repeated one may occur more than once.
+// Param is the type of a query parameter that parses its own values, none if the request has none.
+// It may use what the gates found out. A parameter whose type is a slice of strings, or Repeated,
+// may occur more than once.
 type Param interface {
 	Parse(call *Call, words []string) []svc.FieldError
 }
 
-// Repeated is a parameter that may occur more than once. It sees its empty words too;
-// those of others count as absent.
+// Repeated marks a parameter that may occur more than once. It is given its empty values too; an
+// empty value of another parameter counts as absent.
 type Repeated interface{ Repeats() }
 
 // Checked is an input with rules over several of its parts. Problems of fields
@@ -168,9 +168,8 @@ func covers(field, other string) bool {
 	return field == other || field != "" && (strings.HasPrefix(other, field+".") || strings.HasPrefix(other, field+"["))
 }
 
-// words returns the values of a query parameter. One whose name ends with a part in
-// angle brackets, such as label.<key>, stands for all that begin alike; its words are
-// the rest of each name, =, and the value, sorted by name.
+// words returns the values of a query parameter. A field such as label.<key> matches every
+// parameter whose name begins with label.; its values are then key=value, sorted by name.
 func (f *inputField) words(query url.Values) []string {
 	prefix, _, open := strings.Cut(f.name, "<")
 	if !open {
@@ -187,7 +186,7 @@ func (f *inputField) words(query url.Values) []string {
 	return words
 }
 
-// read sets a query parameter from its words.
+// read sets a query parameter from its values.
 func (f *inputField) read(call *Call, words []string, into reflect.Value) []svc.FieldError {
 	if _, repeats := into.Addr().Interface().(Repeated); !repeats {
 		words = slices.DeleteFunc(slices.Clone(words), func(word string) bool { return word == "" })

@@ -13,8 +13,8 @@ import (
 // RawHandler answers a request of a row that passes no gate.
 type RawHandler func(w *Response, r *http.Request)
 
-// Refuse answers a request with the problem of an error, as gated rows do. Members beside
-// those of Problem may be given.
+// Refuse answers a request with the problem of an error, as gated rows do. members are added to
+// those of Problem.
 func (w *Response) Refuse(r *http.Request, err error, members map[string]any) {
 	w.handler.logError(context.WithoutCancel(r.Context()), err, r.URL.Path, w.id)
 	answer := w.handler.problemAnswer(err, w.id, nil)

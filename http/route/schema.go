@@ -12,7 +12,7 @@ import (
 // Schema is a JSON Schema (2020-12) as OpenAPI 3.1 uses it.
 type Schema map[string]any
 
-// Described is a type that says its own schema.
+// Described is a type that returns its own schema.
 type Described interface{ Schema() Schema }
 
 // schemas turns Go types into schemas and collects the named ones.

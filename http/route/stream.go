@@ -43,11 +43,11 @@ type Frame struct {
 	More bool
 }
 
-// TypedStream is Typed for an endpoint that answers a stream as well, to those who ask
-// for text/event-stream. stream yields frames until yield returns false, which it does
-// when the client has gone or the service stops; ctx ends then as well. An error before
-// the first frame is answered like that of any endpoint, a later one is a last frame
-// named error with message and code. Frames are numbered, onwards from Last-Event-ID.
+// TypedStream is Typed for an endpoint that also answers a stream, to callers that ask for
+// text/event-stream. stream yields frames until yield returns false, which it does when the client
+// has gone or the service stops; ctx ends then as well. An error before the first frame is answered
+// like that of any endpoint; a later one becomes a last frame named error, with message and code.
+// Frames are numbered onwards from Last-Event-ID.
 func TypedStream[In, Out any](
 	handle func(ctx context.Context, call *Call, in In) (Out, error),
 	stream func(ctx context.Context, call *Call, in In, yield func(Frame) bool) error,
@@ -59,7 +59,7 @@ func TypedStream[In, Out any](
 	return endpoint
 }
 
-// Streamed makes an endpoint that answers nothing but a stream, under the same rules.
+// Streamed makes an endpoint that answers a stream only, under the same rules.
 func Streamed[In any](stream func(ctx context.Context, call *Call, in In, yield func(Frame) bool) error) Endpoint {
 	endpoint := TypedStream(func(context.Context, *Call, In) (Empty, error) {
 		return Empty{}, svc.Errorf(svc.CodeNotAcceptable, "The endpoint answers %s.", streamType)
@@ -80,15 +80,15 @@ func (c *Call) notAcceptable() error {
 	return svc.Errorf(svc.CodeNotAcceptable, "The endpoint answers %s.", answers)
 }
 
-// LastEventID returns the number of the last frame that a caller who comes back has
-// seen, zero for a new one.
+// LastEventID returns the number of the last frame that a reconnecting caller has seen, zero for a
+// new caller.
 func (c *Call) LastEventID() uint64 {
 	last, _ := strconv.ParseUint(c.request.Header.Get("Last-Event-Id"), 10, 63) // another server's id counts for nothing
 	return last
 }
 
-// streams reports whether a request to the row asks for a stream: it names the media type,
-// and not that of the other answer.
+// streams reports whether a request to the row asks for a stream: it accepts the media type of
+// streams, and not that of the other answer.
 func (r *Route) streams(request *http.Request) bool {
 	if r.Handler.stream == nil || request.Method == http.MethodHead {
 		return false
@@ -132,8 +132,8 @@ func (h *Handler) produce(ctx context.Context, call *Call, input any, yield func
 	return call.Route.Handler.stream(ctx, call, input, yield)
 }
 
-// streamWriter is the only one who writes to a stream. The endpoint's goroutine and the
-// heartbeat take turns.
+// streamWriter writes the frames of a stream. The endpoint's goroutine and the heartbeat take turns
+// by its lock.
 type streamWriter struct {
 	handler *Handler
 	call    *Call
@@ -151,7 +151,7 @@ type streamWriter struct {
 	last    uint64
 	// failed is why nothing can be written any more.
 	failed error
-	// bounded is when the client's time for a frame was last set.
+	// bounded is when the write deadline was last set.
 	bounded time.Time
 }
 
@@ -241,7 +241,7 @@ func (s *streamWriter) flush() error {
 	return s.session.Flush()
 }
 
-// ping sends the comment that keeps a quiet stream open, once it is.
+// ping sends the comment that keeps a quiet stream open. It does nothing before the stream begins.
 func (s *streamWriter) ping() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

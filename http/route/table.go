@@ -192,7 +192,8 @@ func checkRoute(route *Route) error {
 	return errors.Join(checkRecord(route), checkInput(route))
 }
 
-// checkRecord holds that a row says what it leaves in the ledger, or why nothing.
+// checkRecord returns an error for a row with an effect that neither names its ledger entry nor
+// says why it leaves none.
 func checkRecord(route *Route) error {
 	recorded, excused := route.Ledger != "", route.Unrecorded != ""
 	switch {

@@ -1,5 +1,5 @@
-// Package views holds what is shown in more than one place: the API answers it, and
-// notices carry it to channels.
+// Package views holds JSON forms that more than one surface shows: answers of the API, and notices
+// to channels.
 package views
 
 import (

@@ -17,13 +17,13 @@ func TestPace(t *testing.T) {
 		var oldest atomic.Pointer[time.Time] // the oldest record that is not stored
 		since := func(ago time.Duration) { at := time.Now().Add(-ago); oldest.Store(&at) }
 		since(0)
-		door := NewDoor(256 << 20)
-		door.Follow(func() time.Duration { return time.Since(*oldest.Load()) }, time.Second, time.Now)
+		admission := NewAdmission(256 << 20)
+		admission.Throttle(func() time.Duration { return time.Since(*oldest.Load()) }, time.Second, time.Now)
 		send := func(app string, bytes int64) (time.Duration, error) {
 			began := time.Now()
-			err := door.pace.wait(context.Background(), app)
+			err := admission.throttle.wait(context.Background(), app)
 			if err == nil {
-				door.pace.add(app, bytes)
+				admission.throttle.add(app, bytes)
 			}
 			return time.Since(began), err
 		}
@@ -37,7 +37,7 @@ func TestPace(t *testing.T) {
 			}
 		}
 		since(1100 * time.Millisecond)
-		time.Sleep(paceLook)
+		time.Sleep(throttleLook)
 		go func() {
 			time.Sleep(2 * time.Second)
 			since(500 * time.Millisecond)
@@ -61,8 +61,8 @@ func TestPace(t *testing.T) {
 		if _, err := send("calm", 100); err != nil {
 			t.Error(err)
 		}
-		time.Sleep(paceLook)
-		if took, err := send("flood", 1<<20); svc.CodeOf(err) != svc.CodeUnavailable || took < doorTime {
+		time.Sleep(throttleLook)
+		if took, err := send("flood", 1<<20); svc.CodeOf(err) != svc.CodeUnavailable || took < admissionTime {
 			t.Errorf("the flood was let in after %s: %v", took, err)
 		}
 	})
@@ -72,22 +72,22 @@ func TestPace(t *testing.T) {
 func TestPaceOfAFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var behind atomic.Int64
-		door := NewDoor(256 << 20)
-		door.Follow(func() time.Duration { return time.Duration(behind.Load()) }, time.Second, time.Now)
+		admission := NewAdmission(256 << 20)
+		admission.Throttle(func() time.Duration { return time.Duration(behind.Load()) }, time.Second, time.Now)
 		for range 6 {
 			time.Sleep(100 * time.Millisecond)
-			door.pace.add("flood", 1<<20)
-			door.pace.add("busy", 600_000)
-			door.pace.add("calm", 1000)
-			door.pace.add("quiet", 1000)
+			admission.throttle.add("flood", 1<<20)
+			admission.throttle.add("busy", 600_000)
+			admission.throttle.add("calm", 1000)
+			admission.throttle.add("quiet", 1000)
 		}
 		for _, look := range []struct {
 			behind      time.Duration
 			flood, busy bool
 		}{{400 * time.Millisecond, false, false}, {600 * time.Millisecond, true, false}, {1100 * time.Millisecond, true, true}} {
 			behind.Store(int64(look.behind))
-			time.Sleep(paceLook)
-			if flood, busy, calm := door.pace.holds("flood"), door.pace.holds("busy"), door.pace.holds("calm"); flood != look.flood || busy != look.busy || calm {
+			time.Sleep(throttleLook)
+			if flood, busy, calm := admission.throttle.holds("flood"), admission.throttle.holds("busy"), admission.throttle.holds("calm"); flood != look.flood || busy != look.busy || calm {
 				t.Errorf("%s behind: flood %v, busy %v, calm %v", look.behind, flood, busy, calm)
 			}
 		}

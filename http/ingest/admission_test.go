@@ -62,8 +62,8 @@ type spoolOf struct{}
 func (spoolOf) Append([]svc.Part) error { return nil }
 func (spoolOf) Bytes() int64            { return 0 }
 
-// doors returns the handler of all paths that take bodies, with one key of each of some applications.
-func doors(tb testing.TB, log Log, door *Door, apps int) http.Handler {
+// admitting returns the handler of all paths that take bodies, with one key of each of some applications.
+func admitting(tb testing.TB, log Log, admission *Admission, apps int) http.Handler {
 	tb.Helper()
 	collectors := collectorsOf{}
 	for n := range apps {
@@ -74,12 +74,12 @@ func doors(tb testing.TB, log Log, door *Door, apps int) http.Handler {
 		}
 	}
 	collect := &Collect{
-		Collectors: collectors, Log: log, Partitions: 4, Metrics: NewCollectMetrics(prometheus.NewRegistry()), Cardinality: everySeries{}, Door: door,
+		Collectors: collectors, Log: log, Partitions: 4, Metrics: NewCollectMetrics(prometheus.NewRegistry()), Cardinality: everySeries{}, Admission: admission,
 	}
 	sentry := &Sentry{Collect: collect, Spool: spoolOf{}, Metrics: NewSentryMetrics(prometheus.NewRegistry()), Limiter: &ErrorLimiter{}}
 	handler, err := route.New(route.Config{
 		Routes: append(collect.Routes(), sentry.Routes()...), Authority: struct{ route.Authority }{}, Applications: struct{ route.Applications }{},
-		Cursors: svc.NewCursors([]byte("doors")), Now: collectNoon,
+		Cursors: svc.NewCursors([]byte("admitting")), Now: collectNoon,
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -122,9 +122,9 @@ func TestBodiesStayWithinTheBudget(t *testing.T) {
 	for path, body := range bombs(t) {
 		t.Run(path, func(t *testing.T) {
 			log := &slowLog{goOn: make(chan struct{})}
-			door := NewDoor(budget)
-			door.working.wait = 500 * time.Millisecond
-			handler := doors(t, log, door, 3)
+			admission := NewAdmission(budget)
+			admission.working.wait = 500 * time.Millisecond
+			handler := admitting(t, log, admission, 3)
 			before := heap()
 			var highest atomic.Uint64
 			stop := make(chan struct{})
@@ -208,7 +208,7 @@ func (c *counted) Read(p []byte) (int, error) {
 // TestStrangersCostLittle sends large bodies without a key, or with a wrong one: none is unpacked, and where no
 // key may stand in the body it is not even read.
 func TestStrangersCostLittle(t *testing.T) {
-	handler := doors(t, discard{}, nil, 1)
+	handler := admitting(t, discard{}, nil, 1)
 	packed := bombs(t)
 	for _, test := range []struct {
 		path, key string
@@ -251,7 +251,7 @@ func TestStrangersCostLittle(t *testing.T) {
 
 // TestAKeyInAPackedBody is found at the beginning, and anywhere in a short body.
 func TestAKeyInAPackedBody(t *testing.T) {
-	handler := doors(t, discard{}, nil, 1)
+	handler := admitting(t, discard{}, nil, 1)
 	item := `{"type":"event","name":"order","distinctId":"u","properties":{"a":"` + strings.Repeat("x", 30_000) + `"}}`
 	for _, test := range []struct {
 		name, body string
@@ -274,14 +274,14 @@ func TestAKeyInAPackedBody(t *testing.T) {
 }
 
 // TestRoomsGoRoundApplications lets in one application's request between any two of another that
-// floods the room, keeps its share for it, and refuses after a time.
+// floods the pool, keeps its share for it, and refuses after a time.
 func TestRoomsGoRoundApplications(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRoom(100, 50, 1)
+		r := newPool(100, 50, 1)
 		order := make(chan string, 20)
 		enter := func(app string, bytes int64, place bool) {
 			go func() {
-				if err := r.enter(context.Background(), app, &entry{bytes: bytes, place: place}); err != nil {
+				if err := r.acquire(context.Background(), app, &claim{bytes: bytes, place: place}); err != nil {
 					order <- "refused " + app
 					return
 				}
@@ -298,7 +298,7 @@ func TestRoomsGoRoundApplications(t *testing.T) {
 		for range 6 {
 			app := <-order
 			got = append(got, app)
-			r.leave(app, 10, true)
+			r.release(app, 10, true)
 			synctest.Wait()
 		}
 		if want := "[flood flood calm third flood flood]"; fmt.Sprint(got) != want {
@@ -313,13 +313,13 @@ func TestRoomsGoRoundApplications(t *testing.T) {
 		if refused := <-order; refused != "refused flood" {
 			t.Errorf("%s", refused)
 		}
-		r.leave("flood", 40, false)
-		r.leave("calm", 50, false)
+		r.release("flood", 40, false)
+		r.release("calm", 50, false)
 		enter("flood", 90, false) // alone it may exceed its share
 		if first := <-order; first != "flood" {
 			t.Error(first)
 		}
-		r.leave("flood", 90, false)
+		r.release("flood", 90, false)
 		if r.held != 0 || r.taken != 0 || len(r.apps) != 0 || len(r.queue) != 0 {
 			t.Errorf("left behind: %+v", r)
 		}
