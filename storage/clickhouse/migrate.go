@@ -5,7 +5,9 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"iter"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
@@ -64,11 +66,7 @@ func (c *Conn) apply(ctx context.Context, queries Queries, file, name string) er
 
 // execAll runs statements that are separated by a semicolon at the end of a line.
 func (c *Conn) execAll(ctx context.Context, text string) error {
-	for statement := range strings.SplitSeq(text, ";\n") {
-		statement = strings.TrimSuffix(strings.TrimSpace(statement), ";")
-		if statement == "" {
-			continue
-		}
+	for statement := range statements(text) {
 		if err := c.Exec(ctx, statement, nil); err != nil {
 			return err
 		}
@@ -76,15 +74,55 @@ func (c *Conn) execAll(ctx context.Context, text string) error {
 	return nil
 }
 
+// statements yields the statements of a text, which a semicolon at the end of a line separates.
+func statements(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for statement := range strings.SplitSeq(text, ";\n") {
+			statement = strings.TrimSuffix(strings.TrimSpace(statement), ";")
+			if statement != "" && !yield(statement) {
+				return
+			}
+		}
+	}
+}
+
 // setDurable decides whether the tables force what is inserted to disk. It is a setting
-// of the tables, so the node that was opened last decides for all.
+// of the tables, so the node that was opened last decides for all. Tables that have the setting
+// already are left alone: to alter one rewrites a file and forces it to disk.
 func (c *Conn) setDurable(ctx context.Context, queries Queries) error {
+	engines := map[string]string{}
+	err := c.ReadFirst(ctx, "reading the settings of the tables", queries["tables.Engines"], nil, func(rows driver.Rows) (bool, error) {
+		var table, engine string
+		err := rows.Scan(&table, &engine)
+		engines[table] = engine
+		return true, err
+	})
+	if err != nil {
+		return err
+	}
 	name := "tables.SetVolatile"
 	if c.config.Durable {
 		name = "tables.SetDurable"
 	}
-	if err := c.execAll(ctx, queries[name]); err != nil {
-		return WriteError("setting the durability of the tables", err)
+	for statement := range statements(queries[name]) {
+		table, settings, _ := strings.Cut(strings.TrimPrefix(statement, "ALTER TABLE "), " MODIFY SETTING ")
+		if hasSettings(engines[table], settings) {
+			continue
+		}
+		if err := c.Exec(ctx, statement, nil); err != nil {
+			return WriteError("setting the durability of the tables", err)
+		}
 	}
 	return nil
+}
+
+// hasSettings reports whether the definition of a table's engine holds every one of some settings.
+func hasSettings(engine, settings string) bool {
+	_, present, _ := strings.Cut(engine, " SETTINGS ")
+	for setting := range strings.SplitSeq(settings, ", ") {
+		if !slices.Contains(strings.Split(present, ", "), setting) {
+			return false
+		}
+	}
+	return true
 }

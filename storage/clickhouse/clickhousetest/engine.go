@@ -66,6 +66,9 @@ func (s *suite) start() error {
 // Engine returns the engine of the process.
 func Engine() *chdb.Engine { return shared.engine }
 
+// Dir returns the folder of the engine.
+func Dir() string { return shared.dir }
+
 // Restart closes the engine, in which no database may be open, and opens it again.
 func Restart(t testing.TB) {
 	t.Helper()

@@ -1,0 +1,69 @@
+package database_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc/storage/clickhouse"
+	"svc/storage/clickhouse/clickhousetest"
+	"svc/storage/clickhouse/database"
+	"svc/storage/clickhouse/state"
+)
+
+// TestAStartAltersNoTableThatIsAsItShallBe opens a database again: with the same durability no definition of
+// a table is written, with the other one those of all tables that force what is inserted are.
+func TestAStartAltersNoTableThatIsAsItShallBe(t *testing.T) {
+	name := clickhousetest.Name()
+	before := definitions(t, openDurable(t, name, true))
+	if len(before) < 20 {
+		t.Fatalf("only %d tables are forced to disk", len(before))
+	}
+	for table, changed := range definitions(t, openDurable(t, name, true)) {
+		if !changed.Equal(before[table]) {
+			t.Errorf("the second start altered %s", table)
+		}
+	}
+	if forced := definitions(t, openDurable(t, name, false)); len(forced) != 1 { // installation is forced in every case
+		t.Errorf("after a start without durability these are forced to disk: %v", forced)
+	}
+	if forced := definitions(t, openDurable(t, name, true)); len(forced) != len(before) {
+		t.Errorf("after a start with durability %d tables are forced to disk, of %d", len(forced), len(before))
+	}
+}
+
+func openDurable(t *testing.T, name string, durable bool) *database.DB {
+	t.Helper()
+	db, err := database.Open(deadline(t), clickhouse.Config{Engine: clickhousetest.Engine(), Database: name, Durable: durable}, state.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// definitions returns when the definitions of the tables that force what is inserted were last written.
+func definitions(t *testing.T, db *database.DB) map[string]time.Time {
+	t.Helper()
+	changed := map[string]time.Time{}
+	query := "SELECT name, engine_full, metadata_path FROM system.tables WHERE database = currentDatabase()"
+	err := db.ReadUnflushed(deadline(t), "reading definitions", query, nil, func(rows driver.Rows) (bool, error) {
+		var table, engine, path string
+		if err := rows.Scan(&table, &engine, &path); err != nil || !strings.Contains(engine, "fsync_after_insert = 1") {
+			return true, err
+		}
+		file, err := os.Stat(filepath.Join(clickhousetest.Dir(), path))
+		if err == nil {
+			changed[table] = file.ModTime()
+		}
+		return true, err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return changed
+}
