@@ -220,6 +220,7 @@ func (n *node) openLog(ctx context.Context) (err error) {
 	}
 	n.retention = &kafka.Retention{
 		Topic: n.topic, Consumer: n.consumer, Partitions: n.config.Partitions, Keep: n.config.LogRetention,
+		Owned: func(partition int) bool { _, owned := n.ownership.Owned(partition); return owned },
 		Every: retentionEvery, Now: n.now, Logger: n.logger,
 	}
 	if n.broker != nil {

@@ -11,14 +11,20 @@ import (
 // deleted when its commit is Keep ago, or right after its commit if the log has
 // grown too large. A record is never deleted before it is committed, however old it
 // is and however large the log.
+//
+// Each node asks about the partitions that it owns, and trims them. A node knows progress since it
+// owns a partition, so the records of one that moves are kept for Keep after the move, as those
+// of all are after a restart.
 type Retention struct {
 	Topic      *Topic
 	Consumer   *Consumer
 	Partitions int
-	Keep       time.Duration
-	Every      time.Duration
-	Now        func() time.Time
-	Logger     *slog.Logger
+	// Owned reports whether this node owns a partition.
+	Owned  func(partition int) bool
+	Keep   time.Duration
+	Every  time.Duration
+	Now    func() time.Time
+	Logger *slog.Logger
 
 	// Surplus returns the offset below which the records of a partition are
 	// more than the log should hold, 0 where they are not. It may be nil.
@@ -28,13 +34,17 @@ type Retention struct {
 	trimmed map[int]int64
 }
 
-// markEvery is the least time between two marks, so that a long Keep needs few.
-const markEvery = time.Minute
+const (
+	// markEvery is the least time between two marks.
+	markEvery = time.Minute
+	// marksKept is how many marks a long Keep needs.
+	marksKept = 60
+)
 
-// mark is how far the log was consumed at an instant.
+// mark is how far the partitions that were owned at an instant were consumed.
 type mark struct {
-	at        time.Time
-	positions []Position
+	at      time.Time
+	offsets map[int]int64
 }
 
 // Run notes the progress and trims the log until ctx ends.
@@ -52,11 +62,11 @@ func (r *Retention) Run(ctx context.Context) error {
 }
 
 func (r *Retention) round(ctx context.Context) {
-	all := make([]int, r.Partitions)
-	for partition := range all {
-		all[partition] = partition
+	owned := r.owned()
+	if len(owned) == 0 {
+		return
 	}
-	positions, err := r.Consumer.Committed(ctx, all)
+	positions, err := r.Consumer.Committed(ctx, owned)
 	if err != nil {
 		if ctx.Err() == nil {
 			r.Logger.Warn("reading committed positions failed", "error", err)
@@ -64,25 +74,45 @@ func (r *Retention) round(ctx context.Context) {
 		return
 	}
 	now := r.Now()
-	if last := len(r.marks) - 1; last < 0 || now.Sub(r.marks[last].at) >= markEvery {
-		r.marks = append(r.marks, mark{at: now, positions: positions})
-	}
+	r.note(now, positions)
 	if err := r.trim(ctx, r.bounds(now, positions)); err != nil && ctx.Err() == nil {
 		r.Logger.Warn("trimming the log failed", "error", err)
 	}
 }
 
+// owned returns the partitions of this node.
+func (r *Retention) owned() (owned []int) {
+	for partition := range r.Partitions {
+		if r.Owned(partition) {
+			owned = append(owned, partition)
+		}
+	}
+	return owned
+}
+
+// note marks how far partitions are consumed, from time to time.
+func (r *Retention) note(now time.Time, positions []Position) {
+	if last := len(r.marks) - 1; last >= 0 && now.Sub(r.marks[last].at) < max(markEvery, r.Keep/marksKept) {
+		return
+	}
+	offsets := make(map[int]int64, len(positions))
+	for _, position := range positions {
+		offsets[position.Partition] = position.Offset
+	}
+	r.marks = append(r.marks, mark{at: now, offsets: offsets})
+}
+
 // bounds returns, for every partition with records to delete, the offset below
-// which they may be deleted.
+// which they may be deleted. committed are the positions of the owned ones.
 func (r *Retention) bounds(now time.Time, committed []Position) map[int]int64 {
-	bounds := map[int]int64{}
-	for _, position := range r.due(now) {
-		bounds[position.Partition] = position.Offset
-	}
-	if r.Surplus == nil {
-		return bounds
-	}
+	bounds, due := map[int]int64{}, r.due(now)
 	for _, position := range committed {
+		if offset, known := due[position.Partition]; known {
+			bounds[position.Partition] = offset
+		}
+		if r.Surplus == nil {
+			continue
+		}
 		surplus, err := r.Surplus(position.Partition)
 		if err != nil {
 			r.Logger.Warn("measuring the log failed", "partition", position.Partition, "error", err)
@@ -111,16 +141,16 @@ func (r *Retention) trim(ctx context.Context, bounds map[int]int64) error {
 	return nil
 }
 
-// due returns the newest positions that were reached Keep ago and drops all older
-// marks.
-func (r *Retention) due(now time.Time) []Position {
-	var found []Position
+// due returns the newest offsets that were reached Keep ago and drops the marks that have them.
+func (r *Retention) due(now time.Time) map[int]int64 {
+	found := map[int]int64{}
 	kept := 0
 	for n, m := range r.marks {
 		if now.Sub(m.at) < r.Keep {
 			break
 		}
-		found, kept = m.positions, n+1
+		maps.Copy(found, m.offsets)
+		kept = n + 1
 	}
 	r.marks = r.marks[kept:]
 	return found

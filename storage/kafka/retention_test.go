@@ -17,7 +17,7 @@ func TestProgressBoundsWhatGoes(t *testing.T) {
 	r := &Retention{
 		Keep: time.Hour, Logger: slog.New(slog.DiscardHandler),
 		Surplus: func(partition int) (int64, error) { return surplus[partition], nil },
-		marks:   []mark{{at: noon.Add(-time.Hour), positions: []Position{{Partition: 0, Offset: 40}, {Partition: 3, Offset: 20}}}},
+		marks:   []mark{{at: noon.Add(-time.Hour), offsets: map[int]int64{0: 40, 3: 20, 4: 60}}},
 	}
 	committed := []Position{{Partition: 0, Offset: 100}, {Partition: 1, Offset: 100}, {Partition: 2, Offset: 100}, {Partition: 3, Offset: 100}}
 	got := r.bounds(noon, committed)
@@ -26,9 +26,68 @@ func TestProgressBoundsWhatGoes(t *testing.T) {
 		1: 70,  // by size alone
 		2: 100, // by size, as far as it is committed
 		3: 20,  // by age, which reaches further than the size asks for
+		// 4 has moved to another node
 	}
 	if !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// TestProgressIsMarkedSeldom follows a partition for a month.
+func TestProgressIsMarkedSeldom(t *testing.T) {
+	t.Parallel()
+	const month = 30 * 24 * time.Hour
+	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	r := &Retention{Keep: month}
+	for minute := range int(2 * month / time.Minute) {
+		now := noon.Add(time.Duration(minute) * time.Minute)
+		r.note(now, []Position{{Partition: 3, Offset: int64(minute)}})
+		if len(r.marks) > marksKept+1 {
+			t.Fatalf("%d marks after %d minutes", len(r.marks), minute)
+		}
+		for _, offset := range r.due(now) {
+			if age := time.Duration(int64(minute)-offset) * time.Minute; age < month || age > month+month/marksKept {
+				t.Fatalf("minute %d: a commit of %v ago is due", minute, age)
+			}
+		}
+	}
+}
+
+// TestANodeTrimsItsOwnPartitions has one node own one of two partitions.
+func TestANodeTrimsItsOwnPartitions(t *testing.T) {
+	b := startBroker(t, broker.Config{Dir: t.TempDir(), Topics: []string{"shared"}, Partitions: 2})
+	f := &fixture{t: t, topic: "shared", group: "g-shared", partitions: 2, brokers: b.Addrs(), dial: b.Dial}
+	f.prepare()
+	const records = segmentBytes/defaultRecordBytes + 3
+	for range records {
+		f.produce(Part{Partition: 0, Payload: make([]byte, defaultRecordBytes)}, Part{Partition: 1, Payload: make([]byte, defaultRecordBytes)})
+	}
+	r := new(recorder)
+	c := f.consumer(r, nil)
+	start(t, c.Run)
+	eventually(t, "an assignment", func() bool { return len(r.owned()) == 2 }, r.state)
+	if err := c.Commit(t.Context(), r.assignment().Generation, []Position{{Partition: 0, Offset: records}, {Partition: 1, Offset: records}}); err != nil {
+		t.Fatal(err)
+	}
+	owned, now := 1, time.Now()
+	retention := &Retention{
+		Topic: f.admin, Consumer: c, Partitions: 2, Owned: func(partition int) bool { return partition == owned },
+		Keep: time.Hour, Now: func() time.Time { return now }, Logger: slog.Default(),
+	}
+	for range 2 {
+		retention.round(t.Context())
+		now = now.Add(time.Hour)
+	}
+	ranges, err := f.admin.Ranges(t.Context())
+	if err != nil || ranges[0].Start != 0 || ranges[1].Start == 0 {
+		t.Errorf("the log is %v, %v; want the second partition trimmed alone", ranges, err)
+	}
+	owned = 0 // it moved here
+	retention.round(t.Context())
+	now = now.Add(time.Hour)
+	retention.round(t.Context())
+	if ranges, err = f.admin.Ranges(t.Context()); err != nil || ranges[0].Start == 0 {
+		t.Errorf("the log is %v, %v; want both partitions trimmed", ranges, err)
 	}
 }
 
@@ -48,7 +107,7 @@ func TestALargeLogIsTrimmedAsItIsCommitted(t *testing.T) {
 	start(t, c.Run)
 	eventually(t, "an assignment", func() bool { return len(r.owned()) == 1 }, r.state)
 	retention := &Retention{
-		Topic: f.admin, Consumer: c, Partitions: 1, Keep: 24 * time.Hour, Now: time.Now, Logger: slog.Default(),
+		Topic: f.admin, Consumer: c, Partitions: 1, Owned: func(int) bool { return true }, Keep: 24 * time.Hour, Now: time.Now, Logger: slog.Default(),
 		Surplus: func(partition int) (int64, error) { return b.Surplus("large", partition, segmentBytes) },
 	}
 	round := func(committed int64) (start int64) {
