@@ -147,7 +147,7 @@ func (p *process) RecentErrors(_ context.Context, _ time.Time, except uint64, _ 
 	return nil
 }
 
-func (p *process) WatchedIssues(context.Context) ([]svc.Entity, error) {
+func (p *process) WatchedIssues(_ context.Context, partitions int, owned []int) ([]svc.Entity, error) {
 	if err := p.step(); err != nil {
 		return nil, err
 	}
@@ -161,7 +161,7 @@ func (p *process) WatchedIssues(context.Context) ([]svc.Entity, error) {
 		if err != nil {
 			return nil, err
 		}
-		if record.Watched() {
+		if record.Watched() && slices.Contains(owned, protos.PartitionOfIssue(record.Issue, partitions)) {
 			out = append(out, entity)
 		}
 	}

@@ -13,8 +13,9 @@ import (
 // ResolvedStore is what the store knows of issues whose occurrences their actors
 // must be told of.
 type ResolvedStore interface {
-	// WatchedIssues returns the entities of the issues that are resolved or merged.
-	WatchedIssues(ctx context.Context) ([]svc.Entity, error)
+	// WatchedIssues returns the entities of the issues that are resolved or merged and live in one of
+	// some partitions, of as many as the log has.
+	WatchedIssues(ctx context.Context, partitions int, owned []int) ([]svc.Entity, error)
 }
 
 // ResolvedSet is which issues of this node's partitions are resolved or merged. The
@@ -69,14 +70,13 @@ func (w *ResolvedSet) load(ctx context.Context, partitions []int) error {
 	if w == nil {
 		return nil
 	}
-	owned := w.within(partitions)
-	issues, err := w.read(ctx, owned)
+	issues, err := w.read(ctx, partitions)
 	if err != nil {
 		return err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.keep(issues, owned)
+	w.keep(issues, w.within(partitions))
 	w.issues = issues
 	return nil
 }
@@ -89,14 +89,13 @@ func (w *ResolvedSet) with(ctx context.Context, partitions []int) (*ResolvedSet,
 	if w == nil {
 		return nil, nil
 	}
-	inside := w.within(partitions)
-	issues, err := w.read(ctx, inside)
+	issues, err := w.read(ctx, partitions)
 	if err != nil {
 		return nil, err
 	}
 	w.mu.RLock()
 	defer w.mu.RUnlock()
-	w.keep(issues, inside)
+	w.keep(issues, w.within(partitions))
 	return &ResolvedSet{issues: issues}, nil
 }
 
@@ -110,15 +109,15 @@ func (w *ResolvedSet) within(partitions []int) func(issue uint64) bool {
 }
 
 // read returns the watched issues of partitions as the store has them.
-func (w *ResolvedSet) read(ctx context.Context, wanted func(issue uint64) bool) (map[uint64]svc.Version, error) {
-	entities, err := w.Store.WatchedIssues(ctx)
+func (w *ResolvedSet) read(ctx context.Context, partitions []int) (map[uint64]svc.Version, error) {
+	entities, err := w.Store.WatchedIssues(ctx, w.Partitions, partitions)
 	if err != nil {
 		return nil, fmt.Errorf("reading watched issues: %w", err)
 	}
 	issues := map[uint64]svc.Version{}
 	for _, entity := range entities {
 		record := grain.DecodeOrSkip[issueRecord](entity, w.Skipped)
-		if record != nil && record.Watched() && wanted(record.Issue) {
+		if record != nil && record.Watched() {
 			issues[record.Issue] = entity.Version
 		}
 	}

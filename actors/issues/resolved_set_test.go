@@ -30,4 +30,4 @@ func TestWatchLeavesOutWhatIsUnreadable(t *testing.T) {
 // watchedList is a store of watched issues.
 type watchedList []svc.Entity
 
-func (l watchedList) WatchedIssues(context.Context) ([]svc.Entity, error) { return l, nil }
+func (l watchedList) WatchedIssues(context.Context, int, []int) ([]svc.Entity, error) { return l, nil }

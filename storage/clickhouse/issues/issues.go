@@ -288,10 +288,15 @@ func (db *Store) ReleaseCounts(ctx context.Context, environments []uint64, relea
 	return counts, err
 }
 
-// WatchedIssues returns the states of all issues that are resolved or merged.
-func (db *Store) WatchedIssues(ctx context.Context) ([]svc.Entity, error) {
+// WatchedIssues returns the states of the issues that are resolved or merged and whose occurrences
+// some of the log's partitions carry, of as many as it has.
+func (db *Store) WatchedIssues(ctx context.Context, partitions int, owned []int) ([]svc.Entity, error) {
+	if len(owned) == 0 {
+		return nil, nil
+	}
 	var out []svc.Entity
-	err := db.conn.ReadFirst(ctx, "loading watched issues", db.queries["issues.Watched"], nil, func(rows driver.Rows) (bool, error) {
+	args := clickhouse.Args{"partitions": partitions, "owned": owned}
+	err := db.conn.ReadFirst(ctx, "loading watched issues", db.queries["issues.Watched"], args, func(rows driver.Rows) (bool, error) {
 		var e svc.Entity
 		var version uint64
 		err := rows.Scan(&e.Owner, &e.Payload, &version)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -527,13 +528,32 @@ func TestWatchedIssues(t *testing.T) {
 	decide(t, db, 1, 4, svc.IssueState{Status: svc.IssueResolved, ResolvedAt: &now}, nil)
 	decide(t, db, 2, 4, svc.IssueState{Status: svc.IssueRegressed}, nil)
 	decide(t, db, 1, 5, svc.IssueState{Status: svc.IssueRegressed}.Owe(7), nil)
-	watched, err := db.WatchedIssues(deadline(t))
+	watched, err := db.WatchedIssues(deadline(t), 3, []int{0, 1, 2})
 	watched = slices.DeleteFunc(watched, func(e svc.Entity) bool {
 		owes := strings.Contains(string(e.Payload), `"owed":[7]`)
 		return owes && e.Owner == "issue/7/"+svc.IssueID(5)
 	})
 	if err != nil || len(watched) != 2 || watched[0].Version.Number() == 0 || watched[0].Owner != "issue/7/"+svc.IssueID(1) || watched[1].Owner != "issue/7/"+svc.IssueID(3) {
 		t.Errorf("got %+v (%v)", watched, err)
+	}
+	// A node loads those of its partitions alone, whatever the number of all.
+	const high = math.MaxUint64 // in the first of three partitions
+	decide(t, db, 1, high, svc.IssueState{Status: svc.IssueResolved, ResolvedAt: &now}, nil)
+	for partition, want := range [][]uint64{{high, 3}, {1}, {5}} {
+		watched, err := db.WatchedIssues(deadline(t), 3, []int{partition})
+		var numbers []uint64
+		for _, entity := range watched {
+			number, _ := svc.ParseIssueID(strings.TrimPrefix(entity.Owner, "issue/7/"))
+			numbers = append(numbers, number)
+		}
+		slices.Sort(numbers)
+		slices.Sort(want)
+		if err != nil || !slices.Equal(numbers, want) {
+			t.Errorf("in partition %d %v are watched, want %v (%v)", partition, numbers, want, err)
+		}
+	}
+	if watched, err := db.WatchedIssues(deadline(t), 3, nil); err != nil || len(watched) != 0 {
+		t.Errorf("in no partition: %v, %v", watched, err)
 	}
 }
 

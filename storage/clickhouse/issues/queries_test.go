@@ -19,7 +19,7 @@ func TestQueriesExplain(t *testing.T) {
 		"": args,
 		"issues": {
 			"environments": []uint64{1}, "owners": []string{""}, "issues": []uint64{1}, "status": "open", "release": "", "level": "error", "after_rank": int64(0), "after_issue": uint64(0),
-			"sample": 10, "per_tag": 10, "block": uint64(1),
+			"sample": 10, "per_tag": 10, "block": uint64(1), "partitions": 3, "owned": []int{1},
 		},
 		"occurrences": {"issues": []uint64{1}, "before_ts": now, "before_id": "", "before_tie": uint64(1), "id": "", "hidden": []uint64{}},
 		"releases":    {"releases": []string{"1.0"}, "environments": []uint64{1}},

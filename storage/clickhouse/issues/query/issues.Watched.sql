@@ -1,9 +1,10 @@
--- The states of the issues of all environments whose occurrences their owners must see. Key:
--- owner, whose names begin with the kind. Rows returned: one per issue that is resolved or merged,
--- or whose regression the alert rules must still hear of.
+-- The states of the issues of all environments whose occurrences their owners must see, in some partitions of the log. Key:
+-- owner, whose names begin with the kind. Rows read: one per issue that anybody ever touched; returned: one per issue of the
+-- partitions that is resolved or merged, or whose regression the alert rules must still hear of.
 SELECT owner, payload, version
 FROM entities FINAL
 WHERE owner >= 'issue/' AND owner < 'issue0' AND kind = 'issue' AND NOT deleted
+    AND JSONExtractUInt(payload, 'issue') % {partitions:UInt32} IN {owned:Array(UInt32)}
     AND (JSONExtractString(payload, 'status') = 'resolved' OR JSONExtractString(payload, 'mergedInto') != ''
         OR JSONLength(payload, 'owed') > 0)
 ORDER BY owner
