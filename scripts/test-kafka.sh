@@ -15,5 +15,5 @@ for _ in $(seq 600); do
 	kill -0 "$kafka" 2>/dev/null || { cat "$work/kafka.log" >&2; exit 1; }
 	sleep 0.2
 done
-SVC_TEST_KAFKA=127.0.0.1:$port "${GO:-go}" test -count=1 -run 'TestContractKafka' ./storage/kafka
+SVC_TEST_KAFKA=127.0.0.1:$port "${GO:-go}" test -count=1 -run 'TestContractKafka' ./storage/kafka ./storage/kafka/state
 "${GO:-go}" run ./bench/cluster -kafka "127.0.0.1:$port" "$@"

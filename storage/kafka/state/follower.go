@@ -287,6 +287,9 @@ func (f *Follower) gather(ctx context.Context) {
 func (l *Log) sawBarrier(partition int, reign Reign, offset int64) {
 	l.mu.Lock()
 	o := l.owners[partition]
+	if offset > l.barriers[partition].Offset {
+		l.barriers[partition] = Position{offset, reign}
+	}
 	l.mu.Unlock()
 	if o != nil && offset > o.first && !o.isMine(reign) {
 		o.lose()

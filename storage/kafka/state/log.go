@@ -95,8 +95,9 @@ type Log struct {
 	free      []*appender
 	anonymous anonymous
 
-	mu     sync.Mutex
-	owners map[int]*Owner // the newest of each partition; guarded by mu
+	mu       sync.Mutex
+	owners   map[int]*Owner   // the newest of each partition; guarded by mu
+	barriers map[int]Position // the newest barrier that a follower saw, and its offset; guarded by mu
 }
 
 const (
@@ -122,7 +123,7 @@ func Open(cfg Config) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Log{cfg: cfg, client: client, owners: map[int]*Owner{}}
+	l := &Log{cfg: cfg, client: client, owners: map[int]*Owner{}, barriers: map[int]Position{}}
 	l.sender = newSender(l)
 	for p := range cfg.Partitions {
 		l.free = append(l.free, newAppender(l, p))

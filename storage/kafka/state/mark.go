@@ -17,6 +17,8 @@ func (l *Log) markGroup() string { return l.cfg.Topic + "-projected" }
 // read from there on. Marks are as durable as the log. A cluster forgets them a week after they
 // were written, so they are written again at least daily; without a mark a partition is read whole.
 //
+// Trouble with the brokers is waited out until ctx ends.
+//
 // Marks are not fenced. That of an owner that is no more only repeats work: it is true, since
 // the log does not change, and lower than that of its successor.
 func (l *Log) Mark(ctx context.Context, marks map[int]Position) error {
@@ -33,19 +35,20 @@ func (l *Log) Mark(ctx context.Context, marks map[int]Position) error {
 	}
 	request := kmsg.NewPtrOffsetCommitRequest()
 	request.Group, request.Generation, request.Topics = l.markGroup(), -1, []kmsg.OffsetCommitRequestTopic{topic}
-	answer, err := l.client.Request(ctx, request)
-	if err != nil {
-		return fmt.Errorf("noting what is projected: %w", err)
-	}
-	var failed []error
-	for _, t := range answer.(*kmsg.OffsetCommitResponse).Topics {
-		for _, p := range t.Partitions {
-			if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
-				failed = append(failed, fmt.Errorf("noting what is projected of partition %d: %w", p.Partition, err))
+	return patiently(ctx, func() error {
+		answer, err := l.client.Request(ctx, request)
+		if err != nil {
+			return fmt.Errorf("noting what is projected: %w", err)
+		}
+		for _, t := range answer.(*kmsg.OffsetCommitResponse).Topics {
+			for _, p := range t.Partitions {
+				if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
+					return fmt.Errorf("noting what is projected of partition %d: %w", p.Partition, err)
+				}
 			}
 		}
-	}
-	return errors.Join(failed...)
+		return nil
+	})
 }
 
 // Marks returns the marks of all partitions, with one request. A partition without one has the
@@ -58,31 +61,53 @@ func (l *Log) Marks(ctx context.Context) ([]Position, error) {
 	}
 	request := kmsg.NewPtrOffsetFetchRequest()
 	request.Group, request.Topics = l.markGroup(), []kmsg.OffsetFetchRequestTopic{topic}
-	answer, err := l.client.Request(ctx, request)
-	if err != nil {
-		return nil, fmt.Errorf("reading what is projected: %w", err)
-	}
-	found := answer.(*kmsg.OffsetFetchResponse)
-	if err := kerr.ErrorForCode(found.ErrorCode); errors.Is(err, kerr.GroupIDNotFound) {
-		return make([]Position, l.cfg.Partitions), nil
-	} else if err != nil {
-		return nil, fmt.Errorf("reading what is projected: %w", err)
-	}
+	var marks []Position
+	err := patiently(ctx, func() error {
+		answer, err := l.client.Request(ctx, request)
+		if err == nil {
+			marks, err = l.marksIn(answer.(*kmsg.OffsetFetchResponse))
+		}
+		if err != nil {
+			return fmt.Errorf("reading what is projected: %w", err)
+		}
+		return nil
+	})
+	return marks, err
+}
+
+// marksIn returns the marks in an answer.
+func (l *Log) marksIn(answer *kmsg.OffsetFetchResponse) ([]Position, error) {
 	marks := make([]Position, l.cfg.Partitions)
-	for _, t := range found.Topics {
+	if err := kerr.ErrorForCode(answer.ErrorCode); errors.Is(err, kerr.GroupIDNotFound) {
+		return marks, nil
+	} else if err != nil {
+		return nil, err
+	}
+	for _, t := range answer.Topics {
 		for _, p := range t.Partitions {
 			if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
-				return nil, fmt.Errorf("reading what is projected of partition %d: %w", p.Partition, err)
+				return nil, err
 			}
 			if p.Offset < 0 || p.Metadata == nil || int(p.Partition) >= len(marks) {
 				continue
 			}
 			reign, err := strconv.ParseUint(*p.Metadata, 16, 64)
 			if err != nil {
-				return nil, fmt.Errorf("reading what is projected of partition %d: %w", p.Partition, err)
+				continue // not a mark of this program
 			}
 			marks[p.Partition] = Position{p.Offset, Reign(reign)}
 		}
 	}
 	return marks, nil
+}
+
+// patiently repeats what may succeed later until it does or ctx ends.
+func patiently(ctx context.Context, do func() error) error {
+	for wait := firstPause; ; wait = min(2*wait, lastPause) {
+		err := do()
+		if err == nil || ctx.Err() != nil || !passing(err) {
+			return err
+		}
+		pause(ctx, wait)
+	}
 }

@@ -64,10 +64,31 @@ func (l *Log) take(ctx context.Context, partition int, from Position, each func(
 		o.end()
 		return nil, err
 	}
+	l.enter(o)
+	return o, nil
+}
+
+// enter makes an owner the one that followers tell of what they see.
+func (l *Log) enter(o *Owner) {
+	l.mu.Lock()
+	before, seen := l.owners[o.partition], l.barriers[o.partition]
+	l.owners[o.partition] = o
+	l.mu.Unlock()
+	if before != nil {
+		before.lose()
+	}
+	if seen.Offset > o.first && !o.isMine(seen.Reign) {
+		o.lose()
+	}
+}
+
+// leave takes an owner out.
+func (l *Log) leave(o *Owner) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.owners[partition] = o
-	return o, nil
+	if l.owners[o.partition] == o {
+		delete(l.owners, o.partition)
+	}
 }
 
 // begin appends the first barrier and reads up to it.
@@ -115,7 +136,9 @@ func (o *Owner) Position() Position {
 	return Position{o.next, o.reign}
 }
 
-// Lost returns a channel that is closed once it is known that the partition has another owner.
+// Lost returns a channel that is closed once it is known that the partition has another owner, or
+// that the log is not the one that this owner has read. A [Follower] of the same [Log] finds out
+// while nothing is saved.
 func (o *Owner) Lost() <-chan struct{} { return o.lost }
 
 // Close ends the owner's right to write, once what it was given is stored or refused, within the
@@ -135,11 +158,7 @@ func (o *Owner) Close() {
 	}
 	o.end()
 	<-done
-	o.log.mu.Lock()
-	defer o.log.mu.Unlock()
-	if o.log.owners[o.partition] == o {
-		delete(o.log.owners, o.partition)
-	}
+	o.log.leave(o)
 }
 
 // lose ends the owner because there is another one.

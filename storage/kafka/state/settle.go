@@ -23,8 +23,11 @@ func (o *Owner) store(what kind, records []Record) (int64, error) {
 		if err == nil && !how.again {
 			return offset, nil
 		}
-		if errors.Is(err, ErrLost) || errors.Is(err, kerr.MessageTooLarge) && !how.doubt {
+		if errors.Is(err, ErrLost) {
 			return 0, err
+		}
+		if errors.Is(err, kerr.MessageTooLarge) && !how.doubt {
+			return 0, fmt.Errorf("%w: %w", ErrTooLarge, err)
 		}
 		doubt = doubt || how.doubt || err == nil
 		// It was sent more than once, or refused for a reason that the log itself can tell.
@@ -91,8 +94,11 @@ type sight struct {
 
 // look reads from the owner's position up to an offset.
 func (o *Owner) look(end int64) (seen sight, err error) {
+	until := end // where the owner's rule ends
 	at := &cursor{at: o.Position(), barrier: func(reign Reign, offset int64) {
-		seen.foreign = seen.foreign || offset < end && !o.isMine(reign)
+		if offset < until && !o.isMine(reign) {
+			seen.foreign, until = true, offset
+		}
 	}}
 	if at.at.Offset >= end {
 		return seen, nil
@@ -101,7 +107,7 @@ func (o *Owner) look(end int64) (seen sight, err error) {
 	err = o.log.until(o.ctx, o.partition, at, end, func(entries []Entry) {
 		for _, e := range entries {
 			switch {
-			case e.Offset >= end:
+			case e.Offset >= until:
 			case e.Void:
 				void = append(void, e.Key)
 			case !e.Free && !seen.stored:
@@ -125,12 +131,12 @@ func (o *Owner) settle(what kind, refused bool) (offset int64, stored bool, err 
 		var seen sight
 		var barrierAt int64
 		if refused {
-			seen, err = o.yield()
+			seen, err = o.yield(true)
 		} else {
 			seen, barrierAt, err = o.renew()
 		}
 		switch {
-		case seen.foreign || refused:
+		case seen.foreign || refused && err == nil:
 			o.lose()
 			return seen.offset, seen.stored, ErrLost
 		case err == nil && what == barrier:
@@ -161,7 +167,7 @@ func (o *Owner) renew() (seen sight, offset int64, err error) {
 	}
 	who, err := o.log.raise(o.ctx, o.partition, &o.writer.who)
 	if fenced(err) {
-		seen, err = o.yield()
+		seen, err = o.yield(false)
 		return seen, 0, err
 	}
 	if err != nil {
@@ -187,8 +193,9 @@ const (
 )
 
 // yield is called when somebody else has raised the epoch. What this owner sent last may reach the
-// log until the barrier of its successor stands there, so that is waited for.
-func (o *Owner) yield() (seen sight, err error) {
+// log until the barrier of its successor stands there, so that is waited for, unless the
+// broker that has the log refused it.
+func (o *Owner) yield(refused bool) (seen sight, err error) {
 	ctx, cancel := context.WithTimeout(o.ctx, yieldTime)
 	defer cancel()
 	for ctx.Err() == nil {
@@ -196,12 +203,12 @@ func (o *Owner) yield() (seen sight, err error) {
 		if err == nil {
 			seen, err = o.look(end)
 		}
-		if err == nil && seen.foreign || final(err) {
+		if err == nil && (seen.foreign || refused) || final(err) {
 			return seen, err
 		}
 		pause(ctx, yieldPause)
 	}
-	return seen, errSuperseded
+	return sight{}, errSuperseded
 }
 
 // errSuperseded reports that another process prepares to own the partition.

@@ -108,18 +108,17 @@ func (l *Log) raise(ctx context.Context, partition int, known *identity) (identi
 }
 
 // identify asks for an identity. Trouble with the brokers is waited out until ctx ends.
-func (l *Log) identify(ctx context.Context, request *kmsg.InitProducerIDRequest) (identity, error) {
-	for wait := firstPause; ; wait = min(2*wait, lastPause) {
+func (l *Log) identify(ctx context.Context, request *kmsg.InitProducerIDRequest) (who identity, err error) {
+	err = patiently(ctx, func() error {
 		answer, err := l.client.Request(ctx, request)
 		if err == nil {
 			given := answer.(*kmsg.InitProducerIDResponse)
-			if err = kerr.ErrorForCode(given.ErrorCode); err == nil {
-				return identity{id: given.ProducerID, epoch: given.ProducerEpoch}, nil
-			}
+			who, err = identity{id: given.ProducerID, epoch: given.ProducerEpoch}, kerr.ErrorForCode(given.ErrorCode)
 		}
-		if ctx.Err() != nil || !passing(err) {
-			return identity{}, fmt.Errorf("asking for a producer id: %w", err)
+		if err != nil {
+			return fmt.Errorf("asking for a producer id: %w", err)
 		}
-		pause(ctx, wait)
-	}
+		return nil
+	})
+	return who, err
 }
