@@ -159,6 +159,12 @@ func (s *AlertSlot) bin(b AlertBin) {
 // AlertSlots are slots in the order of their numbers.
 type AlertSlots []AlertSlot
 
+// AlertWindow holds what a counter counts in its window, and the blocks that it was found in.
+type AlertWindow struct {
+	Slots  AlertSlots
+	Blocks []uint64
+}
+
 // At returns the slot of a number, made where it is missing.
 func (s *AlertSlots) At(number int64) *AlertSlot {
 	list := *s

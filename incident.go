@@ -108,6 +108,14 @@ type Notice struct {
 	Incident Incident    `json:"incident"`
 }
 
+// TestIncident returns the made-up incident of a notice that tests a channel.
+func TestIncident(id, channel string, now time.Time) Incident {
+	return Incident{
+		ID: id, RuleName: "Test", Kind: AlertEventVolume, Severity: "info", Status: IncidentOpen, Environment: DefaultEnvironment,
+		Title: "Test of the channel " + channel, Comparator: "gt", StartedAt: now, LastTriggeredAt: now, Occurrences: 1,
+	}
+}
+
 // IncidentURL is the page on which a person finds the incidents of an application.
 func IncidentURL(publicURL string, app AppRef) string {
 	return publicURL + "/console#/apps/" + app.String() + "/incidents"

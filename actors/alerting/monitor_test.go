@@ -27,6 +27,10 @@ type watchedSite struct {
 	checks  []svc.Check
 	latest  map[string]svc.MonitorState
 	failing []string
+	// stopped are the monitors whose rules were told that they are not checked any more; deaf has them
+	// not answer.
+	stopped []string
+	deaf    bool
 	// story says what a check meets, by the time since the beginning; hang has checks
 	// wait for their end.
 	story func(after time.Duration) string
@@ -98,7 +102,7 @@ func (w *watchedSite) start() {
 			States: w, Probe: w, Checks: w, Schedule: w.schedule, Prefetched: w.found, Rules: svc.MonitorRules{LeastSeconds: 1}, Report: w.learn, Logger: logger,
 		})}
 	})
-	w.monitors = &Monitors{Actors: w.host, Random: grain.Random{ID: func(prefix string) string { w.ids++; return fmt.Sprintf("%s%026d", prefix, w.ids) }}}
+	w.monitors = &Monitors{Store: w, Alerts: w, Targets: w, Rules: svc.MonitorRules{LeastSeconds: 1}, Now: time.Now, Actors: w.host, Random: grain.Random{ID: func(prefix string) string { w.ids++; return fmt.Sprintf("%s%026d", prefix, w.ids) }}}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() { defer close(ended); _ = w.schedule.Run(ctx) }()

@@ -57,28 +57,82 @@ func withState(entities []svc.Entity, owner, id string, state svc.MonitorState) 
 	return append(entities, svc.Entity{Owner: owner, Kind: kindMonitorState, ID: id, Payload: payload}), nil
 }
 
-// Monitors is the client of the monitor actors.
+// Monitors makes, changes, lists and deletes monitors. Definitions are changed by their actors and read,
+// with what the checks found, from the store.
 type Monitors struct {
 	Actors grain.Caller
 	Random grain.Random
+	Store  MonitorStore
+	// Alerts are told of monitors that are not checked any more.
+	Alerts  stopReceiver
+	Targets TargetChecker
+	Rules   svc.MonitorRules
+	Now     func() time.Time
+}
+
+// stopReceiver has alert rules learn that a monitor is not checked any more.
+type stopReceiver interface {
+	MonitorStopped(ctx context.Context, ref svc.AppRef, monitor string) error
 }
 
 func monitorIdentity(ref svc.AppRef, id string) string { return ref.String() + "/" + id }
 
-// PutMonitor makes a monitor, or changes the one of an id. It fails with not_found where
-// there is none of the id, and with invalid_request where a rule is broken.
+// Monitors returns the monitors of an application with what their checks found.
+func (m *Monitors) Monitors(ctx context.Context, ref svc.AppRef) ([]svc.MonitorRow, error) {
+	return m.Store.Monitors(ctx, ref, "", m.Now())
+}
+
+// PutMonitor makes a monitor, or changes the one of an id, and ends the incidents of one that is
+// disabled. It fails with not_found where there is none of the id, and with invalid_request where the
+// definition is not valid.
 func (m *Monitors) PutMonitor(ctx context.Context, ref svc.AppRef, id string, patch svc.MonitorPatch) (svc.MonitorRow, error) {
 	message := putMonitor{ID: id, New: id == "", Patch: patch}
 	if message.New {
 		message.ID = m.Random.ID("mon_")
 	}
-	return monitorPut.Ask(ctx, m.Actors, monitorIdentity(ref, message.ID), message)
+	row, err := monitorPut.Ask(ctx, m.Actors, monitorIdentity(ref, message.ID), message)
+	if err != nil || message.New {
+		return row, err
+	}
+	if !row.Enabled {
+		if err := m.Alerts.MonitorStopped(ctx, ref, id); err != nil {
+			return row, err
+		}
+	}
+	stored, err := m.Store.Monitors(ctx, ref, id, m.Now())
+	if err == nil && len(stored) == 1 {
+		row.Checks30d, row.Up30d = stored[0].Checks30d, stored[0].Up30d
+	}
+	return row, err
 }
 
-// DeleteMonitor removes a monitor.
+// DeleteMonitor removes a monitor and ends its incidents. It fails with not_found where there is none.
+// Where ending the incidents failed, the deletion is repeated by the caller; so they are ended for a
+// monitor that is gone already, too.
 func (m *Monitors) DeleteMonitor(ctx context.Context, ref svc.AppRef, id string) error {
 	_, err := monitorDelete.Ask(ctx, m.Actors, monitorIdentity(ref, id), grain.None{})
+	if err != nil && svc.CodeOf(err) != svc.CodeNotFound {
+		return err
+	}
+	if stopped := m.Alerts.MonitorStopped(ctx, ref, id); stopped != nil {
+		return stopped
+	}
 	return err
+}
+
+// CheckMonitor returns every problem of a definition, those of the addresses that its URL stands for
+// among them.
+func (m *Monitors) CheckMonitor(ctx context.Context, spec svc.MonitorSpec) []svc.FieldError {
+	problems := spec.Validate(m.Rules)
+	for _, problem := range problems {
+		if problem.Field == "url" {
+			return problems
+		}
+	}
+	if problem := m.Targets.CheckTarget(ctx, spec.URL); problem != nil {
+		problems = append(problems, *problem)
+	}
+	return problems
 }
 
 // ScheduleMonitors returns what schedules every monitor that is stored, as of when it begins: a

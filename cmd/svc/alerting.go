@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"svc"
@@ -11,7 +12,9 @@ import (
 	"svc/actors/pipeline"
 	"svc/cluster"
 	alertingapi "svc/http/api/alerting"
+	"svc/http/outbound"
 	"svc/http/route"
+	alertstore "svc/storage/clickhouse/alerts"
 	"svc/storage/clickhouse/database"
 )
 
@@ -26,10 +29,10 @@ func (n *node) alertingModule() module {
 		snapshots: func() []apps.Snapshot { return []apps.Snapshot{n.rules} },
 		wire:      n.wireMonitoring,
 		kinds: func(node *grain.Node) []cluster.Kind {
-			return []cluster.Kind{alerting.Kind(node, m.alertPorts), alerting.MonitorKind(node, m.ports)}
+			return []cluster.Kind{alerting.Kind(node, m.ports), alerting.MonitorKind(node, m.monitorPorts)}
 		},
 		routes: func() ([]route.Route, error) {
-			return alertingapi.Routes(alertingapi.Ports{Monitors: n.monitorPort(), Alerts: n.alertPort(), Incidents: n.db, Channels: n.alertPort()}), nil
+			return alertingapi.Routes(alertingapi.Ports{Monitors: m.monitors, Alerts: m.rules, Incidents: n.db, Channels: m.channels}), nil
 		},
 		below: func() []part {
 			return []part{
@@ -46,72 +49,62 @@ func (n *node) alertingModule() module {
 	}
 }
 
-// measures measures what the store holds.
-type measures struct{ db *database.DB }
+// monitoring holds the parts of this node that check and notify.
+type monitoring struct {
+	schedule     *alerting.Schedule
+	loader       *alerting.ScheduleLoader
+	checks       *alertstore.CheckWriter
+	publisher    *alerting.OpenBlockPublisher
+	ports        *alerting.Ports
+	monitorPorts *alerting.MonitorPorts
 
-// Read returns what counters count within their windows. Counters that differ in their words
-// alone are answered by one query, unless they ask for labels.
-func (m measures) Read(ctx context.Context, counters []svc.AlertCounter, at time.Time, since uint64) []alerting.ReadCounter {
-	out := make([]alerting.ReadCounter, len(counters))
-	together := map[svc.AlertCounter][]int{}
-	for i, counter := range counters {
-		if counter.Labels == "" {
-			counter.Word = ""
-		}
-		together[counter] = append(together[counter], i)
-	}
-	for counter, places := range together {
-		words := make([]string, len(places))
-		for n, i := range places {
-			words[n] = counters[i].Word
-		}
-		read := m.db.AlertVolumes
-		if counter.Kind == svc.AlertMetric {
-			read = m.db.AlertPoints
-		}
-		found, err := read(ctx, counter, words, at, since)
-		for _, i := range places {
-			window := found[counters[i].Word]
-			out[i] = alerting.ReadCounter{Slots: window.Slots, Blocks: window.Blocks, Err: err}
-		}
-	}
-	return out
+	rules    *alerting.Rules
+	channels *alerting.Channels
+	monitors *alerting.Monitors
 }
 
-// Measure returns what the conditions of rules that divide errors by sessions come to in the
-// windows that end at an instant (contract 62); by no sessions errors cannot be divided.
-// Rules of the same window are answered by one query.
-func (m measures) Measure(ctx context.Context, rules []svc.AlertRule, at time.Time) []alerting.Measured {
-	out := make([]alerting.Measured, len(rules))
-	together := map[sameWindow][]int{}
-	for i := range rules {
-		key := sameWindow{rules[i].Number, rules[i].Window()}
-		together[key] = append(together[key], i)
+// loadEvery is how often the schedule's loader looks whether the node owns other partitions.
+const loadEvery = 50 * time.Millisecond
+
+// wireMonitoring makes the parts.
+func (n *node) wireMonitoring() error {
+	box, err := n.vault.Box("channels")
+	if err != nil {
+		return err
 	}
-	for key, places := range together {
-		volumes, err := m.db.ErrorVolumes(ctx, key.environment, at.Add(-key.window), at)
-		var all, sessions uint64
-		for _, n := range volumes {
-			all += n
-		}
-		if err == nil {
-			volumes[""] = all
-			sessions, err = m.db.SessionVolume(ctx, key.environment, at.Add(-key.window), at)
-		}
-		for _, i := range places {
-			switch {
-			case err != nil:
-				out[i].Err = err
-			case sessions > 0:
-				out[i] = alerting.Measured{Value: float64(volumes[rules[i].Condition.Level]) / float64(sessions), Known: true}
-			}
-		}
+	m := &n.monitoring
+	m.schedule = alerting.NewSchedule(n.cluster, n.now, alerting.NewScheduleMetrics(n.registry), n.logger)
+	m.checks = &alertstore.CheckWriter{Store: n.db.AlertStore, Interval: n.config.FlushInterval, Name: n.random.ID("run_"), Logger: n.logger}
+	m.publisher = &alerting.OpenBlockPublisher{Rules: n.rules, Actors: n.cluster, Sink: n.sink, Logger: n.logger}
+	prefetched := &alerting.PrefetchedStates{Generation: n.ownership.Generation}
+	m.loader = &alerting.ScheduleLoader{Ownership: n.ownership, Every: loadEvery, Logger: n.logger, Load: []func(ctx context.Context) error{
+		alerting.ScheduleMonitors(m.schedule, prefetched, n.db.AllMonitors), alerting.ScheduleAlerting(m.schedule, n.db.LoadKind),
+	}}
+	dialer := outbound.NewDialer(n.config.MonitorAllow)
+	mail := outbound.Mail{Server: n.config.MailServer, From: n.config.MailFrom, Now: n.now}
+	sender := alerting.SealedSender{Notifier: outbound.NewNotifier(dialer, mail, n.config.URLAt(n.config.HTTPAddr), n.now), Sealer: box}
+	limits := svc.MonitorRules{Targets: n.config.MonitorAllow, LeastSeconds: int(n.config.MonitorLeast / time.Second)}
+	m.ports = &alerting.Ports{
+		Actors: n.cluster, Store: n.db.Alerting(), Schedule: m.schedule, Measures: alerting.StoredMeasures{Store: n.db}, Sender: sender, Rules: n.rules,
+		Started: n.now(), Flush: n.config.FlushInterval, Logger: n.logger,
 	}
-	return out
+	m.monitorPorts = &alerting.MonitorPorts{
+		States: n.db, Probe: outbound.NewProbe(dialer, n.config.PublicURL, n.now), Checks: m.checks, Schedule: m.schedule, Prefetched: prefetched,
+		Rules: limits, Report: n.alerts.ReportUptime, Logger: n.logger,
+	}
+	m.rules = &alerting.Rules{Alerts: n.alerts, Monitors: n.db, Now: n.now, Sync: n.syncSnapshot}
+	m.channels = &alerting.Channels{Alerts: n.alerts, Allowed: dialer.Targets, Targets: dialer, Sealer: box, Sender: sender, Now: n.now}
+	m.monitors = &alerting.Monitors{Actors: n.cluster, Random: n.random, Store: n.db, Alerts: n.alerts, Targets: dialer, Rules: limits, Now: n.now}
+	return nil
 }
 
-// sameWindow is the key of rules that one query answers.
-type sameWindow struct {
-	environment uint64
-	window      time.Duration
+// changedOwners reads of alerting actors what they would load themselves.
+type changedOwners struct{ *database.DB }
+
+// Load returns the last version of every entity of an owner.
+func (c changedOwners) Load(ctx context.Context, owner string) ([]svc.Entity, error) {
+	if strings.HasPrefix(owner, alerting.KindAlerting+"/") {
+		return c.Alerting().Load(ctx, owner)
+	}
+	return c.DB.Load(ctx, owner)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/alerting"
 )
 
 // TestMeasuresOfAlertRules sends what rules look at, and measures rules of every kind.
@@ -52,7 +53,7 @@ func TestMeasuresOfAlertRules(t *testing.T) {
 			if empty {
 				want = map[bool]string{true: "0 true", false: "0 false"}[test.kind == svc.AlertEventVolume || test.kind == svc.AlertErrorRate && test.condition.Per == ""]
 			}
-			if got, err := measureRule(t, measures{s.node.db}, &rules[i], at); err != nil || got != want {
+			if got, err := measureRule(t, alerting.StoredMeasures{Store: s.node.db}, &rules[i], at); err != nil || got != want {
 				t.Errorf("%s %+v at %s: %s, %v; want %s", test.kind, test.condition, at, got, err, want)
 			}
 		}
@@ -67,7 +68,7 @@ func TestMeasuresOfAlertRules(t *testing.T) {
 }
 
 // measureRule returns what a rule's condition comes to, of what the store holds.
-func measureRule(t *testing.T, m measures, rule *svc.AlertRule, at time.Time) (string, error) {
+func measureRule(t *testing.T, m alerting.StoredMeasures, rule *svc.AlertRule, at time.Time) (string, error) {
 	t.Helper()
 	counter, counts := rule.Counter()
 	if !counts {

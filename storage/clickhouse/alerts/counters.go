@@ -14,16 +14,10 @@ import (
 	"svc/storage/clickhouse/metrics"
 )
 
-// AlertWindow holds what a counter counts in its window, and the blocks that it was found in.
-type AlertWindow struct {
-	Slots  svc.AlertSlots
-	Blocks []uint64
-}
-
 // AlertVolumes returns by word what counters of events, or of errors, count in their windows
 // before an instant and after it, with the blocks that hold any of it from a number on. The
 // counters differ in their words alone.
-func (db *Store) AlertVolumes(ctx context.Context, counter svc.AlertCounter, words []string, at time.Time, recent uint64) (map[string]AlertWindow, error) {
+func (db *Store) AlertVolumes(ctx context.Context, counter svc.AlertCounter, words []string, at time.Time, recent uint64) (map[string]svc.AlertWindow, error) {
 	query := "alerts.EventSlots"
 	if counter.Kind == svc.AlertErrorRate {
 		query = "alerts.ErrorSlots"
@@ -56,7 +50,7 @@ func (db *Store) AlertVolumes(ctx context.Context, counter svc.AlertCounter, wor
 }
 
 // AlertPoints does the same for counters of metrics. Those with labels come one by one.
-func (db *Store) AlertPoints(ctx context.Context, counter svc.AlertCounter, words []string, at time.Time, recent uint64) (map[string]AlertWindow, error) {
+func (db *Store) AlertPoints(ctx context.Context, counter svc.AlertCounter, words []string, at time.Time, recent uint64) (map[string]svc.AlertWindow, error) {
 	bins := "alerts.NoBins"
 	if counter.Bins {
 		bins = "alerts.Bins"
@@ -89,11 +83,11 @@ func (db *Store) AlertPoints(ctx context.Context, counter svc.AlertCounter, word
 
 // alertWindows gives every word the blocks of all: a block that holds one of them holds all
 // that it has of the others.
-func alertWindows(slots map[string]*svc.AlertSlots, blocks map[uint64]struct{}) map[string]AlertWindow {
+func alertWindows(slots map[string]*svc.AlertSlots, blocks map[uint64]struct{}) map[string]svc.AlertWindow {
 	list := slices.Sorted(maps.Keys(blocks))
-	out := make(map[string]AlertWindow, len(slots))
+	out := make(map[string]svc.AlertWindow, len(slots))
 	for word, found := range slots {
-		out[word] = AlertWindow{*found, list}
+		out[word] = svc.AlertWindow{Slots: *found, Blocks: list}
 	}
 	return out
 }

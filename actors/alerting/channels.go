@@ -1,0 +1,114 @@
+package alerting
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"svc"
+)
+
+// TargetChecker checks addresses that this service is asked to call.
+type TargetChecker interface {
+	// CheckTarget returns why a URL must not be called, also where its name stands for an address
+	// that is not public; nil where it may.
+	CheckTarget(ctx context.Context, url string) *svc.FieldError
+}
+
+// Sealer encrypts what channels lead to.
+type Sealer interface {
+	// Seal encrypts a text under a name.
+	Seal(name string, clear []byte) []byte
+	// Open decrypts; it fails for a text that was not sealed under the name.
+	Open(name string, sealed []byte) ([]byte, error)
+}
+
+// Notifier sends notices.
+type Notifier interface {
+	// Send makes one attempt; retry reports whether another one may succeed where it fails.
+	Send(ctx context.Context, kind svc.ChannelKind, target svc.ChannelTarget, delivery svc.Delivery) (retry bool, err error)
+}
+
+// SealedSender is a Sender for channels whose targets are sealed.
+type SealedSender struct {
+	Notifier Notifier
+	Sealer   Sealer
+}
+
+// Send decrypts the channel's target and sends the notice there.
+func (s SealedSender) Send(ctx context.Context, channel svc.Channel, delivery svc.Delivery) (retry bool, err error) {
+	clear, err := s.Sealer.Open(channel.ID, channel.Sealed)
+	if err != nil {
+		return false, fmt.Errorf("opening the channel %s: %w", channel.ID, err)
+	}
+	var target svc.ChannelTarget
+	if err := json.Unmarshal(clear, &target); err != nil {
+		return false, fmt.Errorf("reading the channel %s: %w", channel.ID, err)
+	}
+	return s.Notifier.Send(ctx, channel.Kind, target, delivery)
+}
+
+// Channels makes, lists, tests and deletes the channels of applications.
+type Channels struct {
+	*Alerts
+	// Allowed are the addresses that a channel may lead to, Targets checks what a URL's name stands for.
+	Allowed svc.Targets
+	Targets TargetChecker
+	Sealer  Sealer
+	Sender  Sender
+	Now     func() time.Time
+}
+
+// secretBytes is the length of the secret that signs a webhook's notices.
+const secretBytes = 32
+
+// CreateChannel seals the target of a new channel. Webhooks get a secret, which is returned this once.
+func (c *Channels) CreateChannel(ctx context.Context, ref svc.AppRef, spec svc.ChannelSpec) (svc.Channel, svc.Secret, error) {
+	problems := spec.Validate(c.Allowed)
+	if len(problems) == 0 && spec.Kind != svc.ChannelEmail {
+		if problem := c.Targets.CheckTarget(ctx, spec.URL); problem != nil {
+			problems = append(problems, *problem)
+		}
+	}
+	if len(problems) > 0 {
+		return svc.Channel{}, "", svc.Invalid(problems...)
+	}
+	target := svc.ChannelTarget{URL: spec.URL, To: spec.To}
+	if spec.Kind == svc.ChannelWebhook {
+		target.Secret = svc.MintSecret("whsec_", c.Random.Bytes(secretBytes))
+	}
+	clear, err := json.Marshal(target)
+	if err != nil {
+		return svc.Channel{}, "", fmt.Errorf("encoding a channel: %w", err)
+	}
+	channel := svc.Channel{ID: c.Random.ID("chn_"), Name: spec.Name, Kind: spec.Kind, CreatedAt: c.Now()}
+	channel.Sealed = c.Sealer.Seal(channel.ID, clear)
+	made, err := c.PutChannel(ctx, ref, channel)
+	return made, target.Secret, err
+}
+
+// testTime bounds the test of a channel.
+const testTime = 10 * time.Second
+
+// TestChannel sends one notification about a made-up incident and returns why it failed, "" where it did
+// not. It fails with not_found where there is no such channel.
+func (c *Channels) TestChannel(ctx context.Context, ref svc.AppRef, id string) (problem string, err error) {
+	channels, err := c.Channels(ctx, ref)
+	if err != nil {
+		return "", err
+	}
+	for _, channel := range channels {
+		if channel.ID != id {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(ctx, testTime)
+		defer cancel()
+		notice := svc.Notice{Event: svc.NoticeTest, App: ref, Incident: svc.TestIncident(c.Random.ID("inc_"), channel.Name, c.Now())}
+		if _, err := c.Sender.Send(ctx, channel, svc.Delivery{ID: c.Random.ID("dlv_"), ChannelID: id, Notice: notice}); err != nil {
+			return err.Error(), nil
+		}
+		return "", nil
+	}
+	return "", svc.NotFound("channel")
+}

@@ -1,0 +1,115 @@
+package alerting
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"svc"
+)
+
+// street is where channels lead: addresses that may be called or not, and a post that may fail.
+type street struct {
+	sent   []string
+	refuse error
+}
+
+func (s *street) CheckTarget(_ context.Context, url string) *svc.FieldError {
+	if strings.Contains(url, "inner") {
+		return &svc.FieldError{Field: "url", Code: "url_not_public"}
+	}
+	return nil
+}
+
+// Seal puts the name before the text.
+func (s *street) Seal(name string, clear []byte) []byte { return append([]byte(name+" "), clear...) }
+
+func (s *street) Open(name string, sealed []byte) ([]byte, error) {
+	clear, ours := bytes.CutPrefix(sealed, []byte(name+" "))
+	if !ours {
+		return nil, errors.New("sealed under another name")
+	}
+	return clear, nil
+}
+
+func (s *street) Send(_ context.Context, kind svc.ChannelKind, target svc.ChannelTarget, d svc.Delivery) (bool, error) {
+	s.sent = append(s.sent, strings.Join([]string{string(kind), target.URL, target.Secret.Reveal(), string(d.Notice.Event), d.Notice.Incident.Title}, " "))
+	return true, s.refuse
+}
+
+// TestChannelsAreMadeAndTested makes channels and tests them over a post that fails once.
+func TestChannelsAreMadeAndTested(t *testing.T) {
+	inOffice(t, func(t *testing.T, o *office) {
+		post := &street{}
+		o.alerts.Random.Bytes = func(n int) []byte { return make([]byte, n) }
+		channels := &Channels{Alerts: o.alerts, Targets: post, Sealer: post, Sender: SealedSender{Notifier: post, Sealer: post}, Now: time.Now}
+		if _, _, err := channels.CreateChannel(t.Context(), web(), svc.ChannelSpec{Name: "Inner", Kind: svc.ChannelWebhook, URL: "https://inner.example/"}); svc.CodeOf(err) != svc.CodeInvalidRequest {
+			t.Errorf("a channel to an inner address: %v", err)
+		}
+		hook, secret, err := channels.CreateChannel(t.Context(), web(), svc.ChannelSpec{Name: "Hook", Kind: svc.ChannelWebhook, URL: "https://hook.example/"})
+		if err != nil || !strings.HasPrefix(secret.Reveal(), "whsec_") {
+			t.Fatalf("a webhook: %v, %v", secret.Reveal(), err)
+		}
+		chat, none, err := channels.CreateChannel(t.Context(), web(), svc.ChannelSpec{Name: "Chat", Kind: svc.ChannelSlack, URL: "https://chat.example/"})
+		if err != nil || none != "" {
+			t.Fatalf("a chat: %q, %v", none, err)
+		}
+		for _, test := range []struct {
+			id      string
+			refuse  error
+			problem string
+			code    svc.Code
+		}{
+			{hook.ID, nil, "", ""},
+			{chat.ID, errors.New("The status was 500."), "The status was 500.", ""},
+			{"chn_none", nil, "", svc.CodeNotFound},
+		} {
+			post.refuse = test.refuse
+			problem, err := channels.TestChannel(t.Context(), web(), test.id)
+			if problem != test.problem || test.code == "" && err != nil || test.code != "" && svc.CodeOf(err) != test.code {
+				t.Errorf("testing %s: %q, %v; want %q, %s", test.id, problem, err, test.problem, test.code)
+			}
+		}
+		want := []string{"webhook https://hook.example/ " + secret.Reveal() + " test Test of the channel Hook", "slack https://chat.example/  test Test of the channel Chat"}
+		if !reflect.DeepEqual(post.sent, want) {
+			t.Errorf("sent %q, want %q", post.sent, want)
+		}
+	})
+}
+
+// monitorList has the monitors that exist.
+type monitorList []string
+
+func (l monitorList) Monitors(_ context.Context, _ svc.AppRef, id string, _ time.Time) (rows []svc.MonitorRow, err error) {
+	for _, known := range l {
+		if known == id {
+			rows = append(rows, svc.MonitorRow{Monitor: svc.Monitor{ID: id}})
+		}
+	}
+	return rows, nil
+}
+
+// TestRulesNameMonitorsThatExist makes rules of two monitors, of which one exists.
+func TestRulesNameMonitorsThatExist(t *testing.T) {
+	inOffice(t, func(t *testing.T, o *office) {
+		var synced []string
+		rules := &Rules{Alerts: o.alerts, Monitors: monitorList{"mon_1"}, Now: time.Now, Sync: func(_ context.Context, kind, identity string) error {
+			synced = append(synced, kind+"/"+identity)
+			return nil
+		}}
+		row := o.rule(svc.AlertUptime, nil)
+		for monitor, want := range map[string]svc.Code{"mon_1": "", "mon_2": svc.CodeInvalidRequest} {
+			_, err := rules.PutRule(t.Context(), web(), row.ID, svc.Environment{}, svc.AlertPatch{Condition: &svc.AlertCondition{MonitorID: monitor}})
+			if err == nil && want != "" || err != nil && svc.CodeOf(err) != want {
+				t.Errorf("%s: %v, want %q", monitor, err, want)
+			}
+		}
+		if want := []string{"alerting/acme/web"}; !reflect.DeepEqual(synced, want) {
+			t.Errorf("synced %v, want %v", synced, want)
+		}
+	})
+}

@@ -1,0 +1,90 @@
+package alerting
+
+import (
+	"context"
+	"time"
+
+	"svc"
+)
+
+// Volumes counts in the store what rules look at.
+type Volumes interface {
+	// AlertVolumes returns by word what counters of events, or of errors, that differ in their words alone
+	// count, and which blocks hold any of it from a number on.
+	AlertVolumes(ctx context.Context, counter svc.AlertCounter, words []string, at time.Time, since uint64) (map[string]svc.AlertWindow, error)
+	// AlertPoints does the same for counters of metrics.
+	AlertPoints(ctx context.Context, counter svc.AlertCounter, words []string, at time.Time, since uint64) (map[string]svc.AlertWindow, error)
+	// ErrorVolumes counts the errors of an environment in a window by level.
+	ErrorVolumes(ctx context.Context, environment uint64, from, to time.Time) (map[string]uint64, error)
+	// SessionVolume counts the sessions of an environment in a window, bots excluded.
+	SessionVolume(ctx context.Context, environment uint64, from, to time.Time) (uint64, error)
+}
+
+// StoredMeasures are Measures over the store, with one query for all rules that it can answer.
+type StoredMeasures struct{ Store Volumes }
+
+// Read returns what counters count within their windows. Counters that differ in their words
+// alone are answered by one query, unless they ask for labels.
+func (m StoredMeasures) Read(ctx context.Context, counters []svc.AlertCounter, at time.Time, since uint64) []ReadCounter {
+	out := make([]ReadCounter, len(counters))
+	together := map[svc.AlertCounter][]int{}
+	for i, counter := range counters {
+		if counter.Labels == "" {
+			counter.Word = ""
+		}
+		together[counter] = append(together[counter], i)
+	}
+	for counter, places := range together {
+		words := make([]string, len(places))
+		for n, i := range places {
+			words[n] = counters[i].Word
+		}
+		read := m.Store.AlertVolumes
+		if counter.Kind == svc.AlertMetric {
+			read = m.Store.AlertPoints
+		}
+		found, err := read(ctx, counter, words, at, since)
+		for _, i := range places {
+			window := found[counters[i].Word]
+			out[i] = ReadCounter{Slots: window.Slots, Blocks: window.Blocks, Err: err}
+		}
+	}
+	return out
+}
+
+// sameWindow is the key of rules that one query answers.
+type sameWindow struct {
+	environment uint64
+	window      time.Duration
+}
+
+// Measure divides the errors of rules by sessions, in the windows that end at an instant (contract 62). A
+// window without sessions has no value.
+func (m StoredMeasures) Measure(ctx context.Context, rules []svc.AlertRule, at time.Time) []Measured {
+	out := make([]Measured, len(rules))
+	together := map[sameWindow][]int{}
+	for i := range rules {
+		key := sameWindow{rules[i].Number, rules[i].Window()}
+		together[key] = append(together[key], i)
+	}
+	for key, places := range together {
+		volumes, err := m.Store.ErrorVolumes(ctx, key.environment, at.Add(-key.window), at)
+		var all, sessions uint64
+		for _, n := range volumes {
+			all += n
+		}
+		if err == nil {
+			volumes[""] = all
+			sessions, err = m.Store.SessionVolume(ctx, key.environment, at.Add(-key.window), at)
+		}
+		for _, i := range places {
+			switch {
+			case err != nil:
+				out[i].Err = err
+			case sessions > 0:
+				out[i] = Measured{Value: float64(volumes[rules[i].Condition.Level]) / float64(sessions), Known: true}
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,42 @@
+package alerting
+
+import (
+	"context"
+	"time"
+
+	"svc"
+)
+
+// MonitorStore reads the definitions of monitors with what their checks found.
+type MonitorStore interface {
+	// Monitors returns the monitors of an application, or the one of an id.
+	Monitors(ctx context.Context, app svc.AppRef, id string, now time.Time) ([]svc.MonitorRow, error)
+}
+
+// Rules is Alerts for people, whose requests it checks and whose changes it makes visible on this node.
+type Rules struct {
+	*Alerts
+	Monitors MonitorStore
+	Now      func() time.Time
+	// Sync applies a change that another node's actor made to the snapshots of this node.
+	Sync func(ctx context.Context, kind, identity string) error
+}
+
+// PutRule is Alerts.PutRule, and fails with invalid_request where the rule names a monitor that does not
+// exist: it would never fire. This node's stream follows the rule once PutRule has returned.
+func (r *Rules) PutRule(ctx context.Context, ref svc.AppRef, id string, env svc.Environment, patch svc.AlertPatch) (svc.AlertRow, error) {
+	if patch.Condition != nil && patch.Condition.MonitorID != "" {
+		found, err := r.Monitors.Monitors(ctx, ref, patch.Condition.MonitorID, r.Now())
+		if err != nil {
+			return svc.AlertRow{}, err
+		}
+		if len(found) != 1 {
+			return svc.AlertRow{}, svc.Invalid(svc.UnknownMonitor(patch.Condition.MonitorID))
+		}
+	}
+	row, err := r.Alerts.PutRule(ctx, ref, id, env, patch)
+	if err != nil {
+		return row, err
+	}
+	return row, r.Sync(ctx, KindAlerting, ref.String())
+}
