@@ -3,25 +3,46 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 )
 
-// seriesTime is how long a series counts at least against its environment's limit
-// after its last point; twice as long at most.
-const seriesTime = 12 * time.Hour
+const (
+	// seriesTime is how long a series counts at least against its environment's limit
+	// after its last point; twice as long at most.
+	seriesTime = 12 * time.Hour
+	// readAtOnce bounds the environments of one question to the store, readAgain is the pause after one
+	// that failed.
+	readAtOnce = 100
+	readAgain  = 5 * time.Second
+	// forgetEvery is the pause between two looks for environments without points.
+	forgetEvery = time.Hour
+)
 
-// seriesHistory reads the series of the recent past.
-type seriesHistory interface {
-	SeriesSince(ctx context.Context, since time.Time, yield func(environment uint64, series []uint64)) error
+// SeriesHistory reads the series of the recent past.
+type SeriesHistory interface {
+	// SeriesSince calls yield with the series of each of some environments that were seen since an
+	// instant.
+	SeriesSince(ctx context.Context, environments []uint64, since time.Time, yield func(environment uint64, series []uint64)) error
 }
 
-// Cardinality counts the series of every environment that came through this node or
-// were stored before it started. Each node has its own count, so an environment that
-// is served by several nodes at once may exceed its limit by what each has not seen.
+// Cardinality counts the series of the environments whose points come through this node. With the
+// first point of an environment it has the store asked for the series of before; until they
+// are read, as many as come meanwhile may be admitted beyond the limit. Each node has its own
+// count, so an environment that is served by several nodes at once may exceed its limit by
+// what each has not seen. An environment without points is forgotten within a day.
 type Cardinality struct {
+	store  SeriesHistory
+	now    func() time.Time
+	logger *slog.Logger
+
 	mu           sync.RWMutex
 	environments map[uint64]*seriesCount
+	// unread are the environments whose series of before were not read yet; wake holds a token while
+	// there may be any.
+	unread []uint64
+	wake   chan struct{}
 }
 
 // seriesCount holds series in two halves, the newer and the older, so that series
@@ -32,19 +53,71 @@ type seriesCount struct {
 }
 
 // NewCardinality returns a count of nothing.
-func NewCardinality() *Cardinality { return &Cardinality{environments: map[uint64]*seriesCount{}} }
+func NewCardinality(store SeriesHistory, now func() time.Time, logger *slog.Logger) *Cardinality {
+	return &Cardinality{store: store, now: now, logger: logger, environments: map[uint64]*seriesCount{}, wake: make(chan struct{}, 1)}
+}
 
-// Load counts what is stored.
-func (c *Cardinality) Load(ctx context.Context, store seriesHistory, now time.Time) error {
-	err := store.SeriesSince(ctx, now.Add(-seriesTime), func(environment uint64, series []uint64) {
-		for _, one := range series {
-			c.Admit(environment, one, int(^uint(0)>>1), now)
+// Run reads the series of before, and forgets environments without points, until ctx ends.
+func (c *Cardinality) Run(ctx context.Context) error {
+	forget := time.NewTicker(forgetEvery)
+	defer forget.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-forget.C:
+			c.forget()
+		case <-c.wake:
+			if err := c.read(ctx); err != nil && ctx.Err() == nil {
+				c.logger.Warn("series are counted without those of before", "error", err)
+				time.AfterFunc(readAgain, c.signal)
+			}
 		}
-	})
-	if err != nil {
-		return fmt.Errorf("counting series: %w", err)
 	}
-	return nil
+}
+
+// signal has Run read.
+func (c *Cardinality) signal() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// read counts what is stored of the environments that are new here.
+func (c *Cardinality) read(ctx context.Context) error {
+	for {
+		c.mu.RLock()
+		some := append([]uint64{}, c.unread[:min(len(c.unread), readAtOnce)]...)
+		c.mu.RUnlock()
+		if len(some) == 0 {
+			return nil
+		}
+		now := c.now()
+		err := c.store.SeriesSince(ctx, some, now.Add(-seriesTime), func(environment uint64, series []uint64) {
+			for _, one := range series {
+				c.count(environment, one, int(^uint(0)>>1), now)
+			}
+		})
+		if err != nil {
+			return fmt.Errorf("counting series: %w", err)
+		}
+		c.mu.Lock()
+		c.unread = c.unread[len(some):]
+		c.mu.Unlock()
+	}
+}
+
+// forget drops the environments of which no series counts any more.
+func (c *Cardinality) forget() {
+	now := c.now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for environment, count := range c.environments {
+		if now.Sub(count.turned) >= 2*seriesTime {
+			delete(c.environments, environment)
+		}
+	}
 }
 
 // Admit says whether a point of a series may be taken: the series is known, or its
@@ -59,11 +132,19 @@ func (c *Cardinality) Admit(environment, series uint64, limit int, now time.Time
 		}
 	}
 	c.mu.RUnlock()
+	return c.count(environment, series, limit, now)
+}
+
+// count adds a series to its environment, unless that has as many as it may.
+func (c *Cardinality) count(environment, series uint64, limit int, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if count = c.environments[environment]; count == nil {
+	count := c.environments[environment]
+	if count == nil {
 		count = &seriesCount{newer: map[uint64]struct{}{}, turned: now}
 		c.environments[environment] = count
+		c.unread = append(c.unread, environment)
+		c.signal()
 	}
 	if now.Sub(count.turned) >= seriesTime {
 		count.older, count.newer, count.turned = count.newer, map[uint64]struct{}{}, now

@@ -37,7 +37,13 @@ func (n *node) applicationsModule() module {
 
 // metricsModule is series of numbers; the pipeline stores them as it stores events.
 func (n *node) metricsModule() module {
-	return module{name: "metrics", routes: func() ([]route.Route, error) {
-		return metrics.Routes(metrics.Ports{Metrics: n.db}), nil
-	}}
+	return module{
+		name: "metrics",
+		routes: func() ([]route.Route, error) {
+			return metrics.Routes(metrics.Ports{Metrics: n.db}), nil
+		},
+		parts: func() []part {
+			return []part{{"series", "It reads the series of environments whose points requests bring, so it runs for as long as there are requests.", n.cardinality.Run}}
+		},
+	}
 }

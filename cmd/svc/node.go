@@ -158,7 +158,6 @@ func (n *node) open(ctx context.Context) error {
 		{"opening the spool", n.openSpool},
 		{"wiring the actors", n.wireActors},
 		{"loading the ingest keys and the public pages", n.loadSnapshots},
-		{"counting the series", func(ctx context.Context) error { return n.cardinality.Load(ctx, n.db, n.now()) }},
 		{"opening the documentation", func(context.Context) error { return n.openLibrary() }},
 		{"wiring the listeners", n.wireHTTP},
 	} {
@@ -306,7 +305,8 @@ const placeCache = 4096
 // wireActors makes the actors, and what runs beside them.
 func (n *node) wireActors(context.Context) (err error) {
 	n.ownership, n.collectors, n.shares = &pipeline.Ownership{Lease: n.consumer}, apps.NewCollectors(), apps.NewShares()
-	n.rules, n.subscriptions, n.cardinality = alerting.NewRuleIndex(), &live.Subscriptions{}, pipeline.NewCardinality()
+	n.rules, n.subscriptions = alerting.NewRuleIndex(), &live.Subscriptions{}
+	n.cardinality = pipeline.NewCardinality(n.db, n.now, n.logger)
 	n.resolved = &issues.ResolvedSet{Store: n.db, Partitions: n.config.Partitions, Skipped: n.unreadable.skipped}
 	n.snapshots = &apps.SnapshotSync{
 		Store: changedOwners{n.db}, Collectors: n.collectors, Others: each(n.modules(), func(m module) func() []apps.Snapshot { return m.snapshots }), Log: n.clustered.announcements(), Logger: n.logger,

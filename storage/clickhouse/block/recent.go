@@ -134,10 +134,10 @@ func (db *Store) Cumulatives(ctx context.Context, since time.Time, exceptBlock u
 	})
 }
 
-// SeriesSince calls yield with the series of each environment that were seen since an
+// SeriesSince calls yield with the series of each of some environments that were seen since an
 // instant.
-func (db *Store) SeriesSince(ctx context.Context, since time.Time, yield func(environment uint64, series []uint64)) error {
-	return db.conn.Stream(ctx, "loading series", db.queries["state.Series"], clickhouse.Args{"since": since}, func(rows driver.Rows) (bool, error) {
+func (db *Store) SeriesSince(ctx context.Context, environments []uint64, since time.Time, yield func(environment uint64, series []uint64)) error {
+	return db.conn.Stream(ctx, "loading series", db.queries["state.Series"], clickhouse.Args{"environments": environments, "since": since}, func(rows driver.Rows) (bool, error) {
 		var environment uint64
 		var series []uint64
 		err := rows.Scan(&environment, &series)

@@ -278,7 +278,7 @@ func TestMetricState(t *testing.T) {
 		t.Errorf("keys %v, want %v (%v)", keys, wantKeys, err)
 	}
 	series := map[uint64]int{}
-	if err := db.SeriesSince(ctx, metricNow.Add(-time.Hour), func(environment uint64, numbers []uint64) { series[environment] = len(numbers) }); err != nil || series[7] != 4 {
+	if err := db.SeriesSince(ctx, []uint64{6, 7}, metricNow.Add(-time.Hour), func(environment uint64, numbers []uint64) { series[environment] = len(numbers) }); err != nil || len(series) != 1 || series[7] != 4 {
 		t.Errorf("series %v, %v", series, err)
 	}
 	names, err := db.MetricNames(ctx, svc.Environment{Number: 7})

@@ -1,6 +1,6 @@
--- The series that were seen since an instant. Key: none. Rows read: all series; returned: one per
--- environment.
+-- The series of some environments that were seen since an instant. Key: environment. Rows read: the series of these
+-- environments; returned: one per environment.
 SELECT environment, groupUniqArray(series) AS numbers
 FROM metric_series
-WHERE last_seen >= {since:DateTime64(3, 'UTC')}
+WHERE environment IN {environments:Array(UInt64)} AND last_seen >= {since:DateTime64(3, 'UTC')}
 GROUP BY environment
