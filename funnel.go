@@ -79,6 +79,13 @@ func NewFunnel(spec FunnelSpec, id string, now time.Time) Funnel {
 	}
 }
 
+// Change returns the funnel with a valid specification in place of its own.
+func (f Funnel) Change(spec FunnelSpec, now time.Time) Funnel {
+	changed := NewFunnel(spec, f.ID, now)
+	changed.CreatedAt = f.CreatedAt
+	return changed
+}
+
 // CheckNewFunnel fails with conflict where an application has as many funnels as it may.
 func CheckNewFunnel(present int) error {
 	if present >= MaxFunnels {

@@ -107,18 +107,82 @@ func NewGoal(spec GoalSpec, id string, now time.Time) Goal {
 	return Goal{ID: id, Name: strings.TrimSpace(spec.Name), Matcher: spec.Matcher, Value: spec.Value, CreatedAt: now, UpdatedAt: now}
 }
 
-// CheckNewGoal returns why a specification cannot join the goals of an application,
-// deleted ones among them: its pair of kind and match is taken (400), or there are
-// MaxGoals already (409).
-func CheckNewGoal(goals []Goal, spec GoalSpec) error {
+// GoalPatch says what of a goal changes; nil leaves a member as it is.
+type GoalPatch struct {
+	Name  *string    `json:"name" doc:"The name that people read."`
+	Kind  *MatchKind `json:"kind" enum:"path,event"`
+	Match *string    `json:"match" doc:"The name of an event, or a path; a path may end with *, which stands for any end."`
+	Value *float64   `json:"value" doc:"The monetary value of one conversion."`
+}
+
+// Apply returns the specification of a goal with the patch's members in place.
+func (p GoalPatch) Apply(g *Goal) GoalSpec {
+	spec := GoalSpec{Name: g.Name, Matcher: g.Matcher, Value: g.Value}
+	if p.Name != nil {
+		spec.Name = *p.Name
+	}
+	if p.Kind != nil {
+		spec.Kind = *p.Kind
+	}
+	if p.Match != nil {
+		spec.Match = *p.Match
+	}
+	if p.Value != nil {
+		spec.Value = *p.Value
+	}
+	return spec
+}
+
+// Validate returns every problem of the members that the patch has; it must have one.
+func (p GoalPatch) Validate() []FieldError {
+	if p == (GoalPatch{}) {
+		return []FieldError{{Field: "", Code: "empty_body", Message: "The body names nothing to change."}}
+	}
+	good := Goal{Name: "goal", Matcher: Matcher{Kind: MatchEvent, Match: "event"}}
+	return p.Apply(&good).Validate()
+}
+
+// ChangeGoal returns the goal of an id with a patch applied. It fails with not_found where there is no
+// such goal or it is deleted, and with invalid_request where the whole is no valid goal, or
+// another goal has its kind and match. Results count stored events by what the goal is now.
+func ChangeGoal(goals []Goal, id string, patch GoalPatch, now time.Time) (Goal, error) {
 	live := LiveGoals(goals)
+	at := slices.IndexFunc(live, func(goal Goal) bool { return goal.ID == id })
+	if at < 0 {
+		return Goal{}, NotFound("goal")
+	}
+	changed := live[at]
+	spec := patch.Apply(&changed)
+	if problems := spec.Validate(); len(problems) > 0 {
+		return Goal{}, Invalid(problems...)
+	}
+	if err := checkMatcherFree(slices.Delete(live, at, at+1), spec.Matcher); err != nil {
+		return Goal{}, err
+	}
+	changed.Name, changed.Matcher, changed.Value, changed.UpdatedAt = strings.TrimSpace(spec.Name), spec.Matcher, spec.Value, now
+	return changed, nil
+}
+
+// checkMatcherFree fails where a goal has a kind and match already.
+func checkMatcherFree(live []Goal, matcher Matcher) error {
 	for _, goal := range live {
-		if goal.Matcher == spec.Matcher {
+		if goal.Matcher == matcher {
 			return Invalid(FieldError{
 				Field: "match", Code: "duplicate_goal",
 				Message: fmt.Sprintf("The goal %q (%s) has the kind %s and the match %q already.", goal.Name, goal.ID, goal.Kind, goal.Match),
 			})
 		}
+	}
+	return nil
+}
+
+// CheckNewGoal returns why a specification cannot join the goals of an application,
+// deleted ones among them: its pair of kind and match is taken (400), or there are
+// MaxGoals already (409).
+func CheckNewGoal(goals []Goal, spec GoalSpec) error {
+	live := LiveGoals(goals)
+	if err := checkMatcherFree(live, spec.Matcher); err != nil {
+		return err
 	}
 	if len(live) >= MaxGoals {
 		return &Error{Code: CodeConflict, Reason: "limit_reached", Message: fmt.Sprintf("The application has %d goals already; delete one first.", MaxGoals)}

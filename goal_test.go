@@ -104,6 +104,43 @@ func TestCheckNewGoal(t *testing.T) {
 	}
 }
 
+func TestChangeGoal(t *testing.T) {
+	made, now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	signup := NewGoal(GoalSpec{"Signup", Matcher{MatchEvent, "signup"}, 3}, "goal_1", made)
+	pricing := NewGoal(GoalSpec{"Pricing", Matcher{MatchPath, "/pricing"}, 0}, "goal_2", made)
+	deleted := NewGoal(GoalSpec{"Gone", Matcher{MatchEvent, "gone"}, 0}, "goal_3", made)
+	deleted.DeletedAt = &made
+	goals := []Goal{signup, pricing, deleted}
+	of := func(change func(*Goal)) Goal {
+		goal := signup
+		goal.UpdatedAt = now
+		change(&goal)
+		return goal
+	}
+	name, kind, match, value := " Other ", MatchPath, "/pricing", 0.0
+	for title, c := range map[string]struct {
+		id    string
+		patch GoalPatch
+		want  Goal
+		err   error
+	}{
+		"name":               {"goal_1", GoalPatch{Name: &name}, of(func(g *Goal) { g.Name = "Other" }), nil},
+		"value":              {"goal_1", GoalPatch{Value: &value}, of(func(g *Goal) { g.Value = 0 }), nil},
+		"match":              {"goal_1", GoalPatch{Match: &match}, of(func(g *Goal) { g.Match = "/pricing" }), nil},
+		"its own":            {"goal_1", GoalPatch{Kind: &signup.Kind, Match: &signup.Match}, of(func(*Goal) {}), nil},
+		"that of a deleted":  {"goal_1", GoalPatch{Match: &deleted.Match}, of(func(g *Goal) { g.Match = "gone" }), nil},
+		"that of another":    {"goal_1", GoalPatch{Kind: &kind, Match: &match}, Goal{}, Invalid(FieldError{Field: "match", Code: "duplicate_goal", Message: `The goal "Pricing" (goal_2) has the kind path and the match "/pricing" already.`})},
+		"deleted":            {"goal_3", GoalPatch{Name: &name}, Goal{}, NotFound("goal")},
+		"never there":        {"goal_4", GoalPatch{Name: &name}, Goal{}, NotFound("goal")},
+		"bad where combined": {"goal_2", GoalPatch{Match: new("/a*b")}, Goal{}, Invalid(FieldError{Field: "match", Code: "invalid_value", Message: "A path may have a * at its end only, where it stands for any end."})},
+	} {
+		got, err := ChangeGoal(goals, c.id, c.patch, now)
+		if got != c.want || fmt.Sprintf("%#v", err) != fmt.Sprintf("%#v", c.err) {
+			t.Errorf("%s: %+v, %#v, want %+v, %#v", title, got, err, c.want, c.err)
+		}
+	}
+}
+
 func TestRankGoals(t *testing.T) {
 	now := time.Now()
 	row := func(id string, conversions uint64, deleted bool) GoalCount {

@@ -20,11 +20,19 @@ type (
 		ID   string       `json:"id"`
 		Spec svc.GoalSpec `json:"spec"`
 	}
+	changeGoal struct {
+		ID    string        `json:"id"`
+		Patch svc.GoalPatch `json:"patch"`
+	}
 	deleteGoal struct {
 		ID string `json:"id"`
 	}
 	createFunnel struct {
 		Funnel svc.Funnel `json:"funnel"`
+	}
+	changeFunnel struct {
+		ID   string         `json:"id"`
+		Spec svc.FunnelSpec `json:"spec"`
 	}
 	findFunnel struct {
 		ID string `json:"id"`
@@ -35,10 +43,12 @@ type (
 var (
 	applicationGoals        = grain.On(applicationKind, "goals", (*application).onGoals)
 	applicationCreateGoal   = grain.On(applicationKind, "goal.create", (*application).onCreateGoal)
+	applicationChangeGoal   = grain.On(applicationKind, "goal.change", (*application).onChangeGoal)
 	applicationDeleteGoal   = grain.On(applicationKind, "goal.delete", (*application).onDeleteGoal)
 	applicationFunnels      = grain.On(applicationKind, "funnels", (*application).onFunnels)
 	applicationGetFunnel    = grain.On(applicationKind, "funnel.get", (*application).onGetFunnel)
 	applicationCreateFunnel = grain.On(applicationKind, "funnel.create", (*application).onCreateFunnel)
+	applicationChangeFunnel = grain.On(applicationKind, "funnel.change", (*application).onChangeFunnel)
 	applicationDeleteFunnel = grain.On(applicationKind, "funnel.delete", (*application).onDeleteFunnel)
 )
 
@@ -56,6 +66,15 @@ func (a *application) onCreateGoal(now time.Time, m createGoal) (grain.Outcome[s
 		return grain.Outcome[svc.Goal]{}, err
 	}
 	goal := svc.NewGoal(m.Spec, m.ID, now)
+	a.goals[goal.ID] = goal
+	return grain.Answer(goal, grain.Put("goal", goal.ID, goal)), nil
+}
+
+func (a *application) onChangeGoal(now time.Time, m changeGoal) (grain.Outcome[svc.Goal], error) {
+	goal, err := svc.ChangeGoal(a.allGoals(), m.ID, m.Patch, now)
+	if err != nil {
+		return grain.Outcome[svc.Goal]{}, err
+	}
 	a.goals[goal.ID] = goal
 	return grain.Answer(goal, grain.Put("goal", goal.ID, goal)), nil
 }
@@ -106,6 +125,16 @@ func (a *application) onCreateFunnel(_ time.Time, m createFunnel) (grain.Outcome
 	}
 	a.funnels[m.Funnel.ID] = m.Funnel
 	return grain.Answer(m.Funnel, grain.Put("funnel", m.Funnel.ID, m.Funnel)), nil
+}
+
+func (a *application) onChangeFunnel(now time.Time, m changeFunnel) (grain.Outcome[svc.Funnel], error) {
+	funnel, found := a.funnels[m.ID]
+	if !found {
+		return grain.Outcome[svc.Funnel]{}, svc.NotFound("funnel")
+	}
+	funnel = funnel.Change(m.Spec, now)
+	a.funnels[m.ID] = funnel
+	return grain.Answer(funnel, grain.Put("funnel", m.ID, funnel)), nil
 }
 
 func (a *application) onDeleteFunnel(_ time.Time, m findFunnel) (grain.Outcome[grain.None], error) {

@@ -21,6 +21,11 @@ func (a *Applications) CreateGoal(ctx context.Context, ref svc.AppRef, spec svc.
 	return ask(ctx, a, ref, applicationCreateGoal, createGoal{ID: a.Random.ID("goal_"), Spec: spec})
 }
 
+// ChangeGoal applies a patch to a goal, as svc.ChangeGoal does.
+func (a *Applications) ChangeGoal(ctx context.Context, ref svc.AppRef, id string, patch svc.GoalPatch) (svc.Goal, error) {
+	return ask(ctx, a, ref, applicationChangeGoal, changeGoal{ID: id, Patch: patch})
+}
+
 // DeleteGoal ends a goal; what was converted before stays in its results.
 func (a *Applications) DeleteGoal(ctx context.Context, ref svc.AppRef, id string) error {
 	_, err := ask(ctx, a, ref, applicationDeleteGoal, deleteGoal{ID: id})
@@ -44,6 +49,14 @@ func (a *Applications) CreateFunnel(ctx context.Context, ref svc.AppRef, spec sv
 	}
 	funnel := svc.NewFunnel(spec, a.Random.ID("fun_"), a.Now())
 	return ask(ctx, a, ref, applicationCreateFunnel, createFunnel{Funnel: funnel})
+}
+
+// ChangeFunnel gives a funnel another specification.
+func (a *Applications) ChangeFunnel(ctx context.Context, ref svc.AppRef, id string, spec svc.FunnelSpec) (svc.Funnel, error) {
+	if problems := spec.Validate(); len(problems) > 0 {
+		return svc.Funnel{}, svc.Invalid(problems...)
+	}
+	return ask(ctx, a, ref, applicationChangeFunnel, changeFunnel{ID: id, Spec: spec})
 }
 
 // DeleteFunnel removes a funnel.

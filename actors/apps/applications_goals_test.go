@@ -52,6 +52,19 @@ func TestGoalsAndFunnelsThroughTheirClient(t *testing.T) {
 		if svc.CodeOf(err) != svc.CodeInvalidRequest {
 			t.Errorf("a bad funnel fails with %v", err)
 		}
+		goal, err = c.Apps.ChangeGoal(ctx, ref, goal.ID, svc.GoalPatch{Name: new("Sign-up")})
+		nodetest.NoError(t, err)
+		shorter := checkout()
+		shorter.Name, shorter.WindowHours = "Shorter", 1
+		funnel, err = c.Apps.ChangeFunnel(ctx, ref, funnel.ID, shorter)
+		nodetest.NoError(t, err)
+		if goal.Name != "Sign-up" || funnel.Name != "Shorter" || funnel.WindowHours != 1 {
+			t.Errorf("changed to %+v, %+v", goal, funnel)
+		}
+		_, err = c.Apps.ChangeFunnel(ctx, ref, "fun_9", shorter)
+		if svc.CodeOf(err) != svc.CodeNotFound {
+			t.Errorf("a funnel that is not there is changed with %v", err)
+		}
 		c.EvictAll()
 		synctest.Wait()
 		goals, err := c.Apps.Goals(ctx, ref)

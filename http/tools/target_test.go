@@ -129,7 +129,8 @@ func TestWhatIsMeasuredMakesNoOtherTarget(t *testing.T) {
 }
 
 // TestEveryWriteHasATierByItsTarget fails for a new route whose target nobody judges: each
-// write either names what is stored by its path or its body, or makes something.
+// write either names what is stored by its path or its body, or makes something. What replaces is destructive,
+// but for a funnel, which holds nothing that cannot be entered again.
 func TestEveryWriteHasATierByItsTarget(t *testing.T) {
 	makes := []string{"apps_create", "funnels_create", "goals_create"}
 	audience := everybody()
@@ -139,7 +140,7 @@ func TestEveryWriteHasATierByItsTarget(t *testing.T) {
 		}
 	}
 	for _, row := range apitest.Routes() {
-		if row.Surface == route.Manage && row.Method == http.MethodPut && row.Effect != svc.EffectDestructive {
+		if row.Surface == route.Manage && row.Method == http.MethodPut && row.Effect != svc.EffectDestructive && row.Operation != "funnels.update" {
 			t.Errorf("%s replaces and is %s", row.Operation, row.Effect)
 		}
 	}

@@ -13,6 +13,9 @@ type Funnels interface {
 	// CreateFunnel saves a funnel of a valid specification. It fails with conflict
 	// where the application has svc.MaxFunnels.
 	CreateFunnel(ctx context.Context, ref svc.AppRef, spec svc.FunnelSpec) (svc.Funnel, error)
+	// ChangeFunnel gives a funnel another valid specification. It fails with not_found where there is no
+	// such funnel.
+	ChangeFunnel(ctx context.Context, ref svc.AppRef, id string, spec svc.FunnelSpec) (svc.Funnel, error)
 	// DeleteFunnel fails with not_found where there is no such funnel.
 	DeleteFunnel(ctx context.Context, ref svc.AppRef, id string) error
 }
@@ -41,6 +44,10 @@ func funnelRoutes(ports Ports) []route.Route {
 		{
 			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/funnels/{id}/results", Operation: "funnels.results", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, AppPart: svc.AppFunnels, Effect: route.Read, Rate: svc.RateQuery,
 			Summary: "Step-by-step conversion", Handler: route.Typed(funnels.rows),
+		},
+		{
+			Surface: route.Manage, Method: "PUT", Path: "/apps/{org}/{app}/funnels/{id}", Operation: "funnels.update", Module: svc.ModuleAnalytics, Scope: svc.ScopeWrite, Permission: svc.PermAnalyticsWrite, Effect: route.Write, Ledger: "funnel.updated", Rate: svc.RateDefault,
+			Summary: "Replace a funnel's name, steps and window", Handler: route.Typed(funnels.update),
 		},
 		{
 			Surface: route.Manage, Method: "DELETE", Path: "/apps/{org}/{app}/funnels/{id}", Operation: "funnels.delete", Module: svc.ModuleAnalytics, Scope: svc.ScopeWrite, Permission: svc.PermAnalyticsWrite, Effect: route.Destructive, Ledger: "funnel.deleted", Rate: svc.RateDefault,
@@ -136,6 +143,19 @@ func (f funnels) create(ctx context.Context, call *route.Call, in createFunnel) 
 type funnelPath struct {
 	api.AppPath
 	ID string `path:"id" doc:"The funnel's id."`
+}
+
+type updateFunnel struct {
+	funnelPath
+	Body newFunnel `body:"json"`
+}
+
+// Check applies the rules of funnels.
+func (u *updateFunnel) Check(*route.Call) []svc.FieldError { return u.Body.spec().Validate() }
+
+func (f funnels) update(ctx context.Context, call *route.Call, in updateFunnel) (funnel, error) {
+	changed, err := f.funnels.ChangeFunnel(ctx, call.Ref(), in.ID, in.Body.spec())
+	return funnelOf(&changed), err
 }
 
 // funnelWith returns the call's funnel of an id.

@@ -16,6 +16,8 @@ type Goals interface {
 	// CreateGoal makes a goal of a valid specification. It fails as
 	// svc.CheckNewGoal does.
 	CreateGoal(ctx context.Context, ref svc.AppRef, spec svc.GoalSpec) (svc.Goal, error)
+	// ChangeGoal applies a patch to a goal. It fails as svc.ChangeGoal does.
+	ChangeGoal(ctx context.Context, ref svc.AppRef, id string, patch svc.GoalPatch) (svc.Goal, error)
 	// DeleteGoal fails with not_found where there is no such goal or it is
 	// deleted already.
 	DeleteGoal(ctx context.Context, ref svc.AppRef, id string) error
@@ -49,6 +51,10 @@ func goalRoutes(ports Ports) []route.Route {
 		{
 			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/goals", Operation: "goals.create", Module: svc.ModuleAnalytics, Scope: svc.ScopeWrite, Permission: svc.PermAnalyticsWrite, Effect: route.Write, Ledger: "goal.created", Rate: svc.RateDefault,
 			Summary: "Create a goal", Status: 201, Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(goals.create),
+		},
+		{
+			Surface: route.Manage, Method: "PATCH", Path: "/apps/{org}/{app}/goals/{id}", Operation: "goals.update", Module: svc.ModuleAnalytics, Scope: svc.ScopeWrite, Permission: svc.PermAnalyticsWrite, Effect: route.Write, Ledger: "goal.updated", Rate: svc.RateDefault,
+			Summary: "Change a goal", Handler: route.Typed(goals.update),
 		},
 		{
 			Surface: route.Manage, Method: "DELETE", Path: "/apps/{org}/{app}/goals/{id}", Operation: "goals.delete", Module: svc.ModuleAnalytics, Scope: svc.ScopeWrite, Permission: svc.PermAnalyticsWrite, Effect: route.Destructive, Ledger: "goal.deleted", Rate: svc.RateDefault,
@@ -102,6 +108,19 @@ func (g goals) create(ctx context.Context, call *route.Call, in createGoal) (goa
 	}
 	call.Created("/apps/" + call.Ref().String() + "/goals/" + made.ID)
 	return goalOf(&made), nil
+}
+
+type updateGoal struct {
+	goalPath
+	Body svc.GoalPatch `body:"json"`
+}
+
+// Check applies the rules of goals to what is there.
+func (u *updateGoal) Check(*route.Call) []svc.FieldError { return u.Body.Validate() }
+
+func (g goals) update(ctx context.Context, call *route.Call, in updateGoal) (goal, error) {
+	changed, err := g.goals.ChangeGoal(ctx, call.Ref(), in.ID, in.Body)
+	return goalOf(&changed), err
 }
 
 type goalPath struct {

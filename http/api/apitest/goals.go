@@ -21,6 +21,19 @@ func (m *Memory) CreateGoal(_ context.Context, ref svc.AppRef, spec svc.GoalSpec
 	return held.goals[len(held.goals)-1], nil
 }
 
+// ChangeGoal is the port api.Goals.
+func (m *Memory) ChangeGoal(_ context.Context, ref svc.AppRef, id string, patch svc.GoalPatch) (svc.Goal, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	goals := m.apps[ref].goals
+	changed, err := svc.ChangeGoal(goals, id, patch, m.now())
+	if err != nil {
+		return svc.Goal{}, err
+	}
+	goals[slices.IndexFunc(goals, func(goal svc.Goal) bool { return goal.ID == id })] = changed
+	return changed, nil
+}
+
 // DeleteGoal is the port api.Goals.
 func (m *Memory) DeleteGoal(_ context.Context, ref svc.AppRef, id string) error {
 	m.mu.Lock()
@@ -45,6 +58,19 @@ func (m *Memory) CreateFunnel(_ context.Context, ref svc.AppRef, spec svc.Funnel
 	}
 	held.funnels = append(held.funnels, svc.NewFunnel(spec, m.newID("fun"), m.now()))
 	return held.funnels[len(held.funnels)-1], nil
+}
+
+// ChangeFunnel is the port api.Funnels.
+func (m *Memory) ChangeFunnel(_ context.Context, ref svc.AppRef, id string, spec svc.FunnelSpec) (svc.Funnel, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	funnels := m.apps[ref].funnels
+	at := slices.IndexFunc(funnels, func(f svc.Funnel) bool { return f.ID == id })
+	if at < 0 {
+		return svc.Funnel{}, svc.NotFound("funnel")
+	}
+	funnels[at] = funnels[at].Change(spec, m.now())
+	return funnels[at], nil
 }
 
 // DeleteFunnel is the port api.Funnels.
