@@ -20,6 +20,7 @@ import (
 // day, the days cut at the ends of the window. Bounces and durations count at the
 // instant at which their session began.
 func (db *Store) Overview(ctx context.Context, scope svc.AnalyticsScope, goals []svc.Matcher) (svc.Overview, error) {
+	db.asked.Put(scope.Environment.Number, struct{}{}, 0)
 	key := "overview " + scopeKey(scope, goals)
 	return clickhouse.Share(ctx, db.conn, key, func(ctx context.Context) (svc.Overview, error) {
 		return db.overview(ctx, scope, goals)

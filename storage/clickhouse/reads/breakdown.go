@@ -23,6 +23,7 @@ import (
 // properties, the read covers at most svc.FilteredDays. A row's conversions are the goals
 // that its visitors completed in the window; without goals there are none.
 func (db *Store) Breakdown(ctx context.Context, q svc.BreakdownQuery, goals []svc.Matcher) (svc.Breakdown, error) {
+	db.asked.Put(q.Environment.Number, struct{}{}, 0)
 	q.Filters = q.Filters.Without(q.Dimension)
 	key := fmt.Sprintf("breakdown %q %q %t %v %d %s", q.Dimension, q.Search, q.Masked, q.After, q.Limit, scopeKey(q.AnalyticsScope, goals))
 	if q.After != nil {

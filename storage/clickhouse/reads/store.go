@@ -23,7 +23,12 @@ type Store struct {
 	rests   *lru.Cache[rankKey, *dayRest]
 	past    *lru.Cache[pastKey, *past]
 	todays  *lru.Cache[todayKey, *today]
+	// asked are the environments that reads asked for, by their numbers.
+	asked *lru.Cache[uint64, struct{}]
 }
+
+// askedBytes bounds the environments that are known to be asked for to some 20,000.
+const askedBytes = 4 << 20
 
 // New returns the reads of a database.
 func New(conn *clickhouse.Conn) (*Store, error) {
@@ -34,6 +39,7 @@ func New(conn *clickhouse.Conn) (*Store, error) {
 	return &Store{
 		conn: conn, queries: queries, pieces: lru.New[pieceKey, *piece](pieceBytes), ranks: lru.New[rankKey, []ranked](rankBytes),
 		rests: lru.New[rankKey, *dayRest](restBytes), past: lru.New[pastKey, *past](pastBytes), todays: lru.New[todayKey, *today](todayBytes),
+		asked: lru.New[uint64, struct{}](askedBytes),
 	}, nil
 }
 

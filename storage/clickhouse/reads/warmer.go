@@ -3,6 +3,7 @@ package reads
 import (
 	"context"
 	"errors"
+	"iter"
 	"log/slog"
 	"slices"
 	"time"
@@ -27,9 +28,10 @@ const (
 	// edgeEvents is the number of events of a day from which a warmer counts the part of it at
 	// an end of a window; fewer are read in some milliseconds.
 	edgeEvents = 50_000
-	// warmedShare is the part of the cache of ranks that a warmer fills, in percent. The rest is
-	// left to what is asked for.
+	// warmedShare is the part of the cache of ranks that a warmer fills, in percent, and askedShare the
+	// same for environments that somebody asked for. The rest is left to what is asked for.
 	warmedShare = 75
+	askedShare  = 90
 )
 
 // warmedSpans are how many days back a warmer counts for all targets before it goes on to the
@@ -66,7 +68,10 @@ type Warmer struct {
 func (k *Warmer) Run(ctx context.Context) error {
 	quiet := k.Store.quiet()
 	return k.rounds(ctx, func(ctx context.Context, target Target, days int) error {
-		one := warming{db: quiet, target: target, now: k.Now(), edge: edgeEvents, pace: k.pace}
+		one := warming{db: quiet, target: target, now: k.Now(), edge: edgeEvents, share: warmedShare, pace: k.pace}
+		if k.Store.asked.Has(target.Environment.Number) {
+			one.share = askedShare
+		}
 		return one.warm(ctx, days)
 	})
 }
@@ -76,7 +81,7 @@ func (k *Warmer) Run(ctx context.Context) error {
 func (k *Warmer) rounds(ctx context.Context, warm func(context.Context, Target, int) error) error {
 	for {
 		for _, days := range warmedSpans() {
-			for _, target := range k.Targets() {
+			for target := range k.inTurn() {
 				if err := warm(ctx, target, days); err != nil && ctx.Err() == nil {
 					k.Logger.Warn("past days could not be counted", "environment", target.Environment.ID, "error", err)
 				}
@@ -87,6 +92,30 @@ func (k *Warmer) rounds(ctx context.Context, warm func(context.Context, Target, 
 		}
 		if !rest(ctx, warmEvery) {
 			return nil
+		}
+	}
+}
+
+// inTurn yields the targets that were asked for, the last one first, and the others while the cache
+// has room for them.
+func (k *Warmer) inTurn() iter.Seq[Target] {
+	targets := map[uint64]Target{}
+	all := k.Targets()
+	for _, target := range all {
+		targets[target.Environment.Number] = target
+	}
+	return func(yield func(Target) bool) {
+		for number := range k.Store.asked.All() {
+			if target, there := targets[number]; there && !yield(target) {
+				return
+			}
+			delete(targets, number)
+		}
+		for _, target := range all {
+			_, left := targets[target.Environment.Number]
+			if left && (k.Store.ranks.Full(warmedShare) || !yield(target)) {
+				return
+			}
 		}
 	}
 }
@@ -128,6 +157,8 @@ type warming struct {
 	now    time.Time
 	// edge is the number of events of a day from which its parts are counted.
 	edge int64
+	// share is the part of the caches that may be filled, in percent.
+	share int
 	// pace runs each statement.
 	pace func(context.Context, func() error) error
 }
@@ -183,7 +214,7 @@ func (k *warming) warmDimension(ctx context.Context, q svc.BreakdownQuery, cuts 
 		if ranks.Has(cuts[last].rankKey(q)) {
 			continue
 		}
-		if ranks.Full(warmedShare) {
+		if ranks.Full(k.share) {
 			return nil
 		}
 		first, events := last, cuts[last].sums.events
@@ -208,7 +239,7 @@ func (k *warming) warmDimension(ctx context.Context, q svc.BreakdownQuery, cuts 
 // the next round, and the day as far as it has gone.
 func (k *warming) warmEdges(ctx context.Context, scope svc.AnalyticsScope, day *cut) error {
 	if !day.whole {
-		return k.warmEdge(ctx, scope, day, func(*cut, svc.BreakdownQuery) bool { return k.db.todays.Full(warmedShare) })
+		return k.warmEdge(ctx, scope, day, func(*cut, svc.BreakdownQuery) bool { return k.db.todays.Full(k.share) })
 	}
 	var problems []error
 	for _, key := range warmedWindows() {
@@ -222,7 +253,7 @@ func (k *warming) warmEdges(ctx context.Context, scope svc.AnalyticsScope, day *
 			problems = append(problems, err)
 			for _, c := range cuts {
 				problems = append(problems, k.warmEdge(ctx, begin, &c, func(c *cut, q svc.BreakdownQuery) bool {
-					return k.db.rests.Full(warmedShare) || k.db.rests.Has(c.rankKey(q))
+					return k.db.rests.Full(k.share) || k.db.rests.Has(c.rankKey(q))
 				}))
 			}
 		}

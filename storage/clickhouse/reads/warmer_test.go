@@ -23,7 +23,7 @@ import (
 func warmAhead(t *testing.T, db *testDB, target Target, now time.Time, edge int64) (statements int) {
 	t.Helper()
 	for _, days := range warmedSpans() {
-		k := warming{db: db.quiet(), target: target, now: now, edge: edge, pace: func(_ context.Context, work func() error) error {
+		k := warming{db: db.quiet(), target: target, now: now, edge: edge, share: warmedShare, pace: func(_ context.Context, work func() error) error {
 			statements++
 			return work()
 		}}
@@ -139,7 +139,7 @@ func TestWarmerStopsWhileItCounts(t *testing.T) {
 		ended := errors.New("shut down")
 		statements := 0
 		k := &Warmer{Store: db.Store, Busy: func() bool { return false }, Now: func() time.Time { return time.Time{} }}
-		one := warming{db: db.quiet(), target: target, now: rows[0].Event.Ts.AddDate(0, 2, 0), edge: noEdges, pace: func(ctx context.Context, work func() error) error {
+		one := warming{db: db.quiet(), target: target, now: rows[0].Event.Ts.AddDate(0, 2, 0), edge: noEdges, share: warmedShare, pace: func(ctx context.Context, work func() error) error {
 			return k.pace(ctx, func() error {
 				if statements++; statements > last {
 					stop(ended)
@@ -175,6 +175,41 @@ func TestWarmerLeavesRoom(t *testing.T) {
 	}
 }
 
+// TestWarmerGoesByWhatIsAskedFor has three targets of which two were asked for, before and after the
+// cache is full.
+func TestWarmerGoesByWhatIsAskedFor(t *testing.T) {
+	db, target := open(t), inBerlin(t)
+	var targets []Target
+	for n := range uint64(3) {
+		other := target
+		other.Environment.Number = n + 1
+		targets = append(targets, other)
+	}
+	k := &Warmer{Store: db.Store, Targets: func() []Target { return targets }}
+	turns := func() (numbers []uint64) {
+		for target := range k.inTurn() {
+			numbers = append(numbers, target.Environment.Number)
+		}
+		return numbers
+	}
+	if got := turns(); !slices.Equal(got, []uint64{1, 2, 3}) {
+		t.Errorf("before anybody asks: %v", got)
+	}
+	for _, number := range []uint64{2, 3} {
+		scope := svc.AnalyticsScope{Environment: targets[number-1].Environment, Window: svc.Window{From: time.Unix(1_795_000_000, 0), To: time.Unix(1_795_600_000, 0), Location: target.Location, Interval: svc.Day}}
+		if _, err := db.Breakdown(deadline(t), svc.BreakdownQuery{AnalyticsScope: scope, Dimension: svc.DimPath, Limit: 1}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := turns(); !slices.Equal(got, []uint64{3, 2, 1}) {
+		t.Errorf("after reads: %v", got)
+	}
+	db.ranks.Put(rankKey{}, nil, rankBytes/100*warmedShare)
+	if got := turns(); !slices.Equal(got, []uint64{3, 2}) {
+		t.Errorf("with a full cache: %v", got)
+	}
+}
+
 func keys[K comparable, V any](m *lru.Cache[K, V]) func(func(K) bool) {
 	return func(yield func(K) bool) {
 		for k := range m.All() {
@@ -193,13 +228,17 @@ func TestWarmerRounds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	db, err := New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
 	synctest.Test(t, func(t *testing.T) {
 		began, rounds := time.Now(), 0
 		var busy time.Time
 		k := &Warmer{
-			Store: &Store{conn: conn},
+			Store: db,
 			Targets: func() []Target {
-				return []Target{{Environment: svc.Environment{ID: "a"}}, {Environment: svc.Environment{ID: "b"}}}
+				return []Target{{Environment: svc.Environment{ID: "a", Number: 1}}, {Environment: svc.Environment{ID: "b", Number: 2}}}
 			},
 			Busy:    func() bool { return time.Now().Before(busy) },
 			Counted: func() { rounds++ },
