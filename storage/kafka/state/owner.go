@@ -93,10 +93,7 @@ func (l *Log) leave(o *Owner) {
 
 // begin appends the first barrier and reads up to it.
 func (o *Owner) begin(from Position, each func([]Entry)) error {
-	offset, _, err := o.writer.append(o.ctx, barrier, o.reign, []Record{o.barrier(o.reign)})
-	if fenced(err) {
-		return fmt.Errorf("%w: %w", ErrLost, err)
-	}
+	offset, err := o.announce()
 	if err != nil {
 		return err
 	}
@@ -112,6 +109,28 @@ func (o *Owner) begin(from Position, each func([]Entry)) error {
 	}
 	o.first, o.next = offset, at.at.Offset
 	return nil
+}
+
+// announce appends the first barrier. A broker that refuses the producer for another reason than
+// a newer one is asked for a newer identity: a barrier too many does no harm.
+func (o *Owner) announce() (int64, error) {
+	for wait := firstPause; ; wait = min(2*wait, lastPause) {
+		offset, _, err := o.writer.append(o.ctx, barrier, o.reign, []Record{o.barrier(o.reign)})
+		switch {
+		case err == nil:
+			return offset, nil
+		case fenced(err):
+			return 0, fmt.Errorf("%w: %w", ErrLost, err)
+		case o.ctx.Err() != nil:
+			return 0, err
+		}
+		pause(o.ctx, wait)
+		if o.writer.who, err = o.log.raise(o.ctx, o.partition, &o.writer.who); fenced(err) {
+			return 0, fmt.Errorf("%w: %w", ErrLost, err)
+		} else if err != nil {
+			return 0, err
+		}
+	}
 }
 
 // barrier returns the record that begins a reign.
