@@ -59,24 +59,29 @@ func (l *Log) Append(ctx context.Context, partition int, records []Record) error
 	return nil
 }
 
+// append appends records. A broker that does not know the identity is told another one.
 func (a *appender) append(what kind, records []Record) (int64, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), requestTime)
 	defer cancel()
-	if a.needs || a.writer.spent() {
-		given, err := a.writer.log.anonymous.another(ctx, a.writer.log, a.given)
-		if err != nil {
+	for {
+		if a.needs || a.writer.spent() {
+			given, err := a.writer.log.anonymous.another(ctx, a.writer.log, a.given)
+			if err != nil {
+				return 0, err
+			}
+			a.given, a.writer.who, a.needs = given, *given, false
+		}
+		offset, doubt, err := a.writer.append(ctx, what, 0, records)
+		if err == nil {
+			return offset, nil
+		}
+		// No number is right for what follows a batch that may be in the log.
+		a.needs = true
+		if doubt {
+			return 0, fmt.Errorf("%w: %w", ErrUnknown, err)
+		}
+		if !misnumbered(err) && !fenced(err) || ctx.Err() != nil {
 			return 0, err
 		}
-		a.given, a.writer.who, a.needs = given, *given, false
 	}
-	offset, how, err := a.writer.append(ctx, what, 0, records)
-	if err == nil {
-		return offset, nil
-	}
-	// No number is right for what follows a batch that may be in the log.
-	a.needs = true
-	if how.doubt {
-		return 0, fmt.Errorf("%w: %w", ErrUnknown, err)
-	}
-	return 0, err
 }

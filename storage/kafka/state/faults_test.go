@@ -83,40 +83,6 @@ func TestAnswersOfABroker(t *testing.T) {
 	}
 }
 
-// TestAnAcknowledgementOfNothing has a broker lose a batch that it failed to write, and take the
-// repetition for one that it has.
-func TestAnAcknowledgementOfNothing(t *testing.T) {
-	t.Parallel()
-	c, broker := simulated(t, 2)
-	l := c.open(t, "one")
-	o, _ := take(t, l, Position{})
-	put(t, o, "a", "1")
-	asked := 0
-	broker.ControlKey(int16(kmsg.Produce), func(request kmsg.Request) (kmsg.Response, error, bool) {
-		broker.KeepControl()
-		if asked++; asked > 2 {
-			return nil, nil, false
-		}
-		if asked == 1 {
-			return nil, errors.New("the connection is cut"), true
-		}
-		answer := request.ResponseKind().(*kmsg.ProduceResponse)
-		topic, partition := kmsg.NewProduceResponseTopic(), kmsg.NewProduceResponseTopicPartition()
-		topic.Topic, partition.BaseOffset = testTopic, o.Position().Offset
-		topic.Partitions = append(topic.Partitions, partition)
-		answer.Topics = append(answer.Topics, topic)
-		return answer, nil, true
-	})
-	put(t, o, "b", "2")
-	put(t, o, "c", "3")
-	if found := counted(t, l); fmt.Sprint(found) != "map[a=1:1 b=2:1 c=3:1]" {
-		t.Errorf("the log has %v", found)
-	}
-	if asked < 4 {
-		t.Errorf("the broker was asked %d times", asked)
-	}
-}
-
 // TestSavesSurviveAChangeOfLeaders moves the partition between brokers while many save.
 func TestSavesSurviveAChangeOfLeaders(t *testing.T) {
 	t.Parallel()
@@ -230,5 +196,46 @@ func TestTwoTakeAtOnce(t *testing.T) {
 		if found[key] != 1 {
 			t.Errorf("%s is there %d times", key, found[key])
 		}
+	}
+}
+
+// TestAnswersAboutFreeRecords is TestAnswersOfABroker for records without an owner.
+func TestAnswersAboutFreeRecords(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name   string
+		faults []*kerr.Error
+		fails  error
+	}{
+		{"it timed out and appended", []*kerr.Error{kerr.RequestTimedOut}, nil},
+		{"it led the partition no more", []*kerr.Error{kerr.NotLeaderForPartition}, nil},
+		{"it does not know the producer", []*kerr.Error{kerr.UnknownProducerID}, nil},
+		{"it knows another number", []*kerr.Error{kerr.OutOfOrderSequenceNumber}, nil},
+		{"it appended, and forgot the producer", []*kerr.Error{kerr.RequestTimedOut, kerr.UnknownProducerID}, ErrUnknown},
+		{"it could not write", []*kerr.Error{kerr.UnknownServerError}, ErrUnknown},
+		{"the records are too large for it", []*kerr.Error{kerr.MessageTooLarge}, ErrTooLarge},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			c, broker := simulated(t, 2)
+			l := c.open(t, "one")
+			add := func(key string) error { return l.Append(t.Context(), 0, []Record{{key, []byte("1")}}) }
+			if err := add("a"); err != nil {
+				t.Fatal(err)
+			}
+			for _, fault := range test.faults {
+				broker.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Err: fault, Count: 1})
+			}
+			if err := add("b"); !errors.Is(err, test.fails) {
+				t.Errorf("got %v, want %v", err, test.fails)
+			}
+			if err := add("c"); err != nil {
+				t.Errorf("the next append: %v", err)
+			}
+			found := counted(t, l)
+			if found["a=1"] != 1 || found["c=1"] != 1 || found["b=1"] > 1 || test.fails == nil && found["b=1"] == 0 {
+				t.Errorf("the log has %v", found)
+			}
+		})
 	}
 }

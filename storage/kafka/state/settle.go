@@ -5,39 +5,28 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/twmb/franz-go/pkg/kerr"
 )
 
 // store appends records of a kind and makes sure that they count. It returns the offset of the first.
 func (o *Owner) store(what kind, records []Record) (int64, error) {
-	doubt := false
 	for {
-		if o.isOver() {
-			return 0, ErrLost
-		}
-		if err := o.ctx.Err(); err != nil && !doubt {
+		if err := o.ready(); err != nil {
 			return 0, fmt.Errorf("%w: %w", ErrLost, err)
 		}
-		offset, how, err := o.attempt(what, records)
-		if err == nil && !how.again {
-			return offset, nil
+		offset, doubt, err := o.attempt(what, records)
+		switch {
+		case err == nil || errors.Is(err, ErrLost) || errors.Is(err, ErrTooLarge):
+			return offset, err
+		case final(err):
+			o.lose()
+			return 0, fmt.Errorf("%w: %w", ErrUnknown, err)
 		}
-		if errors.Is(err, ErrLost) {
-			return 0, err
-		}
-		if errors.Is(err, kerr.MessageTooLarge) && !how.doubt {
-			return 0, fmt.Errorf("%w: %w", ErrTooLarge, err)
-		}
-		doubt = doubt || how.doubt || err == nil
-		// It was sent more than once, or refused for a reason that the log itself can tell.
-		offset, stored, err := o.settle(what, fenced(err))
+		// It is in doubt, or was refused for a reason that the log itself can tell.
+		offset, stored, err := o.settle(what, fenced(err), doubt)
 		switch {
 		case stored:
 			return offset, nil
-		case errors.Is(err, ErrLost):
-			return 0, err
-		case err != nil && doubt:
+		case err != nil && doubt && !errors.Is(err, ErrLost):
 			return 0, fmt.Errorf("%w: %w", ErrUnknown, err)
 		case err != nil:
 			return 0, err
@@ -45,33 +34,56 @@ func (o *Owner) store(what kind, records []Record) (int64, error) {
 	}
 }
 
-// attempt appends records once and looks at what others have appended before them.
-func (o *Owner) attempt(what kind, records []Record) (int64, attempts, error) {
+// ready returns why nothing can be appended any more. It takes another identity where the numbers end.
+func (o *Owner) ready() error {
+	if o.isOver() {
+		return errors.New("another owner is known")
+	}
+	if err := o.ctx.Err(); err != nil {
+		return err
+	}
+	if o.writer.spent() {
+		_, _, err := o.settle(owned, false, false)
+		return err
+	}
+	return nil
+}
+
+// attempt appends records and looks at what others have appended before them.
+func (o *Owner) attempt(what kind, records []Record) (offset int64, doubt bool, err error) {
 	reign := o.Position().Reign
 	if what == barrier {
 		reign = o.another()
 		records = []Record{o.barrier(reign)}
 	}
-	offset, how, err := o.writer.append(o.ctx, what, reign, records)
-	if err != nil || how.again {
-		return offset, how, err
+	offset, doubt, err = o.writer.append(o.ctx, what, reign, records)
+	if err != nil {
+		return 0, doubt, err
 	}
-	if next := o.Position().Offset; offset < next {
-		o.log.cfg.Logger.Error("the log of state lost its end", "partition", o.partition, "known", next, "found", offset)
-		o.lose()
-		return 0, how, fmt.Errorf("%w: the log lost its end", ErrLost)
+	if err := o.follows(offset); err != nil {
+		return 0, true, err
 	}
 	seen, err := o.look(offset)
 	if err != nil {
-		how.doubt = true
-		return 0, how, err
+		return 0, true, err
 	}
 	if seen.foreign {
 		o.lose()
-		return 0, how, ErrLost
+		return 0, false, ErrLost
 	}
 	o.advance(offset+int64(len(records)), reign)
-	return offset, how, nil
+	return offset, false, nil
+}
+
+// follows returns an error if an offset that the log gave is before the owner's position: the log
+// lost its end, and with it saves that were acknowledged.
+func (o *Owner) follows(offset int64) error {
+	known := o.Position().Offset
+	if offset >= known {
+		return nil
+	}
+	o.log.cfg.Logger.Error("the log of state lost its end", "partition", o.partition, "known", known, "found", offset)
+	return fmt.Errorf("%w: it lost what was before offset %d", ErrGap, known)
 }
 
 // another returns a new reign of this owner.
@@ -125,13 +137,13 @@ func (o *Owner) look(end int64) (seen sight, err error) {
 // later if it is not: it raises the producer's epoch, so that the broker refuses what may
 // still be on its way, and appends a barrier of a new reign, so that it would be void. It
 // returns the offset of the batch, or of the barrier if the batch was one. An owner whose epoch
-// was refused does not raise it again.
-func (o *Owner) settle(what kind, refused bool) (offset int64, stored bool, err error) {
+// was refused does not raise it again; a batch without doubt was then refused for good.
+func (o *Owner) settle(what kind, refused, doubt bool) (offset int64, stored bool, err error) {
 	for wait := firstPause; ; wait = min(2*wait, lastPause) {
 		var seen sight
 		var barrierAt int64
 		if refused {
-			seen, err = o.yield(true)
+			seen, err = o.yield(!doubt)
 		} else {
 			seen, barrierAt, err = o.renew()
 		}
@@ -143,6 +155,9 @@ func (o *Owner) settle(what kind, refused bool) (offset int64, stored bool, err 
 			return barrierAt, true, nil
 		case err == nil:
 			return seen.offset, seen.stored, nil
+		case fenced(err):
+			refused, doubt = true, true
+			continue
 		case final(err) || errors.Is(err, errSuperseded):
 			o.lose()
 			return 0, false, err
@@ -179,6 +194,9 @@ func (o *Owner) renew() (seen sight, offset int64, err error) {
 	if err != nil {
 		return sight{}, 0, err
 	}
+	if err := o.follows(offset); err != nil {
+		return sight{}, 0, err
+	}
 	if seen, err = o.look(offset + 1); err != nil || seen.foreign {
 		return seen, 0, err
 	}
@@ -192,10 +210,10 @@ const (
 	yieldPause = 20 * time.Millisecond
 )
 
-// yield is called when somebody else has raised the epoch. What this owner sent last may reach the
-// log until the barrier of its successor stands there, so that is waited for, unless the
-// broker that has the log refused it.
-func (o *Owner) yield(refused bool) (seen sight, err error) {
+// yield is called when somebody else has raised the epoch. What this owner has in doubt may come to
+// light until the barrier of its successor stands in the log, so that is waited for. Where
+// nothing is in doubt, one look is enough.
+func (o *Owner) yield(certain bool) (seen sight, err error) {
 	ctx, cancel := context.WithTimeout(o.ctx, yieldTime)
 	defer cancel()
 	for ctx.Err() == nil {
@@ -203,7 +221,7 @@ func (o *Owner) yield(refused bool) (seen sight, err error) {
 		if err == nil {
 			seen, err = o.look(end)
 		}
-		if err == nil && (seen.foreign || refused) || final(err) {
+		if err == nil && (seen.foreign || seen.stored || certain) || final(err) {
 			return seen, err
 		}
 		pause(ctx, yieldPause)

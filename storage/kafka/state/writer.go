@@ -25,33 +25,28 @@ type writer struct {
 	who       identity
 }
 
-// attempts is how a batch was sent.
-type attempts struct {
-	// again reports that it was sent more than once.
-	again bool
-	// doubt reports that an attempt may have appended it and did not say so.
-	doubt bool
-}
-
 // append appends records as one batch and returns the offset of the first. It repeats an attempt
-// that may succeed later under the same number, so that the broker appends the batch
-// once. It gives up when ctx ends or the broker refuses the batch for good.
-func (w *writer) append(ctx context.Context, what kind, reign Reign, records []Record) (offset int64, how attempts, err error) {
+// that appended nothing and may succeed later, until ctx ends. One in doubt, which may have
+// appended the batch and did not say so, it repeats only for free records: under the same
+// number, so that the broker appends them once. What an owner has in doubt is settled by reading.
+func (w *writer) append(ctx context.Context, what kind, reign Reign, records []Record) (offset int64, doubt bool, err error) {
 	batch := encode(what, reign, records, time.Now())
 	stamp(batch, w.who)
 	for wait := firstPause; ; wait = min(2*wait, lastPause) {
 		offset, err = w.log.sender.send(ctx, w.partition, batch)
 		if err == nil {
 			w.who.sequence += int32(len(records))
-			return offset, how, nil
+			return offset, false, nil
 		}
-		how.doubt = how.doubt || !leftOut(err)
-		if ctx.Err() != nil || !passing(err) {
-			return 0, how, err
+		doubt = doubt || !leftOut(err)
+		if errors.Is(err, kerr.MessageTooLarge) && !doubt {
+			return 0, false, fmt.Errorf("%w: %w", ErrTooLarge, err)
+		}
+		if ctx.Err() != nil || !passing(err) || doubt && what != free {
+			return 0, doubt, err
 		}
 		w.log.cfg.Logger.Debug("appending state", "partition", w.partition, "error", err)
 		pause(ctx, wait)
-		how.again = true
 	}
 }
 
@@ -80,13 +75,19 @@ func leftOut(err error) bool {
 		kerr.CorruptMessage.Code:
 		return true
 	default:
-		return false
+		return fenced(err) || misnumbered(err)
 	}
 }
 
 // fenced reports whether a broker refused a producer because a newer one has its place.
 func fenced(err error) bool {
 	return errors.Is(err, kerr.InvalidProducerEpoch) || errors.Is(err, kerr.ProducerFenced)
+}
+
+// misnumbered reports whether a broker refused a batch because it does not know the producer, or knows
+// other batches of it: it lost part of its log or of its notes about producers.
+func misnumbered(err error) bool {
+	return errors.Is(err, kerr.OutOfOrderSequenceNumber) || errors.Is(err, kerr.UnknownProducerID) || errors.Is(err, kerr.InvalidProducerIDMapping)
 }
 
 // raise makes the epoch of a partition's producer higher than any before. A known
