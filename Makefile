@@ -39,6 +39,11 @@ PARALLEL ?= 2
 TEST_TIMEOUT ?= 30m
 # `make lint` vets, and a test needs no symbols for a debugger.
 TEST := $(GO) test -vet=off -ldflags=-w -p $(PARALLEL) -timeout $(TEST_TIMEOUT)
+# Without the race detector tests are compiled as `make build` compiles, so that both share the build cache.
+PLAIN := CGO_ENABLED=0 $(TEST)
+# SHUFFLE=-shuffle=on runs tests in a random order, as CI does. Without it, packages of which nothing changed
+# since they passed are not run again.
+SHUFFLE ?=
 
 FUZZ_COUNT ?= 200000x
 
@@ -55,9 +60,10 @@ deps-run:
 	@scripts/fetch-chdb.sh
 	@scripts/fetch-geo.sh
 
+# deploy/Dockerfile builds with -trimpath; here it would have everything compiled once more for the tests.
 .PHONY: build
 build: ## compile bin/svc
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-X main.release=$(VERSION)" -o bin/svc ./cmd/svc
+	CGO_ENABLED=0 $(GO) build -ldflags "-X main.release=$(VERSION)" -o bin/svc ./cmd/svc
 
 # The engine's library is fetched beside the compiler's work.
 .PHONY: run
@@ -75,7 +81,7 @@ down: ## stop what up started; make down VOLUMES=1 deletes its data too
 
 .PHONY: test-quick
 test-quick: deps ## run what needs no engine and no server; under a minute, and what is unchanged is not repeated
-	$(TEST) -skip '$(PROOFS)' $$($(GO) list ./... | grep -Ev '$(SLOW)')
+	$(PLAIN) -skip '$(PROOFS)' $$($(GO) list ./... | grep -Ev '$(SLOW)')
 
 # The longest package comes first, so that it does not run alone at the end.
 .PHONY: test
@@ -84,8 +90,8 @@ ifneq ($(PKG)$(RUN),)
 	$(TEST) $(RACE) $(if $(RUN),-run '$(RUN)' -count=1,) $(or $(PKG),./...)
 else
 	@$(if $(HAS_CC),,echo "make test: no C compiler found, so the race detector is off" >&2)
-	$(TEST) $(RACE) -shuffle=on -skip '$(PROOFS)' $(RACED)
-	$(TEST) -shuffle=on -skip '$(PROOFS)' ./cmd/svc $$($(GO) list ./... | grep -vxF -e svc/cmd/svc -f <($(GO) list $(RACED)))
+	$(TEST) $(RACE) $(SHUFFLE) -skip '$(PROOFS)' $(RACED)
+	$(PLAIN) $(SHUFFLE) -skip '$(PROOFS)' ./cmd/svc $$($(GO) list ./... | grep -vxF -e svc/cmd/svc -f <($(GO) list $(RACED)))
 endif
 
 .PHONY: proofs
