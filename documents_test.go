@@ -1,11 +1,14 @@
 package svc_test
 
 import (
+	"cmp"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -148,4 +151,73 @@ func TestDocumentsNameFilesThatExist(t *testing.T) {
 func helperFolder(path string) bool {
 	name := filepath.Base(path)
 	return name == "gen" || strings.HasSuffix(name, "test")
+}
+
+// TestTheReadmeBeginsWithTheProduct holds the README's first paragraph: it begins with what the product does and
+// names every module in the words of users.
+func TestTheReadmeBeginsWithTheProduct(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	paragraphs := strings.SplitN(string(text), "\n\n", 3)
+	begin := strings.Join(strings.Fields(paragraphs[1]), " ")
+	if !strings.HasPrefix(begin, "Collects events, errors and metrics from your applications, stores each event exactly once, and ") {
+		t.Errorf("README.md begins with %q", begin)
+	}
+	rows, err := os.ReadFile("cmd/svc/testdata/routes.golden")
+	if err != nil {
+		t.Fatal(err)
+	}
+	word := map[string]string{"analytics": "overviews", "ai": "assistant"}
+	for _, match := range regexp.MustCompile(`\bmodule=(\w+)`).FindAllStringSubmatch(string(rows), -1) {
+		if module := match[1]; !strings.Contains(begin, cmp.Or(word[module], module)) {
+			t.Errorf("routes serve the module %s, and the first paragraph of README.md does not name it", module)
+			word[module] = "README" // once is enough
+			begin += " README"
+		}
+	}
+}
+
+// TestTheReckoningFollowsTheCode computes the numbers of inserts that DESIGN.md expects of a hundred nodes
+// from the settings, the constants and the tables that they follow from.
+func TestTheReckoningFollowsTheCode(t *testing.T) {
+	t.Parallel()
+	number := func(path, pattern string) int {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		match := regexp.MustCompile(pattern).FindSubmatch(text)
+		if match == nil {
+			t.Fatalf("%s has nothing of the form %s", path, pattern)
+		}
+		n, err := strconv.Atoi(string(match[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	const nodes = 100
+	usual := 1000 / number("cmd/svc/settings/settings.go", `"SVC_FLUSH_INTERVAL", "(\d+)ms"`)
+	most := 1000 / number("actors/alerting/open_block.go", `= (\d{3}) \* time\.Millisecond`)
+	window := number("storage/clickhouse/migrations/20261120_01_events.sql", `non_replicated_deduplication_window = (\d+)`)
+	thousands := func(n int) string { return fmt.Sprintf("%d,%03d", n/1000, n%1000) }
+	text, err := os.ReadFile("DESIGN.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	design := strings.Join(strings.Fields(string(text)), " ")
+	for _, want := range []string{
+		fmt.Sprintf("%d nodes × %d blocks/s × 60 (up to %d blocks/s on a node whose alerts wait)", nodes, usual, most),
+		fmt.Sprintf("%s a minute in `events` and each of three aggregates, %s at worst", thousands(nodes*usual*60), thousands(nodes*most*60)),
+		fmt.Sprintf("among the last %s of the table, at %d nodes %d s, or %d s where alerts wait on all of them", thousands(window), nodes, window/nodes/usual, window/nodes/most),
+		fmt.Sprintf("The dedup window* of %s tokens is then 500 s instead of %d s (%d s at worst)", thousands(window), window/nodes/usual, window/nodes/most),
+		fmt.Sprintf("at most every %d ms, where an alert", 1000/most),
+	} {
+		if !strings.Contains(design, want) {
+			t.Errorf("DESIGN.md does not say %q", want)
+		}
+	}
 }
