@@ -8,27 +8,27 @@ import (
 	"svc/http/route"
 )
 
-// Passkeys keeps the passkeys of people and the questions to their authenticators.
+// Passkeys keeps the passkeys of people and the challenges to their authenticators.
 type Passkeys interface {
 	Passkeys(ctx context.Context, person svc.User) ([]svc.Passkey, error)
 	// AddPasskey returns the passkey with its id, conflict where there are too many.
 	AddPasskey(ctx context.Context, person svc.User, key svc.Passkey) (svc.Passkey, error)
 	UsePasskey(ctx context.Context, person svc.User, key svc.Passkey) error
 	RemovePasskey(ctx context.Context, person svc.User, id string) error
-	// OpenCeremony remembers a question; TakeCeremony returns it once.
+	// OpenCeremony keeps a challenge; TakeCeremony returns it once.
 	NewCeremonyID() string
 	OpenCeremony(ctx context.Context, person svc.User, ceremony svc.Ceremony) error
 	TakeCeremony(ctx context.Context, person svc.User, id string) (svc.Ceremony, error)
 }
 
-// Challenged is a question to an authenticator.
+// Challenged is a challenge to an authenticator.
 type Challenged struct {
 	Ceremony  string          `json:"ceremony" doc:"Names the question in the answer."`
 	Options   json.RawMessage `json:"options" doc:"For PublicKeyCredential.parseCreationOptionsFromJSON or parseRequestOptionsFromJSON."`
 	ExpiresAt route.Time      `json:"expiresAt"`
 }
 
-// OpenCeremony remembers a question and shows it.
+// OpenCeremony keeps a challenge and returns it as an answer.
 func OpenCeremony(ctx context.Context, port Passkeys, person svc.User, options json.RawMessage, state svc.Ceremony) (Challenged, error) {
 	if err := port.OpenCeremony(ctx, person, state); err != nil {
 		return Challenged{}, err

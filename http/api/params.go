@@ -98,7 +98,7 @@ func LimitSchema() route.Schema {
 	return route.Schema{"type": "integer", "minimum": 1, "default": svc.DefaultPageSize}
 }
 
-// UnknownWord is the problem of a word that is none of the allowed ones.
+// UnknownWord is the problem of a word that is not one of the allowed ones.
 func UnknownWord(field, what, word string, allowed []string) svc.FieldError {
 	return svc.FieldError{Field: field, Code: "unknown_value", Message: fmt.Sprintf("Unknown %s %q.", what, word), Allowed: allowed}
 }
@@ -120,8 +120,8 @@ func First(words []string) string {
 	return words[0]
 }
 
-// PageOfAll makes a page of a list that its port returns whole, in the order of
-// key, which is also the keyset.
+// PageOfAll makes a page of a list that its port returns whole, in the order of key. The key of a
+// row is its keyset.
 func PageOfAll[Row any](call *route.Call, rows []Row, paging Paging, key func(Row) string) (svc.Page[Row], error) {
 	keyset, err := call.Keyset(paging.Cursor, 1)
 	if err != nil {

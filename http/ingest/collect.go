@@ -23,8 +23,8 @@ type Log interface {
 	Produce(ctx context.Context, parts []svc.Part) error
 }
 
-// Collect answers the ingest paths: it judges the key and every item, and
-// answers 202 only after the log has acknowledged what was accepted.
+// Collect answers the ingest paths: it checks the key and every item, and answers 202 only after
+// the log has acknowledged what was accepted.
 type Collect struct {
 	Collectors Collectors
 	Log        Log
@@ -99,8 +99,8 @@ func (c *Collect) serve(w *route.Response, r *http.Request, kind itemKind) {
 	sub.answer()
 }
 
-// run reads, judges, and produces. A key outside the body is judged first, so
-// that strangers cost no decoding.
+// run reads the body, checks the items and produces them. A key outside the body is checked first,
+// so that requests without a valid key cost no decoding.
 func (sub *submission) run(kind itemKind) error {
 	outside := sub.authenticate("")
 	if outside != nil && !errors.Is(outside, errNoKey) {

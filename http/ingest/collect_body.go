@@ -37,7 +37,7 @@ func (sub *submission) readBody(limit int64, w weight) error {
 // rawStep is how much is read of a body before its bytes are counted again.
 const rawStep = 64 << 10
 
-// readRaw reads the body within a limit, or the rest of it.
+// readRaw reads the body, or the rest of it, within a limit.
 func (sub *submission) readRaw(limit int64) error {
 	if sub.request.ContentLength > limit {
 		return tooLarge("The body is over %d bytes.", limit)
@@ -74,15 +74,15 @@ func (sub *submission) readSome(limit int64) (more bool, err error) {
 
 func tooLarge(format string, args ...any) error { return svc.Errorf(svc.CodeTooLarge, format, args...) }
 
-// Of small bodies, those below smallBody cost too little to wait for a processor; the items
-// of one take itemsShare times its bytes, itemsBytes at most.
+// A body below smallBody costs too little to wait for a processor. The items of a small body take
+// itemsShare times its bytes, itemsBytes at most.
 const (
 	smallBody  = 16 << 10
 	itemsShare = 32
 	itemsBytes = 1 << 20
 )
 
-// unpack takes what the request needs to be decoded, and undoes the content encoding.
+// unpack reserves what the request needs to be decoded, and undoes the content encoding.
 func (sub *submission) unpack(w weight) error {
 	size, window := sub.unpackedSize()
 	taken := (int64(w)+1)*size + window + min(itemsShare*size, itemsBytes)
@@ -96,8 +96,8 @@ func (sub *submission) unpack(w weight) error {
 	return err
 }
 
-// unpackedSize is how long the body says that it is without its encoding, or else a guess,
-// and what its reader keeps.
+// unpackedSize returns the length of the body without its encoding, as the body states it or else a
+// guess, and the memory that its reader keeps.
 func (sub *submission) unpackedSize() (size, window int64) {
 	const usual = 8
 	size = int64(len(sub.body))
@@ -175,8 +175,8 @@ func (sub *submission) inflater() (io.ReadCloser, error) {
 	}
 }
 
-// inflate undoes the content encoding within a limit. Room was taken for a body of size
-// bytes; what is over takes more. It returns nil where there is no encoding.
+// inflate undoes the content encoding within a limit. Memory was reserved for a body of size bytes;
+// a longer one reserves more. It returns nil where there is no encoding.
 func (sub *submission) inflate(size int, w weight, limit int) ([]byte, error) {
 	reader, err := sub.inflater()
 	if reader == nil || err != nil {

@@ -86,8 +86,8 @@ type errorInput struct {
 	Body   errorItem `body:"json"`
 }
 
-// rawItem returns the bytes of an item, which the decoding of events has passed
-// over. They are found once per request.
+// rawItem returns the bytes of an item, whose error members the decoder of events ignored. They are
+// found once per request.
 func (sub *submission) rawItem(index int) (stdjson.RawMessage, error) {
 	if sub.rawItems == nil {
 		body := bytes.TrimLeft(sub.body, " \t\r\n")
@@ -114,7 +114,7 @@ func (sub *submission) rawItem(index int) (stdjson.RawMessage, error) {
 	return sub.rawItems[index], nil
 }
 
-// acceptError judges one error item and emits its occurrence, or rejects it.
+// acceptError checks one error item and emits its occurrence, or rejects it.
 func (sub *submission) acceptError(index int, shared *item) {
 	raw, err := sub.rawItem(index)
 	if err != nil {
@@ -134,7 +134,7 @@ func (sub *submission) acceptError(index int, shared *item) {
 		sub.reject(index, code, message)
 		return
 	}
-	// Who, when and where an event and an error say alike.
+	// The members that events and errors share: who, when and where.
 	event := &sub.event
 	event.Reset()
 	sub.identify(event, shared)
@@ -156,7 +156,7 @@ func (sub *submission) acceptError(index int, shared *item) {
 	}
 }
 
-// checkError says why an error item is not accepted, if so.
+// checkError returns why an error item is not accepted, empty if it is.
 func (sub *submission) checkError(it *errorItem) (code, message string) {
 	if !slices.Contains(sub.collector.Modules, svc.ModuleErrors) {
 		return string(svc.CodeModuleDisabled), "The application has switched the module errors off."
@@ -220,8 +220,8 @@ func (it *errorItem) occurrence(event *protos.Event) *svc.Occurrence {
 	return o
 }
 
-// boundedExtra returns an object within its limits; one that is not is replaced
-// by the reason, for the error matters more than what surrounds it.
+// boundedExtra returns an object that is within its limits. Another one is replaced by the reason,
+// because the error matters more than its context.
 func boundedExtra(raw stdjson.RawMessage) stdjson.RawMessage {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil
@@ -322,7 +322,7 @@ func (sub *submission) emitOccurrence(event *protos.Event, o *svc.Occurrence, ex
 	return sub.put(partition, size, func(payload []byte) ([]byte, error) { return protos.AppendOccurrence(payload, message) })
 }
 
-// listJSON encodes a list; an empty one is nothing.
+// listJSON encodes a list; an empty one becomes no text.
 func listJSON[T any](list []T) ([]byte, error) {
 	if len(list) == 0 {
 		return nil, nil

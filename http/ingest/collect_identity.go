@@ -13,12 +13,11 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// What comes without an id is named by what it says, so that the same item sent again has
-// the same id, however it is serialised and whenever it arrives. What it says is every
-// member that the client sent, in the item and in the context of its batch; when it says
-// that it happened counts as the client wrote it, before its clock is corrected. An item
-// that does not say when cannot be told from another one that says the same, so each of
-// them has an id of its own.
+// An item without an id gets one that is derived from its content, so that the same item sent again
+// has the same id, however it is serialised and whenever it arrives. The content is every member
+// that the client sent, in the item and in the context of its batch; the time is taken as the
+// client wrote it, before its clock is corrected. An item without a time cannot be distinguished
+// from another one of the same content, so each of them gets an id of its own.
 
 // Prefixes of derived ids.
 const (
@@ -27,8 +26,8 @@ const (
 	pointPrefix = "pnt_"
 )
 
-// eventID names an event. Events of one request that say the same, also when, are one.
-// The item is not read afterwards.
+// eventID names an event. Events of one request with the same content and time are one event. The
+// item is not read afterwards.
 func (sub *submission) eventID(index int, it *item, kind itemKind) (string, error) {
 	ts := it.Ts
 	it.Type, it.Ts, it.SentAt, it.WriteKey = kind, "", "", ""
@@ -36,8 +35,8 @@ func (sub *submission) eventID(index int, it *item, kind itemKind) (string, erro
 	return sub.derivedID(eventPrefix, sum, ts, index, false), err
 }
 
-// errorID names an error. Errors of one request that say the same are told apart by their
-// number, for a fault that was reported twice counts twice. The item is not read afterwards.
+// errorID names an error. Equal errors of one request are numbered, because a fault that was
+// reported twice counts twice. The item is not read afterwards.
 func (sub *submission) errorID(index int, it *errorItem) (string, error) {
 	ts := it.Ts
 	it.Type, it.Ts, it.SentAt, it.WriteKey = "", "", "", ""
@@ -45,8 +44,8 @@ func (sub *submission) errorID(index int, it *errorItem) (string, error) {
 	return sub.derivedID(errorPrefix, sum, ts, index, true), err
 }
 
-// pointID names a metric point, told apart as errors are. One that does not say when it was
-// measured has no name. The item is not read afterwards.
+// pointID names a metric point; equal points are numbered like errors. A point without a time has
+// no name. The item is not read afterwards.
 func (sub *submission) pointID(index int, it *metricItem, kind itemKind) (string, error) {
 	ts := it.Ts
 	if ts == "" {
@@ -73,8 +72,8 @@ func (sub *submission) sumOf(it any) (xxh3.Uint128, error) {
 	return joined(sum, sub.around), nil
 }
 
-// derivedID makes an id of what an item says and when. Where twins count, the items of a
-// request that say the same are numbered.
+// derivedID makes an id of the content of an item and its time. Where twins count, equal items of a
+// request are numbered.
 func (sub *submission) derivedID(prefix string, sum xxh3.Uint128, ts string, index int, twins bool) string {
 	words := append(sub.words[:0], prefix...)
 	words = appendSum(words, sum)
@@ -94,7 +93,7 @@ func (sub *submission) derivedID(prefix string, sum xxh3.Uint128, ts string, ind
 	return prefix + base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(named[:])
 }
 
-// twins counts an item of a request and returns how many before it said the same.
+// twins returns how many equal items came before in the request, and counts this one.
 func (sub *submission) twins(said xxh3.Uint128) uint64 {
 	if sub.seen == nil {
 		sub.seen = map[xxh3.Uint128]uint64{}
@@ -104,11 +103,11 @@ func (sub *submission) twins(said xxh3.Uint128) uint64 {
 	return before
 }
 
-// maxSumDepth bounds the nesting of a JSON text that is understood; a deeper one is
-// compared byte by byte.
+// maxSumDepth bounds the nesting of a JSON text that is parsed; a deeper one is compared byte by
+// byte.
 const maxSumDepth = 64
 
-// sumJSON returns 128 bits of what a valid JSON text says: spaces, the order of members and
+// sumJSON returns 128 bits of the content of a valid JSON text: spaces, the order of members and
 // the spelling of texts and numbers do not count.
 func sumJSON(text []byte) xxh3.Uint128 {
 	if bytes.Count(text, []byte("{"))+bytes.Count(text, []byte("[")) > maxSumDepth && measureJSON(text).depth > maxSumDepth {

@@ -13,7 +13,7 @@ import (
 	"svc/protos"
 )
 
-// accept judges one item and emits its event, or rejects it.
+// accept checks one item and emits its event, or rejects it.
 func (sub *submission) accept(index int, it *item, kind itemKind) {
 	if kind == itemAny || kind == itemEvent && it.Type != "" || kind == itemMetric && it.Type == itemVital {
 		kind = it.Type
@@ -157,7 +157,7 @@ func (sub *submission) screenOf(raw stdjson.RawMessage) string {
 	return sub.screen
 }
 
-// maxScreen is the longest side of a screen that is believed, in pixels.
+// maxScreen is the longest plausible side of a screen, in pixels.
 const maxScreen = 1_000_000
 
 func screenText(raw stdjson.RawMessage) string {
@@ -238,9 +238,9 @@ func checkWords(event *protos.Event) (code, message string) {
 	return "", ""
 }
 
-// stamp fills the times: the client's time corrected by the difference between
-// when it says it sent the request and when the request arrived, not later than
-// a tolerance from now, not earlier than the key's kind allows.
+// stamp sets the times. The client's time is corrected by the difference between the sending time
+// that the client states and the arrival of the request. It may not be later than a tolerance from
+// now, nor earlier than the key's kind allows.
 func (sub *submission) stamp(event *protos.Event, it *item) (code, message string) {
 	event.ReceivedMs = sub.now.UnixMilli()
 	event.TsMs = event.ReceivedMs

@@ -61,7 +61,7 @@ func remoteIP(r *http.Request) string {
 	return host
 }
 
-// challenge says in a header how a refused key is to be sent.
+// challenge sets the header that says how a refused key must be sent.
 func (sub *submission) challenge(err error) {
 	switch {
 	case errors.Is(err, errNoKey):
@@ -97,11 +97,11 @@ func ingestKey(r *http.Request, writeKey string) (string, error) {
 	return found, nil
 }
 
-// keyPrefix is how much of a packed body is unpacked to find a key in it.
+// keyPrefix is how many bytes of a compressed body are inflated to find a key in it.
 const keyPrefix = 64 << 10
 
-// authenticateInside finds the collector of a request whose key stands in the body. Of a
-// packed body only the beginning is looked at, so that strangers cost no more.
+// authenticateInside finds the collector of a request whose key stands in the body. Only the
+// beginning of a compressed body is read, so that requests without a valid key cost little.
 func (sub *submission) authenticateInside() error {
 	text := sub.body
 	if sub.encoding() != "" {
@@ -136,8 +136,8 @@ func writeKeyOf(text []byte) string {
 	}
 }
 
-// headerOf returns the first value of a header. The name is in the canonical form,
-// which http.Header.Get would work out again for every request.
+// headerOf returns the first value of a header. The name must be in the canonical form, which
+// http.Header.Get would compute for every request.
 func headerOf(r *http.Request, name string) string {
 	if values := r.Header[name]; len(values) > 0 {
 		return values[0]

@@ -60,7 +60,7 @@ type metricInput struct {
 	Body   metricItem `body:"json"`
 }
 
-// acceptMetric judges one metric item and emits its point, or rejects it.
+// acceptMetric checks one metric item and emits its point, or rejects it.
 func (sub *submission) acceptMetric(index int, shared *item, kind itemKind) {
 	raw, err := sub.rawItem(index)
 	var it metricItem

@@ -42,13 +42,13 @@ func (sub *submission) fillProperties(event *protos.Event, raw stdjson.RawMessag
 // jsonShape describes a JSON text.
 type jsonShape struct {
 	depth, keys int
-	// nul says that it holds an escaped NUL character.
+	// nul is set if the text holds an escaped NUL character.
 	nul bool
-	// plain says that plainJSON would change nothing.
+	// plain is set if plainJSON would change nothing.
 	plain bool
 }
 
-// measureJSON returns what a valid JSON text is like.
+// measureJSON returns the shape of a valid JSON text.
 func measureJSON(raw []byte) jsonShape {
 	shape := jsonShape{plain: true}
 	level, quoted := 0, false
@@ -104,7 +104,7 @@ func plainJSON(to, raw []byte) []byte {
 	return to
 }
 
-// The sizes of escapes, in bytes: \n, \u00df, and two that make one character.
+// The lengths of escapes, in bytes: \n, \u00df, and a pair that makes one character.
 const (
 	shortEscape = 2
 	longEscape  = 6

@@ -16,11 +16,11 @@ func (sub *submission) emit(event *protos.Event) error {
 // errItemTooLong is the refusal of an item that no record of the log can hold.
 var errItemTooLong = errors.New("the item is over the limit of a record")
 
-// itemHead bounds what stands before an item in a record.
+// itemHead bounds the bytes that precede an item in a record.
 const itemHead = 8
 
-// put appends an accepted item of size bytes to the payload of a partition. A payload that
-// becomes longer than a record is divided between items later.
+// put appends an accepted item of size bytes to the payload of a partition. A payload that becomes
+// longer than a record is later divided between items.
 func (sub *submission) put(partition, size int, appendTo func(payload []byte) ([]byte, error)) error {
 	if size+itemHead > svc.MaxRecordBytes {
 		return errItemTooLong

@@ -41,9 +41,9 @@ type otlpAnswer struct {
 	} `json:"partialSuccess,omitempty" doc:"Missing where everything was accepted."`
 }
 
-// otlpRoutes returns the rows of OTLP over HTTP, under the paths that exporters
-// append to an endpoint with and without /otlp. Traces and logs are answered, so that
-// exporters of all signals do not try again and again, and all of them rejected.
+// otlpRoutes returns the rows of OTLP over HTTP, under the paths that exporters append to an
+// endpoint with and without /otlp. Traces and logs are answered as rejected, so that exporters of
+// all signals do not retry them.
 func (c *Collect) otlpRoutes() []route.Route {
 	var routes []route.Route
 	row := func(path, operation, summary string, serve func(*submission) (proto.Message, error)) {

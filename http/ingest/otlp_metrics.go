@@ -19,8 +19,8 @@ import (
 	"svc/protos"
 )
 
-// resourceLabels lists the attributes of a resource that become labels; the others
-// tell processes apart, and would make a new series of each.
+// resourceLabels lists the attributes of a resource that become labels. The others identify
+// processes, and would make a new series of each.
 func resourceLabels() []string {
 	return []string{"service.name", "deployment.environment.name", "host.name"}
 }
@@ -32,7 +32,7 @@ type otlpStream struct {
 	sender     uint64
 }
 
-// acceptOTLP judges every data point of a request and emits what is accepted.
+// acceptOTLP checks every data point of a request and emits those that are accepted.
 func (sub *submission) acceptOTLP(request *collectmetrics.ExportMetricsServiceRequest) {
 	for _, resource := range request.GetResourceMetrics() {
 		var labels []svc.Label
@@ -51,8 +51,8 @@ func (sub *submission) acceptOTLP(request *collectmetrics.ExportMetricsServiceRe
 	}
 }
 
-// numberOf names a message by what it says; 0 where it says nothing. Equal messages of
-// one sender are equal in their bytes.
+// numberOf returns a hash of a message's content, 0 for an empty one. Equal messages of one sender
+// are equal in their bytes.
 func numberOf(message proto.Message) uint64 {
 	encoded, err := proto.MarshalOptions{Deterministic: true}.Marshal(message)
 	if err != nil || len(encoded) == 0 {
@@ -217,15 +217,15 @@ func (sub *submission) acceptSummary(stream *otlpStream, p *otlp.SummaryDataPoin
 		counter := &otlpStream{name: stream.name + part.suffix, unit: part.unit, labels: stream.labels, sender: stream.sender}
 		sub.acceptOTLPPoint(counter, sub.numberPoint(part.value, svc.MetricCounter), p, svc.MetricCounter, cumulative)
 	}
-	// They were one data point.
+	// All of them were one data point.
 	sub.rejected = sub.rejected[:min(len(sub.rejected), before+1)]
 }
 
-// noRecordedValue is the flag of a point that says nothing.
+// noRecordedValue is the flag of a point without a value.
 const noRecordedValue = uint32(otlp.DataPointFlags_DATA_POINT_FLAGS_NO_RECORDED_VALUE_MASK)
 
-// acceptOTLPPoint completes a point and emits it, or rejects it. An answer has numbers
-// of points alone, so an index says nothing.
+// acceptOTLPPoint completes a point and emits it, or rejects it. The answer only counts points, so
+// a rejection has no index.
 func (sub *submission) acceptOTLPPoint(stream *otlpStream, point *protos.MetricPoint, p otlpPoint, kind svc.MetricKind, temporality otlp.AggregationTemporality) {
 	if p.GetFlags()&noRecordedValue != 0 {
 		return
@@ -276,8 +276,8 @@ func deltaID(stream *otlpStream, labels []svc.Label, p otlpPoint) string {
 	return base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:])
 }
 
-// stampMillis fills when a point was measured: not later than a tolerance from now, not
-// earlier than the key's kind allows; the arrival where the sender does not say.
+// stampMillis sets when a point was measured: not later than a tolerance from now, not earlier than
+// the key's kind allows, and the time of arrival if the sender states none.
 func (sub *submission) stampMillis(point *protos.MetricPoint, tsMs int64) (code, message string) {
 	point.TsMs = sub.now.UnixMilli()
 	if tsMs != 0 {

@@ -65,8 +65,8 @@ func (c *Collect) serveRemoteWrite(w *route.Response, r *http.Request) {
 // remoteWritten counts what the log has acknowledged.
 type remoteWritten struct{ samples, histograms int }
 
-// remoteWrite stores the valid samples of a request; the error of a request of which some
-// points are rejected is permanent, so its sender does not repeat the others.
+// remoteWrite stores the valid samples of a request. If some points are rejected, the error is
+// permanent, so that the sender does not repeat the others.
 func (sub *submission) remoteWrite() (*remoteWritten, error) {
 	if err := sub.authenticate(""); err != nil {
 		return nil, err

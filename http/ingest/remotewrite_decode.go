@@ -26,8 +26,8 @@ type remoteSample struct {
 	tsMs  int64
 }
 
-// remoteHistogram is a native histogram; good says that its buckets are exponential
-// and counted in whole numbers, the only ones that are read.
+// remoteHistogram is a native histogram. good is set if its buckets are exponential and counted in
+// whole numbers; no others are read.
 type remoteHistogram struct {
 	point *protos.MetricPoint
 	tsMs  int64
@@ -41,8 +41,8 @@ var (
 	errRemoteText = errors.New("a text is not valid UTF-8")
 )
 
-// field is one field of a message: number holds varints and fixed numbers, bytes the
-// content of anything of a length.
+// field is one field of a message: number holds varints and fixed numbers, bytes the content of a
+// field with a length.
 type field struct {
 	number uint64
 	bytes  []byte

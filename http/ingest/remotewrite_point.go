@@ -23,8 +23,8 @@ const (
 // staleMarker is the not-a-number with which Prometheus ends a series.
 const staleMarker = 0x7ff0000000000002
 
-// acceptRemote emits the points of a series. A sample that is no number says nothing:
-// that is how a series ends, and what a summary without observations reports.
+// acceptRemote emits the points of a series. A sample that is not a number has no value: it marks
+// the end of a series, or a summary without observations.
 func (sub *submission) acceptRemote(s *remoteSeries, written *remoteWritten) {
 	name := ""
 	labels := slices.DeleteFunc(slices.Clone(s.labels), func(l svc.Label) bool {
@@ -56,8 +56,8 @@ func (sub *submission) acceptRemote(s *remoteSeries, written *remoteWritten) {
 	}
 }
 
-// metricKind returns the kind of a series' samples: what its metadata says, else what
-// its name says by the conventions of Prometheus.
+// metricKind returns the kind of a series' samples: that of its metadata, else that which its name
+// has by the conventions of Prometheus.
 func (s *remoteSeries) metricKind(name string) svc.MetricKind {
 	counts := slices.ContainsFunc([]string{"_total", "_count", "_bucket", "_sum"}, func(suffix string) bool { return strings.HasSuffix(name, suffix) })
 	switch s.kind {

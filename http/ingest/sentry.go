@@ -17,11 +17,11 @@ import (
 	"svc/http/sentry"
 )
 
-// Spool keeps what the log does not take.
+// Spool keeps parts that the log did not take.
 type Spool interface {
 	// Append keeps parts for later; they are on disk when it returns nil.
 	Append(parts []svc.Part) error
-	// Bytes is how much waits.
+	// Bytes returns how many bytes wait.
 	Bytes() int64
 }
 
@@ -86,7 +86,7 @@ func (s *Sentry) serve(w *route.Response, r *http.Request, take func(sub *submis
 	}
 }
 
-// accept leads a request through key, body and items to the log, and answers it.
+// accept checks the key and the items of a request, produces the accepted ones, and answers.
 func (s *Sentry) accept(sub *submission, take func(sub *submission) error) error {
 	err := s.authenticate(sub, "")
 	if err != nil && (!errors.Is(err, errNoSentryKey) || !strings.HasSuffix(sub.request.URL.Path, "/envelope/") && !strings.HasSuffix(sub.request.URL.Path, "/envelope")) {
@@ -137,8 +137,8 @@ func (s *Sentry) authenticate(sub *submission, dsn string) error {
 	return nil
 }
 
-// authenticateInside finds the collector of an envelope whose key stands in its first line
-// alone. Strangers cost no more than the beginning of it.
+// authenticateInside finds the collector of an envelope whose key stands only in its first line. A
+// request without a valid key costs only the beginning of the body.
 func (s *Sentry) authenticateInside(sub *submission) error {
 	if _, err := sub.readSome(maxEnvelopeBytes); err != nil {
 		return err
@@ -168,7 +168,7 @@ func (s *Sentry) envelope(sub *submission) error {
 		sub.envelope.SentAt = header.SentAt.Format(time.RFC3339Nano)
 	}
 	sub.answered = header.EventID
-	// An item that cannot be taken does not prevent the others.
+	// An item that is refused does not prevent the others.
 	var refused error
 	for n := range items {
 		item := &items[n]
@@ -193,7 +193,7 @@ func (s *Sentry) envelope(sub *submission) error {
 	return refused
 }
 
-// hint tells an SDK in a header why a part of its request was not taken.
+// hint sets the header that gives an SDK the reason why a part of its request was not taken.
 func (sub *submission) hint(err error) {
 	if shown, ok := errors.AsType[*svc.Error](err); ok {
 		sub.writer.Header().Set(errorHeader, shown.Message)
@@ -209,7 +209,7 @@ func (s *Sentry) store(sub *submission) error {
 	return s.event(sub, 0, sub.body)
 }
 
-// report counts what a client says that it did not send.
+// report counts the items that a client reports as not sent.
 func (s *Sentry) report(payload []byte) {
 	discarded, err := sentry.ParseReport(payload)
 	if err != nil {
@@ -251,9 +251,9 @@ func (s *Sentry) take(sub *submission, index int, event *sentry.Event, payload [
 	sub.acceptEvent(index, event, payload)
 }
 
-// acceptEvent emits the occurrence of an event. A member that cannot be kept is left out
-// and noted, for the error matters more; an application that takes no errors is named in
-// the answer's header, and the SDK is told 200 all the same, as it can do nothing about it.
+// acceptEvent emits the occurrence of an event. A member that cannot be kept is left out and noted,
+// because the error matters more. An application that takes no errors is named in the answer's
+// header, with status 200 all the same, because the SDK can do nothing about it.
 func (sub *submission) acceptEvent(index int, event *sentry.Event, payload []byte) {
 	if !slices.Contains(sub.collector.Modules, svc.ModuleErrors) {
 		sub.reject(index, string(svc.CodeModuleDisabled), "The application has switched the module errors off.")
@@ -284,14 +284,14 @@ func (sub *submission) acceptEvent(index int, event *sentry.Event, payload []byt
 	}
 }
 
-// isKept reports whether what happened then is still kept in the application. SDKs of phones
+// isKept reports whether the application still keeps what happened at that time. SDKs of phones
 // send days late what they could not send before, so an error may be as old as that.
 func (sub *submission) isKept(tsMs int64) bool {
 	return tsMs >= sub.now.AddDate(0, 0, -sub.collector.RetentionDays).UnixMilli()
 }
 
-// clientOf returns address and user agent of the person: what the event says, and those
-// of the connection where a browser sent it.
+// clientOf returns the address and the user agent of the person: those in the event, or those of
+// the connection if a browser sent it.
 func (sub *submission) clientOf(event *sentry.Event) (ip, userAgent string) {
 	ip, userAgent = event.User.IP, event.Request.UserAgent
 	if event.Platform == "javascript" {
@@ -309,8 +309,8 @@ func malformed(err error) error {
 	return svc.Invalid(svc.FieldError{Code: "malformed", Message: err.Error()})
 }
 
-// keep hands the accepted errors to the log and answers. They go to the spool where the log
-// does not answer, or where earlier errors wait there.
+// keep hands the accepted errors to the log and answers. They go to the spool if the log does not
+// answer, or if earlier errors wait there.
 func (s *Sentry) keep(sub *submission) error {
 	sub.reserved.releaseProcessor()
 	err := errSpooling
@@ -330,7 +330,8 @@ func (s *Sentry) keep(sub *submission) error {
 	return sub.answerSentry()
 }
 
-// errSpooling leads to the spool without asking the log.
+// errSpooling stands for the log's error while something waits in the spool: the log is not asked
+// then.
 var errSpooling = fmt.Errorf("something waits in the spool")
 
 // answerSentry answers 200, or 429 for the category of errors where the key's limit is

@@ -12,8 +12,8 @@ import (
 
 // SentryMetrics counts what arrives on Sentry's paths.
 type SentryMetrics struct {
-	// Items counts what came, by category; Discarded what clients say that they did not
-	// send, by reason and category; Spooled the errors that the log did not take at once.
+	// Items counts what came, by category; Discarded what clients report as not sent, by reason and
+	// category; Spooled the errors that the log did not take at once.
 	Items     *prometheus.CounterVec
 	Discarded *prometheus.CounterVec
 	Spooled   prometheus.Counter
@@ -70,8 +70,7 @@ const rateErrors svc.RateClass = "errors"
 // maxLimited bounds the keys that are remembered; it is far above those in use.
 const maxLimited = 100_000
 
-// take counts one error of a key and returns how long the key shall wait, zero where it
-// need not.
+// take counts one error of a key and returns how long the key must wait, zero if it need not.
 func (l *ErrorLimiter) take(key string, now time.Time) time.Duration {
 	if l == nil || l.PerMinute <= 0 {
 		return 0

@@ -21,10 +21,10 @@ type ReleaseBook interface {
 	// ChangeRelease fails with not_found where there is no such release, or none of the
 	// application that is named.
 	ChangeRelease(ctx context.Context, org, app, version string, patch svc.ReleasePatch) (svc.Release, error)
-	// Release returns a release, of an application where one is named.
+	// Release returns a release; if app is not empty, it must be one of that application.
 	Release(ctx context.Context, org, app, version string) (svc.Release, error)
-	// Releases returns releases with the first commit of each, the newest first, from the
-	// one after another on, and whether more follow.
+	// Releases returns the releases that follow after, the newest first, with the first commit of
+	// each, and whether more follow.
 	Releases(ctx context.Context, org, app string, after *svc.Release, limit int) ([]svc.Release, bool, error)
 	// PreviousRelease returns the newest earlier release of the same applications that has
 	// commits, nil where there is none.
@@ -33,13 +33,13 @@ type ReleaseBook interface {
 	AddDeploy(ctx context.Context, org, version string, deploy svc.Deploy) (svc.Deploy, error)
 }
 
-// Releases takes what sentry-cli says about releases, commits and deploys. Who may upload
-// source maps may do so.
+// Releases takes what sentry-cli reports about releases, commits and deploys. It needs the same
+// right as the upload of source maps.
 type Releases struct {
 	// Uploads judges the tokens and leaves the audit rows.
 	Uploads *Uploads
 	Book    ReleaseBook
-	// Counts says what occurred in releases; nil says nothing.
+	// Counts counts errors by release; nil counts none.
 	Counts ReleaseCounts
 }
 
@@ -151,7 +151,7 @@ func (s *Releases) read(w *route.Response, r *http.Request, up *upload, into any
 	return nil
 }
 
-// patch returns what a body says, once every application that it names is known.
+// patch returns the changes in a body, after every application that it names was found.
 func (s *Releases) patch(r *http.Request, up *upload, app string, spec *releaseSpec) (svc.ReleasePatch, error) {
 	patch := svc.ReleasePatch{
 		Apps: spec.Projects, Status: spec.Status, Ref: spec.Ref, URL: spec.URL, StartedAt: spec.DateStarted, ReleasedAt: spec.DateReleased, Commits: spec.commits(),
@@ -243,7 +243,7 @@ func (s *Releases) get(_ *route.Response, r *http.Request, up *upload) (any, err
 	return answers[0], nil
 }
 
-// counted answers releases with what occurred in each.
+// counted makes the answers of releases, with the number of errors in each.
 func (s *Releases) counted(r *http.Request, up *upload, list []svc.Release) ([]releaseAnswer, error) {
 	versions := make([]string, len(list))
 	for i := range list {
@@ -355,8 +355,8 @@ func (s *Releases) deploy(w *route.Response, r *http.Request, up *upload) (any, 
 	return answerDeploy(&deploy), nil
 }
 
-// repos answers that no repository is connected, whereupon sentry-cli reads commits from the
-// one on its disk.
+// repos answers that no repository is connected; sentry-cli then reads commits from the repository
+// on its disk.
 func (s *Releases) repos(*route.Response, *http.Request, *upload) (any, error) {
 	return []repository{}, nil
 }

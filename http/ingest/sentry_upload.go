@@ -27,10 +27,10 @@ type Artifacts interface {
 	PutSourceMaps(ctx context.Context, app string, at time.Time, maps []svc.SourceMap) error
 	// PutChunk keeps a piece of an upload for a day.
 	PutChunk(ctx context.Context, org, sha1 string, at time.Time, content []byte) error
-	// ReleaseChunks gives up pieces that were put together.
+	// ReleaseChunks deletes pieces that were put together.
 	ReleaseChunks(ctx context.Context, org string, sums []string, at time.Time) error
-	// ChunkBytes is how much of an organization was not put together, SourceMapBytes how
-	// much is kept of an application.
+	// ChunkBytes returns how many bytes of an organization's pieces were not put together,
+	// SourceMapBytes how many are kept of an application.
 	ChunkBytes(ctx context.Context, org string) (int64, error)
 	SourceMapBytes(ctx context.Context, app string) (int64, error)
 	// MissingChunks returns those of the pieces that are not kept.
@@ -55,8 +55,8 @@ type Uploads struct {
 	// PublicURL is the address under which build tools reach the service; empty takes
 	// the host of the request.
 	PublicURL string
-	// CheckMap says what is wrong with a source map; a bundle with such a map is refused.
-	// Nil takes all.
+	// CheckMap returns what is wrong with a source map; a bundle with such a map is refused. Nil
+	// accepts all.
 	CheckMap func(content []byte) error
 
 	// Admission bounds what pieces take of the node's memory; nil bounds nothing.
@@ -87,8 +87,8 @@ const (
 	maxMaps = 16 << 30
 )
 
-// upload is one request: the organization that it addresses, the application where it is
-// for a single one, and what its audit row says of it.
+// upload is one request: the organization that it addresses, the application if it is for one, and
+// the note of its audit row.
 type upload struct {
 	org, app, note string
 }
@@ -120,8 +120,7 @@ func (u *Uploads) Routes() []route.Route {
 // serveUpload answers one request.
 type serveUpload func(w *route.Response, r *http.Request, up *upload) (any, error)
 
-// serve leads a request past the checks of its token, writes the answer, and keeps an
-// audit row for what was written.
+// serve checks the token of a request, writes the answer, and keeps an audit row of a write.
 func (u *Uploads) serve(w *route.Response, r *http.Request, operation string, serve serveUpload) {
 	up := &upload{org: r.PathValue("org")}
 	answer := any(nil)
@@ -141,8 +140,7 @@ func (u *Uploads) serve(w *route.Response, r *http.Request, operation string, se
 	}
 }
 
-// writeUpload writes an answer without the frame of the API, which build tools do not
-// know.
+// writeUpload writes an answer without the frame of the API, which build tools do not know.
 func writeUpload(w *route.Response, r *http.Request, answer any) {
 	body, err := json.Marshal(answer)
 	if err != nil {
@@ -187,7 +185,7 @@ func (u *Uploads) terms(_ *route.Response, r *http.Request, _ *upload) (any, err
 	}, nil
 }
 
-// chunks takes pieces. Each must be what its name says.
+// chunks takes pieces. The content of each must have the hash that is its name.
 func (u *Uploads) chunks(w *route.Response, r *http.Request, up *upload) (any, error) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxUploadBytes+1<<20)
 	form, err := r.MultipartReader()
@@ -336,7 +334,7 @@ func (u *Uploads) keepBundle(ctx context.Context, org string, apps []string, spe
 	return u.putMaps(ctx, org, apps, maps, spec.Chunks)
 }
 
-// putMaps keeps the source maps of a bundle, and gives its pieces up.
+// putMaps keeps the source maps of a bundle, and deletes its pieces.
 func (u *Uploads) putMaps(ctx context.Context, org string, apps []string, maps []svc.SourceMap, pieces []string) error {
 	var size int64
 	for n := range maps {
@@ -357,7 +355,7 @@ func (u *Uploads) putMaps(ctx context.Context, org string, apps []string, maps [
 	return u.Artifacts.ReleaseChunks(ctx, org, pieces, u.Now())
 }
 
-// check refuses a map that could not be used, and says which one it is.
+// check refuses a map that could not be used, and names it.
 func (u *Uploads) check(one *sentry.SourceMap) error {
 	if u.CheckMap == nil {
 		return nil

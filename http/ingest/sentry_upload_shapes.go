@@ -22,7 +22,7 @@ type assembleSpec struct {
 	Dist     string   `json:"dist"`
 }
 
-// assembled is how far it has come.
+// assembled is the state of an upload.
 type assembled struct {
 	State         string   `json:"state" enum:"not_found,ok,error"`
 	MissingChunks []string `json:"missingChunks"`

@@ -25,8 +25,7 @@ type submission struct {
 	// reserved is the request's share of the node's memory and processors.
 	reserved reservation
 
-	// From the key: what it may do, and who the connection belongs to where that is a
-	// visitor.
+	// From the key: what it may do, and the visitor to whom the connection belongs, if it does.
 	collector *svc.Collector
 	userAgent string
 	remoteIP  string
@@ -37,17 +36,17 @@ type submission struct {
 	inflated []byte
 	body     []byte
 
-	// The decoded body. single says that it is one item; rawItems are the bytes of the items,
-	// for errors; debugIDs names the source maps of an error's files.
+	// The decoded body. single is set if it is one item; rawItems are the bytes of the items, for
+	// errors; debugIDs names the source maps of an error's files.
 	envelope envelope
 	items    []item
 	single   bool
 	rawItems []json.RawMessage
 	debugIDs map[string]string
 
-	// The item that is being judged: its event or point, which are reused, and texts that
-	// belong to them. properties are those of the event where they had to be rewritten;
-	// screen is the text of screenRaw, which items share.
+	// The item that is being checked: its event or point, which are reused, and texts that belong
+	// to them. properties are those of the event if they had to be rewritten; screen is the text of
+	// screenRaw, which items share.
 	event      protos.Event
 	campaign   protos.Campaign
 	point      protos.MetricPoint
@@ -56,8 +55,8 @@ type submission struct {
 	screenRaw  []byte
 	screen     string
 
-	// Derived ids: seen counts the items without an id that say the same, around is the hash
-	// of the context that all items share, words is the text that names an item.
+	// Derived ids: seen counts the items without an id that have the same content, around is the
+	// hash of the context that all items share, words is the text that is hashed.
 	seen   map[xxh3.Uint128]uint64
 	around xxh3.Uint128
 	words  []byte
@@ -70,7 +69,7 @@ type submission struct {
 	accepted int
 	rejected []svc.Rejection
 
-	// The answer. answered is the id that an SDK of Sentry is told, pause how long it is to
+	// The answer. answered is the id in the answer to an SDK of Sentry, pause how long it must
 	// wait.
 	out      []byte
 	answered string

@@ -10,9 +10,9 @@ import (
 
 // Symbols finds the original places of minified code.
 type Symbols interface {
-	// Resolve returns the original of a frame: its file, function, line and column. Keys
-	// are what the source map of its file may be found by in the application, the best
-	// first. Where it finds none it returns the frame itself, and Unmapped says why.
+	// Resolve returns the original of a frame: its file, function, line and column. keys are those
+	// by which the source map of its file may be found in the application, the best first. If none
+	// is found it returns the frame itself, with the reason in Unmapped.
 	Resolve(ctx context.Context, app string, keys []string, frame svc.Frame) svc.Frame
 }
 
@@ -20,9 +20,9 @@ type Symbols interface {
 // minified is worth more than one that came too late.
 const symbolTime = 2 * time.Second
 
-// symbolicate replaces the frames whose original place a source map knows and says
-// whether there was any. It stands before the grouping, so that a new build of the same
-// code makes no new issue.
+// symbolicate replaces the frames whose original place a source map knows, and reports whether
+// there was any. It runs before the grouping, so that a new build of the same code makes no new
+// issue.
 func (sub *submission) symbolicate(o *svc.Occurrence) bool {
 	if sub.collect.Symbols == nil || len(sub.debugIDs) == 0 && o.Release == "" {
 		return false
@@ -48,7 +48,7 @@ func (sub *submission) symbolicate(o *svc.Occurrence) bool {
 	return found
 }
 
-// mapKeys returns what the source map of a frame's file may be found by.
+// mapKeys returns the keys by which the source map of a frame's file may be found.
 func (sub *submission) mapKeys(o *svc.Occurrence, frame *svc.Frame) []string {
 	if frame.Line < 1 || !isScript(frame.File) {
 		return nil

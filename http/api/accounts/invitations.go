@@ -8,11 +8,11 @@ import (
 	"svc/http/route"
 )
 
-// Invitations are the seats that are offered to a person.
+// Invitations keeps the invitations that a person has received.
 type Invitations interface {
 	// Offers returns a person's open invitations.
 	Offers(ctx context.Context, person svc.User) ([]svc.Offer, error)
-	// AcceptOffer seats the person; it fails with not_found where no invitation is open.
+	// AcceptOffer makes the person a member; it fails with not_found where no invitation is open.
 	AcceptOffer(ctx context.Context, person svc.User, org string) (svc.Membership, error)
 	// DeclineOffer ends an invitation under the same rule.
 	DeclineOffer(ctx context.Context, person svc.User, org string) error
@@ -108,8 +108,8 @@ func (c consoleInvitations) list(ctx context.Context, call *route.Call, in api.P
 	return api.PageOfAll(call, api.Convert(rows, invitationOf), in, func(row invitation) string { return row.Organization.Slug })
 }
 
-// offerPath addresses an invitation of the signed-in person. The parameter is not called
-// org, since the person has no seat there yet.
+// offerPath addresses an invitation of the signed-in person. The parameter is not called org, since
+// the person is not a member yet.
 type offerPath struct {
 	Slug string `path:"slug" doc:"The organization's slug."`
 }

@@ -13,11 +13,11 @@ import (
 
 // Ledger reads the ledgers of organizations.
 type Ledger interface {
-	// LedgerEntries returns a page, the newest first, and whether more follow. Before is
-	// the sequence that the page ends in front of, zero for the end of the ledger; an
-	// empty kind asks for all.
+	// LedgerEntries returns a page, the newest first, and whether more follow. The page holds
+	// entries before the sequence before, zero for the end of the ledger; an empty kind asks for
+	// all.
 	LedgerEntries(ctx context.Context, org string, kind svc.LedgerKind, before uint64, limit int) (page []svc.LedgerEntry, more bool, err error)
-	// CheckLedger goes through the whole ledger.
+	// CheckLedger verifies the whole ledger.
 	CheckLedger(ctx context.Context, org string) (svc.LedgerCheck, error)
 }
 
@@ -88,7 +88,7 @@ func (l ledger) list(ctx context.Context, call *route.Call, in listLedger) (svc.
 	return route.PageOf(call, api.Convert(entries, ledgerRowOf), more, func(last ledgerRow) []string { return []string{strconv.FormatUint(last.Sequence, 10)} }), nil
 }
 
-// ledgerCheck is the result of going through a ledger.
+// ledgerCheck is the result of the verification.
 type ledgerCheck struct {
 	Intact   bool    `json:"intact"`
 	Entries  uint64  `json:"entries" doc:"How many entries follow each other unchanged from the beginning."`

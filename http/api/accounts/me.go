@@ -8,7 +8,7 @@ import (
 	"svc/http/route"
 )
 
-// Organizations knows who belongs where.
+// Organizations keeps organizations and who belongs to them.
 type Organizations interface {
 	// Memberships returns the organizations that a grant's token may address,
 	// exactly one for an organization token, with the role in each.
@@ -29,8 +29,8 @@ type Tokens interface {
 	// RevokeToken ends a token at once. It fails with not_found where the owner has
 	// no such token or it is revoked already.
 	RevokeToken(ctx context.Context, owner svc.TokenOwner, id string) error
-	// AdoptToken has a token of an organization, whose person has left, act as the owner's
-	// user. It fails with conflict where the token still acts as a member.
+	// AdoptToken makes a token of an organization, whose person has left, act as the owner's user.
+	// It fails with conflict where the token still acts as a member.
 	AdoptToken(ctx context.Context, owner svc.TokenOwner, id string) (svc.Token, error)
 }
 
@@ -41,7 +41,7 @@ type Limits struct {
 	ConcurrentQueries  int `json:"concurrentQueries"`
 }
 
-// me answers who calls.
+// me answers the routes about the caller.
 type me struct {
 	organizations Organizations
 	tokens        Tokens
@@ -120,8 +120,7 @@ func (m me) listOrganizations(ctx context.Context, call *route.Call, in api.Pagi
 	return api.PageOfAll(call, memberships, in, func(row svc.Membership) string { return row.Slug })
 }
 
-// listTokens lists a person's personal tokens; an organization token sees
-// itself alone.
+// listTokens lists a person's personal tokens; an organization token sees only itself.
 func (m me) listTokens(ctx context.Context, call *route.Call, in api.Paging) (svc.Page[token], error) {
 	own := &call.Grant.Token
 	if own.Kind == svc.TokenOrganization {
@@ -141,8 +140,8 @@ type tokenPath struct {
 	ID string `path:"id" doc:"The token's id."`
 }
 
-// revokeToken revokes a personal token of the caller's person; an organization
-// token can revoke itself alone.
+// revokeToken revokes a personal token of the caller's person; an organization token can revoke
+// only itself.
 func (m me) revokeToken(ctx context.Context, call *route.Call, in tokenPath) (route.Empty, error) {
 	own := &call.Grant.Token
 	isOrganization := own.Kind == svc.TokenOrganization

@@ -17,8 +17,8 @@ type passkeys struct {
 	organizations Organizations
 }
 
-// concern records the call in the ledgers of all organizations of the person: a passkey
-// approves actions in each of them.
+// concern has the call recorded in the ledgers of all organizations of the person, because a
+// passkey approves actions in each of them.
 func (p passkeys) concern(ctx context.Context, call *route.Call) error {
 	return concernHomes(ctx, call, p.organizations)
 }
@@ -70,8 +70,7 @@ func (p passkeys) list(ctx context.Context, call *route.Call, in api.Paging) (sv
 	return api.PageOfAll(call, api.Convert(keys, passkeyOf), in, func(row passkeyRow) string { return row.ID })
 }
 
-// freshlySignedIn returns the person of a session that is young enough to change what
-// proves who the person is.
+// freshlySignedIn returns the person of a session that is young enough to change passkeys.
 func freshlySignedIn(call *route.Call) (svc.User, error) {
 	person, err := api.SignedIn(call)
 	if err == nil && call.Now.Sub(call.Grant.Token.CreatedAt) >= svc.FreshSession {

@@ -66,7 +66,7 @@ type token struct {
 	Orphaned   bool          `json:"orphaned" doc:"The person has left the organization: the token opens nothing until an owner adopts it."`
 }
 
-// newToken is the one answer that shows a token.
+// newToken is the only answer that shows a token in the clear.
 type newToken struct {
 	token
 	Token string `json:"token" doc:"The token itself; it is never shown again."`
@@ -81,7 +81,7 @@ func tokenOf(t *svc.Token) token {
 
 func tokenID(row token) string { return row.ID }
 
-// owner returns whose tokens the path means.
+// owner returns the owner of the tokens that the path means.
 func (c consoleTokens) owner(call *route.Call) (svc.TokenOwner, error) {
 	person, err := api.SignedIn(call)
 	return svc.TokenOwner{User: person, Org: call.Param("org")}, err
@@ -156,8 +156,8 @@ func (c consoleTokens) revoke(ctx context.Context, call *route.Call, in tokenPat
 	return route.Empty{}, c.tokens.RevokeToken(ctx, owner, in.ID)
 }
 
-// concernHomes records the call in the ledgers of all organizations that the caller's token
-// addresses, where its path names none: a personal token opens each of them.
+// concernHomes has the call recorded in the ledgers of all organizations that the caller's token
+// addresses, if its path names none: a personal token opens each of them.
 func concernHomes(ctx context.Context, call *route.Call, organizations Organizations) error {
 	if call.Param("org") != "" {
 		return nil

@@ -12,16 +12,16 @@ import (
 
 // Alerts keeps the alert rules, incidents and channels of applications.
 type Alerts interface {
-	// Rules returns an application's alert rules with what they have seen.
+	// Rules returns an application's alert rules with their states.
 	Rules(ctx context.Context, ref svc.AppRef) ([]svc.AlertRow, error)
-	// PutRule makes a rule of an environment, or changes the one of an id, where the zero
-	// environment names none. It fails with not_found where there is none of the id, and
-	// with invalid_request where the specification is not valid, names a channel that does
-	// not exist, or the rule belongs to another environment.
+	// PutRule makes a rule of an environment, or changes the rule of an id; the zero environment
+	// means the rule's own. It fails with not_found where there is none of the id, and with
+	// invalid_request where the specification is not valid, names a channel that does not exist, or
+	// the rule belongs to another environment.
 	PutRule(ctx context.Context, ref svc.AppRef, id string, env svc.Environment, patch svc.AlertPatch) (svc.AlertRow, error)
 	DeleteRule(ctx context.Context, ref svc.AppRef, id string) error
-	// Acknowledge and Resolve fail with not_found where no rule's latest incident has the
-	// id, and with conflict where the incident's status does not allow it.
+	// Acknowledge and Resolve fail with not_found if no rule's latest incident has the id, and with
+	// conflict if the incident's status does not allow it.
 	Acknowledge(ctx context.Context, ref svc.AppRef, id string, by svc.LedgerActor) (svc.Incident, error)
 	Resolve(ctx context.Context, ref svc.AppRef, id string, by svc.LedgerActor) (svc.Incident, error)
 }
@@ -146,7 +146,7 @@ type alertBody struct {
 	NoData            *string                 `json:"noData" enum:"ok,alert,keep" default:"keep"`
 }
 
-// conditionBody is the condition of a body; which members count depends on the kind.
+// conditionBody is the condition of a body; the kind decides which members are used.
 type conditionBody struct {
 	Name        *string            `json:"name"`
 	Agg         *string            `json:"agg"`
@@ -190,8 +190,7 @@ func (b *alertBody) patch() svc.AlertPatch {
 	return patch
 }
 
-// Check asks for one environment, and for the threshold of a new rule; the other rules are
-// the port's.
+// Check requires one environment, and the threshold of a new rule; the port checks the rest.
 func (p *putAlert) Check(*route.Call) []svc.FieldError {
 	if named := p.Body.Environment; named != nil && (p.Body.ID == nil || p.Env.given) && *named != p.Env.Slug {
 		return []svc.FieldError{svc.EnvironmentFixed("environment", p.Env.Slug)}

@@ -18,8 +18,8 @@ type Channels interface {
 	CreateChannel(ctx context.Context, ref svc.AppRef, spec svc.ChannelSpec) (svc.Channel, svc.Secret, error)
 	// DeleteChannel fails with conflict while an alert rule names the channel.
 	DeleteChannel(ctx context.Context, ref svc.AppRef, id string) error
-	// TestChannel sends a notice that says that it is a test, and returns what went wrong
-	// in a sentence, "" where it was taken.
+	// TestChannel sends a notice that is marked as a test, and returns what went wrong in a
+	// sentence, "" if it was taken.
 	TestChannel(ctx context.Context, ref svc.AppRef, id string) (problem string, err error)
 }
 
@@ -56,7 +56,7 @@ func channelRoutes(ports Ports) []route.Route {
 	}
 }
 
-// channel is a channel as answers show it; where it leads is a secret.
+// channel is a channel as answers show it; its address is a secret.
 type channel struct {
 	ID        string          `json:"id"`
 	Name      string          `json:"name"`

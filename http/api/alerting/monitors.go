@@ -19,8 +19,8 @@ type Monitors interface {
 	PutMonitor(ctx context.Context, ref svc.AppRef, id string, patch svc.MonitorPatch) (svc.MonitorRow, error)
 	// DeleteMonitor fails with not_found where there is no such monitor.
 	DeleteMonitor(ctx context.Context, ref svc.AppRef, id string) error
-	// CheckMonitor returns every problem of a new monitor, what its name stands for
-	// among them.
+	// CheckMonitor returns every problem of a new monitor, also those of the addresses that its
+	// host resolves to.
 	CheckMonitor(ctx context.Context, spec svc.MonitorSpec) []svc.FieldError
 }
 

@@ -14,8 +14,8 @@ import (
 type Events interface {
 	// List returns a page of the feed, newest first, and whether more follow.
 	List(ctx context.Context, query svc.EventQuery) (page []svc.Event, more bool, err error)
-	// Names returns a page of the catalogue of names, the most frequent first; what meets
-	// a goal is a conversion.
+	// Names returns a page of the catalogue of names, the most frequent first. An event that
+	// matches a goal is a conversion.
 	Names(ctx context.Context, query svc.EventNamesQuery, goals []svc.Matcher) (svc.EventNames, error)
 }
 

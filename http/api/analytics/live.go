@@ -10,7 +10,7 @@ import (
 	"svc/http/route"
 )
 
-// Presence knows who is there now.
+// Presence reads who is active now.
 type Presence interface {
 	// Live returns who was active in the last five minutes.
 	Live(ctx context.Context, env svc.Environment) (svc.Live, error)
@@ -110,7 +110,7 @@ func (l live) stream(ctx context.Context, call *route.Call, in getLive, yield fu
 	}
 }
 
-// differs reports whether a view shows something else than an earlier one.
+// differs reports whether a view shows something other than an earlier one.
 func (v liveView) differs(earlier liveView) bool {
 	earlier.AsOf = v.AsOf
 	return !reflect.DeepEqual(v, earlier)

@@ -9,7 +9,8 @@ import (
 	"svc/http/route"
 )
 
-// Analytics answers the reads of the analytics module; what meets a goal is a conversion.
+// Analytics answers the reads of the analytics module. An event that matches a goal is a
+// conversion.
 type Analytics interface {
 	// Overview returns the headline of a window and of the one before.
 	Overview(ctx context.Context, scope svc.AnalyticsScope, goals []svc.Matcher) (svc.Overview, error)

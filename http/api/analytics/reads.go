@@ -13,7 +13,8 @@ import (
 
 // Reads answers the breakdowns, cohorts and rolling uniques.
 type Reads interface {
-	// Breakdown returns a page of the values of a dimension; what meets a goal is a conversion.
+	// Breakdown returns a page of the values of a dimension. An event that matches a goal is a
+	// conversion.
 	Breakdown(ctx context.Context, query svc.BreakdownQuery, goals []svc.Matcher) (svc.Breakdown, error)
 	// Retention returns dense cohorts.
 	Retention(ctx context.Context, query svc.RetentionQuery) (svc.Retention, error)
@@ -24,7 +25,7 @@ type Reads interface {
 // reads answers the routes of breakdowns, retention and active users.
 type reads struct{ reads Reads }
 
-// readRoutes lists the analytic reads beside overview and timeseries.
+// readRoutes lists the analytic reads other than overview and timeseries.
 func readRoutes(ports Ports) []route.Route {
 	reads := reads{reads: ports.Reads}
 	return []route.Route{

@@ -7,14 +7,14 @@ import (
 	"svc"
 )
 
-// Rules is the port api.Alerts.
+// Rules implements alerting.Alerts.
 func (m *Memory) Rules(_ context.Context, ref svc.AppRef) ([]svc.AlertRow, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.apps[ref].rules), nil
 }
 
-// PutRule is the port api.Alerts.
+// PutRule implements alerting.Alerts.
 func (m *Memory) PutRule(_ context.Context, ref svc.AppRef, id string, env svc.Environment, patch svc.AlertPatch) (svc.AlertRow, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -48,7 +48,7 @@ func (m *Memory) PutRule(_ context.Context, ref svc.AppRef, id string, env svc.E
 	return row, nil
 }
 
-// DeleteRule is the port api.Alerts.
+// DeleteRule implements alerting.Alerts.
 func (m *Memory) DeleteRule(_ context.Context, ref svc.AppRef, id string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -61,29 +61,29 @@ func (m *Memory) DeleteRule(_ context.Context, ref svc.AppRef, id string) error 
 	return nil
 }
 
-// Acknowledge is the port api.Alerts; nothing fires in the memory.
+// Acknowledge implements alerting.Alerts; nothing fires in the memory.
 func (m *Memory) Acknowledge(context.Context, svc.AppRef, string, svc.LedgerActor) (svc.Incident, error) {
 	return svc.Incident{}, svc.NotFound("incident")
 }
 
-// Resolve is the port api.Alerts; nothing fires in the memory.
+// Resolve implements alerting.Alerts; nothing fires in the memory.
 func (m *Memory) Resolve(context.Context, svc.AppRef, string, svc.LedgerActor) (svc.Incident, error) {
 	return svc.Incident{}, svc.NotFound("incident")
 }
 
-// Incidents is the port api.Incidents; nothing fires in the memory.
+// Incidents implements alerting.Incidents; nothing fires in the memory.
 func (m *Memory) Incidents(context.Context, svc.IncidentQuery) ([]svc.Incident, bool, error) {
 	return nil, false, nil
 }
 
-// Channels is the port api.Channels.
+// Channels implements alerting.Channels.
 func (m *Memory) Channels(_ context.Context, ref svc.AppRef) ([]svc.Channel, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.apps[ref].channels), nil
 }
 
-// CreateChannel is the port api.Channels.
+// CreateChannel implements alerting.Channels.
 func (m *Memory) CreateChannel(_ context.Context, ref svc.AppRef, spec svc.ChannelSpec) (svc.Channel, svc.Secret, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -99,7 +99,7 @@ func (m *Memory) CreateChannel(_ context.Context, ref svc.AppRef, spec svc.Chann
 	return held.channels[len(held.channels)-1], secret, nil
 }
 
-// DeleteChannel is the port api.Channels.
+// DeleteChannel implements alerting.Channels.
 func (m *Memory) DeleteChannel(_ context.Context, ref svc.AppRef, id string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -117,7 +117,7 @@ func (m *Memory) DeleteChannel(_ context.Context, ref svc.AppRef, id string) err
 	return nil
 }
 
-// TestChannel is the port api.Channels; the memory has no mail server and no network.
+// TestChannel implements alerting.Channels; the memory has no mail server and no network.
 func (m *Memory) TestChannel(_ context.Context, ref svc.AppRef, id string) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

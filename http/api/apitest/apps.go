@@ -8,7 +8,7 @@ import (
 	"svc"
 )
 
-// List is the port api.Apps.
+// List implements apps.Apps.
 func (m *Memory) List(_ context.Context, org, after string, limit int) (page []svc.Application, more bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -21,7 +21,7 @@ func (m *Memory) List(_ context.Context, org, after string, limit int) (page []s
 	return page[:min(limit, len(page))], len(page) > limit, nil
 }
 
-// Get is the port api.Apps.
+// Get implements apps.Apps.
 func (m *Memory) Get(_ context.Context, ref svc.AppRef) (svc.Application, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -31,7 +31,7 @@ func (m *Memory) Get(_ context.Context, ref svc.AppRef) (svc.Application, error)
 	return svc.Application{}, svc.NotFound("application")
 }
 
-// Read is the port route.Applications.
+// Read implements route.Applications.
 func (m *Memory) Read(ctx context.Context, ref svc.AppRef, part svc.AppPart) (app svc.Application, parts svc.AppParts, err error) {
 	if app, err = m.Get(ctx, ref); err != nil {
 		return app, parts, err
@@ -49,7 +49,7 @@ func (m *Memory) Read(ctx context.Context, ref svc.AppRef, part svc.AppPart) (ap
 	return app, parts, nil
 }
 
-// Create is the port api.Apps.
+// Create implements apps.Apps.
 func (m *Memory) Create(_ context.Context, org string, spec svc.AppSpec) (svc.Application, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -70,7 +70,7 @@ func (m *Memory) Create(_ context.Context, org string, spec svc.AppSpec) (svc.Ap
 	return held.app, nil
 }
 
-// Update is the port api.Apps.
+// Update implements apps.Apps.
 func (m *Memory) Update(_ context.Context, ref svc.AppRef, patch svc.AppPatch, ifMatch *uint64) (svc.Application, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -85,14 +85,14 @@ func (m *Memory) Update(_ context.Context, ref svc.AppRef, patch svc.AppPatch, i
 	return held.app, err
 }
 
-// Keys is the port api.Keys.
+// Keys implements apps.Keys.
 func (m *Memory) Keys(_ context.Context, ref svc.AppRef) ([]svc.IngestKey, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.apps[ref].keys), nil
 }
 
-// MintKey is the port api.Keys.
+// MintKey implements apps.Keys.
 func (m *Memory) MintKey(_ context.Context, ref svc.AppRef, spec svc.KeySpec) (svc.IngestKey, svc.Secret, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -106,7 +106,7 @@ func (m *Memory) MintKey(_ context.Context, ref svc.AppRef, spec svc.KeySpec) (s
 	return key, secret, nil
 }
 
-// RevokeKey is the port api.Keys.
+// RevokeKey implements apps.Keys.
 func (m *Memory) RevokeKey(_ context.Context, ref svc.AppRef, id string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"svc/http/api/assistant"
 )
 
-// held is the assistant of the memory: it holds the settings of organizations, and
-// nobody's conversations, for it has no model.
+// held is the assistant of the memory. It holds the settings of organizations and no conversations,
+// because it has no model.
 type held struct {
 	memory *Memory
 
@@ -28,7 +28,7 @@ func (h held) of(org string) *svc.AISettings {
 	return h.settings[org]
 }
 
-// Settings is the port api.AISettings.
+// Settings implements assistant.AISettings.
 func (h held) Settings(_ context.Context, org, user string) (svc.AISettings, error) {
 	h.memory.mu.Lock()
 	defer h.memory.mu.Unlock()
@@ -37,7 +37,7 @@ func (h held) Settings(_ context.Context, org, user string) (svc.AISettings, err
 	return settings, nil
 }
 
-// PutPolicy is the port api.AISettings.
+// PutPolicy implements assistant.AISettings.
 func (h held) PutPolicy(_ context.Context, org string, policy svc.AIPolicy) error {
 	h.memory.mu.Lock()
 	defer h.memory.mu.Unlock()
@@ -45,7 +45,7 @@ func (h held) PutPolicy(_ context.Context, org string, policy svc.AIPolicy) erro
 	return nil
 }
 
-// PutCredential is the port api.AISettings.
+// PutCredential implements assistant.AISettings.
 func (h held) PutCredential(_ context.Context, org string, credential svc.AICredential, key svc.Secret) error {
 	h.memory.mu.Lock()
 	defer h.memory.mu.Unlock()
@@ -55,7 +55,7 @@ func (h held) PutCredential(_ context.Context, org string, credential svc.AICred
 	return nil
 }
 
-// Mark is the port api.AISettings.
+// Mark implements assistant.AISettings.
 func (h held) Mark(_ context.Context, org, user, tool string, always bool) error {
 	h.memory.mu.Lock()
 	defer h.memory.mu.Unlock()
@@ -67,16 +67,16 @@ func (h held) Mark(_ context.Context, org, user, tool string, always bool) error
 	return nil
 }
 
-// Tool is the port api.AITools; the memory knows one tool of an effect each.
+// Tool implements assistant.AITools; the memory knows one tool of an effect each.
 func (held) Tool(name string) (svc.Tool, bool) {
 	effect, known := map[string]svc.Effect{"goals_create": svc.EffectWrite, "goals_delete": svc.EffectDestructive, "goals_list": svc.EffectRead}[name]
 	return svc.Tool{Name: name, Effect: effect}, known
 }
 
-// Names is the port api.AITools.
+// Names implements assistant.AITools.
 func (held) Names() []string { return []string{"goals_create", "goals_delete", "goals_list"} }
 
-// Ask is the port api.Assistant.
+// Ask implements assistant.Assistant.
 func (held) Ask(_ context.Context, _ svc.Principal, question svc.Question) (assistant.Turn, error) {
 	if question.ConversationID != "" {
 		return nil, svc.NotFound("conversation")
@@ -84,46 +84,46 @@ func (held) Ask(_ context.Context, _ svc.Principal, question svc.Question) (assi
 	return nil, svc.Errorf(svc.CodeProviderUnavailable, "No model provider is configured for the organization.")
 }
 
-// Approve is the port api.Assistant.
+// Approve implements assistant.Assistant.
 func (held) Approve(context.Context, svc.Principal, string, string) (assistant.Turn, error) {
 	return nil, svc.NotFound("action")
 }
 
-// Reject is the port api.Assistant.
+// Reject implements assistant.Assistant.
 func (held) Reject(context.Context, svc.Principal, string, string) (svc.Action, error) {
 	return svc.Action{}, svc.NotFound("action")
 }
 
-// Revoke is the port api.Assistant.
+// Revoke implements assistant.Assistant.
 func (held) Revoke(context.Context, svc.Principal, string, string, string) (svc.Action, error) {
 	return svc.Action{}, svc.NotFound("action")
 }
 
-// Conversation is the port api.Assistant.
+// Conversation implements assistant.Assistant.
 func (held) Conversation(context.Context, svc.AppRef, string, string) (svc.Transcript, error) {
 	return svc.Transcript{}, svc.NotFound("conversation")
 }
 
-// List is the port api.Assistant.
+// List implements assistant.Assistant.
 func (held) List(context.Context, svc.AppRef, string) ([]svc.Conversation, error) { return nil, nil }
 
-// Actions is the port api.Assistant.
+// Actions implements assistant.Assistant.
 func (held) Actions(context.Context, svc.AppRef, string) ([]svc.Action, error) { return nil, nil }
 
-// Follow is the port api.Assistant.
+// Follow implements assistant.Assistant.
 func (held) Follow(context.Context, svc.AppRef, string, string, uint64, func(svc.TurnFrame) bool) error {
 	return svc.NotFound("conversation")
 }
 
-// Requests is the port api.Approvals.
+// Requests implements assistant.Approvals.
 func (held) Requests(context.Context, svc.Principal) ([]svc.Approval, error) { return nil, nil }
 
-// ApproveRequest is the port api.Approvals.
+// ApproveRequest implements assistant.Approvals.
 func (held) ApproveRequest(context.Context, svc.Principal, string, string) (svc.Approval, error) {
 	return svc.Approval{}, svc.NotFound("approval")
 }
 
-// RejectRequest is the port api.Approvals.
+// RejectRequest implements assistant.Approvals.
 func (held) RejectRequest(context.Context, svc.Principal, string, string) (svc.Approval, error) {
 	return svc.Approval{}, svc.NotFound("approval")
 }

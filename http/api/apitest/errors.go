@@ -12,8 +12,8 @@ import (
 	"svc"
 )
 
-// tracked is the ports of error tracking: occurrences in one list, decisions by
-// environment and issue.
+// tracked implements the ports of error tracking: occurrences in one list, decisions by environment
+// and issue.
 type tracked struct{ *Memory }
 
 // occurred is a stored occurrence with its issue.
@@ -108,7 +108,7 @@ func between(rows []occurred, from, to time.Time) []occurred {
 	return slices.DeleteFunc(slices.Clone(rows), func(o occurred) bool { return o.Ts.Before(from) || !o.Ts.Before(to) })
 }
 
-// Issues is the port api.Issues.
+// Issues implements issues.Issues.
 func (t tracked) Issues(_ context.Context, q svc.IssueQuery) (svc.IssueList, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -143,13 +143,13 @@ func (t tracked) Issues(_ context.Context, q svc.IssueQuery) (svc.IssueList, err
 	return list, nil
 }
 
-// FindIssue is the port api.Issues.
+// FindIssue implements issues.Issues.
 func (t tracked) FindIssue(ctx context.Context, env svc.Environment, number uint64, now time.Time) (svc.Issue, error) {
 	detail, err := t.Issue(ctx, svc.IssueScope{Environment: env, Number: number, Now: now, Days: svc.LastDays(now, 1, time.UTC)})
 	return detail.Issue, err
 }
 
-// Issue is the port api.Issues.
+// Issue implements issues.Issues.
 func (t tracked) Issue(_ context.Context, scope svc.IssueScope) (svc.IssueDetail, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -179,7 +179,7 @@ func (t tracked) Issue(_ context.Context, scope svc.IssueScope) (svc.IssueDetail
 	return detail, nil
 }
 
-// tagsOf counts the values of what is known of occurrences.
+// tagsOf counts the values of the tags of occurrences.
 func tagsOf(rows []occurred) []svc.IssueTag {
 	counts := map[string]map[string]uint64{}
 	for _, row := range rows {
@@ -207,7 +207,7 @@ func tagsOf(rows []occurred) []svc.IssueTag {
 	return tags
 }
 
-// ErrorsOverview is the port api.Issues.
+// ErrorsOverview implements issues.Issues.
 func (t tracked) ErrorsOverview(_ context.Context, q svc.ErrorsQuery) (svc.ErrorsOverview, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -236,7 +236,7 @@ func (t tracked) ErrorsOverview(_ context.Context, q svc.ErrorsQuery) (svc.Error
 	return out, nil
 }
 
-// Occurrences is the port api.Occurrences.
+// Occurrences implements issues.Occurrences.
 func (t tracked) Occurrences(_ context.Context, q svc.OccurrenceQuery) (page []svc.Occurrence, more bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -253,7 +253,7 @@ func (t tracked) Occurrences(_ context.Context, q svc.OccurrenceQuery) (page []s
 	return page, false, nil
 }
 
-// Occurrence is the port api.Occurrences.
+// Occurrence implements issues.Occurrences.
 func (t tracked) Occurrence(_ context.Context, env svc.Environment, issue uint64, id string) (svc.Occurrence, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -277,7 +277,7 @@ func (t tracked) decide(environment, issue uint64, change func(svc.IssueState) (
 	return err
 }
 
-// Change is the port api.IssueChanges.
+// Change implements issues.IssueChanges.
 func (t tracked) Change(_ context.Context, environment, issue uint64, patch svc.IssuePatch) (change svc.IssueChange, err error) {
 	err = t.decide(environment, issue, func(s svc.IssueState) (svc.IssueState, error) {
 		change.Previous = s.At(t.now())
@@ -288,7 +288,7 @@ func (t tracked) Change(_ context.Context, environment, issue uint64, patch svc.
 	return change, err
 }
 
-// Merge is the port api.IssueChanges.
+// Merge implements issues.IssueChanges.
 func (t tracked) Merge(_ context.Context, environment, root, part uint64) error {
 	if root == part {
 		return svc.Errorf(svc.CodeConflict, "An issue cannot be part of itself.")
@@ -299,7 +299,7 @@ func (t tracked) Merge(_ context.Context, environment, root, part uint64) error 
 	return t.decide(environment, part, func(s svc.IssueState) (svc.IssueState, error) { return s.Join(svc.IssueID(root)) })
 }
 
-// Unmerge is the port api.IssueChanges.
+// Unmerge implements issues.IssueChanges.
 func (t tracked) Unmerge(_ context.Context, environment, root, part uint64) error {
 	err := t.decide(environment, part, func(s svc.IssueState) (svc.IssueState, error) {
 		if s.MergedInto != svc.IssueID(root) {

@@ -9,7 +9,7 @@ import (
 	"svc"
 )
 
-// CreateGoal is the port api.Goals.
+// CreateGoal implements analytics.Goals.
 func (m *Memory) CreateGoal(_ context.Context, ref svc.AppRef, spec svc.GoalSpec) (svc.Goal, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -21,7 +21,7 @@ func (m *Memory) CreateGoal(_ context.Context, ref svc.AppRef, spec svc.GoalSpec
 	return held.goals[len(held.goals)-1], nil
 }
 
-// ChangeGoal is the port api.Goals.
+// ChangeGoal implements analytics.Goals.
 func (m *Memory) ChangeGoal(_ context.Context, ref svc.AppRef, id string, patch svc.GoalPatch) (svc.Goal, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -34,7 +34,7 @@ func (m *Memory) ChangeGoal(_ context.Context, ref svc.AppRef, id string, patch 
 	return changed, nil
 }
 
-// DeleteGoal is the port api.Goals.
+// DeleteGoal implements analytics.Goals.
 func (m *Memory) DeleteGoal(_ context.Context, ref svc.AppRef, id string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -48,7 +48,7 @@ func (m *Memory) DeleteGoal(_ context.Context, ref svc.AppRef, id string) error 
 	return svc.NotFound("goal")
 }
 
-// CreateFunnel is the port api.Funnels.
+// CreateFunnel implements analytics.Funnels.
 func (m *Memory) CreateFunnel(_ context.Context, ref svc.AppRef, spec svc.FunnelSpec) (svc.Funnel, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -60,7 +60,7 @@ func (m *Memory) CreateFunnel(_ context.Context, ref svc.AppRef, spec svc.Funnel
 	return held.funnels[len(held.funnels)-1], nil
 }
 
-// ChangeFunnel is the port api.Funnels.
+// ChangeFunnel implements analytics.Funnels.
 func (m *Memory) ChangeFunnel(_ context.Context, ref svc.AppRef, id string, spec svc.FunnelSpec) (svc.Funnel, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -73,7 +73,7 @@ func (m *Memory) ChangeFunnel(_ context.Context, ref svc.AppRef, id string, spec
 	return funnels[at], nil
 }
 
-// DeleteFunnel is the port api.Funnels.
+// DeleteFunnel implements analytics.Funnels.
 func (m *Memory) DeleteFunnel(_ context.Context, ref svc.AppRef, id string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -96,7 +96,7 @@ func conversions(goals []svc.Matcher, events []svc.Event) (n uint64) {
 	return n
 }
 
-// GoalCounts is the port api.Results.
+// GoalCounts implements analytics.Results.
 func (m *Memory) GoalCounts(_ context.Context, scope svc.AnalyticsScope, goals []svc.Goal) (svc.GoalCounts, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -111,7 +111,7 @@ func (m *Memory) GoalCounts(_ context.Context, scope svc.AnalyticsScope, goals [
 	return svc.GoalCounts{Rows: svc.RankGoals(rows), Capped: capped}, nil
 }
 
-// FunnelResult is the port api.Results.
+// FunnelResult implements analytics.Results.
 func (m *Memory) FunnelResult(_ context.Context, scope svc.AnalyticsScope, funnel svc.Funnel) (svc.FunnelResult, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -32,7 +32,7 @@ type step struct {
 	header map[string]string
 	// keep names members of the answer, by path, that later steps use.
 	keep map[string]string
-	// served says that only the real server answers.
+	// served is set if only the real server answers.
 	served bool
 	// frames is how many frames of a stream are read; its golden file is a transcript.
 	frames int
@@ -236,7 +236,7 @@ func textOf(t *testing.T, body []byte, name string) string {
 	return word
 }
 
-// shown writes an answer with what differs from run to run replaced.
+// shown writes an answer, with the parts replaced that differ from run to run.
 func shown(t *testing.T, step step, response *httptest.ResponseRecorder) string {
 	t.Helper()
 	var out strings.Builder
@@ -262,8 +262,8 @@ func shown(t *testing.T, step step, response *httptest.ResponseRecorder) string 
 	return normalise(out.String())
 }
 
-// normalise replaces identifiers, secrets, cursors and times; what does not
-// have their exact form stays and shows.
+// normalise replaces identifiers, secrets, cursors and times. What does not have their exact form
+// stays and shows in the difference.
 func normalise(text string) string {
 	for _, rule := range []struct{ pattern, with string }{
 		{svc.TokenPattern, "<secret>"},

@@ -7,15 +7,15 @@ import (
 	"net/http/httptest"
 )
 
-// reader takes an answer. Of a stream, which has no end of its own, it takes so many
-// frames and then goes away.
+// reader records an answer. It ends a stream, which has no end of its own, after a number of
+// frames.
 type reader struct {
 	*httptest.ResponseRecorder
 	frames int
 	leave  context.CancelFunc
 }
 
-// Flush goes away once all frames that the reader wants have arrived.
+// Flush ends the request once all frames that the reader wants have arrived.
 func (r *reader) Flush() {
 	r.ResponseRecorder.Flush()
 	if r.frames > 0 && bytes.Count(r.Body.Bytes(), []byte("\ndata: ")) >= r.frames {
@@ -23,8 +23,8 @@ func (r *reader) Flush() {
 	}
 }
 
-// serve has a handler answer a request. Frames is how many frames of a stream are read,
-// zero where the answer is none.
+// serve sends a request to a handler. frames is how many frames of a stream are read, zero for an
+// answer that is not a stream.
 func serve(handler http.Handler, request *http.Request, frames int) *httptest.ResponseRecorder {
 	ctx, leave := context.WithCancel(request.Context())
 	defer leave()

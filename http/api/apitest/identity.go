@@ -28,7 +28,7 @@ func (m *Memory) personLocked(email, name string) svc.User {
 	return person
 }
 
-// Authorize is the port http.Authority.
+// Authorize implements route.Authority.
 func (m *Memory) Authorize(_ context.Context, secret string, class svc.RateClass, org string) (svc.Grant, svc.RateState, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -77,7 +77,7 @@ func (m *Memory) take(token string, class svc.RateClass) (svc.RateState, time.Du
 	return m.meters[token].Take(m.now(), class, m.limit)
 }
 
-// Memberships is the port api.Organizations.
+// Memberships implements accounts.Organizations.
 func (m *Memory) Memberships(_ context.Context, grant svc.Grant) ([]svc.Membership, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -97,7 +97,7 @@ func (m *Memory) memberships(token svc.Token) []svc.Membership {
 	return out
 }
 
-// CreateOrganization is the port api.Organizations.
+// CreateOrganization implements accounts.Organizations.
 func (m *Memory) CreateOrganization(_ context.Context, owner svc.User, spec svc.OrgSpec) (svc.Organization, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -115,7 +115,7 @@ func (m *Memory) CreateOrganization(_ context.Context, owner svc.User, spec svc.
 	return m.orgs[slug].Organization, nil
 }
 
-// RenameOrganization is the port api.Organizations.
+// RenameOrganization implements accounts.Organizations.
 func (m *Memory) RenameOrganization(_ context.Context, org, name string) (svc.Organization, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -123,7 +123,7 @@ func (m *Memory) RenameOrganization(_ context.Context, org, name string) (svc.Or
 	return m.orgs[org].Organization, nil
 }
 
-// RemoveMember is the port api.Members.
+// RemoveMember implements accounts.Members.
 func (m *Memory) RemoveMember(_ context.Context, org string, actor svc.Role, email string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -134,7 +134,7 @@ func (m *Memory) RemoveMember(_ context.Context, org string, actor svc.Role, ema
 	return nil
 }
 
-// Tokens is the port api.Tokens.
+// Tokens implements accounts.Tokens.
 func (m *Memory) Tokens(_ context.Context, owner svc.TokenOwner) ([]svc.Token, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -155,7 +155,7 @@ func (m *Memory) owns(owner svc.TokenOwner, held *heldToken) bool {
 	return held.token.Kind == svc.TokenPersonal && held.owner.User.ID == owner.User.ID
 }
 
-// MintToken is the port api.Tokens.
+// MintToken implements accounts.Tokens.
 func (m *Memory) MintToken(_ context.Context, owner svc.TokenOwner, spec svc.TokenSpec) (svc.Token, svc.Secret, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -178,7 +178,7 @@ func (m *Memory) mint(kind svc.TokenKind, owner svc.TokenOwner, spec svc.TokenSp
 	return m.tokens[hash].token, secret
 }
 
-// RevokeToken is the port api.Tokens.
+// RevokeToken implements accounts.Tokens.
 func (m *Memory) RevokeToken(_ context.Context, owner svc.TokenOwner, id string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -192,7 +192,7 @@ func (m *Memory) RevokeToken(_ context.Context, owner svc.TokenOwner, id string)
 	return svc.NotFound("token")
 }
 
-// AdoptToken is the port api.Tokens.
+// AdoptToken implements accounts.Tokens.
 func (m *Memory) AdoptToken(_ context.Context, owner svc.TokenOwner, id string) (svc.Token, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -209,7 +209,7 @@ func (m *Memory) AdoptToken(_ context.Context, owner svc.TokenOwner, id string) 
 	return svc.Token{}, svc.NotFound("token")
 }
 
-// Append is the port http.Auditor.
+// Append implements route.Auditor.
 func (m *Memory) Append(_ context.Context, row svc.AuditRow) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -217,7 +217,7 @@ func (m *Memory) Append(_ context.Context, row svc.AuditRow) error {
 	return nil
 }
 
-// Begin is the port http.Replays.
+// Begin implements route.Replays.
 func (m *Memory) Begin(_ context.Context, token, key string, body [sha256.Size]byte) ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -234,7 +234,7 @@ func (m *Memory) Begin(_ context.Context, token, key string, body [sha256.Size]b
 	return held.sealed, nil
 }
 
-// Finish is the port http.Replays.
+// Finish implements route.Replays.
 func (m *Memory) Finish(_ context.Context, token, key string, _ [sha256.Size]byte, sealed []byte) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"svc"
 )
 
-// Record is the port http.Ledger.
+// Record implements route.Ledger.
 func (m *Memory) Record(_ context.Context, entry svc.LedgerEntry) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -20,7 +20,7 @@ func (m *Memory) Record(_ context.Context, entry svc.LedgerEntry) error {
 	return nil
 }
 
-// LedgerEntries is the port api.Ledger.
+// LedgerEntries implements accounts.Ledger.
 func (m *Memory) LedgerEntries(_ context.Context, org string, kind svc.LedgerKind, before uint64, limit int) (page []svc.LedgerEntry, more bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -37,7 +37,7 @@ func (m *Memory) LedgerEntries(_ context.Context, org string, kind svc.LedgerKin
 	return page, false, nil
 }
 
-// CheckLedger is the port api.Ledger.
+// CheckLedger implements accounts.Ledger.
 func (m *Memory) CheckLedger(_ context.Context, org string) (check svc.LedgerCheck, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -9,14 +9,14 @@ import (
 	"svc"
 )
 
-// Members is the port api.Members.
+// Members implements accounts.Members.
 func (m *Memory) Members(_ context.Context, org string) ([]svc.Member, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.orgs[org].members), nil
 }
 
-// Seats is the port api.Members.
+// Seats implements accounts.Members.
 func (m *Memory) Seats(_ context.Context, org string) ([]svc.Seat, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -33,7 +33,7 @@ func (m *Memory) Seats(_ context.Context, org string) ([]svc.Seat, error) {
 	return seats, nil
 }
 
-// OfferSeat is the port api.Members.
+// OfferSeat implements accounts.Members.
 func (m *Memory) OfferSeat(_ context.Context, org string, actor svc.Role, by svc.User, spec svc.MemberSpec) (svc.Seat, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -59,7 +59,7 @@ func (m *Memory) OfferSeat(_ context.Context, org string, actor svc.Role, by svc
 	return svc.Seat{Invitation: &invitation}, nil
 }
 
-// WithdrawSeat is the port api.Members.
+// WithdrawSeat implements accounts.Members.
 func (m *Memory) WithdrawSeat(_ context.Context, org string, _ svc.Role, email string) (svc.Invitation, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -78,7 +78,7 @@ func (m *Memory) withdraw(org, email, what string) (svc.Invitation, error) {
 	return invitation, nil
 }
 
-// Offers is the port api.Invitations.
+// Offers implements accounts.Invitations.
 func (m *Memory) Offers(_ context.Context, person svc.User) ([]svc.Offer, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -92,7 +92,7 @@ func (m *Memory) Offers(_ context.Context, person svc.User) ([]svc.Offer, error)
 	return offers, nil
 }
 
-// AcceptOffer is the port api.Invitations.
+// AcceptOffer implements accounts.Invitations.
 func (m *Memory) AcceptOffer(_ context.Context, person svc.User, org string) (svc.Membership, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -104,7 +104,7 @@ func (m *Memory) AcceptOffer(_ context.Context, person svc.User, org string) (sv
 	return svc.Membership{Organization: m.orgs[org].Organization, Role: invitation.Role}, nil
 }
 
-// DeclineOffer is the port api.Invitations.
+// DeclineOffer implements accounts.Invitations.
 func (m *Memory) DeclineOffer(_ context.Context, person svc.User, org string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

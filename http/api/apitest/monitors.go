@@ -10,14 +10,14 @@ import (
 // rules are those of the fakes: nothing but public addresses.
 func rules() svc.MonitorRules { return svc.MonitorRules{LeastSeconds: 30} }
 
-// Monitors is the port api.Monitors.
+// Monitors implements alerting.Monitors.
 func (m *Memory) Monitors(_ context.Context, ref svc.AppRef) ([]svc.MonitorRow, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.apps[ref].monitors), nil
 }
 
-// PutMonitor is the port api.Monitors.
+// PutMonitor implements alerting.Monitors.
 func (m *Memory) PutMonitor(_ context.Context, ref svc.AppRef, id string, patch svc.MonitorPatch) (svc.MonitorRow, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -43,7 +43,7 @@ func (m *Memory) PutMonitor(_ context.Context, ref svc.AppRef, id string, patch 
 	return row, nil
 }
 
-// DeleteMonitor is the port api.Monitors.
+// DeleteMonitor implements alerting.Monitors.
 func (m *Memory) DeleteMonitor(_ context.Context, ref svc.AppRef, id string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -56,7 +56,7 @@ func (m *Memory) DeleteMonitor(_ context.Context, ref svc.AppRef, id string) err
 	return nil
 }
 
-// CheckMonitor is the port api.Monitors.
+// CheckMonitor implements alerting.Monitors.
 func (m *Memory) CheckMonitor(_ context.Context, spec svc.MonitorSpec) []svc.FieldError {
 	return spec.Validate(rules())
 }

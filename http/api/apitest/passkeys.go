@@ -7,14 +7,14 @@ import (
 	"svc"
 )
 
-// Passkeys is the port api.Passkeys.
+// Passkeys implements api.Passkeys.
 func (m *Memory) Passkeys(_ context.Context, person svc.User) ([]svc.Passkey, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.passkeys[person.ID]), nil
 }
 
-// AddPasskey is the port api.Passkeys.
+// AddPasskey implements api.Passkeys.
 func (m *Memory) AddPasskey(_ context.Context, person svc.User, key svc.Passkey) (svc.Passkey, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -23,7 +23,7 @@ func (m *Memory) AddPasskey(_ context.Context, person svc.User, key svc.Passkey)
 	return key, nil
 }
 
-// UsePasskey is the port api.Passkeys.
+// UsePasskey implements api.Passkeys.
 func (m *Memory) UsePasskey(_ context.Context, person svc.User, key svc.Passkey) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -36,7 +36,7 @@ func (m *Memory) UsePasskey(_ context.Context, person svc.User, key svc.Passkey)
 	return svc.NotFound("passkey")
 }
 
-// RemovePasskey is the port api.Passkeys.
+// RemovePasskey implements api.Passkeys.
 func (m *Memory) RemovePasskey(_ context.Context, person svc.User, id string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -48,14 +48,14 @@ func (m *Memory) RemovePasskey(_ context.Context, person svc.User, id string) er
 	return nil
 }
 
-// NewCeremonyID is the port api.Passkeys.
+// NewCeremonyID implements api.Passkeys.
 func (m *Memory) NewCeremonyID() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.newID("cer")
 }
 
-// OpenCeremony is the port api.Passkeys.
+// OpenCeremony implements api.Passkeys.
 func (m *Memory) OpenCeremony(_ context.Context, person svc.User, ceremony svc.Ceremony) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -63,7 +63,7 @@ func (m *Memory) OpenCeremony(_ context.Context, person svc.User, ceremony svc.C
 	return nil
 }
 
-// TakeCeremony is the port api.Passkeys.
+// TakeCeremony implements api.Passkeys.
 func (m *Memory) TakeCeremony(_ context.Context, person svc.User, id string) (svc.Ceremony, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

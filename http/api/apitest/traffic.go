@@ -128,7 +128,7 @@ func covered(scope svc.AnalyticsScope) (svc.Window, bool) {
 	return scope.Window.Capped()
 }
 
-// Overview is the port api.Analytics.
+// Overview implements analytics.Analytics.
 func (m *Memory) Overview(_ context.Context, scope svc.AnalyticsScope, goals []svc.Matcher) (svc.Overview, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -142,7 +142,7 @@ func (m *Memory) Overview(_ context.Context, scope svc.AnalyticsScope, goals []s
 	return svc.Overview{Window: scope.Window, Capped: capped, Current: count(window), Previous: count(window.Previous())}, nil
 }
 
-// Timeseries is the port api.Analytics.
+// Timeseries implements analytics.Analytics.
 func (m *Memory) Timeseries(_ context.Context, scope svc.AnalyticsScope, metric svc.Metric, interval svc.Interval, goals []svc.Matcher) (svc.Series, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -162,7 +162,7 @@ func (m *Memory) Timeseries(_ context.Context, scope svc.AnalyticsScope, metric 
 	return series, nil
 }
 
-// Live is the port api.Presence.
+// Live implements analytics.Presence.
 func (m *Memory) Live(_ context.Context, env svc.Environment) (svc.Live, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -189,7 +189,7 @@ func (m *Memory) Live(_ context.Context, env svc.Environment) (svc.Live, error) 
 	}, nil
 }
 
-// feed is the port api.Events.
+// feed implements analytics.Events.
 type feed struct{ *Memory }
 
 // List returns a page of the feed.

@@ -31,7 +31,7 @@ import (
 // nobody of acme may see.
 type World struct {
 	Handler http.Handler
-	// Server says that Handler is the real server, which answers the steps of every noun.
+	// Server is set if Handler is the real server, which answers the steps of every noun.
 	Server bool
 	// Owner is a personal token of all scopes of Ada, the owner of acme; Viewer
 	// one of Vic, a viewer; Reader a token of Ada's with scope read alone;
@@ -39,9 +39,9 @@ type World struct {
 	Owner, Viewer, Reader, Organization, Session svc.Secret
 }
 
-// Memory is the in-memory implementation of what tests of the gates, of tools and of MCP need:
-// the ports of accounts, applications, goals, issues, alerting and the assistant, and what happened in
-// Fixture. Other nouns have no fake: the golden suite of the real server shows their answers.
+// Memory is the in-memory implementation of the ports that tests of the gates, of tools and of MCP
+// need: accounts, applications, goals, issues, alerting, the assistant, and the events of Fixture.
+// Other nouns have no fake: the golden suite of the real server shows their answers.
 type Memory struct {
 	now func() time.Time
 
@@ -68,7 +68,7 @@ type Memory struct {
 type organization struct {
 	svc.Organization
 	members []svc.Member
-	// invited has the seats that are offered, by e-mail address.
+	// invited holds the open invitations, by e-mail address.
 	invited map[string]svc.Invitation
 }
 
@@ -190,7 +190,7 @@ func (m *Memory) newID(prefix string) string {
 	return fmt.Sprintf("%s_%026d", prefix, m.ids)
 }
 
-// random returns bytes that chance would choose; they differ from call to call.
+// random returns bytes in place of random ones; they differ from call to call.
 func (m *Memory) random() []byte {
 	m.ids++
 	sum := sha256.Sum256(fmt.Appendf(nil, "random %d", m.ids))

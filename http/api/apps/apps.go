@@ -162,7 +162,7 @@ type updateApp struct {
 	Body svc.AppPatch `body:"json"`
 }
 
-// Check tries the patch on the application as it was read.
+// Check applies the patch to the application as it was read, and returns the problems.
 func (u *updateApp) Check(call *route.Call) []svc.FieldError {
 	app := call.App
 	_, err := app.Apply(u.Body, call.Now)

@@ -13,7 +13,7 @@ import (
 	"svc/http/route"
 )
 
-// installQuery asks for the first lines of an application.
+// installQuery asks for the guide to install in an application.
 type installQuery struct {
 	api.AppPath
 	Framework   framework          `query:"framework" doc:"What the code is written in."`
@@ -93,8 +93,8 @@ type installSnippet struct {
 	Code     string `json:"code"`
 }
 
-// snippetSource is a template and the file that it becomes; server code is left out
-// where nothing may outlive a visit.
+// snippetSource is a template and the file that it becomes. Server code is left out if nothing may
+// outlive a visit.
 type snippetSource struct {
 	title, language, file string
 	server                bool
@@ -129,7 +129,7 @@ func snippetSources(of framework) []snippetSource {
 // parsedSnippets are the templates, read once.
 var parsedSnippets = template.Must(template.ParseFS(snippetFiles, "snippets/*")) //nolint:gochecknoglobals // never changed
 
-// Check refuses the mode for what runs on servers only.
+// Check refuses the mode for frameworks that run on servers only.
 func (q *installQuery) Check(*route.Call) []svc.FieldError {
 	inBrowsers := slices.ContainsFunc(snippetSources(q.Framework), func(s snippetSource) bool { return !s.server })
 	if q.PrivacyMode != modeEphemeral || inBrowsers {
@@ -138,7 +138,7 @@ func (q *installQuery) Check(*route.Call) []svc.FieldError {
 	return []svc.FieldError{{Field: "privacyMode", Code: "invalid_value", Message: "ephemeral is for html, react and nextjs."}}
 }
 
-// guide answers with what to put where.
+// guide answers with the snippets and where to put them.
 func (a apps) guide(_ context.Context, call *route.Call, in installQuery) (installGuide, error) {
 	public, secret := svc.KeyPrefix(svc.KeyPublic, in.Environment.Slug), svc.KeyPrefix(svc.KeySecret, in.Environment.Slug)
 	key, host := public+"_YOUR_KEY", call.Origin()

@@ -53,7 +53,7 @@ type keyRow struct {
 	RevokedAt   *route.Time `json:"revokedAt"`
 }
 
-// newKeyRow is the one answer that shows a key.
+// newKeyRow is the only answer that shows a key in the clear.
 type newKeyRow struct {
 	keyRow
 	Key string `json:"key" doc:"The full key; it is never shown again."`
@@ -110,7 +110,7 @@ func (k keys) create(ctx context.Context, call *route.Call, in createKey) (newKe
 	return row, nil
 }
 
-// sentryDSN is how SDKs of Sentry name a key and where to send.
+// sentryDSN returns the DSN in which SDKs of Sentry take a key and the address to send to.
 func sentryDSN(origin, key string, env svc.Environment) string {
 	scheme, host, _ := strings.Cut(origin, "://")
 	return scheme + "://" + key + "@" + host + "/sentry/" + env.IngestID()

@@ -157,8 +157,8 @@ func (a assistant) approveAs(ctx context.Context, who svc.Principal, id, reason 
 	if err != nil {
 		return approved{}, err
 	}
-	// The action is executed whatever becomes of the comment on it, which the
-	// conversation's record tells as well.
+	// The action is executed even if the comment on it fails; the conversation records the action
+	// as well.
 	text, err := turn.Text(ctx)
 	if ctx.Err() != nil {
 		return approved{}, err

@@ -15,10 +15,10 @@ type Approvals interface {
 	// Requests returns the requests to the outside that a person made or could make, the
 	// newest last.
 	Requests(ctx context.Context, by svc.Principal) ([]svc.Approval, error)
-	// ApproveRequest sends a request once, after a second operator's decision, and
-	// returns what became of it. It fails with forbidden for the one who asked and for
-	// whoever could not make the call, and with conflict where the request is decided,
-	// over or for another target than there is now.
+	// ApproveRequest sends a request once, after a second operator's decision, and returns the
+	// result. It fails with forbidden for the person who asked and for one who could not make the
+	// call, and with conflict if the request is decided, expired, or was made for another target
+	// than the present one.
 	ApproveRequest(ctx context.Context, by svc.Principal, id, reason string) (svc.Approval, error)
 	RejectRequest(ctx context.Context, by svc.Principal, id, reason string) (svc.Approval, error)
 }
@@ -66,7 +66,7 @@ type listApprovals struct {
 	Status actionFilter `query:"status" doc:"Only requests of this status."`
 }
 
-// decider returns who decides; requests are decided by people.
+// decider returns the signed-in person who decides; tokens decide no requests.
 func decider(call *route.Call, org string) (svc.Principal, error) {
 	who, err := asker(call)
 	who.Ref = svc.AppRef{Org: org}
@@ -112,7 +112,7 @@ func (a approvals) reject(ctx context.Context, call *route.Call, in decideApprov
 	return a.decide(ctx, call, in, a.queue.RejectRequest)
 }
 
-// decide has a decision made; its audit row names the other of the two people.
+// decide makes a decision; its audit row names the other of the two people.
 func (a approvals) decide(ctx context.Context, call *route.Call, in decideApproval, decide func(ctx context.Context, by svc.Principal, id, reason string) (svc.Approval, error)) (approval, error) {
 	who, err := decider(call, in.Org)
 	if err != nil {

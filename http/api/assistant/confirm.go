@@ -34,7 +34,7 @@ func (c consoleAI) confirmable(ctx context.Context, call *route.Call, id string)
 	return who, rows[at], nil
 }
 
-// challenge begins to confirm an action: the challenge is made of it.
+// challenge begins the confirmation of an action, with a challenge that is derived from the action.
 func (c consoleAI) challenge(ctx context.Context, call *route.Call, in actionPath) (api.Challenged, error) {
 	who, action, err := c.confirmable(ctx, call, in.ID)
 	if err != nil {
@@ -86,7 +86,7 @@ func (c consoleAI) approve(ctx context.Context, call *route.Call, in confirmActi
 	return assistant{c.assistant}.approveAs(ctx, who, action.ID, in.Body.Reason)
 }
 
-// confirm judges the answer of an authenticator, which serves once whatever it is.
+// confirm checks the answer of an authenticator, which can be used once, whatever the result.
 func (c consoleAI) confirm(ctx context.Context, call *route.Call, person svc.User, action *svc.Action, body *confirmationBody) error {
 	party, err := passkey.NewParty(call.Origin())
 	if err != nil {

@@ -18,7 +18,7 @@ type Assistant interface {
 	// with conflict while a turn runs or actions wait, with rate_limited after too many
 	// questions, with provider_unavailable where there is no model.
 	Ask(ctx context.Context, who svc.Principal, question svc.Question) (Turn, error)
-	// Approve executes a proposed action and goes on with the conversation.
+	// Approve executes a proposed action and continues the conversation.
 	Approve(ctx context.Context, who svc.Principal, id, reason string) (Turn, error)
 	Reject(ctx context.Context, who svc.Principal, id, reason string) (svc.Action, error)
 	// Revoke denies an action that was proposed to a member.
@@ -75,7 +75,7 @@ func assistantRoutes(ports Ports) []route.Route {
 	}
 }
 
-// asker returns who calls; conversations belong to people.
+// asker returns the caller; conversations belong to people.
 func asker(call *route.Call) (svc.Principal, error) {
 	if call.Grant.Token.User == nil {
 		return svc.Principal{}, &svc.Error{Code: svc.CodeForbidden, Reason: "user_bound_token_required", Message: "The token is bound to no person."}
@@ -195,7 +195,7 @@ func (a assistant) get(ctx context.Context, call *route.Call, in conversationPat
 	return wholeConversationOf(&exchange), nil
 }
 
-// follow streams the conversation's last turn from where the caller has left off.
+// follow streams the conversation's last turn, from the frame after the caller's last one.
 func (a assistant) follow(ctx context.Context, call *route.Call, in conversationPath, yield func(route.Frame) bool) error {
 	who, err := asker(call)
 	if err != nil {
@@ -247,8 +247,8 @@ type streamError struct {
 	Code    svc.Code `json:"code"`
 }
 
-// ask streams the answer. A caller who comes back with Last-Event-ID to a conversation
-// follows its turn instead of asking again.
+// ask streams the answer. A caller who reconnects to a conversation with Last-Event-ID follows its
+// turn instead of asking again.
 func (a assistant) ask(ctx context.Context, call *route.Call, in askQuestion, yield func(route.Frame) bool) error {
 	turn, err := a.answer(ctx, call, &in.Body, yield)
 	if turn != nil {
@@ -258,7 +258,7 @@ func (a assistant) ask(ctx context.Context, call *route.Call, in askQuestion, yi
 	return unanswered(err, yield)
 }
 
-// unanswered tells in the stream why there is no turn, where that is not refused before it.
+// unanswered writes to the stream why there is no turn, if that was not refused before the stream.
 func unanswered(err error, yield func(route.Frame) bool) error {
 	code := svc.CodeOf(err)
 	if code != svc.CodeNotFound && code != svc.CodeProviderUnavailable {
@@ -272,8 +272,8 @@ func unanswered(err error, yield func(route.Frame) bool) error {
 	return nil
 }
 
-// answer begins the turn that answers a question; it is nil where the caller has followed
-// the turn that there was.
+// answer begins the turn that answers a question. It is nil if the caller has followed the running
+// turn instead.
 func (a assistant) answer(ctx context.Context, call *route.Call, body *questionBody, yield func(route.Frame) bool) (Turn, error) {
 	who, err := asker(call)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"svc/http/route"
 )
 
-// AISettings keeps what organizations have set about the assistant.
+// AISettings keeps the organizations' settings of the assistant.
 type AISettings interface {
 	// Settings returns an organization's settings, and the tools that a member always
 	// allows.
@@ -21,7 +21,7 @@ type AISettings interface {
 	Mark(ctx context.Context, org, user, tool string, always bool) error
 }
 
-// AITools tells which tools there are.
+// AITools lists the tools.
 type AITools interface {
 	// Tool returns a tool of the assistant.
 	Tool(name string) (svc.Tool, bool)
@@ -145,7 +145,7 @@ type putAIPolicy struct {
 	Body aiPolicyBody `body:"json"`
 }
 
-// aiPolicyBody is the body of PUT …/ai/policy, which replaces the whole: what is absent is
+// aiPolicyBody is the body of PUT …/ai/policy, which replaces the whole policy: what is absent is
 // not restricted.
 type aiPolicyBody struct {
 	DeniedTools   []string                  `json:"deniedTools" doc:"Tools that are not offered to models; absent denies none."`
@@ -171,8 +171,8 @@ func (p *putAIPolicy) Check(*route.Call) []svc.FieldError {
 // maxUnknownTools bounds the problems of one policy.
 const maxUnknownTools = 10
 
-// unknownTools returns a problem for each of the first names of a policy that no tool has: a denial that
-// denies nothing.
+// unknownTools returns a problem for each of the first denied names that no tool has, since such a
+// denial has no effect.
 func (c consoleAI) unknownTools(denied []string) (problems []svc.FieldError) {
 	names := c.tools.Names()
 	for i, name := range denied {

@@ -17,8 +17,8 @@ type issuePath struct {
 	Env     someEnvironments `query:"env" doc:"The environment's slug; the issue's own where it is absent."`
 }
 
-// find returns the issue of a path and its environment: of an issue that is part
-// of another one, that other one.
+// find returns the issue of a path and its environment. For an issue that is part of another one,
+// it returns that other one.
 func (e tracking) find(ctx context.Context, call *route.Call, in issuePath) (svc.Environment, svc.Issue, error) {
 	return e.findIn(ctx, in.Env.list, in.IssueID, call.Now)
 }
@@ -60,7 +60,7 @@ type issueRelease struct {
 	LastSeenAt  route.Time `json:"lastSeenAt"`
 }
 
-// issueTag is how the values of a tag are spread.
+// issueTag is the distribution of the values of a tag.
 type issueTag struct {
 	Key    string          `json:"key"`
 	Values []issueTagValue `json:"values"`
@@ -72,8 +72,7 @@ type issueTagValue struct {
 	Count uint64 `json:"count"`
 }
 
-// assignee is the member who looks after an issue; the name is null where the
-// person has left.
+// assignee is the member to whom an issue is assigned; the name is null if the person has left.
 type assignee struct {
 	ID   string  `json:"id"`
 	Name *string `json:"name"`
@@ -157,7 +156,7 @@ type issuePatch struct {
 	IgnoreUntil       route.Nullable[route.Time] `json:"ignoreUntil" doc:"When the issue opens again, with the status ignored."`
 }
 
-// patch returns the wish of the body.
+// patch returns the changes that the body asks for.
 func (u *updateIssue) patch() svc.IssuePatch {
 	body := &u.Body
 	patch := svc.IssuePatch{Status: body.Status, ResolvedInRelease: body.ResolvedInRelease.Value}
@@ -188,8 +187,8 @@ type changedIssue struct {
 	Status         svc.IssueStatus `json:"status"`
 }
 
-// update changes an issue. Who does so must be known: a token that is bound to
-// nobody is refused (contract 82).
+// update changes an issue. The person who does so must be known: a token that belongs to nobody is
+// refused (contract 82).
 func (e tracking) update(ctx context.Context, call *route.Call, in updateIssue) (changedIssue, error) {
 	if call.Grant.Token.User == nil {
 		return changedIssue{}, &svc.Error{

@@ -23,10 +23,9 @@ type Issues interface {
 	ErrorsOverview(ctx context.Context, query svc.ErrorsQuery) (svc.ErrorsOverview, error)
 }
 
-// IssueChanges decides about issues, which are named by the numbers of their
-// environment and their own.
+// IssueChanges changes issues, which are named by the numbers of their environment and their own.
 type IssueChanges interface {
-	// Change changes an issue by a valid wish.
+	// Change applies a valid patch to an issue.
 	Change(ctx context.Context, environment, issue uint64, patch svc.IssuePatch) (svc.IssueChange, error)
 	// Merge makes an issue part of another one; it fails with conflict where
 	// either is merged otherwise.
@@ -118,7 +117,7 @@ func maskedIssue(i *svc.Issue) issue {
 	return issueOf(i)
 }
 
-// shownIssue returns how a caller sees issues.
+// shownIssue returns the function that makes the answer of an issue for the caller.
 func shownIssue(call *route.Call) func(*svc.Issue) issue {
 	if call.Grant.May(svc.PermPeoplePIIRead) {
 		return issueOf

@@ -18,7 +18,7 @@ type issueParts struct {
 	IssueIDs []string `json:"issueIds" required:"true" doc:"The issues that become part of the one in the path, or cease to be."`
 }
 
-// Check wants one to a hundred issues.
+// Check requires one to a hundred issues.
 func (m *mergeIssues) Check(*route.Call) []svc.FieldError {
 	if n := len(m.Body.IssueIDs); n == 0 || n > svc.MaxMerged {
 		return []svc.FieldError{{Field: "issueIds", Code: "invalid_value", Message: fmt.Sprintf("issueIds lists 1 to %d issues.", svc.MaxMerged)}}

@@ -69,7 +69,7 @@ type occurrence struct {
 	AppVersion     *string           `json:"appVersion"`
 	Environment    string            `json:"environment"`
 	User           map[string]string `json:"user" doc:"What the client says of who used the application."`
-	// ProcessingErrors is never absent: an empty list says that all of the report was kept.
+	// ProcessingErrors is never absent: an empty list means that the whole report was kept.
 	ProcessingErrors []svc.ProcessingError `json:"processingErrors" doc:"Parts of the report that were left out or replaced, so that the rest could be kept."`
 }
 
@@ -79,7 +79,7 @@ type occurrenceRequest struct {
 	URL    *string `json:"url"`
 	Status *int    `json:"status"`
 	Query  *string `json:"query"`
-	// Headers and Data are as the client sent them, but for what is scrubbed.
+	// Headers and Data are as the client sent them, except for what is scrubbed.
 	Headers map[string]string `json:"headers"`
 	Data    sentData          `json:"data"`
 }
@@ -87,7 +87,7 @@ type occurrenceRequest struct {
 // sentData is the body of a request as it was sent: any JSON, null where nothing was.
 type sentData json.RawMessage
 
-// Schema is http.Described.
+// Schema describes the body.
 func (sentData) Schema() route.Schema {
 	return route.Schema{
 		"type":        []string{"object", "array", "string", "number", "boolean", "null"},
@@ -95,7 +95,7 @@ func (sentData) Schema() route.Schema {
 	}
 }
 
-// MarshalJSON is json.Marshaler.
+// MarshalJSON writes the body as it was sent.
 func (d sentData) MarshalJSON() ([]byte, error) { return json.RawMessage(d).MarshalJSON() }
 
 func occurrenceOf(o *svc.Occurrence) occurrence {

@@ -13,7 +13,7 @@ import (
 type Metrics interface {
 	// MetricNames returns the metrics of an environment, sorted by name.
 	MetricNames(ctx context.Context, environment svc.Environment) ([]svc.MetricName, error)
-	// MetricSeries returns a metric in buckets; one that nobody sent is quiet.
+	// MetricSeries returns a metric in buckets; a metric that nobody sent has no values.
 	MetricSeries(ctx context.Context, query svc.MetricQuery) (svc.MetricSeries, error)
 }
 
