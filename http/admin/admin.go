@@ -1,6 +1,6 @@
-// Package admin serves the operator's listener: health, metrics, profiles, and
-// the commands of `svc admin`. Reaching it is not enough to be the operator: commands and
-// profiles ask for a bearer, and requests of web pages or under foreign names are refused.
+// Package admin serves the operator's listener: health, metrics, profiles, and the commands of `svc
+// admin`. Commands and profiles require a bearer token, and requests of web pages or under foreign
+// host names are refused: to reach the listener does not prove that the caller is the operator.
 package admin
 
 import (
@@ -24,7 +24,8 @@ type Check struct {
 	Name string
 	// Ready returns nil while the condition holds.
 	Ready func(ctx context.Context) error
-	// Warning says that the node is ready without it as well: what does not hold is shown only.
+	// Warning is set if the node is ready even when the condition does not hold; the failure is
+	// only shown.
 	Warning bool
 }
 
@@ -39,15 +40,16 @@ type Config struct {
 	Letters  Letters
 	// Backups may be nil.
 	Backups Backups
-	// Ledger and Auditor keep what the operator's commands do; nil keeps nothing.
+	// Ledger and Auditor record what the operator's commands do; nil records nothing.
 	Ledger  Ledger
 	Auditor Auditor
 	Logger  *slog.Logger
 	Now     func() time.Time
-	// Token is the bearer that commands and profiles ask for; the empty one opens nothing.
+	// Token is the bearer token that commands and profiles require. The empty token permits
+	// nothing.
 	Token svc.Secret
-	// Hosts are the names under which the listener may be asked, beside localhost and its
-	// own addresses; an address among them says nothing that the connection does not.
+	// Hosts lists the names under which the listener may be called, besides localhost and its own
+	// addresses.
 	Hosts []string
 }
 
@@ -73,7 +75,7 @@ func New(config Config) http.Handler {
 	return guard(config, mux)
 }
 
-// guard puts the door in front of what the listener shows.
+// guard returns a handler that checks every request before next.
 func guard(config Config, next http.Handler) http.Handler {
 	guarded := &door{next: next, token: config.Token}
 	for _, host := range config.Hosts {

@@ -14,19 +14,19 @@ import (
 	"svc"
 )
 
-// door stands in front of the whole listener. A browser on the operator's machine reaches
-// the listener as well as the operator does, so who asks is judged before anything else:
-// by the name under which the listener is asked, by the page that asks, and by the bearer.
+// door checks every request to the listener. A browser on the operator's machine reaches the
+// listener as the operator does, so the caller is checked first: by the host name of the request,
+// by the page that sent it, and by the bearer token.
 type door struct {
 	next  http.Handler
 	token svc.Secret
 	hosts []string
 }
 
-// open lists the paths that need no bearer.
+// open lists the paths that need no bearer token.
 func open() []string { return []string{"/healthz", "/readyz", "/metrics"} }
 
-// ServeHTTP passes on what the operator asks for.
+// ServeHTTP passes the operator's requests to the next handler.
 func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	if err := d.judge(r); err != nil {
@@ -55,9 +55,9 @@ func (d *door) judge(r *http.Request) error {
 	return nil
 }
 
-// named reports whether the request names the listener by a name that no stranger can have
-// pointed here (DNS rebinding): the machine's own, the address that was asked, or one of
-// the configuration. A client of HTTP/1.0 names none; no browser is one.
+// named reports whether the request uses a host name that nobody else can point here (DNS
+// rebinding): the machine's own, the address of the connection, or one of the configuration. A
+// client of HTTP/1.0 may send none; no browser is one.
 func (d *door) named(r *http.Request) bool {
 	name := hostName(r.Host)
 	if name == "" || name == "localhost" || slices.Contains(d.hosts, name) {
@@ -102,8 +102,8 @@ func fromAnotherSite(r *http.Request) bool {
 	return false
 }
 
-// bears reports whether the request carries the operator's token. Hashes are compared, so that
-// the time tells nothing of it.
+// bears reports whether the request carries the operator's token. It compares hashes, so that the
+// time of the comparison reveals nothing.
 func (d *door) bears(r *http.Request) bool {
 	scheme, sent, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	want, got := sha256.Sum256([]byte(d.token.Reveal())), sha256.Sum256([]byte(strings.TrimSpace(sent)))

@@ -70,8 +70,8 @@ func (l letters) drop(ctx context.Context, c Command) (any, error) {
 	return map[string]int{"dropped": count}, err
 }
 
-// named returns the letters that a command is about: those of the ids, or the newest that wait, of one
-// environment or of all. Nothing is meant by saying nothing.
+// named returns the letters that a command concerns: those of the ids, or the newest that wait, of
+// one environment or of all. A command that names nothing concerns no letter.
 func (l letters) named(ctx context.Context, c Command) ([]string, error) {
 	if c.ID != "" {
 		return strings.Split(c.ID, ","), nil

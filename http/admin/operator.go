@@ -29,7 +29,7 @@ type Operator interface {
 	OpenSession(ctx context.Context, person svc.User, lifetime time.Duration) (svc.Token, svc.Secret, error)
 }
 
-// SessionTime is how long a console session lives (decisions, section P).
+// SessionTime is how long a console session lives.
 const SessionTime = 12 * time.Hour
 
 // Command is the body of every operator's call; each reads the fields it needs.
@@ -41,7 +41,7 @@ type Command struct {
 	Scopes    []svc.Scope `json:"scopes,omitempty"`
 	ExpiresAt *time.Time  `json:"expiresAt,omitempty"`
 	ID        string      `json:"id,omitempty"`
-	// Environment is the number of an environment, All says that everything is meant.
+	// Environment is the number of an environment; All selects everything.
 	Environment uint64 `json:"environment,omitempty,string"`
 	All         bool   `json:"all,omitempty"`
 	// The rest belongs to audit.list.
@@ -54,7 +54,7 @@ type Command struct {
 	Limit     int        `json:"limit,omitempty"`
 }
 
-// Minted is the answer that shows a secret, once.
+// Minted is the answer that shows a secret once.
 type Minted struct {
 	Token  svc.Token `json:"token"`
 	Secret string    `json:"secret"`
@@ -101,8 +101,8 @@ func serve(run func(ctx context.Context, command Command) (any, error)) http.Han
 	}
 }
 
-// readCommand reads one command and nothing after it; a member that no command has is
-// refused, since it may be a misspelt one.
+// readCommand reads one command and nothing after it. It refuses unknown members, which may be
+// misspelt.
 func readCommand(body io.Reader) (command Command, err error) {
 	decoder := json.NewDecoder(body)
 	decoder.DisallowUnknownFields()
@@ -143,7 +143,8 @@ func (o operator) listMembers(ctx context.Context, c Command) (any, error) {
 	return o.port.Members(ctx, c.Org)
 }
 
-// putMember seats a person at once: the operator could open a session of theirs and accept.
+// putMember makes a person a member without an invitation: the operator could open a session of
+// theirs and accept it.
 func (o operator) putMember(ctx context.Context, c Command, done *deed) (any, error) {
 	member, err := o.port.PutMember(ctx, c.Org, svc.RoleOwner, svc.MemberSpec{Email: c.Email, Name: c.Name, Role: c.Role})
 	*done = deed{"member.updated", []string{c.Org}, member.User.ID}
@@ -158,8 +159,8 @@ func (o operator) removeMember(ctx context.Context, c Command, done *deed) (any,
 	return struct{}{}, o.port.RemoveMember(ctx, c.Org, svc.RoleOwner, c.Email)
 }
 
-// owner resolves whose tokens a command is about: a person's, or, where an
-// organization is named, the organization's as minted by that person.
+// owner returns the owner of the tokens that a command concerns: a person or, if an organization is
+// named, the organization with tokens minted by that person.
 func (o operator) owner(ctx context.Context, c Command) (svc.TokenOwner, error) {
 	if c.Email == "" {
 		return svc.TokenOwner{Org: c.Org}, nil
@@ -176,7 +177,7 @@ func (o operator) listTokens(ctx context.Context, c Command) (any, error) {
 	return o.port.Tokens(ctx, owner)
 }
 
-// subject resolves the owner of tokens, and notes what is about to be done to one of them.
+// subject returns the owner of tokens, and records what is about to be done to one of them.
 func (o operator) subject(ctx context.Context, c Command, kind svc.LedgerKind, done *deed) (svc.TokenOwner, error) {
 	owner, err := o.owner(ctx, c)
 	if err != nil {

@@ -22,25 +22,25 @@ type Auditor interface {
 	AuditRows(ctx context.Context, query svc.AuditQuery) (rows []svc.AuditRow, more bool, err error)
 }
 
-// OperatorActor is who ledgers name for what the operator does.
+// OperatorActor is the actor that ledgers name for the operator's commands.
 func OperatorActor() svc.LedgerActor { return svc.LedgerActor{ID: "operator", Name: "Operator"} }
 
-// operatorKind is the kind of token that audit rows name for the operator's.
+// operatorKind is the kind of token in audit rows of the operator's commands.
 const operatorKind svc.TokenKind = "operator"
 
-// deed describes the effect of a command, for the ledgers of the organizations concerned.
+// deed is the effect of a command, for the ledgers of the organizations concerned.
 type deed struct {
 	kind    svc.LedgerKind
 	orgs    []string
 	subject string
 }
 
-// recordTime bounds what follows a command; it outlives the caller.
+// recordTime bounds the recording of a command, which continues when the caller has left.
 const recordTime = 5 * time.Second
 
-// does is serve for a command that changes something: the ledgers of the organizations that
-// it concerns tell of it, and an audit row whether it succeeded or not. What cannot be
-// kept is logged in full, for what it tells has happened.
+// does is serve for a command that changes something. It records an entry in the ledgers of the
+// organizations concerned, and an audit row whether the command succeeded or not. A record that
+// cannot be kept is logged in full, because the change has happened.
 func (o operator) does(operation string, run func(ctx context.Context, command Command, done *deed) (any, error)) http.HandlerFunc {
 	return serve(func(ctx context.Context, command Command) (any, error) {
 		var done deed
@@ -85,8 +85,7 @@ func (o operator) audit(ctx context.Context, operation string, command Command, 
 	}
 }
 
-// homes returns the organizations of a person, whose ledgers tell of what is done to the
-// person.
+// homes returns the organizations of a person, in whose ledgers changes to the person are recorded.
 func (o operator) homes(ctx context.Context, person svc.User) ([]string, error) {
 	memberships, err := o.port.Memberships(ctx, svc.Grant{Token: svc.Token{User: &person}})
 	var orgs []string
@@ -96,7 +95,7 @@ func (o operator) homes(ctx context.Context, person svc.User) ([]string, error) 
 	return orgs, err
 }
 
-// concerns returns the organizations whose ledgers tell of an owner's tokens.
+// concerns returns the organizations in whose ledgers changes to an owner's tokens are recorded.
 func (o operator) concerns(ctx context.Context, owner svc.TokenOwner) ([]string, error) {
 	if owner.Org != "" {
 		return []string{owner.Org}, nil
@@ -107,8 +106,8 @@ func (o operator) concerns(ctx context.Context, owner svc.TokenOwner) ([]string,
 // auditPage is the answer of audit.list.
 type auditPage struct {
 	Rows []svc.AuditRow `json:"rows"`
-	// Before and BeforeID, sent with the next command, go on after the last row; null where
-	// none follow.
+	// Before and BeforeID, sent with the next command, continue after the last row; null if none
+	// follow.
 	Before   *time.Time `json:"before"`
 	BeforeID *string    `json:"beforeId"`
 }

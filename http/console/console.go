@@ -1,6 +1,6 @@
-// Package console serves the page on which a signed-in person registers passkeys and
-// decides on what the assistant proposed: a thin layer over the console's routes, which
-// hold every rule. The page keeps the session in memory only and shows nothing as markup.
+// Package console serves the page on which a signed-in person registers passkeys and decides on the
+// assistant's proposals: a thin layer over the console's routes, which hold every rule. The page
+// keeps the session in memory only and shows no text as markup.
 package console
 
 import (

@@ -22,7 +22,7 @@ const Folder = "docs"
 // slugPattern is a slug: up to five lowercase segments.
 var slugPattern = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*(/[a-z0-9]+(-[a-z0-9]+)*){0,4}$`)
 
-// Library holds the pages. It is filled before it is read, and not changed then.
+// Library holds the pages. It is filled before it is first read, and not changed afterwards.
 type Library struct {
 	pages map[string]svc.DocPage
 }
@@ -52,7 +52,7 @@ func Open(files fs.FS) (*Library, error) {
 	return library, nil
 }
 
-// add puts a page on the shelf.
+// add adds a page.
 func (l *Library) add(slug, markdown string) error {
 	if !slugPattern.MatchString(slug) {
 		return fmt.Errorf("%q is no slug", slug)

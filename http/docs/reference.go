@@ -10,7 +10,7 @@ import (
 	"svc/http/route"
 )
 
-// errorsSlug is where the type of every problem points.
+// errorsSlug is the page to which the type of every problem points.
 const errorsSlug = "errors"
 
 // Describe adds the generated pages: errors, from the list of codes, and
@@ -63,7 +63,7 @@ func errorPage() string {
 	return out.String()
 }
 
-// description is the description of the table, from which the reference is made.
+// description describes the table; the reference is made from it.
 type description struct{ *route.Description[schema] }
 
 // operation is one row of the table.
@@ -154,7 +154,7 @@ func mark(required bool) string {
 	return ""
 }
 
-// cell makes a text fit for a table.
+// cell escapes a text for a table.
 func cell(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(text, "|", "\\|"), "\n", " ")
 }

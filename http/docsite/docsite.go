@@ -1,6 +1,6 @@
-// Package docsite shows the documentation as web pages, for people: the same pages that the
-// API and the assistant read as markdown, under /docs, which is where the type of every
-// problem points. A page is one answer without scripts that asks nothing of another host.
+// Package docsite serves the documentation as web pages under /docs, to which the type of every
+// problem points: the same pages that the API and the assistant read as markdown. A page is one
+// answer, has no scripts, and loads nothing from another host.
 package docsite
 
 import (

@@ -20,8 +20,8 @@ import (
 // indexFile is the file of the index, without its ending.
 const indexFile = "README"
 
-// html turns the markdown of a page into HTML. Markup within the markdown is left out, so
-// whatever a page says cannot become a part of the site.
+// html turns the markdown of a page into HTML. It drops markup within the markdown, so that no text
+// of a page becomes a part of the site.
 func (m *Site) html(page *svc.DocPage) (template.HTML, error) {
 	source := []byte(page.Markdown)
 	converter := goldmark.New(goldmark.WithExtensions(extension.Table, extension.Linkify), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
@@ -36,8 +36,8 @@ func (m *Site) html(page *svc.DocPage) (template.HTML, error) {
 	return template.HTML(reachable().Replace(out.String())), nil
 }
 
-// reachable lets keys scroll what may be wider than the screen, and makes no headings of
-// cells without words. Text of a page is escaped and so never holds these tags.
+// reachable makes elements that may be wider than the screen scrollable by keys, and turns heading
+// cells without words into plain cells. Text of a page is escaped and so never contains these tags.
 func reachable() *strings.Replacer {
 	return strings.NewReplacer("<pre>", `<pre tabindex="0">`, "<table>", `<table tabindex="0">`, "<th></th>", "<td></td>")
 }
@@ -45,8 +45,8 @@ func reachable() *strings.Replacer {
 // pageLink is a link from one markdown file to another, as it stands in a checkout.
 var pageLink = regexp.MustCompile(`^([A-Za-z0-9./-]+)\.md(#.*)?$`)
 
-// direct has the links between files lead to pages. Links to files that are no pages, and
-// pictures, which lie in the source tree only, become text.
+// direct makes links between files point to pages. Links to files that are not pages, and pictures,
+// which exist only in the source tree, become text.
 func (m *Site) direct(document ast.Node, slug string) error {
 	var plain []ast.Node
 	err := ast.Walk(document, func(node ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -77,8 +77,8 @@ func (m *Site) direct(document ast.Node, slug string) error {
 	return err
 }
 
-// target is where a link of a page leads on the site; it is false for files that are no
-// pages.
+// target returns the address on the site to which a link of a page points; it is false for files
+// that are not pages.
 func (m *Site) target(to, slug string) (string, bool) {
 	if strings.HasPrefix(to, "#") || strings.HasPrefix(to, "/") || strings.Contains(to, "://") {
 		return to, true

@@ -14,15 +14,15 @@ import (
 	"svc/http/route"
 )
 
-// caller is who sent a request, with what the request asks for beside its messages.
+// caller is the sender of a request, with what the request asks for in its headers.
 type caller struct {
 	secret svc.Secret
 	grant  svc.Grant
-	// all says that the list of tools shall hold everything.
+	// all is set if the list of tools must hold everything.
 	all bool
 	// gone runs a function when the client has gone away.
 	gone func(run func()) (stop func() bool)
-	// messages counts those of the request; the first one is paid for.
+	// messages counts the messages of the request; the first one is charged with the request.
 	messages atomic.Int64
 }
 
@@ -37,8 +37,8 @@ func callerOf(ctx context.Context) *caller {
 	return who
 }
 
-// admit lets a request pass that comes from where it may, with a token that reads. It
-// counts as one request of the token; what its tools ask for counts on top.
+// admit accepts a request that comes from a permitted host and page, with a token that may read. It
+// counts as one request of the token; the requests that its tools make count as well.
 func (s *Server) admit(w *route.Response, r *http.Request) (*caller, error) {
 	if err := s.admitHost(r); err != nil {
 		return nil, err
@@ -86,8 +86,8 @@ func (s *Server) admitHost(r *http.Request) error {
 	return refused
 }
 
-// ownHost reports whether no stranger can have made a name of this service: it is the
-// public one, the machine's own, or an address.
+// ownHost reports whether a host name is one that nobody else can point here: the public one, the
+// machine's own, or an address.
 func (s *Server) ownHost(host string) bool {
 	name := nameOf(host)
 	if own, err := url.Parse(s.config.PublicURL); err == nil && own.Host != "" && strings.EqualFold(name, own.Hostname()) {
@@ -118,8 +118,8 @@ func (s *Server) origin(r *http.Request) string {
 	return "http://" + r.Host
 }
 
-// protectedResource is the document of RFC 9728. No authorization server is named, for
-// tokens are issued in the console.
+// protectedResource is the document of RFC 9728. It names no authorization server, because tokens
+// are issued in the console.
 type protectedResource struct {
 	Resource      string      `json:"resource"`
 	Name          string      `json:"resource_name"`
@@ -128,7 +128,7 @@ type protectedResource struct {
 	Methods       []string    `json:"bearer_methods_supported"`
 }
 
-// describe says how the protocol's address is protected.
+// describe answers how the protocol's address is protected.
 func (s *Server) describe(w *route.Response, r *http.Request) {
 	origin := s.origin(r)
 	body, err := json.Marshal(protectedResource{

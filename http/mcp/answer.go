@@ -8,8 +8,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// answer makes the refusals of the transport, which are plain text, errors of JSON-RPC
-// without an id, so that every answer has one form.
+// answer turns the refusals of the transport, which are plain text, into errors of JSON-RPC without
+// an id, so that every answer has one form.
 type answer struct {
 	http.ResponseWriter
 	begun, refused bool

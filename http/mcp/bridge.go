@@ -31,7 +31,7 @@ type Bridge struct {
 	mu sync.Mutex
 	// version is the version that the handshake agreed on; later requests name it.
 	version string
-	// running has the requests that a client may cancel, by id.
+	// running holds the requests that a client may cancel, by id.
 	running map[string]context.CancelFunc
 }
 
@@ -123,7 +123,7 @@ func (b *Bridge) take(ctx context.Context, line []byte, slots chan struct{}, car
 	})
 }
 
-// cancel ends the request of an id and forgets it.
+// cancel ends the request of an id and removes it.
 func (b *Bridge) cancel(id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -144,8 +144,7 @@ func (b *Bridge) write(reply []byte) {
 	_, _ = b.out.Write(line.Bytes()) // a client that has gone closes the input as well
 }
 
-// deliver sends a message and returns what the client reads of the answer, nil for
-// nothing.
+// deliver sends a message and returns the answer for the client, nil if there is none.
 func (b *Bridge) deliver(ctx context.Context, of *message, line []byte) []byte {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, b.URL, bytes.NewReader(line))
 	if err != nil {
@@ -178,7 +177,7 @@ func (b *Bridge) deliver(ctx context.Context, of *message, line []byte) []byte {
 	return body
 }
 
-// address sets the headers that repeat what a message says.
+// address sets the headers that repeat parts of the message.
 func (b *Bridge) address(request *http.Request, of *message) {
 	header := request.Header
 	header.Set("Content-Type", "application/json")
@@ -199,8 +198,8 @@ func (b *Bridge) address(request *http.Request, of *message) {
 	}
 }
 
-// refusal makes an error with the message's id of an answer that is none: a problem of
-// the service, or an error of the transport without an id.
+// refusal makes an error with the message's id from an answer that is not one of the protocol: a
+// problem of the service, or an error of the transport without an id.
 func refusal(of *message, status int, body []byte) []byte {
 	var problem struct {
 		ID     json.RawMessage `json:"id"`
@@ -220,7 +219,7 @@ func refusal(of *message, status int, body []byte) []byte {
 	return failure(of, fmt.Sprintf("%s (%d)", text, status))
 }
 
-// failure is the answer to a message that was not delivered; notifications have none.
+// failure is the answer to a message that was not delivered; a notification gets none.
 func failure(of *message, text string) []byte {
 	if len(of.ID) == 0 {
 		return nil

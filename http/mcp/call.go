@@ -20,8 +20,8 @@ import (
 // members are the members of an input.
 type members map[string]json.RawMessage
 
-// callTool does what a client calls. What the service refuses is a result that a model
-// can read and act on.
+// callTool executes the call of a client. A refusal of the service is a result, which a model can
+// read and act on.
 func (s *Server) callTool(ctx context.Context, who *caller, call *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	name := call.Params.Name
 	input, err := membersOf(call.Params.Arguments)
@@ -42,7 +42,7 @@ func (s *Server) callTool(ctx context.Context, who *caller, call *sdk.CallToolRe
 // maxClient bounds the name of a client, in runes.
 const maxClient = 60
 
-// clientOf names the program that calls, as it names itself.
+// clientOf returns the name that the calling program gives itself.
 func clientOf(call *sdk.CallToolRequest) string {
 	if info := call.ClientInfo(); info != nil && info.Name != "" {
 		name := []rune(strings.Join(strings.Fields(info.Name), " "))
@@ -70,7 +70,7 @@ func (m members) text(name string) (text string) {
 	return text
 }
 
-// errorRoute is the route that answers an input of get_error.
+// errorRoute returns the route that answers an input of get_error.
 func errorRoute(input members) string {
 	if input.text("eventId") != "" {
 		return toolOccurrence
@@ -79,8 +79,8 @@ func errorRoute(input members) string {
 	return toolIssue
 }
 
-// callThrough calls the tool that the input names; reads and changes have a door each,
-// so that a client may open one of them without asking.
+// callThrough calls the tool that the input names. Reads and changes are called through different
+// tools, so that a client may permit one of them without asking.
 func (s *Server) callThrough(ctx context.Context, who *caller, door string, input members, client string) (*sdk.CallToolResult, error) {
 	name := input.text("tool")
 	tool, known := s.config.Tools.Tool(name)
@@ -103,7 +103,7 @@ func (s *Server) callThrough(ctx context.Context, who *caller, door string, inpu
 	return s.run(ctx, who, name, inner, client), nil
 }
 
-// run calls a route: reads and writes are executed, what reaches deeper is proposed.
+// run calls a route: reads and writes are executed, calls of a higher tier are proposed.
 func (s *Server) run(ctx context.Context, who *caller, name string, input members, client string) *sdk.CallToolResult {
 	tool, _ := s.config.Tools.Tool(name)
 	ref, err := s.locate(ctx, who, name, input)
@@ -141,8 +141,8 @@ func (s *Server) run(ctx context.Context, who *caller, name string, input member
 	return resultOf(name, &outcome)
 }
 
-// locate takes the address out of an input. Where it names none, the only place that the
-// token reaches is meant, where it is certain that there is no other.
+// locate takes the address out of an input. If the input names none and the token certainly reaches
+// only one place, it is that one.
 func (s *Server) locate(ctx context.Context, who *caller, name string, input members) (svc.AppRef, error) {
 	need := s.config.Tools.Need(name)
 	if need == tools.NeedsNothing {
@@ -174,7 +174,7 @@ func (s *Server) locate(ctx context.Context, who *caller, name string, input mem
 	return ref, nil
 }
 
-// find returns the tools that fit what a model looks for.
+// find returns the tools that match a model's search.
 func (s *Server) find(ctx context.Context, who *caller, input members) (*sdk.CallToolResult, error) {
 	limit := 5
 	if raw, given := input["limit"]; given && json.Unmarshal(raw, &limit) != nil {
@@ -204,7 +204,7 @@ func (s *Server) find(ctx context.Context, who *caller, input members) (*sdk.Cal
 	return result(content, false)
 }
 
-// propose leaves a call to the decision of the token's owner.
+// propose leaves the decision on a call to the token's owner.
 func (s *Server) propose(ctx context.Context, who *caller, ref svc.AppRef, call svc.ToolCall, client string) *sdk.CallToolResult {
 	app, err := s.config.Apps.Get(ctx, ref)
 	if err != nil {
@@ -242,7 +242,7 @@ func (s *Server) propose(ctx context.Context, who *caller, ref svc.AppRef, call 
 	return shown
 }
 
-// resultOf wraps what a route answered: the same envelope as text and as an object.
+// resultOf wraps the answer of a route: the same envelope as text and as an object.
 func resultOf(name string, outcome *svc.ToolOutcome) *sdk.CallToolResult {
 	envelope := svc.Envelope(name, outcome)
 	return &sdk.CallToolResult{
@@ -251,7 +251,7 @@ func resultOf(name string, outcome *svc.ToolOutcome) *sdk.CallToolResult {
 	}
 }
 
-// result shows what this server itself says.
+// result makes a result of this server's own.
 func result(content any, failed bool) (*sdk.CallToolResult, error) {
 	encoded, err := json.Marshal(content)
 	if err != nil {
@@ -260,7 +260,7 @@ func result(content any, failed bool) (*sdk.CallToolResult, error) {
 	return &sdk.CallToolResult{IsError: failed, Content: []sdk.Content{&sdk.TextContent{Text: string(encoded)}}, StructuredContent: json.RawMessage(encoded)}, nil
 }
 
-// refused shows why nothing was called.
+// refused makes the result that gives the reason why nothing was called.
 func refused(name string, cause error) *sdk.CallToolResult {
 	code := svc.CodeOf(cause)
 	problem := map[string]any{"tool": name, "status": svc.InfoOf(code).Status, "code": code, "detail": "Something failed here."}

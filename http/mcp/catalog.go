@@ -11,7 +11,7 @@ import (
 	"svc/http/tools"
 )
 
-// The tools that are no route.
+// The tools that do not stand for a route.
 const (
 	toolFind  = "find_tools"
 	toolRead  = "call_read"
@@ -31,13 +31,13 @@ const (
 	memberOrg = "org"
 )
 
-// starters are the routes that are listed at rest: the headline, what it is made of,
-// what is broken, and where one is.
+// starters lists the routes that are listed by default: the headline, its breakdowns, errors and
+// failures, and the applications.
 func starters() []string {
 	return []string{"analytics_overview", "analytics_breakdown", "errors_list", "apps_list"}
 }
 
-// listTools lists what the caller may call: at rest a few tools and the ways to the
+// listTools lists what the caller may call: by default a few tools and the tools that find the
 // others, so that the list costs a model little; on demand everything.
 func (s *Server) listTools(ctx context.Context, who *caller) (*sdk.ListToolsResult, error) {
 	reach, err := s.reach(ctx, who)
@@ -72,13 +72,13 @@ func (s *Server) listTools(ctx context.Context, who *caller) (*sdk.ListToolsResu
 	return result, nil
 }
 
-// summary describes a tool, without the sentences for the assistant alone.
+// summary describes a tool, without the sentences that are for the assistant only.
 func summary(tool *svc.Tool) string {
 	first, _, _ := strings.Cut(tool.Description, ". ")
 	return strings.TrimSuffix(first, ".")
 }
 
-// toolOf shows a route to clients.
+// toolOf describes a route as a tool for clients.
 func (s *Server) toolOf(tool *svc.Tool) *sdk.Tool {
 	description := summary(tool) + "."
 	if tool.Effect == svc.EffectDestructive || tool.Effect == svc.EffectExternal {
@@ -92,7 +92,7 @@ func (s *Server) toolOf(tool *svc.Tool) *sdk.Tool {
 	}
 }
 
-// annotations tell clients how deep a call reaches. A write that may be one to production is
+// annotations give clients the effect of a call. A write whose effect depends on its input is
 // announced as destructive.
 func annotations(effect svc.Effect, varies, repeatable bool) *sdk.ToolAnnotations {
 	destructive := effect == svc.EffectDestructive || varies
@@ -100,7 +100,7 @@ func annotations(effect svc.Effect, varies, repeatable bool) *sdk.ToolAnnotation
 	return &sdk.ToolAnnotations{ReadOnlyHint: effect == svc.EffectRead, DestructiveHint: &destructive, IdempotentHint: repeatable, OpenWorldHint: &open}
 }
 
-// inputOf is the schema of a tool with where it is called.
+// inputOf returns the schema of a tool's input, with the address of the call.
 func (s *Server) inputOf(tool *svc.Tool) json.RawMessage {
 	name, text := "", ""
 	switch s.config.Tools.Need(tool.Name) {

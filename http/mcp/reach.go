@@ -8,7 +8,7 @@ import (
 	"svc"
 )
 
-// Bounds of what is looked at to know what a token reaches.
+// Bounds of the search for what a token reaches.
 const (
 	maxOrganizations = 50
 	maxApplications  = 200
@@ -23,16 +23,16 @@ type place struct {
 	audience svc.Audience
 }
 
-// reach is everything that a token reaches. It is partial where an organization could not be
-// asked: then there may be places beside those that it has.
+// reach is everything that a token reaches. It is partial if an organization did not answer; there
+// may be more places then.
 type reach struct {
 	places  []place
 	partial bool
 }
 
-// reach finds what the caller reaches now: memberships and modules are read again. An
-// organization that cannot be asked is left out, so that it keeps nobody from the others; it
-// fails where none can.
+// reach finds what the caller reaches now: memberships and modules are read for every call. An
+// organization that does not answer is left out, so that the others stay reachable; it fails if
+// none answers.
 func (s *Server) reach(ctx context.Context, who *caller) (*reach, error) {
 	memberships, err := s.config.Organizations.Memberships(ctx, who.grant)
 	if err != nil {
@@ -55,8 +55,8 @@ func (s *Server) reach(ctx context.Context, who *caller) (*reach, error) {
 	return found, nil
 }
 
-// within finds what the caller reaches in an organization, nothing where the membership has
-// ended meanwhile.
+// within finds what the caller reaches in an organization, nothing if the membership has ended
+// meanwhile.
 func (s *Server) within(ctx context.Context, who *caller, org string) (places []place, err error) {
 	audience, err := s.audience(ctx, who, org)
 	if svc.CodeOf(err) == svc.CodeNotFound {
@@ -98,7 +98,7 @@ func (s *Server) audience(ctx context.Context, who *caller, org string) (svc.Aud
 	return svc.NewAudience(grant, nil, settings.Policy), nil
 }
 
-// sees reports whether a tool can be called with success anywhere.
+// sees reports whether a tool can be called with success in some place.
 func (r *reach) sees(tool *svc.Tool) bool {
 	return slices.ContainsFunc(r.places, func(p place) bool { return p.audience.Sees(tool) })
 }

@@ -14,20 +14,20 @@ import (
 	"svc/http/tools"
 )
 
-// Organizations knows where a token belongs.
+// Organizations reads where a token belongs.
 type Organizations interface {
 	// Memberships returns the organizations that a grant's token may address.
 	Memberships(ctx context.Context, grant svc.Grant) ([]svc.Membership, error)
 }
 
-// Apps knows applications.
+// Apps reads applications.
 type Apps interface {
 	Get(ctx context.Context, ref svc.AppRef) (svc.Application, error)
 	// List returns applications of an organization by slug, and whether more follow.
 	List(ctx context.Context, org, after string, limit int) ([]svc.Application, bool, error)
 }
 
-// Settings knows what organizations let models do.
+// Settings reads what organizations permit models.
 type Settings interface {
 	Settings(ctx context.Context, org, user string) (svc.AISettings, error)
 }
@@ -45,7 +45,7 @@ type Tools interface {
 
 // Proposals keeps calls that a person must decide on.
 type Proposals interface {
-	// Propose records a call and executes nothing; origin says where it came from.
+	// Propose records a call and executes nothing; origin names the caller's program.
 	Propose(ctx context.Context, who svc.Principal, secret svc.Secret, call svc.ToolCall, origin string) (svc.Action, error)
 }
 
@@ -103,8 +103,8 @@ func New(config Config) *Server {
 	return s
 }
 
-// registerAll tells the SDK which tools and pages there are for anybody. It happens with
-// the first request, for the tools are made of a table that this server has rows of.
+// registerAll registers the tools and pages for any caller with the SDK. It runs with the first
+// request, because the tools are made from a table that includes the rows of this server.
 func (s *Server) registerAll() {
 	call := func(ctx context.Context, request *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return s.callTool(ctx, callerOf(ctx), request)

@@ -17,7 +17,7 @@ type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// ErrNotPublic is the refusal of an address that is not to be called.
+// ErrNotPublic is the refusal of an address that must not be called.
 var ErrNotPublic = errors.New("the address is not public")
 
 // Dialer connects to permitted addresses only.
@@ -33,8 +33,8 @@ func NewDialer(targets svc.Targets) *Dialer {
 	return &Dialer{Targets: targets, Resolver: net.DefaultResolver}
 }
 
-// lookup returns the addresses of a host, all of them permitted: a name that stands for
-// any other address as well is refused as a whole.
+// lookup returns the addresses of a host, all of them permitted: a name with any address that is
+// not is refused as a whole.
 func (d *Dialer) lookup(ctx context.Context, host string) ([]netip.Addr, error) {
 	addrs := []netip.Addr{}
 	if addr, err := netip.ParseAddr(host); err == nil {
@@ -82,11 +82,11 @@ func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.
 	return nil, errors.Join(problems...)
 }
 
-// lookupTime bounds the look at a name when it is first given.
+// lookupTime bounds the lookup of a host when a user enters it.
 const lookupTime = 2 * time.Second
 
-// CheckTarget returns why a URL may not be called, looking up what its host stands for.
-// A name that is not found is no reason: it may be one day.
+// CheckTarget returns why a URL may not be called, after a lookup of its host. A host that is not
+// found is accepted: it may exist later.
 func (d *Dialer) CheckTarget(ctx context.Context, raw string) *svc.FieldError {
 	if problem := d.Targets.Check(raw); problem != nil {
 		return problem
@@ -103,8 +103,8 @@ func (d *Dialer) CheckTarget(ctx context.Context, raw string) *svc.FieldError {
 	return nil
 }
 
-// Pools of connections: those that were used are kept for a moment only, so that a check
-// whose interval is longer looks up, connects and greets again.
+// Pools of connections. Used connections are kept for a short time only, so that a check with a
+// longer interval does the lookup, the connection and the handshake each time.
 const (
 	idleTime    = 5 * time.Second
 	idlePerHost = 1024
@@ -112,7 +112,7 @@ const (
 	maxRedirect = 5
 )
 
-// transport returns a transport over the dialer. It knows no proxy.
+// transport returns a transport over the dialer. It uses no proxy.
 func (d *Dialer) transport() *http.Transport {
 	return &http.Transport{
 		DialContext: d.DialContext, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: idlePerHost, IdleConnTimeout: idleTime,

@@ -18,24 +18,23 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// exchanger exchanges HTTP/1.1 messages without TLS for checks, on the goroutine of its caller:
-// the client of net/http has two more goroutines and two buffers for each connection, which
-// cost more than the exchange (D66). Messages are written and read by net/http.
+// exchanger exchanges HTTP/1.1 messages without TLS for checks, on the goroutine of its caller: the
+// client of net/http needs two more goroutines and two buffers for each connection, which cost more
+// than the exchange (D66). net/http writes and reads the messages.
 //
-// A connection is kept as long as idleTime after its last use and agedTime in all. It leads
-// to an address that was checked when it was made, so it needs no second check, and its end
-// looks the name up again.
+// A connection is kept for idleTime after its last use and for agedTime in all. Its address was
+// checked when it was made, so it needs no second check; the next connection looks the name up.
 type exchanger struct {
 	dial func(ctx context.Context, network, address string) (net.Conn, error)
 	now  func() time.Time
 
 	mu   sync.Mutex
 	idle map[string][]*plainConn // the latest used last
-	// sweeping says that a sweep is appointed.
+	// sweeping is set while a sweep is scheduled.
 	sweeping bool
 }
 
-// agedTime bounds the life of a connection that is used again and again.
+// agedTime bounds the life of a connection that is reused.
 const agedTime = time.Minute
 
 // maxInformed is how many informational answers may precede the answer.
@@ -47,7 +46,7 @@ var errHeader = errors.New("the header of the answer is too long")
 type plainConn struct {
 	net.Conn
 	made, used time.Time
-	// left is how much may be read before the header has to be whole.
+	// left is how many bytes may be read until the header is complete.
 	left int64
 }
 
@@ -68,8 +67,8 @@ func newExchanger(dialer *Dialer, now func() time.Time) *exchanger {
 	return &exchanger{dial: dialer.DialContext, now: now, idle: map[string][]*plainConn{}}
 }
 
-// RoundTrip implements http.RoundTripper. The body of the answer must be closed; one that was
-// read to its end leaves the connection for the next.
+// RoundTrip implements http.RoundTripper. The body of the answer must be closed; if it was read to
+// its end, the connection is kept for reuse.
 func (p *exchanger) RoundTrip(request *http.Request) (*http.Response, error) {
 	ctx := request.Context()
 	address, err := hostPort(request.URL)
@@ -79,7 +78,7 @@ func (p *exchanger) RoundTrip(request *http.Request) (*http.Response, error) {
 	if replayable(request.Method) {
 		if conn := p.take(address); conn != nil {
 			response, begun, err := p.exchange(request, conn, address)
-			// Whoever answers may have closed the connection when the request was on its way.
+			// The server may have closed the connection while the request was on its way.
 			if err == nil || begun || ctx.Err() != nil {
 				return response, err
 			}
@@ -95,7 +94,7 @@ func (p *exchanger) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// hostPort returns where a request goes, with a name as the DNS has it.
+// hostPort returns the address of a request, with the host in its DNS form.
 func hostPort(target *url.URL) (string, error) {
 	host := target.Hostname()
 	if strings.ContainsFunc(host, func(r rune) bool { return r >= utf8.RuneSelf }) {
@@ -112,9 +111,9 @@ func replayable(method string) bool {
 	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
 }
 
-// exchange sends a request over a connection and reads the header of the answer. begun says
-// whether a part of an answer came. The end of the request's context ends the exchange, and
-// so does its deadline.
+// exchange sends a request over a connection and reads the header of the answer. begun reports
+// whether a part of an answer came. The end of the request's context or its deadline ends the
+// exchange.
 func (p *exchanger) exchange(request *http.Request, conn *plainConn, address string) (response *http.Response, begun bool, err error) {
 	ctx := request.Context()
 	deadline, _ := ctx.Deadline()
@@ -174,20 +173,21 @@ var (
 
 const plainBuffer = 4 << 10
 
-// plainBody is the body of an answer, which has the connection until it is closed.
+// plainBody is the body of an answer. It owns the connection until it is closed.
 type plainBody struct {
 	io.ReadCloser
 	pool    *exchanger
 	conn    *plainConn
 	reader  *bufio.Reader
 	address string
-	// stop takes back that the end of the context ends the exchange; false says that it did.
+	// stop detaches the exchange from the end of its context; false means that the context has
+	// ended it.
 	stop func() bool
-	// keep says that the connection may be used again, whole that the body was read.
+	// keep is set if the connection may be reused, whole if the body was read to its end.
 	keep, whole, closed bool
 }
 
-// Read reads on, and notes the end.
+// Read reads the body, and notes its end.
 func (b *plainBody) Read(into []byte) (int, error) {
 	if b.closed {
 		return 0, http.ErrBodyReadAfterClose
@@ -197,7 +197,7 @@ func (b *plainBody) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// Close gives the connection back or ends it.
+// Close returns the connection to the pool or closes it.
 func (b *plainBody) Close() error {
 	if b.closed {
 		return nil
@@ -206,8 +206,8 @@ func (b *plainBody) Close() error {
 	return nil
 }
 
-// end gives up the reader and the connection. A connection that has more to read than the
-// answer is not kept, nor one whose exchange was cancelled.
+// end releases the reader and the connection. A connection with unread bytes, or whose exchange was
+// cancelled, is not kept.
 func (b *plainBody) end(keep bool) {
 	b.closed = true
 	keep = b.stop() && keep && b.reader.Buffered() == 0
@@ -248,8 +248,8 @@ func (p *exchanger) put(address string, conn *plainConn) bool {
 	return true
 }
 
-// sweep ends the connections that nobody used for idleTime, and comes again while any are
-// kept.
+// sweep closes the connections that were idle for idleTime, and schedules itself again while any
+// are kept.
 func (p *exchanger) sweep() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -272,5 +272,5 @@ func (p *exchanger) sweep() {
 	}
 }
 
-// sweepsPerIdle is how often idle connections are looked through within idleTime.
+// sweepsPerIdle is how often idle connections are checked within idleTime.
 const sweepsPerIdle = 5

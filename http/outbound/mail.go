@@ -17,19 +17,19 @@ import (
 	"svc"
 )
 
-// ErrNoMail is the refusal of e-mail where the operator named no server.
+// ErrNoMail is the refusal of e-mail if the operator has configured no server.
 var ErrNoMail = errors.New("no mail server is configured")
 
-// Mail is how e-mail is sent. The server is the operator's and may be anywhere.
+// Mail sends e-mail. The server is the operator's and may have any address.
 type Mail struct {
-	// Server is smtp://user:password@host:port (STARTTLS where it is offered) or
-	// smtps://…; empty sends nothing.
+	// Server is smtp://user:password@host:port (STARTTLS if the server offers it) or smtps://…;
+	// empty sends nothing.
 	Server svc.Secret
 	From   string
 	Now    func() time.Time
 }
 
-// CheckServer returns why a URL names no mail server, nil where it does.
+// CheckServer returns why a URL is not that of a mail server, nil if it is.
 func CheckServer(server string) error {
 	u, err := url.Parse(server)
 	if err != nil || u.Scheme != "smtp" && u.Scheme != "smtps" || u.Hostname() == "" {
@@ -40,7 +40,7 @@ func CheckServer(server string) error {
 
 // letter is one message.
 type letter struct {
-	// id is the same whenever the same is sent again.
+	// id is equal for every attempt to send the same message.
 	id            string
 	to            []string
 	subject, text string
@@ -87,7 +87,7 @@ func (m Mail) send(ctx context.Context, l letter) (err error) {
 	return client.Quit()
 }
 
-// connect greets the server, encrypted where it can.
+// connect connects to the server and greets it, encrypted if the server can.
 func (m Mail) connect(ctx context.Context, server *url.URL) (*smtp.Client, error) {
 	ports := map[string]string{"smtp": "587", "smtps": "465"}
 	address := server.Host
@@ -119,7 +119,7 @@ func (m Mail) connect(ctx context.Context, server *url.URL) (*smtp.Client, error
 	return client, nil
 }
 
-// message returns the message as it is sent. No text of a user reaches a header as it is.
+// message returns the message in its wire form. No text of a user reaches a header unescaped.
 func (m Mail) message(l letter) []byte {
 	_, host, _ := strings.Cut(m.From, "@")
 	var out strings.Builder

@@ -20,11 +20,11 @@ import (
 	"svc/http/views"
 )
 
-// Notifier tells channels of incidents (contract 66).
+// Notifier sends notices of incidents to channels (contract 66).
 type Notifier struct {
 	Client *http.Client
 	Mail   Mail
-	// PublicURL is scheme and host under which people find the service.
+	// PublicURL is the scheme and host of the links in notices.
 	PublicURL string
 	Now       func() time.Time
 }
@@ -37,8 +37,8 @@ func NewNotifier(dialer *Dialer, mail Mail, publicURL string, now func() time.Ti
 	}
 }
 
-// Send makes one attempt to deliver a notice to a channel of a kind. retry says whether
-// another attempt may succeed where it fails.
+// Send makes one attempt to deliver a notice to a channel of a kind. If it fails, retry reports
+// whether another attempt may succeed.
 func (n *Notifier) Send(ctx context.Context, kind svc.ChannelKind, target svc.ChannelTarget, d svc.Delivery) (retry bool, err error) {
 	var body []byte
 	header := http.Header{}
@@ -73,7 +73,7 @@ func Sign(secret svc.Secret, now time.Time, body []byte) string {
 	return "t=" + stamp + ",v1=" + hex.EncodeToString(mac.Sum(nil))
 }
 
-// answerBytes is how much of an answer is read before it is thrown away.
+// answerBytes is how many bytes of an answer are read and discarded.
 const answerBytes = 4 << 10
 
 func (n *Notifier) post(ctx context.Context, url string, header http.Header, body []byte) (retry bool, err error) {
@@ -96,8 +96,8 @@ func (n *Notifier) post(ctx context.Context, url string, header http.Header, bod
 	return retry, fmt.Errorf("the channel answered with status %d", status)
 }
 
-// plain takes the URL, which may be a secret, and the address of our resolver out of a
-// client's error.
+// plain removes the URL, which may be a secret, and the address of the resolver from a client's
+// error.
 func plain(err error) error {
 	if unknown, ok := errors.AsType[*net.DNSError](err); ok {
 		told := *unknown
@@ -186,7 +186,7 @@ func escape(text string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
 }
 
-// subject says in a line what the notice is about.
+// subject returns the line that names the notice.
 func subject(notice *svc.Notice) string {
 	word := strings.ToUpper(notice.Incident.Severity)
 	switch notice.Event {

@@ -40,8 +40,8 @@ const maxChecks = 4096
 // keptBody is the largest buffer that is used again.
 const keptBody = 64 << 10
 
-// NewProbe returns a probe over a dialer. about is a URL that tells those who are checked
-// who checks them.
+// NewProbe returns a probe over a dialer. about is a URL that explains the checks to those who are
+// checked.
 func NewProbe(dialer *Dialer, about string, now func() time.Time) *Probe {
 	p := &Probe{
 		targets: dialer.Targets, plain: newExchanger(dialer, now), secure: dialer.transport(), now: now, agent: "svc-monitor/1 (+" + about + ")",
@@ -52,13 +52,13 @@ func NewProbe(dialer *Dialer, about string, now func() time.Time) *Probe {
 	return p
 }
 
-// WithRoots has the probe trust other certificates than the system's, and returns it.
+// WithRoots makes the probe trust other certificates than the system's, and returns it.
 func (p *Probe) WithRoots(roots *x509.CertPool) *Probe {
 	p.secure.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
 	return p
 }
 
-// RoundTrip implements http.RoundTripper: each scheme has its own way.
+// RoundTrip implements http.RoundTripper: each scheme has a transport of its own.
 func (p *Probe) RoundTrip(request *http.Request) (*http.Response, error) {
 	if request.URL.Scheme == "http" {
 		return p.plain.RoundTrip(request)
@@ -95,7 +95,7 @@ func (p *Probe) Check(ctx context.Context, spec svc.MonitorSpec) svc.CheckResult
 	return result
 }
 
-// perform sends the request and judges the answer.
+// perform sends the request and evaluates the answer.
 func (p *Probe) perform(ctx *checkContext, spec svc.MonitorSpec, result *svc.CheckResult) error {
 	request, err := http.NewRequestWithContext(ctx, spec.Method, spec.URL, http.NoBody)
 	if err != nil {
@@ -120,15 +120,15 @@ func (p *Probe) perform(ctx *checkContext, spec svc.MonitorSpec, result *svc.Che
 	if response.TLS != nil && len(response.TLS.PeerCertificates) > 0 {
 		result.CertificateEnds = response.TLS.PeerCertificates[0].NotAfter
 	}
-	// A connection may have been kept for longer than its certificate lasts.
+	// A connection may have been kept past the end of its certificate.
 	if end := result.CertificateEnds; !end.IsZero() && end.Before(p.now()) {
 		return errExpired
 	}
 	return p.judge(response, spec, result)
 }
 
-// follow goes where an answer leads, as the client of net/http does: it is given the answer
-// for its first request.
+// follow follows the redirects of an answer with net/http's client, which is given the answer for
+// its first request.
 func (p *Probe) follow(request *http.Request, answer *http.Response, spec svc.MonitorSpec) (*http.Response, error) {
 	trips := func(next *http.Request) (*http.Response, error) {
 		if first := answer; first != nil {
@@ -156,7 +156,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
 
-// judge reads as much of the body as the specification asks for.
+// judge reads as much of the body as the specification needs.
 func (p *Probe) judge(response *http.Response, spec svc.MonitorSpec, result *svc.CheckResult) error {
 	body := p.bodies.Get().(*bytes.Buffer)
 	body.Reset()
@@ -180,7 +180,7 @@ func (p *Probe) judge(response *http.Response, spec svc.MonitorSpec, result *svc
 	return nil
 }
 
-// gzipped is the encoding that checks take beside none.
+// gzipped is the only content encoding that checks accept.
 const gzipped = "gzip"
 
 // unpacked returns the content of an answer.
@@ -200,7 +200,7 @@ var (
 	errExpired   = errors.New("the certificate has expired")
 )
 
-// words says what went wrong in a sentence that users may read.
+// words returns a sentence about an error that users may read.
 func words(err error, ctx context.Context, spec svc.MonitorSpec) string { //nolint:revive // the error is what it is about
 	dns, isDNS := errors.AsType[*net.DNSError](err)
 	invalid, isInvalid := errors.AsType[x509.CertificateInvalidError](err)

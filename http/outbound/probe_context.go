@@ -11,9 +11,9 @@ import (
 	"svc"
 )
 
-// checkContext is the context of one check: it knows when the check has to end, and what
-// gathers its phases. It has no timer: a connection that was made ends by its own deadline,
-// everything else takes place under boundedByCheck.
+// checkContext is the context of one check: it holds the check's deadline and gathers its phases.
+// It has no timer: a kept connection ends by its own deadline, everything else runs under
+// boundedByCheck.
 type checkContext struct {
 	context.Context //nolint:containedctx // it is one
 	end             time.Time
@@ -52,7 +52,7 @@ func checkOf(ctx context.Context) *checkContext {
 	return check
 }
 
-// boundedByCheck returns a context that ends with the check, and tells it of its phases.
+// boundedByCheck returns a context that ends with the check, and reports its phases to it.
 func boundedByCheck(ctx context.Context) (context.Context, context.CancelFunc) {
 	check := checkOf(ctx)
 	if check == nil {
@@ -61,7 +61,7 @@ func boundedByCheck(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(httptrace.WithClientTrace(ctx, check.times.trace()), check.end)
 }
 
-// cancellingBody ends a context with the body that was read under it.
+// cancellingBody cancels a context when the body that was read under it is closed.
 type cancellingBody struct {
 	io.ReadCloser
 	cancel context.CancelFunc
@@ -73,8 +73,8 @@ func (b *cancellingBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// phaseTimes gathers the phases of one check, those of its redirects together. The
-// transport may go on connecting after the check has ended, hence the lock.
+// phaseTimes gathers the phases of one check, those of its redirects together. It has a lock
+// because the transport may still connect after the check has ended.
 type phaseTimes struct {
 	now func() time.Time
 

@@ -1,9 +1,9 @@
-// Package passkey asks authenticators and judges what they answer (WebAuthn). It keeps
-// nothing: the state of a ceremony is handed to the caller and comes back once.
+// Package passkey makes challenges for authenticators and checks their answers (WebAuthn). It keeps
+// nothing: the caller keeps the state of a ceremony and returns it once.
 //
-// The challenge is SHA-256 over random bytes and the purpose of the ceremony, so that
-// what an authenticator signs confirms that purpose and no other. The authenticator must
-// have verified its user, by a finger or a number.
+// The challenge is SHA-256 over random bytes and the purpose of the ceremony, so the
+// authenticator's signature confirms that purpose and no other. The authenticator must have
+// verified its user, for example by a finger or a number.
 package passkey
 
 import (
@@ -30,8 +30,8 @@ type Party struct {
 	web  *webauthn.WebAuthn
 }
 
-// NewParty returns the party of an origin: scheme, host and port. It fails with
-// not_available for an address in the place of a name, for which no browser keeps keys.
+// NewParty returns the party of an origin: scheme, host and port. It fails with not_available if
+// the host is an address, because browsers keep passkeys for names only.
 func NewParty(origin string) (*Party, error) {
 	parsed, err := url.Parse(origin)
 	if err != nil {
@@ -48,7 +48,7 @@ func NewParty(origin string) (*Party, error) {
 	return &Party{host: host, web: web}, nil
 }
 
-// holder is a person as the library sees one.
+// holder is a person in the form that the library takes.
 type holder struct {
 	person svc.User
 	keys   []webauthn.Credential
@@ -59,7 +59,7 @@ func (h holder) WebAuthnName() string                       { return h.person.Em
 func (h holder) WebAuthnDisplayName() string                { return h.person.Name }
 func (h holder) WebAuthnCredentials() []webauthn.Credential { return h.keys }
 
-// holderOf takes the keys that serve the party.
+// holderOf selects the keys of a person that belong to the party.
 func (p *Party) holderOf(person svc.User, keys []svc.Passkey) (holder, error) {
 	h := holder{person: person}
 	for _, key := range keys {
@@ -83,9 +83,9 @@ func challenge(nonce []byte, purpose string) protocol.URLEncodedBase64 {
 	return sum.Sum(nil)
 }
 
-// ceremony keeps the state of a question.
+// ceremony returns the state of a challenge.
 func ceremony(id string, purpose string, nonce []byte, session *webauthn.SessionData, now time.Time) (svc.Ceremony, error) {
-	// The library has a clock of its own; a ceremony is judged by the caller's.
+	// The library has a clock of its own; the caller's clock decides about a ceremony.
 	session.Expires, session.Challenge = time.Time{}, base64.RawURLEncoding.EncodeToString(challenge(nonce, purpose))
 	encoded, err := json.Marshal(session)
 	return svc.Ceremony{ID: id, Purpose: purpose, Nonce: nonce, Session: encoded, EndsAt: now.Add(svc.CeremonyTime)}, err
@@ -97,8 +97,8 @@ func newNonce() []byte {
 	return nonce
 }
 
-// Register begins the registration of a passkey beside those that a person has. The
-// options are for PublicKeyCredential.parseCreationOptionsFromJSON.
+// Register begins the registration of another passkey of a person. The options are for
+// PublicKeyCredential.parseCreationOptionsFromJSON.
 func (p *Party) Register(id string, person svc.User, keys []svc.Passkey, now time.Time) (options json.RawMessage, state svc.Ceremony, err error) {
 	h, err := p.holderOf(person, keys)
 	if err != nil {
@@ -121,8 +121,8 @@ func (p *Party) Register(id string, person svc.User, keys []svc.Passkey, now tim
 	return options, state, err
 }
 
-// Registered judges the answer to Register and returns the new passkey without a name.
-// It fails with passkey_required where the answer is not to be believed.
+// Registered checks the answer to Register and returns the new passkey without a name. It fails
+// with passkey_required if the answer is not valid.
 func (p *Party) Registered(person svc.User, state *svc.Ceremony, answer []byte, now time.Time) (svc.Passkey, error) {
 	session, err := p.session(state, svc.RegistrationPurpose, now)
 	if err != nil {
@@ -164,10 +164,9 @@ func (p *Party) Ask(id string, person svc.User, keys []svc.Passkey, purpose stri
 	return options, state, err
 }
 
-// Confirmed judges the answer to Ask and returns the passkey that gave it, with its
-// counter moved on. It fails with passkey_required where the answer is to another
-// question, is late, comes from a key that may be a copy, or is not to be believed for
-// any other reason.
+// Confirmed checks the answer to Ask and returns the passkey that gave it, with its counter
+// advanced. It fails with passkey_required if the answer belongs to another challenge, is late,
+// comes from a key that may be a copy, or is not valid for another reason.
 func (p *Party) Confirmed(person svc.User, keys []svc.Passkey, state *svc.Ceremony, purpose string, answer []byte, now time.Time) (svc.Passkey, error) {
 	session, err := p.session(state, purpose, now)
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Credentials are the key and project that the forms of authentication of one request name. Key is empty
-// where none says anything; Conflict tells that two of them differ.
+// Credentials are the key and the project that a request names. Key is empty if it names none;
+// Conflict is set if two places name different ones.
 type Credentials struct {
 	Key      string
 	Project  string
@@ -53,8 +53,8 @@ func headerKey(header string) string {
 	return ""
 }
 
-// ParseDSN reads the key and the project of https://<key>@<host>/<path>/<project>; ok is
-// false where the text is no DSN.
+// ParseDSN reads the key and the project of https://<key>@<host>/<path>/<project>; ok is false if
+// the text is not a DSN.
 func ParseDSN(dsn string) (key, project string, ok bool) {
 	if dsn == "" {
 		return "", "", false

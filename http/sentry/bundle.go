@@ -16,7 +16,7 @@ const (
 	maxMapBytes    = 64 << 20
 )
 
-// SourceMap is one source map of a bundle with what it may be found by.
+// SourceMap is one source map of a bundle with the names by which it is found.
 type SourceMap struct {
 	// Name is the map's name in the bundle.
 	Name string
@@ -113,7 +113,7 @@ func firstWord(a, b string) string {
 	return b
 }
 
-// users tells, by the URL of a map, which minified file names it.
+// users returns, by the URL of a map, the minified file that names it.
 func (m *manifest) users() map[string]string {
 	out := map[string]string{}
 	for _, entry := range m.Files {

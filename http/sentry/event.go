@@ -21,9 +21,8 @@ type Event struct {
 	ServerName  string
 	Transaction string
 	Logger      string
-	// Message is the text of the event, formatted; Template is the text before its
-	// parameters were put in, empty where there are none. Unformatted says that the SDK sent
-	// the template alone.
+	// Message is the text of the event, formatted; Template is the text before its parameters were
+	// filled in, empty if there are none. Unformatted is set if the SDK sent only the template.
 	Message, Template string
 	Unformatted       bool
 	Fingerprint       []string
@@ -53,7 +52,7 @@ type Event struct {
 // User is who was using the application.
 type User struct {
 	ID, Email, Username, IP string
-	// Other has what else is said of them, by name.
+	// Other holds the other attributes of the user, by name.
 	Other map[string]string
 }
 
@@ -62,7 +61,7 @@ type User struct {
 type Request struct {
 	Method, URL, Query, UserAgent, Referrer string
 	Status                                  int
-	// Headers are all of them, Data is the body as JSON.
+	// Headers holds all headers, Data is the body as JSON.
 	Headers map[string]string
 	Data    json.RawMessage
 }
@@ -95,7 +94,7 @@ type Frame struct {
 	Vars json.RawMessage
 }
 
-// Bounds of one event; what is over them is left out, the nearest to the error kept.
+// Bounds of one event. What exceeds them is left out; the parts nearest to the error are kept.
 const (
 	maxExceptions  = 50
 	maxFrames      = 250
@@ -260,9 +259,9 @@ func (r *reader) exceptions(top object) []Exception {
 	return out
 }
 
-// beside returns the frames that stand beside the exceptions: those of the thread that
-// crashed, else of the present one, else the bare stack, else of the first thread that
-// has any, else the place in a template.
+// beside returns the frames of an event whose exceptions have none: those of the thread that
+// crashed, else of the present one, else the bare stack, else of the first thread that has any,
+// else the place in a template.
 func (r *reader) beside(top object) []Frame {
 	threads := r.list("threads", top["threads"])
 	stacks := make([]object, 0, len(threads))

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// object is a JSON object whose members are read one by one, so that one of a
-// wrong form costs only itself.
+// object is a JSON object whose members are read one by one, so that a member of a wrong form does
+// not affect the others.
 type object map[string]json.RawMessage
 
 // reader collects the names of members that could not be read.
 type reader struct{ problems []string }
 
-// maxProblems bounds what is remembered of a hopeless event.
+// maxProblems bounds the problems that are recorded of one event.
 const maxProblems = 20
 
 func (r *reader) problem(name string) {

@@ -10,15 +10,15 @@ import (
 	"svc"
 )
 
-// How an event without an exception is called: one with a message, and one with neither
-// message nor stack.
+// The names of events without an exception: one with a message, and one with neither message nor
+// stack.
 const (
 	messageName = "Message"
 	bareName    = "Event"
 )
 
-// Occurrence returns the event as an error that happened. What the service finds out
-// itself (issue, place, session, times of arrival) is not in it.
+// Occurrence returns the event as an occurrence. It does not include what the service determines:
+// issue, place, session, times of arrival.
 func (e *Event) Occurrence() *svc.Occurrence {
 	o := &svc.Occurrence{
 		ID: e.ID, Ts: e.Timestamp, Level: level(e.Level), Platform: e.Platform, Handled: true, Release: e.Release,
@@ -52,8 +52,8 @@ func (e *Event) Occurrence() *svc.Occurrence {
 	return o
 }
 
-// plain fills what happened from an event without an exception: the report of a browser, or
-// its message, or the place that its stack names, or the transaction.
+// plain fills in an event without an exception: from the report of a browser, its message, the
+// place that its stack names, or the transaction.
 func (e *Event) plain(o *svc.Occurrence) {
 	o.Name, o.Message, o.Template = messageName, e.Message, e.Template
 	o.Frames = calls(e.Platform, e.Frames)
@@ -97,8 +97,8 @@ func level(word string) svc.Level {
 	return svc.LevelError
 }
 
-// identify fills the ids of the report and of who was using the application, by the firmest
-// of what is known. What cannot be an id is left out, and noted.
+// identify sets the ids of the report and of the person who was using the application, from the
+// most reliable fields first. A value that cannot be an id is left out, and noted.
 func (e *Event) identify(o *svc.Occurrence) {
 	if fault := svc.IDFault(e.ID); fault != "" {
 		o.ID = ""
@@ -122,7 +122,7 @@ func (e *Event) identify(o *svc.Occurrence) {
 	}
 }
 
-// tags are the event's own and what Sentry shows as tags.
+// tags returns the event's own tags and the fields that Sentry shows as tags.
 func (e *Event) tags() map[string]string {
 	tags := map[string]string{}
 	for _, pair := range [][2]string{
@@ -144,7 +144,7 @@ func (e *Event) tags() map[string]string {
 	return tags
 }
 
-// extra is the event's extra object with its contexts under their name.
+// extra returns the event's extra object with its contexts under their name.
 func (e *Event) extra() json.RawMessage {
 	if len(e.Contexts) == 0 {
 		return e.Extra
@@ -177,7 +177,7 @@ func (e *Event) contextText(context, name string) string {
 	return word
 }
 
-// name is how the exception is called.
+// name returns the name of the exception.
 func (x *Exception) name() string {
 	if x.Type != "" {
 		return x.Type
@@ -244,7 +244,7 @@ func stackText(title string, frames []svc.Frame) string {
 	return out.String()
 }
 
-// crumb returns the breadcrumb; the message of one that has data only is made of it.
+// crumb returns the breadcrumb. If it has data only, its message is made from the data.
 func (b *Breadcrumb) crumb() svc.Breadcrumb {
 	out := svc.Breadcrumb{Category: b.Category, Message: b.Message}
 	if out.Category == "" {
@@ -259,8 +259,8 @@ func (b *Breadcrumb) crumb() svc.Breadcrumb {
 	return out
 }
 
-// summary writes what a breadcrumb's data says: GET https://example.com/ 200 for a
-// request, the data as JSON else.
+// summary writes the data of a breadcrumb: GET https://example.com/ 200 for a request, else the
+// data as JSON.
 func (b *Breadcrumb) summary() string {
 	var request struct {
 		Method string          `json:"method"`

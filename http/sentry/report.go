@@ -29,7 +29,7 @@ func ParseReport(payload []byte) ([]Discarded, error) {
 	return out, nil
 }
 
-// Category returns the category of rate limits that an item counts for.
+// Category returns the category of rate limits to which an item belongs.
 func Category(itemType string) string {
 	switch itemType {
 	case "event":

@@ -12,15 +12,15 @@ import (
 	"svc"
 )
 
-// Security has the members of a browser's report that other events do not have.
+// Security holds the members of a browser's report that other events do not have.
 type Security struct {
-	// Kind names the policy, for example CSP; Title says what happened, Culprit which rule
-	// it happened by. Reports of one kind with the same Group are one issue.
+	// Kind names the policy, for example CSP; Title describes what happened, Culprit the rule.
+	// Reports of one kind with the same Group are one issue.
 	Kind, Title, Culprit, Group string
-	// Ignored says why the report tells of nothing that the application can mend, empty where
-	// it does.
+	// Ignored is the reason why the report is about nothing that the application can mend, empty if
+	// it is not ignored.
 	Ignored string
-	// alone says that the report is no part of an event.
+	// alone is set if the report is not part of an event.
 	alone bool
 }
 
@@ -30,14 +30,14 @@ type Report struct {
 	Payload json.RawMessage
 	// Event has the report in its member Security.
 	Event *Event
-	// Age is how long before it was sent the report was made; zero where it names a time
+	// Age is how long before its sending the report was made; zero if the report names a time
 	// itself or none.
 	Age time.Duration
 	// Err is a *Malformed.
 	Err error
 }
 
-// MaxReports is how many reports are read of those that came together.
+// MaxReports is how many reports of one request are read.
 const MaxReports = 100
 
 // Bounds of what is kept of one report.
@@ -48,10 +48,9 @@ const (
 	maxReportAge     = 366 * 24 * time.Hour
 )
 
-// ParseSecurity reads a report as browsers send it: {"csp-report": …} and its like, or one
-// or a list of those of the Reporting API. Left is how many were beyond MaxReports. It
-// fails with *Malformed where there is no report; what is wrong with one of several
-// stands in it.
+// ParseSecurity reads reports in the forms that browsers send: {"csp-report": …} and similar ones,
+// or one or a list of those of the Reporting API. left is how many exceeded MaxReports. It fails
+// with *Malformed if there is no report; the error of one report of several is in that report.
 func ParseSecurity(payload []byte) (reports []Report, left int, err error) {
 	payload = bytes.TrimLeft(payload, " \t\r\n")
 	entries := []json.RawMessage{payload}
@@ -76,7 +75,8 @@ func ParseSecurity(payload []byte) (reports []Report, left int, err error) {
 // holder is a member that holds a report of a kind.
 type holder struct{ name, kind string }
 
-// wrappers are the members that hold a report which stands alone; that of pins stands bare.
+// wrappers lists the members that wrap a report that is sent alone; a report about pins has no
+// wrapper.
 func wrappers() []holder {
 	return []holder{{"cspreport", kindCSP}, {"expectctreport", kindCT}, {"expectstaplereport", kindStaple}}
 }
@@ -114,12 +114,12 @@ func parseReport(payload json.RawMessage) (*Event, time.Duration, error) {
 	return event, age, nil
 }
 
-// interfaces are the members of events that hold a report.
+// interfaces lists the members of events that hold a report.
 func interfaces() []holder {
 	return []holder{{"csp", kindCSP}, {"expectct", kindCT}, {"expectstaple", kindStaple}, {"hpkp", kindPins}}
 }
 
-// security reads the report in an event. What the event says itself counts more.
+// security reads the report in an event. The event's own members take precedence.
 func (r *reader) security(event *Event, top object) {
 	for _, held := range interfaces() {
 		if absent(top[held.name]) {
@@ -138,12 +138,12 @@ func (r *reader) security(event *Event, top object) {
 	}
 }
 
-// reportReader reads the members of a report. Their names are without case, hyphens and
-// underscores, and end with uri, however the browser writes them.
+// reportReader reads the members of a report. Names are compared without case, hyphens and
+// names, and whether they end with uri or url, since browsers differ.
 type reportReader struct {
 	reader
 	members object
-	// page and agent stand around the report.
+	// page and agent are the page and the user agent that the report names beside its body.
 	page, agent string
 }
 
@@ -220,8 +220,8 @@ func setMissing(field *string, value string) {
 	}
 }
 
-// kept returns the texts, numbers and truth values of a report, with long ones cut.
-// Addresses of networks are not.
+// kept returns the texts, numbers and truth values of a report, with long ones cut and network
+// addresses left out.
 func (r *reportReader) kept() json.RawMessage {
 	names := make([]string, 0, len(r.members))
 	for name := range r.members {
@@ -262,8 +262,8 @@ var extensionScheme = regexp.MustCompile(`(?i)^(chrome|moz|safari|safari-web|ms-
 // isExtension reports whether an address or its scheme is that of a browser extension.
 func isExtension(address string) bool { return extensionScheme.MatchString(address) }
 
-// hostOf is the host of an address with a port that is not the usual one, in small letters;
-// for an address without a host it is the scheme with a colon.
+// hostOf returns the host of an address in lower case, with a port that is not the usual one. For
+// an address without a host it returns the scheme with a colon.
 func hostOf(address string) string {
 	address = strings.ToLower(strings.TrimSpace(address))
 	scheme, _, hasScheme := strings.Cut(address, ":")
@@ -286,5 +286,5 @@ func hostOf(address string) string {
 	return bounded(host)
 }
 
-// bounded cuts a host or scheme to what a name of a host may have.
+// bounded cuts a host or scheme to the length of a host name.
 func bounded(word string) string { return strings.ToValidUTF8(word[:min(len(word), 255)], "") }

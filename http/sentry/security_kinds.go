@@ -15,7 +15,7 @@ const (
 	kindOther  = "Report"
 )
 
-// reportKind is the kind of a report of the Reporting API by its type.
+// reportKind returns the kind of a report of the Reporting API by its type.
 func reportKind(word string) string {
 	switch word {
 	case "csp-violation", "csp":
@@ -40,7 +40,7 @@ func reportKind(word string) string {
 	return kindOther
 }
 
-// typed is how the sender calls the kind of a report: its type where it has one.
+// typed returns the sender's name of the kind of a report: its type, if it has one.
 func (r *reportReader) typed(top object, kind string) string {
 	if word, ok := scalar(top["type"]); ok && reportWord.MatchString(word) {
 		return word
@@ -48,7 +48,7 @@ func (r *reportReader) typed(top object, kind string) string {
 	return kind
 }
 
-// reportWord is the form of the words that may tell reports apart.
+// reportWord is the form of words that may distinguish reports.
 var reportWord = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.:-]{0,99}$`)
 
 // policy reads a violation of a content-security policy.
@@ -69,8 +69,8 @@ func (r *reportReader) policy(said *Security) error {
 	return nil
 }
 
-// blockedSource is from where the policy let nothing come: a host, a scheme with a colon,
-// or a word such as inline.
+// blockedSource returns the source that the policy blocked: a host, a scheme with a colon, or a
+// word such as inline.
 func blockedSource(blocked string) string {
 	switch blocked {
 	case "":
@@ -84,7 +84,7 @@ func blockedSource(blocked string) string {
 	return hostOf(blocked)
 }
 
-// blockedTitle says in words what a policy blocked.
+// blockedTitle describes what a policy blocked.
 func blockedTitle(family, source string) string {
 	what := strings.TrimSuffix(strings.TrimSuffix(family, "-attr"), "-src")
 	switch what {
@@ -126,8 +126,8 @@ func (r *reportReader) certificate(said *Security) error {
 	return nil
 }
 
-// general reads any other report of the Reporting API: it is told apart by what its body
-// names and by the host.
+// general reads any other report of the Reporting API. Such reports are grouped by the words in
+// their bodies and by the host.
 func (r *reportReader) general(said *Security, word, page string) {
 	subject := ""
 	for _, member := range []string{"id", "policyid", "featureid", "type", "reason"} {

@@ -43,7 +43,7 @@ func fill(template string, raw json.RawMessage) string {
 	})
 }
 
-// shown is a parameter as a reader sees it.
+// shown returns a parameter as it appears in the text.
 func shown(value json.RawMessage) string {
 	if word, ok := scalar(value); ok {
 		return word

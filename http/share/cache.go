@@ -20,9 +20,8 @@ const (
 // errBusy refuses a page while too many are being made.
 var errBusy = errors.New("too many pages are being made")
 
-// cache holds rendered pages for a minute. Readers of the same page share one
-// rendering; it goes on when the first of them leaves. A rendering that failed
-// is not kept.
+// cache holds rendered pages for a minute. Readers of the same page share one rendering, which
+// continues if the first of them leaves. A failed rendering is not kept.
 type cache struct {
 	now   func() time.Time
 	queue chan struct{}
@@ -35,7 +34,7 @@ type cache struct {
 	size int
 }
 
-// entry is one page, there when ready is closed.
+// entry is one page, which is complete when ready is closed.
 type entry struct {
 	key   string
 	from  time.Time
@@ -62,8 +61,8 @@ func (c *cache) get(ctx context.Context, key string, render func(context.Context
 	}
 }
 
-// enter returns the entry of a key, and has a new one rendered where there is
-// none of the last minute.
+// enter returns the entry of a key, and starts a new rendering if the last one is older than a
+// minute.
 func (c *cache) enter(ctx context.Context, key string, render func(context.Context) ([]byte, error)) (*entry, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -88,7 +87,7 @@ func (c *cache) enter(ctx context.Context, key string, render func(context.Conte
 	return begun, nil
 }
 
-// turn renders when fewer than the bound are being rendered.
+// turn renders a page as soon as fewer than the bound are being rendered.
 func (c *cache) turn(ctx context.Context, render func(context.Context) ([]byte, error)) ([]byte, error) {
 	defer func() { <-c.queue }()
 	select {
@@ -100,7 +99,7 @@ func (c *cache) turn(ctx context.Context, render func(context.Context) ([]byte, 
 	}
 }
 
-// finish hands an entry to those who wait for it.
+// finish completes an entry for those who wait for it.
 func (c *cache) finish(done *entry, body []byte, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,8 +117,7 @@ func (c *cache) finish(done *entry, body []byte, err error) {
 	c.shrink(c.now())
 }
 
-// shrink drops what is older than a minute, and the oldest while the cache is
-// too large.
+// shrink removes entries older than a minute, and the oldest while the cache is too large.
 func (c *cache) shrink(now time.Time) {
 	for oldest := c.done.Front(); oldest != nil; oldest = c.done.Front() {
 		old := oldest.Value.(*entry)

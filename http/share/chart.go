@@ -8,9 +8,9 @@ import (
 	"svc"
 )
 
-// The chart's geometry. Lines are drawn in units of their own, 1000 by 1000, and
-// stretched to the plot; everything with a shape or a text is placed in percent
-// of the width and in pixels of the height, so that nothing is distorted.
+// The chart's geometry. Lines are drawn in units of their own, 1000 by 1000, and stretched to the
+// plot. Shapes and texts are placed in percent of the width and in pixels of the height, so that
+// the stretching does not distort them.
 const (
 	plotTop    = 22
 	plotHeight = 208
@@ -24,8 +24,8 @@ const (
 type chart struct {
 	Height, PlotTop, PlotHeight, AxisY int
 	Max                                float64
-	// Area, Line and Before are paths in units. Partial holds the first and the last
-	// step where their buckets lie in the window in part.
+	// Area, Line and Before are paths in units. Partial holds the first and the last step if the
+	// window cuts their buckets.
 	Area, Line, Before string
 	Partial            []string
 	Ticks              []tick
@@ -79,8 +79,8 @@ func draw(r *report) *chart {
 	return drawn
 }
 
-// name labels the buckets and fills the table. The first buckets have none before, as
-// many as are missing.
+// name labels the buckets and fills the table. missing is how many of the first buckets have no
+// counterpart in the window before.
 func (c *chart) name(r *report, before []svc.Point, missing int) {
 	points := r.series.Points
 	width := 100 / math.Max(1, float64(len(points)))
@@ -103,7 +103,7 @@ func (c *chart) name(r *report, before []svc.Point, missing int) {
 	c.Summary = summaryOf(r)
 }
 
-// summaryOf says in a sentence what the chart shows.
+// summaryOf describes the chart in a sentence.
 func summaryOf(r *report) string {
 	var best svc.Point
 	for _, point := range r.series.Points {
@@ -117,8 +117,8 @@ func summaryOf(r *report) string {
 	return "The most " + unitOf(r.view.metric) + ": " + exact(uint64(best.Value)) + ", " + bucketName(best.T, r.series.Interval, r.window) + "."
 }
 
-// labelled chooses the buckets with a name below the chart: at most six, and
-// where hours of many days are shown, their midnights.
+// labelled chooses the buckets with a label below the chart: six at most, and midnights if hours of
+// many days are shown.
 func labelled(points []svc.Point, interval svc.Interval, span string) []int {
 	var candidates []int
 	for i, point := range points {
@@ -134,8 +134,8 @@ func labelled(points []svc.Point, interval svc.Interval, span string) []int {
 	return chosen
 }
 
-// aligned returns the points of the window before at the places of n points, so
-// that both end together, and how many of the first places have none.
+// aligned returns the points of the window before at the places of n points, so that both end
+// together, and how many of the first places have no point.
 func aligned(before []svc.Point, n int) (points []svc.Point, missing int) {
 	if len(before) == 0 || len(before) == n {
 		return before, 0
@@ -154,8 +154,8 @@ func highest(points []svc.Point) (top float64) {
 	return top
 }
 
-// stepOf returns the distance of the horizontal lines: 1, 2 or 5 with zeros
-// behind, so that at most five lie over the base.
+// stepOf returns the distance of the horizontal lines: 1, 2 or 5 times a power of ten, so that five
+// lines at most are above the base.
 func stepOf(top float64) float64 {
 	for size := 1.0; ; size *= 10 {
 		for _, factor := range []float64{1, 2, 5} {
@@ -169,7 +169,7 @@ func stepOf(top float64) float64 {
 // place is a point of a line, in units.
 type place struct{ x, y float64 }
 
-// places returns where points stand; a single one becomes a line across.
+// places returns the places of points; a single point becomes a horizontal line.
 func (c *chart) places(points []svc.Point) []place {
 	out := make([]place, 0, len(points)+1)
 	for i, point := range points {

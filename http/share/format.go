@@ -21,8 +21,8 @@ func exact(n uint64) string {
 	return digits
 }
 
-// short writes a count in at most four characters and a letter: 999, 1.2k, 12k,
-// 3.4M. It never rounds up to a thousand of a letter.
+// short writes a count in at most four characters and a letter: 999, 1.2k, 12k, 3.4M. It never
+// rounds up to 1000 of a unit.
 func short(n uint64) string {
 	if n < 1000 {
 		return strconv.FormatUint(n, 10)
@@ -44,7 +44,7 @@ func short(n uint64) string {
 // percent writes a share of one as whole percents.
 func percent(ratio float64) string { return strconv.Itoa(int(math.Round(ratio*100))) + "%" }
 
-// length writes a duration as people say it.
+// length writes a duration in words.
 func length(millis uint64) string {
 	seconds := (millis + 500) / 1000
 	switch hours, minutes := seconds/3600, seconds/60%60; {
@@ -56,8 +56,8 @@ func length(millis uint64) string {
 	return strconv.FormatUint(seconds, 10) + "s"
 }
 
-// readable writes a path with the letters that its escapes stand for. A path that would
-// be another one, or hold what cannot be seen, stays as it is.
+// readable writes a path with its escapes decoded. A path that would become another one, or contain
+// invisible characters, stays as it is.
 func readable(path string) string {
 	plain, err := url.PathUnescape(path)
 	unseen := func(r rune) bool { return !unicode.IsPrint(r) }
@@ -80,16 +80,16 @@ func perVisit(h svc.Headline) string {
 	return strconv.FormatFloat(float64(h.Pageviews)/float64(h.Sessions), 'f', 1, 64)
 }
 
-// change is how a number compares with the one before.
+// change is the comparison of a number with the one before.
 type change struct {
 	// Direction is up, down or same; it is written in words beside the arrow.
 	Direction, Text string
-	// Good is yes, no, or empty where neither is better.
+	// Good is yes, no, or empty if neither direction is better.
 	Good   string
 	Before string
 }
 
-// changeOf compares two numbers. Where fewer is better, down is good.
+// changeOf compares two numbers. If fewer is better, down is good.
 func changeOf(now, before float64, shownBefore string, fewerIsBetter bool) *change {
 	c := &change{Direction: "same", Text: "0%", Before: shownBefore}
 	switch {
@@ -118,7 +118,7 @@ func points(delta float64) string {
 	return short(uint64(math.Round(delta))) + "%"
 }
 
-// bucketName names a bucket of a series; one that the window cuts says so.
+// bucketName names a bucket of a series, and marks one that the window cuts.
 func bucketName(at time.Time, interval svc.Interval, window svc.Window) string {
 	at = at.In(window.Location)
 	var name string

@@ -8,13 +8,13 @@ import (
 	"svc"
 )
 
-// page has the values that the template shows.
+// page holds the values that the template shows.
 type page struct {
 	Style  template.CSS
 	Script template.JS
 
 	App, Span, Zone, Updated string
-	// Embed says that the page stands in a frame; Whole is then the page outside.
+	// Embed is set if the page is shown in a frame; Whole is then the address of the page outside.
 	Embed bool
 	Whole string
 

@@ -52,8 +52,7 @@ type report struct {
 	lists [5][]Row
 }
 
-// gather asks for what a view of a page shows. It asks nothing that the owner
-// keeps private.
+// gather reads what a view of a page shows. It reads nothing that the owner keeps private.
 func (r reporter) gather(ctx context.Context, public svc.PublicShare, seen view, now time.Time) (*report, error) {
 	window, problem := svc.ParseWindow(seen.span, now, public.App.Location())
 	if problem != nil {
@@ -113,8 +112,8 @@ func wrap(doing string, err error) error {
 // otherPlaces is the value of the row that adds up the places of few visitors.
 const otherPlaces = "\x00other"
 
-// fit takes out of a panel's rows what must not be seen, and adds up the places
-// of few visitors. The rows come in order.
+// fit removes the values that readers must not see from a panel's ordered rows, and adds up the
+// places of few visitors.
 func fit(share *svc.Share, dimension svc.Dimension, rows []Row) []Row {
 	fitting := []Row{}
 	var others uint64

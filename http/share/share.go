@@ -99,9 +99,9 @@ func (p *Pages) readable(link string) *svc.PublicShare {
 	return public
 }
 
-// serve answers one request. That the page may be read is asked before the
-// cache, and again after what may have taken a while: a page that has changed in
-// between is served again.
+// serve answers one request. Whether the page may be read is checked before the cache, and again
+// after the rendering, which may take a while: if the page has changed in between, the request is
+// served once more.
 func (p *Pages) serve(w *route.Response, r *http.Request, embed bool) {
 	p.writeHead(w.Header(), embed)
 	link := linkOf(r)
@@ -147,8 +147,8 @@ func (p *Pages) render(ctx context.Context, public svc.PublicShare, seen view, b
 	return p.paint.page(found.page(base, embed))
 }
 
-// writeHead sets what every answer says, good or not. Nothing is kept by
-// browsers or proxies, so that a disabled page is gone for them too.
+// writeHead sets the headers that every answer has. Browsers and proxies may keep nothing, so that
+// a disabled page is gone for them too.
 func (p *Pages) writeHead(head http.Header, embed bool) {
 	ancestors := "'none'"
 	if embed {
@@ -162,8 +162,8 @@ func (p *Pages) writeHead(head http.Header, embed bool) {
 	head.Set("Vary", "Accept-Encoding")
 }
 
-// refuse answers with the page of a status. What was never there and what is
-// there no more read the same.
+// refuse answers with the page of a status. A page that never existed and one that was disabled get
+// the same answer.
 func (p *Pages) refuse(w *route.Response, status int) {
 	body := p.paint.refusals[status]
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
@@ -184,7 +184,7 @@ func (p *Pages) fail(w *route.Response, r *http.Request, err error) {
 	p.refuse(w, http.StatusServiceUnavailable)
 }
 
-// send writes a compressed page, inflated for the few who cannot read it.
+// send writes a compressed page, inflated for clients that do not accept gzip.
 func (p *Pages) send(w *route.Response, r *http.Request, body []byte) {
 	if acceptsGzip(r.Header.Get("Accept-Encoding")) {
 		w.Header().Set("Content-Encoding", "gzip")

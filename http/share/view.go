@@ -8,11 +8,11 @@ import (
 	"svc"
 )
 
-// The words of the parameters that are no panel's. The first range is not the
-// default one; the order is that of the page.
+// The words of the parameters that do not belong to a panel, in the order of the page. The first
+// range is not the default.
 func ranges() []string { return []string{"24h", "7d", "30d", "90d"} }
 
-// defaultRange is meant where a request names no known range.
+// defaultRange is used if a request names no known range.
 const defaultRange = "30d"
 
 func grains() []svc.Interval { return []svc.Interval{svc.Hour, svc.Day, svc.Week, svc.Month} }
@@ -33,8 +33,8 @@ func defaultGrain(span string) svc.Interval {
 	return svc.Day
 }
 
-// offeredGrains lists the granularities that the page offers for a range; the
-// others may be asked for all the same.
+// offeredGrains lists the granularities that the page offers for a range; others may be requested
+// all the same.
 func offeredGrains(span string) []svc.Interval {
 	switch span {
 	case "24h":
@@ -64,8 +64,8 @@ func panels() []panel {
 	}
 }
 
-// offered lists the dimensions that a panel lets readers choose: the first one
-// alone for what the owner keeps private.
+// offered lists the dimensions that readers may choose in a panel; only the first if the owner
+// keeps the others private.
 func (p panel) offered(share *svc.Share) []svc.Dimension {
 	offered := p.dimensions[:1:1]
 	for _, dimension := range p.dimensions[1:] {

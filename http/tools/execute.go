@@ -12,13 +12,12 @@ import (
 	"svc"
 )
 
-// maxAnswer bounds how much of an answer is kept. What a model reads is cut far below.
+// maxAnswer bounds how many bytes of an answer are kept. A model reads far fewer.
 const maxAnswer = 1 << 20
 
-// Execute calls a tool about an application with a token: the request passes the
-// gates of the handler like that of any caller. The error is not_found for an unknown
-// tool and invalid_request for an input that makes no request; whatever the route
-// answers is an outcome.
+// Execute calls a tool about an application with a token: the request passes the gates of the
+// handler like that of any caller. The error is not_found for an unknown tool and invalid_request
+// for an input that makes no request; every answer of the route is an outcome.
 func (r *Registry) Execute(ctx context.Context, secret svc.Secret, ref svc.AppRef, name string, input json.RawMessage) (svc.ToolOutcome, error) {
 	called := r.byName[name]
 	if called == nil {
@@ -71,7 +70,7 @@ func (e *entry) request(ctx context.Context, ref svc.AppRef, input json.RawMessa
 	return request, nil
 }
 
-// sort tells the members of an input that are parameters from those of the body.
+// sort divides the members of an input into parameters and members of the body.
 func (e *entry) sort(members map[string]json.RawMessage) (query url.Values, body map[string]json.RawMessage, err error) {
 	query, body = url.Values{}, map[string]json.RawMessage{}
 	for name, value := range members {
@@ -94,8 +93,8 @@ func (e *entry) sort(members map[string]json.RawMessage) (query url.Values, body
 	return query, body, nil
 }
 
-// opened reports whether a name is one that an open parameter stands for, as the query of the
-// route has it: label.plan beside label.
+// opened reports whether a name belongs to an open parameter, in the form of the route's query:
+// label.plan beside label.
 func (e *entry) opened(name string) bool {
 	for _, prefix := range e.open {
 		if strings.HasPrefix(name, prefix) {
@@ -105,7 +104,7 @@ func (e *entry) opened(name string) bool {
 	return false
 }
 
-// addPairs adds what an open parameter lists as key=value.
+// addPairs adds the values that an open parameter lists as key=value.
 func addPairs(query url.Values, name, prefix string, pairs []string) error {
 	for _, pair := range pairs {
 		key, value, whole := strings.Cut(pair, "=")
@@ -117,7 +116,7 @@ func addPairs(query url.Values, name, prefix string, pairs []string) error {
 	return nil
 }
 
-// docsPath begins the one path whose parameter takes all of the rest.
+// docsPath begins the only path whose parameter takes the rest of the path.
 const docsPath = "/api/v1/docs/"
 
 // fillPath puts the address and the input into a path.
@@ -182,7 +181,7 @@ func textsOf(raw json.RawMessage) []string {
 	return out
 }
 
-// send has the handler answer a request in the name of a token.
+// send has the handler answer a request with a token.
 func (r *Registry) send(request *http.Request, secret svc.Secret) svc.ToolOutcome {
 	handler := r.handler.Load()
 	if handler == nil {

@@ -8,10 +8,9 @@ import (
 	"svc/http/route"
 )
 
-// NewForHolders makes the tools of those who hold an access token themselves. They
-// have what the assistant has, and every read beside it but those of the assistant itself;
-// changes of tokens, keys and members and the controls of the assistant stay out of reach.
-// It fails as New does.
+// NewForHolders makes the tools for clients that hold an access token themselves. They have the
+// tools of the assistant and every other read except those about the assistant; changes of tokens,
+// keys and members and the settings of the assistant are left out. It fails as New does.
 func NewForHolders(routes []route.Route) (*Registry, error) {
 	return newRegistry(routes, func(row *route.Route) bool {
 		assistant := strings.HasPrefix(row.Operation, "ai.")

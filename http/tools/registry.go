@@ -19,16 +19,16 @@ type Registry struct {
 	handler atomic.Pointer[http.Handler]
 }
 
-// entry is a tool with what a call of it takes.
+// entry is a tool with what its calls need.
 type entry struct {
 	tool   svc.Tool
 	method string
 	path   string
-	// before says how to read the state of what the tool changes.
+	// before is how the state that the tool changes is read.
 	before *reading
-	// place says where each member of the input goes: path, query or body.
+	// place maps each member of the input to its place: path, query or body.
 	place map[string]string
-	// open says what the parameters begin with that a member stands for, as label does for
+	// open maps a member to the prefix of the parameters that it stands for, as label for
 	// label.<key>.
 	open map[string]string
 	body bool
@@ -36,9 +36,8 @@ type entry struct {
 	words map[string]int
 }
 
-// excluded reports whether a route is outside of the assistant's reach: its own controls,
-// tokens, keys, members, and whatever creates or removes an organization or an
-// application.
+// excluded reports whether the assistant must not have a route: its own settings, tokens, keys,
+// members, and everything that creates or removes an organization or an application.
 func excluded(row *route.Route) bool {
 	noun, verb, _ := strings.Cut(row.Operation, ".")
 	switch {
@@ -88,7 +87,7 @@ func newRegistry(routes []route.Route, out func(route *route.Route) bool) (*Regi
 	return registry, nil
 }
 
-// Serve names the handler that executes the calls: the one that serves the table.
+// Serve sets the handler that executes the calls, which is the one that serves the table.
 func (r *Registry) Serve(handler http.Handler) { r.handler.Store(&handler) }
 
 // NameOf returns the name of the tool of an operation.
@@ -109,7 +108,7 @@ func (r *Registry) Names() []string { return slices.Sorted(maps.Keys(r.byName)) 
 // All lists the tools that an audience sees, by name.
 func (r *Registry) All(audience *svc.Audience) []svc.Tool { return r.AllWhere(audience.Sees) }
 
-// AllWhere returns the tools that sees reports visible.
+// AllWhere returns the tools for which sees reports true.
 func (r *Registry) AllWhere(sees func(tool *svc.Tool) bool) (out []svc.Tool) {
 	for i := range r.tools {
 		if sees(&r.tools[i].tool) {
@@ -119,12 +118,12 @@ func (r *Registry) AllWhere(sees func(tool *svc.Tool) bool) (out []svc.Tool) {
 	return out
 }
 
-// starters are the tools that a model has before it looks for more.
+// starters lists the tools that a model has before it searches for more.
 func starters() []string {
 	return []string{"analytics_overview", "analytics_breakdown", "analytics_timeseries", "apps_get"}
 }
 
-// Starters lists the tools that an audience has at first.
+// Starters lists the tools that an audience has at the start.
 func (r *Registry) Starters(audience *svc.Audience) (out []svc.Tool) {
 	for _, name := range starters() {
 		if found := r.byName[name]; found != nil && audience.Sees(&found.tool) {
@@ -139,7 +138,7 @@ func (r *Registry) Find(audience *svc.Audience, query string, limit int) []svc.T
 	return r.FindWhere(audience.Sees, query, limit)
 }
 
-// FindWhere is Find among the tools that sees reports visible.
+// FindWhere is Find among the tools for which sees reports true.
 func (r *Registry) FindWhere(sees func(tool *svc.Tool) bool, query string, limit int) (out []svc.Tool) {
 	type scored struct {
 		tool  *svc.Tool
@@ -167,7 +166,7 @@ func (r *Registry) FindWhere(sees func(tool *svc.Tool) bool, query string, limit
 	return out
 }
 
-// The weights of a word by where it stands.
+// The weights of a word by the place where it occurs.
 const (
 	exactName   = 100
 	nameWord    = 5
@@ -191,7 +190,7 @@ func wordsOf(text string) map[string]bool {
 	return out
 }
 
-// meanings leads words that people use to those of the routes.
+// meanings maps words that people use to those of the routes.
 func meanings() map[string]string {
 	return map[string]string{
 		"visit": "session", "traffic": "overview", "kpi": "overview", "headline": "overview", "crash": "error", "exception": "error", "bug": "error", "issue": "error",

@@ -74,16 +74,15 @@ func (d *document) entry(route *route.Route) (entry, error) {
 	return made, nil
 }
 
-// openPrefix returns what the names begin with that a parameter such as label.<key> stands
-// for. Providers refuse such a name in a schema, so its tool takes a list of key=value
-// under the prefix alone.
+// openPrefix returns the prefix of a parameter such as label.<key>. Providers refuse such a name in
+// a schema, so the tool takes a list of key=value under the prefix.
 func openPrefix(name string) (prefix string, open bool) {
 	prefix, _, open = strings.Cut(name, "<")
 	return prefix, open
 }
 
-// memberEnv is the parameter that names the environment of what is made, production where
-// it is absent, as its default says.
+// memberEnv is the parameter that names the environment of what a call makes: production if it is
+// absent, which is its default.
 const memberEnv = "env"
 
 // toolOf describes the tool of a route.
@@ -101,8 +100,8 @@ func toolOf(route *route.Route, input json.RawMessage, properties schema) svc.To
 	return tool
 }
 
-// spread puts the members of a body beside the parameters; it returns the required
-// ones. A name that both have cannot be told apart and is refused.
+// spread adds the members of a body to the parameters, and returns the required ones. A name that
+// both have is ambiguous and refused.
 func spread(body, properties schema, place map[string]string) ([]string, error) {
 	members, _ := body["properties"].(map[string]any)
 	for name, property := range members {
@@ -121,10 +120,10 @@ func spread(body, properties schema, place map[string]string) ([]string, error) 
 	return required, nil
 }
 
-// deepest is how deep references are followed; what lies deeper takes anything.
+// deepest is how deep references are resolved; below it, any value is accepted.
 const deepest = 6
 
-// resolve puts components in the place of references, for models do not follow them.
+// resolve replaces references by their components, because models do not follow references.
 func (d *document) resolve(of schema, within []string) schema {
 	if reference, ok := of["$ref"].(string); ok {
 		name := strings.TrimPrefix(reference, "#/components/schemas/")

@@ -14,13 +14,13 @@ import (
 	"svc/http/route"
 )
 
-// Target reads what a call would change, as it stands now, and says how deep the call
-// reaches. A target that is stored decides by its own environment; the environment that
-// the input names counts only for what is made. One that has none counts as production
-// where something of production depends on it.
+// Target reads the present state of what a call would change, and returns the effect of the call.
+// For a stored target its own environment decides; the environment in the input counts only for
+// what the call makes. A target without an environment counts as production if something of
+// production depends on it.
 //
-// It fails with not_found where a write names a target that there is not, and where the
-// target cannot be read: a call whose effect is not known is not made.
+// Target fails with not_found if a write names a target that does not exist, and fails if the
+// target cannot be read: a call whose effect is unknown is not made.
 func (r *Registry) Target(ctx context.Context, secret svc.Secret, ref svc.AppRef, name string, input json.RawMessage) (svc.Target, error) {
 	called := r.byName[name]
 	if called == nil {
@@ -55,22 +55,23 @@ func (r *Registry) Target(ctx context.Context, secret svc.Secret, ref svc.AppRef
 	return target, nil
 }
 
-// memberID is the member of a body that names what is changed, where it can also be made.
+// memberID is the member of a body that names what is changed, for routes that both make and
+// change.
 const memberID = "id"
 
-// reading is where the state of a target can be read.
+// reading tells where the state of a target is read.
 type reading struct {
 	// noun names the target in refusals.
 	noun string
 	path string
 	// id is the parameter that names the row of a list; empty reads the path itself.
 	id string
-	// upsert says that id is a member of the body, without which the call makes something.
+	// upsert is set if id is a member of the body; without it the call makes something.
 	upsert bool
-	// observed are the members of the state that the service measures. They change by
-	// themselves, so they make no other target.
+	// observed lists the members of the state that the service measures. They change without a
+	// decision of people, so a change of them alone does not make another target.
 	observed []string
-	// dependents are the lists whose rows may depend on a target that has no environment.
+	// dependents lists the lists whose rows may depend on a target that has no environment.
 	dependents []dependents
 }
 
@@ -78,7 +79,7 @@ type reading struct {
 // condition.
 type dependents struct{ path, member string }
 
-// stored reads the state of a target, nil where there is none.
+// stored reads the state of a target, nil if it does not exist.
 func (r *Registry) stored(ctx context.Context, secret svc.Secret, ref svc.AppRef, where *reading, members map[string]json.RawMessage) (json.RawMessage, error) {
 	path, err := fillPath(where.path, ref, members)
 	if err != nil {
@@ -101,8 +102,8 @@ func (r *Registry) stored(ctx context.Context, secret svc.Secret, ref svc.AppRef
 	return found, err
 }
 
-// environmentOf returns the environment that a stored target belongs to, production where
-// it has none itself and something of production depends on it, empty where nothing does.
+// environmentOf returns the environment of a stored target. For a target without one it is
+// production if something of production depends on it, else empty.
 func (r *Registry) environmentOf(ctx context.Context, secret svc.Secret, ref svc.AppRef, where *reading, shown json.RawMessage) (string, error) {
 	var target struct {
 		ID          string `json:"id"`
@@ -148,10 +149,10 @@ func (w *reading) decided(shown json.RawMessage) json.RawMessage {
 	return kept
 }
 
-// readingOf finds where the state of a route's target is read: GET of the same path; else
-// of the path that ends with the target's id, or the list above it. A route whose path
-// has no id makes something new, which has no state before, unless the path itself is
-// read, or its body names what it changes in the list of the same path.
+// readingOf finds where the state of a route's target is read: GET of the same path, else of the
+// path that ends with the target's id, or the list above it. A route whose path has no id makes
+// something new, which has no state before, unless the path itself can be read, or the body names
+// what it changes in the list of the same path.
 func readingOf(row *route.Route, routes []route.Route) *reading {
 	if row.Effect == svc.EffectRead {
 		return nil
@@ -184,7 +185,7 @@ func readingOf(row *route.Route, routes []route.Route) *reading {
 	if find(row.Path[:at]+"{"+id+"}", "") {
 		return &where
 	}
-	// The list may stand above a word, as in /destinations/test/{id}.
+	// The list's path may continue with a word, as in /destinations/test/{id}.
 	for above := row.Path[:at-1]; above != "" && !strings.HasSuffix(above, "}"); above = above[:strings.LastIndexByte(above, '/')] {
 		if find(above, id) {
 			return &where
@@ -193,7 +194,7 @@ func readingOf(row *route.Route, routes []route.Route) *reading {
 	return nil
 }
 
-// singular is the noun of one thing of an operation.
+// singular returns the noun for one thing of an operation.
 func singular(noun string) string { return strings.TrimSuffix(noun, "s") }
 
 // names reports whether the JSON body of an input has a member.
@@ -223,7 +224,7 @@ func memberOf(object reflect.Type, member string) (reflect.Type, bool) {
 	return nil, false
 }
 
-// rowOf returns the type of the rows of a list, or of the one thing that a route answers.
+// rowOf returns the type of the rows of a list, or of the single thing that a route answers.
 func rowOf(output reflect.Type) reflect.Type {
 	if data, list := memberOf(output, "data"); list && data.Kind() == reflect.Slice {
 		return data.Elem()
@@ -246,8 +247,8 @@ func observedOf(output reflect.Type) (out []string) {
 	return out
 }
 
-// dependentsOf lists the lists of applications whose rows have an environment and a
-// condition with a member.
+// dependentsOf returns the lists of an application whose rows have an environment and a condition
+// with a member.
 func dependentsOf(member string, routes []route.Route) (out []dependents) {
 	for i := range routes {
 		row := &routes[i]
@@ -298,7 +299,7 @@ func (r *Registry) rows(ctx context.Context, secret svc.Secret, path string, see
 	return svc.Errorf(svc.CodeConflict, "The list is too long to find what the call would change.")
 }
 
-// read returns the body of a GET, nil where nothing is there. It fails as the route does.
+// read returns the body of a GET, nil if there is nothing at the path. It fails as the route does.
 func (r *Registry) read(ctx context.Context, secret svc.Secret, path string) (json.RawMessage, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, path, nil)
 	if err != nil {

@@ -16,7 +16,7 @@ const (
 	anthropicVersion = "2023-06-01"
 )
 
-// newAnthropic speaks the Messages API.
+// newAnthropic returns a model that uses the Messages API.
 func newAnthropic(access Access, client *http.Client) stream {
 	service := newEndpoint(client, cmp.Or(access.BaseURL, anthropicBase), "v1/messages",
 		http.Header{"X-Api-Key": {access.Key.Reveal()}, "Anthropic-Version": {anthropicVersion}})
@@ -35,7 +35,7 @@ func newAnthropic(access Access, client *http.Client) stream {
 	}
 }
 
-// anthropicEvent has the members of an event that are used.
+// anthropicEvent holds the members of an event that are used.
 type anthropicEvent struct {
 	Type    string `json:"type"`
 	Index   int    `json:"index"`
@@ -66,7 +66,7 @@ type anthropicUsage struct {
 	CacheWrite int64 `json:"cache_creation_input_tokens"`
 }
 
-// anthropicGathered puts the events of an answer together.
+// anthropicGathered assembles an answer from its events.
 type anthropicGathered struct {
 	text  strings.Builder
 	calls []anthropicCall
@@ -75,7 +75,7 @@ type anthropicGathered struct {
 	ended bool
 }
 
-// anthropicCall is a tool call of which parts have come.
+// anthropicCall is a tool call whose input arrives in parts.
 type anthropicCall struct {
 	index int
 	call  svc.ToolCall
@@ -109,7 +109,7 @@ func (g *anthropicGathered) take(data string, received func(), text func(string)
 	return nil
 }
 
-// add takes over what a later event counts; the API leaves out what has not changed.
+// add takes the counts of a later event; the API leaves out counts that have not changed.
 func (u *anthropicUsage) add(later anthropicUsage) {
 	u.Input, u.Output = cmp.Or(later.Input, u.Input), cmp.Or(later.Output, u.Output)
 	u.CacheRead, u.CacheWrite = cmp.Or(later.CacheRead, u.CacheRead), cmp.Or(later.CacheWrite, u.CacheWrite)
@@ -144,7 +144,7 @@ func (g *anthropicGathered) addText(fragment string, text func(string)) {
 	}
 }
 
-// tell fills in the reply. The family counts cached input apart; here it is a part of the
+// tell fills in the reply. The API counts cached input apart; the reply counts it as a part of the
 // input.
 func (g *anthropicGathered) tell(reply *svc.ModelReply) {
 	reply.Text, reply.Usage = g.text.String(), svc.Usage{
@@ -199,8 +199,8 @@ type anthropicTool struct {
 	InputSchema json.RawMessage `json:"input_schema"`
 }
 
-// anthropicRequestOf writes a request. The family wants roles to alternate, so the blocks of
-// neighbours of one role stand in one message.
+// anthropicRequestOf writes a request. The API wants roles to alternate, so the blocks of
+// consecutive messages of one role become one message.
 func anthropicRequestOf(model string, request *svc.ModelRequest) *anthropicRequest {
 	body := &anthropicRequest{Model: model, MaxTokens: maxOutput, System: []anthropicBlock{{Type: "text", Text: request.System}}, Stream: true}
 	for i := range request.Messages {

@@ -16,10 +16,10 @@ import (
 	"svc"
 )
 
-// newGemini speaks the Generative Language API over REST. The client lives as long as
-// the process: it is made once for an organization and credential.
+// newGemini returns a model that uses the Generative Language API over REST. The client lives as
+// long as the process: it is made once for an organization and credential.
 func newGemini(access Access, client *http.Client) (stream, error) {
-	// The library sends no key with a client of one's own, so the transport does.
+	// The library sends no key with a client that it did not make, so the transport does.
 	keyed := *client
 	next := client.Transport
 	if next == nil {
@@ -52,15 +52,14 @@ type keyTransport struct {
 	next http.RoundTripper
 }
 
-// RoundTrip is http.RoundTripper.
+// RoundTrip implements http.RoundTripper.
 func (k keyTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	request = request.Clone(request.Context())
 	request.Header.Set("X-Goog-Api-Key", k.key.Reveal())
 	return k.next.RoundTrip(request)
 }
 
-// geminiRead gathers an answer. The family names no calls, so they get ids by their
-// place.
+// geminiRead assembles an answer. The API gives calls no ids, so they get ids by their place.
 func geminiRead(answers *genai.GenerateContentResponseIterator, place int, received func(), text func(string), reply *svc.ModelReply) error {
 	finished := false
 	for {
@@ -178,7 +177,7 @@ func geminiContent(message *svc.Message) *genai.Content {
 	return content
 }
 
-// geminiSchema writes a JSON Schema in the family's subset.
+// geminiSchema writes a JSON Schema in the subset that the API takes.
 func geminiSchema(schema map[string]any) *genai.Schema {
 	out := &genai.Schema{Type: genai.TypeString}
 	out.Description, _ = schema["description"].(string)

@@ -1,7 +1,7 @@
-// Package llm speaks to the models of three families: two by one streaming POST each, Gemini
-// by its library. A round is streamed; it is repeated after a failure only where nothing of
-// it was received; a circuit breaker per provider and organization keeps calls away from a
-// provider that does not answer. Texts of providers' errors go no further than here.
+// Package llm calls models of three families: two by one streaming POST each, Gemini by its
+// library. A round is streamed, and repeated after a failure only if nothing of it was received. A
+// circuit breaker per provider and organization stops calls to a provider that does not answer. The
+// texts of providers' errors do not leave this package.
 package llm
 
 import (
@@ -17,7 +17,7 @@ import (
 	"svc"
 )
 
-// Access says how to reach a model.
+// Access holds the address and the credential of a model.
 type Access struct {
 	Provider svc.AIProvider
 	Model    string
@@ -32,8 +32,7 @@ type Credentials interface {
 	Credential(ctx context.Context, org string) (*svc.AICredential, svc.Secret, error)
 }
 
-// Models finds the models of organizations: by their own credential, else by the
-// platform's.
+// Models returns the models of organizations: with their own credential, else with the platform's.
 type Models struct {
 	Credentials Credentials
 	// Platform is the platform's access; without a key there is none.
@@ -97,12 +96,12 @@ func (m *Models) Model(ctx context.Context, org string) (*Model, error) {
 	return found, nil
 }
 
-// stream asks a model once and adds its answer to a reply. It calls received before it hands
-// over anything, so that the caller knows that the round cannot be repeated. Goroutines wait
-// in it for as long as answers take, so request and reply are no values on their stacks.
+// stream asks a model once and adds its answer to a reply. It calls received before it passes on
+// any part of the answer, after which the round cannot be repeated. Goroutines wait in it as long
+// as answers take, so request and reply are passed by pointer to keep their stacks small.
 type stream func(ctx context.Context, request *svc.ModelRequest, received func(), text func(string), reply *svc.ModelReply) error
 
-// Model is one model as one organization reaches it.
+// Model is one model with the access of one organization.
 type Model struct {
 	access  Access
 	ask     stream
@@ -143,9 +142,9 @@ func newModel(access Access, client *http.Client) (*Model, error) {
 }
 
 const (
-	// maxAttempts is how often a round is tried of which nothing was received.
+	// maxAttempts is how often a round is tried while nothing of it is received.
 	maxAttempts = 3
-	// silence is how long a provider may send nothing within a round.
+	// silence is how long a provider may pause within a round.
 	silence = 45 * time.Second
 	// firstPause is doubled with every attempt.
 	firstPause = 300 * time.Millisecond
@@ -165,11 +164,11 @@ type statusError struct{ status int }
 
 func (e statusError) Error() string { return fmt.Sprintf("the provider answered %d", e.status) }
 
-// errSilent is the end of a round in which the provider fell silent.
+// errSilent ends a round in which the provider sent nothing for too long.
 var errSilent = errors.New("the provider sent nothing for too long")
 
-// again reports whether a failed attempt may be repeated: the provider was not reached,
-// was too busy or broke down.
+// again reports whether a failed attempt may be repeated: the provider was not reached, was too
+// busy, or failed.
 func again(err error) bool {
 	if refused, ok := errors.AsType[statusError](err); ok {
 		return refused.status == http.StatusTooManyRequests || refused.status == http.StatusRequestTimeout || refused.status >= http.StatusInternalServerError
@@ -196,7 +195,8 @@ func (m *Model) Round(ctx context.Context, request *svc.ModelRequest, text func(
 	return shown(err)
 }
 
-// persist makes attempts until one succeeds, was answered in part, or another is no use.
+// persist makes attempts until one succeeds or was answered in part, or until another would be
+// useless.
 func (m *Model) persist(ctx context.Context, request *svc.ModelRequest, text func(string), reply *svc.ModelReply) error {
 	for attempt := 0; ; attempt++ {
 		var received bool
@@ -208,7 +208,7 @@ func (m *Model) persist(ctx context.Context, request *svc.ModelRequest, text fun
 	}
 }
 
-// once makes one attempt; it ends where the provider is silent for too long.
+// once makes one attempt. It ends the attempt if the provider is silent for too long.
 func (m *Model) once(ctx context.Context, request *svc.ModelRequest, received *bool, text func(string), reply *svc.ModelReply) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -221,7 +221,7 @@ func (m *Model) once(ctx context.Context, request *svc.ModelRequest, received *b
 	return err
 }
 
-// shown is a failure as members may see it.
+// shown returns the error that members see.
 func shown(err error) error {
 	refused, isStatus := errors.AsType[statusError](err)
 	switch {

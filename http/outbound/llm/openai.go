@@ -13,7 +13,7 @@ import (
 
 const openaiBase = "https://api.openai.com/v1"
 
-// newOpenAI speaks the Chat Completions API, which other services speak as well.
+// newOpenAI returns a model that uses the Chat Completions API, which other services offer as well.
 func newOpenAI(access Access, client *http.Client) stream {
 	service := newEndpoint(client, cmp.Or(access.BaseURL, openaiBase), "chat/completions",
 		http.Header{"Authorization": {"Bearer " + access.Key.Reveal()}})
@@ -31,9 +31,9 @@ func newOpenAI(access Access, client *http.Client) stream {
 	}
 }
 
-// openaiChunk has the members of an event that are used.
+// openaiChunk holds the members of an event that are used.
 type openaiChunk struct {
-	// Error is there where the provider breaks off.
+	// Error is set if the provider fails in the middle of an answer.
 	Error   json.RawMessage `json:"error"`
 	Choices []struct {
 		Delta struct {
@@ -61,7 +61,7 @@ type openaiPart struct {
 	} `json:"function"`
 }
 
-// openaiGathered puts the events of an answer together.
+// openaiGathered assembles an answer from its events.
 type openaiGathered struct {
 	text   strings.Builder
 	calls  []svc.ToolCall
@@ -153,7 +153,7 @@ type openaiCall struct {
 	Type     string `json:"type"`
 	Function struct {
 		Name string `json:"name"`
-		// Arguments is JSON in a text.
+		// Arguments is JSON, encoded as a string.
 		Arguments string `json:"arguments"`
 	} `json:"function"`
 }

@@ -33,9 +33,9 @@ var errCut = errors.New("the stream was cut off")
 // errInStream is the end of an answer in which the provider reported an error.
 var errInStream = errors.New("the stream holds an error")
 
-// ask sends a request and returns the body of its answer, which the caller closes. A status
-// other than 200 is a statusError. Nothing of the request outlives the call: an answer takes
-// long, and there may be thousands.
+// ask sends a request and returns the body of its answer, which the caller closes. A status other
+// than 200 is a statusError. The call keeps nothing of the request: an answer takes long, and there
+// may be thousands.
 func (e *endpoint) ask(ctx context.Context, question any) (io.ReadCloser, error) {
 	body, err := json.Marshal(question)
 	if err != nil {
@@ -57,12 +57,12 @@ func (e *endpoint) ask(ctx context.Context, question any) (io.ReadCloser, error)
 	return answer.Body, nil
 }
 
-// maxEvent bounds one event of an answer in bytes. Fragments take hundreds; a service that
-// does not split the input of a tool call sends it as one.
+// maxEvent bounds one event of an answer in bytes. Fragments have hundreds of bytes; a service that
+// does not split the input of a tool call sends it as one event.
 const maxEvent = 4 << 20
 
-// readEvents hands the events of an answer to take, in order, until one is the last. An answer that
-// is not whole by then was cut off.
+// readEvents passes the events of an answer to take, in order, until one is the last. If the answer
+// is not complete then, it was cut off.
 func readEvents(answer io.Reader, take func(data string) (last bool, err error), whole func() bool) error {
 	for event, err := range sse.Read(answer, &sse.ReadConfig{MaxEventSize: maxEvent}) {
 		if err != nil {

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// transport reaches providers. Answers take long and many are read at once, each over a
-// connection of its own where the provider speaks HTTP/1.1; what is written to one is a
-// question, whose body passes the buffer by.
+// transport connects to providers. Answers take long and many are read at once, each over a
+// connection of its own if the provider speaks HTTP/1.1. Only requests are written to a connection,
+// and their bodies bypass its buffer.
 func transport() http.RoundTripper {
 	return releasing{&http.Transport{
 		Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: dialTime}).DialContext, TLSHandshakeTimeout: dialTime,
@@ -28,12 +28,11 @@ const (
 	dialTime = 10 * time.Second
 )
 
-// releasing lets go of the body of a request once the answer begins. The library and the
-// transport hold the request for as long as the answer is read, and a question with its
-// tools and history is long.
+// releasing frees the body of a request once the answer begins. The library and the transport hold
+// the request as long as the answer is read, and a question with its tools and history is long.
 type releasing struct{ next http.RoundTripper }
 
-// RoundTrip is http.RoundTripper.
+// RoundTrip implements http.RoundTripper.
 func (r releasing) RoundTrip(request *http.Request) (*http.Response, error) {
 	if request.Body == nil {
 		return r.next.RoundTrip(request)
@@ -49,8 +48,7 @@ func (r releasing) RoundTrip(request *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// heldBody is the body of a request. It is let go once it is released and was sent, or
-// given up.
+// heldBody is the body of a request. It is freed once it is released and was sent or abandoned.
 type heldBody struct {
 	mu             sync.Mutex
 	body           io.ReadCloser
@@ -58,7 +56,7 @@ type heldBody struct {
 	sent, released bool
 }
 
-// Read is io.Reader.
+// Read implements io.Reader.
 func (h *heldBody) Read(p []byte) (n int, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -73,7 +71,7 @@ func (h *heldBody) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// Close is io.Closer.
+// Close implements io.Closer.
 func (h *heldBody) Close() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -86,7 +84,7 @@ func (h *heldBody) Close() error {
 	return err
 }
 
-// open is the GetBody of the request that is lent.
+// open is the GetBody of the request that is passed on.
 func (h *heldBody) open() (io.ReadCloser, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -105,7 +103,7 @@ func (h *heldBody) release() {
 	h.letGo()
 }
 
-// letGo is called with the lock held.
+// letGo frees the body if nothing needs it any more. The caller holds the lock.
 func (h *heldBody) letGo() {
 	if h.sent && h.released {
 		h.body, h.again = nil, nil

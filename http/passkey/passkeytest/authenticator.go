@@ -1,5 +1,5 @@
-// Package passkeytest is an authenticator in software: what a browser and a passkey do
-// together, for tests.
+// Package passkeytest is an authenticator in software, for tests: it does what a browser and a
+// passkey do together.
 package passkeytest
 
 import (

@@ -1,5 +1,5 @@
-// Package llmtest serves scripted models on loopback in the wire formats of the
-// three families, so that the official libraries can be run against them.
+// Package llmtest serves scripted models on loopback in the wire formats of the three families, for
+// tests of their clients.
 package llmtest
 
 import (
@@ -19,16 +19,16 @@ import (
 type Round struct {
 	Text  []string
 	Calls []svc.ToolCall
-	// Status refuses the request where it is not zero.
+	// Status refuses the request with this status, if it is not zero.
 	Status int
-	// Cut ends the connection there; nowhere where it is empty.
+	// Cut ends the connection at this place; the empty place never.
 	Cut Place
-	// Break sends an error after the text, as providers do that break down in the
-	// middle of an answer.
+	// Break sends an error after the text, as a provider does that fails in the middle of an
+	// answer.
 	Break bool
 	// Short ends the answer before its end; its calls are then streamed in part.
 	Short svc.ShortAnswer
-	// Wait holds the answer back after its first text until it is closed.
+	// Wait delays the rest of the answer after its first text until it is closed.
 	Wait <-chan struct{}
 	// Pace is how long the model waits before every further text.
 	Pace time.Duration
@@ -52,7 +52,7 @@ const (
 	outputTokens = 20
 )
 
-// Script answers the n-th request, counted from 0, whose body it may look at.
+// Script answers the n-th request, counted from 0. It may read the request's body.
 type Script func(n int, body []byte) Round
 
 // Server is a scripted model.
@@ -77,7 +77,7 @@ func Serve(t testing.TB, family svc.AIProvider, script Script) *Server {
 	return s
 }
 
-// New returns a scripted model of a family that nobody serves yet.
+// New returns a scripted model of a family without a listener.
 func New(family svc.AIProvider, script Script) *Server {
 	write := map[svc.AIProvider]func(*out, Round){
 		svc.ProviderOpenAI: writeOpenAI, svc.ProviderAnthropic: writeAnthropic, svc.ProviderGemini: writeGemini,
@@ -157,7 +157,7 @@ func (o *out) event(name string, data any) {
 	o.raw("data: " + string(encoded) + "\n\n")
 }
 
-// texts writes the fragments of a round; it says whether the answer goes on.
+// texts writes the fragments of a round, and reports whether the answer continues.
 func (o *out) texts(round Round, write func(string)) bool {
 	for i, fragment := range round.Text {
 		if i > 0 && round.Pace > 0 {
