@@ -38,7 +38,7 @@
 //	wakeups          kind, identity, name                         -      actors, through the journal              the sweep of due work
 //	ledger           org, sequence                                -      actors, through the journal              the ledger's routes
 //	audit_rows       org, at, id                                  month  the management API, through the journal  svc admin audit
-//	journal          -                                            -      state.Store                              whoever reads the four tables before it
+//	journal          -                                            -      state.Store                              the readers of the four tables before it
 //	refused_records  at, key                                      -      the journal                              nobody: for an operator
 //	source_maps      app, key                                     -      uploads of maps                          frames of errors
 //	upload_chunks    org, sha1                                    -      uploads in pieces                        the assembly of an upload

@@ -138,8 +138,8 @@ func (r *reader) security(event *Event, top object) {
 	}
 }
 
-// reportReader reads the members of a report. Names are compared without case, hyphens and
-// names, and whether they end with uri or url, since browsers differ.
+// reportReader reads the members of a report. Their names are compared without case, hyphens and
+// underscores, and url at their end as uri, since browsers differ.
 type reportReader struct {
 	reader
 	members object

@@ -19,8 +19,8 @@ const (
 	// not reads.
 	defaultConnections = 8
 
-	// drainTime is how long Close lets statements finish by themselves, and again how
-	// long it waits for the cancelled ones.
+	// drainTime is how long Close waits for running statements to end, and again for the cancelled
+	// ones.
 	drainTime = 10 * time.Second
 
 	// maxHeader bounds the URL of a request, which carries the bound values.
@@ -153,8 +153,8 @@ func (e *Engine) start(cfg Config, logger *slog.Logger) error {
 	return nil
 }
 
-// listen serves other processes. They are not asked who they are: the address is
-// for those who share the machine, or a network of their own.
+// listen serves other processes. It asks for no credentials: the address is for users of the same
+// machine, or of a private network.
 func (e *Engine) listen(addr string) error {
 	if addr == "" {
 		return nil

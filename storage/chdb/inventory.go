@@ -11,19 +11,19 @@ import (
 	"time"
 )
 
-// NotedPart is a part that a table had when it was last looked at.
+// NotedPart is a part that a table had when its parts were last noted.
 type NotedPart struct {
 	Table string `json:"table"`
 	UUID  string `json:"uuid"`
 	Name  string `json:"name"`
 	Rows  uint64 `json:"rows"`
-	// Expires is when the last of its rows has, zero where they never do.
+	// Expires is when its last row expires, zero if one never does.
 	Expires time.Time `json:"expires"`
 }
 
-// MissingParts returns those of the noted parts that are gone: neither they nor a part that
-// they were merged into lie in the data folder dir, and their rows had not expired by now. The
-// engine itself starts without a word. It must not run while an engine has the folder open.
+// MissingParts returns the noted parts that are gone: neither they nor a part that they were merged
+// into are in the data folder dir, and their rows had not expired by now. The engine itself would
+// start without an error. MissingParts must not run while an engine has the folder open.
 func MissingParts(dir string, noted []NotedPart, now time.Time) ([]NotedPart, error) {
 	defined, err := definedTables(dir)
 	if err != nil {
@@ -50,8 +50,8 @@ func MissingParts(dir string, noted []NotedPart, now time.Time) ([]NotedPart, er
 	return missing, nil
 }
 
-// definedTables returns the identities of the tables that the engine knows: of one that was
-// dropped nothing is missing.
+// definedTables returns the identities of the tables that the engine knows; parts of a dropped
+// table are not missing.
 func definedTables(dir string) (string, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "store", "*", "*", "*.sql"))
 	if err != nil {

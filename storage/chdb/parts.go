@@ -21,7 +21,7 @@ type DamagedPart struct {
 	Reason string
 }
 
-// DamageError says which parts of a store are damaged, and what may be done.
+// DamageError lists the damaged parts of a store, and what can be done.
 type DamageError struct{ Parts []DamagedPart }
 
 func (e *DamageError) Error() string {
@@ -37,10 +37,10 @@ func (e *DamageError) Error() string {
 	return b.String()
 }
 
-// CheckParts holds the files of every part below the data folder dir to the sizes that the part
-// notes, without reading them, and looks at what the engine has set aside. It returns a
-// [DamageError] where a part is empty or incomplete, or where the engine detached one because it was
-// broken. It may run beside an engine, since parts appear and disappear as a whole.
+// CheckParts compares the files of every part below the data folder dir with the sizes that the
+// part notes, without reading them, and inspects the parts that the engine has detached. It returns
+// a [DamageError] if a part is empty or incomplete, or was detached because it was broken. It may
+// run beside an engine, since parts appear and disappear as a whole.
 func CheckParts(dir string) error {
 	tables, err := filepath.Glob(filepath.Join(dir, "store", "*", "*"))
 	if err != nil {
@@ -60,7 +60,7 @@ func CheckParts(dir string) error {
 	return nil
 }
 
-// checkTable looks at the parts of one table.
+// checkTable checks the parts of one table.
 func checkTable(dir, table string) (damaged []DamagedPart, err error) {
 	entries, err := os.ReadDir(table)
 	if err != nil {
@@ -105,7 +105,7 @@ func broken(name string) bool {
 	})
 }
 
-// checkPart returns what is wrong with a part, nothing where it is whole or was removed meanwhile.
+// checkPart returns what is wrong with a part, nothing if it is complete or was removed meanwhile.
 func checkPart(path string) (reason string, err error) {
 	entries, err := os.ReadDir(path)
 	if err != nil {
@@ -150,7 +150,7 @@ func checkPart(path string) (reason string, err error) {
 	return checkSizes(path, sizes)
 }
 
-// checkSizes holds the sizes of a part's files to those that its checksums note.
+// checkSizes compares the sizes of a part's files with those in its checksums.
 func checkSizes(path string, sizes map[string]int64) (reason string, err error) {
 	noted, err := notedSizes(filepath.Join(path, "checksums.txt"))
 	if err != nil {
@@ -172,7 +172,7 @@ func checkSizes(path string, sizes map[string]int64) (reason string, err error) 
 	return "", nil
 }
 
-// gone leaves out that a file is not there any more.
+// gone returns nil for a file that does not exist any more.
 func gone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

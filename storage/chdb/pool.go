@@ -21,7 +21,7 @@ type pool struct {
 // writePlaces is the number of slots that reads leave free.
 const writePlaces = 2
 
-// purpose says what a connection is wanted for.
+// purpose is what a connection is used for.
 type purpose int
 
 const (

@@ -12,11 +12,11 @@ import (
 	"strings"
 )
 
-// The engine notes the token of a block in the table's deduplication log and renames the
-// block's part into place after that. A process that is killed between the two leaves a
-// token without rows, and a replay with the same token would be dropped: the rows would
-// be lost. Before the engine starts, the notes whose part does not exist are therefore
-// taken back, in the engine's own way: with a record that says the part was dropped.
+// The engine notes the token of a block in the table's deduplication log before it renames the
+// block's part into place. A process that is killed between the two leaves a token without rows, so
+// a replay with the same token would be dropped and the rows lost. Therefore, before the engine
+// starts, the notes whose part does not exist are revoked in the engine's own form: by a record
+// that says that the part was dropped.
 
 // Operations of a record in a deduplication log. A record is one line: operation, part
 // name and block id, with tabs between.
@@ -56,9 +56,9 @@ func (p part) covers(other part) bool {
 	return p.partition == other.partition && p.first <= other.first && other.last <= p.last
 }
 
-// recoverTokens repairs the deduplication logs of all tables below the data folder dir.
-// It must not run while an engine has the folder open. It returns the number of notes it
-// took back. Running it again changes nothing.
+// recoverTokens repairs the deduplication logs of all tables below the data folder dir. It must not
+// run while an engine has the folder open. It returns the number of notes that it revoked. To run
+// it again changes nothing.
 func recoverTokens(dir string) (int, error) {
 	logs, err := filepath.Glob(filepath.Join(dir, "store", "*", "*", "deduplication_logs"))
 	if err != nil {
@@ -178,7 +178,7 @@ func listParts(table string) ([]part, error) {
 	return parts, nil
 }
 
-// appendAtomically replaces the file by itself and text, by way of the file temporary.
+// appendAtomically replaces a file by its content followed by text, by way of the file temporary.
 func appendAtomically(path, temporary, text string) error {
 	content, err := os.ReadFile(path)
 	if err != nil {

@@ -90,8 +90,8 @@ func baseSettings(c *conn, override map[string]string) (map[string]string, error
 	return settings, nil
 }
 
-// checkUnused reports who has the data folder open. The engine holds a lock on the file
-// status in it and writes its process id there; it dies with the process.
+// checkUnused fails if another process has the data folder open, and names it. The engine holds a
+// lock on the file status and writes its process id there; the lock ends with the process.
 func checkUnused(dir string) error {
 	file, err := os.Open(filepath.Join(dir, "status"))
 	if errors.Is(err, fs.ErrNotExist) {

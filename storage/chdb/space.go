@@ -8,9 +8,9 @@ import (
 // codeNotEnoughSpace is the exception of a write that is refused for lack of disk space.
 const codeNotEnoughSpace = 243
 
-// HoldWrites refuses every INSERT from now on, as ClickHouse does on a full disk, and ends the merges
-// that run: a merge that meets a full disk may leave a part with less than it was made of. false
-// takes both back. Reads and removals go on.
+// HoldWrites refuses every INSERT from now on, as ClickHouse does on a full disk, and ends the
+// running merges: a merge that meets a full disk may leave a part with less than its sources. With
+// false it ends both. Reads and removals continue.
 func (e *Engine) HoldWrites(hold bool) error {
 	e.held.Store(hold)
 	statement := "SYSTEM START MERGES"
@@ -20,11 +20,11 @@ func (e *Engine) HoldWrites(hold bool) error {
 	return e.command(statement)
 }
 
-// KeepSources keeps merged parts from being removed once they were merged, for the case that what
-// they were merged into is damaged. It lasts until the engine is closed.
+// KeepSources stops the removal of parts that were merged, in case their result is damaged. It
+// lasts until the engine is closed.
 func (e *Engine) KeepSources() error { return e.command("SYSTEM STOP CLEANUP") }
 
-// CheckParts is [CheckParts] of the engine's folder.
+// CheckParts runs [CheckParts] on the engine's folder.
 func (e *Engine) CheckParts() error { return CheckParts(e.dir) }
 
 // command runs a statement beside the pool.

@@ -22,8 +22,8 @@ type Dir struct {
 // ErrInUse reports that another process holds the folder.
 var ErrInUse = errors.New("data directory in use")
 
-// lockName is the file whose lock stands for the folder; it holds the owner's
-// process id for the message that the next one shows.
+// lockName is the file whose lock stands for the folder. It holds the owner's process id, for the
+// message of a process that finds it locked.
 const lockName = "svc.lock"
 
 // Open makes the folder if there is none and locks it. The lock ends with the
@@ -78,18 +78,18 @@ func identify(file string) (string, error) {
 	return made, nil
 }
 
-// ID returns what tells the folder from every other one, on any machine.
+// ID returns the id of the folder, which no other folder on any machine has.
 func (d *Dir) ID() string { return d.id }
 
-// Rights that others than the owner may have on a folder.
+// Permissions of others than the owner on a folder.
 const (
 	othersRights = 0o007
 	groupRights  = 0o070
 )
 
-// closeToOthers takes the rights of others from the folder, which holds keys and what people
-// did. A folder that belongs to somebody else is left as it is where others cannot look into
-// it, since the group's rights may be what lets this process in.
+// closeToOthers removes the permissions of others from the folder, which holds keys and personal
+// data. A folder of another owner is left unchanged if others cannot read it, since the group's
+// permissions may be what lets this process in.
 func closeToOthers(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -119,7 +119,7 @@ func note(lock *os.File) error {
 // Join returns the path of something in the folder.
 func (d *Dir) Join(name string) string { return filepath.Join(d.path, name) }
 
-// Close gives the folder free.
+// Close unlocks the folder.
 func (d *Dir) Close() error { return d.lock.Close() }
 
 // Force forces a file, or the names in a folder, to disk, no matter which process wrote them.
@@ -131,8 +131,8 @@ func Force(name string) error {
 	return errors.Join(file.Sync(), file.Close())
 }
 
-// Replace writes a file of mode 0600 as a whole: a crash leaves the old content or the new
-// one, and what is there when it returns is on disk.
+// Replace writes a file of mode 0600 as a whole: a crash leaves the old content or the new one, and
+// the content is on disk when it returns.
 func Replace(path string, content []byte) error {
 	partial := path + ".partial"
 	if err := os.WriteFile(partial, content, 0o600); err != nil {

@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// Reserve is a file that takes space on the disk until it is needed: on a full disk even a removal
-// can fail, because it is noted first. It belongs to one goroutine at a time.
+// Reserve is a file that occupies disk space until it is needed: on a full disk even a removal can
+// fail, because it is noted first. It belongs to one goroutine at a time.
 type Reserve struct {
 	path string
 	size int64
@@ -30,8 +30,8 @@ func NewReserve(folder string, size int64) *Reserve {
 // Size returns how many bytes the file takes when it is held.
 func (r *Reserve) Size() uint64 { return uint64(r.size) }
 
-// Held reports whether the file takes its space. Blocks are counted, because a file can have its
-// length and take nothing.
+// Held reports whether the file occupies its space. It counts blocks, because a file can have a
+// length and occupy nothing.
 func (r *Reserve) Held() bool {
 	if r.held {
 		return true

@@ -2,8 +2,8 @@ package geo
 
 import "net/netip"
 
-// Cache remembers the places of the addresses that were asked for lately. It
-// belongs to one goroutine at a time: it has no lock.
+// Cache keeps the places of recently located addresses. It belongs to one goroutine at a time: it
+// has no lock.
 type Cache struct {
 	db      *DB
 	half    int
@@ -11,9 +11,9 @@ type Cache struct {
 	earlier map[netip.Addr]Location
 }
 
-// NewCache returns a cache in front of db, which may be nil, that holds at
-// most size addresses, at least two. What was not asked for while size/2 other
-// addresses came in may be forgotten.
+// NewCache returns a cache in front of db, which may be nil, that holds at most size addresses, at
+// least two. It drops an address at the earliest when size/2 other addresses came in since its last
+// use.
 func NewCache(db *DB, size int) *Cache {
 	return &Cache{
 		db:      db,

@@ -1,6 +1,6 @@
-// Package geo locates IP addresses by databases in MMDB format. It reads files
-// and asks no service; what it answers is as old as those files, and it is a
-// guess at the place of a network, not of a person.
+// Package geo locates IP addresses by databases in MMDB format. It reads files and calls no
+// service. Its answers are as old as those files, and guess the place of a network, not of a
+// person.
 package geo
 
 import (
@@ -11,8 +11,7 @@ import (
 	"github.com/oschwald/maxminddb-golang/v2"
 )
 
-// Location is the place of an address. A field is empty where the databases
-// do not tell.
+// Location is the place of an address. A field is empty if the databases do not have it.
 type Location struct {
 	Country string // ISO 3166-1 alpha-2, upper case
 	Region  string // English name of the first subdivision

@@ -1,4 +1,4 @@
-// Package lru keeps the values that were used last, up to a number of bytes.
+// Package lru keeps the most recently used values, up to a number of bytes.
 package lru
 
 import (
@@ -7,12 +7,12 @@ import (
 	"sync"
 )
 
-// overhead is about what an entry takes beside its value, in bytes.
+// overhead is about how many bytes an entry takes besides its value.
 const overhead = 200
 
-// Cache keeps values by their keys, up to a number of bytes; those that were not used for the
-// longest time go first. Its methods may be called from any number of goroutines. Callers
-// must not change values that they get.
+// Cache keeps values by their keys, up to a number of bytes; the least recently used ones are
+// dropped first. Its methods may be called from any number of goroutines. Callers must not change
+// values that they get.
 type Cache[K comparable, V any] struct {
 	limit int
 
@@ -67,7 +67,7 @@ func (c *Cache[K, V]) Has(key K) bool {
 	return known
 }
 
-// Full reports whether a share of the room, in percent, is taken.
+// Full reports whether the cache is filled to a percentage.
 func (c *Cache[K, V]) Full(percent int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,7 +89,7 @@ func (c *Cache[K, V]) remove(element *list.Element) {
 	c.used -= old.bytes
 }
 
-// All yields what is kept at the time of the call, the value used last first.
+// All yields the values that are kept at the time of the call, the most recently used first.
 func (c *Cache[K, V]) All() iter.Seq2[K, V] {
 	c.mu.Lock()
 	defer c.mu.Unlock()

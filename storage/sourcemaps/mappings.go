@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// maxPlace is the greatest line, column and index that is believed.
+// maxPlace is the greatest plausible line, column and index.
 const maxPlace = 1<<30 - 1
 
 // mappings reads the text of a map's segments: groups of lines end with a semicolon,
@@ -17,13 +17,13 @@ type mappings struct {
 	// line is the present line of the generated code; shift is added to the columns of the
 	// first one.
 	line, shift int
-	// column, source, fromLine, fromColumn and name are what the next segment differs from.
+	// column, source, fromLine, fromColumn and name are the values to which the next segment adds.
 	column, source, fromLine, fromColumn, name int
 
 	sourceBase, sourceCount, nameBase, nameCount int
 }
 
-// all appends every segment, or says which one cannot be read and why.
+// all appends every segment, or returns an error that names the one that cannot be read.
 func (m *mappings) all(out []segment) ([]segment, error) {
 	first, number := m.line, 0
 	for m.at < len(m.text) {
@@ -95,8 +95,8 @@ func (m *mappings) segment() (segment, error) {
 // base64Digits are the digits of the numbers in their order.
 const base64Digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
-// number reads one number: digits of five bits, the least first, of which a sixth bit says
-// that more follow; the least bit of the whole is the sign.
+// number reads one number: digits of five bits, the least significant first, with a sixth bit that
+// is set if more follow; the least bit of the whole is the sign.
 func (m *mappings) number() (int, error) {
 	const fiveBits, more, maxBits = 5, 1 << 5, 35
 	value := 0

@@ -31,11 +31,11 @@ type Config struct {
 	Now      func() time.Time
 }
 
-// absence is how long an answer that there is no map is believed: uploads may come
-// after the first errors of a release.
+// absence is how long an answer that there is no map is kept: uploads may come after the first
+// errors of a release.
 const absence = 10 * time.Second
 
-// Maps resolves places through the maps of a store. It may be used by many at once.
+// Maps resolves places through the maps of a store. It is safe for concurrent use.
 type Maps struct {
 	config Config
 
@@ -45,7 +45,7 @@ type Maps struct {
 	bytes   int
 }
 
-// entry is a map in memory; err says why there is none.
+// entry is a map in memory; err is the reason if there is none.
 type entry struct {
 	key    string
 	ready  chan struct{}
@@ -55,7 +55,7 @@ type entry struct {
 	until  time.Time
 }
 
-// Why a place is not resolved. Any other error is a fault of the store.
+// The reasons why a place is not resolved. Any other error is a fault of the store.
 var (
 	ErrNoMap     = errors.New("no source map was uploaded for it")
 	ErrNotMapped = errors.New("its source map does not know the place")
@@ -75,9 +75,9 @@ func New(config Config) *Maps {
 	return &Maps{config: config, entries: map[string]*list.Element{}, order: list.New()}
 }
 
-// Resolve returns the original of a place in minified code. Keys are what its map may
-// be found by, the best first. It fails with ErrNoMap, ErrNotMapped, BrokenError, or
-// what the store answers; whatever a map holds, it returns.
+// Resolve returns the original of a place in minified code. keys are those by which its map may be
+// found, the best first. It fails with ErrNoMap, ErrNotMapped, BrokenError, or an error of the
+// store; no content of a map makes it panic.
 func (m *Maps) Resolve(ctx context.Context, app string, keys []string, at Place) (original Place, err error) {
 	if len(keys) == 0 || at.Line < 1 || max(at.Line, at.Column) > maxPlace {
 		return Place{}, ErrNotMapped
@@ -102,15 +102,15 @@ func (m *Maps) Resolve(ctx context.Context, app string, keys []string, at Place)
 	return original, nil
 }
 
-// contain makes a panic over what strangers uploaded a fault of their map.
+// contain turns a panic over an uploaded map into a fault of the map.
 func contain(err *error) {
 	if fault := recover(); fault != nil {
 		*err = &BrokenError{fmt.Errorf("reading it panicked: %v", fault)}
 	}
 }
 
-// find returns the map of the keys, from memory or from the store; callers at the same
-// time share one reading.
+// find returns the map of the keys, from memory or from the store; concurrent callers share one
+// read.
 func (m *Maps) find(ctx context.Context, app string, keys []string) (*parsed, error) {
 	key := app + "\x00" + strings.Join(keys, "\x00")
 	m.mu.Lock()
@@ -151,7 +151,7 @@ func (m *Maps) load(ctx context.Context, app string, keys []string) (p *parsed, 
 	return p, nil
 }
 
-// read fills an entry; one without a map is believed for a while only.
+// read fills an entry; the answer that there is no map is kept for a while only.
 func (m *Maps) read(ctx context.Context, made *entry, app string, keys []string) {
 	found, err := m.load(ctx, app, keys)
 	m.mu.Lock()

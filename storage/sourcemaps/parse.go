@@ -14,9 +14,9 @@ import (
 // maxSegments bounds the segments of one map, a hundred megabytes of memory.
 const maxSegments = 5_000_000
 
-// Check says what is wrong with a source map: it must be a JSON object of version 3 whose
-// segments can all be read and name sources, names and places that are there. A map that
-// passes can be resolved at every place. The error's text is for who uploads the map.
+// Check returns what is wrong with a source map: it must be a JSON object of version 3 whose
+// segments can all be read and refer to existing sources, names and places. A map that passes can
+// be resolved at every place. The text of the error is for the person who uploads the map.
 func Check(content []byte) error {
 	_, err := parse(content)
 	return err
@@ -43,7 +43,7 @@ type section struct {
 	Map *decoded `json:"map"`
 }
 
-// parsed is a map that can be asked by many at once: all its sections in one list.
+// parsed is a map for concurrent reads: all its sections in one list.
 type parsed struct {
 	segments []segment
 	sources  []source
@@ -53,8 +53,8 @@ type parsed struct {
 // source is an original file; text is empty where the map does not hold it.
 type source struct{ file, text string }
 
-// segment says where the code from a place on comes from. Lines and columns count from 0;
-// source and name are -1 where there is none.
+// segment maps the generated code from a place on to its origin. Lines and columns count from 0;
+// source and name are -1 if there is none.
 type segment struct {
 	line, column       int32
 	source, name       int32
@@ -76,10 +76,11 @@ func (p *parsed) bytes() int {
 	return size
 }
 
-// find returns the segment of a place, lines and columns from 0; nil where the map knows
-// none on the place's line, or only that it comes from nowhere.
+// find returns the segment of a place, lines and columns from 0; nil if the map has none on the
+// place's line, or only one without an origin.
 func (p *parsed) find(line, column int) *segment {
-	// Of several at one place the last one counts: one that begins a section says nothing.
+	// Of several segments at one place the last one counts: a segment that begins a section has no
+	// origin.
 	next, _ := slices.BinarySearchFunc(p.segments, segment{line: int32(line), column: int32(column) + 1}, compareSegments)
 	at := next - 1
 	if at < 0 || int(p.segments[at].line) != line || p.segments[at].source < 0 {
@@ -88,7 +89,7 @@ func (p *parsed) find(line, column int) *segment {
 	return &p.segments[at]
 }
 
-// parse reads a source map, or says why it is none.
+// parse reads a source map, or returns why the content is not one.
 func parse(content []byte) (*parsed, error) {
 	// A line of noise keeps browsers from running the file as a script.
 	if bytes.HasPrefix(content, []byte(")]}")) {
@@ -128,8 +129,7 @@ func parse(content []byte) (*parsed, error) {
 	return p, nil
 }
 
-// endAt ends what the map says at a place: where one section begins, the one before it
-// says no more.
+// endAt ends the segments at a place: where one section begins, the one before it ends.
 func (p *parsed) endAt(begin segment) {
 	at, _ := slices.BinarySearchFunc(p.segments, begin, compareSegments)
 	p.segments = append(p.segments[:at], begin)
@@ -169,7 +169,7 @@ func (p *parsed) add(m *decoded, line, column int) error {
 	if p.segments, err = reader.all(p.segments); err != nil {
 		return err
 	}
-	// The format asks for order, and what looks places up needs it.
+	// The format asks for sorted segments, and the search for a place needs them sorted.
 	slices.SortStableFunc(p.segments[begin:], compareSegments)
 	return nil
 }

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// function returns the name of the innermost named function of a JavaScript or
-// TypeScript text that holds the place (line from 1, column from 0, both in the text's
-// own units), empty where none does. Functions without a name are passed over.
+// function returns the name of the innermost named function of a JavaScript or TypeScript text
+// around the place (line from 1, column from 0, both in the text's own units), empty if there is
+// none. Functions without a name are skipped.
 func function(source string, line, column int) string {
 	offset := offsetOf(source, line, column)
 	if offset < 0 {
@@ -38,15 +38,15 @@ func offsetOf(source string, line, column int) int {
 	return offset + min(column, end)
 }
 
-// scanner walks over a text and remembers what stood before each open brace.
+// scanner reads a text and remembers the text before each open brace.
 type scanner struct {
 	text string
 	at   int
 	// from is where the present statement begins.
 	from int
 	open []opening
-	// significant is the last character that was no space, for telling a division from
-	// a regular expression.
+	// significant is the last character that was not a space, by which a division is distinguished
+	// from a regular expression.
 	significant byte
 }
 
@@ -170,8 +170,8 @@ func (s *scanner) skipTemplate() {
 	}
 }
 
-// beginsRegexp reports whether a slash begins a regular expression: it does where no
-// value can stand before it.
+// beginsRegexp reports whether a slash begins a regular expression, which it does if no value can
+// precede it.
 func (s *scanner) beginsRegexp() bool {
 	return s.significant == 0 || strings.IndexByte("(,=:[!&|?{};+-*%~^<>", s.significant) >= 0
 }
@@ -203,7 +203,7 @@ var (
 	method   = regexp.MustCompile(`(?:^|[\s*,{};])(?:(?:async|static|get|set|public|private|protected|readonly|override)\s+)*\*?\s*(#?[\p{L}_$][\p{L}\p{N}_$]*)\s*(?:<[^{}]*>)?\s*\([^{}]*\)\s*(?::[^{};=]*)?$`)
 )
 
-// statements are the words that stand before a brace without naming a function.
+// statements are the words before a brace that do not name a function.
 func statements() []string {
 	return []string{"if", "for", "while", "switch", "catch", "with", "function", "return", "await", "typeof", "new"}
 }

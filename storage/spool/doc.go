@@ -1,5 +1,4 @@
-// Package spool keeps on disk what could not be handed to the log, and hands it over
-// as soon as the log answers again. What Append has taken survives kill -9; it is
-// handed over at least once, in the order of its taking, so what is handed over must
-// carry ids by which a repetition is recognised.
+// Package spool keeps on disk what the log did not take, and hands it over as soon as the log
+// answers again. Parts that Append has accepted survive kill -9. They are handed over at least
+// once, in their order, so they must carry ids by which a repetition is recognised.
 package spool

@@ -95,16 +95,15 @@ func (s *Spool) segments() ([]string, error) {
 	return files, nil
 }
 
-// Bytes is how much waits on disk.
+// Bytes returns how many bytes wait on disk.
 func (s *Spool) Bytes() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.total
 }
 
-// Append keeps parts; they are on disk when it returns nil. It fails with ErrFull and
-// with the errors of the disk, and then promises nothing of them. Callers at the same
-// time share one force.
+// Append keeps parts; they are on disk when it returns nil. It fails with ErrFull and with the
+// errors of the disk; the parts may then be kept or not. Concurrent callers share one force.
 func (s *Spool) Append(parts []svc.Part) error {
 	file, at, err := s.write(parts)
 	if err != nil {
@@ -181,7 +180,7 @@ func (s *Spool) write(parts []svc.Part) (file *os.File, end place, err error) {
 		}
 	}
 	if _, err := s.file.Write(s.scratch); err != nil {
-		// Half a frame would hide what is written after it.
+		// Half a frame would hide the frames that follow it.
 		err = fmt.Errorf("writing to the spool: %w", err)
 		if undo := s.file.Truncate(s.written); undo != nil {
 			return nil, place{}, errors.Join(err, undo, s.end())
@@ -208,7 +207,7 @@ func (s *Spool) begin() error {
 	return nil
 }
 
-// end closes the present segment, forced to disk, if there is one.
+// end forces the present segment to disk and closes it, if there is one.
 func (s *Spool) end() error {
 	if s.file == nil {
 		return nil
@@ -229,7 +228,7 @@ func (s *Spool) wake() {
 	}
 }
 
-// Close ends the writing; what waits stays for the next process.
+// Close ends the writing; waiting parts stay for the next process.
 func (s *Spool) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -242,8 +241,7 @@ const (
 	lastPause  = 5 * time.Second
 )
 
-// Run hands what waits over until ctx ends. An attempt that fails is repeated after a
-// pause that grows.
+// Run hands over what waits, until ctx ends. It repeats a failed attempt after a growing pause.
 func (s *Spool) Run(ctx context.Context, hand func(ctx context.Context, parts []svc.Part) error) error {
 	pause := firstPause
 	for {
@@ -298,8 +296,8 @@ func (s *Spool) drain(ctx context.Context, hand func(ctx context.Context, parts 
 // handBytes is about how much is handed over at once.
 const handBytes = 1 << 20
 
-// handSegment hands one file over and removes it. A torn end was never promised to
-// anybody and is left out.
+// handSegment hands one file over and removes it. A torn frame at its end was never acknowledged
+// and is left out.
 func (s *Spool) handSegment(ctx context.Context, segment string, hand func(ctx context.Context, parts []svc.Part) error) error {
 	content, err := os.ReadFile(segment)
 	if errors.Is(err, fs.ErrNotExist) {

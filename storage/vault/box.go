@@ -10,7 +10,7 @@ import (
 // Box seals secrets for a purpose with a key that is derived for it.
 type Box struct{ aead cipher.AEAD }
 
-// ErrBroken is the refusal of what was not sealed by the box for that name.
+// ErrBroken is the refusal of a text that this box did not seal under that name.
 var ErrBroken = errors.New("the sealed secret is broken, or sealed for something else")
 
 // Box returns the box of a purpose.

@@ -16,7 +16,7 @@ import (
 	"svc"
 )
 
-// Vault derives keys. It prints nothing of itself.
+// Vault derives keys. It has no form in which it can be printed.
 type Vault struct{ master []byte }
 
 const (
@@ -72,8 +72,8 @@ func create(file string) (*Vault, error) {
 	return &Vault{master: key}, nil
 }
 
-// Key derives a key of 32 bytes for a purpose. The same purpose always has the
-// same key, and no key tells anything of another.
+// Key derives a key of 32 bytes for a purpose. The same purpose always gets the same key, and no
+// key reveals anything about another.
 func (v *Vault) Key(purpose string) ([]byte, error) {
 	key, err := hkdf.Key(sha256.New, v.master, nil, "svc "+purpose, masterBytes)
 	if err != nil {
@@ -82,7 +82,7 @@ func (v *Vault) Key(purpose string) ([]byte, error) {
 	return key, nil
 }
 
-// Fingerprint tells this master key from others, and tells nothing of it.
+// Fingerprint identifies this master key without revealing anything about it.
 func (v *Vault) Fingerprint() (string, error) {
 	key, err := v.Key("fingerprint")
 	if err != nil {
