@@ -76,7 +76,7 @@ type AlertCondition struct {
 }
 
 // TellsRegressions says whether the rule fires on issues that come back.
-func (s *AlertSpec) TellsRegressions() bool {
+func (s *AlertSpec) ReportsRegressions() bool {
 	return s.Kind == AlertNewIssue && (s.Condition.Regressions == nil || *s.Condition.Regressions)
 }
 

@@ -233,7 +233,7 @@ const OccurrenceTime = 10 * time.Second
 // triggered returns an incident after one more breach.
 func (r *AlertRule) triggered(i Incident, m Measurement) *Incident {
 	i.RuleName, i.Kind, i.Severity, i.Environment = r.Name, r.Kind, r.Severity, r.Environment
-	if r.Kind.Told() || i.Occurrences == 0 || !i.LastTriggeredAt.Truncate(OccurrenceTime).Equal(m.At.Truncate(OccurrenceTime)) {
+	if r.Kind.Reported() || i.Occurrences == 0 || !i.LastTriggeredAt.Truncate(OccurrenceTime).Equal(m.At.Truncate(OccurrenceTime)) {
 		i.Occurrences += 1 + uint64(m.Others)
 	}
 	i.Threshold, i.Comparator, i.LastTriggeredAt, i.Value = r.Threshold, r.Comparator, m.At, nil
@@ -332,4 +332,4 @@ func (r *AlertRule) Tick(s AlertState, now time.Time) (AlertState, []NoticeEvent
 func (r *AlertRule) Streamed() bool { return r.Kind != AlertUptime }
 
 // Told reports whether rules of this kind are notified instead of being measured.
-func (k AlertKind) Told() bool { return k == AlertUptime || k == AlertNewIssue }
+func (k AlertKind) Reported() bool { return k == AlertUptime || k == AlertNewIssue }

@@ -31,7 +31,7 @@ const KindAlerting = "alerting"
 const (
 	KindRule       = "rule"
 	kindAlertState = "alert_state"
-	kindAlertTold  = "alert_told"
+	kindReported   = "alert_told"
 	kindIncident   = "incident"
 	kindChannel    = "channel"
 	kindDelivery   = "delivery"
@@ -51,25 +51,25 @@ type alerting struct {
 	states     map[string]svc.AlertState
 	channels   map[string]svc.Channel
 	deliveries map[string]svc.Delivery
-	// told are the blocks whose new issues were told of, by environment.
-	told map[uint64]blocksTold
+	// reportTaken are the blocks whose new issues were reportTaken of, by environment.
+	reported map[uint64]reportedBlocks
 	// saved is when each state was last stored, checked the latest check of each monitor,
 	// judged when each rule that counts was last looked at, measured the last measurement
 	// of those that divide; they are not stored.
-	saved    map[string]time.Time
-	checked  map[string]time.Time
-	judged   map[string]time.Time
-	measured time.Time
+	saved     map[string]time.Time
+	checked   map[string]time.Time
+	evaluated map[string]time.Time
+	measured  time.Time
 	// windows are what rules count, divided the rules that divide what is counted, looking
 	// those of them that are to be measured at once (alerting_window.go).
 	windows map[svc.AlertCounter]*window
 	divided map[svc.AlertCounter][]string
-	looking map[string]bool
+	pending map[string]bool
 	// reading is when the latest reading of windows began.
 	reading time.Time
-	// heard are the blocks that were told of and when; old ones were pruned last.
-	heard  map[uint64]time.Time
-	pruned time.Time
+	// counterOf are the blocks that were told of and when; old ones were pruned last.
+	seenBlocks map[uint64]time.Time
+	pruned     time.Time
 	// started is when the service began to take in, flush how long a block may be open.
 	started time.Time
 	flush   time.Duration
@@ -108,8 +108,8 @@ var (
 func (a *alerting) Restore(entities []svc.Entity) error {
 	a.rules, a.states, a.saved = map[string]svc.AlertRule{}, map[string]svc.AlertState{}, map[string]time.Time{}
 	a.channels, a.deliveries, a.checked = map[string]svc.Channel{}, map[string]svc.Delivery{}, map[string]time.Time{}
-	a.told, a.judged, a.looking = map[uint64]blocksTold{}, map[string]time.Time{}, map[string]bool{}
-	a.windows, a.heard, a.reading = nil, map[uint64]time.Time{}, time.Time{}
+	a.reported, a.evaluated, a.pending = map[uint64]reportedBlocks{}, map[string]time.Time{}, map[string]bool{}
+	a.windows, a.seenBlocks, a.reading = nil, map[uint64]time.Time{}, time.Time{}
 	for _, entity := range entities {
 		var err error
 		switch entity.Kind {
@@ -121,10 +121,10 @@ func (a *alerting) Restore(entities []svc.Entity) error {
 			a.channels[entity.ID], err = grain.Decode[svc.Channel](entity)
 		case kindDelivery:
 			a.deliveries[entity.ID], err = grain.Decode[svc.Delivery](entity)
-		case kindAlertTold:
+		case kindReported:
 			var environment uint64
 			if environment, err = strconv.ParseUint(entity.ID, 10, 64); err == nil {
-				a.told[environment], err = grain.Decode[blocksTold](entity)
+				a.reported[environment], err = grain.Decode[reportedBlocks](entity)
 			}
 		}
 		if err != nil {
@@ -185,11 +185,11 @@ func (a *alerting) onPutRule(now time.Time, p putRule) (grain.Outcome[svc.AlertR
 		return grain.Outcome[svc.AlertRow]{}, svc.Invalid(problems...)
 	}
 	a.rules[rule.ID] = rule
-	delete(a.judged, rule.ID)
+	delete(a.evaluated, rule.ID)
 	a.align(now, true)
 	result := grain.Outcome[svc.AlertRow]{Effects: grain.Effects{Writes: []grain.Write{grain.Put(KindRule, rule.ID, rule)}}}
 	if known && (!rule.Enabled || before.Kind != rule.Kind || !sameCondition(before.Condition, rule.Condition)) {
-		a.anew(&result.Effects, rule, now)
+		a.reset(&result.Effects, rule, now)
 	}
 	result.Answer, result.After = a.row(rule.ID), a.published
 	return result, nil
@@ -217,10 +217,10 @@ func (a *alerting) onDeleteRule(now time.Time, m findRule) (grain.Outcome[grain.
 		return grain.Outcome[grain.None]{}, svc.NotFound("alert rule")
 	}
 	result := grain.Answer(grain.None{})
-	a.end(&result.Effects, rule, nil, now)
+	a.resolveIncident(&result.Effects, rule, nil, now)
 	result.After = a.published
 	delete(a.rules, m.ID)
-	delete(a.judged, m.ID)
+	delete(a.evaluated, m.ID)
 	a.align(now, true)
 	delete(a.states, m.ID)
 	delete(a.saved, m.ID)
@@ -229,15 +229,15 @@ func (a *alerting) onDeleteRule(now time.Time, m findRule) (grain.Outcome[grain.
 }
 
 // end resolves the incident of a rule.
-func (a *alerting) end(into *grain.Effects, rule svc.AlertRule, by *svc.LedgerActor, now time.Time) {
+func (a *alerting) resolveIncident(into *grain.Effects, rule svc.AlertRule, by *svc.LedgerActor, now time.Time) {
 	state, events := a.states[rule.ID].Resolve(by, now)
-	a.move(into, rule, state, events, now)
+	a.transition(into, rule, state, events, now)
 }
 
 // anew has a rule begin anew that looks at something else, or at nothing: what it found has
 // ended.
-func (a *alerting) anew(into *grain.Effects, rule svc.AlertRule, now time.Time) {
-	a.end(into, rule, nil, now)
+func (a *alerting) reset(into *grain.Effects, rule svc.AlertRule, now time.Time) {
+	a.resolveIncident(into, rule, nil, now)
 	a.states[rule.ID] = svc.AlertState{State: svc.AlertOK, Incident: a.states[rule.ID].Incident}
 	into.Writes = append(into.Writes, grain.Put(kindAlertState, rule.ID, a.states[rule.ID]))
 }
@@ -245,7 +245,7 @@ func (a *alerting) anew(into *grain.Effects, rule svc.AlertRule, now time.Time) 
 // move gives a rule another state: stored with its incident and with a delivery for each
 // channel where there is something to tell. Where nothing but numbers changed, it is
 // stored from time to time.
-func (a *alerting) move(into *grain.Effects, rule svc.AlertRule, next svc.AlertState, events []svc.NoticeEvent, now time.Time) {
+func (a *alerting) transition(into *grain.Effects, rule svc.AlertRule, next svc.AlertState, events []svc.NoticeEvent, now time.Time) {
 	before := a.states[rule.ID]
 	a.states[rule.ID] = next
 	incidents := incidentStatus(before) != incidentStatus(next)

@@ -14,20 +14,20 @@ func (a *alerting) doubtful(rule *svc.AlertRule, now time.Time, known bool) bool
 }
 
 // judgeAll judges the rules of a window.
-func (a *alerting) judgeAll(into *grain.Effects, w *window, now time.Time) {
+func (a *alerting) evaluateAll(into *grain.Effects, w *window, now time.Time) {
 	for _, id := range w.rules {
-		a.judge(into, a.rules[id], now)
+		a.evaluate(into, a.rules[id], now)
 	}
 }
 
 // judge applies a rule to what its window comes to.
-func (a *alerting) judge(into *grain.Effects, rule svc.AlertRule, now time.Time) {
+func (a *alerting) evaluate(into *grain.Effects, rule svc.AlertRule, now time.Time) {
 	counter, _ := rule.Counter()
 	w := a.windows[counter]
 	if w == nil || w.read.IsZero() {
 		return
 	}
-	a.judged[rule.ID] = now
+	a.evaluated[rule.ID] = now
 	value, known := counter.Value(rule.Agg(), now, w.slots)
 	state := a.states[rule.ID]
 	state.SuppressedUntil = a.started.Add(rule.Window())
@@ -36,16 +36,16 @@ func (a *alerting) judge(into *grain.Effects, rule svc.AlertRule, now time.Time)
 		return
 	}
 	next, events := rule.Apply(state, svc.Measurement{At: now, Value: value, Known: known})
-	a.move(into, rule, next, events, now)
+	a.transition(into, rule, next, events, now)
 }
 
 // ripe judges the rules for which time has made a difference.
-func (a *alerting) ripe(into *grain.Effects, now time.Time) {
+func (a *alerting) evaluateDue(into *grain.Effects, now time.Time) {
 	for counter, w := range a.windows {
 		for _, id := range w.rules {
 			rule := a.rules[id]
-			if at := a.nextJudgement(&rule, &counter, w, now); !at.IsZero() && !at.After(now) {
-				a.judge(into, rule, now)
+			if at := a.nextEvaluation(&rule, &counter, w, now); !at.IsZero() && !at.After(now) {
+				a.evaluate(into, rule, now)
 			}
 		}
 	}
@@ -53,7 +53,7 @@ func (a *alerting) ripe(into *grain.Effects, now time.Time) {
 
 // nextJudgement returns when a rule is to be judged although nothing happens, the zero time
 // for never: as its state asks, and when time alone changes its value so that it matters.
-func (a *alerting) nextJudgement(rule *svc.AlertRule, counter *svc.AlertCounter, w *window, now time.Time) (at time.Time) {
+func (a *alerting) nextEvaluation(rule *svc.AlertRule, counter *svc.AlertCounter, w *window, now time.Time) (at time.Time) {
 	if w.read.IsZero() {
 		return at
 	}
@@ -62,7 +62,7 @@ func (a *alerting) nextJudgement(rule *svc.AlertRule, counter *svc.AlertCounter,
 			at = t
 		}
 	}
-	judged, known := a.judged[rule.ID]
+	judged, known := a.evaluated[rule.ID]
 	if !known {
 		return now
 	}
@@ -92,14 +92,14 @@ func (a *alerting) nextWindow(now time.Time) (next time.Time) {
 			at = soonest
 		}
 		if !w.asked.IsZero() {
-			at = w.asked.Add(2*alertPatience + time.Second)
+			at = w.asked.Add(2*alertTimeout + time.Second)
 		}
 		if next.IsZero() || at.Before(next) {
 			next = at
 		}
 		for _, id := range w.rules {
 			rule := a.rules[id]
-			if at := a.nextJudgement(&rule, &counter, w, now); !at.IsZero() && at.Before(next) {
+			if at := a.nextEvaluation(&rule, &counter, w, now); !at.IsZero() && at.Before(next) {
 				next = at
 			}
 		}
@@ -118,8 +118,8 @@ func (a *alerting) toMeasure(now time.Time) []svc.AlertRule {
 }
 
 // toLook returns those of them of which something has happened and is stored.
-func (a *alerting) toLook() (rules []svc.AlertRule) {
-	rules = a.sorted(func(r svc.AlertRule) bool { return a.looking[r.ID] })
-	clear(a.looking)
+func (a *alerting) toMeasureSoon() (rules []svc.AlertRule) {
+	rules = a.sorted(func(r svc.AlertRule) bool { return a.pending[r.ID] })
+	clear(a.pending)
 	return rules
 }

@@ -15,7 +15,7 @@ import (
 // What the alerting actor is told of, and what it asks for.
 
 type (
-	toldUptime struct {
+	uptimeReport struct {
 		MonitorID string    `json:"monitorId"`
 		Down      uint32    `json:"down"`
 		CheckedAt time.Time `json:"checkedAt"`
@@ -24,14 +24,14 @@ type (
 	unwatched struct {
 		MonitorID string `json:"monitorId"`
 	}
-	toldMeasured struct {
+	measuredReport struct {
 		// At is when the measuring began.
 		At     time.Time       `json:"at"`
 		Values []measuredValue `json:"values"`
 	}
-	// blocksTold are the latest blocks whose new issues an environment's rules were told
+	// reportedBlocks are the latest blocks whose new issues an environment's rules were told
 	// of, and the latest regressions, the oldest first.
-	blocksTold struct {
+	reportedBlocks struct {
 		Blocks []uint64 `json:"blocks"`
 		// Issues names the new issues that were told.
 		Issues    []uint64 `json:"issues,omitempty"`
@@ -43,7 +43,7 @@ type (
 		Known           bool      `json:"known"`
 		SuppressedUntil time.Time `json:"suppressedUntil"`
 	}
-	toldSent struct {
+	sentReport struct {
 		ID    string `json:"id"`
 		OK    bool   `json:"ok"`
 		Retry bool   `json:"retry"`
@@ -61,7 +61,7 @@ type (
 		Channel  svc.Channel  `json:"channel"`
 		Delivery svc.Delivery `json:"delivery"`
 	}
-	onIncident struct {
+	incidentCommand struct {
 		ID string          `json:"id"`
 		By svc.LedgerActor `json:"by"`
 	}
@@ -69,7 +69,7 @@ type (
 
 // onUptimes is told of monitors how many failures in a row each that is down has, 0 when it
 // is up again. Tellings may overtake each other; the older one is dropped.
-func (a *alerting) onUptimes(now time.Time, monitors []toldUptime) (grain.Outcome[grain.None], error) {
+func (a *alerting) onUptimes(now time.Time, monitors []uptimeReport) (grain.Outcome[grain.None], error) {
 	result, rules := grain.Answer(grain.None{}), map[string][]svc.AlertRule{}
 	for _, rule := range a.sorted(func(r svc.AlertRule) bool { return r.Kind == svc.AlertUptime }) {
 		rules[rule.Condition.MonitorID] = append(rules[rule.Condition.MonitorID], rule)
@@ -81,7 +81,7 @@ func (a *alerting) onUptimes(now time.Time, monitors []toldUptime) (grain.Outcom
 		a.checked[m.MonitorID] = m.CheckedAt
 		for _, rule := range rules[m.MonitorID] {
 			next, events := rule.Apply(a.states[rule.ID], svc.Measurement{At: now, Value: float64(m.Down), Known: true})
-			a.move(&result.Effects, rule, next, events, now)
+			a.transition(&result.Effects, rule, next, events, now)
 		}
 	}
 	return result, nil
@@ -93,7 +93,7 @@ func (a *alerting) onUnwatched(now time.Time, m unwatched) (grain.Outcome[grain.
 	result := grain.Answer(grain.None{})
 	a.checked[m.MonitorID] = now
 	for _, rule := range a.sorted(func(r svc.AlertRule) bool { return r.Kind == svc.AlertUptime && r.Condition.MonitorID == m.MonitorID }) {
-		a.anew(&result.Effects, rule, now)
+		a.reset(&result.Effects, rule, now)
 	}
 	return result, nil
 }
@@ -110,7 +110,7 @@ const issuesKept = 2048
 // onIssues receives issues that are new. Those that it knows already are left out; what the rules
 // made of the others is stored together with their names, so that an issue counts once.
 func (a *alerting) onIssues(now time.Time, m svc.NewIssues) (grain.Outcome[grain.None], error) {
-	result, told := grain.Answer(grain.None{}), a.told[m.Environment]
+	result, told := grain.Answer(grain.None{}), a.reported[m.Environment]
 	rules := a.sorted(func(r svc.AlertRule) bool { return r.Kind == svc.AlertNewIssue && r.Number == m.Environment })
 	fresh := slices.DeleteFunc(slices.Clone(m.Issues), func(i svc.TitledIssue) bool {
 		return slices.Contains(told.Issues, issueOfBlock(m.Block, i.Issue))
@@ -127,8 +127,8 @@ func (a *alerting) onIssues(now time.Time, m svc.NewIssues) (grain.Outcome[grain
 		told.Blocks = append(slices.Clone(told.Blocks[max(0, len(told.Blocks)-blocksKept+1):]), m.Block)
 	}
 	told.Issues = remember(told.Issues, m.Block, fresh, issuesKept)
-	a.told[m.Environment] = told
-	result.Writes = append(result.Writes, grain.Put(kindAlertTold, strconv.FormatUint(m.Environment, 10), told))
+	a.reported[m.Environment] = told
+	result.Writes = append(result.Writes, grain.Put(kindReported, strconv.FormatUint(m.Environment, 10), told))
 	return result, nil
 }
 
@@ -158,18 +158,18 @@ func (a *alerting) report(effects *grain.Effects, rules []svc.AlertRule, measure
 		}
 		next, events := rule.Apply(a.states[rule.ID], measured)
 		delete(a.saved, rule.ID)
-		a.move(effects, rule, next, events, now)
+		a.transition(effects, rule, next, events, now)
 	}
 }
 
 // onRegressions receives issues that regressed. Those that it was told of already are left
 // out; what the rules made of the others is stored together with their names.
 func (a *alerting) onRegressions(now time.Time, m svc.Regressions) (grain.Outcome[grain.None], error) {
-	result, told := grain.Answer(grain.None{}), a.told[m.Environment]
+	result, told := grain.Answer(grain.None{}), a.reported[m.Environment]
 	fresh := slices.DeleteFunc(slices.Clone(m.Issues), func(i svc.TitledIssue) bool {
 		return slices.Contains(told.Regressed, issueOfBlock(m.Block, i.Issue))
 	})
-	rules := a.sorted(func(r svc.AlertRule) bool { return r.TellsRegressions() && r.Number == m.Environment })
+	rules := a.sorted(func(r svc.AlertRule) bool { return r.ReportsRegressions() && r.Number == m.Environment })
 	if len(rules) == 0 || len(fresh) == 0 {
 		return result, nil
 	}
@@ -177,12 +177,12 @@ func (a *alerting) onRegressions(now time.Time, m svc.Regressions) (grain.Outcom
 		Known: true, Regressed: true, Issue: svc.IssueID(fresh[0].Issue), IssueTitle: fresh[0].Title, Others: len(fresh) - 1,
 	}, now)
 	told.Regressed = remember(told.Regressed, m.Block, fresh, regressionsKept)
-	a.told[m.Environment] = told
-	result.Writes = append(result.Writes, grain.Put(kindAlertTold, strconv.FormatUint(m.Environment, 10), told))
+	a.reported[m.Environment] = told
+	result.Writes = append(result.Writes, grain.Put(kindReported, strconv.FormatUint(m.Environment, 10), told))
 	return result, nil
 }
 
-func (a *alerting) onMeasured(now time.Time, m toldMeasured) (grain.Outcome[grain.None], error) {
+func (a *alerting) onMeasured(now time.Time, m measuredReport) (grain.Outcome[grain.None], error) {
 	result := grain.Answer(grain.None{})
 	for _, value := range m.Values {
 		rule, known := a.rules[value.RuleID]
@@ -196,7 +196,7 @@ func (a *alerting) onMeasured(now time.Time, m toldMeasured) (grain.Outcome[grai
 			continue
 		}
 		next, events := rule.Apply(state, svc.Measurement{At: m.At, Value: value.Value, Known: value.Known})
-		a.move(&result.Effects, rule, next, events, now)
+		a.transition(&result.Effects, rule, next, events, now)
 	}
 	return result, nil
 }
@@ -215,18 +215,18 @@ func (a *alerting) sorted(of func(svc.AlertRule) bool) (rules []svc.AlertRule) {
 // sent now.
 func (a *alerting) onPlan(now time.Time, _ grain.None) (grain.Outcome[plan], error) {
 	result, ahead := grain.Outcome[plan]{}, plan{}
-	for _, rule := range a.sorted(func(r svc.AlertRule) bool { return r.Kind.Told() }) {
+	for _, rule := range a.sorted(func(r svc.AlertRule) bool { return r.Kind.Reported() }) {
 		before := a.states[rule.ID]
 		if due := rule.Due(&before, now); due.IsZero() || due.After(now) {
 			continue
 		}
 		next, events := rule.Tick(before, now)
-		a.move(&result.Effects, rule, next, events, now)
+		a.transition(&result.Effects, rule, next, events, now)
 	}
-	a.ripe(&result.Effects, now)
-	ahead.Measure, ahead.Look, ahead.Read = a.toMeasure(now), a.toLook(), a.toRead(now)
+	a.evaluateDue(&result.Effects, now)
+	ahead.Measure, ahead.Look, ahead.Read = a.toMeasure(now), a.toMeasureSoon(), a.toRead(now)
 	ahead.Asked = a.reading
-	for _, delivery := range a.outbox() {
+	for _, delivery := range a.sendable() {
 		if !delivery.Next.After(now) {
 			ahead.Send = append(ahead.Send, planned{a.channels[delivery.ChannelID], delivery})
 		}
@@ -237,7 +237,7 @@ func (a *alerting) onPlan(now time.Time, _ grain.None) (grain.Outcome[plan], err
 
 // outbox returns the deliveries that may be sent: of each incident and channel the oldest,
 // so that nobody hears of an end before the beginning.
-func (a *alerting) outbox() (out []svc.Delivery) {
+func (a *alerting) sendable() (out []svc.Delivery) {
 	all := slices.SortedFunc(maps.Values(a.deliveries), func(x, y svc.Delivery) int {
 		return cmp.Or(x.CreatedAt.Compare(y.CreatedAt), cmp.Compare(x.ID, y.ID))
 	})
@@ -252,7 +252,7 @@ func (a *alerting) outbox() (out []svc.Delivery) {
 	return out
 }
 
-func (a *alerting) onSent(now time.Time, m toldSent) (grain.Outcome[grain.None], error) {
+func (a *alerting) onSent(now time.Time, m sentReport) (grain.Outcome[grain.None], error) {
 	delivery, known := a.deliveries[m.ID]
 	if !known {
 		return grain.Answer(grain.None{}), nil
@@ -276,7 +276,7 @@ func (a *alerting) incidentRule(id string) (svc.AlertRule, error) {
 	return svc.AlertRule{}, svc.NotFound("incident")
 }
 
-func (a *alerting) onAcknowledge(now time.Time, m onIncident) (grain.Outcome[svc.Incident], error) {
+func (a *alerting) onAcknowledge(now time.Time, m incidentCommand) (grain.Outcome[svc.Incident], error) {
 	rule, err := a.incidentRule(m.ID)
 	if err != nil {
 		return grain.Outcome[svc.Incident]{}, err
@@ -288,11 +288,11 @@ func (a *alerting) onAcknowledge(now time.Time, m onIncident) (grain.Outcome[svc
 	}
 	state.Incident = &changed
 	result := grain.Answer(changed)
-	a.move(&result.Effects, rule, state, nil, now)
+	a.transition(&result.Effects, rule, state, nil, now)
 	return result, nil
 }
 
-func (a *alerting) onResolve(now time.Time, m onIncident) (grain.Outcome[svc.Incident], error) {
+func (a *alerting) onResolve(now time.Time, m incidentCommand) (grain.Outcome[svc.Incident], error) {
 	rule, err := a.incidentRule(m.ID)
 	if err != nil {
 		return grain.Outcome[svc.Incident]{}, err
@@ -301,7 +301,7 @@ func (a *alerting) onResolve(now time.Time, m onIncident) (grain.Outcome[svc.Inc
 		return grain.Outcome[svc.Incident]{}, &svc.Error{Code: svc.CodeConflict, Reason: "incident_resolved", Message: "The incident is resolved already."}
 	}
 	result := grain.Outcome[svc.Incident]{}
-	a.end(&result.Effects, rule, &m.By, now)
+	a.resolveIncident(&result.Effects, rule, &m.By, now)
 	result.Answer = *a.states[rule.ID].Incident
 	return result, nil
 }
@@ -350,16 +350,16 @@ func (a *alerting) next(now time.Time) (next time.Time) {
 		state := a.states[id]
 		switch {
 		case !rule.Enabled:
-		case rule.Kind.Told():
+		case rule.Kind.Reported():
 			sooner(rule.Due(&state, now))
-		case a.looking[id]:
+		case a.pending[id]:
 			sooner(now)
 		case rule.Condition.Per != "":
 			sooner(a.measured.Add(evaluateEvery))
 		}
 	}
 	sooner(a.nextWindow(now))
-	for _, delivery := range a.outbox() {
+	for _, delivery := range a.sendable() {
 		sooner(delivery.Next)
 	}
 	return next

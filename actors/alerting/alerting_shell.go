@@ -64,8 +64,8 @@ type Sender interface {
 // sendTime bounds one attempt to deliver a notice.
 const sendTime = 10 * time.Second
 
-// alertPatience is how long an alerting actor may take to plan and measure.
-const alertPatience = time.Minute
+// alertTimeout is how long an alerting actor may take to plan and measure.
+const alertTimeout = time.Minute
 
 // alertingShell is the shell of an alerting actor: that of every grain, which measures
 // and sends beside its mailbox.
@@ -88,7 +88,7 @@ type alertingShell struct {
 }
 
 // ran says that a round has ended.
-type ran struct{}
+type roundEnded struct{}
 
 // Kind returns the kind of alerting actors for the actors of a node.
 func Kind(node *grain.Node, ports *Ports) cluster.Kind {
@@ -115,9 +115,9 @@ func (s *alertingShell) Receive(c actor.Context) {
 	case *due:
 		s.Touch()
 		s.again = true
-	case *ran:
+	case *roundEnded:
 		s.running = false
-		s.appoint()
+		s.reschedule()
 	case *actor.Stopping:
 		s.Grain.Receive(c)
 		return
@@ -130,16 +130,16 @@ func (s *alertingShell) Receive(c actor.Context) {
 	s.running, s.again = true, false
 	root, self := c.ActorSystem().Root, c.Self()
 	s.node.Workers.Go(func(ctx context.Context) {
-		defer root.Send(self, &ran{})
+		defer root.Send(self, &roundEnded{})
 		s.round(ctx)
 	})
 }
 
 // appoint tells the schedule when the next round is due.
-func (s *alertingShell) appoint() {
+func (s *alertingShell) reschedule() {
 	now := s.node.Now()
 	if !s.Loaded() {
-		s.ports.Schedule.Set(KindAlerting, s.Identity(), now.Add(evaluateEvery), alertPatience)
+		s.ports.Schedule.Set(KindAlerting, s.Identity(), now.Add(evaluateEvery), alertTimeout)
 		return
 	}
 	next := s.core.next(now)
@@ -149,17 +149,17 @@ func (s *alertingShell) appoint() {
 		s.ports.Schedule.Remove(KindAlerting, s.Identity())
 	case !next.After(now):
 		// It is being sent, or what is due could not be done.
-		s.ports.Schedule.Set(KindAlerting, s.Identity(), now.Add(time.Second), alertPatience)
+		s.ports.Schedule.Set(KindAlerting, s.Identity(), now.Add(time.Second), alertTimeout)
 	default:
-		s.ports.Schedule.Set(KindAlerting, s.Identity(), next, alertPatience)
+		s.ports.Schedule.Set(KindAlerting, s.Identity(), next, alertTimeout)
 	}
 }
 
 // round asks the core what to do, and begins to measure and to send.
 func (s *alertingShell) round(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, alertPatience)
+	ctx, cancel := context.WithTimeout(ctx, alertTimeout)
 	defer cancel()
-	s.forget()
+	s.pruneAttempts()
 	ahead, err := alertingPlan.Ask(ctx, s.ports.Actors, s.Identity(), grain.None{})
 	if err != nil {
 		s.ports.Logger.Warn("planning alerts failed", "error", err)
@@ -187,11 +187,11 @@ const readAtOnce = 50
 
 // read reads windows from the store and tells the core, which asked for them at an instant.
 func (s *alertingShell) read(ctx context.Context, counters []svc.AlertCounter, asked time.Time) {
-	ctx, cancel := context.WithTimeout(ctx, alertPatience)
+	ctx, cancel := context.WithTimeout(ctx, alertTimeout)
 	defer cancel()
 	at := s.node.Now()
 	found := s.ports.Measures.Read(ctx, counters, at, recentBlock(at))
-	told := toldRead{Asked: asked, At: at}
+	told := readReport{Asked: asked, At: at}
 	for i, reading := range found {
 		if reading.Err != nil {
 			s.ports.Logger.Warn("reading what an alert rule counts failed", "error", reading.Err)
@@ -209,9 +209,9 @@ func (s *alertingShell) read(ctx context.Context, counters []svc.AlertCounter, a
 
 // measure has rules measured and tells the core.
 func (s *alertingShell) measure(ctx context.Context, rules []svc.AlertRule) {
-	ctx, cancel := context.WithTimeout(ctx, alertPatience)
+	ctx, cancel := context.WithTimeout(ctx, alertTimeout)
 	defer cancel()
-	told := toldMeasured{At: s.node.Now()}
+	told := measuredReport{At: s.node.Now()}
 	for i, measured := range s.ports.Measures.Measure(ctx, rules, told.At) {
 		rule := &rules[i]
 		if measured.Err != nil {
@@ -229,7 +229,7 @@ func (s *alertingShell) measure(ctx context.Context, rules []svc.AlertRule) {
 }
 
 // forget drops what no plan that is asked for from now on can hold.
-func (s *alertingShell) forget() {
+func (s *alertingShell) pruneAttempts() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id := range s.ended {
@@ -265,7 +265,7 @@ func (s *alertingShell) send(item planned) {
 		if err != nil {
 			s.ports.Logger.Warn("a notice was not delivered", "channel", item.Channel.ID, "incident", d.Notice.Incident.ID, "attempt", d.Attempts+1, "retry", retry, "error", err)
 		}
-		if _, err := alertingSent.Ask(ctx, s.ports.Actors, s.Identity(), toldSent{ID: d.ID, OK: err == nil, Retry: retry}); err != nil {
+		if _, err := alertingSent.Ask(ctx, s.ports.Actors, s.Identity(), sentReport{ID: d.ID, OK: err == nil, Retry: retry}); err != nil {
 			s.ports.Logger.Warn("noting a delivery failed", "error", err)
 		}
 		s.mu.Lock()

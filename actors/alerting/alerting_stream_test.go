@@ -93,7 +93,7 @@ func (o *office) settle(b officeBlock) {
 func (o *office) tell(b officeBlock) {
 	o.t.Helper()
 	for app, counts := range b.count(o.rules).byApp(func(svc.AppRef) bool { return true }, false) {
-		if err := o.alerts.ReportCounts(o.t.Context(), app, toldCounted{b.number, counts}); err != nil {
+		if err := o.alerts.ReportCounts(o.t.Context(), app, countReport{b.number, counts}); err != nil {
 			o.t.Fatal(err)
 		}
 	}
@@ -104,7 +104,7 @@ func (o *office) tell(b officeBlock) {
 func (o *office) preview(b officeBlock) bool {
 	o.t.Helper()
 	for app, counts := range b.count(o.rules).byApp(func(svc.AppRef) bool { return true }, true) {
-		answer, err := alertingStream.Ask(o.t.Context(), o.alerts.Actors, app.String(), toldStream{counts})
+		answer, err := alertingStream.Ask(o.t.Context(), o.alerts.Actors, app.String(), openBlockReport{counts})
 		if err != nil {
 			o.t.Fatal(err)
 		}
@@ -418,7 +418,7 @@ func TestTheRulebookKnowsTheNewestRules(t *testing.T) {
 	}
 	hurry := false
 	for _, set := range book.take() {
-		hurry = hurry || set.environment == 3 && set.hurry.Load()
+		hurry = hurry || set.environment == 3 && set.flushSoon.Load()
 	}
 	if !hurry {
 		t.Error("nobody hurries for an issue that may be new")

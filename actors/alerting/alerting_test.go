@@ -119,7 +119,7 @@ func (o *office) reopen(pause time.Duration) {
 	o.stop()
 	<-time.After(pause)
 	o.open()
-	o.schedule.Add(KindAlerting, "acme/web", time.Now(), alertPatience)
+	o.schedule.Add(KindAlerting, "acme/web", time.Now(), alertTimeout)
 	pass(0)
 }
 

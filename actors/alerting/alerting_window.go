@@ -25,8 +25,8 @@ const (
 	recentTime = 2 * time.Minute
 	// readPause is the least time between the beginnings of two readings.
 	readPause = 10 * time.Second
-	// heardTime is how long it is remembered that a block was told of.
-	heardTime = rereadEvery + 5*time.Minute
+	// seenTime is how long it is remembered that a block was told of.
+	seenTime = rereadEvery + 5*time.Minute
 )
 
 // window holds the counts of a counter as far as they are known.
@@ -41,11 +41,11 @@ type window struct {
 	// after that; asked is when a reading that has not ended was asked for.
 	due, again, asked time.Time
 	// waiting are the blocks told of since then.
-	waiting []toldBlock
+	waiting []blockReport
 }
 
-// toldBlock holds the counts of a block.
-type toldBlock struct {
+// blockReport holds the counts of a block.
+type blockReport struct {
 	block uint64
 	slots svc.AlertSlots
 }
@@ -55,17 +55,17 @@ type toldBlock struct {
 func recentBlock(read time.Time) uint64 { return pipeline.NewBlockNumber(read.Add(-recentTime), 0) }
 
 // take takes what a block brought.
-func (w *window) take(counter *svc.AlertCounter, now time.Time, told toldBlock) {
+func (w *window) receive(counter *svc.AlertCounter, now time.Time, told blockReport) {
 	if !w.asked.IsZero() {
 		w.waiting = append(w.waiting, told)
 	}
 	if !w.read.IsZero() {
-		w.put(counter, now, told)
+		w.add(counter, now, told)
 	}
 }
 
 // put adds a block to the slots unless they hold it.
-func (w *window) put(counter *svc.AlertCounter, now time.Time, told toldBlock) {
+func (w *window) add(counter *svc.AlertCounter, now time.Time, told blockReport) {
 	switch {
 	case told.block < recentBlock(w.read):
 		w.reread(now)
@@ -85,7 +85,7 @@ func (w *window) reread(now time.Time) {
 }
 
 // rest puts the slots on what a reading found that began at an instant.
-func (w *window) rest(counter *svc.AlertCounter, now, began time.Time, reading *readWindow) {
+func (w *window) applyReading(counter *svc.AlertCounter, now, began time.Time, reading *readWindow) {
 	waiting := w.waiting
 	w.asked, w.waiting = time.Time{}, nil
 	if reading.Failed {
@@ -100,26 +100,26 @@ func (w *window) rest(counter *svc.AlertCounter, now, began time.Time, reading *
 		w.due, w.again = w.again, time.Time{}
 	}
 	for _, told := range waiting {
-		w.put(counter, now, told)
+		w.add(counter, now, told)
 	}
 }
 
 type (
-	// toldCounted holds the counts of a stored block for an application's rules.
-	toldCounted struct {
+	// countReport holds the counts of a stored block for an application's rules.
+	countReport struct {
 		Block  uint64    `json:"block"`
 		Counts []counted `json:"counts"`
 	}
-	// toldStream is the same of a block that is not stored yet, as far as it has come.
-	toldStream struct {
+	// openBlockReport is the same of a block that is not stored yet, as far as it has come.
+	openBlockReport struct {
 		Counts []counted `json:"counts"`
 	}
-	// heardStream answers toldStream: whether to store what was told of at once.
-	heardStream struct {
+	// openBlockAnswer answers toldStream: whether to store what was told of at once.
+	openBlockAnswer struct {
 		Look bool `json:"look"`
 	}
-	// toldRead is what the store holds, by a reading that was asked for and began at two instants.
-	toldRead struct {
+	// readReport is what the store holds, by a reading that was asked for and began at two instants.
+	readReport struct {
 		Asked   time.Time    `json:"asked"`
 		At      time.Time    `json:"at"`
 		Windows []readWindow `json:"windows"`
@@ -162,46 +162,46 @@ func (a *alerting) align(now time.Time, changed bool) {
 
 // onCounted is told what a stored block brought. What the rules make of it is stored before
 // the answer.
-func (a *alerting) onCounted(now time.Time, m toldCounted) (grain.Outcome[grain.None], error) {
+func (a *alerting) onCounted(now time.Time, m countReport) (grain.Outcome[grain.None], error) {
 	result := grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{After: a.changed}}
-	if _, heard := a.heard[m.Block]; heard {
+	if _, heard := a.seenBlocks[m.Block]; heard {
 		return result, nil
 	}
-	a.hear(now, m.Block)
+	a.markSeen(now, m.Block)
 	for i := range m.Counts {
 		counter := &m.Counts[i].Counter
 		for _, id := range a.divided[*counter] {
 			if a.mayRise(id) {
-				a.looking[id] = true
+				a.pending[id] = true
 			}
 		}
 		w := a.windows[*counter]
 		if w == nil {
 			continue
 		}
-		w.take(counter, now, toldBlock{m.Block, m.Counts[i].Slots})
-		a.judgeAll(&result.Effects, w, now)
+		w.receive(counter, now, blockReport{m.Block, m.Counts[i].Slots})
+		a.evaluateAll(&result.Effects, w, now)
 	}
 	return result, nil
 }
 
 // hear notes that a block was told of, and forgets those of long ago.
-func (a *alerting) hear(now time.Time, block uint64) {
-	a.heard[block] = now
+func (a *alerting) markSeen(now time.Time, block uint64) {
+	a.seenBlocks[block] = now
 	if now.Sub(a.pruned) < time.Minute {
 		return
 	}
 	a.pruned = now
-	for block, at := range a.heard {
-		if now.Sub(at) > heardTime {
-			delete(a.heard, block)
+	for block, at := range a.seenBlocks {
+		if now.Sub(at) > seenTime {
+			delete(a.seenBlocks, block)
 		}
 	}
 }
 
 // onStream is told what an open block brings, and says whether a rule would fire with it.
-func (a *alerting) onStream(now time.Time, m toldStream) (grain.Outcome[heardStream], error) {
-	answer := heardStream{}
+func (a *alerting) onStream(now time.Time, m openBlockReport) (grain.Outcome[openBlockAnswer], error) {
+	answer := openBlockAnswer{}
 	for i := range m.Counts {
 		counter := &m.Counts[i].Counter
 		for _, id := range a.divided[*counter] {
@@ -220,7 +220,7 @@ func (a *alerting) onStream(now time.Time, m toldStream) (grain.Outcome[heardStr
 		}
 	}
 	// An actor that has just been activated has windows to read.
-	return grain.Outcome[heardStream]{Answer: answer, Effects: grain.Effects{After: a.changed}}, nil
+	return grain.Outcome[openBlockAnswer]{Answer: answer, Effects: grain.Effects{After: a.changed}}, nil
 }
 
 // mayRise says whether more errors can make a rule fire that divides them.
@@ -254,13 +254,13 @@ func (a *alerting) onMissed(now time.Time, _ grain.None) (grain.Outcome[grain.No
 // onRead is told what the store holds. A reading that nobody waits for any more is ignored: the
 // actor that asked for it was activated or loaded again since, and what blocks told it meanwhile
 // is in a later reading only.
-func (a *alerting) onRead(now time.Time, m toldRead) (grain.Outcome[grain.None], error) {
+func (a *alerting) onRead(now time.Time, m readReport) (grain.Outcome[grain.None], error) {
 	result := grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{After: a.changed}}
 	for i := range m.Windows {
 		reading := &m.Windows[i]
 		if w := a.windows[reading.Counter]; w != nil && !w.asked.IsZero() && w.asked.Equal(m.Asked) {
-			w.rest(&reading.Counter, now, m.At, reading)
-			a.judgeAll(&result.Effects, w, now)
+			w.applyReading(&reading.Counter, now, m.At, reading)
+			a.evaluateAll(&result.Effects, w, now)
 		}
 	}
 	return result, nil
@@ -289,7 +289,7 @@ func (a *alerting) toRead(now time.Time) (counters []svc.AlertCounter) {
 // up.
 func (a *alerting) readingStill(now time.Time) bool {
 	for _, w := range a.windows {
-		if !w.asked.IsZero() && now.Sub(w.asked) <= 2*alertPatience {
+		if !w.asked.IsZero() && now.Sub(w.asked) <= 2*alertTimeout {
 			return true
 		}
 	}

@@ -44,12 +44,12 @@ func (a *Alerts) DeleteRule(ctx context.Context, ref svc.AppRef, id string) erro
 
 // Acknowledge notes that somebody looks after an incident.
 func (a *Alerts) Acknowledge(ctx context.Context, ref svc.AppRef, id string, by svc.LedgerActor) (svc.Incident, error) {
-	return alertingAcknowledge.Ask(ctx, a.Actors, ref.String(), onIncident{ID: id, By: by})
+	return alertingAcknowledge.Ask(ctx, a.Actors, ref.String(), incidentCommand{ID: id, By: by})
 }
 
 // Resolve ends an incident by hand.
 func (a *Alerts) Resolve(ctx context.Context, ref svc.AppRef, id string, by svc.LedgerActor) (svc.Incident, error) {
-	return alertingResolve.Ask(ctx, a.Actors, ref.String(), onIncident{ID: id, By: by})
+	return alertingResolve.Ask(ctx, a.Actors, ref.String(), incidentCommand{ID: id, By: by})
 }
 
 // Channels returns the channels of an application by id.
@@ -84,7 +84,7 @@ func (a *Alerts) Regressed(ctx context.Context, ref svc.AppRef, regressions svc.
 
 // Counted tells the rules of an application what a stored block brought of what they
 // count. It may be repeated: a block counts once.
-func (a *Alerts) ReportCounts(ctx context.Context, ref svc.AppRef, told toldCounted) error {
+func (a *Alerts) ReportCounts(ctx context.Context, ref svc.AppRef, told countReport) error {
 	_, err := alertingCounted.Ask(ctx, a.Actors, ref.String(), told)
 	return err
 }
@@ -92,8 +92,8 @@ func (a *Alerts) ReportCounts(ctx context.Context, ref svc.AppRef, told toldCoun
 // Failing tells the rules of a monitor's application what its check led to, together with what
 // others of the application have to tell.
 func (a *Alerts) ReportUptime(ctx context.Context, app svc.AppRef, monitor svc.Monitor, state svc.MonitorState) error {
-	told := toldUptime{MonitorID: monitor.ID, Down: state.Down(), CheckedAt: state.LastCheckedAt}
-	return a.uptimes.tell(ctx, app, told, func(ctx context.Context, some []toldUptime) error {
+	told := uptimeReport{MonitorID: monitor.ID, Down: state.Down(), CheckedAt: state.LastCheckedAt}
+	return a.uptimes.add(ctx, app, told, func(ctx context.Context, some []uptimeReport) error {
 		_, err := alertingUptimes.Ask(ctx, a.Actors, app.String(), some)
 		return err
 	})
@@ -117,7 +117,7 @@ func ScheduleAlerting(schedule *Schedule, load func(ctx context.Context, kind st
 			}
 			for _, entity := range entities {
 				if identity, ok := strings.CutPrefix(entity.Owner, KindAlerting+"/"); ok {
-					schedule.Add(KindAlerting, identity, schedule.Now(), alertPatience)
+					schedule.Add(KindAlerting, identity, schedule.Now(), alertTimeout)
 				}
 			}
 		}

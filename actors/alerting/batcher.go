@@ -22,16 +22,16 @@ type batcher struct {
 
 // batch holds the reports that the next call of an application sends.
 type batch struct {
-	items []toldUptime
+	items []uptimeReport
 	done  chan struct{} // closed after err is set
 	err   error
 }
 
-// maxTold bounds the monitors of one call, at about 120 bytes each.
-const maxTold = 1000
+// maxReports bounds the monitors of one call, at about 120 bytes each.
+const maxReports = 1000
 
 // tell returns once send took an item, together with others, or ctx ended.
-func (b *batcher) tell(ctx context.Context, app svc.AppRef, item toldUptime, send func(context.Context, []toldUptime) error) error {
+func (b *batcher) add(ctx context.Context, app svc.AppRef, item uptimeReport, send func(context.Context, []uptimeReport) error) error {
 	b.mu.Lock()
 	mine, running := b.next[app]
 	if mine == nil {
@@ -55,7 +55,7 @@ func (b *batcher) tell(ctx context.Context, app svc.AppRef, item toldUptime, sen
 }
 
 // run sends what an application gathers until there is nothing more.
-func (b *batcher) run(ctx context.Context, app svc.AppRef, send func(context.Context, []toldUptime) error) {
+func (b *batcher) run(ctx context.Context, app svc.AppRef, send func(context.Context, []uptimeReport) error) {
 	for {
 		b.mu.Lock()
 		now := b.next[app]
@@ -66,7 +66,7 @@ func (b *batcher) run(ctx context.Context, app svc.AppRef, send func(context.Con
 		}
 		b.next[app] = nil
 		b.mu.Unlock()
-		for some := range slices.Chunk(now.items, maxTold) {
+		for some := range slices.Chunk(now.items, maxReports) {
 			bounded, cancel := context.WithTimeout(ctx, grain.IOTime)
 			now.err = errors.Join(now.err, send(bounded, some))
 			cancel()

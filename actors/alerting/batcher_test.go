@@ -21,7 +21,7 @@ func TestABatcherGathers(t *testing.T) {
 		var gathered batcher
 		var sizes []int
 		lost := errors.New("lost")
-		send := func(_ context.Context, items []toldUptime) error {
+		send := func(_ context.Context, items []uptimeReport) error {
 			sizes = append(sizes, len(items))
 			<-time.After(time.Second)
 			if len(sizes) == 2 {
@@ -30,10 +30,10 @@ func TestABatcherGathers(t *testing.T) {
 			return nil
 		}
 		var done sync.WaitGroup
-		results := make([]error, 2*maxTold+2)
+		results := make([]error, 2*maxReports+2)
 		tell := func(n int) {
 			done.Go(func() {
-				results[n] = gathered.tell(t.Context(), web(), toldUptime{MonitorID: fmt.Sprint("mon_", n)}, send)
+				results[n] = gathered.add(t.Context(), web(), uptimeReport{MonitorID: fmt.Sprint("mon_", n)}, send)
 			})
 		}
 		tell(0)
@@ -45,7 +45,7 @@ func TestABatcherGathers(t *testing.T) {
 		tell(0)
 		done.Wait()
 		synctest.Wait()
-		if want := []int{1, maxTold, maxTold, 1, 1}; !reflect.DeepEqual(sizes, want) {
+		if want := []int{1, maxReports, maxReports, 1, 1}; !reflect.DeepEqual(sizes, want) {
 			t.Errorf("calls carried %v, want %v", sizes, want)
 		}
 		for n, err := range results {
@@ -65,14 +65,14 @@ func TestOneApplicationDoesNotWaitForAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var gathered batcher
 		began := time.Now()
-		hanging := func(ctx context.Context, _ []toldUptime) error { <-ctx.Done(); return ctx.Err() }
+		hanging := func(ctx context.Context, _ []uptimeReport) error { <-ctx.Done(); return ctx.Err() }
 		ctx, cancel := context.WithTimeout(t.Context(), grain.IOTime/2)
 		defer cancel()
-		if err := gathered.tell(ctx, web(), toldUptime{}, hanging); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != grain.IOTime/2 {
+		if err := gathered.add(ctx, web(), uptimeReport{}, hanging); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != grain.IOTime/2 {
 			t.Errorf("a call that hangs: %v after %s", err, time.Since(began))
 		}
 		other := svc.AppRef{Org: "acme", App: "other"}
-		if err := gathered.tell(t.Context(), other, toldUptime{}, func(context.Context, []toldUptime) error { return nil }); err != nil || time.Since(began) != grain.IOTime/2 {
+		if err := gathered.add(t.Context(), other, uptimeReport{}, func(context.Context, []uptimeReport) error { return nil }); err != nil || time.Since(began) != grain.IOTime/2 {
 			t.Errorf("another application: %v after %s", err, time.Since(began))
 		}
 		<-time.After(grain.IOTime)

@@ -48,7 +48,7 @@ type CountListener struct {
 // countReceiver are the alerting actors as far as counts concern them.
 type countReceiver interface {
 	// Counted returns once what the rules decided is durable; it may be repeated.
-	ReportCounts(ctx context.Context, app svc.AppRef, told toldCounted) error
+	ReportCounts(ctx context.Context, app svc.AppRef, told countReport) error
 }
 
 // Open begins to count a block.
@@ -190,14 +190,14 @@ func (b *countedBlock) Stored(ctx context.Context, block *pipeline.StoredBlock) 
 	patient, cancel := context.WithTimeout(ctx, countTime)
 	defer cancel()
 	var group errgroup.Group
-	group.SetLimit(tellAtOnce)
+	group.SetLimit(reportsAtOnce)
 	for app, counts := range told {
 		if b.listener.Rules.missed.again(app) {
 			continue // it will read the store
 		}
 		group.Go(func() error {
 			err := block.Retry(patient, "telling what was counted", func() error {
-				return b.listener.Alerts.ReportCounts(patient, app, toldCounted{Block: block.ID, Counts: counts})
+				return b.listener.Alerts.ReportCounts(patient, app, countReport{Block: block.ID, Counts: counts})
 			})
 			if err != nil {
 				b.listener.Logger.Warn("telling an application's alert rules what was counted failed", "error", err)
@@ -251,7 +251,7 @@ func (m *missedApps) take() (apps []svc.AppRef) {
 	return apps
 }
 
-// told takes an application off the list, unless it missed another block meanwhile.
+// reportTaken takes an application off the list, unless it missed another block meanwhile.
 func (m *missedApps) told(app svc.AppRef) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -144,11 +144,11 @@ type monitorShell struct {
 	life context.Context //nolint:containedctx // it is the activation's
 	stop context.CancelFunc
 	// calm says that the last thing that Failing took was that the monitor is not down.
-	calm bool
+	recovered bool
 }
 
-// told brings back that Failing took what a check led to.
-type told struct{ calm bool }
+// reportTaken brings back that Failing took what a check led to.
+type reportTaken struct{ recovered bool }
 
 // checked brings the result of a check back into the mailbox.
 type checked struct {
@@ -191,8 +191,8 @@ func (m *monitorShell) Receive(c actor.Context) {
 		m.Load(c)
 	case *checked:
 		m.onChecked(c, message)
-	case *told:
-		m.calm = message.calm
+	case *reportTaken:
+		m.recovered = message.recovered
 	case *actor.Stopping:
 		if m.stop != nil {
 			m.stop()
@@ -212,7 +212,7 @@ func (m *monitorShell) Receive(c actor.Context) {
 func (m *monitorShell) check(c actor.Context) {
 	definition := m.core.monitor
 	if definition == nil || !definition.Enabled {
-		m.appoint()
+		m.reschedule()
 		return
 	}
 	if m.checking {
@@ -232,22 +232,22 @@ func (m *monitorShell) onChecked(c actor.Context, message *checked) {
 	m.checking = false
 	definition := m.core.monitor
 	if definition == nil || definition.MonitorSpec != message.spec {
-		m.appoint()
+		m.reschedule()
 		return
 	}
 	m.core.state = m.core.state.Apply(message.spec, message.result)
 	m.ports.Checks.Append(svc.Check{App: m.core.app, Monitor: definition.ID, Result: message.result, State: m.core.state})
-	m.tell(c)
-	m.appoint()
+	m.report(c)
+	m.reschedule()
 }
 
 // tell lets Failing know of the state, beside the mailbox.
-func (m *monitorShell) tell(c actor.Context) {
+func (m *monitorShell) report(c actor.Context) {
 	calm := m.core.state.Down() == 0
-	if m.ports.Report == nil || calm && m.calm {
+	if m.ports.Report == nil || calm && m.recovered {
 		return
 	}
-	m.calm = false
+	m.recovered = false
 	root, self, app, definition, state := c.ActorSystem().Root, c.Self(), m.core.app, *m.core.monitor, m.core.state
 	m.node.Workers.Go(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(cluster.WithRank(ctx, monitorKind.Rank()), grain.IOTime)
@@ -256,30 +256,30 @@ func (m *monitorShell) tell(c actor.Context) {
 			m.ports.Logger.Warn("telling the alert rules of a monitor failed", "monitor", definition.ID, "error", err)
 			return
 		}
-		root.Send(self, &told{calm})
+		root.Send(self, &reportTaken{calm})
 	})
 }
 
 // onChanged has a monitor that was made or changed checked at once.
 func (m *monitorShell) onChanged(svc.Version) {
-	m.appoint()
+	m.reschedule()
 	if definition := m.core.monitor; definition != nil && definition.Enabled {
-		m.ports.Schedule.Set(kindMonitor, m.Identity(), m.node.Now(), monitorPatience(definition))
+		m.ports.Schedule.Set(kindMonitor, m.Identity(), m.node.Now(), monitorTimeout(definition))
 	}
 }
 
 // appoint tells the schedule when the monitor is due next.
-func (m *monitorShell) appoint() {
+func (m *monitorShell) reschedule() {
 	definition := m.core.monitor
 	if definition == nil || !definition.Enabled {
 		m.ports.Schedule.Remove(kindMonitor, m.Identity())
 		return
 	}
-	m.ports.Schedule.Set(kindMonitor, m.Identity(), m.core.state.Next(definition, m.node.Now()), monitorPatience(definition))
+	m.ports.Schedule.Set(kindMonitor, m.Identity(), m.core.state.Next(definition, m.node.Now()), monitorTimeout(definition))
 }
 
-// monitorPatience is how long a check may take to be answered for.
-func monitorPatience(m *svc.Monitor) time.Duration { return m.Timeout() + m.Interval() + grain.IOTime }
+// monitorTimeout is how long a check may take to be answered for.
+func monitorTimeout(m *svc.Monitor) time.Duration { return m.Timeout() + m.Interval() + grain.IOTime }
 
 // kindMonitorState is the kind under which a monitor is handed its state.
 const kindMonitorState = "monitor.state"

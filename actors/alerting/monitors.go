@@ -158,7 +158,7 @@ func ScheduleMonitors(schedule *Schedule, found *PrefetchedStates, all func(ctx 
 		take(soon)
 		for i := range monitors {
 			m := &monitors[i]
-			schedule.Add(kindMonitor, monitorIdentity(m.App, m.Monitor.ID), first(m), monitorPatience(&m.Monitor))
+			schedule.Add(kindMonitor, monitorIdentity(m.App, m.Monitor.ID), first(m), monitorTimeout(&m.Monitor))
 		}
 		return err
 	}

@@ -27,15 +27,15 @@ type OpenBlockPublisher struct {
 }
 
 const (
-	// tellEvery is how long what happens is gathered before it is told of.
-	tellEvery = 20 * time.Millisecond
-	// hurryEvery is the least time between two blocks that are stored early: many small
+	// gatherTime is how long what happens is gathered before it is told of.
+	gatherTime = 20 * time.Millisecond
+	// flushPause is the least time between two blocks that are stored early: many small
 	// parts are what a column store suffers from most.
-	hurryEvery = 200 * time.Millisecond
-	// tellAtOnce bounds the actors that are told at the same time.
-	tellAtOnce = 64
-	// tellTime bounds one telling.
-	tellTime = 5 * time.Second
+	flushPause = 200 * time.Millisecond
+	// reportsAtOnce bounds the actors that are told at the same time.
+	reportsAtOnce = 64
+	// reportTimeout bounds one telling.
+	reportTimeout = 5 * time.Second
 	// missedEvery is the pause between two attempts to tell actors that they missed blocks.
 	missedEvery = time.Second
 )
@@ -49,13 +49,13 @@ func (l *OpenBlockPublisher) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-missed.C:
-			l.tellMissed(ctx)
+			l.reportMissed(ctx)
 			continue
 		case <-l.Rules.wake:
 		}
-		pause := tellEvery
+		pause := gatherTime
 		if l.round(ctx) {
-			pause = hurryEvery
+			pause = flushPause
 		}
 		select {
 		case <-ctx.Done():
@@ -70,10 +70,10 @@ func (l *OpenBlockPublisher) Run(ctx context.Context) error {
 func (l *OpenBlockPublisher) round(ctx context.Context) bool {
 	hurry, apps := false, map[svc.AppRef]bool{}
 	for _, set := range l.Rules.take() {
-		hurry = set.hurry.Swap(false) || hurry
+		hurry = set.flushSoon.Swap(false) || hurry
 		apps[set.app] = true
 	}
-	if !hurry && !l.tell(ctx, l.peek(apps)) {
+	if !hurry && !l.publish(ctx, l.peek(apps)) {
 		return false
 	}
 	if err := l.Sink.Store(ctx); err != nil {
@@ -93,11 +93,11 @@ func (l *OpenBlockPublisher) peek(apps map[svc.AppRef]bool) (brought map[svc.App
 }
 
 // tell tells the actors of applications, and says whether any of them waits for what it was
-// told of to be stored.
-func (l *OpenBlockPublisher) tell(ctx context.Context, brought map[svc.AppRef][]counted) bool {
+// reportTaken of to be stored.
+func (l *OpenBlockPublisher) publish(ctx context.Context, brought map[svc.AppRef][]counted) bool {
 	var look atomic.Bool
 	l.each(ctx, slices.Collect(maps.Keys(brought)), func(ctx context.Context, app svc.AppRef) error {
-		answer, err := alertingStream.Ask(ctx, l.Actors, app.String(), toldStream{brought[app]})
+		answer, err := alertingStream.Ask(ctx, l.Actors, app.String(), openBlockReport{brought[app]})
 		if err == nil && answer.Look {
 			look.Store(true)
 		}
@@ -108,7 +108,7 @@ func (l *OpenBlockPublisher) tell(ctx context.Context, brought map[svc.AppRef][]
 
 // tellMissed has actors that were not told of a block read the store again. What is stored meanwhile
 // they are told of in the same way.
-func (l *OpenBlockPublisher) tellMissed(ctx context.Context) {
+func (l *OpenBlockPublisher) reportMissed(ctx context.Context) {
 	apps := l.Rules.missed.take()
 	failed := l.each(ctx, apps, func(ctx context.Context, app svc.AppRef) error {
 		_, err := alertingMissed.Ask(ctx, l.Actors, app.String(), grain.None{})
@@ -125,10 +125,10 @@ func (l *OpenBlockPublisher) tellMissed(ctx context.Context) {
 
 // each does something for applications and returns those for which it failed.
 func (l *OpenBlockPublisher) each(ctx context.Context, apps []svc.AppRef, work func(ctx context.Context, app svc.AppRef) error) (failed []svc.AppRef) {
-	ctx, cancel := context.WithTimeout(ctx, tellTime)
+	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()
 	var group errgroup.Group
-	group.SetLimit(tellAtOnce)
+	group.SetLimit(reportsAtOnce)
 	errs := make([]error, len(apps))
 	for i, app := range apps {
 		group.Go(func() error {

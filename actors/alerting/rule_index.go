@@ -22,23 +22,23 @@ type RuleIndex struct {
 	count atomic.Int64
 
 	mu    sync.Mutex
-	ofApp map[svc.AppRef]ruled
+	ofApp map[svc.AppRef]indexedRules
 	// touched are the sets with something to tell; wake holds a token while there are any.
-	touched []*ruleset
+	touched []*envRules
 	wake    chan struct{}
 
 	missed missedApps
 }
 
-// ruled holds the index entries of one application's rules.
-type ruled struct {
+// indexedRules holds the index entries of one application's rules.
+type indexedRules struct {
 	version      svc.Version
 	environments []uint64
 }
 
-// ruleset selects the rows of the stream that the rules of one environment need. The rules in it
+// envRules selects the rows of the stream that the rules of one environment need. The rules in it
 // never change.
-type ruleset struct {
+type envRules struct {
 	app         svc.AppRef
 	environment uint64
 	newIssues   bool
@@ -48,7 +48,7 @@ type ruleset struct {
 	events, errors map[string][]svc.AlertCounter
 	points         map[string][]pointCounter
 	// hurry says that an issue occurred that may be new, or may regress.
-	hurry atomic.Bool
+	flushSoon atomic.Bool
 	// queued says that the set is among those with something to tell.
 	queued atomic.Bool
 }
@@ -61,19 +61,19 @@ type pointCounter struct {
 
 // NewRuleIndex returns an empty snapshot.
 func NewRuleIndex() *RuleIndex {
-	return &RuleIndex{ofApp: map[svc.AppRef]ruled{}, wake: make(chan struct{}, 1)}
+	return &RuleIndex{ofApp: map[svc.AppRef]indexedRules{}, wake: make(chan struct{}, 1)}
 }
 
 // any reports whether any rule wants to know anything.
 func (b *RuleIndex) any() bool { return b != nil && b.count.Load() > 0 }
 
 // find returns what the rules of an environment want to know, nil for nothing.
-func (b *RuleIndex) find(environment uint64) *ruleset {
+func (b *RuleIndex) find(environment uint64) *envRules {
 	if !b.any() {
 		return nil
 	}
 	found, _ := b.sets.Load(environment)
-	set, _ := found.(*ruleset)
+	set, _ := found.(*envRules)
 	return set
 }
 
@@ -90,7 +90,7 @@ func (b *RuleIndex) Awaited(environment uint64) (app svc.AppRef, newIssues, regr
 // FlushSoon has the open block stored soon.
 func (b *RuleIndex) FlushSoon(environment uint64) {
 	if set := b.find(environment); set != nil {
-		set.hurry.Store(true)
+		set.flushSoon.Store(true)
 		b.touch(set)
 	}
 }
@@ -101,7 +101,7 @@ func (b *RuleIndex) Publish(version svc.Version, app svc.AppRef, rules []svc.Ale
 	if b == nil {
 		return
 	}
-	sets := map[uint64]*ruleset{}
+	sets := map[uint64]*envRules{}
 	for i := range rules {
 		rule := &rules[i]
 		if !rule.Enabled || !rule.Streamed() {
@@ -109,7 +109,7 @@ func (b *RuleIndex) Publish(version svc.Version, app svc.AppRef, rules []svc.Ale
 		}
 		set := sets[rule.Number]
 		if set == nil {
-			set = &ruleset{
+			set = &envRules{
 				app: app, environment: rule.Number, events: map[string][]svc.AlertCounter{}, errors: map[string][]svc.AlertCounter{}, points: map[string][]pointCounter{},
 			}
 			sets[rule.Number] = set
@@ -121,7 +121,7 @@ func (b *RuleIndex) Publish(version svc.Version, app svc.AppRef, rules []svc.Ale
 	if version.Number() < b.ofApp[app].version.Number() {
 		return
 	}
-	next := ruled{version: version}
+	next := indexedRules{version: version}
 	for environment, set := range sets {
 		b.sets.Store(environment, set)
 		next.environments = append(next.environments, environment)
@@ -136,12 +136,12 @@ func (b *RuleIndex) Publish(version svc.Version, app svc.AppRef, rules []svc.Ale
 }
 
 // want adds what one rule wants to know.
-func (s *ruleset) want(rule *svc.AlertRule) {
-	counter, word := heard(rule)
+func (s *envRules) want(rule *svc.AlertRule) {
+	counter, word := counterOf(rule)
 	switch counter.Kind {
 	case svc.AlertNewIssue:
 		s.newIssues = true
-		s.regressions = s.regressions || rule.TellsRegressions()
+		s.regressions = s.regressions || rule.ReportsRegressions()
 	case svc.AlertEventVolume:
 		countWord(s.events, word, counter)
 	case svc.AlertErrorRate:
@@ -154,9 +154,9 @@ func (s *ruleset) want(rule *svc.AlertRule) {
 	}
 }
 
-// heard returns what the stream counts for a rule. Of a rule that no sum of parts can
+// counterOf returns what the stream counts for a rule. Of a rule that no sum of parts can
 // answer, it counts that something happened.
-func heard(rule *svc.AlertRule) (counter svc.AlertCounter, word string) {
+func counterOf(rule *svc.AlertRule) (counter svc.AlertCounter, word string) {
 	counter, _ = rule.Counter()
 	if rule.Kind == svc.AlertNewIssue {
 		counter.Kind = rule.Kind
@@ -171,7 +171,7 @@ func countWord(into map[string][]svc.AlertCounter, word string, counter svc.Aler
 }
 
 // touch queues a set that has something to tell.
-func (b *RuleIndex) touch(set *ruleset) {
+func (b *RuleIndex) touch(set *envRules) {
 	if set.queued.Swap(true) {
 		return
 	}
@@ -186,7 +186,7 @@ func (b *RuleIndex) touch(set *ruleset) {
 
 // take returns the sets with something to tell. What happens from now on queues them
 // again.
-func (b *RuleIndex) take() []*ruleset {
+func (b *RuleIndex) take() []*envRules {
 	b.mu.Lock()
 	taken := b.touched
 	b.touched = nil

@@ -17,7 +17,7 @@ import (
 // store knows, and what is due there is a function of stored things.
 //
 // Whoever was told says when it is due next. One that says nothing for its patience is
-// told again, and that is counted: a check that did not run does not go unnoticed.
+// reportTaken again, and that is counted: a check that did not run does not go unnoticed.
 type Schedule struct {
 	Actors  teller
 	Now     func() time.Time
@@ -41,11 +41,11 @@ type scheduled struct{ kind, identity string }
 // appointment is when an actor is told next.
 type appointment struct {
 	scheduled
-	at       time.Time
-	patience time.Duration
-	// told says that the actor was told and has not answered.
-	told  bool
-	place int
+	at      time.Time
+	timeout time.Duration
+	// reportTaken says that the actor was reportTaken and has not answered.
+	notified bool
+	place    int
 }
 
 // due is the message to an actor whose time has come.
@@ -68,10 +68,10 @@ func (s *Schedule) Set(kind, identity string, at time.Time, patience time.Durati
 		s.entries[key] = entry
 		heap.Push(&s.queue, entry)
 	}
-	entry.at, entry.patience, entry.told = at, patience, false
+	entry.at, entry.timeout, entry.notified = at, patience, false
 	heap.Fix(&s.queue, entry.place)
 	if entry.place == 0 {
-		s.hurry()
+		s.signal()
 	}
 }
 
@@ -106,7 +106,7 @@ func (s *Schedule) Len() int {
 	return len(s.entries)
 }
 
-func (s *Schedule) hurry() {
+func (s *Schedule) signal() {
 	select {
 	case s.wake <- struct{}{}:
 	default:
@@ -144,8 +144,8 @@ func (s *Schedule) round() time.Duration {
 			s.mu.Unlock()
 			return wait
 		}
-		key, at, late := entry.scheduled, entry.at, entry.told
-		entry.at, entry.told = now.Add(entry.patience), true
+		key, at, late := entry.scheduled, entry.at, entry.notified
+		entry.at, entry.notified = now.Add(entry.timeout), true
 		heap.Fix(&s.queue, 0)
 		s.mu.Unlock()
 		if late {

@@ -46,7 +46,7 @@ const recordTime = 15 * time.Second
 
 // Run lets turns run until ctx ends, and renews their claims, then ends those that still do.
 func (a *Assistant) Run(ctx context.Context) error {
-	a.renewing(ctx)
+	a.renewClaims(ctx)
 	a.mu.Lock()
 	a.stopped = true
 	for _, t := range a.turns {
@@ -143,11 +143,11 @@ func (a *Assistant) Approve(ctx context.Context, who svc.Principal, id, reason s
 	if err != nil {
 		return nil, err
 	}
-	return a.resumed(who, model, claimed, id, began) //nolint:contextcheck // a turn outlives its request
+	return a.startApproved(who, model, claimed, id, began) //nolint:contextcheck // a turn outlives its request
 }
 
 // resumed starts the turn that executes a claimed action.
-func (a *Assistant) resumed(who svc.Principal, model Model, claimed svc.Transcript, id string, began time.Time) (*Turn, error) {
+func (a *Assistant) startApproved(who svc.Principal, model Model, claimed svc.Transcript, id string, began time.Time) (*Turn, error) {
 	action := claimed.Action(id)
 	if action == nil {
 		return nil, svc.NotFound("action")

@@ -17,7 +17,7 @@ type buffer struct {
 	grace time.Duration
 
 	mu     sync.Mutex
-	frames []kept
+	frames []bufferedFrame
 	// text is that of all text frames, one after another: most frames are a few letters,
 	// and there may be thousands.
 	text strings.Builder
@@ -29,9 +29,9 @@ type buffer struct {
 	alone     *time.Timer
 }
 
-// kept is a frame as the buffer holds it. A text lies between the end of the frame
+// bufferedFrame is a frame as the buffer holds it. A text lies between the end of the frame
 // before it and its own.
-type kept struct {
+type bufferedFrame struct {
 	other *otherFrame // nil for a text
 	end   uint32
 }
@@ -65,8 +65,8 @@ func (b *buffer) say(text string) {
 }
 
 func (b *buffer) append(other *otherFrame) {
-	b.frames = append(b.frames, kept{other, uint32(b.text.Len())})
-	b.tell()
+	b.frames = append(b.frames, bufferedFrame{other, uint32(b.text.Len())})
+	b.notify()
 }
 
 // hide has followers see no more frames than there are until show is called.
@@ -81,11 +81,11 @@ func (b *buffer) show() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.hidden = false
-	b.tell()
+	b.notify()
 }
 
 // unsay forgets the frames that were hidden, and shows those to come.
-func (b *buffer) unsay() {
+func (b *buffer) discardHidden() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.hidden {
@@ -98,14 +98,14 @@ func (b *buffer) unsay() {
 	b.text.WriteString(said)
 }
 
-func (b *buffer) tell() {
+func (b *buffer) notify() {
 	for follower := range b.followers {
-		tell(follower)
+		notify(follower)
 	}
 }
 
-// tell has a follower look.
-func tell(follower chan struct{}) {
+// notify has a follower look.
+func notify(follower chan struct{}) {
 	select {
 	case follower <- struct{}{}:
 	default: // it has not looked yet since the last time
@@ -118,23 +118,23 @@ func (b *buffer) end() {
 	defer b.mu.Unlock()
 	b.ended = true
 	b.alone.Stop()
-	b.tell()
+	b.notify()
 }
 
 // follow yields the frames after an id and those to come, until the turn ends, yield
 // returns false or ctx ends.
 func (b *buffer) follow(ctx context.Context, after uint64, yield func(svc.TurnFrame) bool) {
 	told := make(chan struct{}, 1)
-	b.enter(told)
-	defer b.leave(told)
-	defer context.AfterFunc(ctx, func() { tell(told) })()
+	b.subscribe(told)
+	defer b.unsubscribe(told)
+	defer context.AfterFunc(ctx, func() { notify(told) })()
 	next := 0
 	if svc.FrameTurn(after) == b.turn {
 		next = int(after - svc.FrameID(b.turn, 0))
 	}
 	for ctx.Err() == nil {
 		var more bool
-		if next, more = b.hand(next, yield); !more {
+		if next, more = b.deliver(next, yield); !more {
 			return
 		}
 		<-told
@@ -143,13 +143,13 @@ func (b *buffer) follow(ctx context.Context, after uint64, yield func(svc.TurnFr
 
 // hand yields the frames after the n-th. It returns the number of the last one, and whether
 // there may be more for who wants them.
-func (b *buffer) hand(n int, yield func(svc.TurnFrame) bool) (int, bool) {
-	news, ended := b.behind(n)
+func (b *buffer) deliver(n int, yield func(svc.TurnFrame) bool) (int, bool) {
+	news, ended := b.after(n)
 	return news.first + len(news.frames), news.each(yield) && !ended
 }
 
 // behind returns the frames after the n-th, and whether they are the last ones.
-func (b *buffer) behind(n int) (run, bool) {
+func (b *buffer) after(n int) (run, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	frames := b.frames
@@ -167,7 +167,7 @@ func (b *buffer) behind(n int) (run, bool) {
 // run is some frames in a row.
 type run struct {
 	turn, first int
-	frames      []kept
+	frames      []bufferedFrame
 	text        string
 	// begin is where the first frame's text begins.
 	begin uint32
@@ -191,7 +191,7 @@ func (r *run) each(yield func(svc.TurnFrame) bool) bool {
 	return true
 }
 
-func (b *buffer) enter(news chan struct{}) {
+func (b *buffer) subscribe(news chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.followers[news] = true
@@ -199,7 +199,7 @@ func (b *buffer) enter(news chan struct{}) {
 }
 
 // leave starts the grace where nobody is left.
-func (b *buffer) leave(news chan struct{}) {
+func (b *buffer) unsubscribe(news chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.followers, news)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"svc"
@@ -65,7 +66,7 @@ func (t *turn) calls(ctx context.Context, said svc.Message) (*[]svc.Action, erro
 		return nil, err
 	}
 	for i := range recorded {
-		t.enter(ctx, &recorded[i])
+		t.recordAction(ctx, &recorded[i])
 	}
 	if ended != nil && len(proposed) > 0 {
 		t.propose(proposed)
@@ -88,7 +89,7 @@ func (t *turn) admit(ctx context.Context, call *svc.ToolCall) error {
 }
 
 // enter writes an action into the ledger as it stands.
-func (t *turn) enter(ctx context.Context, action *svc.Action) {
+func (t *turn) recordAction(ctx context.Context, action *svc.Action) {
 	kind := svc.LedgerKind("ai.action.proposed")
 	if action.Status != svc.ActionProposed {
 		kind = "ai.action.executed"
@@ -123,7 +124,7 @@ func (t *turn) call(ctx context.Context, call *svc.ToolCall, tainted bool) (svc.
 		return t.refuse(call, "There is no such tool for this member."), nil, nil
 	}
 	if tool.Effect != svc.EffectRead {
-		if err := t.arm(ctx); err != nil {
+		if err := t.ensureToken(ctx); err != nil {
 			return svc.ToolResult{}, nil, err
 		}
 	}
@@ -132,7 +133,7 @@ func (t *turn) call(ctx context.Context, call *svc.ToolCall, tainted bool) (svc.
 		unknown := refusal(err)
 		return t.refuse(call, summaryOf(call.Name, &unknown)), nil, nil
 	}
-	always := contains(t.settings.Always, tool.Name)
+	always := slices.Contains(t.settings.Always, tool.Name)
 	switch svc.DecideCall(&t.settings.Policy, &tool, target.Effect, always, tainted) {
 	case svc.CallRefused:
 		return t.refuse(call, "The organization's rules forbid this."), nil, nil
@@ -150,17 +151,8 @@ func (t *turn) call(ctx context.Context, call *svc.ToolCall, tainted bool) (svc.
 	action.DecidedAt, action.DecidedBy, action.Reason = &now, &t.who.User, "always allowed"
 	result, outcome := t.execute(ctx, call, &tool)
 	settle(&action, outcome)
-	t.told(&action)
+	t.reportAction(&action)
 	return result, &action, nil
-}
-
-func contains(list []string, word string) bool {
-	for _, one := range list {
-		if one == word {
-			return true
-		}
-	}
-	return false
 }
 
 // title is a tool's description without the part for models.
@@ -185,7 +177,7 @@ func (t *turn) find(call *svc.ToolCall) svc.ToolResult {
 	for _, tool := range found {
 		names = append(names, tool.Name)
 		lines = append(lines, tool.Name+": "+tool.Description)
-		if !has(t.loaded, tool.Name) {
+		if !slices.ContainsFunc(t.loaded, func(loaded svc.Tool) bool { return loaded.Name == tool.Name }) {
 			t.loaded = append(t.loaded, tool)
 		}
 	}
@@ -197,21 +189,12 @@ func (t *turn) find(call *svc.ToolCall) svc.ToolResult {
 	return sentence(call, true, summary+"\n"+strings.Join(lines, "\n"))
 }
 
-func has(tools []svc.Tool, name string) bool {
-	for i := range tools {
-		if tools[i].Name == name {
-			return true
-		}
-	}
-	return false
-}
-
 // execute sends the call through the routes.
 func (t *turn) execute(ctx context.Context, call *svc.ToolCall, tool *svc.Tool) (svc.ToolResult, svc.ToolOutcome) {
 	var outcome svc.ToolOutcome
-	err := t.held(ctx)
+	err := t.ensureClaim(ctx)
 	if err == nil {
-		err = t.arm(ctx)
+		err = t.ensureToken(ctx)
 	}
 	if err == nil {
 		outcome, err = t.Tools.Execute(ctx, t.secret, t.who.Ref, call.Name, call.Input)
@@ -300,7 +283,7 @@ func settle(action *svc.Action, outcome svc.ToolOutcome) {
 	}
 }
 
-func (t *turn) told(action *svc.Action) {
+func (t *turn) reportAction(action *svc.Action) {
 	t.frames.add("action", actionFrame{"action", action.ID, action.Status, action.Result.Summary, action.RequestID})
 }
 
@@ -319,7 +302,7 @@ func (t *turn) resume(ctx context.Context) (more bool, err error) {
 	content := svc.Envelope(action.Tool, &outcome)
 	settled, err := t.Conversations.Settle(context.WithoutCancel(ctx), &t.conversation, action, content)
 	t.record(ctx, &t.conversation, action, t.who.User, "ai.action.executed", action.Question, t.token)
-	t.told(action)
+	t.reportAction(action)
 	t.frames.add("tool_result", resultFrame{"tool_result", action.CallID, action.Tool, outcome.OK(), action.Result.Summary, json.RawMessage(content)})
 	if len(revealed) > 0 {
 		t.frames.add("reveal", revealFrame{"reveal", action.ID, revealed})

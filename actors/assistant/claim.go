@@ -50,7 +50,7 @@ func (t *turn) begin(asking *svc.TurnRequest) {
 
 // claimed waits until the claim of the turn is stored; it does not take longer than
 // claimTime, and fails where the turn has none.
-func (t *turn) claimed() error {
+func (t *turn) awaitClaim() error {
 	if t.claim == nil {
 		return nil
 	}

@@ -21,7 +21,7 @@ const (
 )
 
 // renewing renews the claims of turns until ctx ends.
-func (a *Assistant) renewing(ctx context.Context) {
+func (a *Assistant) renewClaims(ctx context.Context) {
 	tick := time.NewTicker(renewTick)
 	defer tick.Stop()
 	places := make(chan struct{}, renewals)
@@ -58,7 +58,7 @@ func (a *Assistant) due() (turns []*turn) {
 // renew tells the conversation that the turn runs. Where the conversation says that it is
 // over, the turn is cancelled.
 func (t *turn) renew(ctx context.Context) error {
-	if err := t.claimed(); err != nil {
+	if err := t.awaitClaim(); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewTime)
@@ -80,8 +80,8 @@ func (t *turn) renew(ctx context.Context) error {
 // held makes sure, before something is written, that the turn still has its claim: a node
 // that stood still may have lost it. The claim is held for as long as the conversation
 // waits for a sign of life after the last one.
-func (t *turn) held(ctx context.Context) error {
-	if err := t.claimed(); err != nil {
+func (t *turn) ensureClaim(ctx context.Context) error {
+	if err := t.awaitClaim(); err != nil {
 		return err
 	}
 	t.mu.Lock()

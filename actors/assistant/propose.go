@@ -66,7 +66,7 @@ func (a *Assistant) put(ctx context.Context, who svc.Principal, call svc.ToolCal
 		return svc.Action{}, err
 	}
 	t.token = who.Grant.Token
-	t.enter(ctx, &action)
+	t.recordAction(ctx, &action)
 	return action, nil
 }
 

@@ -54,11 +54,11 @@ func (a *Assistant) ApproveRequest(ctx context.Context, by svc.Principal, id, re
 	}
 	entry.Take(&claimed)
 	a.record(ctx, &claimed.Conversation, &entry.Action, by.User, "ai.action.approved", reason, by.Grant.Token)
-	turn, err := a.resumed(who, model, claimed, id, began) //nolint:contextcheck // a turn outlives its request
+	turn, err := a.startApproved(who, model, claimed, id, began) //nolint:contextcheck // a turn outlives its request
 	if err != nil {
 		return entry, err
 	}
-	turn.settled(ctx)
+	turn.waitForAction(ctx)
 	return a.reread(ctx, entry)
 }
 
@@ -135,13 +135,13 @@ func (a *Assistant) reread(ctx context.Context, entry svc.Approval) (svc.Approva
 }
 
 // settled waits until the action with which the turn began has an end, or ctx ends.
-func (t *Turn) settled(ctx context.Context) {
+func (t *Turn) waitForAction(ctx context.Context) {
 	t.turn.frames.follow(ctx, 0, func(frame svc.TurnFrame) bool { return frame.Event != "action" })
 }
 
 // admitted looks once more, behind the claim and right before the sending, at whatever a
 // request to the outside depends on.
-func (t *turn) admitted(ctx context.Context) error {
+func (t *turn) checkSend(ctx context.Context) error {
 	action := t.approved
 	if action.Effect != svc.EffectExternal {
 		return nil
@@ -184,5 +184,5 @@ func (t *turn) drop(ctx context.Context, cause error) {
 		return // the end of the turn marks it as lost
 	}
 	t.record(ctx, &t.conversation, action, t.who.User, "ai.action.failed", action.Question, t.token)
-	t.told(action)
+	t.reportAction(action)
 }

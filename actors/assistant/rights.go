@@ -9,29 +9,29 @@ import (
 // prepared reads what the member may do: of a question, what the request that asked it was
 // just let in with. An approved action needs the turn's token, and has not begun to be
 // executed where that fails.
-func (t *turn) prepared(ctx context.Context) (err error) {
+func (t *turn) loadRights(ctx context.Context) (err error) {
 	if t.approved == nil {
-		return t.look(ctx, &t.who.Grant)
+		return t.readRights(ctx, &t.who.Grant)
 	}
 	if t.settings, err = t.Settings.Settings(ctx, t.who.Ref.Org, t.who.User.ID); err != nil {
 		return err
 	}
-	grant, err := t.armed(ctx)
+	grant, err := t.tokenGrant(ctx)
 	if err != nil {
 		return err
 	}
-	if err := t.look(ctx, grant); err != nil {
+	if err := t.readRights(ctx, grant); err != nil {
 		return err
 	}
-	if err := t.admitted(ctx); err != nil {
+	if err := t.checkSend(ctx); err != nil {
 		return err
 	}
-	return t.held(ctx)
+	return t.ensureClaim(ctx)
 }
 
 // arm gives the turn a token of its own, with the first use of which it is made: most
 // answers begin without one, and some need none.
-func (t *turn) arm(ctx context.Context) error {
+func (t *turn) ensureToken(ctx context.Context) error {
 	if t.token.ID != "" {
 		return nil
 	}
@@ -43,8 +43,8 @@ func (t *turn) arm(ctx context.Context) error {
 }
 
 // armed reads the rights of the turn's token again.
-func (t *turn) armed(ctx context.Context) (*svc.Grant, error) {
-	if err := t.arm(ctx); err != nil {
+func (t *turn) tokenGrant(ctx context.Context) (*svc.Grant, error) {
+	if err := t.ensureToken(ctx); err != nil {
 		return nil, err
 	}
 	grant, _, err := t.Tokens.Authorize(ctx, t.secret.Reveal(), svc.RateNone, t.who.Ref.Org)
@@ -56,7 +56,7 @@ func (t *turn) armed(ctx context.Context) (*svc.Grant, error) {
 
 // look reads again what the organization allows a grant: the asker's, of this very
 // request, at first, later that of the turn's token.
-func (t *turn) look(ctx context.Context, of *svc.Grant) error {
+func (t *turn) readRights(ctx context.Context, of *svc.Grant) error {
 	var err error
 	if t.settings, err = t.Settings.Settings(ctx, t.who.Ref.Org, t.who.User.ID); err != nil {
 		return err

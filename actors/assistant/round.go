@@ -20,7 +20,7 @@ func (t *turn) round(ctx context.Context) (*[]svc.Action, error) {
 
 // replied records what a round brought and does what the model calls.
 func (t *turn) replied(ctx context.Context, reply *svc.ModelReply, err error) (*[]svc.Action, error) {
-	if unclaimed := t.claimed(); unclaimed != nil {
+	if unclaimed := t.awaitClaim(); unclaimed != nil {
 		return nil, unclaimed
 	}
 	if spent := reply.Usage; spent.Tokens() > 0 {

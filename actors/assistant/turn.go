@@ -137,7 +137,7 @@ func (t *turn) run(ctx context.Context) {
 	defer t.cancel(nil)
 	limited, stop := context.WithTimeoutCause(ctx, svc.TurnTime, errTime)
 	defer stop()
-	err := t.guarded(limited)
+	err := t.workSafely(limited)
 	if cause := context.Cause(limited); err != nil && cause != nil {
 		err = cause
 	}
@@ -145,7 +145,7 @@ func (t *turn) run(ctx context.Context) {
 }
 
 // guarded works; a panic becomes an error.
-func (t *turn) guarded(ctx context.Context) (err error) {
+func (t *turn) workSafely(ctx context.Context) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("panic: %v", cause)
@@ -156,9 +156,9 @@ func (t *turn) guarded(ctx context.Context) (err error) {
 
 // finish records the end of the turn and tells it.
 func (t *turn) finish(ctx context.Context, cause error) {
-	defer t.leave()
-	if err := t.claimed(); err != nil {
-		t.frames.unsay() // nobody has heard it
+	defer t.release()
+	if err := t.awaitClaim(); err != nil {
+		t.frames.discardHidden() // nobody has heard it
 		t.fail(err)
 		return
 	}
@@ -208,7 +208,7 @@ func (t *turn) fail(cause error) {
 }
 
 // leave ends the frames, which are all that is kept of the turn.
-func (t *turn) leave() {
+func (t *turn) release() {
 	t.frames.end()
 	t.messages, t.actions, t.loaded, t.audience, t.who = nil, nil, nil, svc.Audience{}, svc.Principal{}
 	t.mu.Lock()
@@ -245,7 +245,7 @@ func (t *turn) remark(text string) {
 
 // work is the turn itself.
 func (t *turn) work(ctx context.Context) error {
-	if err := t.prepared(ctx); err != nil {
+	if err := t.loadRights(ctx); err != nil {
 		if t.approved != nil {
 			t.drop(ctx, err)
 		}
@@ -269,11 +269,11 @@ func (t *turn) work(ctx context.Context) error {
 		if t.rounds >= svc.MaxRounds {
 			return noteRounds
 		}
-		grant, err := t.armed(ctx)
+		grant, err := t.tokenGrant(ctx)
 		if err != nil {
 			return err
 		}
-		if err := t.look(ctx, grant); err != nil {
+		if err := t.readRights(ctx, grant); err != nil {
 			return err
 		}
 	}

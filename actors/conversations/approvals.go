@@ -125,7 +125,7 @@ func (a *approvals) onGet(now time.Time, m findApproval) (grain.Outcome[svc.Appr
 }
 
 // queue notes the requests to the outside of a conversation in its organization's queue.
-func (c *Conversations) queue(ctx context.Context, view *conversationView) error {
+func (c *Conversations) enqueue(ctx context.Context, view *conversationView) error {
 	of := view.Conversation
 	var message putApprovals
 	for _, action := range view.Actions {

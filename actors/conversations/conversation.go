@@ -47,10 +47,10 @@ type conversation struct {
 	actions      map[string]svc.Action
 	// reserved is the place that is kept for a question, nil where there is none; heard is
 	// when the running turn was heard of last. Both are in memory only.
-	reserved *reservation
-	heard    time.Time
+	reserved      *reservation
+	lastHeartbeat time.Time
 	// enter keeps an entry of the ledger, beside the mailbox.
-	enter func(entry svc.LedgerEntry)
+	recordEntry func(entry svc.LedgerEntry)
 }
 
 type (
@@ -128,8 +128,8 @@ func (c *conversation) Admit(now time.Time, method string) error {
 	if c.conversation == nil && !slices.Contains([]string{"reserve", "release", "begin", cluster.WakeMethod}, method) {
 		return svc.NotFound("conversation")
 	}
-	if c.heard.IsZero() { // a new activation cannot know when the former one last heard of the turn
-		c.heard = now
+	if c.lastHeartbeat.IsZero() { // a new activation cannot know when the former one last heard of the turn
+		c.lastHeartbeat = now
 	}
 	return nil
 }
@@ -145,7 +145,7 @@ func (c *conversation) Creates(method string, payload []byte) bool {
 }
 
 func (c *conversation) Restore(entities []svc.Entity) error {
-	*c = conversation{identity: c.identity, actions: map[string]svc.Action{}, enter: c.enter}
+	*c = conversation{identity: c.identity, actions: map[string]svc.Action{}, recordEntry: c.recordEntry}
 	slices.SortFunc(entities, func(a, b svc.Entity) int { return strings.Compare(a.ID, b.ID) })
 	for _, entity := range entities {
 		var err error
@@ -187,7 +187,7 @@ func (h *change) wake(name string, due time.Time) {
 	h.wakeups = append(h.wakeups, svc.Wakeup{Kind: kindConversation, Identity: h.c.identity, Name: name, Due: due})
 }
 
-func (h *change) say(message svc.Message) {
+func (h *change) addMessage(message svc.Message) {
 	message.At, message.Turn = h.now, h.c.conversation.Turn
 	h.writes = append(h.writes, grain.Put("message", messageID(len(h.c.messages)), message))
 	h.c.messages = append(h.c.messages, message)
@@ -195,11 +195,11 @@ func (h *change) say(message svc.Message) {
 
 func (h *change) note(text string) {
 	if text != "" {
-		h.say(svc.Message{Role: svc.RoleNote, Text: text})
+		h.addMessage(svc.Message{Role: svc.RoleNote, Text: text})
 	}
 }
 
-func (h *change) act(action svc.Action) {
+func (h *change) putAction(action svc.Action) {
 	h.c.actions[action.ID] = action
 	h.writes = append(h.writes, grain.Put("action", action.ID, action))
 }
@@ -234,7 +234,7 @@ func (h *change) outcome() grain.Outcome[conversationView] {
 		}
 	}
 	h.writes = append(h.writes, grain.Put("conversation", record.ID, *record))
-	return grain.Outcome[conversationView]{Answer: h.c.view(h.now), Effects: grain.Effects{Writes: h.writes, Wakeups: h.wakeups, After: h.told()}}
+	return grain.Outcome[conversationView]{Answer: h.c.view(h.now), Effects: grain.Effects{Writes: h.writes, Wakeups: h.wakeups, After: h.recordExpired()}}
 }
 
 func (c *conversation) view(now time.Time) conversationView {
@@ -267,22 +267,22 @@ func (c *conversation) pending(now time.Time) (out []svc.Action) {
 
 // onBegin claims the conversation for a turn that answers a question.
 func (c *conversation) onBegin(now time.Time, m beginTurn) (grain.Outcome[conversationView], error) {
-	if err := c.takes(now, &m, m.Reservation); err != nil {
+	if err := c.checkQuestion(now, &m, m.Reservation); err != nil {
 		return grain.Outcome[conversationView]{}, err
 	}
 	if m.Turn != 0 && (c.conversation == nil && m.Turn != 1 || c.conversation != nil && m.Turn != c.conversation.Turn+1) {
 		return grain.Outcome[conversationView]{}, &svc.Error{Code: svc.CodeConflict, Reason: "turn_over", Message: "The conversation has gone on meanwhile."}
 	}
 	h := c.change(now)
-	c.late(h)
+	c.endOverdue(h)
 	c.reserved = nil
 	return c.ask(h, &m), nil
 }
 
 // takes refuses a question of somebody else, or for which there is no place.
-func (c *conversation) takes(now time.Time, m *beginTurn, reservation string) error {
+func (c *conversation) checkQuestion(now time.Time, m *beginTurn, reservation string) error {
 	if c.conversation == nil && m.Create {
-		if c.kept(now, reservation) {
+		if c.takenBefore(now, reservation) {
 			return turnRunning(m.Conversation.ID)
 		}
 		return nil
@@ -290,7 +290,7 @@ func (c *conversation) takes(now time.Time, m *beginTurn, reservation string) er
 	if c.conversation == nil || c.conversation.Member.ID != m.Conversation.Member.ID {
 		return svc.NotFound("conversation")
 	}
-	return c.free(now, reservation)
+	return c.checkFree(now, reservation)
 }
 
 // ask begins a turn with a question, the first of which makes the conversation.
@@ -303,7 +303,7 @@ func (c *conversation) ask(h *change, m *beginTurn) grain.Outcome[conversationVi
 	}
 	c.conversation.Question, c.conversation.ContextPath = m.Question, m.ContextPath
 	c.start(h)
-	h.say(svc.Message{Role: svc.RoleUser, Text: m.Question})
+	h.addMessage(svc.Message{Role: svc.RoleUser, Text: m.Question})
 	return h.outcome()
 }
 
@@ -316,8 +316,8 @@ func turnRunning(id string) error {
 
 // free refuses a turn while another one runs, its place is kept for another question, or
 // actions wait for a decision.
-func (c *conversation) free(now time.Time, reservation string) error {
-	if c.running(now) || c.kept(now, reservation) {
+func (c *conversation) checkFree(now time.Time, reservation string) error {
+	if c.running(now) || c.takenBefore(now, reservation) {
 		return turnRunning(c.conversation.ID)
 	}
 	problem := &svc.TurnProblem{ConversationID: c.conversation.ID}
@@ -342,10 +342,10 @@ func (c *conversation) onAppend(now time.Time, m appendTurn) (grain.Outcome[conv
 	}
 	h := c.change(now)
 	for _, message := range m.Messages {
-		h.say(message)
+		h.addMessage(message)
 	}
 	for _, action := range m.Actions {
-		h.act(action)
+		h.putAction(action)
 	}
 	if pending := c.pending(now); len(m.Actions) > 0 && len(pending) > 0 {
 		h.wake(wakeExpire, pending[0].ExpiresAt)
@@ -361,7 +361,7 @@ func (c *conversation) onSettle(now time.Time, m settleAction) (grain.Outcome[co
 	h := c.change(now)
 	action.Status, action.RequestID, action.Sending = m.Status, m.RequestID, m.Sending
 	action.Result = &m.Result
-	h.act(action)
+	h.putAction(action)
 	h.result(&action, m.Result.OK, m.Content)
 	return h.outcome(), nil
 }
@@ -371,7 +371,7 @@ func (c *conversation) onFinish(now time.Time, m finishTurn) (grain.Outcome[conv
 		return grain.Outcome[conversationView]{}, err
 	}
 	h := c.change(now)
-	c.lose(h)
+	c.failExecuting(h)
 	h.note(m.Note)
 	c.conversation.State = svc.ConversationIdle
 	h.wake(wakeTurn, time.Time{})

@@ -14,17 +14,17 @@ func (c *conversation) onClaim(now time.Time, m claimAction) (grain.Outcome[conv
 	if err != nil {
 		return grain.Outcome[conversationView]{}, err
 	}
-	if c.running(now) || c.kept(now, "") {
+	if c.running(now) || c.takenBefore(now, "") {
 		return grain.Outcome[conversationView]{}, turnRunning(c.conversation.ID)
 	}
 	h := c.change(now)
-	c.cutOff(h)
+	c.endLostTurn(h)
 	action.Status, action.DecidedAt, action.DecidedBy, action.Reason = svc.ActionExecuting, &now, &m.By, m.Reason
 	if action.Effect == svc.EffectExternal {
 		action.Sending = svc.SendingClaimed
 	}
 	c.start(h)
-	h.act(action)
+	h.putAction(action)
 	return h.outcome(), nil
 }
 
@@ -73,7 +73,7 @@ func (c *conversation) onDecide(now time.Time, m decideAction) (grain.Outcome[co
 	}
 	h := c.change(now)
 	action.Status, action.DecidedAt, action.DecidedBy, action.Reason = m.Status, &now, &m.By, m.Reason
-	h.act(action)
+	h.putAction(action)
 	content := refusedContent(m.Status, m.Reason)
 	if m.Second {
 		content = "A second operator refused the request. Nothing was sent. The reason: " + m.Reason

@@ -27,11 +27,11 @@ type (
 // onReserve keeps the place of a turn that will answer a question, and answers with the
 // conversation as it will be once the question is stored. It stores nothing of it.
 func (c *conversation) onReserve(now time.Time, m beginTurn) (grain.Outcome[conversationView], error) {
-	if err := c.takes(now, &m, m.Reservation); err != nil {
+	if err := c.checkQuestion(now, &m, m.Reservation); err != nil {
 		return grain.Outcome[conversationView]{}, err
 	}
 	h := c.change(now)
-	c.late(h)
+	c.endOverdue(h)
 	var result grain.Outcome[conversationView]
 	if len(h.writes) > 0 {
 		result = h.outcome()
@@ -59,21 +59,21 @@ func (c *conversation) onRenew(now time.Time, m renewTurn) (grain.Outcome[grain.
 	if err := c.current(now, m.Turn); err != nil {
 		return grain.Outcome[grain.None]{}, err
 	}
-	c.heard = now
+	c.lastHeartbeat = now
 	return grain.Answer(grain.None{}), nil
 }
 
 // Saved counts the time in which nobody is heard of anew: while the actor saved, it could
 // not listen.
-func (c *conversation) Saved(now time.Time) { c.heard = now }
+func (c *conversation) Saved(now time.Time) { c.lastHeartbeat = now }
 
 // running says whether a turn runs: its time is not over, and its node was heard of.
 func (c *conversation) running(now time.Time) bool {
-	return c.conversation.State == svc.ConversationRunning && now.Before(c.conversation.TurnEnds) && now.Sub(c.heard) < svc.TurnLease
+	return c.conversation.State == svc.ConversationRunning && now.Before(c.conversation.TurnEnds) && now.Sub(c.lastHeartbeat) < svc.TurnLease
 }
 
 // kept says whether the place of the next turn is kept for another question.
-func (c *conversation) kept(now time.Time, reservation string) bool {
+func (c *conversation) takenBefore(now time.Time, reservation string) bool {
 	return c.reserved != nil && c.reserved.id != reservation && now.Before(c.reserved.ends)
 }
 
@@ -91,7 +91,7 @@ func (c *conversation) onGet(now time.Time, _ grain.None) (grain.Outcome[convers
 		return grain.Answer(c.view(now)), nil
 	}
 	h := c.change(now)
-	c.cutOff(h)
+	c.endLostTurn(h)
 	h.wake(wakeTurn, time.Time{})
 	return h.outcome(), nil
 }

@@ -20,7 +20,7 @@ func newConversation(node *grain.Node, enter RecordEntry, identity string) *conv
 	if enter == nil {
 		return c
 	}
-	c.enter = func(entry svc.LedgerEntry) {
+	c.recordEntry = func(entry svc.LedgerEntry) {
 		node.Workers.Go(func(ctx context.Context) {
 			ctx, cancel := context.WithTimeout(cluster.WithRank(ctx, conversationKind.Rank()), grain.IOTime)
 			defer cancel()
@@ -34,7 +34,7 @@ func newConversation(node *grain.Node, enter RecordEntry, identity string) *conv
 
 // lapsed is the entry of a proposal whose time was over before anybody decided. Nobody
 // did it, so it has no actor.
-func (h *change) lapsed(action *svc.Action) svc.LedgerEntry {
+func (h *change) expiredEntry(action *svc.Action) svc.LedgerEntry {
 	of := h.c.conversation
 	entry := svc.LedgerEntry{
 		At: action.ExpiresAt, Org: of.Org, App: of.App, Kind: "ai.action.expired", Subject: action.ID, Reason: action.Question,
@@ -47,11 +47,11 @@ func (h *change) lapsed(action *svc.Action) svc.LedgerEntry {
 }
 
 // told returns what has the ledger told of proposals that expired, once that is durable.
-func (h *change) told() func(svc.Version) {
-	if len(h.expired) == 0 || h.c.enter == nil {
+func (h *change) recordExpired() func(svc.Version) {
+	if len(h.expired) == 0 || h.c.recordEntry == nil {
 		return nil
 	}
-	enter := h.c.enter
+	enter := h.c.recordEntry
 	return func(svc.Version) {
 		for _, entry := range h.expired {
 			enter(entry)

@@ -11,9 +11,9 @@ import (
 
 // late does what time alone has brought about: it ends a turn that does not come back, and
 // the proposals that nobody has decided on.
-func (c *conversation) late(h *change) {
+func (c *conversation) endOverdue(h *change) {
 	if c.conversation != nil {
-		c.cutOff(h)
+		c.endLostTurn(h)
 		c.expire(h)
 	}
 }
@@ -23,8 +23,8 @@ func (c *conversation) expire(h *change) {
 	for _, id := range slices.Sorted(maps.Keys(c.actions)) {
 		action := c.actions[id]
 		if ended := action.At(h.now); ended.Status == svc.ActionExpired && action.Status == svc.ActionProposed {
-			h.act(ended)
-			h.expired = append(h.expired, h.lapsed(&ended))
+			h.putAction(ended)
+			h.expired = append(h.expired, h.expiredEntry(&ended))
 			h.result(&ended, false, refusedContent(svc.ActionExpired, ""))
 		}
 	}
@@ -34,22 +34,22 @@ func (c *conversation) expire(h *change) {
 const lostNote = "The turn was cut off before its end."
 
 // cutOff ends a turn that has not come back in its time, or whose node is not heard of.
-func (c *conversation) cutOff(h *change) {
+func (c *conversation) endLostTurn(h *change) {
 	if c.conversation.State != svc.ConversationRunning || c.running(h.now) {
 		return
 	}
 	c.conversation.State = svc.ConversationIdle
-	c.lose(h)
+	c.failExecuting(h)
 	h.note(lostNote)
 }
 
 // lose ends what a turn was executing when it ended. Nobody knows whether it took
 // effect; it is not tried again.
-func (c *conversation) lose(h *change) {
+func (c *conversation) failExecuting(h *change) {
 	for _, id := range slices.Sorted(maps.Keys(c.actions)) {
 		if action := c.actions[id]; action.Status == svc.ActionExecuting {
 			action = action.Lost()
-			h.act(action)
+			h.putAction(action)
 			h.result(&action, false, action.Result.Summary)
 		}
 	}
@@ -61,7 +61,7 @@ func (c *conversation) onWake(now time.Time, name string) (grain.Outcome[grain.N
 		return c.purge(name)
 	}
 	h := c.change(now)
-	c.late(h)
+	c.endOverdue(h)
 	switch pending := c.pending(now); {
 	case name == wakeTurn && c.running(now):
 		h.wake(wakeTurn, c.conversation.TurnEnds)
@@ -93,6 +93,6 @@ func (c *conversation) purge(name string) (grain.Outcome[grain.None], error) {
 	for id := range c.actions {
 		result.Writes = append(result.Writes, grain.Delete("action", id))
 	}
-	*c = conversation{identity: c.identity, actions: map[string]svc.Action{}, enter: c.enter}
+	*c = conversation{identity: c.identity, actions: map[string]svc.Action{}, recordEntry: c.recordEntry}
 	return result, nil
 }

@@ -15,7 +15,7 @@ type Conversations struct {
 
 func conversationIdentity(c *svc.Conversation) string { return c.Org + "/" + c.App + "/" + c.ID }
 
-func deskIdentity(ref svc.AppRef, user string) string { return ref.String() + "/" + user }
+func inboxIdentity(ref svc.AppRef, user string) string { return ref.String() + "/" + user }
 
 // tell sends a message to a conversation and notes the result on the member's desk.
 func tell[M any](ctx context.Context, c *Conversations, of *svc.Conversation, method grain.Method[M, conversationView], message M) (svc.Transcript, error) {
@@ -26,7 +26,7 @@ func tell[M any](ctx context.Context, c *Conversations, of *svc.Conversation, me
 	if err != nil {
 		return svc.Transcript{}, err
 	}
-	return svc.Transcript(view), c.queue(ctx, &view)
+	return svc.Transcript(view), c.enqueue(ctx, &view)
 }
 
 // Note puts a conversation with its actions on its member's desk, unless something newer
@@ -35,7 +35,7 @@ func (c *Conversations) Note(ctx context.Context, exchange svc.Transcript) error
 	record := exchange.Conversation
 	ref := svc.AppRef{Org: record.Org, App: record.App}
 	noted := conversationView{Conversation: record, Actions: exchange.Actions}
-	_, err := deskPut.Ask(ctx, c.Actors, deskIdentity(ref, record.Member.ID), noted)
+	_, err := inboxPut.Ask(ctx, c.Actors, inboxIdentity(ref, record.Member.ID), noted)
 	return err
 }
 
@@ -136,7 +136,7 @@ func (c *Conversations) Get(ctx context.Context, ref svc.AppRef, member, id stri
 
 // List returns the conversations of a member about an application, the newest last.
 func (c *Conversations) List(ctx context.Context, ref svc.AppRef, member string) ([]svc.Conversation, error) {
-	list, err := c.desk(ctx, ref, member)
+	list, err := c.inbox(ctx, ref, member)
 	if err != nil {
 		return nil, err
 	}
@@ -157,13 +157,13 @@ func (c *Conversations) List(ctx context.Context, ref svc.AppRef, member string)
 // Actions returns the actions that were proposed to a member about an application, the
 // newest last.
 func (c *Conversations) Actions(ctx context.Context, ref svc.AppRef, member string) ([]svc.Action, error) {
-	list, err := c.desk(ctx, ref, member)
+	list, err := c.inbox(ctx, ref, member)
 	return list.Actions, err
 }
 
 // Action finds an action that was proposed to a member, with its conversation.
 func (c *Conversations) Action(ctx context.Context, ref svc.AppRef, member, id string) (svc.Transcript, svc.Action, error) {
-	list, err := c.desk(ctx, ref, member)
+	list, err := c.inbox(ctx, ref, member)
 	if err != nil {
 		return svc.Transcript{}, svc.Action{}, err
 	}
@@ -182,9 +182,9 @@ func (c *Conversations) Action(ctx context.Context, ref svc.AppRef, member, id s
 	return exchange, *action, nil
 }
 
-// desk reads a member's desk and looks once more at what may have changed since.
-func (c *Conversations) desk(ctx context.Context, ref svc.AppRef, member string) (deskContent, error) {
-	list, err := deskList.Ask(ctx, c.Actors, deskIdentity(ref, member), grain.None{})
+// inbox reads a member's inbox and looks once more at what may have changed since.
+func (c *Conversations) inbox(ctx context.Context, ref svc.AppRef, member string) (inboxContent, error) {
+	list, err := inboxList.Ask(ctx, c.Actors, inboxIdentity(ref, member), grain.None{})
 	if err != nil {
 		return list, err
 	}

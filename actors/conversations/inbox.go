@@ -22,28 +22,28 @@ import (
 //
 // It is written behind the conversations, which decide: what it says of one that is
 // running or waits for a decision is a hint.
-const kindDesk = "desk"
+const kindInbox = "desk"
 
-type desk struct {
+type inbox struct {
 	conversations map[string]svc.Conversation
 	actions       map[string]svc.Action
 }
 
-type deskContent struct {
+type inboxContent struct {
 	Conversations []svc.Conversation `json:"conversations"`
 	Actions       []svc.Action       `json:"actions"`
 }
 
-var deskKind = grain.NewKind[*desk](kindDesk, 2, 5*time.Minute)
+var inboxKind = grain.NewKind[*inbox](kindInbox, 2, 5*time.Minute)
 
 // The methods of the desk actor.
 var (
-	deskPut  = grain.On(deskKind, "put", (*desk).onPut)
-	deskList = grain.On(deskKind, "list", (*desk).onList)
+	inboxPut  = grain.On(inboxKind, "put", (*inbox).onPut)
+	inboxList = grain.On(inboxKind, "list", (*inbox).onList)
 )
 
-func (d *desk) Restore(entities []svc.Entity) error {
-	*d = desk{conversations: map[string]svc.Conversation{}, actions: map[string]svc.Action{}}
+func (d *inbox) Restore(entities []svc.Entity) error {
+	*d = inbox{conversations: map[string]svc.Conversation{}, actions: map[string]svc.Action{}}
 	for _, entity := range entities {
 		var err error
 		switch entity.Kind {
@@ -60,7 +60,7 @@ func (d *desk) Restore(entities []svc.Entity) error {
 }
 
 // onPut notes a conversation with its actions, unless what is known is newer.
-func (d *desk) onPut(now time.Time, view conversationView) (grain.Outcome[grain.None], error) {
+func (d *inbox) onPut(now time.Time, view conversationView) (grain.Outcome[grain.None], error) {
 	row := view.Conversation
 	if known, ok := d.conversations[row.ID]; ok && known.UpdatedAt.After(row.UpdatedAt) {
 		return grain.Answer(grain.None{}), nil
@@ -89,8 +89,8 @@ func (d *desk) onPut(now time.Time, view conversationView) (grain.Outcome[grain.
 	return result, nil
 }
 
-func (d *desk) onList(now time.Time, _ grain.None) (grain.Outcome[deskContent], error) {
-	list := deskContent{Conversations: []svc.Conversation{}, Actions: []svc.Action{}}
+func (d *inbox) onList(now time.Time, _ grain.None) (grain.Outcome[inboxContent], error) {
+	list := inboxContent{Conversations: []svc.Conversation{}, Actions: []svc.Action{}}
 	for _, id := range slices.Sorted(maps.Keys(d.conversations)) {
 		if row := d.conversations[id]; now.Before(row.ExpiresAt()) {
 			list.Conversations = append(list.Conversations, row)

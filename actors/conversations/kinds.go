@@ -15,7 +15,7 @@ func Kinds(node *grain.Node, ledgers grain.Entities, enter RecordEntry) []cluste
 	}
 	return []cluster.Kind{
 		conversationKind.Row(node, func(identity string) *conversation { return newConversation(node, enter, identity) }),
-		deskKind.Row(node, func(string) *desk { return &desk{} }),
+		inboxKind.Row(node, func(string) *inbox { return &inbox{} }),
 		approvalsKind.Row(node, func(string) *approvals { return &approvals{skipped: skipped} }),
 		aiSettingsKind.Row(node, func(string) *aiSettings { return &aiSettings{} }),
 		ledgerKind.Row(node.With(ledgers), func(identity string) *ledger { return &ledger{org: identity} }),

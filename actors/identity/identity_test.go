@@ -471,8 +471,8 @@ func TestReplays(t *testing.T) {
 	})
 }
 
-// TestASeatIsTakenByWhoIsInvited leads invitations through their lives: nobody is seated
-// without a word of their own, and nothing is told of people who are known elsewhere.
+// TestASeatIsTakenByWhoIsInvited makes, accepts, declines and withdraws invitations: a person becomes a
+// member only by accepting, and the inviter does not learn whether the address already has an account.
 func TestASeatIsTakenByWhoIsInvited(t *testing.T) {
 	nodetest.WithClients(t, identity.Limits{}, func(t *testing.T, c *nodetest.Clients) {
 		ctx := t.Context()

@@ -80,14 +80,14 @@ type candidate struct{ environment, issue, former uint64 }
 
 // goOn returns those of a block's issues that go on an issue of the former grouping. What it
 // returns is durable; it may be repeated.
-func (c *Continuation) goOn(ctx context.Context, block uint64, hits blockHits) map[uint64]bool {
+func (c *Continuation) continueIssues(ctx context.Context, block uint64, hits blockHits) map[uint64]bool {
 	occurred := c.undecided(hits)
 	if len(occurred) == 0 {
 		return nil
 	}
 	patient, cancel := context.WithTimeout(ctx, pipeline.AnswerTime)
 	defer cancel()
-	candidates, totals, err := c.look(patient, hits)
+	candidates, totals, err := c.find(patient, hits)
 	if err != nil {
 		c.Logger.Warn("issues of the former grouping will be looked for later", "issues", len(occurred), "error", err)
 		for key, count := range occurred {
@@ -98,7 +98,7 @@ func (c *Continuation) goOn(ctx context.Context, block uint64, hits blockHits) m
 	continued, merged := map[uint64]bool{}, map[uint64]int{}
 	for _, one := range candidates {
 		issue := issueKey{one.environment, one.issue}
-		if !c.mayGoOn(one, block, totals, occurred) || continued[one.issue] {
+		if !c.continues(one, block, totals, occurred) || continued[one.issue] {
 			continue
 		}
 		joined, err := c.join(patient, one, merged)
@@ -133,7 +133,7 @@ func (c *Continuation) undecided(hits blockHits) map[issueKey]uint64 {
 }
 
 // look returns the candidates of a block, and how often they and their former issues occurred in all.
-func (c *Continuation) look(ctx context.Context, hits blockHits) ([]candidate, map[issueKey]uint64, error) {
+func (c *Continuation) find(ctx context.Context, hits blockHits) ([]candidate, map[issueKey]uint64, error) {
 	candidates, err := c.candidates(ctx, hits)
 	if err != nil || len(candidates) == 0 {
 		return nil, nil, err
@@ -163,7 +163,7 @@ func (c *Continuation) join(ctx context.Context, one candidate, merged map[uint6
 
 // mayGoOn says whether an issue is new in a block, or was new before and waits for an answer, and there
 // is an issue that the former grouping would have put it into.
-func (c *Continuation) mayGoOn(one candidate, block uint64, totals, occurred map[issueKey]uint64) bool {
+func (c *Continuation) continues(one candidate, block uint64, totals, occurred map[issueKey]uint64) bool {
 	issue := issueKey{one.environment, one.issue}
 	c.mu.Lock()
 	waits := c.waiting[issue]

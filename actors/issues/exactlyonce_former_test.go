@@ -134,7 +134,7 @@ func TestContinuationAsksOnce(t *testing.T) {
 	asked.occurred = []svc.IssueTotal{{Environment: 7, Issue: 3, Occurrences: 2}}
 	for range 3 {
 		for _, hits := range []blockHits{elsewhere, same, present, {}} {
-			if continued := c.goOn(t.Context(), 1, hits); len(continued) != 0 {
+			if continued := c.continueIssues(t.Context(), 1, hits); len(continued) != 0 {
 				t.Fatal(continued)
 			}
 		}

@@ -266,7 +266,7 @@ func (p *process) hostIssues(t *testing.T, ctx context.Context, ownership *pipel
 	p.watch = &ResolvedSet{Store: p, Partitions: p.w.partitions, Skipped: p.skip}
 	node := &grain.Node{Store: p, Workers: grain.NewWorkers(), Now: p.w.tick, Logger: logger}
 	kind := recordedKind().Row(node, func(identity string) *recorded {
-		return &recorded{issue{number: issueOfIdentity(identity), watch: p.watch}, p.w}
+		return &recorded{issue{number: issueOfIdentity(identity), resolved: p.watch}, p.w}
 	})
 	kind.Partition = issuePartition
 	var schedule *alerting.Schedule

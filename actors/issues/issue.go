@@ -32,9 +32,9 @@ const kindIssue = "issue"
 const issueIdle = 30 * time.Second
 
 type issue struct {
-	number uint64
-	state  svc.IssueState
-	watch  *ResolvedSet
+	number   uint64
+	state    svc.IssueState
+	resolved *ResolvedSet
 }
 
 // issueRecord is how an issue is stored. The numbers are for queries.
@@ -57,8 +57,8 @@ type (
 		// Tell is the number of the block, where alert rules wait for regressions.
 		Tell uint64 `json:"tell,omitempty"`
 	}
-	// issueSettled answers issueOccurrences.
-	issueSettled struct {
+	// occurredAnswer answers issueOccurrences.
+	occurredAnswer struct {
 		// MergedInto is the issue to tell instead.
 		MergedInto string `json:"mergedInto"`
 		// Need names the releases whose first occurrence decides.
@@ -106,7 +106,7 @@ func Kinds(node *grain.Node, watch *ResolvedSet) []cluster.Kind {
 // issueRow returns the kind of issues.
 func issueRow(node *grain.Node, watch *ResolvedSet) cluster.Kind {
 	kind := issueKind.Row(node, func(identity string) *issue {
-		return &issue{number: issueOfIdentity(identity), watch: watch}
+		return &issue{number: issueOfIdentity(identity), resolved: watch}
 	})
 	kind.Partition = issuePartition
 	return kind
@@ -138,9 +138,9 @@ func issueChanged[R any](i *issue, next svc.IssueState, answer R) grain.Outcome[
 	record.Root, _ = svc.ParseIssueID(next.MergedInto)
 	result := grain.Answer(answer, grain.Put("issue", "issue", record))
 	if next.Watched() {
-		i.watch.add(i.number)
+		i.resolved.add(i.number)
 	} else {
-		result.After = i.unwatch
+		result.After = i.dropResolved
 	}
 	return result
 }
@@ -155,27 +155,27 @@ func (i *issue) onPatch(now time.Time, m patchIssue) (grain.Outcome[svc.IssueCha
 }
 
 // unwatch takes the issue out of the watch, as of a version.
-func (i *issue) unwatch(as svc.Version) { i.watch.remove(i.number, as) }
+func (i *issue) dropResolved(as svc.Version) { i.resolved.remove(i.number, as) }
 
 // onOccurred decides whether the issue came back.
-func (i *issue) onOccurred(_ time.Time, m issueOccurrences) (grain.Outcome[issueSettled], error) {
+func (i *issue) onOccurred(_ time.Time, m issueOccurrences) (grain.Outcome[occurredAnswer], error) {
 	if m.Tell != 0 && slices.Contains(i.state.Owed, m.Tell) {
-		return grain.Answer(issueSettled{Regressed: true}), nil
+		return grain.Answer(occurredAnswer{Regressed: true}), nil
 	}
 	if i.state.MergedInto != "" {
-		return grain.Answer(issueSettled{MergedInto: i.state.MergedInto}), nil
+		return grain.Answer(occurredAnswer{MergedInto: i.state.MergedInto}), nil
 	}
 	next, need := i.state.Occurred(m.Hits, m.FirstSeen)
 	switch {
 	case next.Status != i.state.Status && m.Tell != 0:
-		return issueChanged(i, next.Owe(m.Tell), issueSettled{Regressed: true}), nil
+		return issueChanged(i, next.Owe(m.Tell), occurredAnswer{Regressed: true}), nil
 	case next.Status != i.state.Status:
-		return issueChanged(i, next, issueSettled{}), nil
+		return issueChanged(i, next, occurredAnswer{}), nil
 	case !i.state.Watched():
 		// The watch held too many.
-		return grain.Outcome[issueSettled]{Answer: issueSettled{Need: need}, Effects: grain.Effects{After: i.unwatch}}, nil
+		return grain.Outcome[occurredAnswer]{Answer: occurredAnswer{Need: need}, Effects: grain.Effects{After: i.dropResolved}}, nil
 	}
-	return grain.Answer(issueSettled{Need: need}), nil
+	return grain.Answer(occurredAnswer{Need: need}), nil
 }
 
 func (i *issue) onAdopt(_ time.Time, m issuePart) (grain.Outcome[grain.None], error) {

@@ -35,10 +35,10 @@ func TestIssueLife(t *testing.T) {
 	patch := func(name string, after time.Duration, p svc.IssuePatch, previous svc.IssueStatus, next svc.IssueState, change ...func(*issueRecord)) actorstest.Step {
 		return actorstest.Step{Name: name, After: after, Method: "patch", Message: patchIssue{p}, Want: grain.Answer[any](svc.IssueChange{Previous: previous, Status: next.At(actorstest.At(after))}, record(next, change...)...)}
 	}
-	occurred := func(name string, moment time.Duration, release string, settled issueSettled, writes []grain.Write) actorstest.Step {
+	occurred := func(name string, moment time.Duration, release string, settled occurredAnswer, writes []grain.Write) actorstest.Step {
 		return actorstest.Step{Name: name, After: moment, Method: "occurred", Message: issueOccurrences{Hits: []svc.IssueHit{{Release: release, Moment: actorstest.At(moment)}}}, Want: grain.Answer[any](settled, writes...)}
 	}
-	told := func(name string, moment time.Duration, block uint64, settled issueSettled, writes []grain.Write) actorstest.Step {
+	told := func(name string, moment time.Duration, block uint64, settled occurredAnswer, writes []grain.Write) actorstest.Step {
 		s := occurred(name, moment, "", settled, writes)
 		s.Message = issueOccurrences{Hits: []svc.IssueHit{{Moment: actorstest.At(moment)}}, Tell: block}
 		return s
@@ -52,32 +52,32 @@ func TestIssueLife(t *testing.T) {
 	}
 	for name, steps := range map[string][]actorstest.Step{
 		"regression": {
-			occurred("while open", 0, "", issueSettled{}, nil),
+			occurred("while open", 0, "", occurredAnswer{}, nil),
 			patch("resolve", time.Second, svc.IssuePatch{Status: &resolved}, svc.IssueOpen, svc.IssueState{Status: svc.IssueResolved, ResolvedAt: instant(time.Second)}),
-			occurred("before it was resolved", 0, "", issueSettled{}, nil),
-			occurred("after", 2*time.Second, "", issueSettled{}, record(svc.IssueState{Status: svc.IssueRegressed, RegressedAt: instant(2 * time.Second)},
+			occurred("before it was resolved", 0, "", occurredAnswer{}, nil),
+			occurred("after", 2*time.Second, "", occurredAnswer{}, record(svc.IssueState{Status: svc.IssueRegressed, RegressedAt: instant(2 * time.Second)},
 				func(r *issueRecord) { r.RegressedMs = actorstest.At(2 * time.Second).UnixMilli() })),
-			occurred("again", 3*time.Second, "", issueSettled{}, nil),
+			occurred("again", 3*time.Second, "", occurredAnswer{}, nil),
 			patch("assign", 4*time.Second, svc.IssuePatch{AssigneeID: &member}, svc.IssueRegressed, svc.IssueState{Status: svc.IssueRegressed, RegressedAt: instant(2 * time.Second), AssigneeID: member},
 				func(r *issueRecord) { r.RegressedMs = actorstest.At(2 * time.Second).UnixMilli() }),
 		},
 		"a fix in a release": {
 			patch("resolve", 0, svc.IssuePatch{Status: &resolved, ResolvedInRelease: &release}, svc.IssueOpen, svc.IssueState{Status: svc.IssueResolved, ResolvedAt: instant(0), ResolvedInRelease: "2.0"}),
-			occurred("in an older one", time.Second, "1.9", issueSettled{}, nil),
-			occurred("in a word", time.Second, "blue", issueSettled{Need: []string{"blue", "2.0"}}, nil),
-			occurred("in it", 2*time.Second, "2.0", issueSettled{}, record(svc.IssueState{Status: svc.IssueRegressed, RegressedAt: instant(2 * time.Second)},
+			occurred("in an older one", time.Second, "1.9", occurredAnswer{}, nil),
+			occurred("in a word", time.Second, "blue", occurredAnswer{Need: []string{"blue", "2.0"}}, nil),
+			occurred("in it", 2*time.Second, "2.0", occurredAnswer{}, record(svc.IssueState{Status: svc.IssueRegressed, RegressedAt: instant(2 * time.Second)},
 				func(r *issueRecord) { r.RegressedMs = actorstest.At(2 * time.Second).UnixMilli() })),
 		},
 		"ignored": {
 			patch("ignore", 0, svc.IssuePatch{Status: &ignored, IgnoreUntil: instant(time.Hour)}, svc.IssueOpen, svc.IssueState{Status: svc.IssueIgnored, IgnoreUntil: instant(time.Hour)},
 				func(r *issueRecord) { r.IgnoreUntilMs = actorstest.At(time.Hour).UnixMilli() }),
-			occurred("while ignored", time.Second, "", issueSettled{}, nil),
+			occurred("while ignored", time.Second, "", occurredAnswer{}, nil),
 			patch("open again", 2*time.Hour, svc.IssuePatch{Status: &unresolved}, svc.IssueOpen, svc.IssueState{Status: svc.IssueOpen}),
 		},
 		"part of another": {
 			part("join", "join", record(svc.IssueState{MergedInto: other}, func(r *issueRecord) { r.Root = root }), nil),
 			part("join again", "join", record(svc.IssueState{MergedInto: other}, func(r *issueRecord) { r.Root = root }), nil),
-			occurred("passed on", 0, "", issueSettled{MergedInto: other}, nil),
+			occurred("passed on", 0, "", occurredAnswer{MergedInto: other}, nil),
 			part("adopt", "adopt", nil, &svc.Error{Code: svc.CodeConflict, Reason: "merged", Message: "The issue is itself part of " + other + "; merge into that one."}),
 			part("leave", "leave", record(svc.IssueState{}), nil),
 			part("leave again", "leave", nil, svc.NotFound("merged issue")),
@@ -89,21 +89,21 @@ func TestIssueLife(t *testing.T) {
 		},
 		"a regression that is to be told of": {
 			patch("resolve", time.Second, svc.IssuePatch{Status: &resolved}, svc.IssueOpen, svc.IssueState{Status: svc.IssueResolved, ResolvedAt: instant(time.Second)}),
-			told("in a block", 2*time.Second, 7, issueSettled{Regressed: true}, record(svc.IssueState{Status: svc.IssueRegressed, RegressedAt: instant(2 * time.Second), Owed: []uint64{7}},
+			told("in a block", 2*time.Second, 7, occurredAnswer{Regressed: true}, record(svc.IssueState{Status: svc.IssueRegressed, RegressedAt: instant(2 * time.Second), Owed: []uint64{7}},
 				func(r *issueRecord) { r.RegressedMs = actorstest.At(2 * time.Second).UnixMilli() })),
-			told("in the same block again", 2*time.Second, 7, issueSettled{Regressed: true}, nil),
-			told("in a later block", 3*time.Second, 8, issueSettled{}, nil),
+			told("in the same block again", 2*time.Second, 7, occurredAnswer{Regressed: true}, nil),
+			told("in a later block", 3*time.Second, 8, occurredAnswer{}, nil),
 			patch("resolve before it was told", 4*time.Second, svc.IssuePatch{Status: &resolved}, svc.IssueRegressed, svc.IssueState{Status: svc.IssueResolved, ResolvedAt: instant(4 * time.Second), RegressedAt: instant(2 * time.Second), Owed: []uint64{7}},
 				func(r *issueRecord) { r.RegressedMs = actorstest.At(2 * time.Second).UnixMilli() }),
-			told("the block once more", 2*time.Second, 7, issueSettled{Regressed: true}, nil),
+			told("the block once more", 2*time.Second, 7, occurredAnswer{Regressed: true}, nil),
 			{Name: "noted", Method: "noted", Message: notedRegression{7}, Want: grain.Answer[any](grain.None{}, record(svc.IssueState{Status: svc.IssueResolved, ResolvedAt: instant(4 * time.Second), RegressedAt: instant(2 * time.Second), Owed: []uint64{}},
 				func(r *issueRecord) { r.RegressedMs = actorstest.At(2 * time.Second).UnixMilli() })...)},
 			{Name: "noted again", Method: "noted", Message: notedRegression{7}, Want: grain.Answer[any](grain.None{})},
-			told("the block after all", 2*time.Second, 7, issueSettled{}, nil),
+			told("the block after all", 2*time.Second, 7, occurredAnswer{}, nil),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			actorstest.Play(t, issueKind, func() *issue { return &issue{number: number, watch: &ResolvedSet{}} }, true, steps)
+			actorstest.Play(t, issueKind, func() *issue { return &issue{number: number, resolved: &ResolvedSet{}} }, true, steps)
 		})
 	}
 }
@@ -112,7 +112,7 @@ func TestIssueLife(t *testing.T) {
 func TestIssuesAreWatchedBeforeTheyAreSaved(t *testing.T) {
 	number, _ := testIssue()
 	watch := &ResolvedSet{}
-	i := &issue{number: number, watch: watch}
+	i := &issue{number: number, resolved: watch}
 	resolved, open := svc.IssueResolved, svc.IssueOpen
 	if _, err := i.onPatch(actorstest.Epoch(), patchIssue{svc.IssuePatch{Status: &resolved}}); err != nil || !watch.has(number) {
 		t.Errorf("a resolved issue is not watched before it is saved (%v)", err)

@@ -110,8 +110,8 @@ const occurredAtOnce = 128
 // issueKey names an issue.
 type issueKey struct{ environment, issue uint64 }
 
-// untold is an issue that could not be told, and why.
-type untold struct {
+// unreported is an issue that could not be told, and why.
+type unreported struct {
 	issueHits
 	err error
 }
@@ -120,7 +120,7 @@ type untold struct {
 // those that did not answer. What the others decided is durable; it may be repeated. It also
 // returns which of them regressed with the block and are to be told of, where tells says of
 // their environment that somebody waits for it.
-func (i *Issues) occurred(ctx context.Context, block uint64, issues []issueHits, tells func(environment uint64) bool) (came []issueKey, late []untold) {
+func (i *Issues) occurred(ctx context.Context, block uint64, issues []issueHits, tells func(environment uint64) bool) (came []issueKey, late []unreported) {
 	var group errgroup.Group
 	group.SetLimit(occurredAtOnce)
 	errs := make([]error, len(issues))
@@ -132,7 +132,7 @@ func (i *Issues) occurred(ctx context.Context, block uint64, issues []issueHits,
 				message.Tell = block
 			}
 			errs[n] = attempt.Contained(func() (err error) {
-				came[n], err = i.settle(ctx, issue, message)
+				came[n], err = i.reportOccurred(ctx, issue, message)
 				return err
 			})
 			return nil
@@ -141,7 +141,7 @@ func (i *Issues) occurred(ctx context.Context, block uint64, issues []issueHits,
 	_ = group.Wait() // the errors are in errs
 	for n, err := range errs {
 		if err != nil {
-			late = append(late, untold{issues[n], err})
+			late = append(late, unreported{issues[n], err})
 		}
 	}
 	came = slices.DeleteFunc(came, func(key issueKey) bool { return key == issueKey{} })
@@ -153,7 +153,7 @@ func (i *Issues) occurred(ctx context.Context, block uint64, issues []issueHits,
 
 // settle tells one issue, or the one that it is part of, and returns it where it regressed
 // and is to be told of.
-func (i *Issues) settle(ctx context.Context, issue issueHits, message issueOccurrences) (issueKey, error) {
+func (i *Issues) reportOccurred(ctx context.Context, issue issueHits, message issueOccurrences) (issueKey, error) {
 	// An issue is part of another, which may ask for releases: three questions.
 	for range 3 {
 		settled, err := issueOccurred.Ask(ctx, i.Actors, issueIdentity(issue.environment, issue.issue), message)

@@ -39,7 +39,7 @@ type Listener struct {
 type occurredIssues interface {
 	// occurred returns the issues that did not answer, and those that regressed and are to be told
 	// of; what was decided is durable. It may be repeated.
-	occurred(ctx context.Context, block uint64, issues []issueHits, tells func(environment uint64) bool) ([]issueKey, []untold)
+	occurred(ctx context.Context, block uint64, issues []issueHits, tells func(environment uint64) bool) ([]issueKey, []unreported)
 	// noted tells issues that the alert rules know of their regression.
 	noted(ctx context.Context, block uint64, issues []issueKey) error
 }
@@ -123,7 +123,7 @@ func (b *issueBlock) Stored(ctx context.Context, block *pipeline.StoredBlock) er
 	if err := b.decide(ctx, block); err != nil {
 		return err
 	}
-	return b.tellNew(ctx, block)
+	return b.reportNew(ctx, block)
 }
 
 // decide has the watched issues that occurred in a stored block decide whether
@@ -137,7 +137,7 @@ func (b *issueBlock) Stored(ctx context.Context, block *pipeline.StoredBlock) er
 // it compares instants, and is told with the moment of its occurrence.
 func (b *issueBlock) decide(ctx context.Context, block *pipeline.StoredBlock) error {
 	l := b.listener
-	b.continued = l.Continuation.goOn(ctx, block.ID, b.hits)
+	b.continued = l.Continuation.continueIssues(ctx, block.ID, b.hits)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (b *issueBlock) decide(ctx context.Context, block *pipeline.StoredBlock) er
 	if len(now) > 0 {
 		patient, cancel := context.WithTimeout(ctx, pipeline.AnswerTime)
 		defer cancel()
-		for _, missed := range l.tellIssues(patient, block.ID, now) {
+		for _, missed := range l.reportIssues(patient, block.ID, now) {
 			l.Logger.Warn("an issue will be told later that it occurred", "issue", svc.IssueID(missed.issue), "error", missed.err)
 			late = append(late, noteOfHits(block.ID, missed.issueHits))
 		}
@@ -170,15 +170,15 @@ func (b *issueBlock) decide(ctx context.Context, block *pipeline.StoredBlock) er
 
 // tellIssues tells issues of a block and the rules of those that regressed, and returns the issues
 // for which that failed. It may be repeated.
-func (l *Listener) tellIssues(ctx context.Context, block uint64, hits []issueHits) []untold {
+func (l *Listener) reportIssues(ctx context.Context, block uint64, hits []issueHits) []unreported {
 	regressed, late := l.Issues.occurred(ctx, block, hits, func(environment uint64) bool {
 		_, _, regressions := l.Rules.Awaited(environment)
 		return regressions
 	})
-	for environment, err := range l.tellRegressions(ctx, block, regressed) {
+	for environment, err := range l.reportRegressions(ctx, block, regressed) {
 		for _, told := range hits {
 			if told.environment == environment {
-				late = append(late, untold{told, err})
+				late = append(late, unreported{told, err})
 			}
 		}
 	}
@@ -219,7 +219,7 @@ func (l *Listener) deliver(ctx context.Context, note pipeline.Note) error {
 		return fmt.Errorf("%w: %w", pipeline.ErrUnreadable, err)
 	}
 	if len(n.Hits) > 0 {
-		failed := l.tellIssues(ctx, n.Block, []issueHits{{environment: n.Environment, issue: n.Issue, hits: n.Hits}})
+		failed := l.reportIssues(ctx, n.Block, []issueHits{{environment: n.Environment, issue: n.Issue, hits: n.Hits}})
 		if len(failed) > 0 {
 			return failed[0].err
 		}
@@ -232,5 +232,5 @@ func (l *Listener) deliver(ctx context.Context, note pipeline.Note) error {
 		}
 		news = append(news, found...)
 	}
-	return l.tellAlarms(ctx, n.App, news)
+	return l.notifyAlerts(ctx, n.App, news)
 }

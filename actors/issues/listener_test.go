@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/actorstest"
 	"svc/actors/alerting"
 	"svc/actors/pipeline"
 )
@@ -46,12 +47,12 @@ func (h *hearing) Regressed(context.Context, svc.AppRef, svc.Regressions) error 
 
 func (h *hearing) noted(context.Context, uint64, []issueKey) error { return nil }
 
-func (h *hearing) occurred(_ context.Context, _ uint64, issues []issueHits, _ func(uint64) bool) (_ []issueKey, late []untold) {
+func (h *hearing) occurred(_ context.Context, _ uint64, issues []issueHits, _ func(uint64) bool) (_ []issueKey, late []unreported) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, issue := range issues {
 		if h.deaf["issues"] {
-			late = append(late, untold{issue, errors.New("deaf")})
+			late = append(late, unreported{issue, errors.New("deaf")})
 		} else {
 			h.hits[issue.issue]++
 		}
@@ -86,40 +87,12 @@ func (h *hearing) OccurrencesAfter(ctx context.Context, environments, issues []u
 	return out, nil
 }
 
-// keptNotes keeps entities.
-type keptNotes struct {
-	mu   sync.Mutex
-	kept map[string]svc.Entity
-}
-
-func (k *keptNotes) Put(_ context.Context, entities []svc.Entity, _ []svc.Wakeup) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for _, entity := range entities {
-		if key := entity.Owner + entity.ID; entity.Version.Number() > k.kept[key].Version.Number() {
-			k.kept[key] = entity
-		}
-	}
-	return nil
-}
-
-func (k *keptNotes) LoadKind(context.Context, string) (out []svc.Entity, _ error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for _, entity := range k.kept {
-		if !entity.Deleted {
-			out = append(out, entity)
-		}
-	}
-	return out, nil
-}
-
 // TestADeafActorDelaysNobody has the alerting actor of one application and the actors of issues not
 // answer. Blocks are committed all the same, and once the actors answer they are told of every block.
 func TestADeafActorDelaysNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		heard := &hearing{deaf: map[string]bool{"broken": true, "issues": true}, news: map[string][]uint64{}, hits: map[uint64]int{}, stored: map[uint64][]svc.OccurrenceRow{}}
-		notes := &keptNotes{kept: map[string]svc.Entity{}}
+		notes := actorstest.NewStore()
 		logger := slog.New(slog.DiscardHandler)
 		outbox := pipeline.NewOutbox(notes, nil, logger)
 		book := alerting.NewRuleIndex()
@@ -201,7 +174,7 @@ func TestNewIssuesAreLookedUpLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		heard := &hearing{deaf: map[string]bool{"store": true}, news: map[string][]uint64{}, hits: map[uint64]int{}, stored: map[uint64][]svc.OccurrenceRow{}}
 		logger := slog.New(slog.DiscardHandler)
-		outbox := pipeline.NewOutbox(&keptNotes{kept: map[string]svc.Entity{}}, nil, logger)
+		outbox := pipeline.NewOutbox(actorstest.NewStore(), nil, logger)
 		book := alerting.NewRuleIndex()
 		rules := worldRules()[:1]
 		book.Publish(svc.Version{}, svc.AppRef{Org: "o", App: "shop"}, rules)

@@ -25,8 +25,8 @@ type Totals interface {
 	OccurrencesAfter(ctx context.Context, environments, issues []uint64, block uint64) ([]svc.IssueTotal, error)
 }
 
-// newsAtOnce bounds the alerting actors that are told at the same time.
-const newsAtOnce = 64
+// alertsAtOnce bounds the alerting actors that are told at the same time.
+const alertsAtOnce = 64
 
 // totalsAtOnce bounds the issues of one question to the store.
 const totalsAtOnce = 5000
@@ -51,7 +51,7 @@ func (b *issueBlock) unknown() (environments, issues []uint64) {
 //
 // The store has AnswerTime to say which issues are new. If it does not, the issues are looked up
 // later, and blocks leave theirs without asking until it answers again.
-func (b *issueBlock) tellNew(ctx context.Context, block *pipeline.StoredBlock) error {
+func (b *issueBlock) reportNew(ctx context.Context, block *pipeline.StoredBlock) error {
 	environments, issues := b.unknown()
 	if len(issues) == 0 {
 		return nil
@@ -62,7 +62,7 @@ func (b *issueBlock) tellNew(ctx context.Context, block *pipeline.StoredBlock) e
 	}
 	l := b.listener
 	if l.lookingUp.Load() {
-		return block.Later(ctx, l.unseen(block.ID, environments, issues, occurred))
+		return block.Later(ctx, l.notesOfUnknown(block.ID, environments, issues, occurred))
 	}
 	patient, cancel := context.WithTimeout(ctx, pipeline.AnswerTime)
 	news, err := l.firstSeen(patient, environments, issues, occurred)
@@ -70,9 +70,9 @@ func (b *issueBlock) tellNew(ctx context.Context, block *pipeline.StoredBlock) e
 	if err != nil {
 		l.Logger.Warn("it will be looked up later which issues of a block are new", "issues", len(issues), "error", err)
 		l.lookingUp.Store(true)
-		return block.Later(ctx, l.unseen(block.ID, environments, issues, occurred))
+		return block.Later(ctx, l.notesOfUnknown(block.ID, environments, issues, occurred))
 	}
-	if err := block.Later(ctx, l.tellOfNews(ctx, block.ID, news)); err != nil {
+	if err := block.Later(ctx, l.reportNewIssues(ctx, block.ID, news)); err != nil {
 		return err
 	}
 	l.known.add(issues)
@@ -87,7 +87,7 @@ type issueCount struct {
 
 // unseen returns notes for the alerting actors of environments, of issues of which it is not known
 // whether they are new.
-func (l *Listener) unseen(block uint64, environments, issues []uint64, occurred map[issueKey]uint64) (late []pipeline.Note) {
+func (l *Listener) notesOfUnknown(block uint64, environments, issues []uint64, occurred map[issueKey]uint64) (late []pipeline.Note) {
 	for _, environment := range environments {
 		app, awaited, _ := l.Rules.Awaited(environment)
 		if !awaited {
@@ -164,12 +164,12 @@ func newIssues(block uint64, found []svc.IssueTotal) (messages []svc.NewIssues) 
 
 // tellOfNews tells the alerting actors of the new issues of a block, all at once, and returns the
 // notes for those that did not answer.
-func (l *Listener) tellOfNews(ctx context.Context, block uint64, news map[uint64][]svc.IssueTotal) (late []pipeline.Note) {
+func (l *Listener) reportNewIssues(ctx context.Context, block uint64, news map[uint64][]svc.IssueTotal) (late []pipeline.Note) {
 	patient, cancel := context.WithTimeout(ctx, pipeline.AnswerTime)
 	defer cancel()
 	var mu sync.Mutex
 	var group errgroup.Group
-	group.SetLimit(newsAtOnce)
+	group.SetLimit(alertsAtOnce)
 	for environment, found := range news {
 		app, awaited, _ := l.Rules.Awaited(environment)
 		if !awaited {
@@ -178,7 +178,7 @@ func (l *Listener) tellOfNews(ctx context.Context, block uint64, news map[uint64
 		messages := newIssues(block, found)
 		group.Go(func() error {
 			if !l.Outbox.Has(kindAlerting, app.String()) {
-				err := attempt.Contained(func() error { return l.tellAlarms(patient, app, messages) })
+				err := attempt.Contained(func() error { return l.notifyAlerts(patient, app, messages) })
 				if err == nil {
 					return nil
 				}
@@ -196,7 +196,7 @@ func (l *Listener) tellOfNews(ctx context.Context, block uint64, news map[uint64
 }
 
 // tellAlarms tells one alerting actor of new issues.
-func (l *Listener) tellAlarms(ctx context.Context, app svc.AppRef, messages []svc.NewIssues) error {
+func (l *Listener) notifyAlerts(ctx context.Context, app svc.AppRef, messages []svc.NewIssues) error {
 	for _, message := range messages {
 		if err := l.Alerts.NewIssues(ctx, app, message); err != nil {
 			return err
@@ -213,7 +213,7 @@ const issuesAtOnce = 500
 // it regressed with the block, so nothing is overlooked by a crash; the alerting actors know
 // what they were told of. It returns the environments for which it failed; they do not keep the
 // others from hearing.
-func (l *Listener) tellRegressions(ctx context.Context, block uint64, came []issueKey) map[uint64]error {
+func (l *Listener) reportRegressions(ctx context.Context, block uint64, came []issueKey) map[uint64]error {
 	failed := map[uint64]error{}
 	for len(came) > 0 {
 		environment := came[0].environment
@@ -222,7 +222,7 @@ func (l *Listener) tellRegressions(ctx context.Context, block uint64, came []iss
 			some = len(came)
 		}
 		for part := range slices.Chunk(came[:some], issuesAtOnce) {
-			err := attempt.Contained(func() error { return l.tellRegressed(ctx, block, environment, part) })
+			err := attempt.Contained(func() error { return l.reportRegressionsOf(ctx, block, environment, part) })
 			if err == nil {
 				err = l.Issues.noted(ctx, block, part)
 			}
@@ -236,7 +236,7 @@ func (l *Listener) tellRegressions(ctx context.Context, block uint64, came []iss
 }
 
 // tellRegressed tells the rules of one environment.
-func (l *Listener) tellRegressed(ctx context.Context, block, environment uint64, came []issueKey) error {
+func (l *Listener) reportRegressionsOf(ctx context.Context, block, environment uint64, came []issueKey) error {
 	app, _, awaited := l.Rules.Awaited(environment)
 	if !awaited {
 		return nil // its rules are gone

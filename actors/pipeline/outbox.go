@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"log/slog"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/zeebo/xxh3"
 	"golang.org/x/sync/errgroup"
 
 	"svc"
@@ -61,17 +61,12 @@ type Note struct {
 // owner is the owner of the note's entity.
 func (n *Note) owner() string { return noteOwner + n.Kind + "/" + n.Identity }
 
-// id names the note among those of its owner. A block that is handled again may leave a note that
-// says something else, which must not take the place of the first: so the id depends on the payload.
+// id names the note among those of its owner. It depends on the payload: a block that is handled again may
+// leave a note with another payload, which must not replace the first. A stored note keeps its id. One that
+// an earlier version stored under another hash may so be left once more; it is delivered twice, which
+// changes nothing.
 func (n *Note) id() string {
-	return cmp.Or(n.stored, fmt.Sprintf("%d-%d-%016x", n.Block, n.Environment, fnvOf(n.Payload)))
-}
-
-// fnvOf returns a hash of a payload.
-func fnvOf(payload []byte) uint64 {
-	h := fnv.New64a()
-	_, _ = h.Write(payload) // never fails
-	return h.Sum64()
+	return cmp.Or(n.stored, fmt.Sprintf("%d-%d-%016x", n.Block, n.Environment, xxh3.Hash(n.Payload)))
 }
 
 // noteOf reads the note of an entity.

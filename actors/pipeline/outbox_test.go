@@ -11,35 +11,8 @@ import (
 	"time"
 
 	"svc"
+	"svc/actors/actorstest"
 )
-
-// keptNotes keeps entities.
-type keptNotes struct {
-	mu   sync.Mutex
-	kept map[string]svc.Entity
-}
-
-func (k *keptNotes) Put(_ context.Context, entities []svc.Entity, _ []svc.Wakeup) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for _, entity := range entities {
-		if key := entity.Owner + entity.ID; entity.Version.Number() > k.kept[key].Version.Number() {
-			k.kept[key] = entity
-		}
-	}
-	return nil
-}
-
-func (k *keptNotes) LoadKind(context.Context, string) (out []svc.Entity, _ error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for _, entity := range k.kept {
-		if !entity.Deleted {
-			out = append(out, entity)
-		}
-	}
-	return out, nil
-}
 
 // deafListener leaves a note for one actor as long as that does not answer. Finding out takes AnswerTime.
 type deafListener struct {
@@ -83,11 +56,11 @@ func (b deafBlock) Stored(ctx context.Context, block *StoredBlock) error {
 }
 
 // TestADeafActorDelaysNobody has an actor not answer. Blocks are committed all the same, and when
-// the node has died and the actor answers, it is told of every block, once and in their order. A note
-// that cannot be read stops none of the others.
+// the node has died and the actor answers, the notes of all blocks are delivered to it, each once and in the
+// order of the blocks. An unreadable note does not keep the others from delivery.
 func TestADeafActorDelaysNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		notes := &keptNotes{kept: map[string]svc.Entity{}}
+		notes := actorstest.NewStore()
 		logger := slog.New(slog.DiscardHandler)
 		outboxOf := func() *Outbox {
 			return NewOutbox(notes, func(string, string) bool { return true }, logger)
@@ -142,7 +115,7 @@ func TestADeafActorDelaysNobody(t *testing.T) {
 // do, and has another node take them over.
 func TestNotesOfOneBlockStayApart(t *testing.T) {
 	t.Parallel()
-	store, told := &keptNotes{kept: map[string]svc.Entity{}}, []string{}
+	store, told := actorstest.NewStore(), []string{}
 	open := func() *Outbox {
 		o := NewOutbox(store, func(string, string) bool { return true }, slog.New(slog.DiscardHandler))
 		o.deliveries = map[string]Delivery{"shop": func(_ context.Context, note Note) error {

@@ -88,7 +88,7 @@ func (m modelTools) Tool(name string) (svc.Tool, bool) { return m.node.tools.Too
 
 // Names lists the tools of the assistant and of agents.
 func (m modelTools) Names() []string {
-	names := slices.Concat(m.node.tools.Names(), m.node.holderTools.Names())
+	names := slices.Concat(m.node.tools.Names(), m.node.agentTools.Names())
 	slices.Sort(names)
 	return slices.Compact(names)
 }

@@ -35,7 +35,7 @@ func (n *node) wireHTTP(context.Context) error {
 		return err
 	}
 	n.tools.Serve(n.handler)
-	n.holderTools.Serve(n.handler)
+	n.agentTools.Serve(n.handler)
 	if n.public, err = route.NewServer(n.config.HTTPAddr, n.handler, n.logger); err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (n *node) routes() ([]route.Route, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(n.openTools(table), n.openHolderTools(table)); err != nil {
+	if err := errors.Join(n.openTools(table), n.openAgentTools(table)); err != nil {
 		return nil, fmt.Errorf("making the tools: %w", err)
 	}
 	return table, n.library.Describe(table)

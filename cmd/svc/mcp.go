@@ -24,16 +24,16 @@ import (
 
 // agents returns the server of the Model Context Protocol.
 func (n *node) agents(library *docs.Library) *mcp.Server {
-	n.holderTools = &routeTools{}
+	n.agentTools = &routeTools{}
 	return mcp.New(mcp.Config{
-		Authority: n.identity, Organizations: n.identity, Apps: n.apps, Settings: n.ai, Tools: n.holderTools, Proposals: n.assistant, Docs: library,
+		Authority: n.identity, Organizations: n.identity, Apps: n.apps, Settings: n.ai, Tools: n.agentTools, Proposals: n.assistant, Docs: library,
 		PublicURL: n.config.Origin(), Version: apiRevision, Logger: n.logger,
 	})
 }
 
 // openHolderTools makes the tools for holders of a token; the handler executes them.
-func (n *node) openHolderTools(table []route.Route) (err error) {
-	n.holderTools.Registry, err = tools.NewForHolders(table)
+func (n *node) openAgentTools(table []route.Route) (err error) {
+	n.agentTools.Registry, err = tools.NewForHolders(table)
 	return err
 }
 

@@ -109,7 +109,7 @@ type node struct {
 	updates       *live.Updates
 	ai            *conversations.AI
 	tools         *routeTools
-	holderTools   *routeTools
+	agentTools    *routeTools
 	assistant     *assistant.Assistant
 
 	// more are modules beside those of the product.

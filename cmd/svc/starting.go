@@ -63,7 +63,7 @@ func (n *node) step(ctx context.Context, doing string, open func(ctx context.Con
 	n.start.note(doing, nil)
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
-	go n.tellOfSlowStart(watching, doing)
+	go n.logSlowStart(watching, doing)
 	for pause := startPause; ; pause = min(2*pause, startLongPause) {
 		err := open(ctx)
 		if err == nil {
@@ -83,7 +83,7 @@ func (n *node) step(ctx context.Context, doing string, open func(ctx context.Con
 }
 
 // tellOfSlowStart notes in the log what a start is waiting for until ctx ends.
-func (n *node) tellOfSlowStart(ctx context.Context, doing string) {
+func (n *node) logSlowStart(ctx context.Context, doing string) {
 	ticker := time.NewTicker(slowStart)
 	defer ticker.Stop()
 	for {
