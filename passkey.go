@@ -28,6 +28,9 @@ type Passkey struct {
 	Party      string     `json:"party"`
 	CreatedAt  time.Time  `json:"createdAt"`
 	LastUsedAt *time.Time `json:"lastUsedAt"`
+	// Handle is by what the authenticator names the person; empty where that is the person's id.
+	// A passkey without a handle confirms actions and signs nobody in.
+	Handle []byte `json:"handle,omitempty"`
 	// Credential is the public key with its counter, as http/passkey writes it.
 	Credential json.RawMessage `json:"credential"`
 }

@@ -128,11 +128,13 @@ const (
 	TokenOrganization TokenKind = "organization"
 	TokenAssistant    TokenKind = "assistant"
 	TokenConsole      TokenKind = "console"
+	// TokenLink opens no route: it is the secret of a link that signs a person in once.
+	TokenLink TokenKind = "link"
 )
 
 // Values lists the kinds.
 func (TokenKind) Values() []TokenKind {
-	return []TokenKind{TokenPersonal, TokenOrganization, TokenAssistant, TokenConsole}
+	return []TokenKind{TokenPersonal, TokenOrganization, TokenAssistant, TokenConsole, TokenLink}
 }
 
 // Prefix returns the beginning of every token of a kind.
@@ -146,6 +148,8 @@ func (k TokenKind) Prefix() string {
 		return "svc_agt_"
 	case TokenConsole:
 		return "svc_con_"
+	case TokenLink:
+		return "svc_lnk_"
 	}
 	return ""
 }
@@ -229,7 +233,7 @@ const (
 )
 
 // TokenPattern matches every access token and ingest key; secret scanners may use it.
-const TokenPattern = `svc_(?:(?:pat|org|agt|con)|(?:pub|sec)_[A-Za-z0-9]{1,8})_[0-9A-Za-z]{38}`
+const TokenPattern = `svc_(?:(?:pat|org|agt|con|lnk)|(?:pub|sec)_[A-Za-z0-9]{1,8})_[0-9A-Za-z]{38}`
 
 // MintSecret builds a secret from a prefix and random bytes: 32 base62
 // characters and a CRC32 in six more, so that a typo is caught without a
@@ -265,7 +269,7 @@ func WellFormedSecret(s string) bool {
 
 // isSecretPrefix says whether s begins tokens or keys.
 func isSecretPrefix(s string) bool {
-	for _, kind := range []TokenKind{TokenPersonal, TokenOrganization, TokenAssistant, TokenConsole} {
+	for _, kind := range TokenKind("").Values() {
 		if s == kind.Prefix() {
 			return true
 		}

@@ -32,6 +32,9 @@ func (i *Identity) Authorize(ctx context.Context, secret string, class svc.RateC
 		return svc.Grant{}, svc.RateState{}, err
 	}
 	grant := svc.Grant{Token: now.Token.token(), Permissions: []svc.Permission{}}
+	if grant.Token.Kind == svc.TokenLink {
+		return svc.Grant{}, svc.RateState{}, unknown
+	}
 	if now.Wait > 0 {
 		return grant, now.Rate, &svc.Error{
 			Code: svc.CodeRateLimited, RetryAfter: now.Wait,

@@ -67,10 +67,11 @@ func (i *Identity) MintToken(ctx context.Context, owner svc.TokenOwner, spec svc
 	return token, secret, i.activate(ctx, token)
 }
 
-// OpenSession makes a console session of a person for a time.
-func (i *Identity) OpenSession(ctx context.Context, person svc.User, lifetime time.Duration) (svc.Token, svc.Secret, error) {
+// OpenSession makes a console session of a person for a time; by says how the person was
+// recognised.
+func (i *Identity) OpenSession(ctx context.Context, person svc.User, by string, lifetime time.Duration) (svc.Token, svc.Secret, error) {
 	ends := i.Now().Add(lifetime)
-	token, secret := i.newToken(svc.TokenConsole, svc.TokenOwner{User: person}, svc.TokenSpec{Name: "console", Scopes: svc.Scopes(), ExpiresAt: &ends})
+	token, secret := i.newToken(svc.TokenConsole, svc.TokenOwner{User: person}, svc.TokenSpec{Name: by, Scopes: svc.Scopes(), ExpiresAt: &ends})
 	return token, secret, i.activate(ctx, token)
 }
 

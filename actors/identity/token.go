@@ -126,8 +126,8 @@ func (t *token) onRevoke(now time.Time, _ grain.None) (grain.Outcome[grain.None]
 	if t.token.RevokedAt != nil {
 		return grain.Outcome[grain.None]{}, svc.NotFound("token")
 	}
-	if t.token.Kind == svc.TokenAssistant {
-		// There is one for every turn, on no list: nothing is left of it.
+	if kind := t.token.Kind; kind == svc.TokenAssistant || kind == svc.TokenConsole || kind == svc.TokenLink {
+		// They are on no list: nothing is left of one.
 		id := t.token.ID
 		t.token = nil
 		return grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{Writes: []grain.Write{grain.Delete("token", id)}, Wakeups: t.noWakeup()}}, nil

@@ -29,6 +29,8 @@ type user struct {
 	tokens      map[string]tokenRecord
 	passkeys    map[string]svc.Passkey
 	ceremonies  []svc.Ceremony
+	// spent are the ceremonies that were opened elsewhere and answered.
+	spent []svc.Ceremony
 }
 
 type (

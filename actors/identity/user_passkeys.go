@@ -36,6 +36,7 @@ var (
 	userRemovePasskey = grain.On(userKind, "passkey.remove", (*user).onRemovePasskey)
 	userOpenCeremony  = grain.On(userKind, "ceremony.open", (*user).onOpenCeremony)
 	userTakeCeremony  = grain.On(userKind, "ceremony.take", (*user).onTakeCeremony)
+	userSpendCeremony = grain.On(userKind, "ceremony.spend", (*user).onSpendCeremony)
 )
 
 func (u *user) onPasskeys(time.Time, grain.None) (grain.Outcome[[]svc.Passkey], error) {
@@ -81,6 +82,17 @@ func (u *user) onTakeCeremony(now time.Time, m namePasskey) (grain.Outcome[svc.C
 	taken := u.ceremonies[at]
 	u.ceremonies = slices.Delete(u.ceremonies, at, at+1)
 	return grain.Answer(taken), nil
+}
+
+// onSpendCeremony notes that a question was answered that nobody had opened here. The note lasts
+// as long as the question would have; an actor that was lost meanwhile has forgotten it.
+func (u *user) onSpendCeremony(now time.Time, m openCeremony) (grain.Outcome[grain.None], error) {
+	u.spent = slices.DeleteFunc(u.spent, func(c svc.Ceremony) bool { return !now.Before(c.EndsAt) })
+	if !now.Before(m.Ceremony.EndsAt) || slices.ContainsFunc(u.spent, func(c svc.Ceremony) bool { return c.ID == m.Ceremony.ID }) {
+		return grain.Outcome[grain.None]{}, svc.PasskeyRequired("challenge_over", "The challenge is over or was answered before; begin again.")
+	}
+	u.spent = append(u.spent, m.Ceremony)
+	return grain.Answer(grain.None{}), nil
 }
 
 // Passkeys returns a person's passkeys, the oldest first.

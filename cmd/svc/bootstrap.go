@@ -30,6 +30,8 @@ type bootstrap struct {
 	Token        string                   `json:"token"`
 	Keys         map[string]bootstrapKeys `json:"keys"`
 	URL          string                   `json:"url"`
+	// Console is the link that signs the owner in once.
+	Console string `json:"console"`
 }
 
 type bootstrapKeys struct {
@@ -131,6 +133,9 @@ func (n *node) makeAndShow(ctx context.Context, stdout io.Writer) error {
 	}
 	made, err := n.makeFirst(ctx, owner)
 	if err != nil {
+		return err
+	}
+	if made.Console, err = n.setupLink(ctx, owner); err != nil {
 		return err
 	}
 	if err := n.announce(stdout, *made); err != nil {
@@ -261,7 +266,9 @@ func (n *node) announce(stdout io.Writer, made bootstrap) error {
 	key := made.Keys[svc.DefaultEnvironment]
 	_, err := fmt.Fprintf(stdout, `svc serves %[1]s (operator: http://%[2]s)
 
-First start: these secrets are shown once.
+Open %[10]s
+
+First start: these secrets are shown once. The link above serves once, within 15 minutes.
 
   access token           %[3]s
   production, public     %[4]s
@@ -281,7 +288,7 @@ Ask for it:
   curl -sS '%[1]s/api/v1/apps/acme/web/analytics/overview?range=24h' -H 'Authorization: Bearer %[3]s'
 
 `, made.URL, n.operatorAddr, made.Token, key.Public, key.Secret,
-		made.Keys["staging"].Public, made.Keys["staging"].Secret, made.Keys["development"].Public, made.Keys["development"].Secret)
+		made.Keys["staging"].Public, made.Keys["staging"].Secret, made.Keys["development"].Public, made.Keys["development"].Secret, made.Console)
 	if err != nil {
 		return fmt.Errorf("showing the secrets of the first start: %w", err)
 	}

@@ -41,13 +41,13 @@ func TestEveryRouteOnTheRealServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, session, err := s.node.identity.OpenSession(ctx, stranger, 3600e9)
+	_, session, err := s.node.identity.OpenSession(ctx, stranger, svc.SessionOfOperator, 3600e9)
 	if err != nil {
 		t.Fatal(err)
 	}
 	walked := 0
 	for _, row := range s.node.table {
-		if row.Surface != route.Manage && row.Surface != route.Console {
+		if row.Open || row.Surface != route.Manage && row.Surface != route.Console {
 			continue
 		}
 		walked++

@@ -109,7 +109,7 @@ func fill(t *testing.T, n *node) apitest.World {
 		}
 		return secret
 	}
-	_, session, err := n.identity.OpenSession(ctx, ada, time.Hour)
+	_, session, err := n.identity.OpenSession(ctx, ada, svc.SessionOfOperator, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,8 @@ func (n *node) identityModule() module {
 		return identity.Kinds(node, identity.Limits{Default: n.config.RateLimit, Query: min(n.config.RateLimit, svc.QueryPerMinute)})
 	}, routes: func() ([]route.Route, error) {
 		return accounts.Routes(accounts.Ports{
-			Organizations: n.identity, Members: n.identity, Invitations: n.identity, Tokens: n.identity, Passkeys: n.identity, Ledger: n.db,
+			Organizations: n.identity, Members: n.identity, Invitations: n.identity, Tokens: n.identity, Passkeys: n.identity, Sessions: n.identity, Links: n.identity,
+			Seal: n.consoleSeal, Ledger: n.db,
 			Limits: accounts.Limits{
 				PerMinute: n.config.RateLimit, AnalyticsPerMinute: min(n.config.RateLimit, svc.QueryPerMinute), ConcurrentQueries: n.concurrentQueries(),
 			},

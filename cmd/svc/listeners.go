@@ -76,7 +76,7 @@ func (n *node) adminHosts() []string {
 func (n *node) adminHandler(token svc.Secret) http.Handler {
 	n.measureBacklog()
 	return admin.New(admin.Config{
-		Gatherer: n.registry, Operator: n.identity, Backups: n.backups(), Ledger: n.ledgers(), Auditor: n.db, Logger: n.logger, Now: n.now, Token: token, Hosts: n.adminHosts(),
+		Gatherer: n.registry, Operator: n.identity, Backups: n.backups(), Ledger: n.ledgers(), Auditor: n.db, Logger: n.logger, Now: n.now, Token: token, Hosts: n.adminHosts(), Console: n.consoleSite,
 		Checks: []admin.Check{
 			{Name: "start", Ready: n.start.ready},
 			{Name: "membership", Ready: n.membership},

@@ -43,6 +43,7 @@ func (n *node) modules() []module {
 		n.analyticsModule(),
 		n.assistantModule(),
 		n.documentationModule(),
+		n.consoleModule(),
 		n.ingestModule(),
 	}, n.more...)
 }

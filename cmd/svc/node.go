@@ -99,6 +99,8 @@ type node struct {
 	snapshots   *apps.SnapshotSync
 	sweeper     *cluster.Sweeper
 	identity    *identity.Identity
+	// consoleSeal closes what sign-in hands out and wants back.
+	consoleSeal *vault.Box
 	apps        *apps.Applications
 	monitoring  monitoring
 	// Snapshots and lists that modules share.

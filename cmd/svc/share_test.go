@@ -95,7 +95,7 @@ func (s *server) session() string {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	_, secret, err := s.node.identity.OpenSession(context.Background(), owner, time.Hour)
+	_, secret, err := s.node.identity.OpenSession(context.Background(), owner, "console", time.Hour)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -48,6 +48,8 @@ type Config struct {
 	// Token is the bearer token that commands and profiles require. The empty token permits
 	// nothing.
 	Token svc.Secret
+	// Console returns scheme and host of the console, for links to it.
+	Console func() string
 	// Hosts lists the names under which the listener may be called, besides localhost and its own
 	// addresses.
 	Hosts []string
@@ -69,7 +71,7 @@ func New(config Config) http.Handler {
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
-	operator{config.Operator, config.Ledger, config.Auditor, config.Now, config.Logger}.register(mux)
+	operator{config.Operator, config.Ledger, config.Auditor, config.Now, config.Logger, config.Console}.register(mux)
 	letters{config.Letters}.register(mux)
 	registerBackup(mux, config.Backups)
 	return guard(config, mux)

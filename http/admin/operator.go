@@ -26,11 +26,9 @@ type Operator interface {
 	RevokeToken(ctx context.Context, owner svc.TokenOwner, id string) error
 	AdoptToken(ctx context.Context, owner svc.TokenOwner, id string) (svc.Token, error)
 	Memberships(ctx context.Context, grant svc.Grant) ([]svc.Membership, error)
-	OpenSession(ctx context.Context, person svc.User, lifetime time.Duration) (svc.Token, svc.Secret, error)
+	OpenSession(ctx context.Context, person svc.User, by string, lifetime time.Duration) (svc.Token, svc.Secret, error)
+	NewLink(ctx context.Context, link svc.Link) (svc.Secret, error)
 }
-
-// SessionTime is how long a console session lives.
-const SessionTime = 12 * time.Hour
 
 // Command is the body of every operator's call; each reads the fields it needs.
 type Command struct {
@@ -66,10 +64,12 @@ type operator struct {
 	auditor Auditor
 	now     func() time.Time
 	logger  *slog.Logger
+	console func() string
 }
 
 func (o operator) register(mux *http.ServeMux) {
 	mux.HandleFunc("POST /admin/v1/login", o.does("login", o.login))
+	mux.HandleFunc("POST /admin/v1/link", o.does("link", o.link))
 	mux.HandleFunc("POST /admin/v1/orgs.create", o.does("orgs.create", o.createOrg))
 	mux.HandleFunc("POST /admin/v1/members.list", serve(o.listMembers))
 	mux.HandleFunc("POST /admin/v1/members.put", o.does("members.put", o.putMember))
@@ -124,9 +124,38 @@ func (o operator) login(ctx context.Context, c Command, done *deed) (any, error)
 	if err != nil {
 		return nil, err
 	}
-	token, secret, err := o.port.OpenSession(ctx, person, SessionTime)
+	token, secret, err := o.port.OpenSession(ctx, person, svc.SessionOfOperator, svc.SessionTime)
 	*done = deed{"session.opened", orgs, person.ID}
 	return Minted{token, secret.Reveal()}, err
+}
+
+// Linked is the answer that shows a link, once.
+type Linked struct {
+	Link      string    `json:"link"`
+	ExpiresAt time.Time `json:"expiresAt"`
+}
+
+// link makes a link that signs a person in to the console, for whoever has no passkey or has
+// lost it.
+func (o operator) link(ctx context.Context, c Command, done *deed) (any, error) {
+	person, err := o.port.Enter(ctx, c.Email)
+	if err != nil {
+		return nil, err
+	}
+	orgs, err := o.homes(ctx, person)
+	if err != nil {
+		return nil, err
+	}
+	ends := o.now().Add(svc.SetupTime)
+	secret, err := o.port.NewLink(ctx, svc.Link{User: person, EndsAt: ends})
+	*done = deed{"session.offered", orgs, person.ID}
+	return Linked{Link: SetupLink(o.console(), secret), ExpiresAt: ends}, err
+}
+
+// SetupLink returns the address that signs its reader in to the console once. What stands behind
+// the # stays in the browser until the page sends it.
+func SetupLink(site string, secret svc.Secret) string {
+	return site + "/console#setup=" + secret.Reveal()
 }
 
 func (o operator) createOrg(ctx context.Context, c Command, done *deed) (any, error) {

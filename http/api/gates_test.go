@@ -84,12 +84,52 @@ func problem(t *testing.T, response *httptest.ResponseRecorder) route.Problem {
 	return body
 }
 
-// eachRow runs a test for every gated row of the table.
+// eachRow runs a test for every row of the table that asks for credentials.
 func eachRow(t *testing.T, test func(t *testing.T, b bench, route *route.Route)) {
 	for _, row := range apitest.Routes() {
-		if row.Surface == route.Manage || row.Surface == route.Console {
+		if !row.Open && (row.Surface == route.Manage || row.Surface == route.Console) {
 			t.Run(row.Operation, func(t *testing.T) { test(t, open(t, &row), &row) })
 		}
+	}
+}
+
+// TestOpenRowsServeTheConsoleAlone holds which rows ask for no credentials, and that each refuses
+// what another site has a browser send, and what asks for a name that is not the service's.
+func TestOpenRowsServeTheConsoleAlone(t *testing.T) {
+	open := []string{}
+	for _, row := range apitest.Routes() {
+		if !row.Open {
+			continue
+		}
+		open = append(open, row.Operation)
+		handler := apitest.NewMemory(noon).Fill(t).Handler
+		for name, c := range map[string]struct {
+			host string
+			head map[string]string
+			want bool
+		}{
+			"the console itself":        {"localhost:8080", map[string]string{"Sec-Fetch-Site": "same-origin", "Origin": "http://localhost:8080"}, true},
+			"a program":                 {"127.0.0.1:8080", nil, true},
+			"a form of another site":    {"localhost:8080", map[string]string{"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"}, false},
+			"another port":              {"localhost:8080", map[string]string{"Sec-Fetch-Site": "same-site", "Origin": "http://localhost:3000"}, false},
+			"an old browser elsewhere":  {"localhost:8080", map[string]string{"Origin": "https://evil.example"}, false},
+			"a frame without origin":    {"localhost:8080", map[string]string{"Origin": "null"}, false},
+			"a name that was rebound":   {"evil.example", map[string]string{"Sec-Fetch-Site": "same-origin", "Origin": "http://evil.example"}, false},
+			"a name like the service's": {"localhost.evil.example:8080", nil, false},
+		} {
+			request := httptest.NewRequestWithContext(t.Context(), row.Method, "http://"+c.host+row.Pattern(), strings.NewReader(`{}`))
+			for header, value := range c.head {
+				request.Header.Set(header, value)
+			}
+			response := httptest.NewRecorder()
+			handler.ServeHTTP(response, request)
+			if refused := response.Code == http.StatusForbidden && strings.Contains(response.Body.String(), `"code":"forbidden"`); refused == c.want {
+				t.Errorf("%s, %s: %d %s", row.Operation, name, response.Code, response.Body)
+			}
+		}
+	}
+	if want := []string{"console.sessions.challenge", "console.sessions.create", "console.sessions.delete"}; !slices.Equal(open, want) {
+		t.Errorf("open rows: %v, want %v", open, want)
 	}
 }
 

@@ -51,17 +51,19 @@ func NewParty(origin string) (*Party, error) {
 // holder is a person in the form that the library takes.
 type holder struct {
 	person svc.User
+	// handle is by what the authenticator names the person.
+	handle []byte
 	keys   []webauthn.Credential
 }
 
-func (h holder) WebAuthnID() []byte                         { return []byte(h.person.ID) }
+func (h holder) WebAuthnID() []byte                         { return h.handle }
 func (h holder) WebAuthnName() string                       { return h.person.Email }
 func (h holder) WebAuthnDisplayName() string                { return h.person.Name }
 func (h holder) WebAuthnCredentials() []webauthn.Credential { return h.keys }
 
 // holderOf selects the keys of a person that belong to the party.
 func (p *Party) holderOf(person svc.User, keys []svc.Passkey) (holder, error) {
-	h := holder{person: person}
+	h := holder{person: person, handle: []byte(person.ID)}
 	for _, key := range keys {
 		if key.Party != p.host {
 			continue
@@ -97,24 +99,37 @@ func newNonce() []byte {
 	return nonce
 }
 
-// Register begins the registration of another passkey of a person. The options are for
-// PublicKeyCredential.parseCreationOptionsFromJSON.
-func (p *Party) Register(id string, person svc.User, keys []svc.Passkey, now time.Time) (options json.RawMessage, state svc.Ceremony, err error) {
-	h, err := p.holderOf(person, keys)
+// Candidate is who registers a passkey.
+type Candidate struct {
+	Person svc.User
+	// Handle is by what authenticators will name the person, at most 64 bytes. It tells
+	// strangers nothing, and the service who signs in.
+	Handle []byte
+	// Keys are the passkeys that the person has.
+	Keys []svc.Passkey
+	// Purpose is svc.RegistrationPurpose, or that of an invitation.
+	Purpose string
+}
+
+// Register begins the registration of a passkey that its authenticator can find without being
+// told whose it is. The options are for PublicKeyCredential.parseCreationOptionsFromJSON.
+func (p *Party) Register(id string, who *Candidate, now time.Time) (options json.RawMessage, state svc.Ceremony, err error) {
+	h, err := p.holderOf(who.Person, who.Keys)
 	if err != nil {
 		return nil, state, err
 	}
+	h.handle = who.Handle
 	creation, session, err := p.web.BeginRegistration(h,
 		webauthn.WithExclusions(webauthn.Credentials(h.keys).CredentialDescriptors()),
 		webauthn.WithAuthenticatorSelection(protocol.AuthenticatorSelection{
-			ResidentKey: protocol.ResidentKeyRequirementPreferred, UserVerification: protocol.VerificationRequired,
+			ResidentKey: protocol.ResidentKeyRequirementRequired, UserVerification: protocol.VerificationRequired,
 		}))
 	if err != nil {
 		return nil, state, fmt.Errorf("beginning a registration: %w", err)
 	}
 	nonce := newNonce()
-	creation.Response.Challenge = challenge(nonce, svc.RegistrationPurpose)
-	if state, err = ceremony(id, svc.RegistrationPurpose, nonce, session, now); err != nil {
+	creation.Response.Challenge = challenge(nonce, who.Purpose)
+	if state, err = ceremony(id, who.Purpose, nonce, session, now); err != nil {
 		return nil, state, err
 	}
 	options, err = json.Marshal(creation.Response)
@@ -123,8 +138,8 @@ func (p *Party) Register(id string, person svc.User, keys []svc.Passkey, now tim
 
 // Registered checks the answer to Register and returns the new passkey without a name. It fails
 // with passkey_required if the answer is not valid.
-func (p *Party) Registered(person svc.User, state *svc.Ceremony, answer []byte, now time.Time) (svc.Passkey, error) {
-	session, err := p.session(state, svc.RegistrationPurpose, now)
+func (p *Party) Registered(person svc.User, state *svc.Ceremony, purpose string, answer []byte, now time.Time) (svc.Passkey, error) {
+	session, err := p.session(state, purpose, now)
 	if err != nil {
 		return svc.Passkey{}, err
 	}
@@ -132,12 +147,12 @@ func (p *Party) Registered(person svc.User, state *svc.Ceremony, answer []byte, 
 	if err != nil {
 		return svc.Passkey{}, refused()
 	}
-	credential, err := p.web.CreateCredential(holder{person: person}, session, parsed)
+	credential, err := p.web.CreateCredential(holder{person: person, handle: session.UserID}, session, parsed)
 	if err != nil {
 		return svc.Passkey{}, refused()
 	}
 	encoded, err := json.Marshal(credential)
-	return svc.Passkey{Party: p.host, CreatedAt: now, Credential: encoded}, err
+	return svc.Passkey{Party: p.host, CreatedAt: now, Credential: encoded, Handle: session.UserID}, err
 }
 
 // Ask begins the confirmation of a purpose. The options are for
@@ -180,20 +195,90 @@ func (p *Party) Confirmed(person svc.User, keys []svc.Passkey, state *svc.Ceremo
 	if err != nil {
 		return svc.Passkey{}, refused()
 	}
-	credential, err := p.web.ValidateLogin(h, session, parsed)
-	if err != nil || credential.Authenticator.CloneWarning {
+	at := p.find(keys, parsed.RawID)
+	if at < 0 || !slices.Equal(session.UserID, h.handle) {
 		return svc.Passkey{}, refused()
 	}
-	for _, key := range keys {
-		var known webauthn.Credential
-		if key.Party != p.host || json.Unmarshal(key.Credential, &known) != nil || !slices.Equal(known.ID, credential.ID) {
-			continue
-		}
-		key.LastUsedAt = &now
-		key.Credential, err = json.Marshal(credential)
-		return key, err
+	if len(keys[at].Handle) > 0 {
+		h.handle = keys[at].Handle
 	}
-	return svc.Passkey{}, refused()
+	session.UserID = h.handle
+	credential, err := p.web.ValidateLogin(h, session, parsed)
+	if err != nil {
+		return svc.Passkey{}, refused()
+	}
+	return used(keys[at], credential, now)
+}
+
+// find returns the place of the passkey of a credential, below zero where there is none.
+func (p *Party) find(keys []svc.Passkey, credential []byte) int {
+	return slices.IndexFunc(keys, func(key svc.Passkey) bool {
+		var known webauthn.Credential
+		return key.Party == p.host && json.Unmarshal(key.Credential, &known) == nil && slices.Equal(known.ID, credential)
+	})
+}
+
+// used returns a passkey after a use, refused where it may be a copy.
+func used(key svc.Passkey, credential *webauthn.Credential, now time.Time) (svc.Passkey, error) {
+	if credential.Authenticator.CloneWarning {
+		return svc.Passkey{}, refused()
+	}
+	encoded, err := json.Marshal(credential)
+	key.LastUsedAt, key.Credential = &now, encoded
+	return key, err
+}
+
+// SignIn begins a question to whoever is there: any authenticator with a passkey of this party
+// may answer. The options are for PublicKeyCredential.parseRequestOptionsFromJSON.
+func (p *Party) SignIn(id string, now time.Time) (options json.RawMessage, state svc.Ceremony, err error) {
+	assertion, session, err := p.web.BeginDiscoverableLogin(webauthn.WithUserVerification(protocol.VerificationRequired))
+	if err != nil {
+		return nil, state, fmt.Errorf("beginning to sign in: %w", err)
+	}
+	nonce := newNonce()
+	assertion.Response.Challenge = challenge(nonce, svc.SignInPurpose)
+	if state, err = ceremony(id, svc.SignInPurpose, nonce, session, now); err != nil {
+		return nil, state, err
+	}
+	options, err = json.Marshal(assertion.Response)
+	return options, state, err
+}
+
+// HandleOf returns the handle in the answer to SignIn. It is a claim until SignedIn has judged
+// the answer.
+func HandleOf(answer []byte) ([]byte, error) {
+	parsed, err := protocol.ParseCredentialRequestResponseBytes(answer)
+	if err != nil || len(parsed.Response.UserHandle) == 0 {
+		return nil, refused()
+	}
+	return parsed.Response.UserHandle, nil
+}
+
+// SignedIn judges the answer to SignIn for the person whom its handle names, under the rules of
+// Confirmed.
+func (p *Party) SignedIn(person svc.User, keys []svc.Passkey, state *svc.Ceremony, answer []byte, now time.Time) (svc.Passkey, error) {
+	session, err := p.session(state, svc.SignInPurpose, now)
+	if err != nil {
+		return svc.Passkey{}, err
+	}
+	h, err := p.holderOf(person, keys)
+	if err != nil {
+		return svc.Passkey{}, err
+	}
+	parsed, err := protocol.ParseCredentialRequestResponseBytes(answer)
+	if err != nil {
+		return svc.Passkey{}, refused()
+	}
+	at := p.find(keys, parsed.RawID)
+	if at < 0 || len(keys[at].Handle) == 0 {
+		return svc.Passkey{}, refused()
+	}
+	h.handle = keys[at].Handle
+	credential, err := p.web.ValidateDiscoverableLogin(func(_, _ []byte) (webauthn.User, error) { return h, nil }, session, parsed)
+	if err != nil {
+		return svc.Passkey{}, refused()
+	}
+	return used(keys[at], credential, now)
 }
 
 // session returns the library's state of a ceremony that is still open for a purpose.

@@ -26,15 +26,19 @@ func party(t *testing.T) *passkey.Party {
 	return p
 }
 
+func candidate() *passkey.Candidate {
+	return &passkey.Candidate{Person: ada(), Handle: []byte("a sealed address"), Purpose: svc.RegistrationPurpose}
+}
+
 // registered is a person's key at an authenticator.
 func registered(t *testing.T, p *passkey.Party) (*passkeytest.Authenticator, svc.Passkey) {
 	t.Helper()
 	device := passkeytest.New(t, origin, "svc.example")
-	options, state, err := p.Register("cer_1", ada(), nil, noon())
+	options, state, err := p.Register("cer_1", candidate(), noon())
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := p.Registered(ada(), &state, device.Create(options), noon())
+	key, err := p.Registered(ada(), &state, svc.RegistrationPurpose, device.Create(options), noon())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,12 +133,12 @@ func TestARegistrationIsVerified(t *testing.T) {
 		"too late":        func(_ *passkeytest.Authenticator, s *svc.Ceremony) { s.EndsAt = noon() },
 	} {
 		device := passkeytest.New(t, origin, "svc.example")
-		options, state, err := p.Register("cer_1", ada(), nil, noon())
+		options, state, err := p.Register("cer_1", candidate(), noon())
 		if err != nil {
 			t.Fatal(err)
 		}
 		spoil(device, &state)
-		if _, err := p.Registered(ada(), &state, device.Create(options), noon()); !strings.HasPrefix(reasonOf(err), "passkey_required") {
+		if _, err := p.Registered(ada(), &state, svc.RegistrationPurpose, device.Create(options), noon()); !strings.HasPrefix(reasonOf(err), "passkey_required") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

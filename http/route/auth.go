@@ -21,9 +21,6 @@ type Authority interface {
 	Authorize(ctx context.Context, secret string, class svc.RateClass, org string) (svc.Grant, svc.RateState, error)
 }
 
-// CookieName is the cookie in which a browser carries its console session.
-const CookieName = "svc_session"
-
 // The WWW-Authenticate headers (contract 5): for a request without credentials, and for one
 // whose credentials are of the wrong kind, unknown, revoked or expired.
 const (
@@ -34,6 +31,9 @@ const (
 // principal identifies the caller. A secret of the wrong kind is refused with a sentence that names
 // the mistake; unknown, revoked and expired secrets get the same answer.
 func (h *Handler) principal(ctx context.Context, call *Call) error {
+	if call.Route.Open {
+		return h.fromConsole(call.request)
+	}
 	secret, err := h.secretOf(call)
 	if err != nil {
 		return err
@@ -52,17 +52,18 @@ func (h *Handler) principal(ctx context.Context, call *Call) error {
 	}
 }
 
-// secretOf returns the secret of a request. The console's cookie is taken from
-// requests of the same origin only.
+// secretOf returns the secret of a request. A console session that comes as a cookie opens
+// management rows too, but for requests of the console's own pages only.
 func (h *Handler) secretOf(call *Call) (string, error) {
+	surface := call.Route.Surface
 	secret, sent := bearer(call.request.Header)
-	if cookie, err := call.request.Cookie(CookieName); !sent && err == nil && call.Route.Surface == Console {
-		if h.origin.Check(call.request) != nil {
-			return "", svc.Errorf(svc.CodeForbidden, "A console session's cookie serves requests of the console's own origin only.")
+	if cookie, err := call.request.Cookie(CookieName); !sent && err == nil {
+		if err := h.fromConsole(call.request); err != nil {
+			return "", err
 		}
-		secret, sent = cookie.Value, true
+		surface, secret, sent = Console, cookie.Value, true
 	}
-	if message := refusal(call.Route.Surface, secret, sent); message != "" {
+	if message := refusal(surface, secret, sent); message != "" {
 		challenge := ChallengeInvalid
 		if !sent {
 			challenge = ChallengeNone
@@ -80,6 +81,8 @@ func refusal(surface Surface, secret string, sent bool) string {
 		return "Send an access token as Authorization: Bearer <token>."
 	case strings.HasPrefix(secret, "svc_pub_"), strings.HasPrefix(secret, "svc_sec_"):
 		return "This is an ingest key; it sends events and evaluates flags. The management API needs an access token."
+	case strings.HasPrefix(secret, svc.TokenLink.Prefix()):
+		return "This is the secret of a link, which is opened in a browser; it is no token."
 	case surface == Console && isManagementToken(secret):
 		return "This is an access token; the console's routes need a console session."
 	case surface == Manage && strings.HasPrefix(secret, svc.TokenConsole.Prefix()):

@@ -38,6 +38,7 @@ type Call struct {
 	happened svc.LedgerKind
 	note     string
 	public   string
+	site     string
 	audited  bool
 	queries  *querySlots
 	header   http.Header

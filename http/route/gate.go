@@ -40,7 +40,7 @@ func (h *Handler) gates() []gate {
 // rate refuses a call over its token's limits. An organization outside the token's reach is
 // refused after the rate check, so probing uses quota too.
 func (h *Handler) rate(_ context.Context, call *Call) error {
-	call.audited = call.Route.Method != http.MethodGet && svc.CodeOf(call.refused) != svc.CodeRateLimited
+	call.audited = call.Route.Method != http.MethodGet && !call.Route.Open && svc.CodeOf(call.refused) != svc.CodeRateLimited
 	if svc.CodeOf(call.refused) == svc.CodeNotFound {
 		return notAddressed(call.Route)
 	}
@@ -136,7 +136,7 @@ func (h *Handler) newCall(route *Route, w *Response, r *http.Request, values []p
 	return &Call{
 		Route: route, RequestID: w.id, Now: h.config.Now(), request: r, path: values,
 		cursors: h.config.Cursors, header: http.Header{}, status: route.status(),
-		response: w, streams: route.streams(r), public: cmp.Or(h.config.PublicURL, h.config.Origin),
+		response: w, streams: route.streams(r), public: cmp.Or(h.config.PublicURL, h.config.Origin), site: h.site(r),
 	}
 }
 

@@ -106,22 +106,49 @@ func TestPrincipal(t *testing.T) {
 }
 
 func TestConsoleCookie(t *testing.T) {
-	row := row("POST", "/x", echo("x"))
-	row.Surface = route.Console
-	handler := newGateway().handler(t, row)
+	console, manage := row("POST", "/x", echo("x")), row("GET", "/x", echo("x"))
+	console.Surface = route.Console
+	handler := newGateway().handler(t, console, manage)
 	cookie := "Cookie: " + route.CookieName + "=" + secret(svc.TokenConsole).Reveal()
 	for _, test := range []struct {
-		headers []string
-		want    int
+		name, host string
+		headers    []string
+		want       int
 	}{
-		{[]string{cookie, "Sec-Fetch-Site: same-origin"}, 200},
-		{[]string{cookie, "Sec-Fetch-Site: cross-site"}, 403},
-		{[]string{cookie, "Origin: https://evil.example"}, 403},
-		{[]string{cookie}, 200},
-		{[]string{"Cookie: " + route.CookieName + "=" + secret(svc.TokenPersonal).Reveal()}, 401},
+		{"the console's own page", "svc.example", []string{cookie, "Sec-Fetch-Site: same-origin"}, 200},
+		{"the console on this machine", "localhost:8080", []string{cookie, "Sec-Fetch-Site: same-origin"}, 200},
+		{"a page of another site", "svc.example", []string{cookie, "Sec-Fetch-Site: cross-site"}, 403},
+		{"a page of a sister domain", "svc.example", []string{cookie, "Sec-Fetch-Site: same-site"}, 403},
+		{"a page of another origin, in an old browser", "svc.example", []string{cookie, "Origin: https://evil.example"}, 403},
+		{"a name that a stranger pointed here", "evil.example", []string{cookie, "Sec-Fetch-Site: same-origin"}, 403},
+		{"a program", "svc.example", []string{cookie}, 200},
+		{"an access token as a cookie", "svc.example", []string{"Cookie: " + route.CookieName + "=" + secret(svc.TokenPersonal).Reveal()}, 401},
+		{"a link as a cookie", "svc.example", []string{"Cookie: " + route.CookieName + "=" + secret(svc.TokenLink).Reveal()}, 401},
 	} {
-		if response := ask(t, handler, "POST", "/console/api/v1/x", "", append(test.headers, "Authorization: ")...); response.Code != test.want {
-			t.Errorf("%v: %d %s", test.headers, response.Code, response.Body)
+		for target, method := range map[string]string{"/console/api/v1/x": "POST", "/api/v1/x": "GET"} {
+			if response := ask(t, handler, method, "http://"+test.host+target, "", append(test.headers, "Authorization: ")...); response.Code != test.want {
+				t.Errorf("%s, %s: %d %s", test.name, target, response.Code, response.Body)
+			}
+		}
+	}
+	if response := ask(t, handler, "GET", "http://svc.example/api/v1/x", "", cookie, "Authorization: Bearer nonsense"); response.Code != 401 {
+		t.Errorf("a cookie beside a bad bearer: %d", response.Code)
+	}
+}
+
+// TestTheCookieOfASession holds what a browser is told to do with a session.
+func TestTheCookieOfASession(t *testing.T) {
+	ends := noon().Add(time.Hour)
+	in := row("POST", "/in", func(_ context.Context, call *route.Call, _ struct{}) (string, error) {
+		call.SignIn(svc.Token{ExpiresAt: &ends}, secret(svc.TokenConsole))
+		return "", nil
+	})
+	in.Surface, in.Open, in.Scope = route.Console, true, ""
+	handler := newGateway().handler(t, in)
+	const kept = "; Path=/; Max-Age=3600; HttpOnly"
+	for host, want := range map[string]string{"svc.example": kept + "; Secure; SameSite=Lax", "localhost:8080": kept + "; Secure; SameSite=Lax"} {
+		if got := ask(t, handler, "POST", "http://"+host+"/console/api/v1/in", "").Header().Get("Set-Cookie"); got != route.CookieName+"="+secret(svc.TokenConsole).Reveal()+want {
+			t.Errorf("%s: %s", host, got)
 		}
 	}
 }

@@ -74,7 +74,6 @@ type Handler struct {
 	metrics  *metrics
 	others   *routeMetrics
 	streamed *routeMetrics
-	origin   *http.CrossOriginProtection
 	records  sync.Pool
 }
 
@@ -93,7 +92,7 @@ func New(config Config) (*Handler, error) {
 	}
 	h := &Handler{
 		config: config, docs: strings.TrimSuffix(config.PublicURL, "/") + "/docs", log: config.Logger, metrics: measured,
-		queries: newQuerySlots(config.ConcurrentQueries), streams: newQuerySlots(config.ConcurrentStreams), others: measured.route("none"), streamed: measured.route("stream"), origin: http.NewCrossOriginProtection(),
+		queries: newQuerySlots(config.ConcurrentQueries), streams: newQuerySlots(config.ConcurrentStreams), others: measured.route("none"), streamed: measured.route("stream"),
 	}
 	h.draining, h.drain = context.WithCancel(context.Background())
 	h.records.New = func() any { return new(Response) }

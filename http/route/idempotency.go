@@ -35,10 +35,10 @@ const maxIdempotencyKey = 255
 // the first answer again, marked Idempotent-Replayed. Answers of status 500 and
 // above are forgotten, so that a later attempt may succeed. Stored bodies are
 // sealed with a key that only the bearer of the token can derive, since they
-// may hold a secret that is shown once.
+// may hold a secret that is shown once. Open rows have no token to keep an answer under.
 func (h *Handler) once(ctx context.Context, call *Call, body []byte, perform func() (Answer, error)) (Answer, error) {
 	key := call.request.Header.Get("Idempotency-Key")
-	if key == "" || call.Route.Method != http.MethodPost || h.config.Replays == nil {
+	if key == "" || call.Route.Method != http.MethodPost || call.Route.Open || h.config.Replays == nil {
 		return perform()
 	}
 	if len(key) > maxIdempotencyKey || unclean(key) {

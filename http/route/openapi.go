@@ -53,7 +53,7 @@ func OpenAPI(routes []Route, publicURL, revision string) (map[string]any, error)
 			"securitySchemes": map[string]any{
 				"accessToken":    map[string]any{"type": "http", "scheme": "bearer", "description": "A personal, organization or assistant token."},
 				"ingestKey":      map[string]any{"type": "http", "scheme": "bearer", "description": "A public or secret ingest key. It may also stand in X-SVC-Key, in the query as key, or in the body as writeKey."},
-				"consoleSession": map[string]any{"type": "http", "scheme": "bearer", "description": "A console session."},
+				"consoleSession": map[string]any{"type": "http", "scheme": "bearer", "description": "A console session. Pages of the console send it as a cookie, to management routes as well."},
 			},
 		},
 	}, nil
@@ -76,6 +76,9 @@ func describe(route *Route, types *schemas) (map[string]any, error) {
 		"operationId": route.Operation, "summary": route.Summary, "tags": []string{noun},
 		"parameters": append(parameters, describeHeaders(route)...), "responses": responses,
 		"security": []any{map[string]any{scheme: []string{}}}, "x-effect": route.Effect,
+	}
+	if route.Open {
+		operation["security"], operation["x-scope"] = []any{}, "none"
 	}
 	for name, word := range map[string]string{
 		"x-scope": string(route.Scope), "x-rate-class": string(route.Rate),
@@ -131,7 +134,7 @@ func describeHeaders(route *Route) []any {
 		return map[string]any{"name": name, "in": "header", "required": false, "schema": Schema{"type": "string"}, "description": description}
 	}
 	headers := []any{}
-	if route.gated() && route.Method == http.MethodPost {
+	if route.gated() && !route.Open && route.Method == http.MethodPost {
 		headers = append(headers, header("Idempotency-Key", "Repeating the request under the same key within 24 hours answers the same again."))
 	}
 	if slices.Contains(route.Codes, svc.CodePrecondition) {

@@ -57,8 +57,11 @@ type Route struct {
 	// a last one of the form {slug...} takes the rest of the path.
 	Path string
 	// Operation names the row: noun.verb, unique in the table.
-	Operation  string
-	Module     svc.Module
+	Operation string
+	Module    svc.Module
+	// Open marks a console row that serves people who are not signed in yet. It asks for no
+	// credentials; its requests must come from the console's own pages.
+	Open       bool
 	Scope      svc.Scope
 	Permission svc.Permission
 	// AppPart is the part of the path's application that the handler finds in Call.Parts. The gate
@@ -174,7 +177,9 @@ func checkRoute(route *Route) error {
 		return fmt.Errorf("surface %q does not suit the kind of handler", route.Surface)
 	case !route.gated():
 		return nil
-	case !slices.Contains(svc.Scopes(), route.Scope):
+	case route.Open && (route.Surface != Console || route.Scope != "" || route.Permission != "" || route.Role != "" || route.HasParam("org")):
+		return errors.New("an open row is of the console, asks for no rights and addresses no organization")
+	case !route.Open && !slices.Contains(svc.Scopes(), route.Scope):
 		return fmt.Errorf("unknown scope %q", route.Scope)
 	case route.Summary == "":
 		return errors.New("the summary is empty")

@@ -27,6 +27,7 @@ Operator's commands, sent to the admin listener of a running server
 directory (SVC_DATA_DIR/operator.token, or --token-file).
 
   login          --email E                         open a console session for 12 hours
+  link           --email E                         make a link that signs in to the console, once
   orgs create    --name N --owner E [--slug S]     make an organization with its owner
   members list   --org O
   members put    --org O --email E --role R [--name N]
@@ -57,7 +58,7 @@ const commandTime = 30 * time.Second
 // calls maps the words of a command to the operator's call.
 func calls() map[string]string {
 	return map[string]string{
-		"login": "login", "orgs create": "orgs.create",
+		"login": "login", "link": "link", "orgs create": "orgs.create",
 		"members list": "members.list", "members put": "members.put", "members remove": "members.remove",
 		"tokens list": "tokens.list", "tokens mint": "tokens.mint", "tokens revoke": "tokens.revoke", "tokens adopt": "tokens.adopt",
 		"deadletters list": "deadletters.list", "deadletters show": "deadletters.show",

@@ -23,21 +23,22 @@ type Invitations interface {
 type consoleInvitations struct {
 	members     consoleMembers
 	invitations Invitations
+	links       Links
 }
 
 func consoleInvitationRoutes(ports Ports) []route.Route {
-	invitations := consoleInvitations{members: consoleMembers{members: ports.Members}, invitations: ports.Invitations}
+	invitations := consoleInvitations{members: consoleMembers{members: ports.Members}, invitations: ports.Invitations, links: ports.Links}
 	return []route.Route{
 		{
 			Surface: route.Console, Method: "POST", Path: "/orgs/{org}/invitations", Operation: "console.invitations.create", Scope: svc.ScopeAdmin, Permission: svc.PermOrgRead, Role: svc.RoleAdmin, Effect: route.Write, Ledger: "member.invited", Rate: svc.RateDefault,
-			Summary: "Invite a person, who has 72 hours to accept", Status: 201, Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(invitations.create),
+			Summary: "Invite a person, who has 72 hours to accept; the answer shows the link once", Status: 201, Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(invitations.create),
 		},
 		{
 			Surface: route.Console, Method: "GET", Path: "/me/invitations", Operation: "console.invitations.list", Scope: svc.ScopeRead, Effect: route.Read, Rate: svc.RateDefault,
 			Summary: "List the invitations of the signed-in person", Handler: route.Typed(invitations.list),
 		},
 		{
-			Surface: route.Console, Method: "POST", Path: "/me/invitations/{slug}/accept", Operation: "console.invitations.accept", Scope: svc.ScopeWrite, Effect: route.Write, Ledger: "member.joined", Rate: svc.RateDefault,
+			Surface: route.Console, Method: "POST", Path: "/me/invitations/{slug}/accept", Operation: "console.invitations.accept", Scope: svc.ScopeWrite, Effect: route.Write, Ledger: "member.joined", Codes: []svc.Code{svc.CodeForbidden}, Rate: svc.RateDefault,
 			Summary: "Accept an invitation and become a member", Handler: route.Typed(invitations.accept),
 		},
 		{
@@ -66,19 +67,22 @@ func (c *createInvitation) spec() svc.MemberSpec {
 // Check applies the rules of members.
 func (c *createInvitation) Check(*route.Call) []svc.FieldError { return c.spec().Validate() }
 
-func (c consoleInvitations) create(ctx context.Context, call *route.Call, in createInvitation) (member, error) {
+func (c consoleInvitations) create(ctx context.Context, call *route.Call, in createInvitation) (invitationLink, error) {
 	email, _ := svc.NormaliseEmail(in.Body.Email)
 	seats, err := c.members.members.Seats(ctx, in.Org)
 	if err != nil {
-		return member{}, err
+		return invitationLink{}, err
 	}
 	for i := range seats {
 		if seats[i].Invitation == nil && seats[i].Member.User.Email == email {
-			return member{}, &svc.Error{Code: svc.CodeConflict, Reason: "already_member", Message: "The person is a member; change the role with PUT …/members/{email}."}
+			return invitationLink{}, &svc.Error{Code: svc.CodeConflict, Reason: "already_member", Message: "The person is a member; change the role with PUT …/members/{email}."}
 		}
 	}
 	seat, err := c.members.offer(ctx, call, in.Org, in.spec())
-	return memberOf(&seat), err
+	if err != nil {
+		return invitationLink{}, err
+	}
+	return c.newLink(ctx, call, &seat)
 }
 
 // invitation is an invitation as the invited person sees it.
@@ -114,8 +118,21 @@ type offerPath struct {
 	Slug string `path:"slug" doc:"The organization's slug."`
 }
 
-func (c consoleInvitations) accept(ctx context.Context, call *route.Call, in offerPath) (svc.Membership, error) {
+type acceptOffer struct {
+	offerPath
+	Body acceptBody `body:"json" optional:"true"`
+}
+
+// acceptBody is the body of POST …/accept.
+type acceptBody struct {
+	Link string `json:"link" doc:"The secret of the invitation's link; a session that the operator opened needs none."`
+}
+
+func (c consoleInvitations) accept(ctx context.Context, call *route.Call, in acceptOffer) (svc.Membership, error) {
 	person, err := api.SignedIn(call)
+	if err == nil {
+		err = c.vouch(ctx, call, person, in.Slug, in.Body.Link)
+	}
 	if err != nil {
 		return svc.Membership{}, err
 	}

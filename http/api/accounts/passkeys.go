@@ -15,6 +15,8 @@ import (
 type passkeys struct {
 	passkeys      api.Passkeys
 	organizations Organizations
+	sessions      Sessions
+	seal          Seal
 }
 
 // concern has the call recorded in the ledgers of all organizations of the person, because a
@@ -24,7 +26,7 @@ func (p passkeys) concern(ctx context.Context, call *route.Call) error {
 }
 
 func consolePasskeyRoutes(ports Ports) []route.Route {
-	keys := passkeys{ports.Passkeys, ports.Organizations}
+	keys := passkeys{ports.Passkeys, ports.Organizations, ports.Sessions, ports.Seal}
 	return []route.Route{
 		{
 			Surface: route.Console, Method: "GET", Path: "/me/passkeys", Operation: "console.passkeys.list", Scope: svc.ScopeRead, Effect: route.Read, Rate: svc.RateDefault,
@@ -84,7 +86,7 @@ func (p passkeys) challenge(ctx context.Context, call *route.Call, _ struct{}) (
 	if err != nil {
 		return api.Challenged{}, err
 	}
-	party, err := passkey.NewParty(call.Origin())
+	party, err := passkey.NewParty(call.Site())
 	if err != nil {
 		return api.Challenged{}, err
 	}
@@ -92,7 +94,9 @@ func (p passkeys) challenge(ctx context.Context, call *route.Call, _ struct{}) (
 	if err != nil {
 		return api.Challenged{}, err
 	}
-	options, state, err := party.Register(p.passkeys.NewCeremonyID(), person, keys, call.Now)
+	options, state, err := party.Register(p.passkeys.NewCeremonyID(), &passkey.Candidate{
+		Person: person, Handle: p.seal.Seal(sealedHandle, p.sessions.AddressOf(person)), Keys: keys, Purpose: svc.RegistrationPurpose,
+	}, call.Now)
 	if err != nil {
 		return api.Challenged{}, err
 	}
@@ -114,8 +118,10 @@ type passkeyBody struct {
 const maxPasskeyName = 100
 
 // Check applies the limits of names.
-func (r *registerPasskey) Check(*route.Call) []svc.FieldError {
-	if name := strings.TrimSpace(r.Body.Name); name == "" || len(name) > maxPasskeyName {
+func (r *registerPasskey) Check(*route.Call) []svc.FieldError { return checkPasskeyName(r.Body.Name) }
+
+func checkPasskeyName(name string) []svc.FieldError {
+	if name = strings.TrimSpace(name); name == "" || len(name) > maxPasskeyName {
 		return []svc.FieldError{{Field: "name", Code: "invalid_value", Message: "A name has 1 to 100 bytes."}}
 	}
 	return nil
@@ -126,7 +132,7 @@ func (p passkeys) register(ctx context.Context, call *route.Call, in registerPas
 	if err != nil {
 		return passkeyRow{}, err
 	}
-	party, err := passkey.NewParty(call.Origin())
+	party, err := passkey.NewParty(call.Site())
 	if err != nil {
 		return passkeyRow{}, err
 	}
@@ -134,7 +140,7 @@ func (p passkeys) register(ctx context.Context, call *route.Call, in registerPas
 	if err != nil {
 		return passkeyRow{}, err
 	}
-	key, err := party.Registered(person, &state, in.Body.Credential, call.Now)
+	key, err := party.Registered(person, &state, svc.RegistrationPurpose, in.Body.Credential, call.Now)
 	if err != nil {
 		return passkeyRow{}, err
 	}

@@ -17,6 +17,9 @@ type Ports struct {
 	Invitations   Invitations
 	Tokens        Tokens
 	Passkeys      api.Passkeys
+	Sessions      Sessions
+	Links         Links
+	Seal          Seal
 	Ledger        Ledger
 	// Limits is shown by GET /me.
 	Limits Limits
@@ -30,6 +33,7 @@ func Routes(ports Ports) []route.Route {
 		consoleMemberRoutes(ports),
 		consoleInvitationRoutes(ports),
 		consoleTokenRoutes(ports),
+		consoleSessionRoutes(ports),
 		consolePasskeyRoutes(ports),
 		ledgerRoutes(ports),
 	)

@@ -1,8 +1,14 @@
 package apitest
 
-// decisionSteps lists the requests about approval queues and passkeys.
+// decisionSteps lists the requests about signing in, passkeys and approval queues.
 func decisionSteps() []step {
+	const sessions = "/console/api/v1/sessions"
 	return []step{
+		{name: "console.sessions.challenge-spent", as: nobody, method: "POST", path: sessions + "/challenge", body: `{"link":"svc_lnk_spent"}`},
+		{name: "console.sessions.create-empty", as: nobody, method: "POST", path: sessions, body: `{}`},
+		{name: "console.sessions.create-spent", as: nobody, method: "POST", path: sessions, body: `{"link":"svc_lnk_spent"}`},
+		{name: "console.sessions.create-made-up", as: nobody, method: "POST", path: sessions, body: `{"ceremony":"AAAA","credential":{}}`},
+		{name: "console.sessions.delete", as: nobody, method: "DELETE", path: sessions},
 		{name: "console.passkeys.list", as: session, method: "GET", path: "/console/api/v1/me/passkeys"},
 		{name: "console.passkeys.register-invalid", as: session, method: "POST", path: "/console/api/v1/me/passkeys", body: `{"name":" ","ceremony":"cer_1","credential":{}}`},
 		{name: "console.passkeys.register-over", as: session, method: "POST", path: "/console/api/v1/me/passkeys", body: `{"name":"Phone","ceremony":"cer_1","credential":{}}`},

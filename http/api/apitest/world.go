@@ -140,7 +140,7 @@ func (m *Memory) Ports() *Ports {
 	ai := m.assistant()
 	return &Ports{
 		Accounts: accounts.Ports{
-			Organizations: m, Members: m, Invitations: m, Tokens: m, Passkeys: m, Ledger: m,
+			Organizations: m, Members: m, Invitations: m, Tokens: m, Passkeys: m, Sessions: m, Links: m, Seal: openSeal{}, Ledger: m,
 			Limits: accounts.Limits{PerMinute: svc.DefaultPerMinute, AnalyticsPerMinute: svc.QueryPerMinute, ConcurrentQueries: svc.ConcurrentQueries},
 		},
 		Apps:      apps.Ports{Apps: m, Keys: m},

@@ -40,7 +40,7 @@ func (c consoleAI) challenge(ctx context.Context, call *route.Call, in actionPat
 	if err != nil {
 		return api.Challenged{}, err
 	}
-	party, err := passkey.NewParty(call.Origin())
+	party, err := passkey.NewParty(call.Site())
 	if err != nil {
 		return api.Challenged{}, err
 	}
@@ -88,7 +88,7 @@ func (c consoleAI) approve(ctx context.Context, call *route.Call, in confirmActi
 
 // confirm checks the answer of an authenticator, which can be used once, whatever the result.
 func (c consoleAI) confirm(ctx context.Context, call *route.Call, person svc.User, action *svc.Action, body *confirmationBody) error {
-	party, err := passkey.NewParty(call.Origin())
+	party, err := passkey.NewParty(call.Site())
 	if err != nil {
 		return err
 	}

@@ -31,6 +31,9 @@ type Authenticator struct {
 	// Counter grows with every signature.
 	Counter uint32
 
+	// Handle is by what the authenticator names its owner; it comes with a registration.
+	Handle []byte
+
 	t   testing.TB
 	id  []byte
 	key *ecdsa.PrivateKey
@@ -87,6 +90,11 @@ func text(raw []byte) string { return base64.RawURLEncoding.EncodeToString(raw) 
 // Create answers the options of a registration.
 func (a *Authenticator) Create(options []byte) []byte {
 	a.t.Helper()
+	var asked struct{ User struct{ ID string } }
+	if err := json.Unmarshal(options, &asked); err != nil {
+		a.t.Fatal(err)
+	}
+	a.Handle, _ = base64.RawURLEncoding.DecodeString(asked.User.ID)
 	point, err := a.key.PublicKey.Bytes()
 	if err != nil {
 		a.t.Fatal(err)
@@ -108,7 +116,7 @@ func (a *Authenticator) Get(options []byte) []byte {
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	return a.answer(map[string]any{"clientDataJSON": text(client), "authenticatorData": text(data), "signature": text(signature)})
+	return a.answer(map[string]any{"clientDataJSON": text(client), "authenticatorData": text(data), "signature": text(signature), "userHandle": text(a.Handle)})
 }
 
 func (a *Authenticator) answer(response map[string]any) []byte {

@@ -1,0 +1,80 @@
+package identity
+
+import (
+	"context"
+	"encoding/hex"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// NewLink makes a link and returns its secret, once. A link is kept as a token that opens no
+// route: it has no scopes, ends by itself, and can be revoked once, which spends it.
+func (i *Identity) NewLink(ctx context.Context, link svc.Link) (svc.Secret, error) {
+	token, secret := i.newToken(svc.TokenLink, svc.TokenOwner{User: link.User, Org: link.Org}, svc.TokenSpec{Name: link.Invitation, ExpiresAt: &link.EndsAt})
+	return secret, i.activate(ctx, token)
+}
+
+// Link returns what the secret of a link stands for; it fails with unauthorized where the link
+// is over, spent or unknown.
+func (i *Identity) Link(ctx context.Context, secret svc.Secret) (svc.Link, error) {
+	if !svc.WellFormedSecret(secret.Reveal()) {
+		return svc.Link{}, noLink(nil)
+	}
+	now, err := tokenUse.Ask(ctx, i.Actors, svc.HashSecretHex(secret.Reveal()), useToken{Class: svc.RateDefault})
+	if err != nil {
+		return svc.Link{}, noLink(err)
+	}
+	token := now.Token
+	if token.Kind != svc.TokenLink || token.User == nil || token.ExpiresAt == nil {
+		return svc.Link{}, noLink(nil)
+	}
+	return svc.Link{User: *token.User, Invitation: token.Name, Org: token.Org, EndsAt: *token.ExpiresAt}, nil
+}
+
+// SpendLink uses a link up. It fails with unauthorized for all callers but the first.
+func (i *Identity) SpendLink(ctx context.Context, secret svc.Secret) error {
+	if _, err := i.Link(ctx, secret); err != nil {
+		return err
+	}
+	_, err := tokenRevoke.Ask(ctx, i.Actors, svc.HashSecretHex(secret.Reveal()), grain.None{})
+	if err != nil {
+		return noLink(err)
+	}
+	return nil
+}
+
+// noLink makes one answer of all links that are not good.
+func noLink(err error) error {
+	if code := svc.CodeOf(err); err != nil && code != svc.CodeUnauthorized && code != svc.CodeNotFound {
+		return err
+	}
+	return svc.Errorf(svc.CodeUnauthorized, "The link is over, or was used before. Ask for another one; the operator makes one with: svc admin link --email …")
+}
+
+// EndSession ends a console session. One that is over or unknown needs no end.
+func (i *Identity) EndSession(ctx context.Context, secret svc.Secret) error {
+	_, err := tokenRevoke.Ask(ctx, i.Actors, svc.HashSecretHex(secret.Reveal()), grain.None{})
+	if code := svc.CodeOf(err); err != nil && code != svc.CodeNotFound && code != svc.CodeUnauthorized {
+		return err
+	}
+	return nil
+}
+
+// AddressOf returns the identity of a person's actor, as bytes.
+func (i *Identity) AddressOf(person svc.User) []byte {
+	address, _ := hex.DecodeString(userIdentity(person.Email)) // an identity is hex
+	return address
+}
+
+// PersonAt returns the person of an address, or not_found.
+func (i *Identity) PersonAt(ctx context.Context, address []byte) (svc.User, error) {
+	return userGet.Ask(ctx, i.Actors, hex.EncodeToString(address), grain.None{})
+}
+
+// SpendCeremony notes that a question was answered; for the second time it fails with
+// passkey_required.
+func (i *Identity) SpendCeremony(ctx context.Context, person svc.User, ceremony *svc.Ceremony) error {
+	_, err := userSpendCeremony.Ask(ctx, i.Actors, userIdentity(person.Email), openCeremony{Ceremony: svc.Ceremony{ID: ceremony.ID, EndsAt: ceremony.EndsAt}})
+	return err
+}

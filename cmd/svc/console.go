@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+
+	"svc"
+	"svc/http/admin"
+	"svc/http/console"
+	"svc/http/docs"
+	"svc/http/docsite"
+	"svc/http/route"
+	"svc/http/script"
+)
+
+// consoleModule is the page at /console. What it shows and does are rows of other modules.
+func (n *node) consoleModule() module {
+	return module{name: "console", wire: n.wireConsole, routes: func() ([]route.Route, error) { return console.Routes(), nil }}
+}
+
+func (n *node) wireConsole() (err error) {
+	if n.consoleSeal, err = n.vault.Box("console"); err != nil {
+		return fmt.Errorf("making the seal of the console: %w", err)
+	}
+	return nil
+}
+
+// consoleSite returns scheme and host under which people open the console. Passkeys belong to names,
+// so loopback is named where it would be an address.
+func (n *node) consoleSite() string {
+	site, err := url.Parse(n.url())
+	if err != nil {
+		return n.url()
+	}
+	if ip := net.ParseIP(site.Hostname()); ip != nil && ip.IsLoopback() && n.config.PublicURL == "" {
+		site.Host = net.JoinHostPort("localhost", site.Port())
+	}
+	return site.String()
+}
+
+// setupLink makes the link that signs the first owner in to the console.
+func (n *node) setupLink(ctx context.Context, owner svc.User) (string, error) {
+	secret, err := n.identity.NewLink(ctx, svc.Link{User: owner, EndsAt: n.now().Add(svc.SetupTime)})
+	return admin.SetupLink(n.consoleSite(), secret), err
+}
+
+// documentationModule is the documentation as answers and as a site, and the script of web pages.
+func (n *node) documentationModule() module {
+	return module{name: "documentation", routes: func() ([]route.Route, error) {
+		site, err := docsite.New(n.library)
+		if err != nil {
+			return nil, fmt.Errorf("opening the documentation site: %w", err)
+		}
+		scripts, err := script.Routes()
+		if err != nil {
+			return nil, err
+		}
+		return slices.Concat(n.library.Routes(), site.Routes(), scripts), nil
+	}}
+}
+
+// openLibrary opens the documentation that is part of the program.
+func (n *node) openLibrary() (err error) {
+	if n.library, err = docs.Open(svc.Documentation); err != nil {
+		return fmt.Errorf("opening the documentation: %w", err)
+	}
+	return nil
+}

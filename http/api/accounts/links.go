@@ -1,0 +1,191 @@
+package accounts
+
+import (
+	"context"
+	"slices"
+
+	"svc"
+	"svc/http/passkey"
+	"svc/http/route"
+)
+
+// Links keeps the links by which people come in who have no passkey yet.
+type Links interface {
+	// NewLink makes a link and returns its secret, once.
+	NewLink(ctx context.Context, link svc.Link) (svc.Secret, error)
+	// Link returns what a secret stands for. It fails with unauthorized where the link is over,
+	// spent or unknown.
+	Link(ctx context.Context, secret svc.Secret) (svc.Link, error)
+	// SpendLink uses a link up; of several calls one succeeds.
+	SpendLink(ctx context.Context, secret svc.Secret) error
+	// Enter returns the person of an e-mail address, whom an open invitation makes known.
+	Enter(ctx context.Context, email string) (svc.User, error)
+	// KnownUser returns the person of an e-mail address, or not_found.
+	KnownUser(ctx context.Context, email string) (svc.User, error)
+}
+
+// byLink signs in the person of a link that the operator has made. The link is spent first: of
+// two who open it, one comes in.
+func (c consoleSessions) byLink(ctx context.Context, call *route.Call, secret svc.Secret) (session, error) {
+	link, err := c.links.Link(ctx, secret)
+	if err != nil {
+		return session{}, err
+	}
+	if link.Invitation != "" {
+		return session{}, svc.PasskeyRequired("", "An invitation is answered with a passkey.")
+	}
+	person, err := c.links.Enter(ctx, link.User.Email)
+	if err != nil {
+		return session{}, err
+	}
+	if err := c.links.SpendLink(ctx, secret); err != nil {
+		return session{}, err
+	}
+	keys, err := c.passkeys.Passkeys(ctx, person)
+	if err != nil {
+		return session{}, err
+	}
+	return c.open(ctx, call, person, svc.SessionOfOperator, len(keys))
+}
+
+// offer returns the open invitation that a link answers, for an address of which nobody is
+// known. Who is known signs in first: a link that somebody else has made must not add a passkey
+// to a person who exists.
+func (c consoleSessions) offer(ctx context.Context, link *svc.Link) (svc.Offer, error) {
+	offers, err := c.invitations.Offers(ctx, link.User)
+	if err != nil {
+		return svc.Offer{}, err
+	}
+	at := slices.IndexFunc(offers, func(offer svc.Offer) bool { return link.Answers([]svc.Offer{offer}) })
+	if at < 0 {
+		return svc.Offer{}, svc.Errorf(svc.CodeUnauthorized, "The invitation is over, was withdrawn, or was answered. Ask for another one.")
+	}
+	_, err = c.links.KnownUser(ctx, link.User.Email)
+	switch {
+	case svc.CodeOf(err) == svc.CodeNotFound:
+		return offers[at], nil
+	case err == nil:
+		err = &svc.Error{Code: svc.CodeConflict, Reason: "sign_in_first", Message: "You are known here. Sign in with your passkey, and accept the invitation then."}
+	}
+	return svc.Offer{}, err
+}
+
+// invited begins the registration that accepts an invitation.
+func (c consoleSessions) invited(ctx context.Context, call *route.Call, party *passkey.Party, secret svc.Secret) (signInChallenge, error) {
+	link, err := c.links.Link(ctx, secret)
+	if err != nil {
+		return signInChallenge{}, err
+	}
+	if link.Invitation == "" {
+		return signInChallenge{}, svc.Invalid(svc.FieldError{Field: "link", Code: "invalid_value", Message: "This link signs in by itself."})
+	}
+	offer, err := c.offer(ctx, &link)
+	if err != nil {
+		return signInChallenge{}, err
+	}
+	person := link.User
+	person.Name = offer.Invitation.Name
+	options, state, err := party.Register(c.passkeys.NewCeremonyID(), &passkey.Candidate{
+		Person: person, Handle: c.seal.Seal(sealedHandle, c.sessions.AddressOf(person)), Purpose: link.JoinPurpose(),
+	}, call.Now)
+	if err != nil {
+		return signInChallenge{}, err
+	}
+	question, err := c.ask(options, &state)
+	shown := invitationOf(&offer)
+	return signInChallenge{Challenged: question, Invitation: &shown, Email: link.User.Email}, err
+}
+
+// join accepts an invitation: the person becomes known, with a passkey, and a member. The link is
+// spent once the passkey has proved itself.
+func (c consoleSessions) join(ctx context.Context, call *route.Call, body *sessionBody) (session, error) {
+	secret := svc.Secret(body.Link)
+	party, err := passkey.NewParty(call.Site())
+	if err != nil {
+		return session{}, err
+	}
+	state, err := c.asked(body.Ceremony)
+	if err != nil {
+		return session{}, err
+	}
+	if problems := checkPasskeyName(body.Name); len(problems) > 0 {
+		return session{}, svc.Invalid(problems...)
+	}
+	link, err := c.links.Link(ctx, secret)
+	if err != nil {
+		return session{}, err
+	}
+	if _, err := c.offer(ctx, &link); err != nil {
+		return session{}, err
+	}
+	key, err := party.Registered(link.User, &state, link.JoinPurpose(), body.Credential, call.Now)
+	if err != nil {
+		return session{}, err
+	}
+	if err := c.links.SpendLink(ctx, secret); err != nil {
+		return session{}, err
+	}
+	person, err := c.links.Enter(ctx, link.User.Email)
+	if err != nil {
+		return session{}, err
+	}
+	key.Name = body.Name
+	if _, err := c.passkeys.AddPasskey(ctx, person, key); err != nil {
+		return session{}, err
+	}
+	if _, err := c.invitations.AcceptOffer(ctx, person, link.Org); err != nil {
+		return session{}, err
+	}
+	call.Happened("member.joined")
+	return c.open(ctx, call, person, svc.SessionOfPasskey, 1)
+}
+
+// linkTo returns the address of the console that carries a secret. What stands behind the # stays
+// in the browser: no server and no log sees it before the page sends it.
+func linkTo(site, what string, secret svc.Secret) string {
+	return site + "/console#" + what + "=" + secret.Reveal()
+}
+
+// vouch refuses to seat a person who came by a passkey alone, unless the link of the
+// invitation shows that it was meant for them: an address proves nothing where its passkey was made
+// by whoever was first invited under it.
+func (c consoleInvitations) vouch(ctx context.Context, call *route.Call, person svc.User, org, secret string) error {
+	if secret == "" && call.Grant.Token.Name == svc.SessionOfOperator {
+		return nil
+	}
+	refused := &svc.Error{Code: svc.CodeForbidden, Reason: "link_required", Message: "Open the link of the invitation to accept it."}
+	if secret == "" {
+		return refused
+	}
+	link, err := c.links.Link(ctx, svc.Secret(secret))
+	if err != nil {
+		return err
+	}
+	offers, err := c.invitations.Offers(ctx, person)
+	if err != nil {
+		return err
+	}
+	if link.User.Email != person.Email || link.Org != org || !link.Answers(offers) {
+		return refused
+	}
+	return c.links.SpendLink(ctx, svc.Secret(secret))
+}
+
+// invitationLink is the answer that shows the link of an invitation, once.
+type invitationLink struct {
+	member
+	Link string `json:"link" doc:"For the invited person alone; it ends in a passkey, and is never shown again."`
+}
+
+// newLink makes the link of an invitation.
+func (c consoleInvitations) newLink(ctx context.Context, call *route.Call, seat *svc.Seat) (invitationLink, error) {
+	made := invitationLink{member: memberOf(seat)}
+	if seat.Invitation == nil {
+		return made, nil
+	}
+	secret, err := c.links.NewLink(ctx, svc.Link{
+		User: svc.User{Email: seat.Invitation.Email}, Invitation: seat.Invitation.ID, Org: call.Param("org"), EndsAt: seat.Invitation.ExpiresAt,
+	})
+	made.Link = linkTo(call.Site(), "invitation", secret)
+	return made, err
+}

@@ -1,0 +1,230 @@
+package accounts
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"time"
+
+	"svc"
+	"svc/http/api"
+	"svc/http/passkey"
+	"svc/http/route"
+)
+
+// Sessions opens and ends console sessions.
+type Sessions interface {
+	// OpenSession makes a session; by is svc.SessionOfOperator or svc.SessionOfPasskey.
+	OpenSession(ctx context.Context, person svc.User, by string, lifetime time.Duration) (svc.Token, svc.Secret, error)
+	// EndSession ends a session. One that is over or unknown needs no end.
+	EndSession(ctx context.Context, secret svc.Secret) error
+	// AddressOf returns a name of a person, of 32 bytes, under which PersonAt finds them.
+	AddressOf(person svc.User) []byte
+	// PersonAt returns the person of an address, or not_found.
+	PersonAt(ctx context.Context, address []byte) (svc.User, error)
+	// SpendCeremony notes that a question was answered; for the second time it fails with
+	// passkey_required.
+	SpendCeremony(ctx context.Context, person svc.User, ceremony *svc.Ceremony) error
+}
+
+// Seal encrypts what the service gives away and wants back as it was.
+type Seal interface {
+	Seal(name string, clear []byte) []byte
+	// Open fails for what was not sealed under the name.
+	Open(name string, sealed []byte) ([]byte, error)
+}
+
+// The names under which things are sealed: who a passkey belongs to, and a question that
+// waits for its answer.
+const (
+	sealedHandle   = "passkey handle"
+	sealedCeremony = "ceremony"
+)
+
+// consoleSessions answers the rows by which people sign in and out. Until it is known who asks,
+// nothing is read or written for the asker: questions are sealed and handed out, and the handle
+// in the answer of a passkey is sealed by the service too, so that a made-up one is refused
+// before anything is looked up.
+type consoleSessions struct {
+	sessions      Sessions
+	links         Links
+	invitations   Invitations
+	passkeys      api.Passkeys
+	organizations Organizations
+	seal          Seal
+}
+
+func consoleSessionRoutes(ports Ports) []route.Route {
+	sessions := consoleSessions{ports.Sessions, ports.Links, ports.Invitations, ports.Passkeys, ports.Organizations, ports.Seal}
+	return []route.Route{
+		{
+			Surface: route.Console, Method: "POST", Path: "/sessions/challenge", Operation: "console.sessions.challenge", Open: true, Effect: route.Write, Unrecorded: "a challenge changes nothing", Rate: svc.RateDefault,
+			Summary: "Begin to sign in with a passkey, or to answer an invitation by registering one", Codes: []svc.Code{svc.CodePasskeyRequired, svc.CodeNotAvailable, svc.CodeConflict}, Handler: route.Typed(sessions.challenge),
+		},
+		{
+			Surface: route.Console, Method: "POST", Path: "/sessions", Operation: "console.sessions.create", Open: true, Effect: route.Write, Ledger: "session.opened", Rate: svc.RateDefault,
+			Summary: "Sign in: by a passkey, by a link of the operator, or by an invitation and a new passkey", Status: 201, Codes: []svc.Code{svc.CodePasskeyRequired, svc.CodeNotAvailable, svc.CodeConflict}, Handler: route.Typed(sessions.create),
+		},
+		{
+			Surface: route.Console, Method: "DELETE", Path: "/sessions", Operation: "console.sessions.delete", Open: true, Effect: route.Destructive, Unrecorded: "signing out gives up what a session could do", Rate: svc.RateDefault,
+			Summary: "Sign out", Status: 204, Handler: route.Typed(sessions.end),
+		},
+	}
+}
+
+type beginSession struct {
+	Body beginBody `body:"json" optional:"true"`
+}
+
+// beginBody is the body of POST /sessions/challenge.
+type beginBody struct {
+	Link string `json:"link" doc:"The secret of an invitation's link; absent to sign in with a passkey."`
+}
+
+// signInChallenge is a question to an authenticator, and what it is about.
+type signInChallenge struct {
+	api.Challenged
+	Invitation *invitation `json:"invitation" doc:"The invitation that the answer accepts; null to sign in."`
+	Email      string      `json:"email" doc:"The address that was invited; empty to sign in."`
+}
+
+func (c consoleSessions) challenge(ctx context.Context, call *route.Call, in beginSession) (signInChallenge, error) {
+	party, err := passkey.NewParty(call.Site())
+	if err != nil {
+		return signInChallenge{}, err
+	}
+	if in.Body.Link != "" {
+		return c.invited(ctx, call, party, svc.Secret(in.Body.Link))
+	}
+	options, state, err := party.SignIn(c.passkeys.NewCeremonyID(), call.Now)
+	if err != nil {
+		return signInChallenge{}, err
+	}
+	question, err := c.ask(options, &state)
+	return signInChallenge{Challenged: question}, err
+}
+
+// ask hands a question out; nothing of it is kept.
+func (c consoleSessions) ask(options json.RawMessage, state *svc.Ceremony) (api.Challenged, error) {
+	encoded, err := json.Marshal(state)
+	if err != nil {
+		return api.Challenged{}, err
+	}
+	sealed := base64.RawURLEncoding.EncodeToString(c.seal.Seal(sealedCeremony, encoded))
+	return api.Challenged{Ceremony: sealed, Options: options, ExpiresAt: route.Time(state.EndsAt)}, nil
+}
+
+// asked returns a question that was handed out.
+func (c consoleSessions) asked(sealed string) (state svc.Ceremony, err error) {
+	encoded, err := base64.RawURLEncoding.DecodeString(sealed)
+	if err == nil {
+		encoded, err = c.seal.Open(sealedCeremony, encoded)
+	}
+	if err != nil || json.Unmarshal(encoded, &state) != nil {
+		return state, svc.PasskeyRequired("challenge_over", "The challenge is not one of this service; begin again.")
+	}
+	return state, nil
+}
+
+type createSession struct {
+	Body sessionBody `body:"json"`
+}
+
+// sessionBody is the body of POST /sessions.
+type sessionBody struct {
+	Link       string          `json:"link" doc:"The secret of a link. That of the operator serves alone, that of an invitation with the first passkey."`
+	Ceremony   string          `json:"ceremony" doc:"From the challenge."`
+	Credential json.RawMessage `json:"credential" doc:"What navigator.credentials.get or create returned, by toJSON()."`
+	Name       string          `json:"name" doc:"By which its owner knows the new passkey of an invitation."`
+}
+
+// session is a console session as its person sees it.
+type session struct {
+	User      svc.User   `json:"user"`
+	ExpiresAt route.Time `json:"expiresAt"`
+	Passkeys  int        `json:"passkeys" doc:"How many passkeys the person has."`
+}
+
+func (c consoleSessions) create(ctx context.Context, call *route.Call, in createSession) (session, error) {
+	answered, link := len(in.Body.Credential) > 0, svc.Secret(in.Body.Link)
+	switch {
+	case link != "" && answered:
+		return c.join(ctx, call, &in.Body)
+	case link != "":
+		return c.byLink(ctx, call, link)
+	case answered:
+		return c.byPasskey(ctx, call, &in.Body)
+	default:
+		return session{}, svc.Invalid(svc.FieldError{Field: "credential", Code: "missing_value", Message: "Send the answer of a passkey, or the secret of a link."})
+	}
+}
+
+// byPasskey signs in whoever a passkey says it belongs to, if it proves it.
+func (c consoleSessions) byPasskey(ctx context.Context, call *route.Call, body *sessionBody) (session, error) {
+	party, err := passkey.NewParty(call.Site())
+	if err != nil {
+		return session{}, err
+	}
+	state, err := c.asked(body.Ceremony)
+	if err != nil {
+		return session{}, err
+	}
+	handle, err := passkey.HandleOf(body.Credential)
+	if err != nil {
+		return session{}, err
+	}
+	address, err := c.seal.Open(sealedHandle, handle)
+	if err != nil {
+		return session{}, unknownPasskey()
+	}
+	person, err := c.sessions.PersonAt(ctx, address)
+	if svc.CodeOf(err) == svc.CodeNotFound {
+		return session{}, unknownPasskey()
+	}
+	if err != nil {
+		return session{}, err
+	}
+	keys, err := c.passkeys.Passkeys(ctx, person)
+	if err != nil {
+		return session{}, err
+	}
+	key, err := party.SignedIn(person, keys, &state, body.Credential, call.Now)
+	if err != nil {
+		return session{}, err
+	}
+	if err := c.sessions.SpendCeremony(ctx, person, &state); err != nil {
+		return session{}, err
+	}
+	if err := c.passkeys.UsePasskey(ctx, person, key); svc.CodeOf(err) == svc.CodeNotFound {
+		return session{}, unknownPasskey()
+	} else if err != nil {
+		return session{}, err
+	}
+	return c.open(ctx, call, person, svc.SessionOfPasskey, len(keys))
+}
+
+func unknownPasskey() error {
+	return svc.PasskeyRequired("passkey_unknown", "The passkey is not known here: it was removed, or it was made before passkeys signed people in. Sign in by a link of the operator (svc admin link), and register it again.")
+}
+
+// open makes a session of a person, who has proved who they are, and hands it to the browser.
+func (c consoleSessions) open(ctx context.Context, call *route.Call, person svc.User, by string, passkeys int) (session, error) {
+	token, secret, err := c.sessions.OpenSession(ctx, person, by, svc.SessionTime)
+	if err != nil {
+		return session{}, err
+	}
+	call.SignIn(token, secret)
+	call.About(person.ID)
+	if err := concernHomes(ctx, call, c.organizations); err != nil {
+		return session{}, err
+	}
+	return session{User: person, ExpiresAt: route.Time(*token.ExpiresAt), Passkeys: passkeys}, nil
+}
+
+func (c consoleSessions) end(ctx context.Context, call *route.Call, _ struct{}) (route.Empty, error) {
+	call.SignOut()
+	if secret := call.Session(); secret != "" {
+		return route.Empty{}, c.sessions.EndSession(ctx, secret)
+	}
+	return route.Empty{}, nil
+}

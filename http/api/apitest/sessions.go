@@ -1,0 +1,129 @@
+package apitest
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"slices"
+	"time"
+
+	"svc"
+)
+
+// OpenSession is the port accounts.Sessions.
+func (m *Memory) OpenSession(_ context.Context, person svc.User, by string, lifetime time.Duration) (svc.Token, svc.Secret, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	ends := m.now().Add(lifetime)
+	token, secret := m.mint(svc.TokenConsole, svc.TokenOwner{User: person}, svc.TokenSpec{Name: by, Scopes: svc.Scopes(), ExpiresAt: &ends})
+	return token, secret, nil
+}
+
+// EndSession is the port accounts.Sessions.
+func (m *Memory) EndSession(_ context.Context, secret svc.Secret) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.tokens, svc.HashSecretHex(secret.Reveal()))
+	return nil
+}
+
+// AddressOf is the port accounts.Sessions.
+func (m *Memory) AddressOf(person svc.User) []byte {
+	sum := sha256.Sum256([]byte(person.Email))
+	return sum[:]
+}
+
+// PersonAt is the port accounts.Sessions.
+func (m *Memory) PersonAt(_ context.Context, address []byte) (svc.User, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, person := range m.users {
+		if bytes.Equal(m.AddressOf(person), address) {
+			return person, nil
+		}
+	}
+	return svc.User{}, svc.NotFound("user")
+}
+
+// SpendCeremony is the port accounts.Sessions.
+func (m *Memory) SpendCeremony(_ context.Context, person svc.User, ceremony *svc.Ceremony) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, spent := m.ceremonies[person.ID+ceremony.ID]; spent {
+		return svc.PasskeyRequired("challenge_over", "The challenge is over or was answered before; begin again.")
+	}
+	m.ceremonies[person.ID+ceremony.ID] = *ceremony
+	return nil
+}
+
+// NewLink is the port accounts.Links.
+func (m *Memory) NewLink(_ context.Context, link svc.Link) (svc.Secret, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, secret := m.mint(svc.TokenLink, svc.TokenOwner{User: link.User, Org: link.Org}, svc.TokenSpec{Name: link.Invitation, ExpiresAt: &link.EndsAt})
+	return secret, nil
+}
+
+// Link is the port accounts.Links.
+func (m *Memory) Link(_ context.Context, secret svc.Secret) (svc.Link, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	held := m.tokens[svc.HashSecretHex(secret.Reveal())]
+	if held == nil || held.token.Kind != svc.TokenLink || !held.token.Live(m.now()) {
+		return svc.Link{}, svc.Errorf(svc.CodeUnauthorized, "The link is over, or was used before. Ask for another one; the operator makes one with: svc admin link --email …")
+	}
+	return svc.Link{User: *held.token.User, Invitation: held.token.Name, Org: held.token.Org, EndsAt: *held.token.ExpiresAt}, nil
+}
+
+// SpendLink is the port accounts.Links.
+func (m *Memory) SpendLink(ctx context.Context, secret svc.Secret) error {
+	if _, err := m.Link(ctx, secret); err != nil {
+		return err
+	}
+	return m.EndSession(ctx, secret)
+}
+
+// Enter is the port accounts.Links.
+func (m *Memory) Enter(ctx context.Context, email string) (svc.User, error) {
+	person, err := m.KnownUser(ctx, email)
+	if err == nil {
+		return person, nil
+	}
+	offers, err := m.Offers(ctx, svc.User{Email: email})
+	if err != nil || len(offers) == 0 {
+		return svc.User{}, svc.NotFound("user")
+	}
+	return m.person(email, offers[0].Invitation.Name), nil
+}
+
+// KnownUser is the port accounts.Links.
+func (m *Memory) KnownUser(_ context.Context, email string) (svc.User, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	person, known := m.users[email]
+	if !known {
+		return svc.User{}, svc.NotFound("user")
+	}
+	return person, nil
+}
+
+// openSeal is the port accounts.Seal without a secret: what is sealed carries its name.
+type openSeal struct{}
+
+// Seal is the port accounts.Seal.
+func (openSeal) Seal(name string, clear []byte) []byte {
+	return slices.Concat([]byte(name), []byte{0}, clear)
+}
+
+// Open is the port accounts.Seal.
+func (openSeal) Open(name string, sealed []byte) ([]byte, error) {
+	clear, found := bytes.CutPrefix(sealed, []byte(name+"\x00"))
+	if !found {
+		return nil, errors.New("not sealed under this name")
+	}
+	return clear, nil
+}
+
+// Know makes the person of an e-mail address known.
+func (m *Memory) Know(email string) svc.User { return m.person(email, "Known") }

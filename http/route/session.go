@@ -1,0 +1,109 @@
+package route
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	"svc"
+)
+
+// CookieName is the cookie in which a browser carries its console session.
+const CookieName = "svc_session"
+
+// fromConsole refuses what a page of another site has a browser send, and what asks for a host
+// that is not this service: such a name may have been pointed here by a stranger (DNS
+// rebinding). Programs send none of the headers that browsers add, and carry no cookies.
+func (h *Handler) fromConsole(r *http.Request) error {
+	if !h.isKnown(r.Host) {
+		return svc.Errorf(svc.CodeForbidden, "The console is not known as %q. Open it under the address in SVC_PUBLIC_URL, and have a proxy pass the Host header on.", r.Host)
+	}
+	foreign := func(site string) bool {
+		return site != "same-origin" && (site != "none" || r.Method != http.MethodGet)
+	}
+	if slices.ContainsFunc(r.Header.Values("Sec-Fetch-Site"), foreign) || slices.ContainsFunc(r.Header.Values("Origin"), func(origin string) bool { return !h.isOwn(origin, r.Host) }) {
+		return svc.Errorf(svc.CodeForbidden, "A console session's cookie serves requests of the console's own origin only.")
+	}
+	return nil
+}
+
+// isOwn reports whether an origin is that of the console: the host that was asked, or the
+// configured one, where a proxy asks for another.
+func (h *Handler) isOwn(origin, host string) bool {
+	parsed, err := url.Parse(origin)
+	return err == nil && parsed.Host != "" && (strings.EqualFold(parsed.Host, host) || h.isConfigured(parsed.Host))
+}
+
+// isKnown reports whether a Host header names the service: by the configured address, or by
+// loopback, which leads nowhere but to this machine.
+func (h *Handler) isKnown(host string) bool { return h.isConfigured(host) || isLoopback(host) }
+
+func (h *Handler) isConfigured(host string) bool {
+	return slices.ContainsFunc([]string{h.config.PublicURL, h.config.Origin}, func(known string) bool {
+		parsed, err := url.Parse(known)
+		return err == nil && parsed.Host != "" && strings.EqualFold(parsed.Host, host)
+	})
+}
+
+// isLoopback reports whether a host, with or without a port, is this machine by itself.
+func isLoopback(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.Trim(host, "[]")
+	address, err := netip.ParseAddr(host)
+	return strings.EqualFold(host, "localhost") || err == nil && address.Unmap().IsLoopback()
+}
+
+// site returns the origin of the console's pages that sent a request: the configured one. Where
+// none is configured, a browser on this machine has the one that it asks for.
+func (h *Handler) site(r *http.Request) string {
+	if h.config.PublicURL == "" && isLoopback(r.Host) {
+		return "http://" + r.Host
+	}
+	return ""
+}
+
+// Site returns scheme and host under which the caller's browser shows the console. Passkeys
+// belong to it.
+func (c *Call) Site() string {
+	if c.site != "" {
+		return c.site
+	}
+	return c.Origin()
+}
+
+// SignIn makes a session that has just been opened the grant of the call, and has the browser keep
+// its secret. Scripts cannot read the cookie. Only a browser on the service's own machine sends
+// it without encryption.
+func (c *Call) SignIn(session svc.Token, secret svc.Secret) {
+	c.Grant.Token, c.audited = session, true
+	c.keep(&http.Cookie{Value: secret.Reveal(), MaxAge: int(session.ExpiresAt.Sub(c.Now).Seconds())})
+}
+
+// SignOut has the browser forget its session.
+func (c *Call) SignOut() { c.keep(&http.Cookie{MaxAge: -1}) }
+
+// keep sets the cookie of the session.
+func (c *Call) keep(cookie *http.Cookie) {
+	cookie.Name, cookie.Path, cookie.HttpOnly, cookie.SameSite = CookieName, "/", true, http.SameSiteLaxMode
+	site, err := url.Parse(c.Site())
+	cookie.Secure = err != nil || site.Scheme == "https" || !isLoopback(site.Host)
+	c.header.Set("Set-Cookie", cookie.String())
+}
+
+// Session returns the console session that the request carries, empty where there is none. It
+// says nothing of whether the session is still good.
+func (c *Call) Session() svc.Secret {
+	secret, sent := bearer(c.request.Header)
+	if cookie, err := c.request.Cookie(CookieName); !sent && err == nil {
+		secret = cookie.Value
+	}
+	if !strings.HasPrefix(secret, svc.TokenConsole.Prefix()) || !svc.WellFormedSecret(secret) {
+		return ""
+	}
+	return svc.Secret(secret)
+}
