@@ -18,13 +18,13 @@ import (
 //	rank       1
 //	owns       alert rules with their states and incidents, channels, notices on their way
 //	persists   entities rule, alert_state, alert_told, incident, channel, delivery
-//	woken by   calls, blocks of the stream, and the schedule of the node: when a state ends
-//	           by itself, when a value changes by itself, when a notice is due
+//	woken by   calls, blocks of the stream, and the schedule of the node: when time alone ends a
+//	           state or changes a value, when a notice is due
 //	limits     1,000 rules and 100 channels
 //	stops      after ten minutes without a message; the schedule brings it back
 //
-// What fires and the notices that follow are stored in one write, so after a restart
-// nothing is told twice and nothing is forgotten.
+// The state of a rule that fires and its notices are stored in one write, so a restart neither
+// repeats nor loses a notice.
 const KindAlerting = "alerting"
 
 // The kinds of its entities.
@@ -40,7 +40,7 @@ const (
 const (
 	// evaluateEvery is the time between two measurements.
 	evaluateEvery = 10 * time.Second
-	// saveEvery is how often a state is stored of which nothing but numbers changed.
+	// saveEvery is how often a state is stored if only its numbers change.
 	saveEvery = time.Minute
 )
 
@@ -53,28 +53,28 @@ type alerting struct {
 	deliveries map[string]svc.Delivery
 	// reportTaken are the blocks whose new issues were reportTaken of, by environment.
 	reported map[uint64]reportedBlocks
-	// saved is when each state was last stored, checked the latest check of each monitor,
-	// judged when each rule that counts was last looked at, measured the last measurement
-	// of those that divide; they are not stored.
+	// saved is when each state was last stored, checked the time of each monitor's latest check, evaluated
+	// when each counting rule was last evaluated, measured when the session-rate rules were last measured.
+	// They are in memory only.
 	saved     map[string]time.Time
 	checked   map[string]time.Time
 	evaluated map[string]time.Time
 	measured  time.Time
-	// windows are what rules count, divided the rules that divide what is counted, looking
-	// those of them that are to be measured at once (alerting_window.go).
+	// windows hold what rules count, divided names the session-rate rules of each counter, and pending those
+	// of them to measure at once (alerting_window.go).
 	windows map[svc.AlertCounter]*window
 	divided map[svc.AlertCounter][]string
 	pending map[string]bool
-	// reading is when the latest reading of windows began.
+	// reading is when the latest reading of windows was asked for.
 	reading time.Time
-	// counterOf are the blocks that were told of and when; old ones were pruned last.
+	// counterOf is when each stored block was reported; pruned is when old ones were last removed.
 	seenBlocks map[uint64]time.Time
 	pruned     time.Time
-	// started is when the service began to take in, flush how long a block may be open.
+	// started is when the node began to take in data, flush how long a block may be open.
 	started time.Time
 	flush   time.Duration
 	now     func() time.Time
-	// publish has the node's stream know the rules.
+	// publish updates the node's rule index.
 	publish func(version svc.Version, app svc.AppRef, rules []svc.AlertRule)
 	// changed runs after every change.
 	changed func(svc.Version)
@@ -195,7 +195,7 @@ func (a *alerting) onPutRule(now time.Time, p putRule) (grain.Outcome[svc.AlertR
 	return result, nil
 }
 
-// published runs after the rules were changed.
+// published runs once changed rules are stored.
 func (a *alerting) published(version svc.Version) {
 	a.publish(version, a.app, slices.Collect(maps.Values(a.rules)))
 	a.changed(version)
@@ -228,23 +228,21 @@ func (a *alerting) onDeleteRule(now time.Time, m findRule) (grain.Outcome[grain.
 	return result, nil
 }
 
-// end resolves the incident of a rule.
+// resolveIncident resolves the incident of a rule.
 func (a *alerting) resolveIncident(into *grain.Effects, rule svc.AlertRule, by *svc.LedgerActor, now time.Time) {
 	state, events := a.states[rule.ID].Resolve(by, now)
 	a.transition(into, rule, state, events, now)
 }
 
-// anew has a rule begin anew that looks at something else, or at nothing: what it found has
-// ended.
+// reset resolves the rule's incident and clears its state: its condition changed or it was disabled.
 func (a *alerting) reset(into *grain.Effects, rule svc.AlertRule, now time.Time) {
 	a.resolveIncident(into, rule, nil, now)
 	a.states[rule.ID] = svc.AlertState{State: svc.AlertOK, Incident: a.states[rule.ID].Incident}
 	into.Writes = append(into.Writes, grain.Put(kindAlertState, rule.ID, a.states[rule.ID]))
 }
 
-// move gives a rule another state: stored with its incident and with a delivery for each
-// channel where there is something to tell. Where nothing but numbers changed, it is
-// stored from time to time.
+// transition gives a rule its next state. It is stored together with its incident and with one delivery per channel
+// and event; a state in which only numbers changed is stored every saveEvery.
 func (a *alerting) transition(into *grain.Effects, rule svc.AlertRule, next svc.AlertState, events []svc.NoticeEvent, now time.Time) {
 	before := a.states[rule.ID]
 	a.states[rule.ID] = next
@@ -270,14 +268,13 @@ func (a *alerting) transition(into *grain.Effects, rule svc.AlertRule, next svc.
 	}
 }
 
-// sameValue says whether nothing is lost where the later of two states is not stored: only
-// the time of the evaluation differs.
+// sameValue reports whether skipping the save loses only the evaluation time.
 func sameValue(a, b svc.AlertState) bool {
 	known := a.LastValue != nil && b.LastValue != nil
 	return b.State != svc.AlertFiring && (known && *a.LastValue == *b.LastValue || a.LastValue == nil && b.LastValue == nil)
 }
 
-// incidentStatus names the incident of a state and where it stands.
+// incidentStatus identifies the incident of a state and its status.
 func incidentStatus(s svc.AlertState) string {
 	if s.Incident == nil {
 		return ""
@@ -285,7 +282,8 @@ func incidentStatus(s svc.AlertState) string {
 	return s.Incident.ID + " " + string(s.Incident.Status)
 }
 
-// deliveryID is the same whenever the same is told to the same channel.
+// deliveryID depends only on the incident, the event, the channel and the time, so a repeated write makes the
+// same delivery.
 func deliveryID(incident *svc.Incident, event svc.NoticeEvent, channel string, now time.Time) string {
 	name := strings.Join([]string{incident.ID, string(event), channel, now.UTC().Format(time.RFC3339Nano)}, "\x00")
 	return "dlv_" + svc.HashSecretHex(name)[:26]

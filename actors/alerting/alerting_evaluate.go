@@ -7,20 +7,20 @@ import (
 	"svc/actors/grain"
 )
 
-// doubtful says whether a value is not trusted, because the service itself was down during
-// its window: then it may be too small, or missing.
+// doubtful reports whether a value cannot be trusted because the service was down during part of its window:
+// it may be too small, or missing.
 func (a *alerting) doubtful(rule *svc.AlertRule, now time.Time, known bool) bool {
 	return now.Before(a.started.Add(rule.Window())) && (rule.Suppressible() || !known)
 }
 
-// judgeAll judges the rules of a window.
+// evaluateAll evaluates the rules of a window.
 func (a *alerting) evaluateAll(into *grain.Effects, w *window, now time.Time) {
 	for _, id := range w.rules {
 		a.evaluate(into, a.rules[id], now)
 	}
 }
 
-// judge applies a rule to what its window comes to.
+// evaluate applies a rule to the value of its window.
 func (a *alerting) evaluate(into *grain.Effects, rule svc.AlertRule, now time.Time) {
 	counter, _ := rule.Counter()
 	w := a.windows[counter]
@@ -39,7 +39,7 @@ func (a *alerting) evaluate(into *grain.Effects, rule svc.AlertRule, now time.Ti
 	a.transition(into, rule, next, events, now)
 }
 
-// ripe judges the rules for which time has made a difference.
+// evaluateDue evaluates the rules whose state or value the passing of time has changed.
 func (a *alerting) evaluateDue(into *grain.Effects, now time.Time) {
 	for counter, w := range a.windows {
 		for _, id := range w.rules {
@@ -51,8 +51,8 @@ func (a *alerting) evaluateDue(into *grain.Effects, now time.Time) {
 	}
 }
 
-// nextJudgement returns when a rule is to be judged although nothing happens, the zero time
-// for never: as its state asks, and when time alone changes its value so that it matters.
+// nextEvaluation returns when a rule must be evaluated even if nothing is reported, the zero time for never:
+// when its state is due, and when time alone changes its value in a way that matters.
 func (a *alerting) nextEvaluation(rule *svc.AlertRule, counter *svc.AlertCounter, w *window, now time.Time) (at time.Time) {
 	if w.read.IsZero() {
 		return at
@@ -84,7 +84,7 @@ func (a *alerting) nextEvaluation(rule *svc.AlertRule, counter *svc.AlertCounter
 	return at
 }
 
-// nextWindow returns when the windows ask for anything, the zero time for never.
+// nextWindow returns when a window must be read or one of its rules evaluated, the zero time for never.
 func (a *alerting) nextWindow(now time.Time) (next time.Time) {
 	for counter, w := range a.windows {
 		at := w.due
@@ -107,8 +107,7 @@ func (a *alerting) nextWindow(now time.Time) (next time.Time) {
 	return next
 }
 
-// toMeasure returns the rules whose time has come to be measured by a query: those that
-// divide by sessions.
+// toMeasure returns the session-rate rules, which a query measures, once their interval has passed.
 func (a *alerting) toMeasure(now time.Time) []svc.AlertRule {
 	if now.Sub(a.measured) < evaluateEvery {
 		return nil
@@ -117,7 +116,7 @@ func (a *alerting) toMeasure(now time.Time) []svc.AlertRule {
 	return a.sorted(func(r svc.AlertRule) bool { return r.Condition.Per != "" })
 }
 
-// toLook returns those of them of which something has happened and is stored.
+// toMeasureSoon returns the session-rate rules whose counters changed in a stored block.
 func (a *alerting) toMeasureSoon() (rules []svc.AlertRule) {
 	rules = a.sorted(func(r svc.AlertRule) bool { return a.pending[r.ID] })
 	clear(a.pending)

@@ -12,7 +12,7 @@ import (
 	"svc/actors/grain"
 )
 
-// What the alerting actor is told of, and what it asks for.
+// The messages of the alerting actor, and the handlers of reports.
 
 type (
 	uptimeReport struct {
@@ -29,11 +29,11 @@ type (
 		At     time.Time       `json:"at"`
 		Values []measuredValue `json:"values"`
 	}
-	// reportedBlocks are the latest blocks whose new issues an environment's rules were told
-	// of, and the latest regressions, the oldest first.
+	// reportedBlocks names what an environment's rules have received, the oldest first: blocks with new
+	// issues, new issues, and regressions. A repetition is recognised by it.
 	reportedBlocks struct {
 		Blocks []uint64 `json:"blocks"`
-		// Issues names the new issues that were told.
+		// Issues names the new issues that were received.
 		Issues    []uint64 `json:"issues,omitempty"`
 		Regressed []uint64 `json:"regressed,omitempty"`
 	}
@@ -49,8 +49,9 @@ type (
 		Retry bool   `json:"retry"`
 	}
 	plan struct {
-		// Measure is measured because its time has come, Look because of the stream; Read
-		// is read from the store, and Asked names the reading.
+		// Measure lists the rules to measure because their interval has passed, Look those whose counts
+		// changed in the stream. Read lists the windows to read from the store, Asked is when the reading was
+		// asked for.
 		Measure []svc.AlertRule    `json:"measure"`
 		Look    []svc.AlertRule    `json:"look"`
 		Read    []svc.AlertCounter `json:"read"`
@@ -67,8 +68,8 @@ type (
 	}
 )
 
-// onUptimes is told of monitors how many failures in a row each that is down has, 0 when it
-// is up again. Tellings may overtake each other; the older one is dropped.
+// onUptimes receives how many checks of each monitor failed in a row, 0 once it is up. Reports may overtake
+// each other; the older one is dropped.
 func (a *alerting) onUptimes(now time.Time, monitors []uptimeReport) (grain.Outcome[grain.None], error) {
 	result, rules := grain.Answer(grain.None{}), map[string][]svc.AlertRule{}
 	for _, rule := range a.sorted(func(r svc.AlertRule) bool { return r.Kind == svc.AlertUptime }) {
@@ -87,8 +88,8 @@ func (a *alerting) onUptimes(now time.Time, monitors []uptimeReport) (grain.Outc
 	return result, nil
 }
 
-// onUnwatched is told that a monitor was deleted or disabled: nothing will say that it is up
-// again, so what its rules found has ended. Checks from before count for nothing.
+// onUnwatched handles a monitor that was deleted or disabled: no check will report it up again, so its rules
+// are reset. Reports of earlier checks are ignored from now on.
 func (a *alerting) onUnwatched(now time.Time, m unwatched) (grain.Outcome[grain.None], error) {
 	result := grain.Answer(grain.None{})
 	a.checked[m.MonitorID] = now
@@ -98,17 +99,16 @@ func (a *alerting) onUnwatched(now time.Time, m unwatched) (grain.Outcome[grain.
 	return result, nil
 }
 
-// blocksKept is how many blocks are remembered for each environment. A block is told of
-// again until it is committed; meanwhile only other nodes bring blocks with new issues, and
-// each of them one at a time.
+// blocksKept is how many blocks are remembered for each environment. A block is reported again until it is
+// committed; meanwhile only other nodes report blocks with new issues, each of them one at a time.
 const blocksKept = 128
 
 // issuesKept is how many new issues are remembered for each environment, for as long as their block may
 // be reported again.
 const issuesKept = 2048
 
-// onIssues receives issues that are new. Those that it knows already are left out; what the rules
-// made of the others is stored together with their names, so that an issue counts once.
+// onIssues receives issues that are new. Issues that were received before are skipped; the resulting rule
+// states are stored together with the names of the others, so an issue counts once.
 func (a *alerting) onIssues(now time.Time, m svc.NewIssues) (grain.Outcome[grain.None], error) {
 	result, told := grain.Answer(grain.None{}), a.reported[m.Environment]
 	rules := a.sorted(func(r svc.AlertRule) bool { return r.Kind == svc.AlertNewIssue && r.Number == m.Environment })
@@ -132,8 +132,8 @@ func (a *alerting) onIssues(now time.Time, m svc.NewIssues) (grain.Outcome[grain
 	return result, nil
 }
 
-// regressionsKept is how many regressions are remembered for each environment. One is told
-// of again until its issue knows that it was, which follows at once.
+// regressionsKept is how many regressions are remembered for each environment. A regression is reported again
+// until its issue has stored that it was received, which follows at once.
 const regressionsKept = 1024
 
 // issueOfBlock names an issue that was new in a block, or that regressed with it.
@@ -148,8 +148,8 @@ func remember(names []uint64, block uint64, issues []svc.TitledIssue, kept int) 
 	return names[max(0, len(names)-kept):]
 }
 
-// report has rules take note of issues. The clock of the node that hosted the actor before may have been
-// ahead; what rules hear is never older than what they heard last, since they would ignore it.
+// report applies issues to rules. The clock of the node that hosted the actor before may have been ahead: a
+// measurement is never older than the rule's last one, since the rule would ignore it.
 func (a *alerting) report(effects *grain.Effects, rules []svc.AlertRule, measured svc.Measurement, now time.Time) {
 	for _, rule := range rules {
 		measured.At = now
@@ -162,8 +162,8 @@ func (a *alerting) report(effects *grain.Effects, rules []svc.AlertRule, measure
 	}
 }
 
-// onRegressions receives issues that regressed. Those that it was told of already are left
-// out; what the rules made of the others is stored together with their names.
+// onRegressions receives issues that regressed. Those that were received before are skipped; the resulting
+// rule states are stored together with the names of the others.
 func (a *alerting) onRegressions(now time.Time, m svc.Regressions) (grain.Outcome[grain.None], error) {
 	result, told := grain.Answer(grain.None{}), a.reported[m.Environment]
 	fresh := slices.DeleteFunc(slices.Clone(m.Issues), func(i svc.TitledIssue) bool {
@@ -211,8 +211,7 @@ func (a *alerting) sorted(of func(svc.AlertRule) bool) (rules []svc.AlertRule) {
 	return rules
 }
 
-// onPlan lets time have its way with the rules, and returns what is to be measured and
-// sent now.
+// onPlan applies the passing of time to the rules, and returns what must be measured, read and sent now.
 func (a *alerting) onPlan(now time.Time, _ grain.None) (grain.Outcome[plan], error) {
 	result, ahead := grain.Outcome[plan]{}, plan{}
 	for _, rule := range a.sorted(func(r svc.AlertRule) bool { return r.Kind.Reported() }) {
@@ -235,8 +234,8 @@ func (a *alerting) onPlan(now time.Time, _ grain.None) (grain.Outcome[plan], err
 	return result, nil
 }
 
-// outbox returns the deliveries that may be sent: of each incident and channel the oldest,
-// so that nobody hears of an end before the beginning.
+// sendable returns the deliveries that may be sent: of each incident and channel the oldest, so that no channel
+// receives the end of an incident before its beginning.
 func (a *alerting) sendable() (out []svc.Delivery) {
 	all := slices.SortedFunc(maps.Values(a.deliveries), func(x, y svc.Delivery) int {
 		return cmp.Or(x.CreatedAt.Compare(y.CreatedAt), cmp.Compare(x.ID, y.ID))
@@ -318,7 +317,7 @@ func (a *alerting) onPutChannel(_ time.Time, channel svc.Channel) (grain.Outcome
 	return grain.Answer(channel, grain.Put(kindChannel, channel.ID, channel)), nil
 }
 
-// onDeleteChannel removes a channel that no rule names, with what was on its way to it.
+// onDeleteChannel removes a channel that no rule names, with its undelivered notices.
 func (a *alerting) onDeleteChannel(_ time.Time, m findRule) (grain.Outcome[grain.None], error) {
 	if _, known := a.channels[m.ID]; !known {
 		return grain.Outcome[grain.None]{}, svc.NotFound("channel")
@@ -339,7 +338,7 @@ func (a *alerting) onDeleteChannel(_ time.Time, m findRule) (grain.Outcome[grain
 	return result, nil
 }
 
-// next returns when the actor must be told that time has passed, the zero time for never.
+// next returns when the actor must be asked for its next plan, the zero time for never.
 func (a *alerting) next(now time.Time) (next time.Time) {
 	sooner := func(at time.Time) {
 		if !at.IsZero() && (next.IsZero() || at.Before(next)) {

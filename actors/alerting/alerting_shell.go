@@ -21,22 +21,21 @@ type Ports struct {
 	Schedule *Schedule
 	Measures Measures
 	Sender   Sender
-	// Rules is the node's snapshot of what rules want to know of the stream.
+	// Rules is the node's index of what rules count in the stream.
 	Rules *RuleIndex
-	// Started is when this node began to serve: what was not taken in before is missing
-	// in what is measured. Flush is how long a block of the stream may be open.
+	// Started is when this node began to take in data: measurements of earlier times lack what was not taken
+	// in. Flush is how long a block of the stream may be open.
 	Started time.Time
 	Flush   time.Duration
 	Logger  *slog.Logger
 }
 
-// Measures finds out what the conditions of rules come to.
+// Measures reads the values of rules' conditions from the store.
 type Measures interface {
-	// Read returns what the store holds of what counters count within their windows, one
-	// for each, and which blocks it found there, from a number on.
+	// Read returns the stored count of each counter within its window, and which blocks from a number on it
+	// includes.
 	Read(ctx context.Context, counters []svc.AlertCounter, at time.Time, since uint64) []ReadCounter
-	// Measure returns what the conditions of rules come to in the windows that end at an
-	// instant, one for each rule.
+	// Measure returns the value of each rule's condition in the window that ends at an instant.
 	Measure(ctx context.Context, rules []svc.AlertRule, at time.Time) []Measured
 }
 
@@ -47,47 +46,45 @@ type Measured struct {
 	Err   error
 }
 
-// ReadCounter is the stored count of a counter. A block of the list is in
-// it as a whole.
+// ReadCounter is the stored count of a counter. It includes every block of the list as a whole.
 type ReadCounter struct {
 	Slots  svc.AlertSlots
 	Blocks []uint64
 	Err    error
 }
 
-// Sender tells channels of incidents.
+// Sender sends notices to channels.
 type Sender interface {
-	// Send makes one attempt; retry says whether another one may succeed where it fails.
+	// Send makes one attempt; after a failure, retry reports whether another attempt may succeed.
 	Send(ctx context.Context, channel svc.Channel, delivery svc.Delivery) (retry bool, err error)
 }
 
 // sendTime bounds one attempt to deliver a notice.
 const sendTime = 10 * time.Second
 
-// alertTimeout is how long an alerting actor may take to plan and measure.
+// alertTimeout bounds the planning and measuring of an alerting actor.
 const alertTimeout = time.Minute
 
-// alertingShell is the shell of an alerting actor: that of every grain, which measures
-// and sends beside its mailbox.
+// alertingShell is the shell of an alerting actor: a grain that also measures and sends, on goroutines beside
+// its mailbox. The node's workers await them at a stop.
 type alertingShell struct {
 	*grain.Grain
 	core  *alerting
 	ports *Ports
 	node  *grain.Node
-	// running says that a round is under way, again that one more is due.
+	// running is set while a round is under way, again while one more is due.
 	running, again bool
-	// measuring says that rules are measured whose time had come; what takes long keeps
-	// nothing else waiting.
+	// measuring is set while a regular measurement runs; it takes long, so everything else goes on beside it.
 	measuring atomic.Bool
 
 	mu sync.Mutex
-	// begun holds the number of the latest attempt of each delivery, ended the deliveries
-	// whose attempt was noted since the last plan was asked for.
+	// begun holds the number of the latest attempt of each delivery, ended the deliveries whose attempt was
+	// recorded since the last plan was asked for.
 	begun map[string]int
 	ended map[string]bool
 }
 
-// ran says that a round has ended.
+// roundEnded tells the mailbox that a round has ended.
 type roundEnded struct{}
 
 // Kind returns the kind of alerting actors for the actors of a node.
@@ -135,7 +132,7 @@ func (s *alertingShell) Receive(c actor.Context) {
 	})
 }
 
-// appoint tells the schedule when the next round is due.
+// reschedule sets in the schedule when the next round is due.
 func (s *alertingShell) reschedule() {
 	now := s.node.Now()
 	if !s.Loaded() {
@@ -148,14 +145,14 @@ func (s *alertingShell) reschedule() {
 	case next.IsZero():
 		s.ports.Schedule.Remove(KindAlerting, s.Identity())
 	case !next.After(now):
-		// It is being sent, or what is due could not be done.
+		// A notice is being sent, or due work failed.
 		s.ports.Schedule.Set(KindAlerting, s.Identity(), now.Add(time.Second), alertTimeout)
 	default:
 		s.ports.Schedule.Set(KindAlerting, s.Identity(), next, alertTimeout)
 	}
 }
 
-// round asks the core what to do, and begins to measure and to send.
+// round asks the core for a plan, and begins to measure, read and send.
 func (s *alertingShell) round(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, alertTimeout)
 	defer cancel()
@@ -185,7 +182,7 @@ func (s *alertingShell) round(ctx context.Context) {
 // readAtOnce bounds the windows of one message.
 const readAtOnce = 50
 
-// read reads windows from the store and tells the core, which asked for them at an instant.
+// read reads windows from the store for the core, which asked for them at an instant.
 func (s *alertingShell) read(ctx context.Context, counters []svc.AlertCounter, asked time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, alertTimeout)
 	defer cancel()
@@ -207,7 +204,7 @@ func (s *alertingShell) read(ctx context.Context, counters []svc.AlertCounter, a
 	}
 }
 
-// measure has rules measured and tells the core.
+// measure measures rules for the core.
 func (s *alertingShell) measure(ctx context.Context, rules []svc.AlertRule) {
 	ctx, cancel := context.WithTimeout(ctx, alertTimeout)
 	defer cancel()
@@ -228,7 +225,7 @@ func (s *alertingShell) measure(ctx context.Context, rules []svc.AlertRule) {
 	}
 }
 
-// forget drops what no plan that is asked for from now on can hold.
+// pruneAttempts drops attempts whose end was recorded before this plan.
 func (s *alertingShell) pruneAttempts() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -238,7 +235,7 @@ func (s *alertingShell) pruneAttempts() {
 	clear(s.ended)
 }
 
-// begin says whether an attempt is to be made: not where the plan is older than it.
+// begin reports whether to make an attempt: not if the plan is older than the attempt that was made.
 func (s *alertingShell) begin(d *svc.Delivery) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -249,8 +246,8 @@ func (s *alertingShell) begin(d *svc.Delivery) bool {
 	return true
 }
 
-// send makes an attempt to deliver a notice and has the core note it. Where that fails,
-// the attempt is made again, under the same id.
+// send makes an attempt to deliver a notice and has the core record it. If recording fails, the attempt is
+// repeated under the same id.
 func (s *alertingShell) send(item planned) {
 	d := &item.Delivery
 	if !s.begin(d) {

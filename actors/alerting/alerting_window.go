@@ -8,24 +8,23 @@ import (
 	"svc/actors/pipeline"
 )
 
-// A rule that counts is judged by what the actor itself knows of its window. The window is
-// read from the store once, and from then on every block that any node stores tells what it
-// brought. A block has a number, so it is known whether the window holds it: it was told of
-// before, or the reading found it.
+// A counting rule is evaluated by the window that its actor holds in memory. The window is read from the store
+// once; from then on every node reports the counts of each block that it stores. Blocks have numbers, so the
+// actor knows whether the window includes one: it was reported before, or the reading found it.
 
 const (
-	// rereadEvery is how long a window is trusted before the store is read again: what an
-	// interruption between two stored things may have left out is made good by then.
+	// rereadEvery bounds how long a window may be wrong: after it the window is rebuilt from the store, which
+	// repairs counts lost to a crash between two writes.
 	rereadEvery = 15 * time.Minute
-	// settleLag is how long after a rule was made a node may not count for it yet, and, with
-	// the flush interval, how long what it did not count may not be stored.
+	// settleLag is how long after a rule was made a node may not count for it yet. What it did not count is
+	// stored after that and the flush interval.
 	settleLag = 5 * time.Second
-	// recentTime is how old the blocks are of which a reading says whether it found them.
-	// Of older ones it is not known, so they are answered by another reading.
+	// recentTime is the age of the oldest block that a reading names. Whether it includes an older one is
+	// unknown, so a report of one causes another reading.
 	recentTime = 2 * time.Minute
 	// readPause is the least time between the beginnings of two readings.
 	readPause = 10 * time.Second
-	// seenTime is how long it is remembered that a block was told of.
+	// seenTime is how long the number of a reported block is remembered.
 	seenTime = rereadEvery + 5*time.Minute
 )
 
@@ -33,14 +32,14 @@ const (
 type window struct {
 	rules []string
 	slots svc.AlertSlots
-	// read is when the reading began that the slots rest on, zero before the first; found
-	// are the recent blocks that it found.
+	// read is when the reading that the slots are based on began, zero before the first; found are the recent
+	// blocks that it includes.
 	read  time.Time
 	found map[uint64]bool
-	// due is when the store is read next, again a time at which it is to be read once more
-	// after that; asked is when a reading that has not ended was asked for.
+	// due is when the store is read next, again when it is read once more after that; asked is when the
+	// reading under way was asked for.
 	due, again, asked time.Time
-	// waiting are the blocks told of since then.
+	// waiting are the blocks reported since then.
 	waiting []blockReport
 }
 
@@ -50,11 +49,10 @@ type blockReport struct {
 	slots svc.AlertSlots
 }
 
-// recentBlock returns the lowest number of blocks of which a reading knows whether it found
-// them.
+// recentBlock returns the lowest block number that a reading of an instant names.
 func recentBlock(read time.Time) uint64 { return pipeline.NewBlockNumber(read.Add(-recentTime), 0) }
 
-// take takes what a block brought.
+// receive takes the counts of a block.
 func (w *window) receive(counter *svc.AlertCounter, now time.Time, told blockReport) {
 	if !w.asked.IsZero() {
 		w.waiting = append(w.waiting, told)
@@ -64,7 +62,7 @@ func (w *window) receive(counter *svc.AlertCounter, now time.Time, told blockRep
 	}
 }
 
-// put adds a block to the slots unless they hold it.
+// add adds a block to the slots unless they include it.
 func (w *window) add(counter *svc.AlertCounter, now time.Time, told blockReport) {
 	switch {
 	case told.block < recentBlock(w.read):
@@ -75,7 +73,7 @@ func (w *window) add(counter *svc.AlertCounter, now time.Time, told blockReport)
 	}
 }
 
-// reread has the store read from now on.
+// reread makes a reading due now, or right after the one under way.
 func (w *window) reread(now time.Time) {
 	if w.asked.IsZero() {
 		w.due = now
@@ -84,7 +82,8 @@ func (w *window) reread(now time.Time) {
 	w.again = now
 }
 
-// rest puts the slots on what a reading found that began at an instant.
+// applyReading replaces the slots by those of a reading that began at an instant, and adds the blocks reported
+// since.
 func (w *window) applyReading(counter *svc.AlertCounter, now, began time.Time, reading *readWindow) {
 	waiting := w.waiting
 	w.asked, w.waiting = time.Time{}, nil
@@ -110,15 +109,15 @@ type (
 		Block  uint64    `json:"block"`
 		Counts []counted `json:"counts"`
 	}
-	// openBlockReport is the same of a block that is not stored yet, as far as it has come.
+	// openBlockReport holds the counts of the open block so far.
 	openBlockReport struct {
 		Counts []counted `json:"counts"`
 	}
-	// openBlockAnswer answers toldStream: whether to store what was told of at once.
+	// openBlockAnswer answers toldStream: whether a rule waits for the block to be stored.
 	openBlockAnswer struct {
 		Look bool `json:"look"`
 	}
-	// readReport is what the store holds, by a reading that was asked for and began at two instants.
+	// readReport is a reading of the store: Asked is when it was asked for, At when it began.
 	readReport struct {
 		Asked   time.Time    `json:"asked"`
 		At      time.Time    `json:"at"`
@@ -132,8 +131,8 @@ type (
 	}
 )
 
-// align makes the windows those of the rules; the ones that both have stay. New windows of
-// changed rules are read twice, since other nodes begin to count a little later.
+// align keeps the windows that the rules use, drops others and adds missing ones. New windows of changed rules
+// are read twice, since other nodes begin to count a little later.
 func (a *alerting) align(now time.Time, changed bool) {
 	before := a.windows
 	a.windows, a.divided = map[svc.AlertCounter]*window{}, map[svc.AlertCounter][]string{}
@@ -160,8 +159,7 @@ func (a *alerting) align(now time.Time, changed bool) {
 	}
 }
 
-// onCounted is told what a stored block brought. What the rules make of it is stored before
-// the answer.
+// onCounted receives the counts of a stored block. The resulting rule states are stored before the answer.
 func (a *alerting) onCounted(now time.Time, m countReport) (grain.Outcome[grain.None], error) {
 	result := grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{After: a.changed}}
 	if _, heard := a.seenBlocks[m.Block]; heard {
@@ -185,7 +183,7 @@ func (a *alerting) onCounted(now time.Time, m countReport) (grain.Outcome[grain.
 	return result, nil
 }
 
-// hear notes that a block was told of, and forgets those of long ago.
+// markSeen records that a block was reported, and removes those of long ago.
 func (a *alerting) markSeen(now time.Time, block uint64) {
 	a.seenBlocks[block] = now
 	if now.Sub(a.pruned) < time.Minute {
@@ -199,7 +197,7 @@ func (a *alerting) markSeen(now time.Time, block uint64) {
 	}
 }
 
-// onStream is told what an open block brings, and says whether a rule would fire with it.
+// onStream receives the counts of an open block, and answers whether a rule would fire with them.
 func (a *alerting) onStream(now time.Time, m openBlockReport) (grain.Outcome[openBlockAnswer], error) {
 	answer := openBlockAnswer{}
 	for i := range m.Counts {
@@ -223,13 +221,13 @@ func (a *alerting) onStream(now time.Time, m openBlockReport) (grain.Outcome[ope
 	return grain.Outcome[openBlockAnswer]{Answer: answer, Effects: grain.Effects{After: a.changed}}, nil
 }
 
-// mayRise says whether more errors can make a rule fire that divides them.
+// mayRise reports whether more errors can make a session-rate rule fire.
 func (a *alerting) mayRise(id string) bool {
 	rule, state := a.rules[id], a.states[id].State
 	return !rule.Suppressible() && state != svc.AlertFiring && state != svc.AlertPending
 }
 
-// wouldFire says whether a rule would begin to fire, or to wait for its minutes to pass.
+// wouldFire reports whether a rule would begin to fire, or become pending.
 func (a *alerting) wouldFire(id string, counter *svc.AlertCounter, now time.Time, lists ...svc.AlertSlots) bool {
 	rule, state := a.rules[id], a.states[id]
 	if state.State == svc.AlertFiring || state.State == svc.AlertPending {
@@ -243,7 +241,7 @@ func (a *alerting) wouldFire(id string, counter *svc.AlertCounter, now time.Time
 	return next.State == svc.AlertFiring || next.State == svc.AlertPending
 }
 
-// onMissed is told that a node could not tell of a block.
+// onMissed handles a block that a node could not report: the windows are read again.
 func (a *alerting) onMissed(now time.Time, _ grain.None) (grain.Outcome[grain.None], error) {
 	for _, w := range a.windows {
 		w.reread(now)
@@ -251,9 +249,8 @@ func (a *alerting) onMissed(now time.Time, _ grain.None) (grain.Outcome[grain.No
 	return grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{After: a.changed}}, nil
 }
 
-// onRead is told what the store holds. A reading that nobody waits for any more is ignored: the
-// actor that asked for it was activated or loaded again since, and what blocks told it meanwhile
-// is in a later reading only.
+// onRead receives a reading of the store. One that no window waits for is ignored: the actor was activated or
+// loaded again since it asked, and only a later reading includes the blocks reported meanwhile.
 func (a *alerting) onRead(now time.Time, m readReport) (grain.Outcome[grain.None], error) {
 	result := grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{After: a.changed}}
 	for i := range m.Windows {
@@ -266,9 +263,8 @@ func (a *alerting) onRead(now time.Time, m readReport) (grain.Outcome[grain.None
 	return result, nil
 }
 
-// toRead returns the windows that are to be read from the store now: after a reading has
-// ended, and readPause after it began, all that have become due. So many rules that are made
-// one after another are answered by few queries.
+// toRead returns the windows to read from the store now: all that are due, once the last reading has ended and
+// readPause has passed since it began. So many rules made in a row cost few queries.
 func (a *alerting) toRead(now time.Time) (counters []svc.AlertCounter) {
 	if now.Sub(a.reading) < readPause || a.readingStill(now) {
 		return nil
@@ -285,8 +281,7 @@ func (a *alerting) toRead(now time.Time) (counters []svc.AlertCounter) {
 	return counters
 }
 
-// readingStill says whether a reading is under way. One of which nothing was heard is given
-// up.
+// readingStill reports whether a reading is under way. One without an answer is given up.
 func (a *alerting) readingStill(now time.Time) bool {
 	for _, w := range a.windows {
 		if !w.asked.IsZero() && now.Sub(w.asked) <= 2*alertTimeout {

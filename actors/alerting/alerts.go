@@ -42,7 +42,7 @@ func (a *Alerts) DeleteRule(ctx context.Context, ref svc.AppRef, id string) erro
 	return err
 }
 
-// Acknowledge notes that somebody looks after an incident.
+// Acknowledge records that a person looks after an incident.
 func (a *Alerts) Acknowledge(ctx context.Context, ref svc.AppRef, id string, by svc.LedgerActor) (svc.Incident, error) {
 	return alertingAcknowledge.Ask(ctx, a.Actors, ref.String(), incidentCommand{ID: id, By: by})
 }
@@ -82,15 +82,15 @@ func (a *Alerts) Regressed(ctx context.Context, ref svc.AppRef, regressions svc.
 	return err
 }
 
-// Counted tells the rules of an application what a stored block brought of what they
-// count. It may be repeated: a block counts once.
+// ReportCounts reports the counts of a stored block to the rules of an application. It may be repeated: a block
+// counts once.
 func (a *Alerts) ReportCounts(ctx context.Context, ref svc.AppRef, told countReport) error {
 	_, err := alertingCounted.Ask(ctx, a.Actors, ref.String(), told)
 	return err
 }
 
-// Failing tells the rules of a monitor's application what its check led to, together with what
-// others of the application have to tell.
+// ReportUptime reports the state of a monitor to the rules of its application, in one call with the reports of
+// other monitors.
 func (a *Alerts) ReportUptime(ctx context.Context, app svc.AppRef, monitor svc.Monitor, state svc.MonitorState) error {
 	told := uptimeReport{MonitorID: monitor.ID, Down: state.Down(), CheckedAt: state.LastCheckedAt}
 	return a.uptimes.add(ctx, app, told, func(ctx context.Context, some []uptimeReport) error {
@@ -99,15 +99,14 @@ func (a *Alerts) ReportUptime(ctx context.Context, app svc.AppRef, monitor svc.M
 	})
 }
 
-// Unwatched tells the rules of a monitor that it was deleted or disabled: their incidents
-// are resolved. It may be repeated.
+// MonitorStopped resets the rules of a monitor that was deleted or disabled: their incidents are resolved. It
+// may be repeated.
 func (a *Alerts) MonitorStopped(ctx context.Context, ref svc.AppRef, monitor string) error {
 	_, err := alertingUnwatched.Ask(ctx, a.Actors, ref.String(), unwatched{MonitorID: monitor})
 	return err
 }
 
-// ScheduleAlerting returns what schedules every alerting actor that has rules or notices on
-// their way.
+// ScheduleAlerting returns a function that schedules every alerting actor with rules or undelivered notices.
 func ScheduleAlerting(schedule *Schedule, load func(ctx context.Context, kind string) ([]svc.Entity, error)) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		for _, kind := range []string{KindRule, kindDelivery} {

@@ -10,10 +10,10 @@ import (
 	"svc/actors/grain"
 )
 
-// batcher gathers what the monitors of an application tell its alerting actor: while one
-// call is under way, what comes goes with the next. So ten thousand monitors that are
-// checked for the first time, or five hundred that fail together, are a few messages and a
-// few writes. There is no timer; a lone monitor waits for nobody. The zero value is ready.
+// batcher gathers the reports of an application's monitors for its alerting actor: reports that arrive while a
+// call is under way are sent with the next one. So ten thousand monitors that are checked for the first time,
+// or five hundred that fail together, cost a few messages and writes. There is no timer; a lone report is sent
+// at once. The zero value is ready.
 type batcher struct {
 	mu sync.Mutex
 	// next holds, for each application with a call under way, the reports of the call that follows.
@@ -27,10 +27,10 @@ type batch struct {
 	err   error
 }
 
-// maxReports bounds the monitors of one call, at about 120 bytes each.
+// maxReports bounds the reports of one call, at about 120 bytes each.
 const maxReports = 1000
 
-// tell returns once send took an item, together with others, or ctx ended.
+// add returns once send has sent an item, together with others, or ctx ended.
 func (b *batcher) add(ctx context.Context, app svc.AppRef, item uptimeReport, send func(context.Context, []uptimeReport) error) error {
 	b.mu.Lock()
 	mine, running := b.next[app]
@@ -44,7 +44,7 @@ func (b *batcher) add(ctx context.Context, app svc.AppRef, item uptimeReport, se
 	b.next[app] = mine
 	b.mu.Unlock()
 	if !running {
-		go b.run(context.WithoutCancel(ctx), app, send) // it is everybody's, and outlives this caller
+		go b.run(context.WithoutCancel(ctx), app, send) // the batch belongs to all callers, so it outlives this one
 	}
 	select {
 	case <-mine.done:
@@ -54,7 +54,7 @@ func (b *batcher) add(ctx context.Context, app svc.AppRef, item uptimeReport, se
 	}
 }
 
-// run sends what an application gathers until there is nothing more.
+// run sends an application's batches until none is left.
 func (b *batcher) run(ctx context.Context, app svc.AppRef, send func(context.Context, []uptimeReport) error) {
 	for {
 		b.mu.Lock()

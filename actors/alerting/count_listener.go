@@ -35,7 +35,7 @@ func (b blockCounts) add(counter *svc.AlertCounter, begun, ts time.Time, totals 
 	return slot
 }
 
-// CountListener counts what the rules of alerts want to know of each block, and tells the alerting
+// CountListener counts the rows of each block for the alert rules, and reports the counts to the alerting
 // actors.
 type CountListener struct {
 	pipeline.NopListener
@@ -45,9 +45,9 @@ type CountListener struct {
 	Logger *slog.Logger
 }
 
-// countReceiver are the alerting actors as far as counts concern them.
+// countReceiver is the part of the alerting actors' client that receives counts.
 type countReceiver interface {
-	// Counted returns once what the rules decided is durable; it may be repeated.
+	// ReportCounts returns once the resulting rule states are durable; it may be repeated.
 	ReportCounts(ctx context.Context, app svc.AppRef, told countReport) error
 }
 
@@ -96,8 +96,7 @@ func (b *countedBlock) sawError(row *svc.OccurrenceRow) {
 	}
 }
 
-// count adds one to the counters of a word and of all words, and says whether there are
-// any.
+// count adds one to the counters of a word and of all words, and reports whether there are any.
 func (b *countedBlock) count(counters map[string][]svc.AlertCounter, word string, ts time.Time) bool {
 	found := false
 	for _, of := range [2]string{word, ""} {
@@ -147,7 +146,7 @@ func observe(slot *svc.AlertSlot, row *svc.MetricRow) {
 	}
 }
 
-// labelled says whether a point has labels.
+// labelled reports whether a point has all wanted labels.
 func labelled(labels, wanted []svc.Label) bool {
 	for _, label := range wanted {
 		if !slices.Contains(labels, label) {
@@ -157,8 +156,7 @@ func labelled(labels, wanted []svc.Label) bool {
 	return true
 }
 
-// byApp parts what was counted by the applications whose rules count it. Those whose rules
-// are gone are left out.
+// byApp groups the counts by application. Counts whose rules are gone are left out.
 func (b *countedBlock) byApp(want func(svc.AppRef) bool, clone bool) map[svc.AppRef][]counted {
 	out := map[svc.AppRef][]counted{}
 	for counter, slots := range b.counts {
@@ -174,14 +172,12 @@ func (b *countedBlock) byApp(want func(svc.AppRef) bool, clone bool) map[svc.App
 	return out
 }
 
-// countTime is how long a block waits at most for the alerting actors to hear what it
-// brought.
+// countTime bounds how long a block waits for the alerting actors to take its counts.
 const countTime = time.Second
 
-// Stored tells the alerting actors what a stored block brought. As with new issues, it
-// stands between the insert and the commit, and an actor knows the blocks that it was told
-// of, so each counts once. An actor that cannot be reached holds nobody up for long: it is
-// noted, and told later to read the store again.
+// Stored reports the counts of a stored block to the alerting actors. It runs between the insert and the
+// commit and may be repeated; an actor knows the blocks that it received, so each counts once. An actor that
+// does not answer in time delays the block no longer: it is noted, and later has to read the store again.
 func (b *countedBlock) Stored(ctx context.Context, block *pipeline.StoredBlock) error {
 	told := b.byApp(func(svc.AppRef) bool { return true }, false)
 	if len(told) == 0 {
@@ -210,11 +206,11 @@ func (b *countedBlock) Stored(ctx context.Context, block *pipeline.StoredBlock) 
 	return nil
 }
 
-// missedApps are applications whose alerting actors were not told of a block. Such an actor is not
-// waited for before it has been told of that.
+// missedApps lists applications whose alerting actors missed a block. Blocks do not wait for such an actor
+// until it knows that it must read the store.
 type missedApps struct {
 	mu sync.Mutex
-	// apps has true for those that must be told, false for those that are being told.
+	// apps is true for those to notify, false for those being notified.
 	apps map[svc.AppRef]bool
 }
 
@@ -238,7 +234,7 @@ func (m *missedApps) add(app svc.AppRef) {
 	m.apps[app] = true
 }
 
-// take returns the applications that must be told now.
+// take returns the applications to notify now.
 func (m *missedApps) take() (apps []svc.AppRef) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -251,7 +247,7 @@ func (m *missedApps) take() (apps []svc.AppRef) {
 	return apps
 }
 
-// reportTaken takes an application off the list, unless it missed another block meanwhile.
+// told takes an application off the list, unless it missed another block meanwhile.
 func (m *missedApps) told(app svc.AppRef) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -38,7 +38,7 @@ type MonitorPorts struct {
 	Schedule   *Schedule
 	Prefetched *PrefetchedStates
 	Rules      svc.MonitorRules
-	// Failing learns of every check of a monitor that is down, and of the first one after
+	// Report learns of every check of a monitor that is down, and of the first one after
 	// and of an activation, again until it returns nil; nil where nobody listens.
 	Report func(ctx context.Context, app svc.AppRef, monitor svc.Monitor, state svc.MonitorState) error
 	Logger *slog.Logger
@@ -46,8 +46,7 @@ type MonitorPorts struct {
 
 // States reads the stored states of monitors.
 type States interface {
-	// MonitorState returns what the checks of a monitor led to, the zero state where
-	// there were none.
+	// MonitorState returns the state that the checks of a monitor led to, the zero state if there were none.
 	MonitorState(ctx context.Context, app svc.AppRef, id string) (svc.MonitorState, error)
 }
 
@@ -56,9 +55,9 @@ type Probe interface {
 	Check(ctx context.Context, spec svc.MonitorSpec) svc.CheckResult
 }
 
-// Checks keeps the checks of monitors.
+// Checks stores the checks of monitors.
 type Checks interface {
-	// Append takes a check without waiting for the store.
+	// Append queues a check; it does not wait for the store.
 	Append(check svc.Check)
 }
 
@@ -74,7 +73,7 @@ type monitor struct {
 
 type putMonitor struct {
 	ID string `json:"id"`
-	// New says that the monitor is to be made.
+	// New makes the monitor if there is none.
 	New   bool             `json:"new"`
 	Patch svc.MonitorPatch `json:"patch"`
 }
@@ -87,7 +86,7 @@ var (
 	monitorDelete = grain.On(monitorKind, "delete", (*monitor).onDelete)
 )
 
-// Restore takes the monitor's entity, and the state beside it under the kind state.
+// Restore takes the monitor's entity, and its state as an entity of kind monitor.state.
 func (m *monitor) Restore(entities []svc.Entity) (err error) {
 	m.monitor, m.state = nil, svc.MonitorState{}
 	for _, entity := range entities {
@@ -131,26 +130,26 @@ func (m *monitor) onDelete(time.Time, grain.None) (grain.Outcome[grain.None], er
 	return grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{Writes: []grain.Write{grain.Delete(kindMonitor, id)}, After: m.changed}}, nil
 }
 
-// monitorShell is the shell of a monitor: that of every grain, with checks beside it.
+// monitorShell is the shell of a monitor: a grain that also checks, on goroutines beside its mailbox. The
+// node's workers await them at a stop.
 type monitorShell struct {
 	*grain.Grain
 	core  *monitor
 	node  *grain.Node
 	ports *MonitorPorts
-	// checking says that a check is under way, pending that one is due as soon as the
-	// monitor is loaded.
+	// checking is set while a check is under way, pending while one is due once the monitor is loaded.
 	checking, pending bool
 	// life ends with the activation, by stop; both are nil before the first check.
 	life context.Context //nolint:containedctx // it is the activation's
 	stop context.CancelFunc
-	// calm says that the last thing that Failing took was that the monitor is not down.
+	// recovered is set once Report took a state that is not down.
 	recovered bool
 }
 
-// reportTaken brings back that Failing took what a check led to.
+// reportTaken tells the mailbox that Report took a state.
 type reportTaken struct{ recovered bool }
 
-// checked brings the result of a check back into the mailbox.
+// checked brings the result of a check into the mailbox.
 type checked struct {
 	spec   svc.MonitorSpec
 	result svc.CheckResult
@@ -226,8 +225,7 @@ func (m *monitorShell) check(c actor.Context) {
 	m.node.Workers.Go(func(context.Context) { root.Send(self, &checked{spec, m.ports.Probe.Check(life, spec)}) })
 }
 
-// onChecked takes over what a check found. A check of a definition that was replaced
-// meanwhile counts for nothing.
+// onChecked applies the result of a check. A check of a definition that was replaced meanwhile is dropped.
 func (m *monitorShell) onChecked(c actor.Context, message *checked) {
 	m.checking = false
 	definition := m.core.monitor
@@ -241,7 +239,7 @@ func (m *monitorShell) onChecked(c actor.Context, message *checked) {
 	m.reschedule()
 }
 
-// tell lets Failing know of the state, beside the mailbox.
+// report calls Report with the state, beside the mailbox.
 func (m *monitorShell) report(c actor.Context) {
 	calm := m.core.state.Down() == 0
 	if m.ports.Report == nil || calm && m.recovered {
@@ -260,7 +258,7 @@ func (m *monitorShell) report(c actor.Context) {
 	})
 }
 
-// onChanged has a monitor that was made or changed checked at once.
+// onChanged schedules a check of a new or changed monitor at once.
 func (m *monitorShell) onChanged(svc.Version) {
 	m.reschedule()
 	if definition := m.core.monitor; definition != nil && definition.Enabled {
@@ -268,7 +266,7 @@ func (m *monitorShell) onChanged(svc.Version) {
 	}
 }
 
-// appoint tells the schedule when the monitor is due next.
+// reschedule sets in the schedule when the monitor is due next.
 func (m *monitorShell) reschedule() {
 	definition := m.core.monitor
 	if definition == nil || !definition.Enabled {
@@ -278,8 +276,9 @@ func (m *monitorShell) reschedule() {
 	m.ports.Schedule.Set(kindMonitor, m.Identity(), m.core.state.Next(definition, m.node.Now()), monitorTimeout(definition))
 }
 
-// monitorTimeout is how long a check may take to be answered for.
+// monitorTimeout is how long the schedule waits for a check before it notifies the monitor again.
 func monitorTimeout(m *svc.Monitor) time.Duration { return m.Timeout() + m.Interval() + grain.IOTime }
 
-// kindMonitorState is the kind under which a monitor is handed its state.
+// kindMonitorState is the kind of the entity that carries a monitor's state; it is made at a load and never
+// stored.
 const kindMonitorState = "monitor.state"

@@ -8,14 +8,12 @@ import (
 	"svc/actors/grain"
 )
 
-// PrefetchedStates is what a node found stored of monitors when it began to own partitions. Each is
-// handed to the activation that is told first, so that thousands that are due within a second
-// do not ask the store for what was just read.
+// PrefetchedStates holds the monitors that a node read when it began to own partitions. Each is handed to the
+// first activation of its monitor, so that thousands that are due within a second do not read the store again.
 //
-// It is as good as a load at that time: nobody else writes what this node owns in the
-// generation that it was read in, and what this node has loaded or stored itself since the
-// reading began is not handed out. It is forgotten once it is as old as a load may be. A nil
-// one hands out nothing.
+// An entry is as good as a load: no other node writes what this node owns in the generation of the reading,
+// and what this node has loaded or stored since the reading began is not handed out. Entries are dropped once
+// they are as old as a load may be. A nil PrefetchedStates hands out nothing.
 type PrefetchedStates struct {
 	// Generation returns the present generation of the ownership, and whether there is one.
 	Generation func() (int32, bool)
@@ -29,7 +27,7 @@ type PrefetchedStates struct {
 	touched map[string]bool
 }
 
-// begin notes that the store is read from now on, and returns what takes what was found.
+// begin marks the beginning of a reading, and returns the function that takes its result.
 func (f *PrefetchedStates) begin(now time.Time) (take func(map[string]svc.StoredMonitor)) {
 	if f == nil {
 		return func(map[string]svc.StoredMonitor) {}
@@ -51,7 +49,7 @@ func (f *PrefetchedStates) begin(now time.Time) (take func(map[string]svc.Stored
 	}
 }
 
-// touch forgets an owner.
+// touch drops the entry of an owner.
 func (f *PrefetchedStates) touch(owner string) {
 	if f == nil {
 		return
@@ -68,7 +66,7 @@ func (f *PrefetchedStates) note(owner string) {
 	}
 }
 
-// hand returns what was found of an owner, once.
+// hand returns the entry of an owner, once.
 func (f *PrefetchedStates) hand(owner string, now time.Time) (svc.StoredMonitor, bool) {
 	if f == nil {
 		return svc.StoredMonitor{}, false

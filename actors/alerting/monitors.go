@@ -10,7 +10,7 @@ import (
 	"svc/actors/grain"
 )
 
-// monitorStore adds to the entities of a monitor what its checks led to.
+// monitorStore adds the state of a monitor to its entities.
 type monitorStore struct {
 	grain.Entities
 	states States
@@ -38,7 +38,7 @@ func (s monitorStore) Load(ctx context.Context, owner string) ([]svc.Entity, err
 	return withState(entities, owner, id, state)
 }
 
-// Put stores the entities of a monitor. What was read before the end of it is old.
+// Put stores the entities of a monitor. An entry that was prefetched before is dropped.
 func (s monitorStore) Put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup) error {
 	defer func() {
 		for i := range entities {
@@ -63,7 +63,7 @@ type Monitors struct {
 	Actors grain.Caller
 	Random grain.Random
 	Store  MonitorStore
-	// Alerts are told of monitors that are not checked any more.
+	// Alerts learn of monitors that are not checked any more.
 	Alerts  stopReceiver
 	Targets TargetChecker
 	Rules   svc.MonitorRules
@@ -135,10 +135,9 @@ func (m *Monitors) CheckMonitor(ctx context.Context, spec svc.MonitorSpec) []svc
 	return problems
 }
 
-// ScheduleMonitors returns what schedules every monitor that is stored, as of when it begins: a
-// monitor that becomes due while the store is read is told at once. So whoever missed a check
-// is checked within half an interval, and all are within one. Those that are told soon are
-// handed what was found of them.
+// ScheduleMonitors returns a function that schedules every stored monitor, as of the function's start: one
+// that becomes due while the store is read is checked at once. So a monitor that missed a check is checked
+// within half an interval, and every one within one. The states of those that are due soon are prefetched.
 func ScheduleMonitors(schedule *Schedule, found *PrefetchedStates, all func(ctx context.Context, yield func(svc.StoredMonitor)) error) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		begun := schedule.Now()

@@ -15,10 +15,10 @@ import (
 	"svc/actors/pipeline"
 )
 
-// OpenBlockPublisher tells the alerting actors what the open block of this node brings, so that rules
-// fire without waiting for the end of a flush interval. Where a rule may fire, or an issue
-// may be new, it has the block stored at once. What an actor hears from it decides nothing:
-// it hears of the block again when that is stored.
+// OpenBlockPublisher shows the alerting actors the counts of this node's open block, so that rules fire
+// without waiting for the end of a flush interval. Where a rule may fire, or an issue may be new, it has the
+// block stored at once. Its reports change no state: the actor receives the counts again when the block is
+// stored.
 type OpenBlockPublisher struct {
 	Rules  *RuleIndex
 	Actors grain.Caller
@@ -27,20 +27,20 @@ type OpenBlockPublisher struct {
 }
 
 const (
-	// gatherTime is how long what happens is gathered before it is told of.
+	// gatherTime is how long changes of the open block are gathered before they are reported.
 	gatherTime = 20 * time.Millisecond
 	// flushPause is the least time between two blocks that are stored early: many small
 	// parts are what a column store suffers from most.
 	flushPause = 200 * time.Millisecond
-	// reportsAtOnce bounds the actors that are told at the same time.
+	// reportsAtOnce bounds the actors that are called at the same time.
 	reportsAtOnce = 64
-	// reportTimeout bounds one telling.
+	// reportTimeout bounds one report.
 	reportTimeout = 5 * time.Second
-	// missedEvery is the pause between two attempts to tell actors that they missed blocks.
+	// missedEvery is the pause between two attempts to notify actors that missed blocks.
 	missedEvery = time.Second
 )
 
-// Run tells until ctx ends.
+// Run reports until ctx ends.
 func (l *OpenBlockPublisher) Run(ctx context.Context) error {
 	missed := time.NewTicker(missedEvery)
 	defer missed.Stop()
@@ -65,8 +65,7 @@ func (l *OpenBlockPublisher) Run(ctx context.Context) error {
 	}
 }
 
-// round tells everybody of what the open block brings, and says whether it was stored
-// early.
+// round reports the open block to the actors, and returns whether it was stored early.
 func (l *OpenBlockPublisher) round(ctx context.Context) bool {
 	hurry, apps := false, map[svc.AppRef]bool{}
 	for _, set := range l.Rules.take() {
@@ -82,7 +81,7 @@ func (l *OpenBlockPublisher) round(ctx context.Context) bool {
 	return true
 }
 
-// peek returns what the open block brings for the rules of applications so far.
+// peek returns the counts of the open block so far, for the rules of applications.
 func (l *OpenBlockPublisher) peek(apps map[svc.AppRef]bool) (brought map[svc.AppRef][]counted) {
 	l.Sink.Peek(func(listener pipeline.BlockListener) {
 		if block, ok := listener.(*countedBlock); ok {
@@ -92,7 +91,7 @@ func (l *OpenBlockPublisher) peek(apps map[svc.AppRef]bool) (brought map[svc.App
 	return brought
 }
 
-// tell tells the actors of applications, and says whether any of them waits for what it was
+// publish tells the actors of applications, and says whether any of them waits for what it was
 // reportTaken of to be stored.
 func (l *OpenBlockPublisher) publish(ctx context.Context, brought map[svc.AppRef][]counted) bool {
 	var look atomic.Bool
@@ -106,8 +105,8 @@ func (l *OpenBlockPublisher) publish(ctx context.Context, brought map[svc.AppRef
 	return look.Load()
 }
 
-// tellMissed has actors that were not told of a block read the store again. What is stored meanwhile
-// they are told of in the same way.
+// reportMissed has actors that missed a block read the store again. An actor that misses a block meanwhile is
+// on the list again.
 func (l *OpenBlockPublisher) reportMissed(ctx context.Context) {
 	apps := l.Rules.missed.take()
 	failed := l.each(ctx, apps, func(ctx context.Context, app svc.AppRef) error {
@@ -123,7 +122,7 @@ func (l *OpenBlockPublisher) reportMissed(ctx context.Context) {
 	}
 }
 
-// each does something for applications and returns those for which it failed.
+// each runs work for applications and returns those for which it failed.
 func (l *OpenBlockPublisher) each(ctx context.Context, apps []svc.AppRef, work func(ctx context.Context, app svc.AppRef) error) (failed []svc.AppRef) {
 	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()

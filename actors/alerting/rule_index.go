@@ -12,18 +12,17 @@ import (
 	"svc/actors/grain"
 )
 
-// RuleIndex is this node's snapshot of the alert rules that the stream can make fire: it
-// says of an environment what is counted there and whether somebody waits for new issues.
-// It is read for every row without a lock, and replaced by the alerting actors when their
-// rules change. An environment without such rules costs one look into a map, a node without
-// any nothing.
+// RuleIndex is this node's snapshot of the alert rules that the stream can make fire: what is counted in each
+// environment, and whether rules wait for new issues. It is read for every row without a lock, and replaced by
+// the alerting actors when their rules change. An environment without such rules costs one look-up in a map, a
+// node without any costs nothing.
 type RuleIndex struct {
 	sets  sync.Map // the number of an environment → *ruleset
 	count atomic.Int64
 
 	mu    sync.Mutex
 	ofApp map[svc.AppRef]indexedRules
-	// touched are the sets with something to tell; wake holds a token while there are any.
+	// touched are the sets with changes to report; wake holds a token while there are any.
 	touched []*envRules
 	wake    chan struct{}
 
@@ -43,13 +42,13 @@ type envRules struct {
 	environment uint64
 	newIssues   bool
 	regressions bool
-	// events and errors are what is counted by name and level; the empty word counts all.
-	// points are what is counted by the name of a metric.
+	// events and errors hold the counters by name and level; those of the empty word count all. points holds
+	// them by the name of a metric.
 	events, errors map[string][]svc.AlertCounter
 	points         map[string][]pointCounter
-	// hurry says that an issue occurred that may be new, or may regress.
+	// flushSoon is set when an issue occurred that may be new, or may regress.
 	flushSoon atomic.Bool
-	// queued says that the set is among those with something to tell.
+	// queued is set while the set is among the touched.
 	queued atomic.Bool
 }
 
@@ -64,10 +63,10 @@ func NewRuleIndex() *RuleIndex {
 	return &RuleIndex{ofApp: map[svc.AppRef]indexedRules{}, wake: make(chan struct{}, 1)}
 }
 
-// any reports whether any rule wants to know anything.
+// any reports whether any rule counts in the stream.
 func (b *RuleIndex) any() bool { return b != nil && b.count.Load() > 0 }
 
-// find returns what the rules of an environment want to know, nil for nothing.
+// find returns the rules of an environment, nil if there are none.
 func (b *RuleIndex) find(environment uint64) *envRules {
 	if !b.any() {
 		return nil
@@ -87,7 +86,7 @@ func (b *RuleIndex) Awaited(environment uint64) (app svc.AppRef, newIssues, regr
 	return set.app, set.newIssues, set.regressions
 }
 
-// FlushSoon has the open block stored soon.
+// FlushSoon has the open block stored without waiting for the end of the interval.
 func (b *RuleIndex) FlushSoon(environment uint64) {
 	if set := b.find(environment); set != nil {
 		set.flushSoon.Store(true)
@@ -95,8 +94,7 @@ func (b *RuleIndex) FlushSoon(environment uint64) {
 	}
 }
 
-// Publish replaces what is known of one application's rules, unless a later version of
-// them is.
+// Publish replaces the rules of one application, unless a later version of them is known.
 func (b *RuleIndex) Publish(version svc.Version, app svc.AppRef, rules []svc.AlertRule) {
 	if b == nil {
 		return
@@ -135,7 +133,7 @@ func (b *RuleIndex) Publish(version svc.Version, app svc.AppRef, rules []svc.Ale
 	b.ofApp[app] = next
 }
 
-// want adds what one rule wants to know.
+// want adds the counters of one rule.
 func (s *envRules) want(rule *svc.AlertRule) {
 	counter, word := counterOf(rule)
 	switch counter.Kind {
@@ -154,8 +152,8 @@ func (s *envRules) want(rule *svc.AlertRule) {
 	}
 }
 
-// counterOf returns what the stream counts for a rule. Of a rule that no sum of parts can
-// answer, it counts that something happened.
+// counterOf returns what the stream counts for a rule. For a rule that no sum of blocks can answer, the count
+// only shows that it must be measured.
 func counterOf(rule *svc.AlertRule) (counter svc.AlertCounter, word string) {
 	counter, _ = rule.Counter()
 	if rule.Kind == svc.AlertNewIssue {
@@ -170,7 +168,7 @@ func countWord(into map[string][]svc.AlertCounter, word string, counter svc.Aler
 	}
 }
 
-// touch queues a set that has something to tell.
+// touch queues a set with changes to report.
 func (b *RuleIndex) touch(set *envRules) {
 	if set.queued.Swap(true) {
 		return
@@ -184,8 +182,7 @@ func (b *RuleIndex) touch(set *envRules) {
 	}
 }
 
-// take returns the sets with something to tell. What happens from now on queues them
-// again.
+// take returns the touched sets; further changes queue them again.
 func (b *RuleIndex) take() []*envRules {
 	b.mu.Lock()
 	taken := b.touched
@@ -216,8 +213,8 @@ func (b *RuleIndex) Load(ctx context.Context, store grain.KindLister, skipped gr
 	return nil
 }
 
-// PublishEntities publishes what the entities of one owner say, if it is an alerting actor.
-// A rule that cannot be decoded counts nothing.
+// PublishEntities publishes the rules among the entities of one owner, if it is an alerting actor. A rule that
+// cannot be decoded is left out.
 func (b *RuleIndex) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
 	if len(entities) == 0 {
 		return

@@ -12,9 +12,8 @@ import (
 	"svc/actors/pipeline"
 )
 
-// Schedule tells actors of this node when they are due, to the millisecond. It is a hint
-// in memory: when a node begins to own partitions, the schedule is filled from what the
-// store knows, and what is due there is a function of stored things.
+// Schedule notifies actors of this node when they are due, to the millisecond. It is in memory only: when a
+// node begins to own partitions, it is filled from the store, and due times depend on stored state alone.
 //
 // Whoever was told says when it is due next. One that says nothing for its patience is
 // reportTaken again, and that is counted: a check that did not run does not go unnoticed.
@@ -27,7 +26,7 @@ type Schedule struct {
 	mu      sync.Mutex
 	entries map[scheduled]*appointment
 	queue   appointments
-	// wake is told when the first appointment has changed.
+	// wake holds a token once the first appointment has changed.
 	wake chan struct{}
 }
 
@@ -38,7 +37,7 @@ type teller interface {
 
 type scheduled struct{ kind, identity string }
 
-// appointment is when an actor is told next.
+// appointment is when an actor is notified next.
 type appointment struct {
 	scheduled
 	at      time.Time
@@ -56,8 +55,7 @@ func NewSchedule(actors teller, now func() time.Time, metrics *ScheduleMetrics, 
 	return &Schedule{Actors: actors, Now: now, Metrics: metrics, Logger: logger, entries: map[scheduled]*appointment{}, wake: make(chan struct{}, 1)}
 }
 
-// Set replaces when an actor is due. It is expected to call Set again within patience
-// after that.
+// Set replaces when an actor is due. The actor must call Set again within the timeout after that.
 func (s *Schedule) Set(kind, identity string, at time.Time, patience time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,7 +73,7 @@ func (s *Schedule) Set(kind, identity string, at time.Time, patience time.Durati
 	}
 }
 
-// Add is Set for an actor that is not in the schedule; of others it changes nothing.
+// Add is Set for an actor that is not in the schedule; it leaves others as they are.
 func (s *Schedule) Add(kind, identity string, at time.Time, patience time.Duration) {
 	s.mu.Lock()
 	known := s.entries[scheduled{kind, identity}] != nil
@@ -85,7 +83,7 @@ func (s *Schedule) Add(kind, identity string, at time.Time, patience time.Durati
 	}
 }
 
-// Remove forgets an actor.
+// Remove takes an actor out.
 func (s *Schedule) Remove(kind, identity string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,7 +114,7 @@ func (s *Schedule) signal() {
 // farAway is how long an empty schedule waits.
 const farAway = time.Hour
 
-// Run tells actors until ctx ends.
+// Run notifies actors until ctx ends.
 func (s *Schedule) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -131,7 +129,7 @@ func (s *Schedule) Run(ctx context.Context) error {
 	}
 }
 
-// round tells everybody who is due and returns the time to the next one.
+// round notifies the actors that are due and returns the time to the next one.
 func (s *Schedule) round() time.Duration {
 	for {
 		s.mu.Lock()
@@ -155,7 +153,7 @@ func (s *Schedule) round() time.Duration {
 			s.Metrics.Late.Observe(now.Sub(at).Seconds())
 		}
 		if err := s.Actors.Tell(key.kind, key.identity, &due{at}); err != nil {
-			// It is another node's, which has its own schedule.
+			// Another node owns it, and schedules it.
 			s.Remove(key.kind, key.identity)
 		}
 	}

@@ -89,7 +89,7 @@ func (c *SnapshotSync) Announce(ctx context.Context, owner string, changed []svc
 	return nil
 }
 
-// Heard reads what announcements name.
+// Apply reads what announcements name.
 func (c *SnapshotSync) Apply(ctx context.Context, records []svc.LogRecord) {
 	var owners []string
 	for _, record := range records {
@@ -141,7 +141,7 @@ func (c *SnapshotSync) CatchUp(ctx context.Context, generation int32) {
 	c.caught = svc.Version{Generation: uint32(generation)}
 }
 
-// Begin loads the snapshots of a starting node. Announcements from before it are
+// LoadAll loads the snapshots of a starting node. Announcements from before it are
 // not needed.
 func (c *SnapshotSync) LoadAll(ctx context.Context, store grain.KindLister) error {
 	for _, snapshot := range c.snapshots() {
@@ -158,7 +158,7 @@ func (c *SnapshotSync) LoadAll(ctx context.Context, store grain.KindLister) erro
 	return nil
 }
 
-// Lost reads everything again after announcements were lost.
+// Resync reads everything again after announcements were lost.
 func (c *SnapshotSync) Resync(ctx context.Context) {
 	c.mu.Lock()
 	caught := c.caught

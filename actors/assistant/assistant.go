@@ -146,7 +146,7 @@ func (a *Assistant) Approve(ctx context.Context, who svc.Principal, id, reason s
 	return a.startApproved(who, model, claimed, id, began) //nolint:contextcheck // a turn outlives its request
 }
 
-// resumed starts the turn that executes a claimed action.
+// startApproved starts the turn that executes a claimed action.
 func (a *Assistant) startApproved(who svc.Principal, model Model, claimed svc.Transcript, id string, began time.Time) (*Turn, error) {
 	action := claimed.Action(id)
 	if action == nil {

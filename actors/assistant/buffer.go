@@ -84,7 +84,7 @@ func (b *buffer) show() {
 	b.notify()
 }
 
-// unsay forgets the frames that were hidden, and shows those to come.
+// discardHidden forgets the frames that were hidden, and shows those to come.
 func (b *buffer) discardHidden() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -141,14 +141,14 @@ func (b *buffer) follow(ctx context.Context, after uint64, yield func(svc.TurnFr
 	}
 }
 
-// hand yields the frames after the n-th. It returns the number of the last one, and whether
+// deliver yields the frames after the n-th. It returns the number of the last one, and whether
 // there may be more for who wants them.
 func (b *buffer) deliver(n int, yield func(svc.TurnFrame) bool) (int, bool) {
 	news, ended := b.after(n)
 	return news.first + len(news.frames), news.each(yield) && !ended
 }
 
-// behind returns the frames after the n-th, and whether they are the last ones.
+// after returns the frames after the n-th, and whether they are the last ones.
 func (b *buffer) after(n int) (run, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -198,7 +198,7 @@ func (b *buffer) subscribe(news chan struct{}) {
 	b.alone.Stop()
 }
 
-// leave starts the grace where nobody is left.
+// unsubscribe starts the grace where nobody is left.
 func (b *buffer) unsubscribe(news chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

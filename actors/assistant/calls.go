@@ -88,7 +88,7 @@ func (t *turn) admit(ctx context.Context, call *svc.ToolCall) error {
 	return nil
 }
 
-// enter writes an action into the ledger as it stands.
+// recordAction writes an action into the ledger as it stands.
 func (t *turn) recordAction(ctx context.Context, action *svc.Action) {
 	kind := svc.LedgerKind("ai.action.proposed")
 	if action.Status != svc.ActionProposed {

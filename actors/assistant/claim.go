@@ -48,7 +48,7 @@ func (t *turn) begin(asking *svc.TurnRequest) {
 	t.note(exchange)
 }
 
-// claimed waits until the claim of the turn is stored; it does not take longer than
+// awaitClaim waits until the claim of the turn is stored; it does not take longer than
 // claimTime, and fails where the turn has none.
 func (t *turn) awaitClaim() error {
 	if t.claim == nil {

@@ -20,7 +20,7 @@ const (
 	renewTick  = time.Second
 )
 
-// renewing renews the claims of turns until ctx ends.
+// renewClaims renews the claims of turns until ctx ends.
 func (a *Assistant) renewClaims(ctx context.Context) {
 	tick := time.NewTicker(renewTick)
 	defer tick.Stop()
@@ -77,7 +77,7 @@ func (t *turn) renew(ctx context.Context) error {
 	return err
 }
 
-// held makes sure, before something is written, that the turn still has its claim: a node
+// ensureClaim makes sure, before something is written, that the turn still has its claim: a node
 // that stood still may have lost it. The claim is held for as long as the conversation
 // waits for a sign of life after the last one.
 func (t *turn) ensureClaim(ctx context.Context) error {

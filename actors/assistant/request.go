@@ -134,12 +134,12 @@ func (a *Assistant) reread(ctx context.Context, entry svc.Approval) (svc.Approva
 	return now, nil
 }
 
-// settled waits until the action with which the turn began has an end, or ctx ends.
+// waitForAction waits until the action with which the turn began has an end, or ctx ends.
 func (t *Turn) waitForAction(ctx context.Context) {
 	t.turn.frames.follow(ctx, 0, func(frame svc.TurnFrame) bool { return frame.Event != "action" })
 }
 
-// admitted looks once more, behind the claim and right before the sending, at whatever a
+// checkSend looks once more, behind the claim and right before the sending, at whatever a
 // request to the outside depends on.
 func (t *turn) checkSend(ctx context.Context) error {
 	action := t.approved

@@ -6,7 +6,7 @@ import (
 	"svc"
 )
 
-// prepared reads what the member may do: of a question, what the request that asked it was
+// loadRights reads what the member may do: of a question, what the request that asked it was
 // just let in with. An approved action needs the turn's token, and has not begun to be
 // executed where that fails.
 func (t *turn) loadRights(ctx context.Context) (err error) {
@@ -29,7 +29,7 @@ func (t *turn) loadRights(ctx context.Context) (err error) {
 	return t.ensureClaim(ctx)
 }
 
-// arm gives the turn a token of its own, with the first use of which it is made: most
+// ensureToken gives the turn a token of its own, with the first use of which it is made: most
 // answers begin without one, and some need none.
 func (t *turn) ensureToken(ctx context.Context) error {
 	if t.token.ID != "" {
@@ -42,7 +42,7 @@ func (t *turn) ensureToken(ctx context.Context) error {
 	return err
 }
 
-// armed reads the rights of the turn's token again.
+// tokenGrant reads the rights of the turn's token again.
 func (t *turn) tokenGrant(ctx context.Context) (*svc.Grant, error) {
 	if err := t.ensureToken(ctx); err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (t *turn) tokenGrant(ctx context.Context) (*svc.Grant, error) {
 	return &grant, err
 }
 
-// look reads again what the organization allows a grant: the asker's, of this very
+// readRights reads again what the organization allows a grant: the asker's, of this very
 // request, at first, later that of the turn's token.
 func (t *turn) readRights(ctx context.Context, of *svc.Grant) error {
 	var err error

@@ -144,7 +144,7 @@ func (t *turn) run(ctx context.Context) {
 	t.finish(context.WithoutCancel(ctx), err)
 }
 
-// guarded works; a panic becomes an error.
+// workSafely works; a panic becomes an error.
 func (t *turn) workSafely(ctx context.Context) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -207,7 +207,7 @@ func (t *turn) fail(cause error) {
 	t.frames.add("error", errorFrame{"error", failure.Message, failure.Code})
 }
 
-// leave ends the frames, which are all that is kept of the turn.
+// release ends the frames, which are all that is kept of the turn.
 func (t *turn) release() {
 	t.frames.end()
 	t.messages, t.actions, t.loaded, t.audience, t.who = nil, nil, nil, svc.Audience{}, svc.Principal{}

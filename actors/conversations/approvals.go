@@ -124,7 +124,7 @@ func (a *approvals) onGet(now time.Time, m findApproval) (grain.Outcome[svc.Appr
 	return grain.Answer(entry), nil
 }
 
-// queue notes the requests to the outside of a conversation in its organization's queue.
+// enqueue notes the requests to the outside of a conversation in its organization's queue.
 func (c *Conversations) enqueue(ctx context.Context, view *conversationView) error {
 	of := view.Conversation
 	var message putApprovals

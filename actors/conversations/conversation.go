@@ -49,7 +49,7 @@ type conversation struct {
 	// when the running turn was heard of last. Both are in memory only.
 	reserved      *reservation
 	lastHeartbeat time.Time
-	// enter keeps an entry of the ledger, beside the mailbox.
+	// recordEntry keeps an entry of the ledger, beside the mailbox.
 	recordEntry func(entry svc.LedgerEntry)
 }
 
@@ -279,7 +279,7 @@ func (c *conversation) onBegin(now time.Time, m beginTurn) (grain.Outcome[conver
 	return c.ask(h, &m), nil
 }
 
-// takes refuses a question of somebody else, or for which there is no place.
+// checkQuestion refuses a question of somebody else, or for which there is no place.
 func (c *conversation) checkQuestion(now time.Time, m *beginTurn, reservation string) error {
 	if c.conversation == nil && m.Create {
 		if c.takenBefore(now, reservation) {
@@ -314,7 +314,7 @@ func turnRunning(id string) error {
 	}
 }
 
-// free refuses a turn while another one runs, its place is kept for another question, or
+// checkFree refuses a turn while another one runs, its place is kept for another question, or
 // actions wait for a decision.
 func (c *conversation) checkFree(now time.Time, reservation string) error {
 	if c.running(now) || c.takenBefore(now, reservation) {

@@ -72,7 +72,7 @@ func (c *conversation) running(now time.Time) bool {
 	return c.conversation.State == svc.ConversationRunning && now.Before(c.conversation.TurnEnds) && now.Sub(c.lastHeartbeat) < svc.TurnLease
 }
 
-// kept says whether the place of the next turn is kept for another question.
+// takenBefore says whether the place of the next turn is kept for another question.
 func (c *conversation) takenBefore(now time.Time, reservation string) bool {
 	return c.reserved != nil && c.reserved.id != reservation && now.Before(c.reserved.ends)
 }

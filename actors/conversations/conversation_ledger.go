@@ -32,7 +32,7 @@ func newConversation(node *grain.Node, enter RecordEntry, identity string) *conv
 	return c
 }
 
-// lapsed is the entry of a proposal whose time was over before anybody decided. Nobody
+// expiredEntry is the entry of a proposal whose time was over before anybody decided. Nobody
 // did it, so it has no actor.
 func (h *change) expiredEntry(action *svc.Action) svc.LedgerEntry {
 	of := h.c.conversation
@@ -46,7 +46,7 @@ func (h *change) expiredEntry(action *svc.Action) svc.LedgerEntry {
 	return entry
 }
 
-// told returns what has the ledger told of proposals that expired, once that is durable.
+// recordExpired returns what has the ledger told of proposals that expired, once that is durable.
 func (h *change) recordExpired() func(svc.Version) {
 	if len(h.expired) == 0 || h.c.recordEntry == nil {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"svc/actors/grain"
 )
 
-// late does what time alone has brought about: it ends a turn that does not come back, and
+// endOverdue does what time alone has brought about: it ends a turn that does not come back, and
 // the proposals that nobody has decided on.
 func (c *conversation) endOverdue(h *change) {
 	if c.conversation != nil {
@@ -33,7 +33,7 @@ func (c *conversation) expire(h *change) {
 // lostNote stands where a turn ended without its node.
 const lostNote = "The turn was cut off before its end."
 
-// cutOff ends a turn that has not come back in its time, or whose node is not heard of.
+// endLostTurn ends a turn that has not come back in its time, or whose node is not heard of.
 func (c *conversation) endLostTurn(h *change) {
 	if c.conversation.State != svc.ConversationRunning || c.running(h.now) {
 		return
@@ -43,7 +43,7 @@ func (c *conversation) endLostTurn(h *change) {
 	h.note(lostNote)
 }
 
-// lose ends what a turn was executing when it ended. Nobody knows whether it took
+// failExecuting ends what a turn was executing when it ended. Nobody knows whether it took
 // effect; it is not tried again.
 func (c *conversation) failExecuting(h *change) {
 	for _, id := range slices.Sorted(maps.Keys(c.actions)) {

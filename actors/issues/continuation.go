@@ -22,25 +22,23 @@ type FormerIssues interface {
 	Merged(ctx context.Context, environment uint64) (int, error)
 }
 
-// maxMergedIssues bounds the issues of one environment that are part of others, since every
-// read of its issues takes them along. Beyond it, issues of the former grouping end, and new
-// ones begin beside them.
+// maxMergedIssues bounds the merged issues of one environment, since every read of its issues includes them.
+// Beyond it, issues of the former grouping are not continued.
 const maxMergedIssues = 5000
 
-// formerTime is how long is believed which environments have issues of the former grouping.
+// formerTime is how long the list of environments with issues of the former grouping is reused.
 const formerTime = time.Hour
 
-// Continuation lets issues of the former grouping go on: the first issue of the present
-// grouping whose occurrences the former one would have put into an issue that is there
-// becomes part of that issue, once and for good. Further ones that the former grouping
-// threw together with it stay apart.
+// Continuation continues issues of the former grouping: the first issue of the present grouping whose
+// occurrences the former grouping would have put into a stored issue becomes part of that issue, for good.
+// Further issues that the former grouping would have put there too stay apart.
 //
-// It stands between a block's insert and its commit. An issue is new in the block that
-// holds all of its occurrences, and only a new one can go on an old one; a crash before
-// the commit brings the same block again, and deciding twice is deciding once. So it needs
-// neither a table of its own nor a lock over partitions: the old issue's actor knows who
-// goes on with it. The store and the actors have AnswerTime to answer, together; where one does not,
-// it is asked again when the new issue next occurs on this node, which stands for itself until then.
+// It runs between a block's insert and its commit. An issue is new in the block that holds all of its
+// occurrences, and only a new one can continue an old one. After a crash before the commit the same block
+// comes again, and deciding twice changes nothing. So it needs neither a table of its own nor a lock over
+// partitions: the old issue's actor stores which issue continues it. The store and the actors have AnswerTime
+// to answer, together; where one does not, it is asked again when the new issue next occurs on this node;
+// until then that issue stands alone.
 type Continuation struct {
 	Former FormerIssues
 	Totals Totals
@@ -78,7 +76,7 @@ func (u unanswered) except(block uint64) uint64 {
 // candidate is an issue of a block with the one that the former grouping would have made.
 type candidate struct{ environment, issue, former uint64 }
 
-// goOn returns those of a block's issues that go on an issue of the former grouping. What it
+// continueIssues returns those of a block's issues that go on an issue of the former grouping. What it
 // returns is durable; it may be repeated.
 func (c *Continuation) continueIssues(ctx context.Context, block uint64, hits blockHits) map[uint64]bool {
 	occurred := c.undecided(hits)
@@ -132,7 +130,7 @@ func (c *Continuation) undecided(hits blockHits) map[issueKey]uint64 {
 	return occurred
 }
 
-// look returns the candidates of a block, and how often they and their former issues occurred in all.
+// find returns the candidates of a block, and how often they and their former issues occurred in all.
 func (c *Continuation) find(ctx context.Context, hits blockHits) ([]candidate, map[issueKey]uint64, error) {
 	candidates, err := c.candidates(ctx, hits)
 	if err != nil || len(candidates) == 0 {
@@ -161,16 +159,16 @@ func (c *Continuation) join(ctx context.Context, one candidate, merged map[uint6
 	return c.Issues.Continue(ctx, one.environment, one.former, one.issue)
 }
 
-// mayGoOn says whether an issue is new in a block, or was new before and waits for an answer, and there
-// is an issue that the former grouping would have put it into.
+// continues reports whether an issue is new in a block, or was new before and waits for an answer, and the
+// issue that it would continue exists.
 func (c *Continuation) continues(one candidate, block uint64, totals, occurred map[issueKey]uint64) bool {
 	issue := issueKey{one.environment, one.issue}
 	c.mu.Lock()
 	waits := c.waiting[issue]
 	c.mu.Unlock()
 	if !waits.isNew && totals[issue] != occurred[issue]+waits.except(block) {
-		// Only what is not new is remembered: before the commit the block may come again, and
-		// those who are told of new issues must then hear the same.
+		// Only issues that are not new are remembered: before the commit the block may come again, and must
+		// then report the same new issues.
 		c.known.add([]uint64{one.issue})
 		c.answered(issue)
 		return false
@@ -181,7 +179,7 @@ func (c *Continuation) continues(one candidate, block uint64, totals, occurred m
 // maxWaiting bounds the issues that are asked again.
 const maxWaiting = 10_000
 
-// wait notes that an issue of a block is to be asked for again.
+// wait records that the decision on an issue of a block must be repeated.
 func (c *Continuation) wait(issue issueKey, block, occurrences uint64, isNew bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -195,7 +193,7 @@ func (c *Continuation) wait(issue issueKey, block, occurrences uint64, isNew boo
 	c.waiting[issue] = unanswered{isNew: isNew || waits.isNew, block: block, last: occurrences, before: waits.except(block)}
 }
 
-// answered notes that an issue need not be asked for any more.
+// answered records that an issue is decided.
 func (c *Continuation) answered(issue issueKey) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -269,9 +267,9 @@ func (c *Continuation) totals(ctx context.Context, candidates []candidate) (map[
 	return out, nil
 }
 
-// Continue makes an issue part of one of the former grouping, or of the issue that this one
-// is part of, and says whether it did. Only one issue ever goes on an old one: for
-// another it returns false. It may be repeated.
+// Continue makes an issue part of one of the former grouping, or of the issue that that one is merged into,
+// and reports whether it did. Only one issue ever continues an old one: for another it returns false. It may
+// be repeated.
 func (i *Issues) Continue(ctx context.Context, environment, former, issue uint64) (bool, error) {
 	id := svc.IssueID(issue)
 	claim, err := issueContinue.Ask(ctx, i.Actors, issueIdentity(environment, former), issuePart{ID: id})

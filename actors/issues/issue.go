@@ -52,29 +52,29 @@ type (
 	}
 	issueOccurrences struct {
 		Hits []svc.IssueHit `json:"hits"`
-		// FirstSeen is nil where nobody has looked.
+		// FirstSeen is nil before the releases were looked up.
 		FirstSeen map[string]time.Time `json:"firstSeen"`
-		// Tell is the number of the block, where alert rules wait for regressions.
+		// Tell is the number of the block if alert rules wait for regressions, else 0.
 		Tell uint64 `json:"tell,omitempty"`
 	}
 	// occurredAnswer answers issueOccurrences.
 	occurredAnswer struct {
-		// MergedInto is the issue to tell instead.
+		// MergedInto is the issue to ask instead.
 		MergedInto string `json:"mergedInto"`
 		// Need names the releases whose first occurrence decides.
 		Need []string `json:"need"`
-		// Regressed says that the issue regressed with the block to tell of.
+		// Regressed is set if the issue regressed with the block of Tell.
 		Regressed bool `json:"regressed,omitempty"`
 	}
-	// notedRegression says that the alert rules know of a regression.
+	// notedRegression confirms that the alert rules received a regression.
 	notedRegression struct {
 		Block uint64 `json:"block"`
 	}
 	issuePart struct {
 		ID string `json:"id"`
 	}
-	// issueClaimed answers continue: whether the asker goes on with the issue, and what it is
-	// to become part of.
+	// issueClaimed answers continue: whether the asking issue continues this one, and the issue to become part
+	// of.
 	issueClaimed struct {
 		Granted bool   `json:"granted"`
 		Root    string `json:"root"`
@@ -124,8 +124,8 @@ func (i *issue) Restore(entities []svc.Entity) error {
 	return nil
 }
 
-// issueChanged returns the outcome of a changed state. The issue is watched before the state is saved,
-// and unwatched after.
+// issueChanged returns the outcome of a changed state. A resolved or merged issue enters the resolved set
+// before the state is saved, and leaves it after.
 func issueChanged[R any](i *issue, next svc.IssueState, answer R) grain.Outcome[R] {
 	i.state = next
 	record := issueRecord{IssueState: next, Issue: i.number}
@@ -154,10 +154,10 @@ func (i *issue) onPatch(now time.Time, m patchIssue) (grain.Outcome[svc.IssueCha
 	return issueChanged(i, next, svc.IssueChange{Previous: previous, Status: next.At(now)}), nil
 }
 
-// unwatch takes the issue out of the watch, as of a version.
+// dropResolved takes the issue out of the resolved set, as of a version.
 func (i *issue) dropResolved(as svc.Version) { i.resolved.remove(i.number, as) }
 
-// onOccurred decides whether the issue came back.
+// onOccurred decides whether occurrences reopen the issue.
 func (i *issue) onOccurred(_ time.Time, m issueOccurrences) (grain.Outcome[occurredAnswer], error) {
 	if m.Tell != 0 && slices.Contains(i.state.Owed, m.Tell) {
 		return grain.Answer(occurredAnswer{Regressed: true}), nil
@@ -205,7 +205,7 @@ func (i *issue) onLeave(_ time.Time, m issuePart) (grain.Outcome[grain.None], er
 	return issueChanged(i, i.state.Leave(), grain.None{}), nil
 }
 
-// onContinue answers whether an issue of the present grouping goes on with this one.
+// onContinue answers whether an issue of the present grouping continues this one.
 func (i *issue) onContinue(_ time.Time, m issuePart) (grain.Outcome[issueClaimed], error) {
 	next, granted := i.state.Continue(m.ID)
 	answer := issueClaimed{Granted: granted, Root: next.MergedInto}
@@ -218,7 +218,7 @@ func (i *issue) onContinue(_ time.Time, m issuePart) (grain.Outcome[issueClaimed
 	return issueChanged(i, next, answer), nil
 }
 
-// onNoted is told that the alert rules know of a regression. It may be repeated.
+// onNoted records that the alert rules received a regression. It may be repeated.
 func (i *issue) onNoted(_ time.Time, m notedRegression) (grain.Outcome[grain.None], error) {
 	if !slices.Contains(i.state.Owed, m.Block) {
 		return grain.Answer(grain.None{}), nil

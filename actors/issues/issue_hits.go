@@ -23,7 +23,7 @@ type hitKey struct {
 	// former is the issue that the former grouping would have made.
 	former  uint64
 	release string
-	// kept says that clients kept them back.
+	// kept is set for occurrences that clients sent late.
 	kept bool
 }
 
@@ -40,7 +40,7 @@ func (h blockHits) add(row *svc.OccurrenceRow, offset int64) hitKey {
 	return key
 }
 
-// remove takes an occurrence out. The moment of the latest one stays: it did occur.
+// remove takes an occurrence out. The moment of the latest one stays, since it did occur.
 func (h blockHits) remove(key hitKey) {
 	hit := h[key]
 	if hit.occurrences--; hit.occurrences == 0 {
@@ -50,8 +50,8 @@ func (h blockHits) remove(key hitKey) {
 	h[key] = hit
 }
 
-// watched returns the hits of the issues that must be told: those that are watched, and
-// those that just became part of others.
+// watched returns the hits of the issues that must decide on them: resolved and merged ones, and those that
+// were just merged.
 func (h blockHits) watched(watch *ResolvedSet, continued map[uint64]bool) []issueHits {
 	places := map[uint64]int{}
 	var out []issueHits

@@ -16,7 +16,7 @@ import (
 	"svc/protos"
 )
 
-// ReleaseOrder knows in which order releases came.
+// ReleaseOrder knows the order of releases.
 type ReleaseOrder interface {
 	// FirstSeen returns when releases of an environment were announced or occurred for the first
 	// time in an error; one that never did is missing.
@@ -27,7 +27,7 @@ type ReleaseOrder interface {
 type Issues struct {
 	Actors   grain.Caller
 	Releases ReleaseOrder
-	// Log is nil where clocks decide.
+	// Log orders resolutions and occurrences; if it is nil, clocks do.
 	Log        LogEnds
 	Partitions int
 }
@@ -47,7 +47,7 @@ type LogEnds interface {
 	End(ctx context.Context, partition int) (int64, error)
 }
 
-// endTime bounds the question where the log ends.
+// endTime bounds the request for the end of the log.
 const endTime = 2 * time.Second
 
 // Change changes an issue and returns its status before and after. The wish must
@@ -104,22 +104,21 @@ type issueHits struct {
 	hits               []svc.IssueHit
 }
 
-// occurredAtOnce bounds the issues that are told at the same time.
+// occurredAtOnce bounds the issues that are called at the same time.
 const occurredAtOnce = 128
 
 // issueKey names an issue.
 type issueKey struct{ environment, issue uint64 }
 
-// unreported is an issue that could not be told, and why.
+// unreported is an issue that did not take a report, and why.
 type unreported struct {
 	issueHits
 	err error
 }
 
-// occurred tells watched issues that they occurred in a block, each by itself, and returns
-// those that did not answer. What the others decided is durable; it may be repeated. It also
-// returns which of them regressed with the block and are to be told of, where tells says of
-// their environment that somebody waits for it.
+// occurred reports their occurrences in a block to issues, one call each. It returns those that regressed with
+// the block, in environments for which tells is true, and those that did not answer. What was decided is
+// durable; it may be repeated.
 func (i *Issues) occurred(ctx context.Context, block uint64, issues []issueHits, tells func(environment uint64) bool) (came []issueKey, late []unreported) {
 	var group errgroup.Group
 	group.SetLimit(occurredAtOnce)
@@ -151,8 +150,8 @@ func (i *Issues) occurred(ctx context.Context, block uint64, issues []issueHits,
 	return slices.Compact(came), late // parts of one issue name it together
 }
 
-// settle tells one issue, or the one that it is part of, and returns it where it regressed
-// and is to be told of.
+// reportOccurred reports to one issue, or to the one that it is merged into, and returns that if it regressed
+// and must be reported.
 func (i *Issues) reportOccurred(ctx context.Context, issue issueHits, message issueOccurrences) (issueKey, error) {
 	// An issue is part of another, which may ask for releases: three questions.
 	for range 3 {
@@ -180,7 +179,7 @@ func (i *Issues) reportOccurred(ctx context.Context, issue issueHits, message is
 	return issueKey{}, nil
 }
 
-// noted tells issues that the alert rules know of their regression. It may be repeated.
+// noted confirms to issues that the alert rules received their regression. It may be repeated.
 func (i *Issues) noted(ctx context.Context, block uint64, issues []issueKey) error {
 	var group errgroup.Group
 	group.SetLimit(occurredAtOnce)

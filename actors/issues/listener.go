@@ -13,14 +13,14 @@ import (
 	"svc/actors/pipeline"
 )
 
-// Listener has resolved issues decide whether the occurrences of a block bring them back,
-// and finds the issues that are new in it. Alert rules that wait for either are told.
+// Listener has resolved issues decide whether the occurrences of a block reopen them, and finds the issues
+// that are new in it. It reports both to the alert rules that wait for them.
 type Listener struct {
 	pipeline.NopListener
-	// Resolved holds the issues that are told of their occurrences.
+	// Resolved holds the issues whose occurrences are reported to their actors.
 	Resolved *ResolvedSet
 	Issues   occurredIssues
-	// Continuation lets issues of the former grouping go on; it may be nil.
+	// Continuation continues issues of the former grouping; it may be nil.
 	Continuation *Continuation
 	Totals       Totals
 	Rules        issueRules
@@ -31,20 +31,20 @@ type Listener struct {
 
 	// known are the issues that are not new.
 	known issueSet
-	// lookingUp says that the store did not answer which issues are new.
+	// lookingUp is set while the store does not answer which issues are new.
 	lookingUp atomic.Bool
 }
 
 // occurredIssues are the actors of issues.
 type occurredIssues interface {
-	// occurred returns the issues that did not answer, and those that regressed and are to be told
-	// of; what was decided is durable. It may be repeated.
+	// occurred returns the issues that regressed and must be reported, and those that did not answer. What was
+	// decided is durable; it may be repeated.
 	occurred(ctx context.Context, block uint64, issues []issueHits, tells func(environment uint64) bool) ([]issueKey, []unreported)
-	// noted tells issues that the alert rules know of their regression.
+	// noted confirms to issues that the alert rules received their regression.
 	noted(ctx context.Context, block uint64, issues []issueKey) error
 }
 
-// issueRules says which alert rules wait for issues.
+// issueRules knows which alert rules wait for issues.
 type issueRules interface {
 	// Awaited returns the application of an environment, and whether rules of the environment
 	// wait for new issues, and for issues that regress.
@@ -54,7 +54,7 @@ type issueRules interface {
 	FlushSoon(environment uint64)
 }
 
-// alertReceiver are the alerting actors as far as issues concern them.
+// alertReceiver is the part of the alerting actors' client that receives issues.
 type alertReceiver interface {
 	// NewIssues returns once what the rules decided is durable; it may be repeated.
 	NewIssues(ctx context.Context, app svc.AppRef, news svc.NewIssues) error
@@ -76,7 +76,7 @@ func (l *Listener) Open() pipeline.BlockListener {
 // stored with the notes.
 const kindAlerting = "alerting"
 
-// Deliveries deliver to issues that they occurred, and to alerting actors which issues are new.
+// Deliveries returns what delivers occurrences to issues, and new issues to alerting actors.
 func (l *Listener) Deliveries() map[string]pipeline.Delivery {
 	return map[string]pipeline.Delivery{kindIssue: l.deliver, kindAlerting: l.deliver}
 }
@@ -88,7 +88,7 @@ type issueBlock struct {
 	hits     blockHits
 	// keys are those of the occurrences, in their order.
 	keys []hitKey
-	// continued are the issues that go on an issue of the former grouping since this block.
+	// continued are the issues that continue one of the former grouping since this block.
 	continued map[uint64]bool
 }
 
@@ -117,8 +117,8 @@ func (b *issueBlock) Refused(kind svc.LetterKind, rows []int) {
 	}
 }
 
-// Stored first lets issues of the former grouping go on, then has the issues decide that the
-// occurrences may change, and then tells of new issues: an issue that goes on is not new.
+// Stored first continues issues of the former grouping, then has the resolved issues decide, and then reports
+// new issues: an issue that continues another is not new.
 func (b *issueBlock) Stored(ctx context.Context, block *pipeline.StoredBlock) error {
 	if err := b.decide(ctx, block); err != nil {
 		return err
@@ -126,15 +126,14 @@ func (b *issueBlock) Stored(ctx context.Context, block *pipeline.StoredBlock) er
 	return b.reportNew(ctx, block)
 }
 
-// decide has the watched issues that occurred in a stored block decide whether
-// they came back, and alert rules hear of those that did. It stands between the insert and the commit: a crash before
-// the commit brings the whole block again, and every issue is told again, so an
-// occurrence that queries see is never overlooked; being told twice changes
-// nothing. The watch is read after the insert, when every resolution that an
-// occurrence of the block followed has long been put in.
+// decide has the resolved issues that occurred in a stored block decide whether they regressed, and reports
+// those that did to the alert rules. It runs between the insert and the commit: after a crash before the
+// commit the whole block comes again and every issue decides again, so no occurrence that queries see is
+// overlooked; deciding twice changes nothing. The resolved set is read after the insert: by then it holds
+// every resolution that an occurrence of the block followed.
 //
-// Each issue has AnswerTime to answer. One that does not is told later, which is the same to it:
-// it compares instants, and is told with the moment of its occurrence.
+// Each issue has AnswerTime to answer. One that does not gets a note later, with the same result: it compares
+// the moments of occurrences, which the note carries.
 func (b *issueBlock) decide(ctx context.Context, block *pipeline.StoredBlock) error {
 	l := b.listener
 	b.continued = l.Continuation.continueIssues(ctx, block.ID, b.hits)
@@ -168,8 +167,8 @@ func (b *issueBlock) decide(ctx context.Context, block *pipeline.StoredBlock) er
 	return block.Later(ctx, late)
 }
 
-// tellIssues tells issues of a block and the rules of those that regressed, and returns the issues
-// for which that failed. It may be repeated.
+// reportIssues reports a block to its issues, and those that regressed to the rules; it returns the issues for
+// which that failed. It may be repeated.
 func (l *Listener) reportIssues(ctx context.Context, block uint64, hits []issueHits) []unreported {
 	regressed, late := l.Issues.occurred(ctx, block, hits, func(environment uint64) bool {
 		_, _, regressions := l.Rules.Awaited(environment)
@@ -185,13 +184,12 @@ func (l *Listener) reportIssues(ctx context.Context, block uint64, hits []issueH
 	return late
 }
 
-// issueNote is the payload of a note: the issues that an alerting actor is to be told of, or the
-// occurrences of an issue.
+// issueNote is the payload of a note: the new issues for an alerting actor, or the occurrences of an issue.
 type issueNote struct {
 	Block uint64          `json:"block"`
 	App   svc.AppRef      `json:"app,omitzero"`
 	News  []svc.NewIssues `json:"news,omitempty"`
-	// Unseen are issues of which it was not known whether they were new.
+	// Unseen are issues that may be new: the store did not answer.
 	Unseen      []issueCount   `json:"unseen,omitempty"`
 	Environment uint64         `json:"environment,omitempty"`
 	Issue       uint64         `json:"issue,omitempty"`
@@ -212,7 +210,7 @@ func noteOfHits(block uint64, hits issueHits) pipeline.Note {
 	return note.note(kindIssue, issueIdentity(hits.environment, hits.issue))
 }
 
-// deliver tells an actor what a note holds.
+// deliver reports the content of a note to its actor.
 func (l *Listener) deliver(ctx context.Context, note pipeline.Note) error {
 	var n issueNote
 	if err := json.Unmarshal(note.Payload, &n); err != nil {

@@ -25,7 +25,7 @@ type Totals interface {
 	OccurrencesAfter(ctx context.Context, environments, issues []uint64, block uint64) ([]svc.IssueTotal, error)
 }
 
-// alertsAtOnce bounds the alerting actors that are told at the same time.
+// alertsAtOnce bounds the alerting actors that are called at the same time.
 const alertsAtOnce = 64
 
 // totalsAtOnce bounds the issues of one question to the store.
@@ -44,13 +44,12 @@ func (b *issueBlock) unknown() (environments, issues []uint64) {
 	return slices.Sorted(maps.Keys(places)), slices.Sorted(maps.Keys(wanted))
 }
 
-// tellNew tells the rules that wait for new issues of those of a stored block. An issue
-// is new in the block that holds all of its occurrences. It stands between the insert and
-// the commit, as decide does: before the commit the whole block comes again, and the
-// alerting actors know the issues that they were told of.
+// reportNew reports the new issues of a stored block to the rules that wait for them. An issue is new in the
+// block that holds all of its occurrences. Like decide it runs between the insert and the commit and may be
+// repeated: the alerting actors know the issues that they received.
 //
-// The store has AnswerTime to say which issues are new. If it does not, the issues are looked up
-// later, and blocks leave theirs without asking until it answers again.
+// The store has AnswerTime to say which issues are new. If it does not, the issues are looked up later, and
+// further blocks leave notes without asking until it answers again.
 func (b *issueBlock) reportNew(ctx context.Context, block *pipeline.StoredBlock) error {
 	environments, issues := b.unknown()
 	if len(issues) == 0 {
@@ -85,7 +84,7 @@ type issueCount struct {
 	Occurrences uint64 `json:"occurrences"`
 }
 
-// unseen returns notes for the alerting actors of environments, of issues of which it is not known
+// notesOfUnknown returns notes for the alerting actors of environments, of issues of which it is not known
 // whether they are new.
 func (l *Listener) notesOfUnknown(block uint64, environments, issues []uint64, occurred map[issueKey]uint64) (late []pipeline.Note) {
 	for _, environment := range environments {
@@ -104,7 +103,7 @@ func (l *Listener) notesOfUnknown(block uint64, environments, issues []uint64, o
 	return late
 }
 
-// lookUp finds the issues of a note that were new in its block, and returns what their rules are told.
+// lookUp finds the issues of a note that were new in its block, and returns the messages for their rules.
 func (l *Listener) lookUp(ctx context.Context, n *issueNote) ([]svc.NewIssues, error) {
 	occurred, issues := map[issueKey]uint64{}, make([]uint64, 0, len(n.Unseen))
 	for _, count := range n.Unseen {
@@ -123,7 +122,7 @@ func (l *Listener) lookUp(ctx context.Context, n *issueNote) ([]svc.NewIssues, e
 	if err != nil {
 		return nil, err
 	}
-	// A block that was stored between the two questions may be in one answer only.
+	// A block that was stored between the two reads may be in one of them only.
 	if again, err := l.after(ctx, environments, issues, n.Block); err != nil || !maps.Equal(before, again) {
 		return nil, errors.Join(errUnsteady, err)
 	}
@@ -162,7 +161,7 @@ func newIssues(block uint64, found []svc.IssueTotal) (messages []svc.NewIssues) 
 	return messages
 }
 
-// tellOfNews tells the alerting actors of the new issues of a block, all at once, and returns the
+// reportNewIssues tells the alerting actors of the new issues of a block, all at once, and returns the
 // notes for those that did not answer.
 func (l *Listener) reportNewIssues(ctx context.Context, block uint64, news map[uint64][]svc.IssueTotal) (late []pipeline.Note) {
 	patient, cancel := context.WithTimeout(ctx, pipeline.AnswerTime)
@@ -195,7 +194,7 @@ func (l *Listener) reportNewIssues(ctx context.Context, block uint64, news map[u
 	return late
 }
 
-// tellAlarms tells one alerting actor of new issues.
+// notifyAlerts tells one alerting actor of new issues.
 func (l *Listener) notifyAlerts(ctx context.Context, app svc.AppRef, messages []svc.NewIssues) error {
 	for _, message := range messages {
 		if err := l.Alerts.NewIssues(ctx, app, message); err != nil {
@@ -208,7 +207,7 @@ func (l *Listener) notifyAlerts(ctx context.Context, app svc.AppRef, messages []
 // issuesAtOnce bounds the issues of one message.
 const issuesAtOnce = 500
 
-// tellRegressions has the rules that wait for regressions learn of issues that regressed with
+// reportRegressions has the rules that wait for regressions learn of issues that regressed with
 // a block, and the issues know that they did. An issue that does not know it says again that
 // it regressed with the block, so nothing is overlooked by a crash; the alerting actors know
 // what they were told of. It returns the environments for which it failed; they do not keep the
@@ -235,7 +234,7 @@ func (l *Listener) reportRegressions(ctx context.Context, block uint64, came []i
 	return failed
 }
 
-// tellRegressed tells the rules of one environment.
+// reportRegressionsOf tells the rules of one environment.
 func (l *Listener) reportRegressionsOf(ctx context.Context, block, environment uint64, came []issueKey) error {
 	app, _, awaited := l.Rules.Awaited(environment)
 	if !awaited {

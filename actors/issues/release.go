@@ -104,7 +104,7 @@ func (r *releases) find(version, app string) (svc.Release, error) {
 	return release, nil
 }
 
-// onPut changes a release, or makes it. What it is told twice changes nothing.
+// onPut changes a release, or makes it. A repeated message changes nothing.
 func (r *releases) onPut(now time.Time, m putRelease) (grain.Outcome[putAnswer], error) {
 	before, found := r.releases[m.Version]
 	switch {

@@ -10,22 +10,20 @@ import (
 	"svc/protos"
 )
 
-// ResolvedStore is what the store knows of issues whose occurrences their actors
-// must be told of.
+// ResolvedStore reads the issues whose occurrences must be reported to their actors.
 type ResolvedStore interface {
 	// WatchedIssues returns the entities of the issues that are resolved or merged and live in one of
 	// some partitions, of as many as the log has.
 	WatchedIssues(ctx context.Context, partitions int, owned []int) ([]svc.Entity, error)
 }
 
-// ResolvedSet is which issues of this node's partitions are resolved or merged. The
-// sink shows their occurrences to their actors, and those of no other issue, so
-// a stream of errors wakes nobody. The set may hold too many issues, never too
-// few: an actor puts its issue in before it saves, and takes it out after.
+// ResolvedSet holds the resolved and merged issues of this node's partitions. Only their occurrences are
+// reported to actors, so a stream of errors of other issues wakes none. The set may hold too many issues,
+// never too few: an actor puts its issue in before it saves, and takes it out after.
 type ResolvedSet struct {
 	Store      ResolvedStore
 	Partitions int
-	// Skipped is told of issues that cannot be decoded; they are not watched.
+	// Skipped receives issues that cannot be decoded; they are left out.
 	Skipped grain.Skipped
 
 	mu sync.RWMutex
@@ -33,7 +31,7 @@ type ResolvedSet struct {
 	issues map[uint64]svc.Version
 }
 
-// has says whether an issue is watched.
+// has reports whether an issue is in the set.
 func (w *ResolvedSet) has(issue uint64) bool {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
@@ -53,8 +51,8 @@ func (w *ResolvedSet) add(issue uint64) {
 	}
 }
 
-// remove takes an issue out that is not to be watched as of a version. Where a
-// later one was loaded, another node has made it meanwhile, and the issue stays.
+// remove takes an issue out as of a version. If a later version was loaded, another node has written it
+// meanwhile, and the issue stays.
 func (w *ResolvedSet) remove(issue uint64, as svc.Version) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -63,9 +61,8 @@ func (w *ResolvedSet) remove(issue uint64, as svc.Version) {
 	}
 }
 
-// load adds the watched issues of partitions and forgets those of others. It
-// takes nothing of its own partitions out, for an actor that was kept from the
-// generation before may have put an issue in meanwhile.
+// load adds the stored issues of partitions and drops those of others. It drops none of the partitions, since
+// an actor that was kept from the generation before may have put an issue in meanwhile.
 func (w *ResolvedSet) load(ctx context.Context, partitions []int) error {
 	if w == nil {
 		return nil
@@ -81,10 +78,9 @@ func (w *ResolvedSet) load(ctx context.Context, partitions []int) error {
 	return nil
 }
 
-// with returns a watch of the issues of a block's partitions, no matter which node owns them.
-// The block was begun in an earlier generation, so a resolution that an occurrence
-// in it followed was made in an earlier one too, and stands in the store, unless
-// its actor is still here.
+// with returns the set for a block's partitions, no matter which node owns them. The block was begun in an
+// earlier generation, so a resolution that an occurrence in it followed is stored, or its actor is still on
+// this node.
 func (w *ResolvedSet) with(ctx context.Context, partitions []int) (*ResolvedSet, error) {
 	if w == nil {
 		return nil, nil
@@ -108,7 +104,7 @@ func (w *ResolvedSet) within(partitions []int) func(issue uint64) bool {
 	return func(issue uint64) bool { return wanted[protos.PartitionOfIssue(issue, w.Partitions)] }
 }
 
-// read returns the watched issues of partitions as the store has them.
+// read returns the stored issues of partitions.
 func (w *ResolvedSet) read(ctx context.Context, partitions []int) (map[uint64]svc.Version, error) {
 	entities, err := w.Store.WatchedIssues(ctx, w.Partitions, partitions)
 	if err != nil {
@@ -124,7 +120,7 @@ func (w *ResolvedSet) read(ctx context.Context, partitions []int) (map[uint64]sv
 	return issues, nil
 }
 
-// keep adds what is watched here of partitions; the caller holds the lock.
+// keep adds this node's issues of partitions; the caller holds the lock.
 func (w *ResolvedSet) keep(issues map[uint64]svc.Version, wanted func(issue uint64) bool) {
 	for issue, version := range w.issues {
 		if _, read := issues[issue]; !read && wanted(issue) {

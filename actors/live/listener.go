@@ -11,8 +11,8 @@ import (
 	"svc/protos"
 )
 
-// Listener gathers the visits of every block in the environments that somebody watches, and
-// hands them to the live actors once the block is stored.
+// Listener gathers the visits of every block in the environments whose live view is open, and hands them to
+// the live actors once the block is stored.
 type Listener struct {
 	pipeline.NopListener
 	Subscriptions *Subscriptions
@@ -20,7 +20,7 @@ type Listener struct {
 	Logger        *slog.Logger
 }
 
-// Open begins to gather visits. Environments that nobody watches now are left out to the end.
+// Open begins to gather visits. Environments whose view is not open now are left out of the whole block.
 func (l *Listener) Open() pipeline.BlockListener {
 	return &liveBlock{listener: l, watched: l.Subscriptions.set(), visits: map[uint64][]svc.LiveVisit{}}
 }
@@ -55,8 +55,8 @@ func (b *liveBlock) gather(row *svc.EventRow) {
 	})
 }
 
-// Committed tells the live actors of the environments that are watched now. One that began to be
-// watched after the block was begun reads its window from the store again.
+// Committed hands digests to the live actors whose view is open now. One that was opened after the block was
+// begun reads its window from the store again.
 func (b *liveBlock) Committed(block uint64) {
 	for environment := range b.listener.Subscriptions.set() {
 		if !b.watched[environment] {

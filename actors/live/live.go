@@ -35,14 +35,14 @@ type Visits interface {
 	LiveVisits(ctx context.Context, environment uint64, since time.Time, yield func(visit svc.LiveVisit, block uint64) bool) error
 }
 
-// Subscriptions is which environments somebody watches on this node. The sink
-// gathers digests for these only.
+// Subscriptions is the set of environments whose live view is open on this node. Updates are gathered for
+// these only.
 type Subscriptions struct {
 	mu      sync.Mutex
 	current atomic.Pointer[map[uint64]bool]
 }
 
-// set returns the present set, which is never changed.
+// set returns the present set; it is never modified.
 func (w *Subscriptions) set() map[uint64]bool {
 	if current := w.current.Load(); current != nil {
 		return *current
@@ -91,8 +91,8 @@ func Kind(ports Ports) cluster.Kind {
 	}
 }
 
-// digest summarises one stored block for one environment. It is partial where
-// the block was begun before anybody watched: the window must be read again.
+// digest holds the visits of one stored block in one environment. It is partial if the block was begun before
+// the view was opened: the window must then be read again.
 type digest struct {
 	block   uint64
 	visits  []svc.LiveVisit
@@ -109,21 +109,20 @@ type live struct {
 	logger      *slog.Logger
 
 	loading bool
-	// stale says that a partial digest came.
+	// stale is set once a partial digest came.
 	stale bool
-	// blocks are those that the window was read from; late are the digests that
-	// came meanwhile.
+	// blocks are those that the window was read from; late are the digests that came during the reading.
 	blocks  map[uint64]bool
 	late    []*digest
 	waiting []*cluster.Request
 	asked   time.Time
-	// whole says whether every block is stored by this node; where others store
-	// some, the window is read again once it is older than freshTime.
+	// whole reports whether this node stores every block; if others store some, the window is read again once
+	// it is older than freshTime.
 	whole func() bool
 	read  time.Time
 }
 
-// freshTime is how old a window may be that other nodes add to.
+// freshTime is how old a window may be if other nodes add to it.
 const freshTime = time.Second
 
 // liveLoaded brings a window that was read from the store.
@@ -158,7 +157,7 @@ func (l *live) Receive(c actor.Context) {
 	}
 }
 
-// answer answers all who wait, or has the window read first.
+// answer answers the waiting requests, or has the window read first.
 func (l *live) answer(c actor.Context) {
 	if l.loading {
 		return
@@ -205,8 +204,8 @@ func (l *live) onDigest(d *digest) {
 	}
 }
 
-// onLoaded takes over a window and what came while it was read. Where a partial
-// digest came meanwhile, the window is read once more before anybody is answered.
+// onLoaded takes over a window and adds the digests that came during the reading. If one of these was partial,
+// the window is read once more before the requests are answered.
 func (l *live) onLoaded(c actor.Context, result *liveLoaded) {
 	l.loading = false
 	if result.err != nil {
@@ -228,7 +227,7 @@ func (l *live) onLoaded(c actor.Context, result *liveLoaded) {
 	}
 }
 
-// liveView asks who is there.
+// liveView reads the live view.
 var liveView = grain.Declare[grain.None, svc.Live](kindLive, "view", grain.Repeatable)
 
 // teller hands messages to actors of this node.
@@ -247,7 +246,7 @@ func (p *Presence) Live(ctx context.Context, environment svc.Environment) (svc.L
 	return liveView.Ask(ctx, p.Actors, strconv.FormatUint(environment.Number, 10), grain.None{})
 }
 
-// Updates hands what blocks say to the live actors of this node.
+// Updates hands the digests of blocks to the live actors of this node.
 type Updates struct {
 	Actors teller
 	Logger *slog.Logger

@@ -31,7 +31,7 @@ func (n *node) agents(library *docs.Library) *mcp.Server {
 	})
 }
 
-// openHolderTools makes the tools for holders of a token; the handler executes them.
+// openAgentTools makes the tools for holders of a token; the handler executes them.
 func (n *node) openAgentTools(table []route.Route) (err error) {
 	n.agentTools.Registry, err = tools.NewForHolders(table)
 	return err

@@ -82,7 +82,7 @@ func (n *node) step(ctx context.Context, doing string, open func(ctx context.Con
 	}
 }
 
-// tellOfSlowStart notes in the log what a start is waiting for until ctx ends.
+// logSlowStart notes in the log what a start is waiting for until ctx ends.
 func (n *node) logSlowStart(ctx context.Context, doing string) {
 	ticker := time.NewTicker(slowStart)
 	defer ticker.Stop()
