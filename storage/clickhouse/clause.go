@@ -2,8 +2,8 @@ package clickhouse
 
 import "strings"
 
-// Clause is a condition that is put together from fixed parts. Its values are bound under
-// names of its own. The zero value is true.
+// Clause is a condition that is composed of fixed parts. Its values are bound under names of their
+// own. The zero value is true.
 type Clause struct {
 	parts []string
 	args  Args
@@ -39,6 +39,6 @@ func Bind(query string, c Clause) string {
 	return strings.ReplaceAll(query, "$(where)", c.Text())
 }
 
-// EmailPattern matches at least what svc.MaskEmails hides: a local part, an @ plain or
+// EmailPattern matches at least the texts that svc.MaskEmails hides: a local part, an @ plain or
 // percent-encoded any number of times, and a domain of two labels.
 const EmailPattern = `[\p{L}\p{N}.!#$%*+^_{|}~'-]*(@|%(25)*40)[\p{L}\p{N}-][\p{L}\p{N}.-]*\.[\p{L}\p{N}.-]*`

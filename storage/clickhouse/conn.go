@@ -23,7 +23,7 @@ const (
 	WriteTime = 30 * time.Second
 	// queryMemory bounds what one read may allocate in the engine, in bytes.
 	queryMemory = 2 << 30
-	// quietMemory bounds the same of a read that nobody waits for.
+	// quietMemory is the same bound for a read in the background.
 	quietMemory = 1 << 30
 	// MaxConnections is the number of statements that one node runs at once.
 	MaxConnections = 32
@@ -55,7 +55,7 @@ type Config struct {
 	Skipped func(entity svc.Entity, err error)
 }
 
-// DatabaseName returns the name of the database that is meant.
+// DatabaseName returns the name of the database, the default if the configuration has none.
 func (cfg *Config) DatabaseName() string {
 	if cfg.Database == "" {
 		return defaultDatabase
@@ -78,8 +78,8 @@ type Conn struct {
 type link struct {
 	config Config
 	driver driver.Conn
-	// server says that the other end is a server and not the engine of this process; native,
-	// that it is reached over ClickHouse's TCP protocol.
+	// server is set if the other end is a server and not the engine of this process; native, if it
+	// is reached over ClickHouse's TCP protocol.
 	server, native bool
 	reading        atomic.Int64 // reads that are running
 	// questions holds one element for each running question.
@@ -155,8 +155,8 @@ func (c *Conn) Beside(database string) (*Conn, error) {
 	return Connect(cfg)
 }
 
-// Quiet returns the connection for work that nobody waits for: its reads have one thread and
-// less memory.
+// Quiet returns the connection for work in the background: its reads have one thread and less
+// memory.
 func (c *Conn) Quiet() *Conn {
 	quiet := *c
 	quiet.quiet = true

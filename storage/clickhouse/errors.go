@@ -30,8 +30,8 @@ type unavailableError struct {
 func (e *unavailableError) Error() string   { return e.shown.Error() + " " + e.cause.Error() }
 func (e *unavailableError) Unwrap() []error { return []error{e.shown, e.cause} }
 
-// unavailable says that the store does not answer, or has no space, unless it answered with another
-// exception or the caller gave up.
+// unavailable returns an error that tells callers that the store does not answer, or has no space,
+// unless it answered with another exception or the caller gave up.
 func unavailable(err error) error {
 	exception, answered := errors.AsType[*clickhouse.Exception](err)
 	if answered && exception.Code != codeNotEnoughSpace || errors.Is(err, context.Canceled) {
@@ -65,8 +65,8 @@ func WriteError(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, unavailable(err))
 }
 
-// SharedError is the error of a write or read that callers shared: that of a caller who could
-// not wait for it is one of a store that does not answer.
+// SharedError returns the error of a write or read that callers shared. For a caller whose time
+// ended before, the store does not answer.
 func SharedError(err error) error {
 	if errors.Is(err, groupcommit.ErrAbandoned) {
 		return unavailable(err)

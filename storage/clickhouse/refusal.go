@@ -10,8 +10,8 @@ import (
 	"svc"
 )
 
-// Exception codes of ClickHouse that say nothing of the rows of an insert: the same rows may be
-// taken later, or after an operator has repaired what they name.
+// Exception codes of ClickHouse that do not concern the rows of an insert: the same rows may be
+// accepted later, or after an operator has repaired the cause.
 const (
 	codeNetworkTimeout       = 209
 	codeNetworkError         = 210
@@ -51,9 +51,8 @@ const (
 // manyMonths is in the message of the one exception of codeTooManyParts that the rows cause.
 const manyMonths = "single INSERT block"
 
-// Refused reports whether an exception may be the fault of the rows that were sent. It is asked once
-// an insert has failed; suspected rows are tried before anything is done about them, so it may
-// suspect too many.
+// Refused reports whether the rows that were sent may have caused an exception. It may report true
+// too often: suspected rows are tried before anything is done about them.
 func Refused(err error) bool {
 	exception, answered := errors.AsType[*clickhouse.Exception](err)
 	if !answered {
@@ -73,7 +72,7 @@ func Refused(err error) bool {
 	return true
 }
 
-// Refusal returns the code and the message of an exception that may be the fault of the rows.
+// Refusal returns the code and the message of an exception that the rows may have caused.
 func Refusal(err error) (reason string, refused bool) {
 	if !Refused(err) {
 		return "", false
@@ -82,8 +81,8 @@ func Refusal(err error) (reason string, refused bool) {
 	return fmt.Sprintf("code %d: %s", exception.Code, exception.Message), true
 }
 
-// InsertError is WriteError of an insert of a block: it is [svc.ErrRefused] where the rows may be
-// to blame.
+// InsertError is WriteError for the insert of a block: it returns [svc.ErrRefused] if the rows may
+// have caused the failure.
 func InsertError(what string, err error) error {
 	if Refused(err) {
 		return errors.Join(svc.ErrRefused, WriteError(what, err))

@@ -6,10 +6,10 @@ import (
 	"strconv"
 )
 
-// Share runs a read once for all callers that ask for the same key at the same time. The
-// read goes on when a caller gives up, because others may wait for it. The key names all
-// that the answer depends on, the environment first; the callers share the answer and must
-// not change it. The read is one of [Whole] blocks.
+// Share runs a read once for all callers that ask for the same key at the same time. The read
+// continues when a caller gives up, because others may wait for it. The key names everything on
+// which the answer depends, the environment first; the callers share the answer and must not change
+// it. The read is one of [Whole] blocks.
 func Share[T any](ctx context.Context, c *Conn, key string, read func(context.Context) (T, error)) (T, error) {
 	// A caller who saw rows of a block elsewhere must not join a read that began before the
 	// block was stored.

@@ -7,21 +7,20 @@ import (
 )
 
 const (
-	// restTime bounds how long a read waits for an insert under way before it begins.
+	// restTime bounds how long a read waits for a running insert before it begins.
 	restTime = 200 * time.Millisecond
-	// quickTime is how long a read may have taken that is repeated because an insert began
-	// meanwhile.
+	// quickTime bounds the duration of a read that is repeated because an insert began meanwhile.
 	quickTime = 100 * time.Millisecond
 	// wholeTries bounds how often a read is done until no insert began meanwhile.
 	wholeTries = 3
 )
 
-// blocksUnderWay knows the inserts of this process. An insert becomes visible table by table, so reads
-// of several tables wait for it, and reads of rows leave its block out until it ended. The zero
-// value has none.
+// blocksUnderWay tracks the running inserts of this process. An insert becomes visible table by
+// table, so reads of several tables wait for it, and reads of rows leave its block out until it has
+// ended. The zero value has none.
 type blocksUnderWay struct {
 	mu sync.Mutex
-	// hidden are the blocks that are not wholly there: those of running inserts, and of one that
+	// hidden holds the blocks that are not complete: those of running inserts, and of one that
 	// failed until it is repeated or another block is stored in its place.
 	hidden map[uint64]bool
 	// running counts inserts; rest is closed when the last of them ends.
@@ -91,7 +90,7 @@ func (u *blocksUnderWay) counts() (begun, ended uint64) {
 	return u.begun, u.ended
 }
 
-// blocks returns the blocks that are not wholly there, and how many inserts have begun.
+// blocks returns the blocks that are not complete, and how many inserts have begun.
 func (u *blocksUnderWay) blocks() (numbers []uint64, begun uint64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -102,9 +101,10 @@ func (u *blocksUnderWay) blocks() (numbers []uint64, begun uint64) {
 	return numbers, u.begun
 }
 
-// Whole runs a read of several tables so that it finds each block of this process in all of them
-// or in none: it begins while no insert runs, and a quick one is repeated where an insert began
-// meanwhile. What reads begun after the end of an insert find, they find in all tables in any case.
+// Whole runs a read of several tables so that it finds each block of this process in all of them or
+// in none: it begins while no insert runs, and a quick one is repeated if an insert began
+// meanwhile. A read that begins after the end of an insert finds its block in all tables in any
+// case.
 func Whole[T any](ctx context.Context, c *Conn, read func(context.Context) (T, error)) (value T, err error) {
 	for range wholeTries {
 		c.inserts.wait(ctx)
@@ -119,8 +119,8 @@ func Whole[T any](ctx context.Context, c *Conn, read func(context.Context) (T, e
 	return value, err
 }
 
-// Besides runs a read of rows that leaves some blocks out, so that it finds no row of a block that
-// is not wholly there. A read that inserts keep beginning beside ends after them, within restTime.
+// Besides runs a read of rows that leaves some blocks out, so that it finds no row of an incomplete
+// block. If inserts keep beginning during the read, it continues after they end, within restTime.
 func Besides(ctx context.Context, c *Conn, read func(hidden []uint64) error) error {
 	for try := 1; ; try++ {
 		hidden, before := c.inserts.blocks()
@@ -138,7 +138,7 @@ func Besides(ctx context.Context, c *Conn, read func(hidden []uint64) error) err
 	}
 }
 
-// passed returns what says, once, whether a time has passed since.
+// passed returns a function that reports true, once, after a time has passed.
 func passed(after time.Duration) func() bool {
 	timer := time.NewTimer(after)
 	return func() bool {

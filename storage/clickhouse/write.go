@@ -15,7 +15,7 @@ import (
 // Column is the name and the type of a column.
 type Column = clickhouse.ColumnNameAndType
 
-// Exec runs a statement that answers nothing.
+// Exec runs a statement without a result.
 func (c *Conn) Exec(ctx context.Context, statement string, args Args) error {
 	return c.driver.Exec(ctx, statement, args.list()...)
 }
@@ -57,7 +57,7 @@ func (c *Conn) InsertBatch(ctx context.Context, statement string, encoded []byte
 	return batch.Send()
 }
 
-// ErrRow is why a row was not even sent: its table cannot hold it.
+// ErrRow is the failure of a row that was not sent because its table cannot hold it.
 var ErrRow = errors.New("the row does not fit its table")
 
 // RowError marks the failure of a row that was not sent with [ErrRow].
@@ -68,10 +68,10 @@ func RowError(err error) error {
 	return fmt.Errorf("%w: %w", ErrRow, err)
 }
 
-// Rows is an insert of few rows that begins with its first row. The zero value has none.
+// Rows is an insert of few rows that begins with its first row. The zero value has no rows.
 type Rows struct{ batch driver.Batch }
 
-// Append adds a row of an insert statement. The columns spare a question to the engine.
+// Append adds a row of an insert statement. The columns save a question to the engine.
 func (r *Rows) Append(ctx context.Context, conn *Conn, statement string, columns []Column, values ...any) (err error) {
 	if r.batch == nil {
 		ctx = clickhouse.Context(ctx, clickhouse.WithColumnNamesAndTypes(columns))
@@ -93,8 +93,8 @@ func (r *Rows) Abort() error {
 	return r.batch.Abort()
 }
 
-// Send ends the insert; without a row it does nothing. It asks check right before it sends,
-// and sends nothing where check fails. A nil check passes.
+// Send ends the insert; without a row it does nothing. It calls check right before it sends, and
+// sends nothing if check fails. A nil check passes.
 func (r *Rows) Send(check func() error) error {
 	if r.batch == nil {
 		return nil

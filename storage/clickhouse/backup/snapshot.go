@@ -25,12 +25,12 @@ type Snapshot struct {
 	Definitions []string `json:"definitions"`
 }
 
-// journalTable holds nothing in a snapshot, since it is settled before.
+// journalTable is empty in a snapshot, since the journal is flushed before.
 const journalTable = "journal"
 
-// Snapshot takes a snapshot under a name. Writes of this process wait meanwhile, for the time
-// that it takes to link the files, so nothing is in one table and not yet in another. Of other
-// processes the caller knows that they do not write.
+// Snapshot takes a snapshot under a name. Writes of this process wait while the files are linked,
+// so nothing is in one table and not yet in another. The caller ensures that no other process
+// writes.
 func (db *Store) Snapshot(ctx context.Context, id string) (_ *Snapshot, err error) {
 	database, err := db.database(ctx)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 // Block holds the columns of events, occurrences and metric points that are inserted together. It is used by one
 // goroutine at a time; after Reset it is filled again without allocating.
 //
-// Strings of low cardinality are kept by reference: what the appended events point to
-// must not change until Reset.
+// Strings of low cardinality are kept by reference: the strings of appended events must not change
+// until Reset.
 type Block struct {
 	environment, block                proto.ColUInt64
 	ts, receivedAt, started           proto.ColInt64
@@ -51,7 +51,7 @@ func newBlock(catalogue *seriesNotes) *Block {
 // Rows returns the number of appended rows of all kinds.
 func (b *Block) Rows() int { return len(b.environment) + b.errors.rows() + b.metrics.rows() }
 
-// Bytes returns about what the occurrences and points take, whose rows may be large.
+// Bytes returns about how many bytes the occurrences and points take, whose rows may be large.
 func (b *Block) Bytes() int { return b.errors.bytes + b.metrics.bytes }
 
 // Add adds rows of every kind.

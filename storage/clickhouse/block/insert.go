@@ -6,19 +6,20 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// Insert stores the rows of b as the block of that number: the events, then the
-// occurrences, then the metric points and what the catalogue must know of their series. The token identifies the insert: a repetition with the same token and the same rows changes nothing where the
-// first attempt arrived, and completes the aggregates where it did not. That holds as
-// long as the token is among the last ten thousand of the table.
+// Insert stores the rows of b as the block of that number: the events, then the occurrences, then
+// the metric points and the catalogue's rows about their series. The token identifies the insert: a
+// repetition with the same token and the same rows changes nothing where the first attempt arrived,
+// and completes the aggregates where it did not. That holds as long as the token is among the last
+// ten thousand of the table.
 //
 // Rows of any number of months go together: the sink bounds them, and a store that refused them
-// would refuse them for ever.
+// would refuse them forever.
 //
-// A refusal that the rows may be to blame for is [svc.ErrRefused]; [DB.Sift] finds them. Whatever was
-// stored before it, the rest goes under the same token and completes it.
+// A refusal that the rows may have caused is [svc.ErrRefused]; [Store.Sift] finds those rows. The
+// rest then goes under the same token and completes what was stored before the refusal.
 //
-// b is not changed and stays with the caller. A block must stay below a million rows,
-// above which the engine would cut it into several.
+// b is not changed and stays with the caller. A block must stay below a million rows, above which
+// the engine would cut it into several.
 func (db *Store) Insert(ctx context.Context, token string, block uint64, b *Block) error {
 	if b.Rows() == 0 {
 		return nil

@@ -16,13 +16,13 @@ const (
 	letterEnded = 1
 )
 
-// Park stores dead letters; they are durable when it returns nil. A letter that is stored again
-// is the same one, and one that has ended stays so.
+// Park stores dead letters; they are durable when it returns nil. To store a letter again changes
+// nothing, also after it has ended.
 func (db *Store) Park(ctx context.Context, letters []svc.DeadLetter) error {
 	return db.putLetters(ctx, letters, "", letterWaits)
 }
 
-// EndLetters notes what became of dead letters.
+// EndLetters records the end of dead letters.
 func (db *Store) EndLetters(ctx context.Context, letters []svc.DeadLetter, ids []string, end svc.LetterEnd) error {
 	var rows clickhouse.Rows
 	for i := range letters {

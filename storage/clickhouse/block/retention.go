@@ -28,8 +28,8 @@ func (db *Store) Retentions(ctx context.Context) (map[uint64]int, error) {
 	return days, err
 }
 
-// SetRetention keeps the rows of an environment for a number of days from when they happened, those
-// too that were stored with another one. What has expired by that is gone from every read when it
+// SetRetention keeps the rows of an environment for a number of days from when they happened, also
+// those that were stored under another number. Expired rows are gone from every read when it
 // returns, and from the disk with the next merges. It may be repeated.
 func (db *Store) SetRetention(ctx context.Context, environment uint64, days int, now time.Time) error {
 	args := clickhouse.Args{"environment": environment, "days": uint32(days), "today": now.UTC().Format(time.DateOnly)}
@@ -61,7 +61,7 @@ func used(statement string, args clickhouse.Args) clickhouse.Args {
 	return some
 }
 
-// NoteRetention notes that SetRetention did all.
+// NoteRetention records that SetRetention has completed.
 func (db *Store) NoteRetention(ctx context.Context, environment uint64, days int, now time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, clickhouse.WriteTime)
 	defer cancel()

@@ -11,13 +11,14 @@ import (
 const (
 	// retentionsEvery is the time between two looks at the applications' retentions.
 	retentionsEvery = 5 * time.Second
-	// retentionDone is how long a retention stands before it is noted as applied: what was
-	// accepted under the one before is stored by then, and the change is repeated for it.
+	// retentionDone is how long a retention must be in force before it is noted as applied.
+	// Everything accepted under the one before is stored by then, and the change is repeated for
+	// it.
 	retentionDone = time.Minute
 )
 
 // RetentionChanges applies changed retentions of applications to their stored rows. One node of a
-// cluster does it.
+// cluster does this.
 type RetentionChanges struct {
 	Store Retentions
 	// Owns reports whether this node is the one.
@@ -27,8 +28,8 @@ type RetentionChanges struct {
 	Now    func() time.Time
 	Logger *slog.Logger
 
-	// noted is what the store was last known to have noted, and since from when the present
-	// retention of an environment was seen to differ; both by the environment's number.
+	// noted is the retention that the store last had noted, and since the instant at which the
+	// present one was first seen to differ; both by the environment's number.
 	noted map[uint64]int
 	since map[uint64]change
 }
@@ -47,7 +48,7 @@ type Retentions interface {
 	NoteRetention(ctx context.Context, environment uint64, days int, now time.Time) error
 }
 
-// Run looks until ctx ends.
+// Run applies changes until ctx ends.
 func (c *RetentionChanges) Run(ctx context.Context) error {
 	ticker := time.NewTicker(retentionsEvery)
 	defer ticker.Stop()
@@ -63,8 +64,8 @@ func (c *RetentionChanges) Run(ctx context.Context) error {
 	}
 }
 
-// look applies every retention that is not the noted one. One that fails is repeated with the next
-// look, and holds up no other.
+// look applies every retention that differs from the noted one. One that fails is repeated in the
+// next round and delays no other.
 func (c *RetentionChanges) look(ctx context.Context) {
 	if c.since == nil {
 		c.since = map[uint64]change{}
@@ -95,7 +96,7 @@ func (c *RetentionChanges) look(ctx context.Context) {
 	}
 }
 
-// stands reports whether a retention is the one that was noted.
+// stands reports whether a retention equals the noted one.
 func (c *RetentionChanges) stands(environment uint64, days int) bool {
 	noted, changed := c.noted[environment]
 	if !changed {
@@ -104,7 +105,7 @@ func (c *RetentionChanges) stands(environment uint64, days int) bool {
 	return noted == days
 }
 
-// apply changes the stored rows at once, and again when what was accepted before is stored.
+// apply changes the stored rows at once, and again after everything accepted before is stored.
 func (c *RetentionChanges) apply(ctx context.Context, environment uint64, days int) error {
 	now := c.Now()
 	at, known := c.since[environment]

@@ -49,7 +49,8 @@ func appendRows(to, from []columns.Column, rows []int) {
 	}
 }
 
-// appendNumbers appends rows of a column to another; one that is filled while it is encoded has none.
+// appendNumbers appends rows of a column to another; a column that is filled during encoding has
+// none.
 func appendNumbers[S ~[]E, E any](to, from *S, rows []int) {
 	for _, row := range rows {
 		if row < len(*from) {
@@ -67,7 +68,7 @@ func appendValues[T any](to interface{ Append(value T) }, from interface{ Row(n 
 // kindRows are the rows of one kind of a block.
 type kindRows struct {
 	kind svc.LetterKind
-	// query inserts them, size counts them, columns lists what they are made of in a block.
+	// query inserts them, size counts them, columns lists their columns in a block.
 	query   string
 	size    func(b *Block) int
 	columns func(b *Block) []columns.Column
@@ -96,7 +97,7 @@ func rowKinds() []kindRows {
 	}
 }
 
-// Without takes rows out of the block, by their places among those of a kind, in any order.
+// Without removes rows from the block, by their places among those of a kind, in any order.
 func (b *Block) Without(kind svc.LetterKind, rows []int) {
 	for _, k := range rowKinds() {
 		if k.kind != kind {
@@ -119,5 +120,5 @@ func (b *Block) Without(kind svc.LetterKind, rows []int) {
 	}
 }
 
-// newPlainBlock returns a block that tells no catalogue of its series.
+// newPlainBlock returns a block that shares no notes of series.
 func newPlainBlock() *Block { return newBlock(&seriesNotes{}) }

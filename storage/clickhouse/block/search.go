@@ -16,12 +16,12 @@ type search struct {
 	trial *trial
 	block *Block
 	kind  kindRows
-	// environmentsLeft and rowsLeft are how many more trial inserts may look for environments and
+	// environmentsLeft and rowsLeft are how many more trial inserts may search for environments and
 	// for single rows.
 	environmentsLeft, rowsLeft int
 }
 
-// piece is rows that are refused together, and why.
+// piece is a number of rows that are refused together, with the reason.
 type piece struct {
 	rows   []int
 	reason string
@@ -52,8 +52,8 @@ func (s *search) run(ctx context.Context) (out []svc.RefusedRow, err error) {
 	return s.confirm(ctx, s.byEnvironment(), out)
 }
 
-// environments returns the rows of each environment that is refused. Those of environments that
-// were refused before are tried apart, so that most often two inserts tell them from the others.
+// environments returns the rows of each environment that is refused. Environments that were refused
+// before are tried apart, so that two inserts usually suffice to separate them from the others.
 func (s *search) environments(ctx context.Context) ([]piece, error) {
 	suspects, others := s.trial.of.suspects.part(s)
 	var refused []piece
@@ -96,7 +96,7 @@ func (s *search) environmentsIn(ctx context.Context, rows []int) ([]piece, error
 }
 
 // border returns where to divide rows between two environments, as near to the middle as possible;
-// 0 where all are of one.
+// 0 if all belong to one.
 func (s *search) border(rows []int) int {
 	environments, middle := s.environmentColumn(), len(rows)/2
 	for off := range len(rows) {
@@ -109,8 +109,8 @@ func (s *search) border(rows []int) int {
 	return 0
 }
 
-// divide halves a refused piece, the largest parts first, until single rows are left, or no more
-// trials.
+// divide halves a refused piece, the largest parts first, until only single rows or no trials are
+// left.
 func (s *search) divide(ctx context.Context, refused piece) (out []svc.RefusedRow, err error) {
 	queue := []piece{refused}
 	for len(queue) > 0 {
@@ -135,8 +135,8 @@ func (s *search) divide(ctx context.Context, refused piece) (out []svc.RefusedRo
 	return out, nil
 }
 
-// confirm tries rows without those that were found. Rows that are refused only together with
-// others are among the rest: it is halved until it is taken.
+// confirm tries the rows without those that were found. Rows that are refused only together with
+// others are still among them: it halves the rest until it is accepted.
 func (s *search) confirm(ctx context.Context, rows []int, out []svc.RefusedRow) ([]svc.RefusedRow, error) {
 	refused := make(map[int]bool, len(out))
 	for _, row := range out {
@@ -162,7 +162,7 @@ func (s *search) refuse(out []svc.RefusedRow, refused piece) []svc.RefusedRow {
 	return out
 }
 
-// takes reports whether the trial takes rows of the block.
+// takes reports whether the trial accepts rows of the block.
 func (s *search) takes(ctx context.Context, rows []int) (bool, error) {
 	part := newPlainBlock()
 	appendRows(s.kind.columns(part), s.kind.columns(s.block), rows)
@@ -185,13 +185,13 @@ func (s *search) byEnvironment() []int {
 	return rows
 }
 
-// suspects are the environments of which rows were refused by this process.
+// suspects are the environments that had rows which the store refused in this process.
 type suspects struct {
 	mu sync.Mutex
 	of map[uint64]bool
 }
 
-// add remembers the environments of refused pieces. Full, it forgets all others.
+// add remembers the environments of refused pieces. When it is full, it drops all others.
 func (s *suspects) add(refused []piece, found *search) {
 	environments := found.environmentColumn()
 	s.mu.Lock()

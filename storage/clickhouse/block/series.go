@@ -18,9 +18,9 @@ const (
 	maxSeriesNotes = 1 << 18
 )
 
-// seriesNotes knows which series the catalogue has, and since when, so that a series that
-// goes on is not told with every block. It knows of inserts of this process alone; what it
-// does not know is told again, which changes nothing.
+// seriesNotes remembers which series the catalogue has, and since when, so that a continuing series
+// is not written with every block. It knows only the inserts of this process; other series are
+// written again, which changes nothing.
 type seriesNotes struct {
 	mu sync.Mutex
 	of map[uint64]seriesNote
@@ -41,7 +41,7 @@ func (n *seriesNotes) has(row *svc.MetricRow, ts int64) bool {
 	return known && told.kind == row.Kind && told.unit == row.Unit && ts < told.tsMs+seriesNoteTime.Milliseconds()
 }
 
-// put notes what was stored. Full, it forgets everything.
+// put notes what was stored. When it is full, it drops everything first.
 func (n *seriesNotes) put(series proto.ColUInt64, notes []seriesNote) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -64,15 +64,14 @@ type metricKey struct {
 	name        string
 }
 
-// seriesBlock holds the columns of the series of a block: one row for each that the
-// catalogue must be told of, and at least one for each metric, which says when the metric
-// had its latest point.
+// seriesBlock holds the columns of the series of a block: one row for each series that the
+// catalogue lacks, and at least one for each metric, with the time of the metric's latest point.
 type seriesBlock struct {
 	stored *seriesNotes
 	// at finds the row that stands for a series, first that of a metric.
 	at    map[uint64]int
 	first map[metricKey]int
-	// notes are what the rows tell of their own series, as of its first point in the block.
+	// notes are what the rows state about their own series, as of its first point in the block.
 	notes []seriesNote
 
 	environment, series     proto.ColUInt64
@@ -92,7 +91,7 @@ func newSeriesBlock(stored *seriesNotes) seriesBlock {
 	}
 }
 
-// note takes a point into the row that stands for its series.
+// note adds a point to the row that stands for its series.
 func (s *seriesBlock) note(row *svc.MetricRow, ts int64) {
 	at, known := s.at[row.Series]
 	if !known {
@@ -103,8 +102,8 @@ func (s *seriesBlock) note(row *svc.MetricRow, ts int64) {
 	s.expires[at] = max(s.expires[at], expiry(ts, row.RetentionDays))
 }
 
-// place returns the row that stands for a series: one of its own, or the first of the
-// metric where the catalogue knows enough of the series.
+// place returns the row that stands for a series: one of its own, or the first of the metric if the
+// catalogue has the series already.
 func (s *seriesBlock) place(row *svc.MetricRow, ts int64) int {
 	metric := metricKey{row.Environment, row.Name}
 	if first, begun := s.first[metric]; !begun {

@@ -12,11 +12,11 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// Sessions calls open with the sessions of which an event was received within a span before
-// the last arrival, and ended with the visitors of those that were heard of since an instant
-// and not within it, whether they are bots, and the hashes of their ids. Rows carry their
-// session, so only the rows of that time are read, span by span, the newest first: a session
-// may be yielded several times. Of more than the limits the oldest spans are left out.
+// Sessions calls open with the sessions that received an event within a span before the last
+// arrival. It calls ended with the visitors of sessions that received their last event between an
+// instant and that span, whether they are bots, and the hashes of the sessions' ids. Rows carry
+// their session, so only the rows of that time are read, span by span, the newest first: a session
+// may be yielded several times. Beyond the limits the oldest spans are left out.
 func (db *Store) Sessions(ctx context.Context, q svc.SessionsQuery, open func(svc.OpenSession), ended func(visitor uint64, bot bool, session uint64)) error {
 	spans, err := db.countArrivals(ctx, "state.Arrivals", q.Since, q.ExceptBlock)
 	if err != nil || len(spans) == 0 {

@@ -56,7 +56,8 @@ func (db *Store) sift(ctx context.Context, number uint64, b *Block) (refused []s
 	ctx, cancel := context.WithTimeout(ctx, trialTime)
 	defer cancel()
 	// Tables that keep nothing are filled in a tenth of the time, and refuse what constraints and
-	// views refuse. What only an engine that stores refuses is tried again in tables of that kind.
+	// views refuse. If only a storing engine refuses rows, they are tried again in tables that
+	// store.
 	for _, storing := range []bool{false, true} {
 		found, made, err := db.siftIn(ctx, number, b, storing)
 		if inserts += made; err != nil || len(found) > 0 {

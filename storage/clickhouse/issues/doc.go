@@ -1,3 +1,3 @@
-// Package issues reads issues and their occurrences, and keeps the source maps that their frames
-// are read with. What was decided about an issue is in package state.
+// Package issues reads issues and their occurrences, and keeps the source maps by which their
+// frames are read. Decisions about issues are in package state.
 package issues

@@ -12,9 +12,9 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// FindIssue returns what an issue of an environment is, without its sparkline: of an issue
-// that is part of another one, that other one. It fails with not_found where nothing of
-// the issue is stored in the environment.
+// FindIssue returns an issue of an environment without its sparkline. For an issue that is part of
+// another one, it returns that other one. It fails with not_found if no occurrence of the issue is
+// stored in the environment.
 func (db *Store) FindIssue(ctx context.Context, environment svc.Environment, number uint64, now time.Time) (svc.Issue, error) {
 	m, err := db.merges(ctx, environment.Number)
 	if err != nil {

@@ -41,7 +41,7 @@ func (m *merges) parts(issues ...uint64) []uint64 {
 	return out
 }
 
-// clickhouse.Args are the values by which queries find the issue that counts.
+// arguments returns the values by which queries find the issue that counts.
 func (m *merges) arguments() clickhouse.Args {
 	if len(m.members) == 0 { // the engine refuses empty lists; no issue has the number 0
 		return clickhouse.Args{"members": []uint64{0}, "roots": []uint64{0}}
@@ -49,7 +49,7 @@ func (m *merges) arguments() clickhouse.Args {
 	return clickhouse.Args{"members": m.members, "roots": m.roots}
 }
 
-// stateArguments are the values of issues.States.
+// stateArguments returns the values of issues.States.
 func stateArguments(environment uint64, now time.Time) clickhouse.Args {
 	owner := "issue/" + strconv.FormatUint(environment, 10)
 	// The character after the slash ends the range of owners.
@@ -257,8 +257,8 @@ func (db *Store) fillSparks(ctx context.Context, environment uint64, m merges, i
 	})
 }
 
-// FirstSeen returns when releases of an environment occurred for the first time in an
-// error; one that never did is missing.
+// FirstSeen returns when releases of an environment occurred for the first time in an error; a
+// release without an error is missing.
 func (db *Store) FirstSeen(ctx context.Context, environment uint64, releases []string) (map[string]time.Time, error) {
 	seen := make(map[string]time.Time, len(releases))
 	args := clickhouse.Args{"environment": environment, "releases": releases}
@@ -272,8 +272,8 @@ func (db *Store) FirstSeen(ctx context.Context, environment uint64, releases []s
 	return seen, err
 }
 
-// ReleaseCounts returns what occurred in releases of environments; a release without an error is
-// missing.
+// ReleaseCounts returns the counts of errors in releases of environments; a release without an
+// error is missing.
 func (db *Store) ReleaseCounts(ctx context.Context, environments []uint64, releases []string) (map[string]svc.ReleaseCount, error) {
 	counts := make(map[string]svc.ReleaseCount, len(releases))
 	args := clickhouse.Args{"environments": environments, "releases": releases}
@@ -288,8 +288,8 @@ func (db *Store) ReleaseCounts(ctx context.Context, environments []uint64, relea
 	return counts, err
 }
 
-// WatchedIssues returns the states of the issues that are resolved or merged and whose occurrences
-// some of the log's partitions carry, of as many as it has.
+// WatchedIssues returns the states of the resolved or merged issues whose occurrences are in the
+// owned ones of the log's partitions.
 func (db *Store) WatchedIssues(ctx context.Context, partitions int, owned []int) ([]svc.Entity, error) {
 	if len(owned) == 0 {
 		return nil, nil

@@ -65,14 +65,14 @@ func (db *Store) breakdown(ctx context.Context, q svc.BreakdownQuery, goals []sv
 	return out, db.rowConversions(ctx, q, v, goals, out.Rows)
 }
 
-// errElsewhere is returned by a way of counting that does not fit a question: the caller asks the
-// next one. For values of a dimension these are, in order: days that are kept (rankDays), which
-// count the rest of a first day by steps (restOfDay) and a day that goes on by its new blocks
-// (rankToday), and the engine (rankEvents, for a single day readBuckets), which counts anything.
+// errElsewhere is returned by a way of counting that does not fit a question: the caller tries the
+// next way. For values of a dimension the ways are, in order: cached days (rankDays), which count
+// the rest of a first day by steps (restOfDay) and the present day by its new blocks (rankToday),
+// and the engine (rankEvents, for a single day readBuckets), which counts anything.
 var errElsewhere = errors.New("another way counts this")
 
-// values is where the values of a dimension come from: a query for rows of (bucket,
-// value, visitor, session, viewed, times) and what it takes.
+// values is the source of the values of a dimension: a query for rows of (bucket, value, visitor,
+// session, viewed, times) and its arguments.
 type values struct {
 	rows string
 	// expression is the value of an event, as the rows have it.

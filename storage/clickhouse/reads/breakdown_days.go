@@ -25,9 +25,9 @@ const (
 	maxRanked = 2_000_000
 )
 
-// rankKey names what the values of a dimension add up to over whole slots of one local
-// day, and the state of the store in which they do: events are added, and expire by whole days, and a
-// bounce that is taken back changes the sums of the day on which its session began.
+// rankKey names the sums of the values of a dimension over whole slots of one local day, in one
+// state of the store: events are added, and expire by whole days, and a bounce that is taken back
+// changes the sums of the day on which its session began.
 type rankKey struct {
 	environment uint64
 	bots        bool
@@ -45,9 +45,9 @@ type ranked struct {
 // rankedBytes is the size of a ranked with its share of the text.
 const rankedBytes = 64
 
-// rankDays ranks the values of a dimension without filters. Days that are over are taken
-// from the cache where it has them. It returns errElsewhere where there are too many values or
-// events for that, or where a value must be masked.
+// rankDays ranks the values of a dimension without filters. It takes past days from the cache if
+// they are there. It returns errElsewhere if there are too many values or events, or if a value
+// must be masked.
 func (db *Store) rankDays(ctx context.Context, q svc.BreakdownQuery, v values) (rows []svc.BreakdownRow, more bool, err error) {
 	if !q.Window.From.Before(q.Window.To) {
 		return []svc.BreakdownRow{}, false, nil
@@ -162,10 +162,10 @@ func (db *Store) readDays(ctx context.Context, q svc.BreakdownQuery, v values, d
 	return out, nil
 }
 
-// readDaysBy counts days with one query and remembers those whose events are those of the
-// sums that they were asked for by; the others are of an earlier or later insert.
+// readDaysBy counts days with one query, and caches those with as many events as the sums by which
+// they were requested; the others belong to an earlier or later insert.
 func (db *Store) readDaysBy(ctx context.Context, q svc.BreakdownQuery, v values, days []cut, query string) ([][]ranked, error) {
-	// A border after each day keeps out what follows it.
+	// A border after each day excludes the events that follow it.
 	borders := make([]time.Time, 0, 2*len(days))
 	for i, c := range days {
 		if i > 0 && days[i-1].to < c.from {
@@ -210,9 +210,9 @@ func (db *Store) readBuckets(ctx context.Context, scope svc.AnalyticsScope, v va
 	return out, events, err
 }
 
-// partOfDay counts the part of a local day that lies in the window. What is cut at one end only
-// is put together from memory; days that are too large for it, and those that are cut at both
-// ends, are counted in the engine for every read.
+// partOfDay counts the part of a local day that lies in the window. A day that is cut at one end
+// only is counted from memory; days that are too large for it, or cut at both ends, are counted in
+// the engine for every read.
 func (db *Store) partOfDay(ctx context.Context, q svc.BreakdownQuery, v values, c *cut) ([]ranked, error) {
 	day, next := time.Unix(c.bucket, 0), time.Unix(c.to, 0)
 	begins, ends := q.Window.From.After(day), q.Window.To.Before(next)
@@ -235,7 +235,7 @@ func (db *Store) partOfDay(ctx context.Context, q svc.BreakdownQuery, v values, 
 	return read[c.bucket], err
 }
 
-// cutPage searches, ranks and cuts out a page. It returns errElsewhere where a value must be masked.
+// cutPage searches, ranks and cuts out a page. It returns errElsewhere if a value must be masked.
 func cutPage(q svc.BreakdownQuery, total map[unique.Handle[string]]*ranked) (page []svc.BreakdownRow, more bool, err error) {
 	page = []svc.BreakdownRow{}
 	word := strings.ToLower(q.Search)

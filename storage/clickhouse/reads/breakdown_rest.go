@@ -18,20 +18,20 @@ import (
 // restBytes bounds what the rests of days may take in memory.
 const restBytes = 96 << 20
 
-// restHour is how long what is known of the rest of a day holds, while a window moves on.
+// restHour is the hour for which the steps of a day are known while a window moves on.
 const restHour = time.Hour
 
-// dayRest holds the sums of a dimension's values from any instant of an hour to the end
-// of the day: what they do from the end of the hour on, and how that grows with every
-// instant before. It is immutable.
+// dayRest holds the sums of a dimension's values from any instant of an hour to the end of the day:
+// the sums from the end of the hour on, and the steps by which they grow with every earlier
+// instant. It is immutable.
 type dayRest struct {
-	// values are those that show from the hour's beginning on.
+	// values holds the values that occur from the hour's beginning on.
 	values []ranked
 	// steps are by their instants, the last first.
 	steps []restStep
 }
 
-// restStep is what is added to a value, the place of which it names, for the instants up to
+// restStep is an addition to a value, which it names by its place. It counts for the instants up to
 // its own, in milliseconds.
 type restStep struct {
 	at                                     int64
@@ -42,7 +42,7 @@ type restStep struct {
 // restStepBytes is the size of a restStep.
 const restStepBytes = 32
 
-// from returns what the values add up to from an instant on.
+// from returns the sums of the values from an instant on.
 func (r *dayRest) from(at int64) []ranked {
 	sums := slices.Clone(r.values)
 	for i := range r.steps {
@@ -56,12 +56,12 @@ func (r *dayRest) from(at int64) []ranked {
 
 func (r *dayRest) size() int { return rankedBytes*len(r.values) + restStepBytes*len(r.steps) }
 
-// addTo adds a step to what its value adds up to. What it takes away wraps around and back.
+// addTo adds a step to the sums of its value. Subtractions are unsigned numbers that wrap around.
 func (s *restStep) addTo(sum *ranked) {
 	sum.add(&ranked{visitors: uint64(s.visitors), pageviews: uint64(s.pageviews), sessions: uint64(s.sessions), bounces: uint64(s.bounces)})
 }
 
-// add adds what another value adds up to.
+// add adds the sums of another value.
 func (r *ranked) add(other *ranked) {
 	r.visitors += other.visitors
 	r.pageviews += other.pageviews
@@ -69,8 +69,8 @@ func (r *ranked) add(other *ranked) {
 	r.bounces += other.bounces
 }
 
-// restOfDay counts the values from the beginning of a window to the end of its local day. The
-// cut begins with the hour in which the window does.
+// restOfDay counts the values from the beginning of a window to the end of its local day. The cut
+// begins with the hour in which the window begins.
 func (db *Store) restOfDay(ctx context.Context, q svc.BreakdownQuery, v values, c *cut) ([]ranked, error) {
 	from := q.Window.From.UnixMilli()
 	if known, ok := db.rests.Get(c.rankKey(q)); ok {
@@ -139,10 +139,11 @@ type restEvent struct {
 	viewed, bounced  bool
 }
 
-// restSpan says that a session shows a value from the instants after one to another one.
+// restSpan is a span of instants in which a session shows a value: from after one instant to
+// another.
 type restSpan struct {
 	value string
-	// after is zero where it does so from the beginning on.
+	// after is zero if the span has no beginning.
 	after, to int64
 	began     int64
 	bounced   bool
@@ -171,7 +172,7 @@ func newRestCounter(dimension svc.Dimension, hour time.Time) *restCounter {
 	return r
 }
 
-// take takes the next event in.
+// take adds the next event.
 func (r *restCounter) take(e restEvent) {
 	if e.at < r.hour {
 		r.events++
@@ -205,7 +206,7 @@ func (r *restCounter) closeVisitor() {
 	r.visitor = r.visitor[:0]
 }
 
-// countVisitor counts a visitor once where spans of a value meet.
+// countVisitor counts a visitor once where spans of a value overlap.
 func (r *restCounter) countVisitor(spans []restSpan) {
 	slices.SortFunc(spans, func(a, b restSpan) int { return cmp.Or(cmp.Compare(a.value, b.value), cmp.Compare(a.after, b.after)) })
 	for first := 0; first < len(spans); {
@@ -219,7 +220,7 @@ func (r *restCounter) countVisitor(spans []restSpan) {
 	}
 }
 
-// step adds to a value for the instants after one to another one.
+// step adds to a value for the instants after one instant up to another.
 func (r *restCounter) step(value string, after, to int64, more restStep) {
 	if value == "" || to <= after {
 		return
@@ -233,7 +234,7 @@ func (r *restCounter) step(value string, after, to int64, more restStep) {
 	}
 }
 
-// place returns where a value stands among the values.
+// place returns the place of a value among the values.
 func (r *restCounter) place(value string) int32 {
 	place, known := r.places[value]
 	if !known {
@@ -244,7 +245,7 @@ func (r *restCounter) place(value string) int32 {
 	return place
 }
 
-// rest returns what was counted beside what the values add up to behind the hour.
+// rest returns the steps that were counted, with the sums of the values after the hour.
 func (r *restCounter) rest(behind []ranked) *dayRest {
 	for i := range behind {
 		r.values[r.place(behind[i].value.Value())].add(&behind[i])

@@ -15,15 +15,14 @@ import (
 // once a day, so a killed process loses little.
 const saveEvery = 15 * time.Minute
 
-// File holds what a store has counted of past days, so that the next process need not count them
-// again.
+// File saves the counts of past days, so that the next process need not count them again.
 type File struct {
 	Store  *Store
 	Path   string
 	Logger *slog.Logger
 }
 
-// Load takes in what the process before this one had counted. Nothing depends on it, so a file
+// Load reads the counts that the process before this one saved. Nothing depends on them, so a file
 // that cannot be used is only logged.
 func (f *File) Load(ctx context.Context) {
 	file, err := os.Open(f.Path)

@@ -12,9 +12,9 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// FunnelResult returns what became of the persons who entered a funnel in a window. What
-// they did within the funnel's hours counts, also after the window. A funnel whose steps
-// have filters covers at most svc.FilteredDays. The scope's filters are not looked at.
+// FunnelResult returns how far the persons came who entered a funnel in a window. Their events
+// within the funnel's hours count, also after the window. A funnel whose steps have filters covers
+// at most svc.FilteredDays. The scope's filters are ignored.
 func (db *Store) FunnelResult(ctx context.Context, scope svc.AnalyticsScope, funnel svc.Funnel) (svc.FunnelResult, error) {
 	scope.Filters = nil
 	key := fmt.Sprintf("funnel %s %d %q %s", funnel.ID, funnel.WindowHours, funnel.Steps, scopeKey(scope, nil))

@@ -20,7 +20,7 @@ func (db *Store) GoalCounts(ctx context.Context, scope svc.AnalyticsScope, goals
 	})
 }
 
-// goalsKey names what a read of goals is about. A goal never changes but for its deletion.
+// goalsKey names a read of goals.
 func goalsKey(scope svc.AnalyticsScope, goals []svc.Goal) string {
 	key := []byte("goals " + scopeKey(scope, nil))
 	for i := range goals {

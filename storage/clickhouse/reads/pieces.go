@@ -11,7 +11,7 @@ type pieceKey struct {
 	union bool
 }
 
-// piece is who was active in the slots of its key. It is immutable.
+// piece is the set of visitors and sessions in the slots of its key. It is immutable.
 type piece struct {
 	// events is the number of events that it was made of. Events are added, and expire by whole days;
 	// a piece with another number is read again.

@@ -10,11 +10,11 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// Retention returns the cohorts of a window and who of them came back. A cohort is the
-// visitors whose first-ever event in the environment lies in the window and in the same
-// period; what happened before the window is looked at for that alone. With filters the
-// read covers at most svc.FilteredDays, and members are those who caused an event in
-// their first period that passes; later periods count events that pass.
+// Retention returns the cohorts of a window and how many of their members came back. A cohort is
+// the visitors whose first-ever event in the environment lies in the window and in the same period;
+// events before the window are read for that alone. With filters the read covers at most
+// svc.FilteredDays, and members are those with an event in their first period that passes; later
+// periods count events that pass.
 func (db *Store) Retention(ctx context.Context, q svc.RetentionQuery) (svc.Retention, error) {
 	key := "retention " + string(q.CohortBy) + " " + scopeKey(q.AnalyticsScope, []svc.Matcher{{Kind: svc.MatchEvent, Match: q.Event}})
 	return clickhouse.Share(ctx, db.conn, key, func(ctx context.Context) (svc.Retention, error) {

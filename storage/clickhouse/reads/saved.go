@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	// savedVersion changes when what is kept of past days comes to mean something else
-	// in a way that the queries do not show.
+	// savedVersion must be raised when the meaning of the saved counts changes in a way that the
+	// queries do not show.
 	savedVersion = 1
 	// savedBytes bounds what is saved of visitors, of each kind, those used last first. The
 	// values of dimensions are saved as a whole; the file takes less for them than the memory.
@@ -31,13 +31,13 @@ const (
 	maxSaved = 2 * (rankBytes + 2*savedBytes)
 )
 
-// savedHeader says for which store and which queries the rest of a save holds.
+// savedHeader names the store and the queries of a save.
 type savedHeader struct {
 	Store   string
 	Queries [sha256.Size]byte
 }
 
-// saved is one thing of a save: one of its members is set.
+// saved is one cached value of a save: one of its members is set.
 type saved struct {
 	Day  *savedDay
 	Rank *savedRank
@@ -75,8 +75,8 @@ type savedPast struct {
 	Gaps             []uint64 // day, day before and visitors of each
 }
 
-// SaveDays writes what is kept of past days, so that the first reads after a restart need
-// not count them again.
+// SaveDays writes the cached counts of past days, so that the first reads after a restart need not
+// count them again.
 func (db *Store) SaveDays(ctx context.Context, w io.Writer) error {
 	header, err := db.savedHeader(ctx)
 	if err != nil {
@@ -100,9 +100,9 @@ func (db *Store) SaveDays(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// LoadDays takes in what SaveDays wrote. It takes nothing and fails where a save is
-// damaged, of another store or of another version of the program. What has changed in the
-// store since is found out by every read, as without a save.
+// LoadDays reads what SaveDays wrote. It takes nothing and fails if a save is damaged, or is of
+// another store or of another version of the program. Every read detects what has changed in the
+// store since, as without a save.
 func (db *Store) LoadDays(ctx context.Context, r io.Reader) error {
 	content, err := io.ReadAll(io.LimitReader(r, maxSaved))
 	if err != nil {
@@ -149,7 +149,7 @@ func (db *Store) savedHeader(ctx context.Context) (savedHeader, error) {
 	return header, err
 }
 
-// recall puts one thing back into the memory that it is from.
+// recall puts one value back into its cache.
 func (db *Store) recall(thing *saved) {
 	switch {
 	case thing.Day != nil:

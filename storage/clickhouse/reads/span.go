@@ -32,8 +32,8 @@ func spanOf(from, to time.Time) span {
 	return s
 }
 
-// scopeArguments are the values that most analytics queries take, for a window that may
-// be a part of the scope's.
+// scopeArguments returns the values that most analytics queries take, for a window that may be a
+// part of the scope's.
 func scopeArguments(scope svc.AnalyticsScope, window svc.Window) clickhouse.Args {
 	s := spanOf(window.From, window.To)
 	return environmentArguments(scope).With(clickhouse.Args{
@@ -42,7 +42,7 @@ func scopeArguments(scope svc.AnalyticsScope, window svc.Window) clickhouse.Args
 	})
 }
 
-// environmentArguments say whose events count.
+// environmentArguments returns the values that select the events of the scope's environment.
 func environmentArguments(scope svc.AnalyticsScope) clickhouse.Args {
 	bots := uint8(0)
 	if scope.IncludeBots {

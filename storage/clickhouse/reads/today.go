@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	// todayBytes bounds what days that go on may take in memory.
+	// todayBytes bounds the memory of present days.
 	todayBytes = 160 << 20
-	// maxTodayEvents is the number of events from which a day that goes on is not kept.
+	// maxTodayEvents is the number of events from which a present day is not kept.
 	maxTodayEvents = 5_000_000
-	// todayTries is how often a day is read on until all of its events are known; a block
-	// may come between the two halves of a read.
+	// todayTries is how often the read of a day is continued until all of its events are known; a
+	// block may be stored between the two halves of a read.
 	todayTries = 3
-	// overlap is how much longer ago than the newest event of a day another one may have
-	// arrived that comes into the store after it. A later one costs a recount.
+	// overlap bounds how much earlier than the newest event of a day an event may have arrived that
+	// is stored after it. An earlier one costs a recount.
 	overlap = time.Minute
 )
 
-// todayKey names the local day that goes on, of one dimension.
+// todayKey names a present local day, of one dimension.
 type todayKey struct {
 	environment uint64
 	bots        bool
@@ -33,27 +33,27 @@ type todayKey struct {
 	from, to    int64
 }
 
-// today holds the sums of a dimension's values on the present local day. It grows
-// by the blocks that were stored since it was read last. It is known whole where it has the
-// events of the store, and the bounces: events of a day that goes on are only added.
+// today holds the sums of a dimension's values on the present local day. It grows by the blocks
+// that were stored since its last read. It is complete if it has as many events and bounces as the
+// store: the events of the present day are only added.
 type today struct {
-	// turn holds a token while somebody reads on.
+	// turn holds a token while a read adds to the day.
 	turn    chan struct{}
 	counted todayCount
-	// events and bounces are how many were read, and what these add up to.
+	// events and bounces count the events that were read, and the bounces that they add up to.
 	events, bounces int64
 	// blocks are those that a read may meet again, with the arrival of the latest event of each;
-	// what arrived before since is not read any more. Both are in milliseconds.
+	// events that arrived before since are not read again. Both are in milliseconds.
 	blocks map[uint64]int64
 	since  int64
 	// latest is the time of the latest event or beginning of a session that was counted.
 	latest int64
-	// rows and changes are of instants that no read has reached yet.
+	// rows and changes belong to instants that no read has reached yet.
 	rows    []todayRow
 	changes []todayChange
 }
 
-// todayCount adds up.
+// todayCount adds up the values of a day.
 type todayCount interface {
 	// add counts what a block adds to a value or a session.
 	add(r *todayRow)
@@ -64,7 +64,7 @@ type todayCount interface {
 	size() int
 }
 
-// todayRow holds what new blocks add to a value, or to a session where values mark sessions.
+// todayRow is the addition of new blocks to a value, or to a session if values mark sessions.
 type todayRow struct {
 	at                 int64 // milliseconds; zero within the window of the read
 	value, place       string
@@ -79,9 +79,9 @@ type todayChange struct {
 	by      int64
 }
 
-// rankToday returns the values of the local day on which a window ends, from its first
-// instant on; the cut is the day, with all that the store has of it. It returns errElsewhere
-// where the day is too large to be kept, or was counted beyond the end of the window already.
+// rankToday returns the values of the local day on which a window ends, from its first instant on;
+// the cut is the day, with all that the store has of it. It returns errElsewhere if the day is too
+// large to be kept, or was already counted beyond the end of the window.
 func (db *Store) rankToday(ctx context.Context, q svc.BreakdownQuery, v values, c *cut) ([]ranked, error) {
 	if c.sums.events > maxTodayEvents {
 		return nil, errElsewhere
@@ -125,8 +125,8 @@ func (db *Store) rankToday(ctx context.Context, q svc.BreakdownQuery, v values, 
 	return nil, errElsewhere
 }
 
-// whole says whether all that the store had is counted. What was stored while the day was
-// read may be there already.
+// whole reports whether everything that the store had is counted. Events that were stored during
+// the read may be counted already.
 func (t *today) whole(all sums) bool {
 	return t.events > all.events || t.events == all.events && t.bounces == all.bounces
 }
@@ -149,7 +149,7 @@ func (t *today) forget(dimension svc.Dimension) {
 	*t = today{turn: t.turn, counted: newTodayCount(dimension), blocks: map[uint64]int64{}}
 }
 
-// readToday reads what t lacks.
+// readToday reads the blocks that t lacks.
 func (db *Store) readToday(ctx context.Context, q svc.BreakdownQuery, v values, t *today, c *cut) error {
 	to := q.Window.To.UnixMilli()
 	recent := to - 2*overlap.Milliseconds()
@@ -227,8 +227,8 @@ func (m *todayMore) scan(rows driver.Rows) (bool, error) {
 	return true, err
 }
 
-// note remembers the blocks that were read. Those without a number arrived before recent, so
-// that nothing that did may be read again.
+// note remembers the blocks that were read. Blocks without a number arrived before recent, so that
+// nothing that arrived before it may be read again.
 func (t *today) note(more *todayMore, recent int64) {
 	newest := t.since + overlap.Milliseconds()
 	for block, arrived := range more.blocks {
@@ -245,7 +245,7 @@ func (t *today) note(more *todayMore, recent int64) {
 	t.bounces += more.bounces
 }
 
-// take counts what was read, up to an instant in milliseconds.
+// take counts the blocks that were read, up to an instant in milliseconds.
 func (t *today) take(more *todayMore, to int64) {
 	t.latest = max(t.latest, more.latest)
 	t.rows, t.changes = append(t.rows, more.rows...), append(t.changes, more.changes...)

@@ -103,7 +103,7 @@ type todayMarks struct {
 	visitors map[visitorMark]int // the sessions of a visitor with a mark
 }
 
-// marked is a session with what marks it, empty where it has no page view, and its page views.
+// marked is a session with its mark, empty if it has no page view, and its page views.
 type marked struct {
 	value   unique.Handle[string]
 	visitor uint64
@@ -157,8 +157,8 @@ func (t *todayMarks) change(session uint64, by int64) {
 	t.count(s, 1)
 }
 
-// count adds a session to what its mark adds up to, or takes it away. What becomes less
-// wraps around and back.
+// count adds a session to the sums of its mark, or subtracts it. Subtractions are unsigned numbers
+// that wrap around.
 func (t *todayMarks) count(s *markToday, times int) {
 	if s.value == unique.Make("") {
 		return

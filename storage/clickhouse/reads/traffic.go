@@ -32,7 +32,7 @@ type end struct {
 	from, to time.Time
 }
 
-// visit says that a visitor was active at an end of a window, in a session.
+// visit records that a visitor was active at an end of a window, in a session.
 type visit struct {
 	end              end
 	visitor, session uint64
@@ -46,9 +46,9 @@ type traffic struct {
 	visits []visit
 }
 
-// readTraffic reads the traffic of one window, or of one and the one that begins where it
-// ends. Buckets are those of an interval in the windows' time zone. Without stays the ends
-// lack bounces and durations.
+// readTraffic reads the traffic of one window, or of one and the one that begins where it ends.
+// Buckets are those of an interval in the windows' time zone. If stays is false, the ends lack
+// bounces and durations.
 func (db *Store) readTraffic(ctx context.Context, scope svc.AnalyticsScope, windows []svc.Window, interval svc.Interval, stays bool) (traffic, error) {
 	var t traffic
 	cuts, ends := cutWindows(windows, interval)
@@ -94,7 +94,7 @@ func (db *Store) readCuts(ctx context.Context, scope svc.AnalyticsScope, cuts []
 	if len(cuts) == 0 {
 		return nil, nil
 	}
-	// A border where a cut ends and none begins keeps the slots after it out of the cut.
+	// A border where a cut ends and none begins excludes the slots after it from the cut.
 	var borders []time.Time
 	for i, c := range cuts {
 		if i > 0 && cuts[i-1].to < c.from {
@@ -161,7 +161,7 @@ func (s sums) plus(other sums) sums {
 	return sums{s.events + other.events, s.pageviews + other.pageviews, s.bounces + other.bounces, s.lasted + other.lasted}
 }
 
-// endArguments are the values of traffic.Ends for partial slots in order.
+// endArguments returns the values of traffic.Ends for partial slots in order.
 func endArguments(ends []end) clickhouse.Args {
 	begins := make([]int64, len(ends))
 	args := clickhouse.Args{}

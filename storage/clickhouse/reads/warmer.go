@@ -20,7 +20,7 @@ const (
 	restFactor = 3
 	// giveWay bounds how long a warmer waits for running reads and inserts.
 	giveWay = 2 * time.Second
-	// giveWayStep is how often it looks whether they have ended.
+	// giveWayStep is how often it checks whether they have ended.
 	giveWayStep = 20 * time.Millisecond
 	// warmedEvents is the number of events from which a statement of a warmer counts no further
 	// day.
@@ -120,8 +120,8 @@ func (k *Warmer) inTurn() iter.Seq[Target] {
 	}
 }
 
-// pace runs a statement once the engine has nothing better to do, and rests after it. It
-// returns the error of ctx when that has ended.
+// pace runs a statement once no read and no insert is running, and rests after it. It returns the
+// error of ctx when that has ended.
 func (k *Warmer) pace(ctx context.Context, work func() error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -139,7 +139,7 @@ func (k *Warmer) pace(ctx context.Context, work func() error) error {
 	return err
 }
 
-// rest waits and reports whether ctx goes on.
+// rest waits, and returns false if ctx ends.
 func rest(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -42,10 +42,10 @@ func (db *Store) where(filters svc.Filters) (clickhouse.Clause, error) {
 	return c, nil
 }
 
-// noPrefix is a pattern that nothing matches.
+// noPrefix is a pattern that matches nothing.
 const noPrefix = `[^\s\S]`
 
-// goalArguments are the values of goals.Match. with_paths is true where any goal is a path.
+// goalArguments returns the values of goals.Match. with_paths is true if any goal is a path.
 func goalArguments(goals []svc.Matcher) clickhouse.Args {
 	events, paths, prefixes := []string{}, []string{}, []string{}
 	for _, goal := range goals {
