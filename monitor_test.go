@@ -10,7 +10,7 @@ import (
 )
 
 // TestWhoIsOverdueIsCheckedSoon asserts of many monitors, intervals and instants: who missed
-// a check is due within half an interval and half an interval behind the missed place at
+// a check is due within half an interval and half an interval after the missed place at
 // least; everybody else as usual; and nobody sooner than half an interval before the next.
 func TestWhoIsOverdueIsCheckedSoon(t *testing.T) {
 	t.Parallel()

@@ -120,7 +120,7 @@ func (b *bench) tell(format string, args ...any) {
 	fmt.Printf("%4.0f s  %s\n", time.Since(b.began).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// write tells the ratios and keeps the result.
+// write prints the ratios and stores the result.
 func (b *bench) write() error {
 	for _, ratio := range b.result.Ratios {
 		fmt.Printf("%-10s %-70s %12.4g (goal %g) met %v\n", ratio.Goal, ratio.Name, ratio.Value, ratio.Bound, ratio.Met)

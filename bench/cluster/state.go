@@ -221,7 +221,7 @@ func (l *load) makeIssues(ctx context.Context) error {
 	return fmt.Errorf("the errors that were sent are not listed after 30 s")
 }
 
-// row is what the lists of goals and issues have in common with each other.
+// row holds the members that the lists of goals and issues have in common.
 type row struct {
 	ID    string `json:"id"`
 	Match string `json:"match"`

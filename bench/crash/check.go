@@ -22,7 +22,7 @@ const (
 type findings struct {
 	stored int
 	// counts is how often each kind of violation was met; the first few of each
-	// are told.
+	// are reported.
 	counts     map[string]int
 	violations []string
 }

@@ -123,7 +123,7 @@ func (s *Server) AwaitReady(ctx context.Context) error {
 	go func() {
 		select {
 		case <-s.process.Exited():
-			cancel(fmt.Errorf("the server ended by itself; see %s", s.LogFile()))
+			cancel(fmt.Errorf("the server ended without a signal; see %s", s.LogFile()))
 		case <-ctx.Done():
 		}
 	}()

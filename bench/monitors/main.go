@@ -91,7 +91,7 @@ func measure(ctx context.Context, o *options, dir string) error {
 			channel,
 			{"making the monitors that will fail, with their rules", (*bench).failing},
 			{"putting the many monitors into the store", (*bench).seed},
-			{"starting anew", (*bench).begin},
+			{"starting again", (*bench).begin},
 			{"measuring checks", (*bench).checks},
 			{"failing some", (*bench).failures},
 		}},

@@ -34,7 +34,7 @@ func answerOf(t *testing.T, collect *Collect, request *http.Request) *httptest.R
 	return answer
 }
 
-// TestUnavailableSaysWhatIsKnown compares what a client is told with what the log knows.
+// TestUnavailableSaysWhatIsKnown compares the answer to a client with what the log knows.
 func TestUnavailableSaysWhatIsKnown(t *testing.T) {
 	for _, test := range []struct {
 		name     string

@@ -135,7 +135,7 @@ func requestAt(c *Collect, at time.Time, body string) *submission {
 	return sub
 }
 
-// accept sends a body through decoding and judging, without the plumbing around.
+// accept decodes a body and checks its items, without the handler.
 func accept(t *testing.T, c *Collect, key, body string, kind itemKind) (*submission, error) {
 	t.Helper()
 	sub := requestAt(c, collectNoon(), body)

@@ -10,7 +10,7 @@ import (
 	"svc"
 )
 
-// TestPace has three applications send while the store falls behind: who sends more than an
+// TestPace has three applications send while the store lags: an application that sends more than an
 // equal part waits until it has caught up, and is refused where it does not.
 func TestPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

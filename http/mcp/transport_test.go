@@ -165,6 +165,6 @@ func TestMessagesCountAsRequests(t *testing.T) {
 		t.Errorf("%d %v %s", response.Code, response.Header(), response.Body)
 	}
 	if response := w.send(t, message{body: ping, token: w.Owner}); response.Code != 200 || !strings.HasPrefix(response.Header().Get("RateLimit"), `"default";r=2;`) {
-		t.Errorf("another token is told %d %v", response.Code, response.Header())
+		t.Errorf("another token gets %d %v", response.Code, response.Header())
 	}
 }

@@ -127,7 +127,7 @@ func TestVerdicts(t *testing.T) {
 		{name: "the text is not there", path: "/ok", change: func(s *svc.MonitorSpec) { s.BodyMatch = "is bad" }, status: 200, want: "The body does not contain the text of bodyMatch."},
 		{name: "the other text is there", path: "/ok", change: func(s *svc.MonitorSpec) { s.BodyMatch, s.BodyAbsent = "all", "well" }, status: 200, want: "The body contains the text of bodyAbsent."},
 		{name: "neither", path: "/ok", change: func(s *svc.MonitorSpec) { s.BodyMatch, s.BodyAbsent = "all", "bad" }, status: 200},
-		{name: "a text behind the limit", path: "/big", change: func(s *svc.MonitorSpec) { s.BodyMatch = "needle" }, status: 200, want: "The body does not contain the text of bodyMatch."},
+		{name: "a text after the limit", path: "/big", change: func(s *svc.MonitorSpec) { s.BodyMatch = "needle" }, status: 200, want: "The body does not contain the text of bodyMatch."},
 		{name: "no answer", path: "/slow", want: "There was no whole answer within 300 ms."},
 		{name: "half an answer", path: "/drip", status: 200, want: "There was no whole answer within 300 ms."},
 		{name: "a body that is cut off", path: "/cut", status: 200, want: "The connection was closed before the answer was whole."},

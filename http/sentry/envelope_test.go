@@ -115,7 +115,7 @@ func TestParseReport(t *testing.T) {
 	}
 }
 
-// Whatever comes, the items lie one behind another inside the envelope.
+// Whatever comes, the items lie one after another inside the envelope.
 func FuzzSplit(f *testing.F) {
 	f.Add([]byte("{}\n{\"type\":\"event\"}\n{\"a\":1}\n{\"type\":\"attachment\",\"length\":3}\na\nb\n"))
 	f.Add([]byte(`{"event_id":"9ec79c33ec9942ab8353589fcb2e04dc","dsn":"https://k@h/1","sent_at":1.5}`))

@@ -78,7 +78,7 @@ func TestViews(t *testing.T) {
 }
 
 // TestPrivatePanels asks for what the owner keeps private: nothing is read, and
-// the choices behind the first one are not offered.
+// the choices after the first one are not offered.
 func TestPrivatePanels(t *testing.T) {
 	w := open(t, svc.Share{})
 	body := w.get(t, "/s/"+pageID+"?pages=entry_path&campaigns=utm_medium&locations=city&devices=browser&sources=medium").Body.String()

@@ -10,7 +10,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
-// dedupTables makes a source table, partitioned by month, with a sum per key behind a
+// dedupTables makes a source table, partitioned by month, with a sum per key fed by a
 // materialized view. The names start with prefix.
 func dedupTables(t *testing.T, c driver.Conn, prefix string) {
 	t.Helper()
@@ -66,8 +66,8 @@ func sendRows(ctx context.Context, c driver.Conn, prefix string, rows []dedupRow
 	return batch.Send()
 }
 
-// state is what the three tables hold: rows in the source, the sum behind the one view
-// and the distinct values behind the other.
+// state is the content of the three tables: rows in the source, the sum of the one view
+// and the distinct values of the other.
 func state(t *testing.T, c driver.Conn, prefix string) string {
 	t.Helper()
 	return one[string](t, c, fmt.Sprintf(`SELECT concat(

@@ -1,4 +1,4 @@
-// Package chdb runs the ClickHouse engine of libchdb inside the process, behind
+// Package chdb runs the ClickHouse engine of libchdb inside the process, with
 // ClickHouse's HTTP interface on connections that exist only in memory. A clickhouse-go
 // client that dials with [Engine.DialContext] and the protocol clickhouse.HTTP works as
 // with a server: no port is opened and no C compiler is needed.

@@ -93,7 +93,7 @@ func TestReopenedEngineKeepsItsTables(t *testing.T) {
 	}
 }
 
-// closeAndReopen is what the child of TestReopenedEngineKeepsItsTables does at its end.
+// closeAndReopen is the end of the child of TestReopenedEngineKeepsItsTables.
 func closeAndReopen(e *Engine, dir string) error {
 	if err := errors.Join(e.Close(), e.Close()); err != nil {
 		return err

@@ -67,7 +67,7 @@ func (e *exception) status() int {
 }
 
 // exceptionTag ends the marker of an exception inside a result. A result can contain
-// the marker as data; the tag is what ClickHouse clients compare with the response
+// the marker as data; ClickHouse clients compare the tag with the response
 // header to tell them apart. The client reads 16 bytes.
 const exceptionTag = "svcInProcessTag0"
 

@@ -19,7 +19,7 @@ const (
 	benchPayload    = 600
 )
 
-// fsyncEach opens a broker that forces every batch by itself, to compare with.
+// fsyncEach opens a broker that forces each batch alone, to compare with.
 func fsyncEach(t testing.TB, _ string, _ int) []string {
 	c, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.DataDir(t.TempDir()), kfake.SyncWrites())
 	if err != nil {

@@ -33,7 +33,7 @@ func TestKillKeepsWhatWasAcknowledged(t *testing.T) {
 		for seen := 0; seen < 2000; seen++ {
 			line, ok := <-c.lines
 			if !ok {
-				t.Fatalf("life %d ended by itself", life)
+				t.Fatalf("life %d ended before it was stopped", life)
 			}
 			note(line)
 		}

@@ -65,7 +65,7 @@ func contractForeign(t *testing.T, open openCluster) {
 	}
 }
 
-// contractAlone states that a node that cannot be called shares a group with nobody: whoever
+// contractAlone states that a node that cannot be called shares a group with nobody: the one that
 // is there keeps everything, and who comes later takes over when it is gone.
 func contractAlone(t *testing.T, open openCluster) {
 	for name, c := range map[string]struct{ first, second string }{

@@ -10,7 +10,7 @@ import (
 )
 
 // Read returns the records of a partition from the offset first through last,
-// whoever owns the partition. Those that the log no longer has are missing and
+// whichever node owns the partition. Those that the log no longer has are missing and
 // reported as a gap. Trouble with the broker is waited out until ctx ends.
 func (c *Consumer) Read(ctx context.Context, partition int, first, last int64) ([]Record, error) {
 	r := &reader{cfg: &c.cfg, link: c.link, partition: partition, next: first, end: new(atomic.Int64)}

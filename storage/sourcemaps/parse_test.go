@@ -66,7 +66,7 @@ func TestABrokenMapFailsNobody(t *testing.T) {
 	}
 }
 
-// TestIndexMaps has two bundles on one line and one behind them, as tools join them.
+// TestIndexMaps has two bundles on one line and one after them, as tools join them.
 func TestIndexMaps(t *testing.T) {
 	t.Parallel()
 	const index = `{"version":3,"sections":[

@@ -89,14 +89,14 @@ export async function assisted() {
 export const ask = "/api/v1/apps/acme/web/ai/ask";
 export const conversations = "/api/v1/apps/acme/web/ai/conversations/";
 
-// whole is what a client must have gathered: every frame once, in order.
+// whole holds the frames that a client must have gathered: every one once, in order.
 export function whole(frames) {
   const ids = frames.map((frame) => Number(frame.id));
-  const problems = ids.flatMap((id, n) => (n > 0 && id !== ids[n - 1] + 1 ? [`${id} behind ${ids[n - 1]}`] : []));
+  const problems = ids.flatMap((id, n) => (n > 0 && id !== ids[n - 1] + 1 ? [`${id} after ${ids[n - 1]}`] : []));
   const names = frames.map((frame) => frame.event).filter((name, n, all) => name !== "text" || all[n - 1] !== "text");
   const text = frames.filter((frame) => frame.event === "text").map((frame) => JSON.parse(frame.data).text).join("");
   return { first: ids[0] % 2 ** 20, problems, names: names.join(" "), text };
 }
 
-// expected is what whole says of an answer of the slow model.
+// expected holds the frames of an answer of the slow model.
 export const expected = { first: 1, problems: [], names: "start status tool_call tool_result text done", text: words.join("") };

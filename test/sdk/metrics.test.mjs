@@ -101,7 +101,7 @@ for (const encoding of ["json", "protobuf"]) {
     });
   }
 
-  test(`${encoding}: the exporter is told of rejected points, and the others are kept`, async () => {
+  test(`${encoding}: the exporter learns of rejected points, and the others are kept`, async () => {
     const prefix = encoding + ".overflow";
     const warnings = await report({ EXPORTER: encoding, TEMPORALITY: "cumulative", PREFIX: prefix, OVERFLOW: "1" });
     assert.equal(warnings.length, 1);

@@ -114,7 +114,7 @@ test("a limit of errors pauses errors and nothing else", async () => {
       const text = await (await fetch(limited.operator + "/metrics")).text();
       return /svc_sentry_items_total{category="monitor"} 1/.test(text) ? text : undefined;
     });
-    // The first error is taken, the second is told to pause, the third is not sent.
+    // The first error is taken, the answer to the second asks for a pause, the third is not sent.
     assert.match(figures, /svc_sentry_items_total{category="error"} 2\n/);
     assert.match(figures, /svc_ingest_refused_total{code="rate_limited"} 1\n/);
   } finally {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// value is what a value of a dimension adds up to.
+// value holds the sums of a value of a dimension.
 type value struct {
 	word                                   string
 	visitors, pageviews, sessions, bounces int

@@ -38,7 +38,7 @@ func (f *Funnel) filtered() bool {
 }
 
 // FunnelSteps is the rows of …/funnels/{id}/results. Attempts begin in the window;
-// their other steps may lie behind it. Every person counts with the attempt that went
+// their other steps may lie after it. Every person counts with the attempt that went
 // deepest.
 func (d *Data) FunnelSteps(q Query, w Window, f *Funnel) (steps []any, capped bool) {
 	if f.filtered() {

@@ -14,7 +14,7 @@ type Origin struct {
 	ClickIDs map[string]any
 }
 
-// origin is what the feed shows of where a row's visit came from.
+// origin is the source of a row's visit as the feed shows it.
 func (r *Row) origin() Origin {
 	return Origin{
 		Referrer: r.Referrer, UTMSource: r.UTMSource, UTMMedium: r.UTMMedium, UTMCampaign: r.UTMCampaign, UTMTerm: r.UTMTerm, UTMContent: r.UTMContent,
@@ -29,7 +29,7 @@ func (o Origin) equal(other Origin) bool {
 }
 
 // CheckOrigins compares the rows with the definition: all rows of a session came from where
-// the one of them that arrived first said. said is what an item said of itself.
+// the one of them that arrived first said. said holds the fields that the item itself carried.
 func (d *Data) CheckOrigins(said func(*Row) Origin) error {
 	entries := map[*session]*Row{}
 	for _, row := range d.Rows { // in the order of their arrival

@@ -18,13 +18,13 @@ type feedReader struct {
 	byMarker map[int]int
 	// firsts holds what was not seen in the feed yet.
 	firsts map[int]*traffic.Sent
-	// sentAs is what the rows were sent as.
+	// sentAs holds the items that the rows were sent as.
 	sentAs map[*reference.Row]*traffic.Sent
 	rows   []*reference.Row
 }
 
-// readBack reads everything that the feed shows of an application, checks that it
-// is what was sent, each event once, and makes the reference's data of it.
+// readBack reads the whole feed of an application, checks that it holds every sent event
+// once, and makes the reference's data from it.
 func (s *Suite) readBack(ctx context.Context, a *app) error {
 	f := feedReader{sentAs: map[*reference.Row]*traffic.Sent{}}
 	f.byID, f.byMarker, f.firsts = index(a.sent)
@@ -153,7 +153,7 @@ func compare(row *reference.Row, sent *traffic.Sent) error {
 	return nil
 }
 
-// originOf is what an item says of where its sender came from.
+// originOf returns the source of the visit that an item states.
 func originOf(sent *traffic.Sent) reference.Origin {
 	o := reference.Origin{Referrer: sent.Referrer, ClickIDs: map[string]any{}}
 	words := url.Values{}

@@ -2,7 +2,7 @@ package suite
 
 import "fmt"
 
-// broken lists the promises that an answer breaks by itself, whatever the rows say.
+// broken lists the contradictions within an answer, whatever the rows are.
 func broken(route string, got map[string]any) []string {
 	var found []string
 	switch route {

@@ -190,7 +190,7 @@ func (s *Suite) send(ctx context.Context, a *app, all []*traffic.Sent) error {
 	return nil
 }
 
-// endGoals deletes some goals and makes one of them anew. Events that meet them come
+// endGoals deletes some goals and makes one of them again. Events that meet them come
 // afterwards, so that an end divides the events of a goal.
 func (s *Suite) endGoals(ctx context.Context, a *app, number int) error {
 	below := "/apps/" + s.server.Organization + "/" + a.slug

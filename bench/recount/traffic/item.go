@@ -28,7 +28,7 @@ type Item struct {
 	Context     Context         `json:"context"`
 }
 
-// Context is what surrounds an item.
+// Context holds the circumstances of an item.
 type Context struct {
 	IP        string    `json:"ip"`
 	UserAgent string    `json:"userAgent"`
@@ -38,7 +38,7 @@ type Context struct {
 	Campaign  *Campaign `json:"campaign,omitempty"`
 }
 
-// Campaign is what a client states about where the visitor came from.
+// Campaign holds the fields in which a client states the visitor's source.
 type Campaign struct {
 	Source string `json:"source,omitempty"`
 	Medium string `json:"medium,omitempty"`

@@ -48,7 +48,7 @@ func referrers() []string {
 	}
 }
 
-// queries are what stands behind a question mark on a landing page.
+// queries are the query strings of landing pages.
 func queries() []string {
 	return []string{
 		"", "", "", "?utm_source=newsletter&utm_medium=email&utm_campaign=autumn", "?utm_source=Google&utm_medium=cpc&utm_campaign=brand&utm_term=analytics%20tool&utm_content=a",

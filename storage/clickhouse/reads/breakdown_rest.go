@@ -91,7 +91,7 @@ func (db *Store) readRest(ctx context.Context, q svc.BreakdownQuery, v values, c
 	begin, end := time.Unix(c.from, 0), time.Unix(c.to, 0)
 	hour := begin.Add(restHour)
 	counter := newRestCounter(q.Dimension, hour)
-	var behind map[int64][]ranked
+	var after map[int64][]ranked
 	var known map[int64]int64
 	group, ctx := errgroup.WithContext(ctx)
 	if hour.Before(end) {
@@ -100,7 +100,7 @@ func (db *Store) readRest(ctx context.Context, q svc.BreakdownQuery, v values, c
 			if c.sums.events > maxGathered {
 				query = "breakdown.Buckets"
 			}
-			behind, known, err = db.readBuckets(ctx, subWindow(q.AnalyticsScope, hour, end), v, []time.Time{hour}, query)
+			after, known, err = db.readBuckets(ctx, subWindow(q.AnalyticsScope, hour, end), v, []time.Time{hour}, query)
 			return err
 		})
 	}
@@ -108,7 +108,7 @@ func (db *Store) readRest(ctx context.Context, q svc.BreakdownQuery, v values, c
 	if err := group.Wait(); err != nil {
 		return nil, 0, err
 	}
-	return counter.rest(behind[hour.Unix()]), known[hour.Unix()] + counter.events, nil
+	return counter.rest(after[hour.Unix()]), known[hour.Unix()] + counter.events, nil
 }
 
 // readRestEvents passes the events that make steps to a counter.
@@ -246,9 +246,9 @@ func (r *restCounter) place(value string) int32 {
 }
 
 // rest returns the steps that were counted, with the sums of the values after the hour.
-func (r *restCounter) rest(behind []ranked) *dayRest {
-	for i := range behind {
-		r.values[r.place(behind[i].value.Value())].add(&behind[i])
+func (r *restCounter) rest(after []ranked) *dayRest {
+	for i := range after {
+		r.values[r.place(after[i].value.Value())].add(&after[i])
 	}
 	slices.SortFunc(r.steps, func(a, b restStep) int { return cmp.Or(cmp.Compare(b.at, a.at), cmp.Compare(a.value, b.value)) })
 	var steps []restStep // one for each instant and value

@@ -36,7 +36,7 @@ func kinds(db *testDB) map[string]int {
 	return map[string]int{"days": count(db.pieces), "ranks": count(db.ranks), "past": count(db.past)}
 }
 
-// TestMemoryOutlivesTheProcess holds that what was saved is what was kept, that the answers
+// TestMemoryOutlivesTheProcess checks that everything kept is saved, that the answers
 // from it are those that were counted, and that it gives way to events that came later.
 func TestMemoryOutlivesTheProcess(t *testing.T) {
 	db, rows := open(t), clickhousetest.Rows()

@@ -9,7 +9,7 @@ import (
 	"svc"
 )
 
-// keepEntries stores a chain of entries behind a head, as their actor does.
+// keepEntries stores a chain of entries before a head, as their actor does.
 func keepEntries(t *testing.T, db *testDB, org string, generation uint32, head svc.LedgerHead, kinds ...svc.LedgerKind) []svc.LedgerEntry {
 	t.Helper()
 	var out []svc.LedgerEntry

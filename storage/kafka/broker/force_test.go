@@ -97,7 +97,7 @@ func TestARoundForcesWhatWasWritten(t *testing.T) {
 }
 
 // TestAQuietRoundReadsNoNames proves that the cheap look is taken: a file that
-// appears behind the back of an old directory's time is not seen by it.
+// appears while the directory's time stays the same is not seen by it.
 func TestAQuietRoundReadsNoNames(t *testing.T) {
 	d := newForcedDir(t)
 	old := time.Now().Add(-time.Hour)

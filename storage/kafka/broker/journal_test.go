@@ -19,7 +19,7 @@ import (
 
 const journalPartitions = 3
 
-// written is what was acknowledged, by partition and in order.
+// written holds the acknowledged records, by partition and in order.
 type written [journalPartitions][]uint64
 
 // write appends n records of random size, one after another.
