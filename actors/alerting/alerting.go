@@ -17,7 +17,7 @@ import (
 //	identity   org/app, the two slugs
 //	rank       1
 //	owns       alert rules with their states and incidents, channels, notices on their way
-//	persists   entities rule, alert_state, alert_told, incident, channel, delivery
+//	persists   entities rule, alert_state, incident, channel, delivery
 //	woken by   calls, blocks of the stream, and the schedule of the node: when time alone ends a
 //	           state or changes a value, when a notice is due
 //	limits     1,000 rules and 100 channels
@@ -31,10 +31,11 @@ const KindAlerting = "alerting"
 const (
 	KindRule       = "rule"
 	kindAlertState = "alert_state"
-	kindReported   = "alert_told"
-	kindIncident   = "incident"
-	kindChannel    = "channel"
-	kindDelivery   = "delivery"
+	// kindReported names the issues that all rules of an environment received from an earlier version.
+	kindReported = "alert_told"
+	kindIncident = "incident"
+	kindChannel  = "channel"
+	kindDelivery = "delivery"
 )
 
 const (
@@ -51,8 +52,8 @@ type alerting struct {
 	states     map[string]svc.AlertState
 	channels   map[string]svc.Channel
 	deliveries map[string]svc.Delivery
-	// reportTaken are the blocks whose new issues were reportTaken of, by environment.
-	reported map[uint64]reportedBlocks
+	// reported names the issues that each rule has received.
+	reported map[string]reportedIssues
 	// saved is when each state was last stored, checked the time of each monitor's latest check, evaluated
 	// when each counting rule was last evaluated, measured when the session-rate rules were last measured.
 	// They are in memory only.
@@ -108,15 +109,21 @@ var (
 func (a *alerting) Restore(entities []svc.Entity) error {
 	a.rules, a.states, a.saved = map[string]svc.AlertRule{}, map[string]svc.AlertState{}, map[string]time.Time{}
 	a.channels, a.deliveries, a.checked = map[string]svc.Channel{}, map[string]svc.Delivery{}, map[string]time.Time{}
-	a.reported, a.evaluated, a.pending = map[uint64]reportedBlocks{}, map[string]time.Time{}, map[string]bool{}
+	a.reported, a.evaluated, a.pending = map[string]reportedIssues{}, map[string]time.Time{}, map[string]bool{}
 	a.windows, a.seenBlocks, a.reading = nil, map[uint64]time.Time{}, time.Time{}
+	earlier := map[uint64]reportedIssues{}
 	for _, entity := range entities {
 		var err error
 		switch entity.Kind {
 		case KindRule:
 			a.rules[entity.ID], err = grain.Decode[svc.AlertRule](entity)
 		case kindAlertState:
-			a.states[entity.ID], err = grain.Decode[svc.AlertState](entity)
+			var stored storedState
+			stored, err = grain.Decode[storedState](entity)
+			a.states[entity.ID] = stored.AlertState
+			if stored.Reported != nil {
+				a.reported[entity.ID] = *stored.Reported
+			}
 		case kindChannel:
 			a.channels[entity.ID], err = grain.Decode[svc.Channel](entity)
 		case kindDelivery:
@@ -124,15 +131,38 @@ func (a *alerting) Restore(entities []svc.Entity) error {
 		case kindReported:
 			var environment uint64
 			if environment, err = strconv.ParseUint(entity.ID, 10, 64); err == nil {
-				a.reported[environment], err = grain.Decode[reportedBlocks](entity)
+				earlier[environment], err = grain.Decode[reportedIssues](entity)
 			}
 		}
 		if err != nil {
 			return err
 		}
 	}
+	for id, rule := range a.rules {
+		if _, known := a.reported[id]; !known && rule.Kind == svc.AlertNewIssue {
+			a.reported[id] = earlier[rule.Number]
+		}
+	}
 	a.align(a.now(), false)
 	return nil
+}
+
+// storedState is the stored form of a rule's state. What a rule counted and the names of what it received are
+// one entity, so that a write which arrives after the actor has moved replaces both or neither.
+type storedState struct {
+	svc.AlertState
+	// Reported is nil of rules that are not about issues.
+	Reported *reportedIssues `json:"reported,omitempty"`
+}
+
+// putState returns the write of a rule's state.
+func (a *alerting) putState(rule svc.AlertRule) grain.Write {
+	stored := storedState{AlertState: a.states[rule.ID]}
+	if rule.Kind == svc.AlertNewIssue {
+		reported := a.reported[rule.ID]
+		stored.Reported = &reported
+	}
+	return grain.Put(kindAlertState, rule.ID, stored)
 }
 
 func (a *alerting) row(id string) svc.AlertRow {
@@ -224,6 +254,7 @@ func (a *alerting) onDeleteRule(now time.Time, m findRule) (grain.Outcome[grain.
 	a.align(now, true)
 	delete(a.states, m.ID)
 	delete(a.saved, m.ID)
+	delete(a.reported, m.ID)
 	result.Writes = append(result.Writes, grain.Delete(KindRule, m.ID), grain.Delete(kindAlertState, m.ID))
 	return result, nil
 }
@@ -238,7 +269,7 @@ func (a *alerting) resolveIncident(into *grain.Effects, rule svc.AlertRule, by *
 func (a *alerting) reset(into *grain.Effects, rule svc.AlertRule, now time.Time) {
 	a.resolveIncident(into, rule, nil, now)
 	a.states[rule.ID] = svc.AlertState{State: svc.AlertOK, Incident: a.states[rule.ID].Incident}
-	into.Writes = append(into.Writes, grain.Put(kindAlertState, rule.ID, a.states[rule.ID]))
+	into.Writes = append(into.Writes, a.putState(rule))
 }
 
 // transition gives a rule its next state. It is stored together with its incident and with one delivery per channel
@@ -250,9 +281,16 @@ func (a *alerting) transition(into *grain.Effects, rule svc.AlertRule, next svc.
 	if len(events) == 0 && !incidents && before.State == next.State && before.Since.Equal(next.Since) && before.Recovered.Equal(next.Recovered) && (now.Sub(a.saved[rule.ID]) < saveEvery || sameValue(before, next)) {
 		return
 	}
+	a.store(into, rule, before, events, now)
+}
+
+// store stores the state that a rule has now, after another one.
+func (a *alerting) store(into *grain.Effects, rule svc.AlertRule, before svc.AlertState, events []svc.NoticeEvent, now time.Time) {
+	next := a.states[rule.ID]
+	incidents := incidentStatus(before) != incidentStatus(next)
 	a.saved[rule.ID] = now
 	into.After = a.changed
-	into.Writes = append(into.Writes, grain.Put(kindAlertState, rule.ID, next))
+	into.Writes = append(into.Writes, a.putState(rule))
 	if next.Incident != nil && (incidents || next.Incident.Live()) {
 		into.Writes = append(into.Writes, grain.Put(kindIncident, next.Incident.ID, *next.Incident))
 	}

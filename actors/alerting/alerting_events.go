@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math/bits"
 	"slices"
-	"strconv"
 	"time"
 
 	"svc"
@@ -29,11 +28,11 @@ type (
 		At     time.Time       `json:"at"`
 		Values []measuredValue `json:"values"`
 	}
-	// reportedBlocks names what an environment's rules have received, the oldest first: blocks with new
-	// issues, new issues, and regressions. A repetition is recognised by it.
-	reportedBlocks struct {
-		Blocks []uint64 `json:"blocks"`
-		// Issues names the new issues that were received.
+	// reportedIssues names what a rule has received, the oldest first: new issues and regressions. A
+	// repetition is recognised by it.
+	reportedIssues struct {
+		// Blocks had new issues that an earlier version of the program reported without their names.
+		Blocks    []uint64 `json:"blocks,omitempty"`
 		Issues    []uint64 `json:"issues,omitempty"`
 		Regressed []uint64 `json:"regressed,omitempty"`
 	}
@@ -99,45 +98,50 @@ func (a *alerting) onUnwatched(now time.Time, m unwatched) (grain.Outcome[grain.
 	return result, nil
 }
 
-// blocksKept is how many blocks are remembered for each environment. A block is reported again until it is
+// blocksKept is how many blocks are remembered for each rule. A block is reported again until it is
 // committed; meanwhile only other nodes report blocks with new issues, each of them one at a time.
 const blocksKept = 128
 
-// issuesKept is how many new issues are remembered for each environment, for as long as their block may
+// issuesKept is how many new issues are remembered for each rule, for as long as their block may
 // be reported again.
 const issuesKept = 2048
 
-// onIssues receives issues that are new. Issues that were received before are skipped; the resulting rule
-// states are stored together with the names of the others, so an issue counts once.
+// onIssues receives issues that are new. Each rule skips issues that it received before; its resulting
+// state is stored together with the names of the others, so an issue counts once.
 func (a *alerting) onIssues(now time.Time, m svc.NewIssues) (grain.Outcome[grain.None], error) {
-	result, told := grain.Answer(grain.None{}), a.reported[m.Environment]
-	rules := a.sorted(func(r svc.AlertRule) bool { return r.Kind == svc.AlertNewIssue && r.Number == m.Environment })
-	fresh := slices.DeleteFunc(slices.Clone(m.Issues), func(i svc.TitledIssue) bool {
-		return slices.Contains(told.Issues, issueOfBlock(m.Block, i.Issue))
-	})
-	if len(rules) == 0 || slices.Contains(told.Blocks, m.Block) || len(m.Issues) > 0 && len(fresh) == 0 {
-		return result, nil
+	result := grain.Answer(grain.None{})
+	for _, rule := range a.sorted(func(r svc.AlertRule) bool { return r.Kind == svc.AlertNewIssue && r.Number == m.Environment }) {
+		known := a.reported[rule.ID]
+		fresh := unreported(known.Issues, m.Block, m.Issues)
+		if slices.Contains(known.Blocks, m.Block) || len(m.Issues) > 0 && len(fresh) == 0 {
+			continue
+		}
+		measured := svc.Measurement{Known: true, Issue: m.ID, IssueTitle: m.Title, Others: m.Others}
+		if len(fresh) > 0 {
+			measured.Issue, measured.IssueTitle, measured.Others = svc.IssueID(fresh[0].Issue), fresh[0].Title, len(fresh)-1
+		} else {
+			known.Blocks = append(slices.Clone(known.Blocks[max(0, len(known.Blocks)-blocksKept+1):]), m.Block)
+		}
+		known.Issues = remember(known.Issues, m.Block, fresh, issuesKept)
+		a.reported[rule.ID] = known
+		a.report(&result.Effects, rule, measured, now)
 	}
-	measured := svc.Measurement{Known: true, Issue: m.ID, IssueTitle: m.Title, Others: m.Others}
-	if len(fresh) > 0 {
-		measured.Issue, measured.IssueTitle, measured.Others = svc.IssueID(fresh[0].Issue), fresh[0].Title, len(fresh)-1
-	}
-	a.report(&result.Effects, rules, measured, now)
-	if len(m.Issues) == 0 { // an earlier version names the block only
-		told.Blocks = append(slices.Clone(told.Blocks[max(0, len(told.Blocks)-blocksKept+1):]), m.Block)
-	}
-	told.Issues = remember(told.Issues, m.Block, fresh, issuesKept)
-	a.reported[m.Environment] = told
-	result.Writes = append(result.Writes, grain.Put(kindReported, strconv.FormatUint(m.Environment, 10), told))
 	return result, nil
 }
 
-// regressionsKept is how many regressions are remembered for each environment. A regression is reported again
+// regressionsKept is how many regressions are remembered for each rule. A regression is reported again
 // until its issue has stored that it was received, which follows at once.
 const regressionsKept = 1024
 
 // issueOfBlock names an issue that was new in a block, or that regressed with it.
 func issueOfBlock(block, issue uint64) uint64 { return block ^ bits.RotateLeft64(issue, 32) }
+
+// unreported returns the issues of a block whose names are not among some.
+func unreported(names []uint64, block uint64, issues []svc.TitledIssue) []svc.TitledIssue {
+	return slices.DeleteFunc(slices.Clone(issues), func(i svc.TitledIssue) bool {
+		return slices.Contains(names, issueOfBlock(block, i.Issue))
+	})
+}
 
 // remember returns the newest names, at most as many as are kept, with those of issues of a block added.
 func remember(names []uint64, block uint64, issues []svc.TitledIssue, kept int) []uint64 {
@@ -148,37 +152,35 @@ func remember(names []uint64, block uint64, issues []svc.TitledIssue, kept int) 
 	return names[max(0, len(names)-kept):]
 }
 
-// report applies issues to rules. The clock of the node that hosted the actor before may have been ahead: a
+// report applies issues to a rule. The clock of the node that hosted the actor before may have been ahead: a
 // measurement is never older than the rule's last one, since the rule would ignore it.
-func (a *alerting) report(effects *grain.Effects, rules []svc.AlertRule, measured svc.Measurement, now time.Time) {
-	for _, rule := range rules {
-		measured.At = now
-		if last := a.states[rule.ID].LastEvaluatedAt; last.After(now) {
-			measured.At = last
-		}
-		next, events := rule.Apply(a.states[rule.ID], measured)
-		delete(a.saved, rule.ID)
-		a.transition(effects, rule, next, events, now)
+func (a *alerting) report(effects *grain.Effects, rule svc.AlertRule, measured svc.Measurement, now time.Time) {
+	before := a.states[rule.ID]
+	measured.At = now
+	if last := before.LastEvaluatedAt; last.After(now) {
+		measured.At = last
 	}
+	next, events := rule.Apply(before, measured)
+	a.states[rule.ID] = next
+	a.store(effects, rule, before, events, now)
 }
 
-// onRegressions receives issues that regressed. Those that were received before are skipped; the resulting
-// rule states are stored together with the names of the others.
+// onRegressions receives issues that regressed. Each rule skips those that it received before; its
+// resulting state is stored together with the names of the others.
 func (a *alerting) onRegressions(now time.Time, m svc.Regressions) (grain.Outcome[grain.None], error) {
-	result, told := grain.Answer(grain.None{}), a.reported[m.Environment]
-	fresh := slices.DeleteFunc(slices.Clone(m.Issues), func(i svc.TitledIssue) bool {
-		return slices.Contains(told.Regressed, issueOfBlock(m.Block, i.Issue))
-	})
-	rules := a.sorted(func(r svc.AlertRule) bool { return r.ReportsRegressions() && r.Number == m.Environment })
-	if len(rules) == 0 || len(fresh) == 0 {
-		return result, nil
+	result := grain.Answer(grain.None{})
+	for _, rule := range a.sorted(func(r svc.AlertRule) bool { return r.ReportsRegressions() && r.Number == m.Environment }) {
+		known := a.reported[rule.ID]
+		fresh := unreported(known.Regressed, m.Block, m.Issues)
+		if len(fresh) == 0 {
+			continue
+		}
+		known.Regressed = remember(known.Regressed, m.Block, fresh, regressionsKept)
+		a.reported[rule.ID] = known
+		a.report(&result.Effects, rule, svc.Measurement{
+			Known: true, Regressed: true, Issue: svc.IssueID(fresh[0].Issue), IssueTitle: fresh[0].Title, Others: len(fresh) - 1,
+		}, now)
 	}
-	a.report(&result.Effects, rules, svc.Measurement{
-		Known: true, Regressed: true, Issue: svc.IssueID(fresh[0].Issue), IssueTitle: fresh[0].Title, Others: len(fresh) - 1,
-	}, now)
-	told.Regressed = remember(told.Regressed, m.Block, fresh, regressionsKept)
-	a.reported[m.Environment] = told
-	result.Writes = append(result.Writes, grain.Put(kindReported, strconv.FormatUint(m.Environment, 10), told))
 	return result, nil
 }
 
