@@ -848,11 +848,7 @@ func faults(t *testing.T, seed uint64) {
 	w.spoil(false)
 	time.Sleep(time.Minute) // those who stand still come back
 	w.rebalance(w.alive(t, nodes))
-	for range 600 {
-		if time.Sleep(100 * time.Millisecond); w.settled() {
-			break
-		}
-	}
+	w.settle(t)
 	w.check(t)
 	w.checkIssues(t)
 	w.checkNews(t)
@@ -866,6 +862,24 @@ func faults(t *testing.T, seed uint64) {
 	}
 	synctest.Wait()
 	time.Sleep(time.Minute)
+}
+
+// settle waits until everything is stored and committed and everybody knows, longer than an outbox rests
+// between two attempts at an actor.
+func (w *world) settle(t *testing.T) {
+	t.Helper()
+	for range 2000 {
+		if time.Sleep(100 * time.Millisecond); w.settled() {
+			return
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for name, entity := range w.tellings {
+		if !entity.Deleted {
+			t.Errorf("nobody was told what the note %s says: %s", name, entity.Payload)
+		}
+	}
 }
 
 // settled says whether everything is stored and committed.

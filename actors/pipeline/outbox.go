@@ -228,7 +228,8 @@ func (n *waitingNote) deleted() svc.Entity {
 	return svc.Entity{Owner: n.owner(), Kind: kindNote, ID: n.id(), Version: n.version.Next(n.version.Generation), Deleted: true}
 }
 
-// load takes over what other nodes left, at the beginning of a generation.
+// load takes over what other nodes left, at the beginning of a generation. Actors that did not answer in the
+// last one are asked again at once.
 func (o *Outbox) load(ctx context.Context) error {
 	if o == nil {
 		return nil
@@ -240,6 +241,7 @@ func (o *Outbox) load(ctx context.Context) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for owner, queue := range o.waiting {
+		queue.rest, queue.rounds = 0, 0 // the actor may live on another node now
 		for _, n := range slices.Clone(queue.notes) {
 			if !n.own {
 				o.remove(owner, n.id())

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -140,4 +141,40 @@ func TestNotesOfOneBlockStayApart(t *testing.T) {
 	if !slices.Equal(told, []string{`"a"`, `"b"`}) || len(left) != 0 || second.Len() != 0 {
 		t.Errorf("told %v, %d notes are left in the store, for %d actors in memory", told, len(left), second.Len())
 	}
+}
+
+// TestANewGenerationAsksAgainAtOnce has an actor not answer for so long that it is asked once a minute, and
+// then live on another node.
+func TestANewGenerationAsksAgainAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var deaf atomic.Bool
+		var told atomic.Int64
+		o := NewOutbox(actorstest.NewStore(), func(string, string) bool { return true }, slog.New(slog.DiscardHandler))
+		o.deliveries = map[string]Delivery{"shop": func(context.Context, Note) error {
+			if deaf.Load() {
+				return errFails
+			}
+			told.Add(1)
+			return nil
+		}}
+		deaf.Store(true)
+		if err := o.put(t.Context(), 1, []Note{{Kind: "shop", Identity: "o/a", Block: 7, Payload: json.RawMessage("{}")}}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ran := make(chan struct{})
+		go func() { defer close(ran); _ = o.Run(ctx) }()
+		time.Sleep(10 * time.Minute)
+		deaf.Store(false)
+		if err := o.load(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * outboxEvery)
+		synctest.Wait()
+		if told.Load() != 1 || o.Len() != 0 {
+			t.Errorf("the actor was told of %d notes, %d actors are waited for", told.Load(), o.Len())
+		}
+		cancel()
+		<-ran
+	})
 }
