@@ -7,7 +7,7 @@
 //
 // With [Config.Sync] the connections of the broker hold every answer back until what
 // it reflects is on disk. The forcer does that in rounds: it copies what was appended
-// to any partition since the last round into a journal and forces that one file. The
+// to any partition of its topics since the last round into a journal and forces that one file. The
 // files of the partitions are forced in the background, once for each 32 MiB, and
 // the journal is replayed when the broker opens, before it reads them.
 //

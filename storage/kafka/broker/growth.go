@@ -64,11 +64,10 @@ func (l *forcedLog) dirty(files []growth) ([]growth, error) {
 		}
 		l.handle = handle
 	}
-	at, err := l.handle.Stat()
+	_, modified, err := measure(l.handle)
 	if err != nil {
 		return nil, err
 	}
-	modified := at.ModTime()
 	if !l.changed.IsZero() && modified.Equal(l.changed) {
 		return l.grown(files)
 	}
@@ -84,11 +83,11 @@ func (l *forcedLog) grown(files []growth) ([]growth, error) {
 	if l.active == nil {
 		return files, nil // there is no file yet
 	}
-	at, err := l.active.Stat()
+	size, _, err := measure(l.active)
 	if err != nil {
 		return nil, err
 	}
-	return l.reach(files, at.Size()), nil
+	return l.reach(files, size), nil
 }
 
 // reach appends the growth of the active file to a size. A file that shrank, since

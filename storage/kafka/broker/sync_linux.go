@@ -2,6 +2,7 @@ package broker
 
 import (
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -11,3 +12,12 @@ func forceData(file *os.File) error { return unix.Fdatasync(int(file.Fd())) }
 
 // reserve asks for disk space for a file. Without it, writing may fail later.
 func reserve(file *os.File, size int64) { _ = unix.Fallocate(int(file.Fd()), 0, 0, size) }
+
+// measure returns the size of a file or folder and when it was last modified.
+func measure(file *os.File) (size int64, modified time.Time, err error) {
+	var at unix.Stat_t
+	if err := unix.Fstat(int(file.Fd()), &at); err != nil {
+		return 0, time.Time{}, os.NewSyscallError("fstat", err)
+	}
+	return at.Size, time.Unix(at.Mtim.Unix()), nil
+}

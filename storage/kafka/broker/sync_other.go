@@ -2,10 +2,22 @@
 
 package broker
 
-import "os"
+import (
+	"os"
+	"time"
+)
 
 // forceData forces a file.
 func forceData(file *os.File) error { return file.Sync() }
 
 // reserve does nothing: space is taken as the file grows.
 func reserve(*os.File, int64) {}
+
+// measure returns the size of a file or folder and when it was last modified.
+func measure(file *os.File) (size int64, modified time.Time, err error) {
+	at, err := file.Stat()
+	if err != nil {
+		return 0, time.Time{}, err
+	}
+	return at.Size(), at.ModTime(), nil
+}
