@@ -32,6 +32,10 @@
 //   - A funnel is an ordered list of steps; funnel_fold.go says how it counts. Its persons
 //     are the people that events name, else visitors. Nothing merges visitors into
 //     people yet, so today a funnel's person is a visitor.
+//   - An occurrence is one error that was sent; an issue groups the occurrences of one cause by their
+//     fingerprint. A resolved issue regresses when it occurs after its resolution, or in a later release.
+//   - A metric point is a measurement with labels; a series is the points of one metric and one set of
+//     labels; a slot is the unit of time in which values are summed.
 //   - A monitor checks a URL; it is down once enough checks in a row have failed. An alert
 //     rule compares a value with a threshold and fires; an incident is one time that it
 //     fired; a channel receives notices of it, and a delivery is a notice on its way.
@@ -39,6 +43,21 @@
 //     turn is one question with its answer, or one approval with what follows; a round is
 //     one request to a model within it. A tool is a route as a model calls it; an action is
 //     a call that a person decides on.
+//
+// Words of the machinery, which DESIGN.md uses:
+//
+//   - The log is the Kafka topic of what was accepted; each of its partitions has one owner among the
+//     nodes, for the length of a generation: the time between two assignments of partitions.
+//   - An actor is one entity's state with one owner: its identity hashes to a partition, and its activation
+//     lives in memory on the node that owns the partition. Its core is pure state and rules; its shell loads,
+//     saves and answers. A wake-up is a stored time at which an actor is called.
+//   - The intake folds the records of a partition into rows; the sink stores the rows of all partitions of a
+//     node as blocks. A listener follows what a block holds; a note is a message about a block that an actor
+//     could not take in time, and the outbox delivers it.
+//   - A snapshot is a copy in memory, on every node, of entities that requests need without a call.
+//   - A port is a small interface that its user declares and cmd/svc plugs in.
+//   - A module is one part of the product with everything that it brings: routes, actors, listeners, parts.
+//     A part is a component that runs from the start of a node to its stop.
 //
 // # Files
 //

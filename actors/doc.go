@@ -14,7 +14,7 @@
 //	rank 3  replay        one idempotency key: the answer that was given
 //	rank 3  conversation  one exchange with the assistant: messages, actions, its turn
 //	rank 2  ledger        one organization's ledger: the entry that the next one follows
-//	rank 2  desk          one member's conversations about one application
+//	rank 2  desk          one member's inbox: the conversations about one application
 //	rank 2  approvals     one organization: requests to the outside that wait for a second operator
 //	rank 2  releases      one organization: the releases that build tools announce
 //	rank 2  ai            one organization's rules and budget for the assistant

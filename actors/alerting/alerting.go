@@ -68,7 +68,7 @@ type alerting struct {
 	pending map[string]bool
 	// reading is when the latest reading of windows was asked for.
 	reading time.Time
-	// counterOf is when each stored block was reported; pruned is when old ones were last removed.
+	// seenBlocks is when each stored block was reported; pruned is when old ones were last removed.
 	seenBlocks map[uint64]time.Time
 	pruned     time.Time
 	// started is when the node began to take in data, flush how long a block may be open.

@@ -38,8 +38,8 @@ type MonitorPorts struct {
 	Schedule   *Schedule
 	Prefetched *PrefetchedStates
 	Rules      svc.MonitorRules
-	// Report learns of every check of a monitor that is down, and of the first one after
-	// and of an activation, again until it returns nil; nil where nobody listens.
+	// Report is called with every check of a monitor that is down, and with the first check after that and of
+	// an activation, again until it returns nil. It may be nil.
 	Report func(ctx context.Context, app svc.AppRef, monitor svc.Monitor, state svc.MonitorState) error
 	Logger *slog.Logger
 }

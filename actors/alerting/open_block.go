@@ -91,8 +91,8 @@ func (l *OpenBlockPublisher) peek(apps map[svc.AppRef]bool) (brought map[svc.App
 	return brought
 }
 
-// publish tells the actors of applications, and says whether any of them waits for what it was
-// reportTaken of to be stored.
+// publish reports counts to the actors of applications, and returns whether any of them waits for the block to
+// be stored.
 func (l *OpenBlockPublisher) publish(ctx context.Context, brought map[svc.AppRef][]counted) bool {
 	var look atomic.Bool
 	l.each(ctx, slices.Collect(maps.Keys(brought)), func(ctx context.Context, app svc.AppRef) error {

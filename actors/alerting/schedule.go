@@ -15,8 +15,8 @@ import (
 // Schedule notifies actors of this node when they are due, to the millisecond. It is in memory only: when a
 // node begins to own partitions, it is filled from the store, and due times depend on stored state alone.
 //
-// Whoever was told says when it is due next. One that says nothing for its patience is
-// reportTaken again, and that is counted: a check that did not run does not go unnoticed.
+// A notified actor sets when it is due next. One that does not within its timeout is notified again, and that
+// is counted, so a check that did not run is noticed.
 type Schedule struct {
 	Actors  teller
 	Now     func() time.Time
@@ -42,7 +42,7 @@ type appointment struct {
 	scheduled
 	at      time.Time
 	timeout time.Duration
-	// reportTaken says that the actor was reportTaken and has not answered.
+	// notified is set from a notification until the actor has set when it is due next.
 	notified bool
 	place    int
 }

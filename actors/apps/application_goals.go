@@ -39,7 +39,7 @@ type (
 	}
 )
 
-// goalHandlers are the methods about goals and funnels.
+// The methods of the application actor about goals and funnels.
 var (
 	applicationGoals        = grain.On(applicationKind, "goals", (*application).onGoals)
 	applicationCreateGoal   = grain.On(applicationKind, "goal.create", (*application).onCreateGoal)

@@ -14,8 +14,7 @@ import (
 	"svc/actors/grain"
 )
 
-// Announcements carries the names of owners whose entities have changed to every
-// node.
+// Announcements sends the names of owners whose entities have changed to every node.
 type Announcements interface {
 	Announce(ctx context.Context, text []byte) error
 }
@@ -29,11 +28,11 @@ type ChangedOwners interface {
 	OwnersSince(ctx context.Context, kinds []string, since svc.Version) ([]string, error)
 }
 
-// SnapshotSync keeps what every node must know at once (ingest keys, settings) the same
-// on all of them:
+// SnapshotSync keeps the snapshots of all nodes equal, for state that every node must know at once (ingest
+// keys, settings):
 //
 //   - The owner's actor announces a change once it is durable, before it answers.
-//     Every node that hears of it reads the owner's entities from the store.
+//     Every node that receives the announcement reads the owner's entities from the store.
 //   - The node through which a caller made a change reads it before it answers, so
 //     the caller's next request there finds it.
 //   - A node that dies between the write and the announcement leaves the group, so
@@ -89,7 +88,7 @@ func (c *SnapshotSync) Announce(ctx context.Context, owner string, changed []svc
 	return nil
 }
 
-// Apply reads what announcements name.
+// Apply reads the owners that announcements name.
 func (c *SnapshotSync) Apply(ctx context.Context, records []svc.LogRecord) {
 	var owners []string
 	for _, record := range records {

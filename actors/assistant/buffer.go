@@ -49,14 +49,14 @@ func newBuffer(turn int, grace time.Duration, idle func()) *buffer {
 	return b
 }
 
-// add appends a frame and tells the followers.
+// add appends a frame and notifies the followers.
 func (b *buffer) add(event string, data any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.append(&otherFrame{event, data})
 }
 
-// say appends a frame of text and tells the followers.
+// say appends a frame of text and notifies the followers.
 func (b *buffer) say(text string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -69,14 +69,14 @@ func (b *buffer) append(other *otherFrame) {
 	b.notify()
 }
 
-// hide has followers see no more frames than there are until show is called.
+// hide shows followers no further frames until show is called.
 func (b *buffer) hide() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.hidden, b.shown = true, len(b.frames)
 }
 
-// show has followers see all frames.
+// show shows followers all frames.
 func (b *buffer) show() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -84,7 +84,7 @@ func (b *buffer) show() {
 	b.notify()
 }
 
-// discardHidden forgets the frames that were hidden, and shows those to come.
+// discardHidden drops the hidden frames, and shows those to come.
 func (b *buffer) discardHidden() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -104,15 +104,15 @@ func (b *buffer) notify() {
 	}
 }
 
-// notify has a follower look.
+// notify wakes a follower.
 func notify(follower chan struct{}) {
 	select {
 	case follower <- struct{}{}:
-	default: // it has not looked yet since the last time
+	default: // it is awake already
 	}
 }
 
-// end lets the followers go once they have seen everything.
+// end releases the followers once they have read every frame.
 func (b *buffer) end() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -141,8 +141,8 @@ func (b *buffer) follow(ctx context.Context, after uint64, yield func(svc.TurnFr
 	}
 }
 
-// deliver yields the frames after the n-th. It returns the number of the last one, and whether
-// there may be more for who wants them.
+// deliver yields the frames after the n-th. It returns the number of the last one, and whether to wait for
+// more.
 func (b *buffer) deliver(n int, yield func(svc.TurnFrame) bool) (int, bool) {
 	news, ended := b.after(n)
 	return news.first + len(news.frames), news.each(yield) && !ended
@@ -198,7 +198,7 @@ func (b *buffer) subscribe(news chan struct{}) {
 	b.alone.Stop()
 }
 
-// unsubscribe starts the grace where nobody is left.
+// unsubscribe starts the grace time if no follower is left.
 func (b *buffer) unsubscribe(news chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

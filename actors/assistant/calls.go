@@ -17,8 +17,7 @@ const foundTools = 8
 // waitingContent is the result that the model reads for a proposed call.
 const waitingContent = "Proposed. Nothing was written; the member decides."
 
-// waitingFor is waitingContent for an effect: a request to the outside waits for
-// somebody else than the member.
+// waitingFor is waitingContent for an effect: an external request waits for a second operator.
 func waitingFor(effect svc.Effect) string {
 	if effect == svc.EffectExternal {
 		return "Requested. Nothing was sent; a second operator of the organization decides."
@@ -26,8 +25,8 @@ func waitingFor(effect svc.Effect) string {
 	return waitingContent
 }
 
-// calls does what the model asked for in a round, in its order, and records all of it
-// at once, so that no call is ever without its result.
+// calls executes the calls of a round in their order and records all results at once, so that no call is
+// stored without its result.
 func (t *turn) calls(ctx context.Context, said svc.Message) (*[]svc.Action, error) {
 	answered := svc.Message{Role: svc.RoleTool}
 	var proposed, recorded []svc.Action
@@ -42,7 +41,7 @@ func (t *turn) calls(ctx context.Context, said svc.Message) (*[]svc.Action, erro
 			answered.Results = append(answered.Results, sentence(call, false, "Not executed: the turn is over."))
 			continue
 		}
-		// Whoever made the link to the page has chosen its address.
+		// The address of the page may come from a stranger's link.
 		tainted := t.conversation.ContextPath != "" || svc.Tainted(t.messages) || svc.Tainted([]svc.Message{answered})
 		if !legible {
 			t.frames.add("tool_call", callFrame{"tool_call", call.ID, call.Name, call.Input})
@@ -77,7 +76,7 @@ func (t *turn) calls(ctx context.Context, said svc.Message) (*[]svc.Action, erro
 	return &proposed, ended
 }
 
-// admit says why a call is not executed at all, nil where it may be.
+// admit returns why a call must not be executed at all, nil if it may be.
 func (t *turn) admit(ctx context.Context, call *svc.ToolCall) error {
 	if t.repeated.Stuck(call) {
 		return noteStuck
@@ -113,7 +112,7 @@ func sentence(call *svc.ToolCall, ok bool, text string) svc.ToolResult {
 	return svc.ToolResult{CallID: call.ID, Name: call.Name, OK: ok, Trusted: true, Content: text}
 }
 
-// call does one call: it runs, is proposed, or is refused.
+// call handles one call: it is executed, proposed or refused.
 func (t *turn) call(ctx context.Context, call *svc.ToolCall, tainted bool) (svc.ToolResult, *svc.Action, error) {
 	t.frames.add("tool_call", callFrame{"tool_call", call.ID, call.Name, call.Input})
 	if call.Name == FindTool().Name {
@@ -249,8 +248,8 @@ func (t *turn) action(call *svc.ToolCall, effect svc.Effect, preview svc.Preview
 	}
 }
 
-// target reads what a call would change: what stands there now decides how deep the call
-// reaches, never what the model says of it. A read changes nothing.
+// target reads what a call would change. The stored state decides the effect of the call, never the model's
+// claim. A read changes nothing.
 func (t *turn) target(ctx context.Context, call *svc.ToolCall, tool *svc.Tool) (svc.Target, error) {
 	if tool.Effect == svc.EffectRead {
 		return svc.Target{Effect: svc.EffectRead}, nil
@@ -265,7 +264,7 @@ func (t *turn) proposal(call *svc.ToolCall, tool *svc.Tool, target *svc.Target) 
 	return action
 }
 
-// settle notes on an action how its execution ended.
+// settle records in an action how its execution ended.
 func settle(action *svc.Action, outcome svc.ToolOutcome) {
 	done := outcome.OK()
 	action.Result = &svc.ActionResult{OK: done, Summary: summaryOf(action.Tool, &outcome)}
@@ -287,8 +286,7 @@ func (t *turn) reportAction(action *svc.Action) {
 	t.frames.add("action", actionFrame{"action", action.ID, action.Status, action.Result.Summary, action.RequestID})
 }
 
-// resume executes the approved action and says whether the model goes on: not while
-// other actions wait.
+// resume executes the approved action and reports whether the model continues: not while other actions wait.
 func (t *turn) resume(ctx context.Context) (more bool, err error) {
 	action := t.approved
 	// The call's own end is recorded even where the turn's time ends meanwhile.

@@ -7,10 +7,10 @@ import (
 	"svc"
 )
 
-// A turn that answers a question has a place, and stores its claim beside the first round.
-// Until that is stored, nothing of the answer is shown, no tool runs and nothing is spent.
+// A turn that answers a question has a reservation, and stores its claim while the first round runs. Until the
+// claim is stored, nothing of the answer is shown, no tool runs and nothing is spent.
 
-// errUnclaimed is why a turn ends whose claim was not stored.
+// errUnclaimed ends a turn whose claim was not stored.
 type errUnclaimed struct{ cause error }
 
 func (e errUnclaimed) Error() string { return "storing the claim of a turn: " + e.cause.Error() }
@@ -24,11 +24,11 @@ type claim struct {
 	err error
 }
 
-// claimTime bounds it.
+// claimTime bounds the storing of a claim.
 const claimTime = 10 * time.Second
 
-// begin stores the claim of a turn, then shows what the turn has said meanwhile and puts
-// the conversation on its member's desk.
+// begin stores the claim of a turn, then shows the frames of the turn so far and puts the conversation into
+// its member's inbox.
 func (t *turn) begin(asking *svc.TurnRequest) {
 	ctx, cancel := context.WithTimeout(context.Background(), claimTime)
 	defer cancel()
@@ -48,8 +48,7 @@ func (t *turn) begin(asking *svc.TurnRequest) {
 	t.note(exchange)
 }
 
-// awaitClaim waits until the claim of the turn is stored; it does not take longer than
-// claimTime, and fails where the turn has none.
+// awaitClaim waits until the claim of the turn is stored, claimTime at most; it fails if storing it failed.
 func (t *turn) awaitClaim() error {
 	if t.claim == nil {
 		return nil
@@ -58,7 +57,7 @@ func (t *turn) awaitClaim() error {
 	return t.claim.err
 }
 
-// unstored says whether the record may not know of the turn yet.
+// unstored reports whether the claim of the turn may not be stored yet.
 func (t *turn) unstored() bool {
 	if t.claim == nil {
 		return false
@@ -71,12 +70,12 @@ func (t *turn) unstored() bool {
 	}
 }
 
-// note puts a conversation whose turn has begun on its member's desk, while the turn goes
-// on. Where that fails, the end of the turn does it.
+// note puts a conversation whose turn has begun into its member's inbox, while the turn goes on. If that
+// fails, the end of the turn does it.
 func (a *Assistant) note(exchange svc.Transcript) {
 	ctx, cancel := context.WithTimeout(context.Background(), recordTime)
 	defer cancel()
 	if err := a.Conversations.Note(ctx, exchange); err != nil {
-		a.Logger.Error("noting a conversation on its member's desk failed", "conversation", exchange.Conversation.ID, "error", err)
+		a.Logger.Error("putting a conversation into its member's inbox failed", "conversation", exchange.Conversation.ID, "error", err)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"svc"
 )
 
-// note is an end of a turn that is told in the answer and is no error.
+// note is an end of a turn that the answer mentions and that is no error.
 type note string
 
 func (n note) Error() string { return string(n) }
@@ -29,11 +29,10 @@ const (
 	noteAlone    note = "The action is done. No model is configured to comment on it."
 )
 
-// askAgain is when a member may ask again where something did not answer in time.
+// askAgain is the time after which a member may ask again if a dependency did not answer in time.
 const askAgain = 5 * time.Second
 
-// ending says what the member is told about the end of a turn: a note in the answer,
-// or an error.
+// ending returns how the answer reports the end of a turn: as a note or as an error.
 func ending(cause error) (told note, failure *svc.Error) {
 	known, isKnown := errors.AsType[*svc.Error](cause)
 	_, hasNoClaim := errors.AsType[errUnclaimed](cause)

@@ -56,8 +56,7 @@ func (a *Assistant) live(id string) *turn {
 	return a.turns[id]
 }
 
-// early says whether this is a turn of a member's conversation about an application that the
-// record may not know of yet.
+// early reports whether this is a turn of a member's conversation whose claim may not be stored yet.
 func (t *turn) early(ref svc.AppRef, member string) bool {
 	if t == nil || !t.unstored() {
 		return false

@@ -8,11 +8,11 @@ import (
 	"svc"
 )
 
-// errOver is why a turn ends that its conversation takes for lost.
+// errOver ends a turn that its conversation has given up as lost.
 var errOver = errors.New("the conversation has ended the turn")
 
-// The claims of turns that run are renewed every renewEvery, so many at once; one attempt
-// takes renewTime at most, so that another follows within the lease.
+// The claims of running turns are renewed every renewEvery, at most renewals at a time. One attempt takes
+// renewTime at most, so another fits into the lease.
 const (
 	renewEvery = 5 * time.Second
 	renewTime  = 4 * time.Second
@@ -35,13 +35,13 @@ func (a *Assistant) renewClaims(ctx context.Context) {
 			places <- struct{}{}
 			go func() {
 				defer func() { <-places }()
-				_ = t.renew(ctx) // a turn that is over is cancelled, and any other is asked about again
+				_ = t.renew(ctx) // a turn that is over is cancelled, any other is renewed again later
 			}()
 		}
 	}
 }
 
-// due returns the turns whose claim is to be renewed, and counts them as asked about.
+// due returns the turns whose lease must be renewed, and marks the renewal as started.
 func (a *Assistant) due() (turns []*turn) {
 	now := a.Now()
 	a.mu.Lock()
@@ -55,8 +55,7 @@ func (a *Assistant) due() (turns []*turn) {
 	return turns
 }
 
-// renew tells the conversation that the turn runs. Where the conversation says that it is
-// over, the turn is cancelled.
+// renew reports to the conversation that the turn runs. It cancels the turn if the conversation has ended it.
 func (t *turn) renew(ctx context.Context) error {
 	if err := t.awaitClaim(); err != nil {
 		return err
@@ -77,9 +76,9 @@ func (t *turn) renew(ctx context.Context) error {
 	return err
 }
 
-// ensureClaim makes sure, before something is written, that the turn still has its claim: a node
-// that stood still may have lost it. The claim is held for as long as the conversation
-// waits for a sign of life after the last one.
+// ensureClaim checks before a write that the turn still has its claim, which a node that stood still may have
+// lost. After a renewal the claim is valid for the lease, as long as the conversation waits for the next
+// heartbeat.
 func (t *turn) ensureClaim(ctx context.Context) error {
 	if err := t.awaitClaim(); err != nil {
 		return err

@@ -36,13 +36,14 @@ type Approvals interface {
 	DecideSecond(ctx context.Context, of *svc.Conversation, action string, by svc.User, reason string) (svc.Transcript, error)
 }
 
-// Roles tells who sits where.
+// Roles reads the roles of people.
 type Roles interface {
-	// Role returns a person's role in an organization now, not_found without a seat.
+	// Role returns a person's present role in an organization; it fails with not_found for a person who is not
+	// a member.
 	Role(ctx context.Context, org, user string) (svc.Role, error)
 }
 
-// Settings keeps what organizations have set about the assistant.
+// Settings reads organizations' settings of the assistant, and counts its use.
 type Settings interface {
 	Settings(ctx context.Context, org, user string) (svc.AISettings, error)
 	// Admit counts a question; it fails with rate_limited where there are too many.

@@ -8,8 +8,8 @@ import (
 	"svc"
 )
 
-// Requests returns the requests to the outside of an organization that a person has to
-// do with, the newest last: those that the person made, or could make.
+// Requests returns the external requests of an organization that concern a person, the newest last: those that
+// the person made or may decide on.
 func (a *Assistant) Requests(ctx context.Context, by svc.Principal) ([]svc.Approval, error) {
 	all, err := a.Approvals.Approvals(ctx, by.Ref.Org)
 	if err != nil {
@@ -25,11 +25,10 @@ func (a *Assistant) Requests(ctx context.Context, by svc.Principal) ([]svc.Appro
 	return seen, nil
 }
 
-// ApproveRequest sends a request to the outside after a second operator's decision and
-// returns what became of it. It fails with not_found for what is not in the queue of
-// the organization, as svc.Approval.CheckSecond and CheckSend do, and with conflict
-// where the request is decided, its time is over or its target has changed. After the
-// claim it does not fail: what happened then is in the answer.
+// ApproveRequest sends a request to the outside after a second operator's decision and returns its result. It
+// fails with not_found for what is not in the queue of the organization, as svc.Approval.CheckSecond and
+// CheckSend do, and with conflict where the request is decided, its time is over or its target has changed.
+// After the claim it does not fail: the answer says what happened.
 func (a *Assistant) ApproveRequest(ctx context.Context, by svc.Principal, id, reason string) (svc.Approval, error) {
 	entry, exchange, tool, err := a.request(ctx, by, id)
 	if err != nil {
@@ -93,8 +92,8 @@ func (a *Assistant) request(ctx context.Context, by svc.Principal, id string) (s
 	return entry, exchange, tool, entry.Action.CheckDecide(a.Now())
 }
 
-// requester is the member who asked, with what the member may do now and no more than
-// the token carried with which it was asked. Who has no seat any more has no rights.
+// requester is the member who asked, with what the member may do now and no more than the token carried with
+// which it was asked. A person who left the organization has no rights.
 func (a *Assistant) requester(ctx context.Context, entry *svc.Approval) (who svc.Principal, policy svc.AIPolicy, err error) {
 	who = svc.Principal{User: entry.Member, Ref: svc.AppRef{Org: entry.Org, App: entry.App}}
 	settings, err := a.Settings.Settings(ctx, entry.Org, entry.Member.ID)
@@ -119,7 +118,7 @@ func (a *Assistant) grant(ctx context.Context, org string, person svc.User, scop
 	return grant, err
 }
 
-// rereadTime bounds reading what became of a request, for which a caller waited.
+// rereadTime bounds reading the result of a request, for which a caller waits.
 const rereadTime = 5 * time.Second
 
 // reread returns a request as its conversation has it now.
@@ -129,7 +128,7 @@ func (a *Assistant) reread(ctx context.Context, entry svc.Approval) (svc.Approva
 	now, _, err := a.Approvals.Approval(ctx, entry.Org, entry.Action.ID)
 	if err != nil {
 		a.Logger.Error("reading what became of a request failed", "action", entry.Action.ID, "error", err)
-		return entry, nil // it is claimed, and that is what is known of it here
+		return entry, nil // it is claimed; no more is known here
 	}
 	return now, nil
 }
@@ -139,8 +138,7 @@ func (t *Turn) waitForAction(ctx context.Context) {
 	t.turn.frames.follow(ctx, 0, func(frame svc.TurnFrame) bool { return frame.Event != "action" })
 }
 
-// checkSend looks once more, behind the claim and right before the sending, at whatever a
-// request to the outside depends on.
+// checkSend checks after the claim, right before the sending, everything that an external request depends on.
 func (t *turn) checkSend(ctx context.Context) error {
 	action := t.approved
 	if action.Effect != svc.EffectExternal {

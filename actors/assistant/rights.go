@@ -6,9 +6,8 @@ import (
 	"svc"
 )
 
-// loadRights reads what the member may do: of a question, what the request that asked it was
-// just let in with. An approved action needs the turn's token, and has not begun to be
-// executed where that fails.
+// loadRights loads the rights of the turn: a question uses the grant that its request was just admitted with;
+// an approved action needs a fresh token, and is not executed without it.
 func (t *turn) loadRights(ctx context.Context) (err error) {
 	if t.approved == nil {
 		return t.readRights(ctx, &t.who.Grant)
@@ -29,8 +28,7 @@ func (t *turn) loadRights(ctx context.Context) (err error) {
 	return t.ensureClaim(ctx)
 }
 
-// ensureToken gives the turn a token of its own, with the first use of which it is made: most
-// answers begin without one, and some need none.
+// ensureToken mints the turn's token on first use; many answers never need one.
 func (t *turn) ensureToken(ctx context.Context) error {
 	if t.token.ID != "" {
 		return nil
@@ -42,7 +40,7 @@ func (t *turn) ensureToken(ctx context.Context) error {
 	return err
 }
 
-// tokenGrant reads the rights of the turn's token again.
+// tokenGrant returns the present rights of the turn's token.
 func (t *turn) tokenGrant(ctx context.Context) (*svc.Grant, error) {
 	if err := t.ensureToken(ctx); err != nil {
 		return nil, err
@@ -54,8 +52,8 @@ func (t *turn) tokenGrant(ctx context.Context) (*svc.Grant, error) {
 	return &grant, err
 }
 
-// readRights reads again what the organization allows a grant: the asker's, of this very
-// request, at first, later that of the turn's token.
+// readRights reads the organization's rules and the application again, and applies them to a grant: that of
+// the request at first, later that of the turn's token.
 func (t *turn) readRights(ctx context.Context, of *svc.Grant) error {
 	var err error
 	if t.settings, err = t.Settings.Settings(ctx, t.who.Ref.Org, t.who.User.ID); err != nil {

@@ -18,7 +18,7 @@ func (t *turn) round(ctx context.Context) (*[]svc.Action, error) {
 	return t.replied(ctx, reply, err)
 }
 
-// replied records what a round brought and does what the model calls.
+// replied records the reply of a round and executes the calls in it.
 func (t *turn) replied(ctx context.Context, reply *svc.ModelReply, err error) (*[]svc.Action, error) {
 	if unclaimed := t.awaitClaim(); unclaimed != nil {
 		return nil, unclaimed
@@ -51,7 +51,7 @@ func (t *turn) request() *svc.ModelRequest {
 	}
 }
 
-// early is the note of an answer that ends before its end, nil where it does not.
+// early returns the note of an answer that the provider cut off, nil for a whole one.
 func early(reply *svc.ModelReply) error {
 	switch {
 	case reply.Short == svc.ShortFiltered:
@@ -76,7 +76,7 @@ func (t *turn) keep(ctx context.Context, actions []svc.Action, messages ...svc.M
 	return nil
 }
 
-// propose tells the member what waits.
+// propose reports the actions that wait for a decision.
 func (t *turn) propose(actions []svc.Action) {
 	frame, _ := approvalOf(actions)
 	t.frames.add("approval_required", frame)

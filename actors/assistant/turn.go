@@ -11,7 +11,7 @@ import (
 	"svc"
 )
 
-// Why a turn is cut short.
+// The causes of a cancelled turn.
 var (
 	errStopping = errors.New("the node is stopping")
 	errLeft     = errors.New("nobody follows")
@@ -64,7 +64,7 @@ type turn struct {
 
 	frames *buffer
 	cancel context.CancelCauseFunc
-	// claim is nil where the turn began with a claim.
+	// claim is the storing of the claim under way; nil if the turn began with a stored claim.
 	claim *claim
 	// Guarded by the assistant: when the claim was last renewed, and asked for; whether the
 	// turn has ended.
@@ -79,12 +79,12 @@ type turn struct {
 	repeated svc.Repetition
 	usage    svc.Usage
 	rounds   int
-	// spoke says that there is text in the answer.
+	// spoke is set once the answer has text.
 	spoke bool
 }
 
-// newTurn makes a turn of the conversation that it begins with. Its place or claim was asked
-// for at an instant.
+// newTurn makes a turn of a conversation. The request for its reservation or claim was sent at the instant
+// asked.
 func (a *Assistant) newTurn(who svc.Principal, model Model, exchange svc.Transcript, asked time.Time) *turn {
 	return &turn{
 		Assistant: a, who: who, model: model, conversation: exchange.Conversation, messages: exchange.Messages, actions: exchange.Actions,
@@ -92,8 +92,8 @@ func (a *Assistant) newTurn(who svc.Principal, model Model, exchange svc.Transcr
 	}
 }
 
-// start runs a turn: one that its conversation has given the claim for, or one that stores
-// the claim of a question first.
+// start runs a turn: one whose claim is stored, or, with a question, one that stores its claim while it
+// begins.
 func (a *Assistant) start(t *turn, asking *svc.TurnRequest) (*Turn, error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	t.cancel = cancel
@@ -120,7 +120,7 @@ func (a *Assistant) start(t *turn, asking *svc.TurnRequest) (*Turn, error) {
 	return &Turn{turn: t}, nil
 }
 
-// giveBack ends a turn that does not begin, for the node is stopping.
+// giveBack ends a turn that does not begin because the node is stopping.
 func (t *turn) giveBack(asking *svc.TurnRequest) {
 	if asking == nil {
 		t.finish(context.Background(), errStopping)
@@ -132,7 +132,7 @@ func (t *turn) giveBack(asking *svc.TurnRequest) {
 	_ = t.Conversations.Release(ctx, asking) // it would expire
 }
 
-// run works until the turn has ended and its end is recorded.
+// run runs the turn and records its end.
 func (t *turn) run(ctx context.Context) {
 	defer t.cancel(nil)
 	limited, stop := context.WithTimeoutCause(ctx, svc.TurnTime, errTime)
@@ -144,7 +144,7 @@ func (t *turn) run(ctx context.Context) {
 	t.finish(context.WithoutCancel(ctx), err)
 }
 
-// workSafely works; a panic becomes an error.
+// workSafely runs the turn; a panic becomes an error.
 func (t *turn) workSafely(ctx context.Context) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -154,11 +154,11 @@ func (t *turn) workSafely(ctx context.Context) (err error) {
 	return t.work(ctx)
 }
 
-// finish records the end of the turn and tells it.
+// finish records the end of the turn and reports it as a frame.
 func (t *turn) finish(ctx context.Context, cause error) {
 	defer t.release()
 	if err := t.awaitClaim(); err != nil {
-		t.frames.discardHidden() // nobody has heard it
+		t.frames.discardHidden() // no client has seen it
 		t.fail(err)
 		return
 	}
@@ -198,7 +198,7 @@ func (t *turn) finish(ctx context.Context, cause error) {
 	}
 }
 
-// fail tells why the turn failed.
+// fail reports why the turn failed.
 func (t *turn) fail(cause error) {
 	_, failure := ending(cause)
 	if failure.Code == svc.CodeInternal {
@@ -243,7 +243,7 @@ func (t *turn) remark(text string) {
 	t.say(text)
 }
 
-// work is the turn itself.
+// work loads the rights, executes an approved action, and asks the model round by round.
 func (t *turn) work(ctx context.Context) error {
 	if err := t.loadRights(ctx); err != nil {
 		if t.approved != nil {

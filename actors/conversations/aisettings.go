@@ -3,6 +3,7 @@ package conversations
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"svc"
@@ -107,8 +108,8 @@ func (a *aiSettings) onGet(now time.Time, m aiUser) (grain.Outcome[aiState], err
 		state.Spent = a.spent.Usage
 	}
 	for id := range a.always {
-		if len(id) > len(m.User) && id[:len(m.User)+1] == m.User+"/" {
-			state.Always = append(state.Always, id[len(m.User)+1:])
+		if tool, ours := strings.CutPrefix(id, m.User+"/"); ours {
+			state.Always = append(state.Always, tool)
 		}
 	}
 	slices.Sort(state.Always)

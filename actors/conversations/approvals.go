@@ -21,8 +21,8 @@ import (
 //	limits     keeps the 1,000 newest requests, and those that wait
 //	stops      after five minutes without a message
 //
-// It is written behind the conversations, which decide: a conversation gives the one
-// claim to a sending, and what the queue says of a request that waits is a hint.
+// It is written after the conversations, which decide: a conversation grants the only claim
+// to send, and the queue's copy of a waiting request may be old.
 const kindApprovals = "approvals"
 
 // maxApprovals is how many requests a queue remembers; the ledger has all.
@@ -44,7 +44,7 @@ type (
 	}
 	listedApproval struct {
 		svc.Approval
-		// Open says that the queue knows of no end, but for what time has brought about.
+		// Open is set while the queue has no decision or result of the request, even if it has expired.
 		Open bool `json:"open"`
 	}
 )
@@ -80,7 +80,7 @@ func statusRank(status svc.ActionStatus) int {
 	return 2
 }
 
-// onPut notes requests, unless what is known of one is as new.
+// onPut stores requests, unless the queue has a copy that is as new.
 func (a *approvals) onPut(now time.Time, m putApprovals) (grain.Outcome[grain.None], error) {
 	result := grain.Answer(grain.None{})
 	for _, entry := range m.Entries {
@@ -124,7 +124,7 @@ func (a *approvals) onGet(now time.Time, m findApproval) (grain.Outcome[svc.Appr
 	return grain.Answer(entry), nil
 }
 
-// enqueue notes the requests to the outside of a conversation in its organization's queue.
+// enqueue puts the external requests of a conversation into its organization's queue.
 func (c *Conversations) enqueue(ctx context.Context, view *conversationView) error {
 	of := view.Conversation
 	var message putApprovals
@@ -140,8 +140,8 @@ func (c *Conversations) enqueue(ctx context.Context, view *conversationView) err
 	return err
 }
 
-// Approvals returns the requests to the outside of an organization, the newest last. Where
-// the queue was not told of the end of one, it is now.
+// Approvals returns the external requests of an organization, the newest last. Copies that are old are brought
+// up to date.
 func (c *Conversations) Approvals(ctx context.Context, org string) ([]svc.Approval, error) {
 	listed, err := approvalsList.Ask(ctx, c.Actors, org, grain.None{})
 	if err != nil {
@@ -161,13 +161,13 @@ func (c *Conversations) Approvals(ctx context.Context, org string) ([]svc.Approv
 		list = append(list, entry)
 	}
 	if len(ended.Entries) > 0 {
-		// It is only kept from being asked about again.
+		// Where it fails, the next call reads the requests again.
 		_, _ = approvalsPut.Ask(ctx, c.Actors, org, ended)
 	}
 	return list, nil
 }
 
-// Approval returns a request to the outside with the conversation that it was made in.
+// Approval returns an external request with its conversation.
 func (c *Conversations) Approval(ctx context.Context, org, id string) (svc.Approval, svc.Transcript, error) {
 	entry, err := approvalsGet.Ask(ctx, c.Actors, org, findApproval{ID: id})
 	if err != nil {
@@ -183,8 +183,8 @@ func (c *Conversations) Approval(ctx context.Context, org, id string) (svc.Appro
 	return entry, exchange, err
 }
 
-// refresh looks once more at a request that may have changed since it was noted. One
-// whose conversation is purged stays as it was noted.
+// refresh reads a request from its conversation again. One whose conversation is purged stays as the queue has
+// it.
 func (c *Conversations) refresh(ctx context.Context, entry *svc.Approval) error {
 	exchange, err := c.Get(ctx, svc.AppRef{Org: entry.Org, App: entry.App}, entry.Member.ID, entry.Action.ConversationID)
 	if svc.CodeOf(err) == svc.CodeNotFound {

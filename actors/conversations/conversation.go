@@ -30,7 +30,7 @@ import (
 // the number of the turn, and is refused once the turn is over.
 const kindConversation = "conversation"
 
-// turnSlack is how long after its time a turn may still bring its end.
+// turnSlack is how long after its time limit a turn may still record its end.
 const turnSlack = 20 * time.Second
 
 // The wake-ups of a conversation.
@@ -45,8 +45,8 @@ type conversation struct {
 	conversation *svc.Conversation
 	messages     []svc.Message
 	actions      map[string]svc.Action
-	// reserved is the place that is kept for a question, nil where there is none; heard is
-	// when the running turn was heard of last. Both are in memory only.
+	// reserved is the reservation of the next turn, nil if there is none; lastHeartbeat is when the node
+	// running the turn last reported. Both are in memory only.
 	reserved      *reservation
 	lastHeartbeat time.Time
 	// recordEntry keeps an entry of the ledger, beside the mailbox.
@@ -55,13 +55,13 @@ type conversation struct {
 
 type (
 	beginTurn struct {
-		// Conversation is the new one where Create is set, else only its member counts.
+		// Conversation is the new one if Create is set, else only its member is read.
 		Conversation svc.Conversation `json:"conversation"`
 		Create       bool             `json:"create"`
 		Question     string           `json:"question"`
 		ContextPath  string           `json:"contextPath"`
-		// Reservation is that of the place that was kept for the turn, Turn its number; they
-		// are empty where none was.
+		// Reservation is the id of the turn's reservation, Turn the number of the turn; both are empty without
+		// one.
 		Reservation string `json:"reservation,omitempty"`
 		Turn        int    `json:"turn,omitempty"`
 	}
@@ -69,7 +69,7 @@ type (
 		Action string   `json:"action"`
 		By     svc.User `json:"by"`
 		Reason string   `json:"reason"`
-		// Second says that By decides as the second operator of a request.
+		// Second is set if By decides as the second operator of a request.
 		Second bool `json:"second,omitempty"`
 	}
 	appendTurn struct {
@@ -123,12 +123,12 @@ var (
 	_                   = grain.On(conversationKind, "wake", (*conversation).onWake, grain.Repeatable)
 )
 
-// Admit refuses what needs a conversation where there is none.
+// Admit refuses methods that need a conversation before there is one.
 func (c *conversation) Admit(now time.Time, method string) error {
 	if c.conversation == nil && !slices.Contains([]string{"reserve", "release", "begin", cluster.WakeMethod}, method) {
 		return svc.NotFound("conversation")
 	}
-	if c.lastHeartbeat.IsZero() { // a new activation cannot know when the former one last heard of the turn
+	if c.lastHeartbeat.IsZero() { // a new activation does not know the heartbeats of the former one
 		c.lastHeartbeat = now
 	}
 	return nil
@@ -177,7 +177,7 @@ type change struct {
 	now     time.Time
 	writes  []grain.Write
 	wakeups []svc.Wakeup
-	// expired are entries of the ledger about proposals that the change has ended.
+	// expired are the ledger entries of proposals that the change has ended.
 	expired []svc.LedgerEntry
 }
 
@@ -204,7 +204,7 @@ func (h *change) putAction(action svc.Action) {
 	h.writes = append(h.writes, grain.Put("action", action.ID, action))
 }
 
-// result replaces what the model reads of a call that was proposed.
+// result replaces the result of a proposed call that the model reads.
 func (h *change) result(action *svc.Action, ok bool, content string) {
 	for i := len(h.c.messages) - 1; i >= 0; i-- {
 		for j, result := range h.c.messages[i].Results {
@@ -221,7 +221,7 @@ func (h *change) result(action *svc.Action, ok bool, content string) {
 	}
 }
 
-// outcome ends the change: the record counts what there is now.
+// outcome ends the change and updates the counts of the record.
 func (h *change) outcome() grain.Outcome[conversationView] {
 	record := h.c.conversation
 	record.UpdatedAt, record.Messages = h.now, len(h.c.messages)
@@ -240,7 +240,7 @@ func (h *change) outcome() grain.Outcome[conversationView] {
 func (c *conversation) view(now time.Time) conversationView {
 	view := conversationView{Conversation: *c.conversation, Messages: slices.Clone(c.messages), Actions: []svc.Action{}}
 	if pending := len(c.pending(now)); pending != view.Conversation.PendingActions {
-		// Proposals expire by themselves; the record says so after the next wake-up.
+		// Time alone expires proposals; the record shows it after the next wake-up.
 		view.Conversation.PendingActions = pending
 		if pending == 0 && view.Conversation.State == svc.ConversationAwaiting {
 			view.Conversation.State = svc.ConversationIdle
@@ -279,7 +279,7 @@ func (c *conversation) onBegin(now time.Time, m beginTurn) (grain.Outcome[conver
 	return c.ask(h, &m), nil
 }
 
-// checkQuestion refuses a question of somebody else, or for which there is no place.
+// checkQuestion refuses a question of another person, or while no turn may begin.
 func (c *conversation) checkQuestion(now time.Time, m *beginTurn, reservation string) error {
 	if c.conversation == nil && m.Create {
 		if c.takenBefore(now, reservation) {
@@ -293,7 +293,7 @@ func (c *conversation) checkQuestion(now time.Time, m *beginTurn, reservation st
 	return c.checkFree(now, reservation)
 }
 
-// ask begins a turn with a question, the first of which makes the conversation.
+// ask begins a turn with a question; the first question creates the conversation.
 func (c *conversation) ask(h *change, m *beginTurn) grain.Outcome[conversationView] {
 	if c.conversation == nil {
 		record := m.Conversation
@@ -307,15 +307,15 @@ func (c *conversation) ask(h *change, m *beginTurn) grain.Outcome[conversationVi
 	return h.outcome()
 }
 
-// turnRunning is the refusal of a turn while another one runs, or is about to.
+// turnRunning is the error of a turn that is refused because another one runs or has reserved its place.
 func turnRunning(id string) error {
 	return &svc.Error{
 		Code: svc.CodeConflict, Reason: "turn_running", Message: "A turn of the conversation is still running.", Turn: &svc.TurnProblem{ConversationID: id},
 	}
 }
 
-// checkFree refuses a turn while another one runs, its place is kept for another question, or
-// actions wait for a decision.
+// checkFree refuses a turn while another one runs, while the next one is reserved for another question, or
+// while actions wait for a decision.
 func (c *conversation) checkFree(now time.Time, reservation string) error {
 	if c.running(now) || c.takenBefore(now, reservation) {
 		return turnRunning(c.conversation.ID)

@@ -7,9 +7,8 @@ import (
 	"svc/actors/grain"
 )
 
-// reservation keeps the place of the next turn for a question whose claim is not stored
-// yet. It is in memory only: where it is lost, the claim finds out whether there
-// is place.
+// reservation holds the next turn for a question whose claim is not stored yet. It is in memory only: if it is
+// lost, the claim checks again whether a turn may begin.
 type reservation struct {
 	id   string
 	ends time.Time
@@ -24,8 +23,8 @@ type (
 	}
 )
 
-// onReserve keeps the place of a turn that will answer a question, and answers with the
-// conversation as it will be once the question is stored. It stores nothing of it.
+// onReserve reserves the next turn for a question, and answers with the conversation as it will be once the
+// question is stored. It does not store the question.
 func (c *conversation) onReserve(now time.Time, m beginTurn) (grain.Outcome[conversationView], error) {
 	if err := c.checkQuestion(now, &m, m.Reservation); err != nil {
 		return grain.Outcome[conversationView]{}, err
@@ -46,7 +45,7 @@ func (c *conversation) onReserve(now time.Time, m beginTurn) (grain.Outcome[conv
 	return result, nil
 }
 
-// onRelease lets a reservation go.
+// onRelease drops a reservation.
 func (c *conversation) onRelease(_ time.Time, m releaseTurn) (grain.Outcome[grain.None], error) {
 	if c.reserved != nil && c.reserved.id == m.Reservation {
 		c.reserved = nil
@@ -54,7 +53,7 @@ func (c *conversation) onRelease(_ time.Time, m releaseTurn) (grain.Outcome[grai
 	return grain.Answer(grain.None{}), nil
 }
 
-// onRenew hears of a running turn, from the node that runs it.
+// onRenew receives the heartbeat of a running turn from its node.
 func (c *conversation) onRenew(now time.Time, m renewTurn) (grain.Outcome[grain.None], error) {
 	if err := c.current(now, m.Turn); err != nil {
 		return grain.Outcome[grain.None]{}, err
@@ -63,21 +62,20 @@ func (c *conversation) onRenew(now time.Time, m renewTurn) (grain.Outcome[grain.
 	return grain.Answer(grain.None{}), nil
 }
 
-// Saved counts the time in which nobody is heard of anew: while the actor saved, it could
-// not listen.
+// Saved restarts the time without a heartbeat: while it saved, the actor could not receive one.
 func (c *conversation) Saved(now time.Time) { c.lastHeartbeat = now }
 
-// running says whether a turn runs: its time is not over, and its node was heard of.
+// running reports whether a turn runs: its time is not over, and its node has reported in time.
 func (c *conversation) running(now time.Time) bool {
 	return c.conversation.State == svc.ConversationRunning && now.Before(c.conversation.TurnEnds) && now.Sub(c.lastHeartbeat) < svc.TurnLease
 }
 
-// takenBefore says whether the place of the next turn is kept for another question.
+// takenBefore reports whether the next turn is reserved for another question.
 func (c *conversation) takenBefore(now time.Time, reservation string) bool {
 	return c.reserved != nil && c.reserved.id != reservation && now.Before(c.reserved.ends)
 }
 
-// current refuses what a turn brings that is over.
+// current refuses messages of a turn that is over.
 func (c *conversation) current(now time.Time, turn int) error {
 	if !c.running(now) || c.conversation.Turn != turn {
 		return &svc.Error{Code: svc.CodeConflict, Reason: "turn_over", Message: "The turn is over."}
@@ -85,7 +83,7 @@ func (c *conversation) current(now time.Time, turn int) error {
 	return nil
 }
 
-// onGet shows the conversation. A turn whose node is lost ends with the first look.
+// onGet returns the conversation. It ends a turn whose node is lost.
 func (c *conversation) onGet(now time.Time, _ grain.None) (grain.Outcome[conversationView], error) {
 	if c.conversation.State != svc.ConversationRunning || c.running(now) {
 		return grain.Answer(c.view(now)), nil

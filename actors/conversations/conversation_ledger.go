@@ -10,11 +10,11 @@ import (
 	"svc/cluster"
 )
 
-// RecordEntry keeps an entry of a ledger.
+// RecordEntry records an entry in a ledger.
 type RecordEntry func(ctx context.Context, entry svc.LedgerEntry) error
 
-// newConversation makes a conversation that tells the ledger what only it notices. An entry that
-// cannot be kept is logged in full: what it tells has happened.
+// newConversation makes a conversation that records in the ledger what no caller asked for. An entry that
+// cannot be recorded is logged in full, since its event has happened.
 func newConversation(node *grain.Node, enter RecordEntry, identity string) *conversation {
 	c := &conversation{identity: identity}
 	if enter == nil {
@@ -32,8 +32,7 @@ func newConversation(node *grain.Node, enter RecordEntry, identity string) *conv
 	return c
 }
 
-// expiredEntry is the entry of a proposal whose time was over before anybody decided. Nobody
-// did it, so it has no actor.
+// expiredEntry is the entry of a proposal that expired undecided. Time ended it, so it has no actor.
 func (h *change) expiredEntry(action *svc.Action) svc.LedgerEntry {
 	of := h.c.conversation
 	entry := svc.LedgerEntry{
@@ -46,7 +45,8 @@ func (h *change) expiredEntry(action *svc.Action) svc.LedgerEntry {
 	return entry
 }
 
-// recordExpired returns what has the ledger told of proposals that expired, once that is durable.
+// recordExpired returns the function that records expired proposals in the ledger, to run once the change is
+// durable.
 func (h *change) recordExpired() func(svc.Version) {
 	if len(h.expired) == 0 || h.c.recordEntry == nil {
 		return nil

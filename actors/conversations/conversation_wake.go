@@ -9,8 +9,8 @@ import (
 	"svc/actors/grain"
 )
 
-// endOverdue does what time alone has brought about: it ends a turn that does not come back, and
-// the proposals that nobody has decided on.
+// endOverdue ends what time has ended: a turn whose time is over or whose node is lost, and undecided
+// proposals.
 func (c *conversation) endOverdue(h *change) {
 	if c.conversation != nil {
 		c.endLostTurn(h)
@@ -18,7 +18,7 @@ func (c *conversation) endOverdue(h *change) {
 	}
 }
 
-// expire ends the proposals whose time is over.
+// expire ends the proposals that have expired.
 func (c *conversation) expire(h *change) {
 	for _, id := range slices.Sorted(maps.Keys(c.actions)) {
 		action := c.actions[id]
@@ -30,10 +30,10 @@ func (c *conversation) expire(h *change) {
 	}
 }
 
-// lostNote stands where a turn ended without its node.
+// lostNote is the note in a conversation whose turn was lost with its node.
 const lostNote = "The turn was cut off before its end."
 
-// endLostTurn ends a turn that has not come back in its time, or whose node is not heard of.
+// endLostTurn ends a turn that is over its time, or whose node does not report.
 func (c *conversation) endLostTurn(h *change) {
 	if c.conversation.State != svc.ConversationRunning || c.running(h.now) {
 		return
@@ -43,8 +43,8 @@ func (c *conversation) endLostTurn(h *change) {
 	h.note(lostNote)
 }
 
-// failExecuting ends what a turn was executing when it ended. Nobody knows whether it took
-// effect; it is not tried again.
+// failExecuting ends the actions that a turn was executing when it ended. Whether they took effect is unknown,
+// so they are not repeated.
 func (c *conversation) failExecuting(h *change) {
 	for _, id := range slices.Sorted(maps.Keys(c.actions)) {
 		if action := c.actions[id]; action.Status == svc.ActionExecuting {
@@ -55,7 +55,7 @@ func (c *conversation) failExecuting(h *change) {
 	}
 }
 
-// onWake does what is due: it treats the name as a hint and looks at everything.
+// onWake handles a wake-up: its name is a hint, and everything that may be due is checked.
 func (c *conversation) onWake(now time.Time, name string) (grain.Outcome[grain.None], error) {
 	if c.conversation == nil || !now.Before(c.conversation.ExpiresAt()) {
 		return c.purge(name)
@@ -75,8 +75,7 @@ func (c *conversation) onWake(now time.Time, name string) (grain.Outcome[grain.N
 	return grain.Outcome[grain.None]{Effects: h.outcome().Effects}, nil
 }
 
-// purge removes everything. The tokens of its turns ended with their time, 90 days ago
-// at the latest.
+// purge removes everything. The tokens of its turns have expired.
 func (c *conversation) purge(name string) (grain.Outcome[grain.None], error) {
 	result := grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{Wakeups: []svc.Wakeup{
 		{Kind: kindConversation, Identity: c.identity, Name: name}, {Kind: kindConversation, Identity: c.identity, Name: wakePurge},

@@ -8,7 +8,7 @@ import (
 	"svc/actors/grain"
 )
 
-// Conversations is the client of the conversation and desk actors.
+// Conversations is the client of the conversation and inbox actors.
 type Conversations struct {
 	Actors grain.Caller
 }
@@ -17,7 +17,7 @@ func conversationIdentity(c *svc.Conversation) string { return c.Org + "/" + c.A
 
 func inboxIdentity(ref svc.AppRef, user string) string { return ref.String() + "/" + user }
 
-// tell sends a message to a conversation and notes the result on the member's desk.
+// tell sends a message to a conversation and puts the result into the member's inbox.
 func tell[M any](ctx context.Context, c *Conversations, of *svc.Conversation, method grain.Method[M, conversationView], message M) (svc.Transcript, error) {
 	view, err := method.Ask(ctx, c.Actors, conversationIdentity(of), message)
 	if err == nil {
@@ -29,8 +29,7 @@ func tell[M any](ctx context.Context, c *Conversations, of *svc.Conversation, me
 	return svc.Transcript(view), c.enqueue(ctx, &view)
 }
 
-// Note puts a conversation with its actions on its member's desk, unless something newer
-// is known of it there.
+// Note puts a conversation with its actions into its member's inbox, unless that has a newer copy.
 func (c *Conversations) Note(ctx context.Context, exchange svc.Transcript) error {
 	record := exchange.Conversation
 	ref := svc.AppRef{Org: record.Org, App: record.App}
@@ -39,25 +38,24 @@ func (c *Conversations) Note(ctx context.Context, exchange svc.Transcript) error
 	return err
 }
 
-// Reserve keeps the place for the turn of a question under its reservation, a new id, for
-// some seconds and in memory only. It returns the conversation as it will be once Begin has
-// stored the question; where that is new, it has an id that is. It fails with not_found where the conversation is somebody
-// else's, with conflict while a turn runs, is about to, or actions wait for a decision, and
-// with unavailable where the store is known to be away.
+// Reserve reserves the next turn for a question under its reservation, a new id, for some seconds and in
+// memory only. It returns the conversation as it will be once Begin has stored the question; a new
+// conversation has a new id. It fails with not_found for a conversation of another person, with conflict while
+// a turn runs or is reserved or actions wait for a decision, and with unavailable while the store is known to
+// be away.
 func (c *Conversations) Reserve(ctx context.Context, question *svc.TurnRequest) (svc.Transcript, error) {
 	return c.begin(ctx, conversationReserve, question)
 }
 
-// Release lets a reservation go that nothing came of.
+// Release drops an unused reservation.
 func (c *Conversations) Release(ctx context.Context, question *svc.TurnRequest) error {
 	_, err := conversationRelease.Ask(ctx, c.Actors, conversationIdentity(&question.Conversation), releaseTurn{Reservation: question.Reservation})
 	return err
 }
 
-// Begin claims a conversation for the turn of a question: the one that was reserved for it,
-// where there is a reservation. It fails as Reserve does, and with conflict where the
-// conversation has gone on since. The member's desk does not know of it before Note or the
-// next step of the turn.
+// Begin claims a conversation for the turn of a question: the reserved turn, if there is a reservation. It
+// fails as Reserve does, and with conflict if another turn began since. The member's inbox shows it after Note
+// or the next step of the turn.
 func (c *Conversations) Begin(ctx context.Context, question *svc.TurnRequest) (svc.Transcript, error) {
 	return c.begin(ctx, conversationBegin, question)
 }
@@ -70,25 +68,24 @@ func (c *Conversations) begin(ctx context.Context, method grain.Method[beginTurn
 	return svc.Transcript(view), err
 }
 
-// Renew tells a conversation that its turn still runs; it fails with conflict where that is
-// over.
+// Renew reports to a conversation that its turn still runs; it fails with conflict if the turn is over.
 func (c *Conversations) Renew(ctx context.Context, of *svc.Conversation) error {
 	_, err := conversationRenew.Ask(ctx, c.Actors, conversationIdentity(of), renewTurn{Turn: of.Turn})
 	return err
 }
 
-// Claim takes a proposed action for execution and begins the turn that goes on with it.
+// Claim claims a proposed action for execution and begins the turn that executes it.
 func (c *Conversations) Claim(ctx context.Context, of *svc.Conversation, action string, by svc.User, reason string) (svc.Transcript, error) {
 	return tell(ctx, c, of, conversationClaim, claimAction{Action: action, By: by, Reason: reason})
 }
 
-// ClaimSecond takes a request to the outside for its sending, in the name of its second
-// operator, and begins the turn that goes on with it. Of all who try, one succeeds.
+// ClaimSecond claims an external request in the name of its second operator, and begins the turn that sends
+// it. Of several callers, one succeeds.
 func (c *Conversations) ClaimSecond(ctx context.Context, of *svc.Conversation, action string, by svc.User, reason string) (svc.Transcript, error) {
 	return tell(ctx, c, of, conversationClaim, claimAction{Action: action, By: by, Reason: reason, Second: true})
 }
 
-// Append adds what a running turn brought: messages and proposed actions.
+// Append adds messages and proposed actions of a running turn.
 func (c *Conversations) Append(ctx context.Context, of *svc.Conversation, messages []svc.Message, actions []svc.Action) (svc.Transcript, error) {
 	message := appendTurn{Turn: of.Turn, Messages: messages, Actions: actions}
 	if len(actions) > 0 {
@@ -98,8 +95,7 @@ func (c *Conversations) Append(ctx context.Context, of *svc.Conversation, messag
 	return svc.Transcript(view), err
 }
 
-// Settle records how the execution of a claimed action ended; content is what the
-// model reads of it.
+// Settle records how the execution of a claimed action ended; content is the result that the model reads.
 func (c *Conversations) Settle(ctx context.Context, of *svc.Conversation, action *svc.Action, content string) (svc.Transcript, error) {
 	return tell(ctx, c, of, conversationSettle, settleAction{
 		Turn: of.Turn, Action: action.ID, Status: action.Status, Result: *action.Result, RequestID: action.RequestID, Sending: action.Sending, Content: content,
@@ -116,7 +112,7 @@ func (c *Conversations) Decide(ctx context.Context, of *svc.Conversation, action
 	return tell(ctx, c, of, conversationDecide, decideAction{Action: action, By: by, Reason: reason, Status: status})
 }
 
-// DecideSecond rejects a request to the outside in the name of its second operator.
+// DecideSecond rejects an external request in the name of its second operator.
 func (c *Conversations) DecideSecond(ctx context.Context, of *svc.Conversation, action string, by svc.User, reason string) (svc.Transcript, error) {
 	return tell(ctx, c, of, conversationDecide, decideAction{Action: action, By: by, Reason: reason, Status: svc.ActionRejected, Second: true})
 }
@@ -182,7 +178,7 @@ func (c *Conversations) Action(ctx context.Context, ref svc.AppRef, member, id s
 	return exchange, *action, nil
 }
 
-// inbox reads a member's inbox and looks once more at what may have changed since.
+// inbox reads a member's inbox, and its undecided actions again from their conversations.
 func (c *Conversations) inbox(ctx context.Context, ref svc.AppRef, member string) (inboxContent, error) {
 	list, err := inboxList.Ask(ctx, c.Actors, inboxIdentity(ref, member), grain.None{})
 	if err != nil {

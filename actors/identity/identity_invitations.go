@@ -7,8 +7,8 @@ import (
 	"svc/actors/grain"
 )
 
-// Seats lists the seats of an organization: those of members, the longest seated first, and
-// behind them those that are offered.
+// Seats lists the seats of an organization: those of members, the longest seated first, and then those that
+// are offered.
 func (i *Identity) Seats(ctx context.Context, org string) ([]svc.Seat, error) {
 	return organizationSeats.Ask(ctx, i.Actors, org, grain.None{})
 }

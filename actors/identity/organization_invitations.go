@@ -108,7 +108,7 @@ func (o *organization) onGetOffer(now time.Time, m answerOffer) (grain.Outcome[s
 	return grain.Answer(svc.Offer{Organization: *o.org, Invitation: invitation}), nil
 }
 
-// onAcceptOffer seats the invited person. Whoever is seated already keeps the present role.
+// onAcceptOffer makes the invited person a member. A person who is a member already keeps the role.
 func (o *organization) onAcceptOffer(now time.Time, m answerOffer) (grain.Outcome[svc.Membership], error) {
 	if member, seated := o.members[m.User.ID]; seated {
 		result := grain.Answer(svc.Membership{Organization: *o.org, Role: member.Role})

@@ -136,8 +136,8 @@ func (t *token) onRevoke(now time.Time, _ grain.None) (grain.Outcome[grain.None]
 	return grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{Writes: []grain.Write{grain.Put("token", t.token.ID, *t.token)}, Wakeups: t.noWakeup()}}, nil
 }
 
-// onWake removes the record of a token that has expired. A wake-up without a
-// token is what a crash left of a removal, which is done again.
+// onWake removes the record of a token that has expired. A wake-up without a token is the rest of a removal
+// that a crash interrupted; it is removed again.
 func (t *token) onWake(now time.Time, _ string) (grain.Outcome[grain.None], error) {
 	if t.token == nil {
 		return grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{Writes: []grain.Write{grain.Delete("token", "expired")}, Wakeups: t.noWakeup()}}, nil

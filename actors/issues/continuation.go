@@ -76,8 +76,8 @@ func (u unanswered) except(block uint64) uint64 {
 // candidate is an issue of a block with the one that the former grouping would have made.
 type candidate struct{ environment, issue, former uint64 }
 
-// continueIssues returns those of a block's issues that go on an issue of the former grouping. What it
-// returns is durable; it may be repeated.
+// continueIssues returns the issues of a block that continue one of the former grouping. The result is
+// durable; it may be repeated.
 func (c *Continuation) continueIssues(ctx context.Context, block uint64, hits blockHits) map[uint64]bool {
 	occurred := c.undecided(hits)
 	if len(occurred) == 0 {

@@ -62,7 +62,7 @@ func newDeltas() *deltas {
 	return &deltas{senders: map[senderKey]*protos.Cumulative{}, latest: map[uint64]instants{}, begins: map[beginKey]*int64{}}
 }
 
-// restore takes what the store knows of a sender.
+// Restore takes what the store knows of a sender.
 func (c *deltas) Restore(s svc.CumulativeSeries) error {
 	reached := &protos.Cumulative{}
 	if len(s.State) < 8 {

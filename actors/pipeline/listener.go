@@ -9,9 +9,8 @@ import (
 	"svc/actors/attempt"
 )
 
-// Listener is how a module learns what is stored. The sink has a list of listeners, and runs
-// them in its order for every block, whether this node gathered the block or completes one
-// that an earlier generation left.
+// Listener lets a module follow what is stored. The sink has a list of listeners, and runs them in its order
+// for every block, whether this node gathered the block or completes one that an earlier generation left.
 type Listener interface {
 	// Assigned prepares for a generation in which this node owns some partitions. It returns
 	// before the first record of the generation is folded, and is repeated if it fails.
@@ -23,7 +22,7 @@ type Listener interface {
 	Deliveries() map[string]Delivery
 }
 
-// Delivery tells an actor what a note holds. It fails with [ErrUnreadable] where no repetition can.
+// Delivery hands the content of a note to its actor. It fails with [ErrUnreadable] where no repetition can.
 type Delivery func(ctx context.Context, note Note) error
 
 // BlockListener listens to one block. Its methods are called in the order in which they stand
@@ -130,8 +129,7 @@ func (s *Sink) openListeners() []BlockListener {
 	return open
 }
 
-// each calls tell with every listener. A listener that panics misses what it was told, and
-// nothing else is lost.
+// each calls tell with every listener. A listener that panics misses that call; the others do not.
 func (b *openBlock) each(when string, tell func(listener BlockListener)) {
 	for _, listener := range b.listeners {
 		if err := attempt.Contained(func() error { tell(listener); return nil }); err != nil {

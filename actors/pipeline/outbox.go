@@ -82,9 +82,8 @@ func noteOf(entity svc.Entity) (n Note, err error) {
 
 var errNote = errors.New("no note")
 
-// Outbox keeps, durably, what actors were not told of a block in time, and delivers it later. One
-// actor that does not answer delays nobody: while a note waits for it, blocks leave further notes
-// at once.
+// Outbox stores messages about blocks that actors did not take in time, and delivers them later. An actor that
+// does not answer delays no block: while a note waits for it, blocks leave further notes without asking.
 //
 // The node that wrote a note delivers it. When that node is gone, a new generation begins, and
 // the node that hosts the actor then takes the note over.
@@ -140,9 +139,8 @@ func (o *Outbox) Len() int {
 	return len(o.waiting)
 }
 
-// put keeps notes; they are durable when it returns nil. Where more than maxNotes wait for an actor,
-// the second is given up: the first may have changed the actor, which then says so once it is told
-// again.
+// put stores notes; they are durable when it returns nil. If more than maxNotes wait for an actor, the second
+// is given up: the first may have been handled already, and its repetition must reach the actor.
 func (o *Outbox) put(ctx context.Context, generation int32, notes []Note) error {
 	release, err := o.write(ctx)
 	if err != nil {
@@ -228,8 +226,8 @@ func (n *waitingNote) deleted() svc.Entity {
 	return svc.Entity{Owner: n.owner(), Kind: kindNote, ID: n.id(), Version: n.version.Next(n.version.Generation), Deleted: true}
 }
 
-// load takes over what other nodes left, at the beginning of a generation. Actors that did not answer in the
-// last one are asked again at once.
+// load takes over the notes that other nodes left, at the beginning of a generation. Actors that did not
+// answer in the last one are asked again at once.
 func (o *Outbox) load(ctx context.Context) error {
 	if o == nil {
 		return nil
@@ -313,7 +311,7 @@ func (o *Outbox) due() map[string][]waitingNote {
 	return due
 }
 
-// ErrUnreadable is why a note is not delivered that no attempt can deliver.
+// ErrUnreadable is the error of a note that no attempt can deliver.
 var ErrUnreadable = errors.New("the note cannot be read")
 
 // deliver delivers the notes for one actor, one block after another, as long as it answers. A note
@@ -345,7 +343,7 @@ func (o *Outbox) deliver(ctx context.Context, notes []waitingNote) error {
 	return nil
 }
 
-// forget deletes a note whose actor was told.
+// forget deletes a delivered note.
 func (o *Outbox) forget(ctx context.Context, n *waitingNote) error {
 	release, err := o.write(ctx)
 	if err != nil {

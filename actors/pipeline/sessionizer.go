@@ -78,8 +78,7 @@ func newSessionizer() *sessionizer {
 	return &sessionizer{newest: newSessionTurn(), ended: newDedup(endedSessions), turns: 1, limit: openSessions}
 }
 
-// restore puts a session back that was read from the store, or more of one that was put
-// back before.
+// Restore puts a session back that was read from the store, or more of one that was put back before.
 func (s *sessionizer) Restore(from svc.OpenSession) {
 	visitor := visitorOf(from.Visitor, from.Bot)
 	key := keyOfSession(visitor, from.ID)

@@ -50,9 +50,8 @@ type room struct {
 
 func newRoom() room { return room{folding: map[*ticket]bool{}, wanted: make(chan struct{}, 1)} }
 
-// enter waits until records have room in the open block. Whoever entered leaves once the records
-// are folded. It fails where the generation has ended, so that the records are read again in
-// another.
+// enter waits until records have room in the open block. The caller leaves once the records are folded. It
+// fails where the generation has ended, so that the records are read again in another.
 func (s *Sink) enter(ctx context.Context, t *ticket) error {
 	s.mu.Lock()
 	s.room.waiting = append(s.room.waiting, t)

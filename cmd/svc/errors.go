@@ -31,8 +31,7 @@ func (n *node) errorsModule() module {
 	}
 }
 
-// releaseTimes says since when releases are known, to judge which of two came first where their
-// names do not say.
+// releaseTimes knows when releases were first seen: it orders two releases whose names do not.
 type releaseTimes struct {
 	node *node
 	book *issues.Releases

@@ -127,12 +127,12 @@ const lagTime = 2 * time.Second
 func (n *node) lag(ctx context.Context) int64 {
 	ctx, cancel := context.WithTimeout(ctx, lagTime)
 	defer cancel()
-	behind, err := n.consumer.Lag(ctx)
+	lags, err := n.consumer.Lag(ctx)
 	if err != nil {
 		return -1
 	}
 	var sum int64
-	for _, records := range behind {
+	for _, records := range lags {
 		sum += records
 	}
 	return sum

@@ -29,10 +29,10 @@ func addSpareThreads() {
 	}
 }
 
-// processors are shared by what keeps one busy for milliseconds: reading long requests and folding
-// records. There is one fewer than the machine has, but one at least, so that what takes
-// microseconds does not wait behind them, however many they are. Waiting work is served in the order
-// of arrival, so folding, which waits once for every partition, goes before taking in more.
+// processors are shared by what keeps one busy for milliseconds: reading long requests and folding records.
+// There is one fewer than the machine has, but one at least, so that short work does not wait for them,
+// however many they are. Waiting work is served in the order of arrival, so folding, which waits once for
+// every partition, goes before taking in more.
 type processors chan struct{}
 
 // newProcessors returns the processors of the threads that are not spare, without one.

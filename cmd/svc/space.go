@@ -20,8 +20,8 @@ const (
 	spaceRetry = 30 * time.Second
 	// mostFloor bounds the floor that is chosen where none is configured.
 	mostFloor = 1 << 30
-	// reserveBytes is what the reserve keeps for a full disk: enough to commit offsets, to trim the
-	// log and to note what is removed. Below fullBytes of free space it is given up.
+	// reserveBytes is the size of the reserve file. Below fullBytes of free space the file is deleted, which
+	// leaves enough room to commit offsets, trim the log and record what is removed.
 	reserveBytes, fullBytes = 16 << 20, 4 << 20
 )
 
