@@ -65,8 +65,8 @@
 //
 //   - Ground (who asks, for what, within which limits): address, app, client, docpage, documentation, entity,
 //     error, hold, invitation, key, ledger, mask, member, page, rate, release, signin, tenant, token, window.
-//   - Analytics: analytics, app_part, attribution, attribution_sources, breakdown, event, filter, funnel,
-//     funnel_filter, funnel_fold, funnel_match, goal, live, retention, session, share.
+//   - Analytics: analytics, app_part, attribution, attribution_sources, breakdown, event, event_property, filter,
+//     funnel, funnel_filter, funnel_fold, funnel_match, goal, live, retention, session, share.
 //   - Errors: releases, fingerprint, fingerprint_former, fingerprint_frame, fingerprint_message, frame_code,
 //     frame_origin, issue, issue_query, occurrence, occurrence_details, scrub, sourcemap, stack.
 //   - Metrics: metric, metric_histogram, metric_sketch, metric_window.

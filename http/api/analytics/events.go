@@ -17,6 +17,8 @@ type Events interface {
 	// Names returns a page of the catalogue of names, the most frequent first. An event that
 	// matches a goal is a conversion.
 	Names(ctx context.Context, query svc.EventNamesQuery, goals []svc.Matcher) (svc.EventNames, error)
+	// Properties returns a page of the properties of events, the most frequent first.
+	Properties(ctx context.Context, query svc.EventPropertiesQuery) (svc.EventProperties, error)
 }
 
 // events answers the routes of the event feed.
@@ -32,6 +34,10 @@ func eventRoutes(ports Ports) []route.Route {
 		{
 			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/events/names", Operation: "events.names", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermEventsRead, AppPart: svc.AppGoals, Effect: route.Read, Rate: svc.RateQuery,
 			Summary: "Event names seen in a range, with counts", Handler: route.Typed(events.names),
+		},
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/events/properties", Operation: "events.properties", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermEventsRead, Effect: route.Read, Rate: svc.RateQuery,
+			Summary: "Keys, types and frequent values of the properties of events", Handler: route.Typed(events.properties),
 		},
 	}
 }

@@ -138,6 +138,12 @@ func manageSteps() []step {
 		{name: "events.names", as: owner, method: "GET", path: app + "/events/names?filter=event:signup"},
 		{name: "events.names-page", as: owner, method: "GET", path: app + "/events/names?limit=1&range=12m", keep: map[string]string{"names": "nextCursor"}},
 		{name: "events.names-next", as: owner, method: "GET", path: app + "/events/names?limit=1&range=12m&cursor={names}"},
+		{name: "events.properties", as: owner, method: "GET", path: app + "/events/properties?name=signup"},
+		{name: "events.properties-page", as: viewer, method: "GET", path: app + "/events/properties?limit=1&range=12m", keep: map[string]string{"properties": "nextCursor"}},
+		{name: "events.properties-next", as: viewer, method: "GET", path: app + "/events/properties?limit=1&range=12m&cursor={properties}"},
+		{name: "events.properties-search", as: viewer, method: "GET", path: app + "/events/properties?search=PLA"},
+		{name: "events.properties-invalid", as: owner, method: "GET", path: app + "/events/properties?range=8d&filter=shoe:9"},
+		{name: "events.properties-foreign-cursor", as: owner, method: "GET", path: app + "/events/properties?cursor={names}"},
 		{name: "events.names-invalid", as: owner, method: "GET", path: app + "/events/names?range=8d&filter=shoe:9&filter=event:"},
 	}
 }

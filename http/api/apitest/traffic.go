@@ -267,3 +267,68 @@ func (f feed) Names(_ context.Context, query svc.EventNamesQuery, goals []svc.Ma
 	names.Rows = names.Rows[:min(query.Limit, len(names.Rows))]
 	return names, nil
 }
+
+// Properties is the port api.Events; the fixture has so few events that each value is frequent.
+func (f feed) Properties(_ context.Context, query svc.EventPropertiesQuery) (svc.EventProperties, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	window, capped := query.Window.Capped()
+	found := svc.EventProperties{Capped: capped}
+	byKey := map[string][]json.RawMessage{}
+	for _, event := range f.selected(query.AnalyticsScope, window) {
+		if query.Name != "" && event.Name != query.Name {
+			continue
+		}
+		found.Events++
+		var properties map[string]json.RawMessage
+		if err := json.Unmarshal(event.Properties, &properties); err != nil {
+			return found, err
+		}
+		for key, value := range properties {
+			if strings.Contains(strings.ToLower(key), strings.ToLower(query.Search)) {
+				byKey[key] = append(byKey[key], value)
+			}
+		}
+	}
+	for key, values := range byKey {
+		found.Rows = append(found.Rows, propertyRow(key, values, query.Masked))
+	}
+	slices.SortFunc(found.Rows, func(a, b svc.EventProperty) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Key, b.Key))
+	})
+	if after := query.After; after != nil {
+		found.Rows = slices.DeleteFunc(found.Rows, func(row svc.EventProperty) bool {
+			return row.Count > after.Count || row.Count == after.Count && row.Key <= after.Key
+		})
+	}
+	found.More = len(found.Rows) > query.Limit
+	found.Rows = found.Rows[:min(query.Limit, len(found.Rows))]
+	return found, nil
+}
+
+// propertyRow counts the values of a key, which are texts or objects.
+func propertyRow(key string, values []json.RawMessage, masked bool) svc.EventProperty {
+	row := svc.EventProperty{Key: key, Count: uint64(len(values)), Values: []svc.EventPropertyValue{}}
+	seen := map[string]uint64{}
+	for _, value := range values {
+		kind := svc.PropertyObject
+		if value[0] == '"' {
+			kind = svc.PropertyText
+		}
+		if seen[string(value)]++; !slices.Contains(row.Types, kind) {
+			row.Types = append(row.Types, kind)
+		}
+	}
+	row.DistinctValues = uint64(len(seen))
+	for value, count := range seen {
+		var text string
+		if json.Unmarshal([]byte(value), &text) != nil {
+			continue
+		}
+		if masked {
+			text = svc.MaskEmails(text)
+		}
+		row.Values = append(row.Values, svc.EventPropertyValue{Value: text, Count: count})
+	}
+	return row
+}

@@ -30,9 +30,12 @@ func TestQueriesExplain(t *testing.T) {
 		"events": page.With(clickhouse.Args{
 			"hidden": []uint64{}, "event": "", "before_ts": now, "before_id": "", "before_tie": uint64(1), "named_from": now, "after_count": uint64(0), "after_name": "",
 		}),
-		"funnel":  steps.args.With(clickhouse.Args{"until": now, "origin": int64(0), "every": false, "instants": []int64{0}, "keys": []string{}}),
-		"goals":   {"goal_kind": []uint16{0}, "goal_match": []string{"x"}, "goal_until": []int64{0}},
-		"live":    {"since": now},
+		"funnel": steps.args.With(clickhouse.Args{"until": now, "origin": int64(0), "every": false, "instants": []int64{0}, "keys": []string{}}),
+		"goals":  {"goal_kind": []uint16{0}, "goal_match": []string{"x"}, "goal_until": []int64{0}},
+		"live":   {"since": now},
+		"properties": page.With(clickhouse.Args{
+			"event": "", "besides": "", "events": uint64(9), "after_count": uint64(0), "after_key": "",
+		}),
 		"today":   {"since": now, "until": now, "named_from": now, "day_from": now, "day_to": now, "blocks": []uint64{}, "email": clickhouse.EmailPattern, "property": "x", "values": []string{}},
 		"traffic": endArguments([]end{{from: now, to: now}}),
 		"visits":  {"with_sessions": true},
@@ -44,6 +47,9 @@ func filled(db *testDB, c clickhouse.Clause, steps stepSum, name, text string) s
 	rows := db.queries["breakdown.Events"]
 	if strings.HasPrefix(name, "activity.") || strings.HasPrefix(name, "retention.") {
 		rows = db.queries["activity.Events"]
+	}
+	if strings.HasPrefix(name, "properties.") {
+		return clickhouse.Bind(db.shown(text, true), c)
 	}
 	value := "toString(path)"
 	if name == "breakdown.Entry" || name == "breakdown.Exit" {

@@ -1,0 +1,75 @@
+package svc
+
+// PropertyEvents bounds the events of which properties are counted: the newest of the range.
+const PropertyEvents = 200_000
+
+// PropertyValues is the number of frequent values shown of one property.
+const PropertyValues = 10
+
+// PropertyType is a type of JSON.
+type PropertyType string
+
+// The types of properties.
+const (
+	PropertyText    PropertyType = "string"
+	PropertyNumber  PropertyType = "number"
+	PropertyBoolean PropertyType = "boolean"
+	PropertyNull    PropertyType = "null"
+	PropertyObject  PropertyType = "object"
+	PropertyArray   PropertyType = "array"
+)
+
+// Values lists all types, ordered by their words.
+func (PropertyType) Values() []PropertyType {
+	return []PropertyType{PropertyArray, PropertyBoolean, PropertyNull, PropertyNumber, PropertyObject, PropertyText}
+}
+
+// EventPropertiesQuery selects a page of the properties of events, the most frequent first.
+type EventPropertiesQuery struct {
+	AnalyticsScope
+	// Name limits the read to events of one name; empty reads all.
+	Name string
+	// Search limits it to keys that contain a text, in any case.
+	Search string
+	// Masked says that the caller may not see personal data: what looks like an e-mail address is replaced, and
+	// events that identify a person are left out.
+	Masked bool
+	After  *EventPropertyKey
+	Limit  int
+}
+
+// EventPropertyKey is a property's place in the list.
+type EventPropertyKey struct {
+	Count uint64
+	Key   string
+}
+
+// EventProperty is one key of the properties of events.
+type EventProperty struct {
+	Key string
+	// Count is the number of events that carry the key.
+	Count uint64
+	// Types are the types of its values, ordered by their words.
+	Types []PropertyType
+	// DistinctValues counts its values; exact up to some ten thousand, then within 1 %.
+	DistinctValues uint64
+	// Values are the most frequent values, texts, numbers and booleans as text; none of objects and arrays. Their counts are
+	// exact where the property has few values, and at most too high where it has many.
+	Values []EventPropertyValue
+}
+
+// EventPropertyValue is one value of a property.
+type EventPropertyValue struct {
+	Value string
+	Count uint64
+}
+
+// EventProperties is one page of the properties of events; More says that another one follows.
+type EventProperties struct {
+	Rows []EventProperty
+	More bool
+	// Events is the number of events looked at: all of the range, or the newest PropertyEvents.
+	Events uint64
+	// Capped says that the range has more events or is longer than 90 days.
+	Capped bool
+}

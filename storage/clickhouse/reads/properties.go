@@ -1,0 +1,92 @@
+package reads
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc"
+	"svc/storage/clickhouse"
+)
+
+// Properties returns a page of the keys of the properties of events, counted over the newest svc.PropertyEvents
+// of the window, of which it covers at most svc.FilteredDays.
+func (db *Store) Properties(ctx context.Context, q svc.EventPropertiesQuery) (svc.EventProperties, error) {
+	after := svc.EventPropertyKey{}
+	if q.After != nil {
+		after = *q.After
+	}
+	key := fmt.Sprintf("properties %s %q %q %t %t %d %q %d", scopeKey(q.AnalyticsScope, nil), q.Name, q.Search, q.Masked, q.After != nil, after.Count, after.Key, q.Limit)
+	return clickhouse.Share(ctx, db.conn, key, func(ctx context.Context) (svc.EventProperties, error) {
+		return db.properties(ctx, q, after)
+	})
+}
+
+func (db *Store) properties(ctx context.Context, q svc.EventPropertiesQuery, after svc.EventPropertyKey) (svc.EventProperties, error) {
+	out := svc.EventProperties{Rows: []svc.EventProperty{}}
+	c, err := db.where(q.Filters)
+	if err != nil {
+		return out, err
+	}
+	q.Window, out.Capped = q.Window.Capped()
+	besides := ""
+	if q.Masked {
+		besides = svc.IdentifyEvent
+	}
+	args := c.Args().With(scopeArguments(q.AnalyticsScope, q.Window)).With(clickhouse.Args{"event": q.Name, "besides": besides, "events": uint64(svc.PropertyEvents + 1)})
+	err = db.conn.ReadFirst(ctx, "counting events with properties", clickhouse.Bind(db.queries["properties.Events"], c), args, func(rows driver.Rows) (bool, error) {
+		return false, rows.Scan(&out.Events)
+	})
+	if err != nil {
+		return out, err
+	}
+	if out.Events > svc.PropertyEvents {
+		out.Events, out.Capped = svc.PropertyEvents, true
+	}
+	args = args.With(clickhouse.Args{
+		"events": out.Events, "search": q.Search, "email": clickhouse.EmailPattern,
+		"first_page": q.After == nil, "after_count": after.Count, "after_key": after.Key, "limit": q.Limit + 1,
+	})
+	err = db.conn.Read(ctx, "listing properties", clickhouse.Bind(db.shown(db.queries["properties.List"], q.Masked), c), args, func(rows driver.Rows) (bool, error) {
+		if len(out.Rows) == q.Limit {
+			out.More = true
+			return false, nil
+		}
+		row, err := scanProperty(rows)
+		out.Rows = append(out.Rows, row)
+		return true, err
+	})
+	return out, err
+}
+
+// shown puts keys and values, masked or not, in the places that a query leaves for them.
+func (db *Store) shown(query string, masked bool) string {
+	key, value := "pair.1", "plain"
+	if masked {
+		key, value = strings.ReplaceAll(db.queries["value.Masked"], "$(plain)", key), strings.ReplaceAll(db.queries["value.Masked"], "$(plain)", value)
+	}
+	return strings.NewReplacer("$(key)", key, "$(value)", value).Replace(query)
+}
+
+func scanProperty(rows driver.Rows) (svc.EventProperty, error) {
+	var row svc.EventProperty
+	var types []string
+	var frequent []struct {
+		Item  string `ch:"item"`
+		Count uint64 `ch:"count"`
+		Error uint64 `ch:"error"`
+	}
+	if err := rows.Scan(&row.Key, &row.Count, &types, &row.DistinctValues, &frequent); err != nil {
+		return row, err
+	}
+	for _, word := range types {
+		row.Types = append(row.Types, svc.PropertyType(word))
+	}
+	row.Values = []svc.EventPropertyValue{}
+	for _, value := range frequent {
+		row.Values = append(row.Values, svc.EventPropertyValue{Value: value.Item, Count: value.Count})
+	}
+	return row, nil
+}
