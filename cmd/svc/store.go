@@ -50,7 +50,10 @@ func (n *node) openEngine(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n.engine, err = chdb.Open(ctx, chdb.Config{Library: library, Dir: n.dir.Join("store"), Listen: n.config.StoreListen, Logger: n.logger, Settings: n.copySettings()})
+	n.engine, err = chdb.Open(ctx, chdb.Config{
+		Library: library, Dir: n.dir.Join("store"), Listen: n.config.StoreListen, Logger: n.logger, Settings: n.copySettings(),
+		Durable: n.config.LogSync == settings.SyncAlways,
+	})
 	return err
 }
 

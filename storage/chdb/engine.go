@@ -35,6 +35,9 @@ type Config struct {
 	Logger      *slog.Logger      // nil drops what the engine reports
 	Listen      string            // host:port to serve other processes on as well; empty opens no port
 	Settings    map[string]string // overrides defaultSettings, server and query settings alike
+	// Durable forces the token of an insert to disk before the insert is answered. Whether its rows are
+	// forced is a setting of their tables.
+	Durable bool
 }
 
 // Engine is a running ClickHouse engine. Its methods may be called at the same time from
@@ -187,7 +190,11 @@ func (e *Engine) prepare(cfg Config) (*handler, error) {
 	if err != nil {
 		return nil, errors.Join(err, e.pool.close(context.Background()))
 	}
-	return newHandler(e.pool, hello, e.held.Load), nil
+	h := newHandler(e.pool, hello, e.held.Load)
+	if cfg.Durable {
+		h.tokens = newTokenLogs(e.dir)
+	}
+	return h, nil
 }
 
 // connect opens a connection for the pool.

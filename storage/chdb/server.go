@@ -16,6 +16,7 @@ const copyBuffer = 256 << 10
 type handler struct {
 	pool    *pool
 	held    func() bool // reports whether inserts are refused
+	tokens  *tokenLogs  // forces the tokens of inserts; nil leaves them to the operating system
 	hello   []byte
 	buffers sync.Pool
 }
@@ -74,7 +75,10 @@ func (h *handler) run(w http.ResponseWriter, r *http.Request, s *statement) (sen
 	if s.rows {
 		buffer := h.buffers.Get().(*[]byte)
 		defer h.buffers.Put(buffer)
-		return false, c.insert(r.Context(), s, r.Body, *buffer)
+		if err := c.insert(r.Context(), s, r.Body, *buffer); err != nil {
+			return false, err
+		}
+		return false, h.forceTokens(s)
 	}
 	err = c.query(r.Context(), s, func(block []byte) error {
 		sent = true
@@ -82,6 +86,14 @@ func (h *handler) run(w http.ResponseWriter, r *http.Request, s *statement) (sen
 		return err
 	})
 	return sent, err
+}
+
+// forceTokens forces the token of an insert that has one.
+func (h *handler) forceTokens(s *statement) error {
+	if s.settings["insert_deduplication_token"] == "" {
+		return nil
+	}
+	return h.tokens.force()
 }
 
 // fail answers with an exception as the whole response.
