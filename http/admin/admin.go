@@ -79,13 +79,13 @@ func New(config Config) http.Handler {
 
 // guard returns a handler that checks every request before next.
 func guard(config Config, next http.Handler) http.Handler {
-	guarded := &door{next: next, token: config.Token}
+	checked := &guarded{next: next, token: config.Token}
 	for _, host := range config.Hosts {
 		if _, err := netip.ParseAddr(hostName(host)); err != nil {
-			guarded.hosts = append(guarded.hosts, hostName(host))
+			checked.hosts = append(checked.hosts, hostName(host))
 		}
 	}
-	return guarded
+	return checked
 }
 
 // readyz answers 200 while every check holds, else 503 with those that do not.

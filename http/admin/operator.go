@@ -68,17 +68,17 @@ type operator struct {
 }
 
 func (o operator) register(mux *http.ServeMux) {
-	mux.HandleFunc("POST /admin/v1/login", o.does("login", o.login))
-	mux.HandleFunc("POST /admin/v1/link", o.does("link", o.link))
-	mux.HandleFunc("POST /admin/v1/orgs.create", o.does("orgs.create", o.createOrg))
+	mux.HandleFunc("POST /admin/v1/login", o.recorded("login", o.login))
+	mux.HandleFunc("POST /admin/v1/link", o.recorded("link", o.link))
+	mux.HandleFunc("POST /admin/v1/orgs.create", o.recorded("orgs.create", o.createOrg))
 	mux.HandleFunc("POST /admin/v1/members.list", serve(o.listMembers))
-	mux.HandleFunc("POST /admin/v1/members.put", o.does("members.put", o.putMember))
-	mux.HandleFunc("POST /admin/v1/members.remove", o.does("members.remove", o.removeMember))
+	mux.HandleFunc("POST /admin/v1/members.put", o.recorded("members.put", o.putMember))
+	mux.HandleFunc("POST /admin/v1/members.remove", o.recorded("members.remove", o.removeMember))
 	mux.HandleFunc("POST /admin/v1/tokens.list", serve(o.listTokens))
 	mux.HandleFunc("POST /admin/v1/audit.list", serve(o.listAudit))
-	mux.HandleFunc("POST /admin/v1/tokens.mint", o.does("tokens.mint", o.mintToken))
-	mux.HandleFunc("POST /admin/v1/tokens.revoke", o.does("tokens.revoke", o.revokeToken))
-	mux.HandleFunc("POST /admin/v1/tokens.adopt", o.does("tokens.adopt", o.adoptToken))
+	mux.HandleFunc("POST /admin/v1/tokens.mint", o.recorded("tokens.mint", o.mintToken))
+	mux.HandleFunc("POST /admin/v1/tokens.revoke", o.recorded("tokens.revoke", o.revokeToken))
+	mux.HandleFunc("POST /admin/v1/tokens.adopt", o.recorded("tokens.adopt", o.adoptToken))
 }
 
 // maxCommand bounds a body, in bytes.
@@ -115,7 +115,7 @@ func readCommand(body io.Reader) (command Command, err error) {
 	return command, nil
 }
 
-func (o operator) login(ctx context.Context, c Command, done *deed) (any, error) {
+func (o operator) login(ctx context.Context, c Command, done *effect) (any, error) {
 	person, err := o.port.Enter(ctx, c.Email)
 	if err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func (o operator) login(ctx context.Context, c Command, done *deed) (any, error)
 		return nil, err
 	}
 	token, secret, err := o.port.OpenSession(ctx, person, svc.SessionOfOperator, svc.SessionTime)
-	*done = deed{"session.opened", orgs, person.ID}
+	*done = effect{"session.opened", orgs, person.ID}
 	return Minted{token, secret.Reveal()}, err
 }
 
@@ -137,7 +137,7 @@ type Linked struct {
 
 // link makes a link that signs a person in to the console, for whoever has no passkey or has
 // lost it.
-func (o operator) link(ctx context.Context, c Command, done *deed) (any, error) {
+func (o operator) link(ctx context.Context, c Command, done *effect) (any, error) {
 	person, err := o.port.Enter(ctx, c.Email)
 	if err != nil {
 		return nil, err
@@ -148,7 +148,7 @@ func (o operator) link(ctx context.Context, c Command, done *deed) (any, error) 
 	}
 	ends := o.now().Add(svc.SetupTime)
 	secret, err := o.port.NewLink(ctx, svc.Link{User: person, EndsAt: ends})
-	*done = deed{"session.offered", orgs, person.ID}
+	*done = effect{"session.offered", orgs, person.ID}
 	return Linked{Link: SetupLink(o.console(), secret), ExpiresAt: ends}, err
 }
 
@@ -158,13 +158,13 @@ func SetupLink(site string, secret svc.Secret) string {
 	return site + "/console#setup=" + secret.Reveal()
 }
 
-func (o operator) createOrg(ctx context.Context, c Command, done *deed) (any, error) {
+func (o operator) createOrg(ctx context.Context, c Command, done *effect) (any, error) {
 	owner, err := o.port.User(ctx, c.Email, "")
 	if err != nil {
 		return nil, err
 	}
 	org, err := o.port.CreateOrganization(ctx, owner, svc.OrgSpec{Name: c.Name, Slug: c.Org})
-	*done = deed{"organization.created", []string{org.Slug}, org.ID}
+	*done = effect{"organization.created", []string{org.Slug}, org.ID}
 	return org, err
 }
 
@@ -174,13 +174,13 @@ func (o operator) listMembers(ctx context.Context, c Command) (any, error) {
 
 // putMember makes a person a member without an invitation: the operator could open a session of
 // theirs and accept it.
-func (o operator) putMember(ctx context.Context, c Command, done *deed) (any, error) {
+func (o operator) putMember(ctx context.Context, c Command, done *effect) (any, error) {
 	member, err := o.port.PutMember(ctx, c.Org, svc.RoleOwner, svc.MemberSpec{Email: c.Email, Name: c.Name, Role: c.Role})
-	*done = deed{"member.updated", []string{c.Org}, member.User.ID}
+	*done = effect{"member.updated", []string{c.Org}, member.User.ID}
 	return member, err
 }
 
-func (o operator) removeMember(ctx context.Context, c Command, done *deed) (any, error) {
+func (o operator) removeMember(ctx context.Context, c Command, done *effect) (any, error) {
 	if person, err := o.port.KnownUser(ctx, c.Email); err == nil {
 		done.subject = person.ID
 	}
@@ -207,7 +207,7 @@ func (o operator) listTokens(ctx context.Context, c Command) (any, error) {
 }
 
 // subject returns the owner of tokens, and records what is about to be done to one of them.
-func (o operator) subject(ctx context.Context, c Command, kind svc.LedgerKind, done *deed) (svc.TokenOwner, error) {
+func (o operator) subject(ctx context.Context, c Command, kind svc.LedgerKind, done *effect) (svc.TokenOwner, error) {
 	owner, err := o.owner(ctx, c)
 	if err != nil {
 		return owner, err
@@ -217,7 +217,7 @@ func (o operator) subject(ctx context.Context, c Command, kind svc.LedgerKind, d
 	return owner, err
 }
 
-func (o operator) mintToken(ctx context.Context, c Command, done *deed) (any, error) {
+func (o operator) mintToken(ctx context.Context, c Command, done *effect) (any, error) {
 	if c.Email == "" {
 		return nil, svc.Invalid(svc.FieldError{Field: "email", Code: "missing_value", Message: "Name the person whom the token acts as."})
 	}
@@ -234,7 +234,7 @@ func (o operator) mintToken(ctx context.Context, c Command, done *deed) (any, er
 	return Minted{token, secret.Reveal()}, err
 }
 
-func (o operator) revokeToken(ctx context.Context, c Command, done *deed) (any, error) {
+func (o operator) revokeToken(ctx context.Context, c Command, done *effect) (any, error) {
 	owner, err := o.subject(ctx, c, "token.revoked", done)
 	if err != nil {
 		return nil, err
@@ -242,7 +242,7 @@ func (o operator) revokeToken(ctx context.Context, c Command, done *deed) (any, 
 	return struct{}{}, o.port.RevokeToken(ctx, owner, c.ID)
 }
 
-func (o operator) adoptToken(ctx context.Context, c Command, done *deed) (any, error) {
+func (o operator) adoptToken(ctx context.Context, c Command, done *effect) (any, error) {
 	if c.Email == "" || c.Org == "" {
 		return nil, svc.Invalid(svc.FieldError{Code: "missing_value", Message: "Name the organization, and the owner whom the token shall act as."})
 	}

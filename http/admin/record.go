@@ -28,8 +28,8 @@ func OperatorActor() svc.LedgerActor { return svc.LedgerActor{ID: "operator", Na
 // operatorKind is the kind of token in audit rows of the operator's commands.
 const operatorKind svc.TokenKind = "operator"
 
-// deed is the effect of a command, for the ledgers of the organizations concerned.
-type deed struct {
+// effect is what a command changed, for the ledgers of the organizations concerned.
+type effect struct {
 	kind    svc.LedgerKind
 	orgs    []string
 	subject string
@@ -38,12 +38,12 @@ type deed struct {
 // recordTime bounds the recording of a command, which continues when the caller has left.
 const recordTime = 5 * time.Second
 
-// does is serve for a command that changes something. It records an entry in the ledgers of the
+// recorded is serve for a command that changes something. It records an entry in the ledgers of the
 // organizations concerned, and an audit row whether the command succeeded or not. A record that
 // cannot be kept is logged in full, because the change has happened.
-func (o operator) does(operation string, run func(ctx context.Context, command Command, done *deed) (any, error)) http.HandlerFunc {
+func (o operator) recorded(operation string, run func(ctx context.Context, command Command, done *effect) (any, error)) http.HandlerFunc {
 	return serve(func(ctx context.Context, command Command) (any, error) {
-		var done deed
+		var done effect
 		answer, err := run(ctx, command, &done)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
 		defer cancel()
@@ -55,7 +55,7 @@ func (o operator) does(operation string, run func(ctx context.Context, command C
 	})
 }
 
-func (o operator) enter(ctx context.Context, operation string, done deed) {
+func (o operator) enter(ctx context.Context, operation string, done effect) {
 	if o.ledger == nil {
 		return
 	}

@@ -89,7 +89,7 @@ func (p *Probe) Check(ctx context.Context, spec svc.MonitorSpec) svc.CheckResult
 	check := &checkContext{Context: ctx, end: result.At.Add(spec.Timeout()), now: p.now}
 	check.times.now = p.now
 	if err := p.perform(check, spec, &result); err != nil { //nolint:contextcheck // check is made of ctx
-		result.Error = words(err, check, spec) //nolint:contextcheck // as before
+		result.Error = errorText(err, check, spec) //nolint:contextcheck // as before
 	}
 	result.Phases = check.times.phases(result.At, p.now())
 	return result
@@ -200,8 +200,8 @@ var (
 	errExpired   = errors.New("the certificate has expired")
 )
 
-// words returns a sentence about an error that users may read.
-func words(err error, ctx context.Context, spec svc.MonitorSpec) string { //nolint:revive // the error is what it is about
+// errorText returns a sentence about an error that users may read.
+func errorText(err error, ctx context.Context, spec svc.MonitorSpec) string { //nolint:revive // the error is what it is about
 	dns, isDNS := errors.AsType[*net.DNSError](err)
 	invalid, isInvalid := errors.AsType[x509.CertificateInvalidError](err)
 	_, wrongHost := errors.AsType[x509.HostnameError](err)

@@ -54,7 +54,7 @@ func (d *document) entry(route *route.Route) (entry, error) {
 	if described.Body != nil {
 		made.body = true
 		body := d.resolve(described.Body.Content["application/json"].Schema, nil)
-		needed, err := spread(body, properties, made.place)
+		needed, err := addBody(body, properties, made.place)
 		if err != nil {
 			return entry{}, err
 		}
@@ -100,9 +100,9 @@ func toolOf(route *route.Route, input json.RawMessage, properties schema) svc.To
 	return tool
 }
 
-// spread adds the members of a body to the parameters, and returns the required ones. A name that
+// addBody adds the members of a body to the parameters, and returns the required ones. A name that
 // both have is ambiguous and refused.
-func spread(body, properties schema, place map[string]string) ([]string, error) {
+func addBody(body, properties schema, place map[string]string) ([]string, error) {
 	members, _ := body["properties"].(map[string]any)
 	for name, property := range members {
 		if place[name] != "" {

@@ -27,7 +27,7 @@ func newAnthropic(access Access, client *http.Client) stream {
 		}
 		defer func() { _ = answer.Close() }() // what was read stands
 		gathered := new(anthropicGathered)
-		defer gathered.tell(reply)
+		defer gathered.fill(reply)
 		return readEvents(answer, func(data string) (last bool, err error) {
 			err = gathered.take(data, received, text)
 			return gathered.ended, err
@@ -144,9 +144,9 @@ func (g *anthropicGathered) addText(fragment string, text func(string)) {
 	}
 }
 
-// tell fills in the reply. The API counts cached input apart; the reply counts it as a part of the
+// fill completes the reply. The API counts cached input apart; the reply counts it as a part of the
 // input.
-func (g *anthropicGathered) tell(reply *svc.ModelReply) {
+func (g *anthropicGathered) fill(reply *svc.ModelReply) {
 	reply.Text, reply.Usage = g.text.String(), svc.Usage{
 		Input:  g.usage.Input + g.usage.CacheRead + g.usage.CacheWrite,
 		Output: g.usage.Output, CacheRead: g.usage.CacheRead, CacheWrite: g.usage.CacheWrite,

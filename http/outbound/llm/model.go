@@ -167,9 +167,9 @@ func (e statusError) Error() string { return fmt.Sprintf("the provider answered 
 // errSilent ends a round in which the provider sent nothing for too long.
 var errSilent = errors.New("the provider sent nothing for too long")
 
-// again reports whether a failed attempt may be repeated: the provider was not reached, was too
+// retryable reports whether a failed attempt may be repeated: the provider was not reached, was too
 // busy, or failed.
-func again(err error) bool {
+func retryable(err error) bool {
 	if refused, ok := errors.AsType[statusError](err); ok {
 		return refused.status == http.StatusTooManyRequests || refused.status == http.StatusRequestTimeout || refused.status >= http.StatusInternalServerError
 	}
@@ -182,12 +182,12 @@ func (m *Model) Round(ctx context.Context, request *svc.ModelRequest, text func(
 	if err != nil {
 		return svc.Errorf(svc.CodeProviderError, "The model provider has failed repeatedly; try again in half a minute.")
 	}
-	err = m.persist(ctx, request, text, reply)
+	err = m.attempts(ctx, request, text, reply)
 	if ctx.Err() != nil { // the turn was given up; that says nothing of the provider
 		done(nil)
 		return ctx.Err()
 	}
-	if refused, ok := errors.AsType[statusError](err); ok && !again(err) {
+	if refused, ok := errors.AsType[statusError](err); ok && !retryable(err) {
 		done(nil)
 		return svc.Errorf(svc.CodeProviderError, "The model provider refused the request (%d).", refused.status)
 	}
@@ -195,21 +195,21 @@ func (m *Model) Round(ctx context.Context, request *svc.ModelRequest, text func(
 	return shown(err)
 }
 
-// persist makes attempts until one succeeds or was answered in part, or until another would be
+// attempts makes attempts until one succeeds or was answered in part, or until another would be
 // useless.
-func (m *Model) persist(ctx context.Context, request *svc.ModelRequest, text func(string), reply *svc.ModelReply) error {
+func (m *Model) attempts(ctx context.Context, request *svc.ModelRequest, text func(string), reply *svc.ModelReply) error {
 	for attempt := 0; ; attempt++ {
 		var received bool
 		*reply = svc.ModelReply{}
-		err := m.once(ctx, request, &received, text, reply)
-		if err == nil || ctx.Err() != nil || received || !again(err) || attempt+1 >= maxAttempts || m.pause(ctx, attempt) != nil {
+		err := m.attempt(ctx, request, &received, text, reply)
+		if err == nil || ctx.Err() != nil || received || !retryable(err) || attempt+1 >= maxAttempts || m.pause(ctx, attempt) != nil {
 			return err
 		}
 	}
 }
 
-// once makes one attempt. It ends the attempt if the provider is silent for too long.
-func (m *Model) once(ctx context.Context, request *svc.ModelRequest, received *bool, text func(string), reply *svc.ModelReply) error {
+// attempt makes one attempt. It ends the attempt if the provider is silent for too long.
+func (m *Model) attempt(ctx context.Context, request *svc.ModelRequest, received *bool, text func(string), reply *svc.ModelReply) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	watch := time.AfterFunc(silence, func() { cancel(errSilent) })

@@ -24,7 +24,7 @@ func newOpenAI(access Access, client *http.Client) stream {
 		}
 		defer func() { _ = answer.Close() }() // what was read stands
 		gathered := new(openaiGathered)
-		defer gathered.tell(reply)
+		defer gathered.fill(reply)
 		return readEvents(answer, func(data string) (last bool, err error) {
 			return gathered.take(data, received, text)
 		}, func() bool { return gathered.finish != "" })
@@ -118,7 +118,7 @@ func (g *openaiGathered) add(chunk *openaiChunk, text func(string)) {
 	}
 }
 
-func (g *openaiGathered) tell(reply *svc.ModelReply) {
+func (g *openaiGathered) fill(reply *svc.ModelReply) {
 	reply.Text, reply.Calls, reply.Usage = g.text.String(), g.calls, g.usage
 	switch g.finish {
 	case "content_filter":

@@ -66,7 +66,7 @@ func (h *heldBody) Read(p []byte) (n int, err error) {
 	n, err = h.body.Read(p)
 	if errors.Is(err, io.EOF) {
 		h.sent = true
-		h.letGo()
+		h.free()
 	}
 	return n, err
 }
@@ -80,7 +80,7 @@ func (h *heldBody) Close() error {
 	}
 	err := h.body.Close()
 	h.sent = true
-	h.letGo()
+	h.free()
 	return err
 }
 
@@ -100,11 +100,11 @@ func (h *heldBody) release() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.released = true
-	h.letGo()
+	h.free()
 }
 
-// letGo frees the body if nothing needs it any more. The caller holds the lock.
-func (h *heldBody) letGo() {
+// free frees the body if nothing needs it any more. The caller holds the lock.
+func (h *heldBody) free() {
 	if h.sent && h.released {
 		h.body, h.again = nil, nil
 	}

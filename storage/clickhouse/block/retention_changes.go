@@ -58,15 +58,15 @@ func (c *RetentionChanges) Run(ctx context.Context) error {
 			return nil
 		case <-ticker.C:
 			if c.Owns() {
-				c.look(ctx)
+				c.round(ctx)
 			}
 		}
 	}
 }
 
-// look applies every retention that differs from the noted one. One that fails is repeated in the
+// round applies every retention that differs from the noted one. One that fails is repeated in the
 // next round and delays no other.
-func (c *RetentionChanges) look(ctx context.Context) {
+func (c *RetentionChanges) round(ctx context.Context) {
 	if c.since == nil {
 		c.since = map[uint64]change{}
 	}
@@ -74,7 +74,7 @@ func (c *RetentionChanges) look(ctx context.Context) {
 	for _, app := range c.Apps() {
 		for _, environment := range app.Environments {
 			number, days := environment.Number, app.RetentionDays
-			if c.stands(number, days) {
+			if c.isNoted(number, days) {
 				continue
 			}
 			if !read { // another node may have noted it
@@ -85,7 +85,7 @@ func (c *RetentionChanges) look(ctx context.Context) {
 				}
 				c.noted, read = noted, true
 			}
-			if c.stands(number, days) {
+			if c.isNoted(number, days) {
 				delete(c.since, number)
 				continue
 			}
@@ -96,8 +96,8 @@ func (c *RetentionChanges) look(ctx context.Context) {
 	}
 }
 
-// stands reports whether a retention equals the noted one.
-func (c *RetentionChanges) stands(environment uint64, days int) bool {
+// isNoted reports whether a retention equals the noted one.
+func (c *RetentionChanges) isNoted(environment uint64, days int) bool {
 	noted, changed := c.noted[environment]
 	if !changed {
 		noted = svc.DefaultRetentionDays

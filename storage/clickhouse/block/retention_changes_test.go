@@ -64,7 +64,7 @@ func TestRetentionsAreApplied(t *testing.T) {
 		{"back to the usual", 0, []svc.Application{app(1, svc.DefaultRetentionDays)}, 0, []string{"set 1 365"}},
 	} {
 		now, apps, store.fail, store.asked = now.Add(step.after), step.apps, step.fail, nil
-		c.look(t.Context())
+		c.round(t.Context())
 		if !slices.Equal(store.asked, step.want) {
 			t.Errorf("%s: asked for %q, want %q", step.name, store.asked, step.want)
 		}

@@ -14,10 +14,10 @@ import (
 	"svc"
 )
 
-// door checks every request to the listener. A browser on the operator's machine reaches the
+// guarded checks every request to the listener. A browser on the operator's machine reaches the
 // listener as the operator does, so the caller is checked first: by the host name of the request,
 // by the page that sent it, and by the bearer token.
-type door struct {
+type guarded struct {
 	next  http.Handler
 	token svc.Secret
 	hosts []string
@@ -27,27 +27,27 @@ type door struct {
 func open() []string { return []string{"/healthz", "/readyz", "/metrics"} }
 
 // ServeHTTP passes the operator's requests to the next handler.
-func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (g *guarded) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	if err := d.judge(r); err != nil {
+	if err := g.check(r); err != nil {
 		if svc.CodeOf(err) == svc.CodeUnauthorized {
 			w.Header().Set("Www-Authenticate", `Bearer realm="svc operator"`)
 		}
 		refuse(w, err)
 		return
 	}
-	d.next.ServeHTTP(w, r)
+	g.next.ServeHTTP(w, r)
 }
 
-func (d *door) judge(r *http.Request) error {
+func (g *guarded) check(r *http.Request) error {
 	switch {
-	case !d.named(r):
+	case !g.ownHost(r):
 		return svc.Errorf(svc.CodeForbidden, "The operator's listener is not known as %q. It answers to localhost, to its own addresses, and to the names in SVC_ADMIN_HOSTS.", r.Host)
 	case fromAnotherSite(r):
 		return svc.Errorf(svc.CodeForbidden, "The request comes from a page of another site; the operator's listener serves none.")
 	case slices.Contains(open(), r.URL.Path) && r.Method == http.MethodGet:
 		return nil
-	case !d.bears(r):
+	case !g.hasToken(r):
 		return svc.Errorf(svc.CodeUnauthorized, "Send the operator's token as Authorization: Bearer <token>; it is in the file operator.token of the server's data directory, where svc admin finds it.")
 	case r.Method == http.MethodPost && !isJSON(r):
 		return svc.Errorf(svc.CodeUnsupportedMedia, "Send Content-Type: application/json.")
@@ -55,12 +55,12 @@ func (d *door) judge(r *http.Request) error {
 	return nil
 }
 
-// named reports whether the request uses a host name that nobody else can point here (DNS
+// ownHost reports whether the request uses a host name that nobody else can point here (DNS
 // rebinding): the machine's own, the address of the connection, or one of the configuration. A
 // client of HTTP/1.0 may send none; no browser is one.
-func (d *door) named(r *http.Request) bool {
+func (g *guarded) ownHost(r *http.Request) bool {
 	name := hostName(r.Host)
-	if name == "" || name == "localhost" || slices.Contains(d.hosts, name) {
+	if name == "" || name == "localhost" || slices.Contains(g.hosts, name) {
 		return true
 	}
 	asked, err := netip.ParseAddr(name)
@@ -102,12 +102,12 @@ func fromAnotherSite(r *http.Request) bool {
 	return false
 }
 
-// bears reports whether the request carries the operator's token. It compares hashes, so that the
+// hasToken reports whether the request carries the operator's token. It compares hashes, so that the
 // time of the comparison reveals nothing.
-func (d *door) bears(r *http.Request) bool {
+func (g *guarded) hasToken(r *http.Request) bool {
 	scheme, sent, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	want, got := sha256.Sum256([]byte(d.token.Reveal())), sha256.Sum256([]byte(strings.TrimSpace(sent)))
-	return d.token.Reveal() != "" && strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(want[:], got[:]) == 1
+	want, got := sha256.Sum256([]byte(g.token.Reveal())), sha256.Sum256([]byte(strings.TrimSpace(sent)))
+	return g.token.Reveal() != "" && strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(want[:], got[:]) == 1
 }
 
 func isJSON(r *http.Request) bool {
