@@ -33,10 +33,10 @@ func (a *Assistant) renewClaims(ctx context.Context) {
 		}
 		for _, t := range a.due() {
 			places <- struct{}{}
-			go func() {
+			a.running.Go(func() {
 				defer func() { <-places }()
 				_ = t.renew(ctx) // a turn that is over is cancelled, any other is renewed again later
-			}()
+			})
 		}
 	}
 }

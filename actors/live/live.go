@@ -69,6 +69,8 @@ func (w *Subscriptions) change(environment uint64, watched bool) {
 type Ports struct {
 	Visits        Visits
 	Subscriptions *Subscriptions
+	// Workers run the readings of windows, and await them when the node stops.
+	Workers *grain.Workers
 	// Whole reports whether this node owns every partition; nil means that it does.
 	Whole  func() bool
 	Now    func() time.Time
@@ -85,7 +87,7 @@ func Kind(ports Ports) cluster.Kind {
 		New: func(identity string) actor.Actor {
 			environment, _ := strconv.ParseUint(identity, 10, 64) // a strange identity watches environment 0, which has no events
 			return &live{
-				environment: environment, visits: ports.Visits, watchers: ports.Subscriptions, now: ports.Now, idle: liveIdle, logger: ports.Logger, whole: ports.Whole,
+				environment: environment, visits: ports.Visits, watchers: ports.Subscriptions, now: ports.Now, idle: liveIdle, logger: ports.Logger, workers: ports.Workers, whole: ports.Whole,
 			}
 		},
 	}
@@ -107,6 +109,7 @@ type live struct {
 	now         func() time.Time
 	idle        time.Duration
 	logger      *slog.Logger
+	workers     *grain.Workers
 
 	loading bool
 	// stale is set once a partial digest came.
@@ -176,8 +179,8 @@ func (l *live) answer(c actor.Context) {
 func (l *live) load(c actor.Context) {
 	l.loading, l.stale, l.late, l.read = true, false, nil, l.now()
 	root, self, since := c.ActorSystem().Root, c.Self(), l.now().Add(-svc.LiveSeconds*time.Second)
-	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), grain.IOTime)
+	l.workers.Go(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, grain.IOTime)
 		defer cancel()
 		window, blocks := svc.NewLiveWindow(), map[uint64]bool{}
 		err := l.visits.LiveVisits(ctx, l.environment, since, func(visit svc.LiveVisit, block uint64) bool {
@@ -186,7 +189,7 @@ func (l *live) load(c actor.Context) {
 			return true
 		})
 		root.Send(self, &liveLoaded{window, blocks, err})
-	}()
+	})
 }
 
 // onDigest adds a block's visits, unless the window was read when the block was

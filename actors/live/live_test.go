@@ -11,6 +11,7 @@ import (
 
 	"svc"
 	"svc/actors/actorstest"
+	"svc/actors/grain"
 )
 
 // visitStore is a store of visits by block, whose reads wait where a test says.
@@ -56,7 +57,7 @@ func watch(t *testing.T, test func(t *testing.T, store *visitStore, watchers *Su
 	synctest.Test(t, func(t *testing.T) {
 		store, watchers := &visitStore{blocks: map[uint64][]svc.LiveVisit{}}, &Subscriptions{}
 		logger := slog.New(slog.DiscardHandler)
-		host := actorstest.NewHost(t, Kind(Ports{Visits: store, Subscriptions: watchers, Now: clock, Logger: logger}))
+		host := actorstest.NewHost(t, Kind(Ports{Visits: store, Subscriptions: watchers, Workers: grain.NewWorkers(), Now: clock, Logger: logger}))
 		presence := &Presence{Actors: host}
 		visitors := func() uint64 {
 			t.Helper()

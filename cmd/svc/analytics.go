@@ -24,9 +24,9 @@ func (n *node) analyticsModule() module {
 			return []pipeline.Listener{&live.Listener{Subscriptions: n.subscriptions, Updates: n.updates, Logger: n.logger}}
 		},
 		snapshots: func() []apps.Snapshot { return []apps.Snapshot{n.shares} },
-		kinds: func(*grain.Node) []cluster.Kind {
+		kinds: func(node *grain.Node) []cluster.Kind {
 			whole := func() bool { return n.ownership.Partitions() == n.config.Partitions }
-			return []cluster.Kind{live.Kind(live.Ports{Visits: n.db, Subscriptions: n.subscriptions, Whole: whole, Now: n.now, Logger: n.logger})}
+			return []cluster.Kind{live.Kind(live.Ports{Visits: n.db, Subscriptions: n.subscriptions, Workers: node.Workers, Whole: whole, Now: n.now, Logger: n.logger})}
 		},
 		routes: func() ([]route.Route, error) {
 			pages, err := n.sharePages()

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"strings"
-	"time"
 
 	"svc"
 	"svc/actors/grain"
@@ -31,31 +30,11 @@ func (n *node) errorsModule() module {
 	}
 }
 
-// releaseTimes knows when releases were first seen: it orders two releases whose names do not.
-type releaseTimes struct {
-	node *node
-	book *issues.Releases
-}
-
-// FirstSeen returns when releases of an environment were announced, or occurred in an error where
-// that was before. One that is neither is missing.
-func (r *releaseTimes) FirstSeen(ctx context.Context, environment uint64, releases []string) (map[string]time.Time, error) {
-	known, err := r.node.db.FirstSeen(ctx, environment, releases)
-	if err != nil {
-		return nil, err
-	}
-	app, _ := r.node.placeOf(environment)
-	org, _, found := strings.Cut(app, "/")
-	if !found {
-		return known, nil
-	}
-	announced, err := r.book.Announced(ctx, org, releases)
-	for version, at := range announced {
-		if seen, occurred := known[version]; !occurred || at.Before(seen) {
-			known[version] = at
-		}
-	}
-	return known, err
+// orgOf returns the organization of an environment, empty where it is not known.
+func (n *node) orgOf(environment uint64) string {
+	app, _ := n.placeOf(environment)
+	org, _, _ := strings.Cut(app, "/")
+	return org
 }
 
 // releaseCounts counts what occurred in releases of an organization.

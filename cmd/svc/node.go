@@ -341,7 +341,7 @@ func (n *node) wireKinds(actors *cluster.Cluster) ([]cluster.Kind, error) {
 	n.alerts = &alerting.Alerts{Actors: actors, Random: n.random}
 	n.updates = &live.Updates{Actors: actors, Logger: n.logger}
 	n.releases = &issues.Releases{Actors: actors}
-	n.issues = &issues.Issues{Actors: actors, Releases: &releaseTimes{n, n.releases}, Log: n.topic, Partitions: n.config.Partitions}
+	n.issues = &issues.Issues{Actors: actors, Releases: &issues.ReleaseTimes{Store: n.db, Announced: n.releases, Org: n.orgOf}, Log: n.topic, Partitions: n.config.Partitions}
 	n.outbox = pipeline.NewOutbox(n.db, actors.Owns, n.logger)
 	n.sink = pipeline.NewSink(pipeline.SinkConfig{
 		Store: blockStore{n.db}, Log: committed{n.consumer, &n.progress}, Records: n.consumer, Interval: n.config.FlushInterval, MaxRows: maxBlockRows, MaxBytes: maxBlockBytes, Now: n.now,
