@@ -48,6 +48,7 @@ func runContract(t *testing.T, open openCluster) {
 		{"an idle owner hears of its successor", contractIdle},
 		{"what is trimmed was saved again", contractTrim},
 		{"a trimmed position is a gap", contractGap},
+		{"the sizes grow with the log", contractSizes},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -442,5 +443,17 @@ func contractGap(t *testing.T, open openCluster) {
 		if m.gaps != 1 {
 			t.Errorf("%s: %d gaps", name, m.gaps)
 		}
+	}
+}
+
+// contractSizes measures a log that one partition of grows.
+func contractSizes(t *testing.T, open openCluster) {
+	c := open(t, 2)
+	l := c.open(t, "one")
+	o, _ := take(t, l, Position{})
+	put(t, o, "a", strings.Repeat("x", 10_000))
+	sizes, err := l.Sizes(t.Context())
+	if err != nil || len(sizes) != 2 || sizes[0] < 10_000 || sizes[0] > 20_000 || sizes[1] != 0 {
+		t.Errorf("the sizes are %v, %v", sizes, err)
 	}
 }

@@ -127,7 +127,7 @@ func (f *fields) record() (r encodedRecord, err error) {
 	r.key = body.bytes()
 	r.value = body.bytes()
 	known := false
-	for range body.number() {
+	for left := body.number(); left > 0 && !body.bad; left-- {
 		name, value := body.bytes(), body.bytes()
 		if string(name) == headerName && len(value) == headerSize {
 			r.kind, r.reign, known = kind(value[0]), Reign(binary.BigEndian.Uint64(value[1:])), true

@@ -3,6 +3,7 @@ package state
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -140,7 +141,11 @@ func (f *Follower) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		f.log.cfg.Logger.Debug("following the log of state", "error", err)
+		level := slog.LevelDebug
+		if final(err) {
+			level = slog.LevelError
+		}
+		f.log.cfg.Logger.Log(ctx, level, "following the log of state", "error", err)
 		if time.Since(began) > time.Second {
 			wait = firstPause
 		}
@@ -187,6 +192,7 @@ func (f *Follower) read(ctx context.Context, leader int32, partitions []int) err
 		if err := f.log.begin(ctx, p, cursors[p]); err != nil {
 			return err
 		}
+		f.move(p, cursors[p].at, 0)
 	}
 	for ctx.Err() == nil {
 		from := make(map[int]int64, len(cursors))

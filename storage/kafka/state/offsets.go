@@ -78,6 +78,36 @@ func (l *Log) offsets(ctx context.Context, partitions []int, place int64) ([]int
 	return offsets, nil
 }
 
+// Sizes returns how many bytes each partition takes on disk, in its largest replica. An owner compares
+// it with what lives to decide when to begin a checkpoint.
+func (l *Log) Sizes(ctx context.Context) ([]int64, error) {
+	topic := kmsg.NewDescribeLogDirsRequestTopic()
+	topic.Topic = l.cfg.Topic
+	for _, p := range l.partitions() {
+		topic.Partitions = append(topic.Partitions, int32(p))
+	}
+	request := kmsg.NewPtrDescribeLogDirsRequest()
+	request.Topics = []kmsg.DescribeLogDirsRequestTopic{topic}
+	answer, err := l.client.Request(ctx, request)
+	if err != nil {
+		return nil, fmt.Errorf("measuring the log of state: %w", err)
+	}
+	sizes := make([]int64, l.cfg.Partitions)
+	for _, dir := range answer.(*kmsg.DescribeLogDirsResponse).Dirs {
+		if err := kerr.ErrorForCode(dir.ErrorCode); err != nil {
+			return nil, fmt.Errorf("measuring the log of state: %w", err)
+		}
+		for _, t := range dir.Topics {
+			for _, p := range t.Partitions {
+				if t.Topic == l.cfg.Topic && int(p.Partition) < len(sizes) {
+					sizes[p.Partition] = max(sizes[p.Partition], p.Size)
+				}
+			}
+		}
+	}
+	return sizes, nil
+}
+
 // Trim deletes the records of a partition before an offset, as far as whole files of the log
 // allow. Only what was saved again after the barrier of a checkpoint may be trimmed, and only
 // before that barrier: see [Owner.Checkpoint]. The newest record always stays, since the
