@@ -39,7 +39,7 @@ func start(ctx context.Context) error {
 	flag.IntVar(&o.monitors, "monitors", 500, "monitors that are checked every second; 10000 by hand, 0 leaves them out")
 	flag.IntVar(&o.seconds, "seconds", 10, "how long the checks are measured; 60 by hand")
 	flag.IntVar(&o.rules, "rules", 200, "rules that count events and observations; 10000 by hand, 0 leaves them out")
-	flag.IntVar(&o.rounds, "rounds", 20, "how often a webhook is told of a failure, and of events and observations; 200 by hand")
+	flag.IntVar(&o.rounds, "rounds", 20, "how many failures, events and observations are sent until a webhook gets each; 200 by hand")
 	flag.StringVar(&o.profiles, "profiles", "", "folder for the server's profiles of processor and memory; empty takes none of the processor")
 	flag.Parse()
 	return o.Within(ctx, "monitors", func(ctx context.Context, dir string) error { return measure(ctx, &o, dir) })

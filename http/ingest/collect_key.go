@@ -157,7 +157,7 @@ func authorizationKey(header string) string {
 			return ""
 		}
 		user, password, _ := strings.Cut(string(decoded), ":")
-		if strings.HasPrefix(password, "svc_") { // as Prometheus is told to send it
+		if strings.HasPrefix(password, "svc_") { // as the documentation has Prometheus send it
 			return password
 		}
 		return user

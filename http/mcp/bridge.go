@@ -208,7 +208,7 @@ func refusal(of *message, status int, body []byte) []byte {
 			Message string `json:"message"`
 		} `json:"error"`
 	}
-	_ = json.Unmarshal(body, &problem) // anything else is told by its status
+	_ = json.Unmarshal(body, &problem) // the status says anything else
 	if len(problem.ID) > 0 && string(problem.ID) != "null" {
 		return body
 	}

@@ -201,7 +201,7 @@ var (
 )
 
 // errorText returns a sentence about an error that users may read.
-func errorText(err error, ctx context.Context, spec svc.MonitorSpec) string { //nolint:revive // the error is what it is about
+func errorText(err error, ctx context.Context, spec svc.MonitorSpec) string { //nolint:revive // the error comes first, as its subject
 	dns, isDNS := errors.AsType[*net.DNSError](err)
 	invalid, isInvalid := errors.AsType[x509.CertificateInvalidError](err)
 	_, wrongHost := errors.AsType[x509.HostnameError](err)

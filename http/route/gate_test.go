@@ -136,7 +136,7 @@ func TestConsoleCookie(t *testing.T) {
 	}
 }
 
-// TestTheCookieOfASession holds what a browser is told to do with a session.
+// TestTheCookieOfASession holds the cookie that a browser gets for a session.
 func TestTheCookieOfASession(t *testing.T) {
 	ends := noon().Add(time.Hour)
 	in := row("POST", "/in", func(_ context.Context, call *route.Call, _ struct{}) (string, error) {

@@ -21,7 +21,7 @@ type pool struct {
 // writePlaces is the number of slots that reads leave free.
 const writePlaces = 2
 
-// purpose is what a connection is used for.
+// purpose is the use of a connection.
 type purpose int
 
 const (

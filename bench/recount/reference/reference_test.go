@@ -80,7 +80,7 @@ func TestOverviewByHand(t *testing.T) {
 	second, _ := d.Window("custom:2026-11-20..2026-11-20", time.Time{})
 	day := d.Overview(Query{Environment: "production", Filters: map[string]string{"entry_path": "/docs"}}, second)
 	// Anna's session began the day before: it is active, but does not count for stays,
-	// and what it saw first on this day is what it was entered by.
+	// and what it saw first on this day is its entry.
 	if day["sessions"] != 1.0 || day["bounceRate"] != 0.0 || day["avgDurationMs"] != 0.0 || day["pageviews"] != 1.0 {
 		t.Errorf("%v", day)
 	}

@@ -268,7 +268,7 @@ func (f feed) Names(_ context.Context, query svc.EventNamesQuery, goals []svc.Ma
 	return names, nil
 }
 
-// Properties is the port api.Events; the fixture has so few events that each value is frequent.
+// Properties implements analytics.Events; the fixture has so few events that each value is frequent.
 func (f feed) Properties(_ context.Context, query svc.EventPropertiesQuery) (svc.EventProperties, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
