@@ -50,7 +50,7 @@ func TestAnyChangeOfALedgerShows(t *testing.T) {
 		"metadata":  func(e []svc.LedgerEntry) []svc.LedgerEntry { e[2].Metadata = json.RawMessage(`{"a": 2}`); return e },
 		"left out":  func(e []svc.LedgerEntry) []svc.LedgerEntry { return append(e[:2:2], e[3:]...) },
 		"exchanged": func(e []svc.LedgerEntry) []svc.LedgerEntry { e[2], e[3] = e[3], e[2]; return e },
-		"sealed anew": func(e []svc.LedgerEntry) []svc.LedgerEntry {
+		"sealed again": func(e []svc.LedgerEntry) []svc.LedgerEntry {
 			e[2].Reason = "another"
 			e[2] = e[2].Seal(e[1].Head())
 			e[3].Sequence++

@@ -36,7 +36,7 @@ func TestWhoIsOverdueIsCheckedSoon(t *testing.T) {
 		case overdue && first.Sub(begun) > interval/2:
 			t.Fatalf("%d: overdue, and due %s after the beginning, every %s", n, first.Sub(begun), interval)
 		case first.Sub(missed) < interval/2 || !first.Equal(usual) && usual.Sub(first) < interval/2:
-			t.Fatalf("%d: due at %s, %s behind the place that was missed, %s before the next", n, first, first.Sub(missed), usual.Sub(first))
+			t.Fatalf("%d: due at %s, %s after the place that was missed, %s before the next", n, first, first.Sub(missed), usual.Sub(first))
 		case !m.Next(first).Equal(usual) && !m.Next(first).Equal(usual.Add(interval)):
 			t.Fatalf("%d: after the first check at %s due at %s, usually at %s", n, first, m.Next(first), usual)
 		}

@@ -63,7 +63,7 @@ func TestAMessageThatIsNotExecutedIsBounced(t *testing.T) {
 		holding := tell(&waited{hold: true})
 		behind := tell(&waited{})
 		close(holding.release)
-		want("behind the stop", behind, true)
+		want("after the stop", behind, true)
 		synctest.Wait()
 		dead := &waited{bounced: make(chan bool, 1)}
 		c.system.Root.Send(c.system.NewLocalPID("nobody"), dead)

@@ -118,7 +118,7 @@ func TestRemoteCallsAreRefusedElsewhere(t *testing.T) {
 	})
 }
 
-// TestFence goes through what a write is told after it was durable.
+// TestFence goes through the answers to a durable write.
 func TestFence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		placement := ownAll()

@@ -10,7 +10,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// TestAPanicIsAnsweredAtOnceAndNotRepeated also sends requests behind the one
+// TestAPanicIsAnsweredAtOnceAndNotRepeated also sends requests after the one
 // that panics: they were not executed, so they are.
 func TestAPanicIsAnsweredAtOnceAndNotRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

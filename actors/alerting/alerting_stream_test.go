@@ -229,7 +229,7 @@ func TestAnOldBlockIsReadFromTheStore(t *testing.T) {
 	})
 }
 
-// TestAnUnreadableStoreIsReadLater keeps what is told of until the store can be read.
+// TestAnUnreadableStoreIsReadLater keeps reported blocks until the store can be read.
 func TestAnUnreadableStoreIsReadLater(t *testing.T) {
 	inOffice(t, func(t *testing.T, o *office) {
 		o.settle(o.orders(5))

@@ -12,7 +12,7 @@ import (
 	"svc"
 )
 
-// lifeStep is what happens at a time after the beginning.
+// lifeStep is an event at a time after the beginning.
 type lifeStep struct {
 	at     time.Duration
 	values []float64
@@ -37,7 +37,7 @@ type ruleLife struct {
 	minutes    int     // how long the condition must hold
 	noData     string
 	steps      []lifeStep
-	// want is all that the channel is told within 20 minutes.
+	// want lists all notices that the channel receives within 20 minutes.
 	want []string
 }
 

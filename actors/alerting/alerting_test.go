@@ -28,7 +28,7 @@ type office struct {
 	ids   int
 
 	mu sync.Mutex
-	// sent is what arrived, by seconds since the beginning; broken has channels refuse,
+	// sent lists the notices that arrived, by seconds since the beginning; broken has channels refuse,
 	// final says that they do so for good.
 	sent          []string
 	broken, final bool

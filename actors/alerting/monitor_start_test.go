@@ -23,7 +23,7 @@ func (w *watchedSite) checkTimes() map[string][]time.Time {
 	return times
 }
 
-// TestAStartCatchesUp ends a node for a while and begins anew: all monitors are checked
+// TestAStartCatchesUp stops a node for a while and starts another: all monitors are checked
 // within one interval, those that missed a check within half of one, never two checks of one
 // closer than half an interval, in every interval of its one, and never more than twice as
 // many as usual at a time.

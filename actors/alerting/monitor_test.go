@@ -19,7 +19,7 @@ import (
 	"svc/cluster"
 )
 
-// watchedSite is what monitors meet: a target with a story, and the checks of it.
+// watchedSite is the target of monitors, with a script of its answers and a record of its checks.
 type watchedSite struct {
 	t       *testing.T
 	begun   time.Time

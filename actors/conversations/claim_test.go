@@ -116,7 +116,7 @@ func TestAQuestionThatIsNotStoredLeavesNothing(t *testing.T) {
 		name  string
 		first bool
 		fault func(o *counter)
-		// view is the conversation right behind the failure, late after the lease.
+		// view is the conversation right after the failure, late after the lease.
 		view, late string
 	}{
 		{"a new one", true, func(o *counter) { o.store.FailPuts(1, errors.New("away")) }, "not_found", "not_found"},
@@ -147,7 +147,7 @@ func TestAQuestionThatIsNotStoredLeavesNothing(t *testing.T) {
 			if got := frames(turn); got != begun+"error unavailable" || !cancelled || o.spent != spent {
 				t.Errorf("%s: %s, cancelled %v, spent %v", c.name, got, cancelled, o.spent)
 			}
-			// Whoever asks right behind it is told before anything begins, and somebody tries again soon.
+			// A question right after it is refused before anything begins, and succeeds soon.
 			question.ConversationID = turn.Conversation()
 			if c.view == "not_found" {
 				question.ConversationID = ""
@@ -257,7 +257,7 @@ func TestALostPlaceGoesToWhoIsFirst(t *testing.T) {
 // silent is a node that stands still: the conversation does not hear of its turns.
 type silent struct {
 	assistant.Conversations
-	// claimed runs behind the claim of an action.
+	// claimed runs after the claim of an action.
 	claimed func()
 
 	mu    sync.Mutex
@@ -322,7 +322,7 @@ func TestATurnOfALostNodeEnds(t *testing.T) {
 		name  string
 		still time.Duration
 		moves bool
-		// view is what a look at the end of the stand-still sees, after what the frames in the
+		// view is the conversation as read at the end of the stand-still, after what the frames in the
 		// end are.
 		view, after string
 	}{
@@ -395,7 +395,7 @@ func TestASlowStoreLosesNoTurn(t *testing.T) {
 			if err := <-done; err != nil {
 				t.Fatal(err)
 			}
-			h.want("behind a slow write", "running | assistant: Well")
+			h.want("after a slow write", "running | assistant: Well")
 		}
 	})
 }

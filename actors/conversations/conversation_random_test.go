@@ -204,7 +204,7 @@ func (l *law) do(now time.Time, d deed) (refused string) {
 	return refused
 }
 
-// view is what anybody can see.
+// view is the visible state.
 func (l *law) view(now time.Time) string {
 	state, waiting := svc.ConversationIdle, 0
 	line := ""
@@ -281,7 +281,7 @@ func (h *talk) do(d deed) error {
 	return err
 }
 
-// seen is what the conversation's member sees, and whether the record is sound: every
+// seen is the conversation as its member sees it, and whether the record is sound: every
 // call has one result, and that of a decided action says so.
 func (h *talk) seen() string {
 	h.t.Helper()

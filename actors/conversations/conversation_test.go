@@ -23,9 +23,9 @@ type talk struct {
 	t     *testing.T
 	store *actorstest.Store
 	Conversations
-	// faulted says that the store has failed, so that what is written behind may lag.
+	// faulted says that the store has failed, so that copies written afterwards may lag.
 	faulted bool
-	// entered is what conversations told the ledger.
+	// entered lists the entries that conversations recorded in the ledger.
 	entered chan svc.LedgerEntry
 }
 
@@ -187,7 +187,7 @@ func TestAConversationRunsOneTurnAndBelongsToItsMember(t *testing.T) {
 	})
 }
 
-// TestWhatAnActionMeets goes through the decisions on an action, each also behind the
+// TestWhatAnActionMeets goes through the decisions on an action, each also after the
 // end of the activation that made it.
 func TestWhatAnActionMeets(t *testing.T) {
 	for _, restart := range []bool{false, true} {

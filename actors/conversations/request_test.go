@@ -52,7 +52,7 @@ func (o *counter) request() (id string, turn *assistant.Turn) {
 	return queue[0].Action.ID, turn
 }
 
-// entry is what the queue says of the one request.
+// entry is the queue's copy of the only request.
 func (o *counter) entry() string {
 	o.t.Helper()
 	queue, err := o.Requests(context.Background(), o.second(svc.RoleMember))
@@ -70,10 +70,10 @@ func fate(entry *svc.Approval) string {
 	return line
 }
 
-// queueing is the port under a name that is none of its methods.
+// queueing is the port under a name that differs from its methods'.
 type queueing = assistant.Approvals
 
-// claiming is the queue with something that happens right behind a claim.
+// claiming is the queue with something that happens right after a claim.
 type claiming struct {
 	queueing
 	then func()
@@ -86,7 +86,7 @@ func (c claiming) ClaimSecond(ctx context.Context, of *svc.Conversation, action 
 }
 
 // TestWhatASecondOperatorsApprovalChecks has an approval meet a world that has changed,
-// before the claim and behind it.
+// before the claim and after it.
 func TestWhatASecondOperatorsApprovalChecks(t *testing.T) {
 	const waits = "awaiting proposed | tool: Requested. Nothing was sent; a second operator of the organization decides."
 	const sent = "executed sent: true goals_create answered 201"
@@ -94,7 +94,7 @@ func TestWhatASecondOperatorsApprovalChecks(t *testing.T) {
 		name    string
 		change  func(o *counter, by *svc.Principal)
 		refused string
-		// late is what became of the request where the change comes behind the claim.
+		// late is the result of the request if the change comes after the claim.
 		late string
 	}{
 		{"nothing", func(*counter, *svc.Principal) {}, "", sent},
@@ -151,7 +151,7 @@ func TestWhatASecondOperatorsApprovalChecks(t *testing.T) {
 			}}
 			entry, err := o.ApproveRequest(context.Background(), by, id, "yes")
 			if got := fate(&entry); err != nil || got != c.late || o.writes != map[bool]int{true: 1}[c.late == sent] {
-				t.Errorf("%s behind the claim: %s, %v, %d sendings; want %s", c.name, got, err, o.writes, c.late)
+				t.Errorf("%s after the claim: %s, %v, %d sendings; want %s", c.name, got, err, o.writes, c.late)
 			}
 		})
 	}
@@ -271,7 +271,7 @@ func (o *outsider) act() {
 }
 
 // TestRequestsAreSentAtMostOnce has people approve, reject and withdraw in random orders
-// and at once, the store fail, activations end, nodes stand still behind the claim and
+// and at once, the store fail, activations end, nodes stand still after the claim and
 // time pass. Whatever happens, a request leaves once at most, and what is said of it
 // fits what left.
 func TestRequestsAreSentAtMostOnce(t *testing.T) {

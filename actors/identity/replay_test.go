@@ -45,7 +45,7 @@ func TestReplayLife(t *testing.T) {
 			begin("another body", time.Second, "b", nil, otherBody),
 			begin("just before it is given up", 2*time.Minute-1, "a", nil, underWay),
 			begin("given up", 2*time.Minute, "b", nil, nil),
-			begin("claimed anew", 2*time.Minute, "b", nil, underWay),
+			begin("claimed again", 2*time.Minute, "b", nil, underWay),
 		}},
 		"answered": {true, []actorstest.Step{
 			finish("finish", time.Second, "a", "sealed"),

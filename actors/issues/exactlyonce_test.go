@@ -64,7 +64,7 @@ type world struct {
 	rollups []storedPoint
 	senders []*sender
 	raised  map[uint64]float64
-	// acts is what the issues went through, and when the last of it was.
+	// acts lists the changes of the issues, and when the last of it was.
 	acts []*act
 	last time.Time
 	// owners are the addresses of the nodes that own the partitions.
@@ -78,7 +78,7 @@ type world struct {
 	away bool
 	// spoiled says that what actors load cannot be decoded, so they do not answer.
 	spoiled bool
-	// letters are the dead letters by id. Poison is what nobody can fold or store: poisoned counts
+	// letters are the dead letters by id. Poison can be neither folded nor stored: poisoned counts
 	// it by what should have become of it.
 	// notes are what actors are to be told later.
 	tellings map[string]svc.Entity
@@ -553,7 +553,7 @@ func (p *process) Tell(_, identity string, message any) error {
 }
 
 // receive has the intakes take their messages until ctx ends. Now and then they are
-// busy longer than whoever waits for them.
+// busy longer than their caller waits.
 func (p *process) receive(ctx context.Context) {
 	for {
 		select {

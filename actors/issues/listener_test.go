@@ -88,7 +88,7 @@ func (h *hearing) OccurrencesAfter(ctx context.Context, environments, issues []u
 }
 
 // TestADeafActorDelaysNobody has the alerting actor of one application and the actors of issues not
-// answer. Blocks are committed all the same, and once the actors answer they are told of every block.
+// answer. Blocks are committed all the same, and every block is reported to the actors once they answer.
 func TestADeafActorDelaysNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		heard := &hearing{deaf: map[string]bool{"broken": true, "issues": true}, news: map[string][]uint64{}, hits: map[uint64]int{}, stored: map[uint64][]svc.OccurrenceRow{}}
@@ -169,7 +169,7 @@ func TestTheNoteKindIsThatOfAlertingActors(t *testing.T) {
 }
 
 // TestNewIssuesAreLookedUpLater has the store not answer which issues are new. No block waits for it
-// more than once, and once it answers, the rules are told of exactly those that were new in each block.
+// more than once, and once it answers, exactly the issues that were new in each block are reported to the rules.
 func TestNewIssuesAreLookedUpLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		heard := &hearing{deaf: map[string]bool{"store": true}, news: map[string][]uint64{}, hits: map[uint64]int{}, stored: map[uint64][]svc.OccurrenceRow{}}

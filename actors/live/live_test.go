@@ -97,11 +97,11 @@ func TestLiveReadsOnceAndGrowsByDigests(t *testing.T) {
 		if store.reads != 1 {
 			t.Errorf("the store was read %d times", store.reads)
 		}
-		store.store(2, third) // nobody asks for so long that it is read anew
+		store.store(2, third) // nobody asks for so long that the window is read again
 		time.Sleep(svc.LiveSeconds*time.Second - time.Minute)
 		want(t, "a minute before the window ends", visitors(), 3)
 		time.Sleep(time.Minute)
-		want(t, "behind the window", visitors(), 0)
+		want(t, "after the window", visitors(), 0)
 	})
 }
 

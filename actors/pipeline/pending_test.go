@@ -58,8 +58,8 @@ func TestDecide(t *testing.T) {
 		{"one of two boundaries was written", []svc.LogPosition{in(0, 10), before(1, 20)}, notBegun, []svc.LogPosition{before(0, 10)}},
 		{"the other one was written", []svc.LogPosition{before(0, 10), in(1, 20)}, notBegun, []svc.LogPosition{before(1, 20)}},
 		{"both were written", []svc.LogPosition{in(0, 10), in(1, 20)}, undecided, []svc.LogPosition{before(0, 10), before(1, 20)}},
-		{"one of two was committed behind", []svc.LogPosition{before(0, 20), in(1, 20)}, stored, []svc.LogPosition{before(1, 30)}},
-		{"both were committed behind", []svc.LogPosition{before(0, 20), before(1, 30)}, nonePending, nil},
+		{"one of two was committed after", []svc.LogPosition{before(0, 20), in(1, 20)}, stored, []svc.LogPosition{before(1, 30)}},
+		{"both were committed after", []svc.LogPosition{before(0, 20), before(1, 30)}, nonePending, nil},
 		{"a third partition is not in the block", []svc.LogPosition{before(0, 20), in(1, 20), before(2, 99)}, stored, []svc.LogPosition{before(1, 30)}},
 		{"the first is in a later block", []svc.LogPosition{{Partition: 0, Offset: 25, Metadata: pendingBlock{id: 9, spans: []recordRange{{0, 25, 26}}}.String()}, in(1, 20)}, stored, []svc.LogPosition{before(1, 30)}},
 	} {

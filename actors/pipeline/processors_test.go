@@ -27,7 +27,7 @@ type tally struct{ records atomic.Int64 }
 func (b *tally) append(int32, recordRange, *folded) { b.records.Add(1) }
 
 // TestFoldingTakesOneProcessorAtATime has many partitions fold with one processor: nothing is folded while
-// another keeps it, and who asks for it waits for one record of each partition that asked before, not
+// another keeps it, and a caller waits for one record of each partition that asked before, not
 // for all that they have.
 func TestFoldingTakesOneProcessorAtATime(t *testing.T) {
 	const partitions, records = 16, 40

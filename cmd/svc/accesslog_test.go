@@ -22,7 +22,7 @@ import (
 	"svc/cmd/svc/importer"
 )
 
-// recounted is what a plain reading of the log says. It shares no code with the
+// recounted are the counts of a plain reading of the log. It shares no code with the
 // service.
 type recounted struct {
 	sent, skipped, malformed int

@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// hook is a webhook that keeps what it is told.
+// hook is a webhook that keeps the notices that it receives.
 type hook struct {
 	*httptest.Server
 	mu     sync.Mutex

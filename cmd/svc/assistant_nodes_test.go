@@ -150,7 +150,7 @@ func TestAConversationIsOneOnAllNodes(t *testing.T) {
 	}
 }
 
-// TestATurnEndsWithItsNode kills the node that runs a turn behind its first text. Another
+// TestATurnEndsWithItsNode kills the node that runs a turn after its first text. Another
 // node tells of the turn, ends it with a note once nobody has heard of its node for the time
 // of a lease, and takes the next question; nothing was written.
 func TestATurnEndsWithItsNode(t *testing.T) {
@@ -169,7 +169,7 @@ func TestATurnEndsWithItsNode(t *testing.T) {
 	nodes[1].stopped()
 	page := nodes[2].again(t, "GET", appPath+"/ai/conversations/"+conversation, "", 200)
 	if page["state"] != "running" {
-		t.Errorf("right behind the kill: %v", page)
+		t.Errorf("right after the kill: %v", page)
 	}
 	if busy := nodes[0].again(t, "POST", appPath+"/ai/ask", `{"question":"More?","conversationId":"`+conversation+`"}`, 409); busy["reason"] != "turn_running" {
 		t.Errorf("asking meanwhile: %v", busy)

@@ -137,7 +137,7 @@ func TestAClientThatComesBackMissesAndDoublesNothing(t *testing.T) {
 		seen, previous := map[string]bool{}, ""
 		for _, f := range append(append([]frame{}, first...), rest...) {
 			if seen[f.id] || len(f.id) < len(previous) || len(f.id) == len(previous) && f.id <= previous {
-				t.Errorf("%s: id %s comes behind %s", name, f.id, previous)
+				t.Errorf("%s: id %s comes after %s", name, f.id, previous)
 			}
 			seen[f.id], previous = true, f.id
 			if f.event == "text" {

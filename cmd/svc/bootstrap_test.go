@@ -32,7 +32,7 @@ func configured(t *testing.T, dir string, env map[string]string) settings.Config
 	return config
 }
 
-// startOnce runs a node over dir until it ends by itself or is stopped, and returns its error.
+// startOnce runs a node over dir until it ends or is stopped, and returns its error.
 func startOnce(t *testing.T, dir string, env map[string]string, stdout io.Writer) error {
 	t.Helper()
 	return serve(t.Context(), configured(t, dir, env), slog.New(slog.DiscardHandler), stdout)

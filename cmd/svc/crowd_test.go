@@ -94,7 +94,7 @@ func (c *crowd) session(block *block.Block, n int, at time.Time, most int) int {
 	return count
 }
 
-// visit is what the events of a visitor's session have in common.
+// visit holds the common fields of the events of a visitor's session.
 func (c *crowd) visit(visitor int) svc.Event {
 	who := "user-" + strconv.Itoa(visitor)
 	source := []string{"direct", "direct", "google", "google", "news", "t.co"}[c.random.IntN(6)]

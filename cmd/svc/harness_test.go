@@ -28,7 +28,7 @@ type server struct {
 	stopped func()
 }
 
-// lockedBuffer is what the server prints.
+// lockedBuffer holds the output of the server.
 type lockedBuffer struct {
 	mu     sync.Mutex
 	buffer bytes.Buffer
@@ -131,7 +131,7 @@ func eventually(t testing.TB, what string, check func() error) {
 	}
 }
 
-// answer is what the server said.
+// answer is an answer of the server.
 type answer struct {
 	status int
 	header http.Header

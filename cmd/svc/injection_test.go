@@ -242,7 +242,7 @@ func (i *injected) asked(token, question, path, search string) (attempts []strin
 	return attempts, executed
 }
 
-// tried is what the stream must show of texts: what each of them orders.
+// tried lists what each injected text orders, which the stream must show.
 func tried(texts []string) (out []string) {
 	for _, text := range texts {
 		for _, found := range obeyed.FindAllStringSubmatch(text, -1) {

@@ -175,7 +175,7 @@ func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, "all is well")
 }
 
-// verdict is what became of a monitor, and what was told of it.
+// verdict is the final state of a monitor, and the notices about it.
 type verdict struct {
 	Status, Error string
 	Incidents     int

@@ -89,7 +89,7 @@ func TestPublishedClients(t *testing.T) {
 	}
 }
 
-// learnt is what every client learns.
+// learnt is the result that every client must have.
 func learnt() map[string]any {
 	return map[string]any{
 		"server": "svc", "instructed": true, "readOnly": 7.0, "session": "",

@@ -52,7 +52,7 @@ func (c *toyCore) Restore(entities []svc.Entity) (err error) {
 	return err
 }
 
-// onAdd counts a block once, however often it is told.
+// onAdd counts a block once, however often it is reported.
 func (c *toyCore) onAdd(_ time.Time, more toyCount) (grain.Outcome[grain.None], error) {
 	if more.Block <= c.count.Block {
 		return grain.Answer(grain.None{}), nil

@@ -24,7 +24,7 @@ func (s *server) onlyMonitor() map[string]any {
 }
 
 // TestAMonitorSurvivesRestarts has a target go down and come back, with the server
-// started anew in between: failures in a row go on counting.
+// restarted in between: failures in a row go on counting.
 func TestAMonitorSurvivesRestarts(t *testing.T) {
 	var down atomic.Bool
 	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

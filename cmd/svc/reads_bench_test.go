@@ -308,7 +308,7 @@ func (s *stopwatch) cpuMedian() float64 {
 
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// processorTime is what the process used so far.
+// processorTime returns the CPU time that the process has used.
 func processorTime() time.Duration {
 	var usage syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage) // it cannot fail for the process itself

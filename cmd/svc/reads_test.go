@@ -95,7 +95,7 @@ func TestTheLiveStreamFollowsTheStreamAndEndsWithTheServer(t *testing.T) {
 	began := time.Now()
 	s.stopped()
 	if rest, err := io.ReadAll(lines); err != nil {
-		t.Errorf("the stream broke off behind %q: %v", rest, err)
+		t.Errorf("the stream broke off after %q: %v", rest, err)
 	}
 	if took := time.Since(began); took > 14*time.Second { // the listener waits 15 s for requests that do not end
 		t.Errorf("stopping took %s", took)

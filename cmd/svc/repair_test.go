@@ -13,8 +13,8 @@ import (
 )
 
 // TestADamagedFolderIsRefusedAndRepaired takes something away from the folder of a node that
-// was stopped: every start is refused with what was found, a look changes nothing, and what
-// repair does is what it said.
+// was stopped: every start is refused with the findings, `svc repair` without --apply changes nothing, and
+// with it does what it announced.
 func TestADamagedFolderIsRefusedAndRepaired(t *testing.T) {
 	remove := func(names ...string) func(t *testing.T, dir string) {
 		return func(t *testing.T, dir string) {

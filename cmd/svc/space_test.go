@@ -10,7 +10,7 @@ import (
 	"svc"
 )
 
-// shelf is a store that notes what it is told.
+// shelf is a store that records its calls.
 type shelf struct {
 	told   []string
 	damage error
@@ -28,7 +28,7 @@ func (s *shelf) KeepSources() error {
 
 func (s *shelf) CheckParts() error { return s.damage }
 
-// shelfReserve is a reserve of 16 MiB that notes what it is told.
+// shelfReserve is a reserve of 16 MiB that records its calls.
 type shelfReserve struct {
 	held bool
 	told []string

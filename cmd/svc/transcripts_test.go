@@ -17,14 +17,14 @@ import (
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
-// scenario is what a member does and a model answers, in a conversation of its own.
+// scenario is the input of a member and the answers of a model, in a conversation of its own.
 type scenario struct {
 	name   string
 	rounds []llmtest.Round
 	// steps are "ask QUESTION", "approve REASON" or "reject REASON"; the last two decide
 	// on the action that was proposed last.
 	steps []string
-	// waits says that the model waits behind its first text until the member has it.
+	// waits has the model wait after its first text until the member has it.
 	waits bool
 }
 
@@ -67,7 +67,7 @@ func scenarios() []scenario {
 }
 
 // TestTranscripts runs the official libraries of the three families against scripted
-// models, each behind a whole server, and compares every frame that a client gets, the
+// models, each with a whole server, and compares every frame that a client gets, the
 // states, messages and actions that remain, and the tokens counted with the transcripts.
 func TestTranscripts(t *testing.T) {
 	for _, family := range svc.AIProviders() {
@@ -144,7 +144,7 @@ func transcribe(t *testing.T, s *server, session string, model *llmtest.Server, 
 	return w.plain()
 }
 
-// spent is what the organization's rounds have cost, in and out.
+// spent are the tokens that the organization's rounds have cost, in and out.
 func spent(t *testing.T, s *server, session string) [2]float64 {
 	t.Helper()
 	counted := object(t, s.console(t, session, "GET", "/orgs/acme/ai", "", 200))["spent"].(map[string]any)

@@ -17,7 +17,7 @@ import (
 	"svc/cmd/svc/accesslog"
 )
 
-// counted is what scripts/recount_access_log.py writes. That script shares no
+// counted is the output of scripts/recount_access_log.py. That script shares no
 // code with this package.
 type counted struct {
 	Lines, Sent, Skipped, Malformed int

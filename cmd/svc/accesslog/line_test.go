@@ -68,7 +68,7 @@ func TestParse(t *testing.T) {
 		{"empty", "", nil},
 		{"common format", `83.149.9.216 - - [17/May/2015:10:05:03 +0000] "GET / HTTP/1.1" 200 1`, nil},
 		{"cut off in the user agent", `83.149.9.216 - - [17/May/2015:10:05:03 +0000] "GET / HTTP/1.1" 200 1 "-" "Mozilla`, nil},
-		{"cut off behind an escape", `83.149.9.216 - - [17/May/2015:10:05:03 +0000] "GET / HTTP/1.1" 200 1 "-" "Mozilla\`, nil},
+		{"cut off after an escape", `83.149.9.216 - - [17/May/2015:10:05:03 +0000] "GET / HTTP/1.1" 200 1 "-" "Mozilla\`, nil},
 		{"escaped closing quote", `83.149.9.216 - - [17/May/2015:10:05:03 +0000] "GET / HTTP/1.1" 200 1 "-" "Mozilla\"`, nil},
 		{"no address", ` - - [17/May/2015:10:05:03 +0000] "GET / HTTP/1.1" 200 1 "-" "x"`, nil},
 		{"no such day", `1.2.3.4 - - [31/Feb/2015:10:05:03 +0000] "GET / HTTP/1.1" 200 1 "-" "x"`, nil},

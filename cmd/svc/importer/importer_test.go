@@ -261,7 +261,7 @@ func TestImportFlags(t *testing.T) {
 		err        string
 	}{
 		{"key by environment", "f", map[string]string{"SVC_KEY": "svc_sec_prod_e"}, importFlags{what: importsLog, file: "f", key: "svc_sec_prod_e", url: "http://127.0.0.1:8080"}, ""},
-		{"flags behind the file", "f --key svc_sec_prod_k --url http://h:1/", nil, importFlags{what: importsLog, file: "f", key: "svc_sec_prod_k", url: "http://h:1"}, ""},
+		{"flags after the file", "f --key svc_sec_prod_k --url http://h:1/", nil, importFlags{what: importsLog, file: "f", key: "svc_sec_prod_k", url: "http://h:1"}, ""},
 		{"bootstrap", "--bootstrap " + bootstrap + " f", map[string]string{"SVC_KEY": "svc_sec_prod_e"}, importFlags{what: importsLog, file: "f", key: "svc_sec_prod_s", url: "http://localhost:9000"}, ""},
 		{"bootstrap by environment", "f --env staging", map[string]string{"SVC_BOOTSTRAP_FILE": bootstrap}, importFlags{what: importsLog, file: "f", key: "svc_sec_stg_s", url: "http://localhost:9000"}, ""},
 		{"key over bootstrap", "f --key svc_sec_prod_k --bootstrap " + bootstrap, nil, importFlags{what: importsLog, file: "f", key: "svc_sec_prod_k", url: "http://127.0.0.1:8080"}, ""},
