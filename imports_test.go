@@ -65,7 +65,7 @@ func innerImports() map[string][]string {
 
 		"svc/storage/kafka":        nil,
 		"svc/storage/kafka/broker": {"svc/storage/datadir"},
-		"svc/storage/kafka/state":  {"svc/storage/kafka"},
+		"svc/storage/kafka/state":  {"svc/storage/kafka", "svc/storage/groupcommit"},
 
 		"svc/storage/clickhouse":         {"svc/storage/clickhouse/columns", "svc/storage/groupcommit"},
 		"svc/storage/clickhouse/columns": nil,

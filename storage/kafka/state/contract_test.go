@@ -46,6 +46,7 @@ func runContract(t *testing.T, open openCluster) {
 		{"a follower sees everything in order", contractFollow},
 		{"a follower that stood still knows that it did", contractStill},
 		{"an idle owner hears of its successor", contractIdle},
+		{"a follower reads up to what was saved", contractSync},
 		{"what is trimmed was saved again", contractTrim},
 		{"a trimmed position is a gap", contractGap},
 		{"the sizes grow with the log", contractSizes},
@@ -456,4 +457,28 @@ func contractSizes(t *testing.T, open openCluster) {
 	if err != nil || len(sizes) != 2 || sizes[0] < 10_000 || sizes[0] > 20_000 || sizes[1] != 0 {
 		t.Errorf("the sizes are %v, %v", sizes, err)
 	}
+}
+
+// contractSync has readers ask on one node for what was saved through another right before.
+func contractSync(t *testing.T, open openCluster) {
+	c := open(t, 2)
+	o, _ := take(t, c.open(t, "owner"), Position{})
+	m := new(memory)
+	f := follow(t, c.open(t, "follower"), m)
+	var all sync.WaitGroup
+	for n := range 20 {
+		all.Go(func() {
+			key := fmt.Sprint("key-", n)
+			put(t, o, key, "saved")
+			if err := f.Sync(t.Context()); err != nil {
+				t.Error(err)
+			}
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			if m.values[key] != "saved" {
+				t.Errorf("%s is not known after it was saved", key)
+			}
+		})
+	}
+	all.Wait()
 }

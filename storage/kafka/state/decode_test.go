@@ -29,8 +29,10 @@ func TestACursorReadsBatches(t *testing.T) {
 		batchAt(7, owned, 7, Record{"a", []byte("late")}),
 	}
 	all := []Entry{
-		{Record: Record{"a", []byte("1")}, Offset: 1}, {Record: Record{"b", nil}, Offset: 2},
-		{Record: Record{"a", []byte("void")}, Offset: 3, Void: true}, {Record: Record{"f", []byte{}}, Offset: 5, Free: true},
+		{Record: Record{"a", []byte("1")}, Offset: 1},
+		{Record: Record{"b", nil}, Offset: 2},
+		{Record: Record{"a", []byte("void")}, Offset: 3, Void: true},
+		{Record: Record{"f", []byte{}}, Offset: 5, Free: true},
 		{Record: Record{"a", []byte("late")}, Offset: 7, Void: true},
 	}
 	whole := bytes.Join(log, nil)

@@ -3,12 +3,14 @@ package state
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"svc/storage/groupcommit"
 	"svc/storage/kafka"
 )
 
@@ -40,6 +42,7 @@ type Follower struct {
 	sink   Sink
 	end    context.CancelFunc
 	done   chan struct{}
+	syncs  *groupcommit.Committer[struct{}]
 
 	mu    sync.Mutex
 	at    []Position      // guarded by mu
@@ -62,6 +65,7 @@ func (l *Log) Follow(ctx context.Context, from []Position, sink Sink) (*Follower
 		log: l, client: client, sink: sink, done: make(chan struct{}), at: append([]Position(nil), from...),
 		known: make([]time.Duration, len(from)), moved: make(chan struct{}), hurry: make(chan struct{}),
 	}
+	f.syncs = groupcommit.New(f.sync)
 	began := kafka.SinceBoot()
 	for p := range f.known {
 		f.known[p] = began
@@ -95,6 +99,26 @@ func (f *Follower) Lag() time.Duration {
 		lag = max(lag, now-known)
 	}
 	return lag
+}
+
+// Sync returns once the sink has everything that was in the log when Sync was called. Callers share
+// the questions about where the log ends.
+func (f *Follower) Sync(ctx context.Context) error {
+	if err := f.syncs.Commit(ctx); err != nil {
+		return fmt.Errorf("reading up to the end of the log of state: %w", err)
+	}
+	return nil
+}
+
+// sync asks where the log ends and waits until that is read.
+func (f *Follower) sync(ctx context.Context, _ []struct{}) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
+	ends, err := f.log.Ends(ctx)
+	if err != nil {
+		return err
+	}
+	return f.Await(ctx, ends)
 }
 
 // Await returns once the sink has what stands before the given offsets, one for each partition.

@@ -73,7 +73,7 @@ func (s *sender) send(ctx context.Context, partition int, batch []byte) (int64, 
 	way.waiting = append(way.waiting, one)
 	if !way.busy {
 		way.busy = true
-		go s.run(leader, way)
+		go s.run(leader, way) //nolint:contextcheck // it sends for all who wait, not for the first of them
 	}
 	s.mu.Unlock()
 	select {
