@@ -75,7 +75,7 @@ type AlertCondition struct {
 	Regressions *bool `json:"regressions,omitempty"`
 }
 
-// ReportsRegressions says whether the rule fires on issues that come back.
+// ReportsRegressions reports whether the rule fires on issues that regress.
 func (s *AlertSpec) ReportsRegressions() bool {
 	return s.Kind == AlertNewIssue && (s.Condition.Regressions == nil || *s.Condition.Regressions)
 }

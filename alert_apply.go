@@ -331,5 +331,5 @@ func (r *AlertRule) Tick(s AlertState, now time.Time) (AlertState, []NoticeEvent
 // that it counts.
 func (r *AlertRule) Streamed() bool { return r.Kind != AlertUptime }
 
-// Reported reports whether rules of this kind are notified instead of being measured.
+// Reported reports whether values of rules of this kind are reported to them instead of being measured.
 func (k AlertKind) Reported() bool { return k == AlertUptime || k == AlertNewIssue }

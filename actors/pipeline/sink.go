@@ -339,13 +339,13 @@ func (s *Sink) retry(ctx context.Context, generation int32, doing string, work f
 	})
 }
 
-// blockChance is how many bits of a block's number are chance.
-const blockChance = 22
+// blockRandomBits is the number of random bits in a block's number.
+const blockRandomBits = 22
 
 // NewBlockNumber returns the number of a block that is stored at an instant: the instant in
-// milliseconds, then 22 bits of chance, so that numbers of any two runs and nodes differ.
-func NewBlockNumber(now time.Time, chance uint32) uint64 {
-	return uint64(now.UnixMilli())<<blockChance | uint64(chance)>>(32-blockChance)
+// milliseconds, then 22 random bits, so that numbers of any two runs and nodes differ.
+func NewBlockNumber(now time.Time, random uint32) uint64 {
+	return uint64(now.UnixMilli())<<blockRandomBits | uint64(random)>>(32-blockRandomBits)
 }
 
 // Store stores what was folded so far without waiting for the end of the interval.
