@@ -347,6 +347,30 @@ func (p *process) Sift(_ context.Context, _ uint64, b pipeline.Block) (out []svc
 	return out, nil
 }
 
+// CountRows counts the stored rows of a block.
+func (p *process) CountRows(_ context.Context, id uint64, _ pipeline.Block) (stored int, _ error) {
+	if err := p.step(); err != nil {
+		return 0, err
+	}
+	defer p.w.mu.Unlock()
+	for _, row := range p.w.rows {
+		if row.block == id {
+			stored++
+		}
+	}
+	for _, row := range p.w.occurrences {
+		if row.block == id {
+			stored++
+		}
+	}
+	for _, row := range p.w.points {
+		if row.block == id {
+			stored++
+		}
+	}
+	return stored, nil
+}
+
 // Park keeps dead letters.
 func (p *process) Park(_ context.Context, letters []svc.DeadLetter) error {
 	if err := p.step(); err != nil {
@@ -858,6 +882,9 @@ func faults(t *testing.T, seed uint64) {
 	w.checkPoison(t)
 	w.checkListener(t)
 	for _, p := range nodes {
+		if uneven := countOf(t, p.metrics.Uneven); uneven != 0 {
+			t.Errorf("%v completed blocks have another number of rows than they were made of", uneven)
+		}
 		p.kill()
 	}
 	synctest.Wait()

@@ -36,6 +36,8 @@ type SinkMetrics struct {
 	Seconds  prometheus.Histogram
 	// Letters counts dead letters by kind.
 	Letters *prometheus.CounterVec
+	// Uneven counts interrupted blocks of which the store has another number of rows than they were made of.
+	Uneven prometheus.Counter
 }
 
 // NewSinkMetrics registers the figures.
@@ -44,12 +46,13 @@ func NewSinkMetrics(registerer prometheus.Registerer) *SinkMetrics {
 		Blocks:   prometheus.NewCounter(prometheus.CounterOpts{Name: "svc_sink_blocks_total", Help: "Blocks stored."}),
 		Rows:     prometheus.NewCounter(prometheus.CounterOpts{Name: "svc_sink_rows_total", Help: "Rows stored."}),
 		Failures: prometheus.NewCounter(prometheus.CounterOpts{Name: "svc_sink_failures_total", Help: "Attempts to store a block that failed."}),
+		Uneven:   prometheus.NewCounter(prometheus.CounterOpts{Name: "svc_sink_uneven_blocks_total", Help: "Interrupted blocks that were completed and have another number of rows in the store than they were made of."}),
 		Letters: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "svc_dead_letters_total", Help: "Items that were accepted and could not be folded or stored, by kind.",
 		}, []string{"kind"}),
 		Seconds: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "svc_sink_block_seconds", Help: "Time to store a block.", Buckets: prometheus.ExponentialBuckets(0.005, 2, 12)}),
 	}
-	registerer.MustRegister(m.Blocks, m.Rows, m.Failures, m.Seconds, m.Letters)
+	registerer.MustRegister(m.Blocks, m.Rows, m.Failures, m.Seconds, m.Letters, m.Uneven)
 	for _, kind := range []svc.LetterKind{svc.LetterEvent, svc.LetterError, svc.LetterPoint, svc.LetterRecord} {
 		m.Letters.WithLabelValues(string(kind))
 	}

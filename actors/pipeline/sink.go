@@ -24,6 +24,8 @@ type BlockStore interface {
 	// Sift returns the rows of a block that the store refuses, and stores nothing; none where it
 	// refuses any.
 	Sift(ctx context.Context, id uint64, block Block) ([]svc.RefusedRow, error)
+	// CountRows returns how many rows of a block are stored.
+	CountRows(ctx context.Context, id uint64, block Block) (int, error)
 	// Park stores dead letters; one that is stored again is the same.
 	Park(ctx context.Context, letters []svc.DeadLetter) error
 }
@@ -313,8 +315,25 @@ func (s *Sink) insert(ctx context.Context, block *openBlock) error {
 		}
 		s.config.Metrics.Blocks.Inc()
 		s.config.Metrics.Rows.Add(float64(block.rows.Rows()))
+		if block.recovered != nil {
+			s.recount(ctx, block)
+		}
 		return nil
 	})
+}
+
+// recount holds the stored rows of a completed block to what it was made of. The store knows what it has by the
+// block's token; where it lost that, as by a loss of power, the rows are there twice now, and nobody else would notice.
+func (s *Sink) recount(ctx context.Context, block *openBlock) {
+	stored, err := s.config.Store.CountRows(ctx, block.id, block.rows)
+	switch {
+	case err != nil:
+		s.config.Logger.Warn("the rows of a completed block could not be counted", "block", block.id, "error", err)
+	case stored != block.rows.Rows():
+		s.config.Metrics.Uneven.Inc()
+		s.config.Logger.Error("a completed block has another number of rows than it was made of; counts of its events, errors and metrics are wrong",
+			"block", block.id, "stored", stored, "rows", block.rows.Rows())
+	}
 }
 
 // commit repeats the commit until it succeeds, is refused, or ctx ends.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 
 	"svc"
 	"svc/protos"
@@ -65,6 +66,16 @@ func (b *blocksStored) Sift(context.Context, uint64, Block) ([]svc.RefusedRow, e
 	return nil, nil
 }
 
+// CountRows counts each insert, also a repeated one.
+func (b *blocksStored) CountRows(context.Context, uint64, Block) (sum int, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, rows := range b.rows {
+		sum += rows
+	}
+	return sum, nil
+}
+
 func (b *blocksStored) Park(context.Context, []svc.DeadLetter) error { return nil }
 
 func roomSink(store BlockStore, log Committer, outbox *Outbox, listeners ...Listener) *Sink {
@@ -74,6 +85,29 @@ func roomSink(store BlockStore, log Committer, outbox *Outbox, listeners ...List
 		Metrics:    NewSinkMetrics(prometheus.NewRegistry()),
 		NewBlockID: func(now time.Time) uint64 { return NewBlockNumber(now, 1<<31) }, Outbox: outbox, Listeners: listeners,
 	})
+}
+
+// TestACompletedBlockIsRecounted completes a block that a store without tokens takes each time.
+func TestACompletedBlockIsRecounted(t *testing.T) {
+	t.Parallel()
+	sink := roomSink(&blocksStored{}, &boundedLog{committed: map[int]svc.LogPosition{}}, nil)
+	for times, recovered := range map[float64][]int{0: nil, 1: {0, 1}} {
+		store := &blocksStored{}
+		sink.config.Store = store
+		for range 2 {
+			block := sink.newBlock(0)
+			block.id, block.recovered = 7, recovered
+			block.add(recordRange{}, &folded{Rows: svc.Rows{Events: make([]svc.EventRow, 3)}})
+			if err := sink.insert(t.Context(), block); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var uneven dto.Metric
+		if err := sink.config.Metrics.Uneven.Write(&uneven); err != nil || uneven.GetCounter().GetValue() != times {
+			t.Errorf("recovered %v: %v blocks are uneven, want %v (%v)", recovered, uneven.GetCounter().GetValue(), times, err)
+		}
+		sink.config.Metrics = NewSinkMetrics(prometheus.NewRegistry())
+	}
 }
 
 // TestABlockSpansNoMorePartitionsThanItsTextHolds has every partition of the largest log deliver

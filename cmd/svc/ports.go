@@ -86,6 +86,10 @@ func (s blockStore) Sift(ctx context.Context, id uint64, b pipeline.Block) ([]sv
 	return s.DB.Sift(ctx, id, b.(*block.Block))
 }
 
+func (s blockStore) CountRows(ctx context.Context, id uint64, b pipeline.Block) (int, error) {
+	return s.DB.CountRows(ctx, id, b.(*block.Block))
+}
+
 // located gives an intake its own cache of places.
 type located struct{ *geo.Cache }
 

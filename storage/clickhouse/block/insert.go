@@ -2,6 +2,11 @@ package block
 
 import (
 	"context"
+	"math"
+	"time"
+
+	"github.com/ClickHouse/ch-go/proto"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
 	"svc/storage/clickhouse"
 )
@@ -53,4 +58,25 @@ func (db *Store) insertKinds(ctx context.Context, block uint64, b *Block) error 
 	}
 	b.metrics.seen.wasStored()
 	return nil
+}
+
+// CountRows returns how many rows of a block are stored, which are those of b if it was inserted once.
+func (db *Store) CountRows(ctx context.Context, block uint64, b *Block) (stored int, err error) {
+	since := int64(math.MaxInt64)
+	for _, received := range []proto.ColInt64{b.receivedAt, b.errors.receivedAt, b.metrics.receivedAt} {
+		for _, at := range received {
+			since = min(since, at)
+		}
+	}
+	if since == math.MaxInt64 {
+		return 0, nil
+	}
+	args := clickhouse.Args{"block": block, "since": time.UnixMilli(since).UTC()}
+	err = db.conn.ReadFirst(ctx, "counting the rows of a block", db.queries["state.BlockRows"], args, func(row driver.Rows) (bool, error) {
+		var count uint64
+		err := row.Scan(&count)
+		stored = int(count)
+		return false, err
+	})
+	return stored, err
 }

@@ -108,6 +108,34 @@ func TestInsertCompletesViews(t *testing.T) {
 	}
 }
 
+// TestRowsOfABlockAreCounted inserts a block of every kind of rows under two tokens, as where the store
+// has lost the first.
+func TestRowsOfABlockAreCounted(t *testing.T) {
+	db := open(t)
+	at := time.Date(2026, 10, 20, 0, 0, 0, 0, time.UTC)
+	b := hourly(t, db, at, 300)
+	for i := range 20 {
+		at := at.Add(time.Duration(i) * time.Hour)
+		b.AppendOccurrence(&svc.OccurrenceRow{EnvironmentNumber: 7, Issue: uint64(i), RetentionDays: 365, Occurrence: svc.Occurrence{ID: fmt.Sprint(i), Ts: at, ReceivedAt: at, Level: svc.LevelError}})
+		b.AppendMetric(&svc.MetricRow{Environment: 7, Name: "latency", Series: uint64(i), Kind: svc.MetricGauge, Ts: at, ReceivedAt: at.Add(time.Hour), RetentionDays: 90, MetricTotals: svc.MetricTotals{Count: 1}})
+	}
+	insert(t, db, "other", 2, hourly(t, db, at, 50))
+	for _, step := range []struct {
+		token string
+		want  int
+	}{{"", 0}, {"a", 340}, {"a", 340}, {"b", 680}} {
+		if step.token != "" {
+			insert(t, db, step.token, 1, b)
+		}
+		if got, err := db.CountRows(deadline(t), 1, b); err != nil || got != step.want {
+			t.Errorf("after the token %q %d rows are stored, want %d (%v)", step.token, got, step.want, err)
+		}
+	}
+	if got, err := db.CountRows(deadline(t), 3, db.NewBlock()); err != nil || got != 0 {
+		t.Errorf("an empty block: %d, %v", got, err)
+	}
+}
+
 // TestInsertBatch sends the same block the way of the TCP protocol, which differs in how a
 // batch of the client is filled.
 func TestInsertBatch(t *testing.T) {
