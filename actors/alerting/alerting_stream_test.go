@@ -161,7 +161,7 @@ func TestTheStreamSaysWhenToStore(t *testing.T) {
 		}
 		six := o.orders(6)
 		if !o.preview(six) {
-			t.Error("it does not hurry for ten of ten")
+			t.Error("it does not flush soon for ten of ten")
 		}
 		o.want("before it is stored")
 		o.settle(six)
@@ -295,7 +295,7 @@ func TestErrorsPerSession(t *testing.T) {
 		failed := o.block()
 		failed.occurrences = []svc.OccurrenceRow{{EnvironmentNumber: 7, Occurrence: svc.Occurrence{Ts: time.Now()}}}
 		if !o.preview(failed) {
-			t.Error("it does not hurry for an error")
+			t.Error("it does not flush soon for an error")
 		}
 		o.set(func() { o.ratio = 2 })
 		o.settle(failed)
@@ -416,11 +416,11 @@ func TestTheRulebookKnowsTheNewestRules(t *testing.T) {
 	if got, want := saw(b), []string{`1 event_volume "" 3 0`, `1 event_volume "order" 1 0`, `2 metric "cpu" 1 1`}; !slices.Equal(got, want) {
 		t.Errorf("counted %v, want %v", got, want)
 	}
-	hurry := false
+	soon := false
 	for _, set := range book.take() {
-		hurry = hurry || set.environment == 3 && set.flushSoon.Load()
+		soon = soon || set.environment == 3 && set.flushSoon.Load()
 	}
-	if !hurry {
+	if !soon {
 		t.Error("nobody hurries for an issue that may be new")
 	}
 	book.Publish(version(3), app, nil)

@@ -166,7 +166,7 @@ func TestLivesOfRules(t *testing.T) {
 }
 
 // TestAReplayMakesTheSameIncidents has a stream of everything fold three times: as it is,
-// once more, and with restarts and repeated tellings between its blocks.
+// once more, and with restarts and repeated reports between its blocks.
 func TestAReplayMakesTheSameIncidents(t *testing.T) {
 	replay := func(seed uint64, restarts bool) (states string, counts []uint64) {
 		inOffice(t, func(t *testing.T, o *office) {

@@ -67,12 +67,12 @@ func (l *OpenBlockPublisher) Run(ctx context.Context) error {
 
 // round reports the open block to the actors, and returns whether it was stored early.
 func (l *OpenBlockPublisher) round(ctx context.Context) bool {
-	hurry, apps := false, map[svc.AppRef]bool{}
+	soon, apps := false, map[svc.AppRef]bool{}
 	for _, set := range l.Rules.take() {
-		hurry = set.flushSoon.Swap(false) || hurry
+		soon = set.flushSoon.Swap(false) || soon
 		apps[set.app] = true
 	}
-	if !hurry && !l.publish(ctx, l.peek(apps)) {
+	if !soon && !l.publish(ctx, l.peek(apps)) {
 		return false
 	}
 	if err := l.Sink.Store(ctx); err != nil {

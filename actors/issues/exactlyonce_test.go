@@ -81,7 +81,7 @@ type world struct {
 	// letters are the dead letters by id. Poison can be neither folded nor stored: poisoned counts
 	// it by what should have become of it.
 	// notes are what actors are to be told later.
-	tellings map[string]svc.Entity
+	outboxNotes map[string]svc.Entity
 	letters  map[string]svc.DeadLetter
 	poisoned map[string]int
 	// skipped counts what snapshots left out, by its owner; skipping guards it.
@@ -109,7 +109,7 @@ func newWorld(seed uint64, partitions int) *world {
 	w := &world{
 		rng: rand.New(rand.NewPCG(seed, 1)), partitions: partitions, log: make([][]svc.LogRecord, partitions),
 		sent: map[string]int{}, heard: map[string]int{}, notes: map[string]bool{}, agents: enrich.NewUserAgents(2), members: map[*process]bool{},
-		decisions: map[string]svc.Entity{}, alerts: map[string]svc.Entity{}, noted: map[[2]uint64]bool{}, asked: map[string]time.Time{}, tellings: map[string]svc.Entity{}, raised: map[uint64]float64{}, letters: map[string]svc.DeadLetter{}, poisoned: map[string]int{}, skipped: map[string]int{}, owners: make([]string, partitions), nodes: map[string]*process{},
+		decisions: map[string]svc.Entity{}, alerts: map[string]svc.Entity{}, noted: map[[2]uint64]bool{}, asked: map[string]time.Time{}, outboxNotes: map[string]svc.Entity{}, raised: map[uint64]float64{}, letters: map[string]svc.DeadLetter{}, poisoned: map[string]int{}, skipped: map[string]int{}, owners: make([]string, partitions), nodes: map[string]*process{},
 	}
 	for p := range partitions {
 		w.committed = append(w.committed, svc.LogPosition{Partition: p})
@@ -902,7 +902,7 @@ func (w *world) settle(t *testing.T) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for name, entity := range w.tellings {
+	for name, entity := range w.outboxNotes {
 		if !entity.Deleted {
 			t.Errorf("nobody was told what the note %s says: %s", name, entity.Payload)
 		}
@@ -918,7 +918,7 @@ func (w *world) settled() bool {
 			return false
 		}
 	}
-	for _, entity := range w.tellings {
+	for _, entity := range w.outboxNotes {
 		if !entity.Deleted {
 			return false
 		}
@@ -936,8 +936,8 @@ func (s tellingStore) Put(_ context.Context, entities []svc.Entity, _ []svc.Wake
 	away := s.w.away
 	for _, entity := range entities {
 		key := entity.Owner + " " + entity.ID
-		if !away && entity.Version.Number() > s.w.tellings[key].Version.Number() {
-			s.w.tellings[key] = entity
+		if !away && entity.Version.Number() > s.w.outboxNotes[key].Version.Number() {
+			s.w.outboxNotes[key] = entity
 		}
 	}
 	s.w.mu.Unlock()
@@ -955,7 +955,7 @@ func (s tellingStore) LoadKind(context.Context, string) (out []svc.Entity, _ err
 	if s.w.away {
 		return nil, errStoreAway
 	}
-	for _, entity := range s.w.tellings {
+	for _, entity := range s.w.outboxNotes {
 		if !entity.Deleted {
 			out = append(out, entity)
 		}
