@@ -82,8 +82,8 @@ type world struct {
 	// it by what should have become of it.
 	// notes are what actors are to be told later.
 	outboxNotes map[string]svc.Entity
-	letters  map[string]svc.DeadLetter
-	poisoned map[string]int
+	letters     map[string]svc.DeadLetter
+	poisoned    map[string]int
 	// skipped counts what snapshots left out, by its owner; skipping guards it.
 	skipping sync.Mutex
 	skipped  map[string]int
