@@ -74,7 +74,8 @@ type process struct {
 	wire    *gate
 	log     *Log
 	owner   *Owner
-	past    []Reign // of former ownerships
+	owners  []*Owner // all that it was
+	past    []Reign  // of former ownerships
 	saves   sync.WaitGroup
 }
 
@@ -104,7 +105,7 @@ func (h *history) run() {
 	}
 	acting.Wait()
 	for _, p := range h.all {
-		p.saves.Wait()
+		p.rest()
 	}
 	h.compare(f, live)
 }
@@ -131,6 +132,15 @@ func (p *process) act() {
 	}
 }
 
+// rest waits until nothing of the process is on its way, its callers waiting or not.
+func (p *process) rest() {
+	p.saves.Wait()
+	for _, o := range p.owners {
+		o.queue.idle.Wait()
+	}
+	p.log.free[0].idle.Wait()
+}
+
 // take takes the partition, from the start or from where an owner was.
 func (p *process) take() {
 	h := p.history
@@ -153,7 +163,7 @@ func (p *process) take() {
 	if p.owner != nil {
 		p.past = append(p.past, p.owner.Position().Reign)
 	}
-	p.owner = o
+	p.owner, p.owners = o, append(p.owners, o)
 	h.note(o.Position())
 }
 
