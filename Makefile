@@ -114,7 +114,7 @@ fuzz: deps ## run every fuzz target for FUZZ_COUNT inputs
 
 # SCREENSHOTS=docs/images keeps pictures of the pages; CHROMIUM names a browser.
 .PHONY: browser
-browser: deps build ## read the public page, follow the assistant and use a passkey in Chromium
+browser: deps build ## use the console, read the public page and follow the assistant in Chromium
 	npm ci --prefix test/browser --no-audit --no-fund --ignore-scripts --loglevel=error
 	SCREENSHOTS='$(if $(SCREENSHOTS),$(abspath $(SCREENSHOTS)))' node --test --test-reporter=spec test/browser/*.test.mjs
 
@@ -192,8 +192,14 @@ bench-assistant: deps build ## measure how answers of the assistant are relayed
 golden: deps ## rewrite the golden files from what the code says now
 	@GO='$(GO)' scripts/golden.sh
 
+# Its output is committed, so that the program compiles without Node.js.
+.PHONY: console
+console: ## build the pages of the console from http/console/app
+	npm ci --prefix http/console/app --no-audit --no-fund --ignore-scripts --loglevel=error
+	node http/console/app/build.mjs
+
 .PHONY: gen
-gen: ## regenerate the committed generated files
+gen: console ## regenerate the committed generated files
 	$(GO) run ./protos/gen
 	$(GO) run ./actors/enrich/gen
 

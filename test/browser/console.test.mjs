@@ -1,11 +1,12 @@
-// Registers a passkey in Chromium and approves a destructive action with it.
+// Uses the console as people do: from the first start's link to the last setting, with a passkey, with keys,
+// as every role, on small screens, in both themes.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { after, before, describe, it } from "node:test";
-import { launch } from "./page.mjs";
-import { call, start } from "./server.mjs";
+import { accessible, launch, shoot } from "./page.mjs";
+import { call, start, traffic, until } from "./server.mjs";
 
-let server, browser, page, port;
+let server, browser, page, port, base, complaints;
 
 // freePort returns a port of loopback that nobody listens on: the origin of passkeys is
 // named before the server starts.
@@ -18,6 +19,51 @@ function freePort() {
   });
 }
 
+// A browser without a window calls itself one, and overviews leave robots out.
+const userAgent = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36";
+
+// open opens the console in a browser of its own, which makes passkeys without asking.
+async function open(options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, userAgent, ...options });
+  const made = await context.newPage();
+  const devtools = await context.newCDPSession(made);
+  await devtools.send("WebAuthn.enable");
+  await devtools.send("WebAuthn.addVirtualAuthenticator", {
+    options: { protocol: "ctap2", transport: "internal", hasResidentKey: true, hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true },
+  });
+  made.on("console", (message) => ["error", "warning"].includes(message.type()) && !/status of 40\d/.test(message.text()) && complaints.push(message.text()));
+  made.on("pageerror", (error) => complaints.push(String(error)));
+  made.on("request", (request) => request.url().startsWith(base) || request.url().startsWith("data:") || complaints.push("asks " + request.url()));
+  made.on("dialog", (dialog) => dialog.accept());
+  return made;
+}
+
+// as opens the console for a person whom the operator signs in.
+async function as(email, options) {
+  const session = await server.admin("login", "--email", email);
+  const made = await open(options);
+  await made.context().addCookies([{ name: "svc_session", value: session.match(/svc_con_\w+/)[0], url: base, httpOnly: true, sameSite: "Lax" }]);
+  return made;
+}
+
+const at = (path) => base + "/console#/apps/acme/web/" + path;
+
+// settled waits until the page has its answers.
+async function settled(on) {
+  await on.locator("#content").waitFor();
+  await on.waitForFunction(() => !document.querySelector("[aria-busy=true]") && !document.querySelector(".hold"));
+}
+
+async function visit(on, path) {
+  await on.goto(at(path));
+  await settled(on);
+}
+
+const api = (path) => call({ url: base }, server.token, "GET", "/api/v1/apps/acme/web" + path);
+
+// hostile is what strangers write where they may: names, texts, addresses.
+const hostile = [`<img src=x onerror="document.title='owned'">`, `"><script>document.title='owned'</script>`, "javascript:document.title='owned'", "{{7*7}}${7*7}", "\u202Eetihw"];
+
 // propose has an agent propose a change over MCP, which only a passkey can confirm.
 async function propose(name) {
   const response = await fetch(`http://127.0.0.1:${port}/mcp`, {
@@ -28,23 +74,13 @@ async function propose(name) {
   assert.equal(answer.result.structuredContent.executed, false, JSON.stringify(answer));
 }
 
-const nameOfApp = async () => (await call({ url: `http://127.0.0.1:${port}` }, server.token, "GET", "/api/v1/apps/acme/web")).name;
-
 before(async () => {
+  complaints = [];
   port = await freePort();
-  server = await start({ SVC_HTTP_ADDR: `127.0.0.1:${port}`, SVC_PUBLIC_URL: `http://localhost:${port}` });
+  base = `http://localhost:${port}`;
+  server = await start({ SVC_HTTP_ADDR: `127.0.0.1:${port}`, SVC_PUBLIC_URL: base });
   browser = await launch();
-  page = await browser.newPage();
-  const devtools = await page.context().newCDPSession(page);
-  await devtools.send("WebAuthn.enable");
-  await devtools.send("WebAuthn.addVirtualAuthenticator", {
-    options: { protocol: "ctap2", transport: "internal", hasResidentKey: true, hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true },
-  });
-  await page.goto(`http://localhost:${port}/console`);
-  await page.getByLabel("Session").fill(server.session);
-  await page.getByLabel("Application").fill("acme/web");
-  await page.getByRole("button", { name: "Show" }).click();
-  await page.getByText("Signed in.").waitFor();
+  page = await open();
 });
 
 after(async () => {
@@ -52,38 +88,238 @@ after(async () => {
   await server?.stop();
 });
 
-describe("the console's page", () => {
-  it("registers a passkey and approves with it", async () => {
-    await page.getByLabel("Name").fill("Laptop");
-    await page.getByRole("button", { name: "Register a passkey" }).click();
-    await page.getByText("The passkey is registered.").waitFor();
-    assert.match(await page.locator("#passkeys").innerText(), /Laptop for localhost/);
+describe("the first minute", () => {
+  it("leads from the printed link to a chart with one's own event", async () => {
+    const began = Date.now();
+    await page.goto(server.console);
+    await page.getByRole("button", { name: "Add a passkey" }).click();
+    await page.getByText("Waiting for the first event").waitFor();
+    assert.ok(!page.url().includes("svc_lnk"), "the secret stays in the address");
+    await page.getByRole("button", { name: "Make a key" }).click();
+    const key = await page.locator(".secret code").innerText();
+    assert.match(key, /^svc_pub_prod_\w{38}$/);
+    assert.ok((await page.locator(".snippet code").first().innerText()).includes(key));
+    await page.getByRole("button", { name: "Send a test event" }).click();
+    await page.locator(".metric .value", { hasText: "1" }).first().waitFor();
+    await page.locator(".plot canvas").waitFor();
+    console.log(`      from the link to the chart: ${Date.now() - began} ms`);
+  });
 
+  it("opens the link once", async () => {
+    const other = await open();
+    await other.goto(server.console);
+    await other.getByText("The link is over, or was used before").waitFor();
+    await other.context().close();
+  });
+
+  it("signs out, and in again with the passkey", async () => {
+    await page.getByLabel("Account").click();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("button", { name: "Sign in with a passkey" }).click();
+    await page.locator(".metrics").waitFor();
+    const cookie = (await page.context().cookies()).find((one) => one.name === "svc_session");
+    assert.deepEqual([cookie.httpOnly, cookie.sameSite, cookie.secure], [true, "Lax", false]);
+  });
+});
+
+describe("the pages", () => {
+  before(async () => {
+    const sent = traffic(Date.now());
+    for (let from = 0; from < sent.length; from += 1000) await call({ url: base }, server.secret, "POST", "/api/v1/batch", { items: sent.slice(from, from + 1000) });
+    const strange = hostile.flatMap((text, i) => [
+      { type: "event", name: text, distinctId: text, url: "https://acme.example/" + encodeURIComponent(text), properties: { [text]: text } },
+      { type: "error", id: "strange-" + i, distinctId: text, name: "Strange" + i, message: text, level: "error", url: "https://acme.example/cart", breadcrumbs: [{ category: text, message: text }], extra: { [text]: text }, stack: `Strange: ${i}\n    at f${i} (https://acme.example/app/f${i}.js:${i + 1}:2)` },
+    ]);
+    const answer = await call({ url: base }, server.secret, "POST", "/api/v1/batch", { items: strange });
+    assert.deepEqual(answer.rejected, []);
+    await call({ url: base }, server.token, "POST", "/api/v1/apps/acme/web/goals", { name: hostile[0], kind: "path", match: "/pricing", value: 0 });
+    await until("everything is stored", async () => ((await api("/analytics/overview?range=90d")).pageviews >= sent.length && (await api("/errors")).data.length === hostile.length ? true : undefined));
+  });
+
+  it("show the numbers of the API", async () => {
+    await visit(page, "overview?range=30d");
+    const overview = await api("/analytics/overview?range=30d");
+    const shown = async (label) => page.locator(".metric", { hasText: label }).locator(".value").innerText();
+    for (const [label, name] of [["Visitors", "visitors"], ["Page views", "pageviews"], ["Sessions", "sessions"], ["Conversions", "conversions"]]) assert.equal(await shown(label), overview[name].toLocaleString("en"));
+    const { data } = await api("/analytics/breakdown?range=30d&dimension=country&limit=8");
+    const rows = page.getByRole("region", { name: "Places" }).locator("tbody tr");
+    assert.deepEqual(await rows.locator("td").allInnerTexts(), data.map((row) => row.visitors.toLocaleString("en")));
+    await page.getByText("The numbers as a table").click();
+    const series = await api("/analytics/timeseries?range=30d");
+    assert.deepEqual(await page.locator(".numbers td").allInnerTexts(), series.points.map((point) => point.value.toLocaleString("en")));
+    await shoot(page, "console-overview.png");
+  });
+
+  it("filter everything by a click, in the address, and compose", async () => {
+    await visit(page, "overview?range=30d");
+    await page.getByRole("link", { name: "Germany" }).click();
+    await page.getByRole("region", { name: "Devices" }).getByRole("link", { name: "desktop" }).click();
+    await settled(page);
+    assert.match(decodeURIComponent(page.url()), /filter=country:DE&filter=device:desktop/);
+    const filtered = await api("/analytics/overview?range=30d&filter=country:DE&filter=device:desktop");
+    assert.equal(await page.locator(".metric .value").first().innerText(), filtered.visitors.toLocaleString("en"));
+    await page.reload();
+    await settled(page);
+    assert.equal(await page.locator(".metric .value").first().innerText(), filtered.visitors.toLocaleString("en"));
+    await page.getByRole("link", { name: "Remove the filter Device: desktop" }).click();
+    await page.getByRole("link", { name: "Clear all" }).click();
+    assert.ok(!page.url().includes("filter="), page.url());
+  });
+
+  it("show what strangers write as text", async () => {
+    for (const path of ["overview?range=30d", "events", "goals?range=30d", "errors", "approvals"]) {
+      await visit(page, path);
+      assert.equal(await page.locator("main img, main script").count(), 0, path);
+      assert.ok(!(await page.title()).includes("owned"), path);
+    }
+    await visit(page, "events");
+    await page.getByRole("link", { name: hostile[0], exact: true }).click();
+    assert.ok((await page.getByRole("complementary").innerText()).includes(hostile[0]));
+    await visit(page, "errors");
+    const titles = await page.locator(".issues .title a").allInnerTexts();
+    for (const text of hostile.slice(0, 3)) assert.ok(titles.some((title) => title.includes(text)), text);
+    await page.locator(".issues .title a", { hasText: hostile[0] }).click();
+    await page.getByText("Breadcrumbs").waitFor();
+    assert.equal(await page.locator("main img, main script").count(), 0);
+    assert.ok(!(await page.title()).includes("owned"));
+  });
+
+  it("grow while they are looked at", async () => {
+    await visit(page, "events");
+    await call({ url: base }, server.secret, "POST", "/api/v1/events", { name: "arrived_live", distinctId: "me", url: "https://acme.example/now" });
+    await page.getByRole("link", { name: "arrived_live" }).waitFor();
+    await page.getByText("visitor now").or(page.getByText("visitors now")).waitFor();
+  });
+
+  it("decide on issues, one and many, with keys", async () => {
+    await visit(page, "errors");
+    const first = await page.locator(".issues .title a").first().innerText();
+    await page.keyboard.press("j");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: first }).waitFor();
+    await shoot(page, "console-issue.png");
+    await page.keyboard.press("e");
+    await page.getByRole("button", { name: "Reopen" }).waitFor();
+    assert.equal((await api("/errors?status=resolved")).data.length, 1);
+    await visit(page, "errors");
+    await page.getByLabel("Choose all on this page").check();
+    await page.getByRole("button", { name: "Ignore" }).click();
+    await page.getByText("No issues here.").waitFor();
+    assert.equal((await api("/errors?status=ignored")).data.length, hostile.length - 1);
+    await visit(page, "errors?status=all");
+    await page.keyboard.press("/");
+    await page.keyboard.type("Strange2");
+    await page.waitForFunction(() => document.querySelectorAll(".issues tbody tr").length === 1);
+  });
+
+  it("go anywhere from the keyboard", async () => {
+    await visit(page, "overview");
+    await page.keyboard.press("Control+k");
+    await page.getByRole("dialog").waitFor();
+    await page.keyboard.type("goals");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Goals", level: 1 }).waitFor();
+    await page.keyboard.press("?");
+    await page.getByRole("dialog").waitFor();
+    await page.keyboard.press("Escape");
+    assert.equal(await page.getByRole("dialog").count(), 0);
+  });
+
+  it("are read by everybody: axe, both themes, 360 pixels", async () => {
+    const paths = ["overview?range=30d", "events", "goals", "errors", "errors/" + (await api("/errors?status=all")).data[0].id, "approvals", ...["application", "keys", "team", "tokens", "passkeys"].map((tab) => "settings/" + tab)];
+    for (const colorScheme of ["light", "dark"]) {
+      await page.emulateMedia({ colorScheme });
+      for (const path of paths) {
+        await visit(page, path);
+        await accessible(page);
+        if (path.startsWith("overview")) await shoot(page, `console-${colorScheme}.png`);
+      }
+    }
+    await page.emulateMedia({ colorScheme: "light" });
+    await page.setViewportSize({ width: 360, height: 740 });
+    for (const path of paths) {
+      await visit(page, path);
+      const [needs, has] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+      assert.ok(needs <= has, `${path} needs ${needs} of ${has} pixels`);
+      if (path.startsWith("overview")) await shoot(page, "console-mobile.png");
+    }
+    await page.setViewportSize({ width: 1280, height: 900 });
+  });
+});
+
+describe("people", () => {
+  it("are invited by a link that ends in a passkey, and are out when they are removed", async () => {
+    await visit(page, "settings/team");
+    await page.getByLabel("E-mail address").fill("vic@acme.example");
+    await page.locator("form").getByLabel("Role").selectOption("viewer");
+    await page.getByRole("button", { name: "Invite" }).click();
+    const link = await page.locator(".secret code").innerText();
+    const guest = await open();
+    await guest.goto(link);
+    await guest.getByRole("heading", { name: "Join Acme" }).waitFor();
+    await accessible(guest);
+    await guest.getByRole("button", { name: "Accept with a passkey" }).click();
+    await settled(guest);
+
+    await visit(guest, "settings/keys");
+    await guest.getByText("Keys are for administrators.").waitFor();
+    await visit(guest, "settings/team");
+    assert.equal(await guest.getByRole("button", { name: "Invite" }).count(), 0);
+    await visit(guest, "errors?status=all");
+    assert.equal(await guest.getByRole("checkbox").count(), 0);
+    await visit(guest, "goals");
+    assert.equal(await guest.getByRole("button", { name: "Add a goal" }).count(), 0);
+
+    await visit(page, "settings/team");
+    await page.getByRole("button", { name: "Remove vic@acme.example" }).click();
+    await page.getByText("vic@acme.example").waitFor({ state: "detached" });
+    await guest.reload();
+    await guest.getByText("You have no application yet.").waitFor();
+    await guest.context().close();
+  });
+
+  it("see the way in once their session has ended", async () => {
+    const other = await as("owner@acme.example");
+    await visit(other, "overview");
+    const cookie = (await other.context().cookies()).find((one) => one.name === "svc_session");
+    await fetch(base + "/console/api/v1/sessions", { method: "DELETE", headers: { cookie: "svc_session=" + cookie.value } });
+    await other.goto(at("goals"));
+    await other.getByRole("button", { name: "Sign in with a passkey" }).waitFor();
+    await other.context().close();
+  });
+});
+
+describe("what waits for a passkey", () => {
+  const nameOfApp = async () => (await api("")).name;
+
+  it("is approved with a reason and with it", async () => {
     await propose("Shop <b>by an agent</b>");
-    await page.getByRole("button", { name: "Show" }).click();
-    await page.getByText("Signed in.").waitFor();
-    const action = page.locator("#actions li");
+    await visit(page, "approvals");
+    const action = page.locator(".decisions li");
     assert.match(await action.innerText(), /name: "Web" → "Shop <b>by an agent<\/b>"/);
     await action.getByRole("button").click();
-    await page.getByText("reason", { exact: false }).first().waitFor();
+    await action.getByRole("alert").waitFor();
     assert.equal(await nameOfApp(), "Web");
     await action.getByLabel("Reason").fill("the owner wants it");
     await action.getByRole("button").click();
     await page.getByText("The action is executed.").waitFor();
     assert.equal(await nameOfApp(), "Shop <b>by an agent</b>");
-    assert.equal(await page.locator("#actions li").count(), 0);
   });
 
-  it("says why it cannot approve without a passkey", async () => {
-    await page.getByRole("button", { name: "Remove" }).click();
-    await page.getByText("The passkey is removed.").waitFor();
+  it("is refused without one", async () => {
     await propose("Again");
-    await page.getByRole("button", { name: "Show" }).click();
-    await page.getByText("Signed in.").waitFor();
-    const action = page.locator("#actions li");
+    const other = await as("owner@acme.example");
+    await visit(other, "settings/passkeys");
+    await other.getByRole("button", { name: "Remove" }).click();
+    await other.getByText("No passkey yet.").waitFor();
+    await visit(other, "approvals");
+    const action = other.locator(".decisions li");
     await action.getByLabel("Reason").fill("why not");
     await action.getByRole("button").click();
-    await page.getByText("Register a passkey first").waitFor();
+    await other.getByText("Register a passkey first").waitFor();
     assert.equal(await nameOfApp(), "Shop <b>by an agent</b>");
+    await other.context().close();
   });
 });
+
+it("the browser complained of nothing, and asked no other host", () => assert.deepEqual(complaints, []));

@@ -45,11 +45,16 @@ export async function start(settings = {}) {
       return printed.match(/operator: (http:\S+)\)/)?.[1];
     });
     const boot = JSON.parse(await readFile(bootstrap, "utf8"));
-    const login = spawn(binary, ["admin", "login", "--email", "owner@acme.example", "--addr", new URL(operator).host], { env });
-    let session = "";
-    login.stdout.on("data", (part) => (session += part));
-    await new Promise((done) => login.on("close", done));
-    return { url: boot.url, operator, token: boot.token, secret: boot.keys.production.secret, session: session.match(/svc_con_\w+/)[0], stop, log: () => logged };
+    // admin sends an operator's command and returns what it prints.
+    const admin = async (...args) => {
+      const command = spawn(binary, ["admin", ...args, "--addr", new URL(operator).host], { env });
+      let said = "";
+      command.stdout.on("data", (part) => (said += part));
+      await new Promise((done) => command.on("close", done));
+      return said;
+    };
+    const session = await admin("login", "--email", "owner@acme.example");
+    return { url: boot.url, operator, token: boot.token, secret: boot.keys.production.secret, console: boot.console, session: session.match(/svc_con_\w+/)[0], admin, stop, log: () => logged };
   } catch (error) {
     await stop();
     throw error;

@@ -1,0 +1,115 @@
+import { useCallback, useEffect, useState } from "preact/hooks";
+import { call, whenSignedOut, type Schema } from "./api/client";
+import { useAsk } from "./core/ask";
+import { useLive } from "./core/live";
+import { HereContext, type Here } from "./core/me";
+import { go, hashOf, usePlace, type Place } from "./core/place";
+import { t } from "./core/texts";
+import { Empty } from "./parts/Empty";
+import { Failure } from "./parts/Failure";
+import { endSession, Frame } from "./parts/Frame";
+import { pages } from "./pages/pages";
+import { Door } from "./pages/signin/Door";
+import { SignIn } from "./pages/signin/SignIn";
+import { Start } from "./pages/start/Start";
+
+interface World {
+  me: Schema["Identity"];
+  apps: Schema["Application"][];
+}
+
+async function load(): Promise<World | null> {
+  const me = await call("get", "/api/v1/me", {});
+  const lists = await Promise.all(me.organizations.map((org) => call("get", "/api/v1/orgs/{org}/apps", { path: { org: org.slug }, query: { limit: 200 } })));
+  return { me, apps: lists.flatMap((list) => list.data) };
+}
+
+// linkOf returns the part of the address that is a link to come in by.
+function linkOf(): string {
+  return /^#(setup|invitation)=[A-Za-z0-9_]+$/.test(location.hash) ? location.hash.slice(1) : "";
+}
+
+// App asks who is signed in, and shows the page of the address or the way in.
+export function App() {
+  const [link, open] = useState(linkOf);
+  const [out, leave] = useState(link !== "");
+  const [turn, next] = useState(0);
+  const world = useAsk("world" + turn, () => (out ? Promise.resolve(null) : load()));
+  useEffect(() => whenSignedOut(() => leave(true)), []);
+  useEffect(() => {
+    const follow = () => {
+      if (!linkOf()) return;
+      open(linkOf());
+      leave(true);
+    };
+    const changed = () => next((n) => n + 1);
+    addEventListener("hashchange", follow);
+    addEventListener("application", changed);
+    return () => {
+      removeEventListener("hashchange", follow);
+      removeEventListener("application", changed);
+    };
+  }, []);
+  const enter = useCallback(() => { open(""); leave(false); next((n) => n + 1); }, []);
+  if (out) return <SignIn key={link} link={link} done={enter} />;
+  if (world.data) return <Shown world={world.data} left={() => leave(true)} />;
+  if (world.error) return <Door title={t.product}><Failure error={world.error} again={world.again} /></Door>;
+  return <p class="hidden" role="status">{t.hints.loading}</p>;
+}
+
+const last = "svc-console-app";
+
+// Shown finds the application of the address. An address without one leads to the one that was shown last.
+function Shown({ world, left }: { world: World; left: () => void }) {
+  const place = usePlace();
+  const app = world.apps.find((one) => one.organization.slug === place.org && one.slug === place.app);
+  useEffect(() => {
+    if (app) return localStorage.setItem(last, app.organization.slug + "/" + app.slug);
+    const before = world.apps.find((one) => one.organization.slug + "/" + one.slug === localStorage.getItem(last)) ?? world.apps[0];
+    if (before) location.replace(hashOf({ org: before.organization.slug, app: before.slug, page: "overview", rest: "", query: new URLSearchParams() }));
+  }, [app]);
+  const signOut = () => void endSession().catch(() => {}).then(left);
+  if (world.apps.length === 0) return <Door title={t.frame.noApp}><Empty title="" hint={t.frame.noAppHint} /><button type="button" onClick={signOut}>{t.frame.signOut}</button></Door>;
+  const org = world.me.organizations.find((one) => one.slug === place.org);
+  if (!app || !org) return null;
+  return <Application key={app.id} world={world} app={app} org={org} place={place} signOut={signOut} />;
+}
+
+interface Props {
+  world: World;
+  app: Schema["Application"];
+  org: Schema["Reached"];
+  place: Place;
+  signOut: () => void;
+}
+
+function Application({ world, app, org, place, signOut }: Props) {
+  const env = place.query.get("env") ?? app.environments[0]?.slug ?? "production";
+  const here: Here = {
+    me: world.me, app, org, place, env, range: place.query.get("range") ?? "7d", filters: place.query.getAll("filter"),
+    may: (permission) => org.permissions.includes(permission), administers: org.role === "owner" || org.role === "admin",
+    has: (module) => app.modules.includes(module), at: { org: org.slug, app: app.slug },
+  };
+  const shown = pages.filter((page) => page.shown(here));
+  const page = shown.find((one) => one.name === place.page) ?? shown[0];
+  const live = useLive(here.at, env, here.has("analytics") && here.may("analytics.read"));
+  const [empty, know] = useState<boolean>();
+  useEffect(() => {
+    know(undefined);
+    if (!here.may("events.read") || !here.has("analytics")) return know(false);
+    call("get", "/api/v1/apps/{org}/{app}/events", { path: here.at, query: { env, limit: 1 } }).then(({ data }) => know(data.length === 0), () => know(false));
+  }, [app.id, env]);
+  useEffect(() => { document.title = (page ? t.pages[page.name] + " – " : "") + app.name; }, [page?.name, app.name]);
+  useEffect(() => {
+    if (page && page.name !== place.page) go(hashOf({ ...place, page: page.name, rest: "" }));
+  }, [page?.name, place.page]);
+  if (!page) return <Door title={app.name}><p>{t.failures.forbidden}</p><button type="button" onClick={signOut}>{t.frame.signOut}</button></Door>;
+  const begin = page.name === "overview" && empty === true, unknown = page.name === "overview" && empty === undefined;
+  return (
+    <HereContext.Provider value={here}>
+      <Frame pages={shown.map((one) => one.name)} apps={world.apps} live={live} signOut={signOut} ranged={page.ranged && !begin}>
+        {unknown ? <p class="hidden" role="status" aria-busy="true">{t.hints.loading}</p> : begin ? <Start arrived={() => know(false)} /> : <page.View live={live?.asOf} />}
+      </Frame>
+    </HereContext.Provider>
+  );
+}

@@ -1,0 +1,63 @@
+// Calls of the API. Paths, parameters, bodies and answers have the types of its description, so a route that
+// changes breaks the build.
+import type { components, paths } from "./schema";
+
+export type Schema = components["schemas"];
+type Method = "get" | "post" | "put" | "patch" | "delete";
+type Json<R> = R extends { content: { "application/json": infer Body } } ? Body : undefined;
+type Good<R> = R extends { 200: infer A } ? Json<A> : R extends { 201: infer A } ? Json<A> : undefined;
+type Operation<P extends keyof paths, M extends Method> = Exclude<paths[P][M], undefined>;
+type QueryOf<O> = O extends { parameters: { query?: infer Q } } ? Q : never;
+type PathOf<O> = O extends { parameters: { path: infer V } } ? V : Record<string, never>;
+type BodyOf<O> = O extends { requestBody?: { content: { "application/json": infer B } } } ? B : never;
+
+export type Answer<P extends keyof paths, M extends Method> = Operation<P, M> extends { responses: infer R } ? Good<R> : never;
+export interface Request<O> {
+  path?: PathOf<O>;
+  query?: QueryOf<O>;
+  body?: BodyOf<O>;
+  signal?: AbortSignal;
+}
+
+// Refusal is the answer of a call that failed, in the service's words.
+export class Refusal extends Error {
+  constructor(readonly status: number, readonly problem: Partial<Schema["Problem"]>) {
+    super(problem.detail ?? "The service answered " + status + ".");
+  }
+  get code(): string { return this.problem.code ?? ""; }
+  get reason(): string { return this.problem.reason ?? ""; }
+}
+
+let leave = () => {};
+// whenSignedOut names what happens when the session is over: it was ended, or its time is.
+export function whenSignedOut(then: () => void): void { leave = then; }
+
+export async function call<P extends keyof paths, M extends Method & keyof paths[P]>(method: M, path: P, request: Request<Operation<P, M>> = {}): Promise<Answer<P, M>> {
+  const values = (request.path ?? {}) as Record<string, string>;
+  const url = new URL(String(path).replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? "")), location.origin);
+  for (const [name, value] of Object.entries((request.query ?? {}) as Record<string, unknown>)) {
+    for (const one of Array.isArray(value) ? value : [value]) {
+      if (one !== undefined && one !== "") url.searchParams.append(name, String(one));
+    }
+  }
+  const headers: Record<string, string> = { accept: "application/json" };
+  if (request.body !== undefined) headers["content-type"] = "application/json";
+  let response: Response;
+  try {
+    response = await fetch(url, { method: method.toUpperCase(), headers, body: request.body === undefined ? undefined : JSON.stringify(request.body), signal: request.signal });
+  } catch (error) {
+    if (request.signal?.aborted) throw error;
+    throw new Refusal(0, { detail: "The service does not answer.", code: undefined });
+  }
+  const text = await response.text();
+  let answer: unknown = undefined;
+  try {
+    answer = text === "" ? undefined : JSON.parse(text);
+  } catch {
+    throw new Refusal(response.status, {});
+  }
+  if (response.ok) return answer as Answer<P, M>;
+  const refusal = new Refusal(response.status, (answer ?? {}) as Partial<Schema["Problem"]>);
+  if (response.status === 401 && !String(path).startsWith("/console/api/v1/sessions")) leave();
+  throw refusal;
+}

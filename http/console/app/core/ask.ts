@@ -1,0 +1,50 @@
+// Questions to the service, as pages ask them.
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { Refusal } from "../api/client";
+
+export interface Asked<T> {
+  // data is the last answer; it stays while the next one is under way, so that nothing jumps.
+  data?: T;
+  error?: Refusal;
+  loading: boolean;
+  again: () => void;
+}
+
+// useAsk asks a question again whenever its key changes. An answer that is overtaken is dropped.
+export function useAsk<T>(key: string, question: (signal: AbortSignal) => Promise<T>): Asked<T> {
+  const [state, change] = useState<{ data?: T; error?: Refusal; loading: boolean }>({ loading: true });
+  const [turn, next] = useState(0);
+  const asked = useRef(question);
+  asked.current = question;
+  useEffect(() => {
+    const abort = new AbortController();
+    change((old) => ({ ...old, loading: true }));
+    asked.current(abort.signal).then(
+      (data) => abort.signal.aborted || change({ data, loading: false }),
+      (error: unknown) => abort.signal.aborted || change((old) => ({ data: old.data, error: refusalOf(error), loading: false })),
+    );
+    return () => abort.abort();
+  }, [key, turn]);
+  return { ...state, again: useCallback(() => next((n) => n + 1), []) };
+}
+
+export function refusalOf(error: unknown): Refusal {
+  return error instanceof Refusal ? error : new Refusal(0, { detail: error instanceof Error ? error.message : String(error) });
+}
+
+// useAct runs what a person asked for, one at a time.
+export function useAct(): { busy: boolean; error?: Refusal; run: (act: () => Promise<unknown>) => Promise<boolean>; clear: () => void } {
+  const [state, change] = useState<{ busy: boolean; error?: Refusal }>({ busy: false });
+  const run = async (act: () => Promise<unknown>) => {
+    change({ busy: true });
+    try {
+      await act();
+      change({ busy: false });
+      return true;
+    } catch (error) {
+      change({ busy: false, error: refusalOf(error) });
+      return false;
+    }
+  };
+  return { ...state, run, clear: () => change({ busy: false }) };
+}

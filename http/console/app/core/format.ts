@@ -1,0 +1,60 @@
+// Numbers and times as people read them.
+const whole = new Intl.NumberFormat("en");
+const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+const percent = new Intl.NumberFormat("en", { style: "percent", maximumFractionDigits: 1 });
+
+export const count = (n: number): string => whole.format(n);
+export const brief = (n: number): string => (Math.abs(n) < 10_000 ? whole.format(n) : short.format(n));
+export const share = (ratio: number): string => percent.format(ratio);
+
+export function duration(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 60) return seconds + "s";
+  if (seconds < 3600) return Math.floor(seconds / 60) + "m " + (seconds % 60) + "s";
+  return Math.floor(seconds / 3600) + "h " + Math.floor((seconds % 3600) / 60) + "m";
+}
+
+// delta writes a change in percent, with its sign.
+export function delta(value: number): string {
+  const rounded = Math.abs(value) >= 100 ? Math.round(value) : Math.round(value * 10) / 10;
+  return (rounded > 0 ? "+" : rounded < 0 ? "−" : "±") + Math.abs(rounded) + "%";
+}
+
+export function when(iso: string, zone: string): string {
+  return new Date(iso).toLocaleString("en-GB", { timeZone: zone, day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" });
+}
+
+// moment is the time of a day, with the day where it is not today.
+export function moment(iso: string, zone: string): string {
+  const day = (at: Date) => at.toLocaleDateString("en-GB", { timeZone: zone });
+  const at = new Date(iso), today = day(at) === day(new Date());
+  return at.toLocaleString("en-GB", { timeZone: zone, ...(today ? {} : { day: "numeric", month: "short" }), hour: "2-digit", minute: "2-digit", second: "2-digit" });
+}
+
+export function clock(iso: string, zone: string): string {
+  return new Date(iso).toLocaleTimeString("en-GB", { timeZone: zone });
+}
+
+export function bucket(iso: string, interval: string, zone: string): string {
+  const options: Intl.DateTimeFormatOptions = interval === "hour" ? { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" }
+    : interval === "month" ? { month: "long", year: "numeric" } : { weekday: "short", day: "numeric", month: "short", year: "numeric" };
+  return new Date(iso).toLocaleString("en-GB", { ...options, timeZone: zone });
+}
+
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+export function ago(iso: string, now = Date.now()): string {
+  const seconds = Math.round((new Date(iso).getTime() - now) / 1000);
+  for (const [unit, size] of [["day", 86_400], ["hour", 3600], ["minute", 60]] as const) {
+    if (Math.abs(seconds) >= size) return relative.format(Math.trunc(seconds / size), unit);
+  }
+  return seconds > -5 ? "just now" : relative.format(seconds, "second");
+}
+
+const regions = new Intl.DisplayNames(["en"], { type: "region" });
+export function country(code: string): string {
+  try {
+    return /^[A-Z]{2}$/.test(code) ? (regions.of(code) ?? code) : code;
+  } catch {
+    return code;
+  }
+}

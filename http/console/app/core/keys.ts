@@ -1,0 +1,42 @@
+// Keys of lists: j and k move, Enter opens, x chooses, / goes to the search.
+import { useEffect, useRef, useState } from "preact/hooks";
+
+export const typing = (target: EventTarget | null): boolean => target instanceof HTMLElement && (/^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.isContentEditable);
+
+// useKeys calls what a key stands for, unless somebody is writing or a dialog is open.
+export function useKeys(keys: Record<string, (event: KeyboardEvent) => void>): void {
+  const held = useRef(keys);
+  held.current = keys;
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target) || document.querySelector("dialog[open]")) return;
+      const act = held.current[event.key];
+      if (act) act(event);
+    };
+    addEventListener("keydown", press);
+    return () => removeEventListener("keydown", press);
+  }, []);
+}
+
+// useCursor moves through a list of rows by keys; each row has the attribute data-row.
+export function useCursor(length: number, open: (at: number) => void, more: Record<string, (at: number) => void> = {}): number {
+  const [at, move] = useState(-1);
+  const to = (next: number) => {
+    const clamped = Math.max(0, Math.min(length - 1, next));
+    move(clamped);
+    document.querySelectorAll("[data-row]")[clamped]?.scrollIntoView({ block: "nearest" });
+  };
+  const keys: Record<string, (event: KeyboardEvent) => void> = {
+    j: () => to(at + 1), k: () => to(at - 1),
+    Enter: (event) => {
+      if (at >= 0 && at < length && !(event.target instanceof HTMLElement && event.target.closest("a, button, summary"))) open(at);
+    },
+    "/": (event) => {
+      event.preventDefault();
+      document.querySelector<HTMLInputElement>("input[type=search]")?.focus();
+    },
+  };
+  for (const [key, act] of Object.entries(more)) keys[key] = () => at >= 0 && at < length && act(at);
+  useKeys(keys);
+  return at < length ? at : -1;
+}

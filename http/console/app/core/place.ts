@@ -1,0 +1,65 @@
+// Where the console is: the page, the application, and what the numbers are of. All of it stands behind the # of
+// the address, so a link shows its reader the same.
+import { useEffect, useState } from "preact/hooks";
+
+export interface Place {
+  org: string;
+  app: string;
+  page: string;
+  // rest is what follows the page: the id of an issue, for example.
+  rest: string;
+  query: URLSearchParams;
+}
+
+export function placeOf(hash: string): Place {
+  const [path = "", query = ""] = hash.replace(/^#/, "").split("?", 2);
+  const [, kind, org = "", app = "", page = "", ...rest] = path.split("/").map(decodeURIComponent);
+  const known = kind === "apps";
+  return { org: known ? org : "", app: known ? app : "", page: known ? page || "overview" : "", rest: rest.join("/"), query: new URLSearchParams(query) };
+}
+
+export function hashOf(place: Place): string {
+  const parts = ["apps", place.org, place.app, place.page, ...(place.rest ? [place.rest] : [])].map(encodeURIComponent);
+  const query = place.query.toString();
+  return "#/" + parts.join("/") + (query ? "?" + query : "");
+}
+
+// The parameters that stay when the page changes.
+const kept = ["env", "range", "filter"];
+
+// to returns the link to another page; what the numbers are of stays.
+export function to(place: Place, page: string, rest = "", query: Record<string, string> = {}): string {
+  const next = new URLSearchParams();
+  for (const name of kept) for (const value of place.query.getAll(name)) next.append(name, value);
+  for (const [name, value] of Object.entries(query)) next.set(name, value);
+  return hashOf({ ...place, page, rest, query: next });
+}
+
+// set returns the link to the same page with a parameter changed; an empty value removes it.
+export function set(place: Place, name: string, value: string): string {
+  const query = new URLSearchParams(place.query);
+  if (value === "") query.delete(name);
+  else query.set(name, value);
+  return hashOf({ ...place, query });
+}
+
+// toggle returns the link to the same page with a filter added, or removed where it stands.
+export function toggle(place: Place, filter: string): string {
+  const query = new URLSearchParams(place.query);
+  const filters = query.getAll("filter");
+  query.delete("filter");
+  for (const one of filters.includes(filter) ? filters.filter((f) => f !== filter) : [...filters, filter]) query.append("filter", one);
+  return hashOf({ ...place, query });
+}
+
+export function go(hash: string): void { location.hash = hash; }
+
+export function usePlace(): Place {
+  const [place, change] = useState(() => placeOf(location.hash));
+  useEffect(() => {
+    const follow = () => change(placeOf(location.hash));
+    addEventListener("hashchange", follow);
+    return () => removeEventListener("hashchange", follow);
+  }, []);
+  return place;
+}

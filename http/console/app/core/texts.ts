@@ -1,0 +1,84 @@
+// All texts of the console, in one place.
+import type { Schema } from "../api/client";
+
+export const t = {
+  product: "svc",
+  pages: {
+    overview: "Overview", events: "Events", goals: "Goals", errors: "Errors", approvals: "Approvals", settings: "Settings", start: "Get started",
+  } as Record<string, string>,
+  hints: {
+    loading: "Loading", retry: "Try again", close: "Close", cancel: "Cancel", save: "Save", saved: "Saved.", copy: "Copy", copied: "Copied", more: "Show more",
+    none: "–", search: "Search", skip: "Skip to the content", navigation: "Pages", menu: "Account", back: "Back",
+  },
+  frame: {
+    app: "Application", env: "Environment", range: "Range", live: (n: number) => n + (n === 1 ? " visitor now" : " visitors now"),
+    palette: "go to a page or do something", theme: "Theme", themes: { auto: "As the system", light: "Light", dark: "Dark" } as Record<string, string>,
+    signOut: "Sign out", zone: (zone: string) => "Times in " + zone, keys: "Keys: / searches, j and k move, Enter opens, Ctrl-K goes anywhere, ? shows this.", filters: "Filters", clear: "Clear all",
+    remove: (filter: string) => "Remove the filter " + filter, noApp: "You have no application yet.", noAppHint: "Ask an administrator of your organization for a seat, or accept an invitation.",
+    createApp: "Create an application", docs: "Documentation",
+  },
+  ranges: { today: "Today", yesterday: "Yesterday", "24h": "24 hours", "7d": "7 days", "30d": "30 days", "90d": "90 days", "12m": "12 months" } as Record<string, string>,
+  failures: {
+    offline: "The service does not answer. Check your connection; this page asks again when you do.", forbidden: "Your role does not permit this. An administrator of the organization can change it.",
+    module: "This part of the application is switched off. An administrator switches it on in the settings.", limit: "Too many questions at once. Wait a moment, then try again.",
+    slow: "The question took too long. Choose a shorter range or fewer filters.", internal: "Something went wrong in the service.", request: (id: string) => "Reference: " + id,
+  },
+  signin: {
+    title: "Sign in", lead: "Your passkey knows who you are: no name, no password.", passkey: "Sign in with a passkey", waiting: "Waiting for your passkey…",
+    lost: "No passkey yet, or lost it?", ask: "Whoever runs the service makes a link for you:", setup: "Signing you in…",
+    setupFailed: "This link does not open the console.", offer: "Add a passkey", offerLead: "Next time a look, a finger or a number signs you in. The link that brought you here does not work again.",
+    name: "Name of this device", add: "Add a passkey", later: "Not now", joinTitle: (org: string) => "Join " + org, join: "Accept with a passkey",
+    joinLead: (by: string, role: string, email: string) => (by ? by + " invites " : "You invite ") + email + " as " + role + ". Your passkey stays on this device; the service keeps only its public half.",
+    unsupported: "This browser knows no passkeys. Use a current Chrome, Edge, Firefox or Safari.", insecure: "Passkeys need a name. Open the console as localhost, or under the address in SVC_PUBLIC_URL.",
+    known: "You are known here. Sign in, and the invitation is accepted.", cancelled: "The passkey was not used. Try again when you are ready.",
+  },
+  start: {
+    title: "Send your first event", lead: "Put this into your application. The page moves on by itself when the first event arrives.", framework: "Framework",
+    frameworks: { html: "Web page", react: "React", nextjs: "Next.js", node: "Node.js", express: "Express", hono: "Hono" } as Record<string, string>,
+    key: "Make a key for this snippet", keyHint: "A public key sends events and reads nothing. It is shown now and never again.", waiting: "Waiting for the first event…", arrived: "It is here.",
+    test: "Send a test event from this page", testHint: "It appears as a page view of /hello.", keyNeeded: "Make a key first; the snippet then has it.", noRight: "Keys are made by an administrator. Ask for one, and put it into the snippet.",
+  },
+  overview: {
+    visitors: "Visitors", pageviews: "Page views", sessions: "Sessions", bounceRate: "Bounce rate", avgDurationMs: "Visit time", conversions: "Conversions", events: "Events",
+    chart: (metric: string) => metric + " over time", table: "The numbers as a table", time: "Time", previous: "against the time before", capped: "Filters reach back 90 days at most; the numbers are of those.",
+    nothing: "Nothing in this range.", empty: "No visits in this range.", emptyHint: "Choose a longer range, or another environment.", rows: "Visitors",
+    panels: { pages: "Pages", sources: "Sources", places: "Places", devices: "Devices", events: "Events" } as Record<string, string>,
+    dimensions: {
+      path: "Page", entry_path: "Entry", exit_path: "Exit", source: "Source", referrer_domain: "Referrer", medium: "Medium", utm_campaign: "Campaign", utm_source: "UTM source",
+      country: "Country", region: "Region", city: "City", device: "Device", browser: "Browser", os: "System", event: "Event", utm_medium: "UTM medium", utm_term: "UTM term", utm_content: "UTM content",
+    } as Record<string, string>,
+    interval: { hour: "Hours", day: "Days", week: "Weeks", month: "Months" } as Record<string, string>, unknown: "(not known)",
+  },
+  events: {
+    search: "Search events", names: "Event", all: "All events", empty: "No events match.", emptyHint: "Change the search, or send an event.", follow: "Live", time: "Time", name: "Name", page: "Page", who: "Who", place: "Place",
+    details: "Event", properties: "Properties", fields: "Fields", noProperties: "This event has no properties.", choose: "Choose an event to see all of it.",
+  },
+  errors: {
+    search: "Search issues", empty: "No issues here.", emptyHint: "Errors that your application reports appear here, grouped by their cause.", sort: "Sort by",
+    sorts: { last_seen: "Last seen", first_seen: "First seen", count: "Events", users: "People" } as Record<string, string>,
+    statuses: { open: "Open", regressed: "Regressed", ignored: "Ignored", resolved: "Resolved", all: "All" } as Record<Schema["Issue"]["status"] | "all", string>,
+    resolve: "Resolve", ignore: "Ignore", reopen: "Reopen", chosen: (n: number) => n + " chosen", choose: (title: string) => "Choose " + title, chooseAll: "Choose all on this page", issue: "Issue", events: "Events", users: "People", last: "Last seen", first: "First seen",
+    stack: "Stack", breadcrumbs: "Breadcrumbs", tags: "Tags", releases: "Releases", request: "Request", extra: "More", occurrence: (n: number, of: string) => "Occurrence " + n + " of " + of, older: "Older", newer: "Newer",
+    outside: (n: number) => n + (n === 1 ? " library frame" : " library frames"), noStack: "This occurrence has no stack.", unmapped: "Not mapped: ", daily: "Events per day", changed: (title: string, status: string) => title + " is " + status + ".", spark: (numbers: number[]) => "Last 7 days: " + numbers.join(", "), context: "Where",
+  },
+  goals: {
+    title: "Goals", empty: "No goals yet.", emptyHint: "A goal counts a page or an event that matters: a sign-up, an order.", name: "Name", kind: "Counts", kinds: { event: "Event", path: "Page" } as Record<string, string>,
+    match: "Match", add: "Add a goal", value: "Value", conversions: "Conversions", visitors: "Visitors", remove: "Delete", confirm: (name: string) => "Delete the goal " + name + "? Its past conversions are no longer counted.", deleted: "(deleted)", matchHint: "The name of an event, or a path; /blog* takes all paths that begin so.",
+  },
+  approvals: {
+    own: "Proposed to you", ownHint: "What the assistant or an agent wants to change waits for you here.", outside: "Requests to the outside", outsideHint: "What leaves the service is decided by a second member.",
+    empty: "Nothing waits.", reason: "Reason", approve: "Approve with a passkey", reject: "Reject", send: "Send", refuse: "Refuse", until: "until", asked: (who: string, what: string) => who + " asked: " + what, done: (status: string) => "The action is " + status + ".",
+    effects: { read: "read", write: "change", destructive: "cannot be undone", external: "leaves the service" } as Record<string, string>, request: (status: string) => "The request is " + status + ".", needsReason: "Say why first.",
+  },
+  settings: {
+    tabs: { application: "Application", keys: "Keys and install", team: "Team", tokens: "Tokens", passkeys: "Passkeys" } as Record<string, string>,
+    name: "Name", timezone: "Time zone", timezoneHint: "Days begin at midnight of this zone.", retention: "Days that events are kept", retentionHint: "Fewer days hide at once and delete within a day.", origins: "Allowed origins", originsHint: "One a line. Public keys serve pages of these origins; * serves all.",
+    readOnly: "Only administrators change this.", keys: "Keys", newKey: "Make a key", kind: "Kind", kinds: { public: "Public", secret: "Secret" } as Record<string, string>, kindHint: "Public keys are safe in a browser. Secret keys belong on servers.", label: "Label", revoke: "Revoke", revokeKey: (label: string) => "Revoke the key " + label + "? What sends with it is refused from now on.",
+    once: "Copy it now; it is never shown again.", noKeys: "No keys yet.", noRight: "Keys are for administrators.", created: "Made", ends: "…", team: "Members", invite: "Invite", email: "E-mail address", role: "Role", roles: { owner: "Owner", admin: "Administrator", member: "Member", viewer: "Viewer" } as Record<string, string>,
+    link: "Send this link to the person. It ends in a passkey, works once, and is over in 72 hours.", invited: "Invited until ", remove: "Remove", removeMember: (who: string) => "Remove " + who + "? The person is out at the next request.", you: "you",
+    tokens: "Personal tokens", newToken: "Make a token", scopes: "May", scopeNames: { read: "Read", write: "Write", admin: "Administer" } as Record<string, string>, lastUsed: "Last used", never: "Never", expires: "Ends", noTokens: "No tokens yet.", revokeToken: (name: string) => "Revoke the token " + name + "? Programs that use it are refused from now on.", tokenHint: "A token opens the API for programs that act as you. It ends after 90 days.",
+    passkeys: "Passkeys", passkeysHint: "Each device has one of its own. Passkeys are added and removed within ten minutes of signing in.", addPasskey: "Add a passkey", removePasskey: (name: string) => "Remove the passkey " + name + "? It no longer signs you in.", host: "For", noPasskeys: "No passkey yet.",
+    install: "Install",
+  },
+  palette: { placeholder: "Page, application, range, action…", none: "Nothing of that name.", page: "Page", app: "Application", range: "Range", action: "Action" },
+};

@@ -1,0 +1,93 @@
+import { useEffect, useState } from "preact/hooks";
+import { call, type Schema } from "../../api/client";
+import { useAct, useAsk } from "../../core/ask";
+import { ago, brief, count, when } from "../../core/format";
+import { useCursor } from "../../core/keys";
+import { useHere } from "../../core/me";
+import { go, set, to } from "../../core/place";
+import { t } from "../../core/texts";
+import { Empty } from "../../parts/Empty";
+import { Failure } from "../../parts/Failure";
+import { Search } from "../../parts/Search";
+import { Spark } from "../../parts/Spark";
+
+const statuses = ["open", "regressed", "ignored", "resolved", "all"] as const;
+type Status = (typeof statuses)[number];
+type Decision = "resolved" | "ignored" | "open";
+
+// Errors lists issues: by their status, by words, and several decided at once.
+export function Errors() {
+  const { at, env, place, app, may } = useHere();
+  const status = (statuses.includes(place.query.get("status") as Status) ? place.query.get("status") : "open") as Status;
+  const q = place.query.get("q") ?? "", sort = (place.query.get("sort") ?? "last_seen") as "last_seen";
+  const query = { env, status, q: q || undefined, sort, limit: 50 };
+  const key = JSON.stringify([at, query]);
+  const first = useAsk(key, (signal) => call("get", "/api/v1/apps/{org}/{app}/errors", { path: at, query, signal }));
+  const [older, append] = useState<{ rows: Schema["Issue"][]; cursor: string | null }>();
+  const [chosen, choose] = useState<string[]>([]);
+  const { busy, error, run } = useAct();
+  useEffect(() => { append(undefined); choose([]); }, [key]);
+  const rows = [...(first.data?.data ?? []), ...(older?.rows ?? [])];
+  const cursor = older ? older.cursor : first.data?.nextCursor;
+  const writes = may("errors.write");
+  const decide = (ids: string[], to: Decision) => run(async () => {
+    for (const issueId of ids) await call("patch", "/api/v1/apps/{org}/{app}/errors/{issueId}", { path: { ...at, issueId }, query: { env }, body: { status: to } });
+    choose([]);
+    append(undefined);
+    first.again();
+  });
+  const flip = (id: string) => choose(chosen.includes(id) ? chosen.filter((one) => one !== id) : [...chosen, id]);
+  const more = async () => {
+    if (!cursor) return;
+    const page = await call("get", "/api/v1/apps/{org}/{app}/errors", { path: at, query: { ...query, cursor } });
+    append({ rows: [...(older?.rows ?? []), ...page.data], cursor: page.nextCursor });
+  };
+  const row = useCursor(rows.length, (i) => go(to(place, "errors", rows[i]!.id)), writes ? { x: (i) => flip(rows[i]!.id), e: (i) => void decide([rows[i]!.id], "resolved"), i: (i) => void decide([rows[i]!.id], "ignored") } : {});
+  return (
+    <>
+      <div class="scope">
+        <h1>{t.pages["errors"]}</h1>
+        <span class="grow" />
+        <select aria-label={t.errors.sort} value={sort} onChange={(event) => go(set(place, "sort", event.currentTarget.value))}>
+          {Object.entries(t.errors.sorts).map(([name, text]) => <option key={name} value={name}>{text}</option>)}
+        </select>
+        <Search label={t.errors.search} value={q} change={(text) => go(set(place, "q", text))} />
+      </div>
+      <section class={"card list" + (first.loading ? " busy" : "")} aria-label={t.pages["errors"]} aria-busy={first.loading}>
+        <div class="head">
+          <nav class="tabs" aria-label={t.errors.issue}>
+            {statuses.map((one) => <a key={one} href={set(place, "status", one === "open" ? "" : one)} aria-current={one === status ? "true" : undefined}>{t.errors.statuses[one]} {first.data && <small>{brief(first.data.counts[one])}</small>}</a>)}
+          </nav>
+          {chosen.length > 0 && (
+            <div class="bulk"><span class="quiet">{t.errors.chosen(chosen.length)}</span>
+              <button type="button" disabled={busy} onClick={() => void decide(chosen, "resolved")}>{t.errors.resolve}</button>
+              <button type="button" disabled={busy} onClick={() => void decide(chosen, "ignored")}>{t.errors.ignore}</button>
+              <button type="button" disabled={busy} onClick={() => void decide(chosen, "open")}>{t.errors.reopen}</button>
+            </div>
+          )}
+        </div>
+        {error && <Failure error={error} />}
+        {first.error ? <Failure error={first.error} again={first.again} /> : rows.length === 0 && !first.loading ? <Empty title={t.errors.empty} hint={t.errors.emptyHint} /> : (
+          <table class="rows issues">
+            <thead><tr>
+              {writes && <th class="tick"><input type="checkbox" aria-label={t.errors.chooseAll} checked={rows.length > 0 && chosen.length === rows.length} onChange={(event) => choose(event.currentTarget.checked ? rows.map((issue) => issue.id) : [])} /></th>}
+              <th scope="col">{t.errors.issue}</th><th scope="col" class="wide">{t.errors.last}</th><th scope="col" class="wide"><span class="hidden">{t.errors.daily}</span></th><th scope="col" class="number">{t.errors.events}</th><th scope="col" class="number">{t.errors.users}</th>
+            </tr></thead>
+            <tbody>
+              {rows.map((issue, i) => (
+                <tr key={issue.id} data-row class={i === row ? "at" : ""}>
+                  {writes && <td class="tick"><input type="checkbox" aria-label={t.errors.choose(issue.title)} checked={chosen.includes(issue.id)} onChange={() => flip(issue.id)} /></td>}
+                  <td class="title"><a class={"level " + issue.level} href={to(place, "errors", issue.id)}>{issue.title}</a><small class="text">{issue.culprit}{issue.status === "regressed" && <b class="badge">{t.errors.statuses.regressed}</b>}</small></td>
+                  <td class="wide time" title={when(issue.lastSeenAt, app.timezone)}>{ago(issue.lastSeenAt)}</td>
+                  <td class="wide"><Spark numbers={issue.spark} label={t.errors.spark(issue.spark)} /></td>
+                  <td class="number" title={count(issue.eventCount)}>{brief(issue.eventCount)}</td><td class="number" title={count(issue.userCount)}>{brief(issue.userCount)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+        {cursor && <button type="button" class="plain" onClick={() => void more()}>{t.hints.more}</button>}
+      </section>
+    </>
+  );
+}

@@ -1,0 +1,72 @@
+import { useEffect, useState } from "preact/hooks";
+import { call, type Schema } from "../../api/client";
+import { useAsk } from "../../core/ask";
+import { country, moment, when } from "../../core/format";
+import { useCursor } from "../../core/keys";
+import { useHere } from "../../core/me";
+import { go, set } from "../../core/place";
+import { t } from "../../core/texts";
+import { Empty } from "../../parts/Empty";
+import { Failure } from "../../parts/Failure";
+import { Search } from "../../parts/Search";
+import { Details } from "./Details";
+
+const size = 50;
+
+// Events is the feed, the newest first. It grows while it is looked at: live says that something has arrived.
+export function Events({ live }: { live?: string }) {
+  const { at, env, place, app } = useHere();
+  const name = place.query.get("name") ?? "", search = place.query.get("search") ?? "", chosen = place.query.get("event") ?? "";
+  const query = { env, name: name || undefined, search: search || undefined, limit: size };
+  const key = JSON.stringify([at, query]);
+  const newest = useAsk(key, (signal) => call("get", "/api/v1/apps/{org}/{app}/events", { path: at, query, signal }));
+  const names = useAsk(JSON.stringify([at, env, "names"]), (signal) => call("get", "/api/v1/apps/{org}/{app}/events/names", { path: at, query: { env, range: "30d", limit: 100 }, signal }));
+  const [older, append] = useState<{ rows: Schema["Event"][]; cursor: string | null }>();
+  useEffect(() => append(undefined), [key]);
+  useEffect(() => { if (live && !older) newest.again(); }, [live]);
+  const rows = [...(newest.data?.data ?? []), ...(older?.rows ?? [])];
+  const cursor = older ? older.cursor : newest.data?.nextCursor;
+  const more = async () => {
+    if (!cursor) return;
+    const page = await call("get", "/api/v1/apps/{org}/{app}/events", { path: at, query: { ...query, cursor } });
+    append({ rows: [...(older?.rows ?? []), ...page.data], cursor: page.nextCursor });
+  };
+  const open = (id: string) => go(set(place, "event", id));
+  const row = useCursor(rows.length, (i) => open(rows[i]!.id));
+  const shown = rows.find((event) => event.id === chosen);
+  return (
+    <>
+      <div class="scope">
+        <h1>{t.pages["events"]}</h1>
+        <span class="zone quiet">{t.frame.zone(app.timezone)}</span>
+        <select aria-label={t.events.names} value={name} onChange={(event) => go(set(place, "name", event.currentTarget.value))}>
+          <option value="">{t.events.all}</option>
+          {names.data?.data.map((one) => <option key={one.name} value={one.name}>{one.name}</option>)}
+          {name && !names.data?.data.some((one) => one.name === name) && <option value={name}>{name}</option>}
+        </select>
+        <Search label={t.events.search} value={search} change={(text) => go(set(place, "search", text))} />
+      </div>
+      <div class="split">
+        <section class="card list" aria-label={t.pages["events"]} aria-busy={newest.loading}>
+          {newest.error ? <Failure error={newest.error} again={newest.again} /> : rows.length === 0 && !newest.loading ? <Empty title={t.events.empty} hint={t.events.emptyHint} /> : (
+            <table class="rows">
+              <thead><tr><th scope="col">{t.events.time}</th><th scope="col">{t.events.name}</th><th scope="col" class="wide">{t.events.page}</th><th scope="col" class="wide">{t.events.place}</th></tr></thead>
+              <tbody>
+                {rows.map((event, i) => (
+                  <tr key={event.id} data-row class={event.id === chosen ? "chosen" : i === row ? "at" : ""} onClick={() => open(event.id)}>
+                    <td class="time" title={when(event.ts, app.timezone)}>{moment(event.ts, app.timezone)}</td>
+                    <td><a href={set(place, "event", event.id)}>{event.name}</a></td>
+                    <td class="wide text">{event.path ?? t.hints.none}</td>
+                    <td class="wide text">{[event.city, event.country && country(event.country)].filter(Boolean).join(", ") || t.hints.none}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          )}
+          {cursor && <button type="button" class="plain" onClick={() => void more()}>{t.hints.more}</button>}
+        </section>
+        <Details id={chosen} known={shown} close={() => go(set(place, "event", ""))} />
+      </div>
+    </>
+  );
+}

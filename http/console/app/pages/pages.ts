@@ -1,0 +1,27 @@
+// The pages, in the order of the navigation. A page whose module is off, or that the person may not read, is
+// not shown.
+import type { ComponentType } from "preact";
+import type { Here } from "../core/me";
+import { Approvals } from "./approvals/Approvals";
+import { ErrorsPage } from "./errors/ErrorsPage";
+import { Events } from "./events/Events";
+import { Goals } from "./goals/Goals";
+import { Overview } from "./overview/Overview";
+import { Settings } from "./settings/Settings";
+
+export interface Page {
+  name: string;
+  // ranged says that its numbers are of a range and of filters.
+  ranged: boolean;
+  shown: (here: Here) => boolean;
+  View: ComponentType<{ live?: string }>;
+}
+
+export const pages: Page[] = [
+  { name: "overview", ranged: true, shown: (here) => here.has("analytics") && here.may("analytics.read"), View: Overview },
+  { name: "events", ranged: false, shown: (here) => here.has("analytics") && here.may("events.read"), View: Events },
+  { name: "goals", ranged: true, shown: (here) => here.has("analytics") && here.may("analytics.read"), View: Goals },
+  { name: "errors", ranged: false, shown: (here) => here.has("errors") && here.may("errors.read"), View: ErrorsPage },
+  { name: "approvals", ranged: false, shown: (here) => here.may("ai.use"), View: Approvals },
+  { name: "settings", ranged: false, shown: () => true, View: Settings },
+];

@@ -1,0 +1,27 @@
+import type { ComponentType } from "preact";
+import { useHere } from "../../core/me";
+import { to } from "../../core/place";
+import { t } from "../../core/texts";
+import { Application } from "./Application";
+import { Keys } from "./Keys";
+import { Passkeys } from "./Passkeys";
+import { Team } from "./Team";
+import { Tokens } from "./Tokens";
+
+const tabs: Record<string, ComponentType> = { application: Application, keys: Keys, team: Team, tokens: Tokens, passkeys: Passkeys };
+
+// Settings has a part for each thing that can be set.
+export function Settings() {
+  const { place } = useHere();
+  const chosen = place.rest in tabs ? place.rest : "application";
+  const Tab = tabs[chosen]!;
+  return (
+    <>
+      <div class="scope"><h1>{t.pages["settings"]}</h1></div>
+      <nav class="tabs large" aria-label={t.pages["settings"]}>
+        {Object.keys(tabs).map((name) => <a key={name} href={to(place, "settings", name)} aria-current={name === chosen ? "page" : undefined}>{t.settings.tabs[name]}</a>)}
+      </nav>
+      <Tab />
+    </>
+  );
+}

@@ -1,0 +1,74 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import { bucket, brief, count } from "../core/format";
+import { t } from "../core/texts";
+
+interface Props {
+  label: string;
+  unit: string;
+  interval: string;
+  zone: string;
+  points: { t: string; value: number | null }[];
+}
+
+const height = 240;
+const color = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+// Chart draws a series and has its numbers in a table below.
+export function Chart({ label, unit, interval, zone, points }: Props) {
+  const box = useRef<HTMLDivElement>(null);
+  const [under, point] = useState<number | null>(null);
+  const [theme, redraw] = useState(0);
+  useEffect(() => {
+    const again = () => redraw((n) => n + 1);
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    dark.addEventListener("change", again);
+    addEventListener("theme", again);
+    return () => {
+      dark.removeEventListener("change", again);
+      removeEventListener("theme", again);
+    };
+  }, []);
+  useEffect(() => {
+    const at = box.current;
+    if (!at) return;
+    const font = "12px system-ui, sans-serif", muted = color("--muted"), grid = { stroke: color("--grid"), width: 1 };
+    const options: Intl.DateTimeFormatOptions = interval === "hour" && points.length <= 48 ? { hour: "2-digit", minute: "2-digit" } : interval === "month" ? { month: "short" } : { day: "numeric", month: "short" };
+    const tick = (seconds: number) => new Date(seconds * 1000).toLocaleString("en-GB", { timeZone: zone, ...options });
+    const plot = new uPlot({
+      width: at.clientWidth, height, padding: [12, 24, 0, 0], legend: { show: false }, tzDate: (ts) => uPlot.tzDate(new Date(ts * 1000), zone),
+      cursor: { y: false, points: { size: 9, width: 2, stroke: color("--card"), fill: color("--accent") } },
+      scales: { y: { range: (_, __, most) => [0, Math.max(4, most * 1.08)] } },
+      axes: [
+        { stroke: muted, font, grid: { show: false }, ticks: { show: false }, space: 80, size: 28, values: (_, ticks) => ticks.map(tick) },
+        { stroke: muted, font, grid, ticks: { show: false }, size: 44, values: (_, ticks) => ticks.map((n) => (Number.isInteger(n) ? brief(n) : "")) },
+      ],
+      series: [{}, { stroke: color("--accent"), width: 2, fill: color("--area"), points: { show: points.length < 2 } }],
+      hooks: { setCursor: [(u) => point(u.cursor.idx ?? null)] },
+    }, [points.map((p) => new Date(p.t).getTime() / 1000), points.map((p) => p.value)], at);
+    const watch = new ResizeObserver(() => plot.setSize({ width: at.clientWidth, height }));
+    watch.observe(at);
+    return () => {
+      watch.disconnect();
+      plot.destroy();
+    };
+  }, [points, interval, zone, theme]);
+  const shown = under === null ? undefined : points[under];
+  const total = points.reduce((sum, p) => sum + (p.value ?? 0), 0);
+  return (
+    <div class="chart">
+      <p class="tip" aria-hidden="true">{shown ? <><b>{shown.value === null ? t.hints.none : count(shown.value)}</b> {unit.toLowerCase()} · {bucket(shown.t, interval, zone)}</> : <span class="quiet">{label}</span>}</p>
+      <div ref={box} class="plot" role="img" aria-label={label + ": " + count(total) + " in " + points.length + " steps. The table below has every number."} />
+      <details class="numbers">
+        <summary>{t.overview.table}</summary>
+        <div class="scroll" tabIndex={0} role="region" aria-label={t.overview.table}>
+          <table>
+            <thead><tr><th scope="col">{t.overview.time}</th><th scope="col">{unit}</th></tr></thead>
+            <tbody>{points.map((p) => <tr key={p.t}><th scope="row">{bucket(p.t, interval, zone)}</th><td>{p.value === null ? t.hints.none : count(p.value)}</td></tr>)}</tbody>
+          </table>
+        </div>
+      </details>
+    </div>
+  );
+}

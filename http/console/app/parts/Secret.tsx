@@ -1,0 +1,11 @@
+import { Copy } from "./Copy";
+
+// Secret shows what is shown once.
+export function Secret({ text, hint }: { text: string; hint: string }) {
+  return (
+    <div class="secret" role="status">
+      <p>{hint}</p>
+      <div class="row"><code>{text}</code><Copy text={text} /></div>
+    </div>
+  );
+}
