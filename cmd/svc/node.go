@@ -203,6 +203,9 @@ func (n *node) openLog(ctx context.Context) (err error) {
 	if err := n.topic.Ensure(ctx); err != nil {
 		return err
 	}
+	if n.broker == nil {
+		warnOfForgottenPositions(ctx, n.topic, n.logger)
+	}
 	n.producer, err = kafka.NewProducer(kafka.ProducerConfig{Brokers: brokers, Topic: ingestTopic, Partitions: n.config.Partitions, Timeout: produceTime, Dial: dial, Logger: n.logger})
 	if err != nil {
 		return err

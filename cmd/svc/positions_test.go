@@ -1,0 +1,37 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+)
+
+// keptFor is a log that keeps positions for so long, or does not say.
+type keptFor time.Duration
+
+func (k keptFor) PositionsKept(context.Context) (time.Duration, error) {
+	if k == 0 {
+		return 0, errors.New("not allowed")
+	}
+	return time.Duration(k), nil
+}
+
+// TestALogThatForgetsPositionsIsNamed looks at what a start says of logs.
+func TestALogThatForgetsPositionsIsNamed(t *testing.T) {
+	t.Parallel()
+	for kept, want := range map[keptFor]string{
+		0:                             "level=INFO",
+		keptFor(7 * 24 * time.Hour):   "level=WARN",
+		keptFor(positionsLong):        "",
+		keptFor(365 * 24 * time.Hour): "",
+	} {
+		var out strings.Builder
+		warnOfForgottenPositions(t.Context(), kept, slog.New(slog.NewTextHandler(&out, nil)))
+		if got := out.String(); (want == "") != (got == "") || !strings.Contains(got, want) {
+			t.Errorf("kept for %v: %q", time.Duration(kept), got)
+		}
+	}
+}
