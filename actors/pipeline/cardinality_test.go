@@ -47,8 +47,12 @@ func TestSeriesOfBeforeCount(t *testing.T) {
 			environment, series uint64
 			want                bool
 		}{
-			{"came through", 7, 10, true}, {"is stored", 7, 2, true}, {"is new beyond the limit", 7, 11, false},
-			{"is stored and came through", 8, 3, true}, {"is new within the limit", 8, 11, true}, {"is new beyond it", 8, 12, false},
+			{"came through", 7, 10, true},
+			{"is stored", 7, 2, true},
+			{"is new beyond the limit", 7, 11, false},
+			{"is stored and came through", 8, 3, true},
+			{"is new within the limit", 8, 11, true},
+			{"is new beyond it", 8, 12, false},
 		} {
 			if got := admit(test.environment, test.series); got != test.want {
 				t.Errorf("a series of %d that %s: %t", test.environment, test.name, got)
