@@ -132,6 +132,8 @@ describe("the pages", () => {
     ]);
     const answer = await call({ url: base }, server.secret, "POST", "/api/v1/batch", { items: strange });
     assert.deepEqual(answer.rejected, []);
+    const points = Array.from({ length: 96 }, (_, i) => ({ type: "metric", name: "checkout.duration", kind: "histogram", unit: "ms", value: 120 + 40 * Math.sin(i / 9), labels: { region: ["eu", "us", hostile[0]][i % 3] }, ts: new Date(Date.now() - i * 900_000).toISOString() }));
+    assert.deepEqual((await call({ url: base }, server.secret, "POST", "/api/v1/batch", { items: points })).rejected, []);
     await call({ url: base }, server.token, "POST", "/api/v1/apps/acme/web/goals", { name: hostile[0], kind: "path", match: "/pricing", value: 0 });
     await until("everything is stored", async () => ((await api("/analytics/overview?range=90d")).pageviews >= sent.length && (await api("/errors")).data.length === hostile.length ? true : undefined));
   });
@@ -147,7 +149,39 @@ describe("the pages", () => {
     await page.getByText("The numbers as a table").click();
     const series = await api("/analytics/timeseries?range=30d");
     assert.deepEqual(await page.locator(".numbers td").allInnerTexts(), series.points.map((point) => point.value.toLocaleString("en")));
-    await shoot(page, "console-overview.png");
+  });
+
+  it("show who came back, and what is measured", async () => {
+    await visit(page, "retention?range=90d");
+    const { cohorts } = await api("/analytics/retention?range=90d&cohortBy=week");
+    assert.deepEqual(await page.locator(".heat tbody td:nth-child(2)").allInnerTexts(), cohorts.map((one) => one.size.toLocaleString("en")));
+    await visit(page, "metrics");
+    await page.getByRole("link", { name: /^checkout\.duration/ }).click();
+    await page.getByLabel("Divide by").selectOption("region");
+    await page.getByRole("cell", { name: hostile[0] }).waitFor();
+    await page.getByLabel("Range").selectOption("7d");
+    await settled(page);
+    const series = await api("/metrics/series?name=checkout.duration&agg=avg&range=7d");
+    assert.equal(await page.locator(".sums dd").last().innerText(), series.summary.count.toLocaleString("en"));
+  });
+
+  it("take a monitor, and a goal", async () => {
+    await visit(page, "monitors");
+    await page.getByLabel("Name").fill("Docs");
+    await page.getByLabel("Address").fill("https://example.com/docs");
+    await page.getByRole("button", { name: "Add a monitor" }).click();
+    await page.getByRole("cell", { name: /^Docs https/ }).waitFor();
+    assert.equal((await api("/monitors")).data[0].url, "https://example.com/docs");
+    await page.getByRole("button", { name: "Delete Docs" }).click();
+    await page.getByText("No monitors yet.").waitFor();
+    await visit(page, "goals?range=30d");
+    await page.getByLabel("Name", { exact: true }).fill("Docs read");
+    await page.locator("form").getByLabel("Counts").selectOption("path");
+    await page.getByLabel("Match").fill("/docs");
+    await page.getByRole("button", { name: "Add a goal" }).click();
+    await page.getByRole("cell", { name: "Docs read", exact: true }).waitFor();
+    await page.getByRole("button", { name: "Delete Docs read" }).click();
+    await page.getByRole("cell", { name: "Docs read", exact: true }).waitFor({ state: "detached" });
   });
 
   it("filter everything by a click, in the address, and compose", async () => {
@@ -226,7 +260,7 @@ describe("the pages", () => {
   });
 
   it("are read by everybody: axe, both themes, 360 pixels", async () => {
-    const paths = ["overview?range=30d", "events", "goals", "errors", "errors/" + (await api("/errors?status=all")).data[0].id, "approvals", ...["application", "keys", "team", "tokens", "passkeys"].map((tab) => "settings/" + tab)];
+    const paths = ["overview?range=30d", "events", "goals", "retention?range=90d", "metrics?name=checkout.duration", "monitors", "incidents?status=all", "errors", "errors/" + (await api("/errors?status=all")).data[0].id, "approvals", ...["application", "keys", "team", "tokens", "passkeys"].map((tab) => "settings/" + tab)];
     for (const colorScheme of ["light", "dark"]) {
       await page.emulateMedia({ colorScheme });
       for (const path of paths) {

@@ -4,7 +4,7 @@ import type { Schema } from "../api/client";
 export const t = {
   product: "svc",
   pages: {
-    overview: "Overview", events: "Events", goals: "Goals", errors: "Errors", approvals: "Approvals", settings: "Settings", start: "Get started",
+    overview: "Overview", events: "Events", goals: "Goals", retention: "Retention", errors: "Errors", metrics: "Metrics", monitors: "Monitors", incidents: "Incidents", approvals: "Approvals", settings: "Settings", start: "Get started",
   } as Record<string, string>,
   hints: {
     loading: "Loading", retry: "Try again", close: "Close", cancel: "Cancel", save: "Save", saved: "Saved.", copy: "Copy", copied: "Copied", more: "Show more",
@@ -64,6 +64,22 @@ export const t = {
   goals: {
     title: "Goals", empty: "No goals yet.", emptyHint: "A goal counts a page or an event that matters: a sign-up, an order.", name: "Name", kind: "Counts", kinds: { event: "Event", path: "Page" } as Record<string, string>,
     match: "Match", add: "Add a goal", value: "Value", conversions: "Conversions", visitors: "Visitors", remove: "Delete", confirm: (name: string) => "Delete the goal " + name + "? Its past conversions are no longer counted.", deleted: "(deleted)", matchHint: "The name of an event, or a path; /blog* takes all paths that begin so.",
+  },
+  retention: {
+    cohort: "First seen", size: "Visitors", empty: "Nobody came back yet.", emptyHint: "Choose a longer range; a cohort is everybody who was first seen in the same week or month.", by: "Cohorts of a", bys: { week: "Week", month: "Month" } as Record<string, string>,
+    table: "How many came back, by the time since they were first seen", cell: (share: string, n: string) => share + ", " + n,
+  },
+  metrics: {
+    name: "Metric", agg: "Value", empty: "No metrics yet.", emptyHint: "Send numbers over the API, OTLP or Prometheus remote write, and they appear here.", search: "Search metrics", series: (n: number) => n + " series", kinds: { counter: "counter", gauge: "gauge", histogram: "histogram" } as Record<string, string>,
+    ranges: { "1h": "1 hour", "6h": "6 hours", "24h": "24 hours", "7d": "7 days", "30d": "30 days", "90d": "90 days" } as Record<string, string>, summary: { avg: "Average", min: "Least", max: "Most", sum: "Sum", count: "Points" } as Record<string, string>, groupBy: "Divide by", whole: "Nothing", choose: "Choose a metric to see its course.", groups: "Largest", last: "Value",
+  },
+  monitors: {
+    empty: "No monitors yet.", emptyHint: "A monitor asks an address again and again, and tells when the answer is not the one that you want.", name: "Name", status: "Status", uptime: "30 days", latency: "Latency", checked: "Checked", url: "Address", every: "Every", seconds: (n: number) => (n % 60 === 0 ? n / 60 + " min" : n + " s"),
+    add: "Add a monitor", expected: "Expected status", statuses: { up: "Up", down: "Down" } as Record<string, string>, pending: "Waiting for the first check", off: "Off", remove: (name: string) => "Delete the monitor " + name + "? Its checks end.", delete: "Delete", urlHint: "A public http or https address.",
+  },
+  incidents: {
+    statuses: { open: "Open", acknowledged: "Acknowledged", resolved: "Resolved", all: "All" } as Record<string, string>, empty: "No incidents here.", emptyHint: "An incident opens when an alert rule fires, and ends when it recovers.", title: "Incident", began: "Began", rule: "Rule", severity: "Severity",
+    acknowledge: "Acknowledge", resolve: "Resolve", by: (who: string) => "by " + who, lasted: (text: string) => "lasted " + text, issue: "See the issue",
   },
   approvals: {
     own: "Proposed to you", ownHint: "What the assistant or an agent wants to change waits for you here.", outside: "Requests to the outside", outsideHint: "What leaves the service is decided by a second member.",

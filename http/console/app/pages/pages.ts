@@ -6,7 +6,11 @@ import { Approvals } from "./approvals/Approvals";
 import { ErrorsPage } from "./errors/ErrorsPage";
 import { Events } from "./events/Events";
 import { Goals } from "./goals/Goals";
+import { Incidents } from "./incidents/Incidents";
+import { Metrics } from "./metrics/Metrics";
+import { Monitors } from "./monitors/Monitors";
 import { Overview } from "./overview/Overview";
+import { Retention } from "./retention/Retention";
 import { Settings } from "./settings/Settings";
 
 export interface Page {
@@ -21,7 +25,11 @@ export const pages: Page[] = [
   { name: "overview", ranged: true, shown: (here) => here.has("analytics") && here.may("analytics.read"), View: Overview },
   { name: "events", ranged: false, shown: (here) => here.has("analytics") && here.may("events.read"), View: Events },
   { name: "goals", ranged: true, shown: (here) => here.has("analytics") && here.may("analytics.read"), View: Goals },
+  { name: "retention", ranged: true, shown: (here) => here.has("analytics") && here.may("analytics.read"), View: Retention },
   { name: "errors", ranged: false, shown: (here) => here.has("errors") && here.may("errors.read"), View: ErrorsPage },
+  { name: "metrics", ranged: false, shown: (here) => here.has("metrics") && here.may("metrics.read"), View: Metrics },
+  { name: "monitors", ranged: false, shown: (here) => here.has("metrics") && here.may("metrics.read"), View: Monitors },
+  { name: "incidents", ranged: false, shown: (here) => here.has("metrics") && here.may("metrics.read"), View: Incidents },
   { name: "approvals", ranged: false, shown: (here) => here.may("ai.use"), View: Approvals },
   { name: "settings", ranged: false, shown: () => true, View: Settings },
 ];
