@@ -1,11 +1,8 @@
 package apitest
 
-// goalSteps lists the requests about goals and funnels.
+// goalSteps lists the requests about goals.
 func goalSteps() []step {
 	const app = "/api/v1/apps/acme/web"
-	checkout := `{"name":"Checkout","windowHours":24,"steps":[{"kind":"path","match":"/*"},{"kind":"event","match":"signup","filters":[` +
-		`{"property":"property.plan","op":"in","value":["pro",1,true]},{"property":"country","op":"eq","value":"DE"},{"property":"value","op":"exists","value":false}]},{"kind":"path","match":"/pricing"}]}`
-	long := `{"name":"","windowHours":2161,"steps":[{"kind":"click","match":""},{"match":"a","kind":"event","filters":[{"property":"shoe","op":"like","value":9},{"property":"property.","op":"in","value":"x"}]}]}`
 	return []step{
 		{name: "goals.create", as: owner, method: "POST", path: app + "/goals", body: `{"name":" Signup ","kind":"event","match":"signup","value":12.5}`, keep: map[string]string{"goal": "id"}},
 		{name: "goals.create-path", as: owner, method: "POST", path: app + "/goals", body: `{"name":"Pricing","kind":"path","match":"/pri*"}`},
@@ -40,6 +37,16 @@ func goalSteps() []step {
 		{name: "goals.delete-foreign", as: owner, method: "DELETE", path: "/api/v1/apps/globex/shop/goals/{goal}"},
 		{name: "analytics.goals-deleted", as: owner, method: "GET", path: app + "/analytics/goals"},
 		{name: "goals.list-deleted", as: owner, method: "GET", path: app + "/goals"},
+	}
+}
+
+// funnelSteps lists the requests about funnels.
+func funnelSteps() []step {
+	const app = "/api/v1/apps/acme/web"
+	checkout := `{"name":"Checkout","windowHours":24,"steps":[{"kind":"path","match":"/*"},{"kind":"event","match":"signup","filters":[` +
+		`{"property":"property.plan","op":"in","value":["pro",1,true]},{"property":"country","op":"eq","value":"DE"},{"property":"value","op":"exists","value":false}]},{"kind":"path","match":"/pricing"}]}`
+	long := `{"name":"","windowHours":2161,"steps":[{"kind":"click","match":""},{"match":"a","kind":"event","filters":[{"property":"shoe","op":"like","value":9},{"property":"property.","op":"in","value":"x"}]}]}`
+	return []step{
 		{name: "funnels.create", as: owner, method: "POST", path: app + "/funnels", body: checkout, keep: map[string]string{"funnel": "id"}},
 		{name: "funnels.create-defaults", as: owner, method: "POST", path: app + "/funnels", body: `{"name":"Short","steps":[{"kind":"path","match":"/"},{"kind":"event","match":"signup"}]}`, keep: map[string]string{"short": "id"}},
 		{name: "funnels.create-invalid", as: owner, method: "POST", path: app + "/funnels", body: long},
