@@ -165,6 +165,23 @@ describe("the pages", () => {
     assert.equal(await page.locator(".sums dd").last().innerText(), series.summary.count.toLocaleString("en"));
   });
 
+  it("build a funnel, and show its numbers", async () => {
+    await visit(page, "funnels?range=90d");
+    await page.getByText("No funnels yet.").waitFor();
+    await page.getByLabel("Name", { exact: true }).fill("Reads the prices");
+    await page.getByLabel("Match of step 1").fill("/pricing");
+    await page.getByLabel("Match of step 2").fill("/");
+    await page.getByLabel("Move step 2 up").click();
+    await page.getByRole("button", { name: "Make a funnel" }).click();
+    await page.locator(".funnel tbody tr").first().waitFor();
+    await settled(page);
+    const [funnel] = (await api("/funnels")).data;
+    assert.deepEqual(funnel.steps.map((step) => step.match), ["/", "/pricing"]);
+    const { steps } = await api(`/funnels/${funnel.id}/results?range=90d`);
+    assert.deepEqual(await page.locator(".funnel tbody tr td:nth-child(2)").allInnerTexts(), steps.map((step) => step.entered.toLocaleString("en")));
+    assert.deepEqual(await page.locator(".funnel tbody tr td:nth-child(5)").allInnerTexts(), steps.map((step) => step.dropOff.toLocaleString("en")));
+  });
+
   it("take a monitor, and a goal", async () => {
     await visit(page, "monitors");
     await page.getByLabel("Name").fill("Docs");
@@ -260,7 +277,7 @@ describe("the pages", () => {
   });
 
   it("are read by everybody: axe, both themes, 360 pixels", async () => {
-    const paths = ["overview?range=30d", "events", "goals", "retention?range=90d", "metrics?name=checkout.duration", "monitors", "incidents?status=all", "errors", "errors/" + (await api("/errors?status=all")).data[0].id, "approvals", ...["application", "keys", "team", "tokens", "passkeys"].map((tab) => "settings/" + tab)];
+    const paths = ["overview?range=30d", "events", "goals", "funnels?range=90d", "retention?range=90d", "metrics?name=checkout.duration", "monitors", "incidents?status=all", "errors", "errors/" + (await api("/errors?status=all")).data[0].id, "approvals", ...["application", "keys", "team", "tokens", "passkeys"].map((tab) => "settings/" + tab)];
     for (const colorScheme of ["light", "dark"]) {
       await page.emulateMedia({ colorScheme });
       for (const path of paths) {

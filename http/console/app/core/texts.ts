@@ -4,7 +4,7 @@ import type { Schema } from "../api/client";
 export const t = {
   product: "svc",
   pages: {
-    overview: "Overview", events: "Events", goals: "Goals", retention: "Retention", errors: "Errors", metrics: "Metrics", monitors: "Monitors", incidents: "Incidents", approvals: "Approvals", settings: "Settings", start: "Get started",
+    overview: "Overview", events: "Events", goals: "Goals", funnels: "Funnels", retention: "Retention", errors: "Errors", metrics: "Metrics", monitors: "Monitors", incidents: "Incidents", approvals: "Approvals", settings: "Settings", start: "Get started",
   } as Record<string, string>,
   hints: {
     loading: "Loading", retry: "Try again", close: "Close", cancel: "Cancel", save: "Save", saved: "Saved.", copy: "Copy", copied: "Copied", more: "Show more",
@@ -64,6 +64,11 @@ export const t = {
   goals: {
     title: "Goals", empty: "No goals yet.", emptyHint: "A goal counts a page or an event that matters: a sign-up, an order.", name: "Name", kind: "Counts", kinds: { event: "Event", path: "Page" } as Record<string, string>,
     match: "Match", add: "Add a goal", value: "Value", conversions: "Conversions", visitors: "Visitors", remove: "Delete", confirm: (name: string) => "Delete the goal " + name + "? Its past conversions are no longer counted.", deleted: "(deleted)", matchHint: "The name of an event, or a path; /blog* takes all paths that begin so.",
+  },
+  funnels: {
+    empty: "No funnels yet.", emptyHint: "A funnel shows how many people go from one step to the next, and where they stop.", name: "Name", add: "Make a funnel", step: (n: number) => "Step " + n, kind: (n: number) => "Kind of step " + n, match: (n: number) => "Match of step " + n,
+    addStep: "Add a step", removeStep: (n: number) => "Remove step " + n, up: (n: number) => "Move step " + n + " up", window: "Within", windows: { 1: "1 hour", 24: "1 day", 168: "7 days", 720: "30 days" } as Record<number, string>, entered: "Entered", converted: "Went on", rate: "Rate", dropOff: "Stopped", median: "Median time", whole: (rate: string) => rate + " went all the way",
+    remove: "Delete", confirm: (name: string) => "Delete the funnel " + name + "?", choose: "Funnel", capped: "Filters reach back 90 days at most; the numbers are of those.",
   },
   retention: {
     cohort: "First seen", size: "Visitors", empty: "Nobody came back yet.", emptyHint: "Choose a longer range; a cohort is everybody who was first seen in the same week or month.", by: "Cohorts of a", bys: { week: "Week", month: "Month" } as Record<string, string>,

@@ -5,6 +5,7 @@ import type { Here } from "../core/me";
 import { Approvals } from "./approvals/Approvals";
 import { ErrorsPage } from "./errors/ErrorsPage";
 import { Events } from "./events/Events";
+import { Funnels } from "./funnels/Funnels";
 import { Goals } from "./goals/Goals";
 import { Incidents } from "./incidents/Incidents";
 import { Metrics } from "./metrics/Metrics";
@@ -25,6 +26,7 @@ export const pages: Page[] = [
   { name: "overview", ranged: true, shown: (here) => here.has("analytics") && here.may("analytics.read"), View: Overview },
   { name: "events", ranged: false, shown: (here) => here.has("analytics") && here.may("events.read"), View: Events },
   { name: "goals", ranged: true, shown: (here) => here.has("analytics") && here.may("analytics.read"), View: Goals },
+  { name: "funnels", ranged: true, shown: (here) => here.has("analytics") && here.may("analytics.read"), View: Funnels },
   { name: "retention", ranged: true, shown: (here) => here.has("analytics") && here.may("analytics.read"), View: Retention },
   { name: "errors", ranged: false, shown: (here) => here.has("errors") && here.may("errors.read"), View: ErrorsPage },
   { name: "metrics", ranged: false, shown: (here) => here.has("metrics") && here.may("metrics.read"), View: Metrics },
