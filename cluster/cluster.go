@@ -177,6 +177,35 @@ func (c *Cluster) Evict(partition int) {
 	}
 }
 
+// Vacated returns once the activations of a partition that were evicted have stopped.
+func (c *Cluster) Vacated(ctx context.Context, partition int) error {
+	var leaving []*resident
+	c.mu.Lock()
+	for key, r := range c.residents {
+		if r.evicted && c.kinds[key.kind].partitionOf(key.identity, c.config.Partitions) == partition {
+			leaving = append(leaving, r)
+		}
+	}
+	c.mu.Unlock()
+	for _, r := range leaving {
+		select {
+		case <-r.gone:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// PartitionOf returns the partition of an identity.
+func (c *Cluster) PartitionOf(kindName, identity string) int {
+	kind := c.kinds[kindName]
+	if kind == nil {
+		return HashPartition(kindName+"/"+identity, c.config.Partitions)
+	}
+	return kind.partitionOf(identity, c.config.Partitions)
+}
+
 // passivateIdle asks the activations that were idle for their kind's limit to stop.
 func (c *Cluster) passivateIdle(now time.Time) {
 	c.mu.Lock()
