@@ -238,20 +238,74 @@ func (l forcedListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return forcedConn{conn, l.forcer}, nil
+	c := &forcedConn{Conn: conn, forcer: l.forcer}
+	c.room.L = &c.mu
+	return c, nil
 }
 
 // forcedConn holds each answer of the broker back until what it reflects is on
 // disk: an acknowledged record, a committed position, a generation number, and
-// and a record that a reader is about to see.
+// a record that a reader is about to see. The broker goes on with the connection's next request
+// meanwhile, so that many answers share a round.
 type forcedConn struct {
 	net.Conn
 	forcer *forcer
+
+	mu      sync.Mutex
+	room    sync.Cond // signals that waiting became shorter
+	waiting []byte    // answers, whole and in order
+	sending bool
+	failed  error
 }
 
-func (c forcedConn) Write(answer []byte) (int, error) {
-	if err := c.forcer.force(); err != nil {
-		return 0, err
+// maxWaiting bounds the bytes of answers that wait on one connection; one answer may exceed it.
+const maxWaiting = 1 << 20
+
+// Write takes an answer. The error of sending it is that of a later call.
+func (c *forcedConn) Write(answer []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.failed == nil && len(c.waiting) > maxWaiting {
+		c.room.Wait()
 	}
-	return c.Conn.Write(answer)
+	if c.failed != nil {
+		return 0, c.failed
+	}
+	c.waiting = append(c.waiting, answer...)
+	if !c.sending {
+		c.sending = true
+		go c.send()
+	}
+	return len(answer), nil
+}
+
+// send sends what waits until nothing does.
+func (c *forcedConn) send() {
+	for {
+		c.mu.Lock()
+		answers := c.waiting
+		c.waiting = nil
+		if c.sending = len(answers) > 0 && c.failed == nil; !c.sending {
+			c.mu.Unlock()
+			return
+		}
+		c.room.Broadcast()
+		c.mu.Unlock()
+		err := c.forcer.force()
+		if err == nil {
+			_, err = c.Conn.Write(answers)
+		}
+		if err != nil {
+			c.fail(err)
+		}
+	}
+}
+
+// fail ends the connection, on which an answer is missing.
+func (c *forcedConn) fail(err error) {
+	c.mu.Lock()
+	c.failed = err
+	c.room.Broadcast()
+	c.mu.Unlock()
+	_ = c.Close()
 }
