@@ -27,6 +27,8 @@ type Log interface {
 // the log has acknowledged what was accepted.
 type Collect struct {
 	Collectors Collectors
+	// Current reports whether the node knows the keys as they are now; nil says that it does.
+	Current    func() bool
 	Log        Log
 	Partitions int
 	Metrics    *CollectMetrics
@@ -36,6 +38,14 @@ type Collect struct {
 	Symbols Symbols
 	// Cardinality bounds the series of metrics.
 	Cardinality Cardinality
+}
+
+// current returns why a key cannot be judged now, nil where it can.
+func (c *Collect) current() error {
+	if c.Current == nil || c.Current() {
+		return nil
+	}
+	return svc.NotAccepted("The list of ingest keys", collectRetry)
 }
 
 // collectRetry is the Retry-After while the log does not answer.

@@ -23,6 +23,9 @@ func (sub *submission) authenticate(writeKey string) error {
 	if err != nil {
 		return err
 	}
+	if err := sub.collect.current(); err != nil {
+		return err
+	}
 	if sub.collector = sub.collect.Collectors.Collector(svc.HashSecret(key)); sub.collector == nil {
 		return svc.Errorf(svc.CodeUnauthorized, "The ingest key is unknown or revoked.")
 	}

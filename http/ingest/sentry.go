@@ -110,7 +110,8 @@ func (s *Sentry) accept(sub *submission, take func(sub *submission) error) error
 var errNoSentryKey = svc.Errorf(svc.CodeForbidden, "No key was sent; the DSN is https://<key>@<host>/sentry/<ingest id>.")
 
 // authenticate finds the collector of the key of a request. Sentry's paths refuse with
-// 403 what others refuse with 401.
+// 403 what others refuse with 401. A known key is taken although the node may not know the
+// present keys: it is away from the log then, and what it takes waits on disk.
 func (s *Sentry) authenticate(sub *submission, dsn string) error {
 	headers := append(sub.request.Header["X-Sentry-Auth"], sub.request.Header["Authorization"]...)
 	found := sentry.Authenticate(sub.request.URL.Query(), headers, dsn)
@@ -122,6 +123,9 @@ func (s *Sentry) authenticate(sub *submission, dsn string) error {
 	}
 	sub.collector = s.Collect.Collectors.Collector(svc.HashSecret(found.Key))
 	if sub.collector == nil {
+		if err := s.Collect.current(); err != nil {
+			return err
+		}
 		return svc.Errorf(svc.CodeForbidden, "The ingest key is unknown or revoked.")
 	}
 	if err := sub.reserved.assign(sub.request.Context(), sub.collector.AppID); err != nil {

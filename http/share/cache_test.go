@@ -92,6 +92,24 @@ func TestAStoreThatFails(t *testing.T) {
 	}
 }
 
+// TestANodeThatIsBehindShowsNothing asks a node that may not know the present pages.
+func TestANodeThatIsBehindShowsNothing(t *testing.T) {
+	w := open(t, everything())
+	for _, behind := range []bool{true, false, true} {
+		w.behind = behind
+		want := http.StatusOK
+		if behind {
+			want = http.StatusServiceUnavailable
+		}
+		if got := w.get(t, "/s/"+pageID); got.Code != want {
+			t.Errorf("behind %t: %d", behind, got.Code)
+		}
+		if got := w.get(t, "/s/"+strings.Repeat("0", len(pageID))); (got.Code == http.StatusNotFound) == behind {
+			t.Errorf("behind %t, an unknown page: %d", behind, got.Code)
+		}
+	}
+}
+
 // TestManyReaders lets many readers wait for one store: those of one page share
 // its making, few pages are made at a time, and too many are refused.
 func TestManyReaders(t *testing.T) {

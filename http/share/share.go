@@ -24,9 +24,11 @@ type Shares interface {
 	Share(link string) *svc.PublicShare
 }
 
-// Config holds the parts of Pages. All but Logger are required.
+// Config holds the parts of Pages. All but Logger and Current are required.
 type Config struct {
-	Shares  Shares
+	Shares Shares
+	// Current reports whether the node knows the pages as they are now; nil says that it does.
+	Current func() bool
 	Traffic Traffic
 	Now     func() time.Time
 	Logger  *slog.Logger
@@ -35,11 +37,13 @@ type Config struct {
 // Pages serves the public pages.
 type Pages struct {
 	shares Shares
-	report reporter
-	now    func() time.Time
-	log    *slog.Logger
-	cache  *cache
-	paint  *painter
+	// current reports whether the node knows the pages as they are now.
+	current func() bool
+	report  reporter
+	now     func() time.Time
+	log     *slog.Logger
+	cache   *cache
+	paint   *painter
 }
 
 // New reads the templates; it does no other I/O.
@@ -47,12 +51,15 @@ func New(config Config) (*Pages, error) {
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
+	if config.Current == nil {
+		config.Current = func() bool { return true }
+	}
 	paint, err := newPainter()
 	if err != nil {
 		return nil, fmt.Errorf("reading the templates: %w", err)
 	}
 	return &Pages{
-		shares: config.Shares, report: reporter{config.Traffic}, now: config.Now, log: config.Logger,
+		shares: config.Shares, current: config.Current, report: reporter{config.Traffic}, now: config.Now, log: config.Logger,
 		cache: newCache(config.Now), paint: paint,
 	}, nil
 }
@@ -105,6 +112,11 @@ func (p *Pages) readable(link string) *svc.PublicShare {
 func (p *Pages) serve(w *route.Response, r *http.Request, embed bool) {
 	p.writeHead(w.Header(), embed)
 	link := linkOf(r)
+	if !p.current() {
+		w.Header().Set("Retry-After", retryAfter)
+		p.refuse(w, http.StatusServiceUnavailable)
+		return
+	}
 	public := p.readable(link)
 	if public == nil {
 		p.refuse(w, http.StatusNotFound)

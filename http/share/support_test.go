@@ -34,6 +34,8 @@ type world struct {
 	// asked lists the questions of all pages.
 	asked []string
 	fail  error
+	// behind says that the node may not know the present pages.
+	behind bool
 	// during, where set, runs while a headline is read.
 	during func(ctx context.Context)
 	rows   map[svc.Dimension][]share.Row
@@ -44,7 +46,7 @@ func open(t *testing.T, settings svc.Share) *world {
 	t.Helper()
 	w := &world{now: noon(), pages: map[string]*svc.PublicShare{}, rows: topRows()}
 	w.publish(settings)
-	pages, err := share.New(share.Config{Shares: w, Traffic: w, Now: w.clock, Logger: slog.New(slog.DiscardHandler)})
+	pages, err := share.New(share.Config{Shares: w, Current: func() bool { return !w.behind }, Traffic: w, Now: w.clock, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
