@@ -104,11 +104,6 @@ func (c *Cluster) here(ctx context.Context, kind *Kind, call *protos.Call) (*pro
 	}
 	request := newRequest(call, generation)
 	request.left = ctx.Done()
-	request.fence = func(ctx context.Context) error { return c.fence(ctx, kind, call.GetIdentity(), r, generation) }
-	request.holds = func() bool {
-		_, owned := c.owned(kind, call.GetIdentity())
-		return owned && c.resides(kind, call.GetIdentity(), r)
-	}
 	c.system.Root.Send(r.pid, request)
 	select {
 	case reply := <-request.reply:
@@ -160,10 +155,9 @@ func (c *Cluster) confirm(ctx context.Context, kind *Kind, identity string, r *r
 	}
 }
 
-// fence returns nil once it is certain that what was written before the call in
-// a generation precedes whatever a later owner reads: the log's coordinator said,
-// after the write, that the generation is the present one, or the next one left
-// the activation in place.
+// fence returns nil once it is certain that what was read before the call in a generation was
+// the last state: the log's coordinator said, after the read, that the generation is the present
+// one, or the next one left the activation in place.
 func (c *Cluster) fence(ctx context.Context, kind *Kind, identity string, r *resident, generation uint32) error {
 	if c.config.Fence == nil {
 		return nil
@@ -175,7 +169,7 @@ func (c *Cluster) fence(ctx context.Context, kind *Kind, identity string, r *res
 	for pause := firstPause; ; pause = min(2*pause, longPause) {
 		switch now, owned := c.owned(kind, identity); {
 		case !c.resides(kind, identity, r):
-			return fmt.Errorf("%w: %s changed its owner while it wrote", ErrUnavailable, kind.Name)
+			return fmt.Errorf("%w: %s changed its owner while it answered", ErrUnavailable, kind.Name)
 		case owned && now != generation:
 			// The present generation may itself be over by now; it is asked about.
 			return c.fence(ctx, kind, identity, r, now)

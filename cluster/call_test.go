@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -269,25 +268,5 @@ func TestACallerThatLeavesFreesItsPlace(t *testing.T) {
 		if _, err := call(ctx, c, "thing", "a", "m", ""); !errors.Is(err, context.Canceled) {
 			t.Errorf("the call got %v, want %v", err, context.Canceled)
 		}
-	}
-}
-
-// TestARequestHoldsAsLongAsItsNodeOwns asks what an actor asks right before it writes.
-func TestARequestHoldsAsLongAsItsNodeOwns(t *testing.T) {
-	placement := ownAll()
-	var held []bool
-	c := newTestCluster(t, placement, testKind("counter", func(_ actor.Context, _ string, request *Request) {
-		held = append(held, request.Holds())
-		placement.own(2) // the next generation left the actor here
-		held = append(held, request.Holds())
-		placement.end() // the node stood still, and its lease ran out
-		held = append(held, request.Holds())
-		placement.own(3)
-		echo(request)
-	}))
-	run(t, c)
-	mustCall(t, c, "counter", "a", "add")
-	if want := []bool{true, true, false}; !slices.Equal(held, want) {
-		t.Errorf("the request holds %v, want %v", held, want)
 	}
 }

@@ -118,7 +118,7 @@ func TestRemoteCallsAreRefusedElsewhere(t *testing.T) {
 	})
 }
 
-// TestFence goes through the answers to a durable write.
+// TestFence goes through the answers during a rebalance.
 func TestFence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		placement := ownAll()

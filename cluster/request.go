@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"sync/atomic"
@@ -32,8 +31,6 @@ type Request struct {
 	// Generation is the epoch of the ownership under which the node accepted it.
 	Generation uint32
 
-	fence    func(ctx context.Context) error
-	holds    func() bool
 	left     <-chan struct{} // closed when the caller waits no longer
 	answered atomic.Bool
 	reply    chan reply
@@ -47,21 +44,6 @@ type reply struct {
 func newRequest(call *protos.Call, generation uint32) *Request {
 	return &Request{Call: call, Generation: generation, reply: make(chan reply, 1)}
 }
-
-// Fence is called between a write and its answer. It returns nil once no other
-// node can have read the actor's state before the write while owning it; after an
-// error the write must be taken for unfinished, and the state be read again.
-func (r *Request) Fence(ctx context.Context) error {
-	if r.fence == nil {
-		return nil
-	}
-	return r.fence(ctx)
-}
-
-// Holds says whether this node still owns the actor, as far as it knows without asking. It is
-// called right before a write is sent: a node that stood still must not send what its
-// successor has not read.
-func (r *Request) Holds() bool { return r.holds == nil || r.holds() }
 
 // Abandoned says whether the caller has given up. A request that was not begun by
 // then is better bounced: nobody waits for its effect.

@@ -34,12 +34,11 @@
 //	checks           app, monitor, at                             month  alerts.CheckWriter                       the next two, by projections
 //	latest_checks    -                                            -      nobody: it reads checks                  monitors
 //	uptime           -                                            -      nobody: it reads checks                  monitors
-//	entities         owner, kind, id                              -      actors, through the journal              actors when they activate, nodes when they start
-//	wakeups          kind, identity, name                         -      actors, through the journal              the sweep of due work
-//	ledger           org, sequence                                -      actors, through the journal              the ledger's routes
-//	audit_rows       org, at, id                                  month  the management API, through the journal  svc admin audit
-//	journal          -                                            -      state.Store                              the readers of the four tables before it
-//	refused_records  at, key                                      -      the journal                              nobody: for an operator
+//	entities         owner, kind, id                              -      owned.Store, from the log                actors when they activate, nodes when they start
+//	wakeups          kind, identity, name                         -      owned.Store, from the log                the sweep of due work
+//	ledger           org, sequence                                -      owned.Store, from the log                the ledger's routes
+//	audit_rows       org, at, id                                  month  owned.Store, from the log                svc admin audit
+//	refused_records  at, key                                      -      owned.Store                              nobody: for an operator
 //	source_maps      app, key                                     -      uploads of maps                          frames of errors
 //	upload_chunks    org, sha1                                    -      uploads in pieces                        the assembly of an upload
 //	installation     name, edition, at                            -      starts and repairs                       every start

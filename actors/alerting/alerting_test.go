@@ -97,8 +97,12 @@ func (o *office) open() {
 	if o.rules = NewRuleIndex(); o.started.IsZero() {
 		o.started = time.Now()
 	}
-	if err := o.rules.Load(context.Background(), o.store, nil); err != nil {
-		o.t.Fatal(err)
+	rules := map[string][]svc.Entity{}
+	for _, rule := range o.store.Present(KindRule) {
+		rules[rule.Owner] = append(rules[rule.Owner], rule)
+	}
+	for _, owned := range rules {
+		o.rules.PublishEntities(owned, nil)
 	}
 	host := actorstest.NewHostOf(o.t, func(c *cluster.Cluster) []cluster.Kind {
 		o.schedule = NewSchedule(c, time.Now, NewScheduleMetrics(prometheus.NewRegistry()), logger)

@@ -1,8 +1,6 @@
 package alerting
 
 import (
-	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -196,22 +194,6 @@ func (b *RuleIndex) take() []*envRules {
 
 // EntityKinds returns the kinds of the entities that the snapshot is made of.
 func (b *RuleIndex) EntityKinds() []string { return []string{KindRule} }
-
-// Load fills the snapshot from the store, for a starting node.
-func (b *RuleIndex) Load(ctx context.Context, store grain.KindLister, skipped grain.Skipped) error {
-	entities, err := store.LoadKind(ctx, KindRule)
-	if err != nil {
-		return fmt.Errorf("loading the alert rules: %w", err)
-	}
-	owned := map[string][]svc.Entity{}
-	for _, entity := range entities {
-		owned[entity.Owner] = append(owned[entity.Owner], entity)
-	}
-	for _, entities := range owned {
-		b.PublishEntities(entities, skipped)
-	}
-	return nil
-}
 
 // PublishEntities publishes the rules among the entities of one owner, if it is an alerting actor. A rule that
 // cannot be decoded is left out.

@@ -1,9 +1,7 @@
 package apps
 
 import (
-	"context"
 	"encoding/hex"
-	"fmt"
 	"sync"
 
 	"svc"
@@ -17,9 +15,8 @@ import (
 type Collectors struct {
 	byKey sync.Map // [32]byte, the key's hash → *svc.Collector
 
-	mu     sync.Mutex
-	ofApp  map[svc.AppRef]published
-	newest svc.Version
+	mu    sync.Mutex
+	ofApp map[svc.AppRef]published
 }
 
 // published holds the entries that were last made of one application.
@@ -85,38 +82,10 @@ func (c *Collectors) Publish(version svc.Version, app svc.Application, keys []sv
 		hashes = append(hashes, hash)
 	}
 	c.ofApp[ref] = published{version, app, hashes}
-	if version.Number() > c.newest.Number() {
-		c.newest = version
-	}
-}
-
-// publishStored publishes what the store has of applications and of a kind of entity
-// that they own, which errors call by its name: one call for each owner, with all of
-// its entities of both kinds.
-func publishStored(ctx context.Context, store grain.KindLister, kind, name string, publish func(owned []svc.Entity)) error {
-	owned := map[string][]svc.Entity{}
-	for _, load := range [][2]string{{"application", "applications"}, {kind, name}} {
-		entities, err := store.LoadKind(ctx, load[0])
-		if err != nil {
-			return fmt.Errorf("loading the %s: %w", load[1], err)
-		}
-		for _, entity := range entities {
-			owned[entity.Owner] = append(owned[entity.Owner], entity)
-		}
-	}
-	for _, entities := range owned {
-		publish(entities)
-	}
-	return nil
 }
 
 // EntityKinds returns the kinds of the entities that the snapshot is made of.
 func (c *Collectors) EntityKinds() []string { return []string{"application", "key"} }
-
-// Load fills the snapshot from the store, for a starting node.
-func (c *Collectors) Load(ctx context.Context, store grain.KindLister, skipped grain.Skipped) error {
-	return publishStored(ctx, store, "key", "ingest keys", func(owned []svc.Entity) { c.PublishEntities(owned, skipped) })
-}
 
 // PublishEntities publishes what the entities of one owner say, if it is an
 // application. Keys that cannot be decoded are left out; an application that cannot be

@@ -1,7 +1,6 @@
 package apps_test
 
 import (
-	"context"
 	"strings"
 	"sync"
 	"testing"
@@ -54,11 +53,11 @@ func TestCollectorsFollowAtOnce(t *testing.T) {
 		want("the other key", hash2, of(shop, key2, 1))
 		want("the other application's key", hash3, of(blog, key3, 2))
 		loaded := apps.NewCollectors()
-		nodetest.NoError(t, loaded.Load(ctx, c.Store, nil))
+		nodetest.NoError(t, (&apps.SnapshotSync{Collectors: loaded}).LoadAll(ctx, c.Store))
 		keys := apps.KeysOf(loaded)
 		liveKeys := apps.KeysOf(c.Collectors)
 		nodetest.WantEqual(t, "the loaded keys", keys, liveKeys)
-		nodetest.NoError(t, loaded.Load(ctx, c.Store, nil))
+		nodetest.NoError(t, (&apps.SnapshotSync{Collectors: loaded}).LoadAll(ctx, c.Store))
 		keys = apps.KeysOf(loaded)
 		nodetest.WantEqual(t, "the keys loaded twice", keys, liveKeys)
 	})
@@ -113,9 +112,9 @@ func TestCollectorsSkipWhatCannotWork(t *testing.T) {
 func TestCollectorsReportAStoreThatFails(t *testing.T) {
 	nodetest.WithClients(t, identity.Limits{}, func(t *testing.T, c *nodetest.Clients) {
 		c.Store.FailLoads(1, actorstest.ErrAway)
-		err := c.Collectors.Load(t.Context(), c.Store, nil)
-		if want := "loading the applications: the store is away"; err == nil || err.Error() != want {
-			t.Errorf("Load fails with %v, want %s", err, want)
+		err := (&apps.SnapshotSync{Collectors: c.Collectors}).LoadAll(t.Context(), c.Store)
+		if want := "loading entities of the kind application: the store is away"; err == nil || err.Error() != want {
+			t.Errorf("LoadAll fails with %v, want %s", err, want)
 		}
 	})
 }
@@ -151,7 +150,7 @@ func TestSnapshotsLeaveOutWhatIsUnreadable(t *testing.T) {
 		}
 		nodetest.NoError(t, c.Store.Put(ctx, entities, nil))
 		skipped := map[string]bool{}
-		changes := &apps.SnapshotSync{Store: lately{c.Store}, Collectors: apps.NewCollectors(), Others: []apps.Snapshot{apps.NewShares(), alerting.NewRuleIndex()}, Skipped: func(entity svc.Entity, err error) {
+		changes := &apps.SnapshotSync{Collectors: apps.NewCollectors(), Others: []apps.Snapshot{apps.NewShares(), alerting.NewRuleIndex()}, Skipped: func(entity svc.Entity, err error) {
 			if err == nil {
 				t.Error("skipped without a reason")
 			}
@@ -171,12 +170,9 @@ func TestSnapshotsLeaveOutWhatIsUnreadable(t *testing.T) {
 		if len(skipped) != 4 {
 			t.Errorf("skipped %v", skipped)
 		}
-		nodetest.NoError(t, changes.Refresh(ctx, owner))
+		stored, err := c.Store.Load(ctx, owner)
+		nodetest.NoError(t, err)
+		changes.Apply(stored)
 		check("after a change")
 	})
 }
-
-// lately is a store in which nothing was written lately.
-type lately struct{ *actorstest.Store }
-
-func (lately) OwnersSince(context.Context, []string, svc.Version) ([]string, error) { return nil, nil }

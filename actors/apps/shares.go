@@ -1,7 +1,6 @@
 package apps
 
 import (
-	"context"
 	"slices"
 	"sync"
 
@@ -59,11 +58,6 @@ func (s *Shares) Publish(version svc.Version, app svc.Application, share svc.Sha
 
 // EntityKinds returns the kinds of the entities that the snapshot is made of.
 func (s *Shares) EntityKinds() []string { return []string{"application", "share"} }
-
-// Load fills the snapshot from the store, for a starting node.
-func (s *Shares) Load(ctx context.Context, store grain.KindLister, skipped grain.Skipped) error {
-	return publishStored(ctx, store, "share", "shares", func(owned []svc.Entity) { s.PublishEntities(owned, skipped) })
-}
 
 // PublishEntities publishes what the entities of one owner say, if it is an
 // application. A page that cannot be decoded is shown to nobody.

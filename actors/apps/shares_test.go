@@ -1,7 +1,6 @@
 package apps_test
 
 import (
-	"errors"
 	"slices"
 	"sync"
 	"testing"
@@ -40,7 +39,7 @@ func TestSharesFollowAtOnce(t *testing.T) {
 		nodetest.NoError(t, err)
 		nodetest.WantEqual(t, "after a change of the application", c.Shares.Share(page.ID), &svc.PublicShare{App: shop, Share: page})
 		loaded := apps.NewShares()
-		nodetest.NoError(t, loaded.Load(ctx, c.Store, nil))
+		nodetest.NoError(t, (&apps.SnapshotSync{Collectors: apps.NewCollectors(), Others: []apps.Snapshot{loaded}}).LoadAll(ctx, c.Store))
 		nodetest.WantEqual(t, "the loaded links", apps.LinksOf(loaded), apps.LinksOf(c.Shares))
 		nodetest.WantEqual(t, "the loaded page", loaded.Share(page.ID), c.Shares.Share(page.ID))
 
@@ -84,15 +83,6 @@ func TestAPageIsNotPublishedBeforeItIsStored(t *testing.T) {
 		nodetest.WantError(t, "disabling without a store", c.Apps.DisableShare(t.Context(), shop.Ref()), svc.Unavailable("The store", 1e9))
 		if got := apps.LinksOf(c.Shares); len(got) != 1 {
 			t.Errorf("the links are %v, want one", got)
-		}
-	})
-}
-
-func TestSharesReportAStoreThatFails(t *testing.T) {
-	nodetest.WithClients(t, identity.Limits{}, func(t *testing.T, c *nodetest.Clients) {
-		c.Store.FailLoads(1, actorstest.ErrAway)
-		if err := c.Shares.Load(t.Context(), c.Store, nil); !errors.Is(err, actorstest.ErrAway) {
-			t.Errorf("Load fails with %v, want %v", err, actorstest.ErrAway)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package grain
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -13,15 +14,20 @@ import (
 	"svc/cluster"
 )
 
-// IOTime bounds one load or save.
-const IOTime = 10 * time.Second
+const (
+	// IOTime bounds one load or save.
+	IOTime = 10 * time.Second
+	// awaitTime bounds the wait for what a node must know and own before it loads: less than
+	// callers wait, so that they hear that they may try again.
+	awaitTime = 5 * time.Second
+)
 
 // Node holds the dependencies that the grains of one node share.
 type Node struct {
 	Store Entities
-	// Announce tells the other nodes which entities of an owner have changed, before the change
-	// is answered; nil announces nothing.
-	Announce func(ctx context.Context, owner string, changed []svc.Entity) error
+	// Await returns once this node knows the last state of an owner and is the one that writes
+	// it; cluster.ErrMoved says that another node is. Nil never waits.
+	Await func(ctx context.Context, owner string) error
 	// Workers runs the loads and saves.
 	Workers *Workers
 	Now     func() time.Time
@@ -33,7 +39,7 @@ type Node struct {
 // With returns a node whose grains keep their entities in another store; nothing is inferred
 // from how that one answers.
 func (n *Node) With(store Entities) *Node {
-	return &Node{Store: store, Announce: n.Announce, Workers: n.Workers, Now: n.Now, Logger: n.Logger}
+	return &Node{Store: store, Await: n.Await, Workers: n.Workers, Now: n.Now, Logger: n.Logger}
 }
 
 // phase is where a grain stands between its first message and its end.
@@ -169,18 +175,32 @@ func (g *Grain) owner() string { return g.kind + "/" + g.identity }
 
 // startLoading reads what is stored; where there can be nothing, it does not ask.
 func (g *Grain) startLoading(c actor.Context) {
-	if g.made() {
+	made, node, owner := g.made(), g.node, g.owner()
+	if made && node.Await == nil {
 		g.onLoaded(&loaded{})
 		return
 	}
 	g.phase = loading
-	root, self, store, owner := c.ActorSystem().Root, c.Self(), g.node.Store, g.owner()
-	g.node.Workers.Go(func(ctx context.Context) {
+	root, self := c.ActorSystem().Root, c.Self()
+	node.Workers.Go(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, IOTime)
 		defer cancel()
-		entities, err := store.Load(ctx, owner)
-		root.Send(self, &loaded{entities, err})
+		result := new(loaded)
+		if node.Await != nil {
+			result.err = node.await(ctx, owner)
+		}
+		if result.err == nil && !made {
+			result.entities, result.err = node.Store.Load(ctx, owner)
+		}
+		root.Send(self, result)
 	})
+}
+
+// await calls Await for some time.
+func (n *Node) await(ctx context.Context, owner string) error {
+	ctx, cancel := context.WithTimeout(ctx, awaitTime)
+	defer cancel()
+	return n.Await(ctx, owner)
 }
 
 // made reports whether the first queued message creates the actor, so that there is nothing to
@@ -212,9 +232,16 @@ func (g *Grain) onLoaded(result *loaded) {
 		g.phase = ready
 		return
 	}
-	g.node.Logger.Error("loading an actor failed", "kind", g.kind, "error", err)
+	moved := errors.Is(err, cluster.ErrMoved)
+	if !moved {
+		g.node.Logger.Error("loading an actor failed", "kind", g.kind, "error", err)
+	}
 	for _, request := range g.waiting {
-		request.Answer(Failure(storeAway()))
+		if moved {
+			request.Bounce()
+		} else {
+			request.Answer(Failure(storeAway()))
+		}
 	}
 	g.waiting = nil
 }
@@ -273,7 +300,7 @@ func (g *Grain) startSaving(c actor.Context, request *cluster.Request, result Ou
 	g.phase, g.current, g.pending, g.done = saving, request, result, make(chan error, 1)
 	root, self, done, wakeups := c.ActorSystem().Root, c.Self(), g.done, result.Wakeups
 	g.node.Workers.Go(func(ctx context.Context) {
-		err := g.save(ctx, request, entities, wakeups)
+		err := g.save(ctx, entities, wakeups)
 		done <- err
 		root.Send(self, &saved{err})
 	})
@@ -296,21 +323,14 @@ func (g *Grain) encode(writes []Write) ([]svc.Entity, error) {
 	return entities, nil
 }
 
-// save stores entities beside the mailbox. It returns nil once no other node can have become
-// the owner before they were durable, and the other nodes were told.
-func (g *Grain) save(ctx context.Context, request *cluster.Request, entities []svc.Entity, wakeups []svc.Wakeup) error {
+// save stores entities beside the mailbox. It returns nil once they are durable.
+func (g *Grain) save(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup) error {
 	ctx, cancel := context.WithTimeout(ctx, IOTime)
 	defer cancel()
 	node := g.node
 	node.health.begin(node.Now())
-	err := node.Store.Put(svc.WithHold(ctx, request.Holds), entities, wakeups)
+	err := node.Store.Put(ctx, entities, wakeups)
 	node.health.end(node.Now(), err)
-	if err == nil {
-		err = request.Fence(ctx)
-	}
-	if err == nil && node.Announce != nil {
-		err = node.Announce(ctx, g.owner(), entities)
-	}
 	return err
 }
 
@@ -318,8 +338,8 @@ func (g *Grain) onSaved(result *saved) {
 	request, pending := g.current, g.pending
 	g.current, g.pending = nil, Outcome[any]{}
 	if result.err != nil {
-		// The write may or may not have happened, or another node may have become the owner
-		// before it was durable. So the state is read again.
+		// The write may or may not have happened, or another node is the owner. So the state is
+		// read again.
 		g.node.Logger.Error("saving an actor failed", "kind", g.kind, "error", result.err)
 		g.phase = cold
 		request.Answer(Failure(storeAway()))

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -178,8 +179,60 @@ func (p *process) FirstSeen(_ context.Context, _ uint64, releases []string) (map
 	return seen, p.done()
 }
 
-// Load and Put are the store of the issues' entities, in which the highest version
-// wins, as in any.
+// errNotOwner is why a process cannot write what another one has taken.
+var errNotOwner = errors.New("another process has taken the partition")
+
+// worldClaim is the claim of a partition: whoever took it last has it.
+type worldClaim struct {
+	p         *process
+	partition int
+	lost      chan struct{}
+	over      bool // guarded by the world's mutex
+}
+
+func (c *worldClaim) Lost() <-chan struct{} { return c.lost }
+
+func (c *worldClaim) Close() {
+	c.p.w.mu.Lock()
+	defer c.p.w.mu.Unlock()
+	if c.over = true; c.p.taken[c.partition] == c {
+		delete(c.p.taken, c.partition)
+	}
+}
+
+// Take takes a claim away from whoever has it, who hears of it some time later.
+func (p *process) Take(_ context.Context, partition int) (cluster.Claim, error) {
+	if err := p.step(); err != nil {
+		return nil, err
+	}
+	c := &worldClaim{p: p, partition: partition, lost: make(chan struct{})}
+	if before := p.w.claimed[partition]; before != nil {
+		time.AfterFunc(time.Duration(p.w.rng.IntN(20_000_000)), func() { close(before.lost) })
+	}
+	p.w.claimed[partition], p.taken[partition] = c, c
+	p.w.mu.Unlock()
+	return c, p.done()
+}
+
+// claims reports whether the process has the claim of an owner's partition, as the log does when
+// a write arrives; the caller holds the world's mutex.
+func (p *process) claims(owner string) bool {
+	c := p.w.claimed[p.partitionOf(owner)]
+	return c != nil && p.taken[c.partition] == c && !c.over
+}
+
+func (p *process) partitionOf(owner string) int {
+	kind, identity, _ := strings.Cut(owner, "/")
+	return p.cluster.PartitionOf(kind, identity)
+}
+
+// await waits for the claim of an owner's partition.
+func (p *process) await(ctx context.Context, owner string) error {
+	return p.claim.Await(ctx, p.partitionOf(owner))
+}
+
+// Load and Put are the store of the issues' entities. A write counts where its writer has the
+// claim when it arrives, however long it was on its way.
 func (p *process) Load(_ context.Context, owner string) ([]svc.Entity, error) {
 	if err := p.step(); err != nil {
 		return nil, err
@@ -202,7 +255,15 @@ func (p *process) Put(_ context.Context, entities []svc.Entity, _ []svc.Wakeup) 
 		return err
 	}
 	away := p.w.away
+	if !p.claims(entities[0].Owner) {
+		p.w.refused++
+		p.w.mu.Unlock()
+		return errNotOwner
+	}
 	for _, entity := range entities {
+		if known, there := p.w.decisions[entity.Owner]; there && !away && entity.Version.Number() <= known.Version.Number() {
+			p.w.overtaken++
+		}
 		if !away && entity.Version.Number() > p.w.decisions[entity.Owner].Version.Number() {
 			p.w.decisions[entity.Owner] = entity
 		}
@@ -264,7 +325,7 @@ func (p *process) hostIssues(t *testing.T, ctx context.Context, ownership *pipel
 	t.Helper()
 	logger := slog.New(slog.DiscardHandler)
 	p.watch = &ResolvedSet{Store: p, Partitions: p.w.partitions, Skipped: p.skip}
-	node := &grain.Node{Store: p, Workers: grain.NewWorkers(), Now: p.w.tick, Logger: logger}
+	node := &grain.Node{Store: p, Await: p.await, Workers: grain.NewWorkers(), Now: p.w.tick, Logger: logger}
 	kind := recordedKind().Row(node, func(identity string) *recorded {
 		return &recorded{issue{number: issueOfIdentity(identity), resolved: p.watch}, p.w}
 	})
@@ -277,12 +338,14 @@ func (p *process) hostIssues(t *testing.T, ctx context.Context, ownership *pipel
 			alerts, schedule = p.hostAlerts(c, logger)
 			return []cluster.Kind{kind, alerts}, nil
 		},
-		Partitions: p.w.partitions, Placement: ownership, Wire: p, Directory: p, Fence: p.fence,
+		Partitions: p.w.partitions, Placement: ownership, Wire: p, Directory: p,
 		IdleSweep: 40 * time.Millisecond, Logger: logger, Metrics: cluster.NewMetrics(prometheus.NewRegistry()),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.claim = cluster.NewClaims(cluster.ClaimsConfig{Take: p.Take, Evict: p.cluster.Evict, Vacated: p.cluster.Vacated, Confirm: p.fence, Logger: logger})
+	go func() { _ = p.claim.Run(ctx) }()
 	go func() { _ = schedule.Run(ctx) }()
 	p.issues = &Issues{Actors: p.cluster, Releases: p, Log: p, Partitions: p.w.partitions}
 	go func() { _ = p.cluster.Run(ctx) }() // fails where a node dies while it stands still
@@ -443,6 +506,9 @@ func lives(acts []*act) []life {
 // make of it, and counts the stored occurrences.
 func (w *world) checkIssues(t *testing.T) {
 	t.Helper()
+	if w.overtaken > 0 {
+		t.Errorf("%d writes of actors were stored whose writers did not know the last ones", w.overtaken)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	stored := map[string]int{}

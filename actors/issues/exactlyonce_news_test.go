@@ -50,8 +50,16 @@ func (s alertStore) Put(_ context.Context, entities []svc.Entity, _ []svc.Wakeup
 		return err
 	}
 	away := s.w.away
+	if !s.claims(entities[0].Owner) {
+		s.w.refused++
+		s.w.mu.Unlock()
+		return errNotOwner
+	}
 	for _, entity := range entities {
 		key := entity.Owner + " " + entity.Kind + " " + entity.ID
+		if known, there := s.w.alerts[key]; there && !away && entity.Version.Number() <= known.Version.Number() {
+			s.w.overtaken++
+		}
 		if !away && entity.Version.Number() > s.w.alerts[key].Version.Number() {
 			s.w.alerts[key] = entity
 		}
@@ -137,14 +145,17 @@ func worldRules() []svc.AlertRule {
 // hostAlerts returns the kind of alerting actors of a cluster, over the world's store, and their schedule.
 func (p *process) hostAlerts(c *cluster.Cluster, logger *slog.Logger) (cluster.Kind, *alerting.Schedule) {
 	p.book = alerting.NewRuleIndex()
-	if err := p.book.Load(context.Background(), settings{}, p.skip); err != nil {
+	rules, err := settings{}.LoadKind(context.Background(), alerting.KindRule)
+	if err != nil {
 		panic(err) // these settings never fail
 	}
+	p.book.PublishEntities(rules[:1], p.skip)
+	p.book.PublishEntities(rules[1:], p.skip)
 	schedule := alerting.NewSchedule(c, time.Now, alerting.NewScheduleMetrics(prometheus.NewRegistry()), logger)
 	ports := &alerting.Ports{
 		Actors: c, Store: alertStore{p}, Schedule: schedule, Measures: worldPoints{p}, Rules: p.book, Started: time.Now(), Logger: logger,
 	}
-	kind := alerting.Kind(&grain.Node{Workers: grain.NewWorkers(), Now: time.Now, Logger: logger}, ports)
+	kind := alerting.Kind(&grain.Node{Await: p.await, Workers: grain.NewWorkers(), Now: time.Now, Logger: logger}, ports)
 	kind.Idle = 50 * time.Millisecond
 	return kind, schedule
 }

@@ -94,6 +94,10 @@ type world struct {
 	slow time.Duration
 	// stale counts what was refused because it came from an ended generation.
 	stale int
+	// claimed are the claims of the partitions. refused counts the writes of processes without
+	// the claim, overtaken those that counted although their writer did not know the last ones.
+	claimed            map[int]*worldClaim
+	refused, overtaken int
 }
 
 type storedRow struct {
@@ -109,7 +113,7 @@ func newWorld(seed uint64, partitions int) *world {
 	w := &world{
 		rng: rand.New(rand.NewPCG(seed, 1)), partitions: partitions, log: make([][]svc.LogRecord, partitions),
 		sent: map[string]int{}, heard: map[string]int{}, notes: map[string]bool{}, agents: enrich.NewUserAgents(2), members: map[*process]bool{},
-		decisions: map[string]svc.Entity{}, alerts: map[string]svc.Entity{}, noted: map[[2]uint64]bool{}, asked: map[string]time.Time{}, outboxNotes: map[string]svc.Entity{}, raised: map[uint64]float64{}, letters: map[string]svc.DeadLetter{}, poisoned: map[string]int{}, skipped: map[string]int{}, owners: make([]string, partitions), nodes: map[string]*process{},
+		claimed: map[int]*worldClaim{}, decisions: map[string]svc.Entity{}, alerts: map[string]svc.Entity{}, noted: map[[2]uint64]bool{}, asked: map[string]time.Time{}, outboxNotes: map[string]svc.Entity{}, raised: map[uint64]float64{}, letters: map[string]svc.DeadLetter{}, poisoned: map[string]int{}, skipped: map[string]int{}, owners: make([]string, partitions), nodes: map[string]*process{},
 	}
 	for p := range partitions {
 		w.committed = append(w.committed, svc.LogPosition{Partition: p})
@@ -400,6 +404,7 @@ type process struct {
 	// cluster hosts the issues, watch and issues are the node's.
 	name    string
 	cluster *cluster.Cluster
+	claim   *cluster.Claims
 	answer  func(context.Context, *protos.Call) (*protos.Answer, error)
 	watch   *ResolvedSet
 	issues  *Issues
@@ -413,6 +418,7 @@ type process struct {
 	pause  time.Duration // the fate is a pause of this length, zero death
 	dead   bool
 	paused bool
+	taken  map[int]*worldClaim // the claims that the node took last
 	// end ends the node's present generation, ended is closed when it has.
 	end   context.CancelFunc
 	ended chan struct{}
@@ -607,7 +613,7 @@ func (w *world) start(t *testing.T) *process {
 	ctx, cancel := context.WithCancel(context.Background())
 	registry := prometheus.NewRegistry()
 	logger := slog.New(slog.DiscardHandler)
-	p := &process{w: w, kill: cancel, mail: make(chan mail, 4096), steps: -1, name: fmt.Sprintf("node-%d", len(w.nodes))}
+	p := &process{w: w, kill: cancel, mail: make(chan mail, 4096), steps: -1, taken: map[int]*worldClaim{}, name: fmt.Sprintf("node-%d", len(w.nodes))}
 	w.nodes[p.name] = p
 	ownership := &pipeline.Ownership{Lease: p}
 	p.hostIssues(t, ctx, ownership)
@@ -638,7 +644,7 @@ func (w *world) start(t *testing.T) *process {
 			p.cluster.Evict(partition)
 			_ = p.Tell("", strconv.Itoa(partition), &cluster.Released{})
 		},
-		Now: time.Now, Logger: logger,
+		Claims: p.claim, Now: time.Now, Logger: logger,
 	})
 	go func() { _ = p.sink.Run(ctx) }()
 	go func() { _ = p.outbox.Run(ctx) }()

@@ -85,9 +85,15 @@ func (s *Stream) resolve(ctx context.Context, g *generation, block pendingBlock,
 	return nil
 }
 
-// prepare completes the interrupted blocks, has the listeners prepare, and gives every intake its
+// prepare waits for the claims of the partitions, so that what it reads of their actors is the
+// last state of their former owners, completes the interrupted blocks, has the listeners prepare, and gives every intake its
 // state. It is repeated when it fails, and continues with the block that it failed at.
 func (s *Stream) prepare(ctx context.Context, g *generation) error {
+	for _, partition := range g.partitions {
+		if err := s.config.Claims.Await(ctx, partition); err != nil {
+			return fmt.Errorf("waiting for the claim of partition %d: %w", partition, err)
+		}
+	}
 	missing, err := s.keep(ctx, g)
 	if err != nil {
 		return err

@@ -68,8 +68,18 @@ type StreamConfig struct {
 	// Intakes configures the intakes that make the rows of a completed block.
 	Intakes IntakeConfig
 	Evict   func(partition int)
-	Now     func() time.Time
-	Logger  *slog.Logger
+	// Claims are those of the partitions' actors.
+	Claims Claims
+	Now    func() time.Time
+	Logger *slog.Logger
+}
+
+// Claims are the rights to write the state of partitions' actors.
+type Claims interface {
+	// Assign begins a generation, in which this node is to have the claims of some partitions.
+	Assign(generation uint32, partitions []int)
+	// Await returns once this node has the claim of a partition.
+	Await(ctx context.Context, partition int) error
 }
 
 // RecordLog is the log as far as recovery needs it.
@@ -157,6 +167,7 @@ func (s *Stream) Assigned(ctx context.Context, assignment svc.LogAssignment) (ma
 func (s *Stream) start(ctx context.Context, g *generation) {
 	s.release(g)
 	s.config.Sink.begin(g.number)
+	s.config.Claims.Assign(uint32(g.number), g.partitions)
 	s.config.Ownership.begin(g.number, g.partitions)
 	ctx, g.cancel = context.WithCancel(ctx)
 	s.mu.Lock()

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"svc"
@@ -15,7 +14,6 @@ import (
 	"svc/http/outbound"
 	"svc/http/route"
 	alertstore "svc/storage/clickhouse/alerts"
-	"svc/storage/clickhouse/database"
 )
 
 // alertingModule is monitors, rules, incidents, and the channels that they are sent to.
@@ -96,15 +94,4 @@ func (n *node) wireMonitoring() error {
 	m.channels = &alerting.Channels{Alerts: n.alerts, Allowed: dialer.Targets, Targets: dialer, Sealer: box, Sender: sender, Now: n.now}
 	m.monitors = &alerting.Monitors{Actors: n.cluster, Random: n.random, Store: n.db, Alerts: n.alerts, Targets: dialer, Rules: limits, Now: n.now}
 	return nil
-}
-
-// changedOwners reads of alerting actors what they would load themselves.
-type changedOwners struct{ *database.DB }
-
-// Load returns the last version of every entity of an owner.
-func (c changedOwners) Load(ctx context.Context, owner string) ([]svc.Entity, error) {
-	if strings.HasPrefix(owner, alerting.KindAlerting+"/") {
-		return c.Alerting().Load(ctx, owner)
-	}
-	return c.DB.Load(ctx, owner)
 }

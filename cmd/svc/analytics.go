@@ -50,7 +50,7 @@ func (n *node) analyticsModule() module {
 
 // sharePages returns the public pages.
 func (n *node) sharePages() (*share.Pages, error) {
-	pages, err := share.New(share.Config{Shares: n.shares, Traffic: sharedTraffic{n.db}, Now: n.now, Logger: n.logger})
+	pages, err := share.New(share.Config{Shares: n.shares, Current: n.current, Traffic: sharedTraffic{n.db}, Now: n.now, Logger: n.logger})
 	if err != nil {
 		return nil, fmt.Errorf("preparing the public pages: %w", err)
 	}

@@ -125,6 +125,12 @@ func (n *node) measureBacklog() {
 		Name: "svc_ingest_lag_seconds", Help: "For how long the oldest record of this node's partitions that is not stored has waited.",
 	}, func() float64 { return n.backlog.age(n.now()).Seconds() }))
 	n.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "svc_snapshot_lag_seconds", Help: "For how long this node has not known for certain that its snapshots of keys, settings and rules have every change.",
+	}, func() float64 { return n.owned.Lag().Seconds() }))
+	n.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "svc_state_tail_bytes", Help: "What was saved and may not be in the store's tables yet.",
+	}, func() float64 { return float64(n.owned.Waits()) }))
+	n.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "svc_sink_told_later", Help: "Actors that are to be told of a stored block once they answer.",
 	}, func() float64 { return float64(n.outbox.Len()) }))
 }

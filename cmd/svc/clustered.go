@@ -6,24 +6,15 @@ import (
 	"time"
 
 	"svc"
-	"svc/actors/apps"
 	"svc/cluster"
+	"svc/storage/clickhouse"
 	"svc/storage/kafka"
 )
-
-// changesTopic carries the names of what changed to every node.
-const changesTopic = "changes"
-
-// changesKeep is how long announcements are kept: longer than any node that is
-// not dead can lag.
-const changesKeep = time.Hour
 
 // clustered holds what only a node with peers needs; all of it is nil in a node alone.
 type clustered struct {
 	wire      *cluster.Remote
 	directory *kafka.Directory
-	announcer *kafka.Producer
-	follower  *kafka.Follower
 }
 
 // openWire listens for other nodes. Until the actors are there, the answer to
@@ -38,42 +29,43 @@ func (n *node) openWire(context.Context) (err error) {
 	return err
 }
 
-// openChanges prepares the announcements of changes to other nodes.
-func (n *node) openChanges(ctx context.Context, brokers []string) error {
-	if n.clustered.wire == nil {
-		return nil
+// heard takes entities that changed, on whatever node.
+func (n *node) heard(entities []svc.Entity) {
+	if changes := n.listening.Load(); changes != nil {
+		changes.Apply(entities)
 	}
-	n.clustered.directory = kafka.NewDirectory(n.consumer)
-	topic, err := kafka.NewTopic(kafka.TopicConfig{Brokers: brokers, Topic: changesTopic, Partitions: 1, Keep: changesKeep})
-	if err != nil {
-		return err
-	}
-	defer topic.Close()
-	if err := topic.Ensure(ctx); err != nil {
-		return err
-	}
-	n.clustered.announcer, err = kafka.NewProducer(kafka.ProducerConfig{Brokers: brokers, Topic: changesTopic, Partitions: 1, Logger: n.logger})
-	if err != nil {
-		return err
-	}
-	n.clustered.follower = kafka.NewFollower(kafka.FollowerConfig{
-		Brokers: brokers, Topic: changesTopic, Logger: n.logger,
-		Handle: func(ctx context.Context, records []kafka.Record) { n.snapshots.Apply(ctx, records) },
-		Lost:   func(ctx context.Context) { n.snapshots.Resync(ctx) },
-	})
-	return n.clustered.follower.Begin(ctx)
 }
 
-// loadSnapshots loads the snapshots. The place from which announcements are followed is known by
-// then, so no change is missed.
-func (n *node) loadSnapshots(ctx context.Context) error { return n.snapshots.LoadAll(ctx, n.db) }
+// maxSnapshotLag is for how long a node may not know the end of the log of state before it
+// answers nothing by its snapshots. A node that stood still reaches it before it serves.
+const maxSnapshotLag = 2 * time.Second
 
-// syncSnapshot applies a change that another node's actor made to this node's snapshots.
+// current reports whether the snapshots say what is so now. Alone, nobody else changes anything.
+func (n *node) current() bool { return n.clustered.wire == nil || n.owned.Lag() <= maxSnapshotLag }
+
+// missed has the snapshots loaded again after changes were missed.
+func (n *node) missed() {
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), clickhouse.QueryTime)
+		defer cancel()
+		if err := n.loadSnapshots(ctx); err != nil {
+			n.logger.Error("loading the snapshots again failed", "error", err)
+		}
+	}()
+}
+
+// loadSnapshots loads the snapshots, which hear of changes from before on, so that none is missed.
+func (n *node) loadSnapshots(ctx context.Context) error {
+	n.listening.Store(n.snapshots)
+	return n.snapshots.LoadAll(ctx, n.db)
+}
+
+// syncSnapshot has this node's snapshots know a change that another node's actor made.
 func (n *node) syncSnapshot(ctx context.Context, kind, identity string) error {
 	if n.cluster.Owns(kind, identity) {
 		return nil
 	}
-	return n.snapshots.Refresh(ctx, kind+"/"+identity)
+	return n.owned.Await(ctx)
 }
 
 // fence asks the coordinator whether a generation is the present one.
@@ -109,40 +101,12 @@ func (c *clustered) join(config cluster.Config) cluster.Config {
 	return config
 }
 
-// announcements returns the way to the other nodes' snapshots, if there is one.
-func (c *clustered) announcements() apps.Announcements {
-	if c.announcer == nil {
-		return nil
-	}
-	return announcements{c.announcer}
-}
-
-type announcements struct{ producer *kafka.Producer }
-
-func (a announcements) Announce(ctx context.Context, text []byte) error {
-	return a.producer.Produce(ctx, []svc.Part{{Payload: text}})
-}
-
-// announce, keepWire and follow are parts of the node; alone they do nothing.
-func (c *clustered) announce(ctx context.Context) error {
-	if c.announcer == nil {
-		return nil
-	}
-	return c.announcer.Run(ctx)
-}
-
+// keepWire is a part of the node; alone it does nothing.
 func (c *clustered) keepWire(ctx context.Context) error {
 	if c.wire == nil {
 		return nil
 	}
 	return c.wire.Run(ctx)
-}
-
-func (c *clustered) follow(ctx context.Context) error {
-	if c.follower == nil {
-		return nil
-	}
-	return c.follower.Run(ctx)
 }
 
 func (c *clustered) close() {

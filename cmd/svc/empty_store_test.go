@@ -77,7 +77,7 @@ func makeEmptyStore(ctx context.Context) (folder string, err error) {
 	if err != nil {
 		return "", err
 	}
-	db, err := database.Open(ctx, clickhouse.Config{Engine: engine, Durable: true}, state.Config{Alone: true, TableDir: engine.TableDir})
+	db, err := database.Open(ctx, clickhouse.Config{Engine: engine, Durable: true}, state.Config{})
 	if err != nil {
 		return "", errors.Join(err, engine.Close())
 	}

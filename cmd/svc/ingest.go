@@ -19,7 +19,7 @@ import (
 func (n *node) ingestModule() module {
 	return module{name: "ingest", routes: func() ([]route.Route, error) {
 		collect := &ingest.Collect{
-			Collectors: n.collectors, Log: logProducer{n.producer, n.space}, Partitions: n.config.Partitions,
+			Collectors: n.collectors, Current: n.current, Log: logProducer{n.producer, n.space}, Partitions: n.config.Partitions,
 			Metrics: ingest.NewCollectMetrics(n.registry), Symbols: n.newSymbols(), Cardinality: n.cardinality,
 			Admission: n.admission(),
 		}

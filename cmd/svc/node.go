@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -33,6 +34,8 @@ import (
 	"svc/storage/geo"
 	"svc/storage/kafka"
 	"svc/storage/kafka/broker"
+	statelog "svc/storage/kafka/state"
+	"svc/storage/owned"
 	"svc/storage/spool"
 	"svc/storage/vault"
 )
@@ -53,6 +56,7 @@ const (
 // Names on the log.
 const (
 	ingestTopic = "ingest"
+	stateTopic  = "state"
 	intakeGroup = "intake"
 )
 
@@ -96,7 +100,11 @@ type node struct {
 	actorKinds  []cluster.Kind
 	cluster     *cluster.Cluster
 	clustered   clustered
+	stateLog    *statelog.Log
+	owned       *owned.Store
+	claims      *cluster.Claims
 	snapshots   *apps.SnapshotSync
+	listening   atomic.Pointer[apps.SnapshotSync] // nil until changes can be taken
 	sweeper     *cluster.Sweeper
 	identity    *identity.Identity
 	// consoleSeal closes what sign-in hands out and wants back.
@@ -154,6 +162,7 @@ func (n *node) open(ctx context.Context) error {
 		{"listening for other nodes", n.openWire},
 		{"opening the log", n.openLog},
 		{"opening the store", n.openStore},
+		{"following what is saved", n.followState},
 		{"looking at whose data this is", n.checkIdentity},
 		{"taking in past days", n.loadPastDays},
 		{"opening the places", n.openPlaces},
@@ -189,7 +198,7 @@ func (n *node) openLog(ctx context.Context) (err error) {
 	var dial kafka.DialFunc
 	if len(brokers) == 0 {
 		n.broker, err = n.openBroker(broker.Config{ //nolint:contextcheck // the broker outlives the context of its opening
-			Dir: n.dir.Join("log"), Addr: n.config.KafkaListen, Sync: n.config.LogSync == settings.SyncAlways, Topics: []string{ingestTopic}, Partitions: n.config.Partitions, Logger: n.logger,
+			Dir: n.dir.Join("log"), Addr: n.config.KafkaListen, Sync: n.config.LogSync == settings.SyncAlways, Topics: []string{ingestTopic, stateTopic}, Partitions: n.config.Partitions, Logger: n.logger,
 		})
 		if err != nil {
 			return err
@@ -231,7 +240,10 @@ func (n *node) openLog(ctx context.Context) (err error) {
 		share := n.config.LogKeep << 20 / int64(n.config.Partitions)
 		n.retention.Surplus = func(partition int) (int64, error) { return n.broker.Surplus(ingestTopic, partition, share) }
 	}
-	return n.openChanges(ctx, brokers)
+	if n.clustered.wire != nil {
+		n.clustered.directory = kafka.NewDirectory(n.consumer)
+	}
+	return n.openStateLog(ctx, brokers, dial)
 }
 
 // openBroker opens the embedded log. A damaged one, which would look empty, is a finding.
@@ -270,7 +282,6 @@ func (h streamHandler) Assigned(ctx context.Context, a svc.LogAssignment) (map[i
 	starts, err := h.node.stream.Assigned(ctx, a)
 	if err == nil {
 		h.node.progress.Forget()
-		go h.node.snapshots.CatchUp(ctx, a.Generation)
 	}
 	return starts, err
 }
@@ -314,8 +325,7 @@ func (n *node) wireActors(context.Context) (err error) {
 	n.cardinality = pipeline.NewCardinality(n.db, n.now, n.logger)
 	n.resolved = &issues.ResolvedSet{Store: n.db, Partitions: n.config.Partitions, Skipped: n.unreadable.skipped}
 	n.snapshots = &apps.SnapshotSync{
-		Store: changedOwners{n.db}, Collectors: n.collectors, Others: each(n.modules(), func(m module) func() []apps.Snapshot { return m.snapshots }), Log: n.clustered.announcements(), Logger: n.logger,
-		Skipped: n.unreadable.skipped,
+		Collectors: n.collectors, Others: each(n.modules(), func(m module) func() []apps.Snapshot { return m.snapshots }), Skipped: n.unreadable.skipped,
 	}
 	n.intakes = pipeline.IntakeConfig{
 		Locator:    func() pipeline.Locator { return located{geo.NewCache(n.places, placeCache)} },
@@ -328,9 +338,10 @@ func (n *node) wireActors(context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	n.claims = n.newClaims()
 	n.stream = pipeline.NewStream(pipeline.StreamConfig{
 		Partitions: n.config.Partitions, Ownership: n.ownership, Actors: n.cluster, Sink: n.sink, Log: n.consumer,
-		History: n.db, Intakes: n.intakes, Evict: n.cluster.Evict, Now: n.now, Logger: n.logger,
+		History: n.db, Intakes: n.intakes, Evict: n.cluster.Evict, Claims: n.claims, Now: n.now, Logger: n.logger,
 	})
 	n.sweeper = &cluster.Sweeper{Cluster: n.cluster, Store: wakeups{n.db}, Every: 5 * time.Second, Logger: n.logger, Now: n.now}
 	return nil
@@ -345,14 +356,14 @@ func (n *node) wireKinds(actors *cluster.Cluster) ([]cluster.Kind, error) {
 	n.updates = &live.Updates{Actors: actors, Logger: n.logger}
 	n.releases = &issues.Releases{Actors: actors}
 	n.issues = &issues.Issues{Actors: actors, Releases: &issues.ReleaseTimes{Store: n.db, Announced: n.releases, Org: n.orgOf}, Log: n.topic, Partitions: n.config.Partitions}
-	n.outbox = pipeline.NewOutbox(n.db, actors.Owns, n.logger)
+	n.outbox = pipeline.NewOutbox(n.db.Notes(), actors.Owns, n.logger)
 	n.sink = pipeline.NewSink(pipeline.SinkConfig{
 		Store: blockStore{n.db}, Log: committed{n.consumer, &n.progress}, Records: n.consumer, Interval: n.config.FlushInterval, MaxRows: maxBlockRows, MaxBytes: maxBlockBytes, Now: n.now,
 		NewBlockID: n.newBlockID, Metrics: pipeline.NewSinkMetrics(n.registry), Logger: n.logger,
 		Outbox:    n.outbox,
 		Listeners: each(n.modules(), func(m module) func() []pipeline.Listener { return m.listeners }),
 	})
-	n.grains = &grain.Node{Store: n.db, Workers: grain.NewWorkers(), Now: n.now, Logger: n.logger, Announce: n.snapshots.Announce}
+	n.grains = &grain.Node{Store: n.db, Await: n.awaitClaim, Workers: grain.NewWorkers(), Now: n.now, Logger: n.logger}
 	if err := do(n.modules(), func(m module) func() error { return m.wire }); err != nil {
 		return nil, err
 	}
@@ -370,6 +381,7 @@ func (n *node) close() error {
 	}
 	closeOne(n.spool != nil, n.closeSpool)
 	closeOne(n.places != nil, n.places.Close)
+	closeOne(n.owned != nil, n.closeState)
 	closeOne(n.db != nil, n.db.Close)
 	closeOne(n.engine != nil, n.engine.Close)
 	closeOne(n.topic != nil, func() error { n.topic.Close(); return nil })

@@ -92,7 +92,7 @@ func (c *cable) plug() {
 
 // TestTheStoreGoesAwayAndNothingIsLost runs over a store by address and cuts it
 // off: events are still accepted, wait in the log, and are stored once each when
-// the store is back. Reads answer 503 meanwhile.
+// the store is back. Reads answer 503 meanwhile, and changes of what is in memory go on.
 func TestTheStoreGoesAwayAndNothingIsLost(t *testing.T) {
 	library, err := chdb.FindLibrary("")
 	if err != nil {
@@ -108,7 +108,8 @@ func TestTheStoreGoesAwayAndNothingIsLost(t *testing.T) {
 		}
 	})
 	store := newCable(t, func() (net.Conn, error) { return engine.DialContext(context.Background(), "") })
-	s := startServer(t, t.TempDir(), map[string]string{"SVC_CLICKHOUSE_DSN": "http://" + store.listener.Addr().String() + "/"})
+	dir, env := t.TempDir(), map[string]string{"SVC_CLICKHOUSE_DSN": "http://" + store.listener.Addr().String() + "/"}
+	s := startServer(t, dir, env)
 
 	sent := 0
 	publish := func(count int) {
@@ -117,10 +118,21 @@ func TestTheStoreGoesAwayAndNothingIsLost(t *testing.T) {
 			sent++
 		}
 	}
+	goals := 0
+	change := func() answer {
+		goals++
+		return s.call("POST", appPath+"/goals", s.boot.Token, fmt.Appendf(nil, `{"name":"Goal %d","kind":"event","match":"e%d"}`, goals, goals), nil)
+	}
 	publish(50)
 	s.settled()
+	change()
 	for round := range 3 {
 		store.pull()
+		for range 10 {
+			if got := change(); got.status != http.StatusCreated {
+				t.Errorf("round %d: a change while the store is away: %d %s", round, got.status, got.body)
+			}
+		}
 		publish(100)
 		if lag := s.node.lag(context.Background()); lag == 0 {
 			t.Errorf("round %d: nothing waits in the log while the store is away", round)
@@ -130,6 +142,11 @@ func TestTheStoreGoesAwayAndNothingIsLost(t *testing.T) {
 		}
 		store.plug()
 		s.settled()
+	}
+	s.stopped()
+	s = startServer(t, dir, env)
+	if kept, _ := s.get(appPath + "/goals")["data"].([]any); len(kept) != goals {
+		t.Errorf("%d goals after a restart, %d were made", len(kept), goals)
 	}
 	rows := s.feed()
 	seen := map[string]int{}

@@ -23,15 +23,14 @@ func (n *node) parts() []part {
 		{"spool", "It hands to the producer what waits on disk. What is put there while it stops waits for the next start.", n.drainSpool},
 	}
 	node := []part{
-		{"announcer", "Actors announce their changes to other nodes until they have stopped.", n.clustered.announce},
 		{"wire", "It carries calls of other nodes, and tells them to ask elsewhere until the actors are there and after they have stopped.", n.clustered.keepWire},
 		{"stream", "It waits for what the last generation of the consumer began.", n.stream.Run},
 		{"consumer", "It leaves the group when the actors have stopped, so that the others take over at once.", n.consumer.Run},
+		{"claims", "Actors save under them until they have stopped; the consumer, which names the claims, ends after them.", n.claims.Run},
 		{"workers", "They run what actors do beside their mailboxes, and end when the actors have stopped.", func(ctx context.Context) error { return n.grains.Workers.Run(ctx) }},
 		{"actors", "The sink's last block notifies actors, and their last writes are confirmed in the generation that the consumer still holds.", n.cluster.Run},
 		{"sink", "Its last block is committed after the last record was folded and before the group is left.", n.sink.Run},
 		{"reading", "No record is read any more when the sink takes its last block; the node keeps its place in the group meanwhile, so nobody takes its partitions over.", func(ctx context.Context) error { <-ctx.Done(); n.consumer.Quiesce(); return nil }},
-		{"follower", "It keeps the snapshots of keys and settings current for as long as records are folded and requests answered.", n.clustered.follow},
 		{"backlog", "It asks the consumer how old the oldest record is that is not stored; readiness asks it.", n.watchBacklog},
 		{"retention of the log", "It trims what the consumer has committed, and adds no work for what is below.", n.retention.Run},
 		{"sweeper", "It wakes actors, so it stops before them.", n.sweeper.Run},

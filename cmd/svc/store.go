@@ -15,7 +15,6 @@ import (
 // openStore opens the store, embedded or not, and the watch over its disk.
 func (n *node) openStore(ctx context.Context) error {
 	config := clickhouse.Config{DSN: n.config.ClickHouseDSN, Durable: n.config.LogSync == settings.SyncAlways, Skipped: n.unreadable.skipped}
-	journal := state.Config{}
 	n.space = &space{
 		free: diskOf(n.config.DataDir), floor: uint64(n.config.DiskFloor) << 20, reserve: datadir.NewReserve(n.config.DataDir, reserveBytes), logger: n.logger,
 	}
@@ -25,10 +24,9 @@ func (n *node) openStore(ctx context.Context) error {
 			return err
 		}
 		config.Engine = n.engine
-		journal = state.Config{Alone: n.config.StoreListen == "", TableDir: n.engine.TableDir}
 	}
 	var err error
-	if n.db, err = database.Open(ctx, config, journal); err != nil {
+	if n.db, err = database.Open(ctx, config, state.Config{Journal: n.owned}); err != nil {
 		return err
 	}
 	if n.engine == nil {

@@ -3,7 +3,7 @@
 // over its connection:
 //
 //   - block: the rows of events, errors and metric points, stored exactly once
-//   - state: what actors own, the journal of small writes, ledgers, audit rows
+//   - state: what actors own, ledgers, audit rows
 //   - reads: analytics of events, and what is kept of past days
 //   - issues: issues, their occurrences, source maps
 //   - metrics: the series of metrics

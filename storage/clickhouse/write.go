@@ -85,24 +85,10 @@ func (r *Rows) Append(ctx context.Context, conn *Conn, statement string, columns
 	return RowError(err)
 }
 
-// Abort ends the insert without its rows.
-func (r *Rows) Abort() error {
+// Send ends the insert; without a row it does nothing.
+func (r *Rows) Send() error {
 	if r.batch == nil {
 		return nil
-	}
-	return r.batch.Abort()
-}
-
-// Send ends the insert; without a row it does nothing. It calls check right before it sends, and
-// sends nothing if check fails. A nil check passes.
-func (r *Rows) Send(check func() error) error {
-	if r.batch == nil {
-		return nil
-	}
-	if check != nil {
-		if err := check(); err != nil {
-			return errors.Join(err, r.Abort())
-		}
 	}
 	return r.batch.Send()
 }

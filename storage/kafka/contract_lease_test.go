@@ -1,9 +1,7 @@
 package kafka
 
 import (
-	"context"
 	"errors"
-	"log/slog"
 	"slices"
 	"testing"
 	"time"
@@ -109,38 +107,6 @@ func contractRead(t *testing.T, open openCluster) {
 	}
 	if !slices.Equal(offsets, []int64{1, 2, 3}) {
 		t.Errorf("read offsets %v", offsets)
-	}
-}
-
-// contractFollow states that a follower misses nothing from its begin on.
-func contractFollow(t *testing.T, open openCluster) {
-	f := newFixture(t, open, 1)
-	f.produce(Part{Payload: event(1)})
-	got := make(chan []byte, 10)
-	follower := NewFollower(FollowerConfig{
-		Brokers: f.brokers, Topic: f.topic, Logger: slog.New(slog.DiscardHandler),
-		Handle: func(_ context.Context, records []Record) {
-			for _, r := range records {
-				got <- r.Value
-			}
-		},
-		Lost: func(context.Context) { t.Error("something is lost") },
-	})
-	if err := follower.Begin(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	f.produce(Part{Payload: event(2)})
-	start(t, follower.Run)
-	f.produce(Part{Payload: event(3)})
-	for _, want := range []uint64{2, 3} {
-		select {
-		case value := <-got:
-			if !slices.Equal(value, event(want)) {
-				t.Errorf("got %x, want event %d", value, want)
-			}
-		case <-time.After(patience):
-			t.Fatalf("event %d does not arrive", want)
-		}
 	}
 }
 

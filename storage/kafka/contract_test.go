@@ -52,7 +52,6 @@ func RunContract(t *testing.T, open openCluster) {
 		{"a foreign member stays outside", contractForeign},
 		{"a node that cannot be called shares with nobody", contractAlone},
 		{"records are read by their offsets", contractRead},
-		{"a follower misses nothing", contractFollow},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

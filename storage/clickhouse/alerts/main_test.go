@@ -28,11 +28,6 @@ func open(t testing.TB) *testDB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := opened.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 	db, err := New(opened)
 	if err != nil {
 		t.Fatal(err)

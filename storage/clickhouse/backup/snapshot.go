@@ -25,9 +25,6 @@ type Snapshot struct {
 	Definitions []string `json:"definitions"`
 }
 
-// journalTable is empty in a snapshot, since the journal is flushed before.
-const journalTable = "journal"
-
 // Snapshot takes a snapshot under a name. Writes of this process wait while the files are linked,
 // so nothing is in one table and not yet in another. The caller ensures that no other process
 // writes.
@@ -69,7 +66,6 @@ func (db *Store) prepareSnapshot(ctx context.Context, s *Snapshot) error {
 			return false, err
 		}
 		switch {
-		case name == journalTable:
 		case strings.HasSuffix(engine, "MergeTree"):
 			s.Tables = append(s.Tables, name)
 			if engine == "MergeTree" {
@@ -107,10 +103,10 @@ func plain(name string) bool {
 
 // fillSnapshot links the parts of all tables while nothing is written.
 func (db *Store) fillSnapshot(ctx context.Context, s *Snapshot) error {
+	if err := db.state.Flush(ctx); err != nil {
+		return err
+	}
 	return db.conn.WithoutWrites(func() error {
-		if err := db.state.Flush(ctx); err != nil {
-			return err
-		}
 		for _, table := range s.Tables {
 			if err := db.execOn(ctx, "snapshot.Attach", s.Name, table); err != nil {
 				return clickhouse.WriteError("making a snapshot of "+table, err)

@@ -31,7 +31,7 @@ func (db *Store) EndLetters(ctx context.Context, letters []svc.DeadLetter, ids [
 			return clickhouse.WriteError("ending dead letters", err)
 		}
 	}
-	return clickhouse.WriteError("ending dead letters", rows.Send(nil))
+	return clickhouse.WriteError("ending dead letters", rows.Send())
 }
 
 func (db *Store) putLetters(ctx context.Context, letters []svc.DeadLetter, ended string, version uint64) error {
@@ -44,7 +44,7 @@ func (db *Store) putLetters(ctx context.Context, letters []svc.DeadLetter, ended
 			return clickhouse.WriteError("storing dead letters", err)
 		}
 	}
-	return clickhouse.WriteError("storing dead letters", rows.Send(nil))
+	return clickhouse.WriteError("storing dead letters", rows.Send())
 }
 
 func letterColumns() []clickhouse.Column {

@@ -47,12 +47,12 @@ type DB struct {
 }
 
 // Open opens the database and all of its parts.
-func Open(ctx context.Context, cfg clickhouse.Config, journal state.Config) (*DB, error) {
+func Open(ctx context.Context, cfg clickhouse.Config, owned state.Config) (*DB, error) {
 	conn, err := clickhouse.Open(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
-	opened, err := state.Open(ctx, conn, journal)
+	opened, err := state.Open(ctx, conn, owned)
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
@@ -70,5 +70,5 @@ func Open(ctx context.Context, cfg clickhouse.Config, journal state.Config) (*DB
 	return db, nil
 }
 
-// Close flushes the journal and ends the connection. Calls that are still running fail.
-func (db *DB) Close() error { return errors.Join(db.StateStore.Close(), db.Conn.Close()) }
+// Close ends the connection. Calls that are still running fail.
+func (db *DB) Close() error { return db.Conn.Close() }

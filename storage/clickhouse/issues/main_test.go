@@ -35,11 +35,6 @@ func open(t testing.TB) *testDB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := opened.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 	rows, err := block.New(conn)
 	if err != nil {
 		t.Fatal(err)

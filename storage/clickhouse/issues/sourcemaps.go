@@ -21,7 +21,7 @@ func (db *Store) PutSourceMaps(ctx context.Context, app string, at time.Time, ma
 			}
 		}
 	}
-	return clickhouse.WriteError("storing source maps", rows.Send(nil))
+	return clickhouse.WriteError("storing source maps", rows.Send())
 }
 
 // SourceMap returns the newest map of an application under the first of the keys that
@@ -56,7 +56,7 @@ func (db *Store) putChunks(ctx context.Context, org string, sums []string, at ti
 			return clickhouse.WriteError("storing a piece of an upload", err)
 		}
 	}
-	return clickhouse.WriteError("storing a piece of an upload", rows.Send(nil))
+	return clickhouse.WriteError("storing a piece of an upload", rows.Send())
 }
 
 // ChunkBytes returns how much an organization has uploaded that was not put together.

@@ -2,6 +2,8 @@ package state
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
@@ -12,7 +14,9 @@ import (
 
 // Append stores an audit row; it is durable when Append returns nil.
 func (db *Store) Append(ctx context.Context, row svc.AuditRow) error {
-	return db.write(ctx, record{Audit: &row})
+	var key [16]byte
+	_, _ = rand.Read(key[:]) // never fails
+	return db.write(ctx, Record{Key: hex.EncodeToString(key[:]), Audit: &row}, true)
 }
 
 // AuditRows returns a page of audit rows, the newest first, and whether more follow.

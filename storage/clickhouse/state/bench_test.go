@@ -9,11 +9,11 @@ import (
 	"svc/storage/clickhouse/clickhousetest"
 )
 
-// BenchmarkPut measures what an actor waits for until its entity is stored.
+// BenchmarkPut measures a write without a journal.
 func BenchmarkPut(b *testing.B) {
 	for _, durable := range []bool{false, true} {
 		b.Run(fmt.Sprintf("durable=%t", durable), func(b *testing.B) {
-			db := openWith(b, clickhouse.Config{Database: clickhousetest.Name(), Durable: durable}, Config{Alone: true, TableDir: clickhousetest.Engine().TableDir})
+			db := openWith(b, clickhouse.Config{Database: clickhousetest.Name(), Durable: durable}, Config{})
 			i, used := uint32(0), clickhousetest.CPU()
 			defer func() { b.ReportMetric(float64((clickhousetest.CPU()-used).Microseconds())/float64(i), "cpu-µs/put") }()
 			for b.Loop() {

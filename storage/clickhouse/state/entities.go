@@ -16,27 +16,39 @@ import (
 
 // Put stores entities and wake-ups of one owner; both are durable when it returns nil.
 // A wake-up without a due time removes the one of its name. Wake-ups have the version of
-// the entities they come with, so a call with wake-ups needs an entity. After an error
-// anything may be stored, but nothing is sent that svc.HoldOf does not let through.
+// the entities they come with, so a call with wake-ups needs an entity. With a journal, only the
+// owner of the partition can write. After an error anything may be stored.
 func (db *Store) Put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup) error {
+	return db.put(ctx, entities, wakeups, false)
+}
+
+// Notes stores entities that any process may write.
+type Notes struct{ *Store }
+
+// Notes returns the store of entities without an owner among the processes.
+func (db *Store) Notes() Notes { return Notes{db} }
+
+// Put stores entities and wake-ups as [Store.Put], whoever owns the partition.
+func (n Notes) Put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup) error {
+	return n.put(ctx, entities, wakeups, true)
+}
+
+func (db *Store) put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup, free bool) error {
 	if len(entities) == 0 {
 		if len(wakeups) > 0 {
 			return errors.New("storing wake-ups: no entity gives their version")
 		}
 		return nil
 	}
-	return db.write(ctx, record{Entities: entities, Wakeups: wakeups})
+	return db.write(ctx, Record{Entities: entities, Wakeups: wakeups}, free)
 }
 
-// write makes a record durable: in the journal, or in its tables where there is no journal
-// that this process may append to.
-func (db *Store) write(ctx context.Context, r record) error {
-	r.key = newKey()
-	r.holds = svc.HoldOf(ctx)
-	if db.journal == nil || !db.journal.open {
+// write makes a record durable: in the journal, or in its tables where there is no journal.
+func (db *Store) write(ctx context.Context, r Record, free bool) error {
+	if db.journal == nil {
 		return clickhouse.SharedError(db.inserts.Commit(ctx, r))
 	}
-	return clickhouse.SharedError(db.journal.append(ctx, r))
+	return db.journal.Append(ctx, r, free)
 }
 
 // Load returns the last version of every entity of an owner. Deleted ones are among them,
@@ -64,14 +76,17 @@ const loadsAtOnce = 1000
 func (db *Store) loadAll(ctx context.Context, loads []*ownerLoad) error {
 	ctx, cancel := context.WithTimeout(ctx, clickhouse.QueryTime)
 	defer cancel()
-	waiting, err := db.journal.waiting(ctx)
-	if err != nil {
-		return err
-	}
 	for some := range slices.Chunk(loads, loadsAtOnce) {
 		owners := make([]string, 0, len(some))
 		for _, wanted := range some {
 			owners = append(owners, wanted.owner)
+		}
+		waiting := map[string][]svc.Entity{}
+		if db.journal != nil {
+			var err error
+			if waiting, err = db.journal.Waiting(ctx, owners); err != nil {
+				return err
+			}
 		}
 		owned := map[string][]svc.Entity{}
 		read := entityScan(func(entity svc.Entity) { owned[entity.Owner] = append(owned[entity.Owner], entity) })
@@ -106,20 +121,6 @@ func merged(stored, waiting []svc.Entity) []svc.Entity {
 // ones.
 func (db *Store) LoadKind(ctx context.Context, kind string) ([]svc.Entity, error) {
 	return db.entities(ctx, db.queries["entities.LoadKind"], clickhouse.Args{"kind": kind})
-}
-
-// OwnersSince returns the owners of entities of some kinds that were written in a
-// version or a later one.
-func (db *Store) OwnersSince(ctx context.Context, kinds []string, since svc.Version) ([]string, error) {
-	var out []string
-	args := clickhouse.Args{"kinds": kinds, "version": since.Number()}
-	err := db.conn.ReadFirst(ctx, "listing changed owners", db.queries["entities.OwnersSince"], args, func(rows driver.Rows) (bool, error) {
-		var owner string
-		err := rows.Scan(&owner)
-		out = append(out, owner)
-		return true, err
-	})
-	return out, err
 }
 
 func (db *Store) entities(ctx context.Context, query string, args clickhouse.Args) ([]svc.Entity, error) {

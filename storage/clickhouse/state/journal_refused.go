@@ -2,32 +2,53 @@ package state
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"slices"
 
 	"svc"
 	"svc/storage/clickhouse"
 )
 
-// refusal is a record of the journal that cannot go to its tables, as it is stored.
+// refusal is a record that cannot go to its tables, as JSON.
 type refusal struct {
 	key     string
 	encoded []byte
 	cause   error
 }
 
-// moveRecords stores records in their tables. Where the store refuses them for good, it halves
-// them until the refused ones are alone, so that one record keeps no other from its tables.
-func (j *journal) moveRecords(ctx context.Context, records []record) (refused []refusal, err error) {
-	err = j.tables.write(ctx, records)
+// Move stores records in their tables. Storing them again changes nothing. Where the store
+// refuses records for good, these are put aside, so that one record keeps no other from its
+// tables. A snapshot has all of them or none.
+func (db *Store) Move(ctx context.Context, records []Record) error {
+	return db.conn.Write(func() error {
+		for some := range slices.Chunk(records, movedAtOnce) {
+			refused, err := db.tables.sift(ctx, some)
+			if err != nil {
+				return err
+			}
+			if err := db.refuse(ctx, refused); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// sift stores records in their tables. Where the store refuses them for good, it halves them
+// until the refused ones are alone.
+func (t *tables) sift(ctx context.Context, records []Record) (refused []refusal, err error) {
+	err = t.write(ctx, records)
 	switch {
 	case err == nil || !forGood(err):
 		return nil, err
 	case len(records) == 1:
-		return []refusal{{records[0].key, records[0].encoded, err}}, nil
+		encoded, encodingErr := json.Marshal(&records[0])
+		return []refusal{{records[0].Key, encoded, err}}, encodingErr
 	}
 	middle := len(records) / 2
-	for _, half := range [][]record{records[:middle], records[middle:]} {
-		some, err := j.moveRecords(ctx, half)
+	for _, half := range [][]Record{records[:middle], records[middle:]} {
+		some, err := t.sift(ctx, half)
 		if err != nil {
 			return nil, err
 		}
@@ -38,18 +59,18 @@ func (j *journal) moveRecords(ctx context.Context, records []record) (refused []
 
 // refuse stores records that cannot be decoded or moved in a table of their own, with the
 // reason. Nothing reads them again.
-func (j *journal) refuse(ctx context.Context, refused []refusal) error {
+func (db *Store) refuse(ctx context.Context, refused []refusal) error {
 	var rows clickhouse.Rows
 	for _, one := range refused {
-		if err := rows.Append(ctx, j.tables.conn, j.tables.queries["journal.Refuse"], refusalColumns(), one.key, one.encoded, one.cause.Error()); err != nil {
-			return clickhouse.WriteError("storing refused records of the journal", err)
+		if err := rows.Append(ctx, db.conn, db.queries["journal.Refuse"], refusalColumns(), one.key, one.encoded, one.cause.Error()); err != nil {
+			return clickhouse.WriteError("storing refused records", err)
 		}
 	}
-	if err := rows.Send(nil); err != nil {
-		return clickhouse.WriteError("storing refused records of the journal", err)
+	if err := rows.Send(); err != nil {
+		return clickhouse.WriteError("storing refused records", err)
 	}
 	for _, one := range refused {
-		j.tables.conn.Skipped(svc.Entity{Kind: "journal", ID: one.key}, one.cause)
+		db.conn.Skipped(svc.Entity{Kind: "journal", ID: one.key}, one.cause)
 	}
 	return nil
 }

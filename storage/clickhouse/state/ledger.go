@@ -42,7 +42,7 @@ func (l Ledger) Load(ctx context.Context, owner string) (out []svc.Entity, err e
 
 // Put stores entries; they are durable when it returns nil. Ledgers have no wake-ups.
 func (l Ledger) Put(ctx context.Context, entities []svc.Entity, _ []svc.Wakeup) error {
-	return l.db.write(ctx, record{Entities: entities, Ledger: true})
+	return l.db.write(ctx, Record{Entities: entities, Ledger: true}, false)
 }
 
 // LedgerEntries returns a page of an organization's ledger, the newest first, and whether

@@ -28,19 +28,14 @@ func openNamed(t testing.TB, name string) *testDB {
 	return openWith(t, clickhouse.Config{Database: name}, Config{})
 }
 
-// openWith returns a database that is closed with the test.
-func openWith(t testing.TB, cfg clickhouse.Config, journal Config) *testDB {
+// openWith returns a database with a configuration of its own.
+func openWith(t testing.TB, cfg clickhouse.Config, owned Config) *testDB {
 	t.Helper()
 	conn := clickhousetest.OpenWith(t, cfg)
-	db, err := Open(deadline(t), conn, journal)
+	db, err := Open(deadline(t), conn, owned)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 	return &testDB{db, conn}
 }
 

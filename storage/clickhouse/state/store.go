@@ -3,7 +3,6 @@ package state
 import (
 	"context"
 	"embed"
-	"errors"
 	"fmt"
 
 	"svc/storage/clickhouse"
@@ -13,13 +12,10 @@ import (
 //go:embed query/*.sql
 var queryFiles embed.FS
 
-// Config says how the journal is used.
+// Config says what is beside the tables.
 type Config struct {
-	// Alone says that no other process uses the database.
-	Alone bool
-	// TableDir returns the folder of a table on this machine by its uuid; nil where the
-	// store's files are elsewhere.
-	TableDir func(uuid string) string
+	// Journal takes writes before they are in the tables; nil has them go there at once.
+	Journal Journal
 }
 
 // Store stores what actors own: entities, wake-ups, ledgers and audit rows, and the facts of
@@ -27,46 +23,40 @@ type Config struct {
 type Store struct {
 	conn    *clickhouse.Conn // flushes the journal before it reads
 	queries clickhouse.Queries
-	// journal takes small writes; nil where the store has no engine for it.
-	journal *journal
-	// inserts writes into the tables where the journal cannot be used.
-	inserts *groupcommit.Committer[record]
+	tables  *tables
+	journal Journal
+	// inserts writes into the tables where there is no journal.
+	inserts *groupcommit.Committer[Record]
 	loads   *groupcommit.Committer[*ownerLoad]
 }
 
-// Open returns the state in a database, and begins to flush its journal in the background
-// until Close.
+// Open returns the state in a database. What the journal of an earlier version holds is in the
+// tables then.
 func Open(ctx context.Context, conn *clickhouse.Conn, cfg Config) (*Store, error) {
 	queries, err := clickhouse.LoadQueries(queryFiles)
 	if err != nil {
 		return nil, err
 	}
 	t := &tables{conn: conn, queries: queries}
-	journal, err := openJournal(ctx, t, cfg)
-	if err != nil {
-		return nil, fmt.Errorf("opening the journal of the database %s: %w", conn.Database(), err)
+	flush := func(context.Context) error { return nil }
+	if cfg.Journal != nil {
+		flush = cfg.Journal.Flush
 	}
-	db := &Store{conn: conn.Flushing(journal.flush), queries: queries, journal: journal, inserts: groupcommit.New(t.writeWhole)}
+	db := &Store{conn: conn.Flushing(flush), queries: queries, tables: t, journal: cfg.Journal, inserts: groupcommit.New(t.writeWhole)}
 	db.loads = groupcommit.New(db.loadAll)
+	if err := db.emptyFormerJournal(ctx); err != nil {
+		return nil, fmt.Errorf("opening the state in the database %s: %w", conn.Database(), err)
+	}
 	return db, nil
 }
 
 // Conn returns the connection on which reads find all that was stored before them.
 func (db *Store) Conn() *clickhouse.Conn { return db.conn }
 
-// Flush moves what the journal holds to its tables. The caller keeps writes away with
-// [clickhouse.Conn.WithoutWrites].
+// Flush returns once all that was stored before the call is in its tables.
 func (db *Store) Flush(ctx context.Context) error {
 	if db.journal == nil {
 		return nil
 	}
-	return db.journal.moveAll(ctx)
-}
-
-// Close flushes the journal. The connection must still be open.
-func (db *Store) Close() error {
-	if err := db.journal.close(); err != nil {
-		return errors.Join(errors.New("closing the journal"), err)
-	}
-	return nil
+	return db.journal.Flush(ctx)
 }

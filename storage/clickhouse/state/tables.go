@@ -17,7 +17,7 @@ type tables struct {
 }
 
 // writeWhole writes what callers share. A snapshot has all of it or nothing.
-func (t *tables) writeWhole(ctx context.Context, records []record) error {
+func (t *tables) writeWhole(ctx context.Context, records []Record) error {
 	return t.conn.Write(func() error { return t.write(ctx, records) })
 }
 
@@ -25,7 +25,7 @@ func (t *tables) writeWhole(ctx context.Context, records []record) error {
 //
 // Wake-ups that call are stored before the entities and removals after them: a crash in
 // between leaves a wake-up too many, never one too few.
-func (t *tables) write(ctx context.Context, records []record) error {
+func (t *tables) write(ctx context.Context, records []Record) error {
 	ctx, cancel := context.WithTimeout(ctx, clickhouse.WriteTime)
 	defer cancel()
 	for _, insert := range []func() error{
@@ -43,7 +43,7 @@ func (t *tables) write(ctx context.Context, records []record) error {
 }
 
 // writeEntities stores the entities of records.
-func (t *tables) writeEntities(ctx context.Context, records []record) error {
+func (t *tables) writeEntities(ctx context.Context, records []Record) error {
 	var rows clickhouse.Rows
 	for i := range records {
 		if records[i].Ledger {
@@ -56,11 +56,11 @@ func (t *tables) writeEntities(ctx context.Context, records []record) error {
 			}
 		}
 	}
-	return clickhouse.WriteError("storing entities", rows.Send(holds(records)))
+	return clickhouse.WriteError("storing entities", rows.Send())
 }
 
 // writeWakeups stores the wake-ups of records that call, or those that are removed.
-func (t *tables) writeWakeups(ctx context.Context, records []record, removed bool) error {
+func (t *tables) writeWakeups(ctx context.Context, records []Record, removed bool) error {
 	var rows clickhouse.Rows
 	for i := range records {
 		version := records[i].version()
@@ -77,12 +77,12 @@ func (t *tables) writeWakeups(ctx context.Context, records []record, removed boo
 			}
 		}
 	}
-	return clickhouse.WriteError("storing wake-ups", rows.Send(holds(records)))
+	return clickhouse.WriteError("storing wake-ups", rows.Send())
 }
 
-// version is the highest one of the entities of a record.
-func (r *record) version() uint64 {
-	var version uint64
+// version is that of the wake-ups of a record: the highest one of its entities.
+func (r *Record) version() uint64 {
+	version := r.Version.Number()
 	for i := range r.Entities {
 		version = max(version, r.Entities[i].Version.Number())
 	}
@@ -90,7 +90,7 @@ func (r *record) version() uint64 {
 }
 
 // writeLedger stores the entries of records.
-func (t *tables) writeLedger(ctx context.Context, records []record) error {
+func (t *tables) writeLedger(ctx context.Context, records []Record) error {
 	var rows clickhouse.Rows
 	for i := range records {
 		if !records[i].Ledger {
@@ -107,24 +107,24 @@ func (t *tables) writeLedger(ctx context.Context, records []record) error {
 			}
 		}
 	}
-	return clickhouse.WriteError("storing entries of a ledger", rows.Send(holds(records)))
+	return clickhouse.WriteError("storing entries of a ledger", rows.Send())
 }
 
 // writeAudit stores the audit rows of records under the records' keys.
-func (t *tables) writeAudit(ctx context.Context, records []record) error {
+func (t *tables) writeAudit(ctx context.Context, records []Record) error {
 	var rows clickhouse.Rows
 	for i := range records {
 		r := records[i].Audit
 		if r == nil {
 			continue
 		}
-		err := rows.Append(ctx, t.conn, t.queries["audit.Append"], auditColumns(), r.Org, r.At.UnixMilli(), records[i].key, r.App, r.RequestID, r.Operation, r.Method, r.Path,
+		err := rows.Append(ctx, t.conn, t.queries["audit.Append"], auditColumns(), r.Org, r.At.UnixMilli(), records[i].Key, r.App, r.RequestID, r.Operation, r.Method, r.Path,
 			uint16(r.Status), r.TokenID, string(r.TokenKind), r.UserID, r.Detail)
 		if err != nil {
 			return clickhouse.WriteError("storing audit rows", err)
 		}
 	}
-	return clickhouse.WriteError("storing audit rows", rows.Send(holds(records)))
+	return clickhouse.WriteError("storing audit rows", rows.Send())
 }
 
 func entityColumns() []clickhouse.Column {

@@ -1,2 +1,0 @@
--- Records of the journal. The rows follow.
-INSERT INTO journal (key, record)

@@ -1,0 +1,2 @@
+-- Removes the journal of an earlier version.
+DROP TABLE IF EXISTS journal

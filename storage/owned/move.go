@@ -1,0 +1,131 @@
+package owned
+
+import (
+	"context"
+	"time"
+
+	log "svc/storage/kafka/state"
+)
+
+const (
+	// moveEvery is the pause between two moves of the tail to the tables, movePause that after
+	// a failed one.
+	moveEvery, movePause = time.Second, 5 * time.Second
+	// markEvery is the pause between two marks of how far the tables follow, and renewEvery that
+	// after which marks are written again although nothing was moved, since clusters forget them.
+	markEvery, renewEvery = 10 * time.Second, 12 * time.Hour
+	// trimEvery is the pause between two trims of the log, and so the least age of what is trimmed.
+	trimEvery = time.Hour
+	// lastMove bounds the move at the end of the process.
+	lastMove = 10 * time.Second
+)
+
+// mover moves the tail to the tables in the background. Only its goroutine uses it.
+type mover struct {
+	store *Store
+	// marks are the last ones of partitions, checkpoints the barriers up to which the log may be
+	// trimmed once they are in the tables and old enough.
+	marks, checkpoints        map[int]int64
+	marked, renewed, trimming time.Time
+}
+
+// run moves the tail of this process's partitions until ctx ends, and then all of it.
+func (m *mover) run(ctx context.Context) {
+	now := time.Now()
+	pause := moveEvery
+	m.marked, m.renewed, m.trimming = now, now, now
+	m.marks, m.checkpoints = map[int]int64{}, map[int]int64{}
+	for {
+		select {
+		case <-ctx.Done():
+			m.last(context.WithoutCancel(ctx))
+			return
+		case <-time.After(pause):
+		}
+		pause = moveEvery
+		if err := m.store.moves.Commit(ctx, false); err != nil {
+			m.store.cfg.Logger.Warn("the tables do not follow what is saved", "error", err)
+			pause = movePause
+			continue
+		}
+		m.keep(ctx, time.Now())
+	}
+}
+
+// last moves what the tail still holds.
+func (m *mover) last(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, lastMove)
+	defer cancel()
+	err := m.store.Await(ctx)
+	if err == nil {
+		err = m.store.moves.Commit(ctx, true)
+	}
+	if err != nil {
+		m.store.cfg.Logger.Warn("what was saved last goes to the tables at the next start", "error", err)
+		return
+	}
+	m.mark(ctx, true)
+}
+
+// keep marks and trims when it is time.
+func (m *mover) keep(ctx context.Context, now time.Time) {
+	if now.Sub(m.marked) >= markEvery {
+		renew := now.Sub(m.renewed) >= renewEvery
+		if m.marked = now; renew {
+			m.renewed = now
+		}
+		m.mark(ctx, renew)
+	}
+	if now.Sub(m.trimming) >= trimEvery {
+		m.trimming = now
+		m.trim(ctx)
+	}
+}
+
+// mark notes in the log how far the tables follow, and drops what other nodes have moved.
+func (m *mover) mark(ctx context.Context, renew bool) {
+	s, marks := m.store, map[int]log.Position{}
+	for partition := range s.cfg.Partitions {
+		moved := s.tail.movedTo(partition)
+		if moved.Offset > m.marks[partition] && s.owner(partition) != nil || renew && moved.Offset > 0 {
+			marks[partition] = moved
+		}
+	}
+	if err := s.cfg.Log.Mark(ctx, marks); err != nil {
+		s.cfg.Logger.Warn("how far the tables follow is not noted", "error", err)
+		return
+	}
+	for partition, moved := range marks {
+		m.marks[partition] = moved.Offset
+	}
+	if s.tail.isEmpty() {
+		return
+	}
+	if moved, err := s.cfg.Log.Marks(ctx); err == nil {
+		s.tail.dropAll(moved)
+	}
+}
+
+// trim deletes from the log what has been in the tables since the trim before.
+func (m *mover) trim(ctx context.Context) {
+	for partition := range m.store.cfg.Partitions {
+		owner := m.store.owner(partition)
+		if owner == nil {
+			delete(m.checkpoints, partition)
+			continue
+		}
+		before, known := m.checkpoints[partition]
+		if known && m.marks[partition] >= before {
+			if err := m.store.cfg.Log.Trim(ctx, partition, before); err != nil {
+				m.store.cfg.Logger.Warn("the log of state is not trimmed", "partition", partition, "error", err)
+				continue
+			}
+		}
+		if known && owner.Position().Offset <= before+1 {
+			continue // nothing was saved since
+		}
+		if at, err := owner.Checkpoint(ctx); err == nil {
+			m.checkpoints[partition] = at
+		}
+	}
+}

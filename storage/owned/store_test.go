@@ -1,0 +1,315 @@
+package owned
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/storage/clickhouse/state"
+	"svc/storage/kafka/broker"
+	log "svc/storage/kafka/state"
+)
+
+const testPartitions = 4
+
+// memory is the tables of a test.
+type memory struct {
+	mu       sync.Mutex
+	entities map[string]svc.Entity
+	wakeups  map[string]svc.Wakeup
+	entries  map[string]svc.Entity
+	audit    map[string]svc.AuditRow
+	moves    int
+	away     bool
+}
+
+func newMemory() *memory {
+	return &memory{entities: map[string]svc.Entity{}, wakeups: map[string]svc.Wakeup{}, entries: map[string]svc.Entity{}, audit: map[string]svc.AuditRow{}}
+}
+
+var errAway = errors.New("the tables are away")
+
+func (m *memory) Move(_ context.Context, records []state.Record) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.away {
+		return errAway
+	}
+	m.moves++
+	for _, r := range records {
+		for _, e := range r.Entities {
+			table, key := m.entities, e.Owner+"|"+e.Kind+"|"+e.ID
+			if r.Ledger {
+				table = m.entries
+			}
+			if e.Version.Number() >= table[key].Version.Number() {
+				table[key] = e
+			}
+		}
+		for _, w := range r.Wakeups {
+			m.wakeups[w.Kind+"|"+w.Identity+"|"+w.Name] = w
+		}
+		if r.Audit != nil {
+			m.audit[r.Key] = *r.Audit
+		}
+	}
+	return nil
+}
+
+func (m *memory) setAway(away bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.away = away
+}
+
+func (m *memory) names() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Sorted(maps.Keys(m.entities))
+}
+
+// startBroker returns a broker with a log of state.
+func startBroker(t testing.TB) *broker.Broker {
+	t.Helper()
+	b, err := broker.Open(broker.Config{Dir: t.TempDir(), Topics: []string{"ingest", "state"}, Partitions: testPartitions, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.Close() })
+	return b
+}
+
+// node is a store of a test, over a broker and tables that others share.
+type node struct {
+	*Store
+	log *log.Log
+
+	mu    sync.Mutex
+	heard []svc.Entity
+}
+
+func openNode(t testing.TB, b *broker.Broker, tables Tables, tail int) *node {
+	t.Helper()
+	logger := slog.New(slog.DiscardHandler)
+	l, err := log.Open(log.Config{Brokers: b.Addrs(), Dial: b.Dial, Topic: "state", Partitions: testPartitions, Logger: logger})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &node{log: l}
+	n.Store = New(Config{
+		Log: l, Partitions: testPartitions, PartitionOf: func(owner string) int { return int(owner[len(owner)-1]) % testPartitions },
+		Changed: func(entities []svc.Entity) {
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			n.heard = append(n.heard, entities...)
+		},
+		Tail: tail, Logger: logger,
+	})
+	if err := l.Ensure(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Begin(t.Context(), tables); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		n.Close()
+		l.Close()
+	})
+	return n
+}
+
+func (n *node) take(t testing.TB, owner string) *Claim {
+	t.Helper()
+	claim, err := n.Take(t.Context(), n.cfg.PartitionOf(owner))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return claim
+}
+
+func goal(owner string, sequence uint32, payload string) svc.Entity {
+	return svc.Entity{Owner: owner, Kind: "goal", ID: "g", Version: svc.Version{Generation: 1, Sequence: sequence}, Payload: []byte(payload)}
+}
+
+func (n *node) save(owner string, sequence uint32, payload string) error {
+	return n.Append(context.Background(), state.Record{Entities: []svc.Entity{goal(owner, sequence, payload)}}, false)
+}
+
+// payloads returns what a load merges into the table for an owner.
+func (n *node) payloads(t testing.TB, owner string) (payloads []string) {
+	t.Helper()
+	waiting, err := n.Waiting(t.Context(), []string{owner})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range waiting[owner] {
+		payloads = append(payloads, string(e.Payload))
+	}
+	return payloads
+}
+
+// TestAPredecessorCannotSave hands a partition over while the predecessor is about to save: its
+// save arrives after the successor has loaded.
+func TestAPredecessorCannotSave(t *testing.T) {
+	b, tables := startBroker(t), newMemory()
+	tables.setAway(true) // so that all is read from the log
+	first, second := openNode(t, b, tables, 0), openNode(t, b, tables, 0)
+	claim := first.take(t, "app/1")
+	if err := first.save("app/1", 1, "old"); err != nil {
+		t.Fatal(err)
+	}
+	if got := first.payloads(t, "app/1"); !slices.Equal(got, []string{"old"}) {
+		t.Errorf("the owner loads %q", got)
+	}
+	second.take(t, "app/1")
+	if got := second.payloads(t, "app/1"); !slices.Equal(got, []string{"old"}) {
+		t.Errorf("the successor loads %q", got)
+	}
+	if err := first.save("app/1", 2, "late"); svc.CodeOf(err) != svc.CodeUnavailable || !errors.Is(err, log.ErrLost) {
+		t.Errorf("the predecessor saves, %v", err)
+	}
+	<-claim.Lost()
+	if err := second.save("app/1", 2, "new"); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []*node{first, second} {
+		if got := n.payloads(t, "app/1"); !slices.Equal(got, []string{"new"}) {
+			t.Errorf("loaded %q", got)
+		}
+	}
+	claim.Close()
+	if err := first.save("app/1", 3, "later"); !errors.Is(err, log.ErrLost) {
+		t.Errorf("a save without a claim: %v", err)
+	}
+	if err := first.Append(t.Context(), state.Record{Key: "k", Audit: &svc.AuditRow{Detail: "free"}}, true); err != nil {
+		t.Errorf("a free record: %v", err)
+	}
+	first.mu.Lock()
+	defer first.mu.Unlock()
+	if len(first.heard) != 2 || string(first.heard[1].Payload) != "new" {
+		t.Errorf("the other node heard of %+v", first.heard)
+	}
+}
+
+// TestEverythingReachesItsTable saves one of each, and lists on another node at once.
+func TestEverythingReachesItsTable(t *testing.T) {
+	b, tables := startBroker(t), newMemory()
+	one, other := openNode(t, b, tables, 0), openNode(t, b, tables, 0)
+	one.take(t, "app/1")
+	gone := goal("app/1", 2, "")
+	gone.ID, gone.Deleted, gone.Payload = "h", true, nil
+	due := time.UnixMilli(1.78e12).UTC()
+	wakeups := []svc.Wakeup{{Kind: "app", Identity: "1", Name: "look", Due: due}, {Kind: "app", Identity: "1", Name: "rest"}}
+	for _, r := range []state.Record{
+		{Entities: []svc.Entity{goal("app/1", 2, "{}"), gone}, Wakeups: wakeups},
+		{Entities: []svc.Entity{{Owner: "ledger/1", Kind: "entry", ID: "7", Version: svc.Version{Generation: 1, Sequence: 7}, Payload: []byte("entry")}}, Ledger: true},
+	} {
+		if err := one.Append(t.Context(), r, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := one.Append(t.Context(), state.Record{Key: "row", Audit: &svc.AuditRow{Detail: "seen"}}, true); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(tables.entities["app/1|goal|g"], tables.entities["app/1|goal|h"]); got != fmt.Sprint(goal("app/1", 2, "{}"), gone) {
+		t.Errorf("the entities are %s", got)
+	}
+	if got := fmt.Sprint(tables.wakeups["app|1|look"], tables.wakeups["app|1|rest"]); got != fmt.Sprint(wakeups[0], wakeups[1]) {
+		t.Errorf("the wake-ups are %s", got)
+	}
+	if string(tables.entries["ledger/1|entry|7"].Payload) != "entry" || tables.audit["row"].Detail != "seen" {
+		t.Errorf("the ledger is %v, the audit %v", tables.entries, tables.audit)
+	}
+	if waiting, err := other.Waiting(t.Context(), []string{"app/1"}); err != nil || len(waiting) != 0 {
+		t.Errorf("what is in the tables waits: %v, %v", waiting, err)
+	}
+}
+
+// TestSavesGoOnWhileTheTablesAreAway fills the tail to its bound.
+func TestSavesGoOnWhileTheTablesAreAway(t *testing.T) {
+	b, tables := startBroker(t), newMemory()
+	tables.setAway(true)
+	n := openNode(t, b, tables, 40*(itemBytes+100))
+	n.take(t, "app/1")
+	saved, refused := 0, error(nil)
+	for ; refused == nil && saved < 1000; saved++ {
+		entity := goal("app/1", uint32(saved+1), "{}")
+		entity.ID = fmt.Sprint(saved)
+		refused = n.Append(t.Context(), state.Record{Entities: []svc.Entity{entity}}, false)
+		n.payloads(t, "app/1") // so that the tail has it
+	}
+	if saved < 30 || saved > 60 || svc.CodeOf(refused) != svc.CodeUnavailable {
+		t.Errorf("%d saves, then %v", saved, refused)
+	}
+	if err := n.Flush(t.Context()); !errors.Is(err, errAway) || svc.CodeOf(err) != svc.CodeUnavailable {
+		t.Errorf("a list: %v", err)
+	}
+	tables.setAway(false)
+	if err := n.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.save("app/1", 2000, "{}"); err != nil {
+		t.Errorf("after the tables came back: %v", err)
+	}
+	if got := len(tables.names()); got != saved-1 {
+		t.Errorf("%d entities, want %d", got, saved-1)
+	}
+}
+
+// TestAStartReadsWhatTheTablesLack kills a node before and after its saves are in the tables.
+func TestAStartReadsWhatTheTablesLack(t *testing.T) {
+	b, tables := startBroker(t), newMemory()
+	first := openNode(t, b, tables, 0)
+	first.take(t, "app/1")
+	save := func(n *node, id string) {
+		t.Helper()
+		entity := goal("app/1", 1, "{}")
+		entity.ID = id
+		if err := n.Append(t.Context(), state.Record{Entities: []svc.Entity{entity}}, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	save(first, "moved")
+	first.Close() // moves and marks
+	moves := tables.moves
+	second := openNode(t, b, tables, 0)
+	if waiting, err := second.Waiting(t.Context(), []string{"app/1"}); err != nil || len(waiting) != 0 {
+		t.Errorf("what was marked is read again: %v, %v", waiting, err)
+	}
+	second.take(t, "app/1")
+	tables.setAway(true)
+	save(second, "left")
+	second.Close() // moves nothing
+	tables.setAway(false)
+	third := openNode(t, b, tables, 0)
+	if err := third.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := tables.names(); !slices.Equal(got, []string{"app/1|goal|left", "app/1|goal|moved"}) || tables.moves <= moves {
+		t.Errorf("the tables have %q", got)
+	}
+}
+
+// BenchmarkSave measures what an actor waits for until its entity is saved.
+func BenchmarkSave(b *testing.B) {
+	n := openNode(b, startBroker(b), newMemory(), 0)
+	n.take(b, "app/1")
+	b.SetParallelism(16)
+	b.RunParallel(func(pb *testing.PB) {
+		for sequence := uint32(1); pb.Next(); sequence++ {
+			if err := n.save("app/1", sequence, `{"name":"Signed up"}`); err != nil {
+				b.Error(err)
+			}
+		}
+	})
+}
