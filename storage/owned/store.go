@@ -76,7 +76,7 @@ func New(cfg Config) *Store {
 // Begin follows the log until Close, and moves what it holds to the tables. It returns once the
 // log is known as far as it reaches now.
 func (s *Store) Begin(ctx context.Context, tables Tables) error {
-	running, stop := context.WithCancel(context.WithoutCancel(ctx)) //nolint:gosec // Close calls stop
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	from, err := s.cfg.Log.Marks(ctx)
 	if err == nil {
 		s.follower, err = s.cfg.Log.Follow(context.WithoutCancel(ctx), from, log.Sink{Each: s.heard, Gap: s.gap})

@@ -17,7 +17,11 @@ import (
 	log "svc/storage/kafka/state"
 )
 
-const testPartitions = 4
+const (
+	testPartitions = 4
+	// anOwner is the owner of most entities of a test.
+	anOwner = "app/1"
+)
 
 // memory is the tables of a test.
 type memory struct {
@@ -125,9 +129,9 @@ func openNode(t testing.TB, b *broker.Broker, tables Tables, tail int) *node {
 	return n
 }
 
-func (n *node) take(t testing.TB, owner string) *Claim {
+func (n *node) take(t testing.TB) *Claim {
 	t.Helper()
-	claim, err := n.Take(t.Context(), n.cfg.PartitionOf(owner))
+	claim, err := n.Take(t.Context(), n.cfg.PartitionOf(anOwner))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,18 +142,18 @@ func goal(owner string, sequence uint32, payload string) svc.Entity {
 	return svc.Entity{Owner: owner, Kind: "goal", ID: "g", Version: svc.Version{Generation: 1, Sequence: sequence}, Payload: []byte(payload)}
 }
 
-func (n *node) save(owner string, sequence uint32, payload string) error {
-	return n.Append(context.Background(), state.Record{Entities: []svc.Entity{goal(owner, sequence, payload)}}, false)
+func (n *node) save(sequence uint32, payload string) error {
+	return n.Append(context.Background(), state.Record{Entities: []svc.Entity{goal(anOwner, sequence, payload)}}, false)
 }
 
-// payloads returns what a load merges into the table for an owner.
-func (n *node) payloads(t testing.TB, owner string) (payloads []string) {
+// payloads returns what a load merges into the table for the owner of a test.
+func (n *node) payloads(t testing.TB) (payloads []string) {
 	t.Helper()
-	waiting, err := n.Waiting(t.Context(), []string{owner})
+	waiting, err := n.Waiting(t.Context(), []string{anOwner})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range waiting[owner] {
+	for _, e := range waiting[anOwner] {
 		payloads = append(payloads, string(e.Payload))
 	}
 	return payloads
@@ -161,31 +165,31 @@ func TestAPredecessorCannotSave(t *testing.T) {
 	b, tables := startBroker(t), newMemory()
 	tables.setAway(true) // so that all is read from the log
 	first, second := openNode(t, b, tables, 0), openNode(t, b, tables, 0)
-	claim := first.take(t, "app/1")
-	if err := first.save("app/1", 1, "old"); err != nil {
+	claim := first.take(t)
+	if err := first.save(1, "old"); err != nil {
 		t.Fatal(err)
 	}
-	if got := first.payloads(t, "app/1"); !slices.Equal(got, []string{"old"}) {
+	if got := first.payloads(t); !slices.Equal(got, []string{"old"}) {
 		t.Errorf("the owner loads %q", got)
 	}
-	second.take(t, "app/1")
-	if got := second.payloads(t, "app/1"); !slices.Equal(got, []string{"old"}) {
+	second.take(t)
+	if got := second.payloads(t); !slices.Equal(got, []string{"old"}) {
 		t.Errorf("the successor loads %q", got)
 	}
-	if err := first.save("app/1", 2, "late"); svc.CodeOf(err) != svc.CodeUnavailable || !errors.Is(err, log.ErrLost) {
+	if err := first.save(2, "late"); svc.CodeOf(err) != svc.CodeUnavailable || !errors.Is(err, log.ErrLost) {
 		t.Errorf("the predecessor saves, %v", err)
 	}
 	<-claim.Lost()
-	if err := second.save("app/1", 2, "new"); err != nil {
+	if err := second.save(2, "new"); err != nil {
 		t.Fatal(err)
 	}
 	for _, n := range []*node{first, second} {
-		if got := n.payloads(t, "app/1"); !slices.Equal(got, []string{"new"}) {
+		if got := n.payloads(t); !slices.Equal(got, []string{"new"}) {
 			t.Errorf("loaded %q", got)
 		}
 	}
 	claim.Close()
-	if err := first.save("app/1", 3, "later"); !errors.Is(err, log.ErrLost) {
+	if err := first.save(3, "later"); !errors.Is(err, log.ErrLost) {
 		t.Errorf("a save without a claim: %v", err)
 	}
 	if err := first.Append(t.Context(), state.Record{Key: "k", Audit: &svc.AuditRow{Detail: "free"}}, true); err != nil {
@@ -202,7 +206,7 @@ func TestAPredecessorCannotSave(t *testing.T) {
 func TestEverythingReachesItsTable(t *testing.T) {
 	b, tables := startBroker(t), newMemory()
 	one, other := openNode(t, b, tables, 0), openNode(t, b, tables, 0)
-	one.take(t, "app/1")
+	one.take(t)
 	gone := goal("app/1", 2, "")
 	gone.ID, gone.Deleted, gone.Payload = "h", true, nil
 	due := time.UnixMilli(1.78e12).UTC()
@@ -240,13 +244,13 @@ func TestSavesGoOnWhileTheTablesAreAway(t *testing.T) {
 	b, tables := startBroker(t), newMemory()
 	tables.setAway(true)
 	n := openNode(t, b, tables, 40*(itemBytes+100))
-	n.take(t, "app/1")
+	n.take(t)
 	saved, refused := 0, error(nil)
 	for ; refused == nil && saved < 1000; saved++ {
 		entity := goal("app/1", uint32(saved+1), "{}")
 		entity.ID = fmt.Sprint(saved)
 		refused = n.Append(t.Context(), state.Record{Entities: []svc.Entity{entity}}, false)
-		n.payloads(t, "app/1") // so that the tail has it
+		n.payloads(t) // so that the tail has it
 	}
 	if saved < 30 || saved > 60 || svc.CodeOf(refused) != svc.CodeUnavailable {
 		t.Errorf("%d saves, then %v", saved, refused)
@@ -258,7 +262,7 @@ func TestSavesGoOnWhileTheTablesAreAway(t *testing.T) {
 	if err := n.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := n.save("app/1", 2000, "{}"); err != nil {
+	if err := n.save(2000, "{}"); err != nil {
 		t.Errorf("after the tables came back: %v", err)
 	}
 	if got := len(tables.names()); got != saved-1 {
@@ -270,7 +274,7 @@ func TestSavesGoOnWhileTheTablesAreAway(t *testing.T) {
 func TestAStartReadsWhatTheTablesLack(t *testing.T) {
 	b, tables := startBroker(t), newMemory()
 	first := openNode(t, b, tables, 0)
-	first.take(t, "app/1")
+	first.take(t)
 	save := func(n *node, id string) {
 		t.Helper()
 		entity := goal("app/1", 1, "{}")
@@ -286,7 +290,7 @@ func TestAStartReadsWhatTheTablesLack(t *testing.T) {
 	if waiting, err := second.Waiting(t.Context(), []string{"app/1"}); err != nil || len(waiting) != 0 {
 		t.Errorf("what was marked is read again: %v, %v", waiting, err)
 	}
-	second.take(t, "app/1")
+	second.take(t)
 	tables.setAway(true)
 	save(second, "left")
 	second.Close() // moves nothing
@@ -303,11 +307,11 @@ func TestAStartReadsWhatTheTablesLack(t *testing.T) {
 // BenchmarkSave measures what an actor waits for until its entity is saved.
 func BenchmarkSave(b *testing.B) {
 	n := openNode(b, startBroker(b), newMemory(), 0)
-	n.take(b, "app/1")
+	n.take(b)
 	b.SetParallelism(16)
 	b.RunParallel(func(pb *testing.PB) {
 		for sequence := uint32(1); pb.Next(); sequence++ {
-			if err := n.save("app/1", sequence, `{"name":"Signed up"}`); err != nil {
+			if err := n.save(sequence, `{"name":"Signed up"}`); err != nil {
 				b.Error(err)
 			}
 		}
