@@ -25,13 +25,15 @@
 //     left by that of its last. An origin is where a visit came from (referrer, source,
 //     medium, campaign, click identifiers): what the first of its events to arrive says,
 //     carried by all of them.
+//   - A person is the visitors that identify, alias and members put together, else one visitor.
+//     An identify makes its distinct id known, and links its anonymous id to it from then on; the first
+//     link also reaches back. Links never tie two known ids together; an alias does.
 //   - A goal is an event or a path that visitors are meant to reach. It looks at stored events
 //     of any time. A conversion is an event that meets any goal, counted once; a goal's
 //     own conversions are all events that meet it, and its visitors are the distinct
 //     visitors of each local day, summed, as everywhere.
-//   - A funnel is an ordered list of steps; funnel_fold.go says how it counts. Its persons
-//     are the people that events name, else visitors. Nothing merges visitors into
-//     people yet, so today a funnel's person is a visitor.
+//   - A funnel is an ordered list of steps; funnel_fold.go says how it counts. It counts
+//     visitors: funnels do not look at who is one person yet.
 //   - An occurrence is one error that was sent; an issue groups the occurrences of one cause by their
 //     fingerprint. A resolved issue regresses when it occurs after its resolution, or in a later release.
 //   - A metric point is a measurement with labels; a series is the points of one metric and one set of
@@ -64,11 +66,13 @@
 // Every noun has a file. A group uses names of the groups before it as groups_test.go lists them.
 //
 //   - Ground (who asks, for what, within which limits): address, app, client, docpage, documentation, entity,
-//     error, invitation, key, ledger, mask, member, page, rate, release, signin, tenant, token, window.
+//     error, invitation, key, ledger, mask, member, number_id, page, rate, release, signin, tenant, token, window.
 //   - Analytics: analytics, app_part, attribution, attribution_sources, breakdown, event, event_property, filter,
 //     funnel, funnel_filter, funnel_fold, funnel_match, goal, live, retention, session, share.
 //   - Errors: releases, fingerprint, fingerprint_former, fingerprint_frame, fingerprint_message, frame_code,
 //     frame_origin, issue, issue_query, occurrence, occurrence_details, scrub, sourcemap, stack.
+//   - People: person, person_activity, person_links, person_mask, person_query, person_state,
+//     person_timeline.
 //   - Metrics: metric, metric_histogram, metric_sketch, metric_window.
 //   - Alerting: alert, alert_apply, alert_window, channel, check, incident, monitor.
 //   - Assistant: action, approval, conversation, passkey, tool.

@@ -115,36 +115,11 @@ func IssueNumber(environment uint64, fingerprint string) uint64 {
 	return binary.BigEndian.Uint64(h.Sum(nil))
 }
 
-// issuePrefix begins the ids of issues; issueDigits follow, five bits each.
-const (
-	issuePrefix = "iss_"
-	issueDigits = 13
-	crockford   = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-)
+// issuePrefix begins the ids of issues.
+const issuePrefix = "iss_"
 
 // IssueID returns the id of the issue of a number.
-func IssueID(number uint64) string {
-	id := [len(issuePrefix) + issueDigits]byte{}
-	copy(id[:], issuePrefix)
-	for i := len(id) - 1; i >= len(issuePrefix); i-- {
-		id[i] = crockford[number&31]
-		number >>= 5
-	}
-	return string(id[:])
-}
+func IssueID(number uint64) string { return numberID(issuePrefix, number) }
 
 // ParseIssueID is the inverse of IssueID.
-func ParseIssueID(id string) (number uint64, ok bool) {
-	digits, isIssue := strings.CutPrefix(id, issuePrefix)
-	if !isIssue || len(digits) != issueDigits {
-		return 0, false
-	}
-	for i := range len(digits) {
-		digit := strings.IndexByte(crockford, digits[i])
-		if digit < 0 || i == 0 && digit > 15 {
-			return 0, false
-		}
-		number = number<<5 | uint64(digit)
-	}
-	return number, true
-}
+func ParseIssueID(id string) (number uint64, ok bool) { return parseNumberID(issuePrefix, id) }

@@ -23,6 +23,7 @@ func groupImports() map[string][]string {
 		"Metrics":   {"Ground"},
 		"Alerting":  {"Ground", "Analytics", "Errors", "Metrics"},
 		"Assistant": {"Ground"},
+		"People":    {"Ground", "Analytics"},
 		"Ingest":    {"Ground", "Analytics", "Errors", "Metrics"},
 	}
 }

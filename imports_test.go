@@ -49,6 +49,7 @@ func innerImports() map[string][]string {
 		"svc/actors/pipeline":      {"svc/actors/attempt", "svc/actors/enrich"},
 		"svc/actors/alerting":      {"svc/actors/attempt", "svc/actors/grain", "svc/actors/pipeline"},
 		"svc/actors/issues":        {"svc/actors/attempt", "svc/actors/grain", "svc/actors/pipeline"},
+		"svc/actors/people":        {"svc/actors/grain", "svc/actors/pipeline"},
 		"svc/actors/live":          {"svc/actors/attempt", "svc/actors/grain", "svc/actors/pipeline"},
 		"svc/actors/actorstest":    {"svc/actors/grain"},
 		"svc/actors/nodetest":      {"svc/actors/actorstest", "svc/actors/apps", "svc/actors/grain", "svc/actors/identity"},
@@ -75,13 +76,14 @@ func innerImports() map[string][]string {
 		"svc/storage/clickhouse/reads":   {"svc/storage/clickhouse", "svc/storage/lru"},
 		"svc/storage/clickhouse/metrics": {"svc/storage/clickhouse"},
 		"svc/storage/clickhouse/issues":  {"svc/storage/clickhouse", "svc/storage/clickhouse/state"},
+		"svc/storage/clickhouse/people":  {"svc/storage/clickhouse", "svc/storage/clickhouse/state"},
 		"svc/storage/clickhouse/backup":  {"svc/storage/clickhouse", "svc/storage/clickhouse/state"},
 		"svc/storage/clickhouse/alerts": {
 			"svc/storage/clickhouse", "svc/storage/clickhouse/columns", "svc/storage/clickhouse/metrics", "svc/storage/clickhouse/state", "svc/storage/groupcommit",
 		},
 		"svc/storage/clickhouse/database": {
 			"svc/storage/clickhouse", "svc/storage/clickhouse/alerts", "svc/storage/clickhouse/backup", "svc/storage/clickhouse/block", "svc/storage/clickhouse/issues",
-			"svc/storage/clickhouse/metrics", "svc/storage/clickhouse/reads", "svc/storage/clickhouse/state",
+			"svc/storage/clickhouse/metrics", "svc/storage/clickhouse/people", "svc/storage/clickhouse/reads", "svc/storage/clickhouse/state",
 		},
 		"svc/storage/clickhouse/clickhousetest": {"svc/storage/chdb", "svc/storage/clickhouse"},
 
@@ -99,6 +101,7 @@ func innerImports() map[string][]string {
 		"svc/http/api/assistant": {"svc/http/api", "svc/http/route", "svc/http/passkey", "svc/http/views"},
 		"svc/http/api/issues":    {"svc/http/api", "svc/http/route"},
 		"svc/http/api/metrics":   {"svc/http/api", "svc/http/route"},
+		"svc/http/api/people":    {"svc/http/api", "svc/http/route"},
 		"svc/http/docs":          {"svc/http/api", "svc/http/route"},
 		"svc/http/docsite":       {"svc/http/route"},
 		"svc/http/script":        {"svc/http/route"},

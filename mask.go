@@ -130,3 +130,66 @@ func maskValue(value any) any {
 	}
 	return value
 }
+
+// isPersonal reports whether a trait of a name holds what names or reaches a person, however the name is
+// spelled.
+func isPersonal(name string) bool {
+	switch strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.TrimPrefix(name, "$"))) {
+	case "email", "mail", "emailaddress", "name", "firstname", "lastname", "middlename", "fullname", "displayname", "surname", "givenname",
+		"familyname", "nickname", "username", "login", "phone", "phonenumber", "mobile", "mobilephone", "telephone", "tel", "address", "street",
+		"birthday", "birthdate", "dateofbirth", "avatar", "ip", "ipaddress":
+		return true
+	}
+	return false
+}
+
+// maskTrait hides a trait: all of a personal one, and e-mail addresses anywhere.
+func maskTrait(name string, value json.RawMessage) json.RawMessage {
+	decoder := json.NewDecoder(bytes.NewReader(value))
+	decoder.UseNumber()
+	var decoded any
+	if decoder.Decode(&decoded) != nil {
+		return json.RawMessage("null")
+	}
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if encoder.Encode(maskMember(decoded, isPersonal(name), name == "company" || name == "group")) != nil {
+		return json.RawMessage("null")
+	}
+	return bytes.TrimSpace(out.Bytes())
+}
+
+// maskMember hides a value: all of it where it is personal. The name of a company names no person.
+func maskMember(value any, personal, company bool) any {
+	switch value := value.(type) {
+	case string:
+		if personal {
+			return MaskText(value)
+		}
+		return MaskEmails(value)
+	case json.Number:
+		if personal {
+			return MaskText(value.String())
+		}
+	case []any:
+		for i := range value {
+			value[i] = maskMember(value[i], personal, company)
+		}
+	case map[string]any:
+		masked := make(map[string]any, len(value))
+		for name, inner := range value {
+			masked[MaskEmails(name)] = maskMember(inner, personal || isPersonal(name) && !(company && name == "name"), name == "company")
+		}
+		return masked
+	}
+	return value
+}
+
+// maskTraits hides the traits that an identify tells.
+func maskTraits(properties json.RawMessage) json.RawMessage {
+	if len(properties) == 0 {
+		return properties
+	}
+	return maskTrait("", properties)
+}

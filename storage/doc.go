@@ -9,7 +9,8 @@
 //
 // All tables are in ClickHouse. "month" says that a table has a part for each month.
 // A slot is a quarter of an hour. Rows with a day of expiry leave after it: those of
-// events, occurrences, metric points and all that views make of them. Chunks of uploads
+// events, occurrences, metric points and all that views make of them; what is told of people leaves
+// within a day after the profile of their visitor. Chunks of uploads
 // leave after a day, dead letters after 30 days, checks after 90.
 //
 //	table            ordered by                                   parts  written by                               read by
@@ -19,6 +20,13 @@
 //	names            environment, slot, is_bot, name, visitor     month  view of events                           catalogue of event names, conversions
 //	event_counts     environment, name, path, slot, is_bot        month  view of events                           conversions
 //	newcomers        environment, is_bot, visitor                 -      view of events                           retention
+//	profiles         environment, visitor                         -      view of events                           people
+//	arrivals         environment, visitor                         -      view of events                           people
+//	traits           environment, visitor                         -      view of events                           people
+//	links            environment, anonymous, known                -      view of events                           people, funnels, retention
+//	aliases          environment, low, high                       -      view of events, merges of people         roots
+//	roots            environment, visitor                         -      blocks with aliases, merges of people    people, funnels, retention
+//	activations      environment, visitor                         -      the owner of partition 0, hourly         people
 //	occurrences      environment, issue, ts, id                   month  block.Store                              occurrences of an issue, its tags
 //	issues           environment, issue                           -      view of occurrences                      lists of issues
 //	issue_users      environment, ts                              month  view of occurrences                      users and sparks of issues, overview of errors

@@ -23,6 +23,10 @@ FROM
     UNION ALL
     SELECT 'durations of traffic', environment, slot, 0, t.duration_ms FROM traffic AS t
     UNION ALL
+    SELECT 'profiles', environment, toDateTime(0), 1, 0 FROM events WHERE NOT is_bot OR name IN ('$identify', '$alias')
+    UNION ALL
+    SELECT 'profiles', environment, toDateTime(0), 0, toInt64(t.events) FROM profiles AS t
+    UNION ALL
     SELECT arrayJoin(['issues', 'issue_users']), environment, toDateTime(0), 1, 0 FROM occurrences
     UNION ALL
     SELECT 'issues', environment, toDateTime(0), 0, toInt64(t.events) FROM issues AS t

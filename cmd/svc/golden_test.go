@@ -11,6 +11,7 @@ import (
 	"svc"
 	"svc/cmd/svc/settings"
 	"svc/http/api/apitest"
+	"svc/storage/clickhouse/block"
 )
 
 // The real server gives the answers that the golden files hold, byte for byte:
@@ -142,9 +143,23 @@ func store(t *testing.T, n *node, app svc.Application) {
 			Bounce: delta.Bounce, DurationMs: delta.DurationMs, RetentionDays: uint32(app.RetentionDays),
 		})
 	}
+	appendPeople(n, app, block)
 	appendErrors(t, n, app, block)
 	appendMetrics(n, app, block)
 	if err := n.db.Insert(t.Context(), "golden", 1, block); err != nil {
 		t.Fatal(err)
+	}
+	if err := n.db.UniteAll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// appendPeople appends the suite's people, in the environment staging, each event as the beginning of a session.
+func appendPeople(n *node, app svc.Application, block *block.Block) {
+	environment, _ := app.Environment("staging")
+	for _, event := range apitest.FixturePeople(n.now()) {
+		block.Append(&svc.EventRow{
+			Event: event, EnvironmentNumber: environment.Number, SessionStartedMs: event.Ts.UnixMilli(), RetentionDays: uint32(app.RetentionDays),
+		})
 	}
 }

@@ -41,6 +41,7 @@ func (n *node) modules() []module {
 		n.metricsModule(),
 		n.alertingModule(),
 		n.analyticsModule(),
+		n.peopleModule(),
 		n.assistantModule(),
 		n.documentationModule(),
 		n.consoleModule(),

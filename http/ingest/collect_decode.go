@@ -39,7 +39,7 @@ type item struct {
 	Ts          string             `json:"ts" doc:"When it happened, ISO 8601; the arrival where it is missing."`
 	DistinctID  string             `json:"distinctId" doc:"Who it was, as the customer knows the person. This or anonymousId is needed."`
 	AnonymousID string             `json:"anonymousId" doc:"Who it was, before the person is known."`
-	PreviousID  string             `json:"previousId"`
+	PreviousID  string             `json:"previousId" doc:"For alias: the other id of the same person."`
 	SessionID   string             `json:"sessionId" doc:"The client's own session; sessions are found where it is missing."`
 	Name        string             `json:"name" doc:"What happened; page_view for a page."`
 	URL         string             `json:"url"`

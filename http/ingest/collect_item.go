@@ -65,6 +65,9 @@ func (sub *submission) fill(event *protos.Event, index int, it *item, kind itemK
 		return code, message
 	}
 	sub.identify(event, it)
+	if kind == itemAlias && it.PreviousID != "" {
+		event.AnonymousId = it.PreviousID
+	}
 	sub.place(event, it)
 	sub.contextualise(event, it)
 	if code, message = checkWords(event); code != "" {

@@ -47,7 +47,7 @@ func session(w World) svc.Secret { return w.Session }
 func steps() []step {
 	return slices.Concat(
 		meSteps(), manageSteps(), installSteps(), served(readSteps()), goalSteps(), funnelSteps(), errorSteps(), served(metricSteps()), monitorSteps(), channelSteps(), alertSteps(),
-		decisionSteps(), consoleSteps(), served(shareSteps()), assistantSteps(),
+		decisionSteps(), served(peopleSteps()), consoleSteps(), served(shareSteps()), assistantSteps(),
 	)
 }
 
@@ -275,7 +275,7 @@ func shown(t *testing.T, step step, response *httptest.ResponseRecorder) string 
 func normalise(text string) string {
 	for _, rule := range []struct{ pattern, with string }{
 		{svc.TokenPattern, "<secret>"},
-		{`\b(app|env|key|tok|usr|org|req|ses|goal|fun|mon|rul|inc|chn|inv)_[0-9A-Z]{26}\b`, "<$1>"},
+		{`\b(app|env|key|tok|usr|org|req|ses|goal|fun|mon|rul|inc|chn|inv|crm)_[0-9A-Z]{26}\b`, "<$1>"},
 		{`whsec_[0-9A-Za-z]{38}`, "<secret>"},
 		{`\biss_[0-9A-Z]{13}\b`, "<iss>"},
 		{`"last4": "[0-9A-Za-z]{4}"`, `"last4": "<last4>"`},

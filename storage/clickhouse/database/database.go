@@ -11,6 +11,7 @@ import (
 	"svc/storage/clickhouse/block"
 	"svc/storage/clickhouse/issues"
 	"svc/storage/clickhouse/metrics"
+	"svc/storage/clickhouse/people"
 	"svc/storage/clickhouse/reads"
 	"svc/storage/clickhouse/state"
 )
@@ -29,6 +30,8 @@ type (
 	MetricStore = metrics.Store
 	// AlertStore reads what alerting needs.
 	AlertStore = alerts.Store
+	// PeopleStore answers questions about people.
+	PeopleStore = people.Store
 	// BackupStore takes snapshots.
 	BackupStore = backup.Store
 )
@@ -43,6 +46,7 @@ type DB struct {
 	*IssueStore
 	*MetricStore
 	*AlertStore
+	*PeopleStore
 	*BackupStore
 }
 
@@ -57,13 +61,14 @@ func Open(ctx context.Context, cfg clickhouse.Config, owned state.Config) (*DB, 
 		return nil, errors.Join(err, conn.Close())
 	}
 	db := &DB{Conn: conn, StateStore: opened}
-	var problems [6]error
+	var problems [7]error
 	db.BlockStore, problems[0] = block.New(conn)
 	db.ReadStore, problems[1] = reads.New(conn)
 	db.MetricStore, problems[2] = metrics.New(conn)
 	db.IssueStore, problems[3] = issues.New(opened)
 	db.AlertStore, problems[4] = alerts.New(opened)
 	db.BackupStore, problems[5] = backup.New(opened)
+	db.PeopleStore, problems[6] = people.New(opened)
 	if err := errors.Join(problems[:]...); err != nil {
 		return nil, errors.Join(err, db.Close()) //nolint:contextcheck // what is open is closed even when ctx has ended
 	}

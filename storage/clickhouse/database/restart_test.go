@@ -32,7 +32,8 @@ func countedTargets() map[string]string {
 		"metric_rollups": "SELECT sum(count) FROM metric_rollups",
 		"metric_totals":  "SELECT sum(count) FROM metric_totals",
 		"metric_hours":   "SELECT sum(count) FROM metric_hours",
-		"newcomers":      "", "metric_series": "",
+		"profiles":       "SELECT sum(events) FROM profiles",
+		"newcomers":      "", "metric_series": "", "arrivals": "", "traits": "", "links": "", "aliases": "",
 	}
 }
 

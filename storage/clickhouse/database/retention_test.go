@@ -52,7 +52,7 @@ func TestRetentionIsLowered(t *testing.T) {
 	db := open(t)
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	insert(t, db, aged(db, now, 20, 365))
-	if tables := keptTables(t, db); len(tables) != 15 {
+	if tables := keptTables(t, db); len(tables) != 16 {
 		t.Fatalf("the tables with an expiry are %q: retentions.Update must name each, retentions.Remove all but newcomers", tables)
 	}
 	scope := svc.AnalyticsScope{Environment: svc.Environment{Number: 7}, Window: svc.Window{From: now.AddDate(0, 0, -30), To: now.Add(time.Hour), Location: time.UTC}}

@@ -16,3 +16,4 @@ ALTER TABLE metric_rollups UPDATE expires = toDate(slot) + {days:UInt32} + 1 WHE
 ALTER TABLE metric_totals UPDATE expires = toDate(slot) + {days:UInt32} + 1 WHERE environment = {environment:UInt64} AND expires != toDate(slot) + {days:UInt32} + 1;
 ALTER TABLE metric_hours UPDATE expires = toDate(slot) + {days:UInt32} + 1 WHERE environment = {environment:UInt64} AND expires != toDate(slot) + {days:UInt32} + 1;
 ALTER TABLE newcomers UPDATE expires = least(greatest(expires, toDate(first_seen) + {days:UInt32} + 1), {today:Date} + {days:UInt32} + 1) WHERE environment = {environment:UInt64};
+ALTER TABLE profiles UPDATE expires = toDate(last_seen) + {days:UInt32} + 1 WHERE environment = {environment:UInt64} AND expires != toDate(last_seen) + {days:UInt32} + 1;

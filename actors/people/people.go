@@ -1,0 +1,25 @@
+package people
+
+import (
+	"context"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// People is the client of the person actors.
+type People struct{ Actors grain.Caller }
+
+// Change changes what is decided about a person. The wish must be valid; the change is durable when Change
+// returns.
+func (p *People) Change(ctx context.Context, change svc.PersonChange) (svc.PersonChanged, error) {
+	answer, err := personPatch.Ask(ctx, p.Actors, personIdentity(change.Environment, change.Visitor), patchPerson{
+		Patch: change.Patch, State: change.State, Activity: change.Activity,
+	})
+	return svc.PersonChanged{Before: answer.Before, After: answer.After, Changed: answer.Changed}, err
+}
+
+// Note adds an activity to the timeline of a person. It may be repeated.
+func (p *People) Note(ctx context.Context, environment, visitor uint64, activity svc.Activity) (svc.Activity, error) {
+	return personNote.Ask(ctx, p.Actors, personIdentity(environment, visitor), noteActivity{activity})
+}

@@ -1,0 +1,145 @@
+package people
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"svc"
+	"svc/actors/grain"
+	"svc/cluster"
+)
+
+// The person actor.
+//
+//	identity   environment/visitor: the numbers of the environment and of a visitor of the person
+//	rank       2
+//	owns       what members decided about the person: stage, tags, fields of the CRM; and the
+//	           activities of the timeline
+//	persists   entity person, and one entity activity for each activity
+//	woken by   calls only
+//	limits     svc.MaxActivities activities; the limits of svc.PersonState
+//	stops      after half a minute without a message
+//
+// A person who is made of several visitors may have several such actors. Each decision names its
+// time, and readers fold the states of all of them; changes are made by the actor of the visitor that
+// stands for the person. What is known of a person comes from stored rows and is not here.
+const kindPerson = "person"
+
+// personIdle is how long a person's actor is kept: most are asked once.
+const personIdle = 30 * time.Second
+
+type person struct {
+	visitor    uint64
+	state      svc.PersonState
+	activities map[string]svc.Activity
+}
+
+// personRecord is how the state is stored. The visitor's number is for queries.
+type personRecord struct {
+	svc.PersonState
+	Visitor uint64 `json:"visitor"`
+}
+
+type (
+	patchPerson struct {
+		Patch svc.PersonPatch `json:"patch"`
+		// State is that of the whole person, as it was read before the call.
+		State svc.PersonState `json:"state"`
+		// Activity is what the timeline shows of the change; its id is new.
+		Activity svc.Activity `json:"activity"`
+	}
+	personChanged struct {
+		Before  svc.PersonState `json:"before"`
+		After   svc.PersonState `json:"after"`
+		Changed []string        `json:"changed"`
+	}
+	noteActivity struct {
+		Activity svc.Activity `json:"activity"`
+	}
+)
+
+var personKind = grain.NewKind[*person](kindPerson, 2, personIdle)
+
+// The methods of the person actor.
+var (
+	personPatch = grain.On(personKind, "patch", (*person).onPatch)
+	personNote  = grain.On(personKind, "note", (*person).onNote, grain.Repeatable)
+)
+
+// Kinds returns the kinds of actors of this package.
+func Kinds(node *grain.Node) []cluster.Kind {
+	return []cluster.Kind{personKind.Row(node, func(identity string) *person {
+		_, visitor, _ := strings.Cut(identity, "/")
+		number, _ := strconv.ParseUint(visitor, 10, 64) // identities are made by personIdentity
+		return &person{visitor: number}
+	})}
+}
+
+func personIdentity(environment, visitor uint64) string {
+	return strconv.FormatUint(environment, 10) + "/" + strconv.FormatUint(visitor, 10)
+}
+
+func (p *person) Restore(entities []svc.Entity) error {
+	p.state, p.activities = svc.PersonState{}, map[string]svc.Activity{}
+	for _, entity := range entities {
+		switch entity.Kind {
+		case "person":
+			record, err := grain.Decode[personRecord](entity)
+			if err != nil {
+				return err
+			}
+			p.state = record.PersonState
+		case "activity":
+			activity, err := grain.Decode[svc.Activity](entity)
+			if err != nil {
+				return err
+			}
+			p.activities[entity.ID] = activity
+		}
+	}
+	return nil
+}
+
+// onPatch changes the state of the whole person. A change that was made before leaves everything as it
+// is.
+func (p *person) onPatch(now time.Time, m patchPerson) (grain.Outcome[personChanged], error) {
+	before := p.state.Join(m.State)
+	after, changed, err := before.Apply(m.Patch, now)
+	if err != nil {
+		return grain.Outcome[personChanged]{}, err
+	}
+	answer := personChanged{Before: before, After: after, Changed: changed}
+	if len(changed) == 0 {
+		return grain.Answer(answer), nil
+	}
+	p.state = after
+	m.Activity.Changed = changed
+	writes := append(p.keep(m.Activity), grain.Put("person", "person", personRecord{after, p.visitor}))
+	return grain.Answer(answer, writes...), nil
+}
+
+// onNote adds an activity to the timeline.
+func (p *person) onNote(_ time.Time, m noteActivity) (grain.Outcome[svc.Activity], error) {
+	if known, noted := p.activities[m.Activity.ID]; noted {
+		return grain.Answer(known), nil
+	}
+	return grain.Answer(m.Activity, p.keep(m.Activity)...), nil
+}
+
+// keep adds an activity and gives up the oldest ones beyond the bound.
+func (p *person) keep(activity svc.Activity) []grain.Write {
+	p.activities[activity.ID] = activity
+	writes := []grain.Write{grain.Put("activity", activity.ID, activity)}
+	if len(p.activities) <= svc.MaxActivities {
+		return writes
+	}
+	list := slices.SortedFunc(maps.Values(p.activities), svc.Activity.Compare)
+	for _, old := range list[:len(list)-svc.MaxActivities] {
+		delete(p.activities, old.ID)
+		writes = append(writes, grain.Delete("activity", old.ID))
+	}
+	return writes
+}

@@ -1,0 +1,76 @@
+package apitest
+
+import (
+	"encoding/json"
+	"time"
+
+	"svc"
+)
+
+// FixturePeople returns the events of the staging environment of the application acme/web: Ada, who
+// came from a newsletter before she signed up; Bob, who used her device later and has two ids; and a visitor of
+// whom nothing is known.
+func FixturePeople(now time.Time) []svc.Event {
+	row := func(id string, minutes int, name, distinctID, anonymousID, session, properties string) svc.Event {
+		at := now.Add(-time.Duration(minutes) * time.Minute).Truncate(time.Millisecond)
+		return svc.Event{
+			ID: id, Ts: at, ReceivedAt: at, Name: name, URL: "https://acme.example/pricing", Path: "/pricing", DistinctID: distinctID, AnonymousID: anonymousID,
+			SessionID: session, Attribution: svc.Attribution{Source: "newsletter", Medium: "email", UTMCampaign: "spring"},
+			Country: "DE", City: "Berlin", Device: "desktop", Browser: "Firefox", OS: "Linux", Properties: json.RawMessage(properties), Environment: "staging",
+		}
+	}
+	return []svc.Event{
+		row("per_01", 600, svc.PageView, "", "device-1", "ses_1", `{}`),
+		row("per_02", 590, svc.IdentifyEvent, "ada@acme.example", "device-1", "ses_1", `{"email":"ada@acme.example","name":"Ada Lovelace","phone":"+49 30 1234567","company":"Acme","plan":"pro","$set_once":{"invitedBy":"vic@acme.example"}}`),
+		row("per_03", 580, svc.PageView, "ada@acme.example", "device-1", "ses_1", `{"contact":"ada@acme.example"}`),
+		row("per_04", 300, svc.IdentifyEvent, "bob", "device-1", "ses_2", `{"firstName":"Bob","lastName":"Babbage","company":{"name":"Engines"}}`),
+		row("per_05", 290, svc.PageView, "", "device-1", "ses_3", `{}`),
+		row("per_06", 280, "order", "bob-old", "", "ses_4", `{"items":2}`),
+		row("per_07", 270, svc.AliasEvent, "bob", "bob-old", "ses_2", `{}`),
+		row("per_08", 60, svc.PageView, "", "device-2", "ses_5", `{}`),
+	}
+}
+
+// peopleSteps lists the requests of people.
+func peopleSteps() []step {
+	const people = "/api/v1/apps/acme/web/people"
+	return []step{
+		{name: "people.list", as: owner, method: "GET", path: people + "?env=staging", keep: map[string]string{"unknown": "data.0.id", "bob": "data.1.id", "ada": "data.2.id"}},
+		{name: "people.list-page", as: owner, method: "GET", path: people + "?env=staging&limit=1", keep: map[string]string{"people": "nextCursor"}},
+		{name: "people.list-next", as: owner, method: "GET", path: people + "?env=staging&limit=1&cursor={people}"},
+		{name: "people.list-foreign-cursor", as: owner, method: "GET", path: people + "?env=staging&q=ada&cursor={people}"},
+		{name: "people.list-search", as: owner, method: "GET", path: people + "?env=staging&q=LOVEL"},
+		{name: "people.list-search-company", as: owner, method: "GET", path: people + "?env=staging&q=engin&stage=signup"},
+		{name: "people.list-empty", as: owner, method: "GET", path: people + "?env=development"},
+		{name: "people.list-masked", as: viewer, method: "GET", path: people + "?env=staging"},
+		{name: "people.list-masked-search", as: viewer, method: "GET", path: people + "?env=staging&q=ada%40acme"},
+		{name: "people.list-masked-search-name", as: viewer, method: "GET", path: people + "?env=staging&q=lovelace"},
+		{name: "people.list-invalid", as: owner, method: "GET", path: people + "?env=moon&stage=king&limit=0"},
+		{name: "people.get", as: owner, method: "GET", path: people + "/{ada}?env=staging"},
+		{name: "people.get-masked", as: viewer, method: "GET", path: people + "/{ada}?env=staging"},
+		{name: "people.get-missing", as: owner, method: "GET", path: people + "/per_0000000000000?env=staging"},
+		{name: "people.get-other-environment", as: owner, method: "GET", path: people + "/{ada}"},
+		{name: "people.update", as: owner, method: "PATCH", path: people + "/{ada}?env=staging", body: `{"stage":"paying","tags":[" vip ","early","vip"],"crm":{"owner":"Vic","seats":3}}`},
+		{name: "people.update-again", as: owner, method: "PATCH", path: people + "/{ada}?env=staging", body: `{"stage":"paying","crm":{"seats":null}}`},
+		{name: "people.update-automatic", as: owner, method: "PATCH", path: people + "/{bob}?env=staging", body: `{"stage":null,"tags":["early"]}`},
+		{name: "people.update-empty", as: owner, method: "PATCH", path: people + "/{ada}?env=staging", body: `{}`},
+		{name: "people.update-invalid", as: owner, method: "PATCH", path: people + "/{ada}?env=staging", body: `{"stage":"king","tags":7}`},
+		{name: "people.update-missing", as: owner, method: "PATCH", path: people + "/per_0000000000000?env=staging", body: `{"stage":"lead"}`},
+		{name: "people.list-stage", as: owner, method: "GET", path: people + "?env=staging&stage=paying"},
+		{name: "people.list-tags", as: owner, method: "GET", path: people + "?env=staging&tag=early&tag=vip"},
+		{name: "people.note", as: owner, method: "POST", path: people + "/{ada}/notes?env=staging", body: `{"text":" Asked ada@acme.example for the contract. "}`},
+		{name: "people.note-empty", as: owner, method: "POST", path: people + "/{ada}/notes?env=staging", body: `{"text":" "}`},
+		{name: "people.note-missing", as: owner, method: "POST", path: people + "/per_0000000000000/notes?env=staging", body: `{"text":"x"}`},
+		{name: "people.timeline", as: owner, method: "GET", path: people + "/{ada}/timeline?env=staging"},
+		{name: "people.timeline-masked", as: viewer, method: "GET", path: people + "/{ada}/timeline?env=staging"},
+		{name: "people.timeline-page", as: owner, method: "GET", path: people + "/{bob}/timeline?env=staging&limit=2&kind=event", keep: map[string]string{"timeline": "nextCursor"}},
+		{name: "people.timeline-next", as: owner, method: "GET", path: people + "/{bob}/timeline?env=staging&limit=2&kind=event&cursor={timeline}"},
+		{name: "people.timeline-invalid", as: owner, method: "GET", path: people + "/{ada}/timeline?env=staging&kind=dream&before=noon"},
+		{name: "people.timeline-missing", as: owner, method: "GET", path: people + "/per_0000000000000/timeline?env=staging"},
+		{name: "people.merge", as: owner, method: "POST", path: people + "/{bob}/merge?env=staging", body: `{"personId":"{ada}"}`},
+		{name: "people.merge-again", as: owner, method: "POST", path: people + "/{ada}/merge?env=staging", body: `{"personId":"{bob}"}`},
+		{name: "people.merge-unknown", as: owner, method: "POST", path: people + "/{ada}/merge?env=staging", body: `{"personId":"per_0000000000000"}`},
+		{name: "people.merge-missing", as: owner, method: "POST", path: people + "/per_0000000000000/merge?env=staging", body: `{"personId":"{ada}"}`},
+		{name: "people.get-merged", as: owner, method: "GET", path: people + "/{bob}?env=staging"},
+	}
+}

@@ -1,0 +1,225 @@
+package people
+
+import (
+	"context"
+	"strconv"
+
+	"svc"
+	"svc/http/api"
+	"svc/http/route"
+)
+
+// People reads people.
+type People interface {
+	// People returns a page of the people of an environment.
+	People(ctx context.Context, query svc.PersonQuery) (svc.PersonList, error)
+	// Person returns the person who has a visitor, by the visitor's number. It fails with not_found where
+	// nobody of the environment has it.
+	Person(ctx context.Context, environment, visitor uint64) (svc.Person, error)
+}
+
+// dossiers answers the routes of people.
+type dossiers struct {
+	people    People
+	changes   Changes
+	timelines Timelines
+	merges    Merges
+	newID     func(prefix string) string
+}
+
+func newDossiers(ports Ports) dossiers {
+	return dossiers{people: ports.People, changes: ports.Changes, timelines: ports.Timelines, merges: ports.Merges, newID: ports.NewID}
+}
+
+func personRoutes(ports Ports) []route.Route {
+	d := newDossiers(ports)
+	return []route.Route{
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/people", Operation: "people.list", Module: svc.ModulePeople, Scope: svc.ScopeRead, Permission: svc.PermPeopleRead, Effect: route.Read, Rate: svc.RateQuery,
+			Summary: "Search people", Handler: route.Typed(d.list),
+		},
+		{
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/people/{id}", Operation: "people.get", Module: svc.ModulePeople, Scope: svc.ScopeRead, Permission: svc.PermPeopleRead, Effect: route.Read, Rate: svc.RateQuery,
+			Summary: "One person in full", Handler: route.Typed(d.get),
+		},
+		{
+			Surface: route.Manage, Method: "PATCH", Path: "/apps/{org}/{app}/people/{id}", Operation: "people.update", Module: svc.ModulePeople, Scope: svc.ScopeWrite, Permission: svc.PermPeopleWrite, Effect: route.Write, Ledger: "person.updated", Rate: svc.RateDefault,
+			Summary: "Change the stage, the tags or the CRM fields of a person", Handler: route.Typed(d.update),
+		},
+	}
+}
+
+// person is one row of the list, and a dossier (contract 51).
+type person struct {
+	ID             string             `json:"id" doc:"Any id that the person ever had finds the person."`
+	DistinctID     *string            `json:"distinctId" doc:"The oldest id under which the person was identified, else the oldest one of all."`
+	DistinctIDs    []string           `json:"distinctIds" doc:"All ids of the person that sent events."`
+	Email          *string            `json:"email" doc:"Masked without people.pii.read."`
+	Name           *string            `json:"name" doc:"Masked without people.pii.read."`
+	Company        *string            `json:"company"`
+	Traits         map[string]value   `json:"traits" doc:"Of each trait the value told last, at most 64."`
+	FirstSource    *string            `json:"firstSource"`
+	FirstMedium    *string            `json:"firstMedium"`
+	FirstCampaign  *string            `json:"firstCampaign"`
+	FirstReferrer  *string            `json:"firstReferrer"`
+	FirstURL       *string            `json:"firstUrl"`
+	LastSource     *string            `json:"lastSource"`
+	LastMedium     *string            `json:"lastMedium"`
+	LastCampaign   *string            `json:"lastCampaign"`
+	LastReferrer   *string            `json:"lastReferrer"`
+	LastURL        *string            `json:"lastUrl"`
+	Country        *string            `json:"country"`
+	Region         *string            `json:"region"`
+	City           *string            `json:"city"`
+	Device         *string            `json:"device"`
+	Browser        *string            `json:"browser"`
+	OS             *string            `json:"os"`
+	FirstSeenAt    route.Time         `json:"firstSeenAt"`
+	LastSeenAt     route.Time         `json:"lastSeenAt"`
+	Sessions       uint64             `json:"sessions"`
+	Events         uint64             `json:"events"`
+	Pageviews      uint64             `json:"pageviews"`
+	LifecycleStage svc.LifecycleStage `json:"lifecycleStage"`
+	StageSource    string             `json:"stageSource" doc:"manual where a member set the stage, auto where the rules did." enum:"auto,manual"`
+	Tags           []string           `json:"tags"`
+	CRM            map[string]value   `json:"crm"`
+	Revenue        *personRevenue     `json:"revenue" doc:"null where no billing is connected."`
+}
+
+// personRevenue is what a person pays.
+type personRevenue struct {
+	Status   string `json:"status"`
+	MRRCents int64  `json:"mrrCents"`
+	Currency string `json:"currency"`
+}
+
+func personOf(p *svc.Person) person {
+	stage, source := p.Stage()
+	return person{
+		ID: p.ID, DistinctID: api.OrNull(p.DistinctID), DistinctIDs: p.DistinctIDs, Email: api.OrNull(p.Email), Name: api.OrNull(p.Name),
+		Company: api.OrNull(p.Company), Traits: valuesOf(p.Traits),
+		FirstSource: api.OrNull(p.First.Source), FirstMedium: api.OrNull(p.First.Medium), FirstCampaign: api.OrNull(p.First.Campaign),
+		FirstReferrer: api.OrNull(p.First.Referrer), FirstURL: api.OrNull(p.First.URL),
+		LastSource: api.OrNull(p.Last.Source), LastMedium: api.OrNull(p.Last.Medium), LastCampaign: api.OrNull(p.Last.Campaign),
+		LastReferrer: api.OrNull(p.Last.Referrer), LastURL: api.OrNull(p.Last.URL),
+		Country: api.OrNull(p.Place.Country), Region: api.OrNull(p.Place.Region), City: api.OrNull(p.Place.City), Device: api.OrNull(p.Place.Device),
+		Browser: api.OrNull(p.Place.Browser), OS: api.OrNull(p.Place.OS),
+		FirstSeenAt: route.Time(p.FirstSeenAt), LastSeenAt: route.Time(p.LastSeenAt), Sessions: p.Sessions, Events: p.Events, Pageviews: p.Pageviews,
+		LifecycleStage: stage, StageSource: source, Tags: p.State.TagList(), CRM: valuesOf(p.State.Fields()),
+	}
+}
+
+// shownPerson returns how a caller sees people.
+func shownPerson(call *route.Call) func(*svc.Person) person {
+	seesPersons := call.Grant.May(svc.PermPeoplePIIRead)
+	return func(p *svc.Person) person {
+		if !seesPersons {
+			p.Mask()
+		}
+		return personOf(p)
+	}
+}
+
+// stageParam is the parameter stage; empty where the request names none.
+type stageParam svc.LifecycleStage
+
+func stageChoice() api.Choice {
+	return api.Choice{Field: "stage", What: "stage", Allowed: api.Words(svc.LifecycleStages())}
+}
+
+// Parse reads the stage.
+func (s *stageParam) Parse(_ *route.Call, words []string) []svc.FieldError {
+	word, problems := stageChoice().Parse(words)
+	*s = stageParam(word)
+	if len(problems) > 0 {
+		problems[0].Code = "unknown_stage"
+	}
+	return problems
+}
+
+// Schema describes the parameter.
+func (stageParam) Schema() route.Schema {
+	return route.Schema{"type": "string", "enum": api.Words(svc.LifecycleStages())}
+}
+
+type listPeople struct {
+	api.AppPath
+	api.Paging
+	Env   api.Env    `query:"env" doc:"The environment's slug."`
+	Q     string     `query:"q" doc:"Matches the distinct ids and the company, and with people.pii.read the e-mail address and the name; any part, in any case."`
+	Stage stageParam `query:"stage" doc:"People in the stage."`
+	Tag   []string   `query:"tag" doc:"People who have the tag; of several, all."`
+}
+
+// personPage is the answer of …/people.
+type personPage struct {
+	svc.Page[person]
+	Environment string `json:"environment"`
+}
+
+func (d dossiers) list(ctx context.Context, call *route.Call, in listPeople) (personPage, error) {
+	query := svc.PersonQuery{
+		Environment: in.Env.Environment, Search: in.Q, SearchMasked: !call.Grant.May(svc.PermPeoplePIIRead),
+		Stage: svc.LifecycleStage(in.Stage), Tags: in.Tag, Limit: int(in.Limit),
+	}
+	var err error
+	if query.After, err = personKey(call, in.Cursor); err != nil {
+		return personPage{}, err
+	}
+	list, err := d.people.People(ctx, query)
+	if err != nil {
+		return personPage{}, err
+	}
+	page := route.PageOf(call, api.Convert(list.Rows, shownPerson(call)), list.More, func(person) []string {
+		return []string{strconv.FormatInt(list.Last.BeganMs, 10), strconv.FormatUint(list.Last.Number, 10)}
+	})
+	return personPage{Page: page, Environment: in.Env.Slug}, nil
+}
+
+// personKey reads the place in the list that a cursor names.
+func personKey(call *route.Call, cursor string) (*svc.PersonKey, error) {
+	keyset, err := call.Keyset(cursor, 2)
+	if keyset == nil || err != nil {
+		return nil, err
+	}
+	began, badTime := strconv.ParseInt(keyset[0], 10, 64)
+	number, badNumber := strconv.ParseUint(keyset[1], 10, 64)
+	if badTime != nil || badNumber != nil {
+		return nil, svc.Errorf(svc.CodeInvalidCursor, "The cursor does not belong to this list.")
+	}
+	return &svc.PersonKey{BeganMs: began, Number: number}, nil
+}
+
+// personPath is the address of a person in a path.
+type personPath struct {
+	api.AppPath
+	ID  string  `path:"id" doc:"The person's id."`
+	Env api.Env `query:"env" doc:"The environment's slug."`
+}
+
+// find returns the person of a path.
+func (d dossiers) find(ctx context.Context, in personPath) (svc.Person, error) {
+	return d.findID(ctx, in.Env.Environment, in.ID)
+}
+
+func (d dossiers) findID(ctx context.Context, env svc.Environment, id string) (svc.Person, error) {
+	visitor, ok := svc.ParsePersonID(id)
+	if !ok {
+		return svc.Person{}, svc.NotFound("person")
+	}
+	return d.people.Person(ctx, env.Number, visitor)
+}
+
+// dossier is the answer of …/people/{id}.
+type dossier struct {
+	person
+	Environment string `json:"environment"`
+}
+
+func (d dossiers) get(ctx context.Context, call *route.Call, in personPath) (dossier, error) {
+	found, err := d.find(ctx, in)
+	if err != nil {
+		return dossier{}, err
+	}
+	return dossier{shownPerson(call)(&found), in.Env.Slug}, nil
+}

@@ -1,0 +1,27 @@
+// Package people has the routes of people: who they are, what members decide about them.
+package people
+
+import (
+	"slices"
+
+	"svc/http/route"
+)
+
+// Ports are what the handlers call. A port may be nil only where the rows are
+// listed and never served.
+type Ports struct {
+	People    People
+	Changes   Changes
+	Timelines Timelines
+	Merges    Merges
+	// NewID returns a new sortable id with a prefix.
+	NewID func(prefix string) string
+}
+
+// Routes returns the rows of the package.
+func Routes(ports Ports) []route.Route {
+	return slices.Concat(
+		personRoutes(ports),
+		activityRoutes(ports),
+	)
+}

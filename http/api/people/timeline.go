@@ -1,0 +1,233 @@
+package people
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"svc"
+	"svc/http/api"
+	"svc/http/route"
+)
+
+// Timelines reads what happened with people.
+type Timelines interface {
+	// Timeline returns a page of a timeline, the newest first, and whether more follow.
+	Timeline(ctx context.Context, query svc.TimelineQuery) (entries []svc.TimelineEntry, more bool, err error)
+}
+
+// timelineKinds is the parameter kind; all kinds are meant where the request names none.
+type timelineKinds []svc.TimelineKind
+
+// Parse reads the kinds.
+func (k *timelineKinds) Parse(_ *route.Call, words []string) (problems []svc.FieldError) {
+	allowed := api.Words(svc.TimelineKinds())
+	for _, word := range words {
+		if !slices.Contains(allowed, word) {
+			problems = append(problems, api.UnknownWord("kind", "kind", word, allowed))
+		}
+		*k = append(*k, svc.TimelineKind(word))
+	}
+	if len(words) == 0 {
+		*k = svc.TimelineKinds()
+	}
+	return problems
+}
+
+// Schema describes the parameter.
+func (timelineKinds) Schema() route.Schema {
+	return route.Schema{"type": "array", "items": route.Schema{"type": "string", "enum": api.Words(svc.TimelineKinds())}}
+}
+
+// instantParam is a parameter that is a time; nil where the request names none.
+type instantParam struct{ at *time.Time }
+
+// Parse reads the time.
+func (p *instantParam) Parse(_ *route.Call, words []string) []svc.FieldError {
+	if len(words) == 0 {
+		return nil
+	}
+	at, err := time.Parse(time.RFC3339Nano, words[0])
+	if err != nil {
+		return []svc.FieldError{{Field: "before", Code: "invalid_value", Message: "before is no ISO 8601 timestamp."}}
+	}
+	p.at = &at
+	return nil
+}
+
+// Schema describes the parameter.
+func (instantParam) Schema() route.Schema {
+	return route.Schema{"type": "string", "format": "date-time"}
+}
+
+type listTimeline struct {
+	personPath
+	api.Paging
+	Before instantParam  `query:"before" doc:"Entries before the time; now where it is absent. The cursor says it more precisely."`
+	Kind   timelineKinds `query:"kind" doc:"Entries of the kinds; all where it is absent."`
+}
+
+// timelineEntry is one entry of a timeline (contract 54).
+type timelineEntry struct {
+	ID      string           `json:"id"`
+	Kind    svc.TimelineKind `json:"kind"`
+	Ts      route.Time       `json:"ts"`
+	Title   string           `json:"title"`
+	Summary *string          `json:"summary"`
+	Data    json.RawMessage  `json:"data" doc:"What the entry tells, by its kind."`
+
+	key svc.TimelineKey
+}
+
+// timelinePage is the answer of …/people/{id}/timeline.
+type timelinePage struct {
+	svc.Page[timelineEntry]
+	NextBefore  *route.Time `json:"nextBefore" doc:"The time of the last entry, where more follow."`
+	Environment string      `json:"environment"`
+}
+
+func (d dossiers) timeline(ctx context.Context, call *route.Call, in listTimeline) (timelinePage, error) {
+	found, err := d.find(ctx, in.personPath)
+	if err != nil {
+		return timelinePage{}, err
+	}
+	query := svc.TimelineQuery{Environment: in.Env.Environment, Number: found.Number, Kinds: in.Kind, Before: svc.TimelineStart(call.Now.Add(svc.FutureTolerance)), Limit: int(in.Limit)}
+	if in.Before.at != nil {
+		query.Before = svc.TimelineStart(*in.Before.at)
+	}
+	if err := timelineKey(call, in.Cursor, &query.Before); err != nil {
+		return timelinePage{}, err
+	}
+	entries, more, err := d.timelines.Timeline(ctx, query)
+	if err != nil {
+		return timelinePage{}, err
+	}
+	seesPersons := call.Grant.May(svc.PermPeoplePIIRead)
+	page := route.PageOf(call, api.Convert(entries, func(e *svc.TimelineEntry) timelineEntry {
+		if !seesPersons {
+			e.Mask()
+		}
+		return entryOf(e)
+	}), more, func(last timelineEntry) []string {
+		return []string{strconv.FormatInt(last.key.TsMs, 10), string(last.key.Kind), last.key.ID}
+	})
+	out := timelinePage{Page: page, Environment: in.Env.Slug}
+	if more {
+		out.NextBefore = &page.Data[len(page.Data)-1].Ts
+	}
+	return out, nil
+}
+
+// timelineKey reads the place in the timeline that a cursor names, if there is one.
+func timelineKey(call *route.Call, cursor string, into *svc.TimelineKey) error {
+	keyset, err := call.Keyset(cursor, 3)
+	if keyset == nil || err != nil {
+		return err
+	}
+	ms, bad := strconv.ParseInt(keyset[0], 10, 64)
+	if bad != nil {
+		return svc.Errorf(svc.CodeInvalidCursor, "The cursor does not belong to this list.")
+	}
+	*into = svc.TimelineKey{TsMs: ms, Kind: svc.TimelineKind(keyset[1]), ID: keyset[2]}
+	return nil
+}
+
+// What the entries of each kind tell.
+type (
+	eventData struct {
+		Name       string          `json:"name"`
+		URL        *string         `json:"url"`
+		Path       *string         `json:"path"`
+		Referrer   *string         `json:"referrer"`
+		SessionID  *string         `json:"sessionId"`
+		DistinctID *string         `json:"distinctId"`
+		Source     *string         `json:"source"`
+		Country    *string         `json:"country"`
+		Device     *string         `json:"device"`
+		Value      *float64        `json:"value"`
+		Currency   *string         `json:"currency"`
+		Properties json.RawMessage `json:"properties"`
+	}
+	activityData struct {
+		Kind    svc.ActivityKind    `json:"kind"`
+		By      *personAuthor       `json:"by"`
+		Text    *string             `json:"text"`
+		Changed []string            `json:"changed"`
+		Stage   *svc.LifecycleStage `json:"stage"`
+		Tags    *[]string           `json:"tags"`
+		CRM     map[string]value    `json:"crm"`
+		Merged  *string             `json:"merged"`
+	}
+	personAuthor struct {
+		ID   string `json:"id"`
+		Name string `json:"name"`
+	}
+	errorData struct {
+		IssueID string  `json:"issueId"`
+		Level   string  `json:"level"`
+		Name    string  `json:"name"`
+		Message string  `json:"message"`
+		Culprit *string `json:"culprit"`
+		URL     *string `json:"url"`
+		Release *string `json:"release"`
+		Handled bool    `json:"handled"`
+	}
+)
+
+func entryOf(e *svc.TimelineEntry) timelineEntry {
+	out := timelineEntry{ID: e.ID, Kind: e.Kind, Ts: route.Time(time.UnixMilli(e.TsMs)), key: e.TimelineKey}
+	var data any
+	switch {
+	case e.Event != nil:
+		out.Title, out.Summary, data = e.Event.Name, api.OrNull(e.Event.Path), eventDataOf(e.Event)
+	case e.Activity != nil:
+		out.Title, out.Summary, data = string(e.Activity.Kind), api.OrNull(summaryOf(e.Activity)), activityDataOf(e.Activity)
+	case e.Error != nil:
+		f := e.Error
+		out.Title, out.Summary = f.Name, api.OrNull(f.Message)
+		data = errorData{f.IssueID, f.Level, f.Name, f.Message, api.OrNull(f.Culprit), api.OrNull(f.URL), api.OrNull(f.Release), f.Handled}
+	}
+	out.Data, _ = json.Marshal(data) // texts, numbers and valid JSON never fail
+	return out
+}
+
+func eventDataOf(e *svc.Event) eventData {
+	properties := e.Properties
+	if len(properties) == 0 {
+		properties = json.RawMessage("{}")
+	}
+	return eventData{
+		Name: e.Name, URL: api.OrNull(e.URL), Path: api.OrNull(e.Path), Referrer: api.OrNull(e.Referrer), SessionID: api.OrNull(e.SessionID),
+		DistinctID: api.OrNull(e.Visitor()), Source: api.OrNull(e.Source), Country: api.OrNull(e.Country), Device: api.OrNull(e.Device),
+		Value: e.Value, Currency: api.OrNull(e.Currency), Properties: properties,
+	}
+}
+
+func activityDataOf(a *svc.Activity) activityData {
+	data := activityData{Kind: a.Kind, Text: api.OrNull(a.Text), Changed: append([]string{}, a.Changed...), Merged: api.OrNull(a.Merged)}
+	if a.By.ID != "" {
+		data.By = &personAuthor{a.By.ID, a.By.Name}
+	}
+	if a.Patch != nil {
+		data.Stage, data.Tags = a.Patch.Stage, a.Patch.Tags
+		if a.Patch.CRM != nil {
+			data.CRM = valuesOf(a.Patch.CRM)
+		}
+	}
+	return data
+}
+
+// summaryOf says in a line what an activity was.
+func summaryOf(a *svc.Activity) string {
+	switch a.Kind {
+	case svc.ActivityNote:
+		return a.Text
+	case svc.ActivityMerge:
+		return "merged with " + a.Merged
+	case svc.ActivityUpdate:
+	}
+	return "changed " + strings.Join(a.Changed, ", ")
+}

@@ -1,0 +1,101 @@
+package people
+
+import (
+	"context"
+	"time"
+
+	"svc"
+	"svc/http/route"
+)
+
+// Changes is what members decide about people.
+type Changes interface {
+	// Change changes what is decided about a person by a valid wish.
+	Change(ctx context.Context, change svc.PersonChange) (svc.PersonChanged, error)
+	// Note adds an activity to the timeline of the person who has a visitor; it may be repeated.
+	Note(ctx context.Context, environment, visitor uint64, activity svc.Activity) (svc.Activity, error)
+}
+
+type updatePerson struct {
+	personPath
+	Body personPatch `body:"json"`
+}
+
+// personPatch is the body of PATCH …/people/{id}; what is absent stays.
+type personPatch struct {
+	Stage route.Nullable[svc.LifecycleStage] `json:"stage" doc:"The stage; the rules no longer move it. null has the rules decide again."`
+	Tags  *[]string                          `json:"tags" doc:"Replaces all tags; trimmed, sorted, at most 32."`
+	CRM   map[string]value                   `json:"crm" doc:"Changes the fields that it names; null removes one."`
+}
+
+// patch returns the wish of the body.
+func (u *updatePerson) patch() svc.PersonPatch {
+	patch := svc.PersonPatch{Tags: u.Body.Tags, CRM: membersOf(u.Body.CRM)}
+	if u.Body.Stage.Set {
+		patch.Stage = new(svc.LifecycleStage)
+		if u.Body.Stage.Value != nil {
+			patch.Stage = u.Body.Stage.Value
+		}
+	}
+	return patch
+}
+
+// Check applies the rules of people.
+func (u *updatePerson) Check(*route.Call) []svc.FieldError {
+	patch := u.patch()
+	if u.Body.Stage.Value != nil && *u.Body.Stage.Value == "" {
+		return []svc.FieldError{{Field: "stage", Code: "unknown_stage", Message: "The stage is empty; null has the rules decide again.", Allowed: stageChoice().Allowed}}
+	}
+	return patch.Validate()
+}
+
+// personDecision is what is decided about a person.
+type personDecision struct {
+	Stage       svc.LifecycleStage `json:"stage"`
+	StageSource string             `json:"stageSource"`
+	Tags        []string           `json:"tags"`
+	CRM         map[string]value   `json:"crm"`
+}
+
+// personChanged is the answer of PATCH …/people/{id}.
+type personChanged struct {
+	ID      string         `json:"id"`
+	Changed []string       `json:"changed" doc:"stage, tags and crm, where they changed."`
+	Before  personDecision `json:"before"`
+	After   personDecision `json:"after"`
+}
+
+func (d dossiers) update(ctx context.Context, call *route.Call, in updatePerson) (personChanged, error) {
+	found, err := d.find(ctx, in.personPath)
+	if err != nil {
+		return personChanged{}, err
+	}
+	patch := in.patch()
+	patch.Normalise()
+	visitor, _ := svc.ParsePersonID(found.ID)
+	change, err := d.changes.Change(ctx, svc.PersonChange{
+		Environment: in.Env.Number, Visitor: visitor, Patch: patch, State: found.State,
+		Activity: svc.Activity{ID: d.newID("crm_"), Kind: svc.ActivityUpdate, At: call.Now.Truncate(time.Millisecond), By: actorOf(call), Patch: &patch},
+	})
+	if err != nil {
+		return personChanged{}, err
+	}
+	call.About(found.ID)
+	shown := func(state svc.PersonState) personDecision {
+		if !call.Grant.May(svc.PermPeoplePIIRead) {
+			state = state.Masked()
+		}
+		one := svc.Person{Reached: found.Reached, State: state}
+		stage, source := one.Stage()
+		return personDecision{Stage: stage, StageSource: source, Tags: state.TagList(), CRM: valuesOf(state.Fields())}
+	}
+	return personChanged{ID: found.ID, Changed: change.Changed, Before: shown(change.Before), After: shown(change.After)}, nil
+}
+
+// actorOf names the member who makes a call.
+func actorOf(call *route.Call) svc.LedgerActor {
+	if user := call.Grant.Token.User; user != nil {
+		return svc.LedgerActor{ID: user.ID, Name: user.Name}
+	}
+	return svc.LedgerActor{}
+}

@@ -1,0 +1,245 @@
+package svc
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"time"
+)
+
+// Person is what is known of one person of an environment: the fold of the visitors that
+// identify, alias and merge put together.
+type Person struct {
+	// Number stands for the person in keys; it changes where people are merged.
+	Number uint64
+	// ID is that of the oldest known visitor of the person, else of the oldest one. The id of any
+	// of the visitors finds the person.
+	ID          string
+	DistinctID  string
+	DistinctIDs []string
+	// Members are the numbers of the visitors, ascending.
+	Members     []uint64
+	Email       string
+	Name        string
+	Company     string
+	Traits      map[string]json.RawMessage
+	First, Last Touch
+	Place       PersonPlace
+	FirstSeenAt time.Time
+	LastSeenAt  time.Time
+	Sessions    uint64
+	Events      uint64
+	Pageviews   uint64
+	// Reached is the stage that the lifecycle rules give the person.
+	Reached LifecycleStage
+	State   PersonState
+}
+
+// Touch is where a visit came from.
+type Touch struct {
+	Source, Medium, Campaign, Referrer, URL string
+	// AtMs is when the visit began, in milliseconds since the epoch; 0 where there is none.
+	AtMs int64
+}
+
+// PersonPlace is where a person was in the last visit, and with what.
+type PersonPlace struct {
+	Country, Region, City, Device, Browser, OS string
+	AtMs                                       int64
+}
+
+const personPrefix = "per_"
+
+// PersonID returns the id of the person who has a visitor, by the visitor's number.
+func PersonID(visitor uint64) string { return numberID(personPrefix, visitor) }
+
+// ParsePersonID is the inverse of PersonID.
+func ParsePersonID(id string) (visitor uint64, ok bool) { return parseNumberID(personPrefix, id) }
+
+// LifecycleStage is how far a person came.
+type LifecycleStage string
+
+// The stages, in the order in which people reach them; churned people have left.
+const (
+	StageVisitor   LifecycleStage = "visitor"
+	StageLead      LifecycleStage = "lead"
+	StageSignup    LifecycleStage = "signup"
+	StageActivated LifecycleStage = "activated"
+	StagePaying    LifecycleStage = "paying"
+	StageChurned   LifecycleStage = "churned"
+)
+
+// LifecycleStages lists the stages in their order.
+func LifecycleStages() []LifecycleStage {
+	return []LifecycleStage{StageVisitor, StageLead, StageSignup, StageActivated, StagePaying, StageChurned}
+}
+
+// Values returns the stages, for descriptions.
+func (LifecycleStage) Values() []LifecycleStage { return LifecycleStages() }
+
+// Stage returns the person's stage: the one that a member set, else the one that the rules give. The
+// second value says which of both, "manual" or "auto".
+func (p *Person) Stage() (stage LifecycleStage, source string) {
+	if p.State.Stage != "" {
+		return p.State.Stage, "manual"
+	}
+	return p.Reached, "auto"
+}
+
+// PersonVisitor is one visitor of a person, or the part of a shared one that belongs to the person:
+// what the stored rows tell.
+type PersonVisitor struct {
+	Person, Visitor uint64
+	// ID is the text of the visitor; empty where nothing tells it.
+	ID                string
+	FirstMs, LastMs   int64
+	Events, Pageviews uint64
+	Sessions          uint64
+	First, Last       Touch
+	Place             PersonPlace
+	Identified        bool
+	SignedUp          bool
+	Mailed            bool
+	Activated         bool
+	Email, Name       StampedText
+	Company           StampedText
+	Traits, Once      map[string]StampedText
+}
+
+// StampedText is a text with the digits of the milliseconds of its event before it, so that the
+// greatest of several is the latest.
+type StampedText string
+
+// stampDigits is the number of those digits.
+const stampDigits = 14
+
+// Text returns the text without the digits.
+func (s StampedText) Text() string { return string(s[min(len(s), stampDigits):]) }
+
+// FoldPerson makes a person of its visitors and of what members of the organization decided about each of
+// them. The order of both does not count. Without a visitor that was seen there is no person.
+func FoldPerson(visitors []PersonVisitor, states []PersonState) (Person, bool) {
+	seen := slices.DeleteFunc(slices.Clone(visitors), func(v PersonVisitor) bool { return v.Events == 0 })
+	if len(seen) == 0 {
+		return Person{}, false
+	}
+	slices.SortFunc(seen, comparePersonVisitors)
+	oldest := &seen[0]
+	p := Person{Number: oldest.Person, ID: PersonID(oldest.Visitor), DistinctID: oldest.ID, DistinctIDs: []string{}, Traits: map[string]json.RawMessage{}}
+	var email, name, company StampedText
+	traits, once := map[string]StampedText{}, map[string]StampedText{}
+	first, last := int64(0), int64(0)
+	for i := range seen {
+		v := &seen[i]
+		p.Members = append(p.Members, v.Visitor)
+		if v.ID != "" {
+			p.DistinctIDs = append(p.DistinctIDs, v.ID)
+		}
+		if first == 0 || v.FirstMs < first {
+			first = v.FirstMs
+		}
+		last = max(last, v.LastMs)
+		p.Sessions, p.Events, p.Pageviews = p.Sessions+v.Sessions, p.Events+v.Events, p.Pageviews+v.Pageviews
+		email, name, company = max(email, v.Email), max(name, v.Name), max(company, v.Company)
+		p.First, p.Last, p.Place = earlierTouch(p.First, v.First), laterTouch(p.Last, v.Last), laterPlace(p.Place, v.Place)
+		p.Reached = laterStage(p.Reached, v.reached())
+		foldTraits(traits, v.Traits, func(old, other StampedText) bool { return other > old })
+		foldTraits(once, v.Once, func(old, other StampedText) bool { return other < old })
+	}
+	p.FirstSeenAt, p.LastSeenAt = time.UnixMilli(first).UTC(), time.UnixMilli(last).UTC()
+	p.Email, p.Name, p.Company = email.Text(), name.Text(), company.Text()
+	for _, state := range states {
+		p.State = p.State.Join(state)
+	}
+	p.fillTraits(traits, once)
+	slices.Sort(p.Members)
+	p.Members = slices.Compact(p.Members)
+	slices.Sort(p.DistinctIDs)
+	p.DistinctIDs = slices.Compact(p.DistinctIDs)
+	return p, true
+}
+
+// MaxTraits is how many traits of a person are shown.
+const MaxTraits = 64
+
+// fillTraits sets the traits: those told once hold where none was told otherwise; null takes a trait
+// away.
+func (p *Person) fillTraits(traits, once map[string]StampedText) {
+	for name, value := range once {
+		if _, told := traits[name]; !told {
+			traits[name] = value
+		}
+	}
+	names := make([]string, 0, len(traits))
+	for name, value := range traits {
+		if value.Text() != "null" && json.Valid([]byte(value.Text())) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names[:min(len(names), MaxTraits)] {
+		p.Traits[name] = json.RawMessage(traits[name].Text())
+	}
+}
+
+// comparePersonVisitors orders the visitors of a person: known ones first, the oldest first.
+func comparePersonVisitors(a, b PersonVisitor) int {
+	known := func(v *PersonVisitor) int {
+		if v.Identified {
+			return 0
+		}
+		return 1
+	}
+	return cmp.Or(cmp.Compare(known(&a), known(&b)), cmp.Compare(a.FirstMs, b.FirstMs), cmp.Compare(a.Visitor, b.Visitor))
+}
+
+// reached returns the stage that the lifecycle rules give a visitor. A person has the latest of its
+// visitors' stages, so nobody goes back where visitors are put together.
+func (v *PersonVisitor) reached() LifecycleStage {
+	switch {
+	case v.Activated:
+		return StageActivated
+	case v.SignedUp || v.Identified:
+		return StageSignup
+	case v.Mailed:
+		return StageLead
+	}
+	return StageVisitor
+}
+
+func laterStage(a, b LifecycleStage) LifecycleStage {
+	stages := LifecycleStages()
+	if slices.Index(stages, b) > slices.Index(stages, a) {
+		return b
+	}
+	return a
+}
+
+func earlierTouch(a, b Touch) Touch {
+	if b.AtMs != 0 && (a.AtMs == 0 || b.AtMs < a.AtMs) {
+		return b
+	}
+	return a
+}
+
+func laterTouch(a, b Touch) Touch {
+	if b.AtMs > a.AtMs {
+		return b
+	}
+	return a
+}
+
+func laterPlace(a, b PersonPlace) PersonPlace {
+	if b.AtMs > a.AtMs {
+		return b
+	}
+	return a
+}
+
+func foldTraits(into, more map[string]StampedText, wins func(old, other StampedText) bool) {
+	for name, value := range more {
+		if old, told := into[name]; !told || wins(old, value) {
+			into[name] = value
+		}
+	}
+}

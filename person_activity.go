@@ -1,0 +1,65 @@
+package svc
+
+import (
+	"cmp"
+	"time"
+)
+
+// ActivityKind says what an activity of a timeline is.
+type ActivityKind string
+
+// The kinds of activities.
+const (
+	ActivityNote   ActivityKind = "note"
+	ActivityUpdate ActivityKind = "update"
+	ActivityMerge  ActivityKind = "merge"
+)
+
+// Values returns the kinds, for descriptions.
+func (ActivityKind) Values() []ActivityKind {
+	return []ActivityKind{ActivityNote, ActivityUpdate, ActivityMerge}
+}
+
+// Activity is what a member of the organization did with a person: an entry of the person's timeline.
+type Activity struct {
+	ID   string       `json:"id"`
+	Kind ActivityKind `json:"kind"`
+	At   time.Time    `json:"at"`
+	// By is the member.
+	By LedgerActor `json:"by"`
+	// Text is that of a note.
+	Text string `json:"text,omitempty"`
+	// Changed names what an update changed, Patch says to what.
+	Changed []string     `json:"changed,omitempty"`
+	Patch   *PersonPatch `json:"patch,omitempty"`
+	// Merged is the id of the person who became part of this one.
+	Merged string `json:"merged,omitempty"`
+}
+
+// Limits of activities.
+const (
+	MaxActivities = 1000
+	MaxNoteBytes  = 8 << 10
+)
+
+// Compare orders activities by their times.
+func (a Activity) Compare(b Activity) int {
+	return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID))
+}
+
+// PersonChange asks for a change of what is decided about a person.
+type PersonChange struct {
+	// Environment and Visitor are the numbers of the environment and of the visitor whose id the person has.
+	Environment, Visitor uint64
+	Patch                PersonPatch
+	// State is that of the person as it was read.
+	State    PersonState
+	Activity Activity
+}
+
+// PersonChanged is what became of a change.
+type PersonChanged struct {
+	Before, After PersonState
+	// Changed lists stage, tags and crm, where they changed.
+	Changed []string
+}

@@ -1,0 +1,244 @@
+package people_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"svc"
+	"svc/storage/clickhouse/clickhousetest"
+)
+
+// environment is that of the rows of the tests.
+const environment = 7
+
+// history is a set of rows of a few visitors who identify themselves in every way: on shared devices,
+// as each other's anonymous ids, by aliases in chains and circles.
+func history(random *rand.Rand, rows int) []svc.EventRow {
+	at := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+	pick := func(prefix string, n int) string { return fmt.Sprint(prefix, random.IntN(n)) }
+	out := make([]svc.EventRow, rows)
+	for i := range out {
+		at = at.Add(time.Duration(1+random.IntN(3_600_000)) * time.Millisecond)
+		row := clickhousetest.Row(environment, at, fmt.Sprint("e", i), "", "")
+		row.DistinctID = ""
+		switch random.IntN(10) {
+		case 0, 1, 2:
+			row.AnonymousID = pick("a", 8)
+		case 3, 4:
+			row.DistinctID = pick("u", 8)
+		case 5:
+			row.DistinctID, row.AnonymousID = pick("u", 8), pick("a", 8)
+		case 6, 7:
+			row.Name, row.DistinctID, row.AnonymousID = svc.IdentifyEvent, pick("u", 8), pick("a", 8)
+			if random.IntN(4) == 0 {
+				row.AnonymousID = pick("u", 8)
+			}
+			row.Properties = fmt.Appendf(nil, `{"email":"%d@example.com","plan":%d,"$set_once":{"first":%d}}`, i, i, i)
+		case 8:
+			row.Name, row.DistinctID, row.AnonymousID = svc.AliasEvent, pick("u", 8), pick("u", 8)
+			if random.IntN(3) == 0 {
+				row.AnonymousID = pick("a", 8)
+			}
+			if random.IntN(3) > 0 {
+				row.Name = svc.PageView
+			}
+		default:
+			row.Name, row.AnonymousID = "order", pick("a", 8)
+			row.IsBot = random.IntN(5) == 0
+		}
+		row.SessionID = fmt.Sprint("s", i/3, row.Visitor())
+		row.Source = fmt.Sprint("source", i)
+		out[i] = *row
+	}
+	return out
+}
+
+// counted is what the model and the store must agree upon for one person.
+type counted struct {
+	DistinctID  string
+	DistinctIDs []string
+	First, Last time.Time
+	Events      uint64
+	Pageviews   uint64
+	FirstSource string
+	LastSource  string
+	Email       string
+	Plan, Once  string
+	Stage       svc.LifecycleStage
+}
+
+// model goes through the rows in the order of time, as one program that knows no tables would.
+func model(rows []svc.EventRow) []counted {
+	rows = slices.Clone(rows)
+	slices.SortFunc(rows, func(a, b svc.EventRow) int { return a.Ts.Compare(b.Ts) })
+	known := map[string]bool{}
+	for i := range rows {
+		if rows[i].Name == svc.IdentifyEvent && rows[i].DistinctID != "" {
+			known[rows[i].DistinctID] = true
+		}
+	}
+	// linked holds who was behind an anonymous id, since when.
+	type link struct {
+		known string
+		since time.Time
+	}
+	linked, tied := map[string][]link{}, map[string]string{}
+	root := func(id string) string {
+		for tied[id] != "" {
+			id = tied[id]
+		}
+		return id
+	}
+	for i := range rows {
+		row := &rows[i]
+		if row.Name == svc.AliasEvent && row.AnonymousID != "" && root(row.DistinctID) != root(row.AnonymousID) {
+			tied[root(row.DistinctID)] = root(row.AnonymousID)
+		}
+		if row.Name == svc.IdentifyEvent && !known[row.AnonymousID] && row.AnonymousID != "" &&
+			!slices.ContainsFunc(linked[row.AnonymousID], func(l link) bool { return l.known == row.DistinctID }) {
+			linked[row.AnonymousID] = append(linked[row.AnonymousID], link{row.DistinctID, row.Ts})
+		}
+	}
+	who := func(row *svc.EventRow) string {
+		id := row.Visitor()
+		links := linked[id]
+		if len(links) == 0 {
+			return root(id)
+		}
+		at := 0
+		for i, l := range links {
+			if !l.since.After(row.Ts) {
+				at = i
+			}
+		}
+		return root(links[at].known)
+	}
+	persons := map[string][]*svc.EventRow{}
+	for i := range rows {
+		if row := &rows[i]; !row.IsBot || row.Name == svc.IdentifyEvent || row.Name == svc.AliasEvent {
+			persons[who(row)] = append(persons[who(row)], row)
+		}
+	}
+	out := make([]counted, 0, len(persons))
+	for _, events := range persons {
+		out = append(out, count(events, known))
+	}
+	return sorted(out)
+}
+
+// count counts the events of a person, which are in the order of time.
+func count(events []*svc.EventRow, known map[string]bool) counted {
+	c := counted{First: events[0].Ts, Last: events[len(events)-1].Ts, Stage: svc.StageVisitor}
+	for _, row := range events {
+		if id := row.Visitor(); !slices.Contains(c.DistinctIDs, id) {
+			c.DistinctIDs = append(c.DistinctIDs, id)
+			if c.DistinctID == "" || known[id] && !known[c.DistinctID] {
+				c.DistinctID = id
+			}
+			if known[id] {
+				c.Stage = svc.StageSignup
+			}
+		}
+		c.Events++
+		switch row.Name {
+		case svc.PageView:
+			c.Pageviews++
+		case svc.IdentifyEvent:
+			var traits struct {
+				Email string          `json:"email"`
+				Plan  json.RawMessage `json:"plan"`
+				Once  struct {
+					First json.RawMessage `json:"first"`
+				} `json:"$set_once"`
+			}
+			if json.Unmarshal(row.Properties, &traits) == nil {
+				c.Email, c.Plan = traits.Email, string(traits.Plan)
+				c.Once = cmp.Or(c.Once, string(traits.Once.First))
+			}
+		}
+		if row.Name != svc.IdentifyEvent && row.Name != svc.AliasEvent {
+			c.FirstSource, c.LastSource = cmp.Or(c.FirstSource, row.Source), row.Source
+		}
+	}
+	slices.Sort(c.DistinctIDs)
+	return c
+}
+
+func sorted(list []counted) []counted {
+	slices.SortFunc(list, func(a, b counted) int { return cmp.Compare(a.DistinctID, b.DistinctID) })
+	return list
+}
+
+// stored reads all people of a database, page by page.
+func stored(t *testing.T, db *testDB, query svc.PersonQuery) []counted {
+	t.Helper()
+	query.Environment, query.Limit = svc.Environment{Number: environment}, 5
+	out := []counted{}
+	for {
+		list, err := db.People(clickhousetest.Deadline(t), query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range list.Rows {
+			p := &list.Rows[i]
+			stage, _ := p.Stage()
+			out = append(out, counted{
+				p.DistinctID, p.DistinctIDs, p.FirstSeenAt, p.LastSeenAt, p.Events, p.Pageviews, p.First.Source, p.Last.Source,
+				p.Email, string(p.Traits["plan"]), string(p.Traits["first"]), stage,
+			})
+			same, err := db.Person(clickhousetest.Deadline(t), environment, p.Members[len(p.Members)/2])
+			if err != nil || same.Number == p.Number && same.ID != p.ID {
+				t.Errorf("a visitor finds %s (%v), not %s", same.ID, err, p.ID)
+			}
+		}
+		if !list.More {
+			return sorted(out)
+		}
+		query.After = &list.Last
+	}
+}
+
+// TestPeopleDoNotDependOnTheOrder stores random histories in random orders, blocks cut anywhere and
+// some of them repeated as after a crash, and compares the people with those of the model.
+func TestPeopleDoNotDependOnTheOrder(t *testing.T) {
+	for seed := range uint64(8) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 1))
+			db, rows := open(t), history(random, 20+random.IntN(100))
+			random.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+			for number, from := uint64(1), 0; from < len(rows); number++ {
+				to := min(len(rows), from+len(rows)/4+random.IntN(len(rows)))
+				block := db.blocks.NewBlock()
+				for i := range rows[from:to] {
+					block.Append(&rows[from+i])
+				}
+				for range 1 + random.IntN(2) {
+					if err := db.blocks.Insert(clickhousetest.Deadline(t), fmt.Sprint("block-", number), number, block); err != nil {
+						t.Fatal(err)
+					}
+					if err := db.Unite(clickhousetest.Deadline(t), environment); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if got, want := stored(t, db, svc.PersonQuery{}), model(rows[:to]); !reflect.DeepEqual(got, want) {
+					t.Fatalf("after %d rows the people are\n%s\nwant\n%s", to, lines(got), lines(want))
+				}
+				from = to
+			}
+		})
+	}
+}
+
+// lines shows people, one a line.
+func lines(list []counted) (text string) {
+	for i := range list {
+		text += fmt.Sprintf("%+v\n", list[i])
+	}
+	return text
+}

@@ -1,0 +1,40 @@
+package people_test
+
+import (
+	"os"
+	"testing"
+
+	"svc/storage/clickhouse"
+	"svc/storage/clickhouse/block"
+	"svc/storage/clickhouse/clickhousetest"
+	"svc/storage/clickhouse/people"
+	"svc/storage/clickhouse/state"
+)
+
+func TestMain(m *testing.M) { os.Exit(clickhousetest.Main(m)) }
+
+// testDB is a database of a test, with what fills it.
+type testDB struct {
+	*people.Store
+	blocks *block.Store
+	state  *state.Store
+	conn   *clickhouse.Conn
+}
+
+func open(t testing.TB) *testDB {
+	t.Helper()
+	conn := clickhousetest.OpenWith(t, clickhouse.Config{Database: clickhousetest.Name()})
+	kept, err := state.Open(clickhousetest.Deadline(t), conn, state.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := people.New(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks, err := block.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &testDB{store, blocks, kept, conn}
+}

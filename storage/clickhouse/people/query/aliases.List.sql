@@ -1,0 +1,4 @@
+-- The aliases of an environment. Key: environment.
+SELECT DISTINCT low, high
+FROM aliases
+WHERE environment = {environment:UInt64}

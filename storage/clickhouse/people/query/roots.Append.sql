@@ -1,0 +1,2 @@
+-- Notes roots. It may be repeated.
+INSERT INTO roots (environment, visitor, root, edges)

@@ -1,0 +1,265 @@
+package people
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"golang.org/x/sync/errgroup"
+
+	"svc"
+	"svc/storage/clickhouse"
+)
+
+// span is since when, in milliseconds since the epoch, a visitor belongs to a person.
+type span struct {
+	sinceMs int64
+	person  uint64
+}
+
+// members are the visitors of some persons: each with its spans, one or more.
+type members map[uint64][]span
+
+// membersOf returns the visitors of persons.
+func (db *Store) membersOf(ctx context.Context, environment uint64, persons []uint64) (members, error) {
+	found := members{}
+	for _, person := range persons {
+		found[person] = []span{{0, person}}
+	}
+	args := clickhouse.Args{"environment": environment, "persons": persons}
+	err := db.conn.Read(ctx, "finding the visitors of people", db.queries["persons.Members"], args, func(rows driver.Rows) (bool, error) {
+		var visitor uint64
+		var since []int64
+		var of []uint64
+		err := rows.Scan(&visitor, &since, &of)
+		spans := make([]span, len(since))
+		for i := range since {
+			spans[i] = span{since[i], of[i]}
+		}
+		found[visitor] = spans
+		return true, err
+	})
+	return found, err
+}
+
+// lists returns the visitors of one person, and those that are shared.
+func (m members) lists() (own, shared []uint64) {
+	own, shared = []uint64{}, []uint64{}
+	for visitor, spans := range m {
+		if len(spans) > 1 {
+			shared = append(shared, visitor)
+		} else {
+			own = append(own, visitor)
+		}
+	}
+	slices.Sort(own)
+	slices.Sort(shared)
+	return own, shared
+}
+
+// now returns the person who has a visitor at the end of its spans.
+func (m members) now(visitor uint64) uint64 {
+	spans := m[visitor]
+	return spans[len(spans)-1].person
+}
+
+// share is a visitor's part of a person.
+type share struct{ person, visitor uint64 }
+
+// personRows reads the rows of persons.
+type personRows struct {
+	db          *Store
+	environment uint64
+	members     members
+	parts       map[share]*svc.PersonVisitor
+	states      map[uint64][]svc.PersonState
+}
+
+// persons returns the rows of persons, in their order. A person of whom no event is left has none.
+func (db *Store) persons(ctx context.Context, environment uint64, persons []uint64) ([]svc.Person, error) {
+	if len(persons) == 0 {
+		return []svc.Person{}, nil
+	}
+	members, err := db.membersOf(ctx, environment, persons)
+	if err != nil {
+		return nil, err
+	}
+	r := &personRows{db: db, environment: environment, members: members, parts: map[share]*svc.PersonVisitor{}, states: map[uint64][]svc.PersonState{}}
+	if err := r.read(ctx); err != nil {
+		return nil, err
+	}
+	visitors := map[uint64][]svc.PersonVisitor{}
+	for of, part := range r.parts {
+		visitors[of.person] = append(visitors[of.person], *part)
+	}
+	out := make([]svc.Person, 0, len(persons))
+	for _, number := range persons {
+		if person, found := svc.FoldPerson(visitors[number], r.states[number]); found {
+			out = append(out, person)
+		}
+	}
+	return out, nil
+}
+
+// read fills the parts and the states.
+func (r *personRows) read(ctx context.Context) error {
+	own, shared := r.members.lists()
+	// Of each kind of row there is one reader, and each fills a map of its own.
+	seen, arrived, told := map[share]*svc.PersonVisitor{}, map[share]*svc.PersonVisitor{}, map[share]*svc.PersonVisitor{}
+	parted := map[share]*svc.PersonVisitor{}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return r.readSeen(ctx, own, seen) })
+	group.Go(func() error { return r.readArrivals(ctx, own, arrived) })
+	group.Go(func() error { return r.readTraits(ctx, slices.Concat(own, shared), told) })
+	group.Go(func() error { return r.readStates(ctx, slices.Concat(own, shared)) })
+	if len(shared) > 0 {
+		group.Go(func() error { return r.readShared(ctx, shared, parted) })
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	r.parts = parted
+	for of, part := range seen {
+		r.parts[of] = part
+	}
+	for of, part := range arrived {
+		if into := r.parts[of]; into != nil {
+			into.ID, into.Sessions, into.First, into.Last, into.Place = part.ID, part.Sessions, part.First, part.Last, part.Place
+		}
+	}
+	for of, part := range told {
+		if into := r.parts[of]; into != nil {
+			into.Identified, into.SignedUp, into.Mailed, into.Activated = part.Identified, part.SignedUp, part.Mailed, part.Activated
+			into.Email, into.Name, into.Company, into.Traits, into.Once = part.Email, part.Name, part.Company, part.Traits, part.Once
+		}
+	}
+	return nil
+}
+
+// args are the values of a query about visitors.
+func (r *personRows) args(visitors []uint64) clickhouse.Args {
+	return clickhouse.Args{"environment": r.environment, "visitors": visitors}
+}
+
+// part returns the row of a visitor in a map, which it makes where there is none.
+func (r *personRows) part(in map[share]*svc.PersonVisitor, person, visitor uint64) *svc.PersonVisitor {
+	of := share{person, visitor}
+	if in[of] == nil {
+		in[of] = &svc.PersonVisitor{Person: person, Visitor: visitor}
+	}
+	return in[of]
+}
+
+func (r *personRows) readSeen(ctx context.Context, visitors []uint64, into map[share]*svc.PersonVisitor) error {
+	return r.db.conn.Read(ctx, "counting the events of people", r.db.queries["persons.Seen"], r.args(visitors), func(rows driver.Rows) (bool, error) {
+		var v svc.PersonVisitor
+		err := rows.Scan(&v.Visitor, &v.FirstMs, &v.LastMs, &v.Events, &v.Pageviews)
+		v.Person = r.members.now(v.Visitor)
+		into[share{v.Person, v.Visitor}] = &v
+		return true, err
+	})
+}
+
+// touch and place are the tuples of arrivals.
+type (
+	touchTuple []any
+	placeTuple []any
+)
+
+func (t touchTuple) touch() svc.Touch {
+	word := func(i int) string { text, _ := t[i].(string); return text }
+	at, _ := t[5].(int64)
+	return svc.Touch{Source: word(0), Medium: word(1), Campaign: word(2), Referrer: word(3), URL: word(4), AtMs: at}
+}
+
+func (t placeTuple) place() svc.PersonPlace {
+	word := func(i int) string { text, _ := t[i].(string); return text }
+	at, _ := t[6].(int64)
+	return svc.PersonPlace{Country: word(0), Region: word(1), City: word(2), Device: word(3), Browser: word(4), OS: word(5), AtMs: at}
+}
+
+func (r *personRows) readArrivals(ctx context.Context, visitors []uint64, into map[share]*svc.PersonVisitor) error {
+	return r.db.conn.Read(ctx, "reading the visits of people", r.db.queries["persons.Arrivals"], r.args(visitors), func(rows driver.Rows) (bool, error) {
+		var visitor, sessions uint64
+		var id string
+		var first, last, place []any
+		if err := rows.Scan(&visitor, &id, &sessions, &first, &last, &place); err != nil {
+			return false, err
+		}
+		v := r.part(into, r.members.now(visitor), visitor)
+		v.ID, v.Sessions, v.First, v.Last, v.Place = id, sessions, touchTuple(first).touch(), touchTuple(last).touch(), placeTuple(place).place()
+		return true, nil
+	})
+}
+
+func (r *personRows) readShared(ctx context.Context, visitors []uint64, into map[share]*svc.PersonVisitor) error {
+	return r.db.conn.Read(ctx, "dividing the events of shared visitors", r.db.queries["persons.SharedRows"], r.args(visitors), func(rows driver.Rows) (bool, error) {
+		var v svc.PersonVisitor
+		var first, last, place []any
+		if err := rows.Scan(&v.Visitor, &v.Person, &v.FirstMs, &v.LastMs, &v.Events, &v.Pageviews, &v.ID, &v.Sessions, &first, &last, &place); err != nil {
+			return false, err
+		}
+		v.First, v.Last, v.Place = touchTuple(first).touch(), touchTuple(last).touch(), placeTuple(place).place()
+		into[share{v.Person, v.Visitor}] = &v
+		return true, nil
+	})
+}
+
+func (r *personRows) readTraits(ctx context.Context, visitors []uint64, into map[share]*svc.PersonVisitor) error {
+	return r.db.conn.Read(ctx, "reading the traits of people", r.db.queries["persons.Traits"], r.args(visitors), func(rows driver.Rows) (bool, error) {
+		var visitor uint64
+		var identified, signedUp, mailed, activated uint8
+		var email, name, company string
+		var traits, once map[string]string
+		if err := rows.Scan(&visitor, &identified, &signedUp, &mailed, &activated, &email, &name, &company, &traits, &once); err != nil {
+			return false, err
+		}
+		v := r.part(into, r.members.now(visitor), visitor)
+		v.Identified, v.SignedUp, v.Mailed, v.Activated = identified == 1, signedUp == 1, mailed == 1, activated == 1
+		v.Email, v.Name, v.Company = svc.StampedText(email), svc.StampedText(name), svc.StampedText(company)
+		v.Traits, v.Once = stamped(traits), stamped(once)
+		return true, nil
+	})
+}
+
+func stamped(texts map[string]string) map[string]svc.StampedText {
+	out := make(map[string]svc.StampedText, len(texts))
+	for name, text := range texts {
+		out[name] = svc.StampedText(text)
+	}
+	return out
+}
+
+// PersonOwner returns the owner of the entities of the person actor that belongs to a visitor.
+func PersonOwner(environment, visitor uint64) string {
+	return fmt.Sprintf("person/%d/%d", environment, visitor)
+}
+
+func (r *personRows) readStates(ctx context.Context, visitors []uint64) error {
+	owners := make([]string, len(visitors))
+	for i, visitor := range visitors {
+		owners[i] = PersonOwner(r.environment, visitor)
+	}
+	return r.db.conn.Read(ctx, "reading what was decided about people", r.db.queries["persons.States"], clickhouse.Args{"owners": owners}, func(rows driver.Rows) (bool, error) {
+		var owner, payload string
+		if err := rows.Scan(&owner, &payload); err != nil {
+			return false, err
+		}
+		visitor, err := strconv.ParseUint(owner[strings.LastIndexByte(owner, '/')+1:], 10, 64)
+		if err != nil {
+			return false, fmt.Errorf("reading the owner %q: %w", owner, err)
+		}
+		var state svc.PersonState
+		if err := json.Unmarshal([]byte(payload), &state); err != nil {
+			r.db.conn.Skipped(svc.Entity{Owner: owner, Kind: "person"}, err)
+			return true, nil //nolint:nilerr // one bad entity must not hide the others
+		}
+		person := r.members.now(visitor)
+		r.states[person] = append(r.states[person], state)
+		return true, nil
+	})
+}

@@ -1,0 +1,162 @@
+package people
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"golang.org/x/sync/errgroup"
+
+	"svc"
+	"svc/storage/clickhouse"
+)
+
+// stays are when visitors belonged to one person: intervals of milliseconds since the epoch.
+type stays struct {
+	visitors    []uint64
+	from, until []int64
+}
+
+// staysOf returns the intervals in which the visitors belong to a person.
+func (m members) staysOf(person uint64) stays {
+	var s stays
+	for visitor, spans := range m {
+		for i, one := range spans {
+			if one.person != person {
+				continue
+			}
+			from, until := int64(math.MinInt64), int64(math.MaxInt64)
+			if i > 0 {
+				from = one.sinceMs
+			}
+			if i+1 < len(spans) {
+				until = spans[i+1].sinceMs
+			}
+			s.visitors, s.from, s.until = append(s.visitors, visitor), append(s.from, from), append(s.until, until)
+		}
+	}
+	return s
+}
+
+// timeline reads a page of a timeline.
+type timeline struct {
+	db    *Store
+	query svc.TimelineQuery
+	stays stays
+}
+
+// Timeline returns a page of the timeline of a person, the newest first, and whether more follow.
+func (db *Store) Timeline(ctx context.Context, q svc.TimelineQuery) (entries []svc.TimelineEntry, more bool, err error) {
+	entries, err = clickhouse.Whole(ctx, db.conn, func(ctx context.Context) ([]svc.TimelineEntry, error) {
+		members, err := db.membersOf(ctx, q.Environment.Number, []uint64{q.Number})
+		if err != nil {
+			return nil, err
+		}
+		t := timeline{db, q, members.staysOf(q.Number)}
+		return t.read(ctx)
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	slices.SortFunc(entries, func(a, b svc.TimelineEntry) int { return a.Compare(b.TimelineKey) })
+	more = len(entries) > q.Limit
+	return entries[:min(len(entries), q.Limit)], more, nil
+}
+
+// read returns the entries of all kinds, of each one more than a page has.
+func (t *timeline) read(ctx context.Context) ([]svc.TimelineEntry, error) {
+	if len(t.stays.visitors) == 0 {
+		return nil, nil
+	}
+	kinds := svc.TimelineKinds()
+	found := make([][]svc.TimelineEntry, len(kinds))
+	group, ctx := errgroup.WithContext(ctx)
+	for i, kind := range kinds {
+		if !slices.Contains(t.query.Kinds, kind) {
+			continue
+		}
+		group.Go(func() (err error) {
+			switch kind {
+			case svc.TimelineEvent:
+				found[i], err = t.events(ctx)
+			case svc.TimelineActivity:
+				found[i], err = t.activities(ctx)
+			case svc.TimelineError:
+				found[i], err = t.errors(ctx)
+			}
+			return err
+		})
+	}
+	err := group.Wait()
+	return slices.Concat(found...), err
+}
+
+// args are the values of the query of a kind.
+func (t *timeline) args(kind svc.TimelineKind) clickhouse.Args {
+	ms, id := t.query.Before.Bound(kind)
+	return clickhouse.Args{
+		"environment": t.query.Environment.Number, "visitors": t.stays.visitors, "from": t.stays.from, "until": t.stays.until,
+		"before_ms": ms, "before_id": id, "limit": t.query.Limit + 1,
+	}
+}
+
+func (t *timeline) events(ctx context.Context) (entries []svc.TimelineEntry, err error) {
+	err = t.db.conn.Read(ctx, "reading the events of a person", t.db.queries["timeline.Events"], t.args(svc.TimelineEvent), func(rows driver.Rows) (bool, error) {
+		e := &svc.Event{Environment: t.query.Environment.Slug}
+		var ms int64
+		var properties string
+		err := rows.Scan(&e.ID, &ms, &e.Name, &e.URL, &e.Path, &e.Title, &e.Referrer, &e.DistinctID, &e.AnonymousID, &e.SessionID,
+			&e.Source, &e.Medium, &e.UTMCampaign, &e.Country, &e.Device, &e.Browser, &e.OS, &e.Value, &e.Currency, &properties)
+		e.Ts, e.Properties = time.UnixMilli(ms).UTC(), json.RawMessage(properties)
+		entries = append(entries, svc.TimelineEntry{TimelineKey: svc.TimelineKey{TsMs: ms, Kind: svc.TimelineEvent, ID: e.ID}, Event: e})
+		return true, err
+	})
+	return entries, err
+}
+
+// scannedErrors is how many instants of errors are looked at for a page: of a shared visitor some are
+// those of others.
+const scannedErrors = 10_000
+
+func (t *timeline) errors(ctx context.Context) (entries []svc.TimelineEntry, err error) {
+	args := t.args(svc.TimelineError).With(clickhouse.Args{"scanned": uint32(scannedErrors)})
+	err = t.db.conn.Read(ctx, "reading the errors of a person", t.db.queries["timeline.Errors"], args, func(rows driver.Rows) (bool, error) {
+		var id string
+		var ms int64
+		var issue uint64
+		var e svc.TimelineFailure
+		err := rows.Scan(&id, &ms, &issue, &e.Level, &e.Name, &e.Message, &e.Culprit, &e.URL, &e.Release, &e.Handled)
+		e.IssueID = svc.IssueID(issue)
+		entries = append(entries, svc.TimelineEntry{TimelineKey: svc.TimelineKey{TsMs: ms, Kind: svc.TimelineError, ID: id}, Error: &e})
+		return true, err
+	})
+	return entries, err
+}
+
+func (t *timeline) activities(ctx context.Context) (entries []svc.TimelineEntry, err error) {
+	owners := make([]string, len(t.stays.visitors))
+	for i, visitor := range t.stays.visitors {
+		owners[i] = PersonOwner(t.query.Environment.Number, visitor)
+	}
+	err = t.db.conn.Read(ctx, "reading the activities of a person", t.db.queries["timeline.Activities"], clickhouse.Args{"owners": owners}, func(rows driver.Rows) (bool, error) {
+		var payload string
+		if err := rows.Scan(&payload); err != nil {
+			return false, err
+		}
+		var activity svc.Activity
+		if err := json.Unmarshal([]byte(payload), &activity); err != nil {
+			t.db.conn.Skipped(svc.Entity{Kind: "activity"}, err)
+			return true, nil //nolint:nilerr // one bad entity must not hide the others
+		}
+		entry := svc.TimelineEntry{TimelineKey: svc.TimelineKey{TsMs: activity.At.UnixMilli(), Kind: svc.TimelineActivity, ID: activity.ID}, Activity: &activity}
+		if entry.Compare(t.query.Before) > 0 {
+			entries = append(entries, entry)
+		}
+		return true, nil
+	})
+	slices.SortFunc(entries, func(a, b svc.TimelineEntry) int { return a.Compare(b.TimelineKey) })
+	return entries[:min(len(entries), t.query.Limit+1)], err
+}

@@ -1,0 +1,88 @@
+package people
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc"
+	"svc/storage/clickhouse"
+)
+
+// Unite finds the roots of all aliases of an environment that are stored, and notes those that are new.
+// What it noted last never hides what was noted of more aliases, so any number of callers may do it at
+// any time, and again.
+func (db *Store) Unite(ctx context.Context, environment uint64) error {
+	args := clickhouse.Args{"environment": environment}
+	var aliases []svc.Alias
+	err := db.conn.ReadFirst(ctx, "reading aliases", db.queries["aliases.List"], args, func(rows driver.Rows) (bool, error) {
+		var alias svc.Alias
+		err := rows.Scan(&alias.Low, &alias.High)
+		aliases = append(aliases, alias)
+		return true, err
+	})
+	if err != nil || len(aliases) == 0 {
+		return err
+	}
+	noted := map[uint64]svc.Root{}
+	err = db.conn.ReadFirst(ctx, "reading roots", db.queries["roots.List"], args, func(rows driver.Rows) (bool, error) {
+		var root svc.Root
+		err := rows.Scan(&root.Visitor, &root.Root, &root.Edges)
+		noted[root.Visitor] = root
+		return true, err
+	})
+	if err != nil {
+		return err
+	}
+	return db.noteRoots(ctx, environment, svc.Roots(aliases), noted)
+}
+
+// noteRoots stores the roots that are not noted yet.
+func (db *Store) noteRoots(ctx context.Context, environment uint64, roots []svc.Root, noted map[uint64]svc.Root) error {
+	ctx, cancel := context.WithTimeout(ctx, clickhouse.WriteTime)
+	defer cancel()
+	var rows clickhouse.Rows
+	for _, root := range roots {
+		if noted[root.Visitor].Edges >= root.Edges {
+			continue
+		}
+		if err := rows.Append(ctx, db.conn, db.queries["roots.Append"], rootColumns(), environment, root.Visitor, root.Root, root.Edges); err != nil {
+			return clickhouse.WriteError("noting roots", err)
+		}
+	}
+	return clickhouse.WriteError("noting roots", db.conn.Write(func() error { return rows.Send() }))
+}
+
+func rootColumns() []clickhouse.Column {
+	return []clickhouse.Column{{Name: "environment", Type: "UInt64"}, {Name: "visitor", Type: "UInt64"}, {Name: "root", Type: "UInt64"}, {Name: "edges", Type: "UInt32"}}
+}
+
+// UniteAll is Unite of every environment that has aliases.
+func (db *Store) UniteAll(ctx context.Context) error {
+	var environments []uint64
+	err := db.conn.ReadFirst(ctx, "listing the environments that have aliases", db.queries["aliases.Environments"], nil, func(rows driver.Rows) (bool, error) {
+		var environment uint64
+		err := rows.Scan(&environment)
+		environments = append(environments, environment)
+		return true, err
+	})
+	for _, environment := range environments {
+		err = errors.Join(err, db.Unite(ctx, environment))
+	}
+	return err
+}
+
+// Merge makes one person of the persons of two visitors. It is durable, and every read after it
+// shows it, when Merge returns; it may be repeated.
+func (db *Store) Merge(ctx context.Context, environment, one, other uint64, now time.Time) error {
+	writing, cancel := context.WithTimeout(ctx, clickhouse.WriteTime)
+	defer cancel()
+	args := clickhouse.Args{"environment": environment, "low": min(one, other), "high": max(one, other), "now": now}
+	err := db.conn.Write(func() error { return db.conn.Exec(writing, db.queries["aliases.Append"], args) })
+	if err != nil {
+		return clickhouse.WriteError("tying two visitors together", err)
+	}
+	return db.Unite(ctx, environment)
+}
