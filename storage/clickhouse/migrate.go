@@ -86,30 +86,33 @@ func statements(text string) iter.Seq[string] {
 	}
 }
 
+// fixed lists the tables that setDurable leaves as they were made: the installation is forced to disk always;
+// checks of monitors, which go on, and chunks of uploads, which the client sends again where they are missing, never.
+func fixed() []string { return []string{"installation", "checks", "upload_chunks"} }
+
 // setDurable decides whether the tables force what is inserted to disk. It is a setting
 // of the tables, so the node that was opened last decides for all. Tables that have the setting
 // already are left alone: to alter one rewrites a file and forces it to disk.
 func (c *Conn) setDurable(ctx context.Context, queries Queries) error {
-	engines := map[string]string{}
+	statement := queries["tables.SetVolatile"]
+	if c.config.Durable {
+		statement = queries["tables.SetDurable"]
+	}
+	_, settings, _ := strings.Cut(strings.TrimSpace(statement), " MODIFY SETTING ")
+	var altered []string
 	err := c.ReadFirst(ctx, "reading the settings of the tables", queries["tables.Engines"], nil, func(rows driver.Rows) (bool, error) {
 		var table, engine string
 		err := rows.Scan(&table, &engine)
-		engines[table] = engine
+		if !hasSettings(engine, settings) && !slices.Contains(fixed(), table) {
+			altered = append(altered, table)
+		}
 		return true, err
 	})
 	if err != nil {
 		return err
 	}
-	name := "tables.SetVolatile"
-	if c.config.Durable {
-		name = "tables.SetDurable"
-	}
-	for statement := range statements(queries[name]) {
-		table, settings, _ := strings.Cut(strings.TrimPrefix(statement, "ALTER TABLE "), " MODIFY SETTING ")
-		if hasSettings(engines[table], settings) {
-			continue
-		}
-		if err := c.Exec(ctx, statement, nil); err != nil {
+	for _, table := range altered {
+		if err := c.Exec(ctx, strings.ReplaceAll(statement, "$(table)", table), nil); err != nil {
 			return WriteError("setting the durability of the tables", err)
 		}
 	}

@@ -3,6 +3,7 @@ package people
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"svc"
@@ -31,20 +32,17 @@ const (
 	sourceStates   = "states"
 )
 
-// sources returns the table and the condition of each source, and whether it is split.
-func (q *rankQuery) source(name string) (from string, split bool) {
-	const own = " WHERE environment = {environment:UInt64} GROUP BY visitor"
+// source returns the query and the table of a source, and whether its rows are split.
+func (q *rankQuery) source(name string) (query, table string, split bool) {
 	switch name {
-	case sourceSeen:
-		return "profiles" + own, true
-	case sourceArrivals:
-		return "arrivals" + own, true
+	case sourceArrivals, sourceSeen:
+		return "facts.Own", name, true
 	case sourceIDs:
-		return "arrivals" + own, false
+		return "facts.Own", sourceArrivals, false
 	case sourceStates:
-		return "(SELECT JSONExtract(payload, 'visitor', 'UInt64') AS visitor, payload FROM entities FINAL WHERE owner >= {owner_from:String} AND owner < {owner_to:String} AND kind = 'person' AND NOT deleted) GROUP BY visitor", false
+		return "facts.States", "", false
 	}
-	return name + own, false
+	return "facts.Own", name, false
 }
 
 // rankQuery puts together the query of a page of persons.
@@ -140,13 +138,10 @@ func (q *rankQuery) rows(parts clickhouse.Queries, shared bool) string {
 		if !slices.ContainsFunc(q.facts, func(f fact) bool { return f.source == name }) {
 			continue
 		}
-		from, split := q.source(name)
-		all = append(all, fmt.Sprintf("SELECT visitor, toUInt64(0) AS fixed, %t AS split, %s FROM %s", split, q.columns(name, false), from))
+		query, table, split := q.source(name)
+		all = append(all, strings.NewReplacer("$(split)", strconv.FormatBool(split), "$(columns)", q.columns(name, false), "$(source)", table).Replace(parts[query]))
 		if split && shared {
-			all = append(all, fmt.Sprintf(
-				"SELECT visitor, %s AS fixed, true AS split, %s FROM events INNER JOIN (%s) AS shared USING (visitor) WHERE environment = {environment:UInt64} AND %s GROUP BY visitor, fixed",
-				parts["persons.At"], q.columns(name, true), parts["persons.Shared"], parts["persons.Counted"],
-			))
+			all = append(all, strings.ReplaceAll(parts["facts.Shared"], "$(columns)", q.columns(name, true)))
 		}
 	}
 	return strings.Join(all, " UNION ALL ")

@@ -1,4 +1,6 @@
--- The tables with the definitions of their engines, which end with their settings. Reads no table; one row for each.
+-- The tables that keep rows, with the definitions of their engines, which end with their settings. Key: none. Rows
+-- read: none of a table; returned: one for each.
 SELECT name, engine_full
 FROM system.tables
-WHERE database = currentDatabase()
+WHERE database = currentDatabase() AND engine LIKE '%MergeTree'
+ORDER BY name

@@ -1,4 +1,5 @@
--- How many persons of an environment meet a condition; the rows are those of persons.Rank.
+-- How many persons of an environment meet a condition; the rows are those of persons.Rank. Key: environment of the
+-- tables of the facts, links and roots. Rows read: one per visitor; returned: one.
 SELECT count()
 FROM
 (

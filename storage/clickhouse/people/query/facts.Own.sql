@@ -1,0 +1,6 @@
+-- The facts of a source, one row per visitor. Key: environment of the source. Rows read: one per visitor or more,
+-- of the source. Part of persons.Rank and persons.Count.
+SELECT visitor, toUInt64(0) AS fixed, $(split) AS split, $(columns)
+FROM $(source)
+WHERE environment = {environment:UInt64}
+GROUP BY visitor
