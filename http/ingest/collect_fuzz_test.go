@@ -114,6 +114,7 @@ func testCollect(log *logOf) *Collect {
 		Collectors: collectorsOf{
 			svc.HashSecret("public"): {Kind: svc.KeyPublic, Environment: svc.Environment{Number: 7}, Modules: []svc.Module{svc.ModuleAnalytics}, Origins: []string{"*"}, RetentionDays: 365},
 			svc.HashSecret("secret"): {Kind: svc.KeySecret, Environment: svc.Environment{Number: 7}, Modules: []svc.Module{svc.ModuleAnalytics}, RetentionDays: 365},
+			svc.HashSecret("people"): {Kind: svc.KeyPublic, Environment: svc.Environment{Number: 9}, Modules: []svc.Module{svc.ModulePeople}, Origins: []string{"*"}, RetentionDays: 365},
 			svc.HashSecret("noweb"):  {Kind: svc.KeyPublic, Environment: svc.Environment{Number: 8}, Modules: []svc.Module{svc.ModuleErrors}, RetentionDays: 365},
 		},
 		Log: log, Partitions: 4, Metrics: NewCollectMetrics(prometheus.NewRegistry()),
@@ -260,6 +261,16 @@ func TestNothingIsAcceptedWhereTheModuleIsOff(t *testing.T) {
 	log := &logOf{}
 	sub, err := accept(t, testCollect(log), "noweb", `{"name":"a","distinctId":"u"}`, itemEvent)
 	if err != nil || len(sub.rejected) != 1 || sub.rejected[0].Code != "module_disabled" || len(log.events) != 0 {
+		t.Errorf("%v, %v, %d events", err, sub.rejected, len(log.events))
+	}
+}
+
+// TestPeopleAreIdentifiedWithoutAnalytics sends to an application that has the module people alone.
+func TestPeopleAreIdentifiedWithoutAnalytics(t *testing.T) {
+	log := &logOf{}
+	body := `{"items":[{"type":"identify","distinctId":"u","anonymousId":"a"},{"type":"event","name":"a","distinctId":"u"},{"type":"alias","distinctId":"u","previousId":"v"}]}`
+	sub, err := accept(t, testCollect(log), "people", body, itemAny)
+	if err != nil || len(sub.rejected) != 1 || sub.rejected[0].Index != 1 || sub.rejected[0].Code != "module_disabled" || len(log.events) != 2 {
 		t.Errorf("%v, %v, %d events", err, sub.rejected, len(log.events))
 	}
 }

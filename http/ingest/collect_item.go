@@ -5,6 +5,7 @@ import (
 	"cmp"
 	stdjson "encoding/json"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -61,7 +62,7 @@ func (sub *submission) fill(event *protos.Event, index int, it *item, kind itemK
 	default:
 		return "unknown_type", "Unknown type; allowed are event, page, identify, alias, error, metric and vital."
 	}
-	if code, message = sub.checkModule(); code != "" {
+	if code, message = sub.checkModule(kind); code != "" {
 		return code, message
 	}
 	sub.identify(event, it)
@@ -91,12 +92,12 @@ func (sub *submission) fill(event *protos.Event, index int, it *item, kind itemK
 	return "", ""
 }
 
-// checkModule refuses items of a module that is off.
-func (sub *submission) checkModule() (code, message string) {
-	for _, module := range sub.collector.Modules {
-		if module == svc.ModuleAnalytics {
-			return "", ""
-		}
+// checkModule refuses items of a module that is off. What says who a visitor is serves analytics and people.
+func (sub *submission) checkModule(kind itemKind) (code, message string) {
+	modules := sub.collector.Modules
+	identity := kind == itemIdentify || kind == itemAlias
+	if slices.Contains(modules, svc.ModuleAnalytics) || identity && slices.Contains(modules, svc.ModulePeople) {
+		return "", ""
 	}
 	return string(svc.CodeModuleDisabled), "The application has switched the module analytics off."
 }
