@@ -90,8 +90,15 @@ func TestEndedSeriesMakeRoom(t *testing.T) {
 		series uint64
 		want   bool
 	}{
-		{0, 1, true}, {0, 2, true}, {0, 3, false}, {11 * time.Hour, 2, true}, {13 * time.Hour, 3, false}, {13 * time.Hour, 2, true},
-		{26 * time.Hour, 3, true}, {26 * time.Hour, 1, false}, {26 * time.Hour, 2, true},
+		{0, 1, true},
+		{0, 2, true},
+		{0, 3, false},
+		{11 * time.Hour, 2, true},
+		{13 * time.Hour, 3, false},
+		{13 * time.Hour, 2, true},
+		{26 * time.Hour, 3, true},
+		{26 * time.Hour, 1, false},
+		{26 * time.Hour, 2, true},
 	} {
 		if got := c.Admit(7, test.series, 2, noon.Add(test.after)); got != test.want {
 			t.Errorf("series %d after %v: %t", test.series, test.after, got)

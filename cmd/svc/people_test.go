@@ -9,7 +9,6 @@ import (
 // TestPeopleAreFoundThroughTheLog sends identities through ingest, log and store: an anonymous id, an
 // identify and an alias become one person, whose parts all find the same row.
 func TestPeopleAreFoundThroughTheLog(t *testing.T) {
-
 	s := startServerWith(t, t.TempDir(), nil, nil)
 	at := time.Now().Add(-time.Hour)
 	send := func(kind, id, distinctID, anonymousID string, more map[string]any) {

@@ -138,12 +138,12 @@ func (n *node) take(t testing.TB) *Claim {
 	return claim
 }
 
-func goal(owner string, sequence uint32, payload string) svc.Entity {
-	return svc.Entity{Owner: owner, Kind: "goal", ID: "g", Version: svc.Version{Generation: 1, Sequence: sequence}, Payload: []byte(payload)}
+func goal(sequence uint32, payload string) svc.Entity {
+	return svc.Entity{Owner: anOwner, Kind: "goal", ID: "g", Version: svc.Version{Generation: 1, Sequence: sequence}, Payload: []byte(payload)}
 }
 
 func (n *node) save(sequence uint32, payload string) error {
-	return n.Append(context.Background(), state.Record{Entities: []svc.Entity{goal(anOwner, sequence, payload)}}, false)
+	return n.Append(context.Background(), state.Record{Entities: []svc.Entity{goal(sequence, payload)}}, false)
 }
 
 // payloads returns what a load merges into the table for the owner of a test.
@@ -207,12 +207,12 @@ func TestEverythingReachesItsTable(t *testing.T) {
 	b, tables := startBroker(t), newMemory()
 	one, other := openNode(t, b, tables, 0), openNode(t, b, tables, 0)
 	one.take(t)
-	gone := goal("app/1", 2, "")
+	gone := goal(2, "")
 	gone.ID, gone.Deleted, gone.Payload = "h", true, nil
 	due := time.UnixMilli(1.78e12).UTC()
 	wakeups := []svc.Wakeup{{Kind: "app", Identity: "1", Name: "look", Due: due}, {Kind: "app", Identity: "1", Name: "rest"}}
 	for _, r := range []state.Record{
-		{Entities: []svc.Entity{goal("app/1", 2, "{}"), gone}, Wakeups: wakeups},
+		{Entities: []svc.Entity{goal(2, "{}"), gone}, Wakeups: wakeups},
 		{Entities: []svc.Entity{{Owner: "ledger/1", Kind: "entry", ID: "7", Version: svc.Version{Generation: 1, Sequence: 7}, Payload: []byte("entry")}}, Ledger: true},
 	} {
 		if err := one.Append(t.Context(), r, false); err != nil {
@@ -225,7 +225,7 @@ func TestEverythingReachesItsTable(t *testing.T) {
 	if err := other.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := fmt.Sprint(tables.entities["app/1|goal|g"], tables.entities["app/1|goal|h"]); got != fmt.Sprint(goal("app/1", 2, "{}"), gone) {
+	if got := fmt.Sprint(tables.entities["app/1|goal|g"], tables.entities["app/1|goal|h"]); got != fmt.Sprint(goal(2, "{}"), gone) {
 		t.Errorf("the entities are %s", got)
 	}
 	if got := fmt.Sprint(tables.wakeups["app|1|look"], tables.wakeups["app|1|rest"]); got != fmt.Sprint(wakeups[0], wakeups[1]) {
@@ -247,7 +247,7 @@ func TestSavesGoOnWhileTheTablesAreAway(t *testing.T) {
 	n.take(t)
 	saved, refused := 0, error(nil)
 	for ; refused == nil && saved < 1000; saved++ {
-		entity := goal("app/1", uint32(saved+1), "{}")
+		entity := goal(uint32(saved+1), "{}")
 		entity.ID = fmt.Sprint(saved)
 		refused = n.Append(t.Context(), state.Record{Entities: []svc.Entity{entity}}, false)
 		n.payloads(t) // so that the tail has it
@@ -277,7 +277,7 @@ func TestAStartReadsWhatTheTablesLack(t *testing.T) {
 	first.take(t)
 	save := func(n *node, id string) {
 		t.Helper()
-		entity := goal("app/1", 1, "{}")
+		entity := goal(1, "{}")
 		entity.ID = id
 		if err := n.Append(t.Context(), state.Record{Entities: []svc.Entity{entity}}, false); err != nil {
 			t.Fatal(err)

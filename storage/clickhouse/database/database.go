@@ -70,7 +70,7 @@ func Open(ctx context.Context, cfg clickhouse.Config, owned state.Config) (*DB, 
 	db.BackupStore, problems[5] = backup.New(opened)
 	db.PeopleStore, problems[6] = people.New(opened)
 	if err := errors.Join(problems[:]...); err != nil {
-		return nil, errors.Join(err, db.Close()) //nolint:contextcheck // what is open is closed even when ctx has ended
+		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
 }

@@ -61,11 +61,11 @@ func (q *rankQuery) add(f fact) string {
 	return fmt.Sprintf("fact%d", len(q.facts)-1)
 }
 
-// bind adds a value and returns the parameter that stands for it.
-func (q *rankQuery) bind(kind string, value any) string {
+// bind adds a text and returns the parameter that stands for it.
+func (q *rankQuery) bind(value string) string {
 	name := fmt.Sprintf("v%d", len(q.args))
 	q.args[name] = value
-	return "{" + name + ":" + kind + "}"
+	return "{" + name + ":String}"
 }
 
 // keep adds a condition on persons.
@@ -103,7 +103,7 @@ func (q *rankQuery) stage() string {
 
 // tagged is whether a person has a tag.
 func (q *rankQuery) tagged(tag string) string {
-	name := q.bind("String", tag)
+	name := q.bind(tag)
 	on := q.add(fact{sourceStates, "any(JSONExtractBool(payload, 'tags', " + name + ", 'on'))", "", "false"})
 	at := q.add(fact{sourceStates, "any(JSONExtractInt(payload, 'tags', " + name + ", 'at'))", "", "toInt64(-1)"})
 	return fmt.Sprintf("argMax(%s, (%s, %s))", on, at, on)
@@ -111,11 +111,11 @@ func (q *rankQuery) tagged(tag string) string {
 
 // search adds the condition of a search.
 func (q *rankQuery) search(text string, masked bool) {
-	word := q.bind("String", text)
+	word := q.bind(text)
 	id := "any(arrivals.id)"
 	company := q.told("company")
 	if masked {
-		pattern := q.bind("String", clickhouse.EmailPattern)
+		pattern := q.bind(clickhouse.EmailPattern)
 		id, company = "replaceRegexpAll("+id+", "+pattern+", ' ')", "replaceRegexpAll("+company+", "+pattern+", ' ')"
 	}
 	matches := []string{
@@ -169,7 +169,7 @@ func newRank(q svc.PersonQuery) *rankQuery {
 		rank.search(q.Search, q.SearchMasked)
 	}
 	if q.Stage != "" {
-		rank.keep(rank.stage() + " = " + rank.bind("String", string(q.Stage)))
+		rank.keep(rank.stage() + " = " + rank.bind(string(q.Stage)))
 	}
 	for _, tag := range q.Tags {
 		rank.keep(rank.tagged(tag))

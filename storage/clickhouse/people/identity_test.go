@@ -21,7 +21,7 @@ const environment = 7
 // as each other's anonymous ids, by aliases in chains and circles.
 func history(random *rand.Rand, rows int) []svc.EventRow {
 	at := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
-	pick := func(prefix string, n int) string { return fmt.Sprint(prefix, random.IntN(n)) }
+	pick := func(prefix string) string { return fmt.Sprint(prefix, random.IntN(8)) }
 	out := make([]svc.EventRow, rows)
 	for i := range out {
 		at = at.Add(time.Duration(1+random.IntN(3_600_000)) * time.Millisecond)
@@ -29,27 +29,27 @@ func history(random *rand.Rand, rows int) []svc.EventRow {
 		row.DistinctID = ""
 		switch random.IntN(10) {
 		case 0, 1, 2:
-			row.AnonymousID = pick("a", 8)
+			row.AnonymousID = pick("a")
 		case 3, 4:
-			row.DistinctID = pick("u", 8)
+			row.DistinctID = pick("u")
 		case 5:
-			row.DistinctID, row.AnonymousID = pick("u", 8), pick("a", 8)
+			row.DistinctID, row.AnonymousID = pick("u"), pick("a")
 		case 6, 7:
-			row.Name, row.DistinctID, row.AnonymousID = svc.IdentifyEvent, pick("u", 8), pick("a", 8)
+			row.Name, row.DistinctID, row.AnonymousID = svc.IdentifyEvent, pick("u"), pick("a")
 			if random.IntN(4) == 0 {
-				row.AnonymousID = pick("u", 8)
+				row.AnonymousID = pick("u")
 			}
 			row.Properties = fmt.Appendf(nil, `{"email":"%d@example.com","plan":%d,"$set_once":{"first":%d}}`, i, i, i)
 		case 8:
-			row.Name, row.DistinctID, row.AnonymousID = svc.AliasEvent, pick("u", 8), pick("u", 8)
+			row.Name, row.DistinctID, row.AnonymousID = svc.AliasEvent, pick("u"), pick("u")
 			if random.IntN(3) == 0 {
-				row.AnonymousID = pick("a", 8)
+				row.AnonymousID = pick("a")
 			}
 			if random.IntN(3) > 0 {
 				row.Name = svc.PageView
 			}
 		default:
-			row.Name, row.AnonymousID = "order", pick("a", 8)
+			row.Name, row.AnonymousID = "order", pick("a")
 			row.IsBot = random.IntN(5) == 0
 		}
 		row.SessionID = fmt.Sprint("s", i/3, row.Visitor())

@@ -256,7 +256,7 @@ func (r *personRows) readStates(ctx context.Context, visitors []uint64) error {
 		var state svc.PersonState
 		if err := json.Unmarshal([]byte(payload), &state); err != nil {
 			r.db.conn.Skipped(svc.Entity{Owner: owner, Kind: "person"}, err)
-			return true, nil //nolint:nilerr // one bad entity must not hide the others
+			return true, nil // one bad entity must not hide the others
 		}
 		person := r.members.now(visitor)
 		r.states[person] = append(r.states[person], state)

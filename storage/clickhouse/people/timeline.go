@@ -149,7 +149,7 @@ func (t *timeline) activities(ctx context.Context) (entries []svc.TimelineEntry,
 		var activity svc.Activity
 		if err := json.Unmarshal([]byte(payload), &activity); err != nil {
 			t.db.conn.Skipped(svc.Entity{Kind: "activity"}, err)
-			return true, nil //nolint:nilerr // one bad entity must not hide the others
+			return true, nil // one bad entity must not hide the others
 		}
 		entry := svc.TimelineEntry{TimelineKey: svc.TimelineKey{TsMs: activity.At.UnixMilli(), Kind: svc.TimelineActivity, ID: activity.ID}, Activity: &activity}
 		if entry.Compare(t.query.Before) > 0 {
