@@ -16,9 +16,11 @@ func TestUpgradeOfHashes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, view := range []string{"visits", "names", "aliases", "links", "arrivals", "traits", "profiles"} {
+		exec(t, db, "DROP TABLE "+view+"_of_events SYNC")
+	}
 	for _, statement := range []string{
-		"DROP TABLE visits_of_events SYNC", "DROP TABLE names_of_events SYNC",
-		"ALTER TABLE events DROP COLUMN visitor, DROP COLUMN session", "TRUNCATE TABLE migrations",
+		"ALTER TABLE events DROP INDEX visitors, DROP COLUMN visitor, DROP COLUMN session", "TRUNCATE TABLE migrations",
 	} {
 		exec(t, db, statement)
 	}
