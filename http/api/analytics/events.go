@@ -176,9 +176,12 @@ type namePage struct {
 func (e events) names(ctx context.Context, call *route.Call, in listNames) (namePage, error) {
 	query := svc.EventNamesQuery{AnalyticsScope: in.scope(), Masked: !call.Grant.May(svc.PermPeoplePIIRead), Limit: int(in.Limit)}
 	query.Filters = query.Filters.Without(svc.DimEvent)
-	var err error
-	if query.After, err = nameKey(call, in.Cursor); err != nil {
+	after, err := countedKey(call, in.Cursor)
+	if err != nil {
 		return namePage{}, err
+	}
+	if after != nil {
+		query.After = &svc.EventNameKey{Count: after.count, Name: after.word}
 	}
 	names, err := e.events.Names(ctx, query, svc.Matchers(call.Parts.Goals))
 	if err != nil {
@@ -193,8 +196,14 @@ func (e events) names(ctx context.Context, call *route.Call, in listNames) (name
 	return namePage{Page: page, Capped: names.Capped, Environment: in.Env.Slug}, nil
 }
 
-// nameKey reads the place in the catalogue that a cursor names.
-func nameKey(call *route.Call, cursor string) (*svc.EventNameKey, error) {
+// countedWord is a place in a list of words by their counts, the highest first.
+type countedWord struct {
+	count uint64
+	word  string
+}
+
+// countedKey reads the place that a cursor names; nil is the beginning.
+func countedKey(call *route.Call, cursor string) (*countedWord, error) {
 	keyset, err := call.Keyset(cursor, 2)
 	if keyset == nil || err != nil {
 		return nil, err
@@ -203,5 +212,5 @@ func nameKey(call *route.Call, cursor string) (*svc.EventNameKey, error) {
 	if err != nil {
 		return nil, svc.Errorf(svc.CodeInvalidCursor, "The cursor does not belong to this list.")
 	}
-	return &svc.EventNameKey{Count: count, Name: keyset[1]}, nil
+	return &countedWord{count: count, word: keyset[1]}, nil
 }

@@ -44,9 +44,12 @@ func (e events) properties(ctx context.Context, call *route.Call, in listPropert
 	query := svc.EventPropertiesQuery{
 		AnalyticsScope: in.scope(), Name: in.Name, Search: in.Search, Masked: !call.Grant.May(svc.PermPeoplePIIRead), Limit: int(in.Limit),
 	}
-	var err error
-	if query.After, err = propertyKey(call, in.Cursor); err != nil {
+	after, err := countedKey(call, in.Cursor)
+	if err != nil {
 		return propertyPage{}, err
+	}
+	if after != nil {
+		query.After = &svc.EventPropertyKey{Count: after.count, Key: after.word}
 	}
 	found, err := e.events.Properties(ctx, query)
 	if err != nil {
@@ -62,17 +65,4 @@ func (e events) properties(ctx context.Context, call *route.Call, in listPropert
 		return []string{strconv.FormatUint(last.Count, 10), last.Key}
 	})
 	return propertyPage{Page: page, Events: found.Events, Capped: found.Capped, Environment: in.Env.Slug}, nil
-}
-
-// propertyKey reads the place in the list that a cursor names.
-func propertyKey(call *route.Call, cursor string) (*svc.EventPropertyKey, error) {
-	keyset, err := call.Keyset(cursor, 2)
-	if keyset == nil || err != nil {
-		return nil, err
-	}
-	count, err := strconv.ParseUint(keyset[0], 10, 64)
-	if err != nil {
-		return nil, svc.Errorf(svc.CodeInvalidCursor, "The cursor does not belong to this list.")
-	}
-	return &svc.EventPropertyKey{Count: count, Key: keyset[1]}, nil
 }
