@@ -21,7 +21,7 @@ func (w *watchedSite) MonitorStopped(_ context.Context, _ svc.AppRef, monitor st
 	return nil
 }
 
-// Monitors says of every monitor that nine of ten checks found it up.
+// Monitors returns every monitor with nine of ten checks up.
 func (w *watchedSite) Monitors(_ context.Context, _ svc.AppRef, id string, _ time.Time) ([]svc.MonitorRow, error) {
 	return []svc.MonitorRow{{Monitor: svc.Monitor{ID: id}, Checks30d: 10, Up30d: 9}}, nil
 }

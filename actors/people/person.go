@@ -48,7 +48,7 @@ type (
 		Patch svc.PersonPatch `json:"patch"`
 		// State is that of the whole person, as it was read before the call.
 		State svc.PersonState `json:"state"`
-		// Activity is what the timeline shows of the change; its id is new.
+		// Activity is the entry of the timeline for the change; its id is new.
 		Activity svc.Activity `json:"activity"`
 	}
 	personChanged struct {

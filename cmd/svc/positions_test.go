@@ -19,7 +19,7 @@ func (k keptFor) PositionsKept(context.Context) (time.Duration, error) {
 	return time.Duration(k), nil
 }
 
-// TestALogThatForgetsPositionsIsNamed looks at what a start says of logs.
+// TestALogThatForgetsPositionsIsNamed reads the warnings of a start about several logs.
 func TestALogThatForgetsPositionsIsNamed(t *testing.T) {
 	t.Parallel()
 	for kept, want := range map[keptFor]string{

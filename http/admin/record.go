@@ -28,7 +28,7 @@ func OperatorActor() svc.LedgerActor { return svc.LedgerActor{ID: "operator", Na
 // operatorKind is the kind of token in audit rows of the operator's commands.
 const operatorKind svc.TokenKind = "operator"
 
-// effect is what a command changed, for the ledgers of the organizations concerned.
+// effect names the change of a command, for the ledgers of the organizations concerned.
 type effect struct {
 	kind    svc.LedgerKind
 	orgs    []string

@@ -100,7 +100,7 @@ func enrol(t *testing.T, memory *apitest.Memory, world apitest.World, email stri
 	return device
 }
 
-// answer is what the page sends for an answer of a passkey.
+// answer returns the page's request for an answer of a passkey.
 func answer(begun map[string]any, credential []byte) map[string]any {
 	return map[string]any{"ceremony": begun["ceremony"], "credential": json.RawMessage(credential)}
 }

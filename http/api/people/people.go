@@ -86,7 +86,7 @@ type person struct {
 	Revenue        *personRevenue     `json:"revenue" doc:"null where no billing is connected."`
 }
 
-// personRevenue is what a person pays.
+// personRevenue is the revenue of one person.
 type personRevenue struct {
 	Status   string `json:"status"`
 	MRRCents int64  `json:"mrrCents"`

@@ -8,7 +8,7 @@ import (
 	"svc/http/route"
 )
 
-// Changes is what members decide about people.
+// Changes stores the decisions of members about people.
 type Changes interface {
 	// Change changes what is decided about a person by a valid wish.
 	Change(ctx context.Context, change svc.PersonChange) (svc.PersonChanged, error)
