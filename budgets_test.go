@@ -21,8 +21,6 @@ func largePackages() map[string]int {
 		// The language of the product: one noun a file, and one prefix, svc, for all of them. To divide it
 		// would give every noun a second name.
 		".": 80,
-		// One file for each module of the product, beside what opens a node and runs it.
-		"cmd/svc": 32,
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -169,4 +170,25 @@ func (n *node) placeOf(number uint64) (app, env string) {
 		}
 	}
 	return "", ""
+}
+
+// positionsLong is how long a cluster should keep the positions of a service that is off.
+const positionsLong = 30 * 24 * time.Hour
+
+// positionsKeeper is the log as far as its memory of positions is concerned.
+type positionsKeeper interface {
+	PositionsKept(ctx context.Context) (time.Duration, error)
+}
+
+// warnOfForgottenPositions says where the log forgets how far it was stored while the service is off: it is read
+// again from its beginning then, and what is older than the time for which ids are known is stored twice.
+func warnOfForgottenPositions(ctx context.Context, log positionsKeeper, logger *slog.Logger) {
+	kept, err := log.PositionsKept(ctx)
+	switch {
+	case err != nil:
+		logger.Info("the log does not say how long it keeps positions; see offsets.retention.minutes in the README", "error", err)
+	case kept < positionsLong:
+		logger.Warn("the log forgets positions soon: a service that is off for longer stores again what the log still keeps; raise offsets.retention.minutes of its brokers",
+			"kept", kept, "advised", positionsLong)
+	}
 }
