@@ -63,7 +63,7 @@ deps-run:
 # deploy/Dockerfile builds with -trimpath; here it would have everything compiled once more for the tests.
 .PHONY: build
 build: ## compile bin/svc
-	CGO_ENABLED=0 $(GO) build -ldflags "-X main.release=$(VERSION)" -o bin/svc ./cmd/svc
+	CGO_ENABLED=0 $(GO) build -ldflags "-X svc/cmd/svc/version.release=$(VERSION)" -o bin/svc ./cmd/svc
 
 # The engine's library is fetched beside the compiler's work.
 .PHONY: run

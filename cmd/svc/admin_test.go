@@ -15,6 +15,7 @@ import (
 	"svc"
 	"svc/cmd/svc/cli"
 	"svc/cmd/svc/operator"
+	"svc/cmd/svc/process"
 )
 
 // admin runs one operator's command against a server.
@@ -101,7 +102,7 @@ func TestAdminExplainsItself(t *testing.T) {
 		t.Errorf("%v: %s", err, stderr.String())
 	}
 	file := filepath.Join(t.TempDir(), operator.TokenFile)
-	if _, err := operator.OpenToken(file, newRandom().Bytes); err != nil {
+	if _, err := operator.OpenToken(file, process.NewRandom().Bytes); err != nil {
 		t.Fatal(err)
 	}
 	err := operator.Run(context.Background(), []string{"login", "--email", "a@b.example", "--addr", freeAddr(t), "--token-file", file}, &stderr, &stderr)

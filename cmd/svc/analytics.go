@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"svc"
 	"svc/actors/apps"
 	"svc/actors/grain"
@@ -13,7 +15,9 @@ import (
 	"svc/http/api/analytics"
 	"svc/http/route"
 	"svc/http/share"
+	"svc/storage/clickhouse/block"
 	"svc/storage/clickhouse/database"
+	readstore "svc/storage/clickhouse/reads"
 )
 
 // analyticsModule counts what happened: reads, goals, funnels, the live view and public pages.
@@ -76,4 +80,45 @@ func (t sharedTraffic) Top(ctx context.Context, scope svc.AnalyticsScope, dimens
 		rows = append(rows, share.Row{Value: found.Rows[i].Value, Visitors: found.Rows[i].Visitors})
 	}
 	return rows, err
+}
+
+// pastDays is the file, in the data directory, with what the store has counted of past days.
+func (n *node) pastDays() *readstore.File {
+	return &readstore.File{Store: n.db.ReadStore, Path: n.dir.Join("kept-days"), Logger: n.logger}
+}
+
+// loadPastDays takes in what the process before this one had counted.
+func (n *node) loadPastDays(ctx context.Context) error {
+	n.pastDays().Load(ctx)
+	return nil
+}
+
+// savePastDays writes the file until ctx ends.
+func (n *node) savePastDays(ctx context.Context) error { return n.pastDays().Run(ctx) }
+
+// countPastDays counts past days before anybody asks for them.
+func (n *node) countPastDays(ctx context.Context) error {
+	rounds := prometheus.NewCounter(prometheus.CounterOpts{Name: "svc_past_days_rounds_total", Help: "Rounds in which the days that are over were counted for every dimension."})
+	n.registry.MustRegister(rounds)
+	warmer := &readstore.Warmer{Store: n.db.ReadStore, Targets: n.countedTargets, Busy: n.sink.Busy, Counted: rounds.Inc, Now: n.now, Logger: n.logger}
+	return warmer.Run(ctx)
+}
+
+// countedTargets returns the environments of all applications.
+func (n *node) countedTargets() (targets []readstore.Target) {
+	for _, app := range n.collectors.Applications() {
+		for _, environment := range app.Environments {
+			targets = append(targets, readstore.Target{Environment: environment, Location: app.Location()})
+		}
+	}
+	return targets
+}
+
+// applyRetentions has stored rows follow the retention of their application. One node does it, the
+// owner of partition 0.
+func (n *node) applyRetentions(ctx context.Context) error {
+	changes := &block.RetentionChanges{
+		Store: n.db, Owns: func() bool { _, owned := n.ownership.Owned(0); return owned }, Apps: n.collectors.Applications, Now: n.now, Logger: n.logger,
+	}
+	return changes.Run(ctx)
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"svc"
+	"svc/cmd/svc/firststart"
 	"svc/http/outbound/llm/llmtest"
 )
 
@@ -158,7 +159,7 @@ func TestARequestIsNotSentAgainAfterAKill(t *testing.T) {
 	t.Cleanup(func() { close(held) })
 	dir := t.TempDir()
 	s := startChild(t, dir, outgoing(model))
-	login, err := s.admin("login", "--email", firstOwner)
+	login, err := s.admin("login", "--email", firststart.Owner)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,10 @@ import (
 	"svc/actors/conversations"
 	"svc/actors/grain"
 	"svc/cluster"
+	"svc/cmd/svc/version"
 	assistantapi "svc/http/api/assistant"
+	"svc/http/docs"
+	"svc/http/mcp"
 	"svc/http/outbound/llm"
 	"svc/http/route"
 	"svc/http/tools"
@@ -69,6 +72,21 @@ func (m models) Model(ctx context.Context, org string) (assistant.Model, error) 
 
 // ledgers returns the client of the ledgers.
 func (n *node) ledgers() *conversations.Ledgers { return &conversations.Ledgers{Actors: n.cluster} }
+
+// agents returns the server of the Model Context Protocol.
+func (n *node) agents(library *docs.Library) *mcp.Server {
+	n.agentTools = &routeTools{}
+	return mcp.New(mcp.Config{
+		Authority: n.identity, Organizations: n.identity, Apps: n.apps, Settings: n.ai, Tools: n.agentTools, Proposals: n.assistant, Docs: library,
+		PublicURL: n.config.Origin(), Version: version.API, Logger: n.logger,
+	})
+}
+
+// openAgentTools makes the tools for holders of a token; the handler executes them.
+func (n *node) openAgentTools(table []route.Route) (err error) {
+	n.agentTools.Registry, err = tools.NewForHolders(table)
+	return err
+}
 
 // routeTools are the tools of the route table. The table holds routes of the assistant, so the tools
 // are filled in after the assistant was made.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/cmd/svc/firststart"
 	"svc/cmd/svc/settings"
 	"svc/storage/chdb"
 )
@@ -57,7 +58,7 @@ func TestTheSecretsOfAFirstStartAreNotLost(t *testing.T) {
 	s := startServer(t, dir, nil)
 	s.get(appPath)
 	s.send(item("first", "me", "/", time.Now()))
-	owner, err := s.node.identity.KnownUser(t.Context(), firstOwner)
+	owner, err := s.node.identity.KnownUser(t.Context(), firststart.Owner)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +66,7 @@ func TestTheSecretsOfAFirstStartAreNotLost(t *testing.T) {
 	if err != nil || len(tokens) != 1 {
 		t.Errorf("%d tokens, %v; want the one that was shown", len(tokens), err)
 	}
-	keys, err := s.node.apps.Keys(t.Context(), svc.AppRef{Org: firstOrg, App: firstApp})
+	keys, err := s.node.apps.Keys(t.Context(), svc.AppRef{Org: firststart.Org, App: firststart.App})
 	if err != nil || len(keys) != 6 {
 		t.Errorf("%d keys, %v; want the six that were shown", len(keys), err)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"svc"
@@ -122,4 +123,23 @@ func (n *node) nodeAddr() string {
 		return n.clustered.wire.Self()
 	}
 	return kafka.LoneNode(n.dir.Join("") + "#" + n.dir.ID())
+}
+
+// partitionOf returns the partition in which an owner's actor lives.
+func (n *node) partitionOf(owner string) int {
+	kind, identity, _ := strings.Cut(owner, "/")
+	return n.cluster.PartitionOf(kind, identity)
+}
+
+// newClaims returns what claims the partitions that the coordinator gives to this node.
+func (n *node) newClaims() *cluster.Claims {
+	return cluster.NewClaims(cluster.ClaimsConfig{
+		Take:  func(ctx context.Context, partition int) (cluster.Claim, error) { return n.owned.Take(ctx, partition) },
+		Evict: n.cluster.Evict, Vacated: n.cluster.Vacated, Confirm: n.fence, Logger: n.logger,
+	})
+}
+
+// awaitClaim returns once this node may write what an owner's partition holds.
+func (n *node) awaitClaim(ctx context.Context, owner string) error {
+	return n.claims.Await(ctx, n.partitionOf(owner))
 }

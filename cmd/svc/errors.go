@@ -52,3 +52,15 @@ func (r releaseCounts) ReleaseCounts(ctx context.Context, org, app string, relea
 	}
 	return r.node.db.ReleaseCounts(ctx, environments, releases)
 }
+
+// placeOf returns the application and the environment of an environment's number.
+func (n *node) placeOf(number uint64) (app, env string) {
+	for _, application := range n.collectors.Applications() {
+		for _, environment := range application.Environments {
+			if environment.Number == number {
+				return application.Ref().String(), environment.Slug
+			}
+		}
+	}
+	return "", ""
+}

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"svc/cmd/svc/firststart"
 	"svc/cmd/svc/settings"
 )
 
@@ -23,7 +24,7 @@ type server struct {
 	t       testing.TB
 	node    *node
 	dir     string
-	boot    bootstrap
+	boot    firststart.Secrets
 	output  *lockedBuffer
 	stopped func()
 }
@@ -202,7 +203,7 @@ func (s *server) send(items ...map[string]any) {
 func (s *server) settled() {
 	s.t.Helper()
 	eventually(s.t, "everything is stored", func() error {
-		if lag := s.node.lag(context.Background()); lag != 0 {
+		if lag := s.node.backlog.Lag(context.Background()); lag != 0 {
 			return fmt.Errorf("%d records are not", lag)
 		}
 		return nil

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"svc"
+	"svc/cmd/svc/adapter"
 	"svc/http/ingest"
 	"svc/http/route"
 	"svc/storage/kafka"
@@ -19,7 +20,7 @@ import (
 func (n *node) ingestModule() module {
 	return module{name: "ingest", routes: func() ([]route.Route, error) {
 		collect := &ingest.Collect{
-			Collectors: n.collectors, Current: n.current, Log: logProducer{n.producer, n.space}, Partitions: n.config.Partitions,
+			Collectors: n.collectors, Current: n.current, Log: adapter.Producer{Producer: n.producer, Disk: n.disk}, Partitions: n.config.Partitions,
 			Metrics: ingest.NewCollectMetrics(n.registry), Symbols: n.newSymbols(), Cardinality: n.cardinality,
 			Admission: n.admission(),
 		}
@@ -46,12 +47,12 @@ func (n *node) drainSpool(ctx context.Context) error {
 // handOver gives the log what waited on disk. A payload that is too long for the log is
 // dropped and logged: no other attempt would help, and it would hold up the others.
 func (n *node) handOver(ctx context.Context, parts []svc.Part) error {
-	err := logProducer{n.producer, n.space}.Produce(ctx, parts)
+	err := adapter.Producer{Producer: n.producer, Disk: n.disk}.Produce(ctx, parts)
 	if !errors.Is(err, kafka.ErrTooLarge) {
 		return err
 	}
 	for _, part := range parts {
-		err := logProducer{n.producer, n.space}.Produce(ctx, []svc.Part{part})
+		err := adapter.Producer{Producer: n.producer, Disk: n.disk}.Produce(ctx, []svc.Part{part})
 		switch {
 		case errors.Is(err, kafka.ErrTooLarge):
 			n.logger.Error("dropping errors that are too long for the log", "partition", part.Partition, "bytes", len(part.Payload))

@@ -5,14 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"svc"
 	"svc/actors/conversations"
 	"svc/actors/identity"
 	"svc/actors/pipeline"
+	"svc/cmd/svc/adapter"
 	"svc/cmd/svc/backup"
+	"svc/cmd/svc/health"
 	"svc/cmd/svc/operator"
+	"svc/cmd/svc/process"
+	"svc/cmd/svc/version"
 	"svc/http/admin"
 	"svc/http/route"
 )
@@ -28,7 +33,7 @@ func (n *node) wireHTTP(context.Context) error {
 	n.handler, err = route.New(route.Config{
 		Routes: n.table, Authority: n.identity, Applications: n.apps, Auditor: n.db,
 		Replays: &identity.Replays{Actors: n.cluster}, Ledger: &conversations.Ledgers{Actors: n.cluster}, Cursors: svc.NewCursors(key), Now: n.now,
-		PublicURL: n.config.PublicURL, Origin: n.config.Origin(), Revision: apiRevision, ConcurrentQueries: n.concurrentQueries(), ConcurrentStreams: n.concurrentQueries(),
+		PublicURL: n.config.PublicURL, Origin: n.config.Origin(), Revision: version.API, ConcurrentQueries: n.concurrentQueries(), ConcurrentStreams: n.concurrentQueries(),
 		Logger: n.logger, Registerer: n.registry,
 	})
 	if err != nil {
@@ -39,7 +44,7 @@ func (n *node) wireHTTP(context.Context) error {
 	if n.public, err = route.NewServer(n.config.HTTPAddr, n.handler, n.logger); err != nil {
 		return err
 	}
-	n.public.Limit(n.clientConnections())
+	n.public.Limit(process.ClientConnections(n.descriptors))
 	token, err := operator.OpenToken(n.dir.Join(operator.TokenFile), n.random.Bytes)
 	if err != nil {
 		return err
@@ -74,19 +79,19 @@ func (n *node) adminHosts() []string {
 }
 
 func (n *node) adminHandler(token svc.Secret) http.Handler {
-	n.measureBacklog()
+	n.registerGauges()
 	return admin.New(admin.Config{
 		Gatherer: n.registry, Operator: n.identity, Backups: n.backups(), Ledger: n.ledgers(), Auditor: n.db, Logger: n.logger, Now: n.now, Token: token, Hosts: n.adminHosts(), Console: n.consoleSite,
 		Checks: []admin.Check{
-			{Name: "start", Ready: n.start.ready},
+			{Name: "start", Ready: n.start.Ready},
 			{Name: "membership", Ready: n.membership},
 			{Name: "store", Ready: n.db.Ping},
-			{Name: "disk", Ready: n.space.ready},
-			{Name: "unreadable", Ready: n.unreadable.warning, Warning: true},
-			{Name: "deadLetters", Ready: n.lettersWaiting, Warning: true},
-			{Name: "lag", Ready: func(context.Context) error { return n.backlog.ready(n.now()) }},
+			{Name: "disk", Ready: n.disk.Ready},
+			{Name: "unreadable", Ready: n.unreadable.Warning, Warning: true},
+			{Name: "deadLetters", Ready: health.Letters{Store: n.db}.Waiting, Warning: true},
+			{Name: "lag", Ready: n.backlog.Ready},
 		},
-		Letters: &pipeline.DeadLetters{Store: n.db, Log: logProducer{n.producer, n.space}, Place: n.placeOf},
+		Letters: &pipeline.DeadLetters{Store: n.db, Log: adapter.Producer{Producer: n.producer, Disk: n.disk}, Place: n.placeOf},
 	})
 }
 
@@ -119,21 +124,18 @@ func (n *node) copySettings() map[string]string {
 	return map[string]string{"backups.allowed_path": allowed}
 }
 
-// lagTime bounds the look at the log's ends.
-const lagTime = 2 * time.Second
-
-// lag returns how many records of the log are not stored, -1 where the log does
-// not answer.
-func (n *node) lag(ctx context.Context) int64 {
-	ctx, cancel := context.WithTimeout(ctx, lagTime)
-	defer cancel()
-	lags, err := n.consumer.Lag(ctx)
-	if err != nil {
-		return -1
+// registerGauges registers what is read of the node's parts when somebody looks.
+func (n *node) registerGauges() {
+	for _, gauge := range []struct {
+		name, help string
+		value      func() float64
+	}{
+		{"svc_ingest_lag_records", "Records of the log that are not stored yet.", func() float64 { return float64(n.backlog.Lag(context.Background())) }},
+		{"svc_ingest_lag_seconds", "For how long the oldest record of this node's partitions that is not stored has waited.", func() float64 { return n.backlog.Age().Seconds() }},
+		{"svc_snapshot_lag_seconds", "For how long this node has not known for certain that its snapshots of keys, settings and rules have every change.", func() float64 { return n.owned.Lag().Seconds() }},
+		{"svc_state_tail_bytes", "What was saved and may not be in the store's tables yet.", func() float64 { return float64(n.owned.Waits()) }},
+		{"svc_sink_told_later", "Actors that are to be told of a stored block once they answer.", func() float64 { return float64(n.outbox.Len()) }},
+	} {
+		n.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: gauge.name, Help: gauge.help}, gauge.value))
 	}
-	var sum int64
-	for _, records := range lags {
-		sum += records
-	}
-	return sum
 }

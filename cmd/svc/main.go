@@ -13,10 +13,12 @@ import (
 	"syscall"
 
 	"svc/cmd/svc/backup"
+	"svc/cmd/svc/bridge"
 	"svc/cmd/svc/cli"
 	"svc/cmd/svc/importer"
 	"svc/cmd/svc/operator"
 	"svc/cmd/svc/settings"
+	"svc/cmd/svc/version"
 )
 
 // command is one sub-command.
@@ -33,10 +35,10 @@ func commands() []command {
 		{"restore", "make an empty data directory, or an empty server's, what a backup holds", runRestore},
 		{"repair", "look for what a start refuses, and put it right with --apply", runRepair},
 		{"import", "replay files into the ingest path", importer.Run},
-		{"mcp", "speak the Model Context Protocol at standard input and output", runMCP},
+		{"mcp", "speak the Model Context Protocol at standard input and output", bridge.Run},
 		{"config", "print the effective configuration, secrets masked", settings.Run},
 		{"routes", "print the route table", runRoutes},
-		{"version", "print the version", runVersion},
+		{"version", "print the version", version.Run},
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"svc/cmd/svc/bridge"
 	"svc/cmd/svc/cli"
 )
 
@@ -100,7 +101,7 @@ func TestFlagsOfMCPThatAreOff(t *testing.T) {
 	t.Parallel()
 	for args, says := range map[string]string{"--speed": "-speed", "now": `"now"`, "--tools=some": `"some"`} {
 		var stderr bytes.Buffer
-		if err := runMCP(t.Context(), []string{args}, io.Discard, &stderr); !errors.Is(err, cli.ErrUsage) || !strings.Contains(stderr.String(), says) {
+		if err := bridge.Run(t.Context(), []string{args}, io.Discard, &stderr); !errors.Is(err, cli.ErrUsage) || !strings.Contains(stderr.String(), says) {
 			t.Errorf("%s: %v, it says %s", args, err, stderr.String())
 		}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"log/slog"
 	"net"
@@ -12,7 +13,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
-	"svc"
 	"svc/actors/alerting"
 	"svc/actors/apps"
 	"svc/actors/assistant"
@@ -23,8 +23,11 @@ import (
 	"svc/actors/live"
 	"svc/actors/pipeline"
 	"svc/cluster"
+	"svc/cmd/svc/adapter"
 	"svc/cmd/svc/backup"
+	"svc/cmd/svc/health"
 	"svc/cmd/svc/integrity"
+	"svc/cmd/svc/process"
 	"svc/cmd/svc/settings"
 	"svc/http/docs"
 	"svc/http/route"
@@ -40,9 +43,6 @@ import (
 	"svc/storage/vault"
 )
 
-// apiRevision is the date of the API's last addition (X-API-Revision).
-const apiRevision = "2026-11-20"
-
 // Files of the data directory.
 const (
 	// keyFile is the master key.
@@ -52,17 +52,6 @@ const (
 	// progressFile notes how far the log was stored.
 	progressFile = "progress.json"
 )
-
-// Names on the log.
-const (
-	ingestTopic = "ingest"
-	stateTopic  = "state"
-	intakeGroup = "intake"
-)
-
-// retentionEvery is how often the log is trimmed: seldom enough to cost nothing,
-// often enough that a full load adds about half a gigabyte in between.
-const retentionEvery = 10 * time.Second
 
 // node is a whole server: everything that `svc serve` runs, wired.
 type node struct {
@@ -92,7 +81,7 @@ type node struct {
 	releases    *issues.Releases
 	sink        *pipeline.Sink
 	outbox      *pipeline.Outbox
-	backlog     backlog
+	backlog     *health.Backlog
 	stream      *pipeline.Stream
 	intakes     pipeline.IntakeConfig
 	progress    pipeline.Progress
@@ -134,17 +123,17 @@ type node struct {
 	publicAddr, operatorAddr net.Addr
 
 	inspection  integrity.Inspection
-	start       start
-	unreadable  *unreadable
-	space       *space
+	start       health.Start
+	unreadable  *health.Unreadable
+	disk        *health.Disk
 	descriptors uint64 // files that the process may open
-	processors  processors
+	processors  process.Processors
 }
 
 // newNode returns a node that has opened nothing yet.
 func newNode(config settings.Config, logger *slog.Logger) *node {
 	registry := prometheus.NewRegistry()
-	return &node{config: config, logger: logger, now: time.Now, random: newRandom(), registry: registry, unreadable: newUnreadable(registry, logger), processors: newProcessors()}
+	return &node{config: config, logger: logger, now: time.Now, random: process.NewRandom(), registry: registry, unreadable: health.NewUnreadable(registry, logger), processors: process.NewProcessors()}
 }
 
 // open opens everything that must be there before anything runs, in the order
@@ -156,7 +145,7 @@ func (n *node) open(ctx context.Context) error {
 		doing string
 		open  func(ctx context.Context) error
 	}{
-		{"counting file descriptors", n.checkDescriptors},
+		{"counting file descriptors", n.countDescriptors},
 		{"opening the operator's listener", n.openFront},
 		{"opening the data directory", n.openDir},
 		{"listening for other nodes", n.openWire},
@@ -176,8 +165,13 @@ func (n *node) open(ctx context.Context) error {
 			return err
 		}
 	}
-	n.start.note("beginning to serve", nil)
+	n.start.Note("beginning to serve", nil)
 	return nil
+}
+
+func (n *node) countDescriptors(context.Context) (err error) {
+	n.descriptors, err = process.Descriptors(n.config.ClickHouseDSN == "")
+	return err
 }
 
 func (n *node) openDir(context.Context) (err error) {
@@ -191,113 +185,6 @@ func (n *node) openDir(context.Context) (err error) {
 	}
 	n.vault, err = vault.Open(n.config.MasterKey, n.dir.Join(keyFile))
 	return err
-}
-
-func (n *node) openLog(ctx context.Context) (err error) {
-	brokers := n.config.KafkaBrokers
-	var dial kafka.DialFunc
-	if len(brokers) == 0 {
-		n.broker, err = n.openBroker(broker.Config{ //nolint:contextcheck // the broker outlives the context of its opening
-			Dir: n.dir.Join("log"), Addr: n.config.KafkaListen, Sync: n.config.LogSync == settings.SyncAlways, Topics: []string{ingestTopic, stateTopic}, Partitions: n.config.Partitions, Logger: n.logger,
-		})
-		if err != nil {
-			return err
-		}
-		brokers, dial = n.broker.Addrs(), n.broker.Dial
-	}
-	n.topic, err = kafka.NewTopic(kafka.TopicConfig{Brokers: brokers, Topic: ingestTopic, Partitions: n.config.Partitions})
-	if err != nil {
-		return err
-	}
-	if err := n.topic.Ensure(ctx); err != nil {
-		return err
-	}
-	if n.broker == nil {
-		warnOfForgottenPositions(ctx, n.topic, n.logger)
-	}
-	n.producer, err = kafka.NewProducer(kafka.ProducerConfig{Brokers: brokers, Topic: ingestTopic, Partitions: n.config.Partitions, Timeout: produceTime, Dial: dial, Logger: n.logger})
-	if err != nil {
-		return err
-	}
-	n.consumer, err = kafka.NewConsumer(kafka.ConsumerConfig{
-		Brokers: brokers, Topic: ingestTopic, Group: intakeGroup, UserData: []byte(n.nodeAddr()), Secret: n.config.ClusterSecret.Reveal(),
-		Dial: dial, Private: n.broker != nil && n.config.KafkaListen == "" && n.config.NodeAddr == "",
-		Handler: streamHandler{n}, Logger: n.logger,
-		Gather: min(n.config.FlushInterval/gatherShare, gatherMost),
-		Gap: func(partition int, from, to int64) {
-			n.logger.Error("the log lost records that were not stored", "partition", partition, "from", from, "to", to)
-		},
-	})
-	if err != nil {
-		return err
-	}
-	n.retention = &kafka.Retention{
-		Topic: n.topic, Consumer: n.consumer, Partitions: n.config.Partitions, Keep: n.config.LogRetention,
-		Owned: func(partition int) bool { _, owned := n.ownership.Owned(partition); return owned },
-		Every: retentionEvery, Now: n.now, Logger: n.logger,
-	}
-	if n.broker != nil {
-		share := n.config.LogKeep << 20 / int64(n.config.Partitions)
-		n.retention.Surplus = func(partition int) (int64, error) { return n.broker.Surplus(ingestTopic, partition, share) }
-	}
-	if n.clustered.wire != nil {
-		n.clustered.directory = kafka.NewDirectory(n.consumer)
-	}
-	return n.openStateLog(ctx, brokers, dial)
-}
-
-// openBroker opens the embedded log. A damaged one, which would look empty, is a finding.
-func (n *node) openBroker(config broker.Config) (*broker.Broker, error) {
-	opened, err := broker.Open(config)
-	damage, damaged := errors.AsType[*broker.Damage](err)
-	if !damaged {
-		return opened, err
-	}
-	err = n.inspection.Report(integrity.Finding{
-		What:  damage.Error(),
-		Would: "makes the file again; no record is touched",
-		Apply: func() error { return broker.Repair(config.Dir) }, First: true,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return broker.Open(config)
-}
-
-// produceTime is how long a request waits for the log before it is answered 503: less
-// than SDKs wait for an answer, more than a change of leaders takes.
-const produceTime = 4 * time.Second
-
-// gatherShare is the part of the flush interval for which records of one
-// partition are gathered before they are read.
-const gatherShare = 10
-
-// gatherMost bounds that time, which alerts of the stream wait for.
-const gatherMost = 100 * time.Millisecond
-
-// streamHandler lets the consumer be made before the stream that it feeds.
-type streamHandler struct{ node *node }
-
-func (h streamHandler) Assigned(ctx context.Context, a svc.LogAssignment) (map[int]int64, error) {
-	starts, err := h.node.stream.Assigned(ctx, a)
-	if err == nil {
-		h.node.progress.Forget()
-	}
-	return starts, err
-}
-
-func (h streamHandler) Ending(ctx context.Context, generation int32) {
-	h.node.stream.Ending(ctx, generation)
-}
-
-func (h streamHandler) Records(ctx context.Context, partition int, records []svc.LogRecord, highWater int64) error {
-	h.node.progress.Read(partition, records)
-	return h.node.stream.Records(ctx, partition, records, highWater)
-}
-
-func (h streamHandler) Revoked(generation int32) {
-	h.node.stream.Revoked(generation)
-	h.node.progress.Forget()
 }
 
 func (n *node) openPlaces(context.Context) error {
@@ -323,12 +210,12 @@ func (n *node) wireActors(context.Context) (err error) {
 	n.ownership, n.collectors, n.shares = &pipeline.Ownership{Lease: n.consumer}, apps.NewCollectors(), apps.NewShares()
 	n.rules, n.subscriptions = alerting.NewRuleIndex(), &live.Subscriptions{}
 	n.cardinality = pipeline.NewCardinality(n.db, n.now, n.logger)
-	n.resolved = &issues.ResolvedSet{Store: n.db, Partitions: n.config.Partitions, Skipped: n.unreadable.skipped}
+	n.resolved = &issues.ResolvedSet{Store: n.db, Partitions: n.config.Partitions, Skipped: n.unreadable.Skipped}
 	n.snapshots = &apps.SnapshotSync{
-		Collectors: n.collectors, Others: each(n.modules(), func(m module) func() []apps.Snapshot { return m.snapshots }), Skipped: n.unreadable.skipped,
+		Collectors: n.collectors, Others: each(n.modules(), func(m module) func() []apps.Snapshot { return m.snapshots }), Skipped: n.unreadable.Skipped,
 	}
 	n.intakes = pipeline.IntakeConfig{
-		Locator:    func() pipeline.Locator { return located{geo.NewCache(n.places, placeCache)} },
+		Locator:    func() pipeline.Locator { return adapter.Locator{Cache: geo.NewCache(n.places, placeCache)} },
 		Processors: n.processors, Metrics: pipeline.NewIntakeMetrics(n.registry), Logger: n.logger,
 	}
 	_, err = cluster.New(n.clustered.join(cluster.Config{
@@ -343,7 +230,7 @@ func (n *node) wireActors(context.Context) (err error) {
 		Partitions: n.config.Partitions, Ownership: n.ownership, Actors: n.cluster, Sink: n.sink, Log: n.consumer,
 		History: n.db, Intakes: n.intakes, Evict: n.cluster.Evict, Claims: n.claims, Now: n.now, Logger: n.logger,
 	})
-	n.sweeper = &cluster.Sweeper{Cluster: n.cluster, Store: wakeups{n.db}, Every: 5 * time.Second, Logger: n.logger, Now: n.now}
+	n.sweeper = &cluster.Sweeper{Cluster: n.cluster, Store: adapter.Wakeups{DB: n.db}, Every: 5 * time.Second, Logger: n.logger, Now: n.now}
 	return nil
 }
 
@@ -358,7 +245,7 @@ func (n *node) wireKinds(actors *cluster.Cluster) ([]cluster.Kind, error) {
 	n.issues = &issues.Issues{Actors: actors, Releases: &issues.ReleaseTimes{Store: n.db, Announced: n.releases, Org: n.orgOf}, Log: n.topic, Partitions: n.config.Partitions}
 	n.outbox = pipeline.NewOutbox(n.db.Notes(), actors.Owns, n.logger)
 	n.sink = pipeline.NewSink(pipeline.SinkConfig{
-		Store: blockStore{n.db}, Log: committed{n.consumer, &n.progress}, Records: n.consumer, Interval: n.config.FlushInterval, MaxRows: maxBlockRows, MaxBytes: maxBlockBytes, Now: n.now,
+		Store: adapter.BlockStore{DB: n.db}, Log: adapter.Committer{Consumer: n.consumer, Progress: &n.progress}, Records: n.consumer, Interval: n.config.FlushInterval, MaxRows: maxBlockRows, MaxBytes: maxBlockBytes, Now: n.now,
 		NewBlockID: n.newBlockID, Metrics: pipeline.NewSinkMetrics(n.registry), Logger: n.logger,
 		Outbox:    n.outbox,
 		Listeners: each(n.modules(), func(m module) func() []pipeline.Listener { return m.listeners }),
@@ -369,6 +256,11 @@ func (n *node) wireKinds(actors *cluster.Cluster) ([]cluster.Kind, error) {
 	}
 	n.actorKinds = append(n.kinds(), pipeline.IntakeKind(n.intakes, n.sink))
 	return n.actorKinds, nil
+}
+
+// newBlockID returns a number for a block.
+func (n *node) newBlockID(now time.Time) uint64 {
+	return pipeline.NewBlockNumber(now, binary.LittleEndian.Uint32(n.random.Bytes(4)))
 }
 
 // close gives everything free that open opened, the last first.

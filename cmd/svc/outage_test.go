@@ -134,7 +134,7 @@ func TestTheStoreGoesAwayAndNothingIsLost(t *testing.T) {
 			}
 		}
 		publish(100)
-		if lag := s.node.lag(context.Background()); lag == 0 {
+		if lag := s.node.backlog.Lag(context.Background()); lag == 0 {
 			t.Errorf("round %d: nothing waits in the log while the store is away", round)
 		}
 		if got := s.call("GET", appPath+"/analytics/overview?range=24h", s.boot.Token, nil, nil); got.status != 503 || got.header.Get("Retry-After") == "" {

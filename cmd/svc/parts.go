@@ -18,7 +18,7 @@ type part struct {
 func (n *node) parts() []part {
 	modules := n.modules()
 	first := []part{
-		{"disk", "Everything below writes to the disk: its state is known before the first write and watched until after the last.", n.space.run},
+		{"disk", "Everything below writes to the disk: its state is known before the first write and watched until after the last.", n.disk.Run},
 		{"producer", "Requests, the spool and replayed dead letters produce until they have ended.", n.producer.Run},
 		{"spool", "It hands to the producer what waits on disk. What is put there while it stops waits for the next start.", n.drainSpool},
 	}
@@ -31,7 +31,7 @@ func (n *node) parts() []part {
 		{"actors", "The sink's last block notifies actors, and their last writes are confirmed in the generation that the consumer still holds.", n.cluster.Run},
 		{"sink", "Its last block is committed after the last record was folded and before the group is left.", n.sink.Run},
 		{"reading", "No record is read any more when the sink takes its last block; the node keeps its place in the group meanwhile, so nobody takes its partitions over.", func(ctx context.Context) error { <-ctx.Done(); n.consumer.Quiesce(); return nil }},
-		{"backlog", "It asks the consumer how old the oldest record is that is not stored; readiness asks it.", n.watchBacklog},
+		{"backlog", "It asks the consumer how old the oldest record is that is not stored; readiness asks it.", n.backlog.Run},
 		{"retention of the log", "It trims what the consumer has committed, and adds no work for what is below.", n.retention.Run},
 		{"sweeper", "It wakes actors, so it stops before them.", n.sweeper.Run},
 		{"outbox", "It calls actors, so it stops before them.", n.outbox.Run},

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"svc/cmd/svc/cli"
+	"svc/cmd/svc/process"
 	"svc/cmd/svc/settings"
 )
 
@@ -25,7 +26,7 @@ func runServe(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	if err != nil {
 		return err
 	}
-	addSpareThreads()
+	process.AddSpareThreads()
 	logger := slog.New(slog.NewJSONHandler(stderr, &slog.HandlerOptions{Level: config.LogLevel}))
 	return serve(ctx, config, logger, stdout)
 }

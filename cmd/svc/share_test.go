@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"svc/cmd/svc/firststart"
 )
 
 // TestThePublicPageOnTheRealServer publishes a page over the console, reads it
@@ -91,7 +93,7 @@ func TestThePublicPageOnTheRealServer(t *testing.T) {
 // session opens a console session of the first owner.
 func (s *server) session() string {
 	s.t.Helper()
-	owner, err := s.node.identity.User(context.Background(), firstOwner, "")
+	owner, err := s.node.identity.User(context.Background(), firststart.Owner, "")
 	if err != nil {
 		s.t.Fatal(err)
 	}

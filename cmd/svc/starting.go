@@ -2,14 +2,15 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"io"
 	"net/http"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"svc"
+	"svc/actors/identity"
+	"svc/cmd/svc/firststart"
 	"svc/http/admin"
 	"svc/http/route"
 )
@@ -23,44 +24,9 @@ const (
 // slowStart is how often the log names a step of the start that takes long.
 const slowStart = 10 * time.Second
 
-// start is the progress of a node that does not serve yet.
-type start struct {
-	mu      sync.Mutex
-	doing   string
-	problem error
-	done    bool
-}
-
-// note sets what the start is doing, and the problem for which it tries again.
-func (s *start) note(doing string, problem error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.doing, s.problem = doing, problem
-}
-
-// finish marks the start as over: the node serves, and the secrets of a first start were shown.
-func (s *start) finish() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.done = true
-}
-
-// ready is the check of readiness: nil once the start is over.
-func (s *start) ready(context.Context) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.done:
-		return nil
-	case s.problem != nil:
-		return fmt.Errorf("%s, again: %w", s.doing, s.problem)
-	}
-	return errors.New(s.doing)
-}
-
 // step performs a step of the start, again while what it needs is away.
 func (n *node) step(ctx context.Context, doing string, open func(ctx context.Context) error) error {
-	n.start.note(doing, nil)
+	n.start.Note(doing, nil)
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	go n.logSlowStart(watching, doing)
@@ -72,7 +38,7 @@ func (n *node) step(ctx context.Context, doing string, open func(ctx context.Con
 		if svc.CodeOf(err) != svc.CodeUnavailable || ctx.Err() != nil {
 			return fmt.Errorf("%s: %w", doing, err)
 		}
-		n.start.note(doing, err)
+		n.start.Note(doing, err)
 		n.logger.Warn("the start waits and tries again", "doing", doing, "error", err)
 		select {
 		case <-time.After(pause):
@@ -96,6 +62,64 @@ func (n *node) logSlowStart(ctx context.Context, doing string) {
 	}
 }
 
+// greetPause and greetLongPause bound the time between two attempts at it.
+const (
+	greetPause     = 500 * time.Millisecond
+	greetLongPause = 10 * time.Second
+)
+
+// greet waits for the listener, performs the first start if this is one, and prints how to
+// go on. The node is ready once that is done.
+func (n *node) greet(ctx context.Context, stdout io.Writer) error {
+	select {
+	case n.publicAddr = <-n.public.Bound():
+	case <-ctx.Done():
+		return nil
+	}
+	made, err := n.firstStart(ctx, stdout)
+	if ctx.Err() != nil {
+		return nil //nolint:nilerr // a stop is no failure
+	}
+	if err != nil {
+		return fmt.Errorf("preparing the first start: %w", err)
+	}
+	n.logger.Info("serving", "url", n.url(), "admin", "http://"+n.operatorAddr.String())
+	if !made {
+		fmt.Fprintf(stdout, "svc serves %s (operator: http://%s)\n", n.url(), n.operatorAddr)
+	}
+	n.start.Finish()
+	return nil
+}
+
+// firstStart makes and shows what a first start makes. It tries again for as long as the
+// store is away or parts of the group have no owner.
+func (n *node) firstStart(ctx context.Context, stdout io.Writer) (made bool, err error) {
+	const doing = "looking whether this is the first start"
+	first := &firststart.FirstStart{
+		Store: n.db, Identity: n.identity, Applications: n.apps, Replays: &identity.Replays{Actors: n.cluster}, Ledger: n.ledgers(), SetupLink: n.setupLink,
+		URL: n.url(), Operator: n.operatorAddr.String(), File: n.config.BootstrapFile, Now: n.now,
+	}
+	n.start.Note(doing, nil)
+	for pause := greetPause; ; pause = min(2*pause, greetLongPause) {
+		made, err = first.Run(ctx, stdout)
+		if err == nil || svc.CodeOf(err) != svc.CodeUnavailable {
+			return made, err
+		}
+		n.start.Note(doing, err)
+		n.logger.Warn("trying the first start again", "error", err)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return false, err
+		}
+	}
+}
+
+// url returns how clients reach the service.
+func (n *node) url() string {
+	return n.config.URLAt(n.publicAddr.String())
+}
+
 // front is the operator's listener. It is bound before its handler is complete, so that a start that
 // waits can say so at /readyz.
 type front struct {
@@ -115,7 +139,7 @@ func (f *front) show(handler http.Handler) { f.handler.Store(&handler) }
 // openFront binds the operator's listener.
 func (n *node) openFront(ctx context.Context) (err error) {
 	f := &front{ended: make(chan error, 1)}
-	f.show(admin.Starting(admin.Config{Checks: []admin.Check{{Name: "start", Ready: n.start.ready}}, Hosts: n.adminHosts()}))
+	f.show(admin.Starting(admin.Config{Checks: []admin.Check{{Name: "start", Ready: n.start.Ready}}, Hosts: n.adminHosts()}))
 	if f.server, err = route.NewServer(n.config.AdminAddr, f, n.logger); err != nil {
 		return err
 	}

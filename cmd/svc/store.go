@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"svc/cmd/svc/health"
 	"svc/cmd/svc/integrity"
 	"svc/cmd/svc/settings"
 	"svc/storage/chdb"
@@ -14,11 +15,12 @@ import (
 
 // openStore opens the store, embedded or not, and the watch over its disk.
 func (n *node) openStore(ctx context.Context) error {
-	config := clickhouse.Config{DSN: n.config.ClickHouseDSN, Durable: n.config.LogSync == settings.SyncAlways, Skipped: n.unreadable.skipped}
-	n.space = &space{
-		free: diskOf(n.config.DataDir), floor: uint64(n.config.DiskFloor) << 20, reserve: datadir.NewReserve(n.config.DataDir, reserveBytes), logger: n.logger,
-	}
-	n.space.look() // a full disk gives up its reserve for what follows
+	config := clickhouse.Config{DSN: n.config.ClickHouseDSN, Durable: n.config.LogSync == settings.SyncAlways, Skipped: n.unreadable.Skipped}
+	n.disk = health.NewDisk(health.DiskConfig{
+		Free: health.SpaceOf(n.config.DataDir), Floor: uint64(n.config.DiskFloor) << 20,
+		Reserve: datadir.NewReserve(n.config.DataDir, health.ReserveBytes), Logger: n.logger,
+	})
+	n.disk.Look() // a full disk gives up its reserve for what follows
 	if config.DSN == "" {
 		if err := n.openEngine(ctx); err != nil {
 			return err
@@ -32,7 +34,7 @@ func (n *node) openStore(ctx context.Context) error {
 	if n.engine == nil {
 		return nil
 	}
-	n.space.store = n.engine
+	n.disk.Hold(n.engine)
 	return n.engine.CheckParts() // what the engine has set aside while it opened
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"svc/cmd/svc/cli"
+	"svc/cmd/svc/version"
 )
 
 // TestEveryCommandExplainsItself asks each command for help, which is no mistake, and tells
@@ -56,7 +57,7 @@ func TestMisspeltWordsAreAskedAbout(t *testing.T) {
 
 func TestTheVersionIsKnown(t *testing.T) {
 	var stdout bytes.Buffer
-	if err := runVersion(context.Background(), nil, &stdout, &stdout); err != nil || strings.Contains(stdout.String(), "unknown") {
+	if err := version.Run(context.Background(), nil, &stdout, &stdout); err != nil || strings.Contains(stdout.String(), "unknown") {
 		t.Errorf("%v: %s", err, stdout.String())
 	}
 }

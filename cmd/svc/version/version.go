@@ -1,4 +1,5 @@
-package main
+// Package version is `svc version`: what a binary was built from.
+package version
 
 import (
 	"cmp"
@@ -43,12 +44,15 @@ func buildName() string {
 	return name + changed
 }
 
-// runVersion prints what this binary is made of.
-func runVersion(_ context.Context, args []string, stdout, stderr io.Writer) error {
+// API is the date of the API's last addition (X-API-Revision).
+const API = "2026-11-20"
+
+// Run prints what this binary is made of.
+func Run(_ context.Context, args []string, stdout, stderr io.Writer) error {
 	usage := func(w io.Writer) { fmt.Fprint(w, "Usage: svc version\n\nPrints what this binary is made of.\n") }
 	if err := cli.ParseFlags(flag.NewFlagSet("version", flag.ContinueOnError), args, usage, stdout, stderr); err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "svc %s (API %s, engine %s, %s %s/%s)\n", buildName(), apiRevision, chdb.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	fmt.Fprintf(stdout, "svc %s (API %s, engine %s, %s %s/%s)\n", buildName(), API, chdb.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return nil
 }

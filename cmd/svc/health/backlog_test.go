@@ -1,4 +1,4 @@
-package main
+package health
 
 import (
 	"strings"
@@ -10,7 +10,7 @@ import (
 // anything, takes something, and catches up, and whose log then does not answer.
 func TestReadinessIsTheAgeOfTheOldestRecord(t *testing.T) {
 	begun := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
-	var b backlog
+	var b Backlog
 	b.begin(begun)
 	for _, step := range []struct {
 		at        time.Duration

@@ -1,19 +1,18 @@
-package main
+// Package process is what a node takes of its operating system: threads, processors for long work, open
+// files, and randomness.
+package process
 
 import (
 	"context"
 	"crypto/rand"
-	"encoding/binary"
 	"fmt"
 	"os"
 	"runtime"
 	"syscall"
-	"time"
 
 	"github.com/oklog/ulid/v2"
 
 	"svc/actors/grain"
-	"svc/actors/pipeline"
 )
 
 // spareThreads is how many threads run Go code beyond the number of processors. The scheduler of
@@ -22,26 +21,26 @@ import (
 // and prefers one that has slept.
 const spareThreads = 2
 
-// addSpareThreads adds them unless the operator set a number of threads.
-func addSpareThreads() {
+// AddSpareThreads adds them unless the operator set a number of threads.
+func AddSpareThreads() {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + spareThreads)
 	}
 }
 
-// processors are shared by what keeps one busy for milliseconds: reading long requests and folding records.
+// Processors are shared by what keeps one busy for milliseconds: reading long requests and folding records.
 // There is one fewer than the machine has, but one at least, so that short work does not wait for them,
 // however many they are. Waiting work is served in the order of arrival, so folding, which waits once for
 // every partition, goes before taking in more.
-type processors chan struct{}
+type Processors chan struct{}
 
-// newProcessors returns the processors of the threads that are not spare, without one.
-func newProcessors() processors {
-	return make(processors, max(1, runtime.GOMAXPROCS(0)-spareThreads-1))
+// NewProcessors returns the processors of the threads that are not spare, without one.
+func NewProcessors() Processors {
+	return make(Processors, max(1, runtime.GOMAXPROCS(0)-spareThreads-1))
 }
 
 // Take waits for a processor.
-func (p processors) Take(ctx context.Context) error {
+func (p Processors) Take(ctx context.Context) error {
 	select {
 	case p <- struct{}{}:
 		return nil
@@ -51,7 +50,7 @@ func (p processors) Take(ctx context.Context) error {
 }
 
 // Give gives it back.
-func (p processors) Give() { <-p }
+func (p Processors) Give() { <-p }
 
 // leastDescriptors is how many files a process with the embedded engine must be
 // allowed to open: idle it holds some 200, three more for each thread of the engine, and one
@@ -62,24 +61,25 @@ const leastDescriptors = 1024
 // take: the log, the store and the calls of nodes go on when clients use up theirs.
 const clientShare = 2
 
-// checkDescriptors refuses a start that would fail later, in the middle of its work.
-func (n *node) checkDescriptors(context.Context) error {
+// Descriptors returns how many files the process may open. It refuses fewer than the embedded store needs
+// where there is one: such a node would fail later, in the middle of its work.
+func Descriptors(embedded bool) (uint64, error) {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		return fmt.Errorf("reading the limit of open files: %w", err)
+		return 0, fmt.Errorf("reading the limit of open files: %w", err)
 	}
-	if limit.Cur < leastDescriptors && n.config.ClickHouseDSN == "" {
-		return fmt.Errorf("the process may open %d files, and the embedded store needs %d; raise the limit (ulimit -n)", limit.Cur, leastDescriptors)
+	if limit.Cur < leastDescriptors && embedded {
+		return 0, fmt.Errorf("the process may open %d files, and the embedded store needs %d; raise the limit (ulimit -n)", limit.Cur, leastDescriptors)
 	}
-	n.descriptors = limit.Cur
-	return nil
+	return limit.Cur, nil
 }
 
-// clientConnections is how many connections clients may have open at a time.
-func (n *node) clientConnections() int { return int(min(n.descriptors, 1<<30) / clientShare) }
+// ClientConnections returns how many connections clients may have open at a time in a process that may
+// open so many files.
+func ClientConnections(descriptors uint64) int { return int(min(descriptors, 1<<30) / clientShare) }
 
-// newRandom returns the process's source of ids and secrets.
-func newRandom() grain.Random {
+// NewRandom returns the process's source of ids and secrets.
+func NewRandom() grain.Random {
 	return grain.Random{
 		ID: func(prefix string) string { return prefix + ulid.Make().String() },
 		Bytes: func(n int) []byte {
@@ -88,9 +88,4 @@ func newRandom() grain.Random {
 			return random
 		},
 	}
-}
-
-// newBlockID returns a number for a block.
-func (n *node) newBlockID(now time.Time) uint64 {
-	return pipeline.NewBlockNumber(now, binary.LittleEndian.Uint32(n.random.Bytes(4)))
 }

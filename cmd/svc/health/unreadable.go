@@ -1,4 +1,4 @@
-package main
+package health
 
 import (
 	"context"
@@ -16,9 +16,9 @@ import (
 // shownUnreadable is how many owners a warning names.
 const shownUnreadable = 5
 
-// unreadable collects entities that were left out of loads because they cannot be decoded or stored. It
+// Unreadable collects entities that were left out of loads because they cannot be decoded or stored. It
 // logs each once, counts them, and warns at /readyz until the next start.
-type unreadable struct {
+type Unreadable struct {
 	logger *slog.Logger
 	count  *prometheus.CounterVec
 
@@ -27,16 +27,17 @@ type unreadable struct {
 	owners []string
 }
 
-func newUnreadable(registry prometheus.Registerer, logger *slog.Logger) *unreadable {
-	u := &unreadable{logger: logger, known: map[string]struct{}{}, count: prometheus.NewCounterVec(prometheus.CounterOpts{
+// NewUnreadable returns an empty collection that counts in a registry.
+func NewUnreadable(registry prometheus.Registerer, logger *slog.Logger) *Unreadable {
+	u := &Unreadable{logger: logger, known: map[string]struct{}{}, count: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "svc_unreadable_entities_total", Help: "Entities and records of the journal that were left out because they cannot be decoded or stored, each counted once.",
 	}, []string{"kind"})}
 	registry.MustRegister(u.count)
 	return u
 }
 
-// skipped adds an entity that was left out.
-func (u *unreadable) skipped(entity svc.Entity, cause error) {
+// Skipped adds an entity that was left out.
+func (u *Unreadable) Skipped(entity svc.Entity, cause error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	name := entity.Owner + " " + entity.Kind + " " + entity.ID
@@ -55,8 +56,8 @@ func (u *unreadable) skipped(entity svc.Entity, cause error) {
 	u.logger.Error("what cannot be read is left out", "owner", entity.Owner, "kind", entity.Kind, "id", entity.ID, "error", cause)
 }
 
-// warning names what was left out; it is nil where nothing was.
-func (u *unreadable) warning(context.Context) error {
+// Warning names what was left out; it is nil where nothing was.
+func (u *Unreadable) Warning(context.Context) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if len(u.known) == 0 {

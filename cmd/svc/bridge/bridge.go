@@ -1,4 +1,6 @@
-package main
+// Package bridge is `svc mcp`: it carries the Model Context Protocol between standard input and output and a
+// running server, for clients that start their servers themselves.
+package bridge
 
 import (
 	"cmp"
@@ -16,29 +18,11 @@ import (
 
 	"svc"
 	"svc/cmd/svc/cli"
-	"svc/http/docs"
 	"svc/http/mcp"
-	"svc/http/route"
-	"svc/http/tools"
 )
 
-// agents returns the server of the Model Context Protocol.
-func (n *node) agents(library *docs.Library) *mcp.Server {
-	n.agentTools = &routeTools{}
-	return mcp.New(mcp.Config{
-		Authority: n.identity, Organizations: n.identity, Apps: n.apps, Settings: n.ai, Tools: n.agentTools, Proposals: n.assistant, Docs: library,
-		PublicURL: n.config.Origin(), Version: apiRevision, Logger: n.logger,
-	})
-}
-
-// openAgentTools makes the tools for holders of a token; the handler executes them.
-func (n *node) openAgentTools(table []route.Route) (err error) {
-	n.agentTools.Registry, err = tools.NewForHolders(table)
-	return err
-}
-
-// mcpHelp teaches `svc mcp`.
-const mcpHelp = `svc mcp speaks the Model Context Protocol at standard input and output, for
+// help explains `svc mcp`.
+const help = `svc mcp speaks the Model Context Protocol at standard input and output, for
 clients that start their servers themselves, and asks a running server.
 
 Usage:
@@ -58,8 +42,8 @@ Example, the configuration of a client:
 // answerTime bounds one message of `svc mcp`; a query may take 30 seconds.
 const answerTime = 90 * time.Second
 
-// runMCP carries messages between standard input and output and a server.
-func runMCP(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+// Run carries messages between standard input and output and a server.
+func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("mcp", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	server := flags.String("url", cmp.Or(os.Getenv("SVC_URL"), "http://127.0.0.1:8080"), "")
@@ -68,7 +52,7 @@ func runMCP(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 	err := flags.Parse(args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprint(stdout, mcpHelp)
+		fmt.Fprint(stdout, help)
 		return nil
 	case err != nil:
 	case flags.NArg() > 0:
@@ -80,7 +64,7 @@ func runMCP(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 		fmt.Fprintf(stderr, "svc mcp: %v\n\n`svc mcp --help` explains the flags.\n", err)
 		return cli.ErrUsage
 	}
-	address, err := mcpAddress(*server, *listed)
+	address, err := addressOf(*server, *listed)
 	if err != nil {
 		return err
 	}
@@ -92,8 +76,8 @@ func runMCP(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 	return bridge.Run(ctx, os.Stdin, stdout)
 }
 
-// mcpAddress returns the address of a server's /mcp.
-func mcpAddress(server, listed string) (string, error) {
+// addressOf returns the address of a server's /mcp.
+func addressOf(server, listed string) (string, error) {
 	parsed, err := url.Parse(server)
 	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
 		return "", fmt.Errorf("%q is not an http or https URL", server)

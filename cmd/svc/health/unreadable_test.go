@@ -1,4 +1,4 @@
-package main
+package health
 
 import (
 	"errors"
@@ -14,16 +14,16 @@ import (
 func TestUnreadableIsToldOnce(t *testing.T) {
 	var log strings.Builder
 	registry := prometheus.NewRegistry()
-	u := newUnreadable(registry, slog.New(slog.NewTextHandler(&log, nil)))
-	if err := u.warning(t.Context()); err != nil {
+	u := NewUnreadable(registry, slog.New(slog.NewTextHandler(&log, nil)))
+	if err := u.Warning(t.Context()); err != nil {
 		t.Errorf("nothing was left out: %v", err)
 	}
 	for range 3 {
-		u.skipped(svc.Entity{Owner: "application/acme/web", Kind: "key", ID: "key_1"}, errors.New("unexpected end"))
-		u.skipped(svc.Entity{Kind: "journal", ID: "77"}, errors.New("unexpected end"))
+		u.Skipped(svc.Entity{Owner: "application/acme/web", Kind: "key", ID: "key_1"}, errors.New("unexpected end"))
+		u.Skipped(svc.Entity{Kind: "journal", ID: "77"}, errors.New("unexpected end"))
 	}
 	want := "2 entities cannot be read and were left out, of application/acme/web, journal 77; the log names each"
-	if err := u.warning(t.Context()); err == nil || err.Error() != want {
+	if err := u.Warning(t.Context()); err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	if n := strings.Count(log.String(), "application/acme/web"); n != 1 {

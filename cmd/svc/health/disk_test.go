@@ -1,4 +1,4 @@
-package main
+package health
 
 import (
 	"errors"
@@ -34,7 +34,7 @@ type shelfReserve struct {
 	told []string
 }
 
-func (r *shelfReserve) Size() uint64 { return reserveBytes }
+func (r *shelfReserve) Size() uint64 { return ReserveBytes }
 func (r *shelfReserve) Held() bool   { return r.held }
 
 func (r *shelfReserve) Hold() error {
@@ -53,7 +53,8 @@ func TestAFullDiskGivesUpTheReserve(t *testing.T) {
 	const mib = 1 << 20
 	var free uint64
 	kept := &shelfReserve{}
-	s := &space{free: func() (uint64, uint64, error) { return free, 1000 * mib, nil }, reserve: kept, store: &shelf{}, logger: slog.New(slog.DiscardHandler)}
+	s := NewDisk(DiskConfig{Free: func() (uint64, uint64, error) { return free, 1000 * mib, nil }, Reserve: kept, Logger: slog.New(slog.DiscardHandler)})
+	s.Hold(&shelf{})
 	for _, step := range []struct {
 		name string
 		free uint64
@@ -68,7 +69,7 @@ func TestAFullDiskGivesUpTheReserve(t *testing.T) {
 		{"enough beside the reserve", 79 * mib, []string{"hold"}},
 	} {
 		free, kept.told = step.free, nil
-		s.look()
+		s.Look()
 		if !slices.Equal(kept.told, step.told) {
 			t.Errorf("%s: told %q, want %q", step.name, kept.told, step.told)
 		}
@@ -80,7 +81,8 @@ func TestSpaceHoldsWritesBelowTheFloor(t *testing.T) {
 	var free, whole uint64
 	var err error
 	store := &shelf{}
-	s := &space{free: func() (uint64, uint64, error) { return free, whole, err }, reserve: &shelfReserve{}, store: store, logger: slog.New(slog.DiscardHandler)}
+	s := NewDisk(DiskConfig{Free: func() (uint64, uint64, error) { return free, whole, err }, Reserve: &shelfReserve{}, Logger: slog.New(slog.DiscardHandler)})
+	s.Hold(store)
 	for _, step := range []struct {
 		name        string
 		free, whole uint64
@@ -99,11 +101,11 @@ func TestSpaceHoldsWritesBelowTheFloor(t *testing.T) {
 	} {
 		free, whole, err = step.free, step.whole, step.err
 		store.told = nil
-		s.look()
-		if got := s.ready(t.Context()) != nil; got != step.low || !slices.Equal(store.told, step.told) {
+		s.Look()
+		if got := s.Ready(t.Context()) != nil; got != step.low || !slices.Equal(store.told, step.told) {
 			t.Errorf("%s: low %t, told %q, want %t, %q", step.name, got, store.told, step.low, step.told)
 		}
-		refused, _ := errors.AsType[*svc.Error](s.admit())
+		refused, _ := errors.AsType[*svc.Error](s.Admit())
 		if got := refused != nil && refused.Code == svc.CodeUnavailable && refused.Accepted == svc.AcceptedNone && refused.RetryAfter > 0; got != step.low {
 			t.Errorf("%s: refused with %v", step.name, refused)
 		}
@@ -113,18 +115,19 @@ func TestSpaceHoldsWritesBelowTheFloor(t *testing.T) {
 func TestADamagedStoreStaysHeld(t *testing.T) {
 	free := uint64(100)
 	store := &shelf{}
-	s := &space{free: func() (uint64, uint64, error) { return free, 1000, nil }, floor: 50, reserve: &shelfReserve{}, store: store, logger: slog.New(slog.DiscardHandler)}
+	s := NewDisk(DiskConfig{Free: func() (uint64, uint64, error) { return free, 1000, nil }, Floor: 50, Reserve: &shelfReserve{}, Logger: slog.New(slog.DiscardHandler)})
+	s.Hold(store)
 	s.check()
-	if err := s.ready(t.Context()); err != nil || len(store.told) > 0 {
+	if err := s.Ready(t.Context()); err != nil || len(store.told) > 0 {
 		t.Errorf("a sound store: %v, %q", err, store.told)
 	}
 	store.damage = errors.New("1 parts of the store are damaged")
 	s.check()
 	free = 10
-	s.look()
+	s.Look()
 	free = 100
-	s.look()
-	if err := s.ready(t.Context()); err == nil || err.Error() != store.damage.Error() {
+	s.Look()
+	if err := s.Ready(t.Context()); err == nil || err.Error() != store.damage.Error() {
 		t.Errorf("ready: %v", err)
 	}
 	if want := []string{"keep sources", "hold true", "hold true"}; !slices.Equal(store.told, want) {
@@ -133,7 +136,7 @@ func TestADamagedStoreStaysHeld(t *testing.T) {
 }
 
 func TestDiskOfAFolder(t *testing.T) {
-	if free, whole, err := diskOf(t.TempDir())(); err != nil || whole == 0 || free > whole {
+	if free, whole, err := SpaceOf(t.TempDir())(); err != nil || whole == 0 || free > whole {
 		t.Errorf("%d of %d, %v", free, whole, err)
 	}
 }

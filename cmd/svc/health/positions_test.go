@@ -1,4 +1,4 @@
-package main
+package health
 
 import (
 	"context"
@@ -29,7 +29,7 @@ func TestALogThatForgetsPositionsIsNamed(t *testing.T) {
 		keptFor(365 * 24 * time.Hour): "",
 	} {
 		var out strings.Builder
-		warnOfForgottenPositions(t.Context(), kept, slog.New(slog.NewTextHandler(&out, nil)))
+		WarnOfForgottenPositions(t.Context(), kept, slog.New(slog.NewTextHandler(&out, nil)))
 		if got := out.String(); (want == "") != (got == "") || !strings.Contains(got, want) {
 			t.Errorf("kept for %v: %q", time.Duration(kept), got)
 		}

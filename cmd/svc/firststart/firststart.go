@@ -1,0 +1,272 @@
+// Package firststart makes what a server has after its first start: an organization with its owner, an
+// application, keys and an access token, whose secrets are shown once.
+package firststart
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"svc"
+	"svc/actors/apps"
+	"svc/actors/identity"
+	"svc/cmd/svc/integrity"
+	"svc/http/admin"
+	"svc/storage/datadir"
+)
+
+// What the first start makes.
+const (
+	Org   = "acme"
+	App   = "web"
+	Owner = "owner@acme.example"
+)
+
+// FirstStart is the first start of a node, or of several that start together.
+type FirstStart struct {
+	Store        Facts
+	Identity     *identity.Identity
+	Applications *apps.Applications
+	Replays      *identity.Replays
+	Ledger       Ledger
+	// SetupLink makes the link that signs the owner in to the console.
+	SetupLink func(ctx context.Context, owner svc.User) (string, error)
+	// URL is how clients reach the service, and Operator the address of the operator's listener.
+	URL, Operator string
+	// File gets the secrets as JSON, if it is named.
+	File string
+	Now  func() time.Time
+}
+
+// Facts are what the store knows of the whole service.
+type Facts interface {
+	Facts(ctx context.Context) (map[string]string, error)
+	NoteFact(ctx context.Context, name, value string) (string, error)
+}
+
+// Ledger records what was made.
+type Ledger interface {
+	Record(ctx context.Context, entry svc.LedgerEntry) error
+}
+
+// Secrets are the secrets that the first start shows once, as the bootstrap file has them.
+type Secrets struct {
+	Organization string          `json:"organization"`
+	App          string          `json:"app"`
+	Token        string          `json:"token"`
+	Keys         map[string]Keys `json:"keys"`
+	URL          string          `json:"url"`
+	// Console is the link that signs the owner in once.
+	Console string `json:"console"`
+}
+
+// Keys are the keys of one environment.
+type Keys struct {
+	Public string `json:"public"`
+	Secret string `json:"secret"`
+}
+
+// Run makes the first organization with its owner, application and keys, and shows
+// their secrets. That they were shown is noted in the store afterwards: a start that was cut
+// short before is repeated, with new secrets in place of those that were never shown. It
+// returns false where there was nothing to do; of several nodes that start together, one
+// makes it, and the others wait until it is done.
+func (f *FirstStart) Run(ctx context.Context, stdout io.Writer) (made bool, err error) {
+	facts, err := f.Store.Facts(ctx)
+	if _, shown := facts[integrity.FirstStartFact]; err != nil || shown {
+		return false, err
+	}
+	const claimant, key = "svc", "first start"
+	done, err := f.Replays.Begin(ctx, claimant, key, [32]byte{})
+	switch {
+	case svc.CodeOf(err) == svc.CodeConflict:
+		return false, svc.Errorf(svc.CodeUnavailable, "Another node makes the first start, or was lost while it did; this one looks again.")
+	case err != nil || len(done) > 0:
+		return false, err
+	}
+	err = f.makeAndShow(ctx, stdout)
+	var mark []byte
+	if err == nil {
+		mark = []byte("made")
+	}
+	return err == nil, errors.Join(err, f.Replays.Finish(ctx, claimant, key, [32]byte{}, mark))
+}
+
+func (f *FirstStart) makeAndShow(ctx context.Context, stdout io.Writer) error {
+	if err := f.checkBootstrapFile(); err != nil {
+		return err
+	}
+	owner, err := f.Identity.User(ctx, Owner, "Owner")
+	if err != nil {
+		return err
+	}
+	if err := f.dropUnseen(ctx, owner); err != nil {
+		return err
+	}
+	made, err := f.makeFirst(ctx, owner)
+	if err != nil {
+		return err
+	}
+	if made.Console, err = f.SetupLink(ctx, owner); err != nil {
+		return err
+	}
+	if err := f.announce(stdout, *made); err != nil {
+		return err
+	}
+	_, err = f.Store.NoteFact(ctx, integrity.FirstStartFact, "shown")
+	return err
+}
+
+// label is the name of the token and the keys of the first start.
+const label = "first start"
+
+// dropUnseen revokes what an earlier attempt made and never showed.
+func (f *FirstStart) dropUnseen(ctx context.Context, owner svc.User) error {
+	tokens, err := f.Identity.Tokens(ctx, svc.TokenOwner{User: owner})
+	if err != nil {
+		return err
+	}
+	for _, token := range tokens {
+		if token.Name == label {
+			if err := f.Identity.RevokeToken(ctx, svc.TokenOwner{User: owner}, token.ID); err != nil {
+				return err
+			}
+		}
+	}
+	ref := svc.AppRef{Org: Org, App: App}
+	keys, err := f.Applications.Keys(ctx, ref)
+	if svc.CodeOf(err) == svc.CodeNotFound {
+		return nil // the attempt did not come so far
+	}
+	for _, key := range keys {
+		if key.Label == label {
+			err = errors.Join(err, f.Applications.RevokeKey(ctx, ref, key.ID))
+		}
+	}
+	return err
+}
+
+// makeFirst makes what a first start makes, and enters it into the ledger.
+func (f *FirstStart) makeFirst(ctx context.Context, owner svc.User) (*Secrets, error) {
+	org, err := f.Identity.CreateOrganization(ctx, owner, svc.OrgSpec{Name: "Acme", Slug: Org})
+	if err == nil {
+		err = f.enterFirst(ctx, "organization.created", "", org.ID)
+	}
+	if err != nil && svc.CodeOf(err) != svc.CodeConflict {
+		return nil, err
+	}
+	app, err := f.Applications.Create(ctx, Org, svc.AppSpec{Name: "Web", Slug: App, Platform: "web", Modules: svc.Modules()})
+	if err == nil {
+		err = f.enterFirst(ctx, "app.created", App, app.ID)
+	}
+	if err != nil && svc.CodeOf(err) != svc.CodeConflict {
+		return nil, err
+	}
+	ref := svc.AppRef{Org: Org, App: App}
+	if _, err := f.Applications.Update(ctx, ref, svc.AppPatch{AllowedOrigins: &[]string{"*"}}, nil); err != nil {
+		return nil, err
+	}
+	made := &Secrets{Organization: Org, App: App, URL: f.URL, Keys: map[string]Keys{}}
+	for _, env := range svc.EnvironmentSlugs() {
+		public, publicErr := f.mintFirst(ctx, ref, svc.KeyPublic, env)
+		secret, secretErr := f.mintFirst(ctx, ref, svc.KeySecret, env)
+		if err := errors.Join(publicErr, secretErr); err != nil {
+			return nil, err
+		}
+		made.Keys[env] = Keys{Public: public.Reveal(), Secret: secret.Reveal()}
+	}
+	token, secret, err := f.Identity.MintToken(ctx, svc.TokenOwner{User: owner}, svc.TokenSpec{Name: label, Scopes: svc.Scopes()})
+	if err != nil {
+		return nil, err
+	}
+	made.Token = secret.Reveal()
+	return made, f.enterFirst(ctx, "token.created", "", token.ID)
+}
+
+// mintFirst makes one of the first start's keys.
+func (f *FirstStart) mintFirst(ctx context.Context, ref svc.AppRef, kind svc.KeyKind, env string) (svc.Secret, error) {
+	key, secret, err := f.Applications.MintKey(ctx, ref, svc.KeySpec{Kind: kind, Environment: env, Label: label})
+	if err != nil {
+		return "", err
+	}
+	return secret, f.enterFirst(ctx, "key.created", ref.App, key.ID)
+}
+
+// enterFirst tells the ledger of something that the first start has made.
+func (f *FirstStart) enterFirst(ctx context.Context, kind svc.LedgerKind, app, subject string) error {
+	return f.Ledger.Record(ctx, svc.LedgerEntry{
+		At: f.Now(), Org: Org, App: app, Kind: kind, Actor: admin.OperatorActor(), Subject: subject, Metadata: []byte(`{"via":"first start"}`),
+	})
+}
+
+// checkBootstrapFile fails where the bootstrap file could not be written, before anything is
+// made whose secrets would be lost with it.
+func (f *FirstStart) checkBootstrapFile() error {
+	file := f.File
+	if file == "" {
+		return nil
+	}
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("SVC_BOOTSTRAP_FILE=%s is no regular file; nothing was made yet", file)
+	}
+	if err := os.WriteFile(file+".partial", nil, 0o600); err != nil {
+		return fmt.Errorf("SVC_BOOTSTRAP_FILE=%s cannot be written, and nothing was made yet: %w", file, err)
+	}
+	return nil
+}
+
+// writeBootstrapFile replaces the bootstrap file as a whole, forced to disk.
+func writeBootstrapFile(file string, made Secrets) error {
+	encoded, err := json.MarshalIndent(made, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encoding the bootstrap file: %w", err)
+	}
+	if err := datadir.Replace(file, append(encoded, '\n')); err != nil {
+		return fmt.Errorf("writing the bootstrap file: %w", err)
+	}
+	return nil
+}
+
+// announce writes the bootstrap file where one is asked for, and shows the
+// first steps.
+func (f *FirstStart) announce(stdout io.Writer, made Secrets) error {
+	if file := f.File; file != "" {
+		if err := writeBootstrapFile(file, made); err != nil {
+			return err
+		}
+	}
+	key := made.Keys[svc.DefaultEnvironment]
+	_, err := fmt.Fprintf(stdout, `svc serves %[1]s (operator: http://%[2]s)
+
+Open %[10]s
+
+First start: these secrets are shown once. The link above serves once, within 15 minutes.
+
+  access token           %[3]s
+  production, public     %[4]s
+  production, secret     %[5]s
+  staging, public        %[6]s
+  staging, secret        %[7]s
+  development, public    %[8]s
+  development, secret    %[9]s
+
+Send an event:
+
+  curl -sS %[1]s/api/v1/events -H 'Authorization: Bearer %[4]s' -H 'Content-Type: application/json' -d '{"name":"page_view","distinctId":"me","url":"https://example.com/hello?utm_source=readme"}'
+
+Ask for it:
+
+  curl -sS '%[1]s/api/v1/apps/acme/web/events?limit=5' -H 'Authorization: Bearer %[3]s'
+  curl -sS '%[1]s/api/v1/apps/acme/web/analytics/overview?range=24h' -H 'Authorization: Bearer %[3]s'
+
+`, made.URL, f.Operator, made.Token, key.Public, key.Secret,
+		made.Keys["staging"].Public, made.Keys["staging"].Secret, made.Keys["development"].Public, made.Keys["development"].Secret, made.Console)
+	if err != nil {
+		return fmt.Errorf("showing the secrets of the first start: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,46 @@
+// Package health is what a node knows of its own state: how far its start is, the space of its disk, what
+// waits in the log, and what could not be read or stored. Readiness and metrics ask it. It decides nothing
+// about requests but one thing: nothing is taken in while the disk is almost full.
+package health
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// Start is the progress of a node that does not serve yet.
+type Start struct {
+	mu      sync.Mutex
+	doing   string
+	problem error
+	done    bool
+}
+
+// Note sets what the start is doing, and the problem for which it tries again.
+func (s *Start) Note(doing string, problem error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.doing, s.problem = doing, problem
+}
+
+// Finish marks the start as over: the node serves, and the secrets of a first start were shown.
+func (s *Start) Finish() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.done = true
+}
+
+// Ready is the check of readiness: nil once the start is over.
+func (s *Start) Ready(context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.done:
+		return nil
+	case s.problem != nil:
+		return fmt.Errorf("%s, again: %w", s.doing, s.problem)
+	}
+	return errors.New(s.doing)
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"svc"
+	"svc/cmd/svc/health"
+	"svc/cmd/svc/integrity"
+	"svc/cmd/svc/settings"
+	"svc/storage/kafka"
+	"svc/storage/kafka/broker"
+	statelog "svc/storage/kafka/state"
+	"svc/storage/owned"
+)
+
+// Names on the log.
+const (
+	ingestTopic = "ingest"
+	stateTopic  = "state"
+	intakeGroup = "intake"
+)
+
+// retentionEvery is how often the log is trimmed: seldom enough to cost nothing,
+// often enough that a full load adds about half a gigabyte in between.
+const retentionEvery = 10 * time.Second
+
+// openLog opens the log, embedded or not, with what appends to it, reads it and trims it.
+func (n *node) openLog(ctx context.Context) (err error) {
+	brokers := n.config.KafkaBrokers
+	var dial kafka.DialFunc
+	if len(brokers) == 0 {
+		n.broker, err = n.openBroker(broker.Config{ //nolint:contextcheck // the broker outlives the context of its opening
+			Dir: n.dir.Join("log"), Addr: n.config.KafkaListen, Sync: n.config.LogSync == settings.SyncAlways, Topics: []string{ingestTopic, stateTopic}, Partitions: n.config.Partitions, Logger: n.logger,
+		})
+		if err != nil {
+			return err
+		}
+		brokers, dial = n.broker.Addrs(), n.broker.Dial
+	}
+	n.topic, err = kafka.NewTopic(kafka.TopicConfig{Brokers: brokers, Topic: ingestTopic, Partitions: n.config.Partitions})
+	if err != nil {
+		return err
+	}
+	if err := n.topic.Ensure(ctx); err != nil {
+		return err
+	}
+	if n.broker == nil {
+		health.WarnOfForgottenPositions(ctx, n.topic, n.logger)
+	}
+	n.producer, err = kafka.NewProducer(kafka.ProducerConfig{Brokers: brokers, Topic: ingestTopic, Partitions: n.config.Partitions, Timeout: produceTime, Dial: dial, Logger: n.logger})
+	if err != nil {
+		return err
+	}
+	n.consumer, err = kafka.NewConsumer(kafka.ConsumerConfig{
+		Brokers: brokers, Topic: ingestTopic, Group: intakeGroup, UserData: []byte(n.nodeAddr()), Secret: n.config.ClusterSecret.Reveal(),
+		Dial: dial, Private: n.broker != nil && n.config.KafkaListen == "" && n.config.NodeAddr == "",
+		Handler: streamHandler{n}, Logger: n.logger,
+		Gather: min(n.config.FlushInterval/gatherShare, gatherMost),
+		Gap: func(partition int, from, to int64) {
+			n.logger.Error("the log lost records that were not stored", "partition", partition, "from", from, "to", to)
+		},
+	})
+	if err != nil {
+		return err
+	}
+	n.backlog = health.NewBacklog(n.consumer, n.now)
+	n.retention = &kafka.Retention{
+		Topic: n.topic, Consumer: n.consumer, Partitions: n.config.Partitions, Keep: n.config.LogRetention,
+		Owned: func(partition int) bool { _, owned := n.ownership.Owned(partition); return owned },
+		Every: retentionEvery, Now: n.now, Logger: n.logger,
+	}
+	if n.broker != nil {
+		share := n.config.LogKeep << 20 / int64(n.config.Partitions)
+		n.retention.Surplus = func(partition int) (int64, error) { return n.broker.Surplus(ingestTopic, partition, share) }
+	}
+	if n.clustered.wire != nil {
+		n.clustered.directory = kafka.NewDirectory(n.consumer)
+	}
+	return n.openStateLog(ctx, brokers, dial)
+}
+
+// openBroker opens the embedded log. A damaged one, which would look empty, is a finding.
+func (n *node) openBroker(config broker.Config) (*broker.Broker, error) {
+	opened, err := broker.Open(config)
+	damage, damaged := errors.AsType[*broker.Damage](err)
+	if !damaged {
+		return opened, err
+	}
+	err = n.inspection.Report(integrity.Finding{
+		What:  damage.Error(),
+		Would: "makes the file again; no record is touched",
+		Apply: func() error { return broker.Repair(config.Dir) }, First: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return broker.Open(config)
+}
+
+// produceTime is how long a request waits for the log before it is answered 503: less
+// than SDKs wait for an answer, more than a change of leaders takes.
+const produceTime = 4 * time.Second
+
+// gatherShare is the part of the flush interval for which records of one
+// partition are gathered before they are read.
+const gatherShare = 10
+
+// gatherMost bounds that time, which alerts of the stream wait for.
+const gatherMost = 100 * time.Millisecond
+
+// streamHandler lets the consumer be made before the stream that it feeds.
+type streamHandler struct{ node *node }
+
+func (h streamHandler) Assigned(ctx context.Context, a svc.LogAssignment) (map[int]int64, error) {
+	starts, err := h.node.stream.Assigned(ctx, a)
+	if err == nil {
+		h.node.progress.Forget()
+	}
+	return starts, err
+}
+
+func (h streamHandler) Ending(ctx context.Context, generation int32) {
+	h.node.stream.Ending(ctx, generation)
+}
+
+func (h streamHandler) Records(ctx context.Context, partition int, records []svc.LogRecord, highWater int64) error {
+	h.node.progress.Read(partition, records)
+	return h.node.stream.Records(ctx, partition, records, highWater)
+}
+
+func (h streamHandler) Revoked(generation int32) {
+	h.node.stream.Revoked(generation)
+	h.node.progress.Forget()
+}
+
+// openStateLog opens the log of what actors own.
+func (n *node) openStateLog(ctx context.Context, brokers []string, dial kafka.DialFunc) (err error) {
+	n.stateLog, err = statelog.Open(statelog.Config{
+		Brokers: brokers, Dial: dial, Topic: stateTopic, Partitions: n.config.Partitions, Name: n.nodeAddr(), Logger: n.logger,
+	})
+	if err != nil {
+		return err
+	}
+	n.owned = owned.New(owned.Config{
+		Log: n.stateLog, Partitions: n.config.Partitions, PartitionOf: n.partitionOf, Changed: n.heard, Gap: n.missed, Logger: n.logger,
+	})
+	return n.stateLog.Ensure(ctx)
+}
+
+// followState begins to follow the log of what actors own.
+func (n *node) followState(ctx context.Context) error { return n.owned.Begin(ctx, n.db.StateStore) }
+
+// closeState moves what was saved last to the store and ends the log.
+func (n *node) closeState() error {
+	n.owned.Close()
+	n.stateLog.Close()
+	return nil
+}
