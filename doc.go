@@ -41,6 +41,10 @@
 //   - A monitor checks a URL; it is down once enough checks in a row have failed. An alert
 //     rule compares a value with a threshold and fires; an incident is one time that it
 //     fired; a channel receives notices of it, and a delivery is a notice on its way.
+//   - A flag answers a question of the application's code about one visitor: on or off, or a variant. A rule of a
+//     flag serves a variant to those who meet its conditions; a rollout is the share of people for whom a flag is
+//     on; an evaluation is one answer, an exposure the first one of a visitor with a variant. A revision numbers the
+//     state of all flags of an application.
 //   - A conversation is a member's exchange with the assistant about one application. A
 //     turn is one question with its answer, or one approval with what follows; a round is
 //     one request to a model within it. A tool is a route as a model calls it; an action is
@@ -75,6 +79,7 @@
 //     person_timeline.
 //   - Metrics: metric, metric_histogram, metric_sketch, metric_window.
 //   - Alerting: alert, alert_apply, alert_window, channel, check, incident, monitor.
+//   - Flags: flag, flag_bucket, flag_compile, flag_condition, flag_context, flag_json, flag_set, flag_validate.
 //   - Assistant: action, approval, conversation, passkey, tool.
 //   - Ingest (what one insert holds): rows, deadletter.
 package svc

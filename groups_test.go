@@ -22,6 +22,7 @@ func groupImports() map[string][]string {
 		"Errors":    {"Ground", "Analytics"},
 		"Metrics":   {"Ground"},
 		"Alerting":  {"Ground", "Analytics", "Errors", "Metrics"},
+		"Flags":     {"Ground"},
 		"Assistant": {"Ground"},
 		"People":    {"Ground", "Analytics"},
 		"Ingest":    {"Ground", "Analytics", "Errors", "Metrics"},

@@ -1,0 +1,243 @@
+package svc
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// FlagKind says how many answers a flag has.
+type FlagKind string
+
+// The kinds of flags. A boolean flag is on or off; a multivariate one answers one of its variants, or
+// nothing where it is off.
+const (
+	FlagBoolean      FlagKind = "boolean"
+	FlagMultivariate FlagKind = "multivariate"
+)
+
+// Values lists both kinds.
+func (FlagKind) Values() []FlagKind { return []FlagKind{FlagBoolean, FlagMultivariate} }
+
+// The variants of a boolean flag.
+const (
+	FlagOn  = "on"
+	FlagOff = "off"
+)
+
+// Bounds of flags. Together they keep what a node holds of an application within some megabytes.
+const (
+	MaxFlags             = 2000 // of an application, archived ones included
+	MaxFlagVariants      = 50
+	MaxFlagRules         = 100
+	MaxFlagConditions    = 20
+	MaxFlagListValues    = 1000
+	MaxFlagPrerequisites = 10
+	MaxFlagValueBytes    = 8 << 10
+	MaxFlagBytes         = 64 << 10 // of a definition as JSON
+	MaxFlagTextBytes     = 500      // of a value of a condition
+	maxFlagDescription   = 2000
+	// fullWeight is all of a rollout, and the sum of all weights, in hundredths of a percent.
+	fullWeight = 10_000
+)
+
+// FlagVariant is one answer of a flag.
+type FlagVariant struct {
+	Key string `json:"key" required:"true" doc:"The name of the variant; on or off for a boolean flag."`
+	// Weight is its share of the people in percent. Those of a multivariate flag total 100.
+	Weight float64 `json:"weight" doc:"The share of people in percent; the weights of a multivariate flag total 100."`
+	// Value is what the flag evaluates to where the variant is served: any JSON value. nil means the key,
+	// or true and false for a boolean flag.
+	Value any `json:"value,omitempty" doc:"What the flag evaluates to: a string, a number, true or false, or any JSON; the key where it is absent."`
+}
+
+// FlagCondition compares one thing that is known of the caller with a value.
+type FlagCondition struct {
+	Field string `json:"field" required:"true" doc:"trait.<key>, property.<key>, or one of distinctId, anonymousId, company, stage, tag, segment, first_source, country, region, city, device, browser, os, locale, last_seen_at, first_seen_at, sessions, events, revenue.status."`
+	Op    FlagOp `json:"op" required:"true"`
+	Value any    `json:"value" doc:"A text, a number, true or false; for in and not_in a list of them; for exists true, false or nothing; a number of days for within_days and not_within_days."`
+}
+
+// FlagRule serves a variant to those who meet all of its conditions. The first rule that matches decides.
+type FlagRule struct {
+	ID         string          `json:"id" doc:"Names the rule in answers and results; made where it is absent."`
+	Conditions []FlagCondition `json:"conditions" doc:"All of them must hold; a rule without conditions holds for everyone."`
+	// Variant is what the rule serves; empty: on for a boolean flag, by the weights for a multivariate one.
+	Variant string `json:"variant" doc:"What the rule serves; where it is absent: on, or a variant by the weights."`
+	// RolloutPercent replaces the environment's rollout for those who match; nil keeps that.
+	RolloutPercent *float64 `json:"rolloutPercent,omitempty" doc:"The share of those who match that the rule serves, in place of the environment's rolloutPercent."`
+}
+
+// FlagSwitch is the state of a flag in one environment.
+type FlagSwitch struct {
+	Enabled bool `json:"enabled" doc:"Whether the flag is evaluated here; where it is not, it is off for everyone."`
+	// RolloutPercent is the share of people for whom it is on; nil means 100.
+	RolloutPercent *float64 `json:"rolloutPercent,omitempty" doc:"The share of people for whom the flag is on; 100 where it is absent."`
+	// StartAt and EndAt bound the time in which an enabled flag is evaluated.
+	StartAt *time.Time `json:"startAt,omitempty" doc:"The flag is off before this time."`
+	EndAt   *time.Time `json:"endAt,omitempty" doc:"The flag is off from this time on."`
+}
+
+// Rollout returns the share of people for whom the flag is on, in percent.
+func (s FlagSwitch) Rollout() float64 {
+	if s.RolloutPercent == nil {
+		return 100
+	}
+	return *s.RolloutPercent
+}
+
+// FlagPrerequisite is what another flag must answer; otherwise the flag is off.
+type FlagPrerequisite struct {
+	Flag    string `json:"flag" required:"true" doc:"The key of the other flag."`
+	Variant string `json:"variant" required:"true" doc:"The variant that it must serve; on or off for a boolean flag."`
+}
+
+// FlagSpec is the definition of a flag that members write as a whole.
+type FlagSpec struct {
+	Name          string                `json:"name" required:"true" doc:"The name that people read."`
+	Description   string                `json:"description" doc:"What the flag is for."`
+	Kind          FlagKind              `json:"kind" required:"true"`
+	Variants      []FlagVariant         `json:"variants" doc:"At least two for a multivariate flag; none are needed for a boolean one."`
+	Rules         []FlagRule            `json:"rules" doc:"In the order in which they are tried."`
+	Environments  map[string]FlagSwitch `json:"environments" doc:"The switch of each environment by its slug; one that is absent is disabled at 100 percent."`
+	BucketBy      string                `json:"bucketBy" doc:"Whose share a rollout counts: distinctId, anonymousId, company or trait.<key>; the distinct id stands in where that is unknown." default:"distinctId"`
+	Prerequisites []FlagPrerequisite    `json:"prerequisites" doc:"What other flags must answer; otherwise the flag is off."`
+}
+
+// Flag is a stored flag. Its versions count the changes.
+type Flag struct {
+	Key string `json:"key"`
+	FlagSpec
+	Archived  bool      `json:"archived"`
+	Version   uint64    `json:"version"`
+	CreatedAt time.Time `json:"createdAt"`
+	UpdatedAt time.Time `json:"updatedAt"`
+}
+
+// Normalise fills in what a valid definition left out: lists that are nil, ids of rules, the key that
+// decides about rollouts.
+func (s *FlagSpec) Normalise() {
+	s.Name, s.Description = strings.TrimSpace(s.Name), strings.TrimSpace(s.Description)
+	s.Variants = append([]FlagVariant{}, s.Variants...)
+	s.Rules = append([]FlagRule{}, s.Rules...)
+	s.Prerequisites = append([]FlagPrerequisite{}, s.Prerequisites...)
+	s.BucketBy = cmp.Or(s.BucketBy, bucketByDistinctID)
+	taken := map[string]bool{}
+	for _, rule := range s.Rules {
+		taken[rule.ID] = true
+	}
+	next := 1
+	for n := range s.Rules {
+		rule := &s.Rules[n]
+		rule.Conditions = append([]FlagCondition{}, rule.Conditions...)
+		for rule.ID == "" {
+			if id := "rule-" + strconv.Itoa(next); !taken[id] {
+				rule.ID = id
+			}
+			next++
+		}
+	}
+	if s.Environments == nil {
+		s.Environments = map[string]FlagSwitch{}
+	}
+}
+
+// SwitchOf returns the state in an environment, disabled at 100 percent where the definition names none.
+func (s *FlagSpec) SwitchOf(environment string) FlagSwitch { return s.Environments[environment] }
+
+// VariantKeys returns what the flag may answer, in the order of its variants.
+func (s *FlagSpec) VariantKeys() []string {
+	if s.Kind == FlagBoolean {
+		return []string{FlagOn, FlagOff}
+	}
+	keys := make([]string, 0, len(s.Variants))
+	for _, variant := range s.Variants {
+		keys = append(keys, variant.Key)
+	}
+	return keys
+}
+
+// FlagChange is one version of a flag: who made it, when, and what was before.
+type FlagChange struct {
+	Version uint64      `json:"version"`
+	At      time.Time   `json:"at"`
+	By      LedgerActor `json:"by"`
+	// Action is created, updated, archived or restored.
+	Action string `json:"action"`
+	// Before is nil for the first version.
+	Before *FlagSpec `json:"before"`
+	After  FlagSpec  `json:"after"`
+}
+
+// The actions of flag changes.
+const (
+	FlagCreated  = "created"
+	FlagUpdated  = "updated"
+	FlagArchived = "archived"
+	FlagRestored = "restored"
+)
+
+// ReplaceFlag returns the flag that a valid, normalised definition makes of the present one, nil where there is
+// none, and the change.
+func ReplaceFlag(present *Flag, key string, spec *FlagSpec, by LedgerActor, now time.Time) (Flag, FlagChange) {
+	next := Flag{Key: key, FlagSpec: *spec, Version: 1, CreatedAt: now, UpdatedAt: now}
+	change := FlagChange{Version: 1, At: now, By: by, Action: FlagCreated, After: *spec}
+	if present == nil {
+		return next, change
+	}
+	next.Version, next.CreatedAt = present.Version+1, present.CreatedAt
+	before := present.FlagSpec
+	change.Version, change.Before, change.Action = next.Version, &before, FlagUpdated
+	if present.Archived {
+		change.Action = FlagRestored
+	}
+	return next, change
+}
+
+// ArchiveFlag ends the evaluation of a flag. It fails with conflict where the flag is archived already.
+func ArchiveFlag(present *Flag, by LedgerActor, now time.Time) (Flag, FlagChange, error) {
+	if present.Archived {
+		return Flag{}, FlagChange{}, Errorf(CodeConflict, "The flag %q is archived already.", present.Key)
+	}
+	next := *present
+	next.Archived, next.Version, next.UpdatedAt = true, present.Version+1, now
+	before := present.FlagSpec
+	return next, FlagChange{Version: next.Version, At: now, By: by, Action: FlagArchived, Before: &before, After: next.FlagSpec}, nil
+}
+
+// FlagRevision numbers the state of all flags of an application: it grows by one with every change.
+func FlagRevision(flags []Flag) (revision uint64) {
+	for n := range flags {
+		revision += flags[n].Version
+	}
+	return revision
+}
+
+// SortFlags puts flags in the order of their keys.
+func SortFlags(flags map[string]Flag) []Flag {
+	return slices.SortedFunc(maps.Values(flags), func(a, b Flag) int { return strings.Compare(a.Key, b.Key) })
+}
+
+// variantValue returns what a flag evaluates to as JSON where it serves a variant.
+func (s *FlagSpec) variantValue(key string) json.RawMessage {
+	for _, variant := range s.Variants {
+		if variant.Key == key && variant.Value != nil {
+			encoded, err := json.Marshal(variant.Value)
+			if err == nil {
+				return encoded
+			}
+		}
+	}
+	switch {
+	case s.Kind == FlagBoolean && key == FlagOn:
+		return json.RawMessage("true")
+	case s.Kind == FlagBoolean:
+		return json.RawMessage("false")
+	}
+	encoded, _ := json.Marshal(key) // keys of variants are valid text
+	return encoded
+}

@@ -1,0 +1,227 @@
+package svc
+
+import (
+	"encoding/json"
+	"slices"
+	"sync/atomic"
+)
+
+// FlagReason says why a flag answers what it answers.
+type FlagReason string
+
+// The reasons. person_unknown says that a rule looks at what the caller did not say and this node does not know of the
+// person yet; what follows is the answer without that rule.
+const (
+	FlagByRule          FlagReason = "rule"
+	FlagByRollout       FlagReason = "rollout"
+	FlagByDefault       FlagReason = "default"
+	FlagIsDisabled      FlagReason = "disabled"
+	FlagIsArchived      FlagReason = "archived"
+	FlagPrerequisiteOff FlagReason = "prerequisite"
+	FlagPersonUnknown   FlagReason = "person_unknown"
+)
+
+// Values lists the reasons.
+func (FlagReason) Values() []FlagReason {
+	return []FlagReason{FlagByRule, FlagByRollout, FlagByDefault, FlagIsDisabled, FlagIsArchived, FlagPrerequisiteOff, FlagPersonUnknown}
+}
+
+// FlagSurfaces is how many protocols keep their encoding of an outcome.
+const FlagSurfaces = 3
+
+// FlagOutcome is one of the answers that a flag may give. They are all made when the flag is compiled, so that an
+// evaluation makes nothing.
+type FlagOutcome struct {
+	// Encoded are the outcome's texts in each protocol, kept by the protocol that made them; nil until then.
+	Encoded [FlagSurfaces]atomic.Pointer[[]byte]
+
+	flag    *CompiledFlag
+	reason  FlagReason
+	enabled bool
+	// variant and rule are places in the flag's lists, -1 where there is none.
+	variant, rule int16
+}
+
+// Flag returns the flag whose outcome it is.
+func (o *FlagOutcome) Flag() *CompiledFlag { return o.flag }
+
+// Reason returns why.
+func (o *FlagOutcome) Reason() FlagReason { return o.reason }
+
+// Enabled reports whether the flag is on.
+func (o *FlagOutcome) Enabled() bool { return o.enabled }
+
+// Variant returns the key of the variant that is served: on or off for a boolean flag, empty for a multivariate one
+// that is off.
+func (o *FlagOutcome) Variant() string {
+	if o.variant >= 0 {
+		return o.flag.variants[o.variant].key
+	}
+	if o.flag.kind == FlagBoolean {
+		return FlagOff
+	}
+	return ""
+}
+
+// Rule returns the id of the rule that decided, empty where none did.
+func (o *FlagOutcome) Rule() string {
+	if o.rule < 0 {
+		return ""
+	}
+	return o.flag.rules[o.rule].id
+}
+
+// Value returns what the flag evaluates to as JSON; null for a multivariate flag that is off.
+func (o *FlagOutcome) Value() json.RawMessage {
+	if o.variant >= 0 {
+		return o.flag.variants[o.variant].value
+	}
+	if o.flag.kind == FlagBoolean {
+		return o.flag.off
+	}
+	return json.RawMessage("null")
+}
+
+// Payload returns the value that the definition gives the variant, nil where it gives none.
+func (o *FlagOutcome) Payload() json.RawMessage {
+	if o.variant < 0 || !o.flag.variants[o.variant].valued {
+		return nil
+	}
+	return o.flag.variants[o.variant].value
+}
+
+// Exposed reports whether the answer is one that the flag gives on purpose, and so counts in its results.
+func (o *FlagOutcome) Exposed() bool {
+	switch o.reason {
+	case FlagByRule, FlagByRollout, FlagByDefault, FlagPersonUnknown:
+		return true
+	case FlagIsDisabled, FlagIsArchived, FlagPrerequisiteOff:
+	}
+	return false
+}
+
+// CompiledFlag is a flag that is ready to be evaluated; the same one serves all environments. It never changes.
+type CompiledFlag struct {
+	Key     string
+	Version uint64
+
+	kind     FlagKind
+	archived bool
+	variants []compiledVariant
+	off      json.RawMessage
+	rules    []compiledRule
+	needs    []FlagPrerequisite
+	// bucketSlot is the place of whose share a rollout counts, -1 for the distinct id.
+	bucketSlot int
+	volatile   bool
+	outcomes   []FlagOutcome
+}
+
+type compiledVariant struct {
+	key    string
+	value  json.RawMessage
+	valued bool
+	// below is the place in the draw of variants below which this one is served.
+	below int
+}
+
+type compiledRule struct {
+	id         string
+	conditions []compiledCondition
+	// variant is the place of the variant that the rule serves, -1 for a draw by the weights.
+	variant int
+	// rollout is -1 where the environment's counts.
+	rollout int
+}
+
+// Kind returns the flag's kind.
+func (f *CompiledFlag) Kind() FlagKind { return f.kind }
+
+// Archived reports whether the flag is archived.
+func (f *CompiledFlag) Archived() bool { return f.archived }
+
+// CompileFlag makes a valid, normalised flag ready; names must have the places of everything that it looks at.
+func CompileFlag(flag *Flag, names *FlagNames) *CompiledFlag {
+	f := &CompiledFlag{Key: flag.Key, Version: flag.Version, kind: flag.Kind, archived: flag.Archived, needs: flag.Prerequisites, bucketSlot: -1}
+	slotOf := func(name string) int { return names.index[name] }
+	if field, _ := bucketFieldOf(flag.BucketBy); field != "" {
+		f.bucketSlot = slotOf(contextName(field))
+	}
+	below := 0
+	for _, key := range flag.VariantKeys() {
+		compiled := compiledVariant{key: key, value: flag.variantValue(key)}
+		if n := slices.IndexFunc(flag.Variants, func(v FlagVariant) bool { return v.Key == key }); n >= 0 {
+			weight, _ := hundredths(flag.Variants[n].Weight)
+			below += weight
+			compiled.valued = flag.Variants[n].Value != nil
+		}
+		compiled.below = below
+		f.variants = append(f.variants, compiled)
+	}
+	f.off = flag.variantValue(FlagOff)
+	for n := range flag.Rules {
+		f.rules = append(f.rules, f.compileRule(&flag.Rules[n], slotOf))
+	}
+	f.makeOutcomes()
+	return f
+}
+
+func (f *CompiledFlag) compileRule(rule *FlagRule, slotOf func(string) int) compiledRule {
+	compiled := compiledRule{id: rule.ID, rollout: -1, variant: slices.IndexFunc(f.variants, func(v compiledVariant) bool { return v.key == rule.Variant })}
+	if rule.RolloutPercent != nil {
+		compiled.rollout, _ = hundredths(*rule.RolloutPercent)
+	}
+	for n := range rule.Conditions {
+		condition := compileCondition(&rule.Conditions[n], slotOf)
+		timed := condition.op == flagWithinDays || condition.op == flagNotWithinDays
+		f.volatile = f.volatile || timed || condition.stored != ""
+		compiled.conditions = append(compiled.conditions, condition)
+	}
+	return compiled
+}
+
+// Places of outcomes: the fixed ones, then for each of the reasons default, rollout and person_unknown one of each
+// variant, then for each rule one of each variant and one of nothing.
+const (
+	outcomeArchived = iota
+	outcomeDisabled
+	outcomePrerequisite
+	outcomeOff
+	outcomeOffUnknown
+	fixedOutcomes
+)
+
+func (f *CompiledFlag) makeOutcomes() {
+	add := func(reason FlagReason, variant, rule int) {
+		f.outcomes = append(f.outcomes, FlagOutcome{
+			flag: f, reason: reason, variant: int16(variant), rule: int16(rule), //nolint:gosec // at most MaxFlagVariants and MaxFlagRules
+			enabled: variant >= 0 && !(f.kind == FlagBoolean && f.variants[variant].key == FlagOff),
+		})
+	}
+	size := fixedOutcomes + 3*len(f.variants) + len(f.rules)*(len(f.variants)+1)
+	f.outcomes = make([]FlagOutcome, 0, size)
+	for _, reason := range []FlagReason{FlagIsArchived, FlagIsDisabled, FlagPrerequisiteOff, FlagByRollout, FlagPersonUnknown} {
+		add(reason, -1, -1)
+	}
+	for _, reason := range []FlagReason{FlagByDefault, FlagByRollout, FlagPersonUnknown} {
+		for variant := range f.variants {
+			add(reason, variant, -1)
+		}
+	}
+	for rule := range f.rules {
+		for variant := range f.variants {
+			add(FlagByRule, variant, rule)
+		}
+		add(FlagByRollout, -1, rule)
+	}
+}
+
+// general returns the outcome of a variant without a rule; reason counts default, rollout, person_unknown.
+func (f *CompiledFlag) general(reason, variant int) *FlagOutcome {
+	return &f.outcomes[fixedOutcomes+reason*len(f.variants)+variant]
+}
+
+// ruled returns the outcome of a rule: a variant, or nothing where that is the number of variants.
+func (f *CompiledFlag) ruled(rule, variant int) *FlagOutcome {
+	return &f.outcomes[fixedOutcomes+3*len(f.variants)+rule*(len(f.variants)+1)+variant]
+}

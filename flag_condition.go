@@ -1,0 +1,325 @@
+package svc
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// FlagOp compares a field with the value of a condition.
+type FlagOp string
+
+// The operators of conditions: those of segments, and the opposites and ends of texts.
+const (
+	flagEq            FlagOp = "eq"
+	flagNeq           FlagOp = "neq"
+	flagContains      FlagOp = "contains"
+	flagNotContains   FlagOp = "not_contains"
+	flagStartsWith    FlagOp = "starts_with"
+	flagEndsWith      FlagOp = "ends_with"
+	flagIn            FlagOp = "in"
+	flagNotIn         FlagOp = "not_in"
+	flagGt            FlagOp = "gt"
+	flagLt            FlagOp = "lt"
+	flagGte           FlagOp = "gte"
+	flagLte           FlagOp = "lte"
+	flagExists        FlagOp = "exists"
+	flagWithinDays    FlagOp = "within_days"
+	flagNotWithinDays FlagOp = "not_within_days"
+)
+
+// Values lists the operators.
+func (FlagOp) Values() []FlagOp {
+	return []FlagOp{
+		flagEq, flagNeq, flagContains, flagNotContains, flagStartsWith, flagEndsWith, flagIn, flagNotIn, flagGt, flagLt, flagGte, flagLte,
+		flagExists, flagWithinDays, flagNotWithinDays,
+	}
+}
+
+// Fields of conditions.
+const (
+	traitPrefix      = "trait."
+	propertyPrefix   = "property."
+	fieldDistinctID  = "distinctId"
+	fieldAnonymousID = "anonymousId"
+	fieldCompany     = "company"
+	fieldStage       = "stage"
+	fieldTag         = "tag"
+	fieldSegment     = "segment"
+	// maxFieldKey bounds the key of a trait or a property.
+	maxFieldKey = 128
+)
+
+// FlagFields lists the fields of conditions that have a name of their own.
+func FlagFields() []string {
+	return []string{
+		fieldDistinctID, fieldAnonymousID, fieldCompany, fieldStage, fieldTag, fieldSegment, "first_source", "country", "region", "city", "device", "browser", "os",
+		"locale", "last_seen_at", "first_seen_at", "sessions", "events", "revenue.status",
+	}
+}
+
+// contextName returns under which name a context carries a field: traits and properties under their keys.
+func contextName(field string) string {
+	if key, trait := strings.CutPrefix(field, traitPrefix); trait {
+		return key
+	}
+	if key, property := strings.CutPrefix(field, propertyPrefix); property {
+		return key
+	}
+	return field
+}
+
+// storedField reports whether a field may be known of a person where the context does not carry it.
+func storedField(field string) bool {
+	switch field {
+	case fieldDistinctID, fieldAnonymousID, "locale":
+		return false
+	}
+	return !strings.HasPrefix(field, propertyPrefix)
+}
+
+func knownField(field string) bool {
+	key := contextName(field)
+	if key != field {
+		return key != "" && len(key) <= maxFieldKey
+	}
+	return slices.Contains(FlagFields(), field)
+}
+
+// validate returns every problem of a condition; path names it.
+func (c *FlagCondition) validate(path string) (problems flagProblems) {
+	if !knownField(c.Field) {
+		problems = append(problems, FieldError{
+			Field: path + ".field", Code: "unknown_field", Message: fmt.Sprintf("A rule cannot look at %q.", c.Field), Allowed: append(FlagFields(), traitPrefix+"<key>", propertyPrefix+"<key>"),
+		})
+	}
+	if !slices.Contains(c.Op.Values(), c.Op) {
+		return append(problems, FieldError{Field: path + ".op", Code: "unknown_op", Message: fmt.Sprintf("Unknown operator %q.", c.Op), Allowed: words(c.Op.Values())})
+	}
+	if message := c.badValue(); message != "" {
+		problems.add(path+".value", "invalid_value", "%s", message)
+	}
+	return problems
+}
+
+// badValue returns why the value does not suit the operator, empty where it does.
+func (c *FlagCondition) badValue() string {
+	switch c.Op {
+	case flagIn, flagNotIn:
+		list, isList := c.Value.([]any)
+		if !isList || len(list) == 0 || len(list) > MaxFlagListValues || slices.ContainsFunc(list, func(v any) bool { return !plainValue(v) }) {
+			return fmt.Sprintf("The value must be a list of 1 to %d texts, numbers, true or false.", MaxFlagListValues)
+		}
+	case flagExists:
+		if _, isBool := c.Value.(bool); c.Value != nil && !isBool {
+			return "The value must be true, false or nothing."
+		}
+	case flagWithinDays, flagNotWithinDays:
+		if days, isNumber := c.Value.(float64); !isNumber || !(days >= 0 && days <= 36_500) {
+			return "The value must be a number of days from 0 to 36500."
+		}
+	case flagContains, flagNotContains, flagStartsWith, flagEndsWith:
+		if text, isText := c.Value.(string); !isText || text == "" || len(text) > MaxFlagTextBytes {
+			return fmt.Sprintf("The value must be a text of 1 to %d bytes.", MaxFlagTextBytes)
+		}
+	case flagGt, flagGte, flagLt, flagLte:
+		if _, isNumber := c.Value.(float64); !isNumber {
+			if text, isText := c.Value.(string); !isText || !orderable(text) {
+				return "The value must be a number or an ISO 8601 timestamp."
+			}
+		}
+	case flagEq, flagNeq:
+		if !plainValue(c.Value) {
+			return "The value must be a text, a number, true or false."
+		}
+	}
+	return ""
+}
+
+func plainValue(value any) bool {
+	switch v := value.(type) {
+	case string:
+		return len(v) <= MaxFlagTextBytes
+	case float64, bool:
+		return true
+	}
+	return false
+}
+
+// orderable reports whether a text is a number or a time.
+func orderable(text string) bool {
+	_, isNumber := numberOf(text)
+	return isNumber
+}
+
+// numberOf returns the number that a text says; a time counts in milliseconds.
+func numberOf(text string) (float64, bool) {
+	if text == "" || text[0] > '9' && text[0] != 'I' && text[0] != 'N' {
+		return 0, false
+	}
+	if number, err := strconv.ParseFloat(text, 64); err == nil && number-number == 0 { // finite
+		return number, true
+	}
+	if len(text) < len("2006-01-02") || text[4] != '-' {
+		return 0, false
+	}
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return float64(at.UnixMilli()), true
+		}
+	}
+	return 0, false
+}
+
+// compiledCondition is a condition that is ready for many comparisons.
+type compiledCondition struct {
+	// slot is the place of the field in contexts; stored is the field's name where it may be known of a person.
+	slot   int
+	stored string
+	op     FlagOp
+	text   string
+	number float64
+	isNum  bool
+	want   bool
+	list   map[string]struct{}
+}
+
+// compileCondition makes a valid condition ready; slotOf gives fields their places.
+func compileCondition(c *FlagCondition, slotOf func(name string) int) compiledCondition {
+	compiled := compiledCondition{slot: slotOf(contextName(c.Field)), op: c.Op, want: true}
+	if storedField(c.Field) {
+		compiled.stored = c.Field
+	}
+	switch value := c.Value.(type) {
+	case bool:
+		compiled.want = value
+	case []any:
+		compiled.list = make(map[string]struct{}, len(value))
+		for _, one := range value {
+			compiled.list[plainText(one)] = struct{}{}
+		}
+	}
+	compiled.text = plainText(c.Value)
+	compiled.number, compiled.isNum = numberOf(compiled.text)
+	return compiled
+}
+
+// plainText returns a value as text: numbers in their shortest form.
+func plainText(value any) string {
+	switch v := value.(type) {
+	case string:
+		return v
+	case bool:
+		return strconv.FormatBool(v)
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case json.Number:
+		return v.String()
+	}
+	return ""
+}
+
+// Verdicts of conditions.
+type verdict uint8
+
+const (
+	fails verdict = iota
+	holds
+	unknown
+)
+
+func verdictOf(ok bool) verdict {
+	if ok {
+		return holds
+	}
+	return fails
+}
+
+// judge compares what is known of the caller with the condition. It is unknown where only the person would say, and
+// nothing is known of that.
+func (c *compiledCondition) judge(context *FlagContext) verdict {
+	value := &context.slots[c.slot]
+	if value.kind == valueAbsent && c.stored != "" {
+		if context.person == nil {
+			return unknown
+		}
+		if stored, found := context.person.Values[c.stored]; found {
+			return verdictOf(c.meets(&stored, context.nowMs))
+		}
+	}
+	return verdictOf(c.meets(value, context.nowMs))
+}
+
+// meets reports whether a value meets the condition. A list meets it where one of its elements does; the opposites of
+// operators are exactly that.
+func (c *compiledCondition) meets(value *FlagValue, nowMs int64) bool {
+	switch c.op {
+	case flagExists:
+		return (value.kind != valueAbsent && value.kind != valueNull) == c.want
+	case flagNeq:
+		return !c.any(value, flagEq, nowMs)
+	case flagNotIn:
+		return !c.any(value, flagIn, nowMs)
+	case flagNotContains:
+		return !c.any(value, flagContains, nowMs)
+	case flagNotWithinDays:
+		return !c.any(value, flagWithinDays, nowMs)
+	}
+	return c.any(value, c.op, nowMs)
+}
+
+func (c *compiledCondition) any(value *FlagValue, op FlagOp, nowMs int64) bool {
+	switch value.kind {
+	case valueAbsent, valueNull, valueObject:
+		return false
+	case valueList:
+		found := false
+		scanList(value.text, func(element FlagValue) bool {
+			found = element.kind != valueList && c.any(&element, op, nowMs)
+			return !found
+		})
+		return found
+	}
+	return c.one(value, op, nowMs)
+}
+
+// one compares one plain value.
+func (c *compiledCondition) one(value *FlagValue, op FlagOp, nowMs int64) bool {
+	switch op {
+	case flagEq:
+		return value.text == c.text || c.isNum && value.kind == valueNumber && value.number() == c.number
+	case flagIn:
+		if _, listed := c.list[value.text]; listed || value.kind != valueNumber {
+			return listed
+		}
+		_, listed := c.list[strconv.FormatFloat(value.number(), 'f', -1, 64)]
+		return listed
+	case flagContains:
+		return strings.Contains(value.text, c.text)
+	case flagStartsWith:
+		return strings.HasPrefix(value.text, c.text)
+	case flagEndsWith:
+		return strings.HasSuffix(value.text, c.text)
+	}
+	number, ok := numberOf(value.text)
+	if !ok {
+		return false
+	}
+	switch op {
+	case flagGt:
+		return number > c.number
+	case flagGte:
+		return number >= c.number
+	case flagLt:
+		return number < c.number
+	case flagLte:
+		return number <= c.number
+	case flagWithinDays:
+		const day = 24 * 60 * 60 * 1000
+		return float64(nowMs)-number <= c.number*day && number <= float64(nowMs)
+	}
+	return false
+}

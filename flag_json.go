@@ -1,0 +1,257 @@
+package svc
+
+import (
+	"encoding/json"
+	"strconv"
+	"unicode/utf8"
+	"unsafe"
+)
+
+// The kinds of values in a context.
+type valueKind uint8
+
+const (
+	valueAbsent valueKind = iota
+	valueNull
+	valueString
+	valueNumber
+	valueBool
+	valueList
+	valueObject
+)
+
+// FlagValue is one value of a context: the text of a string, else its JSON. It may alias the bytes that it was read
+// from.
+type FlagValue struct {
+	kind valueKind
+	text string
+}
+
+// TextFlagValue, NumberFlagValue and ListFlagValue make values of what is known of persons.
+func TextFlagValue(text string) FlagValue { return FlagValue{valueString, text} }
+
+// NumberFlagValue is the value of a number.
+func NumberFlagValue(number float64) FlagValue {
+	return FlagValue{valueNumber, strconv.FormatFloat(number, 'f', -1, 64)}
+}
+
+// ListFlagValue is the value of a list of texts.
+func ListFlagValue(texts []string) FlagValue {
+	encoded, _ := json.Marshal(texts) // texts always encode
+	return FlagValue{valueList, string(encoded)}
+}
+
+// JSONFlagValue is the value of a JSON text; absent where it is none.
+func JSONFlagValue(raw []byte) FlagValue {
+	s := flagScanner{data: append([]byte(nil), raw...)}
+	value, ok := s.value(0)
+	if s.space(); !ok || s.at != len(s.data) {
+		return FlagValue{}
+	}
+	return value
+}
+
+// Text returns the text of a value, and whether it is a string or a number, which can name something.
+func (v *FlagValue) Text() (string, bool) {
+	return v.text, v.kind == valueString || v.kind == valueNumber
+}
+
+// Null reports whether the value is absent or null.
+func (v *FlagValue) Null() bool { return v.kind == valueAbsent || v.kind == valueNull }
+
+// number returns the number of a number.
+func (v *FlagValue) number() float64 {
+	number, _ := strconv.ParseFloat(v.text, 64) // the scanner has seen that it is one
+	return number
+}
+
+// maxScanDepth bounds the nesting of contexts.
+const maxScanDepth = 32
+
+// flagScanner reads JSON without copying it: strings without escapes alias the data. It takes what encoding/json
+// takes, but for nesting beyond maxScanDepth.
+type flagScanner struct {
+	data []byte
+	at   int
+}
+
+func alias(data []byte) string { return unsafe.String(unsafe.SliceData(data), len(data)) }
+
+func (s *flagScanner) space() {
+	for s.at < len(s.data) {
+		switch s.data[s.at] {
+		case ' ', '\t', '\n', '\r':
+			s.at++
+		default:
+			return
+		}
+	}
+}
+
+// take consumes one byte after white space.
+func (s *flagScanner) take(wanted byte) bool {
+	s.space()
+	if s.at < len(s.data) && s.data[s.at] == wanted {
+		s.at++
+		return true
+	}
+	return false
+}
+
+// value reads any value.
+func (s *flagScanner) value(depth int) (FlagValue, bool) {
+	s.space()
+	if s.at >= len(s.data) || depth > maxScanDepth {
+		return FlagValue{}, false
+	}
+	from := s.at
+	switch c := s.data[s.at]; {
+	case c == '"':
+		text, ok := s.text()
+		return FlagValue{valueString, text}, ok
+	case c == '{':
+		ok := s.object(depth+1, nil)
+		return FlagValue{valueObject, alias(s.data[from:s.at])}, ok
+	case c == '[':
+		ok := s.list(depth+1, nil)
+		return FlagValue{valueList, alias(s.data[from:s.at])}, ok
+	case c == 't':
+		return FlagValue{valueBool, "true"}, s.word("true")
+	case c == 'f':
+		return FlagValue{valueBool, "false"}, s.word("false")
+	case c == 'n':
+		return FlagValue{kind: valueNull}, s.word("null")
+	default:
+		ok := s.number()
+		return FlagValue{valueNumber, alias(s.data[from:s.at])}, ok
+	}
+}
+
+func (s *flagScanner) word(word string) bool {
+	if len(s.data)-s.at < len(word) || alias(s.data[s.at:s.at+len(word)]) != word {
+		return false
+	}
+	s.at += len(word)
+	return true
+}
+
+// text reads a string, its quotes included.
+func (s *flagScanner) text() (string, bool) {
+	from, ascii := s.at, true
+	for n := s.at + 1; n < len(s.data); n++ {
+		switch c := s.data[n]; {
+		case c == '"':
+			if text := alias(s.data[from+1 : n]); ascii || utf8.ValidString(text) {
+				s.at = n + 1
+				return text, true
+			}
+			return s.escaped(from, n)
+		case c == '\\':
+			return s.escaped(from, n)
+		case c < ' ':
+			return "", false
+		case c >= utf8.RuneSelf:
+			ascii = false
+		}
+	}
+	return "", false
+}
+
+// escaped reads a string with escapes, or with bytes that are not UTF-8, by the standard library.
+func (s *flagScanner) escaped(from, at int) (text string, ok bool) {
+	for n := at; n < len(s.data); n++ {
+		switch s.data[n] {
+		case '\\':
+			n++
+		case '"':
+			s.at = n + 1
+			ok = json.Unmarshal(s.data[from:s.at], &text) == nil
+			return text, ok
+		}
+	}
+	return "", false
+}
+
+func (s *flagScanner) digits() bool {
+	from := s.at
+	for s.at < len(s.data) && s.data[s.at] >= '0' && s.data[s.at] <= '9' {
+		s.at++
+	}
+	return s.at > from
+}
+
+func (s *flagScanner) number() bool {
+	peek := func(c byte) bool { return s.at < len(s.data) && s.data[s.at] == c }
+	if peek('-') {
+		s.at++
+	}
+	if peek('0') {
+		s.at++
+	} else if !s.digits() {
+		return false
+	}
+	if peek('.') {
+		if s.at++; !s.digits() {
+			return false
+		}
+	}
+	if peek('e') || peek('E') {
+		s.at++
+		if peek('+') || peek('-') {
+			s.at++
+		}
+		return s.digits()
+	}
+	return true
+}
+
+// object reads an object and hands on each member; each returns false to refuse one. A nil each checks only.
+func (s *flagScanner) object(depth int, each func(name string, value FlagValue) bool) bool {
+	if !s.take('{') {
+		return false
+	}
+	if s.take('}') {
+		return true
+	}
+	for {
+		if s.space(); s.at >= len(s.data) || s.data[s.at] != '"' {
+			return false
+		}
+		name, ok := s.text()
+		if !ok || !s.take(':') {
+			return false
+		}
+		value, ok := s.value(depth)
+		if !ok || each != nil && !each(name, value) {
+			return false
+		}
+		if !s.take(',') {
+			return s.take('}')
+		}
+	}
+}
+
+// list reads a list and hands on each element, until each returns false.
+func (s *flagScanner) list(depth int, each func(value FlagValue) bool) bool {
+	if !s.take('[') {
+		return false
+	}
+	if s.take(']') {
+		return true
+	}
+	for {
+		value, ok := s.value(depth)
+		if !ok || each != nil && !each(value) {
+			return false
+		}
+		if !s.take(',') {
+			return s.take(']')
+		}
+	}
+}
+
+// scanList hands on the elements of a list that was read before, until each returns false.
+func scanList(text string, each func(element FlagValue) bool) {
+	s := flagScanner{data: unsafe.Slice(unsafe.StringData(text), len(text))}
+	s.list(0, each)
+}

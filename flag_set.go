@@ -1,0 +1,272 @@
+package svc
+
+import (
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+// FlagEntry is a flag in one environment.
+type FlagEntry struct {
+	Flag *CompiledFlag
+
+	enabled bool
+	rollout int
+	// The milliseconds between which an enabled flag is evaluated; zero where there is no bound.
+	startMs, endMs int64
+	// counts are the evaluations since they were last taken: of each variant, and of nothing.
+	counts []atomic.Uint64
+}
+
+// NewFlagEntry returns a compiled flag in an environment.
+func NewFlagEntry(flag *CompiledFlag, state FlagSwitch) *FlagEntry {
+	entry := &FlagEntry{Flag: flag, enabled: state.Enabled, counts: make([]atomic.Uint64, len(flag.variants)+1)}
+	entry.rollout, _ = hundredths(state.Rollout())
+	if state.StartAt != nil {
+		entry.startMs = state.StartAt.UnixMilli()
+	}
+	if state.EndAt != nil {
+		entry.endMs = state.EndAt.UnixMilli()
+	}
+	return entry
+}
+
+// Count counts an evaluation of the flag.
+func (e *FlagEntry) Count(outcome *FlagOutcome) {
+	place := int(outcome.variant)
+	if place < 0 {
+		place = len(e.Flag.variants)
+		if e.Flag.kind == FlagBoolean {
+			place = 1 // off
+		}
+	}
+	e.counts[place].Add(1)
+}
+
+// Take hands on the evaluations since the last call, by variant; the empty variant is a multivariate flag that was off.
+func (e *FlagEntry) Take(each func(variant string, count uint64)) {
+	for n := range e.counts {
+		count := e.counts[n].Swap(0)
+		if count == 0 {
+			continue
+		}
+		variant := ""
+		if n < len(e.Flag.variants) {
+			variant = e.Flag.variants[n].key
+		}
+		each(variant, count)
+	}
+}
+
+// FlagSet is all flags of an application in one environment, at one revision. It never changes, but for the counts of
+// its entries.
+type FlagSet struct {
+	Environment string
+	Revision    uint64
+	Entries     []*FlagEntry // by key
+
+	index  map[string]int
+	names  *FlagNames
+	places int
+	// volatile is set where an answer may change without a revision: with the time, or with what is known of persons.
+	volatile bool
+	// boundaries are the times at which switches change, in order.
+	boundaries []int64
+}
+
+// NewFlagSet returns the set of entries, which are in the order of their keys.
+func NewFlagSet(environment string, revision uint64, entries []*FlagEntry, names *FlagNames) *FlagSet {
+	set := &FlagSet{Environment: environment, Revision: revision, Entries: entries, names: names, places: names.places(), index: make(map[string]int, len(entries))}
+	for n, entry := range entries {
+		set.index[entry.Flag.Key] = n
+		set.volatile = set.volatile || entry.Flag.volatile
+		for _, at := range []int64{entry.startMs, entry.endMs} {
+			if at != 0 {
+				set.boundaries = append(set.boundaries, at)
+			}
+		}
+	}
+	slices.Sort(set.boundaries)
+	return set
+}
+
+// Entry returns the flag of a key, nil where there is none.
+func (s *FlagSet) Entry(key string) *FlagEntry {
+	if n, found := s.index[key]; found {
+		return s.Entries[n]
+	}
+	return nil
+}
+
+// Volatile reports whether an answer may change while Revision and Epoch stay.
+func (s *FlagSet) Volatile() bool { return s.volatile }
+
+// Epoch counts the switches that time has thrown: an answer changes with it as with the revision.
+func (s *FlagSet) Epoch(now time.Time) int {
+	if len(s.boundaries) == 0 {
+		return 0
+	}
+	at, found := slices.BinarySearch(s.boundaries, now.UnixMilli())
+	for found && at < len(s.boundaries) && s.boundaries[at] <= now.UnixMilli() {
+		at++
+	}
+	return at
+}
+
+// maxPrerequisiteDepth bounds the way along prerequisites, which have no circles.
+const maxPrerequisiteDepth = 32
+
+// Evaluate answers a flag for a context: the one function behind all protocols. The order is archived, disabled,
+// prerequisites, the first rule that matches, the rollout, the weights of variants.
+func (s *FlagSet) Evaluate(entry *FlagEntry, context *FlagContext) *FlagOutcome {
+	return s.evaluate(entry, context, 0)
+}
+
+func (s *FlagSet) evaluate(entry *FlagEntry, context *FlagContext, depth int) *FlagOutcome {
+	f := entry.Flag
+	switch {
+	case f.archived:
+		return &f.outcomes[outcomeArchived]
+	case !entry.enabled || entry.startMs != 0 && context.nowMs < entry.startMs || entry.endMs != 0 && context.nowMs >= entry.endMs:
+		return &f.outcomes[outcomeDisabled]
+	case len(f.needs) > 0 && !s.needsMet(f, context, depth):
+		return &f.outcomes[outcomePrerequisite]
+	}
+	guessed := false
+	for n := range f.rules {
+		rule := &f.rules[n]
+		switch rule.judge(context) {
+		case holds:
+			rollout := entry.rollout
+			if rule.rollout >= 0 {
+				rollout = rule.rollout
+			}
+			return f.serve(n, rule, rollout, context)
+		case unknown:
+			guessed = true
+		case fails:
+		}
+	}
+	return f.fallthroughTo(entry.rollout, guessed, context)
+}
+
+// serve answers by a rule that matched.
+func (f *CompiledFlag) serve(n int, rule *compiledRule, rollout int, context *FlagContext) *FlagOutcome {
+	id := f.bucketID(context)
+	if !within(f.Key, id, rollout) {
+		return f.ruled(n, len(f.variants))
+	}
+	variant := rule.variant
+	if variant < 0 {
+		variant = f.draw(id)
+	}
+	return f.ruled(n, variant)
+}
+
+// fallthroughTo answers where no rule matched; guessed says that one could not be judged.
+func (f *CompiledFlag) fallthroughTo(rollout int, guessed bool, context *FlagContext) *FlagOutcome {
+	const byDefault, byRollout, byGuess = 0, 1, 2
+	id := f.bucketID(context)
+	on := within(f.Key, id, rollout)
+	reason := byRollout
+	switch {
+	case guessed && !on:
+		return &f.outcomes[outcomeOffUnknown]
+	case !on:
+		return &f.outcomes[outcomeOff]
+	case guessed:
+		reason = byGuess
+	case f.kind == FlagBoolean && rollout == fullWeight:
+		reason = byDefault
+	}
+	return f.general(reason, f.draw(id))
+}
+
+// within reports whether an id is in a rollout of hundredths of a percent.
+func within(flag, id string, rollout int) bool {
+	switch rollout {
+	case 0:
+		return false
+	case fullWeight:
+		return true
+	}
+	return FlagBucket(flag, id) < rollout
+}
+
+// draw returns the place of the variant that the weights give an id; on for a boolean flag.
+func (f *CompiledFlag) draw(id string) int {
+	if f.kind == FlagBoolean {
+		return 0
+	}
+	bucket := FlagVariantBucket(f.Key, id)
+	for n := range f.variants {
+		if bucket < f.variants[n].below {
+			return n
+		}
+	}
+	return len(f.variants) - 1 // the weights total 100, so a variant was found
+}
+
+// bucketID returns whose share a rollout counts. Only what the caller says counts, so that every node and every
+// protocol has the same.
+func (f *CompiledFlag) bucketID(context *FlagContext) string {
+	if f.bucketSlot >= 0 {
+		if text, ok := context.slots[f.bucketSlot].Text(); ok && text != "" {
+			return text
+		}
+	}
+	return context.DistinctID
+}
+
+// needsMet reports whether the prerequisites of a flag are met.
+func (s *FlagSet) needsMet(f *CompiledFlag, context *FlagContext, depth int) bool {
+	for n := range f.needs {
+		other := s.Entry(f.needs[n].Flag)
+		if other == nil || depth >= maxPrerequisiteDepth {
+			return false
+		}
+		if outcome := s.evaluate(other, context, depth+1); outcome.flag.archived || outcome.Variant() != f.needs[n].Variant {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *compiledRule) judge(context *FlagContext) verdict {
+	result := holds
+	for n := range r.conditions {
+		switch r.conditions[n].judge(context) {
+		case fails:
+			return fails
+		case unknown:
+			result = unknown
+		case holds:
+		}
+	}
+	return result
+}
+
+// FlagRuleVerdict says how a rule was judged for a context: matched, failed or unknown.
+type FlagRuleVerdict struct {
+	Rule    string
+	Verdict string
+}
+
+// Explain returns how each rule of a flag is judged, up to the one that decides.
+func (s *FlagSet) Explain(entry *FlagEntry, context *FlagContext) (verdicts []FlagRuleVerdict) {
+	for n := range entry.Flag.rules {
+		rule := &entry.Flag.rules[n]
+		switch rule.judge(context) {
+		case holds:
+			return append(verdicts, FlagRuleVerdict{rule.id, "matched"})
+		case unknown:
+			verdicts = append(verdicts, FlagRuleVerdict{rule.id, "unknown"})
+		case fails:
+			verdicts = append(verdicts, FlagRuleVerdict{rule.id, "failed"})
+		}
+	}
+	return verdicts
+}
+
+// BucketID returns whose share of the rollout a context counts for.
+func (e *FlagEntry) BucketID(context *FlagContext) string { return e.Flag.bucketID(context) }
