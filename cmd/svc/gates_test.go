@@ -46,7 +46,7 @@ func TestEveryRouteOnTheRealServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	walked := 0
-	for _, row := range s.node.table {
+	for _, row := range s.node.handler.Routes() {
 		if row.Open || row.Surface != route.Manage && row.Surface != route.Console {
 			continue
 		}
@@ -91,7 +91,7 @@ func TestTheOpenAPIDocumentIsServed(t *testing.T) {
 		t.Errorf("openapi: %v", document["openapi"])
 	}
 	paths := document["paths"].(map[string]any)
-	for _, row := range s.node.table {
+	for _, row := range s.node.handler.Routes() {
 		if row.Surface != route.Manage {
 			continue
 		}

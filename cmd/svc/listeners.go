@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -27,11 +25,12 @@ func (n *node) wireHTTP(context.Context) error {
 	if err != nil {
 		return err
 	}
-	if n.table, err = n.routes(); err != nil {
+	rows, err := n.rows()
+	if err != nil {
 		return err
 	}
 	n.handler, err = route.New(route.Config{
-		Routes: n.table, Authority: n.identity, Applications: n.apps, Auditor: n.db,
+		Routes: rows, Callers: n.callers, Authority: n.identity, Applications: n.apps, Auditor: n.db,
 		Replays: &identity.Replays{Actors: n.cluster}, Ledger: &conversations.Ledgers{Actors: n.cluster}, Cursors: svc.NewCursors(key), Now: n.now,
 		PublicURL: n.config.PublicURL, Origin: n.config.Origin(), Revision: version.API, ConcurrentQueries: n.concurrentQueries(), ConcurrentStreams: n.concurrentQueries(),
 		Logger: n.logger, Registerer: n.registry,
@@ -39,8 +38,9 @@ func (n *node) wireHTTP(context.Context) error {
 	if err != nil {
 		return err
 	}
-	n.tools.Serve(n.handler)
-	n.agentTools.Serve(n.handler)
+	if err := n.library.Describe(n.handler.Routes()); err != nil {
+		return err
+	}
 	if n.public, err = route.NewServer(n.config.HTTPAddr, n.handler, n.logger); err != nil {
 		return err
 	}
@@ -59,18 +59,6 @@ func (n *node) concurrentQueries() int {
 		return 0
 	}
 	return svc.ConcurrentQueries
-}
-
-// routes is the whole table of this node, described, and the tools that are made of it.
-func (n *node) routes() ([]route.Route, error) {
-	table, err := n.rows()
-	if err != nil {
-		return nil, err
-	}
-	if err := errors.Join(n.openTools(table), n.openAgentTools(table)); err != nil {
-		return nil, fmt.Errorf("making the tools: %w", err)
-	}
-	return table, n.library.Describe(table)
 }
 
 // adminHosts are the names under which the operator's listener may be asked.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 
 	"svc/actors/apps"
@@ -9,6 +10,7 @@ import (
 	"svc/actors/pipeline"
 	"svc/cluster"
 	"svc/http/route"
+	"svc/http/tools"
 )
 
 // module declares everything that one part of the product brings to a node. A member that a module does not need
@@ -27,6 +29,8 @@ type module struct {
 	// routes are its rows of the route table. They are also asked for to print the table, of a node that
 	// has opened nothing.
 	routes func() ([]route.Route, error)
+	// callers are its rows that call the routes of all modules, as tools.
+	callers func(tools toolset) []route.Route
 	// below run below the actors: they start before these and end after. parts run above the
 	// actors, which they call.
 	below, parts func() []part
@@ -81,7 +85,7 @@ func do(modules []module, member func(m module) func() error) error {
 	return nil
 }
 
-// rows is the whole route table of this node.
+// rows are the routes of all modules, without those that call others.
 func (n *node) rows() (table []route.Route, err error) {
 	for _, m := range n.modules() {
 		if m.routes == nil {
@@ -94,4 +98,34 @@ func (n *node) rows() (table []route.Route, err error) {
 		table = slices.Concat(table, rows)
 	}
 	return table, nil
+}
+
+// toolset is the routes of a node as tools.
+type toolset struct {
+	// assistant are the tools of the assistant, holders those of clients that hold an access token.
+	assistant, holders *tools.Registry
+}
+
+// names lists all tools.
+func (t toolset) names() []string {
+	names := slices.Concat(t.assistant.Names(), t.holders.Names())
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// callers are the rows that call others, which a handler serves.
+func (n *node) callers(handler http.Handler, rows []route.Route) (callers []route.Route, err error) {
+	var made toolset
+	if made.assistant, err = tools.New(rows, handler); err != nil {
+		return nil, fmt.Errorf("making the tools of the assistant: %w", err)
+	}
+	if made.holders, err = tools.NewForHolders(rows, handler); err != nil {
+		return nil, fmt.Errorf("making the tools of agents: %w", err)
+	}
+	for _, m := range n.modules() {
+		if m.callers != nil {
+			callers = append(callers, m.callers(made)...)
+		}
+	}
+	return callers, nil
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"log/slog"
 	"net"
-	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -107,16 +106,13 @@ type node struct {
 	subscriptions *live.Subscriptions
 	updates       *live.Updates
 	ai            *conversations.AI
-	tools         *routeTools
-	agentTools    *routeTools
 	assistant     *assistant.Assistant
 
 	// more are modules beside those of the product.
 	more    []module
 	library *docs.Library
 
-	table    []route.Route
-	handler  http.Handler
+	handler  *route.Handler
 	public   *route.Server
 	operator *front
 	// publicAddr is known once the listener is bound, operatorAddr from the beginning on.

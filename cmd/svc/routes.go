@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
+	"slices"
 	"text/tabwriter"
 
 	"svc/cmd/svc/cli"
 	"svc/cmd/svc/settings"
+	"svc/http/route"
 )
 
 // runRoutes prints the route table; it needs no server.
@@ -24,7 +27,7 @@ func runRoutes(_ context.Context, args []string, stdout, stderr io.Writer) error
 	if err := n.openLibrary(); err != nil {
 		return err
 	}
-	rows, err := n.rows()
+	rows, err := n.wholeTable()
 	if err != nil {
 		return err
 	}
@@ -35,6 +38,16 @@ func runRoutes(_ context.Context, args []string, stdout, stderr io.Writer) error
 			dash(route.Scope), dash(route.Permission), dash(route.Module), route.Effect)
 	}
 	return table.Flush()
+}
+
+// wholeTable lists every row of a node that has opened nothing. The rows serve nothing.
+func (n *node) wholeTable() ([]route.Route, error) {
+	rows, err := n.rows()
+	if err != nil {
+		return nil, err
+	}
+	callers, err := n.callers(http.NotFoundHandler(), rows)
+	return slices.Concat(rows, callers), err
 }
 
 func dash[T ~string](value T) string {

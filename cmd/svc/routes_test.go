@@ -21,7 +21,7 @@ func TestRouteList(t *testing.T) {
 	if err := n.openLibrary(); err != nil {
 		t.Fatal(err)
 	}
-	rows, err := n.rows()
+	rows, err := n.wholeTable()
 	if err != nil {
 		t.Fatal(err)
 	}

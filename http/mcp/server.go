@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
-	"sync"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -76,7 +75,6 @@ type Server struct {
 	config   Config
 	protocol *sdk.Server
 	handler  http.Handler
-	register func()
 }
 
 // maxBody bounds a message, in bytes.
@@ -88,13 +86,13 @@ func New(config Config) *Server {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Server{config: config}
-	s.register = sync.OnceFunc(s.registerAll)
 	s.protocol = sdk.NewServer(&sdk.Implementation{Name: "svc", Title: "Analytics, monitoring and assistant service", Version: config.Version}, &sdk.ServerOptions{
 		Logger:       config.Logger,
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}},
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { *c = private() },
 	})
 	s.protocol.AddReceivingMiddleware(s.receive)
+	s.registerAll()
 	s.handler = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s.protocol }, &sdk.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, Logger: config.Logger, MaxRequestBodyBytes: maxBody,
 		PropagateRequestCancellation: true,
@@ -103,8 +101,7 @@ func New(config Config) *Server {
 	return s
 }
 
-// registerAll registers the tools and pages for any caller with the SDK. It runs with the first
-// request, because the tools are made from a table that includes the rows of this server.
+// registerAll registers the tools and pages for any caller with the SDK.
 func (s *Server) registerAll() {
 	call := func(ctx context.Context, request *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		return s.callTool(ctx, callerOf(ctx), request)
@@ -150,6 +147,5 @@ func (s *Server) serve(w *route.Response, r *http.Request) {
 		w.Refuse(r, err, nil)
 		return
 	}
-	s.register()
 	s.handler.ServeHTTP(&answer{ResponseWriter: w}, r.WithContext(withCaller(r.Context(), who)))
 }

@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 	"time"
 
@@ -70,21 +69,22 @@ func newWorld(t testing.TB) *world {
 	t.Helper()
 	memory := apitest.NewMemory(noon)
 	w := &world{World: memory.Fill(t), memory: memory, ports: memory.Ports(), proposals: &proposals{}, broken: map[string]bool{}}
-	registry := &struct{ *tools.Registry }{}
-	server := mcp.New(mcp.Config{
-		Authority: memory, Organizations: memory, Apps: memory, Settings: rules{w.ports.Assistant.Settings, w.broken}, Tools: registry, Proposals: w.proposals,
-		Docs: w.ports.Docs, PublicURL: "https://svc.example", Version: "test",
-	})
 	config := memory.Config()
-	config.Routes = slices.Concat(w.ports.Routes(), server.Routes())
-	var err error
-	if registry.Registry, err = tools.NewForHolders(config.Routes); err != nil {
-		t.Fatal(err)
+	config.Routes = w.ports.Routes()
+	config.Callers = func(handler http.Handler, routes []route.Route) ([]route.Route, error) {
+		registry, err := tools.NewForHolders(routes, handler)
+		if err != nil {
+			return nil, err
+		}
+		return mcp.New(mcp.Config{
+			Authority: memory, Organizations: memory, Apps: memory, Settings: rules{w.ports.Assistant.Settings, w.broken}, Tools: registry, Proposals: w.proposals,
+			Docs: w.ports.Docs, PublicURL: "https://svc.example", Version: "test",
+		}).Routes(), nil
 	}
+	var err error
 	if w.handler, err = route.New(config); err != nil {
 		t.Fatal(err)
 	}
-	registry.Serve(w.handler)
 	return w
 }
 

@@ -23,7 +23,10 @@ import (
 // Config holds the parts of a Handler. Routes, Authority, Applications, Cursors
 // and Now are required where the table has gated rows.
 type Config struct {
-	Routes       []Route
+	Routes []Route
+	// Callers makes rows that call Routes through the handler, as an assistant does. New calls it once; the
+	// handler serves only after New has returned. It may be nil.
+	Callers      func(handler http.Handler, routes []Route) ([]Route, error)
 	Authority    Authority
 	Applications Applications
 	// Auditor and Replays may be nil: no audit rows, no idempotency keys.
@@ -80,9 +83,6 @@ type Handler struct {
 // New checks the table and builds its handler. It does no I/O.
 func New(config Config) (*Handler, error) {
 	config = withDefaults(config)
-	if err := checkTable(config.Routes); err != nil {
-		return nil, err
-	}
 	if config.Authority == nil || config.Applications == nil || config.Cursors == nil || config.Now == nil {
 		return nil, errors.New("the handler lacks an authority, applications, cursors or a clock")
 	}
@@ -97,8 +97,21 @@ func New(config Config) (*Handler, error) {
 	h.draining, h.drain = context.WithCancel(context.Background())
 	h.records.New = func() any { return new(Response) }
 	h.passes = h.gates()
+	if config.Callers != nil {
+		rows, err := config.Callers(h, config.Routes)
+		if err != nil {
+			return nil, err
+		}
+		h.config.Routes = slices.Concat(config.Routes, rows)
+	}
+	if err := checkTable(h.config.Routes); err != nil {
+		return nil, err
+	}
 	return h, h.registerAll()
 }
+
+// Routes returns every row that the handler serves.
+func (h *Handler) Routes() []Route { return h.config.Routes }
 
 func withDefaults(config Config) Config {
 	if config.QueryTimeout == 0 {

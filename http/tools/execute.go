@@ -183,15 +183,11 @@ func textsOf(raw json.RawMessage) []string {
 
 // send has the handler answer a request with a token.
 func (r *Registry) send(request *http.Request, secret svc.Secret) svc.ToolOutcome {
-	handler := r.handler.Load()
-	if handler == nil {
-		return svc.ToolOutcome{Status: http.StatusServiceUnavailable}
-	}
 	request.Header.Set("Authorization", "Bearer "+secret.Reveal())
 	request.Header.Set("Accept", "application/json")
 	request.RequestURI = request.URL.RequestURI()
 	answer := &answer{header: http.Header{}}
-	(*handler).ServeHTTP(answer, request)
+	r.handler.ServeHTTP(answer, request)
 	return svc.ToolOutcome{Status: answer.status, Body: answer.body.Bytes(), RequestID: answer.header.Get("X-Request-Id")}
 }
 

@@ -11,8 +11,8 @@ import (
 // NewForHolders makes the tools for clients that hold an access token themselves. They have the
 // tools of the assistant and every other read except those about the assistant; changes of tokens,
 // keys and members and the settings of the assistant are left out. It fails as New does.
-func NewForHolders(routes []route.Route) (*Registry, error) {
-	return newRegistry(routes, func(row *route.Route) bool {
+func NewForHolders(routes []route.Route, handler http.Handler) (*Registry, error) {
+	return newRegistry(routes, handler, func(row *route.Route) bool {
 		assistant := strings.HasPrefix(row.Operation, "ai.")
 		reads := row.Surface == route.Manage && row.Handler.Input != nil && row.Effect == svc.EffectRead && !assistant
 		return excluded(row) && !reads

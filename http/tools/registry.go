@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"svc"
 	"svc/http/route"
@@ -14,9 +13,10 @@ import (
 
 // Registry holds the tools of a table of routes.
 type Registry struct {
-	tools   []entry
-	byName  map[string]*entry
-	handler atomic.Pointer[http.Handler]
+	tools  []entry
+	byName map[string]*entry
+	// handler serves the table, and so executes the calls.
+	handler http.Handler
 }
 
 // entry is a tool with what its calls need.
@@ -51,18 +51,20 @@ func excluded(row *route.Route) bool {
 	return false
 }
 
-// New makes the tools of the assistant from a table. It fails where two routes make the
-// same name or a route has no schema.
-func New(routes []route.Route) (*Registry, error) { return newRegistry(routes, excluded) }
+// New makes the tools of the assistant from a table and the handler that serves it. It fails where
+// two routes make the same name or a route has no schema.
+func New(routes []route.Route, handler http.Handler) (*Registry, error) {
+	return newRegistry(routes, handler, excluded)
+}
 
 // newRegistry makes a tool of every route of a table that is not left out.
-func newRegistry(routes []route.Route, out func(route *route.Route) bool) (*Registry, error) {
+func newRegistry(routes []route.Route, handler http.Handler, out func(route *route.Route) bool) (*Registry, error) {
 	described, err := route.Describe[schema](routes)
 	if err != nil {
 		return nil, err
 	}
 	document := &document{described}
-	registry := &Registry{byName: map[string]*entry{}}
+	registry := &Registry{byName: map[string]*entry{}, handler: handler}
 	for i := range routes {
 		route := &routes[i]
 		if out(route) {
@@ -86,9 +88,6 @@ func newRegistry(routes []route.Route, out func(route *route.Route) bool) (*Regi
 	}
 	return registry, nil
 }
-
-// Serve sets the handler that executes the calls, which is the one that serves the table.
-func (r *Registry) Serve(handler http.Handler) { r.handler.Store(&handler) }
 
 // NameOf returns the name of the tool of an operation.
 func NameOf(operation string) string { return strings.ReplaceAll(operation, ".", "_") }

@@ -17,9 +17,12 @@ import (
 
 func noon() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
 
-func registry(t *testing.T) *tools.Registry {
+// registry returns the tools of a table that nothing serves.
+func registry(t *testing.T) *tools.Registry { return registryOver(t, http.NotFoundHandler()) }
+
+func registryOver(t *testing.T, handler http.Handler) *tools.Registry {
 	t.Helper()
-	made, err := tools.New(apitest.Routes())
+	made, err := tools.New(apitest.Routes(), handler)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,9 +121,7 @@ func served(t *testing.T) (*tools.Registry, *apitest.Memory, apitest.World) {
 	t.Helper()
 	memory := apitest.NewMemory(noon)
 	world := memory.Fill(t)
-	made := registry(t)
-	made.Serve(world.Handler)
-	return made, memory, world
+	return registryOver(t, world.Handler), memory, world
 }
 
 func TestACallPassesTheGatesLikeAnyOther(t *testing.T) {
@@ -160,9 +161,8 @@ func TestACallPassesTheGatesLikeAnyOther(t *testing.T) {
 // TestALabelFilterIsAListOfPairs asks as a model would: a query of an open parameter
 // cannot be named in a schema.
 func TestALabelFilterIsAListOfPairs(t *testing.T) {
-	made := registry(t)
 	var asked []string
-	made.Serve(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked = append(asked, r.URL.RawQuery) }))
+	made := registryOver(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked = append(asked, r.URL.RawQuery) }))
 	for _, c := range []struct {
 		input, query string
 		code         svc.Code

@@ -82,9 +82,8 @@ func TestTheTierFollowsTheStoredTarget(t *testing.T) {
 
 // TestATargetThatCannotBeReadIsNotJudged has the reads fail and be cut off.
 func TestATargetThatCannotBeReadIsNotJudged(t *testing.T) {
-	registry := registry(t)
 	for status, want := range map[int]svc.Code{503: svc.CodeUnavailable, 403: svc.CodeForbidden, 429: svc.CodeRateLimited} {
-		registry.Serve(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		registry := registryOver(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(status)
 			_ = json.NewEncoder(w).Encode(map[string]string{"code": string(want), "detail": "No."}) // to memory
 		}))
