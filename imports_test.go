@@ -105,7 +105,8 @@ func innerImports() map[string][]string {
 		"svc/http/docs":          {"svc/http/api", "svc/http/route"},
 		"svc/http/docsite":       {"svc/http/route"},
 		"svc/http/script":        {"svc/http/route"},
-		"svc/http/console":       {"svc/http/route"},
+		"svc/http/console":       {"svc/http/console/demo", "svc/http/route"},
+		"svc/http/console/demo":  {"svc/http/route"},
 		"svc/http/share":         {"svc/http/route"},
 		"svc/http/tools":         {"svc/http/route"},
 		"svc/http/mcp":           {"svc/http/route", "svc/http/tools"},
@@ -121,7 +122,7 @@ func innerImports() map[string][]string {
 		"svc/http/passkey/passkeytest":  nil,
 
 		"svc/cmd/svc": {
-			"svc/cmd/svc/adapter", "svc/cmd/svc/backup", "svc/cmd/svc/bridge", "svc/cmd/svc/cli", "svc/cmd/svc/firststart", "svc/cmd/svc/health", "svc/cmd/svc/importer",
+			"svc/cmd/svc/adapter", "svc/cmd/svc/backup", "svc/cmd/svc/bridge", "svc/cmd/svc/cli", "svc/cmd/svc/demo", "svc/cmd/svc/firststart", "svc/cmd/svc/health", "svc/cmd/svc/importer",
 			"svc/cmd/svc/integrity", "svc/cmd/svc/operator", "svc/cmd/svc/process", "svc/cmd/svc/settings", "svc/cmd/svc/version",
 		},
 		"svc/cmd/svc/cli":        nil,
@@ -136,6 +137,7 @@ func innerImports() map[string][]string {
 		"svc/cmd/svc/settings":   {"svc/cmd/svc/cli"},
 		"svc/cmd/svc/importer":   {"svc/cmd/svc/accesslog", "svc/cmd/svc/cli"},
 		"svc/cmd/svc/operator":   {"svc/cmd/svc/cli", "svc/cmd/svc/settings"},
+		"svc/cmd/svc/demo":       {"svc/cmd/svc/cli", "svc/cmd/svc/operator", "svc/cmd/svc/settings", "svc/http/admin"},
 		"svc/cmd/svc/backup":     {"svc/cmd/svc/cli", "svc/cmd/svc/operator"},
 
 		// Programs that measure: each has the harness, and some the bare libraries to compare with.

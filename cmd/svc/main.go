@@ -15,6 +15,7 @@ import (
 	"svc/cmd/svc/backup"
 	"svc/cmd/svc/bridge"
 	"svc/cmd/svc/cli"
+	"svc/cmd/svc/demo"
 	"svc/cmd/svc/importer"
 	"svc/cmd/svc/operator"
 	"svc/cmd/svc/settings"
@@ -34,6 +35,7 @@ func commands() []command {
 		{"backup", "copy everything of a running server into a folder", backup.Run},
 		{"restore", "make an empty data directory, or an empty server's, what a backup holds", runRestore},
 		{"repair", "look for what a start refuses, and put it right with --apply", runRepair},
+		{"demo", "fill the application demo with 90 days of an invented product", demo.Run},
 		{"import", "replay files into the ingest path", importer.Run},
 		{"mcp", "speak the Model Context Protocol at standard input and output", bridge.Run},
 		{"config", "print the effective configuration, secrets masked", settings.Run},

@@ -17,10 +17,12 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/andybalholm/brotli"
 
 	"svc"
+	"svc/http/console/demo"
 	"svc/http/route"
 )
 
@@ -40,8 +42,8 @@ type file struct {
 	lasting bool
 }
 
-// Routes returns the rows of the pages.
-func Routes() ([]route.Route, error) {
+// Routes returns the rows of the pages and of the demo.
+func Routes(now func() time.Time) ([]route.Route, error) {
 	files, err := open(dist)
 	if err != nil {
 		return nil, err
@@ -49,7 +51,7 @@ func Routes() ([]route.Route, error) {
 	row := func(path, operation, summary string, serve route.RawHandler) route.Route {
 		return route.Route{Surface: route.Share, Method: http.MethodGet, Path: path, Operation: operation, Effect: route.Read, Summary: summary, Raw: serve}
 	}
-	return []route.Route{
+	return append([]route.Route{
 		row("/console", "console.page", "The console, for people.", func(w *route.Response, r *http.Request) { files["index.html"].serve(w, r) }),
 		row("/console/assets/{file}", "console.asset", "A part of the console.", func(w *route.Response, r *http.Request) {
 			if found := files[r.PathValue("file")]; found != nil && found.lasting {
@@ -58,7 +60,7 @@ func Routes() ([]route.Route, error) {
 			}
 			w.Refuse(r, svc.NotFound("file"), nil)
 		}),
-	}, nil
+	}, demo.Routes(now)...), nil
 }
 
 // open reads the built files.

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/andybalholm/brotli"
 
@@ -17,7 +18,7 @@ import (
 // get asks a row of the console for a path.
 func get(t *testing.T, path, encoding string) *httptest.ResponseRecorder {
 	t.Helper()
-	rows, err := console.Routes()
+	rows, err := console.Routes(time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}

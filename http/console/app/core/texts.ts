@@ -36,6 +36,7 @@ export const t = {
     title: "Send your first event", lead: "Put this into your application. The page moves on by itself when the first event arrives.", framework: "Framework",
     frameworks: { html: "Web page", react: "React", nextjs: "Next.js", node: "Node.js", express: "Express", hono: "Hono" } as Record<string, string>,
     key: "Make a key for this snippet", keyHint: "A public key sends events and reads nothing. It is shown now and never again.", waiting: "Waiting for the first event…", arrived: "It is here.",
+    demo: "Nothing to send yet?", demoLead: "Look at an application that is full: 90 days of an invented product, in an application of its own.", demoFill: "Fill the demo", demoName: "Demo",
     test: "Send a test event from this page", testHint: "It appears as a page view of /hello.", keyNeeded: "Make a key first; the snippet then has it.", noRight: "Keys are made by an administrator. Ask for one, and put it into the snippet.",
   },
   overview: {

@@ -4,9 +4,9 @@ import { useAct, useAsk } from "../../core/ask";
 import { useHere } from "../../core/me";
 import { t } from "../../core/texts";
 import { Failure } from "../../parts/Failure";
-
 import { Secret } from "../../parts/Secret";
 import { Snippet } from "../../parts/Snippet";
+import { Demo } from "./Demo";
 
 const frameworks = Object.keys(t.start.frameworks);
 
@@ -64,6 +64,7 @@ export function Start({ arrived }: { arrived: () => void }) {
       <p class="waiting" role="status"><i aria-hidden="true" />{t.start.waiting}</p>
       {key && <p><button type="button" disabled={testing.busy} onClick={() => void send()}>{t.start.test}</button> <span class="quiet">{t.start.testHint}</span></p>}
       {testing.error && <Failure error={testing.error} />}
+      <Demo />
     </section>
   );
 }

@@ -1,0 +1,89 @@
+package demo
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// analyticsSettings makes the goals and the funnels that a product like this has.
+func analyticsSettings() []Call {
+	type object = map[string]any
+	goal := func(name, kind, match string, value float64) Call {
+		return Call{Method: http.MethodPost, Path: "/api/v1/apps/{app}/goals", Body: object{"name": name, "kind": kind, "match": match, "value": value}}
+	}
+	funnel := func(name string, steps ...object) Call {
+		return Call{Method: http.MethodPost, Path: "/api/v1/apps/{app}/funnels", Body: object{"name": name, "windowHours": 168, "steps": steps}}
+	}
+	path := func(match string) object { return object{"kind": "path", "match": match} }
+	event := func(match string) object { return object{"kind": "event", "match": match} }
+	return []Call{
+		goal("Sign-up", "event", "signed_up", 0), goal("Subscription", "event", "subscribed", 29), goal("Reads the documentation", "path", "/docs*", 0), goal("Asks for a demo", "event", "demo_requested", 0),
+		funnel("From the site to a subscription", path("/pricing"), path("/signup"), event("signed_up"), event("subscribed")),
+		funnel("First project", event("signed_up"), event("project_created"), event("member_invited")),
+	}
+}
+
+// visits returns the page views and the events of a day.
+func visits(d *day) []Item {
+	var items []Item
+	for _, v := range d.visits {
+		items = append(items, d.pages(v)...)
+	}
+	return items
+}
+
+// pages returns what one visit sends.
+func (d *day) pages(v visit) (items []Item) {
+	at, known := v.begin, v.member
+	add := func(item Item) {
+		item["ts"], item["sessionId"], item["anonymousId"] = at, v.session, v.anonymous()
+		if known {
+			item["distinctId"] = v.user()
+		}
+		item["id"] = fmt.Sprintf("%s-%d", v.session, len(items))
+		item["context"] = map[string]any{"ip": v.address, "userAgent": v.agent}
+		items = append(items, item)
+	}
+	event := func(name string, properties map[string]any) Item {
+		return Item{"type": "event", "name": name, "properties": properties, "url": site + v.paths[len(v.paths)-1]}
+	}
+	for n, path := range v.paths {
+		view := Item{"type": "page", "name": "page_view", "url": site + path, "title": "Harbor " + path}
+		if n == 0 && !v.member {
+			if v.campaign != "" {
+				view["url"] = site + path + "?" + v.campaign
+			}
+			view["referrer"] = v.referrer
+		}
+		if n > 0 {
+			view["engagedMs"] = 2000 + d.random.IntN(40_000)
+		}
+		add(view)
+		at = at.Add(time.Duration(6000+d.random.IntN(80_000)) * time.Millisecond)
+		switch {
+		case path == "/app/board" && d.random.Float64() < 0.35:
+			add(event("project_created", map[string]any{"template": pick(d.random.Float64(), same("blank", "sprint", "launch", "editorial"))}))
+		case path == "/app/members" && d.random.Float64() < 0.5:
+			add(event("member_invited", map[string]any{"role": pick(d.random.Float64(), same("editor", "viewer"))}))
+		case path == "/app/reports" && d.random.Float64() < 0.3:
+			add(event("report_exported", map[string]any{"format": pick(d.random.Float64(), same("csv", "pdf"))}))
+		case path == "/customers" && d.random.Float64() < 0.12:
+			add(event("demo_requested", map[string]any{"seats": 5 * (1 + d.random.IntN(20))}))
+		}
+	}
+	if v.known && !v.member {
+		known = true
+		add(Item{"type": "identify", "traits": v.traits()})
+		add(event("signed_up", map[string]any{"plan": v.plan, "method": pick(d.random.Float64(), same("email", "google", "github"))}))
+	}
+	if price := map[string]float64{"team": 29, "business": 99}[v.plan]; v.member && price > 0 && d.number == v.first+firstReturn(v.visitor) {
+		subscribed := event("subscribed", map[string]any{"plan": v.plan, "seats": 1 + v.number%12})
+		subscribed["value"], subscribed["currency"] = price, "EUR"
+		add(subscribed)
+	}
+	return items
+}
+
+// firstReturn is how many days after registering somebody subscribes who does.
+func firstReturn(v visitor) int { return 1 + v.number%5 }

@@ -1,0 +1,66 @@
+// The console in a browser, signed in as whom a test names, over a server of its own.
+import { createServer } from "node:http";
+import { launch } from "./page.mjs";
+import { call, start } from "./server.mjs";
+
+// freePort returns a port of loopback that nobody listens on: the origin of passkeys is named before the
+// server starts.
+function freePort() {
+  return new Promise((done) => {
+    const probe = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = probe.address();
+      probe.close(() => done(port));
+    });
+  });
+}
+
+// A browser without a window calls itself one, and overviews leave robots out.
+const userAgent = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36";
+
+// startConsole starts server and browser, and returns how pages are opened. complaints gathers what the browser says
+// against any of them.
+export async function startConsole(settings = {}) {
+  const port = await freePort();
+  const base = `http://localhost:${port}`;
+  const server = await start({ SVC_HTTP_ADDR: `127.0.0.1:${port}`, SVC_PUBLIC_URL: base, ...settings });
+  const browser = await launch();
+  const complaints = [];
+
+  // as opens the console for a person whom the operator signs in.
+  async function as(email, options = {}) {
+    const session = await server.admin("login", "--email", email);
+    const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, userAgent, ...options });
+    const page = await context.newPage();
+    const devtools = await context.newCDPSession(page);
+    await devtools.send("WebAuthn.enable");
+    await devtools.send("WebAuthn.addVirtualAuthenticator", {
+      options: { protocol: "ctap2", transport: "internal", hasResidentKey: true, hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true },
+    });
+    page.on("console", (message) => ["error", "warning"].includes(message.type()) && !/status of 40\d/.test(message.text()) && complaints.push(message.text()));
+    page.on("pageerror", (error) => complaints.push(String(error)));
+    page.on("request", (request) => request.url().startsWith(base) || request.url().startsWith("data:") || complaints.push("asks " + request.url()));
+    page.on("dialog", (dialog) => dialog.accept());
+    await context.addCookies([{ name: "svc_session", value: session.match(/svc_con_\w+/)[0], url: base, httpOnly: true, sameSite: "Lax" }]);
+    return page;
+  }
+  // settled waits until the page has its answers.
+  async function settled(on) {
+    await on.locator("#content").waitFor();
+    await on.waitForFunction(() => !document.querySelector("[aria-busy=true]") && !document.querySelector(".hold"));
+  }
+  const at = (app, path) => `${base}/console#/apps/acme/${app}/${path}`;
+  async function visit(on, path, app = "demo") {
+    await on.goto(at(app, path));
+    await settled(on);
+  }
+  const api = (path, app = "demo") => call({ url: base }, server.token, "GET", `/api/v1/apps/acme/${app}${path}`);
+  const write = (method, path, body, app = "demo") => call({ url: base }, server.token, method, `/api/v1/apps/acme/${app}${path}`, body);
+  async function stop() {
+    await browser.close();
+    await server.stop();
+  }
+  return { server, browser, base, complaints, as, settled, at, visit, api, write, stop };
+}
+
+// whole writes a number as the pages do.
+export const whole = (n) => n.toLocaleString("en");
