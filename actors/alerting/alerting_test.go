@@ -109,7 +109,7 @@ func (o *office) open() {
 		ports := &Ports{Actors: c, Store: o.store, Schedule: o.schedule, Measures: o, Sender: o, Rules: o.rules, Started: o.started, Logger: logger}
 		return []cluster.Kind{Kind(&grain.Node{Store: o.store, Workers: grain.NewWorkers(), Now: time.Now, Logger: logger}, ports)}
 	})
-	o.alerts = &Alerts{Actors: host, Random: grain.Random{ID: func(prefix string) string { o.ids++; return fmt.Sprintf("%s%026d", prefix, o.ids) }}}
+	o.alerts = &Alerts{Actors: host, Workers: grain.NewWorkers(), Random: grain.Random{ID: func(prefix string) string { o.ids++; return fmt.Sprintf("%s%026d", prefix, o.ids) }}}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() { defer close(ended); _ = o.schedule.Run(ctx) }()

@@ -10,8 +10,9 @@ import (
 
 // Alerts is the client of the alerting actors.
 type Alerts struct {
-	Actors grain.Caller
-	Random grain.Random
+	Actors  grain.Caller
+	Random  grain.Random
+	Workers *grain.Workers
 
 	uptimes batcher
 }
@@ -93,7 +94,7 @@ func (a *Alerts) ReportCounts(ctx context.Context, ref svc.AppRef, told countRep
 // other monitors.
 func (a *Alerts) ReportUptime(ctx context.Context, app svc.AppRef, monitor svc.Monitor, state svc.MonitorState) error {
 	told := uptimeReport{MonitorID: monitor.ID, Down: state.Down(), CheckedAt: state.LastCheckedAt}
-	return a.uptimes.add(ctx, app, told, func(ctx context.Context, some []uptimeReport) error {
+	return a.uptimes.add(ctx, a.Workers, app, told, func(ctx context.Context, some []uptimeReport) error {
 		_, err := alertingUptimes.Ask(ctx, a.Actors, app.String(), some)
 		return err
 	})

@@ -13,7 +13,7 @@ import (
 // batcher gathers the reports of an application's monitors for its alerting actor: reports that arrive while a
 // call is under way are sent with the next one. So ten thousand monitors that are checked for the first time,
 // or five hundred that fail together, cost a few messages and writes. There is no timer; a lone report is sent
-// at once. The zero value is ready.
+// at once. The zero value is ready. The calls run on the node's workers, which the node awaits at its stop.
 type batcher struct {
 	mu sync.Mutex
 	// next holds, for each application with a call under way, the reports of the call that follows.
@@ -31,7 +31,7 @@ type batch struct {
 const maxReports = 1000
 
 // add returns once send has sent an item, together with others, or ctx ended.
-func (b *batcher) add(ctx context.Context, app svc.AppRef, item uptimeReport, send func(context.Context, []uptimeReport) error) error {
+func (b *batcher) add(ctx context.Context, workers *grain.Workers, app svc.AppRef, item uptimeReport, send func(context.Context, []uptimeReport) error) error {
 	b.mu.Lock()
 	mine, running := b.next[app]
 	if mine == nil {
@@ -44,7 +44,7 @@ func (b *batcher) add(ctx context.Context, app svc.AppRef, item uptimeReport, se
 	b.next[app] = mine
 	b.mu.Unlock()
 	if !running {
-		go b.run(context.WithoutCancel(ctx), app, send) // the batch belongs to all callers, so it outlives this one
+		workers.Go(func(ctx context.Context) { b.run(ctx, app, send) }) // the batch belongs to all callers, so it outlives this one
 	}
 	select {
 	case <-mine.done:

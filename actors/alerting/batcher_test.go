@@ -14,11 +14,23 @@ import (
 	"svc/actors/grain"
 )
 
+// stopWorkers stops workers as a node does, and waits for their work.
+func stopWorkers(t *testing.T, workers *grain.Workers) {
+	t.Helper()
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	if err := workers.Run(stopped); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestABatcherGathers has many monitors tell while a call is under way.
 func TestABatcherGathers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var gathered batcher
+		workers := grain.NewWorkers()
+		defer stopWorkers(t, workers)
 		var sizes []int
 		lost := errors.New("lost")
 		send := func(_ context.Context, items []uptimeReport) error {
@@ -33,7 +45,7 @@ func TestABatcherGathers(t *testing.T) {
 		results := make([]error, 2*maxReports+2)
 		tell := func(n int) {
 			done.Go(func() {
-				results[n] = gathered.add(t.Context(), web(), uptimeReport{MonitorID: fmt.Sprint("mon_", n)}, send)
+				results[n] = gathered.add(t.Context(), workers, web(), uptimeReport{MonitorID: fmt.Sprint("mon_", n)}, send)
 			})
 		}
 		tell(0)
@@ -59,20 +71,46 @@ func TestABatcherGathers(t *testing.T) {
 	})
 }
 
+// TestABatchEndsWithTheNode has a call hang that nobody waits for any more: the stop of the node ends it, and
+// waits until it has ended.
+func TestABatchEndsWithTheNode(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var gathered batcher
+		workers, ended := grain.NewWorkers(), false
+		hanging := func(ctx context.Context, _ []uptimeReport) error {
+			<-ctx.Done()
+			<-time.After(time.Second)
+			ended = true
+			return ctx.Err()
+		}
+		caller, leave := context.WithCancel(t.Context())
+		leave()
+		if err := gathered.add(caller, workers, web(), uptimeReport{}, hanging); !errors.Is(err, context.Canceled) {
+			t.Errorf("a caller that leaves: %v", err)
+		}
+		if stopWorkers(t, workers); !ended {
+			t.Error("the node stopped while a batch was under way")
+		}
+	})
+}
+
 // TestOneApplicationDoesNotWaitForAnother has the call of one hang.
 func TestOneApplicationDoesNotWaitForAnother(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var gathered batcher
+		workers := grain.NewWorkers()
+		defer stopWorkers(t, workers)
 		began := time.Now()
 		hanging := func(ctx context.Context, _ []uptimeReport) error { <-ctx.Done(); return ctx.Err() }
 		ctx, cancel := context.WithTimeout(t.Context(), grain.IOTime/2)
 		defer cancel()
-		if err := gathered.add(ctx, web(), uptimeReport{}, hanging); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != grain.IOTime/2 {
+		if err := gathered.add(ctx, workers, web(), uptimeReport{}, hanging); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != grain.IOTime/2 {
 			t.Errorf("a call that hangs: %v after %s", err, time.Since(began))
 		}
 		other := svc.AppRef{Org: "acme", App: "other"}
-		if err := gathered.add(t.Context(), other, uptimeReport{}, func(context.Context, []uptimeReport) error { return nil }); err != nil || time.Since(began) != grain.IOTime/2 {
+		if err := gathered.add(t.Context(), workers, other, uptimeReport{}, func(context.Context, []uptimeReport) error { return nil }); err != nil || time.Since(began) != grain.IOTime/2 {
 			t.Errorf("another application: %v after %s", err, time.Since(began))
 		}
 		<-time.After(grain.IOTime)

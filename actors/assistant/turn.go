@@ -98,12 +98,20 @@ func (a *Assistant) start(t *turn, asking *svc.TurnRequest) (*Turn, error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	t.cancel = cancel
 	t.frames = newBuffer(t.conversation.Turn, svc.DisconnectGrace, func() { cancel(errLeft) })
+	if !a.enter(ctx, t, asking) {
+		cancel(errStopping)
+		t.giveBack(asking)
+		return nil, svc.Unavailable("The service", time.Second)
+	}
+	return &Turn{turn: t}, nil
+}
+
+// enter begins a turn unless the node is stopping.
+func (a *Assistant) enter(ctx context.Context, t *turn, asking *svc.TurnRequest) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.stopped {
-		cancel(errStopping)
-		go t.giveBack(asking)
-		return nil, svc.Unavailable("The service", time.Second)
+		return false
 	}
 	if a.turns == nil {
 		a.turns = map[string]*turn{}
@@ -117,7 +125,7 @@ func (a *Assistant) start(t *turn, asking *svc.TurnRequest) (*Turn, error) {
 	}
 	a.turns[t.conversation.ID] = t
 	a.running.Go(func() { t.run(ctx) })
-	return &Turn{turn: t}, nil
+	return true
 }
 
 // giveBack ends a turn that does not begin because the node is stopping.

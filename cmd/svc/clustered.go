@@ -44,15 +44,19 @@ const maxSnapshotLag = 2 * time.Second
 // current reports whether the snapshots say what is so now. Alone, nobody else changes anything.
 func (n *node) current() bool { return n.clustered.wire == nil || n.owned.Lag() <= maxSnapshotLag }
 
-// missed has the snapshots loaded again after changes were missed.
+// missed has the snapshots loaded again after changes were missed. Before they are loaded for the first time
+// there is nothing to do.
 func (n *node) missed() {
-	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), clickhouse.QueryTime)
+	if n.listening.Load() == nil {
+		return
+	}
+	n.grains.Workers.Go(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, clickhouse.QueryTime)
 		defer cancel()
 		if err := n.loadSnapshots(ctx); err != nil {
 			n.logger.Error("loading the snapshots again failed", "error", err)
 		}
-	}()
+	})
 }
 
 // loadSnapshots loads the snapshots, which hear of changes from before on, so that none is missed.

@@ -235,7 +235,8 @@ func (n *node) wireKinds(actors *cluster.Cluster) ([]cluster.Kind, error) {
 	n.cluster = actors
 	n.identity = &identity.Identity{Actors: actors, Random: n.random, Now: n.now}
 	n.apps = &apps.Applications{Actors: actors, Random: n.random, Now: n.now, Sync: n.syncSnapshot}
-	n.alerts = &alerting.Alerts{Actors: actors, Random: n.random}
+	n.grains = &grain.Node{Store: n.db, Await: n.awaitClaim, Workers: grain.NewWorkers(), Now: n.now, Logger: n.logger}
+	n.alerts = &alerting.Alerts{Actors: actors, Random: n.random, Workers: n.grains.Workers}
 	n.updates = &live.Updates{Actors: actors, Logger: n.logger}
 	n.releases = &issues.Releases{Actors: actors}
 	n.issues = &issues.Issues{Actors: actors, Releases: &issues.ReleaseTimes{Store: n.db, Announced: n.releases, Org: n.orgOf}, Log: n.topic, Partitions: n.config.Partitions}
@@ -246,7 +247,6 @@ func (n *node) wireKinds(actors *cluster.Cluster) ([]cluster.Kind, error) {
 		Outbox:    n.outbox,
 		Listeners: each(n.modules(), func(m module) func() []pipeline.Listener { return m.listeners }),
 	})
-	n.grains = &grain.Node{Store: n.db, Await: n.awaitClaim, Workers: grain.NewWorkers(), Now: n.now, Logger: n.logger}
 	if err := do(n.modules(), func(m module) func() error { return m.wire }); err != nil {
 		return nil, err
 	}
