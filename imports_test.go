@@ -137,7 +137,7 @@ func innerImports() map[string][]string {
 		"svc/cmd/svc/settings":   {"svc/cmd/svc/cli"},
 		"svc/cmd/svc/importer":   {"svc/cmd/svc/accesslog", "svc/cmd/svc/cli"},
 		"svc/cmd/svc/operator":   {"svc/cmd/svc/cli", "svc/cmd/svc/settings"},
-		"svc/cmd/svc/demo":       {"svc/cmd/svc/cli", "svc/cmd/svc/operator", "svc/cmd/svc/settings", "svc/http/admin"},
+		"svc/cmd/svc/demo":       {"svc/cmd/svc/cli", "svc/cmd/svc/operator", "svc/cmd/svc/settings"},
 		"svc/cmd/svc/backup":     {"svc/cmd/svc/cli", "svc/cmd/svc/operator"},
 
 		// Programs that measure: each has the harness, and some the bare libraries to compare with.
