@@ -74,7 +74,7 @@
 //   - Analytics: analytics, app_part, attribution, attribution_sources, breakdown, event, event_property, filter,
 //     funnel, funnel_filter, funnel_fold, funnel_match, goal, live, retention, session, share.
 //   - Errors: releases, fingerprint, fingerprint_former, fingerprint_frame, fingerprint_message, frame_code,
-//     frame_origin, issue, issue_query, occurrence, occurrence_details, scrub, sourcemap, stack.
+//     frame_origin, issue, issue_activity, issue_query, issue_releases, occurrence, occurrence_details, scrub, sourcemap, stack.
 //   - People: person, person_activity, person_links, person_mask, person_query, person_state,
 //     person_timeline.
 //   - Metrics: metric, metric_histogram, metric_sketch, metric_window.

@@ -45,6 +45,8 @@ type IssueState struct {
 	ResolvedInRelease string     `json:"resolvedInRelease,omitempty"`
 	IgnoreUntil       *time.Time `json:"ignoreUntil,omitempty"`
 	RegressedAt       *time.Time `json:"regressedAt,omitempty"`
+	// RegressedInRelease is the release of the occurrence with which the issue came back last.
+	RegressedInRelease string `json:"regressedInRelease,omitempty"`
 	// Owed are the blocks with whose occurrences the issue regressed and which the alert
 	// rules have not taken note of yet.
 	Owed []uint64 `json:"owed,omitempty"`
@@ -219,6 +221,7 @@ func (s IssueState) Occurred(hits []IssueHit, firstSeen map[string]time.Time) (n
 		return s, nil
 	}
 	var regressed *time.Time
+	var release string
 	for _, hit := range hits {
 		if !s.newer(&hit) {
 			continue
@@ -232,12 +235,12 @@ func (s IssueState) Occurred(hits []IssueHit, firstSeen map[string]time.Time) (n
 			if moment.Before(*s.ResolvedAt) { // a clock was slow
 				moment = *s.ResolvedAt
 			}
-			regressed = &moment
+			regressed, release = &moment, hit.Release
 		}
 	}
 	if regressed != nil {
 		s.Status, s.RegressedAt, s.ResolvedAt, s.ResolvedInRelease = IssueRegressed, regressed, nil, ""
-		s.ResolvedEnd = nil
+		s.ResolvedEnd, s.RegressedInRelease = nil, release
 		return s, nil
 	}
 	if len(need) > 0 {

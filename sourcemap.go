@@ -27,8 +27,11 @@ func DebugIDKey(id string) string { return "debug:" + strings.ToLower(id) }
 
 // ReleaseFileKey is the key of the map of a file in a release and distribution.
 func ReleaseFileKey(release, dist, url string) string {
-	return "file:" + release + "\x00" + dist + "\x00" + url
+	return ReleaseKeyPrefix(release) + dist + "\x00" + url
 }
+
+// ReleaseKeyPrefix begins the keys of the maps of a release.
+func ReleaseKeyPrefix(release string) string { return "file:" + release + "\x00" }
 
 // FileURL writes the address of a file without scheme, host, query and fragment, as
 // build tools know it: https://example.com/js/app.js?v=1 is ~/js/app.js.
@@ -40,4 +43,17 @@ func FileURL(address string) string {
 		return "~/" + path
 	}
 	return address
+}
+
+// ArtifactOf returns what the key of a source map says.
+func ArtifactOf(key string) Artifact {
+	a := Artifact{Key: key}
+	kind, rest, _ := strings.Cut(key, ":")
+	if kind == "debug" {
+		a.DebugID = rest
+		return a
+	}
+	a.Release, rest, _ = strings.Cut(rest, "\x00")
+	a.Dist, a.File, _ = strings.Cut(rest, "\x00")
+	return a
 }

@@ -280,7 +280,7 @@ func (i *Issues) Continue(ctx context.Context, environment, former, issue uint64
 	if !claim.Granted || !ok || root == issue {
 		return false, nil
 	}
-	switch err := i.Merge(ctx, environment, root, issue); {
+	switch err := i.Merge(ctx, environment, root, issue, svc.IssueAuthor{}); {
 	case svc.CodeOf(err) == svc.CodeConflict:
 		return false, nil // a person merged either meanwhile, or the root is full
 	case err != nil:

@@ -421,7 +421,7 @@ func (p *process) change() {
 	asked := w.tickLocked()
 	w.asked[person] = asked
 	w.mu.Unlock()
-	if _, err := p.issues.Change(context.Background(), 1, number, patch); err != nil {
+	if _, err := p.issues.Change(context.Background(), 1, number, patch, svc.IssueAuthor{}); err != nil {
 		return
 	}
 	w.mu.Lock()

@@ -1,6 +1,7 @@
 package issues
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,11 +18,12 @@ import (
 //	identity   environment/issue: the environment's number and the issue's id
 //	rank       1
 //	owns       what was decided about the issue: status, assignee, what it is
-//	           merged with, of which regressions the alert rules must still hear
-//	persists   entity issue, once anybody touches the issue; what it counts comes
-//	           from the stored occurrences
+//	           merged with, of which regressions the alert rules must still hear;
+//	           what members and the service did with it, and comments
+//	persists   entity issue, once anybody touches the issue, and an entity activity
+//	           for each entry; what it counts comes from the stored occurrences
 //	woken by   calls, and by the sink when a resolved or merged issue occurs
-//	limits     svc.MaxMerged parts
+//	limits     svc.MaxMerged parts, svc.MaxIssueActivity entries
 //	stops      after half a minute without a message
 //
 // It lives in the partition that carries the issue's occurrences, beside the
@@ -32,9 +34,10 @@ const kindIssue = "issue"
 const issueIdle = 30 * time.Second
 
 type issue struct {
-	number   uint64
-	state    svc.IssueState
-	resolved *ResolvedSet
+	number     uint64
+	state      svc.IssueState
+	activities svc.IssueActivities
+	resolved   *ResolvedSet
 }
 
 // issueRecord is how an issue is stored. The numbers are for queries.
@@ -48,7 +51,8 @@ type issueRecord struct {
 
 type (
 	patchIssue struct {
-		Patch svc.IssuePatch `json:"patch"`
+		Patch svc.IssuePatch  `json:"patch"`
+		By    svc.IssueAuthor `json:"by"`
 	}
 	issueOccurrences struct {
 		Hits []svc.IssueHit `json:"hits"`
@@ -70,8 +74,11 @@ type (
 	notedRegression struct {
 		Block uint64 `json:"block"`
 	}
+	// issuePart names another issue. Noted says that the activity shall mention it.
 	issuePart struct {
-		ID string `json:"id"`
+		ID    string          `json:"id"`
+		Noted bool            `json:"noted,omitempty"`
+		By    svc.IssueAuthor `json:"by"`
 	}
 	// issueClaimed answers continue: whether the asking issue continues this one, and the issue to become part
 	// of.
@@ -93,6 +100,8 @@ var (
 	issueContinue = grain.On(issueKind, "continue", (*issue).onContinue)
 	issueLeave    = grain.On(issueKind, "leave", (*issue).onLeave)
 	issueNoted    = grain.On(issueKind, "noted", (*issue).onNoted)
+	issueComment  = grain.On(issueKind, "comment", (*issue).onComment)
+	issueActivity = grain.On(issueKind, "activity", (*issue).onActivity, grain.Repeatable)
 )
 
 // Kinds returns the kinds of issues and of releases for the actors of a node.
@@ -113,20 +122,29 @@ func issueRow(node *grain.Node, watch *ResolvedSet) cluster.Kind {
 }
 
 func (i *issue) Restore(entities []svc.Entity) error {
-	i.state = svc.IssueState{}
+	i.state, i.activities = svc.IssueState{}, nil
 	for _, entity := range entities {
+		if entity.Kind == kindActivity {
+			entry, err := grain.Decode[svc.IssueActivity](entity)
+			if err != nil {
+				return err
+			}
+			i.activities = append(i.activities, entry)
+			continue
+		}
 		record, err := grain.Decode[issueRecord](entity)
 		if err != nil {
 			return err
 		}
 		i.state = record.IssueState
 	}
+	slices.SortFunc(i.activities, func(a, b svc.IssueActivity) int { return cmp.Compare(a.Number, b.Number) })
 	return nil
 }
 
 // issueChanged returns the outcome of a changed state. A resolved or merged issue enters the resolved set
 // before the state is saved, and leaves it after.
-func issueChanged[R any](i *issue, next svc.IssueState, answer R) grain.Outcome[R] {
+func issueChanged[R any](i *issue, next svc.IssueState, answer R, happened ...svc.IssueActivity) grain.Outcome[R] {
 	i.state = next
 	record := issueRecord{IssueState: next, Issue: i.number}
 	if next.IgnoreUntil != nil {
@@ -137,6 +155,10 @@ func issueChanged[R any](i *issue, next svc.IssueState, answer R) grain.Outcome[
 	}
 	record.Root, _ = svc.ParseIssueID(next.MergedInto)
 	result := grain.Answer(answer, grain.Put("issue", "issue", record))
+	for _, entry := range happened {
+		writes, _ := i.note(entry) // only comments are refused
+		result.Writes = append(result.Writes, writes...)
+	}
 	if next.Watched() {
 		i.resolved.add(i.number)
 	} else {
@@ -151,14 +173,15 @@ func (i *issue) onPatch(now time.Time, m patchIssue) (grain.Outcome[svc.IssueCha
 	}
 	previous := i.state.At(now)
 	next := i.state.Apply(now, m.Patch)
-	return issueChanged(i, next, svc.IssueChange{Previous: previous, Status: next.At(now)}), nil
+	happened := i.state.Changes(&next, now, m.By)
+	return issueChanged(i, next, svc.IssueChange{Previous: previous, Status: next.At(now)}, happened...), nil
 }
 
 // dropResolved takes the issue out of the resolved set, as of a version.
 func (i *issue) dropResolved(as svc.Version) { i.resolved.remove(i.number, as) }
 
 // onOccurred decides whether occurrences reopen the issue.
-func (i *issue) onOccurred(_ time.Time, m issueOccurrences) (grain.Outcome[occurredAnswer], error) {
+func (i *issue) onOccurred(now time.Time, m issueOccurrences) (grain.Outcome[occurredAnswer], error) {
 	if m.Tell != 0 && slices.Contains(i.state.Owed, m.Tell) {
 		return grain.Answer(occurredAnswer{Regressed: true}), nil
 	}
@@ -168,9 +191,9 @@ func (i *issue) onOccurred(_ time.Time, m issueOccurrences) (grain.Outcome[occur
 	next, need := i.state.Occurred(m.Hits, m.FirstSeen)
 	switch {
 	case next.Status != i.state.Status && m.Tell != 0:
-		return issueChanged(i, next.Owe(m.Tell), occurredAnswer{Regressed: true}), nil
+		return issueChanged(i, next.Owe(m.Tell), occurredAnswer{Regressed: true}, regression(&next, now)), nil
 	case next.Status != i.state.Status:
-		return issueChanged(i, next, occurredAnswer{}), nil
+		return issueChanged(i, next, occurredAnswer{}, regression(&next, now)), nil
 	case !i.state.Watched():
 		// The watch held too many.
 		return grain.Outcome[occurredAnswer]{Answer: occurredAnswer{Need: need}, Effects: grain.Effects{After: i.dropResolved}}, nil
@@ -178,16 +201,22 @@ func (i *issue) onOccurred(_ time.Time, m issueOccurrences) (grain.Outcome[occur
 	return grain.Answer(occurredAnswer{Need: need}), nil
 }
 
-func (i *issue) onAdopt(_ time.Time, m issuePart) (grain.Outcome[grain.None], error) {
+func (i *issue) onAdopt(now time.Time, m issuePart) (grain.Outcome[grain.None], error) {
 	next, err := i.state.Adopt(m.ID)
 	if err != nil {
 		return grain.Outcome[grain.None]{}, err
 	}
-	return issueChanged(i, next, grain.None{}), nil
+	if !m.Noted || slices.Contains(i.state.Merged, m.ID) {
+		return issueChanged(i, next, grain.None{}), nil
+	}
+	return issueChanged(i, next, grain.None{}, svc.IssueActivity{At: now, Kind: svc.ActivityMerged, Author: m.By, Issue: m.ID}), nil
 }
 
-func (i *issue) onRelease(_ time.Time, m issuePart) (grain.Outcome[grain.None], error) {
-	return issueChanged(i, i.state.Release(m.ID), grain.None{}), nil
+func (i *issue) onRelease(now time.Time, m issuePart) (grain.Outcome[grain.None], error) {
+	if !m.Noted || !slices.Contains(i.state.Merged, m.ID) {
+		return issueChanged(i, i.state.Release(m.ID), grain.None{}), nil
+	}
+	return issueChanged(i, i.state.Release(m.ID), grain.None{}, svc.IssueActivity{At: now, Kind: svc.ActivityUnmerged, Author: m.By, Issue: m.ID}), nil
 }
 
 func (i *issue) onJoin(_ time.Time, m issuePart) (grain.Outcome[grain.None], error) {

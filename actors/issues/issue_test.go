@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -31,9 +32,23 @@ func TestIssueLife(t *testing.T) {
 		}
 		return []grain.Write{grain.Put("issue", "issue", r)}
 	}
+	// and returns a step that adds an entry to the activity too.
+	and := func(s actorstest.Step, entry svc.IssueActivity) actorstest.Step {
+		entry.At = entry.At.UTC()
+		s.Want.Writes = append(slices.Clip(s.Want.Writes), grain.Put("activity", strconv.FormatUint(entry.Number, 10), entry))
+		return s
+	}
+	status := func(number uint64, after time.Duration, from, to svc.IssueStatus, release string) svc.IssueActivity {
+		return svc.IssueActivity{Number: number, At: actorstest.At(after), Kind: svc.ActivityStatus, From: string(from), To: string(to), Release: release}
+	}
+	back := func(number uint64, after time.Duration, release string) svc.IssueActivity {
+		entry := status(number, after, svc.IssueResolved, svc.IssueRegressed, release)
+		entry.Kind = svc.ActivityRegression
+		return entry
+	}
 	instant := func(after time.Duration) *time.Time { i := actorstest.At(after); return &i }
 	patch := func(name string, after time.Duration, p svc.IssuePatch, previous svc.IssueStatus, next svc.IssueState, change ...func(*issueRecord)) actorstest.Step {
-		return actorstest.Step{Name: name, After: after, Method: "patch", Message: patchIssue{p}, Want: grain.Answer[any](svc.IssueChange{Previous: previous, Status: next.At(actorstest.At(after))}, record(next, change...)...)}
+		return actorstest.Step{Name: name, After: after, Method: "patch", Message: patchIssue{Patch: p}, Want: grain.Answer[any](svc.IssueChange{Previous: previous, Status: next.At(actorstest.At(after))}, record(next, change...)...)}
 	}
 	occurred := func(name string, moment time.Duration, release string, settled occurredAnswer, writes []grain.Write) actorstest.Step {
 		return actorstest.Step{Name: name, After: moment, Method: "occurred", Message: issueOccurrences{Hits: []svc.IssueHit{{Release: release, Moment: actorstest.At(moment)}}}, Want: grain.Answer[any](settled, writes...)}
@@ -44,7 +59,7 @@ func TestIssueLife(t *testing.T) {
 		return s
 	}
 	part := func(name, method string, writes []grain.Write, err error) actorstest.Step {
-		s := actorstest.Step{Name: name, Method: method, Message: issuePart{other}, Err: err}
+		s := actorstest.Step{Name: name, Method: method, Message: issuePart{ID: other}, Err: err}
 		if err == nil {
 			s.Want = grain.Answer[any](grain.None{}, writes...)
 		}
@@ -53,24 +68,24 @@ func TestIssueLife(t *testing.T) {
 	for name, steps := range map[string][]actorstest.Step{
 		"regression": {
 			occurred("while open", 0, "", occurredAnswer{}, nil),
-			patch("resolve", time.Second, svc.IssuePatch{Status: &resolved}, svc.IssueOpen, svc.IssueState{Status: svc.IssueResolved, ResolvedAt: instant(time.Second)}),
+			and(patch("resolve", time.Second, svc.IssuePatch{Status: &resolved}, svc.IssueOpen, svc.IssueState{Status: svc.IssueResolved, ResolvedAt: instant(time.Second)}), status(1, time.Second, svc.IssueOpen, svc.IssueResolved, "")),
 			occurred("before it was resolved", 0, "", occurredAnswer{}, nil),
-			occurred("after", 2*time.Second, "", occurredAnswer{}, record(svc.IssueState{Status: svc.IssueRegressed, RegressedAt: instant(2 * time.Second)},
-				func(r *issueRecord) { r.RegressedMs = actorstest.At(2 * time.Second).UnixMilli() })),
+			and(occurred("after", 2*time.Second, "", occurredAnswer{}, record(svc.IssueState{Status: svc.IssueRegressed, RegressedAt: instant(2 * time.Second)},
+				func(r *issueRecord) { r.RegressedMs = actorstest.At(2 * time.Second).UnixMilli() })), back(2, 2*time.Second, "")),
 			occurred("again", 3*time.Second, "", occurredAnswer{}, nil),
-			patch("assign", 4*time.Second, svc.IssuePatch{AssigneeID: &member}, svc.IssueRegressed, svc.IssueState{Status: svc.IssueRegressed, RegressedAt: instant(2 * time.Second), AssigneeID: member},
-				func(r *issueRecord) { r.RegressedMs = actorstest.At(2 * time.Second).UnixMilli() }),
+			and(patch("assign", 4*time.Second, svc.IssuePatch{AssigneeID: &member}, svc.IssueRegressed, svc.IssueState{Status: svc.IssueRegressed, RegressedAt: instant(2 * time.Second), AssigneeID: member},
+				func(r *issueRecord) { r.RegressedMs = actorstest.At(2 * time.Second).UnixMilli() }), svc.IssueActivity{Number: 3, At: actorstest.At(4 * time.Second), Kind: svc.ActivityAssignee, To: member}),
 		},
 		"a fix in a release": {
-			patch("resolve", 0, svc.IssuePatch{Status: &resolved, ResolvedInRelease: &release}, svc.IssueOpen, svc.IssueState{Status: svc.IssueResolved, ResolvedAt: instant(0), ResolvedInRelease: "2.0"}),
+			and(patch("resolve", 0, svc.IssuePatch{Status: &resolved, ResolvedInRelease: &release}, svc.IssueOpen, svc.IssueState{Status: svc.IssueResolved, ResolvedAt: instant(0), ResolvedInRelease: "2.0"}), status(1, 0, svc.IssueOpen, svc.IssueResolved, "2.0")),
 			occurred("in an older one", time.Second, "1.9", occurredAnswer{}, nil),
 			occurred("in a word", time.Second, "blue", occurredAnswer{Need: []string{"blue", "2.0"}}, nil),
-			occurred("in it", 2*time.Second, "2.0", occurredAnswer{}, record(svc.IssueState{Status: svc.IssueRegressed, RegressedAt: instant(2 * time.Second)},
-				func(r *issueRecord) { r.RegressedMs = actorstest.At(2 * time.Second).UnixMilli() })),
+			and(occurred("in it", 2*time.Second, "2.0", occurredAnswer{}, record(svc.IssueState{Status: svc.IssueRegressed, RegressedAt: instant(2 * time.Second), RegressedInRelease: "2.0"},
+				func(r *issueRecord) { r.RegressedMs = actorstest.At(2 * time.Second).UnixMilli() })), back(2, 2*time.Second, "2.0")),
 		},
 		"ignored": {
-			patch("ignore", 0, svc.IssuePatch{Status: &ignored, IgnoreUntil: instant(time.Hour)}, svc.IssueOpen, svc.IssueState{Status: svc.IssueIgnored, IgnoreUntil: instant(time.Hour)},
-				func(r *issueRecord) { r.IgnoreUntilMs = actorstest.At(time.Hour).UnixMilli() }),
+			and(patch("ignore", 0, svc.IssuePatch{Status: &ignored, IgnoreUntil: instant(time.Hour)}, svc.IssueOpen, svc.IssueState{Status: svc.IssueIgnored, IgnoreUntil: instant(time.Hour)},
+				func(r *issueRecord) { r.IgnoreUntilMs = actorstest.At(time.Hour).UnixMilli() }), status(1, 0, svc.IssueOpen, svc.IssueIgnored, "")),
 			occurred("while ignored", time.Second, "", occurredAnswer{}, nil),
 			patch("open again", 2*time.Hour, svc.IssuePatch{Status: &unresolved}, svc.IssueOpen, svc.IssueState{Status: svc.IssueOpen}),
 		},
@@ -88,13 +103,13 @@ func TestIssueLife(t *testing.T) {
 			part("release", "release", record(svc.IssueState{Merged: []string{}}), nil),
 		},
 		"a regression that is to be told of": {
-			patch("resolve", time.Second, svc.IssuePatch{Status: &resolved}, svc.IssueOpen, svc.IssueState{Status: svc.IssueResolved, ResolvedAt: instant(time.Second)}),
-			told("in a block", 2*time.Second, 7, occurredAnswer{Regressed: true}, record(svc.IssueState{Status: svc.IssueRegressed, RegressedAt: instant(2 * time.Second), Owed: []uint64{7}},
-				func(r *issueRecord) { r.RegressedMs = actorstest.At(2 * time.Second).UnixMilli() })),
+			and(patch("resolve", time.Second, svc.IssuePatch{Status: &resolved}, svc.IssueOpen, svc.IssueState{Status: svc.IssueResolved, ResolvedAt: instant(time.Second)}), status(1, time.Second, svc.IssueOpen, svc.IssueResolved, "")),
+			and(told("in a block", 2*time.Second, 7, occurredAnswer{Regressed: true}, record(svc.IssueState{Status: svc.IssueRegressed, RegressedAt: instant(2 * time.Second), Owed: []uint64{7}},
+				func(r *issueRecord) { r.RegressedMs = actorstest.At(2 * time.Second).UnixMilli() })), back(2, 2*time.Second, "")),
 			told("in the same block again", 2*time.Second, 7, occurredAnswer{Regressed: true}, nil),
 			told("in a later block", 3*time.Second, 8, occurredAnswer{}, nil),
-			patch("resolve before it was told", 4*time.Second, svc.IssuePatch{Status: &resolved}, svc.IssueRegressed, svc.IssueState{Status: svc.IssueResolved, ResolvedAt: instant(4 * time.Second), RegressedAt: instant(2 * time.Second), Owed: []uint64{7}},
-				func(r *issueRecord) { r.RegressedMs = actorstest.At(2 * time.Second).UnixMilli() }),
+			and(patch("resolve before it was told", 4*time.Second, svc.IssuePatch{Status: &resolved}, svc.IssueRegressed, svc.IssueState{Status: svc.IssueResolved, ResolvedAt: instant(4 * time.Second), RegressedAt: instant(2 * time.Second), Owed: []uint64{7}},
+				func(r *issueRecord) { r.RegressedMs = actorstest.At(2 * time.Second).UnixMilli() }), status(3, 4*time.Second, svc.IssueRegressed, svc.IssueResolved, "")),
 			told("the block once more", 2*time.Second, 7, occurredAnswer{Regressed: true}, nil),
 			{Name: "noted", Method: "noted", Message: notedRegression{7}, Want: grain.Answer[any](grain.None{}, record(svc.IssueState{Status: svc.IssueResolved, ResolvedAt: instant(4 * time.Second), RegressedAt: instant(2 * time.Second), Owed: []uint64{}},
 				func(r *issueRecord) { r.RegressedMs = actorstest.At(2 * time.Second).UnixMilli() })...)},
@@ -114,10 +129,10 @@ func TestIssuesAreWatchedBeforeTheyAreSaved(t *testing.T) {
 	watch := &ResolvedSet{}
 	i := &issue{number: number, resolved: watch}
 	resolved, open := svc.IssueResolved, svc.IssueOpen
-	if _, err := i.onPatch(actorstest.Epoch(), patchIssue{svc.IssuePatch{Status: &resolved}}); err != nil || !watch.has(number) {
+	if _, err := i.onPatch(actorstest.Epoch(), patchIssue{Patch: svc.IssuePatch{Status: &resolved}}); err != nil || !watch.has(number) {
 		t.Errorf("a resolved issue is not watched before it is saved (%v)", err)
 	}
-	result, err := i.onPatch(actorstest.Epoch(), patchIssue{svc.IssuePatch{Status: &open}})
+	result, err := i.onPatch(actorstest.Epoch(), patchIssue{Patch: svc.IssuePatch{Status: &open}})
 	if err != nil || !watch.has(number) {
 		t.Errorf("an open issue is not watched until it is saved (%v)", err)
 	}
@@ -147,7 +162,7 @@ func TestIssuesSurviveAMove(t *testing.T) {
 		a, b := svc.IssueNumber(1, "v1-a"), svc.IssueNumber(1, "v1-b")
 		change := func(issue uint64, status svc.IssueStatus) svc.IssueChange {
 			t.Helper()
-			got, err := issues.Change(ctx, 1, issue, svc.IssuePatch{Status: &status})
+			got, err := issues.Change(ctx, 1, issue, svc.IssuePatch{Status: &status}, svc.IssueAuthor{ID: "usr_1", Name: "Ada"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -173,20 +188,20 @@ func TestIssuesSurviveAMove(t *testing.T) {
 		if got := change(a, svc.IssueResolved); got != (svc.IssueChange{Previous: svc.IssueRegressed, Status: svc.IssueResolved}) {
 			t.Errorf("after a regression: %+v", got)
 		}
-		if err := issues.Merge(ctx, 1, a, b); err != nil || !watch.has(b) {
+		if err := issues.Merge(ctx, 1, a, b, svc.IssueAuthor{}); err != nil || !watch.has(b) {
 			t.Fatalf("merging: %v", err)
 		}
-		if err := issues.Merge(ctx, 1, b, a); svc.CodeOf(err) != svc.CodeConflict {
+		if err := issues.Merge(ctx, 1, b, a, svc.IssueAuthor{}); svc.CodeOf(err) != svc.CodeConflict {
 			t.Errorf("merging in a circle: %v", err)
 		}
 		occur(b)
 		if got := change(a, svc.IssueOpen); got.Previous != svc.IssueRegressed {
 			t.Errorf("after its part occurred: %+v", got)
 		}
-		if err := issues.Unmerge(ctx, 1, a, b); err != nil || watch.has(b) {
+		if err := issues.Unmerge(ctx, 1, a, b, svc.IssueAuthor{}); err != nil || watch.has(b) {
 			t.Errorf("parting: %v", err)
 		}
-		if err := issues.Unmerge(ctx, 1, a, b); svc.CodeOf(err) != svc.CodeNotFound {
+		if err := issues.Unmerge(ctx, 1, a, b, svc.IssueAuthor{}); svc.CodeOf(err) != svc.CodeNotFound {
 			t.Errorf("parting again: %v", err)
 		}
 	})
@@ -219,7 +234,7 @@ func TestOneIssueDoesNotKeepOthersFromHearing(t *testing.T) {
 			t.Fatal(err)
 		}
 		resolved := svc.IssueResolved
-		if _, err := issues.Change(ctx, 1, well, svc.IssuePatch{Status: &resolved}); err != nil {
+		if _, err := issues.Change(ctx, 1, well, svc.IssuePatch{Status: &resolved}, svc.IssueAuthor{}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)

@@ -54,7 +54,7 @@ const endTime = 2 * time.Second
 // be valid; the change is durable when Change returns. What is accepted after a resolution
 // has returned is newer than it, and what was accepted before Change was called is not,
 // whatever the clocks of the nodes say; where the log cannot be asked, the clocks decide.
-func (i *Issues) Change(ctx context.Context, environment, number uint64, patch svc.IssuePatch) (svc.IssueChange, error) {
+func (i *Issues) Change(ctx context.Context, environment, number uint64, patch svc.IssuePatch, by svc.IssueAuthor) (svc.IssueChange, error) {
 	if patch.End = nil; i.Log != nil && patch.Status != nil && *patch.Status == svc.IssueResolved {
 		asking, cancel := context.WithTimeout(ctx, endTime)
 		if end, err := i.Log.End(asking, protos.PartitionOfIssue(number, i.Partitions)); err == nil {
@@ -62,22 +62,22 @@ func (i *Issues) Change(ctx context.Context, environment, number uint64, patch s
 		}
 		cancel()
 	}
-	return issuePatch.Ask(ctx, i.Actors, issueIdentity(environment, number), patchIssue{Patch: patch})
+	return issuePatch.Ask(ctx, i.Actors, issueIdentity(environment, number), patchIssue{Patch: patch, By: by})
 }
 
 // Merge makes an issue part of another one of the same environment. It fails
 // with conflict where either is merged otherwise.
-func (i *Issues) Merge(ctx context.Context, environment, root, part uint64) error {
+func (i *Issues) Merge(ctx context.Context, environment, root, part uint64, by svc.IssueAuthor) error {
 	if root == part {
 		return svc.Errorf(svc.CodeConflict, "An issue cannot be part of itself.")
 	}
 	// The root notes its part first, so that it cannot become a part itself.
-	if err := i.tell(ctx, environment, root, issueAdopt, part); err != nil {
+	if err := i.tell(ctx, environment, root, issueAdopt, issuePart{ID: svc.IssueID(part), Noted: true, By: by}); err != nil {
 		return err
 	}
-	err := i.tell(ctx, environment, part, issueJoin, root)
+	err := i.tell(ctx, environment, part, issueJoin, issuePart{ID: svc.IssueID(root)})
 	if svc.CodeOf(err) == svc.CodeConflict {
-		if undo := i.tell(ctx, environment, root, issueRelease, part); undo != nil {
+		if undo := i.tell(ctx, environment, root, issueRelease, issuePart{ID: svc.IssueID(part), Noted: true, By: by}); undo != nil {
 			return undo
 		}
 	}
@@ -85,16 +85,16 @@ func (i *Issues) Merge(ctx context.Context, environment, root, part uint64) erro
 }
 
 // Unmerge takes a part out of an issue. It fails with not_found where it is none.
-func (i *Issues) Unmerge(ctx context.Context, environment, root, part uint64) error {
-	if err := i.tell(ctx, environment, part, issueLeave, root); err != nil {
+func (i *Issues) Unmerge(ctx context.Context, environment, root, part uint64, by svc.IssueAuthor) error {
+	if err := i.tell(ctx, environment, part, issueLeave, issuePart{ID: svc.IssueID(root)}); err != nil {
 		return err
 	}
-	return i.tell(ctx, environment, root, issueRelease, part)
+	return i.tell(ctx, environment, root, issueRelease, issuePart{ID: svc.IssueID(part), Noted: true, By: by})
 }
 
 // tell sends a message about another issue to an issue.
-func (i *Issues) tell(ctx context.Context, environment, number uint64, method grain.Method[issuePart, grain.None], other uint64) error {
-	_, err := method.Ask(ctx, i.Actors, issueIdentity(environment, number), issuePart{ID: svc.IssueID(other)})
+func (i *Issues) tell(ctx context.Context, environment, number uint64, method grain.Method[issuePart, grain.None], other issuePart) error {
+	_, err := method.Ask(ctx, i.Actors, issueIdentity(environment, number), other)
 	return err
 }
 

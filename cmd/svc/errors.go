@@ -25,7 +25,7 @@ func (n *node) errorsModule() module {
 		},
 		kinds: func(node *grain.Node) []cluster.Kind { return issues.Kinds(node, n.resolved) },
 		routes: func() ([]route.Route, error) {
-			return issuesapi.Routes(issuesapi.Ports{Issues: n.db, Occurrences: n.db, Changes: n.issues, People: n.identity}), nil
+			return issuesapi.Routes(issuesapi.Ports{Issues: n.db, Occurrences: n.db, Changes: n.issues, People: n.identity, Artifacts: n.db}), nil
 		},
 	}
 }

@@ -158,6 +158,11 @@ func (sub *submission) emitPoint(point *protos.MetricPoint, labels []svc.Label) 
 	if !slices.Contains(sub.collector.Modules, svc.ModuleMetrics) {
 		return string(svc.CodeModuleDisabled), "The application has switched the module metrics off."
 	}
+	return sub.putPoint(point, labels)
+}
+
+// putPoint is emitPoint whatever modules the application has.
+func (sub *submission) putPoint(point *protos.MetricPoint, labels []svc.Label) (code, message string) {
 	policy := &sub.collector.Metrics
 	labels = svc.NormaliseLabels(labels, policy.LabelDenylist)
 	if len(labels) > policy.MaxLabelsPerSeries {

@@ -188,6 +188,10 @@ func (s *Sentry) envelope(sub *submission) error {
 			}
 		case "client_report":
 			s.report(item.Payload)
+		case "session":
+			s.sessions(sub, n, item.Payload, sentry.ParseSession)
+		case "sessions":
+			s.sessions(sub, n, item.Payload, sentry.ParseSessions)
 		}
 	}
 	if refused != nil && sub.accepted > 0 {

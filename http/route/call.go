@@ -35,6 +35,7 @@ type Call struct {
 	secret   string
 	about    string
 	concerns []string
+	subjects []string
 	happened svc.LedgerKind
 	note     string
 	public   string

@@ -27,15 +27,21 @@ func (h *Handler) enter(ctx context.Context, call *Call) {
 	if org := call.Param("org"); org != "" {
 		concerns = []string{org}
 	}
+	subjects := call.subjects
+	if subjects == nil {
+		subjects = []string{call.subject()}
+	}
 	for _, org := range concerns {
-		h.enterIn(ctx, call, org)
+		for _, subject := range subjects {
+			h.enterIn(ctx, call, org, subject)
+		}
 	}
 }
 
-// enterIn records a call in the ledger of one organization.
-func (h *Handler) enterIn(ctx context.Context, call *Call, org string) {
+// enterIn records what a call did to a subject in the ledger of one organization.
+func (h *Handler) enterIn(ctx context.Context, call *Call, org, subject string) {
 	entry := svc.LedgerEntry{
-		At: call.Now, Org: org, App: call.Param("app"), Kind: call.Route.Ledger, Subject: call.subject(), RequestID: call.RequestID,
+		At: call.Now, Org: org, App: call.Param("app"), Kind: call.Route.Ledger, Subject: subject, RequestID: call.RequestID,
 	}
 	if call.happened != "" {
 		entry.Kind = call.happened
@@ -67,6 +73,10 @@ func (c *Call) Happened(kind svc.LedgerKind) { c.happened = kind }
 // About sets the subject of the ledger entry: an id, never a name or an address of a person.
 // The default is the id of what the call created, else the last parameter of its path.
 func (c *Call) About(id string) { c.about = id }
+
+// AboutEach sets the subjects of a call that changed several things: each gets a ledger entry, and
+// where there is none the call leaves no entry.
+func (c *Call) AboutEach(ids []string) { c.subjects = append([]string{}, ids...) }
 
 func (c *Call) subject() string {
 	if c.about != "" {

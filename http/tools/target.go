@@ -154,7 +154,7 @@ func (w *reading) decided(shown json.RawMessage) json.RawMessage {
 // something new, which has no state before, unless the path itself can be read, or the body names
 // what it changes in the list of the same path.
 func readingOf(row *route.Route, routes []route.Route) *reading {
-	if row.Effect == svc.EffectRead {
+	if row.Effect == svc.EffectRead || names(row.Handler.Input, "ids") { // several things have no state to compare
 		return nil
 	}
 	noun, _, _ := strings.Cut(row.Operation, ".")

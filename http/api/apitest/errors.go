@@ -278,29 +278,33 @@ func (t tracked) decide(environment, issue uint64, change func(svc.IssueState) (
 }
 
 // Change implements issues.IssueChanges.
-func (t tracked) Change(_ context.Context, environment, issue uint64, patch svc.IssuePatch) (change svc.IssueChange, err error) {
+func (t tracked) Change(_ context.Context, environment, issue uint64, patch svc.IssuePatch, by svc.IssueAuthor) (change svc.IssueChange, err error) {
 	err = t.decide(environment, issue, func(s svc.IssueState) (svc.IssueState, error) {
 		change.Previous = s.At(t.now())
-		s = s.Apply(t.now(), patch)
-		change.Status = s.At(t.now())
-		return s, nil
+		next := s.Apply(t.now(), patch)
+		change.Status = next.At(t.now())
+		t.note(environment, issue, s.Changes(&next, t.now(), by)...)
+		return next, nil
 	})
 	return change, err
 }
 
 // Merge implements issues.IssueChanges.
-func (t tracked) Merge(_ context.Context, environment, root, part uint64) error {
+func (t tracked) Merge(_ context.Context, environment, root, part uint64, by svc.IssueAuthor) error {
 	if root == part {
 		return svc.Errorf(svc.CodeConflict, "An issue cannot be part of itself.")
 	}
-	if err := t.decide(environment, root, func(s svc.IssueState) (svc.IssueState, error) { return s.Adopt(svc.IssueID(part)) }); err != nil {
+	if err := t.decide(environment, root, func(s svc.IssueState) (svc.IssueState, error) {
+		t.note(environment, root, svc.IssueActivity{At: t.now(), Kind: svc.ActivityMerged, Author: by, Issue: svc.IssueID(part)})
+		return s.Adopt(svc.IssueID(part))
+	}); err != nil {
 		return err
 	}
 	return t.decide(environment, part, func(s svc.IssueState) (svc.IssueState, error) { return s.Join(svc.IssueID(root)) })
 }
 
 // Unmerge implements issues.IssueChanges.
-func (t tracked) Unmerge(_ context.Context, environment, root, part uint64) error {
+func (t tracked) Unmerge(_ context.Context, environment, root, part uint64, by svc.IssueAuthor) error {
 	err := t.decide(environment, part, func(s svc.IssueState) (svc.IssueState, error) {
 		if s.MergedInto != svc.IssueID(root) {
 			return s, svc.NotFound("merged issue")
@@ -310,5 +314,8 @@ func (t tracked) Unmerge(_ context.Context, environment, root, part uint64) erro
 	if err != nil {
 		return err
 	}
-	return t.decide(environment, root, func(s svc.IssueState) (svc.IssueState, error) { return s.Release(svc.IssueID(part)), nil })
+	return t.decide(environment, root, func(s svc.IssueState) (svc.IssueState, error) {
+		t.note(environment, root, svc.IssueActivity{At: t.now(), Kind: svc.ActivityUnmerged, Author: by, Issue: svc.IssueID(part)})
+		return s.Release(svc.IssueID(part)), nil
+	})
 }

@@ -45,21 +45,22 @@ type World struct {
 type Memory struct {
 	now func() time.Time
 
-	mu      sync.Mutex
-	ids     uint64
-	orgs    map[string]*organization
-	users   map[string]svc.User
-	tokens  map[string]*heldToken
-	apps    map[svc.AppRef]*heldApp
-	events  []svc.Event
-	errors  []svc.Occurrence
-	decided map[issueRef]svc.IssueState
-	audit   []svc.AuditRow
-	ledger  []svc.LedgerEntry
-	claims  map[string]*claim
-	meters  map[string]*svc.Meter
-	limit   int
-	docs    *docs.Library
+	mu         sync.Mutex
+	ids        uint64
+	orgs       map[string]*organization
+	users      map[string]svc.User
+	tokens     map[string]*heldToken
+	apps       map[svc.AppRef]*heldApp
+	events     []svc.Event
+	errors     []svc.Occurrence
+	decided    map[issueRef]svc.IssueState
+	activities map[issueRef]svc.IssueActivities
+	audit      []svc.AuditRow
+	ledger     []svc.LedgerEntry
+	claims     map[string]*claim
+	meters     map[string]*svc.Meter
+	limit      int
+	docs       *docs.Library
 
 	passkeys   map[string][]svc.Passkey
 	ceremonies map[string]svc.Ceremony
@@ -107,8 +108,8 @@ func NewMemory(now func() time.Time) *Memory {
 	return &Memory{
 		passkeys: map[string][]svc.Passkey{}, ceremonies: map[string]svc.Ceremony{},
 		docs: library, now: now, orgs: map[string]*organization{}, users: map[string]svc.User{}, tokens: map[string]*heldToken{},
-		decided: map[issueRef]svc.IssueState{},
-		apps:    map[svc.AppRef]*heldApp{}, claims: map[string]*claim{}, meters: map[string]*svc.Meter{},
+		decided: map[issueRef]svc.IssueState{}, activities: map[issueRef]svc.IssueActivities{},
+		apps: map[svc.AppRef]*heldApp{}, claims: map[string]*claim{}, meters: map[string]*svc.Meter{},
 	}
 }
 
@@ -145,7 +146,7 @@ func (m *Memory) Ports() *Ports {
 		},
 		Apps:      apps.Ports{Apps: m, Keys: m},
 		Analytics: analytics.Ports{Analytics: m, Presence: m, Events: feed{m}, Goals: m, Funnels: m, Results: m},
-		Issues:    issues.Ports{Issues: tracked{m}, Occurrences: tracked{m}, Changes: tracked{m}, People: m},
+		Issues:    issues.Ports{Issues: tracked{m}, Occurrences: tracked{m}, Changes: tracked{m}, People: m, Artifacts: tracked{m}},
 		Alerting:  alerting.Ports{Monitors: m, Alerts: m, Incidents: m, Channels: m},
 		Assistant: assistant.Ports{Assistant: ai, Approvals: ai, Settings: ai, Tools: ai, Passkeys: m},
 		Docs:      m.docs,

@@ -157,8 +157,7 @@ type issuePatch struct {
 }
 
 // patch returns the changes that the body asks for.
-func (u *updateIssue) patch() svc.IssuePatch {
-	body := &u.Body
+func (body *issuePatch) patch() svc.IssuePatch {
 	patch := svc.IssuePatch{Status: body.Status, ResolvedInRelease: body.ResolvedInRelease.Value}
 	if body.AssigneeID.Set {
 		patch.AssigneeID = new(string)
@@ -175,7 +174,7 @@ func (u *updateIssue) patch() svc.IssuePatch {
 
 // Check applies the rules of issues.
 func (u *updateIssue) Check(call *route.Call) []svc.FieldError {
-	patch := u.patch()
+	patch := u.Body.patch()
 	return patch.Validate(call.Now)
 }
 
@@ -190,29 +189,46 @@ type changedIssue struct {
 // update changes an issue. The person who does so must be known: a token that belongs to nobody is
 // refused (contract 82).
 func (e tracking) update(ctx context.Context, call *route.Call, in updateIssue) (changedIssue, error) {
-	if call.Grant.Token.User == nil {
-		return changedIssue{}, &svc.Error{
-			Code: svc.CodeForbidden, Reason: "user_bound_token_required", Message: "The token is bound to no person; issues are changed by people.",
-		}
+	by, err := author(call)
+	if err != nil {
+		return changedIssue{}, err
 	}
 	env, found, err := e.find(ctx, call, in.issuePath)
 	if err != nil {
 		return changedIssue{}, err
 	}
-	patch := in.patch()
-	if patch.AssigneeID != nil && *patch.AssigneeID != "" {
-		person, err := e.member(ctx, in.Org, *patch.AssigneeID)
-		if err != nil {
-			return changedIssue{}, err
-		}
-		if person == nil {
-			return changedIssue{}, svc.Invalid(svc.FieldError{Field: "assigneeId", Code: "unknown_member", Message: "The assignee is no member of the organization."})
-		}
+	patch := in.Body.patch()
+	if err := e.assignable(ctx, in.Org, patch); err != nil {
+		return changedIssue{}, err
 	}
-	change, err := e.changes.Change(ctx, env.Number, found.Key.Number, patch)
+	change, err := e.changes.Change(ctx, env.Number, found.Key.Number, patch, by)
 	if err != nil {
 		return changedIssue{}, err
 	}
 	shown := shownIssue(call)(&found)
 	return changedIssue{ID: shown.ID, Title: shown.Title, PreviousStatus: change.Previous, Status: change.Status}, nil
+}
+
+// author returns the person who changes an issue. It fails with forbidden for a token that belongs
+// to nobody.
+func author(call *route.Call) (svc.IssueAuthor, error) {
+	user := call.Grant.Token.User
+	if user == nil {
+		return svc.IssueAuthor{}, &svc.Error{
+			Code: svc.CodeForbidden, Reason: "user_bound_token_required", Message: "The token is bound to no person; issues are changed by people.",
+		}
+	}
+	return svc.IssueAuthor{ID: user.ID, Name: user.Name}, nil
+}
+
+// assignable fails with invalid_request where a patch assigns somebody who is no member.
+func (e tracking) assignable(ctx context.Context, org string, patch svc.IssuePatch) error {
+	if patch.AssigneeID == nil || *patch.AssigneeID == "" {
+		return nil
+	}
+	person, err := e.member(ctx, org, *patch.AssigneeID)
+	if err == nil && person == nil {
+		err = svc.Invalid(svc.FieldError{Field: "assigneeId", Code: "unknown_member", Message: "The assignee is no member of the organization."})
+	}
+	return err
 }

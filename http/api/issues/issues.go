@@ -19,19 +19,28 @@ type Issues interface {
 	Issue(ctx context.Context, scope svc.IssueScope) (svc.IssueDetail, error)
 	// FindIssue is Issue without series, releases and tags.
 	FindIssue(ctx context.Context, environment svc.Environment, number uint64, now time.Time) (svc.Issue, error)
+	// FindIssues returns those of the issues that the environment has, each under the number that it was
+	// asked for by, as FindIssue finds it.
+	FindIssues(ctx context.Context, environment svc.Environment, numbers []uint64, now time.Time) (map[uint64]svc.Issue, error)
+	// Releases returns a page of the releases of an environment, the last seen first, and whether more follow.
+	Releases(ctx context.Context, query svc.ErrorReleasesQuery) (page []svc.ErrorRelease, more bool, err error)
 	// ErrorsOverview returns what happened in a window.
 	ErrorsOverview(ctx context.Context, query svc.ErrorsQuery) (svc.ErrorsOverview, error)
 }
 
 // IssueChanges changes issues, which are named by the numbers of their environment and their own.
 type IssueChanges interface {
-	// Change applies a valid patch to an issue.
-	Change(ctx context.Context, environment, issue uint64, patch svc.IssuePatch) (svc.IssueChange, error)
+	// Change applies a member's valid patch to an issue.
+	Change(ctx context.Context, environment, issue uint64, patch svc.IssuePatch, by svc.IssueAuthor) (svc.IssueChange, error)
+	// Comment adds a comment to an issue; it fails with conflict where the issue has too many.
+	Comment(ctx context.Context, environment, issue uint64, text string, by svc.IssueAuthor) (svc.IssueActivity, error)
+	// Activity returns entries of an issue's activity below a number, 0 for all, the newest first, and whether more follow.
+	Activity(ctx context.Context, environment, issue, before uint64, limit int) (page []svc.IssueActivity, more bool, err error)
 	// Merge makes an issue part of another one; it fails with conflict where
 	// either is merged otherwise.
-	Merge(ctx context.Context, environment, root, part uint64) error
+	Merge(ctx context.Context, environment, root, part uint64, by svc.IssueAuthor) error
 	// Unmerge takes a part out again; it fails with not_found where the issue is no part of another.
-	Unmerge(ctx context.Context, environment, root, part uint64) error
+	Unmerge(ctx context.Context, environment, root, part uint64, by svc.IssueAuthor) error
 }
 
 // People knows who may be assigned to issues.
@@ -46,11 +55,12 @@ type tracking struct {
 	occurrences Occurrences
 	changes     IssueChanges
 	members     People
+	artifacts   Artifacts
 }
 
 func errorRoutes(ports Ports) []route.Route {
-	tracking := tracking{issues: ports.Issues, occurrences: ports.Occurrences, changes: ports.Changes, members: ports.People}
-	return []route.Route{
+	tracking := tracking{issues: ports.Issues, occurrences: ports.Occurrences, changes: ports.Changes, members: ports.People, artifacts: ports.Artifacts}
+	return append([]route.Route{
 		{
 			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/errors", Operation: "errors.list", Module: svc.ModuleErrors, Scope: svc.ScopeRead, Permission: svc.PermErrorsRead, Effect: route.Read, Rate: svc.RateQuery,
 			Summary: "List issues", Handler: route.Typed(tracking.list),
@@ -83,7 +93,7 @@ func errorRoutes(ports Ports) []route.Route {
 			Surface: route.Console, Method: "POST", Path: "/apps/{org}/{app}/errors/{issueId}/unmerge", Operation: "console.errors.unmerge", Module: svc.ModuleErrors, Scope: svc.ScopeWrite, Permission: svc.PermErrorsWrite, Effect: route.Write, Unrecorded: "the issues themselves show what was merged", Rate: svc.RateDefault,
 			Summary: "Take issues out of another one", Handler: route.Typed(tracking.unmerge),
 		},
-	}
+	}, tracking.moreRoutes()...)
 }
 
 // issue is one row of the list.

@@ -38,6 +38,10 @@ func (e tracking) merge(ctx context.Context, call *route.Call, in mergeIssues) (
 	if err != nil {
 		return mergedIssue{}, err
 	}
+	by, err := author(call)
+	if err != nil {
+		return mergedIssue{}, err
+	}
 	parts := make([]uint64, 0, len(in.Body.IssueIDs))
 	for n, id := range in.Body.IssueIDs {
 		if _, _, err := e.findIn(ctx, []svc.Environment{env}, id, call.Now); svc.CodeOf(err) == svc.CodeNotFound && err != nil {
@@ -49,7 +53,7 @@ func (e tracking) merge(ctx context.Context, call *route.Call, in mergeIssues) (
 		parts = append(parts, number)
 	}
 	for _, part := range parts {
-		if err := e.changes.Merge(ctx, env.Number, root.Key.Number, part); err != nil {
+		if err := e.changes.Merge(ctx, env.Number, root.Key.Number, part, by); err != nil {
 			return mergedIssue{}, err
 		}
 	}
@@ -63,12 +67,16 @@ func (e tracking) unmerge(ctx context.Context, call *route.Call, in mergeIssues)
 	if err != nil {
 		return mergedIssue{}, err
 	}
+	by, err := author(call)
+	if err != nil {
+		return mergedIssue{}, err
+	}
 	for _, id := range in.Body.IssueIDs {
 		part, ok := svc.ParseIssueID(id)
 		if !ok {
 			return mergedIssue{}, svc.NotFound("merged issue")
 		}
-		if err := e.changes.Unmerge(ctx, env.Number, root.Key.Number, part); err != nil {
+		if err := e.changes.Unmerge(ctx, env.Number, root.Key.Number, part, by); err != nil {
 			return mergedIssue{}, err
 		}
 	}

@@ -12,6 +12,7 @@ type Ports struct {
 	Occurrences Occurrences
 	Changes     IssueChanges
 	People      People
+	Artifacts   Artifacts
 }
 
 // Routes returns the rows of the package.

@@ -1,0 +1,88 @@
+package issues
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"svc"
+	"svc/actors/grain"
+)
+
+// kindActivity is the kind of the entities that hold an issue's activity, one an entry.
+const kindActivity = "activity"
+
+type (
+	// commentIssue adds a comment.
+	commentIssue struct {
+		Text string          `json:"text"`
+		By   svc.IssueAuthor `json:"by"`
+	}
+	// activityPage asks for entries below a number, 0 for the newest.
+	activityPage struct {
+		Before uint64 `json:"before"`
+		Limit  int    `json:"limit"`
+	}
+	// activityAnswer answers activityPage.
+	activityAnswer struct {
+		Page []svc.IssueActivity `json:"page"`
+		More bool                `json:"more"`
+	}
+)
+
+// note adds an entry to the activity and returns what must be stored. It fails with conflict where a
+// comment finds no room.
+func (i *issue) note(entry svc.IssueActivity) ([]grain.Write, error) {
+	next, dropped, err := i.activities.Add(entry)
+	if err != nil || len(next) == 0 || dropped == 0 && len(next) == len(i.activities) {
+		return nil, err
+	}
+	i.activities = next
+	added := next[len(next)-1]
+	writes := []grain.Write{grain.Put(kindActivity, strconv.FormatUint(added.Number, 10), added)}
+	if dropped != 0 {
+		writes = append(writes, grain.Delete(kindActivity, strconv.FormatUint(dropped, 10)))
+	}
+	return writes, nil
+}
+
+// regression is the entry of an issue that came back.
+func regression(next *svc.IssueState, now time.Time) svc.IssueActivity {
+	at := now
+	if next.RegressedAt != nil {
+		at = *next.RegressedAt
+	}
+	return svc.IssueActivity{
+		At: at, Kind: svc.ActivityRegression, From: string(svc.IssueResolved), To: string(svc.IssueRegressed), Release: next.RegressedInRelease,
+	}
+}
+
+// onComment adds a comment and answers its entry.
+func (i *issue) onComment(now time.Time, m commentIssue) (grain.Outcome[svc.IssueActivity], error) {
+	if problem := svc.CheckComment(m.Text); problem != nil {
+		return grain.Outcome[svc.IssueActivity]{}, svc.Invalid(*problem)
+	}
+	writes, err := i.note(svc.IssueActivity{At: now, Kind: svc.ActivityComment, Author: m.By, Text: m.Text})
+	if err != nil {
+		return grain.Outcome[svc.IssueActivity]{}, err
+	}
+	return grain.Answer(i.activities[len(i.activities)-1], writes...), nil
+}
+
+// onActivity answers a page of the activity.
+func (i *issue) onActivity(_ time.Time, m activityPage) (grain.Outcome[activityAnswer], error) {
+	page, more := i.activities.Page(m.Before, m.Limit)
+	return grain.Answer(activityAnswer{Page: page, More: more}), nil
+}
+
+// Comment adds a comment to an issue and returns its entry. It fails with conflict where the issue
+// has svc.MaxIssueActivity comments.
+func (i *Issues) Comment(ctx context.Context, environment, number uint64, text string, by svc.IssueAuthor) (svc.IssueActivity, error) {
+	return issueComment.Ask(ctx, i.Actors, issueIdentity(environment, number), commentIssue{Text: text, By: by})
+}
+
+// Activity returns entries of an issue below a number, 0 for all, the newest first, and whether more follow.
+func (i *Issues) Activity(ctx context.Context, environment, number, before uint64, limit int) (page []svc.IssueActivity, more bool, err error) {
+	answer, err := issueActivity.Ask(ctx, i.Actors, issueIdentity(environment, number), activityPage{Before: before, Limit: limit})
+	return answer.Page, answer.More, err
+}

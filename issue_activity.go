@@ -1,0 +1,137 @@
+package svc
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// IssueActivityKind says what an entry of an issue's activity is about.
+type IssueActivityKind string
+
+// The kinds of activity.
+const (
+	// ActivityComment is a text that a member wrote.
+	ActivityComment IssueActivityKind = "comment"
+	// ActivityStatus is a member's change of the status.
+	ActivityStatus IssueActivityKind = "status"
+	// ActivityAssignee is a change of the assignee.
+	ActivityAssignee IssueActivityKind = "assignee"
+	// ActivityRegression is a resolved issue that occurred again.
+	ActivityRegression IssueActivityKind = "regression"
+	// ActivityMerged is another issue that became part of this one, ActivityUnmerged one that ceased to be.
+	ActivityMerged   IssueActivityKind = "merged"
+	ActivityUnmerged IssueActivityKind = "unmerged"
+)
+
+// Values lists the kinds.
+func (IssueActivityKind) Values() []IssueActivityKind {
+	return []IssueActivityKind{ActivityComment, ActivityStatus, ActivityAssignee, ActivityRegression, ActivityMerged, ActivityUnmerged}
+}
+
+// IssueAuthor is the member who changed or commented an issue. The zero value is the service.
+type IssueAuthor struct {
+	ID   string `json:"id,omitempty"`
+	Name string `json:"name,omitempty"`
+}
+
+// IssueActivity is one entry of what happened to an issue.
+type IssueActivity struct {
+	// Number counts the entries of the issue from 1; the newest has the highest.
+	Number uint64            `json:"number"`
+	At     time.Time         `json:"at"`
+	Kind   IssueActivityKind `json:"kind"`
+	Author IssueAuthor       `json:"author"`
+	// Text is that of a comment.
+	Text string `json:"text,omitempty"`
+	// From and To are the statuses or assignees before and after.
+	From string `json:"from,omitempty"`
+	To   string `json:"to,omitempty"`
+	// Release is the one that holds the fix, or in which the issue came back.
+	Release string `json:"release,omitempty"`
+	// Issue is the id of the other issue of a merge.
+	Issue string `json:"issue,omitempty"`
+}
+
+// ID returns the entry's id, which is unique within its issue.
+func (a *IssueActivity) ID() string { return "act_" + strconv.FormatUint(a.Number, 10) }
+
+// Mask hides e-mail-like values.
+func (a *IssueActivity) Mask() { a.Text, a.Release = MaskEmails(a.Text), MaskEmails(a.Release) }
+
+// Bounds of an issue's activity.
+const (
+	// MaxIssueActivity is how many entries of one issue are kept. The oldest entry that is no
+	// comment makes room for a new one.
+	MaxIssueActivity = 500
+	// MaxCommentBytes bounds a comment.
+	MaxCommentBytes = 4096
+)
+
+// IssueActivities are the entries of an issue, the oldest first.
+type IssueActivities []IssueActivity
+
+// Add returns the entries with a new one, which gets its number, and the number of the one that
+// makes room for it, 0 if none. Where all are comments, another comment is refused (conflict) and
+// any other entry is left out.
+func (l IssueActivities) Add(entry IssueActivity) (next IssueActivities, dropped uint64, err error) {
+	next = l
+	if len(l) >= MaxIssueActivity {
+		at := slices.IndexFunc(l, func(a IssueActivity) bool { return a.Kind != ActivityComment })
+		switch {
+		case at >= 0:
+			dropped = l[at].Number
+			next = slices.Delete(slices.Clone(l), at, at+1)
+		case entry.Kind == ActivityComment:
+			return l, 0, &Error{Code: CodeConflict, Reason: "too_many", Message: fmt.Sprintf("An issue has %d comments at most.", MaxIssueActivity)}
+		default:
+			return l, 0, nil
+		}
+	}
+	entry.Number = 1
+	if len(l) > 0 {
+		entry.Number = l[len(l)-1].Number + 1
+	}
+	entry.At = entry.At.UTC().Truncate(time.Millisecond)
+	return append(slices.Clip(next), entry), dropped, nil
+}
+
+// Page returns entries below a number, the newest first, and whether more follow. Before is 0 for
+// the first page.
+func (l IssueActivities) Page(before uint64, limit int) (page []IssueActivity, more bool) {
+	for _, entry := range slices.Backward(l) {
+		if before != 0 && entry.Number >= before {
+			continue
+		}
+		if len(page) == limit {
+			return page, true
+		}
+		page = append(page, entry)
+	}
+	return page, false
+}
+
+// Changes returns what a valid wish changes in a state, as entries without numbers.
+func (s *IssueState) Changes(next *IssueState, now time.Time, by IssueAuthor) []IssueActivity {
+	var out []IssueActivity
+	before, after := s.At(now), next.At(now)
+	if before != after || s.ResolvedInRelease != next.ResolvedInRelease {
+		out = append(out, IssueActivity{At: now, Kind: ActivityStatus, Author: by, From: string(before), To: string(after), Release: next.ResolvedInRelease})
+	}
+	if s.AssigneeID != next.AssigneeID {
+		out = append(out, IssueActivity{At: now, Kind: ActivityAssignee, Author: by, From: s.AssigneeID, To: next.AssigneeID})
+	}
+	return out
+}
+
+// CheckComment returns what is wrong with the text of a comment, nil for a good one.
+func CheckComment(text string) *FieldError {
+	if text == "" || len(text) > MaxCommentBytes {
+		return &FieldError{Field: "text", Code: "invalid_value", Message: fmt.Sprintf("A comment has 1 to %d bytes.", MaxCommentBytes)}
+	}
+	return nil
+}
+
+// MaxIssueBatch is how many issues one request may change.
+const MaxIssueBatch = 200

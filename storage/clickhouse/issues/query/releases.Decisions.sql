@@ -1,0 +1,16 @@
+-- How many issues of an environment came back in releases last, and how many are resolved by them. Key: owner,
+-- whose names begin with the kind and the environment. Rows read: one per issue that anybody touched;
+-- returned: one per release.
+SELECT decided.1 AS word, toUInt64(sum(decided.2)) AS resolved, toUInt64(sum(decided.3)) AS regressed
+FROM
+(
+    SELECT arrayJoin(
+        [
+            (JSONExtractString(payload, 'resolvedInRelease'), JSONExtractString(payload, 'status') = 'resolved', 0),
+            (JSONExtractString(payload, 'regressedInRelease'), 0, 1)
+        ]) AS decided
+    FROM entities FINAL
+    WHERE owner >= {owner_from:String} AND owner < {owner_to:String} AND kind = 'issue' AND NOT deleted
+)
+WHERE word IN {releases:Array(String)}
+GROUP BY word

@@ -1,0 +1,144 @@
+package issues
+
+import (
+	"context"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc"
+	"svc/storage/clickhouse"
+)
+
+// FindIssues returns those of the issues that the environment has, each under the number that it was
+// asked for by: for an issue that is part of another one, that other one.
+func (db *Store) FindIssues(ctx context.Context, environment svc.Environment, numbers []uint64, now time.Time) (map[uint64]svc.Issue, error) {
+	m, err := db.merges(ctx, environment.Number)
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]svc.IssueKey, len(numbers))
+	for i, number := range numbers {
+		keys[i].Number = m.root(number)
+	}
+	rows, err := db.issueRows(ctx, environment.Number, m, keys, nil, now)
+	if err != nil {
+		return nil, err
+	}
+	roots := make(map[uint64]svc.Issue, len(rows))
+	for _, row := range rows {
+		roots[row.Key.Number] = row
+	}
+	found := make(map[uint64]svc.Issue, len(numbers))
+	for _, number := range numbers {
+		if issue, ok := roots[m.root(number)]; ok {
+			found[number] = issue
+		}
+	}
+	return found, nil
+}
+
+// Releases returns a page of the releases of an environment, the last seen first, and whether more follow.
+func (db *Store) Releases(ctx context.Context, q svc.ErrorReleasesQuery) (page []svc.ErrorRelease, more bool, err error) {
+	type result struct {
+		page []svc.ErrorRelease
+		more bool
+	}
+	found, err := clickhouse.Whole(ctx, db.conn, func(ctx context.Context) (result, error) {
+		page, more, err := db.releasePage(ctx, q)
+		return result{page, more}, err
+	})
+	return found.page, found.more, err
+}
+
+// releasePage is Releases without regard to inserts under way.
+func (db *Store) releasePage(ctx context.Context, q svc.ErrorReleasesQuery) (page []svc.ErrorRelease, more bool, err error) {
+	m, err := db.merges(ctx, q.Environment.Number)
+	if err != nil {
+		return nil, false, err
+	}
+	args := m.arguments().With(clickhouse.Args{
+		"environment": q.Environment.Number, "session_metric": svc.SessionMetric, "search": q.Search, "limit": q.Limit + 1,
+		"first_page": q.After == nil, "after_ms": int64(0), "after_word": "",
+	})
+	if q.After != nil {
+		args["after_ms"], args["after_word"] = q.After.LastSeenMs, q.After.Release
+	}
+	err = db.conn.Read(ctx, "listing releases", db.queries["releases.List"], args, func(rows driver.Rows) (bool, error) {
+		if len(page) == q.Limit {
+			more = true
+			return false, nil
+		}
+		var r svc.ErrorRelease
+		var first, last int64
+		s := &r.Sessions
+		err := rows.Scan(&r.Release, &r.Events, &r.Issues, &r.NewIssues, &s.Started, &s.Crashed, &s.Abnormal, &s.Errored, &first, &last)
+		r.FirstSeenAt, r.LastSeenAt = time.UnixMilli(first).UTC(), time.UnixMilli(last).UTC()
+		page = append(page, r)
+		return true, err
+	})
+	if err != nil || len(page) == 0 {
+		return page, more, err
+	}
+	return page, more, db.fillDecisions(ctx, q.Environment.Number, page)
+}
+
+// fillDecisions counts the issues that came back in releases and that are resolved by them.
+func (db *Store) fillDecisions(ctx context.Context, environment uint64, page []svc.ErrorRelease) error {
+	places, words := make(map[string]int, len(page)), make([]string, len(page))
+	for i := range page {
+		places[page[i].Release], words[i] = i, page[i].Release
+	}
+	args := stateArguments(environment, time.Time{}).With(clickhouse.Args{"releases": words})
+	return db.conn.Read(ctx, "counting decisions about releases", db.queries["releases.Decisions"], args, func(rows driver.Rows) (bool, error) {
+		var release string
+		var resolved, regressed uint64
+		err := rows.Scan(&release, &resolved, &regressed)
+		row := &page[places[release]]
+		row.ResolvedIssues, row.RegressedIssues = resolved, regressed
+		return true, err
+	})
+}
+
+// Artifacts returns a page of the source maps of an application, the newest first, and whether more follow.
+func (db *Store) Artifacts(ctx context.Context, q svc.ArtifactQuery) (page []svc.Artifact, more bool, err error) {
+	args := clickhouse.Args{"app": q.App, "prefix": "", "limit": q.Limit + 1, "first_page": q.After == nil, "after_ms": int64(0), "after_word": ""}
+	if q.Release != "" {
+		args["prefix"] = svc.ReleaseKeyPrefix(q.Release)
+	}
+	if q.After != nil {
+		args["after_ms"], args["after_word"] = q.After.UploadedMs, q.After.Key
+	}
+	err = db.conn.Read(ctx, "listing source maps", db.queries["sourceMaps.List"], args, func(rows driver.Rows) (bool, error) {
+		if len(page) == q.Limit {
+			more = true
+			return false, nil
+		}
+		var key string
+		var uploaded int64
+		var size uint64
+		err := rows.Scan(&key, &uploaded, &size)
+		one := svc.ArtifactOf(key)
+		one.Bytes, one.UploadedAt = size, time.UnixMilli(uploaded).UTC()
+		page = append(page, one)
+		return true, err
+	})
+	return page, more, err
+}
+
+// unmappedDays is how far back the occurrences lie whose frames are looked at.
+const unmappedDays = 7
+
+// Unmapped returns the frames of an environment's latest errors that no map gave the place of.
+func (db *Store) Unmapped(ctx context.Context, environment svc.Environment, now time.Time) (frames []svc.UnmappedFrames, err error) {
+	args := clickhouse.Args{"environment": environment.Number, "since": now.AddDate(0, 0, -unmappedDays), "sample": svc.UnmappedSample, "limit": svc.UnmappedRows}
+	err = db.conn.Read(ctx, "listing unmapped frames", db.queries["occurrences.Unmapped"], args, func(rows driver.Rows) (bool, error) {
+		var one svc.UnmappedFrames
+		var last int64
+		err := rows.Scan(&one.Reason, &one.File, &one.Release, &one.Frames, &last)
+		one.LastSeenAt = time.UnixMilli(last).UTC()
+		frames = append(frames, one)
+		return true, err
+	})
+	return frames, err
+}
