@@ -78,13 +78,22 @@ type EventQuery struct {
 	ID          string
 	Name        string
 	PersonID    string
-	SessionID   string
-	Search      string
+	// Stays is where the events of the person are; nil where the query names none.
+	Stays     *PersonStays
+	SessionID string
+	Search    string
 	// SearchMasked says that the caller may not see e-mail-like values, so the
 	// search must not match inside them either.
 	SearchMasked bool
 	Before       *EventKey
 	Limit        int
+}
+
+// PersonStays are when visitors belonged to a person: intervals of milliseconds since the epoch, the
+// end of each excluded. The three lists are as long as one another.
+type PersonStays struct {
+	Visitors        []uint64
+	FromMs, UntilMs []int64
 }
 
 // EventKey is an event's place in the feed, or an occurrence's in its list. No two rows

@@ -39,8 +39,10 @@ type Event struct {
 	Library     string
 	IsBot       bool
 	Environment string
-	// Tie orders events of the same time and id in the feed; it is known of stored ones.
-	Tie uint64
+	// Tie orders events of the same time and id in the feed; it is known of stored ones, as is the
+	// number of the visitor.
+	Tie           uint64
+	VisitorNumber uint64
 }
 
 // Key returns the event's place in the feed.
@@ -182,18 +184,14 @@ type SessionsQuery struct {
 
 // Mask hides the e-mail-like values of an event from callers without
 // people.pii.read: in its name, the identifiers, the addresses, the title, the
-// campaign words, and the properties at any depth. Of what an identify tells of a person, it also hides
-// the traits that name or reach the person. Everything else stays.
+// campaign words, and the properties at any depth; and the properties that name or reach a person.
+// Everything else stays.
 func (e *Event) Mask() {
 	for _, field := range []*string{
 		&e.Name, &e.DistinctID, &e.AnonymousID, &e.URL, &e.Path, &e.Title, &e.Referrer,
 		&e.Source, &e.Medium, &e.UTMSource, &e.UTMMedium, &e.UTMCampaign, &e.UTMTerm, &e.UTMContent,
 	} {
 		*field = MaskEmails(*field)
-	}
-	if e.Name == IdentifyEvent {
-		e.Properties = maskTraits(e.Properties)
-		return
 	}
 	e.Properties = maskJSON(e.Properties)
 }

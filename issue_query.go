@@ -132,13 +132,17 @@ type IssueDetail struct {
 	Tags     []IssueTag
 }
 
-// Mask hides e-mail-like values.
+// Mask hides e-mail-like values and tags that name or reach people.
 func (d *IssueDetail) Mask() {
 	d.Issue.Mask()
 	for i := range d.Tags {
+		mask := MaskEmails
+		if IsPersonal(d.Tags[i].Key) {
+			mask = MaskText
+		}
 		d.Tags[i].Key = MaskEmails(d.Tags[i].Key)
 		for n := range d.Tags[i].Values {
-			d.Tags[i].Values[n].Value = MaskEmails(d.Tags[i].Values[n].Value)
+			d.Tags[i].Values[n].Value = mask(d.Tags[i].Values[n].Value)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package svc
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -92,72 +93,97 @@ func emailLocal(s string) int {
 	return last + size
 }
 
-// maskJSON applies MaskEmails to every string and member name of a JSON
-// document; one that does not parse becomes {}.
-func maskJSON(document json.RawMessage) json.RawMessage {
-	if !bytes.ContainsAny(document, `@%\`) {
-		return document
-	}
+// rewritten decodes a JSON document, changes it and encodes it; one that does not parse becomes otherwise.
+func rewritten(document json.RawMessage, otherwise string, change func(value any) any) json.RawMessage {
 	decoder := json.NewDecoder(bytes.NewReader(document))
 	decoder.UseNumber()
 	var value any
 	if decoder.Decode(&value) != nil {
-		return json.RawMessage("{}")
+		return json.RawMessage(otherwise)
 	}
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
-	if encoder.Encode(maskValue(value)) != nil {
-		return json.RawMessage("{}")
+	if encoder.Encode(change(value)) != nil {
+		return json.RawMessage(otherwise)
 	}
 	return bytes.TrimSpace(out.Bytes())
 }
 
-func maskValue(value any) any {
+// eachText changes the texts and the names of members of a value.
+func eachText(value any, change func(text string) string) any {
 	switch value := value.(type) {
 	case string:
-		return MaskEmails(value)
+		return change(value)
 	case []any:
 		for i := range value {
-			value[i] = maskValue(value[i])
+			value[i] = eachText(value[i], change)
 		}
 	case map[string]any:
-		masked := make(map[string]any, len(value))
+		changed := make(map[string]any, len(value))
 		for name, inner := range value {
-			masked[MaskEmails(name)] = maskValue(inner)
+			changed[change(name)] = eachText(inner, change)
 		}
-		return masked
+		return changed
 	}
 	return value
 }
 
-// isPersonal reports whether a trait of a name holds what names or reaches a person, however the name is
-// spelled.
-func isPersonal(name string) bool {
-	switch strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.TrimPrefix(name, "$"))) {
-	case "email", "mail", "emailaddress", "name", "firstname", "lastname", "middlename", "fullname", "displayname", "surname", "givenname",
-		"familyname", "nickname", "username", "login", "phone", "phonenumber", "mobile", "mobilephone", "telephone", "tel", "address", "street",
-		"birthday", "birthdate", "dateofbirth", "avatar", "ip", "ipaddress":
-		return true
+// maskJSON hides the personal members of a JSON document, and e-mail addresses anywhere; one that does not
+// parse becomes {}.
+func maskJSON(document json.RawMessage) json.RawMessage {
+	if len(document) == 0 {
+		return document
 	}
-	return false
+	return rewritten(document, "{}", func(value any) any { return maskMember(value, false, false) })
+}
+
+// PersonalKeys lists the names of traits and properties that hold what names or reaches a person, in lower
+// case and without what separates their words.
+func PersonalKeys() []string {
+	return []string{
+		"email", "mail", "emailaddress", "name", "firstname", "lastname", "middlename", "fullname", "displayname", "surname", "givenname",
+		"familyname", "nickname", "username", "login", "phone", "phonenumber", "mobile", "mobilephone", "telephone", "tel", "address", "street",
+		"birthday", "birthdate", "dateofbirth", "avatar", "ip", "ipaddress",
+	}
+}
+
+// IsPersonal reports whether a trait or property of a name holds what names or reaches a person, however
+// the name is spelled.
+func IsPersonal(name string) bool {
+	plain := strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.TrimPrefix(name, "$")))
+	return slices.Contains(PersonalKeys(), plain)
+}
+
+// MaskWords hides words in a text, in any case. Words are whole texts that are known of a person.
+func MaskWords(text string, words []string) string {
+	for _, word := range words {
+		at := 0
+		for {
+			i := strings.Index(strings.ToLower(text[at:]), strings.ToLower(word))
+			if i < 0 || at+i+len(word) > len(text) || !strings.EqualFold(text[at+i:at+i+len(word)], word) {
+				break
+			}
+			masked := MaskText(text[at+i : at+i+len(word)])
+			text = text[:at+i] + masked + text[at+i+len(word):]
+			at += i + len(masked)
+		}
+	}
+	return text
+}
+
+// MaskWordsIn is MaskWords of every text of a JSON document; one that does not parse becomes null.
+func MaskWordsIn(document json.RawMessage, words []string) json.RawMessage {
+	return rewritten(document, "null", func(value any) any {
+		return eachText(value, func(text string) string { return MaskWords(text, words) })
+	})
 }
 
 // maskTrait hides a trait: all of a personal one, and e-mail addresses anywhere.
 func maskTrait(name string, value json.RawMessage) json.RawMessage {
-	decoder := json.NewDecoder(bytes.NewReader(value))
-	decoder.UseNumber()
-	var decoded any
-	if decoder.Decode(&decoded) != nil {
-		return json.RawMessage("null")
-	}
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if encoder.Encode(maskMember(decoded, isPersonal(name), name == "company" || name == "group")) != nil {
-		return json.RawMessage("null")
-	}
-	return bytes.TrimSpace(out.Bytes())
+	return rewritten(value, "null", func(decoded any) any {
+		return maskMember(decoded, IsPersonal(name), name == "company" || name == "group")
+	})
 }
 
 // maskMember hides a value: all of it where it is personal. The name of a company names no person.
@@ -179,17 +205,9 @@ func maskMember(value any, personal, company bool) any {
 	case map[string]any:
 		masked := make(map[string]any, len(value))
 		for name, inner := range value {
-			masked[MaskEmails(name)] = maskMember(inner, personal || isPersonal(name) && !(company && name == "name"), name == "company")
+			masked[MaskEmails(name)] = maskMember(inner, personal || IsPersonal(name) && !(company && name == "name"), name == "company")
 		}
 		return masked
 	}
 	return value
-}
-
-// maskTraits hides the traits that an identify tells.
-func maskTraits(properties json.RawMessage) json.RawMessage {
-	if len(properties) == 0 {
-		return properties
-	}
-	return maskTrait("", properties)
 }

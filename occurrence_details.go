@@ -95,6 +95,9 @@ func maskPairs(pairs map[string]string) map[string]string {
 	}
 	masked := make(map[string]string, len(pairs))
 	for name, value := range pairs {
+		if IsPersonal(name) {
+			value = MaskText(value)
+		}
 		masked[MaskEmails(name)] = MaskEmails(value)
 	}
 	return masked

@@ -1,5 +1,11 @@
 package svc
 
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+)
+
 // Mask hides what names or reaches a person from callers without people.pii.read.
 func (p *Person) Mask() {
 	p.Email, p.Name = MaskText(p.Email), MaskText(p.Name)
@@ -16,6 +22,47 @@ func (p *Person) Mask() {
 		p.Traits[name] = maskTrait(name, value)
 	}
 	p.State = p.State.Masked()
+}
+
+// PersonalWords returns the texts that name or reach the person: what is masked, as far as it is long
+// enough to be told from other words.
+func (p *Person) PersonalWords() []string {
+	words := []string{p.Email, p.Name}
+	collect := func(name string, value json.RawMessage) {
+		var decoded any
+		if json.Unmarshal(value, &decoded) == nil {
+			words = append(words, personalTexts(decoded, IsPersonal(name))...)
+		}
+	}
+	for name, value := range p.Traits {
+		collect(name, value)
+	}
+	for name, field := range p.State.CRM {
+		collect(name, field.Value)
+	}
+	words = slices.DeleteFunc(words, func(word string) bool { return len(word) < 4 })
+	// A longer word goes first: it may hold a shorter one.
+	slices.SortFunc(words, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
+	return slices.Compact(words)
+}
+
+// personalTexts returns the texts of the personal members of a value.
+func personalTexts(value any, personal bool) (texts []string) {
+	switch value := value.(type) {
+	case string:
+		if personal {
+			texts = append(texts, value)
+		}
+	case []any:
+		for _, inner := range value {
+			texts = append(texts, personalTexts(inner, personal)...)
+		}
+	case map[string]any:
+		for name, inner := range value {
+			texts = append(texts, personalTexts(inner, personal || IsPersonal(name))...)
+		}
+	}
+	return texts
 }
 
 // Masked returns the state as callers without people.pii.read see it.

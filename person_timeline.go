@@ -104,6 +104,13 @@ func (e *TimelineEntry) Mask() {
 		if activity.Patch != nil {
 			patch := *activity.Patch
 			patch.CRM = nil
+			if patch.Tags != nil {
+				tags := make([]string, len(*patch.Tags))
+				for i, tag := range *patch.Tags {
+					tags[i] = MaskEmails(tag)
+				}
+				patch.Tags = &tags
+			}
 			for name, value := range activity.Patch.CRM {
 				if patch.CRM == nil {
 					patch.CRM = map[string]json.RawMessage{}

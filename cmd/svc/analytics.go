@@ -38,7 +38,7 @@ func (n *node) analyticsModule() module {
 				return nil, err
 			}
 			return append(analytics.Routes(analytics.Ports{
-				Analytics: n.db, Presence: &live.Presence{Actors: n.cluster}, Reads: n.db, Events: n.db,
+				Analytics: n.db, Presence: &live.Presence{Actors: n.cluster}, Reads: n.db, Events: personalEvents{n.db},
 				Goals: n.apps, Funnels: n.apps, Results: n.db, Shares: n.apps,
 			}), pages.Routes()...), nil
 		},
@@ -121,4 +121,27 @@ func (n *node) applyRetentions(ctx context.Context) error {
 		Store: n.db, Owns: func() bool { _, owned := n.ownership.Owned(0); return owned }, Apps: n.collectors.Applications, Now: n.now, Logger: n.logger,
 	}
 	return changes.Run(ctx)
+}
+
+// personalEvents is the event feed with the persons of the events, who are known from links at the time
+// of the read.
+type personalEvents struct{ *database.DB }
+
+// List returns a page of the feed.
+func (e personalEvents) List(ctx context.Context, q svc.EventQuery) (page []svc.Event, more bool, err error) {
+	if q.PersonID != "" {
+		visitor, ok := svc.ParsePersonID(q.PersonID)
+		if !ok {
+			return nil, false, nil
+		}
+		stays, err := e.Stays(ctx, q.Environment.Number, visitor)
+		if err != nil || len(stays.Visitors) == 0 {
+			return nil, false, err
+		}
+		q.Stays = &stays
+	}
+	if page, more, err = e.ReadStore.List(ctx, q); err != nil {
+		return nil, false, err
+	}
+	return page, more, e.NamePersons(ctx, q.Environment.Number, page)
 }

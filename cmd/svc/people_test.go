@@ -49,6 +49,15 @@ func TestPeopleAreFoundThroughTheLog(t *testing.T) {
 		if entries := s.get(appPath + "/people/" + row["id"].(string) + "/timeline")["data"].([]any); len(entries) != 4 {
 			return fmt.Errorf("%d entries", len(entries))
 		}
+		events := s.get(appPath + "/events?personId=" + row["id"].(string))["data"].([]any)
+		if len(events) != 4 {
+			return fmt.Errorf("%d events", len(events))
+		}
+		for _, event := range events {
+			if event.(map[string]any)["personId"] != row["id"] {
+				return fmt.Errorf("the event %v", event)
+			}
+		}
 		return nil
 	}
 	eventually(t, "the person is whole", func() error { return found(s) })

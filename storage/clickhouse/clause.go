@@ -1,6 +1,10 @@
 package clickhouse
 
-import "strings"
+import (
+	"strings"
+
+	"svc"
+)
 
 // Clause is a condition that is composed of fixed parts. Its values are bound under names of their
 // own. The zero value is true.
@@ -42,3 +46,13 @@ func Bind(query string, c Clause) string {
 // EmailPattern matches at least the texts that svc.MaskEmails hides: a local part, an @ plain or
 // percent-encoded any number of times, and a domain of two labels.
 const EmailPattern = `[\p{L}\p{N}.!#$%*+^_{|}~'-]*(@|%(25)*40)[\p{L}\p{N}-][\p{L}\p{N}.-]*\.[\p{L}\p{N}.-]*`
+
+// PersonalPattern matches the names of members whose values svc.IsPersonal has hidden, in any case and
+// spelling.
+func PersonalPattern() string {
+	keys := svc.PersonalKeys()
+	for i, key := range keys {
+		keys[i] = strings.Join(strings.Split(key, ""), "[_ -]*")
+	}
+	return `(?i)\$?[_ -]*(` + strings.Join(keys, "|") + ")[_ -]*"
+}

@@ -113,7 +113,7 @@ type listEvents struct {
 	Env       api.Env   `query:"env" doc:"The environment's slug."`
 	ID        string    `query:"id" doc:"A page of this one event, or of none."`
 	Name      string    `query:"name" doc:""`
-	PersonID  string    `query:"personId" doc:""`
+	PersonID  string    `query:"personId" doc:"Events of the person: any id that the person ever had."`
 	SessionID string    `query:"sessionId" doc:""`
 	Search    string    `query:"search" doc:"Matches name, path, url, distinct id and serialized properties."`
 	Limit     feedLimit `query:"limit" doc:"Rows of a page; more than 500 means 500."`

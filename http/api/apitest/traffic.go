@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-faster/city"
+
 	"svc"
 )
 
@@ -197,6 +199,7 @@ func (f feed) List(_ context.Context, query svc.EventQuery) (page []svc.Event, m
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, event := range f.events {
+		event.PersonID = personID(&event)
 		if !matches(&event, query) {
 			continue
 		}
@@ -206,6 +209,14 @@ func (f feed) List(_ context.Context, query svc.EventQuery) (page []svc.Event, m
 		page = append(page, event)
 	}
 	return page, false, nil
+}
+
+// personID names the person of an event of the fixture, where every visitor is a person.
+func personID(event *svc.Event) string {
+	if event.IsBot {
+		return ""
+	}
+	return svc.PersonID(city.CH64([]byte(event.Visitor())))
 }
 
 // matches reports whether an event is in the feed of a query.
@@ -326,7 +337,9 @@ func propertyRow(key string, values []json.RawMessage, masked bool) svc.EventPro
 			continue
 		}
 		if masked {
-			text = svc.MaskEmails(text)
+			if text = svc.MaskEmails(text); svc.IsPersonal(key) {
+				text = "***"
+			}
 		}
 		row.Values = append(row.Values, svc.EventPropertyValue{Value: text, Count: count})
 	}

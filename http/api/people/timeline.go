@@ -106,11 +106,15 @@ func (d dossiers) timeline(ctx context.Context, call *route.Call, in listTimelin
 		return timelinePage{}, err
 	}
 	seesPersons := call.Grant.May(svc.PermPeoplePIIRead)
+	words := found.PersonalWords()
 	page := route.PageOf(call, api.Convert(entries, func(e *svc.TimelineEntry) timelineEntry {
-		if !seesPersons {
-			e.Mask()
+		if seesPersons {
+			return entryOf(e)
 		}
-		return entryOf(e)
+		e.Mask()
+		entry := entryOf(e)
+		entry.hide(words)
+		return entry
 	}), more, func(last timelineEntry) []string {
 		return []string{strconv.FormatInt(last.key.TsMs, 10), string(last.key.Kind), last.key.ID}
 	})
@@ -192,6 +196,14 @@ func entryOf(e *svc.TimelineEntry) timelineEntry {
 	}
 	out.Data, _ = json.Marshal(data) // texts, numbers and valid JSON never fail
 	return out
+}
+
+// hide hides words that are known of the person in what members and clients wrote.
+func (e *timelineEntry) hide(words []string) {
+	e.Title, e.Data = svc.MaskWords(e.Title, words), svc.MaskWordsIn(e.Data, words)
+	if e.Summary != nil {
+		e.Summary = new(svc.MaskWords(*e.Summary, words))
+	}
 }
 
 func eventDataOf(e *svc.Event) eventData {

@@ -67,11 +67,7 @@ func environmentArgs(environment uint64) clickhouse.Args {
 // Person returns the person who has a visitor. It fails with not_found where nobody of the environment has it.
 func (db *Store) Person(ctx context.Context, environment, visitor uint64) (svc.Person, error) {
 	return clickhouse.Whole(ctx, db.conn, func(ctx context.Context) (svc.Person, error) {
-		number := visitor
-		args := clickhouse.Args{"environment": environment, "visitor": visitor}
-		err := db.conn.Read(ctx, "finding a person", db.queries["persons.Find"], args, func(rows driver.Rows) (bool, error) {
-			return false, rows.Scan(&number)
-		})
+		number, err := db.find(ctx, environment, visitor)
 		if err != nil {
 			return svc.Person{}, err
 		}
@@ -84,4 +80,14 @@ func (db *Store) Person(ctx context.Context, environment, visitor uint64) (svc.P
 		}
 		return rows[0], nil
 	})
+}
+
+// find returns the number of the person who has a visitor now.
+func (db *Store) find(ctx context.Context, environment, visitor uint64) (number uint64, err error) {
+	number = visitor
+	args := clickhouse.Args{"environment": environment, "visitor": visitor}
+	err = db.conn.Read(ctx, "finding a person", db.queries["persons.Find"], args, func(rows driver.Rows) (bool, error) {
+		return false, rows.Scan(&number)
+	})
+	return number, err
 }

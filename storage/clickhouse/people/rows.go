@@ -31,7 +31,13 @@ func (db *Store) membersOf(ctx context.Context, environment uint64, persons []ui
 		found[person] = []span{{0, person}}
 	}
 	args := clickhouse.Args{"environment": environment, "persons": persons}
-	err := db.conn.Read(ctx, "finding the visitors of people", db.queries["persons.Members"], args, func(rows driver.Rows) (bool, error) {
+	err := db.readMembers(ctx, "finding the visitors of people", "persons.Members", args, found)
+	return found, err
+}
+
+// readMembers adds the visitors that a query returns with their spans.
+func (db *Store) readMembers(ctx context.Context, what, query string, args clickhouse.Args, into members) error {
+	return db.conn.Read(ctx, what, db.queries[query], args, func(rows driver.Rows) (bool, error) {
 		var visitor uint64
 		var since []int64
 		var of []uint64
@@ -40,10 +46,9 @@ func (db *Store) membersOf(ctx context.Context, environment uint64, persons []ui
 		for i := range since {
 			spans[i] = span{since[i], of[i]}
 		}
-		found[visitor] = spans
+		into[visitor] = spans
 		return true, err
 	})
-	return found, err
 }
 
 // lists returns the visitors of one person, and those that are shared.

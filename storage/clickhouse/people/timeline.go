@@ -14,15 +14,9 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// stays are when visitors belonged to one person: intervals of milliseconds since the epoch.
-type stays struct {
-	visitors    []uint64
-	from, until []int64
-}
-
 // staysOf returns the intervals in which the visitors belong to a person.
-func (m members) staysOf(person uint64) stays {
-	var s stays
+func (m members) staysOf(person uint64) svc.PersonStays {
+	var s svc.PersonStays
 	for visitor, spans := range m {
 		for i, one := range spans {
 			if one.person != person {
@@ -35,7 +29,7 @@ func (m members) staysOf(person uint64) stays {
 			if i+1 < len(spans) {
 				until = spans[i+1].sinceMs
 			}
-			s.visitors, s.from, s.until = append(s.visitors, visitor), append(s.from, from), append(s.until, until)
+			s.Visitors, s.FromMs, s.UntilMs = append(s.Visitors, visitor), append(s.FromMs, from), append(s.UntilMs, until)
 		}
 	}
 	return s
@@ -45,7 +39,7 @@ func (m members) staysOf(person uint64) stays {
 type timeline struct {
 	db    *Store
 	query svc.TimelineQuery
-	stays stays
+	stays svc.PersonStays
 }
 
 // Timeline returns a page of the timeline of a person, the newest first, and whether more follow.
@@ -68,7 +62,7 @@ func (db *Store) Timeline(ctx context.Context, q svc.TimelineQuery) (entries []s
 
 // read returns the entries of all kinds, of each one more than a page has.
 func (t *timeline) read(ctx context.Context) ([]svc.TimelineEntry, error) {
-	if len(t.stays.visitors) == 0 {
+	if len(t.stays.Visitors) == 0 {
 		return nil, nil
 	}
 	kinds := svc.TimelineKinds()
@@ -98,7 +92,7 @@ func (t *timeline) read(ctx context.Context) ([]svc.TimelineEntry, error) {
 func (t *timeline) args(kind svc.TimelineKind) clickhouse.Args {
 	ms, id := t.query.Before.Bound(kind)
 	return clickhouse.Args{
-		"environment": t.query.Environment.Number, "visitors": t.stays.visitors, "from": t.stays.from, "until": t.stays.until,
+		"environment": t.query.Environment.Number, "visitors": t.stays.Visitors, "from": t.stays.FromMs, "until": t.stays.UntilMs,
 		"before_ms": ms, "before_id": id, "limit": t.query.Limit + 1,
 	}
 }
@@ -137,8 +131,8 @@ func (t *timeline) errors(ctx context.Context) (entries []svc.TimelineEntry, err
 }
 
 func (t *timeline) activities(ctx context.Context) (entries []svc.TimelineEntry, err error) {
-	owners := make([]string, len(t.stays.visitors))
-	for i, visitor := range t.stays.visitors {
+	owners := make([]string, len(t.stays.Visitors))
+	for i, visitor := range t.stays.Visitors {
 		owners[i] = PersonOwner(t.query.Environment.Number, visitor)
 	}
 	err = t.db.conn.Read(ctx, "reading the activities of a person", t.db.queries["timeline.Activities"], clickhouse.Args{"owners": owners}, func(rows driver.Rows) (bool, error) {

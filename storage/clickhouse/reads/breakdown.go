@@ -90,7 +90,7 @@ func (db *Store) valuesOf(q svc.BreakdownQuery) (values, error) {
 		return values{}, err
 	}
 	args := c.Args().With(clickhouse.Args{"email": clickhouse.EmailPattern})
-	rows, expression := "breakdown.Events", ""
+	rows, expression, masked := "breakdown.Events", "", "value.Masked"
 	switch q.Dimension {
 	case svc.DimEntryPath:
 		rows, expression = "breakdown.Entry", "toString(marked)"
@@ -98,8 +98,8 @@ func (db *Store) valuesOf(q svc.BreakdownQuery) (values, error) {
 		rows, expression = "breakdown.Exit", "toString(marked)"
 	default:
 		if key, isProperty := q.Dimension.Property(); isProperty {
-			expression = db.queries["value.Property"]
-			args["property"] = key
+			expression, masked = db.queries["value.Property"], "value.MaskedProperty"
+			args["property"], args["personal"], args["personal_key"] = key, clickhouse.PersonalPattern(), svc.IsPersonal(key)
 			break
 		}
 		column, isColumn := columnOf(q.Dimension)
@@ -109,7 +109,7 @@ func (db *Store) valuesOf(q svc.BreakdownQuery) (values, error) {
 		expression = "toString(" + column + ")"
 	}
 	if q.Masked {
-		expression = strings.ReplaceAll(db.queries["value.Masked"], "$(plain)", expression)
+		expression = strings.ReplaceAll(db.queries[masked], "$(plain)", expression)
 	}
 	rowsOf := strings.ReplaceAll(clickhouse.Bind(db.queries[rows], c), "$(value)", expression)
 	return values{rows: rowsOf, expression: expression, args: args}, nil

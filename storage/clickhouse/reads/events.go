@@ -45,15 +45,19 @@ func (db *Store) listShown(ctx context.Context, q svc.EventQuery, hidden []uint6
 func (db *Store) feedClause(q svc.EventQuery) clickhouse.Clause {
 	var c clickhouse.Clause
 	for _, condition := range []struct{ column, value string }{
-		{"id", q.ID}, {"name", q.Name}, {"person_id", q.PersonID}, {"session_id", q.SessionID},
+		{"id", q.ID}, {"name", q.Name}, {"session_id", q.SessionID},
 	} {
 		if condition.value != "" {
 			c.Equals(condition.column, condition.value)
 		}
 	}
+	if q.Stays != nil {
+		c.Add(db.queries["events.OfPerson"], "stay_visitors", q.Stays.Visitors)
+		c.Args()["stay_from"], c.Args()["stay_until"] = q.Stays.FromMs, q.Stays.UntilMs
+	}
 	if q.Search != "" && q.SearchMasked {
 		c.Add(db.queries["events.SearchMasked"], "search", q.Search)
-		c.Args()["email"] = clickhouse.EmailPattern
+		c.Args()["email"], c.Args()["personal"] = clickhouse.EmailPattern, clickhouse.PersonalPattern()
 	} else if q.Search != "" {
 		c.Add(db.queries["events.Search"], "search", q.Search)
 	}
@@ -73,7 +77,7 @@ func scanEvent(rows driver.Rows, e *svc.Event) error {
 		&e.ReferrerDomain, &e.Source, &e.Medium,
 		&e.UTMSource, &e.UTMMedium, &e.UTMCampaign, &e.UTMTerm, &e.UTMContent, &clickIDs,
 		&e.Country, &e.Region, &e.City, &e.Device, &e.Browser, &e.BrowserVersion, &e.OS, &e.OSVersion,
-		&e.Screen, &e.Locale, &e.Value, &e.Currency, &properties, &e.Release, &e.Library, &e.IsBot, &e.Tie)
+		&e.Screen, &e.Locale, &e.Value, &e.Currency, &properties, &e.Release, &e.Library, &e.IsBot, &e.Tie, &e.VisitorNumber)
 	if err != nil {
 		return err
 	}

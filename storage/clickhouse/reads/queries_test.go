@@ -19,7 +19,7 @@ func TestQueriesExplain(t *testing.T) {
 	steps := stepsOf([]svc.FunnelStep{{Matcher: svc.Matcher{Kind: svc.MatchEvent, Match: "x"}}, {Matcher: svc.Matcher{Kind: svc.MatchPath, Match: "/*"}}})
 	scope := svc.AnalyticsScope{Environment: clickhousetest.Production(), Window: svc.Window{From: now.Add(-time.Hour), To: now, Location: time.UTC}}
 	args := c.Args().With(scopeArguments(scope, scope.Window)).With(clickhouse.BucketArgs([]time.Time{now})).With(goalArguments(nil))
-	page := clickhouse.Args{"limit": 1, "first_page": true, "search": "", "email": clickhouse.EmailPattern}
+	page := clickhouse.Args{"limit": 1, "first_page": true, "search": "", "email": clickhouse.EmailPattern, "personal": clickhouse.PersonalPattern(), "personal_key": false, "stay_visitors": []uint64{}, "stay_from": []int64{}, "stay_until": []int64{}}
 	clickhousetest.Explain(t, db.conn, db.queries, map[string]clickhouse.Args{
 		"":            args,
 		"activity":    {"event": "", "named_from": now, "day_from": now, "day_to": now},

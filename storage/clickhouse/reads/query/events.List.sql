@@ -7,7 +7,7 @@ SELECT
     distinct_id, anonymous_id, person_id, session_id,
     referrer_domain, source, medium, utm_source, utm_medium, utm_campaign, utm_term, utm_content, click_ids,
     country, region, city, device, browser, browser_version, os, os_version, screen, locale,
-    value, currency, properties, release, library, is_bot, cityHash64(visitor, block) AS tie
+    value, currency, properties, release, library, is_bot, cityHash64(visitor, block) AS tie, visitor
 FROM events
 WHERE environment = {environment:UInt64} AND NOT has({hidden:Array(UInt64)}, block) AND ($(where))
 ORDER BY ts DESC, id DESC, tie DESC

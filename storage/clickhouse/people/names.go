@@ -1,0 +1,103 @@
+package people
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"svc"
+	"svc/storage/clickhouse"
+)
+
+// Stays returns where the events of the person are who has a visitor; nowhere, if nobody has it.
+func (db *Store) Stays(ctx context.Context, environment, visitor uint64) (svc.PersonStays, error) {
+	number, err := db.find(ctx, environment, visitor)
+	if err != nil {
+		return svc.PersonStays{}, err
+	}
+	members, err := db.membersOf(ctx, environment, []uint64{number})
+	return members.staysOf(number), err
+}
+
+// NamePersons sets the ids of the persons of stored events of one environment, as of the times of the
+// events. It asks a fixed number of questions, however many events there are. Events of bots have no
+// person.
+func (db *Store) NamePersons(ctx context.Context, environment uint64, events []svc.Event) error {
+	visitors := []uint64{}
+	for i := range events {
+		visitors = append(visitors, events[i].VisitorNumber)
+	}
+	slices.Sort(visitors)
+	visitors = slices.Compact(visitors)
+	if len(visitors) == 0 {
+		return nil
+	}
+	spans := members{}
+	args := clickhouse.Args{"environment": environment, "visitors": visitors}
+	if err := db.readMembers(ctx, "finding the persons of events", "persons.Spans", args, spans); err != nil {
+		return err
+	}
+	personAt := func(event *svc.Event) uint64 {
+		stays := spans[event.VisitorNumber]
+		person := event.VisitorNumber
+		for i, one := range stays {
+			if i == 0 || one.sinceMs <= event.Ts.UnixMilli() {
+				person = one.person
+			}
+		}
+		return person
+	}
+	persons := map[uint64]bool{}
+	for i := range events {
+		persons[personAt(&events[i])] = true
+	}
+	ids, err := db.idsOf(ctx, environment, slices.Sorted(maps.Keys(persons)))
+	for i := range events {
+		if !events[i].IsBot {
+			events[i].PersonID = ids[personAt(&events[i])]
+		}
+	}
+	return err
+}
+
+// idsOf returns the ids of persons, by their numbers; of a person of whom no event is left, none.
+func (db *Store) idsOf(ctx context.Context, environment uint64, persons []uint64) (map[uint64]string, error) {
+	members, err := db.membersOf(ctx, environment, persons)
+	if err != nil {
+		return nil, err
+	}
+	r := &personRows{db: db, environment: environment, members: members}
+	own, shared := members.lists()
+	parts := map[share]*svc.PersonVisitor{}
+	if err := r.readSeen(ctx, own, parts); err != nil {
+		return nil, err
+	}
+	if len(shared) > 0 {
+		if err := r.readShared(ctx, shared, parts); err != nil {
+			return nil, err
+		}
+	}
+	identified := map[uint64]bool{}
+	args := r.args(slices.Concat(own, shared))
+	err = db.conn.Read(ctx, "finding identified visitors", db.queries["persons.Identified"], args, func(rows driver.Rows) (bool, error) {
+		var visitor uint64
+		err := rows.Scan(&visitor)
+		identified[visitor] = true
+		return true, err
+	})
+	visitors := map[uint64][]svc.PersonVisitor{}
+	for of, part := range parts {
+		// What shared visitors told counts for the last of their persons.
+		part.Identified = identified[of.visitor] && members.now(of.visitor) == of.person
+		visitors[of.person] = append(visitors[of.person], *part)
+	}
+	ids := make(map[uint64]string, len(persons))
+	for number, of := range visitors {
+		if person, found := svc.FoldPerson(of, nil); found {
+			ids[number] = person.ID
+		}
+	}
+	return ids, err
+}
