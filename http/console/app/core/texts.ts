@@ -103,4 +103,10 @@ export const t = {
     install: "Install",
   },
   palette: { placeholder: "Page, application, range, action…", none: "Nothing of that name.", page: "Page", app: "Application", range: "Range", action: "Action" },
+  assistant: {
+    title: "Assistant", open: "Ask the assistant", question: "Ask about this application", ask: "Ask", lead: "It reads what you may read, and knows which page you look at. What it wants to change waits for you.", conversations: "Conversations", conversation: "Conversation",
+    fresh: "New conversation", thinking: "Thinking…", called: (tool: string) => "Called " + tool, approve: "Approve", withdraw: "Withdraw", outside: "This leaves the service: a second member decides, under Approvals.", rejected: "Not wanted.",
+    examples: ["Which pages lost visitors this week?", "What broke in the last release?", "Where do people leave the funnel?"],
+    statuses: { executed: "Done", rejected: "Rejected", failed: "Failed", expired: "Expired", approved: "Approved", revoked: "Revoked" } as Record<string, string>,
+  },
 };

@@ -6,6 +6,7 @@ import { go, hashOf, set, to, toggle } from "../core/place";
 import { t } from "../core/texts";
 import { setTheme, theme, type Theme } from "../core/theme";
 import { typing } from "../core/keys";
+import { Panel } from "../assistant/Panel";
 import { label } from "./filter";
 import { Palette, type Choice } from "./Palette";
 
@@ -24,6 +25,8 @@ export function Frame({ pages, apps, live, signOut, ranged, children }: Props) {
   const here = useHere();
   const { place, app, env, range, filters } = here;
   const [palette, show] = useState(false);
+  const [talking, talk] = useState(false);
+  const assisted = here.has("ai") && here.may("ai.use");
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
       const asked = (event.key === "k" && (event.ctrlKey || event.metaKey)) || (event.key === "?" && !typing(event.target));
@@ -43,10 +46,11 @@ export function Frame({ pages, apps, live, signOut, ranged, children }: Props) {
     ...apps.map((one) => ({ kind: t.palette.app, name: one.organization.name + " / " + one.name, run: () => go(other(one.organization.slug + "/" + one.slug)) })),
     ...(ranged ? Object.entries(t.ranges).map(([key, name]) => ({ kind: t.palette.range, name, run: () => go(set(place, "range", key)) })) : []),
     ...Object.entries(t.frame.themes).map(([key, name]) => ({ kind: t.frame.theme, name, run: () => setTheme(key as Theme) })),
+    ...(assisted ? [{ kind: t.palette.action, name: t.assistant.open, run: () => talk(true) }] : []),
     { kind: t.palette.action, name: t.frame.signOut, run: signOut },
   ];
   return (
-    <div class="frame">
+    <div class={"frame" + (talking ? " beside" : "")}>
       <a class="skip" href="#content" onClick={(event) => { event.preventDefault(); document.getElementById("content")?.focus(); }}>{t.hints.skip}</a>
       <header class="bar">
         <a class="logo" href={to(place, "overview")} aria-label={t.pages["overview"]}>
@@ -61,6 +65,7 @@ export function Frame({ pages, apps, live, signOut, ranged, children }: Props) {
         <span class="grow" />
         {live && <span class="live" role="status"><i aria-hidden="true" />{t.frame.live(live.visitors)}</span>}
         <button type="button" class="ask" onClick={() => show(true)} aria-keyshortcuts="Control+K"><span>{t.hints.search}</span><kbd aria-hidden="true">Ctrl K</kbd></button>
+        {assisted && <button type="button" aria-pressed={talking} onClick={() => talk(!talking)}>{t.assistant.title}</button>}
         <Account signOut={signOut} user={here.me.user} />
       </header>
       <nav class="pages" aria-label={t.hints.navigation}>
@@ -86,6 +91,7 @@ export function Frame({ pages, apps, live, signOut, ranged, children }: Props) {
         )}
         {children}
       </main>
+      {talking && assisted && <Panel close={() => talk(false)} />}
       {palette && <Palette choices={choices} close={() => show(false)} />}
     </div>
   );
