@@ -96,7 +96,7 @@ type Action struct {
 	Sending Sending `json:"sending,omitempty"`
 }
 
-// Lost is the end of an action whose execution broke off: nobody knows whether it took
+// Lost returns the action as failed because its execution broke off: nobody knows whether it took
 // effect, so it is not tried again.
 func (a Action) Lost() Action {
 	a.Status = ActionFailed
@@ -108,8 +108,8 @@ func (a Action) Lost() Action {
 	return a
 }
 
-// At returns the action as it stands at an instant: a proposal whose time is over has
-// expired, whether anybody has noticed or not.
+// At returns the action as it is at an instant: a proposal whose time is over has expired,
+// even if nothing has recorded that yet.
 func (a Action) At(now time.Time) Action {
 	if a.Status == ActionProposed && !now.Before(a.ExpiresAt) {
 		a.Status = ActionExpired
@@ -119,10 +119,10 @@ func (a Action) At(now time.Time) Action {
 	return a
 }
 
-// Pending says whether the action still waits for a decision.
+// Pending reports whether the action still waits for a decision.
 func (a *Action) Pending(now time.Time) bool { return a.At(now).Status == ActionProposed }
 
-// decided is the refusal of a decision on an action that has one.
+// decided returns the error for a decision on an action that was decided before.
 func (a *Action) decided() error {
 	return &Error{
 		Code: CodeConflict, Reason: "already_decided", Message: fmt.Sprintf("The action is %s already.", a.Status),
@@ -130,7 +130,7 @@ func (a *Action) decided() error {
 	}
 }
 
-// CheckDecide says whether the action can still be decided: conflict with its status
+// CheckDecide reports whether the action can still be decided: conflict with its status
 // where it cannot.
 func (a Action) CheckDecide(now time.Time) error {
 	if now := a.At(now); now.Status != ActionProposed {
@@ -139,7 +139,7 @@ func (a Action) CheckDecide(now time.Time) error {
 	return nil
 }
 
-// CheckReach says whether the action can still be decided, and by somebody with a grant:
+// CheckReach reports whether the action can still be decided, and by somebody with a grant:
 // the grant must reach the tool itself.
 func (a Action) CheckReach(now time.Time, grant *Grant, tool *Tool) error {
 	if err := a.CheckDecide(now); err != nil {
@@ -154,7 +154,7 @@ func (a Action) CheckReach(now time.Time, grant *Grant, tool *Tool) error {
 	return nil
 }
 
-// CheckApprove says whether a member may approve the action with a grant: the grant
+// CheckApprove reports whether a member may approve the action with a grant: the grant
 // must reach the tool itself, and destructive and external actions are not approved
 // over the API. Whether the caller is the conversation's member is judged before.
 func (a Action) CheckApprove(now time.Time, grant *Grant, tool *Tool) error {
@@ -179,11 +179,11 @@ func (a *Action) TargetChanged() error {
 	}
 }
 
-// previewValue is the length from which a value is shortened in a preview.
+// previewValue is the length, in bytes, above which a preview shortens a value.
 const previewValue = 120
 
-// NewPreview shows what a call would do: each value of the input beside the one before,
-// or, where the input names nothing, what stands there now.
+// NewPreview shows what a call would do: each value of the input beside the present one or,
+// for an input without values, the present state.
 func NewPreview(title string, before, input json.RawMessage) Preview {
 	present, wanted := objectOf(before), objectOf(input)
 	preview := Preview{Title: title, Lines: []string{}}
@@ -244,7 +244,7 @@ func CanonicalJSON(raw json.RawMessage) string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// SameState says whether a target is as it was.
+// SameState reports whether a target is as it was.
 func SameState(before, now json.RawMessage) bool {
 	return cmp.Compare(CanonicalJSON(before), CanonicalJSON(now)) == 0
 }

@@ -18,7 +18,7 @@ type Targets struct {
 	Allow []netip.Prefix
 }
 
-// Permits says whether an address may be called. An IPv4 address that is mapped into IPv6 is
+// Permits reports whether an address may be called. An IPv4 address that is mapped into IPv6 is
 // judged as itself. An address with a zone, and an IPv6 address that holds an IPv4 one in another way (translated,
 // 6to4, Teredo), is never public.
 func (t Targets) Permits(addr netip.Addr) bool {
@@ -35,9 +35,8 @@ func (t Targets) Permits(addr netip.Addr) bool {
 	return openIPv6().Contains(addr) && !slices.ContainsFunc(closedIPv6(), func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
-// closedIPv4 lists what the registry of special addresses keeps from the public net, and the
-// one address of a public range that answers inside of a cloud alone: 168.63.129.16, at which
-// Azure hands machines their configuration.
+// closedIPv4 lists the ranges that IANA's registry of special addresses excludes from the public net,
+// and 168.63.129.16, a public address at which Azure gives its machines their configuration.
 func closedIPv4() []netip.Prefix {
 	return prefixes(
 		"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24",
@@ -45,10 +44,10 @@ func closedIPv4() []netip.Prefix {
 	)
 }
 
-// openIPv6 is the only range that is given out for the public net.
+// openIPv6 is the only range from which public IPv6 addresses are assigned.
 func openIPv6() netip.Prefix { return netip.MustParsePrefix("2000::/3") }
 
-// closedIPv6 lists what lies in openIPv6 and is not public, 6to4 and Teredo among it.
+// closedIPv6 lists the ranges within openIPv6 that are not public, among them 6to4 and Teredo.
 func closedIPv6() []netip.Prefix {
 	return prefixes("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
 }
@@ -139,7 +138,7 @@ func (t Targets) refuseHost(host string) string {
 	return ""
 }
 
-// innerDomains are those that mean the own machine or network.
+// innerDomains lists the domains of the own machine and the own network.
 func innerDomains() []string {
 	return []string{"localhost", "local", "localdomain", "internal", "intranet", "lan", "home", "corp", "private"}
 }
@@ -157,7 +156,7 @@ func validName(name string) bool {
 	return true
 }
 
-// numeric says whether a host that ends in this label is read as an IPv4 address by
+// numeric reports whether a host that ends in this label is read as an IPv4 address by
 // some resolvers: decimal, octal or hexadecimal.
 func numeric(label string) bool {
 	if strings.Trim(label, "0123456789") == "" {

@@ -67,11 +67,11 @@ func breached(comparator string, value, threshold float64) bool {
 	return value != threshold
 }
 
-// Suppressible says whether an outage of the service itself can make the rule fire: what
+// Suppressible reports whether an outage of the service itself can make the rule fire: what
 // was not taken in then makes values too small, never too large.
 func (s *AlertSpec) Suppressible() bool { return s.Comparator != "gt" && s.Comparator != "gte" }
 
-// holds says whether a measurement breaks the rule, and whether it is a recovery; between
+// holds reports whether a measurement breaks the rule, and whether it is a recovery; between
 // the two thresholds it is neither.
 func (s *AlertSpec) holds(m Measurement) (breach, recovery bool) {
 	switch {
@@ -118,7 +118,7 @@ func (r *AlertRule) Apply(s AlertState, m Measurement) (AlertState, []NoticeEven
 	return s, nil
 }
 
-// rise takes a breach of a rule that does not fire.
+// rise handles a breach of a rule that is not firing.
 func (r *AlertRule) rise(s AlertState, m Measurement) (AlertState, []NoticeEvent) {
 	if s.State != AlertPending {
 		s.State, s.Since = AlertPending, m.At
@@ -144,7 +144,7 @@ func (r *AlertRule) rise(s AlertState, m Measurement) (AlertState, []NoticeEvent
 	return s, []NoticeEvent{NoticeOpen}
 }
 
-// repeat takes a breach of a rule that fires already.
+// repeat handles a breach of a rule that is firing.
 func (r *AlertRule) repeat(s AlertState, m Measurement) (AlertState, []NoticeEvent) {
 	s.Recovered = time.Time{}
 	same := s.Incident.IssueID == m.Issue
@@ -179,7 +179,7 @@ func (r *AlertRule) again(s AlertState, now time.Time, same bool) (AlertState, [
 	return r.tell(s, now)
 }
 
-// tell has an incident told of that was opened again and has outlasted the cooldown.
+// tell notifies the channels of an incident that was opened again and has outlasted the cooldown.
 func (r *AlertRule) tell(s AlertState, now time.Time) (AlertState, []NoticeEvent) {
 	if s.Incident.TellAt.IsZero() || now.Before(s.Incident.TellAt) || s.Incident.Status != IncidentOpen {
 		return s, nil
@@ -193,7 +193,7 @@ func (r *AlertRule) tell(s AlertState, now time.Time) (AlertState, []NoticeEvent
 	return s, []NoticeEvent{NoticeOpen}
 }
 
-// fall takes a measurement that breaks no rule where one fires.
+// fall handles a measurement without a breach while the rule is firing.
 func (r *AlertRule) fall(s AlertState, m Measurement, recovery bool) (AlertState, []NoticeEvent) {
 	if !recovery {
 		s.Recovered = time.Time{}
@@ -230,7 +230,7 @@ func (s AlertState) Resolve(by *LedgerActor, now time.Time) (AlertState, []Notic
 // one, so that what an incident counts does not depend on how often somebody looks.
 const OccurrenceTime = 10 * time.Second
 
-// triggered returns an incident after one more breach.
+// triggered returns the incident after one more breach.
 func (r *AlertRule) triggered(i Incident, m Measurement) *Incident {
 	i.RuleName, i.Kind, i.Severity, i.Environment = r.Name, r.Kind, r.Severity, r.Environment
 	if r.Kind.Reported() || i.Occurrences == 0 || !i.LastTriggeredAt.Truncate(OccurrenceTime).Equal(m.At.Truncate(OccurrenceTime)) {

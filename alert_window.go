@@ -112,7 +112,7 @@ func DecodeLabels(text string) (labels []Label) {
 	return labels
 }
 
-// windowSlots is into how many parts a window is cut, about; none is shorter than a second.
+// windowSlots is about how many slots a window has; no slot is shorter than a second.
 const windowSlots = 300
 
 // Window is the span that is counted.
@@ -211,9 +211,9 @@ func (c *AlertCounter) Trim(slots AlertSlots, now time.Time) AlertSlots {
 	return slices.DeleteFunc(slots, func(s AlertSlot) bool { return s.At < first })
 }
 
-// Value returns what the slots within the window that ends at an instant come to; they may
-// lie in several lists. Without observations it is not known, except for counts of events
-// and errors. Percentiles are within SketchAccuracy.
+// Value returns the value of the window that ends at an instant, from slots that may be spread over
+// several lists. Without observations there is no value, except for counts of events and errors.
+// Percentiles are within SketchAccuracy.
 func (c *AlertCounter) Value(agg Agg, now time.Time, lists ...AlertSlots) (value float64, known bool) {
 	first, last := c.span(now)
 	var totals MetricTotals
@@ -243,8 +243,8 @@ func (c *AlertCounter) Value(agg Agg, now time.Time, lists ...AlertSlots) (value
 	return *found, true
 }
 
-// alertQuantile finds a quantile of the bins of slots. An observation that has its bin for
-// itself is returned as it is.
+// alertQuantile finds a quantile of the bins of slots. The only observation of a bin is returned
+// exactly.
 func alertQuantile(q float64, each func(func(*AlertSlot))) *float64 {
 	first, last := int16(math.MaxInt16), int16(math.MinInt16)
 	each(func(s *AlertSlot) {
@@ -299,8 +299,8 @@ func (c *AlertCounter) Changes(slots AlertSlots, now time.Time) (next, empty tim
 	return next, empty
 }
 
-// Ages says whether time alone can make a rule that does not fire do so, or find it
-// without data: where less can break it. What only grows by more cannot.
+// Ages reports whether a rule can begin to fire, or lose its data, although nothing more is counted:
+// a falling value may break it. A rule with an upper threshold alone cannot.
 func (r *AlertRule) Ages() bool {
 	agg := r.Agg()
 	grows := agg == AggCount || agg == AggMax

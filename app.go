@@ -18,7 +18,7 @@ const (
 	MaxKeyLabel   = 100 // characters
 )
 
-// DefaultPlatform is meant where a new application names none (contract 19).
+// DefaultPlatform is the platform of a new application that names none (contract 19).
 const DefaultPlatform = "web"
 
 // DefaultModules lists the modules of a new application that names none: those
@@ -142,7 +142,7 @@ func DeriveSlug(name string, taken func(slug string) bool) string {
 	}
 }
 
-// AppIDs holds the identifiers of a new application, which chance chooses.
+// AppIDs holds the random identifiers of a new application.
 type AppIDs struct {
 	App          string
 	Environments [3]string
@@ -254,7 +254,7 @@ func (a *Application) patched(patch AppPatch) (next Application, problems []Fiel
 }
 
 // NormaliseOrigins returns the values in origin form, in order and without
-// repetition; * stays as it is. Every value that is no origin is a problem.
+// repetition; * stays as it is. Each value that is not an origin is a problem.
 func NormaliseOrigins(values []string) (origins []string, problems []FieldError) {
 	origins = []string{}
 	for i, value := range values {
@@ -303,7 +303,7 @@ func NormaliseOrigin(value string) (string, bool) {
 	return u.Scheme + "://" + host, true
 }
 
-// plainHost says whether a host consists of the characters of names and addresses.
+// plainHost reports whether a host consists of the characters of names and addresses.
 func plainHost(host string) bool {
 	for _, r := range host {
 		isWord := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'

@@ -31,19 +31,19 @@ type Approval struct {
 	Action Action `json:"action"`
 }
 
-// Take notes the request as its conversation has it.
+// Take copies the request from its conversation.
 func (a *Approval) Take(from *Transcript) {
 	if action := from.Action(a.Action.ID); action != nil {
 		a.Action = *action
 	}
 }
 
-// SecondOperatorRequired is the refusal of a decision by the one who asked.
+// SecondOperatorRequired is the error for a member who decides on their own request.
 func SecondOperatorRequired() error {
 	return &Error{Code: CodeForbidden, Reason: "second_operator_required", Message: "A request to the outside is decided by a second operator in the console."}
 }
 
-// CheckSecond says whether a person may decide on the request as its second operator:
+// CheckSecond reports whether a person may decide on the request as its second operator:
 // not the one who asked, and somebody who could make the call by hand.
 func (a *Approval) CheckSecond(by User, grant *Grant, tool *Tool) error {
 	switch {
@@ -68,7 +68,7 @@ type SendContext struct {
 	Policy   AIPolicy
 }
 
-// CheckSend says whether a request may still be sent: both members may still do it, and
+// CheckSend reports whether a request may still be sent: both members may still do it, and
 // neither the organization's rules nor the application's modules are against it.
 func (a *Approval) CheckSend(by User, tool *Tool, now *SendContext) error {
 	if err := a.CheckSecond(by, &now.Operator, tool); err != nil {

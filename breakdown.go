@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// PropertyPrefix stands before the key of a custom property where a dimension of a
-// breakdown is meant.
+// PropertyPrefix begins the dimension of a breakdown by a custom property; its key follows.
 const PropertyPrefix = "property."
 
 // MaxPropertyKey is the longest key of a property, in bytes, that a breakdown takes.

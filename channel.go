@@ -83,7 +83,7 @@ type Delivery struct {
 	CreatedAt time.Time `json:"createdAt"`
 }
 
-// DeliveryTime is how long a notice is tried to be delivered.
+// DeliveryTime is how long the service tries to deliver a notice.
 const DeliveryTime = 24 * time.Hour
 
 // Failed returns the delivery after an attempt that failed, to be tried again, and false

@@ -17,7 +17,7 @@ const (
 	MaxQuestion = 16 << 10
 	// MaxContext bounds contextPath and contextSearch, in bytes each.
 	MaxContext = 2048
-	// DisconnectGrace is how long a turn goes on that nobody follows (contract 89).
+	// DisconnectGrace is how long a turn continues without anybody following it (contract 89).
 	DisconnectGrace = 30 * time.Second
 	// TurnLease is how long a conversation waits for a sign of life of the node that runs
 	// its turn, or that has kept the place for one.
@@ -94,7 +94,7 @@ type Message struct {
 	Results []ToolResult `json:"results,omitempty"`
 }
 
-// Tainted says whether a model that reads the messages has read what somebody else
+// Tainted reports whether a model that reads the messages has read what somebody else
 // than the member wrote.
 func Tainted(messages []Message) bool {
 	for i := range messages {
@@ -123,7 +123,7 @@ func (u Usage) Add(other Usage) Usage {
 // Tokens returns the tokens that count against a budget.
 func (u Usage) Tokens() int64 { return u.Input + u.Output }
 
-// Repetition finds out that a turn goes round in circles.
+// Repetition detects a turn that repeats itself.
 type Repetition struct {
 	last   string
 	counts map[string]int
@@ -163,7 +163,7 @@ type ModelReply struct {
 	Short ShortAnswer
 }
 
-// ShortAnswer says why an answer ends before its end, empty where it does not.
+// ShortAnswer says why an answer is incomplete; empty for a complete one.
 type ShortAnswer string
 
 // The reasons: the provider held the rest back, or the answer is as long as one may be.

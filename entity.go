@@ -38,11 +38,11 @@ func VersionOf(number uint64) Version {
 	return Version{Generation: uint32(number >> 32), Sequence: uint32(number)}
 }
 
-// Wakeup is a durable wish of an actor to be called at a time.
+// Wakeup is a stored request of an actor to be called at a time.
 type Wakeup struct {
 	Kind     string
 	Identity string
-	// Name distinguishes the wake-ups of one actor; a later wish replaces an earlier one.
+	// Name distinguishes the wake-ups of one actor; a later one of the same name replaces it.
 	Name string
 	Due  time.Time
 }

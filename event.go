@@ -68,8 +68,8 @@ func Visitor(distinctID, anonymousID string) string {
 	return anonymousID
 }
 
-// Names under which clients send a page view, and names that are no deed of a
-// person and so neither end a bounce nor count as interactive.
+// Names under which clients send a page view, and names of events that are no action of a person,
+// so they neither end a bounce nor count as interactive.
 const (
 	PageView       = "page_view"
 	pageViewDollar = "$pageview"
@@ -78,10 +78,10 @@ const (
 	EngagementName = "engagement"
 )
 
-// IsPageview says whether events of a name are page views.
+// IsPageview reports whether events of a name are page views.
 func IsPageview(name string) bool { return name == PageView || name == pageViewDollar }
 
-// IsInteractive says whether events of a name are deeds of a person other than
+// IsInteractive reports whether events of a name are actions of a person other than
 // page views.
 func IsInteractive(name string) bool {
 	return !IsPageview(name) && name != IdentifyEvent && name != AliasEvent && name != EngagementName

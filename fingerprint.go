@@ -36,7 +36,7 @@ const groupMessage = 1 << 10
 // have the same fingerprint. A sender who knows better says so:
 //
 //	["payment", "{{ default }}"]  splits what is grouped too coarsely
-//	["database unavailable"]      joins whatever says so
+//	["database unavailable"]      groups all errors that are sent with it
 func Fingerprint(o *Occurrence, explicit []string) string {
 	return digest(FingerprintVersion, o, explicit, appendDefaultParts)
 }
@@ -67,7 +67,7 @@ func digest(number int, o *Occurrence, explicit []string, appendParts func([]str
 	return "v" + version + "-" + hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// isDefaultPart says whether a part of a fingerprint is {{ default }}.
+// isDefaultPart reports whether a part of a fingerprint is {{ default }}.
 func isDefaultPart(part string) bool {
 	inner, begins := strings.CutPrefix(strings.TrimSpace(part), "{{")
 	inner, ends := strings.CutSuffix(inner, "}}")
@@ -85,8 +85,8 @@ func appendDefaultParts(parts []string, o *Occurrence) []string {
 	return append(parts, MaskMessage(EngineMessage(cut(o.Message, groupMessage))))
 }
 
-// groupingFrames returns the frames that tell errors apart: the application's, or any
-// where there is none of these.
+// groupingFrames returns the frames that distinguish errors: the application's, or all frames if
+// none is the application's.
 func groupingFrames(frames []Frame) []*Frame {
 	var own, others []*Frame
 	for i := range frames {

@@ -3,7 +3,7 @@ package svc
 import "strings"
 
 // formerVersion is the version of the grouping algorithm before the present one. Issues
-// that were made by it go on where the present one meets them (FormerFingerprint).
+// that it made continue when the present one meets their occurrences (FormerFingerprint).
 const formerVersion = 1
 
 // FormerGroup holds the inputs of the former algorithm for an occurrence where they differ from
@@ -41,7 +41,7 @@ func appendFormerParts(parts []string, o *Occurrence) []string {
 	return append(parts, MaskMessage(EngineMessage(cut(group.Message, groupMessage))))
 }
 
-// formerInAppFile says whether the former algorithm took a file for the application's own.
+// formerInAppFile reports whether the former algorithm took a file for the application's own.
 func formerInAppFile(file string) bool {
 	if file == "" || strings.HasPrefix(file, "<") || strings.HasPrefix(file, "[") || file == "native" || file == "native code" {
 		return false

@@ -74,7 +74,7 @@ const (
 	longBuildWord  = 64
 )
 
-// isBuildWord says whether a word reads like a hash: eight characters or more
+// isBuildWord reports whether a word reads like a hash: eight characters or more
 // with a digit or with both cases.
 func isBuildWord(word string) bool {
 	if len(word) < shortBuildWord || len(word) > longBuildWord {
@@ -146,7 +146,7 @@ func framePart(frame *Frame) string {
 	return file + "\x00" + stripGenerated(FrameFunction(frame.Function, file))
 }
 
-// isScriptFile says whether a file has the ending of JavaScript, or is a page.
+// isScriptFile reports whether a file has the ending of JavaScript, or is a page.
 func isScriptFile(file string) bool {
 	at := strings.LastIndexByte(FrameFile(file), '.')
 	return at >= 0 && isScript(file)
@@ -190,7 +190,7 @@ func stripGenerated(name string) string {
 	return name
 }
 
-// isScript says whether a file is JavaScript, or a page that holds some.
+// isScript reports whether a file is JavaScript, or a page that holds some.
 func isScript(file string) bool {
 	at := strings.LastIndexByte(file, '.')
 	if at < 0 || strings.Contains(file[at:], "/") {
@@ -203,7 +203,7 @@ func isScript(file string) bool {
 	return false
 }
 
-// InAppFile says whether a file reads like the application's own code: not a
+// InAppFile reports whether a file reads like the application's own code: not a
 // runtime's, a library's or a browser extension's.
 func InAppFile(file string) bool {
 	if !formerInAppFile(file) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The words that stand for what MaskMessage takes out.
+// The words that MaskMessage puts in place of what it removes.
 const (
 	maskEmail  = "<email>"
 	maskQuery  = "?<query>"

@@ -68,7 +68,7 @@ func firstWord(a, b string) string {
 	return b
 }
 
-// isUnder says whether a module is one of some, or inside of one. The names of modules
+// isUnder reports whether a module is one of some, or inside of one. The names of modules
 // are parted by dots, colons, slashes or backslashes; a name that ends with one of these
 // stands for everything that begins with it.
 func isUnder(module string, roots []string) bool {
@@ -171,7 +171,7 @@ func foreignModules(platform, file string) []string {
 	return nil
 }
 
-// isSystemPackage says whether a library or program belongs to the system.
+// isSystemPackage reports whether a library or program belongs to the system.
 func isSystemPackage(name string) bool {
 	if name == "" {
 		return false
@@ -203,8 +203,8 @@ func reporters() []string {
 	}
 }
 
-// isReporter says whether the frame is of the machinery that reports an error: it is on
-// top of stacks of unrelated faults, so it never counts.
+// isReporter reports whether the frame belongs to the code that reports errors. It is on top of the
+// stacks of unrelated errors, so it never counts.
 func (f *Frame) isReporter() bool {
 	function := strings.TrimLeft(f.Function, "<&")
 	for _, prefix := range reporters() {

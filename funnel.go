@@ -98,7 +98,7 @@ func CheckNewFunnel(present int) error {
 // happen.
 func (f *Funnel) Window() time.Duration { return time.Duration(f.WindowHours) * time.Hour }
 
-// Filtered says whether any step looks at more than the kind and match of events, which
+// Filtered reports whether any step looks at more than the kind and match of events, which
 // makes the funnel's results a filtered read.
 func (f *Funnel) Filtered() bool {
 	for _, step := range f.Steps {

@@ -11,12 +11,12 @@ import (
 // NumberPattern is how a text reads that a filter may compare as a number.
 const NumberPattern = `^-?[0-9]+([.][0-9]+)?([eE][+-]?[0-9]+)?$`
 
-// Takes says whether an event takes the step. It is the definition that stores follow.
+// Takes reports whether an event takes the step. It is the definition that stores follow.
 func (s *FunnelStep) Takes(e *Event) bool {
 	return s.Matches(e.Name, e.Path) && !slices.ContainsFunc(s.Filters, func(f StepFilter) bool { return !f.Passes(e) })
 }
 
-// Passes says whether an event passes a valid filter. Comparisons with a number compare
+// Passes reports whether an event passes a valid filter. Comparisons with a number compare
 // numbers; a property that does not read as one passes none of them but neq.
 func (f StepFilter) Passes(e *Event) bool {
 	text := f.textOf(e)

@@ -35,7 +35,7 @@ type Matcher struct {
 	Match string    `json:"match" required:"true" doc:"The name of an event, or a path; a path may end with *, which stands for any end."`
 }
 
-// Matches says whether an event of a name and path matches.
+// Matches reports whether an event of a name and path matches.
 func (m Matcher) Matches(name, path string) bool {
 	if m.Kind == MatchEvent {
 		return name == m.Match
@@ -88,7 +88,7 @@ func (s GoalSpec) Validate() []FieldError {
 	return problems
 }
 
-// Goal is something that visitors of an application shall do. It counts stored
+// Goal is something that visitors of an application should do. It counts stored
 // events of any time, also of those before it was made.
 type Goal struct {
 	ID   string `json:"id"`

@@ -49,7 +49,7 @@ type Incident struct {
 	RegressedAt time.Time `json:"regressedAt,omitzero"`
 }
 
-// Live says whether the incident is not resolved.
+// Live reports whether the incident is not resolved.
 func (i *Incident) Live() bool { return i != nil && i.Status != IncidentResolved }
 
 // incidentID makes the id of a rule's incident from what is known of it alone, so that
@@ -70,7 +70,7 @@ func incidentID(rule string, at time.Time) string {
 	return "inc_" + string(out)
 }
 
-// Acknowledge notes that somebody looks after an incident: its repeats are silent. It
+// Acknowledge notes that somebody takes care of an incident: no repeated notices are sent. It
 // fails with conflict where the incident is not open.
 func (i Incident) Acknowledge(by LedgerActor, now time.Time) (Incident, error) {
 	if i.Status != IncidentOpen {

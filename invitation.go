@@ -26,7 +26,7 @@ type Invitation struct {
 	ExpiresAt time.Time   `json:"expiresAt"`
 }
 
-// Open says whether the invitation can be answered at an instant.
+// Open reports whether the invitation can be answered at an instant.
 func (i *Invitation) Open(now time.Time) bool { return now.Before(i.ExpiresAt) }
 
 // Seat is a place in an organization: that of a member, or one that is only offered.

@@ -69,13 +69,13 @@ func (s *IssueState) At(now time.Time) IssueStatus {
 	return s.Status
 }
 
-// Watched says whether occurrences of the issue must be shown to its owner: it
+// Watched reports whether occurrences of the issue must be shown to its owner: it
 // may regress, it is part of another issue that may, or the alert rules have yet to hear of a regression.
 func (s *IssueState) Watched() bool {
 	return s.Status == IssueResolved || s.MergedInto != "" || len(s.Owed) > 0
 }
 
-// IssuePatch is a wish to change an issue; nil leaves a thing as it is.
+// IssuePatch asks for a change of an issue; members that are nil stay as they are.
 type IssuePatch struct {
 	Status *IssueStatus `json:"status"`
 	// AssigneeID assigns; the empty id takes the assignee away.
@@ -87,7 +87,7 @@ type IssuePatch struct {
 	End *int64 `json:"end,omitempty"`
 }
 
-// Validate returns every problem of the wish, none for a good one.
+// Validate returns every problem of the patch, none for a good one.
 func (p *IssuePatch) Validate(now time.Time) []FieldError {
 	if *p == (IssuePatch{}) {
 		return []FieldError{{Code: "empty_body", Message: "The body changes nothing; send status or assigneeId."}}
@@ -113,8 +113,8 @@ func (p *IssuePatch) Validate(now time.Time) []FieldError {
 	return problems
 }
 
-// Apply returns the state after a valid wish. Where the issue is resolved already, what
-// happened in between no longer counts against it.
+// Apply returns the state after a valid patch. If the issue is resolved already, occurrences since
+// its resolution no longer count against it.
 func (s IssueState) Apply(now time.Time, p IssuePatch) IssueState {
 	if p.AssigneeID != nil {
 		s.AssigneeID = *p.AssigneeID
@@ -193,7 +193,7 @@ type TitledIssue struct {
 	Title string `json:"title"`
 }
 
-// KeptBack says whether a client kept an occurrence back for longer than clocks of clients may
+// KeptBack reports whether a client kept an occurrence back for longer than clocks of clients may
 // be wrong, so that it decides when it happened, and not when it was accepted.
 func KeptBack(ts, receivedAt time.Time) bool { return ts.Add(FutureTolerance).Before(receivedAt) }
 
@@ -252,7 +252,7 @@ func (s IssueState) Occurred(hits []IssueHit, firstSeen map[string]time.Time) (n
 // clockTolerance is how far the clocks of nodes may be apart.
 const clockTolerance = time.Minute
 
-// newer says whether an occurrence is newer than the resolution: by the order of the log
+// newer reports whether an occurrence is newer than the resolution: by the order of the log
 // where that is known, since nodes accept by clocks of their own, else by the clocks. These
 // decide as well where they leave no doubt, for a log may have begun again.
 func (s *IssueState) newer(hit *IssueHit) bool {
@@ -262,7 +262,7 @@ func (s *IssueState) newer(hit *IssueHit) bool {
 	return hit.Moment.After(*s.ResolvedAt)
 }
 
-// olderThanFix says whether a release is older than the one that holds the fix;
+// olderThanFix reports whether a release is older than the one that holds the fix;
 // known is false where only their first occurrences can tell.
 func (s *IssueState) olderThanFix(release string, firstSeen map[string]time.Time) (older, known bool) {
 	if s.ResolvedInRelease == "" || release == "" {
@@ -320,8 +320,8 @@ func (s IssueState) Adopt(id string) (IssueState, error) {
 	return s, nil
 }
 
-// Continue returns the state of an issue of the former grouping with which another one
-// wants to go on, and whether that may: the first one that asks.
+// Continue returns the state of an issue of the former grouping after another issue asked to continue
+// it, and whether that was granted: only to the first that asks.
 func (s IssueState) Continue(id string) (next IssueState, granted bool) {
 	if s.ContinuedBy == "" {
 		s.ContinuedBy = id
@@ -348,8 +348,8 @@ func (s IssueState) Join(id string) (IssueState, error) {
 	return s, nil
 }
 
-// Leave returns the state of an issue that is no longer part of another: that
-// which it had before.
+// Leave returns the state of an issue that is no longer part of another: the
+// state that it had before.
 func (s IssueState) Leave() IssueState {
 	s.MergedInto = ""
 	return s

@@ -117,7 +117,7 @@ const (
 	IssueDays = 30
 	// IssueReleases is how many releases are listed, the latest first.
 	IssueReleases = 50
-	// TagSample is of how many of the latest occurrences the tags are counted.
+	// TagSample is the number of latest occurrences whose tags are counted.
 	TagSample = 5_000
 	// TagValues is how many values of a tag are listed.
 	TagValues = 10

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// DefaultTokenLifetime is how long a token lives whose maker names no end
+// DefaultTokenLifetime is the lifetime of a token that is made without an end
 // (contract 13).
 const DefaultTokenLifetime = 90 * 24 * time.Hour
 
@@ -77,13 +77,13 @@ func NormaliseEmail(s string) (string, bool) {
 	return s, true
 }
 
-// AtLeast says whether the role holds everything that another one holds.
+// AtLeast reports whether the role has every permission of another one.
 func (r Role) AtLeast(other Role) bool {
 	rank, least := slices.Index(Roles(), r), slices.Index(Roles(), other)
 	return rank >= 0 && least >= 0 && rank <= least
 }
 
-// CheckMemberChange says whether a member of role actor may give the person of
+// CheckMemberChange reports whether a member of role actor may give the person of
 // a normalised e-mail address the role next, or take the seat away where next
 // is empty. Only an owner makes or unmakes owners (forbidden), and the last
 // owner keeps the role (conflict).

@@ -29,7 +29,7 @@ const (
 	MaxHistogramScale = 20
 )
 
-// Valid says whether the histogram is one.
+// Valid reports whether the histogram is well formed.
 func (h *Histogram) Valid() bool {
 	if h.Exponential {
 		const reach = 1 << 30 // beyond it, no scale has a number
@@ -114,8 +114,8 @@ func downscaled(offset int32, counts []uint64, shift int32) (int32, []uint64) {
 	return first, out
 }
 
-// histogramSplit is into how many values the observations of an explicit bucket are
-// spread, evenly, since nothing is known of them within it.
+// histogramSplit is the number of values that stand for the observations of an explicit bucket. They
+// are spread evenly over it, since nothing is known of the observations within it.
 const histogramSplit = 4
 
 // Values returns observations that stand for those of the histogram, each with its

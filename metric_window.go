@@ -40,9 +40,9 @@ const (
 	RollupSlot = 5 * time.Minute
 	// MaxMetricBuckets bounds the points of a series (contract 67).
 	MaxMetricBuckets = 1500
-	// rawMetricTime is the longest range that is read of points as a matter of course.
+	// rawMetricTime is the longest range that is read from points by default.
 	rawMetricTime = 6 * time.Hour
-	// DefaultMetricRange is meant where a request names none.
+	// DefaultMetricRange is the range of a request that names none.
 	DefaultMetricRange = "24h"
 )
 

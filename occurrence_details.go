@@ -45,7 +45,7 @@ func (d *OccurrenceDetails) Note(field, reason string) {
 	}
 }
 
-// empty says whether there is nothing to keep.
+// empty reports whether there is nothing to keep.
 func (d *OccurrenceDetails) empty() bool {
 	return len(d.User) == 0 && d.Query == "" && len(d.Headers) == 0 && len(d.Data) == 0 && len(d.Problems) == 0
 }

@@ -28,7 +28,7 @@ type Passkey struct {
 	Party      string     `json:"party"`
 	CreatedAt  time.Time  `json:"createdAt"`
 	LastUsedAt *time.Time `json:"lastUsedAt"`
-	// Handle is by what the authenticator names the person; empty where that is the person's id.
+	// Handle is the name of the person in the authenticator; empty where that is the person's id.
 	// A passkey without a handle confirms actions and signs nobody in.
 	Handle []byte `json:"handle,omitempty"`
 	// Credential is the public key with its counter, as http/passkey writes it.
@@ -60,8 +60,8 @@ func (a *Action) ApprovalPurpose() string {
 	return "approve " + a.ID + " " + hex.EncodeToString(sum.Sum(nil))
 }
 
-// PasskeyRequired is the refusal of what needs a fresh passkey; reason says which step
-// is missing.
+// PasskeyRequired is the error for a request that needs a fresh passkey; reason says which step is
+// missing.
 func PasskeyRequired(reason, message string) error {
 	return &Error{Code: CodePasskeyRequired, Reason: reason, Message: message}
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Person is what is known of one person of an environment: the fold of the visitors that
-// identify, alias and merge put together.
+// Person is one person of an environment: the fold of the visitors that identify, alias and merge put
+// together.
 type Person struct {
 	// Number stands for the person in keys; it changes where people are merged.
 	Number uint64
@@ -35,7 +35,7 @@ type Person struct {
 	State   PersonState
 }
 
-// Touch is where a visit came from.
+// Touch is one visit of a person: where it came from, and when it began.
 type Touch struct {
 	Source, Medium, Campaign, Referrer, URL string
 	// AtMs is when the visit began, in milliseconds since the epoch; 0 where there is none.

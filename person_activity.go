@@ -20,7 +20,7 @@ func (ActivityKind) Values() []ActivityKind {
 	return []ActivityKind{ActivityNote, ActivityUpdate, ActivityMerge}
 }
 
-// Activity is what a member of the organization did with a person: an entry of the person's timeline.
+// Activity is an action of a member of the organization on a person, an entry of the person's timeline.
 type Activity struct {
 	ID   string       `json:"id"`
 	Kind ActivityKind `json:"kind"`
@@ -57,7 +57,7 @@ type PersonChange struct {
 	Activity Activity
 }
 
-// PersonChanged is what became of a change.
+// PersonChanged is the result of a PersonChange.
 type PersonChanged struct {
 	Before, After PersonState
 	// Changed lists stage, tags and crm, where they changed.

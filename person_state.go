@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// PersonState is what members of the organization decided about a person. Each part carries when it was
-// decided, so that the states of two people become one state in any order.
+// PersonState is the decisions of members of the organization about a person. Each part carries the time of
+// its decision, so that the states of two people become one state in any order.
 type PersonState struct {
 	// Stage is empty where the lifecycle rules decide.
 	Stage     LifecycleStage       `json:"stage,omitempty"`

@@ -201,7 +201,7 @@ func (r Release) WithDeploy(d Deploy) (Release, Deploy) {
 	return r, d
 }
 
-// same says whether two deploys are one that was told twice.
+// same reports whether two deploys are one that was told twice.
 func (d Deploy) same(other Deploy) bool {
 	begun := d.StartedAt == other.StartedAt || d.StartedAt != nil && other.StartedAt != nil && d.StartedAt.Equal(*other.StartedAt)
 	return begun && d.Environment == other.Environment && d.Name == other.Name && d.URL == other.URL && d.FinishedAt.Equal(other.FinishedAt)

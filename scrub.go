@@ -51,7 +51,7 @@ var (
 	secretNames = []string{"token", "auth", "pwd", "pass", "pw", "jwt", "sid", "phpsessid", "jsessionid", "connectsid", "cvv", "cvc", "cvv2", "ssn", "pin", "otp", "xauthtoken", "xapitoken", "apitoken", "bearer", "signature", "iban"}
 )
 
-// IsSecretName says whether a header, parameter or member of this name is taken for a secret.
+// IsSecretName reports whether a header, parameter or member of this name is taken for a secret.
 func IsSecretName(name string) bool {
 	plain := strings.ToLower(strings.NewReplacer("-", "", "_", "", ".", "", " ", "", "[", "", "]", "").Replace(name))
 	for _, part := range secretParts {
@@ -121,7 +121,7 @@ func isWordByte(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
 }
 
-// isCard says whether digits with spaces and hyphens have the check digit of a card (Luhn).
+// isCard reports whether digits with spaces and hyphens have the check digit of a card (Luhn).
 func isCard(text string) bool {
 	sum, odd := 0, false
 	for i := len(text) - 1; i >= 0; i-- {

@@ -19,8 +19,8 @@ type Session struct {
 	Deeds       SessionDeeds
 }
 
-// SessionDeeds says what happened in a session, as a set of bits. What is known
-// of a session only grows, so two states of it are united by a bitwise or.
+// SessionDeeds is the set of the kinds of actions in a session, as bits. Actions are only ever added, so
+// two states of a session are joined by a bitwise or.
 type SessionDeeds uint8
 
 // Bits of SessionDeeds.
@@ -59,7 +59,7 @@ type SessionState struct {
 	Deeds                        SessionDeeds
 }
 
-// Covers says whether an event at an instant belongs to the session: not more
+// Covers reports whether an event at an instant belongs to the session: not more
 // than the gap before its first or after its last event.
 func (s *Session) Covers(tsMs int64) bool {
 	return tsMs >= s.First-SessionGap && tsMs <= s.Last+SessionGap
@@ -95,7 +95,7 @@ func (s *Session) State(tsMs int64) SessionState {
 	return SessionState{BeforeMs: s.Started - s.First, AfterMs: s.Last - tsMs, EngagedMs: s.EngagedMs, Deeds: s.Deeds}
 }
 
-// Bounced says whether the session is a bounce as of its events so far.
+// Bounced reports whether the session is a bounce as of its events so far.
 func (s *Session) Bounced() bool {
 	return s.Deeds&^Resumed == OnePageview && s.EngagedMs < BounceEngagement
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// ShareIDBytes is how much chance makes a share's id: 96 bits, 24 hex digits.
+// ShareIDBytes is the number of random bytes in a share's id: 96 bits, 24 hex digits.
 const ShareIDBytes = 12
 
 // Bounds of a share's settings.
@@ -63,7 +63,7 @@ type PublicShare struct {
 // ShareID writes random bytes as a share's id.
 func ShareID(random []byte) string { return hex.EncodeToString(random) }
 
-// Published says whether anybody may read the page.
+// Published reports whether anybody may read the page.
 func (s *Share) Published() bool { return s.ID != "" }
 
 // Links returns what finds the page, none while it is not published.
@@ -173,7 +173,7 @@ func (p SharePatch) Validate() []FieldError {
 	return problems
 }
 
-// Shows says whether the owner lets strangers see the values of a dimension.
+// Shows reports whether the owner lets strangers see the values of a dimension.
 func (s *Share) Shows(dimension Dimension) bool {
 	switch dimension {
 	case DimSource, DimMedium, DimReferrerDomain, DimDevice:
@@ -191,7 +191,7 @@ func (s *Share) Shows(dimension Dimension) bool {
 	return false
 }
 
-// Hides says whether a value that a panel would show must not be seen: a
+// Hides reports whether a value that a panel would show must not be seen: a
 // private path, and whatever reads like an e-mail address or holds a secret or
 // an id of one person.
 func (s *Share) Hides(dimension Dimension, value string) bool {
@@ -202,7 +202,7 @@ func (s *Share) Hides(dimension Dimension, value string) bool {
 	return MaskEmails(value) != value || isPath && holdsKey(value)
 }
 
-// matchesPath says whether a path is the private one, or begins like one that
+// matchesPath reports whether a path is the private one, or begins like one that
 // ends in *.
 func matchesPath(private, path string) bool {
 	if prefix, open := strings.CutSuffix(private, "*"); open {
@@ -219,7 +219,7 @@ const (
 	uuidSize = 36
 )
 
-// holdsKey says whether a part of a path is a UUID, a long run of hexadecimal
+// holdsKey reports whether a part of a path is a UUID, a long run of hexadecimal
 // digits, or a long run of letters mixed with digits.
 func holdsKey(path string) bool {
 	for part := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '/' }) {

@@ -20,7 +20,7 @@ const (
 	SessionOfPasskey  = "passkey"
 )
 
-// Link is what the secret of a link stands for until it is spent: a person who may sign in once.
+// Link is a person who may sign in once with the secret of a link, until it is spent.
 type Link struct {
 	User User
 	// Invitation is the id of the invitation that the link answers, and Org the organization
@@ -30,7 +30,7 @@ type Link struct {
 	EndsAt     time.Time
 }
 
-// SignInPurpose is the purpose of a ceremony that signs in whoever answers it, and
+// SignInPurpose is the purpose of a ceremony that signs in the person who answers it, and
 // JoinPurpose that of one that registers the first passkey of an invited person.
 const (
 	SignInPurpose = "sign in"

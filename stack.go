@@ -76,7 +76,7 @@ func (p ParsedStack) headed(lines []string) ParsedStack {
 	return p
 }
 
-// isErrorName says whether a word can be the name of an error.
+// isErrorName reports whether a word can be the name of an error.
 func isErrorName(s string) bool {
 	if s == "" || len(s) > MaxNameBytes {
 		return false
@@ -256,8 +256,7 @@ func parseGo(lines []string) ParsedStack {
 	return parsed.belowPanic()
 }
 
-// belowPanic leaves out the frames above the panic, the runtime's own way to
-// report it.
+// belowPanic removes the frames above the panic: there the runtime only reports it.
 func (p ParsedStack) belowPanic() ParsedStack {
 	if at := slices.IndexFunc(p.Frames, func(f Frame) bool { return f.Function == "panic" }); at >= 0 {
 		p.Frames = p.Frames[at+1:]
@@ -278,7 +277,7 @@ func goFunction(line string) string {
 	return line
 }
 
-// isGoRuntime says whether a function is of Go's standard library, whose import
+// isGoRuntime reports whether a function is of Go's standard library, whose import
 // paths have no dot in their first element.
 func isGoRuntime(function string) bool {
 	path, _, isPath := strings.Cut(function, "/")

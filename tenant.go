@@ -35,8 +35,8 @@ func Modules() []Module {
 // Values lists the modules.
 func (Module) Values() []Module { return Modules() }
 
-// BuiltModules lists the modules that this program has routes for. A switch of another one
-// is kept for a version that has it, and is shown by none.
+// BuiltModules lists the modules that this program has routes for. An application keeps the switches of
+// other modules, for a version that has them, but no answer shows them.
 func BuiltModules() []Module {
 	return []Module{ModuleAnalytics, ModuleErrors, ModuleMetrics, ModuleAI}
 }
@@ -62,7 +62,7 @@ const (
 	RoleViewer Role = "viewer"
 )
 
-// Roles lists all roles, the mightiest first.
+// Roles lists all roles, the one with the most permissions first.
 func Roles() []Role { return []Role{RoleOwner, RoleAdmin, RoleMember, RoleViewer} }
 
 // Values lists the roles.
@@ -110,7 +110,7 @@ func (e Environment) IngestID() string { return strconv.FormatUint(e.Number%inge
 // EnvironmentSlugs lists the environments that every application has.
 func EnvironmentSlugs() []string { return []string{"production", "staging", "development"} }
 
-// DefaultEnvironment is meant where a request names none (contract 31).
+// DefaultEnvironment is the environment of a request that names none (contract 31).
 const DefaultEnvironment = "production"
 
 // AppRef addresses an application by the two slugs of its path.
@@ -144,7 +144,7 @@ type Application struct {
 // Ref returns the application's address.
 func (a *Application) Ref() AppRef { return AppRef{Org: a.Organization.Slug, App: a.Slug} }
 
-// Has says whether a module is on.
+// Has reports whether a module is on.
 func (a *Application) Has(module Module) bool { return slices.Contains(a.Modules, module) }
 
 // Environment returns the environment of a slug; the empty slug means the default.
@@ -177,7 +177,7 @@ const (
 // slugLimit is the longest slug, in bytes (contract 23).
 const slugLimit = 48
 
-// ReservedSlug says whether a slug is kept for paths of the service.
+// ReservedSlug reports whether a slug is kept for paths of the service.
 func ReservedSlug(slug string) bool {
 	switch slug {
 	case "new", "api", "docs", "s", "embed":
@@ -186,7 +186,7 @@ func ReservedSlug(slug string) bool {
 	return false
 }
 
-// ValidSlug says whether s is a slug: lower-case letters, digits and single
+// ValidSlug reports whether s is a slug: lower-case letters, digits and single
 // inner hyphens, at most 48 bytes, not reserved.
 func ValidSlug(s string) bool {
 	return s != "" && s == Slugify(s) && !ReservedSlug(s)

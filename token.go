@@ -192,7 +192,7 @@ func (t *Token) Used(at time.Time) *time.Time {
 	return &at
 }
 
-// Live says whether the token opens anything at an instant.
+// Live reports whether the token is valid at an instant.
 func (t *Token) Live(now time.Time) bool {
 	return t.RevokedAt == nil && (t.ExpiresAt == nil || now.Before(*t.ExpiresAt))
 }
@@ -207,10 +207,10 @@ type Grant struct {
 	Permissions []Permission
 }
 
-// May says whether the grant holds a permission; the empty permission is held by all.
+// May reports whether the grant holds a permission; the empty permission is held by all.
 func (g *Grant) May(p Permission) bool { return p == "" || slices.Contains(g.Permissions, p) }
 
-// HasScope says whether the token carries a scope.
+// HasScope reports whether the token carries a scope.
 func (g *Grant) HasScope(s Scope) bool { return s == "" || slices.Contains(g.Token.Scopes, s) }
 
 // Secret is a token or key in the clear. It prints and logs as a mask.
@@ -257,7 +257,7 @@ func checksum(s string) string {
 	return string(out)
 }
 
-// WellFormedSecret says whether s has the form (TokenPattern) and the checksum
+// WellFormedSecret reports whether s has the form (TokenPattern) and the checksum
 // of a token or key.
 func WellFormedSecret(s string) bool {
 	begin, cut := len(s)-secretBody-secretSum, len(s)-secretSum
@@ -267,7 +267,7 @@ func WellFormedSecret(s string) bool {
 	return checksum(s[:cut]) == s[cut:]
 }
 
-// isSecretPrefix says whether s begins tokens or keys.
+// isSecretPrefix reports whether s begins tokens or keys.
 func isSecretPrefix(s string) bool {
 	for _, kind := range TokenKind("").Values() {
 		if s == kind.Prefix() {

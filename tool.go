@@ -47,7 +47,7 @@ func (t *Tool) Tier(input map[string]json.RawMessage) Effect {
 	return t.TierIn(environment)
 }
 
-// Varies says whether calls of the tool reach deeper in production than elsewhere.
+// Varies reports whether calls of the tool reach deeper in production than elsewhere.
 func (t *Tool) Varies() bool {
 	return t.Effect == EffectWrite && (t.Environment != "" || t.Targeted)
 }
@@ -86,7 +86,7 @@ type ToolOutcome struct {
 	RequestID string
 }
 
-// OK says whether the call succeeded.
+// OK reports whether the call succeeded.
 func (o *ToolOutcome) OK() bool { return o.Status >= 200 && o.Status < 300 }
 
 // ToolResult is the part of a call's outcome that the model reads.
@@ -206,12 +206,12 @@ func (p *AIPolicy) Scopes(member []Scope) []Scope {
 	return out
 }
 
-// Denies says whether the policy forbids a tool at an effect.
+// Denies reports whether the policy forbids a tool at an effect.
 func (p *AIPolicy) Denies(tool string, effect Effect) bool {
 	return slices.Contains(p.DeniedTools, tool) || slices.Contains(p.DeniedEffects, effect)
 }
 
-// Admits says whether a model round may begin after so many tokens this month.
+// Admits reports whether a model round may begin after so many tokens this month.
 func (p *AIPolicy) Admits(spent int64) bool {
 	return p.MonthlyBudget == nil || spent < *p.MonthlyBudget
 }
@@ -229,12 +229,12 @@ func NewAudience(grant Grant, modules []Module, policy AIPolicy) Audience {
 	return Audience{Grant: grant, Modules: modules, Policy: policy}
 }
 
-// SeesAt says whether a tool is offered at the effect that one call of it has.
+// SeesAt reports whether a tool is offered at the effect that one call of it has.
 func (a *Audience) SeesAt(tool *Tool, effect Effect) bool {
 	return a.Sees(tool) && !a.Policy.Denies(tool.Name, effect)
 }
 
-// Sees says whether a tool is offered: module, scope, permission and policy allow it.
+// Sees reports whether a tool is offered: module, scope, permission and policy allow it.
 func (a *Audience) Sees(tool *Tool) bool {
 	return (tool.Module == "" || slices.Contains(a.Modules, tool.Module)) && a.Grant.HasScope(tool.Scope) &&
 		a.Grant.May(tool.Permission) && !a.Policy.Denies(tool.Name, tool.Effect)

@@ -49,7 +49,7 @@ type Window struct {
 	Location *time.Location
 }
 
-// DefaultWindow is meant where a request names no range (contract 32).
+// DefaultWindow is the window of a request that names no range (contract 32).
 const DefaultWindow = "7d"
 
 // WindowKeys lists the range words of analytics, the custom form last.

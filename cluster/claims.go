@@ -20,7 +20,7 @@ type Claim interface {
 
 // ClaimsConfig configures [Claims].
 type ClaimsConfig struct {
-	// Take takes the claim of a partition away from whoever has it. The state that is read
+	// Take takes the claim of a partition away from its present holder. The state that is read
 	// afterwards is the last one.
 	Take func(ctx context.Context, partition int) (Claim, error)
 	// Evict stops the activations of a partition, and Vacated waits until all that were

@@ -238,7 +238,7 @@ func (c *Cluster) owned(kind *Kind, identity string) (generation uint32, owned b
 	return c.config.Placement.Owned(kind.partitionOf(identity, c.config.Partitions))
 }
 
-// Owns says whether this node owns an identity now.
+// Owns reports whether this node owns an identity now.
 func (c *Cluster) Owns(kindName, identity string) bool {
 	kind := c.kinds[kindName]
 	if kind == nil {
@@ -291,7 +291,7 @@ func (c *Cluster) activate(kind *Kind, key residentKey) *resident {
 	return r
 }
 
-// resides says whether an activation is in memory and was not evicted.
+// resides reports whether an activation is in memory and was not evicted.
 func (c *Cluster) resides(kind *Kind, identity string, r *resident) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -45,7 +45,7 @@ func newRequest(call *protos.Call, generation uint32) *Request {
 	return &Request{Call: call, Generation: generation, reply: make(chan reply, 1)}
 }
 
-// Abandoned says whether the caller has given up. A request that was not begun by
+// Abandoned reports whether the caller has given up. A request that was not begun by
 // then is better bounced: nobody waits for its effect.
 func (r *Request) Abandoned() bool {
 	select {

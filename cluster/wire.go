@@ -87,7 +87,7 @@ type remoteResult struct {
 // errPeerGone ends the calls to a peer whose stream broke.
 var errPeerGone = fmt.Errorf("%w: the connection broke", ErrLost)
 
-// OpenRemote listens for other nodes. It panics nowhere, though the library does.
+// OpenRemote listens for other nodes. It turns the library's panics into errors.
 func OpenRemote(config RemoteConfig) (r *Remote, err error) {
 	host, portText, err := net.SplitHostPort(config.Addr)
 	if err != nil {

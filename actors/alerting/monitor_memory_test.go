@@ -13,7 +13,7 @@ func TestAnIdleMonitorIsSmall(t *testing.T) {
 	onSite(t, func(t *testing.T, w *watchedSite) {
 		const monitors, most = 2000, 15_000 // bytes, as the goal has it
 		weigh := func() uint64 {
-			pass(10 * time.Second) // the crew has gone
+			pass(10 * time.Second) // the idle workers have ended
 			runtime.GC()
 			runtime.GC() // empties the pools
 			var stats runtime.MemStats

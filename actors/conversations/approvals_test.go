@@ -12,7 +12,7 @@ import (
 	"svc/actors/grain"
 )
 
-// outside says whether an action is a request to the outside.
+// outside reports whether an action is a request to the outside.
 func outside(action string) bool { return strings.HasPrefix(action, "act_ext") }
 
 // sent is how far a request has got in a status, after an equals sign.

@@ -86,7 +86,7 @@ func (l *law) busy(now time.Time, questions bool, reservation string) string {
 	return ""
 }
 
-// alive says whether a turn runs.
+// alive reports whether a turn runs.
 func (l *law) alive(now time.Time) bool {
 	return l.running && now.Before(l.ends) && now.Sub(l.heard) < svc.TurnLease
 }

@@ -290,7 +290,7 @@ func TestConversationsArePurgedAfterNinetyDays(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		if list, err := h.List(context.Background(), svc.AppRef{Org: "acme", App: "web"}, member().ID); err != nil || len(list) != 0 {
-			t.Errorf("the desk lists %v, %v", list, err)
+			t.Errorf("the inbox lists %v, %v", list, err)
 		}
 		h.sweep()
 		h.want("after 90 days", "not_found")

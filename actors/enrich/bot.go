@@ -125,7 +125,7 @@ func shortest(literals []string) int {
 	return length
 }
 
-// match says whether the string is a bot's: it matches a crawler pattern,
+// match reports whether the string is a bot's: it matches a crawler pattern,
 // contains a word that only automatic programs use, gives the address of a
 // page or of a mailbox to turn to, or says nothing but "Mozilla".
 func (b *botRules) match(ua string) bool {
@@ -157,7 +157,7 @@ func botWords() []string {
 	}
 }
 
-// saysBot says whether lower contains "bot" or "bots" at the end of a word.
+// saysBot reports whether lower contains "bot" or "bots" at the end of a word.
 // Cubot, a maker of telephones, is none.
 func saysBot(lower string) bool {
 	for {

@@ -111,7 +111,7 @@ func numberAfter(ua, token string) string {
 	return number(after)
 }
 
-// containsAny says whether text contains one of the words.
+// containsAny reports whether text contains one of the words.
 func containsAny(text string, words ...string) bool {
 	for _, word := range words {
 		if strings.Contains(text, word) {

@@ -311,7 +311,7 @@ func TestAnUnreadableStateIsNeverOverwritten(t *testing.T) {
 }
 
 // TestVersionsRise lets every write be stored under a higher version than any
-// before, also after what was deleted and where generations were counted anew.
+// before, also after what was deleted and where generations were counted from the beginning again.
 func TestVersionsRise(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *grainHost) {
 		h.want(h.ask("add", "a"), []string{"a"}, nil)

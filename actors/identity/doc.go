@@ -1,3 +1,3 @@
-// Package identity holds who may do what where: the actors of organizations, people, access
-// tokens and idempotency keys, and their clients.
+// Package identity decides who may do what in which organization: it has the actors of organizations,
+// people, access tokens and idempotency keys, and their clients.
 package identity

@@ -59,8 +59,8 @@ func (i *Identity) Authorize(ctx context.Context, secret string, class svc.RateC
 	return grant, now.Rate, nil
 }
 
-// everywhere returns what a token of these scopes may do in every one of the organizations:
-// what it may do in some of them only is no answer to what it may do.
+// everywhere returns the permissions that a token of these scopes has in each of the organizations.
+// Permissions in only some of them are left out.
 func everywhere(memberships []svc.Membership, scopes []svc.Scope) []svc.Permission {
 	if len(memberships) == 0 {
 		return []svc.Permission{}
@@ -187,8 +187,8 @@ func (i *Identity) Members(ctx context.Context, org string) ([]svc.Member, error
 
 // PutMember seats a person or changes a seat, on behalf of a member of a role.
 // The person's own list is a hint that may be ahead of the organization's, which
-// decides, so the hint is written first; but who may not seat the person learns
-// nothing and changes nothing.
+// decides, so the hint is written first; but a caller who may not seat the person
+// learns nothing and changes nothing.
 func (i *Identity) PutMember(ctx context.Context, org string, actor svc.Role, spec svc.MemberSpec) (svc.Member, error) {
 	if problems := spec.Validate(); len(problems) > 0 {
 		return svc.Member{}, svc.Invalid(problems...)

@@ -111,8 +111,8 @@ func (i *Identity) DeclineOffer(ctx context.Context, person svc.User, org string
 	return i.forgetOffer(ctx, identity, org)
 }
 
-// noInvitation makes one answer of an organization that is not there and of one that has
-// invited nobody of the address.
+// noInvitation gives the same answer for an organization that does not exist and for one that has not
+// invited the address.
 func noInvitation(err error) error {
 	if svc.CodeOf(err) == svc.CodeNotFound {
 		return svc.NotFound("invitation")

@@ -9,7 +9,7 @@ import (
 )
 
 // NewLink makes a link and returns its secret, once. A link is kept as a token that opens no
-// route: it has no scopes, ends by itself, and can be revoked once, which spends it.
+// route: it has no scopes, expires, and can be revoked once, which spends it.
 func (i *Identity) NewLink(ctx context.Context, link svc.Link) (svc.Secret, error) {
 	token, secret := i.newToken(svc.TokenLink, svc.TokenOwner{User: link.User, Org: link.Org}, svc.TokenSpec{Name: link.Invitation, ExpiresAt: &link.EndsAt})
 	return secret, i.activate(ctx, token)
@@ -44,7 +44,7 @@ func (i *Identity) SpendLink(ctx context.Context, secret svc.Secret) error {
 	return nil
 }
 
-// noLink makes one answer of all links that are not good.
+// noLink gives all invalid links the same answer.
 func noLink(err error) error {
 	if code := svc.CodeOf(err); err != nil && code != svc.CodeUnauthorized && code != svc.CodeNotFound {
 		return err
@@ -52,7 +52,7 @@ func noLink(err error) error {
 	return svc.Errorf(svc.CodeUnauthorized, "The link is over, or was used before. Ask for another one; the operator makes one with: svc admin link --email …")
 }
 
-// EndSession ends a console session. One that is over or unknown needs no end.
+// EndSession ends a console session. It succeeds if the session is over or unknown.
 func (i *Identity) EndSession(ctx context.Context, secret svc.Secret) error {
 	_, err := tokenRevoke.Ask(ctx, i.Actors, svc.HashSecretHex(secret.Reveal()), grain.None{})
 	if code := svc.CodeOf(err); err != nil && code != svc.CodeNotFound && code != svc.CodeUnauthorized {

@@ -117,8 +117,8 @@ func (i *Identity) AdoptToken(ctx context.Context, owner svc.TokenOwner, id stri
 // noteTime bounds the noting of a token's use.
 const noteTime = time.Second
 
-// noteUse notes in the list that a token is on that it is used. No request fails because
-// that cannot be noted: the next one that asks for it, a UseGrain later, notes it.
+// noteUse notes the use of a token in its owner's list. No request fails if that cannot be noted: the next
+// request that asks for it, a UseGrain later, notes it.
 func (i *Identity) noteUse(ctx context.Context, token *svc.Token) {
 	ctx, cancel := context.WithTimeout(ctx, noteTime)
 	defer cancel()

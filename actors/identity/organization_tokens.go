@@ -62,7 +62,7 @@ func (o *organization) onTokens(time.Time, grain.None) (grain.Outcome[[]tokenRec
 	return grain.Answer(records), nil
 }
 
-// orphaned says whether a token acts as nobody who sits here.
+// orphaned reports whether the person as whom a token acts is no member.
 func (o *organization) orphaned(record tokenRecord) bool {
 	if record.Orphaned || record.User == nil {
 		return true
@@ -71,8 +71,8 @@ func (o *organization) orphaned(record tokenRecord) bool {
 	return !seated
 }
 
-// orphan ends the tokens of a person who leaves. A return does not revive them: who was
-// removed because a token leaked is not to bring it back.
+// orphan ends the tokens of a person who leaves. They stay ended if the person returns: a person who was
+// removed because a token leaked must not bring it back.
 func (o *organization) orphan(user string) (writes []grain.Write) {
 	for _, record := range sortedTokens(o.tokens) {
 		if record.User == nil || record.User.ID != user || record.Orphaned {
@@ -85,8 +85,8 @@ func (o *organization) orphan(user string) (writes []grain.Write) {
 	return writes
 }
 
-// onUseToken returns what a token of the organization does here now: the seat of the
-// person whom it acts as. It opens nothing where that person has left.
+// onUseToken returns the seat that a token of the organization uses now: that of the person as whom it
+// acts. It fails if that person has left.
 func (o *organization) onUseToken(_ time.Time, m findToken) (grain.Outcome[tokenSeat], error) {
 	record, listed := o.tokens[m.ID]
 	if !listed || o.orphaned(record) {

@@ -97,8 +97,8 @@ func (u *user) Restore(entities []svc.Entity) error {
 	return nil
 }
 
-// onEnsure makes the user if there is none. A known user keeps the name: whoever
-// seats a person somewhere must not rename them everywhere.
+// onEnsure makes the user if there is none. A known user keeps the name: a member who
+// seats a person in one organization must not rename them in all.
 func (u *user) onEnsure(_ time.Time, m ensureUser) (grain.Outcome[svc.User], error) {
 	if u.user != nil {
 		return grain.Answer(*u.user), nil

@@ -28,7 +28,7 @@ var (
 	userEnter       = grain.On(userKind, "enter", (*user).onEnter, grain.Repeatable)
 )
 
-// strangers lists the methods that serve an address of which no person is known.
+// strangers lists the methods that serve an address without a known person.
 func strangers() []string {
 	return []string{"ensure", "enter", "offer.note", "offer.forget", "offers"}
 }

@@ -44,7 +44,7 @@ func (u *user) onPasskeys(time.Time, grain.None) (grain.Outcome[[]svc.Passkey], 
 	return grain.Answer(append([]svc.Passkey{}, keys...)), nil
 }
 
-// onPutPasskey keeps a passkey, or what is new of one that is known.
+// onPutPasskey stores a new passkey, or the changes of a known one.
 func (u *user) onPutPasskey(_ time.Time, m putPasskey) (grain.Outcome[svc.Passkey], error) {
 	key := m.Passkey
 	switch _, known := u.passkeys[key.ID]; {
@@ -65,7 +65,7 @@ func (u *user) onRemovePasskey(_ time.Time, m namePasskey) (grain.Outcome[grain.
 	return grain.Answer(grain.None{}, grain.Delete("passkey", m.ID)), nil
 }
 
-// onOpenCeremony remembers a question. It is not stored: who loses it asks again.
+// onOpenCeremony remembers a question. It is not stored: a client whose question is lost asks again.
 func (u *user) onOpenCeremony(now time.Time, m openCeremony) (grain.Outcome[grain.None], error) {
 	u.ceremonies = slices.DeleteFunc(u.ceremonies, func(c svc.Ceremony) bool { return !now.Before(c.EndsAt) })
 	u.ceremonies = append(u.ceremonies, m.Ceremony)
@@ -107,7 +107,7 @@ func (i *Identity) AddPasskey(ctx context.Context, person svc.User, key svc.Pass
 	return userPutPasskey.Ask(ctx, i.Actors, userIdentity(person.Email), putPasskey{Passkey: key})
 }
 
-// UsePasskey keeps what a use has changed of a passkey; it fails with not_found where the
+// UsePasskey stores the changes that a use made to a passkey; it fails with not_found where the
 // passkey was removed meanwhile.
 func (i *Identity) UsePasskey(ctx context.Context, person svc.User, key svc.Passkey) error {
 	_, err := userPutPasskey.Ask(ctx, i.Actors, userIdentity(person.Email), putPasskey{Passkey: key, Use: true})

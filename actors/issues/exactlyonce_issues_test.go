@@ -351,7 +351,7 @@ func (p *process) hostIssues(t *testing.T, ctx context.Context, ownership *pipel
 	go func() { _ = p.cluster.Run(ctx) }() // fails where a node dies while it stands still
 }
 
-// Holds says whether no other node can own what this one does; see [Lease].
+// Holds reports whether no other node can own what this one does; see [Lease].
 func (p *process) Holds(generation int32) bool {
 	p.w.mu.Lock()
 	defer p.w.mu.Unlock()

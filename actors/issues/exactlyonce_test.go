@@ -918,7 +918,7 @@ func (w *world) settle(t *testing.T, nodes []*process) {
 	}
 }
 
-// settled says whether everything is stored and committed.
+// settled reports whether everything is stored and committed.
 func (w *world) settled() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

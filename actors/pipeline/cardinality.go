@@ -120,7 +120,7 @@ func (c *Cardinality) forget() {
 	}
 }
 
-// Admit says whether a point of a series may be taken: the series is known, or its
+// Admit reports whether a point of a series may be taken: the series is known, or its
 // environment has fewer than limit.
 func (c *Cardinality) Admit(environment, series uint64, limit int, now time.Time) bool {
 	c.mu.RLock()

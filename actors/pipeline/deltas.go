@@ -112,7 +112,7 @@ func (c *deltas) fold(p *protos.MetricPoint, now measurement) (added measurement
 	return added, false
 }
 
-// fromZero says whether the first point of a sender counts from zero.
+// fromZero reports whether the first point of a sender counts from zero.
 func (c *deltas) fromZero(p *protos.MetricPoint, begin beginKey) bool {
 	if p.StartNs == 0 {
 		return false

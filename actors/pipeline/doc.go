@@ -1,6 +1,6 @@
 // Package pipeline carries records of the log into the store, each exactly once.
 //
-// Stream is told by the log's consumer which partitions this node owns. It hands their
+// Stream learns from the log's consumer which partitions this node owns. It hands their
 // records, in order, to the partitions' intakes, which drop duplicates, find sessions and make
 // rows. Sink gathers the rows of all partitions into blocks and stores each block exactly once;
 // recovery.go completes the blocks that a crash interrupted.

@@ -220,7 +220,7 @@ func (p pendingBlock) partitions() []int {
 	return partitions
 }
 
-// touches says whether the block has records of one of the partitions.
+// touches reports whether the block has records of one of the partitions.
 func (p pendingBlock) touches(partitions []int) bool {
 	return slices.ContainsFunc(p.spans, func(span recordRange) bool { return slices.Contains(partitions, span.partition) })
 }

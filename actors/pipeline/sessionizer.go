@@ -67,7 +67,7 @@ type openSession struct {
 	turns uint64
 }
 
-// over says whether an event that arrives now finds the session no more.
+// over reports whether an event that arrives now finds the session no more.
 func (s *openSession) over(nowMs int64) bool { return nowMs-s.heardMs > openTime }
 
 func newSessionTurn() sessionTurn {
@@ -188,7 +188,7 @@ func covering(sessions []*openSession, event *arrived) (best *openSession) {
 	return best
 }
 
-// later says whether the session ends after another, whatever the order in which the two
+// later reports whether the session ends after another, whatever the order in which the two
 // were heard of.
 func (s *openSession) later(other *openSession) bool {
 	return cmp.Or(cmp.Compare(s.Last, other.Last), cmp.Compare(s.key[1], other.key[1])) > 0

@@ -51,7 +51,7 @@ type Committer interface {
 // RecordReader reads the log.
 type RecordReader interface {
 	// Read returns the records of a partition from the offset first through last,
-	// whoever owns it.
+	// whichever node owns it.
 	Read(ctx context.Context, partition int, first, last int64) ([]svc.LogRecord, error)
 }
 
@@ -168,7 +168,7 @@ func (s *Sink) end(generation int32) {
 	s.grant()
 }
 
-// full says whether the open block has no room; the caller holds the lock.
+// full reports whether the open block has no room; the caller holds the lock.
 func (s *Sink) full() bool {
 	rows := s.open.rows
 	return rows.Rows() >= s.config.MaxRows || s.config.MaxBytes > 0 && rows.Bytes() >= s.config.MaxBytes

@@ -101,7 +101,7 @@ func (s *Sink) grant() {
 	}
 }
 
-// fits says whether the open block has room for what a ticket brings beside all that is being
+// fits reports whether the open block has room for what a ticket brings beside all that is being
 // folded: any of it may come into this block or into the one after it. The caller holds the lock.
 func (s *Sink) fits(t *ticket) bool {
 	if s.full() {

@@ -135,7 +135,7 @@ type generation struct {
 
 func (g *generation) owns(partition int) bool { return slices.Contains(g.partitions, partition) }
 
-// ready says whether every intake has had its state.
+// ready reports whether every intake has had its state.
 func (g *generation) ready() bool {
 	select {
 	case <-g.loaded:

@@ -77,7 +77,7 @@ func measure(ctx context.Context, o *options, dir string) error {
 	result.Notes = []string{
 		"checks a second and core: stored checks divided by the CPU time of the whole server while they were made",
 		"live bytes: heap and stacks after a collection while the monitors are checked, connections included, less those before; resident: all the process's own memory, the engine's included",
-		"the many monitors are put into the store while the server runs, which then starts anew",
+		"the many monitors are put into the store while the server runs, which then restarts",
 		"rules are measured on a server without these monitors",
 	}
 	channel := scenario{"making a channel", (*bench).prepare}

@@ -88,7 +88,7 @@ func (s *server) follow(conversation, after string) []frame {
 	return s.stream("GET", appPath+"/ai/conversations/"+conversation, s.boot.Token, "", map[string]string{"Last-Event-ID": after}, nil)
 }
 
-// ascending says whether the ids of frames grow.
+// ascending reports whether the ids of frames grow.
 func ascending(t *testing.T, frames []frame) bool {
 	t.Helper()
 	var ids []uint64

@@ -135,7 +135,7 @@ type Linked struct {
 	ExpiresAt time.Time `json:"expiresAt"`
 }
 
-// link makes a link that signs a person in to the console, for whoever has no passkey or has
+// link makes a link that signs a person in to the console, for a person who has no passkey or has
 // lost it.
 func (o operator) link(ctx context.Context, c Command, done *effect) (any, error) {
 	person, err := o.port.Enter(ctx, c.Email)
@@ -152,8 +152,8 @@ func (o operator) link(ctx context.Context, c Command, done *effect) (any, error
 	return Linked{Link: SetupLink(o.console(), secret), ExpiresAt: ends}, err
 }
 
-// SetupLink returns the address that signs its reader in to the console once. What stands behind
-// the # stays in the browser until the page sends it.
+// SetupLink returns the address that signs its reader in to the console once. The part after the #
+// stays in the browser until the page sends it.
 func SetupLink(site string, secret svc.Secret) string {
 	return site + "/console#setup=" + secret.Reveal()
 }

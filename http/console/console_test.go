@@ -46,7 +46,7 @@ func parts(t *testing.T) []string {
 	return []string{found[0][1], found[1][1]}
 }
 
-// maxLoad is what a first visit may transfer, in bytes.
+// maxLoad is how much a first visit may transfer, in bytes.
 const maxLoad = 150_000
 
 func TestTheFirstVisitIsSmall(t *testing.T) {

@@ -246,7 +246,7 @@ func (p *pool) prune(app string, t *tenant) {
 	}
 }
 
-// reservation is what one request holds in the pools of an Admission.
+// reservation is the share of an Admission's pools that one request holds.
 type reservation struct {
 	admission *Admission
 	app       string

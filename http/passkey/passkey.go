@@ -228,7 +228,7 @@ func used(key svc.Passkey, credential *webauthn.Credential, now time.Time) (svc.
 	return key, err
 }
 
-// SignIn begins a question to whoever is there: any authenticator with a passkey of this party
+// SignIn begins a question to anybody: any authenticator with a passkey of this party
 // may answer. The options are for PublicKeyCredential.parseRequestOptionsFromJSON.
 func (p *Party) SignIn(id string, now time.Time) (options json.RawMessage, state svc.Ceremony, err error) {
 	assertion, session, err := p.web.BeginDiscoverableLogin(webauthn.WithUserVerification(protocol.VerificationRequired))

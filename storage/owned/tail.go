@@ -142,7 +142,7 @@ func (t *tail) waiting(partition int, owner string) (entities []svc.Entity) {
 	return entities
 }
 
-// collected is what the tail held at one moment.
+// collected is the content of the tail at one moment.
 type collected struct {
 	records []state.Record
 	// before are the places up to which it holds the partitions; zero for those left out.

@@ -180,13 +180,13 @@ func (l Line) Path() string {
 	return path
 }
 
-// HasQuery says whether the target has a query that is not empty.
+// HasQuery reports whether the target has a query that is not empty.
 func (l Line) HasQuery() bool {
 	_, query, _ := strings.Cut(l.Target, "?")
 	return query != ""
 }
 
-// IsPageView says whether the line counts as a page view: a GET that was
+// IsPageView reports whether the line counts as a page view: a GET that was
 // answered with a page, fresh or from the client's cache.
 func (l Line) IsPageView() bool {
 	return l.Method == "GET" && (l.Status == 200 || l.Status == 304) && !isStatic(l.Path())
@@ -199,7 +199,7 @@ func (l Line) Visitor() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// isStatic says whether a path ends like a file that pages are made of or that
+// isStatic reports whether a path ends like a file that pages are made of or that
 // is downloaded. The comparison is exact: paths are case-sensitive.
 func isStatic(path string) bool {
 	name := path[strings.LastIndexByte(path, '/')+1:]

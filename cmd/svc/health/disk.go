@@ -37,7 +37,7 @@ type Disk struct {
 	damaged atomic.Pointer[string]
 }
 
-// DiskConfig is what a disk is watched by.
+// DiskConfig configures a Disk.
 type DiskConfig struct {
 	// Free returns the free and the whole space of the disk in bytes; see [SpaceOf].
 	Free func() (free, whole uint64, err error)

@@ -1,6 +1,6 @@
-// Package health is what a node knows of its own state: how far its start is, the space of its disk, what
-// waits in the log, and what could not be read or stored. Readiness and metrics ask it. It decides nothing
-// about requests but one thing: nothing is taken in while the disk is almost full.
+// Package health watches the state of a node: the progress of its start, the space of its disk, the backlog
+// of the log, and the entities and items that could not be read or stored. Readiness and metrics ask it. The
+// disk alone decides about requests: while it is almost full, nothing is accepted.
 package health
 
 import (

@@ -101,7 +101,7 @@ const (
 	batchTail = `]}`
 )
 
-// fits says whether an item may be added: a request stays under its limits
+// fits reports whether an item may be added: a request stays under its limits
 // even before it is compressed.
 func (b *importBatch) fits(item []byte) bool {
 	return len(b.lines) == 0 || len(b.lines) < svc.MaxBatchItems && len(b.body)+len(item)+len(batchTail)+1 <= svc.MaxRequestBytes-1024

@@ -1,4 +1,4 @@
-// Package process is what a node takes of its operating system: threads, processors for long work, open
+// Package process sets and shares the resources of the process: threads, processors for long work, open
 // files, and randomness.
 package process
 

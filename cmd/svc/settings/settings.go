@@ -91,7 +91,7 @@ func settings() []setting {
 		{"SVC_NODE_ADDR", "", "host:port", "where other nodes reach this one; empty runs one node alone", false, address(func(c *Config) *string { return &c.NodeAddr })},
 		{"SVC_CLUSTER_SECRET", "", "text", "shared by the nodes of a cluster, 16 characters or more; needed with SVC_NODE_ADDR", true, func(c *Config, v string) error { c.ClusterSecret = svc.Secret(v); return nil }},
 		{"SVC_KAFKA_LISTEN", "", "host:port", "where the embedded broker serves other nodes too; empty serves this one only", false, address(func(c *Config) *string { return &c.KafkaListen })},
-		{"SVC_CLICKHOUSE_LISTEN", "", "host:port", "where the embedded engine serves other nodes too, to whoever connects; empty serves this one only", false, address(func(c *Config) *string { return &c.StoreListen })},
+		{"SVC_CLICKHOUSE_LISTEN", "", "host:port", "where the embedded engine serves other nodes too, without any check of who connects; empty serves this one only", false, address(func(c *Config) *string { return &c.StoreListen })},
 		{"SVC_MASTER_KEY", "", "text", "the vault's key, the same on all nodes; empty makes a key file of mode 0600 in the data directory", true, func(c *Config, v string) error { c.MasterKey = svc.Secret(v); return nil }},
 		{"SVC_GEO_DB", "", "file", "an MMDB with cities; empty knows countries only", false, text(func(c *Config) *string { return &c.GeoDB })},
 		{"SVC_AI_PROVIDER", "", "word", "gemini, anthropic or openai: who answers the assistant's questions where an organization has no credential of its own", false, setAIProvider},

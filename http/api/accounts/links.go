@@ -148,7 +148,7 @@ func linkTo(site, what string, secret svc.Secret) string {
 
 // vouch refuses to seat a person who came by a passkey alone, unless the link of the
 // invitation shows that it was meant for them: an address proves nothing where its passkey was made
-// by whoever was first invited under it.
+// by the person who was invited under it first.
 func (c consoleInvitations) vouch(ctx context.Context, call *route.Call, person svc.User, org, secret string) error {
 	if secret == "" && call.Grant.Token.Name == svc.SessionOfOperator {
 		return nil

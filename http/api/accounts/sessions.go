@@ -159,7 +159,7 @@ func (c consoleSessions) create(ctx context.Context, call *route.Call, in create
 	}
 }
 
-// byPasskey signs in whoever a passkey says it belongs to, if it proves it.
+// byPasskey signs in the person whom a passkey names, if it proves to be theirs.
 func (c consoleSessions) byPasskey(ctx context.Context, call *route.Call, body *sessionBody) (session, error) {
 	party, err := passkey.NewParty(call.Site())
 	if err != nil {

@@ -49,7 +49,7 @@ func (u *updatePerson) Check(*route.Call) []svc.FieldError {
 	return patch.Validate()
 }
 
-// personDecision is what is decided about a person.
+// personDecision is the state that members decided for a person.
 type personDecision struct {
 	Stage       svc.LifecycleStage `json:"stage"`
 	StageSource string             `json:"stageSource"`

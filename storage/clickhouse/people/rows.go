@@ -84,7 +84,7 @@ type personRows struct {
 	states      map[uint64][]svc.PersonState
 }
 
-// persons returns the rows of persons, in their order. A person of whom no event is left has none.
+// persons returns the rows of persons, in their order. A person without any event left has none.
 func (db *Store) persons(ctx context.Context, environment uint64, persons []uint64) ([]svc.Person, error) {
 	if len(persons) == 0 {
 		return []svc.Person{}, nil

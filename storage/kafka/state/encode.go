@@ -42,7 +42,7 @@ func barrierKey(reign Reign) string {
 	return string(binary.BigEndian.AppendUint64([]byte("\x00barrier/"), uint64(reign)))
 }
 
-// errKey reports a key that is none.
+// errKey reports a malformed key.
 var errKey = errors.New("the key of a record is empty or begins with a zero byte")
 
 // sizeOf returns what records take in a batch at most, or why they cannot be appended.

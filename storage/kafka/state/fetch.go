@@ -19,7 +19,7 @@ const (
 	stallTime = 5 * time.Second
 )
 
-// fetched is what a broker answers about a partition.
+// fetched is a broker's answer about a partition.
 type fetched struct {
 	partition int
 	end       int64 // of the partition

@@ -19,7 +19,7 @@ const (
 	// what a quiet follower knows.
 	followWait = 500 * time.Millisecond
 	// gatherTime is the pause after records were read, so that a busy log is not read one by one.
-	// Somebody who waits for records ends it.
+	// It ends at once when a caller waits for records.
 	gatherTime = 3 * time.Millisecond
 )
 

@@ -32,7 +32,7 @@ var (
 	ErrTooLarge = errors.New("the records exceed one batch")
 
 	// ErrGap reports a position that the log cannot go on from: what follows it was trimmed, or
-	// the log ends before it. The reader begins anew with the zero Position.
+	// the log ends before it. The reader starts over from the zero Position.
 	ErrGap = errors.New("the log does not have what follows the position")
 )
 

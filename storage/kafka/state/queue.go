@@ -23,7 +23,7 @@ type queue struct {
 	idle    sync.WaitGroup
 }
 
-// save is what one caller waits for.
+// save is the pending save of one caller.
 type save struct {
 	kind    kind
 	records []Record

@@ -47,7 +47,7 @@ type sending struct {
 	done      chan sent
 }
 
-// sent is what became of a batch.
+// sent is the result of a batch.
 type sent struct {
 	offset int64
 	err    error
