@@ -50,7 +50,7 @@ type Wakeup struct {
 // AuditRow records one management write: who, what, and the request.
 type AuditRow struct {
 	At time.Time `json:"at"`
-	// ID distinguishes rows of one instant; the store assigns it.
+	// ID distinguishes rows of one instant; the store assigns it where it is empty.
 	ID        string    `json:"id,omitempty"`
 	Org       string    `json:"org"`
 	App       string    `json:"app"`

@@ -15,6 +15,9 @@ type LedgerKind string
 // removed there: each entry carries a hash over itself and the hash before it, so that
 // any change shows.
 type LedgerEntry struct {
+	// ID tells entries of one change apart from those of others, whatever their place; entries of
+	// earlier versions have none.
+	ID string `json:"id,omitempty"`
 	// Sequence counts the organization's entries from 1, without a gap.
 	Sequence uint64     `json:"sequence"`
 	At       time.Time  `json:"at"`
@@ -32,6 +35,14 @@ type LedgerEntry struct {
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 	Previous string          `json:"previous"`
 	Hash     string          `json:"hash,omitempty"`
+}
+
+// LeftEntry is an entry that a change left in the log of state, with its place there. It has none in
+// its ledger yet.
+type LeftEntry struct {
+	Partition int         `json:"partition"`
+	Offset    int64       `json:"offset"`
+	Entry     LedgerEntry `json:"entry"`
 }
 
 // LedgerActor is a person.

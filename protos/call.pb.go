@@ -96,7 +96,9 @@ type Call struct {
 	Id             string `protobuf:"bytes,5,opt,name=id,proto3" json:"id,omitempty"`
 	DeadlineUnixMs int64  `protobuf:"varint,6,opt,name=deadline_unix_ms,json=deadlineUnixMs,proto3" json:"deadline_unix_ms,omitempty"`
 	// Executing it twice does no harm, so it is repeated where its answer was lost.
-	Repeatable    bool `protobuf:"varint,7,opt,name=repeatable,proto3" json:"repeatable,omitempty"`
+	Repeatable bool `protobuf:"varint,7,opt,name=repeatable,proto3" json:"repeatable,omitempty"`
+	// What the change leaves beside itself, as JSON (svc.Trail). It is saved with the change.
+	Trail         []byte `protobuf:"bytes,8,opt,name=trail,proto3" json:"trail,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -180,12 +182,21 @@ func (x *Call) GetRepeatable() bool {
 	return false
 }
 
+func (x *Call) GetTrail() []byte {
+	if x != nil {
+		return x.Trail
+	}
+	return nil
+}
+
 // Answer is the actor's reply.
 type Answer struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Payload []byte                 `protobuf:"bytes,1,opt,name=payload,proto3" json:"payload,omitempty"`
 	// Set where the call failed; payload is empty then.
-	Failure       *Failure `protobuf:"bytes,2,opt,name=failure,proto3" json:"failure,omitempty"`
+	Failure *Failure `protobuf:"bytes,2,opt,name=failure,proto3" json:"failure,omitempty"`
+	// The call changed something, and the trail that came with it is saved.
+	Saved         bool `protobuf:"varint,3,opt,name=saved,proto3" json:"saved,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -232,6 +243,13 @@ func (x *Answer) GetFailure() *Failure {
 		return x.Failure
 	}
 	return nil
+}
+
+func (x *Answer) GetSaved() bool {
+	if x != nil {
+		return x.Saved
+	}
+	return false
 }
 
 // Failure is an error as the caller may see it.
@@ -419,7 +437,7 @@ const file_call_proto_rawDesc = "" +
 	"\n" +
 	"\n" +
 	"call.proto\x12\n" +
-	"svc.protos\"\xc2\x01\n" +
+	"svc.protos\"\xd8\x01\n" +
 	"\x04Call\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1a\n" +
 	"\bidentity\x18\x02 \x01(\tR\bidentity\x12\x16\n" +
@@ -429,10 +447,12 @@ const file_call_proto_rawDesc = "" +
 	"\x10deadline_unix_ms\x18\x06 \x01(\x03R\x0edeadlineUnixMs\x12\x1e\n" +
 	"\n" +
 	"repeatable\x18\a \x01(\bR\n" +
-	"repeatable\"Q\n" +
+	"repeatable\x12\x14\n" +
+	"\x05trail\x18\b \x01(\fR\x05trail\"g\n" +
 	"\x06Answer\x12\x18\n" +
 	"\apayload\x18\x01 \x01(\fR\apayload\x12-\n" +
-	"\afailure\x18\x02 \x01(\v2\x13.svc.protos.FailureR\afailure\"5\n" +
+	"\afailure\x18\x02 \x01(\v2\x13.svc.protos.FailureR\afailure\x12\x14\n" +
+	"\x05saved\x18\x03 \x01(\bR\x05saved\"5\n" +
 	"\aFailure\x12\x14\n" +
 	"\x05error\x18\x01 \x01(\fR\x05error\x12\x14\n" +
 	"\x05moved\x18\x02 \x01(\bR\x05moved\"i\n" +

@@ -36,6 +36,11 @@ func (m *Call) CloneVT() *Call {
 		copy(tmpBytes, rhs)
 		r.Payload = tmpBytes
 	}
+	if rhs := m.Trail; rhs != nil {
+		tmpBytes := make([]byte, len(rhs))
+		copy(tmpBytes, rhs)
+		r.Trail = tmpBytes
+	}
 	if len(m.unknownFields) > 0 {
 		r.unknownFields = make([]byte, len(m.unknownFields))
 		copy(r.unknownFields, m.unknownFields)
@@ -53,6 +58,7 @@ func (m *Answer) CloneVT() *Answer {
 	}
 	r := new(Answer)
 	r.Failure = m.Failure.CloneVT()
+	r.Saved = m.Saved
 	if rhs := m.Payload; rhs != nil {
 		tmpBytes := make([]byte, len(rhs))
 		copy(tmpBytes, rhs)
@@ -156,6 +162,9 @@ func (this *Call) EqualVT(that *Call) bool {
 	if this.Repeatable != that.Repeatable {
 		return false
 	}
+	if string(this.Trail) != string(that.Trail) {
+		return false
+	}
 	return string(this.unknownFields) == string(that.unknownFields)
 }
 
@@ -176,6 +185,9 @@ func (this *Answer) EqualVT(that *Answer) bool {
 		return false
 	}
 	if !this.Failure.EqualVT(that.Failure) {
+		return false
+	}
+	if this.Saved != that.Saved {
 		return false
 	}
 	return string(this.unknownFields) == string(that.unknownFields)
@@ -290,6 +302,13 @@ func (m *Call) MarshalToSizedBufferVT(dAtA []byte) (int, error) {
 		i -= len(m.unknownFields)
 		copy(dAtA[i:], m.unknownFields)
 	}
+	if len(m.Trail) > 0 {
+		i -= len(m.Trail)
+		copy(dAtA[i:], m.Trail)
+		i = protohelpers.EncodeVarint(dAtA, i, uint64(len(m.Trail)))
+		i--
+		dAtA[i] = 0x42
+	}
 	if m.Repeatable {
 		i--
 		if m.Repeatable {
@@ -372,6 +391,16 @@ func (m *Answer) MarshalToSizedBufferVT(dAtA []byte) (int, error) {
 	if m.unknownFields != nil {
 		i -= len(m.unknownFields)
 		copy(dAtA[i:], m.unknownFields)
+	}
+	if m.Saved {
+		i--
+		if m.Saved {
+			dAtA[i] = 1
+		} else {
+			dAtA[i] = 0
+		}
+		i--
+		dAtA[i] = 0x18
 	}
 	if m.Failure != nil {
 		size, err := m.Failure.MarshalToSizedBufferVT(dAtA[:i])
@@ -581,6 +610,10 @@ func (m *Call) SizeVT() (n int) {
 	if m.Repeatable {
 		n += 2
 	}
+	l = len(m.Trail)
+	if l > 0 {
+		n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
+	}
 	n += len(m.unknownFields)
 	return n
 }
@@ -598,6 +631,9 @@ func (m *Answer) SizeVT() (n int) {
 	if m.Failure != nil {
 		l = m.Failure.SizeVT()
 		n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
+	}
+	if m.Saved {
+		n += 2
 	}
 	n += len(m.unknownFields)
 	return n
@@ -890,6 +926,40 @@ func (m *Call) UnmarshalVT(dAtA []byte) error {
 				}
 			}
 			m.Repeatable = bool(v != 0)
+		case 8:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Trail", wireType)
+			}
+			var byteLen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return protohelpers.ErrIntOverflow
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				byteLen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if byteLen < 0 {
+				return protohelpers.ErrInvalidLength
+			}
+			postIndex := iNdEx + byteLen
+			if postIndex < 0 {
+				return protohelpers.ErrInvalidLength
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Trail = append(m.Trail[:0], dAtA[iNdEx:postIndex]...)
+			if m.Trail == nil {
+				m.Trail = []byte{}
+			}
+			iNdEx = postIndex
 		default:
 			iNdEx = preIndex
 			skippy, err := protohelpers.Skip(dAtA[iNdEx:])
@@ -1011,6 +1081,26 @@ func (m *Answer) UnmarshalVT(dAtA []byte) error {
 				return err
 			}
 			iNdEx = postIndex
+		case 3:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Saved", wireType)
+			}
+			var v int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return protohelpers.ErrIntOverflow
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				v |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			m.Saved = bool(v != 0)
 		default:
 			iNdEx = preIndex
 			skippy, err := protohelpers.Skip(dAtA[iNdEx:])
@@ -1631,6 +1721,37 @@ func (m *Call) UnmarshalVTUnsafe(dAtA []byte) error {
 				}
 			}
 			m.Repeatable = bool(v != 0)
+		case 8:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Trail", wireType)
+			}
+			var byteLen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return protohelpers.ErrIntOverflow
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				byteLen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if byteLen < 0 {
+				return protohelpers.ErrInvalidLength
+			}
+			postIndex := iNdEx + byteLen
+			if postIndex < 0 {
+				return protohelpers.ErrInvalidLength
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Trail = dAtA[iNdEx:postIndex]
+			iNdEx = postIndex
 		default:
 			iNdEx = preIndex
 			skippy, err := protohelpers.Skip(dAtA[iNdEx:])
@@ -1749,6 +1870,26 @@ func (m *Answer) UnmarshalVTUnsafe(dAtA []byte) error {
 				return err
 			}
 			iNdEx = postIndex
+		case 3:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Saved", wireType)
+			}
+			var v int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return protohelpers.ErrIntOverflow
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				v |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			m.Saved = bool(v != 0)
 		default:
 			iNdEx = preIndex
 			skippy, err := protohelpers.Skip(dAtA[iNdEx:])

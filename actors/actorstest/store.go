@@ -18,6 +18,7 @@ import (
 type Put struct {
 	Entities []svc.Entity
 	Wakeups  []svc.Wakeup
+	Trail    svc.Trail
 }
 
 // Store keeps entities and wake-ups in memory; of each the highest version wins.
@@ -119,6 +120,16 @@ func (s *Store) Present(kind string) (out []svc.Entity) {
 	return out
 }
 
+// Entries returns the entries of ledgers that the saves left, in the order of the saves.
+func (s *Store) Entries() (out []svc.LedgerEntry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, put := range s.puts {
+		out = append(out, put.Trail.Entries...)
+	}
+	return out
+}
+
 // Load returns the last version of every entity of an owner, the deleted ones
 // among them, by kind and id.
 func (s *Store) Load(ctx context.Context, owner string) ([]svc.Entity, error) {
@@ -162,7 +173,7 @@ var errNoEntity = errors.New("storing wake-ups: no entity gives their version")
 
 // Put stores entities and wake-ups. A wake-up without a due time removes the one
 // of its name; wake-ups have the version of the entities they come with.
-func (s *Store) Put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup) error {
+func (s *Store) Put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup, trail svc.Trail) error {
 	if err := s.wait(ctx, &s.holdPuts); err != nil {
 		return err
 	}
@@ -174,7 +185,7 @@ func (s *Store) Put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wa
 	if err := s.failPuts.take(); err != nil {
 		return err
 	}
-	s.puts = append(s.puts, Put{slices.Clone(entities), slices.Clone(wakeups)})
+	s.puts = append(s.puts, Put{slices.Clone(entities), slices.Clone(wakeups), trail})
 	var version uint64
 	for _, entity := range entities {
 		version = max(version, entity.Version.Number())

@@ -39,13 +39,13 @@ func (s monitorStore) Load(ctx context.Context, owner string) ([]svc.Entity, err
 }
 
 // Put stores the entities of a monitor. An entry that was prefetched before is dropped.
-func (s monitorStore) Put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup) error {
+func (s monitorStore) Put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup, trail svc.Trail) error {
 	defer func() {
 		for i := range entities {
 			s.found.touch(entities[i].Owner)
 		}
 	}()
-	return s.Entities.Put(ctx, entities, wakeups)
+	return s.Entities.Put(ctx, entities, wakeups, trail)
 }
 
 // withState adds a monitor's state to its entities.

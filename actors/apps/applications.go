@@ -97,7 +97,7 @@ func ask[M, R any](ctx context.Context, a *Applications, ref svc.AppRef, method 
 	case reservedErr != nil:
 		return answer, reservedErr
 	}
-	if _, err := a.finish(ctx, ref, reserved); err != nil {
+	if _, err := a.finish(svc.WithCarrier(ctx, nil), ref, reserved); err != nil {
 		return answer, err
 	}
 	return method.Ask(ctx, a.Actors, ref.String(), message)
@@ -120,7 +120,7 @@ func (a *Applications) Create(ctx context.Context, org string, spec svc.AppSpec)
 		// 53 bits, so that every JSON reader keeps the number exactly.
 		ids.Numbers[n] = binary.LittleEndian.Uint64(a.Random.Bytes(8))>>11 | 1
 	}
-	record, err := a.slugs().Reserve(ctx, org, spec, ids)
+	record, err := a.slugs().Reserve(svc.WithCarrier(ctx, nil), org, spec, ids)
 	if err != nil {
 		return svc.Application{}, err
 	}

@@ -148,7 +148,7 @@ func TestSnapshotsLeaveOutWhatIsUnreadable(t *testing.T) {
 				entities = append(entities, entity)
 			}
 		}
-		nodetest.NoError(t, c.Store.Put(ctx, entities, nil))
+		nodetest.NoError(t, c.Store.Put(ctx, entities, nil, svc.Trail{}))
 		skipped := map[string]bool{}
 		changes := &apps.SnapshotSync{Collectors: apps.NewCollectors(), Others: []apps.Snapshot{apps.NewShares(), alerting.NewRuleIndex()}, Skipped: func(entity svc.Entity, err error) {
 			if err == nil {

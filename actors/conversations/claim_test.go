@@ -475,10 +475,11 @@ func TestTheLedgerHasWhatExpired(t *testing.T) {
 			time.Sleep(svc.ActionLifetime + time.Minute)
 			notice(h)
 			synctest.Wait()
-			if len(h.entered) != 1 {
-				t.Fatalf("%s: %d entries", name, len(h.entered))
+			entered := h.store.Entries()
+			if len(entered) != 1 {
+				t.Fatalf("%s: %d entries", name, len(entered))
 			}
-			entry := <-h.entered
+			entry := entered[0]
 			var metadata struct {
 				Via, Tool, Status, Member string
 				Actor                     struct{ Kind, ConversationID string }

@@ -49,8 +49,6 @@ type conversation struct {
 	// running the turn last reported. Both are in memory only.
 	reserved      *reservation
 	lastHeartbeat time.Time
-	// recordEntry keeps an entry of the ledger, beside the mailbox.
-	recordEntry func(entry svc.LedgerEntry)
 }
 
 type (
@@ -145,7 +143,7 @@ func (c *conversation) Creates(method string, payload []byte) bool {
 }
 
 func (c *conversation) Restore(entities []svc.Entity) error {
-	*c = conversation{identity: c.identity, actions: map[string]svc.Action{}, recordEntry: c.recordEntry}
+	*c = conversation{identity: c.identity, actions: map[string]svc.Action{}}
 	slices.SortFunc(entities, func(a, b svc.Entity) int { return strings.Compare(a.ID, b.ID) })
 	for _, entity := range entities {
 		var err error
@@ -234,7 +232,7 @@ func (h *change) outcome() grain.Outcome[conversationView] {
 		}
 	}
 	h.writes = append(h.writes, grain.Put("conversation", record.ID, *record))
-	return grain.Outcome[conversationView]{Answer: h.c.view(h.now), Effects: grain.Effects{Writes: h.writes, Wakeups: h.wakeups, After: h.recordExpired()}}
+	return grain.Outcome[conversationView]{Answer: h.c.view(h.now), Effects: grain.Effects{Writes: h.writes, Wakeups: h.wakeups, Entries: h.expired}}
 }
 
 func (c *conversation) view(now time.Time) conversationView {

@@ -25,12 +25,7 @@ type talk struct {
 	Conversations
 	// faulted says that the store has failed, so that copies written afterwards may lag.
 	faulted bool
-	// entered lists the entries that conversations recorded in the ledger.
-	entered chan svc.LedgerEntry
 }
-
-// enter keeps an entry of the ledger.
-func (h *talk) enter(_ context.Context, entry svc.LedgerEntry) error { h.entered <- entry; return nil }
 
 // Two people of the tests.
 func member() svc.User   { return svc.User{ID: "usr_ada", Email: "ada@acme.example", Name: "Ada"} }
@@ -39,9 +34,9 @@ func stranger() svc.User { return svc.User{ID: "usr_eve", Email: "eve@acme.examp
 func talking(t *testing.T, test func(h *talk)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		h := &talk{t: t, store: actorstest.NewStore(), entered: make(chan svc.LedgerEntry, 1000)}
+		h := &talk{t: t, store: actorstest.NewStore()}
 		node := &grain.Node{Store: h.store, Workers: grain.NewWorkers(), Now: time.Now, Logger: slog.New(slog.DiscardHandler)}
-		h.Host = actorstest.NewHost(t, Kinds(node, h.store, h.enter)...)
+		h.Host = actorstest.NewHost(t, Kinds(node, h.store)...)
 		h.Actors = h.Host
 		test(h)
 	})

@@ -92,6 +92,6 @@ func (c *conversation) purge(name string) (grain.Outcome[grain.None], error) {
 	for id := range c.actions {
 		result.Writes = append(result.Writes, grain.Delete("action", id))
 	}
-	*c = conversation{identity: c.identity, actions: map[string]svc.Action{}, recordEntry: c.recordEntry}
+	*c = conversation{identity: c.identity, actions: map[string]svc.Action{}}
 	return result, nil
 }

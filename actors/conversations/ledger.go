@@ -13,33 +13,65 @@ import (
 //
 //	identity   the organization's slug
 //	rank       2
-//	owns       the head of the organization's ledger, so that every entry follows the
-//	           one before
-//	persists   entries, each once, in their own table
+//	owns       the head of the organization's ledger, so that every entry follows the one before, and
+//	           up to where in each partition of the log of state the entries that changes left are sealed
+//	persists   entries, each once, in their own table; entity source, one for each partition
 //	woken by   calls only
-//	limits     none of its own; every entry is one small insert
+//	limits     none of its own; entries come in batches
 //	stops      after five minutes without a message
+//
+// A change leaves its entry in the partition where it was saved. The owner of that partition hands
+// the entries on in their order, again where it did not hear that they arrived, and the ledger
+// gives them their places.
 const kindLedger = "ledger"
 
-// kindEntry is the kind of the entities that a ledger writes; their ids are sequences.
-const kindEntry = "entry"
+// The kinds of the entities that a ledger writes: entries by their sequences, sources by their partitions.
+const (
+	kindEntry  = "entry"
+	kindSource = "source"
+)
 
 type ledger struct {
 	org  string
 	head svc.LedgerHead
+	// next is, by partition, the offset after the last entry that was sealed.
+	next map[string]int64
 }
 
 var ledgerKind = grain.NewKind[*ledger](kindLedger, 2, 5*time.Minute)
 
+type (
+	sealEntries struct {
+		// Left is in the order of the offsets of each partition.
+		Left []svc.LeftEntry `json:"left"`
+		// Unknown says that no entry of the ledger has the id of any of these.
+		Unknown bool `json:"unknown"`
+	}
+	sealedEntries struct {
+		// Doubtful are entries before the last one sealed of their partition. They are sealed
+		// already, unless the log has begun again.
+		Doubtful []svc.LeftEntry `json:"doubtful"`
+	}
+)
+
 // The methods of the ledger actor.
 var (
 	ledgerAppend = grain.On(ledgerKind, "append", (*ledger).onAppend)
+	ledgerSeal   = grain.On(ledgerKind, "seal", (*ledger).onSeal)
 )
 
-// Restore takes the last entry; the store hands over no other.
+// Restore takes the last entry, which is the only one that the store hands over, and the sources.
 func (l *ledger) Restore(entities []svc.Entity) error {
-	l.head = svc.LedgerHead{}
+	l.head, l.next = svc.LedgerHead{}, map[string]int64{}
 	for _, entity := range entities {
+		if entity.Kind == kindSource {
+			next, err := grain.Decode[int64](entity)
+			if err != nil {
+				return err
+			}
+			l.next[entity.ID] = next
+			continue
+		}
 		entry, err := grain.Decode[svc.LedgerEntry](entity)
 		if err != nil {
 			return err
@@ -51,24 +83,83 @@ func (l *ledger) Restore(entities []svc.Entity) error {
 	return nil
 }
 
-func (l *ledger) onAppend(now time.Time, entry svc.LedgerEntry) (grain.Outcome[svc.LedgerEntry], error) {
+// seal gives an entry the next place.
+func (l *ledger) seal(now time.Time, entry svc.LedgerEntry) (svc.LedgerEntry, grain.Write) {
 	entry.Org = l.org
 	if entry.At.IsZero() {
 		entry.At = now
 	}
 	entry = entry.Seal(l.head)
 	l.head = entry.Head()
-	return grain.Answer(entry, grain.Put(kindEntry, strconv.FormatUint(entry.Sequence, 10), entry)), nil
+	return entry, grain.Put(kindEntry, strconv.FormatUint(entry.Sequence, 10), entry)
+}
+
+func (l *ledger) onAppend(now time.Time, entry svc.LedgerEntry) (grain.Outcome[svc.LedgerEntry], error) {
+	entry, write := l.seal(now, entry)
+	return grain.Answer(entry, write), nil
+}
+
+// onSeal seals entries that changes left.
+func (l *ledger) onSeal(now time.Time, m sealEntries) (grain.Outcome[sealedEntries], error) {
+	var answer sealedEntries
+	var writes []grain.Write
+	sources := map[string]int64{}
+	for _, left := range m.Left {
+		source := strconv.Itoa(left.Partition)
+		if left.Offset < l.next[source] && !m.Unknown {
+			answer.Doubtful = append(answer.Doubtful, left)
+			continue
+		}
+		_, write := l.seal(now, left.Entry)
+		writes = append(writes, write)
+		l.next[source] = left.Offset + 1
+		sources[source] = left.Offset + 1
+	}
+	for source, next := range sources {
+		writes = append(writes, grain.Put(kindSource, source, next))
+	}
+	return grain.Answer(answer, writes...), nil
 }
 
 // Ledgers is the client of the ledger actors.
 type Ledgers struct {
 	Actors grain.Caller
+	// Known returns those of some ids of entries that an organization's ledger has.
+	Known func(ctx context.Context, org string, ids []string) (map[string]bool, error)
 }
 
 // Record appends an entry to the ledger of its organization; it is durable when Record
 // returns nil.
 func (l *Ledgers) Record(ctx context.Context, entry svc.LedgerEntry) error {
 	_, err := ledgerAppend.Ask(ctx, l.Actors, entry.Org, entry)
+	return err
+}
+
+// Seal gives the entries that changes left their places in the ledger of an organization. Those of one
+// partition are in the order of their offsets, and none is left out of which Seal did not return nil
+// before. Those that have a place keep it.
+func (l *Ledgers) Seal(ctx context.Context, org string, left []svc.LeftEntry) error {
+	message := sealEntries{Left: left}
+	sealed, err := ledgerSeal.Ask(ctx, l.Actors, org, message)
+	if err != nil || len(sealed.Doubtful) == 0 {
+		return err
+	}
+	ids := make([]string, 0, len(sealed.Doubtful))
+	for i := range sealed.Doubtful {
+		ids = append(ids, sealed.Doubtful[i].Entry.ID)
+	}
+	known, err := l.Known(ctx, org, ids)
+	if err != nil {
+		return err
+	}
+	message.Left, message.Unknown = nil, true
+	for _, one := range sealed.Doubtful {
+		if !known[one.Entry.ID] {
+			message.Left = append(message.Left, one)
+		}
+	}
+	if len(message.Left) > 0 {
+		_, err = ledgerSeal.Ask(ctx, l.Actors, org, message)
+	}
 	return err
 }

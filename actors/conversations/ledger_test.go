@@ -2,6 +2,8 @@ package conversations
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
 	"testing"
 	"time"
 
@@ -54,5 +56,65 @@ func TestEntriesFollowEachOther(t *testing.T) {
 	}
 	if check.BrokenAt != 0 || check.Head.Sequence != 9 {
 		t.Errorf("got %+v", check)
+	}
+}
+
+// TestLeftEntriesAreSealedOnce hands entries over, again, in parts, and after the log began again.
+func TestLeftEntriesAreSealedOnce(t *testing.T) {
+	t.Parallel()
+	l := &ledger{org: "acme"}
+	if err := l.Restore(nil); err != nil {
+		t.Fatal(err)
+	}
+	left := func(partition int, offset int64) svc.LeftEntry {
+		return svc.LeftEntry{Partition: partition, Offset: offset, Entry: svc.LedgerEntry{ID: fmt.Sprint(partition, "/", offset), Kind: "key.created"}}
+	}
+	seal := func(unknown bool, some ...svc.LeftEntry) (sealed int, doubtful []svc.LeftEntry) {
+		t.Helper()
+		payload, err := json.Marshal(sealEntries{Left: some, Unknown: unknown})
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err := ledgerKind.Apply(l, actorstest.At(time.Minute), "seal", payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// What is known is what is saved.
+		var stored []svc.Entity
+		for _, write := range result.Writes {
+			value, err := json.Marshal(write.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stored = append(stored, svc.Entity{Kind: write.Kind, ID: write.ID, Payload: value})
+			if write.Kind == kindEntry {
+				sealed++
+			}
+		}
+		next := l.next
+		if sealed > 0 {
+			if err := l.Restore(stored); err != nil {
+				t.Fatal(err)
+			}
+			maps.Copy(next, l.next)
+			l.next = next
+		}
+		return sealed, result.Answer.(sealedEntries).Doubtful
+	}
+	for n, c := range []struct {
+		unknown          bool
+		left             []svc.LeftEntry
+		sealed, doubtful int
+		head             uint64
+	}{
+		{false, []svc.LeftEntry{left(0, 4), left(1, 9), left(0, 7)}, 3, 0, 3},
+		{false, []svc.LeftEntry{left(0, 4), left(0, 7), left(0, 8)}, 1, 2, 4},
+		{false, []svc.LeftEntry{left(1, 9)}, 0, 1, 4},
+		{true, []svc.LeftEntry{left(1, 2)}, 1, 0, 5},
+	} {
+		sealed, doubtful := seal(c.unknown, c.left...)
+		if sealed != c.sealed || len(doubtful) != c.doubtful || l.head.Sequence != c.head {
+			t.Errorf("%d: sealed %d, doubts %v, the head is %d; want %+v", n, sealed, doubtful, l.head.Sequence, c)
+		}
 	}
 }

@@ -13,9 +13,9 @@ type Entities interface {
 	// Load returns the last version of every entity of an owner. The deleted ones are among
 	// them: the next write must have a higher version than they have.
 	Load(ctx context.Context, owner string) ([]svc.Entity, error)
-	// Put stores entities and wake-ups; they survive any crash once it returns nil. It fails
-	// where another node may have become the owner.
-	Put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup) error
+	// Put stores entities, wake-ups and what they leave, all or nothing; they survive any crash once
+	// it returns nil. It fails where another node may have become the owner.
+	Put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup, trail svc.Trail) error
 }
 
 // KindLister reads the last versions of all entities of a kind of all owners.

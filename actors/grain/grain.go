@@ -266,7 +266,7 @@ func (g *Grain) handle(c actor.Context, request *cluster.Request) {
 	case err != nil:
 		request.Answer(Failure(err))
 	case len(result.Writes) == 0 && len(result.Wakeups) == 0:
-		g.finish(request, result)
+		g.finish(request, result, false)
 	default:
 		g.startSaving(c, request, result)
 	}
@@ -281,17 +281,23 @@ func abortOnPanic(request *cluster.Request) {
 	}
 }
 
-func (g *Grain) finish(request *cluster.Request, result Outcome[any]) {
+func (g *Grain) finish(request *cluster.Request, result Outcome[any], saved bool) {
 	defer abortOnPanic(request)
 	if result.After != nil {
 		result.After(g.version)
 	}
-	request.Answer(Success(result.Answer))
+	answer := Success(result.Answer)
+	answer.Saved = saved
+	request.Answer(answer)
 }
 
 func (g *Grain) startSaving(c actor.Context, request *cluster.Request, result Outcome[any]) {
 	g.version = g.version.Next(request.Generation)
 	entities, err := g.encode(result.Writes)
+	var trail svc.Trail
+	if err == nil {
+		trail, err = g.trail(request.Call.GetTrail(), &result.Effects)
+	}
 	if err != nil {
 		request.Answer(Failure(err))
 		g.phase = cold
@@ -300,7 +306,7 @@ func (g *Grain) startSaving(c actor.Context, request *cluster.Request, result Ou
 	g.phase, g.current, g.pending, g.done = saving, request, result, make(chan error, 1)
 	root, self, done, wakeups := c.ActorSystem().Root, c.Self(), g.done, result.Wakeups
 	g.node.Workers.Go(func(ctx context.Context) {
-		err := g.save(ctx, entities, wakeups)
+		err := g.save(ctx, entities, wakeups, trail)
 		done <- err
 		root.Send(self, &saved{err})
 	})
@@ -324,12 +330,12 @@ func (g *Grain) encode(writes []Write) ([]svc.Entity, error) {
 }
 
 // save stores entities beside the mailbox. It returns nil once they are durable.
-func (g *Grain) save(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup) error {
+func (g *Grain) save(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup, trail svc.Trail) error {
 	ctx, cancel := context.WithTimeout(ctx, IOTime)
 	defer cancel()
 	node := g.node
 	node.health.begin(node.Now())
-	err := node.Store.Put(ctx, entities, wakeups)
+	err := node.Store.Put(ctx, entities, wakeups, trail)
 	node.health.end(node.Now(), err)
 	return err
 }
@@ -347,7 +353,7 @@ func (g *Grain) onSaved(result *saved) {
 	}
 	g.phase = ready
 	g.core.saved(g.node.Now())
-	g.finish(request, pending)
+	g.finish(request, pending, true)
 }
 
 func (g *Grain) onPassivate(c actor.Context) {

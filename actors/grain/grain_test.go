@@ -299,7 +299,7 @@ func TestAFailedLoadIsTriedAgain(t *testing.T) {
 func TestAnUnreadableStateIsNeverOverwritten(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *grainHost) {
 		broken := svc.Entity{Owner: "words/a", Kind: "list", ID: "list", Version: svc.Version{Generation: 1, Sequence: 1}, Payload: []byte(`{`)}
-		if err := h.store.Put(t.Context(), []svc.Entity{broken}, nil); err != nil {
+		if err := h.store.Put(t.Context(), []svc.Entity{broken}, nil, svc.Trail{}); err != nil {
 			t.Fatal(err)
 		}
 		h.want(h.ask("add", "x"), nil, actorstest.StoreAway())

@@ -161,6 +161,11 @@ func Declare[M, R any](kind, name string, options ...Option) Method[M, R] {
 // Name returns the method's name on the wire.
 func (m Method[M, R]) Name() string { return m.name }
 
+// uncertain reports an answer that does not say whether something was saved.
+func uncertain(reply *protos.Answer) bool {
+	return reply.GetFailure() != nil && svc.CodeOf(decodeFailure(reply.GetFailure())) == svc.CodeUnavailable
+}
+
 // Caller reaches actors wherever they live.
 type Caller interface {
 	Call(ctx context.Context, call *protos.Call) (*protos.Answer, error)
@@ -174,7 +179,16 @@ func (m Method[M, R]) Ask(ctx context.Context, to Caller, identity string, messa
 	if err != nil {
 		return answer, fmt.Errorf("encoding %s: %w", m.name, err)
 	}
-	reply, err := to.Call(ctx, &protos.Call{Kind: m.kind, Identity: identity, Method: m.name, Payload: payload, Repeatable: m.repeatable})
+	carrier := svc.CarrierOf(ctx)
+	var trail []byte
+	if !m.repeatable { // else what it leaves could be saved twice
+		if trail, err = carrier.Lend(); err != nil {
+			return answer, err
+		}
+	}
+	reply, err := to.Call(ctx, &protos.Call{Kind: m.kind, Identity: identity, Method: m.name, Payload: payload, Repeatable: m.repeatable, Trail: trail})
+	// A save that failed may have been stored all the same.
+	carrier.Return(trail, reply.GetSaved(), err == nil && !uncertain(reply))
 	switch {
 	case errors.Is(err, cluster.ErrUnavailable):
 		return answer, svc.Unavailable("The "+m.kind, time.Second)

@@ -13,6 +13,13 @@ type Outcome[R any] struct {
 type Effects struct {
 	Writes  []Write
 	Wakeups []svc.Wakeup
+	// Happened and About replace the kind and the subject of the ledger entry that the call brought,
+	// where they are not empty. The subject is otherwise the one that the call named, or else the
+	// first thing written.
+	Happened svc.LedgerKind
+	About    string
+	// Entries are further lines for ledgers, of what no caller asked for. They are saved with the writes.
+	Entries []svc.LedgerEntry
 	// After runs once the writes are durable, before the answer is sent, with their version.
 	After func(svc.Version)
 }

@@ -92,7 +92,7 @@ func (i *Identity) AcceptOffer(ctx context.Context, person svc.User, org string)
 	if _, err := organizationGetOffer.Ask(ctx, i.Actors, org, answerOffer{Person: identity}); err != nil {
 		return svc.Membership{}, noInvitation(err)
 	}
-	if err := i.join(ctx, person.Email, org); err != nil {
+	if err := i.join(svc.WithCarrier(ctx, nil), person.Email, org); err != nil {
 		return svc.Membership{}, err
 	}
 	membership, err := organizationAcceptOffer.Ask(ctx, i.Actors, org, answerOffer{Person: identity, User: person})

@@ -61,7 +61,7 @@ func (i *Identity) MintToken(ctx context.Context, owner svc.TokenOwner, spec svc
 	}
 	token, secret := i.newToken(kind, owner, spec)
 	holder, identity := tokenHolder(owner)
-	if _, err := holder.add.Ask(ctx, i.Actors, identity, addToken{Token: recordToken(token)}); err != nil {
+	if _, err := holder.add.Ask(svc.WithCarrier(ctx, nil), i.Actors, identity, addToken{Token: recordToken(token)}); err != nil {
 		return svc.Token{}, "", err
 	}
 	return token, secret, i.activate(ctx, token)

@@ -64,6 +64,7 @@ func (o *organization) onOffer(now time.Time, m offerSeat) (grain.Outcome[svc.Se
 	for _, member := range o.members {
 		if email, _ := svc.NormaliseEmail(member.User.Email); email == m.Invitation.Email {
 			changed, err := o.onPutMember(now, putMember{Actor: m.Actor, User: member.User, Role: m.Invitation.Role})
+			changed.About = member.User.ID
 			return grain.Outcome[svc.Seat]{Answer: svc.Seat{Member: changed.Answer}, Effects: changed.Effects}, err
 		}
 	}
@@ -88,7 +89,9 @@ func (o *organization) onOffer(now time.Time, m offerSeat) (grain.Outcome[svc.Se
 		delete(o.invitations, expired.ID)
 	}
 	o.invitations[person] = m.Invitation
-	return grain.Answer(svc.Seat{Invitation: &m.Invitation}, append(writes, grain.Put("invitation", person, m.Invitation))...), nil
+	result := grain.Answer(svc.Seat{Invitation: &m.Invitation}, append(writes, grain.Put("invitation", person, m.Invitation))...)
+	result.Happened, result.About = "member.invited", m.Invitation.ID
+	return result, nil
 }
 
 // offer returns the open invitation of a person.

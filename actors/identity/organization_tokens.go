@@ -37,7 +37,7 @@ var (
 	organizationRemoveToken = grain.On(organizationKind, "token.remove", (*organization).onRemoveToken)
 	organizationUseToken    = grain.On(organizationKind, "token.use", (*organization).onUseToken, grain.Repeatable)
 	organizationTokenUsed   = grain.On(organizationKind, "token.used", (*organization).onTokenUsed, grain.Repeatable)
-	organizationAdoptToken  = grain.On(organizationKind, "token.adopt", (*organization).onAdoptToken, grain.Repeatable)
+	organizationAdoptToken  = grain.On(organizationKind, "token.adopt", (*organization).onAdoptToken)
 	organizationTokens      = grain.On(organizationKind, "tokens", (*organization).onTokens, grain.Repeatable)
 )
 

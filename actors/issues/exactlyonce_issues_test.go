@@ -250,7 +250,7 @@ func (p *process) Load(_ context.Context, owner string) ([]svc.Entity, error) {
 	return nil, nil
 }
 
-func (p *process) Put(_ context.Context, entities []svc.Entity, _ []svc.Wakeup) error {
+func (p *process) Put(_ context.Context, entities []svc.Entity, _ []svc.Wakeup, _ svc.Trail) error {
 	if err := p.step(); err != nil {
 		return err
 	}

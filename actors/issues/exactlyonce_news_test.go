@@ -45,7 +45,7 @@ func (s alertStore) Load(_ context.Context, owner string) (out []svc.Entity, err
 	return out, nil
 }
 
-func (s alertStore) Put(_ context.Context, entities []svc.Entity, _ []svc.Wakeup) error {
+func (s alertStore) Put(_ context.Context, entities []svc.Entity, _ []svc.Wakeup, _ svc.Trail) error {
 	if err := s.step(); err != nil {
 		return err
 	}

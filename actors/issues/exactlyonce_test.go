@@ -938,7 +938,7 @@ func (w *world) settled() bool {
 // tellingStore keeps what actors are to be told later.
 type tellingStore struct{ *process }
 
-func (s tellingStore) Put(_ context.Context, entities []svc.Entity, _ []svc.Wakeup) error {
+func (s tellingStore) Put(_ context.Context, entities []svc.Entity, _ []svc.Wakeup, _ svc.Trail) error {
 	if err := s.step(); err != nil {
 		return err
 	}

@@ -230,7 +230,7 @@ func TestOneIssueDoesNotKeepOthersFromHearing(t *testing.T) {
 		entity := func(issue uint64, payload string) svc.Entity {
 			return svc.Entity{Owner: kindIssue + "/" + issueIdentity(1, issue), Kind: "issue", ID: "issue", Payload: []byte(payload), Version: svc.Version{Sequence: 1}}
 		}
-		if err := store.Put(ctx, []svc.Entity{entity(broken, `{"status":7}`), entity(stray, `{"mergedInto":"nobody"}`)}, nil); err != nil {
+		if err := store.Put(ctx, []svc.Entity{entity(broken, `{"status":7}`), entity(stray, `{"mergedInto":"nobody"}`)}, nil, svc.Trail{}); err != nil {
 			t.Fatal(err)
 		}
 		resolved := svc.IssueResolved

@@ -72,12 +72,12 @@ func (i *Issues) Merge(ctx context.Context, environment, root, part uint64, by s
 		return svc.Errorf(svc.CodeConflict, "An issue cannot be part of itself.")
 	}
 	// The root notes its part first, so that it cannot become a part itself.
-	if err := i.tell(ctx, environment, root, issueAdopt, issuePart{ID: svc.IssueID(part), Noted: true, By: by}); err != nil {
+	if err := i.tell(svc.WithCarrier(ctx, nil), environment, root, issueAdopt, issuePart{ID: svc.IssueID(part), Noted: true, By: by}); err != nil {
 		return err
 	}
 	err := i.tell(ctx, environment, part, issueJoin, issuePart{ID: svc.IssueID(root)})
 	if svc.CodeOf(err) == svc.CodeConflict {
-		if undo := i.tell(ctx, environment, root, issueRelease, issuePart{ID: svc.IssueID(part), Noted: true, By: by}); undo != nil {
+		if undo := i.tell(svc.WithCarrier(ctx, nil), environment, root, issueRelease, issuePart{ID: svc.IssueID(part), Noted: true, By: by}); undo != nil {
 			return undo
 		}
 	}

@@ -41,7 +41,7 @@ const (
 
 // OutboxStore keeps notes.
 type OutboxStore interface {
-	Put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup) error
+	Put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup, trail svc.Trail) error
 	LoadKind(ctx context.Context, kind string) ([]svc.Entity, error)
 }
 
@@ -163,7 +163,7 @@ func (o *Outbox) put(ctx context.Context, generation int32, notes []Note) error 
 		}
 		o.mu.Unlock()
 	}
-	if err := o.Store.Put(ctx, entities, nil); err != nil {
+	if err := o.Store.Put(ctx, entities, nil, svc.Trail{}); err != nil {
 		return fmt.Errorf("keeping notes for actors: %w", err)
 	}
 	o.mu.Lock()
@@ -350,7 +350,7 @@ func (o *Outbox) forget(ctx context.Context, n *waitingNote) error {
 		return err
 	}
 	defer release()
-	if err := o.Store.Put(ctx, []svc.Entity{n.deleted()}, nil); err != nil {
+	if err := o.Store.Put(ctx, []svc.Entity{n.deleted()}, nil, svc.Trail{}); err != nil {
 		return fmt.Errorf("deleting a delivered note: %w", err)
 	}
 	o.mu.Lock()

@@ -88,7 +88,7 @@ func TestADeafActorDelaysNobody(t *testing.T) {
 			t.Errorf("told %v, %d actors are waited for", listener.told, listener.outbox.Len())
 		}
 		spoiled := svc.Entity{Owner: noteOwner + "shop/o/a", Kind: kindNote, ID: "1-0", Version: svc.Version{Sequence: 1}, Payload: []byte("{")}
-		_ = notes.Put(t.Context(), []svc.Entity{spoiled}, nil)
+		_ = notes.Put(t.Context(), []svc.Entity{spoiled}, nil, svc.Trail{})
 		successor := outboxOf()
 		roomSink(&blocksStored{}, log, successor, listener)
 		if err := successor.load(t.Context()); err != nil {

@@ -20,7 +20,7 @@ func (n *node) assistantModule() module {
 	return module{
 		name: "assistant",
 		kinds: func(node *grain.Node) []cluster.Kind {
-			return conversations.Kinds(node, n.db.Ledger(), func(ctx context.Context, entry svc.LedgerEntry) error { return n.ledgers().Record(ctx, entry) })
+			return conversations.Kinds(node, n.db.Ledger())
 		},
 		wire: n.wireAssistant,
 		callers: func(tools toolset) []route.Route {
@@ -71,7 +71,9 @@ func (m models) Model(ctx context.Context, org string) (assistant.Model, error) 
 }
 
 // ledgers returns the client of the ledgers.
-func (n *node) ledgers() *conversations.Ledgers { return &conversations.Ledgers{Actors: n.cluster} }
+func (n *node) ledgers() *conversations.Ledgers {
+	return &conversations.Ledgers{Actors: n.cluster, Known: n.db.KnownEntries}
+}
 
 // agents returns the server of the Model Context Protocol.
 func (n *node) agents(tools toolset) *mcp.Server {

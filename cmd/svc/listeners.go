@@ -7,7 +7,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"svc"
-	"svc/actors/conversations"
 	"svc/actors/identity"
 	"svc/actors/pipeline"
 	"svc/cmd/svc/adapter"
@@ -31,7 +30,7 @@ func (n *node) wireHTTP(context.Context) error {
 	}
 	n.handler, err = route.New(route.Config{
 		Routes: rows, Callers: n.callers, Authority: n.identity, Applications: n.apps, Auditor: n.db,
-		Replays: &identity.Replays{Actors: n.cluster}, Ledger: &conversations.Ledgers{Actors: n.cluster}, Cursors: svc.NewCursors(key), Now: n.now,
+		Replays: &identity.Replays{Actors: n.cluster}, Ledger: n.ledgers(), Cursors: svc.NewCursors(key), Now: n.now,
 		PublicURL: n.config.PublicURL, Origin: n.config.Origin(), Revision: version.API, ConcurrentQueries: n.concurrentQueries(), ConcurrentStreams: n.concurrentQueries(),
 		Logger: n.logger, Registerer: n.registry,
 	})

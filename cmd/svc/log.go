@@ -144,13 +144,18 @@ func (n *node) openStateLog(ctx context.Context, brokers []string, dial kafka.Di
 		return err
 	}
 	n.owned = owned.New(owned.Config{
-		Log: n.stateLog, Partitions: n.config.Partitions, PartitionOf: n.partitionOf, Changed: n.heard, Gap: n.missed, Logger: n.logger,
+		Log: n.stateLog, Partitions: n.config.Partitions, PartitionOf: n.partitionOf, Changed: n.heard, Gap: n.missed, Seal: n.sealEntries, Logger: n.logger,
 	})
 	return n.stateLog.Ensure(ctx)
 }
 
 // followState begins to follow the log of what actors own.
 func (n *node) followState(ctx context.Context) error { return n.owned.Begin(ctx, n.db.StateStore) }
+
+// sealEntries gives entries that changes left their places in an organization's ledger.
+func (n *node) sealEntries(ctx context.Context, org string, left []svc.LeftEntry) error {
+	return n.ledgers().Seal(ctx, org, left)
+}
 
 // closeState moves what was saved last to the store and ends the log.
 func (n *node) closeState() error {

@@ -169,7 +169,7 @@ func TestAnActorThatCannotBeReadDelaysNobody(t *testing.T) {
 	broken := svc.Entity{
 		Owner: alerting.KindAlerting + "/acme/web", Kind: "alert_told", ID: "1", Payload: []byte("{"), Version: svc.Version{Generation: 1 << 20, Sequence: 1},
 	}
-	if err := s.node.db.Put(t.Context(), []svc.Entity{broken}, nil); err != nil {
+	if err := s.node.db.Put(t.Context(), []svc.Entity{broken}, nil, svc.Trail{}); err != nil {
 		t.Fatal(err)
 	}
 	s.stopped()
@@ -183,7 +183,7 @@ func TestAnActorThatCannotBeReadDelaysNobody(t *testing.T) {
 		t.Fatalf("%d actors are told later, want 1", waiting)
 	}
 	broken.Deleted, broken.Payload, broken.Version.Sequence = true, nil, 2
-	if err := again.node.db.Put(t.Context(), []svc.Entity{broken}, nil); err != nil {
+	if err := again.node.db.Put(t.Context(), []svc.Entity{broken}, nil, svc.Trail{}); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "the rule fires", func() error {

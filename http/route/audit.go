@@ -2,6 +2,8 @@ package route
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"log/slog"
 	"net/http"
 	"time"
@@ -11,8 +13,8 @@ import (
 
 // Auditor keeps the audit rows of management writes.
 type Auditor interface {
-	// Append keeps one row; it returns when the row is safe or handed over to
-	// what makes it safe.
+	// Append keeps one row; it returns when the row is safe. Of rows of one id, if they have one,
+	// and instant one stands.
 	Append(ctx context.Context, row svc.AuditRow) error
 }
 
@@ -28,15 +30,23 @@ func (h *Handler) audit(ctx context.Context, call *Call, status int, cause error
 	if !call.audited || h.config.Auditor == nil {
 		return
 	}
+	if cause == nil && call.carrier != nil && call.carrier.Left() {
+		return // it was saved with the change
+	}
+	h.keep(ctx, h.auditOf(call, status, cause))
+}
+
+// auditOf returns the row of a call that ends with a status.
+func (h *Handler) auditOf(call *Call, status int, cause error) svc.AuditRow {
 	row := auditRow(call.Grant, call.Route.Operation, call.request)
-	row.At, row.RequestID, row.Status, row.Detail = call.Now, call.RequestID, status, call.note
+	row.ID, row.At, row.RequestID, row.Status, row.Detail = call.trailID, call.Now, call.RequestID, status, call.note
 	if call.refused == nil {
 		row.Org, row.App = call.Param("org"), call.Param("app")
 	}
 	if cause != nil {
 		row.Detail = string(publicError(cause, call.Route).Code)
 	}
-	h.keep(ctx, row)
+	return row
 }
 
 // Audit keeps a row for a write that a raw handler has answered, as gated writes have one. grant is
@@ -65,6 +75,13 @@ func auditRow(grant svc.Grant, operation string, r *http.Request) svc.AuditRow {
 		row.UserID = user.ID
 	}
 	return row
+}
+
+// newTrailID returns the name of what a call leaves, under which it is kept once.
+func newTrailID() string {
+	var id [16]byte
+	_, _ = rand.Read(id[:]) // never fails
+	return hex.EncodeToString(id[:])
 }
 
 // keep hands a row to the auditor.

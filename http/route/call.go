@@ -38,6 +38,9 @@ type Call struct {
 	subjects []string
 	happened svc.LedgerKind
 	note     string
+	trailID  string
+	carrier  *svc.Carrier
+	each     map[string]*svc.Carrier
 	public   string
 	site     string
 	audited  bool

@@ -136,7 +136,7 @@ func (h *Handler) newCall(route *Route, w *Response, r *http.Request, values []p
 	return &Call{
 		Route: route, RequestID: w.id, Now: h.config.Now(), request: r, path: values,
 		cursors: h.config.Cursors, header: http.Header{}, status: route.status(),
-		response: w, streams: route.streams(r), public: cmp.Or(h.config.PublicURL, h.config.Origin), site: h.site(r),
+		trailID: newTrailID(), response: w, streams: route.streams(r), public: cmp.Or(h.config.PublicURL, h.config.Origin), site: h.site(r),
 	}
 }
 
@@ -195,11 +195,13 @@ func (h *Handler) perform(ctx context.Context, call *Call, input any) (answer An
 			err = fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
 		}
 	}()
-	output, err := call.Route.Handler.call(ctx, call, input)
+	output, err := call.Route.Handler.call(h.carried(ctx, call), call, input)
+	if err == nil {
+		err = h.enter(ctx, call)
+	}
 	if err != nil {
 		return Answer{}, err
 	}
-	h.enter(ctx, call)
 	return answerOf(call, output)
 }
 

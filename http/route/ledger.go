@@ -3,7 +3,8 @@ package route
 import (
 	"context"
 	"encoding/json"
-	"log/slog"
+	"fmt"
+	"strconv"
 	"strings"
 
 	"svc"
@@ -16,51 +17,92 @@ type Ledger interface {
 	Record(ctx context.Context, entry svc.LedgerEntry) error
 }
 
-// enter records a successful call in the ledger, if its row names a kind of entry: in the
-// ledger of the path's organization, or of those that the call has named. An entry that
-// cannot be stored is logged in full, because the change has happened.
-func (h *Handler) enter(ctx context.Context, call *Call) {
+// carried returns a context whose first saved change takes the call's ledger entries and audit row
+// along: they are one write, so that neither stands without the other. The change takes what the
+// handler has said before it (Concerns, Happened, About); an actor may know better.
+func (h *Handler) carried(ctx context.Context, call *Call) context.Context {
 	if call.Route.Ledger == "" || h.config.Ledger == nil {
-		return
+		return ctx
 	}
-	concerns := call.concerns
+	call.carrier = svc.NewCarrier(func() (svc.Trail, bool) {
+		trail := svc.Trail{ID: call.trailID, Entries: entriesOf(call, call.subject())}
+		if call.audited && h.config.Auditor != nil {
+			row := h.auditOf(call, call.status, nil)
+			trail.Audit = &row
+		}
+		return trail, len(trail.Entries) > 0
+	})
+	return svc.WithCarrier(ctx, call.carrier)
+}
+
+// OfOne returns a context for the change of one of several things that a call changes, see
+// AboutEach: the change takes its own ledger entry along.
+func (c *Call) OfOne(ctx context.Context, id string) context.Context {
+	if c.carrier == nil {
+		return ctx
+	}
+	if c.each == nil {
+		c.each = map[string]*svc.Carrier{}
+	}
+	trail := c.trailID + "-" + strconv.Itoa(len(c.each))
+	c.each[id] = svc.NewCarrier(func() (svc.Trail, bool) { return svc.Trail{ID: trail, Entries: entriesOf(c, id)}, true })
+	return svc.WithCarrier(ctx, c.each[id])
+}
+
+// entriesOf returns what a successful call that changed a subject leaves in ledgers: in that of the
+// path's organization, or in those that the call has named.
+func entriesOf(call *Call, subject string) []svc.LedgerEntry {
+	orgs := call.concerns
 	if org := call.Param("org"); org != "" {
-		concerns = []string{org}
+		orgs = []string{org}
 	}
+	entries := make([]svc.LedgerEntry, 0, len(orgs))
+	for _, org := range orgs {
+		entry := svc.LedgerEntry{
+			At: call.Now, Org: org, App: call.Param("app"), Kind: call.Route.Ledger, Subject: subject, RequestID: call.RequestID,
+		}
+		if call.happened != "" {
+			entry.Kind = call.happened
+		}
+		if user := call.Grant.Token.User; user != nil {
+			entry.Actor = svc.LedgerActor{ID: user.ID, Name: user.Name}
+		}
+		entry.Metadata, _ = json.Marshal(map[string]any{ // texts
+			"via": call.Route.Surface, "operation": call.Route.Operation, "tokenId": call.Grant.Token.ID, "tokenKind": call.Grant.Token.Kind,
+		})
+		entries = append(entries, entry)
+	}
+	return entries
+}
+
+// enter records a successful call in ledgers, where its changes did not take the entries along and
+// there were changes. An entry that cannot be stored fails the call: its change is not to be answered
+// as if it stood in the ledger.
+func (h *Handler) enter(ctx context.Context, call *Call) error {
+	if call.carrier == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(svc.WithCarrier(context.WithoutCancel(ctx), nil), afterwards)
+	defer cancel()
 	subjects := call.subjects
 	if subjects == nil {
 		subjects = []string{call.subject()}
 	}
-	for _, org := range concerns {
-		for _, subject := range subjects {
-			h.enterIn(ctx, call, org, subject)
+	for _, subject := range subjects {
+		carrier := call.carrier
+		if one := call.each[subject]; one != nil {
+			carrier = one
+		}
+		if carrier.Left() || carrier.Needless() {
+			continue
+		}
+		for _, entry := range entriesOf(call, subject) {
+			if err := h.config.Ledger.Record(ctx, entry); err != nil {
+				return fmt.Errorf("keeping an entry of the ledger: %w", err)
+			}
 		}
 	}
-}
-
-// enterIn records what a call did to a subject in the ledger of one organization.
-func (h *Handler) enterIn(ctx context.Context, call *Call, org, subject string) {
-	entry := svc.LedgerEntry{
-		At: call.Now, Org: org, App: call.Param("app"), Kind: call.Route.Ledger, Subject: subject, RequestID: call.RequestID,
-	}
-	if call.happened != "" {
-		entry.Kind = call.happened
-	}
-	if user := call.Grant.Token.User; user != nil {
-		entry.Actor = svc.LedgerActor{ID: user.ID, Name: user.Name}
-	}
-	var err error
-	entry.Metadata, err = json.Marshal(map[string]any{
-		"via": call.Route.Surface, "operation": call.Route.Operation, "tokenId": call.Grant.Token.ID, "tokenKind": call.Grant.Token.Kind,
-	})
-	if err == nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterwards)
-		defer cancel()
-		err = h.config.Ledger.Record(ctx, entry)
-	}
-	if err != nil {
-		h.log.LogAttrs(ctx, slog.LevelError, "keeping an entry of the ledger", slog.Any("entry", entry), slog.String("error", err.Error()))
-	}
+	return nil
 }
 
 // Concerns names the organizations in whose ledgers the call is recorded, where its path

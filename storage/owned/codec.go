@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ const (
 	wakeupKey = "w"
 	ledgerKey = "l"
 	auditKey  = "a"
+	leftKey   = "p"
 )
 
 // separator stands between the parts of a key. The parts before the last do not hold it.
@@ -27,39 +29,71 @@ const separator = "\x00"
 // encode returns the records of the log that a write becomes: one for each thing, with the
 // version in front of its value.
 func encode(r *state.Record) ([]log.Record, error) {
-	records := make([]log.Record, 0, len(r.Entities)+len(r.Wakeups)+1)
-	kind, version := entityKey, svc.Version{}
-	if r.Ledger {
-		kind = ledgerKey
-	}
-	for i := range r.Entities {
-		e := &r.Entities[i]
-		if e.Version.Number() > version.Number() {
-			version = e.Version
+	records := make([]log.Record, 0, len(r.Entities)+len(r.Wakeups)+len(r.Sealed)+len(r.Left)+1)
+	version := svc.Version{}
+	for _, some := range []struct {
+		kind     string
+		entities []svc.Entity
+	}{{entityKey, r.Entities}, {ledgerKey, r.Sealed}} {
+		for i := range some.entities {
+			e := &some.entities[i]
+			if e.Version.Number() > version.Number() {
+				version = e.Version
+			}
+			record, err := encodeEntity(some.kind, e)
+			if err != nil {
+				return nil, err
+			}
+			records = append(records, record)
 		}
-		key, err := keyOf(kind, e.Owner, e.Kind, e.ID)
-		if err != nil {
-			return nil, err
-		}
-		value := binary.BigEndian.AppendUint64(make([]byte, 0, 9+len(e.Payload)), e.Version.Number())
-		if e.Deleted {
-			value = append(value, 1)
-		} else {
-			value = append(value, 0)
-		}
-		records = append(records, log.Record{Key: key, Value: append(value, e.Payload...)})
 	}
 	for _, w := range r.Wakeups {
-		key, err := keyOf(wakeupKey, w.Kind, w.Identity, w.Name)
+		record, err := encodeWakeup(w, version)
 		if err != nil {
 			return nil, err
 		}
-		due := int64(0)
-		if !w.Due.IsZero() {
-			due = w.Due.UnixMilli()
+		records = append(records, record)
+	}
+	return encodeTrail(records, r)
+}
+
+func encodeEntity(kind string, e *svc.Entity) (log.Record, error) {
+	key, err := keyOf(kind, e.Owner, e.Kind, e.ID)
+	value := binary.BigEndian.AppendUint64(make([]byte, 0, 9+len(e.Payload)), e.Version.Number())
+	if e.Deleted {
+		value = append(value, 1)
+	} else {
+		value = append(value, 0)
+	}
+	return log.Record{Key: key, Value: append(value, e.Payload...)}, err
+}
+
+func encodeWakeup(w svc.Wakeup, version svc.Version) (log.Record, error) {
+	key, err := keyOf(wakeupKey, w.Kind, w.Identity, w.Name)
+	due := int64(0)
+	if !w.Due.IsZero() {
+		due = w.Due.UnixMilli()
+	}
+	value := binary.BigEndian.AppendUint64(make([]byte, 0, 16), version.Number())
+	return log.Record{Key: key, Value: binary.BigEndian.AppendUint64(value, uint64(due))}, err
+}
+
+// encodeTrail appends what a write leaves beside the things that it changes.
+func encodeTrail(records []log.Record, r *state.Record) ([]log.Record, error) {
+	for n, entry := range r.Left {
+		entry.ID = r.Key
+		if n > 0 {
+			entry.ID += "/" + strconv.Itoa(n)
 		}
-		value := binary.BigEndian.AppendUint64(make([]byte, 0, 16), version.Number())
-		records = append(records, log.Record{Key: key, Value: binary.BigEndian.AppendUint64(value, uint64(due))})
+		key, err := keyOf(leftKey, entry.Org, entry.ID)
+		if err != nil {
+			return nil, err
+		}
+		value, err := json.Marshal(entry)
+		if err != nil {
+			return nil, fmt.Errorf("encoding an entry of a ledger: %w", err)
+		}
+		records = append(records, log.Record{Key: key, Value: value})
 	}
 	if r.Audit != nil {
 		value, err := json.Marshal(r.Audit)
@@ -99,7 +133,10 @@ func decode(r log.Record) (out *state.Record, version uint64, err error) {
 		if len(r.Value) > 9 {
 			entity.Payload = r.Value[9:]
 		}
-		return &state.Record{Entities: []svc.Entity{entity}, Ledger: kind == ledgerKey}, version, nil
+		if kind == ledgerKey {
+			return &state.Record{Sealed: []svc.Entity{entity}}, version, nil
+		}
+		return &state.Record{Entities: []svc.Entity{entity}}, version, nil
 	case wakeupKey:
 		parts := strings.SplitN(rest, separator, 3)
 		if len(parts) != 3 || len(r.Value) != 16 {
@@ -111,6 +148,12 @@ func decode(r log.Record) (out *state.Record, version uint64, err error) {
 			wakeup.Due = time.UnixMilli(due).UTC()
 		}
 		return &state.Record{Wakeups: []svc.Wakeup{wakeup}, Version: svc.VersionOf(version)}, version, nil
+	case leftKey:
+		var entry svc.LedgerEntry
+		if err := json.Unmarshal(r.Value, &entry); err != nil {
+			return nil, 0, fmt.Errorf("decoding an entry of a ledger: %w", err)
+		}
+		return &state.Record{Left: []svc.LedgerEntry{entry}}, 0, nil
 	case auditKey:
 		var row svc.AuditRow
 		if err := json.Unmarshal(r.Value, &row); err != nil {

@@ -36,6 +36,10 @@ type Config struct {
 	// Gap is called when the log does not have some of what would have been received. It may be
 	// nil.
 	Gap func()
+	// Seal gives entries that changes left their places in the ledger of an organization, those of
+	// one partition in the order of the log. Those that have a place keep it. Nil leaves all where
+	// they are.
+	Seal func(ctx context.Context, org string, left []svc.LeftEntry) error
 	// Tail is DefaultTail where it is zero.
 	Tail   int
 	Logger *slog.Logger
@@ -53,6 +57,7 @@ type Store struct {
 	cfg   Config
 	tail  *tail
 	moves *groupcommit.Committer[bool]
+	seals *groupcommit.Committer[bool]
 
 	mu     sync.Mutex
 	owners map[int]*log.Owner // the claims of this process; guarded by mu
@@ -69,7 +74,7 @@ func New(cfg Config) *Store {
 		cfg.Tail = DefaultTail
 	}
 	s := &Store{cfg: cfg, tail: newTail(cfg.Partitions), owners: map[int]*log.Owner{}, stop: func() {}}
-	s.moves = groupcommit.New(s.move)
+	s.moves, s.seals = groupcommit.New(s.move), groupcommit.New(s.seal)
 	return s
 }
 
@@ -89,6 +94,7 @@ func (s *Store) Begin(ctx context.Context, tables Tables) error {
 	s.tables, s.stop = tables, stop
 	mover := &mover{store: s}
 	s.working.Go(func() { mover.run(running) })
+	s.working.Go(func() { s.keepSealing(running) })
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	return s.Await(ctx)
@@ -161,8 +167,10 @@ func (s *Store) Append(ctx context.Context, r state.Record, free bool) error {
 
 // partitionOf returns the partition of what a record holds.
 func (s *Store) partitionOf(r *state.Record) int {
-	if len(r.Entities) > 0 {
-		return s.cfg.PartitionOf(r.Entities[0].Owner)
+	for _, entities := range [][]svc.Entity{r.Entities, r.Sealed} {
+		if len(entities) > 0 {
+			return s.cfg.PartitionOf(entities[0].Owner)
+		}
 	}
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(r.Key))

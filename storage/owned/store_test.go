@@ -48,14 +48,17 @@ func (m *memory) Move(_ context.Context, records []state.Record) error {
 	}
 	m.moves++
 	for _, r := range records {
-		for _, e := range r.Entities {
-			table, key := m.entities, e.Owner+"|"+e.Kind+"|"+e.ID
-			if r.Ledger {
-				table = m.entries
-			}
+		keep := func(table map[string]svc.Entity, e svc.Entity) {
+			key := e.Owner + "|" + e.Kind + "|" + e.ID
 			if e.Version.Number() >= table[key].Version.Number() {
 				table[key] = e
 			}
+		}
+		for _, e := range r.Entities {
+			keep(m.entities, e)
+		}
+		for _, e := range r.Sealed {
+			keep(m.entries, e)
 		}
 		for _, w := range r.Wakeups {
 			m.wakeups[w.Kind+"|"+w.Identity+"|"+w.Name] = w
@@ -213,7 +216,7 @@ func TestEverythingReachesItsTable(t *testing.T) {
 	wakeups := []svc.Wakeup{{Kind: "app", Identity: "1", Name: "look", Due: due}, {Kind: "app", Identity: "1", Name: "rest"}}
 	for _, r := range []state.Record{
 		{Entities: []svc.Entity{goal(2, "{}"), gone}, Wakeups: wakeups},
-		{Entities: []svc.Entity{{Owner: "ledger/1", Kind: "entry", ID: "7", Version: svc.Version{Generation: 1, Sequence: 7}, Payload: []byte("entry")}}, Ledger: true},
+		{Sealed: []svc.Entity{{Owner: "ledger/1", Kind: "entry", ID: "7", Version: svc.Version{Generation: 1, Sequence: 7}, Payload: []byte("entry")}}},
 	} {
 		if err := one.Append(t.Context(), r, false); err != nil {
 			t.Fatal(err)

@@ -1,7 +1,9 @@
 package owned
 
 import (
+	"slices"
 	"sync"
+	"time"
 
 	"svc"
 	"svc/storage/clickhouse/state"
@@ -18,10 +20,12 @@ type tail struct {
 
 // partitionTail is the tail of one partition.
 type partitionTail struct {
-	// at is the place up to which the log is known, moved that up to which it is in the tables.
+	// at is the place up to which the log is known, moved that up to which it is in the tables, and
+	// its entries in their ledgers.
 	at, moved log.Position
-	// news says that there were items since the last mark.
-	items map[string]*item
+	items     map[string]*item
+	// left are the entries without a place in their ledgers, in the order of the log.
+	left []left
 	// owners finds the entities of an owner by their keys.
 	owners map[string]map[string]*item
 }
@@ -35,6 +39,13 @@ type item struct {
 	record  *state.Record
 }
 
+// left is an entry that a change left, and a place before it from which the log can be read.
+type left struct {
+	svc.LeftEntry
+	from log.Position
+	size int
+}
+
 // itemBytes is about what an item takes beside its key and value.
 const itemBytes = 400
 
@@ -46,12 +57,14 @@ func newTail(partitions int) *tail {
 	return t
 }
 
-// owner returns the owner of the entity of an item, empty where it is none that actors load.
+// owner returns the owner of the entity of an item, empty where it is none.
 func (i *item) owner() string {
-	if i.record.Ledger || len(i.record.Entities) == 0 {
-		return ""
+	for _, entities := range [][]svc.Entity{i.record.Entities, i.record.Sealed} {
+		if len(entities) > 0 {
+			return entities[0].Owner
+		}
 	}
-	return i.record.Entities[0].Owner
+	return ""
 }
 
 // apply adds the entries of a partition before a position. It returns the entities among them
@@ -60,6 +73,7 @@ func (t *tail) apply(partition int, entries []log.Entry, at log.Position) (entit
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	p := &t.partitions[partition]
+	from := p.at
 	for _, entry := range entries {
 		if entry.Void || entry.Value == nil {
 			continue
@@ -69,15 +83,82 @@ func (t *tail) apply(partition int, entries []log.Entry, at log.Position) (entit
 			broken = append(broken, entry)
 			continue
 		}
-		if !record.Ledger {
-			entities = append(entities, record.Entities...)
-		}
-		if entry.Offset >= p.moved.Offset {
-			t.add(p, &item{key: entry.Key, offset: entry.Offset, version: version, size: itemBytes + 2*len(entry.Key) + len(entry.Value), record: record})
+		entities = append(entities, record.Entities...)
+		size := itemBytes + 2*len(entry.Key) + len(entry.Value)
+		switch {
+		case entry.Offset < p.moved.Offset:
+		case len(record.Left) > 0:
+			t.leave(p, left{svc.LeftEntry{Partition: partition, Offset: entry.Offset, Entry: record.Left[0]}, from, size})
+		default:
+			t.add(p, &item{key: entry.Key, offset: entry.Offset, version: version, size: size, record: record})
 		}
 	}
 	p.at = at
 	return entities, broken
+}
+
+// leave adds an entry without a place, unless it is there, as after a gap.
+func (t *tail) leave(p *partitionTail, one left) {
+	for n := range p.left {
+		if p.left[n].Entry.ID == one.Entry.ID {
+			return
+		}
+	}
+	p.left = append(p.left, one)
+	t.bytes += one.size
+}
+
+// unsealed returns the entries of some partitions that have no place in their ledgers, by
+// organization: by their times, as far as the order of each partition allows.
+func (t *tail) unsealed(wanted func(partition int) bool) map[string][]svc.LeftEntry {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out := map[string][]svc.LeftEntry{}
+	for n := range t.partitions {
+		if len(t.partitions[n].left) == 0 || !wanted(n) {
+			continue
+		}
+		latest := map[string]time.Time{}
+		for _, one := range t.partitions[n].left {
+			// An entry counts as not earlier than the one before it in its partition.
+			org, entry := one.Entry.Org, one.LeftEntry
+			if entry.Entry.At.Before(latest[org]) {
+				entry.Entry.At = latest[org]
+			}
+			latest[org] = entry.Entry.At
+			out[org] = append(out[org], entry)
+		}
+	}
+	for _, entries := range out {
+		slices.SortStableFunc(entries, func(a, b svc.LeftEntry) int { return a.Entry.At.Compare(b.Entry.At) })
+	}
+	return out
+}
+
+// sealed notes that entries have their places.
+func (t *tail) sealed(some []svc.LeftEntry) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	gone := make(map[string]bool, len(some))
+	for n := range some {
+		gone[some[n].Entry.ID] = true
+	}
+	for n := range t.partitions {
+		if len(t.partitions[n].left) > 0 {
+			t.forget(&t.partitions[n], func(one *left) bool { return gone[one.Entry.ID] })
+		}
+	}
+}
+
+// forget removes entries without a place.
+func (t *tail) forget(p *partitionTail, gone func(one *left) bool) {
+	p.left = slices.DeleteFunc(p.left, func(one left) bool {
+		if gone(&one) {
+			t.bytes -= one.size
+			return true
+		}
+		return false
+	})
 }
 
 // add adds an item, unless a later version is there.
@@ -108,16 +189,19 @@ func (t *tail) remove(p *partitionTail, i *item) {
 	}
 }
 
-// drop removes what is in the tables: all before a place.
+// drop removes what is in the tables: all before a place. It is done with, but for entries
+// that have no place in their ledgers.
 func (t *tail) drop(p *partitionTail, before log.Position) {
-	if before.Offset <= p.moved.Offset {
-		return
-	}
-	p.moved = before
 	for _, i := range p.items {
 		if i.offset < before.Offset {
 			t.remove(p, i)
 		}
+	}
+	if len(p.left) > 0 && p.left[0].from.Offset < before.Offset {
+		before = p.left[0].from
+	}
+	if before.Offset > p.moved.Offset {
+		p.moved = before
 	}
 }
 
@@ -137,7 +221,7 @@ func (t *tail) waiting(partition int, owner string) (entities []svc.Entity) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, i := range t.partitions[partition].owners[owner] {
-		entities = append(entities, i.record.Entities...)
+		entities = append(append(entities, i.record.Entities...), i.record.Sealed...)
 	}
 	return entities
 }
@@ -168,14 +252,22 @@ func (t *tail) collect(wanted func(partition int) bool) collected {
 }
 
 // moved notes that what was collected is in the tables.
-func (t *tail) moved(c collected) { t.dropAll(c.before) }
-
-// dropAll removes what is in the tables: all before some places, one for each partition.
-func (t *tail) dropAll(before []log.Position) {
+func (t *tail) moved(c collected) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for n := range before {
-		t.drop(&t.partitions[n], before[n])
+	for n := range c.before {
+		t.drop(&t.partitions[n], c.before[n])
+	}
+}
+
+// dropAll removes what owners have marked: all before some places, one for each partition.
+func (t *tail) dropAll(marks []log.Position) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for n, mark := range marks {
+		p := &t.partitions[n]
+		t.forget(p, func(one *left) bool { return one.Offset < mark.Offset })
+		t.drop(p, mark)
 	}
 }
 

@@ -136,12 +136,9 @@ func (c consoleInvitations) accept(ctx context.Context, call *route.Call, in acc
 	if err != nil {
 		return svc.Membership{}, err
 	}
-	membership, err := c.invitations.AcceptOffer(ctx, person, in.Slug)
-	if err == nil {
-		call.Concerns(in.Slug)
-		call.About(person.ID)
-	}
-	return membership, err
+	call.Concerns(in.Slug)
+	call.About(person.ID)
+	return c.invitations.AcceptOffer(ctx, person, in.Slug)
 }
 
 func (c consoleInvitations) decline(ctx context.Context, call *route.Call, in offerPath) (route.Empty, error) {
@@ -149,10 +146,7 @@ func (c consoleInvitations) decline(ctx context.Context, call *route.Call, in of
 	if err != nil {
 		return route.Empty{}, err
 	}
-	err = c.invitations.DeclineOffer(ctx, person, in.Slug)
-	if err == nil {
-		call.Concerns(in.Slug)
-		call.About(person.ID)
-	}
-	return route.Empty{}, err
+	call.Concerns(in.Slug)
+	call.About(person.ID)
+	return route.Empty{}, c.invitations.DeclineOffer(ctx, person, in.Slug)
 }

@@ -51,12 +51,16 @@ func (c consoleOrgs) create(ctx context.Context, call *route.Call, in createOrg)
 	if err != nil {
 		return svc.Organization{}, err
 	}
-	org, err := c.organizations.CreateOrganization(ctx, person, svc.OrgSpec(in.Body))
+	spec := svc.OrgSpec(in.Body)
+	if spec.Slug == "" {
+		spec.Slug = svc.Slugify(spec.Name)
+	}
+	call.Concerns(spec.Slug)
+	org, err := c.organizations.CreateOrganization(ctx, person, spec)
 	if err != nil {
 		return svc.Organization{}, err
 	}
 	call.Created("/orgs/" + org.Slug)
-	call.Concerns(org.Slug)
 	call.About(org.ID)
 	return org, nil
 }

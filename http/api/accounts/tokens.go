@@ -136,11 +136,11 @@ func (c consoleTokens) create(ctx context.Context, call *route.Call, in createTo
 	if err := concernHomes(ctx, call, c.organizations); err != nil {
 		return newToken{}, err
 	}
+	call.Answer(201)
 	minted, secret, err := c.tokens.MintToken(ctx, owner, in.spec(call.Now))
 	if err != nil {
 		return newToken{}, err
 	}
-	call.Answer(201)
 	call.About(minted.ID)
 	return newToken{token: tokenOf(&minted), Token: secret.Reveal()}, nil
 }

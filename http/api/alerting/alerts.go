@@ -210,14 +210,15 @@ func (a alerts) put(ctx context.Context, call *route.Call, in putAlert) (alertRu
 	if id != "" && !in.Env.given {
 		env = svc.Environment{Slug: valueOf(in.Body.Environment)}
 	}
+	if id != "" {
+		call.Answer(http.StatusOK)
+	}
 	row, err := a.alerts.PutRule(ctx, call.Ref(), id, env, in.Body.patch())
 	if err != nil {
 		return alertRule{}, err
 	}
 	if id == "" {
 		call.Created("/apps/" + call.Ref().String() + "/alerts/" + row.ID)
-	} else {
-		call.Answer(http.StatusOK)
 	}
 	call.About(row.ID)
 	return alertRuleOf(&row), nil

@@ -156,14 +156,15 @@ func (m monitors) put(ctx context.Context, call *route.Call, in putMonitor) (mon
 			return monitor{}, svc.Invalid(problems...)
 		}
 	}
+	if id != "" {
+		call.Answer(http.StatusOK)
+	}
 	row, err := m.monitors.PutMonitor(ctx, call.Ref(), id, patch)
 	if err != nil {
 		return monitor{}, err
 	}
 	if id == "" {
 		call.Created("/apps/" + call.Ref().String() + "/monitors/" + row.ID)
-	} else {
-		call.Answer(http.StatusOK)
 	}
 	call.About(row.ID)
 	return monitorOf(&row), nil

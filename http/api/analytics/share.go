@@ -86,13 +86,14 @@ func shareOf(ref svc.AppRef, s *svc.Share) share {
 	return shown
 }
 
-// answer makes an answer of what a port returned. The ledger names the
-// application: a share's id opens the page.
+// about has the ledger name the application: a share's id opens the page.
+func about(call *route.Call) { call.About(call.App.ID) }
+
+// answer makes an answer of what a port returned.
 func (consoleShare) answer(call *route.Call, s svc.Share, err error) (share, error) {
 	if err != nil {
 		return share{}, err
 	}
-	call.About(call.App.ID)
 	return shareOf(call.Ref(), &s), nil
 }
 
@@ -110,6 +111,7 @@ type publishShare struct {
 func (p *publishShare) Check(*route.Call) []svc.FieldError { return p.Body.Validate() }
 
 func (c consoleShare) publish(ctx context.Context, call *route.Call, in publishShare) (share, error) {
+	about(call)
 	s, err := c.shares.PublishShare(ctx, call.Ref(), in.Body)
 	if err == nil {
 		call.Created("/apps/" + call.Ref().String() + "/share")
@@ -129,16 +131,18 @@ func (p *configureShare) Check(call *route.Call) []svc.FieldError {
 }
 
 func (c consoleShare) configure(ctx context.Context, call *route.Call, in configureShare) (share, error) {
+	about(call)
 	s, err := c.shares.ConfigureShare(ctx, call.Ref(), in.Body)
 	return c.answer(call, s, err)
 }
 
 func (c consoleShare) rotate(ctx context.Context, call *route.Call, _ api.AppPath) (share, error) {
+	about(call)
 	s, err := c.shares.RotateShare(ctx, call.Ref())
 	return c.answer(call, s, err)
 }
 
 func (c consoleShare) disable(ctx context.Context, call *route.Call, _ api.AppPath) (route.Empty, error) {
-	call.About(call.App.ID)
+	about(call)
 	return route.Empty{}, c.shares.DisableShare(ctx, call.Ref())
 }

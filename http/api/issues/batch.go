@@ -93,6 +93,7 @@ func (e tracking) updateMany(ctx context.Context, call *route.Call, in updateIss
 			outcome.Error = &issueFailure{Code: svc.CodeConflict, Message: "The request names the issue, or the one that it is part of, before."}
 		default:
 			first[issue.Key.Number] = n
+			ctx := call.OfOne(ctx, issue.ID)
 			group.Go(func() error {
 				e.changeOne(ctx, call, outcome, &issue, in.Env.Number, patch, by)
 				return nil

@@ -73,6 +73,7 @@ func (d dossiers) update(ctx context.Context, call *route.Call, in updatePerson)
 	patch := in.patch()
 	patch.Normalise()
 	visitor, _ := svc.ParsePersonID(found.ID)
+	call.About(found.ID)
 	change, err := d.changes.Change(ctx, svc.PersonChange{
 		Environment: in.Env.Number, Visitor: visitor, Patch: patch, State: found.State,
 		Activity: svc.Activity{ID: d.newID("crm_"), Kind: svc.ActivityUpdate, At: call.Now.Truncate(time.Millisecond), By: actorOf(call), Patch: &patch},
@@ -80,7 +81,6 @@ func (d dossiers) update(ctx context.Context, call *route.Call, in updatePerson)
 	if err != nil {
 		return personChanged{}, err
 	}
-	call.About(found.ID)
 	shown := func(state svc.PersonState) personDecision {
 		if !call.Grant.May(svc.PermPeoplePIIRead) {
 			state = state.Masked()

@@ -76,7 +76,7 @@ func TestAllMonitorsComeWithTheirLatestChecks(t *testing.T) {
 		putOne(t, db, "monitor/acme/web/"+id, "monitor", id, uint32(n+1), svc.Monitor{ID: id})
 	}
 	gone := svc.Entity{Owner: "monitor/acme/web/mon_3", Kind: "monitor", ID: "mon_3", Version: svc.Version{Sequence: 9}, Deleted: true}
-	if err := db.Put(deadline(t), []svc.Entity{gone}, nil); err != nil {
+	if err := db.Put(deadline(t), []svc.Entity{gone}, nil, svc.Trail{}); err != nil {
 		t.Fatal(err)
 	}
 	w := &CheckWriter{Store: db.Store, Name: "run_3"}
@@ -179,7 +179,7 @@ func putOne(t *testing.T, db *testDB, owner, kind, id string, sequence uint32, v
 		t.Fatal(err)
 	}
 	entity := svc.Entity{Owner: owner, Kind: kind, ID: id, Version: svc.Version{Sequence: sequence}, Payload: payload}
-	if err := db.Put(deadline(t), []svc.Entity{entity}, nil); err != nil {
+	if err := db.Put(deadline(t), []svc.Entity{entity}, nil, svc.Trail{}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -51,14 +51,14 @@ func write(t testing.TB, db *database.DB, sequence uint32) {
 	version := svc.Version{Generation: 1, Sequence: sequence}
 	goal := svc.Entity{Owner: "app/1", Kind: "goal", ID: "g", Version: version, Payload: []byte("{}")}
 	wish := svc.Wakeup{Kind: "app", Identity: "1", Name: "look", Due: time.UnixMilli(1.78e12 + int64(sequence)).UTC()}
-	if err := db.Put(deadline(t), []svc.Entity{goal}, []svc.Wakeup{wish}); err != nil {
+	if err := db.Put(deadline(t), []svc.Entity{goal}, []svc.Wakeup{wish}, svc.Trail{}); err != nil {
 		t.Fatal(err)
 	}
 	entry, err := json.Marshal(svc.LedgerEntry{Sequence: uint64(sequence), Kind: "app.updated"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := db.Ledger().Put(deadline(t), []svc.Entity{{Owner: "ledger/acme", Kind: "entry", ID: fmt.Sprint(sequence), Version: version, Payload: entry}}, nil); err != nil {
+	if err := db.Ledger().Put(deadline(t), []svc.Entity{{Owner: "ledger/acme", Kind: "entry", ID: fmt.Sprint(sequence), Version: version, Payload: entry}}, nil, svc.Trail{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Append(deadline(t), svc.AuditRow{At: time.UnixMilli(1.78e12), Org: "acme", Detail: fmt.Sprint(sequence)}); err != nil {

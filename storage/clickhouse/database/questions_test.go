@@ -48,7 +48,7 @@ func TestQuestionsHoldUpNoWrites(t *testing.T) {
 	defer stop()
 	for n := range 3 {
 		entity := svc.Entity{Owner: "o", Kind: "k", ID: "i", Version: svc.Version{Generation: 1, Sequence: uint32(n) + 1}, Payload: []byte("x")}
-		if err := db.Put(bounded, []svc.Entity{entity}, nil); err != nil {
+		if err := db.Put(bounded, []svc.Entity{entity}, nil, svc.Trail{}); err != nil {
 			t.Fatal(err)
 		}
 		if owned, err := db.Load(bounded, "o"); err != nil || len(owned) != 1 || owned[0].Version != entity.Version {

@@ -214,7 +214,7 @@ func decide(t *testing.T, db *testDB, version uint32, issue uint64, state svc.Is
 		t.Fatal(err)
 	}
 	entity := svc.Entity{Owner: fmt.Sprintf("issue/7/%s", svc.IssueID(issue)), Kind: "issue", ID: "issue", Version: svc.Version{Generation: 1, Sequence: version}, Payload: payload}
-	if err := db.Put(deadline(t), []svc.Entity{entity}, nil); err != nil {
+	if err := db.Put(deadline(t), []svc.Entity{entity}, nil, svc.Trail{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -573,7 +573,7 @@ func TestManyMergedIssues(t *testing.T) {
 		}
 		entities = append(entities, svc.Entity{Owner: fmt.Sprintf("issue/7/%s", svc.IssueID(number)), Kind: "issue", ID: "issue", Version: svc.VersionOf(1), Payload: payload})
 	}
-	if err := db.Put(deadline(t), entities, nil); err != nil {
+	if err := db.Put(deadline(t), entities, nil, svc.Trail{}); err != nil {
 		t.Fatal(err)
 	}
 	if merged, err := db.Merged(deadline(t), 7); err != nil || merged != many {

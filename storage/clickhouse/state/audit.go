@@ -12,11 +12,15 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// Append stores an audit row; it is durable when Append returns nil.
+// Append stores an audit row; it is durable when Append returns nil. Of rows of one id and instant
+// one stands; a row without an id gets one.
 func (db *Store) Append(ctx context.Context, row svc.AuditRow) error {
-	var key [16]byte
-	_, _ = rand.Read(key[:]) // never fails
-	return db.write(ctx, Record{Key: hex.EncodeToString(key[:]), Audit: &row}, true)
+	if row.ID == "" {
+		var id [16]byte
+		_, _ = rand.Read(id[:]) // never fails
+		row.ID = hex.EncodeToString(id[:])
+	}
+	return db.write(ctx, Record{Key: row.ID, Audit: &row}, true)
 }
 
 // AuditRows returns a page of audit rows, the newest first, and whether more follow.

@@ -18,7 +18,7 @@ func BenchmarkPut(b *testing.B) {
 			defer func() { b.ReportMetric(float64((clickhousetest.CPU()-used).Microseconds())/float64(i), "cpu-µs/put") }()
 			for b.Loop() {
 				i++
-				if err := db.Put(deadline(b), []svc.Entity{entity("app/1", "goal", "g", 1, i, "{}")}, nil); err != nil {
+				if err := db.Put(deadline(b), []svc.Entity{entity("app/1", "goal", "g", 1, i, "{}")}, nil, svc.Trail{}); err != nil {
 					b.Fatal(err)
 				}
 			}

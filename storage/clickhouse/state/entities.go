@@ -14,12 +14,12 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// Put stores entities and wake-ups of one owner; both are durable when it returns nil.
+// Put stores entities and wake-ups of one owner, and what they leave; all are durable when it returns nil.
 // A wake-up without a due time removes the one of its name. Wake-ups have the version of
 // the entities they come with, so a call with wake-ups needs an entity. With a journal, only the
 // owner of the partition can write. After an error anything may be stored.
-func (db *Store) Put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup) error {
-	return db.put(ctx, entities, wakeups, false)
+func (db *Store) Put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup, trail svc.Trail) error {
+	return db.put(ctx, Record{Key: trail.ID, Entities: entities, Wakeups: wakeups, Audit: trail.Audit, Left: trail.Entries}, false)
 }
 
 // Notes stores entities that any process may write.
@@ -29,23 +29,26 @@ type Notes struct{ *Store }
 func (db *Store) Notes() Notes { return Notes{db} }
 
 // Put stores entities and wake-ups as [Store.Put], whoever owns the partition.
-func (n Notes) Put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup) error {
-	return n.put(ctx, entities, wakeups, true)
+func (n Notes) Put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup, trail svc.Trail) error {
+	return n.put(ctx, Record{Key: trail.ID, Entities: entities, Wakeups: wakeups, Audit: trail.Audit, Left: trail.Entries}, true)
 }
 
-func (db *Store) put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup, free bool) error {
-	if len(entities) == 0 {
-		if len(wakeups) > 0 {
+func (db *Store) put(ctx context.Context, r Record, free bool) error {
+	if len(r.Entities) == 0 {
+		if len(r.Wakeups) > 0 {
 			return errors.New("storing wake-ups: no entity gives their version")
 		}
 		return nil
 	}
-	return db.write(ctx, Record{Entities: entities, Wakeups: wakeups}, free)
+	return db.write(ctx, r, free)
 }
 
 // write makes a record durable: in the journal, or in its tables where there is no journal.
 func (db *Store) write(ctx context.Context, r Record, free bool) error {
 	if db.journal == nil {
+		if len(r.Left) > 0 {
+			return errors.New("storing entries of ledgers: without a journal nobody gives them their places")
+		}
 		return clickhouse.SharedError(db.inserts.Commit(ctx, r))
 	}
 	return db.journal.Append(ctx, r, free)

@@ -21,7 +21,7 @@ func entity(owner, kind, id string, generation, sequence uint32, payload string)
 
 func keep(t *testing.T, db *testDB, wakeups []svc.Wakeup, entities ...svc.Entity) {
 	t.Helper()
-	if err := db.Put(deadline(t), entities, wakeups); err != nil {
+	if err := db.Put(deadline(t), entities, wakeups, svc.Trail{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -86,7 +86,7 @@ func TestPutSharesInserts(t *testing.T) {
 	var wait sync.WaitGroup
 	for i := range 200 {
 		wait.Go(func() {
-			if err := db.Put(deadline(t), []svc.Entity{entity("app/1", "goal", fmt.Sprint(i), 1, uint32(i), "{}")}, nil); err != nil {
+			if err := db.Put(deadline(t), []svc.Entity{entity("app/1", "goal", fmt.Sprint(i), 1, uint32(i), "{}")}, nil, svc.Trail{}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -110,7 +110,7 @@ func TestWakeups(t *testing.T) {
 	assertDue(t, db, at(9), 1, wish("a", "check", 2))
 	keep(t, db, []svc.Wakeup{{Kind: "monitor", Identity: "a", Name: "check"}}, entity("monitor/a", "m", "", 1, 3, ""))
 	assertDue(t, db, at(9), 10, wish("b", "check", 3), wish("a", "purge", 5))
-	if err := db.Put(deadline(t), nil, []svc.Wakeup{wish("a", "check", 2)}); err == nil {
+	if err := db.Put(deadline(t), nil, []svc.Wakeup{wish("a", "check", 2)}, svc.Trail{}); err == nil {
 		t.Error("wake-ups without an entity were accepted")
 	}
 }

@@ -12,17 +12,35 @@ import (
 	"svc/storage/clickhouse"
 )
 
-// Record is one write: entities with their wake-ups, an entry of a ledger, or an audit row.
+// Record is one write: what an actor changed, and what the change left.
 type Record struct {
-	// Key names an audit row.
+	// Key names the audit row and the entries that are left.
 	Key      string       `json:"-"`
 	Entities []svc.Entity `json:",omitempty"`
 	Wakeups  []svc.Wakeup `json:",omitempty"`
 	// Version is that of wake-ups which come without the entities of their write.
 	Version svc.Version `json:"-"`
-	// Ledger says that the entities are entries of ledgers.
-	Ledger bool          `json:",omitempty"`
+	// Sealed are entries of ledgers that have their places.
+	Sealed []svc.Entity  `json:",omitempty"`
 	Audit  *svc.AuditRow `json:",omitempty"`
+	// Left are entries without a place. They have no table: the journal hands them to the actors of
+	// their ledgers.
+	Left []svc.LedgerEntry `json:",omitempty"`
+}
+
+// formerRecord is a record of the journal of earlier versions, which had entries of ledgers as its
+// entities.
+type formerRecord struct {
+	Record
+	Ledger bool
+}
+
+// record returns what the record means now.
+func (f *formerRecord) record() Record {
+	if f.Ledger {
+		f.Sealed, f.Entities = f.Entities, nil
+	}
+	return f.Record
 }
 
 // Journal takes writes before they are in the tables.
@@ -34,6 +52,8 @@ type Journal interface {
 	// Waiting returns the entities of owners that may not be in their table yet: all that was
 	// appended before the call, by owner.
 	Waiting(ctx context.Context, owners []string) (map[string][]svc.Entity, error)
+	// Seal returns once every entry that a change left before the call has its place in its ledger.
+	Seal(ctx context.Context) error
 	// Flush returns once all that was appended before the call is in its tables.
 	Flush(ctx context.Context) error
 }
@@ -66,7 +86,7 @@ func (db *Store) moveFormer(ctx context.Context) (more bool, err error) {
 	var refused []refusal
 	args := clickhouse.Args{"limit": movedAtOnce}
 	err = db.conn.ReadFirst(ctx, "reading the former journal", db.queries["journal.Read"], args, func(rows driver.Rows) (bool, error) {
-		var r Record
+		var r formerRecord
 		var encoded []byte
 		if err := rows.Scan(&r.Key, &encoded); err != nil {
 			return false, err
@@ -76,7 +96,7 @@ func (db *Store) moveFormer(ctx context.Context) (more bool, err error) {
 			refused = append(refused, refusal{r.Key, encoded, fmt.Errorf("decoding a record of the journal: %w", err)})
 			return true, nil
 		}
-		records = append(records, r)
+		records = append(records, r.record())
 		return true, nil
 	})
 	if err != nil || len(keys) == 0 {

@@ -25,13 +25,13 @@ func makeFormerJournal(t *testing.T, db *testDB, sequences int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, r := range []Record{
-			{
+		for i, r := range []formerRecord{
+			{Record: Record{
 				Entities: []svc.Entity{entity("app/1", "goal", "g", 1, n+1, fmt.Sprintf(`{"n":%d}`, n+1))},
 				Wakeups:  []svc.Wakeup{{Kind: "app", Identity: "1", Name: "look", Due: time.UnixMilli(1.78e12 + int64(n+1)).UTC()}},
-			},
-			{Entities: []svc.Entity{entity("ledger/acme", "entry", fmt.Sprint(n+1), 1, n+1, string(entry))}, Ledger: true},
-			{Audit: &svc.AuditRow{At: time.UnixMilli(1.78e12), Org: "acme", Detail: fmt.Sprint(n + 1)}},
+			}},
+			{Record: Record{Entities: []svc.Entity{entity("ledger/acme", "entry", fmt.Sprint(n+1), 1, n+1, string(entry))}}, Ledger: true},
+			{Record: Record{Audit: &svc.AuditRow{At: time.UnixMilli(1.78e12), Org: "acme", Detail: fmt.Sprint(n + 1)}}},
 		} {
 			encoded, err := json.Marshal(&r)
 			if err != nil {
@@ -94,14 +94,14 @@ func write(t testing.TB, db *testDB, sequence uint32) {
 	t.Helper()
 	goal := entity("app/1", "goal", "g", 1, sequence, fmt.Sprintf(`{"n":%d}`, sequence))
 	wish := svc.Wakeup{Kind: "app", Identity: "1", Name: "look", Due: time.UnixMilli(1.78e12 + int64(sequence)).UTC()}
-	if err := db.Put(deadline(t), []svc.Entity{goal}, []svc.Wakeup{wish}); err != nil {
+	if err := db.Put(deadline(t), []svc.Entity{goal}, []svc.Wakeup{wish}, svc.Trail{}); err != nil {
 		t.Fatal(err)
 	}
 	entry, err := json.Marshal(svc.LedgerEntry{Sequence: uint64(sequence), Kind: "app.updated"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := db.Ledger().Put(deadline(t), []svc.Entity{entity("ledger/acme", "entry", fmt.Sprint(sequence), 1, sequence, string(entry))}, nil); err != nil {
+	if err := db.Ledger().Put(deadline(t), []svc.Entity{entity("ledger/acme", "entry", fmt.Sprint(sequence), 1, sequence, string(entry))}, nil, svc.Trail{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Append(deadline(t), svc.AuditRow{At: time.UnixMilli(1.78e12), Org: "acme", Detail: fmt.Sprint(sequence)}); err != nil {
@@ -126,12 +126,14 @@ func (j *waitingJournal) Append(_ context.Context, r Record, free bool) error {
 func (j *waitingJournal) Waiting(_ context.Context, owners []string) (map[string][]svc.Entity, error) {
 	waiting := map[string][]svc.Entity{}
 	for _, r := range j.records {
-		for _, entity := range r.Entities {
+		for _, entity := range append(r.Entities, r.Sealed...) {
 			waiting[entity.Owner] = append(waiting[entity.Owner], entity)
 		}
 	}
 	return waiting, nil
 }
+
+func (j *waitingJournal) Seal(context.Context) error { return nil }
 
 func (j *waitingJournal) Flush(ctx context.Context) error {
 	err := j.db.Move(ctx, j.records)
@@ -156,7 +158,7 @@ func TestReadsFindWhatTheJournalHolds(t *testing.T) {
 	}
 	assertWritten(t, db, 1)
 	write(t, db, 2)
-	if err := db.Notes().Put(deadline(t), []svc.Entity{entity("app/2", "note", "n", 1, 1, "{}")}, nil); err != nil || j.free != 3 {
+	if err := db.Notes().Put(deadline(t), []svc.Entity{entity("app/2", "note", "n", 1, 1, "{}")}, nil, svc.Trail{}); err != nil || j.free != 3 {
 		t.Errorf("%d records are free, %v", j.free, err)
 	}
 	if err := db.Flush(deadline(t)); err != nil {
@@ -194,7 +196,7 @@ func TestBadRecordsAreAlone(t *testing.T) {
 		write(t, db, n+1)
 		records = append(records,
 			Record{Entities: []svc.Entity{entity("app/2", "goal", fmt.Sprint(n), 1, n+1, "{}")}},
-			Record{Entities: []svc.Entity{entity("ledger/other", "entry", "x", 1, n+1, "no entry")}, Ledger: true},
+			Record{Sealed: []svc.Entity{entity("ledger/other", "entry", "x", 1, n+1, "no entry")}},
 		)
 	}
 	if err := db.Move(deadline(t), records); err != nil {

@@ -26,12 +26,20 @@ func orgOf(owner string) string {
 	return org
 }
 
-// Load returns the last entry of an owner's ledger, none of an empty one.
+// kindEntry is the kind of the entities that are entries.
+const kindEntry = "entry"
+
+// Load returns the last entry of an owner's ledger, none of an empty one, and the owner's other
+// entities.
 func (l Ledger) Load(ctx context.Context, owner string) (out []svc.Entity, err error) {
+	// The tail is read before the table: entries only move from the one to the other.
+	if out, err = l.db.Load(ctx, owner); err != nil {
+		return nil, err
+	}
 	args := clickhouse.Args{"org": orgOf(owner)}
-	err = l.db.conn.ReadFirst(ctx, "loading the head of a ledger", l.db.queries["ledger.Last"], args, func(rows driver.Rows) (bool, error) {
+	err = l.db.conn.ReadUnflushed(ctx, "loading the head of a ledger", l.db.queries["ledger.Last"], args, func(rows driver.Rows) (bool, error) {
 		var sequence, version uint64
-		entity := svc.Entity{Owner: owner, Kind: "entry"}
+		entity := svc.Entity{Owner: owner, Kind: kindEntry}
 		err := rows.Scan(&sequence, &version, &entity.Payload)
 		entity.ID, entity.Version = fmt.Sprint(sequence), svc.VersionOf(version)
 		out = append(out, entity)
@@ -40,9 +48,38 @@ func (l Ledger) Load(ctx context.Context, owner string) (out []svc.Entity, err e
 	return out, err
 }
 
-// Put stores entries; they are durable when it returns nil. Ledgers have no wake-ups.
-func (l Ledger) Put(ctx context.Context, entities []svc.Entity, _ []svc.Wakeup) error {
-	return l.db.write(ctx, Record{Entities: entities, Ledger: true}, false)
+// Put stores entries, and what the ledger knows beside them; all are durable when it returns nil.
+// Ledgers have no wake-ups and leave nothing.
+func (l Ledger) Put(ctx context.Context, entities []svc.Entity, _ []svc.Wakeup, _ svc.Trail) error {
+	var r Record
+	for _, entity := range entities {
+		if entity.Kind == kindEntry {
+			r.Sealed = append(r.Sealed, entity)
+		} else {
+			r.Entities = append(r.Entities, entity)
+		}
+	}
+	return l.db.write(ctx, r, false)
+}
+
+// KnownEntries returns those of some ids of entries that an organization's ledger has.
+func (db *Store) KnownEntries(ctx context.Context, org string, ids []string) (map[string]bool, error) {
+	known := map[string]bool{}
+	err := db.conn.ReadFirst(ctx, "looking for entries of a ledger", db.queries["ledger.Find"], clickhouse.Args{"org": org, "ids": ids}, func(rows driver.Rows) (bool, error) {
+		var id string
+		err := rows.Scan(&id)
+		known[id] = true
+		return true, err
+	})
+	return known, err
+}
+
+// seal returns once what was changed before the call is in its ledger.
+func (db *Store) seal(ctx context.Context) error {
+	if db.journal == nil {
+		return nil
+	}
+	return db.journal.Seal(ctx)
 }
 
 // LedgerEntries returns a page of an organization's ledger, the newest first, and whether
@@ -51,6 +88,9 @@ func (l Ledger) Put(ctx context.Context, entities []svc.Entity, _ []svc.Wakeup) 
 func (db *Store) LedgerEntries(ctx context.Context, org string, kind svc.LedgerKind, before uint64, limit int) (page []svc.LedgerEntry, more bool, err error) {
 	if before == 0 {
 		before = math.MaxUint64
+	}
+	if err := db.seal(ctx); err != nil {
+		return nil, false, err
 	}
 	args := clickhouse.Args{"org": org, "kind": string(kind), "before": before, "limit": limit + 1}
 	err = db.readLedger(ctx, "ledger.List", args, func(entry *svc.LedgerEntry) { page = append(page, *entry) })
@@ -62,6 +102,9 @@ func (db *Store) LedgerEntries(ctx context.Context, org string, kind svc.LedgerK
 
 // CheckLedger goes through the whole ledger of an organization.
 func (db *Store) CheckLedger(ctx context.Context, org string) (check svc.LedgerCheck, err error) {
+	if err := db.seal(ctx); err != nil {
+		return check, err
+	}
 	err = db.readLedger(ctx, "ledger.Walk", clickhouse.Args{"org": org}, check.Add)
 	return check, err
 }

@@ -21,7 +21,7 @@ func keepEntries(t *testing.T, db *testDB, org string, generation uint32, head s
 			t.Fatal(err)
 		}
 		version := svc.Version{Generation: generation, Sequence: uint32(entry.Sequence)}
-		if err := db.Ledger().Put(deadline(t), []svc.Entity{{Owner: "ledger/" + org, Kind: "entry", Version: version, Payload: payload}}, nil); err != nil {
+		if err := db.Ledger().Put(deadline(t), []svc.Entity{{Owner: "ledger/" + org, Kind: "entry", Version: version, Payload: payload}}, nil, svc.Trail{}); err != nil {
 			t.Fatal(err)
 		}
 		out = append(out, entry)

@@ -15,7 +15,7 @@ func TestQueriesExplain(t *testing.T) {
 		"":         {"limit": 1, "org": ""},
 		"audit":    {"app": "", "operation": "", "user_id": "", "token_id": "", "since": now, "until": now, "before_at": now, "before_id": ""},
 		"entities": {"owner": "", "owners": []string{""}, "kind": "", "prefix": ""},
-		"ledger":   {"kind": "", "before": uint64(1)},
+		"ledger":   {"kind": "", "before": uint64(1), "ids": []string{""}},
 		"wakeups":  {"at": now},
 	}, nil)
 }

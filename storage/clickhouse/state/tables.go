@@ -46,9 +46,6 @@ func (t *tables) write(ctx context.Context, records []Record) error {
 func (t *tables) writeEntities(ctx context.Context, records []Record) error {
 	var rows clickhouse.Rows
 	for i := range records {
-		if records[i].Ledger {
-			continue
-		}
 		for j := range records[i].Entities {
 			e := &records[i].Entities[j]
 			if err := rows.Append(ctx, t.conn, t.queries["entities.Append"], entityColumns(), e.Owner, e.Kind, e.ID, e.Version.Number(), e.Deleted, e.Payload); err != nil {
@@ -93,11 +90,8 @@ func (r *Record) version() uint64 {
 func (t *tables) writeLedger(ctx context.Context, records []Record) error {
 	var rows clickhouse.Rows
 	for i := range records {
-		if !records[i].Ledger {
-			continue
-		}
-		for j := range records[i].Entities {
-			e := &records[i].Entities[j]
+		for j := range records[i].Sealed {
+			e := &records[i].Sealed[j]
 			var entry svc.LedgerEntry
 			if err := json.Unmarshal(e.Payload, &entry); err != nil {
 				return fmt.Errorf("decoding an entry of a ledger: %w", clickhouse.RowError(err))
