@@ -116,7 +116,7 @@ func innerImports() map[string][]string {
 
 		"svc/http/api/apitest": {
 			"svc/http/api/accounts", "svc/http/api/alerting", "svc/http/api/analytics", "svc/http/api/apps", "svc/http/api/assistant",
-			"svc/http/api/issues", "svc/http/api/metrics", "svc/http/docs", "svc/http/route",
+			"svc/http/api/issues", "svc/http/api/metrics", "svc/http/api/people", "svc/http/docs", "svc/http/route",
 		},
 		"svc/http/outbound/llm/llmtest": nil,
 		"svc/http/passkey/passkeytest":  nil,

@@ -21,6 +21,7 @@ import (
 	"svc/http/api/assistant"
 	"svc/http/api/issues"
 	"svc/http/api/metrics"
+	"svc/http/api/people"
 	"svc/http/docs"
 	"svc/http/route"
 )
@@ -121,6 +122,7 @@ type Ports struct {
 	Issues    issues.Ports
 	Metrics   metrics.Ports
 	Alerting  alerting.Ports
+	People    people.Ports
 	Assistant assistant.Ports
 	Docs      *docs.Library
 }
@@ -129,7 +131,7 @@ type Ports struct {
 func (p *Ports) Routes() []route.Route {
 	return slices.Concat(
 		accounts.Routes(p.Accounts), apps.Routes(p.Apps), analytics.Routes(p.Analytics), issues.Routes(p.Issues), metrics.Routes(p.Metrics),
-		alerting.Routes(p.Alerting), assistant.Routes(p.Assistant), p.Docs.Routes(),
+		alerting.Routes(p.Alerting), people.Routes(p.People), assistant.Routes(p.Assistant), p.Docs.Routes(),
 	)
 }
 
