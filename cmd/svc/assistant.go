@@ -13,6 +13,7 @@ import (
 	"svc/http/mcp"
 	"svc/http/outbound/llm"
 	"svc/http/route"
+	"svc/http/tools"
 )
 
 // assistantModule is the assistant with its conversations, and the door of agents.
@@ -23,10 +24,10 @@ func (n *node) assistantModule() module {
 			return conversations.Kinds(node, n.db.Ledger())
 		},
 		wire: n.wireAssistant,
-		callers: func(tools toolset) []route.Route {
+		callers: func(tools *tools.Set) []route.Route {
 			n.assistant = n.newAssistant(tools)
 			return append(assistantapi.Routes(assistantapi.Ports{
-				Assistant: turns{n.assistant}, Approvals: n.assistant, Settings: n.ai, Tools: modelTools{tools}, Passkeys: n.identity,
+				Assistant: turns{n.assistant}, Approvals: n.assistant, Settings: n.ai, Tools: settingsTools{tools}, Passkeys: n.identity,
 			}), n.agents(tools).Routes()...)
 		},
 		parts: func() []part {
@@ -47,10 +48,10 @@ func (n *node) wireAssistant() error {
 	return nil
 }
 
-func (n *node) newAssistant(tools toolset) *assistant.Assistant {
+func (n *node) newAssistant(tools *tools.Set) *assistant.Assistant {
 	conversations := &conversations.Conversations{Actors: n.cluster}
 	return &assistant.Assistant{
-		Conversations: conversations, Approvals: conversations, Roles: n.identity, Settings: n.ai, Tools: tools.assistant,
+		Conversations: conversations, Approvals: conversations, Roles: n.identity, Settings: n.ai, Tools: tools.Assistant,
 		Models: models{&llm.Models{Credentials: n.ai, Platform: llm.Access{
 			Provider: n.config.AIProvider, Model: n.config.AIModel, Key: n.config.AIKey, BaseURL: n.config.AIBaseURL,
 		}}},
@@ -76,21 +77,18 @@ func (n *node) ledgers() *conversations.Ledgers {
 }
 
 // agents returns the server of the Model Context Protocol.
-func (n *node) agents(tools toolset) *mcp.Server {
+func (n *node) agents(tools *tools.Set) *mcp.Server {
 	return mcp.New(mcp.Config{
-		Authority: n.identity, Organizations: n.identity, Apps: n.apps, Settings: n.ai, Tools: tools.holders, Proposals: n.assistant, Docs: n.library,
+		Authority: n.identity, Organizations: n.identity, Apps: n.apps, Settings: n.ai, Tools: tools.Holders, Proposals: n.assistant, Docs: n.library,
 		PublicURL: n.config.Origin(), Version: version.API, Logger: n.logger,
 	})
 }
 
-// modelTools are the tools of all models, as the settings of the assistant name them.
-type modelTools struct{ tools toolset }
+// settingsTools are the tools as the settings of the assistant name them: all names, and the tools of the assistant.
+type settingsTools struct{ *tools.Set }
 
 // Tool returns a tool of the assistant.
-func (m modelTools) Tool(name string) (svc.Tool, bool) { return m.tools.assistant.Tool(name) }
-
-// Names lists the tools of the assistant and of agents.
-func (m modelTools) Names() []string { return m.tools.names() }
+func (s settingsTools) Tool(name string) (svc.Tool, bool) { return s.Assistant.Tool(name) }
 
 // turns is http's view of the assistant.
 type turns struct{ *assistant.Assistant }

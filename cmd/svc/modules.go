@@ -30,7 +30,7 @@ type module struct {
 	// has opened nothing.
 	routes func() ([]route.Route, error)
 	// callers are its rows that call the routes of all modules, as tools.
-	callers func(tools toolset) []route.Route
+	callers func(tools *tools.Set) []route.Route
 	// below run below the actors: they start before these and end after. parts run above the
 	// actors, which they call.
 	below, parts func() []part
@@ -100,27 +100,11 @@ func (n *node) rows() (table []route.Route, err error) {
 	return table, nil
 }
 
-// toolset is the routes of a node as tools.
-type toolset struct {
-	// assistant are the tools of the assistant, holders those of clients that hold an access token.
-	assistant, holders *tools.Registry
-}
-
-// names lists all tools.
-func (t toolset) names() []string {
-	names := slices.Concat(t.assistant.Names(), t.holders.Names())
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
 // callers are the rows that call others, which a handler serves.
 func (n *node) callers(handler http.Handler, rows []route.Route) (callers []route.Route, err error) {
-	var made toolset
-	if made.assistant, err = tools.New(rows, handler); err != nil {
-		return nil, fmt.Errorf("making the tools of the assistant: %w", err)
-	}
-	if made.holders, err = tools.NewForHolders(rows, handler); err != nil {
-		return nil, fmt.Errorf("making the tools of agents: %w", err)
+	made, err := tools.New(rows, handler)
+	if err != nil {
+		return nil, fmt.Errorf("making the tools: %w", err)
 	}
 	for _, m := range n.modules() {
 		if m.callers != nil {

@@ -72,12 +72,12 @@ func newWorld(t testing.TB) *world {
 	config := memory.Config()
 	config.Routes = w.ports.Routes()
 	config.Callers = func(handler http.Handler, routes []route.Route) ([]route.Route, error) {
-		registry, err := tools.NewForHolders(routes, handler)
+		made, err := tools.New(routes, handler)
 		if err != nil {
 			return nil, err
 		}
 		return mcp.New(mcp.Config{
-			Authority: memory, Organizations: memory, Apps: memory, Settings: rules{w.ports.Assistant.Settings, w.broken}, Tools: registry, Proposals: w.proposals,
+			Authority: memory, Organizations: memory, Apps: memory, Settings: rules{w.ports.Assistant.Settings, w.broken}, Tools: made.Holders, Proposals: w.proposals,
 			Docs: w.ports.Docs, PublicURL: "https://svc.example", Version: "test",
 		}).Routes(), nil
 	}

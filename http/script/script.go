@@ -9,8 +9,10 @@ import (
 	"embed"
 	"encoding/base64"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
+	"sync"
 
 	"github.com/andybalholm/brotli"
 
@@ -20,10 +22,11 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// file is one script in the encodings that browsers accept.
+// file is one script in the encodings that browsers accept; each is made when a browser asks for it first.
 type file struct {
-	plain, gzip, brotli []byte
-	tag                 string
+	plain        []byte
+	gzip, brotli func() []byte
+	tag          string
 }
 
 // Routes returns the rows of the scripts.
@@ -45,37 +48,34 @@ func Routes() ([]route.Route, error) {
 	return []route.Route{core, vitals}, nil
 }
 
-// open reads and compresses a script.
+// open reads a script.
 func open(name string) (*file, error) {
 	plain, err := assets.ReadFile("assets/" + name)
 	if err != nil {
 		return nil, fmt.Errorf("opening the script %s: %w", name, err)
 	}
-	f := &file{plain: plain}
-	var small bytes.Buffer
-	zipped, err := gzip.NewWriterLevel(&small, gzip.BestCompression)
-	if err == nil {
-		_, err = zipped.Write(plain)
-	}
-	if err == nil {
-		err = zipped.Close()
-	}
-	f.gzip = bytes.Clone(small.Bytes())
-	small.Reset()
-	best := brotli.NewWriterLevel(&small, brotli.BestCompression)
-	if err == nil {
-		_, err = best.Write(plain)
-	}
-	if err == nil {
-		err = best.Close()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("compressing the script %s: %w", name, err)
-	}
-	f.brotli = bytes.Clone(small.Bytes())
 	sum := sha256.Sum256(plain)
-	f.tag = base64.RawURLEncoding.EncodeToString(sum[:12])
-	return f, nil
+	return &file{
+		plain: plain, tag: base64.RawURLEncoding.EncodeToString(sum[:12]),
+		gzip: sync.OnceValue(func() []byte {
+			return compressed(plain, func(w io.Writer) io.WriteCloser {
+				writer, _ := gzip.NewWriterLevel(w, gzip.BestCompression) // fails for unknown levels only
+				return writer
+			})
+		}),
+		brotli: sync.OnceValue(func() []byte {
+			return compressed(plain, func(w io.Writer) io.WriteCloser { return brotli.NewWriterLevel(w, brotli.BestCompression) })
+		}),
+	}, nil
+}
+
+// compressed returns what a compressor makes of a text.
+func compressed(plain []byte, compressor func(w io.Writer) io.WriteCloser) []byte {
+	var small bytes.Buffer
+	writer := compressor(&small)
+	_, _ = writer.Write(plain) // to memory
+	_ = writer.Close()         // to memory
+	return small.Bytes()
 }
 
 // serve answers with the script. A page of any origin may load it, and a browser asks again after an hour.
@@ -91,10 +91,10 @@ func (f *file) serve(w *route.Response, r *http.Request) {
 	switch accepted := r.Header.Get("Accept-Encoding"); {
 	case strings.Contains(accepted, "br"):
 		head.Set("Content-Encoding", "br")
-		body, tag = f.brotli, tag+"-br"
+		body, tag = f.brotli(), tag+"-br"
 	case strings.Contains(accepted, "gzip"):
 		head.Set("Content-Encoding", "gzip")
-		body, tag = f.gzip, tag+"-gzip"
+		body, tag = f.gzip(), tag+"-gzip"
 	}
 	tag = `"` + tag + `"`
 	head.Set("ETag", tag)

@@ -8,15 +8,10 @@ import (
 	"svc/http/route"
 )
 
-// NewForHolders makes the tools for clients that hold an access token themselves. They have the
-// tools of the assistant and every other read except those about the assistant; changes of tokens,
-// keys and members and the settings of the assistant are left out. It fails as New does.
-func NewForHolders(routes []route.Route, handler http.Handler) (*Registry, error) {
-	return newRegistry(routes, handler, func(row *route.Route) bool {
-		assistant := strings.HasPrefix(row.Operation, "ai.")
-		reads := row.Surface == route.Manage && row.Handler.Input != nil && row.Effect == svc.EffectRead && !assistant
-		return excluded(row) && !reads
-	})
+// readByHolders reports whether a route that the assistant must not have is a tool of holders of a token: a read
+// that is not about the assistant.
+func readByHolders(row *route.Route) bool {
+	return row.Surface == route.Manage && row.Handler.Input != nil && row.Effect == svc.EffectRead && !strings.HasPrefix(row.Operation, "ai.")
 }
 
 // Need names what a call of a tool needs beside its input.

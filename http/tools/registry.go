@@ -51,33 +51,58 @@ func excluded(row *route.Route) bool {
 	return false
 }
 
-// New makes the tools of the assistant from a table and the handler that serves it. It fails where
-// two routes make the same name or a route has no schema.
-func New(routes []route.Route, handler http.Handler) (*Registry, error) {
-	return newRegistry(routes, handler, excluded)
+// Set is the tools of a table, for each kind of caller.
+type Set struct {
+	// Assistant are those of the assistant.
+	Assistant *Registry
+	// Holders are those of clients that hold an access token themselves. They have the tools of the assistant
+	// and every other read except those about the assistant; changes of tokens, keys and members and the
+	// settings of the assistant are left out.
+	Holders *Registry
 }
 
-// newRegistry makes a tool of every route of a table that is not left out.
-func newRegistry(routes []route.Route, handler http.Handler, out func(route *route.Route) bool) (*Registry, error) {
+// New makes the tools of a table and the handler that serves it. It fails where two routes make the same name or
+// a route has no schema.
+func New(routes []route.Route, handler http.Handler) (*Set, error) {
 	described, err := route.Describe[schema](routes)
 	if err != nil {
 		return nil, err
 	}
 	document := &document{described}
-	registry := &Registry{byName: map[string]*entry{}, handler: handler}
+	var assistant, holders []entry
 	for i := range routes {
-		route := &routes[i]
-		if out(route) {
+		row := &routes[i]
+		if excluded(row) && !readByHolders(row) {
 			continue
 		}
-		made, err := document.entry(route)
+		made, err := document.entry(row)
 		if err != nil {
-			return nil, fmt.Errorf("making a tool of %s: %w", route.Operation, err)
+			return nil, fmt.Errorf("making a tool of %s: %w", row.Operation, err)
 		}
-		made.before = readingOf(route, routes)
+		made.before = readingOf(row, routes)
 		made.tool.Targeted = made.before != nil
-		registry.tools = append(registry.tools, made)
+		holders = append(holders, made)
+		if !excluded(row) {
+			assistant = append(assistant, made)
+		}
 	}
+	set := &Set{}
+	if set.Holders, err = newRegistry(holders, handler); err != nil {
+		return nil, err
+	}
+	set.Assistant, err = newRegistry(assistant, handler)
+	return set, err
+}
+
+// Names lists the names of all tools of all callers.
+func (s *Set) Names() []string {
+	names := slices.Concat(s.Assistant.Names(), s.Holders.Names())
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func newRegistry(tools []entry, handler http.Handler) (*Registry, error) {
+	registry := &Registry{tools: tools, byName: map[string]*entry{}, handler: handler}
 	slices.SortFunc(registry.tools, func(a, b entry) int { return strings.Compare(a.tool.Name, b.tool.Name) })
 	for i := range registry.tools {
 		name := registry.tools[i].tool.Name

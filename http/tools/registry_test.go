@@ -26,7 +26,7 @@ func registryOver(t *testing.T, handler http.Handler) *tools.Registry {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return made
+	return made.Assistant
 }
 
 func everybody() svc.Audience {
