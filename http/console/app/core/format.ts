@@ -20,15 +20,24 @@ export function delta(value: number): string {
   return (rounded > 0 ? "+" : rounded < 0 ? "−" : "±") + Math.abs(rounded) + "%";
 }
 
+// The formats of times are kept: to make one takes longer than to use it, and a list needs some for every row.
+const formats = new Map<string, Intl.DateTimeFormat>();
+function format(zone: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  const key = zone + JSON.stringify(options);
+  let kept = formats.get(key);
+  if (!kept) formats.set(key, (kept = new Intl.DateTimeFormat("en-GB", { ...options, timeZone: zone })));
+  return kept;
+}
+
 export function when(iso: string, zone: string): string {
-  return new Date(iso).toLocaleString("en-GB", { timeZone: zone, day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" });
+  return format(zone, { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" }).format(new Date(iso));
 }
 
 // moment is the time of a day, with the day where it is not today.
 export function moment(iso: string, zone: string): string {
-  const day = (at: Date) => at.toLocaleDateString("en-GB", { timeZone: zone });
-  const at = new Date(iso), today = day(at) === day(new Date());
-  return at.toLocaleString("en-GB", { timeZone: zone, ...(today ? {} : { day: "numeric", month: "short" }), hour: "2-digit", minute: "2-digit", second: "2-digit" });
+  const date = format(zone, { day: "2-digit", month: "2-digit", year: "numeric" });
+  const at = new Date(iso), today = date.format(at) === date.format(new Date());
+  return format(zone, { ...(today ? {} : { day: "numeric", month: "short" }), hour: "2-digit", minute: "2-digit", second: "2-digit" }).format(at);
 }
 
 export function clock(iso: string, zone: string): string {
@@ -38,7 +47,7 @@ export function clock(iso: string, zone: string): string {
 export function bucket(iso: string, interval: string, zone: string): string {
   const options: Intl.DateTimeFormatOptions = interval === "hour" ? { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" }
     : interval === "month" ? { month: "long", year: "numeric" } : { weekday: "short", day: "numeric", month: "short", year: "numeric" };
-  return new Date(iso).toLocaleString("en-GB", { ...options, timeZone: zone });
+  return format(zone, options).format(new Date(iso));
 }
 
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });

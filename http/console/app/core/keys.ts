@@ -18,13 +18,14 @@ export function useKeys(keys: Record<string, (event: KeyboardEvent) => void>): v
   }, []);
 }
 
-// useCursor moves through a list of rows by keys; each row has the attribute data-row.
+// useCursor moves through a list of rows by keys; each row has the attribute data-row, with its number where not all rows are made.
 export function useCursor(length: number, open: (at: number) => void, more: Record<string, (at: number) => void> = {}): number {
   const [at, move] = useState(-1);
   const to = (next: number) => {
     const clamped = Math.max(0, Math.min(length - 1, next));
     move(clamped);
-    document.querySelectorAll("[data-row]")[clamped]?.scrollIntoView({ block: "nearest" });
+    const rows = document.querySelectorAll("[data-row]");
+    (document.querySelector(`[data-row="${clamped}"]`) ?? rows[clamped])?.scrollIntoView({ block: "nearest" });
   };
   const keys: Record<string, (event: KeyboardEvent) => void> = {
     j: () => to(at + 1), k: () => to(at - 1),

@@ -4,7 +4,7 @@ import type { Schema } from "../api/client";
 export const t = {
   product: "svc",
   pages: {
-    overview: "Overview", events: "Events", goals: "Goals", funnels: "Funnels", retention: "Retention", errors: "Errors", metrics: "Metrics", monitors: "Monitors", incidents: "Incidents", approvals: "Approvals", settings: "Settings", start: "Get started",
+    overview: "Overview", events: "Events", goals: "Goals", funnels: "Funnels", retention: "Retention", errors: "Errors", metrics: "Metrics", monitors: "Monitors", incidents: "Incidents", people: "People", alerts: "Alert rules", approvals: "Approvals", settings: "Settings", start: "Get started",
   } as Record<string, string>,
   hints: {
     loading: "Loading", retry: "Try again", close: "Close", cancel: "Cancel", save: "Save", saved: "Saved.", copy: "Copy", copied: "Copied", more: "Show more",
@@ -60,6 +60,11 @@ export const t = {
     statuses: { open: "Open", regressed: "Regressed", ignored: "Ignored", resolved: "Resolved", all: "All" } as Record<Schema["Issue"]["status"] | "all", string>,
     resolve: "Resolve", ignore: "Ignore", reopen: "Reopen", chosen: (n: number) => n + " chosen", choose: (title: string) => "Choose " + title, chooseAll: "Choose all on this page", issue: "Issue", events: "Events", users: "People", last: "Last seen", first: "First seen",
     stack: "Stack", breadcrumbs: "Breadcrumbs", tags: "Tags", releases: "Releases", request: "Request", extra: "More", occurrence: (n: number, of: string) => "Occurrence " + n + " of " + of, older: "Older", newer: "Newer",
+    assign: "Assign to", nobody: "Nobody", merge: "Merge", mergeConfirm: (n: number) => "Merge " + n + " issues into the first one?", merged: (n: number) => n + " issues are one.", parts: "Merged issues", separate: "Separate", done: (n: number) => n + (n === 1 ? " issue is changed." : " issues are changed."), failed: (n: number, why: string) => n + " could not be changed: " + why,
+    activity: {
+      title: "Activity", write: "Write a comment", send: "Comment", none: "Nobody has decided or written anything yet.", comment: "wrote", status: (status: string) => "made it " + status.toLowerCase(), assigned: "assigned it", unassigned: "took it from its owner",
+      regression: (release: string) => "It happened again" + (release ? " in " + release : ""), merged: "merged another issue into it", unmerged: "separated an issue from it",
+    },
     outside: (n: number) => n + (n === 1 ? " library frame" : " library frames"), noStack: "This occurrence has no stack.", unmapped: "Not mapped: ", daily: "Events per day", changed: (title: string, status: string) => title + " is " + status + ".", spark: (numbers: number[]) => "Last 7 days: " + numbers.join(", "), context: "Where",
   },
   goals: {
@@ -93,7 +98,7 @@ export const t = {
     effects: { read: "read", write: "change", destructive: "cannot be undone", external: "leaves the service" } as Record<string, string>, request: (status: string) => "The request is " + status + ".", needsReason: "Say why first.",
   },
   settings: {
-    tabs: { application: "Application", keys: "Keys and install", team: "Team", tokens: "Tokens", passkeys: "Passkeys" } as Record<string, string>,
+    tabs: { application: "Application", keys: "Keys and install", share: "Share and embed", team: "Team", tokens: "Tokens", passkeys: "Passkeys", assistant: "Assistant", ledger: "Ledger" } as Record<string, string>,
     name: "Name", timezone: "Time zone", timezoneHint: "Days begin at midnight of this zone.", retention: "Days that events are kept", retentionHint: "Fewer days hide at once and delete within a day.", origins: "Allowed origins", originsHint: "One a line. Public keys serve pages of these origins; * serves all.",
     readOnly: "Only administrators change this.", keys: "Keys", newKey: "Make a key", kind: "Kind", kinds: { public: "Public", secret: "Secret" } as Record<string, string>, kindHint: "Public keys are safe in a browser. Secret keys belong on servers.", label: "Label", revoke: "Revoke", revokeKey: (label: string) => "Revoke the key " + label + "? What sends with it is refused from now on.",
     once: "Copy it now; it is never shown again.", noKeys: "No keys yet.", noRight: "Keys are for administrators.", created: "Made", ends: "…", team: "Members", invite: "Invite", email: "E-mail address", role: "Role", roles: { owner: "Owner", admin: "Administrator", member: "Member", viewer: "Viewer" } as Record<string, string>,
@@ -108,5 +113,30 @@ export const t = {
     fresh: "New conversation", thinking: "Thinking…", called: (tool: string) => "Called " + tool, approve: "Approve", withdraw: "Withdraw", outside: "This leaves the service: a second member decides, under Approvals.", rejected: "Not wanted.",
     examples: ["Which pages lost visitors this week?", "What broke in the last release?", "Where do people leave the funnel?"],
     statuses: { executed: "Done", rejected: "Rejected", failed: "Failed", expired: "Expired", approved: "Approved", revoked: "Revoked" } as Record<string, string>,
+  },
+  people: {
+    search: "Search people", empty: "Nobody here yet.", emptyHint: "People appear when your application sends events of them; identify tells who they are.", person: "Person", stage: "Stage", allStages: "All stages", source: "First source", place: "Place", last: "Last seen", first: "First seen",
+    sessions: "Sessions", events: "Events", pageviews: "Page views", unknown: "Not identified", stages: { visitor: "Visitor", lead: "Lead", signup: "Signed up", activated: "Activated", paying: "Paying", churned: "Churned" } as Record<string, string>,
+    automatic: (stage: string) => "By the rules: " + stage, profile: "Profile", tags: "Tags", tag: "Add", newTag: "New tag", untag: (tag: string) => "Remove the tag " + tag, traits: "Traits", crm: "Fields", from: "Where from", medium: "Medium", campaign: "Campaign", landing: "First page", lastSource: "Last source", device: "Device", ids: "Ids",
+    timeline: "Timeline", kinds: { "": "All", event: "Events", activity: "Notes and changes", error: "Errors" } as Record<string, string>, note: "Write a note", addNote: "Add the note", nothing: "Nothing of this kind.", merge: "Another record of this person", mergeSearch: "Find the other record", mergeConfirm: (other: string, into: string) => "Merge " + other + " with " + into + "? This cannot be undone.",
+  },
+  alerts: {
+    empty: "No alert rules yet.", emptyHint: "A rule watches a number and opens an incident when it is crossed.", name: "Name", kind: "Watches", state: "State", threshold: "Threshold", value: "Now", channels: "Channels", add: "Add a rule", save: "Save the rule", edit: "Change", change: (name: string) => "Change " + name, delete: "Delete", remove: (name: string) => "Delete the rule " + name + "? Its incidents stay.", on: "On", off: "Off",
+    kinds: { metric: "A metric", uptime: "A monitor", vital: "A web vital", error_rate: "Errors", event_volume: "Events", new_issue: "New issues" } as Record<string, string>, states: { ok: "Fine", pending: "Crossed", firing: "Firing", no_data: "No data" } as Record<string, string>,
+    comparators: { gt: "above", gte: "at or above", lt: "below", lte: "at or below", eq: "equal to", neq: "other than" } as Record<string, string>, comparator: "Fires when it is", window: "Over the last", minutes: (n: number) => n + " min", severity: "Severity", severities: { info: "Info", warning: "Warning", critical: "Critical" } as Record<string, string>,
+    metric: "Metric", agg: "Value of the metric", monitor: "Monitor", vital: "Vital", event: "Name of the event; empty counts all", lasting: "For at least (minutes)", level: "Level; empty counts all", tell: "Tell", tabs: { rules: "Rules", channels: "Channels" } as Record<string, string>,
+    noChannels: "No channels yet.", channelHint: "A channel is where notices go: a webhook, a chat, e-mail.", channelKinds: { webhook: "Webhook", slack: "Chat (Slack)", email: "E-mail" } as Record<string, string>, addChannel: "Add a channel", channelKind: "Kind", url: "Address", to: "E-mail addresses, one a line", test: "Send a test", tested: "The test arrived.", removeChannel: (name: string) => "Delete the channel " + name + "? Rules no longer tell it.",
+    secret: "This signs the notices of the webhook. It is shown now and never again.",
+  },
+  ai: {
+    title: "Rules of the assistant", spent: (input: string, output: string) => "This month: " + input + " tokens read, " + output + " written.", scope: "Most that it may do", scopes: { "": "What the person may", read: "Read", write: "Write", admin: "Administer" } as Record<string, string>, effects: "Never do", budget: "Tokens a month", budgetHint: "0 pauses the assistant; empty sets no limit.", tools: "Tools that it never gets", toolsHint: "One a line, as the ledger names them: goals_create.",
+    credential: "Credential", own: (provider: string, last4: string) => "The organization's own: " + provider + ", …" + last4, platform: "The platform's credential is used.", provider: "Provider", model: "Model", modelHint: "Empty takes the provider's default.", key: "API key", keyHint: "It is kept sealed and never shown again.", put: "Use this credential", drop: "Remove it", dropConfirm: "Remove the organization's credential?", noRight: "The rules of the assistant are for administrators.",
+  },
+  share: {
+    title: "Public page", lead: "A page of the overview that everybody with the link may read.", publish: "Publish", unpublish: "Unpublish", confirmOff: "Unpublish? Every link ends at once.", rotate: "New links", confirmRotate: "Make new links? The old ones end at once.", link: "Link", embed: "To embed in your site", shows: "Shows",
+    parts: { pages: "Pages", campaigns: "Campaigns", locations: "Places", browsers: "Devices and browsers" } as Record<string, string>, hidden: "Paths that stay private", hiddenHint: "One a line; /admin* hides all paths that begin so.", off: "Not published.", noRight: "Only administrators publish.",
+  },
+  ledger: {
+    title: "Ledger", kind: "What", who: "Who", at: "When", subject: "Of", empty: "Nothing yet.", check: "Check the chain", intact: (n: number) => "The chain of " + n + " entries is whole.", broken: (at: number) => "The chain is broken at entry " + at + ".", noRight: "The ledger is for administrators.", details: "Details",
   },
 };

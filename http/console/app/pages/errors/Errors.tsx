@@ -1,19 +1,28 @@
-import { useEffect, useState } from "preact/hooks";
-import { call, type Schema } from "../../api/client";
-import { useAct, useAsk } from "../../core/ask";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { call } from "../../api/client";
+import { useAct } from "../../core/ask";
 import { ago, brief, count, when } from "../../core/format";
 import { useCursor } from "../../core/keys";
 import { useHere } from "../../core/me";
+import { usePages } from "../../core/pages";
 import { go, set, to } from "../../core/place";
 import { t } from "../../core/texts";
+import { useWindow } from "../../core/window";
 import { Empty } from "../../parts/Empty";
 import { Failure } from "../../parts/Failure";
+import { More } from "../../parts/More";
 import { Search } from "../../parts/Search";
 import { Spark } from "../../parts/Spark";
+import { Assign } from "./Assign";
 
 const statuses = ["open", "regressed", "ignored", "resolved", "all"] as const;
 type Status = (typeof statuses)[number];
 type Decision = "resolved" | "ignored" | "open";
+
+// most is how many issues one request decides.
+const most = 200;
+// rowHeight is that of an issue in the list, in pixels, as the style sheet has it.
+const rowHeight = 57;
 
 // Errors lists issues: by their status, by words, and several decided at once.
 export function Errors() {
@@ -22,26 +31,33 @@ export function Errors() {
   const q = place.query.get("q") ?? "", sort = (place.query.get("sort") ?? "last_seen") as "last_seen";
   const query = { env, status, q: q || undefined, sort, limit: 50 };
   const key = JSON.stringify([at, query]);
-  const first = useAsk(key, (signal) => call("get", "/api/v1/apps/{org}/{app}/errors", { path: at, query, signal }));
-  const [older, append] = useState<{ rows: Schema["Issue"][]; cursor: string | null }>();
+  const { rows, first, cursor, more, again } = usePages(key, (after, signal) => call("get", "/api/v1/apps/{org}/{app}/errors", { path: at, query: { ...query, cursor: after }, signal }));
   const [chosen, choose] = useState<string[]>([]);
   const { busy, error, run } = useAct();
-  useEffect(() => { append(undefined); choose([]); }, [key]);
-  const rows = [...(first.data?.data ?? []), ...(older?.rows ?? [])];
-  const cursor = older ? older.cursor : first.data?.nextCursor;
+  const [said, say] = useState("");
+  useEffect(() => choose([]), [key]);
   const writes = may("errors.write");
-  const decide = (ids: string[], to: Decision) => run(async () => {
-    for (const issueId of ids) await call("patch", "/api/v1/apps/{org}/{app}/errors/{issueId}", { path: { ...at, issueId }, query: { env }, body: { status: to } });
+  // Several are decided in one request; the answer says of each whether it was.
+  const change = (ids: string[], body: { status?: Decision; assigneeId?: string | null }) => run(async () => {
+    const failed: string[] = [];
+    for (let from = 0; from < ids.length; from += most) {
+      const answer = await call("patch", "/api/v1/apps/{org}/{app}/errors", { path: at, query: { env }, body: { ids: ids.slice(from, from + most), ...body } });
+      for (const one of answer.data) if (one.error) failed.push(one.error.message);
+    }
+    say(failed.length ? t.errors.failed(failed.length, failed[0]!) : t.errors.done(ids.length));
     choose([]);
-    append(undefined);
-    first.again();
+    again();
+  });
+  const decide = (ids: string[], status: Decision) => change(ids, { status });
+  const merge = () => run(async () => {
+    const [into = "", ...others] = chosen;
+    await call("post", "/console/api/v1/apps/{org}/{app}/errors/{issueId}/merge", { path: { ...at, issueId: into }, query: { env }, body: { issueIds: others } });
+    say(t.errors.merged(chosen.length));
+    choose([]);
+    again();
   });
   const flip = (id: string) => choose(chosen.includes(id) ? chosen.filter((one) => one !== id) : [...chosen, id]);
-  const more = async () => {
-    if (!cursor) return;
-    const page = await call("get", "/api/v1/apps/{org}/{app}/errors", { path: at, query: { ...query, cursor } });
-    append({ rows: [...(older?.rows ?? []), ...page.data], cursor: page.nextCursor });
-  };
+  const body = useRef<HTMLTableSectionElement>(null), seen = useWindow(body, rows.length, rowHeight);
   const row = useCursor(rows.length, (i) => go(to(place, "errors", rows[i]!.id)), writes ? { x: (i) => flip(rows[i]!.id), e: (i) => void decide([rows[i]!.id], "resolved"), i: (i) => void decide([rows[i]!.id], "ignored") } : {});
   return (
     <>
@@ -63,19 +79,23 @@ export function Errors() {
               <button type="button" disabled={busy} onClick={() => void decide(chosen, "resolved")}>{t.errors.resolve}</button>
               <button type="button" disabled={busy} onClick={() => void decide(chosen, "ignored")}>{t.errors.ignore}</button>
               <button type="button" disabled={busy} onClick={() => void decide(chosen, "open")}>{t.errors.reopen}</button>
+              <Assign label={t.errors.assign} value="" disabled={busy} change={(id) => void change(chosen, { assigneeId: id })} />
+              {chosen.length > 1 && <button type="button" disabled={busy} onClick={() => confirm(t.errors.mergeConfirm(chosen.length)) && void merge()}>{t.errors.merge}</button>}
             </div>
           )}
         </div>
         {error && <Failure error={error} />}
+        <p role="status" class="hidden">{said}</p>
         {first.error ? <Failure error={first.error} again={first.again} /> : rows.length === 0 && !first.loading ? <Empty title={t.errors.empty} hint={t.errors.emptyHint} /> : (
-          <table class="rows issues">
+          <table class="rows tall issues">
             <thead><tr>
               {writes && <th class="tick"><input type="checkbox" aria-label={t.errors.chooseAll} checked={rows.length > 0 && chosen.length === rows.length} onChange={(event) => choose(event.currentTarget.checked ? rows.map((issue) => issue.id) : [])} /></th>}
               <th scope="col">{t.errors.issue}</th><th scope="col" class="wide">{t.errors.last}</th><th scope="col" class="wide"><span class="hidden">{t.errors.daily}</span></th><th scope="col" class="number">{t.errors.events}</th><th scope="col" class="number">{t.errors.users}</th>
             </tr></thead>
-            <tbody>
-              {rows.map((issue, i) => (
-                <tr key={issue.id} data-row class={i === row ? "at" : ""}>
+            <tbody ref={body}>
+              {seen.before > 0 && <tr aria-hidden="true" class="gap" style={{ height: seen.before + "px" }} />}
+              {rows.slice(seen.from, seen.to).map((issue, i) => (
+                <tr key={issue.id} data-row={seen.from + i} class={seen.from + i === row ? "at" : ""}>
                   {writes && <td class="tick"><input type="checkbox" aria-label={t.errors.choose(issue.title)} checked={chosen.includes(issue.id)} onChange={() => flip(issue.id)} /></td>}
                   <td class="title"><a class={"level " + issue.level} href={to(place, "errors", issue.id)}>{issue.title}</a><small class="text">{issue.culprit}{issue.status === "regressed" && <b class="badge">{t.errors.statuses.regressed}</b>}</small></td>
                   <td class="wide time" title={when(issue.lastSeenAt, app.timezone)}>{ago(issue.lastSeenAt)}</td>
@@ -83,10 +103,11 @@ export function Errors() {
                   <td class="number" title={count(issue.eventCount)}>{brief(issue.eventCount)}</td><td class="number" title={count(issue.userCount)}>{brief(issue.userCount)}</td>
                 </tr>
               ))}
+              {seen.after > 0 && <tr aria-hidden="true" class="gap" style={{ height: seen.after + "px" }} />}
             </tbody>
           </table>
         )}
-        {cursor && <button type="button" class="plain" onClick={() => void more()}>{t.hints.more}</button>}
+        {cursor && <More more={more} />}
       </section>
     </>
   );

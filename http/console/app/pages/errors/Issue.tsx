@@ -8,6 +8,8 @@ import { go, to } from "../../core/place";
 import { t } from "../../core/texts";
 import { Failure } from "../../parts/Failure";
 import { Spark } from "../../parts/Spark";
+import { Activity } from "./Activity";
+import { Assign } from "./Assign";
 import { Occurrence } from "./Occurrence";
 
 type Decision = "resolved" | "ignored" | "open";
@@ -22,6 +24,14 @@ export function Issue({ id }: { id: string }) {
   const { busy, error, run } = useAct();
   const decide = (status: Decision) => void run(async () => {
     await call("patch", "/api/v1/apps/{org}/{app}/errors/{issueId}", { path, query: { env }, body: { status } });
+    issue.again();
+  });
+  const assign = (assigneeId: string | null) => void run(async () => {
+    await call("patch", "/api/v1/apps/{org}/{app}/errors/{issueId}", { path, query: { env }, body: { assigneeId } });
+    issue.again();
+  });
+  const separate = (part: string) => void run(async () => {
+    await call("post", "/console/api/v1/apps/{org}/{app}/errors/{issueId}/unmerge", { path, query: { env }, body: { issueIds: [part] } });
     issue.again();
   });
   const list = events.data?.data ?? [], writes = may("errors.write");
@@ -40,6 +50,7 @@ export function Issue({ id }: { id: string }) {
           <div><h1 id="issue-title" class={"level " + it.level}>{it.title}</h1><p class="quiet">{it.culprit}</p></div>
           {writes && (
             <div class="bulk">
+              <Assign label={t.errors.assign} value={it.assignee?.id ?? ""} disabled={busy} change={assign} />
               <span class={"badge " + it.status}>{t.errors.statuses[it.status]}</span>
               {done ? <button type="button" disabled={busy} onClick={() => decide("open")}>{t.errors.reopen}</button> : (
                 <><button type="button" class="primary" disabled={busy} onClick={() => decide("resolved")}>{t.errors.resolve}</button><button type="button" disabled={busy} onClick={() => decide("ignored")}>{t.errors.ignore}</button></>
@@ -48,6 +59,7 @@ export function Issue({ id }: { id: string }) {
           )}
         </div>
         {error && <Failure error={error} />}
+        {it.merged.length > 0 && <ul class="merged" aria-label={t.errors.parts}>{it.merged.map((part) => <li key={part} class="quiet"><code>{part}</code> {writes && <button type="button" class="small" disabled={busy} onClick={() => separate(part)}>{t.errors.separate}</button>}</li>)}</ul>}
         <dl class="sums">
           <div><dt>{t.errors.events}</dt><dd title={count(it.eventCount)}>{brief(it.eventCount)}</dd></div>
           <div><dt>{t.errors.users}</dt><dd title={count(it.userCount)}>{brief(it.userCount)}</dd></div>
@@ -77,6 +89,7 @@ export function Issue({ id }: { id: string }) {
           <ul class="tag">{it.releases.map((one) => <li key={one.release}><span class="text">{one.release}</span> <small>{brief(one.eventCount)}</small></li>)}</ul>
         </aside>
       </div>
+      <Activity id={id} turn={it.status + (it.assignee?.id ?? "") + it.merged.length} />
     </>
   );
 }

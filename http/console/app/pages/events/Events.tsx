@@ -1,17 +1,21 @@
-import { useEffect, useState } from "preact/hooks";
-import { call, type Schema } from "../../api/client";
+import { useEffect, useRef } from "preact/hooks";
+import { call } from "../../api/client";
 import { useAsk } from "../../core/ask";
 import { country, moment, when } from "../../core/format";
 import { useCursor } from "../../core/keys";
 import { useHere } from "../../core/me";
+import { usePages } from "../../core/pages";
 import { go, set } from "../../core/place";
 import { t } from "../../core/texts";
+import { useWindow } from "../../core/window";
 import { Empty } from "../../parts/Empty";
 import { Failure } from "../../parts/Failure";
+import { More } from "../../parts/More";
 import { Search } from "../../parts/Search";
 import { Details } from "./Details";
 
-const size = 50;
+// size is how many events the first page of the feed has, later that of the others, and rowHeight the height of one in pixels, as the style sheet has it.
+const size = 100, later = 200, rowHeight = 39;
 
 // Events is the feed, the newest first. It grows while it is looked at: live says that something has arrived.
 export function Events({ live }: { live?: string }) {
@@ -19,18 +23,11 @@ export function Events({ live }: { live?: string }) {
   const name = place.query.get("name") ?? "", search = place.query.get("search") ?? "", chosen = place.query.get("event") ?? "";
   const query = { env, name: name || undefined, search: search || undefined, limit: size };
   const key = JSON.stringify([at, query]);
-  const newest = useAsk(key, (signal) => call("get", "/api/v1/apps/{org}/{app}/events", { path: at, query, signal }));
+  const { rows, first: newest, cursor, grown, more } = usePages(key, (after, signal) => call("get", "/api/v1/apps/{org}/{app}/events", { path: at, query: after ? { ...query, limit: later, cursor: after } : query, signal }));
   const names = useAsk(JSON.stringify([at, env, "names"]), (signal) => call("get", "/api/v1/apps/{org}/{app}/events/names", { path: at, query: { env, range: "30d", limit: 100 }, signal }));
-  const [older, append] = useState<{ rows: Schema["Event"][]; cursor: string | null }>();
-  useEffect(() => append(undefined), [key]);
-  useEffect(() => { if (live && !older) newest.again(); }, [live]);
-  const rows = [...(newest.data?.data ?? []), ...(older?.rows ?? [])];
-  const cursor = older ? older.cursor : newest.data?.nextCursor;
-  const more = async () => {
-    if (!cursor) return;
-    const page = await call("get", "/api/v1/apps/{org}/{app}/events", { path: at, query: { ...query, cursor } });
-    append({ rows: [...(older?.rows ?? []), ...page.data], cursor: page.nextCursor });
-  };
+  // A feed that somebody reads further down stays as it is.
+  useEffect(() => { if (live && !grown) newest.again(); }, [live]);
+  const body = useRef<HTMLTableSectionElement>(null), seen = useWindow(body, rows.length, rowHeight);
   const open = (id: string) => go(set(place, "event", id));
   const row = useCursor(rows.length, (i) => open(rows[i]!.id));
   const shown = rows.find((event) => event.id === chosen);
@@ -49,21 +46,23 @@ export function Events({ live }: { live?: string }) {
       <div class="split">
         <section class="card list" aria-label={t.pages["events"]} aria-busy={newest.loading}>
           {newest.error ? <Failure error={newest.error} again={newest.again} /> : rows.length === 0 && !newest.loading ? <Empty title={t.events.empty} hint={t.events.emptyHint} /> : (
-            <table class="rows">
+            <table class="rows even">
               <thead><tr><th scope="col">{t.events.time}</th><th scope="col">{t.events.name}</th><th scope="col" class="wide">{t.events.page}</th><th scope="col" class="wide">{t.events.place}</th></tr></thead>
-              <tbody>
-                {rows.map((event, i) => (
-                  <tr key={event.id} data-row class={event.id === chosen ? "chosen" : i === row ? "at" : ""} onClick={() => open(event.id)}>
+              <tbody ref={body}>
+                {seen.before > 0 && <tr aria-hidden="true" class="gap" style={{ height: seen.before + "px" }} />}
+                {rows.slice(seen.from, seen.to).map((event, i) => (
+                  <tr key={event.id} data-row={seen.from + i} class={event.id === chosen ? "chosen" : seen.from + i === row ? "at" : ""} onClick={() => open(event.id)}>
                     <td class="time" title={when(event.ts, app.timezone)}>{moment(event.ts, app.timezone)}</td>
                     <td><a href={set(place, "event", event.id)}>{event.name}</a></td>
                     <td class="wide text">{event.path ?? t.hints.none}</td>
                     <td class="wide text">{[event.city, event.country && country(event.country)].filter(Boolean).join(", ") || t.hints.none}</td>
                   </tr>
                 ))}
+                {seen.after > 0 && <tr aria-hidden="true" class="gap" style={{ height: seen.after + "px" }} />}
               </tbody>
             </table>
           )}
-          {cursor && <button type="button" class="plain" onClick={() => void more()}>{t.hints.more}</button>}
+          {cursor && <More more={more} />}
         </section>
         <Details id={chosen} known={shown} close={() => go(set(place, "event", ""))} />
       </div>

@@ -3,12 +3,15 @@ import { useHere } from "../../core/me";
 import { to } from "../../core/place";
 import { t } from "../../core/texts";
 import { Application } from "./Application";
+import { Assistant } from "./Assistant";
 import { Keys } from "./Keys";
+import { Ledger } from "./Ledger";
 import { Passkeys } from "./Passkeys";
+import { Share } from "./Share";
 import { Team } from "./Team";
 import { Tokens } from "./Tokens";
 
-const tabs: Record<string, ComponentType> = { application: Application, keys: Keys, team: Team, tokens: Tokens, passkeys: Passkeys };
+const tabs: Record<string, ComponentType> = { application: Application, keys: Keys, share: Share, team: Team, tokens: Tokens, passkeys: Passkeys, assistant: Assistant, ledger: Ledger };
 
 // Settings has a part for each thing that can be set.
 export function Settings() {

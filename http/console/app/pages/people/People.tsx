@@ -1,0 +1,63 @@
+import { useRef } from "preact/hooks";
+import { call } from "../../api/client";
+import { ago, brief, country, when } from "../../core/format";
+import { useCursor } from "../../core/keys";
+import { useHere } from "../../core/me";
+import { usePages } from "../../core/pages";
+import { go, set, to } from "../../core/place";
+import { t } from "../../core/texts";
+import { useWindow } from "../../core/window";
+import { Empty } from "../../parts/Empty";
+import { Failure } from "../../parts/Failure";
+import { More } from "../../parts/More";
+import { Search } from "../../parts/Search";
+
+const stages = ["visitor", "lead", "signup", "activated", "paying", "churned"] as const;
+type Stage = (typeof stages)[number];
+
+// rowHeight is that of a person in the list, in pixels, as the style sheet has it.
+const rowHeight = 57;
+
+// People lists who came, by what they told and by their stage.
+export function People() {
+  const { at, env, place, app } = useHere();
+  const q = place.query.get("q") ?? "", stage = (place.query.get("stage") ?? "") as Stage | "";
+  const query = { env, q: q || undefined, stage: stage || undefined, limit: 100 };
+  const { rows, first, cursor, more } = usePages(JSON.stringify([at, query]), (after, signal) => call("get", "/api/v1/apps/{org}/{app}/people", { path: at, query: { ...query, cursor: after }, signal }));
+  const row = useCursor(rows.length, (i) => go(to(place, "people", rows[i]!.id)));
+  const body = useRef<HTMLTableSectionElement>(null), seen = useWindow(body, rows.length, rowHeight);
+  return (
+    <>
+      <div class="scope">
+        <h1>{t.pages["people"]}</h1><span class="zone quiet">{t.frame.zone(app.timezone)}</span>
+        <select aria-label={t.people.stage} value={stage} onChange={(event) => go(set(place, "stage", event.currentTarget.value))}>
+          <option value="">{t.people.allStages}</option>
+          {stages.map((one) => <option key={one} value={one}>{t.people.stages[one]}</option>)}
+        </select>
+        <Search label={t.people.search} value={q} change={(text) => go(set(place, "q", text))} />
+      </div>
+      <section class={"card list" + (first.loading ? " busy" : "")} aria-label={t.pages["people"]} aria-busy={first.loading}>
+        {first.error ? <Failure error={first.error} again={first.again} /> : rows.length === 0 && !first.loading ? <Empty title={t.people.empty} hint={t.people.emptyHint} /> : (
+          <table class="rows tall">
+            <thead><tr><th scope="col">{t.people.person}</th><th scope="col">{t.people.stage}</th><th scope="col" class="wide">{t.people.source}</th><th scope="col" class="wide">{t.people.place}</th><th scope="col" class="wide">{t.people.last}</th><th scope="col" class="number">{t.people.sessions}</th><th scope="col" class="number wide">{t.people.events}</th></tr></thead>
+            <tbody ref={body}>
+              {seen.before > 0 && <tr aria-hidden="true" class="gap" style={{ height: seen.before + "px" }} />}
+              {rows.slice(seen.from, seen.to).map((one, i) => (
+                <tr key={one.id} data-row={seen.from + i} class={seen.from + i === row ? "at" : ""} onClick={() => go(to(place, "people", one.id))}>
+                  <td class="title"><a href={to(place, "people", one.id)}>{one.name ?? one.email ?? one.distinctId ?? t.people.unknown}</a><small class="text">{[one.name && one.email, one.company].filter(Boolean).join(" · ") || one.id}</small></td>
+                  <td>{t.people.stages[one.lifecycleStage]}</td>
+                  <td class="wide text">{one.firstSource ?? t.hints.none}</td>
+                  <td class="wide text">{[one.city, one.country && country(one.country)].filter(Boolean).join(", ") || t.hints.none}</td>
+                  <td class="wide time" title={when(one.lastSeenAt, app.timezone)}>{ago(one.lastSeenAt)}</td>
+                  <td class="number">{brief(one.sessions)}</td><td class="number wide">{brief(one.events)}</td>
+                </tr>
+              ))}
+              {seen.after > 0 && <tr aria-hidden="true" class="gap" style={{ height: seen.after + "px" }} />}
+            </tbody>
+          </table>
+        )}
+        {cursor && <More more={more} />}
+      </section>
+    </>
+  );
+}
